@@ -1,0 +1,49 @@
+-- check.lua: says what reserve.lua would answer, and writes nothing.
+--
+-- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
+-- KEYS[2]  record of the message (HASH, see fragments/record.lua); optional
+-- ARGV[1]  now, Unix ms; "" for the server's clock
+-- ARGV[2]  message id
+-- ARGV[3]  send time, Unix ms; "" for now
+-- ARGV[4]  largest window of the rules and the grace, ms: what is older is forgotten
+-- ARGV[5]  reach of schedules, ms after now
+-- ARGV[6]  last send time a shift may take, Unix ms; "" for no shift
+-- ARGV[7]  where a shift goes on searching, Unix ms; "" to start at the send time
+-- ARGV[8]  the rules, see fragments/policy.lua
+-- ARGV[9]  the time zone's offsets, see fragments/policy.lua
+-- ARGV[10] with KEYS[2]: fingerprint
+--
+-- Returns  a decision, see fragments/decision.lua.
+-- Cost     as reserve.lua.
+
+if #KEYS < 1 or #KEYS > 2 or #ARGV ~= 8 + #KEYS then
+  return redis.error_reply('ERR check.lua: wrong number of keys or arguments')
+end
+
+local timeline, record = KEYS[1], KEYS[2]
+--@include clock
+local asked = tonumber(ARGV[3]) or now
+local keep, reach = tonumber(ARGV[4]), tonumber(ARGV[5])
+local until_at = tonumber(ARGV[6])
+local policy, offsets = ARGV[8], ARGV[9]
+
+--@include record
+--@include policy
+--@include search
+--@include decision
+--@include known
+
+local answer = known(asked, until_at, nil, ARGV[10]) or out_of_reach(asked)
+if answer then return answer end
+
+local at, requested = asked, nil
+if asked < now then at, requested = now, asked end
+local broken = violations(at, nil)
+if #broken == 0 then return {ALLOWED, now, at, requested or 0, 0, 0} end
+if not until_at then return refusal(at, requested, broken, nil) end
+
+local last = math.min(until_at, now + reach)
+local free, resume = new_search(1, tonumber(ARGV[7]) or at, nil)(last)
+if resume then return {SEARCH_ON, now, resume} end
+if not free then return refusal(at, requested, broken, nil) end
+return {ALLOWED, now, free, asked, SHIFTED, 0}

@@ -1,0 +1,63 @@
+-- claim.lua: the gate a message passes just before its delivery.
+--
+-- Only the pending record's own generation may deliver; the answer to every
+-- other task is stale. The nonce makes a repeated call give the same answer,
+-- and the lease gives the message to another worker when this one dies: the
+-- outcome of the first try is then uncertain, and it is sent again.
+--
+-- KEYS[1]  record of the message (HASH, see fragments/record.lua)
+-- KEYS[2]  timeline of the user (ZSET: message id -> send time, Unix ms)
+-- KEYS[3]  watch list of the partition (ZSET: watch member -> when to look, Unix ms)
+-- ARGV[1]  now, Unix ms; "" for the server's clock
+-- ARGV[2]  generation of the task
+-- ARGV[3]  nonce of this delivery
+-- ARGV[4]  lease of this delivery, ms
+-- ARGV[5]  watch member of this generation
+-- ARGV[6]  message id
+-- ARGV[7]  how long an ended record is kept, ms
+-- ARGV[8]  expiry of a message that has none of its own, ms after its send time
+--
+-- Returns  {SEND, now, send time, requested time or 0, tries with this one, category, content}
+--          {STALE, now}                another generation, or ended: nothing to do
+--          {BUSY, now, lease end}      another worker is sending it
+--          {EARLY, now, due}           not yet due
+--          {LAPSED, now, send time}    past its expiry: dropped, its place freed
+-- Cost     O(log n) in the user's reservations and the partition's watch list.
+
+if #KEYS ~= 3 or #ARGV ~= 8 then
+  return redis.error_reply('ERR claim.lua: wrong number of keys or arguments')
+end
+
+local record, timeline, watch = KEYS[1], KEYS[2], KEYS[3]
+local SEND, STALE, BUSY, EARLY, LAPSED = 0, 1, 2, 3, 4
+--@include clock
+--@include record
+
+local r = redis.call('HMGET', record, 's', 'g', 't', 'n', 'o', 'u', 'a', 'x', 'r', 'k', 'c')
+local state, at, tries = r[1], tonumber(r[3]), tonumber(r[4] or 0)
+if r[2] ~= ARGV[2] or state ~= PENDING and state ~= SENDING then return {STALE, now} end
+
+local function send(try)
+  return {SEND, now, at, tonumber(r[9] or 0), try, r[10] or '', r[11] or ''}
+end
+
+if state == SENDING then
+  if r[5] == ARGV[3] then return send(tries) end
+  if now < tonumber(r[6]) then return {BUSY, now, tonumber(r[6])} end
+end
+local due = tonumber(r[7] or at)
+if now < due then return {EARLY, now, due} end
+
+if now >= (tonumber(r[8]) or at + ARGV[8]) then
+  redis.call('ZREM', timeline, ARGV[6])
+  redis.call('ZREM', watch, ARGV[5])
+  redis.call('HSET', record, 's', EXPIRED, 'e', now)
+  redis.call('HDEL', record, 'c', 'a', 'u')
+  redis.call('PEXPIRE', record, ARGV[7])
+  return {LAPSED, now, at}
+end
+
+local lease_end = now + ARGV[4]
+redis.call('HSET', record, 's', SENDING, 'o', ARGV[3], 'u', lease_end, 'n', tries + 1)
+redis.call('ZADD', watch, lease_end, ARGV[5])
+return send(tries + 1)

@@ -1,0 +1,6 @@
+-- clock: now, Unix ms: the server's, unless ARGV[1] gives another.
+local now = tonumber(ARGV[1])
+if not now then
+  local time = redis.call('TIME')
+  now = time[1] * 1000 + (time[2] - time[2] % 1000) / 1000
+end

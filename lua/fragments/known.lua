@@ -1,0 +1,25 @@
+-- known: answers a request whose id is taken, or gives nil. With records the
+-- fingerprint tells a repeated request from another one; without, the place
+-- must be one that the request could have been given. The same generation is
+-- the same call, repeated by a client that got no answer.
+local function known(asked, until_at, generation, fingerprint)
+  if record then
+    local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'h', 'f')
+    if id_is_free(r[1]) then return nil end
+    local flags = r[5] and SHIFTED or 0
+    if r[2] ~= generation then
+      if r[6] ~= fingerprint then return {ID_REUSED, now, asked, 0} end
+      flags = flags + REPLAYED
+    end
+    return {ALLOWED, now, tonumber(r[3]), tonumber(r[4] or 0), flags, 0}
+  end
+  local held = tonumber(redis.call('ZSCORE', timeline, ARGV[2]) or -1)
+  if held < now - keep then return nil end
+  local graced = asked < now and held >= asked and held <= asked + GRACE
+  if held ~= asked and not graced and not (until_at and held >= asked and held <= until_at) then
+    return {ID_REUSED, now, asked, 0}
+  end
+  local flags = REPLAYED
+  if held ~= asked and not graced then flags = flags + SHIFTED end
+  return {ALLOWED, now, held, held ~= asked and asked or 0, flags, 0}
+end

@@ -1,0 +1,76 @@
+-- move.lua: gives a reservation another place, or says why not.
+--
+-- The reservation's own place does not count against the new one, and is kept
+-- when the new one is refused. A message can be moved until it is being sent.
+--
+-- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
+-- KEYS[2]  record of the message (HASH, see fragments/record.lua); optional
+-- KEYS[3]  watch list of the partition (ZSET: watch member -> when to look, Unix ms); with KEYS[2]
+-- ARGV[1]  now, Unix ms; "" for the server's clock
+-- ARGV[2]  message id
+-- ARGV[3]  new send time, Unix ms; "" for now
+-- ARGV[4]  largest window of the rules and the grace, ms: what is older is forgotten
+-- ARGV[5]  reach of schedules, ms after now
+-- ARGV[6]  the rules, see fragments/policy.lua
+-- ARGV[7]  the time zone's offsets, see fragments/policy.lua
+-- ARGV[8]  with KEYS[2]: new generation
+-- ARGV[9]  with KEYS[2]: end of the watch member ("/id/user")
+-- ARGV[10] with KEYS[2]: delay of the watch entry, ms
+--
+-- Returns  a decision, see fragments/decision.lua; of a message that would
+--          outlive its expiry {PAST_EXPIRY, now, send time, 0, expiry}.
+-- Cost     as reserve.lua.
+
+if #KEYS == 1 and #ARGV ~= 7 or #KEYS ~= 1 and (#KEYS ~= 3 or #ARGV ~= 10) then
+  return redis.error_reply('ERR move.lua: wrong number of keys or arguments')
+end
+
+local timeline, record, watch = KEYS[1], KEYS[2], KEYS[3]
+local id = ARGV[2]
+--@include clock
+local asked = tonumber(ARGV[3]) or now
+local keep, reach = tonumber(ARGV[4]), tonumber(ARGV[5])
+local policy, offsets = ARGV[6], ARGV[7]
+local PAST_EXPIRY = 8
+
+--@include record
+--@include policy
+--@include search
+--@include decision
+--@include outlive
+
+local generation = ARGV[8]
+local stands, first_requested, former_generation, expiry
+if record then
+  local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'm', 'x')
+  if id_is_free(r[1]) then return {NOT_FOUND, now, 0, 0} end
+  stands = tonumber(r[3])
+  if r[2] == generation then return {ALLOWED, now, stands, 0, 0, tonumber(r[5])} end
+  if r[1] ~= PENDING then return {TOO_LATE, now, stands, 0} end
+  former_generation, first_requested, expiry = r[2], r[4] or r[3], tonumber(r[6])
+else
+  stands = tonumber(redis.call('ZSCORE', timeline, id) or -1)
+  if stands < now - keep then return {NOT_FOUND, now, 0, 0} end
+end
+
+local at, requested = asked, nil
+if asked ~= stands then
+  local answer = out_of_reach(asked)
+  if answer then return answer end
+  if asked < now then at, requested = now, asked end
+  if expiry and at >= expiry then return {PAST_EXPIRY, now, at, 0, expiry} end
+end
+if at == stands then return {ALLOWED, now, at, requested or 0, 0, stands} end
+
+local broken = violations(at, id)
+if #broken > 0 then return refusal(at, requested, broken, id) end
+
+redis.call('ZADD', timeline, at, id)
+outlive(at)
+if record then
+  redis.call('HSET', record, 'g', generation, 't', at, 'm', stands, 'r', first_requested)
+  redis.call('HDEL', record, 'a')
+  redis.call('ZREM', watch, former_generation .. ARGV[9])
+  redis.call('ZADD', watch, now + ARGV[10], generation .. ARGV[9])
+end
+return {ALLOWED, now, at, requested or 0, 0, stands}

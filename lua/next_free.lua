@@ -1,0 +1,45 @@
+-- next_free.lua: the next free times from a moment on, each counting those
+-- before it as taken. Writes nothing.
+--
+-- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
+-- ARGV[1]  now, Unix ms; "" for the server's clock
+-- ARGV[2]  from when, Unix ms; "" for now
+-- ARGV[3]  1 for later times up to the reach, -1 for earlier ones down to now
+-- ARGV[4]  how many
+-- ARGV[5]  reach of schedules, ms after now
+-- ARGV[6]  id of a reservation that does not count, or ""
+-- ARGV[7]  the rules, see fragments/policy.lua
+-- ARGV[8]  the time zone's offsets, see fragments/policy.lua
+--
+-- Returns  {now, where to search on or 0, time, ...}: fewer times than asked
+--          for, and 0, where there are no more; fewer and a time to search on
+--          from where one call's work was used up.
+-- Cost     O(m) in the reservations between the moment and the last time found,
+--          at most WORK steps (fragments/search.lua).
+
+if #KEYS ~= 1 or #ARGV ~= 8 then
+  return redis.error_reply('ERR next_free.lua: wrong number of keys or arguments')
+end
+
+local timeline = KEYS[1]
+--@include clock
+local direction = tonumber(ARGV[3])
+local start = math.max(tonumber(ARGV[2]) or now, now)
+local last = direction > 0 and now + ARGV[5] or now
+local policy, offsets = ARGV[7], ARGV[8]
+
+--@include policy
+--@include search
+
+local next_free, take_it = new_search(direction, start, ARGV[6])
+local reply = {now, 0}
+for k = 1, tonumber(ARGV[4]) do
+  local free, resume = next_free(last)
+  if not free then
+    reply[2] = resume or 0
+    break
+  end
+  reply[2 + k] = free
+  take_it()
+end
+return reply

@@ -1,0 +1,47 @@
+-- release.lua: gives a reservation back; with a record, cancels the message.
+--
+-- A message can be cancelled until it is being sent. Its content is erased at
+-- once; its record stays for a while, so that cancelling twice is harmless.
+--
+-- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
+-- KEYS[2]  record of the message (HASH, see fragments/record.lua); optional
+-- KEYS[3]  watch list of the partition (ZSET: watch member -> when to look, Unix ms); with KEYS[2]
+-- ARGV[1]  now, Unix ms; "" for the server's clock
+-- ARGV[2]  message id
+-- ARGV[3]  largest window of the rules and the grace, ms: what is older is forgotten
+-- ARGV[4]  with KEYS[2]: end of the watch member ("/id/user")
+-- ARGV[5]  with KEYS[2]: how long an ended record is kept, ms
+--
+-- Returns  {status, now, freed time, 0, flags, 0}, see fragments/decision.lua:
+--          ALLOWED (REPLAYED if it was cancelled before), NOT_FOUND or TOO_LATE.
+-- Cost     O(log n) in the user's reservations.
+
+if not (#KEYS == 1 and #ARGV >= 3 or #KEYS == 3 and #ARGV == 5) then
+  return redis.error_reply('ERR release.lua: wrong number of keys or arguments')
+end
+
+local timeline, record, watch = KEYS[1], KEYS[2], KEYS[3]
+local id = ARGV[2]
+--@include clock
+--@include status
+--@include record
+
+if not record then
+  local held = tonumber(redis.call('ZSCORE', timeline, id) or -1)
+  if held < now - ARGV[3] then return {NOT_FOUND, now, 0, 0} end
+  redis.call('ZREM', timeline, id)
+  return {ALLOWED, now, held, 0, 0, 0}
+end
+
+local r = redis.call('HMGET', record, 's', 'g', 't')
+local state, stood = r[1], tonumber(r[3])
+if state == CANCELLED then return {ALLOWED, now, stood, 0, REPLAYED, 0} end
+if id_is_free(state) then return {NOT_FOUND, now, 0, 0} end
+if state ~= PENDING then return {TOO_LATE, now, stood, 0} end
+
+redis.call('ZREM', timeline, id)
+redis.call('ZREM', watch, r[2] .. ARGV[4])
+redis.call('HSET', record, 's', CANCELLED, 'e', now)
+redis.call('HDEL', record, 'c', 'a')
+redis.call('PEXPIRE', record, ARGV[5])
+return {ALLOWED, now, stood, 0, 0, 0}

@@ -1,0 +1,123 @@
+-- reserve.lua: takes the place of a message in its user's timeline, or says why not.
+--
+-- Judges in the contract's order: replay, past or too far, rules. With a shift
+-- it takes the next free time instead of refusing. Writes nothing unless it
+-- takes the place; then place, record and watch entry together.
+--
+-- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
+-- KEYS[2]  record of the message (HASH, see fragments/record.lua); optional
+-- KEYS[3]  watch list of the partition (ZSET: watch member -> when to look, Unix ms); with KEYS[2]
+-- ARGV[1]  now, Unix ms; "" for the server's clock
+-- ARGV[2]  message id
+-- ARGV[3]  send time, Unix ms; "" for now
+-- ARGV[4]  first ms that any rule looks at around the send time; "" with ARGV[3]
+-- ARGV[5]  last ms that any rule looks at around the send time; "" with ARGV[3]
+-- ARGV[6]  when the timeline may expire if this place is its last, Unix ms; "" with ARGV[3]
+-- ARGV[7]  largest window of the rules and the grace, ms: what is older is forgotten
+-- ARGV[8]  reach of schedules, ms after now
+-- ARGV[9]  the rules, see fragments/policy.lua
+-- ARGV[10] the time zone's offsets, see fragments/policy.lua
+-- ARGV[11] last send time a shift may take, Unix ms; "" for no shift
+-- ARGV[12] where a shift goes on searching, Unix ms; "" to start at the send time
+-- ARGV[13] with KEYS[2]: delay of the watch entry, ms
+-- ARGV[14] with KEYS[2]: watch member
+-- ARGV[15..] with KEYS[2]: the record's fields and values, of which "g", "f"
+--          and "t" come first, in this order
+--
+-- Returns  now, Unix ms, alone: the place asked for was taken; or
+--          a decision, see fragments/decision.lua.
+-- Cost     O(log n + k) in the user's n reservations, k of them within the
+--          largest window around the send time. A refusal also searches for the
+--          free times: O(m) in the reservations between the send time and them,
+--          at most WORK steps a call (fragments/search.lua) in either direction.
+
+if #KEYS == 1 and #ARGV ~= 12 or #KEYS ~= 1 and (#KEYS ~= 3 or #ARGV < 20) then
+  return redis.error_reply('ERR reserve.lua: wrong number of keys or arguments')
+end
+
+local timeline, record = KEYS[1], KEYS[2]
+--@include clock
+local asked = tonumber(ARGV[3]) or now
+
+-- The common case first, before anything else is even defined: a new message
+-- at a time that nothing is near enough to forbid. Every call and every element
+-- read counts here.
+if asked >= now and asked <= now + ARGV[8] and ARGV[4] ~= '' and
+    not (record and redis.call('EXISTS', record) == 1) then
+  local first = redis.call('ZRANGE', timeline, ARGV[4], '+inf', 'BYSCORE', 'LIMIT', '0', '1', 'WITHSCORES')
+  local free, latest = true, not first[1]
+  if first[1] and first[2] - ARGV[5] <= 0 then
+    local near = redis.call('ZRANGE', timeline, ARGV[4], ARGV[5], 'BYSCORE', 'WITHSCORES')
+    local neighbours, limit = #near / 2, nil
+    for word in string.gmatch(ARGV[9], '%S+') do
+      if not limit then
+        limit = tonumber(word)
+      else
+        -- With fewer neighbours than its limit, a rule holds whatever they are.
+        if neighbours >= limit then
+          local window, within = tonumber(word), 0
+          for k = 2, 2 * neighbours, 2 do
+            local gap = near[k] - asked
+            if gap < window and gap > -window then within = within + 1 end
+          end
+          free = window > 0 and within < limit
+          if not free then break end
+        end
+        limit = nil
+      end
+    end
+    latest = free and near[2 * neighbours] - asked < 0
+      and redis.call('PEXPIRETIME', timeline) < tonumber(ARGV[6])
+  end
+  -- NX: the same id may stand at another time, which the rest finds out.
+  if free and redis.call('ZADD', timeline, 'NX', ARGV[3], ARGV[2]) == 1 then
+    if latest then
+      redis.call('PEXPIREAT', timeline, ARGV[6])
+      if now % 4 == 0 then -- often enough: what is forgotten never piles up
+        redis.call('ZREMRANGEBYSCORE', timeline, '-inf', now - ARGV[7] - 1)
+      end
+    end
+    if record then
+      redis.call('HSET', record, unpack(ARGV, 15))
+      redis.call('ZADD', KEYS[3], now + ARGV[13], ARGV[14])
+    end
+    return now
+  end
+end
+
+local keep, reach = tonumber(ARGV[7]), tonumber(ARGV[8])
+local policy, offsets = ARGV[9], ARGV[10]
+local until_at = tonumber(ARGV[11])
+--@include record
+--@include policy
+--@include search
+--@include decision
+--@include known
+
+local answer = known(asked, until_at, ARGV[16], ARGV[18]) or out_of_reach(asked)
+if answer then return answer end
+
+local at, requested, shifted = asked, nil, false
+if asked < now then at, requested = now, asked end
+local broken = violations(at, nil)
+if #broken > 0 then
+  if not until_at then return refusal(at, requested, broken, nil) end
+  local last = math.min(until_at, now + reach)
+  local free, resume = new_search(1, tonumber(ARGV[12]) or at, nil)(last)
+  if resume then return {SEARCH_ON, now, resume} end
+  if not free then return refusal(at, requested, broken, nil) end
+  at, requested, shifted = free, asked, true
+end
+
+redis.call('ZADD', timeline, at, ARGV[2])
+--@include outlive
+outlive(at)
+if record then
+  redis.call('DEL', record) -- of a message that gave its id back
+  redis.call('HSET', record, unpack(ARGV, 15))
+  redis.call('HSET', record, 't', at)
+  if requested then redis.call('HSET', record, 'r', requested) end
+  if shifted then redis.call('HSET', record, 'h', 1) end
+  redis.call('ZADD', KEYS[3], now + ARGV[13], ARGV[14])
+end
+return {ALLOWED, now, at, requested or 0, shifted and SHIFTED or 0, 0}

@@ -1,0 +1,107 @@
+-- usage.lua: how full each rule is around a time, and which stretches of a span
+-- are free. Writes nothing.
+--
+-- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
+-- ARGV[1]  now, Unix ms; "" for the server's clock
+-- ARGV[2]  the time, Unix ms; "" for now
+-- ARGV[3]  start of the span, Unix ms; "" for no stretches
+-- ARGV[4]  end of the span, Unix ms, exclusive
+-- ARGV[5]  largest window of the rules and the grace, ms: what is older is forgotten
+-- ARGV[6]  the rules, see fragments/policy.lua
+-- ARGV[7]  the time zone's offsets, see fragments/policy.lua
+--
+-- Returns  {now, the time, {used, from, until of the window counted} a rule,
+--          {from, until, ...} of the free stretches}
+-- Cost     O(log n + r (k + l)) in the user's n reservations and r rules, k of the
+--          reservations in the span and a largest window around it, l in twice
+--          that window around the time.
+
+if #KEYS ~= 1 or #ARGV ~= 7 then
+  return redis.error_reply('ERR usage.lua: wrong number of keys or arguments')
+end
+
+local timeline = KEYS[1]
+--@include clock
+local at = tonumber(ARGV[2]) or now
+local span_from, span_till = tonumber(ARGV[3]), tonumber(ARGV[4])
+local keep = tonumber(ARGV[5])
+local policy, offsets = ARGV[6], ARGV[7]
+--@include policy
+
+local function times_between(from, till) -- ascending, of [from, till)
+  local read = redis.call('ZRANGE', timeline, math.max(from, now - keep), till - 1, 'BYSCORE', 'WITHSCORES')
+  local times = {}
+  for k = 2, #read, 2 do times[k / 2] = tonumber(read[k]) end
+  return times
+end
+
+-- fullest gives the fullest window of a sliding rule that contains `at`, the
+-- earliest of them: it starts at a reservation or at the time itself, since
+-- any other can begin later and lose nothing.
+local function fullest(window)
+  local times = times_between(at - window + 1, at + window)
+  local used, from = 0, at
+  local first, last = 1, 0 -- times[first .. last] lie in the window from times[first]
+  while first <= #times and times[first] <= at do
+    while last < #times and times[last + 1] < times[first] + window do last = last + 1 end
+    if last - first + 1 > used then used, from = last - first + 1, times[first] end
+    first = first + 1
+  end
+  if #times - first + 1 > used then used, from = #times - first + 1, at end
+  return used, from
+end
+
+local reply = {now, at}
+for r = 1, rule_count do
+  local window = windows[r]
+  if window > 0 then
+    local used, from = fullest(window)
+    reply[2 + r] = {used, from, from + window}
+  else
+    local from, till = period(-window, at)
+    reply[2 + r] = {#times_between(from, till), from, till}
+  end
+end
+if not span_from then return reply end
+
+-- What each rule forbids within the span, as half-open intervals.
+local taken = {}
+for r = 1, rule_count do
+  local limit, window = limits[r], windows[r]
+  if window > 0 then
+    local times = times_between(span_from - window + 1, span_till + window)
+    for i = 1, #times - limit + 1 do
+      local first, last = times[i], times[i + limit - 1]
+      if last - first < window then taken[#taken + 1] = {last - window + 1, first + window} end
+    end
+  else
+    local from = period(-window, span_from)
+    local _, last_till = period(-window, span_till)
+    local times = times_between(from, last_till)
+    local i = 1
+    while times[i] do -- period by period, over those that have reservations
+      local till
+      from, till = period(-window, times[i])
+      local first = i
+      while times[i] and times[i] < till do i = i + 1 end
+      if i - first >= limit then taken[#taken + 1] = {from, till} end
+    end
+  end
+end
+table.sort(taken, function(a, b) return a[1] < b[1] end)
+
+local free, from = {}, span_from
+for k = 1, #taken do
+  local till = math.min(taken[k][1], span_till)
+  if till > from then
+    free[#free + 1] = from
+    free[#free + 1] = till
+  end
+  from = math.max(from, taken[k][2])
+end
+if from < span_till then
+  free[#free + 1] = from
+  free[#free + 1] = span_till
+end
+reply[3 + rule_count] = free
+return reply

@@ -1,0 +1,100 @@
+package sendlimit
+
+import "time"
+
+// Code says, for machines, why a request was refused. The spelling is part of
+// the contract and never changes.
+type Code string
+
+// The codes a Decision can carry.
+const (
+	CodeSendLimit   Code = "send_limit"     // the time would break a rule: see Violations
+	CodeIDReused    Code = "id_reused"      // the id stands for another request
+	CodeTooLate     Code = "too_late"       // the message is being sent, or was sent
+	CodeNotFound    Code = "not_found"      // no such reservation
+	CodeInPast      Code = "in_past"        // more than Grace before now
+	CodeTooFarAhead Code = "too_far_ahead"  // beyond the reach of schedules
+	CodePastExpiry  Code = CodeInvalidField // a move to a time at or after ExpiresAt
+)
+
+// Decision is the answer to Reserve, Check, Move and Release. A refusal is a
+// Decision with Allowed false, never an error. All times are UTC with
+// milliseconds; a zero time means there is none.
+type Decision struct {
+	Allowed bool
+	Code    Code // why not; empty when Allowed
+
+	// At is the send time that was judged: the place taken (Reserve, Move),
+	// the one that is free (Check), the one freed (Release), or the one that
+	// was refused.
+	At time.Time
+	// RequestedAt is what was asked for, where At differs from it: after a
+	// shift, or for a time within the grace before now.
+	RequestedAt time.Time
+	// MovedFrom is the place that a Move gave up.
+	MovedFrom time.Time
+
+	// ExpiresAt is the message's expiry that a Move would outlive, with
+	// CodePastExpiry.
+	ExpiresAt time.Time
+
+	Shifted  bool // At is the next free time after RequestedAt
+	Replayed bool // the same request was answered before
+
+	// Violations has every rule that would break, in the policy's order, when
+	// Code is CodeSendLimit.
+	Violations []Violation
+	// NextFree is the earliest later time that breaks no rule, within the
+	// reach; PreviousFree the latest earlier one that is not in the past.
+	NextFree     time.Time
+	PreviousFree time.Time
+
+	// Now is the clock the request was judged by: the server's, or the
+	// request's own where it set one.
+	Now time.Time
+}
+
+// Violation is a rule that accepting would break. A sliding rule's conflicts
+// are the reservations in all windows that would break, a calendar rule's
+// those in the period [From, Until).
+type Violation struct {
+	Rule        Rule
+	From, Until time.Time // of a calendar rule's period; zero for a sliding rule
+	// Conflicts has the first MaxConflicts reservations in the way, ascending
+	// by time, then id; ConflictsTotal counts all.
+	Conflicts      []Reservation
+	ConflictsTotal int
+}
+
+// MaxConflicts is how many reservations a violation lists.
+const MaxConflicts = 10
+
+// Reservation is a message's place in its user's timeline.
+type Reservation struct {
+	ID string
+	At time.Time
+}
+
+// RuleUsage is how full a rule is around a time: the fullest window that
+// contains it (the earliest such, where several are as full), or the calendar
+// period it is in. Reservations sent and unsent both count.
+type RuleUsage struct {
+	Rule        Rule
+	Used        int
+	From, Until time.Time // the window counted, half-open
+}
+
+// Stretch is a half-open interval [From, Until) of send times.
+type Stretch struct {
+	From, Until time.Time
+}
+
+// Usage is the answer to Timeline.Usage.
+type Usage struct {
+	At    time.Time
+	Rules []RuleUsage // in the policy's order
+	// Free has the maximal stretches, ascending, in which every millisecond
+	// would be accepted, within the span asked about.
+	Free []Stretch
+	Now  time.Time
+}

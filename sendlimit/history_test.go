@@ -1,0 +1,21 @@
+package sendlimit_test
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+// The scripts and the brute-force model give the same answers to any history.
+func TestTimelineAgreesWithTheModel(t *testing.T) {
+	t.Parallel()
+	_, client := sendlimittest.EmbeddedRedis(t)
+	var histories atomic.Int64
+	rapid.Check(t, func(t *rapid.T) {
+		sendlimittest.CheckHistory(t, client, fmt.Sprintf("h%d", histories.Add(1)))
+	})
+}

@@ -1,0 +1,149 @@
+package sendlimit
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Partitions is how many hash tags the users are spread over. It is fixed for
+// ever: another number would send every user to other keys.
+const Partitions = 1024
+
+// DefaultPrefix begins every key unless Options say otherwise.
+const DefaultPrefix = "sl"
+
+// Keys spells every key of a store. All keys of one user share a hash tag, so
+// that a script may touch them together in a Redis Cluster.
+//
+//	sl:{p0042}:u:<user>        ZSET  the user's timeline: message id -> send time, Unix ms
+//	sl:{p0042}:m:<user>:<id>   HASH  the record of a message, see lua/fragments/record.lua
+//	sl:{p0042}:watch           ZSET  every message not ended: watch member -> when to look, Unix ms
+//	sl:policy:<name>           STRING  a policy, JSON
+//	sl:meta                    HASH  the version of this layout
+//
+// Both a user and an id may hold colons. In a record's key a colon of the id
+// is written as a slash, which no id has: what follows the last colon is the
+// id, and no two messages share a key.
+type Keys struct {
+	prefix     string
+	partitions []string // "sl:{p0000}:" and so on
+}
+
+// NewKeys returns the keys that begin with prefix, 1 to 32 of a-z 0-9 _ -; ""
+// means DefaultPrefix. The error is an *InvalidError.
+func NewKeys(prefix string) (Keys, error) {
+	if prefix == "" {
+		prefix = DefaultPrefix
+	}
+	if len(prefix) > 32 || !onlyBytes(prefix, "abcdefghijklmnopqrstuvwxyz0123456789_-") {
+		return Keys{}, &InvalidError{Field: "prefix", Value: prefix, Want: "1 to 32 of a-z 0-9 _ -"}
+	}
+	k := Keys{prefix: prefix, partitions: make([]string, Partitions)}
+	for p := range k.partitions {
+		k.partitions[p] = fmt.Sprintf("%s:{p%04d}:", prefix, p)
+	}
+	return k, nil
+}
+
+// Partition is the partition of a user: FNV-1a 32 of the name, modulo
+// Partitions.
+func Partition(user string) int {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(user)) // a hash never fails
+	return int(h.Sum32() % Partitions)
+}
+
+// Prefix begins every key.
+func (k Keys) Prefix() string { return k.prefix }
+
+// Timeline is the key of a user's timeline.
+func (k Keys) Timeline(user string) string {
+	return k.partitions[Partition(user)] + "u:" + user
+}
+
+// Record is the key of a message's record.
+func (k Keys) Record(user, id string) string {
+	return k.partitions[Partition(user)] + "m:" + user + ":" + strings.ReplaceAll(id, ":", "/")
+}
+
+// Watch is the key of the watch list of a user's partition.
+func (k Keys) Watch(user string) string {
+	return k.partitions[Partition(user)] + "watch"
+}
+
+// Policy is the key of a policy.
+func (k Keys) Policy(name string) string { return k.prefix + ":policy:" + name }
+
+// Meta is the key of what is known of the layout itself.
+func (k Keys) Meta() string { return k.prefix + ":meta" }
+
+// WatchMember is what the watch list holds of a message: generation, id and
+// user, in this order since only the user may contain a slash.
+func WatchMember(user, id, generation string) string {
+	return generation + watchSuffix(user, id)
+}
+
+func watchSuffix(user, id string) string { return "/" + id + "/" + user }
+
+// ParseWatchMember takes a watch member apart; ok is false if it is none.
+func ParseWatchMember(member string) (user, id, generation string, ok bool) {
+	parts := strings.SplitN(member, "/", 3)
+	if len(parts) != 3 || parts[0] == "" || !ValidID(parts[1]) || !ValidUser(parts[2]) {
+		return "", "", "", false
+	}
+	return parts[2], parts[1], parts[0], true
+}
+
+// MaxUser is how many bytes a user name has at most, MaxID an id.
+const (
+	MaxUser = 256
+	MaxID   = 128
+)
+
+// ValidUser reports whether a user name is 1 to MaxUser bytes of UTF-8 without
+// control characters.
+func ValidUser(user string) bool {
+	if user == "" || len(user) > MaxUser || !utf8.ValidString(user) {
+		return false
+	}
+	return strings.IndexFunc(user, unicode.IsControl) < 0
+}
+
+const idBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:-"
+
+// ValidID reports whether a message id is 1 to MaxID of A-Z a-z 0-9 . _ : -.
+func ValidID(id string) bool {
+	return id != "" && len(id) <= MaxID && onlyBytes(id, idBytes)
+}
+
+func onlyBytes(s, allowed string) bool {
+	for i := range len(s) {
+		if strings.IndexByte(allowed, s[i]) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func checkUser(user string) error {
+	if !ValidUser(user) {
+		return &InvalidError{
+			Field: "user", Value: user,
+			Want: fmt.Sprintf("1 to %d bytes of UTF-8 without control characters", MaxUser),
+		}
+	}
+	return nil
+}
+
+func checkID(id string) error {
+	if !ValidID(id) {
+		return &InvalidError{
+			Field: "id", Value: id,
+			Want: fmt.Sprintf("1 to %d of A-Z a-z 0-9 . _ : -", MaxID),
+		}
+	}
+	return nil
+}

@@ -1,0 +1,83 @@
+package sendlimit
+
+import "time"
+
+// Grace is how far in the past a send time may lie and still be taken as now.
+const Grace = 5 * time.Second
+
+// DefaultReach is how far ahead a send time may lie unless Options say
+// otherwise.
+const DefaultReach = 366 * 24 * time.Hour
+
+// Request asks for a place: Reserve takes it, Check only looks.
+type Request struct {
+	User string // 1 to 256 bytes of UTF-8 without control characters
+	ID   string // 1 to 128 of A-Z a-z 0-9 . _ : -; unique per user
+	// At is the send time, cut to the millisecond. The zero value means now.
+	At time.Time
+	// Shift takes the next free time when At is refused, up to and including
+	// ShiftUntil; a zero ShiftUntil means as far as the reach goes.
+	Shift      bool
+	ShiftUntil time.Time
+	// Record is what to remember of the message; required by a Timeline with
+	// records, refused by one without.
+	Record *Record
+	// Now replaces the server's clock, for tests; zero means the server's.
+	Now time.Time
+}
+
+// MoveRequest asks for another place for a reservation that has one. The old
+// place is kept when the new one is refused.
+type MoveRequest struct {
+	User string
+	ID   string
+	At   time.Time // the new send time; the zero value means now
+	// Generation is the new generation, see Record; required by a Timeline
+	// with records, refused by one without.
+	Generation string
+	Now        time.Time // as in Request
+}
+
+// ReleaseRequest gives a reservation back.
+type ReleaseRequest struct {
+	User string
+	ID   string
+	Now  time.Time // as in Request
+}
+
+// NextFreeRequest asks for the next Count free times from From on, each
+// counting those before it as taken.
+type NextFreeRequest struct {
+	User  string
+	From  time.Time // the zero value means now; earlier than now is taken as now
+	Count int       // 1 to MaxNextFree
+	Now   time.Time // as in Request
+}
+
+// MaxNextFree is how many free times one call gives at most.
+const MaxNextFree = 100
+
+// ListRequest asks for a user's reservations in [From, To), ascending by time,
+// then id.
+type ListRequest struct {
+	User     string
+	From, To time.Time   // zero: from the oldest remembered, to the end
+	After    Reservation // go on after this one; the zero value starts at From
+	Limit    int         // 1 to MaxList; zero means MaxList
+	Now      time.Time   // as in Request
+}
+
+// MaxList is how many reservations one List call gives at most.
+const MaxList = 10_000
+
+// UsageRequest asks how full a user's rules are around At, and which
+// stretches of [From, To) are free.
+type UsageRequest struct {
+	User     string
+	At       time.Time // the zero value means now
+	From, To time.Time // To after From, at most MaxUsageSpan; both zero: no stretches
+	Now      time.Time // as in Request
+}
+
+// MaxUsageSpan bounds the span whose free stretches one Usage call gives.
+const MaxUsageSpan = 32 * 24 * time.Hour

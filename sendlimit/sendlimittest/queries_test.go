@@ -1,0 +1,105 @@
+package sendlimittest_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+func TestNextFree(t *testing.T) {
+	t.Parallel()
+	s := newStory(t, "1/minute", "3/calendar_day")
+	s.now = at("23:50:00")
+	s.accepted("23:57:30")
+	next := func(from string, count int) []time.Time {
+		return s.model.NextFree(sendlimit.NextFreeRequest{User: "alice", From: at(from), Count: count, Now: s.now})
+	}
+	require.Equal(t, []time.Time{
+		at("23:56:00"), at("23:58:30"), // each counts those before it
+		at("23 00:00:00"), at("23 00:01:00"), at("23 00:02:00"),
+		at("24 00:00:00"),
+	}, next("23:56:00", 6))
+	require.Equal(t, []time.Time{s.now}, next("11:11:11", 1), "earlier is now")
+	require.Equal(t, []time.Time{s.now}, next("", 1))
+	reach := s.now.Add(sendlimit.DefaultReach)
+	require.Equal(t, []time.Time{reach.Add(-time.Minute), reach},
+		next(reach.Add(-time.Minute).Format(time.RFC3339), 5), "none beyond the reach")
+	require.Nil(t, next(reach.Add(time.Second).Format(time.RFC3339), 5))
+	s.holds("23:57:30 23:57:30")
+}
+
+func TestList(t *testing.T) {
+	t.Parallel()
+	s := newStory(t, "2/minute")
+	for _, id := range []string{"c", "a"} {
+		require.True(t, s.reserve(id, "11:11:11").Allowed)
+	}
+	require.True(t, s.reserve("b", "12:00:00").Allowed)
+	list := func(r sendlimit.ListRequest) string {
+		r.User, r.Now = "alice", s.now
+		var ids strings.Builder
+		for _, held := range s.model.List(r) {
+			ids.WriteString(held.ID)
+		}
+		return ids.String()
+	}
+	require.Equal(t, "acb", list(sendlimit.ListRequest{}))
+	require.Equal(t, "acb", list(sendlimit.ListRequest{From: at("11:11:11"), To: at("12:00:00.001")}))
+	require.Equal(t, "ac", list(sendlimit.ListRequest{To: at("12:00:00")}), "half-open")
+	require.Equal(t, "b", list(sendlimit.ListRequest{From: at("11:11:11.001")}))
+	require.Equal(t, "ac", list(sendlimit.ListRequest{Limit: 2}))
+	require.Equal(t, "cb", list(sendlimit.ListRequest{After: sendlimit.Reservation{ID: "a", At: at("11:11:11")}}))
+	require.Equal(t, "b", list(sendlimit.ListRequest{After: sendlimit.Reservation{ID: "cc", At: at("11:11:11")}}),
+		"what it goes on after may be gone")
+	require.Nil(t, s.model.List(sendlimit.ListRequest{User: "alice", From: at("13:00:00"), Now: s.now}))
+	require.Nil(t, s.model.List(sendlimit.ListRequest{User: "nobody", Now: s.now}))
+}
+
+func TestUsage(t *testing.T) {
+	t.Parallel()
+	s := newStory(t, "2/minute", "3/calendar_day")
+	s.accepted("11:00:00", "11:00:40", "11:01:10")
+	usage := func(when, from, to string) sendlimit.Usage {
+		return s.model.Usage(sendlimit.UsageRequest{
+			User: "alice", At: at(when), From: at(from), To: at(to), Now: s.now,
+		})
+	}
+	minutes, daily := sendlimit.Rule{Limit: 2, Window: time.Minute}, sendlimit.Rule{Limit: 3, Period: sendlimit.Day}
+	require.Equal(t, sendlimit.Usage{
+		At: at("11:00:50"), Now: s.now,
+		Rules: []sendlimit.RuleUsage{
+			// From 11:00:40 on there are two as well: the earliest counts.
+			{Rule: minutes, Used: 2, From: at("11:00:00"), Until: at("11:01:00")},
+			{Rule: daily, Used: 3, From: at("00:00:00"), Until: at("23 00:00:00")},
+		},
+	}, usage("11:00:50.0009", "", ""))
+	require.Equal(t, []sendlimit.RuleUsage{
+		{Rule: minutes, Used: 0, From: at("23 09:00:00"), Until: at("23 09:01:00")},
+		{Rule: daily, Used: 0, From: at("23 00:00:00"), Until: at("24 00:00:00")},
+	}, usage("23 09:00:00", "", "").Rules)
+	require.Equal(t, s.now, usage("", "", "").At, "no time is now")
+
+	require.True(t, s.release("11:00:40").Allowed)
+	require.Equal(t, []sendlimit.Stretch{{From: at("10:00:00"), Until: at("12:00:00")}},
+		usage("", "10:00:00", "12:00:00").Free, "two of them 70 s apart forbid nothing")
+	s.accepted("11:00:50")
+	require.Nil(t, usage("", "10:00:00", "23 00:00:00").Free, "the day is full")
+	require.Equal(t, []sendlimit.Stretch{
+		{From: at("21 23:00:00"), Until: at("22 00:00:00")}, {From: at("23 00:00:00"), Until: at("23 01:00:00")},
+	}, usage("", "21 23:00:00", "23 01:00:00").Free, "the past as well")
+}
+
+func TestFreeStretchesOfASlidingRule(t *testing.T) {
+	t.Parallel()
+	s := newStory(t, "1/minute")
+	s.accepted("11:00:00", "11:02:00", "11:04:30")
+	u := s.model.Usage(sendlimit.UsageRequest{User: "alice", From: at("11:00:30"), To: at("11:05:00"), Now: s.now})
+	require.Equal(t, []sendlimit.Stretch{
+		{From: at("11:01:00"), Until: at("11:01:00.001")}, // that one millisecond
+		{From: at("11:03:00"), Until: at("11:03:30.001")},
+	}, u.Free)
+}

@@ -1,0 +1,139 @@
+package sendlimittest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	clusterMasters = 3
+	clusterSlots   = 16_384
+)
+
+// RedisCluster is a Redis Cluster of three masters, without replicas.
+type RedisCluster struct {
+	Nodes []*RedisServer
+
+	client *redis.ClusterClient
+}
+
+// StartCluster starts three servers, shares the slots out among them, and
+// waits until each finds the cluster whole. Args are for each of them. The
+// caller closes it.
+func StartCluster(ctx context.Context, args ...string) (*RedisCluster, error) {
+	c := &RedisCluster{}
+	if err := c.start(ctx, args); err != nil {
+		return nil, errors.Join(fmt.Errorf("start a redis cluster: %w", err), c.Close())
+	}
+	return c, nil
+}
+
+// Client returns a client of the cluster, which Close closes.
+func (c *RedisCluster) Client() *redis.ClusterClient { return c.client }
+
+// Addrs returns the addresses of the nodes, host:port.
+func (c *RedisCluster) Addrs() []string {
+	addrs := make([]string, len(c.Nodes))
+	for i, node := range c.Nodes {
+		addrs[i] = node.Addr
+	}
+	return addrs
+}
+
+// Close ends all nodes. Closing twice is harmless.
+func (c *RedisCluster) Close() error {
+	var errs []error
+	if c.client != nil {
+		if err := c.client.Close(); err != nil && !errors.Is(err, redis.ErrClosed) {
+			errs = append(errs, fmt.Errorf("close the client of the cluster: %w", err))
+		}
+	}
+	for _, node := range c.Nodes {
+		errs = append(errs, node.Close())
+	}
+	return errors.Join(errs...)
+}
+
+func (c *RedisCluster) start(ctx context.Context, args []string) error {
+	busPorts := make([]int, clusterMasters)
+	for i := range busPorts {
+		// The usual bus port, 10,000 above the other, may be beyond the last.
+		port, err := freePort(ctx)
+		if err != nil {
+			return err
+		}
+		node, err := StartRedis(ctx, RedisOptions{Args: append([]string{
+			"--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(port),
+		}, args...)})
+		if err != nil {
+			return err
+		}
+		busPorts[i] = port
+		c.Nodes = append(c.Nodes, node)
+	}
+	if err := c.join(ctx, busPorts); err != nil {
+		return err
+	}
+	if err := c.awaitWhole(ctx); err != nil {
+		return err
+	}
+	c.client = redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Addrs()})
+	return nil
+}
+
+// join gives each node its slots and makes the nodes known to each other.
+func (c *RedisCluster) join(ctx context.Context, busPorts []int) error {
+	for i, node := range c.Nodes {
+		first, next := i*clusterSlots/clusterMasters, (i+1)*clusterSlots/clusterMasters
+		if err := node.Client().ClusterAddSlotsRange(ctx, first, next-1).Err(); err != nil {
+			return fmt.Errorf("assign slots %d to %d: %w", first, next-1, err)
+		}
+		// Nodes of the same epoch would have to agree on another first.
+		if err := node.Client().Do(ctx, "cluster", "set-config-epoch", i+1).Err(); err != nil {
+			return fmt.Errorf("set the epoch of %s: %w", node.Addr, err)
+		}
+	}
+	for i, node := range c.Nodes[1:] {
+		host, port, err := net.SplitHostPort(node.Addr)
+		if err != nil {
+			return fmt.Errorf("address of a node: %w", err)
+		}
+		if err := c.Nodes[0].Client().Do(ctx, "cluster", "meet", host, port, busPorts[i+1]).Err(); err != nil {
+			return fmt.Errorf("introduce %s: %w", node.Addr, err)
+		}
+	}
+	return nil
+}
+
+// awaitWhole waits until every node knows who has which slot.
+func (c *RedisCluster) awaitWhole(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	poll := time.NewTicker(startPoll)
+	defer poll.Stop()
+	for _, node := range c.Nodes {
+		for {
+			info, err := node.Client().ClusterInfo(ctx).Result()
+			if err != nil {
+				return fmt.Errorf("ask %s for the cluster's state: %w", node.Addr, err)
+			}
+			if strings.Contains(info, "cluster_state:ok\r\n") &&
+				strings.Contains(info, fmt.Sprintf("cluster_slots_ok:%d\r\n", clusterSlots)) {
+				break
+			}
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("wait for the cluster to be whole: %w\n%s", ctx.Err(), info)
+			case <-poll.C:
+			}
+		}
+	}
+	return nil
+}

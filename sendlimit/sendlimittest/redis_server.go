@@ -1,0 +1,238 @@
+package sendlimittest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// redisProgram is looked for in PATH.
+const redisProgram = "redis-server"
+
+const (
+	startTimeout = 30 * time.Second
+	startPoll    = 5 * time.Millisecond
+	// portTries is how often another port is tried, as somebody else may take
+	// a free one before the server does.
+	portTries = 5
+)
+
+// RedisOptions say how to start a server. The zero value is an empty Redis
+// that writes nothing to disk, on a free port of 127.0.0.1.
+type RedisOptions struct {
+	// Args are further arguments of redis-server, such as "--appendonly",
+	// "yes".
+	Args []string
+	// Password is asked of every client; empty for none.
+	Password string
+	// UnixSocket has it listen on a socket in its folder instead of a port.
+	UnixSocket bool
+}
+
+// RedisServer is a redis-server process with a folder of its own. Its methods
+// are not safe for concurrent use; its client is.
+type RedisServer struct {
+	Addr string // host:port, or the path of the Unix socket
+
+	options RedisOptions
+	folder  string
+	client  *redis.Client
+	process *process
+}
+
+// StartRedis starts a redis-server from PATH and waits until it answers. The
+// caller closes it. The error has the end of the server's log.
+func StartRedis(ctx context.Context, options RedisOptions) (*RedisServer, error) {
+	folder, err := os.MkdirTemp("", "sendlimit-redis-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for redis: %w", err)
+	}
+	s := &RedisServer{options: options, folder: folder}
+	for range portTries {
+		if err = s.listenAnew(ctx); err != nil {
+			break
+		}
+		if err = s.start(ctx); !errors.Is(err, errPortTaken) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(folder))
+	}
+	s.client = redis.NewClient(s.clientOptions())
+	return s, nil
+}
+
+// Client returns a client of the server, which Close closes. It survives
+// Restart.
+func (s *RedisServer) Client() *redis.Client { return s.client }
+
+// URL returns where the server is, with its password, as redis.ParseURL reads
+// it.
+func (s *RedisServer) URL() string {
+	u := url.URL{Scheme: "redis", Host: s.Addr}
+	if s.options.UnixSocket {
+		u = url.URL{Scheme: "unix", Path: s.Addr}
+	}
+	if s.options.Password != "" {
+		u.User = url.UserPassword("", s.options.Password)
+	}
+	return u.String()
+}
+
+// PID returns the id of the server's process.
+func (s *RedisServer) PID() int { return s.process.running.Pid }
+
+// Kill ends the server at once by SIGKILL, as a crash would. Its folder stays.
+// Killing it twice is harmless.
+func (s *RedisServer) Kill() { s.process.kill() }
+
+// Restart kills the server if it still runs, starts it again at the same
+// address on the same folder, and waits until it has loaded what is there.
+func (s *RedisServer) Restart(ctx context.Context) error {
+	s.Kill()
+	return s.start(ctx)
+}
+
+// Close kills the server, closes its client and removes its folder. Closing
+// twice is harmless.
+func (s *RedisServer) Close() error {
+	s.Kill()
+	if err := s.client.Close(); err != nil && !errors.Is(err, redis.ErrClosed) {
+		return fmt.Errorf("close the client of redis: %w", err)
+	}
+	if err := os.RemoveAll(s.folder); err != nil {
+		return fmt.Errorf("remove the folder of redis: %w", err)
+	}
+	return nil
+}
+
+// listenAnew chooses where the server is to listen.
+func (s *RedisServer) listenAnew(ctx context.Context) error {
+	if s.options.UnixSocket {
+		s.Addr = filepath.Join(s.folder, "redis.sock")
+		return nil
+	}
+	port, err := freePort(ctx)
+	s.Addr = net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+	return err
+}
+
+func (s *RedisServer) arguments() []string {
+	args := []string{"--dir", s.folder, "--save", ""}
+	if s.options.UnixSocket {
+		args = append(args, "--port", "0", "--unixsocket", s.Addr, "--unixsocketperm", "700")
+	} else {
+		_, port, _ := strings.Cut(s.Addr, ":")
+		args = append(args, "--bind", "127.0.0.1", "--port", port)
+	}
+	if s.options.Password != "" {
+		args = append(args, "--requirepass", s.options.Password)
+	}
+	return append(args, s.options.Args...)
+}
+
+func (s *RedisServer) clientOptions() *redis.Options {
+	network := "tcp"
+	if s.options.UnixSocket {
+		network = "unix"
+	}
+	return &redis.Options{Network: network, Addr: s.Addr, Password: s.options.Password}
+}
+
+// start runs the process and waits until it answers; on an error it does not
+// run.
+func (s *RedisServer) start(ctx context.Context) error {
+	process, err := startProcess(ctx, s.logFile(), redisProgram, s.arguments()...)
+	if err != nil {
+		return err
+	}
+	s.process = process
+	if err := s.awaitReady(ctx); err != nil {
+		s.Kill()
+		return err
+	}
+	return nil
+}
+
+func (s *RedisServer) awaitReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	client := redis.NewClient(s.clientOptions())
+	defer client.Close()
+
+	poll := time.NewTicker(startPoll)
+	defer poll.Stop()
+	for !s.answers(ctx, client) {
+		select {
+		case <-s.process.ended:
+			return s.failure()
+		case <-ctx.Done():
+			return fmt.Errorf("wait for redis to answer: %w\n%s", ctx.Err(), s.logTail())
+		case <-poll.C:
+		}
+	}
+	return nil
+}
+
+// answers reports whether the server is there and has loaded its data. It asks
+// for the process, as it may be another server that has taken the port.
+func (s *RedisServer) answers(ctx context.Context, client *redis.Client) bool {
+	// The client would log each attempt in vain.
+	options := client.Options()
+	conn, err := new(net.Dialer).DialContext(ctx, options.Network, options.Addr)
+	if err != nil {
+		return false
+	}
+	if conn.Close() != nil || client.Ping(ctx).Err() != nil {
+		return false
+	}
+	info, err := client.Info(ctx, "server").Result()
+	return err == nil && strings.Contains(info, fmt.Sprintf("process_id:%d\r\n", s.PID()))
+}
+
+// errPortTaken is returned when somebody else listens at the server's address.
+var errPortTaken = errors.New("the port is taken")
+
+// failure says why the process ended.
+func (s *RedisServer) failure() error {
+	log := s.logTail()
+	if strings.Contains(log, "Address already in use") {
+		return fmt.Errorf("redis ended at its start: %w\n%s", errPortTaken, log)
+	}
+	return fmt.Errorf("redis ended at its start:\n%s", log)
+}
+
+func (s *RedisServer) logFile() string { return filepath.Join(s.folder, "redis.log") }
+
+// logTail returns the end of the server's log, for an error.
+func (s *RedisServer) logTail() string {
+	const most = 2000
+	log, err := os.ReadFile(s.logFile())
+	if err != nil {
+		return "(no log)"
+	}
+	return strings.TrimSpace(string(log[max(0, len(log)-most):]))
+}
+
+// freePort returns a port of 127.0.0.1 that nobody listened on just now.
+func freePort(ctx context.Context) (int, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp4", "127.0.0.1:0")
+	if err != nil {
+		return 0, fmt.Errorf("find a free port: %w", err)
+	}
+	address, err := net.ResolveTCPAddr("tcp4", listener.Addr().String())
+	if err := errors.Join(err, listener.Close()); err != nil {
+		return 0, fmt.Errorf("find a free port: %w", err)
+	}
+	return address.Port, nil
+}
