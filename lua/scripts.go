@@ -38,10 +38,13 @@ var Claim = script("claim")
 // Settle records what became of a delivery.
 var Settle = script("settle")
 
+// Rehearse prepares the copies on which a dry run judges.
+var Rehearse = script("rehearse")
+
 // All returns every script, for loading them into a server ahead of use: a
 // pipeline cannot fall back from EVALSHA to EVAL.
 func All() []*redis.Script {
-	return []*redis.Script{Reserve, Check, Move, Release, NextFree, List, Usage, Claim, Settle}
+	return []*redis.Script{Reserve, Check, Move, Release, NextFree, List, Usage, Claim, Settle, Rehearse}
 }
 
 //go:embed *.lua fragments/*.lua

@@ -21,6 +21,7 @@ const DefaultPrefix = "sl"
 //	sl:{p0042}:u:<user>        ZSET  the user's timeline: message id -> send time, Unix ms
 //	sl:{p0042}:m:<user>:<id>   HASH  the record of a message, see lua/fragments/record.lua
 //	sl:{p0042}:watch           ZSET  every message not ended: watch member -> when to look, Unix ms
+//	sl-dry-<token>:…           the same of a dry run, and {p0042}:copies, SET, what to remove of it
 //	sl:policy:<name>           STRING  a policy, JSON
 //	sl:meta                    HASH  the version of this layout
 //
@@ -41,11 +42,15 @@ func NewKeys(prefix string) (Keys, error) {
 	if len(prefix) > 32 || !onlyBytes(prefix, "abcdefghijklmnopqrstuvwxyz0123456789_-") {
 		return Keys{}, &InvalidError{Field: "prefix", Value: prefix, Want: "1 to 32 of a-z 0-9 _ -"}
 	}
+	return keysUnder(prefix), nil
+}
+
+func keysUnder(prefix string) Keys {
 	k := Keys{prefix: prefix, partitions: make([]string, Partitions)}
 	for p := range k.partitions {
 		k.partitions[p] = fmt.Sprintf("%s:{p%04d}:", prefix, p)
 	}
-	return k, nil
+	return k
 }
 
 // Partition is the partition of a user: FNV-1a 32 of the name, modulo
@@ -73,6 +78,9 @@ func (k Keys) Record(user, id string) string {
 func (k Keys) Watch(user string) string {
 	return k.partitions[Partition(user)] + "watch"
 }
+
+// copies is the key of what copies a dry run has made in a partition.
+func (k Keys) copies(partition int) string { return k.partitions[partition] + "copies" }
 
 // Policy is the key of a policy.
 func (k Keys) Policy(name string) string { return k.prefix + ":policy:" + name }

@@ -1,0 +1,83 @@
+package sendlimit
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// PolicyStore keeps policies in the store, the only place they live: every
+// process reads its rules there.
+type PolicyStore struct {
+	client redis.Cmdable
+	keys   Keys
+}
+
+// NewPolicyStore returns the policies under a prefix, "" for DefaultPrefix.
+func NewPolicyStore(client redis.Cmdable, prefix string) (*PolicyStore, error) {
+	keys, err := NewKeys(prefix)
+	if err != nil {
+		return nil, err
+	}
+	return &PolicyStore{client: client, keys: keys}, nil
+}
+
+// Load returns a policy; ok is false if the store has none of that name.
+func (s *PolicyStore) Load(ctx context.Context, name string) (p Policy, ok bool, err error) {
+	text, err := s.client.Get(ctx, s.keys.Policy(name)).Result()
+	if errors.Is(err, redis.Nil) {
+		return Policy{}, false, nil
+	}
+	if err != nil {
+		return Policy{}, false, Unavailable(err, "loading the policy")
+	}
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		return Policy{}, false, fmt.Errorf("policy %q in the store: %w", name, err)
+	}
+	if err := p.Validate(); err != nil {
+		return Policy{}, false, fmt.Errorf("policy %q in the store: %w", name, err)
+	}
+	return p, true, nil
+}
+
+// Apply stores a policy in place of the one of its name. It holds from the
+// next decision of every process that looks; what is reserved keeps its
+// places, and what was forgotten under a shorter window stays forgotten.
+func (s *PolicyStore) Apply(ctx context.Context, p Policy) error {
+	text, err := s.encode(p)
+	if err != nil {
+		return err
+	}
+	if err := s.client.Set(ctx, s.keys.Policy(p.Name), text, 0).Err(); err != nil {
+		return Unavailable(err, "storing the policy")
+	}
+	return nil
+}
+
+// Seed stores a policy if the store has none of its name, and returns the one
+// that the store has then.
+func (s *PolicyStore) Seed(ctx context.Context, p Policy) (Policy, error) {
+	text, err := s.encode(p)
+	if err != nil {
+		return Policy{}, err
+	}
+	if err := s.client.SetNX(ctx, s.keys.Policy(p.Name), text, 0).Err(); err != nil {
+		return Policy{}, Unavailable(err, "storing the policy")
+	}
+	stored, _, err := s.Load(ctx, p.Name)
+	return stored, err
+}
+
+func (s *PolicyStore) encode(p Policy) ([]byte, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(p)
+	if err != nil {
+		return nil, fmt.Errorf("policy %q: %w", p.Name, err)
+	}
+	return text, nil
+}

@@ -1,0 +1,67 @@
+package tasks
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// clock is the store's clock as well as it can be told from here: the local
+// one plus an offset learned from the replies of the store. It says how long to
+// wait, and judges nothing: that is the scripts' part.
+type clock struct {
+	local func() time.Time
+
+	mu       sync.Mutex
+	offset   time.Duration
+	accuracy time.Duration // of the offset: half the round trip it was learned in
+	learned  time.Time
+}
+
+// trusted is how long a more accurate offset is kept over a less accurate one:
+// clocks drift.
+const trusted = 10 * time.Second
+
+func newClock() *clock {
+	return &clock{local: time.Now} //nolint:forbidigo // the one place this package takes the time from
+}
+
+// now is the store's time.
+func (c *clock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.local().Add(c.offset)
+}
+
+// learn takes in what the store's clock said between two moments here.
+func (c *clock) learn(sent, received, store time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	accuracy := received.Sub(sent) / 2
+	if !c.learned.IsZero() && accuracy > c.accuracy && received.Sub(c.learned) < trusted {
+		return
+	}
+	c.offset, c.accuracy, c.learned = store.Sub(sent.Add(accuracy)), accuracy, received
+}
+
+// wait returns when the store's clock shows at, or earlier with false when ctx
+// or stop ends.
+func (c *clock) wait(ctx context.Context, stop <-chan struct{}, at time.Time) bool {
+	return sleep(ctx, stop, at.Sub(c.now()))
+}
+
+// sleep returns after d, or earlier with false when ctx or stop ends.
+func sleep(ctx context.Context, stop <-chan struct{}, d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+	case <-stop:
+	}
+	return false
+}

@@ -1,0 +1,86 @@
+package tasks
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// confirmer notes in the watch list which messages the queue has, many in one
+// round trip and without anybody waiting for it. What it does not get to note
+// costs only a needless look: the watch list errs on the safe side.
+type confirmer struct {
+	watch  *sendlimit.WatchList
+	logger *slog.Logger
+	queued chan sendlimit.Queued
+	done   sync.WaitGroup
+
+	mu     sync.RWMutex // over closed: no send on a closed channel
+	closed bool
+}
+
+const (
+	confirmTogether = 256
+	confirmBacklog  = 8192
+	confirmWithin   = 5 * time.Second
+)
+
+func newConfirmer(watch *sendlimit.WatchList, logger *slog.Logger) *confirmer {
+	c := &confirmer{watch: watch, logger: logger, queued: make(chan sendlimit.Queued, confirmBacklog)}
+	c.done.Go(c.run)
+	return c
+}
+
+// add notes one message as soon as there is time.
+func (c *confirmer) add(q sendlimit.Queued) {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	if c.closed {
+		return
+	}
+	select {
+	case c.queued <- q:
+	default: // the backlog is full: the watch list looks after it
+	}
+}
+
+func (c *confirmer) run() {
+	batch := make([]sendlimit.Queued, 0, confirmTogether)
+	for q := range c.queued {
+		batch = append(batch[:0], q)
+		for more := true; more && len(batch) < confirmTogether; {
+			select {
+			case q, more = <-c.queued:
+				if more {
+					batch = append(batch, q)
+				}
+			default:
+				more = false
+			}
+		}
+		c.confirm(batch)
+	}
+}
+
+func (c *confirmer) confirm(batch []sendlimit.Queued) {
+	ctx, cancel := context.WithTimeout(context.Background(), confirmWithin)
+	defer cancel()
+	if err := c.watch.Confirm(ctx, batch); err != nil {
+		c.logger.WarnContext(ctx, "could not confirm queued messages: they will be looked after again",
+			"messages", len(batch), "error", err)
+	}
+}
+
+// close notes what is left and ends.
+func (c *confirmer) close() {
+	c.mu.Lock()
+	if !c.closed {
+		c.closed = true
+		close(c.queued)
+	}
+	c.mu.Unlock()
+	c.done.Wait()
+}

@@ -1,0 +1,104 @@
+package tasks
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// detail says a refusal in a sentence that a person understands without
+// reading more, with what to do next.
+func detail(d sendlimit.Decision, user, id string) string {
+	switch d.Code {
+	case sendlimit.CodeSendLimit:
+		return conflictSentence(d, user)
+	case sendlimit.CodeIDReused:
+		return fmt.Sprintf("the id %s stands for another message to %s: use another id for another message", id, user)
+	case sendlimit.CodeTooLate:
+		return fmt.Sprintf("message %s to %s is being sent or was sent: it can no longer be changed", id, user)
+	case sendlimit.CodeNotFound:
+		return fmt.Sprintf("%s has no message %s waiting to be sent: list shows those there are", user, id)
+	case sendlimit.CodeInPast:
+		return fmt.Sprintf("%s is in the past: it is %s now; use a later time, or now",
+			timeOfDay(d.At, d.Now), d.Now.Format(TimeLayout))
+	case sendlimit.CodeTooFarAhead:
+		return timeOfDay(d.At, d.Now) + " is further ahead than messages are taken: use an earlier time"
+	case sendlimit.CodePastExpiry:
+		return fmt.Sprintf("%s is not before the message's expires_at %s: use an earlier time",
+			timeOfDay(d.At, d.Now), d.ExpiresAt.Format(TimeLayout))
+	default:
+		return string(d.Code)
+	}
+}
+
+func conflictSentence(d sendlimit.Decision, user string) string {
+	v := d.Violations[0]
+	var sentence string
+	switch n := v.ConflictsTotal; {
+	case v.Rule.Calendar():
+		sentence = fmt.Sprintf("%s already has %s %s, and %d is the limit",
+			user, messages(n), inPeriod(v, d.At), v.Rule.Limit)
+	case n == 1:
+		sentence = fmt.Sprintf("%s already has a message at %s, within %s",
+			user, timeOfDay(v.Conflicts[0].At, d.At), length(v.Rule.Window))
+	default:
+		first, last := v.Conflicts[0].At, v.Conflicts[len(v.Conflicts)-1].At
+		sentence = fmt.Sprintf("%s already has %s around then (%s to %s), and %d in any %s is the limit",
+			user, messages(n), timeOfDay(first, d.At), timeOfDay(last, d.At), v.Rule.Limit, length(v.Rule.Window))
+	}
+	switch {
+	case !d.NextFree.IsZero():
+		return sentence + "; the next free time is " + timeOfDay(d.NextFree, d.At)
+	case !d.PreviousFree.IsZero():
+		return sentence + "; no later time is free, the last free one is " + timeOfDay(d.PreviousFree, d.At)
+	default:
+		return sentence + "; no time is free as far ahead as messages are taken"
+	}
+}
+
+func messages(n int) string {
+	if n == 1 {
+		return "1 message"
+	}
+	return fmt.Sprintf("%d messages", n)
+}
+
+func inPeriod(v sendlimit.Violation, at time.Time) string {
+	switch v.Rule.Period {
+	case sendlimit.Day:
+		return "on that day"
+	case sendlimit.Week, sendlimit.Month, sendlimit.Hour, sendlimit.Minute, sendlimit.NoPeriod:
+	}
+	return fmt.Sprintf("in that %s (%s to %s)", v.Rule.Period, timeOfDay(v.From, at), timeOfDay(v.Until, at))
+}
+
+// timeOfDay writes a time in UTC as shortly as is clear beside another: the date
+// only where it differs, milliseconds only where there are any.
+func timeOfDay(at, beside time.Time) string {
+	at, beside = at.UTC(), beside.UTC()
+	layout := "15:04:05"
+	if at.Nanosecond() != 0 {
+		layout = "15:04:05.000"
+	}
+	if at.YearDay() != beside.YearDay() || at.Year() != beside.Year() {
+		layout = "2006-01-02 " + layout
+	}
+	return at.Format(layout)
+}
+
+// length writes a window as a person says it, "1 minute".
+func length(d time.Duration) string {
+	for _, unit := range []struct {
+		name   string
+		length time.Duration
+	}{{"week", 7 * 24 * time.Hour}, {"day", 24 * time.Hour}, {"hour", time.Hour}, {"minute", time.Minute}} {
+		if d%unit.length == 0 {
+			if n := d / unit.length; n > 1 {
+				return fmt.Sprintf("%d %ss", n, unit.name)
+			}
+			return "1 " + unit.name
+		}
+	}
+	return fmt.Sprintf("%d seconds", d/time.Second)
+}

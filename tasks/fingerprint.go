@@ -1,0 +1,46 @@
+package tasks
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// fingerprint tells a repeated request from another one with the same id: 128
+// bits of SHA-256 over what the caller sent, before defaults. Each part stands
+// behind its length, so that no two requests look alike. It is pinned for
+// ever: records outlive programs.
+func fingerprint(m Message) string {
+	var text []byte
+	add := func(part string) {
+		text = binary.AppendUvarint(text, uint64(len(part)))
+		text = append(text, part...)
+	}
+	add(m.User)
+	if m.Now {
+		add("now")
+	} else {
+		add(unixMilli(m.SendAt))
+	}
+	for _, part := range []string{
+		m.Category, m.Title, m.Body, unixMilli(m.ExpiresAt), m.OnConflict, unixMilli(m.ShiftUntil),
+	} {
+		add(part)
+	}
+	for _, key := range slices.Sorted(maps.Keys(m.Data)) {
+		add(key)
+		add(m.Data[key])
+	}
+	sum := sha256.Sum256(text)
+	return string(sum[:16])
+}
+
+func unixMilli(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return strconv.FormatInt(at.UnixMilli(), 10)
+}

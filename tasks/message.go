@@ -1,0 +1,132 @@
+package tasks
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// MaxContent is how many bytes title, body and data have together at most.
+const MaxContent = 4096
+
+// MaxCategory is how many bytes a category has at most.
+const MaxCategory = 64
+
+// DefaultShift is how far after its send time a shift may go.
+const DefaultShift = 24 * time.Hour
+
+// What to do about a conflict.
+const (
+	OnConflictRefuse = "refuse" // the default: say why not
+	OnConflictShift  = "shift"  // take the next free time
+)
+
+// Message is a push to be sent to a user at a future time.
+type Message struct {
+	// ID is the idempotency key, unique per user; made up when empty.
+	ID   string
+	User string
+	// SendAt is cut to the millisecond. With Now it is not looked at.
+	SendAt time.Time
+	// Now asks for a send as soon as the rules allow: now, or, unless
+	// OnConflict says otherwise, the next free time.
+	Now      bool
+	Category string
+	Title    string
+	Body     string
+	Data     map[string]string
+	// ExpiresAt is when the message is dropped rather than sent; the zero
+	// value leaves it to the worker's default after the send time.
+	ExpiresAt time.Time
+	// OnConflict is OnConflictRefuse, OnConflictShift or empty.
+	OnConflict string
+	// ShiftUntil is the last send time a shift may take; the zero value means
+	// DefaultShift after SendAt.
+	ShiftUntil time.Time
+}
+
+// Validate says what in the message is outside what the contract allows; its
+// time against the clock is judged at submit. The error is a
+// *sendlimit.InvalidError.
+func (m Message) Validate() error {
+	if m.ID != "" && !sendlimit.ValidID(m.ID) {
+		return invalid("id", m.ID, "1 to %d of A-Z a-z 0-9 . _ : -", sendlimit.MaxID)
+	}
+	if !sendlimit.ValidUser(m.User) {
+		return invalid("user", m.User, "1 to %d bytes of UTF-8 without control characters", sendlimit.MaxUser)
+	}
+	if !m.Now && m.SendAt.IsZero() {
+		return invalid("send_at", "", "an RFC 3339 time such as 2026-11-22T11:11:11Z, or now")
+	}
+	if !validCategory(m.Category) {
+		return invalid("category", m.Category, "1 to %d of a-z 0-9 _ -", MaxCategory)
+	}
+	if err := m.validateContent(); err != nil {
+		return err
+	}
+	return m.validateTimes()
+}
+
+func (m Message) validateContent() error {
+	if m.Title == "" && m.Body == "" {
+		return invalid("title", "", "a text, where there is no body")
+	}
+	size := len(m.Title) + len(m.Body)
+	for _, key := range slices.Sorted(maps.Keys(m.Data)) {
+		size += len(key) + len(m.Data[key])
+		if !utf8.ValidString(key) || !utf8.ValidString(m.Data[key]) {
+			return invalid("data", strings.ToValidUTF8(key, "�"), "text in UTF-8")
+		}
+	}
+	for field, text := range map[string]string{"title": m.Title, "body": m.Body} {
+		if !utf8.ValidString(text) {
+			return invalid(field, strings.ToValidUTF8(text, "�"), "text in UTF-8")
+		}
+	}
+	if size > MaxContent {
+		// The content itself stays out of the sentence: it is long, and private.
+		return invalid("body", fmt.Sprintf("%d bytes with title and data", size), "at most %d bytes together", MaxContent)
+	}
+	return nil
+}
+
+func (m Message) validateTimes() error {
+	switch m.OnConflict {
+	case "", OnConflictRefuse, OnConflictShift:
+	default:
+		return invalid("on_conflict", m.OnConflict, "refuse or shift")
+	}
+	if !m.ShiftUntil.IsZero() {
+		if !m.shifts() {
+			return invalid("shift_until", m.ShiftUntil.UTC().Format(time.RFC3339Nano), "on_conflict shift beside it")
+		}
+		if !m.Now && m.ShiftUntil.Before(m.SendAt) {
+			return invalid("shift_until", m.ShiftUntil.UTC().Format(time.RFC3339Nano), "a time not before send_at")
+		}
+	}
+	if !m.Now && !m.ExpiresAt.IsZero() && !m.ExpiresAt.After(m.SendAt) {
+		return invalid("expires_at", m.ExpiresAt.UTC().Format(time.RFC3339Nano), "a time after send_at")
+	}
+	return nil
+}
+
+// shifts reports whether a conflict is answered by the next free time.
+func (m Message) shifts() bool {
+	return m.OnConflict == OnConflictShift || m.Now && m.OnConflict == ""
+}
+
+func validCategory(s string) bool {
+	if len(s) > MaxCategory {
+		return false
+	}
+	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
+}
+
+func invalid(field, value, want string, args ...any) *sendlimit.InvalidError {
+	return &sendlimit.InvalidError{Field: field, Value: value, Want: fmt.Sprintf(want, args...)}
+}

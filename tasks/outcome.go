@@ -1,0 +1,139 @@
+package tasks
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// Outcome is the answer to a request on every surface. A refusal and an
+// invalid request are outcomes, not errors.
+type Outcome struct {
+	Outcome        string         `json:"outcome"` // see the constants
+	Line           int            `json:"line,omitempty"`
+	Code           sendlimit.Code `json:"code,omitempty"`
+	Field          string         `json:"field,omitempty"` // of invalid: the field at fault
+	ID             string         `json:"id,omitempty"`
+	User           string         `json:"user,omitempty"`
+	SendAt         Time           `json:"send_at,omitzero"`
+	RequestedAt    Time           `json:"requested_at,omitzero"`
+	MovedFrom      Time           `json:"moved_from,omitzero"`
+	Shifted        bool           `json:"shifted,omitempty"`
+	Replayed       bool           `json:"replayed,omitempty"`
+	Detail         string         `json:"detail,omitempty"` // a sentence for a person
+	Violations     []Violation    `json:"violations,omitempty"`
+	NextFreeAt     Time           `json:"next_free_at,omitzero"`
+	PreviousFreeAt Time           `json:"previous_free_at,omitzero"`
+}
+
+// The outcomes.
+const (
+	Accepted  = "accepted"
+	Refused   = "refused"
+	Invalid   = "invalid"
+	Cancelled = "cancelled"
+	Moved     = "moved"
+	Errored   = "error"
+)
+
+// Violation is a rule that accepting would break.
+type Violation struct {
+	Rule           string     `json:"rule"`
+	Limit          int        `json:"limit"`
+	Kind           string     `json:"kind"` // sliding or calendar
+	WindowSeconds  int        `json:"window_seconds,omitempty"`
+	From           Time       `json:"from,omitzero"`
+	Until          Time       `json:"until,omitzero"`
+	Conflicts      []Conflict `json:"conflicts"`
+	ConflictsTotal int        `json:"conflicts_total"`
+}
+
+// Conflict is a reservation in the way.
+type Conflict struct {
+	ID     string `json:"id"`
+	SendAt Time   `json:"send_at"`
+}
+
+// Time is a time as outcomes spell it: UTC with milliseconds.
+type Time struct{ time.Time }
+
+// TimeLayout is how outcomes spell a time.
+const TimeLayout = "2006-01-02T15:04:05.000Z"
+
+// MarshalText writes the time in TimeLayout.
+func (t Time) MarshalText() ([]byte, error) {
+	return t.UTC().AppendFormat(nil, TimeLayout), nil
+}
+
+// MarshalJSON writes the time in TimeLayout, in quotes.
+func (t Time) MarshalJSON() ([]byte, error) {
+	return t.UTC().AppendFormat(nil, `"`+TimeLayout+`"`), nil
+}
+
+// UnmarshalJSON reads an RFC 3339 time.
+func (t *Time) UnmarshalJSON(text []byte) error {
+	if err := json.Unmarshal(text, &t.Time); err != nil {
+		return fmt.Errorf("time of an outcome: %w", err)
+	}
+	t.Time = t.UTC()
+	return nil
+}
+
+// OK reports whether the request was done: accepted, cancelled or moved.
+func (o Outcome) OK() bool {
+	return o.Outcome == Accepted || o.Outcome == Cancelled || o.Outcome == Moved
+}
+
+// OutcomeOf makes an outcome of an error: invalid of a *sendlimit.InvalidError,
+// otherwise error with the code of the error, where it has one.
+func OutcomeOf(err error) Outcome {
+	if wrong, ok := errors.AsType[*sendlimit.InvalidError](err); ok {
+		return Outcome{Outcome: Invalid, Code: wrong.Code(), Field: wrong.Field, Detail: wrong.Error()}
+	}
+	if away, ok := errors.AsType[*sendlimit.UnavailableError](err); ok {
+		return Outcome{Outcome: Errored, Code: away.Code(), Detail: away.Detail}
+	}
+	return Outcome{Outcome: Errored, Detail: err.Error()}
+}
+
+// outcomeOf makes the outcome of a decision about a message; done is what it
+// is called when it was allowed.
+func outcomeOf(d sendlimit.Decision, done, user, id string) Outcome {
+	o := Outcome{
+		Outcome: done, ID: id, User: user,
+		SendAt: Time{d.At}, RequestedAt: Time{d.RequestedAt}, MovedFrom: Time{d.MovedFrom},
+		Shifted: d.Shifted, Replayed: d.Replayed,
+	}
+	if d.Allowed {
+		return o
+	}
+	o.Outcome, o.Code = Refused, d.Code
+	if d.Code == sendlimit.CodeInPast || d.Code == sendlimit.CodeTooFarAhead || d.Code == sendlimit.CodePastExpiry {
+		o.Outcome, o.Field = Invalid, "send_at"
+	}
+	for _, v := range d.Violations {
+		o.Violations = append(o.Violations, violationOf(v))
+	}
+	o.NextFreeAt, o.PreviousFreeAt = Time{d.NextFree}, Time{d.PreviousFree}
+	o.Detail = detail(d, user, id)
+	return o
+}
+
+func violationOf(v sendlimit.Violation) Violation {
+	out := Violation{
+		Rule: v.Rule.String(), Limit: v.Rule.Limit, Kind: "sliding",
+		WindowSeconds:  int(v.Rule.Window / time.Second),
+		Conflicts:      make([]Conflict, len(v.Conflicts)),
+		ConflictsTotal: v.ConflictsTotal,
+	}
+	if v.Rule.Calendar() {
+		out.Kind, out.From, out.Until = "calendar", Time{v.From}, Time{v.Until}
+	}
+	for i, c := range v.Conflicts {
+		out.Conflicts[i] = Conflict{ID: c.ID, SendAt: Time{c.At}}
+	}
+	return out
+}

@@ -1,0 +1,96 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/hibiken/asynq"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// TypeDeliver is the type of the task that delivers a push.
+const TypeDeliver = "push:deliver"
+
+// payloadVersion is the version of Payload that this program writes, and the
+// newest it reads.
+const payloadVersion = 1
+
+// Payload is what a delivery task carries: whose timer it is, and no content,
+// which lives in the record. Its generation is also the id of its task.
+type Payload struct {
+	Version    int    `json:"v"`
+	User       string `json:"user"`
+	ID         string `json:"id"`
+	Generation string `json:"generation"`
+	// Due is when the task wants to run, Unix ms: a hint how long to wait, as
+	// the queue knows whole seconds only. The gate judges by the record.
+	Due int64 `json:"due"`
+}
+
+func (p Payload) due() time.Time { return time.UnixMilli(p.Due).UTC() }
+
+func decodePayload(text []byte) (Payload, error) {
+	var p Payload
+	if err := json.Unmarshal(text, &p); err != nil {
+		return p, fmt.Errorf("payload of a task: %w", err)
+	}
+	return p, nil
+}
+
+// lead is how much before its time a task is asked for, so that neither the
+// queue's polling nor its way to a handler makes it late; the handler waits
+// for the rest.
+const lead = forwardEvery + fetchEvery
+
+// QueueName is the queue under a prefix: it carries the prefix, since the
+// queue's own keys do not.
+func QueueName(prefix string) string {
+	if prefix == "" {
+		prefix = sendlimit.DefaultPrefix
+	}
+	return prefix + ":push"
+}
+
+// queue hands timers to asynq.
+type queue struct {
+	client *asynq.Client
+	name   string
+}
+
+func newQueue(client redis.UniversalClient, prefix string) *queue {
+	return &queue{client: asynq.NewClientFromRedisClient(client), name: QueueName(prefix)}
+}
+
+// enqueueWithin bounds how long a submit waits for the queue: what it could
+// not hand over is on the watch list.
+const enqueueWithin = 250 * time.Millisecond
+
+// enqueue hands over the timer of one generation of a message.
+func (q *queue) enqueue(ctx context.Context, m sendlimit.Queued) error {
+	payload, err := json.Marshal(Payload{
+		Version: payloadVersion, User: m.User, ID: m.ID, Generation: m.Generation, Due: m.Due.UnixMilli(),
+	})
+	if err != nil {
+		return fmt.Errorf("payload of a task: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, enqueueWithin)
+	defer cancel()
+	_, err = q.client.EnqueueContext(ctx, asynq.NewTask(TypeDeliver, payload),
+		asynq.Queue(q.name), asynq.TaskID(m.Generation), asynq.ProcessAt(m.Due.Add(-lead)),
+		asynq.MaxRetry(maxStoreRetries), asynq.Timeout(taskTimeout))
+	return sendlimit.Unavailable(err, "handing a message to the queue")
+}
+
+const (
+	// maxStoreRetries is looked at before asynq asks whether an error counts
+	// as a failure, and none of ours does: any number above zero means "for
+	// ever".
+	maxStoreRetries = 25
+	// taskTimeout is above what a handler can take: the wait for its time, for
+	// a delivery slot, and the delivery.
+	taskTimeout = 30 * time.Minute
+)

@@ -1,0 +1,46 @@
+package tasks
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// RetryPolicy says when a delivery that failed is tried again. The zero value
+// is the default: 8 attempts, 5 seconds to 15 minutes apart.
+type RetryPolicy struct {
+	Min, Max time.Duration // the first wait, and the longest of our own
+	Attempts int           // deliveries tried in all
+}
+
+func (p RetryPolicy) withDefaults() RetryPolicy {
+	if p == (RetryPolicy{}) {
+		return RetryPolicy{Min: 5 * time.Second, Max: 15 * time.Minute, Attempts: 8}
+	}
+	return p
+}
+
+func (p RetryPolicy) validate() error {
+	switch {
+	case p.Min < time.Millisecond:
+		return invalid("retry_min", p.Min.String(), "at least 1 ms")
+	case p.Max < p.Min:
+		return invalid("retry_max", p.Max.String(), "at least retry_min, %s", p.Min)
+	case p.Attempts < 1:
+		return &sendlimit.InvalidError{Field: "max_attempts", Value: "0", Want: "at least 1"}
+	}
+	return nil
+}
+
+// wait is how long to wait after the attempt-th delivery failed: twice as long
+// each time up to Max, half of it at random so that messages that failed
+// together do not come back together, and no less than the provider asked for.
+func (p RetryPolicy) wait(attempt int, asked time.Duration) time.Duration {
+	backoff := p.Max
+	if doublings := attempt - 1; doublings < 40 && p.Min<<doublings < p.Max && p.Min<<doublings > 0 {
+		backoff = p.Min << doublings
+	}
+	jittered := backoff/2 + rand.N(backoff/2+1) //nolint:gosec // spreads load, guards nothing
+	return max(jittered, asked)
+}

@@ -1,0 +1,167 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"time"
+
+	"github.com/hibiken/asynq"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// WorkerOptions configure a Worker. Only Notifier has no default.
+type WorkerOptions struct {
+	Prefix          string            // of keys and queue; "" means sendlimit.DefaultPrefix
+	Policy          string            // as in SubmitterOptions
+	Notifier        notifier.Notifier // delivers
+	Reach           time.Duration     // as in SubmitterOptions
+	KeepRecords     time.Duration     // as in SubmitterOptions
+	ExpireAfter     time.Duration     // zero means sendlimit.DefaultExpireAfter
+	PushTimeout     time.Duration     // of one delivery; zero means 10 s
+	Deliveries      int               // at a time; zero means 64
+	Retries         RetryPolicy
+	ShutdownTimeout time.Duration // zero means 30 s; above PushTimeout
+	Logger          *slog.Logger  // nil means none
+}
+
+const (
+	// handlers is how many tasks are in hand at a time: most of them wait for
+	// the rest of their second and cost next to nothing.
+	handlers = 512
+	// forwardEvery is how often asynq looks for tasks that are due, fetchEvery
+	// how often for work when it found none.
+	forwardEvery = 200 * time.Millisecond
+	fetchEvery   = 100 * time.Millisecond
+)
+
+// Worker delivers messages when they are due. Any number may run on one store.
+type Worker struct {
+	client   redis.UniversalClient
+	prefix   string
+	handler  *handler
+	shutdown time.Duration
+	logger   *slog.Logger
+}
+
+// NewWorker returns a worker on the store behind client. The error is a
+// *sendlimit.InvalidError. Nothing runs before Run.
+func NewWorker(client redis.UniversalClient, o WorkerOptions) (*Worker, error) {
+	o.PushTimeout = cmp.Or(o.PushTimeout, 10*time.Second)
+	o.Deliveries = cmp.Or(o.Deliveries, 64)
+	o.ShutdownTimeout = cmp.Or(o.ShutdownTimeout, 30*time.Second)
+	o.Retries = o.Retries.withDefaults()
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	r, err := newRules(client, o.Policy, sendlimit.Options{
+		Prefix: o.Prefix, Reach: o.Reach, KeepRecords: o.KeepRecords, ExpireAfter: o.ExpireAfter,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Worker{
+		client: client, prefix: o.Prefix, shutdown: o.ShutdownTimeout, logger: o.Logger,
+		handler: &handler{
+			rules: r, queue: newQueue(client, o.Prefix), clock: newClock(), notifier: o.Notifier,
+			retries: o.Retries, pushTimeout: o.PushTimeout,
+			slots: make(chan struct{}, o.Deliveries), stopping: make(chan struct{}), logger: o.Logger,
+		},
+	}, nil
+}
+
+func (o WorkerOptions) validate() error {
+	switch {
+	case o.Notifier == nil:
+		return invalid("push_url", "", "a push target")
+	case o.PushTimeout < time.Millisecond:
+		return invalid("push_timeout", o.PushTimeout.String(), "at least 1 ms")
+	case o.Deliveries < 1:
+		return invalid("deliveries", strconv.Itoa(o.Deliveries), "at least 1")
+	case o.ShutdownTimeout <= o.PushTimeout:
+		return invalid("shutdown_timeout", o.ShutdownTimeout.String(),
+			"more than push_timeout, %s: a delivery that is cut off is delivered again", o.PushTimeout)
+	}
+	return o.Retries.validate()
+}
+
+// Run delivers until ctx ends. Then it takes no new work, sees through what it
+// has begun, within the shutdown timeout, and returns nil. A worker runs once.
+func (w *Worker) Run(ctx context.Context) error {
+	watch, err := sendlimit.NewWatchList(w.client, w.prefix)
+	if err != nil {
+		return err
+	}
+	// The rules are there before the first task is, or the worker does not
+	// start.
+	if _, err := w.handler.rules.limiters(ctx); err != nil {
+		return err
+	}
+	w.handler.confirmer = newConfirmer(watch, w.logger)
+	defer w.handler.confirmer.close()
+
+	server := asynq.NewServerFromRedisClient(w.client, w.config())
+	if err := server.Start(w.handler); err != nil {
+		return fmt.Errorf("starting the queue: %w", err)
+	}
+	w.logger.InfoContext(ctx, "delivering", "queue", QueueName(w.prefix))
+	<-ctx.Done()
+	w.logger.InfoContext(ctx, "stopping: finishing what runs", "within", w.shutdown)
+	server.Stop()
+	close(w.handler.stopping)
+	server.Shutdown()
+	return nil
+}
+
+func (w *Worker) config() asynq.Config {
+	return asynq.Config{
+		Concurrency:              handlers,
+		Queues:                   map[string]int{QueueName(w.prefix): 1},
+		DelayedTaskCheckInterval: forwardEvery,
+		TaskCheckInterval:        fetchEvery,
+		ShutdownTimeout:          w.shutdown,
+		// A task that comes again is no failure, and neither is a lease that
+		// ran out: what a message's failures are is counted in its record.
+		IsFailure:      func(error) bool { return false },
+		RetryDelayFunc: comeAgain,
+		ErrorHandler:   asynq.ErrorHandlerFunc(w.reportError),
+		Logger:         queueLogger{w.logger},
+		LogLevel:       asynq.WarnLevel,
+	}
+}
+
+// storePause is when a task comes again whose store failed.
+const storePause = 2 * time.Second
+
+func comeAgain(_ int, err error, _ *asynq.Task) time.Duration {
+	if again, ok := errors.AsType[*againError](err); ok {
+		return again.after
+	}
+	return storePause
+}
+
+func (w *Worker) reportError(ctx context.Context, _ *asynq.Task, err error) {
+	if _, expected := errors.AsType[*againError](err); expected {
+		w.logger.DebugContext(ctx, "a task comes again", "reason", err)
+		return
+	}
+	w.logger.WarnContext(ctx, "a task could not be handled: it comes again", "error", err)
+}
+
+// queueLogger gives asynq's own words to our log.
+type queueLogger struct{ logger *slog.Logger }
+
+func (l queueLogger) Debug(args ...any) { l.logger.Debug("queue", "message", fmt.Sprint(args...)) }
+func (l queueLogger) Info(args ...any)  { l.logger.Info("queue", "message", fmt.Sprint(args...)) }
+func (l queueLogger) Warn(args ...any)  { l.logger.Warn("queue", "message", fmt.Sprint(args...)) }
+func (l queueLogger) Error(args ...any) { l.logger.Error("queue", "message", fmt.Sprint(args...)) }
+func (l queueLogger) Fatal(args ...any) { l.logger.Error("queue", "message", fmt.Sprint(args...)) }
