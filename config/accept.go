@@ -1,0 +1,214 @@
+package config
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// takes says what a setting takes instead of what was given.
+func takes(format string, args ...any) *sendlimit.InvalidError {
+	return &sendlimit.InvalidError{Want: fmt.Sprintf(format, args...)}
+}
+
+func text(into *string) func(string) *sendlimit.InvalidError {
+	return func(s string) *sendlimit.InvalidError {
+		*into = s
+		return nil
+	}
+}
+
+func prefix(into *string) func(string) *sendlimit.InvalidError {
+	return func(s string) *sendlimit.InvalidError {
+		other := strings.IndexFunc(s, func(r rune) bool {
+			return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_' && r != '-'
+		})
+		if len(s) > 32 || other >= 0 {
+			return takes("1 to 32 of a-z 0-9 _ -")
+		}
+		*into = s
+		return nil
+	}
+}
+
+func listen(into *string) func(string) *sendlimit.InvalidError {
+	return func(s string) *sendlimit.InvalidError {
+		if s == "off" {
+			*into = ""
+			return nil
+		}
+		host, port, err := net.SplitHostPort(s)
+		if err != nil || !validPort(port) {
+			return takes("a loopback address and port such as 127.0.0.1:8080, or off")
+		}
+		if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+			return takes("a loopback address (127.0.0.1, ::1, localhost), or off:" +
+				" the endpoint asks nobody who they are, so other machines must not reach it")
+		}
+		*into = s
+		return nil
+	}
+}
+
+// validPort takes 0 too, which stands for any free port.
+func validPort(s string) bool {
+	_, err := strconv.ParseUint(s, 10, 16)
+	return err == nil
+}
+
+func pushURL(into *string) func(string) *sendlimit.InvalidError {
+	return func(s string) *sendlimit.InvalidError {
+		if s != LogTarget {
+			u, err := url.Parse(s)
+			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Fragment != "" {
+				return takes("log:, or an http or https URL with a host such as https://push.example.com/deliver")
+			}
+		}
+		*into = s
+		return nil
+	}
+}
+
+// pushSecret takes the secrets of Standard Webhooks.
+func pushSecret(into *Secret) func(string) *sendlimit.InvalidError {
+	return func(s string) *sendlimit.InvalidError {
+		encoded, ok := strings.CutPrefix(s, "whsec_")
+		key, err := base64.StdEncoding.DecodeString(encoded)
+		if !ok || err != nil || len(key) < 24 || len(key) > 64 {
+			return takes("whsec_ followed by 24 to 64 bytes in base64")
+		}
+		*into = Secret(s)
+		return nil
+	}
+}
+
+func timeZone(c *Config) func(string) *sendlimit.InvalidError {
+	return func(s string) *sendlimit.InvalidError {
+		policy := sendlimit.DefaultPolicy()
+		policy.TimeZone = s
+		if problem := invalid(policy.Validate()); problem != nil {
+			return takes("%s", problem.Want)
+		}
+		c.Policy.Name = sendlimit.DefaultPolicyName
+		if s != "UTC" { // which a policy spells as none
+			c.Policy.TimeZone = s
+		}
+		return nil
+	}
+}
+
+// noRules is how a list without rules is written.
+const noRules = "[]"
+
+func rules(c *Config) func(string) *sendlimit.InvalidError {
+	return func(s string) *sendlimit.InvalidError {
+		var list []string
+		if s != noRules {
+			for rule := range strings.SplitSeq(s, ",") {
+				list = append(list, strings.TrimSpace(rule))
+			}
+		}
+		policy, err := sendlimit.ParsePolicy(sendlimit.DefaultPolicyName, "", list...)
+		if problem := invalid(err); problem != nil {
+			return problem
+		}
+		c.Policy.Rules = policy.Rules
+		return nil
+	}
+}
+
+func invalid(err error) *sendlimit.InvalidError {
+	if err == nil {
+		return nil
+	}
+	if problem, ok := errors.AsType[*sendlimit.InvalidError](err); ok {
+		return problem
+	}
+	return takes("%v", err)
+}
+
+func duration(into *time.Duration, least, most time.Duration) func(string) *sendlimit.InvalidError {
+	return func(s string) *sendlimit.InvalidError {
+		d, err := ParseDuration(s)
+		if err != nil || d < least || d > most {
+			return takes("a length of time such as 30s, 15m, 2h or 7d, from %s to %s",
+				FormatDuration(least), FormatDuration(most))
+		}
+		*into = d
+		return nil
+	}
+}
+
+func number(into *int, least, most int) func(string) *sendlimit.InvalidError {
+	return func(s string) *sendlimit.InvalidError {
+		n, err := strconv.Atoi(s)
+		if err != nil || n < least || n > most {
+			return takes("a whole number from %d to %d", least, most)
+		}
+		*into = n
+		return nil
+	}
+}
+
+func logLevel(into *slog.Level) func(string) *sendlimit.InvalidError {
+	return func(s string) *sendlimit.InvalidError {
+		switch s {
+		case "debug":
+			*into = slog.LevelDebug
+		case "info":
+			*into = slog.LevelInfo
+		case "warn":
+			*into = slog.LevelWarn
+		case "error":
+			*into = slog.LevelError
+		default:
+			return takes("debug, info, warn or error")
+		}
+		return nil
+	}
+}
+
+func logFormat(into *LogFormat) func(string) *sendlimit.InvalidError {
+	return func(s string) *sendlimit.InvalidError {
+		switch f := LogFormat(s); f {
+		case LogAuto, LogText, LogJSON:
+			*into = f
+			return nil
+		}
+		return takes("text, json or auto")
+	}
+}
+
+// crossChecks are the bounds that one setting sets another.
+func crossChecks() []Check {
+	return []Check{
+		func(c Config) *sendlimit.InvalidError {
+			if c.RetryMin <= c.RetryMax || c.RetryMax == 0 {
+				return nil
+			}
+			return &sendlimit.InvalidError{
+				Field: "retry_min", Value: FormatDuration(c.RetryMin),
+				Want: "at most retry_max, which is " + FormatDuration(c.RetryMax),
+			}
+		},
+		// A delivery that outlives the shutdown goes back to the queue while
+		// its request is under way, and the message goes out twice.
+		func(c Config) *sendlimit.InvalidError {
+			if c.ShutdownTimeout > c.PushTimeout || c.PushTimeout == 0 {
+				return nil
+			}
+			return &sendlimit.InvalidError{
+				Field: "shutdown_timeout", Value: FormatDuration(c.ShutdownTimeout),
+				Want: "more than push_timeout, which is " + FormatDuration(c.PushTimeout),
+			}
+		},
+	}
+}

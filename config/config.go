@@ -1,0 +1,134 @@
+// Package config reads the settings of the two programs: from a flag, else
+// from the environment, else from a YAML file, else the default. It validates
+// them once and reports everything that is wrong at the same time.
+//
+// A setting has one name in three spellings: push_timeout in the file,
+// SENDLIMIT_PUSH_TIMEOUT in the environment, --push-timeout on the command
+// line. REDIS_URL is the one variable without the prefix, and push_secret has
+// no flag, because every user of a machine can read its command lines. A
+// setting inside another joins the names: policy.rules is
+// SENDLIMIT_POLICY_RULES and --policy-rules. An empty value is no value.
+package config
+
+import (
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// LogTarget is the PushURL that writes a line for each delivery.
+const LogTarget = "log:"
+
+// Config is every setting, valid. It shows no secret however it is printed or
+// logged.
+type Config struct {
+	// RedisURL is where the store is; empty means the embedded one.
+	RedisURL string
+	// Prefix begins every key and queue in the store.
+	Prefix string
+
+	// Listen is the loopback address of the health endpoint; empty means none.
+	Listen string
+
+	// PushURL is LogTarget or an http(s) URL; empty where none was given.
+	PushURL string
+	// PushSecret signs what is pushed; empty means unsigned.
+	PushSecret  Secret
+	PushTimeout time.Duration // bounds one try
+
+	// Policy is what the store starts with when it has none.
+	Policy sendlimit.Policy
+	// PolicyGiven says that the policy was written somewhere, rather than
+	// being the default: only then is another one in the store a surprise.
+	PolicyGiven bool
+
+	Reach       time.Duration // how far ahead a send time may lie
+	ExpireAfter time.Duration // from the send time to the expiry of a message that names none
+	KeepRecords time.Duration // how long a message's id is remembered after its end
+
+	Deliveries  int // that run at the same time
+	MaxAttempts int // of one message, the first included
+	// RetryMin and RetryMax bound the wait between two attempts.
+	RetryMin, RetryMax time.Duration
+	// ShutdownTimeout bounds how long running deliveries may take to finish;
+	// it is longer than PushTimeout.
+	ShutdownTimeout time.Duration
+
+	LogLevel  slog.Level
+	LogFormat LogFormat
+}
+
+// LogFormat is how log lines look.
+type LogFormat string
+
+// The log formats.
+const (
+	LogAuto LogFormat = "auto" // text on a terminal, JSON elsewhere
+	LogText LogFormat = "text"
+	LogJSON LogFormat = "json"
+)
+
+// Check judges settings by what one program needs of them. It returns nil
+// where they will do.
+type Check func(Config) *sendlimit.InvalidError
+
+// PushTarget is PushURL, or LogTarget where none was given, which
+// NeedsPushTarget allows on the embedded store only.
+func (c Config) PushTarget() string {
+	if c.PushURL == "" {
+		return LogTarget
+	}
+	return c.PushURL
+}
+
+// NeedsPushTarget is the Check of a program that delivers: unless the store is
+// the embedded one, which holds nothing worth keeping, it has to be told where
+// to.
+func NeedsPushTarget(c Config) *sendlimit.InvalidError {
+	if c.PushURL != "" || c.RedisURL == "" {
+		return nil
+	}
+	return &sendlimit.InvalidError{
+		Field: "push_url",
+		Want:  "log: or an http or https URL, given by --push-url or SENDLIMIT_PUSH_URL, once a Redis URL is set",
+	}
+}
+
+// Load returns the settings of the flags that RegisterFlags registered (nil
+// for none), the environment (as os.Environ gives it) and the file ("" for
+// none). The checks judge the result together with everything else.
+//
+// The error is an *Error with everything that is wrong.
+func Load(flags *pflag.FlagSet, environ []string, file string, checks ...Check) (Config, error) {
+	var (
+		w        written
+		c        Config
+		rejected rejections
+	)
+	rows := settings(&w, &c)
+	rejected.add(readFile(file, rows)...)
+	rejected.add(readEnvironment(environ, &w, rows)...)
+	readFlags(flags, rows)
+
+	for _, row := range rows {
+		rejected.add(row.parse())
+		if row.source != "" && strings.HasPrefix(row.key, "policy.") {
+			c.PolicyGiven = true
+		}
+	}
+	for _, check := range append(crossChecks(), checks...) {
+		// A setting that was rejected is empty by now: what a check says of
+		// it would mislead.
+		if problem := check(c); problem != nil && !rejected.has(problem.Field) {
+			rejected.add(problem)
+		}
+	}
+	if len(rejected) > 0 {
+		return Config{}, &Error{Rejected: rejected}
+	}
+	return c, nil
+}

@@ -1,0 +1,252 @@
+package config_test
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/goccy/go-yaml"
+	"github.com/spf13/pflag"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+func defaults() config.Config {
+	return config.Config{
+		Prefix:          "sl",
+		Listen:          "127.0.0.1:8080",
+		PushTimeout:     10 * time.Second,
+		Policy:          sendlimit.DefaultPolicy(),
+		Reach:           sendlimit.DefaultReach,
+		ExpireAfter:     24 * time.Hour,
+		KeepRecords:     168 * time.Hour,
+		Deliveries:      64,
+		MaxAttempts:     8,
+		RetryMin:        5 * time.Second,
+		RetryMax:        15 * time.Minute,
+		ShutdownTimeout: 30 * time.Second,
+		LogLevel:        slog.LevelInfo,
+		LogFormat:       config.LogAuto,
+	}
+}
+
+// keys is every setting that there is.
+var keys = []string{ //nolint:gochecknoglobals // a constant table
+	"redis_url", "prefix", "listen", "push_url", "push_secret", "push_timeout",
+	"policy.time_zone", "policy.rules", "reach", "expire_after", "keep_records",
+	"deliveries", "max_attempts", "retry_min", "retry_max", "shutdown_timeout",
+	"log_level", "log_format",
+}
+
+func TestNothingGivenIsTheDefaults(t *testing.T) {
+	t.Parallel()
+	got, err := config.Load(nil, nil, "")
+	require.NoError(t, err)
+	require.Equal(t, defaults(), got)
+}
+
+func TestTheExampleFileListsEverySettingWithItsDefault(t *testing.T) {
+	t.Parallel()
+	const example = "../sendlimit.example.yaml"
+
+	got, err := config.Load(nil, nil, example)
+	require.NoError(t, err)
+	want := defaults()
+	want.PolicyGiven = true
+	require.Equal(t, want, got)
+
+	data, err := os.ReadFile(example)
+	require.NoError(t, err)
+	var tree map[string]any
+	require.NoError(t, yaml.Unmarshal(data, &tree))
+	var listed []string
+	for key, value := range tree {
+		inner, group := value.(map[string]any)
+		if !group {
+			listed = append(listed, key)
+		}
+		for name := range inner {
+			listed = append(listed, key+"."+name)
+		}
+	}
+	require.ElementsMatch(t, keys, listed)
+}
+
+// other is a value for each setting that differs from its default, with the
+// field of Config that it ends in.
+func other() map[string]struct {
+	value string
+	got   func(config.Config) any
+	want  any
+} {
+	const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+	type row = struct {
+		value string
+		got   func(config.Config) any
+		want  any
+	}
+	return map[string]row{
+		"redis_url":        {"redis://h:1", func(c config.Config) any { return c.RedisURL }, "redis://h:1"},
+		"prefix":           {"staging_2-b", func(c config.Config) any { return c.Prefix }, "staging_2-b"},
+		"listen":           {"localhost:9", func(c config.Config) any { return c.Listen }, "localhost:9"},
+		"push_url":         {"https://h/p", func(c config.Config) any { return c.PushURL }, "https://h/p"},
+		"push_secret":      {secret, func(c config.Config) any { return c.PushSecret }, config.Secret(secret)},
+		"push_timeout":     {"29s", func(c config.Config) any { return c.PushTimeout }, 29 * time.Second},
+		"policy.time_zone": {"Europe/Berlin", func(c config.Config) any { return c.Policy.TimeZone }, "Europe/Berlin"},
+		"policy.rules":     {"3/90s,2/calendar_week", func(c config.Config) any { return c.Policy.String() }, "3/90s, 2/calendar_week"},
+		"reach":            {"7d", func(c config.Config) any { return c.Reach }, 7 * 24 * time.Hour},
+		"expire_after":     {"1d12h", func(c config.Config) any { return c.ExpireAfter }, 36 * time.Hour},
+		"keep_records":     {"1h", func(c config.Config) any { return c.KeepRecords }, time.Hour},
+		"deliveries":       {"1", func(c config.Config) any { return c.Deliveries }, 1},
+		"max_attempts":     {"100", func(c config.Config) any { return c.MaxAttempts }, 100},
+		"retry_min":        {"100ms", func(c config.Config) any { return c.RetryMin }, 100 * time.Millisecond},
+		"retry_max":        {"5s", func(c config.Config) any { return c.RetryMax }, 5 * time.Second},
+		"shutdown_timeout": {"10001ms", func(c config.Config) any { return c.ShutdownTimeout }, 10_001 * time.Millisecond},
+		"log_level":        {"warn", func(c config.Config) any { return c.LogLevel }, slog.LevelWarn},
+		"log_format":       {"json", func(c config.Config) any { return c.LogFormat }, config.LogJSON},
+	}
+}
+
+func TestEverySettingIsReadFromEverySource(t *testing.T) {
+	t.Parallel()
+	table := other()
+	require.Len(t, table, len(keys))
+	for _, key := range keys {
+		t.Run(key, func(t *testing.T) {
+			t.Parallel()
+			row := table[key]
+
+			c, err := config.Load(nil, []string{variable(key) + "=" + row.value}, "")
+			require.NoError(t, err)
+			require.Equal(t, row.want, row.got(c), "environment")
+
+			c, err = config.Load(nil, nil, file(t, yamlOf(key, row.value)))
+			require.NoError(t, err)
+			require.Equal(t, row.want, row.got(c), "file")
+
+			flags := pflag.NewFlagSet("worker", pflag.ContinueOnError)
+			config.RegisterFlags(flags, config.Worker)
+			if key == "push_secret" { // a command line is no place for it
+				require.Nil(t, flags.Lookup(flagOf(key)))
+				return
+			}
+			require.NoError(t, flags.Parse([]string{"--" + flagOf(key), row.value}))
+			c, err = config.Load(flags, nil, "")
+			require.NoError(t, err)
+			require.Equal(t, row.want, row.got(c), "flag")
+		})
+	}
+}
+
+func TestFlagBeforeEnvironmentBeforeFileBeforeDefault(t *testing.T) {
+	t.Parallel()
+	name := file(t, "prefix: file\nlisten: 127.0.0.1:1\ndeliveries: 7\nreach: \"\"\n")
+	environ := []string{
+		"SENDLIMIT_PREFIX=environment", "SENDLIMIT_LISTEN=127.0.0.1:2",
+		"SENDLIMIT_DELIVERIES=", // empty is not given
+		"SENDLIMIT_PORT=tcp://10.0.0.1:80", "PATH=/bin", "no equals sign",
+	}
+	flags := workerFlags(t, "--prefix", "flag")
+
+	got, err := config.Load(flags, environ, name)
+	require.NoError(t, err)
+	want := defaults()
+	want.Prefix = "flag"
+	want.Listen = "127.0.0.1:2"
+	want.Deliveries = 7
+	require.Equal(t, want, got)
+}
+
+func TestProcessEnvironmentIsLeftAlone(t *testing.T) {
+	t.Setenv("SENDLIMIT_PREFIX", "process")
+	t.Setenv("REDIS_URL", "redis://process")
+	for _, environ := range [][]string{nil, {"A=B"}} {
+		got, err := config.Load(nil, environ, "")
+		require.NoError(t, err)
+		require.Equal(t, defaults(), got)
+	}
+}
+
+func TestSpecialValues(t *testing.T) {
+	t.Parallel()
+	load := func(setting, value string) config.Config {
+		c, err := config.Load(nil, []string{variable(setting) + "=" + value}, "")
+		require.NoError(t, err)
+		return c
+	}
+	require.Empty(t, load("listen", "off").Listen)
+	require.Equal(t, "[::1]:0", load("listen", "[::1]:0").Listen)
+	require.Equal(t, config.LogTarget, load("push_url", "log:").PushURL)
+	require.Equal(t, "http://h", load("push_url", "http://h").PushTarget())
+	require.Equal(t, config.LogTarget, load("push_url", "").PushTarget())
+
+	utc := load("policy.time_zone", "UTC")
+	require.Equal(t, sendlimit.DefaultPolicy(), utc.Policy, "UTC is spelled as no zone")
+	require.True(t, utc.PolicyGiven)
+
+	zone := load("policy.time_zone", "Asia/Kathmandu")
+	require.Equal(t, sendlimit.DefaultPolicy().Rules, zone.Policy.Rules, "a zone alone keeps the default rules")
+	require.NoError(t, zone.Policy.Validate())
+}
+
+func TestFlagsShowTheirDefaults(t *testing.T) {
+	t.Parallel()
+	worker := pflag.NewFlagSet("worker", pflag.ContinueOnError)
+	config.RegisterFlags(worker, config.Worker)
+	usage := worker.FlagUsages()
+	require.Contains(t, usage, "--push-timeout duration")
+	require.Contains(t, usage, "(default 10s)")
+	require.Contains(t, usage, "(default 1/minute, 5/hour, 10/calendar_day)")
+	require.Contains(t, usage, "--config file")
+
+	enqueue := pflag.NewFlagSet("enqueue", pflag.ContinueOnError)
+	config.RegisterFlags(enqueue, config.Enqueue)
+	var names []string
+	enqueue.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+	require.Equal(t, []string{"config", "expire-after", "keep-records", "prefix", "reach", "redis-url"}, names)
+}
+
+func TestDurations(t *testing.T) {
+	t.Parallel()
+	for s, want := range map[string]time.Duration{
+		"90s": 90 * time.Second, "7d": 168 * time.Hour, "1d12h": 36 * time.Hour, "0d": 0,
+		"1h30m": 90 * time.Minute, "-5m": -5 * time.Minute,
+	} {
+		got, err := config.ParseDuration(s)
+		require.NoError(t, err, s)
+		require.Equal(t, want, got, s)
+	}
+	for _, s := range []string{"", "d", "7", "-7d", "+7d", "1.5d", "7d-1h", "7d 1h", "7d1d", "99999999d", "7D", "seven"} {
+		_, err := config.ParseDuration(s)
+		require.Error(t, err, s)
+	}
+	for want, d := range map[string]time.Duration{
+		"366d": 366 * 24 * time.Hour, "1d": 24 * time.Hour, "36h": 36 * time.Hour, "15m": 15 * time.Minute,
+		"1h30m": 90 * time.Minute, "1h0m5s": time.Hour + 5*time.Second, "100ms": 100 * time.Millisecond, "0s": 0,
+		"10m": 10 * time.Minute,
+	} {
+		require.Equal(t, want, config.FormatDuration(d))
+		back, err := config.ParseDuration(want)
+		require.NoError(t, err)
+		require.Equal(t, d, back)
+	}
+}
+
+func workerFlags(t *testing.T, args ...string) *pflag.FlagSet {
+	t.Helper()
+	flags := pflag.NewFlagSet("worker", pflag.ContinueOnError)
+	config.RegisterFlags(flags, config.Worker)
+	require.NoError(t, flags.Parse(args))
+	return flags
+}
+
+func file(t *testing.T, content string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "sendlimit.yaml")
+	require.NoError(t, os.WriteFile(name, []byte(content), 0o600))
+	return name
+}

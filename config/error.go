@@ -1,0 +1,60 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// Error is returned when settings are rejected. Nothing was done.
+type Error struct {
+	// Rejected is at least one: what is wrong with the sources themselves,
+	// then the settings in the order of the example file.
+	Rejected []*sendlimit.InvalidError
+}
+
+// Error names each rejected setting, its value and what is allowed.
+func (e *Error) Error() string {
+	if len(e.Rejected) == 1 {
+		return e.Rejected[0].Error()
+	}
+	var s strings.Builder
+	fmt.Fprintf(&s, "%d settings are rejected:", len(e.Rejected))
+	for _, r := range e.Rejected {
+		s.WriteString("\n  " + r.Error())
+	}
+	return s.String()
+}
+
+// Code returns sendlimit.CodeInvalidField.
+func (e *Error) Code() sendlimit.Code { return sendlimit.CodeInvalidField }
+
+// Unwrap returns each rejected setting.
+func (e *Error) Unwrap() []error {
+	errs := make([]error, len(e.Rejected))
+	for i, r := range e.Rejected {
+		errs[i] = r
+	}
+	return errs
+}
+
+// rejections collects what is wrong while settings are read.
+type rejections []*sendlimit.InvalidError
+
+func (r *rejections) add(problems ...*sendlimit.InvalidError) {
+	for _, p := range problems {
+		if p != nil {
+			*r = append(*r, p)
+		}
+	}
+}
+
+func (r rejections) has(field string) bool {
+	for _, p := range r {
+		if p.Field == field {
+			return true
+		}
+	}
+	return false
+}

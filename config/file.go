@@ -1,0 +1,220 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// maxFile bounds the settings file, in bytes, so that a wrong name such as
+// that of a device ends in a message.
+const maxFile = 1 << 20
+
+// readFile gives the rows what the named file has for them. It reports every
+// unknown name at once, where the library's strict decoding stops at one, and
+// never quotes the file, since a secret may be on the line.
+func readFile(name string, rows []*setting) []*sendlimit.InvalidError {
+	if name == "" {
+		return nil
+	}
+	rejected := func(format string, args ...any) []*sendlimit.InvalidError {
+		return []*sendlimit.InvalidError{{Field: FileFlag, Value: name, Want: fmt.Sprintf(format, args...)}}
+	}
+	data, err := readBounded(name)
+	if err != nil {
+		return rejected("the name of a file that can be read: %v", err)
+	}
+	file, err := parser.ParseBytes(data, 0)
+	if err != nil {
+		return rejected("a YAML file: %s", syntaxProblem(err, rows))
+	}
+	reader := fileReader{name: name, rows: rows}
+	found := false
+	for _, document := range file.Docs {
+		switch body := document.Body.(type) {
+		case nil:
+		case *ast.MappingNode:
+			if found {
+				return rejected("a YAML file with one document")
+			}
+			found = true
+			reader.mapping("", body)
+		default:
+			return rejected("a YAML file of settings, name: value")
+		}
+	}
+	return reader.problems
+}
+
+func readBounded(name string) ([]byte, error) {
+	f, err := os.Open(name) //nolint:gosec // the operator names the file
+	if err != nil {
+		// Without the name, which the message has already.
+		if path, ok := errors.AsType[*fs.PathError](err); ok {
+			err = path.Err
+		}
+		return nil, fmt.Errorf("opening it: %w", err)
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("reading it: %w", err)
+	case len(data) > maxFile:
+		return nil, fmt.Errorf("it has more than %d bytes", maxFile)
+	case !utf8.Valid(data):
+		return nil, errors.New("it is not UTF-8 text")
+	}
+	return data, nil
+}
+
+// syntaxProblem says where the file is not YAML and why, without the words of
+// the file other than the names of settings.
+func syntaxProblem(err error, rows []*setting) string {
+	problem, ok := errors.AsType[yaml.Error](err)
+	if !ok {
+		return "it can't be parsed"
+	}
+	names := make(map[string]bool)
+	for _, row := range rows {
+		for part := range strings.SplitSeq(row.key, ".") {
+			names[part] = true
+		}
+	}
+	message := regexp.MustCompile(`"[^"]*"?`).ReplaceAllStringFunc(problem.GetMessage(), func(quoted string) string {
+		if names[strings.Trim(quoted, `"`)] {
+			return quoted
+		}
+		return `"…"`
+	})
+	if token := problem.GetToken(); token != nil && token.Position != nil {
+		return fmt.Sprintf("line %d, column %d: %s", token.Position.Line, token.Position.Column, message)
+	}
+	return message
+}
+
+// fileReader walks the mappings of a file.
+type fileReader struct {
+	name     string
+	rows     []*setting
+	problems []*sendlimit.InvalidError
+}
+
+// mapping reads one mapping; prefix is "" or the name it stands under and a dot.
+func (r *fileReader) mapping(prefix string, m *ast.MappingNode) {
+	for _, entry := range m.Values {
+		token := entry.Key.GetToken()
+		key := prefix + token.Value
+		source := fmt.Sprintf("%s, line %d", r.name, token.Position.Line)
+		if row := r.row(key); row != nil {
+			r.value(row, entry.Value, source)
+			continue
+		}
+		inner := r.under(key + ".")
+		if len(inner) == 0 {
+			r.reject("setting", key, "one of "+strings.Join(r.under(prefix), ", "), source)
+			continue
+		}
+		switch value := entry.Value.(type) {
+		case *ast.NullNode:
+		case *ast.MappingNode:
+			r.mapping(key+".", value)
+		default:
+			r.reject(key, kindOf(value), "a mapping of "+strings.Join(inner, ", "), source)
+		}
+	}
+}
+
+func (r *fileReader) row(key string) *setting {
+	for _, row := range r.rows {
+		if row.key == key {
+			return row
+		}
+	}
+	return nil
+}
+
+// under lists the settings whose names begin with the prefix.
+func (r *fileReader) under(prefix string) []string {
+	var keys []string
+	for _, row := range r.rows {
+		if strings.HasPrefix(row.key, prefix) {
+			keys = append(keys, row.key)
+		}
+	}
+	return keys
+}
+
+func (r *fileReader) value(row *setting, node ast.Node, source string) {
+	if s, ok := scalar(node); ok {
+		row.give(s, source)
+		return
+	}
+	list, ok := node.(*ast.SequenceNode)
+	if !ok || !row.list {
+		want := "a plain value"
+		if row.list {
+			want = "a list of plain values"
+		}
+		r.reject(row.key, kindOf(node), want, source)
+		return
+	}
+	elements := make([]string, len(list.Values))
+	for i, element := range list.Values {
+		if elements[i], ok = scalar(element); !ok {
+			r.reject(row.key, kindOf(element), "a list of plain values", source)
+			return
+		}
+	}
+	if len(elements) == 0 {
+		elements = []string{noRules}
+	}
+	row.give(strings.Join(elements, ", "), source)
+}
+
+func (r *fileReader) reject(field, value, want, source string) {
+	r.problems = append(r.problems, &sendlimit.InvalidError{
+		Field: field, Value: value, Want: want + " (" + source + ")",
+	})
+}
+
+// scalar returns a plain value as it is written in the file: 0123 stays 0123,
+// where YAML would read an octal number.
+func scalar(node ast.Node) (string, bool) {
+	switch n := node.(type) {
+	case nil, *ast.NullNode:
+		return "", true
+	case *ast.StringNode:
+		return n.Value, true
+	case *ast.LiteralNode:
+		return strings.TrimSpace(n.Value.Value), true
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		return n.GetToken().Value, true
+	}
+	return "", false
+}
+
+func kindOf(node ast.Node) string {
+	switch node.(type) {
+	case *ast.SequenceNode:
+		return "a list"
+	case *ast.MappingNode:
+		return "a mapping"
+	case *ast.AliasNode, *ast.AnchorNode:
+		return "an alias or anchor"
+	case *ast.TagNode:
+		return "a tagged value"
+	}
+	return "a plain value"
+}

@@ -1,0 +1,281 @@
+package config_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// rejected loads and returns what is wrong, which has to be something.
+func rejected(t *testing.T, environ []string, file string, checks ...config.Check) *config.Error {
+	t.Helper()
+	c, err := config.Load(nil, environ, file, checks...)
+	problem, ok := errors.AsType[*config.Error](err)
+	require.True(t, ok, "%v", err)
+	require.Equal(t, config.Config{}, c)
+	require.Equal(t, sendlimit.CodeInvalidField, problem.Code())
+	return problem
+}
+
+func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
+	t.Parallel()
+	const span = "a length of time such as 30s, 15m, 2h or 7d, from "
+	const loopback = "a loopback address (127.0.0.1, ::1, localhost), or off:" +
+		" the endpoint asks nobody who they are, so other machines must not reach it"
+	const address = "a loopback address and port such as 127.0.0.1:8080, or off"
+	const push = "log:, or an http or https URL with a host such as https://push.example.com/deliver"
+	const rule = "a rule such as 5/hour, 3/90s or 10/calendar_day" +
+		" (sliding: minute, hour, day, week or a length of time; natural: calendar_minute, _hour, _day, _week, _month)"
+	for _, row := range []struct{ key, value, shown, want string }{
+		{"prefix", "Prod", "Prod", "1 to 32 of a-z 0-9 _ -"},
+		{"prefix", "a{b}", "a{b}", "1 to 32 of a-z 0-9 _ -"}, // a brace would move keys to another partition
+		{"prefix", strings.Repeat("a", 33), strings.Repeat("a", 33), "1 to 32 of a-z 0-9 _ -"},
+		{"listen", "8080", "8080", address},
+		{"listen", "127.0.0.1", "127.0.0.1", address},
+		{"listen", "127.0.0.1:http", "127.0.0.1:http", address},
+		{"listen", "127.0.0.1:65536", "127.0.0.1:65536", address},
+		{"listen", ":8080", ":8080", loopback}, // every address of the machine
+		{"listen", "0.0.0.0:8080", "0.0.0.0:8080", loopback},
+		{"listen", "example.com:8080", "example.com:8080", loopback},
+		{"push_url", "push.example.com", "push.example.com", push},
+		{"push_url", "ftp://h/p", "ftp://h/…", push},
+		{"push_url", "https:///p", "https…", push},
+		{"push_url", "log", "log", push},
+		{"push_timeout", "10", "10", span + "100ms to 5m"}, // seconds? minutes? ask
+		{"push_timeout", "99ms", "99ms", span + "100ms to 5m"},
+		{"push_timeout", "5m1s", "5m1s", span + "100ms to 5m"},
+		{"push_timeout", "-5s", "-5s", span + "100ms to 5m"},
+		{"policy.time_zone", "Mars/Olympus", "Mars/Olympus", "an IANA time zone such as Europe/Berlin"},
+		{"policy.time_zone", "Local", "Local", "an IANA time zone such as Europe/Berlin"}, // differs by machine
+		{"policy.rules", "1/minute, 5 an hour", "5 an hour", rule},
+		{"policy.rules", "0/minute", "0/minute", "a limit of 1 to 1000"},
+		{"policy.rules", "1/minute,1/60s", "1/minute", "each rule once"},
+		{"policy.rules", "[]", "[]", "at least one rule such as 5/hour"},
+		{"reach", "367d", "367d", span + "1m to 366d"},
+		{"reach", "30s", "30s", span + "1m to 366d"},
+		{"expire_after", "999ms", "999ms", span + "1s to 366d"},
+		{"keep_records", "forever", "forever", span + "1m to 366d"},
+		{"deliveries", "0", "0", "a whole number from 1 to 512"},
+		{"deliveries", "513", "513", "a whole number from 1 to 512"},
+		{"deliveries", "6.4", "6.4", "a whole number from 1 to 512"},
+		{"max_attempts", "101", "101", "a whole number from 1 to 100"},
+		{"retry_min", "0s", "0s", span + "100ms to 1d"},
+		{"retry_max", "25h", "25h", span + "100ms to 1d"},
+		{"shutdown_timeout", "61m", "61m", span + "1s to 1h"},
+		{"log_level", "INFO", "INFO", "debug, info, warn or error"},
+		{"log_format", "xml", "xml", "text, json or auto"},
+	} {
+		t.Run(row.key+"="+row.value, func(t *testing.T) {
+			t.Parallel()
+			problem := rejected(t, []string{variable(row.key) + "=" + row.value}, "")
+			require.Len(t, problem.Rejected, 1)
+			require.EqualError(t, problem, fmt.Sprintf("%s %q is not allowed: it takes %s (given by %s)",
+				row.key, row.shown, row.want, variable(row.key)))
+		})
+	}
+}
+
+func TestEverythingRejectedIsReportedAtOnce(t *testing.T) {
+	t.Parallel()
+	name := file(t, "push_uri: http://h\nprefix: UP\npolicy: {rule: 1/minute, rules: []}\n")
+	flags := workerFlags(t, "--deliveries", "many")
+	_, err := config.Load(flags, []string{"SENDLIMIT_REACH=2y", "SENDLIMIT_REDIS_URL=redis://:pw@h"}, name)
+	require.EqualError(t, err, strings.Join([]string{
+		"7 settings are rejected:",
+		`setting "push_uri" is not allowed: it takes one of ` + strings.Join(keys, ", ") + " (" + name + ", line 1)",
+		`setting "policy.rule" is not allowed: it takes one of policy.time_zone, policy.rules (` + name + ", line 3)",
+		`SENDLIMIT_REDIS_URL "redis://:***@h" is not allowed: it takes no value: this one setting is named REDIS_URL`,
+		`prefix "UP" is not allowed: it takes 1 to 32 of a-z 0-9 _ - (given by ` + name + ", line 2)",
+		`policy.rules "[]" is not allowed: it takes at least one rule such as 5/hour (given by ` + name + ", line 3)",
+		`reach "2y" is not allowed: it takes a length of time such as 30s, 15m, 2h or 7d, from 1m to 366d (given by SENDLIMIT_REACH)`,
+		`deliveries "many" is not allowed: it takes a whole number from 1 to 512 (given by --deliveries)`,
+	}, "\n  "))
+
+	// Each can be picked out, and any of them makes the whole an invalid input.
+	require.Len(t, errorsIn(t, err), 7)
+	_, ok := errors.AsType[*sendlimit.InvalidError](err)
+	require.True(t, ok)
+}
+
+func errorsIn(t *testing.T, err error) []error {
+	t.Helper()
+	joined, ok := errors.AsType[*config.Error](err)
+	require.True(t, ok)
+	return joined.Unwrap()
+}
+
+// Pitfall: a shutdown shorter than the provider's timeout puts a running
+// delivery back into the queue, and it goes out twice.
+func TestShutdownHasToOutlastADelivery(t *testing.T) {
+	t.Parallel()
+	problem := rejected(t, []string{"SENDLIMIT_PUSH_TIMEOUT=30s"}, "")
+	require.EqualError(t, problem, `shutdown_timeout "30s" is not allowed: it takes more than push_timeout, which is 30s`)
+
+	_, err := config.Load(nil, []string{"SENDLIMIT_PUSH_TIMEOUT=30s", "SENDLIMIT_SHUTDOWN_TIMEOUT=30001ms"}, "")
+	require.NoError(t, err)
+}
+
+func TestRetriesWaitLongerAndLonger(t *testing.T) {
+	t.Parallel()
+	problem := rejected(t, []string{"SENDLIMIT_RETRY_MIN=1h"}, "")
+	require.EqualError(t, problem, `retry_min "1h" is not allowed: it takes at most retry_max, which is 15m`)
+}
+
+func TestABoundFromARejectedSettingIsNotReported(t *testing.T) {
+	t.Parallel()
+	problem := rejected(t, []string{"SENDLIMIT_PUSH_TIMEOUT=1y", "SENDLIMIT_RETRY_MAX=1y", "SENDLIMIT_SHUTDOWN_TIMEOUT=x"}, "")
+	require.Len(t, problem.Rejected, 3)
+}
+
+func TestAStoreOfOnesOwnNeedsAPushTarget(t *testing.T) {
+	t.Parallel()
+	problem := rejected(t, []string{"REDIS_URL=redis://h"}, "", config.NeedsPushTarget)
+	require.EqualError(t, problem, `push_url "" is not allowed: it takes log: or an http or https URL,`+
+		` given by --push-url or SENDLIMIT_PUSH_URL, once a Redis URL is set`)
+
+	for _, fine := range [][]string{nil, {"REDIS_URL=redis://h", "SENDLIMIT_PUSH_URL=log:"}} {
+		_, err := config.Load(nil, fine, "", config.NeedsPushTarget)
+		require.NoError(t, err)
+	}
+	// One complaint about a setting is enough.
+	problem = rejected(t, []string{"REDIS_URL=redis://h", "SENDLIMIT_PUSH_URL=h"}, "", config.NeedsPushTarget)
+	require.Len(t, problem.Rejected, 1)
+}
+
+func TestFilesThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	const plain = "a plain value (FILE, line 1)"
+	for _, row := range []struct{ content, want string }{
+		{"prefix: a\nprefix: b\n", `config "FILE" is not allowed: it takes a YAML file: line 2, column 1: mapping key "prefix" already defined at [1:1]`},
+		{"prefix: \"a\n", `config "FILE" is not allowed: it takes a YAML file: line 1, column 9: could not find end character of double-quoted text`},
+		{"- prefix\n", `config "FILE" is not allowed: it takes a YAML file of settings, name: value`},
+		{"just words", `config "FILE" is not allowed: it takes a YAML file of settings, name: value`},
+		{"prefix: a\n---\nreach: 1d\n", `config "FILE" is not allowed: it takes a YAML file with one document`},
+		{"prefix: \xff\n", `config "FILE" is not allowed: it takes the name of a file that can be read: it is not UTF-8 text`},
+		{strings.Repeat("#", 1<<20+1), `config "FILE" is not allowed: it takes the name of a file that can be read: it has more than 1048576 bytes`},
+		{"prefix: [a]", `prefix "a list" is not allowed: it takes ` + plain},
+		{"prefix: {a: b}", `prefix "a mapping" is not allowed: it takes ` + plain},
+		{"prefix: !!str a", `prefix "a tagged value" is not allowed: it takes ` + plain},
+		{"prefix: *a", `prefix "an alias or anchor" is not allowed: it takes ` + plain},
+		{"policy: strict", `policy "a plain value" is not allowed: it takes a mapping of policy.time_zone, policy.rules (FILE, line 1)`},
+		{"policy: {rules: {a: b}}", `policy.rules "a mapping" is not allowed: it takes a list of plain values (FILE, line 1)`},
+		{"policy: {rules: [[1/minute]]}", `policy.rules "a list" is not allowed: it takes a list of plain values (FILE, line 1)`},
+	} {
+		name := file(t, row.content)
+		problem := rejected(t, nil, name)
+		require.EqualError(t, problem, strings.ReplaceAll(row.want, "FILE", name))
+	}
+
+	missing := filepath.Join(t.TempDir(), "none.yaml")
+	require.EqualError(t, rejected(t, nil, missing), fmt.Sprintf(
+		"config %q is not allowed: it takes the name of a file that can be read: opening it: no such file or directory", missing))
+	require.ErrorContains(t, rejected(t, nil, t.TempDir()), "is a directory")
+}
+
+func TestFilesThatSayNothing(t *testing.T) {
+	t.Parallel()
+	for _, content := range []string{"", "# only a comment\n", "---\n", "policy:\n", "prefix: ~\n", "{}"} {
+		c, err := config.Load(nil, nil, file(t, content))
+		require.NoError(t, err, content)
+		require.Equal(t, defaults(), c, content)
+	}
+}
+
+func TestValuesAreTakenAsWritten(t *testing.T) {
+	t.Parallel()
+	c, err := config.Load(nil, nil, file(t, "prefix: 0123 # not an octal number\nlog_level: |\n  warn\n"))
+	require.NoError(t, err)
+	require.Equal(t, "0123", c.Prefix)
+	require.Equal(t, slog.LevelWarn, c.LogLevel)
+}
+
+func TestSecretsAreNeverShown(t *testing.T) {
+	t.Parallel()
+	const secret = "whsec_c2VjcmV0c2VjcmV0c2VjcmV0c2VjcmV0"
+	const password = "hunter2"
+	good := []string{
+		"REDIS_URL=redis://app:" + password + "@h:1/0?sentinel_password=" + password,
+		"SENDLIMIT_PUSH_SECRET=" + secret,
+		"SENDLIMIT_PUSH_URL=https://u:" + password + "@push.example.com/" + password + "?token=" + password,
+	}
+	c, err := config.Load(nil, good, "")
+	require.NoError(t, err)
+	require.Equal(t, secret, string(c.PushSecret))
+
+	var logged strings.Builder
+	slog.New(slog.NewTextHandler(&logged, nil)).Info("settings", "config", c, "secret", c.PushSecret)
+	encoded, err := json.Marshal(c.PushSecret)
+	require.NoError(t, err)
+	shown := &logged
+	shown.Write(encoded)
+	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%d"} {
+		for _, value := range []any{c, &c, struct{ C config.Config }{c}, c.PushSecret} {
+			fmt.Fprintf(shown, verb, value)
+		}
+	}
+	require.NotContains(t, shown.String(), password)
+	require.NotContains(t, shown.String(), secret)
+	require.Contains(t, logged.String(), "redis://app:***@h:1/0?***")
+	require.Contains(t, logged.String(), "https://push.example.com/…")
+
+	problem := rejected(t, []string{
+		"SENDLIMIT_PUSH_SECRET=" + password,
+		"SENDLIMIT_PUSH_URL=http//u:" + password + "@push.example.com",
+	}, "")
+	require.Len(t, problem.Rejected, 2)
+	require.NotContains(t, problem.Error(), password)
+
+	for _, yaml := range []string{
+		"push_secret: |" + password, "push_secret: *" + password, "push_secret: \"" + password,
+		"push_secret: [" + password, "push_secret: !!int " + password, "push_secret: " + password + ": b",
+		"push_secret: " + password + "\nprefix: a\nprefix: b", "push_secret: " + password + "\nprefixx: a",
+		"push_secret: &" + password + " b", "redis_url: {" + password + ": b}", "push_secret: \"" + password + "\\q\"",
+		"push_secret: >" + password, "push_secret: @" + password, "push_secret: %" + password,
+	} {
+		problem := rejected(t, nil, file(t, yaml))
+		require.NotContains(t, problem.Error(), password, yaml)
+	}
+}
+
+func TestRedactRedisURL(t *testing.T) {
+	t.Parallel()
+	for url, want := range map[string]string{
+		"":                                  "",
+		"redis://h:1/0":                     "redis://h:1/0",
+		"redis://:pw@h:1/0":                 "redis://:***@h:1/0",
+		"redis://user:pw@h":                 "redis://user:***@h",
+		"redis://pw@h":                      "redis://***@h", // a password in the user's place
+		"redis://u:p:w@h":                   "redis://u:***@h",
+		"redis://u:p@w@h":                   "redis://u:***@h",
+		"redis://u:p/w@h":                   "redis://***", // can't be told from a path with an @
+		"redis://h?sentinel_password=p@w":   "redis://***",
+		"redis://h?sentinel_password=pw":    "redis://h?***",
+		"u:pw@h:1":                          "u:***@h:1",
+		"unix://u:pw@/run/r.sock?db=1":      "unix://u:***@/run/r.sock?***",
+		"redis-sentinel://u:pw@a:1,b:2/one": "redis-sentinel://u:***@a:1,b:2/one",
+		"redis://u:pw\x00%zz@h":             "redis://u:***@h",
+	} {
+		require.Equal(t, want, config.RedactRedisURL(url))
+	}
+}
+
+func FuzzFile(f *testing.F) {
+	f.Add("prefix: a\npolicy: {rules: [1/minute]}\n")
+	f.Add("? a\n: b\n<<: *c\n- d")
+	f.Fuzz(func(t *testing.T, content string) {
+		_, err := config.Load(nil, nil, file(t, content))
+		if err != nil {
+			_, ok := errors.AsType[*config.Error](err)
+			require.True(t, ok)
+		}
+	})
+}

@@ -1,0 +1,99 @@
+package config
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+)
+
+// hidden stands where a secret is not shown.
+const hidden = "***"
+
+// Secret is a text that is not shown when it is printed, logged or encoded.
+// string(s) is the text itself.
+type Secret string
+
+// String returns a placeholder; empty for an empty secret.
+func (s Secret) String() string { return hideSecret(string(s)) }
+
+// Format prints String, whatever the verb.
+func (s Secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, s.String()) }
+
+// MarshalText is String.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// LogValue is String.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+func hideSecret(s string) string {
+	if s == "" {
+		return ""
+	}
+	return hidden
+}
+
+// RedactRedisURL returns the URL of a store without password and options, so
+// that it can be shown, whether it is valid or not.
+func RedactRedisURL(s string) string {
+	scheme, rest, found := strings.Cut(s, "://")
+	if !found {
+		scheme, rest = "", s
+	} else {
+		scheme += "://"
+	}
+	user := ""
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
+		// With one of these before the last @, it can't be told whether a
+		// password that was not percent-encoded or an option has the @.
+		if strings.ContainsAny(rest[:at], "/?#") {
+			return scheme + hidden
+		}
+		// Without a colon, a user: or a password in the wrong place.
+		name, _, both := strings.Cut(rest[:at], ":")
+		user = hidden + "@"
+		if both {
+			user = name + ":" + user
+		}
+		rest = rest[at+1:]
+	}
+	rest, _, options := strings.Cut(rest, "?")
+	if options {
+		rest += "?" + hidden
+	}
+	return scheme + user + rest
+}
+
+func redactPushURL(s string) string {
+	if s == "" || s == LogTarget {
+		return s
+	}
+	return notifier.RedactURL(s)
+}
+
+// LogValue returns the settings without secrets.
+func (c Config) LogValue() slog.Value {
+	return slog.GroupValue(
+		slog.String("redis_url", RedactRedisURL(c.RedisURL)),
+		slog.String("prefix", c.Prefix),
+		slog.String("listen", c.Listen),
+		slog.String("push_url", redactPushURL(c.PushURL)),
+		slog.Bool("push_signed", c.PushSecret != ""),
+		slog.Duration("push_timeout", c.PushTimeout),
+		slog.String("policy", c.Policy.String()),
+		slog.Duration("reach", c.Reach),
+		slog.Duration("expire_after", c.ExpireAfter),
+		slog.Duration("keep_records", c.KeepRecords),
+		slog.Int("deliveries", c.Deliveries),
+		slog.Int("max_attempts", c.MaxAttempts),
+		slog.Duration("retry_min", c.RetryMin),
+		slog.Duration("retry_max", c.RetryMax),
+		slog.Duration("shutdown_timeout", c.ShutdownTimeout),
+		slog.String("log_level", c.LogLevel.String()),
+		slog.String("log_format", string(c.LogFormat)),
+	)
+}
+
+// Format prints the settings without secrets, whatever the verb.
+func (c Config) Format(f fmt.State, _ rune) { fmt.Fprint(f, c.LogValue().String()) }

@@ -1,0 +1,209 @@
+package config
+
+import (
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// written is every setting as it was written; empty where nothing was. The
+// tags are the names in the environment, after the prefix.
+type written struct {
+	Prefix          string        `env:"PREFIX"`
+	Listen          string        `env:"LISTEN"`
+	PushURL         string        `env:"PUSH_URL"`
+	PushSecret      string        `env:"PUSH_SECRET"`
+	PushTimeout     string        `env:"PUSH_TIMEOUT"`
+	Policy          writtenPolicy `envPrefix:"POLICY_"`
+	Reach           string        `env:"REACH"`
+	ExpireAfter     string        `env:"EXPIRE_AFTER"`
+	KeepRecords     string        `env:"KEEP_RECORDS"`
+	Deliveries      string        `env:"DELIVERIES"`
+	MaxAttempts     string        `env:"MAX_ATTEMPTS"`
+	RetryMin        string        `env:"RETRY_MIN"`
+	RetryMax        string        `env:"RETRY_MAX"`
+	ShutdownTimeout string        `env:"SHUTDOWN_TIMEOUT"`
+	LogLevel        string        `env:"LOG_LEVEL"`
+	LogFormat       string        `env:"LOG_FORMAT"`
+
+	unprefixed unprefixed
+}
+
+type writtenPolicy struct {
+	TimeZone string `env:"TIME_ZONE"`
+	Rules    string `env:"RULES"`
+}
+
+// unprefixed is what has a name in the environment without the prefix.
+type unprefixed struct {
+	RedisURL string `env:"REDIS_URL"`
+}
+
+// setting is one row of the table of settings: where it is written, what it
+// takes, and where its value goes.
+type setting struct {
+	key     string  // as in the file, a dot before an inner name
+	written *string // in the written of this load
+	// standard is the default as it would be written; empty for none.
+	standard string
+	// kind and help are shown with the flag; a setting without kind has none.
+	kind, help string
+	// accept puts a value into the Config of this load, or says what it takes
+	// instead: Want is filled in, and Value where only a part is wrong.
+	accept func(string) *sendlimit.InvalidError
+	// show is how a rejected value is repeated; nil means as it is.
+	show func(string) string
+	// shared settings are those that a program which only submits uses too.
+	shared bool
+	// list settings can be a list in the file.
+	list bool
+
+	source string // where the value was given: "--prefix"; empty for nowhere
+}
+
+// settings is the table, in the order of the example file.
+func settings(w *written, c *Config) []*setting {
+	const day = 24 * time.Hour
+	return []*setting{
+		{
+			key: "redis_url", written: &w.unprefixed.RedisURL, kind: "url", shared: true,
+			help: "where the store is: redis://, rediss://, unix://, redis-sentinel:// or redis-cluster://;" +
+				" without one, the embedded store",
+			accept: text(&c.RedisURL), show: RedactRedisURL,
+		},
+		{
+			key: "prefix", written: &w.Prefix, standard: "sl", kind: "name", shared: true,
+			help:   "begins every key and queue in the store, so that environments can share one",
+			accept: prefix(&c.Prefix),
+		},
+		{
+			key: "listen", written: &w.Listen, standard: "127.0.0.1:8080", kind: "address",
+			help:   "where the health endpoint listens, or off",
+			accept: listen(&c.Listen),
+		},
+		{
+			key: "push_url", written: &w.PushURL, kind: "url",
+			help:   "where deliveries go: an http or https URL, or log: for a line each on standard output",
+			accept: pushURL(&c.PushURL), show: redactPushURL,
+		},
+		{
+			key: "push_secret", written: &w.PushSecret,
+			accept: pushSecret(&c.PushSecret), show: hideSecret,
+		},
+		{
+			key: "push_timeout", written: &w.PushTimeout, standard: "10s", kind: "duration",
+			help:   "how long one delivery may take",
+			accept: duration(&c.PushTimeout, 100*time.Millisecond, 5*time.Minute),
+		},
+		{
+			key: "policy.time_zone", written: &w.Policy.TimeZone, standard: "UTC", kind: "zone",
+			help:   "time zone of the calendar rules that a new store gets",
+			accept: timeZone(c),
+		},
+		{
+			key: "policy.rules", written: &w.Policy.Rules, kind: "rules", list: true,
+			standard: "1/minute, 5/hour, 10/calendar_day",
+			help:     "rules that a new store gets",
+			accept:   rules(c),
+		},
+		{
+			key: "reach", written: &w.Reach, standard: "366d", kind: "duration", shared: true,
+			help:   "how far ahead a send time may lie",
+			accept: duration(&c.Reach, time.Minute, sendlimit.DefaultReach),
+		},
+		{
+			key: "expire_after", written: &w.ExpireAfter, standard: "24h", kind: "duration", shared: true,
+			help:   "how long after its send time a message that says nothing else is dropped rather than sent",
+			accept: duration(&c.ExpireAfter, time.Second, 366*day),
+		},
+		{
+			key: "keep_records", written: &w.KeepRecords, standard: "168h", kind: "duration", shared: true,
+			help:   "how long a message's id is remembered after its end",
+			accept: duration(&c.KeepRecords, time.Minute, 366*day),
+		},
+		{
+			key: "deliveries", written: &w.Deliveries, standard: "64", kind: "number",
+			help:   "deliveries that may run at the same time",
+			accept: number(&c.Deliveries, 1, 512),
+		},
+		{
+			key: "max_attempts", written: &w.MaxAttempts, standard: "8", kind: "number",
+			help:   "attempts to deliver a message, the first included, before it has failed",
+			accept: number(&c.MaxAttempts, 1, 100),
+		},
+		{
+			key: "retry_min", written: &w.RetryMin, standard: "5s", kind: "duration",
+			help:   "wait before the first retry; it doubles with each",
+			accept: duration(&c.RetryMin, 100*time.Millisecond, day),
+		},
+		{
+			key: "retry_max", written: &w.RetryMax, standard: "15m", kind: "duration",
+			help:   "longest wait before a retry",
+			accept: duration(&c.RetryMax, 100*time.Millisecond, day),
+		},
+		{
+			key: "shutdown_timeout", written: &w.ShutdownTimeout, standard: "30s", kind: "duration",
+			help:   "how long running deliveries may take to finish when the program is told to stop; more than push_timeout",
+			accept: duration(&c.ShutdownTimeout, time.Second, time.Hour),
+		},
+		{
+			key: "log_level", written: &w.LogLevel, standard: "info", kind: "level",
+			help:   "least level that is logged: debug, info, warn or error",
+			accept: logLevel(&c.LogLevel),
+		},
+		{
+			key: "log_format", written: &w.LogFormat, standard: "auto", kind: "format",
+			help:   "text, json, or auto for text on a terminal and json elsewhere",
+			accept: logFormat(&c.LogFormat),
+		},
+	}
+}
+
+// variable is the setting's name in the environment.
+func (s *setting) variable() string {
+	if s.key == "redis_url" {
+		return "REDIS_URL"
+	}
+	return envPrefix + strings.ToUpper(strings.ReplaceAll(s.key, ".", "_"))
+}
+
+// flag is the setting's name on the command line, without the dashes.
+func (s *setting) flag() string {
+	return strings.NewReplacer("_", "-", ".", "-").Replace(s.key)
+}
+
+// give notes a value and where it came from. An empty value is none, and
+// leaves what an earlier source gave.
+func (s *setting) give(value, source string) {
+	if value != "" {
+		*s.written, s.source = value, source
+	}
+}
+
+// parse puts the value, or else the default, into the Config, and returns what
+// is wrong with it, or nil.
+func (s *setting) parse() *sendlimit.InvalidError {
+	value := *s.written
+	if value == "" {
+		value = s.standard
+	}
+	if value == "" {
+		return nil
+	}
+	problem := s.accept(value)
+	if problem == nil {
+		return nil
+	}
+	problem.Field = s.key
+	if problem.Value == "" {
+		problem.Value = value
+	}
+	if s.show != nil {
+		problem.Value = s.show(value)
+	}
+	if s.source != "" {
+		problem.Want += " (given by " + s.source + ")"
+	}
+	return problem
+}

@@ -1,0 +1,88 @@
+package config
+
+import (
+	"errors"
+
+	"github.com/caarlos0/env/v11"
+	"github.com/spf13/pflag"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// envPrefix begins the name of every setting but REDIS_URL in the environment.
+const envPrefix = "SENDLIMIT_"
+
+// Program says which settings are flags of a program.
+type Program uint8
+
+// The programs.
+const (
+	Worker  Program = iota // every setting
+	Enqueue                // those that matter to who submits
+)
+
+// FileFlag is the flag that names the settings file.
+const FileFlag = "config"
+
+// RegisterFlags gives a program its flags, FileFlag among them, each with its
+// help and default. Load reads them once they are parsed.
+func RegisterFlags(flags *pflag.FlagSet, program Program) {
+	for _, row := range settings(&written{}, &Config{}) {
+		if row.kind == "" || program == Enqueue && !row.shared {
+			continue
+		}
+		flags.Var(&flagValue{text: row.standard, kind: row.kind}, row.flag(), row.help)
+	}
+	flags.String(FileFlag, "", "YAML `file` with settings, see sendlimit.example.yaml")
+}
+
+// flagValue is a flag as it was written: it is judged together with the other
+// settings, not while flags are parsed.
+type flagValue struct{ text, kind string }
+
+func (v *flagValue) String() string { return v.text }
+func (v *flagValue) Type() string   { return v.kind }
+
+func (v *flagValue) Set(s string) error {
+	v.text = s
+	return nil
+}
+
+func readFlags(flags *pflag.FlagSet, rows []*setting) {
+	if flags == nil {
+		return
+	}
+	for _, row := range rows {
+		if f := flags.Lookup(row.flag()); f != nil && f.Changed {
+			row.give(f.Value.String(), "--"+row.flag())
+		}
+	}
+}
+
+func readEnvironment(environ []string, w *written, rows []*setting) []*sendlimit.InvalidError {
+	variables := env.ToMap(environ)
+	options := env.Options{
+		Environment: variables,
+		OnSet: func(name string, value any, _ bool) {
+			for _, row := range rows {
+				if row.variable() == name && value != "" {
+					row.source = name
+				}
+			}
+		},
+	}
+	err := env.ParseWithOptions(&w.unprefixed, options)
+	options.Prefix = envPrefix
+	err = errors.Join(err, env.ParseWithOptions(w, options))
+	var problems []*sendlimit.InvalidError
+	if err != nil {
+		problems = append(problems, &sendlimit.InvalidError{Field: "environment", Want: err.Error()})
+	}
+	if s := variables[envPrefix+"REDIS_URL"]; s != "" {
+		problems = append(problems, &sendlimit.InvalidError{
+			Field: envPrefix + "REDIS_URL", Value: RedactRedisURL(s),
+			Want: "no value: this one setting is named REDIS_URL",
+		})
+	}
+	return problems
+}

@@ -1,0 +1,51 @@
+package notifier
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+)
+
+// InvalidError is returned when a channel can't be made of what was configured.
+type InvalidError struct {
+	Field string // as the setting is spelled: "push_url"
+	Value string // what was given, without what must stay secret
+	Want  string // what is allowed, to stand after "it takes"
+}
+
+// Error names the field, the value and what is allowed.
+func (e *InvalidError) Error() string {
+	return fmt.Sprintf("%s %q is not allowed: it takes %s", e.Field, e.Value, e.Want)
+}
+
+// RedactURL shortens the target of a channel to what may be shown: scheme and
+// host. User, password, path and query are where providers put their secrets.
+// What is not a URL with a host is cut at its first character that no host name
+// has, and hidden whole where it seems to hold a user and a password.
+func RedactURL(target string) string {
+	const hidden = "…"
+	if u, err := url.Parse(target); err == nil && u.Host != "" {
+		shown := url.URL{Scheme: u.Scheme, Host: u.Host}
+		if u.User == nil && (u.Path == "" || u.Path == "/") && u.RawQuery == "" && u.Fragment == "" {
+			return shown.String()
+		}
+		return shown.String() + "/" + hidden
+	}
+	if strings.EqualFold(target, "log:") {
+		return "log:"
+	}
+	if strings.Contains(target, "@") {
+		return hidden
+	}
+	end := strings.IndexFunc(target, func(r rune) bool {
+		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '.' && r != '-'
+	})
+	if end < 0 {
+		end = len(target)
+	}
+	// A host name has at most 253 characters.
+	if end = min(end, 253); end == len(target) {
+		return target
+	}
+	return target[:end] + hidden
+}

@@ -1,0 +1,123 @@
+// Package logline is the channel of a target "log:": it delivers a notification
+// by writing one line of JSON. It is for trying things out, for tests, and for
+// feeding whatever reads a worker's standard output. Package webhook is for
+// everything that answers.
+//
+// A line has the fields of notifier.Payload and "delivered_at".
+package logline
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+)
+
+// Notifier writes notifications to a writer. Make one with New.
+type Notifier struct {
+	w   io.Writer
+	now func() time.Time
+	// turn holds its one token while nobody writes. A mutex would not do: to
+	// wait for one can't be given up when a context ends.
+	turn chan struct{}
+	// torn says that the last write ended within a line. It belongs to whoever
+	// has the token.
+	torn bool
+}
+
+// New returns a Notifier that writes to w, one Write a line and one at a time;
+// now tells the time of delivery. Both are required.
+func New(w io.Writer, now func() time.Time) (*Notifier, error) {
+	if w == nil || now == nil {
+		return nil, errors.New("a log channel needs a writer and a clock")
+	}
+	n := &Notifier{w: w, now: now, turn: make(chan struct{}, 1)}
+	n.turn <- struct{}{}
+	return n, nil
+}
+
+type line struct {
+	notifier.Payload
+	DeliveredAt string `json:"delivered_at"` // in notifier.TimeLayout
+}
+
+// Notify writes n's line. A write that fails may succeed later and is a Retry.
+// A write that does not end, as on a full pipe nobody reads, can't be called
+// off: when ctx ends Notify returns, uncertain, and the lines after it wait
+// their turn.
+func (l *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier.Result {
+	if ctx.Err() != nil {
+		return unsent(ctx)
+	}
+	select {
+	case <-l.turn:
+	case <-ctx.Done():
+		return unsent(ctx)
+	}
+
+	var text bytes.Buffer
+	if l.torn {
+		text.WriteByte('\n')
+	}
+	lines := json.NewEncoder(&text)
+	lines.SetEscapeHTML(false) // a person may read it
+	if err := lines.Encode(line{notifier.NewPayload(n), l.now().UTC().Format(notifier.TimeLayout)}); err != nil {
+		l.turn <- struct{}{}
+		return notifier.Result{
+			Status: notifier.Permanent,
+			Reason: notifier.ReasonRejected,
+			Err:    fmt.Errorf("encode a delivery line: %w", err),
+		}
+	}
+
+	written := make(chan error, 1)
+	go func() {
+		written <- l.write(text.Bytes())
+		l.turn <- struct{}{}
+	}()
+	select {
+	case err := <-written:
+		if err != nil {
+			return notifier.Result{
+				Status: notifier.Retry,
+				Reason: notifier.ReasonUnavailable,
+				Err:    err,
+			}
+		}
+		return notifier.Result{Status: notifier.Delivered}
+	case <-ctx.Done():
+		return notifier.Result{
+			Status: notifier.Retry,
+			Reason: notifier.ReasonTimeout,
+			Err:    fmt.Errorf("a delivery line is not written yet: %w", ctx.Err()),
+		}
+	}
+}
+
+// write is called by whoever has the token.
+func (l *Notifier) write(text []byte) error {
+	written, err := l.w.Write(text)
+	if err == nil && written < len(text) {
+		err = io.ErrShortWrite
+	}
+	if written > 0 {
+		l.torn = written < len(text)
+	}
+	if err != nil {
+		return fmt.Errorf("write a delivery line: %w", err)
+	}
+	return nil
+}
+
+func unsent(ctx context.Context) notifier.Result {
+	return notifier.Result{
+		Status: notifier.Retry,
+		Reason: notifier.ReasonUnreachable,
+		Err:    fmt.Errorf("a delivery line had no turn: %w", ctx.Err()),
+	}
+}

@@ -1,0 +1,43 @@
+package notifier_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+)
+
+func TestPayload(t *testing.T) {
+	t.Parallel()
+	berlin := time.FixedZone("", 3600)
+	at := time.Date(2026, time.November, 22, 12, 11, 11, 7_999_999, berlin)
+	for _, row := range []struct {
+		name string
+		n    notifier.Notification
+		want string
+	}{
+		{
+			"everything",
+			notifier.Notification{
+				ID: "order-17", User: "alice", Category: "orders", Title: "Shipped", Body: "It is on its way.",
+				Data:   map[string]string{"order": "17", "colour": "red"},
+				SendAt: at, RequestedAt: at.Add(-time.Minute), Attempt: 2, IdempotencyKey: "not part of it",
+			},
+			`{"id":"order-17","user":"alice","category":"orders","title":"Shipped","body":"It is on its way.",` +
+				`"data":{"colour":"red","order":"17"},` +
+				`"send_at":"2026-11-22T11:11:11.007Z","requested_at":"2026-11-22T11:10:11.007Z","attempt":2}`,
+		},
+		{
+			"the least there is",
+			notifier.Notification{ID: "order-17", User: "alice", Title: "Shipped", SendAt: at.Truncate(time.Second), Attempt: 1},
+			`{"id":"order-17","user":"alice","title":"Shipped","send_at":"2026-11-22T11:11:11.000Z","attempt":1}`,
+		},
+	} {
+		got, err := json.Marshal(notifier.NewPayload(row.n))
+		require.NoError(t, err)
+		require.Equal(t, row.want, string(got), row.name)
+	}
+}

@@ -1,0 +1,95 @@
+package pushtarget_test
+
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
+	"github.com/sendlimit/sendlimiter/notifier/pushtarget"
+)
+
+func notification() notifier.Notification {
+	return notifier.Notification{
+		ID: "1", User: "alice", Title: "Hello", Attempt: 1,
+		IdempotencyKey: notifier.IdempotencyKey("alice", "1"),
+	}
+}
+
+func TestLog(t *testing.T) {
+	t.Parallel()
+	for _, target := range []string{pushtarget.Log, "LOG:"} {
+		var out bytes.Buffer
+		// A secret in the environment must not keep anybody from trying log:.
+		channel, err := pushtarget.Open(target, pushtarget.Options{Log: &out, Now: time.Now, Secret: "whatever"})
+		require.NoError(t, err)
+		require.Equal(t, notifier.Delivered, channel.Notify(t.Context(), notification()).Status)
+		require.Contains(t, out.String(), `"user":"alice"`)
+	}
+}
+
+func TestWebhook(t *testing.T) {
+	t.Parallel()
+	receiver := notifiertest.NewReceiver(time.Now)
+	t.Cleanup(receiver.Close)
+	var out bytes.Buffer
+	channel, err := pushtarget.Open(receiver.URL()+"/deliver", pushtarget.Options{
+		Log:    &out,
+		Now:    time.Now,
+		Secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+	})
+	require.NoError(t, err)
+	require.Equal(t, notifier.Delivered, channel.Notify(t.Context(), notification()).Status)
+	requests := receiver.Requests()
+	require.Len(t, requests, 1)
+	require.NotEmpty(t, requests[0].Header.Get("Webhook-Signature"))
+	require.Empty(t, out.String())
+}
+
+func TestTimeoutOfAWebhook(t *testing.T) {
+	t.Parallel()
+	receiver := notifiertest.NewReceiver(time.Now)
+	t.Cleanup(receiver.Close)
+	receiver.AnswerWith(func(notifiertest.Request) notifiertest.Answer { return notifiertest.Answer{Delay: time.Hour} })
+	channel, err := pushtarget.Open(receiver.URL(), pushtarget.Options{Now: time.Now, Timeout: 50 * time.Millisecond})
+	require.NoError(t, err)
+	require.Equal(t, notifier.ReasonTimeout, channel.Notify(t.Context(), notification()).Reason)
+}
+
+func TestInvalidTarget(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct{ target, shown string }{
+		{"", ""},
+		{"log", "log"},
+		{"log:file.txt", "log…"},
+		{"log://", "log…"},
+		{"stdout", "stdout"},
+		{"push.example.com/TOKEN", "push.example.com…"},
+		{"ftp://robot:TOKEN@push.example.com", "ftp://push.example.com/…"},
+		{"robot:TOKEN@push.example.com", "…"},
+		{"https:/push.example.com/TOKEN", "https…"},
+		{"https://push.example.com:99999/TOKEN", "https://push.example.com:99999/…"},
+	} {
+		channel, err := pushtarget.Open(row.target, pushtarget.Options{Log: new(bytes.Buffer), Now: time.Now})
+		require.Nil(t, channel, row.target)
+		var invalid *notifier.InvalidError
+		require.ErrorAs(t, err, &invalid, row.target)
+		require.Equal(t, "push_url", invalid.Field)
+		require.Equal(t, row.shown, invalid.Value, row.target)
+		require.Contains(t, invalid.Want, "http")
+	}
+}
+
+func TestInvalidSettings(t *testing.T) {
+	t.Parallel()
+	channel, err := pushtarget.Open("http://127.0.0.1:1", pushtarget.Options{Now: time.Now, Secret: "s3cret", Timeout: -time.Second})
+	require.Nil(t, channel)
+	require.ErrorContains(t, err, "push_secret")
+	require.ErrorContains(t, err, `push_timeout "-1s"`)
+	require.NotContains(t, err.Error(), "s3cret")
+	_, err = pushtarget.Open(pushtarget.Log, pushtarget.Options{Now: time.Now})
+	require.Error(t, err, "a writer is missing")
+}

@@ -1,0 +1,80 @@
+package webhook
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+)
+
+// MaxRetryAfter bounds what a Retry-After header may ask for: a message's life
+// after its send time unless the caller chose another.
+const MaxRetryAfter = 24 * time.Hour
+
+// judge turns an answer's head into a Result. The body says nothing more.
+func judge(status int, header http.Header, now time.Time) notifier.Result {
+	if status >= 200 && status <= 299 {
+		return notifier.Result{Status: notifier.Delivered}
+	}
+	result := notifier.Result{Err: fmt.Errorf("the webhook answered with HTTP status %d", status)}
+	result.Status, result.Reason = classify(status)
+	if result.Status == notifier.Retry {
+		result.RetryAfter = retryAfter(header, now)
+	}
+	return result
+}
+
+// classify says what a status that is no success means. One outside of 100 to
+// 599 counts as a 5xx, as RFC 9110 section 15 has it, and so does a final 1xx.
+func classify(status int) (notifier.Status, notifier.Reason) {
+	switch status {
+	case http.StatusTooManyRequests:
+		return notifier.Retry, notifier.ReasonRateLimited
+	case http.StatusRequestTimeout, http.StatusTooEarly:
+		return notifier.Retry, notifier.ReasonUnavailable
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusProxyAuthRequired:
+		return notifier.Permanent, notifier.ReasonUnauthorized
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusMisdirectedRequest:
+		return notifier.Permanent, notifier.ReasonMisaddressed
+	case http.StatusGone:
+		return notifier.Permanent, notifier.ReasonGone
+	}
+	switch {
+	case status >= 300 && status <= 399:
+		return notifier.Permanent, notifier.ReasonRedirected
+	case status >= 400 && status <= 499:
+		return notifier.Permanent, notifier.ReasonRejected
+	default:
+		return notifier.Retry, notifier.ReasonUnavailable
+	}
+}
+
+// retryAfter reads the Retry-After header, seconds or an HTTP date, and returns
+// zero for none, for one in the past and for anything else. A date is taken
+// relative to the answer's own Date, so that the two clocks need not agree, and
+// to now where there is none.
+func retryAfter(header http.Header, now time.Time) time.Duration {
+	value := header.Get("Retry-After")
+	if value == "" {
+		return 0
+	}
+	if strings.Trim(value, "0123456789") == "" {
+		// The only error left is a number too large.
+		seconds, err := strconv.ParseUint(value, 10, 64)
+		if err != nil || seconds > uint64(MaxRetryAfter/time.Second) {
+			return MaxRetryAfter
+		}
+		return time.Duration(seconds) * time.Second
+	}
+	at, err := http.ParseTime(value)
+	if err != nil {
+		return 0
+	}
+	if date, err := http.ParseTime(header.Get("Date")); err == nil {
+		now = date
+	}
+	return min(max(at.Sub(now), 0), MaxRetryAfter)
+}

@@ -1,0 +1,118 @@
+package webhook
+
+import (
+	"encoding/base64"
+	"errors"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+)
+
+// DefaultTimeout is how long one try may take unless Config says otherwise:
+// what Standard Webhooks recommends at least.
+const DefaultTimeout = 15 * time.Second
+
+// MaxTimeout is the longest Timeout there is.
+const MaxTimeout = 5 * time.Minute
+
+// DefaultUserAgent is the User-Agent of requests unless Config says otherwise.
+const DefaultUserAgent = "sendlimit"
+
+// Config says where and how to deliver. URL and Now are required.
+type Config struct {
+	// URL is http or https, with a host and without a fragment. A user and
+	// password in it are sent as basic authentication.
+	URL string
+	// Secret signs the requests: "whsec_" and the base64 of 24 to 64 bytes.
+	// Requests are not signed when it is empty.
+	Secret string
+	// Timeout bounds one try from dialing to the answer's headers; zero means
+	// DefaultTimeout.
+	Timeout time.Duration
+	// UserAgent names the sender; empty means DefaultUserAgent.
+	UserAgent string
+	// Now tells the time that is signed.
+	Now func() time.Time
+}
+
+func (c Config) withDefaults() Config {
+	if c.Timeout == 0 {
+		c.Timeout = DefaultTimeout
+	}
+	if c.UserAgent == "" {
+		c.UserAgent = DefaultUserAgent
+	}
+	return c
+}
+
+// validate returns the URL parsed, or everything that is wrong, joined.
+func (c Config) validate() (*url.URL, error) {
+	target, err := parseURL(c.URL)
+	problems := []error{err}
+	if !validSecret(c.Secret) {
+		problems = append(problems, &notifier.InvalidError{
+			Field: "push_secret",
+			Value: "(not shown)",
+			Want:  `"whsec_" followed by 24 to 64 bytes in base64`,
+		})
+	}
+	if c.Timeout < 0 || c.Timeout > MaxTimeout {
+		problems = append(problems, &notifier.InvalidError{
+			Field: "push_timeout",
+			Value: c.Timeout.String(),
+			Want:  "a time above zero and up to " + MaxTimeout.String(),
+		})
+	}
+	if !visible(c.UserAgent) {
+		problems = append(problems, &notifier.InvalidError{
+			Field: "user_agent",
+			Value: c.UserAgent,
+			Want:  "visible ASCII characters and spaces",
+		})
+	}
+	if c.Now == nil {
+		problems = append(problems, errors.New("a webhook needs a clock"))
+	}
+	return target, errors.Join(problems...)
+}
+
+func parseURL(raw string) (*url.URL, error) {
+	invalid := &notifier.InvalidError{
+		Field: "push_url",
+		Value: notifier.RedactURL(raw),
+		Want:  "an http or https URL with a host and without a fragment, such as https://push.example.com/deliver",
+	}
+	target, err := url.Parse(raw)
+	if err != nil {
+		return nil, invalid // url.Parse's error repeats the URL, secrets included
+	}
+	if target.Scheme != "http" && target.Scheme != "https" || target.Hostname() == "" || strings.Contains(raw, "#") {
+		return nil, invalid
+	}
+	if port := target.Port(); port != "" || strings.HasSuffix(target.Host, ":") {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return nil, invalid
+		}
+	}
+	return target, nil
+}
+
+func validSecret(secret string) bool {
+	if secret == "" {
+		return true
+	}
+	encoded, ok := strings.CutPrefix(secret, "whsec_")
+	if !ok {
+		return false
+	}
+	key, err := base64.StdEncoding.DecodeString(encoded)
+	return err == nil && len(key) >= 24 && len(key) <= 64
+}
+
+// visible says whether s can stand in a header as it is.
+func visible(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) < 0
+}

@@ -1,0 +1,91 @@
+package webhook
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"syscall"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+)
+
+// failed turns the error of an exchange without an answer into a Result.
+// connected says whether the request had a connection, so that some of it may
+// have arrived.
+func failed(ctx context.Context, err error, connected bool) notifier.Result {
+	if ended := ctx.Err(); ended != nil {
+		err = ended // rather than the caller's cause, which may say anything
+	}
+	result := notifier.Result{Status: notifier.Retry, Err: &exchangeError{text: describe(err), cause: leaf(err)}}
+	var timeout net.Error
+	switch {
+	case !connected:
+		result.Reason = notifier.ReasonUnreachable
+	case ctx.Err() != nil, errors.As(err, &timeout) && timeout.Timeout():
+		result.Reason = notifier.ReasonTimeout
+	default:
+		result.Reason = notifier.ReasonNetwork
+	}
+	return result
+}
+
+// exchangeError stands for an error of net/http, whose text names the address
+// and may repeat what the server sent.
+type exchangeError struct {
+	text  string
+	cause error // harmless; nil where the text is all there is
+}
+
+func (e *exchangeError) Error() string { return "no answer of the webhook: " + e.text }
+
+func (e *exchangeError) Unwrap() error { return e.cause }
+
+// describe says in words of our own what err is.
+func describe(err error) string {
+	var (
+		name        *net.DNSError
+		certificate *tls.CertificateVerificationError
+		record      tls.RecordHeaderError
+		alert       tls.AlertError
+		timeout     net.Error
+	)
+	switch cause := leaf(err); {
+	case errors.As(err, &name):
+		return "the host's name does not resolve"
+	case errors.As(err, &certificate):
+		return "the server's certificate is not valid here"
+	case errors.As(err, &record):
+		return "the server does not speak TLS"
+	case errors.As(err, &alert):
+		return "the server broke off the TLS handshake"
+	case errors.Is(cause, context.Canceled):
+		return "the delivery was called off"
+	case errors.Is(cause, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return "it took too long"
+	case errors.Is(cause, io.EOF):
+		return "the server closed the connection"
+	case cause != nil:
+		return cause.Error() // of the operating system: "connection refused"
+	default:
+		return "what came was not HTTP, or the connection broke"
+	}
+}
+
+// leaf returns the part of err that is worth comparing with and has nothing to
+// hide, or nil.
+func leaf(err error) error {
+	for _, known := range []error{context.Canceled, context.DeadlineExceeded} {
+		if errors.Is(err, known) {
+			return known
+		}
+	}
+	if number, ok := errors.AsType[syscall.Errno](err); ok {
+		return number
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return io.EOF
+	}
+	return nil
+}
