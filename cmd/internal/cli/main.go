@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+)
+
+// Run is a program without its process: what it is given is all it uses.
+type Run func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error
+
+// Main runs a program and returns its exit status. The first SIGINT or SIGTERM
+// cancels the context, so that the program can end in order; the second ends
+// the process at once. A program that returns because of a signal with the
+// context's error ends with 128 and the signal's number, as shells expect.
+//
+// An error that the program has not printed is printed as one sentence.
+func Main(run Run) int {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
+
+	p := process{signals: signals, exit: os.Exit, stderr: os.Stderr, getenv: os.Getenv}
+	return p.run(func(ctx context.Context) error {
+		return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	})
+}
+
+// process is what Main takes from the real one.
+type process struct {
+	signals <-chan os.Signal
+	exit    func(status int)
+	stderr  io.Writer
+	getenv  func(string) string
+}
+
+// interruptedError is the cause of a context that a signal canceled.
+type interruptedError struct{ signal os.Signal }
+
+func (e *interruptedError) Error() string { return fmt.Sprintf("stopped by the signal %q", e.signal) }
+
+func (p *process) run(program func(context.Context) error) int {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	ended := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() { p.watch(cancel, ended) })
+
+	err := program(ctx)
+	close(ended)
+	watching.Wait()
+	interrupted, _ := errors.AsType[*interruptedError](context.Cause(ctx))
+	cancel(nil)
+
+	if interrupted != nil && errors.Is(err, context.Canceled) {
+		_ = Report(p.stderr, p.palette(), interrupted) // the status is the signal's
+		return signalStatus(interrupted.signal)
+	}
+	if _, printed := errors.AsType[StatusError](err); err != nil && !printed {
+		err = Report(p.stderr, p.palette(), err)
+	}
+	return ExitCode(err)
+}
+
+// watch cancels at the first signal and exits at the second.
+func (p *process) watch(cancel context.CancelCauseFunc, ended <-chan struct{}) {
+	select {
+	case s := <-p.signals:
+		cancel(&interruptedError{signal: s})
+	case <-ended:
+		return
+	}
+	select {
+	case s := <-p.signals:
+		p.exit(signalStatus(s))
+	case <-ended:
+	}
+}
+
+func (p *process) palette() Palette { return NewPalette(p.stderr, p.getenv) }
+
+func signalStatus(s os.Signal) int {
+	if number, ok := s.(syscall.Signal); ok {
+		return 128 + int(number)
+	}
+	return StatusUnexpected
+}

@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"io"
+
+	"golang.org/x/term"
+)
+
+// IsTerminal says whether what is written there is seen by a person at once.
+func IsTerminal(w io.Writer) bool {
+	file, ok := w.(interface{ Fd() uintptr })
+	return ok && term.IsTerminal(int(file.Fd()))
+}
+
+// Palette colours text. The zero value leaves it as it is.
+type Palette struct{ on bool }
+
+// NewPalette returns a palette that colours on a terminal, unless the
+// environment has NO_COLOR or says that the terminal is dumb.
+func NewPalette(w io.Writer, getenv func(string) string) Palette {
+	return Palette{on: IsTerminal(w) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"}
+}
+
+// Bold is for what a person looks for first.
+func (p Palette) Bold(s string) string { return p.paint("1", s) }
+
+// Dim is for what can be passed over.
+func (p Palette) Dim(s string) string { return p.paint("2", s) }
+
+// Red is for what failed.
+func (p Palette) Red(s string) string { return p.paint("31", s) }
+
+// Green is for what was accepted, and for what is free.
+func (p Palette) Green(s string) string { return p.paint("32", s) }
+
+// Yellow is for what was refused, and for what is taken.
+func (p Palette) Yellow(s string) string { return p.paint("33", s) }
+
+func (p Palette) paint(code, s string) string {
+	if !p.on || s == "" {
+		return s
+	}
+	return "\x1b[" + code + "m" + s + "\x1b[0m"
+}

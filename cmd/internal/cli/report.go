@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// errorLine is an error as an outcome.
+type errorLine struct {
+	Outcome string         `json:"outcome"` // "invalid" or "error"
+	Code    sendlimit.Code `json:"code,omitempty"`
+	Field   string         `json:"field,omitempty"`
+	Detail  string         `json:"detail"`
+}
+
+// ReportJSON prints an error as outcomes, one a line: one for each rejected
+// setting, one for any other error. It returns the StatusError to end with.
+func ReportJSON(w io.Writer, err error) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	for _, line := range errorLines(err) {
+		if failed := encoder.Encode(line); failed != nil {
+			return fmt.Errorf("printing an error (%w): %w", err, failed)
+		}
+	}
+	return StatusError(ExitCode(err))
+}
+
+// Report prints an error as one sentence, or one for each rejected setting. It
+// returns the StatusError to end with.
+func Report(w io.Writer, palette Palette, err error) error {
+	for _, line := range errorLines(err) {
+		if _, failed := fmt.Fprintf(w, "%s %s\n", palette.Red("error:"), line.Detail); failed != nil {
+			return fmt.Errorf("printing an error (%w): %w", err, failed)
+		}
+	}
+	return StatusError(ExitCode(err))
+}
+
+func errorLines(err error) []errorLine {
+	if settings, ok := errors.AsType[*config.Error](err); ok {
+		lines := make([]errorLine, len(settings.Rejected))
+		for i, problem := range settings.Rejected {
+			lines[i] = invalidLine(problem)
+		}
+		return lines
+	}
+	// These two are written for people; what was being done around them says
+	// nothing more.
+	if problem, ok := errors.AsType[*sendlimit.InvalidError](err); ok {
+		return []errorLine{invalidLine(problem)}
+	}
+	line := errorLine{Outcome: "error", Code: codeOf(err), Detail: err.Error()}
+	if problem, ok := errors.AsType[*sendlimit.UnavailableError](err); ok {
+		line.Detail = problem.Detail
+	}
+	if errorStatus(err) == StatusInvalid {
+		line.Outcome = "invalid"
+	}
+	return []errorLine{line}
+}
+
+func invalidLine(problem *sendlimit.InvalidError) errorLine {
+	return errorLine{Outcome: "invalid", Code: problem.Code(), Field: problem.Field, Detail: problem.Error()}
+}

@@ -1,0 +1,106 @@
+package cli_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+func TestStatusOfEveryCode(t *testing.T) {
+	t.Parallel()
+	for code, want := range map[sendlimit.Code]int{
+		"": 0, "invalid_field": 2, "in_past": 2, "too_far_ahead": 2,
+		"send_limit": 3, "id_reused": 3, "too_late": 3, "not_found": 4, "unavailable": 5,
+		"one_of_a_newer_version": 1,
+	} {
+		require.Equal(t, want, cli.StatusOf(code), code)
+	}
+}
+
+func TestExitCode(t *testing.T) {
+	t.Parallel()
+	invalid := &sendlimit.InvalidError{Field: "user"}
+	for _, row := range []struct {
+		err  error
+		want int
+	}{
+		{nil, 0},
+		{errors.New("no luck"), 1},
+		{context.Canceled, 1},
+		{&cli.UsageError{}, 2},
+		{fmt.Errorf("submitting: %w", invalid), 2},
+		{&config.Error{Rejected: []*sendlimit.InvalidError{invalid}}, 2},
+		{cli.StatusError(3), 3},
+		{fmt.Errorf("printed: %w", cli.StatusError(4)), 4},
+		{sendlimit.Unavailable(context.DeadlineExceeded, "submitting"), 5},
+	} {
+		require.Equal(t, row.want, cli.ExitCode(row.err), "%v", row.err)
+	}
+}
+
+func TestReport(t *testing.T) {
+	t.Parallel()
+	user := &sendlimit.InvalidError{Field: "user", Value: "a\x1b[2J", Want: "no <control> characters"}
+	at := &sendlimit.InvalidError{Field: "send_at", Value: "", Want: "a time"}
+	for _, row := range []struct {
+		err          error
+		person, json string
+		status       int
+	}{
+		{
+			errors.New("no luck"),
+			"error: no luck\n",
+			`{"outcome":"error","detail":"no luck"}` + "\n", 1,
+		},
+		{
+			fmt.Errorf("submitting: %w", user), // a terminal sees no control character
+			`error: user "a\x1b[2J" is not allowed: it takes no <control> characters` + "\n",
+			`{"outcome":"invalid","code":"invalid_field","field":"user","detail":"user \"a\\x1b[2J\" is not allowed: it takes no <control> characters"}` + "\n", 2,
+		},
+		{
+			&config.Error{Rejected: []*sendlimit.InvalidError{at, user}},
+			"error: send_at \"\" is not allowed: it takes a time\n" +
+				`error: user "a\x1b[2J" is not allowed: it takes no <control> characters` + "\n",
+			`{"outcome":"invalid","code":"invalid_field","field":"send_at","detail":"send_at \"\" is not allowed: it takes a time"}` + "\n" +
+				`{"outcome":"invalid","code":"invalid_field","field":"user","detail":"user \"a\\x1b[2J\" is not allowed: it takes no <control> characters"}` + "\n", 2,
+		},
+		{
+			fmt.Errorf("submitting: %w", &sendlimit.UnavailableError{Detail: "no Redis; start one", Err: errors.New("refused")}),
+			"error: no Redis; start one\n",
+			`{"outcome":"error","code":"unavailable","detail":"no Redis; start one"}` + "\n", 5,
+		},
+		{
+			&cli.UsageError{Detail: "unknown flag: --x; see enqueue --help"},
+			"error: unknown flag: --x; see enqueue --help\n",
+			`{"outcome":"invalid","code":"invalid_field","detail":"unknown flag: --x; see enqueue --help"}` + "\n", 2,
+		},
+	} {
+		var person, json strings.Builder
+		require.Equal(t, cli.StatusError(row.status), cli.Report(&person, cli.Palette{}, row.err))
+		require.Equal(t, row.person, person.String())
+		require.Equal(t, cli.StatusError(row.status), cli.ReportJSON(&json, row.err))
+		require.Equal(t, row.json, json.String())
+	}
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, os.ErrClosed }
+
+func TestReportThatCannotBePrinted(t *testing.T) {
+	t.Parallel()
+	err := &cli.UsageError{Detail: "unknown flag"}
+	for _, failed := range []error{cli.Report(brokenWriter{}, cli.Palette{}, err), cli.ReportJSON(brokenWriter{}, err)} {
+		require.ErrorIs(t, failed, os.ErrClosed)
+		require.Equal(t, cli.StatusInvalid, cli.ExitCode(failed), "what went wrong first decides")
+	}
+}

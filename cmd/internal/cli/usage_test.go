@@ -1,0 +1,100 @@
+package cli_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+type contextKey struct{}
+
+var errOwn = errors.New("the command's own")
+
+// execute runs "tool", whose command "push" returns errOwn unless it is given
+// an argument that it checks, and whose group "policy" has "show" and "apply".
+func execute(t *testing.T, args ...string) (output string, ran bool, err error) {
+	t.Helper()
+	var out strings.Builder
+	root := &cobra.Command{Use: "tool", Short: "What a tool does."}
+	root.SetOut(&out)
+	root.SetErr(&out)
+	push := &cobra.Command{
+		Use: "push", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ran = true
+			require.Equal(t, "value", cmd.Context().Value(contextKey{}))
+			return errOwn
+		},
+	}
+	push.Flags().String("user", "", "")
+	push.Flags().Int("count", 0, "")
+	require.NoError(t, push.MarkFlagRequired("user"))
+	policy := &cobra.Command{Use: "policy", Short: "The rules."}
+	policy.AddCommand(
+		&cobra.Command{Use: "show", Run: func(*cobra.Command, []string) { ran = true }},
+		&cobra.Command{Use: "apply", Run: func(*cobra.Command, []string) { ran = true }},
+	)
+	root.AddCommand(push, policy)
+	err = cli.Execute(context.WithValue(t.Context(), contextKey{}, "value"), root, args)
+	return out.String(), ran, err
+}
+
+func TestCommandsReturnTheirOwnErrors(t *testing.T) {
+	t.Parallel()
+	output, ran, err := execute(t, "push", "--user", "alice")
+	require.True(t, ran)
+	require.Equal(t, errOwn, err)
+	require.Empty(t, output, "printing it is up to the caller")
+
+	_, ran, err = execute(t, "policy", "show")
+	require.True(t, ran)
+	require.NoError(t, err)
+}
+
+func TestBadUsage(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"push --user a --urgent":        "unknown flag: --urgent; see tool push --help",
+		"push --user a extra":           `unknown command "extra" for "tool push"; see tool push --help`,
+		"push":                          `required flag(s) "user" not set; see tool push --help`,
+		"push --user":                   "flag needs an argument: --user; see tool push --help",
+		"push --user a --count x":       `invalid argument "x" for "--count" flag: strconv.ParseInt: parsing "x": invalid syntax; see tool push --help`,
+		"pus --user a":                  `unknown command "pus" for "tool"; did you mean push; see tool --help`,
+		"publish":                       `unknown command "publish" for "tool"; see tool --help`,
+		"":                              `a command is missing after "tool": one of completion, policy, push; see tool --help`,
+		"policy":                        `a command is missing after "tool policy": one of apply, show; see tool policy --help`,
+		"policy drop":                   `unknown command "drop" after "tool policy": one of apply, show; see tool policy --help`,
+		"policy --user a":               "unknown flag: --user; see tool policy --help",
+		"--verbose push --user a --x=1": "unknown flag: --verbose; see tool --help",
+	} {
+		output, ran, err := execute(t, strings.Fields(args)...)
+		require.False(t, ran, args)
+		require.Empty(t, output, args)
+		require.Equal(t, &cli.UsageError{Detail: want}, err, args)
+		require.Equal(t, cli.StatusInvalid, cli.ExitCode(err))
+		var usage *cli.UsageError
+		require.ErrorAs(t, err, &usage)
+		require.Equal(t, sendlimit.CodeInvalidField, usage.Code())
+	}
+}
+
+func TestHelpIsPrintedWhereItIsAskedFor(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]string{
+		"--help": "What a tool does.", "-h": "What a tool does.", "help": "What a tool does.",
+		"push --help": "tool push [flags]", "help push": "tool push [flags]",
+		"policy --help": "The rules.", "help policy": "The rules.",
+	} {
+		output, ran, err := execute(t, strings.Fields(args)...)
+		require.NoError(t, err, args)
+		require.False(t, ran)
+		require.Contains(t, output, want, args)
+	}
+}

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// When is a time as somebody wrote it.
+type When struct {
+	// At is in UTC and cut to the millisecond; zero with Now.
+	At time.Time
+	// Now says that "now" was written, as soon as the rules allow.
+	Now bool
+}
+
+// The forms of a local time.
+const (
+	localSeconds = "2006-01-02 15:04:05"
+	localMinutes = "2006-01-02 15:04"
+)
+
+// ParseTime reads a time: RFC 3339, "now", "+90m" (from now on, days as 7d), or
+// YYYY-MM-DD HH:MM, with or without seconds, in the time zone tz, which is an
+// IANA name and "" where none was given. A local time that a clock change skips
+// or repeats is an error that names what to write instead.
+//
+// An error is a *sendlimit.InvalidError for the field, or for "tz".
+func ParseTime(field, s, tz string, now time.Time) (When, error) {
+	zone, err := ParseZone(tz)
+	if err != nil {
+		return When{}, err
+	}
+	invalid := func(want string) error {
+		return &sendlimit.InvalidError{Field: field, Value: s, Want: want}
+	}
+	if s == "now" {
+		return When{Now: true}, nil
+	}
+	if after, relative := strings.CutPrefix(s, "+"); relative {
+		d, err := config.ParseDuration(after)
+		if err != nil || d < 0 || strings.HasPrefix(after, "+") {
+			return When{}, invalid("a length of time after the +, such as +90s, +90m, +36h or +7d")
+		}
+		return when(now.Add(d)), nil
+	}
+	t, errRFC := parseRFC3339(s)
+	if errRFC == nil {
+		return when(t), nil
+	}
+	wall, layout, err := parseLocal(s)
+	switch {
+	case outOfRange(errRFC) || outOfRange(err):
+		return When{}, invalid("a date and time that exist")
+	case err != nil:
+		return When{}, invalid("an RFC 3339 time such as 2026-11-22T11:11:11Z, now, +90m," +
+			` or with --tz a local time such as "2026-11-22 11:11"`)
+	case tz == "":
+		return When{}, invalid("a time with its zone: write 2026-11-22T11:11:11Z or 2026-11-22T11:11:11+01:00," +
+			" or give the zone with --tz, such as --tz Europe/Berlin")
+	}
+	at, want := inZone(wall, zone, layout)
+	if want != "" {
+		return When{}, invalid(want)
+	}
+	return when(at), nil
+}
+
+// ParseZone returns the time zone of an IANA name, UTC for "". An error is a
+// *sendlimit.InvalidError for "tz".
+func ParseZone(tz string) (*time.Location, error) {
+	zone, err := time.LoadLocation(tz)
+	if err != nil || tz == "Local" {
+		return nil, &sendlimit.InvalidError{
+			Field: "tz", Value: tz, Want: "an IANA time zone such as Europe/Berlin or UTC",
+		}
+	}
+	return zone, nil
+}
+
+func when(t time.Time) When { return When{At: t.UTC().Truncate(time.Millisecond)} }
+
+// parseRFC3339 is time.Parse without what it takes beyond RFC 3339: an hour of
+// one digit, and a comma before the fraction.
+func parseRFC3339(s string) (time.Time, error) {
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("parsing an RFC 3339 time: %w", err)
+	}
+	if s[len("2006-01-02T15")] != ':' || strings.Contains(s, ",") {
+		return time.Time{}, fmt.Errorf("parsing an RFC 3339 time: %q is none", s)
+	}
+	return t, nil
+}
+
+// outOfRange says whether a time has the right form and is none, such as
+// February 30.
+func outOfRange(err error) bool {
+	problem, ok := errors.AsType[*time.ParseError](err)
+	return ok && strings.Contains(problem.Message, "out of range")
+}
+
+// parseLocal reads a local time, as if it were of UTC, and returns the form it
+// has. RFC 3339 without its zone is one too.
+func parseLocal(s string) (wall time.Time, layout string, err error) {
+	layout = localSeconds
+	if strings.Count(s, ":") < 2 {
+		layout = localMinutes
+	}
+	if date, clock, found := strings.Cut(s, "T"); found {
+		s = date + " " + clock
+	}
+	wall, err = time.Parse(layout, s)
+	if err != nil {
+		return time.Time{}, "", fmt.Errorf("parsing a local time: %w", err)
+	}
+	return wall, layout, nil
+}

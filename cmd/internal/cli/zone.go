@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"fmt"
+	"time"
+)
+
+// inZone returns the instant at which clocks in the zone show the wall time,
+// which is given as if it were of UTC. Where there is none, or more than one,
+// it says what is allowed instead, with times in the given layout.
+//
+// time.Date would choose one silently.
+func inZone(wall time.Time, zone *time.Location, layout string) (at time.Time, want string) {
+	// No zone is further from UTC, before and after a change.
+	const furthest = 48 * time.Hour
+	var found []time.Time
+	gap := ""
+	for probe := wall.Add(-furthest); probe.Before(wall.Add(furthest)); {
+		start, end := probe.In(zone).ZoneBounds()
+		_, offset := probe.In(zone).Zone()
+		t := wall.Add(-time.Duration(offset) * time.Second)
+		switch {
+		case !start.IsZero() && t.Before(start):
+		case end.IsZero() || t.Before(end):
+			found = append(found, t)
+		default: // past this stretch; before the next one, if that begins later
+			gap = gapBefore(end, layout)
+		}
+		if end.IsZero() {
+			break
+		}
+		probe = end
+	}
+	switch len(found) {
+	case 1:
+		return found[0].UTC(), ""
+	case 0:
+		return time.Time{}, fmt.Sprintf("a time that exists: clocks in %s are put forward over this one; the nearest are %s",
+			zone, gap)
+	default:
+		first, second := found[0].In(zone), found[1].In(zone)
+		return time.Time{}, fmt.Sprintf("one of two times: clocks in %s are put back and show this one twice; write %s or %s",
+			zone, first.Format(time.RFC3339Nano), second.Format(time.RFC3339Nano))
+	}
+}
+
+// gapBefore names the last time before clocks are put forward and the first
+// after, as they show them.
+func gapBefore(change time.Time, layout string) string {
+	step := time.Second
+	if layout == localMinutes {
+		step = time.Minute
+	}
+	return fmt.Sprintf("%s and %s", change.Add(-step).Format(layout), change.Format(layout))
+}

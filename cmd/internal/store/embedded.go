@@ -1,0 +1,110 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// EmbeddedAddress is where the worker without a Redis URL has its store, and
+// where programs without one look for it: on loopback, and not on the port of
+// a Redis that may be there already.
+const EmbeddedAddress = "127.0.0.1:6390"
+
+// EmbeddedCapacity is the number of pending messages the embedded store is
+// meant for. It sorts a set again whenever it is read, so that more than that
+// makes it slow.
+const EmbeddedCapacity = 10_000
+
+// expiryInterval is how often keys of the embedded store get older. One may
+// expire by so much too early or too late.
+const expiryInterval = 250 * time.Millisecond
+
+// Embedded is a store inside the process, for trying out: it speaks enough of
+// Redis for the programs, keeps everything in memory and loses it with Close.
+type Embedded struct {
+	server  *miniredis.Miniredis
+	address string
+	stop    chan struct{}
+	ticker  sync.WaitGroup
+	close   sync.Once
+}
+
+// StartEmbedded starts the embedded store on a loopback address, "" being
+// EmbeddedAddress and port 0 any free one. An error has a
+// *sendlimit.UnavailableError in its chain when the address is taken.
+func StartEmbedded(ctx context.Context, address string) (*Embedded, error) {
+	if address == "" {
+		address = EmbeddedAddress
+	}
+	server := miniredis.NewMiniRedis()
+	if err := server.StartAddr(address); err != nil {
+		if errors.Is(err, syscall.EADDRINUSE) {
+			err = &sendlimit.UnavailableError{Detail: taken(ctx, address), Err: err}
+		}
+		return nil, fmt.Errorf("starting the embedded store: %w", err)
+	}
+	e := &Embedded{server: server, address: server.Addr(), stop: make(chan struct{})}
+	e.ticker.Go(e.expireKeys)
+	return e, nil
+}
+
+// Address is where the store listens.
+func (e *Embedded) Address() string { return e.address }
+
+// URL is what to give to Open.
+func (e *Embedded) URL() string { return "redis://" + e.Address() }
+
+// Close ends the store with everything in it. Closing twice is harmless.
+func (e *Embedded) Close() {
+	e.close.Do(func() {
+		close(e.stop)
+		e.ticker.Wait()
+		e.server.Close()
+	})
+}
+
+// expireKeys makes keys expire by the clock, which the embedded store does not
+// do by itself.
+func (e *Embedded) expireKeys() {
+	ticks := time.NewTicker(expiryInterval)
+	defer ticks.Stop()
+	last := time.Now()
+	for {
+		select {
+		case <-e.stop:
+			return
+		case <-ticks.C:
+			now := time.Now()
+			e.server.FastForward(now.Sub(last))
+			last = now
+		}
+	}
+}
+
+// taken says what to do about an address that is in use, by what answers there.
+func taken(ctx context.Context, address string) string {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	options := &redis.Options{Addr: address, MaxRetries: -1}
+	tune(options)
+	client := redis.NewClient(options)
+	defer client.Close()
+
+	_, port, _ := net.SplitHostPort(address)
+	err := client.Ping(ctx).Err()
+	if _, replied := errors.AsType[redis.Error](err); err == nil || replied {
+		return fmt.Sprintf("port %s is taken by a Redis or by another worker's embedded store:"+
+			" share it with REDIS_URL=redis://%s, or stop it", port, address)
+	}
+	return fmt.Sprintf("port %s is taken by another program: stop it, or set REDIS_URL to a Redis elsewhere", port)
+}

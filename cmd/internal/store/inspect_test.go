@@ -1,0 +1,225 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+// unavailable returns the sentence of an error that has to be of that kind.
+func unavailable(t *testing.T, err error) string {
+	t.Helper()
+	var problem *sendlimit.UnavailableError
+	require.ErrorAs(t, err, &problem)
+	require.Equal(t, sendlimit.CodeUnavailable, problem.Code())
+	return problem.Detail
+}
+
+// fake is a server that answers every command the same way, but INFO.
+func fake(t *testing.T, info, other string) string {
+	t.Helper()
+	s, err := server.NewServer("127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(s.Close)
+	s.SetPreHook(func(peer *server.Peer, command string, _ ...string) bool {
+		switch {
+		case command == "HELLO":
+			peer.WriteError("ERR unknown command 'HELLO'")
+		case command == "INFO" && strings.HasPrefix(info, "-"):
+			peer.WriteError(info[1:])
+		case command == "INFO":
+			peer.WriteBulk(info)
+		case strings.HasPrefix(other, "-"):
+			peer.WriteError(other[1:])
+		case command == "DEL":
+			peer.WriteInt(0)
+		default:
+			peer.WriteInline(other)
+		}
+		return true
+	})
+	return s.Addr().String()
+}
+
+func TestInspectTheEmbeddedStore(t *testing.T) {
+	t.Parallel()
+	miniredis, _ := sendlimittest.EmbeddedRedis(t)
+	require.NoError(t, miniredis.Set("sl:key", "value"))
+
+	report, err := store.Inspect(t.Context(), open(t, "redis://"+miniredis.Addr()))
+	require.NoError(t, err)
+	require.Equal(t, store.Report{Nodes: []store.Node{{Address: miniredis.Addr()}}}, report)
+	require.NoError(t, report.RefuseEviction())
+	require.Equal(t, []string{"sl:key"}, miniredis.Keys(), "looking leaves nothing behind")
+}
+
+func TestInspectSaysWhatIsWrong(t *testing.T) {
+	t.Parallel()
+	const fine = "redis_version:7.2.4\r\nrole:master\r\nmaxmemory_policy:noeviction\r\n"
+	for name, row := range map[string]struct{ info, other, want string }{
+		"old":     {"redis_version:6.2.0\r\nrole:master", "PONG", "Redis at ADDRESS has version 6.2.0: it has to be 7.0 or newer"},
+		"replica": {"redis_version:7.0.0\r\nrole:slave\r\nmaster_host:h\r\nmaster_port:1", "PONG", "Redis at ADDRESS is a read-only replica: give the address of its master, h:1"},
+		"a node":  {"redis_version:7.0.0\r\nredis_mode:cluster", "PONG", "Redis at ADDRESS is a node of a cluster: give a URL that begins with redis-cluster://"},
+		"sentinel": {
+			"redis_version:7.0.0\r\nredis_mode:sentinel", "PONG",
+			"what answers at ADDRESS is a Sentinel: give a URL such as redis-sentinel://ADDRESS/MASTER-NAME",
+		},
+		"loading":      {"-LOADING Redis is loading the dataset in memory", "PONG", "Redis is still loading its data: try again in a moment"},
+		"no password":  {fine, "-NOAUTH Authentication required.", "Redis wants a password: put it in the URL, redis://:PASSWORD@HOST:PORT"},
+		"cluster down": {"-CLUSTERDOWN The cluster is down", "PONG", "the Redis Cluster is not whole: see CLUSTER INFO on one of its nodes"},
+		"disk full":    {fine, "-MISCONF Redis is configured to save RDB snapshots", "Redis takes no writes because it can't save to disk: see its log"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address := fake(t, row.info, row.other)
+			_, err := store.Inspect(t.Context(), open(t, "redis://"+address+"?max_retries=-1"))
+			require.Equal(t, strings.ReplaceAll(row.want, "ADDRESS", address), unavailable(t, err))
+		})
+	}
+}
+
+func TestInspectGoesOnWhereItMayNotLook(t *testing.T) {
+	t.Parallel()
+	address := fake(t, "-NOPERM this user has no permissions to run the 'info' command", "PONG")
+	report, err := store.Inspect(t.Context(), open(t, "redis://"+address))
+	require.NoError(t, err)
+	require.Equal(t, store.Report{
+		Nodes: []store.Node{{Address: address}},
+		Warnings: []string{"Redis at " + address + " does not let this user see INFO: its version (7.0 or newer)," +
+			" its role (master) and its maxmemory-policy (noeviction) are not checked"},
+	}, report)
+	require.NoError(t, report.RefuseEviction())
+
+	address = fake(t, "redis_version:7.0.0\r\nrole:master", "PONG")
+	report, err = store.Inspect(t.Context(), open(t, "redis://"+address))
+	require.NoError(t, err)
+	require.Equal(t, []string{"Redis at " + address + " does not say its maxmemory-policy: it has to be noeviction"}, report.Warnings)
+}
+
+func TestVersions(t *testing.T) {
+	t.Parallel()
+	for version, fine := range map[string]bool{
+		"7.0.0": true, "7.4.1": true, "8.0.0": true, "10.0.0": true, "7.2.4": true, // also what Valkey reports
+		"6.2.14": false, "6.3.4": false, "2.8.0": false,
+		"unstable": true, "255.255.255": true, // builds of the development branch
+	} {
+		address := fake(t, "redis_version:"+version+"\r\nrole:master\r\nmaxmemory_policy:noeviction", "PONG")
+		report, err := store.Inspect(t.Context(), open(t, "redis://"+address))
+		if !fine {
+			require.Contains(t, unavailable(t, err), version)
+			continue
+		}
+		require.NoError(t, err, version)
+		require.Equal(t, version, report.Nodes[0].Version)
+	}
+}
+
+// Pitfall: a maxmemory-policy other than noeviction loses jobs.
+func TestRefuseEviction(t *testing.T) {
+	t.Parallel()
+	nodes := func(policies ...string) store.Report {
+		var r store.Report
+		for i, policy := range policies {
+			r.Nodes = append(r.Nodes, store.Node{Address: fmt.Sprintf("h:%d", i), Eviction: policy})
+		}
+		return r
+	}
+	require.NoError(t, nodes("noeviction", "").RefuseEviction())
+	require.Equal(t, "Redis at h:1 has the maxmemory-policy volatile-lru, which would throw scheduled messages away: set it to noeviction",
+		unavailable(t, nodes("noeviction", "volatile-lru").RefuseEviction()), "one master of several is enough")
+}
+
+func TestNothingThere(t *testing.T) {
+	t.Parallel()
+	address := freeAddress(t)
+	_, err := store.Inspect(t.Context(), open(t, "redis://"+address))
+	require.Equal(t, "no Redis at "+address+": connection refused; check that it runs and that the address is right", unavailable(t, err))
+
+	_, err = store.Inspect(t.Context(), open(t, "redis-cluster://"+address))
+	require.Contains(t, unavailable(t, err), "no Redis at "+address)
+
+	_, err = store.Inspect(t.Context(), open(t, "redis-sentinel://"+address+"/m"))
+	require.Contains(t, unavailable(t, err), "no Redis at "+address)
+
+	_, err = store.Inspect(t.Context(), open(t, "unix://"+t.TempDir()+"/redis.sock"))
+	require.Contains(t, unavailable(t, err), "redis.sock: no such file or directory; check that it runs")
+}
+
+func TestNothingAtTheEmbeddedAddress(t *testing.T) {
+	t.Parallel()
+	if conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", store.EmbeddedAddress); err == nil {
+		require.NoError(t, conn.Close())
+		t.Skip("something listens at " + store.EmbeddedAddress)
+	}
+	_, err := store.Inspect(t.Context(), open(t, ""))
+	require.Equal(t, `no Redis at 127.0.0.1:6390: connection refused; start one with "go run ./cmd/worker" (embedded, for trying out),`+
+		` or set REDIS_URL, such as redis://127.0.0.1:6379 after "docker compose up -d redis"`, unavailable(t, err))
+}
+
+func TestWhatIsNoRedis(t *testing.T) {
+	t.Parallel()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.Close() // as a server that hears TLS or HTTP it does not speak
+		}
+	})
+	t.Cleanup(func() {
+		require.NoError(t, listener.Close())
+		serving.Wait()
+	})
+	_, err = store.Inspect(t.Context(), open(t, "redis://"+listener.Addr().String()))
+	require.Contains(t, unavailable(t, err), "Redis closed the connection")
+}
+
+func TestCanceledIsNotUnavailable(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	miniredis, _ := sendlimittest.EmbeddedRedis(t)
+	_, err := store.Inspect(ctx, open(t, "redis://"+miniredis.Addr()))
+	require.ErrorIs(t, err, context.Canceled)
+	_, is := errors.AsType[*sendlimit.UnavailableError](err)
+	require.False(t, is)
+}
+
+// The client library has one logger, so this test is not beside others.
+func TestTheClientLibraryIsQuiet(t *testing.T) {
+	var log strings.Builder
+	logger := slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	client, err := store.Open("redis://:hunter2@"+freeAddress(t), store.Options{Logger: logger})
+	require.NoError(t, err)
+	_, err = store.Inspect(t.Context(), client)
+	require.Error(t, err)
+	require.NoError(t, client.Close())
+	require.Contains(t, log.String(), `level=DEBUG msg="redis client" line="redis: connection pool: failed to dial`)
+	require.NotContains(t, log.String(), "hunter2")
+	_ = open(t, "") // leaves no logger of this test behind
+}
+
+// freeAddress is a loopback address where nothing listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer listener.Close()
+	return listener.Addr().String()
+}

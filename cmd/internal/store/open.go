@@ -1,0 +1,120 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+)
+
+// How the client behaves unless the URL says otherwise.
+const (
+	// poolSize leaves room for 64 concurrent callers and for the queue's own
+	// goroutines beside them. Connections are made when they are needed.
+	poolSize = 128
+	// poolTimeout is how long a caller waits when all of them are busy.
+	poolTimeout = 4 * time.Second
+	// dialTimeout bounds one attempt to connect. The client tries again with
+	// each of its retries, so it dials once in each.
+	dialTimeout   = 3 * time.Second
+	dialerRetries = 1
+	// ioTimeout bounds one write or read. Scripts answer within milliseconds;
+	// past this the command may have been carried out, and is repeated.
+	ioTimeout = 3 * time.Second
+	// maxRetries repeats a command that failed on the way, with waits from 10
+	// ms to half a second. Every script gives the same answer when repeated.
+	maxRetries      = 3
+	maxRetryBackoff = 500 * time.Millisecond
+)
+
+// Options says how to open a store. The zero value is usable.
+type Options struct {
+	// Logger gets what the client library has to say, at debug level: a
+	// failure that matters comes back as an error too. Nil discards it.
+	Logger *slog.Logger
+}
+
+// Open returns a client for the store that the URL names; "" is the embedded
+// store. It connects with the first command. An error is a
+// *sendlimit.InvalidError for redis_url, without the password.
+//
+// Deadlines of a caller's context hold for every command. The client library
+// has one logger for all its clients, which Open sets.
+func Open(url string, options Options) (redis.UniversalClient, error) {
+	to, problem := parseURL(url)
+	if problem != nil {
+		return nil, problem
+	}
+	logger := options.Logger
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	redis.SetLogger(clientLogger{logger})
+
+	switch {
+	case to.sentinel != nil:
+		tuneSentinel(to.sentinel)
+		return redis.NewFailoverClient(to.sentinel), nil
+	case to.cluster != nil:
+		tuneCluster(to.cluster)
+		return redis.NewClusterClient(to.cluster), nil
+	default:
+		tune(to.single)
+		return redis.NewClient(to.single), nil
+	}
+}
+
+func tune(o *redis.Options) {
+	setDefault(&o.PoolSize, poolSize)
+	setDefault(&o.PoolTimeout, poolTimeout)
+	setDefault(&o.DialTimeout, dialTimeout)
+	setDefault(&o.ReadTimeout, ioTimeout)
+	setDefault(&o.WriteTimeout, ioTimeout)
+	setDefault(&o.MaxRetries, maxRetries)
+	setDefault(&o.MaxRetryBackoff, maxRetryBackoff)
+	o.DialerRetries = dialerRetries
+	o.ContextTimeoutEnabled = true
+	// Neither is of use here, and older servers answer both with an error.
+	o.DisableIdentity = true
+	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+}
+
+func tuneSentinel(o *redis.FailoverOptions) {
+	o.PoolSize, o.PoolTimeout = poolSize, poolTimeout
+	o.DialTimeout, o.DialerRetries = dialTimeout, dialerRetries
+	o.ReadTimeout, o.WriteTimeout = ioTimeout, ioTimeout
+	o.MaxRetries, o.MaxRetryBackoff = maxRetries, maxRetryBackoff
+	o.ContextTimeoutEnabled = true
+	o.DisableIdentity = true // maintenance notifications are off with Sentinel
+}
+
+func tuneCluster(o *redis.ClusterOptions) {
+	o.PoolSize, o.PoolTimeout = poolSize, poolTimeout
+	o.DialTimeout, o.DialerRetries = dialTimeout, dialerRetries
+	o.ReadTimeout, o.WriteTimeout = ioTimeout, ioTimeout
+	o.MaxRetryBackoff = maxRetryBackoff // the cluster client counts redirects instead of retries
+	o.ContextTimeoutEnabled = true
+	o.DisableIdentity = true
+	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+}
+
+// setDefault keeps what the URL has set.
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// clientLogger passes the client library's lines on.
+type clientLogger struct{ logger *slog.Logger }
+
+// Printf is the one method that the library asks for.
+func (l clientLogger) Printf(ctx context.Context, format string, args ...any) {
+	if l.logger.Enabled(ctx, slog.LevelDebug) {
+		l.logger.DebugContext(ctx, "redis client", "line", fmt.Sprintf(format, args...))
+	}
+}

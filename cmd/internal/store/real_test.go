@@ -1,0 +1,193 @@
+package store_test
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+// These run against real servers, where there is a redis-server to start.
+
+func inspect(t *testing.T, url string) (store.Report, error) {
+	t.Helper()
+	return store.Inspect(t.Context(), open(t, url))
+}
+
+func realRedis(t *testing.T, options sendlimittest.RedisOptions) *sendlimittest.RedisServer {
+	t.Helper()
+	sendlimittest.NeedRedis(t)
+	server, err := sendlimittest.StartRedis(t.Context(), options)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	return server
+}
+
+func TestRealRedis(t *testing.T) {
+	t.Parallel()
+	server := sendlimittest.RealRedis(t)
+	report, err := inspect(t, server.URL()+"/3")
+	require.NoError(t, err)
+	require.Empty(t, report.Warnings)
+	require.Len(t, report.Nodes, 1)
+	require.Equal(t, server.Addr, report.Nodes[0].Address)
+	require.Equal(t, "noeviction", report.Nodes[0].Eviction)
+	require.NotEmpty(t, report.Nodes[0].Version)
+	require.NoError(t, report.RefuseEviction())
+	size, err := server.Client().DBSize(t.Context()).Result()
+	require.NoError(t, err)
+	require.Zero(t, size, "looking leaves nothing behind")
+}
+
+func TestRealRedisOnAUnixSocket(t *testing.T) {
+	t.Parallel()
+	server := realRedis(t, sendlimittest.RedisOptions{UnixSocket: true})
+	report, err := inspect(t, server.URL())
+	require.NoError(t, err)
+	require.Equal(t, server.Addr, report.Nodes[0].Address)
+}
+
+func TestRealRedisWithAPassword(t *testing.T) {
+	t.Parallel()
+	server := realRedis(t, sendlimittest.RedisOptions{Password: "hunter2"})
+	_, err := inspect(t, "redis://"+server.Addr)
+	require.Equal(t, "Redis wants a password: put it in the URL, redis://:PASSWORD@HOST:PORT", unavailable(t, err))
+
+	for _, wrong := range []string{":wrong@", "nobody:hunter2@"} {
+		_, err = inspect(t, "redis://"+wrong+server.Addr)
+		require.Equal(t, "Redis refuses the user or password: correct them in the URL, redis://USER:PASSWORD@HOST:PORT",
+			unavailable(t, err))
+		require.NotContains(t, err.Error(), "hunter2")
+	}
+	for _, right := range []string{":hunter2@", "default:hunter2@"} {
+		_, err = inspect(t, "redis://"+right+server.Addr)
+		require.NoError(t, err)
+	}
+	// A password for a server that wants none does no harm.
+	unlocked := sendlimittest.RealRedis(t)
+	_, err = inspect(t, "redis://:hunter2@"+unlocked.Addr)
+	require.NoError(t, err)
+}
+
+func TestRealReplica(t *testing.T) {
+	t.Parallel()
+	master := sendlimittest.RealRedis(t)
+	host, port, err := net.SplitHostPort(master.Addr)
+	require.NoError(t, err)
+	replica := sendlimittest.RealRedis(t, "--replicaof", host+" "+port)
+	_, err = inspect(t, replica.URL())
+	require.Equal(t, fmt.Sprintf("Redis at %s is a read-only replica: give the address of its master, %s", replica.Addr, master.Addr),
+		unavailable(t, err))
+
+	// Where INFO can't be seen, the attempt to write shows it.
+	require.NoError(t, replica.Client().ACLSetUser(t.Context(), "app", "on", ">pw", "~*", "+@all", "-info").Err())
+	_, err = inspect(t, "redis://app:pw@"+replica.Addr)
+	require.Equal(t, "Redis is a read-only replica: give the address of its master", unavailable(t, err))
+}
+
+func TestRealRedisThatEvicts(t *testing.T) {
+	t.Parallel()
+	server := sendlimittest.RealRedis(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
+	report, err := inspect(t, server.URL())
+	require.NoError(t, err, "who only submits can work with it")
+	require.Contains(t, unavailable(t, report.RefuseEviction()), "has the maxmemory-policy allkeys-lru")
+}
+
+func TestRealRedisWithFewRights(t *testing.T) {
+	t.Parallel()
+	server := sendlimittest.RealRedis(t, "--maxmemory-policy", "allkeys-lru")
+	setUser := func(name string, rules ...string) string {
+		require.NoError(t, server.Client().ACLSetUser(t.Context(), name, append([]string{"on", ">pw"}, rules...)...).Err())
+		return "redis://" + name + ":pw@" + server.Addr
+	}
+
+	// What many hosted offers forbid: CONFIG is not needed.
+	report, err := inspect(t, setUser("hosted", "~*", "+@all", "-config"))
+	require.NoError(t, err)
+	require.Empty(t, report.Warnings)
+	require.Error(t, report.RefuseEviction())
+
+	report, err = inspect(t, setUser("blind", "~*", "+@all", "-config", "-info"))
+	require.NoError(t, err)
+	require.Len(t, report.Warnings, 1)
+	require.Contains(t, report.Warnings[0], "does not let this user see INFO")
+	require.NoError(t, report.RefuseEviction(), "what can't be seen is warned of")
+
+	_, err = inspect(t, setUser("fenced", "~sl:*", "+@all"))
+	require.NoError(t, err, "rights on the program's own keys are enough")
+}
+
+func TestRealCluster(t *testing.T) {
+	t.Parallel()
+	cluster := sendlimittest.RealCluster(t)
+	report, err := inspect(t, "redis-cluster://"+strings.Join(cluster.Addrs(), ","))
+	require.NoError(t, err)
+	var addresses []string
+	for _, node := range report.Nodes {
+		addresses = append(addresses, node.Address)
+	}
+	require.ElementsMatch(t, cluster.Addrs(), addresses, "every master is looked at")
+
+	_, err = inspect(t, "redis://"+cluster.Addrs()[0])
+	require.Contains(t, unavailable(t, err), "is a node of a cluster: give a URL that begins with redis-cluster://")
+
+	// One master that evicts is enough to lose messages.
+	require.NoError(t, cluster.Nodes[1].Client().ConfigSet(t.Context(), "maxmemory-policy", "allkeys-random").Err())
+	report, err = inspect(t, "redis-cluster://"+cluster.Addrs()[2])
+	require.NoError(t, err)
+	require.Contains(t, unavailable(t, report.RefuseEviction()), cluster.Addrs()[1])
+
+	alone := sendlimittest.RealRedis(t)
+	_, err = inspect(t, "redis-cluster://"+alone.Addr)
+	require.Equal(t, "Redis is not a cluster: give a URL that begins with redis://", unavailable(t, err))
+}
+
+func TestRealSentinel(t *testing.T) {
+	t.Parallel()
+	master := realRedis(t, sendlimittest.RedisOptions{Password: "hunter2"})
+	sentinel := startSentinel(t, "mymaster", master.Addr, "hunter2")
+
+	require.Eventually(t, func() bool {
+		report, err := inspect(t, "redis-sentinel://:hunter2@"+sentinel+"/mymaster?db=2")
+		return err == nil && len(report.Nodes) == 1 && report.Nodes[0].Eviction == "noeviction"
+	}, 20*time.Second, 100*time.Millisecond)
+
+	_, err := inspect(t, "redis-sentinel://"+sentinel+"/mymaster")
+	require.Contains(t, unavailable(t, err), "Redis wants a password")
+
+	_, err = inspect(t, "redis-sentinel://"+sentinel+"/other")
+	require.Equal(t, "the Sentinels know no master of this name: correct the end of the URL, /MASTER-NAME", unavailable(t, err))
+
+	_, err = inspect(t, "redis://"+sentinel)
+	require.Equal(t, fmt.Sprintf("what answers at %s is a Sentinel: give a URL such as redis-sentinel://%s/MASTER-NAME", sentinel, sentinel),
+		unavailable(t, err))
+}
+
+// startSentinel watches a master, and returns its own address.
+func startSentinel(t *testing.T, name, master, password string) string {
+	t.Helper()
+	address := freeAddress(t)
+	_, port, err := net.SplitHostPort(address)
+	require.NoError(t, err)
+	folder := t.TempDir()
+	file := filepath.Join(folder, "sentinel.conf")
+	require.NoError(t, os.WriteFile(file, fmt.Appendf(nil,
+		"bind 127.0.0.1\nport %s\ndir %s\nsentinel monitor %s %s 1\nsentinel auth-pass %s %s\n",
+		port, folder, name, strings.ReplaceAll(master, ":", " "), name, password), 0o600))
+	process := exec.CommandContext(t.Context(), "redis-server", file, "--sentinel")
+	require.NoError(t, process.Start())
+	t.Cleanup(func() {
+		_ = process.Process.Kill()
+		_ = process.Wait()
+	})
+	return address
+}

@@ -1,0 +1,190 @@
+package store
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// Schemes of servers that the client library has no URL of its own for.
+const (
+	sentinelScheme = "redis-sentinel://"
+	clusterScheme  = "redis-cluster://"
+)
+
+// ValidURL is the config.Check of a program that opens a store.
+func ValidURL(c config.Config) *sendlimit.InvalidError {
+	_, problem := parseURL(c.RedisURL)
+	return problem
+}
+
+// target is what a URL leads to: one of the three.
+type target struct {
+	single   *redis.Options
+	sentinel *redis.FailoverOptions
+	cluster  *redis.ClusterOptions
+}
+
+// parseURL reads the URL of a store; "" is the embedded one. What the parsers
+// say is never passed on, since it repeats parts of the URL, of which any may
+// be the password.
+func parseURL(s string) (target, *sendlimit.InvalidError) {
+	if s == "" {
+		s = "redis://" + EmbeddedAddress
+	}
+	scheme, _, _ := strings.Cut(s, "://")
+	scheme += "://"
+	reject := func(want string) (target, *sendlimit.InvalidError) {
+		return target{}, &sendlimit.InvalidError{Field: "redis_url", Value: config.RedactRedisURL(s), Want: want}
+	}
+	const encoded = " (in a password, write @ / : ? # and % as %40 %2F %3A %3F %23 and %25)"
+	switch scheme {
+	case "redis://", "rediss://":
+		options, err := redis.ParseURL(s)
+		if err != nil || host(s) == "" || !validAddress(options.Addr) {
+			return reject("a URL such as " + scheme + "USER:PASSWORD@HOST:PORT/DB" + encoded)
+		}
+		return target{single: options}, nil
+	case "unix://":
+		options, err := redis.ParseURL(s)
+		if err != nil || host(s) != "" { // unix://run/redis.sock has one: "run"
+			return reject("a URL such as unix://USER:PASSWORD@/path/to/redis.sock?db=0" + encoded)
+		}
+		return target{single: options}, nil
+	case sentinelScheme:
+		options, ok := parseSentinel(s)
+		if !ok {
+			return reject("a URL such as redis-sentinel://USER:PASSWORD@HOST:PORT,HOST:PORT/MASTER-NAME?db=0," +
+				" with sentinel_username and sentinel_password where the Sentinels have their own" + encoded)
+		}
+		return target{sentinel: options}, nil
+	case clusterScheme:
+		options, ok := parseCluster(s)
+		if !ok {
+			return reject("a URL such as redis-cluster://USER:PASSWORD@HOST:PORT,HOST:PORT" + encoded)
+		}
+		return target{cluster: options}, nil
+	}
+	return reject("a URL that begins with redis://, rediss://, unix://, redis-sentinel:// or redis-cluster://")
+}
+
+// host is the host of a URL, where the client library would put a default.
+func host(s string) string {
+	u, err := url.Parse(s)
+	if err != nil {
+		return ""
+	}
+	return u.Hostname()
+}
+
+func parseSentinel(s string) (*redis.FailoverOptions, bool) {
+	many, ok := parseMany(s, sentinelScheme, "26379")
+	master := strings.TrimPrefix(many.path, "/")
+	if !ok || master == "" || strings.Contains(master, "/") {
+		return nil, false
+	}
+	options := &redis.FailoverOptions{
+		MasterName:       master,
+		SentinelAddrs:    many.addresses,
+		SentinelUsername: many.query.Get("sentinel_username"),
+		SentinelPassword: many.query.Get("sentinel_password"),
+		Username:         many.user,
+		Password:         many.password,
+	}
+	if db := many.query.Get("db"); db != "" {
+		n, err := strconv.ParseUint(db, 10, 16)
+		if err != nil {
+			return nil, false
+		}
+		options.DB = int(n)
+	}
+	for name := range many.query {
+		if name != "db" && name != "sentinel_username" && name != "sentinel_password" {
+			return nil, false
+		}
+	}
+	return options, true
+}
+
+func parseCluster(s string) (*redis.ClusterOptions, bool) {
+	many, ok := parseMany(s, clusterScheme, "6379")
+	if !ok || many.path != "" && many.path != "/" || len(many.query) > 0 {
+		return nil, false
+	}
+	return &redis.ClusterOptions{Addrs: many.addresses, Username: many.user, Password: many.password}, true
+}
+
+// manyHosts is a URL with several hosts, which net/url does not know.
+type manyHosts struct {
+	user, password string
+	addresses      []string
+	path           string
+	query          url.Values
+}
+
+func parseMany(s, scheme, port string) (manyHosts, bool) {
+	rest := strings.TrimPrefix(s, scheme)
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	authority, rest := rest[:end], rest[end:]
+	credentials, hosts := "", authority
+	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
+		credentials, hosts = authority[:at+1], authority[at+1:]
+	}
+	// The rest of it, around one host in the place of all.
+	u, err := url.Parse("redis://" + credentials + "host" + rest)
+	if err != nil || u.Fragment != "" {
+		return manyHosts{}, false
+	}
+	query, err := url.ParseQuery(u.RawQuery)
+	if err != nil {
+		return manyHosts{}, false
+	}
+	many := manyHosts{path: u.Path, query: query}
+	if u.User != nil {
+		many.user = u.User.Username()
+		many.password, _ = u.User.Password()
+	}
+	for host := range strings.SplitSeq(hosts, ",") {
+		address, ok := withPort(host, port)
+		if !ok {
+			return manyHosts{}, false
+		}
+		many.addresses = append(many.addresses, address)
+	}
+	return many, true
+}
+
+// withPort completes a host with the port, where it has none.
+func withPort(host, port string) (string, bool) {
+	u, err := url.Parse("redis://" + host)
+	if err != nil || u.Host != host || u.Hostname() == "" {
+		return "", false
+	}
+	if u.Port() != "" {
+		port = u.Port()
+	}
+	address := net.JoinHostPort(u.Hostname(), port)
+	return address, validAddress(address)
+}
+
+func validAddress(address string) bool {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil || host == "" || strings.ContainsAny(host, ", ") {
+		return false
+	}
+	if _, err := netip.ParseAddr(host); strings.Contains(host, ":") && err != nil {
+		return false
+	}
+	n, err := strconv.ParseUint(port, 10, 16)
+	return err == nil && n > 0
+}
