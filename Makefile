@@ -1,0 +1,83 @@
+MODULES := . $(patsubst %/go.mod,%,$(wildcard bench/go.mod))
+
+# Built from source at its pinned version the first time; Go's build cache
+# keeps it.
+GOLANGCI_LINT := go tool -modfile="$(CURDIR)/tools/go.mod" golangci-lint
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+
+.PHONY: build
+build: ## Build the programs into bin/
+	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
+
+.PHONY: test
+test: ## Run all tests with the race detector, on a real Redis too where there is one
+	@tools/install-packages.sh
+	@tools/test.sh
+
+.PHONY: cover
+cover: ## Run the tests and show how much of each function they reach
+	@mkdir -p bin
+	go test -coverpkg=./... -coverprofile=bin/cover.out ./...
+	go tool cover -func=bin/cover.out
+
+.PHONY: lint
+lint: lint-go lint-lua lint-shell tidy-check compose-check ## Run all the checks that follow
+
+.PHONY: lint-go
+lint-go: ## Check the Go code, its formatting and the direction of its imports
+	$(GOLANGCI_LINT) config verify
+	@for module in $(MODULES); do \
+	  echo "golangci-lint run, module $$module"; \
+	  (cd "$$module" && $(GOLANGCI_LINT) run ./...) || exit; \
+	done
+
+.PHONY: lint-lua
+lint-lua: ## Check the Lua scripts, with luacheck where it is installed
+	tools/lint-lua.sh
+
+.PHONY: lint-shell
+lint-shell: ## Check the shell scripts, with shellcheck where it is installed
+	@if command -v shellcheck >/dev/null; then \
+	  echo "shellcheck"; \
+	  shellcheck .ci/run tools/*.sh; \
+	else \
+	  echo "No shellcheck: the shell scripts are not checked"; \
+	fi
+
+.PHONY: tidy-check
+tidy-check: ## Check that every go.mod lists what its module needs, and no more
+	@for module in $(MODULES) tools; do \
+	  echo "go mod tidy -diff, module $$module"; \
+	  (cd "$$module" && go mod tidy -diff) || exit; \
+	done
+
+.PHONY: compose-check
+compose-check: ## Check docker-compose.yml, where docker compose is installed
+	@if docker compose version >/dev/null 2>&1; then \
+	  echo "docker compose config"; \
+	  docker compose config --quiet; \
+	else \
+	  echo "No docker compose: docker-compose.yml is not checked"; \
+	fi
+
+.PHONY: fmt
+fmt: ## Format the Go code
+	@for module in $(MODULES); do (cd "$$module" && $(GOLANGCI_LINT) fmt ./...) || exit; done
+
+.PHONY: bench
+bench: ## Measure against peers on a real Redis and print the table
+	@tools/install-packages.sh
+	cd bench && go run .
+
+.PHONY: demo
+demo: ## Show a worker, 2,000 submits with their refusals, and a few deliveries
+	tools/demo.sh
+
+.PHONY: clean
+clean: ## Remove what was built
+	rm -rf bin

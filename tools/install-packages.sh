@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Installs what the tests and the lint need beyond Go, where it is missing and
+# may be installed: as root on Debian or Ubuntu. Elsewhere it prints the one
+# line that does it, and succeeds: what needs a missing program says so itself.
+set -euo pipefail
+
+missing=()
+command -v make >/dev/null || missing+=(make)
+command -v redis-server >/dev/null || missing+=(redis-server)
+command -v luacheck >/dev/null || missing+=(lua-check)
+# The race detector needs a C compiler with its headers.
+if ! printf '#include <stdlib.h>\n' | $(go env CC) -E - >/dev/null 2>&1; then
+  missing+=(gcc libc6-dev)
+fi
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+if ! command -v apt-get >/dev/null; then
+  if command -v brew >/dev/null; then
+    echo "To run every test and check: brew install redis luacheck"
+  else
+    echo "To run every test and check: put redis-server 7.0 or later, a C compiler and luacheck on the PATH"
+  fi
+  exit 0
+fi
+if [ "$(id -u)" -ne 0 ]; then
+  echo "To run every test and check: sudo apt-get install -y ${missing[*]}"
+  exit 0
+fi
+
+# Debian starts a server when it is installed, unless this file says no. The
+# tests start their own.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+  trap 'rm -f "$policy"' EXIT
+  printf '#!/bin/sh\nexit 101\n' >"$policy"
+  chmod 755 "$policy"
+fi
+
+install() {
+  DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends \
+    -o DPkg::Lock::Timeout=120 "${missing[@]}" </dev/null
+}
+
+echo "Installing ${missing[*]}"
+# The package lists may be absent or outdated; fetching them takes a while.
+if ! install >/dev/null 2>&1; then
+  apt-get update -qq -o DPkg::Lock::Timeout=120 </dev/null || true
+  if ! install >/dev/null; then
+    echo "Could not install ${missing[*]}; going on without" >&2
+  fi
+fi

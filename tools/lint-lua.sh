@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Runs luacheck over the Lua scripts as Redis gets them: with their fragments
+# joined in, so that what a fragment defines is known where it is used. Warnings
+# name the line of the file they were written in.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+if ! command -v luacheck >/dev/null; then
+  echo "No luacheck: the scripts are not checked"
+  exit 0
+fi
+
+joined=$(mktemp -d)
+trap 'rm -rf "$joined"' EXIT
+
+for script in lua/*.lua; do
+  # A fragment serves several scripts, none of which uses all of it, and has
+  # names of its own: unused (211) and shadowing (43) names are no fault there.
+  awk -v map="$joined/map" -v out="$joined/$(basename "$script")" -v script="$script" '
+    function put(line, file, number) {
+      print line > out
+      print out ":" ++lines, file ":" number >> map
+    }
+    function join(file, line, number, fragment) {
+      while ((getline line < file) > 0) {
+        number++
+        if (line !~ /^--@include /) {
+          put(line, file, number)
+          continue
+        }
+        fragment = "lua/fragments/" substr(line, length("--@include ") + 1) ".lua"
+        put("-- luacheck: push ignore 211 43", file, number)
+        join(fragment)
+        put("-- luacheck: pop", file, number)
+      }
+      close(file)
+    }
+    BEGIN { join(script) }'
+done
+
+failed=0
+luacheck --config .luacheckrc --formatter plain --codes "$joined"/*.lua >"$joined/warnings" || failed=$?
+# What is wrong in a fragment is said once.
+awk -v map="$joined/map" '
+  BEGIN { while ((getline line < map) > 0) { split(line, at, " "); origin[at[1]] = at[2] } }
+  { split($0, part, ":"); key = part[1] ":" part[2]; print origin[key] substr($0, length(key) + 1) }
+' "$joined/warnings" | sort -u
+exit "$failed"
