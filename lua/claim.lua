@@ -34,7 +34,7 @@ local SEND, STALE, BUSY, EARLY, LAPSED = 0, 1, 2, 3, 4
 --@include record
 
 local r = redis.call('HMGET', record, 's', 'g', 't', 'n', 'o', 'u', 'a', 'x', 'r', 'k', 'c')
-local state, at, tries = r[1], tonumber(r[3]), tonumber(r[4] or 0)
+local state, at, tries = state_of(r[1], r[2]), tonumber(r[3]), tonumber(r[4] or 0)
 if r[2] ~= ARGV[2] or state ~= PENDING and state ~= SENDING then return {STALE, now} end
 
 local function send(try)

@@ -43,10 +43,11 @@ local generation = ARGV[8]
 local stands, first_requested, former_generation, expiry
 if record then
   local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'm', 'x')
-  if id_is_free(r[1]) then return {NOT_FOUND, now, 0, 0} end
+  local state = state_of(r[1], r[2])
+  if id_is_free(state) then return {NOT_FOUND, now, 0, 0} end
   stands = tonumber(r[3])
   if r[2] == generation then return {ALLOWED, now, stands, 0, 0, tonumber(r[5])} end
-  if r[1] ~= PENDING then return {TOO_LATE, now, stands, 0} end
+  if state ~= PENDING then return {TOO_LATE, now, stands, 0} end
   former_generation, first_requested, expiry = r[2], r[4] or r[3], tonumber(r[6])
 else
   stands = tonumber(redis.call('ZSCORE', timeline, id) or -1)

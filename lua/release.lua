@@ -34,7 +34,7 @@ if not record then
 end
 
 local r = redis.call('HMGET', record, 's', 'g', 't')
-local state, stood = r[1], tonumber(r[3])
+local state, stood = state_of(r[1], r[2]), tonumber(r[3])
 if state == CANCELLED then return {ALLOWED, now, stood, 0, REPLAYED, 0} end
 if id_is_free(state) then return {NOT_FOUND, now, 0, 0} end
 if state ~= PENDING then return {TOO_LATE, now, stood, 0} end

@@ -35,6 +35,7 @@ if #KEYS == 1 and #ARGV ~= 12 or #KEYS ~= 1 and (#KEYS ~= 3 or #ARGV < 20) then
   return redis.error_reply('ERR reserve.lua: wrong number of keys or arguments')
 end
 
+local call = redis.call
 local timeline, record = KEYS[1], KEYS[2]
 --@include clock
 local asked = tonumber(ARGV[3]) or now
@@ -43,11 +44,11 @@ local asked = tonumber(ARGV[3]) or now
 -- at a time that nothing is near enough to forbid. Every call and every element
 -- read counts here.
 if asked >= now and asked <= now + ARGV[8] and ARGV[4] ~= '' and
-    not (record and redis.call('EXISTS', record) == 1) then
-  local first = redis.call('ZRANGE', timeline, ARGV[4], '+inf', 'BYSCORE', 'LIMIT', '0', '1', 'WITHSCORES')
+    not (record and call('EXISTS', record) == 1) then
+  local first = call('ZRANGE', timeline, ARGV[4], '+inf', 'BYSCORE', 'LIMIT', '0', '1', 'WITHSCORES')
   local free, latest = true, not first[1]
   if first[1] and first[2] - ARGV[5] <= 0 then
-    local near = redis.call('ZRANGE', timeline, ARGV[4], ARGV[5], 'BYSCORE', 'WITHSCORES')
+    local near = call('ZRANGE', timeline, ARGV[4], ARGV[5], 'BYSCORE', 'WITHSCORES')
     local neighbours, limit = #near / 2, nil
     for word in string.gmatch(ARGV[9], '%S+') do
       if not limit then
@@ -67,19 +68,19 @@ if asked >= now and asked <= now + ARGV[8] and ARGV[4] ~= '' and
       end
     end
     latest = free and near[2 * neighbours] - asked < 0
-      and redis.call('PEXPIRETIME', timeline) < tonumber(ARGV[6])
+      and call('PEXPIRETIME', timeline) < tonumber(ARGV[6])
   end
   -- NX: the same id may stand at another time, which the rest finds out.
-  if free and redis.call('ZADD', timeline, 'NX', ARGV[3], ARGV[2]) == 1 then
+  if free and call('ZADD', timeline, 'NX', ARGV[3], ARGV[2]) == 1 then
     if latest then
-      redis.call('PEXPIREAT', timeline, ARGV[6])
+      call('PEXPIREAT', timeline, ARGV[6])
       if now % 4 == 0 then -- often enough: what is forgotten never piles up
-        redis.call('ZREMRANGEBYSCORE', timeline, '-inf', now - ARGV[7] - 1)
+        call('ZREMRANGEBYSCORE', timeline, '-inf', now - ARGV[7] - 1)
       end
     end
     if record then
-      redis.call('HSET', record, unpack(ARGV, 15))
-      redis.call('ZADD', KEYS[3], now + ARGV[13], ARGV[14])
+      call('HSET', record, unpack(ARGV, 15))
+      call('ZADD', KEYS[3], now + ARGV[13], ARGV[14])
     end
     return now
   end

@@ -36,13 +36,13 @@ local record, timeline, watch = KEYS[1], KEYS[2], KEYS[3]
 
 local r = redis.call('HMGET', record, 's', 'g', 'o', 't')
 if r[3] ~= ARGV[3] then return {0, now} end
-if r[1] ~= SENDING then return {1, now} end
+if state_of(r[1], r[2]) ~= SENDING then return {1, now} end
 if r[2] ~= ARGV[2] then return {0, now} end
 
 redis.call('ZREM', watch, ARGV[5])
 if ARGV[4] == PENDING then
-  redis.call('HSET', record, 's', PENDING, 'g', ARGV[10], 'a', ARGV[11], 'w', ARGV[9])
-  redis.call('HDEL', record, 'u')
+  redis.call('HSET', record, 'g', ARGV[10], 'a', ARGV[11], 'w', ARGV[9])
+  redis.call('HDEL', record, 's', 'u')
   redis.call('ZADD', watch, now + ARGV[13], ARGV[12])
   return {1, now}
 end

@@ -91,7 +91,7 @@ func (t *Timeline) reserveCall(r Request, resume any) ([]string, []any) {
 	}
 	rec := r.Record
 	args = append(args, watchDelay.Milliseconds(), WatchMember(r.User, r.ID, rec.Generation),
-		"g", rec.Generation, "f", rec.Fingerprint, "t", args[2], "s", "p")
+		"g", rec.Generation, "f", rec.Fingerprint, "t", args[2])
 	if !rec.ExpiresAt.IsZero() {
 		args = append(args, "x", rec.ExpiresAt.UnixMilli())
 	}

@@ -5,7 +5,7 @@
 local function known(asked, until_at, generation, fingerprint)
   if record then
     local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'h', 'f')
-    if id_is_free(r[1]) then return nil end
+    if id_is_free(state_of(r[1], r[2])) then return nil end
     local flags = r[5] and SHIFTED or 0
     if r[2] ~= generation then
       if r[6] ~= fingerprint then return {ID_REUSED, now, asked, 0} end

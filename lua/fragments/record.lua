@@ -2,7 +2,8 @@
 -- are as many as messages; a field that would be empty is absent.
 --
 --   g  generation: the token of the only task that may deliver it
---   s  state: p pending, s being sent, d delivered, c cancelled, x expired, f failed
+--   s  state: s being sent, d delivered, c cancelled, x expired, f failed; absent
+--      while the message is pending, as most are
 --   t  send time, Unix ms
 --   r  requested time, Unix ms, where it differs from the send time
 --   h  1 if a shift chose the send time
@@ -23,6 +24,12 @@
 -- one that has not.
 local PENDING, SENDING, DELIVERED = 'p', 's', 'd'
 local CANCELLED, EXPIRED, FAILED = 'c', 'x', 'f'
+
+-- state_of reads the state from the fields s and g; false where there is no
+-- record.
+local function state_of(s, g)
+  return s or g and PENDING
+end
 
 -- Whether a message in this state has given its id back.
 local function id_is_free(state)
