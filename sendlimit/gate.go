@@ -136,8 +136,10 @@ func (g *Gate) Settle(ctx context.Context, d Delivery, s Settlement, now time.Ti
 	if err := d.check(); err != nil {
 		return false, err
 	}
-	args := []any{milliseconds(now), d.Generation, d.Nonce, "", WatchMember(d.User, d.ID, d.Generation), d.ID,
-		g.kept.Milliseconds(), g.keep.Milliseconds(), s.Reason}
+	args := []any{
+		milliseconds(now), d.Generation, d.Nonce, "", WatchMember(d.User, d.ID, d.Generation), d.ID,
+		g.kept.Milliseconds(), g.keep.Milliseconds(), s.Reason,
+	}
 	switch {
 	case s.Delivered && !s.Failed && s.Retry == nil:
 		args[3], args[8] = "d", s.ProviderID

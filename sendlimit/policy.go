@@ -2,6 +2,7 @@ package sendlimit
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -92,13 +93,11 @@ func (p Policy) LargestWindow() time.Duration {
 
 // String lists the rules as they are written, "1/minute, 5/hour".
 func (p Policy) String() string {
-	s := ""
+	rules := make([]string, len(p.Rules))
 	for i, r := range p.Rules {
-		if i > 0 {
-			s += ", "
-		}
-		s += r.String()
+		rules[i] = r.String()
 	}
+	s := strings.Join(rules, ", ")
 	if p.TimeZone != "" && p.TimeZone != "UTC" {
 		s += fmt.Sprintf(" (%s)", p.TimeZone)
 	}

@@ -16,6 +16,13 @@ type PolicyStore struct {
 	keys   Keys
 }
 
+// storedPolicy is a policy as the store has it.
+type storedPolicy struct {
+	Name     string   `json:"name"`
+	TimeZone string   `json:"time_zone,omitempty"`
+	Rules    []string `json:"rules"`
+}
+
 // NewPolicyStore returns the policies under a prefix, "" for DefaultPrefix.
 func NewPolicyStore(client redis.Cmdable, prefix string) (*PolicyStore, error) {
 	keys, err := NewKeys(prefix)
@@ -34,10 +41,11 @@ func (s *PolicyStore) Load(ctx context.Context, name string) (p Policy, ok bool,
 	if err != nil {
 		return Policy{}, false, Unavailable(err, "loading the policy")
 	}
-	if err := json.Unmarshal([]byte(text), &p); err != nil {
+	var stored storedPolicy
+	if err := json.Unmarshal([]byte(text), &stored); err != nil {
 		return Policy{}, false, fmt.Errorf("policy %q in the store: %w", name, err)
 	}
-	if err := p.Validate(); err != nil {
+	if p, err = ParsePolicy(stored.Name, stored.TimeZone, stored.Rules...); err != nil {
 		return Policy{}, false, fmt.Errorf("policy %q in the store: %w", name, err)
 	}
 	return p, true, nil
@@ -75,7 +83,11 @@ func (s *PolicyStore) encode(p Policy) ([]byte, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	text, err := json.Marshal(p)
+	stored := storedPolicy{Name: p.Name, TimeZone: p.TimeZone}
+	for _, r := range p.Rules {
+		stored.Rules = append(stored.Rules, r.String())
+	}
+	text, err := json.Marshal(stored)
 	if err != nil {
 		return nil, fmt.Errorf("policy %q: %w", p.Name, err)
 	}

@@ -46,6 +46,10 @@ func (p Period) String() string {
 	return "period(" + strconv.Itoa(int(p)) + ")"
 }
 
+// clockChange is the most that clocks are put back at once: an hour, but for
+// Antarctica/Troll.
+const clockChange = 2 * time.Hour
+
 // longest is the longest the period can really last, clock changes included.
 func (p Period) longest() time.Duration {
 	switch p {
@@ -54,11 +58,11 @@ func (p Period) longest() time.Duration {
 	case Hour:
 		return time.Hour
 	case Day:
-		return day + time.Hour
+		return day + clockChange
 	case Week:
-		return week + time.Hour
+		return week + clockChange
 	case Month:
-		return 31*day + time.Hour
+		return 31*day + clockChange
 	case NoPeriod:
 	}
 	return 0

@@ -113,8 +113,8 @@ func (h *history) at(t *rapid.T) time.Time {
 			if rule := rapid.SampledFrom(h.policy.Rules).Draw(t, "rule"); !rule.Calendar() {
 				window = rule.Window
 			}
-			step := time.Duration(rapid.IntRange(-1, 1).Draw(t, "step"))
-			return rapid.SampledFrom(h.times).Draw(t, "near").Add(step*window + edge)
+			step := rapid.SampledFrom([]time.Duration{-window, 0, window}).Draw(t, "step")
+			return rapid.SampledFrom(h.times).Draw(t, "near").Add(step + edge)
 		}
 	}
 	return h.now.Add(time.Duration(rapid.IntRange(0, 12).Draw(t, "units"))*unit + edge)

@@ -1,0 +1,41 @@
+// Package sendlimit limits messages by the time they are to be sent, ahead of
+// that time: "push this to user U at T" is judged when it is asked for, against
+// everything else that U is going to receive around T.
+//
+// A Timeline keeps each user's send times in a Redis ZSET (member: message id,
+// score: send time) and judges a policy of rules over it: sliding ("no minute,
+// wherever it starts, holds more than 1") and calendar ("no natural day holds
+// more than 10"). Every operation is one Lua script and one round trip, so that
+// any number of processes may ask at once:
+//
+//	Reserve   takes a place, or the next free one; or says what is in the way
+//	Check     says what Reserve would, and writes nothing
+//	Move      gives a reservation another place, keeping the old one if refused
+//	Release   gives a reservation back
+//	NextFree  List  Usage   look around
+//
+// Submits come in any order of send time: a place between two others is given
+// only if their windows hold too. The rules are judged by the server's clock;
+// a request's Now replaces it in tests.
+//
+// With records (Options.Records) a message's content and state live beside its
+// place, and three more parts see it to its end:
+//
+//	 Reserve ──► pending ──Claim──► being sent ──Settle──► delivered
+//	               ▲  │                  │
+//	               │  ├─Release► cancelled├─Settle► failed, its place freed
+//	               │  └─Claim──► expired  │
+//	               └───────── retry ──────┘
+//
+//	Gate       Claim takes a message for one delivery, Settle says what became of it
+//	WatchList  every message not ended, and when to look after it
+//	PolicyStore  the rules, which live in the store and nowhere else
+//
+// The record is the truth: whatever carries the timer brings a generation, and
+// a Claim with any but the present one is stale. So no queue has to be able to
+// take a task back, and somebody with another queue than ours loses nothing.
+//
+// What it does not do: it holds no timers, sends nothing, and knows no queue.
+// What was reserved under older rules keeps its place under newer ones; what
+// was forgotten under a shorter window stays forgotten under a longer one.
+package sendlimit
