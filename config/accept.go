@@ -45,11 +45,11 @@ func listen(into *string) func(string) *sendlimit.InvalidError {
 			*into = ""
 			return nil
 		}
-		host, port, err := net.SplitHostPort(s)
-		if err != nil || !validPort(port) {
+		host, valid := splitAddress(s)
+		if !valid {
 			return takes("a loopback address and port such as 127.0.0.1:8080, or off")
 		}
-		if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		if !loopback(host) {
 			return takes("a loopback address (127.0.0.1, ::1, localhost), or off:" +
 				" the endpoint asks nobody who they are, so other machines must not reach it")
 		}
@@ -58,10 +58,31 @@ func listen(into *string) func(string) *sendlimit.InvalidError {
 	}
 }
 
-// validPort takes 0 too, which stands for any free port.
-func validPort(s string) bool {
-	_, err := strconv.ParseUint(s, 10, 16)
-	return err == nil
+func embeddedAddress(into *string) func(string) *sendlimit.InvalidError {
+	return func(s string) *sendlimit.InvalidError {
+		if host, valid := splitAddress(s); !valid || !loopback(host) {
+			return takes("a loopback address and port such as %s:"+
+				" the embedded store has no password, so other machines must not reach it", EmbeddedAddress)
+		}
+		*into = s
+		return nil
+	}
+}
+
+// splitAddress returns the host of an address with a port. Port 0 is valid too
+// and stands for any free one.
+func splitAddress(s string) (host string, valid bool) {
+	host, port, err := net.SplitHostPort(s)
+	if err != nil {
+		return "", false
+	}
+	_, err = strconv.ParseUint(port, 10, 16)
+	return host, err == nil
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
 func pushURL(into *string) func(string) *sendlimit.InvalidError {

@@ -20,6 +20,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
+// EmbeddedAddress is where the embedded store is unless a setting says
+// otherwise: on loopback, and not on the port of a Redis that may be there
+// already.
+const EmbeddedAddress = "127.0.0.1:6390"
+
 // LogTarget is the PushURL that writes a line for each delivery.
 const LogTarget = "log:"
 
@@ -28,6 +33,9 @@ const LogTarget = "log:"
 type Config struct {
 	// RedisURL is where the store is; empty means the embedded one.
 	RedisURL string
+	// EmbeddedAddress is the loopback address of the embedded store, where
+	// RedisURL is empty. Port 0 is any free one.
+	EmbeddedAddress string
 	// Prefix begins every key and queue in the store.
 	Prefix string
 
@@ -75,6 +83,14 @@ const (
 // Check judges settings by what one program needs of them. It returns nil
 // where they will do.
 type Check func(Config) *sendlimit.InvalidError
+
+// StoreURL is RedisURL, or the URL of the embedded store where none was given.
+func (c Config) StoreURL() string {
+	if c.RedisURL == "" {
+		return "redis://" + c.EmbeddedAddress
+	}
+	return c.RedisURL
+}
 
 // PushTarget is PushURL, or LogTarget where none was given, which
 // NeedsPushTarget allows on the embedded store only.

@@ -17,6 +17,7 @@ import (
 
 func defaults() config.Config {
 	return config.Config{
+		EmbeddedAddress: "127.0.0.1:6390",
 		Prefix:          "sl",
 		Listen:          "127.0.0.1:8080",
 		PushTimeout:     10 * time.Second,
@@ -36,7 +37,7 @@ func defaults() config.Config {
 
 // keys is every setting that there is.
 var keys = []string{ //nolint:gochecknoglobals // a constant table
-	"redis_url", "prefix", "listen", "push_url", "push_secret", "push_timeout",
+	"redis_url", "embedded_address", "prefix", "listen", "push_url", "push_secret", "push_timeout",
 	"policy.time_zone", "policy.rules", "reach", "expire_after", "keep_records",
 	"deliveries", "max_attempts", "retry_min", "retry_max", "shutdown_timeout",
 	"log_level", "log_format",
@@ -91,6 +92,7 @@ func other() map[string]struct {
 	}
 	return map[string]row{
 		"redis_url":        {"redis://h:1", func(c config.Config) any { return c.RedisURL }, "redis://h:1"},
+		"embedded_address": {"localhost:7", func(c config.Config) any { return c.EmbeddedAddress }, "localhost:7"},
 		"prefix":           {"staging_2-b", func(c config.Config) any { return c.Prefix }, "staging_2-b"},
 		"listen":           {"localhost:9", func(c config.Config) any { return c.Listen }, "localhost:9"},
 		"push_url":         {"https://h/p", func(c config.Config) any { return c.PushURL }, "https://h/p"},
@@ -178,6 +180,9 @@ func TestSpecialValues(t *testing.T) {
 		require.NoError(t, err)
 		return c
 	}
+	require.Equal(t, "redis://127.0.0.1:6390", load("prefix", "sl").StoreURL())
+	require.Equal(t, "redis://[::1]:7", load("embedded_address", "[::1]:7").StoreURL())
+	require.Equal(t, "redis://h", load("redis_url", "redis://h").StoreURL())
 	require.Empty(t, load("listen", "off").Listen)
 	require.Equal(t, "[::1]:0", load("listen", "[::1]:0").Listen)
 	require.Equal(t, config.LogTarget, load("push_url", "log:").PushURL)
@@ -207,7 +212,7 @@ func TestFlagsShowTheirDefaults(t *testing.T) {
 	config.RegisterFlags(enqueue, config.Enqueue)
 	var names []string
 	enqueue.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	require.Equal(t, []string{"config", "expire-after", "keep-records", "prefix", "reach", "redis-url"}, names)
+	require.Equal(t, []string{"config", "embedded-address", "keep-records", "prefix", "reach", "redis-url"}, names)
 }
 
 func TestDurations(t *testing.T) {

@@ -32,10 +32,15 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 	const loopback = "a loopback address (127.0.0.1, ::1, localhost), or off:" +
 		" the endpoint asks nobody who they are, so other machines must not reach it"
 	const address = "a loopback address and port such as 127.0.0.1:8080, or off"
+	const embedded = "a loopback address and port such as 127.0.0.1:6390:" +
+		" the embedded store has no password, so other machines must not reach it"
 	const push = "log:, or an http or https URL with a host such as https://push.example.com/deliver"
 	const rule = "a rule such as 5/hour, 3/90s or 10/calendar_day" +
 		" (sliding: minute, hour, day, week or a length of time; natural: calendar_minute, _hour, _day, _week, _month)"
 	for _, row := range []struct{ key, value, shown, want string }{
+		{"embedded_address", "6390", "6390", embedded},
+		{"embedded_address", "off", "off", embedded},
+		{"embedded_address", "0.0.0.0:6390", "0.0.0.0:6390", embedded},
 		{"prefix", "Prod", "Prod", "1 to 32 of a-z 0-9 _ -"},
 		{"prefix", "a{b}", "a{b}", "1 to 32 of a-z 0-9 _ -"}, // a brace would move keys to another partition
 		{"prefix", strings.Repeat("a", 33), strings.Repeat("a", 33), "1 to 32 of a-z 0-9 _ -"},

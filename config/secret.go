@@ -76,6 +76,7 @@ func redactPushURL(s string) string {
 func (c Config) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.String("redis_url", RedactRedisURL(c.RedisURL)),
+		slog.String("embedded_address", c.EmbeddedAddress),
 		slog.String("prefix", c.Prefix),
 		slog.String("listen", c.Listen),
 		slog.String("push_url", redactPushURL(c.PushURL)),

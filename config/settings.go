@@ -10,6 +10,7 @@ import (
 // written is every setting as it was written; empty where nothing was. The
 // tags are the names in the environment, after the prefix.
 type written struct {
+	EmbeddedAddress string        `env:"EMBEDDED_ADDRESS"`
 	Prefix          string        `env:"PREFIX"`
 	Listen          string        `env:"LISTEN"`
 	PushURL         string        `env:"PUSH_URL"`
@@ -73,6 +74,11 @@ func settings(w *written, c *Config) []*setting {
 			accept: text(&c.RedisURL), show: RedactRedisURL,
 		},
 		{
+			key: "embedded_address", written: &w.EmbeddedAddress, standard: EmbeddedAddress, kind: "address", shared: true,
+			help:   "where the worker has the embedded store, and other programs without a Redis URL look for it",
+			accept: embeddedAddress(&c.EmbeddedAddress),
+		},
+		{
 			key: "prefix", written: &w.Prefix, standard: "sl", kind: "name", shared: true,
 			help:   "begins every key and queue in the store, so that environments can share one",
 			accept: prefix(&c.Prefix),
@@ -113,7 +119,7 @@ func settings(w *written, c *Config) []*setting {
 			accept: duration(&c.Reach, time.Minute, sendlimit.DefaultReach),
 		},
 		{
-			key: "expire_after", written: &w.ExpireAfter, standard: "24h", kind: "duration", shared: true,
+			key: "expire_after", written: &w.ExpireAfter, standard: "24h", kind: "duration",
 			help:   "how long after its send time a message that says nothing else is dropped rather than sent",
 			accept: duration(&c.ExpireAfter, time.Second, 366*day),
 		},

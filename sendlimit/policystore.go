@@ -42,11 +42,14 @@ func (s *PolicyStore) Load(ctx context.Context, name string) (p Policy, ok bool,
 		return Policy{}, false, Unavailable(err, "loading the policy")
 	}
 	var stored storedPolicy
-	if err := json.Unmarshal([]byte(text), &stored); err != nil {
-		return Policy{}, false, fmt.Errorf("policy %q in the store: %w", name, err)
+	if err = json.Unmarshal([]byte(text), &stored); err == nil {
+		p, err = ParsePolicy(stored.Name, stored.TimeZone, stored.Rules...)
 	}
-	if p, err = ParsePolicy(stored.Name, stored.TimeZone, stored.Rules...); err != nil {
-		return Policy{}, false, fmt.Errorf("policy %q in the store: %w", name, err)
+	if err != nil {
+		return Policy{}, false, &UnavailableError{
+			Detail: fmt.Sprintf("the rules of policy %q in the store can't be read: apply them anew, or run the newer program that wrote them", name),
+			Err:    err,
+		}
 	}
 	return p, true, nil
 }

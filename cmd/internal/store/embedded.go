@@ -12,13 +12,13 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
+	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
 // EmbeddedAddress is where the worker without a Redis URL has its store, and
-// where programs without one look for it: on loopback, and not on the port of
-// a Redis that may be there already.
-const EmbeddedAddress = "127.0.0.1:6390"
+// where programs without one look for it, unless a setting says otherwise.
+const EmbeddedAddress = config.EmbeddedAddress
 
 // EmbeddedCapacity is the number of pending messages the embedded store is
 // meant for. It sorts a set again whenever it is read, so that more than that
@@ -104,7 +104,7 @@ func taken(ctx context.Context, address string) string {
 	err := client.Ping(ctx).Err()
 	if _, replied := errors.AsType[redis.Error](err); err == nil || replied {
 		return fmt.Sprintf("port %s is taken by a Redis or by another worker's embedded store:"+
-			" share it with REDIS_URL=redis://%s, or stop it", port, address)
+			" share it with REDIS_URL=redis://%s, or choose another port with --embedded-address", port, address)
 	}
-	return fmt.Sprintf("port %s is taken by another program: stop it, or set REDIS_URL to a Redis elsewhere", port)
+	return fmt.Sprintf("port %s is taken by another program: choose another one with --embedded-address", port)
 }

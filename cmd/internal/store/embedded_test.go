@@ -59,7 +59,7 @@ func TestEmbeddedAddressTaken(t *testing.T) {
 	require.NoError(t, err)
 	_, err = store.StartEmbedded(t.Context(), first.Address())
 	require.Equal(t, "port "+port+" is taken by a Redis or by another worker's embedded store:"+
-		" share it with REDIS_URL=redis://"+first.Address()+", or stop it", unavailable(t, err))
+		" share it with REDIS_URL=redis://"+first.Address()+", or choose another port with --embedded-address", unavailable(t, err))
 
 	locked, _ := sendlimittest.EmbeddedRedis(t)
 	locked.RequireAuth("secret")
@@ -70,7 +70,7 @@ func TestEmbeddedAddressTaken(t *testing.T) {
 	require.NoError(t, err)
 	defer listener.Close()
 	_, err = store.StartEmbedded(t.Context(), listener.Addr().String())
-	require.Contains(t, unavailable(t, err), "is taken by another program: stop it, or set REDIS_URL to a Redis elsewhere")
+	require.Contains(t, unavailable(t, err), "is taken by another program: choose another one with --embedded-address")
 }
 
 func TestEmbeddedAddressThatIsNone(t *testing.T) {

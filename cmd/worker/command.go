@@ -1,0 +1,64 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/config"
+)
+
+// program is what the worker has from its process.
+type program struct {
+	environ []string // as os.Environ gives it
+	stdin   io.Reader
+	stdout  io.Writer // deliveries of the target "log:", and what a subcommand answers
+	stderr  io.Writer // everything else
+}
+
+// run is the worker without its process.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	p := program{environ: os.Environ(), stdin: stdin, stdout: stdout, stderr: stderr}
+	return p.run(ctx, args)
+}
+
+func (p program) run(ctx context.Context, args []string) error {
+	return cli.Execute(ctx, p.command(ctx), args)
+}
+
+func (p program) command(ctx context.Context) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "worker",
+		Short: "Deliver scheduled messages at their time.",
+		Long: "Deliver scheduled messages at their time, until a SIGTERM.\n\n" +
+			"Without a Redis URL the worker brings an embedded store, for trying out. Every\n" +
+			"setting can also be given in the environment (--push-url as SENDLIMIT_PUSH_URL,\n" +
+			"--redis-url as REDIS_URL) or in a file, see sendlimit.example.yaml.",
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.serve(ctx, cmd.Flags())
+		},
+	}
+	root.SetIn(p.stdin)
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
+	root.CompletionOptions.HiddenDefaultCmd = true
+	config.RegisterFlags(root.Flags(), config.Worker)
+	root.AddCommand(p.policyCommand(ctx))
+	return root
+}
+
+// load reads the settings from the flags, the environment and the file that a
+// flag names.
+func (p program) load(flags *pflag.FlagSet, checks ...config.Check) (config.Config, error) {
+	file, err := flags.GetString(config.FileFlag)
+	if err != nil {
+		return config.Config{}, fmt.Errorf("reading the flag of the settings file: %w", err)
+	}
+	return config.Load(flags, p.environ, file, checks...)
+}

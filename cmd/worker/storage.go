@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// storage is the store that the settings name.
+type storage struct {
+	client   redis.UniversalClient
+	embedded *store.Embedded // nil where the store is elsewhere
+}
+
+// openStorage connects to the store, and starts the embedded one first where
+// the settings name no other.
+func openStorage(ctx context.Context, c config.Config, logger *slog.Logger) (storage, error) {
+	url := c.RedisURL
+	var embedded *store.Embedded
+	if url == "" {
+		var err error
+		if embedded, err = store.StartEmbedded(ctx, c.EmbeddedAddress); err != nil {
+			return storage{}, err
+		}
+		url = embedded.URL()
+	}
+	client, err := store.Open(url, store.Options{Logger: logger})
+	if err != nil {
+		if embedded != nil {
+			embedded.Close()
+		}
+		return storage{}, err
+	}
+	return storage{client: client, embedded: embedded}, nil
+}
+
+func (s storage) close() error {
+	err := s.client.Close()
+	if s.embedded != nil {
+		s.embedded.Close()
+	}
+	if err != nil && !errors.Is(err, redis.ErrClosed) {
+		return fmt.Errorf("closing the store: %w", err)
+	}
+	return nil
+}
+
+// prepare looks whether the store is fit for deliveries, and gives it the rules
+// where it has none.
+func prepare(ctx context.Context, client redis.UniversalClient, c config.Config, logger *slog.Logger) error {
+	report, err := store.Inspect(ctx, client)
+	if err != nil {
+		return err
+	}
+	if err := report.RefuseEviction(); err != nil {
+		return err
+	}
+	for _, warning := range report.Warnings {
+		logger.WarnContext(ctx, "the store could not be looked at in full", "detail", warning)
+	}
+	if err := sendlimit.CheckLayout(ctx, client, c.Prefix); err != nil {
+		return fmt.Errorf("looking at the layout of the store: %w", err)
+	}
+	if err := seedPolicy(ctx, client, c, logger); err != nil {
+		return err
+	}
+	return checkClock(ctx, client, logger)
+}
+
+// seedPolicy gives a store without rules those of the settings. Where it has
+// some, they hold, and a difference is said.
+func seedPolicy(ctx context.Context, client redis.Cmdable, c config.Config, logger *slog.Logger) error {
+	policies, err := sendlimit.NewPolicyStore(client, c.Prefix)
+	if err != nil {
+		return fmt.Errorf("opening the policies: %w", err)
+	}
+	stored, err := policies.Seed(ctx, c.Policy)
+	if err != nil {
+		return fmt.Errorf("giving the store its rules: %w", err)
+	}
+	logger.InfoContext(ctx, "rules", "policy", stored.Name, "rules", stored.String())
+	if c.PolicyGiven && stored.String() != c.Policy.String() {
+		logger.WarnContext(ctx, "the rules in the settings are not those of the store, which hold:"+
+			" worker policy apply FILE replaces them",
+			"settings", c.Policy.String(), "store", stored.String())
+	}
+	return nil
+}

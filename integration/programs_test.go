@@ -1,0 +1,181 @@
+package integration_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// programs are the built programs, in a folder of the test that built them.
+type programs struct{ folder string }
+
+func buildPrograms(t *testing.T) programs {
+	t.Helper()
+	p := programs{folder: t.TempDir()}
+	build := exec.CommandContext(t.Context(), "go", "build", "-o", p.folder+string(os.PathSeparator),
+		"../cmd/worker", "../cmd/enqueue")
+	output, err := build.CombinedOutput()
+	require.NoError(t, err, string(output))
+	return p
+}
+
+// result is what a program that has ended left.
+type result struct {
+	status         int
+	stdout, stderr string
+}
+
+// enqueue runs enqueue to its end, with no other environment than the given.
+func (p programs) enqueue(t *testing.T, environ []string, args ...string) result {
+	t.Helper()
+	return p.command(t, "enqueue", environ, args)
+}
+
+// workerCommand runs a subcommand of the worker to its end.
+func (p programs) workerCommand(t *testing.T, environ []string, args ...string) result {
+	t.Helper()
+	return p.command(t, "worker", environ, args)
+}
+
+func (p programs) command(t *testing.T, name string, environ, args []string) result {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	command := exec.CommandContext(t.Context(), filepath.Join(p.folder, name), args...)
+	command.Env = append([]string{}, environ...) // nil would be this process's
+	command.Stdout, command.Stderr = &stdout, &stderr
+	err := command.Run()
+	if _, ended := errors.AsType[*exec.ExitError](err); !ended {
+		require.NoError(t, err)
+	}
+	return result{status: command.ProcessState.ExitCode(), stdout: stdout.String(), stderr: stderr.String()}
+}
+
+// written is what a running program has written so far.
+type written struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (w *written) Write(p []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.Write(p)
+}
+
+func (w *written) String() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.text.String()
+}
+
+// workerProcess is a worker that runs.
+type workerProcess struct {
+	command        *exec.Cmd
+	stdout, stderr written
+	ended          chan struct{}
+}
+
+// worker starts one, on free ports unless the arguments say otherwise. It is
+// killed with the test.
+func (p programs) worker(t *testing.T, environ []string, args ...string) *workerProcess {
+	t.Helper()
+	args = append([]string{"--embedded-address", "127.0.0.1:0", "--listen", "127.0.0.1:0"}, args...)
+	w := &workerProcess{ended: make(chan struct{})}
+	w.command = exec.CommandContext(t.Context(), filepath.Join(p.folder, "worker"), args...)
+	w.command.Env = append([]string{}, environ...)
+	w.command.Stdout, w.command.Stderr = &w.stdout, &w.stderr
+	require.NoError(t, w.command.Start())
+	go func() {
+		defer close(w.ended)
+		_ = w.command.Wait() // its status is in the process's state
+	}()
+	t.Cleanup(func() {
+		_ = w.command.Process.Kill()
+		<-w.ended
+	})
+	return w
+}
+
+// delivers waits until the worker takes messages from the queue.
+func (w *workerProcess) delivers(t *testing.T) {
+	t.Helper()
+	w.logged(t, "delivering", "msg")
+}
+
+// logged waits for a line of the log whose message has the words, and returns
+// one of its attributes.
+func (w *workerProcess) logged(t *testing.T, words, attribute string) string {
+	t.Helper()
+	value, found := "", false
+	require.Eventually(t, func() bool {
+		for line := range strings.Lines(w.stderr.String()) {
+			var fields map[string]any
+			if json.Unmarshal([]byte(line), &fields) != nil {
+				continue // half written
+			}
+			if message, _ := fields["msg"].(string); strings.Contains(message, words) {
+				value, found = fields[attribute].(string)
+			}
+		}
+		return found
+	}, 20*time.Second, 10*time.Millisecond, "no %q in:\n%s", words, &w.stderr)
+	return value
+}
+
+func (w *workerProcess) signal(t *testing.T, s os.Signal) {
+	t.Helper()
+	require.NoError(t, w.command.Process.Signal(s))
+}
+
+// end tells the worker to stop, and returns the exit status.
+func (w *workerProcess) end(t *testing.T) int {
+	t.Helper()
+	w.signal(t, syscall.SIGTERM)
+	return w.status(t)
+}
+
+// status waits for the end of the worker, and returns its exit status.
+func (w *workerProcess) status(t *testing.T) int {
+	t.Helper()
+	select {
+	case <-w.ended:
+	case <-time.After(30 * time.Second):
+		require.Fail(t, "the worker goes on", "%s", w.stderr.String())
+	}
+	return w.command.ProcessState.ExitCode()
+}
+
+// timeIn is a time in a JSON line.
+func timeIn(t *testing.T, line, field string) time.Time {
+	t.Helper()
+	var fields map[string]any
+	require.NoError(t, json.Unmarshal([]byte(line), &fields), line)
+	text, ok := fields[field].(string)
+	require.True(t, ok, line)
+	at, err := time.Parse(time.RFC3339, text)
+	require.NoError(t, err)
+	return at
+}
+
+// statusOf is the status that a URL answers with.
+func statusOf(t *testing.T, url string) int {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	require.NoError(t, err)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
+	response, err := client.Do(request)
+	require.NoError(t, err)
+	require.NoError(t, response.Body.Close())
+	return response.StatusCode
+}

@@ -1,0 +1,126 @@
+package integration_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+// readme is the README, whose commands, picture and example have to be true.
+func readme(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile("../README.md")
+	require.NoError(t, err)
+	return string(text)
+}
+
+// fenced is the content of the one block of that kind.
+func fenced(t *testing.T, kind string) string {
+	t.Helper()
+	parts := strings.Split(readme(t), "\n```"+kind+"\n")
+	require.Len(t, parts, 2, "one block of %s", kind)
+	content, _, closed := strings.Cut(parts[1], "\n```\n")
+	require.True(t, closed)
+	return content + "\n"
+}
+
+func TestReadmeCommands(t *testing.T) {
+	t.Parallel()
+	p := buildPrograms(t)
+	worker := p.worker(t, nil)
+	worker.delivers(t)
+	store := []string{"REDIS_URL=redis://" + worker.logged(t, "embedded store", "address")}
+
+	commands := strings.Split(strings.TrimSpace(fenced(t, "sh")), "\n")
+	require.GreaterOrEqual(t, len(commands), 3)
+	for _, line := range commands {
+		name, arguments, found := strings.Cut(strings.TrimPrefix(line, "go run ./cmd/"), " ")
+		require.True(t, found, line)
+		done := p.command(t, name, store, words(arguments))
+		require.Zero(t, done.status, "%s\n%s%s", line, done.stdout, done.stderr)
+		require.NotEmpty(t, done.stdout)
+	}
+}
+
+// words splits the arguments of a command line, of which some are in double
+// quotes.
+func words(arguments string) []string {
+	var all []string
+	for i, part := range strings.Split(arguments, `"`) {
+		if i%2 == 1 {
+			all = append(all, part)
+		} else {
+			all = append(all, strings.Fields(part)...)
+		}
+	}
+	return all
+}
+
+func TestReadmeRefusal(t *testing.T) {
+	t.Parallel()
+	p := buildPrograms(t)
+	worker := p.worker(t, nil)
+	worker.delivers(t)
+	environ := []string{"LANG=C.UTF-8", "REDIS_URL=redis://" + worker.logged(t, "embedded store", "address")}
+
+	// The day of the picture, another time.
+	picture := fenced(t, "console")
+	day := regexp.MustCompile(`\d{4}-\d\d-\d\d`).FindString(picture)
+	require.NotEmpty(t, day)
+	coming := time.Now().UTC().AddDate(0, 0, 2).Format(time.DateOnly)
+	picture = strings.ReplaceAll(picture, day, coming)
+
+	command, want, found := strings.Cut(picture, "\n")
+	require.True(t, found)
+	arguments, found := strings.CutPrefix(strings.ReplaceAll(command, "'", `"`), "$ enqueue ")
+	require.True(t, found)
+	first := p.enqueue(t, environ, "push", "--user", "alice", "--id", "table", "--at", coming+"T11:11:11Z", "--title", "Your table is ready")
+	require.Zero(t, first.status, first.stderr)
+	refused := p.enqueue(t, environ, words(arguments)...)
+	require.Equal(t, 3, refused.status, refused.stderr)
+	require.Equal(t, want, refused.stdout)
+}
+
+func TestReadmeExample(t *testing.T) {
+	t.Parallel()
+	_, client := sendlimittest.EmbeddedRedis(t)
+	const address = `"127.0.0.1:6379"`
+	code := fenced(t, "go")
+	require.Contains(t, code, address)
+	file := filepath.Join(t.TempDir(), "main.go")
+	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(code, address, `"`+client.Options().Addr+`"`, 1)), 0o600))
+
+	output, err := exec.CommandContext(t.Context(), "go", "run", file).CombinedOutput()
+	require.NoError(t, err, string(output))
+	require.Contains(t, string(output), "reserved; hand it to your queue for ")
+
+	formatted, err := exec.CommandContext(t.Context(), "gofmt", "-l", file).CombinedOutput()
+	require.NoError(t, err)
+	require.Empty(t, string(formatted))
+}
+
+func TestReadmeNamesWhatThereIs(t *testing.T) {
+	t.Parallel()
+	text := readme(t)
+	makefile, err := os.ReadFile("../Makefile")
+	require.NoError(t, err)
+	for _, target := range regexp.MustCompile("(?m)(?:^    |`)make ([a-z]+)").FindAllStringSubmatch(text, -1) {
+		require.Regexp(t, "(?m)^"+target[1]+":", string(makefile))
+	}
+	for _, link := range regexp.MustCompile(`\]\(([^)]+)\)`).FindAllStringSubmatch(text, -1) {
+		if !strings.HasPrefix(link[1], "https://") {
+			require.FileExists(t, filepath.Join("..", link[1]))
+		}
+	}
+	for _, folder := range regexp.MustCompile(`(?m)(?:go run \./|^    )((?:cmd|sendlimit)/[a-z/]+)`).FindAllStringSubmatch(text, -1) {
+		require.DirExists(t, filepath.Join("..", folder[1]))
+	}
+}

@@ -1,0 +1,209 @@
+package integration_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+// TestWorkerProcess holds the built worker against what operators are promised.
+func TestWorkerProcess(t *testing.T) {
+	t.Parallel()
+	p := buildPrograms(t)
+	for name, test := range map[string]func(*testing.T, programs){
+		"delivers with nothing installed":                workerDeliversWithNothingInstalled,
+		"two on one embedded address":                    workerFindsItsAddressTaken,
+		"stops without losing or repeating a delivery":   workerStopsUnderDeliveries,
+		"ends at once at a second signal":                workerEndsAtASecondSignal,
+		"says whether it is well":                        workerSaysWhetherItIsWell,
+		"refuses a store of one's own without a target":  workerNeedsAPushTarget,
+		"refuses a store that evicts":                    workerRefusesAStoreThatEvicts,
+		"changes its rules while it runs":                workerChangesItsRules,
+		"says that the file's rules are not the store's": workerSaysThatRulesDiffer,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, p)
+		})
+	}
+}
+
+func workerDeliversWithNothingInstalled(t *testing.T, p programs) {
+	t.Helper()
+	worker := p.worker(t, nil)
+	worker.delivers(t)
+	require.Contains(t, worker.stderr.String(), "started the embedded store, which keeps nothing when this worker ends")
+	store := []string{"REDIS_URL=redis://" + worker.logged(t, "embedded store", "address")}
+
+	submitted := p.enqueue(t, store, "push", "--user", "alice", "--at", "+2s", "--title", "Hello", "--id", "hello", "--json")
+	require.Zero(t, submitted.status, submitted.stderr)
+	due := timeIn(t, submitted.stdout, "send_at")
+	refused := p.enqueue(t, store, "push", "--user", "alice", "--at", "+30s", "--title", "Too soon")
+	require.Equal(t, 3, refused.status, refused.stderr)
+
+	require.Eventually(t, func() bool { return strings.Contains(worker.stdout.String(), "\n") }, 15*time.Second, 10*time.Millisecond)
+	delivery := worker.stdout.String()
+	require.Contains(t, delivery, `"id":"hello","user":"alice"`)
+	delivered := timeIn(t, delivery, "delivered_at")
+	require.False(t, delivered.Before(due), "sent %s before its time", due.Sub(delivered))
+	require.Less(t, delivered.Sub(due), 3*time.Second)
+
+	require.Zero(t, worker.end(t))
+	require.Equal(t, delivery, worker.stdout.String(), "deliveries only")
+	require.Equal(t, 5, p.enqueue(t, store, "list", "--user", "alice").status, "it kept nothing")
+}
+
+func workerFindsItsAddressTaken(t *testing.T, p programs) {
+	t.Helper()
+	first := p.worker(t, nil)
+	first.delivers(t)
+	address := first.logged(t, "embedded store", "address")
+	second := p.worker(t, nil, "--embedded-address", address)
+	require.Equal(t, 5, second.status(t))
+	require.Contains(t, second.stderr.String(), "another worker's embedded store: share it with REDIS_URL=redis://"+address)
+}
+
+func workerStopsUnderDeliveries(t *testing.T, p programs) {
+	t.Helper()
+	redis := sendlimittest.RealRedis(t)
+	receiver := notifiertest.NewReceiver(time.Now)
+	t.Cleanup(receiver.Close)
+	receiver.AnswerWith(func(notifiertest.Request) notifiertest.Answer {
+		return notifiertest.Answer{Delay: 400 * time.Millisecond}
+	})
+	environ := []string{"REDIS_URL=" + redis.URL(), "SENDLIMIT_PUSH_URL=" + receiver.URL()}
+
+	// With four at a time, ten are under way and waiting when the worker is
+	// told to stop.
+	worker := p.worker(t, environ, "--deliveries", "4")
+	worker.delivers(t)
+	const messages = 24
+	var lines strings.Builder
+	at := time.Now().Add(3 * time.Second).UTC().Format(time.RFC3339Nano)
+	for i := range messages {
+		lines.WriteString(`{"id":"m","user":"user-` + string(rune('a'+i)) + `","send_at":"` + at + `","title":"Hello"}` + "\n")
+	}
+	file := filepath.Join(t.TempDir(), "messages.ndjson")
+	require.NoError(t, os.WriteFile(file, []byte(lines.String()), 0o600))
+	bulk := p.enqueue(t, environ[:1], "bulk", file)
+	require.Zero(t, bulk.status, bulk.stderr)
+
+	require.Eventually(t, func() bool { return len(receiver.Requests()) >= 6 }, 20*time.Second, 5*time.Millisecond)
+	require.Zero(t, worker.end(t), "%s", worker.stderr.String())
+	require.Less(t, len(receiver.Requests()), messages, "it takes no new work")
+
+	rest := p.worker(t, environ)
+	require.Eventually(t, func() bool { return len(receiver.Requests()) >= messages }, 60*time.Second, 20*time.Millisecond,
+		"what the first did not begin, another sends")
+	require.Zero(t, rest.end(t))
+	users := make(map[string]int)
+	for _, request := range receiver.Requests() {
+		payload, err := request.Payload()
+		require.NoError(t, err)
+		users[payload.User]++
+	}
+	require.Len(t, users, messages)
+	require.Len(t, receiver.Requests(), messages, "nothing went out twice")
+}
+
+func workerEndsAtASecondSignal(t *testing.T, p programs) {
+	t.Helper()
+	receiver := notifiertest.NewReceiver(time.Now)
+	t.Cleanup(receiver.Close)
+	receiver.AnswerWith(func(notifiertest.Request) notifiertest.Answer {
+		return notifiertest.Answer{Delay: time.Minute}
+	})
+	worker := p.worker(t, nil, "--push-url", receiver.URL())
+	worker.delivers(t)
+	store := []string{"REDIS_URL=redis://" + worker.logged(t, "embedded store", "address")}
+	require.Zero(t, p.enqueue(t, store, "push", "--user", "alice", "--at", "now", "--title", "Hello").status)
+	_, err := receiver.Wait(t.Context(), 1)
+	require.NoError(t, err)
+
+	begun := time.Now()
+	worker.signal(t, syscall.SIGTERM)
+	worker.logged(t, "stopping", "msg")
+	worker.signal(t, syscall.SIGTERM)
+	require.Equal(t, 128+int(syscall.SIGTERM), worker.status(t))
+	require.Less(t, time.Since(begun), 5*time.Second, "sooner than the delivery's timeout")
+}
+
+func workerSaysWhetherItIsWell(t *testing.T, p programs) {
+	t.Helper()
+	redis := sendlimittest.RealRedis(t, "--appendonly", "yes")
+	worker := p.worker(t, []string{"REDIS_URL=" + redis.URL()}, "--push-url", "log:")
+	worker.delivers(t)
+	url := worker.logged(t, "health endpoint", "url")
+	require.Equal(t, http.StatusOK, statusOf(t, url))
+	require.Equal(t, http.StatusNotFound, statusOf(t, strings.TrimSuffix(url, "/healthz")))
+	redis.Kill()
+	require.Equal(t, http.StatusServiceUnavailable, statusOf(t, url))
+	require.NoError(t, redis.Restart(t.Context()))
+	require.Eventually(t, func() bool { return statusOf(t, url) == http.StatusOK }, 10*time.Second, 50*time.Millisecond)
+	require.Zero(t, worker.end(t))
+}
+
+func workerNeedsAPushTarget(t *testing.T, p programs) {
+	t.Helper()
+	worker := p.worker(t, []string{"REDIS_URL=redis://127.0.0.1:1"})
+	require.Equal(t, 2, worker.status(t))
+	require.Equal(t, `error: push_url "" is not allowed: it takes log: or an http or https URL,`+
+		" given by --push-url or SENDLIMIT_PUSH_URL, once a Redis URL is set\n", worker.stderr.String())
+	require.Empty(t, worker.stdout.String())
+}
+
+func workerRefusesAStoreThatEvicts(t *testing.T, p programs) {
+	t.Helper()
+	redis := sendlimittest.RealRedis(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
+	worker := p.worker(t, []string{"REDIS_URL=" + redis.URL()}, "--push-url", "log:")
+	require.Equal(t, 5, worker.status(t))
+	require.Contains(t, worker.stderr.String(), "has the maxmemory-policy allkeys-lru, which would throw scheduled messages away")
+}
+
+func workerChangesItsRules(t *testing.T, p programs) {
+	t.Helper()
+	redis := sendlimittest.RealRedis(t)
+	environ := []string{"REDIS_URL=" + redis.URL()}
+	worker := p.worker(t, environ, "--push-url", "log:")
+	worker.delivers(t)
+
+	shown := p.workerCommand(t, environ, "policy", "show")
+	require.Equal(t, "time_zone: UTC\nrules:\n  - 1/minute\n  - 5/hour\n  - 10/calendar_day\n", shown.stdout)
+	file := filepath.Join(t.TempDir(), "rules.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(shown.stdout, "5/hour", "1/6h", 1)), 0o600))
+	applied := p.workerCommand(t, environ, "policy", "apply", file)
+	require.Zero(t, applied.status, applied.stderr)
+	require.Contains(t, applied.stdout, "1/minute, 5/hour, 10/calendar_day → 1/minute, 1/6h, 10/calendar_day\n")
+
+	require.Zero(t, p.enqueue(t, environ, "push", "--user", "alice", "--at", "+24h", "--title", "One").status)
+	refused := p.enqueue(t, environ, "push", "--user", "alice", "--at", "+26h", "--title", "Two", "--json")
+	require.Equal(t, 3, refused.status, refused.stderr)
+	require.Contains(t, refused.stdout, `"rule":"1/6h"`)
+	require.Zero(t, worker.end(t))
+}
+
+func workerSaysThatRulesDiffer(t *testing.T, p programs) {
+	t.Helper()
+	redis := sendlimittest.RealRedis(t)
+	environ := []string{"REDIS_URL=" + redis.URL(), "SENDLIMIT_PUSH_URL=log:"}
+	first := p.worker(t, environ)
+	first.delivers(t)
+	require.Zero(t, first.end(t))
+
+	settings := filepath.Join(t.TempDir(), "sendlimit.yaml")
+	require.NoError(t, os.WriteFile(settings, []byte("policy:\n  rules: [9/hour]\n"), 0o600))
+	second := p.worker(t, environ, "--config", settings)
+	second.delivers(t)
+	const differ = "the rules in the settings are not those of the store"
+	require.Equal(t, "9/hour", second.logged(t, differ, "settings"))
+	require.Equal(t, "1/minute, 5/hour, 10/calendar_day", second.logged(t, differ, "store"))
+}
