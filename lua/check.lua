@@ -38,12 +38,13 @@ if answer then return answer end
 
 local at, requested = asked, nil
 if asked < now then at, requested = now, asked end
-local broken = violations(at, nil)
+local broken, near = violations(at, nil)
 if #broken == 0 then return {ALLOWED, now, at, requested or 0, 0, 0} end
-if not until_at then return refusal(at, requested, broken, nil) end
+if not until_at then return refusal(at, requested, broken, near, nil) end
 
 local last = math.min(until_at, now + reach)
-local free, resume = new_search(1, tonumber(ARGV[7]) or at, nil)(last)
+local resume_at = tonumber(ARGV[7])
+local free, resume = new_search(1, resume_at or at, nil, not resume_at and near or nil)(last)
 if resume then return {SEARCH_ON, now, resume} end
-if not free then return refusal(at, requested, broken, nil) end
+if not free then return refusal(at, requested, broken, near, nil) end
 return {ALLOWED, now, free, asked, SHIFTED, 0}

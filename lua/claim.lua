@@ -35,6 +35,7 @@ local SEND, STALE, BUSY, EARLY, LAPSED = 0, 1, 2, 3, 4
 
 local r = redis.call('HMGET', record, 's', 'g', 't', 'n', 'o', 'u', 'a', 'x', 'r', 'k', 'c')
 local state, at, tries = state_of(r[1], r[2]), tonumber(r[3]), tonumber(r[4] or 0)
+if r[2] == ARGV[2] and state == EXPIRED and r[5] == ARGV[3] then return {LAPSED, now, at} end
 if r[2] ~= ARGV[2] or state ~= PENDING and state ~= SENDING then return {STALE, now} end
 
 local function send(try)
@@ -51,7 +52,7 @@ if now < due then return {EARLY, now, due} end
 if now >= (tonumber(r[8]) or at + ARGV[8]) then
   redis.call('ZREM', timeline, ARGV[6])
   redis.call('ZREM', watch, ARGV[5])
-  redis.call('HSET', record, 's', EXPIRED, 'e', now)
+  redis.call('HSET', record, 's', EXPIRED, 'o', ARGV[3], 'e', now)
   redis.call('HDEL', record, 'c', 'a', 'u')
   redis.call('PEXPIRE', record, ARGV[7])
   return {LAPSED, now, at}

@@ -22,13 +22,23 @@ local from = math.max(tonumber(ARGV[2]) or 0, now - ARGV[7], after_at or 0)
 local till = ARGV[3] == '' and '+inf' or tonumber(ARGV[3]) - 1
 local limit = tonumber(ARGV[6])
 
+-- not_after compares ids as the sorted set orders them, byte by byte; "<="
+-- would go by the server's locale.
+local function not_after(a, b)
+  for i = 1, math.min(#a, #b) do
+    local x, y = string.byte(a, i), string.byte(b, i)
+    if x ~= y then return x < y end
+  end
+  return #a <= #b
+end
+
 local reply, listed, skipped = {now}, 0, 0
 repeat
   local wanted = limit - listed
   local read = redis.call('ZRANGE', KEYS[1], from, till, 'BYSCORE', 'LIMIT', listed + skipped, wanted, 'WITHSCORES')
   for k = 1, #read, 2 do
     local id, at = read[k], tonumber(read[k + 1])
-    if at == after_at and id <= after_id then
+    if at == after_at and not_after(id, after_id) then
       skipped = skipped + 1
     else
       listed = listed + 1

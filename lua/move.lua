@@ -44,9 +44,12 @@ local stands, first_requested, former_generation, expiry
 if record then
   local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'm', 'x')
   local state = state_of(r[1], r[2])
-  if id_is_free(state) then return {NOT_FOUND, now, 0, 0} end
   stands = tonumber(r[3])
-  if r[2] == generation then return {ALLOWED, now, stands, 0, 0, tonumber(r[5])} end
+  if r[2] == generation then -- the same call, repeated by a client that got no answer
+    local graced = ARGV[3] ~= '' and asked ~= stands
+    return {ALLOWED, now, stands, graced and asked or 0, 0, tonumber(r[5])}
+  end
+  if id_is_free(state) then return {NOT_FOUND, now, 0, 0} end
   if state ~= PENDING then return {TOO_LATE, now, stands, 0} end
   former_generation, first_requested, expiry = r[2], r[4] or r[3], tonumber(r[6])
 else
@@ -63,8 +66,8 @@ if asked ~= stands then
 end
 if at == stands then return {ALLOWED, now, at, requested or 0, 0, stands} end
 
-local broken = violations(at, id)
-if #broken > 0 then return refusal(at, requested, broken, id) end
+local broken, near = violations(at, id)
+if #broken > 0 then return refusal(at, requested, broken, near, id) end
 
 redis.call('ZADD', timeline, at, id)
 outlive(at)

@@ -10,6 +10,8 @@
 -- ARGV[6]  id of a reservation that does not count, or ""
 -- ARGV[7]  the rules, see fragments/policy.lua
 -- ARGV[8]  the time zone's offsets, see fragments/policy.lua
+-- ARGV[9]  of a search that goes on: the times found by now, ascending, Unix ms,
+--          separated by spaces; "" for none
 --
 -- Returns  {now, where to search on or 0, time, ...}: fewer times than asked
 --          for, and 0, where there are no more; fewer and a time to search on
@@ -17,7 +19,7 @@
 -- Cost     O(m) in the reservations between the moment and the last time found,
 --          at most WORK steps (fragments/search.lua).
 
-if #KEYS ~= 1 or #ARGV ~= 8 then
+if #KEYS ~= 1 or #ARGV ~= 9 then
   return redis.error_reply('ERR next_free.lua: wrong number of keys or arguments')
 end
 
@@ -31,7 +33,10 @@ local policy, offsets = ARGV[7], ARGV[8]
 --@include policy
 --@include search
 
-local next_free, take_it = new_search(direction, start, ARGV[6])
+local taken = {}
+for at in string.gmatch(ARGV[9], '%S+') do taken[#taken + 1] = tonumber(at) end
+
+local next_free, take_it = new_search(direction, start, ARGV[6], nil, taken)
 local reply = {now, 0}
 for k = 1, tonumber(ARGV[4]) do
   local free, resume = next_free(last)

@@ -16,7 +16,7 @@
 --          ALLOWED (REPLAYED if it was cancelled before), NOT_FOUND or TOO_LATE.
 -- Cost     O(log n) in the user's reservations.
 
-if not (#KEYS == 1 and #ARGV >= 3 or #KEYS == 3 and #ARGV == 5) then
+if not (#KEYS == 1 and #ARGV == 3 or #KEYS == 3 and #ARGV == 5) then
   return redis.error_reply('ERR release.lua: wrong number of keys or arguments')
 end
 

@@ -31,7 +31,7 @@
 --          free times: O(m) in the reservations between the send time and them,
 --          at most WORK steps a call (fragments/search.lua) in either direction.
 
-if #KEYS == 1 and #ARGV ~= 12 or #KEYS ~= 1 and (#KEYS ~= 3 or #ARGV < 20) then
+if #KEYS == 1 and #ARGV ~= 12 or #KEYS ~= 1 and (#KEYS ~= 3 or #ARGV < 20 or #ARGV % 2 == 1) then
   return redis.error_reply('ERR reserve.lua: wrong number of keys or arguments')
 end
 
@@ -42,14 +42,17 @@ local asked = tonumber(ARGV[3]) or now
 
 -- The common case first, before anything else is even defined: a new message
 -- at a time that nothing is near enough to forbid. Every call and every element
--- read counts here.
+-- read counts here: a few neighbours are read, more are counted.
+local FEW = 4
 if asked >= now and asked <= now + ARGV[8] and ARGV[4] ~= '' and
     not (record and call('EXISTS', record) == 1) then
   local first = call('ZRANGE', timeline, ARGV[4], '+inf', 'BYSCORE', 'LIMIT', '0', '1', 'WITHSCORES')
   local free, latest = true, not first[1]
   if first[1] and first[2] - ARGV[5] <= 0 then
-    local near = call('ZRANGE', timeline, ARGV[4], ARGV[5], 'BYSCORE', 'WITHSCORES')
+    local near = call('ZRANGE', timeline, ARGV[4], ARGV[5], 'BYSCORE', 'LIMIT', '0', FEW, 'WITHSCORES')
     local neighbours, limit = #near / 2, nil
+    local few = neighbours < FEW
+    if not few then neighbours = call('ZCOUNT', timeline, ARGV[4], ARGV[5]) end
     for word in string.gmatch(ARGV[9], '%S+') do
       if not limit then
         limit = tonumber(word)
@@ -57,9 +60,13 @@ if asked >= now and asked <= now + ARGV[8] and ARGV[4] ~= '' and
         -- With fewer neighbours than its limit, a rule holds whatever they are.
         if neighbours >= limit then
           local window, within = tonumber(word), 0
-          for k = 2, 2 * neighbours, 2 do
-            local gap = near[k] - asked
-            if gap < window and gap > -window then within = within + 1 end
+          if few then
+            for k = 2, #near, 2 do
+              local gap = near[k] - asked
+              if gap < window and gap > -window then within = within + 1 end
+            end
+          elseif window > 0 then
+            within = call('ZCOUNT', timeline, asked - window + 1, asked + window - 1)
           end
           free = window > 0 and within < limit
           if not free then break end
@@ -67,16 +74,14 @@ if asked >= now and asked <= now + ARGV[8] and ARGV[4] ~= '' and
         limit = nil
       end
     end
-    latest = free and near[2 * neighbours] - asked < 0
+    latest = free and (not few or near[#near] - asked < 0)
       and call('PEXPIRETIME', timeline) < tonumber(ARGV[6])
   end
   -- NX: the same id may stand at another time, which the rest finds out.
   if free and call('ZADD', timeline, 'NX', ARGV[3], ARGV[2]) == 1 then
-    if latest then
-      call('PEXPIREAT', timeline, ARGV[6])
-      if now % 4 == 0 then -- often enough: what is forgotten never piles up
-        call('ZREMRANGEBYSCORE', timeline, '-inf', now - ARGV[7] - 1)
-      end
+    if latest then call('PEXPIREAT', timeline, ARGV[6]) end
+    if now % 16 == 0 then -- often enough: what is forgotten never piles up
+      call('ZREMRANGEBYSCORE', timeline, '-inf', now - ARGV[7] - 1)
     end
     if record then
       call('HSET', record, unpack(ARGV, 15))
@@ -100,13 +105,14 @@ if answer then return answer end
 
 local at, requested, shifted = asked, nil, false
 if asked < now then at, requested = now, asked end
-local broken = violations(at, nil)
+local broken, near = violations(at, nil)
 if #broken > 0 then
-  if not until_at then return refusal(at, requested, broken, nil) end
+  if not until_at then return refusal(at, requested, broken, near, nil) end
   local last = math.min(until_at, now + reach)
-  local free, resume = new_search(1, tonumber(ARGV[12]) or at, nil)(last)
+  local resume_at = tonumber(ARGV[12])
+  local free, resume = new_search(1, resume_at or at, nil, not resume_at and near or nil)(last)
   if resume then return {SEARCH_ON, now, resume} end
-  if not free then return refusal(at, requested, broken, nil) end
+  if not free then return refusal(at, requested, broken, near, nil) end
   at, requested, shifted = free, asked, true
 end
 

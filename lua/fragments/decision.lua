@@ -12,7 +12,9 @@ local GRACE = 5000 -- ms in the past that are taken as now
 local MOST_CONFLICTS = 10
 
 -- violations lists the rules that placing t would break, as the reply has
--- them. The reservation `self` does not count.
+-- them, and returns what it read for that around t: the times, ascending, and
+-- the first and last millisecond that it looked at. The reservation `self` does
+-- not count.
 local function violations(t, self)
   local first, last = t, t
   for r = 1, rule_count do
@@ -67,14 +69,14 @@ local function violations(t, self)
       found[#found + 1] = violation
     end
   end
-  return found
+  return found, {times = times, first = first, last = last}
 end
 
 -- refusal completes the reply for a time that breaks rules.
-local function refusal(t, requested, broken, self)
-  local next_free, next_resume = new_search(1, t, self)(now + reach)
+local function refusal(t, requested, broken, near, self)
+  local next_free, next_resume = new_search(1, t, self, near)(now + reach)
   local previous, previous_resume
-  if t > now then previous, previous_resume = new_search(-1, t, self)(now) end
+  if t > now then previous, previous_resume = new_search(-1, t, self, near)(now) end
   local reply = {SEND_LIMIT, now, t, requested or 0,
     next_free or 0, next_resume or 0, previous or 0, previous_resume or 0}
   for k = 1, #broken do reply[8 + k] = broken[k] end

@@ -1,13 +1,14 @@
 -- known: answers a request whose id is taken, or gives nil. With records the
 -- fingerprint tells a repeated request from another one; without, the place
 -- must be one that the request could have been given. The same generation is
--- the same call, repeated by a client that got no answer.
+-- the same call, repeated by a client that got no answer: it is not done again,
+-- even if the message was cancelled since.
 local function known(asked, until_at, generation, fingerprint)
   if record then
     local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'h', 'f')
-    if id_is_free(state_of(r[1], r[2])) then return nil end
     local flags = r[5] and SHIFTED or 0
     if r[2] ~= generation then
+      if id_is_free(state_of(r[1], r[2])) then return nil end
       if r[6] ~= fingerprint then return {ID_REUSED, now, asked, 0} end
       flags = flags + REPLAYED
     end

@@ -14,7 +14,7 @@
 --   c  content, opaque here; erased when the message ends
 --   n  deliveries tried
 --   a  not before, Unix ms: when a retry is due
---   o  nonce of the delivery that holds or held it
+--   o  nonce of the delivery that holds or held it, or found it expired
 --   u  when that delivery's lease ends, Unix ms
 --   e  when it ended, Unix ms
 --   w  why it ended so, a reason

@@ -8,13 +8,16 @@
 -- it does the same on the mirrored axis u = -t.
 local WORK = 100000 -- steps one search may take before it hands back where it stood
 
--- new_search(direction, from, self) returns next_free(last) and take_it():
+-- new_search(direction, from, self, near, taken) returns next_free(last) and take_it():
 -- next_free gives the first free time from the cursor on up to `last`, or nil
 -- if there is none, or nil and where it stands when the work is used up;
 -- take_it counts the time just found as taken. The reservation `self` does not
--- count.
-local function new_search(direction, from, self)
+-- count. What violations() has read around `from` is not read again where it is
+-- given as `near`. Upwards, the times in `taken`, ascending, do as if they were
+-- reserved; not together with `near`.
+local function new_search(direction, from, self, near, taken)
   local entries, count = {}, 0
+  local next_taken = 1
   local tail, same, more = nil, 0, true -- the last score read, and how often
   local chunk, work = 16, 0
   local pointers = {}
@@ -33,7 +36,26 @@ local function new_search(direction, from, self)
     start = math.min(start, window > 0 and u - window + 1 or (period_of(-window, u)))
   end
 
+  local known = -math.huge -- every entry below is there
+  if near then
+    count = #near.times
+    for k = 1, count do
+      entries[k] = direction > 0 and near.times[k] or -near.times[count + 1 - k]
+    end
+    start = direction > 0 and near.last + 1 or 1 - near.first
+    known = start
+  end
+
+  local function take_up(bound) -- adds what is taken up to bound
+    while taken and taken[next_taken] and taken[next_taken] <= bound do
+      count = count + 1
+      entries[count] = taken[next_taken]
+      next_taken = next_taken + 1
+    end
+  end
+
   local function load(bound) -- reads on until every entry below bound is there
+    if bound <= known then return end
     while more and not (tail and tail >= bound) do
       local at = direction * (tail or start)
       local read
@@ -46,11 +68,13 @@ local function new_search(direction, from, self)
       for k = 2, #read, 2 do
         local e = direction * read[k]
         if e == tail then same = same + 1 else tail, same = e, 1 end
+        take_up(e)
         if read[k - 1] ~= self then
           count = count + 1
           entries[count] = e
         end
       end
+      if not more then take_up(math.huge) end
       work = work + 4 * chunk
       chunk = math.min(2 * chunk, 512)
     end
@@ -86,7 +110,8 @@ local function new_search(direction, from, self)
     local r = 1
     while held < rule_count do
       if u > last_u then return nil end
-      if work > WORK then return nil, direction * u end
+      -- Never where it began: a search that goes on there would not end.
+      if work > WORK and u ~= direction * from then return nil, direction * u end
       local till = forbidden_until(r)
       if till then
         u, held = till, 0

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+// tinySizes are enough to see that every row can be measured.
+func tinySizes() sizes {
+	return sizes{
+		name:  "tiny",
+		users: 200, slices: 2, reserves: 200, submits: 100, histories: 2, booked: 1,
+		memoryUsers: []int{20, 50},
+		bulkLines:   300, bulkRounds: 1,
+		deliveries: 100, deliveryRounds: 1,
+		dueMessages: 50, dueWithin: time.Second,
+	}
+}
+
+func TestEveryRowIsMeasured(t *testing.T) {
+	t.Parallel()
+	sendlimittest.NeedRedis(t)
+	for _, m := range measurements() {
+		t.Run(m.rows[0], func(t *testing.T) {
+			t.Parallel()
+			rows, err := m.run(t.Context(), tinySizes())
+			require.NoError(t, err)
+			names := make([]string, len(rows))
+			for i, r := range rows {
+				names[i] = r.Name
+				require.NotEmpty(t, r.What)
+				require.NotEmpty(t, r.Must)
+				require.NotEmpty(t, r.Measured)
+				require.NotEmpty(t, r.Figures)
+				require.Contains(t, []verdict{ok, short, stated}, r.Verdict)
+			}
+			require.Equal(t, m.rows, names, "the rows promised, in order")
+		})
+	}
+}
+
+func TestRunPrintsAndSavesTheTable(t *testing.T) {
+	t.Parallel()
+	sendlimittest.NeedRedis(t)
+	path := filepath.Join(t.TempDir(), "README.md")
+	require.NoError(t, os.WriteFile(path, []byte("before\n"+saveFrom+"old\n"+saveUntil+"after\n"), 0o600))
+	var table, progress bytes.Buffer
+
+	require.NoError(t, run(t.Context(), []string{"-quick", "-only", "^booked-solid$", "-save", path}, &table, &progress))
+
+	require.Contains(t, table.String(), "booked solid for a year")
+	require.Contains(t, progress.String(), "booked-solid")
+	saved, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Contains(t, string(saved), table.String())
+	require.NotContains(t, string(saved), "old\n")
+	require.Regexp(t, `(?s)^before\n.*\nafter\n$`, string(saved))
+}
+
+func TestRunPrintsJSON(t *testing.T) {
+	t.Parallel()
+	sendlimittest.NeedRedis(t)
+	var out, progress bytes.Buffer
+
+	require.NoError(t, run(t.Context(), []string{"-quick", "-only", "^booked-solid$", "-json"}, &out, &progress))
+
+	var got report
+	require.NoError(t, json.Unmarshal(out.Bytes(), &got))
+	require.Len(t, got.Rows, 1)
+	require.Equal(t, stated, got.Rows[0].Verdict)
+}
+
+func TestRunRefusesWhatItCannotMeasure(t *testing.T) {
+	t.Parallel()
+	sendlimittest.NeedRedis(t)
+	for _, args := range [][]string{{"-only", "no such row"}, {"-only", "("}, {"-fast"}} {
+		require.Error(t, run(t.Context(), args, &bytes.Buffer{}, &bytes.Buffer{}), "%q", args)
+	}
+}
+
+func TestVerdict(t *testing.T) {
+	t.Parallel()
+	for _, step := range []struct {
+		row  row
+		want verdict
+	}{
+		{atMost("", "", 1.1, 1.1), ok},
+		{atMost("", "", 1.101, 1.1), short}, // printed as 1.10, and still too much
+		{atLeast("", "", 0.45, 0.45), ok},
+		{atLeast("", "", 0.449, 0.45), short},
+		{state("", "", "5 ms"), stated},
+	} {
+		require.Equal(t, step.want, step.row.Verdict, "%s against %s", step.row.Measured, step.row.Must)
+	}
+}
+
+func TestQuantile(t *testing.T) {
+	t.Parallel()
+	require.Zero(t, median(nil))
+	require.InDelta(t, 2, median([]float64{3, 1, 2}), 0)
+	require.InDelta(t, 2.5, median([]float64{4, 1, 2, 3}), 0)
+	require.InDelta(t, 4, quantile([]float64{4, 1, 2, 3}, 1), 0)
+	require.InDelta(t, 1, quantile([]float64{4, 1, 2, 3}, 0), 0)
+}

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/hibiken/asynq"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// What the product's worker gives asynq, which the bare server gets too.
+const (
+	concurrency  = 512
+	forwardEvery = 200 * time.Millisecond
+	fetchEvery   = 100 * time.Millisecond
+)
+
+// measureDelivery compares how many messages a second a worker delivers, with
+// claim, settle and a notifier that does nothing, with a bare asynq server
+// whose handler does nothing. Everything is due before either starts; the
+// rounds take turns, each side with a queue of its own.
+//
+// A rate is from the first delivery to the last: how soon asynq begins to look
+// for due tasks does not count.
+func measureDelivery(ctx context.Context, size sizes) (rows []row, err error) {
+	s, err := openStore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+
+	// Late enough to have submitted them all, with time to spare.
+	const each = 500 * time.Microsecond
+	due := time.Now().Add(3*time.Second + time.Duration(size.deliveries*size.deliveryRounds)*each)
+	for round := range size.deliveryRounds {
+		if err := s.fillDeliveries(ctx, round, size.deliveries, due); err != nil {
+			return nil, err
+		}
+	}
+	if time.Now().After(due) {
+		return nil, errors.New("the messages were due before all were submitted: the machine is too slow for these sizes")
+	}
+	pause(ctx, time.Until(due)+time.Second)
+
+	var ours, bare []float64
+	for round := range size.deliveryRounds {
+		rate, err := s.deliver(ctx, round, size.deliveries)
+		if err != nil {
+			return nil, err
+		}
+		ours = append(ours, rate)
+		if rate, err = s.process(ctx, round, size.deliveries); err != nil {
+			return nil, err
+		}
+		bare = append(bare, rate)
+	}
+	return []row{
+		atLeast("delivery", "deliveries a second with claim, settle and a no-op notifier / a bare asynq server with a no-op handler",
+			median(ours)/median(bare), 0.5,
+			fmt.Sprintf("worker %.0f/s", median(ours)), fmt.Sprintf("bare server %.0f/s", median(bare)),
+			fmt.Sprintf("%d rounds of %d messages each, a user each", size.deliveryRounds, size.deliveries)),
+	}, nil
+}
+
+func deliveryPrefix(round int) string { return fmt.Sprintf("round%d", round) }
+
+func bareQueue(round int) string { return fmt.Sprintf("bare%d", round) }
+
+// fillDeliveries gives both sides of a round their messages, all due at once.
+func (s *store) fillDeliveries(ctx context.Context, round, n int, due time.Time) error {
+	if err := s.seedPolicy(ctx, deliveryPrefix(round)); err != nil {
+		return err
+	}
+	submitter, err := tasks.NewSubmitter(s.client, tasks.SubmitterOptions{Prefix: deliveryPrefix(round)})
+	if err != nil {
+		return fmt.Errorf("submitter: %w", err)
+	}
+	queue := asynq.NewClientFromRedisClient(s.client)
+	_, err = drive(ctx, n, func(ctx context.Context, i int) error {
+		if err := submitted(ctx, submitter, tasks.Message{User: userName(i), SendAt: due, Title: title, Body: body}); err != nil {
+			return err
+		}
+		return enqueueBare(ctx, queue, bareQueue(round), sendlimit.Request{User: userName(i), At: due})
+	})
+	return errors.Join(err, submitter.Close())
+}
+
+// deliver runs a worker until it has delivered a round, and gives its rate.
+func (s *store) deliver(ctx context.Context, round, n int) (float64, error) {
+	count := newTally(n)
+	worker, err := tasks.NewWorker(s.client, tasks.WorkerOptions{
+		Prefix: deliveryPrefix(round), Notifier: silent{count},
+	})
+	if err != nil {
+		return 0, fmt.Errorf("worker: %w", err)
+	}
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- worker.Run(running) }()
+	rate, err := count.rate(ctx)
+	stop()
+	return rate, errors.Join(err, <-ended)
+}
+
+// process runs a bare asynq server until it has handled a round, and gives its
+// rate.
+func (s *store) process(ctx context.Context, round, n int) (float64, error) {
+	count := newTally(n)
+	server := asynq.NewServerFromRedisClient(s.client, asynq.Config{
+		Concurrency: concurrency, Queues: map[string]int{bareQueue(round): 1},
+		DelayedTaskCheckInterval: forwardEvery, TaskCheckInterval: fetchEvery,
+		LogLevel: asynq.ErrorLevel,
+	})
+	err := server.Start(asynq.HandlerFunc(func(context.Context, *asynq.Task) error {
+		count.add()
+		return nil
+	}))
+	if err != nil {
+		return 0, fmt.Errorf("start a bare server: %w", err)
+	}
+	rate, err := count.rate(ctx)
+	server.Shutdown()
+	return rate, err
+}
+
+// silent is a notifier that delivers nothing, and counts it.
+type silent struct{ count *tally }
+
+// Notify implements notifier.Notifier.
+func (s silent) Notify(context.Context, notifier.Notification) notifier.Result {
+	s.count.add()
+	return notifier.Result{Status: notifier.Delivered}
+}
+
+// tally counts to a number and takes the time from the first to the last.
+type tally struct {
+	want        int64
+	count       atomic.Int64
+	first, last time.Time
+	all         chan struct{}
+}
+
+func newTally(want int) *tally { return &tally{want: int64(want), all: make(chan struct{})} }
+
+func (t *tally) add() {
+	switch t.count.Add(1) {
+	case 1:
+		t.first = time.Now()
+	case t.want:
+		t.last = time.Now()
+		close(t.all)
+	}
+}
+
+// rate waits for the last one.
+func (t *tally) rate(ctx context.Context) (float64, error) {
+	const patience = 2 * time.Minute
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	select {
+	case <-t.all:
+		return float64(t.want-1) / t.last.Sub(t.first).Seconds(), nil
+	case <-ctx.Done():
+		return 0, fmt.Errorf("only %d of %d arrived: %w", t.count.Load(), t.want, ctx.Err())
+	}
+}

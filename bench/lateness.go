@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
+	"github.com/sendlimit/sendlimiter/notifier/webhook"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// measureLateness runs a worker with a webhook and says how late messages
+// arrive there, by the receiver's clock, and whether any is early. They are
+// due at random milliseconds, a user each.
+func measureLateness(ctx context.Context, size sizes) (rows []row, err error) {
+	s, err := openStore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	if err := s.seedPolicy(ctx, ""); err != nil {
+		return nil, err
+	}
+	receiver := notifiertest.NewReceiver(time.Now)
+	defer receiver.Close()
+	push, err := webhook.New(webhook.Config{URL: receiver.URL(), Now: time.Now})
+	if err != nil {
+		return nil, fmt.Errorf("webhook: %w", err)
+	}
+	defer func() { err = errors.Join(err, push.Close()) }()
+	worker, err := tasks.NewWorker(s.client, tasks.WorkerOptions{Notifier: push})
+	if err != nil {
+		return nil, fmt.Errorf("worker: %w", err)
+	}
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- worker.Run(running) }()
+
+	err = s.submitDue(ctx, size)
+	var late []float64 // ms, one a message
+	if err == nil {
+		late, err = arrivals(ctx, receiver, size)
+	}
+	stop()
+	if err := errors.Join(err, <-ended); err != nil {
+		return nil, err
+	}
+	early := 0
+	for _, ms := range late {
+		if ms < 0 {
+			early++
+		}
+	}
+	p99 := quantile(late, 0.99)
+	figures := []string{
+		fmt.Sprintf("median %.1f ms, 99th percentile %.1f ms, at most %.1f ms", median(late), p99, quantile(late, 1)),
+		fmt.Sprintf("earliest %.1f ms after its time", quantile(late, 0)),
+	}
+	what := fmt.Sprintf("%d messages due over %.0f s, at a webhook: ", size.dueMessages, size.dueWithin.Seconds())
+	return []row{
+		{
+			Name: "early", What: what + "early", Must: "0", Measured: strconv.Itoa(early),
+			Verdict: judge(early == 0), Figures: figures[1:],
+		},
+		{
+			Name: "lateness", What: what + "99th percentile of lateness", Must: "≤ 300 ms", Measured: fmt.Sprintf("%.0f ms", p99),
+			Verdict: judge(p99 <= 300), Figures: figures[:1],
+		},
+	}, nil
+}
+
+// submitDue submits messages that are due at random times a few seconds ahead.
+func (s *store) submitDue(ctx context.Context, size sizes) error {
+	const ahead = 4 * time.Second
+	submitter, err := tasks.NewSubmitter(s.client, tasks.SubmitterOptions{})
+	if err != nil {
+		return fmt.Errorf("submitter: %w", err)
+	}
+	random := newRandom()
+	from := time.Now().Add(ahead).Truncate(time.Millisecond)
+	times := make([]time.Time, size.dueMessages)
+	for i := range times {
+		times[i] = from.Add(time.Duration(random.Int64N(size.dueWithin.Milliseconds())) * time.Millisecond)
+	}
+	_, err = drive(ctx, len(times), func(ctx context.Context, i int) error {
+		return submitted(ctx, submitter, tasks.Message{User: userName(i), SendAt: times[i], Title: title, Body: body})
+	})
+	if err == nil && time.Now().After(from) {
+		err = errors.New("messages were due before all were submitted: the machine is too slow for these sizes")
+	}
+	return errors.Join(err, submitter.Close())
+}
+
+// arrivals waits for every message and says by how many ms each was late.
+func arrivals(ctx context.Context, receiver *notifiertest.Receiver, size sizes) ([]float64, error) {
+	const patience = 30 * time.Second
+	ctx, cancel := context.WithTimeout(ctx, size.dueWithin+patience)
+	defer cancel()
+	requests, err := receiver.Wait(ctx, size.dueMessages)
+	if err != nil {
+		return nil, fmt.Errorf("wait for the webhook's requests: %w", err)
+	}
+	late := make([]float64, len(requests))
+	for i, request := range requests {
+		payload, err := request.Payload()
+		if err != nil {
+			return nil, fmt.Errorf("a webhook's request: %w", err)
+		}
+		due, err := time.Parse(notifier.TimeLayout, payload.SendAt)
+		if err != nil {
+			return nil, fmt.Errorf("send_at of a webhook's request: %w", err)
+		}
+		late[i] = float64(request.Arrived.Sub(due).Microseconds()) / 1000
+	}
+	return late, nil
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// measureMemory says how many bytes of Redis a reservation takes, of users who
+// have 10 each: its place alone, and with record and watch entry but without
+// content. Few users keep a partition's watch list in Redis's compact
+// encoding, many do not, so both are measured and the larger one counts.
+func measureMemory(ctx context.Context, size sizes) ([]row, error) {
+	var most [2]float64
+	var figures [2][]string
+	for _, users := range size.memoryUsers {
+		for i, records := range []bool{false, true} {
+			bytes, err := memoryEach(ctx, users, records)
+			if err != nil {
+				return nil, err
+			}
+			most[i] = max(most[i], bytes)
+			figures[i] = append(figures[i], fmt.Sprintf("%d users: %.1f bytes", users, bytes))
+		}
+	}
+	return []row{
+		memoryRow("memory-place", "Redis memory per reservation, 10 a user, place only", most[0], 80, figures[0]),
+		memoryRow("memory-record", "the same with record and watch entry, without content", most[1], 360, figures[1]),
+	}, nil
+}
+
+func memoryRow(name, what string, bytes, limit float64, figures []string) row {
+	return row{
+		Name: name, What: what, Must: fmt.Sprintf("≤ %g bytes", limit),
+		Measured: strings.Join(figures, ", "), Verdict: judge(bytes <= limit),
+		Figures: append([]string{"difference of used_memory less the clients' buffers"}, figures...),
+	}
+}
+
+// memoryEach fills an empty Redis, and says what one reservation took. It is
+// filled once before, so that what scripts and connections take for good is
+// there already.
+func memoryEach(ctx context.Context, users int, records bool) (bytes float64, err error) {
+	const each, warmUp = 10, 1_000
+	s, err := openStore(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	if err := s.fill(ctx, newSchedule(warmUp, each), warmUp*each, records); err != nil {
+		return 0, err
+	}
+	if err := s.empty(ctx); err != nil {
+		return 0, err
+	}
+	before, err := s.memory(ctx)
+	if err != nil {
+		return 0, err
+	}
+	if err := s.fill(ctx, newSchedule(users, each), users*each, records); err != nil {
+		return 0, err
+	}
+	after, err := s.memory(ctx)
+	return float64(after-before) / float64(users*each), err
+}
+
+// fill takes the first n places of a schedule.
+func (s *store) fill(ctx context.Context, times *schedule, n int, records bool) (err error) {
+	batched, err := s.filling()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, batched.Close()) }()
+	timelines, err := newTimelines(batched)
+	if err != nil {
+		return err
+	}
+	_, err = drive(ctx, n, func(ctx context.Context, i int) error {
+		if !records {
+			return reserve(ctx, timelines.places, times.request(i))
+		}
+		return reserve(ctx, timelines.records, withRecords([]sendlimit.Request{times.request(i)})[0])
+	})
+	return err
+}
+
+// memory is what Redis has allocated for data and what keeps it, in bytes: not
+// the buffers of connections, which a small data set would drown in. It waits
+// until the server has ended what it does by and by, such as moving its keys
+// to a larger table.
+func (s *store) memory(ctx context.Context) (int, error) {
+	const settled = 3 // times in a row
+	last, same := 0, 0
+	for ; same < settled; pause(ctx, 100*time.Millisecond) {
+		used, err := s.infoInt(ctx, "memory", "used_memory")
+		if err != nil {
+			return 0, err
+		}
+		clients, err := s.infoInt(ctx, "memory", "mem_clients_normal")
+		if err != nil {
+			return 0, err
+		}
+		// What INFO itself takes for a moment differs by less than a page.
+		if max(used-clients, last)-min(used-clients, last) < 4096 {
+			same++
+		} else {
+			same = 0
+		}
+		last = used - clients
+	}
+	return last, nil
+}

@@ -1,0 +1,159 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// report is what a run has measured.
+type report struct {
+	Machine string  `json:"machine"`
+	Sizes   string  `json:"sizes"`
+	Seconds float64 `json:"seconds"`
+	Rows    []row   `json:"rows"`
+}
+
+// row is a line of the table.
+type row struct {
+	Name     string   `json:"name"`
+	What     string   `json:"what"`
+	Must     string   `json:"must"`
+	Measured string   `json:"measured"`
+	Verdict  verdict  `json:"verdict"`
+	Figures  []string `json:"figures"` // what the measured is made of
+}
+
+// verdict is whether a row holds what it must.
+type verdict string
+
+const (
+	ok     verdict = "ok"
+	short  verdict = "short"
+	stated verdict = "–" // nothing must hold: the figure is stated
+)
+
+func judge(holds bool) verdict {
+	if holds {
+		return ok
+	}
+	return short
+}
+
+// atMost makes a row of a ratio that must not be above a limit.
+func atMost(name, what string, ratio, limit float64, figures ...string) row {
+	return row{
+		Name: name, What: what, Must: fmt.Sprintf("≤ %g ×", limit),
+		Measured: fmt.Sprintf("%.2f ×", ratio), Verdict: judge(ratio <= limit), Figures: figures,
+	}
+}
+
+// atLeast makes a row of a ratio that must not be below a limit.
+func atLeast(name, what string, ratio, limit float64, figures ...string) row {
+	return row{
+		Name: name, What: what, Must: fmt.Sprintf("≥ %g ×", limit),
+		Measured: fmt.Sprintf("%.2f ×", ratio), Verdict: judge(ratio >= limit), Figures: figures,
+	}
+}
+
+// state makes a row of something of which nothing is asked.
+func state(name, what, measured string, figures ...string) row {
+	return row{Name: name, What: what, Must: "–", Measured: measured, Verdict: stated, Figures: figures}
+}
+
+// markdown is the report as README.md has it.
+func (r report) markdown() string {
+	cells := [][]string{{"what", "must", "measured", ""}}
+	for _, row := range r.Rows {
+		cells = append(cells, []string{row.What, row.Must, row.Measured, string(row.Verdict)})
+	}
+	widths := make([]int, len(cells[0]))
+	for _, line := range cells {
+		for i, cell := range line {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s; %s sizes, %.0f s.\n\n", r.Machine, r.Sizes, r.Seconds)
+	for i, line := range cells {
+		writeCells(&b, line, widths)
+		if i == 0 {
+			rule := make([]string, len(widths))
+			for k, width := range widths {
+				rule[k] = strings.Repeat("-", max(width, 3))
+			}
+			writeCells(&b, rule, widths)
+		}
+	}
+	b.WriteString("\nWhat the figures are made of:\n\n")
+	for _, row := range r.Rows {
+		fmt.Fprintf(&b, "- `%s`: %s\n", row.Name, strings.Join(row.Figures, "; "))
+	}
+	return b.String()
+}
+
+func writeCells(b *strings.Builder, cells []string, widths []int) {
+	for i, cell := range cells {
+		fmt.Fprintf(b, "| %-*s ", widths[i], cell)
+	}
+	b.WriteString("|\n")
+}
+
+// What save replaces stands between these lines.
+const (
+	saveFrom  = "<!-- last run -->\n"
+	saveUntil = "<!-- end of the last run -->\n"
+)
+
+// save puts the report into a Markdown file in place of the last one.
+func (r report) save(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("save the table: %w", err)
+	}
+	before, rest, began := strings.Cut(string(text), saveFrom)
+	_, after, ended := strings.Cut(rest, saveUntil)
+	if !began || !ended {
+		return fmt.Errorf("save the table: %s has no lines %q and %q", path, saveFrom, saveUntil)
+	}
+	replaced := before + saveFrom + "\n" + r.markdown() + "\n" + saveUntil + after
+	if err := os.WriteFile(path, []byte(replaced), 0o644); err != nil { //nolint:gosec // a document, for everybody to read
+		return fmt.Errorf("save the table: %w", err)
+	}
+	return nil
+}
+
+// describeMachine says what is measured on, without naming the host.
+func describeMachine(ctx context.Context) (text string, err error) {
+	s, err := openStore(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	server, err := s.info(ctx, "server")
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%s, %d cores (%s/%s), Go %s, Redis %s, %s",
+		time.Now().UTC().Format(time.DateOnly), runtime.NumCPU(), runtime.GOOS, runtime.GOARCH,
+		strings.TrimPrefix(runtime.Version(), "go"), server["redis_version"], peers()), nil
+}
+
+// peers names the versions of what is compared with, and of the client.
+func peers() string {
+	build, _ := debug.ReadBuildInfo()
+	var named []string
+	for _, module := range build.Deps {
+		switch module.Path {
+		case "github.com/go-redis/redis_rate/v10", "github.com/hibiken/asynq", "github.com/redis/go-redis/v9":
+			named = append(named, strings.TrimPrefix(module.Path, "github.com/")+" "+module.Version)
+		}
+	}
+	return strings.Join(named, ", ")
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// measurement gives one row of the table or several that are measured
+// together.
+type measurement struct {
+	rows []string // the names of the rows, for -only
+	run  func(ctx context.Context, s sizes) ([]row, error)
+}
+
+func measurements() []measurement {
+	return []measurement{
+		{[]string{"redis-place", "redis-record", "redis-record-three", "reserve-rate", "refusal"}, measureReserve},
+		{[]string{"submit-enqueue", "submit-by-hand", "submit-refusal"}, measureSubmit},
+		{[]string{"history", "history-alike"}, measureHistory},
+		{[]string{"booked-solid"}, measureBookedSolid},
+		{[]string{"memory-place", "memory-record"}, measureMemory},
+		{[]string{"bulk"}, measureBulk},
+		{[]string{"delivery"}, measureDelivery},
+		{[]string{"early", "lateness"}, measureLateness},
+	}
+}
+
+// run is the program: it measures, and writes the table.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	quick := flags.Bool("quick", false, "small sizes: a minute in all, and figures that say little")
+	only := flags.String("only", "", "measure only the rows whose `name` matches this regular expression")
+	asJSON := flags.Bool("json", false, "print one JSON object instead of the table")
+	save := flags.String("save", "", "put the table into this `file` too, between its markers: README.md")
+	if err := flags.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return nil
+		}
+		return fmt.Errorf("arguments: %w", err)
+	}
+	wanted, err := regexp.Compile(*only)
+	if err != nil {
+		return fmt.Errorf("-only %q is not a regular expression: %w", *only, err)
+	}
+	size := fullSizes()
+	if *quick {
+		size = quickSizes()
+	}
+
+	report, err := measure(ctx, size, wanted, stderr)
+	if err != nil {
+		return err
+	}
+	if *asJSON {
+		if err := json.NewEncoder(stdout).Encode(report); err != nil {
+			return fmt.Errorf("print the report: %w", err)
+		}
+	} else if _, err := io.WriteString(stdout, report.markdown()); err != nil {
+		return fmt.Errorf("print the table: %w", err)
+	}
+	if *save != "" {
+		return report.save(*save)
+	}
+	return nil
+}
+
+// measure runs what gives the rows that are wanted, one after the other, and
+// says on progress what it is at.
+func measure(ctx context.Context, s sizes, wanted *regexp.Regexp, progress io.Writer) (report, error) {
+	chosen := slices.DeleteFunc(measurements(), func(m measurement) bool {
+		return !slices.ContainsFunc(m.rows, wanted.MatchString)
+	})
+	if len(chosen) == 0 {
+		return report{}, fmt.Errorf("-only %q matches no row; there are %s", wanted, strings.Join(rowNames(), ", "))
+	}
+	machine, err := describeMachine(ctx)
+	if err != nil {
+		return report{}, err
+	}
+	out := report{Machine: machine, Sizes: s.name}
+	started := time.Now()
+	for _, m := range chosen {
+		began := time.Now()
+		rows, err := m.run(ctx, s)
+		if err != nil {
+			return report{}, fmt.Errorf("%s: %w", m.rows[0], err)
+		}
+		for _, r := range rows {
+			if wanted.MatchString(r.Name) {
+				out.Rows = append(out.Rows, r)
+				fmt.Fprintf(progress, "%-20s %s (%.0f s)\n", r.Name, r.Measured, time.Since(began).Seconds())
+			}
+		}
+	}
+	out.Seconds = time.Since(started).Seconds()
+	return out, nil
+}
+
+func rowNames() []string {
+	var names []string
+	for _, m := range measurements() {
+		names = append(names, m.rows...)
+	}
+	return names
+}

@@ -1,0 +1,49 @@
+package main
+
+import "time"
+
+// sizes say how much is measured. Ratios need the full ones: small runs
+// measure warm-up and a Redis that has next to nothing in it.
+type sizes struct {
+	name string
+
+	users     int // of the rows about Reserve and Submit
+	slices    int // of each side, one side after the other in turn
+	reserves  int // a slice of Reserve or Allow
+	submits   int // a slice of Submit or Enqueue
+	histories int // users with a long history
+	booked    int // users booked solid for a year
+
+	memoryUsers []int // each with 10 reservations
+
+	bulkLines  int // of the traffic; zero means all
+	bulkRounds int
+
+	deliveries     int // a round
+	deliveryRounds int
+
+	dueMessages int
+	dueWithin   time.Duration
+}
+
+func fullSizes() sizes {
+	return sizes{
+		name:  "full",
+		users: 100_000, slices: 20, reserves: 10_000, submits: 4_000, histories: 50, booked: 20,
+		memoryUsers: []int{1_000, 100_000},
+		bulkRounds:  2,
+		deliveries:  10_000, deliveryRounds: 3,
+		dueMessages: 2_000, dueWithin: 10 * time.Second,
+	}
+}
+
+func quickSizes() sizes {
+	return sizes{
+		name:  "quick",
+		users: 10_000, slices: 10, reserves: 1_000, submits: 500, histories: 5, booked: 4,
+		memoryUsers: []int{1_000, 10_000},
+		bulkLines:   10_000, bulkRounds: 1,
+		deliveries: 2_000, deliveryRounds: 1,
+		dueMessages: 500, dueWithin: 3 * time.Second,
+	}
+}

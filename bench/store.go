@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+// callers is how many goroutines call at once, each with a connection: the
+// same on both sides of every row.
+const callers = 64
+
+// store is a Redis of its own for one measurement, and the client that both
+// sides share.
+type store struct {
+	server *sendlimittest.RedisServer
+	client *redis.Client
+}
+
+// openStore starts an empty Redis that writes nothing to disk, with the
+// product's scripts loaded.
+func openStore(ctx context.Context) (*store, error) {
+	server, err := sendlimittest.StartRedis(ctx, sendlimittest.RedisOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("start redis-server, which the benchmarks need in PATH: %w", err)
+	}
+	s := &store{server: server, client: connect(server, callers)}
+	for _, script := range lua.All() {
+		if err := script.Load(ctx, s.client).Err(); err != nil {
+			return nil, errors.Join(fmt.Errorf("load the scripts: %w", err), s.close())
+		}
+	}
+	return s, nil
+}
+
+func connect(server *sendlimittest.RedisServer, connections int) *redis.Client {
+	return redis.NewClient(&redis.Options{
+		Addr: server.Addr, PoolSize: connections, MinIdleConns: connections,
+		ContextTimeoutEnabled: true, // as the programs have it
+		// On a busy machine a reply may take long, and to ask again would be
+		// measured as well.
+		ReadTimeout: time.Minute, WriteTimeout: time.Minute, PoolTimeout: time.Minute,
+	})
+}
+
+func (s *store) close() error {
+	return errors.Join(s.client.Close(), s.server.Close())
+}
+
+// filling returns a client that batches what concurrent callers send, for what
+// has to be there before anything is measured. Close it.
+func (s *store) filling() (*redis.AutoPipeliner, error) {
+	batched, err := s.client.AutoPipeline()
+	if err != nil {
+		return nil, fmt.Errorf("batch commands: %w", err)
+	}
+	return batched, nil
+}
+
+// resetCommandTime begins to count the time of commands anew.
+func (s *store) resetCommandTime(ctx context.Context) error {
+	if err := s.client.ConfigResetStat(ctx).Err(); err != nil {
+		return fmt.Errorf("reset the command statistics: %w", err)
+	}
+	return nil
+}
+
+// scriptTime is how long the server ran scripts since resetCommandTime, what
+// they call included, and how many runs that were.
+func (s *store) scriptTime(ctx context.Context) (spent time.Duration, runs int, err error) {
+	info, err := s.info(ctx, "commandstats")
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, command := range []string{"cmdstat_evalsha", "cmdstat_eval"} {
+		for pair := range strings.SplitSeq(info[command], ",") {
+			name, text, _ := strings.Cut(pair, "=")
+			n, _ := strconv.Atoi(text) // other pairs of the line are no integers
+			switch name {
+			case "calls":
+				runs += n
+			case "usec":
+				spent += time.Duration(n) * time.Microsecond
+			}
+		}
+	}
+	return spent, runs, nil
+}
+
+// info returns the fields of a section of INFO.
+func (s *store) info(ctx context.Context, section string) (map[string]string, error) {
+	text, err := s.client.Info(ctx, section).Result()
+	if err != nil {
+		return nil, fmt.Errorf("INFO %s: %w", section, err)
+	}
+	fields := make(map[string]string)
+	for line := range strings.SplitSeq(text, "\r\n") {
+		if name, value, ok := strings.Cut(line, ":"); ok {
+			fields[name] = value
+		}
+	}
+	return fields, nil
+}
+
+// infoInt returns an integer field of INFO.
+func (s *store) infoInt(ctx context.Context, section, field string) (int, error) {
+	info, err := s.info(ctx, section)
+	if err != nil {
+		return 0, err
+	}
+	n, err := strconv.Atoi(info[field])
+	if err != nil {
+		return 0, fmt.Errorf("%s of INFO %s: %w", field, section, err)
+	}
+	return n, nil
+}

@@ -1,0 +1,210 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-redis/redis_rate/v10"
+	"github.com/hibiken/asynq"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+const (
+	title = "Your order is on its way"
+	body  = "It left the warehouse this morning and arrives tomorrow before noon."
+)
+
+// batchedPrefix keeps what one side submits out of the other's way.
+const batchedPrefix = "batched"
+
+// measureSubmit compares Submitter.Submit, which reserves, enqueues and
+// confirms, with a bare Client.Enqueue with ProcessAt, and with what one would
+// build by hand: three redis_rate.Allow, then Enqueue. What Submit confirms
+// behind the callers' backs is waited for, and measured.
+//
+// The bare task carries the same content that Submit keeps in the record. The
+// bare sides use the client as it is; what Submit batches, if anything, it
+// batches by itself, for single callers who each wait for their answer.
+func measureSubmit(ctx context.Context, size sizes) (rows []row, err error) {
+	s, err := openStore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	for _, prefix := range []string{"", batchedPrefix} {
+		if err := s.seedPolicy(ctx, prefix); err != nil {
+			return nil, err
+		}
+	}
+	each := 1 + (size.slices*size.submits+size.users-1)/size.users
+	times := newSchedule(size.users, each)
+	limiter := redis_rate.NewLimiter(s.client)
+	queue := asynq.NewClientFromRedisClient(s.client)
+
+	submit := s.submitting(tasks.SubmitterOptions{}, times)
+	together := s.submitting(tasks.SubmitterOptions{Prefix: batchedPrefix, Batch: true}, times)
+	bare := enqueueing(queue, "bare", times, func(context.Context, string) error { return nil })
+	byHand := enqueueing(queue, "by-hand", times, func(ctx context.Context, user string) error {
+		return allow(ctx, limiter, user, threeLimits())
+	})
+	if err := s.interleave(ctx, size.slices, size.submits, submit, together, bare, byHand); err != nil {
+		return nil, err
+	}
+	if err := s.checkQueued(ctx, size, "bare", "by-hand", tasks.QueueName(""), tasks.QueueName(batchedPrefix)); err != nil {
+		return nil, err
+	}
+
+	// Refused are the users of the first requests, who have what is in the way.
+	refused := s.submittingInVain(times, min(size.users, size.slices*size.submits))
+	if err := s.interleave(ctx, size.slices, size.submits, refused); err != nil {
+		return nil, err
+	}
+
+	const what = "Submit (reserve, enqueue, confirm) a second / "
+	ours := fmt.Sprintf("Submit %.0f/s, %s of Redis time in %.0f scripts", submit.rate(), submit.timing(), submit.series.runs)
+	return []row{
+		atLeast("submit-enqueue", what+"a bare asynq Enqueue with ProcessAt", submit.rate()/bare.rate(), 0.45,
+			ours, fmt.Sprintf("Enqueue %.0f/s, %s", bare.rate(), bare.timing())),
+		atLeast("submit-batched", "the same with SubmitterOptions.Batch, which sends callers' commands together and the bare side does not",
+			together.rate()/bare.rate(), 0.45,
+			fmt.Sprintf("Submit %.0f/s, %s of Redis time", together.rate(), together.timing())),
+		atLeast("submit-by-hand", what+"three Allow and Enqueue", submit.rate()/byHand.rate(), 1,
+			ours, fmt.Sprintf("three Allow and Enqueue %.0f/s, %s", byHand.rate(), byHand.timing())),
+		state("submit-refusal", "a refusal of Submit with both free times / a bare Enqueue",
+			fmt.Sprintf("%.2f × a second", refused.rate()/bare.rate()),
+			fmt.Sprintf("refused Submit %.0f/s, %s of Redis time", refused.rate(), refused.timing())),
+	}, nil
+}
+
+// seedPolicy gives the store the default policy, as a worker does at its start.
+func (s *store) seedPolicy(ctx context.Context, prefix string) error {
+	policies, err := sendlimit.NewPolicyStore(s.client, prefix)
+	if err != nil {
+		return fmt.Errorf("policies: %w", err)
+	}
+	if _, err := policies.Seed(ctx, sendlimit.DefaultPolicy()); err != nil {
+		return fmt.Errorf("seed the policy: %w", err)
+	}
+	return nil
+}
+
+// submitting submits a message for each of the requests, without an id: the
+// product makes one. Every slice has a Submitter of its own, whose Close waits
+// for the confirms.
+func (s *store) submitting(options tasks.SubmitterOptions, times *schedule) *side {
+	to := &turns{schedule: times}
+	return &side{prepare: func(n int) (slice, error) {
+		requests := to.take(n)
+		submitter, err := tasks.NewSubmitter(s.client, options)
+		if err != nil {
+			return slice{}, fmt.Errorf("submitter: %w", err)
+		}
+		return slice{
+			do: func(ctx context.Context, i int) error {
+				return submitted(ctx, submitter, tasks.Message{
+					User: requests[i].User, SendAt: requests[i].At, Title: title, Body: body,
+				})
+			},
+			finish: submitter.Close,
+		}, nil
+	}}
+}
+
+func submitted(ctx context.Context, submitter *tasks.Submitter, m tasks.Message) error {
+	o, err := submitter.Submit(ctx, m)
+	if err != nil {
+		return fmt.Errorf("submit: %w", err)
+	}
+	if o.Outcome != tasks.Accepted {
+		return fmt.Errorf("submit: %s, where every time is free: %s", o.Outcome, o.Detail)
+	}
+	return nil
+}
+
+// submittingInVain submits beside the first message of each of so many users.
+func (s *store) submittingInVain(times *schedule, users int) *side {
+	const beside = 30 * time.Second
+	next := 0
+	return &side{prepare: func(n int) (slice, error) {
+		requests := make([]sendlimit.Request, n)
+		for i := range requests {
+			requests[i] = times.request(next % users)
+			next++
+		}
+		submitter, err := tasks.NewSubmitter(s.client, tasks.SubmitterOptions{})
+		if err != nil {
+			return slice{}, fmt.Errorf("submitter: %w", err)
+		}
+		return slice{
+			do: func(ctx context.Context, i int) error {
+				o, err := submitter.Submit(ctx, tasks.Message{
+					User: requests[i].User, SendAt: requests[i].At.Add(beside), Title: title, Body: body,
+				})
+				if err != nil {
+					return fmt.Errorf("submit: %w", err)
+				}
+				if o.Outcome != tasks.Refused || o.NextFreeAt.IsZero() || o.PreviousFreeAt.IsZero() {
+					return fmt.Errorf("submit: %s, where a refusal with both free times is due", o.Outcome)
+				}
+				return nil
+			},
+			finish: submitter.Close,
+		}, nil
+	}}
+}
+
+// push is what a bare task carries.
+type push struct {
+	User  string `json:"user"`
+	Title string `json:"title"`
+	Body  string `json:"body"`
+}
+
+// enqueueing enqueues a task for each of the requests, after what first says.
+func enqueueing(client *asynq.Client, queue string, times *schedule, first func(ctx context.Context, user string) error) *side {
+	to := &turns{schedule: times}
+	return just(func(n int) operation {
+		requests := to.take(n)
+		return func(ctx context.Context, i int) error {
+			r := requests[i]
+			if err := first(ctx, r.User); err != nil {
+				return err
+			}
+			return enqueueBare(ctx, client, queue, r)
+		}
+	})
+}
+
+// enqueueBare enqueues what a request stands for, with no limit in its way.
+func enqueueBare(ctx context.Context, client *asynq.Client, queue string, r sendlimit.Request) error {
+	payload, err := json.Marshal(push{User: r.User, Title: title, Body: body})
+	if err != nil {
+		return fmt.Errorf("payload: %w", err)
+	}
+	_, err = client.EnqueueContext(ctx, asynq.NewTask("push", payload), asynq.Queue(queue), asynq.ProcessAt(r.At))
+	if err != nil {
+		return fmt.Errorf("enqueue: %w", err)
+	}
+	return nil
+}
+
+// checkQueued makes sure that each queue has got every task: a submit whose
+// enqueue failed would have been answered the sooner.
+func (s *store) checkQueued(ctx context.Context, size sizes, queues ...string) error {
+	want := int64(size.slices * size.submits)
+	for _, queue := range queues {
+		have, err := s.client.ZCard(ctx, "asynq:{"+queue+"}:scheduled").Result()
+		if err != nil {
+			return fmt.Errorf("count the tasks of %s: %w", queue, err)
+		}
+		if have != want {
+			return fmt.Errorf("the queue %s has %d tasks of %d: some enqueues failed", queue, have, want)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// seed makes every run ask for the same times in the same order.
+const seed = 1
+
+func newRandom() *rand.Rand { return rand.New(rand.NewPCG(seed, seed)) }
+
+// userName names the i-th user, in 10 characters.
+func userName(i int) string { return fmt.Sprintf("user%06d", i) }
+
+// newID makes an id as the product does: a UUIDv7 of 36 characters.
+func newID() string { return uuid.Must(uuid.NewV7()).String() }
+
+const week = 7 * 24 * time.Hour
+
+// apart is how far a user's send times are from each other at least: no rule
+// of the default policy refuses one, as long as a user has no more than a
+// day's limit.
+const apart = 2 * time.Hour
+
+// schedule is what users are to be sent, at random times in a span.
+type schedule struct {
+	start   time.Time
+	order   []int             // the users, shuffled
+	offsets [][]time.Duration // of each user
+}
+
+// newSchedule gives each of so many users so many send times, up to 10, in a
+// week that begins in an hour.
+func newSchedule(users, each int) *schedule {
+	random := newRandom()
+	s := &schedule{
+		start:   time.Now().Add(time.Hour).Truncate(time.Millisecond),
+		order:   random.Perm(users),
+		offsets: make([][]time.Duration, users),
+	}
+	for u := range s.offsets {
+		offsets := make([]time.Duration, 0, each)
+		for len(offsets) < each {
+			offset := time.Duration(random.Int64N(week.Milliseconds())) * time.Millisecond
+			if farFrom(offsets, offset) {
+				offsets = append(offsets, offset)
+			}
+		}
+		s.offsets[u] = offsets
+	}
+	return s
+}
+
+func farFrom(offsets []time.Duration, offset time.Duration) bool {
+	for _, other := range offsets {
+		if (offset - other).Abs() < apart {
+			return false
+		}
+	}
+	return true
+}
+
+// request is the i-th of all: first every user's first time, in the shuffled
+// order, then every user's second, and so on.
+func (s *schedule) request(i int) sendlimit.Request {
+	user := s.order[i%len(s.order)]
+	return sendlimit.Request{
+		User: userName(user), ID: newID(),
+		At: s.start.Add(s.offsets[user][i/len(s.order)]),
+	}
+}
+
+// turns goes through a schedule.
+type turns struct {
+	*schedule
+	taken int
+}
+
+// take returns the next n requests.
+func (t *turns) take(n int) []sendlimit.Request {
+	requests := make([]sendlimit.Request, n)
+	for i := range requests {
+		requests[i] = t.request(t.taken + i)
+	}
+	t.taken += n
+	return requests
+}
+
+// takeFirst returns the next n of the users' first requests, which go round.
+func (t *turns) takeFirst(n int) []sendlimit.Request {
+	requests := make([]sendlimit.Request, n)
+	for i := range requests {
+		requests[i] = t.request((t.taken + i) % len(t.order))
+	}
+	t.taken += n
+	return requests
+}
+
+// withRecords adds to each request what a timeline with records wants: a
+// generation and a fingerprint, no content.
+func withRecords(requests []sendlimit.Request) []sendlimit.Request {
+	for i := range requests {
+		requests[i].Record = &sendlimit.Record{
+			Generation: sendlimit.NewGeneration(), Fingerprint: fmt.Sprintf("fingerprint%05d", i%100_000),
+		}
+	}
+	return requests
+}

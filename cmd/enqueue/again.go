@@ -1,0 +1,62 @@
+package main
+
+import (
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// again is the command line with another --at: the next free time, or else the
+// previous one. It is "" where neither is free.
+func again(cmd *cobra.Command, args []string, o tasks.Outcome, expires time.Time) string {
+	at := o.NextFreeAt.Time
+	if at.IsZero() || !expires.IsZero() && !at.Before(expires) {
+		at = o.PreviousFreeAt.Time
+	}
+	if at.IsZero() {
+		return ""
+	}
+	words := strings.Fields(cmd.CommandPath())
+	for _, arg := range args {
+		words = append(words, quote(arg))
+	}
+	cmd.Flags().SortFlags = false // Visit goes by the order in which they were given
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		for _, value := range given(f, at) {
+			words = append(words, "--"+f.Name)
+			if value != "true" || f.Value.Type() != "bool" {
+				words = append(words, quote(value))
+			}
+		}
+	})
+	return strings.Join(words, " ")
+}
+
+// given is what a flag was given, as it may be shown.
+func given(f *pflag.Flag, at time.Time) []string {
+	if many, ok := f.Value.(pflag.SliceValue); ok {
+		return many.GetSlice()
+	}
+	switch f.Name {
+	case "at":
+		return []string{at.Format(time.RFC3339Nano)}
+	case "redis-url":
+		return []string{config.RedactRedisURL(f.Value.String())}
+	default:
+		return []string{f.Value.String()}
+	}
+}
+
+// quote writes a word as a shell reads it back.
+func quote(word string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+=,-"
+	if word != "" && strings.Trim(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/bulk"
+	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/input"
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// bulkFlags is what the flags of the command say.
+type bulkFlags struct {
+	file     string
+	format   string
+	fill     bulk.Fill
+	results  string
+	fromLine int
+	dryRun   bool
+}
+
+func (p *program) bulkCommand(ctx context.Context) *cobra.Command {
+	var f bulkFlags
+	cmd := &cobra.Command{
+		Use:   "bulk FILE",
+		Short: "Submit the messages of a file",
+		Long: `Submit the messages of a file, "-" for standard input: a JSON object a line
+(NDJSON), or CSV with the names of the fields in its first line:
+
+  id, user, send_at, category, title, body, expires_at, on_conflict,
+  shift_until, and data.KEY for each entry of data
+
+The file may be gzipped. A user's lines are judged in the order of the file. A
+line that is no message is reported and skipped; the exit status is 2 then.
+
+Running a file again changes nothing: what was accepted is not accepted twice.
+For that, a line without an id gets one derived from what it says.`,
+		Example: `  enqueue bulk messages.csv
+  enqueue bulk messages.ndjson.gz --dry-run
+  enqueue bulk messages.csv --title "Your order" --tz Europe/Berlin --results outcomes.ndjson
+  generate-messages | enqueue bulk - --results - | jq 'select(.outcome == "refused")'`,
+		Args: argument("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			f.file = args[0]
+			return p.bulk(ctx, cmd, f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.format, "format", string(input.Auto), "`format` of the file: ndjson, csv, or auto to tell by its content")
+	flags.StringVar(&f.fill.Title, "title", "", "title `text` of lines that have none")
+	flags.StringVar(&f.fill.Body, "body", "", "body `text` of lines that have none")
+	flags.StringVar(&f.fill.Category, "category", "", "category `name` of lines that have none")
+	flags.StringVar(&f.results, "results", "", "`file` that gets each line's outcome as JSON, in the order of the lines;"+
+		` "-" for standard output, and then the summary goes to standard error`)
+	flags.IntVar(&f.fromLine, "from-line", 1, "`number` of the line to begin with, to go on where a run was stopped")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "only say what the outcomes would be; earlier lines count")
+	p.timeZoneFlag(cmd)
+	return cmd
+}
+
+func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) error {
+	format, err := input.ParseFormat(f.format)
+	if err != nil {
+		return err
+	}
+	if _, err := cli.ParseZone(p.tz); err != nil {
+		return err
+	}
+	if f.fromLine < 1 {
+		return &sendlimit.InvalidError{Field: "from-line", Value: strconv.Itoa(f.fromLine), Want: "1 or more"}
+	}
+	file, err := p.openInput(f.file)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	records, err := openRecords(ctx, file, format, f.fill)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", f.file, err)
+	}
+	return p.withSession(ctx, cmd, inBatches, func(s *session) error {
+		if err := p.inspect(ctx, s); err != nil {
+			return err
+		}
+		results, err := p.createResults(f.results, file)
+		if err != nil {
+			return err
+		}
+		source := bulk.NewSource(records, f.fill, p.tz, f.fromLine)
+		err = p.submitAll(ctx, s, source, &collector{results: results, progress: p.startProgress(file)}, f)
+		return errors.Join(err, source.Close())
+	})
+}
+
+// openRecords reads the beginning of a file. When ctx ends it does not wait for
+// one that nobody types in.
+func openRecords(ctx context.Context, file io.Reader, format input.Format, fill bulk.Fill) (*input.Reader, error) {
+	type opened struct {
+		records *input.Reader
+		err     error
+	}
+	ready := make(chan opened, 1)
+	go func() {
+		records, err := input.NewReader(file, format, fill.Columns()...)
+		ready <- opened{records, err}
+	}()
+	select {
+	case o := <-ready:
+		return o.records, o.err
+	case <-ctx.Done():
+		return nil, fmt.Errorf("waiting for the first line: %w", ctx.Err())
+	}
+}
+
+// inspect looks at the store before much is entrusted to it.
+func (p *program) inspect(ctx context.Context, s *session) error {
+	report, err := store.Inspect(ctx, s.client)
+	if err != nil {
+		return err
+	}
+	for _, warning := range report.Warnings {
+		if _, err := fmt.Fprintf(p.stderr, "warning: %s\n", warning); err != nil {
+			return fmt.Errorf("printing: %w", err)
+		}
+	}
+	return report.RefuseEviction()
+}
+
+// submitAll submits what the source has, and sums up.
+func (p *program) submitAll(ctx context.Context, s *session, source *bulk.Source, c *collector, f bulkFlags) error {
+	judge, finish, err := s.judge(ctx, f.dryRun)
+	if err != nil {
+		return errors.Join(s.diagnose(ctx, err), c.close())
+	}
+	started := p.now()
+	stopped := bulk.Run(ctx, source.Next, judge, c)
+	c.summary.Finish(p.now().Sub(started))
+	err = errors.Join(c.close(), finish())
+	return p.sumUp(ctx, s, c, f, stopped, err)
+}
+
+// removeWithin bounds how long what a dry run made may take to be removed.
+const removeWithin = 30 * time.Second
+
+// judge returns what judges a line, and what to do at the end.
+func (s *session) judge(ctx context.Context, dryRun bool) (bulk.Judge, func() error, error) {
+	if !dryRun {
+		return s.submitter.Submit, func() error { return nil }, nil
+	}
+	rehearsal, err := s.submitter.Rehearse(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("beginning the dry run: %w", err)
+	}
+	return rehearsal.Submit, func() error {
+		// Also when the run was interrupted.
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeWithin)
+		defer cancel()
+		if err := rehearsal.Close(ctx); err != nil {
+			return fmt.Errorf("ending the dry run: %w", err)
+		}
+		return nil
+	}, nil
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// standard is the name of standard input and output among files.
+const standard = "-"
+
+// messageFile is a file that is read.
+type messageFile struct {
+	io.ReadCloser
+
+	info fs.FileInfo // nil where it is no file
+	read func(n int) // told of every n bytes that are read
+}
+
+// Read reads, and tells of it.
+func (f *messageFile) Read(b []byte) (int, error) {
+	n, err := f.ReadCloser.Read(b)
+	if f.read != nil {
+		f.read(n)
+	}
+	return n, err //nolint:wrapcheck // io.EOF is one of them
+}
+
+// size is how many bytes there are to read; 0 where that is not known.
+func (f *messageFile) size() int64 {
+	if f.info == nil || !f.info.Mode().IsRegular() {
+		return 0
+	}
+	return f.info.Size()
+}
+
+// openInput opens the file with the messages. The error is a
+// *sendlimit.InvalidError.
+func (p *program) openInput(name string) (*messageFile, error) {
+	if name == standard {
+		return &messageFile{ReadCloser: io.NopCloser(p.stdin)}, nil
+	}
+	file, err := os.Open(name) //nolint:gosec // named by who runs the program
+	if err != nil {
+		return nil, badFile("file", name, "a file that can be read", err)
+	}
+	info, err := file.Stat()
+	if err == nil && info.IsDir() {
+		err = errors.New("it is a folder")
+	}
+	if err != nil {
+		_ = file.Close() // nothing was read
+		return nil, badFile("file", name, "a file that can be read", err)
+	}
+	return &messageFile{ReadCloser: file, info: info}, nil
+}
+
+// createResults opens the file for the outcomes, nil for none. The error is a
+// *sendlimit.InvalidError.
+func (p *program) createResults(name string, messages *messageFile) (io.WriteCloser, error) {
+	switch name {
+	case "":
+		return nil, nil //nolint:nilnil // none was asked for
+	case standard:
+		return keptOpen{p.stdout}, nil
+	}
+	if info, err := os.Stat(name); err == nil && messages.info != nil && os.SameFile(info, messages.info) {
+		return nil, badFile("results", name, "another file than the messages are read from", nil)
+	}
+	file, err := os.Create(name) //nolint:gosec // named by who runs the program
+	if err != nil {
+		return nil, badFile("results", name, "a file that can be written", err)
+	}
+	return file, nil
+}
+
+func badFile(field, name, want string, err error) error {
+	if problem, ok := errors.AsType[*fs.PathError](err); ok {
+		err = problem.Err // without the name once more
+	}
+	if err != nil {
+		want = fmt.Sprintf("%s (%v)", want, err)
+	}
+	return &sendlimit.InvalidError{Field: field, Value: name, Want: want}
+}
+
+// keptOpen is a writer that Close does not end.
+type keptOpen struct{ io.Writer }
+
+func (keptOpen) Close() error { return nil }

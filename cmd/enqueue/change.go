@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+func (p *program) cancelCommand(ctx context.Context) *cobra.Command {
+	var user string
+	cmd := &cobra.Command{
+		Use:   "cancel ID",
+		Short: "Take a message back",
+		Long: `Take a message back, which works until it is being sent. Its place is free
+again, and so is its id. Cancelling twice is not an error.`,
+		Example: `  enqueue cancel --user alice order-17`,
+		Args:    argument("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withSession(ctx, cmd, oneByOne, func(s *session) error {
+				o, err := s.submitter.Cancel(ctx, user, args[0])
+				if err != nil {
+					return s.diagnose(ctx, err)
+				}
+				return p.print(answer{Outcome: o})
+			})
+		},
+	}
+	userFlag(cmd, &user)
+	return cmd
+}
+
+func (p *program) moveCommand(ctx context.Context) *cobra.Command {
+	var user, text string
+	cmd := &cobra.Command{
+		Use:   "move ID",
+		Short: "Give a message another send time",
+		Long: `Give a message another send time, which works until it is being sent. If the
+new time is refused, the message keeps the old one.`,
+		Example: `  enqueue move --user alice order-17 --at 2026-11-22T12:00:00Z
+  enqueue move --user alice order-17 --at +2h`,
+		Args: argument("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			at, err := p.when("at", text)
+			if err != nil {
+				return err
+			}
+			return p.withSession(ctx, cmd, oneByOne, func(s *session) error {
+				o, err := s.submitter.Move(ctx, user, args[0], at.At)
+				if err != nil {
+					return s.diagnose(ctx, err)
+				}
+				return p.print(answer{Outcome: o, try: again(cmd, args, o, time.Time{})})
+			})
+		},
+	}
+	userFlag(cmd, &user)
+	cmd.Flags().StringVar(&text, "at", "", "new send `time`: RFC 3339, now, +90m, or YYYY-MM-DD HH:MM with --tz")
+	needs(cmd, "at")
+	p.timeZoneFlag(cmd)
+	return cmd
+}

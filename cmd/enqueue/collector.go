@@ -1,0 +1,84 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/bulk"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// collector takes in the outcomes of a file: it counts them, writes them where
+// --results says, and reports the invalid ones.
+type collector struct {
+	summary  bulk.Summary
+	results  io.WriteCloser // nil for none
+	progress *progress
+
+	buffer  *bufio.Writer
+	encoder *json.Encoder
+}
+
+// invalidShown is how many invalid lines are reported one by one.
+const invalidShown = 20
+
+// Emit takes in the outcome of the next line.
+func (c *collector) Emit(o tasks.Outcome) error {
+	if c.results != nil {
+		if err := c.write(o); err != nil {
+			return err
+		}
+	}
+	c.summary.Add(o)
+	c.progress.judged(1)
+	if o.Outcome != tasks.Invalid {
+		return nil
+	}
+	switch n := c.summary.Invalid; {
+	case n <= invalidShown:
+		return c.progress.printf("line %d: %s\n", o.Line, o.Detail)
+	case n == invalidShown+1:
+		return c.progress.printf("further invalid lines are counted, and in the file that --results names\n")
+	default:
+		return nil
+	}
+}
+
+func (c *collector) write(o tasks.Outcome) error {
+	if c.encoder == nil {
+		c.buffer = bufio.NewWriterSize(c.results, 1<<16)
+		c.encoder = json.NewEncoder(c.buffer)
+		c.encoder.SetEscapeHTML(false)
+	}
+	if err := c.encoder.Encode(o); err != nil {
+		return fmt.Errorf("writing the results: %w", err)
+	}
+	return nil
+}
+
+// Flush writes what is still held back.
+func (c *collector) Flush() error {
+	if c.buffer == nil {
+		return nil
+	}
+	if err := c.buffer.Flush(); err != nil {
+		return fmt.Errorf("writing the results: %w", err)
+	}
+	return nil
+}
+
+// close ends the results and the progress bar.
+func (c *collector) close() error {
+	c.progress.end()
+	if c.results == nil {
+		return nil
+	}
+	err := c.Flush()
+	if closing := c.results.Close(); closing != nil {
+		err = errors.Join(err, fmt.Errorf("closing the results: %w", closing))
+	}
+	return err
+}

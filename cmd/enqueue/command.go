@@ -1,0 +1,142 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/picture"
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/config"
+)
+
+// program is what enqueue has from its process.
+type program struct {
+	environ []string // as os.Environ gives it
+	now     func() time.Time
+	stdin   io.Reader
+	stdout  io.Writer // outcomes and answers
+	stderr  io.Writer // what went wrong, and progress
+
+	json bool   // the flag of every command
+	tz   string // of the commands that take or show times
+}
+
+// run is enqueue without its process.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	p := &program{environ: os.Environ(), now: time.Now, stdin: stdin, stdout: stdout, stderr: stderr}
+	return p.run(ctx, args)
+}
+
+// run runs a command line. An error is printed where and as the flags say,
+// unless it is that ctx ended.
+func (p *program) run(ctx context.Context, args []string) error {
+	err := cli.Execute(ctx, p.command(ctx), args)
+	if _, printed := errors.AsType[cli.StatusError](err); err == nil || printed || errors.Is(err, context.Canceled) {
+		return err
+	}
+	// The flag may stand after what was wrong with the command line.
+	if p.json || slices.Contains(args, "--json") {
+		return cli.ReportJSON(p.stdout, err)
+	}
+	return cli.Report(p.stderr, cli.NewPalette(p.stderr, p.getenv), err)
+}
+
+func (p *program) command(ctx context.Context) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "enqueue",
+		Short: "Submit messages to be sent at a future time.",
+		Long: `Submit messages to be sent at a future time, and look around in what is
+scheduled. The rules that say how many messages a user gets are in the store.
+
+Times are written as RFC 3339 (2026-11-22T11:11:11Z), now, +90m (from now on),
+or YYYY-MM-DD HH:MM in the time zone that --tz gives.
+
+The exit status is 0 for done, 2 for bad usage or input, 3 for refused, 4 for
+not found, 5 for a store that can't be used, and 1 for anything unexpected.`,
+		Example: `  enqueue push --user alice --at +10m --title "Your table is ready"
+  enqueue usage --user alice
+  enqueue bulk messages.csv`,
+	}
+	root.SetIn(p.stdin)
+	root.SetOut(p.stdout)
+	root.SetErr(p.stderr)
+	root.CompletionOptions.HiddenDefaultCmd = true
+	flags := root.PersistentFlags()
+	flags.BoolVar(&p.json, "json", false, "print outcomes as JSON, one a line")
+	config.RegisterFlags(flags, config.Enqueue)
+	root.AddCommand(p.pushCommand(ctx), p.bulkCommand(ctx), p.cancelCommand(ctx), p.moveCommand(ctx),
+		p.listCommand(ctx), p.usageCommand(ctx), p.nextFreeCommand(ctx))
+	return root
+}
+
+// getenv is os.Getenv for what the program was given.
+func (p *program) getenv(name string) string {
+	value := ""
+	for _, entry := range p.environ {
+		if rest, found := strings.CutPrefix(entry, name+"="); found {
+			value = rest
+		}
+	}
+	return value
+}
+
+// style is how to draw on standard output.
+func (p *program) style() (picture.Style, error) {
+	zone, err := cli.ParseZone(p.tz)
+	return picture.StyleFor(p.stdout, p.getenv, zone), err
+}
+
+func (p *program) printf(format string, args ...any) error {
+	if _, err := fmt.Fprintf(p.stdout, format, args...); err != nil {
+		return fmt.Errorf("printing: %w", err)
+	}
+	return nil
+}
+
+// timeZoneFlag adds --tz to a command.
+func (p *program) timeZoneFlag(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&p.tz, "tz", "", "IANA time `zone` of local times, and of times that are shown (default UTC)")
+}
+
+// userFlag adds --user to a command, which can't do without.
+func userFlag(cmd *cobra.Command, user *string) {
+	cmd.Flags().StringVar(user, "user", "", "`name` of the user who receives")
+	needs(cmd, "user")
+}
+
+// needs makes cobra insist on a flag.
+func needs(cmd *cobra.Command, flag string) {
+	if err := cmd.MarkFlagRequired(flag); err != nil {
+		panic(err) // there is no such flag: the program itself is wrong
+	}
+}
+
+// argument makes cobra insist on one argument, which it names.
+func argument(name string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		switch len(args) {
+		case 0:
+			return fmt.Errorf("%s is missing", name)
+		case 1:
+			return nil
+		default:
+			return fmt.Errorf("%q is too much: one %s is expected", args[1], name)
+		}
+	}
+}
+
+// when reads a time of the command line; "" is the zero time.
+func (p *program) when(field, text string) (cli.When, error) {
+	if text == "" {
+		return cli.When{}, nil
+	}
+	return cli.ParseTime(field, text, p.tz, p.now())
+}

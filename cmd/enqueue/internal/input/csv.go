@@ -1,0 +1,94 @@
+package input
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// nextCSV reads the record that begins on the line, with as many lines more as
+// a quoted field goes on for. If it is none, the lines after the first are read
+// again: a quote that is never closed does not swallow them.
+func (r *Reader) nextCSV(first line) (Record, error) {
+	last := first
+	text, after, err := r.whole(first)
+	if err != nil {
+		return Record{}, err
+	}
+	if len(after) > 0 {
+		last = after[len(after)-1]
+	}
+	draft, invalid := tasks.Draft{}, unclosed()
+	if text != nil {
+		draft, invalid = r.csv.read(text)
+	}
+	if invalid != nil && len(after) > 0 {
+		r.lines.unread(after...)
+	}
+	return Record{Line: first.number, Draft: draft, Invalid: cutOff(invalid, last)}, nil
+}
+
+// whole returns the text of the record that begins on the line, and the
+// further lines it goes over; no text if it does not end within bounds.
+func (r *Reader) whole(first line) (text []byte, after []line, err error) {
+	quotes := countQuotes(first)
+	if quotes%2 == 0 {
+		return first.text, nil, nil
+	}
+	text = bytes.Clone(first.text)
+	for quotes%2 != 0 {
+		l, err := r.lines.next()
+		if errors.Is(err, io.EOF) {
+			return nil, after, nil
+		}
+		if err != nil {
+			return nil, nil, unreadable(err, r.lines.number+1)
+		}
+		after = append(after, l.kept())
+		if l.long || len(text)+1+len(l.text) > MaxLine {
+			return nil, after, nil
+		}
+		text = append(append(text, '\n'), l.text...)
+		quotes += countQuotes(l)
+	}
+	return text, after, nil
+}
+
+func countQuotes(l line) int { return bytes.Count(l.text, []byte{'"'}) }
+
+func unclosed() *sendlimit.InvalidError {
+	return &sendlimit.InvalidError{
+		Field: "message", Value: "a quote that is never closed",
+		Want: `fields in pairs of quotes, a quote within them written ""`,
+	}
+}
+
+// record splits the text of one CSV record.
+type record struct {
+	buffer *bufio.Reader
+}
+
+func (r *record) split(text []byte) ([]string, *sendlimit.InvalidError) {
+	if r.buffer == nil {
+		r.buffer = bufio.NewReader(nil)
+	}
+	r.buffer.Reset(bytes.NewReader(text))
+	// csv takes a reader that is buffered as it is, so that this costs little.
+	fields, err := csv.NewReader(r.buffer).Read()
+	if wrong, ok := errors.AsType[*csv.ParseError](err); ok {
+		return nil, &sendlimit.InvalidError{
+			Field: "message", Value: fmt.Sprintf("column %d: %v", wrong.Column, wrong.Err),
+			Want: `a field with quotes in it as a whole in quotes, and each quote within it written ""`,
+		}
+	}
+	if err != nil {
+		return nil, &sendlimit.InvalidError{Field: "message", Value: err.Error(), Want: "a CSV record"}
+	}
+	return fields, nil
+}

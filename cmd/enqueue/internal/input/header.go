@@ -1,0 +1,121 @@
+package input
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// dataPrefix begins the name of a column that holds one entry of data.
+const dataPrefix = "data."
+
+// header says what the columns of a CSV file are.
+type header struct {
+	columns []column
+	records record
+}
+
+// column puts a field of a record into a draft. An empty field is none.
+type column func(d *tasks.Draft, text string)
+
+// parseHeader reads the first line of a CSV file. The error is a
+// *sendlimit.InvalidError.
+func parseHeader(first line, filledIn []string) (*header, error) {
+	if first.long {
+		return nil, tooLong()
+	}
+	h := &header{}
+	names, invalid := h.records.split(first.text)
+	if invalid != nil {
+		return nil, invalid
+	}
+	for i, name := range names {
+		c, known := columnOf(name)
+		if !known {
+			return nil, &sendlimit.InvalidError{
+				Field: "header", Value: strings.ToValidUTF8(name, "�"),
+				Want: fmt.Sprintf("the columns %s and data.KEY, separated by commas"+
+					" (without a header, write a JSON object a line)", strings.Join(columnNames(), ", ")),
+			}
+		}
+		if slices.Contains(names[:i], name) {
+			return nil, &sendlimit.InvalidError{Field: "header", Value: name, Want: "each column once"}
+		}
+		h.columns = append(h.columns, c)
+	}
+	return h, needed(names, filledIn)
+}
+
+// needed says which of the columns that every message needs is missing.
+func needed(names, filledIn []string) error {
+	has := func(name string) bool { return slices.Contains(names, name) || slices.Contains(filledIn, name) }
+	missing := func(want string) error {
+		return &sendlimit.InvalidError{Field: "header", Value: strings.Join(names, ","), Want: want}
+	}
+	for _, name := range []string{"user", "send_at"} {
+		if !has(name) {
+			return missing("a column " + name)
+		}
+	}
+	if !has("title") && !has("body") {
+		return missing("a column title or body, or one of them for all lines by --title or --body")
+	}
+	return nil
+}
+
+func columnNames() []string {
+	return slices.DeleteFunc(tasks.DraftFields(), func(name string) bool { return name == "data" })
+}
+
+func columnOf(name string) (column, bool) {
+	if key, ok := strings.CutPrefix(name, dataPrefix); ok {
+		return dataColumn(key), key != "" && utf8.ValidString(key)
+	}
+	field, known := map[string]func(*tasks.Draft) *string{
+		"id":          func(d *tasks.Draft) *string { return &d.ID },
+		"user":        func(d *tasks.Draft) *string { return &d.User },
+		"send_at":     func(d *tasks.Draft) *string { return &d.SendAt },
+		"category":    func(d *tasks.Draft) *string { return &d.Category },
+		"title":       func(d *tasks.Draft) *string { return &d.Title },
+		"body":        func(d *tasks.Draft) *string { return &d.Body },
+		"expires_at":  func(d *tasks.Draft) *string { return &d.ExpiresAt },
+		"on_conflict": func(d *tasks.Draft) *string { return &d.OnConflict },
+		"shift_until": func(d *tasks.Draft) *string { return &d.ShiftUntil },
+	}[name]
+	return func(d *tasks.Draft, text string) { *field(d) = text }, known
+}
+
+func dataColumn(key string) column {
+	return func(d *tasks.Draft, text string) {
+		if text == "" {
+			return
+		}
+		if d.Data == nil {
+			d.Data = make(map[string]string)
+		}
+		d.Data[key] = text
+	}
+}
+
+// read makes a draft of the text of a record, or says what is wrong with it.
+func (h *header) read(text []byte) (tasks.Draft, *sendlimit.InvalidError) {
+	fields, invalid := h.records.split(text)
+	if invalid != nil {
+		return tasks.Draft{}, invalid
+	}
+	if len(fields) != len(h.columns) {
+		return tasks.Draft{}, &sendlimit.InvalidError{
+			Field: "message", Value: fmt.Sprintf("%d fields", len(fields)),
+			Want: fmt.Sprintf("%d, one for each column of the header", len(h.columns)),
+		}
+	}
+	var d tasks.Draft
+	for i, text := range fields {
+		h.columns[i](&d, text)
+	}
+	return d, nil
+}

@@ -1,0 +1,95 @@
+package input
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+)
+
+// MaxLine is how many bytes a line may have, and a CSV record over several
+// lines. A message has at most a tenth of it, but JSON may spell a byte of it
+// with six.
+const MaxLine = 64 << 10
+
+// line is a line of a file.
+type line struct {
+	number int    // from 1
+	text   []byte // without its end; only its beginning if long
+	long   bool   // more than MaxLine
+	open   bool   // the file ends within it
+}
+
+// blank reports whether there is nothing on the line.
+func (l line) blank() bool { return !l.long && len(bytes.TrimSpace(l.text)) == 0 }
+
+// kept is the line with a text of its own.
+func (l line) kept() line {
+	l.text = bytes.Clone(l.text)
+	return l
+}
+
+// lineReader takes a file apart at its newlines.
+type lineReader struct {
+	buffer *bufio.Reader
+	number int
+	again  []line
+}
+
+func newLineReader(r io.Reader) *lineReader {
+	return &lineReader{buffer: bufio.NewReaderSize(r, MaxLine+len("\r\n"))}
+}
+
+// next returns the next line; its text is valid until the call after. The
+// error is io.EOF at the end.
+func (r *lineReader) next() (line, error) {
+	if len(r.again) > 0 {
+		l := r.again[0]
+		r.again = r.again[1:]
+		return l, nil
+	}
+	text, err := r.buffer.ReadSlice('\n')
+	l := line{number: r.number + 1}
+	for errors.Is(err, bufio.ErrBufferFull) {
+		l.makeLong(text)
+		text, err = r.buffer.ReadSlice('\n')
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		if len(text) == 0 && !l.long {
+			return line{}, io.EOF
+		}
+		l.open = true
+	case err != nil:
+		return line{}, err //nolint:wrapcheck // Reader.Next says where
+	}
+	r.number++
+	if !l.long {
+		l.text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
+		if len(l.text) > MaxLine {
+			l.makeLong(l.text)
+		}
+	}
+	return l, nil
+}
+
+// makeLong keeps of a line that is too long the beginning, by which its format
+// can be told.
+func (l *line) makeLong(text []byte) {
+	if !l.long {
+		l.long, l.text = true, bytes.Clone(text[:64])
+	}
+}
+
+// nextFilled is next without the lines on which nothing is.
+func (r *lineReader) nextFilled() (line, error) {
+	for {
+		l, err := r.next()
+		if err != nil || !l.blank() {
+			return l, err
+		}
+	}
+}
+
+// unread has lines, each with a text of its own, read again before the rest.
+func (r *lineReader) unread(lines ...line) { r.again = append(lines, r.again...) }

@@ -1,0 +1,172 @@
+package input
+
+import (
+	"bufio"
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// Format is how a file spells messages.
+type Format string
+
+// The formats.
+const (
+	Auto   Format = "auto" // told by the first line
+	NDJSON Format = "ndjson"
+	CSV    Format = "csv"
+)
+
+// ParseFormat reads the name of a format. The error is a
+// *sendlimit.InvalidError.
+func ParseFormat(s string) (Format, error) {
+	switch f := Format(s); f {
+	case Auto, NDJSON, CSV:
+		return f, nil
+	default:
+		return "", &sendlimit.InvalidError{Field: "format", Value: s, Want: "auto, ndjson or csv"}
+	}
+}
+
+// Record is one message of a file.
+type Record struct {
+	Line  int // the number of its first line, from 1
+	Draft tasks.Draft
+	// Invalid says what is wrong if the line is no message; there is no Draft
+	// then.
+	Invalid *sendlimit.InvalidError
+}
+
+// Reader reads the messages of a file, in order.
+type Reader struct {
+	lines *lineReader
+	csv   *header // nil for NDJSON
+}
+
+// NewReader returns the messages of a file, unzipped if they are gzipped. The
+// error is a *sendlimit.InvalidError if the file as a whole can't be read as
+// the format: a CSV without the columns that every message needs, for one.
+// Columns that something else fills in need not be there.
+func NewReader(file io.Reader, format Format, filledIn ...string) (*Reader, error) {
+	plain, err := unzip(bufio.NewReader(file))
+	if err != nil {
+		return nil, err
+	}
+	r := &Reader{lines: newLineReader(plain)}
+	first, err := r.lines.nextFilled()
+	if errors.Is(err, io.EOF) {
+		return r, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading the first line: %w", err)
+	}
+	if format == Auto {
+		if format, err = tell(first); err != nil {
+			return nil, err
+		}
+	}
+	if format == NDJSON {
+		r.lines.unread(first.kept())
+		return r, nil
+	}
+	r.csv, err = parseHeader(first, filledIn)
+	return r, err
+}
+
+// Next returns the next message. The error is io.EOF at the end; any other
+// says that the file can't be read any further.
+func (r *Reader) Next() (Record, error) {
+	l, err := r.lines.nextFilled()
+	if errors.Is(err, io.EOF) {
+		return Record{}, io.EOF
+	}
+	if err != nil {
+		return Record{}, unreadable(err, r.lines.number+1)
+	}
+	if l.long {
+		return Record{Line: l.number, Invalid: tooLong()}, nil
+	}
+	if r.csv != nil {
+		return r.nextCSV(l)
+	}
+	return parseJSON(l), nil
+}
+
+func parseJSON(l line) Record {
+	draft, err := tasks.DecodeDraft(l.text)
+	if err == nil {
+		return Record{Line: l.number, Draft: draft}
+	}
+	wrong, ok := errors.AsType[*sendlimit.InvalidError](err)
+	if !ok {
+		wrong = &sendlimit.InvalidError{Field: "message", Value: err.Error(), Want: "a JSON object"}
+	}
+	return Record{Line: l.number, Invalid: cutOff(wrong, l)}
+}
+
+// cutOff adds to what is wrong with a line that the file ends within it.
+func cutOff(wrong *sendlimit.InvalidError, l line) *sendlimit.InvalidError {
+	if wrong == nil || !l.open {
+		return wrong
+	}
+	return &sendlimit.InvalidError{
+		Field: wrong.Field, Value: wrong.Value,
+		Want: wrong.Want + "; the file ends within this line, as if the rest of it were missing",
+	}
+}
+
+func tooLong() *sendlimit.InvalidError {
+	return &sendlimit.InvalidError{
+		Field: "message", Value: "a longer line", Want: fmt.Sprintf("a line of at most %d bytes", MaxLine),
+	}
+}
+
+// unreadable says from where on a file can't be read.
+func unreadable(err error, number int) error {
+	_, corrupt := errors.AsType[flate.CorruptInputError](err)
+	if corrupt || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) {
+		err = &sendlimit.InvalidError{
+			Field: "file", Value: fmt.Sprintf("gzipped, broken near line %d", number), Want: "a whole gzip file",
+		}
+	}
+	return fmt.Errorf("reading line %d: %w", number, err)
+}
+
+// unzip returns the text of a file that may be gzipped, without a byte order
+// mark.
+func unzip(file *bufio.Reader) (io.Reader, error) {
+	const gzipped, mark = "\x1f\x8b", "\xef\xbb\xbf"
+	if start, _ := file.Peek(len(gzipped)); string(start) == gzipped {
+		unzipped, err := gzip.NewReader(file)
+		if err != nil {
+			return nil, unreadable(err, 1)
+		}
+		file = bufio.NewReader(unzipped)
+	}
+	if start, _ := file.Peek(len(mark)); string(start) == mark {
+		_, _ = file.Discard(len(mark)) // what was peeked at is there
+	}
+	return file, nil
+}
+
+// tell tells the format by the first line.
+func tell(first line) (Format, error) {
+	switch text := bytes.TrimSpace(first.text); {
+	case bytes.HasPrefix(text, []byte("{")):
+		return NDJSON, nil
+	case bytes.HasPrefix(text, []byte("[")):
+		return "", &sendlimit.InvalidError{
+			Field: "file", Value: "a JSON array",
+			Want: "a JSON object a line, without brackets around and commas between them (jq -c '.[]' makes them)," +
+				" or CSV with a header",
+		}
+	default:
+		return CSV, nil
+	}
+}

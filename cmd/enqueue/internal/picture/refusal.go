@@ -1,0 +1,166 @@
+package picture
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// Refusal draws why a time was refused, an outcome with violations:
+//
+//	---##########################oX###########################---
+//	  ^ 11:10:11 free                            11:12:11 free ^
+//	                              ^ 11:11:12 asked
+//	o in the way   # taken   - free
+//
+// and lists the rules in the way, the free times next to it, and what to try.
+func Refusal(w io.Writer, s Style, o tasks.Outcome, try string) error {
+	lines := make([]string, 0, 32)
+	lines = append(lines, fmt.Sprintf("%s %s can't get a message at %s", s.Palette.Yellow("refused:"), o.User,
+		s.Palette.Bold(s.Time(o.SendAt.Time))), "")
+	lines = append(lines, newScale(s, o).draw()...)
+	lines = append(lines, "")
+	lines = append(lines, s.violations(o.Violations, o.SendAt.Time)...)
+	lines = append(lines, "",
+		indent+"free before  "+s.orNone(o.PreviousFreeAt),
+		indent+"next free    "+s.orNone(o.NextFreeAt))
+	if try != "" {
+		lines = append(lines, "", indent+"try  "+s.Palette.Bold(try))
+	}
+	return writeLines(w, lines)
+}
+
+func (s Style) orNone(t tasks.Time) string {
+	if t.IsZero() {
+		return "none"
+	}
+	return s.Palette.Green(s.Time(t.Time))
+}
+
+// freeMargin is how many columns a scale shows of the free time next to what is
+// taken.
+const freeMargin = 3
+
+// scale maps the taken time around one that was refused to columns. All between
+// the previous and the next free time is taken; where there is none, the scale
+// ends with what is in the way.
+type scale struct {
+	Style
+
+	outcome     tasks.Outcome
+	from, until time.Time
+	columns     int // of what is taken
+	left, right int // columns of free time
+}
+
+func newScale(s Style, o tasks.Outcome) *scale {
+	at := o.SendAt.Time
+	c := &scale{Style: s, outcome: o, from: at, until: at}
+	for _, v := range o.Violations {
+		for _, conflict := range v.Conflicts {
+			c.include(conflict.SendAt.Time)
+		}
+	}
+	if previous := o.PreviousFreeAt.Time; !previous.IsZero() {
+		c.include(previous)
+		c.left = freeMargin
+	}
+	if next := o.NextFreeAt.Time; !next.IsZero() {
+		c.include(next)
+		c.right = freeMargin
+	}
+	c.columns = min(s.width(), standardWidth) - 2*len(indent) - c.left - c.right
+	return c
+}
+
+func (c *scale) include(t time.Time) {
+	if t.Before(c.from) {
+		c.from = t
+	}
+	if t.After(c.until) {
+		c.until = t
+	}
+}
+
+// column is where a time between from and until is drawn.
+func (c *scale) column(t time.Time) int {
+	span := c.until.Sub(c.from)
+	if span <= 0 {
+		return c.left + c.columns/2
+	}
+	return c.left + int(float64(c.columns-1)*float64(t.Sub(c.from))/float64(span)+0.5)
+}
+
+// beside is the column of a time, or the one next to it where another time has
+// the same and would hide it.
+func (c *scale) beside(t, other time.Time) int {
+	switch column := c.column(t); {
+	case column != c.column(other):
+		return column
+	case t.After(other):
+		return column + 1
+	default:
+		return max(0, column-1)
+	}
+}
+
+func (c *scale) draw() []string {
+	g := c.glyphs()
+	line := newRow(c.left + c.columns + c.right)
+	for i := range line {
+		if i < c.left || i >= c.left+c.columns {
+			line.put(i, g.free, green)
+		} else {
+			line.put(i, g.taken, yellow)
+		}
+	}
+	at := c.outcome.SendAt.Time
+	for _, v := range c.outcome.Violations {
+		for _, conflict := range v.Conflicts {
+			line.put(c.beside(conflict.SendAt.Time, at), g.send, bold)
+		}
+	}
+	line.put(c.column(at), g.asked, red)
+	lines := append([]string{c.text(line)}, c.edges()...)
+	lines = append(lines, c.pointer(c.column(at), c.clock(at, at)+" asked"),
+		c.Palette.Dim(fmt.Sprintf("%c in the way   %c taken   %c free", g.send, g.taken, g.free)))
+	for i := range lines {
+		lines[i] = indent + lines[i]
+	}
+	return lines
+}
+
+// edges names the ends of the scale, in one line if there is room.
+func (c *scale) edges() []string {
+	at := c.outcome.SendAt.Time
+	var left, right string
+	if c.left > 0 {
+		left = strings.Repeat(" ", c.left-1) + "^ " + c.clock(c.outcome.PreviousFreeAt.Time, at) + " free"
+	}
+	if c.right > 0 {
+		right = c.clock(c.outcome.NextFreeAt.Time, at) + " free ^"
+	}
+	between := c.left + c.columns + 1 - len(left) - len(right)
+	switch {
+	case right == "" && left == "":
+		return nil
+	case right == "":
+		return []string{left}
+	case left != "" && between < 1:
+		return []string{left, strings.Repeat(" ", between+len(left)) + right}
+	default:
+		return []string{left + strings.Repeat(" ", between) + right}
+	}
+}
+
+// pointer names a column; the text stands on the side where there is room.
+func (c *scale) pointer(column int, text string) string {
+	if room := c.left + c.columns + c.right - column; len("^ ")+len(text) > room {
+		text += " ^"
+		return strings.Repeat(" ", max(0, column+1-len(text))) + text
+	}
+	return strings.Repeat(" ", column) + "^ " + text
+}

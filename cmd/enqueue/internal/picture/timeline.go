@@ -1,0 +1,184 @@
+package picture
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// Timeline is a user's time from From to To: what is sent, and what is free.
+type Timeline struct {
+	From, To time.Time
+	Now, At  time.Time
+	Sends    []time.Time         // ascending
+	Free     []sendlimit.Stretch // ascending
+}
+
+// unit is what one row of a timeline shows.
+type unit struct {
+	length time.Duration // of most rows: days with a clock change differ
+	label  string        // layout of a row's beginning
+	ticks  []string      // evenly spread over the row
+	// columns are the numbers of columns to choose from, each a round length
+	// of time, descending.
+	columns []int
+}
+
+// unitOf chooses the rows of a timeline: some dozens at most.
+func unitOf(span time.Duration) unit {
+	switch {
+	case span <= 3*time.Hour:
+		return unit{
+			length: 10 * time.Minute, label: "15:04", columns: []int{120, 60, 20},
+			ticks: []string{"+0", "+1", "+2", "+3", "+4", "+5", "+6", "+7", "+8", "+9"},
+		}
+	case span <= 48*time.Hour:
+		return unit{
+			length: time.Hour, label: "15:04", columns: []int{120, 60, 30},
+			ticks: []string{":00", ":10", ":20", ":30", ":40", ":50"},
+		}
+	default:
+		return unit{
+			length: 24 * time.Hour, label: "Mon 2006-01-02", columns: []int{96, 48, 24},
+			ticks: []string{"0:00", "6:00", "12:00", "18:00"},
+		}
+	}
+}
+
+// start is the beginning of the row that a time is in.
+func (u unit) start(t time.Time) time.Time {
+	if u.length == 24*time.Hour {
+		midnight := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, t.Location())
+		if midnight.Day() != t.Day() { // clocks are put forward over it
+			midnight = midnight.Add(time.Hour)
+		}
+		return midnight
+	}
+	// By the clock of the zone, whose offset need not be whole hours.
+	into := time.Duration(t.Minute())*time.Minute + time.Duration(t.Second())*time.Second + time.Duration(t.Nanosecond())
+	return t.Add(-into % u.length)
+}
+
+// next is the beginning of the row after the one that begins at t.
+func (u unit) next(t time.Time) time.Time {
+	if u.length == 24*time.Hour {
+		return u.start(t.Add(36 * time.Hour))
+	}
+	return t.Add(u.length)
+}
+
+// fit is the largest number of columns that fits.
+func (u unit) fit(width int) int {
+	for _, n := range u.columns {
+		if n <= width {
+			return n
+		}
+	}
+	return u.columns[len(u.columns)-1]
+}
+
+// Draw draws the timeline in rows of ten minutes, an hour or a day, with its
+// legend.
+func (t Timeline) Draw(w io.Writer, s Style) error {
+	u := unitOf(t.To.Sub(t.From))
+	margin := len(indent) + len(u.label) + 2
+	columns := u.fit(s.width() - margin)
+	lines := []string{strings.Repeat(" ", margin) + s.Palette.Dim(u.scale(columns))}
+	begun, date := false, ""
+	for from := u.start(t.From.In(s.zone())); from.Before(t.To); from = u.next(from) {
+		if begun = begun || u.next(from).After(t.Now) || t.sends(from, u.next(from)) > 0; !begun {
+			continue // the past begins with what there is to see
+		}
+		if day := from.Format(time.DateOnly); day != date && u.length < 24*time.Hour {
+			lines, date = append(lines, indent+s.Palette.Bold(day)), day
+		}
+		line := fmt.Sprintf("%s%s  %s", indent, from.Format(u.label), t.row(s, from, u.next(from), columns))
+		lines = append(lines, t.mark(s, line, from, u.next(from)))
+	}
+	return writeLines(w, append(lines, "", s.legend()))
+}
+
+// scale writes the ticks over the rows.
+func (u unit) scale(columns int) string {
+	line := newRow(columns + len(u.ticks[len(u.ticks)-1]))
+	for i, tick := range u.ticks {
+		line.write(i*columns/len(u.ticks), tick)
+	}
+	return strings.TrimRight(Style{}.text(line), " ")
+}
+
+// mark points out the row with the time asked about.
+func (t Timeline) mark(s Style, line string, from, until time.Time) string {
+	if t.At.Before(from) || !t.At.Before(until) {
+		return line
+	}
+	return line + s.Palette.Dim(" < "+s.clock(t.At, t.At))
+}
+
+// row draws the time from from to until.
+func (t Timeline) row(s Style, from, until time.Time, columns int) string {
+	line := newRow(columns)
+	length := until.Sub(from)
+	for i := range line {
+		begin := from.Add(length * time.Duration(i) / time.Duration(columns))
+		end := from.Add(length * time.Duration(i+1) / time.Duration(columns))
+		if begin.Before(t.To) && end.After(t.From) {
+			line[i] = t.cell(s, begin, end)
+		}
+	}
+	return s.text(line)
+}
+
+// cell draws what is in [begin, end).
+func (t Timeline) cell(s Style, begin, end time.Time) cell {
+	g := s.glyphs()
+	switch n := t.sends(begin, end); {
+	case n == 1:
+		return cell{g.send, bold}
+	case n > 9:
+		return cell{'*', bold}
+	case n > 1:
+		return cell{rune('0' + n), bold}
+	}
+	// The past is not free, and not taken either.
+	begin, end = latest(begin, t.From, t.Now), earliest(end, t.To)
+	switch free := t.free(begin, end); {
+	case !begin.Before(end):
+		return cell{glyph: ' '}
+	case free == end.Sub(begin):
+		return cell{g.free, green}
+	case free == 0:
+		return cell{g.taken, yellow}
+	default:
+		return cell{g.partly, yellow}
+	}
+}
+
+// sends counts those in [begin, end).
+func (t Timeline) sends(begin, end time.Time) int {
+	first, _ := slices.BinarySearchFunc(t.Sends, begin, time.Time.Compare)
+	last, _ := slices.BinarySearchFunc(t.Sends, end, time.Time.Compare)
+	return last - first
+}
+
+// free is how much of [begin, end) is free.
+func (t Timeline) free(begin, end time.Time) time.Duration {
+	i, _ := slices.BinarySearchFunc(t.Free, begin, func(f sendlimit.Stretch, begin time.Time) int {
+		if f.Until.After(begin) {
+			return 1
+		}
+		return -1
+	})
+	var free time.Duration
+	for ; i < len(t.Free) && t.Free[i].From.Before(end); i++ {
+		free += earliest(end, t.Free[i].Until).Sub(latest(begin, t.Free[i].From))
+	}
+	return free
+}
+
+func latest(times ...time.Time) time.Time   { return slices.MaxFunc(times, time.Time.Compare) }
+func earliest(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }

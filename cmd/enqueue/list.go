@@ -1,0 +1,111 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// scheduled is a message of a list.
+type scheduled struct {
+	ID     string     `json:"id"`
+	User   string     `json:"user"`
+	SendAt tasks.Time `json:"send_at"`
+}
+
+func (p *program) listCommand(ctx context.Context) *cobra.Command {
+	var user, from, to string
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List a user's messages",
+		Long: `List a user's messages by their send times: those to come, and those sent as
+long as a rule can still count them.`,
+		Example: `  enqueue list --user alice
+  enqueue list --user alice --from now --to +7d --json
+  enqueue list --user alice --from "2026-11-22 00:00" --to "2026-11-23 00:00" --tz Europe/Berlin`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			r := sendlimit.ListRequest{User: user}
+			if err := p.interval(&r.From, &r.To, from, to); err != nil {
+				return err
+			}
+			return p.withSession(ctx, cmd, oneByOne, func(s *session) error { return p.list(ctx, s, r) })
+		},
+	}
+	userFlag(cmd, &user)
+	cmd.Flags().StringVar(&from, "from", "", "first `time` (default: as far back as is remembered)")
+	cmd.Flags().StringVar(&to, "to", "", "`time` to stop before (default: the end)")
+	p.timeZoneFlag(cmd)
+	return cmd
+}
+
+// interval reads --from and --to; what was not given stays as it is.
+func (p *program) interval(from, to *time.Time, fromText, toText string) error {
+	for _, end := range []struct {
+		field, text string
+		into        *time.Time
+	}{{"from", fromText, from}, {"to", toText, to}} {
+		if end.text == "" {
+			continue
+		}
+		at, err := p.when(end.field, end.text)
+		if err != nil {
+			return err
+		}
+		if *end.into = at.At; at.Now {
+			*end.into = p.now().UTC().Truncate(time.Millisecond)
+		}
+	}
+	return nil
+}
+
+func (p *program) list(ctx context.Context, s *session, r sendlimit.ListRequest) error {
+	style, err := p.style()
+	if err != nil {
+		return err
+	}
+	some := false
+	err = s.each(ctx, r, func(m sendlimit.Reservation) error {
+		switch {
+		case p.json:
+			return printJSON(p.stdout, scheduled{ID: m.ID, User: r.User, SendAt: tasks.Time{Time: m.At}})
+		case !some:
+			some = true
+			if err := p.printf("%s\n", style.Palette.Dim("send time                id")); err != nil {
+				return err
+			}
+		}
+		return p.printf("%-23s  %s\n", style.Time(m.At), m.ID)
+	})
+	if err == nil && !some && !p.json {
+		return p.printf("%s has no messages there\n", r.User)
+	}
+	return err
+}
+
+// page is how many messages are asked for at a time.
+const page = 1000
+
+// each calls do with all messages that a list has, whatever their number.
+func (s *session) each(ctx context.Context, r sendlimit.ListRequest, do func(sendlimit.Reservation) error) error {
+	r.Limit = page
+	for {
+		messages, err := s.timeline.List(ctx, r)
+		if err != nil {
+			return s.diagnose(ctx, err)
+		}
+		for _, m := range messages {
+			if err := do(m); err != nil {
+				return err
+			}
+		}
+		if len(messages) < page {
+			return nil
+		}
+		r.After = messages[page-1]
+	}
+}

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// freeTime is one of the answers in JSON.
+type freeTime struct {
+	User   string     `json:"user"`
+	FreeAt tasks.Time `json:"free_at"`
+}
+
+func (p *program) nextFreeCommand(ctx context.Context) *cobra.Command {
+	r := sendlimit.NextFreeRequest{}
+	var from string
+	cmd := &cobra.Command{
+		Use:   "next-free",
+		Short: "Show the next times that are free for a user",
+		Long: `Show the next times that are free for a user. Each counts those before it as
+taken: messages at all of them would be accepted.`,
+		Example: `  enqueue next-free --user alice
+  enqueue next-free --user alice --from 2026-11-22T11:11:11Z --count 3`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			at, err := p.when("from", from)
+			if err != nil {
+				return err
+			}
+			r.From = at.At
+			return p.withSession(ctx, cmd, oneByOne, func(s *session) error { return p.nextFree(ctx, s, r) })
+		},
+	}
+	userFlag(cmd, &r.User)
+	cmd.Flags().StringVar(&from, "from", "", "`time` to look from (default now)")
+	cmd.Flags().IntVar(&r.Count, "count", 1, fmt.Sprintf("`number` of times, 1 to %d", sendlimit.MaxNextFree))
+	p.timeZoneFlag(cmd)
+	return cmd
+}
+
+func (p *program) nextFree(ctx context.Context, s *session, r sendlimit.NextFreeRequest) error {
+	times, err := s.timeline.NextFree(ctx, r)
+	if err != nil {
+		return s.diagnose(ctx, err)
+	}
+	style, err := p.style()
+	if err != nil {
+		return err
+	}
+	for _, at := range times {
+		if p.json {
+			err = printJSON(p.stdout, freeTime{User: r.User, FreeAt: tasks.Time{Time: at}})
+		} else {
+			err = p.printf("%s%s\n", style.Time(at), p.fromNow(at))
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if len(times) < r.Count && !p.json {
+		return p.printf("no more are free as far ahead as messages are taken\n")
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/picture"
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// answer is an outcome, with what the sentence about it needs to know.
+type answer struct {
+	tasks.Outcome
+
+	dryRun bool
+	// try is the command line that would be accepted; "" where there is none.
+	try string
+}
+
+// print prints an outcome, and returns what to end with.
+func (p *program) print(a answer) error {
+	err := p.printOutcome(a)
+	if status := cli.StatusOf(a.Code); err == nil && status != cli.StatusDone {
+		err = cli.StatusError(status)
+	}
+	return err
+}
+
+func (p *program) printOutcome(a answer) error {
+	if p.json {
+		return printJSON(p.stdout, a.Outcome)
+	}
+	s, err := p.style()
+	if err != nil {
+		return err
+	}
+	switch {
+	case a.Outcome.Outcome == tasks.Invalid:
+		_, err := fmt.Fprintf(p.stderr, "%s %s\n", cli.NewPalette(p.stderr, p.getenv).Red("error:"), a.Detail)
+		return err //nolint:wrapcheck // there is nowhere to say so
+	case len(a.Violations) > 0:
+		return picture.Refusal(p.stdout, s, a.Outcome, a.try)
+	case a.Outcome.Outcome == tasks.Refused:
+		return p.printf("%s %s\n", s.Palette.Yellow("refused:"), a.Detail)
+	default:
+		return p.printf("%s", p.sentence(s, a))
+	}
+}
+
+// sentence says what was done.
+func (p *program) sentence(s picture.Style, a answer) string {
+	done := func(word string) string { return s.Palette.Green(word + ":") }
+	switch a.Outcome.Outcome {
+	case tasks.Cancelled:
+		if a.Replayed {
+			return fmt.Sprintf("%s %s to %s was cancelled before\n", done("cancelled"), a.ID, a.User)
+		}
+		return fmt.Sprintf("%s %s to %s\n", done("cancelled"), a.ID, a.User)
+	case tasks.Moved:
+		if a.SendAt.Equal(a.MovedFrom.Time) {
+			return fmt.Sprintf("%s %s to %s is at %s already\n", done("moved"), a.ID, a.User, s.Time(a.SendAt.Time))
+		}
+		return fmt.Sprintf("%s %s to %s, from %s to %s%s\n", done("moved"), a.ID, a.User,
+			s.Time(a.MovedFrom.Time), s.Palette.Bold(s.Time(a.SendAt.Time)), p.fromNow(a.SendAt.Time))
+	}
+	word := "accepted"
+	switch {
+	case a.dryRun && a.Replayed:
+		word = "accepted before (dry run)"
+	case a.dryRun:
+		word = "would be accepted (dry run)"
+	case a.Replayed:
+		word = "accepted before"
+	}
+	text := fmt.Sprintf("%s %s gets a message at %s%s\n", done(word), a.User,
+		s.Palette.Bold(s.Time(a.SendAt.Time)), p.fromNow(a.SendAt.Time))
+	if a.Shifted {
+		text += fmt.Sprintf("  the next free time after %s\n", s.Time(a.RequestedAt.Time))
+	}
+	if !a.dryRun {
+		text += fmt.Sprintf("  id %s\n", a.ID)
+	}
+	return text
+}
+
+// fromNow is how long it is until a time, by the local clock; "" for the past.
+func (p *program) fromNow(at time.Time) string {
+	wait := at.Sub(p.now()).Round(time.Second)
+	if wait <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (in %s)", cli.FormatDuration(wait))
+}
+
+// printJSON prints a value on a line of its own.
+func printJSON(w io.Writer, value any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(value); err != nil {
+		return fmt.Errorf("printing: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/vbauerster/mpb/v8"
+)
+
+// screen is what a bar is drawn on.
+type screen struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *screen) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *screen) shows(text string) func() bool {
+	return func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return strings.Contains(s.text.String(), text)
+	}
+}
+
+func TestProgressOfAFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "messages")
+	require.NoError(t, os.WriteFile(path, make([]byte, 1000), 0o600))
+	file, err := new(program).openInput(path)
+	require.NoError(t, err)
+	defer file.Close()
+	started := now()
+	clock := func() time.Time { started = started.Add(2 * time.Second); return started }
+	seen := &screen{}
+	p := newProgress(seen, file, clock, mpb.WithAutoRefresh())
+	_, err = io.ReadFull(file, make([]byte, 250))
+	require.NoError(t, err)
+	p.judged(1234)
+	require.Eventually(t, seen.shows("1,234 lines  "), 10*time.Second, time.Millisecond)
+	require.Eventually(t, seen.shows("25 %"), 10*time.Second, time.Millisecond)
+	require.Eventually(t, seen.shows(" left"), 10*time.Second, time.Millisecond)
+	require.NoError(t, p.printf("line 7: no good\n"))
+	require.Eventually(t, seen.shows("line 7: no good\n"), 10*time.Second, time.Millisecond)
+	p.end()
+}
+
+func TestProgressOfAPipe(t *testing.T) {
+	t.Parallel()
+	file := &messageFile{ReadCloser: io.NopCloser(strings.NewReader("text"))}
+	seen := &screen{}
+	p := newProgress(seen, file, now, mpb.WithAutoRefresh())
+	_, err := io.ReadAll(file)
+	require.NoError(t, err)
+	p.judged(5)
+	require.Eventually(t, seen.shows("5 lines  "), 10*time.Second, time.Millisecond)
+	require.False(t, seen.shows(" left")(), "nobody knows how much there is")
+	p.end()
+}
+
+func TestNoProgressElsewhere(t *testing.T) {
+	t.Parallel()
+	var stderr bytes.Buffer
+	p := (&program{stderr: &stderr}).startProgress(&messageFile{})
+	p.judged(5)
+	require.NoError(t, p.printf("line %d\n", 7))
+	p.end()
+	require.Equal(t, "line 7\n", stderr.String())
+}

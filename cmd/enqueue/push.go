@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// push is what the flags of the command say.
+type push struct {
+	message                   tasks.Message
+	at, expiresAt, shiftUntil string
+	data                      []string
+	dryRun                    bool
+}
+
+func (p *program) pushCommand(ctx context.Context) *cobra.Command {
+	var f push
+	cmd := &cobra.Command{
+		Use:   "push",
+		Short: "Submit one message",
+		Long: `Submit one message. If its time breaks one of the user's rules, it is refused
+with what is in the way and the next free time, and nothing is kept.
+
+An id makes it safe to submit the same message again: it is accepted once.`,
+		Example: `  enqueue push --user alice --at 2026-11-22T11:11:11Z --title "Your table is ready"
+  enqueue push --user alice --at +90m --title Sale --body "Two for one" --data url=/sale
+  enqueue push --user alice --at "2026-11-22 11:11" --tz Europe/Berlin --title Hi --on-conflict shift
+  enqueue push --user alice --at now --title Hi --id order-17 --dry-run`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, args []string) error { return p.push(ctx, cmd, args, f) },
+	}
+	flags := cmd.Flags()
+	userFlag(cmd, &f.message.User)
+	flags.StringVar(&f.at, "at", "", "send `time`: RFC 3339, now, +90m, or YYYY-MM-DD HH:MM with --tz")
+	needs(cmd, "at")
+	flags.StringVar(&f.message.Title, "title", "", "title `text`; it or a body is needed")
+	flags.StringVar(&f.message.Body, "body", "", "body `text`")
+	flags.StringArrayVar(&f.data, "data", nil, "`key=value` that goes with the message; can be given again")
+	flags.StringVar(&f.message.ID, "id", "", "`id` of the message, unique for the user (default: made up)")
+	flags.StringVar(&f.message.Category, "category", "", "category `name`")
+	flags.StringVar(&f.expiresAt, "expires-at", "", "`time` after which it is dropped rather than sent"+
+		" (default: the worker's expire_after after its send time)")
+	flags.StringVar(&f.message.OnConflict, "on-conflict", "", "`what` to do if the time is taken: refuse, or shift"+
+		" to the next free time (default refuse; with --at now, shift)")
+	flags.StringVar(&f.shiftUntil, "shift-until", "", "last `time` that a shift may take (default 24 hours after the send time)")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "only say what the outcome would be")
+	p.timeZoneFlag(cmd)
+	return cmd
+}
+
+func (p *program) push(ctx context.Context, cmd *cobra.Command, args []string, f push) error {
+	m, err := p.message(f)
+	if err != nil {
+		return err
+	}
+	return p.withSession(ctx, cmd, oneByOne, func(s *session) error {
+		submit := s.submitter.Submit
+		if f.dryRun {
+			submit = s.submitter.Check
+		}
+		o, err := submit(ctx, m)
+		if err != nil {
+			return p.unanswered(ctx, s, m, err)
+		}
+		return p.print(answer{Outcome: o, dryRun: f.dryRun, try: again(cmd, args, o, m.ExpiresAt)})
+	})
+}
+
+// message makes the message of the flags, with an id: who gets no answer has to
+// know it to ask again.
+func (p *program) message(f push) (tasks.Message, error) {
+	m := f.message
+	at, err := p.when("at", f.at)
+	if err != nil {
+		return m, err
+	}
+	m.SendAt, m.Now = at.At, at.Now
+	expires, err := p.moment("expires_at", f.expiresAt)
+	if err != nil {
+		return m, err
+	}
+	until, err := p.moment("shift_until", f.shiftUntil)
+	if err != nil {
+		return m, err
+	}
+	m.ExpiresAt, m.ShiftUntil = expires.At, until.At
+	for _, entry := range f.data {
+		key, value, found := strings.Cut(entry, "=")
+		if !found || key == "" {
+			return m, &sendlimit.InvalidError{Field: "data", Value: entry, Want: "key=value"}
+		}
+		if m.Data == nil {
+			m.Data = make(map[string]string)
+		}
+		m.Data[key] = value
+	}
+	if m.ID == "" {
+		id, err := uuid.NewV7()
+		if err != nil {
+			return m, fmt.Errorf("making an id: %w", err)
+		}
+		m.ID = id.String()
+	}
+	return m, nil
+}
+
+// moment is when without now, which makes no sense of some fields.
+func (p *program) moment(field, text string) (cli.When, error) {
+	at, err := p.when(field, text)
+	if err == nil && at.Now {
+		err = &sendlimit.InvalidError{Field: field, Value: text, Want: "a time after send_at"}
+	}
+	return at, err
+}
+
+// unanswered reports a store that failed, with the id to ask again with.
+func (p *program) unanswered(ctx context.Context, s *session, m tasks.Message, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	o := tasks.OutcomeOf(s.diagnose(ctx, err))
+	if o.Outcome != tasks.Errored {
+		return err
+	}
+	o.User, o.ID = m.User, m.ID
+	if p.json {
+		err = printJSON(p.stdout, o)
+	} else {
+		_, err = fmt.Fprintf(p.stderr, "%s %s\n  whether it was accepted is not known: submit it again with --id %s\n",
+			cli.NewPalette(p.stderr, p.getenv).Red("error:"), o.Detail, m.ID)
+	}
+	if err != nil {
+		return fmt.Errorf("printing: %w", err)
+	}
+	if o.Code == "" {
+		return cli.StatusError(cli.StatusUnexpected)
+	}
+	return cli.StatusError(cli.StatusOf(o.Code))
+}

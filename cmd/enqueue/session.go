@@ -1,0 +1,120 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// session is a connection to the store, with the submitter on it.
+type session struct {
+	client    redis.UniversalClient
+	submitter *tasks.Submitter
+	timeline  *sendlimit.Timeline // under the rules that the store had at the start
+}
+
+// manner is how a session sends its commands.
+type manner bool
+
+const (
+	oneByOne  manner = false
+	inBatches manner = true // for many submits side by side
+)
+
+// withSession runs do on the store that the settings name.
+func (p *program) withSession(ctx context.Context, cmd *cobra.Command, m manner, do func(*session) error) error {
+	s, err := p.open(ctx, cmd, m)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(s), s.close())
+}
+
+func (p *program) open(ctx context.Context, cmd *cobra.Command, m manner) (*session, error) {
+	file, err := cmd.Flags().GetString(config.FileFlag)
+	if err != nil {
+		return nil, fmt.Errorf("reading the flag of the settings file: %w", err)
+	}
+	c, err := config.Load(cmd.Flags(), p.environ, file, store.ValidURL)
+	if err != nil {
+		return nil, err
+	}
+	client, err := store.Open(c.StoreURL(), store.Options{})
+	if err != nil {
+		return nil, err
+	}
+	s := &session{client: client}
+	if err := s.begin(ctx, c, m); err != nil {
+		return nil, errors.Join(s.diagnose(ctx, err), s.close())
+	}
+	return s, nil
+}
+
+// begin reads the rules, and then looks whether the store is one of a newer
+// program: not before, since that marks a new store, and one without rules is
+// left alone.
+func (s *session) begin(ctx context.Context, c config.Config, m manner) error {
+	var err error
+	s.submitter, err = tasks.NewSubmitter(s.client, tasks.SubmitterOptions{
+		Prefix: c.Prefix, Reach: c.Reach, KeepRecords: c.KeepRecords, Batch: m == inBatches,
+	})
+	if err != nil {
+		return fmt.Errorf("preparing to submit: %w", err)
+	}
+	if s.timeline, err = s.submitter.Timeline(ctx); err != nil {
+		return fmt.Errorf("reading the rules: %w", err)
+	}
+	if err := sendlimit.CheckLayout(ctx, s.client, c.Prefix); err != nil {
+		return fmt.Errorf("looking at the layout of the store: %w", err)
+	}
+	return nil
+}
+
+// diagnoseWithin bounds the look at a store that has just failed.
+const diagnoseWithin = 2 * time.Second
+
+// diagnose looks at a store that failed, and returns what is wrong with it if
+// that says more: how to start one, say, or that it is too old. Who only
+// submits does not wait for such a look as long as all goes well.
+func (s *session) diagnose(ctx context.Context, err error) error {
+	_, invalid := errors.AsType[*sendlimit.InvalidError](err)
+	if ctx.Err() != nil || invalid || timedOut(err) {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, diagnoseWithin)
+	defer cancel()
+	_, problem := store.Inspect(ctx, s.client)
+	if _, unfit := errors.AsType[*sendlimit.UnavailableError](problem); unfit && !timedOut(problem) {
+		return problem
+	}
+	return err
+}
+
+// timedOut says whether there was a server that did not answer.
+func timedOut(err error) bool {
+	var network net.Error
+	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network) && network.Timeout()
+}
+
+func (s *session) close() error {
+	var err error
+	if s.submitter != nil {
+		if err = s.submitter.Close(); err != nil {
+			err = fmt.Errorf("finishing what was submitted: %w", err)
+		}
+	}
+	if closing := s.client.Close(); closing != nil && !errors.Is(closing, redis.ErrClosed) {
+		err = errors.Join(err, fmt.Errorf("closing the store: %w", closing))
+	}
+	return err
+}

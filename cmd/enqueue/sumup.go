@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/bulk"
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// sumUp prints the summary of a file and, if it was stopped, why and from which
+// line to go on. It returns what to end with: stopped if something stopped it,
+// else failed, else whether there were invalid lines.
+func (p *program) sumUp(ctx context.Context, s *session, c *collector, f bulkFlags, stopped, failed error) error {
+	halt, _ := errors.AsType[*bulk.StoppedError](stopped)
+	if halt != nil {
+		c.summary.Errors = halt.Failed
+	}
+	out := p.stdout
+	if f.results == standard {
+		out = p.stderr // standard output is for the outcomes
+	}
+	if err := p.printSummary(out, &c.summary); err != nil {
+		return err
+	}
+	switch {
+	case halt != nil:
+		return errors.Join(p.halted(ctx, s, out, halt), failed)
+	case failed != nil:
+		return failed
+	case c.summary.Invalid > 0:
+		return cli.StatusError(cli.StatusInvalid)
+	default:
+		return nil
+	}
+}
+
+func (p *program) printSummary(w io.Writer, summary *bulk.Summary) error {
+	if p.json {
+		return printJSON(w, summary)
+	}
+	if err := summary.Print(w, cli.NewPalette(w, p.getenv)); err != nil {
+		return fmt.Errorf("printing: %w", err)
+	}
+	return nil
+}
+
+// halted says from which line to go on.
+func (p *program) halted(ctx context.Context, s *session, w io.Writer, halt *bulk.StoppedError) error {
+	cause := halt.Err
+	o := tasks.Outcome{Outcome: tasks.Errored, Line: halt.Line, Detail: "interrupted"}
+	interrupted := errors.Is(cause, context.Canceled)
+	if !interrupted {
+		cause = s.diagnose(ctx, cause)
+		o = tasks.OutcomeOf(cause)
+		o.Line = halt.Line
+	}
+	o.Detail = fmt.Sprintf("stopped at line %d: %s; go on with --from-line %d, or run it all again:"+
+		" what was accepted is not accepted twice", halt.Line, o.Detail, halt.Line)
+	var err error
+	if p.json {
+		err = printJSON(w, o)
+	} else {
+		_, err = fmt.Fprintf(p.stderr, "\n%s %s\n", cli.NewPalette(p.stderr, p.getenv).Red("error:"), o.Detail)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("printing: %w", err)
+	case interrupted:
+		return cause // the signal decides about the exit status
+	default:
+		return cli.StatusError(cli.ExitCode(cause))
+	}
+}

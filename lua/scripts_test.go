@@ -1,0 +1,266 @@
+package lua_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+// script is a file of this folder, and what its header says.
+type script struct {
+	name   string
+	header string
+	code   string // of the joined text, without comments
+}
+
+func scripts(t *testing.T) []script {
+	t.Helper()
+	files, err := filepath.Glob("*.lua")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	var all []script
+	for _, file := range files {
+		name := strings.TrimSuffix(file, ".lua")
+		text, err := lua.Text(name)
+		require.NoError(t, err)
+		header, _, found := strings.Cut(text, "\n\n")
+		require.True(t, found, file)
+		all = append(all, script{name, header, uncommented(text)})
+	}
+	return all
+}
+
+func uncommented(text string) string {
+	return regexp.MustCompile(`--[^\n]*`).ReplaceAllString(text, "")
+}
+
+// parameter is KEYS[n] or ARGV[n] as a header documents it.
+type parameter struct {
+	number int
+	open   bool // and all that follow: "ARGV[15..]"
+	kind   string
+	text   string
+}
+
+var parameters = regexp.MustCompile(`(?m)^-- (KEYS|ARGV)\[(\d+)(\.\.)?\] +(.+)$`)
+
+func (s script) parameters(kind string) []parameter {
+	var found []parameter
+	for _, match := range parameters.FindAllStringSubmatch(s.header, -1) {
+		if match[1] == kind {
+			n, _ := strconv.Atoi(match[2])
+			found = append(found, parameter{n, match[3] != "", kind, match[4]})
+		}
+	}
+	return found
+}
+
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	for _, s := range scripts(t) {
+		require.Regexp(t, `^-- `+s.name+`\.lua: [a-z].*`, s.header)
+		require.Regexp(t, `(?m)^-- Returns  \S`, s.header, s.name)
+		require.Regexp(t, `(?m)^-- Cost     \S`, s.header, s.name)
+		for _, kind := range []string{"KEYS", "ARGV"} {
+			documented := s.parameters(kind)
+			require.NotEmpty(t, documented, s.name)
+			for i, p := range documented {
+				require.Equal(t, i+1, p.number, "%s: %s in order", s.name, kind)
+			}
+			used := s.used(kind)
+			for _, p := range documented {
+				require.Contains(t, used, p.number, "%s: %s[%d] is documented and not used", s.name, kind, p.number)
+			}
+			last := documented[len(documented)-1]
+			if !last.open {
+				require.LessOrEqual(t, slices.Max(used), last.number, "%s: %s is used and not documented", s.name, kind)
+			}
+		}
+	}
+}
+
+// used lists the numbers of the parameters that the code reads.
+func (s script) used(kind string) []int {
+	var numbers []int
+	for _, match := range regexp.MustCompile(kind+`\[(\d+)\]|unpack\(`+kind+`, (\d+)\)`).FindAllStringSubmatch(s.code, -1) {
+		n, _ := strconv.Atoi(match[1] + match[2])
+		numbers = append(numbers, n)
+	}
+	return numbers
+}
+
+// counts lists the numbers of keys and arguments that a header allows: all
+// that are not bound to another, and those with them.
+func (s script) counts(keys, args int) bool {
+	optional := regexp.MustCompile(`; optional$|^optional|with KEYS\[2\]`)
+	least, most := 0, 0
+	for _, p := range s.parameters("KEYS") {
+		most++
+		if !optional.MatchString(p.text) {
+			least++
+		}
+	}
+	if keys != least && keys != most {
+		return false
+	}
+	allowed := 0
+	for _, p := range s.parameters("ARGV") {
+		switch {
+		case strings.HasPrefix(p.text, "with KEYS[2]") && keys < most:
+		case p.open: // pairs, of which three come first
+			return args >= allowed+6 && (args-allowed)%2 == 0
+		case strings.HasPrefix(p.text, "of a retry: "):
+			if args == allowed {
+				return true
+			}
+			return args == len(s.parameters("ARGV"))
+		default:
+			allowed++
+		}
+	}
+	return args == allowed
+}
+
+// A missing argument is nil in Lua, and silently so.
+func TestPitfall20ArgumentsAreCounted(t *testing.T) {
+	t.Parallel()
+	server, client := sendlimittest.EmbeddedRedis(t)
+	for _, s := range scripts(t) {
+		text, err := lua.Text(s.name)
+		require.NoError(t, err)
+		right := 0
+		for keys := range 9 {
+			for args := range 26 {
+				names, values := make([]string, keys), make([]any, args)
+				for i := range names {
+					names[i] = fmt.Sprintf("{p}%d", i)
+				}
+				for i := range values {
+					values[i] = "1"
+				}
+				err := client.Eval(t.Context(), text, names, values...).Err()
+				refused := err != nil && strings.Contains(err.Error(), "wrong number of keys or arguments")
+				require.Equal(t, !s.counts(keys, args), refused, "%s: %d keys, %d arguments: %v", s.name, keys, args, err)
+				if refused {
+					require.Contains(t, err.Error(), "ERR "+s.name+".lua: ")
+					require.Empty(t, server.Keys(), s.name)
+				} else {
+					right++
+					server.FlushAll()
+				}
+			}
+		}
+		require.Positive(t, right, s.name)
+	}
+}
+
+// A number of 13 digits that tostring or ".." makes a text of loses its last
+// ones on Redis, and keeps them on the embedded store.
+func TestPitfall38NoNumberIsMadeAText(t *testing.T) {
+	t.Parallel()
+	concatenated := regexp.MustCompile(`(\S+) *\.\. *(\S+)`)
+	// What is a text for certain: an argument, a generation read from a record.
+	text := regexp.MustCompile(`^(ARGV\[\d+\]|r\[2\]|(former_)?generation)[,)]*$`)
+	literals := regexp.MustCompile(`'[^'\n]*'|"[^"\n]*"`)
+	for _, s := range scripts(t) {
+		code := literals.ReplaceAllString(s.code, "ARGV[0]")
+		require.NotContains(t, code, "...", s.name)
+		for _, match := range concatenated.FindAllStringSubmatch(code, -1) {
+			require.Regexp(t, text, match[1], "%s: %s", s.name, match[0])
+			require.Regexp(t, text, match[2], "%s: %s", s.name, match[0])
+		}
+		for _, name := range []string{"tostring", "string.format", ":format"} {
+			require.NotContains(t, code, name, s.name)
+		}
+	}
+}
+
+// The embedded store has none of these, and a script with a shebang is another
+// script to it.
+func TestNothingThatTheEmbeddedStoreLacks(t *testing.T) {
+	t.Parallel()
+	for _, s := range scripts(t) {
+		require.NotRegexp(t, `\b(bit|struct|cmsgpack)\b`, s.code, s.name)
+		require.NotRegexp(t, `redis\.(pcall|setresp|set_repl|breakpoint|register_function|acl_check_cmd)`, s.code, s.name)
+		require.False(t, strings.HasPrefix(s.header, "#!"), s.name)
+	}
+}
+
+// What says that it writes nothing can be asked of a replica.
+func TestReadersCallNoCommandThatWrites(t *testing.T) {
+	t.Parallel()
+	commands := regexp.MustCompile(`\bcall\('([A-Z]+)'`)
+	readers := 0
+	for _, s := range scripts(t) {
+		called := commands.FindAllStringSubmatch(s.code, -1)
+		require.Equal(t, len(called), strings.Count(s.code, "call("), "%s: every command is spelled out", s.name)
+		if !strings.Contains(s.header, "rites nothing.") && s.name != "list" {
+			continue
+		}
+		readers++
+		for _, match := range called {
+			require.Contains(t, []string{"TIME", "EXISTS", "HMGET", "ZSCORE", "ZRANGE"}, match[1], s.name)
+		}
+	}
+	require.Equal(t, 4, readers, "check, list, next_free, usage")
+}
+
+func TestEveryFragmentIsIncluded(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("fragments/*.lua")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		fragment, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.Regexp(t, `^-- `+strings.TrimSuffix(filepath.Base(file), ".lua")+`: [a-z].*`, string(fragment))
+		first, _, _ := strings.Cut(string(fragment), "\n")
+		included := 0
+		for _, s := range scripts(t) {
+			text, err := lua.Text(s.name)
+			require.NoError(t, err)
+			require.NotContains(t, text, "--@include", s.name)
+			require.LessOrEqual(t, strings.Count(text, first), 1, "%s includes %s twice", s.name, file)
+			included += strings.Count(text, first)
+		}
+		require.Positive(t, included, "nothing includes %s", file)
+	}
+}
+
+func TestTextOfWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	_, err := lua.Text("nothing")
+	require.ErrorIs(t, err, os.ErrNotExist)
+	require.ErrorContains(t, err, "script nothing.lua: ")
+}
+
+// All is what a server has to know before a pipeline may call anything.
+func TestAllIsEveryScript(t *testing.T) {
+	t.Parallel()
+	_, client := sendlimittest.EmbeddedRedis(t)
+	known := make(map[string]bool)
+	for _, s := range lua.All() {
+		hash, err := s.Load(t.Context(), client).Result()
+		require.NoError(t, err)
+		require.Equal(t, s.Hash(), hash)
+		known[hash] = true
+	}
+	for _, s := range scripts(t) {
+		text, err := lua.Text(s.name)
+		require.NoError(t, err)
+		hash, err := client.ScriptLoad(t.Context(), text).Result()
+		require.NoError(t, err)
+		require.True(t, known[hash], "%s is not in All", s.name)
+	}
+	require.Len(t, known, len(scripts(t)))
+}
