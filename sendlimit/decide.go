@@ -3,6 +3,8 @@ package sendlimit
 import (
 	"context"
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/lua"
@@ -42,9 +44,14 @@ func (t *Timeline) decide(ctx context.Context, r Request, doing string, call fun
 		if in.int(0) != statusSearchOn {
 			return t.decision(ctx, in, r.User, "")
 		}
-		if resume = in.int(2); in.err != nil {
+		from := any(in.int(2))
+		if in.err != nil {
 			return Decision{}, in.err
 		}
+		if from == resume {
+			return Decision{}, replyError(doing, fmt.Sprintf("it goes on where it was, at %d", from))
+		}
+		resume = from
 	}
 }
 
@@ -135,10 +142,11 @@ func (t *Timeline) nextFree(ctx context.Context, r NextFreeRequest, self string,
 	const doing = "looking for free times"
 	from := milliseconds(r.From)
 	var times []time.Time
+	var taken []string
 	for {
 		answer, err := run(ctx, t.client, lua.NextFree, doing, []string{t.keys.Timeline(r.User)}, []any{
 			milliseconds(r.Now), from, direction, r.Count - len(times), t.reach.Milliseconds(), self,
-			t.rules.rules, t.offsets(r.From, r.Now),
+			t.rules.rules, t.offsets(r.From, r.Now), strings.Join(taken, " "),
 		})
 		if err != nil {
 			return nil, err
@@ -147,9 +155,13 @@ func (t *Timeline) nextFree(ctx context.Context, r NextFreeRequest, self string,
 		resume := in.int(1)
 		for i := 2; i < len(answer); i++ {
 			times = append(times, in.time(i))
+			taken = append(taken, strconv.FormatInt(in.int(i), 10))
 		}
 		if in.err != nil || resume == 0 {
 			return times, in.err
+		}
+		if from == any(resume) {
+			return nil, replyError(doing, fmt.Sprintf("it goes on where it was, at %d", resume))
 		}
 		from = resume
 	}

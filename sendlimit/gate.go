@@ -160,7 +160,12 @@ func (g *Gate) Settle(ctx context.Context, d Delivery, s Settlement, now time.Ti
 		return false, err
 	}
 	in := read(answer, doing)
-	return in.int(0) == 1, in.err
+	recorded := in.int(0)
+	_ = in.time(1)
+	if in.err == nil && recorded != 0 && recorded != 1 {
+		return false, replyError(doing, fmt.Sprintf("outcome %d", recorded))
+	}
+	return recorded == 1, in.err
 }
 
 func (g *Gate) keysOf(d Delivery) []string {

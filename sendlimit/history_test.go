@@ -19,3 +19,14 @@ func TestTimelineAgreesWithTheModel(t *testing.T) {
 		sendlimittest.CheckHistory(t, client, fmt.Sprintf("h%d", histories.Add(1)))
 	})
 }
+
+// So do the records, the gate and the watch list, and a plain account of each
+// message.
+func TestMessagesAgreeWithTheirAccount(t *testing.T) {
+	t.Parallel()
+	_, client := sendlimittest.EmbeddedRedis(t)
+	var mailboxes atomic.Int64
+	rapid.Check(t, func(t *rapid.T) {
+		sendlimittest.CheckMessages(t, client, fmt.Sprintf("m%d", mailboxes.Add(1)))
+	})
+}

@@ -47,6 +47,7 @@ func (t *Timeline) List(ctx context.Context, r ListRequest) ([]Reservation, erro
 		return nil, err
 	}
 	in := read(answer, doing)
+	_ = in.time(0)
 	list := in.reservations(1)
 	return list, in.err
 }

@@ -22,8 +22,11 @@ type clock struct {
 // clocks drift.
 const trusted = 10 * time.Second
 
+// newClock goes on from the time it is made at by the monotonic clock, so that
+// setting this machine's clock moves nothing.
 func newClock() *clock {
-	return &clock{local: time.Now} //nolint:forbidigo // the one place this package takes the time from
+	began := time.Now() //nolint:forbidigo // the one place this package takes the time from
+	return &clock{local: func() time.Time { return began.Add(time.Since(began)) }}
 }
 
 // now is the store's time.
@@ -42,12 +45,6 @@ func (c *clock) learn(sent, received, store time.Time) {
 		return
 	}
 	c.offset, c.accuracy, c.learned = store.Sub(sent.Add(accuracy)), accuracy, received
-}
-
-// wait returns when the store's clock shows at, or earlier with false when ctx
-// or stop ends.
-func (c *clock) wait(ctx context.Context, stop <-chan struct{}, at time.Time) bool {
-	return sleep(ctx, stop, at.Sub(c.now()))
 }
 
 // sleep returns after d, or earlier with false when ctx or stop ends.

@@ -61,17 +61,28 @@ func (c *confirmer) run() {
 				more = false
 			}
 		}
-		c.confirm(batch)
+		if !c.confirm(batch) && c.closing() {
+			return // nobody waits at the end of a program for a store that does not answer
+		}
 	}
 }
 
-func (c *confirmer) confirm(batch []sendlimit.Queued) {
+// confirm notes a batch, and reports whether it could.
+func (c *confirmer) confirm(batch []sendlimit.Queued) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), confirmWithin)
 	defer cancel()
 	if err := c.watch.Confirm(ctx, batch); err != nil {
 		c.logger.WarnContext(ctx, "could not confirm queued messages: they will be looked after again",
 			"messages", len(batch), "error", err)
+		return false
 	}
+	return true
+}
+
+func (c *confirmer) closing() bool {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.closed
 }
 
 // close notes what is left and ends.

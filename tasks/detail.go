@@ -43,9 +43,8 @@ func conflictSentence(d sendlimit.Decision, user string) string {
 		sentence = fmt.Sprintf("%s already has a message at %s, within %s",
 			user, timeOfDay(v.Conflicts[0].At, d.At), length(v.Rule.Window))
 	default:
-		first, last := v.Conflicts[0].At, v.Conflicts[len(v.Conflicts)-1].At
-		sentence = fmt.Sprintf("%s already has %s around then (%s to %s), and %d in any %s is the limit",
-			user, messages(n), timeOfDay(first, d.At), timeOfDay(last, d.At), v.Rule.Limit, length(v.Rule.Window))
+		sentence = fmt.Sprintf("%s already has %s around then (%s), and %d in any %s is the limit",
+			user, messages(n), spread(v, d.At), v.Rule.Limit, length(v.Rule.Window))
 	}
 	switch {
 	case !d.NextFree.IsZero():
@@ -62,6 +61,16 @@ func messages(n int) string {
 		return "1 message"
 	}
 	return fmt.Sprintf("%d messages", n)
+}
+
+// spread says from when to when conflicts reach; of more than are listed the
+// last is not known.
+func spread(v sendlimit.Violation, at time.Time) string {
+	first, last := v.Conflicts[0].At, v.Conflicts[len(v.Conflicts)-1].At
+	if v.ConflictsTotal > len(v.Conflicts) {
+		return "from " + timeOfDay(first, at) + " on"
+	}
+	return timeOfDay(first, at) + " to " + timeOfDay(last, at)
 }
 
 func inPeriod(v sendlimit.Violation, at time.Time) string {
@@ -99,6 +108,9 @@ func length(d time.Duration) string {
 			}
 			return "1 " + unit.name
 		}
+	}
+	if d == time.Second {
+		return "1 second"
 	}
 	return fmt.Sprintf("%d seconds", d/time.Second)
 }

@@ -1,10 +1,10 @@
 package tasks
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
-	"io"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -37,37 +37,88 @@ func DraftFields() []string {
 // DecodeDraft reads a Draft from a JSON object. The error is a
 // *sendlimit.InvalidError that names the field: unknown ones are refused.
 func DecodeDraft(text []byte) (Draft, error) {
-	var d Draft
 	if !utf8.Valid(text) {
-		return d, invalid("message", strings.ToValidUTF8(string(text), "�"), "JSON in UTF-8")
+		return Draft{}, invalid("message", strings.ToValidUTF8(string(text), "�"), "JSON in UTF-8")
 	}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&d); err != nil {
-		return Draft{}, decodeError(err)
+	// By way of a map, because names are taken as they are spelled: decoding
+	// into a struct would take "User" for user.
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return Draft{}, notAnObject(err)
 	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return Draft{}, invalid("message", "more than one value", "one JSON object a line")
+	if fields == nil {
+		return Draft{}, invalid("message", "a JSON null", "a JSON object")
+	}
+	var d Draft
+	if err := d.take(fields); err != nil {
+		return Draft{}, err
+	}
+	if len(fields) > 0 {
+		unknown := slices.Sorted(maps.Keys(fields))
+		return Draft{}, invalid(unknown[0], string(fields[unknown[0]]), "no value: there is no such field; there are %s",
+			strings.Join(DraftFields(), ", "))
 	}
 	return d, nil
 }
 
-func decodeError(err error) *sendlimit.InvalidError {
-	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		field := wrong.Field
-		if field == "" {
-			return invalid("message", "a JSON "+wrong.Value, "a JSON object")
+// take reads the fields that it knows, and removes them. A null is an absent
+// field.
+func (d *Draft) take(fields map[string]json.RawMessage) error {
+	for _, known := range []struct {
+		name string
+		into *string
+	}{
+		{"id", &d.ID},
+		{"user", &d.User},
+		{"send_at", &d.SendAt},
+		{"category", &d.Category},
+		{"title", &d.Title},
+		{"body", &d.Body},
+		{"expires_at", &d.ExpiresAt},
+		{"on_conflict", &d.OnConflict},
+		{"shift_until", &d.ShiftUntil},
+	} {
+		text, given := fields[known.name]
+		if !given {
+			continue
 		}
-		field, _, _ = strings.Cut(field, ".")
-		want := "a text"
-		if field == "data" {
-			want = "an object of texts"
+		delete(fields, known.name)
+		if err := json.Unmarshal(text, known.into); err != nil {
+			return wrongType(known.name, err, "a text")
 		}
-		return invalid(field, "a JSON "+wrong.Value, "%s", want)
 	}
-	if name, unknown := strings.CutPrefix(err.Error(), "json: unknown field "); unknown {
-		return invalid(strings.Trim(name, `"`), "", "no value: there is no such field; there are %s",
-			strings.Join(DraftFields(), ", "))
+	text, given := fields["data"]
+	if !given {
+		return nil
+	}
+	delete(fields, "data")
+	var data map[string]*string // a pointer tells null from ""
+	if err := json.Unmarshal(text, &data); err != nil {
+		return wrongType("data", err, "an object of texts")
+	}
+	for key, value := range data {
+		if value == nil {
+			return invalid("data", "a JSON null", "an object of texts")
+		}
+		if d.Data == nil {
+			d.Data = make(map[string]string, len(data))
+		}
+		d.Data[key] = *value
+	}
+	return nil
+}
+
+func wrongType(field string, err error, want string) *sendlimit.InvalidError {
+	value := err.Error()
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		value = "a JSON " + wrong.Value
+	}
+	return invalid(field, value, "%s", want)
+}
+
+func notAnObject(err error) *sendlimit.InvalidError {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return invalid("message", "a JSON "+wrong.Value, "a JSON object")
 	}
 	return invalid("message", "", "a JSON object (%s)", strings.TrimPrefix(err.Error(), "json: "))
 }
@@ -82,13 +133,26 @@ func ParseTime(text string) (at time.Time, now bool, err error) {
 		return time.Time{}, true, nil
 	}
 	at, err = time.Parse(time.RFC3339Nano, text)
-	if err != nil {
+	if err != nil || !strict(text) {
 		return time.Time{}, false, errNotRFC3339
 	}
-	return at.UTC().Truncate(time.Millisecond), false, nil
+	if at = at.UTC().Truncate(time.Millisecond); at.IsZero() { // would read as no time at all
+		return time.Time{}, false, errNotRFC3339
+	}
+	return at, false, nil
 }
 
-var errNotRFC3339 = errors.New("an RFC 3339 time such as 2026-11-22T11:11:11Z") //nolint:gochecknoglobals // a sentinel
+// strict looks for what Go takes for RFC 3339 and nobody else does: an hour of
+// one digit, a comma before the fraction, an offset of 24 hours or 60 minutes.
+func strict(text string) bool {
+	if text[len("2006-01-02T15")] != ':' || strings.Contains(text, ",") {
+		return false
+	}
+	offset := text[len(text)-len("07:00"):]
+	return strings.HasSuffix(text, "Z") || offset[:2] < "24" && offset[3:] < "60"
+}
+
+var errNotRFC3339 = errors.New("an RFC 3339 time such as 2026-11-22T11:11:11Z")
 
 // Message turns the draft into a Message, reading its times by parse. The
 // error is a *sendlimit.InvalidError: only what cannot be read; Validate says

@@ -25,6 +25,7 @@ type handler struct {
 	pushTimeout time.Duration
 	slots       chan struct{} // one a delivery that runs
 	stopping    chan struct{} // closed when no new work is to begin
+	ended       chan struct{} // closed when the worker no longer waits for what runs
 	logger      *slog.Logger
 }
 
@@ -54,28 +55,56 @@ const newerAfter = 5 * time.Second
 // ProcessTask handles one task. It returns an error only where the task has to
 // come again: the store failed, another delivery runs, or the worker stops.
 func (h *handler) ProcessTask(ctx context.Context, t *asynq.Task) error {
+	if t.Type() != TypeDeliver {
+		return &againError{after: newerAfter, cause: errNewer}
+	}
 	p, err := decodePayload(t.Payload())
 	if err != nil {
-		h.logger.ErrorContext(ctx, "dropped a task that is not ours", "error", err)
-		return nil
+		return h.dropped(ctx, err)
 	}
 	if p.Version > payloadVersion {
 		return &againError{after: newerAfter, cause: errNewer}
 	}
-	if !h.clock.wait(ctx, h.stopping, p.due()) {
-		return h.stopped(ctx, p.due())
+	d := sendlimit.Delivery{User: p.User, ID: p.ID, Generation: p.Generation, Nonce: sendlimit.NewGeneration()}
+	due := p.due()
+	for wait := due.Sub(h.clock.now()); ; {
+		if !sleep(ctx, h.stopping, wait) || !h.takeSlot(ctx) {
+			return h.stopped(ctx, due)
+		}
+		claim, err := h.deliver(ctx, d)
+		if wrong, garbage := errors.AsType[*sendlimit.InvalidError](err); garbage {
+			return h.dropped(ctx, fmt.Errorf("payload of a task: it has no valid %s", wrong.Field)) // the value may name a user
+		}
+		if err != nil || claim.Verdict != sendlimit.Early {
+			return err
+		}
+		// What is still missing is told by the store's own clock.
+		due, wait = claim.Until, claim.Until.Sub(claim.Now)
+	}
+}
+
+// dropped ends a task whose payload names no message. It would be no better
+// the next time.
+func (h *handler) dropped(ctx context.Context, err error) error {
+	h.logger.ErrorContext(ctx, "dropped a task that is not ours", "error", err)
+	return nil
+}
+
+// takeSlot waits for a delivery slot, which deliver gives back. It reports
+// false when ctx ends or no new work is to begin.
+func (h *handler) takeSlot(ctx context.Context) bool {
+	select {
+	case <-h.stopping: // goes first: below, a free slot might be chosen
+		return false
+	default:
 	}
 	select {
 	case h.slots <- struct{}{}:
-		defer func() { <-h.slots }()
+		return true
 	case <-h.stopping:
-		return h.stopped(ctx, p.due())
 	case <-ctx.Done():
-		return h.stopped(ctx, p.due())
 	}
-	return h.deliver(ctx, sendlimit.Delivery{
-		User: p.User, ID: p.ID, Generation: p.Generation, Nonce: sendlimit.NewGeneration(),
-	})
+	return false
 }
 
 func (h *handler) stopped(ctx context.Context, due time.Time) error {
@@ -86,38 +115,30 @@ func (h *handler) stopped(ctx context.Context, due time.Time) error {
 	return &againError{after: max(0, due.Sub(h.clock.now())), cause: cause}
 }
 
-// deliver claims a message that is due, sends it and settles.
-func (h *handler) deliver(ctx context.Context, d sendlimit.Delivery) error {
+// deliver claims a message; one that may be sent it sends, and settles. It has
+// a delivery slot, and gives it back.
+func (h *handler) deliver(ctx context.Context, d sendlimit.Delivery) (sendlimit.Claim, error) {
+	defer func() { <-h.slots }()
 	l, err := h.rules.limiters(ctx)
 	if err != nil {
-		return err
+		return sendlimit.Claim{}, err
 	}
-	for {
-		claim, err := h.claim(ctx, l.gate, d)
-		if err != nil {
-			return err
-		}
-		switch claim.Verdict {
-		case sendlimit.Early:
-			// What is still missing is told by the store's own clock.
-			if !sleep(ctx, h.stopping, claim.Until.Sub(claim.Now)) {
-				return h.stopped(ctx, claim.Until)
-			}
-			continue
-		case sendlimit.Busy:
-			return &againError{after: claim.Until.Sub(claim.Now), cause: errBusy}
-		case sendlimit.Stale:
-			h.logger.DebugContext(ctx, "a task is stale", "id", d.ID)
-			return nil
-		case sendlimit.Lapsed:
-			h.logger.WarnContext(ctx, "dropped a message that outlived its expiry", "late", claim.Now.Sub(claim.SendAt))
-			return nil
-		case sendlimit.Send:
-			return h.send(ctx, l.gate, d, claim)
-		default:
-			return fmt.Errorf("verdict %s: %w", claim.Verdict, sendlimit.ErrReply)
-		}
+	claim, err := h.claim(ctx, l.gate, d)
+	if err != nil {
+		return sendlimit.Claim{}, err
 	}
+	switch claim.Verdict {
+	case sendlimit.Send:
+		return claim, h.send(ctx, l.gate, d, claim)
+	case sendlimit.Busy:
+		return claim, &againError{after: claim.Until.Sub(claim.Now), cause: errBusy}
+	case sendlimit.Stale:
+		h.logger.DebugContext(ctx, "a task is stale", "id", d.ID)
+	case sendlimit.Lapsed:
+		h.logger.WarnContext(ctx, "dropped a message that outlived its expiry", "late", claim.Now.Sub(claim.SendAt))
+	case sendlimit.Early:
+	}
+	return claim, nil
 }
 
 func (h *handler) claim(ctx context.Context, gate *sendlimit.Gate, d sendlimit.Delivery) (sendlimit.Claim, error) {
@@ -190,21 +211,26 @@ func (h *handler) notify(ctx context.Context, d sendlimit.Delivery, claim sendli
 
 const (
 	settleWithin = 2 * time.Second        // one try
-	settlePause  = 200 * time.Millisecond // between two
+	settlePause  = 500 * time.Millisecond // between two
 )
 
-// settle records what became of a delivery, and tries until that is stored or
-// the lease is over, when the message's fate is open anyway.
+// settle records what became of a delivery, and tries until that is stored:
+// without it the message would be sent again. It gives up only when the worker
+// no longer waits for it. Where the lease ran out meanwhile, whoever took the
+// message over settles it.
 func (h *handler) settle(ctx context.Context, gate *sendlimit.Gate, d sendlimit.Delivery, s sendlimit.Settlement) (bool, error) {
-	ctx, cancel := context.WithTimeout(ctx, settleMargin)
-	defer cancel()
-	for {
+	for failed := false; ; failed = true {
 		try, done := context.WithTimeout(ctx, settleWithin)
 		held, err := gate.Settle(try, d, s, time.Time{})
 		done()
-		if err == nil || !sleep(ctx, nil, settlePause) {
+		if _, away := errors.AsType[*sendlimit.UnavailableError](err); !away {
 			return held, err
 		}
-		h.logger.WarnContext(ctx, "could not settle a delivery: trying again", "error", err)
+		if !failed {
+			h.logger.WarnContext(ctx, "could not settle a delivery: trying until it is stored", "error", err)
+		}
+		if !sleep(ctx, h.ended, settlePause) {
+			return false, err
+		}
 	}
 }

@@ -76,16 +76,17 @@ func (m Message) validateContent() error {
 	if m.Title == "" && m.Body == "" {
 		return invalid("title", "", "a text, where there is no body")
 	}
+	if !utf8.ValidString(m.Title) {
+		return invalid("title", strings.ToValidUTF8(m.Title, "�"), "text in UTF-8")
+	}
+	if !utf8.ValidString(m.Body) {
+		return invalid("body", strings.ToValidUTF8(m.Body, "�"), "text in UTF-8")
+	}
 	size := len(m.Title) + len(m.Body)
 	for _, key := range slices.Sorted(maps.Keys(m.Data)) {
 		size += len(key) + len(m.Data[key])
 		if !utf8.ValidString(key) || !utf8.ValidString(m.Data[key]) {
 			return invalid("data", strings.ToValidUTF8(key, "�"), "text in UTF-8")
-		}
-	}
-	for field, text := range map[string]string{"title": m.Title, "body": m.Body} {
-		if !utf8.ValidString(text) {
-			return invalid(field, strings.ToValidUTF8(text, "�"), "text in UTF-8")
 		}
 	}
 	if size > MaxContent {
@@ -105,11 +106,11 @@ func (m Message) validateTimes() error {
 		if !m.shifts() {
 			return invalid("shift_until", m.ShiftUntil.UTC().Format(time.RFC3339Nano), "on_conflict shift beside it")
 		}
-		if !m.Now && m.ShiftUntil.Before(m.SendAt) {
+		if !m.Now && m.ShiftUntil.UnixMilli() < m.SendAt.UnixMilli() {
 			return invalid("shift_until", m.ShiftUntil.UTC().Format(time.RFC3339Nano), "a time not before send_at")
 		}
 	}
-	if !m.Now && !m.ExpiresAt.IsZero() && !m.ExpiresAt.After(m.SendAt) {
+	if !m.Now && !m.ExpiresAt.IsZero() && m.ExpiresAt.UnixMilli() <= m.SendAt.UnixMilli() {
 		return invalid("expires_at", m.ExpiresAt.UTC().Format(time.RFC3339Nano), "a time after send_at")
 	}
 	return nil

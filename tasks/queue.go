@@ -3,6 +3,7 @@ package tasks
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -33,10 +34,24 @@ type Payload struct {
 
 func (p Payload) due() time.Time { return time.UnixMilli(p.Due).UTC() }
 
+// decodePayload reads the payload of a task; of one that a newer program wrote
+// no more than its version.
 func decodePayload(text []byte) (Payload, error) {
+	var newer struct {
+		Version int `json:"v"`
+	}
+	if err := json.Unmarshal(text, &newer); err != nil {
+		return Payload{}, fmt.Errorf("payload of a task: %w", err)
+	}
+	if newer.Version < 1 {
+		return Payload{}, errors.New("payload of a task: it has no version")
+	}
+	if newer.Version > payloadVersion {
+		return Payload{Version: newer.Version}, nil
+	}
 	var p Payload
 	if err := json.Unmarshal(text, &p); err != nil {
-		return p, fmt.Errorf("payload of a task: %w", err)
+		return Payload{}, fmt.Errorf("payload of a task: %w", err)
 	}
 	return p, nil
 }
@@ -44,7 +59,7 @@ func decodePayload(text []byte) (Payload, error) {
 // lead is how much before its time a task is asked for, so that neither the
 // queue's polling nor its way to a handler makes it late; the handler waits
 // for the rest.
-const lead = forwardEvery + fetchEvery
+const lead = forwardEvery + fetchEvery + fetchEvery/2 // the queue adds up to half to its wait
 
 // QueueName is the queue under a prefix: it carries the prefix, since the
 // queue's own keys do not.

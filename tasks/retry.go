@@ -2,9 +2,8 @@ package tasks
 
 import (
 	"math/rand/v2"
+	"strconv"
 	"time"
-
-	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
 // RetryPolicy says when a delivery that failed is tried again. The zero value
@@ -28,7 +27,7 @@ func (p RetryPolicy) validate() error {
 	case p.Max < p.Min:
 		return invalid("retry_max", p.Max.String(), "at least retry_min, %s", p.Min)
 	case p.Attempts < 1:
-		return &sendlimit.InvalidError{Field: "max_attempts", Value: "0", Want: "at least 1"}
+		return invalid("max_attempts", strconv.Itoa(p.Attempts), "at least 1")
 	}
 	return nil
 }
@@ -38,7 +37,8 @@ func (p RetryPolicy) validate() error {
 // together do not come back together, and no less than the provider asked for.
 func (p RetryPolicy) wait(attempt int, asked time.Duration) time.Duration {
 	backoff := p.Max
-	if doublings := attempt - 1; doublings < 40 && p.Min<<doublings < p.Max && p.Min<<doublings > 0 {
+	// Compared from above: shifting Min up first could overflow.
+	if doublings := max(attempt, 1) - 1; p.Min <= p.Max>>doublings {
 		backoff = p.Min << doublings
 	}
 	jittered := backoff/2 + rand.N(backoff/2+1) //nolint:gosec // spreads load, guards nothing

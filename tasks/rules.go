@@ -51,19 +51,16 @@ func newRules(client redis.UniversalClient, name string, o sendlimit.Options) (*
 }
 
 // limiters returns the limiters under the store's rules. The first caller who
-// finds them old loads them; others go on with what there is meanwhile.
+// finds them old loads them; others go on with what there is meanwhile. Where
+// there is nothing yet every caller loads, so that none waits for another's
+// attempt to reach the store.
 func (r *rules) limiters(ctx context.Context) (*limiters, error) {
 	known := r.current.Load()
-	if known != nil {
-		if r.local().Sub(known.loaded) < followEvery || !r.loading.TryLock() {
-			return known, nil
-		}
-	} else {
-		r.loading.Lock()
-		if known = r.current.Load(); known != nil {
-			r.loading.Unlock()
-			return known, nil
-		}
+	if known == nil {
+		return r.load(ctx, nil)
+	}
+	if r.local().Sub(known.loaded) < followEvery || !r.loading.TryLock() {
+		return known, nil
 	}
 	defer r.loading.Unlock()
 	return r.load(ctx, known)

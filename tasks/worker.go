@@ -74,7 +74,8 @@ func NewWorker(client redis.UniversalClient, o WorkerOptions) (*Worker, error) {
 		handler: &handler{
 			rules: r, queue: newQueue(client, o.Prefix), clock: newClock(), notifier: o.Notifier,
 			retries: o.Retries, pushTimeout: o.PushTimeout,
-			slots: make(chan struct{}, o.Deliveries), stopping: make(chan struct{}), logger: o.Logger,
+			slots: make(chan struct{}, o.Deliveries), stopping: make(chan struct{}), ended: make(chan struct{}),
+			logger: o.Logger,
 		},
 	}, nil
 }
@@ -106,6 +107,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	if _, err := w.handler.rules.limiters(ctx); err != nil {
 		return err
 	}
+	w.learnClock(ctx)
 	w.handler.confirmer = newConfirmer(watch, w.logger)
 	defer w.handler.confirmer.close()
 
@@ -119,7 +121,21 @@ func (w *Worker) Run(ctx context.Context) error {
 	server.Stop()
 	close(w.handler.stopping)
 	server.Shutdown()
+	close(w.handler.ended)
 	return nil
+}
+
+// learnClock learns the store's clock before there is work. It can do without:
+// each claim tells it again.
+func (w *Worker) learnClock(ctx context.Context) {
+	clock := w.handler.clock
+	sent := clock.local()
+	now, err := w.client.Time(ctx).Result()
+	if err != nil {
+		w.logger.DebugContext(ctx, "the store does not tell its clock yet", "error", err)
+		return
+	}
+	clock.learn(sent, clock.local(), now)
 }
 
 func (w *Worker) config() asynq.Config {

@@ -1,7 +1,7 @@
 package sendlimittest
 
 import (
-	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -14,19 +14,24 @@ import (
 
 // CheckHistory draws a policy and a history of requests, puts each to a
 // Timeline in the store behind client and to a Model, and holds every answer
-// of the one against the other's, field by field. The timeline's keys begin
-// with prefix, which no other history may share. Run it by rapid.Check.
+// of the one against the other's, field by field. Limits change on the way.
+// The timeline's keys begin with prefix, which no other history may share. Run
+// it by rapid.Check.
 //
 // The clock of a history lies decades ahead, so that no key expires by the
 // server's clock while the history runs by its own.
-func CheckHistory(t *rapid.T, client redis.Scripter, prefix string) {
+func CheckHistory(t *rapid.T, client redis.Cmdable, prefix string) {
 	policy := drawPolicy(t)
+	keys, err := sendlimit.NewKeys(prefix)
+	require.NoError(t, err)
 	reach := rapid.SampledFrom([]time.Duration{sendlimit.DefaultReach, 2 * time.Hour}).Draw(t, "reach")
 	timeline, err := sendlimit.NewTimeline(client, sendlimit.Options{Prefix: prefix, Policy: policy, Reach: reach})
 	require.NoError(t, err)
 	model, err := NewModel(policy, reach)
 	require.NoError(t, err)
-	h := &history{timeline: timeline, model: model, policy: policy, reach: reach, now: drawStart(t)}
+	h := &history{
+		client: client, keys: keys, timeline: timeline, model: model, policy: policy, reach: reach, now: drawStart(t),
+	}
 	t.Repeat(map[string]func(*rapid.T){
 		"reserve":   h.reserve,
 		"reserve ":  h.reserve, // twice as often as the rest
@@ -37,6 +42,8 @@ func CheckHistory(t *rapid.T, client redis.Scripter, prefix string) {
 		"list":      h.list,
 		"usage":     h.usage,
 		"time goes": h.timeGoes,
+		"limits":    h.limitsChange,
+		"keys":      h.keysStay,
 	})
 }
 
@@ -46,13 +53,15 @@ var historyZones = []string{ //nolint:gochecknoglobals // a constant table
 	"", "UTC", "Europe/Berlin", "America/New_York", "America/Santiago", "Australia/Lord_Howe", "Asia/Kolkata", "Asia/Beirut",
 }
 
+const mostLimit = 4
+
 func drawPolicy(t *rapid.T) sendlimit.Policy {
 	windows := []string{
 		"1s", "2s", "10s", "minute", "7m", "hour", "day", "3d", "week",
 		"calendar_minute", "calendar_hour", "calendar_day", "calendar_week", "calendar_month",
 	}
 	rules := rapid.SliceOfNDistinct(rapid.Custom(func(t *rapid.T) string {
-		return strconv.Itoa(rapid.IntRange(1, 4).Draw(t, "limit")) + "/" + rapid.SampledFrom(windows).Draw(t, "window")
+		return strconv.Itoa(rapid.IntRange(1, mostLimit).Draw(t, "limit")) + "/" + rapid.SampledFrom(windows).Draw(t, "window")
 	}), 1, 4, rapid.ID[string]).Draw(t, "rules")
 	policy, err := sendlimit.ParsePolicy("drawn", rapid.SampledFrom(historyZones).Draw(t, "zone"), rules...)
 	require.NoError(t, err)
@@ -75,6 +84,8 @@ func drawStart(t *rapid.T) time.Time {
 
 // history is a Timeline and the Model that it has to agree with.
 type history struct {
+	client   redis.Cmdable
+	keys     sendlimit.Keys
 	timeline *sendlimit.Timeline
 	model    *Model
 	policy   sendlimit.Policy
@@ -216,5 +227,41 @@ func (h *history) timeGoes(t *rapid.T) {
 	h.now = h.now.Add(step)
 }
 
-// String names the history in a failure.
-func (h *history) String() string { return fmt.Sprintf("history of %s", h.policy) }
+// limitsChange turns every limit into another, up or down: what is reserved
+// stays, though windows may then be overfull.
+func (h *history) limitsChange(t *rapid.T) {
+	turn := rapid.IntRange(1, mostLimit-1).Draw(t, "turn")
+	rules := slices.Clone(h.policy.Rules)
+	for i, r := range rules { // turned alike, no two that differ become equal
+		rules[i].Limit = (r.Limit-1+turn)%mostLimit + 1
+	}
+	h.policy.Rules = rules
+	var err error
+	h.timeline, err = h.timeline.WithPolicy(h.policy)
+	require.NoError(t, err)
+	users := h.model.users
+	h.model, err = NewModel(h.policy, h.reach)
+	require.NoError(t, err)
+	h.model.users = users
+}
+
+// keysStay looks at the key itself: it expires, but not before its last
+// reservation can be forgotten.
+func (h *history) keysStay(t *rapid.T) {
+	user := h.user(t)
+	key := h.keys.Timeline(user)
+	held := h.model.List(sendlimit.ListRequest{User: user, Now: h.now})
+	members, err := h.client.ZRangeWithScores(t.Context(), key, 0, -1).Result()
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, len(members), len(held))
+	if len(members) == 0 {
+		return
+	}
+	expires, err := h.client.PExpireTime(t.Context(), key).Result()
+	require.NoError(t, err)
+	require.Positive(t, expires, "it expires")
+	if len(held) > 0 {
+		last := held[len(held)-1].At
+		require.GreaterOrEqual(t, expires.Milliseconds(), cut(last)+h.model.remembered)
+	}
+}

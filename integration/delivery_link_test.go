@@ -1,0 +1,133 @@
+package integration_test
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// link is a way to a server on which requests and answers can get lost.
+type link struct {
+	listener net.Listener
+	server   string
+	running  sync.WaitGroup
+
+	mu    sync.Mutex
+	open  []net.Conn
+	loses string // a word; what is written along with it reaches nobody
+	deaf  string // a word; who writes it never hears an answer again
+}
+
+func newLink(t *testing.T, server string) *link {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	l := &link{listener: listener, server: server}
+	l.running.Go(func() { l.accept(context.WithoutCancel(t.Context())) })
+	t.Cleanup(func() {
+		_ = listener.Close()
+		l.cut()
+		l.running.Wait()
+	})
+	return l
+}
+
+func (l *link) address() string { return l.listener.Addr().String() }
+
+// set says what gets lost from now on; "" for nothing.
+func (l *link) set(loses, deaf string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.loses, l.deaf = loses, deaf
+}
+
+// cut breaks all connections there are.
+func (l *link) cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, conn := range l.open {
+		_ = conn.Close()
+	}
+	l.open = nil
+}
+
+func (l *link) accept(ctx context.Context) {
+	for {
+		near, err := l.listener.Accept()
+		if err != nil {
+			return
+		}
+		far, err := new(net.Dialer).DialContext(ctx, "tcp", l.server)
+		if err != nil {
+			_ = near.Close()
+			continue
+		}
+		l.mu.Lock()
+		l.open = append(l.open, near, far)
+		l.mu.Unlock()
+		heard := &mouth{to: near}
+		l.running.Go(func() { l.carry(near, &mouth{to: far}, heard) })
+		l.running.Go(func() { l.carry(far, heard, nil) })
+	}
+}
+
+// mouth is where one side of a connection speaks to the other, until it is shut.
+type mouth struct {
+	mu   sync.Mutex
+	to   net.Conn
+	shut bool
+}
+
+func (m *mouth) say(text []byte) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.shut {
+		return nil
+	}
+	_, err := m.to.Write(text)
+	return err
+}
+
+func (m *mouth) close() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.shut = true
+}
+
+// carry takes what one side says to the other. Requests have an answer's way.
+func (l *link) carry(from net.Conn, to, answers *mouth) {
+	defer from.Close()
+	defer to.to.Close()
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buffer)
+		if err != nil {
+			return
+		}
+		text := buffer[:n]
+		if answers != nil {
+			loses, deaf := l.losing(text)
+			if loses {
+				continue
+			}
+			if deaf {
+				answers.close()
+			}
+		}
+		if err := to.say(text); err != nil {
+			return
+		}
+	}
+}
+
+func (l *link) losing(text []byte) (loses, deaf bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	loses = l.loses != "" && bytes.Contains(text, []byte(l.loses))
+	deaf = l.deaf != "" && bytes.Contains(text, []byte(l.deaf))
+	return loses, deaf
+}

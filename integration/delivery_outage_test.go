@@ -1,0 +1,184 @@
+package integration_test
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"os/signal"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/hibiken/asynq"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// The store crashes and comes back from its append-only file while messages
+// fall due: none is lost, none goes out twice or early. The worker and the
+// callers go on by themselves.
+func TestDeliveryOutlastsACrashOfTheStore(t *testing.T) {
+	t.Parallel()
+	server := sendlimittest.RealRedis(t, "--appendonly", "yes", "--appendfsync", "always")
+	d := newDelivery(t, server.Addr)
+	client := d.client()
+	d.work(client)
+	d.crowd(150, 3*time.Second, 6*time.Second)
+	time.Sleep(5 * time.Second)
+	before := len(d.receiver.Requests())
+	require.Positive(t, before)
+	server.Kill()
+	_, err := d.Submit(t.Context(), tasks.Message{User: "alice", SendAt: time.Now().Add(time.Hour), Title: "a"})
+	var away *sendlimit.UnavailableError
+	require.ErrorAs(t, err, &away)
+	time.Sleep(time.Second)
+	require.NoError(t, server.Restart(t.Context()))
+	// Most go out at once; a task whose dequeue was not answered is found by the
+	// queue after up to two and a half minutes.
+	d.arrived(170 * time.Second)
+	d.settled(server.Client())
+	o, err := d.Submit(t.Context(), tasks.Message{User: "alice", SendAt: time.Now().Add(time.Hour), Title: "a"})
+	require.NoError(t, err)
+	require.Equal(t, tasks.Accepted, o.Outcome)
+}
+
+// deliveryWorkerEnv has the test below be a worker: the store's address and the
+// receiver's URL.
+const deliveryWorkerEnv = "SENDLIMIT_TEST_DELIVERY_WORKER"
+
+func TestDeliveryWorkerProcess(t *testing.T) {
+	address, url, ok := strings.Cut(os.Getenv(deliveryWorkerEnv), " ")
+	if !ok {
+		t.Skip("for tests that start it as a process of its own")
+	}
+	client := redis.NewClient(&redis.Options{Addr: address, ContextTimeoutEnabled: true})
+	worker, err := webhookWorker(client, url)
+	require.NoError(t, err)
+	ctx, stop := signal.NotifyContext(context.WithoutCancel(t.Context()), syscall.SIGTERM)
+	defer stop()
+	require.NoError(t, worker.Run(ctx))
+}
+
+// A worker is killed, with nothing but waiting in its hands: the other delivers
+// everything in time.
+func TestDeliveryOutlastsAKilledWorker(t *testing.T) {
+	t.Parallel()
+	server := sendlimittest.RealRedis(t)
+	d := newDelivery(t, server.Addr)
+	process := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestDeliveryWorkerProcess$")
+	process.Env = append(os.Environ(), deliveryWorkerEnv+"="+server.Addr+" "+d.receiver.URL())
+	require.NoError(t, process.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- process.Wait() }()
+	t.Cleanup(func() { _ = process.Process.Kill() })
+	// It delivers: it is not killed before it began.
+	d.due["first"] = time.Now().Add(time.Second).UTC().Truncate(time.Millisecond)
+	_, err := d.Submit(t.Context(), tasks.Message{ID: "m", User: "first", SendAt: d.due["first"], Title: "a"})
+	require.NoError(t, err)
+	d.arrived(20 * time.Second)
+
+	d.crowd(50, 5*time.Second, time.Second)
+	time.Sleep(time.Second)
+	require.NoError(t, process.Process.Kill())
+	require.Error(t, <-ended, "killed")
+	d.work(d.client())
+	late := d.arrived(30 * time.Second)
+	require.Less(t, late[len(late)/2], time.Second)
+	d.settled(server.Client())
+}
+
+// Pitfall 36: the reply to a submit gets lost, as often as the client asks. The
+// caller is told that it may have been accepted, submits again, and finds that
+// it was, once.
+func TestPitfall36SubmitWithoutAReply(t *testing.T) {
+	t.Parallel()
+	server := sendlimittest.RealRedis(t)
+	way := newLink(t, server.Addr)
+	d := newDelivery(t, way.address())
+	d.work(d.client())
+	m := tasks.Message{ID: "m", User: "alice", SendAt: time.Now().Add(time.Hour), Title: "a"}
+	warm := m
+	warm.User = "bob"
+	_, err := d.Submit(t.Context(), warm) // the rules and the scripts are loaded
+	require.NoError(t, err)
+
+	way.set("", "u:alice")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	_, err = d.Submit(ctx, m)
+	var away *sendlimit.UnavailableError
+	require.ErrorAs(t, err, &away)
+	require.Contains(t, away.Detail, "asking again with the same id is safe")
+
+	way.set("", "")
+	o, err := d.Submit(t.Context(), m)
+	require.NoError(t, err)
+	require.Equal(t, tasks.Accepted, o.Outcome)
+	require.True(t, o.Replayed)
+	keys, err := sendlimit.NewKeys("")
+	require.NoError(t, err)
+	places, err := server.Client().ZCard(t.Context(), keys.Timeline("alice")).Result()
+	require.NoError(t, err)
+	require.EqualValues(t, 1, places)
+	// Nobody handed it to the queue; the watch list knows.
+	generation, err := server.Client().HGet(t.Context(), keys.Record("alice", "m"), "g").Result()
+	require.NoError(t, err)
+	score, err := server.Client().ZScore(t.Context(), keys.Watch("alice"), sendlimit.WatchMember("alice", "m", generation)).Result()
+	require.NoError(t, err)
+	require.Less(t, time.UnixMilli(int64(score)).Sub(time.Now()), 10*time.Second)
+}
+
+// The connection breaks after the store has done what was asked: the client
+// library asks again, and the caller notices nothing.
+func TestSubmitWhoseConnectionBreaks(t *testing.T) {
+	t.Parallel()
+	server := sendlimittest.RealRedis(t)
+	way := newLink(t, server.Addr)
+	d := newDelivery(t, way.address())
+	d.work(d.client())
+	way.set("", "u:alice")
+	go func() {
+		time.Sleep(300 * time.Millisecond)
+		way.set("", "")
+		way.cut()
+	}()
+	at := time.Now().Add(2 * time.Second).UTC().Truncate(time.Millisecond)
+	o, err := d.Submit(t.Context(), tasks.Message{ID: "m", User: "alice", SendAt: at, Title: "a"})
+	require.NoError(t, err)
+	require.Equal(t, tasks.Accepted, o.Outcome)
+	require.False(t, o.Replayed, "it is the same call")
+	d.due["alice"] = at
+	d.arrived(30 * time.Second)
+	d.settled(server.Client())
+}
+
+// The queue hangs and the rest of the store does not: the caller waits a quarter
+// of a second for it, and not longer.
+func TestSubmitWhileTheQueueHangs(t *testing.T) {
+	t.Parallel()
+	server := sendlimittest.RealRedis(t)
+	way := newLink(t, server.Addr)
+	d := newDelivery(t, way.address())
+	submit := func(id string) time.Duration {
+		began := time.Now()
+		o, err := d.Submit(t.Context(), tasks.Message{ID: id, User: id, SendAt: began.Add(time.Hour), Title: "a"})
+		require.NoError(t, err)
+		require.Equal(t, tasks.Accepted, o.Outcome)
+		return time.Since(began)
+	}
+	submit("warm")
+	way.set("asynq:{sl:push}", "")
+	took := submit("a")
+	require.GreaterOrEqual(t, took, 240*time.Millisecond)
+	require.Less(t, took, 2*time.Second)
+	way.set("", "")
+	submit("b")
+	info, err := asynq.NewInspectorFromRedisClient(server.Client()).GetQueueInfo(tasks.QueueName(""))
+	require.NoError(t, err)
+	require.Equal(t, 2, info.Scheduled)
+}

@@ -1,0 +1,272 @@
+package integration_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
+	"github.com/sendlimit/sendlimiter/notifier/webhook"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// delivery is a store with the default rules, a receiver of webhooks, and who
+// submits.
+type delivery struct {
+	*testing.T
+	*tasks.Submitter
+
+	address  string
+	receiver *notifiertest.Receiver
+	due      map[string]time.Time // of the message of each user
+}
+
+// newDelivery has the store at an address, which may be a link's.
+func newDelivery(t *testing.T, address string) *delivery {
+	t.Helper()
+	d := &delivery{T: t, address: address, receiver: notifiertest.NewReceiver(time.Now), due: map[string]time.Time{}}
+	t.Cleanup(d.receiver.Close)
+	client := d.client()
+	seedDefaultPolicy(t, client)
+	d.Submitter = d.submitter(client)
+	return d
+}
+
+func seedDefaultPolicy(t *testing.T, client redis.UniversalClient) {
+	t.Helper()
+	policies, err := sendlimit.NewPolicyStore(client, "")
+	require.NoError(t, err)
+	_, err = policies.Seed(t.Context(), sendlimit.DefaultPolicy())
+	require.NoError(t, err)
+}
+
+// client connects as the programs do, and has an end of its own.
+func (d *delivery) client() *redis.Client {
+	d.Helper()
+	client := redis.NewClient(&redis.Options{Addr: d.address, PoolSize: 128, ContextTimeoutEnabled: true, DialerRetries: 1})
+	d.Cleanup(func() { require.NoError(d, client.Close()) })
+	return client
+}
+
+func (d *delivery) submitter(client redis.UniversalClient) *tasks.Submitter {
+	d.Helper()
+	s, err := tasks.NewSubmitter(client, tasks.SubmitterOptions{})
+	require.NoError(d, err)
+	d.Cleanup(func() { require.NoError(d, s.Close()) })
+	return s
+}
+
+func webhookWorker(client redis.UniversalClient, url string) (*tasks.Worker, error) {
+	channel, err := webhook.New(webhook.Config{URL: url, Now: time.Now})
+	if err != nil {
+		return nil, err
+	}
+	return tasks.NewWorker(client, tasks.WorkerOptions{
+		Notifier: channel, PushTimeout: 2 * time.Second,
+		Retries: tasks.RetryPolicy{Min: 200 * time.Millisecond, Max: time.Second, Attempts: 5},
+	})
+}
+
+// work runs a worker until stop, or the end of the test.
+func (d *delivery) work(client redis.UniversalClient) (stop func()) {
+	d.Helper()
+	worker, err := webhookWorker(client, d.receiver.URL())
+	require.NoError(d, err)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(d.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- worker.Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		require.NoError(d, <-ended)
+	})
+	d.Cleanup(stop)
+	return stop
+}
+
+// crowd submits a message to each of n users at a random millisecond of a span
+// that begins in a while.
+func (d *delivery) crowd(n int, in, span time.Duration) {
+	d.Helper()
+	random := rand.New(rand.NewPCG(1, uint64(n)))
+	start := time.Now().Add(in).UTC().Truncate(time.Millisecond)
+	for i := range n {
+		user := fmt.Sprintf("user-%d", i)
+		at := start.Add(time.Duration(random.Int64N(span.Milliseconds())) * time.Millisecond)
+		o, err := d.Submit(d.Context(), tasks.Message{ID: "m", User: user, SendAt: at, Title: user})
+		require.NoError(d, err)
+		require.Equal(d, tasks.Accepted, o.Outcome, "%+v", o)
+		d.due[user] = at
+	}
+	require.True(d, time.Now().Before(start), "submitting took longer than %s", in)
+}
+
+// arrived waits until each user's message has arrived, requires that it did so
+// once and not early, and returns how late they were, ascending.
+func (d *delivery) arrived(within time.Duration) []time.Duration {
+	d.Helper()
+	ctx, cancel := context.WithTimeout(d.Context(), within)
+	defer cancel()
+	requests, err := d.receiver.Wait(ctx, len(d.due))
+	require.NoError(d, err)
+	seen := map[string]bool{}
+	var late []time.Duration
+	for _, r := range requests {
+		p, err := r.Payload()
+		require.NoError(d, err)
+		require.False(d, seen[p.User], "%s twice", p.User)
+		seen[p.User] = true
+		lateness := r.Arrived.Sub(d.due[p.User])
+		require.GreaterOrEqual(d, lateness, time.Duration(0), "early")
+		late = append(late, lateness)
+	}
+	require.Len(d, seen, len(d.due))
+	slices.Sort(late)
+	d.Logf("%d messages, late by %s (half), %s (99 %%), %s (all)", len(late), late[len(late)/2], late[len(late)*99/100], late[len(late)-1])
+	return late
+}
+
+// settled requires that each message has ended as delivered.
+func (d *delivery) settled(client redis.UniversalClient) {
+	d.Helper()
+	keys, err := sendlimit.NewKeys("")
+	require.NoError(d, err)
+	for user := range d.due {
+		require.Eventually(d, func() bool {
+			state, err := client.HGet(d.Context(), keys.Record(user, "m"), "s").Result()
+			return err == nil && state == "d"
+		}, 10*time.Second, 10*time.Millisecond, user)
+	}
+}
+
+// Two workers share what falls due, while one is replaced.
+func TestDeliveredOnceAndNeverEarly(t *testing.T) {
+	t.Parallel()
+	server := sendlimittest.RealRedis(t)
+	d := newDelivery(t, server.Addr)
+	stop := d.work(d.client())
+	d.work(d.client())
+	d.crowd(400, 3*time.Second, 6*time.Second)
+	time.AfterFunc(6*time.Second, stop)
+	late := d.arrived(30 * time.Second)
+	require.Less(t, late[len(late)/2], time.Second)
+	d.settled(server.Client())
+	stop()
+}
+
+// The same on a cluster, where a command on keys of two slots would fail, with
+// a cancel, a move and a rehearsal.
+func TestPitfall16DeliveredOnACluster(t *testing.T) {
+	t.Parallel()
+	cluster := sendlimittest.RealCluster(t)
+	seedDefaultPolicy(t, cluster.Client())
+	d := &delivery{T: t, receiver: notifiertest.NewReceiver(time.Now), due: map[string]time.Time{}}
+	t.Cleanup(d.receiver.Close)
+	d.Submitter = d.submitter(cluster.Client())
+	d.work(cluster.Client())
+	d.crowd(60, 3*time.Second, 2*time.Second)
+
+	rehearsal, err := d.Rehearse(t.Context())
+	require.NoError(t, err)
+	again := tasks.Message{ID: "again", User: "user-0", SendAt: d.due["user-0"], Title: "again"}
+	o, err := rehearsal.Submit(t.Context(), again)
+	require.NoError(t, err)
+	require.Equal(t, "m", o.Violations[0].Conflicts[0].ID)
+	require.NoError(t, rehearsal.Close(t.Context()))
+
+	o, err = d.Cancel(t.Context(), "user-0", "m")
+	require.NoError(t, err)
+	require.Equal(t, tasks.Cancelled, o.Outcome)
+	delete(d.due, "user-0")
+	d.due["user-1"] = d.due["user-1"].Add(2 * time.Second)
+	o, err = d.Move(t.Context(), "user-1", "m", d.due["user-1"])
+	require.NoError(t, err)
+	require.Equal(t, tasks.Moved, o.Outcome)
+
+	d.arrived(30 * time.Second)
+	d.settled(cluster.Client())
+}
+
+// What the provider answers decides: it is waited for as long as it asks, tried
+// again with a growing wait, or given up.
+func TestDeliveryFollowsTheAnswers(t *testing.T) {
+	t.Parallel()
+	server := sendlimittest.RealRedis(t)
+	d := newDelivery(t, server.Addr)
+	d.receiver.AnswerWith(func(r notifiertest.Request) notifiertest.Answer {
+		p, err := r.Payload()
+		if err != nil {
+			return notifiertest.Answer{Status: http.StatusTeapot}
+		}
+		switch {
+		case p.User == "gone":
+			return notifiertest.Answer{Status: http.StatusGone}
+		case p.User == "never":
+			return notifiertest.Answer{Status: http.StatusInternalServerError}
+		case p.User == "busy" && p.Attempt == 1:
+			return notifiertest.Answer{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"2"}}}
+		case p.User == "down" && p.Attempt < 3:
+			return notifiertest.Answer{Status: http.StatusServiceUnavailable}
+		case p.User == "mute" && p.Attempt == 1:
+			return notifiertest.Answer{Delay: time.Minute}
+		}
+		return notifiertest.Answer{}
+	})
+	d.work(d.client())
+	at := time.Now().Add(time.Second).UTC().Truncate(time.Millisecond)
+	want := map[string]int{"gone": 1, "never": 5, "busy": 2, "down": 3, "mute": 2}
+	all := 0
+	for user, attempts := range want {
+		o, err := d.Submit(t.Context(), tasks.Message{ID: "m", User: user, SendAt: at, Title: "a"})
+		require.NoError(t, err)
+		require.Equal(t, tasks.Accepted, o.Outcome)
+		all += attempts
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	_, err := d.receiver.Wait(ctx, all)
+	require.NoError(t, err)
+
+	arrivals := map[string][]time.Time{}
+	keys := map[string]map[string]bool{}
+	for _, r := range d.receiver.Requests() {
+		p, err := r.Payload()
+		require.NoError(t, err)
+		arrivals[p.User] = append(arrivals[p.User], r.Arrived)
+		require.Equal(t, len(arrivals[p.User]), p.Attempt)
+		if keys[p.User] == nil {
+			keys[p.User] = map[string]bool{}
+		}
+		keys[p.User][r.Header.Get("Idempotency-Key")] = true
+	}
+	for user, attempts := range want {
+		require.Len(t, arrivals[user], attempts, user)
+		require.Len(t, keys[user], 1, "one key for all tries")
+	}
+	require.GreaterOrEqual(t, arrivals["busy"][1].Sub(arrivals["busy"][0]), 2*time.Second)
+	require.GreaterOrEqual(t, arrivals["mute"][1].Sub(arrivals["mute"][0]), 2*time.Second, "the push timeout")
+	for user, state := range map[string]string{"gone": "f", "never": "f", "busy": "d", "down": "d", "mute": "d"} {
+		layout, err := sendlimit.NewKeys("")
+		require.NoError(t, err)
+		require.Eventually(t, func() bool {
+			record, err := server.Client().HGetAll(t.Context(), layout.Record(user, "m")).Result()
+			return err == nil && record["s"] == state && record["c"] == ""
+		}, 10*time.Second, 10*time.Millisecond, user)
+		places, err := server.Client().ZCard(t.Context(), layout.Timeline(user)).Result()
+		require.NoError(t, err)
+		require.Equal(t, state == "d", places == 1, "%s: what was not delivered does not count", user)
+	}
+	reason, err := server.Client().HGet(t.Context(), "sl:{p"+fmt.Sprintf("%04d", sendlimit.Partition("gone"))+"}:m:gone:m", "w").Result()
+	require.NoError(t, err)
+	require.Equal(t, string(notifier.ReasonGone), reason)
+}

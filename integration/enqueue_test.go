@@ -1,0 +1,260 @@
+package integration_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+// TestEnqueueProcess holds the built enqueue against what callers are promised.
+func TestEnqueueProcess(t *testing.T) {
+	t.Parallel()
+	p := buildPrograms(t)
+	for name, test := range map[string]func(*testing.T, programs){
+		"judges a year of traffic as the model does": enqueueJudgesTheTraffic,
+		"goes on after the store was killed":         enqueueSurvivesTheStore,
+		"goes on after an interrupt":                 enqueueIsInterrupted,
+		"refuses a store that it can't use":          enqueueRefusesAStore,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, p)
+		})
+	}
+}
+
+// storeWithRules is a Redis with the default rules, and the environment that
+// names it.
+func storeWithRules(t *testing.T, args ...string) (*sendlimittest.RedisServer, []string) {
+	t.Helper()
+	server := sendlimittest.RealRedis(t, args...)
+	policies, err := sendlimit.NewPolicyStore(server.Client(), "")
+	require.NoError(t, err)
+	require.NoError(t, policies.Apply(t.Context(), sendlimit.DefaultPolicy()))
+	return server, []string{"REDIS_URL=" + server.URL()}
+}
+
+// trafficFile is a file of traffic in the year from the coming midnight on, 0
+// for all of it, with the number of lines that the model accepts.
+func trafficFile(t *testing.T, lines int) (path string, traffic sendlimittest.Traffic, accepted int) {
+	t.Helper()
+	traffic, err := sendlimittest.LoadTraffic(lines)
+	require.NoError(t, err)
+	t.Log(traffic.Source)
+	start := time.Now().UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
+	var text bytes.Buffer
+	for i := range traffic.Sends {
+		r := traffic.Request(i, start)
+		fmt.Fprintf(&text, `{"id":%q,"user":%q,"send_at":%q,"title":"Hi"}`+"\n", r.ID, r.User, r.At.Format(time.RFC3339))
+	}
+	path = filepath.Join(t.TempDir(), "traffic.ndjson")
+	require.NoError(t, os.WriteFile(path, text.Bytes(), 0o600))
+
+	decisions, err := traffic.Judge(sendlimit.DefaultPolicy(), start, sendlimit.DefaultReach)
+	require.NoError(t, err)
+	for _, d := range decisions {
+		if d.Allowed {
+			accepted++
+		}
+	}
+	return path, traffic, accepted
+}
+
+// summary is what a run of bulk --json prints first.
+type summary struct {
+	Lines         int            `json:"lines"`
+	Accepted      int            `json:"accepted"`
+	Replayed      int            `json:"replayed"`
+	Shifted       int            `json:"shifted"`
+	Refused       int            `json:"refused"`
+	Invalid       int            `json:"invalid"`
+	Errors        int            `json:"errors"`
+	RefusedByRule map[string]int `json:"refused_by_rule"`
+	Seconds       float64        `json:"seconds"`
+}
+
+func summaryOf(t *testing.T, stdout string) summary {
+	t.Helper()
+	var s summary
+	first, _, _ := strings.Cut(stdout, "\n")
+	require.NoError(t, json.Unmarshal([]byte(first), &s), stdout)
+	return s
+}
+
+// bulk runs a file of which no line is invalid to its end.
+func (p programs) bulk(t *testing.T, environ []string, path string, args ...string) summary {
+	t.Helper()
+	done := p.enqueue(t, environ, append([]string{"bulk", path, "--json"}, args...)...)
+	require.Zero(t, done.status, done.stdout+done.stderr)
+	require.Empty(t, done.stderr)
+	return summaryOf(t, done.stdout)
+}
+
+func enqueueJudgesTheTraffic(t *testing.T, p programs) {
+	t.Helper()
+	_, environ := storeWithRules(t)
+	path, traffic, accepted := trafficFile(t, 0)
+	lines := len(traffic.Sends)
+	if traffic.Real {
+		require.Equal(t, []int{81_959, 42_514}, []int{lines, accepted})
+	}
+	first := p.bulk(t, environ, path)
+	t.Logf("%d lines in %.1f s", lines, first.Seconds)
+	byRule := first.RefusedByRule
+	first.RefusedByRule, first.Seconds = nil, 0
+	require.Equal(t, summary{Lines: lines, Accepted: accepted, Refused: lines - accepted}, first)
+	require.Equal(t, lines-accepted, byRule["1/minute"]+byRule["5/hour"]+byRule["10/calendar_day"])
+
+	again := p.bulk(t, environ, path)
+	require.Equal(t, []int{0, accepted, lines - accepted}, []int{again.Accepted, again.Replayed, again.Refused})
+}
+
+// reservations is every timeline in a store.
+func reservations(t *testing.T, client *redis.Client) map[string][]redis.Z {
+	t.Helper()
+	all := make(map[string][]redis.Z)
+	keys := client.Scan(t.Context(), 0, "sl:{p*}:u:*", 1000).Iterator()
+	for keys.Next(t.Context()) {
+		members, err := client.ZRangeWithScores(t.Context(), keys.Val(), 0, -1).Result()
+		require.NoError(t, err)
+		all[keys.Val()] = members
+	}
+	require.NoError(t, keys.Err())
+	return all
+}
+
+// running is an enqueue that has not ended yet.
+type running struct {
+	command        *exec.Cmd
+	stdout, stderr bytes.Buffer
+}
+
+// startBulk runs a file, and returns once so many lines of it are judged.
+func (p programs) startBulk(t *testing.T, environ []string, path string, lines int) *running {
+	t.Helper()
+	results := filepath.Join(t.TempDir(), "results")
+	r := &running{}
+	r.command = exec.CommandContext(t.Context(), filepath.Join(p.folder, "enqueue"), "bulk", path, "--json", "--results", results)
+	r.command.Env, r.command.Stdout, r.command.Stderr = environ, &r.stdout, &r.stderr
+	require.NoError(t, r.command.Start())
+	require.Eventually(t, func() bool {
+		text, err := os.ReadFile(results)
+		return err == nil && bytes.Count(text, []byte("\n")) >= lines
+	}, 30*time.Second, 5*time.Millisecond)
+	return r
+}
+
+// stopped waits for the end of a run that was stopped, and returns the line to
+// go on from.
+func (r *running) stopped(t *testing.T, status int) int {
+	t.Helper()
+	_ = r.command.Wait() // its status is in the process's state
+	require.Equal(t, status, r.command.ProcessState.ExitCode(), r.stdout.String()+r.stderr.String())
+	_, last, _ := strings.Cut(strings.TrimSpace(r.stdout.String()), "\n")
+	var outcome struct {
+		Outcome string `json:"outcome"`
+		Line    int    `json:"line"`
+		Detail  string `json:"detail"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(last), &outcome), r.stdout.String())
+	require.Equal(t, "error", outcome.Outcome)
+	require.Contains(t, outcome.Detail, fmt.Sprintf("go on with --from-line %d, or run it all again", outcome.Line))
+	require.Equal(t, outcome.Line-1, summaryOf(t, r.stdout.String()).Lines)
+	return outcome.Line
+}
+
+func enqueueSurvivesTheStore(t *testing.T, p programs) {
+	t.Helper()
+	path, traffic, accepted := trafficFile(t, 20_000)
+	clean, environ := storeWithRules(t)
+	p.bulk(t, environ, path)
+
+	killed, environ := storeWithRules(t, "--appendonly", "yes")
+	run := p.startBulk(t, environ, path, 2000)
+	killed.Kill()
+	line := run.stopped(t, 5)
+	require.Less(t, line, len(traffic.Sends))
+	require.Contains(t, run.stdout.String(), `"code":"unavailable"`)
+	require.NoError(t, killed.Restart(t.Context()))
+
+	// What the store itself forgot when it was killed is submitted again, too.
+	again := p.bulk(t, environ, path)
+	require.Equal(t, accepted, again.Accepted+again.Replayed)
+	require.Positive(t, again.Replayed)
+	require.Equal(t, reservations(t, clean.Client()), reservations(t, killed.Client()))
+}
+
+func enqueueIsInterrupted(t *testing.T, p programs) {
+	t.Helper()
+	path, traffic, accepted := trafficFile(t, 20_000)
+	clean, environ := storeWithRules(t)
+	p.bulk(t, environ, path)
+
+	server, environ := storeWithRules(t)
+	run := p.startBulk(t, environ, path, 2000)
+	require.NoError(t, run.command.Process.Signal(syscall.SIGINT))
+	line := run.stopped(t, 130)
+	require.Less(t, line, len(traffic.Sends))
+
+	rest := p.bulk(t, environ, path, "--from-line", strconv.Itoa(line))
+	require.Equal(t, len(traffic.Sends)-line+1, rest.Lines)
+	before := summaryOf(t, run.stdout.String())
+	require.Zero(t, before.Errors)
+	require.Equal(t, accepted, before.Accepted+rest.Accepted+rest.Replayed, "none is missing, none is twice")
+	require.Equal(t, reservations(t, clean.Client()), reservations(t, server.Client()))
+}
+
+func enqueueRefusesAStore(t *testing.T, p programs) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "messages.ndjson")
+	require.NoError(t, os.WriteFile(file, []byte(`{"user":"alice","send_at":"now","title":"Hi"}`), 0o600))
+	push := []string{"push", "--user", "alice", "--at", "+1h", "--title", "Hi"}
+	bulk := []string{"bulk", file}
+
+	evicting, _ := storeWithRules(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
+	guarded, err := sendlimittest.StartRedis(t.Context(), sendlimittest.RedisOptions{Password: "secret"})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, guarded.Close()) })
+	replica := sendlimittest.RealRedis(t)
+	master, port, _ := strings.Cut(evicting.Addr, ":")
+	require.NoError(t, replica.Client().ReplicaOf(t.Context(), master, port).Err())
+	require.Eventually(t, func() bool {
+		n, err := replica.Client().Exists(t.Context(), "sl:policy:default").Result()
+		return err == nil && n == 1
+	}, 20*time.Second, 20*time.Millisecond)
+
+	for _, row := range []struct {
+		url, want string
+		args      []string
+	}{
+		{"redis://127.0.0.1:1", "no Redis at 127.0.0.1:1: connection refused", push},
+		{"redis://" + guarded.Addr, "Redis wants a password", push},
+		{"redis://:wrong@" + guarded.Addr, "Redis refuses the user or password", push},
+		{replica.URL(), "is a read-only replica: give the address of its master, " + evicting.Addr, push},
+		{replica.URL(), "is a read-only replica: give the address of its master, " + evicting.Addr, bulk},
+		{evicting.URL(), "has the maxmemory-policy allkeys-lru, which would throw scheduled messages away", bulk},
+	} {
+		got := p.enqueue(t, []string{"REDIS_URL=" + row.url}, row.args...)
+		require.Equal(t, 5, got.status, row.url)
+		require.Empty(t, got.stdout)
+		require.Contains(t, got.stderr, row.want)
+		require.NotContains(t, got.stderr, "wrong@")
+	}
+	nothing := p.enqueue(t, []string{"SENDLIMIT_EMBEDDED_ADDRESS=127.0.0.1:1"}, push...)
+	require.Equal(t, 5, nothing.status)
+	require.Contains(t, nothing.stderr, "no Redis at 127.0.0.1:1: connection refused")
+}

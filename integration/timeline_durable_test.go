@@ -1,0 +1,191 @@
+package integration_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+// account is a store with some messages in every state, and all that can be
+// asked of it.
+type account struct {
+	client redis.UniversalClient
+	now    time.Time
+	users  int
+}
+
+var accountOptions = sendlimit.Options{Records: true} //nolint:gochecknoglobals // a constant table
+
+// fill lets messages of some more users get into every state.
+func (a *account) fill(t *testing.T, users int) {
+	t.Helper()
+	ctx := t.Context()
+	timeline := newTimeline(t, a.client, accountOptions)
+	gate, err := sendlimit.NewGate(a.client, accountOptions)
+	require.NoError(t, err)
+	watch, err := sendlimit.NewWatchList(a.client, "")
+	require.NoError(t, err)
+	var queued []sendlimit.Queued
+	for range users {
+		user := fmt.Sprintf("user:%d", a.users)
+		a.users++
+		reserve := func(id string, after time.Duration, shift bool) {
+			t.Helper()
+			d := mustReserve(t, timeline, sendlimit.Request{
+				User: user, ID: id, At: a.now.Add(after), Shift: shift, Now: a.now,
+				Record: &sendlimit.Record{Generation: "g-" + id, Fingerprint: id, Content: []byte("text of " + id)},
+			})
+			require.True(t, d.Allowed)
+			queued = append(queued, sendlimit.Queued{User: user, ID: id, Generation: "g-" + id, Due: d.At})
+		}
+		reserve("sent", 0, false)
+		reserve("shifted", 0, true)
+		reserve("moved", 10*time.Minute, false)
+		reserve("cancelled", 20*time.Minute, false)
+		reserve("pending", 30*time.Minute+time.Millisecond, false)
+		d, err := timeline.Move(ctx, sendlimit.MoveRequest{User: user, ID: "moved", At: a.now.Add(2 * time.Hour), Generation: "g2", Now: a.now})
+		require.NoError(t, err)
+		require.True(t, d.Allowed)
+		d, err = timeline.Release(ctx, sendlimit.ReleaseRequest{User: user, ID: "cancelled", Now: a.now})
+		require.NoError(t, err)
+		require.True(t, d.Allowed)
+		delivery := sendlimit.Delivery{User: user, ID: "sent", Generation: "g-sent", Nonce: "n"}
+		claim, err := gate.Claim(ctx, delivery, time.Minute, a.now)
+		require.NoError(t, err)
+		require.Equal(t, sendlimit.Send, claim.Verdict)
+		recorded, err := gate.Settle(ctx, delivery, sendlimit.Settlement{Delivered: true, ProviderID: "p"}, a.now)
+		require.NoError(t, err)
+		require.True(t, recorded)
+		claim, err = gate.Claim(ctx, sendlimit.Delivery{User: user, ID: "shifted", Generation: "g-shifted", Nonce: "n"}, time.Minute, a.now.Add(time.Hour))
+		require.NoError(t, err)
+		require.Equal(t, sendlimit.Send, claim.Verdict)
+	}
+	require.NoError(t, watch.Confirm(ctx, queued))
+}
+
+// answers is what a store says of all users: what it holds, how full it is,
+// what it would decide, who is watched, and when which key expires.
+func (a *account) answers(t *testing.T, client redis.UniversalClient) string {
+	t.Helper()
+	ctx, keys := t.Context(), defaultKeys(t)
+	timeline := newTimeline(t, client, accountOptions)
+	var all strings.Builder
+	for n := range a.users {
+		user := fmt.Sprintf("user:%d", n)
+		list, err := timeline.List(ctx, sendlimit.ListRequest{User: user, Now: a.now})
+		require.NoError(t, err)
+		require.Len(t, list, 4)
+		usage, err := timeline.Usage(ctx, sendlimit.UsageRequest{User: user, At: a.now, From: a.now, To: a.now.Add(time.Hour), Now: a.now})
+		require.NoError(t, err)
+		free, err := timeline.NextFree(ctx, sendlimit.NextFreeRequest{User: user, Count: 12, Now: a.now})
+		require.NoError(t, err)
+		fmt.Fprintf(&all, "%s\n%v\n%v\n%v\n", user, list, usage, free)
+		for _, id := range []string{"sent", "shifted", "moved", "cancelled", "pending", "unknown"} {
+			d, err := timeline.Check(ctx, sendlimit.Request{
+				User: user, ID: id, At: a.now, Record: &sendlimit.Record{Fingerprint: id}, Now: a.now,
+			})
+			require.NoError(t, err)
+			fields, err := client.HGetAll(ctx, keys.Record(user, id)).Result()
+			require.NoError(t, err)
+			expires, err := client.PExpireTime(ctx, keys.Record(user, id)).Result()
+			require.NoError(t, err)
+			fmt.Fprintf(&all, "%s: %+v\n%v until %d\n", id, d, fields, expires.Milliseconds())
+		}
+		watched, err := client.ZRangeWithScores(ctx, keys.Watch(user), 0, -1).Result()
+		require.NoError(t, err)
+		expires, err := client.PExpireTime(ctx, keys.Timeline(user)).Result()
+		require.NoError(t, err)
+		fmt.Fprintf(&all, "watched: %v, until %d\n", watched, expires.Milliseconds())
+	}
+	return all.String()
+}
+
+// What was acknowledged is there after the server was killed, out of a log
+// that was rewritten in the middle.
+func TestTheTimelineSurvivesARestart(t *testing.T) {
+	t.Parallel()
+	server := sendlimittest.RealRedis(t, "--appendonly", "yes", "--appendfsync", "always")
+	client := server.Client()
+	a := &account{client: client, now: noon()}
+	a.fill(t, 20)
+	require.NoError(t, client.BgRewriteAOF(t.Context()).Err())
+	require.Eventually(t, func() bool {
+		info := client.Info(t.Context(), "persistence").Val()
+		return strings.Contains(info, "aof_rewrite_in_progress:0") && strings.Contains(info, "aof_rewrite_scheduled:0")
+	}, 20*time.Second, 10*time.Millisecond)
+	a.fill(t, 20)
+	before := a.answers(t, client)
+
+	require.NoError(t, server.Restart(t.Context()))
+	require.Equal(t, before, a.answers(t, client))
+	a.fill(t, 5) // and it goes on
+}
+
+// A replica has all of it: what scripts wrote, and when it expires; it answers
+// what only looks, and everything once it is the master.
+func TestAReplicaAnswersTheSame(t *testing.T) {
+	t.Parallel()
+	server, replica := sendlimittest.RealRedis(t), sendlimittest.RealRedis(t)
+	a := &account{client: server.Client(), now: noon()}
+	a.fill(t, 10)
+	host, port, found := strings.Cut(server.Addr, ":")
+	require.True(t, found)
+	require.NoError(t, replica.Client().SlaveOf(t.Context(), host, port).Err())
+	require.Eventually(t, func() bool {
+		return strings.Contains(replica.Client().Info(t.Context(), "replication").Val(), "master_link_status:up")
+	}, 20*time.Second, 10*time.Millisecond)
+	a.fill(t, 10) // by the replication stream, not the first copy
+	replicas, err := server.Client().Wait(t.Context(), 1, 10*time.Second).Result()
+	require.NoError(t, err)
+	require.EqualValues(t, 1, replicas)
+	before := a.answers(t, server.Client())
+	require.Equal(t, before, a.answers(t, replica.Client()))
+
+	timeline := newTimeline(t, replica.Client(), accountOptions)
+	_, err = timeline.Release(t.Context(), sendlimit.ReleaseRequest{User: "user:0", ID: "pending", Now: a.now})
+	var unavailable *sendlimit.UnavailableError
+	require.ErrorAs(t, err, &unavailable)
+	require.Equal(t, "Redis is a read-only replica: give the address of its master", unavailable.Detail)
+
+	require.NoError(t, replica.Client().SlaveOf(t.Context(), "NO", "ONE").Err())
+	require.Equal(t, before, a.answers(t, replica.Client()))
+	a.client = replica.Client()
+	a.fill(t, 5)
+}
+
+// Every operation runs on a cluster: all keys of a call are of one slot, and
+// the users are spread over all masters.
+func TestPitfall16EveryOperationOnACluster(t *testing.T) {
+	cluster := sendlimittest.RealCluster(t)
+	a := &account{client: cluster.Client(), now: noon()}
+	a.fill(t, 60)
+	answers := a.answers(t, cluster.Client())
+	require.NotEmpty(t, answers)
+	for _, node := range cluster.Nodes {
+		size, err := node.Client().DBSize(t.Context()).Result()
+		require.NoError(t, err)
+		require.Positive(t, size, "users on %s", node.Addr)
+	}
+	// A single server says the same, but for when records expire, which goes by
+	// its own clock.
+	single := sendlimittest.RealRedis(t)
+	b := &account{client: single.Client(), now: a.now}
+	b.fill(t, 60)
+	require.Equal(t, withoutExpiry(answers), withoutExpiry(b.answers(t, single.Client())))
+}
+
+func withoutExpiry(answers string) []string {
+	var lines []string
+	for line := range strings.Lines(answers) {
+		before, _, _ := strings.Cut(line, " until ")
+		lines = append(lines, before)
+	}
+	return lines
+}

@@ -1,0 +1,46 @@
+package integration_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"pgregory.net/rapid"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+// The scripts and the model give the same answers to any history, on a real
+// Redis as on the embedded store, and on a cluster, where a script that
+// touched keys of two slots would fail (pitfall 16).
+func TestTimelineHistoriesOnRedis(t *testing.T) {
+	server := sendlimittest.RealRedis(t)
+	checkFor(t, 14*time.Second, "h", func(t *rapid.T, prefix string) {
+		sendlimittest.CheckHistory(t, server.Client(), prefix)
+	})
+	checkFor(t, 8*time.Second, "m", func(t *rapid.T, prefix string) {
+		sendlimittest.CheckMessages(t, server.Client(), prefix)
+	})
+}
+
+func TestPitfall16HistoriesOnACluster(t *testing.T) {
+	cluster := sendlimittest.RealCluster(t)
+	var client redis.Cmdable = cluster.Client()
+	checkFor(t, 5*time.Second, "h", func(t *rapid.T, prefix string) { sendlimittest.CheckHistory(t, client, prefix) })
+	checkFor(t, 4*time.Second, "m", func(t *rapid.T, prefix string) { sendlimittest.CheckMessages(t, client, prefix) })
+}
+
+// checkFor runs rounds of rapid until the time is over. Each round has a seed
+// of its own, which a failure names, unless -rapid.seed gives one.
+func checkFor(t *testing.T, budget time.Duration, prefix string, check func(t *rapid.T, prefix string)) {
+	t.Helper()
+	histories := 0
+	for end := time.Now().Add(budget); time.Now().Before(end); {
+		rapid.Check(t, func(t *rapid.T) {
+			histories++
+			check(t, fmt.Sprintf("%s%d", prefix, histories))
+		})
+	}
+	t.Logf("%d histories in %s", histories, budget)
+}

@@ -1,0 +1,111 @@
+package integration_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+// Whoever counted first and inserted then let two through at once.
+func TestPitfall18OneWinnerAmongGoroutines(t *testing.T) {
+	server := sendlimittest.RealRedis(t)
+	for _, c := range contests(t, server.Client()) {
+		require.Len(t, c.race(t, "id", 1000), 1, "winners of %s", c.user)
+	}
+}
+
+func TestPitfall18OneWinnerAmongProcesses(t *testing.T) {
+	const processes = 4
+	server := sendlimittest.RealRedis(t)
+	reports := runProcesses[map[string][]string](t, server, "TestRacer", processes, rand.Uint64())
+	timeline, err := sendlimit.NewTimeline(server.Client(), sendlimit.Options{})
+	require.NoError(t, err)
+	for _, c := range contests(t, server.Client()) {
+		var winners []string
+		for _, report := range reports {
+			winners = append(winners, report[c.user]...)
+		}
+		require.Len(t, winners, 1, "winners of %s", c.user)
+		list, err := timeline.List(t.Context(), sendlimit.ListRequest{User: c.user})
+		require.NoError(t, err)
+		require.Len(t, list, 1)
+		require.Equal(t, winners[0], list[0].ID)
+	}
+}
+
+// TestRacer is a process of TestPitfall18OneWinnerAmongProcesses.
+func TestRacer(t *testing.T) {
+	p := beProcess(t)
+	all := contests(t, p.client)
+	p.begin()
+	winners := make(map[string][]string)
+	for _, c := range all {
+		winners[c.user] = c.race(t, fmt.Sprintf("process-%d", p.part), 250)
+	}
+	p.report(winners)
+}
+
+// contest is about the one place that a user has; who comes first with an id
+// wins.
+type contest struct {
+	user    string
+	reserve func(ctx context.Context, id string) (sendlimit.Decision, error)
+}
+
+// contests are one without and one with records.
+func contests(t *testing.T, client *redis.Client) []contest {
+	t.Helper()
+	when := time.Date(2050, time.November, 22, 11, 11, 11, 0, time.UTC)
+	var all []contest
+	for _, records := range []bool{false, true} {
+		timeline, err := sendlimit.NewTimeline(client, sendlimit.Options{Records: records})
+		require.NoError(t, err)
+		user := fmt.Sprintf("records-%t", records)
+		all = append(all, contest{user, func(ctx context.Context, id string) (sendlimit.Decision, error) {
+			r := sendlimit.Request{User: user, ID: id, At: when, Now: when.Add(-time.Hour)}
+			if records {
+				r.Record = &sendlimit.Record{Generation: sendlimit.NewGeneration(), Fingerprint: id}
+			}
+			return timeline.Reserve(ctx, r)
+		}})
+	}
+	return all
+}
+
+// race has so many goroutines at once ask for the place and returns the ids
+// that won.
+func (c contest) race(t *testing.T, prefix string, goroutines int) []string {
+	t.Helper()
+	ctx, start := t.Context(), make(chan struct{})
+	decisions, errs := make([]sendlimit.Decision, goroutines), make([]error, goroutines)
+	id := func(i int) string { return fmt.Sprintf("%s-%d", prefix, i) }
+	var wg sync.WaitGroup
+	for i := range goroutines {
+		wg.Go(func() {
+			<-start
+			decisions[i], errs[i] = c.reserve(ctx, id(i))
+		})
+	}
+	close(start)
+	wg.Wait()
+	var winners []string
+	for i, d := range decisions {
+		require.NoError(t, errs[i])
+		if d.Allowed {
+			winners = append(winners, id(i))
+			continue
+		}
+		require.Equal(t, sendlimit.CodeSendLimit, d.Code)
+		require.Equal(t, 1, d.Violations[0].ConflictsTotal)
+	}
+	return winners
+}

@@ -1,0 +1,163 @@
+package integration_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+// book puts places into a user's timeline directly, one every step.
+func book(t *testing.T, client *redis.Client, user string, from time.Time, step time.Duration, places int) {
+	t.Helper()
+	key := defaultKeys(t).Timeline(user)
+	for first := range slices.Chunk(makeRange(places), 5000) {
+		members := make([]redis.Z, len(first))
+		for i, n := range first {
+			members[i] = redis.Z{Score: float64(from.Add(time.Duration(n) * step).UnixMilli()), Member: fmt.Sprintf("m%06d", n)}
+		}
+		require.NoError(t, client.ZAdd(t.Context(), key, members...).Err())
+	}
+}
+
+func makeRange(n int) []int {
+	all := make([]int, n)
+	for i := range all {
+		all[i] = i
+	}
+	return all
+}
+
+// A user booked solid for a year: a search is cut into several calls, and
+// still finds the very millisecond that is free, on either side.
+func TestASearchThroughAFullYear(t *testing.T) {
+	t.Parallel()
+	client := sendlimittest.RealRedis(t).Client()
+	timeline := newTimeline(t, client, sendlimit.Options{}, "5/hour")
+	now := noon()
+	const step, places = 12 * time.Minute, 366 * 24 * 5
+	book(t, client, "alice", now, step, places)
+	free := func(n int) time.Time {
+		t.Helper()
+		at := now.Add(time.Duration(n) * step)
+		require.NoError(t, client.ZRem(t.Context(), defaultKeys(t).Timeline("alice"), fmt.Sprintf("m%06d", n)).Err())
+		return at
+	}
+	asked := now.Add(20_000*step + time.Second)
+	r := sendlimit.Request{User: "alice", ID: "a", At: asked, Now: now}
+	d := mustReserve(t, timeline, r)
+	require.Equal(t, sendlimit.CodeSendLimit, d.Code)
+	require.Equal(t, now.Add(sendlimit.DefaultReach-step).Add(time.Hour-4*step).Truncate(time.Millisecond), d.NextFree,
+		"the last hour of the year is full, up to the reach itself")
+	require.Zero(t, d.PreviousFree)
+
+	early, late := free(10), free(43_000)
+	d = mustReserve(t, timeline, r)
+	require.Equal(t, late, d.NextFree)
+	require.Equal(t, early, d.PreviousFree)
+	times, err := timeline.NextFree(t.Context(), sendlimit.NextFreeRequest{User: "alice", Count: 2, Now: now})
+	require.NoError(t, err)
+	require.Equal(t, []time.Time{early, late}, times)
+
+	r.Shift, r.ShiftUntil = true, late.Add(-time.Millisecond)
+	require.Equal(t, sendlimit.CodeSendLimit, mustReserve(t, timeline, r).Code, "a millisecond too short")
+	r.ShiftUntil = late
+	require.Equal(t, sendlimit.Decision{Allowed: true, Shifted: true, At: late, RequestedAt: asked, Now: now}, mustReserve(t, timeline, r))
+
+	moved, err := timeline.Move(t.Context(), sendlimit.MoveRequest{User: "alice", ID: "a", At: asked, Now: now})
+	require.NoError(t, err)
+	require.Equal(t, sendlimit.CodeSendLimit, moved.Code)
+	require.Equal(t, late, moved.NextFree, "its own place is free for it")
+	require.Equal(t, early, moved.PreviousFree)
+}
+
+// Free times that several calls find count each other as taken.
+func TestNextFreeGoesOnInFurtherCalls(t *testing.T) {
+	t.Parallel()
+	client := sendlimittest.RealRedis(t).Client()
+	timeline := newTimeline(t, client, sendlimit.Options{}, "300/hour")
+	now := noon()
+	const wanted = 100
+	book(t, client, "alice", now, time.Hour/299+time.Millisecond, 299*(wanted+5)) // each hour has room for one more
+	at := func(from time.Time, count int) []time.Time {
+		t.Helper()
+		times, err := timeline.NextFree(t.Context(), sendlimit.NextFreeRequest{User: "alice", From: from, Count: count, Now: now})
+		require.NoError(t, err)
+		return times
+	}
+	together := at(now, wanted)
+	var singly []time.Time
+	from := now
+	for i := range wanted {
+		next := at(from, 1)
+		require.Len(t, next, 1)
+		from = next[0]
+		singly = append(singly, from)
+		require.True(t, mustReserve(t, timeline, sendlimit.Request{
+			User: "alice", ID: fmt.Sprintf("free-%d", i), At: from, Now: now,
+		}).Allowed)
+	}
+	require.Equal(t, singly, together)
+}
+
+// A rule of a year, new over more reservations than one call may look at: the
+// search neither blocks the server for long nor goes on for ever where it is.
+func TestASearchGetsOn(t *testing.T) {
+	t.Parallel()
+	client := sendlimittest.RealRedis(t).Client()
+	timeline := newTimeline(t, client, sendlimit.Options{}, "1/minute", "1000/366d")
+	now := noon().AddDate(1, 0, 0)
+	book(t, client, "alice", now.AddDate(0, 0, -360), 12*time.Minute, 40_000)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	r := sendlimit.Request{User: "alice", ID: "a", At: now.Add(time.Hour), Now: now}
+	d, err := timeline.Reserve(ctx, r)
+	require.NoError(t, err)
+	require.Equal(t, "1000/366d", d.Violations[0].Rule.String())
+	// The thousandth from the last, and a year.
+	require.Equal(t, now.AddDate(0, 0, -360).Add(39_000*12*time.Minute).Add(366*24*time.Hour), d.NextFree)
+	times, err := timeline.NextFree(ctx, sendlimit.NextFreeRequest{User: "alice", Count: 3, Now: now})
+	require.NoError(t, err)
+	require.Len(t, times, 3)
+	require.Equal(t, d.NextFree, times[0])
+}
+
+// Large windows were slow. The benchmarks state the ratio; here it only must
+// not grow with the reservations.
+func TestPitfall15TenThousandReservations(t *testing.T) {
+	client := sendlimittest.RealRedis(t).Client()
+	timeline := newTimeline(t, client, sendlimit.Options{}, "1/minute", "5/hour", "100/calendar_day")
+	now := noon()
+	const calls = 300
+	spent := make(map[int]float64)
+	for _, held := range []int{10, 10_000} {
+		user := fmt.Sprintf("held-%d", held)
+		step := 300 * 24 * time.Hour / time.Duration(held)
+		book(t, client, user, now, step, held)
+		mustReserve(t, timeline, sendlimit.Request{User: user, ID: "loads-the-script", At: now.Add(time.Second), Now: now})
+		require.NoError(t, client.ConfigResetStat(t.Context()).Err())
+		for i := range calls {
+			// Half way between two places, over all of them.
+			between, again := i*held/calls, i%max(calls/held, 1)
+			at := now.Add(time.Duration(between)*step + step/2 + time.Duration(again)*20*time.Minute)
+			require.True(t, mustReserve(t, timeline, sendlimit.Request{User: user, ID: fmt.Sprintf("x%d", i), At: at, Now: now}).Allowed)
+		}
+		info, err := client.InfoMap(t.Context(), "commandstats").Result()
+		require.NoError(t, err)
+		var total, each float64
+		var n int
+		_, err = fmt.Sscanf(info["Commandstats"]["cmdstat_evalsha"], "calls=%d,usec=%g,usec_per_call=%g", &n, &total, &each)
+		require.NoError(t, err)
+		require.Equal(t, calls, n)
+		spent[held] = each
+	}
+	t.Logf("µs a call by reservations held: %v", spent)
+	require.Less(t, spent[10_000], 5*spent[10]+100)
+}

@@ -1,0 +1,104 @@
+package integration_test
+
+import (
+	"context"
+	"reflect"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+// A year of real sends, or generated ones where those are not here: every
+// line's outcome, violations and free times are the model's. A user's lines
+// come in the order of the file, one in flight; users come side by side.
+func TestTrafficAgreesWithTheModel(t *testing.T) {
+	traffic, err := sendlimittest.LoadTraffic(0)
+	require.NoError(t, err)
+	t.Log(traffic.Source)
+	// Days ahead of the server's clock, so that no key expires meanwhile.
+	start := time.Now().UTC().Truncate(24 * time.Hour).AddDate(0, 0, 3)
+	policy := sendlimit.DefaultPolicy()
+	want, err := traffic.Judge(policy, start, sendlimit.DefaultReach)
+	require.NoError(t, err)
+	outcomes := make(map[string]int)
+	for _, d := range want {
+		if d.Allowed {
+			outcomes["accepted"]++
+		} else {
+			outcomes[d.Violations[0].Rule.String()]++
+		}
+	}
+	t.Log(outcomes)
+	if traffic.Real {
+		require.Equal(t, map[string]int{
+			"accepted": 42_514, "1/minute": 37_684, "5/hour": 1_241, "10/calendar_day": 520,
+		}, outcomes)
+	}
+
+	server := sendlimittest.RealRedis(t)
+	t.Run("one call a line", func(t *testing.T) {
+		judgeTraffic(t, server.Client(), "single", traffic, start, want)
+	})
+	// Pitfall 53: in a pipeline a script that the server does not know fails
+	// alone, and what was behind it is done before it is repeated. Scripts are
+	// loaded first, and a user has one line in flight.
+	t.Run("pitfall 53: calls of many users in a pipeline", func(t *testing.T) {
+		require.NoError(t, server.Client().ScriptFlush(t.Context()).Err())
+		for _, script := range lua.All() {
+			require.NoError(t, script.Load(t.Context(), server.Client()).Err())
+		}
+		pipeline, err := server.Client().AutoPipeline()
+		require.NoError(t, err)
+		defer pipeline.Close()
+		judgeTraffic(t, pipeline, "pipelined", traffic, start, want)
+	})
+}
+
+// judgeTraffic submits the traffic to a timeline of its own.
+func judgeTraffic(
+	t *testing.T, client redis.Scripter, prefix string, traffic sendlimittest.Traffic, start time.Time, want []sendlimit.Decision,
+) {
+	t.Helper()
+	timeline, err := sendlimit.NewTimeline(client, sendlimit.Options{Prefix: prefix})
+	require.NoError(t, err)
+	lines := make(map[string][]int) // of each user
+	for i, send := range traffic.Sends {
+		lines[send.User] = append(lines[send.User], i)
+	}
+	users := make(chan []int)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	began := time.Now()
+	var wg sync.WaitGroup
+	for range 32 {
+		wg.Go(func() {
+			for of := range users {
+				for _, i := range of {
+					if ctx.Err() != nil {
+						break // one line that is wrong will do
+					}
+					r := traffic.Request(i, start)
+					r.Now = start
+					got, err := timeline.Reserve(ctx, r)
+					if err != nil || !reflect.DeepEqual(want[i], got) {
+						t.Errorf("line %d, %+v: %v\nmodel %+v\nstore %+v", i+1, r, err, want[i], got)
+						cancel()
+					}
+				}
+			}
+		})
+	}
+	for _, of := range lines {
+		users <- of
+	}
+	close(users)
+	wg.Wait()
+	t.Logf("%d lines in %s", len(traffic.Sends), time.Since(began).Round(time.Millisecond))
+}

@@ -1,0 +1,189 @@
+package sendlimit_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// Two users had messages of the same id, and a key made of the id alone: one
+// of them was never delivered.
+func TestPitfall44TheSameIDOfTwoUsers(t *testing.T) {
+	t.Parallel()
+	s := newMessages(t, "1/minute")
+	s.until("11:00")
+	for _, user := range []string{"alice", "bob", "ali", "alice:a", "a/alice"} {
+		d, err := s.timeline.Reserve(t.Context(), sendlimit.Request{
+			User: user, ID: "a", Record: recordOf("g-"+sendlimit.NewGeneration(), "to "+user),
+		})
+		require.NoError(t, err)
+		require.Equal(t, sendlimit.Decision{Allowed: true, At: s.now, Now: s.now}, d)
+	}
+	for _, user := range []string{"alice", "bob", "ali", "alice:a", "a/alice"} {
+		record := keysOf(s.options).Record(user, "a")
+		claim, err := s.gate.Claim(t.Context(), sendlimit.Delivery{
+			User: user, ID: "a", Generation: s.server.HGet(record, "g"), Nonce: "n",
+		}, lease, time.Time{})
+		require.NoError(t, err)
+		require.Equal(t, sendlimit.Send, claim.Verdict)
+		require.Equal(t, "to "+user, string(claim.Content))
+	}
+}
+
+// "The queue has a task of this name, so it has the message" is false: the
+// task may be an older one, running or kept. So a task's name is a generation,
+// and whatever makes a new task has a new one.
+func TestPitfall45AGenerationIsNeverReused(t *testing.T) {
+	t.Parallel()
+	s := newMessages(t, "1/minute")
+	var generations []string
+	present := func() {
+		generations = append(generations, s.field("a", "g"))
+	}
+	s.submit("a", "11:00", sendlimit.NewGeneration(), "text")
+	present()
+	s.moveTo("a", "12:00", sendlimit.NewGeneration())
+	present()
+	s.until("12:00")
+	s.claim("a", generations[1], "n1")
+	s.settle("a", generations[1], "n1", sendlimit.Settlement{Retry: &sendlimit.Retry{Generation: sendlimit.NewGeneration(), At: s.now}})
+	present()
+	s.release("a")
+	s.submit("a", "12:30", sendlimit.NewGeneration(), "text")
+	present()
+	s.until("12:30")
+	for _, old := range generations[:3] {
+		require.Equal(t, sendlimit.Stale, s.claim("a", old, "n2").Verdict)
+	}
+	require.Equal(t, sendlimit.Send, s.claim("a", generations[3], "n2").Verdict)
+
+	made := make(map[string]bool)
+	for range 10_000 {
+		g := sendlimit.NewGeneration()
+		require.Regexp(t, `^[A-Za-z0-9_-]{12}$`, g)
+		require.False(t, made[g])
+		made[g] = true
+	}
+}
+
+// The client library repeats a call that timed out, though the first was
+// carried out: the repeated call gave another answer, or did it again. An
+// error of the network is told from a second request by the generation and
+// the nonce, which are made once for all repetitions.
+func TestPitfall48RepeatedCalls(t *testing.T) {
+	t.Parallel()
+	const shown = "11:11:11"
+	begin := func(t *testing.T) *messages {
+		t.Helper()
+		s := newMessages(t, "1/minute")
+		s.until(shown)
+		s.submit("held", "12:00", "h1", "text")
+		return s
+	}
+	claimed := func(t *testing.T) *messages {
+		t.Helper()
+		s := begin(t)
+		s.until("12:00")
+		require.Equal(t, sendlimit.Send, s.claim("held", "h1", "n1").Verdict)
+		return s
+	}
+	for name, test := range map[string]struct {
+		begin   func(*testing.T) *messages
+		call    func(*messages) any
+		between func(*messages) // what others do until the call is repeated
+	}{
+		"reserve":             {call: func(s *messages) any { return s.submit("a", "11:30", "g1", "text") }},
+		"reserve, now":        {call: func(s *messages) any { return s.submit("a", "", "g1", "text") }},
+		"reserve, shifted":    {call: func(s *messages) any { return s.submitShifting("a", "12:00:01", "g1", "text") }},
+		"reserve, with grace": {call: func(s *messages) any { return s.submit("a", "11:11:08", "g1", "text") }},
+		"reserve, then cancelled": {
+			call:    func(s *messages) any { return s.submit("a", "11:30", "g1", "text") },
+			between: func(s *messages) { s.release("a") },
+		},
+		"reserve, then claimed": {
+			call:    func(s *messages) any { return s.submit("a", shown, "g1", "text") },
+			between: func(s *messages) { s.claim("a", "g1", "n1") },
+		},
+		"reserve, refused": {call: func(s *messages) any { return s.submit("a", "12:00", "g1", "text") }},
+		"move":             {call: func(s *messages) any { return s.moveTo("held", "12:30", "g1") }},
+		"move, now":        {call: func(s *messages) any { return s.moveTo("held", "", "g1") }},
+		"move, with grace": {call: func(s *messages) any { return s.moveTo("held", "11:11:08", "g1") }},
+		"move, then cancelled": {
+			call:    func(s *messages) any { return s.moveTo("held", "12:30", "g1") },
+			between: func(s *messages) { s.release("held") },
+		},
+		"claim":        {begin: claimed, call: func(s *messages) any { return s.claim("held", "h1", "n1") }},
+		"claim, early": {call: func(s *messages) any { return s.claim("held", "h1", "n1") }},
+		"claim, lapsed": {
+			begin: func(t *testing.T) *messages {
+				t.Helper()
+				s := begin(t)
+				s.until("23 12:00")
+				return s
+			},
+			call: func(s *messages) any { return s.claim("held", "h1", "n1") },
+		},
+		"settle, delivered": {begin: claimed, call: func(s *messages) any {
+			return s.settle("held", "h1", "n1", sendlimit.Settlement{Delivered: true})
+		}},
+		"settle, failed": {begin: claimed, call: func(s *messages) any {
+			return s.settle("held", "h1", "n1", sendlimit.Settlement{Failed: true, Reason: "gone"})
+		}},
+		"settle, retry": {begin: claimed, call: func(s *messages) any {
+			return s.settle("held", "h1", "n1", sendlimit.Settlement{Retry: &sendlimit.Retry{Generation: "g1", At: at("13:00")}})
+		}},
+		"settle, retry, then cancelled": {
+			begin: claimed,
+			call: func(s *messages) any {
+				return s.settle("held", "h1", "n1", sendlimit.Settlement{Retry: &sendlimit.Retry{Generation: "g1", At: at("13:00")}})
+			},
+			between: func(s *messages) { s.release("held") },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			start := begin
+			if test.begin != nil {
+				start = test.begin
+			}
+			s := start(t)
+			first := test.call(s)
+			if test.between != nil {
+				test.between(s)
+			}
+			after := s.server.Dump()
+			for range 3 {
+				require.Equal(t, first, test.call(s))
+			}
+			require.Equal(t, after, s.server.Dump(), "it is done once")
+		})
+	}
+	t.Run("release", func(t *testing.T) {
+		t.Parallel()
+		s := begin(t)
+		first := s.release("held")
+		after := s.server.Dump()
+		first.Replayed = true
+		require.Equal(t, first, s.release("held"), "the same, but for saying so")
+		require.Equal(t, after, s.server.Dump())
+	})
+}
+
+// A next free time was promised and then refused, because the neighbour went
+// out a quarter of a second after its time and was recorded there.
+func TestPitfall52APromisedTimeStaysFree(t *testing.T) {
+	t.Parallel()
+	s := newMessages(t, "1/minute")
+	s.submit("a", "11:00", "g1", "text")
+	promised := s.submit("b", "11:00:30", "g2", "text").NextFree
+	require.Equal(t, at("11:01"), promised)
+	s.until("11:00:00.250")
+	require.Equal(t, sendlimit.Send, s.claim("a", "g1", "n1").Verdict)
+	s.wait(500 * time.Millisecond)
+	require.True(t, s.settle("a", "g1", "n1", sendlimit.Settlement{Delivered: true}))
+	s.holds("a 11:00:00")
+	require.True(t, s.ask(sendlimit.Request{ID: "b", At: promised, Record: recordOf("g3", "text")}).Allowed)
+}

@@ -1,0 +1,264 @@
+package sendlimit_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// untouchable is a store that no call may reach.
+type untouchable struct {
+	redis.Scripter
+
+	t *testing.T
+}
+
+func (u untouchable) EvalSha(context.Context, string, []string, ...any) *redis.Cmd {
+	u.t.Error("a request that is not valid got as far as the store")
+	return redis.NewCmdResult(nil, redis.ErrClosed)
+}
+
+const (
+	wantUser       = "1 to 256 bytes of UTF-8 without control characters"
+	wantID         = "1 to 128 of A-Z a-z 0-9 . _ : -"
+	wantGeneration = "1 to 64 of A-Z a-z 0-9 _ -, see NewGeneration"
+)
+
+// Users and ids are checked by every operation.
+func TestUsersAndIDsAreChecked(t *testing.T) {
+	t.Parallel()
+	timeline, err := sendlimit.NewTimeline(untouchable{t: t}, sendlimit.Options{})
+	require.NoError(t, err)
+	gate, err := sendlimit.NewGate(untouchable{t: t}, sendlimit.Options{})
+	require.NoError(t, err)
+	ctx := t.Context()
+	byUser := map[string]func(user string) error{
+		"next free": func(user string) error {
+			_, err := timeline.NextFree(ctx, sendlimit.NextFreeRequest{User: user, Count: 1})
+			return err
+		},
+		"list": func(user string) error {
+			_, err := timeline.List(ctx, sendlimit.ListRequest{User: user})
+			return err
+		},
+		"usage": func(user string) error {
+			_, err := timeline.Usage(ctx, sendlimit.UsageRequest{User: user})
+			return err
+		},
+	}
+	byID := map[string]func(user, id string) error{
+		"reserve": func(user, id string) error {
+			_, err := timeline.Reserve(ctx, sendlimit.Request{User: user, ID: id})
+			return err
+		},
+		"check": func(user, id string) error {
+			_, err := timeline.Check(ctx, sendlimit.Request{User: user, ID: id})
+			return err
+		},
+		"move": func(user, id string) error {
+			_, err := timeline.Move(ctx, sendlimit.MoveRequest{User: user, ID: id})
+			return err
+		},
+		"release": func(user, id string) error {
+			_, err := timeline.Release(ctx, sendlimit.ReleaseRequest{User: user, ID: id})
+			return err
+		},
+		"claim": func(user, id string) error {
+			_, err := gate.Claim(ctx, sendlimit.Delivery{User: user, ID: id, Generation: "g", Nonce: "n"}, lease, time.Time{})
+			return err
+		},
+		"settle": func(user, id string) error {
+			_, err := gate.Settle(ctx, sendlimit.Delivery{User: user, ID: id, Generation: "g", Nonce: "n"},
+				sendlimit.Settlement{Delivered: true}, time.Time{})
+			return err
+		},
+	}
+	for operation, call := range byID {
+		byUser[operation] = func(user string) error { return call(user, "a") }
+		for _, id := range []string{"", "a b", "a/b", "ä", "a\n", "a\x00", "{a}", "*", "\xff", strings.Repeat("a", 129)} {
+			require.Equal(t, wantID, invalid(t, call("alice", id), "id", id), "%s %q", operation, id)
+		}
+	}
+	require.Len(t, byUser, 9, "every operation")
+	for operation, call := range byUser {
+		for _, user := range []string{"", "\x00", "a\nb", "a\tb", "\x7f", "a\u0085b", "\xff", "a\xc3", strings.Repeat("x", 257), strings.Repeat("界", 86)} {
+			require.Equal(t, wantUser, invalid(t, call(user), "user", user), "%s %q", operation, user)
+		}
+	}
+}
+
+// The bounds themselves are valid.
+func TestUsersAndIDsAtTheirBounds(t *testing.T) {
+	t.Parallel()
+	for _, user := range []string{"a", " ", strings.Repeat("x", 256), strings.Repeat("界", 85) + "x", "\u2028", "a\u00a0b"} {
+		require.True(t, sendlimit.ValidUser(user), "%q", user)
+	}
+	for _, id := range []string{"a", ".", ":", "-", "_", strings.Repeat("Z9", 64)} {
+		require.True(t, sendlimit.ValidID(id), "%q", id)
+	}
+}
+
+func TestOtherFieldsAreChecked(t *testing.T) {
+	t.Parallel()
+	store := untouchable{t: t}
+	timeline, err := sendlimit.NewTimeline(store, sendlimit.Options{})
+	require.NoError(t, err)
+	recording, err := sendlimit.NewTimeline(store, sendlimit.Options{Records: true})
+	require.NoError(t, err)
+	gate, err := sendlimit.NewGate(store, sendlimit.Options{Records: true})
+	require.NoError(t, err)
+	ctx, now := t.Context(), at("11:11:11")
+	reserve := func(timeline *sendlimit.Timeline, r *sendlimit.Record) error {
+		_, err := timeline.Reserve(ctx, sendlimit.Request{User: "alice", ID: "a", At: now, Record: r})
+		return err
+	}
+	check := func(timeline *sendlimit.Timeline, r *sendlimit.Record) error {
+		_, err := timeline.Check(ctx, sendlimit.Request{User: "alice", ID: "a", At: now, Record: r})
+		return err
+	}
+	move := func(timeline *sendlimit.Timeline, generation string) error {
+		_, err := timeline.Move(ctx, sendlimit.MoveRequest{User: "alice", ID: "a", At: now, Generation: generation})
+		return err
+	}
+	nextFree := func(count int) error {
+		_, err := timeline.NextFree(ctx, sendlimit.NextFreeRequest{User: "alice", Count: count})
+		return err
+	}
+	list := func(r sendlimit.ListRequest) error {
+		r.User = "alice"
+		_, err := timeline.List(ctx, r)
+		return err
+	}
+	usage := func(from, to time.Time) error {
+		_, err := timeline.Usage(ctx, sendlimit.UsageRequest{User: "alice", From: from, To: to})
+		return err
+	}
+	claim := func(generation, nonce string, lease time.Duration) error {
+		_, err := gate.Claim(ctx, sendlimit.Delivery{User: "alice", ID: "a", Generation: generation, Nonce: nonce}, lease, now)
+		return err
+	}
+	settle := func(generation, nonce string, s sendlimit.Settlement) error {
+		_, err := gate.Settle(ctx, sendlimit.Delivery{User: "alice", ID: "a", Generation: generation, Nonce: nonce}, s, now)
+		return err
+	}
+	const (
+		needed    = "a record: this timeline keeps them"
+		unneeded  = "none: this timeline keeps places only"
+		oneOf     = "exactly one of delivered, failed and retry"
+		afterFrom = "a time after from, at most 32 days"
+	)
+	long := strings.Repeat("g", 65)
+	for _, row := range []struct {
+		err                error
+		field, value, want string
+	}{
+		{reserve(timeline, &sendlimit.Record{Generation: "g"}), "record", "g", unneeded},
+		{check(timeline, &sendlimit.Record{Generation: "g"}), "record", "g", unneeded},
+		{move(timeline, "g"), "generation", "g", unneeded},
+		{reserve(recording, nil), "record", "", needed},
+		{check(recording, nil), "record", "", needed},
+		{reserve(recording, &sendlimit.Record{}), "generation", "", wantGeneration},
+		{reserve(recording, &sendlimit.Record{Generation: "a/b"}), "generation", "a/b", wantGeneration}, // it ends a watch member's
+		{reserve(recording, &sendlimit.Record{Generation: "a:b"}), "generation", "a:b", wantGeneration},
+		{reserve(recording, &sendlimit.Record{Generation: long}), "generation", long, wantGeneration},
+		{move(recording, ""), "generation", "", wantGeneration},
+		{claim("", "n", lease), "generation", "", wantGeneration},
+		{claim("g", "", lease), "generation", "", wantGeneration},
+		{claim("g", "n", 0), "lease", "0s", "at least 1 ms"},
+		{claim("g", "n", time.Millisecond-1), "lease", "999.999µs", "at least 1 ms"},
+		{settle("", "n", sendlimit.Settlement{Failed: true}), "generation", "", wantGeneration},
+		{settle("g", "a b", sendlimit.Settlement{Failed: true}), "generation", "a b", wantGeneration},
+		{
+			settle("g", "n", sendlimit.Settlement{Retry: &sendlimit.Retry{Generation: "é", At: now}}),
+			"generation", "é", wantGeneration,
+		},
+		{nextFree(0), "count", "0", "1 to 100"},
+		{nextFree(-1), "count", "-1", "1 to 100"},
+		{nextFree(101), "count", "101", "1 to 100"},
+		{list(sendlimit.ListRequest{Limit: -1}), "limit", "-1", "1 to 10000"},
+		{list(sendlimit.ListRequest{Limit: 10_001}), "limit", "10001", "1 to 10000"},
+		{list(sendlimit.ListRequest{From: now, To: now}), "to", "2026-11-22T11:11:11Z", "a time after from"},
+		{usage(now, now), "to", "2026-11-22T11:11:11Z", afterFrom},
+		{usage(now, time.Time{}), "to", "0001-01-01T00:00:00Z", afterFrom},
+		{usage(time.Time{}, now), "to", "2026-11-22T11:11:11Z", afterFrom},
+		{usage(now, now.Add(32*24*time.Hour+1)), "to", "2026-12-24T11:11:11Z", afterFrom},
+	} {
+		require.Equal(t, row.want, invalid(t, row.err, row.field, row.value))
+	}
+	for _, s := range []sendlimit.Settlement{
+		{},
+		{Delivered: true, Failed: true},
+		{Delivered: true, Retry: &sendlimit.Retry{Generation: "g2", At: now}},
+		{Failed: true, Retry: &sendlimit.Retry{Generation: "g2", At: now}},
+	} {
+		var problem *sendlimit.InvalidError
+		require.ErrorAs(t, settle("g", "n", s), &problem)
+		require.Equal(t, "settlement", problem.Field)
+		require.Equal(t, oneOf, problem.Want)
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		options            sendlimit.Options
+		field, value, want string
+	}{
+		{sendlimit.Options{Prefix: "A"}, "prefix", "A", "1 to 32 of a-z 0-9 _ -"},
+		{sendlimit.Options{Policy: sendlimit.Policy{Name: "p"}}, "rules", "[]", "at least one rule such as 5/hour"},
+		{
+			sendlimit.Options{Policy: sendlimit.Policy{Rules: sendlimit.DefaultPolicy().Rules}},
+			"policy", "", "a name of 1 to 64 of a-z 0-9 _ -",
+		},
+		{sendlimit.Options{Reach: time.Second - 1}, "reach", "999.999999ms", "1 s to 366 days"},
+		{sendlimit.Options{Reach: -time.Hour}, "reach", "-1h0m0s", "1 s to 366 days"},
+		{sendlimit.Options{Reach: sendlimit.DefaultReach + 1}, "reach", "8784h0m0.000000001s", "1 s to 366 days"},
+		{sendlimit.Options{KeepRecords: time.Second}, "keep_records", "1s", "at least 1 minute"},
+		{sendlimit.Options{ExpireAfter: time.Millisecond}, "expire_after", "1ms", "at least 1 s"},
+	} {
+		_, err := sendlimit.NewTimeline(untouchable{t: t}, row.options)
+		require.Equal(t, row.want, invalid(t, err, row.field, row.value))
+		_, err = sendlimit.NewGate(untouchable{t: t}, row.options)
+		require.Equal(t, row.want, invalid(t, err, row.field, row.value))
+	}
+	_, err := sendlimit.NewWatchList(nil, "A")
+	invalid(t, err, "prefix", "A")
+
+	timeline, err := sendlimit.NewTimeline(untouchable{t: t}, sendlimit.Options{})
+	require.NoError(t, err)
+	require.Equal(t, sendlimit.DefaultPolicy(), timeline.Policy())
+	_, err = timeline.WithPolicy(sendlimit.Policy{Name: "p"})
+	invalid(t, err, "rules", "[]")
+	changed, err := timeline.WithPolicy(policyOf(t, "2/minute"))
+	require.NoError(t, err)
+	require.Equal(t, "2/minute", changed.Policy().String())
+	require.Equal(t, sendlimit.DefaultPolicy(), timeline.Policy(), "the first one keeps its rules")
+}
+
+// An error of a long value stays readable, and is never cut within a letter.
+func TestLongValuesAreClipped(t *testing.T) {
+	t.Parallel()
+	err := &sendlimit.InvalidError{Field: "user", Value: strings.Repeat("界", 100), Want: "less"}
+	require.EqualError(t, err, `user "`+strings.Repeat("界", 26)+`…" is not allowed: it takes less`)
+	err.Value = strings.Repeat("x", 80)
+	require.NotContains(t, err.Error(), "…")
+}
+
+// Times far beyond any schedule are refused as such, not taken for others.
+func TestTimesOutOfAllBounds(t *testing.T) {
+	t.Parallel()
+	s := newStory(t, "1/minute", "1/calendar_month")
+	for _, far := range []string{"2027-11-23T00:00:00.001Z", "9999-12-31T23:59:59.999Z"} {
+		require.Equal(t, sendlimit.Decision{Code: sendlimit.CodeTooFarAhead, At: at(far), Now: s.now}, s.reserve("a", far))
+	}
+	for _, past := range []string{"21 23:59:54.999", "1970-01-01T00:00:00.001Z", "1969-12-31T23:59:59.999Z", "0001-01-01T00:00:00.001Z"} {
+		require.Equal(t, sendlimit.Decision{Code: sendlimit.CodeInPast, At: at(past), Now: s.now}, s.reserve("a", past))
+	}
+	require.True(t, s.reserve("a", "2027-11-23T00:00:00Z").Allowed, "the reach to the millisecond")
+}

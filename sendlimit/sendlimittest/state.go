@@ -1,0 +1,19 @@
+package sendlimittest
+
+import (
+	"maps"
+	"slices"
+)
+
+// Clone returns a Model in the same state; from then on the two have nothing
+// to do with each other.
+func (m *Model) Clone() *Model {
+	clone := *m
+	clone.users = maps.Clone(m.users)
+	return &clone
+}
+
+// Equal reports whether two Models of the same rules are in the same state.
+func (m *Model) Equal(other *Model) bool {
+	return maps.EqualFunc(m.users, other.users, func(a, b timeline) bool { return slices.Equal(a, b) })
+}

@@ -1,0 +1,233 @@
+package tasks_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hibiken/asynq"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// Pitfall 33: cancelled, yet sent.
+func TestPitfall33CancelledNeverGoesOut(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.work()
+		s.accepted(s.message("early", 10*time.Second), s.message("late", 20*time.Second))
+		s.cancelled("early")
+		require.Equal(s, []string{"late"}, s.places("alice"))
+		s.until(20*time.Second - time.Millisecond) // its task is in a handler, waiting
+		s.cancelled("late")
+		s.until(50 * time.Second)
+		s.delivered()
+		s.ended("alice", "early", "c")
+		s.ended("alice", "late", "c")
+		require.Zero(s, s.queued())
+	}, "100/minute")
+}
+
+// Pitfall 33: moved, yet sent at the old time.
+func TestPitfall33MovedGoesOutAtItsNewTimeOnly(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.work()
+		s.accepted(s.message("later", 10*time.Second), s.message("sooner", 30*time.Second), s.message("soonest", 40*time.Second))
+		s.moved("later", 50*time.Second+5*time.Millisecond)
+		s.moved("sooner", 20*time.Second)
+		o, err := s.Move(s.Context(), "alice", "soonest", time.Time{})
+		require.NoError(s, err)
+		require.Equal(s, s.at(0), o.SendAt.Time, "now")
+		s.until(time.Minute)
+		require.Zero(s, s.queued(), "old tasks fired and did no harm")
+		deliveries := s.recorder.Deliveries()
+		require.Len(s, deliveries, 3)
+		require.Equal(s, "soonest", deliveries[0].Notification.ID)
+		require.Less(s, deliveries[0].At.Sub(s.began), 200*time.Millisecond)
+		for i, at := range map[int]time.Time{1: s.at(20 * time.Second), 2: s.at(50*time.Second + 5*time.Millisecond)} {
+			require.Equal(s, at, deliveries[i].At.UTC().Truncate(time.Millisecond))
+			require.Equal(s, at, deliveries[i].Notification.SendAt)
+		}
+		require.Equal(s, s.at(30*time.Second), deliveries[1].Notification.RequestedAt)
+	}, "100/minute")
+}
+
+// A move that is refused changes nothing; one to the same time needs no task.
+func TestMoveRefusedKeepsTheOldTime(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.work()
+		s.accepted(s.message("a", 10*time.Second), s.message("b", 30*time.Second))
+		o, err := s.Move(s.Context(), "alice", "a", s.at(31*time.Second))
+		require.NoError(s, err)
+		require.Equal(s, sendlimit.CodeSendLimit, o.Code)
+		require.Equal(s, s.at(40*time.Second), o.NextFreeAt.Time)
+		require.Equal(s, s.at(20*time.Second), o.PreviousFreeAt.Time, "its own place does not count")
+		s.moved("b", 30*time.Second)
+		require.Equal(s, 2, s.queued())
+		s.until(40 * time.Second)
+		s.delivered("a +10s", "b +30s")
+	}, "1/10s")
+}
+
+// Pitfalls 26 and 41: a cancelled id is submitted again, for the same time with
+// other content, while its old task waits.
+func TestPitfall41SubmittedAgainGoesOutOnceWithTheNewContent(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.work()
+		old := s.message("a", 10*time.Second)
+		old.Body, old.Category = "old", "old"
+		s.accepted(old)
+		generation := s.record("alice", "a")["g"]
+		s.cancelled("a")
+		renewed := s.message("a", 10*time.Second)
+		renewed.Body = "new"
+		s.accepted(renewed)
+		require.NotEqual(s, generation, s.record("alice", "a")["g"])
+		require.Equal(s, 2, s.queued(), "the old task does not block the new one")
+		s.until(50 * time.Second)
+		s.delivered("a +10s")
+		require.Equal(s, "new", s.recorder.Deliveries()[0].Notification.Body)
+		require.Empty(s, s.recorder.Deliveries()[0].Notification.Category)
+		require.Zero(s, s.queued())
+	}, "100/minute")
+}
+
+// Pitfall 42: moved away and back, while tasks for both times wait.
+func TestPitfall42MovedBackGoesOutOnce(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.work()
+		s.accepted(s.message("a", 20*time.Second))
+		s.moved("a", 10*time.Second)
+		s.moved("a", 20*time.Second)
+		s.until(15 * time.Second)
+		s.moved("a", 40*time.Second)
+		s.moved("a", 20*time.Second)
+		require.Equal(s, 4, s.queued(), "the task of the first time has fired")
+		s.until(50 * time.Second)
+		s.delivered("a +20s")
+		require.Zero(s, s.queued())
+	}, "100/minute")
+}
+
+// Pitfall 44: two users with the same id.
+func TestPitfall44SameIDOfTwoUsers(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.work()
+		bob := s.message("a", 10*time.Second)
+		bob.User = "bob"
+		s.accepted(s.message("a", 10*time.Second), bob)
+		s.until(20 * time.Second)
+		s.delivered("a +10s", "a +10s")
+		first, second := s.recorder.Deliveries()[0].Notification, s.recorder.Deliveries()[1].Notification
+		require.ElementsMatch(s, []string{"alice", "bob"}, []string{first.User, second.User})
+		require.NotEqual(s, first.IdempotencyKey, second.IdempotencyKey)
+	}, "100/minute")
+}
+
+// Pitfall 45: tasks of every generation a message has had run at all times and
+// repeatedly, and only the present one delivers, once.
+func TestPitfall45StaleTasksDoNoHarm(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.work()
+		queue := asynq.NewClientFromRedisClient(s.client)
+		var generations []string
+		ran := func() {
+			s.Helper()
+			generations = append(generations, s.record("alice", "a")["g"])
+			for _, generation := range generations {
+				payload, err := json.Marshal(tasks.Payload{
+					Version: 1, User: "alice", ID: "a", Generation: generation, Due: time.Now().UnixMilli(),
+				})
+				require.NoError(s, err)
+				_, err = queue.Enqueue(asynq.NewTask(tasks.TypeDeliver, payload), asynq.Queue(tasks.QueueName("")))
+				require.NoError(s, err)
+			}
+			time.Sleep(time.Second)
+			synctest.Wait()
+		}
+		s.accepted(s.message("a", 10*time.Second))
+		ran()
+		s.moved("a", 20*time.Second)
+		ran()
+		s.cancelled("a")
+		ran()
+		s.accepted(s.message("a", 30*time.Second))
+		ran()
+		s.delivered()
+		s.until(30*time.Second + 10*time.Millisecond)
+		s.delivered("a +30s")
+		ran()
+		s.until(40 * time.Second)
+		s.delivered("a +30s")
+		require.Zero(s, s.queued())
+	}, "100/minute")
+}
+
+// Pitfall 47: a late confirm of an older generation.
+func TestPitfall47LateConfirmChangesNothing(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		watch, err := sendlimit.NewWatchList(s.client, "")
+		require.NoError(s, err)
+		late := func(generation string) {
+			s.Helper()
+			before := s.watched("alice")
+			require.NoError(s, watch.Confirm(s.Context(), []sendlimit.Queued{
+				{User: "alice", ID: "a", Generation: generation, Due: s.at(time.Hour)},
+			}))
+			require.Equal(s, before, s.watched("alice"))
+		}
+		s.accepted(s.message("a", 10*time.Second))
+		first := s.record("alice", "a")["g"]
+		s.moved("a", 20*time.Second)
+		synctest.Wait()
+		late(first)
+		second := s.record("alice", "a")["g"]
+		require.Equal(s, map[string]time.Duration{
+			sendlimit.WatchMember("alice", "a", second): 80 * time.Second,
+		}, s.watched("alice"))
+		s.cancelled("a")
+		late(second)
+		require.Empty(s, s.watched("alice"))
+	}, "100/minute")
+}
+
+// What is being sent, or was, can be changed no more.
+func TestTooLate(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.work()
+		s.recorder.AnswerWith(func(ctx context.Context, _ notifier.Notification) notifier.Result {
+			time.Sleep(5 * time.Second)
+			return notifier.Result{Status: notifier.Delivered}
+		})
+		tooLate := func() {
+			s.Helper()
+			o, err := s.Cancel(s.Context(), "alice", "a")
+			require.NoError(s, err)
+			require.Equal(s, sendlimit.CodeTooLate, o.Code)
+			require.Equal(s, "message a to alice is being sent or was sent: it can no longer be changed", o.Detail)
+			o, err = s.Move(s.Context(), "alice", "a", s.at(time.Hour))
+			require.NoError(s, err)
+			require.Equal(s, sendlimit.CodeTooLate, o.Code)
+			require.Equal(s, s.at(10*time.Second), o.SendAt.Time)
+		}
+		s.accepted(s.message("a", 10*time.Second))
+		s.until(11 * time.Second)
+		tooLate()
+		s.until(20 * time.Second)
+		tooLate()
+		s.delivered("a +10s")
+	}, "100/minute")
+}

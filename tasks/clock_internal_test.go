@@ -1,0 +1,126 @@
+package tasks
+
+import (
+	"context"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+func TestClockLearns(t *testing.T) {
+	t.Parallel()
+	began := time.Date(2026, time.November, 22, 11, 0, 0, 0, time.UTC)
+	local := began
+	c := &clock{local: func() time.Time { return local }}
+	require.Equal(t, began, c.now(), "nothing is known yet")
+
+	// learn takes in a reply that took so long, while the store was ahead by so
+	// much half way.
+	learn := func(took, ahead time.Duration) {
+		sent := local
+		local = local.Add(took)
+		c.learn(sent, local, sent.Add(took/2).Add(ahead))
+	}
+	for _, row := range []struct {
+		why                string
+		after, took, ahead time.Duration
+		want               time.Duration
+	}{
+		{"the first is taken, as slow as it was", 0, 2 * time.Second, 3 * time.Second, 3 * time.Second},
+		{"a quicker one is better", 0, 10 * time.Millisecond, 2900 * time.Millisecond, 2900 * time.Millisecond},
+		{"a slower one is not", time.Second, 20 * time.Millisecond, 5 * time.Second, 2900 * time.Millisecond},
+		{"as quick and newer is", time.Second, 10 * time.Millisecond, 2901 * time.Millisecond, 2901 * time.Millisecond},
+		{"an old one counts no more, clocks drift", 10 * time.Second, time.Second, time.Second, time.Second},
+		{"behind", time.Second, 0, -3 * time.Second, -3 * time.Second},
+	} {
+		local = local.Add(row.after)
+		learn(row.took, row.ahead)
+		require.Equal(t, local.Add(row.want), c.now(), row.why)
+	}
+}
+
+func TestSleepEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		require.True(t, sleep(t.Context(), nil, -time.Second))
+		require.True(t, sleep(t.Context(), nil, time.Second))
+		require.Equal(t, time.Second, time.Since(began))
+
+		stop := make(chan struct{})
+		time.AfterFunc(time.Second, func() { close(stop) })
+		require.False(t, sleep(t.Context(), stop, time.Hour))
+		require.Equal(t, 2*time.Second, time.Since(began))
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.False(t, sleep(ctx, nil, time.Hour))
+		require.Equal(t, 3*time.Second, time.Since(began))
+	})
+}
+
+// Pitfall 55: where the local clock is off the store's, deliveries go by the
+// store's, from the first one on.
+func TestPitfall55ClocksDiffer(t *testing.T) {
+	t.Parallel()
+	for _, off := range []time.Duration{3 * time.Second, -3 * time.Second, 90 * time.Minute, -time.Millisecond} {
+		t.Run(off.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				recorder := deliverByClock(t, func() time.Time { return time.Now().Add(off) })
+				require.Len(t, recorder.Deliveries(), 1)
+				d := recorder.Deliveries()[0]
+				late := d.At.Sub(d.Notification.SendAt)
+				require.False(t, late < 0, "early by %s", -late)
+				require.Less(t, late, time.Millisecond)
+			})
+		})
+	}
+}
+
+// deliverByClock has a worker whose local clock is local deliver one message.
+func deliverByClock(t *testing.T, local func() time.Time) *notifiertest.Recorder {
+	t.Helper()
+	server := miniredis.NewMiniRedis()
+	t.Cleanup(server.Close)
+	client := redis.NewClient(&redis.Options{
+		Dialer: func(context.Context, string, string) (net.Conn, error) { return server.Dial() },
+		// Neither is of use here.
+		DisableIdentity:          true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	policies, err := sendlimit.NewPolicyStore(client, "")
+	require.NoError(t, err)
+	require.NoError(t, policies.Apply(t.Context(), sendlimit.DefaultPolicy()))
+
+	recorder := notifiertest.NewRecorder(time.Now)
+	w, err := NewWorker(client, WorkerOptions{Notifier: recorder})
+	require.NoError(t, err)
+	w.handler.clock.local, w.handler.rules.local = local, local
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(ctx) }()
+	defer func() {
+		stop()
+		require.NoError(t, <-ended)
+	}()
+
+	s, err := NewSubmitter(client, SubmitterOptions{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	o, err := s.Submit(t.Context(), Message{User: "alice", Title: "a", SendAt: time.Now().Add(5678 * time.Millisecond)})
+	require.NoError(t, err)
+	require.Equal(t, Accepted, o.Outcome)
+	time.Sleep(10 * time.Second)
+	return recorder
+}

@@ -1,0 +1,127 @@
+package tasks_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// The queue knows whole seconds only, and looks for what is due every now and
+// then. Nothing goes out early for that; on a store that is not busy, nothing
+// goes out late either.
+func TestDeliveredToTheMillisecond(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		// The queue's looks, 200 ms apart, fall just before the full second, when
+		// something can first become due for it.
+		s.until(199 * time.Millisecond)
+		s.work()
+		const users, span = 300, 20 * time.Second
+		random := rand.New(rand.NewPCG(1, 2))
+		due := map[string]time.Time{}
+		for i := range users {
+			m := s.message("same-id", 2*time.Second+time.Duration(random.Int64N(span.Milliseconds()))*time.Millisecond)
+			m.User = fmt.Sprintf("user-%d", i)
+			s.accepted(m)
+			due[m.User] = m.SendAt
+		}
+		s.until(2*time.Second + span + time.Second)
+		deliveries := s.recorder.Deliveries()
+		require.Len(s, deliveries, users)
+		for _, d := range deliveries {
+			late := d.At.Sub(due[d.Notification.User])
+			require.False(s, late < 0, "early by %s", -late)
+			require.Less(s, late, time.Millisecond) // the store tells the time in milliseconds
+			delete(due, d.Notification.User)
+		}
+		require.Empty(s, due)
+		require.Zero(s, s.queued())
+	})
+}
+
+// What the caller said is what the channel gets.
+func TestEverythingReachesTheChannel(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.work()
+		m := tasks.Message{
+			ID: "order:17", User: "alice / ü", SendAt: s.at(2*time.Second + 5*time.Millisecond), Category: "orders",
+			Title: "Shipped <b>", Body: "It is \"on\" its way 🙂\n", Data: map[string]string{"order": "17", "": "empty"},
+			OnConflict: tasks.OnConflictShift, ShiftUntil: s.at(time.Hour), ExpiresAt: s.at(2 * time.Hour),
+		}
+		s.accepted(m)
+		second := m
+		second.ID = "order:18"
+		require.True(s, s.submit(second).Shifted)
+		s.until(2 * time.Minute)
+		deliveries := s.recorder.Deliveries()
+		require.Len(s, deliveries, 2)
+		want := notifier.Notification{
+			ID: m.ID, User: m.User, Category: m.Category, Title: m.Title, Body: m.Body, Data: m.Data,
+			SendAt: m.SendAt, Attempt: 1, IdempotencyKey: notifier.IdempotencyKey(m.User, m.ID),
+		}
+		require.Equal(s, want, deliveries[0].Notification)
+		want.ID, want.IdempotencyKey = second.ID, notifier.IdempotencyKey(m.User, second.ID)
+		want.SendAt, want.RequestedAt = m.SendAt.Add(time.Minute), m.SendAt
+		require.Equal(s, want, deliveries[1].Notification)
+		require.Equal(s, "d", s.record(m.User, m.ID)["s"])
+	})
+}
+
+// What a provider calls a message is kept with it.
+func TestTheProvidersNameIsKept(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.work()
+		s.recorder.Script(notifier.Result{Status: notifier.Delivered, ProviderID: "msg-17"})
+		s.accepted(s.message("a", time.Second))
+		s.until(2 * time.Second)
+		require.Equal(s, "msg-17", s.record("alice", "a")["i"])
+	})
+}
+
+// Content that cannot be read, which only a program at fault can have written,
+// fails its message instead of being tried for ever.
+func TestUnreadableContentFails(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.accepted(s.message("a", time.Second))
+		keys, err := sendlimit.NewKeys("")
+		require.NoError(s, err)
+		require.NoError(s, s.client.HSet(s.Context(), keys.Record("alice", "a"), "c", "{").Err())
+		s.work()
+		s.until(10 * time.Second)
+		s.delivered()
+		s.ended("alice", "a", "f")
+		require.Equal(s, "rejected", s.record("alice", "a")["w"])
+		require.Zero(s, s.queued())
+	})
+}
+
+// A channel that breaks its promise and panics takes nothing with it: neither
+// the worker nor a delivery slot.
+func TestChannelThatPanics(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.recorder.AnswerWith(func(_ context.Context, n notifier.Notification) notifier.Result {
+			if n.ID == "bad" && n.Attempt < 3 {
+				panic("at the disco")
+			}
+			return notifier.Result{Status: notifier.Delivered}
+		})
+		s.work(func(o *tasks.WorkerOptions) { o.Deliveries, o.PushTimeout = 1, time.Second })
+		s.accepted(s.message("bad", time.Second), s.message("good", 61*time.Second))
+		s.until(2 * time.Minute)
+		s.ended("alice", "bad", "d")
+		s.ended("alice", "good", "d")
+		require.Equal(s, "3", s.record("alice", "bad")["n"])
+	})
+}

@@ -1,0 +1,187 @@
+package tasks_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// decoded makes a message of JSON, as every surface does.
+func decoded(text string) (tasks.Message, error) {
+	draft, err := tasks.DecodeDraft([]byte(text))
+	if err != nil {
+		return tasks.Message{}, err
+	}
+	m, err := draft.Message(tasks.ParseTime)
+	if err != nil {
+		return tasks.Message{}, err
+	}
+	return m, m.Validate()
+}
+
+func TestDraftWithEveryField(t *testing.T) {
+	t.Parallel()
+	m, err := decoded(`{
+		"id": "order-17", "user": "alice", "send_at": "2026-11-22T12:11:11.1239+01:00", "category": "orders",
+		"title": "Shipped", "body": "It is \"on\" its way \ud83d\ude42", "data": {"order": "17", "empty": ""},
+		"expires_at": "2026-11-23T00:00:00Z", "on_conflict": "shift", "shift_until": "2026-11-22T12:00:00Z"}`)
+	require.NoError(t, err)
+	require.Equal(t, tasks.Message{
+		ID: "order-17", User: "alice", Category: "orders", Title: "Shipped", Body: `It is "on" its way 🙂`,
+		SendAt:    time.Date(2026, time.November, 22, 11, 11, 11, 123e6, time.UTC), // cut, not rounded
+		Data:      map[string]string{"order": "17", "empty": ""},
+		ExpiresAt: time.Date(2026, time.November, 23, 0, 0, 0, 0, time.UTC), OnConflict: "shift",
+		ShiftUntil: time.Date(2026, time.November, 22, 12, 0, 0, 0, time.UTC),
+	}, m)
+}
+
+func TestDraftWithTheLeast(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		`{"user":"alice","send_at":"now","body":"b"}`,
+		`{"id":null,"user":"alice","send_at":"now","title":null,"body":"b","data":null,"expires_at":null}`, // a null is none
+		"\t{\"user\":\"alice\", \"send_at\":\"now\",\r\n\"body\":\"b\"}\n",
+	} {
+		m, err := decoded(text)
+		require.NoError(t, err)
+		require.Equal(t, tasks.Message{User: "alice", Now: true, Body: "b"}, m)
+	}
+}
+
+func TestDraftThatIsNoMessage(t *testing.T) {
+	t.Parallel()
+	const (
+		fields = "id, user, send_at, category, title, body, data, expires_at, on_conflict, shift_until"
+		object = ` is not allowed: it takes a JSON object`
+	)
+	for _, row := range []struct{ text, sentence string }{
+		{``, `message ""` + object + ` (unexpected end of JSON input)`},
+		{`{"user":"ali`, `message ""` + object + ` (unexpected end of JSON input)`},
+		{`{"user" "alice"}`, `message ""` + object + ` (invalid character '"' after object key)`},
+		{`{} {}`, `message ""` + object + ` (invalid character '{' after top-level value)`},
+		{`user=alice`, `message ""` + object + ` (invalid character 'u' looking for beginning of value)`},
+		{`[{}]`, `message "a JSON array"` + object},
+		{`"alice"`, `message "a JSON string"` + object},
+		{`null`, `message "a JSON null"` + object},
+		{"{\"user\":\"a\xff\"}", `message "{\"user\":\"a�\"}" is not allowed: it takes JSON in UTF-8`},
+		{`{"user":7}`, `user "a JSON number" is not allowed: it takes a text`},
+		{`{"id":{}}`, `id "a JSON object" is not allowed: it takes a text`},
+		{`{"title":["a"]}`, `title "a JSON array" is not allowed: it takes a text`},
+		{`{"send_at":1763809871}`, `send_at "a JSON number" is not allowed: it takes a text`},
+		{`{"expires_at":true}`, `expires_at "a JSON bool" is not allowed: it takes a text`},
+		{`{"data":"a"}`, `data "a JSON string" is not allowed: it takes an object of texts`},
+		{`{"data":{"a":1}}`, `data "a JSON number" is not allowed: it takes an object of texts`},
+		{`{"data":{"a":{"b":"c"}}}`, `data "a JSON object" is not allowed: it takes an object of texts`},
+		{`{"data":{"a":null}}`, `data "a JSON null" is not allowed: it takes an object of texts`},
+		{`{"colour":"red"}`, `colour "\"red\"" is not allowed: it takes no value: there is no such field; there are ` + fields},
+		{`{"User":"alice"}`, `User "\"alice\"" is not allowed: it takes no value: there is no such field; there are ` + fields},
+		{`{"zeal":1,"at":2}`, `at "2" is not allowed: it takes no value: there is no such field; there are ` + fields},
+		{`{}`, `send_at "" is not allowed: it takes an RFC 3339 time such as 2026-11-22T11:11:11Z, or now`},
+		{`{"send_at":"now","title":"a"}`, `user "" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters`},
+		{
+			`{"user":"a\u0000","send_at":"now","title":"a"}`,
+			`user "a\x00" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters`,
+		},
+	} {
+		_, err := decoded(row.text)
+		refuses(t, err, row.sentence)
+	}
+}
+
+func TestParseTime(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Time{
+		"2026-11-22T11:11:11Z":            time.Date(2026, time.November, 22, 11, 11, 11, 0, time.UTC),
+		"2026-11-22T11:11:11.5Z":          time.Date(2026, time.November, 22, 11, 11, 11, 500e6, time.UTC),
+		"2026-11-22T11:11:11.999999999Z":  time.Date(2026, time.November, 22, 11, 11, 11, 999e6, time.UTC),
+		"2026-11-22T23:59:59.0009-23:59":  time.Date(2026, time.November, 23, 23, 58, 59, 0, time.UTC),
+		"2028-02-29T00:00:00+05:45":       time.Date(2028, time.February, 28, 18, 15, 0, 0, time.UTC),
+		"1969-12-31T23:59:59.9999+00:00":  time.Date(1969, time.December, 31, 23, 59, 59, 999e6, time.UTC),
+		"9999-12-31T23:59:59.9990-00:00":  time.Date(9999, time.December, 31, 23, 59, 59, 999e6, time.UTC),
+		"0001-01-01T00:00:00.00100+00:00": time.Date(1, time.January, 1, 0, 0, 0, 1e6, time.UTC),
+	} {
+		at, now, err := tasks.ParseTime(text)
+		require.NoError(t, err, text)
+		require.False(t, now)
+		require.Equal(t, want, at, text)
+	}
+	at, now, err := tasks.ParseTime("now")
+	require.NoError(t, err)
+	require.True(t, now)
+	require.Zero(t, at)
+}
+
+func TestParseTimeRefuses(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"", "tomorrow", "NOW", " now", "+90m", "1763809871",
+		"2026-11-22",
+		"2026-11-22T11:11:11",        // no zone
+		"2026-11-22 11:11:11Z",       // no T
+		"2026-11-22T11:11Z",          // no seconds
+		"2026-11-22T1:11:11Z",        // time.Parse takes it
+		"2026-11-22T11:11:11,5Z",     // so it does this
+		"2026-11-22T11:11:11+24:00",  // and this
+		"2026-11-22T11:11:11 CET",    //
+		"2026-11-22T11:11:11.Z",      //
+		"2026-02-29T11:11:11Z",       // no such day
+		"2026-11-22T24:00:00Z",       //
+		"2026-11-22T23:59:60Z",       // leap seconds are not counted anywhere
+		"20261122T111111Z",           //
+		"12026-11-22T11:11:11Z",      //
+		"2026-11-22T11:11:11Z ",      //
+		"0001-01-01T00:00:00.0005Z",  // cut, it would be the zero time, which means none
+		"2026-11-22T11:11:11Z\x00",   //
+		"２０２６-11-22T11:11:11Z",       // digits, but not ASCII's
+		strings.Repeat("2026-", 100), //
+	} {
+		_, _, err := tasks.ParseTime(text)
+		require.EqualError(t, err, "an RFC 3339 time such as 2026-11-22T11:11:11Z", text)
+	}
+}
+
+// Every field that holds a time says in its own name what is wrong with it.
+func TestDraftWithUnreadableTimes(t *testing.T) {
+	t.Parallel()
+	const such = ` is not allowed: it takes an RFC 3339 time such as 2026-11-22T11:11:11Z`
+	for _, row := range []struct{ text, sentence string }{
+		{`{"send_at":"tomorrow"}`, `send_at "tomorrow"` + such},
+		{`{"send_at":"now","expires_at":"later"}`, `expires_at "later"` + such},
+		{`{"send_at":"now","expires_at":"now"}`, `expires_at "now"` + such},
+		{`{"send_at":"now","shift_until":"now"}`, `shift_until "now"` + such},
+		{`{"send_at":"now","shift_until":"2026-11-22T11:11:11"}`, `shift_until "2026-11-22T11:11:11"` + such},
+	} {
+		_, err := decoded(row.text)
+		refuses(t, err, row.sentence)
+	}
+
+	// A parser of a surface's own says what it takes.
+	_, err := tasks.Draft{SendAt: "2026-03-29 02:30"}.Message(func(string) (time.Time, bool, error) {
+		return time.Time{}, false, &sendlimit.InvalidError{Field: "tz", Want: "02:00 or 03:00"}
+	})
+	refuses(t, err, `send_at "2026-03-29 02:30" is not allowed: it takes 02:00 or 03:00`)
+	_, err = tasks.Draft{SendAt: "soon"}.Message(func(string) (time.Time, bool, error) {
+		return time.Time{}, false, errors.New("a time of day")
+	})
+	refuses(t, err, `send_at "soon" is not allowed: it takes a time of day`)
+}
+
+func FuzzDecodeDraft(f *testing.F) {
+	f.Add(`{"user":"alice","send_at":"now","title":"a","data":{"b":"c"}}`)
+	f.Add(`{"user":"alice","send_at":"2026-11-22T11:11:11.5+01:00","body":"a","on_conflict":"shift"}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		m, err := decoded(text)
+		if err != nil {
+			var invalid *sendlimit.InvalidError
+			require.ErrorAs(t, err, &invalid)
+			return
+		}
+		require.Zero(t, m.SendAt.Nanosecond()%1e6)
+	})
+}

@@ -1,0 +1,176 @@
+package tasks
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What is pinned here lies in stores and queues: a program must read what an
+// older one wrote, and an older one what it writes. The files in testdata are
+// never changed, only added to.
+
+func golden(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name))
+	require.NoError(t, err)
+	return strings.TrimSuffix(string(text), "\n")
+}
+
+func TestPayloadV1IsReadForEver(t *testing.T) {
+	t.Parallel()
+	text := golden(t, "push_deliver.v1.json")
+	want := Payload{
+		Version: 1, User: "alice <a&b>/ü:{p}", ID: "order:17", Generation: "Jz0k-3_9aQpL", Due: 1795345871123,
+	}
+	got, err := decodePayload([]byte(text))
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	require.Equal(t, time.Date(2026, time.November, 22, 11, 11, 11, 123e6, time.UTC), got.due())
+
+	// A newer program of the same version may say more.
+	got, err = decodePayload([]byte(strings.Replace(text, `"v":1`, `"v":1,"queue":"2","hints":{"a":[1]}`, 1)))
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+}
+
+// Every type and version of task that is written has its golden file, and the
+// type is spelled as ever.
+func TestPayloadThatIsWritten(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "push:deliver", TypeDeliver)
+	require.Equal(t, 1, payloadVersion, "a new version needs a golden file and a decoder for the old one")
+	require.Equal(t, "sl:push", QueueName(""))
+	require.Equal(t, "test-2:push", QueueName("test-2"))
+	written, err := json.Marshal(Payload{
+		Version: payloadVersion, User: "alice <a&b>/ü:{p}", ID: "order:17", Generation: "Jz0k-3_9aQpL", Due: 1795345871123,
+	})
+	require.NoError(t, err)
+	require.JSONEq(t, golden(t, "push_deliver.v1.json"), string(written))
+}
+
+// Of a newer version only that it is one is read: all else may have changed.
+func TestPayloadOfANewerVersion(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{`{"v":2}`, `{"v":2,"user":7,"due":"soon"}`} {
+		p, err := decodePayload([]byte(text))
+		require.NoError(t, err)
+		require.Equal(t, Payload{Version: 2}, p)
+	}
+}
+
+func TestPayloadThatIsNone(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{
+		"", "x", "[]", "7", "null", "{}", `{"v":0}`, `{"v":-1}`, `{"v":"1"}`, `{"v":1.5}`, `{"v":1e99}`,
+		`{"v":1,"user":7}`, `{"v":1,"due":"x"}`,
+	} {
+		_, err := decodePayload([]byte(text))
+		require.ErrorContains(t, err, "payload of a task", text)
+	}
+}
+
+func TestContentV1IsReadForEver(t *testing.T) {
+	t.Parallel()
+	m := Message{
+		Title: "Shipped", Body: "It is \"on\" its way 🙂\n", Data: map[string]string{"order": "17", "empty": ""},
+	}
+	want := content{Title: m.Title, Body: m.Body, Data: m.Data}
+	text := golden(t, "content.v1.json")
+	for _, text := range []string{text, strings.Replace(text, "{", `{"icon":{"new":true},`, 1)} {
+		got, err := decodeContent([]byte(text))
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	written, err := encodeContent(m)
+	require.NoError(t, err)
+	require.JSONEq(t, text, string(written))
+
+	_, err = decodeContent(nil)
+	require.ErrorContains(t, err, "content of a message")
+}
+
+// wholeMessage has every field set.
+func wholeMessage() Message {
+	at := time.Date(2026, time.November, 22, 11, 11, 11, 123e6, time.UTC)
+	return Message{
+		ID: "order-17", User: "alice", SendAt: at, Category: "orders", Title: "Shipped", Body: "It is on its way.",
+		Data:      map[string]string{"order": "17", "colour": "red"},
+		ExpiresAt: at.Add(time.Hour), OnConflict: "shift", ShiftUntil: at.Add(time.Minute),
+	}
+}
+
+// A fingerprint that changed would make every repeated request after an upgrade
+// one with a used id.
+func TestFingerprintIsPinned(t *testing.T) {
+	t.Parallel()
+	for want, m := range map[string]Message{
+		"709a5661c75099f3253cea093a1c5d62": wholeMessage(),
+		"38b15b6b5658598095a9065502a5da10": {
+			ID: "other", User: "alice", Now: true, Title: "Shipped",
+		},
+		"34ff395a1c2925f78a5123b7521c13db": {User: "alice", SendAt: wholeMessage().SendAt, Body: "Shipped"},
+	} {
+		require.Equal(t, want, hex.EncodeToString([]byte(fingerprint(m))))
+	}
+}
+
+// Each field tells requests apart, but for the id, which is what they are
+// compared under.
+func TestFingerprintTellsRequestsApart(t *testing.T) {
+	t.Parallel()
+	seen := map[string]string{fingerprint(wholeMessage()): "unchanged"}
+	for name, edit := range map[string]func(*Message){
+		"user":                func(m *Message) { m.User = "alice2" },
+		"send_at":             func(m *Message) { m.SendAt = m.SendAt.Add(time.Millisecond) },
+		"now":                 func(m *Message) { m.Now = true },
+		"category":            func(m *Message) { m.Category = "news" },
+		"no category":         func(m *Message) { m.Category = "" },
+		"title":               func(m *Message) { m.Title = "shipped" },
+		"body":                func(m *Message) { m.Body = "" },
+		"title into body":     func(m *Message) { m.Title, m.Body = m.Title[:3], m.Title[3:]+m.Body },
+		"title and body":      func(m *Message) { m.Title, m.Body = m.Body, m.Title },
+		"expires_at":          func(m *Message) { m.ExpiresAt = m.ExpiresAt.Add(time.Millisecond) },
+		"no expires_at":       func(m *Message) { m.ExpiresAt = time.Time{} },
+		"times swapped":       func(m *Message) { m.ExpiresAt, m.ShiftUntil = m.ShiftUntil, m.ExpiresAt },
+		"on_conflict":         func(m *Message) { m.OnConflict = "refuse" },
+		"default on_conflict": func(m *Message) { m.OnConflict = "" }, // before defaults
+		"shift_until":         func(m *Message) { m.ShiftUntil = m.ShiftUntil.Add(time.Millisecond) },
+		"no shift_until":      func(m *Message) { m.ShiftUntil = time.Time{} },
+		"no data":             func(m *Message) { m.Data = nil },
+		"a value":             func(m *Message) { m.Data = map[string]string{"order": "18", "colour": "red"} },
+		"a name":              func(m *Message) { m.Data = map[string]string{"order": "17", "color": "red"} },
+		"one more":            func(m *Message) { m.Data = map[string]string{"order": "17", "colour": "red", "": ""} },
+		"name into value":     func(m *Message) { m.Data = map[string]string{"order1": "7", "colour": "red"} },
+		"values swapped":      func(m *Message) { m.Data = map[string]string{"order": "red", "colour": "17"} },
+	} {
+		m := wholeMessage()
+		edit(&m)
+		print := fingerprint(m)
+		require.Len(t, print, 16)
+		require.NotContains(t, seen, print, "%s looks like %s", name, seen[print])
+		seen[print] = name
+	}
+
+	same := wholeMessage()
+	same.ID, same.SendAt = "", same.SendAt.Add(999*time.Microsecond).In(time.FixedZone("", 3600))
+	require.Equal(t, fingerprint(wholeMessage()), fingerprint(same), "the id does not count, nor what is finer than a millisecond")
+	same.Data = map[string]string{}
+	none := same
+	none.Data = nil
+	require.Equal(t, fingerprint(none), fingerprint(same), "empty data is none")
+}
+
+// Every file in testdata is held by a test above.
+func TestGoldenFilesAreAllHeld(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*.json")
+	require.NoError(t, err)
+	require.Equal(t, []string{"testdata/content.v1.json", "testdata/push_deliver.v1.json"}, files)
+}

@@ -1,0 +1,212 @@
+package tasks_test
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// away requires the error of a store that is out of reach.
+func (s *story) away(err error) {
+	s.Helper()
+	var away *sendlimit.UnavailableError
+	require.ErrorAs(s, err, &away)
+	require.NotEmpty(s, away.Detail)
+	o := tasks.OutcomeOf(err)
+	require.Equal(s, tasks.Errored, o.Outcome)
+	require.Equal(s, sendlimit.CodeUnavailable, o.Code)
+}
+
+// Pitfall 35: without its store a submit fails, with an error of its own. It
+// accepts nothing, and neither does it refuse.
+func TestPitfall35StoreDownFailsClosed(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.accepted(s.message("before", time.Hour))
+		synctest.Wait()
+		before := s.server.Dump()
+		for _, down := range []struct{ begin, end func() }{
+			{s.network.cut, s.network.mend},
+			{
+				func() { s.server.SetError("LOADING Redis is loading the dataset in memory") },
+				func() { s.server.SetError("") },
+			},
+			{func() { s.server.SetError("READONLY You can't write against a read only replica.") }, func() { s.server.SetError("") }},
+			{func() { s.server.SetError("OOM command not allowed when used memory > 'maxmemory'.") }, func() { s.server.SetError("") }},
+		} {
+			down.begin()
+			_, err := s.Submit(s.Context(), s.message("a", 2*time.Hour))
+			s.away(err)
+			_, err = s.Check(s.Context(), s.message("a", 2*time.Hour))
+			s.away(err)
+			_, err = s.Cancel(s.Context(), "alice", "before")
+			s.away(err)
+			_, err = s.Move(s.Context(), "alice", "before", s.at(2*time.Hour))
+			s.away(err)
+			down.end()
+			time.Sleep(3 * time.Second) // the rules are old by now, and loaded again
+		}
+		require.Equal(s, before, s.server.Dump())
+		s.accepted(s.message("a", 2*time.Hour))
+	})
+}
+
+// A caller that gave up is told so, and not that the store is down.
+func TestSubmitOfACallerThatGaveUp(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.accepted(s.message("a", time.Hour))
+		ctx, cancel := context.WithCancel(s.Context())
+		cancel()
+		_, err := s.Submit(ctx, s.message("b", 2*time.Hour))
+		require.ErrorIs(s, err, context.Canceled)
+		require.Equal(s, tasks.Outcome{Outcome: tasks.Errored, Detail: err.Error()}, tasks.OutcomeOf(err))
+	})
+}
+
+// What falls due while the store is down goes out when it is back, once.
+func TestDeliveryResumesAfterAnOutage(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.work()
+		due := s.crowd(50, 5*time.Second, 20*time.Second)
+		s.until(10 * time.Second)
+		s.network.cut()
+		s.until(20 * time.Second)
+		down := len(s.recorder.Deliveries())
+		require.Less(s, down, 20)
+		s.network.mend()
+		s.until(4 * time.Minute)
+		s.deliveredOnce(due)
+	})
+}
+
+// The provider has taken a message, and then the store is away for longer than
+// the message's lease: it is recorded when the store is back, and not sent
+// again.
+func TestSettledAfterAnOutage(t *testing.T) {
+	t.Parallel()
+	for name, result := range map[string]notifier.Result{
+		"delivered": {Status: notifier.Delivered},
+		"failed":    {Status: notifier.Permanent, Reason: notifier.ReasonGone},
+		"retried":   unavailable(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tell(t, func(s *story) {
+				s.work(func(o *tasks.WorkerOptions) { o.PushTimeout = 5 * time.Second })
+				s.recorder.AnswerWith(func(_ context.Context, n notifier.Notification) notifier.Result {
+					if n.Attempt > 1 {
+						return notifier.Result{Status: notifier.Delivered}
+					}
+					s.network.cut()
+					return result
+				})
+				s.accepted(s.message("a", 10*time.Second))
+				s.until(50 * time.Second) // the lease ended at 25 s
+				s.network.mend()
+				s.until(4 * time.Minute)
+				if result.Status == notifier.Retry {
+					require.Len(s, s.recorder.Deliveries(), 2)
+					s.ended("alice", "a", "d")
+				} else {
+					s.delivered("a +10s")
+					s.ended("alice", "a", map[bool]string{true: "d", false: "f"}[result.Status == notifier.Delivered])
+				}
+				require.Equal(s, 0, s.queued())
+			})
+		})
+	}
+}
+
+// A worker that cannot settle ends all the same when it is told to, within its
+// shutdown time.
+func TestStoppedDuringAnOutage(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		stop := s.work(func(o *tasks.WorkerOptions) { o.PushTimeout, o.ShutdownTimeout = time.Second, 3*time.Second })
+		s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result {
+			s.network.cut()
+			return notifier.Result{Status: notifier.Delivered}
+		})
+		s.accepted(s.message("a", time.Second))
+		s.until(5 * time.Second)
+		began := time.Now()
+		stop()
+		require.Less(s, time.Since(began), 10*time.Second)
+		s.network.mend()
+	})
+}
+
+// What is noted late about accepted messages does not hold up the end of a
+// program whose store is gone.
+func TestCloseDuringAnOutage(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		submitter := s.newSubmitter(tasks.SubmitterOptions{})
+		s.server.Server().SetPreHook(func(_ *server.Peer, command string, args ...string) bool {
+			if command == "ZADD" && strings.EqualFold(args[1], "XX") { // what confirms
+				time.Sleep(time.Hour)
+			}
+			return false
+		})
+		for i := range 1000 {
+			m := s.message("a", time.Hour)
+			m.User = strings.Repeat("u", i%256+1)
+			m.ID = sendlimit.NewGeneration()
+			_, err := submitter.Submit(s.Context(), m)
+			require.NoError(s, err)
+		}
+		began := time.Now()
+		require.NoError(s, submitter.Close())
+		require.NoError(s, submitter.Close(), "closing twice is harmless")
+		require.LessOrEqual(s, time.Since(began), 6*time.Second)
+		o, err := submitter.Submit(s.Context(), s.message("after", 2*time.Hour))
+		require.NoError(s, err)
+		require.Equal(s, tasks.Accepted, o.Outcome, "and so is a submit after it")
+		s.server.Server().SetPreHook(nil)
+	}, "1000/minute")
+}
+
+// No user, no content and no secret is in the log, whatever happens.
+func TestLogNamesNobody(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		log := new(bytes.Buffer)
+		logger := slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		s.Submitter = s.newSubmitter(tasks.SubmitterOptions{Logger: logger})
+		stop := s.work(retrying(2), func(o *tasks.WorkerOptions) { o.Logger = logger })
+		m := tasks.Message{ID: "m1", User: "Malory", SendAt: s.at(time.Second), Title: "Tidings", Body: "Bodily"}
+		m.Data = map[string]string{"Keyword": "Valued"}
+		s.recorder.Script(unavailable(), unavailable())
+		s.accepted(m)
+		s.until(10 * time.Second)
+		m.ID, m.SendAt = "m2", s.at(20*time.Second)
+		s.accepted(m)
+		s.until(15 * time.Second)
+		s.enqueue(tasks.TypeDeliver, `{"v":1,"user":"Malory\u0000","id":"Tidings","generation":"g","due":0}`, "garbage")
+		s.until(16 * time.Second)
+		s.network.cut()
+		s.until(25 * time.Second)
+		s.network.mend()
+		s.until(2 * time.Minute)
+		stop()
+		require.Len(s, s.recorder.Deliveries(), 3)
+		require.Contains(s, log.String(), "a delivery failed")
+		require.Contains(s, log.String(), "dropped a task")
+		for _, word := range []string{"Malory", "Tidings", "Bodily", "Keyword", "Valued"} {
+			require.NotContains(s, log.String(), word)
+		}
+	})
+}

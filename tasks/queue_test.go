@@ -1,0 +1,201 @@
+package tasks_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/hibiken/asynq"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// enqueue puts a task into the queue to run now, as any program might.
+func (s *story) enqueue(kind, payload, id string) {
+	s.Helper()
+	_, err := asynq.NewClientFromRedisClient(s.client).Enqueue(asynq.NewTask(kind, []byte(payload)),
+		asynq.Queue(tasks.QueueName("")), asynq.TaskID(id))
+	require.NoError(s, err)
+}
+
+// repeats runs a second task of a message's present generation.
+func (s *story) repeats(user, id string) {
+	s.Helper()
+	payload := `{"v":1,"user":"` + user + `","id":"` + id + `","generation":"` + s.record(user, id)["g"] + `","due":0}`
+	s.enqueue(tasks.TypeDeliver, payload, sendlimit.NewGeneration())
+}
+
+// Pitfall 28: a task runs twice at the same time, here and in another worker.
+func TestPitfall28TheSameTaskTwiceDeliversOnce(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.work()
+		s.work()
+		s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result {
+			time.Sleep(5 * time.Second)
+			return notifier.Result{Status: notifier.Delivered}
+		})
+		s.accepted(s.message("a", 5*time.Second))
+		for range 10 {
+			s.repeats("alice", "a") // early
+		}
+		s.until(6 * time.Second)
+		for range 10 {
+			s.repeats("alice", "a") // while it is being sent
+		}
+		s.until(40 * time.Second)
+		s.delivered("a +5s")
+		require.Zero(s, s.queued(), "those that came again found it sent")
+		require.Equal(s, "1", s.record("alice", "a")["n"])
+	})
+}
+
+// Pitfall 25: a task without retries left is archived whatever IsFailure says.
+// However often ours come again, it uses up none.
+func TestPitfall25ComingAgainUsesUpNoRetry(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.accepted(s.message("a", time.Second))
+		generation := s.record("alice", "a")["g"]
+		failures := 0
+		s.server.Server().SetPreHook(func(c *server.Peer, command string, args ...string) bool {
+			claims := command == "EVALSHA" && strings.HasSuffix(args[2], ":m:alice:a") && failures < 30
+			if claims {
+				failures++
+				c.WriteError("ERR the store is out of order")
+			}
+			return claims
+		})
+		s.work()
+		s.until(50 * time.Second)
+		require.Greater(s, failures, 20)
+		task, err := asynq.NewInspectorFromRedisClient(s.client).GetTaskInfo(tasks.QueueName(""), generation)
+		require.NoError(s, err)
+		require.Zero(s, task.Retried)
+		s.delivered()
+		s.until(90 * time.Second)
+		require.Equal(s, 30, failures)
+		require.Len(s, s.recorder.Deliveries(), 1)
+		require.Zero(s, s.queued())
+	})
+}
+
+// Pitfalls 29 and 37: a worker vanished with a task in hand, or the reply to
+// its dequeue got lost. The queue finds it after its lease, and that uses up no
+// retry either.
+func TestPitfall37TaskOfAVanishedWorkerIsSent(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.accepted(s.message("a", time.Second))
+		generation := s.record("alice", "a")["g"]
+		const keys = "asynq:{sl:push}:"
+		_, err := s.client.TxPipelined(s.Context(), func(pipe redis.Pipeliner) error {
+			pipe.ZRem(s.Context(), keys+"scheduled", generation)
+			pipe.LPush(s.Context(), keys+"active", generation)
+			pipe.ZAdd(s.Context(), keys+"lease", redis.Z{Score: float64(s.at(30 * time.Second).Unix()), Member: generation})
+			pipe.HSet(s.Context(), keys+"t:"+generation, "state", "active")
+			return nil
+		})
+		require.NoError(s, err)
+		s.work()
+		s.until(150 * time.Second)
+		require.Len(s, s.recorder.Deliveries(), 1)
+		require.Zero(s, s.queued())
+		s.ended("alice", "a", "d")
+	})
+}
+
+// Pitfall 24: the queue's own uniqueness takes a lock that outlives its task.
+func TestPitfall24NoUniqueLocks(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.accepted(s.message("a", time.Minute), s.message("b", time.Hour))
+		s.moved("a", 5*time.Minute)
+		s.cancelled("b")
+		for _, key := range s.server.Keys() {
+			require.NotContains(s, key, "unique")
+		}
+	})
+}
+
+// A payload that names no message is dropped: it would be no better the next
+// time.
+func TestGarbageInTheQueueIsDropped(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		for _, payload := range []string{
+			"", "x", "{}", "[]", `"alice"`, `{"v":1}`, `{"v":0,"user":"alice","id":"a","generation":"g","due":0}`,
+			`{"v":1,"user":"","id":"a","generation":"g","due":0}`,
+			`{"v":1,"user":"a\u0000","id":"a","generation":"g","due":0}`,
+			`{"v":1,"user":"alice","id":"a b","generation":"g","due":0}`,
+			`{"v":1,"user":"alice","id":"a","generation":"","due":0}`,
+			`{"v":1,"user":"alice","id":"a","generation":"g g","due":0}`,
+			`{"v":1,"user":"alice","id":"a","generation":"g","due":"soon"}`,
+			`{"v":1,"user":"alice","id":"a","generation":"g","due":0}`, // well-formed, but stands for nothing
+			`{"v":1,"user":"alice","id":"a","generation":"g","due":-9223372036854775808}`,
+		} {
+			s.enqueue(tasks.TypeDeliver, payload, sendlimit.NewGeneration())
+		}
+		before := s.places("alice")
+		s.work()
+		s.until(time.Second)
+		require.Zero(s, s.queued())
+		s.delivered()
+		require.Equal(s, before, s.places("alice"))
+	})
+}
+
+// Pitfall 43: during an upgrade an older program may get what a newer one
+// wrote. It leaves it to that.
+func TestPitfall43NewerTasksComeAgain(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.enqueue(tasks.TypeDeliver, `{"v":2,"message":"who knows"}`, "newer-version")
+		s.enqueue("push:digest", `{"v":1}`, "newer-type")
+		stop := s.work()
+		s.until(time.Minute)
+		inspector := asynq.NewInspectorFromRedisClient(s.client)
+		for _, id := range []string{"newer-version", "newer-type"} {
+			task, err := inspector.GetTaskInfo(tasks.QueueName(""), id)
+			require.NoError(s, err)
+			require.Zero(s, task.Retried)
+			require.Contains(s, task.LastErr, "a newer program wrote the task")
+		}
+		require.Equal(s, 2, s.queued())
+		stop()
+	})
+}
+
+// Prefixes keep environments on one store apart, their queues included.
+func TestPrefixesShareNothing(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		policies, err := sendlimit.NewPolicyStore(s.client, "test")
+		require.NoError(s, err)
+		require.NoError(s, policies.Apply(s.Context(), sendlimit.DefaultPolicy()))
+		other := s.newSubmitter(tasks.SubmitterOptions{Prefix: "test"})
+		stop := s.work()
+		m := s.message("a", time.Second)
+		o, err := other.Submit(s.Context(), m)
+		require.NoError(s, err)
+		require.Equal(s, tasks.Accepted, o.Outcome)
+		s.until(10 * time.Second)
+		s.delivered()
+		stop()
+		later := s.message("a", 20*time.Second)
+		s.accepted(later)
+		s.work(func(o *tasks.WorkerOptions) { o.Prefix = "test" })
+		s.until(30 * time.Second)
+		require.Len(s, s.recorder.Deliveries(), 1)
+		require.Equal(s, m.SendAt, s.recorder.Deliveries()[0].Notification.SendAt)
+		synctest.Wait()
+		require.Equal(s, 1, s.queued())
+	})
+}

@@ -1,0 +1,228 @@
+package tasks_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// unavailable is what a provider answers that is down for now.
+func unavailable() notifier.Result {
+	return notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonUnavailable}
+}
+
+// retrying is a retry policy of seconds.
+func retrying(attempts int) func(*tasks.WorkerOptions) {
+	return func(o *tasks.WorkerOptions) {
+		o.Retries = tasks.RetryPolicy{Min: time.Second, Max: 4 * time.Second, Attempts: attempts}
+	}
+}
+
+// always has the recorder answer every delivery so.
+func (s *story) always(result notifier.Result) {
+	s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result { return result })
+}
+
+func TestRetriedWithBackoffUntilDelivered(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.work(retrying(8))
+		s.recorder.Script(unavailable(), unavailable(), unavailable(), unavailable())
+		m := s.message("a", time.Second)
+		m.Data = map[string]string{"order": "17"}
+		s.accepted(m)
+		s.until(1400 * time.Millisecond)
+		record := s.record("alice", "a")
+		require.Equal(s, "1", record["n"], "counted in the record")
+		require.Equal(s, "unavailable", record["w"])
+		require.Equal(s, []string{"a"}, s.places("alice"), "it keeps its place")
+		require.True(s, s.submit(m).Replayed, "and its id")
+		s.until(20 * time.Second)
+
+		deliveries := s.recorder.Deliveries()
+		require.Len(s, deliveries, 5)
+		for i, backoff := range []time.Duration{1, 2, 4, 4} {
+			waited := deliveries[i+1].At.Sub(deliveries[i].At)
+			require.GreaterOrEqual(s, waited, backoff*time.Second/2, "wait %d", i)
+			require.LessOrEqual(s, waited, backoff*time.Second+2*time.Millisecond, "wait %d", i)
+		}
+		for i, d := range deliveries {
+			require.Equal(s, i+1, d.Notification.Attempt)
+			require.Equal(s, m.Data, d.Notification.Data)
+			require.Equal(s, m.SendAt, d.Notification.SendAt, "what was promised stays")
+			require.Equal(s, deliveries[0].Notification.IdempotencyKey, d.Notification.IdempotencyKey)
+		}
+		s.ended("alice", "a", "d")
+		require.Equal(s, []string{"a"}, s.places("alice"), "what was sent counts")
+		require.Zero(s, s.queued())
+	})
+}
+
+// Pitfall 49: a provider that always answers 503 does not make an endless loop.
+// Attempts are counted in the record: they outlast workers.
+func TestPitfall49FailedAfterAllAttempts(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.always(unavailable())
+		stop := s.work(retrying(4))
+		m := s.message("a", 10*time.Second)
+		s.accepted(m)
+		s.until(10*time.Second + 100*time.Millisecond)
+		stop()
+		s.work(retrying(4))
+		s.until(25 * time.Second)
+		require.Len(s, s.recorder.Deliveries(), 4)
+		s.ended("alice", "a", "f")
+		require.Equal(s, "unavailable", s.record("alice", "a")["w"])
+		require.Empty(s, s.places("alice"), "what was not delivered does not count")
+		require.Zero(s, s.queued())
+		s.until(40 * time.Second)
+		require.Len(s, s.recorder.Deliveries(), 4)
+
+		// The id is free, with attempts of its own.
+		s.recorder.AnswerWith(nil)
+		again := m
+		again.SendAt, again.Title = s.at(50*time.Second), "again"
+		s.accepted(again)
+		s.until(time.Minute)
+		deliveries := s.recorder.Deliveries()
+		require.Len(s, deliveries, 5)
+		require.Equal(s, 1, deliveries[4].Notification.Attempt)
+		require.Equal(s, "again", deliveries[4].Notification.Title)
+	})
+}
+
+func TestRetryAfterIsHonoured(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.work(retrying(3))
+		s.recorder.Script(notifier.Result{
+			Status: notifier.Retry, Reason: notifier.ReasonRateLimited, RetryAfter: 30*time.Second + 5*time.Millisecond,
+		})
+		s.accepted(s.message("a", time.Second))
+		s.until(40 * time.Second)
+		deliveries := s.recorder.Deliveries()
+		require.Len(s, deliveries, 2)
+		waited := deliveries[1].At.Sub(deliveries[0].At)
+		require.GreaterOrEqual(s, waited, 30*time.Second+4*time.Millisecond) // the store's clock has whole milliseconds
+		require.LessOrEqual(s, waited, 30*time.Second+6*time.Millisecond)
+	})
+}
+
+// A message that waits for its retry can still be cancelled and moved.
+func TestRetryCanBeCancelledAndMoved(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.work(retrying(3))
+		s.recorder.Script(unavailable(), unavailable())
+		s.accepted(s.message("cancelled", 10*time.Second), s.message("moved", 20*time.Second))
+		s.until(10*time.Second + 300*time.Millisecond)
+		s.cancelled("cancelled")
+		s.until(20*time.Second + 300*time.Millisecond)
+		s.moved("moved", 30*time.Second)
+		s.until(40 * time.Second)
+		s.delivered("cancelled +10s", "moved +20s", "moved +30s")
+		require.Equal(s, 2, s.recorder.Deliveries()[2].Notification.Attempt)
+		s.ended("alice", "cancelled", "c")
+		s.ended("alice", "moved", "d")
+	}, "100/minute")
+}
+
+func TestPermanentFailureFreesThePlace(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.work()
+		s.recorder.Script(notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonGone})
+		s.accepted(s.message("a", time.Second))
+		s.until(2 * time.Second)
+		s.ended("alice", "a", "f")
+		require.Equal(s, "gone", s.record("alice", "a")["w"])
+		require.Empty(s, s.places("alice"))
+		s.accepted(s.message("b", 3*time.Second)) // within the minute of what was never delivered
+		s.until(10 * time.Second)
+		s.delivered("a +1s", "b +3s")
+		require.Zero(s, s.queued())
+	})
+}
+
+// What outlives its expiry is dropped and its place freed, at the first
+// delivery as at a retry.
+func TestExpiredIsDropped(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.recorder.Script(notifier.Result{
+			Status: notifier.Retry, Reason: notifier.ReasonRateLimited, RetryAfter: 20 * time.Second,
+		})
+		own := s.message("own", 10*time.Second)
+		own.ExpiresAt = s.at(2 * time.Minute)
+		tried := s.message("tried", 140*time.Second)
+		tried.ExpiresAt = s.at(160 * time.Second)
+		s.accepted(own, s.message("default", 70*time.Second), tried)
+		s.until(2 * time.Minute)
+		s.work(func(o *tasks.WorkerOptions) { o.ExpireAfter = 50 * time.Second })
+		s.until(141 * time.Second)
+		s.delivered("tried +2m20s")
+		s.ended("alice", "own", "x")
+		s.ended("alice", "default", "x")
+		require.Equal(s, []string{"tried"}, s.places("alice"))
+		s.until(165 * time.Second)
+		s.delivered("tried +2m20s")
+		s.ended("alice", "tried", "x")
+		require.Empty(s, s.places("alice"))
+		require.Zero(s, s.queued())
+		own.SendAt, own.ExpiresAt = s.at(7*time.Minute), time.Time{}
+		s.accepted(own) // the id is free
+	})
+}
+
+// Workers were down: what has not expired is sent when they are back.
+func TestLateIsSent(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		for i := range 5 {
+			s.accepted(s.message(fmt.Sprint(i), time.Duration(i+1)*time.Minute))
+		}
+		s.until(20 * time.Hour)
+		s.work()
+		s.until(20*time.Hour + time.Second)
+		deliveries := s.recorder.Deliveries()
+		require.Len(s, deliveries, 5)
+		for _, d := range deliveries {
+			s.ended("alice", d.Notification.ID, "d")
+		}
+	})
+}
+
+// A worker died with a message claimed: when its lease is over another sends
+// it. Until then tasks of the message only look.
+func TestClaimedByADeadWorkerIsSentWhenTheLeaseIsOver(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.accepted(s.message("a", time.Minute))
+		gate, err := sendlimit.NewGate(s.client, sendlimit.Options{Records: true})
+		require.NoError(s, err)
+		s.until(time.Minute)
+		claim, err := gate.Claim(s.Context(), sendlimit.Delivery{
+			User: "alice", ID: "a", Generation: s.record("alice", "a")["g"], Nonce: sendlimit.NewGeneration(),
+		}, 20*time.Second, time.Time{})
+		require.NoError(s, err)
+		require.Equal(s, sendlimit.Send, claim.Verdict)
+
+		s.work()
+		s.until(80*time.Second - time.Millisecond)
+		s.delivered()
+		s.until(82 * time.Second)
+		deliveries := s.recorder.Deliveries()
+		require.Len(s, deliveries, 1)
+		require.GreaterOrEqual(s, deliveries[0].At.Sub(s.began), 80*time.Second)
+		require.Equal(s, 2, deliveries[0].Notification.Attempt)
+		s.ended("alice", "a", "d")
+	})
+}

@@ -1,0 +1,141 @@
+package tasks_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// The rules live in the store; whoever submits follows them within two seconds.
+func TestRulesAreFollowed(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.accepted(s.message("a", time.Hour))
+		require.Equal(s, sendlimit.CodeSendLimit, s.submit(s.message("b", time.Hour)).Code)
+		s.until(100 * time.Millisecond)
+		s.apply("2/minute")
+		s.until(1999 * time.Millisecond)
+		require.Equal(s, "1/minute", s.submit(s.message("b", time.Hour)).Violations[0].Rule)
+		s.until(2 * time.Second)
+		s.accepted(s.message("b", time.Hour))
+		require.Equal(s, "2/minute", s.submit(s.message("c", time.Hour)).Violations[0].Rule)
+
+		s.apply("1/calendar_month") // what is reserved keeps its places
+		s.until(4 * time.Second)
+		require.Equal(s, "1/calendar_month", s.submit(s.message("c", 2*time.Hour)).Violations[0].Rule)
+		require.Equal(s, []string{"a", "b"}, s.places("alice"))
+		timeline, err := s.Timeline(s.Context())
+		require.NoError(s, err)
+		require.Equal(s, "1/calendar_month", timeline.Policy().String())
+	})
+}
+
+func TestRulesOfAnotherPolicy(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		policies, err := sendlimit.NewPolicyStore(s.client, "")
+		require.NoError(s, err)
+		strict, err := sendlimit.ParsePolicy("strict", "Europe/Berlin", "1/calendar_day")
+		require.NoError(s, err)
+		require.NoError(s, policies.Apply(s.Context(), strict))
+		s.Submitter = s.newSubmitter(tasks.SubmitterOptions{Policy: "strict"})
+		s.accepted(s.message("a", 22*time.Hour+59*time.Minute)) // midnight in Berlin is at 23:00
+		o := s.submit(s.message("b", 22*time.Hour))
+		require.Equal(s, "1/calendar_day", o.Violations[0].Rule)
+		require.Equal(s, s.at(23*time.Hour), o.NextFreeAt.Time)
+	})
+}
+
+// A store without rules gives none to go by: nothing is accepted, and no worker
+// starts.
+func TestStoreWithoutRules(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.server.FlushAll()
+		const want = "the store has no rules yet: start a worker on it, or give it some with worker policy apply FILE"
+		refuse := func(err error) {
+			s.Helper()
+			var away *sendlimit.UnavailableError
+			require.ErrorAs(s, err, &away)
+			require.Equal(s, want, away.Detail)
+		}
+		_, err := s.Submit(s.Context(), s.message("a", time.Hour))
+		refuse(err)
+		_, err = s.Check(s.Context(), s.message("a", time.Hour))
+		refuse(err)
+		_, err = s.Cancel(s.Context(), "alice", "a")
+		refuse(err)
+		_, err = s.Move(s.Context(), "alice", "a", s.at(time.Hour))
+		refuse(err)
+		_, err = s.Rehearse(s.Context())
+		refuse(err)
+		worker, err := tasks.NewWorker(s.client, tasks.WorkerOptions{Notifier: s.recorder})
+		require.NoError(s, err)
+		refuse(worker.Run(s.Context()))
+		require.Empty(s, s.server.Keys())
+
+		s.apply()
+		s.accepted(s.message("a", time.Hour)) // nobody has to start again
+	})
+}
+
+// Many who find no rules yet do not wait for one another.
+func TestRulesAreFirstLoadedByMany(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		var all sync.WaitGroup
+		outcomes := make([]tasks.Outcome, 50)
+		failures := make([]error, 50)
+		for i := range outcomes {
+			all.Go(func() {
+				m := s.message("a", time.Hour)
+				m.User = fmt.Sprint(i)
+				outcomes[i], failures[i] = s.Submit(s.Context(), m)
+			})
+		}
+		all.Wait()
+		require.NoError(s, errors.Join(failures...))
+		for _, o := range outcomes {
+			require.Equal(s, tasks.Accepted, o.Outcome)
+		}
+	})
+}
+
+func TestOptionsOutOfBounds(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		for sentence, o := range map[string]tasks.SubmitterOptions{
+			`prefix "A" is not allowed: it takes 1 to 32 of a-z 0-9 _ -`: {Prefix: "A"},
+			`reach "1ms" is not allowed: it takes 1 s to 366 days`:       {Reach: time.Millisecond},
+			`keep_records "1s" is not allowed: it takes at least 1 minute`: {
+				KeepRecords: time.Second,
+			},
+		} {
+			_, err := tasks.NewSubmitter(s.client, o)
+			refuses(s.T, err, sentence)
+			_, err = tasks.NewWorker(s.client, tasks.WorkerOptions{
+				Notifier: s.recorder, Prefix: o.Prefix, Reach: o.Reach, KeepRecords: o.KeepRecords,
+			})
+			refuses(s.T, err, sentence)
+		}
+		for sentence, o := range map[string]tasks.WorkerOptions{
+			`push_url "" is not allowed: it takes a push target`:        {},
+			`push_timeout "1ns" is not allowed: it takes at least 1 ms`: {Notifier: s.recorder, PushTimeout: 1},
+			`deliveries "-1" is not allowed: it takes at least 1`:       {Notifier: s.recorder, Deliveries: -1},
+			`expire_after "1ms" is not allowed: it takes at least 1 s`:  {Notifier: s.recorder, ExpireAfter: time.Millisecond},
+			`retry_min "0s" is not allowed: it takes at least 1 ms`:     {Notifier: s.recorder, Retries: tasks.RetryPolicy{Attempts: 1}},
+			`shutdown_timeout "10s" is not allowed: it takes more than push_timeout, 10s: ` + // pitfall 50
+				`a delivery that is cut off is delivered again`: {Notifier: s.recorder, ShutdownTimeout: 10 * time.Second},
+		} {
+			_, err := tasks.NewWorker(s.client, o)
+			refuses(s.T, err, sentence)
+		}
+	})
+}

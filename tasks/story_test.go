@@ -1,0 +1,344 @@
+package tasks_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"slices"
+	"sync"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/hibiken/asynq"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// story is a store, a submitter and, where it tells of one, a worker, in a
+// bubble: time stands still while anybody works, and jumps when all wait. It
+// begins at midnight of 2000-01-01 in UTC.
+type story struct {
+	*testing.T
+	*tasks.Submitter
+
+	server   *miniredis.Miniredis
+	network  *network
+	client   *redis.Client
+	recorder *notifiertest.Recorder
+	began    time.Time
+}
+
+// tell runs a story under rules, the default policy where there are none.
+func tell(t *testing.T, story func(*story), rules ...string) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { story(newStory(t, rules...)) })
+}
+
+func newStory(t *testing.T, rules ...string) *story {
+	t.Helper()
+	s := &story{T: t, server: miniredis.NewMiniRedis(), recorder: notifiertest.NewRecorder(time.Now), began: time.Now()}
+	// At the very end: the client library takes a second to notice that it is
+	// closed where the store was away.
+	t.Cleanup(func() { time.Sleep(2 * time.Second) })
+	t.Cleanup(s.server.Close)
+	s.network = &network{server: s.server}
+	s.client = s.newClient()
+	s.apply(rules...)
+	s.Submitter = s.newSubmitter(tasks.SubmitterOptions{})
+	return s
+}
+
+// newClient connects as the programs do.
+func (s *story) newClient() *redis.Client {
+	s.Helper()
+	client := redis.NewClient(&redis.Options{
+		Dialer: s.network.dial, DialerRetries: 1, PoolSize: 128, ContextTimeoutEnabled: true,
+		DisableIdentity:          true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+	s.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
+// apply gives the store rules.
+func (s *story) apply(rules ...string) {
+	s.Helper()
+	policy := sendlimit.DefaultPolicy()
+	if len(rules) > 0 {
+		var err error
+		policy, err = sendlimit.ParsePolicy(sendlimit.DefaultPolicyName, "", rules...)
+		require.NoError(s, err)
+	}
+	policies, err := sendlimit.NewPolicyStore(s.client, "")
+	require.NoError(s, err)
+	require.NoError(s, policies.Apply(s.Context(), policy))
+}
+
+func (s *story) newSubmitter(o tasks.SubmitterOptions) *tasks.Submitter {
+	s.Helper()
+	submitter, err := tasks.NewSubmitter(s.client, o)
+	require.NoError(s, err)
+	s.Cleanup(func() { require.NoError(s, submitter.Close()) })
+	return submitter
+}
+
+// work starts a worker that delivers to the story's recorder unless told
+// otherwise, and returns what stops it and waits for its end. It ends with the
+// story.
+func (s *story) work(options ...func(*tasks.WorkerOptions)) (stop func()) {
+	s.Helper()
+	o := tasks.WorkerOptions{Notifier: s.recorder}
+	for _, option := range options {
+		option(&o)
+	}
+	worker, err := tasks.NewWorker(s.newClient(), o)
+	require.NoError(s, err)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(s.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- worker.Run(ctx) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		require.NoError(s, <-ended)
+	})
+	s.Cleanup(stop)
+	return stop
+}
+
+// at is a time of the story.
+func (s *story) at(after time.Duration) time.Time { return s.began.Add(after).UTC() }
+
+// until lets time pass.
+func (s *story) until(after time.Duration) {
+	time.Sleep(time.Until(s.at(after)))
+	synctest.Wait()
+}
+
+// message is a message to alice, whose id is its title.
+func (s *story) message(id string, after time.Duration) tasks.Message {
+	return tasks.Message{ID: id, User: "alice", SendAt: s.at(after), Title: id}
+}
+
+func (s *story) submit(m tasks.Message) tasks.Outcome {
+	s.Helper()
+	o, err := s.Submit(s.Context(), m)
+	require.NoError(s, err)
+	return o
+}
+
+// accepted submits messages that must be accepted as they are.
+func (s *story) accepted(messages ...tasks.Message) {
+	s.Helper()
+	for _, m := range messages {
+		o := s.submit(m)
+		require.Equal(s, tasks.Accepted, o.Outcome, "%+v", o)
+		require.Equal(s, m.SendAt.UTC(), o.SendAt.Time)
+		require.False(s, o.Replayed)
+	}
+}
+
+// cancelled takes back a message of alice.
+func (s *story) cancelled(id string) {
+	s.Helper()
+	o, err := s.Cancel(s.Context(), "alice", id)
+	require.NoError(s, err)
+	require.Equal(s, tasks.Cancelled, o.Outcome, "%+v", o)
+}
+
+// moved moves a message of alice.
+func (s *story) moved(id string, after time.Duration) {
+	s.Helper()
+	o, err := s.Move(s.Context(), "alice", id, s.at(after))
+	require.NoError(s, err)
+	require.Equal(s, tasks.Moved, o.Outcome, "%+v", o)
+	require.Equal(s, s.at(after), o.SendAt.Time)
+}
+
+// delivered requires that so far exactly these were delivered to the recorder,
+// "id +time" each, in order. The store tells the time in milliseconds, so a
+// delivery may be late by less than one.
+func (s *story) delivered(wanted ...string) {
+	s.Helper()
+	synctest.Wait()
+	got := []string{}
+	for _, d := range s.recorder.Deliveries() {
+		got = append(got, d.Notification.ID+" +"+d.At.Sub(s.began).Truncate(time.Millisecond).String())
+	}
+	require.Equal(s, append([]string{}, wanted...), got)
+}
+
+// record reads what the store knows of a message.
+func (s *story) record(user, id string) map[string]string {
+	s.Helper()
+	keys, err := sendlimit.NewKeys("")
+	require.NoError(s, err)
+	fields, err := s.client.HGetAll(s.Context(), keys.Record(user, id)).Result()
+	require.NoError(s, err)
+	return fields
+}
+
+// ended requires that a message has ended in a state, and that its content is
+// erased and nobody looks after it any more.
+func (s *story) ended(user, id, state string) {
+	s.Helper()
+	record := s.record(user, id)
+	require.Equal(s, state, record["s"])
+	require.NotContains(s, record, "c", "the content is erased")
+	require.Contains(s, record, "e")
+	for member := range s.watched(user) {
+		require.NotContains(s, member, "/"+id+"/"+user)
+	}
+}
+
+// watched is the watch list of a user's partition: when it looks after each
+// member.
+func (s *story) watched(user string) map[string]time.Duration {
+	s.Helper()
+	keys, err := sendlimit.NewKeys("")
+	require.NoError(s, err)
+	entries, err := s.client.ZRangeWithScores(s.Context(), keys.Watch(user), 0, -1).Result()
+	require.NoError(s, err)
+	watched := map[string]time.Duration{}
+	for _, entry := range entries {
+		member, ok := entry.Member.(string)
+		require.True(s, ok)
+		watched[member] = time.UnixMilli(int64(entry.Score)).Sub(s.began)
+	}
+	return watched
+}
+
+// places are the ids in a user's timeline, by time.
+func (s *story) places(user string) []string {
+	s.Helper()
+	timeline, err := s.Timeline(s.Context())
+	require.NoError(s, err)
+	list, err := timeline.List(s.Context(), sendlimit.ListRequest{User: user})
+	require.NoError(s, err)
+	places := []string{}
+	for _, r := range list {
+		places = append(places, r.ID)
+	}
+	return places
+}
+
+// queued counts the tasks in the queue, in whatever state.
+func (s *story) queued() int {
+	s.Helper()
+	info, err := asynq.NewInspectorFromRedisClient(s.client).GetQueueInfo(tasks.QueueName(""))
+	if errors.Is(err, asynq.ErrQueueNotFound) {
+		return 0
+	}
+	require.NoError(s, err)
+	require.Zero(s, info.Archived, "nothing is ever archived")
+	require.Zero(s, info.Completed, "nothing is ever retained")
+	return info.Size
+}
+
+// network is the way to the server, which can be cut.
+type network struct {
+	server *miniredis.Miniredis
+
+	mu   sync.Mutex
+	down bool
+	open []net.Conn
+}
+
+func (n *network) dial(context.Context, string, string) (net.Conn, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.down {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	}
+	pipe, err := n.server.Dial()
+	if err != nil {
+		return nil, err
+	}
+	conn := &bufferedConn{Conn: pipe, out: make(chan []byte, 1024), closed: make(chan struct{})}
+	go conn.flush()
+	n.open = append(n.open, conn)
+	return conn, nil
+}
+
+// bufferedConn is a pipe that takes what is written to it before the other side
+// reads, as a socket does: a client that writes a long pipeline does not read
+// meanwhile, and neither does a server that answers it.
+type bufferedConn struct {
+	net.Conn
+
+	out    chan []byte
+	once   sync.Once
+	closed chan struct{}
+}
+
+func (c *bufferedConn) Write(p []byte) (int, error) {
+	select {
+	case c.out <- slices.Clone(p):
+		return len(p), nil
+	case <-c.closed:
+		return 0, syscall.EPIPE
+	}
+}
+
+func (c *bufferedConn) Read(p []byte) (int, error) {
+	n, err := c.Conn.Read(p)
+	return n, asSocket(err)
+}
+
+func (c *bufferedConn) SetReadDeadline(at time.Time) error {
+	return asSocket(c.Conn.SetReadDeadline(at))
+}
+func (c *bufferedConn) SetWriteDeadline(at time.Time) error {
+	return asSocket(c.Conn.SetWriteDeadline(at))
+}
+
+// asSocket makes what a closed pipe says what a broken connection says.
+func asSocket(err error) error {
+	if errors.Is(err, io.ErrClosedPipe) {
+		return io.EOF
+	}
+	return err
+}
+
+func (c *bufferedConn) flush() {
+	for {
+		select {
+		case p := <-c.out:
+			if _, err := c.Conn.Write(p); err != nil {
+				_ = c.Close()
+				return
+			}
+		case <-c.closed:
+			return
+		}
+	}
+}
+
+func (c *bufferedConn) Close() error {
+	c.once.Do(func() { close(c.closed) })
+	return c.Conn.Close()
+}
+
+// cut breaks all connections, and refuses new ones until it is mended.
+func (n *network) cut() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.down = true
+	for _, conn := range n.open {
+		_ = conn.Close()
+	}
+	n.open = nil
+}
+
+func (n *network) mend() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.down = false
+}
