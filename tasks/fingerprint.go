@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// fingerprint tells a repeated request from another one with the same id: 128
+// Fingerprint tells a repeated request from another one with the same id: 128
 // bits of SHA-256 over what the caller sent, before defaults. Each part stands
-// behind its length, so that no two requests look alike. It is pinned for
-// ever: records outlive programs.
-func fingerprint(m Message) string {
+// behind its length, so that no two requests look alike; the id is left out. It
+// is pinned for ever: records outlive programs.
+func Fingerprint(m Message) [16]byte {
 	var text []byte
 	add := func(part string) {
 		text = binary.AppendUvarint(text, uint64(len(part)))
@@ -35,7 +35,7 @@ func fingerprint(m Message) string {
 		add(m.Data[key])
 	}
 	sum := sha256.Sum256(text)
-	return string(sum[:16])
+	return [16]byte(sum[:16])
 }
 
 func unixMilli(at time.Time) string {

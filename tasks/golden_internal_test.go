@@ -117,7 +117,7 @@ func TestFingerprintIsPinned(t *testing.T) {
 		},
 		"34ff395a1c2925f78a5123b7521c13db": {User: "alice", SendAt: wholeMessage().SendAt, Body: "Shipped"},
 	} {
-		require.Equal(t, want, hex.EncodeToString([]byte(fingerprint(m))))
+		require.Equal(t, want, fingerprintHex(m))
 	}
 }
 
@@ -125,7 +125,7 @@ func TestFingerprintIsPinned(t *testing.T) {
 // compared under.
 func TestFingerprintTellsRequestsApart(t *testing.T) {
 	t.Parallel()
-	seen := map[string]string{fingerprint(wholeMessage()): "unchanged"}
+	seen := map[string]string{fingerprintHex(wholeMessage()): "unchanged"}
 	for name, edit := range map[string]func(*Message){
 		"user":                func(m *Message) { m.User = "alice2" },
 		"send_at":             func(m *Message) { m.SendAt = m.SendAt.Add(time.Millisecond) },
@@ -152,19 +152,19 @@ func TestFingerprintTellsRequestsApart(t *testing.T) {
 	} {
 		m := wholeMessage()
 		edit(&m)
-		print := fingerprint(m)
-		require.Len(t, print, 16)
+		print := fingerprintHex(m)
+		require.Len(t, print, 32)
 		require.NotContains(t, seen, print, "%s looks like %s", name, seen[print])
 		seen[print] = name
 	}
 
 	same := wholeMessage()
 	same.ID, same.SendAt = "", same.SendAt.Add(999*time.Microsecond).In(time.FixedZone("", 3600))
-	require.Equal(t, fingerprint(wholeMessage()), fingerprint(same), "the id does not count, nor what is finer than a millisecond")
+	require.Equal(t, fingerprintHex(wholeMessage()), fingerprintHex(same), "the id does not count, nor what is finer than a millisecond")
 	same.Data = map[string]string{}
 	none := same
 	none.Data = nil
-	require.Equal(t, fingerprint(none), fingerprint(same), "empty data is none")
+	require.Equal(t, fingerprintHex(none), fingerprintHex(same), "empty data is none")
 }
 
 // Every file in testdata is held by a test above.
@@ -173,4 +173,9 @@ func TestGoldenFilesAreAllHeld(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
 	require.NoError(t, err)
 	require.Equal(t, []string{"testdata/content.v1.json", "testdata/push_deliver.v1.json"}, files)
+}
+
+func fingerprintHex(m Message) string {
+	mark := Fingerprint(m)
+	return hex.EncodeToString(mark[:])
 }

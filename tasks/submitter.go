@@ -185,6 +185,7 @@ func (s *Submitter) request(m Message) (sendlimit.Request, error) {
 	if err := m.Validate(); err != nil {
 		return sendlimit.Request{}, err
 	}
+	mark := Fingerprint(m)
 	content, err := encodeContent(m)
 	if err != nil {
 		return sendlimit.Request{}, err
@@ -192,7 +193,7 @@ func (s *Submitter) request(m Message) (sendlimit.Request, error) {
 	r := sendlimit.Request{
 		User: m.User, ID: m.ID, At: m.SendAt, Shift: m.shifts(),
 		Record: &sendlimit.Record{
-			Generation: sendlimit.NewGeneration(), Fingerprint: fingerprint(m),
+			Generation: sendlimit.NewGeneration(), Fingerprint: string(mark[:]),
 			ExpiresAt: m.ExpiresAt, Category: m.Category, Content: content,
 		},
 	}
