@@ -98,7 +98,7 @@ func (d *delivery) work(client redis.UniversalClient) (stop func()) {
 // that begins in a while.
 func (d *delivery) crowd(n int, in, span time.Duration) {
 	d.Helper()
-	random := rand.New(rand.NewPCG(1, uint64(n)))
+	random := rand.New(rand.NewPCG(1, 2))
 	start := time.Now().Add(in).UTC().Truncate(time.Millisecond)
 	for i := range n {
 		user := fmt.Sprintf("user-%d", i)

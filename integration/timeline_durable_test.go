@@ -137,7 +137,7 @@ func TestAReplicaAnswersTheSame(t *testing.T) {
 	a.fill(t, 10)
 	host, port, found := strings.Cut(server.Addr, ":")
 	require.True(t, found)
-	require.NoError(t, replica.Client().SlaveOf(t.Context(), host, port).Err())
+	require.NoError(t, replica.Client().ReplicaOf(t.Context(), host, port).Err())
 	require.Eventually(t, func() bool {
 		return strings.Contains(replica.Client().Info(t.Context(), "replication").Val(), "master_link_status:up")
 	}, 20*time.Second, 10*time.Millisecond)
@@ -154,7 +154,7 @@ func TestAReplicaAnswersTheSame(t *testing.T) {
 	require.ErrorAs(t, err, &unavailable)
 	require.Equal(t, "Redis is a read-only replica: give the address of its master", unavailable.Detail)
 
-	require.NoError(t, replica.Client().SlaveOf(t.Context(), "NO", "ONE").Err())
+	require.NoError(t, replica.Client().ReplicaOf(t.Context(), "NO", "ONE").Err())
 	require.Equal(t, before, a.answers(t, replica.Client()))
 	a.client = replica.Client()
 	a.fill(t, 5)

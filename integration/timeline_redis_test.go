@@ -3,6 +3,7 @@ package integration_test
 import (
 	"fmt"
 	"os/exec"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -65,7 +66,7 @@ func TestPitfall38EveryMillisecondIsKept(t *testing.T) {
 		t.Helper()
 		text, err := client.HGet(t.Context(), keys.Record("alice", id), field).Result()
 		require.NoError(t, err)
-		require.Equal(t, fmt.Sprintf("%d", want.UnixMilli()), text, "%s of %s", field, id)
+		require.Equal(t, strconv.FormatInt(want.UnixMilli(), 10), text, "%s of %s", field, id)
 	}
 	placed := func(key, member string, want time.Time) {
 		t.Helper()

@@ -23,7 +23,7 @@ func TestTrafficAgreesWithTheModel(t *testing.T) {
 	require.NoError(t, err)
 	t.Log(traffic.Source)
 	// Days ahead of the server's clock, so that no key expires meanwhile.
-	start := time.Now().UTC().Truncate(24 * time.Hour).AddDate(0, 0, 3)
+	start := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 3)
 	policy := sendlimit.DefaultPolicy()
 	want, err := traffic.Judge(policy, start, sendlimit.DefaultReach)
 	require.NoError(t, err)

@@ -197,7 +197,7 @@ func TestBetweenRetriesAMessageCanBeCancelledAndMoved(t *testing.T) {
 	t.Parallel()
 	s := newMessages(t, "1/minute")
 	for _, id := range []string{"a", "b"} {
-		s.submitShifting(id, "11:00", id+"1", "text")
+		s.submitShifting(id, "11:00", id+"1")
 	}
 	s.until("11:01")
 	for _, id := range []string{"a", "b"} {

@@ -97,7 +97,7 @@ func TestPitfall48RepeatedCalls(t *testing.T) {
 	}{
 		"reserve":             {call: func(s *messages) any { return s.submit("a", "11:30", "g1", "text") }},
 		"reserve, now":        {call: func(s *messages) any { return s.submit("a", "", "g1", "text") }},
-		"reserve, shifted":    {call: func(s *messages) any { return s.submitShifting("a", "12:00:01", "g1", "text") }},
+		"reserve, shifted":    {call: func(s *messages) any { return s.submitShifting("a", "12:00:01", "g1") }},
 		"reserve, with grace": {call: func(s *messages) any { return s.submit("a", "11:11:08", "g1", "text") }},
 		"reserve, then cancelled": {
 			call:    func(s *messages) any { return s.submit("a", "11:30", "g1", "text") },

@@ -170,12 +170,15 @@ func TestPitfall06EdgesToTheMillisecond(t *testing.T) {
 	} {
 		t.Run(edge.rule+" "+edge.held, func(t *testing.T) {
 			t.Parallel()
-			s := newStory(t, edge.rule, "1000/366d") // two rules are not one rule
-			s.accepted(edge.held)
-			s.refused(edge.forbidden...)
-			for _, free := range edge.free {
-				s.accepted(free)
-				s.release(id(free))
+			// Alone, and beside a rule that looks further than it does.
+			for _, rules := range [][]string{{edge.rule}, {edge.rule, "1000/366d"}, {"1000/366d", edge.rule}} {
+				s := newStory(t, rules...)
+				s.accepted(edge.held)
+				s.refused(edge.forbidden...)
+				for _, free := range edge.free {
+					s.accepted(free)
+					s.release(id(free))
+				}
 			}
 		})
 	}

@@ -36,9 +36,9 @@ func (s *messages) submit(id, when, generation, content string) sendlimit.Decisi
 	return s.ask(sendlimit.Request{ID: id, At: at(when), Record: recordOf(generation, content)})
 }
 
-func (s *messages) submitShifting(id, when, generation, content string) sendlimit.Decision {
+func (s *messages) submitShifting(id, when, generation string) sendlimit.Decision {
 	s.Helper()
-	return s.ask(sendlimit.Request{ID: id, At: at(when), Shift: true, Record: recordOf(generation, content)})
+	return s.ask(sendlimit.Request{ID: id, At: at(when), Shift: true, Record: recordOf(generation, "text")})
 }
 
 func recordOf(generation, content string) *sendlimit.Record {
@@ -87,10 +87,11 @@ func (s *messages) watched(wanted ...string) {
 	require.Equal(s, wanted, found)
 }
 
-func (s *messages) confirm(id, generation, due string) {
+// confirm says that the queue has the message a.
+func (s *messages) confirm(generation, due string) {
 	s.Helper()
 	require.NoError(s, s.watch.Confirm(s.Context(), []sendlimit.Queued{
-		{User: "alice", ID: id, Generation: generation, Due: at(due)},
+		{User: "alice", ID: "a", Generation: generation, Due: at(due)},
 	}))
 }
 
@@ -117,14 +118,14 @@ func TestWatchEntriesFollowTheMessage(t *testing.T) {
 	s.submit("a", "11:11:11.500", "g1", "text")
 	s.watched("g1/a 00:00:10")
 	s.wait(time.Second)
-	s.confirm("a", "g1", "11:11:11.500")
+	s.confirm("g1", "11:11:11.500")
 	s.watched("g1/a 11:12:11.5")
 
 	require.True(t, s.moveTo("a", "12:00", "g2").Allowed)
 	s.watched("g2/a 00:00:11")
-	s.confirm("a", "g1", "11:11:11.500")
+	s.confirm("g1", "11:11:11.500")
 	s.watched("g2/a 00:00:11")
-	s.confirm("a", "g2", "12:00")
+	s.confirm("g2", "12:00")
 	s.watched("g2/a 12:01:00")
 
 	s.submit("b", "12:00:30", "g3", "text") // refused
@@ -143,14 +144,14 @@ func TestPitfall47ALateConfirm(t *testing.T) {
 	s := newMessages(t, "1/minute")
 	s.submit("a", "11:11:11", "g1", "text")
 	s.moveTo("a", "15:00", "g2")
-	s.confirm("a", "g1", "11:11:11")
+	s.confirm("g1", "11:11:11")
 	s.watched("g2/a 00:00:10")
 	s.release("a")
-	s.confirm("a", "g1", "11:11:11")
-	s.confirm("a", "g2", "15:00")
+	s.confirm("g1", "11:11:11")
+	s.confirm("g2", "15:00")
 	s.watched()
 	s.submit("a", "11:11:11", "g3", "other text")
-	s.confirm("a", "g2", "15:00")
+	s.confirm("g2", "15:00")
 	s.watched("g3/a 00:00:10")
 }
 
@@ -166,16 +167,16 @@ func TestReplayWithRecords(t *testing.T) {
 	d = s.submit("a", "11:11:11", "g3", "other text")
 	require.Equal(t, sendlimit.Decision{Code: sendlimit.CodeIDReused, At: at("11:11:11"), Now: s.now}, d)
 
-	d = s.submitShifting("s", "11:11:11", "g4", "text")
+	d = s.submitShifting("s", "11:11:11", "g4")
 	shifted := sendlimit.Decision{Allowed: true, Shifted: true, At: at("11:13:30"), RequestedAt: at("11:11:11"), Now: s.now}
 	require.Equal(t, shifted, d)
 	s.release("b") // so that a place nearer by is free
 	shifted.Replayed = true
-	require.Equal(t, shifted, s.submitShifting("s", "11:11:11", "g5", "text"), "the first answer, not a better one")
+	require.Equal(t, shifted, s.submitShifting("s", "11:11:11", "g5"), "the first answer, not a better one")
 
 	s.moveTo("s", "15:00", "g6")
 	shifted.At = at("15:00")
-	require.Equal(t, shifted, s.submitShifting("s", "11:11:11", "g7", "text"),
+	require.Equal(t, shifted, s.submitShifting("s", "11:11:11", "g7"),
 		"the present send time, the original requested time")
 	s.moveTo("a", "16:00", "g8")
 	require.Equal(t,
@@ -289,7 +290,7 @@ func TestAMoveKeepsTheFirstRequestedTime(t *testing.T) {
 	t.Parallel()
 	s := newMessages(t, "1/minute")
 	s.submit("a", "11:00", "g1", "text")
-	s.submitShifting("s", "11:00:30", "g2", "text")
+	s.submitShifting("s", "11:00:30", "g2")
 	s.moveTo("s", "12:00", "g3")
 	s.moveTo("s", "13:00", "g4")
 	s.moveTo("a", "14:00", "g5")

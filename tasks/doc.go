@@ -45,16 +45,19 @@
 //     has `due`, although the record knows it better, because the queue hands
 //     tasks out by whole seconds: by due the handler waits for the rest without
 //     asking the store. Were it wrong, the gate would say so.
-//   - A task comes back to the queue only where the store failed, another worker
-//     is sending the message, this one stops, or a newer program wrote the task.
-//     It uses up no retry of the queue's, and nothing is archived or retained.
+//   - A task goes back to the queue only where another worker is sending the
+//     message, this one stops, a newer program wrote the task, or the store
+//     answers with an error. It uses up no retry of the queue's, and nothing is
+//     archived or retained.
 //   - The rules live in the store. Everybody follows them within two seconds, and
 //     without them nothing is accepted.
 //
 // # Failures
 //
-//   - The store is away: a submit fails with an *sendlimit.UnavailableError;
-//     deliveries wait, and go out late when it is back.
+//   - The store is away: a submit fails with an *sendlimit.UnavailableError.
+//     What a worker has in hand stays there, and goes out when the store is back.
+//     A task that got lost between the two is found by the queue itself, after up
+//     to two and a half minutes.
 //   - No answer to a submit: it may have been accepted. The same message with the
 //     same id can be submitted again.
 //   - The queue does not take a task, or loses it: the message stays on the watch
@@ -62,7 +65,8 @@
 //   - The provider took a message and the store is away: settling is tried until
 //     it is stored or the worker ends.
 //   - A worker dies while it sends: the message is sent again when its lease is
-//     over, and may arrive twice. The provider gets the same idempotency key.
+//     over and the queue has found its task, and may arrive twice. The provider
+//     gets the same idempotency key.
 //   - The machine's clock is off: the queue hands tasks out by it, and behind the
 //     store's it does so late, never early.
 package tasks

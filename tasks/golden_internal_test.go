@@ -152,10 +152,10 @@ func TestFingerprintTellsRequestsApart(t *testing.T) {
 	} {
 		m := wholeMessage()
 		edit(&m)
-		print := fingerprintHex(m)
-		require.Len(t, print, 32)
-		require.NotContains(t, seen, print, "%s looks like %s", name, seen[print])
-		seen[print] = name
+		mark := fingerprintHex(m)
+		require.Len(t, mark, 32)
+		require.NotContains(t, seen, mark, "%s looks like %s", name, seen[mark])
+		seen[mark] = name
 	}
 
 	same := wholeMessage()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/hibiken/asynq"
@@ -23,14 +24,18 @@ type handler struct {
 	notifier    notifier.Notifier
 	retries     RetryPolicy
 	pushTimeout time.Duration
-	slots       chan struct{} // one a delivery that runs
-	stopping    chan struct{} // closed when no new work is to begin
-	ended       chan struct{} // closed when the worker no longer waits for what runs
+	slots       chan struct{}  // one a delivery that runs
+	stopping    chan struct{}  // closed when no new work is to begin
+	running     sync.WaitGroup // handlers at work, those that the queue has given up on included
+	ended       chan struct{}  // closed when the worker no longer waits for them
 	logger      *slog.Logger
 }
 
 // settleMargin is how much longer than a delivery may take its lease lasts.
 const settleMargin = 10 * time.Second
+
+// storePause is between two tries at a store that is away.
+const storePause = 500 * time.Millisecond
 
 // againError sends a task back to the queue to come again after a while. It is
 // not a failure and uses up no retry.
@@ -53,7 +58,8 @@ var (
 const newerAfter = 5 * time.Second
 
 // ProcessTask handles one task. It returns an error only where the task has to
-// come again: the store failed, another delivery runs, or the worker stops.
+// come again: another delivery runs, the worker stops, a newer program wrote it,
+// or the store answers with an error.
 func (h *handler) ProcessTask(ctx context.Context, t *asynq.Task) error {
 	if t.Type() != TypeDeliver {
 		return &againError{after: newerAfter, cause: errNewer}
@@ -65,15 +71,36 @@ func (h *handler) ProcessTask(ctx context.Context, t *asynq.Task) error {
 	if p.Version > payloadVersion {
 		return &againError{after: newerAfter, cause: errNewer}
 	}
-	d := sendlimit.Delivery{User: p.User, ID: p.ID, Generation: p.Generation, Nonce: sendlimit.NewGeneration()}
+	h.running.Add(1)
+	defer h.running.Done()
+	return h.handle(ctx, p)
+}
+
+// handle takes a task of ours to its end. The queue ends ctx when it loses
+// track of the task, which stops the waiting, but nothing that has begun.
+func (h *handler) handle(ctx context.Context, p Payload) error {
+	d := sendlimit.Delivery{User: p.User, ID: p.ID, Generation: p.Generation}
+	var nonceFrom time.Time
 	due := p.due()
 	for wait := due.Sub(h.clock.now()); ; {
 		if !sleep(ctx, h.stopping, wait) || !h.takeSlot(ctx) {
 			return h.stopped(ctx, due)
 		}
-		claim, err := h.deliver(ctx, d)
+		// A claim whose reply got lost is repeated with its nonce, and answered as
+		// the first time, but not for so long that its lease may run out.
+		if now := h.clock.local(); now.Sub(nonceFrom) > settleMargin/2 {
+			d.Nonce, nonceFrom = sendlimit.NewGeneration(), now
+		}
+		claim, err := h.deliver(context.WithoutCancel(ctx), d)
 		if wrong, garbage := errors.AsType[*sendlimit.InvalidError](err); garbage {
 			return h.dropped(ctx, fmt.Errorf("payload of a task: it has no valid %s", wrong.Field)) // the value may name a user
+		}
+		if _, away := errors.AsType[*sendlimit.UnavailableError](err); away {
+			// The queue could not take the task back either, and would find it
+			// again minutes later: what is in hand stays there.
+			h.logger.DebugContext(ctx, "a task waits for the store", "error", err)
+			ctx, wait = context.WithoutCancel(ctx), storePause
+			continue
 		}
 		if err != nil || claim.Verdict != sendlimit.Early {
 			return err
@@ -151,10 +178,8 @@ func (h *handler) claim(ctx context.Context, gate *sendlimit.Gate, d sendlimit.D
 	return claim, nil
 }
 
-// send delivers a claimed message. Once claimed it is seen through, whatever
-// becomes of the task.
+// send delivers a claimed message, and settles.
 func (h *handler) send(ctx context.Context, gate *sendlimit.Gate, d sendlimit.Delivery, claim sendlimit.Claim) error {
-	ctx = context.WithoutCancel(ctx)
 	result := h.notify(ctx, d, claim)
 	settlement := sendlimit.Settlement{Delivered: result.Status == notifier.Delivered, ProviderID: result.ProviderID}
 	var retry *sendlimit.Queued
@@ -209,10 +234,8 @@ func (h *handler) notify(ctx context.Context, d sendlimit.Delivery, claim sendli
 	})
 }
 
-const (
-	settleWithin = 2 * time.Second        // one try
-	settlePause  = 500 * time.Millisecond // between two
-)
+// settleWithin bounds one try to settle.
+const settleWithin = 2 * time.Second
 
 // settle records what became of a delivery, and tries until that is stored:
 // without it the message would be sent again. It gives up only when the worker
@@ -229,7 +252,7 @@ func (h *handler) settle(ctx context.Context, gate *sendlimit.Gate, d sendlimit.
 		if !failed {
 			h.logger.WarnContext(ctx, "could not settle a delivery: trying until it is stored", "error", err)
 		}
-		if !sleep(ctx, h.ended, settlePause) {
+		if !sleep(ctx, h.ended, storePause) {
 			return false, err
 		}
 	}

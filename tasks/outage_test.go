@@ -75,21 +75,32 @@ func TestSubmitOfACallerThatGaveUp(t *testing.T) {
 	})
 }
 
-// What falls due while the store is down goes out when it is back, once.
+// What falls due while the store is down goes out when it is back, once, and
+// soon: what a worker had in hand it keeps, however long the outage is.
 func TestDeliveryResumesAfterAnOutage(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
-		s.work()
-		due := s.crowd(50, 5*time.Second, 20*time.Second)
-		s.until(10 * time.Second)
-		s.network.cut()
-		s.until(20 * time.Second)
-		down := len(s.recorder.Deliveries())
-		require.Less(s, down, 20)
-		s.network.mend()
-		s.until(4 * time.Minute)
-		s.deliveredOnce(due)
-	})
+	for _, outage := range []time.Duration{3 * time.Second, 80 * time.Second} { // the queue's leases are 30 s
+		t.Run(outage.String(), func(t *testing.T) {
+			t.Parallel()
+			tell(t, func(s *story) {
+				s.work()
+				due := s.crowd(50, 10*time.Second)
+				cut := 10*time.Second + 50*time.Millisecond
+				s.until(cut)
+				s.network.cut()
+				s.until(cut + outage)
+				before := len(s.recorder.Deliveries())
+				require.Greater(s, before, 10)
+				require.Less(s, before, 40)
+				s.network.mend()
+				s.until(max(20*time.Second, cut+outage+10*time.Second))
+				s.deliveredOnce(due)
+				s.until(cut + outage + 3*time.Minute)
+				require.Len(s, s.recorder.Deliveries(), 50)
+				require.Zero(s, s.queued(), "what the queue lost track of, it found and saw that it is done")
+			})
+		})
+	}
 }
 
 // The provider has taken a message, and then the store is away for longer than

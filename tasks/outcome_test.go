@@ -23,11 +23,11 @@ func on(clock string) time.Time {
 	return at
 }
 
-// tellAt tells a story whose store stands still at a time of day.
-func tellAt(t *testing.T, clock string, told func(*story), rules ...string) {
+// tellAt11 tells a story whose store stands still at eleven o'clock.
+func tellAt11(t *testing.T, told func(*story), rules ...string) {
 	t.Helper()
 	tell(t, func(s *story) {
-		s.server.SetTime(on(clock))
+		s.server.SetTime(on("11:00:00"))
 		told(s)
 	}, rules...)
 }
@@ -51,7 +51,7 @@ func requireJSON(t *testing.T, want string, o tasks.Outcome) {
 
 func TestOutcomesAsTheContractSpellsThem(t *testing.T) {
 	t.Parallel()
-	tellAt(t, "11:00:00", func(s *story) {
+	tellAt11(t, func(s *story) {
 		first := to("a", "11:11:11")
 		requireJSON(s.T, `{"outcome":"accepted","id":"a","user":"alice","send_at":"2026-11-22T11:11:11.000Z"}`, s.submit(first))
 		requireJSON(s.T, `{"outcome":"accepted","id":"a","user":"alice","send_at":"2026-11-22T11:11:11.000Z","replayed":true}`,
@@ -113,7 +113,7 @@ func (s *story) sentence(o tasks.Outcome, err error) string {
 
 func TestSentencesOfConflicts(t *testing.T) {
 	t.Parallel()
-	tellAt(t, "11:00:00", func(s *story) {
+	tellAt11(t, func(s *story) {
 		s.accepted(to("a", "11:11:11"), to("b", "11:13:11.5"))
 		submit := func(clock string) string { return s.sentence(s.Submit(s.Context(), to("x", clock))) }
 		require.Equal(s, "alice already has a message at 11:13:11.500, within 1 minute; the next free time is 11:14:11.500",
@@ -168,7 +168,7 @@ func TestSentencesOfOtherRules(t *testing.T) {
 	} {
 		t.Run(strings.ReplaceAll(row.rule, "/", " per "), func(t *testing.T) {
 			t.Parallel()
-			tellAt(t, "11:00:00", func(s *story) {
+			tellAt11(t, func(s *story) {
 				for i := range row.taken {
 					s.accepted(to(fmt.Sprintf("m%d", i), fmt.Sprintf("11:11:%d", 11+i)))
 				}
@@ -185,7 +185,7 @@ func TestSentencesOfOtherRules(t *testing.T) {
 // A calendar rule's violation has its period in place of a window.
 func TestOutcomeOfACalendarRule(t *testing.T) {
 	t.Parallel()
-	tellAt(t, "11:00:00", func(s *story) {
+	tellAt11(t, func(s *story) {
 		s.accepted(to("a", "11:11:11"))
 		requireJSON(s.T, `{"outcome":"refused","code":"send_limit","id":"b","user":"alice","send_at":"2026-11-22T12:00:00.000Z",`+
 			`"detail":"alice already has 1 message on that day, and 1 is the limit; the next free time is 2026-11-23 00:00:00",`+
@@ -199,7 +199,7 @@ func TestOutcomeOfACalendarRule(t *testing.T) {
 // Where the reach ends there may be no free time.
 func TestSentencesAtTheReach(t *testing.T) {
 	t.Parallel()
-	tellAt(t, "11:00:00", func(s *story) {
+	tellAt11(t, func(s *story) {
 		s.Submitter = s.newSubmitter(tasks.SubmitterOptions{Reach: time.Hour})
 		s.accepted(to("a", "11:50:00"))
 		o := s.submit(to("b", "11:40:00"))
@@ -216,7 +216,7 @@ func TestSentencesAtTheReach(t *testing.T) {
 
 func TestSentencesOfTheOtherCodes(t *testing.T) {
 	t.Parallel()
-	tellAt(t, "11:00:00", func(s *story) {
+	tellAt11(t, func(s *story) {
 		o := s.submit(to("a", "10:59:54.999"))
 		require.Equal(s, tasks.Invalid, o.Outcome)
 		require.Equal(s, sendlimit.CodeInPast, o.Code)

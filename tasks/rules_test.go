@@ -2,7 +2,7 @@ package tasks_test
 
 import (
 	"errors"
-	"fmt"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -30,7 +30,7 @@ func TestRulesAreFollowed(t *testing.T) {
 		s.apply("1/calendar_month") // what is reserved keeps its places
 		s.until(4 * time.Second)
 		require.Equal(s, "1/calendar_month", s.submit(s.message("c", 2*time.Hour)).Violations[0].Rule)
-		require.Equal(s, []string{"a", "b"}, s.places("alice"))
+		require.Equal(s, []string{"a", "b"}, s.places())
 		timeline, err := s.Timeline(s.Context())
 		require.NoError(s, err)
 		require.Equal(s, "1/calendar_month", timeline.Policy().String())
@@ -96,7 +96,7 @@ func TestRulesAreFirstLoadedByMany(t *testing.T) {
 		for i := range outcomes {
 			all.Go(func() {
 				m := s.message("a", time.Hour)
-				m.User = fmt.Sprint(i)
+				m.User = strconv.Itoa(i)
 				outcomes[i], failures[i] = s.Submit(s.Context(), m)
 			})
 		}

@@ -13,13 +13,13 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
-// crowd submits a message to each of n users, all within a span, and returns
-// when each is due.
-func (s *story) crowd(n int, from, span time.Duration) map[string]time.Time {
+// crowd submits a message to each of n users, all within a span that begins at
+// five seconds, and returns when each is due.
+func (s *story) crowd(n int, span time.Duration) map[string]time.Time {
 	s.Helper()
 	due := make(map[string]time.Time, n)
 	for i := range n {
-		m := s.message("a", from+time.Duration(i)*span/time.Duration(n))
+		m := s.message("a", 5*time.Second+time.Duration(i)*span/time.Duration(n))
 		m.SendAt = m.SendAt.Truncate(time.Millisecond)
 		m.User = fmt.Sprintf("user-%d", i)
 		s.accepted(m)
@@ -42,7 +42,6 @@ func (s *story) deliveredOnce(due map[string]time.Time) {
 	for user := range due {
 		s.ended(user, "a", "d")
 	}
-	require.Zero(s, s.queued())
 }
 
 // Pitfall 50: a worker that is told to stop finishes what it has begun and gives
@@ -60,7 +59,7 @@ func TestPitfall50StoppedUnderLoad(t *testing.T) {
 		})
 		few := func(o *tasks.WorkerOptions) { o.Deliveries = 8 }
 		stop := s.work(few)
-		due := s.crowd(60, 5*time.Second, 4*time.Second)
+		due := s.crowd(60, 4*time.Second)
 		s.until(7 * time.Second)
 		require.EqualValues(s, 8, running.Load(), "as many at a time as there are slots")
 
@@ -78,6 +77,7 @@ func TestPitfall50StoppedUnderLoad(t *testing.T) {
 		s.work(few)
 		s.until(30 * time.Second)
 		s.deliveredOnce(due)
+		require.Zero(s, s.queued())
 	})
 }
 
@@ -87,7 +87,7 @@ func TestWorkersReplacedOneByOne(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		stop := s.work()
-		due := s.crowd(200, 5*time.Second, 10*time.Second)
+		due := s.crowd(200, 10*time.Second)
 		for at := 5 * time.Second; at < 15*time.Second; at += 650 * time.Millisecond {
 			s.until(at)
 			next := s.work()
@@ -96,6 +96,7 @@ func TestWorkersReplacedOneByOne(t *testing.T) {
 		}
 		s.until(20 * time.Second)
 		s.deliveredOnce(due)
+		require.Zero(s, s.queued())
 		late := 0
 		for _, d := range s.recorder.Deliveries() {
 			if d.At.Sub(due[d.Notification.User]) > 400*time.Millisecond {
@@ -158,9 +159,10 @@ func TestWaitingTakesNoSlot(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.work(func(o *tasks.WorkerOptions) { o.Deliveries = 1 })
-		due := s.crowd(100, 5*time.Second, 3*time.Second)
+		due := s.crowd(100, 3*time.Second)
 		s.until(10 * time.Second)
 		s.deliveredOnce(due)
+		require.Zero(s, s.queued())
 		for _, d := range s.recorder.Deliveries() {
 			require.Less(s, d.At.Sub(due[d.Notification.User]), 5*time.Millisecond)
 		}

@@ -35,6 +35,7 @@ type story struct {
 	client   *redis.Client
 	recorder *notifiertest.Recorder
 	began    time.Time
+	hook     redis.Hook // of clients made from now on; nil for none
 }
 
 // tell runs a story under rules, the default policy where there are none.
@@ -65,6 +66,9 @@ func (s *story) newClient() *redis.Client {
 		DisableIdentity:          true,
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
+	if s.hook != nil {
+		client.AddHook(s.hook)
+	}
 	s.Cleanup(func() { _ = client.Close() })
 	return client
 }
@@ -215,12 +219,12 @@ func (s *story) watched(user string) map[string]time.Duration {
 	return watched
 }
 
-// places are the ids in a user's timeline, by time.
-func (s *story) places(user string) []string {
+// places are the ids in alice's timeline, by time.
+func (s *story) places() []string {
 	s.Helper()
 	timeline, err := s.Timeline(s.Context())
 	require.NoError(s, err)
-	list, err := timeline.List(s.Context(), sendlimit.ListRequest{User: user})
+	list, err := timeline.List(s.Context(), sendlimit.ListRequest{User: "alice"})
 	require.NoError(s, err)
 	places := []string{}
 	for _, r := range list {
@@ -232,10 +236,10 @@ func (s *story) places(user string) []string {
 // queued counts the tasks in the queue, in whatever state.
 func (s *story) queued() int {
 	s.Helper()
-	info, err := asynq.NewInspectorFromRedisClient(s.client).GetQueueInfo(tasks.QueueName(""))
-	if errors.Is(err, asynq.ErrQueueNotFound) {
+	if !s.server.Exists("asynq:queues") {
 		return 0
 	}
+	info, err := asynq.NewInspectorFromRedisClient(s.client).GetQueueInfo(tasks.QueueName(""))
 	require.NoError(s, err)
 	require.Zero(s, info.Archived, "nothing is ever archived")
 	require.Zero(s, info.Completed, "nothing is ever retained")
@@ -295,6 +299,7 @@ func (c *bufferedConn) Read(p []byte) (int, error) {
 func (c *bufferedConn) SetReadDeadline(at time.Time) error {
 	return asSocket(c.Conn.SetReadDeadline(at))
 }
+
 func (c *bufferedConn) SetWriteDeadline(at time.Time) error {
 	return asSocket(c.Conn.SetWriteDeadline(at))
 }

@@ -24,7 +24,7 @@ func TestSubmitLeavesAPlaceARecordAndATask(t *testing.T) {
 		s.accepted(m)
 		record := s.record("alice", "secret")
 		require.JSONEq(s, `{"title":"secret"}`, record["c"])
-		require.Equal(s, []string{"secret"}, s.places("alice"))
+		require.Equal(s, []string{"secret"}, s.places())
 
 		generation := record["g"]
 		task, err := asynq.NewInspectorFromRedisClient(s.client).GetTaskInfo(tasks.QueueName(""), generation)
@@ -259,7 +259,8 @@ func TestCheckOnlyLooks(t *testing.T) {
 		shifted.OnConflict = tasks.OnConflictShift
 		for _, m := range []tasks.Message{
 			s.message("a", time.Hour), s.message("a", 2*time.Hour), s.message("b", time.Hour+time.Second), shifted,
-			s.message("d", 3*time.Hour), s.message("e", -time.Hour), {},
+			s.message("d", 3*time.Hour), s.message("e", -time.Hour),
+			{},
 		} {
 			before := s.server.Dump()
 			checked, err := s.Check(s.Context(), m)

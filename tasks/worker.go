@@ -118,11 +118,28 @@ func (w *Worker) Run(ctx context.Context) error {
 	w.logger.InfoContext(ctx, "delivering", "queue", QueueName(w.prefix))
 	<-ctx.Done()
 	w.logger.InfoContext(ctx, "stopping: finishing what runs", "within", w.shutdown)
+	timeout := time.NewTimer(w.shutdown)
+	defer timeout.Stop()
 	server.Stop()
 	close(w.handler.stopping)
 	server.Shutdown()
-	close(w.handler.ended)
+	w.awaitHandlers(timeout.C)
 	return nil
+}
+
+// awaitHandlers waits for handlers whose tasks the queue no longer counts as
+// running, since their lease ran out while the store was away.
+func (w *Worker) awaitHandlers(timeout <-chan time.Time) {
+	done := make(chan struct{})
+	go func() {
+		w.handler.running.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-timeout:
+	}
+	close(w.handler.ended)
 }
 
 // learnClock learns the store's clock before there is work. It can do without:
@@ -155,14 +172,15 @@ func (w *Worker) config() asynq.Config {
 	}
 }
 
-// storePause is when a task comes again whose store failed.
-const storePause = 2 * time.Second
+// errorPause is when a task comes again that failed otherwise than by the store
+// being away: a script of the store does not work, say.
+const errorPause = 2 * time.Second
 
 func comeAgain(_ int, err error, _ *asynq.Task) time.Duration {
 	if again, ok := errors.AsType[*againError](err); ok {
 		return again.after
 	}
-	return storePause
+	return errorPause
 }
 
 func (w *Worker) reportError(ctx context.Context, _ *asynq.Task, err error) {

@@ -1,0 +1,154 @@
+package tasks_test
+
+import (
+	"context"
+	"io"
+	"maps"
+	"net"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// losesReplies is a client hook: the store does what a script is to do, and the
+// client hears nothing of it while the hook says so.
+type losesReplies struct {
+	script *redis.Script
+	lost   atomic.Int32
+	loses  func() bool
+}
+
+func (l *losesReplies) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
+}
+
+func (l *losesReplies) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (l *losesReplies) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if args := cmd.Args(); err == nil && len(args) > 1 && args[1] == l.script.Hash() && l.loses() {
+			l.lost.Add(1)
+			cmd.SetErr(io.EOF)
+			return io.EOF
+		}
+		return err
+	}
+}
+
+// losing makes s's clients made from now on lose the replies of a script.
+func (s *story) losing(script *redis.Script, loses func() bool) *losesReplies {
+	s.Helper()
+	require.NoError(s, script.Load(s.Context(), s.client).Err()) // so that it is called by its hash
+	l := &losesReplies{script: script, loses: loses}
+	s.hook = l
+	return l
+}
+
+// once says true the first time.
+func once() func() bool {
+	var said atomic.Bool
+	return func() bool { return !said.Swap(true) }
+}
+
+// The claim took effect: the same delivery goes on with it, in no time.
+func TestPitfall48ClaimWithoutAReply(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		lost := s.losing(lua.Claim, once())
+		s.work()
+		s.accepted(s.message("a", 5*time.Second))
+		s.until(6 * time.Second)
+		require.EqualValues(s, 1, lost.lost.Load())
+		s.delivered("a +5.5s")
+		require.Equal(s, 1, s.recorder.Deliveries()[0].Notification.Attempt)
+		s.ended("alice", "a", "d")
+	})
+}
+
+// No reply came for so long that the claim's lease may be over before the
+// delivery is: it is left to run out.
+func TestClaimWithoutAReplyForLong(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.losing(lua.Claim, func() bool { return time.Since(s.began) < 12*time.Second })
+		s.work(func(o *tasks.WorkerOptions) { o.PushTimeout = 5 * time.Second })
+		s.accepted(s.message("a", 5*time.Second))
+		s.until(19 * time.Second)
+		s.delivered()
+		s.until(25 * time.Second)
+		require.Len(s, s.recorder.Deliveries(), 1)
+		require.GreaterOrEqual(s, s.recorder.Deliveries()[0].At.Sub(s.began), 20*time.Second, "the lease was for 5 + 10 seconds")
+		s.ended("alice", "a", "d")
+	})
+}
+
+// The settlement took effect: telling it again is harmless.
+func TestPitfall48SettleWithoutAReply(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		lost := s.losing(lua.Settle, once())
+		s.recorder.Script(unavailable())
+		s.work(retrying(3))
+		s.accepted(s.message("a", 5*time.Second))
+		s.until(10 * time.Second)
+		require.EqualValues(s, 1, lost.lost.Load())
+		require.Len(s, s.recorder.Deliveries(), 2)
+		s.ended("alice", "a", "d")
+		require.Zero(s, s.queued())
+	})
+}
+
+// Pitfalls 36 and 48: a submit, a cancel and a move took effect. Who asks again
+// finds that they did.
+func TestPitfall36SubmitCancelAndMoveWithoutAReply(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		var away *sendlimit.UnavailableError
+		again := func(script *redis.Script, ask func(*tasks.Submitter) (tasks.Outcome, error)) tasks.Outcome {
+			s.Helper()
+			s.losing(script, once())
+			submitter, err := tasks.NewSubmitter(s.newClient(), tasks.SubmitterOptions{})
+			require.NoError(s, err)
+			defer func() { require.NoError(s, submitter.Close()) }()
+			_, err = ask(submitter)
+			require.ErrorAs(s, err, &away)
+			require.Contains(s, away.Detail, "asking again with the same id is safe")
+			o, err := ask(submitter)
+			require.NoError(s, err)
+			return o
+		}
+		o := again(lua.Reserve, func(submitter *tasks.Submitter) (tasks.Outcome, error) {
+			return submitter.Submit(s.Context(), s.message("a", 10*time.Second))
+		})
+		require.Equal(s, tasks.Accepted, o.Outcome)
+		require.True(s, o.Replayed)
+		require.Equal(s, []string{"a"}, s.places())
+		require.Zero(s, s.queued(), "nobody handed it over")
+		require.Equal(s, []time.Duration{10 * time.Second}, slices.Collect(maps.Values(s.watched("alice"))), "and the watch list knows")
+
+		o = again(lua.Move, func(submitter *tasks.Submitter) (tasks.Outcome, error) {
+			return submitter.Move(s.Context(), "alice", "a", s.at(20*time.Second))
+		})
+		require.Equal(s, tasks.Moved, o.Outcome)
+		require.Equal(s, s.at(20*time.Second), o.SendAt.Time)
+		require.Len(s, s.watched("alice"), 1)
+
+		o = again(lua.Release, func(submitter *tasks.Submitter) (tasks.Outcome, error) {
+			return submitter.Cancel(s.Context(), "alice", "a")
+		})
+		require.Equal(s, tasks.Cancelled, o.Outcome)
+		require.True(s, o.Replayed)
+		require.Empty(s, s.watched("alice"))
+	})
+}
