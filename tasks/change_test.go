@@ -78,7 +78,7 @@ func TestMoveRefusedKeepsTheOldTime(t *testing.T) {
 
 // Pitfalls 26 and 41: a cancelled id is submitted again, for the same time with
 // other content, while its old task waits.
-func TestPitfall41SubmittedAgainGoesOutOnceWithTheNewContent(t *testing.T) {
+func TestPitfall26And41SubmittedAgainGoesOutOnceWithTheNewContent(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()

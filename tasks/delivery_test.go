@@ -17,7 +17,7 @@ import (
 // The queue knows whole seconds only, and looks for what is due every now and
 // then. Nothing goes out early for that; on a store that is not busy, nothing
 // goes out late either.
-func TestDeliveredToTheMillisecond(t *testing.T) {
+func TestPitfall21DeliveredToTheMillisecond(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		// The queue's looks, 200 ms apart, fall just before the full second, when

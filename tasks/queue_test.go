@@ -59,7 +59,7 @@ func TestPitfall28TheSameTaskTwiceDeliversOnce(t *testing.T) {
 
 // Pitfall 25: a task without retries left is archived whatever IsFailure says.
 // However often ours come again, it uses up none.
-func TestPitfall25ComingAgainUsesUpNoRetry(t *testing.T) {
+func TestPitfall25And29ComingAgainUsesUpNoRetry(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Second))

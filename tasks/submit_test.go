@@ -119,7 +119,7 @@ func TestSubmitNow(t *testing.T) {
 }
 
 // A time within five seconds past is taken as now.
-func TestSubmitWithinTheGrace(t *testing.T) {
+func TestPitfall32SubmitWithinTheGrace(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.until(time.Minute)
@@ -274,7 +274,7 @@ func TestCheckOnlyLooks(t *testing.T) {
 
 // An enqueue that fails or takes too long changes nothing about the answer. The
 // watch list has the message, to be looked after soon.
-func TestSubmitWhenTheQueueDoesNotTakeIt(t *testing.T) {
+func TestPitfall31SubmitWhenTheQueueDoesNotTakeIt(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		takes   time.Duration

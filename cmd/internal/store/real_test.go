@@ -94,7 +94,7 @@ func TestRealReplica(t *testing.T) {
 	require.Equal(t, "Redis is a read-only replica: give the address of its master", unavailable(t, err))
 }
 
-func TestRealRedisThatEvicts(t *testing.T) {
+func TestPitfall30RealRedisThatEvicts(t *testing.T) {
 	t.Parallel()
 	server := sendlimittest.RealRedis(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
 	report, err := inspect(t, server.URL())
