@@ -23,7 +23,7 @@ type measurement struct {
 func measurements() []measurement {
 	return []measurement{
 		{[]string{"redis-place", "redis-record", "redis-record-three", "reserve-rate", "refusal"}, measureReserve},
-		{[]string{"submit-enqueue", "submit-by-hand", "submit-refusal"}, measureSubmit},
+		{[]string{"submit-enqueue", "submit-batched", "submit-by-hand", "submit-refusal"}, measureSubmit},
 		{[]string{"history", "history-alike"}, measureHistory},
 		{[]string{"booked-solid"}, measureBookedSolid},
 		{[]string{"memory-place", "memory-record"}, measureMemory},
