@@ -121,11 +121,6 @@ func (h *handler) dropped(ctx context.Context, err error) error {
 // false when ctx ends or no new work is to begin.
 func (h *handler) takeSlot(ctx context.Context) bool {
 	select {
-	case <-h.stopping: // goes first: below, a free slot might be chosen
-		return false
-	default:
-	}
-	select {
 	case h.slots <- struct{}{}:
 		return true
 	case <-h.stopping:

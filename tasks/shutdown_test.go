@@ -107,6 +107,33 @@ func TestWorkersReplacedOneByOne(t *testing.T) {
 	})
 }
 
+// A delivery that began after an outage, for which the queue had already given
+// its task up, is finished too.
+func TestStoppedDuringADeliveryTheQueueGaveUp(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result {
+			time.Sleep(3 * time.Second)
+			return notifier.Result{Status: notifier.Delivered}
+		})
+		stop := s.work()
+		s.accepted(s.message("a", 10*time.Second+900*time.Millisecond))
+		s.until(10*time.Second + 400*time.Millisecond) // in a handler by now
+		s.network.cut()
+		s.until(time.Minute) // the queue's lease was for 30 s
+		s.network.mend()
+		s.until(62 * time.Second)
+		require.Len(s, s.recorder.Deliveries(), 1)
+		require.Equal(s, "s", s.record("alice", "a")["s"], "it is being sent")
+		stop()
+		s.ended("alice", "a", "d")
+		s.work()
+		s.until(4 * time.Minute)
+		require.Len(s, s.recorder.Deliveries(), 1)
+		require.Zero(s, s.queued())
+	})
+}
+
 // A message given back just before its time goes out at its time.
 func TestStoppedWhileWaitingForTheMillisecond(t *testing.T) {
 	t.Parallel()
