@@ -69,6 +69,7 @@ func TestClaimIsBusyUntilTheLeaseEnds(t *testing.T) {
 	require.Equal(t, 2, s.claim("a", "g1", "n2").Attempt, "what became of the first try is uncertain: sent again")
 
 	require.False(t, s.settle("a", "g1", "n1", sendlimit.Settlement{Delivered: true}), "another has it")
+	require.False(t, s.settle("a", "g0", "n2", sendlimit.Settlement{Delivered: true}), "of another generation")
 	require.Equal(t, sendlimit.Busy, s.claim("a", "g1", "n1").Verdict, "nor can the first claim it back")
 	require.True(t, s.settle("a", "g1", "n2", sendlimit.Settlement{Delivered: true}))
 	require.False(t, s.settle("a", "g1", "n1", sendlimit.Settlement{Failed: true}))

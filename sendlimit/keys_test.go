@@ -41,6 +41,7 @@ func TestKeysAreSpelledAsDocumented(t *testing.T) {
 	require.Equal(t, "sl", keys.Prefix())
 	require.Equal(t, "sl:{p0999}:u:alice", keys.Timeline("alice"))
 	require.Equal(t, "sl:{p0999}:m:alice:id-1", keys.Record("alice", "id-1"))
+	require.Equal(t, "sl:{p0999}:m:alice:a/b", keys.Record("alice", "a:b"))
 	require.Equal(t, "sl:{p0999}:watch", keys.Watch("alice"))
 	require.Equal(t, "sl:policy:default", keys.Policy("default"))
 	require.Equal(t, "sl:meta", keys.Meta())
@@ -106,14 +107,17 @@ func TestKeysAreUnambiguous(t *testing.T) {
 	t.Parallel()
 	keys, err := sendlimit.NewKeys("")
 	require.NoError(t, err)
-	user := rapid.StringMatching(`[ab:/{}]{1,5}`)
-	id := rapid.StringMatching(`[ab:._-]{1,5}`)
+	user := rapid.StringMatching(`[a:/]{1,4}`)
+	id := rapid.StringMatching(`[a:]{1,4}`)
 	rapid.Check(t, func(t *rapid.T) {
 		u1, u2, i1, i2 := user.Draw(t, "user"), user.Draw(t, "other user"), id.Draw(t, "id"), id.Draw(t, "other id")
 		if u1 == u2 && i1 == i2 {
 			return
 		}
-		require.NotEqual(t, keys.Record(u1, i1), keys.Record(u2, i2))
+		// Their partitions mostly tell two users apart, but not always.
+		_, r1, _ := strings.Cut(keys.Record(u1, i1), "}:m:")
+		_, r2, _ := strings.Cut(keys.Record(u2, i2), "}:m:")
+		require.NotEqual(t, r1, r2)
 		require.NotEqual(t, sendlimit.WatchMember(u1, i1, "g"), sendlimit.WatchMember(u2, i2, "g"))
 	})
 }

@@ -28,6 +28,7 @@ func TestPitfall17DaysOf23And25Hours(t *testing.T) {
 		{"Europe/Berlin", "2026-12-31T23:00:00Z", "2027-01-01T23:00:00Z", 24},
 		{"Australia/Lord_Howe", "2027-04-03T13:00:00Z", "2027-04-04T13:30:00Z", 24.5}, // half an hour
 		{"America/Santiago", "2027-09-05T04:00:00Z", "2027-09-06T03:00:00Z", 23},      // begins at 01:00
+		{"America/Santiago", "2027-04-03T03:00:00Z", "2027-04-04T04:00:00Z", 25},      // put back as it strikes midnight
 		{"Antarctica/Troll", "2027-10-30T22:00:00Z", "2027-11-01T00:00:00Z", 26},      // two hours
 	} {
 		t.Run(day.zone+" "+day.from, func(t *testing.T) {
@@ -72,17 +73,21 @@ func TestPitfall19WindowsDoNotBleed(t *testing.T) {
 // A week begins on Monday of the policy's zone, a month has the days it has.
 func TestWeeksAndMonths(t *testing.T) {
 	t.Parallel()
-	for _, period := range []struct{ rule, within, from, until string }{
-		{"1/calendar_week", "2027-01-01T12:00:00Z", "2026-12-27T23:00:00Z", "2027-01-03T23:00:00Z"}, // across the year
-		{"1/calendar_week", "2027-03-28T12:00:00Z", "2027-03-21T23:00:00Z", "2027-03-28T22:00:00Z"},
-		{"1/calendar_month", "2027-02-11T12:00:00Z", "2027-01-31T23:00:00Z", "2027-02-28T23:00:00Z"},
-		{"1/calendar_month", "2027-03-31T21:59:59Z", "2027-02-28T23:00:00Z", "2027-03-31T22:00:00Z"},
-		{"1/calendar_hour", "2027-10-31T00:30:00Z", "2027-10-31T00:00:00Z", "2027-10-31T01:00:00Z"}, // 02:30, the first time
-		{"1/calendar_hour", "2027-10-31T01:30:00Z", "2027-10-31T01:00:00Z", "2027-10-31T02:00:00Z"}, // and the second
+	const berlin, howe = "Europe/Berlin", "Australia/Lord_Howe"
+	for _, period := range []struct{ zone, rule, within, from, until string }{
+		{berlin, "1/calendar_week", "2027-01-01T12:00:00Z", "2026-12-27T23:00:00Z", "2027-01-03T23:00:00Z"}, // across the year
+		{berlin, "1/calendar_week", "2027-03-28T12:00:00Z", "2027-03-21T23:00:00Z", "2027-03-28T22:00:00Z"},
+		{berlin, "1/calendar_month", "2027-02-11T12:00:00Z", "2027-01-31T23:00:00Z", "2027-02-28T23:00:00Z"},
+		{berlin, "1/calendar_month", "2027-03-31T21:59:59Z", "2027-02-28T23:00:00Z", "2027-03-31T22:00:00Z"},
+		{berlin, "1/calendar_hour", "2027-10-31T00:30:00Z", "2027-10-31T00:00:00Z", "2027-10-31T01:00:00Z"}, // 02:30, the first time
+		{berlin, "1/calendar_hour", "2027-10-31T01:30:00Z", "2027-10-31T01:00:00Z", "2027-10-31T02:00:00Z"}, // and the second
+		{howe, "1/calendar_hour", "2027-04-03T14:10:00Z", "2027-04-03T14:00:00Z", "2027-04-03T15:00:00Z"},
+		{howe, "1/calendar_hour", "2027-04-03T15:10:00Z", "2027-04-03T15:00:00Z", "2027-04-03T15:30:00Z"}, // half of it again
+		{howe, "1/calendar_hour", "2027-10-02T15:40:00Z", "2027-10-02T15:30:00Z", "2027-10-02T16:00:00Z"}, // the half there is
 	} {
 		t.Run(period.rule+" "+period.within, func(t *testing.T) {
 			t.Parallel()
-			s := newStory(t, "zone:Europe/Berlin", period.rule)
+			s := newStory(t, "zone:"+period.zone, period.rule)
 			s.accepted(period.within)
 			v := s.reserve("x", period.from).Violations
 			require.Len(t, v, 1)
@@ -105,4 +110,21 @@ func TestTheTurnOfTheYear(t *testing.T) {
 	d := s.reserve("now", "")
 	require.Equal(t, sendlimit.CodeSendLimit, d.Code)
 	require.Equal(t, at("2027-01-01T23:00:00Z"), d.NextFree)
+}
+
+// Newfoundland put its clocks back a minute after midnight: the day before was
+// shown again, but the new one had begun.
+func TestAMidnightShownTwice(t *testing.T) {
+	t.Parallel()
+	s := newStory(t, "zone:America/St_Johns", "1/calendar_day")
+	s.now = at("2010-11-01T00:00:00Z")
+	s.server.SetTime(s.now)
+	s.accepted("2010-11-07T02:30:00Z")
+	for _, when := range []string{"2010-11-07T02:30:30Z", "2010-11-07T03:00:00Z", "2010-11-08T03:29:59.999Z"} {
+		v := s.reserve("x", when).Violations
+		require.Len(t, v, 1, when)
+		require.Equal(t, at("2010-11-07T02:30:00Z"), v[0].From)
+		require.Equal(t, at("2010-11-08T03:30:00Z"), v[0].Until)
+	}
+	s.accepted("2010-11-07T02:29:59.999Z", "2010-11-08T03:30:00Z")
 }

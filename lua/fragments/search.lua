@@ -120,7 +120,6 @@ local function new_search(direction, from, self, near, taken)
         r = r % rule_count + 1
       end
     end
-    if u > last_u then return nil end
     return direction * u
   end
 

@@ -203,6 +203,10 @@ func (h *history) list(t *rapid.T) {
 	}
 	if rapid.Bool().Draw(t, "continued") {
 		r.After = sendlimit.Reservation{ID: h.id(t), At: h.at(t)}
+		held := h.model.List(sendlimit.ListRequest{User: r.User, Now: h.now})
+		if len(held) > 0 && rapid.Bool().Draw(t, "after one that is there") {
+			r.After = rapid.SampledFrom(held).Draw(t, "after")
+		}
 	}
 	got, err := h.timeline.List(t.Context(), r)
 	require.NoError(t, err, "%+v", r)
@@ -224,7 +228,15 @@ func (h *history) timeGoes(t *rapid.T) {
 	step := rapid.SampledFrom([]time.Duration{
 		time.Millisecond, time.Second, 30 * time.Second, time.Minute, time.Hour, 13 * time.Hour, 8 * 24 * time.Hour,
 	}).Draw(t, "step")
-	h.now = h.now.Add(step)
+	later := h.now.Add(step)
+	if len(h.times) > 0 && rapid.IntRange(0, 2).Draw(t, "until a place is forgotten") == 0 {
+		edge := time.Duration(rapid.IntRange(-1, 1).Draw(t, "edge")) * time.Millisecond
+		at := rapid.SampledFrom(h.times).Draw(t, "place")
+		later = at.Add(time.Duration(h.model.remembered)*time.Millisecond + edge)
+	}
+	if later.After(h.now) {
+		h.now = later
+	}
 }
 
 // limitsChange turns every limit into another, up or down: what is reserved
