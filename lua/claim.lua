@@ -3,11 +3,20 @@
 -- Only the pending record's own generation may deliver; the answer to every
 -- other task is stale. The nonce makes a repeated call give the same answer,
 -- and the lease gives the message to another worker when this one dies: the
--- outcome of the first try is then uncertain, and it is sent again.
+-- outcome of the first try is then uncertain.
+--
+-- A message on time, within the tolerance, goes out and keeps its place. A late
+-- one is judged anew at the real time, together with every other message of the
+-- user that is late and unsent: oldest first, each gets the next free time that
+-- yields to everything ahead, under a new generation, and before it expires.
+-- The message goes out if that time is now. While an older one could go now, this
+-- one waits: the older has a task of its own, and places the rest when it goes.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[3]  watch list of the partition (ZSET: watch member -> when to look, Unix ms)
+-- KEYS[4]  dead letters of the partition (ZSET: dead-letter member -> when it ended, Unix ms)
+-- KEYS[5]  late mark of the user (STRING: what stands before it has ended, Unix ms)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  generation of the task
 -- ARGV[3]  nonce of this delivery
@@ -15,50 +24,269 @@
 -- ARGV[5]  watch member of this generation
 -- ARGV[6]  message id
 -- ARGV[7]  how long an ended record is kept, ms
--- ARGV[8]  expiry of a message that has none of its own, ms after its send time
+-- ARGV[8]  expiry of a message that has none of its own, ms after its promised time
+-- ARGV[9]  tolerance, ms: how late a message may go out at its place
+-- ARGV[10] after how many deliveries a message left in the middle of one is given up
+-- ARGV[11] what was to be sent before this is dropped, Unix ms; "" for nothing
+-- ARGV[12] largest window of the rules and the grace, ms: a place is remembered so long
+-- ARGV[13] reach of schedules, ms after now
+-- ARGV[14] the rules, see fragments/policy.lua
+-- ARGV[15] the time zone's offsets, see fragments/policy.lua
+-- ARGV[16] delay of the watch entry of a postponed message, ms
+-- ARGV[17] where the search for a free time goes on, Unix ms; "" to start now
 --
--- Returns  {SEND, now, send time, requested time or 0, tries with this one, category, content}
+-- Returns  {SEND, now, send time, promised time or 0, requested time or 0, tries
+--          with this one, category, content, changes ...}
 --          {STALE, now}                another generation, or ended: nothing to do
---          {BUSY, now, lease end}      another worker is sending it
+--          {BUSY, now, until}          another worker is sending it until its lease
+--                                      ends, or an older one goes first: ask again
 --          {EARLY, now, due}           not yet due
---          {LAPSED, now, send time}    past its expiry: dropped, its place freed
--- Cost     O(log n) in the user's reservations and the partition's watch list.
+--          {DROPPED, now, send time, reason, changes ...}
+--          {POSTPONED, now, changes ...}
+--          {LOOK_ON, now, where the search goes on or 0, changes ...}: ask again
+--          The changes of the user's messages, this one's drop excepted, four
+--          elements each: id, new generation, new time, former time; of a dropped
+--          one: id, reason, 0, send time.
+-- Cost     O(log n) in the user's reservations and the partition's watch list on
+--          time. Late, O(k) more in those since the late mark and from now until
+--          the last time given, at most LOOKED records and WORK steps of the search.
 
-if #KEYS ~= 3 or #ARGV ~= 8 then
+if #KEYS ~= 5 or #ARGV ~= 17 then
   return redis.error_reply('ERR claim.lua: wrong number of keys or arguments')
 end
 
+local call = redis.call
 local record, timeline, watch = KEYS[1], KEYS[2], KEYS[3]
-local SEND, STALE, BUSY, EARLY, LAPSED = 0, 1, 2, 3, 4
+local id, generation, nonce, member = ARGV[6], ARGV[2], ARGV[3], ARGV[5]
+local SEND, STALE, BUSY, EARLY, DROP, POSTPONED, LOOK_ON = 0, 1, 2, 3, 4, 5, 6
 --@include clock
 --@include record
 
-local r = redis.call('HMGET', record, 's', 'g', 't', 'n', 'o', 'u', 'a', 'x', 'r', 'k', 'c')
+local r = call('HMGET', record, 's', 'g', 't', 'n', 'o', 'u', 'a', 'x', 'r', 'k', 'c', 'p', 'w', 'm')
 local state, at, tries = state_of(r[1], r[2]), tonumber(r[3]), tonumber(r[4] or 0)
-if r[2] == ARGV[2] and state == EXPIRED and r[5] == ARGV[3] then return {LAPSED, now, at} end
-if r[2] ~= ARGV[2] or state ~= PENDING and state ~= SENDING then return {STALE, now} end
+local promised = promise_of(r[12], r[14])
 
 local function send(try)
-  return {SEND, now, at, tonumber(r[9] or 0), try, r[10] or '', r[11] or ''}
+  return {SEND, now, at, promised or 0, tonumber(r[9] or 0), try, r[10] or '', r[11] or ''}
 end
 
-if state == SENDING then
-  if r[5] == ARGV[3] then return send(tries) end
-  if now < tonumber(r[6]) then return {BUSY, now, tonumber(r[6])} end
-end
-local due = tonumber(r[7] or at)
-if now < due then return {EARLY, now, due} end
-
-if now >= (tonumber(r[8]) or at + ARGV[8]) then
-  redis.call('ZREM', timeline, ARGV[6])
-  redis.call('ZREM', watch, ARGV[5])
-  redis.call('HSET', record, 's', EXPIRED, 'o', ARGV[3], 'e', now)
-  redis.call('HDEL', record, 'c', 'a', 'u')
-  redis.call('PEXPIRE', record, ARGV[7])
-  return {LAPSED, now, at}
+-- hold gives the message to this delivery, at its place.
+local function hold()
+  local lease_end = now + ARGV[4]
+  call('HSET', record, 's', SENDING, 'o', nonce, 'u', lease_end, 'n', tries + 1)
+  call('ZADD', watch, lease_end, member)
 end
 
-local lease_end = now + ARGV[4]
-redis.call('HSET', record, 's', SENDING, 'o', ARGV[3], 'u', lease_end, 'n', tries + 1)
-redis.call('ZADD', watch, lease_end, ARGV[5])
-return send(tries + 1)
+if r[2] == generation then
+  if state == PENDING then
+    -- The common case: nothing of it depends on the user's other messages.
+    local due = tonumber(r[7] or at)
+    if now < due then return {EARLY, now, due} end
+    if now <= at + ARGV[9] and now < (tonumber(r[8]) or (promised or at) + ARGV[8])
+        and at >= (tonumber(ARGV[11]) or at) then
+      hold()
+      return send(tries + 1)
+    end
+  elseif state == SENDING then
+    if r[5] == nonce then return send(tries) end
+    if now < tonumber(r[6]) then return {BUSY, now, tonumber(r[6])} end
+  elseif (state == DROPPED or state == UNCERTAIN) and r[5] == nonce then
+    return {DROP, now, at, r[13]}
+  else
+    return {STALE, now}
+  end
+end
+
+-- A new generation follows from the former one and this delivery, so that a
+-- repeated call finds what it has done.
+local function following(former)
+  return string.sub(redis.sha1hex(former .. '/' .. nonce), 1, 18)
+end
+
+if r[2] ~= generation then
+  if state == PENDING and r[2] == following(generation) then
+    return {POSTPONED, now, id, r[2], at, promised or at}
+  end
+  return {STALE, now}
+end
+
+local user = string.sub(member, #generation + #id + 3)
+local records = string.sub(record, 1, #record - #id)
+
+-- finish ends a message undelivered.
+local function finish(m, how, reason)
+  call('HSET', m.record, 's', how, 'e', now, 'w', reason)
+  if m.id == id then call('HSET', m.record, 'o', nonce) end
+  call('HDEL', m.record, 'a', 'u')
+  if how == DROPPED then call('HDEL', m.record, 'c') end
+  call('ZREM', watch, m.member)
+end
+
+local this = {id = id, record = record, member = member, generation = generation, at = at,
+  promised = promised, expires = tonumber(r[8]) or (promised or at) + ARGV[8]}
+
+-- An id must be remembered while its place counts.
+local kept_with_place = math.max(tonumber(ARGV[7]), at + ARGV[12] - now)
+if state == SENDING and tries >= tonumber(ARGV[10]) then
+  finish(this, UNCERTAIN, 'uncertain')
+  call('PEXPIRE', record, kept_with_place)
+  call('ZADD', KEYS[4], now, id .. '/' .. user)
+  return {DROP, now, at, 'uncertain'}
+end
+if at < (tonumber(ARGV[11]) or at) then
+  finish(this, DROPPED, 'restored')
+  call('PEXPIRE', record, kept_with_place)
+  return {DROP, now, at, 'restored'}
+end
+
+local changes = {}
+local function changed(a, b, c, d)
+  local n = #changes
+  changes[n + 1], changes[n + 2], changes[n + 3], changes[n + 4] = a, b, c, d
+end
+
+local function with_changes(reply)
+  for k = 1, #changes do reply[#reply + 1] = changes[k] end
+  return reply
+end
+
+local function drop(m, reason)
+  finish(m, DROPPED, reason)
+  call('PEXPIRE', m.record, ARGV[7])
+  call('ZREM', timeline, m.id)
+  if m ~= this then changed(m.id, reason, 0, m.at) end
+end
+
+if now >= this.expires then
+  drop(this, 'expired')
+  return {DROP, now, at, 'expired'}
+end
+if now <= at + ARGV[9] then
+  hold()
+  return send(tries + 1)
+end
+
+local keep, reach = tonumber(ARGV[12]), tonumber(ARGV[13])
+local policy, offsets = ARGV[14], ARGV[15]
+local MOST, LOOKED = 100, 1000 -- messages placed, records looked at, in one call
+local AFTER_ANOTHER = 500 -- ms until it is asked again whether an older one has gone
+--@include policy
+--@include search
+--@include trim
+--@include outlive
+WORK = 20000 -- a claim holds nobody up
+
+-- late_ones lists the user's messages that are late and wait for nothing else,
+-- oldest first, and says whether this one may be behind those listed. Where any
+-- of them stood does not count: the younger ones will be placed behind these.
+local excluded = {}
+local function late_ones()
+  local from = tonumber(call('GET', KEYS[5]) or 0)
+  local seen = call('ZRANGE', timeline, from, now - ARGV[9] - 1, 'BYSCORE', 'LIMIT', 0, LOOKED, 'WITHSCORES')
+  local late, mark, found = {}, nil, false
+  for k = 1, #seen, 2 do
+    local other, stands = seen[k], tonumber(seen[k + 1])
+    local m = other == id and this
+    local open = m
+    if not m then
+      local key = records .. string.gsub(other, ':', '/')
+      local f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'm')
+      local is = state_of(f[1], f[2])
+      open = is == PENDING or is == SENDING
+      if is == PENDING and tonumber(f[3] or 0) <= now and stands >= (tonumber(ARGV[11]) or stands) then
+        local promise = promise_of(f[5], f[6])
+        m = {id = other, record = key, member = f[2] .. '/' .. other .. '/' .. user,
+          generation = f[2], at = stands, promised = promise,
+          expires = tonumber(f[4]) or (promise or stands) + ARGV[8]}
+      end
+    end
+    if m then
+      excluded[other] = true
+      if #late < MOST then
+        late[#late + 1] = m
+        found = found or m == this
+      end
+    end
+    if open and not mark then mark = stands end
+  end
+  local whole = #seen < 2 * LOOKED
+  if #seen > LOOKED / 4 then
+    mark = mark or tonumber(seen[#seen])
+    if mark > from then call('SET', KEYS[5], mark, 'PX', ARGV[7]) end
+  end
+  if found then return late, false end
+  if #late == MOST or not whole and (#late > 0 or mark > from) then return late, true end
+  -- Its place is gone, as after a restore; or too much lies before it.
+  local i = 1
+  while late[i] and late[i].at <= at do i = i + 1 end
+  table.insert(late, i, this)
+  return late, false
+end
+
+-- in_the_way spells why a message is postponed.
+local function in_the_way(rule)
+  local n = 0
+  for limit, window in string.gmatch(policy, '(%S+) (%S+)') do
+    n = n + 1
+    if n == rule then return 'late ' .. limit .. ' ' .. window end
+  end
+  return 'late'
+end
+
+local late, behind = late_ones()
+excluded[id] = true
+local next_free, take_it = new_search(1, tonumber(ARGV[17]) or now, excluded)
+local judged, latest, expires, rule = 0, now, 0, nil
+for k = 1, #late do
+  local m = late[k]
+  if now < m.expires then
+    local free, resume, first = next_free(math.min(m.expires - 1, now + reach))
+    if resume then
+      if judged == 0 then return {LOOK_ON, now, resume} end
+      break
+    end
+    rule = first or rule -- where none is before its place, what put the one before it there
+    if free then
+      m.to, m.rule, latest, expires = free, rule, free, math.max(expires, m.expires)
+      take_it()
+    end
+  end
+  judged = k
+end
+
+for k = 1, judged do
+  if late[k].to == now and late[k] ~= this then return {BUSY, now, now + AFTER_ANOTHER} end
+  if late[k].to then break end
+end
+
+local sent = false
+for k = 1, judged do
+  local m = late[k]
+  if not m.to then
+    drop(m, now < m.expires and 'no_free_time' or 'expired')
+  elseif m == this and m.to == now then
+    sent = true
+    hold()
+    call('HSET', record, 't', now, 'p', promised or at)
+    call('HDEL', record, 'm')
+  else
+    local new = following(m.generation)
+    call('HSET', m.record, 'g', new, 't', m.to, 'p', m.promised or m.at, 'w', in_the_way(m.rule))
+    call('HDEL', m.record, 's', 'a', 'u', 'm')
+    if m == this then call('HDEL', m.record, 'o') end -- nobody has it: a former delivery settles it no more
+    call('ZREM', watch, m.member)
+    call('ZADD', watch, now + ARGV[16], new .. '/' .. m.id .. '/' .. user)
+    changed(m.id, new, m.to, m.at)
+  end
+  if m.to then call('ZADD', timeline, m.to, m.id) end
+end
+outlive(latest, expires)
+
+if sent then
+  promised = promised or at
+  at = now
+  return with_changes(send(tries + 1))
+end
+if behind or judged < #late and not this.to then return with_changes({LOOK_ON, now, 0}) end
+if this.to then return with_changes({POSTPONED, now}) end
+return with_changes({DROP, now, at, now < this.expires and 'no_free_time' or 'expired'})

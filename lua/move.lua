@@ -16,12 +16,14 @@
 -- ARGV[8]  with KEYS[2]: new generation
 -- ARGV[9]  with KEYS[2]: end of the watch member ("/id/user")
 -- ARGV[10] with KEYS[2]: delay of the watch entry, ms
+-- ARGV[11] with KEYS[2]: when a message without an expiry of its own expires, ms
+--          after its send time
 --
 -- Returns  a decision, see fragments/decision.lua; of a message that would
 --          outlive its expiry {PAST_EXPIRY, now, send time, 0, expiry}.
 -- Cost     as reserve.lua.
 
-if #KEYS == 1 and #ARGV ~= 7 or #KEYS ~= 1 and (#KEYS ~= 3 or #ARGV ~= 10) then
+if #KEYS == 1 and #ARGV ~= 7 or #KEYS ~= 1 and (#KEYS ~= 3 or #ARGV ~= 11) then
   return redis.error_reply('ERR move.lua: wrong number of keys or arguments')
 end
 
@@ -37,12 +39,13 @@ local PAST_EXPIRY = 8
 --@include policy
 --@include search
 --@include decision
+--@include trim
 --@include outlive
 
 local generation = ARGV[8]
 local stands, first_requested, former_generation, expiry
 if record then
-  local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'm', 'x')
+  local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'm', 'x', 'p')
   local state = state_of(r[1], r[2])
   stands = tonumber(r[3])
   if r[2] == generation then -- the same call, repeated by a client that got no answer
@@ -51,7 +54,7 @@ if record then
   end
   if id_is_free(state) then return {NOT_FOUND, now, 0, 0} end
   if state ~= PENDING then return {TOO_LATE, now, stands, 0} end
-  former_generation, first_requested, expiry = r[2], r[4] or r[3], tonumber(r[6])
+  former_generation, first_requested, expiry = r[2], r[4] or r[7] or r[3], tonumber(r[6])
 else
   stands = tonumber(redis.call('ZSCORE', timeline, id) or -1)
   if stands < now - keep then return {NOT_FOUND, now, 0, 0} end
@@ -70,10 +73,10 @@ local broken, near = violations(at, id)
 if #broken > 0 then return refusal(at, requested, broken, near, id) end
 
 redis.call('ZADD', timeline, at, id)
-outlive(at)
+outlive(at, record and (expiry or at + ARGV[11]))
 if record then
   redis.call('HSET', record, 'g', generation, 't', at, 'm', stands, 'r', first_requested)
-  redis.call('HDEL', record, 'a')
+  redis.call('HDEL', record, 'a', 'p')
   redis.call('ZREM', watch, former_generation .. ARGV[9])
   redis.call('ZADD', watch, now + ARGV[10], generation .. ARGV[9])
 end

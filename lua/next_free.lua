@@ -36,7 +36,7 @@ local policy, offsets = ARGV[7], ARGV[8]
 local taken = {}
 for at in string.gmatch(ARGV[9], '%S+') do taken[#taken + 1] = tonumber(at) end
 
-local next_free, take_it = new_search(direction, start, ARGV[6], nil, taken)
+local next_free, take_it = new_search(direction, start, {[ARGV[6]] = true}, nil, taken)
 local reply = {now, 0}
 for k = 1, tonumber(ARGV[4]) do
   local free, resume = next_free(last)

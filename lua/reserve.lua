@@ -12,7 +12,7 @@
 -- ARGV[3]  send time, Unix ms; "" for now
 -- ARGV[4]  first ms that any rule looks at around the send time; "" with ARGV[3]
 -- ARGV[5]  last ms that any rule looks at around the send time; "" with ARGV[3]
--- ARGV[6]  when the timeline may expire if this place is its last, Unix ms; "" with ARGV[3]
+-- ARGV[6]  when the timeline may expire if this is its last message, Unix ms; "" with ARGV[3]
 -- ARGV[7]  largest window of the rules and the grace, ms: what is older is forgotten
 -- ARGV[8]  reach of schedules, ms after now
 -- ARGV[9]  the rules, see fragments/policy.lua
@@ -21,7 +21,9 @@
 -- ARGV[12] where a shift goes on searching, Unix ms; "" to start at the send time
 -- ARGV[13] with KEYS[2]: delay of the watch entry, ms
 -- ARGV[14] with KEYS[2]: watch member
--- ARGV[15..] with KEYS[2]: the record's fields and values, of which "g", "f"
+-- ARGV[15] with KEYS[2]: when the message expires, Unix ms; "" with ARGV[16]
+-- ARGV[16] with KEYS[2]: when it expires, ms after its send time; "" with ARGV[15]
+-- ARGV[17..] with KEYS[2]: the record's fields and values, of which "g", "f"
 --          and "t" come first, in this order
 --
 -- Returns  now, Unix ms, alone: the place asked for was taken; or
@@ -31,13 +33,14 @@
 --          free times: O(m) in the reservations between the send time and them,
 --          at most WORK steps a call (fragments/search.lua) in either direction.
 
-if #KEYS == 1 and #ARGV ~= 12 or #KEYS ~= 1 and (#KEYS ~= 3 or #ARGV < 20 or #ARGV % 2 == 1) then
+if #KEYS == 1 and #ARGV ~= 12 or #KEYS ~= 1 and (#KEYS ~= 3 or #ARGV < 22 or #ARGV % 2 == 1) then
   return redis.error_reply('ERR reserve.lua: wrong number of keys or arguments')
 end
 
 local call = redis.call
-local timeline, record = KEYS[1], KEYS[2]
+local timeline, record, id = KEYS[1], KEYS[2], ARGV[2]
 --@include clock
+--@include trim
 local asked = tonumber(ARGV[3]) or now
 
 -- The common case first, before anything else is even defined: a new message
@@ -47,7 +50,9 @@ local FEW = 4
 if asked >= now and asked <= now + ARGV[8] and ARGV[4] ~= '' and
     not (record and call('EXISTS', record) == 1) then
   local first = call('ZRANGE', timeline, ARGV[4], '+inf', 'BYSCORE', 'LIMIT', '0', '1', 'WITHSCORES')
-  local free, latest = true, not first[1]
+  -- The timeline expires with its last place, unless a message lives longer.
+  local lives_longer = record and ARGV[6] - asked > tonumber(ARGV[7])
+  local free, latest = true, not first[1] or lives_longer
   if first[1] and first[2] - ARGV[5] <= 0 then
     local near = call('ZRANGE', timeline, ARGV[4], ARGV[5], 'BYSCORE', 'LIMIT', '0', FEW, 'WITHSCORES')
     local neighbours, limit = #near / 2, nil
@@ -74,17 +79,18 @@ if asked >= now and asked <= now + ARGV[8] and ARGV[4] ~= '' and
         limit = nil
       end
     end
-    latest = free and (not few or near[#near] - asked < 0)
+    latest = free and (not few or near[#near] - asked < 0 or lives_longer)
       and call('PEXPIRETIME', timeline) < tonumber(ARGV[6])
   end
   -- NX: the same id may stand at another time, which the rest finds out.
-  if free and call('ZADD', timeline, 'NX', ARGV[3], ARGV[2]) == 1 then
-    if latest then call('PEXPIREAT', timeline, ARGV[6]) end
-    if now % 16 == 0 then -- often enough: what is forgotten never piles up
-      call('ZREMRANGEBYSCORE', timeline, '-inf', now - ARGV[7] - 1)
+  if free and call('ZADD', timeline, 'NX', ARGV[3], id) == 1 then
+    -- An earlier message may live longer; a new timeline has no expiry.
+    if latest and call('PEXPIREAT', timeline, ARGV[6], 'GT') == 0 then
+      call('PEXPIREAT', timeline, ARGV[6], 'NX')
     end
+    if now % 16 == 0 then trim(now - ARGV[7] - 1) end -- often enough: what is forgotten never piles up
     if record then
-      call('HSET', record, unpack(ARGV, 15))
+      call('HSET', record, unpack(ARGV, 17))
       call('ZADD', KEYS[3], now + ARGV[13], ARGV[14])
     end
     return now
@@ -100,7 +106,7 @@ local until_at = tonumber(ARGV[11])
 --@include decision
 --@include known
 
-local answer = known(asked, until_at, ARGV[16], ARGV[18]) or out_of_reach(asked)
+local answer = known(asked, until_at, ARGV[18], ARGV[20]) or out_of_reach(asked)
 if answer then return answer end
 
 local at, requested, shifted = asked, nil, false
@@ -116,12 +122,12 @@ if #broken > 0 then
   at, requested, shifted = free, asked, true
 end
 
-redis.call('ZADD', timeline, at, ARGV[2])
+redis.call('ZADD', timeline, at, id)
 --@include outlive
-outlive(at)
+outlive(at, record and (tonumber(ARGV[15]) or at + ARGV[16]))
 if record then
   redis.call('DEL', record) -- of a message that gave its id back
-  redis.call('HSET', record, unpack(ARGV, 15))
+  redis.call('HSET', record, unpack(ARGV, 17))
   redis.call('HSET', record, 't', at)
   if requested then redis.call('HSET', record, 'r', requested) end
   if shifted then redis.call('HSET', record, 'h', 1) end

@@ -38,13 +38,26 @@ var Claim = script("claim")
 // Settle records what became of a delivery.
 var Settle = script("settle")
 
+// Renew looks after a message whose time to be looked after has come.
+var Renew = script("renew")
+
 // Rehearse prepares the copies on which a dry run judges.
 var Rehearse = script("rehearse")
+
+// Revive has a dead letter sent after all, or says why not.
+var Revive = script("revive")
+
+// Purge forgets a dead letter with its record; or just its entry, where the
+// message is a dead letter no longer.
+var Purge = script("purge")
+
+// RecordSent records a send that is over, so that it counts from now on.
+var RecordSent = script("record_sent")
 
 // All returns every script, for loading them into a server ahead of use: a
 // pipeline cannot fall back from EVALSHA to EVAL.
 func All() []*redis.Script {
-	return []*redis.Script{Reserve, Check, Move, Release, NextFree, List, Usage, Claim, Settle, Rehearse}
+	return []*redis.Script{Reserve, Check, Move, Release, NextFree, List, Usage, Claim, Settle, Renew, Rehearse, Revive, Purge, RecordSent}
 }
 
 //go:embed *.lua fragments/*.lua
@@ -81,4 +94,20 @@ func join(file string) (string, error) {
 		return fragment
 	})
 	return joined, failed
+}
+
+// Names returns the name of every script, "reserve" for reserve.lua, by the
+// SHA-1 that it is called by.
+func Names() map[string]string {
+	entries, err := files.ReadDir(".")
+	if err != nil {
+		panic(err) // the files are compiled in
+	}
+	names := make(map[string]string)
+	for _, entry := range entries {
+		if name, ok := strings.CutSuffix(entry.Name(), ".lua"); ok {
+			names[script(name).Hash()] = name
+		}
+	}
+	return names
 }

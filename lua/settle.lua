@@ -1,61 +1,71 @@
 -- settle.lua: records what became of a delivery.
 --
 -- Only the delivery that holds the message, by its nonce, may settle it; a
--- repeated call gives the same answer. A retry is a new generation at a new
--- time. A permanent failure frees the place: what was never delivered does not
--- count.
+-- repeated call gives the same answer. It may be late: as long as nobody else
+-- has claimed the message, what it says is what happened. A retry is a new
+-- generation at a new time. A permanent failure frees the place: what was never
+-- delivered does not count.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[3]  watch list of the partition (ZSET: watch member -> when to look, Unix ms)
+-- KEYS[4]  dead letters of the partition (ZSET: dead-letter member -> when it ended, Unix ms)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
--- ARGV[2]  generation of the task
--- ARGV[3]  nonce of this delivery
--- ARGV[4]  d delivered, f failed for good, p pending again: a retry
--- ARGV[5]  watch member of this generation
--- ARGV[6]  message id
--- ARGV[7]  how long an ended record is kept, ms
--- ARGV[8]  largest window of the rules and the grace, ms: a place is remembered so long
--- ARGV[9]  reason it was not delivered; the provider's id where it was; "" for none
+-- ARGV[2]  nonce of this delivery
+-- ARGV[3]  d delivered, f failed for good, u uncertain, p pending again: a retry
+-- ARGV[4]  end of the watch member ("/id/user")
+-- ARGV[5]  message id
+-- ARGV[6]  how long an ended record is kept, ms
+-- ARGV[7]  largest window of the rules and the grace, ms: a place is remembered so long
+-- ARGV[8]  reason it was not delivered; the provider's id where it was; "" for none
+-- ARGV[9]  when the delivery began, Unix ms; "" for now
 -- ARGV[10] of a retry: the new generation
 -- ARGV[11] of a retry: not before, Unix ms
--- ARGV[12] of a retry: watch member of the new generation
--- ARGV[13] of a retry: delay of the watch entry, ms
+-- ARGV[12] of a retry: delay of the watch entry, ms
 --
 -- Returns  {1, now} recorded, now or by an earlier call of this delivery;
 --          {0, now} superseded: another delivery has the message, or it ended.
--- Cost     O(log n) in the user's reservations and the partition's watch list.
+-- Cost     O(log n) in the user's reservations, the partition's watch list and
+--          its dead letters.
 
-if #KEYS ~= 3 or #ARGV ~= 9 and #ARGV ~= 13 then
+if #KEYS ~= 4 or #ARGV ~= 9 and #ARGV ~= 12 then
   return redis.error_reply('ERR settle.lua: wrong number of keys or arguments')
 end
 
-local record, timeline, watch = KEYS[1], KEYS[2], KEYS[3]
+local record, timeline, watch, dead = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local outcome, suffix, reason = ARGV[3], ARGV[4], ARGV[8]
 --@include clock
 --@include record
 
 local r = redis.call('HMGET', record, 's', 'g', 'o', 't')
-if r[3] ~= ARGV[3] then return {0, now} end
+if r[3] ~= ARGV[2] then return {0, now} end
 if state_of(r[1], r[2]) ~= SENDING then return {1, now} end
-if r[2] ~= ARGV[2] then return {0, now} end
 
-redis.call('ZREM', watch, ARGV[5])
-if ARGV[4] == PENDING then
-  redis.call('HSET', record, 'g', ARGV[10], 'a', ARGV[11], 'w', ARGV[9])
+if outcome == PENDING then
+  redis.call('HSET', record, 'g', ARGV[10], 'a', ARGV[11], 'w', reason)
   redis.call('HDEL', record, 's', 'u')
-  redis.call('ZADD', watch, now + ARGV[13], ARGV[12])
+  redis.call('ZREM', watch, r[2] .. suffix)
+  redis.call('ZADD', watch, now + ARGV[12], ARGV[10] .. suffix)
   return {1, now}
 end
 
-redis.call('HSET', record, 's', ARGV[4], 'e', now)
-if ARGV[9] ~= '' then redis.call('HSET', record, ARGV[4] == DELIVERED and 'i' or 'w', ARGV[9]) end
-redis.call('HDEL', record, 'c', 'a', 'u')
-local kept = tonumber(ARGV[7])
-if ARGV[4] == DELIVERED then
-  -- An id must be remembered while its place still counts.
-  kept = math.max(kept, r[4] + ARGV[8] - now)
+redis.call('HSET', record, 's', outcome, 'e', outcome == DELIVERED and tonumber(ARGV[9]) or now)
+if reason ~= '' then redis.call('HSET', record, outcome == DELIVERED and 'i' or 'w', reason) end
+redis.call('HDEL', record, 'a', 'u')
+redis.call('ZREM', watch, r[2] .. suffix)
+local kept = tonumber(ARGV[6])
+if outcome == DELIVERED then
+  redis.call('HDEL', record, 'c')
 else
-  redis.call('ZREM', timeline, ARGV[6])
+  -- A dead letter keeps its content, since it can be sent after all.
+  redis.call('ZADD', dead, now, string.sub(suffix, 2))
+  redis.call('ZREMRANGEBYSCORE', dead, '-inf', now - kept)
+end
+if outcome == FAILED then
+  redis.call('ZREM', timeline, ARGV[5])
+else
+  -- An id must be remembered while its place still counts.
+  kept = math.max(kept, r[4] + ARGV[7] - now)
 end
 redis.call('PEXPIRE', record, kept)
 return {1, now}

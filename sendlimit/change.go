@@ -27,7 +27,7 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 			return Decision{}, err
 		}
 		keys = append(keys, t.keys.Record(r.User, r.ID), t.keys.Watch(r.User))
-		args = append(args, r.Generation, watchSuffix(r.User, r.ID), watchDelay.Milliseconds())
+		args = append(args, r.Generation, watchSuffix(r.User, r.ID), t.look.Milliseconds(), t.expire.Milliseconds())
 	} else if r.Generation != "" {
 		return Decision{}, &InvalidError{Field: "generation", Value: r.Generation, Want: "none: this timeline keeps places only"}
 	}

@@ -19,21 +19,40 @@
 // a request's Now replaces it in tests.
 //
 // With records (Options.Records) a message's content and state live beside its
-// place, and three more parts see it to its end:
+// place, and more parts see it to its end:
 //
 //	 Reserve ──► pending ──Claim──► being sent ──Settle──► delivered
-//	               ▲  │                  │
-//	               │  ├─Release► cancelled├─Settle► failed, its place freed
-//	               │  └─Claim──► expired  │
-//	               └───────── retry ──────┘
+//	              ▲ │ │                │  │  └──Settle──► failed, its place freed
+//	              │ │ ├─Release► cancelled │  └──Settle or a later Claim──► uncertain
+//	    postponed └─┤ └─Claim──► dropped   │
+//	      (Claim)   └────────── retry ─────┘ (Settle)
 //
-//	Gate       Claim takes a message for one delivery, Settle says what became of it
-//	WatchList  every message not ended, and when to look after it
+//	Gate         Claim takes a message for one delivery, Settle says what became of it
+//	WatchList    every message not ended, and when to look after it
+//	Records      what the store knows of a message, ended ones included
+//	DeadLetters  what failed for good or is uncertain, to be sent after all or purged
 //	PolicyStore  the rules, which live in the store and nowhere else
 //
 // The record is the truth: whatever carries the timer brings a generation, and
 // a Claim with any but the present one is stale. So no queue has to be able to
 // take a task back, and somebody with another queue than ours loses nothing.
+//
+// # Late messages
+//
+// What was promised for a time goes out within Options.Tolerance of it at its
+// place, so that every promise made from that place holds. Later than that the
+// rules are judged anew at the real time. The first Claim of a late message
+// places all of its user's that are late and unsent, oldest first: each at the
+// next free time, given everything that is still on time, under a new
+// generation. So an outage never ends in a burst, those on time stay on time,
+// and order is kept among the late. No message is postponed past its expiry.
+//
+// For that, a message has to be found by its place for as long as it may be
+// sent: a place that no rule looks at any more is forgotten only when its
+// message has ended, and a timeline outlives the expiry of each. The late mark,
+// a key that only users with much behind them have, says up to where a timeline
+// has nothing open, so that a Claim need not look there again; without it the
+// answer is the same.
 //
 // What it does not do: it holds no timers, sends nothing, and knows no queue.
 // What was reserved under older rules keeps its place under newer ones; what

@@ -17,9 +17,8 @@ import (
 type Gate struct {
 	client redis.Scripter
 	keys   Keys
-	keep   time.Duration
-	kept   time.Duration
-	expire time.Duration
+	rules  *ruleset
+	fixed  Options // complete, but for the policy
 }
 
 // NewGate returns the gate of a Timeline that has the same Options.
@@ -28,7 +27,7 @@ func NewGate(client redis.Scripter, o Options) (*Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Gate{client: client, keys: t.keys, keep: t.rules.keep, kept: t.kept, expire: t.expire}, nil
+	return &Gate{client: client, keys: t.keys, rules: t.rules, fixed: o.withDefaults()}, nil
 }
 
 // Verdict is what a Claim says of a task.
@@ -36,14 +35,17 @@ type Verdict uint8
 
 // The verdicts, as lua/claim.lua numbers them.
 const (
-	Send   Verdict = iota // deliver it now, and settle
-	Stale                 // not the message's present generation, or it ended: nothing to do
-	Busy                  // another delivery holds it until Claim.Until
-	Early                 // it is not due before Claim.Until
-	Lapsed                // past its expiry: it was dropped and its place freed
+	Send      Verdict = iota // deliver it now, and settle
+	Stale                    // not the message's present generation, or it ended: nothing to do
+	Busy                     // another delivery goes first: ask again at Claim.Until
+	Early                    // it is not due before Claim.Until
+	Dropped                  // it ended undelivered, Claim.Reason says why
+	Postponed                // late, and the rules have no room now: it is among Claim.Placed
+
+	lookOn // the script wants to be called again
 )
 
-var verdictNames = [...]string{"send", "stale", "busy", "early", "lapsed"} //nolint:gochecknoglobals // a constant table
+var verdictNames = [...]string{"send", "stale", "busy", "early", "dropped", "postponed"} //nolint:gochecknoglobals // a constant table
 
 // String returns the verdict as logs and metrics show it.
 func (v Verdict) String() string {
@@ -52,6 +54,14 @@ func (v Verdict) String() string {
 	}
 	return "verdict(" + strconv.Itoa(int(v)) + ")"
 }
+
+// Why a message is dropped, or ends uncertain.
+const (
+	ReasonExpired    = "expired"      // past its expiry when its time came
+	ReasonNoFreeTime = "no_free_time" // late, and no time is free before its expiry
+	ReasonRestored   = "restored"     // due before Options.DropDueBefore; it keeps its place
+	ReasonUncertain  = "uncertain"    // left in the middle of a delivery; it keeps its place
+)
 
 // Delivery names one try to deliver one generation of a message.
 type Delivery struct {
@@ -65,61 +75,151 @@ type Delivery struct {
 type Claim struct {
 	Verdict Verdict
 	Until   time.Time // of Busy and Early
-	// The message, of Send; of Lapsed only SendAt.
-	SendAt      time.Time
+	// The message, of Send; of Dropped only SendAt.
+	SendAt      time.Time // the real time where it is sent late
+	Promised    time.Time // the send time before it was first late; zero where it is SendAt
 	RequestedAt time.Time // zero where it is SendAt
 	Attempt     int       // deliveries tried, this one included
 	Category    string
 	Content     []byte
+	Reason      string // of Dropped
+	// Placed are messages of the user that were late and got another time, the
+	// claimed one among them if it was postponed: each wants a task of its new
+	// generation. The watch list has them too.
+	Placed []Placement
+	// Dropped are other messages of the user that were late and ended.
+	Dropped []Drop
 	// Now is the server's clock, or the one given.
 	Now time.Time
 }
 
+// Placement is a late message that got another time.
+type Placement struct {
+	ID         string
+	Generation string
+	At         time.Time
+	From       time.Time // the time it had
+}
+
+// Drop is a message that ended undelivered.
+type Drop struct {
+	ID     string
+	Reason string
+	SendAt time.Time
+}
+
 // Claim asks whether the task may deliver now, by the server's clock, or by
 // now where that is not zero. On Send the message is held for the lease; a
-// worker that has not settled by then has lost it to the next.
+// worker that has not settled by then may lose it to the next.
+//
+// Within Options.Tolerance of its send time a message goes out and keeps its
+// place. A later one is judged anew at the real time, with all others of its
+// user that are late: oldest first, each gets the next free time before its
+// expiry, behind everything on time. Where an older one could go at once, the
+// claimed one is Busy for a moment, so that the older goes first.
 func (g *Gate) Claim(ctx context.Context, d Delivery, lease time.Duration, now time.Time) (Claim, error) {
-	const doing = "claiming a message"
 	if err := d.check(); err != nil {
 		return Claim{}, err
 	}
 	if lease < time.Millisecond {
 		return Claim{}, &InvalidError{Field: "lease", Value: lease.String(), Want: "at least 1 ms"}
 	}
-	answer, err := run(ctx, g.client, lua.Claim, doing, g.keysOf(d), []any{
+	var placed []Placement
+	var dropped []Drop
+	for from := any(""); ; {
+		c, goOn, err := g.claim(ctx, d, lease, now, from)
+		if err != nil {
+			return Claim{}, err
+		}
+		placed, dropped = append(placed, c.Placed...), append(dropped, c.Dropped...)
+		c.Placed, c.Dropped = placed, dropped
+		if c.Verdict != lookOn {
+			return c, nil
+		}
+		from = ""
+		if goOn != 0 {
+			from = goOn
+		}
+	}
+}
+
+// claim is one call of the script. Of lookOn it returns where to go on, 0 for
+// the beginning.
+func (g *Gate) claim(ctx context.Context, d Delivery, lease time.Duration, now time.Time, from any) (Claim, int64, error) {
+	const doing = "claiming a message"
+	drop := any("")
+	if !g.fixed.DropDueBefore.IsZero() {
+		drop = g.fixed.DropDueBefore.UnixMilli()
+	}
+	attempts := g.fixed.Attempts
+	if g.fixed.SkipUncertain {
+		attempts = 0
+	}
+	keys := []string{
+		g.keys.Record(d.User, d.ID), g.keys.Timeline(d.User), g.keys.Watch(d.User),
+		g.keys.DeadLettersOf(d.User), g.keys.LateMark(d.User),
+	}
+	answer, err := run(ctx, g.client, lua.Claim, doing, keys, []any{
 		milliseconds(now), d.Generation, d.Nonce, lease.Milliseconds(),
-		WatchMember(d.User, d.ID, d.Generation), d.ID, g.kept.Milliseconds(), g.expire.Milliseconds(),
+		WatchMember(d.User, d.ID, d.Generation), d.ID, g.fixed.KeepRecords.Milliseconds(), g.fixed.ExpireAfter.Milliseconds(),
+		g.fixed.Tolerance.Milliseconds(), attempts, drop, g.rules.keep.Milliseconds(), g.fixed.Reach.Milliseconds(),
+		g.rules.rules, g.rules.offsetsNow(now), g.fixed.LookAfter.Milliseconds(), from,
 	})
 	if err != nil {
-		return Claim{}, err
+		return Claim{}, 0, err
 	}
 	in := read(answer, doing)
 	verdict := in.int(0)
-	if in.err == nil && (verdict < 0 || verdict > int64(Lapsed)) {
-		return Claim{}, replyError(doing, fmt.Sprintf("verdict %d", verdict))
+	if in.err == nil && (verdict < 0 || verdict > int64(lookOn)) {
+		return Claim{}, 0, replyError(doing, fmt.Sprintf("verdict %d", verdict))
 	}
-	c := Claim{Verdict: Verdict(verdict), Now: in.time(1)} //nolint:gosec // within 0 to Lapsed, see above
+	c := Claim{Verdict: Verdict(verdict), Now: in.time(1)} //nolint:gosec // within 0 to lookOn, see above
+	var goOn int64
 	switch c.Verdict {
 	case Send:
-		c.SendAt, c.RequestedAt = in.time(2), in.time(3)
-		c.Attempt, c.Category, c.Content = int(in.int(4)), in.string(5), []byte(in.string(6))
+		c.SendAt, c.Promised, c.RequestedAt = in.time(2), in.time(3), in.time(4)
+		c.Attempt, c.Category, c.Content = int(in.int(5)), in.string(6), []byte(in.string(7))
+		c.changes(in, 8)
 	case Busy, Early:
 		c.Until = in.time(2)
-	case Lapsed:
-		c.SendAt = in.time(2)
+	case Dropped:
+		c.SendAt, c.Reason = in.time(2), in.string(3)
+		c.changes(in, 4)
+	case Postponed:
+		c.changes(in, 2)
+	case lookOn:
+		goOn = in.int(2)
+		c.changes(in, 3)
 	case Stale:
 	}
-	return c, in.err
+	if in.err == nil && c.Verdict == lookOn && goOn != 0 && from == any(goOn) {
+		return Claim{}, 0, replyError(doing, fmt.Sprintf("it goes on where it was, at %d", goOn))
+	}
+	return c, goOn, in.err
 }
 
-// Settlement is what became of a delivery. Exactly one of Delivered, Failed
-// and Retry says so.
+// changes reads what a claim did to the user's late messages, from element i
+// on.
+func (c *Claim) changes(in *replyReader, i int) {
+	for ; i < len(in.reply); i += 4 {
+		if at := in.time(i + 2); at.IsZero() {
+			c.Dropped = append(c.Dropped, Drop{ID: in.string(i), Reason: in.string(i + 1), SendAt: in.time(i + 3)})
+		} else {
+			c.Placed = append(c.Placed, Placement{ID: in.string(i), Generation: in.string(i + 1), At: at, From: in.time(i + 3)})
+		}
+	}
+}
+
+// Settlement is what became of a delivery. Exactly one of Delivered, Failed,
+// Uncertain and Retry says so.
 type Settlement struct {
 	Delivered  bool
 	ProviderID string // the provider's name for the delivered message, if any
 	Failed     bool   // for good: the place is given back
+	Uncertain  bool   // nobody knows, and it is not to be sent again: the place is kept
 	Retry      *Retry
-	Reason     string // of Failed and Retry: why it was not delivered
+	Reason     string    // of all but Delivered: why it was not delivered
+	Began      time.Time // of Delivered: when the delivery began, Claim.Now; zero for now
 }
 
 // Retry makes the message pending again under a new generation.
@@ -136,26 +236,24 @@ func (g *Gate) Settle(ctx context.Context, d Delivery, s Settlement, now time.Ti
 	if err := d.check(); err != nil {
 		return false, err
 	}
+	outcome, err := s.outcome()
+	if err != nil {
+		return false, err
+	}
+	reason := s.Reason
+	if s.Delivered {
+		reason = s.ProviderID
+	}
 	args := []any{
-		milliseconds(now), d.Generation, d.Nonce, "", WatchMember(d.User, d.ID, d.Generation), d.ID,
-		g.kept.Milliseconds(), g.keep.Milliseconds(), s.Reason,
+		milliseconds(now), d.Nonce, outcome, watchSuffix(d.User, d.ID), d.ID,
+		g.fixed.KeepRecords.Milliseconds(), g.rules.keep.Milliseconds(), reason, milliseconds(s.Began),
 	}
-	switch {
-	case s.Delivered && !s.Failed && s.Retry == nil:
-		args[3], args[8] = "d", s.ProviderID
-	case s.Failed && !s.Delivered && s.Retry == nil:
-		args[3] = "f"
-	case s.Retry != nil && !s.Delivered && !s.Failed:
-		if err := checkGeneration(s.Retry.Generation); err != nil {
-			return false, err
-		}
-		args[3] = "p"
-		args = append(args, s.Retry.Generation, s.Retry.At.UnixMilli(),
-			WatchMember(d.User, d.ID, s.Retry.Generation), watchDelay.Milliseconds())
-	default:
-		return false, &InvalidError{Field: "settlement", Value: fmt.Sprintf("%+v", s), Want: "exactly one of delivered, failed and retry"}
+	if s.Retry != nil {
+		args = append(args, s.Retry.Generation, s.Retry.At.UnixMilli(), g.fixed.LookAfter.Milliseconds())
 	}
-	answer, err := run(ctx, g.client, lua.Settle, doing, g.keysOf(d), args)
+	answer, err := run(ctx, g.client, lua.Settle, doing, []string{
+		g.keys.Record(d.User, d.ID), g.keys.Timeline(d.User), g.keys.Watch(d.User), g.keys.DeadLettersOf(d.User),
+	}, args)
 	if err != nil {
 		return false, err
 	}
@@ -168,8 +266,27 @@ func (g *Gate) Settle(ctx context.Context, d Delivery, s Settlement, now time.Ti
 	return recorded == 1, in.err
 }
 
-func (g *Gate) keysOf(d Delivery) []string {
-	return []string{g.keys.Record(d.User, d.ID), g.keys.Timeline(d.User), g.keys.Watch(d.User)}
+// outcome is the settlement as lua/settle.lua spells it.
+func (s Settlement) outcome() (string, error) {
+	said, outcome := 0, ""
+	for _, possible := range []struct {
+		name string
+		is   bool
+	}{{"d", s.Delivered}, {"f", s.Failed}, {"u", s.Uncertain}, {"p", s.Retry != nil}} {
+		if possible.is {
+			said++
+			outcome = possible.name
+		}
+	}
+	if said != 1 {
+		return "", &InvalidError{
+			Field: "settlement", Value: fmt.Sprintf("%+v", s), Want: "exactly one of delivered, failed, uncertain and retry",
+		}
+	}
+	if s.Retry != nil {
+		return outcome, checkGeneration(s.Retry.Generation)
+	}
+	return outcome, nil
 }
 
 func (d Delivery) check() error {

@@ -36,15 +36,17 @@ func TestClaimSends(t *testing.T) {
 	r := sendlimit.Request{ID: "b", At: at("11:00:30"), Shift: true, Record: recordOf("g2", "")}
 	r.Record.Category = "news"
 	s.ask(r)
-	s.until("11:01:00.250")
+	s.until("11:00:00.250")
 	require.Equal(t, sendlimit.Claim{
 		Verdict: sendlimit.Send, SendAt: at("11:00"), Attempt: 1, Content: []byte("text"), Now: s.now,
 	}, s.claim("a", "g1", "n1"))
+	s.watched("g2/b 00:00:10", "g1/a 11:00:30.25") // who looks after it if the worker dies
+	s.until("11:01:00.250")
 	require.Equal(t, sendlimit.Claim{
 		Verdict: sendlimit.Send, SendAt: at("11:01"), RequestedAt: at("11:00:30"), Attempt: 1,
 		Category: "news", Content: []byte{}, Now: s.now,
 	}, s.claim("b", "g2", "n2"))
-	s.watched("g1/a 11:01:30.25", "g2/b 11:01:30.25") // who looks after them if the worker dies
+	s.watched("g1/a 11:00:30.25", "g2/b 11:01:30.25")
 }
 
 func TestClaimIsEarlyToTheMillisecond(t *testing.T) {
@@ -69,11 +71,10 @@ func TestClaimIsBusyUntilTheLeaseEnds(t *testing.T) {
 	require.Equal(t, 2, s.claim("a", "g1", "n2").Attempt, "what became of the first try is uncertain: sent again")
 
 	require.False(t, s.settle("a", "g1", "n1", sendlimit.Settlement{Delivered: true}), "another has it")
-	require.False(t, s.settle("a", "g0", "n2", sendlimit.Settlement{Delivered: true}), "of another generation")
 	require.Equal(t, sendlimit.Busy, s.claim("a", "g1", "n1").Verdict, "nor can the first claim it back")
 	require.True(t, s.settle("a", "g1", "n2", sendlimit.Settlement{Delivered: true}))
 	require.False(t, s.settle("a", "g1", "n1", sendlimit.Settlement{Failed: true}))
-	s.holds("a 11:00:00")
+	s.holds("a 11:00:30") // a late one counts when it was really sent
 }
 
 func TestClaimIsStale(t *testing.T) {
@@ -99,7 +100,7 @@ func TestClaimIsStale(t *testing.T) {
 	stale("a", "g2")
 }
 
-func TestClaimLapses(t *testing.T) {
+func TestClaimDropsWhatHasExpired(t *testing.T) {
 	t.Parallel()
 	s := newMessages(t, "1/hour")
 	r := sendlimit.Request{ID: "own", At: at("11:00"), Record: recordOf("g1", "text")}
@@ -108,17 +109,18 @@ func TestClaimLapses(t *testing.T) {
 	s.submit("a", "12:00", "g2", "text")
 
 	s.until("11:30")
-	require.Equal(t, sendlimit.Claim{Verdict: sendlimit.Lapsed, SendAt: at("11:00"), Now: s.now}, s.claim("own", "g1", "n1"))
+	expired := sendlimit.Claim{Verdict: sendlimit.Dropped, SendAt: at("11:00"), Reason: "expired", Now: s.now}
+	require.Equal(t, expired, s.claim("own", "g1", "n1"))
 	s.holds("a 12:00:00")
 	require.Empty(t, s.field("own", "c"))
 	require.Equal(t, sendlimit.DefaultKeepRecords, s.keptFor("own"))
 	require.Equal(t, sendlimit.CodeNotFound, s.release("own").Code)
 
-	s.until("23 11:59:59.999") // a day after its send time, by default
+	s.until("23 11:59:59.999") // a day after its send time, by default: the first one, however late it is sent
 	require.Equal(t, sendlimit.Send, s.claim("a", "g2", "n2").Verdict)
 	s.settle("a", "g2", "n2", sendlimit.Settlement{Retry: &sendlimit.Retry{Generation: "g3", At: s.now}})
 	s.wait(time.Millisecond)
-	require.Equal(t, sendlimit.Lapsed, s.claim("a", "g3", "n3").Verdict)
+	require.Equal(t, sendlimit.Dropped, s.claim("a", "g3", "n3").Verdict)
 	s.watched()
 }
 
@@ -168,7 +170,8 @@ func TestSettleFailedFreesThePlace(t *testing.T) {
 	s.holds()
 	s.watched()
 	require.Equal(t, "gone", s.field("a", "w"))
-	require.Empty(t, s.field("a", "c"))
+	require.Equal(t, "text", s.field("a", "c"), "it can be sent after all")
+	s.deadLetters("a 11:00:00")
 	require.Equal(t, sendlimit.DefaultKeepRecords, s.keptFor("a"))
 	require.True(t, s.submit("a", "11:00:30", "g2", "other text").Allowed, "its id is free, and so is the hour")
 	require.Empty(t, s.field("a", "w"), "nothing is left of the failed one")
@@ -190,15 +193,16 @@ func TestSettleRetry(t *testing.T) {
 	claim := s.claim("a", "g2", "n2")
 	require.Equal(t, sendlimit.Send, claim.Verdict)
 	require.Equal(t, 2, claim.Attempt)
-	require.Equal(t, at("11:00"), claim.SendAt)
+	require.Equal(t, at("11:05"), claim.SendAt, "late by nature: judged anew")
+	require.Equal(t, at("11:00"), claim.Promised)
 	require.Equal(t, "text", string(claim.Content))
 }
 
 func TestBetweenRetriesAMessageCanBeCancelledAndMoved(t *testing.T) {
 	t.Parallel()
-	s := newMessages(t, "1/minute")
-	for _, id := range []string{"a", "b"} {
-		s.submitShifting(id, "11:00", id+"1")
+	s := newMessages(t, "2/minute")
+	for id, when := range map[string]string{"a": "11:00:58", "b": "11:01"} {
+		s.submit(id, when, id+"1", "text")
 	}
 	s.until("11:01")
 	for _, id := range []string{"a", "b"} {
@@ -220,7 +224,7 @@ func TestVerdictsHaveNames(t *testing.T) {
 	t.Parallel()
 	for verdict, name := range map[sendlimit.Verdict]string{
 		sendlimit.Send: "send", sendlimit.Stale: "stale", sendlimit.Busy: "busy", sendlimit.Early: "early",
-		sendlimit.Lapsed: "lapsed", 9: "verdict(9)",
+		sendlimit.Dropped: "dropped", sendlimit.Postponed: "postponed", 9: "verdict(9)",
 	} {
 		require.Equal(t, name, verdict.String())
 	}

@@ -21,6 +21,8 @@ const DefaultPrefix = "sl"
 //	sl:{p0042}:u:<user>        ZSET  the user's timeline: message id -> send time, Unix ms
 //	sl:{p0042}:m:<user>:<id>   HASH  the record of a message, see lua/fragments/record.lua
 //	sl:{p0042}:watch           ZSET  every message not ended: watch member -> when to look, Unix ms
+//	sl:{p0042}:dead            ZSET  the dead letters: dead-letter member -> when it ended, Unix ms
+//	sl:{p0042}:l:<user>        STRING  the late mark: what stands before it in the timeline has ended, Unix ms
 //	sl-dry-<token>:…           the same of a dry run, and {p0042}:copies, SET, what to remove of it
 //	sl:policy:<name>           STRING  a policy, JSON
 //	sl:meta                    HASH  the version of this layout
@@ -71,12 +73,29 @@ func (k Keys) Timeline(user string) string {
 
 // Record is the key of a message's record.
 func (k Keys) Record(user, id string) string {
-	return k.partitions[Partition(user)] + "m:" + user + ":" + strings.ReplaceAll(id, ":", "/")
+	return k.RecordPrefix(user) + strings.ReplaceAll(id, ":", "/")
+}
+
+// RecordPrefix begins the keys of all records of a user.
+func (k Keys) RecordPrefix(user string) string {
+	return k.partitions[Partition(user)] + "m:" + user + ":"
 }
 
 // Watch is the key of the watch list of a user's partition.
-func (k Keys) Watch(user string) string {
-	return k.partitions[Partition(user)] + "watch"
+func (k Keys) Watch(user string) string { return k.WatchOf(Partition(user)) }
+
+// WatchOf is the key of the watch list of a partition.
+func (k Keys) WatchOf(partition int) string { return k.partitions[partition] + "watch" }
+
+// DeadLetters is the key of the dead letters of a partition.
+func (k Keys) DeadLetters(partition int) string { return k.partitions[partition] + "dead" }
+
+// DeadLettersOf is the key of the dead letters of a user's partition.
+func (k Keys) DeadLettersOf(user string) string { return k.DeadLetters(Partition(user)) }
+
+// LateMark is the key of how far a user's timeline has been seen to have ended.
+func (k Keys) LateMark(user string) string {
+	return k.partitions[Partition(user)] + "l:" + user
 }
 
 // copies is the key of what copies a dry run has made in a partition.
@@ -103,6 +122,20 @@ func ParseWatchMember(member string) (user, id, generation string, ok bool) {
 		return "", "", "", false
 	}
 	return parts[2], parts[1], parts[0], true
+}
+
+// DeadLetterMember is what the dead letters hold of a message: id and user, in
+// this order since only the user may contain a slash.
+func DeadLetterMember(user, id string) string { return id + "/" + user }
+
+// ParseDeadLetterMember takes a dead-letter member apart; ok is false if it is
+// none.
+func ParseDeadLetterMember(member string) (user, id string, ok bool) {
+	id, user, ok = strings.Cut(member, "/")
+	if !ok || !ValidID(id) || !ValidUser(user) {
+		return "", "", false
+	}
+	return user, id, true
 }
 
 // MaxUser is how many bytes a user name has at most, MaxID an id.

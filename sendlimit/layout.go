@@ -2,6 +2,7 @@ package sendlimit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -12,25 +13,42 @@ import (
 // refuses a store of a newer one.
 const LayoutVersion = 1
 
+// layoutField is the field of the meta key that holds the version.
+const layoutField = "layout"
+
 // CheckLayout marks a new store with LayoutVersion. It returns an
-// *UnavailableError if a newer program's layout is there.
+// *UnavailableError if a newer program's layout is there; ReadLayout only looks.
 func CheckLayout(ctx context.Context, client redis.Cmdable, prefix string) error {
 	keys, err := NewKeys(prefix)
 	if err != nil {
 		return err
 	}
-	const field = "layout"
-	if err := client.HSetNX(ctx, keys.Meta(), field, LayoutVersion).Err(); err != nil {
+	if err := client.HSetNX(ctx, keys.Meta(), layoutField, LayoutVersion).Err(); err != nil {
 		return Unavailable(err, "marking the layout")
 	}
-	text, err := client.HGet(ctx, keys.Meta(), field).Result()
+	_, err = ReadLayout(ctx, client, prefix)
+	return err
+}
+
+// ReadLayout returns the version of the layout in the store, 0 if nothing has
+// marked the store yet. It returns an *UnavailableError if a newer program's
+// layout is there.
+func ReadLayout(ctx context.Context, client redis.Cmdable, prefix string) (int, error) {
+	keys, err := NewKeys(prefix)
 	if err != nil {
-		return Unavailable(err, "reading the layout")
+		return 0, err
+	}
+	text, err := client.HGet(ctx, keys.Meta(), layoutField).Result()
+	if errors.Is(err, redis.Nil) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, Unavailable(err, "reading the layout")
 	}
 	version, err := strconv.Atoi(text)
 	if err != nil || version > LayoutVersion {
-		return &UnavailableError{Detail: fmt.Sprintf(
+		return 0, &UnavailableError{Detail: fmt.Sprintf(
 			"the store has layout %q, this program knows up to %d: use the newer program, or another prefix", text, LayoutVersion)}
 	}
-	return nil
+	return version, nil
 }

@@ -23,7 +23,8 @@ func (t *Timeline) NextFree(ctx context.Context, r NextFreeRequest) ([]time.Time
 }
 
 // List gives a user's reservations, ascending by send time, then id. Those
-// sent are remembered as long as a rule can still count them.
+// sent are remembered as long as a rule can still count them; with records, those
+// still to be sent always are.
 func (t *Timeline) List(ctx context.Context, r ListRequest) ([]Reservation, error) {
 	const doing = "listing reservations"
 	if err := checkUser(r.User); err != nil {
@@ -39,17 +40,31 @@ func (t *Timeline) List(ctx context.Context, r ListRequest) ([]Reservation, erro
 	if !r.From.IsZero() && !r.To.IsZero() && !r.To.After(r.From) {
 		return nil, &InvalidError{Field: "to", Value: r.To.Format(time.RFC3339), Want: "a time after from"}
 	}
-	answer, err := run(ctx, t.client, lua.List, doing, []string{t.keys.Timeline(r.User)}, []any{
-		milliseconds(r.Now), milliseconds(r.From), milliseconds(r.To),
-		milliseconds(r.After.At), r.After.ID, limit, t.rules.keep.Milliseconds(),
-	})
-	if err != nil {
-		return nil, err
+	records := ""
+	if t.records {
+		records = t.keys.RecordPrefix(r.User)
 	}
-	in := read(answer, doing)
-	_ = in.time(0)
-	list := in.reservations(1)
-	return list, in.err
+	var list []Reservation
+	for {
+		answer, err := run(ctx, t.client, lua.List, doing, []string{t.keys.Timeline(r.User)}, []any{
+			milliseconds(r.Now), milliseconds(r.From), milliseconds(r.To),
+			milliseconds(r.After.At), r.After.ID, limit - len(list), t.rules.keep.Milliseconds(), records,
+		})
+		if err != nil {
+			return nil, err
+		}
+		in := read(answer, doing)
+		_ = in.time(0)
+		resume := Reservation{ID: in.string(2), At: in.time(1)}
+		list = append(list, in.reservations(3)...)
+		if in.err != nil || resume.At.IsZero() || len(list) == limit {
+			return list, in.err
+		}
+		if resume == r.After {
+			return nil, replyError(doing, "it goes on where it was")
+		}
+		r.After = resume
+	}
 }
 
 // Usage says how full each rule is around a time, and which stretches of a

@@ -117,11 +117,30 @@ func TestPitfall48RepeatedCalls(t *testing.T) {
 		},
 		"claim":        {begin: claimed, call: func(s *messages) any { return s.claim("held", "h1", "n1") }},
 		"claim, early": {call: func(s *messages) any { return s.claim("held", "h1", "n1") }},
-		"claim, lapsed": {
+		"claim, expired": {
 			begin: func(t *testing.T) *messages {
 				t.Helper()
 				s := begin(t)
 				s.until("23 12:00")
+				return s
+			},
+			call: func(s *messages) any { return s.claim("held", "h1", "n1") },
+		},
+		"claim, late": {
+			begin: func(t *testing.T) *messages {
+				t.Helper()
+				s := begin(t)
+				s.until("13:00")
+				return s
+			},
+			call: func(s *messages) any { return s.claim("held", "h1", "n1") },
+		},
+		"claim, postponed": {
+			begin: func(t *testing.T) *messages {
+				t.Helper()
+				s := begin(t)
+				s.submit("ahead", "13:00", "h2", "text")
+				s.until("12:59:30")
 				return s
 			},
 			call: func(s *messages) any { return s.claim("held", "h1", "n1") },
@@ -131,6 +150,9 @@ func TestPitfall48RepeatedCalls(t *testing.T) {
 		}},
 		"settle, failed": {begin: claimed, call: func(s *messages) any {
 			return s.settle("held", "h1", "n1", sendlimit.Settlement{Failed: true, Reason: "gone"})
+		}},
+		"settle, uncertain": {begin: claimed, call: func(s *messages) any {
+			return s.settle("held", "h1", "n1", sendlimit.Settlement{Uncertain: true, Reason: "no answer"})
 		}},
 		"settle, retry": {begin: claimed, call: func(s *messages) any {
 			return s.settle("held", "h1", "n1", sendlimit.Settlement{Retry: &sendlimit.Retry{Generation: "g1", At: at("13:00")}})

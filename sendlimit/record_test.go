@@ -21,12 +21,17 @@ type messages struct {
 
 func newMessages(t *testing.T, rules ...string) *messages {
 	t.Helper()
-	o := sendlimit.Options{Records: true, Policy: policyOf(t, rules...)}
+	return tellMessages(t, sendlimit.Options{Policy: policyOf(t, rules...)})
+}
+
+func tellMessages(t *testing.T, o sendlimit.Options) *messages {
+	t.Helper()
+	o.Records = true
 	s := &messages{story: tell(t, o)}
 	var err error
 	s.gate, err = sendlimit.NewGate(s.client, o)
 	require.NoError(t, err)
-	s.watch, err = sendlimit.NewWatchList(s.client, o.Prefix)
+	s.watch, err = sendlimit.NewWatchList(s.client, o)
 	require.NoError(t, err)
 	return s
 }
@@ -294,8 +299,9 @@ func TestAMoveKeepsTheFirstRequestedTime(t *testing.T) {
 	s.moveTo("s", "12:00", "g3")
 	s.moveTo("s", "13:00", "g4")
 	s.moveTo("a", "14:00", "g5")
-	s.until("14:00")
+	s.until("13:00")
 	require.Equal(t, at("11:00:30"), s.claim("s", "g4", "n1").RequestedAt, "not 11:01, where the shift put it, nor 12:00")
+	s.until("14:00")
 	require.Equal(t, at("11:00"), s.claim("a", "g5", "n2").RequestedAt)
 }
 

@@ -150,7 +150,7 @@ func TestOtherFieldsAreChecked(t *testing.T) {
 	const (
 		needed    = "a record: this timeline keeps them"
 		unneeded  = "none: this timeline keeps places only"
-		oneOf     = "exactly one of delivered, failed and retry"
+		oneOf     = "exactly one of delivered, failed, uncertain and retry"
 		afterFrom = "a time after from, at most 32 days"
 	)
 	long := strings.Repeat("g", 65)
@@ -227,7 +227,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		_, err = sendlimit.NewGate(untouchable{t: t}, row.options)
 		require.Equal(t, row.want, invalid(t, err, row.field, row.value))
 	}
-	_, err := sendlimit.NewWatchList(nil, "A")
+	_, err := sendlimit.NewWatchList(nil, sendlimit.Options{Prefix: "A"})
 	invalid(t, err, "prefix", "A")
 
 	timeline, err := sendlimit.NewTimeline(untouchable{t: t}, sendlimit.Options{})

@@ -83,17 +83,21 @@ func (t *Timeline) reserveCall(r Request, resume any) ([]string, []any) {
 	} else {
 		at := r.At.UnixMilli()
 		first, last := t.rules.span(at)
-		args = append(args, at, first, last, at+keep)
+		args = append(args, at, first, last, max(at+keep, t.expiry(r, at)))
 	}
 	args = append(args, keep, t.reach.Milliseconds(), t.rules.rules, t.offsets(r.At, r.Now), r.shiftUntil(), resume)
 	if !t.records {
 		return []string{t.keys.Timeline(r.User)}, args
 	}
 	rec := r.Record
-	args = append(args, watchDelay.Milliseconds(), WatchMember(r.User, r.ID, rec.Generation),
+	expires, lives := any(""), any(t.expire.Milliseconds())
+	if !rec.ExpiresAt.IsZero() {
+		expires, lives = rec.ExpiresAt.UnixMilli(), ""
+	}
+	args = append(args, t.look.Milliseconds(), WatchMember(r.User, r.ID, rec.Generation), expires, lives,
 		"g", rec.Generation, "f", rec.Fingerprint, "t", args[2])
 	if !rec.ExpiresAt.IsZero() {
-		args = append(args, "x", rec.ExpiresAt.UnixMilli())
+		args = append(args, "x", expires)
 	}
 	if rec.Category != "" {
 		args = append(args, "k", rec.Category)
@@ -102,6 +106,19 @@ func (t *Timeline) reserveCall(r Request, resume any) ([]string, []any) {
 		args = append(args, "c", rec.Content)
 	}
 	return []string{t.keys.Timeline(r.User), t.keys.Record(r.User, r.ID), t.keys.Watch(r.User)}, args
+}
+
+// expiry is when the message of a request expires at the latest, Unix ms: as
+// long as it can be sent, its place tells of it. 0 without a record.
+func (t *Timeline) expiry(r Request, at int64) int64 {
+	switch {
+	case !t.records:
+		return 0
+	case r.Record.ExpiresAt.IsZero():
+		return at + t.expire.Milliseconds()
+	default:
+		return r.Record.ExpiresAt.UnixMilli()
+	}
 }
 
 func (t *Timeline) checkCall(r Request, resume any) ([]string, []any) {
@@ -131,16 +148,13 @@ func (r Request) shiftUntil() any {
 	}
 }
 
-// offsets looks the zone's offsets up around the first time that is set. Of a
-// request for now only the year matters, so the local clock will do.
+// offsets looks the zone's offsets up around the first time that is set, or
+// around now.
 func (t *Timeline) offsets(times ...time.Time) string {
 	for _, at := range times {
 		if !at.IsZero() {
 			return t.rules.offsets(at)
 		}
 	}
-	if !t.rules.zoned {
-		return ""
-	}
-	return t.rules.offsets(time.Now()) //nolint:forbidigo // picks the years of a zone's table, judges nothing
+	return t.rules.offsetsNow(time.Time{})
 }

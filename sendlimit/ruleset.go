@@ -65,6 +65,18 @@ func (s *ruleset) offsets(at time.Time) string {
 	return offsets
 }
 
+// offsetsNow are the offsets around now, or around the local clock where now is
+// zero: only the year matters.
+func (s *ruleset) offsetsNow(now time.Time) string {
+	if !s.zoned {
+		return ""
+	}
+	if now.IsZero() {
+		now = time.Now() //nolint:forbidigo // picks the years of a zone's table, judges nothing
+	}
+	return s.offsets(now)
+}
+
 // offsetSegments lists, for every stretch of [from, to) in which the zone's
 // offset stays the same, its first instant (Unix ms) and offset (ms). It looks
 // at the clock twice a day and closes in where it changed: Time.ZoneBounds

@@ -3,6 +3,7 @@ package sendlimit
 import (
 	"cmp"
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -15,12 +16,23 @@ const DefaultKeepRecords = 7 * day
 // rather than sent.
 const DefaultExpireAfter = day
 
-// watchDelay is how long after a reserve or a move somebody looks whether the
-// queue has the message.
-const watchDelay = 10 * time.Second
+// DefaultTolerance is how late a message may go out without being judged anew.
+const DefaultTolerance = 2 * time.Second
 
-// Options configure a Timeline and a Gate. The zero value is the default
-// policy under the default prefix, places only.
+// DefaultAttempts is after how many deliveries a message is given up that
+// keeps being left in the middle of one.
+const DefaultAttempts = 8
+
+// DefaultLookAfter is how long after a reserve or a move somebody looks whether
+// the queue has the message.
+const DefaultLookAfter = 10 * time.Second
+
+// DefaultOverdueAfter is how long after its send time a message that the queue
+// has is looked after.
+const DefaultOverdueAfter = time.Minute
+
+// Options configure a Timeline, a Gate and a WatchList. The zero value is the
+// default policy under the default prefix, places only.
 type Options struct {
 	Prefix string        // begins every key; "" means DefaultPrefix
 	Policy Policy        // the rules; the zero value means DefaultPolicy
@@ -34,6 +46,58 @@ type Options struct {
 	// ExpireAfter is how long after its send time a message without an expiry
 	// of its own is dropped rather than sent; zero means DefaultExpireAfter.
 	ExpireAfter time.Duration
+	// Tolerance is how late a message may go out without the rules being judged
+	// anew at the real time; zero means DefaultTolerance.
+	Tolerance time.Duration
+	// Attempts is after how many deliveries a message is given up that a worker
+	// left in the middle of the last one; zero means DefaultAttempts.
+	Attempts int
+	// SkipUncertain ends a message that a worker left in the middle of a
+	// delivery, rather than sending it again: it may be lost, and is never sent
+	// twice.
+	SkipUncertain bool
+	// DropDueBefore drops what was to be sent before it; zero drops nothing.
+	DropDueBefore time.Time
+	// LookAfter and OverdueAfter are when the watch list looks after a message:
+	// so long after a reserve or a move that the queue has not confirmed, and so
+	// long after its send time where it has. Zero means the defaults.
+	LookAfter, OverdueAfter time.Duration
+}
+
+// withDefaults completes what is zero.
+func (o Options) withDefaults() Options {
+	if o.Policy.Name == "" && o.Policy.Rules == nil {
+		o.Policy = DefaultPolicy()
+	}
+	o.Reach = cmp.Or(o.Reach, DefaultReach)
+	o.KeepRecords = cmp.Or(o.KeepRecords, DefaultKeepRecords)
+	o.ExpireAfter = cmp.Or(o.ExpireAfter, DefaultExpireAfter)
+	o.Tolerance = cmp.Or(o.Tolerance, DefaultTolerance)
+	o.Attempts = cmp.Or(o.Attempts, DefaultAttempts)
+	o.LookAfter = cmp.Or(o.LookAfter, DefaultLookAfter)
+	o.OverdueAfter = cmp.Or(o.OverdueAfter, DefaultOverdueAfter)
+	return o
+}
+
+// validate checks completed options, but for the policy.
+func (o Options) validate() error {
+	switch {
+	case o.Reach < time.Second || o.Reach > DefaultReach:
+		return &InvalidError{Field: "reach", Value: o.Reach.String(), Want: "1 s to 366 days"}
+	case o.KeepRecords < time.Minute:
+		return &InvalidError{Field: "keep_records", Value: o.KeepRecords.String(), Want: "at least 1 minute"}
+	case o.ExpireAfter < time.Second:
+		return &InvalidError{Field: "expire_after", Value: o.ExpireAfter.String(), Want: "at least 1 s"}
+	case o.Tolerance < time.Millisecond || o.Tolerance > time.Hour:
+		return &InvalidError{Field: "tolerance", Value: o.Tolerance.String(), Want: "1 ms to 1 hour"}
+	case o.Attempts < 1:
+		return &InvalidError{Field: "max_attempts", Value: strconv.Itoa(o.Attempts), Want: "at least 1"}
+	case o.LookAfter < time.Millisecond:
+		return &InvalidError{Field: "look_after", Value: o.LookAfter.String(), Want: "at least 1 ms"}
+	case o.OverdueAfter < time.Millisecond:
+		return &InvalidError{Field: "overdue_after", Value: o.OverdueAfter.String(), Want: "at least 1 ms"}
+	}
+	return nil
 }
 
 // Timeline limits each user's messages by their send times, ahead of time:
@@ -55,38 +119,28 @@ type Timeline struct {
 	records bool
 	kept    time.Duration
 	expire  time.Duration
+	look    time.Duration
 }
 
 // NewTimeline returns a timeline in the store behind client. The error is an
 // *InvalidError.
 func NewTimeline(client redis.Scripter, o Options) (*Timeline, error) {
+	o = o.withDefaults()
 	keys, err := NewKeys(o.Prefix)
 	if err != nil {
 		return nil, err
-	}
-	if o.Policy.Name == "" && o.Policy.Rules == nil {
-		o.Policy = DefaultPolicy()
 	}
 	rules, err := newRuleset(o.Policy)
 	if err != nil {
 		return nil, err
 	}
-	t := &Timeline{
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	return &Timeline{
 		client: client, keys: keys, rules: rules, records: o.Records,
-		reach:  cmp.Or(o.Reach, DefaultReach),
-		kept:   cmp.Or(o.KeepRecords, DefaultKeepRecords),
-		expire: cmp.Or(o.ExpireAfter, DefaultExpireAfter),
-	}
-	if t.reach < time.Second || t.reach > DefaultReach {
-		return nil, &InvalidError{Field: "reach", Value: t.reach.String(), Want: "1 s to 366 days"}
-	}
-	if t.kept < time.Minute {
-		return nil, &InvalidError{Field: "keep_records", Value: t.kept.String(), Want: "at least 1 minute"}
-	}
-	if t.expire < time.Second {
-		return nil, &InvalidError{Field: "expire_after", Value: t.expire.String(), Want: "at least 1 s"}
-	}
-	return t, nil
+		reach: o.Reach, kept: o.KeepRecords, expire: o.ExpireAfter, look: o.LookAfter,
+	}, nil
 }
 
 // WithPolicy returns a timeline over the same reservations under other rules:
@@ -99,6 +153,14 @@ func (t *Timeline) WithPolicy(p Policy) (*Timeline, error) {
 	changed := *t
 	changed.rules = rules
 	return &changed, nil
+}
+
+// On returns the same timeline behind another client of the same store: a
+// connection on which something is to follow its calls, say.
+func (t *Timeline) On(client redis.Scripter) *Timeline {
+	changed := *t
+	changed.client = client
+	return &changed
 }
 
 // Policy returns the rules the timeline judges by.

@@ -12,17 +12,23 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// CodeUnavailable is the code of every UnavailableError.
-const CodeUnavailable Code = "unavailable"
+// The codes of an UnavailableError.
+const (
+	CodeUnavailable Code = "unavailable"
+	CodeStoreFull   Code = "store_full" // no memory is left for more messages
+)
 
 // UnavailableError is returned when the store can't be used as it is: out of
-// reach, not ready, refusing to write, or set up in a way that loses data. An
-// argument is never the cause, so the same call can succeed later.
+// reach, not ready, full, refusing to write, or set up in a way that loses
+// data. An argument is never the cause, so the same call can succeed later.
 type UnavailableError struct {
 	// Detail says in one sentence what is wrong and what to do about it. It
 	// holds no secret.
 	Detail string
-	Err    error // the cause; nil where the store itself is fine but unfit
+	// Full says that the store has no memory left for what was asked for, and
+	// that nothing was done.
+	Full bool
+	Err  error // the cause; nil where the store itself is fine but unfit
 }
 
 // Error returns Detail.
@@ -31,8 +37,13 @@ func (e *UnavailableError) Error() string { return e.Detail }
 // Unwrap returns the cause.
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// Code returns CodeUnavailable.
-func (e *UnavailableError) Code() Code { return CodeUnavailable }
+// Code returns CodeStoreFull if the store is Full, otherwise CodeUnavailable.
+func (e *UnavailableError) Code() Code {
+	if e.Full {
+		return CodeStoreFull
+	}
+	return CodeUnavailable
+}
 
 // Unavailable wraps an error of the Redis client with what was being done,
 // "reserving a place". Where the store is what failed, an *UnavailableError
@@ -52,7 +63,9 @@ func Unavailable(err error, doing string) error {
 	if detail == "" {
 		return fmt.Errorf("%s: %w", doing, err)
 	}
-	return fmt.Errorf("%s: %w", doing, &UnavailableError{Detail: detail, Err: err})
+	return fmt.Errorf("%s: %w", doing, &UnavailableError{
+		Detail: detail, Full: redis.IsOOMError(err), Err: err,
+	})
 }
 
 // describeReply says what an error that the server answered with means for the
@@ -68,9 +81,11 @@ func describeReply(err error) string {
 	case redis.IsReadOnlyError(err):
 		return "Redis is a read-only replica: give the address of its master"
 	case redis.IsOOMError(err):
-		return "Redis is full: raise its maxmemory or free some of it"
+		return "Redis is full: raise its maxmemory, or wait until messages are delivered and their records expire"
 	case redis.IsMaxClientsError(err):
 		return "Redis has no connection left: raise its maxclients or close other clients"
+	case redis.HasErrorPrefix(err, "MOVED "), redis.HasErrorPrefix(err, "ASK "):
+		return "the Redis Cluster is moving keys from one master to another: try again in a moment"
 	case redis.IsClusterDownError(err), redis.IsTryAgainError(err):
 		return "the Redis Cluster is not whole: see CLUSTER INFO on one of its nodes"
 	case redis.IsMasterDownError(err):

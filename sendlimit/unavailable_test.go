@@ -30,7 +30,11 @@ func detail(t *testing.T, err error) string {
 		require.EqualError(t, wrapped, "reserving: "+err.Error())
 		return ""
 	}
-	require.Equal(t, sendlimit.CodeUnavailable, problem.Code())
+	code := sendlimit.CodeUnavailable
+	if redis.IsOOMError(err) {
+		code = sendlimit.CodeStoreFull
+	}
+	require.Equal(t, code, problem.Code())
 	require.EqualError(t, problem, problem.Detail)
 	return problem.Detail
 }
@@ -42,8 +46,10 @@ func TestUnavailableByReply(t *testing.T) {
 		"WRONGPASS invalid username-password pair":                                                "Redis refuses the user or password: correct them in the URL, redis://USER:PASSWORD@HOST:PORT",
 		"LOADING Redis is loading the dataset in memory":                                          "Redis is still loading its data: try again in a moment",
 		"READONLY You can't write against a read only replica.":                                   "Redis is a read-only replica: give the address of its master",
-		"OOM command not allowed when used memory > 'maxmemory'. script: abc, on @user_script:1.": "Redis is full: raise its maxmemory or free some of it",
+		"OOM command not allowed when used memory > 'maxmemory'. script: abc, on @user_script:1.": "Redis is full: raise its maxmemory, or wait until messages are delivered and their records expire",
 		"CLUSTERDOWN Hash slot not served":                                                        "the Redis Cluster is not whole: see CLUSTER INFO on one of its nodes",
+		"MOVED 866 10.0.0.2:6379":                                                                 "the Redis Cluster is moving keys from one master to another: try again in a moment",
+		"ASK 866 10.0.0.2:6379":                                                                   "the Redis Cluster is moving keys from one master to another: try again in a moment",
 		"MASTERDOWN Link with MASTER is down":                                                     "Redis is a replica that has lost its master: give the address of a master",
 		"MISCONF Redis is configured to save RDB snapshots":                                       "Redis takes no writes because it can't save to disk: see its log",
 		"NOREPLICAS Not enough good replicas to write.":                                           "Redis takes no writes with so few replicas: start them, or lower its min-replicas-to-write",

@@ -2,30 +2,38 @@ package sendlimit
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
-)
 
-// overdueAfter is how long after its send time a message that the queue has is
-// looked after.
-const overdueAfter = 60 * time.Second
+	"github.com/sendlimit/sendlimiter/lua"
+)
 
 // WatchList knows every message that has not ended, and when to look after it
 // if nothing happens: the outbox of messages that the queue does not have yet,
-// and the guard over timers that got lost.
+// and the guard over timers that got lost and deliveries that nobody finished.
 type WatchList struct {
-	client redis.Cmdable
-	keys   Keys
+	client  redis.Cmdable
+	keys    Keys
+	look    time.Duration
+	overdue time.Duration
 }
 
-// NewWatchList returns the watch list under a prefix, "" for DefaultPrefix.
-func NewWatchList(client redis.Cmdable, prefix string) (*WatchList, error) {
-	keys, err := NewKeys(prefix)
+// NewWatchList returns the watch list of a Timeline that has the same Options.
+// The error is an *InvalidError.
+func NewWatchList(client redis.Cmdable, o Options) (*WatchList, error) {
+	o = o.withDefaults()
+	keys, err := NewKeys(o.Prefix)
 	if err != nil {
 		return nil, err
 	}
-	return &WatchList{client: client, keys: keys}, nil
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	return &WatchList{client: client, keys: keys, look: o.LookAfter, overdue: o.OverdueAfter}, nil
 }
 
 // Queued names a generation of a message that the queue has taken.
@@ -37,13 +45,14 @@ type Queued struct {
 }
 
 // Confirm notes that the queue has these messages: there is nothing to look
-// after until a minute past their time. An entry of a generation that has been
-// superseded or has ended is gone and stays so. One round trip for all.
+// after until Options.OverdueAfter past their time. An entry of a generation
+// that has been superseded or has ended is gone and stays so. One round trip
+// for all.
 func (w *WatchList) Confirm(ctx context.Context, queued []Queued) error {
 	_, err := w.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, q := range queued {
 			pipe.ZAddXX(ctx, w.keys.Watch(q.User), redis.Z{
-				Score:  float64(q.Due.Add(overdueAfter).UnixMilli()),
+				Score:  float64(q.Due.Add(w.overdue).UnixMilli()),
 				Member: WatchMember(q.User, q.ID, q.Generation),
 			})
 		}
@@ -53,4 +62,101 @@ func (w *WatchList) Confirm(ctx context.Context, queued []Queued) error {
 		return Unavailable(err, "confirming queued messages")
 	}
 	return nil
+}
+
+// Watched is an entry of the watch list.
+type Watched struct {
+	User       string
+	ID         string
+	Generation string
+	Since      time.Time // when it was to be looked after
+}
+
+// partitionsAtOnce is how many partitions are asked in one round trip.
+const partitionsAtOnce = 256
+
+// Due lists what is to be looked after at now, oldest first, at most
+// perPartition of each partition, in a few round trips.
+func (w *WatchList) Due(ctx context.Context, now time.Time, perPartition int) ([]Watched, error) {
+	const doing = "reading the watch list"
+	if perPartition < 1 {
+		return nil, &InvalidError{Field: "per_partition", Value: strconv.Itoa(perPartition), Want: "at least 1"}
+	}
+	span := redis.ZRangeArgs{Start: "-inf", Stop: now.UnixMilli(), ByScore: true, Count: int64(perPartition)}
+	var due []Watched
+	for first := 0; first < Partitions; first += partitionsAtOnce {
+		var lists [partitionsAtOnce]*redis.ZSliceCmd
+		_, err := w.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+			for i := range lists {
+				span.Key = w.keys.WatchOf(first + i)
+				lists[i] = pipe.ZRangeArgsWithScores(ctx, span)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, Unavailable(err, doing)
+		}
+		for _, list := range lists {
+			for _, entry := range list.Val() {
+				member, _ := entry.Member.(string) // no other type comes back
+				user, id, generation, ok := ParseWatchMember(member)
+				if !ok {
+					continue // of a newer program, perhaps: it looks after it
+				}
+				due = append(due, Watched{
+					User: user, ID: id, Generation: generation, Since: time.UnixMilli(int64(entry.Score)).UTC(),
+				})
+			}
+		}
+	}
+	slices.SortStableFunc(due, func(a, b Watched) int { return a.Since.Compare(b.Since) })
+	return due, nil
+}
+
+// Renewal is what Renew found out about an entry.
+type Renewal uint8
+
+// The renewals, as lua/renew.lua numbers them.
+const (
+	Renewed  Renewal = iota // its new generation is to be handed to the queue
+	Gone                    // it ended or has another generation: there is nothing to do
+	Deferred                // in good hands: somebody looks again later
+)
+
+// Renew gives an entry that is due a new generation, unless queued says that
+// the queue has a task of the present one that is going to run. A message that
+// a worker holds keeps its generation until the worker's lease is over. Of any
+// number of callers with the same entry one renews it. The time returned is
+// when the message is due, of Renewed. A zero now is the server's clock.
+func (w *WatchList) Renew(ctx context.Context, entry Watched, generation string, queued bool, now time.Time) (Renewal, time.Time, error) {
+	const doing = "renewing a message"
+	for _, g := range []string{entry.Generation, generation} {
+		if err := checkGeneration(g); err != nil {
+			return 0, time.Time{}, err
+		}
+	}
+	has := 0
+	if queued {
+		has = 1
+	}
+	answer, err := run(ctx, w.client, lua.Renew, doing,
+		[]string{w.keys.Record(entry.User, entry.ID), w.keys.Watch(entry.User)}, []any{
+			milliseconds(now), entry.Generation, watchSuffix(entry.User, entry.ID), generation, has,
+			w.look.Milliseconds(), w.overdue.Milliseconds(),
+		})
+	if err != nil {
+		return 0, time.Time{}, err
+	}
+	in := read(answer, doing)
+	_ = in.time(1)
+	switch result := in.int(0); {
+	case in.err != nil:
+		return 0, time.Time{}, in.err
+	case result == int64(Renewed):
+		return Renewed, in.time(2), in.err
+	case result == int64(Gone), result == int64(Deferred):
+		return Renewal(result), time.Time{}, nil //nolint:gosec // one of two constants
+	default:
+		return 0, time.Time{}, replyError(doing, fmt.Sprintf("result %d", result))
+	}
 }

@@ -74,9 +74,10 @@ end
 
 -- refusal completes the reply for a time that breaks rules.
 local function refusal(t, requested, broken, near, self)
-  local next_free, next_resume = new_search(1, t, self, near)(now + reach)
+  local excluded = self and {[self] = true}
+  local next_free, next_resume = new_search(1, t, excluded, near)(now + reach)
   local previous, previous_resume
-  if t > now then previous, previous_resume = new_search(-1, t, self, near)(now) end
+  if t > now then previous, previous_resume = new_search(-1, t, excluded, near)(now) end
   local reply = {SEND_LIMIT, now, t, requested or 0,
     next_free or 0, next_resume or 0, previous or 0, previous_resume or 0}
   for k = 1, #broken do reply[8 + k] = broken[k] end

@@ -5,14 +5,14 @@
 -- even if the message was cancelled since.
 local function known(asked, until_at, generation, fingerprint)
   if record then
-    local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'h', 'f')
+    local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'h', 'f', 'p')
     local flags = r[5] and SHIFTED or 0
     if r[2] ~= generation then
       if id_is_free(state_of(r[1], r[2])) then return nil end
       if r[6] ~= fingerprint then return {ID_REUSED, now, asked, 0} end
       flags = flags + REPLAYED
     end
-    return {ALLOWED, now, tonumber(r[3]), tonumber(r[4] or 0), flags, 0}
+    return {ALLOWED, now, tonumber(r[3]), tonumber(r[4] or r[7] or 0), flags, 0}
   end
   local held = tonumber(redis.call('ZSCORE', timeline, ARGV[2]) or -1)
   if held < now - keep then return nil end

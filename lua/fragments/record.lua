@@ -2,28 +2,33 @@
 -- are as many as messages; a field that would be empty is absent.
 --
 --   g  generation: the token of the only task that may deliver it
---   s  state: s being sent, d delivered, c cancelled, x expired, f failed; absent
---      while the message is pending, as most are
+--   s  state: s being sent, d delivered, c cancelled, x dropped, f failed, u
+--      uncertain; absent while the message is pending, as most are
 --   t  send time, Unix ms
+--   p  promised: the send time before the message was first postponed or sent
+--      late, Unix ms, where it differs; never beside m, unless a program moved the
+--      message that knew no p
 --   r  requested time, Unix ms, where it differs from the send time
 --   h  1 if a shift chose the send time
 --   m  the send time before the last move, Unix ms
 --   f  fingerprint of the request
 --   x  expiry the caller set, Unix ms
 --   k  category
---   c  content, opaque here; erased when the message ends
+--   c  content, opaque here; erased when the message ends, but for a dead letter,
+--      which can be sent after all
 --   n  deliveries tried
 --   a  not before, Unix ms: when a retry is due
---   o  nonce of the delivery that holds or held it, or found it expired
+--   o  nonce of the delivery that holds or held it, or dropped it
 --   u  when that delivery's lease ends, Unix ms
---   e  when it ended, Unix ms
---   w  why it ended so, a reason
+--   e  when it ended, Unix ms; of a delivered one when its delivery began
+--   w  why it ended so, is tried again or was postponed; of the last, "late" and
+--      limit and window of the rule in the way, see fragments/policy.lua
 --   i  the provider's id of the delivered message
 --
 -- A record has no expiry until the message ends: the watch list knows every
 -- one that has not.
 local PENDING, SENDING, DELIVERED = 'p', 's', 'd'
-local CANCELLED, EXPIRED, FAILED = 'c', 'x', 'f'
+local CANCELLED, DROPPED, FAILED, UNCERTAIN = 'c', 'x', 'f', 'u'
 
 -- state_of reads the state from the fields s and g; false where there is no
 -- record.
@@ -31,7 +36,13 @@ local function state_of(s, g)
   return s or g and PENDING
 end
 
+-- promise_of reads the promised time from the fields p and m; nil where it is
+-- the send time.
+local function promise_of(p, m)
+  return not m and tonumber(p) or nil
+end
+
 -- Whether a message in this state has given its id back.
 local function id_is_free(state)
-  return not state or state == CANCELLED or state == EXPIRED or state == FAILED
+  return not state or state == CANCELLED or state == DROPPED or state == FAILED
 end

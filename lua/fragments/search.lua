@@ -8,14 +8,15 @@
 -- it does the same on the mirrored axis u = -t.
 local WORK = 100000 -- steps one search may take before it hands back where it stood
 
--- new_search(direction, from, self, near, taken) returns next_free(last) and take_it():
--- next_free gives the first free time from the cursor on up to `last`, or nil
--- if there is none, or nil and where it stands when the work is used up;
--- take_it counts the time just found as taken. The reservation `self` does not
+-- new_search(direction, from, excluded, near, taken) returns next_free(last) and
+-- take_it(): next_free gives the first free time from the cursor on up to
+-- `last`, or nil if there is none; then nil, and the rule that first forbade an
+-- earlier one. Or nil and where it stands when the work is used up. take_it
+-- counts the time just found as taken. Reservations in the set `excluded` do not
 -- count. What violations() has read around `from` is not read again where it is
 -- given as `near`. Upwards, the times in `taken`, ascending, do as if they were
 -- reserved; not together with `near`.
-local function new_search(direction, from, self, near, taken)
+local function new_search(direction, from, excluded, near, taken)
   local entries, count = {}, 0
   local next_taken = 1
   local tail, same, more = nil, 0, true -- the last score read, and how often
@@ -69,7 +70,7 @@ local function new_search(direction, from, self, near, taken)
         local e = direction * read[k]
         if e == tail then same = same + 1 else tail, same = e, 1 end
         take_up(e)
-        if read[k - 1] ~= self then
+        if not (excluded and excluded[read[k - 1]]) then
           count = count + 1
           entries[count] = e
         end
@@ -107,20 +108,20 @@ local function new_search(direction, from, self, near, taken)
   local function next_free(last)
     local last_u = direction * last
     local held = 0 -- rules in a row that let u pass
-    local r = 1
+    local r, in_the_way = 1, nil
     while held < rule_count do
-      if u > last_u then return nil end
+      if u > last_u then return nil, nil, in_the_way end
       -- Never where it began: a search that goes on there would not end.
       if work > WORK and u ~= direction * from then return nil, direction * u end
       local till = forbidden_until(r)
       if till then
-        u, held = till, 0
+        u, held, in_the_way = till, 0, in_the_way or r
       else
         held = held + 1
         r = r % rule_count + 1
       end
     end
-    return direction * u
+    return direction * u, nil, in_the_way
   end
 
   local function take_it()

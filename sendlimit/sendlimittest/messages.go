@@ -13,89 +13,35 @@ import (
 )
 
 // CheckMessages is CheckHistory for messages: it draws submits, moves,
-// cancels, claims and settlements, the late, stale and repeated ones among
-// them, and holds a Timeline with records, its Gate and its WatchList against
-// a plain account of what became of each message. The Model decides about
-// places. Keys begin with prefix, as in CheckHistory.
-func CheckMessages(t *rapid.T, client redis.Cmdable, prefix string) {
-	policy, err := sendlimit.ParsePolicy("messages", "", "1/minute", "3/hour")
-	require.NoError(t, err)
-	o := sendlimit.Options{
-		Prefix: prefix, Policy: policy, Records: true,
-		// No record expires by the server's clock while a history runs by its own.
-		KeepRecords: 50 * 365 * 24 * time.Hour,
-	}
-	m := &mailbox{client: client, now: drawStart(t), messages: make(map[string]*message)}
-	m.keys, err = sendlimit.NewKeys(prefix)
-	require.NoError(t, err)
-	m.timeline, err = sendlimit.NewTimeline(client, o)
-	require.NoError(t, err)
-	m.gate, err = sendlimit.NewGate(client, o)
-	require.NoError(t, err)
-	m.watch, err = sendlimit.NewWatchList(client, prefix)
-	require.NoError(t, err)
-	m.model, err = NewModel(policy, sendlimit.DefaultReach)
-	require.NoError(t, err)
+// cancels, claims, settlements and what the relay does, the late, stale and
+// repeated ones among them, and holds a Timeline with records, its Gate and its
+// WatchList against a plain account of what became of each message. The Model
+// decides about places. Keys begin with prefix, as in CheckHistory.
+func CheckMessages(t *rapid.T, client redis.UniversalClient, prefix string) {
+	m := newMailbox(t, client, drawOptions(t, prefix))
+	m.submitSome(t)
 	t.Repeat(map[string]func(*rapid.T){
-		"submit":    m.submit,
-		"submit ":   m.submit, // twice as often as the rest
-		"move":      m.move,
-		"cancel":    m.cancel,
-		"claim":     m.claim,
-		"claim ":    m.claim,
-		"settle":    m.settle,
-		"confirm":   m.confirm,
-		"time goes": m.timeGoes,
-		"":          m.inspect,
+		"submit":       m.submit,
+		"submit some":  m.submitSome,
+		"change":       m.change,
+		"claim":        m.claim,
+		"claim ":       m.claim, // more often than the rest
+		"claim  ":      m.claim,
+		"settle":       m.settle,
+		"settle ":      m.settle,
+		"confirm":      m.confirm,
+		"relay":        m.relay,
+		"time goes":    m.timeGoes,
+		"workers down": m.workersDown,
+		"":             m.inspect,
 	})
-}
-
-type state string
-
-const (
-	pending   state = "pending"
-	sending   state = "sending"
-	delivered state = "delivered"
-	cancelled state = "cancelled"
-	expired   state = "expired"
-	failed    state = "failed"
-)
-
-// message is what is known of a message.
-type message struct {
-	state       state
-	generations []string // the last one is the present one
-	at          time.Time
-	requested   time.Time // zero where it is, and always was, at
-	shifted     bool
-	content     string
-	expires     time.Time // zero for a day after at
-	nonce       string    // of the delivery that has or had it
-	leaseEnd    time.Time
-	notBefore   time.Time // of a retry
-	attempts    int
-	lookAt      time.Time // the watch entry of the present generation
-}
-
-func (m *message) generation() string { return m.generations[len(m.generations)-1] }
-
-func (m *message) free() bool {
-	return m == nil || m.state == cancelled || m.state == expired || m.state == failed
-}
-
-func (m *message) ended() bool { return m.free() || m.state == delivered }
-
-func (m *message) expiry() time.Time {
-	if m.expires.IsZero() {
-		return m.at.Add(sendlimit.DefaultExpireAfter)
-	}
-	return m.expires
 }
 
 // mailbox is one user's messages in the store, and what should be there.
 type mailbox struct {
-	client   redis.Cmdable
+	client   redis.UniversalClient
 	keys     sendlimit.Keys
+	options  sendlimit.Options // completed
 	timeline *sendlimit.Timeline
 	gate     *sendlimit.Gate
 	watch    *sendlimit.WatchList
@@ -108,10 +54,53 @@ type mailbox struct {
 
 const (
 	mailboxUser = "user:1"
-	watchDelay  = 10 * time.Second
-	overdue     = time.Minute
 	holdFor     = 30 * time.Second
 )
+
+// drawOptions draws policies under which several messages are late at once,
+// and some of them for longer than any rule looks back.
+func drawOptions(t *rapid.T, prefix string) sendlimit.Options {
+	rules := rapid.SampledFrom([][]string{
+		{"1/minute", "3/hour"},
+		{"1/10m"},
+		{"2/minute", "3/calendar_hour"},
+		{"6/calendar_day", "1/minute", "4/2h"},
+		{"2/20s"},
+	}).Draw(t, "rules")
+	policy, err := sendlimit.ParsePolicy("messages", rapid.SampledFrom([]string{"", "Asia/Kolkata"}).Draw(t, "zone"), rules...)
+	require.NoError(t, err)
+	return sendlimit.Options{
+		Prefix: prefix, Policy: policy, Records: true,
+		// No record expires by the server's clock while a history runs by its own.
+		KeepRecords:   50 * 365 * 24 * time.Hour,
+		ExpireAfter:   rapid.SampledFrom([]time.Duration{sendlimit.DefaultExpireAfter, 40 * time.Minute}).Draw(t, "expire after"),
+		Tolerance:     rapid.SampledFrom([]time.Duration{sendlimit.DefaultTolerance, 45 * time.Second}).Draw(t, "tolerance"),
+		Attempts:      rapid.SampledFrom([]int{sendlimit.DefaultAttempts, 2}).Draw(t, "attempts"),
+		SkipUncertain: rapid.Bool().Draw(t, "skip uncertain"),
+		LookAfter:     rapid.SampledFrom([]time.Duration{sendlimit.DefaultLookAfter, 3 * time.Second}).Draw(t, "look after"),
+		OverdueAfter:  sendlimit.DefaultOverdueAfter,
+	}
+}
+
+func newMailbox(t *rapid.T, client redis.UniversalClient, o sendlimit.Options) *mailbox {
+	m := &mailbox{client: client, now: drawStart(t), messages: make(map[string]*message)}
+	if rapid.IntRange(0, 4).Draw(t, "restored") == 4 {
+		o.DropDueBefore = m.now.Add(time.Hour)
+	}
+	m.options = o
+	var err error
+	m.keys, err = sendlimit.NewKeys(o.Prefix)
+	require.NoError(t, err)
+	m.timeline, err = sendlimit.NewTimeline(client, o)
+	require.NoError(t, err)
+	m.gate, err = sendlimit.NewGate(client, o)
+	require.NoError(t, err)
+	m.watch, err = sendlimit.NewWatchList(client, o)
+	require.NoError(t, err)
+	m.model, err = NewModel(o.Policy, sendlimit.DefaultReach)
+	require.NoError(t, err)
+	return m
+}
 
 func (m *mailbox) token(kind string) string {
 	m.made++
@@ -119,7 +108,30 @@ func (m *mailbox) token(kind string) string {
 }
 
 func (m *mailbox) id(t *rapid.T) string {
-	return rapid.SampledFrom([]string{"a", "a:b", "c", "d", "e"}).Draw(t, "id")
+	return rapid.SampledFrom([]string{"a", "a:b", "B", "c", "d", "e", "f", "g"}).Draw(t, "id")
+}
+
+// known names a message that is likely to matter: mostly one that does, if
+// there is any.
+func (m *mailbox) known(t *rapid.T, matters func(*message) bool) string {
+	var ids []string
+	for id, known := range m.messages {
+		if matters(known) {
+			ids = append(ids, id)
+		}
+	}
+	if len(ids) == 0 || rapid.IntRange(0, 5).Draw(t, "any other") == 5 {
+		return m.id(t)
+	}
+	slices.Sort(ids)
+	return rapid.SampledFrom(ids).Draw(t, "of these")
+}
+
+// remembered lets the model have the places that are remembered now, and
+// returns them.
+func (m *mailbox) remembered() timeline {
+	m.model.users[mailboxUser] = places(m.messages)
+	return m.model.remember(mailboxUser, cut(m.now))
 }
 
 func (m *mailbox) at(t *rapid.T) time.Time {
@@ -133,30 +145,43 @@ func (m *mailbox) at(t *rapid.T) time.Time {
 	return at
 }
 
-func (m *mailbox) submit(t *rapid.T) {
-	id, generation := m.id(t), m.token("g")
-	r := sendlimit.Request{User: mailboxUser, ID: id, At: m.at(t), Shift: rapid.Bool().Draw(t, "shift"), Now: m.now}
+func (m *mailbox) submit(t *rapid.T) { m.submitAs(t, m.id(t), m.at(t)) }
+
+// submitSome lets several messages of the user wait at once, all soon.
+func (m *mailbox) submitSome(t *rapid.T) {
+	for _, id := range []string{"c", "e", "a:b", "d", "a", "B"}[rapid.IntRange(0, 3).Draw(t, "left out"):] {
+		step := rapid.SampledFrom([]time.Duration{0, time.Second, time.Minute, 10 * time.Minute}).Draw(t, "step")
+		m.submitAs(t, id, m.now.Add(step*time.Duration(rapid.IntRange(1, 4).Draw(t, "steps"))))
+	}
+}
+
+func (m *mailbox) submitAs(t *rapid.T, id string, at time.Time) {
+	generation := m.token("g")
+	r := sendlimit.Request{User: mailboxUser, ID: id, At: at, Shift: rapid.IntRange(0, 3).Draw(t, "shift") > 0, Now: m.now}
 	content := rapid.SampledFrom([]string{"text", "other text"}).Draw(t, "content")
 	var expires time.Time
-	if rapid.Bool().Draw(t, "expires") {
-		expires = r.At.Add(30 * time.Minute)
+	if after := rapid.SampledFrom([]time.Duration{0, 0, 90 * time.Second, time.Hour, 30 * time.Hour}).Draw(t, "expires"); after > 0 {
+		expires = r.At.Add(after)
 	}
 	known := m.messages[id]
 	var want sendlimit.Decision
 	switch {
 	case known.free():
-		want = m.model.Reserve(r)
+		m.remembered()
+		fresh := r
+		fresh.ID = "fresh" // a place that the id has from before counts as any other
+		want = m.model.Check(fresh)
 		if want.Allowed {
 			m.messages[id] = &message{
-				state: pending, generations: []string{generation}, at: want.At, requested: want.RequestedAt,
-				shifted: want.Shifted, content: content, expires: expires, lookAt: m.now.Add(watchDelay),
+				id: id, state: pending, generations: []string{generation}, at: want.At, requested: want.RequestedAt,
+				shifted: want.Shifted, content: content, expires: expires, lookAt: m.now.Add(m.options.LookAfter),
 			}
 		}
 	case known.content != content:
 		want = sendlimit.Decision{Code: sendlimit.CodeIDReused, At: r.At, Now: m.now}
 	default:
 		want = sendlimit.Decision{
-			Allowed: true, Replayed: true, Shifted: known.shifted, At: known.at, RequestedAt: known.requested, Now: m.now,
+			Allowed: true, Replayed: true, Shifted: known.shifted, At: known.at, RequestedAt: known.firstRequested(), Now: m.now,
 		}
 	}
 	r.Record = &sendlimit.Record{Generation: generation, Fingerprint: content, ExpiresAt: expires, Content: []byte(content)}
@@ -167,8 +192,17 @@ func (m *mailbox) submit(t *rapid.T) {
 	}
 }
 
-func (m *mailbox) move(t *rapid.T) {
-	id := m.id(t)
+// change moves or cancels a message.
+func (m *mailbox) change(t *rapid.T) {
+	id := m.known(t, (*message).open)
+	if rapid.Bool().Draw(t, "cancel") {
+		m.cancel(t, id)
+		return
+	}
+	m.move(t, id)
+}
+
+func (m *mailbox) move(t *rapid.T, id string) {
 	r := sendlimit.MoveRequest{User: mailboxUser, ID: id, At: m.at(t), Generation: m.token("g"), Now: m.now}
 	known := m.messages[id]
 	var want sendlimit.Decision
@@ -180,11 +214,11 @@ func (m *mailbox) move(t *rapid.T) {
 	default:
 		want = m.place(known, r)
 		if want.Allowed && !want.At.Equal(known.at) {
-			if known.requested.IsZero() {
+			if known.requested = known.firstRequested(); known.requested.IsZero() {
 				known.requested = known.at
 			}
-			known.generations = append(known.generations, r.Generation)
-			known.at, known.notBefore, known.lookAt = want.At, time.Time{}, m.now.Add(watchDelay)
+			known.renew(r.Generation, m.now.Add(m.options.LookAfter))
+			known.at, known.promised, known.notBefore = want.At, time.Time{}, time.Time{}
 		}
 	}
 	for range rapid.IntRange(1, 2).Draw(t, "calls") {
@@ -204,26 +238,25 @@ func (m *mailbox) place(known *message, r sendlimit.MoveRequest) sendlimit.Decis
 	if inReach && !r.At.Equal(known.at) && !known.expires.IsZero() && !at.Before(known.expires) {
 		return sendlimit.Decision{Code: sendlimit.CodePastExpiry, At: at, ExpiresAt: known.expires, Now: m.now}
 	}
-	if slices.ContainsFunc(m.places(), func(p sendlimit.Reservation) bool { return p.ID == r.ID }) {
+	if _, counts := m.remembered().find(r.ID); counts {
 		return m.model.Move(r)
 	}
-	// Its place is forgotten, but the message is not: it is still to be sent.
+	// Its place counts no more, but the message is still to be sent.
 	if r.At.Equal(known.at) {
 		return sendlimit.Decision{Allowed: true, At: known.at, MovedFrom: known.at, Now: m.now}
 	}
-	d := m.model.Reserve(sendlimit.Request{User: r.User, ID: r.ID, At: r.At, Now: m.now})
+	d := m.model.Check(sendlimit.Request{User: r.User, ID: r.ID, At: r.At, Now: m.now})
 	if d.Allowed {
 		d.MovedFrom = known.at
 	}
 	return d
 }
 
-func (m *mailbox) cancel(t *rapid.T) {
-	id := m.id(t)
+func (m *mailbox) cancel(t *rapid.T, id string) {
 	known := m.messages[id]
 	want := sendlimit.Decision{Now: m.now}
 	switch {
-	case known == nil || known.state == expired || known.state == failed:
+	case known == nil || known.state == dropped || known.state == failed:
 		want.Code = sendlimit.CodeNotFound
 	case known.state == cancelled:
 		want.Allowed, want.Replayed, want.At = true, true, known.at
@@ -231,55 +264,35 @@ func (m *mailbox) cancel(t *rapid.T) {
 		want.Code, want.At = sendlimit.CodeTooLate, known.at
 	default:
 		want.Allowed, want.At = true, known.at
-		m.end(id, cancelled)
+		known.end(cancelled, "", m.now)
 	}
 	got, err := m.timeline.Release(t.Context(), sendlimit.ReleaseRequest{User: mailboxUser, ID: id, Now: m.now})
 	require.NoError(t, err)
 	require.Equal(t, want, got, id)
 }
 
-// end ends a message that gives its place back.
-func (m *mailbox) end(id string, how state) {
-	m.messages[id].state = how
-	m.model.Release(sendlimit.ReleaseRequest{User: mailboxUser, ID: id, Now: m.now})
-}
-
-func (m *mailbox) places() []sendlimit.Reservation {
-	return m.model.List(sendlimit.ListRequest{User: mailboxUser, Now: m.now})
-}
-
-// inspect holds what is in the store against what should be.
-func (m *mailbox) inspect(t *rapid.T) {
-	list, err := m.timeline.List(t.Context(), sendlimit.ListRequest{User: mailboxUser, Now: m.now})
-	require.NoError(t, err)
-	require.Equal(t, m.places(), list)
-
-	entries, err := m.client.ZRangeWithScores(t.Context(), m.keys.Watch(mailboxUser), 0, -1).Result()
-	require.NoError(t, err)
-	watched := make(map[any]time.Time)
-	for _, e := range entries {
-		watched[e.Member] = moment(int64(e.Score))
-	}
-	wanted := make(map[any]time.Time)
-	for id, known := range m.messages {
-		content := ""
-		if !known.ended() {
-			wanted[sendlimit.WatchMember(mailboxUser, id, known.generation())] = known.lookAt
-			content = known.content
-		}
-		stored, err := m.client.HGet(t.Context(), m.keys.Record(mailboxUser, id), "c").Result()
-		if content == "" {
-			require.ErrorIs(t, err, redis.Nil, "erased when the message ends")
-		} else {
-			require.NoError(t, err)
-		}
-		require.Equal(t, content, stored)
-	}
-	require.Equal(t, wanted, watched)
-}
-
 func (m *mailbox) timeGoes(t *rapid.T) {
 	m.now = m.now.Add(rapid.SampledFrom([]time.Duration{
 		time.Millisecond, time.Second, 29 * time.Second, 30 * time.Second, 10 * time.Minute, time.Hour, 25 * time.Hour,
 	}).Draw(t, "step"))
+}
+
+// workersDown lets time go past what waits, to an edge of the gate's judgement
+// of one of them.
+func (m *mailbox) workersDown(t *rapid.T) {
+	known := m.messages[m.known(t, (*message).open)]
+	if known == nil || !known.open() {
+		return
+	}
+	edge := time.Duration(rapid.IntRange(-1, 1).Draw(t, "edge")) * time.Millisecond
+	later := rapid.SampledFrom([]time.Time{
+		known.at, known.at.Add(m.options.Tolerance), known.at.Add(10 * time.Minute), known.leaseEnd, known.notBefore,
+		known.at.Add(time.Duration(m.model.remembered) * time.Millisecond), known.expiry(m.options.ExpireAfter),
+	}).Draw(t, "until").Add(edge)
+	if later.After(m.now) {
+		m.now = later
+	}
+	if rapid.Bool().Draw(t, "forget the late mark") { // which only saves the gate work
+		require.NoError(t, m.client.Del(t.Context(), m.keys.LateMark(mailboxUser)).Err())
+	}
 }

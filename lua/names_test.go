@@ -1,0 +1,20 @@
+package lua_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/lua"
+)
+
+func TestEveryScriptHasAName(t *testing.T) {
+	t.Parallel()
+	names := lua.Names()
+	require.Len(t, names, len(lua.All()))
+	for _, script := range lua.All() {
+		require.NotEmpty(t, names[script.Hash()])
+	}
+	require.Equal(t, "reserve", names[lua.Reserve.Hash()])
+	require.Equal(t, "next_free", names[lua.NextFree.Hash()])
+}

@@ -1,0 +1,57 @@
+-- renew.lua: looks after a message whose time to be looked after has come.
+--
+-- A message that the queue may not have gets a new generation, so that a task
+-- of the former one does no harm should it turn up; so does one that a worker
+-- left in the middle of a delivery, which the gate then judges.
+--
+-- KEYS[1]  record of the message (HASH, see fragments/record.lua)
+-- KEYS[2]  watch list of the partition (ZSET: watch member -> when to look, Unix ms)
+-- ARGV[1]  now, Unix ms; "" for the server's clock
+-- ARGV[2]  generation of the watch entry
+-- ARGV[3]  end of the watch member ("/id/user")
+-- ARGV[4]  new generation
+-- ARGV[5]  1 if the queue has a task of the generation that is going to run, else 0
+-- ARGV[6]  delay of the watch entry of a new generation, ms
+-- ARGV[7]  of a message that the queue has: how long after it is due, or after now
+--          where that is past, somebody looks again, ms
+--
+-- Returns  {RENEWED, now, due}     its new generation is to be handed to the queue
+--          {GONE, now}             ended or of another generation: there is nothing to do
+--          {DEFERRED, now}         in good hands: somebody looks again later
+-- Cost     O(log n) in the partition's watch list.
+
+if #KEYS ~= 2 or #ARGV ~= 7 then
+  return redis.error_reply('ERR renew.lua: wrong number of keys or arguments')
+end
+
+local record, watch = KEYS[1], KEYS[2]
+local member, new = ARGV[2] .. ARGV[3], ARGV[4]
+local RENEWED, GONE, DEFERRED = 0, 1, 2
+--@include clock
+--@include record
+
+local r = redis.call('HMGET', record, 's', 'g', 't', 'a', 'u')
+local state = state_of(r[1], r[2])
+local open = state == PENDING or state == SENDING
+local due = state == PENDING and tonumber(r[4] or r[3]) or now
+if open and r[2] == new then return {RENEWED, now, due} end -- the same call, repeated
+if not open or r[2] ~= ARGV[2] then
+  redis.call('ZREM', watch, member)
+  return {GONE, now}
+end
+
+local look = tonumber(redis.call('ZSCORE', watch, member) or now)
+if look > now then return {DEFERRED, now} end
+if state == SENDING and now < tonumber(r[5]) then
+  redis.call('ZADD', watch, r[5], member)
+  return {DEFERRED, now}
+end
+if state == PENDING and ARGV[5] == '1' then
+  redis.call('ZADD', watch, math.max(now, due) + ARGV[7], member)
+  return {DEFERRED, now}
+end
+
+redis.call('HSET', record, 'g', new)
+redis.call('ZREM', watch, member)
+redis.call('ZADD', watch, now + ARGV[6], new .. ARGV[3])
+return {RENEWED, now, due}

@@ -1,0 +1,71 @@
+-- revive.lua: has a dead letter sent after all, or says why not.
+--
+-- The message becomes pending again, under a new generation and with all its
+-- attempts, at the next time from now on that is free under the rules and before
+-- it expires. A place that it has kept does not count, and is given up.
+--
+-- KEYS[1]  record of the message (HASH, see fragments/record.lua)
+-- KEYS[2]  timeline of the user (ZSET: message id -> send time, Unix ms)
+-- KEYS[3]  watch list of the partition (ZSET: watch member -> when to look, Unix ms)
+-- KEYS[4]  dead letters of the partition (ZSET: dead-letter member -> when it ended, Unix ms)
+-- ARGV[1]  now, Unix ms; "" for the server's clock
+-- ARGV[2]  message id
+-- ARGV[3]  dead-letter member ("id/user")
+-- ARGV[4]  new generation
+-- ARGV[5]  end of the watch member ("/id/user")
+-- ARGV[6]  delay of the watch entry, ms
+-- ARGV[7]  expiry of a message that has none of its own, ms after its send time
+-- ARGV[8]  largest window of the rules and the grace, ms: what is older is forgotten
+-- ARGV[9]  reach of schedules, ms after now
+-- ARGV[10] the rules, see fragments/policy.lua
+-- ARGV[11] the time zone's offsets, see fragments/policy.lua
+-- ARGV[12] where the search for a free time goes on, Unix ms; "" to start now
+--
+-- Returns  {ALLOWED, now, send time, requested time, 0, 0}
+--          {NOT_FOUND, now, 0, 0}       the message is no dead letter
+--          {PAST_EXPIRY, now, 0, 0, expiry}
+--          {NO_FREE_TIME, now, 0, 0, expiry or 0}
+--          {SEARCH_ON, now, where to go on}
+-- Cost     O(log n + m) in the user's n reservations, m of them from now until the
+--          time found, at most WORK steps a call (fragments/search.lua).
+
+if #KEYS ~= 4 or #ARGV ~= 12 then
+  return redis.error_reply('ERR revive.lua: wrong number of keys or arguments')
+end
+
+local record, timeline, watch, dead = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local id, generation = ARGV[2], ARGV[4]
+local keep, reach = tonumber(ARGV[8]), tonumber(ARGV[9])
+local policy, offsets = ARGV[10], ARGV[11]
+local PAST_EXPIRY, NO_FREE_TIME = 8, 9
+--@include clock
+--@include status
+--@include record
+--@include policy
+--@include search
+--@include trim
+--@include outlive
+
+local r = redis.call('HMGET', record, 's', 'g', 't', 'p', 'r', 'x', 'e')
+local state, expiry = state_of(r[1], r[2]), tonumber(r[6])
+if r[2] == generation then -- the same call, repeated by a client that got no answer
+  return {ALLOWED, now, tonumber(r[3]), tonumber(r[5] or 0), 0, 0}
+end
+local died = tonumber(redis.call('ZSCORE', dead, ARGV[3]) or -1)
+if state ~= FAILED and state ~= UNCERTAIN or tonumber(r[7]) ~= died then return {NOT_FOUND, now, 0, 0} end
+if expiry and now >= expiry then return {PAST_EXPIRY, now, 0, 0, expiry} end
+
+local last = math.min(expiry and expiry - 1 or math.huge, now + reach)
+local free, resume = new_search(1, tonumber(ARGV[12]) or now, {[id] = true})(last)
+if resume then return {SEARCH_ON, now, resume} end
+if not free then return {NO_FREE_TIME, now, 0, 0, expiry or 0} end
+
+local requested = tonumber(r[5] or r[4] or r[3])
+redis.call('ZADD', timeline, free, id)
+outlive(free, expiry or free + ARGV[7])
+redis.call('HSET', record, 'g', generation, 't', free, 'r', requested)
+redis.call('HDEL', record, 's', 'p', 'm', 'n', 'a', 'o', 'u', 'e', 'w', 'i')
+redis.call('PERSIST', record)
+redis.call('ZREM', dead, ARGV[3])
+redis.call('ZADD', watch, now + ARGV[6], generation .. ARGV[5])
+return {ALLOWED, now, free, requested, 0, 0}

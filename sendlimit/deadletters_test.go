@@ -1,0 +1,410 @@
+package sendlimit_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// graveyard is a story of alice's messages that are given up.
+type graveyard struct {
+	*messages
+
+	dead *sendlimit.DeadLetters
+}
+
+func newGraveyard(t *testing.T, rules ...string) *graveyard {
+	t.Helper()
+	s := &graveyard{messages: newMessages(t, rules...)}
+	var err error
+	s.dead, err = sendlimit.NewDeadLetters(s.client, s.options)
+	require.NoError(t, err)
+	return s
+}
+
+// delivery claims a message of alice that is due and settles it.
+func (s *graveyard) delivery(id string, settlement sendlimit.Settlement) {
+	s.Helper()
+	d := sendlimit.Delivery{User: "alice", ID: id, Generation: s.field(id, "g"), Nonce: sendlimit.NewGeneration()}
+	claim, err := s.gate.Claim(s.Context(), d, time.Minute, time.Time{})
+	require.NoError(s, err)
+	require.Equal(s, sendlimit.Send, claim.Verdict)
+	settled, err := s.gate.Settle(s.Context(), d, settlement, time.Time{})
+	require.NoError(s, err)
+	require.True(s, settled)
+}
+
+// fails gives up a message that is to be sent at a time, and that nothing is in
+// the way of.
+func (s *graveyard) fails(id, when string) {
+	s.Helper()
+	require.True(s, s.submit(id, when, "first-"+id, "text of "+id).Allowed)
+	s.until(when)
+	s.delivery(id, sendlimit.Settlement{Failed: true, Reason: "gone"})
+}
+
+func (s *graveyard) retry(id, generation string) sendlimit.Decision {
+	s.Helper()
+	d, err := s.dead.Retry(s.Context(), sendlimit.RetryRequest{User: "alice", ID: id, Generation: generation})
+	require.NoError(s, err)
+	return d
+}
+
+// lists requires that the dead letters are these, "id time" each.
+func (s *graveyard) lists(wanted ...string) {
+	s.Helper()
+	letters, err := s.dead.List(s.Context(), sendlimit.DeadLettersRequest{})
+	require.NoError(s, err)
+	found := []string{}
+	for _, l := range letters {
+		found = append(found, l.ID+" "+l.EndedAt.Format("15:04:05.999"))
+	}
+	require.Equal(s, append([]string{}, wanted...), found)
+}
+
+func (s *graveyard) counts(wanted int) {
+	s.Helper()
+	count, err := s.dead.Count(s.Context())
+	require.NoError(s, err)
+	require.Equal(s, wanted, count)
+}
+
+func TestADeadLetterIsShown(t *testing.T) {
+	t.Parallel()
+	s := newGraveyard(t, "1/minute")
+	s.counts(0)
+	s.lists()
+	s.fails("a", "11:11:11")
+	s.counts(1)
+	want := sendlimit.Standing{
+		User: "alice", ID: "a", State: sendlimit.StateFailed, SendAt: at("11:11:11"), EndedAt: at("11:11:11"),
+		Attempts: 1, Reason: "gone",
+	}
+	letters, err := s.dead.List(t.Context(), sendlimit.DeadLettersRequest{})
+	require.NoError(t, err)
+	require.Equal(t, []sendlimit.DeadLetter{{Standing: want}}, letters)
+	letter, ok, err := s.dead.Get(t.Context(), "alice", "a")
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, sendlimit.DeadLetter{Standing: want, Content: []byte("text of a")}, letter)
+
+	s.submit("b", "12:00", "g1", "text")
+	for _, id := range []string{"b", "none"} {
+		_, ok, err = s.dead.Get(t.Context(), "alice", id)
+		require.NoError(t, err)
+		require.False(t, ok, id)
+	}
+}
+
+func TestRetryTakesTheNextFreeTime(t *testing.T) {
+	t.Parallel()
+	s := newGraveyard(t, "1/minute")
+	s.fails("a", "11:11:11")
+	s.submit("b", "11:12:00", "g1", "text")
+	s.until("11:11:20")
+	want := sendlimit.Decision{Allowed: true, At: at("11:13:00"), RequestedAt: at("11:11:11"), Now: s.now}
+	require.Equal(t, want, s.retry("a", "g2"))
+	s.holds("b 11:12:00", "a 11:13:00")
+	s.watched("g1/b 11:11:21", "g2/a 11:11:30")
+	s.counts(0)
+	s.lists()
+	require.Zero(t, s.keptFor("a"), "it is to be sent: it never expires")
+	require.Equal(t, at("11:13:00").Add(sendlimit.DefaultExpireAfter), s.now.Add(s.server.TTL(s.key())),
+		"and its place no sooner than its message")
+	fields, err := s.client.HGetAll(t.Context(), keysOf(s.options).Record("alice", "a")).Result()
+	require.NoError(t, err)
+	require.Equal(t, map[string]string{
+		"g": "g2", "f": "text of a", "c": "text of a", "t": ms("11:13:00"), "r": ms("11:11:11"),
+	}, fields)
+
+	s.until("11:13:00")
+	s.delivery("a", sendlimit.Settlement{Delivered: true})
+	require.Equal(t, sendlimit.CodeNotFound, s.retry("a", "g3").Code)
+}
+
+func ms(when string) string { return strconv.FormatInt(at(when).UnixMilli(), 10) }
+
+func TestRetryAtOnceWhereNothingIsInTheWay(t *testing.T) {
+	t.Parallel()
+	s := newGraveyard(t, "1/minute", "2/hour")
+	s.fails("a", "11:11:11")
+	s.until("11:30:00.5")
+	require.Equal(t, at("11:30:00.5"), s.retry("a", "g2").At)
+}
+
+// The client repeats a call that it got no answer to.
+func TestPitfall48ARepeatedRetry(t *testing.T) {
+	t.Parallel()
+	s := newGraveyard(t, "1/minute")
+	s.fails("a", "11:11:11")
+	first := s.retry("a", "g2")
+	require.True(t, first.Allowed)
+	dump := s.server.Dump()
+	require.Equal(t, first, s.retry("a", "g2"))
+	require.Equal(t, dump, s.server.Dump())
+
+	// Also when it has failed again by then.
+	s.delivery("a", sendlimit.Settlement{Failed: true, Reason: "gone"})
+	require.Equal(t, first, s.retry("a", "g2"))
+	s.lists("a 11:11:11")
+	require.True(t, s.retry("a", "g3").Allowed, "another call is another retry")
+}
+
+// A message that worked out its attempts has all of them again.
+func TestRetryCountsAttemptsAnew(t *testing.T) {
+	t.Parallel()
+	s := newGraveyard(t, "1/minute")
+	s.fails("a", "11:11:11")
+	s.retry("a", "g2")
+	s.delivery("a", sendlimit.Settlement{Failed: true, Reason: "rejected"})
+	letter, _, err := s.dead.Get(t.Context(), "alice", "a")
+	require.NoError(t, err)
+	require.Equal(t, 1, letter.Attempts)
+	require.Equal(t, "rejected", letter.Reason)
+}
+
+func TestRetriesThatAreRefusedChangeNothing(t *testing.T) {
+	t.Parallel()
+	s := newGraveyard(t, "1/minute")
+	record := recordOf("g1", "text")
+	record.ExpiresAt = at("11:20")
+	require.True(t, s.ask(sendlimit.Request{ID: "a", At: at("11:11:11"), Record: record}).Allowed)
+	s.until("11:11:11")
+	s.delivery("a", sendlimit.Settlement{Failed: true, Reason: "gone"})
+	for minute := 15; minute < 25; minute++ {
+		require.True(t, s.submit(strconv.Itoa(minute), fmt.Sprintf("11:%d", minute), fmt.Sprintf("m%d", minute), "text").Allowed)
+	}
+	refused := func(code sendlimit.Code) {
+		t.Helper()
+		dump := s.server.Dump()
+		require.Equal(t, sendlimit.Decision{Code: code, ExpiresAt: at("11:20"), Now: s.now}, s.retry("a", "g2"))
+		require.Equal(t, dump, s.server.Dump())
+	}
+	s.until("11:14:00.001")
+	refused(sendlimit.CodeSendLimit)
+	s.until("11:19:59.999")
+	refused(sendlimit.CodeSendLimit)
+	s.until("11:20")
+	refused(sendlimit.CodeExpired)
+
+	s.release("20")
+	s.release("21")
+	d, err := s.dead.Retry(t.Context(), sendlimit.RetryRequest{User: "alice", ID: "a", Generation: "g2", Now: at("11:19:30")})
+	require.NoError(t, err)
+	require.Equal(t, sendlimit.CodeSendLimit, d.Code, "11:20 is the next free time, and too late")
+	d, err = s.dead.Retry(t.Context(), sendlimit.RetryRequest{User: "alice", ID: "a", Generation: "g2", Now: at("11:14")})
+	require.NoError(t, err)
+	require.Equal(t, at("11:14"), d.At, "a millisecond earlier there was a time")
+}
+
+// What the caller asked for is remembered over postponements and retries.
+func TestRetryKeepsWhatWasRequested(t *testing.T) {
+	t.Parallel()
+	for want, fields := range map[string][]string{
+		"10:00": {"p", ms("10:30"), "r", ms("10:00")},
+		"10:30": {"p", ms("10:30")},
+	} {
+		s := newGraveyard(t, "1/minute")
+		s.fails("a", "11:11:11")
+		s.server.HSet(keysOf(s.options).Record("alice", "a"), fields...)
+		require.Equal(t, at(want), s.retry("a", "g2").RequestedAt)
+		require.Equal(t, at(want), s.stands("a").RequestedAt)
+		require.Zero(t, s.stands("a").Promised, "there is a new promise")
+	}
+}
+
+func TestRetryWithinTheReach(t *testing.T) {
+	t.Parallel()
+	s := newGraveyard(t, "1/minute")
+	s.options.Reach = time.Minute
+	var err error
+	s.dead, err = sendlimit.NewDeadLetters(s.client, s.options)
+	require.NoError(t, err)
+	s.fails("a", "11:11:11")
+	s.submit("b", "11:11:30", "g1", "text")
+	require.Equal(t, sendlimit.Decision{Code: sendlimit.CodeSendLimit, Now: s.now}, s.retry("a", "g2"))
+}
+
+func TestAnUncertainMessageGivesUpItsPlace(t *testing.T) {
+	t.Parallel()
+	s := newGraveyard(t, "1/minute")
+	require.True(t, s.submit("a", "11:11:11", "g1", "text").Allowed)
+	s.until("11:11:11")
+	s.delivery("a", sendlimit.Settlement{Uncertain: true, Reason: "timeout"})
+	s.holds("a 11:11:11")
+	s.until("11:11:20")
+	require.Equal(t, at("11:11:20"), s.retry("a", "g2").At, "its own place is not in its way")
+	s.holds("a 11:11:20")
+	s.lists()
+}
+
+// An id that a failure has freed can stand for another message, which is not to
+// be overwritten by the dead letter's retry.
+func TestAResubmitReplacesTheDeadLetter(t *testing.T) {
+	t.Parallel()
+	s := newGraveyard(t, "1/minute")
+	s.fails("a", "11:11:11")
+	require.True(t, s.submit("a", "12:00", "g2", "newer").Allowed)
+	s.counts(1)
+	record := s.server.Dump()
+
+	require.Equal(t, sendlimit.Decision{Code: sendlimit.CodeNotFound, Now: s.now}, s.retry("a", "g3"))
+	require.Equal(t, record, s.server.Dump())
+	_, ok, err := s.dead.Get(t.Context(), "alice", "a")
+	require.NoError(t, err)
+	require.False(t, ok)
+	s.lists()
+	s.counts(0)
+	s.holds("a 12:00:00")
+	require.Equal(t, "newer", s.field("a", "c"))
+
+	// It may fail in its turn, and with a stale entry standing.
+	s.until("12:00")
+	s.delivery("a", sendlimit.Settlement{Failed: true, Reason: "gone"})
+	require.True(t, s.submit("a", "13:00", "g4", "newest").Allowed)
+	s.until("13:00")
+	s.delivery("a", sendlimit.Settlement{Failed: true, Reason: "rejected"})
+	s.counts(1)
+	s.lists("a 13:00:00")
+	purged, err := s.dead.Purge(t.Context(), "alice", "a")
+	require.NoError(t, err)
+	require.True(t, purged)
+}
+
+// What the store lost of a record, by its expiry say, leaves an entry.
+func TestAnEntryWithoutARecordIsRemoved(t *testing.T) {
+	t.Parallel()
+	s := newGraveyard(t, "1/minute")
+	s.fails("a", "11:11:11")
+	s.fails("b", "11:13")
+	s.server.Del(keysOf(s.options).Record("alice", "a"))
+	s.server.HSet(keysOf(s.options).Record("alice", "b"), "e", ms("11:14"))
+	require.Equal(t, sendlimit.CodeNotFound, s.retry("b", "g2").Code, "it is not the one that ended then")
+	s.lists()
+	s.counts(0)
+}
+
+func TestPurge(t *testing.T) {
+	t.Parallel()
+	s := newGraveyard(t, "1/minute")
+	s.fails("a", "11:11:11")
+	s.submit("b", "12:00", "g1", "text")
+	purge := func(id string) bool {
+		purged, err := s.dead.Purge(t.Context(), "alice", id)
+		require.NoError(t, err)
+		return purged
+	}
+	require.False(t, purge("b"), "it is no dead letter")
+	require.Equal(t, "text", s.field("b", "c"))
+	require.True(t, purge("a"))
+	require.Negative(t, s.keptFor("a"))
+	require.False(t, purge("a"))
+	s.counts(0)
+	require.NotContains(t, s.server.Dump(), "text of a")
+	require.True(t, s.submit("a", "12:30", "g2", "another").Allowed, "the id is free")
+}
+
+func TestAPurgedUncertainMessageKeepsItsPlace(t *testing.T) {
+	t.Parallel()
+	s := newGraveyard(t, "1/minute")
+	s.submit("a", "11:11:11", "g1", "text")
+	s.until("11:11:11")
+	s.delivery("a", sendlimit.Settlement{Uncertain: true, Reason: "timeout"})
+	purged, err := s.dead.Purge(t.Context(), "alice", "a")
+	require.NoError(t, err)
+	require.True(t, purged)
+	s.holds("a 11:11:11")
+	require.False(t, s.submit("b", "11:12", "g2", "text").Allowed, "it may have been sent")
+}
+
+func TestPurgeBefore(t *testing.T) {
+	t.Parallel()
+	s := newGraveyard(t, "1/minute")
+	for minute := 10; minute < 15; minute++ {
+		s.fails(fmt.Sprintf("m%d", minute), fmt.Sprintf("11:%d", minute))
+	}
+	purge := func(before string, limit, purged int, more bool) {
+		t.Helper()
+		n, again, err := s.dead.PurgeBefore(t.Context(), at(before), limit)
+		require.NoError(t, err)
+		require.Equal(t, purged, n)
+		require.Equal(t, more, again)
+	}
+	purge("11:10", 10, 0, false)
+	purge("11:13", 2, 2, true)
+	s.lists("m12 11:12:00", "m13 11:13:00", "m14 11:14:00")
+	purge("11:13", 2, 1, false)
+	s.lists("m13 11:13:00", "m14 11:14:00")
+	purge("", 0, 2, false)
+	s.lists()
+}
+
+// A message that was sent after all and failed again since it was listed ended
+// later than what is to be purged.
+func TestPurgeSparesWhatEndedLater(t *testing.T) {
+	t.Parallel()
+	s := newGraveyard(t, "1/minute")
+	s.fails("a", "11:11:11")
+	keys := []string{keysOf(s.options).Record("alice", "a"), keysOf(s.options).DeadLettersOf("alice")}
+	for _, row := range []struct {
+		before    string
+		forgotten int64
+	}{{"11:11:11", 0}, {"11:11:11.001", 1}} {
+		reply, err := lua.Purge.Run(t.Context(), s.client, keys, sendlimit.DeadLetterMember("alice", "a"), ms(row.before)).Slice()
+		require.NoError(t, err)
+		require.Equal(t, []any{row.forgotten}, reply)
+	}
+	s.counts(0)
+}
+
+func TestDeadLettersOfBadArguments(t *testing.T) {
+	t.Parallel()
+	s := newGraveyard(t, "1/minute")
+	ctx := t.Context()
+	long := strings.Repeat("x", 300)
+	retry := func(r sendlimit.RetryRequest) error {
+		_, err := s.dead.Retry(ctx, r)
+		return err
+	}
+	list := func(r sendlimit.DeadLettersRequest) error {
+		_, err := s.dead.List(ctx, r)
+		return err
+	}
+	get := func(user, id string) error {
+		_, _, err := s.dead.Get(ctx, user, id)
+		return err
+	}
+	purge := func(user, id string) error {
+		_, err := s.dead.Purge(ctx, user, id)
+		return err
+	}
+	_, _, purgeBefore := s.dead.PurgeBefore(ctx, time.Time{}, -1)
+	_, opening := sendlimit.NewDeadLetters(s.client, sendlimit.Options{Prefix: "A"})
+	for _, row := range []struct {
+		err   error
+		field string
+	}{
+		{retry(sendlimit.RetryRequest{ID: "a", Generation: "g"}), "user"},
+		{retry(sendlimit.RetryRequest{User: "alice", ID: "a/b", Generation: "g"}), "id"},
+		{retry(sendlimit.RetryRequest{User: "alice", ID: "a"}), "generation"},
+		{list(sendlimit.DeadLettersRequest{User: long}), "user"},
+		{list(sendlimit.DeadLettersRequest{Limit: 1001}), "limit"},
+		{get("", "a"), "user"},
+		{get("alice", long), "id"},
+		{purge("", "a"), "user"},
+		{purge("alice", ""), "id"},
+		{purgeBefore, "limit"},
+		{opening, "prefix"},
+	} {
+		var wrong *sendlimit.InvalidError
+		require.ErrorAs(t, row.err, &wrong)
+		require.Equal(t, row.field, wrong.Field)
+	}
+}

@@ -1,0 +1,255 @@
+package sendlimit
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// State is where a message is on its way.
+type State uint8
+
+// The states. A message that waits for a retry is pending, too.
+const (
+	StateUnknown   State = iota // there is no record: it never was, or ended long ago
+	StatePending                // still to come
+	StateSending                // a worker has it
+	StateDelivered              // the provider has it
+	StateCancelled              // released before it was sent
+	StateDropped                // not sent: Reason is ReasonExpired, ReasonNoFreeTime or ReasonRestored
+	StateFailed                 // given up after its last attempt: a dead letter
+	StateUncertain              // given up, and nobody knows whether it was sent: a dead letter
+)
+
+var stateNames = [...]string{ //nolint:gochecknoglobals // a constant table
+	"unknown", "pending", "sending", "delivered", "cancelled", "dropped", "failed", "uncertain",
+}
+
+// String returns the state as logs and metrics show it.
+func (s State) String() string {
+	if int(s) < len(stateNames) {
+		return stateNames[s]
+	}
+	return "state(" + strconv.Itoa(int(s)) + ")"
+}
+
+// ReasonLate is said of a message that was postponed: its time had passed.
+// Standing.InTheWay says what was in the way then.
+const ReasonLate = "late"
+
+// Standing is what the store knows of a message: where it stands on its way, or
+// how it ended. All times are UTC with milliseconds; a zero time means there is
+// none.
+type Standing struct {
+	User  string
+	ID    string
+	State State
+
+	// SendAt is the present send time, or the last one. Promised is what it was
+	// before the message was first postponed or sent late, RequestedAt what the
+	// caller asked for; each is zero where it is SendAt.
+	SendAt      time.Time
+	Promised    time.Time
+	RequestedAt time.Time
+	Shifted     bool      // a shift chose the send time
+	MovedFrom   time.Time // the send time before the last move
+	NotBefore   time.Time // of a pending one that failed: when it is tried again
+	ExpiresAt   time.Time // what the caller set
+
+	// EndedAt is when the message ended; of a delivered one when its delivery
+	// began, Lateness after the time promised.
+	EndedAt  time.Time
+	Lateness time.Duration
+
+	Attempts   int    // deliveries tried
+	Reason     string // why it ended so, is tried again or was postponed; "" for none
+	InTheWay   Rule   // with ReasonLate: the first rule that postponed it; the zero Rule where none did
+	ProviderID string // the provider's name for the delivered message
+	Category   string
+}
+
+// Records reads what became of messages. It is safe for concurrent use.
+type Records struct {
+	client redis.Cmdable
+	keys   Keys
+}
+
+// Records returns the records beside the timeline's places.
+func (t *Timeline) Records(client redis.Cmdable) *Records {
+	return &Records{client: client, keys: t.keys}
+}
+
+// Look says where a user's messages stand, in the order of the ids; unknown ones
+// have StateUnknown. One round trip for all. The error is an *InvalidError, an
+// *UnavailableError, or ErrReply for a record that a newer program wrote.
+func (r *Records) Look(ctx context.Context, user string, ids ...string) ([]Standing, error) {
+	const doing = "looking at messages"
+	if err := checkUser(user); err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if err := checkID(id); err != nil {
+			return nil, err
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	found := make([]*redis.SliceCmd, len(ids))
+	_, err := r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for i, id := range ids {
+			found[i] = pipe.HMGet(ctx, r.keys.Record(user, id), standingFields...)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, Unavailable(err, doing)
+	}
+	standings := make([]Standing, len(ids))
+	for i, id := range ids {
+		if standings[i], err = standing(user, id, found[i].Val(), doing); err != nil {
+			return nil, err
+		}
+	}
+	return standings, nil
+}
+
+// standingFields are the fields of a record that standing reads, see
+// lua/fragments/record.lua.
+var standingFields = []string{ //nolint:gochecknoglobals // a constant table
+	"s", "g", "t", "p", "r", "m", "a", "x", "e", "n", "h", "w", "i", "k",
+}
+
+// standing makes sense of the standingFields of a record.
+func standing(user, id string, values []any, doing string) (Standing, error) {
+	f := fields{values: values}
+	s := Standing{User: user, ID: id, State: f.state(0, 1)}
+	if s.State == StateUnknown {
+		return s, f.err(doing)
+	}
+	s.SendAt, s.Promised, s.RequestedAt = f.time(2), f.time(3), f.time(4)
+	s.MovedFrom, s.NotBefore, s.ExpiresAt, s.EndedAt = f.time(5), f.time(6), f.time(7), f.time(8)
+	if !s.MovedFrom.IsZero() {
+		s.Promised = time.Time{} // of before the move, by a program that knew no promised time
+	}
+	s.Attempts, s.Shifted = int(f.int(9)), f.text(10) != ""
+	s.Reason, s.ProviderID, s.Category = f.text(11), f.text(12), f.text(13)
+	switch {
+	case s.State == StateDelivered:
+		s.Lateness = s.EndedAt.Sub(s.promised())
+		s.Reason = "" // of an attempt or a postponement before
+	case s.State == StateDropped && s.Reason == "":
+		s.Reason = ReasonExpired // the one reason there was, and not written, at first
+	case s.State == StateCancelled:
+		s.Reason = ""
+	}
+	if rule, late := strings.CutPrefix(s.Reason, ReasonLate+" "); late {
+		s.Reason, s.InTheWay = ReasonLate, ruleOf(rule)
+	}
+	return s, f.err(doing)
+}
+
+// promised is the send time the message was promised for.
+func (s Standing) promised() time.Time {
+	if s.Promised.IsZero() {
+		return s.SendAt
+	}
+	return s.Promised
+}
+
+// ruleOf reads a rule as lua/fragments/policy.lua spells it, "1 60000"; the zero
+// Rule is none.
+func ruleOf(text string) Rule {
+	limit, window, _ := strings.Cut(text, " ")
+	n, err := strconv.Atoi(limit)
+	if err != nil {
+		return Rule{}
+	}
+	length, err := strconv.ParseInt(window, 10, 64)
+	if err != nil || length < -int64(Month) {
+		return Rule{}
+	}
+	r := Rule{Limit: n}
+	if length < 0 {
+		r.Period = Period(-length)
+	} else {
+		r.Window = time.Duration(length) * time.Millisecond
+	}
+	if r.Validate() != nil {
+		return Rule{}
+	}
+	return r
+}
+
+// fields reads the values of an HMGET; the first that is not what it should be
+// is kept.
+type fields struct {
+	values []any
+	wrong  string
+}
+
+func (f *fields) text(i int) string {
+	if i < len(f.values) {
+		if text, ok := f.values[i].(string); ok {
+			return text
+		}
+	}
+	return "" // the field is absent
+}
+
+func (f *fields) int(i int) int64 {
+	text := f.text(i)
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil && f.wrong == "" {
+		f.wrong = fmt.Sprintf("field %d of a record is no integer", i)
+	}
+	return n
+}
+
+func (f *fields) time(i int) time.Time {
+	ms := f.int(i)
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}
+
+// state reads the state from its field and the generation's.
+func (f *fields) state(i, generation int) State {
+	switch letter := f.text(i); letter {
+	case "":
+		if f.text(generation) == "" {
+			return StateUnknown
+		}
+		return StatePending
+	case "s":
+		return StateSending
+	case "d":
+		return StateDelivered
+	case "c":
+		return StateCancelled
+	case "x":
+		return StateDropped
+	case "f":
+		return StateFailed
+	case "u":
+		return StateUncertain
+	default:
+		f.wrong = fmt.Sprintf("state %q of a record", clip(letter))
+		return StateUnknown
+	}
+}
+
+func (f *fields) err(doing string) error {
+	if f.wrong == "" {
+		return nil
+	}
+	return replyError(doing, f.wrong)
+}

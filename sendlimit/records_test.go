@@ -1,0 +1,216 @@
+package sendlimit_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// stands returns where a message of alice stands.
+func (s *messages) stands(id string) sendlimit.Standing {
+	s.Helper()
+	found, err := s.timeline.Records(s.client).Look(s.Context(), "alice", id)
+	require.NoError(s, err)
+	require.Len(s, found, 1)
+	return found[0]
+}
+
+func TestAMessageThroughItsStates(t *testing.T) {
+	t.Parallel()
+	s := newGraveyard(t, "1/minute")
+	standing := sendlimit.Standing{User: "alice", ID: "a"}
+	require.Equal(t, standing, s.stands("a"))
+
+	record := recordOf("g1", "text")
+	record.Category, record.ExpiresAt = "news", at("20:00")
+	s.ask(sendlimit.Request{ID: "a", At: at("11:11:11"), Record: record})
+	standing.State, standing.SendAt, standing.ExpiresAt, standing.Category = sendlimit.StatePending, at("11:11:11"), at("20:00"), "news"
+	require.Equal(t, standing, s.stands("a"))
+
+	s.moveTo("a", "11:30", "g2")
+	standing.SendAt, standing.MovedFrom, standing.RequestedAt = at("11:30"), at("11:11:11"), at("11:11:11")
+	require.Equal(t, standing, s.stands("a"))
+
+	s.until("11:30:00.120")
+	d := sendlimit.Delivery{User: "alice", ID: "a", Generation: "g2", Nonce: "n1"}
+	_, err := s.gate.Claim(t.Context(), d, time.Minute, time.Time{})
+	require.NoError(t, err)
+	standing.State, standing.Attempts = sendlimit.StateSending, 1
+	require.Equal(t, standing, s.stands("a"))
+
+	_, err = s.gate.Settle(t.Context(), d, sendlimit.Settlement{
+		Retry: &sendlimit.Retry{Generation: "g3", At: at("11:40")}, Reason: "unavailable",
+	}, time.Time{})
+	require.NoError(t, err)
+	standing.State, standing.NotBefore, standing.Reason = sendlimit.StatePending, at("11:40"), "unavailable"
+	require.Equal(t, standing, s.stands("a"))
+
+	s.until("11:40")
+	d = sendlimit.Delivery{User: "alice", ID: "a", Generation: "g3", Nonce: "n2"}
+	claim, err := s.gate.Claim(t.Context(), d, time.Minute, time.Time{})
+	require.NoError(t, err)
+	require.Equal(t, sendlimit.Send, claim.Verdict)
+	s.wait(time.Second) // while the provider takes its time
+	_, err = s.gate.Settle(t.Context(), d, sendlimit.Settlement{Delivered: true, ProviderID: "p-1", Began: claim.Now}, time.Time{})
+	require.NoError(t, err)
+	got := s.stands("a")
+	require.Equal(t, sendlimit.StateDelivered, got.State)
+	require.Equal(t, at("11:40"), got.EndedAt)
+	require.Equal(t, at("11:40"), got.SendAt, "sent late, it stands where it went out")
+	require.Equal(t, at("11:30"), got.Promised)
+	require.Equal(t, 10*time.Minute, got.Lateness)
+	require.Equal(t, "p-1", got.ProviderID)
+	require.Empty(t, got.Reason, "it was delivered after all")
+	require.Equal(t, 2, got.Attempts)
+}
+
+func TestStandingsOfMessagesThatEndUnsent(t *testing.T) {
+	t.Parallel()
+	s := newGraveyard(t, "1/minute")
+	s.submit("cancelled", "11:00", "g1", "text")
+	s.release("cancelled")
+	require.Equal(t, sendlimit.Standing{
+		User: "alice", ID: "cancelled", State: sendlimit.StateCancelled, SendAt: at("11:00"), EndedAt: at("00:00"),
+	}, s.stands("cancelled"))
+
+	record := recordOf("g2", "text")
+	record.ExpiresAt = at("11:20")
+	s.ask(sendlimit.Request{ID: "expired", At: at("11:10"), Record: record})
+	s.until("11:20")
+	claim, err := s.gate.Claim(t.Context(), sendlimit.Delivery{User: "alice", ID: "expired", Generation: "g2", Nonce: "n"}, time.Minute, time.Time{})
+	require.NoError(t, err)
+	require.Equal(t, sendlimit.Dropped, claim.Verdict)
+	require.Equal(t, sendlimit.Standing{
+		User: "alice", ID: "expired", State: sendlimit.StateDropped, SendAt: at("11:10"), EndedAt: at("11:20"),
+		ExpiresAt: at("11:20"), Reason: sendlimit.ReasonExpired,
+	}, s.stands("expired"))
+
+	// An older program did not write why: there was one reason.
+	s.server.HDel(keysOf(s.options).Record("alice", "expired"), "w")
+	require.Equal(t, sendlimit.ReasonExpired, s.stands("expired").Reason)
+}
+
+func TestAPostponementSaysWhatWasInTheWay(t *testing.T) {
+	t.Parallel()
+	for rule, want := range map[string]sendlimit.Rule{
+		"late 1 60000":      {Limit: 1, Window: time.Minute},
+		"late 10 -3":        {Limit: 10, Period: sendlimit.Day},
+		"late 2 5400000":    {Limit: 2, Window: 90 * time.Minute},
+		"late 10 -6":        {}, // a period of a newer program
+		"late 10 300000000": {Limit: 10, Window: 300_000 * time.Second},
+		"late x 1000":       {},
+		"late 0 1000":       {},
+		"late 5":            {},
+	} {
+		s := newMessages(t, "1/minute")
+		s.submit("a", "11:11:11", "g1", "text")
+		s.server.HSet(keysOf(s.options).Record("alice", "a"), "w", rule, "p", ms("11:00"))
+		got := s.stands("a")
+		require.Equal(t, sendlimit.ReasonLate, got.Reason, rule)
+		require.Equal(t, want, got.InTheWay, rule)
+		require.Equal(t, at("11:00"), got.Promised)
+	}
+}
+
+func TestALookAtMany(t *testing.T) {
+	t.Parallel()
+	s := newMessages(t, "1/minute")
+	s.submit("a:1", "11:11:11", "g1", "text")
+	s.submit("b", "12:00", "g2", "text")
+	records := s.timeline.Records(s.client)
+	found, err := records.Look(t.Context(), "alice", "b", "none", "a:1", "b")
+	require.NoError(t, err)
+	var got []string
+	for _, f := range found {
+		got = append(got, f.ID+" "+f.State.String())
+	}
+	require.Equal(t, []string{"b pending", "none unknown", "a:1 pending", "b pending"}, got)
+	found, err = records.Look(t.Context(), "alice")
+	require.NoError(t, err)
+	require.Empty(t, found)
+
+	var wrong *sendlimit.InvalidError
+	_, err = records.Look(t.Context(), "", "a")
+	require.ErrorAs(t, err, &wrong)
+	_, err = records.Look(t.Context(), "alice", "a", "")
+	require.ErrorAs(t, err, &wrong)
+}
+
+func TestRecordsThatMakeNoSense(t *testing.T) {
+	t.Parallel()
+	for field, value := range map[string]string{"s": "z", "t": "noon", "n": "many"} {
+		s := newMessages(t, "1/minute")
+		s.submit("a", "11:11:11", "g1", "text")
+		s.server.HSet(keysOf(s.options).Record("alice", "a"), field, value)
+		_, err := s.timeline.Records(s.client).Look(t.Context(), "alice", "a")
+		require.ErrorIs(t, err, sendlimit.ErrReply, field)
+	}
+}
+
+func TestStatesHaveNames(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "uncertain", sendlimit.StateUncertain.String())
+	require.Equal(t, "state(99)", sendlimit.State(99).String())
+}
+
+// Messages that were late for longer than any rule looks back were listed no
+// more, although they were still to be sent.
+func TestListHasWhatIsLate(t *testing.T) {
+	t.Parallel()
+	s := newGraveyard(t, "1/minute")
+	for _, when := range []string{"10:00", "10:10", "10:20", "10:30"} {
+		s.submit("m"+when[3:], when, "g"+when[3:], "text")
+	}
+	s.until("10:00")
+	s.delivery("m00", sendlimit.Settlement{Delivered: true})
+	s.until("10:10")
+	_, err := s.gate.Claim(t.Context(), sendlimit.Delivery{User: "alice", ID: "m10", Generation: "g10", Nonce: "n"}, time.Hour, time.Time{})
+	require.NoError(t, err)
+	require.Equal(t, sendlimit.StateSending, s.stands("m10").State)
+	s.until("10:31:00")
+	s.holds("m10 10:10:00", "m20 10:20:00", "m30 10:30:00")
+
+	page, err := s.timeline.List(t.Context(), sendlimit.ListRequest{User: "alice", Limit: 1})
+	require.NoError(t, err)
+	require.Equal(t, []sendlimit.Reservation{{ID: "m10", At: at("10:10")}}, page)
+	page, err = s.timeline.List(t.Context(), sendlimit.ListRequest{User: "alice", After: page[0], To: at("10:30")})
+	require.NoError(t, err)
+	require.Equal(t, []sendlimit.Reservation{{ID: "m20", At: at("10:20")}}, page)
+
+	// Places alone are forgotten by their time.
+	s.options.Records = false
+	s.timeline, err = sendlimit.NewTimeline(s.client, s.options)
+	require.NoError(t, err)
+	s.holds("m30 10:30:00")
+}
+
+// What has ended and is not trimmed yet is passed over, in bounded steps.
+func TestListPassesOverWhatIsForgotten(t *testing.T) {
+	t.Parallel()
+	s := newMessages(t, "1/minute")
+	places := make([]redis.Z, 2500)
+	for i := range places {
+		places[i] = redis.Z{Member: fmt.Sprintf("m%04d", i), Score: float64(at("01:00").Add(time.Duration(i/10) * time.Second).UnixMilli())}
+	}
+	require.NoError(t, s.client.ZAdd(t.Context(), s.key(), places...).Err())
+	for _, id := range []string{"m0000", "m1000", "m2400"} {
+		s.server.HSet(keysOf(s.options).Record("alice", id), "g", "g1", "t", "1")
+	}
+	s.until("11:00")
+	s.holds("m0000 01:00:00", "m1000 01:01:40", "m2400 01:04:00")
+	page, err := s.timeline.List(t.Context(), sendlimit.ListRequest{User: "alice", Limit: 2})
+	require.NoError(t, err)
+	require.Len(t, page, 2)
+
+	reply, err := lua.List.Run(t.Context(), s.client, []string{s.key()}, "", "", "", "", "", 10, 1000,
+		keysOf(s.options).RecordPrefix("alice")).Slice()
+	require.NoError(t, err)
+	require.Equal(t, []any{s.now.UnixMilli(), at("01:01:39").UnixMilli(), "m0999", "m0000", at("01:00").UnixMilli()}, reply,
+		"one call looks at a thousand records")
+}

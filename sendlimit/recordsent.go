@@ -1,0 +1,86 @@
+package sendlimit
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/lua"
+)
+
+// SentRequest is a send that is over and was made by something else.
+type SentRequest struct {
+	User string // as in Request
+	ID   string // as in Request
+	// At is when it was sent, cut to the millisecond.
+	At time.Time
+	// Record is what to remember of the message; required by a Timeline with
+	// records, refused by one without. Its content and expiry are not kept:
+	// the message has ended.
+	Record *Record
+	Now    time.Time // as in Request
+}
+
+// Recorded is the answer to RecordSent.
+type Recorded struct {
+	// Code says why the send was not recorded: CodeIDReused, or
+	// CodeInvalidField where At has not come yet. It is empty where it was.
+	Code Code
+	// At is the send time that counts.
+	At time.Time
+	// Replayed says that the same send was recorded before.
+	Replayed bool
+	// Forgotten says that no rule looks back as far as At, so that there was
+	// nothing to record.
+	Forgotten bool
+	// Now is the clock it was looked at by: the server's, or the request's.
+	Now time.Time
+}
+
+// What lua/record_sent.lua says beside the statuses of a decision.
+const (
+	statusNotOver = 9
+	flagForgotten = 4
+)
+
+// RecordSent records a send that is over, so that it counts in every later
+// decision: for taking over from another system. Unlike Reserve it judges
+// nothing, and the place is taken where it breaks rules too; there is no watch
+// entry, since nothing is to be delivered. The same send again changes nothing,
+// and is marked Replayed as long as its record is kept.
+func (t *Timeline) RecordSent(ctx context.Context, r SentRequest) (Recorded, error) {
+	const doing = "recording a send"
+	if err := t.checkRequest(Request{User: r.User, ID: r.ID, Record: r.Record}); err != nil {
+		return Recorded{}, err
+	}
+	if r.At.IsZero() {
+		return Recorded{}, &InvalidError{Field: "send_at", Value: "", Want: "the time at which it was sent"}
+	}
+	keys := []string{t.keys.Timeline(r.User)}
+	args := []any{milliseconds(r.Now), r.ID, r.At.UnixMilli(), t.rules.keep.Milliseconds()}
+	if t.records {
+		if err := checkRecord(r.Record); err != nil {
+			return Recorded{}, err
+		}
+		keys = append(keys, t.keys.Record(r.User, r.ID))
+		args = append(args, r.Record.Generation, r.Record.Fingerprint, r.Record.Category, t.kept.Milliseconds())
+	}
+	answer, err := run(ctx, t.client, lua.RecordSent, doing, keys, args)
+	if err != nil {
+		return Recorded{}, err
+	}
+	in := read(answer, doing)
+	recorded := Recorded{Now: in.time(1), At: in.time(2)}
+	status, flags := in.int(0), in.int(3)
+	switch status {
+	case statusAllowed:
+		recorded.Replayed, recorded.Forgotten = flags&flagReplayed != 0, flags&flagForgotten != 0
+	case statusIDReused:
+		recorded.Code = CodeIDReused
+	case statusNotOver:
+		recorded.Code = CodeInvalidField
+	default:
+		return Recorded{}, replyError(doing, fmt.Sprintf("status %d", status))
+	}
+	return recorded, in.err
+}

@@ -1,0 +1,128 @@
+package sendlimittest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// CheckBacklog is CheckMessages for a user of whom more messages are late than
+// one call of the gate's script places: it draws them, an outage and the order
+// in which the tasks come back, and holds every claim against the account,
+// until all have been sent or dropped. Among the late ones order is kept.
+func CheckBacklog(t *rapid.T, client redis.UniversalClient, prefix string) {
+	o := drawOptions(t, prefix)
+	rules := rapid.SampledFrom([][]string{
+		{"1/minute"},
+		{"2/minute", "40/calendar_hour"},
+		{"30/10m"},
+		{"60/hour", "70/calendar_day"},
+	}).Draw(t, "busy rules")
+	var err error
+	o.Policy, err = sendlimit.ParsePolicy("backlog", "", rules...)
+	require.NoError(t, err)
+	m := newMailbox(t, client, o)
+	m.options.DropDueBefore = time.Time{}
+	m.gate, err = sendlimit.NewGate(client, m.options)
+	require.NoError(t, err)
+
+	m.fill(t, rapid.IntRange(mostPlaced-1, 2*mostPlaced+mostPlaced/2).Draw(t, "messages"))
+	outage := rapid.SampledFrom([]time.Duration{time.Minute, time.Hour, 20 * time.Hour}).Draw(t, "outage")
+	all := places(m.messages)
+	m.now = moment(all[len(all)-1].at).Add(outage)
+	first := make(map[string]time.Time)
+	for id, known := range m.messages {
+		first[id] = known.at
+	}
+	for round := 0; round < 3 && m.drain(t); round++ {
+		requireOrder(t, first, m)
+	}
+	m.inspect(t)
+}
+
+// fill submits messages of which each takes the next free time.
+func (m *mailbox) fill(t *rapid.T, messages int) {
+	at := m.now
+	for i := range messages {
+		id, generation := fmt.Sprintf("m%03d", i), m.token("g")
+		r := sendlimit.Request{
+			User: mailboxUser, ID: id, At: at, Shift: true, Now: m.now,
+			Record: &sendlimit.Record{Generation: generation, Content: []byte("text")},
+		}
+		if rapid.IntRange(0, 3).Draw(t, "expires") > 0 {
+			r.Record.ExpiresAt = at.Add(1000 * time.Hour)
+		}
+		d, err := m.timeline.Reserve(t.Context(), r)
+		require.NoError(t, err)
+		require.True(t, d.Allowed)
+		m.messages[id] = &message{
+			id: id, state: pending, generations: []string{generation}, at: d.At, requested: d.RequestedAt,
+			shifted: d.Shifted, content: "text", expires: r.Record.ExpiresAt, lookAt: m.now.Add(m.options.LookAfter),
+		}
+		at = d.At
+	}
+}
+
+// drain claims and delivers what is due, in any order, and lets time go to
+// what is due next. It reports false when nothing is left.
+func (m *mailbox) drain(t *rapid.T) bool {
+	var due []string
+	next := time.Time{}
+	for id, known := range m.messages {
+		switch {
+		case !known.open():
+		case !m.now.Before(known.due()):
+			due = append(due, id)
+		case next.IsZero() || known.due().Before(next):
+			next = known.due()
+		}
+	}
+	if len(due) == 0 {
+		m.now = next
+		return !next.IsZero()
+	}
+	slices.Sort(due)
+	for _, id := range rapid.Permutation(due).Draw(t, "tasks") {
+		known := m.messages[id]
+		if !known.open() || m.now.Before(known.due()) {
+			continue // dropped or placed by now
+		}
+		d := sendlimit.Delivery{User: mailboxUser, ID: id, Generation: known.generation(), Nonce: m.token("n")}
+		want := m.verdict(d)
+		got, err := m.gate.Claim(t.Context(), d, holdFor, m.now)
+		require.NoError(t, err)
+		require.Equal(t, want, got, "%+v", d)
+		if want.Verdict != sendlimit.Send {
+			continue
+		}
+		s := sendlimit.Settlement{Delivered: true, Began: m.now}
+		require.True(t, m.account(d, s))
+		held, err := m.gate.Settle(t.Context(), d, s, m.now)
+		require.NoError(t, err)
+		require.True(t, held)
+	}
+	return true
+}
+
+// requireOrder requires that what was late has been sent, or is going to be, in
+// the order in which it stood at first. What is still late has no time yet.
+func requireOrder(t *rapid.T, first map[string]time.Time, m *mailbox) {
+	var sent []*message
+	for _, known := range m.messages {
+		if known.state == delivered || known.open() && !known.at.Before(m.now) {
+			sent = append(sent, known)
+		}
+	}
+	inOrder(sent)
+	for i := 1; i < len(sent); i++ {
+		a, b := sent[i-1], sent[i]
+		require.False(t, a.at.Before(b.at) && first[b.id].Before(first[a.id]), "%s of %s overtook %s of %s",
+			a.id, first[a.id], b.id, first[b.id])
+	}
+}

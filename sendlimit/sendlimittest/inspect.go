@@ -1,0 +1,139 @@
+package sendlimittest
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// inspect holds what is in the store against what should be.
+func (m *mailbox) inspect(t *rapid.T) {
+	list, err := m.timeline.List(t.Context(), sendlimit.ListRequest{User: mailboxUser, Now: m.now})
+	require.NoError(t, err)
+	require.Equal(t, m.listed().reservations(), list)
+
+	watched, letters := make(map[string]time.Time), make(map[string]time.Time)
+	for id, known := range m.messages {
+		if known.open() {
+			watched[sendlimit.WatchMember(mailboxUser, id, known.generation())] = known.lookAt
+		}
+		if known.deadLetter() {
+			letters[sendlimit.DeadLetterMember(mailboxUser, id)] = known.ended
+		}
+		m.inspectRecord(t, known)
+	}
+	require.Equal(t, watched, m.scores(t, m.keys.Watch(mailboxUser)))
+	m.inspectDeadLetters(t, letters)
+	m.inspectTimeline(t)
+}
+
+// listed are the places that count, and those of all that is still to be sent.
+func (m *mailbox) listed() timeline {
+	counted := cut(m.now) - m.model.remembered
+	return slices.DeleteFunc(places(m.messages), func(e entry) bool {
+		return e.at < counted && !m.messages[e.id].open()
+	})
+}
+
+// scores reads a sorted set of times.
+func (m *mailbox) scores(t *rapid.T, key string) map[string]time.Time {
+	entries, err := m.client.ZRangeWithScores(t.Context(), key, 0, -1).Result()
+	require.NoError(t, err)
+	scores := make(map[string]time.Time)
+	for _, e := range entries {
+		member, ok := e.Member.(string)
+		require.True(t, ok)
+		scores[member] = moment(int64(e.Score))
+	}
+	return scores
+}
+
+func (m *mailbox) inspectRecord(t *rapid.T, known *message) {
+	r, err := m.client.HGetAll(t.Context(), m.keys.Record(mailboxUser, known.id)).Result()
+	require.NoError(t, err)
+	fields := map[string]string{
+		"g": known.generation(), "s": known.state.letter(), "t": stored(known.at), "p": stored(known.promised),
+		"r": stored(known.requested), "x": stored(known.expires), "c": "",
+	}
+	if known.open() || known.deadLetter() {
+		fields["c"] = known.content // which is erased when the message ends
+	} else {
+		fields["e"] = stored(known.ended)
+	}
+	if known.deadLetter() {
+		fields["e"] = stored(known.ended)
+	}
+	if known.state == pending {
+		fields["a"] = stored(known.notBefore)
+	}
+	if known.reason != "" {
+		fields["w"] = known.reason
+	}
+	if known.reasons != nil {
+		require.Contains(t, known.reasons, r["w"], "of %+v", *known)
+	}
+	if known.attempts > 0 {
+		fields["n"] = strconv.Itoa(known.attempts)
+	}
+	for name, value := range fields {
+		require.Equal(t, value, r[name], "field %s of %+v", name, *known)
+	}
+	expires, err := m.client.PTTL(t.Context(), m.keys.Record(mailboxUser, known.id)).Result()
+	require.NoError(t, err)
+	require.Equal(t, known.open(), expires < 0, "a record expires once the message has ended: %+v", *known)
+}
+
+// stored is how a record has a time; what it has not is absent.
+func stored(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return strconv.FormatInt(cut(at), 10)
+}
+
+// inspectDeadLetters requires an entry of every dead letter. What else is there
+// has to be of a message that is none any more, which readers skip.
+func (m *mailbox) inspectDeadLetters(t *rapid.T, wanted map[string]time.Time) {
+	found := m.scores(t, m.keys.DeadLettersOf(mailboxUser))
+	for member, ended := range wanted {
+		require.Equal(t, ended, found[member], "dead letter %s", member)
+	}
+	for member := range found {
+		user, id, ok := sendlimit.ParseDeadLetterMember(member)
+		require.True(t, ok, member)
+		require.Equal(t, mailboxUser, user)
+		require.Contains(t, m.messages, id)
+	}
+}
+
+// inspectTimeline looks at the key itself, which has the places of all that is
+// to be sent, however long ago that should have been, until they expire.
+func (m *mailbox) inspectTimeline(t *rapid.T) {
+	key := m.keys.Timeline(mailboxUser)
+	found := m.scores(t, key)
+	lasts := time.Time{}
+	for _, e := range m.remembered() {
+		require.Equal(t, moment(e.at), found[e.id])
+		lasts = moment(e.at + m.model.remembered)
+	}
+	for id, known := range m.messages {
+		if !known.open() {
+			continue
+		}
+		require.Equal(t, known.at, found[id], "the place of %+v", *known)
+		if expiry := known.expiry(m.options.ExpireAfter); expiry.After(lasts) {
+			lasts = expiry
+		}
+	}
+	if lasts.IsZero() {
+		return
+	}
+	expires, err := m.client.PExpireTime(t.Context(), key).Result()
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, expires.Milliseconds(), cut(lasts), "the timeline lives as long as what is in it")
+}

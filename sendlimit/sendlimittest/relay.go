@@ -1,0 +1,97 @@
+package sendlimittest
+
+import (
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// The watch list of CheckMessages: what the queue confirms, and what a relay
+// finds due and renews.
+
+func (m *mailbox) confirm(t *rapid.T) {
+	id := m.known(t, (*message).open)
+	known := m.messages[id]
+	if known == nil {
+		return
+	}
+	q := sendlimit.Queued{
+		User: mailboxUser, ID: id, Due: rapid.SampledFrom([]time.Time{known.at, known.first()}).Draw(t, "due"),
+		Generation: rapid.SampledFrom(known.generations).Draw(t, "generation"),
+	}
+	require.NoError(t, m.watch.Confirm(t.Context(), []sendlimit.Queued{q}))
+	if known.open() && q.Generation == known.generation() {
+		known.lookAt = q.Due.Add(m.options.OverdueAfter)
+	}
+}
+
+// relay goes through what is due, as it is or as it was for another relay a
+// while ago.
+func (m *mailbox) relay(t *rapid.T) {
+	due, err := m.watch.Due(t.Context(), m.now, 1+len(m.messages))
+	require.NoError(t, err)
+	wanted := make(map[string]sendlimit.Watched)
+	for id, known := range m.messages {
+		if known.open() && !known.lookAt.After(m.now) {
+			wanted[id] = sendlimit.Watched{
+				User: mailboxUser, ID: id, Generation: known.generation(), Since: known.lookAt,
+			}
+		}
+	}
+	require.Len(t, due, len(wanted))
+	for i, entry := range due {
+		require.Equal(t, wanted[entry.ID], entry)
+		require.False(t, i > 0 && entry.Since.Before(due[i-1].Since), "the oldest first")
+		if rapid.IntRange(0, 3).Draw(t, "renew") > 0 {
+			m.renew(t, entry)
+		}
+	}
+	if known := m.messages[m.known(t, (*message).open)]; known != nil {
+		m.renew(t, sendlimit.Watched{
+			User: mailboxUser, ID: known.id, Since: known.lookAt,
+			Generation: rapid.SampledFrom(known.generations).Draw(t, "generation"),
+		})
+	}
+}
+
+func (m *mailbox) renew(t *rapid.T, entry sendlimit.Watched) {
+	generation, queued := m.token("g"), rapid.Bool().Draw(t, "queued")
+	want, wantDue := m.renewal(entry, generation, queued)
+	for range rapid.IntRange(1, 2).Draw(t, "calls") {
+		got, due, err := m.watch.Renew(t.Context(), entry, generation, queued, m.now)
+		require.NoError(t, err)
+		require.Equal(t, want, got, "%+v queued %t", entry, queued)
+		require.Equal(t, wantDue, due, "%+v", entry)
+	}
+	got, _, err := m.watch.Renew(t.Context(), entry, m.token("g"), queued, m.now)
+	require.NoError(t, err)
+	require.NotEqual(t, sendlimit.Renewed, got, "one of several relays renews it")
+}
+
+// renewal says what becomes of an entry, and keeps account of it.
+func (m *mailbox) renewal(entry sendlimit.Watched, generation string, queued bool) (sendlimit.Renewal, time.Time) {
+	known := m.messages[entry.ID]
+	switch {
+	case !known.open() || known.generation() != entry.Generation:
+		return sendlimit.Gone, time.Time{}
+	case known.lookAt.After(m.now):
+		return sendlimit.Deferred, time.Time{}
+	case known.state == pending && queued:
+		known.lookAt = known.due().Add(m.options.OverdueAfter) // as after a confirm
+		if known.due().Before(m.now) {
+			known.lookAt = m.now.Add(m.options.OverdueAfter)
+		}
+		return sendlimit.Deferred, time.Time{}
+	case known.state == sending && m.now.Before(known.leaseEnd):
+		known.lookAt = known.leaseEnd
+		return sendlimit.Deferred, time.Time{}
+	}
+	known.renew(generation, m.now.Add(m.options.LookAfter))
+	if known.state == sending {
+		return sendlimit.Renewed, m.now
+	}
+	return sendlimit.Renewed, known.due()
+}

@@ -1,0 +1,518 @@
+-- reserve.lua: takes the place of a message in its user's timeline, or says why not.
+--
+-- Judges in the contract's order: replay, past or too far, rules. With a shift
+-- it takes the next free time instead of refusing. Writes nothing unless it
+-- takes the place; then place, record and watch entry together.
+--
+-- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
+-- KEYS[2]  record of the message (HASH, see fragments/record.lua); optional
+-- KEYS[3]  watch list of the partition (ZSET: watch member -> when to look, Unix ms); with KEYS[2]
+-- ARGV[1]  now, Unix ms; "" for the server's clock
+-- ARGV[2]  message id
+-- ARGV[3]  send time, Unix ms; "" for now
+-- ARGV[4]  first ms that any rule looks at around the send time; "" with ARGV[3]
+-- ARGV[5]  last ms that any rule looks at around the send time; "" with ARGV[3]
+-- ARGV[6]  when the timeline may expire if this place is its last, Unix ms; "" with ARGV[3]
+-- ARGV[7]  largest window of the rules and the grace, ms: what is older is forgotten
+-- ARGV[8]  reach of schedules, ms after now
+-- ARGV[9]  the rules, see fragments/policy.lua
+-- ARGV[10] the time zone's offsets, see fragments/policy.lua
+-- ARGV[11] last send time a shift may take, Unix ms; "" for no shift
+-- ARGV[12] where a shift goes on searching, Unix ms; "" to start at the send time
+-- ARGV[13] with KEYS[2]: delay of the watch entry, ms
+-- ARGV[14] with KEYS[2]: watch member
+-- ARGV[15..] with KEYS[2]: the record's fields and values, of which "g", "f"
+--          and "t" come first, in this order
+--
+-- Returns  now, Unix ms, alone: the place asked for was taken; or
+--          a decision, see fragments/decision.lua.
+-- Cost     O(log n + k) in the user's n reservations, k of them within the
+--          largest window around the send time. A refusal also searches for the
+--          free times: O(m) in the reservations between the send time and them,
+--          at most WORK steps a call (fragments/search.lua) in either direction.
+
+if #KEYS == 1 and #ARGV ~= 12 or #KEYS ~= 1 and (#KEYS ~= 3 or #ARGV < 20 or #ARGV % 2 == 1) then
+  return redis.error_reply('ERR reserve.lua: wrong number of keys or arguments')
+end
+
+local call = redis.call
+local timeline, record = KEYS[1], KEYS[2]
+-- clock: now, Unix ms: the server's, unless ARGV[1] gives another.
+local now = tonumber(ARGV[1])
+if not now then
+  local time = redis.call('TIME')
+  now = time[1] * 1000 + (time[2] - time[2] % 1000) / 1000
+end
+local asked = tonumber(ARGV[3]) or now
+
+-- The common case first, before anything else is even defined: a new message
+-- at a time that nothing is near enough to forbid. Every call and every element
+-- read counts here: a few neighbours are read, more are counted.
+local FEW = 4
+if asked >= now and asked <= now + ARGV[8] and ARGV[4] ~= '' and
+    not (record and call('EXISTS', record) == 1) then
+  local first = call('ZRANGE', timeline, ARGV[4], '+inf', 'BYSCORE', 'LIMIT', '0', '1', 'WITHSCORES')
+  local free, latest = true, not first[1]
+  if first[1] and first[2] - ARGV[5] <= 0 then
+    local near = call('ZRANGE', timeline, ARGV[4], ARGV[5], 'BYSCORE', 'LIMIT', '0', FEW, 'WITHSCORES')
+    local neighbours, limit = #near / 2, nil
+    local few = neighbours < FEW
+    if not few then neighbours = call('ZCOUNT', timeline, ARGV[4], ARGV[5]) end
+    for word in string.gmatch(ARGV[9], '%S+') do
+      if not limit then
+        limit = tonumber(word)
+      else
+        -- With fewer neighbours than its limit, a rule holds whatever they are.
+        if neighbours >= limit then
+          local window, within = tonumber(word), 0
+          if few then
+            for k = 2, #near, 2 do
+              local gap = near[k] - asked
+              if gap < window and gap > -window then within = within + 1 end
+            end
+          elseif window > 0 then
+            within = call('ZCOUNT', timeline, asked - window + 1, asked + window - 1)
+          end
+          free = window > 0 and within < limit
+          if not free then break end
+        end
+        limit = nil
+      end
+    end
+    latest = free and (not few or near[#near] - asked < 0)
+      and call('PEXPIRETIME', timeline) < tonumber(ARGV[6])
+  end
+  -- NX: the same id may stand at another time, which the rest finds out.
+  if free and call('ZADD', timeline, 'NX', ARGV[3], ARGV[2]) == 1 then
+    if latest then call('PEXPIREAT', timeline, ARGV[6]) end
+    if now % 16 == 0 then -- often enough: what is forgotten never piles up
+      call('ZREMRANGEBYSCORE', timeline, '-inf', now - ARGV[7] - 1)
+    end
+    if record then
+      call('HSET', record, unpack(ARGV, 15))
+      call('ZADD', KEYS[3], now + ARGV[13], ARGV[14])
+    end
+    return now
+  end
+end
+
+local keep, reach = tonumber(ARGV[7]), tonumber(ARGV[8])
+local policy, offsets = ARGV[9], ARGV[10]
+local until_at = tonumber(ARGV[11])
+-- record: what is known of one message. A HASH of short names, since there
+-- are as many as messages; a field that would be empty is absent.
+--
+--   g  generation: the token of the only task that may deliver it
+--   s  state: s being sent, d delivered, c cancelled, x expired, f failed; absent
+--      while the message is pending, as most are
+--   t  send time, Unix ms
+--   r  requested time, Unix ms, where it differs from the send time
+--   h  1 if a shift chose the send time
+--   m  the send time before the last move, Unix ms
+--   f  fingerprint of the request
+--   x  expiry the caller set, Unix ms
+--   k  category
+--   c  content, opaque here; erased when the message ends
+--   n  deliveries tried
+--   a  not before, Unix ms: when a retry is due
+--   o  nonce of the delivery that holds or held it, or found it expired
+--   u  when that delivery's lease ends, Unix ms
+--   e  when it ended, Unix ms
+--   w  why it ended so, a reason
+--   i  the provider's id of the delivered message
+--
+-- A record has no expiry until the message ends: the watch list knows every
+-- one that has not.
+local PENDING, SENDING, DELIVERED = 'p', 's', 'd'
+local CANCELLED, EXPIRED, FAILED = 'c', 'x', 'f'
+
+-- state_of reads the state from the fields s and g; false where there is no
+-- record.
+local function state_of(s, g)
+  return s or g and PENDING
+end
+
+-- Whether a message in this state has given its id back.
+local function id_is_free(state)
+  return not state or state == CANCELLED or state == EXPIRED or state == FAILED
+end
+-- policy: the rules and the time zone, from two strings of numbers.
+--
+--   policy   limit and window of each rule, in order: "1 60000 5 3600000 10 -3".
+--            A window in ms slides; -1 to -5 is the natural minute, hour, day,
+--            week, month.
+--   offsets  first instant (Unix ms) and offset from UTC (ms) of each stretch in
+--            which the zone's offset stays the same; the first offset stands for
+--            all that is earlier. "" for UTC.
+local rule_count, limits, windows = 0, {}, {}
+for limit, window in string.gmatch(policy, '(%S+) (%S+)') do
+  rule_count = rule_count + 1
+  limits[rule_count], windows[rule_count] = tonumber(limit), tonumber(window)
+end
+local segment_count, segment_from, segment_offset = 0, {}, {}
+for from, offset in string.gmatch(offsets, '(%S+) (%S+)') do
+  segment_count = segment_count + 1
+  segment_from[segment_count], segment_offset[segment_count] = tonumber(from), tonumber(offset)
+end
+if segment_count == 0 then segment_count, segment_offset[1] = 1, 0 end
+segment_from[1] = -math.huge
+
+local DAY = 86400000
+local UNITS = {60000, 3600000} -- natural minute and hour
+
+-- first_of_month gives the local start of the month of a local time, and of
+-- the next one. The civil calendar from day numbers is Howard Hinnant's
+-- "chrono-compatible low-level date algorithms": years start in March, so that
+-- a leap day is a year's last.
+local function first_of_month(l)
+  local function days_to(year, month) -- of the first day; month 1 is March
+    return year * 365 + math.floor(year / 4) - math.floor(year / 100) + math.floor(year / 400)
+      + math.floor((153 * (month - 1) + 2) / 5) - 719468
+  end
+  local days = math.floor(l / DAY) + 719468
+  local era = math.floor(days / 146097)
+  local of_era = days - era * 146097
+  local year = math.floor((of_era - math.floor(of_era / 1460) + math.floor(of_era / 36524)
+    - math.floor(of_era / 146096)) / 365)
+  local of_year = of_era - (365 * year + math.floor(year / 4) - math.floor(year / 100))
+  local month = math.floor((5 * of_year + 2) / 153) + 1
+  year = year + era * 400
+  local start = days_to(year, month)
+  if month == 12 then year, month = year + 1, 0 end
+  return start * DAY, days_to(year, month + 1) * DAY
+end
+
+-- local_start gives the local start of the natural day, week or month of a
+-- local time, and of the next one.
+local function local_start(kind, l)
+  if kind == 3 then
+    local start = l - l % DAY
+    return start, start + DAY
+  elseif kind == 4 then
+    local start = l - (l - 4 * DAY) % (7 * DAY) -- 5 January 1970 was a Monday
+    return start, start + 7 * DAY
+  end
+  return first_of_month(l)
+end
+
+-- instant gives the first instant at which local clocks show l or later.
+local function instant(l)
+  for s = 1, segment_count do
+    local u = math.max(l - segment_offset[s], segment_from[s])
+    if s == segment_count or u < segment_from[s + 1] then return u end
+  end
+end
+
+-- period gives the natural period that t is in, half-open, Unix ms. A minute
+-- or an hour ends where the clocks change; a day, week or month runs on to the
+-- first instant of the next.
+local function period(kind, t)
+  local s = segment_count
+  while s > 1 and segment_from[s] > t do s = s - 1 end
+  local l = t + segment_offset[s]
+  local unit = UNITS[kind]
+  if unit then
+    local from = l - l % unit - segment_offset[s]
+    return math.max(from, segment_from[s]), math.min(from + unit, segment_from[s + 1] or math.huge)
+  end
+  local start, following = local_start(kind, l)
+  local from, till = instant(start), instant(following)
+  while t >= till do
+    following = select(2, local_start(kind, following))
+    from, till = till, instant(following)
+  end
+  return from, till
+end
+-- search: finds the free time next to a time, in either direction.
+--
+-- Placing t breaks a sliding rule "limit per window" exactly when `limit`
+-- neighbours e_i ... e_j, in order, with e_j - e_i < window satisfy
+-- e_j - window < t < e_i + window. Each such group forbids an open interval, a
+-- full natural period forbids itself, and the search hops from the end of one
+-- forbidden interval to the end of the next until no rule forbids. Downwards
+-- it does the same on the mirrored axis u = -t.
+local WORK = 100000 -- steps one search may take before it hands back where it stood
+
+-- new_search(direction, from, self, near, taken) returns next_free(last) and take_it():
+-- next_free gives the first free time from the cursor on up to `last`, or nil
+-- if there is none, or nil and where it stands when the work is used up;
+-- take_it counts the time just found as taken. The reservation `self` does not
+-- count. What violations() has read around `from` is not read again where it is
+-- given as `near`. Upwards, the times in `taken`, ascending, do as if they were
+-- reserved; not together with `near`.
+local function new_search(direction, from, self, near, taken)
+  local entries, count = {}, 0
+  local next_taken = 1
+  local tail, same, more = nil, 0, true -- the last score read, and how often
+  local chunk, work = 16, 0
+  local pointers = {}
+  for r = 1, rule_count do pointers[r] = 1 end
+  local u = direction * from
+
+  local function period_of(kind, v)
+    if direction > 0 then return period(kind, v) end
+    local a, b = period(kind, -v)
+    return 1 - b, 1 - a
+  end
+
+  local start = u
+  for r = 1, rule_count do
+    local window = windows[r]
+    start = math.min(start, window > 0 and u - window + 1 or (period_of(-window, u)))
+  end
+
+  local known = -math.huge -- every entry below is there
+  if near then
+    count = #near.times
+    for k = 1, count do
+      entries[k] = direction > 0 and near.times[k] or -near.times[count + 1 - k]
+    end
+    start = direction > 0 and near.last + 1 or 1 - near.first
+    known = start
+  end
+
+  local function take_up(bound) -- adds what is taken up to bound
+    while taken and taken[next_taken] and taken[next_taken] <= bound do
+      count = count + 1
+      entries[count] = taken[next_taken]
+      next_taken = next_taken + 1
+    end
+  end
+
+  local function load(bound) -- reads on until every entry below bound is there
+    if bound <= known then return end
+    while more and not (tail and tail >= bound) do
+      local at = direction * (tail or start)
+      local read
+      if direction > 0 then
+        read = redis.call('ZRANGE', timeline, at, '+inf', 'BYSCORE', 'LIMIT', same, chunk, 'WITHSCORES')
+      else
+        read = redis.call('ZRANGE', timeline, at, '-inf', 'BYSCORE', 'REV', 'LIMIT', same, chunk, 'WITHSCORES')
+      end
+      more = #read == 2 * chunk
+      for k = 2, #read, 2 do
+        local e = direction * read[k]
+        if e == tail then same = same + 1 else tail, same = e, 1 end
+        take_up(e)
+        if read[k - 1] ~= self then
+          count = count + 1
+          entries[count] = e
+        end
+      end
+      if not more then take_up(math.huge) end
+      work = work + 4 * chunk
+      chunk = math.min(2 * chunk, 512)
+    end
+  end
+
+  local function forbidden_until(r) -- the end of what rule r forbids at u
+    local limit, window, i = limits[r], windows[r], pointers[r]
+    if window < 0 then
+      local from_u, till = period_of(-window, u)
+      load(till)
+      while i <= count and entries[i] < from_u do i = i + 1 end
+      work = work + i - pointers[r] + 1
+      pointers[r] = i
+      local last = entries[i + limit - 1]
+      return last and last < till and till
+    end
+    load(u + window)
+    while i <= count and entries[i] <= u - window do i = i + 1 end
+    work = work + i - pointers[r] + 1
+    pointers[r] = i
+    local till, j = false, i + limit - 1
+    while j <= count and entries[j] < u + window do
+      if entries[j] - entries[i] < window then till = entries[i] + window end
+      i, j = i + 1, j + 1
+      work = work + 1
+    end
+    return till
+  end
+
+  local function next_free(last)
+    local last_u = direction * last
+    local held = 0 -- rules in a row that let u pass
+    local r = 1
+    while held < rule_count do
+      if u > last_u then return nil end
+      -- Never where it began: a search that goes on there would not end.
+      if work > WORK and u ~= direction * from then return nil, direction * u end
+      local till = forbidden_until(r)
+      if till then
+        u, held = till, 0
+      else
+        held = held + 1
+        r = r % rule_count + 1
+      end
+    end
+    return direction * u
+  end
+
+  local function take_it()
+    local i = count
+    while i >= 1 and entries[i] > u do
+      entries[i + 1] = entries[i]
+      i = i - 1
+    end
+    entries[i + 1] = u
+    count = count + 1
+  end
+
+  return next_free, take_it
+end
+-- decision: the reply of reserve, check and move, an array of
+--
+--   status, now, send time, requested time (0: the same)
+--   and, if the status is ALLOWED: flags (SHIFTED + REPLAYED), moved from (0: not);
+--   if it is SEND_LIMIT: next free time, where to search on for it, previous free
+--   time, where to search on for it (0: none), then an array a violated rule:
+--   its number in the policy from 1, conflicts in all, from and until of its
+--   period (0 of a sliding rule), then id and send time of the first conflicts.
+--   SEARCH_ON has only status, now and where to search on.
+-- status: the first element of a decision, and the flags of an accepted one.
+local ALLOWED, SEND_LIMIT, ID_REUSED, TOO_LATE = 0, 1, 2, 3
+local NOT_FOUND, IN_PAST, TOO_FAR_AHEAD, SEARCH_ON = 4, 5, 6, 7
+local SHIFTED, REPLAYED = 1, 2
+local GRACE = 5000 -- ms in the past that are taken as now
+local MOST_CONFLICTS = 10
+
+-- violations lists the rules that placing t would break, as the reply has
+-- them, and returns what it read for that around t: the times, ascending, and
+-- the first and last millisecond that it looked at. The reservation `self` does
+-- not count.
+local function violations(t, self)
+  local first, last = t, t
+  for r = 1, rule_count do
+    local from, till = t - windows[r] + 1, t + windows[r]
+    if windows[r] < 0 then from, till = period(-windows[r], t) end
+    first, last = math.min(first, from), math.max(last, till - 1)
+  end
+  local near = redis.call('ZRANGE', timeline, first, last, 'BYSCORE', 'WITHSCORES')
+  local ids, times, count = {}, {}, 0
+  for k = 1, #near, 2 do
+    if near[k] ~= self then
+      count = count + 1
+      ids[count], times[count] = near[k], tonumber(near[k + 1])
+    end
+  end
+
+  local found = {}
+  for r = 1, rule_count do
+    local limit, window = limits[r], windows[r]
+    local total, conflicts = 0, {}
+    local from, till = 0, 0
+    local function add(k)
+      total = total + 1
+      if total <= MOST_CONFLICTS then
+        conflicts[#conflicts + 1] = ids[k]
+        conflicts[#conflicts + 1] = times[k]
+      end
+    end
+    if window < 0 then
+      from, till = period(-window, t)
+      local i = 1
+      while i <= count and times[i] < from do i = i + 1 end
+      if times[i + limit - 1] and times[i + limit - 1] < till then
+        while i <= count and times[i] < till do
+          add(i)
+          i = i + 1
+        end
+      end
+    else
+      local added = 0 -- groups overlap: the last entry that one has added
+      for i = 1, count - limit + 1 do
+        local j = i + limit - 1
+        if times[j] - times[i] < window and times[j] < t + window and times[i] > t - window then
+          for k = math.max(i, added + 1), j do add(k) end
+          added = j
+        end
+      end
+    end
+    if total > 0 then
+      local violation = {r, total, from, till}
+      for k = 1, #conflicts do violation[4 + k] = conflicts[k] end
+      found[#found + 1] = violation
+    end
+  end
+  return found, {times = times, first = first, last = last}
+end
+
+-- refusal completes the reply for a time that breaks rules.
+local function refusal(t, requested, broken, near, self)
+  local next_free, next_resume = new_search(1, t, self, near)(now + reach)
+  local previous, previous_resume
+  if t > now then previous, previous_resume = new_search(-1, t, self, near)(now) end
+  local reply = {SEND_LIMIT, now, t, requested or 0,
+    next_free or 0, next_resume or 0, previous or 0, previous_resume or 0}
+  for k = 1, #broken do reply[8 + k] = broken[k] end
+  return reply
+end
+
+-- out_of_reach answers for a time that is past or too far ahead, or gives nil.
+local function out_of_reach(t)
+  if t < now - GRACE then return {IN_PAST, now, t, 0} end
+  if t > now + reach then return {TOO_FAR_AHEAD, now, t, 0} end
+end
+-- known: answers a request whose id is taken, or gives nil. With records the
+-- fingerprint tells a repeated request from another one; without, the place
+-- must be one that the request could have been given. The same generation is
+-- the same call, repeated by a client that got no answer: it is not done again,
+-- even if the message was cancelled since.
+local function known(asked, until_at, generation, fingerprint)
+  if record then
+    local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'h', 'f')
+    local flags = r[5] and SHIFTED or 0
+    if r[2] ~= generation then
+      if id_is_free(state_of(r[1], r[2])) then return nil end
+      if r[6] ~= fingerprint then return {ID_REUSED, now, asked, 0} end
+      flags = flags + REPLAYED
+    end
+    return {ALLOWED, now, tonumber(r[3]), tonumber(r[4] or 0), flags, 0}
+  end
+  local held = tonumber(redis.call('ZSCORE', timeline, ARGV[2]) or -1)
+  if held < now - keep then return nil end
+  local graced = asked < now and held >= asked and held <= asked + GRACE
+  if held ~= asked and not graced and not (until_at and held >= asked and held <= until_at) then
+    return {ID_REUSED, now, asked, 0}
+  end
+  local flags = REPLAYED
+  if held ~= asked and not graced then flags = flags + SHIFTED end
+  return {ALLOWED, now, held, held ~= asked and asked or 0, flags, 0}
+end
+
+local answer = known(asked, until_at, ARGV[16], ARGV[18]) or out_of_reach(asked)
+if answer then return answer end
+
+local at, requested, shifted = asked, nil, false
+if asked < now then at, requested = now, asked end
+local broken, near = violations(at, nil)
+if #broken > 0 then
+  if not until_at then return refusal(at, requested, broken, near, nil) end
+  local last = math.min(until_at, now + reach)
+  local resume_at = tonumber(ARGV[12])
+  local free, resume = new_search(1, resume_at or at, nil, not resume_at and near or nil)(last)
+  if resume then return {SEARCH_ON, now, resume} end
+  if not free then return refusal(at, requested, broken, near, nil) end
+  at, requested, shifted = free, asked, true
+end
+
+redis.call('ZADD', timeline, at, ARGV[2])
+-- outlive: lets the timeline expire no earlier than its place at `at` can be
+-- forgotten, and trims what is forgotten by now.
+local function outlive(at)
+  local expires = at + keep
+  if redis.call('PEXPIRETIME', timeline) < expires then
+    redis.call('PEXPIREAT', timeline, expires)
+  end
+  redis.call('ZREMRANGEBYSCORE', timeline, '-inf', now - keep - 1)
+end
+outlive(at)
+if record then
+  redis.call('DEL', record) -- of a message that gave its id back
+  redis.call('HSET', record, unpack(ARGV, 15))
+  redis.call('HSET', record, 't', at)
+  if requested then redis.call('HSET', record, 'r', requested) end
+  if shifted then redis.call('HSET', record, 'h', 1) end
+  redis.call('ZADD', KEYS[3], now + ARGV[13], ARGV[14])
+end
+return {ALLOWED, now, at, requested or 0, shifted and SHIFTED or 0, 0}

@@ -1,0 +1,270 @@
+package sendlimit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Users finds all that a store has of one user, to hand it out or to remove it.
+// It looks at every key of the server that has the user's partition, so each
+// call takes the longer the more messages of whomever there are. It is safe for
+// concurrent use.
+type Users struct {
+	client   redis.UniversalClient
+	timeline *Timeline
+}
+
+// NewUsers returns the users of a Timeline that has the same Options; the policy
+// does not matter. The error is an *InvalidError.
+func NewUsers(client redis.UniversalClient, o Options) (*Users, error) {
+	o.Records = true
+	t, err := NewTimeline(client, o)
+	if err != nil {
+		return nil, err
+	}
+	return &Users{client: client, timeline: t}, nil
+}
+
+// UserData is everything that a store has of a user. What there is none of is
+// empty.
+type UserData struct {
+	User string
+	// DryRun is the token of the dry run that made these copies, and did not
+	// live to remove them; empty for what is real.
+	DryRun string
+
+	Places     []Reservation            // the timeline, ascending by time, then id
+	Categories map[string][]Reservation // the timelines of categories with rules of their own
+	Messages   []UserMessage            // in the order of their ids
+	Settings   map[string]string
+	Flags      map[string]string // of alerts, by what follows the user in their keys
+	LateMark   time.Time         // what stands before it in the timeline has ended
+
+	DeadLetters []Reservation // At is when the message ended
+	Watched     []WatchEntry
+
+	DryRuns []UserData // in the order of their tokens; each without a DryRuns of its own
+}
+
+// UserMessage is where a message stands, with its content as long as that is
+// kept.
+type UserMessage struct {
+	Standing
+
+	Content []byte
+}
+
+// WatchEntry is an entry of the watch list.
+type WatchEntry struct {
+	ID         string
+	Generation string
+	At         time.Time // when to look after the message
+}
+
+// Empty reports whether the store has nothing of the user.
+func (d UserData) Empty() bool {
+	return len(d.Places)+len(d.Categories)+len(d.Messages)+len(d.Settings)+len(d.Flags)+
+		len(d.DeadLetters)+len(d.Watched)+len(d.DryRuns) == 0 && d.LateMark.IsZero()
+}
+
+// Messages lists the ids of all messages of a user that have a record, those
+// that ended included, in order.
+func (u *Users) Messages(ctx context.Context, user string, progress Progress) ([]string, error) {
+	if err := checkUser(user); err != nil {
+		return nil, err
+	}
+	keys, err := u.find(ctx, user, progress)
+	if err != nil {
+		return nil, err
+	}
+	var ids []string
+	for _, k := range keys {
+		if k.kind == recordKey && k.run == "" {
+			ids = append(ids, k.id())
+		}
+	}
+	slices.Sort(ids)
+	return ids, nil
+}
+
+// id is the id of a record's message.
+func (k userKey) id() string { return strings.ReplaceAll(k.name, "/", ":") }
+
+// Cancel releases a message that is still to come, and reports whether it was
+// one; one that is being sent or has ended it leaves alone.
+func (u *Users) Cancel(ctx context.Context, user, id string) (bool, error) {
+	d, err := u.timeline.Release(ctx, ReleaseRequest{User: user, ID: id})
+	return d.Allowed && !d.Replayed, err
+}
+
+// Export reads everything that the store has of a user. What changes meanwhile
+// may be in it as it was before or after.
+func (u *Users) Export(ctx context.Context, user string, progress Progress) (UserData, error) {
+	if err := checkUser(user); err != nil {
+		return UserData{}, err
+	}
+	keys, err := u.find(ctx, user, progress)
+	if err != nil {
+		return UserData{}, err
+	}
+	runs := map[string]*UserData{"": {User: user}}
+	for _, k := range keys {
+		if runs[k.run] == nil {
+			runs[k.run] = &UserData{User: user, DryRun: k.run}
+		}
+		if err := u.read(ctx, k, runs[k.run]); err != nil {
+			return UserData{}, err
+		}
+	}
+	whole := *runs[""]
+	delete(runs, "")
+	for _, run := range runs {
+		run.sort()
+		if !run.Empty() {
+			whole.DryRuns = append(whole.DryRuns, *run)
+		}
+	}
+	whole.sort()
+	return whole, nil
+}
+
+// read adds what a key holds of the user.
+func (u *Users) read(ctx context.Context, k userKey, into *UserData) (err error) {
+	const doing = "reading what there is of a user"
+	switch k.kind {
+	case timelineKey:
+		into.Places, err = u.places(ctx, k.key)
+	case categoryKey:
+		if into.Categories == nil {
+			into.Categories = make(map[string][]Reservation)
+		}
+		into.Categories[k.name], err = u.places(ctx, k.key)
+	case recordKey:
+		var m UserMessage
+		if m, err = u.message(ctx, k, into.User); m.State != StateUnknown {
+			into.Messages = append(into.Messages, m)
+		}
+	case settingsKey:
+		into.Settings, err = u.client.HGetAll(ctx, k.key).Result()
+	case flagKey:
+		if into.Flags == nil {
+			into.Flags = make(map[string]string)
+		}
+		into.Flags[k.name], err = absent(u.client.Get(ctx, k.key).Result())
+	case lateMarkKey:
+		var text string
+		if text, err = absent(u.client.Get(ctx, k.key).Result()); text != "" && err == nil {
+			into.LateMark, err = parseTime(text)
+		}
+	case watchKey:
+		into.Watched, err = u.watched(ctx, k.key, into.User)
+	case deadLettersKey:
+		into.DeadLetters, err = u.deadLetters(ctx, k.key, into.User)
+	case copiesKey: // says only what else there is
+	}
+	return Unavailable(err, doing)
+}
+
+// absent makes an empty text of a key that has expired since it was found.
+func absent(text string, err error) (string, error) {
+	if errors.Is(err, redis.Nil) {
+		return "", nil
+	}
+	return text, err
+}
+
+func (u *Users) places(ctx context.Context, key string) ([]Reservation, error) {
+	read, err := u.client.ZRangeWithScores(ctx, key, 0, -1).Result()
+	if err != nil {
+		return nil, err //nolint:wrapcheck // the caller says what was being done
+	}
+	places := make([]Reservation, len(read))
+	for i, z := range read {
+		id, _ := z.Member.(string) // the client gives nothing else
+		places[i] = Reservation{ID: id, At: time.UnixMilli(int64(z.Score)).UTC()}
+	}
+	return places, nil
+}
+
+func (u *Users) message(ctx context.Context, k userKey, user string) (UserMessage, error) {
+	wanted := append(slices.Clip(standingFields), "c")
+	values, err := u.client.HMGet(ctx, k.key, wanted...).Result()
+	if err != nil {
+		return UserMessage{}, err //nolint:wrapcheck // the caller says what was being done
+	}
+	m := UserMessage{}
+	m.Standing, err = standing(user, k.id(), values, "reading a message")
+	if content, kept := values[len(standingFields)].(string); kept {
+		m.Content = []byte(content)
+	}
+	return m, err
+}
+
+func (u *Users) watched(ctx context.Context, key, user string) ([]WatchEntry, error) {
+	members, err := u.members(ctx, key, watchMemberOf(user))
+	var found []WatchEntry
+	for member, at := range members {
+		_, id, generation, _ := ParseWatchMember(member)
+		found = append(found, WatchEntry{ID: id, Generation: generation, At: time.UnixMilli(at).UTC()})
+	}
+	return found, err
+}
+
+func (u *Users) deadLetters(ctx context.Context, key, user string) ([]Reservation, error) {
+	members, err := u.members(ctx, key, deadLetterOf(user))
+	var found []Reservation
+	for member, at := range members {
+		_, id, _ := ParseDeadLetterMember(member)
+		found = append(found, Reservation{ID: id, At: time.UnixMilli(at).UTC()})
+	}
+	return found, err
+}
+
+func watchMemberOf(user string) func(member string) bool {
+	return func(member string) bool {
+		of, _, _, ok := ParseWatchMember(member)
+		return ok && of == user
+	}
+}
+
+func deadLetterOf(user string) func(member string) bool {
+	return func(member string) bool {
+		of, _, ok := ParseDeadLetterMember(member)
+		return ok && of == user
+	}
+}
+
+// sort brings what was found in no order into the order that is documented.
+func (d *UserData) sort() {
+	slices.SortFunc(d.Messages, func(a, b UserMessage) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(d.Watched, func(a, b WatchEntry) int {
+		return strings.Compare(a.ID+"/"+a.Generation, b.ID+"/"+b.Generation)
+	})
+	slices.SortFunc(d.DeadLetters, func(a, b Reservation) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(d.DryRuns, func(a, b UserData) int { return strings.Compare(a.DryRun, b.DryRun) })
+}
+
+// parseTime reads Unix milliseconds.
+func parseTime(text string) (time.Time, error) {
+	ms, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return time.Time{}, replyError("reading a late mark", fmt.Sprintf("%q is no time", clip(text)))
+	}
+	return time.UnixMilli(ms).UTC(), nil
+}
+
+// parseScore reads the score of a sorted set, Unix milliseconds.
+func parseScore(text string) (int64, error) {
+	score, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		return 0, replyError("looking through a partition", fmt.Sprintf("%q is no score", clip(text)))
+	}
+	return int64(score), nil
+}
