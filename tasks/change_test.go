@@ -178,7 +178,7 @@ func TestPitfall45StaleTasksDoNoHarm(t *testing.T) {
 func TestPitfall47LateConfirmChangesNothing(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		watch, err := sendlimit.NewWatchList(s.client, "")
+		watch, err := sendlimit.NewWatchList(s.client, sendlimit.Options{})
 		require.NoError(s, err)
 		late := func(generation string) {
 			s.Helper()

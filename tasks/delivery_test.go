@@ -123,5 +123,5 @@ func TestChannelThatPanics(t *testing.T) {
 		s.ended("alice", "bad", "d")
 		s.ended("alice", "good", "d")
 		require.Equal(s, "3", s.record("alice", "bad")["n"])
-	})
+	}, "2/minute")
 }

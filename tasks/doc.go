@@ -10,32 +10,37 @@
 //
 //	queue ─► handler: waits for the millisecond ─► claim (the gate) ─► notifier ─► settle
 //
+//	watch list ─► relay, in every worker: what the queue does not have ─► queue, under a new generation
+//
 // A Draft is what a caller spelled, a Message what it means, an Outcome the
 // answer on every surface. A Submitter also cancels and moves messages; a
 // Rehearsal answers as a Submitter would and leaves nothing. A Worker is the
-// other half: the queue's server around the handler.
+// other half: the queue's server around the handler, and the relay.
 //
 // # The states of a message
 //
 //	             submit
-//	               │         ┌───────────┐ move, retry:
+//	               │         ┌───────────┐ move, retry, postponement:
 //	               ▼         ▼           │ a new generation
 //	cancelled ◄─ pending ────────────────┘
-//	expired   ◄────┤ ▲
+//	dropped   ◄────┤ ▲
 //	               │ │ retry, while attempts are left
 //	         claim ▼ │
 //	             sending ──► delivered
-//	               │   └───► failed
-//	               └ lease over: whoever claims next sends it again
+//	               │   ├───► failed      ┐ dead letters, which can be
+//	               │   └───► uncertain   ┘ sent after all
+//	               └ lease over: uncertain, by what OnUncertain says sent again
 //
-// Cancelled, expired and failed messages give back their place and their id;
-// whatever ended has lost its content.
+// Cancelled, dropped and failed messages give back their place and their id;
+// what ended has lost its content, but for dead letters.
 //
 // # What always holds
 //
 //   - Accepted means stored. What follows, the queue included, may fail without
 //     the message being lost: the watch list names every message that has not
-//     ended, and when to look after it.
+//     ended, and when to look after it. What is not settled when its time has
+//     come the relay gives a new generation and puts back into the queue, unless
+//     the queue has it and only has too much to do.
 //   - The record is the truth, a task only a timer. Of all tasks that a message
 //     has had, only the one of its present generation may deliver, and a
 //     generation is never used twice, so a stale task does no harm whenever and
@@ -45,6 +50,8 @@
 //     has `due`, although the record knows it better, because the queue hands
 //     tasks out by whole seconds: by due the handler waits for the rest without
 //     asking the store. Were it wrong, the gate would say so.
+//   - Nothing late goes out against the rules: what is late, since workers were
+//     down or the provider failed, is judged anew, see package sendlimit.
 //   - A task goes back to the queue only where another worker is sending the
 //     message, this one stops, a newer program wrote the task, or the store
 //     answers with an error. It uses up no retry of the queue's, and nothing is
@@ -56,17 +63,28 @@
 //
 //   - The store is away: a submit fails with an *sendlimit.UnavailableError.
 //     What a worker has in hand stays there, and goes out when the store is back.
-//     A task that got lost between the two is found by the queue itself, after up
-//     to two and a half minutes.
+//     A task that got lost between the two the relay finds a minute past its
+//     time.
+//   - The store is nearly full: nothing more is accepted from
+//     SubmitterOptions.StoreFullAt on, and what it has is delivered.
+//   - Too few replicas have it in time (SubmitterOptions.WaitReplicas): the answer
+//     is an error, the message goes out all the same, and asking again waits again.
 //   - No answer to a submit: it may have been accepted. The same message with the
 //     same id can be submitted again.
-//   - The queue does not take a task, or loses it: the message stays on the watch
-//     list past its time.
+//   - The queue does not take a task: the relay hands it over ten seconds later.
+//     The queue loses it: the relay finds out a minute past its time.
 //   - The provider took a message and the store is away: settling is tried until
 //     it is stored or the worker ends.
-//   - A worker dies while it sends: the message is sent again when its lease is
-//     over and the queue has found its task, and may arrive twice. The provider
-//     gets the same idempotency key.
+//   - A worker dies while it sends, or the provider gives no answer: nobody knows
+//     whether the message arrived. It is sent again, with the same idempotency
+//     key, or given up as uncertain, as WorkerOptions.OnUncertain says. A message
+//     that kills its worker each time is given up after RetryPolicy.Attempts.
 //   - The machine's clock is off: the queue hands tasks out by it, and behind the
 //     store's it does so late, never early.
+//
+// # Proofs
+//
+// A crash between any two calls is tried out without a line in this package: all
+// that a submitter, a relay and a worker do to the outside goes through the
+// client and the notifier they are given, where tests put the crash points.
 package tasks

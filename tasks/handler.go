@@ -23,16 +23,17 @@ type handler struct {
 	clock       *clock
 	notifier    notifier.Notifier
 	retries     RetryPolicy
+	onUncertain OnUncertain
 	pushTimeout time.Duration
+	tolerance   time.Duration  // how late a message may go out without being judged anew
+	margin      time.Duration  // how much longer than a delivery may take its lease lasts
 	slots       chan struct{}  // one a delivery that runs
 	stopping    chan struct{}  // closed when no new work is to begin
 	running     sync.WaitGroup // handlers at work, those that the queue has given up on included
 	ended       chan struct{}  // closed when the worker no longer waits for them
+	metrics     *Metrics
 	logger      *slog.Logger
 }
-
-// settleMargin is how much longer than a delivery may take its lease lasts.
-const settleMargin = 10 * time.Second
 
 // storePause is between two tries at a store that is away.
 const storePause = 500 * time.Millisecond
@@ -49,7 +50,7 @@ func (e *againError) Unwrap() error { return e.cause }
 
 var (
 	errStopping = errors.New("this worker stops")
-	errBusy     = errors.New("another worker is delivering the message")
+	errBusy     = errors.New("another delivery goes first: of the same message, or of an older one that is late")
 	errNewer    = errors.New("a newer program wrote the task")
 )
 
@@ -88,7 +89,7 @@ func (h *handler) handle(ctx context.Context, p Payload) error {
 		}
 		// A claim whose reply got lost is repeated with its nonce, and answered as
 		// the first time, but not for so long that its lease may run out.
-		if now := h.clock.local(); now.Sub(nonceFrom) > settleMargin/2 {
+		if now := h.clock.local(); now.Sub(nonceFrom) > h.margin/2 {
 			d.Nonce, nonceFrom = sendlimit.NewGeneration(), now
 		}
 		claim, err := h.deliver(context.WithoutCancel(ctx), d)
@@ -145,52 +146,92 @@ func (h *handler) deliver(ctx context.Context, d sendlimit.Delivery) (sendlimit.
 	if err != nil {
 		return sendlimit.Claim{}, err
 	}
-	claim, err := h.claim(ctx, l.gate, d)
+	claim, took, err := h.claim(ctx, l.gate, d)
 	if err != nil {
 		return sendlimit.Claim{}, err
 	}
+	// A delivery does not wait for what else was late, nor the other way round.
+	var placing sync.WaitGroup
+	placing.Go(func() { h.place(ctx, d.User, claim) })
+	defer placing.Wait()
 	switch claim.Verdict {
 	case sendlimit.Send:
+		if claim.Now.Sub(claim.SendAt)+took > h.tolerance {
+			return claim, h.giveBack(ctx, l.gate, d)
+		}
 		return claim, h.send(ctx, l.gate, d, claim)
 	case sendlimit.Busy:
 		return claim, &againError{after: claim.Until.Sub(claim.Now), cause: errBusy}
 	case sendlimit.Stale:
 		h.logger.DebugContext(ctx, "a task is stale", "id", d.ID)
-	case sendlimit.Lapsed:
-		h.logger.WarnContext(ctx, "dropped a message that outlived its expiry", "late", claim.Now.Sub(claim.SendAt))
-	case sendlimit.Early:
+	case sendlimit.Dropped:
+		h.countDrop(ctx, claim.Reason, claim.Now.Sub(claim.SendAt))
+	case sendlimit.Early, sendlimit.Postponed:
 	}
 	return claim, nil
 }
 
-func (h *handler) claim(ctx context.Context, gate *sendlimit.Gate, d sendlimit.Delivery) (sendlimit.Claim, error) {
-	sent := h.clock.local()
-	claim, err := gate.Claim(ctx, d, h.pushTimeout+settleMargin, time.Time{})
-	if err != nil {
-		return claim, err
+// place hands over the late messages of a user that a claim gave other times,
+// and counts those that it dropped.
+func (h *handler) place(ctx context.Context, user string, claim sendlimit.Claim) {
+	for _, p := range claim.Placed {
+		h.metrics.postponed()
+		h.logger.DebugContext(ctx, "postponed a late message", "id", p.ID, "from", p.From, "to", p.At)
+		h.handOver(ctx, sendlimit.Queued{User: user, ID: p.ID, Generation: p.Generation, Due: p.At})
 	}
-	h.clock.learn(sent, h.clock.local(), claim.Now)
-	return claim, nil
+	for _, dropped := range claim.Dropped {
+		h.countDrop(ctx, dropped.Reason, claim.Now.Sub(dropped.SendAt))
+	}
+}
+
+func (h *handler) countDrop(ctx context.Context, reason string, late time.Duration) {
+	if reason == sendlimit.ReasonUncertain {
+		h.metrics.uncertain()
+		h.logger.WarnContext(ctx, "gave up a message whose delivery a worker left in the middle", "late", late)
+		return
+	}
+	h.metrics.dropped(reason)
+	h.logger.WarnContext(ctx, "dropped a message", "reason", reason, "late", late)
+}
+
+// claim also returns how long the answer took: it may be that much older than
+// what it tells.
+func (h *handler) claim(ctx context.Context, gate *sendlimit.Gate, d sendlimit.Delivery) (sendlimit.Claim, time.Duration, error) {
+	sent := h.clock.local()
+	claim, err := gate.Claim(ctx, d, h.pushTimeout+h.margin, time.Time{})
+	received := h.clock.local()
+	if err != nil {
+		return claim, 0, err
+	}
+	h.clock.learn(sent, received, claim.Now)
+	return claim, received.Sub(sent), nil
+}
+
+// giveBack lets a message be judged again that was claimed in time, but whose
+// answer took so long, or got lost so often, that it is late by now.
+func (h *handler) giveBack(ctx context.Context, gate *sendlimit.Gate, d sendlimit.Delivery) error {
+	again := sendlimit.Queued{
+		User: d.User, ID: d.ID, Generation: sendlimit.NewGeneration(), Due: h.clock.now().Truncate(time.Millisecond),
+	}
+	held, err := h.settle(ctx, gate, d, sendlimit.Settlement{
+		Retry: &sendlimit.Retry{Generation: again.Generation, At: again.Due}, Reason: sendlimit.ReasonLate,
+	})
+	if err != nil || !held {
+		return err
+	}
+	h.handOver(ctx, again)
+	return nil
 }
 
 // send delivers a claimed message, and settles.
 func (h *handler) send(ctx context.Context, gate *sendlimit.Gate, d sendlimit.Delivery, claim sendlimit.Claim) error {
+	began := h.clock.local()
 	result := h.notify(ctx, d, claim)
-	settlement := sendlimit.Settlement{Delivered: result.Status == notifier.Delivered, ProviderID: result.ProviderID}
-	var retry *sendlimit.Queued
+	took := h.clock.local().Sub(began)
+	settlement, retry := h.settlementOf(d, claim, result)
 	if !settlement.Delivered {
-		settlement.Reason = string(result.Reason)
-		if result.Status == notifier.Retry && claim.Attempt < h.retries.Attempts {
-			retry = &sendlimit.Queued{
-				User: d.User, ID: d.ID, Generation: sendlimit.NewGeneration(),
-				Due: h.clock.now().Add(h.retries.wait(claim.Attempt, result.RetryAfter)).Truncate(time.Millisecond),
-			}
-			settlement.Retry = &sendlimit.Retry{Generation: retry.Generation, At: retry.Due}
-		} else {
-			settlement.Failed = true
-		}
 		h.logger.WarnContext(ctx, "a delivery failed", "reason", result.Reason, "attempt", claim.Attempt,
-			"final", settlement.Failed, "error", result.Err)
+			"final", retry == nil, "error", result.Err)
 	}
 	held, err := h.settle(ctx, gate, d, settlement)
 	if err != nil {
@@ -200,15 +241,58 @@ func (h *handler) send(ctx context.Context, gate *sendlimit.Gate, d sendlimit.De
 		h.logger.WarnContext(ctx, "a delivery took longer than its lease: another took the message over")
 		return nil
 	}
+	switch {
+	case settlement.Delivered:
+		h.metrics.delivered(claim.Now.Sub(promised(claim)), took)
+	case settlement.Uncertain:
+		h.metrics.uncertain()
+	default:
+		h.metrics.attemptFailed(settlement.Reason, retry == nil)
+	}
 	if retry != nil {
 		h.handOver(ctx, *retry)
 	}
 	return nil
 }
 
+// promised is the time that a claimed message was to be sent at, however late
+// it is: the same at every attempt.
+func promised(claim sendlimit.Claim) time.Time {
+	if claim.Promised.IsZero() {
+		return claim.SendAt
+	}
+	return claim.Promised
+}
+
+// settlementOf says what to record of a delivery; of one to be tried again
+// also what to hand to the queue.
+func (h *handler) settlementOf(
+	d sendlimit.Delivery, claim sendlimit.Claim, result notifier.Result,
+) (sendlimit.Settlement, *sendlimit.Queued) {
+	if result.Status == notifier.Delivered {
+		return sendlimit.Settlement{Delivered: true, ProviderID: result.ProviderID, Began: claim.Now}, nil
+	}
+	s := sendlimit.Settlement{Reason: string(result.Reason)}
+	again := result.Status == notifier.Retry && claim.Attempt < h.retries.Attempts
+	switch {
+	case result.Uncertain() && (h.onUncertain == SkipUncertain || !again):
+		s.Uncertain = true
+	case again:
+		retry := &sendlimit.Queued{
+			User: d.User, ID: d.ID, Generation: sendlimit.NewGeneration(),
+			Due: h.clock.now().Add(h.retries.wait(claim.Attempt, result.RetryAfter)).Truncate(time.Millisecond),
+		}
+		s.Retry = &sendlimit.Retry{Generation: retry.Generation, At: retry.Due}
+		return s, retry
+	default:
+		s.Failed = true
+	}
+	return s, nil
+}
+
 func (h *handler) handOver(ctx context.Context, q sendlimit.Queued) {
 	if err := h.queue.enqueue(ctx, q); err != nil {
-		h.logger.WarnContext(ctx, "the queue did not take a retry: the watch list has it", "error", err)
+		h.logger.WarnContext(ctx, "the queue did not take a message that is to be sent later: the watch list has it", "error", err)
 		return
 	}
 	h.confirmer.add(q)
@@ -224,7 +308,7 @@ func (h *handler) notify(ctx context.Context, d sendlimit.Delivery, claim sendli
 	return h.notifier.Notify(ctx, notifier.Notification{
 		ID: d.ID, User: d.User, Category: claim.Category,
 		Title: c.Title, Body: c.Body, Data: c.Data,
-		SendAt: claim.SendAt, RequestedAt: claim.RequestedAt, Attempt: claim.Attempt,
+		SendAt: promised(claim), RequestedAt: claim.RequestedAt, Attempt: claim.Attempt,
 		IdempotencyKey: notifier.IdempotencyKey(d.User, d.ID),
 	})
 }

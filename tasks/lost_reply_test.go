@@ -93,6 +93,23 @@ func TestClaimWithoutAReplyForLong(t *testing.T) {
 	})
 }
 
+// The claim took effect in time, and its reply came when the message was late by
+// more than the tolerance: the rules are judged again before it goes out.
+func TestClaimWithoutAReplyUntilItIsLate(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.losing(lua.Claim, func() bool { return time.Since(s.began) < 9*time.Second })
+		s.work()
+		s.accepted(s.message("a", 5*time.Second), s.message("b", 15*time.Second))
+		s.until(14 * time.Second)
+		s.delivered()
+		s.until(30 * time.Second)
+		s.delivered("b +15s", "a +25s")
+		s.ended("alice", "a", "d")
+		require.Equal(s, []string{"b", "a"}, s.places())
+	}, "1/10s")
+}
+
 // The settlement took effect: telling it again is harmless.
 func TestPitfall48SettleWithoutAReply(t *testing.T) {
 	t.Parallel()

@@ -17,15 +17,15 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
-// away requires the error of a store that is out of reach.
-func (s *story) away(err error) {
+// away requires the error of a store that can't be used, with its code.
+func (s *story) away(err error, code sendlimit.Code) {
 	s.Helper()
 	var away *sendlimit.UnavailableError
 	require.ErrorAs(s, err, &away)
 	require.NotEmpty(s, away.Detail)
 	o := tasks.OutcomeOf(err)
 	require.Equal(s, tasks.Errored, o.Outcome)
-	require.Equal(s, sendlimit.CodeUnavailable, o.Code)
+	require.Equal(s, code, o.Code)
 }
 
 // Pitfall 35: without its store a submit fails, with an error of its own. It
@@ -36,24 +36,25 @@ func TestPitfall35StoreDownFailsClosed(t *testing.T) {
 		s.accepted(s.message("before", time.Hour))
 		synctest.Wait()
 		before := s.server.Dump()
-		for _, down := range []struct{ begin, end func() }{
-			{s.network.cut, s.network.mend},
-			{
-				func() { s.server.SetError("LOADING Redis is loading the dataset in memory") },
-				func() { s.server.SetError("") },
-			},
-			{func() { s.server.SetError("READONLY You can't write against a read only replica.") }, func() { s.server.SetError("") }},
-			{func() { s.server.SetError("OOM command not allowed when used memory > 'maxmemory'.") }, func() { s.server.SetError("") }},
+		says := func(text string) func() { return func() { s.server.SetError(text) } }
+		for _, down := range []struct {
+			begin, end func()
+			code       sendlimit.Code
+		}{
+			{s.network.cut, s.network.mend, sendlimit.CodeUnavailable},
+			{says("LOADING Redis is loading the dataset in memory"), says(""), sendlimit.CodeUnavailable},
+			{says("READONLY You can't write against a read only replica."), says(""), sendlimit.CodeUnavailable},
+			{says("OOM command not allowed when used memory > 'maxmemory'."), says(""), sendlimit.CodeStoreFull},
 		} {
 			down.begin()
 			_, err := s.Submit(s.Context(), s.message("a", 2*time.Hour))
-			s.away(err)
+			s.away(err, down.code)
 			_, err = s.Check(s.Context(), s.message("a", 2*time.Hour))
-			s.away(err)
+			s.away(err, down.code)
 			_, err = s.Cancel(s.Context(), "alice", "before")
-			s.away(err)
+			s.away(err, down.code)
 			_, err = s.Move(s.Context(), "alice", "before", s.at(2*time.Hour))
-			s.away(err)
+			s.away(err, down.code)
 			down.end()
 			time.Sleep(3 * time.Second) // the rules are old by now, and loaded again
 		}

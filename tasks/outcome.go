@@ -23,7 +23,8 @@ type Outcome struct {
 	MovedFrom      Time           `json:"moved_from,omitzero"`
 	Shifted        bool           `json:"shifted,omitempty"`
 	Replayed       bool           `json:"replayed,omitempty"`
-	Detail         string         `json:"detail,omitempty"` // a sentence for a person
+	Forgotten      bool           `json:"forgotten,omitempty"` // of recorded: older than any rule looks back
+	Detail         string         `json:"detail,omitempty"`    // a sentence for a person
 	Violations     []Violation    `json:"violations,omitempty"`
 	NextFreeAt     Time           `json:"next_free_at,omitzero"`
 	PreviousFreeAt Time           `json:"previous_free_at,omitzero"`
@@ -82,9 +83,10 @@ func (t *Time) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// OK reports whether the request was done: accepted, cancelled or moved.
+// OK reports whether the request was done: accepted, cancelled, moved or
+// recorded.
 func (o Outcome) OK() bool {
-	return o.Outcome == Accepted || o.Outcome == Cancelled || o.Outcome == Moved
+	return o.Outcome == Accepted || o.Outcome == Cancelled || o.Outcome == Moved || o.Outcome == Recorded
 }
 
 // OutcomeOf makes an outcome of an error: invalid of a *sendlimit.InvalidError,

@@ -72,12 +72,16 @@ func QueueName(prefix string) string {
 
 // queue hands timers to asynq.
 type queue struct {
-	client *asynq.Client
-	name   string
+	client    *asynq.Client
+	inspector *asynq.Inspector
+	name      string
 }
 
 func newQueue(client redis.UniversalClient, prefix string) *queue {
-	return &queue{client: asynq.NewClientFromRedisClient(client), name: QueueName(prefix)}
+	return &queue{
+		client: asynq.NewClientFromRedisClient(client), inspector: asynq.NewInspectorFromRedisClient(client),
+		name: QueueName(prefix),
+	}
 }
 
 // enqueueWithin bounds how long a submit waits for the queue: what it could
@@ -97,7 +101,45 @@ func (q *queue) enqueue(ctx context.Context, m sendlimit.Queued) error {
 	_, err = q.client.EnqueueContext(ctx, asynq.NewTask(TypeDeliver, payload),
 		asynq.Queue(q.name), asynq.TaskID(m.Generation), asynq.ProcessAt(m.Due.Add(-lead)),
 		asynq.MaxRetry(maxStoreRetries), asynq.Timeout(taskTimeout))
+	if errors.Is(err, asynq.ErrTaskIDConflict) {
+		return nil // this very generation, handed over before: nobody else makes it
+	}
 	return sendlimit.Unavailable(err, "handing a message to the queue")
+}
+
+// idle reports whether no task waits to be taken.
+func (q *queue) idle() (bool, error) {
+	info, err := q.inspector.GetQueueInfo(q.name)
+	if errors.Is(err, asynq.ErrQueueNotFound) {
+		return true, nil
+	}
+	if err != nil {
+		return false, sendlimit.Unavailable(err, "asking the queue for its size")
+	}
+	return info.Pending == 0, nil
+}
+
+// has reports whether the queue has a task of a generation that is going to
+// run. One that runs does not count: its worker may be dead, and it is the
+// watch list that knows how long to wait for it. Neither does one that only says
+// that it waits, where somebody has removed the list it would wait in: of an
+// idle queue none does.
+func (q *queue) has(generation string, idle bool) (bool, error) {
+	info, err := q.inspector.GetTaskInfo(q.name, generation)
+	if errors.Is(err, asynq.ErrTaskNotFound) || errors.Is(err, asynq.ErrQueueNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, sendlimit.Unavailable(err, "asking the queue for a message")
+	}
+	switch info.State {
+	case asynq.TaskStatePending:
+		return !idle, nil
+	case asynq.TaskStateScheduled, asynq.TaskStateRetry:
+		return !info.NextProcessAt.IsZero(), nil
+	default:
+		return false, nil
+	}
 }
 
 const (

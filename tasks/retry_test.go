@@ -182,7 +182,8 @@ func TestExpiredIsDropped(t *testing.T) {
 	})
 }
 
-// Workers were down: what has not expired is sent when they are back.
+// Workers were down: what has not expired is sent when they are back, at once
+// where the rules have room for it.
 func TestLateIsSent(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
@@ -197,7 +198,7 @@ func TestLateIsSent(t *testing.T) {
 		for _, d := range deliveries {
 			s.ended("alice", d.Notification.ID, "d")
 		}
-	})
+	}, "5/minute")
 }
 
 // A worker died with a message claimed: when its lease is over another sends

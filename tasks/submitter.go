@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
@@ -21,10 +20,26 @@ type SubmitterOptions struct {
 	Policy      string        // name of the policy, whose rules the store has; "" means sendlimit.DefaultPolicyName
 	Reach       time.Duration // how far ahead a send time may lie; zero means sendlimit.DefaultReach
 	KeepRecords time.Duration // how long a record outlives its message; zero means sendlimit.DefaultKeepRecords
+	ExpireAfter time.Duration // the workers'; zero means sendlimit.DefaultExpireAfter
 	Logger      *slog.Logger  // nil means none
+	Metrics     *Metrics      // nil means none
+	// LookAfter and OverdueAfter are as in sendlimit.Options.
+	LookAfter, OverdueAfter time.Duration
+	// StoreFullAt is how full the store may get, in percent of its maxmemory,
+	// before nothing more is accepted: 50 to 100, zero means DefaultStoreFullAt.
+	// A store that has no maxmemory, or does not tell, has no limit.
+	StoreFullAt int
+	// WaitReplicas is how many replicas of the store have to have a submit, a
+	// move or a cancel before it is answered, at most MaxWaitReplicas. Where they
+	// have not within WaitReplicasTimeout (zero means
+	// DefaultWaitReplicasTimeout), the answer is an *sendlimit.UnavailableError,
+	// and what was asked for may have been done.
+	WaitReplicas        int
+	WaitReplicasTimeout time.Duration
 	// Batch sends what concurrent callers ask for in common pipelines: for
 	// many callers at once, each of whom then waits for a pipeline to end and
-	// not only for its own context. A caller alone is no slower.
+	// not only for its own context. A caller alone is no slower. With
+	// WaitReplicas only the queue gets batches: each caller has a connection.
 	Batch bool
 }
 
@@ -38,10 +53,13 @@ type SubmitterOptions struct {
 // or a slow queue holds up callers for as long as the client's own timeouts.
 type Submitter struct {
 	rules     *rules
+	capacity  *capacity
+	replicas  *replicas
 	queue     *queue
 	confirmer *confirmer
 	clock     *clock
 	logger    *slog.Logger
+	metrics   *Metrics
 	client    redis.UniversalClient
 	batcher   io.Closer // nil without Batch
 }
@@ -52,7 +70,19 @@ func NewSubmitter(client redis.UniversalClient, o SubmitterOptions) (*Submitter,
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	watch, err := sendlimit.NewWatchList(client, o.Prefix)
+	options := sendlimit.Options{
+		Prefix: o.Prefix, Reach: o.Reach, KeepRecords: o.KeepRecords, ExpireAfter: o.ExpireAfter,
+		LookAfter: o.LookAfter, OverdueAfter: o.OverdueAfter,
+	}
+	watch, err := sendlimit.NewWatchList(client, options)
+	if err != nil {
+		return nil, err
+	}
+	room, err := newCapacity(client, o.StoreFullAt)
+	if err != nil {
+		return nil, err
+	}
+	copies, err := newReplicas(client, o.Prefix, o.WaitReplicas, o.WaitReplicasTimeout)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +90,7 @@ func NewSubmitter(client redis.UniversalClient, o SubmitterOptions) (*Submitter,
 	if err != nil {
 		return nil, err
 	}
-	r, err := newRules(commands, o.Policy, sendlimit.Options{Prefix: o.Prefix, Reach: o.Reach, KeepRecords: o.KeepRecords})
+	r, err := newRules(commands, o.Policy, options)
 	if err != nil {
 		if batcher != nil {
 			err = errors.Join(err, batcher.Close())
@@ -68,8 +98,8 @@ func NewSubmitter(client redis.UniversalClient, o SubmitterOptions) (*Submitter,
 		return nil, err
 	}
 	return &Submitter{
-		rules: r, queue: newQueue(commands, o.Prefix), batcher: batcher, confirmer: newConfirmer(watch, o.Logger),
-		clock: newClock(), logger: o.Logger, client: client,
+		rules: r, capacity: room, replicas: copies, queue: newQueue(commands, o.Prefix), batcher: batcher,
+		confirmer: newConfirmer(watch, o.Logger), clock: newClock(), logger: o.Logger, metrics: o.Metrics, client: client,
 	}, nil
 }
 
@@ -116,18 +146,34 @@ func (s *Submitter) Timeline(ctx context.Context) (*sendlimit.Timeline, error) {
 // Submit judges a message and takes its place, or says why not. Accepted means
 // durable: the message is sent even if this process ends right after.
 func (s *Submitter) Submit(ctx context.Context, m Message) (Outcome, error) {
+	o, err := s.submit(ctx, m)
+	if err != nil {
+		s.metrics.submitted(OutcomeOf(err))
+		return Outcome{}, err
+	}
+	s.metrics.submitted(o)
+	return o, nil
+}
+
+func (s *Submitter) submit(ctx context.Context, m Message) (Outcome, error) {
 	t, err := s.Timeline(ctx)
 	if err != nil {
 		return Outcome{}, err
 	}
-	o, request := s.judge(ctx, m, t, t.Reserve)
-	if request.err != nil || o.Outcome != Accepted || o.Replayed {
-		return o, request.err
-	}
-	s.handOver(ctx, sendlimit.Queued{
-		User: o.User, ID: o.ID, Generation: request.generation, Due: o.SendAt.Time,
+	var o Outcome
+	var request judged
+	err = s.replicas.secure(ctx, t, m.User, func(t *sendlimit.Timeline) (bool, error) {
+		o, request = s.judge(ctx, m, t, t.Reserve)
+		return o.Outcome == Accepted, request.err
 	})
-	return o, nil
+	if o.Outcome == Accepted && !o.Replayed {
+		s.capacity.take(request.content)
+		// Also where the replicas have it not, or not yet: the store has.
+		s.handOver(ctx, sendlimit.Queued{
+			User: o.User, ID: o.ID, Generation: request.generation, Due: o.SendAt.Time,
+		})
+	}
+	return o, err
 }
 
 // Check says what Submit would answer, and leaves nothing behind.
@@ -140,99 +186,18 @@ func (s *Submitter) Check(ctx context.Context, m Message) (Outcome, error) {
 	return o, request.err
 }
 
-// judged is what judging a message leaves beside its outcome.
-type judged struct {
-	generation string
-	err        error
-}
-
-// judge puts a message to reserve, or to what stands in for it.
-func (s *Submitter) judge(
-	ctx context.Context, m Message, t *sendlimit.Timeline,
-	reserve func(context.Context, sendlimit.Request) (sendlimit.Decision, error),
-) (Outcome, judged) {
-	request, err := s.request(m)
-	if err != nil {
-		return invalidOutcome(err, m), judged{}
-	}
-	// What has expired by now would never go out, and takes no place. What is
-	// known of its id is answered first all the same.
-	expired := !m.ExpiresAt.IsZero() && !m.ExpiresAt.After(s.clock.now())
-	if expired {
-		reserve = t.Check
-	}
-	sent := s.clock.local()
-	d, err := reserve(ctx, request)
-	if err != nil {
-		return Outcome{}, judged{err: err}
-	}
-	s.clock.learn(sent, s.clock.local(), d.Now)
-	if expired && (d.Allowed && !d.Replayed || d.Code == sendlimit.CodeSendLimit) {
-		return invalidOutcome(invalid("expires_at", m.ExpiresAt.UTC().Format(time.RFC3339Nano), "a time after now"), m), judged{}
-	}
-	return outcomeOf(d, Accepted, m.User, request.ID), judged{generation: request.Record.Generation}
-}
-
-func invalidOutcome(err error, m Message) Outcome {
-	o := OutcomeOf(err)
-	o.ID, o.User = m.ID, m.User
-	return o
-}
-
-// request makes the timeline's request of a message. The error is a
-// *sendlimit.InvalidError.
-func (s *Submitter) request(m Message) (sendlimit.Request, error) {
-	if err := m.Validate(); err != nil {
-		return sendlimit.Request{}, err
-	}
-	mark := Fingerprint(m)
-	content, err := encodeContent(m)
-	if err != nil {
-		return sendlimit.Request{}, err
-	}
-	r := sendlimit.Request{
-		User: m.User, ID: m.ID, At: m.SendAt, Shift: m.shifts(),
-		Record: &sendlimit.Record{
-			Generation: sendlimit.NewGeneration(), Fingerprint: string(mark[:]),
-			ExpiresAt: m.ExpiresAt, Category: m.Category, Content: content,
-		},
-	}
-	if r.ID == "" {
-		r.ID = uuid.Must(uuid.NewV7()).String() // fails only where the system has no randomness
-	}
-	if m.Now {
-		r.At = time.Time{}
-	}
-	if r.Shift {
-		r.ShiftUntil = s.shiftUntil(m)
-	}
-	return r, nil
-}
-
-// shiftUntil is the last send time a shift may take: what the caller set or
-// the default, and before the message expires.
-func (s *Submitter) shiftUntil(m Message) time.Time {
-	until := m.ShiftUntil
-	if until.IsZero() {
-		from := m.SendAt
-		if m.Now {
-			from = s.clock.now()
-		}
-		until = from.Add(DefaultShift)
-	}
-	if last := m.ExpiresAt.Add(-time.Millisecond); !m.ExpiresAt.IsZero() && last.Before(until) {
-		until = last
-	}
-	return until
-}
-
 // Cancel takes a message back, until it is being sent.
 func (s *Submitter) Cancel(ctx context.Context, user, id string) (Outcome, error) {
 	t, err := s.Timeline(ctx)
 	if err != nil {
 		return Outcome{}, err
 	}
-	d, err := t.Release(ctx, sendlimit.ReleaseRequest{User: user, ID: id})
+	var d sendlimit.Decision
+	err = s.replicas.secure(ctx, t, user, func(t *sendlimit.Timeline) (bool, error) {
+		var err error
+		d, err = t.Release(ctx, sendlimit.ReleaseRequest{User: user, ID: id})
+		return d.Allowed, err
+	})
 	if err != nil {
 		return invalidOr(err, user, id)
 	}
@@ -251,12 +216,17 @@ func (s *Submitter) Move(ctx context.Context, user, id string, at time.Time) (Ou
 		return Outcome{}, err
 	}
 	generation := sendlimit.NewGeneration()
-	d, err := t.Move(ctx, sendlimit.MoveRequest{User: user, ID: id, At: at, Generation: generation})
-	if err != nil {
-		return invalidOr(err, user, id)
-	}
+	var d sendlimit.Decision
+	err = s.replicas.secure(ctx, t, user, func(t *sendlimit.Timeline) (bool, error) {
+		var err error
+		d, err = t.Move(ctx, sendlimit.MoveRequest{User: user, ID: id, At: at, Generation: generation})
+		return d.Allowed, err
+	})
 	if d.Allowed && !d.At.Equal(d.MovedFrom) {
 		s.handOver(ctx, sendlimit.Queued{User: user, ID: id, Generation: generation, Due: d.At})
+	}
+	if err != nil {
+		return invalidOr(err, user, id)
 	}
 	return outcomeOf(d, Moved, user, id), nil
 }
@@ -279,31 +249,3 @@ func (s *Submitter) handOver(ctx context.Context, q sendlimit.Queued) {
 	}
 	s.confirmer.add(q)
 }
-
-// Rehearse begins a dry run of many messages, in which those accepted earlier
-// count. Close it.
-func (s *Submitter) Rehearse(ctx context.Context) (*Rehearsal, error) {
-	t, err := s.Timeline(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return &Rehearsal{submitter: s, timeline: t, rehearsal: t.Rehearse(s.client)}, nil
-}
-
-// Rehearsal is a dry run of many messages. Its rules are those there were at
-// its start.
-type Rehearsal struct {
-	submitter *Submitter
-	timeline  *sendlimit.Timeline
-	rehearsal *sendlimit.Rehearsal
-}
-
-// Submit answers what Submitter.Submit would have answered after what this
-// rehearsal accepted before. Nothing is sent.
-func (r *Rehearsal) Submit(ctx context.Context, m Message) (Outcome, error) {
-	o, request := r.submitter.judge(ctx, m, r.timeline, r.rehearsal.Reserve)
-	return o, request.err
-}
-
-// Close removes what the rehearsal left in the store.
-func (r *Rehearsal) Close(ctx context.Context) error { return r.rehearsal.Close(ctx) }

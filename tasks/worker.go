@@ -28,8 +28,37 @@ type WorkerOptions struct {
 	Deliveries      int               // at a time; zero means 64
 	Retries         RetryPolicy
 	ShutdownTimeout time.Duration // zero means 30 s; above PushTimeout
-	Logger          *slog.Logger  // nil means none
+	// Tolerance is how late a message may go out without the rules being judged
+	// anew; zero means sendlimit.DefaultTolerance.
+	Tolerance time.Duration
+	// OnUncertain is what becomes of a message of which nobody knows whether the
+	// provider has it; "" means ResendUncertain.
+	OnUncertain OnUncertain
+	// DropDueBefore drops what was to be sent before it, as after a restore from
+	// an old backup; zero drops nothing.
+	DropDueBefore time.Time
+	// LookAfter and OverdueAfter are as in sendlimit.Options.
+	LookAfter, OverdueAfter time.Duration
+	// SettleMargin is how much longer than PushTimeout a worker holds a message
+	// before others take it over; zero means 10 s.
+	SettleMargin time.Duration
+	// RelayEvery is about how often the worker looks after messages that the
+	// queue may not have; zero means 5 s.
+	RelayEvery time.Duration
+	Metrics    *Metrics     // nil means none
+	Logger     *slog.Logger // nil means none
 }
+
+// OnUncertain is what becomes of a message whose delivery nobody can say the
+// outcome of: the worker died in the middle of it, or the provider gave no
+// answer.
+type OnUncertain string
+
+// The answers to an uncertain delivery.
+const (
+	ResendUncertain OnUncertain = "resend" // it may arrive twice
+	SkipUncertain   OnUncertain = "skip"   // it may be lost
+)
 
 const (
 	// handlers is how many tasks are in hand at a time: most of them wait for
@@ -45,8 +74,10 @@ const (
 type Worker struct {
 	client   redis.UniversalClient
 	prefix   string
+	options  sendlimit.Options
 	handler  *handler
 	shutdown time.Duration
+	relay    time.Duration
 	logger   *slog.Logger
 }
 
@@ -56,6 +87,9 @@ func NewWorker(client redis.UniversalClient, o WorkerOptions) (*Worker, error) {
 	o.PushTimeout = cmp.Or(o.PushTimeout, 10*time.Second)
 	o.Deliveries = cmp.Or(o.Deliveries, 64)
 	o.ShutdownTimeout = cmp.Or(o.ShutdownTimeout, 30*time.Second)
+	o.SettleMargin = cmp.Or(o.SettleMargin, 10*time.Second)
+	o.RelayEvery = cmp.Or(o.RelayEvery, 5*time.Second)
+	o.OnUncertain = cmp.Or(o.OnUncertain, ResendUncertain)
 	o.Retries = o.Retries.withDefaults()
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -63,19 +97,23 @@ func NewWorker(client redis.UniversalClient, o WorkerOptions) (*Worker, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	r, err := newRules(client, o.Policy, sendlimit.Options{
+	options := sendlimit.Options{
 		Prefix: o.Prefix, Reach: o.Reach, KeepRecords: o.KeepRecords, ExpireAfter: o.ExpireAfter,
-	})
+		Tolerance: o.Tolerance, Attempts: o.Retries.Attempts, SkipUncertain: o.OnUncertain == SkipUncertain,
+		DropDueBefore: o.DropDueBefore, LookAfter: o.LookAfter, OverdueAfter: o.OverdueAfter,
+	}
+	r, err := newRules(client, o.Policy, options)
 	if err != nil {
 		return nil, err
 	}
 	return &Worker{
-		client: client, prefix: o.Prefix, shutdown: o.ShutdownTimeout, logger: o.Logger,
+		client: client, prefix: o.Prefix, options: options, shutdown: o.ShutdownTimeout, relay: o.RelayEvery, logger: o.Logger,
 		handler: &handler{
 			rules: r, queue: newQueue(client, o.Prefix), clock: newClock(), notifier: o.Notifier,
-			retries: o.Retries, pushTimeout: o.PushTimeout,
-			slots: make(chan struct{}, o.Deliveries), stopping: make(chan struct{}), ended: make(chan struct{}),
-			logger: o.Logger,
+			retries: o.Retries, onUncertain: o.OnUncertain, pushTimeout: o.PushTimeout, margin: o.SettleMargin,
+			tolerance: cmp.Or(o.Tolerance, sendlimit.DefaultTolerance),
+			slots:     make(chan struct{}, o.Deliveries), stopping: make(chan struct{}), ended: make(chan struct{}),
+			metrics: o.Metrics, logger: o.Logger,
 		},
 	}, nil
 }
@@ -88,6 +126,12 @@ func (o WorkerOptions) validate() error {
 		return invalid("push_timeout", o.PushTimeout.String(), "at least 1 ms")
 	case o.Deliveries < 1:
 		return invalid("deliveries", strconv.Itoa(o.Deliveries), "at least 1")
+	case o.OnUncertain != ResendUncertain && o.OnUncertain != SkipUncertain:
+		return invalid("on_uncertain", string(o.OnUncertain), "%s or %s", ResendUncertain, SkipUncertain)
+	case o.SettleMargin < time.Millisecond:
+		return invalid("settle_margin", o.SettleMargin.String(), "at least 1 ms")
+	case o.RelayEvery < time.Millisecond:
+		return invalid("relay_every", o.RelayEvery.String(), "at least 1 ms")
 	case o.ShutdownTimeout <= o.PushTimeout:
 		return invalid("shutdown_timeout", o.ShutdownTimeout.String(),
 			"more than push_timeout, %s: a delivery that is cut off is delivered again", o.PushTimeout)
@@ -98,7 +142,7 @@ func (o WorkerOptions) validate() error {
 // Run delivers until ctx ends. Then it takes no new work, sees through what it
 // has begun, within the shutdown timeout, and returns nil. A worker runs once.
 func (w *Worker) Run(ctx context.Context) error {
-	watch, err := sendlimit.NewWatchList(w.client, w.prefix)
+	watch, err := sendlimit.NewWatchList(w.client, w.options)
 	if err != nil {
 		return err
 	}
@@ -115,6 +159,10 @@ func (w *Worker) Run(ctx context.Context) error {
 	if err := server.Start(w.handler); err != nil {
 		return fmt.Errorf("starting the queue: %w", err)
 	}
+	stopRelay := (&relay{
+		watch: watch, queue: w.handler.queue, confirmer: w.handler.confirmer, clock: w.handler.clock,
+		metrics: w.handler.metrics, logger: w.logger,
+	}).start(context.WithoutCancel(ctx), w.relay)
 	w.logger.InfoContext(ctx, "delivering", "queue", QueueName(w.prefix))
 	<-ctx.Done()
 	w.logger.InfoContext(ctx, "stopping: finishing what runs", "within", w.shutdown)
@@ -122,6 +170,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	defer timeout.Stop()
 	server.Stop()
 	close(w.handler.stopping)
+	stopRelay()
 	server.Shutdown()
 	w.awaitHandlers(timeout.C)
 	return nil

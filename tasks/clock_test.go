@@ -1,0 +1,145 @@
+package tasks_test
+
+import (
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// storeAhead sets the store's clock ahead of that of everybody else: of
+// submitters, workers, and the queue within them. Scripts see it too.
+func (s *story) storeAhead(by time.Duration) {
+	s.server.Server().SetPreHook(func(peer *server.Peer, command string, _ ...string) bool {
+		if command != "TIME" {
+			return false
+		}
+		now := time.Now().Add(by)
+		peer.WriteLen(2)
+		peer.WriteBulk(strconv.FormatInt(now.Unix(), 10))
+		peer.WriteBulk(strconv.Itoa(now.Nanosecond() / 1000))
+		return true
+	})
+}
+
+// Pitfall 55: the machines' clocks are three seconds off the store's, whichever
+// way. Everything happens by the store's: nothing goes out early, the rules hold
+// on what is recorded, and the most that it costs is what the queue, which has
+// only the machines' clocks, hands out late.
+func TestPitfall55AllByTheStoresClock(t *testing.T) {
+	t.Parallel()
+	const off, overdueAfter = 3 * time.Second, 10 * time.Second
+	for name, row := range map[string]struct {
+		storeAhead, latest time.Duration
+	}{
+		"workers ahead":  {-off, 10 * time.Millisecond},
+		"workers behind": {off, off + 100*time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tell(t, func(s *story) {
+				s.storeAhead(row.storeAhead)
+				s.Submitter = s.newSubmitter(tasks.SubmitterOptions{OverdueAfter: overdueAfter})
+				stop := s.work(retrying(3))
+				s.work(retrying(3), relaying, func(o *tasks.WorkerOptions) { o.OverdueAfter = overdueAfter })
+				s.recorder.Script(unavailable(), unavailable())
+				at := func(after time.Duration) time.Time { return s.at(after + row.storeAhead).Truncate(time.Millisecond) }
+				submit := func(id string, after time.Duration) {
+					s.Helper()
+					m := s.message(id, 0)
+					m.SendAt = at(after)
+					s.accepted(m)
+				}
+				// The first is tried three times. Others are moved, lost by the queue,
+				// and asked for as soon as possible.
+				submit("retried", 10*time.Second)
+				submit("moved", time.Minute)
+				submit("lost", 50*time.Second+500*time.Millisecond)
+				for i := range 20 {
+					m := s.message("m", 0)
+					m.User, m.SendAt = strconv.Itoa(i), at(20*time.Second+time.Duration(i)*777*time.Millisecond)
+					s.accepted(m)
+				}
+				s.until(25 * time.Second)
+				o, err := s.Move(s.Context(), "alice", "moved", at(40*time.Second))
+				require.NoError(s, err)
+				require.Equal(s, tasks.Moved, o.Outcome)
+				s.until(45 * time.Second)
+				require.Equal(s, 2, s.loseTasks(), "and that of the time before the move")
+				m := s.message("now", 0)
+				m.User, m.SendAt, m.Now = "bob", time.Time{}, true
+				o = s.submit(m)
+				require.Equal(s, tasks.Accepted, o.Outcome)
+				require.Equal(s, at(45*time.Second), o.SendAt.Time, "now is the store's now")
+				s.until(48 * time.Second)
+				stop()
+				s.until(80 * time.Second)
+
+				deliveries := s.recorder.Deliveries()
+				require.Len(s, deliveries, 26)
+				for _, d := range deliveries {
+					n := d.Notification
+					late := d.At.Add(row.storeAhead).Sub(n.SendAt)
+					require.GreaterOrEqual(s, late, time.Duration(0), "%s: early", n.ID)
+					switch {
+					case n.ID == "lost": // the relay looks when it is overdue
+						require.GreaterOrEqual(s, late, overdueAfter)
+						require.Less(s, late, overdueAfter+6*time.Second+row.latest)
+					case n.ID == "now": // it takes its way through the queue
+						require.Less(s, late, row.latest+200*time.Millisecond)
+					case n.Attempt > 1:
+						require.Less(s, late, 2*(row.latest+2*time.Second))
+					default:
+						require.Less(s, late, row.latest, "%s: late", n.ID)
+					}
+				}
+				s.ended("alice", "moved", "d")
+				synctest.Wait()
+				require.Empty(s, s.watched("alice"))
+				require.Zero(s, s.queued())
+			}, "20/minute")
+		})
+	}
+}
+
+// A backlog is judged by the store's clock as well: what has expired by it is
+// dropped, and what is within the tolerance by it is on time.
+func TestBacklogByTheStoresClock(t *testing.T) {
+	t.Parallel()
+	for _, off := range []time.Duration{-3 * time.Second, 3 * time.Second} {
+		t.Run(off.String(), func(t *testing.T) {
+			t.Parallel()
+			tell(t, func(s *story) {
+				s.storeAhead(off)
+				for i := range 4 {
+					m := s.message(strconv.Itoa(i), 0)
+					m.SendAt = s.at(off + time.Duration(i+1)*time.Minute)
+					if i == 1 {
+						m.ExpiresAt = s.at(off + 10*time.Minute)
+					}
+					s.accepted(m)
+				}
+				s.until(10 * time.Minute)
+				s.work()
+				s.until(15 * time.Minute)
+				s.inOrder("0", "2", "3")
+				require.Equal(s, sendlimit.ReasonExpired, s.record("alice", "1")["w"])
+				for i, d := range s.recorder.Deliveries() {
+					recorded := number(s, s.record("alice", d.Notification.ID)["t"])
+					late := d.At.Add(off).UnixMilli() - recorded
+					require.GreaterOrEqual(s, late, int64(0))
+					require.Less(s, late, int64(3100))
+					if i > 0 {
+						require.GreaterOrEqual(s, d.At.Sub(s.recorder.Deliveries()[i-1].At), time.Minute-sendlimit.DefaultTolerance)
+					}
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,211 @@
+package tasks_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// deadLetters opens the dead letters of the story.
+func (s *story) deadLetters() *tasks.DeadLetters {
+	s.Helper()
+	dead, err := tasks.NewDeadLetters(s.client, tasks.DeadLetterOptions{})
+	require.NoError(s, err)
+	s.Cleanup(dead.Close)
+	return dead
+}
+
+// listed are the ids of the dead letters to alice.
+func (s *story) listed(dead *tasks.DeadLetters) []string {
+	s.Helper()
+	list, err := dead.List(s.Context(), tasks.DeadLettersRequest{User: "alice"})
+	require.NoError(s, err)
+	ids := []string{}
+	for _, status := range list {
+		ids = append(ids, status.ID)
+	}
+	return ids
+}
+
+func gone() notifier.Result {
+	return notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonGone}
+}
+
+// Pitfall 49: what has used up its attempts ends in the dead letters. From
+// there it is sent after all, once the provider is back.
+func TestPitfall49ADeadLetterIsSentAfterAll(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		dead := s.deadLetters()
+		s.always(unavailable())
+		s.work(retrying(3))
+		m := s.message("a", 10*time.Second)
+		m.Body, m.Data = "body", map[string]string{"order": "17"}
+		s.accepted(m)
+		s.until(time.Minute)
+		require.Len(s, s.recorder.Deliveries(), 3)
+		require.Zero(s, s.queued())
+
+		letter, ok, err := dead.Get(s.Context(), "alice", "a")
+		require.NoError(s, err)
+		require.True(s, ok)
+		require.Equal(s, s.status("a"), letter.Status)
+		require.Equal(s, tasks.StatusFailed, letter.Status.Status)
+		require.Equal(s, []any{"a", "body", m.Data}, []any{letter.Title, letter.Body, letter.Data})
+		require.Equal(s, []string{"a"}, s.listed(dead))
+
+		s.recorder.AnswerWith(nil)
+		s.accepted(s.message("b", 90*time.Second))
+		o, err := dead.Retry(s.Context(), "alice", "a")
+		require.NoError(s, err)
+		require.Equal(s, tasks.Retried, o.Outcome)
+		require.Equal(s, s.at(150*time.Second), o.SendAt.Time, "the rules hold for it")
+		require.Equal(s, m.SendAt.UTC(), o.RequestedAt.Time)
+		require.Equal(s, tasks.StatusScheduled, s.status("a").Status)
+		require.Empty(s, s.listed(dead))
+		require.Equal(s, 2, s.queued(), "the queue has its timer")
+
+		s.until(3 * time.Minute)
+		deliveries := s.recorder.Deliveries()
+		require.Len(s, deliveries, 5)
+		last := deliveries[4].Notification
+		require.Equal(s, []any{"a", "body", m.Data, 1}, []any{last.ID, last.Body, last.Data, last.Attempt})
+		s.ended("alice", "a", "d")
+		require.Zero(s, s.queued())
+	})
+}
+
+// The queue does not take the timer: the watch list has the message.
+func TestARetryThatTheQueueDoesNotTake(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		dead := s.deadLetters()
+		s.recorder.Script(gone())
+		stop := s.work()
+		s.accepted(s.message("a", 10*time.Second))
+		s.until(20 * time.Second)
+		stop()
+		o, err := dead.Retry(s.Context(), "alice", "a")
+		require.NoError(s, err)
+		require.Equal(s, tasks.Retried, o.Outcome)
+		require.Equal(s, 1, s.loseTasks())
+		s.work(relaying)
+		s.until(5 * time.Minute)
+		require.Len(s, s.recorder.Deliveries(), 2)
+		s.ended("alice", "a", "d")
+	})
+}
+
+func TestRetriesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		dead := s.deadLetters()
+		s.recorder.Script(gone(), gone())
+		s.work()
+		expires := s.message("expires", 10*time.Second)
+		expires.ExpiresAt = s.at(2 * time.Minute)
+		s.accepted(expires)
+		s.until(20 * time.Second)
+		s.accepted(s.message("b", time.Minute), s.message("c", 2*time.Minute))
+		refused := func(id string, code sendlimit.Code, detail string) {
+			s.Helper()
+			o, err := dead.Retry(s.Context(), "alice", id)
+			require.NoError(s, err)
+			require.Equal(s, tasks.Outcome{
+				Outcome: tasks.Refused, Code: code, User: "alice", ID: id, Detail: detail,
+			}, o)
+		}
+		s.until(30 * time.Second)
+		refused("expires", sendlimit.CodeSendLimit,
+			"no time is free for alice before message expires expires at 2000-01-01T00:02:00.000Z")
+		refused("b", sendlimit.CodeNotFound, "message b to alice is no dead letter: list shows those there are")
+		refused("none", sendlimit.CodeNotFound, "message none to alice is no dead letter: list shows those there are")
+		s.until(2 * time.Minute)
+		refused("expires", sendlimit.CodeExpired,
+			"message expires to alice expired at 2000-01-01T00:02:00.000Z: submit it anew with a later expires_at")
+		require.Contains(s, s.listed(dead), "expires")
+
+		o, err := dead.Retry(s.Context(), "", "a")
+		require.NoError(s, err)
+		require.Equal(s, []any{tasks.Invalid, "user"}, []any{o.Outcome, o.Field})
+	})
+}
+
+func TestDeadLettersArePurged(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		dead := s.deadLetters()
+		s.always(gone())
+		s.work()
+		for i, id := range []string{"a", "b", "c"} {
+			s.accepted(s.message(id, time.Duration(i+1)*time.Minute))
+		}
+		s.until(4 * time.Minute)
+		require.Equal(s, []string{"a", "b", "c"}, s.listed(dead))
+		count, err := dead.Count(s.Context())
+		require.NoError(s, err)
+		require.Equal(s, 3, count)
+
+		o, err := dead.Purge(s.Context(), "alice", "b")
+		require.NoError(s, err)
+		require.Equal(s, tasks.Outcome{Outcome: tasks.Purged, User: "alice", ID: "b"}, o)
+		o, err = dead.Purge(s.Context(), "alice", "b")
+		require.NoError(s, err)
+		require.Equal(s, sendlimit.CodeNotFound, o.Code)
+		_, ok, err := s.Status(s.Context(), "alice", "b")
+		require.NoError(s, err)
+		require.False(s, ok, "nothing of it is known")
+
+		now, err := dead.Now(s.Context())
+		require.NoError(s, err)
+		require.WithinDuration(s, s.at(4*time.Minute), now, time.Second)
+		purged, more, err := dead.PurgeBefore(s.Context(), now.Add(-2*time.Minute), 10)
+		require.NoError(s, err)
+		require.Equal(s, []any{1, false}, []any{purged, more})
+		require.Equal(s, []string{"c"}, s.listed(dead))
+	})
+}
+
+// Pages go on after the last of the one before.
+func TestDeadLettersAreListedInPages(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		dead := s.deadLetters()
+		s.always(gone())
+		s.work()
+		for i, id := range []string{"a", "b", "c"} {
+			s.accepted(s.message(id, time.Duration(i+1)*time.Minute))
+		}
+		s.until(4 * time.Minute)
+		r := tasks.DeadLettersRequest{Limit: 2}
+		first, err := dead.List(s.Context(), r)
+		require.NoError(s, err)
+		require.Len(s, first, 2)
+		r.After = first[1]
+		rest, err := dead.List(s.Context(), r)
+		require.NoError(s, err)
+		require.Len(s, rest, 1)
+		require.Equal(s, s.status("c"), rest[0])
+	})
+}
+
+func TestDeadLettersOfAStoreThatIsAway(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		dead := s.deadLetters()
+		s.network.cut()
+		_, err := dead.Retry(s.Context(), "alice", "a")
+		s.away(err, sendlimit.CodeUnavailable)
+		_, err = dead.Count(s.Context())
+		s.away(err, sendlimit.CodeUnavailable)
+		_, err = dead.Now(s.Context())
+		s.away(err, sendlimit.CodeUnavailable)
+		_, err = tasks.NewDeadLetters(s.client, tasks.DeadLetterOptions{Prefix: "A"})
+		require.ErrorContains(s, err, `prefix "A" is not allowed`)
+	})
+}

@@ -1,0 +1,103 @@
+package tasks
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// judged is what judging a message leaves beside its outcome.
+type judged struct {
+	generation string
+	content    int // bytes
+	err        error
+}
+
+// judge puts a message to reserve, or to what stands in for it.
+func (s *Submitter) judge(
+	ctx context.Context, m Message, t *sendlimit.Timeline,
+	reserve func(context.Context, sendlimit.Request) (sendlimit.Decision, error),
+) (Outcome, judged) {
+	request, err := s.request(m)
+	if err != nil {
+		return invalidOutcome(err, m), judged{}
+	}
+	// What has expired by now would never go out, and a full store takes nothing
+	// more. What is known of its id is answered first all the same.
+	expired := !m.ExpiresAt.IsZero() && !m.ExpiresAt.After(s.clock.now())
+	full := s.capacity.refusal(ctx)
+	if expired || full != nil {
+		reserve = t.Check
+	}
+	sent := s.clock.local()
+	d, err := reserve(ctx, request)
+	if err != nil {
+		return Outcome{}, judged{err: err}
+	}
+	s.clock.learn(sent, s.clock.local(), d.Now)
+	if expired && (d.Allowed && !d.Replayed || d.Code == sendlimit.CodeSendLimit) {
+		return invalidOutcome(invalid("expires_at", m.ExpiresAt.UTC().Format(time.RFC3339Nano), "a time after now"), m), judged{}
+	}
+	if full != nil && d.Allowed && !d.Replayed {
+		return Outcome{}, judged{err: full}
+	}
+	return outcomeOf(d, Accepted, m.User, request.ID), judged{
+		generation: request.Record.Generation, content: len(request.Record.Content),
+	}
+}
+
+func invalidOutcome(err error, m Message) Outcome {
+	o := OutcomeOf(err)
+	o.ID, o.User = m.ID, m.User
+	return o
+}
+
+// request makes the timeline's request of a message. The error is a
+// *sendlimit.InvalidError.
+func (s *Submitter) request(m Message) (sendlimit.Request, error) {
+	if err := m.Validate(); err != nil {
+		return sendlimit.Request{}, err
+	}
+	mark := Fingerprint(m)
+	content, err := encodeContent(m)
+	if err != nil {
+		return sendlimit.Request{}, err
+	}
+	r := sendlimit.Request{
+		User: m.User, ID: m.ID, At: m.SendAt, Shift: m.shifts(),
+		Record: &sendlimit.Record{
+			Generation: sendlimit.NewGeneration(), Fingerprint: string(mark[:]),
+			ExpiresAt: m.ExpiresAt, Category: m.Category, Content: content,
+		},
+	}
+	if r.ID == "" {
+		r.ID = uuid.Must(uuid.NewV7()).String() // fails only where the system has no randomness
+	}
+	if m.Now {
+		r.At = time.Time{}
+	}
+	if r.Shift {
+		r.ShiftUntil = s.shiftUntil(m)
+	}
+	return r, nil
+}
+
+// shiftUntil is the last send time a shift may take: what the caller set or
+// the default, and before the message expires.
+func (s *Submitter) shiftUntil(m Message) time.Time {
+	until := m.ShiftUntil
+	if until.IsZero() {
+		from := m.SendAt
+		if m.Now {
+			from = s.clock.now()
+		}
+		until = from.Add(DefaultShift)
+	}
+	if last := m.ExpiresAt.Add(-time.Millisecond); !m.ExpiresAt.IsZero() && last.Before(until) {
+		until = last
+	}
+	return until
+}

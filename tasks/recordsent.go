@@ -1,0 +1,79 @@
+package tasks
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// Recorded is the outcome of a send that was made by something else and counts
+// from now on.
+const Recorded = "recorded"
+
+// RecordSent records a message that was sent by something else, so that later
+// ones are judged with it: nothing is judged now, and nothing is delivered. It
+// needs no title or body. The outcome is Recorded, marked Forgotten where no
+// rule looks back as far, and Replayed where the same was recorded before.
+func (s *Submitter) RecordSent(ctx context.Context, m Message) (Outcome, error) {
+	if err := validateSent(m); err != nil {
+		return invalidOutcome(err, m), nil
+	}
+	if err := s.capacity.refusal(ctx); err != nil {
+		return Outcome{}, err
+	}
+	t, err := s.Timeline(ctx)
+	if err != nil {
+		return Outcome{}, err
+	}
+	if m.ID == "" {
+		m.ID = uuid.Must(uuid.NewV7()).String() // fails only where the system has no randomness
+	}
+	mark := Fingerprint(m)
+	request := sendlimit.SentRequest{
+		User: m.User, ID: m.ID, At: m.SendAt,
+		Record: &sendlimit.Record{
+			Generation: sendlimit.NewGeneration(), Fingerprint: string(mark[:]), Category: m.Category,
+		},
+	}
+	var recorded sendlimit.Recorded
+	err = s.replicas.secure(ctx, t, m.User, func(t *sendlimit.Timeline) (bool, error) {
+		var err error
+		recorded, err = t.RecordSent(ctx, request)
+		return recorded.Code == "", err
+	})
+	if err != nil {
+		return Outcome{}, err
+	}
+	switch recorded.Code {
+	case "":
+		s.capacity.take(0)
+		return Outcome{
+			Outcome: Recorded, ID: m.ID, User: m.User, SendAt: Time{recorded.At},
+			Replayed: recorded.Replayed, Forgotten: recorded.Forgotten,
+		}, nil
+	case sendlimit.CodeInvalidField:
+		return invalidOutcome(notOver(m.SendAt.UTC().Format(time.RFC3339Nano)), m), nil
+	default:
+		d := sendlimit.Decision{Code: recorded.Code, At: recorded.At, Now: recorded.Now}
+		return outcomeOf(d, Recorded, m.User, m.ID), nil
+	}
+}
+
+// validateSent is Message.Validate for a message that needs no content any
+// more, and has a time. The error is a *sendlimit.InvalidError.
+func validateSent(m Message) error {
+	if m.Now {
+		return notOver("now")
+	}
+	if m.Title == "" && m.Body == "" {
+		m.Title = "sent"
+	}
+	return m.Validate()
+}
+
+func notOver(at string) *sendlimit.InvalidError {
+	return invalid("send_at", at, "a time that has passed: only sends that are over are recorded")
+}

@@ -1,0 +1,137 @@
+package tasks_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+func (s *story) recordSent(m tasks.Message) string {
+	s.Helper()
+	o, err := s.RecordSent(s.Context(), m)
+	require.NoError(s, err)
+	text, err := json.Marshal(o)
+	require.NoError(s, err)
+	return string(text)
+}
+
+// sent is a message to alice that was sent at a time of the story, without what
+// it said.
+func (s *story) sent(id string, after time.Duration) tasks.Message {
+	return tasks.Message{ID: id, User: "alice", SendAt: s.at(after)}
+}
+
+func TestRecordSent(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.work()
+		s.until(time.Minute)
+		require.JSONEq(s, `{"outcome":"recorded","id":"a","user":"alice","send_at":"2000-01-01T00:00:30.000Z"}`,
+			s.recordSent(s.sent("a", 30*time.Second)))
+		require.JSONEq(s, `{"outcome":"recorded","id":"a","user":"alice","send_at":"2000-01-01T00:00:30.000Z","replayed":true}`,
+			s.recordSent(s.sent("a", 30*time.Second)))
+		require.JSONEq(s, `{"outcome":"refused","code":"id_reused","id":"a","user":"alice","send_at":"2000-01-01T00:00:31.000Z",
+			"detail":"the id a stands for another message to alice: use another id for another message"}`,
+			s.recordSent(s.sent("a", 31*time.Second)))
+		require.JSONEq(s, `{"outcome":"recorded","id":"old","user":"alice","send_at":"1999-12-30T00:00:00.000Z","forgotten":true}`,
+			s.recordSent(s.sent("old", -48*time.Hour)))
+
+		o := s.submit(s.message("next", 70*time.Second))
+		require.Equal(s, "a", o.Violations[0].Conflicts[0].ID)
+		require.Equal(s, s.at(90*time.Second), o.NextFreeAt.Time)
+		status, known, err := s.Status(s.Context(), "alice", "a")
+		require.NoError(s, err)
+		require.True(s, known)
+		require.Equal(s, tasks.StatusDelivered, status.Status)
+		require.Zero(s, *status.LatenessMS)
+		require.Zero(s, s.queued())
+		require.Empty(s, s.watched("alice"))
+		s.until(10 * time.Minute)
+		s.delivered()
+	})
+}
+
+// A message that was accepted here is not recorded a second time, and goes out.
+func TestRecordSentOfWhatIsScheduledHere(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		m := s.message("a", 30*time.Second)
+		s.accepted(m)
+		s.until(time.Minute)
+		require.Contains(s, s.recordSent(m), `"replayed":true`)
+		require.Contains(s, s.record("alice", "a")["c"], `"title":"a"`)
+		s.work()
+		s.until(61 * time.Second)
+		require.Len(s, s.recorder.Deliveries(), 1)
+	})
+}
+
+func TestRecordSentRefusesWhatIsNotOver(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.until(time.Minute)
+		before := s.server.Dump()
+		const want = "a time that has passed: only sends that are over are recorded"
+		for value, edit := range map[string]func(*tasks.Message){
+			"2000-01-01T00:01:00.001Z": func(m *tasks.Message) { m.SendAt = s.at(time.Minute + time.Millisecond) },
+			"2001-01-01T00:00:00Z":     func(m *tasks.Message) { m.SendAt = s.at(366 * 24 * time.Hour) },
+			"now":                      func(m *tasks.Message) { m.SendAt, m.Now = time.Time{}, true },
+		} {
+			m := s.sent("a", 0)
+			edit(&m)
+			o, err := s.RecordSent(s.Context(), m)
+			require.NoError(s, err)
+			require.Equal(s, tasks.Outcome{
+				Outcome: tasks.Invalid, Code: sendlimit.CodeInvalidField, Field: "send_at", ID: "a", User: "alice",
+				Detail: `send_at "` + value + `" is not allowed: it takes ` + want,
+			}, o)
+			require.False(s, o.OK())
+		}
+		for field, edit := range map[string]func(*tasks.Message){
+			"user":       func(m *tasks.Message) { m.User = "" },
+			"id":         func(m *tasks.Message) { m.ID = "a b" },
+			"send_at":    func(m *tasks.Message) { m.SendAt = time.Time{} },
+			"category":   func(m *tasks.Message) { m.Category = "A" },
+			"title":      func(m *tasks.Message) { m.Title = "\xff" },
+			"expires_at": func(m *tasks.Message) { m.ExpiresAt = m.SendAt },
+		} {
+			m := s.sent("a", time.Second)
+			edit(&m)
+			o, err := s.RecordSent(s.Context(), m)
+			require.NoError(s, err)
+			require.Equal(s, tasks.Invalid, o.Outcome)
+			require.Equal(s, field, o.Field)
+		}
+		require.Equal(s, before, s.server.Dump())
+	})
+}
+
+func TestRecordSentMakesUpAnID(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.until(time.Minute)
+		m := s.sent("", time.Second)
+		m.Body = "what it said"
+		o, err := s.RecordSent(s.Context(), m)
+		require.NoError(s, err)
+		require.True(s, o.OK())
+		require.Len(s, o.ID, 36)
+		require.Empty(s, s.mentions("what it said"), "it has been sent")
+	})
+}
+
+func TestRecordSentWithoutAStore(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.until(time.Minute)
+		s.network.cut()
+		_, err := s.RecordSent(s.Context(), s.sent("a", 0))
+		var away *sendlimit.UnavailableError
+		require.ErrorAs(s, err, &away)
+	})
+}

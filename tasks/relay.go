@@ -1,0 +1,153 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// relay looks after the messages of the watch list whose time has come: those
+// that the queue never got or has lost, and those that a worker left in the
+// middle of a delivery. It gives them a new generation and hands that to the
+// queue. Any number of relays may run at once: of each message one renews it.
+type relay struct {
+	watch     *sendlimit.WatchList
+	queue     *queue
+	confirmer *confirmer
+	clock     *clock
+	metrics   *Metrics
+	logger    *slog.Logger
+}
+
+const (
+	// relayTogether is how many entries a relay works on at a time, and
+	// relayPerPartition how many it takes of a partition before it goes around.
+	relayTogether     = 32
+	relayPerPartition = 100
+)
+
+// schedule is when a relay runs: every so often, at times that differ from
+// worker to worker.
+type schedule time.Duration
+
+// Next implements cron.Schedule.
+func (s schedule) Next(from time.Time) time.Time {
+	every := time.Duration(s)
+	return from.Add(every/2 + rand.N(every/2+1)) //nolint:gosec // spreads load, guards nothing
+}
+
+// start runs the relay every so often until the function returned is called,
+// which waits for it to end.
+func (r *relay) start(ctx context.Context, every time.Duration) func() {
+	ctx, cancel := context.WithCancel(ctx)
+	jobs := cron.New(cron.WithChain(cron.SkipIfStillRunning(cron.DiscardLogger)), cron.WithLogger(cron.DiscardLogger))
+	jobs.Schedule(schedule(every), cron.FuncJob(func() {
+		if err := r.pass(ctx); err != nil && ctx.Err() == nil {
+			r.logger.WarnContext(ctx, "could not look after every message: the next pass does", "error", err)
+		}
+	}))
+	jobs.Start()
+	return func() {
+		cancel()
+		<-jobs.Stop().Done()
+	}
+}
+
+// pass looks after everything that is due, until nothing is or nothing moves.
+func (r *relay) pass(ctx context.Context) error {
+	for first := true; ; first = false {
+		now := r.clock.now()
+		due, err := r.watch.Due(ctx, now, relayPerPartition)
+		if err != nil {
+			return err
+		}
+		if first {
+			oldest := time.Duration(0)
+			if len(due) > 0 {
+				oldest = now.Sub(due[0].Since)
+			}
+			r.metrics.overdue(oldest)
+		}
+		if len(due) == 0 {
+			return nil
+		}
+		idle, err := r.queue.idle()
+		if err != nil {
+			return err
+		}
+		moved, err := r.lookAfterAll(ctx, due, idle)
+		if err != nil || moved == 0 {
+			return err
+		}
+	}
+}
+
+// lookAfterAll looks after messages, several at a time, and returns how many it
+// need not look at again, and what failed first. Of an idle queue no task waits
+// to be taken.
+func (r *relay) lookAfterAll(ctx context.Context, due []sendlimit.Watched, idle bool) (int, error) {
+	var moved, renewed atomic.Int64
+	var failed error
+	var once sync.Once
+	var workers sync.WaitGroup
+	entries := make(chan sendlimit.Watched)
+	for range min(relayTogether, len(due)) {
+		workers.Go(func() {
+			for entry := range entries {
+				result, err := r.lookAfter(ctx, entry, idle)
+				if err != nil {
+					once.Do(func() { failed = err })
+					continue
+				}
+				if result == sendlimit.Renewed {
+					renewed.Add(1)
+				}
+				moved.Add(1)
+			}
+		})
+	}
+	for _, entry := range due {
+		if ctx.Err() != nil {
+			break
+		}
+		entries <- entry
+	}
+	close(entries)
+	workers.Wait()
+	r.metrics.relayed(int(renewed.Load()))
+	if renewed.Load() > 0 {
+		r.logger.InfoContext(ctx, "put messages back into the queue", "messages", renewed.Load())
+	}
+	return int(moved.Load()), errors.Join(failed, ctx.Err())
+}
+
+// lookAfter looks after one message.
+func (r *relay) lookAfter(ctx context.Context, entry sendlimit.Watched, idle bool) (sendlimit.Renewal, error) {
+	queued, err := r.queue.has(entry.Generation, idle)
+	if err != nil {
+		return sendlimit.Deferred, err
+	}
+	generation := sendlimit.NewGeneration()
+	result, due, err := r.watch.Renew(ctx, entry, generation, queued, time.Time{})
+	if err != nil || result != sendlimit.Renewed {
+		return result, err
+	}
+	if now := r.clock.now(); due.Before(now) {
+		due = now
+	}
+	q := sendlimit.Queued{User: entry.User, ID: entry.ID, Generation: generation, Due: due}
+	if err := r.queue.enqueue(ctx, q); err != nil {
+		return result, fmt.Errorf("putting a message back into the queue: %w", err)
+	}
+	r.confirmer.add(q)
+	return result, nil
+}

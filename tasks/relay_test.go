@@ -1,0 +1,296 @@
+package tasks_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hibiken/asynq"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// relaying has a worker look after messages as often as one does by default.
+func relaying(o *tasks.WorkerOptions) { o.RelayEvery = 0 }
+
+// loseTasks takes every task out of the queue, as a hand could.
+func (s *story) loseTasks() int {
+	s.Helper()
+	inspector := asynq.NewInspectorFromRedisClient(s.client)
+	lost := 0
+	for _, remove := range []func(string) (int, error){inspector.DeleteAllScheduledTasks, inspector.DeleteAllPendingTasks, inspector.DeleteAllRetryTasks} {
+		n, err := remove(tasks.QueueName(""))
+		require.NoError(s, err)
+		lost += n
+	}
+	return lost
+}
+
+// The queue did not take the message: the relay hands it over ten seconds
+// later, long before its time.
+func TestRelayEnqueuesWhatTheQueueDidNotTake(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.accepted(s.message("a", time.Minute))
+		require.Equal(s, 1, s.loseTasks())
+		s.server.ZAdd(s.watchKey("alice"), float64(s.at(10*time.Second).UnixMilli()), s.member("alice", "a"))
+		s.work(relaying)
+		s.until(9 * time.Second)
+		require.Zero(s, s.queued())
+		s.until(16 * time.Second)
+		require.Equal(s, 1, s.queued())
+		s.until(61 * time.Second)
+		s.delivered("a +1m0s")
+		s.ended("alice", "a", "d")
+	})
+}
+
+// The queue is emptied by hand, long after all was confirmed: everything goes
+// out when it is a minute overdue, as the rules allow.
+func TestRelayFindsWhatTheQueueLost(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.work(relaying)
+		for i := range 3 {
+			s.accepted(s.message(strconv.Itoa(i), time.Duration(i+2)*time.Minute))
+		}
+		s.until(time.Minute)
+		require.Equal(s, 3, s.loseTasks())
+		s.until(3*time.Minute - time.Millisecond)
+		s.delivered()
+		s.until(20 * time.Minute)
+		require.Len(s, s.recorder.Deliveries(), 3)
+		s.inOrder("0", "1", "2")
+		s.apart(time.Minute)
+	})
+}
+
+// The lists of the queue are removed by hand, and the tasks themselves left:
+// they say that they wait, and nobody will take them.
+func TestRelayFindsWhatIsInNoList(t *testing.T) {
+	t.Parallel()
+	for _, list := range []string{"scheduled", "pending"} {
+		t.Run(list, func(t *testing.T) {
+			t.Parallel()
+			tell(t, func(s *story) {
+				s.accepted(s.message("a", time.Minute))
+				if list == "pending" {
+					s.until(time.Minute)
+					info, err := asynq.NewInspectorFromRedisClient(s.client).GetTaskInfo(tasks.QueueName(""), s.record("alice", "a")["g"])
+					require.NoError(s, err)
+					require.NoError(s, asynq.NewInspectorFromRedisClient(s.client).RunTask(tasks.QueueName(""), info.ID))
+				}
+				require.EqualValues(s, 1, s.client.Del(s.Context(), "asynq:{"+tasks.QueueName("")+"}:"+list).Val())
+				s.work(relaying)
+				s.until(2*time.Minute - time.Millisecond)
+				s.delivered()
+				s.until(3 * time.Minute)
+				require.Len(s, s.recorder.Deliveries(), 1)
+				s.ended("alice", "a", "d")
+			})
+		})
+	}
+}
+
+// inOrder requires that these were delivered in this order.
+func (s *story) inOrder(ids ...string) {
+	s.Helper()
+	got := []string{}
+	for _, d := range s.recorder.Deliveries() {
+		got = append(got, d.Notification.ID)
+	}
+	require.Equal(s, ids, got)
+}
+
+// apart requires that no two deliveries were closer together, less what a
+// message may go out late.
+func (s *story) apart(least time.Duration) {
+	s.Helper()
+	deliveries := s.recorder.Deliveries()
+	for i := 1; i < len(deliveries); i++ {
+		require.GreaterOrEqual(s, deliveries[i].At.Sub(deliveries[i-1].At), least-sendlimit.DefaultTolerance,
+			"%s and %s", deliveries[i-1].Notification.ID, deliveries[i].Notification.ID)
+	}
+}
+
+func (s *story) watchKey(user string) string {
+	s.Helper()
+	keys, err := sendlimit.NewKeys("")
+	require.NoError(s, err)
+	return keys.Watch(user)
+}
+
+func (s *story) member(user, id string) string {
+	return sendlimit.WatchMember(user, id, s.record(user, id)["g"])
+}
+
+// A task is archived by hand, or by a program that knows no better: it still
+// exists, and never runs.
+func TestPitfall45AnArchivedTaskIsNoTimer(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.work(relaying)
+		s.accepted(s.message("a", time.Minute))
+		s.until(time.Second)
+		inspector := asynq.NewInspectorFromRedisClient(s.client)
+		require.NoError(s, inspector.ArchiveTask(tasks.QueueName(""), s.record("alice", "a")["g"]))
+		s.until(3 * time.Minute)
+		require.Len(s, s.recorder.Deliveries(), 1)
+		s.ended("alice", "a", "d")
+	})
+}
+
+// A worker hangs between taking a task and claiming its message: the queue
+// shows the task as running, for as long as the worker lives.
+func TestRelayDoesNotWaitForATaskThatHangs(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.accepted(s.message("a", time.Second))
+		s.until(time.Second)
+		dequeued := s.takeTask()
+		require.Equal(s, s.record("alice", "a")["g"], dequeued)
+		s.work(relaying)
+		s.until(61*time.Second - time.Millisecond)
+		s.delivered()
+		s.until(68 * time.Second)
+		require.Len(s, s.recorder.Deliveries(), 1)
+		s.ended("alice", "a", "d")
+	})
+}
+
+// takeTask has a worker take a task that it never begins, and returns its id.
+func (s *story) takeTask() string {
+	s.Helper()
+	taken := make(chan string, 1)
+	hang := make(chan struct{})
+	server := asynq.NewServerFromRedisClient(s.newClient(), asynq.Config{
+		Concurrency: 1, Queues: map[string]int{tasks.QueueName(""): 1}, LogLevel: asynq.FatalLevel,
+		DelayedTaskCheckInterval: 100 * time.Millisecond,
+	})
+	require.NoError(s, server.Start(asynq.HandlerFunc(func(ctx context.Context, _ *asynq.Task) error {
+		id, _ := asynq.GetTaskID(ctx)
+		taken <- id
+		<-hang
+		return nil
+	})))
+	s.Cleanup(func() {
+		close(hang)
+		server.Shutdown()
+	})
+	id := <-taken
+	server.Stop()
+	return id
+}
+
+// A worker died in the middle of a delivery and its task is gone as well: the
+// relay finds the message when the lease is over.
+func TestRelayTakesOverWhatAWorkerLeft(t *testing.T) {
+	t.Parallel()
+	for _, uncertain := range []tasks.OnUncertain{tasks.ResendUncertain, tasks.SkipUncertain} {
+		t.Run(string(uncertain), func(t *testing.T) {
+			t.Parallel()
+			tell(t, func(s *story) {
+				s.accepted(s.message("a", time.Minute))
+				s.until(time.Minute)
+				s.leave("a", 20*time.Second)
+				require.Equal(s, 1, s.loseTasks())
+				s.work(relaying, func(o *tasks.WorkerOptions) { o.OnUncertain = uncertain })
+				s.until(80*time.Second - time.Millisecond)
+				s.delivered()
+				s.until(90 * time.Second)
+				if uncertain == tasks.SkipUncertain {
+					s.delivered()
+					s.ended("alice", "a", "u")
+					require.Equal(s, "uncertain", s.record("alice", "a")["w"])
+					require.Equal(s, []string{"a"}, s.places(), "the provider may have it: it counts")
+					require.True(s, s.submit(s.message("a", time.Minute)).Replayed, "and its id is taken")
+					return
+				}
+				require.Len(s, s.recorder.Deliveries(), 1)
+				require.Equal(s, 2, s.recorder.Deliveries()[0].Notification.Attempt)
+				s.ended("alice", "a", "d")
+			})
+		})
+	}
+}
+
+// leave claims a message of alice as a worker that dies then.
+func (s *story) leave(id string, lease time.Duration) {
+	s.Helper()
+	gate, err := sendlimit.NewGate(s.client, sendlimit.Options{Records: true})
+	require.NoError(s, err)
+	claim, err := gate.Claim(s.Context(), sendlimit.Delivery{
+		User: "alice", ID: id, Generation: s.record("alice", id)["g"], Nonce: sendlimit.NewGeneration(),
+	}, lease, time.Time{})
+	require.NoError(s, err)
+	require.Equal(s, sendlimit.Send, claim.Verdict)
+}
+
+// A message whose delivery kills its worker each time is given up after as many
+// attempts as any other.
+func TestAMessageThatKillsWorkersIsGivenUp(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result { panic("again") })
+		s.work(relaying, retrying(3), func(o *tasks.WorkerOptions) { o.PushTimeout = time.Second })
+		s.accepted(s.message("a", time.Second))
+		s.until(10 * time.Minute)
+		require.Len(s, s.recorder.Deliveries(), 3)
+		s.ended("alice", "a", "u")
+		require.Equal(s, []string{"a"}, s.places())
+		require.Zero(s, s.queued())
+	})
+}
+
+// A repeated claim or a relay of another worker changes nothing: however many
+// relays look, one renews a message.
+func TestManyRelays(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		for range 4 {
+			s.work(relaying)
+		}
+		for i := range 20 {
+			m := s.message("m", 20*time.Second)
+			m.User = fmt.Sprintf("user-%d", i)
+			s.accepted(m)
+		}
+		require.Equal(s, 20, s.loseTasks())
+		s.until(2 * time.Minute)
+		require.Len(s, s.recorder.Deliveries(), 20)
+		synctest.Wait()
+		require.Zero(s, s.queued())
+		require.Empty(s, s.watched("user-1"))
+	})
+}
+
+// What waits in the queue and is only late, since the workers have too much to
+// do, is left to the queue.
+func TestRelayLeavesABacklogToTheQueue(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.recorder.AnswerWith(func(ctx context.Context, _ notifier.Notification) notifier.Result {
+			select {
+			case <-time.After(30 * time.Second):
+			case <-ctx.Done():
+			}
+			return notifier.Result{Status: notifier.Delivered}
+		})
+		s.work(relaying, func(o *tasks.WorkerOptions) {
+			o.Deliveries, o.PushTimeout, o.ShutdownTimeout = 1, time.Minute, 2*time.Minute
+		})
+		for i := range 6 {
+			m := s.message("m", time.Second)
+			m.User = strconv.Itoa(i)
+			s.accepted(m)
+		}
+		s.until(5 * time.Minute)
+		require.Len(s, s.recorder.Deliveries(), 6)
+	}, "9/minute")
+}

@@ -1,0 +1,165 @@
+package tasks_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2/server"
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// waits notes what the store was asked to wait for, and on which connection
+// what was done before.
+type waits struct {
+	mu    sync.Mutex
+	last  map[*server.Peer]string // the command before
+	asked []string                // "command before: WAIT and its arguments"
+	have  int                     // replicas there are
+}
+
+func (s *story) waits(have int) *waits {
+	w := &waits{last: map[*server.Peer]string{}, have: have}
+	s.server.Server().SetPreHook(func(peer *server.Peer, command string, args ...string) bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		if command != "WAIT" {
+			w.last[peer] = command
+			return false
+		}
+		w.asked = append(w.asked, w.last[peer]+": "+args[0]+" "+args[1])
+		peer.WriteInt(w.have)
+		return true
+	})
+	return w
+}
+
+// taken are the waits since it was asked last.
+func (w *waits) taken() []string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	asked := w.asked
+	w.asked = nil
+	return asked
+}
+
+// Submits, moves and cancels that hold are waited for, on the connection of
+// their script, also when they are asked for again; what changes nothing is not.
+func TestReplicasAreWaitedFor(t *testing.T) {
+	t.Parallel()
+	for name, batch := range map[string]bool{"one by one": false, "in batches": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tell(t, func(s *story) {
+				w := s.waits(2)
+				s.Submitter = s.newSubmitter(tasks.SubmitterOptions{WaitReplicas: 2, WaitReplicasTimeout: 300 * time.Millisecond, Batch: batch})
+				s.accepted(s.message("first", 30*time.Minute)) // and the script is there from now on
+				require.Len(s, w.taken(), 1)
+
+				waited := []string{"EVALSHA: 2 300"}
+				s.accepted(s.message("a", time.Hour))
+				require.Equal(s, waited, w.taken())
+				require.True(s, s.submit(s.message("a", time.Hour)).Replayed)
+				require.Equal(s, waited, w.taken())
+				require.Equal(s, tasks.Refused, s.submit(s.message("b", time.Hour)).Outcome)
+				require.Equal(s, tasks.Invalid, s.submit(tasks.Message{}).Outcome)
+				_, err := s.Check(s.Context(), s.message("b", 2*time.Hour))
+				require.NoError(s, err)
+				require.Empty(s, w.taken())
+				s.moved("a", 2*time.Hour)
+				s.moved("a", 3*time.Hour)
+				s.cancelled("a")
+				s.cancelled("a")
+				require.Len(s, w.taken(), 4)
+				o, err := s.Cancel(s.Context(), "alice", "nothing")
+				require.NoError(s, err)
+				require.Equal(s, sendlimit.CodeNotFound, o.Code)
+				require.Empty(s, w.taken())
+				require.Equal(s, 4, s.queued(), "a message that was moved leaves its tasks behind")
+			})
+		})
+	}
+}
+
+// Without enough of them there is no answer but that it may have been done. It
+// has been, and goes out at its time.
+func TestTooFewReplicas(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		w := s.waits(1)
+		s.Submitter = s.newSubmitter(tasks.SubmitterOptions{WaitReplicas: 2})
+		s.work()
+		for range 2 { // asking again waits again
+			_, err := s.Submit(s.Context(), s.message("a", 10*time.Second))
+			s.away(err, sendlimit.CodeUnavailable)
+			require.Equal(s, "Redis has it on 1 of 2 replicas after 1s (wait_replicas):"+
+				" what was asked for may have been done, and asking again with the same id is safe", tasks.OutcomeOf(err).Detail)
+		}
+		_, err := s.Move(s.Context(), "alice", "a", s.at(20*time.Second))
+		s.away(err, sendlimit.CodeUnavailable)
+		require.Len(s, w.taken(), 3)
+		s.until(30 * time.Second)
+		s.delivered("a +20s")
+
+		_, err = s.Submit(s.Context(), s.message("b", 2*time.Hour))
+		s.away(err, sendlimit.CodeUnavailable)
+		_, err = s.Cancel(s.Context(), "alice", "b")
+		s.away(err, sendlimit.CodeUnavailable)
+		require.Equal(s, "c", s.record("alice", "b")["s"])
+	})
+}
+
+// The client library repeats nothing on a connection that was lent out: one
+// that broke meanwhile is not the caller's concern.
+func TestReplicasAreWaitedForOnAnotherConnection(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		w := s.waits(1)
+		s.Submitter = s.newSubmitter(tasks.SubmitterOptions{WaitReplicas: 1})
+		s.accepted(s.message("a", time.Hour))
+		s.network.cut()
+		s.network.mend()
+		s.accepted(s.message("b", 2*time.Hour))
+		require.Len(s, w.taken(), 2)
+
+		s.network.cut()
+		_, err := s.Submit(s.Context(), s.message("c", 3*time.Hour))
+		s.away(err, sendlimit.CodeUnavailable)
+		require.Contains(s, tasks.OutcomeOf(err).Detail, "no Redis")
+	})
+}
+
+func TestReplicasCannotBeWaitedFor(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.server.Server().SetPreHook(func(peer *server.Peer, command string, _ ...string) bool {
+			if command == "WAIT" {
+				peer.WriteError("NOPERM this user has no permissions to run the 'wait' command")
+			}
+			return command == "WAIT"
+		})
+		s.Submitter = s.newSubmitter(tasks.SubmitterOptions{WaitReplicas: 1})
+		_, err := s.Submit(s.Context(), s.message("a", time.Hour))
+		s.away(err, sendlimit.CodeUnavailable)
+		require.Contains(s, tasks.OutcomeOf(err).Detail, "Redis does not let this user run WAIT")
+
+		for sentence, o := range map[string]tasks.SubmitterOptions{
+			`wait_replicas "-1" is not allowed: it takes 0 to 10`:                {WaitReplicas: -1},
+			`wait_replicas "11" is not allowed: it takes 0 to 10`:                {WaitReplicas: 11},
+			`wait_replicas_timeout "1ns" is not allowed: it takes at least 1 ms`: {WaitReplicasTimeout: 1},
+			`wait_replicas_timeout "-1s" is not allowed: it takes at least 1 ms`: {WaitReplicasTimeout: -time.Second},
+			`prefix "A" is not allowed: it takes 1 to 32 of a-z 0-9 _ -`:         {WaitReplicas: 1, Prefix: "A"},
+		} {
+			_, err := tasks.NewSubmitter(s.client, o)
+			refuses(s.T, err, sentence)
+		}
+		ring := redis.NewRing(&redis.RingOptions{})
+		defer ring.Close()
+		_, err = tasks.NewSubmitter(ring, tasks.SubmitterOptions{WaitReplicas: 1})
+		refuses(s.T, err, `wait_replicas "1" is not allowed: it takes 0 with a *redis.Ring, which lends out no connection`)
+	})
+}

@@ -1,0 +1,149 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// Status is what became of a message, as every surface spells it. Fields that
+// say nothing are absent.
+type Status struct {
+	ID     string `json:"id"`
+	User   string `json:"user"`
+	Status string `json:"status"` // see the constants
+	// SendAt is the send time: to come, or the last one there was. RequestedAt
+	// is what the caller asked for, PromisedAt what it was before the message
+	// was postponed or sent late, MovedFrom what it was before the last move,
+	// each where it differs.
+	SendAt      Time `json:"send_at"`
+	RequestedAt Time `json:"requested_at,omitzero"`
+	PromisedAt  Time `json:"promised_at,omitzero"`
+	MovedFrom   Time `json:"moved_from,omitzero"`
+	Shifted     bool `json:"shifted,omitempty"`
+	ExpiresAt   Time `json:"expires_at,omitzero"` // what the caller set
+
+	// Of a delivered message: when its delivery began, by how much that was
+	// after the time promised, and the provider's name for it.
+	DeliveredAt Time   `json:"delivered_at,omitzero"`
+	LatenessMS  *int64 `json:"lateness_ms,omitempty"`
+	ProviderID  string `json:"provider_id,omitempty"`
+
+	EndedAt   Time `json:"ended_at,omitzero"`    // of one that ended otherwise
+	NextTryAt Time `json:"next_try_at,omitzero"` // of one that failed and is tried again
+	Attempts  int  `json:"attempts,omitempty"`   // deliveries tried
+	// Reason says why it was dropped, given up, postponed or is tried again: a
+	// word such as expired or unavailable; of a postponement the rule too, as in
+	// "late: 1/minute was in the way".
+	Reason   string `json:"reason,omitempty"`
+	Category string `json:"category,omitempty"`
+}
+
+// The statuses. Of a message that is still to come, postponed comes before
+// moved, and moved before scheduled: what happened last says most, and a move
+// starts a new promise.
+const (
+	StatusScheduled = "scheduled"
+	StatusPostponed = "postponed" // late, and then the rules had no room: from PromisedAt to SendAt
+	StatusMoved     = "moved"     // from MovedFrom to SendAt
+	StatusSending   = "sending"   // a worker has it
+	StatusDelivered = "delivered"
+	StatusDropped   = "dropped" // not sent: Reason
+	StatusFailed    = "failed"  // given up after its last attempt
+	StatusUncertain = "uncertain"
+	StatusCancelled = "cancelled"
+)
+
+// Status says what became of a message; ok is false where nothing is known of
+// it: it never was accepted, or ended so long ago that it is forgotten. The
+// error is a *sendlimit.InvalidError or says that the store did not answer.
+func (s *Submitter) Status(ctx context.Context, user, id string) (status Status, ok bool, err error) {
+	statuses, err := s.Statuses(ctx, user, id)
+	if err != nil {
+		return Status{}, false, err
+	}
+	return statuses[0], statuses[0].Status != "", nil
+}
+
+// Statuses says what became of a user's messages, in the order of the ids, in
+// one round trip. The Status of one of which nothing is known is empty.
+func (s *Submitter) Statuses(ctx context.Context, user string, ids ...string) ([]Status, error) {
+	t, err := s.Timeline(ctx)
+	if err != nil {
+		return nil, err
+	}
+	standings, err := t.Records(s.client).Look(ctx, user, ids...)
+	if err != nil {
+		return nil, err
+	}
+	statuses := make([]Status, len(standings))
+	for i, standing := range standings {
+		statuses[i] = statusOf(standing)
+	}
+	return statuses, nil
+}
+
+// NoStatus is the outcome of asking for a message of which nothing is known.
+func NoStatus(user, id string) Outcome {
+	return Outcome{
+		Outcome: Refused, Code: sendlimit.CodeNotFound, User: user, ID: id,
+		Detail: fmt.Sprintf("nothing is known of message %s to %s: it was never accepted, or ended too long ago", id, user),
+	}
+}
+
+func statusOf(s sendlimit.Standing) Status {
+	status := Status{
+		ID: s.ID, User: s.User, Status: statusWord(s), SendAt: Time{s.SendAt}, RequestedAt: Time{s.RequestedAt},
+		PromisedAt: Time{s.Promised}, MovedFrom: Time{s.MovedFrom}, Shifted: s.Shifted, ExpiresAt: Time{s.ExpiresAt},
+		ProviderID: s.ProviderID, NextTryAt: Time{s.NotBefore}, Attempts: s.Attempts, Category: s.Category,
+		Reason: reasonOf(s),
+	}
+	if s.State == sendlimit.StateDelivered {
+		late := int64(s.Lateness / time.Millisecond)
+		status.DeliveredAt, status.LatenessMS = Time{s.EndedAt}, &late
+	} else {
+		status.EndedAt = Time{s.EndedAt}
+	}
+	return status
+}
+
+func statusWord(s sendlimit.Standing) string {
+	switch s.State {
+	case sendlimit.StatePending:
+		switch {
+		case !s.Promised.IsZero():
+			return StatusPostponed
+		case !s.MovedFrom.IsZero():
+			return StatusMoved
+		default:
+			return StatusScheduled
+		}
+	case sendlimit.StateSending:
+		return StatusSending
+	case sendlimit.StateDelivered:
+		return StatusDelivered
+	case sendlimit.StateCancelled:
+		return StatusCancelled
+	case sendlimit.StateDropped:
+		return StatusDropped
+	case sendlimit.StateFailed:
+		return StatusFailed
+	case sendlimit.StateUncertain:
+		return StatusUncertain
+	case sendlimit.StateUnknown:
+	}
+	return ""
+}
+
+func reasonOf(s sendlimit.Standing) string {
+	switch {
+	case s.Reason != sendlimit.ReasonLate || s.InTheWay == (sendlimit.Rule{}):
+		return s.Reason
+	case s.State == sendlimit.StatePending:
+		return "late: " + s.InTheWay.String() + " was in the way"
+	default:
+		return "" // of a postponement that is over
+	}
+}

@@ -1,0 +1,173 @@
+package tasks_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// status is what became of a message to alice.
+func (s *story) status(id string) tasks.Status {
+	s.Helper()
+	status, ok, err := s.Status(s.Context(), "alice", id)
+	require.NoError(s, err)
+	require.True(s, ok)
+	return status
+}
+
+// spells requires that the status of a message to alice is spelled so.
+func (s *story) spells(id, want string) {
+	s.Helper()
+	status := s.status(id)
+	text, err := json.Marshal(status)
+	require.NoError(s, err)
+	require.Equal(s, want, string(text))
+
+	var again tasks.Status
+	require.NoError(s, json.Unmarshal(text, &again))
+	require.Equal(s, status, again, "read back")
+}
+
+func TestStatusesAsTheContractSpellsThem(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		m := s.message("a", 10*time.Minute)
+		m.Category, m.ExpiresAt = "news", s.at(20*time.Minute)
+		s.accepted(m)
+		s.spells("a", `{"id":"a","user":"alice","status":"scheduled","send_at":"2000-01-01T00:10:00.000Z",`+
+			`"expires_at":"2000-01-01T00:20:00.000Z","category":"news"}`)
+		s.moved("a", time.Minute)
+		s.spells("a", `{"id":"a","user":"alice","status":"moved","send_at":"2000-01-01T00:01:00.000Z",`+
+			`"requested_at":"2000-01-01T00:10:00.000Z","moved_from":"2000-01-01T00:10:00.000Z",`+
+			`"expires_at":"2000-01-01T00:20:00.000Z","category":"news"}`)
+
+		shifted := s.message("b", time.Minute)
+		shifted.OnConflict = tasks.OnConflictShift
+		s.submit(shifted)
+		s.spells("b", `{"id":"b","user":"alice","status":"scheduled","send_at":"2000-01-01T00:02:00.000Z",`+
+			`"requested_at":"2000-01-01T00:01:00.000Z","shifted":true}`)
+		s.cancelled("b")
+		s.spells("b", `{"id":"b","user":"alice","status":"cancelled","send_at":"2000-01-01T00:02:00.000Z",`+
+			`"requested_at":"2000-01-01T00:01:00.000Z","shifted":true,"ended_at":"2000-01-01T00:00:00.000Z"}`)
+
+		s.recorder.Script(notifier.Result{Status: notifier.Delivered, ProviderID: "p-1"},
+			notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonGone})
+		s.work()
+		s.until(90 * time.Second)
+		s.spells("a", `{"id":"a","user":"alice","status":"delivered","send_at":"2000-01-01T00:01:00.000Z",`+
+			`"requested_at":"2000-01-01T00:10:00.000Z","moved_from":"2000-01-01T00:10:00.000Z",`+
+			`"expires_at":"2000-01-01T00:20:00.000Z","delivered_at":"2000-01-01T00:01:00.000Z","lateness_ms":0,`+
+			`"provider_id":"p-1","attempts":1,"category":"news"}`)
+		s.accepted(s.message("c", 3*time.Minute))
+		s.until(4 * time.Minute)
+		s.spells("c", `{"id":"c","user":"alice","status":"failed","send_at":"2000-01-01T00:03:00.000Z",`+
+			`"ended_at":"2000-01-01T00:03:00.000Z","attempts":1,"reason":"gone"}`)
+	})
+}
+
+// Workers were down: of three that are late one goes out at once, the others
+// when the rules have room.
+func TestStatusOfLateMessages(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.accepted(s.message("a", time.Minute), s.message("b", 2*time.Minute), s.message("c", 3*time.Minute))
+		s.until(10 * time.Minute)
+		s.work()
+		s.until(10*time.Minute + 30*time.Second)
+		a := s.status("a")
+		require.Equal(s, tasks.StatusDelivered, a.Status)
+		require.Equal(s, s.at(time.Minute), a.PromisedAt.Time)
+		require.Equal(s, a.DeliveredAt.Sub(a.PromisedAt.Time).Milliseconds(), *a.LatenessMS)
+		require.GreaterOrEqual(s, *a.LatenessMS, (9 * time.Minute).Milliseconds())
+		require.Empty(s, a.Reason)
+
+		b := s.status("b")
+		require.Equal(s, tasks.StatusPostponed, b.Status)
+		require.Equal(s, s.at(2*time.Minute), b.PromisedAt.Time)
+		require.Equal(s, a.DeliveredAt.Add(time.Minute), b.SendAt.Time)
+		require.Equal(s, "late: 1/minute was in the way", b.Reason)
+
+		// A move makes a new promise.
+		s.moved("c", 30*time.Minute)
+		c := s.status("c")
+		require.Equal(s, tasks.StatusMoved, c.Status)
+		require.Zero(s, c.PromisedAt)
+		s.until(12 * time.Minute)
+		b = s.status("b")
+		require.Equal(s, tasks.StatusDelivered, b.Status)
+		require.Empty(s, b.Reason, "the postponement is over")
+	})
+}
+
+func TestStatusOfAMessageThatIsTriedAgain(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.recorder.Script(notifier.Result{
+			Status: notifier.Retry, Reason: notifier.ReasonRateLimited, RetryAfter: 20 * time.Second,
+		})
+		s.work(retrying(2))
+		s.accepted(s.message("a", 10*time.Second))
+		s.until(11 * time.Second)
+		status := s.status("a")
+		require.Equal(s, tasks.StatusScheduled, status.Status)
+		require.Equal(s, "rate_limited", status.Reason)
+		require.Equal(s, 1, status.Attempts)
+		require.WithinDuration(s, s.at(30*time.Second), status.NextTryAt.Time, 5*time.Millisecond)
+	})
+}
+
+func TestStatusOfAMessageThatIsBeingSent(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.accepted(s.message("a", time.Minute))
+		gate, err := sendlimit.NewGate(s.client, sendlimit.Options{Records: true})
+		require.NoError(s, err)
+		s.until(time.Minute)
+		_, err = gate.Claim(s.Context(), sendlimit.Delivery{
+			User: "alice", ID: "a", Generation: s.record("alice", "a")["g"], Nonce: "n",
+		}, time.Minute, time.Time{})
+		require.NoError(s, err)
+		s.spells("a", `{"id":"a","user":"alice","status":"sending","send_at":"2000-01-01T00:01:00.000Z","attempts":1}`)
+	})
+}
+
+func TestStatusOfADroppedMessage(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		m := s.message("a", time.Minute)
+		m.ExpiresAt = s.at(5 * time.Minute)
+		s.accepted(m)
+		s.until(5 * time.Minute)
+		s.work()
+		s.until(6 * time.Minute)
+		status := s.status("a")
+		require.Equal(s, tasks.StatusDropped, status.Status)
+		require.Equal(s, sendlimit.ReasonExpired, status.Reason)
+		require.WithinDuration(s, s.at(5*time.Minute), status.EndedAt.Time, 2*time.Second)
+	})
+}
+
+func TestStatusOfWhatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		_, ok, err := s.Status(s.Context(), "alice", "none")
+		require.NoError(s, err)
+		require.False(s, ok)
+		requireJSON(s.T, `{"outcome":"refused","code":"not_found","id":"none","user":"alice",`+
+			`"detail":"nothing is known of message none to alice: it was never accepted, or ended too long ago"}`,
+			tasks.NoStatus("alice", "none"))
+		_, _, err = s.Status(s.Context(), "alice", "a/b")
+		require.ErrorContains(s, err, `id "a/b" is not allowed`)
+		_, err = s.Statuses(s.Context(), "")
+		require.ErrorContains(s, err, `user "" is not allowed`)
+		s.network.cut()
+		_, _, err = s.Status(s.Context(), "alice", "none")
+		s.away(err, sendlimit.CodeUnavailable)
+	})
+}
