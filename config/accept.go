@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -175,6 +176,31 @@ func number(into *int, least, most int) func(string) *sendlimit.InvalidError {
 			return takes("a whole number from %d to %d", least, most)
 		}
 		*into = n
+		return nil
+	}
+}
+
+// percentage takes a whole number with a percent sign, which makes its unit
+// plain.
+func percentage(into *int, least, most int) func(string) *sendlimit.InvalidError {
+	return func(s string) *sendlimit.InvalidError {
+		digits, found := strings.CutSuffix(s, "%")
+		n, err := strconv.Atoi(digits)
+		if !found || err != nil || n < least || n > most {
+			return takes("a percentage such as 85%%, from %d%% to %d%%", least, most)
+		}
+		*into = n
+		return nil
+	}
+}
+
+// oneOf takes one of a few words.
+func oneOf(into *string, words ...string) func(string) *sendlimit.InvalidError {
+	return func(s string) *sendlimit.InvalidError {
+		if !slices.Contains(words, s) {
+			return takes("%s", strings.Join(words, " or "))
+		}
+		*into = s
 		return nil
 	}
 }

@@ -12,6 +12,7 @@ package config
 
 import (
 	"log/slog"
+	"strconv"
 	"strings"
 	"time"
 
@@ -39,7 +40,8 @@ type Config struct {
 	// Prefix begins every key and queue in the store.
 	Prefix string
 
-	// Listen is the loopback address of the health endpoint; empty means none.
+	// Listen is the loopback address of /healthz, /readyz and /metrics; empty
+	// means none.
 	Listen string
 
 	// PushURL is LogTarget or an http(s) URL; empty where none was given.
@@ -58,8 +60,23 @@ type Config struct {
 	ExpireAfter time.Duration // from the send time to the expiry of a message that names none
 	KeepRecords time.Duration // how long a message's id is remembered after its end
 
+	// StoreFullAt is how much of its maxmemory the store may use before nothing
+	// more is accepted, in percent.
+	StoreFullAt int
+	// WaitReplicas is how many replicas of the store must have what was asked
+	// for before it is answered, and WaitReplicasTimeout how long to wait for
+	// them.
+	WaitReplicas        int
+	WaitReplicasTimeout time.Duration
+
 	Deliveries  int // that run at the same time
 	MaxAttempts int // of one message, the first included
+	// OnUncertain is what becomes of a message of which nobody knows whether the
+	// provider has it: "resend" or "skip".
+	OnUncertain string
+	// Tolerance is how late a message may go out before the rules are judged
+	// anew at the real time.
+	Tolerance time.Duration
 	// RetryMin and RetryMax bound the wait between two attempts.
 	RetryMin, RetryMax time.Duration
 	// ShutdownTimeout bounds how long running deliveries may take to finish;
@@ -111,6 +128,18 @@ func NeedsPushTarget(c Config) *sendlimit.InvalidError {
 	return &sendlimit.InvalidError{
 		Field: "push_url",
 		Want:  "log: or an http or https URL, given by --push-url or SENDLIMIT_PUSH_URL, once a Redis URL is set",
+	}
+}
+
+// ReplicasNeedRedis is the Check of a program that waits for replicas: the
+// embedded store has none.
+func ReplicasNeedRedis(c Config) *sendlimit.InvalidError {
+	if c.WaitReplicas == 0 || c.RedisURL != "" {
+		return nil
+	}
+	return &sendlimit.InvalidError{
+		Field: "wait_replicas", Value: strconv.Itoa(c.WaitReplicas),
+		Want: "0 on the embedded store, which has no replicas",
 	}
 }
 

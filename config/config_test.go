@@ -25,13 +25,18 @@ func defaults() config.Config {
 		Reach:           sendlimit.DefaultReach,
 		ExpireAfter:     24 * time.Hour,
 		KeepRecords:     168 * time.Hour,
+		StoreFullAt:     85,
 		Deliveries:      64,
 		MaxAttempts:     8,
+		OnUncertain:     "resend",
+		Tolerance:       2 * time.Second,
 		RetryMin:        5 * time.Second,
 		RetryMax:        15 * time.Minute,
 		ShutdownTimeout: 30 * time.Second,
 		LogLevel:        slog.LevelInfo,
 		LogFormat:       config.LogAuto,
+
+		WaitReplicasTimeout: time.Second,
 	}
 }
 
@@ -39,7 +44,8 @@ func defaults() config.Config {
 var keys = []string{ //nolint:gochecknoglobals // a constant table
 	"redis_url", "embedded_address", "prefix", "listen", "push_url", "push_secret", "push_timeout",
 	"policy.time_zone", "policy.rules", "reach", "expire_after", "keep_records",
-	"deliveries", "max_attempts", "retry_min", "retry_max", "shutdown_timeout",
+	"store_full_at", "wait_replicas", "wait_replicas_timeout",
+	"deliveries", "max_attempts", "on_uncertain", "tolerance", "retry_min", "retry_max", "shutdown_timeout",
 	"log_level", "log_format",
 }
 
@@ -103,13 +109,19 @@ func other() map[string]struct {
 		"reach":            {"7d", func(c config.Config) any { return c.Reach }, 7 * 24 * time.Hour},
 		"expire_after":     {"1d12h", func(c config.Config) any { return c.ExpireAfter }, 36 * time.Hour},
 		"keep_records":     {"1h", func(c config.Config) any { return c.KeepRecords }, time.Hour},
+		"store_full_at":    {"100%", func(c config.Config) any { return c.StoreFullAt }, 100},
+		"wait_replicas":    {"10", func(c config.Config) any { return c.WaitReplicas }, 10},
 		"deliveries":       {"1", func(c config.Config) any { return c.Deliveries }, 1},
+		"on_uncertain":     {"skip", func(c config.Config) any { return c.OnUncertain }, "skip"},
+		"tolerance":        {"1m", func(c config.Config) any { return c.Tolerance }, time.Minute},
 		"max_attempts":     {"100", func(c config.Config) any { return c.MaxAttempts }, 100},
 		"retry_min":        {"100ms", func(c config.Config) any { return c.RetryMin }, 100 * time.Millisecond},
 		"retry_max":        {"5s", func(c config.Config) any { return c.RetryMax }, 5 * time.Second},
 		"shutdown_timeout": {"10001ms", func(c config.Config) any { return c.ShutdownTimeout }, 10_001 * time.Millisecond},
 		"log_level":        {"warn", func(c config.Config) any { return c.LogLevel }, slog.LevelWarn},
 		"log_format":       {"json", func(c config.Config) any { return c.LogFormat }, config.LogJSON},
+
+		"wait_replicas_timeout": {"50ms", func(c config.Config) any { return c.WaitReplicasTimeout }, 50 * time.Millisecond},
 	}
 }
 
@@ -212,7 +224,10 @@ func TestFlagsShowTheirDefaults(t *testing.T) {
 	config.RegisterFlags(enqueue, config.Enqueue)
 	var names []string
 	enqueue.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	require.Equal(t, []string{"config", "embedded-address", "keep-records", "prefix", "reach", "redis-url"}, names)
+	require.Equal(t, []string{
+		"config", "embedded-address", "expire-after", "keep-records", "prefix", "reach", "redis-url",
+		"store-full-at", "wait-replicas", "wait-replicas-timeout",
+	}, names)
 }
 
 func TestDurations(t *testing.T) {

@@ -69,9 +69,18 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 		{"reach", "30s", "30s", span + "1m to 366d"},
 		{"expire_after", "999ms", "999ms", span + "1s to 366d"},
 		{"keep_records", "forever", "forever", span + "1m to 366d"},
+		{"store_full_at", "85", "85", "a percentage such as 85%, from 50% to 100%"}, // percent? a fraction? ask
+		{"store_full_at", "49%", "49%", "a percentage such as 85%, from 50% to 100%"},
+		{"store_full_at", "101%", "101%", "a percentage such as 85%, from 50% to 100%"},
+		{"store_full_at", "85.5%", "85.5%", "a percentage such as 85%, from 50% to 100%"},
+		{"wait_replicas", "-1", "-1", "a whole number from 0 to 10"},
+		{"wait_replicas", "11", "11", "a whole number from 0 to 10"},
+		{"wait_replicas_timeout", "0s", "0s", span + "10ms to 1m"}, // to Redis that is for ever
 		{"deliveries", "0", "0", "a whole number from 1 to 512"},
 		{"deliveries", "513", "513", "a whole number from 1 to 512"},
 		{"deliveries", "6.4", "6.4", "a whole number from 1 to 512"},
+		{"on_uncertain", "drop", "drop", "resend or skip"},
+		{"tolerance", "99ms", "99ms", span + "100ms to 1m"},
 		{"max_attempts", "101", "101", "a whole number from 1 to 100"},
 		{"retry_min", "0s", "0s", span + "100ms to 1d"},
 		{"retry_max", "25h", "25h", span + "100ms to 1d"},
@@ -133,6 +142,17 @@ func TestRetriesWaitLongerAndLonger(t *testing.T) {
 	t.Parallel()
 	problem := rejected(t, []string{"SENDLIMIT_RETRY_MIN=1h"}, "")
 	require.EqualError(t, problem, `retry_min "1h" is not allowed: it takes at most retry_max, which is 15m`)
+}
+
+func TestTheEmbeddedStoreHasNoReplicas(t *testing.T) {
+	t.Parallel()
+	problem := rejected(t, []string{"SENDLIMIT_WAIT_REPLICAS=1"}, "", config.ReplicasNeedRedis)
+	require.EqualError(t, problem, `wait_replicas "1" is not allowed: it takes 0 on the embedded store, which has no replicas`)
+
+	for _, fine := range [][]string{nil, {"SENDLIMIT_WAIT_REPLICAS=1", "REDIS_URL=redis://h"}} {
+		_, err := config.Load(nil, fine, "", config.ReplicasNeedRedis)
+		require.NoError(t, err)
+	}
 }
 
 func TestABoundFromARejectedSettingIsNotReported(t *testing.T) {

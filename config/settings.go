@@ -10,23 +10,28 @@ import (
 // written is every setting as it was written; empty where nothing was. The
 // tags are the names in the environment, after the prefix.
 type written struct {
-	EmbeddedAddress string        `env:"EMBEDDED_ADDRESS"`
-	Prefix          string        `env:"PREFIX"`
-	Listen          string        `env:"LISTEN"`
-	PushURL         string        `env:"PUSH_URL"`
-	PushSecret      string        `env:"PUSH_SECRET"`
-	PushTimeout     string        `env:"PUSH_TIMEOUT"`
-	Policy          writtenPolicy `envPrefix:"POLICY_"`
-	Reach           string        `env:"REACH"`
-	ExpireAfter     string        `env:"EXPIRE_AFTER"`
-	KeepRecords     string        `env:"KEEP_RECORDS"`
-	Deliveries      string        `env:"DELIVERIES"`
-	MaxAttempts     string        `env:"MAX_ATTEMPTS"`
-	RetryMin        string        `env:"RETRY_MIN"`
-	RetryMax        string        `env:"RETRY_MAX"`
-	ShutdownTimeout string        `env:"SHUTDOWN_TIMEOUT"`
-	LogLevel        string        `env:"LOG_LEVEL"`
-	LogFormat       string        `env:"LOG_FORMAT"`
+	EmbeddedAddress     string        `env:"EMBEDDED_ADDRESS"`
+	Prefix              string        `env:"PREFIX"`
+	Listen              string        `env:"LISTEN"`
+	PushURL             string        `env:"PUSH_URL"`
+	PushSecret          string        `env:"PUSH_SECRET"`
+	PushTimeout         string        `env:"PUSH_TIMEOUT"`
+	Policy              writtenPolicy `envPrefix:"POLICY_"`
+	Reach               string        `env:"REACH"`
+	ExpireAfter         string        `env:"EXPIRE_AFTER"`
+	KeepRecords         string        `env:"KEEP_RECORDS"`
+	StoreFullAt         string        `env:"STORE_FULL_AT"`
+	WaitReplicas        string        `env:"WAIT_REPLICAS"`
+	WaitReplicasTimeout string        `env:"WAIT_REPLICAS_TIMEOUT"`
+	Deliveries          string        `env:"DELIVERIES"`
+	MaxAttempts         string        `env:"MAX_ATTEMPTS"`
+	OnUncertain         string        `env:"ON_UNCERTAIN"`
+	Tolerance           string        `env:"TOLERANCE"`
+	RetryMin            string        `env:"RETRY_MIN"`
+	RetryMax            string        `env:"RETRY_MAX"`
+	ShutdownTimeout     string        `env:"SHUTDOWN_TIMEOUT"`
+	LogLevel            string        `env:"LOG_LEVEL"`
+	LogFormat           string        `env:"LOG_FORMAT"`
 
 	unprefixed unprefixed
 }
@@ -85,7 +90,7 @@ func settings(w *written, c *Config) []*setting {
 		},
 		{
 			key: "listen", written: &w.Listen, standard: "127.0.0.1:8080", kind: "address",
-			help:   "where the health endpoint listens, or off",
+			help:   "where /healthz, /readyz and /metrics are served, or off",
 			accept: listen(&c.Listen),
 		},
 		{
@@ -119,7 +124,7 @@ func settings(w *written, c *Config) []*setting {
 			accept: duration(&c.Reach, time.Minute, sendlimit.DefaultReach),
 		},
 		{
-			key: "expire_after", written: &w.ExpireAfter, standard: "24h", kind: "duration",
+			key: "expire_after", written: &w.ExpireAfter, standard: "24h", kind: "duration", shared: true,
 			help:   "how long after its send time a message that says nothing else is dropped rather than sent",
 			accept: duration(&c.ExpireAfter, time.Second, 366*day),
 		},
@@ -127,6 +132,21 @@ func settings(w *written, c *Config) []*setting {
 			key: "keep_records", written: &w.KeepRecords, standard: "168h", kind: "duration", shared: true,
 			help:   "how long a message's id is remembered after its end",
 			accept: duration(&c.KeepRecords, time.Minute, 366*day),
+		},
+		{
+			key: "store_full_at", written: &w.StoreFullAt, standard: "85%", kind: "percentage", shared: true,
+			help:   "how much of its maxmemory the store may use before nothing more is accepted",
+			accept: percentage(&c.StoreFullAt, 50, 100),
+		},
+		{
+			key: "wait_replicas", written: &w.WaitReplicas, standard: "0", kind: "number", shared: true,
+			help:   "replicas that must have a submit, a move or a cancel before it is answered",
+			accept: number(&c.WaitReplicas, 0, 10),
+		},
+		{
+			key: "wait_replicas_timeout", written: &w.WaitReplicasTimeout, standard: "1s", kind: "duration", shared: true,
+			help:   "how long an answer waits for them before it is an error",
+			accept: duration(&c.WaitReplicasTimeout, 10*time.Millisecond, time.Minute),
 		},
 		{
 			key: "deliveries", written: &w.Deliveries, standard: "64", kind: "number",
@@ -137,6 +157,16 @@ func settings(w *written, c *Config) []*setting {
 			key: "max_attempts", written: &w.MaxAttempts, standard: "8", kind: "number",
 			help:   "attempts to deliver a message, the first included, before it has failed",
 			accept: number(&c.MaxAttempts, 1, 100),
+		},
+		{
+			key: "on_uncertain", written: &w.OnUncertain, standard: "resend", kind: "answer",
+			help:   "what becomes of a message of which nobody knows whether it arrived: resend, or skip",
+			accept: oneOf(&c.OnUncertain, "resend", "skip"),
+		},
+		{
+			key: "tolerance", written: &w.Tolerance, standard: "2s", kind: "duration",
+			help:   "how late a message may go out before the rules are judged anew",
+			accept: duration(&c.Tolerance, 100*time.Millisecond, time.Minute),
 		},
 		{
 			key: "retry_min", written: &w.RetryMin, standard: "5s", kind: "duration",

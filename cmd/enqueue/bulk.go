@@ -25,6 +25,15 @@ type bulkFlags struct {
 	results  string
 	fromLine int
 	dryRun   bool
+	sent     bool // the lines are sends that are over
+}
+
+// columns names the columns that a CSV file need not have.
+func (f bulkFlags) columns() []string {
+	if f.sent {
+		return []string{"title", "body"}
+	}
+	return f.fill.Columns()
 }
 
 func (p *program) bulkCommand(ctx context.Context) *cobra.Command {
@@ -42,10 +51,16 @@ The file may be gzipped. A user's lines are judged in the order of the file. A
 line that is no message is reported and skipped; the exit status is 2 then.
 
 Running a file again changes nothing: what was accepted is not accepted twice.
-For that, a line without an id gets one derived from what it says.`,
+For that, a line without an id gets one derived from what it says.
+
+With --record-sent the lines are messages that another system has sent, each at
+its send_at. Nothing is judged and nothing is delivered, but they count when
+later messages are judged; those older than any rule looks back are passed over.
+They need no title and no body.`,
 		Example: `  enqueue bulk messages.csv
   enqueue bulk messages.ndjson.gz --dry-run
   enqueue bulk messages.csv --title "Your order" --tz Europe/Berlin --results outcomes.ndjson
+  enqueue bulk --record-sent sent-by-the-old-system.csv
   generate-messages | enqueue bulk - --results - | jq 'select(.outcome == "refused")'`,
 		Args: argument("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -62,6 +77,7 @@ For that, a line without an id gets one derived from what it says.`,
 		` "-" for standard output, and then the summary goes to standard error`)
 	flags.IntVar(&f.fromLine, "from-line", 1, "`number` of the line to begin with, to go on where a run was stopped")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only say what the outcomes would be; earlier lines count")
+	flags.BoolVar(&f.sent, "record-sent", false, "count the lines as sent, by another system, and deliver nothing")
 	p.timeZoneFlag(cmd)
 	return cmd
 }
@@ -77,12 +93,17 @@ func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) err
 	if f.fromLine < 1 {
 		return &sendlimit.InvalidError{Field: "from-line", Value: strconv.Itoa(f.fromLine), Want: "1 or more"}
 	}
+	if f.sent && f.dryRun {
+		return &sendlimit.InvalidError{
+			Field: "dry-run", Value: "true", Want: "no --record-sent beside it: there is nothing to judge",
+		}
+	}
 	file, err := p.openInput(f.file)
 	if err != nil {
 		return err
 	}
 	defer file.Close()
-	records, err := openRecords(ctx, file, format, f.fill)
+	records, err := openRecords(ctx, file, format, f.columns())
 	if err != nil {
 		return fmt.Errorf("reading %s: %w", f.file, err)
 	}
@@ -95,21 +116,23 @@ func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) err
 			return err
 		}
 		source := bulk.NewSource(records, f.fill, p.tz, f.fromLine)
-		err = p.submitAll(ctx, s, source, &collector{results: results, progress: p.startProgress(file)}, f)
+		err = p.submitAll(ctx, s, source, &collector{
+			summary: bulk.Summary{Sent: f.sent}, results: results, progress: p.startProgress(file),
+		}, f)
 		return errors.Join(err, source.Close())
 	})
 }
 
 // openRecords reads the beginning of a file. When ctx ends it does not wait for
 // one that nobody types in.
-func openRecords(ctx context.Context, file io.Reader, format input.Format, fill bulk.Fill) (*input.Reader, error) {
+func openRecords(ctx context.Context, file io.Reader, format input.Format, filledIn []string) (*input.Reader, error) {
 	type opened struct {
 		records *input.Reader
 		err     error
 	}
 	ready := make(chan opened, 1)
 	go func() {
-		records, err := input.NewReader(file, format, fill.Columns()...)
+		records, err := input.NewReader(file, format, filledIn...)
 		ready <- opened{records, err}
 	}()
 	select {
@@ -136,7 +159,7 @@ func (p *program) inspect(ctx context.Context, s *session) error {
 
 // submitAll submits what the source has, and sums up.
 func (p *program) submitAll(ctx context.Context, s *session, source *bulk.Source, c *collector, f bulkFlags) error {
-	judge, finish, err := s.judge(ctx, f.dryRun)
+	judge, finish, err := s.judge(ctx, f)
 	if err != nil {
 		return errors.Join(s.diagnose(ctx, err), c.close())
 	}
@@ -151,9 +174,13 @@ func (p *program) submitAll(ctx context.Context, s *session, source *bulk.Source
 const removeWithin = 30 * time.Second
 
 // judge returns what judges a line, and what to do at the end.
-func (s *session) judge(ctx context.Context, dryRun bool) (bulk.Judge, func() error, error) {
-	if !dryRun {
-		return s.submitter.Submit, func() error { return nil }, nil
+func (s *session) judge(ctx context.Context, f bulkFlags) (bulk.Judge, func() error, error) {
+	nothing := func() error { return nil }
+	switch {
+	case f.sent:
+		return s.submitter.RecordSent, nothing, nil
+	case !f.dryRun:
+		return s.submitter.Submit, nothing, nil
 	}
 	rehearsal, err := s.submitter.Rehearse(ctx)
 	if err != nil {

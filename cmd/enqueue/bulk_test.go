@@ -57,7 +57,7 @@ func TestBulk(t *testing.T) {
 	require.JSONEq(t, `{"outcome":"accepted","line":4,"id":"mine","user":"alice","send_at":"2026-11-22T11:12:11.000Z",`+
 		`"requested_at":"2026-11-22T11:11:12.000Z","shifted":true}`, outcomes[3])
 	require.Contains(t, outcomes[4], `"line":5,"code":"send_limit"`, "earlier lines count")
-	require.Equal(t, `{"lines":5,"accepted":3,"replayed":0,"shifted":1,"refused":2,"invalid":0,"errors":0,`+
+	require.Equal(t, `{"lines":5,"accepted":3,"replayed":0,"shifted":1,"refused":2,"invalid":0,"errors":0,"recorded":0,`+
 		`"refused_by_rule":{"1/minute":2},"seconds":0}`, summary)
 	require.Equal(t, `5 lines in 0.0 seconds
 

@@ -16,7 +16,7 @@ func TestUsageErrors(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	for args, want := range map[string]string{
-		"":                                "a command is missing after \"enqueue\": one of bulk, cancel, list, move, next-free, push, usage",
+		"":                                "a command is missing after \"enqueue\": one of bulk, cancel, list, move, next-free, push, status, usage",
 		"send":                            `unknown command "send"`,
 		"push":                            `required flag(s) "at", "user" not set; see enqueue push --help`,
 		"push --user alice --at now more": `unknown command "more" for "enqueue push"`,
@@ -99,7 +99,7 @@ func TestAStoreThatCannotBeUsed(t *testing.T) {
 		},
 		"full": {
 			func(f *fixture) { f.server.SetError("OOM command not allowed when used memory > 'maxmemory'.") },
-			"Redis is full: raise its maxmemory or free some of it",
+			"Redis is full: raise its maxmemory, or wait until messages are delivered and their records expire",
 		},
 	} {
 		f := newFixture(t)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ type scheduled struct {
 	ID     string     `json:"id"`
 	User   string     `json:"user"`
 	SendAt tasks.Time `json:"send_at"`
+	Status string     `json:"status,omitempty"` // absent where there is a place and nothing more is known
 }
 
 func (p *program) listCommand(ctx context.Context) *cobra.Command {
@@ -22,8 +24,9 @@ func (p *program) listCommand(ctx context.Context) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List a user's messages",
-		Long: `List a user's messages by their send times: those to come, and those sent as
-long as a rule can still count them.`,
+		Long: `List a user's messages by their send times, with what became of them: those to
+come, late ones included, and those sent as long as a rule can still count them.
+status shows more of one.`,
 		Example: `  enqueue list --user alice
   enqueue list --user alice --from now --to +7d --json
   enqueue list --user alice --from "2026-11-22 00:00" --to "2026-11-23 00:00" --tz Europe/Berlin`,
@@ -69,17 +72,30 @@ func (p *program) list(ctx context.Context, s *session, r sendlimit.ListRequest)
 		return err
 	}
 	some := false
-	err = s.each(ctx, r, func(m sendlimit.Reservation) error {
-		switch {
-		case p.json:
-			return printJSON(p.stdout, scheduled{ID: m.ID, User: r.User, SendAt: tasks.Time{Time: m.At}})
-		case !some:
+	err = s.pages(ctx, r, func(messages []sendlimit.Reservation) error {
+		listed, err := s.scheduled(ctx, r.User, messages)
+		if err != nil {
+			return err
+		}
+		if !some && !p.json && len(listed) > 0 {
 			some = true
-			if err := p.printf("%s\n", style.Palette.Dim("send time                id")); err != nil {
+			if err := p.printf("%s\n", style.Palette.Dim("send time                status     id")); err != nil {
 				return err
 			}
 		}
-		return p.printf("%-23s  %s\n", style.Time(m.At), m.ID)
+		for _, m := range listed {
+			if p.json {
+				err = printJSON(p.stdout, m)
+			} else {
+				// Padded before it is coloured: what colours takes no room.
+				err = p.printf("%-23s  %s  %s\n", style.Time(m.SendAt.Time),
+					colourOf(style.Palette, m.Status)(fmt.Sprintf("%-9s", m.Status)), m.ID)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err == nil && !some && !p.json {
 		return p.printf("%s has no messages there\n", r.User)
@@ -87,25 +103,53 @@ func (p *program) list(ctx context.Context, s *session, r sendlimit.ListRequest)
 	return err
 }
 
+// scheduled looks what became of a user's messages.
+func (s *session) scheduled(ctx context.Context, user string, messages []sendlimit.Reservation) ([]scheduled, error) {
+	ids := make([]string, len(messages))
+	for i, m := range messages {
+		ids[i] = m.ID
+	}
+	statuses, err := s.submitter.Statuses(ctx, user, ids...)
+	if err != nil {
+		return nil, s.diagnose(ctx, err)
+	}
+	listed := make([]scheduled, len(messages))
+	for i, m := range messages {
+		listed[i] = scheduled{ID: m.ID, User: user, SendAt: tasks.Time{Time: m.At}, Status: statuses[i].Status}
+	}
+	return listed, nil
+}
+
 // page is how many messages are asked for at a time.
 const page = 1000
 
-// each calls do with all messages that a list has, whatever their number.
-func (s *session) each(ctx context.Context, r sendlimit.ListRequest, do func(sendlimit.Reservation) error) error {
+// pages calls do with all messages that a list has, whatever their number, a
+// page at a time.
+func (s *session) pages(ctx context.Context, r sendlimit.ListRequest, do func([]sendlimit.Reservation) error) error {
 	r.Limit = page
 	for {
 		messages, err := s.timeline.List(ctx, r)
 		if err != nil {
 			return s.diagnose(ctx, err)
 		}
-		for _, m := range messages {
-			if err := do(m); err != nil {
-				return err
-			}
+		if err := do(messages); err != nil {
+			return err
 		}
 		if len(messages) < page {
 			return nil
 		}
 		r.After = messages[page-1]
 	}
+}
+
+// each calls do with all messages that a list has.
+func (s *session) each(ctx context.Context, r sendlimit.ListRequest, do func(sendlimit.Reservation) error) error {
+	return s.pages(ctx, r, func(messages []sendlimit.Reservation) error {
+		for _, m := range messages {
+			if err := do(m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

@@ -131,11 +131,14 @@ func (p *program) unanswered(ctx context.Context, s *session, m tasks.Message, e
 		return err
 	}
 	o.User, o.ID = m.User, m.ID
+	known := ""
+	if o.Code != sendlimit.CodeStoreFull { // which is found out before anything is asked for
+		known = "  whether it was accepted is not known: submit it again with --id " + m.ID + "\n"
+	}
 	if p.json {
 		err = printJSON(p.stdout, o)
 	} else {
-		_, err = fmt.Fprintf(p.stderr, "%s %s\n  whether it was accepted is not known: submit it again with --id %s\n",
-			cli.NewPalette(p.stderr, p.getenv).Red("error:"), o.Detail, m.ID)
+		_, err = fmt.Fprintf(p.stderr, "%s %s\n%s", cli.NewPalette(p.stderr, p.getenv).Red("error:"), o.Detail, known)
 	}
 	if err != nil {
 		return fmt.Errorf("printing: %w", err)

@@ -45,7 +45,7 @@ func (p *program) open(ctx context.Context, cmd *cobra.Command, m manner) (*sess
 	if err != nil {
 		return nil, fmt.Errorf("reading the flag of the settings file: %w", err)
 	}
-	c, err := config.Load(cmd.Flags(), p.environ, file, store.ValidURL)
+	c, err := config.Load(cmd.Flags(), p.environ, file, config.ReplicasNeedRedis, store.ValidURL)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,9 @@ func (p *program) open(ctx context.Context, cmd *cobra.Command, m manner) (*sess
 func (s *session) begin(ctx context.Context, c config.Config, m manner) error {
 	var err error
 	s.submitter, err = tasks.NewSubmitter(s.client, tasks.SubmitterOptions{
-		Prefix: c.Prefix, Reach: c.Reach, KeepRecords: c.KeepRecords, Batch: m == inBatches,
+		Prefix: c.Prefix, Reach: c.Reach, KeepRecords: c.KeepRecords, ExpireAfter: c.ExpireAfter,
+		StoreFullAt: c.StoreFullAt, WaitReplicas: c.WaitReplicas, WaitReplicasTimeout: c.WaitReplicasTimeout,
+		Batch: m == inBatches,
 	})
 	if err != nil {
 		return fmt.Errorf("preparing to submit: %w", err)

@@ -28,7 +28,7 @@ func (p *program) sumUp(ctx context.Context, s *session, c *collector, f bulkFla
 	}
 	switch {
 	case halt != nil:
-		return errors.Join(p.halted(ctx, s, out, halt), failed)
+		return errors.Join(p.halted(ctx, s, out, halt, f.sent), failed)
 	case failed != nil:
 		return failed
 	case c.summary.Invalid > 0:
@@ -49,7 +49,11 @@ func (p *program) printSummary(w io.Writer, summary *bulk.Summary) error {
 }
 
 // halted says from which line to go on.
-func (p *program) halted(ctx context.Context, s *session, w io.Writer, halt *bulk.StoppedError) error {
+func (p *program) halted(ctx context.Context, s *session, w io.Writer, halt *bulk.StoppedError, sent bool) error {
+	done := tasks.Accepted
+	if sent {
+		done = tasks.Recorded
+	}
 	cause := halt.Err
 	o := tasks.Outcome{Outcome: tasks.Errored, Line: halt.Line, Detail: "interrupted"}
 	interrupted := errors.Is(cause, context.Canceled)
@@ -59,7 +63,7 @@ func (p *program) halted(ctx context.Context, s *session, w io.Writer, halt *bul
 		o.Line = halt.Line
 	}
 	o.Detail = fmt.Sprintf("stopped at line %d: %s; go on with --from-line %d, or run it all again:"+
-		" what was accepted is not accepted twice", halt.Line, o.Detail, halt.Line)
+		" what was %s is not %[4]s twice", halt.Line, o.Detail, halt.Line, done)
 	var err error
 	if p.json {
 		err = printJSON(w, o)

@@ -39,17 +39,15 @@ func (p program) command(ctx context.Context) *cobra.Command {
 			"Without a Redis URL the worker brings an embedded store, for trying out. Every\n" +
 			"setting can also be given in the environment (--push-url as SENDLIMIT_PUSH_URL,\n" +
 			"--redis-url as REDIS_URL) or in a file, see sendlimit.example.yaml.",
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.serve(ctx, cmd.Flags())
-		},
 	}
 	root.SetIn(p.stdin)
 	root.SetOut(p.stdout)
 	root.SetErr(p.stderr)
 	root.CompletionOptions.HiddenDefaultCmd = true
-	config.RegisterFlags(root.Flags(), config.Worker)
+	p.delivers(ctx, root)
 	root.AddCommand(p.policyCommand(ctx))
+	root.AddCommand(p.deadLettersCommand(ctx))
+	root.AddCommand(p.runCommand(ctx), p.userCommand(ctx))
 	return root
 }
 

@@ -140,7 +140,7 @@ func TestCommandLinesThatMakeNoSense(t *testing.T) {
 		"policy":                 `a command is missing after "worker policy": one of apply, show`,
 		"policy apply":           "accepts 1 arg(s), received 0",
 		"policy show it":         `unknown command "it" for "worker policy show"`,
-		"run":                    `unknown command "run" for "worker"`,
+		"serve":                  `unknown command "serve" for "worker"`,
 		"--push":                 "unknown flag: --push",
 		"policy show --push-url": "unknown flag: --push-url",
 	} {

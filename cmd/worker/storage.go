@@ -65,6 +65,7 @@ func prepare(ctx context.Context, client redis.UniversalClient, c config.Config,
 	for _, warning := range report.Warnings {
 		logger.WarnContext(ctx, "the store could not be looked at in full", "detail", warning)
 	}
+	warnOfSubmits(ctx, client, report, c, logger)
 	if err := sendlimit.CheckLayout(ctx, client, c.Prefix); err != nil {
 		return fmt.Errorf("looking at the layout of the store: %w", err)
 	}
@@ -72,6 +73,27 @@ func prepare(ctx context.Context, client redis.UniversalClient, c config.Config,
 		return err
 	}
 	return checkClock(ctx, client, logger)
+}
+
+// warnOfSubmits says what will keep programs with these settings from
+// submitting, though the worker can deliver.
+func warnOfSubmits(
+	ctx context.Context, client redis.UniversalClient, report store.Report, c config.Config, logger *slog.Logger,
+) {
+	for _, node := range report.LacksReplicas(c.WaitReplicas) {
+		logger.WarnContext(ctx, "a server of the store has fewer replicas than wait_replicas: no submit is answered without an error",
+			"server", node.Address, "replicas", node.Replicas, "wait_replicas", c.WaitReplicas)
+	}
+	servers, err := sendlimit.ReadMemory(ctx, client)
+	if err != nil {
+		logger.WarnContext(ctx, "the store does not say how full it is", "error", err)
+	}
+	for _, m := range servers {
+		if m.FullAt(c.StoreFullAt) {
+			logger.WarnContext(ctx, "the store is nearly full: nothing more is accepted until messages are delivered or its maxmemory is raised",
+				"server", m.Address, "used_bytes", m.Used, "max_bytes", m.Max, "store_full_at_percent", c.StoreFullAt)
+		}
+	}
 }
 
 // seedPolicy gives a store without rules those of the settings. Where it has

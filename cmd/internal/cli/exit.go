@@ -25,11 +25,11 @@ func StatusOf(code sendlimit.Code) int {
 		return StatusDone
 	case sendlimit.CodeInvalidField, sendlimit.CodeInPast, sendlimit.CodeTooFarAhead:
 		return StatusInvalid
-	case sendlimit.CodeSendLimit, sendlimit.CodeIDReused, sendlimit.CodeTooLate:
+	case sendlimit.CodeSendLimit, sendlimit.CodeIDReused, sendlimit.CodeTooLate, sendlimit.CodeExpired:
 		return StatusRefused
 	case sendlimit.CodeNotFound:
 		return StatusNotFound
-	case sendlimit.CodeUnavailable:
+	case sendlimit.CodeUnavailable, sendlimit.CodeStoreFull:
 		return StatusUnavailable
 	default:
 		return StatusUnexpected

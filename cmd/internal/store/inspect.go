@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -40,6 +41,9 @@ type Node struct {
 	Version string
 	// Eviction is its maxmemory-policy; empty where it does not say.
 	Eviction string
+	// Replicas is how many replicas are connected to it; -1 where it does not
+	// say.
+	Replicas int
 }
 
 // Inspect looks whether programs can work with a store: whether it can be
@@ -84,6 +88,18 @@ func (r Report) RefuseEviction() error {
 		}
 	}
 	return nil
+}
+
+// LacksReplicas returns the servers of the store that have fewer replicas than
+// wanted.
+func (r Report) LacksReplicas(wanted int) []Node {
+	var lacking []Node
+	for _, n := range r.Nodes {
+		if n.Replicas >= 0 && n.Replicas < wanted {
+			lacking = append(lacking, n)
+		}
+	}
+	return lacking
 }
 
 // unfit says that a store which answers can't be used as it is.
@@ -132,7 +148,7 @@ func (c *collector) inspect(ctx context.Context, client redis.Cmdable, address s
 	}
 	text, err := client.Info(ctx).Result()
 	if redis.IsPermissionError(err) {
-		c.add(Node{Address: address}, fmt.Sprintf(
+		c.add(Node{Address: address, Replicas: -1}, fmt.Sprintf(
 			"Redis at %s does not let this user see INFO: its version (%s or newer), its role (master) and"+
 				" its maxmemory-policy (noeviction) are not checked", address, minVersion))
 		return nil, nil
@@ -141,7 +157,10 @@ func (c *collector) inspect(ctx context.Context, client redis.Cmdable, address s
 		return nil, explain(err)
 	}
 	info := parseInfo(text)
-	node := Node{Address: address, Version: info["redis_version"], Eviction: info["maxmemory_policy"]}
+	node := Node{Address: address, Version: info["redis_version"], Eviction: info["maxmemory_policy"], Replicas: -1}
+	if n, err := strconv.Atoi(info["connected_slaves"]); err == nil {
+		node.Replicas = n
+	}
 	switch {
 	case info["redis_mode"] == "sentinel":
 		return nil, unfit("what answers at %s is a Sentinel: give a URL such as %s%s/MASTER-NAME",

@@ -60,7 +60,7 @@ func TestInspectTheEmbeddedStore(t *testing.T) {
 
 	report, err := store.Inspect(t.Context(), open(t, "redis://"+miniredis.Addr()))
 	require.NoError(t, err)
-	require.Equal(t, store.Report{Nodes: []store.Node{{Address: miniredis.Addr()}}}, report)
+	require.Equal(t, store.Report{Nodes: []store.Node{{Address: miniredis.Addr(), Replicas: -1}}}, report)
 	require.NoError(t, report.RefuseEviction())
 	require.Equal(t, []string{"sl:key"}, miniredis.Keys(), "looking leaves nothing behind")
 }
@@ -96,7 +96,7 @@ func TestInspectGoesOnWhereItMayNotLook(t *testing.T) {
 	report, err := store.Inspect(t.Context(), open(t, "redis://"+address))
 	require.NoError(t, err)
 	require.Equal(t, store.Report{
-		Nodes: []store.Node{{Address: address}},
+		Nodes: []store.Node{{Address: address, Replicas: -1}},
 		Warnings: []string{"Redis at " + address + " does not let this user see INFO: its version (7.0 or newer)," +
 			" its role (master) and its maxmemory-policy (noeviction) are not checked"},
 	}, report)

@@ -23,13 +23,18 @@ type Summary struct {
 	Shifted  int `json:"shifted"` // of those accepted
 	Refused  int `json:"refused"`
 	Invalid  int `json:"invalid"`
-	Errors   int `json:"errors"` // lines that got no answer
+	Errors   int `json:"errors"`   // lines that got no answer
+	Recorded int `json:"recorded"` // sends that are over: new ones, forgotten included
 	// RefusedByRule counts a refusal under the first rule that it would have
 	// broken.
 	RefusedByRule map[string]int `json:"refused_by_rule"`
 	Seconds       float64        `json:"seconds"`
 
+	// Sent says that the lines are sends that are over.
+	Sent bool `json:"-"`
+
 	otherwise map[string]int // refused, by code: without a rule
+	forgotten int            // of those recorded: older than any rule looks back
 }
 
 // Add counts an outcome.
@@ -42,6 +47,11 @@ func (s *Summary) Add(o tasks.Outcome) {
 		s.refuse(o)
 	case o.Replayed:
 		s.Replayed++
+	case o.Outcome == tasks.Recorded:
+		s.Recorded++
+		if o.Forgotten {
+			s.forgotten++
+		}
 	default:
 		s.Accepted++
 		if o.Shifted {
@@ -76,9 +86,13 @@ func (s *Summary) Finish(took time.Duration) {
 
 // Print writes the summary for a person.
 func (s *Summary) Print(w io.Writer, palette cli.Palette) error {
+	done := row{"accepted", s.Accepted, of(s.Shifted, "of them shifted to a free time")}
+	if s.Sent {
+		done = row{"recorded", s.Recorded, of(s.forgotten, "of them older than any rule looks back")}
+	}
 	rows := []row{
-		{"accepted", s.Accepted, of(s.Shifted, "of them shifted to a free time")},
-		{"replayed", s.Replayed, note(s.Replayed, "accepted before: nothing changed")},
+		done,
+		{"replayed", s.Replayed, note(s.Replayed, done.name+" before: nothing changed")},
 		{"refused", s.Refused, ""},
 	}
 	rows = append(rows, descending(s.RefusedByRule)...)

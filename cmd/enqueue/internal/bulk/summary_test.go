@@ -44,7 +44,7 @@ func TestSummary(t *testing.T) {
 	s.Finish(1234567 * time.Microsecond)
 	text, err := json.Marshal(s)
 	require.NoError(t, err)
-	require.Equal(t, `{"lines":8,"accepted":2,"replayed":1,"shifted":1,"refused":4,"invalid":1,"errors":3,`+
+	require.Equal(t, `{"lines":8,"accepted":2,"replayed":1,"shifted":1,"refused":4,"invalid":1,"errors":3,"recorded":0,`+
 		`"refused_by_rule":{"1/minute":1,"5/hour":2},"seconds":1.235}`, string(text))
 
 	var person strings.Builder
@@ -68,7 +68,7 @@ func TestSummaryOfNothing(t *testing.T) {
 	s.Finish(0)
 	text, err := json.Marshal(s)
 	require.NoError(t, err)
-	require.Equal(t, `{"lines":0,"accepted":0,"replayed":0,"shifted":0,"refused":0,"invalid":0,"errors":0,`+
+	require.Equal(t, `{"lines":0,"accepted":0,"replayed":0,"shifted":0,"refused":0,"invalid":0,"errors":0,"recorded":0,`+
 		`"refused_by_rule":{},"seconds":0}`, string(text))
 	var person strings.Builder
 	require.NoError(t, s.Print(&person, cli.Palette{}))

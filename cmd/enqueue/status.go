@@ -1,0 +1,156 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/picture"
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+func (p *program) statusCommand(ctx context.Context) *cobra.Command {
+	var user string
+	cmd := &cobra.Command{
+		Use:   "status ID",
+		Short: "Show what became of a message",
+		Long: `Show what became of a message: whether it is scheduled, being sent or delivered,
+was postponed or moved, or ended otherwise, and why. It is known until a while
+after its end, 7 days unless the workers are set otherwise.`,
+		Example: `  enqueue status --user alice order-17
+  enqueue status --user alice order-17 --json`,
+		Args: argument("ID"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withSession(ctx, cmd, oneByOne, func(s *session) error {
+				status, ok, err := s.submitter.Status(ctx, user, args[0])
+				if err != nil {
+					return s.diagnose(ctx, err)
+				}
+				if !ok {
+					return p.print(answer{Outcome: tasks.NoStatus(user, args[0])})
+				}
+				return p.printStatus(status)
+			})
+		},
+	}
+	userFlag(cmd, &user)
+	p.timeZoneFlag(cmd)
+	return cmd
+}
+
+func (p *program) printStatus(s tasks.Status) error {
+	if p.json {
+		return printJSON(p.stdout, s)
+	}
+	style, err := p.style()
+	if err != nil {
+		return err
+	}
+	return p.printf("%s", p.story(style, s))
+}
+
+// story tells what became of a message: a sentence, and lines with the rest.
+func (p *program) story(style picture.Style, s tasks.Status) string {
+	var text strings.Builder
+	line := func(format string, args ...any) { fmt.Fprintf(&text, "  "+format+"\n", args...) }
+
+	fmt.Fprintf(&text, "%s message %s to %s %s\n", colourOf(style.Palette, s.Status)(s.Status+":"), s.ID, s.User, p.predicate(style, s))
+	if s.Status == tasks.StatusPostponed && s.Reason != "" && s.NextTryAt.IsZero() {
+		line("%s", s.Reason)
+	}
+	if !s.NextTryAt.IsZero() {
+		line("delivery failed (%s) %s; the next try is at %s%s",
+			s.Reason, times(s.Attempts), style.Time(s.NextTryAt.Time), p.fromNow(s.NextTryAt.Time))
+	}
+	if !s.MovedFrom.IsZero() && s.Status != tasks.StatusMoved {
+		line("moved before, from %s", style.Time(s.MovedFrom.Time))
+	}
+	if !s.PromisedAt.IsZero() && s.Status != tasks.StatusPostponed {
+		line("promised for %s", style.Time(s.PromisedAt.Time))
+	}
+	if !s.RequestedAt.IsZero() {
+		line("requested for %s", style.Time(s.RequestedAt.Time))
+	}
+	if s.ProviderID != "" {
+		line("the provider calls it %s", s.ProviderID)
+	}
+	if !s.ExpiresAt.IsZero() && s.EndedAt.IsZero() && s.DeliveredAt.IsZero() {
+		line("expires at %s", style.Time(s.ExpiresAt.Time))
+	}
+	return text.String()
+}
+
+// predicate completes the sentence that begins with the message.
+func (p *program) predicate(style picture.Style, s tasks.Status) string {
+	at := func(t tasks.Time) string { return style.Palette.Bold(style.Time(t.Time)) }
+	switch s.Status {
+	case tasks.StatusScheduled:
+		return fmt.Sprintf("is to be sent at %s%s", at(s.SendAt), p.fromNow(s.SendAt.Time))
+	case tasks.StatusPostponed:
+		return fmt.Sprintf("was postponed from %s to %s%s", style.Time(s.PromisedAt.Time), at(s.SendAt), p.fromNow(s.SendAt.Time))
+	case tasks.StatusMoved:
+		return fmt.Sprintf("was moved from %s to %s%s", style.Time(s.MovedFrom.Time), at(s.SendAt), p.fromNow(s.SendAt.Time))
+	case tasks.StatusSending:
+		return "is being sent now, try number " + strconv.Itoa(s.Attempts)
+	case tasks.StatusDelivered:
+		return fmt.Sprintf("was sent at %s, %s", at(s.DeliveredAt), lateness(s))
+	case tasks.StatusDropped:
+		return fmt.Sprintf("was not sent: %s (at %s)", dropped(s), style.Time(s.EndedAt.Time))
+	case tasks.StatusFailed:
+		return fmt.Sprintf("was given up at %s: delivery failed (%s) %s", at(s.EndedAt), s.Reason, times(s.Attempts))
+	case tasks.StatusUncertain:
+		return fmt.Sprintf("was given up at %s: it may have been sent, and nobody knows (%s)", at(s.EndedAt), s.Reason)
+	default:
+		return "was taken back at " + style.Time(s.EndedAt.Time)
+	}
+}
+
+// times says how often a delivery was tried.
+func times(attempts int) string {
+	if attempts == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", attempts)
+}
+
+// lateness says how punctual a delivery was.
+func lateness(s tasks.Status) string {
+	late := time.Duration(*s.LatenessMS) * time.Millisecond
+	if late == 0 {
+		return "on the dot"
+	}
+	return cli.FormatDuration(late) + " after its time"
+}
+
+// dropped says why a message was not sent.
+func dropped(s tasks.Status) string {
+	switch s.Reason {
+	case sendlimit.ReasonExpired:
+		return "it had expired when its time came"
+	case sendlimit.ReasonNoFreeTime:
+		return "it was late, and no time was free before it expired"
+	case sendlimit.ReasonRestored:
+		return "it was due before a restored backup came back"
+	default:
+		return s.Reason
+	}
+}
+
+// colourOf is the colour of a status: what is well, what needs a look, and what
+// failed.
+func colourOf(palette cli.Palette, status string) func(string) string {
+	switch status {
+	case tasks.StatusFailed, tasks.StatusDropped, tasks.StatusUncertain:
+		return palette.Red
+	case tasks.StatusPostponed, tasks.StatusMoved, tasks.StatusCancelled:
+		return palette.Yellow
+	default:
+		return palette.Green
+	}
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// record changes fields of what the store knows of a message to alice.
+func (f *fixture) record(t *testing.T, id string, fields ...any) {
+	t.Helper()
+	keys, err := sendlimit.NewKeys("")
+	require.NoError(t, err)
+	require.NoError(t, f.client.HSet(t.Context(), keys.Record("alice", id), fields...).Err())
+}
+
+func unix(clock string) int64 {
+	at, err := time.Parse(time.RFC3339, on22(clock))
+	if err != nil {
+		panic(err) // the test is wrong
+	}
+	return at.UnixMilli()
+}
+
+func TestStatus(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.prints(t, "push", "--user", "alice", "--at", on22("11:11:11"), "--id", "a", "--title", "Hi", "--expires-at", on22("20:00:00"))
+	require.Equal(t, `scheduled: message a to alice is to be sent at 2026-11-22 11:11:11 UTC (in 1 day 1 hour)
+  expires at 2026-11-22 20:00:00 UTC
+`, f.prints(t, "status", "--user", "alice", "a"))
+	require.Equal(t, `scheduled: message a to alice is to be sent at 2026-11-22 12:11:11 CET (in 1 day 1 hour)
+  expires at 2026-11-22 21:00:00 CET
+`, f.prints(t, "status", "--user", "alice", "a", "--tz", "Europe/Berlin"))
+	require.JSONEq(t, `{"id":"a","user":"alice","status":"scheduled","send_at":"2026-11-22T11:11:11.000Z",
+		"expires_at":"2026-11-22T20:00:00.000Z"}`, f.prints(t, "status", "--user", "alice", "a", "--json"))
+
+	f.prints(t, "move", "--user", "alice", "a", "--at", on22("12:00:00"))
+	require.Equal(t, `moved: message a to alice was moved from 2026-11-22 11:11:11 UTC to 2026-11-22 12:00:00 UTC (in 1 day 2 hours)
+  requested for 2026-11-22 11:11:11 UTC
+  expires at 2026-11-22 20:00:00 UTC
+`, f.prints(t, "status", "--user", "alice", "a"))
+	f.prints(t, "cancel", "--user", "alice", "a")
+	require.Equal(t, `cancelled: message a to alice was taken back at 2026-11-21 10:00:00 UTC
+  moved before, from 2026-11-22 11:11:11 UTC
+  requested for 2026-11-22 11:11:11 UTC
+`, f.prints(t, "status", "--user", "alice", "a"))
+}
+
+// What workers leave in the record.
+func TestStatusInWords(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.push(t, "a", "11:11:11")
+	for _, row := range []struct {
+		want   string
+		fields []any
+	}{
+		{
+			"sending: message a to alice is being sent now, try number 1\n",
+			[]any{"s", "s", "n", 1},
+		},
+		{
+			"delivered: message a to alice was sent at 2026-11-22 11:11:11 UTC, on the dot\n  the provider calls it p-1\n",
+			[]any{"s", "d", "e", unix("11:11:11"), "i", "p-1"},
+		},
+		{
+			"delivered: message a to alice was sent at 2026-11-22 11:11:12.250 UTC, 1 second 250 milliseconds after its time\n" +
+				"  the provider calls it p-1\n",
+			[]any{"e", unix("11:11:12") + 250},
+		},
+		{
+			"failed: message a to alice was given up at 2026-11-22 11:11:12.250 UTC: delivery failed (unavailable) 8 times\n",
+			[]any{"s", "f", "w", "unavailable", "n", 8, "i", ""},
+		},
+		{
+			"uncertain: message a to alice was given up at 2026-11-22 11:11:12.250 UTC:" +
+				" it may have been sent, and nobody knows (timeout)\n",
+			[]any{"s", "u", "w", "timeout"},
+		},
+		{
+			"dropped: message a to alice was not sent: it had expired when its time came (at 2026-11-22 11:11:12.250 UTC)\n",
+			[]any{"s", "x", "w", "expired"},
+		},
+		{
+			"dropped: message a to alice was not sent: it was late, and no time was free before it expired (at 2026-11-22 11:11:12.250 UTC)\n",
+			[]any{"w", "no_free_time"},
+		},
+		{
+			"dropped: message a to alice was not sent: it was due before a restored backup came back (at 2026-11-22 11:11:12.250 UTC)\n",
+			[]any{"w", "restored"},
+		},
+	} {
+		f.record(t, "a", row.fields...)
+		require.Equal(t, row.want, f.prints(t, "status", "--user", "alice", "a"))
+	}
+	require.Equal(t, "held up", dropped(tasks.Status{Reason: "held up"}), "by a newer program")
+}
+
+func TestStatusOfWhatIsStillToCome(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.push(t, "late", "11:11:11")
+	f.record(t, "late", "p", unix("11:00:00"), "w", "late 1 60000")
+	require.Equal(t, `postponed: message late to alice was postponed from 2026-11-22 11:00:00 UTC to 2026-11-22 11:11:11 UTC (in 1 day 1 hour)
+  late: 1/minute was in the way
+`, f.prints(t, "status", "--user", "alice", "late"))
+	require.JSONEq(t, `{"id":"late","user":"alice","status":"postponed","send_at":"2026-11-22T11:11:11.000Z",
+		"promised_at":"2026-11-22T11:00:00.000Z","reason":"late: 1/minute was in the way"}`,
+		f.prints(t, "status", "--user", "alice", "late", "--json"))
+
+	f.push(t, "again", "11:20:00")
+	f.record(t, "again", "w", "unavailable", "n", 1, "a", unix("11:21:00"))
+	require.Equal(t, `scheduled: message again to alice is to be sent at 2026-11-22 11:20:00 UTC (in 1 day 1 hour)
+  delivery failed (unavailable) once; the next try is at 2026-11-22 11:21:00 UTC (in 1 day 1 hour)
+`, f.prints(t, "status", "--user", "alice", "again"))
+
+	// A postponed one that failed when its time came.
+	f.record(t, "late", "w", "timeout", "n", 2, "a", unix("11:12:00"))
+	require.Contains(t, f.prints(t, "status", "--user", "alice", "late"),
+		"  delivery failed (timeout) 2 times; the next try is at 2026-11-22 11:12:00 UTC")
+}
+
+func TestStatusOfWhatIsNotThere(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	detail := "nothing is known of message none to alice: it was never accepted, or ended too long ago"
+	require.Equal(t, result{4, fmt.Sprintf("refused: %s\n", detail), ""}, f.run(t, "status", "--user", "alice", "none"))
+	got := f.run(t, "status", "--user", "alice", "none", "--json")
+	require.Equal(t, 4, got.status)
+	require.JSONEq(t, `{"outcome":"refused","code":"not_found","id":"none","user":"alice","detail":"`+detail+`"}`, got.stdout)
+	got = f.run(t, "status", "--user", "alice", "a/b")
+	require.Equal(t, 2, got.status)
+	require.Contains(t, got.stderr, `error: id "a/b" is not allowed`)
+	got = f.run(t, "status", "--user", "alice")
+	require.Equal(t, 2, got.status)
+	require.Contains(t, got.stderr, "ID is missing; see enqueue status --help")
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// deadLetters are the dead letters of a store, and how to show them.
+type deadLetters struct {
+	program
+	*tasks.DeadLetters
+
+	json    bool
+	tz      string
+	zone    *time.Location // of tz
+	palette cli.Palette
+}
+
+func (p program) deadLettersCommand(ctx context.Context) *cobra.Command {
+	d := &deadLetters{program: p}
+	group := &cobra.Command{
+		Use:   "dead-letters",
+		Short: "Look at messages that were given up, send them after all, or forget them.",
+		Long: "Look at messages that were given up, send them after all, or forget them: those\n" +
+			"that failed for good, and those of which nobody knows whether they were sent.\n" +
+			"Each is kept with its content as long as any message that ended (keep_records).",
+		Example: "  worker dead-letters list --user alice\n" +
+			"  worker dead-letters retry --user alice order-17\n" +
+			"  worker dead-letters purge --older-than 7d",
+	}
+	flags := group.PersistentFlags()
+	flags.AddFlagSet(storeFlags())
+	flags.BoolVar(&d.json, "json", false, "answer in JSON, one line for each message")
+	flags.StringVar(&d.tz, "tz", "", "IANA time `zone` of the times that are shown (default UTC)")
+	group.AddCommand(d.listCommand(ctx), d.showCommand(ctx), d.retryCommand(ctx), d.purgeCommand(ctx))
+	return group
+}
+
+// on calls do with the dead letters of the store that the settings name.
+func (d *deadLetters) on(ctx context.Context, flags *pflag.FlagSet, do func() error) error {
+	err := d.open(ctx, flags, do)
+	if _, printed := errors.AsType[cli.StatusError](err); printed {
+		return err
+	}
+	return d.reported(d.json, err)
+}
+
+func (d *deadLetters) open(ctx context.Context, flags *pflag.FlagSet, do func() error) (err error) {
+	if d.zone, err = cli.ParseZone(d.tz); err != nil {
+		return err
+	}
+	d.palette = cli.NewPalette(d.stdout, d.getenv)
+	settings, err := d.load(flags, store.ValidURL)
+	if err != nil {
+		return err
+	}
+	client, err := store.Open(settings.StoreURL(), store.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, storage{client: client}.close()) }()
+	if _, err := store.Inspect(ctx, client); err != nil {
+		return err
+	}
+	if _, err := sendlimit.ReadLayout(ctx, client, settings.Prefix); err != nil {
+		return fmt.Errorf("looking at the layout of the store: %w", err)
+	}
+	d.DeadLetters, err = tasks.NewDeadLetters(client, tasks.DeadLetterOptions{
+		Prefix: settings.Prefix, Reach: settings.Reach, ExpireAfter: settings.ExpireAfter,
+	})
+	if err != nil {
+		return fmt.Errorf("opening the dead letters: %w", err)
+	}
+	defer d.Close()
+	return do()
+}
+
+// oneOrAll makes cobra insist on one ID, or on none where one of the flags asks
+// for many.
+func oneOrAll(many ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		wanted := 1
+		for _, flag := range many {
+			if cmd.Flags().Changed(flag) {
+				wanted = 0
+			}
+		}
+		switch {
+		case len(args) == wanted:
+			return nil
+		case len(args) < wanted:
+			return errors.New("ID is missing")
+		default:
+			return fmt.Errorf("%q is too much", args[wanted])
+		}
+	}
+}
+
+// answer prints the outcome for one message, and returns what to end with.
+func (d *deadLetters) answer(o tasks.Outcome) error {
+	if err := d.printOutcome(o); err != nil {
+		return err
+	}
+	if status := cli.StatusOf(o.Code); status != cli.StatusDone {
+		return cli.StatusError(status)
+	}
+	return nil
+}
+
+func (d *deadLetters) printOutcome(o tasks.Outcome) error {
+	switch {
+	case d.json:
+		return d.printJSON(o)
+	case o.Outcome == tasks.Retried:
+		return d.print(fmt.Sprintf("%s message %s to %s is sent at %s\n",
+			d.palette.Green("retried:"), o.ID, o.User, d.palette.Bold(d.time(o.SendAt))))
+	case o.Outcome == tasks.Purged:
+		return d.print(fmt.Sprintf("%s message %s to %s\n", d.palette.Green("purged:"), o.ID, o.User))
+	case o.Outcome == tasks.Invalid:
+		_, err := fmt.Fprintf(d.stderr, "%s %s\n", cli.NewPalette(d.stderr, d.getenv).Red("error:"), o.Detail)
+		return err //nolint:wrapcheck // there is nowhere to say so
+	default:
+		return d.print(fmt.Sprintf("%s %s\n", d.palette.Yellow("refused:"), o.Detail))
+	}
+}
+
+func (d *deadLetters) time(at tasks.Time) string { return cli.FormatTime(at.Time, d.zone) }
+
+// getenv is os.Getenv for what the program was given.
+func (p program) getenv(name string) string {
+	value := ""
+	for _, entry := range p.environ {
+		if rest, found := strings.CutPrefix(entry, name+"="); found {
+			value = rest
+		}
+	}
+	return value
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+func (d *deadLetters) listCommand(ctx context.Context) *cobra.Command {
+	var user string
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List dead letters, the one that ended first coming first.",
+		Example: "  worker dead-letters list\n  worker dead-letters list --user alice --json",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return d.on(ctx, cmd.Flags(), func() error { return d.list(ctx, user) })
+		},
+	}
+	cmd.Flags().StringVar(&user, "user", "", "only those to the user of this `name`")
+	return cmd
+}
+
+func (d *deadLetters) list(ctx context.Context, user string) error {
+	r := tasks.DeadLettersRequest{User: user, Limit: sendlimit.MaxDeadLetters}
+	some := false
+	err := d.each(ctx, r, func(s tasks.Status) error {
+		if d.json {
+			return d.printJSON(s)
+		}
+		if !some {
+			some = true
+			header := fmt.Sprintf("%-23s  %-9s  %5s  %-12s  %-23s  %s", "ended", "status", "tries", "reason", "send time", "id, user")
+			if err := d.print(d.palette.Dim(header) + "\n"); err != nil {
+				return err
+			}
+		}
+		return d.print(fmt.Sprintf("%-23s  %-9s  %5d  %-12s  %-23s  %s  %s\n",
+			d.time(s.EndedAt), s.Status, s.Attempts, s.Reason, d.time(s.SendAt), s.ID, s.User))
+	})
+	if err == nil && !some && !d.json {
+		return d.print("There are no dead letters.\n")
+	}
+	return err
+}
+
+// each calls do with dead letters, whatever their number, a page at a time.
+func (d *deadLetters) each(ctx context.Context, r tasks.DeadLettersRequest, do func(tasks.Status) error) error {
+	for {
+		page, err := d.List(ctx, r)
+		if err != nil {
+			return fmt.Errorf("listing dead letters: %w", err)
+		}
+		for _, s := range page {
+			if err := do(s); err != nil {
+				return err
+			}
+		}
+		if len(page) < r.Limit {
+			return nil
+		}
+		r.After = page[len(page)-1]
+	}
+}
+
+func (d *deadLetters) showCommand(ctx context.Context) *cobra.Command {
+	var user string
+	var content bool
+	cmd := &cobra.Command{
+		Use:     "show ID",
+		Short:   "Show one dead letter.",
+		Example: "  worker dead-letters show --user alice order-17\n  worker dead-letters show --user alice order-17 --content",
+		Args:    oneOrAll(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return d.on(ctx, cmd.Flags(), func() error { return d.show(ctx, user, args[0], content) })
+		},
+	}
+	cmd.Flags().StringVar(&user, "user", "", "`name` of the user who was to receive it")
+	cmd.Flags().BoolVar(&content, "content", false, "show what it says, too")
+	if err := cmd.MarkFlagRequired("user"); err != nil {
+		panic(err) // there is no such flag: the program itself is wrong
+	}
+	return cmd
+}
+
+func (d *deadLetters) show(ctx context.Context, user, id string, content bool) error {
+	letter, ok, err := d.Get(ctx, user, id)
+	if err != nil {
+		return fmt.Errorf("showing a dead letter: %w", err)
+	}
+	if !ok {
+		return d.answer(tasks.NoDeadLetter(user, id))
+	}
+	if !content {
+		letter = tasks.DeadLetter{Status: letter.Status}
+	}
+	if d.json {
+		return d.printJSON(letter)
+	}
+	return d.print(d.describe(letter))
+}
+
+// describe tells all that is known of a dead letter, for a person.
+func (d *deadLetters) describe(l tasks.DeadLetter) string {
+	var text strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&text, "  %-10s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	fmt.Fprintf(&text, "%s message %s to %s\n", d.palette.Red(l.Status.Status+":"), l.ID, l.User)
+	line("ended", "%s", d.time(l.EndedAt))
+	line("reason", "%s", l.Reason)
+	line("tries", "%d", l.Attempts)
+	line("send time", "%s", d.time(l.SendAt))
+	for _, at := range []struct {
+		name string
+		time tasks.Time
+	}{
+		{"promised", l.PromisedAt},
+		{"requested", l.RequestedAt},
+		{"expires", l.ExpiresAt},
+	} {
+		if !at.time.IsZero() {
+			line(at.name, "%s", d.time(at.time))
+		}
+	}
+	if l.Category != "" {
+		line("category", "%s", l.Category)
+	}
+	// Quoted: what a caller wrote is not to move the cursor about.
+	if l.Title != "" {
+		line("title", "%q", l.Title)
+	}
+	if l.Body != "" {
+		line("body", "%q", l.Body)
+	}
+	for _, key := range slices.Sorted(maps.Keys(l.Data)) {
+		line("data", "%q: %q", key, l.Data[key])
+	}
+	return text.String()
+}

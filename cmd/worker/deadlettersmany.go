@@ -1,0 +1,222 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+func (d *deadLetters) retryCommand(ctx context.Context) *cobra.Command {
+	var user string
+	var all, yes bool
+	cmd := &cobra.Command{
+		Use:   "retry ID",
+		Short: "Send dead letters after all, each at the next time that is free.",
+		Long: "Send dead letters after all, each at the next time from now on that is free for\n" +
+			"its user under the rules. It has all its attempts again. What has expired by its\n" +
+			"caller's own expires_at stays a dead letter.\n\n" +
+			"An uncertain one may have been sent already, and then is sent twice.",
+		Example: "  worker dead-letters retry --user alice order-17\n  worker dead-letters retry --all",
+		Args:    oneOrAll("all"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return d.on(ctx, cmd.Flags(), func() error {
+				if all {
+					return d.retryAll(ctx, yes)
+				}
+				o, err := d.Retry(ctx, user, args[0])
+				if err != nil {
+					return fmt.Errorf("retrying a dead letter: %w", err)
+				}
+				return d.answer(o)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&user, "user", "", "`name` of the user who was to receive it")
+	cmd.Flags().BoolVar(&all, "all", false, "all there are, the one that ended first coming first")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask whether all are meant")
+	cmd.MarkFlagsOneRequired("user", "all")
+	cmd.MarkFlagsMutuallyExclusive("user", "all")
+	return cmd
+}
+
+func (d *deadLetters) purgeCommand(ctx context.Context) *cobra.Command {
+	var user, age string
+	var all, yes bool
+	cmd := &cobra.Command{
+		Use:   "purge ID",
+		Short: "Forget dead letters: content, record and id.",
+		Long: "Forget dead letters: content, record and id. They can't be sent after all any\n" +
+			"more. Without it they are forgotten by themselves, see keep_records.",
+		Example: "  worker dead-letters purge --user alice order-17\n" +
+			"  worker dead-letters purge --older-than 7d\n" +
+			"  worker dead-letters purge --all --yes",
+		Args: oneOrAll("all", "older-than"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			older, err := olderThan(age)
+			if err != nil {
+				return d.reported(d.json, err)
+			}
+			return d.on(ctx, cmd.Flags(), func() error {
+				if all || age != "" {
+					return d.purgeMany(ctx, older, yes || !all)
+				}
+				o, err := d.Purge(ctx, user, args[0])
+				if err != nil {
+					return fmt.Errorf("purging a dead letter: %w", err)
+				}
+				return d.answer(o)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&user, "user", "", "`name` of the user who was to receive it")
+	cmd.Flags().StringVar(&age, "older-than", "", "those that ended longer ago than this `time`, such as 7d or 36h")
+	cmd.Flags().BoolVar(&all, "all", false, "all there are")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask whether all are meant")
+	cmd.MarkFlagsOneRequired("user", "older-than", "all")
+	cmd.MarkFlagsMutuallyExclusive("user", "older-than", "all")
+	return cmd
+}
+
+// olderThan reads an age; "" is none.
+func olderThan(age string) (time.Duration, error) {
+	if age == "" {
+		return 0, nil
+	}
+	d, err := config.ParseDuration(age)
+	if err != nil || d < 0 {
+		return 0, &sendlimit.InvalidError{Field: "older_than", Value: age, Want: "a length of time such as 90m, 36h or 7d"}
+	}
+	return d, nil
+}
+
+// refusedShown is how many refusals are told one by one.
+const refusedShown = 20
+
+// retryAll retries what is a dead letter by now; what fails anew meanwhile is
+// not tried again.
+func (d *deadLetters) retryAll(ctx context.Context, yes bool) error {
+	before, total, err := d.survey(ctx)
+	if err != nil {
+		return err
+	}
+	if agreed, err := d.confirm(yes || total == 0, fmt.Sprintf("Send %s after all?", counted(total))); !agreed {
+		return err
+	}
+	bar := startProgress(d.stderr, "retried", total)
+	defer bar.end()
+	retried, refused := 0, 0
+	r := tasks.DeadLettersRequest{Before: before, Limit: sendlimit.MaxDeadLetters}
+	err = d.each(ctx, r, func(s tasks.Status) error {
+		o, err := d.Retry(ctx, s.User, s.ID)
+		if err != nil {
+			return fmt.Errorf("retrying a dead letter: %w", err)
+		}
+		bar.done(1)
+		switch {
+		case o.Outcome == tasks.Retried:
+			retried++
+		case o.Code == sendlimit.CodeNotFound:
+			return nil // somebody else was quicker
+		default:
+			refused++
+		}
+		switch {
+		case d.json:
+			return d.printJSON(o)
+		case o.Outcome == tasks.Retried || refused > refusedShown:
+			return nil
+		default:
+			return bar.printf("refused: %s\n", o.Detail)
+		}
+	})
+	bar.end()
+	if err != nil {
+		return errors.Join(err, d.summary("%s sent after all before this\n", counted(retried)))
+	}
+	text := counted(retried) + " sent after all"
+	if refused > 0 {
+		text += "; left as before: " + counted(refused)
+	}
+	return d.summary("%s\n", text)
+}
+
+// purgeMany purges what ended longer ago than age; sure means that nobody has to
+// be asked.
+func (d *deadLetters) purgeMany(ctx context.Context, age time.Duration, sure bool) error {
+	now, total, err := d.survey(ctx)
+	if err != nil {
+		return err
+	}
+	if agreed, err := d.confirm(sure || total == 0, fmt.Sprintf("Forget %s for good?", counted(total))); !agreed {
+		return err
+	}
+	bar := startProgress(d.stderr, "purged", total)
+	defer bar.end()
+	const step = 100
+	sum := 0
+	for more := true; more; {
+		var purged int
+		if purged, more, err = d.PurgeBefore(ctx, now.Add(-age), step); err != nil {
+			return fmt.Errorf("purging dead letters: %w", err)
+		}
+		sum += purged
+		bar.done(purged)
+	}
+	bar.end()
+	if d.json {
+		return d.printJSON(map[string]any{"outcome": tasks.Purged, "dead_letters": sum})
+	}
+	return d.summary("%s forgotten\n", counted(sum))
+}
+
+// survey returns the store's time and how many dead letters there are.
+func (d *deadLetters) survey(ctx context.Context) (time.Time, int, error) {
+	now, err := d.Now(ctx)
+	if err != nil {
+		return time.Time{}, 0, fmt.Errorf("looking at the clock: %w", err)
+	}
+	total, err := d.Count(ctx)
+	if err != nil {
+		return time.Time{}, 0, fmt.Errorf("counting dead letters: %w", err)
+	}
+	return now, total, nil
+}
+
+// summary says for a person what was done.
+func (d *deadLetters) summary(format string, args ...any) error {
+	if d.json {
+		return nil
+	}
+	return d.print(fmt.Sprintf(format, args...))
+}
+
+func counted(n int) string {
+	if n == 1 {
+		return "1 dead letter"
+	}
+	return fmt.Sprintf("%d dead letters", n)
+}
+
+// confirm asks whether all are meant, unless that is known. Where nobody can be
+// asked, a flag has to say so.
+func (d *deadLetters) confirm(sure bool, question string) (bool, error) {
+	if sure {
+		return true, nil
+	}
+	if !isTerminal(d.stdin) || !cli.IsTerminal(d.stderr) {
+		return false, &cli.UsageError{Detail: "--all needs --yes where nobody can be asked"}
+	}
+	agreed, err := ask(d.stdin, d.stderr, question)
+	if err == nil && !agreed {
+		err = d.summary("nothing was done\n")
+	}
+	return agreed, err
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// metrics are what the worker tells of itself, its process and its store.
+type metrics struct {
+	registry *prometheus.Registry
+	tasks    *tasks.Metrics
+}
+
+// newMetrics measures what is done with a client from now on, which should be
+// before anything else is.
+func newMetrics(client redis.UniversalClient, prefix string) (*metrics, error) {
+	registry := prometheus.NewRegistry()
+	measured, err := tasks.NewMetrics(registry)
+	if err != nil {
+		return nil, err
+	}
+	measured.MeasureScripts(client)
+	store, err := newStoreCollector(client, prefix)
+	if err != nil {
+		return nil, err
+	}
+	err = errors.Join(
+		registry.Register(collectors.NewGoCollector()),
+		registry.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})),
+		registry.Register(store),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("registering metrics: %w", err)
+	}
+	return &metrics{registry: registry, tasks: measured}, nil
+}
+
+// handler answers with all metrics, in the format that Prometheus reads.
+func (m *metrics) handler(logger *slog.Logger) http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		// What can't be gathered is left out.
+		ErrorHandling: promhttp.ContinueOnError,
+		ErrorLog:      slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+	})
+}

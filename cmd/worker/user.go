@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+func (p program) userCommand(ctx context.Context) *cobra.Command {
+	group := &cobra.Command{
+		Use:   "user",
+		Short: "Hand out or erase everything that there is of a user.",
+	}
+	group.PersistentFlags().AddFlagSet(storeFlags())
+	group.AddCommand(p.exportCommand(ctx), p.eraseCommand(ctx))
+	return group
+}
+
+func (p program) exportCommand(ctx context.Context) *cobra.Command {
+	return &cobra.Command{
+		Use:   "export USER",
+		Short: "Print everything that there is of a user, as one JSON document.",
+		Long: "Print everything that there is of a user, as one JSON document: the timeline,\n" +
+			"the messages with their content as long as it is kept, those that ended\n" +
+			"included, settings, flags of alerts, dead letters, entries of the watch list,\n" +
+			"tasks in the queue, and what dry runs have left. Times are in UTC.\n\n" +
+			"The exit status is 4 where there is nothing.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withUsers(ctx, cmd.Flags(), func(users *tasks.Users) error {
+				return p.exportUser(ctx, users, args[0])
+			})
+		},
+	}
+}
+
+func (p program) exportUser(ctx context.Context, users *tasks.Users, user string) error {
+	bar := p.scanBar()
+	document, err := users.Export(ctx, user, bar.update)
+	bar.end()
+	if err != nil {
+		return fmt.Errorf("exporting a user: %w", err)
+	}
+	if document.Empty() {
+		return &userError{code: sendlimit.CodeNotFound, detail: "there is nothing of " + user}
+	}
+	document.ExportedAt = tasks.Time{Time: time.Now()}
+	encoder := json.NewEncoder(p.stdout)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(document); err != nil {
+		return fmt.Errorf("printing the document: %w", err)
+	}
+	return nil
+}
+
+// eraseFlags is what the flags of the command say.
+type eraseFlags struct {
+	yes, json bool
+	wait      time.Duration
+}
+
+func (p program) eraseCommand(ctx context.Context) *cobra.Command {
+	var f eraseFlags
+	cmd := &cobra.Command{
+		Use:   "erase USER --yes",
+		Short: "Cancel a user's messages, and remove everything that there is of the user.",
+		Long: "Cancel a user's messages, and remove everything that there is of the user, as\n" +
+			"user export shows it. It can't be undone, so it has to be confirmed with --yes.\n" +
+			"Running it again is safe.\n\n" +
+			"Whoever submits for the user should stop before: what is accepted meanwhile may\n" +
+			"stay. A message that is being delivered is waited for; the exit status is 3 where\n" +
+			"that takes longer than --wait, and the queue still has the user's name then.\n\n" +
+			"Backups, and the files that Redis itself writes until it rewrites them\n" +
+			"(BGREWRITEAOF, BGSAVE), keep what was in them.",
+		Example: "  worker user export alice > alice.json\n" +
+			"  worker user erase alice --yes",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.reported(f.json, p.confirmErase(ctx, cmd.Flags(), args[0], f))
+		},
+	}
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "really erase")
+	cmd.Flags().BoolVar(&f.json, "json", false, "answer with one line of JSON")
+	cmd.Flags().DurationVar(&f.wait, "wait", time.Minute, "how `long` to wait for messages that are being delivered")
+	return cmd
+}
+
+func (p program) confirmErase(ctx context.Context, flags *pflag.FlagSet, user string, f eraseFlags) error {
+	if !f.yes {
+		return &cli.UsageError{Detail: fmt.Sprintf(
+			"erasing can't be undone: look with worker user export, and confirm with worker user erase %q --yes", user)}
+	}
+	if f.wait < 0 {
+		return &sendlimit.InvalidError{Field: "wait", Value: f.wait.String(), Want: "0s or longer"}
+	}
+	return p.withUsers(ctx, flags, func(users *tasks.Users) error {
+		return p.eraseUser(ctx, users, user, f)
+	})
+}
+
+// erasure is the answer of user erase.
+type erasure struct {
+	Outcome string `json:"outcome"`
+	tasks.Erasure
+}
+
+func (p program) eraseUser(ctx context.Context, users *tasks.Users, user string, f eraseFlags) error {
+	bar := p.scanBar()
+	e, err := users.Erase(ctx, user, f.wait, bar.update)
+	bar.end()
+	if err != nil {
+		return fmt.Errorf("erasing a user: %w", err)
+	}
+	if f.json {
+		err = p.printJSON(erasure{Outcome: "erased", Erasure: e})
+	} else {
+		err = p.print(fmt.Sprintf("erased %s: %d messages, of which %d were still to come, %d keys and %d entries of the store,"+
+			" %d tasks of the queue\n", user, e.Messages, e.Cancelled, e.Keys, e.Entries, e.Tasks))
+	}
+	if err == nil && e.Running > 0 {
+		return &userError{code: sendlimit.CodeTooLate, detail: fmt.Sprintf(
+			"the queue still has the user's name in %d tasks that a worker has in hand, or had when it died:"+
+				" run it again in a few minutes", e.Running)}
+	}
+	return err
+}
+
+// userError says what could not be done about a user.
+type userError struct {
+	code   sendlimit.Code
+	detail string
+}
+
+// Error returns the sentence about it.
+func (e *userError) Error() string { return e.detail }
+
+// Code is what decides about the exit status.
+func (e *userError) Code() sendlimit.Code { return e.code }
+
+// withUsers calls do with the users of the store that the settings name.
+func (p program) withUsers(ctx context.Context, flags *pflag.FlagSet, do func(*tasks.Users) error) (err error) {
+	settings, err := p.load(flags, store.ValidURL)
+	if err != nil {
+		return err
+	}
+	client, err := store.Open(settings.StoreURL(), store.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, storage{client: client}.close()) }()
+	if _, err := store.Inspect(ctx, client); err != nil {
+		return err
+	}
+	if _, err := sendlimit.ReadLayout(ctx, client, settings.Prefix); err != nil {
+		return fmt.Errorf("looking at the layout of the store: %w", err)
+	}
+	users, err := tasks.NewUsers(client, settings.Prefix)
+	if err != nil {
+		return fmt.Errorf("opening the users: %w", err)
+	}
+	return do(users)
+}
+
+// scanBar shows on a terminal how far a look through the store is.
+type scanBar struct {
+	program
+	shown *progress // once the number of keys is known
+	last  int64
+}
+
+func (p program) scanBar() *scanBar { return &scanBar{program: p} }
+
+// update is a sendlimit.Progress.
+func (b *scanBar) update(done, total int64) {
+	if b.shown == nil {
+		b.shown = startProgress(b.stderr, "keys looked at", int(total))
+	}
+	if done > b.last { // another number of keys the second time
+		b.shown.done(int(done - b.last))
+		b.last = done
+	}
+}
+
+func (b *scanBar) end() {
+	if b.shown != nil {
+		b.shown.end()
+	}
+}

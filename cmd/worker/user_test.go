@@ -1,0 +1,135 @@
+package main
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// storeOfAlice is a store with two messages to alice, of which one was
+// cancelled, and the environment that names it.
+func storeOfAlice(t *testing.T) (client *redis.Client, environ []string) {
+	t.Helper()
+	server, client := sendlimittest.EmbeddedRedis(t)
+	environ = []string{"REDIS_URL=redis://" + server.Addr()}
+	policies, err := sendlimit.NewPolicyStore(client, "")
+	require.NoError(t, err)
+	require.NoError(t, policies.Apply(t.Context(), sendlimit.DefaultPolicy()))
+	submitter, err := tasks.NewSubmitter(client, tasks.SubmitterOptions{})
+	require.NoError(t, err)
+	for i, id := range []string{"a", "b"} {
+		o, err := submitter.Submit(t.Context(), tasks.Message{
+			ID: id, User: "alice", SendAt: time.Now().Add(time.Duration(i+1) * time.Hour), Title: "Hi <there>",
+		})
+		require.NoError(t, err)
+		require.Equal(t, tasks.Accepted, o.Outcome)
+	}
+	_, err = submitter.Cancel(t.Context(), "alice", "b")
+	require.NoError(t, err)
+	require.NoError(t, submitter.Close())
+	return client, environ
+}
+
+func TestUserExport(t *testing.T) {
+	t.Parallel()
+	_, environ := storeOfAlice(t)
+	text, err := command(t, environ, "", "user", "export", "alice")
+	require.NoError(t, err)
+	require.Contains(t, text, `      "title": "Hi <there>"`+"\n", "for a person to read, too")
+	var document tasks.UserDocument
+	require.NoError(t, json.Unmarshal([]byte(text), &document))
+	require.Equal(t, "alice", document.User)
+	require.WithinDuration(t, time.Now(), document.ExportedAt.Time, time.Minute)
+	require.Len(t, document.Messages, 2)
+	require.Len(t, document.Tasks, 2)
+	require.Len(t, document.WatchList, 1)
+}
+
+func TestUserExportOfNobody(t *testing.T) {
+	t.Parallel()
+	_, environ := storeOfAlice(t)
+	text, err := command(t, environ, "", "user", "export", "Alice")
+	require.Empty(t, text)
+	status, said := failure(err)
+	require.Equal(t, cli.StatusNotFound, status)
+	require.Equal(t, "error: there is nothing of Alice\n", said)
+}
+
+func TestUserErase(t *testing.T) {
+	t.Parallel()
+	client, environ := storeOfAlice(t)
+	text, err := command(t, environ, "", "user", "erase", "alice", "--yes")
+	require.NoError(t, err)
+	require.Equal(t, "erased alice: 2 messages, of which 1 were still to come, 2 keys and 0 entries of the store,"+
+		" 2 tasks of the queue\n", text)
+	left, err := client.Keys(t.Context(), "*alice*").Result()
+	require.NoError(t, err)
+	require.Empty(t, left)
+	text, err = command(t, environ, "", "user", "erase", "alice", "--yes", "--json")
+	require.NoError(t, err, "twice is harmless")
+	require.JSONEq(t, `{"outcome":"erased","user":"alice","messages":0,"cancelled":0,"tasks":0,"keys":0,"entries":0,"running":0}`, text)
+}
+
+// Nothing is done without a yes, or on a command line that makes no sense.
+func TestUserEraseHasToBeConfirmed(t *testing.T) {
+	t.Parallel()
+	client, environ := storeOfAlice(t)
+	keys, err := client.DBSize(t.Context()).Result()
+	require.NoError(t, err)
+	for _, row := range []struct {
+		args   []string
+		status int
+		said   string
+	}{
+		{[]string{"alice"}, cli.StatusInvalid, "error: erasing can't be undone: look with worker user export," +
+			" and confirm with worker user erase \"alice\" --yes\n"},
+		{[]string{"alice", "--yes", "--wait", "-1s"}, cli.StatusInvalid, "error: wait \"-1s\" is not allowed: it takes 0s or longer\n"},
+		{[]string{"a\nb", "--yes"}, cli.StatusInvalid, "error: user \"a\\nb\" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters\n"},
+		{[]string{"--yes"}, cli.StatusInvalid, "error: accepts 1 arg(s), received 0; see worker user erase --help\n"},
+	} {
+		_, err := command(t, environ, "", append([]string{"user", "erase"}, row.args...)...)
+		status, said := failure(err)
+		require.Equal(t, row.status, status, row.args)
+		require.Equal(t, row.said, said)
+	}
+	text, err := command(t, environ, "", "user", "erase", "alice", "--json")
+	status, _ := failure(err)
+	require.Equal(t, cli.StatusInvalid, status)
+	require.Contains(t, text, `{"outcome":"invalid","code":"invalid_field","detail":"erasing can't be undone: `)
+	left, err := client.DBSize(t.Context()).Result()
+	require.NoError(t, err)
+	require.Equal(t, keys, left)
+}
+
+// What was left of a worker that died with a task is not taken away, but said.
+func TestUserEraseSaysWhatStays(t *testing.T) {
+	t.Parallel()
+	client, environ := storeOfAlice(t)
+	const scheduled, active, task = "asynq:{sl:push}:scheduled", "asynq:{sl:push}:active", "asynq:{sl:push}:t:"
+	ids, err := client.ZRange(t.Context(), scheduled, 0, 0).Result()
+	require.NoError(t, err)
+	require.NoError(t, client.ZRem(t.Context(), scheduled, ids[0]).Err())
+	require.NoError(t, client.LPush(t.Context(), active, ids[0]).Err())
+	require.NoError(t, client.HSet(t.Context(), task+ids[0], "state", "active").Err())
+	text, err := command(t, environ, "", "user", "erase", "alice", "--yes", "--wait", "100ms")
+	require.Contains(t, text, "erased alice: 2 messages")
+	status, said := failure(err)
+	require.Equal(t, cli.StatusRefused, status)
+	require.Contains(t, said, "in 1 tasks that a worker has in hand")
+}
+
+func TestUserWithoutAStore(t *testing.T) {
+	t.Parallel()
+	_, err := command(t, []string{"REDIS_URL=redis://127.0.0.1:1"}, "", "user", "export", "alice")
+	status, said := failure(err)
+	require.Equal(t, cli.StatusUnavailable, status)
+	require.Contains(t, said, "no Redis at 127.0.0.1:1")
+}
