@@ -19,6 +19,12 @@ test: ## Run all tests with the race detector, on a real Redis too where there i
 	@tools/install-packages.sh
 	@tools/test.sh
 
+.PHONY: soak
+soak: ## Kill submitters and workers between any two calls, in 5,000 random rounds
+	@tools/install-packages.sh
+	cd integration && SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_CRASH_ROUNDS=5000 \
+	  go test -count=1 -timeout 4h -run '^TestCrashPoints'
+
 .PHONY: cover
 cover: ## Run the tests and show how much of each function they reach
 	@mkdir -p bin

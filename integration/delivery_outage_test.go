@@ -19,34 +19,6 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
-// The store crashes and comes back from its append-only file while messages
-// fall due: none is lost, none goes out twice or early. The worker and the
-// callers go on by themselves.
-func TestDeliveryOutlastsACrashOfTheStore(t *testing.T) {
-	t.Parallel()
-	server := sendlimittest.RealRedis(t, "--appendonly", "yes", "--appendfsync", "always")
-	d := newDelivery(t, server.Addr)
-	client := d.client()
-	d.work(client)
-	d.crowd(150, 3*time.Second, 6*time.Second)
-	time.Sleep(5 * time.Second)
-	before := len(d.receiver.Requests())
-	require.Positive(t, before)
-	server.Kill()
-	_, err := d.Submit(t.Context(), tasks.Message{User: "alice", SendAt: time.Now().Add(time.Hour), Title: "a"})
-	var away *sendlimit.UnavailableError
-	require.ErrorAs(t, err, &away)
-	time.Sleep(time.Second)
-	require.NoError(t, server.Restart(t.Context()))
-	// Most go out at once; a task whose dequeue was not answered is found by the
-	// queue after up to two and a half minutes.
-	d.arrived(170 * time.Second)
-	d.settled(server.Client())
-	o, err := d.Submit(t.Context(), tasks.Message{User: "alice", SendAt: time.Now().Add(time.Hour), Title: "a"})
-	require.NoError(t, err)
-	require.Equal(t, tasks.Accepted, o.Outcome)
-}
-
 // deliveryWorkerEnv has the test below be a worker: the store's address and the
 // receiver's URL.
 const deliveryWorkerEnv = "SENDLIMIT_TEST_DELIVERY_WORKER"

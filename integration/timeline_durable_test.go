@@ -30,7 +30,7 @@ func (a *account) fill(t *testing.T, users int) {
 	timeline := newTimeline(t, a.client, accountOptions)
 	gate, err := sendlimit.NewGate(a.client, accountOptions)
 	require.NoError(t, err)
-	watch, err := sendlimit.NewWatchList(a.client, "")
+	watch, err := sendlimit.NewWatchList(a.client, sendlimit.Options{})
 	require.NoError(t, err)
 	var queued []sendlimit.Queued
 	for range users {

@@ -22,11 +22,14 @@ func TestTimelineHistoriesOnRedis(t *testing.T) {
 	checkFor(t, 8*time.Second, "m", func(t *rapid.T, prefix string) {
 		sendlimittest.CheckMessages(t, server.Client(), prefix)
 	})
+	checkFor(t, 4*time.Second, "b", func(t *rapid.T, prefix string) {
+		sendlimittest.CheckBacklog(t, server.Client(), prefix)
+	})
 }
 
 func TestPitfall16HistoriesOnACluster(t *testing.T) {
 	cluster := sendlimittest.RealCluster(t)
-	var client redis.Cmdable = cluster.Client()
+	var client redis.UniversalClient = cluster.Client()
 	checkFor(t, 5*time.Second, "h", func(t *rapid.T, prefix string) { sendlimittest.CheckHistory(t, client, prefix) })
 	checkFor(t, 4*time.Second, "m", func(t *rapid.T, prefix string) { sendlimittest.CheckMessages(t, client, prefix) })
 }

@@ -1,0 +1,133 @@
+package integration_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+const (
+	chaosUsers      = 20
+	chaosSubmitters = 4
+	chaosLanes      = 6
+	chaosMessages   = 40 // of a lane: a minute's worth
+	chaosPause      = 2400 * time.Millisecond
+	chaosWorkers    = 2
+	chaosTolerance  = time.Second
+)
+
+// For a minute four submitters take, move and cancel messages of the same users
+// while two workers are killed, stopped and started at random. What was
+// delivered is what the submitters were told, but for what a worker was killed
+// over.
+func TestManyProcessesAgreeOnEveryDelivery(t *testing.T) {
+	t.Parallel()
+	server := sendlimittest.RealRedis(t)
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 1))
+	r := newCrashRound(t, server, nameScripts(t, server.Client()), "chaos", "2/1s", "8/5s")
+	r.tolerate(chaosTolerance)
+	users := make([]string, chaosUsers)
+	for i := range users {
+		users[i] = "user-" + strconv.Itoa(i)
+	}
+	var submitters []*crashProcess
+	for i := range chaosSubmitters {
+		name := fmt.Sprintf("%s-%d", submitterName, i+1)
+		r.plan(name, randomPlan(random, strconv.Itoa(i+1), users, chaosLanes, chaosMessages, chaosPause))
+		r.base.Batch = i == 0
+		submitters = append(submitters, r.submitter(name, crashPoint{}))
+	}
+	calm := make(chan struct{})
+	var workers sync.WaitGroup
+	for i := range chaosWorkers {
+		name := fmt.Sprintf("%s-%d", workerName, i+1)
+		fate := rand.New(rand.NewPCG(seed, uint64(2+i)))
+		workers.Go(func() { r.disturb(name, fate, calm) })
+	}
+	stop := sync.OnceFunc(func() {
+		close(calm)
+		workers.Wait()
+	})
+	defer stop()
+	for i := 0; i < len(submitters); {
+		r.look()
+		select {
+		case <-submitters[i].ended:
+			require.False(t, submitters[i].killed(t))
+			i++
+		case <-time.After(time.Second):
+		}
+	}
+	stop()
+	last := r.worker("last", crashPoint{})
+	for began := time.Now(); r.look() > 0; time.Sleep(100 * time.Millisecond) {
+		r.inTime(began, last)
+	}
+	r.stop(last)
+	require.False(t, last.killed(t), "the last worker")
+	r.judge()
+	r.tell()
+}
+
+// disturb starts a worker again and again, and kills it, or now and then stops
+// it, until all is to be calm.
+func (r *crashRound) disturb(name string, random *rand.Rand, calm <-chan struct{}) {
+	for {
+		worker := r.worker(name, crashPoint{})
+		lives := time.Duration(500+random.IntN(4500)) * time.Millisecond
+		end := os.Kill
+		if random.IntN(4) == 0 {
+			end = syscall.SIGTERM
+		}
+		select {
+		case <-time.After(lives):
+		case <-worker.ended:
+		case <-calm:
+			end = syscall.SIGTERM
+		}
+		_ = worker.cmd.Process.Signal(end) // unless it has ended
+		<-worker.ended
+		if !worker.endedBy(syscall.SIGKILL) && !worker.endedWell() {
+			r.Errorf("%s: %s\n%s", name, worker.cmd.ProcessState, &worker.said)
+		}
+		select {
+		case <-time.After(time.Duration(random.IntN(1500)) * time.Millisecond):
+		case <-calm:
+			return
+		}
+	}
+}
+
+// tell logs what became of the messages.
+func (r *crashRound) tell() {
+	r.Helper()
+	states := make(map[string]int)
+	late := 0
+	for _, u := range r.history.users {
+		for id, record := range u.records {
+			states[record["s"]]++
+			if u.number(r.T, id, "p") > 0 {
+				late++
+			}
+		}
+	}
+	outcomes := make(map[string]int)
+	for _, e := range r.history.events {
+		if e.Event == eventEnds {
+			outcomes[e.Outcome.Outcome+" "+string(e.Outcome.Code)]++
+		}
+	}
+	r.Logf("answers %v; records by state %v, %d postponed or late; %d requests to the provider, %d messages in doubt",
+		outcomes, states, late, len(r.history.requests), len(doubts(r.history.events)))
+}

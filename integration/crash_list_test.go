@@ -1,0 +1,169 @@
+package integration_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+// submitterCalls lists every call that a submitter makes for taking, moving and
+// cancelling messages. Before and after each it is made to die.
+func submitterCalls() []string {
+	return []string{
+		"asynq enqueue", "asynq schedule", "client", "dial", "get policy", "hello", "info memory", "move", "release", "reserve",
+		"sadd asynq:queues", "zadd watch",
+	}
+}
+
+// workerCalls lists every call of a worker, its relay included.
+func workerCalls() []string {
+	return []string{
+		"asynq clearServerState", "asynq deleteExpiredCompletedTasks", "asynq dequeue", "asynq done", "asynq enqueue",
+		"asynq forward", "asynq getTaskInfo", "asynq listLeaseExpired", "asynq reclaimStateAggregationSets", "asynq retry",
+		"asynq schedule", "asynq writeServerState", "claim", "client", "dial", "get policy", "hello", "notify", "renew",
+		"sadd asynq:queues", "settle", "sismember asynq:queues", "time", "zadd asynq:lease", "zadd asynq:servers",
+		"zadd asynq:workers", "zadd watch", "zrange watch", "zrem asynq:servers", "zrem asynq:workers",
+	}
+}
+
+// occasion is when a call is made.
+type occasion int
+
+// The occasions.
+const (
+	callsAlways occasion = iota
+	callsOnLoss          // when a submitter died over a message for later
+	callsAtStop          // when a worker is told to stop
+	callsLate            // when it has lived for seconds
+)
+
+// crashTarget is a point that processes of a kind are to die at.
+type crashTarget struct {
+	worker bool // not a submitter
+	call   string
+	after  bool
+}
+
+func (t crashTarget) String() string {
+	name := submitterName
+	if t.worker {
+		name = workerName
+	}
+	return fmt.Sprintf("%s, %s", name, crashPoint{Call: t.call, After: t.after})
+}
+
+// comes tells when the point does.
+func (t crashTarget) comes() occasion {
+	switch {
+	case !t.worker:
+		return callsAlways
+	case slices.Contains([]string{"asynq getTaskInfo", "asynq schedule", "renew", "sismember asynq:queues"}, t.call):
+		return callsOnLoss
+	case slices.Contains([]string{"asynq clearServerState", "asynq retry", "zrem asynq:servers", "zrem asynq:workers"}, t.call):
+		return callsAtStop
+	case slices.Contains([]string{"asynq deleteExpiredCompletedTasks", "zadd asynq:lease"}, t.call):
+		return callsLate
+	}
+	return callsAlways
+}
+
+// crashTargets has both points of every call.
+func crashTargets() []crashTarget {
+	var targets []crashTarget
+	add := func(worker bool, calls []string) {
+		for _, call := range calls {
+			targets = append(targets, crashTarget{worker, call, false}, crashTarget{worker, call, true})
+		}
+	}
+	add(false, submitterCalls())
+	add(true, workerCalls())
+	return targets
+}
+
+// A round in which nobody dies and everything happens that can: the calls are
+// those that are listed above, and nothing else. A new call of the programs is
+// to be listed, so that they die around it too.
+func TestCrashPointsAreAllListed(t *testing.T) {
+	t.Parallel()
+	server := sendlimittest.RealRedis(t)
+	scripts := nameScripts(t, server.Client())
+	listed := map[string][]string{submitterName: submitterCalls(), workerName: workerCalls()}
+	made := map[string][]string{}
+	// What depends on what is in hand at one moment a slow machine may miss.
+	for try := range 3 {
+		r := newCrashRound(t, server, scripts, "list-"+strconv.Itoa(try), "2/1s", "3/2s")
+		r.tolerate(150 * time.Millisecond)
+		r.plan(submitterName, everythingPlan())
+		r.play(crashCast{stop: 700 * time.Millisecond, empties: 2500 * time.Millisecond, random: rand.New(rand.NewPCG(1, 2))})
+		requireEmptyHands(t, r.history.events)
+		for process, calls := range listed {
+			require.Subset(t, calls, r.called(process), "a %s makes a call that is not listed", process)
+			made[process] = slices.Compact(slices.Sorted(slices.Values(append(made[process], r.called(process)...))))
+		}
+		if slices.Equal(made[submitterName], listed[submitterName]) && slices.Equal(made[workerName], listed[workerName]) {
+			return
+		}
+	}
+	require.Equal(t, listed, made)
+}
+
+// everythingPlan has a message for everything that can become of one.
+func everythingPlan() crashPlan {
+	submit := func(user, id string, in time.Duration) crashStep {
+		return crashStep{Do: doSubmit, User: user, ID: id, In: in}
+	}
+	shifted := submit("ann", "shifted", 500*time.Millisecond)
+	shifted.Shift = true
+	gone := submit("cleo", "gone", 3*time.Second)
+	gone.Provider = providerGone
+	again := submit("cleo", "again", 3*time.Second)
+	again.Provider = providerAgain
+	plan := crashPlan{
+		{
+			submit("ann", "first", 500*time.Millisecond), submit("ann", "second", 500*time.Millisecond),
+			submit("ann", "refused", 500*time.Millisecond), shifted,
+			submit("ann", "moved", 12*time.Second),
+			{Do: doMove, User: "ann", ID: "moved", In: 11 * time.Second},
+			submit("ann", "cancelled", time.Minute),
+			{Do: doCancel, User: "ann", ID: "cancelled"},
+			gone, again,
+		},
+		// Lost by the queue, and late by then.
+		{
+			submit("bob", "lost-1", 5*time.Second), submit("bob", "lost-2", 5*time.Second),
+			submit("bob", "lost-3", 6*time.Second), submit("bob", "now", 0),
+		},
+	}
+	// In a worker's hands when it is told to stop, and when it tells the queue
+	// that it is still there.
+	for i := range 40 {
+		user := "user-" + strconv.Itoa(i)
+		held := submit(user, "held", time.Duration(1500+150*i)*time.Millisecond)
+		held.Wait = 3 * time.Second
+		plan = append(plan, []crashStep{submit(user, "stop", time.Duration(700+75*i)*time.Millisecond), held})
+	}
+	return plan
+}
+
+// requireEmptyHands requires that everything claimed was settled: nobody died.
+// What is in doubt after a crash is judged by the same account.
+func requireEmptyHands(t *testing.T, events []crashEvent) {
+	t.Helper()
+	left := make(map[string]int)
+	for _, e := range events {
+		switch e.Event {
+		case eventClaims:
+			left[e.Nonce]++
+		case eventFree:
+			delete(left, e.Nonce)
+		}
+	}
+	require.Empty(t, left)
+}

@@ -1,0 +1,103 @@
+package integration_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+)
+
+// crashStep is what a submitter asks for.
+type crashStep struct {
+	Wait time.Duration `json:"wait"` // before it
+	Do   string        `json:"do"`
+	User string        `json:"user"`
+	ID   string        `json:"id"`
+	// Life counts the messages that had the id before.
+	Life    int           `json:"life"`
+	In      time.Duration `json:"in"` // from when it is asked for; zero of a submit for as soon as possible
+	Shift   bool          `json:"shift,omitempty"`
+	Expires time.Duration `json:"expires,omitempty"` // after the send time
+	// Provider says how the provider takes the message.
+	Provider string `json:"provider,omitempty"`
+	// GiveUp has a submitter that died over it not ask again.
+	GiveUp bool `json:"give_up,omitempty"`
+}
+
+// The steps.
+const (
+	doSubmit = "submit"
+	doMove   = "move"
+	doCancel = "cancel"
+)
+
+// How a provider takes a message.
+const (
+	providerTakes = ""
+	providerBusy  = "busy"  // 503 at the first attempt
+	providerAgain = "again" // and at the second
+	providerGone  = "gone"  // 410
+	providerSlow  = "slow"  // after a while
+)
+
+// crashPlan is what submitters ask for: a lane after the other step by step,
+// the lanes side by side. A message belongs to one lane, a user to all.
+type crashPlan [][]crashStep
+
+// randomPlan has so many messages in each lane, a good part of which is shifted,
+// moved, cancelled, or submitted again with other content.
+func randomPlan(random *rand.Rand, name string, users []string, lanes, messages int, pause time.Duration) crashPlan {
+	plan := make(crashPlan, lanes)
+	for lane := range plan {
+		for m := range messages {
+			one := messagePlan(random, users[random.IntN(len(users))], fmt.Sprintf("%s-%d-%d", name, lane, m))
+			one[0].Wait = time.Duration(random.Int64N(int64(pause)))
+			plan[lane] = append(plan[lane], one...)
+		}
+	}
+	return plan
+}
+
+// messagePlan is one message's part of a plan.
+func messagePlan(random *rand.Rand, user, id string) []crashStep {
+	soon := func() time.Duration {
+		return time.Duration(random.Int64N(1200)) * time.Millisecond
+	}
+	step := func(do string) crashStep {
+		return crashStep{
+			Wait: time.Duration(random.Int64N(100)) * time.Millisecond, Do: do, User: user, ID: id, GiveUp: random.IntN(2) == 0,
+		}
+	}
+	submit := step(doSubmit)
+	submit.Shift = random.IntN(2) == 0
+	if random.IntN(5) > 0 {
+		submit.In = 50*time.Millisecond + soon()
+	}
+	if random.IntN(8) == 0 {
+		submit.Expires = time.Second + soon()
+	}
+	switch random.IntN(10) {
+	case 0:
+		submit.Provider = providerGone
+	case 1:
+		submit.Provider = providerBusy
+	case 2:
+		submit.Provider = providerAgain
+	case 3, 4:
+		submit.Provider = providerSlow
+	}
+	steps := []crashStep{submit}
+	if random.IntN(4) == 0 {
+		move := step(doMove)
+		move.In = 50*time.Millisecond + soon()
+		steps = append(steps, move)
+	}
+	if random.IntN(5) == 0 {
+		steps = append(steps, step(doCancel))
+		if random.IntN(2) == 0 {
+			again := step(doSubmit)
+			again.Life, again.In, again.Shift = 1, 50*time.Millisecond+soon(), true
+			steps = append(steps, again)
+		}
+	}
+	return steps
+}

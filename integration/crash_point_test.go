@@ -1,0 +1,207 @@
+package integration_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+)
+
+// crashPoint is where a process kills itself: just before it makes a call, or
+// after the other side has done what was asked and before the process knows.
+//
+// A program reaches the outside by the client and the notifier that it is
+// given, and by nothing else. So the points are put there, by the tests: the
+// product has no code for them, and no call of it can be without.
+type crashPoint struct {
+	Call  string `json:"call"`
+	After bool   `json:"after"`
+	Nth   int    `json:"nth"` // time that the call is made, from 1
+}
+
+func (p crashPoint) String() string {
+	when := "before"
+	if p.After {
+		when = "after"
+	}
+	return fmt.Sprintf("%s %s", when, p.Call)
+}
+
+const (
+	callDial   = "dial"
+	callNotify = "notify"
+	callClaim  = "claim"
+	callSettle = "settle"
+)
+
+// crashHook sees every call of a process, keeps account of the messages it has
+// in hand, and kills the process at its point.
+type crashHook struct {
+	names   scriptNames
+	prefix  string
+	point   crashPoint // of no call: the process lives
+	journal *crashJournal
+
+	mu   sync.Mutex // held for ever by the one that dies: nobody else goes on
+	made map[string]int
+}
+
+func newCrashHook(names scriptNames, prefix string, point crashPoint, journal *crashJournal) *crashHook {
+	return &crashHook{names: names, prefix: prefix, point: point, journal: journal, made: make(map[string]int)}
+}
+
+// crashCall is one round trip, of which a pipeline carries several calls.
+type crashCall struct {
+	cmds  []redis.Cmder
+	of    []string // the name of each command
+	names []string // each once
+	nth   []int    // time that each of them is made
+}
+
+func (h *crashHook) before(cmds []redis.Cmder, names ...string) crashCall {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	call := crashCall{cmds: cmds, names: names}
+	for _, cmd := range cmds {
+		name := h.names.of(h.prefix, cmd)
+		call.of = append(call.of, name)
+		if name != "multi" && name != "exec" && !slices.Contains(call.names, name) {
+			call.names = append(call.names, name)
+		}
+	}
+	for _, name := range call.names {
+		h.made[name]++
+		call.nth = append(call.nth, h.made[name])
+		if h.made[name] == 1 {
+			h.journal.write(crashEvent{Event: eventCalled, Call: name})
+		}
+	}
+	h.reached(call, false)
+	for i, cmd := range cmds {
+		if call.of[i] == callClaim {
+			h.hand(cmd, callClaim, eventClaims)
+		}
+	}
+	return call
+}
+
+func (h *crashHook) after(call crashCall) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i, cmd := range call.cmds {
+		if call.of[i] == callClaim || call.of[i] == callSettle {
+			h.answered(cmd, call.of[i])
+		}
+	}
+	h.reached(call, true)
+}
+
+// answered keeps account of what a claim or a settlement was told.
+func (h *crashHook) answered(cmd redis.Cmder, name string) {
+	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") && name == callClaim {
+		h.hand(cmd, name, eventFree)
+	}
+	script, ok := cmd.(*redis.Cmd)
+	if !ok {
+		return
+	}
+	reply, _ := script.Val().([]any)
+	if len(reply) == 0 {
+		return // an error: it may have been done
+	}
+	switch first, _ := reply[0].(int64); {
+	case name == callClaim && first == 0: // send it
+	case name == callSettle && first == 0: // another has it
+		h.hand(cmd, name, eventDoubts)
+		h.hand(cmd, name, eventFree)
+	default:
+		h.hand(cmd, name, eventFree)
+	}
+}
+
+// hand writes down what becomes of the message that a claim or a settlement is
+// about.
+func (h *crashHook) hand(cmd redis.Cmder, name, event string) {
+	const keys = 3 // EVALSHA, the script and the number of keys come first
+	args := cmd.Args()
+	count, _ := args[2].(int)
+	_, record, _ := strings.Cut(fmt.Sprint(args[keys]), "}:m:")
+	end := strings.LastIndexByte(record, ':')
+	nonce := args[keys+count+2] // ARGV[3] of a claim
+	if name == callSettle {
+		nonce = args[keys+count+1]
+	}
+	h.journal.write(crashEvent{Event: event, User: record[:end], ID: record[end+1:], Nonce: fmt.Sprint(nonce)})
+}
+
+// reached kills the process if this is its point.
+func (h *crashHook) reached(call crashCall, after bool) {
+	if h.point.After != after {
+		return
+	}
+	for i, name := range call.names {
+		if name == h.point.Call && call.nth[i] == h.point.Nth {
+			h.journal.write(crashEvent{Event: eventDied, Point: &h.point})
+			self, err := os.FindProcess(os.Getpid())
+			if err == nil {
+				err = self.Kill()
+			}
+			panic(fmt.Sprint("still alive: ", err, <-make(chan struct{})))
+		}
+	}
+}
+
+// DialHook has points around connecting.
+func (h *crashHook) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) {
+		call := h.before(nil, callDial)
+		conn, err := next(ctx, network, addr)
+		h.after(call)
+		return conn, err
+	}
+}
+
+// ProcessHook has points around a command.
+func (h *crashHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		call := h.before([]redis.Cmder{cmd})
+		err := next(ctx, cmd)
+		h.after(call)
+		return err
+	}
+}
+
+// ProcessPipelineHook has points around a pipeline: the points of all calls in
+// it, which are made together.
+func (h *crashHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		call := h.before(cmds)
+		err := next(ctx, cmds)
+		h.after(call)
+		return err
+	}
+}
+
+// crashNotifier has points around a delivery.
+type crashNotifier struct {
+	hook *crashHook
+	next notifier.Notifier
+}
+
+// Notify delivers by the notifier within.
+func (n crashNotifier) Notify(ctx context.Context, what notifier.Notification) notifier.Result {
+	call := n.hook.before(nil, callNotify)
+	result := n.next.Notify(ctx, what)
+	if result.Uncertain() {
+		n.hook.journal.write(crashEvent{Event: eventDoubts, User: what.User, ID: what.ID, Detail: string(result.Reason)})
+	}
+	n.hook.after(call)
+	return result
+}

@@ -1,0 +1,161 @@
+package integration_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier/webhook"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// crashEnv has TestCrashProcess be the process it describes.
+const crashEnv = "SENDLIMIT_TEST_CRASH"
+
+// crashConfig is what a submitter or worker in a process of its own is told.
+type crashConfig struct {
+	Name     string      `json:"name"` // "worker 2"
+	Point    crashPoint  `json:"point,omitzero"`
+	Address  string      `json:"address"`
+	Prefix   string      `json:"prefix"`
+	Scripts  scriptNames `json:"scripts"`
+	Journal  string      `json:"journal"`
+	Plan     string      `json:"plan,omitempty"` // of a submitter: the file it is in
+	Batch    bool        `json:"batch,omitempty"`
+	Receiver string      `json:"receiver,omitempty"` // of a worker: the provider's URL
+	Skip     bool        `json:"skip,omitempty"`
+	// Tolerance of a worker: how late is not late.
+	Tolerance time.Duration `json:"tolerance,omitempty"`
+}
+
+// Times of the processes: short, so that a round is.
+const (
+	crashPushTimeout  = 400 * time.Millisecond
+	crashSettleMargin = 400 * time.Millisecond
+	crashLookAfter    = 300 * time.Millisecond
+	crashOverdueAfter = 400 * time.Millisecond
+	crashRelayEvery   = 250 * time.Millisecond
+	crashAttempts     = 6
+)
+
+// crashProcess is a process that runs, or has ended.
+type crashProcess struct {
+	config crashConfig
+	cmd    *exec.Cmd
+	said   bytes.Buffer
+	ended  chan struct{}
+}
+
+func startCrashProcess(t *testing.T, config crashConfig) *crashProcess {
+	t.Helper()
+	text, err := json.Marshal(config)
+	require.NoError(t, err)
+	p := &crashProcess{config: config, ended: make(chan struct{})}
+	p.cmd = exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCrashProcess$", "-test.timeout=5m") //nolint:gosec // the test runs itself
+	p.cmd.Env = append(os.Environ(), crashEnv+"="+string(text))
+	p.cmd.Stdout, p.cmd.Stderr = &p.said, &p.said
+	require.NoError(t, p.cmd.Start())
+	go func() {
+		defer close(p.ended)
+		_ = p.cmd.Wait() // its status is in the process's state
+	}()
+	return p
+}
+
+func (p *crashProcess) running() bool {
+	select {
+	case <-p.ended:
+		return false
+	default:
+		return true
+	}
+}
+
+// killed reports whether a process that has ended was killed, and requires that
+// otherwise it ended well.
+func (p *crashProcess) killed(t *testing.T) bool {
+	t.Helper()
+	if p.endedBy(syscall.SIGKILL) {
+		return true
+	}
+	require.True(t, p.endedWell(), "%s: %s\n%s", p.config.Name, p.cmd.ProcessState, &p.said)
+	return false
+}
+
+// endedWell reports whether a process ended by itself and well. One that is told
+// to stop before it listens to that ends by the signal.
+func (p *crashProcess) endedWell() bool {
+	return p.cmd.ProcessState.Success() || p.endedBy(syscall.SIGTERM)
+}
+
+func (p *crashProcess) endedBy(signal syscall.Signal) bool {
+	status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == signal
+}
+
+// TestCrashProcess is a process of the tests of crashes.
+func TestCrashProcess(t *testing.T) {
+	text := os.Getenv(crashEnv)
+	if text == "" {
+		t.Skip("is run in processes of its own by other tests")
+	}
+	var config crashConfig
+	require.NoError(t, json.Unmarshal([]byte(text), &config))
+	before := readJournal(t, config.Journal)
+	journal, err := openJournal(config.Journal, config.Name)
+	require.NoError(t, err)
+	client := redis.NewClient(&redis.Options{Addr: config.Address, PoolSize: 128, ContextTimeoutEnabled: true, DialerRetries: 1})
+	hook := newCrashHook(config.Scripts, config.Prefix, config.Point, journal)
+	client.AddHook(hook)
+	ctx, stop := signal.NotifyContext(t.Context(), syscall.SIGTERM)
+	defer stop()
+	if config.Plan == "" {
+		crashWorker(ctx, t, config, client, hook)
+		return
+	}
+	plan, err := os.ReadFile(config.Plan)
+	require.NoError(t, err)
+	var steps crashPlan
+	require.NoError(t, json.Unmarshal(plan, &steps))
+	submitter, err := tasks.NewSubmitter(client, tasks.SubmitterOptions{
+		Prefix: config.Prefix, Logger: crashLog(), Batch: config.Batch,
+		LookAfter: crashLookAfter, OverdueAfter: crashOverdueAfter,
+	})
+	require.NoError(t, err)
+	newCrashSubmitter(submitter, journal, before).run(ctx, steps)
+	require.NoError(t, submitter.Close())
+}
+
+func crashWorker(ctx context.Context, t *testing.T, config crashConfig, client *redis.Client, hook *crashHook) {
+	t.Helper()
+	channel, err := webhook.New(webhook.Config{URL: config.Receiver, Timeout: crashPushTimeout, Now: time.Now})
+	require.NoError(t, err)
+	onUncertain := tasks.ResendUncertain
+	if config.Skip {
+		onUncertain = tasks.SkipUncertain
+	}
+	worker, err := tasks.NewWorker(client, tasks.WorkerOptions{
+		Prefix: config.Prefix, Notifier: crashNotifier{hook, channel}, Logger: crashLog(),
+		PushTimeout: crashPushTimeout, SettleMargin: crashSettleMargin, ShutdownTimeout: 2 * time.Second,
+		Retries:     tasks.RetryPolicy{Min: 50 * time.Millisecond, Max: 200 * time.Millisecond, Attempts: crashAttempts},
+		Tolerance:   config.Tolerance,
+		OnUncertain: onUncertain,
+		LookAfter:   crashLookAfter, OverdueAfter: crashOverdueAfter, RelayEvery: crashRelayEvery,
+	})
+	require.NoError(t, err)
+	require.NoError(t, worker.Run(ctx))
+}
+
+func crashLog() *slog.Logger {
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}

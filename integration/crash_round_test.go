@@ -1,0 +1,263 @@
+package integration_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// crashRound is some submitters and workers on a part of a store of their own,
+// any of which may die, until everything they accepted has ended.
+type crashRound struct {
+	*testing.T
+
+	store    crashStore
+	base     crashConfig // what all its processes are told
+	folder   string
+	receiver *notifiertest.Receiver
+	history  crashHistory // so far: policy, plans and how it is judged
+	ids      map[string][]string
+}
+
+func newCrashRound(t *testing.T, server *sendlimittest.RedisServer, scripts scriptNames, prefix string, rules ...string) *crashRound {
+	t.Helper()
+	policy, err := sendlimit.ParsePolicy(sendlimit.DefaultPolicyName, "", rules...)
+	require.NoError(t, err)
+	policies, err := sendlimit.NewPolicyStore(server.Client(), prefix)
+	require.NoError(t, err)
+	require.NoError(t, policies.Apply(t.Context(), policy))
+	r := &crashRound{
+		T: t, store: newCrashStore(t, server.Client(), prefix), folder: t.TempDir(),
+		receiver: notifiertest.NewReceiver(time.Now), ids: make(map[string][]string),
+		history: crashHistory{policy: policy, plans: make(map[string]crashPlan), users: make(map[string]userState)},
+	}
+	t.Cleanup(r.receiver.Close)
+	r.receiver.AnswerWith(crashProvider)
+	r.base = crashConfig{
+		Address: server.Addr, Prefix: prefix, Scripts: scripts, Journal: filepath.Join(r.folder, "journal"),
+	}
+	r.tolerate(sendlimit.DefaultTolerance)
+	return r
+}
+
+// tolerate says how late is not late.
+func (r *crashRound) tolerate(d time.Duration) {
+	r.base.Tolerance, r.history.tolerance = d, d
+}
+
+// plan gives a submitter its plan.
+func (r *crashRound) plan(name string, plan crashPlan) {
+	r.Helper()
+	text, err := json.Marshal(plan)
+	require.NoError(r, err)
+	require.NoError(r, os.WriteFile(filepath.Join(r.folder, name), text, 0o600))
+	r.history.plans[name] = plan
+	for _, lane := range plan {
+		for _, s := range lane {
+			if !slices.Contains(r.ids[s.User], s.ID) {
+				r.ids[s.User] = append(r.ids[s.User], s.ID)
+			}
+		}
+	}
+}
+
+func (r *crashRound) submitter(name string, point crashPoint) *crashProcess {
+	r.Helper()
+	config := r.base
+	config.Name, config.Point, config.Plan = name, point, filepath.Join(r.folder, name)
+	return startCrashProcess(r.T, config)
+}
+
+func (r *crashRound) worker(name string, point crashPoint) *crashProcess {
+	r.Helper()
+	config := r.base
+	config.Name, config.Point, config.Receiver, config.Skip = name, point, r.receiver.URL(), r.history.skip
+	return startCrashProcess(r.T, config)
+}
+
+// look reads the store, and requires that nothing is wrong with it at this
+// moment. It reports how much has not ended.
+func (r *crashRound) look() int {
+	r.Helper()
+	pending := 0
+	var faults []string
+	for user, ids := range r.ids {
+		state := r.store.state(r.T, user, ids)
+		r.history.users[user] = state
+		pending += state.pending() + len(state.watched)
+		faults = append(faults, state.faults(r.T)...)
+	}
+	r.require(faults)
+	return pending
+}
+
+// judge holds all that happened against what the submitters were told.
+func (r *crashRound) judge() {
+	r.Helper()
+	require.Zero(r, r.look())
+	r.history.events = readJournal(r.T, r.base.Journal)
+	r.history.requests = r.receiver.Requests()
+	r.require(r.history.faults(r.T))
+	r.store.remove(r.T, r.base.Prefix+":*")
+	r.store.remove(r.T, "asynq:{"+tasks.QueueName(r.base.Prefix)+"}:*")
+}
+
+// require fails with the journal, for faults that are about a message with that
+// message's part of it.
+func (r *crashRound) require(faults []string) {
+	r.Helper()
+	if len(faults) == 0 {
+		return
+	}
+	var story strings.Builder
+	for _, e := range readJournal(r.T, r.base.Journal) {
+		about := e.Event == eventDied || e.Event == eventFails || slices.ContainsFunc(faults, func(fault string) bool {
+			return e.ID != "" && strings.HasPrefix(fault, e.User+"/"+e.ID+":")
+		})
+		if about {
+			line, err := json.Marshal(e)
+			require.NoError(r, err)
+			fmt.Fprintf(&story, "%s\n", line)
+		}
+	}
+	require.Fail(r, "what no crash may leave", "%s\n\n%s", strings.Join(faults, "\n"), &story)
+}
+
+// stop tells a process to stop, and waits until it has.
+func (r *crashRound) stop(p *crashProcess) {
+	r.Helper()
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // unless it has ended by itself
+	r.await(p)
+}
+
+func (r *crashRound) await(p *crashProcess) {
+	r.Helper()
+	select {
+	case <-p.ended:
+	case <-time.After(30 * time.Second):
+		require.Fail(r, "goes on", "%s\n%s", p.config.Name, &p.said)
+	}
+}
+
+// crashCast is who plays a round, and how.
+type crashCast struct {
+	submitter, worker []crashPoint  // where they die, one life after the other
+	stop              time.Duration // how long after its first work a worker is told to stop, once; zero for never
+	empties           time.Duration // when the queue loses everything; zero for never
+	patience          time.Duration // how long a worker with a point goes on when all is done
+	random            *rand.Rand
+}
+
+const submitterName, workerName = "submitter", "worker"
+
+// play runs a submitter and a worker until all is done, starting each again
+// whenever it has died, and judges.
+func (r *crashRound) play(c crashCast) {
+	r.Helper()
+	next := func(points *[]crashPoint) (point crashPoint) {
+		if len(*points) > 0 {
+			point, *points = (*points)[0], (*points)[1:]
+		}
+		return point
+	}
+	submitter, worker := r.submitter(submitterName, next(&c.submitter)), r.worker(workerName, next(&c.worker))
+	began, done := time.Now(), false
+	poll := time.NewTicker(50 * time.Millisecond)
+	defer poll.Stop()
+	for idle := began; !done || worker.running() && worker.config.Point.Nth > 0 && time.Since(idle) < c.patience; {
+		<-poll.C
+		r.inTime(began, worker)
+		if !submitter.running() && submitter.killed(r.T) {
+			r.look()
+			time.Sleep(time.Duration(c.random.Int64N(200)) * time.Millisecond)
+			submitter = r.submitter(submitterName, next(&c.submitter))
+		}
+		if !worker.running() {
+			require.True(r, worker.killed(r.T), "the worker stopped by itself\n%s", &worker.said)
+			r.look()
+			time.Sleep(time.Duration(c.random.Int64N(300)) * time.Millisecond)
+			worker = r.worker(workerName, next(&c.worker))
+		}
+		if c.stop > 0 && r.works() > c.stop {
+			c.stop = 0
+			r.stop(worker)
+			r.look()
+			worker = r.worker(workerName, next(&c.worker))
+		}
+		if c.empties > 0 && time.Since(began) > c.empties {
+			c.empties = 0
+			r.store.remove(r.T, "asynq:{"+tasks.QueueName(r.base.Prefix)+"}:*")
+		}
+		if was := done; !submitter.running() {
+			if done = !submitter.killed(r.T) && r.look() == 0; done && !was {
+				idle = time.Now()
+			}
+		}
+	}
+	r.stop(worker)
+	worker.killed(r.T)
+	r.judge()
+}
+
+// inTime requires that the round does not go on for ever.
+func (r *crashRound) inTime(began time.Time, worker *crashProcess) {
+	r.Helper()
+	if time.Since(began) < 2*time.Minute {
+		return
+	}
+	var text strings.Builder
+	for _, u := range r.history.users {
+		text.WriteString(u.unended())
+	}
+	queued, err := r.store.client.Keys(r.Context(), "asynq:{"+tasks.QueueName(r.base.Prefix)+"}:*").Result()
+	require.NoError(r, err)
+	r.stop(worker)
+	require.Fail(r, "the round does not end", "%s\n%q\n%s", &text, queued, &worker.said)
+}
+
+// died counts at which points processes died, and of which kind they were.
+func (r *crashRound) died() map[crashTarget]int {
+	count := make(map[crashTarget]int)
+	for _, e := range readJournal(r.T, r.base.Journal) {
+		if e.Event == eventDied {
+			count[crashTarget{worker: e.Process == workerName, call: e.Point.Call, after: e.Point.After}]++
+		}
+	}
+	return count
+}
+
+// works is for how long there has been a worker that takes tasks.
+func (r *crashRound) works() time.Duration {
+	for _, e := range readJournal(r.T, r.base.Journal) {
+		if e.Process == workerName && e.Call == "asynq dequeue" {
+			return time.Since(e.At)
+		}
+	}
+	return 0
+}
+
+// called lists the calls that a process made.
+func (r *crashRound) called(process string) []string {
+	calls := make(map[string]bool)
+	for _, e := range readJournal(r.T, r.base.Journal) {
+		if e.Event == eventCalled && e.Process == process {
+			calls[e.Call] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(calls))
+}

@@ -1,0 +1,194 @@
+package integration_test
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// crashStore is what the store has of some users.
+type crashStore struct {
+	client *redis.Client
+	keys   sendlimit.Keys
+}
+
+func newCrashStore(t *testing.T, client *redis.Client, prefix string) crashStore {
+	t.Helper()
+	keys, err := sendlimit.NewKeys(prefix)
+	require.NoError(t, err)
+	return crashStore{client, keys}
+}
+
+// userState is a user's part of the store at one moment.
+type userState struct {
+	user    string
+	now     time.Time                    // by the store's clock
+	records map[string]map[string]string // by id
+	places  map[string]int64             // send times by id, Unix ms
+	watched map[string]int64             // when to look, Unix ms, by watch member
+	dead    map[string]int64             // when it ended, Unix ms, by dead-letter member
+}
+
+// Record states, as lua/fragments/record.lua has them.
+const (
+	statePending   = ""
+	stateSending   = "s"
+	stateDelivered = "d"
+	stateCancelled = "c"
+	stateDropped   = "x"
+	stateFailed    = "f"
+	stateUncertain = "u"
+)
+
+// state reads a user's part, with the records of these ids, at one moment.
+func (s crashStore) state(t *testing.T, user string, ids []string) userState {
+	t.Helper()
+	var now *redis.TimeCmd
+	var places, watched, dead *redis.ZSliceCmd
+	records := make([]*redis.MapStringStringCmd, len(ids))
+	_, err := s.client.TxPipelined(t.Context(), func(pipe redis.Pipeliner) error {
+		now = pipe.Time(t.Context())
+		places = pipe.ZRangeWithScores(t.Context(), s.keys.Timeline(user), 0, -1)
+		watched = pipe.ZRangeWithScores(t.Context(), s.keys.Watch(user), 0, -1)
+		dead = pipe.ZRangeWithScores(t.Context(), s.keys.DeadLettersOf(user), 0, -1)
+		for i, id := range ids {
+			records[i] = pipe.HGetAll(t.Context(), s.keys.Record(user, id))
+		}
+		return nil
+	})
+	require.NoError(t, err)
+	u := userState{
+		user: user, now: now.Val(), records: make(map[string]map[string]string),
+		places: scoresOf(places.Val()), watched: scoresOf(watched.Val()), dead: scoresOf(dead.Val()),
+	}
+	for i, id := range ids {
+		if record := records[i].Val(); len(record) > 0 {
+			u.records[id] = record
+		}
+	}
+	return u
+}
+
+func scoresOf(entries []redis.Z) map[string]int64 {
+	scores := make(map[string]int64)
+	for _, e := range entries {
+		scores[fmt.Sprint(e.Member)] = int64(e.Score)
+	}
+	return scores
+}
+
+// number reads a field of a record, Unix ms; 0 where it is absent.
+func (u userState) number(t *testing.T, id, field string) int64 {
+	t.Helper()
+	text, ok := u.records[id][field]
+	if !ok {
+		return 0
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	require.NoError(t, err, "%s/%s: %s", u.user, id, field)
+	return n
+}
+
+// faults lists what no crash may leave, at any moment: a place without a
+// message, a message that has not ended without a place or a watch entry, a
+// watch entry of nothing.
+func (u userState) faults(t *testing.T) []string {
+	t.Helper()
+	var found []string
+	fault := func(id, format string, args ...any) {
+		found = append(found, fmt.Sprintf("%s/%s: at %d %s: record %q",
+			u.user, id, u.now.UnixMilli(), fmt.Sprintf(format, args...), u.records[id]))
+	}
+	watched := 0
+	for id, record := range u.records {
+		at, placed := u.places[id]
+		member := sendlimit.WatchMember(u.user, id, record["g"])
+		_, watches := u.watched[member]
+		if watches {
+			watched++
+		}
+		switch record["s"] {
+		case statePending, stateSending:
+			// The place of one that has outlived its expiry is of no use any more.
+			if expiry := u.number(t, id, "x"); !placed && (expiry == 0 || u.now.UnixMilli() < expiry) {
+				fault(id, "has not ended and has no place")
+			}
+			if !watches {
+				fault(id, "has not ended and nobody looks after it")
+			}
+		case stateFailed, stateUncertain:
+			if ended, ok := u.dead[sendlimit.DeadLetterMember(u.user, id)]; !ok || ended != u.number(t, id, "e") {
+				fault(id, "is not among the dead letters, where it ended at %d", ended)
+			}
+			fallthrough
+		default:
+			if watches {
+				fault(id, "has ended and is still looked after")
+			}
+		}
+		switch record["s"] {
+		case stateCancelled, stateDropped, stateFailed:
+			if placed {
+				fault(id, "keeps its place")
+			}
+		default:
+			if placed && at != u.number(t, id, "t") {
+				fault(id, "has its place at %d", at)
+			}
+		}
+	}
+	for id := range u.places {
+		if u.records[id] == nil {
+			fault(id, "has a place and no record")
+		}
+	}
+	own := 0
+	for member := range u.watched {
+		if strings.HasSuffix(member, "/"+u.user) {
+			own++
+		}
+	}
+	if own != watched {
+		fault("", "%d watch entries of nothing: %v", own-watched, u.watched)
+	}
+	return found
+}
+
+// pending counts what has not ended.
+func (u userState) pending() int {
+	n := 0
+	for _, record := range u.records {
+		if record["s"] == statePending || record["s"] == stateSending {
+			n++
+		}
+	}
+	return n
+}
+
+// remove removes all keys of a pattern at one moment.
+func (s crashStore) remove(t *testing.T, pattern string) {
+	t.Helper()
+	const all = `for _, key in ipairs(redis.call('KEYS', ARGV[1])) do redis.call('UNLINK', key) end return 1`
+	require.NoError(t, s.client.Eval(t.Context(), all, nil, pattern).Err())
+}
+
+// unended describes what has not ended, and what the queue has.
+func (u userState) unended() string {
+	var text strings.Builder
+	for id, record := range u.records {
+		if record["s"] == statePending || record["s"] == stateSending {
+			fmt.Fprintf(&text, "%s/%s: %q, place %d\n", u.user, id, record, u.places[id])
+		}
+	}
+	for member, at := range u.watched {
+		fmt.Fprintf(&text, "%s: watched %s at %d\n", u.user, member, at)
+	}
+	return text.String()
+}

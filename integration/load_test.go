@@ -1,0 +1,250 @@
+package integration_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
+	"github.com/sendlimit/sendlimiter/notifier/webhook"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// load is callers who submit, move and cancel, a provider, and what the callers
+// were told, on a store that something is going to happen to.
+type load struct {
+	*testing.T
+
+	server   *sendlimittest.RedisServer
+	policy   sendlimit.Policy
+	receiver *notifiertest.Receiver
+
+	mu       sync.Mutex
+	messages map[messageName]*told
+	again    int                 // calls that were made again, as they had no answer
+	replayed int                 // and turned out to have been done
+	unsure   map[messageName]int // deliveries of which the provider has said nothing
+}
+
+// told is what the caller of a message knows of it.
+type told struct {
+	accepted, cancelled bool
+	// doubt says that a call that had no answer may have been done although the
+	// next one was refused.
+	doubt bool
+	// places has the send time that was acknowledged last, and those asked for
+	// since that may hold instead; ever has all there were.
+	places, ever []time.Time
+}
+
+// Times of the workers and clients under load: short, so that the tests are.
+const (
+	loadPushTimeout  = 500 * time.Millisecond
+	loadSettleMargin = 4 * time.Second
+	loadLookAfter    = time.Second
+	loadOverdueAfter = 2 * time.Second
+	loadIOTimeout    = 400 * time.Millisecond
+)
+
+func newLoad(t *testing.T, server *sendlimittest.RedisServer, rules ...string) *load {
+	t.Helper()
+	policy, err := sendlimit.ParsePolicy(sendlimit.DefaultPolicyName, "", rules...)
+	require.NoError(t, err)
+	policies, err := sendlimit.NewPolicyStore(server.Client(), "")
+	require.NoError(t, err)
+	require.NoError(t, policies.Apply(t.Context(), policy))
+	l := &load{
+		T: t, server: server, policy: policy, receiver: notifiertest.NewReceiver(time.Now),
+		messages: make(map[messageName]*told), unsure: make(map[messageName]int),
+	}
+	t.Cleanup(l.receiver.Close)
+	return l
+}
+
+// client connects to the store at an address, which may be that of a way to it,
+// and soon loses patience.
+func (l *load) client(address string) *redis.Client {
+	l.Helper()
+	client := redis.NewClient(&redis.Options{
+		Addr: address, PoolSize: 128, ContextTimeoutEnabled: true, DialerRetries: 1,
+		DialTimeout: loadIOTimeout, ReadTimeout: loadIOTimeout, WriteTimeout: loadIOTimeout,
+	})
+	l.Cleanup(func() { require.NoError(l, client.Close()) })
+	return client
+}
+
+// work runs a worker until the end of the test.
+func (l *load) work(address, url string) {
+	l.Helper()
+	channel, err := webhook.New(webhook.Config{URL: url, Now: time.Now})
+	require.NoError(l, err)
+	worker, err := tasks.NewWorker(l.client(address), tasks.WorkerOptions{
+		Notifier: unsureNotifier{channel, l}, PushTimeout: loadPushTimeout, SettleMargin: loadSettleMargin,
+		Retries:   tasks.RetryPolicy{Min: 100 * time.Millisecond, Max: 400 * time.Millisecond, Attempts: 50},
+		LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter, RelayEvery: 500 * time.Millisecond,
+	})
+	require.NoError(l, err)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(l.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- worker.Run(ctx) }()
+	l.Cleanup(func() {
+		cancel()
+		require.NoError(l, <-ended)
+	})
+}
+
+// unsureNotifier counts the deliveries that nobody knows the outcome of.
+type unsureNotifier struct {
+	notifier.Notifier
+
+	load *load
+}
+
+func (u unsureNotifier) Notify(ctx context.Context, n notifier.Notification) notifier.Result {
+	result := u.Notifier.Notify(ctx, n)
+	if result.Uncertain() {
+		u.load.mu.Lock()
+		defer u.load.mu.Unlock()
+		u.load.unsure[messageName{n.User, n.ID}]++
+	}
+	return result
+}
+
+// call has callers ask for messages until stop, which waits until each has an
+// answer to all it asked for.
+func (l *load) call(address string, callers int) (stop func()) {
+	l.Helper()
+	ctx, cancel := context.WithCancel(l.Context())
+	var calling sync.WaitGroup
+	for n := range callers {
+		submitter, err := tasks.NewSubmitter(l.client(address), tasks.SubmitterOptions{
+			LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter,
+		})
+		require.NoError(l, err)
+		l.Cleanup(func() { require.NoError(l, submitter.Close()) })
+		c := &caller{
+			Submitter: submitter, load: l, name: fmt.Sprintf("caller-%d", n),
+			random: rand.New(rand.NewPCG(uint64(n), 1)),
+		}
+		calling.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				c.message(ctx, i)
+			}
+		})
+	}
+	stop = sync.OnceFunc(func() {
+		cancel()
+		calling.Wait()
+	})
+	l.Cleanup(stop)
+	return stop
+}
+
+// caller asks for one thing after the other. What has no answer it asks for
+// again until it has one.
+type caller struct {
+	*tasks.Submitter
+
+	load   *load
+	name   string
+	random *rand.Rand
+}
+
+// loadUsers is how many users there are. All callers send to all of them.
+const loadUsers = 40
+
+// message asks for one message, and what may follow.
+func (c *caller) message(ctx context.Context, n int) {
+	pause := func(most time.Duration) { time.Sleep(time.Duration(c.random.Int64N(int64(most)))) }
+	soon := func() time.Time {
+		in := 100*time.Millisecond + time.Duration(c.random.Int64N(int64(2*time.Second)))
+		return time.Now().Add(in).UTC().Truncate(time.Millisecond)
+	}
+	pause(60 * time.Millisecond)
+	name := messageName{fmt.Sprintf("user-%d", c.random.IntN(loadUsers)), fmt.Sprintf("%s-%d", c.name, n)}
+	m := tasks.Message{ID: name.id, User: name.user, SendAt: soon(), Title: name.id}
+	if c.random.IntN(2) == 0 {
+		m.OnConflict, m.ShiftUntil = tasks.OnConflictShift, m.SendAt.Add(3*time.Second)
+	}
+	known := &told{}
+	o, doubt := c.ask(ctx, func(ctx context.Context) (tasks.Outcome, error) { return c.Submit(ctx, m) })
+	known.accepted, known.doubt = o.Outcome == tasks.Accepted, doubt && o.Outcome != tasks.Accepted
+	known.asked(m.SendAt)
+	if known.accepted {
+		known.stands(o.SendAt.Time)
+	}
+	c.load.mu.Lock()
+	c.load.messages[name] = known
+	c.load.mu.Unlock()
+	if !known.accepted {
+		return
+	}
+	switch c.random.IntN(6) {
+	case 0:
+		pause(100 * time.Millisecond)
+		at := soon()
+		known.asked(at)
+		o, doubt := c.ask(ctx, func(ctx context.Context) (tasks.Outcome, error) { return c.Move(ctx, name.user, name.id, at) })
+		switch {
+		case o.Outcome == tasks.Moved:
+			known.stands(o.SendAt.Time)
+		case !doubt:
+			known.places = known.places[:1]
+		}
+	case 1:
+		pause(100 * time.Millisecond)
+		o, doubt := c.ask(ctx, func(ctx context.Context) (tasks.Outcome, error) { return c.Cancel(ctx, name.user, name.id) })
+		known.cancelled = o.Outcome == tasks.Cancelled
+		known.doubt = doubt && !known.cancelled
+	}
+}
+
+// ask asks until there is an answer. Doubt says that a call before had none, and
+// may still be under way to the store.
+func (c *caller) ask(ctx context.Context, call func(context.Context) (tasks.Outcome, error)) (o tasks.Outcome, doubt bool) {
+	// It goes on when the load stops, and gives up only when the test is lost.
+	for end := time.Now().Add(time.Minute); ; doubt = true {
+		try, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		o, err := call(try)
+		cancel()
+		if err == nil {
+			c.load.mu.Lock()
+			defer c.load.mu.Unlock()
+			if doubt {
+				c.load.again++
+			}
+			if o.Replayed {
+				c.load.replayed++
+			}
+			return o, doubt
+		}
+		if _, away := errors.AsType[*sendlimit.UnavailableError](err); !away && !errors.Is(err, context.DeadlineExceeded) {
+			c.load.Errorf("an error of another kind: %v", err)
+		}
+		if time.Now().After(end) {
+			c.load.Errorf("no answer for a minute: %v", err)
+			return o, true
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func (k *told) asked(at time.Time) {
+	k.places = append(k.places, at)
+	k.ever = append(k.ever, at)
+}
+
+func (k *told) stands(at time.Time) {
+	k.places = []time.Time{at}
+	k.ever = append(k.ever, at)
+}

@@ -1,0 +1,13 @@
+package integration_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/redis/go-redis/v9/logging"
+)
+
+func TestMain(m *testing.M) {
+	logging.Disable() // of the client library, about every store that a test takes away
+	os.Exit(m.Run())
+}

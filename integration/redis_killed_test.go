@@ -1,0 +1,36 @@
+package integration_test
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+// The store is killed several times under load, and comes back from its
+// append-only file. The worker and the callers outlive it: nothing is in doubt,
+// so that everything that was accepted arrives once, at its time or later, and
+// what was cancelled never.
+func TestRedisKilledUnderLoad(t *testing.T) {
+	t.Parallel()
+	server := sendlimittest.RealRedis(t, "--appendonly", "yes", "--appendfsync", "always")
+	l := newLoad(t, server, "3/1s", "8/5s")
+	l.work(server.Addr, l.receiver.URL())
+	l.work(server.Addr, l.receiver.URL())
+	stop := l.call(server.Addr, 6)
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 4 {
+		time.Sleep(1500*time.Millisecond + time.Duration(random.Int64N(int64(time.Second))))
+		server.Kill()
+		time.Sleep(100*time.Millisecond + time.Duration(random.Int64N(int64(time.Second))))
+		require.NoError(t, server.Restart(t.Context()))
+	}
+	time.Sleep(time.Second)
+	stop()
+	l.settle(40 * time.Second)
+	require.Positive(t, l.again, "nobody noticed")
+	require.Greater(t, len(l.receiver.Requests()), 100)
+}

@@ -1,0 +1,75 @@
+package integration_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+// A store that was restored from a backup has messages as scheduled that were
+// sent since. The worker is told from when on to send.
+func TestWorkerAfterARestore(t *testing.T) {
+	t.Parallel()
+	p := buildPrograms(t)
+	server, environ := storeWithRules(t)
+	push := func(environ []string, user string, at time.Time) result {
+		t.Helper()
+		return p.enqueue(t, environ, "push", "--user", user, "--id", "m", "--at", at.Format(time.RFC3339Nano), "--title", user, "--json")
+	}
+	soon := time.Now().Add(3 * time.Second).UTC().Truncate(time.Millisecond)
+	later := soon.Add(20 * time.Second)
+	for n := range 5 {
+		require.Zero(t, push(environ, fmt.Sprintf("soon-%d", n), soon).status)
+		require.Zero(t, push(environ, fmt.Sprintf("later-%d", n), later).status)
+	}
+	backup := backUp(t, server)
+
+	first := p.worker(t, environ, "--push-url", "log:")
+	first.delivers(t)
+	require.Eventually(t, func() bool { return strings.Count(first.stdout.String(), "\n") == 5 }, 15*time.Second, 20*time.Millisecond)
+	require.Zero(t, first.end(t))
+	require.Equal(t, 5, strings.Count(first.stdout.String(), `"user":"soon-`))
+	server.Kill()
+
+	restored := sendlimittest.RealRedis(t, "--dir", backup)
+	environ = []string{"REDIS_URL=" + restored.URL()}
+	require.Contains(t, p.enqueue(t, environ, "status", "--user", "soon-1", "m", "--json").stdout, `"status":"scheduled"`,
+		"the store has forgotten that it was sent")
+	second := p.worker(t, environ, "run", "--push-url", "log:", "--drop-due-before", "now")
+	second.delivers(t)
+	require.NotEmpty(t, second.logged(t, "due before this time are dropped", "drop_due_before"))
+	require.True(t, time.Now().Before(later), "the restore took too long for this test to say something")
+	require.Eventually(t, func() bool { return strings.Count(second.stdout.String(), "\n") == 5 }, 40*time.Second, 20*time.Millisecond)
+	for n := range 5 {
+		user := fmt.Sprintf("soon-%d", n)
+		require.Eventually(t, func() bool {
+			status := p.enqueue(t, environ, "status", "--user", user, "m", "--json").stdout
+			return strings.Contains(status, `"status":"dropped"`) && strings.Contains(status, `"reason":"restored"`)
+		}, 20*time.Second, 100*time.Millisecond, user)
+	}
+	require.Equal(t, 3, p.enqueue(t, environ, "push", "--user", "soon-1", "--id", "next", "--at",
+		soon.Add(59*time.Second).Format(time.RFC3339Nano), "--title", "Hi").status, "it was sent, so it counts")
+	require.Zero(t, second.end(t))
+	require.Equal(t, 5, strings.Count(second.stdout.String(), `"user":"later-`), second.stdout.String())
+}
+
+// backUp saves a store, and returns a folder with the copy.
+func backUp(t *testing.T, server *sendlimittest.RedisServer) string {
+	t.Helper()
+	require.NoError(t, server.Client().Save(t.Context()).Err())
+	folder, err := server.Client().ConfigGet(t.Context(), "dir").Result()
+	require.NoError(t, err)
+	const file = "dump.rdb"
+	saved, err := os.ReadFile(filepath.Join(folder["dir"], file))
+	require.NoError(t, err)
+	backup := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(backup, file), saved, 0o600))
+	return backup
+}

@@ -1,0 +1,136 @@
+package integration_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// fill submits as fast as it can until the store takes no more, a message to
+// each user, and returns how many were accepted and what ended it.
+func fill(t *testing.T, submitter *tasks.Submitter, at time.Time) (accepted int64, refusal error) {
+	t.Helper()
+	body := strings.Repeat("x", 4000)
+	var next, count atomic.Int64
+	var once sync.Once
+	var all sync.WaitGroup
+	stop := make(chan struct{})
+	for range 32 {
+		all.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				user := fmt.Sprint("user-", next.Add(1))
+				o, err := submitter.Submit(t.Context(), tasks.Message{
+					ID: "m", User: user, SendAt: at, Title: "t", Body: body,
+				})
+				if err != nil || o.Outcome != tasks.Accepted {
+					once.Do(func() {
+						refusal = err
+						close(stop)
+					})
+					return
+				}
+				count.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	return count.Load(), refusal
+}
+
+// Pitfall 54: a full Redis takes no task from one list to another, and delivers
+// nothing. One that is filled as far as submits go, and by somebody who submits
+// as fast as can be, delivers all that it has.
+func TestPitfall54AFullStoreDelivers(t *testing.T) {
+	t.Parallel()
+	server := sendlimittest.RealRedis(t, "--maxmemory", "32mb")
+	client := redis.NewClient(&redis.Options{Addr: server.Addr, PoolSize: 128, ContextTimeoutEnabled: true})
+	defer client.Close()
+	seedDefaultPolicy(t, client)
+	submitter, err := tasks.NewSubmitter(client, tasks.SubmitterOptions{Batch: true})
+	require.NoError(t, err)
+	defer submitter.Close()
+
+	at := time.Now().Add(15 * time.Second)
+	accepted, refusal := fill(t, submitter, at)
+	require.Error(t, refusal)
+	var full *sendlimit.UnavailableError
+	require.ErrorAs(t, refusal, &full)
+	require.Equal(t, sendlimit.CodeStoreFull, full.Code())
+	require.Contains(t, full.Detail, "takes no more messages from 85 % on (store_full_at)")
+	memory, err := sendlimit.ReadMemory(t.Context(), client)
+	require.NoError(t, err)
+	t.Logf("%d messages, %d %% of the memory", accepted, memory[0].Used*100/memory[0].Max)
+	require.Greater(t, accepted, int64(1000))
+	require.False(t, memory[0].FullAt(92), "a fast submitter does not fill what is left for the deliveries")
+
+	// What is there can be taken back and moved.
+	o, err := submitter.Cancel(t.Context(), "user-1", "m")
+	require.NoError(t, err)
+	require.Equal(t, tasks.Cancelled, o.Outcome)
+	o, err = submitter.Move(t.Context(), "user-2", "m", at.Add(time.Second))
+	require.NoError(t, err)
+	require.Equal(t, tasks.Moved, o.Outcome)
+
+	recorder := notifiertest.NewRecorder(time.Now)
+	worker, err := tasks.NewWorker(client, tasks.WorkerOptions{Notifier: recorder})
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- worker.Run(ctx) }()
+	defer func() {
+		stop()
+		require.NoError(t, <-ended)
+	}()
+	require.Eventually(t, func() bool { return len(recorder.Deliveries()) >= int(accepted)-1 }, 60*time.Second, 50*time.Millisecond)
+	seen := map[string]bool{}
+	for _, d := range recorder.Deliveries() {
+		require.False(t, seen[d.Notification.User], "%s twice", d.Notification.User)
+		seen[d.Notification.User] = true
+	}
+	require.Len(t, seen, int(accepted)-1)
+
+	// Their contents are gone, and there is room again.
+	require.Eventually(t, func() bool {
+		o, err := submitter.Submit(t.Context(), tasks.Message{ID: "again", User: "alice", Now: true, Title: "t"})
+		return err == nil && o.Outcome == tasks.Accepted
+	}, 10*time.Second, 100*time.Millisecond)
+}
+
+// Where Redis itself has no room left, that is said in the same way.
+func TestRedisOutOfMemory(t *testing.T) {
+	t.Parallel()
+	server := sendlimittest.RealRedis(t)
+	seedDefaultPolicy(t, server.Client())
+	submitter, err := tasks.NewSubmitter(server.Client(), tasks.SubmitterOptions{})
+	require.NoError(t, err)
+	defer submitter.Close()
+	submit := func(user string) error {
+		_, err := submitter.Submit(t.Context(), tasks.Message{ID: "m", User: user, SendAt: time.Now().Add(time.Hour), Title: "t"})
+		return err
+	}
+	require.NoError(t, submit("alice")) // and now it is not asked for two seconds how full it is
+	require.NoError(t, server.Client().ConfigSet(t.Context(), "maxmemory", "100kb").Err())
+	err = submit("bob")
+	full, ok := errors.AsType[*sendlimit.UnavailableError](err)
+	require.True(t, ok, "%v", err)
+	require.Equal(t, sendlimit.CodeStoreFull, full.Code())
+	require.Equal(t, "Redis is full: raise its maxmemory, or wait until messages are delivered and their records expire", full.Detail)
+}

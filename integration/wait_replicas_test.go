@@ -1,0 +1,220 @@
+package integration_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// replicated is a primary with a replica, and who submits and waits for it.
+type replicated struct {
+	*testing.T
+	*tasks.Submitter
+
+	primary, replica *sendlimittest.RedisServer
+}
+
+func newReplicated(t *testing.T, o tasks.SubmitterOptions) *replicated {
+	t.Helper()
+	r := &replicated{T: t, primary: sendlimittest.RealRedis(t)}
+	host, port, err := net.SplitHostPort(r.primary.Addr)
+	require.NoError(t, err)
+	r.replica = sendlimittest.RealRedis(t, "--replicaof", host+" "+port)
+	require.Eventually(t, func() bool { return online(t, r.primary) }, 20*time.Second, 50*time.Millisecond)
+	seedDefaultPolicy(t, r.primary.Client())
+	r.Submitter = r.submitter(r.primary.Client(), o)
+	return r
+}
+
+// online says whether a server has a replica that follows it.
+func online(t *testing.T, primary *sendlimittest.RedisServer) bool {
+	t.Helper()
+	info, err := primary.Client().Info(t.Context(), "replication").Result()
+	require.NoError(t, err)
+	return strings.Contains(info, "state=online")
+}
+
+func (r *replicated) submitter(client redis.UniversalClient, o tasks.SubmitterOptions) *tasks.Submitter {
+	r.Helper()
+	o.WaitReplicas, o.WaitReplicasTimeout = 1, 300*time.Millisecond
+	s, err := tasks.NewSubmitter(client, o)
+	require.NoError(r, err)
+	r.Cleanup(func() { require.NoError(r, s.Close()) })
+	return s
+}
+
+// pause stops the replica in its tracks, and resume has it go on.
+func (r *replicated) pause()  { require.NoError(r, syscall.Kill(r.replica.PID(), syscall.SIGSTOP)) }
+func (r *replicated) resume() { require.NoError(r, syscall.Kill(r.replica.PID(), syscall.SIGCONT)) }
+
+func messageAt(id string, in time.Duration) tasks.Message {
+	return tasks.Message{ID: id, User: "alice", SendAt: time.Now().Add(in).Truncate(time.Second), Title: "t"}
+}
+
+// unsecured requires the error of too few replicas.
+func (r *replicated) unsecured(_ tasks.Outcome, err error) {
+	r.Helper()
+	var away *sendlimit.UnavailableError
+	require.ErrorAs(r, err, &away)
+	require.Equal(r, sendlimit.CodeUnavailable, away.Code())
+	require.Equal(r, "Redis has it on 0 of 1 replicas after 300ms (wait_replicas):"+
+		" what was asked for may have been done, and asking again with the same id is safe", away.Detail)
+}
+
+// What was answered is on the replica, and what is not there is not answered,
+// however often it is asked for.
+func TestReplicasHaveWhatWasAnswered(t *testing.T) {
+	t.Parallel()
+	for name, o := range map[string]tasks.SubmitterOptions{"one by one": {}, "in batches": {Batch: true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newReplicated(t, o)
+			keys := defaultKeys(t)
+			state := func(id string) string {
+				return r.replica.Client().HGet(t.Context(), keys.Record("alice", id), "g").Val()
+			}
+			for i := range 50 {
+				m := messageAt(fmt.Sprint("m", i), time.Duration(i+1)*3*time.Hour)
+				o, err := r.Submit(t.Context(), m)
+				require.NoError(t, err)
+				require.Equal(t, tasks.Accepted, o.Outcome, "%+v", o)
+				require.NotEmpty(t, state(m.ID), "the replica has it by now")
+			}
+
+			r.pause()
+			m := messageAt("paused", time.Hour)
+			r.unsecured(r.Submit(t.Context(), m))
+			r.unsecured(r.Submit(t.Context(), m))
+			// Also where the connection has seen none of it before.
+			fresh := redis.NewClient(&redis.Options{Addr: r.primary.Addr})
+			defer fresh.Close()
+			again := r.submitter(fresh, o)
+			r.unsecured(again.Submit(t.Context(), m))
+			r.unsecured(r.Move(t.Context(), "alice", "m0", time.Now().Add(100*time.Hour)))
+			r.unsecured(r.Cancel(t.Context(), "alice", "m1"))
+			refused, err := r.Submit(t.Context(), messageAt("refused", time.Hour))
+			require.NoError(t, err, "a refusal writes nothing, and waits for nobody")
+			require.Equal(t, sendlimit.CodeSendLimit, refused.Code)
+
+			r.resume()
+			outcome, err := again.Submit(t.Context(), m)
+			require.NoError(t, err)
+			require.True(t, outcome.Replayed)
+			require.NotEmpty(t, state("paused"))
+			outcome, err = r.Cancel(t.Context(), "alice", "m1")
+			require.NoError(t, err)
+			require.True(t, outcome.Replayed)
+		})
+	}
+}
+
+// In a cluster it is the replicas of the user's own master that count, and a
+// user whose slot has moved is found.
+func TestReplicasOfACluster(t *testing.T) {
+	t.Parallel()
+	cluster := sendlimittest.RealCluster(t)
+	replica := replicaOf(t, cluster, 0)
+	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs(), ContextTimeoutEnabled: true})
+	defer client.Close()
+	seedDefaultPolicy(t, client)
+	submitter, err := tasks.NewSubmitter(client, tasks.SubmitterOptions{WaitReplicas: 1, WaitReplicasTimeout: 300 * time.Millisecond})
+	require.NoError(t, err)
+	defer submitter.Close()
+
+	keys := defaultKeys(t)
+	masterOf := func(user string) string {
+		master, err := client.MasterForKey(t.Context(), keys.Timeline(user))
+		require.NoError(t, err)
+		return master.Options().Addr
+	}
+	submit := func(user string) error {
+		m := messageAt("m", time.Hour)
+		m.User = user
+		o, err := submitter.Submit(t.Context(), m)
+		if err == nil {
+			require.Equal(t, tasks.Accepted, o.Outcome, "%+v", o)
+		}
+		return err
+	}
+	var on []string // users of the master with a replica
+	others := 0
+	for i := 0; len(on) < 3 || others < 3; i++ {
+		user := fmt.Sprint("user-", i)
+		if masterOf(user) == cluster.Nodes[0].Addr {
+			on = append(on, user)
+			require.NoError(t, submit(user))
+		} else {
+			others++
+			require.ErrorContains(t, submit(user), "Redis has it on 0 of 1 replicas")
+		}
+	}
+	size, err := replica.Client().DBSize(t.Context()).Result()
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, size, int64(len(on)))
+
+	// The client still believes in the old master.
+	moved := ""
+	for i := 1000; moved == ""; i++ {
+		if user := fmt.Sprint("user-", i); masterOf(user) == cluster.Nodes[1].Addr {
+			moved = user
+		}
+	}
+	giveSlot(t, cluster, keys.Timeline(moved), 0)
+	require.Equal(t, cluster.Nodes[1].Addr, masterOf(moved))
+	require.NoError(t, submit(moved))
+}
+
+// replicaOf starts a replica of a node of a cluster, and waits until it follows.
+func replicaOf(t *testing.T, cluster *sendlimittest.RedisCluster, node int) *sendlimittest.RedisServer {
+	t.Helper()
+	bus, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")
+	require.NoError(t, err)
+	_, busPort, err := net.SplitHostPort(bus.Addr().String())
+	require.NoError(t, err)
+	require.NoError(t, bus.Close())
+	replica := sendlimittest.RealRedis(t, "--cluster-enabled", "yes", "--cluster-port", busPort)
+	host, port, err := net.SplitHostPort(replica.Addr)
+	require.NoError(t, err)
+	require.NoError(t, cluster.Nodes[node].Client().Do(t.Context(), "cluster", "meet", host, port, busPort).Err())
+	id := nodeID(t, cluster.Nodes[node])
+	require.Eventually(t, func() bool {
+		return replica.Client().Do(t.Context(), "cluster", "replicate", id).Err() == nil // it knows of the node by then
+	}, 20*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return online(t, cluster.Nodes[node]) }, 20*time.Second, 50*time.Millisecond)
+	return replica
+}
+
+func nodeID(t *testing.T, node *sendlimittest.RedisServer) string {
+	t.Helper()
+	id, err := node.Client().Do(t.Context(), "cluster", "myid").Text()
+	require.NoError(t, err)
+	return id
+}
+
+// giveSlot gives the slot of a key, which has no keys yet, to a node.
+func giveSlot(t *testing.T, cluster *sendlimittest.RedisCluster, key string, node int) {
+	t.Helper()
+	slot, err := cluster.Nodes[node].Client().ClusterKeySlot(t.Context(), key).Result()
+	require.NoError(t, err)
+	id := nodeID(t, cluster.Nodes[node])
+	give := func(ctx context.Context, to *sendlimittest.RedisServer) {
+		require.NoError(t, to.Client().Do(ctx, "cluster", "setslot", slot, "node", id).Err())
+	}
+	give(t.Context(), cluster.Nodes[node]) // who gets it is told first
+	for i, other := range cluster.Nodes {
+		if i != node {
+			give(t.Context(), other)
+		}
+	}
+}
