@@ -20,7 +20,7 @@ func tinySizes() sizes {
 		users: 200, slices: 2, reserves: 200, submits: 100, histories: 2, booked: 1,
 		memoryUsers: []int{20, 50},
 		bulkLines:   300, bulkRounds: 1,
-		deliveries: 100, deliveryRounds: 1,
+		deliveries: 100, deliveryRounds: 1, backlogUsers: 5,
 		dueMessages: 50, dueWithin: time.Second,
 	}
 }

@@ -12,14 +12,14 @@ import (
 
 // measureMemory says how many bytes of Redis a reservation takes, of users who
 // have 10 each: its place alone, and with record and watch entry but without
-// content. Few users keep a partition's watch list in Redis's compact
+// content, while it is to be sent and when it has been. Few users keep a partition's watch list in Redis's compact
 // encoding, many do not, so both are measured and the larger one counts.
 func measureMemory(ctx context.Context, size sizes) ([]row, error) {
-	var most [2]float64
-	var figures [2][]string
+	var most [3]float64
+	var figures [3][]string
 	for _, users := range size.memoryUsers {
-		for i, records := range []bool{false, true} {
-			bytes, err := memoryEach(ctx, users, records)
+		for i, kept := range []kept{places, records, delivered} {
+			bytes, err := memoryEach(ctx, users, kept)
 			if err != nil {
 				return nil, err
 			}
@@ -30,8 +30,19 @@ func measureMemory(ctx context.Context, size sizes) ([]row, error) {
 	return []row{
 		memoryRow("memory-place", "Redis memory per reservation, 10 a user, place only", most[0], 80, figures[0]),
 		memoryRow("memory-record", "the same with record and watch entry, without content", most[1], 360, figures[1]),
+		state("memory-ended", "the same once it has been delivered, for as long as its record and its place are kept",
+			strings.Join(figures[2], ", "), figures[2]...),
 	}, nil
 }
+
+// kept is what is kept of a reservation.
+type kept int
+
+const (
+	places    kept = iota // its place
+	records               // with record and watch entry
+	delivered             // with the record of a message that has been delivered
+)
 
 func memoryRow(name, what string, bytes, limit float64, figures []string) row {
 	return row{
@@ -44,14 +55,14 @@ func memoryRow(name, what string, bytes, limit float64, figures []string) row {
 // memoryEach fills an empty Redis, and says what one reservation took. It is
 // filled once before, so that what scripts and connections take for good is
 // there already.
-func memoryEach(ctx context.Context, users int, records bool) (bytes float64, err error) {
+func memoryEach(ctx context.Context, users int, kept kept) (bytes float64, err error) {
 	const each, warmUp = 10, 1_000
 	s, err := openStore(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	if err := s.fill(ctx, newSchedule(warmUp, each), warmUp*each, records); err != nil {
+	if err := s.fill(ctx, newSchedule(warmUp, each), warmUp*each, kept >= records); err != nil {
 		return 0, err
 	}
 	if err := s.empty(ctx); err != nil {
@@ -61,8 +72,13 @@ func memoryEach(ctx context.Context, users int, records bool) (bytes float64, er
 	if err != nil {
 		return 0, err
 	}
-	if err := s.fill(ctx, newSchedule(users, each), users*each, records); err != nil {
+	if err := s.fill(ctx, newSchedule(users, each), users*each, kept >= records); err != nil {
 		return 0, err
+	}
+	if kept == delivered {
+		if err := s.deliverAll(ctx); err != nil {
+			return 0, err
+		}
 	}
 	after, err := s.memory(ctx)
 	return float64(after-before) / float64(users*each), err
@@ -84,6 +100,39 @@ func (s *store) fill(ctx context.Context, times *schedule, n int, records bool) 
 			return reserve(ctx, timelines.places, times.request(i))
 		}
 		return reserve(ctx, timelines.records, withRecords([]sendlimit.Request{times.request(i)})[0])
+	})
+	return err
+}
+
+// deliverAll claims and settles everything on the watch lists.
+func (s *store) deliverAll(ctx context.Context) error {
+	o := sendlimit.Options{Prefix: "sr", Records: true}
+	gate, err := sendlimit.NewGate(s.client, o)
+	if err != nil {
+		return fmt.Errorf("gate: %w", err)
+	}
+	watch, err := sendlimit.NewWatchList(s.client, o)
+	if err != nil {
+		return fmt.Errorf("watch list: %w", err)
+	}
+	const all = 1 << 20
+	due, err := watch.Due(ctx, time.Now().Add(time.Hour), all)
+	if err != nil {
+		return fmt.Errorf("deliver everything: %w", err)
+	}
+	_, err = drive(ctx, len(due), func(ctx context.Context, i int) error {
+		d := sendlimit.Delivery{User: due[i].User, ID: due[i].ID, Generation: due[i].Generation, Nonce: sendlimit.NewGeneration()}
+		c, err := gate.Claim(ctx, d, time.Minute, time.Time{})
+		if err == nil && c.Verdict == sendlimit.Early {
+			at := c.Until
+			if _, err = gate.Claim(ctx, d, time.Minute, at); err == nil {
+				_, err = gate.Settle(ctx, d, sendlimit.Settlement{Delivered: true, ProviderID: newID(), Began: at}, time.Time{})
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("deliver everything: %w", err)
+		}
+		return nil
 	})
 	return err
 }

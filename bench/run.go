@@ -26,9 +26,12 @@ func measurements() []measurement {
 		{[]string{"submit-enqueue", "submit-batched", "submit-by-hand", "submit-refusal"}, measureSubmit},
 		{[]string{"history", "history-alike"}, measureHistory},
 		{[]string{"booked-solid"}, measureBookedSolid},
-		{[]string{"memory-place", "memory-record"}, measureMemory},
+		{[]string{"memory-place", "memory-record", "memory-ended"}, measureMemory},
 		{[]string{"bulk"}, measureBulk},
 		{[]string{"delivery"}, measureDelivery},
+		{[]string{"claim", "settle"}, measureGate},
+		{[]string{"relay"}, measureRelay},
+		{[]string{"backlog"}, measureBacklog},
 		{[]string{"early", "lateness"}, measureLateness},
 	}
 }

@@ -22,6 +22,8 @@ type sizes struct {
 	deliveries     int // a round
 	deliveryRounds int
 
+	backlogUsers int // each with lateEach messages
+
 	dueMessages int
 	dueWithin   time.Duration
 }
@@ -32,7 +34,7 @@ func fullSizes() sizes {
 		users: 100_000, slices: 20, reserves: 10_000, submits: 4_000, histories: 50, booked: 20,
 		memoryUsers: []int{1_000, 100_000},
 		bulkRounds:  2,
-		deliveries:  10_000, deliveryRounds: 3,
+		deliveries:  10_000, deliveryRounds: 3, backlogUsers: 500,
 		dueMessages: 2_000, dueWithin: 10 * time.Second,
 	}
 }
@@ -43,7 +45,7 @@ func quickSizes() sizes {
 		users: 10_000, slices: 10, reserves: 1_000, submits: 500, histories: 5, booked: 4,
 		memoryUsers: []int{1_000, 10_000},
 		bulkLines:   10_000, bulkRounds: 1,
-		deliveries: 2_000, deliveryRounds: 1,
+		deliveries: 2_000, deliveryRounds: 1, backlogUsers: 100,
 		dueMessages: 500, dueWithin: 3 * time.Second,
 	}
 }

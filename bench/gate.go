@@ -1,0 +1,83 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// measureGate compares the Redis time of what a delivery costs, Claim and
+// Settle of a message on time, with that of the Reserve that took its place.
+func measureGate(ctx context.Context, size sizes) (rows []row, err error) {
+	s, err := openStore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+
+	each := 1 + (2*size.slices*size.reserves+size.users-1)/size.users
+	times := newSchedule(size.users, each)
+	if err := s.fill(ctx, times, size.users, true); err != nil {
+		return nil, err
+	}
+	timelines, err := newTimelines(s.client)
+	if err != nil {
+		return nil, err
+	}
+	gate, err := sendlimit.NewGate(s.client, sendlimit.Options{Prefix: "sr", Records: true})
+	if err != nil {
+		return nil, fmt.Errorf("gate: %w", err)
+	}
+	to := &turns{schedule: times, taken: size.users}
+	var sent []sendlimit.Request // what the last slice of reserve took
+	reserved := just(func(n int) operation {
+		sent = withRecords(to.take(n))
+		return func(ctx context.Context, i int) error { return reserve(ctx, timelines.records, sent[i]) }
+	})
+	claimed := just(func(int) operation {
+		return func(ctx context.Context, i int) error { return claim(ctx, gate, sent[i]) }
+	})
+	settled := just(func(int) operation {
+		return func(ctx context.Context, i int) error { return settle(ctx, gate, sent[i]) }
+	})
+	if err := s.interleave(ctx, size.slices, size.reserves, reserved, claimed, settled); err != nil {
+		return nil, err
+	}
+	return []row{
+		atMost("claim", "Redis time of Claim, on time / Reserve with record and watch entry", claimed.micros()/reserved.micros(), 1.5,
+			"Claim "+claimed.timing(), "Reserve "+reserved.timing()),
+		state("settle", "Redis time of Settle, delivered / Reserve with record and watch entry",
+			fmt.Sprintf("%.2f ×", settled.micros()/reserved.micros()), "Settle "+settled.timing()),
+	}, nil
+}
+
+// deliveryOf is the delivery that the task of a reserved message would be.
+func deliveryOf(r sendlimit.Request) sendlimit.Delivery {
+	return sendlimit.Delivery{User: r.User, ID: r.ID, Generation: r.Record.Generation, Nonce: "nonce-" + r.Record.Generation}
+}
+
+// claim takes a message at its own time.
+func claim(ctx context.Context, gate *sendlimit.Gate, r sendlimit.Request) error {
+	c, err := gate.Claim(ctx, deliveryOf(r), time.Minute, r.At)
+	if err != nil {
+		return fmt.Errorf("claim: %w", err)
+	}
+	if c.Verdict != sendlimit.Send {
+		return fmt.Errorf("claim: %s, where a message is on time", c.Verdict)
+	}
+	return nil
+}
+
+func settle(ctx context.Context, gate *sendlimit.Gate, r sendlimit.Request) error {
+	held, err := gate.Settle(ctx, deliveryOf(r), sendlimit.Settlement{Delivered: true, Began: r.At}, r.At)
+	if err != nil {
+		return fmt.Errorf("settle: %w", err)
+	}
+	if !held {
+		return errors.New("settle: another has the message, where nobody else is")
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// measureRelay says what it costs Redis to look over all partitions of the
+// watch list when every message in it is in good hands.
+func measureRelay(ctx context.Context, size sizes) (rows []row, err error) {
+	s, err := openStore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	if err := s.fill(ctx, newSchedule(size.users, 1), size.users, true); err != nil {
+		return nil, err
+	}
+	watch, err := sendlimit.NewWatchList(s.client, sendlimit.Options{Prefix: "sr"})
+	if err != nil {
+		return nil, fmt.Errorf("watch list: %w", err)
+	}
+	const passes, perPartition = 50, 100
+	longAgo := time.Now().Add(-time.Hour) // before any entry is due
+	var spent []float64
+	began := time.Now()
+	for range passes {
+		if err := s.resetCommandTime(ctx); err != nil {
+			return nil, err
+		}
+		due, err := watch.Due(ctx, longAgo, perPartition)
+		if err != nil {
+			return nil, fmt.Errorf("relay: %w", err)
+		}
+		if len(due) > 0 {
+			return nil, fmt.Errorf("relay: %d entries are due, where none is", len(due))
+		}
+		took, err := s.commandTime(ctx, "zrange")
+		if err != nil {
+			return nil, err
+		}
+		spent = append(spent, took.Seconds()*1000)
+	}
+	each := time.Since(began) / passes
+	low, high := quartiles(spent)
+	return []row{{
+		Name: "relay", What: "Redis time of a look over all 1,024 partitions with nothing due", Must: "≤ 5 ms",
+		Measured: fmt.Sprintf("%.2f ms", median(spent)), Verdict: judge(median(spent) <= 5),
+		Figures: []string{
+			fmt.Sprintf("%.2f ms (%.2f to %.2f) of Redis time", median(spent), low, high),
+			fmt.Sprintf("%.1f ms in all, %d entries in the list", each.Seconds()*1000, size.users),
+		},
+	}}, nil
+}
+
+// commandTime is how long the server ran a command since resetCommandTime.
+func (s *store) commandTime(ctx context.Context, command string) (time.Duration, error) {
+	info, err := s.info(ctx, "commandstats")
+	if err != nil {
+		return 0, err
+	}
+	_, rest, _ := strings.Cut(info["cmdstat_"+command], "usec=")
+	text, _, _ := strings.Cut(rest, ",")
+	micros, err := strconv.Atoi(text)
+	if err != nil {
+		return 0, fmt.Errorf("time of %s in INFO commandstats: %w", command, err)
+	}
+	return time.Duration(micros) * time.Microsecond, nil
+}
