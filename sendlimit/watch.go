@@ -155,7 +155,7 @@ func (w *WatchList) Renew(ctx context.Context, entry Watched, generation string,
 	case result == int64(Renewed):
 		return Renewed, in.time(2), in.err
 	case result == int64(Gone), result == int64(Deferred):
-		return Renewal(result), time.Time{}, nil //nolint:gosec // one of two constants
+		return Renewal(result), time.Time{}, nil
 	default:
 		return 0, time.Time{}, replyError(doing, fmt.Sprintf("result %d", result))
 	}

@@ -39,7 +39,8 @@ func TestRelayEnqueuesWhatTheQueueDidNotTake(t *testing.T) {
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Minute))
 		require.Equal(s, 1, s.loseTasks())
-		s.server.ZAdd(s.watchKey("alice"), float64(s.at(10*time.Second).UnixMilli()), s.member("alice", "a"))
+		_, err := s.server.ZAdd(s.watchKey("alice"), float64(s.at(10*time.Second).UnixMilli()), s.member("alice", "a"))
+		require.NoError(s, err)
 		s.work(relaying)
 		s.until(9 * time.Second)
 		require.Zero(s, s.queued())
