@@ -20,8 +20,10 @@ test: ## Run all tests with the race detector, on a real Redis too where there i
 	@tools/test.sh
 
 .PHONY: soak
-soak: ## Kill submitters and workers between any two calls, in 5,000 random rounds
+soak: ## Kill submitters and workers in 5,000 random rounds, and serve 64 connections for a minute
 	@tools/install-packages.sh
+	cd integration && SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_API_SOAK=1m \
+	  go test -count=1 -run '^TestAPISoak$$'
 	cd integration && SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_CRASH_ROUNDS=5000 \
 	  go test -count=1 -timeout 4h -run '^TestCrashPoints'
 

@@ -24,6 +24,7 @@ func measurements() []measurement {
 	return []measurement{
 		{[]string{"redis-place", "redis-record", "redis-record-three", "reserve-rate", "refusal"}, measureReserve},
 		{[]string{"submit-enqueue", "submit-batched", "submit-by-hand", "submit-refusal"}, measureSubmit},
+		{[]string{"api-submit", "api-memory"}, measureAPI},
 		{[]string{"history", "history-alike"}, measureHistory},
 		{[]string{"booked-solid"}, measureBookedSolid},
 		{[]string{"memory-place", "memory-record", "memory-ended"}, measureMemory},

@@ -52,7 +52,7 @@ func listen(into *string) func(string) *sendlimit.InvalidError {
 		}
 		if !loopback(host) {
 			return takes("a loopback address (127.0.0.1, ::1, localhost), or off:" +
-				" the endpoint asks nobody who they are, so other machines must not reach it")
+				" keys come with accounts, and until then the API serves loopback only")
 		}
 		*into = s
 		return nil
@@ -176,6 +176,16 @@ func number(into *int, least, most int) func(string) *sendlimit.InvalidError {
 			return takes("a whole number from %d to %d", least, most)
 		}
 		*into = n
+		return nil
+	}
+}
+
+func boolean(into *bool) func(string) *sendlimit.InvalidError {
+	return func(s string) *sendlimit.InvalidError {
+		if s != "true" && s != "false" {
+			return takes("true or false")
+		}
+		*into = s == "true"
 		return nil
 	}
 }

@@ -40,9 +40,13 @@ type Config struct {
 	// Prefix begins every key and queue in the store.
 	Prefix string
 
-	// Listen is the loopback address of /healthz, /readyz and /metrics; empty
-	// means none.
+	// Listen is the loopback address of the API, /healthz, /readyz and /metrics;
+	// empty means none.
 	Listen string
+
+	// Deliver says whether messages are delivered; a worker that does not serves
+	// the API alone.
+	Deliver bool
 
 	// PushURL is LogTarget or an http(s) URL; empty where none was given.
 	PushURL string
@@ -79,8 +83,8 @@ type Config struct {
 	Tolerance time.Duration
 	// RetryMin and RetryMax bound the wait between two attempts.
 	RetryMin, RetryMax time.Duration
-	// ShutdownTimeout bounds how long running deliveries may take to finish;
-	// it is longer than PushTimeout.
+	// ShutdownTimeout bounds how long running deliveries and requests may take to
+	// finish; it is longer than PushTimeout.
 	ShutdownTimeout time.Duration
 
 	LogLevel  slog.Level
@@ -118,16 +122,27 @@ func (c Config) PushTarget() string {
 	return c.PushURL
 }
 
-// NeedsPushTarget is the Check of a program that delivers: unless the store is
-// the embedded one, which holds nothing worth keeping, it has to be told where
-// to.
+// NeedsPushTarget is the Check of a program that delivers, where Deliver does
+// not say otherwise: unless the store is the embedded one, which holds nothing
+// worth keeping, it has to be told where to.
 func NeedsPushTarget(c Config) *sendlimit.InvalidError {
-	if c.PushURL != "" || c.RedisURL == "" {
+	if !c.Deliver || c.PushURL != "" || c.RedisURL == "" {
 		return nil
 	}
 	return &sendlimit.InvalidError{
 		Field: "push_url",
 		Want:  "log: or an http or https URL, given by --push-url or SENDLIMIT_PUSH_URL, once a Redis URL is set",
+	}
+}
+
+// HasSomethingToDo is the Check of a program that delivers, serves the API, or
+// both.
+func HasSomethingToDo(c Config) *sendlimit.InvalidError {
+	if c.Deliver || c.Listen != "" {
+		return nil
+	}
+	return &sendlimit.InvalidError{
+		Field: "deliver", Value: "false", Want: "true where listen is off: this worker would do nothing",
 	}
 }
 

@@ -20,6 +20,7 @@ func defaults() config.Config {
 		EmbeddedAddress: "127.0.0.1:6390",
 		Prefix:          "sl",
 		Listen:          "127.0.0.1:8080",
+		Deliver:         true,
 		PushTimeout:     10 * time.Second,
 		Policy:          sendlimit.DefaultPolicy(),
 		Reach:           sendlimit.DefaultReach,
@@ -42,7 +43,7 @@ func defaults() config.Config {
 
 // keys is every setting that there is.
 var keys = []string{ //nolint:gochecknoglobals // a constant table
-	"redis_url", "embedded_address", "prefix", "listen", "push_url", "push_secret", "push_timeout",
+	"redis_url", "embedded_address", "prefix", "listen", "deliver", "push_url", "push_secret", "push_timeout",
 	"policy.time_zone", "policy.rules", "reach", "expire_after", "keep_records",
 	"store_full_at", "wait_replicas", "wait_replicas_timeout",
 	"deliveries", "max_attempts", "on_uncertain", "tolerance", "retry_min", "retry_max", "shutdown_timeout",
@@ -101,6 +102,7 @@ func other() map[string]struct {
 		"embedded_address": {"localhost:7", func(c config.Config) any { return c.EmbeddedAddress }, "localhost:7"},
 		"prefix":           {"staging_2-b", func(c config.Config) any { return c.Prefix }, "staging_2-b"},
 		"listen":           {"localhost:9", func(c config.Config) any { return c.Listen }, "localhost:9"},
+		"deliver":          {"false", func(c config.Config) any { return c.Deliver }, false},
 		"push_url":         {"https://h/p", func(c config.Config) any { return c.PushURL }, "https://h/p"},
 		"push_secret":      {secret, func(c config.Config) any { return c.PushSecret }, config.Secret(secret)},
 		"push_timeout":     {"29s", func(c config.Config) any { return c.PushTimeout }, 29 * time.Second},
@@ -148,7 +150,7 @@ func TestEverySettingIsReadFromEverySource(t *testing.T) {
 				require.Nil(t, flags.Lookup(flagOf(key)))
 				return
 			}
-			require.NoError(t, flags.Parse([]string{"--" + flagOf(key), row.value}))
+			require.NoError(t, flags.Parse([]string{"--" + flagOf(key) + "=" + row.value}))
 			c, err = config.Load(flags, nil, "")
 			require.NoError(t, err)
 			require.Equal(t, row.want, row.got(c), "flag")

@@ -30,7 +30,7 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 	t.Parallel()
 	const span = "a length of time such as 30s, 15m, 2h or 7d, from "
 	const loopback = "a loopback address (127.0.0.1, ::1, localhost), or off:" +
-		" the endpoint asks nobody who they are, so other machines must not reach it"
+		" keys come with accounts, and until then the API serves loopback only"
 	const address = "a loopback address and port such as 127.0.0.1:8080, or off"
 	const embedded = "a loopback address and port such as 127.0.0.1:6390:" +
 		" the embedded store has no password, so other machines must not reach it"
@@ -41,6 +41,8 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 		{"embedded_address", "6390", "6390", embedded},
 		{"embedded_address", "off", "off", embedded},
 		{"embedded_address", "0.0.0.0:6390", "0.0.0.0:6390", embedded},
+		{"deliver", "maybe", "maybe", "true or false"},
+		{"deliver", "1", "1", "true or false"},
 		{"prefix", "Prod", "Prod", "1 to 32 of a-z 0-9 _ -"},
 		{"prefix", "a{b}", "a{b}", "1 to 32 of a-z 0-9 _ -"}, // a brace would move keys to another partition
 		{"prefix", strings.Repeat("a", 33), strings.Repeat("a", 33), "1 to 32 of a-z 0-9 _ -"},
@@ -167,13 +169,35 @@ func TestAStoreOfOnesOwnNeedsAPushTarget(t *testing.T) {
 	require.EqualError(t, problem, `push_url "" is not allowed: it takes log: or an http or https URL,`+
 		` given by --push-url or SENDLIMIT_PUSH_URL, once a Redis URL is set`)
 
-	for _, fine := range [][]string{nil, {"REDIS_URL=redis://h", "SENDLIMIT_PUSH_URL=log:"}} {
+	for _, fine := range [][]string{
+		nil, {"REDIS_URL=redis://h", "SENDLIMIT_PUSH_URL=log:"}, {"REDIS_URL=redis://h", "SENDLIMIT_DELIVER=false"},
+	} {
 		_, err := config.Load(nil, fine, "", config.NeedsPushTarget)
 		require.NoError(t, err)
 	}
 	// One complaint about a setting is enough.
 	problem = rejected(t, []string{"REDIS_URL=redis://h", "SENDLIMIT_PUSH_URL=h"}, "", config.NeedsPushTarget)
 	require.Len(t, problem.Rejected, 1)
+}
+
+func TestAWorkerHasSomethingToDo(t *testing.T) {
+	t.Parallel()
+	problem := rejected(t, []string{"SENDLIMIT_DELIVER=false", "SENDLIMIT_LISTEN=off"}, "", config.HasSomethingToDo)
+	require.EqualError(t, problem, `deliver "false" is not allowed: it takes true where listen is off: this worker would do nothing`)
+
+	for _, fine := range [][]string{nil, {"SENDLIMIT_DELIVER=false"}, {"SENDLIMIT_LISTEN=off"}} {
+		_, err := config.Load(nil, fine, "", config.HasSomethingToDo)
+		require.NoError(t, err)
+	}
+}
+
+func TestTheFlagOfASwitchNeedsNoValue(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]bool{"--deliver": true, "--deliver=true": true, "--deliver=false": false} {
+		c, err := config.Load(workerFlags(t, args), []string{"SENDLIMIT_DELIVER=false"}, "")
+		require.NoError(t, err)
+		require.Equal(t, want, c.Deliver, args)
+	}
 }
 
 func TestFilesThatCannotBeRead(t *testing.T) {

@@ -13,6 +13,7 @@ type written struct {
 	EmbeddedAddress     string        `env:"EMBEDDED_ADDRESS"`
 	Prefix              string        `env:"PREFIX"`
 	Listen              string        `env:"LISTEN"`
+	Deliver             string        `env:"DELIVER"`
 	PushURL             string        `env:"PUSH_URL"`
 	PushSecret          string        `env:"PUSH_SECRET"`
 	PushTimeout         string        `env:"PUSH_TIMEOUT"`
@@ -90,8 +91,13 @@ func settings(w *written, c *Config) []*setting {
 		},
 		{
 			key: "listen", written: &w.Listen, standard: "127.0.0.1:8080", kind: "address",
-			help:   "where /healthz, /readyz and /metrics are served, or off",
+			help:   "where the API, /healthz, /readyz and /metrics are served, or off",
 			accept: listen(&c.Listen),
+		},
+		{
+			key: "deliver", written: &w.Deliver, standard: "true", kind: "bool",
+			help:   "whether to deliver messages; false is a process that serves the API alone, and needs no push target",
+			accept: boolean(&c.Deliver),
 		},
 		{
 			key: "push_url", written: &w.PushURL, kind: "url",

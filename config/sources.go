@@ -31,7 +31,10 @@ func RegisterFlags(flags *pflag.FlagSet, program Program) {
 		if row.kind == "" || program == Enqueue && !row.shared {
 			continue
 		}
-		flags.Var(&flagValue{text: row.standard, kind: row.kind}, row.flag(), row.help)
+		flag := flags.VarPF(&flagValue{text: row.standard, kind: row.kind}, row.flag(), "", row.help)
+		if row.kind == "bool" {
+			flag.NoOptDefVal = "true"
+		}
 	}
 	flags.String(FileFlag, "", "YAML `file` with settings, see sendlimit.example.yaml")
 }

@@ -22,11 +22,14 @@ func readme(t *testing.T) string {
 	return string(text)
 }
 
-// fenced is the content of the one block of that kind.
-func fenced(t *testing.T, kind string) string {
+// fenced is the content of the one block of that kind in a section.
+func fenced(t *testing.T, section, kind string) string {
 	t.Helper()
-	parts := strings.Split(readme(t), "\n```"+kind+"\n")
-	require.Len(t, parts, 2, "one block of %s", kind)
+	_, text, found := strings.Cut(readme(t), "\n## "+section+"\n")
+	require.True(t, found, section)
+	text, _, _ = strings.Cut(text, "\n## ")
+	parts := strings.Split(text, "\n```"+kind+"\n")
+	require.Len(t, parts, 2, "one block of %s under %s", kind, section)
 	content, _, closed := strings.Cut(parts[1], "\n```\n")
 	require.True(t, closed)
 	return content + "\n"
@@ -39,7 +42,7 @@ func TestReadmeCommands(t *testing.T) {
 	worker.delivers(t)
 	store := []string{"REDIS_URL=redis://" + worker.logged(t, "embedded store", "address")}
 
-	commands := strings.Split(strings.TrimSpace(fenced(t, "sh")), "\n")
+	commands := strings.Split(strings.TrimSpace(fenced(t, "Programs", "sh")), "\n")
 	require.GreaterOrEqual(t, len(commands), 3)
 	for _, line := range commands {
 		name, arguments, found := strings.Cut(strings.TrimPrefix(line, "go run ./cmd/"), " ")
@@ -71,12 +74,7 @@ func TestReadmeRefusal(t *testing.T) {
 	worker.delivers(t)
 	environ := []string{"LANG=C.UTF-8", "REDIS_URL=redis://" + worker.logged(t, "embedded store", "address")}
 
-	// The day of the picture, another time.
-	picture := fenced(t, "console")
-	day := regexp.MustCompile(`\d{4}-\d\d-\d\d`).FindString(picture)
-	require.NotEmpty(t, day)
-	coming := time.Now().UTC().AddDate(0, 0, 2).Format(time.DateOnly)
-	picture = strings.ReplaceAll(picture, day, coming)
+	picture, coming := onADayToCome(t, fenced(t, "A refusal", "console"))
 
 	command, want, found := strings.Cut(picture, "\n")
 	require.True(t, found)
@@ -89,22 +87,38 @@ func TestReadmeRefusal(t *testing.T) {
 	require.Equal(t, want, refused.stdout)
 }
 
+// onADayToCome has a text of one day be of the day after tomorrow.
+func onADayToCome(t *testing.T, text string) (moved, day string) {
+	t.Helper()
+	written := regexp.MustCompile(`\d{4}-\d\d-\d\d`).FindString(text)
+	require.NotEmpty(t, written)
+	day = time.Now().UTC().AddDate(0, 0, 2).Format(time.DateOnly)
+	return strings.ReplaceAll(text, written, day), day
+}
+
 func TestReadmeExample(t *testing.T) {
 	t.Parallel()
 	_, client := sendlimittest.EmbeddedRedis(t)
-	const address = `"127.0.0.1:6379"`
-	code := fenced(t, "go")
+	output := runExample(t, "As a library", "127.0.0.1:6379", client.Options().Addr)
+	require.Contains(t, output, "reserved; hand it to your queue for ")
+}
+
+// runExample runs the Go program of a section with another address, and returns
+// what it writes.
+func runExample(t *testing.T, section, address, instead string) string {
+	t.Helper()
+	code := fenced(t, section, "go")
 	require.Contains(t, code, address)
 	file := filepath.Join(t.TempDir(), "main.go")
-	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(code, address, `"`+client.Options().Addr+`"`, 1)), 0o600))
+	require.NoError(t, os.WriteFile(file, []byte(strings.Replace(code, address, instead, 1)), 0o600))
 
 	output, err := exec.CommandContext(t.Context(), "go", "run", file).CombinedOutput()
 	require.NoError(t, err, string(output))
-	require.Contains(t, string(output), "reserved; hand it to your queue for ")
 
 	formatted, err := exec.CommandContext(t.Context(), "gofmt", "-l", file).CombinedOutput()
 	require.NoError(t, err)
 	require.Empty(t, string(formatted))
+	return string(output)
 }
 
 func TestReadmeNamesWhatThereIs(t *testing.T) {
@@ -120,7 +134,7 @@ func TestReadmeNamesWhatThereIs(t *testing.T) {
 			require.FileExists(t, filepath.Join("..", link[1]))
 		}
 	}
-	for _, folder := range regexp.MustCompile(`(?m)(?:go run \./|^    )((?:cmd|sendlimit)/[a-z/]+)`).FindAllStringSubmatch(text, -1) {
+	for _, folder := range regexp.MustCompile(`(?m)(?:go run \./|^    )((?:cmd|sendlimit)/[a-z/]+|api|client)\b`).FindAllStringSubmatch(text, -1) {
 		require.DirExists(t, filepath.Join("..", folder[1]))
 	}
 }

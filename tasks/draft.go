@@ -37,32 +37,60 @@ func DraftFields() []string {
 // DecodeDraft reads a Draft from a JSON object. The error is a
 // *sendlimit.InvalidError that names the field: unknown ones are refused.
 func DecodeDraft(text []byte) (Draft, error) {
-	if !utf8.Valid(text) {
-		return Draft{}, invalid("message", strings.ToValidUTF8(string(text), "�"), "JSON in UTF-8")
-	}
-	// By way of a map, because names are taken as they are spelled: decoding
-	// into a struct would take "User" for user.
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(text, &fields); err != nil {
-		return Draft{}, notAnObject(err)
-	}
-	if fields == nil {
-		return Draft{}, invalid("message", "a JSON null", "a JSON object")
+	fields, err := fieldsOf(text)
+	if err != nil {
+		return Draft{}, err
 	}
 	var d Draft
 	if err := d.take(fields); err != nil {
 		return Draft{}, err
 	}
-	if len(fields) > 0 {
-		unknown := slices.Sorted(maps.Keys(fields))
-		return Draft{}, invalid(unknown[0], string(fields[unknown[0]]), "no value: there is no such field; there are %s",
-			strings.Join(DraftFields(), ", "))
+	if err := unknownField(fields, DraftFields()); err != nil {
+		return Draft{}, err
 	}
 	return d, nil
 }
 
-// take reads the fields that it knows, and removes them. A null is an absent
-// field.
+// fieldsOf reads a JSON object. By way of a map, because names are taken as they
+// are spelled: decoding into a struct would take "User" for user.
+func fieldsOf(text []byte) (map[string]json.RawMessage, error) {
+	if !utf8.Valid(text) {
+		return nil, invalid("message", strings.ToValidUTF8(string(text), "�"), "JSON in UTF-8")
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return nil, notAnObject(err)
+	}
+	if fields == nil {
+		return nil, invalid("message", "a JSON null", "a JSON object")
+	}
+	return fields, nil
+}
+
+// unknownField names the first field that is left, if any is.
+func unknownField(fields map[string]json.RawMessage, known []string) error {
+	if len(fields) == 0 {
+		return nil
+	}
+	unknown := slices.Sorted(maps.Keys(fields))
+	return invalid(unknown[0], string(fields[unknown[0]]), "no value: there is no such field; there are %s",
+		strings.Join(known, ", "))
+}
+
+// takeText reads a field, and removes it. A null is an absent field.
+func takeText(fields map[string]json.RawMessage, name string, into *string) error {
+	text, given := fields[name]
+	if !given {
+		return nil
+	}
+	delete(fields, name)
+	if err := json.Unmarshal(text, into); err != nil {
+		return wrongType(name, err, "a text")
+	}
+	return nil
+}
+
+// take reads the fields that it knows, and removes them.
 func (d *Draft) take(fields map[string]json.RawMessage) error {
 	for _, known := range []struct {
 		name string
@@ -78,13 +106,8 @@ func (d *Draft) take(fields map[string]json.RawMessage) error {
 		{"on_conflict", &d.OnConflict},
 		{"shift_until", &d.ShiftUntil},
 	} {
-		text, given := fields[known.name]
-		if !given {
-			continue
-		}
-		delete(fields, known.name)
-		if err := json.Unmarshal(text, known.into); err != nil {
-			return wrongType(known.name, err, "a text")
+		if err := takeText(fields, known.name, known.into); err != nil {
+			return err
 		}
 	}
 	text, given := fields["data"]
@@ -163,7 +186,7 @@ func (d Draft) Message(parse TimeParser) (Message, error) {
 		OnConflict: d.OnConflict,
 	}
 	if d.SendAt == "" {
-		return m, invalid("send_at", "", "an RFC 3339 time such as 2026-11-22T11:11:11Z, or now")
+		return m, missingSendAt()
 	}
 	at, now, err := parse(d.SendAt)
 	if err != nil {
@@ -190,6 +213,10 @@ func (d Draft) Message(parse TimeParser) (Message, error) {
 		*optional.into = at
 	}
 	return m, nil
+}
+
+func missingSendAt() *sendlimit.InvalidError {
+	return invalid("send_at", "", "an RFC 3339 time such as 2026-11-22T11:11:11Z, or now")
 }
 
 func unreadable(field, value string, err error) *sendlimit.InvalidError {

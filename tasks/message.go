@@ -61,7 +61,7 @@ func (m Message) Validate() error {
 		return invalid("user", m.User, "1 to %d bytes of UTF-8 without control characters", sendlimit.MaxUser)
 	}
 	if !m.Now && m.SendAt.IsZero() {
-		return invalid("send_at", "", "an RFC 3339 time such as 2026-11-22T11:11:11Z, or now")
+		return missingSendAt()
 	}
 	if !validCategory(m.Category) {
 		return invalid("category", m.Category, "1 to %d of a-z 0-9 _ -", MaxCategory)

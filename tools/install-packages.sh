@@ -8,6 +8,7 @@ missing=()
 command -v make >/dev/null || missing+=(make)
 command -v redis-server >/dev/null || missing+=(redis-server)
 command -v luacheck >/dev/null || missing+=(lua-check)
+command -v curl >/dev/null || missing+=(curl)
 # The race detector needs a C compiler with its headers.
 if ! printf '#include <stdlib.h>\n' | $(go env CC) -E - >/dev/null 2>&1; then
   missing+=(gcc libc6-dev)
@@ -18,7 +19,7 @@ if ! command -v apt-get >/dev/null; then
   if command -v brew >/dev/null; then
     echo "To run every test and check: brew install redis luacheck"
   else
-    echo "To run every test and check: put redis-server 7.0 or later, a C compiler and luacheck on the PATH"
+    echo "To run every test and check: put redis-server 7.0 or later, a C compiler, luacheck and curl on the PATH"
   fi
   exit 0
 fi

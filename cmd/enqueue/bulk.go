@@ -10,18 +10,19 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/bulk"
-	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/input"
+	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks/bulk"
+	"github.com/sendlimit/sendlimiter/tasks/input"
 )
 
 // bulkFlags is what the flags of the command say.
 type bulkFlags struct {
 	file     string
 	format   string
-	fill     bulk.Fill
+	fill     messagefile.Fill
 	results  string
 	fromLine int
 	dryRun   bool
@@ -115,9 +116,9 @@ func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) err
 		if err != nil {
 			return err
 		}
-		source := bulk.NewSource(records, f.fill, p.tz, f.fromLine)
+		source := messagefile.NewSource(records, f.fill, p.tz, f.fromLine)
 		err = p.submitAll(ctx, s, source, &collector{
-			summary: bulk.Summary{Sent: f.sent}, results: results, progress: p.startProgress(file),
+			summary: messagefile.Summary{Sent: f.sent}, results: results, progress: p.startProgress(file),
 		}, f)
 		return errors.Join(err, source.Close())
 	})
@@ -158,13 +159,13 @@ func (p *program) inspect(ctx context.Context, s *session) error {
 }
 
 // submitAll submits what the source has, and sums up.
-func (p *program) submitAll(ctx context.Context, s *session, source *bulk.Source, c *collector, f bulkFlags) error {
+func (p *program) submitAll(ctx context.Context, s *session, source *messagefile.Source, c *collector, f bulkFlags) error {
 	judge, finish, err := s.judge(ctx, f)
 	if err != nil {
 		return errors.Join(s.diagnose(ctx, err), c.close())
 	}
 	started := p.now()
-	stopped := bulk.Run(ctx, source.Next, judge, c)
+	stopped := bulk.Run(ctx, source.Next, judge, c, bulk.Options{})
 	c.summary.Finish(p.now().Sub(started))
 	err = errors.Join(c.close(), finish())
 	return p.sumUp(ctx, s, c, f, stopped, err)

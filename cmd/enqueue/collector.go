@@ -7,14 +7,14 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/bulk"
+	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
 // collector takes in the outcomes of a file: it counts them, writes them where
 // --results says, and reports the invalid ones.
 type collector struct {
-	summary  bulk.Summary
+	summary  messagefile.Summary
 	results  io.WriteCloser // nil for none
 	progress *progress
 

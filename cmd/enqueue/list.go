@@ -8,16 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/tasks"
 )
-
-// scheduled is a message of a list.
-type scheduled struct {
-	ID     string     `json:"id"`
-	User   string     `json:"user"`
-	SendAt tasks.Time `json:"send_at"`
-	Status string     `json:"status,omitempty"` // absent where there is a place and nothing more is known
-}
 
 func (p *program) listCommand(ctx context.Context) *cobra.Command {
 	var user, from, to string
@@ -73,9 +64,9 @@ func (p *program) list(ctx context.Context, s *session, r sendlimit.ListRequest)
 	}
 	some := false
 	err = s.pages(ctx, r, func(messages []sendlimit.Reservation) error {
-		listed, err := s.scheduled(ctx, r.User, messages)
+		listed, err := s.submitter.Listed(ctx, r.User, messages)
 		if err != nil {
-			return err
+			return s.diagnose(ctx, err)
 		}
 		if !some && !p.json && len(listed) > 0 {
 			some = true
@@ -101,23 +92,6 @@ func (p *program) list(ctx context.Context, s *session, r sendlimit.ListRequest)
 		return p.printf("%s has no messages there\n", r.User)
 	}
 	return err
-}
-
-// scheduled looks what became of a user's messages.
-func (s *session) scheduled(ctx context.Context, user string, messages []sendlimit.Reservation) ([]scheduled, error) {
-	ids := make([]string, len(messages))
-	for i, m := range messages {
-		ids[i] = m.ID
-	}
-	statuses, err := s.submitter.Statuses(ctx, user, ids...)
-	if err != nil {
-		return nil, s.diagnose(ctx, err)
-	}
-	listed := make([]scheduled, len(messages))
-	for i, m := range messages {
-		listed[i] = scheduled{ID: m.ID, User: user, SendAt: tasks.Time{Time: m.At}, Status: statuses[i].Status}
-	}
-	return listed, nil
 }
 
 // page is how many messages are asked for at a time.

@@ -10,12 +10,6 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
-// freeTime is one of the answers in JSON.
-type freeTime struct {
-	User   string     `json:"user"`
-	FreeAt tasks.Time `json:"free_at"`
-}
-
 func (p *program) nextFreeCommand(ctx context.Context) *cobra.Command {
 	r := sendlimit.NextFreeRequest{}
 	var from string
@@ -52,11 +46,11 @@ func (p *program) nextFree(ctx context.Context, s *session, r sendlimit.NextFree
 	if err != nil {
 		return err
 	}
-	for _, at := range times {
+	for _, free := range tasks.FreeTimesOf(r.User, times) {
 		if p.json {
-			err = printJSON(p.stdout, freeTime{User: r.User, FreeAt: tasks.Time{Time: at}})
+			err = printJSON(p.stdout, free)
 		} else {
-			err = p.printf("%s%s\n", style.Time(at), p.fromNow(at))
+			err = p.printf("%s%s\n", style.Time(free.FreeAt.Time), p.fromNow(free.FreeAt.Time))
 		}
 		if err != nil {
 			return err

@@ -9,7 +9,7 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
-	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/bulk"
+	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 )
 
@@ -50,7 +50,7 @@ func (s *progress) count(now func() time.Time) func(decor.Statistics) string {
 	started := now()
 	return func(decor.Statistics) string {
 		lines, took := s.lines.Load(), now().Sub(started).Seconds()
-		return fmt.Sprintf("%s lines  %s/s ", bulk.Thousands(int(lines)), bulk.Thousands(int(float64(lines)/max(took, 0.001))))
+		return fmt.Sprintf("%s lines  %s/s ", messagefile.Thousands(int(lines)), messagefile.Thousands(int(float64(lines)/max(took, 0.001))))
 	}
 }
 

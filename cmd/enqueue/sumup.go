@@ -6,9 +6,10 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/bulk"
+	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/bulk"
 )
 
 // sumUp prints the summary of a file and, if it was stopped, why and from which
@@ -38,7 +39,7 @@ func (p *program) sumUp(ctx context.Context, s *session, c *collector, f bulkFla
 	}
 }
 
-func (p *program) printSummary(w io.Writer, summary *bulk.Summary) error {
+func (p *program) printSummary(w io.Writer, summary *messagefile.Summary) error {
 	if p.json {
 		return printJSON(w, summary)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -10,10 +9,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
-
-// around is how much of a timeline is shown on each side of a time, unless the
-// flags say otherwise.
-const around = 12 * time.Hour
 
 func (p *program) usageCommand(ctx context.Context) *cobra.Command {
 	var user, at, from, to string
@@ -40,8 +35,7 @@ calendar rule, the period that the time is in. Sent and unsent both count.`,
 			if middle.IsZero() {
 				middle = p.now().UTC()
 			}
-			// Whole minutes, so that the first row begins with one.
-			r.From, r.To = middle.Add(-around).Truncate(time.Minute), middle.Add(around).Truncate(time.Minute)
+			r.From, r.To = tasks.UsageSpan(middle)
 			if err := p.interval(&r.From, &r.To, from, to); err != nil {
 				return err
 			}
@@ -70,7 +64,7 @@ func (p *program) usage(ctx context.Context, s *session, r sendlimit.UsageReques
 		return err
 	}
 	if p.json {
-		return printJSON(p.stdout, documentOf(r, usage, sends))
+		return printJSON(p.stdout, tasks.UsageOf(r, usage, sends))
 	}
 	style, err := p.style()
 	if err != nil {
@@ -90,55 +84,4 @@ func (p *program) usage(ctx context.Context, s *session, r sendlimit.UsageReques
 		drawn.Sends = append(drawn.Sends, m.At)
 	}
 	return drawn.Draw(p.stdout, style)
-}
-
-// usageDocument is the answer in JSON. Its rules are spelled as those of a
-// violation.
-type usageDocument struct {
-	User  string           `json:"user"`
-	At    tasks.Time       `json:"at"`
-	From  tasks.Time       `json:"from"`
-	To    tasks.Time       `json:"to"`
-	Rules []ruleDocument   `json:"rules"`
-	Free  []stretch        `json:"free"`
-	Sends []tasks.Conflict `json:"sends"`
-}
-
-type ruleDocument struct {
-	Rule          string     `json:"rule"`
-	Limit         int        `json:"limit"`
-	Kind          string     `json:"kind"`
-	WindowSeconds int        `json:"window_seconds,omitempty"`
-	Used          int        `json:"used"`
-	From          tasks.Time `json:"from"`
-	Until         tasks.Time `json:"until"`
-}
-
-type stretch struct {
-	From  tasks.Time `json:"from"`
-	Until tasks.Time `json:"until"`
-}
-
-func documentOf(r sendlimit.UsageRequest, u sendlimit.Usage, sends []sendlimit.Reservation) usageDocument {
-	d := usageDocument{
-		User: r.User, At: tasks.Time{Time: u.At}, From: tasks.Time{Time: r.From}, To: tasks.Time{Time: r.To},
-		Rules: []ruleDocument{}, Free: []stretch{}, Sends: []tasks.Conflict{},
-	}
-	for _, rule := range u.Rules {
-		kind := "sliding"
-		if rule.Rule.Calendar() {
-			kind = "calendar"
-		}
-		d.Rules = append(d.Rules, ruleDocument{
-			Rule: rule.Rule.String(), Limit: rule.Rule.Limit, Kind: kind, WindowSeconds: int(rule.Rule.Window / time.Second),
-			Used: rule.Used, From: tasks.Time{Time: rule.From}, Until: tasks.Time{Time: rule.Until},
-		})
-	}
-	for _, free := range u.Free {
-		d.Free = append(d.Free, stretch{From: tasks.Time{Time: free.From}, Until: tasks.Time{Time: free.Until}})
-	}
-	for _, m := range sends {
-		d.Sends = append(d.Sends, tasks.Conflict{ID: m.ID, SendAt: tasks.Time{Time: m.At}})
-	}
-	return d
 }

@@ -11,19 +11,22 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
 const (
-	// Requests have neither body nor large headers, and answers are short.
-	requestTimeout   = 5 * time.Second
-	idleTimeout      = time.Minute
-	maxHeaderBytes   = 8 << 10
-	lastAnswerWithin = 5 * time.Second
+	headerTimeout = 5 * time.Second // to read the headers of a request
+	// bodyTimeout and answerTimeout are what a request may take to be read, and
+	// from its beginning to be answered, where its handler says nothing else.
+	bodyTimeout    = 30 * time.Second
+	answerTimeout  = 35 * time.Second
+	idleTimeout    = time.Minute // between requests of a connection
+	maxHeaderBytes = 16 << 10
 )
 
-// endpoint is where the worker answers who runs it. Its zero value is none, and
-// serves nothing.
+// endpoint is where the worker answers: who uses the API, and who runs the
+// worker. Its zero value is none, and serves nothing.
 type endpoint struct {
 	listener net.Listener
 	server   *http.Server
@@ -47,10 +50,9 @@ func newEndpoint(ctx context.Context, address string) (*endpoint, error) {
 	return &endpoint{
 		listener: listener,
 		server: &http.Server{
-			ReadTimeout:    requestTimeout,
-			WriteTimeout:   requestTimeout,
-			IdleTimeout:    idleTimeout,
-			MaxHeaderBytes: maxHeaderBytes,
+			ReadHeaderTimeout: headerTimeout,
+			IdleTimeout:       idleTimeout,
+			MaxHeaderBytes:    maxHeaderBytes,
 		},
 	}, nil
 }
@@ -61,24 +63,41 @@ func (e *endpoint) serve(ctx context.Context, handler http.Handler, logger *slog
 		<-ctx.Done()
 		return nil
 	}
-	e.server.Handler = handler
+	e.server.Handler = timed(readAhead(handler, api.DefaultBody+1)) // with the one more that is too many
 	e.server.ErrorLog = slog.NewLogLogger(logger.Handler(), slog.LevelWarn)
-	logger.InfoContext(ctx, "health endpoint", "url", "http://"+e.listener.Addr().String()+"/healthz")
+	base := "http://" + e.listener.Addr().String()
+	logger.InfoContext(ctx, "health endpoint", "url", base+"/healthz")
+	logger.InfoContext(ctx, "API endpoint", "url", base+"/v1/", "docs", base+"/docs")
 	if err := e.server.Serve(e.listener); !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serving the health endpoint: %w", err)
+		return fmt.Errorf("serving the API and the health endpoint: %w", err)
 	}
 	return nil
 }
 
-// shutdown ends serve, after the requests that are being answered.
-func (e *endpoint) shutdown(ctx context.Context) error {
+// timed bounds how long requests take. It sets deadlines, where the server's own
+// timeouts could not be put off by a handler that takes longer for a reason.
+func timed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		control, now := http.NewResponseController(w), time.Now()
+		_ = control.SetReadDeadline(now.Add(bodyTimeout)) // every connection of a server has deadlines
+		_ = control.SetWriteDeadline(now.Add(answerTimeout))
+		next.ServeHTTP(w, r)
+	})
+}
+
+// shutdown ends serve, after the requests that are being answered; when ctx ends
+// before they are, their connections are closed.
+func (e *endpoint) shutdown(ctx context.Context, logger *slog.Logger) error {
 	if e.server == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, lastAnswerWithin)
-	defer cancel()
-	if err := e.server.Shutdown(ctx); err != nil {
-		return fmt.Errorf("ending the health endpoint: %w", err)
+	err := e.server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		logger.WarnContext(ctx, "requests that took too long to end were broken off")
+		err = e.server.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("ending the API and the health endpoint: %w", err)
 	}
 	return nil
 }

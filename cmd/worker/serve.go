@@ -13,24 +13,27 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
-// serve delivers until ctx ends; what was due before a time is dropped, where
-// that is not zero. What can be wrong with the settings is looked at before the
-// store is touched, and the store before anything is delivered.
+// serve delivers and serves the API until ctx ends; what was due before a time
+// is dropped, where that is not zero. What can be wrong with the settings is
+// looked at before the store is touched, and the store before anything is
+// delivered.
 func (p program) serve(ctx context.Context, flags *pflag.FlagSet, dropDueBefore time.Time) (err error) {
-	settings, err := p.load(flags, config.NeedsPushTarget, config.ReplicasNeedRedis, store.ValidURL, validChannel)
+	settings, err := p.load(flags, config.NeedsPushTarget, config.HasSomethingToDo, config.ReplicasNeedRedis,
+		store.ValidURL, validChannel)
 	if err != nil {
 		return err
+	}
+	if !settings.Deliver && !dropDueBefore.IsZero() {
+		return &sendlimit.InvalidError{
+			Field: dropFlag, Value: dropDueBefore.Format(time.RFC3339Nano), Want: "a worker that delivers: deliver is false",
+		}
 	}
 	logger := newLogger(p.stderr, settings)
 	warnOfDropping(ctx, dropDueBefore, logger)
-	channel, err := openChannel(settings, p.stdout)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, closeChannel(channel)) }()
 	endpoint, err := newEndpoint(ctx, settings.Listen)
 	if err != nil {
 		return err
@@ -49,25 +52,78 @@ func (p program) serve(ctx context.Context, flags *pflag.FlagSet, dropDueBefore 
 	if err := prepare(ctx, storage.client, settings, logger); err != nil {
 		return err
 	}
-	worker, err := newWorker(storage.client, settings, channel, measured.tasks, dropDueBefore, logger)
+	work, release, err := p.openWork(storage.client, settings, measured.tasks, dropDueBefore, logger)
 	if err != nil {
 		return err
 	}
+	defer func() { err = errors.Join(err, release()) }()
+	served, err := newAPIServer(storage.client, settings, measured.tasks, logger)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, served.close()) }()
 	if storage.embedded != nil {
 		if err := p.greet(ctx, storage.embedded.Address(), settings, logger); err != nil {
 			return err
 		}
 	}
-	return deliver(ctx, worker, endpoint, answers(storage.client, settings.Prefix, measured, logger), logger)
+	s := service{work: work, endpoint: endpoint, api: served, timeout: settings.ShutdownTimeout, logger: logger}
+	return s.run(ctx, answers(storage.client, settings.Prefix, measured, served, logger))
+}
+
+// openWork returns what the worker does beside the API until its context ends,
+// and what to do after that.
+func (p program) openWork(
+	client redis.UniversalClient, c config.Config, m *tasks.Metrics, dropDueBefore time.Time, logger *slog.Logger,
+) (work func(context.Context) error, release func() error, err error) {
+	if !c.Deliver {
+		wait := func(ctx context.Context) error {
+			waitForStop(ctx, c, logger)
+			return nil
+		}
+		return wait, func() error { return nil }, nil
+	}
+	channel, err := openChannel(c, p.stdout)
+	if err != nil {
+		return nil, nil, err
+	}
+	release = func() error { return closeChannel(channel) }
+	worker, err := newWorker(client, c, channel, m, dropDueBefore, logger)
+	if err != nil {
+		return nil, nil, errors.Join(err, release())
+	}
+	return worker.Run, release, nil
+}
+
+// waitForStop is all that a worker does which does not deliver.
+func waitForStop(ctx context.Context, c config.Config, logger *slog.Logger) {
+	logger.InfoContext(ctx, "serving the API alone: what is accepted is delivered by other workers on the store")
+	if c.RedisURL == "" {
+		logger.WarnContext(ctx, "the embedded store begins empty, and nothing is delivered from it before a worker"+
+			" that delivers has its address as redis_url")
+	}
+	<-ctx.Done()
+	logger.InfoContext(ctx, "stopping: finishing what runs", "within", c.ShutdownTimeout)
 }
 
 // answers are those of the endpoint.
-func answers(client redis.UniversalClient, prefix string, m *metrics, logger *slog.Logger) http.Handler {
+func answers(client redis.UniversalClient, prefix string, m *metrics, served http.Handler, logger *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /healthz", healthHandler(client, logger))
-	mux.Handle("GET /readyz", readyHandler(client, prefix))
-	mux.Handle("GET /metrics", m.handler(logger))
+	for path, handler := range map[string]http.Handler{
+		"/healthz": healthHandler(client, logger),
+		"/readyz":  readyHandler(client, prefix),
+		"/metrics": m.handler(logger),
+	} {
+		mux.Handle("GET "+path, handler)
+		mux.HandleFunc(path, onlyGet) // or the API would say that there is no such address
+	}
+	mux.Handle("/", served)
 	return mux
+}
+
+func onlyGet(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Allow", http.MethodGet+", "+http.MethodHead)
+	http.Error(w, "this address takes GET", http.StatusMethodNotAllowed)
 }
 
 func newWorker(
@@ -90,21 +146,4 @@ func newWorker(
 		Metrics:         m,
 		Logger:          logger,
 	})
-}
-
-// deliver runs the worker, and beside it the endpoint, which answers until the
-// last delivery is done. Where one of the two fails, both end.
-func deliver(
-	ctx context.Context, worker *tasks.Worker, endpoint *endpoint, answers http.Handler, logger *slog.Logger,
-) error {
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	served := make(chan error, 1)
-	go func() {
-		defer stop()
-		served <- endpoint.serve(ctx, answers, logger)
-	}()
-	err := worker.Run(ctx)
-	stop()
-	return errors.Join(err, endpoint.shutdown(context.WithoutCancel(ctx)), <-served)
 }

@@ -1,0 +1,259 @@
+package api_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// Of a user's lines for the same minute the first takes the place, whatever
+// other users' lines are in between.
+func TestABatchIsJudgedAndAnsweredInOrder(t *testing.T) {
+	t.Parallel()
+	const users, each = 40, 10
+	b := newBatches(t, api.Limits{})
+	var body strings.Builder
+	for n := range each {
+		for user := range users {
+			body.WriteString(strings.Replace(b.line(fmt.Sprintf("user-%d", user), n), b.at.Add(time.Duration(n)*time.Minute).Format(time.RFC3339),
+				b.at.Add(time.Duration(n)*time.Second).Format(time.RFC3339), 1))
+		}
+	}
+	outcomes := b.outcomes(b.post(strings.NewReader(body.String())))
+	require.Len(t, outcomes, users*each)
+	for i, o := range outcomes {
+		require.Equal(t, i+1, o.Line)
+		require.Equal(t, fmt.Sprintf("user-%d-%d", i%users, i/users), o.ID)
+		if i < users {
+			require.Equal(t, tasks.Accepted, o.Outcome, o.Detail)
+			continue
+		}
+		require.Equal(t, sendlimit.CodeSendLimit, o.Code)
+		require.Equal(t, fmt.Sprintf("user-%d-0", i%users), o.Violations[0].Conflicts[0].ID)
+	}
+}
+
+func TestLinesThatAreNoMessages(t *testing.T) {
+	t.Parallel()
+	b := newBatches(t, api.Limits{})
+	long := strings.Repeat("x", 60<<10)
+	outcomes := b.outcomes(b.post(strings.NewReader(
+		b.line("a", 0) +
+			"\n  \t\r\n" + // blank lines count, and are passed over
+			"{broken\n" +
+			`{"user":"a","send_at":"tomorrow","title":"t","id":"i"}` + "\n" +
+			`{"user":"a","send_at":"now","tilte":"t"}` + "\n" +
+			`{"user":"a","send_at":"now","title":"` + strings.Repeat("x", 70<<10) + `"}` + "\n" +
+			`{"user":"a","send_at":"now","title":"` + long + `"}` + "\n" +
+			`{"user":"` + long + `","send_at":"now","title":"t"}` + "\n" +
+			"[]\n" +
+			strings.TrimSuffix(b.line("a", 5), "\n"), // the last line needs no end
+	)))
+	type seen struct {
+		line                 int
+		outcome, field, user string
+	}
+	var got []seen
+	for _, o := range outcomes {
+		got = append(got, seen{o.Line, o.Outcome, o.Field, o.User})
+		require.Less(t, len(o.Detail), 300)
+	}
+	require.Equal(t, []seen{
+		{1, tasks.Accepted, "", "a"},
+		{4, tasks.Invalid, "message", ""},
+		{5, tasks.Invalid, "send_at", "a"},
+		{6, tasks.Invalid, "tilte", ""},
+		{7, tasks.Invalid, "message", ""},
+		{8, tasks.Invalid, "body", "a"},
+		{9, tasks.Invalid, "user", ""}, // too long to be repeated
+		{10, tasks.Invalid, "message", ""},
+		{11, tasks.Accepted, "", "a"},
+	}, got)
+	require.Equal(t, "i", outcomes[2].ID)
+	require.Equal(t, `user "`+long[:80]+`…" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters`,
+		outcomes[6].Detail)
+}
+
+func TestABatchOfNothing(t *testing.T) {
+	t.Parallel()
+	b := newBatches(t, api.Limits{})
+	for _, body := range []string{"", "\n\n", "\xef\xbb\xbf"} {
+		require.Empty(t, b.outcomes(b.post(strings.NewReader(body))))
+	}
+}
+
+// HTTP/1.1 in both directions at once: each line is answered before the next is
+// sent.
+func TestABatchIsAnsweredWhileItIsRead(t *testing.T) {
+	t.Parallel()
+	b := newBatches(t, api.Limits{})
+	talk := b.talk(b.line("a", 0))
+	require.Equal(t, "HTTP/1.1", talk.reply.proto)
+	require.Equal(t, tasks.Accepted, talk.hear().Outcome)
+	for n := 2; n < 5; n++ {
+		talk.say(b.line("a", n))
+		o := talk.hear()
+		require.Equal(t, n, o.Line)
+		require.Equal(t, tasks.Accepted, o.Outcome)
+	}
+	require.NoError(t, talk.lines.Close())
+	talk.ends()
+}
+
+func TestABatchSentAgainChangesNothing(t *testing.T) {
+	t.Parallel()
+	b := newBatches(t, api.Limits{})
+	body := b.line("a", 0) + b.line("b", 0) + b.line("a", 1)
+	for _, replayed := range []bool{false, true} {
+		for _, o := range b.outcomes(b.post(strings.NewReader(body))) {
+			require.Equal(t, tasks.Accepted, o.Outcome)
+			require.Equal(t, replayed, o.Replayed)
+		}
+	}
+}
+
+func TestRequestsThatAreNoBatch(t *testing.T) {
+	t.Parallel()
+	b := newBatches(t, api.Limits{})
+	for _, row := range []struct {
+		query, contentType, encoding string
+		status                       int
+		field                        string
+	}{
+		{"", "application/json", "", http.StatusUnsupportedMediaType, "Content-Type"},
+		{"", "", "", http.StatusUnsupportedMediaType, "Content-Type"},
+		{"", "application/x-ndjson", "br", http.StatusUnsupportedMediaType, "Content-Encoding"},
+		{"?dry_run=true", "application/x-ndjson", "", http.StatusUnprocessableEntity, "dry_run"},
+		{"", "application/x-ndjson; charset=utf-8", "", http.StatusOK, ""},
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost,
+			b.server.URL+"/v1/messages/batch"+row.query, strings.NewReader(b.line("a", 0)))
+		require.NoError(t, err)
+		request.Header.Set("Content-Encoding", row.encoding)
+		request.Header.Set("Content-Type", row.contentType)
+		response, err := b.client.Do(request)
+		require.NoError(t, err)
+		require.Equal(t, row.status, response.StatusCode)
+		text, err := io.ReadAll(response.Body)
+		require.NoError(t, err)
+		require.NoError(t, response.Body.Close())
+		if row.status != http.StatusOK {
+			require.Equal(t, "application/problem+json", response.Header.Get("Content-Type"))
+			require.Contains(t, string(text), fmt.Sprintf(`"field":%q`, row.field))
+		}
+	}
+}
+
+func TestNoMoreBatchesThanTheLimit(t *testing.T) {
+	t.Parallel()
+	b := newBatches(t, api.Limits{Streams: 2})
+	first, second := b.talk(b.line("a", 0)), b.talk(b.line("b", 0))
+	refused := b.post(strings.NewReader(b.line("c", 0)))
+	require.Equal(t, http.StatusServiceUnavailable, refused.status)
+	require.Equal(t, "1", refused.header.Get("Retry-After"))
+	b.accepts("d") // counted apart
+	for _, talk := range []*talk{first, second} {
+		require.Equal(t, tasks.Accepted, talk.hear().Outcome)
+		require.NoError(t, talk.lines.Close())
+		talk.ends()
+	}
+	b.acceptsBatch("c")
+}
+
+func TestTheStoreFailsDuringABatch(t *testing.T) {
+	t.Parallel()
+	b := newBatches(t, api.Limits{})
+	talk := b.talk(b.line("a", 0))
+	require.Equal(t, tasks.Accepted, talk.hear().Outcome)
+	b.store.SetError("LOADING Redis is loading the dataset in memory")
+	talk.say(b.line("a", 2))
+	last := talk.hear()
+	require.Equal(t, tasks.Outcome{
+		Outcome: tasks.Errored, Code: sendlimit.CodeUnavailable, Line: 2,
+		Detail: "Redis is still loading its data: try again in a moment: go on with line 2",
+	}, last)
+	talk.ends()
+
+	none := b.post(strings.NewReader(b.line("b", 0)))
+	require.Equal(t, http.StatusServiceUnavailable, none.status)
+	require.Equal(t, "1", none.header.Get("Retry-After"))
+	var problem api.Problem
+	require.NoError(t, json.NewDecoder(none.body).Decode(&problem))
+	require.Equal(t, sendlimit.CodeUnavailable, problem.Code)
+	require.Equal(t, 1, problem.Line)
+
+	b.store.SetError("")
+	b.acceptsBatch("a")
+}
+
+func TestAServerThatStopsEndsItsBatches(t *testing.T) {
+	t.Parallel()
+	b := newBatches(t, api.Limits{})
+	talk := b.talk(b.line("a", 0))
+	require.Equal(t, tasks.Accepted, talk.hear().Outcome)
+	close(b.stopping)
+	require.Equal(t, tasks.Outcome{
+		Outcome: tasks.Errored, Code: sendlimit.CodeUnavailable, Line: 2, Detail: "this server stops: go on with line 2",
+	}, talk.hear())
+	talk.ends() // though the client has not ended it
+
+	none := b.post(strings.NewReader(b.line("a", 2)))
+	require.Equal(t, http.StatusServiceUnavailable, none.status)
+}
+
+// Neither the lines that were read nor the outcomes that were written are kept.
+func TestTheMemoryOfABatchDoesNotGrow(t *testing.T) {
+	const looks = 10
+	lines := 1_000_000
+	if raceDetector() {
+		lines = 100_000 // takes twenty times as long
+	}
+	b := newBatches(t, api.Limits{})
+	body, send := io.Pipe()
+	b.Cleanup(func() { _ = send.Close() })
+	go func() {
+		text := strings.Repeat("{}\n", lines/(looks*10))
+		for range looks * 10 {
+			_, _ = io.WriteString(send, text)
+		}
+		_ = send.Close()
+	}()
+	answers := bufio.NewScanner(b.post(body).body)
+	var least, most uint64
+	read := 0
+	for ; answers.Scan(); read++ {
+		if read%(lines/looks) != lines/looks/2 {
+			continue
+		}
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		if least == 0 {
+			least = m.HeapAlloc
+		}
+		least, most = min(least, m.HeapAlloc), max(most, m.HeapAlloc)
+	}
+	require.NoError(t, answers.Err())
+	require.Equal(t, lines, read)
+	require.Less(t, most-least, uint64(max(16*lines, 8<<20)), "from %d to %d bytes: something of each line is kept", least, most)
+}
+
+// raceDetector says whether these tests were built with it.
+func raceDetector() bool {
+	info, _ := debug.ReadBuildInfo()
+	return slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})
+}

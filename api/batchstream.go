@@ -1,0 +1,239 @@
+package api
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/bulk"
+	"github.com/sendlimit/sendlimiter/tasks/input"
+)
+
+// bodyError is returned when a request's body can't be read any further. It
+// does not unwrap to its cause, which would be taken for that of a file.
+type bodyError struct{ cause error }
+
+func (e *bodyError) Error() string { return "reading the body: " + e.cause.Error() }
+
+// answerError is returned when the answer can't be written any further.
+type answerError struct{ cause error }
+
+func (e *answerError) Error() string { return "writing the answer: " + e.cause.Error() }
+func (e *answerError) Unwrap() error { return e.cause }
+
+var errEnded = errors.New("the batch has ended")
+
+// lines are the messages of a batch, read from the connection while they are
+// judged.
+type lines struct {
+	body    io.Reader
+	control *http.ResponseController
+	now     func() time.Time
+	timeout time.Duration // of one line
+	ended   atomic.Bool
+
+	mu      sync.Mutex    // held by next while it reads
+	records *input.Reader // nil before the first line
+	broken  error         // what the body can't be read for
+}
+
+func newLines(body io.Reader, control *http.ResponseController, now func() time.Time, timeout time.Duration) *lines {
+	return &lines{body: body, control: control, now: now, timeout: timeout}
+}
+
+// Read reads the body. An error is one for good: after a body that broke off
+// the server has no more of it, which would look like its end.
+func (l *lines) Read(b []byte) (int, error) {
+	if l.broken != nil {
+		return 0, l.broken
+	}
+	n, err := l.body.Read(b)
+	if err != nil && !errors.Is(err, io.EOF) {
+		l.broken = &bodyError{err}
+		return n, l.broken
+	}
+	return n, err //nolint:wrapcheck // a reader's io.EOF is bare
+}
+
+// next returns the next line. The error is io.EOF at the end.
+func (l *lines) next() (line bulk.Line, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = fmt.Errorf("panic: %v", reason)
+		}
+	}()
+	_ = l.control.SetReadDeadline(l.now().Add(l.timeout))
+	if l.ended.Load() { // looked at after the deadline is set, or end's could be lost
+		return bulk.Line{}, errEnded
+	}
+	if l.records == nil {
+		if l.records, err = input.NewReader(l, input.NDJSON); err != nil {
+			return bulk.Line{}, ofBody(err)
+		}
+	}
+	record, err := l.records.Next()
+	if err != nil {
+		return bulk.Line{}, ofBody(err)
+	}
+	return small(bulk.LineOf(record, tasks.ParseTime)), nil
+}
+
+// ofBody has what is wrong with a file be wrong with the body.
+func ofBody(err error) error {
+	if wrong, ok := errors.AsType[*sendlimit.InvalidError](err); ok {
+		return &sendlimit.InvalidError{Field: "body", Value: wrong.Value, Want: wrong.Want}
+	}
+	return err
+}
+
+// small keeps of a line that will be refused, which can be long, no more than
+// its outcome says.
+func small(line bulk.Line) bulk.Line {
+	if line.Invalid == nil {
+		err := line.Message.Validate()
+		if err == nil {
+			return line
+		}
+		line.Invalid, _ = errors.AsType[*sendlimit.InvalidError](err)
+	}
+	const quoted = 256 // bytes: more than the sentence of an InvalidError quotes
+	wrong := *line.Invalid
+	wrong.Field, wrong.Value = beginning(wrong.Field, quoted), beginning(wrong.Value, quoted)
+	line.Invalid = &wrong
+	who := tasks.Message{ID: line.Message.ID, User: line.Message.User}
+	if len(who.ID) > sendlimit.MaxID {
+		who.ID = ""
+	}
+	if len(who.User) > sendlimit.MaxUser {
+		who.User = ""
+	}
+	line.Message = who
+	return line
+}
+
+// beginning returns so many bytes of a text at most, without the rest in memory.
+func beginning(text string, bytes int) string {
+	if len(text) <= bytes {
+		return text
+	}
+	return strings.Clone(strings.ToValidUTF8(text[:bytes], ""))
+}
+
+// end waits until nothing is read any more, and before that takes what the
+// client still sends, for a while at most.
+func (l *lines) end(within time.Duration) {
+	deadline := l.now().Add(within)
+	l.ended.Store(true)
+	_ = l.control.SetReadDeadline(deadline) // for next, which may be waiting
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_ = l.control.SetReadDeadline(deadline) // again: next may have set its own meanwhile
+	_, _ = io.Copy(io.Discard, l.body)      // nobody reads it
+}
+
+// answers are the outcomes of a batch, written to the connection as they come.
+type answers struct {
+	w       http.ResponseWriter
+	control *http.ResponseController
+	now     func() time.Time
+	timeout time.Duration // of one write
+	hurried atomic.Bool
+
+	buffer  *bufio.Writer
+	encoder *json.Encoder
+	written bool // something was, be it only to the buffer
+	pending bool // it is not yet on the connection
+}
+
+// answersBuffer is how many bytes of outcomes are put together, where there is
+// no need to write them sooner.
+const answersBuffer = 16 << 10
+
+func newAnswers(w http.ResponseWriter, control *http.ResponseController, now func() time.Time, timeout time.Duration) *answers {
+	a := &answers{w: w, control: control, now: now, timeout: timeout}
+	a.buffer = bufio.NewWriterSize(a, answersBuffer)
+	a.encoder = json.NewEncoder(a.buffer)
+	a.encoder.SetEscapeHTML(false)
+	return a
+}
+
+// hurry leaves a client that does not read its answers less time.
+func (a *answers) hurry() {
+	a.hurried.Store(true)
+	a.allow(lastAnswerWithin)
+}
+
+func (a *answers) allow(within time.Duration) { _ = a.control.SetWriteDeadline(a.now().Add(within)) }
+
+// beginWrite gives the connection the time of one write.
+func (a *answers) beginWrite() {
+	a.allow(a.timeout)
+	if a.hurried.Load() { // looked at after the deadline is set, or hurry's could be lost
+		a.allow(min(a.timeout, lastAnswerWithin))
+	}
+}
+
+// Write writes to the connection, which has to take it in time.
+func (a *answers) Write(b []byte) (int, error) {
+	a.beginWrite()
+	n, err := a.w.Write(b)
+	if err != nil {
+		err = &answerError{err}
+	}
+	return n, err
+}
+
+// Emit takes the outcome of the next line.
+func (a *answers) Emit(o tasks.Outcome) error {
+	a.begin()
+	a.pending = true
+	return a.encoder.Encode(o) //nolint:wrapcheck // an answerError
+}
+
+// Flush writes what was taken.
+func (a *answers) Flush() error {
+	if !a.pending {
+		return nil
+	}
+	a.pending = false
+	if err := a.buffer.Flush(); err != nil {
+		return err //nolint:wrapcheck // an answerError
+	}
+	a.beginWrite()
+	if err := a.control.Flush(); err != nil {
+		return &answerError{err}
+	}
+	return nil
+}
+
+// begun says whether the status is decided.
+func (a *answers) begun() bool { return a.written }
+
+func (a *answers) begin() {
+	if a.written {
+		return
+	}
+	a.written = true
+	h := a.w.Header()
+	h.Set("Content-Type", ndjson)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	a.w.WriteHeader(http.StatusOK)
+}
+
+// end finishes the answer to a batch that was judged whole.
+func (a *answers) end() {
+	a.begin() // of no lines, too
+	_ = a.Flush()
+}

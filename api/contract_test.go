@@ -1,0 +1,216 @@
+package api_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/stretchr/testify/require"
+)
+
+// contract is the OpenAPI document, as a client reads it.
+type contract struct {
+	Paths map[string]map[string]struct {
+		OperationID string `json:"operationId"`
+		RequestBody *struct {
+			Content map[string]any `json:"content"`
+		} `json:"requestBody"`
+		Responses map[string]struct {
+			Headers map[string]any `json:"headers"`
+			Content map[string]any `json:"content"`
+		} `json:"responses"`
+	} `json:"paths"`
+
+	compiler *jsonschema.Compiler
+}
+
+func readContract(r *rig) *contract {
+	r.Helper()
+	got := r.get("/openapi.json")
+	require.Equal(r, http.StatusOK, got.status)
+	c := new(contract)
+	require.NoError(r, json.Unmarshal(got.body, c))
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(got.body))
+	require.NoError(r, err)
+	closeSchemas(r, document)
+	c.compiler = jsonschema.NewCompiler()
+	c.compiler.DefaultDraft(jsonschema.Draft2020)
+	c.compiler.AssertFormat()
+	require.NoError(r, c.compiler.AddResource(contractURL, document))
+	return c
+}
+
+const contractURL = "https://api.test/openapi.json"
+
+// closeSchemas has the schemas take no member that they don't document: clients
+// have to, but here it would be a member that was forgotten.
+func closeSchemas(r *rig, document any) {
+	r.Helper()
+	node := document
+	for _, name := range []string{"components", "schemas"} {
+		object, some := node.(map[string]any)
+		require.True(r, some)
+		node = object[name]
+	}
+	schemas, some := node.(map[string]any)
+	require.True(r, some)
+	for _, schema := range schemas {
+		object, some := schema.(map[string]any)
+		require.True(r, some)
+		object["additionalProperties"] = false
+	}
+}
+
+// matches requires that a reply is documented for an operation: its status, its
+// type, its headers, and every line of its body.
+func (c *contract) matches(t *testing.T, path, method string, got reply) {
+	t.Helper()
+	operation, known := c.Paths[path][strings.ToLower(method)]
+	require.True(t, known, "%s %s is not documented", method, path)
+	status := strconv.Itoa(got.status)
+	response, known := operation.Responses[status]
+	require.True(t, known, "%s of %s is not documented: %s", status, operation.OperationID, got.body)
+	for name := range response.Headers {
+		require.NotEmpty(t, got.header.Get(name), "%s of a %s", name, status)
+	}
+	mediaType := got.header.Get("Content-Type")
+	require.Contains(t, response.Content, mediaType)
+	schema, err := c.compiler.Compile(contractURL + "#/paths/" + pointer(path) + "/" + strings.ToLower(method) +
+		"/responses/" + status + "/content/" + pointer(mediaType) + "/schema")
+	require.NoError(t, err)
+	bodies := [][]byte{got.body}
+	if mediaType == "application/x-ndjson" {
+		bodies = bytes.Split(bytes.TrimSpace(got.body), []byte("\n"))
+	}
+	for _, body := range bodies {
+		value, err := jsonschema.UnmarshalJSON(bytes.NewReader(body))
+		require.NoError(t, err, string(body))
+		require.NoError(t, schema.Validate(value), "%s answered %s", operation.OperationID, body)
+	}
+}
+
+// pointer escapes a name for a JSON pointer in an address.
+func pointer(name string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(name)
+}
+
+// The document is one that tools take.
+func TestTheDocumentIsOpenAPI(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	text, err := os.ReadFile("testdata/openapi-3.1.json")
+	require.NoError(t, err)
+	schema, err := jsonschema.UnmarshalJSON(bytes.NewReader(text))
+	require.NoError(t, err)
+	compiler := jsonschema.NewCompiler()
+	require.NoError(t, compiler.AddResource("oas.json", schema))
+	openAPI, err := compiler.Compile("oas.json")
+	require.NoError(t, err)
+	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(r.get("/openapi.json").body))
+	require.NoError(t, err)
+	require.NoError(t, openAPI.Validate(document))
+
+	yaml := r.get("/openapi.yaml")
+	require.Equal(t, "application/yaml", yaml.header.Get("Content-Type"))
+	require.Contains(t, string(yaml.body), "openapi: 3.1.0")
+}
+
+// Every operation is tried, and answers with every status that it documents and
+// with no other, as it documents it.
+func TestEveryOperationAnswersAsDocumented(t *testing.T) {
+	t.Parallel()
+	c := readContract(newRig(t))
+	answered := make(map[string]map[string]bool)
+	for _, tried := range contractCases() {
+		t.Run(tried.method+" "+tried.path+" "+tried.name, func(t *testing.T) {
+			got := tried.run(t)
+			require.Equal(t, tried.status, got.status, string(got.body))
+			c.matches(t, tried.path, tried.method, got)
+			key := tried.path + " " + strings.ToLower(tried.method)
+			if answered[key] == nil {
+				answered[key] = make(map[string]bool)
+			}
+			answered[key][strconv.Itoa(got.status)] = true
+		})
+	}
+	for path, operations := range c.Paths {
+		for method, operation := range operations {
+			for status := range operation.Responses {
+				if status != "default" {
+					require.True(t, answered[path+" "+method][status], "nothing has tried a %s of %s", status, operation.OperationID)
+				}
+			}
+		}
+	}
+}
+
+// What a request may be is what the code takes: a documented example is valid
+// by the schema, and what the schema refuses the code does too.
+func TestRequestsAreDocumentedAsTheyAreTaken(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	c := readContract(r)
+	schema, err := c.compiler.Compile(contractURL + "#/paths/~1v1~1messages/post/requestBody/content/application~1json/schema")
+	require.NoError(t, err)
+	for _, draft := range []struct {
+		body  string
+		valid bool
+	}{
+		{`{"user":"alice","send_at":"` + on22("11:11:11") + `","title":"Hi"}`, true},
+		{`{"user":"alice","send_at":"` + on22("13:11:11") + `","id":"a","category":"c","title":"Hi","body":"b","data":{"k":"v"},"expires_at":"` +
+			on22("18:00:00") + `","on_conflict":"shift","shift_until":"` + on22("17:00:00") + `"}`, true},
+		{`{"user":"alice","send_at":"now","body":"b"}`, true},
+		{`{"send_at":"` + on22("11:11:11") + `","title":"Hi"}`, false},
+		{`{"user":"alice","title":"Hi"}`, false},
+		{`{"user":1,"send_at":"now","title":"Hi"}`, false},
+		{`{"user":"alice","send_at":"now","title":"Hi","data":{"k":1}}`, false},
+		{`{"user":"alice","send_at":"now","title":"Hi","when":"later"}`, false},
+		{`[]`, false},
+	} {
+		value, err := jsonschema.UnmarshalJSON(strings.NewReader(draft.body))
+		require.NoError(t, err)
+		require.Equal(t, draft.valid, schema.Validate(value) == nil, "the schema of %s: %v", draft.body, schema.Validate(value))
+		taken := r.post("/v1/messages", draft.body).status == http.StatusCreated
+		require.Equal(t, draft.valid, taken, draft.body)
+	}
+}
+
+// Who reads the document learns what every member and parameter is.
+func TestEverythingIsDescribed(t *testing.T) {
+	t.Parallel()
+	var document struct {
+		Components struct {
+			Schemas map[string]struct {
+				Properties map[string]struct {
+					Description string `json:"description"`
+				} `json:"properties"`
+			} `json:"schemas"`
+		} `json:"components"`
+		Paths map[string]map[string]struct {
+			Summary    string `json:"summary"`
+			Parameters []struct {
+				Name        string `json:"name"`
+				Description string `json:"description"`
+			} `json:"parameters"`
+		} `json:"paths"`
+	}
+	require.NoError(t, json.Unmarshal(newRig(t).get("/openapi.json").body, &document))
+	for name, schema := range document.Components.Schemas {
+		for member, property := range schema.Properties {
+			require.NotEmpty(t, property.Description, "%s.%s", name, member)
+		}
+	}
+	for path, operations := range document.Paths {
+		for method, operation := range operations {
+			require.NotEmpty(t, operation.Summary, "%s %s", method, path)
+			for _, p := range operation.Parameters {
+				require.NotEmpty(t, p.Description, "%s of %s %s", p.Name, method, path)
+			}
+		}
+	}
+}

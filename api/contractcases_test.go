@@ -1,0 +1,254 @@
+package api_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/api"
+)
+
+// contractCase is a way to get a documented answer of an operation.
+type contractCase struct {
+	name         string
+	method, path string
+	status       int
+	run          func(t *testing.T) reply
+}
+
+// operation is one with an address that is read, and a body that is taken where
+// it has one.
+type operation struct {
+	method, path, target, body string
+	parameters                 []string // of its query
+}
+
+const (
+	messages    = "/v1/messages"
+	batch       = messages + "/batch"
+	message     = "/v1/users/{user}/messages/{id}"
+	deadLetter  = "/v1/users/{user}/dead-letters/{id}"
+	aliceA      = "/v1/users/alice/messages/a"
+	aliceADead  = "/v1/users/alice/dead-letters/a"
+	crossOrigin = "cross-site"
+)
+
+// mediaType is that of the body.
+func (o operation) mediaType() string {
+	if o.path == batch {
+		return "application/x-ndjson"
+	}
+	return "application/json"
+}
+
+func (o operation) request() request {
+	q := request{method: o.method, target: o.target, body: o.body}
+	if o.body != "" {
+		q.header = http.Header{"Content-Type": {o.mediaType()}}
+	}
+	return q
+}
+
+func operations() []operation {
+	draft := `{"user":"alice","send_at":"` + on22("11:11:11") + `","title":"Hi"}`
+	return []operation{
+		{http.MethodPost, messages, messages, draft, nil},
+		{http.MethodPost, messages + "/dry-run", messages + "/dry-run", draft, nil},
+		{http.MethodPost, batch, batch, draft, nil},
+		{http.MethodGet, message, aliceA, "", nil},
+		{http.MethodPatch, message, aliceA, `{"send_at":"` + on22("11:11:11") + `"}`, nil},
+		{http.MethodDelete, message, aliceA, "", nil},
+		{http.MethodGet, "/v1/users/{user}/messages", "/v1/users/alice/messages", "", []string{"from", "to", "limit", "cursor"}},
+		{http.MethodGet, "/v1/users/{user}/usage", "/v1/users/alice/usage", "", []string{"at", "from", "to"}},
+		{http.MethodGet, "/v1/users/{user}/next-free", "/v1/users/alice/next-free", "", []string{"from", "count"}},
+		{http.MethodGet, "/v1/dead-letters", "/v1/dead-letters", "", []string{"user", "limit", "cursor"}},
+		{http.MethodGet, deadLetter, aliceADead, "", []string{"content"}},
+		{http.MethodDelete, deadLetter, aliceADead, "", nil},
+		{http.MethodPost, deadLetter + "/retry", aliceADead + "/retry", "", nil},
+		{http.MethodGet, "/v1/stats", "/v1/stats", "", nil},
+	}
+}
+
+// contractCases are those that all operations have alike, and their own.
+func contractCases() []contractCase {
+	cases := append(messageCases(), lookCases()...)
+	for _, o := range operations() {
+		cases = append(cases, hostileCases(o)...)
+	}
+	return cases
+}
+
+// hostileCases are the ways that an operation goes wrong whatever it does.
+func hostileCases(o operation) []contractCase {
+	var cases []contractCase
+	add := func(name string, status int, run func(t *testing.T) reply) {
+		cases = append(cases, contractCase{name: name, method: o.method, path: o.path, status: status, run: run})
+	}
+	sent := func(change func(*request)) func(t *testing.T) reply {
+		return func(t *testing.T) reply {
+			t.Helper()
+			q := o.request()
+			change(&q)
+			return newRig(t).send(q)
+		}
+	}
+	add("broken query", http.StatusBadRequest, sent(func(q *request) { q.target += "?a=%zz" }))
+	add("unknown parameter", http.StatusUnprocessableEntity, sent(func(q *request) { q.target += "?nope=1" }))
+	add("store away", http.StatusServiceUnavailable, func(t *testing.T) reply {
+		t.Helper()
+		r := newRig(t)
+		r.store.Close()
+		return r.send(o.request())
+	})
+	if o.method != http.MethodGet {
+		add("page of another site", http.StatusForbidden, sent(func(q *request) {
+			q.header = http.Header{"Content-Type": {o.mediaType()}, "Sec-Fetch-Site": {crossOrigin}}
+		}))
+	}
+	if o.body == "" {
+		return cases
+	}
+	add("body that stops", http.StatusRequestTimeout, func(t *testing.T) reply {
+		t.Helper()
+		r := newRig(t, func(o *api.Options) { o.Limits.Timeout = 20 * time.Millisecond })
+		return r.raw(fmt.Sprintf("%s %s HTTP/1.1\r\nHost: a\r\nContent-Type: %s\r\nContent-Length: 100\r\n\r\n{",
+			o.method, o.target, o.mediaType()))
+	})
+	add("form", http.StatusUnsupportedMediaType, sent(func(q *request) {
+		q.header = http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
+	}))
+	if o.path == batch { // takes as many lines as there are, and answers what is no JSON in its place
+		return cases
+	}
+	add("no JSON", http.StatusBadRequest, sent(func(q *request) { q.body = "{" }))
+	add("large body", http.StatusRequestEntityTooLarge, sent(func(q *request) {
+		q.body = strings.Repeat(" ", api.DefaultBody+1) + q.body
+	}))
+	return cases
+}
+
+// raw sends bytes as they are, and reads one answer.
+func (r *rig) raw(text string) reply {
+	r.Helper()
+	conn, err := new(net.Dialer).DialContext(r.Context(), "tcp", strings.TrimPrefix(r.url, "http://"))
+	require.NoError(r, err)
+	defer func() { require.NoError(r, conn.Close()) }()
+	require.NoError(r, conn.SetDeadline(time.Now().Add(10*time.Second)))
+	_, err = io.WriteString(conn, text)
+	require.NoError(r, err)
+	got, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	require.NoError(r, err)
+	defer func() { require.NoError(r, got.Body.Close()) }()
+	body, err := io.ReadAll(got.Body)
+	require.NoError(r, err)
+	return reply{status: got.StatusCode, header: got.Header, body: body}
+}
+
+// on makes the run of a case: a store that something has been done with, and a
+// request.
+func on(before func(*rig), q request) func(t *testing.T) reply {
+	return func(t *testing.T) reply {
+		t.Helper()
+		r := newRig(t)
+		before(r)
+		return r.send(q)
+	}
+}
+
+func nothing(*rig) {}
+
+// booked has alice get a at 11:11:11 on the 22nd, and b an hour later.
+func booked(r *rig) {
+	r.accepted(`{"user":"alice","id":"a","send_at":"` + on22("11:11:11") + `","title":"Hi"}`)
+	r.accepted(`{"user":"alice","id":"b","send_at":"` + on22("12:11:11") + `","title":"Hi"}`)
+}
+
+func failed(r *rig) { r.fails("a") }
+
+// expired has a dead letter to alice whose own expiry is over.
+func expired(r *rig) {
+	// From its answer the store's time is known, which the expiry is judged by.
+	r.accepted(`{"user":"bob","send_at":"now","title":"Hi"}`)
+	r.failsDraft("a", `{"user":"alice","id":"a","send_at":"now","expires_at":"2026-11-21T10:00:30Z","title":"Hi"}`)
+	r.store.SetTime(now().Add(time.Minute))
+}
+
+func messageCases() []contractCase {
+	draft := func(more string) string { return `{"user":"alice","title":"Hi",` + more + `}` }
+	post := func(target, more string) request {
+		return request{method: http.MethodPost, target: target, body: draft(more)}
+	}
+	free, taken := `"send_at":"`+on22("15:00:00")+`"`, `"send_at":"`+on22("11:11:12")+`"`
+	again := `"id":"a","send_at":"` + on22("11:11:11") + `"`
+	dryRun := messages + "/dry-run"
+	return []contractCase{
+		{"accepted", http.MethodPost, messages, http.StatusCreated, on(booked, post(messages, free))},
+		{"shifted", http.MethodPost, messages, http.StatusCreated, on(booked, post(messages, taken+`,"on_conflict":"shift"`))},
+		{"replayed", http.MethodPost, messages, http.StatusOK, on(booked, post(messages, again))},
+		{"send limit", http.MethodPost, messages, http.StatusConflict, on(booked, post(messages, taken))},
+		{"id reused", http.MethodPost, messages, http.StatusConflict, on(booked, post(messages, `"id":"a",`+free))},
+		{"no time", http.MethodPost, messages, http.StatusUnprocessableEntity, on(nothing, post(messages, `"id":"a"`))},
+		{"in past", http.MethodPost, messages, http.StatusUnprocessableEntity, on(nothing, post(messages, `"send_at":"2020-01-01T00:00:00Z"`))},
+		{"too far ahead", http.MethodPost, messages, http.StatusUnprocessableEntity, on(nothing, post(messages, `"send_at":"2029-01-01T00:00:00Z"`))},
+
+		{"lines of all kinds", http.MethodPost, batch, http.StatusOK, on(booked, request{http.MethodPost, batch, strings.Join([]string{
+			draft(free), draft(taken), draft(again), "{", "", `{"user":"bob"}`,
+		}, "\n"), http.Header{"Content-Type": {"application/x-ndjson"}}})},
+
+		{"free", http.MethodPost, dryRun, http.StatusOK, on(booked, post(dryRun, free))},
+		{"replayed", http.MethodPost, dryRun, http.StatusOK, on(booked, post(dryRun, again))},
+		{"send limit", http.MethodPost, dryRun, http.StatusConflict, on(booked, post(dryRun, taken))},
+
+		{"scheduled", http.MethodGet, message, http.StatusOK, on(booked, request{method: http.MethodGet, target: aliceA})},
+		{"failed", http.MethodGet, message, http.StatusOK, on(failed, request{method: http.MethodGet, target: aliceA})},
+		{"unknown", http.MethodGet, message, http.StatusNotFound, on(nothing, request{method: http.MethodGet, target: aliceA})},
+
+		{"moved", http.MethodPatch, message, http.StatusOK, on(booked, request{http.MethodPatch, aliceA, `{` + free + `}`, nil})},
+		{"send limit", http.MethodPatch, message, http.StatusConflict, on(booked, request{
+			http.MethodPatch, "/v1/users/alice/messages/b", `{` + taken + `}`, nil,
+		})},
+		{"being sent", http.MethodPatch, message, http.StatusConflict, on(sending, request{http.MethodPatch, aliceA, `{` + free + `}`, nil})},
+		{"unknown", http.MethodPatch, message, http.StatusNotFound, on(nothing, request{http.MethodPatch, aliceA, `{` + free + `}`, nil})},
+		{"no time", http.MethodPatch, message, http.StatusUnprocessableEntity, on(nothing, request{http.MethodPatch, aliceA, `{}`, nil})},
+		{"unknown field", http.MethodPatch, message, http.StatusUnprocessableEntity, on(nothing, request{
+			http.MethodPatch, aliceA, `{"title":"x",` + free + `}`, nil,
+		})},
+
+		{"cancelled", http.MethodDelete, message, http.StatusOK, on(booked, request{method: http.MethodDelete, target: aliceA})},
+		{"being sent", http.MethodDelete, message, http.StatusConflict, on(sending, request{method: http.MethodDelete, target: aliceA})},
+		{"unknown", http.MethodDelete, message, http.StatusNotFound, on(nothing, request{method: http.MethodDelete, target: aliceA})},
+	}
+}
+
+// sending has a message to alice that a worker is sending.
+func sending(r *rig) { r.claims("a") }
+
+func lookCases() []contractCase {
+	const user = "/v1/users/{user}"
+	get := func(target string) request { return request{method: http.MethodGet, target: target} }
+	return []contractCase{
+		{"none", http.MethodGet, user + "/messages", http.StatusOK, on(nothing, get("/v1/users/alice/messages"))},
+		{"a page", http.MethodGet, user + "/messages", http.StatusOK, on(booked, get("/v1/users/alice/messages?limit=1"))},
+		{"usage", http.MethodGet, user + "/usage", http.StatusOK, on(booked, get("/v1/users/alice/usage?at="+on22("11:00:00")))},
+		{"next free", http.MethodGet, user + "/next-free", http.StatusOK, on(booked, get("/v1/users/alice/next-free?count=3"))},
+
+		{"none", http.MethodGet, "/v1/dead-letters", http.StatusOK, on(nothing, get("/v1/dead-letters"))},
+		{"a page", http.MethodGet, "/v1/dead-letters", http.StatusOK, on(failed, get("/v1/dead-letters?user=alice&limit=1"))},
+		{"shown", http.MethodGet, deadLetter, http.StatusOK, on(failed, get(aliceADead+"?content=true"))},
+		{"none", http.MethodGet, deadLetter, http.StatusNotFound, on(booked, get(aliceADead))},
+		{"purged", http.MethodDelete, deadLetter, http.StatusOK, on(failed, request{method: http.MethodDelete, target: aliceADead})},
+		{"none", http.MethodDelete, deadLetter, http.StatusNotFound, on(booked, request{method: http.MethodDelete, target: aliceADead})},
+		{"retried", http.MethodPost, deadLetter + "/retry", http.StatusOK, on(failed, request{method: http.MethodPost, target: aliceADead + "/retry"})},
+		{"expired", http.MethodPost, deadLetter + "/retry", http.StatusConflict, on(expired, request{method: http.MethodPost, target: aliceADead + "/retry"})},
+		{"none", http.MethodPost, deadLetter + "/retry", http.StatusNotFound, on(booked, request{method: http.MethodPost, target: aliceADead + "/retry"})},
+
+		{"stats", http.MethodGet, "/v1/stats", http.StatusOK, on(nothing, get("/v1/stats"))},
+	}
+}

@@ -1,0 +1,137 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+const deadLetterPattern = "/v1/users/{user}/dead-letters/{id}"
+
+// DeadLetters is a page of messages that were given up.
+type DeadLetters struct {
+	DeadLetters []tasks.Status `json:"dead_letters"`
+	NextCursor  string         `json:"next_cursor,omitempty" doc:"Absent where there are no more; what follows may also be an empty page."`
+}
+
+func (s *server) listDeadLettersRoute() route {
+	return route{
+		Operation: huma.Operation{
+			OperationID: "listDeadLetters", Method: http.MethodGet, Path: "/v1/dead-letters", Tags: []string{"dead letters"},
+			Summary:     "List dead letters",
+			Description: "Without their content, the one that ended first coming first.",
+			Parameters: []*huma.Param{
+				{
+					Name: "user", In: "query", Description: "Only those to this user.",
+					Schema: &huma.Schema{Type: huma.TypeString},
+				},
+				countParameter("limit", "Dead letters a page.", usualPage, sendlimit.MaxDeadLetters), cursorParameter(),
+			},
+			Responses: responses[DeadLetters](s, "A page of them."),
+		},
+		do: s.listDeadLetters,
+	}
+}
+
+func (s *server) listDeadLetters(r *http.Request, q query) (answer, error) {
+	user, given := q["user"]
+	if given && !sendlimit.ValidUser(user) { // an empty one would be everybody
+		return answer{}, &sendlimit.InvalidError{Field: "user", Value: user, Want: "1 to 256 bytes of UTF-8 without control characters"}
+	}
+	limit, err := q.count("limit", usualPage, sendlimit.MaxDeadLetters)
+	if err != nil {
+		return answer{}, err
+	}
+	after, err := q.cursor(true)
+	if err != nil {
+		return answer{}, err
+	}
+	request := tasks.DeadLettersRequest{User: user, Limit: limit}
+	if after != (cursor{}) {
+		request.After = tasks.Status{ID: after.ID, User: after.User, EndedAt: tasks.Time{Time: after.time()}}
+	}
+	letters, err := s.deadLetters.List(r.Context(), request)
+	if err != nil {
+		return answer{}, err
+	}
+	page := DeadLetters{DeadLetters: letters}
+	if len(letters) == limit {
+		last := letters[limit-1]
+		page.NextCursor = cursor{Milliseconds: last.EndedAt.UnixMilli(), ID: last.ID, User: last.User}.String()
+	}
+	return done(page), nil
+}
+
+func (s *server) showDeadLetterRoute() route {
+	return route{
+		Operation: huma.Operation{
+			OperationID: "getDeadLetter", Method: http.MethodGet, Path: deadLetterPattern, Tags: []string{"dead letters"},
+			Summary: "Look at a dead letter",
+			Parameters: []*huma.Param{
+				userParameter(), idParameter(),
+				{
+					Name: "content", In: "query", Description: "Shows title, body and data too.",
+					Schema: &huma.Schema{Type: huma.TypeBoolean, Default: false},
+				},
+			},
+			Responses: responses[tasks.DeadLetter](s, "The dead letter.", http.StatusNotFound),
+		},
+		do: s.showDeadLetter,
+	}
+}
+
+func (s *server) showDeadLetter(r *http.Request, q query) (answer, error) {
+	content, err := q.flag("content")
+	if err != nil {
+		return answer{}, err
+	}
+	user, id := r.PathValue("user"), r.PathValue("id")
+	letter, known, err := s.deadLetters.Get(r.Context(), user, id)
+	if err != nil {
+		return answer{}, err
+	}
+	if !known {
+		return answer{}, &refusal{tasks.NoDeadLetter(user, id)}
+	}
+	if !content {
+		letter = tasks.DeadLetter{Status: letter.Status}
+	}
+	return done(letter), nil
+}
+
+func (s *server) purgeDeadLetterRoute() route {
+	return route{
+		Operation: huma.Operation{
+			OperationID: "purgeDeadLetter", Method: http.MethodDelete, Path: deadLetterPattern, Tags: []string{"dead letters"},
+			Summary:     "Forget a dead letter",
+			Description: "Its content, its record and its id are gone.",
+			Parameters:  []*huma.Param{userParameter(), idParameter()},
+			Responses:   responses[tasks.Outcome](s, "Purged.", http.StatusNotFound),
+		},
+		do: s.purgeDeadLetter,
+	}
+}
+
+func (s *server) purgeDeadLetter(r *http.Request, _ query) (answer, error) {
+	return doneUnlessRefused(s.deadLetters.Purge(r.Context(), r.PathValue("user"), r.PathValue("id")))
+}
+
+func (s *server) retryDeadLetterRoute() route {
+	return route{
+		Operation: huma.Operation{
+			OperationID: "retryDeadLetter", Method: http.MethodPost, Path: deadLetterPattern + "/retry", Tags: []string{"dead letters"},
+			Summary:     "Send a dead letter after all",
+			Description: "At the next time that is free for its user, with all its attempts. Where it can't be, it stays as it is.",
+			Parameters:  []*huma.Param{userParameter(), idParameter()},
+			Responses:   responses[tasks.Outcome](s, "Retried: it is sent at send_at.", http.StatusNotFound, http.StatusConflict),
+		},
+		do: s.retryDeadLetter,
+	}
+}
+
+func (s *server) retryDeadLetter(r *http.Request, _ query) (answer, error) {
+	return doneUnlessRefused(s.deadLetters.Retry(r.Context(), r.PathValue("user"), r.PathValue("id")))
+}

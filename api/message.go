@@ -1,0 +1,91 @@
+package api
+
+import (
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+const messagePattern = "/v1/users/{user}/messages/{id}"
+
+func (s *server) statusRoute() route {
+	return route{
+		Operation: huma.Operation{
+			OperationID: "getMessage", Method: http.MethodGet, Path: messagePattern, Tags: []string{"messages"},
+			Summary:     "See what became of a message",
+			Description: "Is known until a while after the message's end, 7 days unless the workers are set otherwise.",
+			Parameters:  []*huma.Param{userParameter(), idParameter()},
+			Responses:   responses[tasks.Status](s, "What became of it.", http.StatusNotFound),
+		},
+		do: s.status,
+	}
+}
+
+func (s *server) status(r *http.Request, _ query) (answer, error) {
+	user, id := r.PathValue("user"), r.PathValue("id")
+	status, known, err := s.submitter.Status(r.Context(), user, id)
+	if err != nil {
+		return answer{}, err
+	}
+	if !known {
+		return answer{}, &refusal{tasks.NoStatus(user, id)}
+	}
+	return done(status), nil
+}
+
+func (s *server) moveRoute() route {
+	return route{
+		Operation: huma.Operation{
+			OperationID: "moveMessage", Method: http.MethodPatch, Path: messagePattern, Tags: []string{"messages"},
+			Summary:     "Move a message to another send time",
+			Description: "Works until the message is being sent. Where the rules have no room at the new time, the message keeps the old one.",
+			Parameters:  []*huma.Param{userParameter(), idParameter()},
+			RequestBody: jsonBody[tasks.MoveDraft](s),
+			Responses:   responses[tasks.Outcome](s, "Moved.", bodyProblems(http.StatusNotFound, http.StatusConflict)...),
+		},
+		do: s.move,
+	}
+}
+
+func (s *server) move(r *http.Request, _ query) (answer, error) {
+	text, err := s.readJSON(r)
+	if err != nil {
+		return answer{}, err
+	}
+	draft, err := tasks.DecodeMove(text)
+	if err != nil {
+		return answer{}, err
+	}
+	at, err := draft.Time(tasks.ParseTime)
+	if err != nil {
+		return answer{}, err
+	}
+	return doneUnlessRefused(s.submitter.Move(r.Context(), r.PathValue("user"), r.PathValue("id"), at))
+}
+
+func (s *server) cancelRoute() route {
+	return route{
+		Operation: huma.Operation{
+			OperationID: "cancelMessage", Method: http.MethodDelete, Path: messagePattern, Tags: []string{"messages"},
+			Summary:     "Cancel a message",
+			Description: "Works until the message is being sent, and erases its content. Cancelling twice is no error: replayed says so.",
+			Parameters:  []*huma.Param{userParameter(), idParameter()},
+			Responses:   responses[tasks.Outcome](s, "Cancelled: it is not sent.", http.StatusNotFound, http.StatusConflict),
+		},
+		do: s.cancel,
+	}
+}
+
+func (s *server) cancel(r *http.Request, _ query) (answer, error) {
+	return doneUnlessRefused(s.submitter.Cancel(r.Context(), r.PathValue("user"), r.PathValue("id")))
+}
+
+// doneUnlessRefused answers with an outcome.
+func doneUnlessRefused(o tasks.Outcome, err error) (answer, error) {
+	if o, err = unlessRefused(o, err); err != nil {
+		return answer{}, err
+	}
+	return done(o), nil
+}

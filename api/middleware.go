@@ -1,0 +1,121 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"runtime/debug"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// requestIDHeader has the id of a request, in the request and in the answer.
+const requestIDHeader = "X-Request-Id"
+
+// exchange is what is known of a request while it is answered.
+type exchange struct {
+	http.ResponseWriter
+
+	id     string
+	route  string // method and pattern; "" where none fits
+	status int    // 0 until it is written
+}
+
+type exchangeKey struct{}
+
+// exchangeOf returns the exchange that observe has put into a context.
+func exchangeOf(ctx context.Context) *exchange {
+	if e, some := ctx.Value(exchangeKey{}).(*exchange); some {
+		return e
+	}
+	return &exchange{}
+}
+
+// requestID returns the id of the request that ctx is of.
+func requestID(ctx context.Context) string { return exchangeOf(ctx).id }
+
+// WriteHeader notes the status.
+func (e *exchange) WriteHeader(status int) {
+	if e.status == 0 && status >= http.StatusOK { // what comes before is only informational
+		e.status = status
+	}
+	e.ResponseWriter.WriteHeader(status)
+}
+
+// Write writes a part of the body, after a status of 200 where there was none.
+func (e *exchange) Write(b []byte) (int, error) {
+	if e.status == 0 {
+		e.status = http.StatusOK
+	}
+	return e.ResponseWriter.Write(b) //nolint:wrapcheck // stands in for the writer
+}
+
+// Unwrap is for http.ResponseController.
+func (e *exchange) Unwrap() http.ResponseWriter { return e.ResponseWriter }
+
+// observe gives each request its id, and logs how it was answered: without the
+// path, which names users.
+func (s *server) observe(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := s.now()
+		e := &exchange{ResponseWriter: w, id: r.Header.Get(requestIDHeader)}
+		if !validRequestID(e.id) {
+			e.id = uuid.Must(uuid.NewV7()).String() // fails only where the system has no randomness
+		}
+		w.Header().Set(requestIDHeader, e.id)
+		ctx := context.WithValue(r.Context(), exchangeKey{}, e)
+		defer func() {
+			s.logger.DebugContext(ctx, "request answered", "route", e.route, "status", e.status,
+				"duration", s.now().Sub(began), "request_id", e.id)
+		}()
+		next.ServeHTTP(e, r.WithContext(ctx))
+	})
+}
+
+// validRequestID says whether a caller's id is short and harmless enough for
+// headers and logs.
+func validRequestID(id string) bool {
+	const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:-"
+	return id != "" && len(id) <= 128 && strings.Trim(id, allowed) == ""
+}
+
+// recovered answers a panic with a problem that says nothing of it, and logs it.
+func (s *server) recovered(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			if reason := recover(); reason != nil {
+				s.answerPanic(w, r, reason)
+			}
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (s *server) answerPanic(w http.ResponseWriter, r *http.Request, reason any) {
+	if reason == http.ErrAbortHandler { //nolint:errorlint // recover gives the very value
+		panic(reason)
+	}
+	e := exchangeOf(r.Context())
+	s.logger.ErrorContext(r.Context(), "a request panicked", "reason", reason, "route", e.route,
+		"request_id", e.id, "stack", string(debug.Stack()))
+	if e.status != 0 {
+		// An answer that has begun can only be broken off.
+		panic(http.ErrAbortHandler)
+	}
+	WriteProblem(w, r, internalError())
+}
+
+// sameOrigin refuses what a page of another site has a browser ask for, unless
+// it only looks: who can reach this address may be anybody's browser.
+func sameOrigin(next http.Handler) http.Handler {
+	protection := http.NewCrossOriginProtection()
+	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		WriteProblem(w, r, tasks.Outcome{
+			Outcome: tasks.Errored, Code: codeCrossOrigin,
+			Detail: "a page of another site has asked for this: only a program, or a page of this address, can",
+		})
+	}))
+	return protection.Handler(next)
+}

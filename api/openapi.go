@@ -1,0 +1,158 @@
+package api
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// newSchemas returns the schemas of the document, which are made of the types
+// that the answers are.
+func newSchemas() huma.Registry {
+	schemas := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
+	schemas.RegisterTypeAlias(reflect.TypeFor[tasks.Time](), reflect.TypeFor[time.Time]())
+	return schemas
+}
+
+// document is the OpenAPI document.
+type document struct{ *huma.OpenAPI }
+
+func (s *server) document(version string, routes []route) document {
+	d := &huma.OpenAPI{
+		OpenAPI: "3.1.0",
+		Info: &huma.Info{
+			Title:   "sendlimit",
+			Version: cmp.Or(version, "unknown"),
+			Description: "Takes messages that are to be pushed to a user at a later time, where the user's rules " +
+				"have room at that time, and says what is in the way where they have not.\n\n" +
+				"Times are RFC 3339; in answers they are UTC with milliseconds. Every answer has an `X-Request-Id`: " +
+				"the caller's, if it sent one. What is not a success is an `application/problem+json` whose `code` " +
+				"says what is wrong; members may be added to any answer.",
+		},
+		Tags: []*huma.Tag{
+			{Name: "messages", Description: "Submitting messages, and what becomes of them."},
+			{Name: "users", Description: "What a user gets, and when there is room for more. A user's name is one segment of the path: " +
+				"percent-encoded, / as `%2F`, and a name that is only dots as `%2E`."},
+			{Name: "dead letters", Description: "Messages that were given up."},
+			{Name: "operation", Description: "How the queue and the store are doing."},
+		},
+		Components: &huma.Components{Schemas: s.schemas},
+	}
+	for _, r := range routes {
+		maps.Copy(r.Responses, s.problems(commonProblems(r.Method)...))
+		d.AddOperation(&r.Operation)
+	}
+	describe(s.schemas)
+	return document{d}
+}
+
+// schemaOf is a reference to the schema of a type.
+func schemaOf[T any](s *server) *huma.Schema {
+	t := reflect.TypeFor[T]()
+	return s.schemas.Schema(t, true, t.Name())
+}
+
+// jsonBody documents a request whose body is a T.
+func jsonBody[T any](s *server) *huma.RequestBody {
+	return &huma.RequestBody{
+		Required: true,
+		Content:  map[string]*huma.MediaType{"application/json": {Schema: schemaOf[T](s)}},
+	}
+}
+
+// responses document that an operation answers with a T, or with a problem of
+// one of the statuses.
+func responses[T any](s *server, description string, problems ...int) map[string]*huma.Response {
+	all := s.problems(problems...)
+	all[strconv.Itoa(http.StatusOK)] = jsonResponse[T](s, description)
+	return all
+}
+
+func jsonResponse[T any](s *server, description string) *huma.Response {
+	return &huma.Response{
+		Description: description,
+		Headers:     headers(requestIDHeader),
+		Content:     map[string]*huma.MediaType{"application/json": {Schema: schemaOf[T](s)}},
+	}
+}
+
+// problems document statuses that an operation answers with when it has done
+// nothing.
+func (s *server) problems(statuses ...int) map[string]*huma.Response {
+	all := make(map[string]*huma.Response)
+	content := map[string]*huma.MediaType{problemType: {Schema: schemaOf[Problem](s)}}
+	for _, status := range statuses {
+		response := &huma.Response{Description: meaning(status), Headers: headers(requestIDHeader), Content: content}
+		if status == http.StatusServiceUnavailable {
+			response.Headers = headers(requestIDHeader, "Retry-After")
+		}
+		all[strconv.Itoa(status)] = response
+	}
+	all["default"] = &huma.Response{
+		Description: "Anything else that is wrong.", Headers: headers(requestIDHeader), Content: content,
+	}
+	return all
+}
+
+// commonProblems are the statuses that every operation of a method has.
+func commonProblems(method string) []int {
+	common := []int{http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusServiceUnavailable}
+	if method != http.MethodGet {
+		common = append(common, http.StatusForbidden)
+	}
+	return common
+}
+
+// bodyProblems are the statuses of an operation that takes a JSON body, and
+// more.
+func bodyProblems(more ...int) []int {
+	return append([]int{http.StatusRequestTimeout, http.StatusRequestEntityTooLarge, http.StatusUnsupportedMediaType}, more...)
+}
+
+func meaning(status int) string {
+	switch status {
+	case http.StatusBadRequest:
+		return "The request can't be read: its body is no JSON, or its query no query."
+	case http.StatusForbidden:
+		return "A page of another site has asked for this."
+	case http.StatusNotFound:
+		return "Nothing is known of it: " + string(sendlimit.CodeNotFound) + "."
+	case http.StatusRequestTimeout:
+		return "The request did not come whole in time."
+	case http.StatusConflict:
+		return "Refused, and nothing was changed: code says why, and of send_limit violations and next_free_at say more."
+	case http.StatusRequestEntityTooLarge:
+		return "The body is too large."
+	case http.StatusUnsupportedMediaType:
+		return "The body is of another type than the operation takes."
+	case http.StatusUnprocessableEntity:
+		return "A field or parameter is not allowed as it is: field names it, and detail says what is."
+	case http.StatusServiceUnavailable:
+		return "The store does not answer or is full, or too many requests are being answered: the same request can be sent again after Retry-After."
+	default:
+		return http.StatusText(status) + "."
+	}
+}
+
+func headers(names ...string) map[string]*huma.Param {
+	all := make(map[string]*huma.Param, len(names))
+	for _, name := range names {
+		switch name {
+		case requestIDHeader:
+			all[name] = &huma.Param{Description: "The request's id.", Schema: &huma.Schema{Type: huma.TypeString}}
+		case "Retry-After":
+			all[name] = &huma.Param{Description: "Seconds to wait.", Schema: &huma.Schema{Type: huma.TypeInteger}}
+		case "Location":
+			all[name] = &huma.Param{Description: "Where the message is looked at.", Schema: &huma.Schema{Type: huma.TypeString}}
+		}
+	}
+	return all
+}

@@ -1,0 +1,294 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// Users of any name are reached by the address that their message is said to
+// have.
+func TestUsersOfAnyNameSurviveThePath(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for i, user := range []string{
+		"alice", "a/b", "/", "//", "a/messages/b", "100%", "%2F", "who?", "#1", "a b", "+1", "ünïcode", "日本語", "..", ".", "...", "../..",
+		`"quoted"`, `back\slash`, "a&b=c;d", "{user}", "*", ":", "💥", strings.Repeat("x", sendlimit.MaxUser),
+	} {
+		id := fmt.Sprint("id-", i)
+		draft := fmt.Sprintf(`{"user":%q,"id":%q,"send_at":%q,"title":"Hi"}`, user, id, on22("11:11:11"))
+		got := r.post("/v1/messages", draft)
+		require.Equal(t, http.StatusCreated, got.status, "%q: %s", user, got.body)
+		at := got.header.Get("Location")
+		require.NotContains(t, at, "/../", user)
+
+		got = r.get(at)
+		require.Equal(t, http.StatusOK, got.status, "%q at %s: %s", user, at, got.body)
+		status := into[tasks.Status](t, http.StatusOK, got)
+		require.Equal(t, []string{user, id}, []string{status.User, status.ID})
+		all := strings.TrimSuffix(at, "/messages/"+id)
+		list := into[api.Messages](t, http.StatusOK, r.get(all+"/messages"))
+		require.Len(t, list.Messages, 1, user)
+		require.Equal(t, user, into[tasks.Usage](t, http.StatusOK, r.get(all+"/usage")).User)
+		require.Equal(t, user, into[api.FreeTimes](t, http.StatusOK, r.get(all+"/next-free")).Times[0].User)
+		moved := r.send(request{http.MethodPatch, at, `{"send_at":"` + on22("12:00:00") + `"}`, nil})
+		require.Equal(t, user, into[tasks.Outcome](t, http.StatusOK, moved).User)
+		cancelled := r.send(request{method: http.MethodDelete, target: at})
+		require.Equal(t, tasks.Cancelled, into[tasks.Outcome](t, http.StatusOK, cancelled).Outcome)
+	}
+	for _, user := range []string{"%00", "%FF", "a%0Ab", strings.Repeat("x", sendlimit.MaxUser+1)} {
+		p := r.problem(http.StatusUnprocessableEntity, r.get("/v1/users/"+user+"/messages"))
+		require.Equal(t, "user", p.Field)
+	}
+}
+
+// A refusal says over HTTP what it says everywhere, beside what HTTP adds.
+func TestARefusalIsTheContracts(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	booked(r)
+	got := r.post("/v1/messages", `{"user":"alice","id":"c","send_at":"`+on22("11:11:12")+`","title":"Hi"}`)
+	p := r.problem(http.StatusConflict, got)
+	require.Equal(t, sendlimit.CodeSendLimit, p.Code)
+	require.Equal(t, "alice already has a message at 11:11:11, within 1 minute; the next free time is 11:12:11", p.Detail)
+	require.Equal(t, on22("11:12:11.000"), p.NextFreeAt.Format(tasks.TimeLayout))
+	require.Equal(t, on22("11:10:11.000"), p.PreviousFreeAt.Format(tasks.TimeLayout))
+	require.Equal(t, "1/minute", p.Violations[0].Rule)
+	require.Equal(t, "a", p.Violations[0].Conflicts[0].ID)
+	require.Equal(t, []string{"c", "alice"}, []string{p.ID, p.User})
+
+	r.accepted(`{"user":"alice","id":"c","send_at":"` + on22("11:12:11") + `","title":"Hi"}`)
+}
+
+func TestTheIdempotencyKeyStandsForTheID(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	submit := func(id string, keys ...string) reply {
+		return r.send(request{
+			http.MethodPost, "/v1/messages", fmt.Sprintf(`{"user":"alice",%s"send_at":%q,"title":"Hi"}`, id, on22("11:11:11")),
+			http.Header{"Content-Type": {"application/json"}, "Idempotency-Key": keys},
+		})
+	}
+	require.Equal(t, "a", into[tasks.Outcome](t, http.StatusCreated, submit("", "a")).ID)
+	again := into[tasks.Outcome](t, http.StatusOK, submit("", "a"))
+	require.True(t, again.Replayed)
+	require.True(t, into[tasks.Outcome](t, http.StatusOK, submit("", `"a"`)).Replayed, "as the header's own specification spells it")
+	require.True(t, into[tasks.Outcome](t, http.StatusOK, submit(`"id":"a",`, "a")).Replayed)
+	require.True(t, into[tasks.Outcome](t, http.StatusOK, submit(`"id":"a",`)).Replayed)
+
+	p := r.problem(http.StatusUnprocessableEntity, submit(`"id":"a",`, "b"))
+	require.Equal(t, "id", p.Field)
+	require.Equal(t, `id "a" is not allowed: it takes the Idempotency-Key "b", where both are given`, p.Detail)
+	for _, keys := range [][]string{{""}, {"a b"}, {"a", "b"}, {`"`}, {"ü"}} {
+		p := r.problem(http.StatusUnprocessableEntity, submit("", keys...))
+		require.Equal(t, "Idempotency-Key", p.Field, keys)
+	}
+}
+
+func TestADryRunLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	booked(r)
+	before := r.store.Dump()
+	for _, tried := range []struct {
+		clock  string
+		status int
+	}{{"15:00:00", http.StatusOK}, {"11:11:12", http.StatusConflict}} {
+		got := r.post("/v1/messages/dry-run", `{"user":"alice","send_at":"`+on22(tried.clock)+`","title":"Hi"}`)
+		require.Equal(t, tried.status, got.status)
+		require.Empty(t, got.header.Get("Location"))
+	}
+	require.Equal(t, before, r.store.Dump())
+}
+
+// Following the cursors gives all messages, each once, and in order.
+func TestAListGoesOnByItsCursor(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	policies, err := sendlimit.NewPolicyStore(r.client, "")
+	require.NoError(t, err)
+	loose, err := sendlimit.ParsePolicy(sendlimit.DefaultPolicyName, "", "100/minute")
+	require.NoError(t, err)
+	require.NoError(t, policies.Apply(t.Context(), loose))
+	var want []string
+	for i := range 25 {
+		id := fmt.Sprintf("m%02d", i)
+		want = append(want, id)
+		// Several at one time, whose order is that of their ids.
+		r.accepted(fmt.Sprintf(`{"user":"alice","id":%q,"send_at":%q,"title":"Hi"}`, id, on22(fmt.Sprintf("11:11:%02d", i/4))))
+	}
+	for _, limit := range []int{1, 3, 5, 24, 25, 26, 1000} {
+		var got []string
+		target := fmt.Sprintf("/v1/users/alice/messages?limit=%d", limit)
+		pages := 0
+		for cursor := ""; ; pages++ {
+			page := into[api.Messages](t, http.StatusOK, r.get(target+cursor))
+			require.LessOrEqual(t, len(page.Messages), limit)
+			for _, m := range page.Messages {
+				require.Equal(t, tasks.StatusScheduled, m.Status)
+				got = append(got, m.ID)
+			}
+			if page.NextCursor == "" {
+				break
+			}
+			require.Len(t, page.Messages, limit)
+			cursor = "&cursor=" + url.QueryEscape(page.NextCursor)
+		}
+		require.Equal(t, want, got, "in pages of %d", limit)
+		require.Equal(t, (25+limit-1)/limit, pages+1, "no page is empty")
+	}
+	some := into[api.Messages](t, http.StatusOK, r.get("/v1/users/alice/messages?from="+on22("11:11:01")+"&to="+on22("11:11:02")))
+	require.Len(t, some.Messages, 4)
+}
+
+func TestParametersThatAreNotAllowed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	cursor := into[api.Messages](t, http.StatusOK, r.get("/v1/users/alice/messages")).NextCursor
+	require.Empty(t, cursor)
+	for _, wrong := range []struct{ target, field, says string }{
+		{"/v1/users/alice/messages?limit=0", "limit", "1 to 1000"},
+		{"/v1/users/alice/messages?limit=1001", "limit", "1 to 1000"},
+		{"/v1/users/alice/messages?limit=ten", "limit", "1 to 1000"},
+		{"/v1/users/alice/messages?limit=", "limit", "1 to 1000"},
+		{"/v1/users/alice/messages?form=now", "form", "there are from, to, limit, cursor"},
+		{"/v1/users/alice/messages?limit=1&limit=2", "limit", "one value"},
+		{"/v1/users/alice/messages?cursor=x", "cursor", "next_cursor"},
+		{"/v1/users/alice/messages?cursor=eyJ0IjoxLCJpIjoiYSIsInUiOiJiIn0", "cursor", "next_cursor"}, // of another list
+		{"/v1/users/alice/messages?from=tomorrow", "from", "RFC 3339"},
+		{"/v1/users/alice/messages?from=2026-11-22T11:11:11+01:00", "from", "a + is written %2B"},
+		{"/v1/users/alice/messages?from=" + on22("12:00:00") + "&to=" + on22("11:00:00"), "to", "after from"},
+		{"/v1/users/alice/usage?from=2026-01-01T00:00:00Z&to=2026-12-01T00:00:00Z", "to", "32 days"},
+		{"/v1/users/alice/next-free?count=101", "count", "1 to 100"},
+		{"/v1/users/alice/messages/a%2Fb", "id", "A-Z"},
+		{"/v1/dead-letters?user=", "user", "1 to 256 bytes"},
+		{"/v1/users/alice/dead-letters/a?content=yes", "content", "true or false"},
+		{"/v1/stats?user=alice", "user", "no parameters"},
+	} {
+		p := r.problem(http.StatusUnprocessableEntity, r.get(wrong.target))
+		require.Equal(t, sendlimit.CodeInvalidField, p.Code)
+		require.Equal(t, wrong.field, p.Field, wrong.target)
+		require.Contains(t, p.Detail, wrong.says, wrong.target)
+	}
+}
+
+func TestUsageAndNextFree(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	booked(r)
+	usage := into[tasks.Usage](t, http.StatusOK, r.get("/v1/users/alice/usage?at="+on22("11:11:30.5")))
+	require.Equal(t, on22("11:11:30.500"), usage.At.Format(tasks.TimeLayout))
+	require.Equal(t, 24*time.Hour, usage.To.Sub(usage.From.Time))
+	require.Equal(t, []string{"1/minute", "5/hour", "10/calendar_day"}, []string{usage.Rules[0].Rule, usage.Rules[1].Rule, usage.Rules[2].Rule})
+	require.Equal(t, []int{1, 1, 2}, []int{usage.Rules[0].Used, usage.Rules[1].Used, usage.Rules[2].Used})
+	require.Len(t, usage.Sends, 2)
+	require.NotEmpty(t, usage.Free)
+
+	free := into[api.FreeTimes](t, http.StatusOK, r.get("/v1/users/alice/next-free?count=2&from="+on22("11:11:11")))
+	require.Equal(t, on22("11:12:11.000"), free.Times[0].FreeAt.Format(tasks.TimeLayout))
+	require.Equal(t, on22("11:13:11.000"), free.Times[1].FreeAt.Format(tasks.TimeLayout))
+}
+
+func TestDeadLetters(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for i, id := range []string{"a", "b", "c"} {
+		r.store.SetTime(now().Add(time.Duration(i) * time.Minute))
+		r.fails(id)
+	}
+	var got []string
+	cursor := ""
+	for {
+		page := into[api.DeadLetters](t, http.StatusOK, r.get("/v1/dead-letters?limit=2"+cursor))
+		for _, letter := range page.DeadLetters {
+			require.Equal(t, tasks.StatusFailed, letter.Status)
+			got = append(got, letter.ID)
+		}
+		if page.NextCursor == "" {
+			break
+		}
+		cursor = "&cursor=" + page.NextCursor
+	}
+	require.Equal(t, []string{"a", "b", "c"}, got)
+	require.Empty(t, into[api.DeadLetters](t, http.StatusOK, r.get("/v1/dead-letters?user=bob")).DeadLetters)
+
+	const at = "/v1/users/alice/dead-letters/"
+	require.NotContains(t, string(r.get(at+"a").body), "secret", "nobody sees content who has not asked for it")
+	letter := into[tasks.DeadLetter](t, http.StatusOK, r.get(at+"a?content=true"))
+	require.Equal(t, []any{"secret", map[string]string{"k": "v"}}, []any{letter.Title, letter.Data})
+
+	retried := into[tasks.Outcome](t, http.StatusOK, r.post(at+"a/retry", ""))
+	require.Equal(t, tasks.Retried, retried.Outcome)
+	purged := into[tasks.Outcome](t, http.StatusOK, r.send(request{method: http.MethodDelete, target: at + "b"}))
+	require.Equal(t, tasks.Purged, purged.Outcome)
+	require.Equal(t, 1, into[api.Stats](t, http.StatusOK, r.get("/v1/stats")).DeadLetters)
+}
+
+// What a caller sends in a body is read as on every surface, and bodies that
+// are none at all are named.
+func TestBodiesThatAreNotAllowed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for _, wrong := range []struct {
+		body   string
+		status int
+		field  string
+	}{
+		{"{", http.StatusBadRequest, "body"},
+		{"[]", http.StatusUnprocessableEntity, "message"},
+		{"null", http.StatusUnprocessableEntity, "message"},
+		{`{"user":"alice","send_at":"now","title":"Hi","when":1}`, http.StatusUnprocessableEntity, "when"},
+		{`{"user":"alice","send_at":"now","Title":"Hi"}`, http.StatusUnprocessableEntity, "Title"},
+		{`{"user":"alice","send_at":7,"title":"Hi"}`, http.StatusUnprocessableEntity, "send_at"},
+		{`{"user":"alice","send_at":"now","title":"` + strings.Repeat("x", 5000) + `"}`, http.StatusUnprocessableEntity, "body"},
+	} {
+		require.Equal(t, wrong.field, r.problem(wrong.status, r.post("/v1/messages", wrong.body)).Field, wrong.body)
+	}
+	for name, values := range map[string][]string{"Content-Type": {"text/plain"}, "Content-Encoding": {"gzip"}} {
+		header := http.Header{"Content-Type": {"application/json"}}
+		header[name] = values
+		p := r.problem(http.StatusUnsupportedMediaType, r.send(request{http.MethodPost, "/v1/messages", "{}", header}))
+		require.Equal(t, name, p.Field)
+	}
+	p := r.problem(http.StatusRequestEntityTooLarge, r.post("/v1/messages", strings.Repeat(" ", api.DefaultBody)+"{}"))
+	require.Contains(t, p.Detail, "65536 bytes")
+	moved := r.send(request{http.MethodPatch, "/v1/users/alice/messages/a", `{"send_at":"now","user":"bob"}`, nil})
+	require.Contains(t, r.problem(http.StatusUnprocessableEntity, moved).Detail, "there are send_at")
+}
+
+// Without its store the API says so, and when to come again.
+func TestPitfall35StoreAway(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	booked(r)
+	r.store.Close()
+	for _, o := range operations() {
+		got := r.send(o.request())
+		p := r.problem(http.StatusServiceUnavailable, got)
+		require.Equal(t, sendlimit.CodeUnavailable, p.Code, "%s %s", o.method, o.path)
+		require.Equal(t, tasks.Errored, p.Outcome.Outcome)
+		require.Equal(t, "1", got.header.Get("Retry-After"))
+	}
+	require.NoError(t, r.store.Restart())
+	require.Eventually(t, func() bool { return r.get(aliceA).status == http.StatusOK }, 10*time.Second, 10*time.Millisecond)
+}
+
+// A store that is full takes nothing more, and is asked again later.
+func TestStoreFull(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	booked(r)
+	r.store.SetError("OOM command not allowed when used memory > 'maxmemory'.")
+	got := r.post("/v1/messages", `{"user":"alice","send_at":"`+on22("15:00:00")+`","title":"Hi"}`)
+	require.Equal(t, sendlimit.CodeStoreFull, r.problem(http.StatusServiceUnavailable, got).Code)
+	require.Equal(t, "1", got.header.Get("Retry-After"))
+}

@@ -1,0 +1,79 @@
+package api
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+//go:embed docs.html
+var docsPage string
+
+// pages are what is served about the operations: the OpenAPI document, and a
+// page made of it. They are made once.
+func (d document) pages() ([]route, error) {
+	asJSON, err := json.MarshalIndent(d.OpenAPI, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("writing the OpenAPI document: %w", err)
+	}
+	asYAML, err := d.YAML()
+	if err != nil {
+		return nil, fmt.Errorf("writing the OpenAPI document: %w", err)
+	}
+	asHTML, err := d.html()
+	if err != nil {
+		return nil, err
+	}
+	return []route{
+		page("/openapi.json", "application/json", asJSON),
+		page("/openapi.yaml", "application/yaml", asYAML),
+		page("/docs", "text/html; charset=utf-8", asHTML),
+		{Operation: huma.Operation{Method: http.MethodGet, Path: "/problems/{code}"}, handle: explainProblem},
+	}, nil
+}
+
+func page(path, contentType string, content []byte) route {
+	return route{
+		Operation: huma.Operation{Method: http.MethodGet, Path: path},
+		handle: func(w http.ResponseWriter, _ *http.Request) {
+			h := w.Header()
+			h.Set("Content-Type", contentType)
+			h.Set("Cache-Control", "no-cache")
+			h.Set("X-Content-Type-Options", "nosniff")
+			h.Set("Content-Security-Policy", "default-src 'self'; style-src 'unsafe-inline'; script-src 'none'; "+
+				"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+			h.Set("Referrer-Policy", "no-referrer")
+			_, _ = w.Write(content) // who asked and has gone away gets no answer
+		},
+	}
+}
+
+// explainProblem leads from a problem's type to what the page says of it.
+func explainProblem(w http.ResponseWriter, r *http.Request) {
+	code := r.PathValue("code")
+	for _, k := range kinds() {
+		if code == string(k.code) {
+			http.Redirect(w, r, "/docs#problem-"+code, http.StatusSeeOther)
+			return
+		}
+	}
+	notFound(w, r)
+}
+
+// html renders the document.
+func (d document) html() ([]byte, error) {
+	parsed, err := template.New("docs").Parse(docsPage)
+	if err != nil {
+		return nil, fmt.Errorf("reading the page of the documentation: %w", err)
+	}
+	var text bytes.Buffer
+	if err := parsed.Execute(&text, d.view()); err != nil {
+		return nil, fmt.Errorf("writing the page of the documentation: %w", err)
+	}
+	return text.Bytes(), nil
+}

@@ -1,0 +1,44 @@
+package api
+
+import "github.com/danielgtaylor/huma/v2"
+
+// The parameters that several operations have.
+
+func userParameter() *huma.Param {
+	return &huma.Param{
+		Name: "user", In: "path", Required: true, Example: "alice",
+		Description: "The user's name, percent-encoded: 1 to 256 bytes of UTF-8 without control characters.",
+		Schema:      &huma.Schema{Type: huma.TypeString},
+	}
+}
+
+func idParameter() *huma.Param {
+	return &huma.Param{
+		Name: "id", In: "path", Required: true, Example: "order-17",
+		Description: "The message's id: 1 to 128 of A-Z a-z 0-9 . _ : -",
+		Schema:      &huma.Schema{Type: huma.TypeString},
+	}
+}
+
+func timeParameter(name, description string) *huma.Param {
+	return &huma.Param{
+		Name: name, In: "query", Example: "2026-11-22T11:11:11Z",
+		Description: description + " RFC 3339, or now; a + is written %2B.",
+		Schema:      &huma.Schema{Type: huma.TypeString},
+	}
+}
+
+func countParameter(name, description string, usual, most int) *huma.Param {
+	least, highest := 1.0, float64(most)
+	return &huma.Param{
+		Name: name, In: "query", Description: description,
+		Schema: &huma.Schema{Type: huma.TypeInteger, Minimum: &least, Maximum: &highest, Default: usual},
+	}
+}
+
+func cursorParameter() *huma.Param {
+	return &huma.Param{
+		Name: "cursor", In: "query", Description: "Goes on where a page ended: its next_cursor.",
+		Schema: &huma.Schema{Type: huma.TypeString},
+	}
+}

@@ -1,0 +1,224 @@
+package api_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// now is the time on the store's clock and on this one.
+func now() time.Time { return time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC) }
+
+// on22 is a time of the 22nd.
+func on22(clock string) string { return "2026-11-22T" + clock + "Z" }
+
+// rig is an API on a store of its own, behind a server.
+type rig struct {
+	testing.TB
+
+	store   *miniredis.Miniredis
+	client  *redis.Client
+	options api.Options
+	handler http.Handler
+	url     string
+	http    *http.Client
+	log     *journal
+}
+
+// newRig starts an API on a store that has the default rules.
+func newRig(tb testing.TB, options ...func(*api.Options)) *rig {
+	tb.Helper()
+	r := &rig{TB: tb, store: miniredis.RunT(tb), log: new(journal)}
+	r.store.SetTime(now())
+	// As the programs connect, but that a store that is away is soon said to be.
+	r.client = redis.NewClient(&redis.Options{
+		Addr: r.store.Addr(), MaxRetries: -1, DialerRetries: 1, ContextTimeoutEnabled: true, DisableIdentity: true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+	tb.Cleanup(func() { require.NoError(tb, r.client.Close()) })
+	policies, err := sendlimit.NewPolicyStore(r.client, "")
+	require.NoError(tb, err)
+	require.NoError(tb, policies.Apply(tb.Context(), sendlimit.DefaultPolicy()))
+
+	submitter, err := tasks.NewSubmitter(r.client, tasks.SubmitterOptions{})
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, submitter.Close()) })
+	letters, err := tasks.NewDeadLetters(r.client, tasks.DeadLetterOptions{})
+	require.NoError(tb, err)
+	tb.Cleanup(letters.Close)
+	r.options = api.Options{
+		Submitter: submitter, DeadLetters: letters, Stats: r.stats, Now: time.Now, Version: "1.2.3",
+		Logger: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+	}
+	for _, set := range options {
+		set(&r.options)
+	}
+	r.handler, err = api.New(r.options)
+	require.NoError(tb, err)
+
+	server := httptest.NewServer(r.handler)
+	tb.Cleanup(server.Close)
+	r.url, r.http = server.URL, server.Client()
+	r.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return r
+}
+
+// stats are those that a program would give.
+func (r *rig) stats(ctx context.Context) (api.Stats, error) {
+	letters, err := r.options.DeadLetters.Count(ctx)
+	return api.Stats{
+		Version: "1.2.3", Queue: map[string]int{"scheduled": 3}, DeadLetters: letters,
+		Store: []api.StoreMemory{{UsedBytes: 1000, MaxBytes: 2000}},
+	}, err
+}
+
+// fails has a message to alice given up, whose time is now.
+func (r *rig) fails(id string) {
+	r.Helper()
+	r.failsDraft(id, `{"user":"alice","id":"`+id+`","send_at":"now","title":"secret","data":{"k":"v"}}`)
+}
+
+func (r *rig) failsDraft(id, draft string) {
+	r.Helper()
+	r.accepted(draft)
+	gate, d := r.claim(id)
+	settled, err := gate.Settle(r.Context(), d, sendlimit.Settlement{Failed: true, Reason: "gone"}, time.Time{})
+	require.NoError(r, err)
+	require.True(r, settled)
+}
+
+// claims has a worker begin to send a message to alice, whose time is now.
+func (r *rig) claims(id string) {
+	r.Helper()
+	r.accepted(`{"user":"alice","id":"` + id + `","send_at":"now","title":"Hi"}`)
+	r.claim(id)
+}
+
+// claim has a message to alice claimed.
+func (r *rig) claim(id string) (*sendlimit.Gate, sendlimit.Delivery) {
+	r.Helper()
+	gate, err := sendlimit.NewGate(r.client, sendlimit.Options{Policy: sendlimit.DefaultPolicy(), Records: true})
+	require.NoError(r, err)
+	d := sendlimit.Delivery{User: "alice", ID: id, Nonce: sendlimit.NewGeneration()}
+	for _, key := range r.store.Keys() {
+		if strings.HasSuffix(key, ":m:alice:"+id) {
+			d.Generation = r.store.HGet(key, "g")
+		}
+	}
+	claim, err := gate.Claim(r.Context(), d, time.Minute, time.Time{})
+	require.NoError(r, err)
+	require.Equal(r, sendlimit.Send, claim.Verdict)
+	return gate, d
+}
+
+// request is one as it goes over the wire; target is its path and query as they
+// stand.
+type request struct {
+	method, target string
+	body           string
+	header         http.Header
+}
+
+// reply is the answer to one.
+type reply struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+// send sends a request; one with a body is JSON unless its header says
+// otherwise.
+func (r *rig) send(q request) reply {
+	r.Helper()
+	sent, err := http.NewRequestWithContext(r.Context(), q.method, r.url, strings.NewReader(q.body))
+	require.NoError(r, err)
+	path, query, _ := strings.Cut(q.target, "?")
+	sent.URL.Opaque, sent.URL.RawQuery = path, query // as it stands
+	if q.body != "" {
+		sent.Header.Set("Content-Type", "application/json")
+	}
+	maps.Copy(sent.Header, q.header)
+	got, err := r.http.Do(sent)
+	require.NoError(r, err)
+	defer func() { require.NoError(r, got.Body.Close()) }()
+	body, err := io.ReadAll(got.Body)
+	require.NoError(r, err)
+	return reply{status: got.StatusCode, header: got.Header, body: body}
+}
+
+func (r *rig) get(target string) reply {
+	r.Helper()
+	return r.send(request{method: http.MethodGet, target: target})
+}
+
+func (r *rig) post(target, body string) reply {
+	r.Helper()
+	return r.send(request{method: http.MethodPost, target: target, body: body})
+}
+
+// accepted submits a message that has to be.
+func (r *rig) accepted(draft string) {
+	r.Helper()
+	into[tasks.Outcome](r, http.StatusCreated, r.post("/v1/messages", draft))
+}
+
+// problem requires a problem of a status, and returns it.
+func (r *rig) problem(status int, got reply) api.Problem {
+	r.Helper()
+	require.Equal(r, status, got.status, string(got.body))
+	require.Equal(r, "application/problem+json", got.header.Get("Content-Type"))
+	p := into[api.Problem](r, status, got)
+	require.Equal(r, status, p.Status)
+	require.Equal(r, "/problems/"+string(p.Code), p.Type)
+	require.NotEmpty(r, p.Title)
+	require.NotEmpty(r, p.Detail)
+	require.NotEmpty(r, p.Outcome.Outcome)
+	require.Equal(r, got.header.Get("X-Request-Id"), p.Instance)
+	return p
+}
+
+// into requires a status, and reads the body's JSON.
+func into[T any](tb testing.TB, status int, got reply) T {
+	tb.Helper()
+	require.Equal(tb, status, got.status, string(got.body))
+	require.NotEmpty(tb, got.header.Get("X-Request-Id"))
+	var value T
+	require.NoError(tb, json.Unmarshal(got.body, &value), string(got.body))
+	return value
+}
+
+// journal is what was logged.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(line []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(line)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}

@@ -1,0 +1,74 @@
+package api
+
+import (
+	"encoding/json"
+	"maps"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// route is an operation: how it is documented, and what answers it: do, or
+// handle where the answer is no JSON value.
+type route struct {
+	huma.Operation
+
+	do     func(*http.Request, query) (answer, error)
+	handle http.HandlerFunc
+	// streams is set for a request that lasts as long as the client likes: it is
+	// counted apart from the others, and sees to its deadlines itself.
+	streams bool
+}
+
+// answered makes a handler of an operation that answers with a value, or with
+// an error that becomes a problem. The parameters it may be given are those that
+// are documented.
+func (s *server) answered(rt route) http.HandlerFunc {
+	var parameters []string
+	for _, p := range rt.Parameters {
+		if p.In == "query" {
+			parameters = append(parameters, p.Name)
+		}
+	}
+	return func(w http.ResponseWriter, r *http.Request) {
+		q, err := parseQuery(r.URL.RawQuery, parameters)
+		if err != nil {
+			s.writeError(w, r, err)
+			return
+		}
+		a, err := rt.do(r, q)
+		if err != nil {
+			s.writeError(w, r, err)
+			return
+		}
+		a.write(w)
+	}
+}
+
+// answer is what an operation has done.
+type answer struct {
+	status int
+	header http.Header
+	body   any // its JSON is the body
+}
+
+// done answers 200 with a value.
+func done(body any) answer { return answer{status: http.StatusOK, body: body} }
+
+func (a answer) write(w http.ResponseWriter) {
+	maps.Copy(w.Header(), a.header)
+	writeJSON(w, "application/json", a.status, a.body)
+}
+
+func writeJSON(w http.ResponseWriter, contentType string, status int, body any) {
+	h := w.Header()
+	h.Set("Content-Type", contentType)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	// Who asked and has gone away gets no answer, and all that is written here
+	// can be put in JSON.
+	_ = encoder.Encode(body)
+}

@@ -1,0 +1,110 @@
+package api
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// router finds what answers a request. It is here since http.ServeMux takes a
+// segment that is only an escaped / for the end of the path, and a user may be
+// called so; and it redirects where this answers with a problem.
+type router []*address
+
+// address is a path, with what answers each method.
+type address struct {
+	segments []string // "{user}" stands for any
+	methods  map[string]http.HandlerFunc
+	allow    string
+}
+
+func (s *server) router(version string) (router, error) {
+	routes := s.routes()
+	pages, err := s.document(version, routes).pages()
+	if err != nil {
+		return nil, err
+	}
+	var all router
+	at := make(map[string]*address)
+	for _, r := range append(routes, pages...) {
+		if r.do != nil {
+			r.handle = s.answered(r)
+		}
+		a, known := at[r.Path]
+		if !known {
+			a = &address{segments: strings.Split(r.Path, "/"), methods: make(map[string]http.HandlerFunc)}
+			at[r.Path] = a
+			all = append(all, a)
+		}
+		a.methods[r.Method] = s.bounded(r)
+		if r.Method == http.MethodGet {
+			a.methods[http.MethodHead] = a.methods[r.Method] // whose body the server leaves out
+		}
+		a.allow = strings.Join(slices.Sorted(maps.Keys(a.methods)), ", ")
+	}
+	return all, nil
+}
+
+// ServeHTTP answers a request.
+func (all router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	segments := strings.Split(r.URL.EscapedPath(), "/")
+	for _, a := range all {
+		if !a.matches(r, segments) {
+			continue
+		}
+		if handle, known := a.methods[r.Method]; known {
+			handle(w, r)
+		} else {
+			a.methodNotAllowed(w, r)
+		}
+		return
+	}
+	notFound(w, r)
+}
+
+// matches says whether the segments, as they are escaped, are the address, and
+// then notes in the request what the names in it stand for.
+func (a *address) matches(r *http.Request, segments []string) bool {
+	if len(segments) != len(a.segments) {
+		return false
+	}
+	for i, segment := range segments {
+		name, free := strings.CutPrefix(a.segments[i], "{")
+		if free && (segment == "" || segment == "." || segment == "..") {
+			return false // no name, or a step in the path: a user called .. is %2E%2E
+		}
+		value, err := url.PathUnescape(segment)
+		if err != nil || !free && value != a.segments[i] {
+			return false
+		}
+		if free {
+			r.SetPathValue(strings.TrimSuffix(name, "}"), value)
+		}
+	}
+	return true
+}
+
+func (a *address) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Allow", a.allow)
+	WriteProblem(w, r, tasks.Outcome{
+		Outcome: tasks.Errored, Code: codeMethodNotAllowed,
+		Detail: fmt.Sprintf("%q is not a method of this address: it takes %s", clip(r.Method), a.allow),
+	})
+}
+
+func notFound(w http.ResponseWriter, r *http.Request) {
+	WriteProblem(w, r, tasks.Outcome{
+		Outcome: tasks.Refused, Code: sendlimit.CodeNotFound,
+		Detail: "there is nothing at this address: /docs lists what there is, and a / in a user's name is written %2F",
+	})
+}
+
+// underV1 says whether a request is for an operation, and not for a page about
+// them.
+func underV1(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/v1/") }

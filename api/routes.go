@@ -1,0 +1,21 @@
+package api
+
+// routes are all operations, in the order the documentation has them.
+func (s *server) routes() []route {
+	return []route{
+		s.submitRoute(),
+		s.dryRunRoute(),
+		s.batchRoute(),
+		s.statusRoute(),
+		s.moveRoute(),
+		s.cancelRoute(),
+		s.listRoute(),
+		s.usageRoute(),
+		s.nextFreeRoute(),
+		s.listDeadLettersRoute(),
+		s.showDeadLetterRoute(),
+		s.purgeDeadLetterRoute(),
+		s.retryDeadLetterRoute(),
+		s.statsRoute(),
+	}
+}

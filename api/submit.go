@@ -1,0 +1,135 @@
+package api
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+const idempotencyKeyHeader = "Idempotency-Key"
+
+func (s *server) submitRoute() route {
+	all := responses[tasks.Outcome](s, "Accepted before: the same request gets its first answer again.", bodyProblems(http.StatusConflict)...)
+	accepted := jsonResponse[tasks.Outcome](s, "Accepted: the message is stored, and sent at send_at.")
+	accepted.Headers = headers(requestIDHeader, "Location")
+	all[strconv.Itoa(http.StatusCreated)] = accepted
+	return route{
+		Operation: huma.Operation{
+			OperationID: "submitMessage", Method: http.MethodPost, Path: "/v1/messages", Tags: []string{"messages"},
+			Summary: "Submit a message",
+			Description: "Takes a message, if the user's rules have room at its send time. It is then sent, even if this server " +
+				"ends right after. Without an id one is made up; with one the request can be repeated, and is accepted once.",
+			Parameters:  []*huma.Param{idempotencyKeyParameter()},
+			RequestBody: jsonBody[tasks.Draft](s),
+			Responses:   all,
+		},
+		do: s.submit,
+	}
+}
+
+func (s *server) submit(r *http.Request, _ query) (answer, error) {
+	o, err := s.judge(r, s.submitter.Submit)
+	if err != nil {
+		return answer{}, err
+	}
+	if o.Replayed {
+		return done(o), nil
+	}
+	header := http.Header{"Location": {messagePath(o.User, o.ID)}}
+	return answer{status: http.StatusCreated, header: header, body: o}, nil
+}
+
+func (s *server) dryRunRoute() route {
+	return route{
+		Operation: huma.Operation{
+			OperationID: "checkMessage", Method: http.MethodPost, Path: "/v1/messages/dry-run", Tags: []string{"messages"},
+			Summary:     "Ask what a submit would answer",
+			Description: "Judges a message as a submit would, and leaves nothing behind: its place can be taken by another a moment later.",
+			Parameters:  []*huma.Param{idempotencyKeyParameter()},
+			RequestBody: jsonBody[tasks.Draft](s),
+			Responses:   responses[tasks.Outcome](s, "It would be accepted.", bodyProblems(http.StatusConflict)...),
+		},
+		do: s.dryRun,
+	}
+}
+
+func (s *server) dryRun(r *http.Request, _ query) (answer, error) {
+	o, err := s.judge(r, s.submitter.Check)
+	if err != nil {
+		return answer{}, err
+	}
+	return done(o), nil
+}
+
+// judge reads the message of a request, and puts it to submit or to check.
+func (s *server) judge(r *http.Request, put func(context.Context, tasks.Message) (tasks.Outcome, error)) (tasks.Outcome, error) {
+	text, err := s.readJSON(r)
+	if err != nil {
+		return tasks.Outcome{}, err
+	}
+	draft, err := tasks.DecodeDraft(text)
+	if err != nil {
+		return tasks.Outcome{}, err
+	}
+	if err := takeIdempotencyKey(&draft, r.Header); err != nil {
+		return tasks.Outcome{}, err
+	}
+	m, err := draft.Message(tasks.ParseTime)
+	if err != nil {
+		return tasks.Outcome{}, err
+	}
+	return unlessRefused(put(r.Context(), m))
+}
+
+func idempotencyKeyParameter() *huma.Param {
+	return &huma.Param{
+		Name: idempotencyKeyHeader, In: "header", Example: "order-17",
+		Description: "Stands for the message's id, in quotes or without.",
+		Schema:      &huma.Schema{Type: huma.TypeString},
+	}
+}
+
+// takeIdempotencyKey has the header stand for the draft's id.
+func takeIdempotencyKey(d *tasks.Draft, h http.Header) error {
+	given := h.Values(idempotencyKeyHeader)
+	if len(given) == 0 {
+		return nil
+	}
+	key := strings.Join(given, ", ")
+	if len(key) > 1 && strings.HasPrefix(key, `"`) && strings.HasSuffix(key, `"`) {
+		key = key[1 : len(key)-1]
+	}
+	if !sendlimit.ValidID(key) {
+		return &sendlimit.InvalidError{
+			Field: idempotencyKeyHeader, Value: valid(key),
+			Want: "one id: 1 to " + strconv.Itoa(sendlimit.MaxID) + " of A-Z a-z 0-9 . _ : -",
+		}
+	}
+	if d.ID != "" && d.ID != key {
+		return &sendlimit.InvalidError{Field: "id", Value: d.ID, Want: `the Idempotency-Key "` + key + `", where both are given`}
+	}
+	d.ID = key
+	return nil
+}
+
+// messagePath is where a message is looked at.
+func messagePath(user, id string) string {
+	return "/v1/users/" + segment(user) + "/messages/" + segment(id)
+}
+
+// segment escapes a name for a path. One of dots alone would be taken for a
+// step in the path.
+func segment(name string) string {
+	escaped := url.PathEscape(name)
+	if strings.Trim(escaped, ".") == "" {
+		escaped = strings.ReplaceAll(escaped, ".", "%2E")
+	}
+	return escaped
+}

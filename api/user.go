@@ -1,0 +1,190 @@
+package api
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// Messages is a page of a user's messages.
+type Messages struct {
+	Messages   []tasks.Listed `json:"messages"`
+	NextCursor string         `json:"next_cursor,omitempty" doc:"Absent where there are no more."`
+}
+
+// A page has usualPage entries unless the caller says otherwise, and at most
+// largestPage.
+const (
+	usualPage   = 100
+	largestPage = 1000
+)
+
+func (s *server) listRoute() route {
+	return route{
+		Operation: huma.Operation{
+			OperationID: "listMessages", Method: http.MethodGet, Path: "/v1/users/{user}/messages", Tags: []string{"users"},
+			Summary: "List a user's messages",
+			Description: "By their send times, with what became of them: those to come, late ones included, and those sent " +
+				"as long as a rule can still count them.",
+			Parameters: []*huma.Param{
+				userParameter(),
+				timeParameter("from", "First send time; by default as far back as is remembered."),
+				timeParameter("to", "Send time to stop before; by default the end."),
+				countParameter("limit", "Messages a page.", usualPage, largestPage), cursorParameter(),
+			},
+			Responses: responses[Messages](s, "A page of them."),
+		},
+		do: s.list,
+	}
+}
+
+func (s *server) list(r *http.Request, q query) (answer, error) {
+	request := sendlimit.ListRequest{User: r.PathValue("user")}
+	if err := s.interval(q, &request.From, &request.To); err != nil {
+		return answer{}, err
+	}
+	limit, err := q.count("limit", usualPage, largestPage)
+	if err != nil {
+		return answer{}, err
+	}
+	after, err := q.cursor(false)
+	if err != nil {
+		return answer{}, err
+	}
+	if after != (cursor{}) {
+		request.After = sendlimit.Reservation{ID: after.ID, At: after.time()}
+	}
+	request.Limit = limit + 1 // the one that says that there are more
+	timeline, err := s.submitter.Timeline(r.Context())
+	if err != nil {
+		return answer{}, err
+	}
+	reservations, err := timeline.List(r.Context(), request)
+	if err != nil {
+		return answer{}, err
+	}
+	page := Messages{Messages: []tasks.Listed{}}
+	if len(reservations) > limit {
+		reservations = reservations[:limit]
+		last := reservations[limit-1]
+		page.NextCursor = cursor{Milliseconds: last.At.UnixMilli(), ID: last.ID}.String()
+	}
+	if len(reservations) > 0 {
+		if page.Messages, err = s.submitter.Listed(r.Context(), request.User, reservations); err != nil {
+			return answer{}, err
+		}
+	}
+	return done(page), nil
+}
+
+// interval reads the parameters from and to; what is not given stays as it is.
+func (s *server) interval(q query, from, to *time.Time) error {
+	for name, into := range map[string]*time.Time{"from": from, "to": to} {
+		at, err := q.time(name, s.present())
+		if err != nil {
+			return err
+		}
+		if !at.IsZero() {
+			*into = at
+		}
+	}
+	return nil
+}
+
+// present is the local time as outcomes spell times.
+func (s *server) present() time.Time { return s.now().UTC().Truncate(time.Millisecond) }
+
+func (s *server) usageRoute() route {
+	return route{
+		Operation: huma.Operation{
+			OperationID: "getUsage", Method: http.MethodGet, Path: "/v1/users/{user}/usage", Tags: []string{"users"},
+			Summary: "See how full a user's rules are, and what is free",
+			Description: "Of a sliding rule, the fullest window that contains the time asked about; of a calendar rule, the period " +
+				"that the time is in. Sent and unsent both count. Of more than 10,000 sends the first are listed, and more is true.",
+			Parameters: []*huma.Param{
+				userParameter(),
+				timeParameter("at", "Time to look at the rules around; by default now."),
+				timeParameter("from", "First time of the timeline; by default 12 hours before at."),
+				timeParameter("to", "Where the timeline ends, up to 32 days later; by default 12 hours after at."),
+			},
+			Responses: responses[tasks.Usage](s, "How full they are."),
+		},
+		do: s.usage,
+	}
+}
+
+func (s *server) usage(r *http.Request, q query) (answer, error) {
+	request := sendlimit.UsageRequest{User: r.PathValue("user")}
+	var err error
+	if request.At, err = q.time("at", time.Time{}); err != nil {
+		return answer{}, err
+	}
+	middle := request.At
+	if middle.IsZero() {
+		middle = s.present()
+	}
+	request.From, request.To = tasks.UsageSpan(middle)
+	if err := s.interval(q, &request.From, &request.To); err != nil {
+		return answer{}, err
+	}
+	timeline, err := s.submitter.Timeline(r.Context())
+	if err != nil {
+		return answer{}, err
+	}
+	usage, err := timeline.Usage(r.Context(), request)
+	if err != nil {
+		return answer{}, err
+	}
+	sends, err := timeline.List(r.Context(), sendlimit.ListRequest{User: request.User, From: request.From, To: request.To})
+	if err != nil {
+		return answer{}, err
+	}
+	report := tasks.UsageOf(request, usage, sends)
+	report.More = len(sends) == sendlimit.MaxList
+	return done(report), nil
+}
+
+// FreeTimes are the next times that are free for a user.
+type FreeTimes struct {
+	Times []tasks.FreeTime `json:"times" doc:"Fewer than asked for where no more are free as far ahead as messages are taken."`
+}
+
+func (s *server) nextFreeRoute() route {
+	return route{
+		Operation: huma.Operation{
+			OperationID: "getNextFree", Method: http.MethodGet, Path: "/v1/users/{user}/next-free", Tags: []string{"users"},
+			Summary:     "See the next times that are free for a user",
+			Description: "Each counts those before it as taken: messages at all of them would be accepted.",
+			Parameters: []*huma.Param{
+				userParameter(), timeParameter("from", "Time to look from; by default now."),
+				countParameter("count", "Number of times.", 1, sendlimit.MaxNextFree),
+			},
+			Responses: responses[FreeTimes](s, "The times, in order."),
+		},
+		do: s.nextFree,
+	}
+}
+
+func (s *server) nextFree(r *http.Request, q query) (answer, error) {
+	request := sendlimit.NextFreeRequest{User: r.PathValue("user")}
+	var err error
+	if request.From, err = q.time("from", time.Time{}); err != nil {
+		return answer{}, err
+	}
+	if request.Count, err = q.count("count", 1, sendlimit.MaxNextFree); err != nil {
+		return answer{}, err
+	}
+	timeline, err := s.submitter.Timeline(r.Context())
+	if err != nil {
+		return answer{}, err
+	}
+	times, err := timeline.NextFree(r.Context(), request)
+	if err != nil {
+		return answer{}, err
+	}
+	return done(FreeTimes{Times: tasks.FreeTimesOf(request.User, times)}), nil
+}

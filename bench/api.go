@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+const (
+	apiPrefix = "api"
+	// mostGrowth is by how much the live heap may grow over all requests but
+	// those of the first slices.
+	mostGrowth = 4 << 20
+)
+
+// measureAPI compares POST /v1/messages over 64 connections with calls of the
+// Submit behind it: the same options, which are the worker's. The requests are
+// made, sent, served and read in one process, so that the two cores which the
+// library has for itself carry both ends of HTTP as well.
+func measureAPI(ctx context.Context, size sizes) (rows []row, err error) {
+	s, err := openStore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	for _, prefix := range []string{"", apiPrefix} {
+		if err := s.seedPolicy(ctx, prefix); err != nil {
+			return nil, err
+		}
+	}
+	each := 1 + (size.slices*size.submits+size.users-1)/size.users
+	times := newSchedule(size.users, each)
+	library := s.submitting(tasks.SubmitterOptions{Batch: true}, times)
+	posted := s.posting(tasks.SubmitterOptions{Prefix: apiPrefix, Batch: true}, times)
+
+	first := max(size.slices/4, 1)
+	if err := s.interleave(ctx, first, size.submits, library, posted); err != nil {
+		return nil, err
+	}
+	before := liveHeap()
+	if err := s.interleave(ctx, size.slices-first, size.submits, library, posted); err != nil {
+		return nil, err
+	}
+	growth := liveHeap() - before
+	if err := s.checkQueued(ctx, size, tasks.QueueName(""), tasks.QueueName(apiPrefix)); err != nil {
+		return nil, err
+	}
+	requests := (size.slices - first) * size.submits
+	return []row{
+		atLeast("api-submit", "POST /v1/messages over 64 connections a second / the Submit behind it, called",
+			posted.rate()/library.rate(), 0.5,
+			fmt.Sprintf("POST %.0f/s, %s of Redis time", posted.rate(), posted.timing()),
+			fmt.Sprintf("Submit %.0f/s, %s", library.rate(), library.timing())),
+		{
+			Name: "api-memory", What: fmt.Sprintf("growth of the live heap over %d such requests", requests),
+			Must:     fmt.Sprintf("≤ %d MiB", mostGrowth>>20),
+			Measured: fmt.Sprintf("%.2f MiB", float64(growth)/(1<<20)), Verdict: judge(growth <= mostGrowth),
+			Figures: []string{fmt.Sprintf("%.2f MiB after the first slices, both ends of HTTP included", float64(before)/(1<<20))},
+		},
+	}, nil
+}
+
+// liveHeap is how many bytes are in use after a collection.
+func liveHeap() int64 {
+	runtime.GC()
+	runtime.GC() // what pools keep over one
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return int64(m.HeapAlloc) //nolint:gosec // far from what an int64 can't hold
+}
+
+// posting submits as submitting does, through the API. Every slice has a server
+// of its own.
+func (s *store) posting(options tasks.SubmitterOptions, times *schedule) *side {
+	to := &turns{schedule: times}
+	return &side{prepare: func(n int) (slice, error) {
+		bodies, err := drafts(to.take(n))
+		if err != nil {
+			return slice{}, err
+		}
+		server, closeServer, err := s.serveAPI(options)
+		if err != nil {
+			return slice{}, err
+		}
+		transport := &http.Transport{MaxIdleConnsPerHost: callers, MaxConnsPerHost: callers}
+		client := &http.Client{Transport: transport, Timeout: time.Minute}
+		url := server.URL + "/v1/messages"
+		return slice{
+			do: func(ctx context.Context, i int) error { return post(ctx, client, url, bodies[i]) },
+			finish: func() error {
+				transport.CloseIdleConnections()
+				return closeServer()
+			},
+		}, nil
+	}}
+}
+
+// drafts spells requests as the API reads them.
+func drafts(requests []sendlimit.Request) ([][]byte, error) {
+	bodies := make([][]byte, len(requests))
+	for i, r := range requests {
+		draft := tasks.Draft{User: r.User, SendAt: r.At.Format(tasks.TimeLayout), Title: title, Body: body}
+		var err error
+		if bodies[i], err = json.Marshal(draft); err != nil {
+			return nil, fmt.Errorf("spell a message: %w", err)
+		}
+	}
+	return bodies, nil
+}
+
+// serveAPI serves the API on the store, and returns what ends it.
+func (s *store) serveAPI(options tasks.SubmitterOptions) (*httptest.Server, func() error, error) {
+	submitter, err := tasks.NewSubmitter(s.client, options)
+	if err != nil {
+		return nil, nil, fmt.Errorf("submitter: %w", err)
+	}
+	letters, err := tasks.NewDeadLetters(s.client, tasks.DeadLetterOptions{Prefix: options.Prefix})
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("dead letters: %w", err), submitter.Close())
+	}
+	end := func() error {
+		letters.Close()
+		return submitter.Close()
+	}
+	handler, err := api.New(api.Options{
+		Submitter: submitter, DeadLetters: letters, Now: time.Now,
+		Stats: func(context.Context) (api.Stats, error) { return api.Stats{}, nil },
+	})
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("API: %w", err), end())
+	}
+	server := httptest.NewServer(handler)
+	return server, func() error {
+		server.Close()
+		return end()
+	}, nil
+}
+
+// post submits a message, and reads the whole answer.
+func post(ctx context.Context, client *http.Client, url string, body []byte) (err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("post a message: %w", err)
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := client.Do(request)
+	if err != nil {
+		return fmt.Errorf("post a message: %w", err)
+	}
+	defer func() { err = errors.Join(err, response.Body.Close()) }()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	if response.StatusCode != http.StatusCreated {
+		return fmt.Errorf("post a message: HTTP status %d, where every time is free: %s", response.StatusCode, answer)
+	}
+	return nil
+}

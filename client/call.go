@@ -1,0 +1,195 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+)
+
+const (
+	// mostAnswer bounds an answer: a page of 1,000 messages, or a month of a
+	// user's sends, is well below.
+	mostAnswer = 16 << 20
+	// mostProblem bounds a problem, and a line of a batch's answer.
+	mostProblem = 1 << 20
+)
+
+const (
+	typeJSON    = "application/json"
+	typeProblem = "application/problem+json"
+	typeNDJSON  = "application/x-ndjson"
+)
+
+var errStalled = errors.New("no answer in time")
+
+// call is a request that can be repeated.
+type call struct {
+	doing  string // "submitting a message", for errors
+	method string
+	path   string // escaped
+	query  url.Values
+	body   []byte // JSON; nil for none
+}
+
+// do asks until there is an answer, and decodes a success into what into
+// points to.
+func (c *Client) do(ctx context.Context, what call, into any) error {
+	err := c.repeat(ctx, func(ctx context.Context) *failure {
+		ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, errStalled)
+		defer cancel()
+		return c.try(ctx, what, into)
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", what.doing, err)
+	}
+	return nil
+}
+
+func (c *Client) try(ctx context.Context, what call, into any) *failure {
+	var body io.Reader = http.NoBody
+	contentType := ""
+	if what.body != nil {
+		body, contentType = bytes.NewReader(what.body), typeJSON
+	}
+	path := what.path
+	if len(what.query) > 0 {
+		path += "?" + what.query.Encode()
+	}
+	response, failed := c.send(ctx, what.method, path, contentType, body)
+	if failed != nil {
+		return failed
+	}
+	defer response.Body.Close()
+	text, failed := c.read(ctx, response, mostAnswer)
+	if failed != nil {
+		return failed
+	}
+	if !is(response, typeJSON) {
+		return undocumented(response, "it is not "+typeJSON, nil)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return undocumented(response, "its body does not have the documented form", err)
+	}
+	return nil
+}
+
+// send sends a request and returns its answer, if that is a success. Close its
+// body.
+func (c *Client) send(ctx context.Context, method, path, contentType string, body io.Reader) (*http.Response, *failure) {
+	request, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
+	if err != nil {
+		return nil, &failure{err: fmt.Errorf("make the request: %w", bare(err))}
+	}
+	if contentType != "" {
+		request.Header.Set("Content-Type", contentType)
+	}
+	request.Header.Set("Accept", typeJSON+", "+typeNDJSON+", "+typeProblem)
+	c.authorize(request.Header)
+	response, err := c.http.Do(request)
+	if err != nil {
+		return nil, c.unreachable(ctx, err)
+	}
+	if response.StatusCode == http.StatusOK || response.StatusCode == http.StatusCreated {
+		return response, nil
+	}
+	defer response.Body.Close()
+	return nil, c.problem(ctx, response)
+}
+
+// read reads an answer's body, up to a bound.
+func (c *Client) read(ctx context.Context, response *http.Response, most int64) ([]byte, *failure) {
+	text, err := io.ReadAll(io.LimitReader(response.Body, most+1))
+	if err != nil {
+		return nil, c.unreachable(ctx, err)
+	}
+	if int64(len(text)) > most {
+		return nil, undocumented(response, fmt.Sprintf("it has more than %d bytes", most), nil)
+	}
+	return text, nil
+}
+
+// unreachable says that there is no answer, or not all of it.
+func (c *Client) unreachable(ctx context.Context, err error) *failure {
+	err = bare(err)
+	if cause := context.Cause(ctx); cause != nil {
+		err = cause // which "context canceled" does not tell
+	}
+	return &failure{again: true, err: &UnavailableError{
+		Code: CodeUnavailable, Detail: fmt.Sprintf("no answer from the API at %s: %v", c.base, err), Err: err,
+	}}
+}
+
+// bare takes the URL out of an error, which names users.
+func bare(err error) error {
+	if withURL, ok := errors.AsType[*url.Error](err); ok {
+		return withURL.Err
+	}
+	return err
+}
+
+// problem says what an answer that is no success means.
+func (c *Client) problem(ctx context.Context, response *http.Response) *failure {
+	var o outcome
+	if is(response, typeProblem) {
+		text, failed := c.read(ctx, response, mostProblem)
+		if failed != nil {
+			return failed
+		}
+		if err := json.Unmarshal(text, &o); err != nil {
+			o = outcome{} // the status says enough
+		}
+	}
+	id, after := response.Header.Get("X-Request-Id"), retryAfter(response.Header)
+	switch status := response.StatusCode; status {
+	case http.StatusServiceUnavailable, http.StatusBadGateway, http.StatusGatewayTimeout, http.StatusRequestTimeout:
+		if o.Code == "" { // of a proxy
+			o.Code, o.Detail = CodeUnavailable, fmt.Sprintf("the API at %s is unavailable: HTTP status %d", c.base, status)
+		}
+		return &failure{again: true, after: after, err: &UnavailableError{
+			Code: o.Code, Detail: o.Detail, RetryAfter: after, RequestID: id,
+		}}
+	case http.StatusTooManyRequests:
+		if o.Code == "" { // of a proxy
+			o.Code = CodeRateLimited
+		}
+		refused := o.refusal()
+		refused.RetryAfter, refused.RequestID = after, id
+		return &failure{again: true, after: after, err: refused}
+	}
+	// Of an address that the API does not have, not_found says no user: that is
+	// another API, and says nothing about a message.
+	elsewhere := o.Code == CodeNotFound && o.User == ""
+	switch {
+	case o.Outcome == outcomeRefused && !elsewhere:
+		refused := o.refusal()
+		refused.RequestID = id
+		return &failure{err: refused}
+	case o.Outcome == outcomeInvalid:
+		wrong := o.invalid()
+		wrong.RequestID = id
+		return &failure{err: wrong}
+	default:
+		return &failure{err: &ResponseError{Status: response.StatusCode, Code: o.Code, Detail: o.Detail, RequestID: id}}
+	}
+}
+
+// undocumented is a success that is not what the API answers. Nothing of it is
+// repeated: it may be anybody's.
+func undocumented(response *http.Response, why string, err error) *failure {
+	return &failure{err: &ResponseError{
+		Status: response.StatusCode, Detail: "the answer is none of this API: " + why, Err: err,
+		RequestID: response.Header.Get("X-Request-Id"),
+	}}
+}
+
+// is reports whether an answer has a media type, whatever its parameters.
+func is(response *http.Response, mediaType string) bool {
+	has, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	return err == nil && has == mediaType
+}

@@ -1,0 +1,246 @@
+package client_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/client"
+)
+
+func TestOptionsAreChecked(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		base string
+		o    client.Options
+		says string
+	}{
+		{"", client.Options{}, "base_url takes an http or https URL"},
+		{"localhost:8080", client.Options{}, "base_url takes an http or https URL"},
+		{"redis://127.0.0.1:6379", client.Options{}, "base_url takes an http or https URL"},
+		{"http://", client.Options{}, "base_url takes an http or https URL"},
+		{"http://api.test/?key=s3cret", client.Options{}, "base_url takes an http or https URL"},
+		{"http://api.test/#", client.Options{}, "base_url takes an http or https URL"},
+		{"http://s3cret:s3cret@api.test", client.Options{}, "base_url takes no user or password"},
+		{"http://s3cret:s3 cret@api.test", client.Options{}, "base_url takes an http or https URL"},
+		{"http://api.test", client.Options{Token: "s3cret\n"}, "token takes visible ASCII"},
+		{"http://api.test", client.Options{Token: "s3cret s3cret"}, "token takes visible ASCII"},
+		{"http://api.test", client.Options{Attempts: -1}, "attempts -1 is not allowed: it takes 1 to 100"},
+		{"http://api.test", client.Options{Attempts: 101}, "attempts 101 is not allowed: it takes 1 to 100"},
+		{"http://api.test", client.Options{Timeout: -time.Second}, "timeout -1s is not allowed"},
+		{"http://api.test", client.Options{MaxRetryAfter: -time.Second}, "max_retry_after -1s is not allowed"},
+	} {
+		_, err := client.New(row.base, row.o)
+		_, ok := errors.AsType[*client.InvalidError](err)
+		require.True(t, ok, "%+v", row)
+		require.ErrorContains(t, err, row.says)
+		require.NotContains(t, err.Error(), "s3cret")
+	}
+}
+
+func TestTheTokenIsSentAndNotShown(t *testing.T) {
+	t.Parallel()
+	const token = "s3cret-token"
+	var got []string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		got = append(got, r.Header.Get("Authorization"))
+		reply(w, problemJSON, http.StatusUnauthorized, `{"outcome":"error","code":"unauthorized"}`)
+	}))
+	o := client.Options{Token: token, Attempts: 1}
+	c, err := client.New(server.URL+"/", o)
+	require.NoError(t, err)
+	_, err = c.Submit(t.Context(), table())
+	require.Error(t, err)
+	server.Close()
+	_, gone := c.Submit(t.Context(), table())
+	require.Error(t, gone)
+	require.Equal(t, []string{"Bearer " + token}, got)
+
+	encoded, err2 := json.Marshal(map[string]client.Token{"token": token})
+	require.NoError(t, err2)
+	var logged strings.Builder
+	slog.New(slog.NewTextHandler(&logged, nil)).Info("options", "token", o.Token, "options", o, "client", c)
+	for _, shown := range []string{
+		err.Error(), gone.Error(), string(encoded), logged.String(), o.Token.String(),
+		fmt.Sprintf("%v %+v %#v %s %q", o, o, o, o.Token, o.Token), fmt.Sprintf("%v %+v %#v", c, *c, c),
+	} {
+		require.NotContains(t, shown, token)
+	}
+	require.Empty(t, client.Token("").String())
+}
+
+// A redirect could take the token elsewhere.
+func TestTheTokenDoesNotFollowARedirect(t *testing.T) {
+	t.Parallel()
+	var others counted
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { others.next() }))
+	t.Cleanup(other.Close)
+	c := serve(t, client.Options{Token: "s3cret", HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}},
+		func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, other.URL, http.StatusPermanentRedirect)
+		})
+	_, err := c.Status(t.Context(), "alice", "a")
+	require.ErrorContains(t, err, "HTTP status 308")
+	require.Zero(t, others.Load())
+}
+
+func TestAnyNameSurvivesThePath(t *testing.T) {
+	t.Parallel()
+	c := serve(t, once(), func(w http.ResponseWriter, r *http.Request) {
+		segments := strings.Split(r.URL.EscapedPath(), "/") // "", v1, users, the user, messages, the id
+		user, err := url.PathUnescape(segments[3])
+		if err != nil || len(segments) != 6 {
+			t.Errorf("%q: %v", segments, err)
+		}
+		id, err := url.PathUnescape(segments[5])
+		if err != nil {
+			t.Error(err)
+		}
+		body, err := json.Marshal(map[string]string{"user": user, "id": id, "status": "scheduled"})
+		if err != nil {
+			t.Error(err)
+		}
+		reply(w, plainJSON, http.StatusOK, string(body))
+	})
+	for _, user := range []string{
+		"alice", "a/b", "/", "//", "100%", "%2F", "a?b", "a#b", "a b", "a+b", "ünïcode", "日本", ".", "..", "...", "../..", "a:b@c",
+		"a&b=c;d", `a\b`, "~", "mailto:x@example.com", "https://example.com/?q=1#f", "\x00\x1f", strings.Repeat("ü/", 100),
+	} {
+		for _, id := range []string{"a", ".", "..", "a:b", "-"} {
+			status, err := c.Status(t.Context(), user, id)
+			require.NoError(t, err, "%q %q", user, id)
+			require.Equal(t, client.Status{User: user, ID: id, Status: client.StatusScheduled}, status)
+		}
+	}
+	for _, row := range [][3]string{{"", "a", "user is missing"}, {"alice", "", "id is missing"}} {
+		_, err := c.Status(t.Context(), row[0], row[1])
+		require.EqualError(t, err, "asking for a message: "+row[2])
+		_, ok := errors.AsType[*client.InvalidError](err)
+		require.True(t, ok)
+	}
+}
+
+func TestAMessageIsSpelledAsTheAPIReadsIt(t *testing.T) {
+	t.Parallel()
+	var paths, bodies []string
+	c := serve(t, once(), func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		paths, bodies = append(paths, r.Method+" "+r.URL.Path+" "+r.Header.Get("Content-Type")), append(bodies, string(body))
+		accept(w)
+	})
+	berlin := time.FixedZone("", 3600)
+	_, err := c.Submit(t.Context(), client.Message{
+		ID: "a", User: "alice", SendAt: time.Date(2026, 11, 22, 12, 11, 11, 500_000, berlin), Category: "news", Title: "t", Body: "b",
+		Data: map[string]string{"k": "v"}, ExpiresAt: at("2026-11-23T00:00:00Z"), OnConflict: client.OnConflictShift,
+		ShiftUntil: at("2026-11-22T23:00:00Z"),
+	})
+	require.NoError(t, err)
+	_, err = c.DryRun(t.Context(), client.Message{User: "alice", Now: true, Title: "t"})
+	require.NoError(t, err)
+	_, err = c.Submit(t.Context(), client.Message{ID: "a"})
+	require.NoError(t, err, "what is missing is for the API to say")
+	require.Equal(t, []string{
+		"POST /v1/messages application/json", "POST /v1/messages/dry-run application/json", "POST /v1/messages application/json",
+	}, paths)
+	require.JSONEq(t, `{"id":"a","user":"alice","send_at":"2026-11-22T11:11:11.0005Z","category":"news","title":"t","body":"b",
+		"data":{"k":"v"},"expires_at":"2026-11-23T00:00:00Z","on_conflict":"shift","shift_until":"2026-11-22T23:00:00Z"}`, bodies[0])
+	require.JSONEq(t, `{"user":"alice","send_at":"now","title":"t"}`, bodies[1])
+	require.JSONEq(t, `{"id":"a","user":""}`, bodies[2])
+}
+
+// JSON would replace what is not UTF-8, and something else would be sent.
+func TestWhatIsNotUTF8IsRefused(t *testing.T) {
+	t.Parallel()
+	c := serve(t, once(), func(w http.ResponseWriter, _ *http.Request) { accept(w) })
+	for field, m := range map[string]client.Message{
+		"user":  {User: "\xff", Now: true, Title: "t"},
+		"title": {User: "alice", Now: true, Title: "t\xff"},
+		"body":  {User: "alice", Now: true, Body: "\xc3"},
+		"data":  {User: "alice", Now: true, Title: "t", Data: map[string]string{"\xff": "v"}},
+	} {
+		_, err := c.Submit(t.Context(), m)
+		wrong, ok := errors.AsType[*client.InvalidError](err)
+		require.True(t, ok, "%v", err)
+		require.Equal(t, field, wrong.Field)
+	}
+}
+
+func TestMoveAndCancel(t *testing.T) {
+	t.Parallel()
+	var bodies []string
+	c := serve(t, once(), func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodDelete {
+			reply(w, plainJSON, http.StatusOK, `{"outcome":"cancelled","id":"a","user":"alice","replayed":true}`)
+			return
+		}
+		body, _ := io.ReadAll(r.Body)
+		bodies = append(bodies, r.Method+" "+r.URL.Path+" "+string(body))
+		reply(w, plainJSON, http.StatusOK, `{"outcome":"moved","id":"a","user":"alice","send_at":"2026-11-22T12:00:00.000Z","moved_from":"2026-11-22T11:11:11.000Z"}`)
+	})
+	moved, err := c.Move(t.Context(), "alice", "a", at("2026-11-22T12:00:00Z"))
+	require.NoError(t, err)
+	require.Equal(t, client.Moved{ID: "a", User: "alice", SendAt: at("2026-11-22T12:00:00Z"), MovedFrom: at("2026-11-22T11:11:11Z")}, moved)
+	_, err = c.Move(t.Context(), "alice", "a", time.Time{})
+	require.NoError(t, err)
+	require.Equal(t, []string{
+		`PATCH /v1/users/alice/messages/a {"send_at":"2026-11-22T12:00:00Z"}`, `PATCH /v1/users/alice/messages/a {"send_at":"now"}`,
+	}, bodies)
+	cancelled, err := c.Cancel(t.Context(), "alice", "a")
+	require.NoError(t, err)
+	require.Equal(t, client.Cancelled{ID: "a", User: "alice", Replayed: true}, cancelled)
+}
+
+func TestAnAnswerIsReadUpToABound(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusOK, http.StatusConflict} {
+		c := serve(t, client.Options{}, func(w http.ResponseWriter, _ *http.Request) {
+			contentType := plainJSON
+			if status != http.StatusOK {
+				contentType = problemJSON
+			}
+			w.Header().Set("Content-Type", contentType)
+			w.WriteHeader(status)
+			for chunk := []byte(strings.Repeat(" ", 1<<20)); ; { // without an end
+				if _, err := w.Write(chunk); err != nil {
+					return
+				}
+			}
+		})
+		_, err := c.Status(t.Context(), "alice", "a")
+		_, ok := errors.AsType[*client.ResponseError](err)
+		require.True(t, ok, "%v", err)
+		require.ErrorContains(t, err, "bytes")
+	}
+}
+
+// Real connections: cut before the answer, in its midst, and answered with
+// something else than HTTP.
+func TestConnectionsThatBreak(t *testing.T) {
+	t.Parallel()
+	for _, written := range []string{
+		"", "HTTP/1.1 201 Created\r\nContent-Type: application/json\r\nContent-Length: 500\r\n\r\n{\"outcome\":", "SSH-2.0-OpenSSH_9.2\r\n",
+	} {
+		var requests counted
+		c := serve(t, client.Options{}, func(w http.ResponseWriter, _ *http.Request) {
+			if requests.next() < 3 {
+				cutAfter(t, w, written)
+				return
+			}
+			accept(w)
+		})
+		accepted, err := c.Submit(t.Context(), table())
+		require.NoError(t, err, "%q", written)
+		require.Equal(t, "a", accepted.ID)
+		require.EqualValues(t, 3, requests.Load())
+	}
+}

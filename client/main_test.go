@@ -1,0 +1,13 @@
+package client_test
+
+import (
+	"testing"
+
+	"github.com/redis/go-redis/v9/logging"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	logging.Disable() // of the client library, about a store that a test takes away
+	goleak.VerifyTestMain(m)
+}

@@ -1,0 +1,104 @@
+package client
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+)
+
+// What Message.OnConflict can be.
+const (
+	OnConflictRefuse = "refuse" // the default
+	OnConflictShift  = "shift"  // take the next free time
+)
+
+// Message is a push message to a user at a time.
+type Message struct {
+	ID       string    // idempotency key, unique per user; "" means that Submit makes one
+	User     string    // who receives it
+	SendAt   time.Time // when it goes out; the API cuts it to the millisecond
+	Now      bool      // as soon as the rules allow, whatever SendAt is
+	Category string
+	Title    string // Title or Body is required
+	Body     string
+	Data     map[string]string // for the receiving app
+
+	ExpiresAt  time.Time // after it the message is dropped rather than sent; zero means the API's default
+	OnConflict string    // "" means OnConflictRefuse
+	ShiftUntil time.Time // how far a shift may go; zero means the API's default
+}
+
+// draft is a message as the API reads it.
+type draft struct {
+	ID         string            `json:"id,omitempty"`
+	User       string            `json:"user"`
+	SendAt     string            `json:"send_at,omitempty"`
+	Category   string            `json:"category,omitempty"`
+	Title      string            `json:"title,omitempty"`
+	Body       string            `json:"body,omitempty"`
+	Data       map[string]string `json:"data,omitempty"`
+	ExpiresAt  string            `json:"expires_at,omitempty"`
+	OnConflict string            `json:"on_conflict,omitempty"`
+	ShiftUntil string            `json:"shift_until,omitempty"`
+}
+
+// encode spells the message as JSON. The error is an *InvalidError: JSON is
+// UTF-8, and other bytes would be replaced rather than refused.
+func (m Message) encode() ([]byte, error) {
+	texts := []struct{ field, text string }{
+		{"id", m.ID},
+		{"user", m.User},
+		{"category", m.Category},
+		{"title", m.Title},
+		{"body", m.Body},
+		{"on_conflict", m.OnConflict},
+	}
+	for key, value := range m.Data {
+		texts = append(texts, struct{ field, text string }{"data", key + value})
+	}
+	for _, t := range texts {
+		if !utf8.ValidString(t.text) {
+			return nil, invalid(t.field, "takes UTF-8")
+		}
+	}
+	encoded, err := json.Marshal(draft{
+		ID: m.ID, User: m.User, SendAt: spellSendAt(m.SendAt, m.Now), Category: m.Category, Title: m.Title, Body: m.Body,
+		Data: m.Data, ExpiresAt: spell(m.ExpiresAt), OnConflict: m.OnConflict, ShiftUntil: spell(m.ShiftUntil),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encode the message: %w", err)
+	}
+	return encoded, nil
+}
+
+// withID gives a message that has none an id, so that it can be submitted twice
+// and is accepted once.
+func (m Message) withID() (Message, error) {
+	if m.ID != "" {
+		return m, nil
+	}
+	id, err := uuid.NewV7()
+	if err != nil {
+		return m, fmt.Errorf("make an id: %w", err)
+	}
+	m.ID = id.String()
+	return m, nil
+}
+
+func spellSendAt(at time.Time, now bool) string {
+	if now {
+		return "now"
+	}
+	return spell(at)
+}
+
+// spell writes a time as the API reads it; "" for the zero time.
+func spell(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	return at.UTC().Format(time.RFC3339Nano)
+}

@@ -1,0 +1,59 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"net/url"
+	"strconv"
+)
+
+// pages gives what the pages of a list have, one after the other.
+func pages[T any](
+	ctx context.Context, what call, ask func(context.Context, call) (page []T, next string, err error),
+) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		cursor := what.query.Get("cursor")
+		for {
+			page, next, err := ask(ctx, what)
+			if err == nil && next != "" && next == cursor {
+				err = fmt.Errorf("%s: %w", what.doing, &ResponseError{Detail: "the list goes round: a page names itself as the next"})
+			}
+			if err != nil {
+				var none T
+				yield(none, err)
+				return
+			}
+			for _, entry := range page {
+				if !yield(entry, nil) {
+					return
+				}
+			}
+			if next == "" {
+				return
+			}
+			cursor = next
+			what.query.Set("cursor", next)
+		}
+	}
+}
+
+// values makes a query of names and values in turn, without those that are
+// empty.
+func values(pairs ...string) url.Values {
+	query := url.Values{}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i+1] != "" {
+			query.Set(pairs[i], pairs[i+1])
+		}
+	}
+	return query
+}
+
+// count spells a number; "" for zero, which means the API's default.
+func count(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.Itoa(n)
+}

@@ -1,0 +1,91 @@
+package client_test
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/client"
+)
+
+func TestAListIsAskedForPageByPage(t *testing.T) {
+	t.Parallel()
+	var queries []string
+	c := serve(t, once(), func(w http.ResponseWriter, r *http.Request) {
+		queries = append(queries, r.URL.RequestURI())
+		switch r.FormValue("cursor") {
+		case "":
+			reply(w, plainJSON, http.StatusOK, `{"messages":[{"id":"a"},{"id":"b"}],"next_cursor":"x/+="}`)
+		case "x/+=":
+			reply(w, plainJSON, http.StatusOK, `{"messages":[],"next_cursor":"y"}`) // an empty page is not the end
+		default:
+			reply(w, plainJSON, http.StatusOK, `{"messages":[{"id":"c"}]}`)
+		}
+	})
+	list := c.List(t.Context(), client.ListRequest{
+		User: "a/b", From: at("2026-11-22T11:00:00+01:00"), To: at("2026-11-23T00:00:00Z"), PageSize: 2,
+	})
+	for range 2 { // a list can be gone through again
+		queries = nil
+		var ids []string
+		for m, err := range list {
+			require.NoError(t, err)
+			ids = append(ids, m.ID)
+		}
+		require.Equal(t, []string{"a", "b", "c"}, ids)
+		const same = "from=2026-11-22T10%3A00%3A00Z&limit=2&to=2026-11-23T00%3A00%3A00Z"
+		require.Equal(t, []string{
+			"/v1/users/a%2Fb/messages?" + same,
+			"/v1/users/a%2Fb/messages?cursor=x%2F%2B%3D&" + same,
+			"/v1/users/a%2Fb/messages?cursor=y&" + same,
+		}, queries)
+	}
+}
+
+func TestAListThatGoesRoundEnds(t *testing.T) {
+	t.Parallel()
+	c := serve(t, once(), func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, plainJSON, http.StatusOK, `{"dead_letters":[{"id":"a"}],"next_cursor":"x"}`)
+	})
+	var last error
+	n := 0
+	for _, err := range c.DeadLetters(t.Context(), client.DeadLettersRequest{}) {
+		last = err
+		n++
+	}
+	require.Equal(t, 2, n)
+	_, ok := errors.AsType[*client.ResponseError](last)
+	require.True(t, ok, "%v", last)
+}
+
+func TestAListThatFails(t *testing.T) {
+	t.Parallel()
+	c := serve(t, once(), func(w http.ResponseWriter, r *http.Request) {
+		if r.FormValue("cursor") != "" {
+			reply(w, problemJSON, http.StatusServiceUnavailable, unavailableBody)
+			return
+		}
+		reply(w, plainJSON, http.StatusOK, `{"messages":[{"id":"a"}],"next_cursor":"x"}`)
+	})
+	var got []string
+	for m, err := range c.List(t.Context(), client.ListRequest{User: "alice"}) {
+		got = append(got, fmt.Sprint(m.ID, err))
+	}
+	require.Equal(t, []string{"a<nil>", "listing messages: no Redis"}, got)
+	for _, err := range c.List(t.Context(), client.ListRequest{}) {
+		require.EqualError(t, err, "listing messages: user is missing")
+	}
+	_, err := c.NextFree(t.Context(), "", time.Time{}, 1)
+	require.EqualError(t, err, "asking for free times: user is missing")
+	_, err = c.Usage(t.Context(), client.UsageRequest{})
+	require.EqualError(t, err, "asking for a user's usage: user is missing")
+	_, err = c.DeadLetter(t.Context(), "alice", "", true)
+	require.EqualError(t, err, "asking for a dead letter: id is missing")
+	require.EqualError(t, c.PurgeDeadLetter(t.Context(), "", "a"), "purging a dead letter: user is missing")
+	_, err = c.Move(t.Context(), "", "a", time.Time{})
+	require.EqualError(t, err, "moving a message: user is missing")
+}

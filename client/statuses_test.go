@@ -1,0 +1,203 @@
+package client_test
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/client"
+)
+
+func TestAcceptedIsAValue(t *testing.T) {
+	t.Parallel()
+	c := serve(t, once(), func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, plainJSON+"; charset=utf-8", http.StatusOK, `{"outcome":"accepted","id":"a","user":"alice",
+			"send_at":"2026-11-22T11:12:11.000Z","requested_at":"2026-11-22T11:11:11.000Z","shifted":true,"replayed":true,"later":{"member":1}}`)
+	})
+	accepted, err := c.Submit(t.Context(), table())
+	require.NoError(t, err)
+	require.Equal(t, client.Accepted{
+		ID: "a", User: "alice", SendAt: at("2026-11-22T11:12:11Z"), RequestedAt: at("2026-11-22T11:11:11Z"),
+		Shifted: true, Replayed: true,
+	}, accepted)
+}
+
+func TestARefusalSaysWhatIsInTheWay(t *testing.T) {
+	t.Parallel()
+	c := serve(t, once(), func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-Request-Id", "r-1")
+		reply(w, problemJSON, http.StatusConflict, `{"type":"/problems/send_limit","title":"…","status":409,"instance":"r-1",
+			"outcome":"refused","code":"send_limit","id":"a","user":"alice","send_at":"2026-11-22T11:11:12.000Z",
+			"detail":"alice already has a message at 11:11:11","violations":[{"rule":"1/minute","limit":1,"kind":"sliding",
+			"window_seconds":60,"conflicts":[{"id":"b","send_at":"2026-11-22T11:11:11.000Z"}],"conflicts_total":1}],
+			"next_free_at":"2026-11-22T11:12:11.000Z","previous_free_at":"2026-11-22T11:10:11.000Z"}`)
+	})
+	_, err := c.Submit(t.Context(), table())
+	refusal, ok := errors.AsType[*client.Refusal](err)
+	require.True(t, ok, "%v", err)
+	require.Equal(t, &client.Refusal{
+		Code: client.CodeSendLimit, Detail: "alice already has a message at 11:11:11", User: "alice", ID: "a",
+		SendAt: at("2026-11-22T11:11:12Z"), RequestID: "r-1",
+		Violations: []client.Violation{{
+			Rule: "1/minute", Limit: 1, Kind: "sliding", WindowSeconds: 60, ConflictsTotal: 1,
+			Conflicts: []client.Conflict{{ID: "b", SendAt: at("2026-11-22T11:11:11Z")}},
+		}},
+		NextFreeAt: at("2026-11-22T11:12:11Z"), PreviousFreeAt: at("2026-11-22T11:10:11Z"),
+	}, refusal)
+	require.EqualError(t, err, "submitting a message: alice already has a message at 11:11:11")
+	require.NotErrorIs(t, err, client.ErrNotFound)
+}
+
+// Every status that the API documents becomes one kind of error, and so does
+// what comes from something else on the way.
+func TestEveryStatusIsOneKindOfError(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		name, contentType string
+		status            int
+		body              string
+		want              any
+		says              string
+	}{
+		{
+			"wrong field", problemJSON, http.StatusUnprocessableEntity,
+			`{"outcome":"invalid","code":"invalid_field","field":"user","detail":"user \"\" is not allowed"}`,
+			&client.InvalidError{Code: client.CodeInvalidField, Field: "user", Detail: `user "" is not allowed`, RequestID: "r-1"},
+			`user "" is not allowed`,
+		},
+		{
+			"in the past", problemJSON, http.StatusUnprocessableEntity, `{"outcome":"invalid","code":"in_past","field":"send_at"}`,
+			&client.InvalidError{Code: client.CodeInPast, Field: "send_at", RequestID: "r-1"}, "invalid: in_past",
+		},
+		{
+			"no JSON", problemJSON, http.StatusBadRequest, `{"outcome":"invalid","code":"invalid_field","field":"body","detail":"d"}`,
+			&client.InvalidError{Code: client.CodeInvalidField, Field: "body", Detail: "d", RequestID: "r-1"}, "d",
+		},
+		{
+			"too large", problemJSON, http.StatusRequestEntityTooLarge, `{"outcome":"invalid","code":"invalid_field","field":"body","detail":"d"}`,
+			&client.InvalidError{Code: client.CodeInvalidField, Field: "body", Detail: "d", RequestID: "r-1"}, "d",
+		},
+		{
+			"id reused", problemJSON, http.StatusConflict, `{"outcome":"refused","code":"id_reused","user":"alice","id":"a"}`,
+			&client.Refusal{Code: client.CodeIDReused, User: "alice", ID: "a", RequestID: "r-1"}, "refused: id_reused",
+		},
+		{
+			"blocked", problemJSON, http.StatusForbidden, `{"outcome":"refused","code":"blocked","user":"alice","detail":"d"}`,
+			&client.Refusal{Code: client.CodeBlocked, User: "alice", Detail: "d", RequestID: "r-1"}, "d",
+		},
+		{
+			"rate limited", problemJSON, http.StatusTooManyRequests, `{"outcome":"refused","code":"rate_limited","detail":"d"}`,
+			&client.Refusal{Code: client.CodeRateLimited, Detail: "d", RetryAfter: 7 * time.Second, RequestID: "r-1"}, "d",
+		},
+		{
+			"rate limited by a proxy", "text/html", http.StatusTooManyRequests, `<h1>slow down</h1>`,
+			&client.Refusal{Code: client.CodeRateLimited, RetryAfter: 7 * time.Second, RequestID: "r-1"}, "refused: rate_limited",
+		},
+		{
+			"store full", problemJSON, http.StatusServiceUnavailable, `{"outcome":"error","code":"store_full","detail":"d"}`,
+			&client.UnavailableError{Code: client.CodeStoreFull, Detail: "d", RetryAfter: 7 * time.Second, RequestID: "r-1"}, "d",
+		},
+		{
+			"unauthorized", problemJSON, http.StatusUnauthorized, `{"outcome":"error","code":"unauthorized","detail":"d"}`,
+			&client.ResponseError{Status: http.StatusUnauthorized, Code: client.CodeUnauthorized, Detail: "d", RequestID: "r-1"},
+			"HTTP status 401: d",
+		},
+		{
+			"internal", problemJSON, http.StatusInternalServerError, `{"outcome":"error","code":"internal","detail":"d"}`,
+			&client.ResponseError{Status: http.StatusInternalServerError, Code: client.CodeInternal, Detail: "d", RequestID: "r-1"},
+			"HTTP status 500: d",
+		},
+		{
+			"no such address: nothing about a message", problemJSON, http.StatusNotFound, `{"outcome":"refused","code":"not_found","detail":"d"}`,
+			&client.ResponseError{Status: http.StatusNotFound, Code: client.CodeNotFound, Detail: "d", RequestID: "r-1"},
+			"HTTP status 404: d",
+		},
+		{
+			"another server", "text/html", http.StatusNotFound, `<h1>Not found</h1>`,
+			&client.ResponseError{Status: http.StatusNotFound, RequestID: "r-1"},
+			"HTTP status 404: the API answered in a way that it does not document",
+		},
+		{
+			"a problem cut short by its writer", problemJSON, http.StatusConflict, `{"outcome":"refu`,
+			&client.ResponseError{Status: http.StatusConflict, RequestID: "r-1"},
+			"HTTP status 409: the API answered in a way that it does not document",
+		},
+		{
+			"a redirect is not followed", "text/html", http.StatusTemporaryRedirect, ``,
+			&client.ResponseError{Status: http.StatusTemporaryRedirect, RequestID: "r-1"},
+			"HTTP status 307: the API answered in a way that it does not document",
+		},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			var requests counted
+			c := serve(t, once(), func(w http.ResponseWriter, r *http.Request) {
+				requests.next()
+				w.Header().Set("X-Request-Id", "r-1")
+				w.Header().Set("Retry-After", "7")
+				w.Header().Set("Location", r.URL.Path)
+				reply(w, row.contentType, row.status, row.body)
+			})
+			_, err := c.Submit(t.Context(), table())
+			require.EqualError(t, err, "submitting a message: "+row.says)
+			require.Equal(t, row.want, errors.Unwrap(err))
+			require.EqualValues(t, 1, requests.Load())
+		})
+	}
+}
+
+func TestAProxyThatFindsNoAPI(t *testing.T) {
+	t.Parallel()
+	for _, status := range []int{http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout} {
+		c := serve(t, once(), func(w http.ResponseWriter, _ *http.Request) { reply(w, "text/html", status, "<h1>sorry</h1>") })
+		_, err := c.Status(t.Context(), "alice", "a")
+		away, ok := errors.AsType[*client.UnavailableError](err)
+		require.True(t, ok, "%v", err)
+		require.Equal(t, client.CodeUnavailable, away.Code)
+	}
+}
+
+func TestNothingIsKnownOfAMessage(t *testing.T) {
+	t.Parallel()
+	c := serve(t, once(), func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, problemJSON, http.StatusNotFound, `{"outcome":"refused","code":"not_found","user":"alice","id":"a","detail":"nothing is known"}`)
+	})
+	_, err := c.Status(t.Context(), "alice", "a")
+	require.ErrorIs(t, err, client.ErrNotFound)
+	require.EqualError(t, err, "asking for a message: nothing is known")
+	_, err = c.Cancel(t.Context(), "alice", "a")
+	require.ErrorIs(t, err, client.ErrNotFound)
+}
+
+// What says that all is well and is not the API's must not count as accepted.
+func TestASuccessThatIsNone(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct{ name, contentType, body string }{
+		{"a page", "text/html", "<h1>It works!</h1>"},
+		{"no JSON", plainJSON, "accepted"},
+		{"nothing", plainJSON, ""},
+		{"another object", plainJSON, `{"ok":true}`},
+		{"another outcome", plainJSON, `{"outcome":"cancelled","id":"a","user":"alice"}`},
+		{"a list", plainJSON, `[]`},
+		{"a null", plainJSON, `null`},
+		{"no time", plainJSON, `{"outcome":"accepted","send_at":"soon"}`},
+		{"without a type", "", acceptedBody},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			t.Parallel()
+			var requests counted
+			c := serve(t, client.Options{}, func(w http.ResponseWriter, _ *http.Request) {
+				requests.next()
+				reply(w, row.contentType, http.StatusOK, row.body)
+			})
+			accepted, err := c.Submit(t.Context(), table())
+			_, ok := errors.AsType[*client.ResponseError](err)
+			require.True(t, ok, "%v", err)
+			require.Zero(t, accepted)
+			require.EqualValues(t, 1, requests.Load(), "another try would not help")
+		})
+	}
+}

@@ -1,0 +1,208 @@
+package client
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// window is how many messages of a batch are under way at most.
+const window = 1024
+
+// stream is one request of a batch. One goroutine writes messages into it while
+// another reads the answers.
+type stream struct {
+	*batch
+
+	slots    chan struct{} // one is held by each message without an answer
+	complete atomic.Bool   // the last message has been written
+
+	mu       sync.Mutex
+	reading  bool        // an answer is being waited for
+	patience *time.Timer // ends the stream when none comes
+}
+
+// stream sends what waits for an answer and all that the source has, and gives
+// the caller the results. It returns nil when there is nothing left to send or
+// the caller has left.
+func (b *batch) stream(ctx context.Context) *failure {
+	ctx, cancel := context.WithCancelCause(ctx)
+	s := &stream{batch: b, slots: make(chan struct{}, window)}
+	again := b.waiting.all()
+	for range again {
+		s.slots <- struct{}{}
+	}
+	s.patience = time.AfterFunc(b.client.timeout, func() {
+		if s.isReading() && !b.waiting.empty() {
+			cancel(errStalled)
+		}
+	})
+	body, lines := io.Pipe()
+	var writing sync.WaitGroup
+	writing.Go(func() { _ = lines.CloseWithError(s.write(ctx, lines, again)) }) // never fails
+	defer func() {
+		cancel(nil)
+		s.patience.Stop()
+		_ = body.Close() // never fails; ends a write under way
+		writing.Wait()
+	}()
+
+	s.expect(true)
+	response, failed := b.client.send(ctx, http.MethodPost, "/v1/messages/batch", typeNDJSON, body)
+	s.expect(false)
+	if failed != nil {
+		return failed
+	}
+	defer response.Body.Close()
+	if !is(response, typeNDJSON) {
+		return undocumented(response, "it is not "+typeNDJSON, nil)
+	}
+	return s.read(ctx, response)
+}
+
+// expect says whether an answer is being waited for, which is done for as long
+// as patience lasts.
+func (s *stream) expect(answer bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reading = answer
+	if answer {
+		s.patience.Reset(s.client.timeout)
+	} else {
+		s.patience.Stop()
+	}
+}
+
+func (s *stream) isReading() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reading
+}
+
+// write sends what went into an earlier stream in vain, and then what the
+// source has.
+func (s *stream) write(ctx context.Context, to io.Writer, again []entry) error {
+	buffered := bufio.NewWriterSize(to, 32<<10)
+	for _, e := range again {
+		if _, err := buffered.Write(e.line); err != nil {
+			return fmt.Errorf("send a line: %w", err)
+		}
+	}
+	for {
+		e, more, err := s.take(ctx, buffered)
+		if err != nil {
+			return err
+		}
+		if !more {
+			// Before the request's end, after which the answer's may come.
+			s.complete.Store(true)
+			return nil
+		}
+		s.sent(e)
+		if _, err := buffered.Write(e.line); err != nil {
+			return fmt.Errorf("send a line: %w", err)
+		}
+	}
+}
+
+// take returns the next message of the source when there is a slot for it.
+// What is in the buffer goes out before it waits for either, and at the end.
+func (s *stream) take(ctx context.Context, buffered *bufio.Writer) (e entry, more bool, err error) {
+	select {
+	case s.slots <- struct{}{}:
+	default:
+		if err := buffered.Flush(); err != nil {
+			return entry{}, false, fmt.Errorf("send lines: %w", err)
+		}
+		select {
+		case s.slots <- struct{}{}:
+		case <-ctx.Done():
+			return entry{}, false, fmt.Errorf("wait for answers: %w", ctx.Err())
+		}
+	}
+	select {
+	case e, more = <-s.source.entries:
+		if more {
+			return e, true, nil
+		}
+	default:
+	}
+	if err := buffered.Flush(); err != nil {
+		return entry{}, false, fmt.Errorf("send lines: %w", err)
+	}
+	select {
+	case e, more = <-s.source.entries:
+		return e, more, nil
+	case <-ctx.Done():
+		return entry{}, false, fmt.Errorf("wait for messages: %w", ctx.Err())
+	}
+}
+
+// sent notes that a message waits for its answer from now on.
+func (s *stream) sent(e entry) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reading && s.waiting.empty() {
+		s.patience.Reset(s.client.timeout)
+	}
+	s.waiting.add(e)
+}
+
+// read gives the caller a result for each line of the answer.
+func (s *stream) read(ctx context.Context, response *http.Response) *failure {
+	lines := bufio.NewScanner(response.Body)
+	lines.Buffer(make([]byte, 0, 4<<10), mostProblem)
+	for n := 1; s.scan(lines); n++ {
+		var o outcome
+		if err := json.Unmarshal(lines.Bytes(), &o); err != nil {
+			return undocumented(response, fmt.Sprintf("line %d does not have the documented form", n), err)
+		}
+		if failed := failureOf(o, n); failed != nil {
+			return failed
+		}
+		failed := s.answered(o)
+		if failed != nil || s.left {
+			return failed
+		}
+		<-s.slots
+	}
+	switch err := lines.Err(); {
+	case errors.Is(err, bufio.ErrTooLong):
+		return undocumented(response, fmt.Sprintf("a line has more than %d bytes", mostProblem), nil)
+	case err != nil:
+		return s.client.unreachable(ctx, err)
+	case !s.complete.Load() || !s.waiting.empty():
+		return s.client.unreachable(ctx, errors.New("it ended its answers before the last message"))
+	default:
+		return nil
+	}
+}
+
+func (s *stream) scan(lines *bufio.Scanner) bool {
+	s.expect(true)
+	defer s.expect(false)
+	return lines.Scan()
+}
+
+// failureOf is a line that ends the stream: an error in place of a message's
+// outcome, or what is none.
+func failureOf(o outcome, line int) *failure {
+	switch o.Outcome {
+	case outcomeAccepted, outcomeRefused, outcomeInvalid:
+		if o.Line != line {
+			return &failure{err: &ResponseError{Detail: fmt.Sprintf("the API answered line %d where line %d was due", o.Line, line)}}
+		}
+		return nil
+	}
+	if o.Code == CodeUnavailable || o.Code == CodeStoreFull {
+		return &failure{again: true, err: &UnavailableError{Code: o.Code, Detail: o.Detail}}
+	}
+	return &failure{err: &ResponseError{Code: o.Code, Detail: o.Detail}}
+}

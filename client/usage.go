@@ -1,0 +1,88 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// UsageRequest asks how full a user's rules are.
+type UsageRequest struct {
+	User     string
+	At       time.Time // the time to look at the rules around; zero means now
+	From, To time.Time // the timeline's ends, up to 32 days apart; zero means 12 hours before and after At
+}
+
+// Usage is how full a user's rules are around a time. Sent and unsent messages
+// both count.
+type Usage struct {
+	User  string      `json:"user"`
+	At    time.Time   `json:"at"`
+	From  time.Time   `json:"from"`
+	To    time.Time   `json:"to"`
+	Rules []RuleUsage `json:"rules"` // in the policy's order
+	Free  []Stretch   `json:"free"`  // in which every millisecond is free
+	Sends []Conflict  `json:"sends"`
+	More  bool        `json:"more"` // there are more sends than are listed
+}
+
+// RuleUsage is the fullest window of a sliding rule that contains the time, or
+// the period of a calendar rule that it is in.
+type RuleUsage struct {
+	Rule          string    `json:"rule"`
+	Limit         int       `json:"limit"`
+	Kind          string    `json:"kind"` // sliding or calendar
+	WindowSeconds int       `json:"window_seconds"`
+	Used          int       `json:"used"`
+	From          time.Time `json:"from"` // the window counted, half-open
+	Until         time.Time `json:"until"`
+}
+
+// Stretch is a half-open interval of send times.
+type Stretch struct {
+	From  time.Time `json:"from"`
+	Until time.Time `json:"until"`
+}
+
+// Usage says how full a user's rules are, and what is free.
+func (c *Client) Usage(ctx context.Context, r UsageRequest) (Usage, error) {
+	const doing = "asking for a user's usage"
+	path, err := userPath(r.User, "usage")
+	if err != nil {
+		return Usage{}, fmt.Errorf("%s: %w", doing, err)
+	}
+	var u Usage
+	err = c.do(ctx, call{
+		doing: doing, method: http.MethodGet, path: path,
+		query: values("at", spell(r.At), "from", spell(r.From), "to", spell(r.To)),
+	}, &u)
+	return u, err
+}
+
+// NextFree gives the next times that are free for a user, 1 to 100; zero means
+// one, from a time on, zero meaning now. Each counts those before it as taken.
+// Fewer come where no more are free as far ahead as messages are taken.
+func (c *Client) NextFree(ctx context.Context, user string, from time.Time, n int) ([]time.Time, error) {
+	const doing = "asking for free times"
+	path, err := userPath(user, "next-free")
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", doing, err)
+	}
+	var answer struct {
+		Times []struct {
+			FreeAt time.Time `json:"free_at"`
+		} `json:"times"`
+	}
+	err = c.do(ctx, call{
+		doing: doing, method: http.MethodGet, path: path, query: values("from", spell(from), "count", count(n)),
+	}, &answer)
+	if err != nil {
+		return nil, err
+	}
+	times := make([]time.Time, len(answer.Times))
+	for i, free := range answer.Times {
+		times[i] = free.FreeAt
+	}
+	return times, nil
+}

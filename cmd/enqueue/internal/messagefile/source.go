@@ -1,0 +1,136 @@
+package messagefile
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/ordinal"
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/bulk"
+	"github.com/sendlimit/sendlimiter/tasks/input"
+)
+
+// Fill is what lines get that lack it.
+type Fill struct {
+	Title, Body, Category string
+}
+
+// Columns names the fields that are filled in.
+func (f Fill) Columns() []string {
+	var names []string
+	for name, text := range map[string]string{"title": f.Title, "body": f.Body} {
+		if text != "" {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// in fills in what a draft lacks.
+func (f Fill) in(draft *tasks.Draft) {
+	draft.Title = cmp.Or(draft.Title, f.Title)
+	draft.Body = cmp.Or(draft.Body, f.Body)
+	draft.Category = cmp.Or(draft.Category, f.Category)
+}
+
+// Source makes messages of the records of a file.
+type Source struct {
+	records *input.Reader
+	fill    Fill
+	zone    string
+	from    int
+
+	mu      sync.Mutex // over what follows: bulk.Run does not wait for a Next that hangs
+	counter *ordinal.Counter
+	closed  bool
+}
+
+var errClosed = errors.New("the file was closed")
+
+// keysInMemory is how many different lines without an id are counted in
+// memory, some 10 MB of it.
+const keysInMemory = 1 << 18
+
+// NewSource returns the messages of a file from a line on. Local times in it
+// are of the zone, an IANA name; "" allows none. Close it.
+func NewSource(records *input.Reader, fill Fill, zone string, from int) *Source {
+	return &Source{
+		records: records, fill: fill, zone: zone, from: from, counter: ordinal.NewCounter(keysInMemory, ""),
+	}
+}
+
+// Next returns the next line. The error is io.EOF at the end; any other says
+// that there can be no more.
+func (s *Source) Next() (bulk.Line, error) {
+	for {
+		record, err := s.records.Next()
+		if errors.Is(err, io.EOF) {
+			return bulk.Line{}, io.EOF
+		}
+		if err != nil {
+			return bulk.Line{}, fmt.Errorf("reading the file: %w", err)
+		}
+		line, err := s.line(record)
+		// Lines before the first count all the same where ids are derived.
+		if err != nil || line.Number >= s.from {
+			return line, err
+		}
+	}
+}
+
+func (s *Source) line(record input.Record) (bulk.Line, error) {
+	s.fill.in(&record.Draft)
+	line := bulk.LineOf(record, s.parseTime)
+	var err error
+	if line.Invalid == nil && line.Message.ID == "" {
+		line.Message.ID, err = s.deriveID(line.Message)
+	}
+	return line, err
+}
+
+func (s *Source) deriveID(m tasks.Message) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return "", errClosed
+	}
+	content := contentOf(m)
+	nth, err := s.counter.Next(content)
+	if err != nil {
+		return "", fmt.Errorf("telling identical lines apart: %w", err)
+	}
+	return autoID(content, nth), nil
+}
+
+// parseTime reads a time as a file may have it. A time from now on is none: it
+// would be another one whenever the file is run.
+func (s *Source) parseTime(text string) (at time.Time, now bool, err error) {
+	at, now, err = tasks.ParseTime(text)
+	if err == nil || !startsWithDate(text) {
+		return at, now, err
+	}
+	when, err := cli.ParseTime("", text, s.zone, time.Time{})
+	if err != nil {
+		return time.Time{}, false, err
+	}
+	return when.At, false, nil
+}
+
+// startsWithDate tells what is meant as a local time from what is no time.
+func startsWithDate(text string) bool {
+	return len(text) > len("2006-01-02") && text[4] == '-' && text[7] == '-'
+}
+
+// Close removes what the source has in the file system. It does not wait for a
+// call of Next, which fails then.
+func (s *Source) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	return s.counter.Close()
+}

@@ -1,0 +1,180 @@
+package messagefile
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// Summary counts the outcomes of a file. Its JSON is part of the contract.
+type Summary struct {
+	Lines    int `json:"lines"`    // that have an outcome
+	Accepted int `json:"accepted"` // new ones, shifted included
+	Replayed int `json:"replayed"`
+	Shifted  int `json:"shifted"` // of those accepted
+	Refused  int `json:"refused"`
+	Invalid  int `json:"invalid"`
+	Errors   int `json:"errors"`   // lines that got no answer
+	Recorded int `json:"recorded"` // sends that are over: new ones, forgotten included
+	// RefusedByRule counts a refusal under the first rule that it would have
+	// broken.
+	RefusedByRule map[string]int `json:"refused_by_rule"`
+	Seconds       float64        `json:"seconds"`
+
+	// Sent says that the lines are sends that are over.
+	Sent bool `json:"-"`
+
+	otherwise map[string]int // refused, by code: without a rule
+	forgotten int            // of those recorded: older than any rule looks back
+}
+
+// Add counts an outcome.
+func (s *Summary) Add(o tasks.Outcome) {
+	s.Lines++
+	switch {
+	case o.Outcome == tasks.Invalid:
+		s.Invalid++
+	case o.Outcome == tasks.Refused:
+		s.refuse(o)
+	case o.Replayed:
+		s.Replayed++
+	case o.Outcome == tasks.Recorded:
+		s.Recorded++
+		if o.Forgotten {
+			s.forgotten++
+		}
+	default:
+		s.Accepted++
+		if o.Shifted {
+			s.Shifted++
+		}
+	}
+}
+
+func (s *Summary) refuse(o tasks.Outcome) {
+	s.Refused++
+	if len(o.Violations) > 0 {
+		count(&s.RefusedByRule, o.Violations[0].Rule)
+	} else {
+		count(&s.otherwise, string(o.Code))
+	}
+}
+
+func count(counts *map[string]int, name string) {
+	if *counts == nil {
+		*counts = make(map[string]int)
+	}
+	(*counts)[name]++
+}
+
+// Finish notes how long it all took, and makes the JSON complete.
+func (s *Summary) Finish(took time.Duration) {
+	s.Seconds = math.Round(took.Seconds()*1000) / 1000
+	if s.RefusedByRule == nil {
+		s.RefusedByRule = map[string]int{}
+	}
+}
+
+// Print writes the summary for a person.
+func (s *Summary) Print(w io.Writer, palette cli.Palette) error {
+	done := row{"accepted", s.Accepted, of(s.Shifted, "of them shifted to a free time")}
+	if s.Sent {
+		done = row{"recorded", s.Recorded, of(s.forgotten, "of them older than any rule looks back")}
+	}
+	rows := []row{
+		done,
+		{"replayed", s.Replayed, note(s.Replayed, done.name+" before: nothing changed")},
+		{"refused", s.Refused, ""},
+	}
+	rows = append(rows, descending(s.RefusedByRule)...)
+	rows = append(rows, descending(s.otherwise)...)
+	rows = append(rows, row{"invalid", s.Invalid, note(s.Invalid, "skipped")})
+	if s.Errors > 0 {
+		rows = append(rows, row{"errors", s.Errors, "no answer from the store"})
+	}
+	names, counts := 0, 0
+	for _, r := range rows {
+		names, counts = max(names, len(r.name)), max(counts, len(Thousands(r.count)))
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s in %s%s\n\n", lines(s.Lines), s.took(), s.rate())
+	for _, r := range rows {
+		line := fmt.Sprintf("  %-*s  %*s", names, r.name, counts, Thousands(r.count))
+		if r.note != "" {
+			line += "  " + palette.Dim(r.note)
+		}
+		text.WriteString(line + "\n")
+	}
+	_, err := io.WriteString(w, text.String())
+	return err //nolint:wrapcheck // of the caller's own writer
+}
+
+func (s *Summary) took() string {
+	if s.Seconds < 60 {
+		return fmt.Sprintf("%.1f seconds", s.Seconds)
+	}
+	return cli.FormatDuration(time.Duration(s.Seconds) * time.Second)
+}
+
+func (s *Summary) rate() string {
+	if s.Seconds == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %s a second", Thousands(int(float64(s.Lines)/s.Seconds)))
+}
+
+func lines(n int) string {
+	if n == 1 {
+		return "1 line"
+	}
+	return Thousands(n) + " lines"
+}
+
+// row is a line of the summary.
+type row struct {
+	name  string
+	count int
+	note  string
+}
+
+// of is a note about n of a count, none where n is zero.
+func of(n int, what string) string { return note(n, Thousands(n)+" "+what) }
+
+// note is a note about a count, none where it is zero.
+func note(n int, what string) string {
+	if n == 0 {
+		return ""
+	}
+	return what
+}
+
+// descending lists counts, the largest first.
+func descending(counts map[string]int) []row {
+	rows := make([]row, 0, len(counts))
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		rows = append(rows, row{name: "  " + name, count: counts[name]})
+	}
+	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.count, a.count) })
+	return rows
+}
+
+// Thousands writes a number with its digits in groups, "81,959".
+func Thousands(n int) string {
+	digits := strconv.Itoa(n)
+	var groups []string
+	for ; len(digits) > 3; digits = digits[:len(digits)-3] {
+		groups = append(groups, digits[len(digits)-3:])
+	}
+	groups = append(groups, digits)
+	slices.Reverse(groups)
+	return strings.Join(groups, ",")
+}

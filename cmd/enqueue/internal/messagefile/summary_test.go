@@ -1,0 +1,85 @@
+package messagefile_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+func summaryOf(outcomes ...tasks.Outcome) *messagefile.Summary {
+	s := &messagefile.Summary{}
+	for _, o := range outcomes {
+		s.Add(o)
+	}
+	return s
+}
+
+func refusedBy(rules ...string) tasks.Outcome {
+	o := tasks.Outcome{Outcome: tasks.Refused, Code: sendlimit.CodeSendLimit}
+	for _, rule := range rules {
+		o.Violations = append(o.Violations, tasks.Violation{Rule: rule})
+	}
+	return o
+}
+
+func TestSummary(t *testing.T) {
+	t.Parallel()
+	s := summaryOf(
+		tasks.Outcome{Outcome: tasks.Accepted},
+		tasks.Outcome{Outcome: tasks.Accepted, Shifted: true},
+		tasks.Outcome{Outcome: tasks.Accepted, Shifted: true, Replayed: true}, // was shifted before
+		refusedBy("1/minute", "5/hour"), refusedBy("5/hour"), refusedBy("5/hour"),
+		tasks.Outcome{Outcome: tasks.Refused, Code: sendlimit.CodeIDReused},
+		tasks.Outcome{Outcome: tasks.Invalid},
+	)
+	s.Errors = 3
+	s.Finish(1234567 * time.Microsecond)
+	text, err := json.Marshal(s)
+	require.NoError(t, err)
+	require.Equal(t, `{"lines":8,"accepted":2,"replayed":1,"shifted":1,"refused":4,"invalid":1,"errors":3,"recorded":0,`+
+		`"refused_by_rule":{"1/minute":1,"5/hour":2},"seconds":1.235}`, string(text))
+
+	var person strings.Builder
+	require.NoError(t, s.Print(&person, cli.Palette{}))
+	require.Equal(t, `8 lines in 1.2 seconds, 6 a second
+
+  accepted     2  1 of them shifted to a free time
+  replayed     1  accepted before: nothing changed
+  refused      4
+    5/hour     2
+    1/minute   1
+    id_reused  1
+  invalid      1  skipped
+  errors       3  no answer from the store
+`, person.String())
+}
+
+func TestSummaryOfNothing(t *testing.T) {
+	t.Parallel()
+	s := summaryOf()
+	s.Finish(0)
+	text, err := json.Marshal(s)
+	require.NoError(t, err)
+	require.Equal(t, `{"lines":0,"accepted":0,"replayed":0,"shifted":0,"refused":0,"invalid":0,"errors":0,"recorded":0,`+
+		`"refused_by_rule":{},"seconds":0}`, string(text))
+	var person strings.Builder
+	require.NoError(t, s.Print(&person, cli.Palette{}))
+	require.Equal(t, "0 lines in 0.0 seconds\n\n  accepted  0\n  replayed  0\n  refused   0\n  invalid   0\n", person.String())
+}
+
+func TestThousands(t *testing.T) {
+	t.Parallel()
+	for want, n := range map[string]int{
+		"0": 0, "999": 999, "1,000": 1000, "81,959": 81959, "100,000": 100_000, "1,234,567": 1_234_567,
+	} {
+		require.Equal(t, want, messagefile.Thousands(n))
+	}
+}

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// apiServer is the API with what it works on.
+type apiServer struct {
+	http.Handler
+
+	submitter   *tasks.Submitter
+	deadLetters *tasks.DeadLetters
+	stopping    chan struct{}
+}
+
+// newAPIServer returns the API on a store. Close it.
+func newAPIServer(
+	client redis.UniversalClient, c config.Config, m *tasks.Metrics, logger *slog.Logger,
+) (_ *apiServer, err error) {
+	s := &apiServer{stopping: make(chan struct{})}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	s.submitter, err = tasks.NewSubmitter(client, tasks.SubmitterOptions{
+		Prefix: c.Prefix, Reach: c.Reach, KeepRecords: c.KeepRecords, ExpireAfter: c.ExpireAfter,
+		StoreFullAt: c.StoreFullAt, WaitReplicas: c.WaitReplicas, WaitReplicasTimeout: c.WaitReplicasTimeout,
+		Logger: logger, Metrics: m,
+		// Many ask at the same time, and batches must not take all connections.
+		Batch: true,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.deadLetters, err = tasks.NewDeadLetters(client, tasks.DeadLetterOptions{
+		Prefix: c.Prefix, Reach: c.Reach, ExpireAfter: c.ExpireAfter, Logger: logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	stats, err := newStats(client, c.Prefix, version())
+	if err != nil {
+		return nil, err
+	}
+	s.Handler, err = api.New(api.Options{
+		Submitter: s.submitter, DeadLetters: s.deadLetters, Stats: stats, Now: time.Now, Logger: logger,
+		Version: version(), Stopping: s.stopping, Authenticate: s.unlessStopping,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// unlessStopping stands before the operations. Once the worker stops none
+// begins any more, while those that run are finished, and the health endpoint
+// answers to the end.
+func (s *apiServer) unlessStopping(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-s.stopping:
+			w.Header().Set("Connection", "close")
+			api.WriteProblem(w, r, tasks.Outcome{
+				Outcome: tasks.Errored, Code: sendlimit.CodeUnavailable,
+				Detail: "this server stops: ask another, or this one again in a moment",
+			})
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// stop has no operation begin any more, and ends the batches. It is called once.
+func (s *apiServer) stop() { close(s.stopping) }
+
+// close notes what is left to be noted of what was accepted and retried. What is
+// still answered after it may miss that, and loses nothing.
+func (s *apiServer) close() error {
+	var err error
+	if s.submitter != nil {
+		err = s.submitter.Close()
+	}
+	if s.deadLetters != nil {
+		s.deadLetters.Close()
+	}
+	return err
+}
+
+// version is that of the module, as the Go command noted it when it built the
+// program; "" where it did not.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.Main.Version
+	}
+	return ""
+}

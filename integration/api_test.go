@@ -1,0 +1,311 @@
+package integration_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// TestAPIProcess holds the built worker's API, on a real Redis, against clients
+// that are slow, broken, greedy or many.
+func TestAPIProcess(t *testing.T) {
+	t.Parallel()
+	p := buildPrograms(t)
+	for name, test := range map[string]func(*testing.T, *apiProcess){
+		"headers that trickle":               headersTrickle,
+		"bodies that trickle":                bodiesTrickle,
+		"half-closed connections":            halfClosedConnections,
+		"huge batches":                       hugeBatches,
+		"batches whose answers nobody reads": batchesThatNobodyReads,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, startAPI(t, p))
+		})
+	}
+}
+
+// apiProcess is a worker that serves the API alone.
+type apiProcess struct {
+	*workerProcess
+
+	address string // of the API
+}
+
+func startAPI(t *testing.T, p programs) *apiProcess {
+	t.Helper()
+	server := sendlimittest.RealRedis(t)
+	worker := p.worker(t, []string{"REDIS_URL=" + server.URL()}, "--deliver=false")
+	u, err := url.Parse(worker.logged(t, "API endpoint", "url"))
+	require.NoError(t, err)
+	return &apiProcess{workerProcess: worker, address: u.Host}
+}
+
+// normalClients submit, each a message after the other, until the context ends.
+// Each request has to be accepted, and soon; wait says how many were.
+func (a *apiProcess) normalClients(ctx context.Context, t *testing.T, clients int) (wait func() int64) {
+	t.Helper()
+	var (
+		accepted atomic.Int64
+		working  sync.WaitGroup
+	)
+	transport := &http.Transport{MaxIdleConnsPerHost: clients}
+	client := &http.Client{Transport: transport, Timeout: 5 * time.Second}
+	for n := range clients {
+		working.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				if err := a.submit(context.WithoutCancel(ctx), client, fmt.Sprintf("normal-%d-%d", n, i)); err != nil {
+					t.Errorf("a normal client: %v", err)
+					return
+				}
+				accepted.Add(1)
+			}
+		})
+	}
+	return func() int64 {
+		working.Wait()
+		transport.CloseIdleConnections()
+		return accepted.Load()
+	}
+}
+
+// beside runs what disturbs beside a few normal clients, who must not notice.
+func (a *apiProcess) beside(t *testing.T, disturb func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	wait := a.normalClients(ctx, t, 4)
+	disturb()
+	cancel()
+	require.Greater(t, wait(), int64(50))
+}
+
+func (a *apiProcess) submit(ctx context.Context, client *http.Client, user string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+a.address+"/v1/messages",
+		strings.NewReader(apiLine(user, "m", time.Hour)))
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/json")
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err == nil && response.StatusCode != http.StatusCreated {
+		err = fmt.Errorf("status %d: %s", response.StatusCode, text)
+	}
+	return err
+}
+
+func apiLine(user, id string, after time.Duration) string {
+	at := time.Now().Add(after).UTC().Format(time.RFC3339)
+	return fmt.Sprintf(`{"id":%q,"user":%q,"send_at":%q,"title":"t"}`+"\n", id, user, at)
+}
+
+// connect opens a connection, for what no client of HTTP does.
+func (a *apiProcess) connect(t *testing.T) *net.TCPConn {
+	t.Helper()
+	address, err := net.ResolveTCPAddr("tcp", a.address)
+	require.NoError(t, err)
+	conn, err := net.DialTCP("tcp", nil, address)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	return conn
+}
+
+const batchHead = "POST /v1/messages/batch HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+// slowConnections is more than the requests that are answered at a time.
+const slowConnections = 300
+
+// trickle sends a beginning on many connections, and then a byte on each now and
+// then for as long as that is said, or until the server closes them all. It
+// returns how many it closed.
+func (a *apiProcess) trickle(t *testing.T, beginning string, lasts time.Duration) (closed int) {
+	t.Helper()
+	open := make(map[net.Conn]bool)
+	for range slowConnections {
+		conn := a.connect(t)
+		_, err := io.WriteString(conn, beginning)
+		require.NoError(t, err)
+		open[conn] = true
+	}
+	for end := time.Now().Add(lasts); time.Now().Before(end) && len(open) > 0; time.Sleep(200 * time.Millisecond) {
+		for conn := range open {
+			if _, err := io.WriteString(conn, "x"); err != nil {
+				delete(open, conn)
+			}
+		}
+	}
+	return slowConnections - len(open)
+}
+
+// Slow-loris: the headers have to come within 5 s, however they trickle.
+func headersTrickle(t *testing.T, a *apiProcess) {
+	t.Helper()
+	a.beside(t, func() {
+		require.Equal(t, slowConnections, a.trickle(t, "POST /v1/messages HTTP/1.1\r\nX-Slow: ", 10*time.Second))
+	})
+}
+
+// Slow-loris: bodies have longer, and meanwhile take no other request's place.
+func bodiesTrickle(t *testing.T, a *apiProcess) {
+	t.Helper()
+	a.beside(t, func() {
+		a.trickle(t, "POST /v1/messages HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 60000\r\n\r\n",
+			4*time.Second)
+	})
+}
+
+// Clients that close their half of the connection in the middle of a request,
+// or after it, and those that close all of it.
+func halfClosedConnections(t *testing.T, a *apiProcess) {
+	t.Helper()
+	a.beside(t, func() {
+		for i := range 200 {
+			line := apiLine(fmt.Sprintf("half-%d", i), "m", time.Hour)
+			whole := fmt.Sprintf("%s%x\r\n%s\r\n0\r\n\r\n", batchHead, len(line), line)
+			for _, text := range []string{
+				"POST /v1/mess", "POST /v1/messages HTTP/1.1\r\nHost: h\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{",
+				batchHead, batchHead + "5\r\n{\"use", whole,
+			} {
+				conn := a.connect(t)
+				require.NoError(t, conn.SetDeadline(time.Now().Add(20*time.Second)))
+				_, err := io.WriteString(conn, text)
+				require.NoError(t, err)
+				require.NoError(t, conn.CloseWrite())
+				if i%2 == 0 {
+					require.NoError(t, conn.Close())
+					continue
+				}
+				answer, err := io.ReadAll(conn)
+				require.NoError(t, err)
+				if text == whole {
+					require.Contains(t, string(answer), `{"outcome":"accepted","line":1,`)
+				}
+			}
+		}
+	})
+}
+
+// hugeBatches sends batches of many lines, side by side; what the worker uses of
+// memory does not follow them.
+func hugeBatches(t *testing.T, a *apiProcess) {
+	t.Helper()
+	const batches, lines = 4, 12_000
+	a.beside(t, func() {
+		before := a.memory(t)
+		var sending sync.WaitGroup
+		for n := range batches {
+			sending.Go(func() {
+				if err := a.batch(t.Context(), fmt.Sprintf("huge-%d", n), lines); err != nil {
+					t.Errorf("batch %d: %v", n, err)
+				}
+			})
+		}
+		sending.Wait()
+		require.Less(t, a.memory(t)-before, 64<<20)
+	})
+}
+
+// batch sends lines of as many users, and requires that all are accepted.
+func (a *apiProcess) batch(ctx context.Context, user string, lines int) error {
+	body, write := io.Pipe()
+	defer body.Close()
+	go func() {
+		for i := range lines {
+			if _, err := io.WriteString(write, apiLine(fmt.Sprintf("%s-%d", user, i), "m", time.Hour)); err != nil {
+				return
+			}
+		}
+		_ = write.Close()
+	}()
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+a.address+"/v1/messages/batch", body)
+	if err != nil {
+		return err
+	}
+	request.Header.Set("Content-Type", "application/x-ndjson")
+	response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	answers := bufio.NewScanner(response.Body)
+	n := 0
+	for answers.Scan() {
+		var o tasks.Outcome
+		if err := json.Unmarshal(answers.Bytes(), &o); err != nil {
+			return err
+		}
+		if n++; o.Outcome != tasks.Accepted || o.Line != n {
+			return fmt.Errorf("answer %d: %s", n, answers.Bytes())
+		}
+	}
+	if answers.Err() == nil && n != lines {
+		return fmt.Errorf("%d answers to %d lines", n, lines)
+	}
+	return answers.Err()
+}
+
+// As many clients as there are places for batches send lines and read nothing;
+// they are not read from either, and take up no memory.
+func batchesThatNobodyReads(t *testing.T, a *apiProcess) {
+	t.Helper()
+	a.beside(t, func() {
+		before := a.memory(t)
+		var (
+			sending sync.WaitGroup
+			sent    atomic.Int64
+		)
+		text := strings.Repeat("{}\n", 10_000)
+		for range 16 {
+			conn := a.connect(t)
+			require.NoError(t, conn.SetReadBuffer(4096)) // so that its way back is full soon
+			require.NoError(t, conn.SetWriteDeadline(time.Now().Add(4*time.Second)))
+			sending.Go(func() {
+				_, err := io.WriteString(conn, batchHead)
+				for err == nil {
+					n := 0
+					n, err = fmt.Fprintf(conn, "%x\r\n%s\r\n", len(text), text)
+					sent.Add(int64(n))
+				}
+			})
+		}
+		sending.Wait()
+		require.Less(t, sent.Load(), int64(16*16<<20))
+		require.Less(t, a.memory(t)-before, 128<<20)
+	})
+}
+
+// memory is what the worker has in memory, in bytes.
+func (w *workerProcess) memory(t *testing.T) int {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", w.command.Process.Pid))
+	if err != nil {
+		t.Skip("there is no /proc that tells a process's memory")
+	}
+	_, rest, found := strings.Cut(string(text), "VmRSS:")
+	require.True(t, found)
+	kilobytes, err := strconv.Atoi(strings.Fields(rest)[0])
+	require.NoError(t, err)
+	return kilobytes << 10
+}

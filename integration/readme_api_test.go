@@ -1,0 +1,82 @@
+package integration_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// readmeAddress is where the README has the API.
+const readmeAddress = "127.0.0.1:8080"
+
+// apiAddress is where a worker serves the API.
+func (w *workerProcess) apiAddress(t *testing.T) string {
+	t.Helper()
+	address, found := strings.CutPrefix(w.logged(t, "API endpoint", "url"), "http://")
+	require.True(t, found)
+	address, found = strings.CutSuffix(address, "/v1/")
+	require.True(t, found)
+	return address
+}
+
+// needCurl skips the test where there is no curl, or fails it where everything
+// has to be tested.
+func needCurl(t *testing.T) {
+	t.Helper()
+	if _, err := exec.LookPath("curl"); err == nil {
+		return
+	}
+	if os.Getenv("CI") == "true" {
+		require.Fail(t, "no curl in PATH")
+	}
+	t.Skip("no curl in PATH")
+}
+
+// The README's requests go to a worker as a shell takes them, and are answered
+// as it says.
+func TestReadmeRequests(t *testing.T) {
+	t.Parallel()
+	needCurl(t)
+	worker := buildPrograms(t).worker(t, nil)
+	const section = "HTTP API"
+	requests, day := onADayToCome(t, fenced(t, section, "sh"))
+	require.Equal(t, strings.Count(requests, "curl"), strings.Count(requests, readmeAddress))
+	requests = strings.ReplaceAll(requests, readmeAddress, worker.apiAddress(t))
+
+	output, err := exec.CommandContext(t.Context(), "sh", "-euc", requests).CombinedOutput()
+	require.NoError(t, err, "%s", output)
+	answers := strings.Split(strings.TrimSpace(string(output)), "\n")
+	require.Len(t, answers, 8, "%s", output)
+	for i, expected := range []string{
+		`{"outcome":"accepted","id":"table"`, `{"type":"/problems/send_limit"`, `{"id":"table","user":"alice","status":"scheduled"`,
+		`{"times":[{"user":"alice","free_at":"` + day + `T11:12:11.000Z"}`, `{"outcome":"moved"`, `{"outcome":"cancelled"`,
+		`{"outcome":"accepted","line":1`, `{"outcome":"refused","line":2`,
+	} {
+		require.True(t, strings.HasPrefix(answers[i], expected), "%s\n%s", expected, answers[i])
+	}
+
+	refusal, _ := onADayToCome(t, fenced(t, section, "json"))
+	require.JSONEq(t, withoutInstance(t, refusal), withoutInstance(t, answers[1]))
+}
+
+// withoutInstance takes a problem's instance out, which differs each time.
+func withoutInstance(t *testing.T, problem string) string {
+	t.Helper()
+	var members map[string]any
+	require.NoError(t, json.Unmarshal([]byte(problem), &members), problem)
+	require.NotEmpty(t, members["instance"])
+	delete(members, "instance")
+	rest, err := json.Marshal(members)
+	require.NoError(t, err)
+	return string(rest)
+}
+
+func TestReadmeClient(t *testing.T) {
+	t.Parallel()
+	worker := buildPrograms(t).worker(t, nil)
+	require.Contains(t, runExample(t, "HTTP API", readmeAddress, worker.apiAddress(t)), "accepted ")
+}

@@ -1,0 +1,37 @@
+package bulk
+
+import (
+	"errors"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/input"
+)
+
+// Line is one line of a file, or a CSV record over several.
+type Line struct {
+	Number  int // from 1
+	Message tasks.Message
+	// Invalid says what is wrong if there is no Message in the line, or only its
+	// ID and User.
+	Invalid *sendlimit.InvalidError
+}
+
+// LineOf makes a line of a record, whose times parse reads.
+func LineOf(record input.Record, parse tasks.TimeParser) Line {
+	line := Line{Number: record.Line, Invalid: record.Invalid}
+	if line.Invalid != nil {
+		return line
+	}
+	m, err := record.Draft.Message(parse)
+	line.Message = m
+	if err == nil {
+		return line
+	}
+	invalid, ok := errors.AsType[*sendlimit.InvalidError](err)
+	if !ok {
+		invalid = &sendlimit.InvalidError{Field: "message", Value: err.Error(), Want: "a message"}
+	}
+	line.Invalid = invalid
+	return line
+}

@@ -1,0 +1,271 @@
+package bulk
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// Judge submits a message, or only says what the answer would be. An error
+// means that there is no answer.
+type Judge func(ctx context.Context, m tasks.Message) (tasks.Outcome, error)
+
+// Sink gets the outcomes in the order of the file, one at a time. Flush is
+// called when there are no more for the moment.
+type Sink interface {
+	Emit(o tasks.Outcome) error
+	Flush() error
+}
+
+// StoppedError is returned when not every line was judged.
+type StoppedError struct {
+	// Line is the first one that was not; lines after it may have been.
+	Line int
+	// Failed is how many lines were put to the judge and got no answer.
+	Failed int
+	Err    error // why
+}
+
+// Error names the line and the cause.
+func (e *StoppedError) Error() string { return fmt.Sprintf("stopped at line %d: %v", e.Line, e.Err) }
+
+// Unwrap returns the cause.
+func (e *StoppedError) Unwrap() error { return e.Err }
+
+// Options bound what a Run has in hand. The zero value is for a program that
+// does nothing else.
+type Options struct {
+	// Lanes is how many lines are judged at the same time at most; zero means
+	// 64.
+	Lanes int
+	// Window is how many lines are read and not yet handed on at most; zero means
+	// 32,768: enough for the other lanes to go on while one has a user with many
+	// lines.
+	Window int
+}
+
+// Run judges lines until next returns io.EOF, and hands their outcomes on. It
+// stops early when next, the judge or the sink fails or ctx ends: then what is
+// being judged is finished, and the error is a *StoppedError.
+//
+// When ctx ends, next may still be in a call, and is not called again.
+func Run(ctx context.Context, next func() (Line, error), judge Judge, sink Sink, o Options) error {
+	o.Lanes, o.Window = cmp.Or(o.Lanes, 64), cmp.Or(o.Window, 32768)
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	r := &run{
+		judge: judge, sink: sink, stop: stop, lanes: make([]chan *job, o.Lanes),
+		answers: make(chan answer, o.Lanes), tokens: make(chan struct{}, o.Window), next: 1,
+	}
+	var working sync.WaitGroup
+	for i := range r.lanes {
+		lane := make(chan *job, o.Window)
+		r.lanes[i] = lane
+		working.Go(func() { r.work(ctx, lane) })
+	}
+	read := make(chan scanned)
+	go scan(reading, next, read)
+	go func() {
+		r.dispatch(reading, read)
+		working.Wait()
+		close(r.answers)
+	}()
+	if r.collect() && r.failure == nil && r.whole {
+		return nil
+	}
+	stopped := &StoppedError{Line: r.next, Failed: int(r.failed.Load()), Err: r.failure}
+	if stopped.Err == nil {
+		stopped.Err = ctx.Err() // the only other reason
+	}
+	return stopped
+}
+
+// run is one call of Run.
+type run struct {
+	judge   Judge
+	sink    Sink
+	lanes   []chan *job
+	answers chan answer
+	tokens  chan struct{} // one for each line in the window
+
+	stop    context.CancelFunc // of reading
+	failing sync.Once
+	failure error        // the first one; of dispatch, work and collect
+	halted  atomic.Bool  // no line is put to the judge any more
+	failed  atomic.Int64 // lines that got no answer
+
+	whole bool // the file was read to its end
+	last  int  // the line that was dispatched last
+	next  int  // the line to go on with
+}
+
+// job is a line with its place among all lines, from 0.
+type job struct {
+	place int
+	line  Line
+}
+
+// answer is the outcome of a job, or that it has none.
+type answer struct {
+	place, line int
+	outcome     tasks.Outcome
+	judged      bool
+	here        bool
+}
+
+type scanned struct {
+	line Line
+	err  error
+}
+
+// scan reads lines for as long as they are taken.
+func scan(ctx context.Context, next func() (Line, error), into chan<- scanned) {
+	for {
+		line, err := next()
+		select {
+		case into <- scanned{line, err}:
+		case <-ctx.Done():
+			return
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+// dispatch hands each line to its user's lane.
+func (r *run) dispatch(ctx context.Context, lines <-chan scanned) {
+	defer func() {
+		for _, lane := range r.lanes {
+			close(lane)
+		}
+	}()
+	for place := 0; ; place++ {
+		select {
+		case <-ctx.Done():
+			return
+		case r.tokens <- struct{}{}:
+		}
+		var read scanned
+		select {
+		case <-ctx.Done():
+			return
+		case read = <-lines:
+		}
+		switch {
+		case errors.Is(read.err, io.EOF):
+			r.whole = true
+			return
+		case read.err != nil:
+			r.fail(read.err) // the lines before are judged all the same
+			return
+		}
+		r.last = read.line.Number
+		r.lanes[r.laneOf(read.line.Message.User)] <- &job{place: place, line: read.line}
+	}
+}
+
+// laneOf is FNV-1a of the user.
+func (r *run) laneOf(user string) uint32 {
+	hash := uint32(2166136261)
+	for i := range len(user) {
+		hash = (hash ^ uint32(user[i])) * 16777619
+	}
+	return hash % uint32(len(r.lanes)) //nolint:gosec // a small number
+}
+
+// work judges the lines of a lane one after the other. Once one has no answer,
+// none after it is judged, since the outcome of that one could matter to it.
+func (r *run) work(ctx context.Context, lane <-chan *job) {
+	for j := range lane {
+		a := answer{place: j.place, line: j.line.Number, here: true}
+		switch {
+		case r.halted.Load() || ctx.Err() != nil:
+		case j.line.Invalid != nil:
+			a.outcome, a.judged = tasks.OutcomeOf(j.line.Invalid), true
+			a.outcome.ID, a.outcome.User = j.line.Message.ID, j.line.Message.User
+		default:
+			// What is being judged is finished when ctx ends: it is over soon,
+			// and cutting it off would leave its outcome unknown.
+			o, err := r.judge(context.WithoutCancel(ctx), j.line.Message)
+			if err != nil {
+				r.failed.Add(1)
+				r.halt(err)
+			} else {
+				a.outcome, a.judged = o, true
+			}
+		}
+		a.outcome.Line = a.line
+		r.answers <- a
+	}
+}
+
+// collect hands the answers on in the order of the lines, as far as there is
+// one for each, and reports whether there was.
+func (r *run) collect() bool {
+	window := cap(r.tokens)
+	waiting := make([]answer, window)
+	place, all := 0, true
+	for {
+		a, ok := r.receive()
+		if !ok {
+			break
+		}
+		waiting[a.place%window] = a
+		for waiting[place%window].here {
+			a := waiting[place%window]
+			waiting[place%window] = answer{}
+			place++
+			<-r.tokens
+			if all {
+				r.next = a.line
+				all = a.judged && r.emit(a.outcome)
+			}
+		}
+	}
+	if all {
+		r.next = r.last + 1
+	}
+	return all
+}
+
+// receive returns the next answer, and flushes before it waits for one.
+func (r *run) receive() (answer, bool) {
+	select {
+	case a, ok := <-r.answers:
+		if ok {
+			return a, true
+		}
+	default:
+	}
+	if err := r.sink.Flush(); err != nil {
+		r.halt(err)
+	}
+	a, ok := <-r.answers
+	return a, ok
+}
+
+func (r *run) emit(o tasks.Outcome) bool {
+	if err := r.sink.Emit(o); err != nil {
+		r.halt(err)
+		return false
+	}
+	return true
+}
+
+// fail ends the reading; halt ends the judging as well.
+func (r *run) fail(err error) {
+	r.failing.Do(func() { r.failure = err })
+	r.stop()
+}
+
+func (r *run) halt(err error) {
+	r.halted.Store(true)
+	r.fail(err)
+}

@@ -1,0 +1,199 @@
+package input_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/input"
+)
+
+const at = "2026-11-22T11:11:11Z"
+
+// read reads a whole file, and writes each record as its number, user and
+// title, or what is wrong with it.
+func read(t *testing.T, file io.Reader, format input.Format, filledIn ...string) []string {
+	t.Helper()
+	r, err := input.NewReader(file, format, filledIn...)
+	require.NoError(t, err)
+	var all []string
+	for {
+		record, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		require.NoError(t, err)
+		text := fmt.Sprintf("%d %s %q", record.Line, record.Draft.User, record.Draft.Title)
+		if record.Invalid != nil {
+			require.Zero(t, record.Draft)
+			var wrong *sendlimit.InvalidError
+			require.ErrorAs(t, record.Invalid, &wrong)
+			text = fmt.Sprintf("%d: %v", record.Line, record.Invalid)
+		}
+		all = append(all, text)
+	}
+}
+
+func readText(t *testing.T, text string) []string {
+	t.Helper()
+	// As a pipe gives it: in pieces of any size.
+	return read(t, iotest.OneByteReader(strings.NewReader(text)), input.Auto)
+}
+
+func object(user, title string) string {
+	return fmt.Sprintf(`{"user":%q,"send_at":%q,"title":%q}`, user, at, title)
+}
+
+func TestNDJSON(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, []string{`1 a "x"`, `2 b "y"`, `5 c "z"`},
+		readText(t, object("a", "x")+"\n"+object("b", "y")+"\r\n\r\n   \n"+object("c", "z")),
+		"empty lines are counted and skipped, the last line needs no end")
+	require.Equal(t, []string{`2 a "x"`}, readText(t, "\xef\xbb\xbf\n "+object("a", "x")+" \n"))
+	require.Empty(t, readText(t, ""))
+	require.Empty(t, readText(t, "\xef\xbb\xbf\r\n\n"))
+}
+
+func TestABadLineSpoilsNoOther(t *testing.T) {
+	t.Parallel()
+	huge := `{"user":"` + strings.Repeat("u", 3*input.MaxLine) + `"}`
+	got := readText(t, strings.Join([]string{
+		object("a", "x"),
+		`{"user"}`,
+		object("b", "y"),
+		huge,
+		`["a"]`,
+		`{"user":"a","when":"now"}`,
+		`{"user":"a","data":{"k":1}}`,
+		object("a", "x") + object("a", "x"),
+		"{\"user\":\"\xff\"}",
+		object("c", "z"),
+		`{"user":"d","send_at":"2026-1`,
+	}, "\n"))
+	for i, want := range []string{
+		`1 a "x"`,
+		`2: message `,
+		`3 b "y"`,
+		`4: message "a longer line" is not allowed: it takes a line of at most 65536 bytes`,
+		`5: message "a JSON array" `,
+		`6: when `,
+		`7: data `,
+		`8: message `,
+		`9: message `,
+		`10 c "z"`,
+		`11: message `,
+	} {
+		require.Contains(t, got[i], want)
+	}
+	require.Len(t, got, 11)
+	require.Contains(t, got[10], "; the file ends within this line, as if the rest of it were missing")
+}
+
+func TestALineOfTheLargestSizeIsRead(t *testing.T) {
+	t.Parallel()
+	fits := object("a", "")
+	fits = object("a", strings.Repeat("x", input.MaxLine-len(fits)))
+	for _, end := range []string{"", "\n", "\r\n"} {
+		got := readText(t, fits+end)
+		require.Len(t, got, 1)
+		require.True(t, strings.HasPrefix(got[0], `1 a "xxx`))
+		over := strings.Replace(fits, "xxx", "xxxx", 1)
+		require.Equal(t, []string{`1: message "a longer line" is not allowed: it takes a line of at most 65536 bytes`},
+			readText(t, over+end))
+	}
+}
+
+func TestGzipIsToldByItsContent(t *testing.T) {
+	t.Parallel()
+	zip := func(texts ...string) []byte {
+		var file bytes.Buffer
+		for _, text := range texts { // as "cat a.gz b.gz" makes it
+			w := gzip.NewWriter(&file)
+			_, err := io.WriteString(w, text)
+			require.NoError(t, err)
+			require.NoError(t, w.Close())
+		}
+		return file.Bytes()
+	}
+	whole := zip("\xef\xbb\xbfuser,send_at,title\na,"+at+",x\n", "b,"+at+",y\n")
+	require.Equal(t, []string{`2 a "x"`, `3 b "y"`}, read(t, bytes.NewReader(whole), input.Auto))
+
+	for name, broken := range map[string][]byte{
+		"cut off":  whole[:len(whole)-3],
+		"checksum": append(bytes.Clone(whole[:len(whole)-8]), 0, 0, 0, 0, 0, 0, 0, 0),
+	} {
+		r, err := input.NewReader(bytes.NewReader(broken), input.Auto)
+		require.NoError(t, err, name)
+		for err == nil {
+			_, err = r.Next()
+		}
+		var wrong *sendlimit.InvalidError
+		require.ErrorAs(t, err, &wrong, name)
+		require.Equal(t, "file", wrong.Field)
+		require.Equal(t, "a whole gzip file", wrong.Want)
+	}
+	_, err := input.NewReader(strings.NewReader("\x1f\x8bno"), input.Auto)
+	require.ErrorContains(t, err, "it takes a whole gzip file")
+}
+
+func TestAFileThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	broken := errors.New("disk on fire")
+	_, err := input.NewReader(iotest.ErrReader(broken), input.Auto)
+	require.ErrorIs(t, err, broken)
+	r, err := input.NewReader(io.MultiReader(strings.NewReader(object("a", "x")+"\n{"), iotest.ErrReader(broken)), input.Auto)
+	require.NoError(t, err)
+	_, err = r.Next()
+	require.NoError(t, err)
+	_, err = r.Next()
+	require.ErrorIs(t, err, broken)
+	require.ErrorContains(t, err, "reading line 2: ")
+}
+
+func TestTheFormat(t *testing.T) {
+	t.Parallel()
+	_, err := input.NewReader(strings.NewReader("[\n"+object("a", "x")+"]"), input.Auto)
+	require.ErrorContains(t, err, "jq -c '.[]'")
+	for _, f := range []input.Format{input.Auto, input.NDJSON, input.CSV} {
+		got, err := input.ParseFormat(string(f))
+		require.NoError(t, err)
+		require.Equal(t, f, got)
+		require.Empty(t, read(t, strings.NewReader(""), f))
+	}
+	_, err = input.ParseFormat("xml")
+	require.EqualError(t, err, `format "xml" is not allowed: it takes auto, ndjson or csv`)
+	// Where the format is given, the content is not asked.
+	require.Len(t, read(t, strings.NewReader("user,send_at,title\n"), input.NDJSON), 1)
+	_, err = input.NewReader(strings.NewReader(object("a", "x")), input.CSV)
+	require.ErrorContains(t, err, `message "column 2: bare \" in non-quoted-field"`)
+}
+
+func TestTheFieldsOfBothFormatsAreTheSame(t *testing.T) {
+	t.Parallel()
+	want := tasks.Draft{
+		ID: "i", User: "u", SendAt: at, Category: "c", Title: "t", Body: "b\nb", Data: map[string]string{"k": "v", "l.m": "w"},
+		ExpiresAt: "e", OnConflict: "shift", ShiftUntil: "s",
+	}
+	for _, text := range []string{
+		"id,user,send_at,category,title,body,data.k,expires_at,on_conflict,shift_until,data.l.m,data.empty\n" +
+			"i,u," + at + ",c,t,\"b\r\nb\",v,e,shift,s,w,\n",
+		`{"id":"i","user":"u","send_at":"` + at + `","category":"c","title":"t","body":"b\nb","data":{"k":"v","l.m":"w"},` +
+			`"expires_at":"e","on_conflict":"shift","shift_until":"s"}`,
+	} {
+		r, err := input.NewReader(strings.NewReader(text), input.Auto)
+		require.NoError(t, err)
+		record, err := r.Next()
+		require.NoError(t, err)
+		require.Equal(t, want, record.Draft)
+	}
+	require.Len(t, tasks.DraftFields(), 10, "a new field wants a column")
+}
