@@ -150,7 +150,7 @@ func (d *delivery) settled(client redis.UniversalClient) {
 }
 
 // Two workers share what falls due, while one is replaced.
-func TestDeliveredOnceAndNeverEarly(t *testing.T) {
+func TestPitfall22DeliveredOnceNotEarlyAndNotLate(t *testing.T) {
 	t.Parallel()
 	server := sendlimittest.RealRedis(t)
 	d := newDelivery(t, server.Addr)

@@ -110,7 +110,7 @@ func TestEraseAUser(t *testing.T) {
 
 // A delivery that runs is waited for, and the worker's report about it. What
 // would be tried again is not.
-func TestEraseWaitsForADelivery(t *testing.T) {
+func TestPitfall27EraseWaitsForADelivery(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.recorder.AnswerWith(func(_ context.Context, n notifier.Notification) notifier.Result {
