@@ -55,13 +55,14 @@ func newEndpoint(ctx context.Context, address string) (*endpoint, error) {
 	}, nil
 }
 
-// serve answers until shutdown or close.
+// serve answers until shutdown or close; once ctx has ended, that the worker is
+// not ready.
 func (e *endpoint) serve(ctx context.Context, handler http.Handler, logger *slog.Logger) error {
 	if e.server == nil {
 		<-ctx.Done()
 		return nil
 	}
-	e.server.Handler = handler
+	e.server.Handler = unreadyAfter(ctx, handler)
 	e.server.ErrorLog = slog.NewLogLogger(logger.Handler(), slog.LevelWarn)
 	logger.InfoContext(ctx, "health endpoint", "url", "http://"+e.listener.Addr().String()+"/healthz")
 	if err := e.server.Serve(e.listener); !errors.Is(err, http.ErrServerClosed) {
