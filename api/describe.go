@@ -99,6 +99,7 @@ func descriptions() map[string]string {
 		"ended_at":     "When it ended, unless it was delivered.",
 		"next_try_at":  "When a delivery that failed is tried again.",
 		"attempts":     "Deliveries tried.",
+		"uncertain":    "Whether a try before may have arrived, though nobody knows.",
 		"reason":       "Why it was dropped, given up, postponed or is tried again.",
 
 		"outcome":          "What was done, or that nothing was: refused, invalid or error.",

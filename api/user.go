@@ -29,7 +29,8 @@ func (s *server) listRoute() route {
 			OperationID: "listMessages", Method: http.MethodGet, Path: "/v1/users/{user}/messages", Tags: []string{"users"},
 			Summary: "List a user's messages",
 			Description: "By their send times, with what became of them: those to come, late ones included, and those sent " +
-				"as long as a rule can still count them.",
+				"as long as a rule can still count them. Those that were cancelled, dropped or failed are listed at the " +
+				"time they were to be sent, as long as they are remembered.",
 			Parameters: []*huma.Param{
 				userParameter(),
 				timeParameter("from", "First send time; by default as far back as is remembered."),
@@ -59,24 +60,18 @@ func (s *server) list(r *http.Request, q query) (answer, error) {
 		request.After = sendlimit.Reservation{ID: after.ID, At: after.time()}
 	}
 	request.Limit = limit + 1 // the one that says that there are more
-	timeline, err := s.submitter.Timeline(r.Context())
-	if err != nil {
-		return answer{}, err
-	}
-	reservations, err := timeline.List(r.Context(), request)
+	statuses, err := s.submitter.List(r.Context(), request)
 	if err != nil {
 		return answer{}, err
 	}
 	page := Messages{Messages: []tasks.Listed{}}
-	if len(reservations) > limit {
-		reservations = reservations[:limit]
-		last := reservations[limit-1]
-		page.NextCursor = cursor{Milliseconds: last.At.UnixMilli(), ID: last.ID}.String()
+	if len(statuses) > limit {
+		statuses = statuses[:limit]
+		last := statuses[limit-1]
+		page.NextCursor = cursor{Milliseconds: last.SendAt.UnixMilli(), ID: last.ID}.String()
 	}
-	if len(reservations) > 0 {
-		if page.Messages, err = s.submitter.Listed(r.Context(), request.User, reservations); err != nil {
-			return answer{}, err
-		}
+	for _, status := range statuses {
+		page.Messages = append(page.Messages, tasks.ListedOf(status))
 	}
 	return done(page), nil
 }

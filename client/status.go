@@ -47,6 +47,8 @@ type Status struct {
 	Attempts  int       `json:"attempts"`    // deliveries tried
 	Reason    string    `json:"reason"`      // why it was dropped, given up, postponed or is tried again
 	Category  string    `json:"category"`
+	// Uncertain is true where a try before may have arrived, though nobody knows.
+	Uncertain bool `json:"uncertain"`
 }
 
 // Status says what became of a message. The error is ErrNotFound where nothing

@@ -26,7 +26,8 @@ func submitterCalls() []string {
 func workerCalls() []string {
 	return []string{
 		"asynq clearServerState", "asynq deleteExpiredCompletedTasks", "asynq dequeue", "asynq done", "asynq enqueue",
-		"asynq forward", "asynq getTaskInfo", "asynq listLeaseExpired", "asynq reclaimStateAggregationSets", "asynq retry",
+		"asynq forward", "asynq getTaskInfo", "asynq listLeaseExpired", "asynq listMessages",
+		"asynq reclaimStateAggregationSets", "asynq retry",
 		"asynq schedule", "asynq writeServerState", "claim", "client", "dial", "get policy", "hello", "notify", "renew",
 		"sadd asynq:queues", "settle", "sismember asynq:queues", "time", "zadd asynq:lease", "zadd asynq:servers",
 		"zadd asynq:workers", "zadd watch", "zrange watch", "zrem asynq:servers", "zrem asynq:workers",
@@ -64,7 +65,7 @@ func (t crashTarget) comes() occasion {
 	switch {
 	case !t.worker:
 		return callsAlways
-	case slices.Contains([]string{"asynq getTaskInfo", "asynq schedule", "renew", "sismember asynq:queues"}, t.call):
+	case slices.Contains([]string{"asynq getTaskInfo", "asynq listMessages", "asynq schedule", "renew", "sismember asynq:queues"}, t.call):
 		return callsOnLoss
 	case slices.Contains([]string{"asynq clearServerState", "asynq retry", "zrem asynq:servers", "zrem asynq:workers"}, t.call):
 		return callsAtStop

@@ -142,7 +142,7 @@ func (l *life) mayEnd(record map[string]string, doubts int, skip, usedUp bool) b
 	case stateFailed:
 		return l.provider == providerGone || usedUp && doubts > 0
 	case stateUncertain:
-		return doubts > 0 && (skip || usedUp)
+		return doubts > 0 && (skip || usedUp || l.expires || l.provider == providerGone)
 	}
 	return false
 }

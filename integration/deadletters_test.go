@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -162,4 +163,44 @@ func TestPitfall16DeadLettersOnACluster(t *testing.T) {
 	forgotten, more, err := dead.PurgeBefore(t.Context(), time.Time{}, 0)
 	require.NoError(t, err)
 	require.Equal(t, []any{users - 2, false}, []any{forgotten, more})
+}
+
+// The queue's own archive forgets after 10,000 tasks: ours is not the queue's.
+func TestPitfall39MoreDeadLettersThanAnArchiveKeeps(t *testing.T) {
+	t.Parallel()
+	client := sendlimittest.RealRedis(t).Client()
+	o := sendlimit.Options{Records: true}
+	timeline := newTimeline(t, client, o)
+	gate, err := sendlimit.NewGate(client, o)
+	require.NoError(t, err)
+	const letters = 10_050
+	began := time.Now().UTC().Truncate(time.Second)
+	var failing sync.WaitGroup
+	var failed atomic.Int64
+	for part := range 16 {
+		failing.Go(func() {
+			for i := part; i < letters; i += 16 {
+				user := fmt.Sprintf("user %d", i)
+				r := sendlimit.Request{User: user, ID: "m", At: began, Now: began, Record: &sendlimit.Record{Generation: "g1"}}
+				d := sendlimit.Delivery{User: user, ID: "m", Generation: "g1", Nonce: "n"}
+				_, err := timeline.Reserve(t.Context(), r)
+				if err == nil {
+					_, err = gate.Claim(t.Context(), d, time.Minute, began)
+				}
+				if err == nil {
+					_, err = gate.Settle(t.Context(), d, sendlimit.Settlement{Failed: true, Reason: "gone"}, began)
+				}
+				if err == nil {
+					failed.Add(1)
+				}
+			}
+		})
+	}
+	failing.Wait()
+	require.EqualValues(t, letters, failed.Load())
+	dead, err := sendlimit.NewDeadLetters(client, o)
+	require.NoError(t, err)
+	count, err := dead.Count(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, letters, count)
 }

@@ -51,7 +51,7 @@ func TestWorkerAfterARestore(t *testing.T) {
 		user := fmt.Sprintf("soon-%d", n)
 		require.Eventually(t, func() bool {
 			status := p.enqueue(t, environ, "status", "--user", user, "m", "--json").stdout
-			return strings.Contains(status, `"status":"dropped"`) && strings.Contains(status, `"reason":"restored"`)
+			return strings.Contains(status, `"status":"uncertain"`) && strings.Contains(status, `"reason":"restored"`)
 		}, 20*time.Second, 100*time.Millisecond, user)
 	}
 	require.Equal(t, 3, p.enqueue(t, environ, "push", "--user", "soon-1", "--id", "next", "--at",

@@ -10,13 +10,15 @@
 -- user that is late and unsent: oldest first, each gets the next free time that
 -- yields to everything ahead, under a new generation, and before it expires.
 -- The message goes out if that time is now. While an older one could go now, this
--- one waits: the older has a task of its own, and places the rest when it goes.
+-- one waits for a few seconds: the older has a task of its own, as a rule, and
+-- places the rest when it goes.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[3]  watch list of the partition (ZSET: watch member -> when to look, Unix ms)
 -- KEYS[4]  dead letters of the partition (ZSET: dead-letter member -> when it ended, Unix ms)
 -- KEYS[5]  late mark of the user (STRING: what stands before it has ended, Unix ms)
+-- KEYS[6]  ended messages of the user without a place (ZSET: message id -> send time, Unix ms)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  generation of the task
 -- ARGV[3]  nonce of this delivery
@@ -27,7 +29,8 @@
 -- ARGV[8]  expiry of a message that has none of its own, ms after its promised time
 -- ARGV[9]  tolerance, ms: how late a message may go out at its place
 -- ARGV[10] after how many deliveries a message left in the middle of one is given up
--- ARGV[11] what was to be sent before this is dropped, Unix ms; "" for nothing
+-- ARGV[11] what was to be sent before this is given up, as it may have been, Unix
+--          ms; "" for nothing
 -- ARGV[12] largest window of the rules and the grace, ms: a place is remembered so long
 -- ARGV[13] reach of schedules, ms after now
 -- ARGV[14] the rules, see fragments/policy.lua
@@ -36,7 +39,8 @@
 -- ARGV[17] where the search for a free time goes on, Unix ms; "" to start now
 --
 -- Returns  {SEND, now, send time, promised time or 0, requested time or 0, tries
---          with this one, category, content, changes ...}
+--          with this one, category, content, 1 if taken over from a delivery that
+--          was left in the middle, else 0, changes ...}
 --          {STALE, now}                another generation, or ended: nothing to do
 --          {BUSY, now, until}          another worker is sending it until its lease
 --                                      ends, or an older one goes first: ask again
@@ -51,7 +55,7 @@
 --          time. Late, O(k) more in those since the late mark and from now until
 --          the last time given, at most LOOKED records and WORK steps of the search.
 
-if #KEYS ~= 5 or #ARGV ~= 17 then
+if #KEYS ~= 6 or #ARGV ~= 17 then
   return redis.error_reply('ERR claim.lua: wrong number of keys or arguments')
 end
 
@@ -61,19 +65,23 @@ local id, generation, nonce, member = ARGV[6], ARGV[2], ARGV[3], ARGV[5]
 local SEND, STALE, BUSY, EARLY, DROP, POSTPONED, LOOK_ON = 0, 1, 2, 3, 4, 5, 6
 --@include clock
 --@include record
+--@include ended
 
-local r = call('HMGET', record, 's', 'g', 't', 'n', 'o', 'u', 'a', 'x', 'r', 'k', 'c', 'p', 'w', 'm')
+local r = call('HMGET', record, 's', 'g', 't', 'n', 'o', 'u', 'a', 'x', 'r', 'k', 'c', 'p', 'w', 'm', 'b', 'q')
 local state, at, tries = state_of(r[1], r[2]), tonumber(r[3]), tonumber(r[4] or 0)
 local promised = promise_of(r[12], r[14])
 
 local function send(try)
-  return {SEND, now, at, promised or 0, tonumber(r[9] or 0), try, r[10] or '', r[11] or ''}
+  local taken_over = state == SENDING and try > tries and 1 or 0
+  return {SEND, now, at, promised or 0, tonumber(r[9] or 0), try, r[10] or '', r[11] or '', taken_over}
 end
 
 -- hold gives the message to this delivery, at its place.
 local function hold()
   local lease_end = now + ARGV[4]
   call('HSET', record, 's', SENDING, 'o', nonce, 'u', lease_end, 'n', tries + 1)
+  if state == SENDING then call('HSET', record, 'q', 1) end
+  if r[15] then call('HDEL', record, 'b') end
   call('ZADD', watch, lease_end, member)
 end
 
@@ -112,6 +120,7 @@ end
 
 local user = string.sub(member, #generation + #id + 3)
 local records = string.sub(record, 1, #record - #id)
+local changes = {}
 
 -- finish ends a message undelivered.
 local function finish(m, how, reason)
@@ -122,24 +131,6 @@ local function finish(m, how, reason)
   call('ZREM', watch, m.member)
 end
 
-local this = {id = id, record = record, member = member, generation = generation, at = at,
-  promised = promised, expires = tonumber(r[8]) or (promised or at) + ARGV[8]}
-
--- An id must be remembered while its place counts.
-local kept_with_place = math.max(tonumber(ARGV[7]), at + ARGV[12] - now)
-if state == SENDING and tries >= tonumber(ARGV[10]) then
-  finish(this, UNCERTAIN, 'uncertain')
-  call('PEXPIRE', record, kept_with_place)
-  call('ZADD', KEYS[4], now, id .. '/' .. user)
-  return {DROP, now, at, 'uncertain'}
-end
-if at < (tonumber(ARGV[11]) or at) then
-  finish(this, DROPPED, 'restored')
-  call('PEXPIRE', record, kept_with_place)
-  return {DROP, now, at, 'restored'}
-end
-
-local changes = {}
 local function changed(a, b, c, d)
   local n = #changes
   changes[n + 1], changes[n + 2], changes[n + 3], changes[n + 4] = a, b, c, d
@@ -150,17 +141,31 @@ local function with_changes(reply)
   return reply
 end
 
+-- in_doubt ends a message that may have arrived: it keeps its place and its id.
+local function in_doubt(m, reason)
+  finish(m, UNCERTAIN, reason)
+  call('PEXPIRE', m.record, math.max(tonumber(ARGV[7]), m.at + ARGV[12] - now)) -- while its place counts
+  call('ZADD', KEYS[4], now, m.id .. '/' .. user)
+  return reason
+end
+
+-- drop ends a message that can't be sent any more, and returns why.
 local function drop(m, reason)
+  if m.doubt then return in_doubt(m, 'uncertain') end
   finish(m, DROPPED, reason)
   call('PEXPIRE', m.record, ARGV[7])
   call('ZREM', timeline, m.id)
-  if m ~= this then changed(m.id, reason, 0, m.at) end
+  note_ended(KEYS[6], m.record, m.id, m.at, ARGV[7])
+  return reason
 end
 
-if now >= this.expires then
-  drop(this, 'expired')
-  return {DROP, now, at, 'expired'}
+local this = {id = id, record = record, member = member, generation = generation, at = at, promised = promised,
+  doubt = state == SENDING or r[16], expires = tonumber(r[8]) or (promised or at) + ARGV[8]}
+if state == SENDING and tries >= tonumber(ARGV[10]) then
+  return {DROP, now, at, in_doubt(this, 'uncertain')}
 end
+if at < (tonumber(ARGV[11]) or at) then return {DROP, now, at, in_doubt(this, 'restored')} end
+if now >= this.expires then return {DROP, now, at, drop(this, 'expired')} end
 if now <= at + ARGV[9] then
   hold()
   return send(tries + 1)
@@ -169,7 +174,7 @@ end
 local keep, reach = tonumber(ARGV[12]), tonumber(ARGV[13])
 local policy, offsets = ARGV[14], ARGV[15]
 local MOST, LOOKED = 100, 1000 -- messages placed, records looked at, in one call
-local AFTER_ANOTHER = 500 -- ms until it is asked again whether an older one has gone
+local SOON, PATIENCE = 500, 3000 -- ms between two looks at least whether an older one has gone, and in all
 --@include policy
 --@include search
 --@include trim
@@ -190,13 +195,13 @@ local function late_ones()
     local open = m
     if not m then
       local key = records .. string.gsub(other, ':', '/')
-      local f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'm')
+      local f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'm', 'q')
       local is = state_of(f[1], f[2])
       open = is == PENDING or is == SENDING
       if is == PENDING and tonumber(f[3] or 0) <= now and stands >= (tonumber(ARGV[11]) or stands) then
         local promise = promise_of(f[5], f[6])
         m = {id = other, record = key, member = f[2] .. '/' .. other .. '/' .. user,
-          generation = f[2], at = stands, promised = promise,
+          generation = f[2], at = stands, promised = promise, doubt = f[7],
           expires = tonumber(f[4]) or (promise or stands) + ARGV[8]}
       end
     end
@@ -254,16 +259,24 @@ for k = 1, #late do
   judged = k
 end
 
-for k = 1, judged do
-  if late[k].to == now and late[k] ~= this then return {BUSY, now, now + AFTER_ANOTHER} end
-  if late[k].to then break end
+-- An older one that can go at once is about to: the first that can go at all. If
+-- it does not, its task may be lost, and it gets another below.
+local first = 1
+while first <= judged and not late[first].to do first = first + 1 end
+if first <= judged and late[first] ~= this and late[first].to == now then
+  local since = tonumber(r[15]) or now
+  if now - since < PATIENCE then
+    if since == now then call('HSET', record, 'b', now) end
+    return {BUSY, now, now + math.max(SOON, now - since)}
+  end
 end
 
 local sent = false
 for k = 1, judged do
   local m = late[k]
   if not m.to then
-    drop(m, now < m.expires and 'no_free_time' or 'expired')
+    m.reason = drop(m, now < m.expires and 'no_free_time' or 'expired')
+    if m ~= this then changed(m.id, m.reason, 0, m.at) end
   elseif m == this and m.to == now then
     sent = true
     hold()
@@ -272,7 +285,8 @@ for k = 1, judged do
   else
     local new = following(m.generation)
     call('HSET', m.record, 'g', new, 't', m.to, 'p', m.promised or m.at, 'w', in_the_way(m.rule))
-    call('HDEL', m.record, 's', 'a', 'u', 'm')
+    call('HDEL', m.record, 's', 'a', 'u', 'm', 'b')
+    if m.doubt then call('HSET', m.record, 'q', 1) end
     if m == this then call('HDEL', m.record, 'o') end -- nobody has it: a former delivery settles it no more
     call('ZREM', watch, m.member)
     call('ZADD', watch, now + ARGV[16], new .. '/' .. m.id .. '/' .. user)
@@ -289,4 +303,4 @@ if sent then
 end
 if behind or judged < #late and not this.to then return with_changes({LOOK_ON, now, 0}) end
 if this.to then return with_changes({POSTPONED, now}) end
-return with_changes({DROP, now, at, now < this.expires and 'no_free_time' or 'expired'})
+return with_changes({DROP, now, at, this.reason})

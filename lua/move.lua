@@ -76,7 +76,7 @@ redis.call('ZADD', timeline, at, id)
 outlive(at, record and (expiry or at + ARGV[11]))
 if record then
   redis.call('HSET', record, 'g', generation, 't', at, 'm', stands, 'r', first_requested)
-  redis.call('HDEL', record, 'a', 'p')
+  redis.call('HDEL', record, 'a', 'p', 'w', 'b')
   redis.call('ZREM', watch, former_generation .. ARGV[9])
   redis.call('ZADD', watch, now + ARGV[10], generation .. ARGV[9])
 end

@@ -6,6 +6,7 @@
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[2]  record of the message (HASH, see fragments/record.lua); optional
 -- KEYS[3]  watch list of the partition (ZSET: watch member -> when to look, Unix ms); with KEYS[2]
+-- KEYS[4]  ended messages of the user without a place (ZSET: message id -> send time, Unix ms); with KEYS[2]
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  message id
 -- ARGV[3]  largest window of the rules and the grace, ms: what is older is forgotten
@@ -16,7 +17,7 @@
 --          ALLOWED (REPLAYED if it was cancelled before), NOT_FOUND or TOO_LATE.
 -- Cost     O(log n) in the user's reservations.
 
-if not (#KEYS == 1 and #ARGV == 3 or #KEYS == 3 and #ARGV == 5) then
+if not (#KEYS == 1 and #ARGV == 3 or #KEYS == 4 and #ARGV == 5) then
   return redis.error_reply('ERR release.lua: wrong number of keys or arguments')
 end
 
@@ -25,6 +26,7 @@ local id = ARGV[2]
 --@include clock
 --@include status
 --@include record
+--@include ended
 
 if not record then
   local held = tonumber(redis.call('ZSCORE', timeline, id) or -1)
@@ -40,6 +42,7 @@ if id_is_free(state) then return {NOT_FOUND, now, 0, 0} end
 if state ~= PENDING then return {TOO_LATE, now, stood, 0} end
 
 redis.call('ZREM', timeline, id)
+note_ended(KEYS[4], record, id, stood, ARGV[5])
 redis.call('ZREM', watch, r[2] .. ARGV[4])
 redis.call('HSET', record, 's', CANCELLED, 'e', now)
 redis.call('HDEL', record, 'c', 'a')

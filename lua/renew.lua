@@ -18,6 +18,7 @@
 -- Returns  {RENEWED, now, due}     its new generation is to be handed to the queue
 --          {GONE, now}             ended or of another generation: there is nothing to do
 --          {DEFERRED, now}         in good hands: somebody looks again later
+--          {NOT_DUE, now}          nobody has to look yet
 -- Cost     O(log n) in the partition's watch list.
 
 if #KEYS ~= 2 or #ARGV ~= 7 then
@@ -26,7 +27,7 @@ end
 
 local record, watch = KEYS[1], KEYS[2]
 local member, new = ARGV[2] .. ARGV[3], ARGV[4]
-local RENEWED, GONE, DEFERRED = 0, 1, 2
+local RENEWED, GONE, DEFERRED, NOT_DUE = 0, 1, 2, 3
 --@include clock
 --@include record
 
@@ -41,7 +42,7 @@ if not open or r[2] ~= ARGV[2] then
 end
 
 local look = tonumber(redis.call('ZSCORE', watch, member) or now)
-if look > now then return {DEFERRED, now} end
+if look > now then return {NOT_DUE, now} end
 if state == SENDING and now < tonumber(r[5]) then
   redis.call('ZADD', watch, r[5], member)
   return {DEFERRED, now}

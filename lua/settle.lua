@@ -10,6 +10,7 @@
 -- KEYS[2]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[3]  watch list of the partition (ZSET: watch member -> when to look, Unix ms)
 -- KEYS[4]  dead letters of the partition (ZSET: dead-letter member -> when it ended, Unix ms)
+-- KEYS[5]  ended messages of the user without a place (ZSET: message id -> send time, Unix ms)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  nonce of this delivery
 -- ARGV[3]  d delivered, f failed for good, u uncertain, p pending again: a retry
@@ -22,13 +23,14 @@
 -- ARGV[10] of a retry: the new generation
 -- ARGV[11] of a retry: not before, Unix ms
 -- ARGV[12] of a retry: delay of the watch entry, ms
+-- ARGV[13] of a retry: 1 if the message may have arrived all the same, else 0
 --
 -- Returns  {1, now} recorded, now or by an earlier call of this delivery;
 --          {0, now} superseded: another delivery has the message, or it ended.
 -- Cost     O(log n) in the user's reservations, the partition's watch list and
 --          its dead letters.
 
-if #KEYS ~= 4 or #ARGV ~= 9 and #ARGV ~= 12 then
+if #KEYS ~= 5 or #ARGV ~= 9 and #ARGV ~= 13 then
   return redis.error_reply('ERR settle.lua: wrong number of keys or arguments')
 end
 
@@ -36,26 +38,39 @@ local record, timeline, watch, dead = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local outcome, suffix, reason = ARGV[3], ARGV[4], ARGV[8]
 --@include clock
 --@include record
+--@include ended
 
-local r = redis.call('HMGET', record, 's', 'g', 'o', 't')
+local r = redis.call('HMGET', record, 's', 'g', 'o', 't', 'q')
 if r[3] ~= ARGV[2] then return {0, now} end
 if state_of(r[1], r[2]) ~= SENDING then return {1, now} end
 
 if outcome == PENDING then
   redis.call('HSET', record, 'g', ARGV[10], 'a', ARGV[11], 'w', reason)
   redis.call('HDEL', record, 's', 'u')
+  if ARGV[13] == '1' then redis.call('HSET', record, 'q', 1) end
   redis.call('ZREM', watch, r[2] .. suffix)
   redis.call('ZADD', watch, now + ARGV[12], ARGV[10] .. suffix)
   return {1, now}
 end
 
+-- What may have arrived before still counts.
+if outcome == FAILED and r[5] then outcome = UNCERTAIN end
 redis.call('HSET', record, 's', outcome, 'e', outcome == DELIVERED and tonumber(ARGV[9]) or now)
 if reason ~= '' then redis.call('HSET', record, outcome == DELIVERED and 'i' or 'w', reason) end
 redis.call('HDEL', record, 'a', 'u')
+if outcome ~= DELIVERED then redis.call('HDEL', record, 'q') end
 redis.call('ZREM', watch, r[2] .. suffix)
 local kept = tonumber(ARGV[6])
 if outcome == DELIVERED then
+  -- A hash that has had a long value stays in its larger encoding: it is written
+  -- anew, since there are as many of these as messages.
+  local long = redis.call('HSTRLEN', record, 'c') > 64
   redis.call('HDEL', record, 'c')
+  if long then
+    local fields = redis.call('HGETALL', record)
+    redis.call('DEL', record)
+    redis.call('HSET', record, unpack(fields))
+  end
 else
   -- A dead letter keeps its content, since it can be sent after all.
   redis.call('ZADD', dead, now, string.sub(suffix, 2))
@@ -63,6 +78,7 @@ else
 end
 if outcome == FAILED then
   redis.call('ZREM', timeline, ARGV[5])
+  note_ended(KEYS[5], record, ARGV[5], r[4], kept)
 else
   -- An id must be remembered while its place still counts.
   kept = math.max(kept, r[4] + ARGV[7] - now)

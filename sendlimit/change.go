@@ -52,7 +52,7 @@ func (t *Timeline) Release(ctx context.Context, r ReleaseRequest) (Decision, err
 	keys := []string{t.keys.Timeline(r.User)}
 	args := []any{milliseconds(r.Now), r.ID, t.rules.keep.Milliseconds()}
 	if t.records {
-		keys = append(keys, t.keys.Record(r.User, r.ID), t.keys.Watch(r.User))
+		keys = append(keys, t.keys.Record(r.User, r.ID), t.keys.Watch(r.User), t.keys.Ended(r.User))
 		args = append(args, watchSuffix(r.User, r.ID), t.kept.Milliseconds())
 	}
 	answer, err := run(ctx, t.client, lua.Release, doing, keys, args)

@@ -59,7 +59,7 @@ func (v Verdict) String() string {
 const (
 	ReasonExpired    = "expired"      // past its expiry when its time came
 	ReasonNoFreeTime = "no_free_time" // late, and no time is free before its expiry
-	ReasonRestored   = "restored"     // due before Options.DropDueBefore; it keeps its place
+	ReasonRestored   = "restored"     // due before Options.DropDueBefore: it may have been sent, and keeps its place
 	ReasonUncertain  = "uncertain"    // left in the middle of a delivery; it keeps its place
 )
 
@@ -80,6 +80,7 @@ type Claim struct {
 	Promised    time.Time // the send time before it was first late; zero where it is SendAt
 	RequestedAt time.Time // zero where it is SendAt
 	Attempt     int       // deliveries tried, this one included
+	TakenOver   bool      // from a delivery that was left in the middle: what became of that is uncertain
 	Category    string
 	Content     []byte
 	Reason      string // of Dropped
@@ -157,7 +158,7 @@ func (g *Gate) claim(ctx context.Context, d Delivery, lease time.Duration, now t
 	}
 	keys := []string{
 		g.keys.Record(d.User, d.ID), g.keys.Timeline(d.User), g.keys.Watch(d.User),
-		g.keys.DeadLettersOf(d.User), g.keys.LateMark(d.User),
+		g.keys.DeadLettersOf(d.User), g.keys.LateMark(d.User), g.keys.Ended(d.User),
 	}
 	answer, err := run(ctx, g.client, lua.Claim, doing, keys, []any{
 		milliseconds(now), d.Generation, d.Nonce, lease.Milliseconds(),
@@ -179,7 +180,8 @@ func (g *Gate) claim(ctx context.Context, d Delivery, lease time.Duration, now t
 	case Send:
 		c.SendAt, c.Promised, c.RequestedAt = in.time(2), in.time(3), in.time(4)
 		c.Attempt, c.Category, c.Content = int(in.int(5)), in.string(6), []byte(in.string(7))
-		c.changes(in, 8)
+		c.TakenOver = in.int(8) == 1
+		c.changes(in, 9)
 	case Busy, Early:
 		c.Until = in.time(2)
 	case Dropped:
@@ -226,6 +228,9 @@ type Settlement struct {
 type Retry struct {
 	Generation string
 	At         time.Time // not before
+	// Uncertain says that the message may have arrived all the same: however it
+	// ends, it keeps its place and its id.
+	Uncertain bool
 }
 
 // Settle records what became of a delivery. It reports false if the delivery
@@ -249,10 +254,15 @@ func (g *Gate) Settle(ctx context.Context, d Delivery, s Settlement, now time.Ti
 		g.fixed.KeepRecords.Milliseconds(), g.rules.keep.Milliseconds(), reason, milliseconds(s.Began),
 	}
 	if s.Retry != nil {
-		args = append(args, s.Retry.Generation, s.Retry.At.UnixMilli(), g.fixed.LookAfter.Milliseconds())
+		uncertain := 0
+		if s.Retry.Uncertain {
+			uncertain = 1
+		}
+		args = append(args, s.Retry.Generation, s.Retry.At.UnixMilli(), g.fixed.LookAfter.Milliseconds(), uncertain)
 	}
 	answer, err := run(ctx, g.client, lua.Settle, doing, []string{
 		g.keys.Record(d.User, d.ID), g.keys.Timeline(d.User), g.keys.Watch(d.User), g.keys.DeadLettersOf(d.User),
+		g.keys.Ended(d.User),
 	}, args)
 	if err != nil {
 		return false, err

@@ -23,6 +23,7 @@ const DefaultPrefix = "sl"
 //	sl:{p0042}:watch           ZSET  every message not ended: watch member -> when to look, Unix ms
 //	sl:{p0042}:dead            ZSET  the dead letters: dead-letter member -> when it ended, Unix ms
 //	sl:{p0042}:l:<user>        STRING  the late mark: what stands before it in the timeline has ended, Unix ms
+//	sl:{p0042}:e:<user>        ZSET  what ended and gave its place back: message id -> send time, Unix ms
 //	sl-dry-<token>:…           the same of a dry run, and {p0042}:copies, SET, what to remove of it
 //	sl:policy:<name>           STRING  a policy, JSON
 //	sl:meta                    HASH  the version of this layout
@@ -96,6 +97,14 @@ func (k Keys) DeadLettersOf(user string) string { return k.DeadLetters(Partition
 // LateMark is the key of how far a user's timeline has been seen to have ended.
 func (k Keys) LateMark(user string) string {
 	return k.partitions[Partition(user)] + "l:" + user
+}
+
+// Ended is the key of a user's messages that were cancelled, dropped or failed,
+// and so are in no timeline. With ids of 10 to 20 bytes it takes 20 to 40 bytes
+// a message while it has up to 128 of them, otherwise 100 to 120, and goes with
+// the record of the last one.
+func (k Keys) Ended(user string) string {
+	return k.partitions[Partition(user)] + "e:" + user
 }
 
 // copies is the key of what copies a dry run has made in a partition.

@@ -345,8 +345,8 @@ func TestATimelineLivesAsLongAsItsMessages(t *testing.T) {
 }
 
 // After a restore from a backup, what was due before it may have been sent:
-// it is not sent again, and counts.
-func TestWhatWasDueBeforeARestoreIsDropped(t *testing.T) {
+// it is not sent again, counts, keeps its id, and can be sent by hand.
+func TestWhatWasDueBeforeARestoreIsGivenUp(t *testing.T) {
 	t.Parallel()
 	s := tellMessages(t, sendlimit.Options{Policy: policyOf(t, "1/minute"), DropDueBefore: at("11:30")})
 	s.submit("old", "11:00", "g1", "text")
@@ -363,11 +363,12 @@ func TestWhatWasDueBeforeARestoreIsDropped(t *testing.T) {
 			sendlimit.Claim{Verdict: sendlimit.Dropped, SendAt: sendAt, Reason: "restored", Now: s.now},
 			s.claim(id, generation, "n1"))
 		require.Equal(t, "restored", s.field(id, "w"))
-		require.Empty(t, s.field(id, "c"))
+		require.Equal(t, "u", s.field(id, "s"))
 		require.NotZero(t, s.client.ZScore(t.Context(), s.key(), id).Val(), "its place is kept")
+		require.True(t, s.submit(id, sendAt.Format("15:04"), "g9", "text").Replayed, "and its id")
 	}
 	s.watched()
-	s.deadLetters()
+	s.deadLetters("old 11:31:00", "older 11:31:00")
 }
 
 func TestDeadLettersAreForgottenWithTheirRecords(t *testing.T) {

@@ -1,6 +1,7 @@
 package sendlimit
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -27,18 +28,9 @@ func (t *Timeline) NextFree(ctx context.Context, r NextFreeRequest) ([]time.Time
 // still to be sent always are.
 func (t *Timeline) List(ctx context.Context, r ListRequest) ([]Reservation, error) {
 	const doing = "listing reservations"
-	if err := checkUser(r.User); err != nil {
+	limit, err := r.check()
+	if err != nil {
 		return nil, err
-	}
-	limit := r.Limit
-	if limit == 0 {
-		limit = MaxList
-	}
-	if limit < 1 || limit > MaxList {
-		return nil, &InvalidError{Field: "limit", Value: strconv.Itoa(limit), Want: fmt.Sprintf("1 to %d", MaxList)}
-	}
-	if !r.From.IsZero() && !r.To.IsZero() && !r.To.After(r.From) {
-		return nil, &InvalidError{Field: "to", Value: r.To.Format(time.RFC3339), Want: "a time after from"}
 	}
 	records := ""
 	if t.records {
@@ -65,6 +57,21 @@ func (t *Timeline) List(ctx context.Context, r ListRequest) ([]Reservation, erro
 		}
 		r.After = resume
 	}
+}
+
+// check checks a request, and returns how many it asks for.
+func (r ListRequest) check() (limit int, err error) {
+	if err := checkUser(r.User); err != nil {
+		return 0, err
+	}
+	limit = cmp.Or(r.Limit, MaxList)
+	if limit < 1 || limit > MaxList {
+		return 0, &InvalidError{Field: "limit", Value: strconv.Itoa(limit), Want: fmt.Sprintf("1 to %d", MaxList)}
+	}
+	if !r.From.IsZero() && !r.To.IsZero() && !r.To.After(r.From) {
+		return 0, &InvalidError{Field: "to", Value: r.To.Format(time.RFC3339), Want: "a time after from"}
+	}
+	return limit, nil
 }
 
 // Usage says how full each rule is around a time, and which stretches of a

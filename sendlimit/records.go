@@ -20,7 +20,7 @@ const (
 	StateSending                // a worker has it
 	StateDelivered              // the provider has it
 	StateCancelled              // released before it was sent
-	StateDropped                // not sent: Reason is ReasonExpired, ReasonNoFreeTime or ReasonRestored
+	StateDropped                // not sent: Reason is ReasonExpired or ReasonNoFreeTime
 	StateFailed                 // given up after its last attempt: a dead letter
 	StateUncertain              // given up, and nobody knows whether it was sent: a dead letter
 )
@@ -65,10 +65,13 @@ type Standing struct {
 	EndedAt  time.Time
 	Lateness time.Duration
 
-	Attempts   int    // deliveries tried
-	Reason     string // why it ended so, is tried again or was postponed; "" for none
+	Attempts int // deliveries tried, the one that runs included
+	// Reason is why it ended so, is tried again or was postponed; of one that is
+	// being sent or was delivered why it was not sent before. "" for none.
+	Reason     string
 	InTheWay   Rule   // with ReasonLate: the first rule that postponed it; the zero Rule where none did
 	ProviderID string // the provider's name for the delivered message
+	Uncertain  bool   // an earlier delivery may have arrived, too
 	Category   string
 }
 
@@ -121,7 +124,7 @@ func (r *Records) Look(ctx context.Context, user string, ids ...string) ([]Stand
 // standingFields are the fields of a record that standing reads, see
 // lua/fragments/record.lua.
 var standingFields = []string{ //nolint:gochecknoglobals // a constant table
-	"s", "g", "t", "p", "r", "m", "a", "x", "e", "n", "h", "w", "i", "k",
+	"s", "g", "t", "p", "r", "m", "a", "x", "e", "n", "h", "w", "i", "k", "q",
 }
 
 // standing makes sense of the standingFields of a record.
@@ -138,14 +141,17 @@ func standing(user, id string, values []any, doing string) (Standing, error) {
 	}
 	s.Attempts, s.Shifted = int(f.int(9)), f.text(10) != ""
 	s.Reason, s.ProviderID, s.Category = f.text(11), f.text(12), f.text(13)
+	s.Uncertain = f.text(14) != "" && s.State != StateUncertain // which says so itself
 	switch {
 	case s.State == StateDelivered:
 		s.Lateness = s.EndedAt.Sub(s.promised())
-		s.Reason = "" // of an attempt or a postponement before
 	case s.State == StateDropped && s.Reason == "":
 		s.Reason = ReasonExpired // the one reason there was, and not written, at first
 	case s.State == StateCancelled:
 		s.Reason = ""
+	}
+	if s.State != StatePending {
+		s.NotBefore = time.Time{} // of the try that has begun
 	}
 	if rule, late := strings.CutPrefix(s.Reason, ReasonLate+" "); late {
 		s.Reason, s.InTheWay = ReasonLate, ruleOf(rule)

@@ -56,6 +56,8 @@ func TestAMessageThroughItsStates(t *testing.T) {
 	claim, err := s.gate.Claim(t.Context(), d, time.Minute, time.Time{})
 	require.NoError(t, err)
 	require.Equal(t, sendlimit.Send, claim.Verdict)
+	require.Zero(t, s.stands("a").NotBefore, "while it is being sent there is no next try")
+	require.Equal(t, 2, s.stands("a").Attempts)
 	s.wait(time.Second) // while the provider takes its time
 	_, err = s.gate.Settle(t.Context(), d, sendlimit.Settlement{Delivered: true, ProviderID: "p-1", Began: claim.Now}, time.Time{})
 	require.NoError(t, err)
@@ -66,8 +68,32 @@ func TestAMessageThroughItsStates(t *testing.T) {
 	require.Equal(t, at("11:30"), got.Promised)
 	require.Equal(t, 10*time.Minute, got.Lateness)
 	require.Equal(t, "p-1", got.ProviderID)
-	require.Empty(t, got.Reason, "it was delivered after all")
+	require.Equal(t, "unavailable", got.Reason, "why the try before failed")
+	require.False(t, got.Uncertain)
 	require.Equal(t, 2, got.Attempts)
+}
+
+func TestAnEarlierDeliveryThatMayHaveArrived(t *testing.T) {
+	t.Parallel()
+	s := newGraveyard(t, "1/minute")
+	s.submit("a", "11:00", "g1", "text")
+	s.until("11:00")
+	s.delivery("a", sendlimit.Settlement{
+		Retry: &sendlimit.Retry{Generation: "g2", At: at("11:00"), Uncertain: true}, Reason: "timeout",
+	})
+	require.True(t, s.stands("a").Uncertain, "it waits for the next try")
+	s.delivery("a", sendlimit.Settlement{Delivered: true})
+	got := s.stands("a")
+	require.Equal(t, []any{sendlimit.StateDelivered, true, "timeout", 2}, []any{got.State, got.Uncertain, got.Reason, got.Attempts})
+
+	s.submit("b", "11:10", "g1", "text")
+	s.until("11:10")
+	s.delivery("b", sendlimit.Settlement{Delivered: true})
+	require.False(t, s.stands("b").Uncertain)
+	s.submit("c", "11:20", "g1", "text")
+	s.until("11:20")
+	s.delivery("c", sendlimit.Settlement{Uncertain: true, Reason: "timeout"})
+	require.False(t, s.stands("c").Uncertain, "the state says so")
 }
 
 func TestStandingsOfMessagesThatEndUnsent(t *testing.T) {

@@ -88,8 +88,8 @@ func (o Options) validate() error {
 		return &InvalidError{Field: "keep_records", Value: o.KeepRecords.String(), Want: "at least 1 minute"}
 	case o.ExpireAfter < time.Second:
 		return &InvalidError{Field: "expire_after", Value: o.ExpireAfter.String(), Want: "at least 1 s"}
-	case o.Tolerance < time.Millisecond || o.Tolerance > time.Hour:
-		return &InvalidError{Field: "tolerance", Value: o.Tolerance.String(), Want: "1 ms to 1 hour"}
+	case o.Tolerance < 100*time.Millisecond || o.Tolerance > time.Hour: // shorter, a slow reply alone makes late
+		return &InvalidError{Field: "tolerance", Value: o.Tolerance.String(), Want: "100 ms to 1 hour"}
 	case o.Attempts < 1:
 		return &InvalidError{Field: "max_attempts", Value: strconv.Itoa(o.Attempts), Want: "at least 1"}
 	case o.LookAfter < time.Millisecond:

@@ -68,6 +68,10 @@ func Unavailable(err error, doing string) error {
 	})
 }
 
+// MayBeDone ends the Detail of an UnavailableError of a call whose answer got
+// lost.
+const MayBeDone = ": what was asked for may have been done, and asking again with the same id is safe"
+
 // describeReply says what an error that the server answered with means for the
 // store; "" for one that says nothing about it.
 func describeReply(err error) string {
@@ -129,12 +133,10 @@ func describeConnection(err error) string {
 	case errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted):
 		return "every connection to Redis was busy for too long: lower the load or raise the pool's size"
 	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
-		return "Redis did not answer in time: what was asked for may have been done," +
-			" and asking again with the same id is safe"
+		return "Redis did not answer in time" + MayBeDone
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
 		errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
-		return "Redis closed the connection: what was asked for may have been done," +
-			" and asking again with the same id is safe"
+		return "Redis closed the connection" + MayBeDone
 	}
 	return ""
 }

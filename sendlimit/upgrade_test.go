@@ -393,7 +393,7 @@ func TestPitfall43TheOldSendsNothingThatTheNewEnded(t *testing.T) {
 			gate, err := sendlimit.NewGate(u.old.client, o)
 			require.NoError(u, err)
 			require.Equal(u, sendlimit.ReasonRestored, u.claimBy(gate, u.due, "g1", "n1").Reason)
-		}, sendlimit.StateDropped, v1NotFound, v1Allowed},
+		}, sendlimit.StateUncertain, v1TooLate, v1IDReused},
 		"expired": {func(u *upgrade) {
 			require.Equal(u, sendlimit.ReasonExpired, u.claim(u.due.Add(25*time.Hour), "g1", "n1").Reason)
 		}, sendlimit.StateDropped, v1NotFound, v1Allowed},

@@ -46,6 +46,7 @@ type UserData struct {
 	Settings   map[string]string
 	Flags      map[string]string // of alerts, by what follows the user in their keys
 	LateMark   time.Time         // what stands before it in the timeline has ended
+	Ended      []Reservation     // what gave its place back, ascending by time, then id
 
 	DeadLetters []Reservation // At is when the message ended
 	Watched     []WatchEntry
@@ -71,7 +72,7 @@ type WatchEntry struct {
 // Empty reports whether the store has nothing of the user.
 func (d UserData) Empty() bool {
 	return len(d.Places)+len(d.Categories)+len(d.Messages)+len(d.Settings)+len(d.Flags)+
-		len(d.DeadLetters)+len(d.Watched)+len(d.DryRuns) == 0 && d.LateMark.IsZero()
+		len(d.Ended)+len(d.DeadLetters)+len(d.Watched)+len(d.DryRuns) == 0 && d.LateMark.IsZero()
 }
 
 // Messages lists the ids of all messages of a user that have a record, those
@@ -163,6 +164,8 @@ func (u *Users) read(ctx context.Context, k userKey, into *UserData) (err error)
 		if text, err = absent(u.client.Get(ctx, k.key).Result()); text != "" && err == nil {
 			into.LateMark, err = parseTime(text)
 		}
+	case endedKey:
+		into.Ended, err = u.places(ctx, k.key)
 	case watchKey:
 		into.Watched, err = u.watched(ctx, k.key, into.User)
 	case deadLettersKey:

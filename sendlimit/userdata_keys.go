@@ -25,6 +25,7 @@ type keyKind string
 const (
 	timelineKey keyKind = "u"
 	lateMarkKey keyKind = "l"
+	endedKey    keyKind = "e"
 	settingsKey keyKind = "o"
 
 	recordKey   keyKind = "m"
@@ -76,7 +77,7 @@ func (u userKeys) parse(key string) (found userKey, ok bool) {
 		return found, found.kind.shared()
 	}
 	switch found.kind {
-	case timelineKey, lateMarkKey, settingsKey:
+	case timelineKey, lateMarkKey, endedKey, settingsKey:
 		return found, owner == u.user
 	case recordKey, categoryKey, flagKey:
 		// What follows the last colon is the name: with another colon in it, the

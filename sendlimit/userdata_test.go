@@ -215,7 +215,7 @@ func eraseLeavesTheOthers(t *testing.T, client redis.UniversalClient, names ...s
 	for _, user := range names {
 		r.settle(user)
 		full := wholeStore(t, client)
-		require.Equal(t, 15+3, len(full)-len(before), "keys of %q, three of them of a dry run", user)
+		require.Equal(t, 16+3, len(full)-len(before), "keys of %q, three of them of a dry run", user)
 		ids, err := r.users.Messages(t.Context(), user, nil)
 		require.NoError(t, err)
 		require.Len(t, ids, 10)
@@ -306,6 +306,9 @@ func TestExportIsEverything(t *testing.T) {
 			require.Equal(t, map[string]string{"2026-11-22": "80"}, data.Flags)
 			require.Equal(t, map[string][]sendlimit.Reservation{"news": {{ID: "a", At: time.UnixMilli(1).UTC()}}}, data.Categories)
 			require.Equal(t, r.now, data.LateMark)
+			require.Equal(t, []sendlimit.Reservation{
+				{ID: "failed", At: r.now.Add(3 * time.Hour)}, {ID: "cancelled", At: r.now.Add(27 * time.Hour)},
+			}, data.Ended)
 
 			require.Len(t, data.DryRuns, 1)
 			run := data.DryRuns[0]

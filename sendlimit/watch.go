@@ -2,6 +2,7 @@ package sendlimit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -76,7 +77,8 @@ type Watched struct {
 const partitionsAtOnce = 256
 
 // Due lists what is to be looked after at now, oldest first, at most
-// perPartition of each partition, in a few round trips.
+// perPartition of each partition, in a few round trips. Beside an error there is
+// what could be read: of a cluster, say, what the other masters have.
 func (w *WatchList) Due(ctx context.Context, now time.Time, perPartition int) ([]Watched, error) {
 	const doing = "reading the watch list"
 	if perPartition < 1 {
@@ -84,6 +86,7 @@ func (w *WatchList) Due(ctx context.Context, now time.Time, perPartition int) ([
 	}
 	span := redis.ZRangeArgs{Start: "-inf", Stop: now.UnixMilli(), ByScore: true, Count: int64(perPartition)}
 	var due []Watched
+	var failed error
 	for first := 0; first < Partitions; first += partitionsAtOnce {
 		var lists [partitionsAtOnce]*redis.ZSliceCmd
 		_, err := w.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
@@ -94,7 +97,7 @@ func (w *WatchList) Due(ctx context.Context, now time.Time, perPartition int) ([
 			return nil
 		})
 		if err != nil {
-			return nil, Unavailable(err, doing)
+			failed = errors.Join(failed, Unavailable(err, doing))
 		}
 		for _, list := range lists {
 			for _, entry := range list.Val() {
@@ -110,7 +113,7 @@ func (w *WatchList) Due(ctx context.Context, now time.Time, perPartition int) ([
 		}
 	}
 	slices.SortStableFunc(due, func(a, b Watched) int { return a.Since.Compare(b.Since) })
-	return due, nil
+	return due, failed
 }
 
 // Renewal is what Renew found out about an entry.
@@ -121,6 +124,7 @@ const (
 	Renewed  Renewal = iota // its new generation is to be handed to the queue
 	Gone                    // it ended or has another generation: there is nothing to do
 	Deferred                // in good hands: somebody looks again later
+	NotDue                  // nobody has to look yet, by the server's clock
 )
 
 // Renew gives an entry that is due a new generation, unless queued says that
@@ -154,7 +158,7 @@ func (w *WatchList) Renew(ctx context.Context, entry Watched, generation string,
 		return 0, time.Time{}, in.err
 	case result == int64(Renewed):
 		return Renewed, in.time(2), in.err
-	case result == int64(Gone), result == int64(Deferred):
+	case result == int64(Gone), result == int64(Deferred), result == int64(NotDue):
 		return Renewal(result), time.Time{}, nil
 	default:
 		return 0, time.Time{}, replyError(doing, fmt.Sprintf("result %d", result))

@@ -32,6 +32,7 @@ type DeadLetterOptions struct {
 // looked at, sent after all, and forgotten. Safe for concurrent use.
 type DeadLetters struct {
 	rules     *rules
+	kept      *sendlimit.DeadLetters // under no rules of the store: for all but Retry
 	queue     *queue
 	confirmer *confirmer
 	logger    *slog.Logger
@@ -53,8 +54,12 @@ func NewDeadLetters(client redis.UniversalClient, o DeadLetterOptions) (*DeadLet
 	if err != nil {
 		return nil, err
 	}
+	kept, err := sendlimit.NewDeadLetters(client, options)
+	if err != nil {
+		return nil, err
+	}
 	return &DeadLetters{
-		rules: r, queue: newQueue(client, o.Prefix), confirmer: newConfirmer(watch, o.Logger),
+		rules: r, kept: kept, queue: newQueue(client, o.Prefix), confirmer: newConfirmer(watch, o.Logger),
 		logger: o.Logger, client: client,
 	}, nil
 }
@@ -62,14 +67,6 @@ func NewDeadLetters(client redis.UniversalClient, o DeadLetterOptions) (*DeadLet
 // Close waits for what is being noted about messages that were retried. The
 // client stays open.
 func (d *DeadLetters) Close() { d.confirmer.close() }
-
-func (d *DeadLetters) letters(ctx context.Context) (*sendlimit.DeadLetters, error) {
-	l, err := d.rules.limiters(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return l.timeline.DeadLetters(d.client), nil
-}
 
 // DeadLetter is a message that was given up, with its content.
 type DeadLetter struct {
@@ -97,22 +94,14 @@ func (d *DeadLetters) Now(ctx context.Context) (time.Time, error) {
 
 // Count counts the dead letters; it may count a few that are none any more.
 func (d *DeadLetters) Count(ctx context.Context) (int, error) {
-	letters, err := d.letters(ctx)
-	if err != nil {
-		return 0, err
-	}
-	return letters.Count(ctx)
+	return d.kept.Count(ctx)
 }
 
 // List gives dead letters without their content: fewer than the limit when there
 // are no more.
 func (d *DeadLetters) List(ctx context.Context, r DeadLettersRequest) ([]Status, error) {
-	letters, err := d.letters(ctx)
-	if err != nil {
-		return nil, err
-	}
 	after := sendlimit.DeadLetter{Standing: sendlimit.Standing{User: r.After.User, ID: r.After.ID, EndedAt: r.After.EndedAt.Time}}
-	list, err := letters.List(ctx, sendlimit.DeadLettersRequest{User: r.User, Before: r.Before, After: after, Limit: r.Limit})
+	list, err := d.kept.List(ctx, sendlimit.DeadLettersRequest{User: r.User, Before: r.Before, After: after, Limit: r.Limit})
 	if err != nil {
 		return nil, err
 	}
@@ -125,11 +114,7 @@ func (d *DeadLetters) List(ctx context.Context, r DeadLettersRequest) ([]Status,
 
 // Get returns a dead letter; ok is false where the message is none.
 func (d *DeadLetters) Get(ctx context.Context, user, id string) (letter DeadLetter, ok bool, err error) {
-	letters, err := d.letters(ctx)
-	if err != nil {
-		return DeadLetter{}, false, err
-	}
-	found, ok, err := letters.Get(ctx, user, id)
+	found, ok, err := d.kept.Get(ctx, user, id)
 	if err != nil || !ok {
 		return DeadLetter{}, false, err
 	}
@@ -147,12 +132,12 @@ func (d *DeadLetters) Get(ctx context.Context, user, id string) (letter DeadLett
 // Retry has a dead letter sent after all, at the next time that is free for its
 // user from now on, with all its attempts. Where it can't be, it stays as it is.
 func (d *DeadLetters) Retry(ctx context.Context, user, id string) (Outcome, error) {
-	letters, err := d.letters(ctx)
+	l, err := d.rules.limiters(ctx)
 	if err != nil {
 		return Outcome{}, err
 	}
 	generation := sendlimit.NewGeneration()
-	decision, err := letters.Retry(ctx, sendlimit.RetryRequest{User: user, ID: id, Generation: generation})
+	decision, err := l.timeline.DeadLetters(d.client).Retry(ctx, sendlimit.RetryRequest{User: user, ID: id, Generation: generation})
 	if err != nil {
 		return invalidOr(err, user, id)
 	}
@@ -195,11 +180,7 @@ func noRetry(d sendlimit.Decision, user, id string) string {
 
 // Purge forgets a dead letter: its content, its record and its id.
 func (d *DeadLetters) Purge(ctx context.Context, user, id string) (Outcome, error) {
-	letters, err := d.letters(ctx)
-	if err != nil {
-		return Outcome{}, err
-	}
-	purged, err := letters.Purge(ctx, user, id)
+	purged, err := d.kept.Purge(ctx, user, id)
 	if err != nil {
 		return invalidOr(err, user, id)
 	}
@@ -213,11 +194,7 @@ func (d *DeadLetters) Purge(ctx context.Context, user, id string) (Outcome, erro
 // zero for all: at most limit of them. It returns how many, and whether there
 // may be more.
 func (d *DeadLetters) PurgeBefore(ctx context.Context, before time.Time, limit int) (purged int, more bool, err error) {
-	letters, err := d.letters(ctx)
-	if err != nil {
-		return 0, false, err
-	}
-	return letters.PurgeBefore(ctx, before, limit)
+	return d.kept.PurgeBefore(ctx, before, limit)
 }
 
 // NoDeadLetter is the outcome for a message that is none.

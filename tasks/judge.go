@@ -25,6 +25,15 @@ func (s *Submitter) judge(
 	if err != nil {
 		return invalidOutcome(err, m), judged{}
 	}
+	return s.judgeRequest(ctx, m, request, t, reserve)
+}
+
+// judgeRequest is judge of a request that is made already: one that may be put
+// again is the same each time.
+func (s *Submitter) judgeRequest(
+	ctx context.Context, m Message, request sendlimit.Request, t *sendlimit.Timeline,
+	reserve func(context.Context, sendlimit.Request) (sendlimit.Decision, error),
+) (Outcome, judged) {
 	// What has expired by now would never go out, and a full store takes nothing
 	// more. What is known of its id is answered first all the same.
 	expired := !m.ExpiresAt.IsZero() && !m.ExpiresAt.After(s.clock.now())

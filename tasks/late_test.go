@@ -114,7 +114,7 @@ func TestDropDueBefore(t *testing.T) {
 		s.work(func(o *tasks.WorkerOptions) { o.DropDueBefore = s.at(30 * time.Minute) })
 		s.until(2 * time.Hour)
 		s.delivered("to-send +1h0m0s")
-		s.ended("alice", "sent-before", "x")
+		s.ended("alice", "sent-before", "u")
 		require.Equal(s, sendlimit.ReasonRestored, s.record("alice", "sent-before")["w"])
 		require.Equal(s, []string{"sent-before", "to-send"}, s.places(), "it counts: it was sent")
 	})

@@ -1,11 +1,6 @@
 package tasks
 
-import (
-	"context"
-	"time"
-
-	"github.com/sendlimit/sendlimiter/sendlimit"
-)
+import "time"
 
 // Listed is a message of a list, as every surface spells it. Status says more
 // of one.
@@ -14,24 +9,14 @@ type Listed struct {
 	User   string `json:"user"`
 	SendAt Time   `json:"send_at"`
 	// Status is absent where there is a place and nothing more is known.
-	Status string `json:"status,omitempty"`
+	Status   string `json:"status,omitempty"`
+	Attempts int    `json:"attempts,omitempty"`
+	Reason   string `json:"reason,omitempty"` // as in Status
 }
 
-// Listed looks what became of a user's messages, in one round trip.
-func (s *Submitter) Listed(ctx context.Context, user string, messages []sendlimit.Reservation) ([]Listed, error) {
-	ids := make([]string, len(messages))
-	for i, m := range messages {
-		ids[i] = m.ID
-	}
-	statuses, err := s.Statuses(ctx, user, ids...)
-	if err != nil {
-		return nil, err
-	}
-	listed := make([]Listed, len(messages))
-	for i, m := range messages {
-		listed[i] = Listed{ID: m.ID, User: user, SendAt: Time{m.At}, Status: statuses[i].Status}
-	}
-	return listed, nil
+// ListedOf is what a list says of a message.
+func ListedOf(s Status) Listed {
+	return Listed{ID: s.ID, User: s.User, SendAt: s.SendAt, Status: s.Status, Attempts: s.Attempts, Reason: s.Reason}
 }
 
 // FreeTime is a time that is free for a user, as every surface spells it.

@@ -107,24 +107,43 @@ func (q *queue) enqueue(ctx context.Context, m sendlimit.Queued) error {
 	return sendlimit.Unavailable(err, "handing a message to the queue")
 }
 
-// idle reports whether no task waits to be taken.
-func (q *queue) idle() (bool, error) {
-	info, err := q.inspector.GetQueueInfo(q.name)
+// hands are what the queue is working on at a moment.
+type hands struct {
+	idle    bool            // no task waits to be taken
+	running map[string]bool // the tasks in the hands of workers that live
+}
+
+// mostRunning is how many running tasks are looked at: those of some twenty
+// workers.
+const mostRunning = 10_000
+
+func (q *queue) hands() (hands, error) {
+	const doing = "asking the queue what it is working on"
+	waiting, err := q.inspector.ListPendingTasks(q.name, asynq.PageSize(1))
 	if errors.Is(err, asynq.ErrQueueNotFound) {
-		return true, nil
+		return hands{idle: true}, nil
 	}
 	if err != nil {
-		return false, sendlimit.Unavailable(err, "asking the queue for its size")
+		return hands{}, sendlimit.Unavailable(err, doing)
 	}
-	return info.Pending == 0, nil
+	active, err := q.inspector.ListActiveTasks(q.name, asynq.PageSize(mostRunning))
+	if err != nil {
+		return hands{}, sendlimit.Unavailable(err, doing)
+	}
+	h := hands{idle: len(waiting) == 0, running: make(map[string]bool, len(active))}
+	for _, task := range active {
+		if !task.IsOrphaned {
+			h.running[task.ID] = true
+		}
+	}
+	return h, nil
 }
 
 // has reports whether the queue has a task of a generation that is going to
-// run. One that runs does not count: its worker may be dead, and it is the
-// watch list that knows how long to wait for it. Neither does one that only says
-// that it waits, where somebody has removed the list it would wait in: of an
-// idle queue none does.
-func (q *queue) has(generation string, idle bool) (bool, error) {
+// run, or runs with a worker that lives: it may wait for a delivery slot. A task
+// that only says that it waits does not count, where somebody has removed the
+// list it would wait in.
+func (q *queue) has(generation string, h hands) (bool, error) {
 	info, err := q.inspector.GetTaskInfo(q.name, generation)
 	if errors.Is(err, asynq.ErrTaskNotFound) || errors.Is(err, asynq.ErrQueueNotFound) {
 		return false, nil
@@ -134,7 +153,9 @@ func (q *queue) has(generation string, idle bool) (bool, error) {
 	}
 	switch info.State {
 	case asynq.TaskStatePending:
-		return !idle, nil
+		return !h.idle, nil
+	case asynq.TaskStateActive:
+		return h.running[generation], nil
 	case asynq.TaskStateScheduled, asynq.TaskStateRetry:
 		return !info.NextProcessAt.IsZero(), nil
 	default:

@@ -24,6 +24,7 @@ type relay struct {
 	queue     *queue
 	confirmer *confirmer
 	clock     *clock
+	learn     func(context.Context) // the store's clock
 	metrics   *Metrics
 	logger    *slog.Logger
 }
@@ -51,6 +52,7 @@ func (r *relay) start(ctx context.Context, every time.Duration) func() {
 	ctx, cancel := context.WithCancel(ctx)
 	jobs := cron.New(cron.WithChain(cron.SkipIfStillRunning(cron.DiscardLogger)), cron.WithLogger(cron.DiscardLogger))
 	jobs.Schedule(schedule(every), cron.FuncJob(func() {
+		r.learn(ctx)
 		if err := r.pass(ctx); err != nil && ctx.Err() == nil {
 			r.logger.WarnContext(ctx, "could not look after every message: the next pass does", "error", err)
 		}
@@ -66,10 +68,7 @@ func (r *relay) start(ctx context.Context, every time.Duration) func() {
 func (r *relay) pass(ctx context.Context) error {
 	for first := true; ; first = false {
 		now := r.clock.now()
-		due, err := r.watch.Due(ctx, now, relayPerPartition)
-		if err != nil {
-			return err
-		}
+		due, unread := r.watch.Due(ctx, now, relayPerPartition)
 		if first {
 			oldest := time.Duration(0)
 			if len(due) > 0 {
@@ -78,23 +77,22 @@ func (r *relay) pass(ctx context.Context) error {
 			r.metrics.overdue(oldest)
 		}
 		if len(due) == 0 {
-			return nil
+			return unread
 		}
-		idle, err := r.queue.idle()
+		hands, err := r.queue.hands()
 		if err != nil {
-			return err
+			return errors.Join(unread, err)
 		}
-		moved, err := r.lookAfterAll(ctx, due, idle)
-		if err != nil || moved == 0 {
+		moved, err := r.lookAfterAll(ctx, due, hands)
+		if err = errors.Join(unread, err); err != nil || moved == 0 {
 			return err
 		}
 	}
 }
 
 // lookAfterAll looks after messages, several at a time, and returns how many it
-// need not look at again, and what failed first. Of an idle queue no task waits
-// to be taken.
-func (r *relay) lookAfterAll(ctx context.Context, due []sendlimit.Watched, idle bool) (int, error) {
+// need not look at again, and what failed first.
+func (r *relay) lookAfterAll(ctx context.Context, due []sendlimit.Watched, hands hands) (int, error) {
 	var moved, renewed atomic.Int64
 	var failed error
 	var once sync.Once
@@ -103,13 +101,17 @@ func (r *relay) lookAfterAll(ctx context.Context, due []sendlimit.Watched, idle 
 	for range min(relayTogether, len(due)) {
 		workers.Go(func() {
 			for entry := range entries {
-				result, err := r.lookAfter(ctx, entry, idle)
+				result, err := r.lookAfter(ctx, entry, hands)
 				if err != nil {
 					once.Do(func() { failed = err })
 					continue
 				}
-				if result == sendlimit.Renewed {
+				switch result {
+				case sendlimit.NotDue: // our clock is ahead: the next pass is soon enough
+					continue
+				case sendlimit.Renewed:
 					renewed.Add(1)
+				case sendlimit.Gone, sendlimit.Deferred:
 				}
 				moved.Add(1)
 			}
@@ -131,8 +133,8 @@ func (r *relay) lookAfterAll(ctx context.Context, due []sendlimit.Watched, idle 
 }
 
 // lookAfter looks after one message.
-func (r *relay) lookAfter(ctx context.Context, entry sendlimit.Watched, idle bool) (sendlimit.Renewal, error) {
-	queued, err := r.queue.has(entry.Generation, idle)
+func (r *relay) lookAfter(ctx context.Context, entry sendlimit.Watched, hands hands) (sendlimit.Renewal, error) {
+	queued, err := r.queue.has(entry.Generation, hands)
 	if err != nil {
 		return sendlimit.Deferred, err
 	}

@@ -4,11 +4,15 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/alicebob/miniredis/v2/server"
 	"github.com/hibiken/asynq"
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier"
@@ -147,46 +151,125 @@ func TestPitfall45AnArchivedTaskIsNoTimer(t *testing.T) {
 	})
 }
 
-// A worker hangs between taking a task and claiming its message: the queue
-// shows the task as running, for as long as the worker lives.
-func TestRelayDoesNotWaitForATaskThatHangs(t *testing.T) {
+// A worker died, or the reply to it got lost, between taking a task and claiming
+// its message: the queue shows the task as running until its lease is over, and
+// would find it minutes later.
+func TestRelayDoesNotWaitForATaskOfADeadWorker(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Second))
 		s.until(time.Second)
-		dequeued := s.takeTask()
-		require.Equal(s, s.record("alice", "a")["g"], dequeued)
+		s.takeTask(s.record("alice", "a")["g"])
 		s.work(relaying)
 		s.until(61*time.Second - time.Millisecond)
 		s.delivered()
 		s.until(68 * time.Second)
 		require.Len(s, s.recorder.Deliveries(), 1)
-		s.ended("alice", "a", "d")
+		s.until(10 * time.Minute)
+		require.Len(s, s.recorder.Deliveries(), 1, "the queue finds its task too: it is stale")
+		require.Zero(s, s.queued())
 	})
 }
 
-// takeTask has a worker take a task that it never begins, and returns its id.
-func (s *story) takeTask() string {
+// takeTask takes a task as a worker does of which nothing is heard any more.
+func (s *story) takeTask(id string) {
 	s.Helper()
-	taken := make(chan string, 1)
-	hang := make(chan struct{})
-	server := asynq.NewServerFromRedisClient(s.newClient(), asynq.Config{
-		Concurrency: 1, Queues: map[string]int{tasks.QueueName(""): 1}, LogLevel: asynq.FatalLevel,
-		DelayedTaskCheckInterval: 100 * time.Millisecond,
+	key := "asynq:{" + tasks.QueueName("") + "}:"
+	require.NoError(s, asynq.NewInspectorFromRedisClient(s.client).RunTask(tasks.QueueName(""), id))
+	require.Equal(s, id, s.client.LMove(s.Context(), key+"pending", key+"active", "right", "left").Val())
+	require.NoError(s, s.client.HSet(s.Context(), key+"t:"+id, "state", "active").Err())
+	lease := float64(time.Now().Add(30 * time.Second).Unix())
+	require.NoError(s, s.client.ZAdd(s.Context(), key+"lease", redis.Z{Score: lease, Member: id}).Err())
+}
+
+// What a worker has in hand and waits with for a delivery slot is not lost.
+func TestRelayLeavesWhatWaitsForASlot(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.recorder.AnswerWith(func(ctx context.Context, _ notifier.Notification) notifier.Result {
+			select {
+			case <-time.After(10 * time.Second):
+			case <-ctx.Done():
+			}
+			return notifier.Result{Status: notifier.Delivered}
+		})
+		s.work(relaying, func(o *tasks.WorkerOptions) {
+			o.Deliveries, o.PushTimeout, o.ShutdownTimeout = 1, time.Minute, 2*time.Minute
+		})
+		generations := map[string]string{}
+		for i := range 12 {
+			m := s.message("m", time.Second)
+			m.User = strconv.Itoa(i)
+			s.accepted(m)
+			generations[m.User] = s.record(m.User, "m")["g"]
+		}
+		s.until(90 * time.Second)
+		for user, generation := range generations {
+			require.Equal(s, generation, s.record(user, "m")["g"])
+		}
+		s.until(3 * time.Minute)
+		require.Len(s, s.recorder.Deliveries(), 12)
+	}, "9/minute")
+}
+
+// The queue does not even exist: the first submit there ever was did not get to
+// hand its message over, or somebody has removed everything there was of it.
+func TestRelayWhereThereIsNoQueue(t *testing.T) {
+	t.Parallel()
+	for _, removed := range []string{"before there was one", "by hand"} {
+		t.Run(removed, func(t *testing.T) {
+			t.Parallel()
+			tell(t, func(s *story) {
+				if removed == "by hand" {
+					s.work(relaying)
+				}
+				s.accepted(s.message("a", 20*time.Second))
+				s.until(time.Second)
+				for _, key := range s.server.Keys() {
+					if strings.HasPrefix(key, "asynq:") {
+						s.server.Del(key)
+					}
+				}
+				if removed != "by hand" {
+					s.server.FlushAll()
+					s.apply()
+					t, err := s.Timeline(s.Context())
+					require.NoError(s, err)
+					_, err = t.Reserve(s.Context(), sendlimit.Request{
+						User: "alice", ID: "a", At: s.at(20 * time.Second),
+						Record: &sendlimit.Record{Generation: "g1", Content: []byte(`{"title":"a"}`)},
+					})
+					require.NoError(s, err)
+					s.work(relaying)
+				}
+				s.until(2 * time.Minute)
+				require.Len(s, s.recorder.Deliveries(), 1)
+				s.ended("alice", "a", "d")
+			})
+		})
+	}
+}
+
+// The worker takes the store's clock to be later than it is: it does not go
+// round and round until an entry is due.
+func TestRelayWithAClockThatIsAhead(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		var looks atomic.Int64
+		s.server.Server().SetPreHook(func(_ *server.Peer, command string, _ ...string) bool {
+			if command == "ZRANGE" {
+				looks.Add(1)
+			}
+			return false
+		})
+		s.server.SetTime(s.at(-3 * time.Second)) // and stands still
+		_, err := s.server.ZAdd(s.watchKey("alice"), float64(s.at(-2*time.Second).UnixMilli()), "g1/a/alice")
+		require.NoError(s, err)
+		s.client.HSet(s.Context(), "sl:{p"+fmt.Sprintf("%04d", sendlimit.Partition("alice"))+"}:m:alice:a", "g", "g1", "t", "1")
+		s.work(relaying)
+		s.until(20 * time.Second)
+		require.Less(s, looks.Load(), int64(10*sendlimit.Partitions))
 	})
-	require.NoError(s, server.Start(asynq.HandlerFunc(func(ctx context.Context, _ *asynq.Task) error {
-		id, _ := asynq.GetTaskID(ctx)
-		taken <- id
-		<-hang
-		return nil
-	})))
-	s.Cleanup(func() {
-		close(hang)
-		server.Shutdown()
-	})
-	id := <-taken
-	server.Stop()
-	return id
 }
 
 // A worker died in the middle of a delivery and its task is gone as well: the

@@ -9,6 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
@@ -162,4 +163,25 @@ func TestReplicasCannotBeWaitedFor(t *testing.T) {
 		_, err = tasks.NewSubmitter(ring, tasks.SubmitterOptions{WaitReplicas: 1})
 		refuses(s.T, err, `wait_replicas "1" is not allowed: it takes 0 with a *redis.Ring, which lends out no connection`)
 	})
+}
+
+// The reply to a submit without an id gets lost with its connection: trying
+// again is the same submit, and not another one.
+func TestPitfall48ASubmitTriedOnAnotherConnectionIsTheSame(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.waits(1)
+		lost := s.losing(lua.Reserve, once())
+		submitter, err := tasks.NewSubmitter(s.newClient(), tasks.SubmitterOptions{WaitReplicas: 1})
+		require.NoError(s, err)
+		s.Cleanup(func() { require.NoError(s, submitter.Close()) })
+		m := s.message("", 30*time.Minute)
+		m.Title = "text"
+		o, err := submitter.Submit(s.Context(), m)
+		require.NoError(s, err)
+		require.EqualValues(s, 1, lost.lost.Load())
+		require.Equal(s, tasks.Accepted, o.Outcome, "%+v", o)
+		require.Equal(s, []string{o.ID}, s.places())
+		require.Equal(s, 1, s.queued())
+	}, "5/hour")
 }

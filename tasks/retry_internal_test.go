@@ -103,5 +103,5 @@ func TestPitfall29WrappedErrorsComeAgainWhenTheySay(t *testing.T) {
 	require.Equal(t, 7*time.Second, comeAgain(3, fmt.Errorf("a: %w", errors.Join(again, io.EOF)), nil))
 	require.Equal(t, errorPause, comeAgain(3, io.EOF, nil))
 	require.ErrorIs(t, again, errBusy)
-	require.EqualError(t, again, "again in 7s: another worker is delivering the message")
+	require.EqualError(t, again, "again in 7s: another delivery goes first: of the same message, or of an older one that is late")
 }

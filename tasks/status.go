@@ -3,6 +3,7 @@ package tasks
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
@@ -32,13 +33,17 @@ type Status struct {
 	ProviderID  string `json:"provider_id,omitempty"`
 
 	EndedAt   Time `json:"ended_at,omitzero"`    // of one that ended otherwise
-	NextTryAt Time `json:"next_try_at,omitzero"` // of one that failed and is tried again
-	Attempts  int  `json:"attempts,omitempty"`   // deliveries tried
+	NextTryAt Time `json:"next_try_at,omitzero"` // of one that failed and waits to be tried again
+	Attempts  int  `json:"attempts,omitempty"`   // deliveries tried, the one that runs included
 	// Reason says why it was dropped, given up, postponed or is tried again: a
 	// word such as expired or unavailable; of a postponement the rule too, as in
-	// "late: 1/minute was in the way".
-	Reason   string `json:"reason,omitempty"`
-	Category string `json:"category,omitempty"`
+	// "late: 1/minute was in the way". Of one that is being sent or was delivered
+	// it is why it was not sent before.
+	Reason string `json:"reason,omitempty"`
+	// Uncertain says that an earlier delivery may have arrived: the user may have
+	// got the message, or have got it twice.
+	Uncertain bool   `json:"uncertain,omitempty"`
+	Category  string `json:"category,omitempty"`
 }
 
 // The statuses. Of a message that is still to come, postponed comes before
@@ -98,7 +103,7 @@ func statusOf(s sendlimit.Standing) Status {
 		ID: s.ID, User: s.User, Status: statusWord(s), SendAt: Time{s.SendAt}, RequestedAt: Time{s.RequestedAt},
 		PromisedAt: Time{s.Promised}, MovedFrom: Time{s.MovedFrom}, Shifted: s.Shifted, ExpiresAt: Time{s.ExpiresAt},
 		ProviderID: s.ProviderID, NextTryAt: Time{s.NotBefore}, Attempts: s.Attempts, Category: s.Category,
-		Reason: reasonOf(s),
+		Reason: reasonOf(s), Uncertain: s.Uncertain,
 	}
 	if s.State == sendlimit.StateDelivered {
 		late := int64(s.Lateness / time.Millisecond)
@@ -138,12 +143,31 @@ func statusWord(s sendlimit.Standing) string {
 }
 
 func reasonOf(s sendlimit.Standing) string {
-	switch {
-	case s.Reason != sendlimit.ReasonLate || s.InTheWay == (sendlimit.Rule{}):
+	if s.Reason != sendlimit.ReasonLate || s.InTheWay == (sendlimit.Rule{}) {
 		return s.Reason
-	case s.State == sendlimit.StatePending:
-		return "late: " + s.InTheWay.String() + " was in the way"
-	default:
-		return "" // of a postponement that is over
 	}
+	return latePrefix + s.InTheWay.String() + " was in the way"
+}
+
+// latePrefix begins the reason of a postponement that a rule was behind.
+const latePrefix = sendlimit.ReasonLate + ": "
+
+// Failures is how many deliveries have failed, as far as is known: those tried,
+// but for one that runs and one that was successful.
+func (s Status) Failures() int {
+	if s.Status == StatusSending || s.Status == StatusDelivered {
+		return max(0, s.Attempts-1)
+	}
+	return s.Attempts
+}
+
+// Late reports whether Reason is that the message was late, rather than that a
+// delivery failed; rule is what it says about the rule in the way, "" for
+// nothing.
+func (s Status) Late() (rule string, late bool) {
+	rule, late = strings.CutPrefix(s.Reason, latePrefix)
+	if late {
+		return rule, true
+	}
+	return "", s.Reason == sendlimit.ReasonLate
 }

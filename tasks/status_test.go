@@ -101,7 +101,7 @@ func TestStatusOfLateMessages(t *testing.T) {
 		s.until(12 * time.Minute)
 		b = s.status("b")
 		require.Equal(s, tasks.StatusDelivered, b.Status)
-		require.Empty(s, b.Reason, "the postponement is over")
+		require.Equal(s, "late: 1/minute was in the way", b.Reason, "why it was late")
 	})
 }
 
@@ -119,6 +119,37 @@ func TestStatusOfAMessageThatIsTriedAgain(t *testing.T) {
 		require.Equal(s, "rate_limited", status.Reason)
 		require.Equal(s, 1, status.Attempts)
 		require.WithinDuration(s, s.at(30*time.Second), status.NextTryAt.Time, 5*time.Millisecond)
+		require.Equal(s, 1, status.Failures())
+		s.until(31 * time.Second)
+		status = s.status("a")
+		require.Equal(s, tasks.StatusDelivered, status.Status)
+		require.Equal(s, "rate_limited", status.Reason, "why it was late")
+		require.Equal(s, []int{2, 1}, []int{status.Attempts, status.Failures()})
+	})
+}
+
+// The delivery that runs has neither failed nor another try behind it.
+func TestStatusOfASecondTryThatRuns(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.accepted(s.message("a", time.Minute))
+		gate, err := sendlimit.NewGate(s.client, sendlimit.Options{Records: true})
+		require.NoError(s, err)
+		d := sendlimit.Delivery{User: "alice", ID: "a", Generation: s.record("alice", "a")["g"], Nonce: "n1"}
+		s.until(time.Minute)
+		_, err = gate.Claim(s.Context(), d, time.Minute, time.Time{})
+		require.NoError(s, err)
+		_, err = gate.Settle(s.Context(), d, sendlimit.Settlement{
+			Reason: "timeout", Retry: &sendlimit.Retry{Generation: "g2", At: s.at(61 * time.Second), Uncertain: true},
+		}, time.Time{})
+		require.NoError(s, err)
+		s.until(61 * time.Second)
+		d.Generation, d.Nonce = "g2", "n2"
+		_, err = gate.Claim(s.Context(), d, time.Minute, time.Time{})
+		require.NoError(s, err)
+		s.spells("a", `{"id":"a","user":"alice","status":"sending","send_at":"2000-01-01T00:01:00.000Z","attempts":2,`+
+			`"reason":"timeout","uncertain":true}`)
+		require.Equal(s, 1, s.status("a").Failures())
 	})
 }
 

@@ -160,17 +160,21 @@ func (s *Submitter) submit(ctx context.Context, m Message) (Outcome, error) {
 	if err != nil {
 		return Outcome{}, err
 	}
+	request, err := s.request(m)
+	if err != nil {
+		return invalidOutcome(err, m), nil
+	}
 	var o Outcome
-	var request judged
+	var judged judged
 	err = s.replicas.secure(ctx, t, m.User, func(t *sendlimit.Timeline) (bool, error) {
-		o, request = s.judge(ctx, m, t, t.Reserve)
-		return o.Outcome == Accepted, request.err
+		o, judged = s.judgeRequest(ctx, m, request, t, t.Reserve)
+		return o.Outcome == Accepted, judged.err
 	})
 	if o.Outcome == Accepted && !o.Replayed {
-		s.capacity.take(request.content)
+		s.capacity.take(judged.content)
 		// Also where the replicas have it not, or not yet: the store has.
 		s.handOver(ctx, sendlimit.Queued{
-			User: o.User, ID: o.ID, Generation: request.generation, Due: o.SendAt.Time,
+			User: o.User, ID: o.ID, Generation: judged.generation, Due: o.SendAt.Time,
 		})
 	}
 	return o, err

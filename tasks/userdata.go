@@ -44,6 +44,7 @@ type UserDocument struct {
 	Settings  map[string]string     `json:"settings,omitempty"`
 	Flags     map[string]string     `json:"flags,omitempty"` // of alerts
 	LateMark  Time                  `json:"late_mark,omitzero"`
+	Ended     []Conflict            `json:"ended,omitempty"` // what gave its place back
 	Dead      []DeadEntry           `json:"dead_letters,omitempty"`
 	WatchList []WatchEntry          `json:"watch_list,omitempty"`
 	Tasks     []TaskEntry           `json:"tasks,omitempty"`
@@ -84,7 +85,7 @@ type TaskEntry struct {
 // Empty reports whether there is nothing of the user.
 func (d UserDocument) Empty() bool {
 	return len(d.Timeline)+len(d.ByName)+len(d.Messages)+len(d.Settings)+len(d.Flags)+
-		len(d.Dead)+len(d.WatchList)+len(d.Tasks)+len(d.DryRuns) == 0 && d.LateMark.IsZero()
+		len(d.Ended)+len(d.Dead)+len(d.WatchList)+len(d.Tasks)+len(d.DryRuns) == 0 && d.LateMark.IsZero()
 }
 
 // Export reads everything that there is of a user.
@@ -124,6 +125,9 @@ func documentOf(data sendlimit.UserData) (UserDocument, error) {
 			return d, err
 		}
 		d.Messages = append(d.Messages, message)
+	}
+	if len(data.Ended) > 0 {
+		d.Ended = placesOf(data.Ended)
 	}
 	for _, r := range data.DeadLetters {
 		d.Dead = append(d.Dead, DeadEntry{ID: r.ID, EndedAt: Time{r.At}})

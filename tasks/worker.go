@@ -153,28 +153,48 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	w.learnClock(ctx)
 	w.handler.confirmer = newConfirmer(watch, w.logger)
-	defer w.handler.confirmer.close()
-
 	server := asynq.NewServerFromRedisClient(w.client, w.config())
 	if err := server.Start(w.handler); err != nil {
+		w.handler.confirmer.close()
 		return fmt.Errorf("starting the queue: %w", err)
 	}
 	stopRelay := (&relay{
-		watch: watch, queue: w.handler.queue, confirmer: w.handler.confirmer, clock: w.handler.clock,
+		watch: watch, queue: w.handler.queue, confirmer: w.handler.confirmer, clock: w.handler.clock, learn: w.learnClock,
 		metrics: w.handler.metrics, logger: w.logger,
 	}).start(context.WithoutCancel(ctx), w.relay)
 	w.logger.InfoContext(ctx, "delivering", "queue", QueueName(w.prefix))
 	<-ctx.Done()
 	w.logger.InfoContext(ctx, "stopping: finishing what runs", "within", w.shutdown)
-	timeout := time.NewTimer(w.shutdown)
+	timeout, tooLong := time.NewTimer(w.shutdown), time.NewTimer(w.shutdown+stopMargin)
 	defer timeout.Stop()
-	server.Stop()
-	close(w.handler.stopping)
-	stopRelay()
-	server.Shutdown()
-	w.awaitHandlers(timeout.C)
-	return nil
+	defer tooLong.Stop()
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		server.Stop()
+		close(w.handler.stopping)
+		stopRelay()
+		server.Shutdown()
+		w.awaitHandlers(timeout.C)
+		w.handler.confirmer.close()
+	}()
+	select {
+	case <-stopped:
+		return nil
+	case <-tooLong.C:
+		return ErrUnfinished
+	}
 }
+
+// ErrUnfinished is returned when a worker could not end within its shutdown
+// timeout and a little more, since the store does not answer. Nothing is lost: a
+// task that was not given back is found by the relay. What still uses the client
+// ends with the process, so the client must not be closed.
+var ErrUnfinished = errors.New("the worker could not end in time: the store does not answer")
+
+// stopMargin is how much longer than its shutdown timeout a worker may take to
+// give back what it has not finished.
+const stopMargin = 2 * time.Second
 
 // awaitHandlers waits for handlers whose tasks the queue no longer counts as
 // running, since their lease ran out while the store was away.
@@ -216,7 +236,7 @@ func (w *Worker) config() asynq.Config {
 		IsFailure:      func(error) bool { return false },
 		RetryDelayFunc: comeAgain,
 		ErrorHandler:   asynq.ErrorHandlerFunc(w.reportError),
-		Logger:         queueLogger{w.logger},
+		Logger:         newQueueLogger(w.logger, w.handler.clock.local),
 		LogLevel:       asynq.WarnLevel,
 	}
 }
@@ -239,12 +259,3 @@ func (w *Worker) reportError(ctx context.Context, _ *asynq.Task, err error) {
 	}
 	w.logger.WarnContext(ctx, "a task could not be handled: it comes again", "error", err)
 }
-
-// queueLogger gives asynq's own words to our log.
-type queueLogger struct{ logger *slog.Logger }
-
-func (l queueLogger) Debug(args ...any) { l.logger.Debug("queue", "message", fmt.Sprint(args...)) }
-func (l queueLogger) Info(args ...any)  { l.logger.Info("queue", "message", fmt.Sprint(args...)) }
-func (l queueLogger) Warn(args ...any)  { l.logger.Warn("queue", "message", fmt.Sprint(args...)) }
-func (l queueLogger) Error(args ...any) { l.logger.Error("queue", "message", fmt.Sprint(args...)) }
-func (l queueLogger) Fatal(args ...any) { l.logger.Error("queue", "message", fmt.Sprint(args...)) }

@@ -63,7 +63,7 @@ They need no title and no body.`,
   enqueue bulk messages.csv --title "Your order" --tz Europe/Berlin --results outcomes.ndjson
   enqueue bulk --record-sent sent-by-the-old-system.csv
   generate-messages | enqueue bulk - --results - | jq 'select(.outcome == "refused")'`,
-		Args: argument("FILE"),
+		Args: cli.Argument("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.file = args[0]
 			return p.bulk(ctx, cmd, f)

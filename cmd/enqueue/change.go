@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 )
 
 func (p *program) cancelCommand(ctx context.Context) *cobra.Command {
@@ -15,7 +17,7 @@ func (p *program) cancelCommand(ctx context.Context) *cobra.Command {
 		Long: `Take a message back, which works until it is being sent. Its place is free
 again, and so is its id. Cancelling twice is not an error.`,
 		Example: `  enqueue cancel --user alice order-17`,
-		Args:    argument("ID"),
+		Args:    cli.Argument("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withSession(ctx, cmd, oneByOne, func(s *session) error {
 				o, err := s.submitter.Cancel(ctx, user, args[0])
@@ -39,7 +41,7 @@ func (p *program) moveCommand(ctx context.Context) *cobra.Command {
 new time is refused, the message keeps the old one.`,
 		Example: `  enqueue move --user alice order-17 --at 2026-11-22T12:00:00Z
   enqueue move --user alice order-17 --at +2h`,
-		Args: argument("ID"),
+		Args: cli.Argument("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			at, err := p.when("at", text)
 			if err != nil {

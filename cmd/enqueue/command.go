@@ -119,20 +119,6 @@ func needs(cmd *cobra.Command, flag string) {
 	}
 }
 
-// argument makes cobra insist on one argument, which it names.
-func argument(name string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		switch len(args) {
-		case 0:
-			return fmt.Errorf("%s is missing", name)
-		case 1:
-			return nil
-		default:
-			return fmt.Errorf("%q is too much: one %s is expected", args[1], name)
-		}
-	}
-}
-
 // when reads a time of the command line; "" is the zero time.
 func (p *program) when(field, text string) (cli.When, error) {
 	if text == "" {

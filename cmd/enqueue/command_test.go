@@ -18,13 +18,13 @@ func TestUsageErrors(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                                "a command is missing after \"enqueue\": one of bulk, cancel, list, move, next-free, push, status, usage",
 		"send":                            `unknown command "send"`,
-		"push":                            `required flag(s) "at", "user" not set; see enqueue push --help`,
-		"push --user alice --at now more": `unknown command "more" for "enqueue push"`,
+		"push":                            "--at and --user are missing; see enqueue push --help",
+		"push --user alice --at now more": `"more" is too much: push takes flags only; see enqueue push --help`,
 		"push --when now":                 "unknown flag: --when; see enqueue push --help",
 		"cancel --user alice":             "ID is missing; see enqueue cancel --help",
 		"cancel --user alice a b":         `"b" is too much: one ID is expected; see enqueue cancel --help`,
 		"bulk":                            "FILE is missing; see enqueue bulk --help",
-		"next-free --user a --count x":    "invalid argument",
+		"next-free --user a --count x":    `count "x" is not allowed: it takes a whole number`,
 	} {
 		got := f.run(t, strings.Fields(args)...)
 		require.Equal(t, 2, got.status, args)
@@ -33,7 +33,7 @@ func TestUsageErrors(t *testing.T) {
 		got = f.run(t, append(strings.Fields(args), "--json")...)
 		require.Equal(t, 2, got.status, args)
 		require.Empty(t, got.stderr)
-		require.True(t, strings.HasPrefix(got.stdout, `{"outcome":"invalid","code":"invalid_field","detail":"`), got.stdout)
+		require.True(t, strings.HasPrefix(got.stdout, `{"outcome":"invalid","code":"invalid_field","`), got.stdout)
 	}
 }
 

@@ -7,7 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/picture"
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
 )
 
 func (p *program) listCommand(ctx context.Context) *cobra.Command {
@@ -17,11 +20,13 @@ func (p *program) listCommand(ctx context.Context) *cobra.Command {
 		Short: "List a user's messages",
 		Long: `List a user's messages by their send times, with what became of them: those to
 come, late ones included, and those sent as long as a rule can still count them.
-status shows more of one.`,
+Those that were cancelled, dropped or failed are listed at the time they were to
+be sent, as long as they are remembered: 7 days after their end unless the
+workers are set otherwise. status shows more of one.`,
 		Example: `  enqueue list --user alice
   enqueue list --user alice --from now --to +7d --json
   enqueue list --user alice --from "2026-11-22 00:00" --to "2026-11-23 00:00" --tz Europe/Berlin`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r := sendlimit.ListRequest{User: user}
 			if err := p.interval(&r.From, &r.To, from, to); err != nil {
@@ -62,68 +67,68 @@ func (p *program) list(ctx context.Context, s *session, r sendlimit.ListRequest)
 	if err != nil {
 		return err
 	}
-	some := false
-	err = s.pages(ctx, r, func(messages []sendlimit.Reservation) error {
-		listed, err := s.submitter.Listed(ctx, r.User, messages)
+	r.Limit = page
+	for some := false; ; {
+		statuses, err := s.submitter.List(ctx, r)
 		if err != nil {
 			return s.diagnose(ctx, err)
 		}
-		if !some && !p.json && len(listed) > 0 {
+		if !some && !p.json && len(statuses) > 0 {
 			some = true
 			if err := p.printf("%s\n", style.Palette.Dim("send time                status     id")); err != nil {
 				return err
 			}
 		}
-		for _, m := range listed {
-			if p.json {
-				err = printJSON(p.stdout, m)
-			} else {
-				// Padded before it is coloured: what colours takes no room.
-				err = p.printf("%-23s  %s  %s\n", style.Time(m.SendAt.Time),
-					colourOf(style.Palette, m.Status)(fmt.Sprintf("%-9s", m.Status)), m.ID)
-			}
-			if err != nil {
+		for _, status := range statuses {
+			if err := p.printListed(style, status); err != nil {
 				return err
 			}
 		}
+		if len(statuses) == page {
+			last := statuses[page-1]
+			r.After = sendlimit.Reservation{ID: last.ID, At: last.SendAt.Time}
+			continue
+		}
+		if !some && !p.json {
+			return p.printf("%s has no messages there\n", r.User)
+		}
 		return nil
-	})
-	if err == nil && !some && !p.json {
-		return p.printf("%s has no messages there\n", r.User)
 	}
-	return err
+}
+
+func (p *program) printListed(style picture.Style, s tasks.Status) error {
+	if p.json {
+		return printJSON(p.stdout, tasks.ListedOf(s))
+	}
+	why := p.reason(style, s)
+	if why != "" {
+		why = "  " + style.Palette.Dim(why)
+	}
+	// Padded before it is coloured: what colours takes no room.
+	return p.printf("%-23s  %s  %s%s\n", style.Time(s.SendAt.Time),
+		colourOf(style.Palette, s.Status)(fmt.Sprintf("%-9s", s.Status)), s.ID, why)
 }
 
 // page is how many messages are asked for at a time.
 const page = 1000
 
-// pages calls do with all messages that a list has, whatever their number, a
-// page at a time.
-func (s *session) pages(ctx context.Context, r sendlimit.ListRequest, do func([]sendlimit.Reservation) error) error {
+// each calls do with all places that a list has, whatever their number, a page at
+// a time.
+func (s *session) each(ctx context.Context, r sendlimit.ListRequest, do func(sendlimit.Reservation) error) error {
 	r.Limit = page
 	for {
-		messages, err := s.timeline.List(ctx, r)
+		places, err := s.timeline.List(ctx, r)
 		if err != nil {
 			return s.diagnose(ctx, err)
 		}
-		if err := do(messages); err != nil {
-			return err
-		}
-		if len(messages) < page {
-			return nil
-		}
-		r.After = messages[page-1]
-	}
-}
-
-// each calls do with all messages that a list has.
-func (s *session) each(ctx context.Context, r sendlimit.ListRequest, do func(sendlimit.Reservation) error) error {
-	return s.pages(ctx, r, func(messages []sendlimit.Reservation) error {
-		for _, m := range messages {
-			if err := do(m); err != nil {
+		for _, place := range places {
+			if err := do(place); err != nil {
 				return err
 			}
 		}
-		return nil
-	})
+		if len(places) < page {
+			return nil
+		}
+		r.After = places[page-1]
+	}
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
 )
 
 func TestList(t *testing.T) {
@@ -39,6 +42,66 @@ func TestListOfLateMessages(t *testing.T) {
 	f.server.SetTime(now().Add(72 * time.Hour))
 	require.Equal(t, "send time                status     id\n2026-11-22 11:11:11 UTC  scheduled  a\n",
 		f.prints(t, "list", "--user", "alice"))
+}
+
+// What ended without a place stands between the others, and each once.
+func TestListOfWhatEnded(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.push(t, "b", "12:00:00")
+	f.push(t, "back", "11:30:00")
+	for id, clock := range map[string]string{"a": "11:00:00", "c": "12:10:00", "e": "13:00:00", "x": "13:30:00", "d": "12:30:00"} {
+		f.push(t, id, clock)
+		f.prints(t, "cancel", "--user", "alice", id)
+	}
+	f.prints(t, "cancel", "--user", "alice", "back")
+	f.push(t, "back", "11:45:00") // its id was free again
+	f.record(t, "c", "s", "x", "w", "expired", "e", unix("12:20:00"), "x", unix("12:15:00"))
+	f.record(t, "d", "s", "x", "w", "no_free_time", "e", unix("12:40:00"))
+	f.record(t, "e", "s", "f", "w", "unavailable", "n", 8)
+	require.Equal(t, `send time                status     id
+2026-11-22 11:00:00 UTC  cancelled  a
+2026-11-22 11:45:00 UTC  scheduled  back
+2026-11-22 12:00:00 UTC  scheduled  b
+2026-11-22 12:10:00 UTC  dropped    c  it was due at 2026-11-22 12:10:00 UTC, expired at 2026-11-22 12:15:00 UTC, and a worker looked at it at 2026-11-22 12:20:00 UTC
+2026-11-22 12:30:00 UTC  dropped    d  it was late at 2026-11-22 12:40:00 UTC, and no time was free before it expired
+2026-11-22 13:00:00 UTC  failed     e  delivery failed (unavailable) 8 times
+2026-11-22 13:30:00 UTC  cancelled  x
+`, f.prints(t, "list", "--user", "alice"))
+	require.JSONEq(t, `{"id":"e","user":"alice","send_at":"2026-11-22T13:00:00.000Z","status":"failed","attempts":8,"reason":"unavailable"}
+`, f.prints(t, "list", "--user", "alice", "--json", "--from", on22("12:50:00"), "--to", on22("13:30:00")))
+	require.JSONEq(t, `{"id":"a","user":"alice","send_at":"2026-11-22T11:00:00.000Z","status":"cancelled"}
+`, f.prints(t, "list", "--user", "alice", "--json", "--to", on22("11:31:00")))
+}
+
+// Pages of both kinds are merged, whichever ends first.
+func TestListOfManyThatEnded(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	keys, err := sendlimit.NewKeys("")
+	require.NoError(t, err)
+	var want []string
+	var places, ended []redis.Z
+	for i := range 5300 {
+		at := now().Add(time.Duration(i/7) * time.Second).UnixMilli()
+		z := redis.Z{Member: fmt.Sprintf("m%04d", i), Score: float64(at)}
+		want = append(want, fmt.Sprintf("m%04d", i))
+		if i%3 == 0 || i > 1500 && i < 3500 {
+			ended = append(ended, z)
+			f.server.HSet(keys.Record("alice", fmt.Sprintf("m%04d", i)), "g", "g", "s", "c", "t", strconv.FormatInt(at, 10))
+		} else {
+			places = append(places, z)
+		}
+	}
+	require.NoError(t, f.client.ZAdd(t.Context(), keys.Timeline("alice"), places...).Err())
+	require.NoError(t, f.client.ZAdd(t.Context(), keys.Ended("alice"), ended...).Err())
+	var got []string
+	for line := range strings.Lines(f.prints(t, "list", "--user", "alice", "--json")) {
+		var m tasks.Listed
+		require.NoError(t, json.Unmarshal([]byte(line), &m))
+		got = append(got, m.ID)
+	}
+	require.Equal(t, want, got)
 }
 
 // More than one page, of places of which nothing more is known.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
@@ -20,7 +21,7 @@ func (p *program) nextFreeCommand(ctx context.Context) *cobra.Command {
 taken: messages at all of them would be accepted.`,
 		Example: `  enqueue next-free --user alice
   enqueue next-free --user alice --from 2026-11-22T11:11:11Z --count 3`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			at, err := p.when("from", from)
 			if err != nil {

@@ -34,7 +34,7 @@ An id makes it safe to submit the same message again: it is accepted once.`,
   enqueue push --user alice --at +90m --title Sale --body "Two for one" --data url=/sale
   enqueue push --user alice --at "2026-11-22 11:11" --tz Europe/Berlin --title Hi --on-conflict shift
   enqueue push --user alice --at now --title Hi --id order-17 --dry-run`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, args []string) error { return p.push(ctx, cmd, args, f) },
 	}
 	flags := cmd.Flags()

@@ -11,7 +11,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/picture"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -25,7 +24,7 @@ was postponed or moved, or ended otherwise, and why. It is known until a while
 after its end, 7 days unless the workers are set otherwise.`,
 		Example: `  enqueue status --user alice order-17
   enqueue status --user alice order-17 --json`,
-		Args: argument("ID"),
+		Args: cli.Argument("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withSession(ctx, cmd, oneByOne, func(s *session) error {
 				status, ok, err := s.submitter.Status(ctx, user, args[0])
@@ -61,12 +60,11 @@ func (p *program) story(style picture.Style, s tasks.Status) string {
 	line := func(format string, args ...any) { fmt.Fprintf(&text, "  "+format+"\n", args...) }
 
 	fmt.Fprintf(&text, "%s message %s to %s %s\n", colourOf(style.Palette, s.Status)(s.Status+":"), s.ID, s.User, p.predicate(style, s))
-	if s.Status == tasks.StatusPostponed && s.Reason != "" && s.NextTryAt.IsZero() {
-		line("%s", s.Reason)
+	if why := p.before(style, s); why != "" {
+		line("%s", why)
 	}
-	if !s.NextTryAt.IsZero() {
-		line("delivery failed (%s) %s; the next try is at %s%s",
-			s.Reason, times(s.Attempts), style.Time(s.NextTryAt.Time), p.fromNow(s.NextTryAt.Time))
+	if s.Uncertain {
+		line("an earlier delivery may have arrived, and nobody knows whether it did")
 	}
 	if !s.MovedFrom.IsZero() && s.Status != tasks.StatusMoved {
 		line("moved before, from %s", style.Time(s.MovedFrom.Time))
@@ -101,22 +99,12 @@ func (p *program) predicate(style picture.Style, s tasks.Status) string {
 	case tasks.StatusDelivered:
 		return fmt.Sprintf("was sent at %s, %s", at(s.DeliveredAt), lateness(s))
 	case tasks.StatusDropped:
-		return fmt.Sprintf("was not sent: %s (at %s)", dropped(s), style.Time(s.EndedAt.Time))
-	case tasks.StatusFailed:
-		return fmt.Sprintf("was given up at %s: delivery failed (%s) %s", at(s.EndedAt), s.Reason, times(s.Attempts))
-	case tasks.StatusUncertain:
-		return fmt.Sprintf("was given up at %s: it may have been sent, and nobody knows (%s)", at(s.EndedAt), s.Reason)
+		return "was not sent: " + p.reason(style, s)
+	case tasks.StatusFailed, tasks.StatusUncertain:
+		return fmt.Sprintf("was given up at %s: %s", at(s.EndedAt), p.reason(style, s))
 	default:
 		return "was taken back at " + style.Time(s.EndedAt.Time)
 	}
-}
-
-// times says how often a delivery was tried.
-func times(attempts int) string {
-	if attempts == 1 {
-		return "once"
-	}
-	return fmt.Sprintf("%d times", attempts)
 }
 
 // lateness says how punctual a delivery was.
@@ -126,20 +114,6 @@ func lateness(s tasks.Status) string {
 		return "on the dot"
 	}
 	return cli.FormatDuration(late) + " after its time"
-}
-
-// dropped says why a message was not sent.
-func dropped(s tasks.Status) string {
-	switch s.Reason {
-	case sendlimit.ReasonExpired:
-		return "it had expired when its time came"
-	case sendlimit.ReasonNoFreeTime:
-		return "it was late, and no time was free before it expired"
-	case sendlimit.ReasonRestored:
-		return "it was due before a restored backup came back"
-	default:
-		return s.Reason
-	}
 }
 
 // colourOf is the colour of a status: what is well, what needs a look, and what

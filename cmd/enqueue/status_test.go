@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/tasks"
 )
 
 // record changes fields of what the store knows of a message to alice.
@@ -84,22 +83,82 @@ func TestStatusInWords(t *testing.T) {
 			[]any{"s", "u", "w", "timeout"},
 		},
 		{
-			"dropped: message a to alice was not sent: it had expired when its time came (at 2026-11-22 11:11:12.250 UTC)\n",
+			"dropped: message a to alice was not sent: it was due at 2026-11-22 11:11:11 UTC, and had expired when a worker" +
+				" looked at it at 2026-11-22 11:11:12.250 UTC\n",
 			[]any{"s", "x", "w", "expired"},
 		},
 		{
-			"dropped: message a to alice was not sent: it was late, and no time was free before it expired (at 2026-11-22 11:11:12.250 UTC)\n",
+			"dropped: message a to alice was not sent: it was due at 2026-11-22 11:11:11 UTC, expired at 2026-11-22 11:11:12 UTC," +
+				" and a worker looked at it at 2026-11-22 11:11:12.250 UTC\n",
+			[]any{"x", unix("11:11:12")},
+		},
+		{
+			"dropped: message a to alice was not sent: it was late at 2026-11-22 11:11:12.250 UTC, and no time was free before it expired\n",
 			[]any{"w", "no_free_time"},
 		},
 		{
-			"dropped: message a to alice was not sent: it was due before a restored backup came back (at 2026-11-22 11:11:12.250 UTC)\n",
-			[]any{"w", "restored"},
+			"dropped: message a to alice was not sent: held up (at 2026-11-22 11:11:12.250 UTC)\n",
+			[]any{"w", "held up"}, // by a newer program
+		},
+		{
+			"uncertain: message a to alice was given up at 2026-11-22 11:11:12.250 UTC:" +
+				" it was due before the time that --drop-due-before gave, and may have been sent\n",
+			[]any{"s", "u", "w", "restored"},
+		},
+		{
+			"uncertain: message a to alice was given up at 2026-11-22 11:11:12.250 UTC:" +
+				" it may have been sent, and nobody knows: a worker left its delivery in the middle\n",
+			[]any{"w", "uncertain"},
 		},
 	} {
 		f.record(t, "a", row.fields...)
 		require.Equal(t, row.want, f.prints(t, "status", "--user", "alice", "a"))
 	}
-	require.Equal(t, "held up", dropped(tasks.Status{Reason: "held up"}), "by a newer program")
+}
+
+// What has kept a message from going out is told to the end.
+func TestStatusOfTriesBefore(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.push(t, "a", "11:11:11")
+	for _, row := range []struct {
+		want   string
+		fields []any
+	}{
+		{
+			"sending: message a to alice is being sent now, try number 3\n  delivery failed (timeout) 2 times\n" +
+				"  an earlier delivery may have arrived, and nobody knows whether it did\n",
+			[]any{"s", "s", "n", 3, "w", "timeout", "q", 1, "a", unix("11:00:00")},
+		},
+		{
+			"delivered: message a to alice was sent at 2026-11-22 11:11:11 UTC, on the dot\n  3 tries; delivery failed (timeout) 2 times\n" +
+				"  an earlier delivery may have arrived, and nobody knows whether it did\n",
+			[]any{"s", "d", "e", unix("11:11:11")},
+		},
+		{
+			"delivered: message a to alice was sent at 2026-11-22 11:11:11 UTC, 1 minute after its time\n" +
+				"  3 tries; postponed: 1/minute was in the way\n" +
+				"  an earlier delivery may have arrived, and nobody knows whether it did\n  promised for 2026-11-22 11:10:11 UTC\n",
+			[]any{"p", unix("11:10:11"), "w", "late 1 60000"},
+		},
+		{
+			"delivered: message a to alice was sent at 2026-11-22 11:11:11 UTC, 1 minute after its time\n" +
+				"  postponed: 1/minute was in the way\n" +
+				"  an earlier delivery may have arrived, and nobody knows whether it did\n  promised for 2026-11-22 11:10:11 UTC\n",
+			[]any{"n", 1},
+		},
+	} {
+		f.record(t, "a", row.fields...)
+		require.Equal(t, row.want, f.prints(t, "status", "--user", "alice", "a"))
+	}
+	require.JSONEq(t, `{"id":"a","user":"alice","status":"delivered","send_at":"2026-11-22T11:11:11.000Z",
+		"promised_at":"2026-11-22T11:10:11.000Z","delivered_at":"2026-11-22T11:11:11.000Z","lateness_ms":60000,
+		"attempts":1,"reason":"late: 1/minute was in the way","uncertain":true}`, f.prints(t, "status", "--user", "alice", "a", "--json"))
+	// A message that was given back, since the answer of its claim came late.
+	f.push(t, "late", "11:30:00")
+	f.record(t, "late", "w", "late", "n", 1, "a", unix("11:30:05"))
+	require.Contains(t, f.prints(t, "status", "--user", "alice", "late"),
+		"  it was late when its turn came, and is judged anew at 2026-11-22 11:30:05 UTC (in 1 day 1 hour)\n")
 }
 
 func TestStatusOfWhatIsStillToCome(t *testing.T) {

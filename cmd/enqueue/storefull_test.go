@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"testing"
 
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
 // full has the store say that it uses 90 of 100 MB.
@@ -54,6 +57,24 @@ func TestBulkToAFullStore(t *testing.T) {
 	require.Equal(t, cli.StatusUnavailable, got.status)
 	require.Contains(t, got.stdout, "replayed    1")
 	require.Contains(t, got.stdout, "refused     1")
+	require.Contains(t, got.stdout, "errors      1  the store is too full to take them")
+	require.Contains(t, got.stdout, "3 lines in ")
 	require.Contains(t, got.stderr, "error: stopped at line 3: "+f.fullSentence()+
 		"; go on with --from-line 3, or run it all again: what was accepted is not accepted twice\n")
+}
+
+// The store that did not take a line has answered, as a rule.
+func TestWhyLinesHaveNoOutcome(t *testing.T) {
+	t.Parallel()
+	for want, err := range map[string]error{
+		"the store is too full to take them":              &sendlimit.UnavailableError{Full: true, Detail: "Redis is full"},
+		"not confirmed by the store, which may have them": sendlimit.Unavailable(context.DeadlineExceeded, "reserving"),
+		"the store did not take them":                     &sendlimit.UnavailableError{Detail: "Redis wants a password"},
+	} {
+		require.Equal(t, want, failureOf(fmt.Errorf("submitting: %w", err)))
+	}
+	require.Equal(t, "not confirmed by the store, which may have them", failureOf(&sendlimit.UnavailableError{
+		Detail: "Redis has it on 0 of 1 replicas after 1s (wait_replicas): what was asked for may have been done," +
+			" and asking again with the same id is safe",
+	}))
 }

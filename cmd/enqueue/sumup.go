@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
 )
@@ -18,7 +20,7 @@ import (
 func (p *program) sumUp(ctx context.Context, s *session, c *collector, f bulkFlags, stopped, failed error) error {
 	halt, _ := errors.AsType[*bulk.StoppedError](stopped)
 	if halt != nil {
-		c.summary.Errors = halt.Failed
+		c.summary.Errors, c.summary.Failure = halt.Failed, failureOf(halt.Err)
 	}
 	out := p.stdout
 	if f.results == standard {
@@ -36,6 +38,20 @@ func (p *program) sumUp(ctx context.Context, s *session, c *collector, f bulkFla
 		return cli.StatusError(cli.StatusInvalid)
 	default:
 		return nil
+	}
+}
+
+// failureOf says in a few words what an error means for the lines that have no
+// outcome.
+func failureOf(err error) string {
+	away, ok := errors.AsType[*sendlimit.UnavailableError](err)
+	switch {
+	case ok && away.Full:
+		return "the store is too full to take them"
+	case ok && strings.HasSuffix(away.Detail, strings.TrimPrefix(sendlimit.MayBeDone, ": ")):
+		return "not confirmed by the store, which may have them"
+	default:
+		return "the store did not take them"
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/picture"
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
@@ -23,7 +24,7 @@ calendar rule, the period that the time is in. Sent and unsent both count.`,
 		Example: `  enqueue usage --user alice
   enqueue usage --user alice --at 2026-11-22T11:11:11Z
   enqueue usage --user alice --from now --to +7d --tz Europe/Berlin`,
-		Args: cobra.NoArgs,
+		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r := sendlimit.UsageRequest{User: user}
 			asked, err := p.when("at", at)

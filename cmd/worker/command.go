@@ -2,15 +2,18 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
 // program is what the worker has from its process.
@@ -28,7 +31,12 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 }
 
 func (p program) run(ctx context.Context, args []string) error {
-	return cli.Execute(ctx, p.command(ctx), args)
+	err := cli.Execute(ctx, p.command(ctx), args)
+	_, usage := errors.AsType[*cli.UsageError](err)
+	_, invalid := errors.AsType[*sendlimit.InvalidError](err)
+	// A command line that makes no sense never reached the command, which knows
+	// how to answer.
+	return p.reported((usage || invalid) && slices.Contains(args, "--json"), err)
 }
 
 func (p program) command(ctx context.Context) *cobra.Command {

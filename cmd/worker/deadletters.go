@@ -86,23 +86,30 @@ func (d *deadLetters) open(ctx context.Context, flags *pflag.FlagSet, do func() 
 	return do()
 }
 
-// oneOrAll makes cobra insist on one ID, or on none where one of the flags asks
-// for many.
-func oneOrAll(many ...string) cobra.PositionalArgs {
+// oneOrMany makes cobra insist on --user and an ID, or on just one of the flags
+// that ask for many.
+func oneOrMany(many ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		wanted := 1
-		for _, flag := range many {
-			if cmd.Flags().Changed(flag) {
-				wanted = 0
+		var given []string
+		for _, name := range append([]string{"user"}, many...) {
+			if f := cmd.Flag(name); f.Changed && (f.Value.Type() != "bool" || f.Value.String() == "true") {
+				given = append(given, name)
 			}
 		}
+		others := "--" + strings.Join(many, " or --")
 		switch {
-		case len(args) == wanted:
-			return nil
-		case len(args) < wanted:
-			return errors.New("ID is missing")
+		case len(given) > 1:
+			return cli.Usage(cmd, given[1], fmt.Sprintf("--%s and --%s can't be given together", given[0], given[1]))
+		case len(given) == 0 && len(args) == 0:
+			return cli.Usage(cmd, "id", "ID is missing: give --user and an ID, or "+others)
+		case len(given) == 0:
+			return cli.Usage(cmd, "user", "--user is missing")
+		case given[0] == "user":
+			return cli.Argument("ID")(cmd, args)
+		case len(args) > 0:
+			return cli.Usage(cmd, "id", fmt.Sprintf("%q is too much beside --%s", args[0], given[0]))
 		default:
-			return fmt.Errorf("%q is too much", args[wanted])
+			return nil
 		}
 	}
 }

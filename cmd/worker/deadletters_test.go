@@ -206,21 +206,25 @@ func TestDeadLetterCommandLinesThatMakeNoSense(t *testing.T) {
 	t.Parallel()
 	g := newGiven(t)
 	for line, want := range map[string]string{
-		"":                            `a command is missing after "worker dead-letters": one of list, purge, retry, show`,
-		"list a":                      `unknown command "a"`,
-		"show a":                      `required flag(s) "user" not set`,
-		"show --user alice":           "ID is missing",
-		"retry":                       "ID is missing",
-		"retry a":                     "at least one of the flags in the group [user all] is required",
-		"retry --user alice":          "ID is missing",
-		"retry --all a":               `"a" is too much`,
-		"retry --user alice --all":    "none of the others can be",
-		"retry --user alice a b":      `"b" is too much`,
-		"purge --older-than 1d --all": "none of the others can be",
-		"purge --older-than soon":     `older_than "soon" is not allowed: it takes a length of time such as 90m, 36h or 7d`,
-		"purge --older-than -1h":      `older_than "-1h" is not allowed`,
-		"list --tz Mars/Olympus":      `tz "Mars/Olympus" is not allowed`,
-		"list --redis-url http://x":   `redis_url "http://x" is not allowed`,
+		"":                                `a command is missing after "worker dead-letters": one of list, purge, retry, show`,
+		"list a":                          `"a" is too much: list takes flags only; see worker dead-letters list --help`,
+		"show a":                          "--user is missing; see worker dead-letters show --help",
+		"show --user alice":               "ID is missing",
+		"show --user a b --content=maybe": `content "maybe" is not allowed: it takes true or false`,
+		"retry":                           "ID is missing: give --user and an ID, or --all; see worker dead-letters retry --help",
+		"retry a":                         "--user is missing",
+		"retry --user alice":              "ID is missing",
+		"retry --all a":                   `"a" is too much beside --all`,
+		"retry --all=false":               "ID is missing: give --user and an ID, or --all",
+		"retry --user alice --all":        "--user and --all can't be given together",
+		"retry --user alice a b":          `"b" is too much: one ID is expected`,
+		"purge":                           "ID is missing: give --user and an ID, or --older-than or --all",
+		"purge --older-than=":             `older_than "" is not allowed: it takes a length of time such as 90m, 36h or 7d`,
+		"purge --older-than 1d --all":     "--older-than and --all can't be given together; see worker dead-letters purge --help",
+		"purge --older-than soon":         `older_than "soon" is not allowed: it takes a length of time such as 90m, 36h or 7d`,
+		"purge --older-than -1h":          `older_than "-1h" is not allowed`,
+		"list --tz Mars/Olympus":          `tz "Mars/Olympus" is not allowed`,
+		"list --redis-url http://x":       `redis_url "http://x" is not allowed`,
 		"list --user " + strings.Repeat("x", 300): `user "xxx`,
 	} {
 		status, stdout, stderr := g.runs(line)
@@ -230,12 +234,31 @@ func TestDeadLetterCommandLinesThatMakeNoSense(t *testing.T) {
 	}
 }
 
+func TestDeadLetterCommandLinesThatMakeNoSenseInJSON(t *testing.T) {
+	t.Parallel()
+	g := newGiven(t)
+	for line, want := range map[string]string{
+		"show a --json":                      `{"outcome":"invalid","code":"invalid_field","field":"user","detail":"--user is missing; see worker dead-letters show --help"}`,
+		"--json retry":                       `{"outcome":"invalid","code":"invalid_field","field":"id","detail":"ID is missing: give --user and an ID, or --all; see worker dead-letters retry --help"}`,
+		"show --user a b --content=x --json": `{"outcome":"invalid","code":"invalid_field","field":"content","detail":"content \"x\" is not allowed: it takes true or false"}`,
+	} {
+		status, stdout, stderr := g.runs(line)
+		require.Equal(t, []any{cli.StatusInvalid, ""}, []any{status, stderr}, line)
+		require.JSONEq(t, want, stdout, line)
+	}
+	require.Contains(t, g.prints("retry --help"), "dead-letters retry [ID] [flags]")
+}
+
 func TestDeadLettersNeedAStore(t *testing.T) {
 	t.Parallel()
 	g := newGiven(t)
 	g.server.FlushAll()
-	status, _, stderr := g.runs("list")
-	require.Equal(t, cli.StatusUnavailable, status)
+	for _, line := range []string{"list", "list --json", "purge --all", "purge --older-than 1d"} {
+		status, _, stderr := g.runs(line)
+		require.Zero(t, status, stderr, "%s needs no rules", line)
+	}
+	status, _, stderr := g.runs("retry --user alice a")
+	require.Equal(t, cli.StatusUnavailable, status, "it is judged anew")
 	require.Contains(t, stderr, "the store has no rules yet")
 	require.Empty(t, g.server.Keys(), "looking leaves nothing behind")
 	g.server.HSet("sl:meta", "layout", strconv.Itoa(sendlimit.LayoutVersion+1))

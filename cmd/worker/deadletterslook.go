@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
@@ -19,7 +20,7 @@ func (d *deadLetters) listCommand(ctx context.Context) *cobra.Command {
 		Use:     "list",
 		Short:   "List dead letters, the one that ended first coming first.",
 		Example: "  worker dead-letters list\n  worker dead-letters list --user alice --json",
-		Args:    cobra.NoArgs,
+		Args:    cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return d.on(ctx, cmd.Flags(), func() error { return d.list(ctx, user) })
 		},
@@ -77,7 +78,7 @@ func (d *deadLetters) showCommand(ctx context.Context) *cobra.Command {
 		Use:     "show ID",
 		Short:   "Show one dead letter.",
 		Example: "  worker dead-letters show --user alice order-17\n  worker dead-letters show --user alice order-17 --content",
-		Args:    oneOrAll(),
+		Args:    cli.Argument("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return d.on(ctx, cmd.Flags(), func() error { return d.show(ctx, user, args[0], content) })
 		},

@@ -18,14 +18,14 @@ func (d *deadLetters) retryCommand(ctx context.Context) *cobra.Command {
 	var user string
 	var all, yes bool
 	cmd := &cobra.Command{
-		Use:   "retry ID",
+		Use:   "retry [ID]",
 		Short: "Send dead letters after all, each at the next time that is free.",
 		Long: "Send dead letters after all, each at the next time from now on that is free for\n" +
 			"its user under the rules. It has all its attempts again. What has expired by its\n" +
 			"caller's own expires_at stays a dead letter.\n\n" +
 			"An uncertain one may have been sent already, and then is sent twice.",
 		Example: "  worker dead-letters retry --user alice order-17\n  worker dead-letters retry --all",
-		Args:    oneOrAll("all"),
+		Args:    oneOrMany("all"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return d.on(ctx, cmd.Flags(), func() error {
 				if all {
@@ -42,8 +42,6 @@ func (d *deadLetters) retryCommand(ctx context.Context) *cobra.Command {
 	cmd.Flags().StringVar(&user, "user", "", "`name` of the user who was to receive it")
 	cmd.Flags().BoolVar(&all, "all", false, "all there are, the one that ended first coming first")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask whether all are meant")
-	cmd.MarkFlagsOneRequired("user", "all")
-	cmd.MarkFlagsMutuallyExclusive("user", "all")
 	return cmd
 }
 
@@ -51,21 +49,25 @@ func (d *deadLetters) purgeCommand(ctx context.Context) *cobra.Command {
 	var user, age string
 	var all, yes bool
 	cmd := &cobra.Command{
-		Use:   "purge ID",
+		Use:   "purge [ID]",
 		Short: "Forget dead letters: content, record and id.",
 		Long: "Forget dead letters: content, record and id. They can't be sent after all any\n" +
 			"more. Without it they are forgotten by themselves, see keep_records.",
 		Example: "  worker dead-letters purge --user alice order-17\n" +
 			"  worker dead-letters purge --older-than 7d\n" +
 			"  worker dead-letters purge --all --yes",
-		Args: oneOrAll("all", "older-than"),
+		Args: oneOrMany("older-than", "all"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			older, err := olderThan(age)
-			if err != nil {
-				return d.reported(d.json, err)
+			var older time.Duration
+			aged := cmd.Flags().Changed("older-than")
+			if aged {
+				var err error
+				if older, err = olderThan(age); err != nil {
+					return d.reported(d.json, err)
+				}
 			}
 			return d.on(ctx, cmd.Flags(), func() error {
-				if all || age != "" {
+				if all || aged {
 					return d.purgeMany(ctx, older, yes || !all)
 				}
 				o, err := d.Purge(ctx, user, args[0])
@@ -80,16 +82,11 @@ func (d *deadLetters) purgeCommand(ctx context.Context) *cobra.Command {
 	cmd.Flags().StringVar(&age, "older-than", "", "those that ended longer ago than this `time`, such as 7d or 36h")
 	cmd.Flags().BoolVar(&all, "all", false, "all there are")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask whether all are meant")
-	cmd.MarkFlagsOneRequired("user", "older-than", "all")
-	cmd.MarkFlagsMutuallyExclusive("user", "older-than", "all")
 	return cmd
 }
 
-// olderThan reads an age; "" is none.
+// olderThan reads an age.
 func olderThan(age string) (time.Duration, error) {
-	if age == "" {
-		return 0, nil
-	}
 	d, err := config.ParseDuration(age)
 	if err != nil || d < 0 {
 		return 0, &sendlimit.InvalidError{Field: "older_than", Value: age, Want: "a length of time such as 90m, 36h or 7d"}
@@ -198,12 +195,7 @@ func (d *deadLetters) summary(format string, args ...any) error {
 	return d.print(fmt.Sprintf(format, args...))
 }
 
-func counted(n int) string {
-	if n == 1 {
-		return "1 dead letter"
-	}
-	return fmt.Sprintf("%d dead letters", n)
-}
+func counted(n int) string { return count(n, "dead letter", "dead letters") }
 
 // confirm asks whether all are meant, unless that is known. Where nobody can be
 // asked, a flag has to say so.

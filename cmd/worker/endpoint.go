@@ -57,13 +57,15 @@ func newEndpoint(ctx context.Context, address string) (*endpoint, error) {
 	}, nil
 }
 
-// serve answers until shutdown or close.
+// serve answers until shutdown or close; once ctx has ended, that the worker is
+// not ready.
 func (e *endpoint) serve(ctx context.Context, handler http.Handler, logger *slog.Logger) error {
 	if e.server == nil {
 		<-ctx.Done()
 		return nil
 	}
-	e.server.Handler = timed(readAhead(handler, api.DefaultBody+1)) // with the one more that is too many
+	// One byte more than a body may have is too many.
+	e.server.Handler = timed(readAhead(unreadyAfter(ctx, handler), api.DefaultBody+1))
 	e.server.ErrorLog = slog.NewLogLogger(logger.Handler(), slog.LevelWarn)
 	base := "http://" + e.listener.Addr().String()
 	logger.InfoContext(ctx, "health endpoint", "url", base+"/healthz")

@@ -30,7 +30,7 @@ func (p program) policyCommand(ctx context.Context) *cobra.Command {
 	show := &cobra.Command{
 		Use:   "show",
 		Short: "Show the rules, as policy apply reads them.",
-		Args:  cobra.NoArgs,
+		Args:  cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.reported(asJSON, p.showPolicy(ctx, cmd.Flags(), asJSON))
 		},
@@ -43,7 +43,7 @@ func (p program) policyCommand(ctx context.Context) *cobra.Command {
 			"  rules: [1/minute, 5/hour, 10/calendar_day]\n\n" +
 			"They hold from the next decision on, in every program within seconds. Messages\n" +
 			"that are scheduled already keep their places.",
-		Args: cobra.ExactArgs(1),
+		Args: cli.Argument("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.reported(asJSON, p.applyPolicy(ctx, cmd.Flags(), args[0], asJSON))
 		},

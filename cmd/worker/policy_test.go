@@ -138,8 +138,8 @@ func TestCommandLinesThatMakeNoSense(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
 		"policy":                 `a command is missing after "worker policy": one of apply, show`,
-		"policy apply":           "accepts 1 arg(s), received 0",
-		"policy show it":         `unknown command "it" for "worker policy show"`,
+		"policy apply":           "FILE is missing",
+		"policy show it":         `"it" is too much: show takes flags only`,
 		"serve":                  `unknown command "serve" for "worker"`,
 		"--push":                 "unknown flag: --push",
 		"policy show --push-url": "unknown flag: --push-url",

@@ -22,7 +22,7 @@ const (
 
 // readiness is what /readyz answers.
 type readiness struct {
-	Status string  `json:"status"` // ready or unready
+	Status string  `json:"status"` // ready, unready, or stopping
 	Checks []check `json:"checks"`
 }
 
@@ -35,8 +35,9 @@ type check struct {
 
 // The words of the answer.
 const (
-	ready   = "ready"
-	unready = "unready"
+	ready    = "ready"
+	unready  = "unready"
+	stopping = "stopping" // ordered to stop: no look is taken any more
 
 	checkOK      = "ok"
 	checkFailed  = "failed"
@@ -61,6 +62,20 @@ func readyHandler(client redis.UniversalClient, prefix string) http.HandlerFunc 
 		}
 		answerJSON(w, status, found)
 	}
+}
+
+// readyPath is where readyHandler answers.
+const readyPath = "/readyz"
+
+// unreadyAfter has the answer be that the worker is stopping once ctx has ended.
+func unreadyAfter(ctx context.Context, answers http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == readyPath && ctx.Err() != nil {
+			answerJSON(w, http.StatusServiceUnavailable, readiness{Status: stopping, Checks: []check{}})
+			return
+		}
+		answers.ServeHTTP(w, r)
+	})
 }
 
 func lookReady(ctx context.Context, client redis.UniversalClient, prefix string) readiness {
@@ -100,7 +115,8 @@ func (r *readiness) check(name string, err error) bool {
 	}
 	detail := err.Error()
 	if away, ok := errors.AsType[*sendlimit.UnavailableError](err); ok {
-		detail = away.Detail
+		// Nothing was asked for that could be asked for again.
+		detail, _, _ = strings.Cut(away.Detail, sendlimit.MayBeDone)
 	}
 	r.Status = unready
 	r.Checks = append(r.Checks, check{Check: name, Status: checkFailed, Detail: detail})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -140,8 +141,24 @@ func TestReadyOfAStoreThatHangs(t *testing.T) {
 	begun := time.Now()
 	got := get(t, url)
 	require.Equal(t, http.StatusServiceUnavailable, got.status)
-	require.Contains(t, got.body, "Redis did not answer in time")
+	require.Contains(t, got.body, `"detail":"Redis did not answer in time"`, "nothing was asked for that could be asked for again")
 	require.Less(t, time.Since(begun), 2900*time.Millisecond)
+}
+
+func TestReadyWhileTheWorkerStops(t *testing.T) {
+	t.Parallel()
+	ctx, stop := context.WithCancel(t.Context())
+	answers := unreadyAfter(ctx, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
+	asked := func(path string) *httptest.ResponseRecorder {
+		w := httptest.NewRecorder()
+		answers.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
+		return w
+	}
+	require.Equal(t, http.StatusOK, asked("/readyz").Code)
+	stop()
+	require.Equal(t, http.StatusServiceUnavailable, asked("/readyz").Code)
+	require.JSONEq(t, `{"status":"stopping","checks":[]}`, asked("/readyz").Body.String())
+	require.Equal(t, http.StatusOK, asked("/healthz").Code, "it lives, and finishes what it has in hand")
 }
 
 // Asking often costs the store no more than asking once a second.

@@ -25,10 +25,10 @@ func (p program) runCommand(ctx context.Context) *cobra.Command {
 		Long: "Deliver scheduled messages at their time, until a SIGTERM: the same as worker\n" +
 			"without a command, with the same flags.\n\n" +
 			"After a restore from a backup, the store has messages as scheduled that went out\n" +
-			"after the backup was made. --drop-due-before drops what was due before a time,\n" +
-			"with the reason restored, instead of sending it again. Dropped messages keep their\n" +
-			"places, since most of them were sent. Give it to every worker until the next\n" +
-			"ordinary start.",
+			"after the backup was made. --drop-due-before gives up what was due before a time\n" +
+			"instead of sending it again: it keeps its place and its id, since it may have been\n" +
+			"sent, and is among the dead letters with the reason restored. Give the flag to\n" +
+			"every worker until the next ordinary start.",
 		Example: "  worker run --drop-due-before 2026-11-22T11:11:11Z\n" +
 			"  worker run --drop-due-before now      # nothing that should have gone out while it was down\n" +
 			"  worker run --drop-due-before -2h",
@@ -45,6 +45,9 @@ func (p program) delivers(ctx context.Context, cmd *cobra.Command) {
 		" after a restore from a backup: RFC 3339, now, or -2h")
 	cmd.Args = cobra.NoArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if before == "" && cmd.Flags().Changed(dropFlag) {
+			return &sendlimit.InvalidError{Field: dropFlag, Value: before, Want: timeOfDrop}
+		}
 		at, err := pastTime(before, time.Now())
 		if err != nil {
 			return err
@@ -55,6 +58,9 @@ func (p program) delivers(ctx context.Context, cmd *cobra.Command) {
 		return nil // told to stop before it delivered, which is no failure
 	}
 }
+
+// timeOfDrop is what dropFlag takes.
+const timeOfDrop = "an RFC 3339 time such as 2026-11-22T11:11:11Z, now, or a time before now such as -2h"
 
 // pastTime reads the time of dropFlag; "" is the zero time. The error is a
 // *sendlimit.InvalidError.
@@ -75,7 +81,7 @@ func pastTime(text string, now time.Time) (time.Time, error) {
 	when, err := cli.ParseTime(dropFlag, text, "", now)
 	switch {
 	case err != nil:
-		return time.Time{}, invalid("an RFC 3339 time such as 2026-11-22T11:11:11Z, now, or a time before now such as -2h")
+		return time.Time{}, invalid(timeOfDrop)
 	case when.Now:
 		return now.UTC().Truncate(time.Millisecond), nil
 	case when.At.After(now):

@@ -43,7 +43,14 @@ func (p program) serve(ctx context.Context, flags *pflag.FlagSet, dropDueBefore 
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, storage.close()) }()
+	defer func() {
+		if errors.Is(err, tasks.ErrUnfinished) {
+			logger.WarnContext(ctx, "stopped without waiting any longer for the store", "error", err)
+			err = nil
+			return // what still uses the store ends with the process
+		}
+		err = errors.Join(err, storage.close())
+	}()
 
 	measured, err := newMetrics(storage.client, settings.Prefix)
 	if err != nil {

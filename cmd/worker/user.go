@@ -12,6 +12,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
@@ -35,7 +36,7 @@ func (p program) exportCommand(ctx context.Context) *cobra.Command {
 			"included, settings, flags of alerts, dead letters, entries of the watch list,\n" +
 			"tasks in the queue, and what dry runs have left. Times are in UTC.\n\n" +
 			"The exit status is 4 where there is nothing.",
-		Args: cobra.ExactArgs(1),
+		Args: cli.Argument("USER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withUsers(ctx, cmd.Flags(), func(users *tasks.Users) error {
 				return p.exportUser(ctx, users, args[0])
@@ -67,7 +68,7 @@ func (p program) exportUser(ctx context.Context, users *tasks.Users, user string
 // eraseFlags is what the flags of the command say.
 type eraseFlags struct {
 	yes, json bool
-	wait      time.Duration
+	wait      string
 }
 
 func (p program) eraseCommand(ctx context.Context) *cobra.Command {
@@ -85,14 +86,14 @@ func (p program) eraseCommand(ctx context.Context) *cobra.Command {
 			"(BGREWRITEAOF, BGSAVE), keep what was in them.",
 		Example: "  worker user export alice > alice.json\n" +
 			"  worker user erase alice --yes",
-		Args: cobra.ExactArgs(1),
+		Args: cli.Argument("USER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.reported(f.json, p.confirmErase(ctx, cmd.Flags(), args[0], f))
 		},
 	}
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "really erase")
 	cmd.Flags().BoolVar(&f.json, "json", false, "answer with one line of JSON")
-	cmd.Flags().DurationVar(&f.wait, "wait", time.Minute, "how `long` to wait for messages that are being delivered")
+	cmd.Flags().StringVar(&f.wait, "wait", "1m", "how `long` to wait for messages that are being delivered")
 	return cmd
 }
 
@@ -101,11 +102,12 @@ func (p program) confirmErase(ctx context.Context, flags *pflag.FlagSet, user st
 		return &cli.UsageError{Detail: fmt.Sprintf(
 			"erasing can't be undone: look with worker user export, and confirm with worker user erase %q --yes", user)}
 	}
-	if f.wait < 0 {
-		return &sendlimit.InvalidError{Field: "wait", Value: f.wait.String(), Want: "0s or longer"}
+	wait, err := config.ParseDuration(f.wait)
+	if err != nil || wait < 0 {
+		return &sendlimit.InvalidError{Field: "wait", Value: f.wait, Want: "a length of time such as 90s or 5m, 0s not to wait"}
 	}
 	return p.withUsers(ctx, flags, func(users *tasks.Users) error {
-		return p.eraseUser(ctx, users, user, f)
+		return p.eraseUser(ctx, users, user, wait, f.json)
 	})
 }
 
@@ -115,25 +117,34 @@ type erasure struct {
 	tasks.Erasure
 }
 
-func (p program) eraseUser(ctx context.Context, users *tasks.Users, user string, f eraseFlags) error {
+func (p program) eraseUser(ctx context.Context, users *tasks.Users, user string, wait time.Duration, asJSON bool) error {
 	bar := p.scanBar()
-	e, err := users.Erase(ctx, user, f.wait, bar.update)
+	e, err := users.Erase(ctx, user, wait, bar.update)
 	bar.end()
 	if err != nil {
 		return fmt.Errorf("erasing a user: %w", err)
 	}
-	if f.json {
+	if asJSON {
 		err = p.printJSON(erasure{Outcome: "erased", Erasure: e})
 	} else {
-		err = p.print(fmt.Sprintf("erased %s: %d messages, of which %d were still to come, %d keys and %d entries of the store,"+
-			" %d tasks of the queue\n", user, e.Messages, e.Cancelled, e.Keys, e.Entries, e.Tasks))
+		err = p.print(fmt.Sprintf("erased %s: %s, %d of them still to come, %s and %s of the store, %s of the queue\n",
+			user, count(e.Messages, "message", "messages"), e.Cancelled, count(e.Keys, "key", "keys"),
+			count(e.Entries, "entry", "entries"), count(e.Tasks, "task", "tasks")))
 	}
 	if err == nil && e.Running > 0 {
 		return &userError{code: sendlimit.CodeTooLate, detail: fmt.Sprintf(
-			"the queue still has the user's name in %d tasks that a worker has in hand, or had when it died:"+
-				" run it again in a few minutes", e.Running)}
+			"the queue still has the user's name in %s that a worker has in hand, or had when it died:"+
+				" run it again in a few minutes", count(e.Running, "task", "tasks"))}
 	}
 	return err
+}
+
+// count is a number of things with their name.
+func count(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
 }
 
 // userError says what could not be done about a user.

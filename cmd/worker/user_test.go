@@ -68,7 +68,7 @@ func TestUserErase(t *testing.T) {
 	client, environ := storeOfAlice(t)
 	text, err := command(t, environ, "", "user", "erase", "alice", "--yes")
 	require.NoError(t, err)
-	require.Equal(t, "erased alice: 2 messages, of which 1 were still to come, 2 keys and 0 entries of the store,"+
+	require.Equal(t, "erased alice: 2 messages, 1 of them still to come, 3 keys and 0 entries of the store,"+
 		" 2 tasks of the queue\n", text)
 	left, err := client.Keys(t.Context(), "*alice*").Result()
 	require.NoError(t, err)
@@ -91,9 +91,11 @@ func TestUserEraseHasToBeConfirmed(t *testing.T) {
 	}{
 		{[]string{"alice"}, cli.StatusInvalid, "error: erasing can't be undone: look with worker user export," +
 			" and confirm with worker user erase \"alice\" --yes\n"},
-		{[]string{"alice", "--yes", "--wait", "-1s"}, cli.StatusInvalid, "error: wait \"-1s\" is not allowed: it takes 0s or longer\n"},
+		{[]string{"alice", "--yes", "--wait", "-1s"}, cli.StatusInvalid, "error: wait \"-1s\" is not allowed: it takes a length of time such as 90s or 5m, 0s not to wait\n"},
+		{[]string{"alice", "--yes", "--wait", "x"}, cli.StatusInvalid, "error: wait \"x\" is not allowed: it takes a length of time such as 90s or 5m, 0s not to wait\n"},
 		{[]string{"a\nb", "--yes"}, cli.StatusInvalid, "error: user \"a\\nb\" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters\n"},
-		{[]string{"--yes"}, cli.StatusInvalid, "error: accepts 1 arg(s), received 0; see worker user erase --help\n"},
+		{[]string{"--yes"}, cli.StatusInvalid, "error: USER is missing; see worker user erase --help\n"},
+		{[]string{"a", "b"}, cli.StatusInvalid, "error: \"b\" is too much: one USER is expected; see worker user erase --help\n"},
 	} {
 		_, err := command(t, environ, "", append([]string{"user", "erase"}, row.args...)...)
 		status, said := failure(err)
@@ -123,7 +125,7 @@ func TestUserEraseSaysWhatStays(t *testing.T) {
 	require.Contains(t, text, "erased alice: 2 messages")
 	status, said := failure(err)
 	require.Equal(t, cli.StatusRefused, status)
-	require.Contains(t, said, "in 1 tasks that a worker has in hand")
+	require.Contains(t, said, "in 1 task that a worker has in hand")
 }
 
 func TestUserWithoutAStore(t *testing.T) {

@@ -20,6 +20,8 @@
 --   a  not before, Unix ms: when a retry is due
 --   o  nonce of the delivery that holds or held it, or dropped it
 --   u  when that delivery's lease ends, Unix ms
+--   q  1 where a delivery before may have arrived, though nobody knows
+--   b  since when it waits for an older late message of its user, Unix ms
 --   e  when it ended, Unix ms; of a delivered one when its delivery began
 --   w  why it ended so, is tried again or was postponed; of the last, "late" and
 --      limit and window of the rule in the way, see fragments/policy.lua

@@ -21,6 +21,7 @@ local function new_search(direction, from, excluded, near, taken)
   local next_taken = 1
   local tail, same, more = nil, 0, true -- the last score read, and how often
   local chunk, work = 16, 0
+  local budget -- what work may be, once what lies around the start has been read
   local pointers = {}
   for r = 1, rule_count do pointers[r] = 1 end
   local u = direction * from
@@ -112,8 +113,9 @@ local function new_search(direction, from, excluded, near, taken)
     while held < rule_count do
       if u > last_u then return nil, nil, in_the_way end
       -- Never where it began: a search that goes on there would not end.
-      if work > WORK and u ~= direction * from then return nil, direction * u end
+      if budget and work > budget and u ~= direction * from then return nil, direction * u end
       local till = forbidden_until(r)
+      budget = budget or work + WORK
       if till then
         u, held, in_the_way = till, 0, in_the_way or r
       else

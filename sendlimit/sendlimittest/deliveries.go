@@ -49,8 +49,8 @@ func (m *mailbox) claim(t *rapid.T) {
 }
 
 // asRepeated leaves out what a repeated call need not tell again: where the
-// message stood before, and the others that were placed, which the watch list
-// has.
+// message stood before, that it was taken over, and the others that were placed,
+// which the watch list has.
 func asRepeated(c sendlimit.Claim, id string) sendlimit.Claim {
 	var own []sendlimit.Placement
 	for _, p := range c.Placed {
@@ -59,7 +59,7 @@ func asRepeated(c sendlimit.Claim, id string) sendlimit.Claim {
 			own = append(own, p)
 		}
 	}
-	c.Placed, c.Dropped = own, nil
+	c.Placed, c.Dropped, c.TakenOver = own, nil, false
 	return c
 }
 
@@ -88,33 +88,39 @@ func (m *mailbox) verdict(d sendlimit.Delivery) sendlimit.Claim {
 		c.Verdict, c.Until = sendlimit.Busy, known.leaseEnd
 		return c
 	case known.state == sending && (m.options.SkipUncertain || known.attempts >= m.options.Attempts):
-		return m.drop(known, d.Nonce, uncertain, reasonUncertain, c)
+		known.doubt = true
+		return m.drop(known, d.Nonce, reasonUncertain, c)
 	case m.now.Before(known.due()):
 		c.Verdict, c.Until = sendlimit.Early, known.due()
 		return c
 	case known.at.Before(m.options.DropDueBefore):
-		return m.drop(known, d.Nonce, dropped, reasonRestored, c)
+		known.end(uncertain, reasonRestored, m.now)
+		known.claimedBy(d.Nonce)
+		c.Verdict, c.SendAt, c.Reason = sendlimit.Dropped, known.at, known.reason
+		return c
 	case !m.now.Before(known.expiry(m.options.ExpireAfter)):
-		return m.drop(known, d.Nonce, dropped, reasonExpired, c)
+		return m.drop(known, d.Nonce, reasonExpired, c)
 	case m.now.After(known.at.Add(m.options.Tolerance)):
 		return m.late(known, d.Nonce, c)
 	}
+	c.TakenOver = known.state == sending
 	m.hold(known, d.Nonce)
 	return m.send(known, c)
 }
 
 // drop ends the message that is being claimed.
-func (m *mailbox) drop(known *message, nonce string, how state, reason string, c sendlimit.Claim) sendlimit.Claim {
-	known.end(how, reason, m.now)
+func (m *mailbox) drop(known *message, nonce, reason string, c sendlimit.Claim) sendlimit.Claim {
+	known.endUnsent(reason, m.now)
 	known.claimedBy(nonce)
-	c.Verdict, c.SendAt, c.Reason = sendlimit.Dropped, known.at, reason
+	c.Verdict, c.SendAt, c.Reason = sendlimit.Dropped, known.at, known.reason
 	return c
 }
 
 // hold takes a message for one delivery.
 func (m *mailbox) hold(known *message, nonce string) {
 	known.claimedBy(nonce)
-	known.state, known.began = sending, m.now
+	known.doubt = known.doubt || known.state == sending
+	known.state, known.began, known.waits = sending, m.now, time.Time{}
 	known.attempts++
 	known.leaseEnd = m.now.Add(holdFor)
 	known.lookAt = known.leaseEnd
@@ -144,7 +150,9 @@ func (m *mailbox) settle(t *rapid.T) {
 		s.Uncertain, s.Reason = true, "no answer"
 	default:
 		wait := rapid.SampledFrom([]time.Duration{0, time.Second, 10 * time.Minute}).Draw(t, "wait")
-		s.Retry, s.Reason = &sendlimit.Retry{Generation: m.token("g"), At: m.now.Add(wait)}, "busy"
+		s.Retry, s.Reason = &sendlimit.Retry{
+			Generation: m.token("g"), At: m.now.Add(wait), Uncertain: rapid.Bool().Draw(t, "no answer"),
+		}, "busy"
 	}
 	want := m.account(d, s)
 	for range rapid.IntRange(1, 2).Draw(t, "calls") {
@@ -167,12 +175,13 @@ func (m *mailbox) account(d sendlimit.Delivery, s sendlimit.Settlement) bool {
 	switch {
 	case s.Delivered:
 		known.end(delivered, "", s.Began)
-	case s.Failed:
+	case s.Failed && !known.doubt:
 		known.end(failed, s.Reason, m.now)
-	case s.Uncertain:
+	case s.Failed, s.Uncertain:
 		known.end(uncertain, s.Reason, m.now)
 	default:
 		known.state, known.notBefore, known.reason, known.reasons = pending, s.Retry.At, s.Reason, nil
+		known.doubt = known.doubt || s.Retry.Uncertain
 		known.renew(s.Retry.Generation, m.now.Add(m.options.LookAfter))
 	}
 	return true

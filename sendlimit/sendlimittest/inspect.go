@@ -69,7 +69,16 @@ func (m *mailbox) inspectRecord(t *rapid.T, known *message) {
 		fields["e"] = stored(known.ended)
 	}
 	if known.state == pending {
-		fields["a"] = stored(known.notBefore)
+		fields["a"], fields["b"] = stored(known.notBefore), stored(known.waits)
+	}
+	if known.open() {
+		fields["q"] = ""
+		if known.doubt {
+			fields["q"] = "1"
+		}
+	}
+	if known.state == pending && known.reason == "" && known.reasons == nil {
+		fields["w"] = ""
 	}
 	if known.reason != "" {
 		fields["w"] = known.reason

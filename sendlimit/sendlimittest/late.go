@@ -27,16 +27,25 @@ func postponed(generation, nonce string) string {
 func (m *mailbox) late(claiming *message, nonce string, c sendlimit.Claim) sendlimit.Claim {
 	for answered := false; !answered; {
 		if m.anotherFirst(m.candidates(claiming), claiming) {
-			c.Verdict, c.Until = sendlimit.Busy, m.now.Add(afterAnother)
-			return c
+			if claiming.waits.IsZero() {
+				claiming.waits = m.now
+			}
+			if waited := m.now.Sub(claiming.waits); waited < patience {
+				c.Verdict, c.Until = sendlimit.Busy, m.now.Add(max(afterAnother, waited))
+				return c
+			}
 		}
 		answered = m.replace(m.candidates(claiming), claiming, nonce, &c)
 	}
 	return c
 }
 
-// afterAnother is how long a message waits for an older one.
-const afterAnother = 500 * time.Millisecond
+// afterAnother is how long a message waits for an older one before it looks
+// again, at least, and patience how long in all.
+const (
+	afterAnother = 500 * time.Millisecond
+	patience     = 3 * time.Second
+)
 
 // anotherFirst says whether the oldest candidate that can be sent at all is
 // another message, and can go at once.
@@ -101,10 +110,12 @@ func (m *mailbox) replace(candidates []*message, claiming *message, nonce string
 		others, from = others.with(entry{free, known.id}), free
 		known.put(moment(free))
 		if known == claiming && free == cut(m.now) {
+			c.TakenOver = known.state == sending
 			m.hold(known, nonce)
 			*c = m.send(known, *c)
 			continue
 		}
+		known.doubt = known.doubt || known.state == sending
 		known.state, known.reason, known.reasons = pending, "", reasons
 		known.renew(postponed(known.generation(), nonce), m.now.Add(m.options.LookAfter))
 		c.Placed = append(c.Placed, known.placement())
@@ -119,13 +130,13 @@ func (m *mailbox) replace(candidates []*message, claiming *message, nonce string
 
 // dropLate ends a late message that can't be sent any more.
 func (m *mailbox) dropLate(known, claiming *message, nonce, reason string, c *sendlimit.Claim) {
-	known.end(dropped, reason, m.now)
+	known.endUnsent(reason, m.now)
 	if known != claiming {
-		c.Dropped = append(c.Dropped, sendlimit.Drop{ID: known.id, Reason: reason, SendAt: known.at})
+		c.Dropped = append(c.Dropped, sendlimit.Drop{ID: known.id, Reason: known.reason, SendAt: known.at})
 		return
 	}
 	known.claimedBy(nonce)
-	c.Verdict, c.SendAt, c.Reason = sendlimit.Dropped, known.at, reason
+	c.Verdict, c.SendAt, c.Reason = sendlimit.Dropped, known.at, known.reason
 }
 
 // inTheWay spells why a message is postponed: by a rule that does not let it go

@@ -46,6 +46,8 @@ type message struct {
 	leaseEnd    time.Time
 	notBefore   time.Time // of a retry
 	attempts    int
+	doubt       bool      // a delivery before may have arrived
+	waits       time.Time // since when, for an older one that is late
 	reason      string    // why it ended, was postponed or is tried again
 	reasons     []string  // of a postponed one: one of these
 	ended       time.Time // of a delivered one, when its delivery began
@@ -88,7 +90,7 @@ func (m *message) expiry(after time.Duration) time.Time {
 
 // put gives the message another place because it is late.
 func (m *message) put(at time.Time) {
-	m.promised, m.stood, m.at, m.notBefore = m.first(), m.at, at, time.Time{}
+	m.promised, m.stood, m.at, m.notBefore, m.waits = m.first(), m.at, at, time.Time{}, time.Time{}
 }
 
 // renew gives the message another generation, and a watch entry for it.
@@ -106,7 +108,16 @@ func (m *message) claimedBy(nonce string) {
 // end ends the message. Only what counts, or may count, keeps its place.
 func (m *message) end(how state, reason string, at time.Time) {
 	m.state, m.reason, m.reasons, m.ended = how, reason, nil, at
-	m.placeless = how == cancelled || how == failed || how == dropped && reason != reasonRestored
+	m.placeless = how == cancelled || how == failed || how == dropped
+}
+
+// endUnsent ends a message that can't be sent any more, unless it may have been.
+func (m *message) endUnsent(reason string, at time.Time) {
+	if m.doubt || m.state == sending {
+		m.end(uncertain, reasonUncertain, at)
+		return
+	}
+	m.end(dropped, reason, at)
 }
 
 // deadLetter reports whether somebody should look at how the message ended. It

@@ -218,7 +218,8 @@ func (m *mailbox) move(t *rapid.T, id string) {
 				known.requested = known.at
 			}
 			known.renew(r.Generation, m.now.Add(m.options.LookAfter))
-			known.at, known.promised, known.notBefore = want.At, time.Time{}, time.Time{}
+			known.at, known.promised, known.notBefore, known.waits = want.At, time.Time{}, time.Time{}, time.Time{}
+			known.reason, known.reasons = "", nil
 		}
 	}
 	for range rapid.IntRange(1, 2).Draw(t, "calls") {

@@ -65,6 +65,9 @@ func (m *mailbox) renew(t *rapid.T, entry sendlimit.Watched) {
 		require.NoError(t, err)
 		require.Equal(t, want, got, "%+v queued %t", entry, queued)
 		require.Equal(t, wantDue, due, "%+v", entry)
+		if want == sendlimit.Deferred {
+			want = sendlimit.NotDue
+		}
 	}
 	got, _, err := m.watch.Renew(t.Context(), entry, m.token("g"), queued, m.now)
 	require.NoError(t, err)
@@ -78,7 +81,7 @@ func (m *mailbox) renewal(entry sendlimit.Watched, generation string, queued boo
 	case !known.open() || known.generation() != entry.Generation:
 		return sendlimit.Gone, time.Time{}
 	case known.lookAt.After(m.now):
-		return sendlimit.Deferred, time.Time{}
+		return sendlimit.NotDue, time.Time{}
 	case known.state == pending && queued:
 		known.lookAt = known.due().Add(m.options.OverdueAfter) // as after a confirm
 		if known.due().Before(m.now) {

@@ -46,6 +46,7 @@ func (e StatusError) Error() string { return fmt.Sprintf("exit status %d", int(e
 // UsageError is returned when a command line makes no sense.
 type UsageError struct {
 	Detail string // one sentence, with where to find help
+	Field  string // the flag or argument at fault; "" for none
 }
 
 // Error returns Detail.

@@ -62,6 +62,9 @@ func errorLines(err error) []errorLine {
 	if errorStatus(err) == StatusInvalid {
 		line.Outcome = "invalid"
 	}
+	if usage, ok := errors.AsType[*UsageError](err); ok {
+		line.Field = usage.Field
+	}
 	return []errorLine{line}
 }
 

@@ -10,8 +10,8 @@ import (
 )
 
 // Execute runs a command line. What cobra finds wrong with it, a command that
-// is missing included, is returned as a *UsageError with where to find help;
-// what a command returns is returned as it is. Nothing is printed but help
+// is missing included, is returned as a *UsageError with where to find help,
+// or as a *sendlimit.InvalidError of a flag's value; what a command returns is returned as it is. Nothing is printed but help
 // that was asked for.
 func Execute(ctx context.Context, root *cobra.Command, args []string) error {
 	root.SilenceErrors, root.SilenceUsage = true, true
@@ -82,8 +82,15 @@ func usageError(c *cobra.Command, err error) error {
 	if usage, ok := errors.AsType[*UsageError](err); ok {
 		return usage
 	}
+	if invalid := invalidFlag(err); invalid != nil {
+		return invalid
+	}
+	// cobra says it of the flags last, and with no type of its own.
+	if missing := missingFlags(c); missing != nil && strings.HasPrefix(err.Error(), "required flag") {
+		return missing
+	}
 	// cobra sets suggestions on lines of their own.
 	detail := strings.Replace(err.Error(), "\n\nDid you mean this?\n\t", "; did you mean ", 1)
 	detail = strings.Join(strings.Fields(detail), " ")
-	return &UsageError{Detail: fmt.Sprintf("%s; see %s --help", detail, c.CommandPath())}
+	return Usage(c, "", detail)
 }

@@ -23,12 +23,15 @@ type Summary struct {
 	Shifted  int `json:"shifted"` // of those accepted
 	Refused  int `json:"refused"`
 	Invalid  int `json:"invalid"`
-	Errors   int `json:"errors"`   // lines that got no answer
+	Errors   int `json:"errors"`   // lines that have no outcome, since the store failed
 	Recorded int `json:"recorded"` // sends that are over: new ones, forgotten included
 	// RefusedByRule counts a refusal under the first rule that it would have
 	// broken.
 	RefusedByRule map[string]int `json:"refused_by_rule"`
 	Seconds       float64        `json:"seconds"`
+
+	// Failure says in a few words why Errors have no outcome.
+	Failure string `json:"-"`
 
 	// Sent says that the lines are sends that are over.
 	Sent bool `json:"-"`
@@ -99,14 +102,14 @@ func (s *Summary) Print(w io.Writer, palette cli.Palette) error {
 	rows = append(rows, descending(s.otherwise)...)
 	rows = append(rows, row{"invalid", s.Invalid, note(s.Invalid, "skipped")})
 	if s.Errors > 0 {
-		rows = append(rows, row{"errors", s.Errors, "no answer from the store"})
+		rows = append(rows, row{"errors", s.Errors, s.Failure})
 	}
 	names, counts := 0, 0
 	for _, r := range rows {
 		names, counts = max(names, len(r.name)), max(counts, len(Thousands(r.count)))
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s in %s%s\n\n", lines(s.Lines), s.took(), s.rate())
+	fmt.Fprintf(&text, "%s in %s%s\n\n", lines(s.Lines+s.Errors), s.took(), s.rate())
 	for _, r := range rows {
 		line := fmt.Sprintf("  %-*s  %*s", names, r.name, counts, Thousands(r.count))
 		if r.note != "" {
@@ -129,7 +132,7 @@ func (s *Summary) rate() string {
 	if s.Seconds == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %s a second", Thousands(int(float64(s.Lines)/s.Seconds)))
+	return fmt.Sprintf(", %s a second", Thousands(int(float64(s.Lines+s.Errors)/s.Seconds)))
 }
 
 func lines(n int) string {

@@ -40,7 +40,7 @@ func TestSummary(t *testing.T) {
 		tasks.Outcome{Outcome: tasks.Refused, Code: sendlimit.CodeIDReused},
 		tasks.Outcome{Outcome: tasks.Invalid},
 	)
-	s.Errors = 3
+	s.Errors, s.Failure = 3, "the store is too full to take them"
 	s.Finish(1234567 * time.Microsecond)
 	text, err := json.Marshal(s)
 	require.NoError(t, err)
@@ -49,7 +49,7 @@ func TestSummary(t *testing.T) {
 
 	var person strings.Builder
 	require.NoError(t, s.Print(&person, cli.Palette{}))
-	require.Equal(t, `8 lines in 1.2 seconds, 6 a second
+	require.Equal(t, `11 lines in 1.2 seconds, 8 a second
 
   accepted     2  1 of them shifted to a free time
   replayed     1  accepted before: nothing changed
@@ -58,7 +58,7 @@ func TestSummary(t *testing.T) {
     1/minute   1
     id_reused  1
   invalid      1  skipped
-  errors       3  no answer from the store
+  errors       3  the store is too full to take them
 `, person.String())
 }
 

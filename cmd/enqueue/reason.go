@@ -1,0 +1,93 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/picture"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// reason says in words why a message is where it is; "" where there is nothing
+// to say.
+func (p *program) reason(style picture.Style, s tasks.Status) string {
+	switch s.Status {
+	case tasks.StatusDropped:
+		return p.dropped(style, s)
+	case tasks.StatusUncertain:
+		return uncertain(s)
+	case tasks.StatusFailed:
+		return failed(s)
+	default:
+		return p.before(style, s)
+	}
+}
+
+// before says what has kept a message from being sent at its time, or at once.
+func (p *program) before(style picture.Style, s tasks.Status) string {
+	rule, late := s.Late()
+	next := fmt.Sprintf("at %s%s", style.Time(s.NextTryAt.Time), p.fromNow(s.NextTryAt.Time))
+	tries := ""
+	if s.Status == tasks.StatusDelivered && s.Attempts > 1 {
+		tries = fmt.Sprintf("%d tries", s.Attempts)
+	}
+	switch {
+	case !s.EndedAt.IsZero():
+		return "" // it was taken back
+	case late && !s.NextTryAt.IsZero():
+		return "it was late when its turn came, and is judged anew " + next
+	case late && s.Status == tasks.StatusPostponed:
+		return s.Reason
+	case rule != "":
+		return joined(tries, "postponed: "+rule)
+	case !s.NextTryAt.IsZero():
+		return failed(s) + "; the next try is " + next
+	case s.Failures() > 0 && s.Reason != "" && !late:
+		return joined(tries, failed(s))
+	default:
+		return tries
+	}
+}
+
+func joined(tries, why string) string {
+	if tries == "" {
+		return why
+	}
+	return tries + "; " + why
+}
+
+// failed says how often a delivery failed, and why the last time.
+func failed(s tasks.Status) string {
+	if n := s.Failures(); n != 1 {
+		return fmt.Sprintf("delivery failed (%s) %d times", s.Reason, n)
+	}
+	return fmt.Sprintf("delivery failed (%s) once", s.Reason)
+}
+
+// uncertain says why nobody knows whether a message was sent.
+func uncertain(s tasks.Status) string {
+	switch s.Reason {
+	case sendlimit.ReasonRestored:
+		return "it was due before the time that --drop-due-before gave, and may have been sent"
+	case sendlimit.ReasonUncertain:
+		return "it may have been sent, and nobody knows: a worker left its delivery in the middle"
+	default:
+		return fmt.Sprintf("it may have been sent, and nobody knows (%s)", s.Reason)
+	}
+}
+
+// dropped says why a message was not sent.
+func (p *program) dropped(style picture.Style, s tasks.Status) string {
+	due, ended := style.Time(s.SendAt.Time), style.Time(s.EndedAt.Time)
+	switch {
+	case s.Reason == sendlimit.ReasonExpired && s.ExpiresAt.IsZero():
+		return fmt.Sprintf("it was due at %s, and had expired when a worker looked at it at %s", due, ended)
+	case s.Reason == sendlimit.ReasonExpired:
+		return fmt.Sprintf("it was due at %s, expired at %s, and a worker looked at it at %s",
+			due, style.Time(s.ExpiresAt.Time), ended)
+	case s.Reason == sendlimit.ReasonNoFreeTime:
+		return fmt.Sprintf("it was late at %s, and no time was free before it expired", ended)
+	default:
+		return fmt.Sprintf("%s (at %s)", s.Reason, ended)
+	}
+}

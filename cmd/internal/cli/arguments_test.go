@@ -1,0 +1,44 @@
+package cli_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+func TestArguments(t *testing.T) {
+	t.Parallel()
+	for args, want := range map[string]*cli.UsageError{
+		"one":     {Field: "user", Detail: "USER is missing; see tool one --help"},
+		"one a b": {Field: "user", Detail: `"b" is too much: one USER is expected; see tool one --help`},
+		"none a":  {Detail: `"a" is too much: none takes flags only; see tool none --help`},
+	} {
+		root := &cobra.Command{Use: "tool"}
+		ran := func(*cobra.Command, []string) error { return nil }
+		root.AddCommand(
+			&cobra.Command{Use: "one USER", Args: cli.Argument("USER"), RunE: ran},
+			&cobra.Command{Use: "none", Args: cli.NoArguments, RunE: ran},
+		)
+		require.Equal(t, want, cli.Execute(t.Context(), root, strings.Fields(args)), args)
+		require.NoError(t, cli.Execute(t.Context(), root, []string{"one", "a"}))
+		require.NoError(t, cli.Execute(t.Context(), root, []string{"none"}))
+	}
+}
+
+// The sentences of the flag library name neither the field nor what is allowed.
+func TestFlagsThatAreMissingOrWrong(t *testing.T) {
+	t.Parallel()
+	_, _, err := execute(t, "push")
+	require.Equal(t, &cli.UsageError{Field: "user", Detail: "--user is missing; see tool push --help"}, err)
+	_, _, err = execute(t, "push", "--user", "a", "--count", "x")
+	require.Equal(t, &sendlimit.InvalidError{Field: "count", Value: "x", Want: "a whole number"}, err)
+
+	var line strings.Builder
+	require.ErrorIs(t, cli.ReportJSON(&line, &cli.UsageError{Field: "user", Detail: "--user is missing"}), cli.StatusError(cli.StatusInvalid))
+	require.JSONEq(t, `{"outcome":"invalid","code":"invalid_field","field":"user","detail":"--user is missing"}`, line.String())
+}
