@@ -10,7 +10,7 @@
 -- user that is late and unsent: oldest first, each gets the next free time that
 -- yields to everything ahead, under a new generation, and before it expires.
 -- The message goes out if that time is now. While an older one could go now, this
--- one waits for a few seconds: the older has a task of its own, as a rule, and
+-- one waits for a while: the older has a task of its own, as a rule, and
 -- places the rest when it goes.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
@@ -174,7 +174,9 @@ end
 local keep, reach = tonumber(ARGV[12]), tonumber(ARGV[13])
 local policy, offsets = ARGV[14], ARGV[15]
 local MOST, LOOKED = 100, 1000 -- messages placed, records looked at, in one call
-local SOON, PATIENCE = 500, 3000 -- ms between two looks at least whether an older one has gone, and in all
+-- How long a message waits for an older one, ms: between two looks at least and at
+-- most, in all, and until how much before its own expiry.
+local SOON, LATER, PATIENCE, RESERVE = 500, 2000, 30000, 5000
 --@include policy
 --@include search
 --@include trim
@@ -265,9 +267,9 @@ local first = 1
 while first <= judged and not late[first].to do first = first + 1 end
 if first <= judged and late[first] ~= this and late[first].to == now then
   local since = tonumber(r[15]) or now
-  if now - since < PATIENCE then
+  if now - since < PATIENCE and this.expires - now > RESERVE then
     if since == now then call('HSET', record, 'b', now) end
-    return {BUSY, now, now + math.max(SOON, now - since)}
+    return {BUSY, now, now + math.min(LATER, math.max(SOON, now - since))}
   end
 end
 

@@ -27,11 +27,12 @@ func postponed(generation, nonce string) string {
 func (m *mailbox) late(claiming *message, nonce string, c sendlimit.Claim) sendlimit.Claim {
 	for answered := false; !answered; {
 		if m.anotherFirst(m.candidates(claiming), claiming) {
-			if claiming.waits.IsZero() {
+			if claiming.waits.IsZero() && claiming.expiry(m.options.ExpireAfter).Sub(m.now) > inReserve {
 				claiming.waits = m.now
 			}
-			if waited := m.now.Sub(claiming.waits); waited < patience {
-				c.Verdict, c.Until = sendlimit.Busy, m.now.Add(max(afterAnother, waited))
+			left := claiming.expiry(m.options.ExpireAfter).Sub(m.now)
+			if waited := m.now.Sub(claiming.waits); waited < patience && left > inReserve {
+				c.Verdict, c.Until = sendlimit.Busy, m.now.Add(min(atMostAfter, max(afterAnother, waited)))
 				return c
 			}
 		}
@@ -41,10 +42,13 @@ func (m *mailbox) late(claiming *message, nonce string, c sendlimit.Claim) sendl
 }
 
 // afterAnother is how long a message waits for an older one before it looks
-// again, at least, and patience how long in all.
+// again, at least, atMostAfter at most, patience how long in all, and inReserve
+// what it keeps of the time until it expires.
 const (
 	afterAnother = 500 * time.Millisecond
-	patience     = 3 * time.Second
+	atMostAfter  = 2 * time.Second
+	patience     = 30 * time.Second
+	inReserve    = 5 * time.Second
 )
 
 // anotherFirst says whether the oldest candidate that can be sent at all is
