@@ -23,7 +23,8 @@
 -- ARGV[10] of a retry: the new generation
 -- ARGV[11] of a retry: not before, Unix ms
 -- ARGV[12] of a retry: delay of the watch entry, ms
--- ARGV[13] of a retry: 1 if the message may have arrived all the same, else 0
+-- ARGV[13] of a retry: 1 if the message may have arrived all the same, -1 if it was
+--          not sent at all and the try does not count, else 0
 --
 -- Returns  {1, now} recorded, now or by an earlier call of this delivery;
 --          {0, now} superseded: another delivery has the message, or it ended.
@@ -48,6 +49,7 @@ if outcome == PENDING then
   redis.call('HSET', record, 'g', ARGV[10], 'a', ARGV[11], 'w', reason)
   redis.call('HDEL', record, 's', 'u')
   if ARGV[13] == '1' then redis.call('HSET', record, 'q', 1) end
+  if ARGV[13] == '-1' then redis.call('HINCRBY', record, 'n', -1) end
   redis.call('ZREM', watch, r[2] .. suffix)
   redis.call('ZADD', watch, now + ARGV[12], ARGV[10] .. suffix)
   return {1, now}

@@ -231,6 +231,8 @@ type Retry struct {
 	// Uncertain says that the message may have arrived all the same: however it
 	// ends, it keeps its place and its id.
 	Uncertain bool
+	// Unsent says that nothing was sent after all: the try does not count.
+	Unsent bool
 }
 
 // Settle records what became of a delivery. It reports false if the delivery
@@ -254,11 +256,14 @@ func (g *Gate) Settle(ctx context.Context, d Delivery, s Settlement, now time.Ti
 		g.fixed.KeepRecords.Milliseconds(), g.rules.keep.Milliseconds(), reason, milliseconds(s.Began),
 	}
 	if s.Retry != nil {
-		uncertain := 0
-		if s.Retry.Uncertain {
-			uncertain = 1
+		arrived := 0
+		switch {
+		case s.Retry.Unsent:
+			arrived = -1
+		case s.Retry.Uncertain:
+			arrived = 1
 		}
-		args = append(args, s.Retry.Generation, s.Retry.At.UnixMilli(), g.fixed.LookAfter.Milliseconds(), uncertain)
+		args = append(args, s.Retry.Generation, s.Retry.At.UnixMilli(), g.fixed.LookAfter.Milliseconds(), arrived)
 	}
 	answer, err := run(ctx, g.client, lua.Settle, doing, []string{
 		g.keys.Record(d.User, d.ID), g.keys.Timeline(d.User), g.keys.Watch(d.User), g.keys.DeadLettersOf(d.User),

@@ -152,7 +152,8 @@ func (h *handler) unsent(d sendlimit.Delivery) (sendlimit.Queued, sendlimit.Sett
 		User: d.User, ID: d.ID, Generation: sendlimit.NewGeneration(), Due: h.clock.now().Truncate(time.Millisecond),
 	}
 	return again, sendlimit.Settlement{
-		Retry: &sendlimit.Retry{Generation: again.Generation, At: again.Due}, Reason: sendlimit.ReasonLate,
+		Retry:  &sendlimit.Retry{Generation: again.Generation, At: again.Due, Unsent: true},
+		Reason: sendlimit.ReasonLate,
 	}
 }
 
