@@ -17,7 +17,12 @@ if [ "${CI:-}" != true ] && [ "$(go env CGO_ENABLED)" != 1 ]; then
   race=
 fi
 
-for module in . bench; do
-  [ -f "$module/go.mod" ] || continue
-  (cd "$module" && go test ${race:+"$race"} -shuffle=on -timeout 20m ./...)
-done
+# What runs in real time against real servers comes after the rest and by itself,
+# so that it is not the tests of other packages that make its messages late.
+mapfile -t packages < <(go list ./... | grep -v '/integration$')
+go test ${race:+"$race"} -shuffle=on -timeout 20m "${packages[@]}"
+go test ${race:+"$race"} -shuffle=on -timeout 20m ./integration
+
+if [ -f bench/go.mod ]; then
+  (cd bench && go test ${race:+"$race"} -shuffle=on -timeout 20m ./...)
+fi
