@@ -40,13 +40,12 @@ end
 local call = redis.call
 local timeline, record, id = KEYS[1], KEYS[2], ARGV[2]
 --@include clock
---@include trim
 local asked = tonumber(ARGV[3]) or now
 
 -- The common case first, before anything else is even defined: a new message
 -- at a time that nothing is near enough to forbid. Every call and every element
 -- read counts here: a few neighbours are read, more are counted.
-local FEW = 4
+local FEW, taken = 4, false
 if asked >= now and asked <= now + ARGV[8] and ARGV[4] ~= '' and
     not (record and call('EXISTS', record) == 1) then
   local first = call('ZRANGE', timeline, ARGV[4], '+inf', 'BYSCORE', 'LIMIT', '0', '1', 'WITHSCORES')
@@ -88,13 +87,19 @@ if asked >= now and asked <= now + ARGV[8] and ARGV[4] ~= '' and
     if latest and call('PEXPIREAT', timeline, ARGV[6], 'GT') == 0 then
       call('PEXPIREAT', timeline, ARGV[6], 'NX')
     end
-    if now % 16 == 0 then trim(now - ARGV[7] - 1) end -- often enough: what is forgotten never piles up
     if record then
       call('HSET', record, unpack(ARGV, 17))
       call('ZADD', KEYS[3], now + ARGV[13], ARGV[14])
     end
-    return now
+    taken = true
+    if now % 16 > 0 then return now end
   end
+end
+
+--@include trim
+if taken then
+  trim(now - ARGV[7] - 1) -- often enough: what is forgotten never piles up
+  return now
 end
 
 local keep, reach = tonumber(ARGV[7]), tonumber(ARGV[8])

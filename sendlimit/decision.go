@@ -15,10 +15,14 @@ const (
 	CodeInPast      Code = "in_past"        // more than Grace before now
 	CodeTooFarAhead Code = "too_far_ahead"  // beyond the reach of schedules
 	CodePastExpiry  Code = CodeInvalidField // a move to a time at or after ExpiresAt
+
+	CodeRateLimited   Code = "rate_limited"   // too many calls: see RetryAfter
+	CodeQuotaExceeded Code = "quota_exceeded" // the account's messages of that hour or day are used up: see ResetsAt
+	CodeUnauthorized  Code = "unauthorized"   // no API key, or none that may do this
 )
 
-// Decision is the answer to Reserve, Check, Move and Release. A refusal is a
-// Decision with Allowed false, never an error. All times are UTC with
+// Decision is the answer of every limiter. A refusal is a Decision with Allowed
+// false, never an error. All times are UTC with
 // milliseconds; a zero time means there is none.
 type Decision struct {
 	Allowed bool
@@ -48,6 +52,18 @@ type Decision struct {
 	// reach; PreviousFree the latest earlier one that is not in the past.
 	NextFree     time.Time
 	PreviousFree time.Time
+
+	// Remaining is how much more the limit would allow right now, ResetsAt when it
+	// will be whole again, and RetryAfter how long to wait until the same call is
+	// allowed, if nothing else comes before. Of a Timeline they are zero: a
+	// place is free or taken however long one waits, and NextFree is the answer.
+	Remaining  int64
+	RetryAfter time.Duration
+	ResetsAt   time.Time
+
+	// Notices names the alerts that the change has raised, which are to be
+	// delivered; what is not is found by looking after Notices that are due.
+	Notices []string
 
 	// Now is the clock the request was judged by: the server's, or the
 	// request's own where it set one.
