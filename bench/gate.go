@@ -47,10 +47,10 @@ func measureGate(ctx context.Context, size sizes) (rows []row, err error) {
 		return nil, err
 	}
 	return []row{
-		atMost("claim", "Redis time of Claim, on time / Reserve with record and watch entry", claimed.micros()/reserved.micros(), 1.5,
+		atMost("claim", "Redis time of Claim, on time / Reserve with record and watch entry", claimed.timeOver(reserved), 1.5,
 			"Claim "+claimed.timing(), "Reserve "+reserved.timing()),
 		state("settle", "Redis time of Settle, delivered / Reserve with record and watch entry",
-			fmt.Sprintf("%.2f ×", settled.micros()/reserved.micros()), "Settle "+settled.timing()),
+			fmt.Sprintf("%.2f ×", settled.timeOver(reserved)), "Settle "+settled.timing()),
 	}, nil
 }
 

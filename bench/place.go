@@ -49,17 +49,17 @@ func measureReserve(ctx context.Context, size sizes) (rows []row, err error) {
 	}
 
 	return []row{
-		atMost("redis-place", "Redis time of Reserve, place only / one Allow", place.micros()/one.micros(), 1.1,
+		atMost("redis-place", "Redis time of Reserve, place only / one Allow", place.timeOver(one), 1.1,
 			"Reserve "+place.timing(), "Allow "+one.timing()),
-		atMost("redis-record", "Redis time of Reserve with record and watch entry / one Allow", record.micros()/one.micros(), 2.2,
+		atMost("redis-record", "Redis time of Reserve with record and watch entry / one Allow", record.timeOver(one), 2.2,
 			"Reserve "+record.timing(), "Allow "+one.timing()),
-		atMost("redis-record-three", "Redis time of Reserve with record and watch entry / three Allow", record.micros()/three.micros(), 0.75,
+		atMost("redis-record-three", "Redis time of Reserve with record and watch entry / three Allow", record.timeOver(three), 0.75,
 			"Reserve "+record.timing(), "three Allow "+three.timing()),
-		atLeast("reserve-rate", "Reserve a second, place only / three Allow", place.rate()/three.rate(), 2.5,
+		atLeast("reserve-rate", "Reserve a second, place only / three Allow", place.rateOver(three), 2.5,
 			fmt.Sprintf("Reserve %.0f/s (with record and watch entry %.0f/s)", place.rate(), record.rate()),
 			fmt.Sprintf("three Allow %.0f/s (one %.0f/s)", three.rate(), one.rate())),
 		state("refusal", "a refusal of Reserve with both free times / one refused Allow",
-			fmt.Sprintf("%.2f × Redis time, %.2f × a second", refused.micros()/refusedOne.micros(), refused.rate()/refusedOne.rate()),
+			fmt.Sprintf("%.2f × Redis time, %.2f × a second", refused.timeOver(refusedOne), refused.rateOver(refusedOne)),
 			fmt.Sprintf("Reserve %s, %.0f/s", refused.timing(), refused.rate()),
 			fmt.Sprintf("Allow %s, %.0f/s", refusedOne.timing(), refusedOne.rate())),
 	}, nil

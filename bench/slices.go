@@ -80,6 +80,26 @@ func (s *side) micros() float64 { return median(s.series.scriptTime) }
 // rate is the median number of operations a second.
 func (s *side) rate() float64 { return median(s.series.rate) }
 
+// timeOver is the median, over the slices, of this side's Redis time to that of
+// the other in the same turn: a machine that gets slower over minutes slows
+// both.
+func (s *side) timeOver(other *side) float64 {
+	return median(ratios(s.series.scriptTime, other.series.scriptTime))
+}
+
+// rateOver is the same of operations a second.
+func (s *side) rateOver(other *side) float64 {
+	return median(ratios(s.series.rate, other.series.rate))
+}
+
+func ratios(of, to []float64) []float64 {
+	pairs := make([]float64, min(len(of), len(to)))
+	for i := range pairs {
+		pairs[i] = of[i] / to[i]
+	}
+	return pairs
+}
+
 // timing says the median Redis time and between what half the slices lie.
 func (s *side) timing() string {
 	low, high := quartiles(s.series.scriptTime)

@@ -68,15 +68,15 @@ func measureSubmit(ctx context.Context, size sizes) (rows []row, err error) {
 	const what = "Submit (reserve, enqueue, confirm) a second / "
 	ours := fmt.Sprintf("Submit %.0f/s, %s of Redis time in %.0f scripts", submit.rate(), submit.timing(), submit.series.runs)
 	return []row{
-		atLeast("submit-enqueue", what+"a bare asynq Enqueue with ProcessAt", submit.rate()/bare.rate(), 0.45,
+		atLeast("submit-enqueue", what+"a bare asynq Enqueue with ProcessAt", submit.rateOver(bare), 0.45,
 			ours, fmt.Sprintf("Enqueue %.0f/s, %s", bare.rate(), bare.timing())),
 		atLeast("submit-batched", "the same with SubmitterOptions.Batch, which sends callers' commands together and the bare side does not",
-			together.rate()/bare.rate(), 0.45,
+			together.rateOver(bare), 0.45,
 			fmt.Sprintf("Submit %.0f/s, %s of Redis time", together.rate(), together.timing())),
-		atLeast("submit-by-hand", what+"three Allow and Enqueue", submit.rate()/byHand.rate(), 1,
+		atLeast("submit-by-hand", what+"three Allow and Enqueue", submit.rateOver(byHand), 1,
 			ours, fmt.Sprintf("three Allow and Enqueue %.0f/s, %s", byHand.rate(), byHand.timing())),
 		state("submit-refusal", "a refusal of Submit with both free times / a bare Enqueue",
-			fmt.Sprintf("%.2f × a second", refused.rate()/bare.rate()),
+			fmt.Sprintf("%.2f × a second", refused.rateOver(bare)),
 			fmt.Sprintf("refused Submit %.0f/s, %s of Redis time", refused.rate(), refused.timing())),
 	}, nil
 }

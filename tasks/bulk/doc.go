@@ -3,8 +3,12 @@
 // different users' side by side, so that the outcome of the same lines is always
 // the same; the outcomes are handed on in the order of the lines, too.
 //
-//	lines ──► lanes, a user always in the same one ──► window ──► Sink
-//	             one line at a time each                back in order
+//	lines ──► a chain of each user's ──► lanes ──► window ──► Sink
+//	             in their order         a line of   back in order
+//	                                    each at a time
+//
+// A user with many lines decides how long the whole takes: which chain goes next
+// is decided so that the long ones begin in time.
 //
 // What is read and not yet handed on is bounded, and nothing else is kept, so
 // that memory does not grow with the number of lines.

@@ -60,14 +60,12 @@ func Run(ctx context.Context, next func() (Line, error), judge Judge, sink Sink,
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
 	r := &run{
-		judge: judge, sink: sink, stop: stop, lanes: make([]chan *job, o.Lanes),
+		judge: judge, sink: sink, stop: stop, chains: newChains(o.Lanes),
 		answers: make(chan answer, o.Lanes), tokens: make(chan struct{}, o.Window), next: 1,
 	}
 	var working sync.WaitGroup
-	for i := range r.lanes {
-		lane := make(chan *job, o.Window)
-		r.lanes[i] = lane
-		working.Go(func() { r.work(ctx, lane) })
+	for range o.Lanes {
+		working.Go(func() { r.work(ctx) })
 	}
 	read := make(chan scanned)
 	go scan(reading, next, read)
@@ -90,7 +88,7 @@ func Run(ctx context.Context, next func() (Line, error), judge Judge, sink Sink,
 type run struct {
 	judge   Judge
 	sink    Sink
-	lanes   []chan *job
+	chains  *chains
 	answers chan answer
 	tokens  chan struct{} // one for each line in the window
 
@@ -141,11 +139,7 @@ func scan(ctx context.Context, next func() (Line, error), into chan<- scanned) {
 
 // dispatch hands each line to its user's lane.
 func (r *run) dispatch(ctx context.Context, lines <-chan scanned) {
-	defer func() {
-		for _, lane := range r.lanes {
-			close(lane)
-		}
-	}()
+	defer r.chains.close()
 	for place := 0; ; place++ {
 		select {
 		case <-ctx.Done():
@@ -167,23 +161,18 @@ func (r *run) dispatch(ctx context.Context, lines <-chan scanned) {
 			return
 		}
 		r.last = read.line.Number
-		r.lanes[r.laneOf(read.line.Message.User)] <- &job{place: place, line: read.line}
+		r.chains.add(&job{place: place, line: read.line})
 	}
 }
 
-// laneOf is FNV-1a of the user.
-func (r *run) laneOf(user string) uint32 {
-	hash := uint32(2166136261)
-	for i := range len(user) {
-		hash = (hash ^ uint32(user[i])) * 16777619
-	}
-	return hash % uint32(len(r.lanes)) //nolint:gosec // a small number
-}
-
-// work judges the lines of a lane one after the other. Once one has no answer,
-// none after it is judged, since the outcome of that one could matter to it.
-func (r *run) work(ctx context.Context, lane <-chan *job) {
-	for j := range lane {
+// work judges lines, one after the other. Once one has no answer, none is
+// judged any more: the outcome of that one could matter to those of its user.
+func (r *run) work(ctx context.Context) {
+	for {
+		of, j, ok := r.chains.take()
+		if !ok {
+			return
+		}
 		a := answer{place: j.place, line: j.line.Number, here: true}
 		switch {
 		case r.halted.Load() || ctx.Err() != nil:
@@ -202,6 +191,7 @@ func (r *run) work(ctx context.Context, lane <-chan *job) {
 			}
 		}
 		a.outcome.Line = a.line
+		r.chains.giveBack(of)
 		r.answers <- a
 	}
 }
