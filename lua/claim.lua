@@ -37,25 +37,28 @@
 -- ARGV[15] the time zone's offsets, see fragments/policy.lua
 -- ARGV[16] delay of the watch entry of a postponed message, ms
 -- ARGV[17] where the search for a free time goes on, Unix ms; "" to start now
+-- ARGV[18] what to alert of, see fragments/user_alert.lua
 --
 -- Returns  {SEND, now, send time, promised time or 0, requested time or 0, tries
 --          with this one, category, content, 1 if taken over from a delivery that
---          was left in the middle, else 0, changes ...}
+--          was left in the middle, else 0, account, notices, changes ...}
 --          {STALE, now}                another generation, or ended: nothing to do
 --          {BUSY, now, until}          another worker is sending it until its lease
 --                                      ends, or an older one goes first: ask again
 --          {EARLY, now, due}           not yet due
---          {DROPPED, now, send time, reason, changes ...}
---          {POSTPONED, now, changes ...}
---          {LOOK_ON, now, where the search goes on or 0, changes ...}: ask again
---          The changes of the user's messages, this one's drop excepted, four
---          elements each: id, new generation, new time, former time; of a dropped
---          one: id, reason, 0, send time.
+--          {DROPPED, now, send time, reason, account, notices, changes ...}
+--          {POSTPONED, now, notices, changes ...}
+--          {LOOK_ON, now, where the search goes on or 0, notices, changes ...}: ask again
+--          The account is who was charged for the message, "" for nobody; the notices
+--          are an array of the ids of those that alerts have raised. The changes of
+--          the user's messages, this one's drop excepted, five elements each: id, new
+--          generation, new time, former time, account; of a dropped one: id, reason,
+--          0, send time, account.
 -- Cost     O(log n) in the user's reservations and the partition's watch list on
 --          time. Late, O(k) more in those since the late mark and from now until
 --          the last time given, at most LOOKED records and WORK steps of the search.
 
-if #KEYS ~= 6 or #ARGV ~= 17 then
+if #KEYS ~= 6 or #ARGV ~= 18 then
   return redis.error_reply('ERR claim.lua: wrong number of keys or arguments')
 end
 
@@ -67,13 +70,14 @@ local SEND, STALE, BUSY, EARLY, DROP, POSTPONED, LOOK_ON = 0, 1, 2, 3, 4, 5, 6
 --@include record
 --@include ended
 
-local r = call('HMGET', record, 's', 'g', 't', 'n', 'o', 'u', 'a', 'x', 'r', 'k', 'c', 'p', 'w', 'm', 'b', 'q')
+local r = call('HMGET', record, 's', 'g', 't', 'n', 'o', 'u', 'a', 'x', 'r', 'k', 'c', 'p', 'w', 'm', 'b', 'q', 'y')
 local state, at, tries = state_of(r[1], r[2]), tonumber(r[3]), tonumber(r[4] or 0)
-local promised = promise_of(r[12], r[14])
+local promised, notices = promise_of(r[12], r[14]), {}
 
 local function send(try)
   local taken_over = state == SENDING and try > tries and 1 or 0
-  return {SEND, now, at, promised or 0, tonumber(r[9] or 0), try, r[10] or '', r[11] or '', taken_over}
+  return {SEND, now, at, promised or 0, tonumber(r[9] or 0), try, r[10] or '', r[11] or '', taken_over,
+    account_of(r[17]), notices}
 end
 
 -- hold gives the message to this delivery, at its place.
@@ -99,7 +103,7 @@ if r[2] == generation then
     if r[5] == nonce then return send(tries) end
     if now < tonumber(r[6]) then return {BUSY, now, tonumber(r[6])} end
   elseif (state == DROPPED or state == UNCERTAIN) and r[5] == nonce then
-    return {DROP, now, at, r[13]}
+    return {DROP, now, at, r[13], account_of(r[17]), notices}
   else
     return {STALE, now}
   end
@@ -113,7 +117,7 @@ end
 
 if r[2] ~= generation then
   if state == PENDING and r[2] == following(generation) then
-    return {POSTPONED, now, id, r[2], at, promised or at}
+    return {POSTPONED, now, notices, id, r[2], at, promised or at, account_of(r[17])}
   end
   return {STALE, now}
 end
@@ -131,9 +135,10 @@ local function finish(m, how, reason)
   call('ZREM', watch, m.member)
 end
 
-local function changed(a, b, c, d)
+local function changed(m, new, to)
   local n = #changes
-  changes[n + 1], changes[n + 2], changes[n + 3], changes[n + 4] = a, b, c, d
+  changes[n + 1], changes[n + 2], changes[n + 3] = m.id, new, to
+  changes[n + 4], changes[n + 5] = m.at, account_of(m.charged)
 end
 
 local function with_changes(reply)
@@ -160,12 +165,14 @@ local function drop(m, reason)
 end
 
 local this = {id = id, record = record, member = member, generation = generation, at = at, promised = promised,
-  doubt = state == SENDING or r[16], expires = tonumber(r[8]) or (promised or at) + ARGV[8]}
+  doubt = state == SENDING or r[16], charged = r[17], expires = tonumber(r[8]) or (promised or at) + ARGV[8]}
 if state == SENDING and tries >= tonumber(ARGV[10]) then
-  return {DROP, now, at, in_doubt(this, 'uncertain')}
+  return {DROP, now, at, in_doubt(this, 'uncertain'), account_of(r[17]), notices}
 end
-if at < (tonumber(ARGV[11]) or at) then return {DROP, now, at, in_doubt(this, 'restored')} end
-if now >= this.expires then return {DROP, now, at, drop(this, 'expired')} end
+if at < (tonumber(ARGV[11]) or at) then
+  return {DROP, now, at, in_doubt(this, 'restored'), account_of(r[17]), notices}
+end
+if now >= this.expires then return {DROP, now, at, drop(this, 'expired'), account_of(r[17]), notices} end
 if now <= at + ARGV[9] then
   hold()
   return send(tries + 1)
@@ -181,6 +188,7 @@ local SOON, LATER, PATIENCE, RESERVE = 500, 2000, 30000, 5000
 --@include search
 --@include trim
 --@include outlive
+--@include user_alert
 WORK = 20000 -- a claim holds nobody up
 
 -- late_ones lists the user's messages that are late and wait for nothing else,
@@ -197,13 +205,13 @@ local function late_ones()
     local open = m
     if not m then
       local key = records .. string.gsub(other, ':', '/')
-      local f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'm', 'q')
+      local f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'm', 'q', 'y')
       local is = state_of(f[1], f[2])
       open = is == PENDING or is == SENDING
       if is == PENDING and tonumber(f[3] or 0) <= now and stands >= (tonumber(ARGV[11]) or stands) then
         local promise = promise_of(f[5], f[6])
         m = {id = other, record = key, member = f[2] .. '/' .. other .. '/' .. user,
-          generation = f[2], at = stands, promised = promise, doubt = f[7],
+          generation = f[2], at = stands, promised = promise, doubt = f[7], charged = f[8],
           expires = tonumber(f[4]) or (promise or stands) + ARGV[8]}
       end
     end
@@ -216,13 +224,13 @@ local function late_ones()
     end
     if open and not mark then mark = stands end
   end
-  local whole = #seen < 2 * LOOKED
+  local all = #seen < 2 * LOOKED
   if #seen > LOOKED / 4 then
     mark = mark or tonumber(seen[#seen])
     if mark > from then call('SET', KEYS[5], mark, 'PX', ARGV[7]) end
   end
   if found then return late, false end
-  if #late == MOST or not whole and (#late > 0 or mark > from) then return late, true end
+  if #late == MOST or not all and (#late > 0 or mark > from) then return late, true end
   -- Its place is gone, as after a restore; or too much lies before it.
   local i = 1
   while late[i] and late[i].at <= at do i = i + 1 end
@@ -249,7 +257,7 @@ for k = 1, #late do
   if now < m.expires then
     local free, resume, first = next_free(math.min(m.expires - 1, now + reach))
     if resume then
-      if judged == 0 then return {LOOK_ON, now, resume} end
+      if judged == 0 then return {LOOK_ON, now, resume, notices} end
       break
     end
     rule = first or rule -- where none is before its place, what put the one before it there
@@ -278,7 +286,7 @@ for k = 1, judged do
   local m = late[k]
   if not m.to then
     m.reason = drop(m, now < m.expires and 'no_free_time' or 'expired')
-    if m ~= this then changed(m.id, m.reason, 0, m.at) end
+    if m ~= this then changed(m, m.reason, 0) end
   elseif m == this and m.to == now then
     sent = true
     hold()
@@ -292,17 +300,20 @@ for k = 1, judged do
     if m == this then call('HDEL', m.record, 'o') end -- nobody has it: a former delivery settles it no more
     call('ZREM', watch, m.member)
     call('ZADD', watch, now + ARGV[16], new .. '/' .. m.id .. '/' .. user)
-    changed(m.id, new, m.to, m.at)
+    changed(m, new, m.to)
   end
   if m.to then call('ZADD', timeline, m.to, m.id) end
 end
 outlive(latest, expires)
+for k = 1, judged do
+  if late[k].to then notices[#notices + 1] = alert_user(ARGV[18], late[k].to) end
+end
 
 if sent then
   promised = promised or at
   at = now
   return with_changes(send(tries + 1))
 end
-if behind or judged < #late and not this.to then return with_changes({LOOK_ON, now, 0}) end
-if this.to then return with_changes({POSTPONED, now}) end
-return with_changes({DROP, now, at, this.reason})
+if behind or judged < #late and not this.to then return with_changes({LOOK_ON, now, 0, notices}) end
+if this.to then return with_changes({POSTPONED, now, notices}) end
+return with_changes({DROP, now, at, this.reason, account_of(r[17]), notices})

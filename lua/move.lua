@@ -13,17 +13,22 @@
 -- ARGV[5]  reach of schedules, ms after now
 -- ARGV[6]  the rules, see fragments/policy.lua
 -- ARGV[7]  the time zone's offsets, see fragments/policy.lua
--- ARGV[8]  with KEYS[2]: new generation
--- ARGV[9]  with KEYS[2]: end of the watch member ("/id/user")
--- ARGV[10] with KEYS[2]: delay of the watch entry, ms
--- ARGV[11] with KEYS[2]: when a message without an expiry of its own expires, ms
+-- ARGV[8]  what to alert of, see fragments/user_alert.lua
+-- ARGV[9]  with KEYS[2]: new generation
+-- ARGV[10] with KEYS[2]: end of the watch member ("/id/user")
+-- ARGV[11] with KEYS[2]: delay of the watch entry, ms
+-- ARGV[12] with KEYS[2]: when a message without an expiry of its own expires, ms
 --          after its send time
+-- ARGV[13] with KEYS[2]: what an account is charged under, see fragments/hold.lua
+-- ARGV[14] with KEYS[2]: what bounds the move, see fragments/hold.lua
+-- ARGV[15] with KEYS[2]: with a charge, the attempt that the record has to name; "" for none
+-- ARGV[16] with KEYS[2]: with a charge, where it has to stand, Unix ms
 --
 -- Returns  a decision, see fragments/decision.lua; of a message that would
 --          outlive its expiry {PAST_EXPIRY, now, send time, 0, expiry}.
 -- Cost     as reserve.lua.
 
-if #KEYS == 1 and #ARGV ~= 7 or #KEYS ~= 1 and (#KEYS ~= 3 or #ARGV ~= 11) then
+if #KEYS == 1 and #ARGV ~= 8 or #KEYS ~= 1 and (#KEYS ~= 3 or #ARGV ~= 16) then
   return redis.error_reply('ERR move.lua: wrong number of keys or arguments')
 end
 
@@ -33,6 +38,7 @@ local id = ARGV[2]
 local asked = tonumber(ARGV[3]) or now
 local keep, reach = tonumber(ARGV[4]), tonumber(ARGV[5])
 local policy, offsets = ARGV[6], ARGV[7]
+local charge, bounds = ARGV[13] or '', ARGV[14] or ''
 local PAST_EXPIRY = 8
 
 --@include record
@@ -41,11 +47,13 @@ local PAST_EXPIRY = 8
 --@include decision
 --@include trim
 --@include outlive
+--@include hold
+--@include user_alert
 
-local generation = ARGV[8]
+local generation = ARGV[9]
 local stands, first_requested, former_generation, expiry
 if record then
-  local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'm', 'x', 'p')
+  local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'm', 'x', 'p', 'y')
   local state = state_of(r[1], r[2])
   stands = tonumber(r[3])
   if r[2] == generation then -- the same call, repeated by a client that got no answer
@@ -54,6 +62,7 @@ if record then
   end
   if id_is_free(state) then return {NOT_FOUND, now, 0, 0} end
   if state ~= PENDING then return {TOO_LATE, now, stands, 0} end
+  if not is_as(r[8], stands, ARGV[15], ARGV[16]) then return {CHANGED, now, stands, 0} end
   former_generation, first_requested, expiry = r[2], r[4] or r[7] or r[3], tonumber(r[6])
 else
   stands = tonumber(redis.call('ZSCORE', timeline, id) or -1)
@@ -71,13 +80,16 @@ if at == stands then return {ALLOWED, now, at, requested or 0, 0, stands} end
 
 local broken, near = violations(at, id)
 if #broken > 0 then return refusal(at, requested, broken, near, id) end
+local answer = outside(at)
+if answer then return answer end
 
 redis.call('ZADD', timeline, at, id)
-outlive(at, record and (expiry or at + ARGV[11]))
+outlive(at, record and (expiry or at + ARGV[12]))
 if record then
   redis.call('HSET', record, 'g', generation, 't', at, 'm', stands, 'r', first_requested)
   redis.call('HDEL', record, 'a', 'p', 'w', 'b')
-  redis.call('ZREM', watch, former_generation .. ARGV[9])
-  redis.call('ZADD', watch, now + ARGV[10], generation .. ARGV[9])
+  if charge ~= '' then redis.call('HSET', record, 'y', charge) end
+  redis.call('ZREM', watch, former_generation .. ARGV[10])
+  redis.call('ZADD', watch, now + ARGV[11], generation .. ARGV[10])
 end
-return {ALLOWED, now, at, requested or 0, 0, stands}
+return {ALLOWED, now, at, requested or 0, 0, stands, alert_user(ARGV[8], at)}

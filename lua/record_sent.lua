@@ -10,38 +10,45 @@
 -- ARGV[2]  message id
 -- ARGV[3]  send time, Unix ms
 -- ARGV[4]  largest window of the rules and the grace, ms: what is older is forgotten
--- ARGV[5]  with KEYS[2]: generation, made for this call
--- ARGV[6]  with KEYS[2]: fingerprint
--- ARGV[7]  with KEYS[2]: category; "" for none
--- ARGV[8]  with KEYS[2]: how long an ended record is kept, ms
+-- ARGV[5]  the rules, see fragments/policy.lua; none is judged by
+-- ARGV[6]  the time zone's offsets, see fragments/policy.lua
+-- ARGV[7]  what to alert of, see fragments/user_alert.lua
+-- ARGV[8]  with KEYS[2]: generation, made for this call
+-- ARGV[9]  with KEYS[2]: fingerprint
+-- ARGV[10] with KEYS[2]: category; "" for none
+-- ARGV[11] with KEYS[2]: how long an ended record is kept, ms
 --
--- Returns  {ALLOWED, now, send time, flags}, flags REPLAYED or FORGOTTEN;
+-- Returns  {ALLOWED, now, send time, flags, id of an alert's notice, if any}, flags
+--          REPLAYED or FORGOTTEN;
 --          {ID_REUSED, now, send time, 0}; or
 --          {NOT_OVER, now, send time, 0} of a time that has not come.
 -- Cost     O(log n) in the user's reservations.
 
-if not (#KEYS == 1 and #ARGV == 4 or #KEYS == 2 and #ARGV == 8) then
+if not (#KEYS == 1 and #ARGV == 7 or #KEYS == 2 and #ARGV == 11) then
   return redis.error_reply('ERR record_sent.lua: wrong number of keys or arguments')
 end
 
 local timeline, record, id = KEYS[1], KEYS[2], ARGV[2]
 --@include clock
 local at, keep = tonumber(ARGV[3]), tonumber(ARGV[4])
+local policy, offsets = ARGV[5], ARGV[6]
 local NOT_OVER, FORGOTTEN = 9, 4
 
 --@include status
 --@include record
 --@include trim
 --@include outlive
+--@include policy
+--@include user_alert
 
 if at > now then return {NOT_OVER, now, at, 0} end
 
 if record then
   local r = redis.call('HMGET', record, 's', 'g', 't', 'f')
   -- The same call, repeated by a client that got no answer.
-  if r[2] == ARGV[5] then return {ALLOWED, now, tonumber(r[3]), 0} end
+  if r[2] == ARGV[8] then return {ALLOWED, now, tonumber(r[3]), 0} end
   if not id_is_free(state_of(r[1], r[2])) then
-    if r[4] ~= ARGV[6] then return {ID_REUSED, now, at, 0} end
+    if r[4] ~= ARGV[9] then return {ID_REUSED, now, at, 0} end
     return {ALLOWED, now, tonumber(r[3]), REPLAYED}
   end
 else
@@ -56,9 +63,9 @@ redis.call('ZADD', timeline, at, id)
 outlive(at)
 if record then
   redis.call('DEL', record) -- of a message that gave its id back
-  redis.call('HSET', record, 'g', ARGV[5], 's', DELIVERED, 't', at, 'f', ARGV[6], 'e', at)
-  if ARGV[7] ~= '' then redis.call('HSET', record, 'k', ARGV[7]) end
+  redis.call('HSET', record, 'g', ARGV[8], 's', DELIVERED, 't', at, 'f', ARGV[9], 'e', at)
+  if ARGV[10] ~= '' then redis.call('HSET', record, 'k', ARGV[10]) end
   -- An id must be remembered while its place still counts.
-  redis.call('PEXPIRE', record, math.max(tonumber(ARGV[8]), at + keep - now))
+  redis.call('PEXPIRE', record, math.max(tonumber(ARGV[11]), at + keep - now))
 end
-return {ALLOWED, now, at, 0}
+return {ALLOWED, now, at, 0, alert_user(ARGV[7], at)}

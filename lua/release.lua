@@ -12,12 +12,17 @@
 -- ARGV[3]  largest window of the rules and the grace, ms: what is older is forgotten
 -- ARGV[4]  with KEYS[2]: end of the watch member ("/id/user")
 -- ARGV[5]  with KEYS[2]: how long an ended record is kept, ms
+-- ARGV[6]  with KEYS[2]: what an account is charged under, see fragments/hold.lua
+-- ARGV[7]  with KEYS[2]: what bounds the release, see fragments/hold.lua
+-- ARGV[8]  with KEYS[2]: with a charge, the attempt that the record has to name; "" for none
+-- ARGV[9]  with KEYS[2]: with a charge, where it has to stand, Unix ms
 --
 -- Returns  {status, now, freed time, 0, flags, 0}, see fragments/decision.lua:
---          ALLOWED (REPLAYED if it was cancelled before), NOT_FOUND or TOO_LATE.
+--          ALLOWED (REPLAYED if it was cancelled before), NOT_FOUND, TOO_LATE,
+--          CHANGED or HOLD_OVER.
 -- Cost     O(log n) in the user's reservations.
 
-if not (#KEYS == 1 and #ARGV == 3 or #KEYS == 4 and #ARGV == 5) then
+if not (#KEYS == 1 and #ARGV == 3 or #KEYS == 4 and #ARGV == 9) then
   return redis.error_reply('ERR release.lua: wrong number of keys or arguments')
 end
 
@@ -27,6 +32,8 @@ local id = ARGV[2]
 --@include status
 --@include record
 --@include ended
+local charge, bounds = ARGV[6] or '', ARGV[7] or ''
+--@include hold
 
 if not record then
   local held = tonumber(redis.call('ZSCORE', timeline, id) or -1)
@@ -35,16 +42,24 @@ if not record then
   return {ALLOWED, now, held, 0, 0, 0}
 end
 
-local r = redis.call('HMGET', record, 's', 'g', 't')
+local r = redis.call('HMGET', record, 's', 'g', 't', 'y')
 local state, stood = state_of(r[1], r[2]), tonumber(r[3])
-if state == CANCELLED then return {ALLOWED, now, stood, 0, REPLAYED, 0} end
+if state == CANCELLED then
+  -- Under the same attempt it is the same call, repeated by a client that got no answer.
+  local same = charge ~= '' and string.sub(r[4] or '', 1, #charge) == charge
+  return {ALLOWED, now, stood, 0, same and 0 or REPLAYED, 0}
+end
 if id_is_free(state) then return {NOT_FOUND, now, 0, 0} end
 if state ~= PENDING then return {TOO_LATE, now, stood, 0} end
+if not is_as(r[4], stood, ARGV[8], ARGV[9]) then return {CHANGED, now, stood, 0} end
+local answer = outside(stood)
+if answer then return answer end
 
 redis.call('ZREM', timeline, id)
 note_ended(KEYS[4], record, id, stood, ARGV[5])
 redis.call('ZREM', watch, r[2] .. ARGV[4])
 redis.call('HSET', record, 's', CANCELLED, 'e', now)
 redis.call('HDEL', record, 'c', 'a')
+if charge ~= '' then redis.call('HSET', record, 'y', charge) end
 redis.call('PEXPIRE', record, ARGV[5])
 return {ALLOWED, now, stood, 0, 0, 0}

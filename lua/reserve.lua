@@ -19,11 +19,15 @@
 -- ARGV[10] the time zone's offsets, see fragments/policy.lua
 -- ARGV[11] last send time a shift may take, Unix ms; "" for no shift
 -- ARGV[12] where a shift goes on searching, Unix ms; "" to start at the send time
--- ARGV[13] with KEYS[2]: delay of the watch entry, ms
--- ARGV[14] with KEYS[2]: watch member
--- ARGV[15] with KEYS[2]: when the message expires, Unix ms; "" with ARGV[16]
--- ARGV[16] with KEYS[2]: when it expires, ms after its send time; "" with ARGV[15]
--- ARGV[17..] with KEYS[2]: the record's fields and values, of which "g", "f"
+-- ARGV[13] how many places may alert the user, counted as ARGV[4] and ARGV[5] say;
+--          "" for no alerts
+-- ARGV[14] what to alert of, see fragments/user_alert.lua
+-- ARGV[15] what bounds the place, see fragments/hold.lua
+-- ARGV[16] with KEYS[2]: delay of the watch entry, ms
+-- ARGV[17] with KEYS[2]: watch member
+-- ARGV[18] with KEYS[2]: when the message expires, Unix ms; "" with ARGV[19]
+-- ARGV[19] with KEYS[2]: when it expires, ms after its send time; "" with ARGV[18]
+-- ARGV[20..] with KEYS[2]: the record's fields and values, of which "g", "f"
 --          and "t" come first, in this order
 --
 -- Returns  now, Unix ms, alone: the place asked for was taken; or
@@ -33,7 +37,7 @@
 --          free times: O(m) in the reservations between the send time and them,
 --          at most WORK steps a call (fragments/search.lua) in either direction.
 
-if #KEYS == 1 and #ARGV ~= 12 or #KEYS ~= 1 and (#KEYS ~= 3 or #ARGV < 22 or #ARGV % 2 == 1) then
+if #KEYS == 1 and #ARGV ~= 15 or #KEYS ~= 1 and (#KEYS ~= 3 or #ARGV < 25 or #ARGV % 2 == 0) then
   return redis.error_reply('ERR reserve.lua: wrong number of keys or arguments')
 end
 
@@ -45,8 +49,13 @@ local asked = tonumber(ARGV[3]) or now
 -- The common case first, before anything else is even defined: a new message
 -- at a time that nothing is near enough to forbid. Every call and every element
 -- read counts here: a few neighbours are read, more are counted.
-local FEW, taken = 4, false
-if asked >= now and asked <= now + ARGV[8] and ARGV[4] ~= '' and
+local FEW, taken, neighbours, covered = 4, false, 0, ARGV[15] == ''
+if not covered then
+  local not_after, before, search_from = string.match(ARGV[15], '(%S+) (%S+) (%S+)')
+  covered = search_from == '.' and now <= (tonumber(not_after) or now)
+    and asked < (tonumber(before) or math.huge)
+end
+if covered and asked >= now and asked <= now + ARGV[8] and ARGV[4] ~= '' and
     not (record and call('EXISTS', record) == 1) then
   local first = call('ZRANGE', timeline, ARGV[4], '+inf', 'BYSCORE', 'LIMIT', '0', '1', 'WITHSCORES')
   -- The timeline expires with its last place, unless a message lives longer.
@@ -54,7 +63,8 @@ if asked >= now and asked <= now + ARGV[8] and ARGV[4] ~= '' and
   local free, latest = true, not first[1] or lives_longer
   if first[1] and first[2] - ARGV[5] <= 0 then
     local near = call('ZRANGE', timeline, ARGV[4], ARGV[5], 'BYSCORE', 'LIMIT', '0', FEW, 'WITHSCORES')
-    local neighbours, limit = #near / 2, nil
+    local limit
+    neighbours = #near / 2
     local few = neighbours < FEW
     if not few then neighbours = call('ZCOUNT', timeline, ARGV[4], ARGV[5]) end
     for word in string.gmatch(ARGV[9], '%S+') do
@@ -88,54 +98,71 @@ if asked >= now and asked <= now + ARGV[8] and ARGV[4] ~= '' and
       call('PEXPIREAT', timeline, ARGV[6], 'NX')
     end
     if record then
-      call('HSET', record, unpack(ARGV, 17))
-      call('ZADD', KEYS[3], now + ARGV[13], ARGV[14])
+      call('HSET', record, unpack(ARGV, 20))
+      call('ZADD', KEYS[3], now + ARGV[16], ARGV[17])
     end
     taken = true
-    if now % 16 > 0 then return now end
+    neighbours = neighbours + 1
   end
 end
 
+local alerting = ARGV[13] ~= '' and taken and neighbours - ARGV[13] >= 0
+if taken and not alerting and now % 16 > 0 then return now end
+
 --@include trim
 if taken then
-  trim(now - ARGV[7] - 1) -- often enough: what is forgotten never piles up
-  return now
+  if now % 16 == 0 then trim(now - ARGV[7] - 1) end -- often enough: what is forgotten never piles up
+  if not alerting then return now end
 end
 
 local keep, reach = tonumber(ARGV[7]), tonumber(ARGV[8])
 local policy, offsets = ARGV[9], ARGV[10]
 local until_at = tonumber(ARGV[11])
+local charge, bounds = '', ARGV[15]
+local search_from = tonumber(string.match(bounds, '%S+$') or '')
 --@include record
 --@include policy
 --@include search
 --@include decision
 --@include known
+--@include hold
+--@include user_alert
 
-local answer = known(asked, until_at, ARGV[18], ARGV[20]) or out_of_reach(asked)
+if taken then
+  local notice = alert_user(ARGV[14], asked)
+  return notice and {ALLOWED, now, asked, 0, 0, 0, notice} or now
+end
+
+local answer = known(asked, until_at, ARGV[21], ARGV[23]) or out_of_reach(asked)
 if answer then return answer end
 
 local at, requested, shifted = asked, nil, false
 if asked < now then at, requested = now, asked end
 local broken, near = violations(at, nil)
-if #broken > 0 then
+if #broken > 0 or search_from then
   if not until_at then return refusal(at, requested, broken, near, nil) end
-  local last = math.min(until_at, now + reach)
-  local resume_at = tonumber(ARGV[12])
+  local last = math.min(until_at, now + reach, (place_before or math.huge) - 1)
+  local resume_at = tonumber(ARGV[12]) or search_from and math.max(search_from, at)
   local free, resume = new_search(1, resume_at or at, nil, not resume_at and near or nil)(last)
   if resume then return {SEARCH_ON, now, resume} end
   if not free then return refusal(at, requested, broken, near, nil) end
-  at, requested, shifted = free, asked, true
+  if free ~= at then at, requested, shifted = free, asked, true end
 end
+
+answer = outside(at)
+if answer then return answer end
 
 redis.call('ZADD', timeline, at, id)
 --@include outlive
-outlive(at, record and (tonumber(ARGV[15]) or at + ARGV[16]))
+outlive(at, record and (tonumber(ARGV[18]) or at + ARGV[19]))
 if record then
+  local former = redis.call('HGET', record, 'y')
   redis.call('DEL', record) -- of a message that gave its id back
-  redis.call('HSET', record, unpack(ARGV, 17))
+  redis.call('HSET', record, unpack(ARGV, 20))
+  if former then redis.call('HSET', record, 'y', charged_anew(redis.call('HGET', record, 'y'), former)) end
   redis.call('HSET', record, 't', at)
   if requested then redis.call('HSET', record, 'r', requested) end
   if shifted then redis.call('HSET', record, 'h', 1) end
-  redis.call('ZADD', KEYS[3], now + ARGV[13], ARGV[14])
+  redis.call('ZADD', KEYS[3], now + ARGV[16], ARGV[17])
 end
-return {ALLOWED, now, at, requested or 0, shifted and SHIFTED or 0, 0}
+return {ALLOWED, now, at, requested or 0, shifted and SHIFTED or 0, 0, alert_user(ARGV[14], at)}

@@ -20,8 +20,9 @@
 -- ARGV[10] the rules, see fragments/policy.lua
 -- ARGV[11] the time zone's offsets, see fragments/policy.lua
 -- ARGV[12] where the search for a free time goes on, Unix ms; "" to start now
+-- ARGV[13] what to alert of, see fragments/user_alert.lua
 --
--- Returns  {ALLOWED, now, send time, requested time, 0, 0}
+-- Returns  {ALLOWED, now, send time, requested time, 0, 0, id of an alert's notice, if any}
 --          {NOT_FOUND, now, 0, 0}       the message is no dead letter
 --          {PAST_EXPIRY, now, 0, 0, expiry}
 --          {NO_FREE_TIME, now, 0, 0, expiry or 0}
@@ -29,7 +30,7 @@
 -- Cost     O(log n + m) in the user's n reservations, m of them from now until the
 --          time found, at most WORK steps a call (fragments/search.lua).
 
-if #KEYS ~= 4 or #ARGV ~= 12 then
+if #KEYS ~= 4 or #ARGV ~= 13 then
   return redis.error_reply('ERR revive.lua: wrong number of keys or arguments')
 end
 
@@ -45,6 +46,7 @@ local PAST_EXPIRY, NO_FREE_TIME = 8, 9
 --@include search
 --@include trim
 --@include outlive
+--@include user_alert
 
 local r = redis.call('HMGET', record, 's', 'g', 't', 'p', 'r', 'x', 'e')
 local state, expiry = state_of(r[1], r[2]), tonumber(r[6])
@@ -69,4 +71,4 @@ if state == UNCERTAIN then redis.call('HSET', record, 'q', 1) end
 redis.call('PERSIST', record)
 redis.call('ZREM', dead, ARGV[3])
 redis.call('ZADD', watch, now + ARGV[6], generation .. ARGV[5])
-return {ALLOWED, now, free, requested, 0, 0}
+return {ALLOWED, now, free, requested, 0, 0, alert_user(ARGV[13], free)}

@@ -54,10 +54,72 @@ var Purge = script("purge")
 // RecordSent records a send that is over, so that it counts from now on.
 var RecordSent = script("record_sent")
 
+// AccountFind reads an account with its tier, by its name or by one of its API
+// keys.
+var AccountFind = script("account_find")
+
+// AccountChange stores an account in place of what it was when it was read, and
+// points its API keys to it.
+var AccountChange = script("account_change")
+
+// AccountRemoveTier removes a tier that no account has.
+var AccountRemoveTier = script("account_remove_tier")
+
+// NoticePut puts a notice into the outbox, once for each id.
+var NoticePut = script("notice_put")
+
+// NoticeClaim takes a notice for one delivery.
+var NoticeClaim = script("notice_claim")
+
+// NoticeSettle records what became of the delivery of a notice.
+var NoticeSettle = script("notice_settle")
+
+// NoticeRevive has a failed notice sent after all.
+var NoticeRevive = script("notice_revive")
+
+// NoticePurge forgets what a failed notice says; or just its entry, where it is
+// a failed notice no longer.
+var NoticePurge = script("notice_purge")
+
+// StatsAdd adds to the numbers of an account's day, once for each call.
+var StatsAdd = script("stats_add")
+
+// Count counts a call in all of its counters, or says which refuses it.
+var Count = script("count")
+
+// GiveBack takes a call off all of its counters again.
+var GiveBack = script("give_back")
+
+// PermitsAcquire takes permits, or says how long until there are enough.
+var PermitsAcquire = script("permits_acquire")
+
+// PermitsGiveBack gives the permits of one call back before their time.
+var PermitsGiveBack = script("permits_give_back")
+
+// TokensTake takes tokens out of a bucket, or says how long until there are
+// enough.
+var TokensTake = script("tokens_take")
+
+// TokensGiveBack puts tokens back into a bucket, up to its capacity.
+var TokensGiveBack = script("tokens_give_back")
+
+// Pause pauses a target for a while, unless it is paused for longer.
+var Pause = script("pause")
+
+// Hold charges an account for a message that is about to be accepted, moved or
+// cancelled.
+var Hold = script("hold")
+
+// SettleHold ends the hold of a change that was made, or that will not be.
+var SettleHold = script("settle_hold")
+
+// HoldLook says under which holds a message came to where it stands.
+var HoldLook = script("hold_look")
+
 // All returns every script, for loading them into a server ahead of use: a
 // pipeline cannot fall back from EVALSHA to EVAL.
 func All() []*redis.Script {
-	return []*redis.Script{Reserve, Check, Move, Release, NextFree, List, Usage, Claim, Settle, Renew, Rehearse, Revive, Purge, RecordSent}
+	return []*redis.Script{Reserve, Check, Move, Release, NextFree, List, Usage, Claim, Settle, Renew, Rehearse, Revive, Purge, RecordSent, AccountFind, AccountChange, AccountRemoveTier, NoticePut, NoticeClaim, NoticeSettle, NoticeRevive, NoticePurge, StatsAdd, Count, GiveBack, PermitsAcquire, PermitsGiveBack, TokensTake, TokensGiveBack, Pause, Hold, SettleHold, HoldLook}
 }
 
 //go:embed *.lua fragments/*.lua

@@ -17,10 +17,13 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 	if err := checkID(r.ID); err != nil {
 		return Decision{}, err
 	}
+	if err := r.Hold.check(t.records); err != nil {
+		return Decision{}, err
+	}
 	keys := []string{t.keys.Timeline(r.User)}
 	args := []any{
 		milliseconds(r.Now), r.ID, milliseconds(r.At), t.rules.keep.Milliseconds(), t.reach.Milliseconds(),
-		t.rules.rules, t.offsets(r.At, r.Now),
+		t.rules.rules, t.offsets(r.At, r.Now), t.rules.alerts,
 	}
 	if t.records {
 		if err := checkGeneration(r.Generation); err != nil {
@@ -28,6 +31,7 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 		}
 		keys = append(keys, t.keys.Record(r.User, r.ID), t.keys.Watch(r.User))
 		args = append(args, r.Generation, watchSuffix(r.User, r.ID), t.look.Milliseconds(), t.expire.Milliseconds())
+		args = append(args, r.Hold.changeArguments(r.From)...)
 	} else if r.Generation != "" {
 		return Decision{}, &InvalidError{Field: "generation", Value: r.Generation, Want: "none: this timeline keeps places only"}
 	}
@@ -49,11 +53,15 @@ func (t *Timeline) Release(ctx context.Context, r ReleaseRequest) (Decision, err
 	if err := checkID(r.ID); err != nil {
 		return Decision{}, err
 	}
+	if err := r.Hold.check(t.records); err != nil {
+		return Decision{}, err
+	}
 	keys := []string{t.keys.Timeline(r.User)}
 	args := []any{milliseconds(r.Now), r.ID, t.rules.keep.Milliseconds()}
 	if t.records {
 		keys = append(keys, t.keys.Record(r.User, r.ID), t.keys.Watch(r.User), t.keys.Ended(r.User))
 		args = append(args, watchSuffix(r.User, r.ID), t.kept.Milliseconds())
+		args = append(args, r.Hold.changeArguments(r.From)...)
 	}
 	answer, err := run(ctx, t.client, lua.Release, doing, keys, args)
 	if err != nil {

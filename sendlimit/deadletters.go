@@ -144,7 +144,7 @@ func (d *DeadLetters) Retry(ctx context.Context, r RetryRequest) (Decision, erro
 		answer, err := run(ctx, d.client, lua.Revive, doing, keys, []any{
 			milliseconds(r.Now), r.ID, DeadLetterMember(r.User, r.ID), r.Generation, watchSuffix(r.User, r.ID),
 			t.look.Milliseconds(), t.expire.Milliseconds(), t.rules.keep.Milliseconds(), t.reach.Milliseconds(),
-			t.rules.rules, t.rules.offsetsNow(r.Now), resume,
+			t.rules.rules, t.rules.offsetsNow(r.Now), resume, t.rules.alerts,
 		})
 		if err != nil {
 			return Decision{}, err
@@ -175,6 +175,7 @@ func retried(in *replyReader) (Decision, error) {
 	case statusAllowed:
 		c.Allowed = true
 		_, _ = in.int(4), in.int(5)
+		c.Notices = in.strings(6)
 	case statusNotFound:
 		c.Code = CodeNotFound
 	case statusPastExpiry:

@@ -23,6 +23,13 @@ const (
 	statusPastExpiry
 )
 
+// And what they say of a change with a hold, see lua/fragments/hold.lua.
+const (
+	statusHoldOver = iota + 10
+	statusOutsideHold
+	statusChanged
+)
+
 const (
 	flagShifted  = 1
 	flagReplayed = 2
@@ -67,6 +74,7 @@ func (t *Timeline) decision(ctx context.Context, in *replyReader, user, self str
 		d.Allowed = true
 		d.Shifted, d.Replayed = flags&flagShifted != 0, flags&flagReplayed != 0
 		d.MovedFrom = in.time(5)
+		d.Notices = in.strings(6)
 	case statusSendLimit:
 		d.Code = CodeSendLimit
 		return t.refusal(ctx, in, d, user, self)
@@ -83,6 +91,12 @@ func (t *Timeline) decision(ctx context.Context, in *replyReader, user, self str
 	case statusPastExpiry:
 		d.Code = CodePastExpiry
 		d.ExpiresAt = in.time(4)
+	case statusHoldOver:
+		d.Code = CodeHoldOver
+	case statusOutsideHold:
+		d.Code = CodeOutsideHold
+	case statusChanged:
+		d.Code = CodeChanged
 	default:
 		return Decision{}, replyError(in.doing, fmt.Sprintf("status %d", status))
 	}

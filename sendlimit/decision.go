@@ -19,6 +19,12 @@ const (
 	CodeRateLimited   Code = "rate_limited"   // too many calls: see RetryAfter
 	CodeQuotaExceeded Code = "quota_exceeded" // the account's messages of that hour or day are used up: see ResetsAt
 	CodeUnauthorized  Code = "unauthorized"   // no API key, or none that may do this
+
+	// Of a change with a Hold, which has to be made anew. Callers of the product
+	// never see them.
+	CodeHoldOver    Code = "hold_over"    // it came after Hold.NotAfter
+	CodeOutsideHold Code = "outside_hold" // its place would be at or after Hold.Until
+	CodeChanged     Code = "changed"      // the reservation is not as Hold.Former and From say
 )
 
 // Decision is the answer of every limiter. A refusal is a Decision with Allowed
@@ -60,6 +66,12 @@ type Decision struct {
 	Remaining  int64
 	RetryAfter time.Duration
 	ResetsAt   time.Time
+
+	// Counter names the one of several Counters that Remaining and ResetsAt are
+	// about: the one that refuses, of several the one that resets last, or else
+	// the one with the least left. Counters has them all.
+	Counter  string
+	Counters []CounterUsage
 
 	// Notices names the alerts that the change has raised, which are to be
 	// delivered; what is not is found by looking after Notices that are due.

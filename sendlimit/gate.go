@@ -75,7 +75,7 @@ type Delivery struct {
 type Claim struct {
 	Verdict Verdict
 	Until   time.Time // of Busy and Early
-	// The message, of Send; of Dropped only SendAt.
+	// The message, of Send; of Dropped only SendAt and Account.
 	SendAt      time.Time // the real time where it is sent late
 	Promised    time.Time // the send time before it was first late; zero where it is SendAt
 	RequestedAt time.Time // zero where it is SendAt
@@ -83,6 +83,7 @@ type Claim struct {
 	TakenOver   bool      // from a delivery that was left in the middle: what became of that is uncertain
 	Category    string
 	Content     []byte
+	Account     string // who was charged for it; "" for nobody
 	Reason      string // of Dropped
 	// Placed are messages of the user that were late and got another time, the
 	// claimed one among them if it was postponed: each wants a task of its new
@@ -90,6 +91,8 @@ type Claim struct {
 	Placed []Placement
 	// Dropped are other messages of the user that were late and ended.
 	Dropped []Drop
+	// Notices names the alerts that the new times have raised, as in Decision.
+	Notices []string
 	// Now is the server's clock, or the one given.
 	Now time.Time
 }
@@ -100,6 +103,7 @@ type Placement struct {
 	Generation string
 	At         time.Time
 	From       time.Time // the time it had
+	Account    string    // as in Claim
 }
 
 // Drop is a message that ended undelivered.
@@ -107,6 +111,8 @@ type Drop struct {
 	ID     string
 	Reason string
 	SendAt time.Time
+
+	Account string // as in Claim
 }
 
 // Claim asks whether the task may deliver now, by the server's clock, or by
@@ -127,13 +133,15 @@ func (g *Gate) Claim(ctx context.Context, d Delivery, lease time.Duration, now t
 	}
 	var placed []Placement
 	var dropped []Drop
+	var notices []string
 	for from := any(""); ; {
 		c, goOn, err := g.claim(ctx, d, lease, now, from)
 		if err != nil {
 			return Claim{}, err
 		}
 		placed, dropped = append(placed, c.Placed...), append(dropped, c.Dropped...)
-		c.Placed, c.Dropped = placed, dropped
+		notices = append(notices, c.Notices...)
+		c.Placed, c.Dropped, c.Notices = placed, dropped, notices
 		if c.Verdict != lookOn {
 			return c, nil
 		}
@@ -164,7 +172,7 @@ func (g *Gate) claim(ctx context.Context, d Delivery, lease time.Duration, now t
 		milliseconds(now), d.Generation, d.Nonce, lease.Milliseconds(),
 		WatchMember(d.User, d.ID, d.Generation), d.ID, g.fixed.KeepRecords.Milliseconds(), g.fixed.ExpireAfter.Milliseconds(),
 		g.fixed.Tolerance.Milliseconds(), attempts, drop, g.rules.keep.Milliseconds(), g.fixed.Reach.Milliseconds(),
-		g.rules.rules, g.rules.offsetsNow(now), g.fixed.LookAfter.Milliseconds(), from,
+		g.rules.rules, g.rules.offsetsNow(now), g.fixed.LookAfter.Milliseconds(), from, g.rules.alerts,
 	})
 	if err != nil {
 		return Claim{}, 0, err
@@ -181,12 +189,14 @@ func (g *Gate) claim(ctx context.Context, d Delivery, lease time.Duration, now t
 		c.SendAt, c.Promised, c.RequestedAt = in.time(2), in.time(3), in.time(4)
 		c.Attempt, c.Category, c.Content = int(in.int(5)), in.string(6), []byte(in.string(7))
 		c.TakenOver = in.int(8) == 1
-		c.changes(in, 9)
+		c.Account = in.string(9)
+		c.changes(in, 10)
 	case Busy, Early:
 		c.Until = in.time(2)
 	case Dropped:
 		c.SendAt, c.Reason = in.time(2), in.string(3)
-		c.changes(in, 4)
+		c.Account = in.string(4)
+		c.changes(in, 5)
 	case Postponed:
 		c.changes(in, 2)
 	case lookOn:
@@ -201,107 +211,19 @@ func (g *Gate) claim(ctx context.Context, d Delivery, lease time.Duration, now t
 }
 
 // changes reads what a claim did to the user's late messages, from element i
-// on.
+// on: first the notices, then five elements a message.
 func (c *Claim) changes(in *replyReader, i int) {
-	for ; i < len(in.reply); i += 4 {
+	notices := in.nested(i)
+	c.Notices = notices.strings(0)
+	in.absorb(notices)
+	for i++; i < len(in.reply); i += 5 {
+		account := in.string(i + 4)
 		if at := in.time(i + 2); at.IsZero() {
-			c.Dropped = append(c.Dropped, Drop{ID: in.string(i), Reason: in.string(i + 1), SendAt: in.time(i + 3)})
+			c.Dropped = append(c.Dropped, Drop{ID: in.string(i), Reason: in.string(i + 1), SendAt: in.time(i + 3), Account: account})
 		} else {
-			c.Placed = append(c.Placed, Placement{ID: in.string(i), Generation: in.string(i + 1), At: at, From: in.time(i + 3)})
+			c.Placed = append(c.Placed, Placement{ID: in.string(i), Generation: in.string(i + 1), At: at, From: in.time(i + 3), Account: account})
 		}
 	}
-}
-
-// Settlement is what became of a delivery. Exactly one of Delivered, Failed,
-// Uncertain and Retry says so.
-type Settlement struct {
-	Delivered  bool
-	ProviderID string // the provider's name for the delivered message, if any
-	Failed     bool   // for good: the place is given back
-	Uncertain  bool   // nobody knows, and it is not to be sent again: the place is kept
-	Retry      *Retry
-	Reason     string    // of all but Delivered: why it was not delivered
-	Began      time.Time // of Delivered: when the delivery began, Claim.Now; zero for now
-}
-
-// Retry makes the message pending again under a new generation.
-type Retry struct {
-	Generation string
-	At         time.Time // not before
-	// Uncertain says that the message may have arrived all the same: however it
-	// ends, it keeps its place and its id.
-	Uncertain bool
-	// Unsent says that nothing was sent after all: the try does not count.
-	Unsent bool
-}
-
-// Settle records what became of a delivery. It reports false if the delivery
-// no longer holds the message: its lease ran out and another took over, whose
-// settlement counts.
-func (g *Gate) Settle(ctx context.Context, d Delivery, s Settlement, now time.Time) (bool, error) {
-	const doing = "settling a delivery"
-	if err := d.check(); err != nil {
-		return false, err
-	}
-	outcome, err := s.outcome()
-	if err != nil {
-		return false, err
-	}
-	reason := s.Reason
-	if s.Delivered {
-		reason = s.ProviderID
-	}
-	args := []any{
-		milliseconds(now), d.Nonce, outcome, watchSuffix(d.User, d.ID), d.ID,
-		g.fixed.KeepRecords.Milliseconds(), g.rules.keep.Milliseconds(), reason, milliseconds(s.Began),
-	}
-	if s.Retry != nil {
-		arrived := 0
-		switch {
-		case s.Retry.Unsent:
-			arrived = -1
-		case s.Retry.Uncertain:
-			arrived = 1
-		}
-		args = append(args, s.Retry.Generation, s.Retry.At.UnixMilli(), g.fixed.LookAfter.Milliseconds(), arrived)
-	}
-	answer, err := run(ctx, g.client, lua.Settle, doing, []string{
-		g.keys.Record(d.User, d.ID), g.keys.Timeline(d.User), g.keys.Watch(d.User), g.keys.DeadLettersOf(d.User),
-		g.keys.Ended(d.User),
-	}, args)
-	if err != nil {
-		return false, err
-	}
-	in := read(answer, doing)
-	recorded := in.int(0)
-	_ = in.time(1)
-	if in.err == nil && recorded != 0 && recorded != 1 {
-		return false, replyError(doing, fmt.Sprintf("outcome %d", recorded))
-	}
-	return recorded == 1, in.err
-}
-
-// outcome is the settlement as lua/settle.lua spells it.
-func (s Settlement) outcome() (string, error) {
-	said, outcome := 0, ""
-	for _, possible := range []struct {
-		name string
-		is   bool
-	}{{"d", s.Delivered}, {"f", s.Failed}, {"u", s.Uncertain}, {"p", s.Retry != nil}} {
-		if possible.is {
-			said++
-			outcome = possible.name
-		}
-	}
-	if said != 1 {
-		return "", &InvalidError{
-			Field: "settlement", Value: fmt.Sprintf("%+v", s), Want: "exactly one of delivered, failed, uncertain and retry",
-		}
-	}
-	if s.Retry != nil {
-		return outcome, checkGeneration(s.Retry.Generation)
-	}
-	return outcome, nil
 }
 
 func (d Delivery) check() error {

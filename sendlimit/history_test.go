@@ -20,6 +20,16 @@ func TestTimelineAgreesWithTheModel(t *testing.T) {
 	})
 }
 
+// So do alerts of users and a model that looks at the whole timeline.
+func TestAlertsAgreeWithTheModel(t *testing.T) {
+	t.Parallel()
+	_, client := sendlimittest.EmbeddedRedis(t)
+	var histories atomic.Int64
+	rapid.Check(t, func(t *rapid.T) {
+		sendlimittest.CheckAlerts(t, client, fmt.Sprintf("a%d", histories.Add(1)))
+	})
+}
+
 // So do the records, the gate and the watch list, and a plain account of each
 // message.
 func TestMessagesAgreeWithTheirAccount(t *testing.T) {

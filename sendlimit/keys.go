@@ -3,7 +3,9 @@ package sendlimit
 import (
 	"fmt"
 	"hash/fnv"
+	"strconv"
 	"strings"
+	"time"
 	"unicode"
 	"unicode/utf8"
 )
@@ -24,9 +26,33 @@ const DefaultPrefix = "sl"
 //	sl:{p0042}:dead            ZSET  the dead letters: dead-letter member -> when it ended, Unix ms
 //	sl:{p0042}:l:<user>        STRING  the late mark: what stands before it in the timeline has ended, Unix ms
 //	sl:{p0042}:e:<user>        ZSET  what ended and gave its place back: message id -> send time, Unix ms
+//	sl:{p0042}:stats:<account>:<day start>  HASH  what the account's messages came to on a day of its own
+//	sl:{p0042}:holds           ZSET  charges that are not settled: attempt -> when to look, Unix ms
+//	sl:{p0042}:h:<attempt>     HASH  such a charge, see lua/fragments/charge.lua
+//	sl:{p0042}:q:<account>:<unit>:<start>  STRING  what an account is charged in an hour (h) or day (d), and of
+//	                           a day what is settled (s)
 //	sl-dry-<token>:…           the same of a dry run, and {p0042}:copies, SET, what to remove of it
+//	sl:{p0042}:o:<user>        HASH  the user's own settings, see UserSettings
+//	sl:{p0042}:alert:<u|a>:<subject>:<day>  STRING  the highest threshold of a quota, percent, that was alerted on a day
+//	sl:{p0042}:notices         ZSET  every notice not ended: notice id -> when to look, Unix ms
+//	sl:{p0042}:n:<notice id>   HASH  a notice, see lua/fragments/outbox.lua
+//	sl:{p0042}:deadnotices     ZSET  failed notices: notice id -> when it ended, Unix ms
+//	sl:{p0042}:gathered        ZSET  users to be told of together, see lua/fragments/user_alert.lua -> since when, Unix ms
 //	sl:policy:<name>           STRING  a policy, JSON
 //	sl:meta                    HASH  the version of this layout
+//	sl:{p0042}:count:<key>:<name>:<start>      STRING  a counter in the natural period from start, Unix ms, on: how many;
+//	                           of a window <name>:w, HASH, see lua/fragments/counters.lua. Both expire with their period
+//	sl:{event:NAME}:event      HASH  the limits of an event, see lua/fragments/counted.lua
+//	sl:{event:NAME}:c:<key>:<name>:<start>     the same as :count:, of calls of the event
+//	sl:events                  SET  the names of the events that have limits, or once had
+//	sl:{accounts}:accounts     HASH  the accounts: name -> account, JSON
+//	sl:{accounts}:keys         HASH  their API keys: SHA-256 of the key, hex -> name of the account
+//	sl:{accounts}:tiers        HASH  the tiers: name -> tier, JSON
+//	sl:{pace:NAME}:rate        STRING  the rate of the permits of a name, see lua/permits_acquire.lua
+//	sl:{pace:NAME}:permits     ZSET  permits taken overall, and :permits:<client> by each client: token/1 … -> when, Unix ms
+//	sl:{pace:NAME}:burst       STRING  how many calls of a pace may go at once
+//	sl:{pace:NAME}:pause       STRING  until when a target takes no calls, Unix ms
+//	sl:{p0042}:tokens:<key>    HASH  a token bucket, see lua/fragments/tokens.lua
 //
 // Both a user and an id may hold colons. In a record's key a colon of the id
 // is written as a slash, which no id has: what follows the last colon is the
@@ -107,6 +133,64 @@ func (k Keys) Ended(user string) string {
 	return k.partitions[Partition(user)] + "e:" + user
 }
 
+// Stats is the key of the numbers of an account and a day, which begins at Unix
+// milliseconds.
+func (k Keys) Stats(account string, day int64) string {
+	return k.partitions[Partition(account)] + "stats:" + account + ":" + strconv.FormatInt(day, 10)
+}
+
+// Settings is the key of a user's own settings.
+func (k Keys) Settings(user string) string {
+	return k.partitions[Partition(user)] + "o:" + user
+}
+
+// The letters of the subjects that quotas are of, in the keys of their alerts.
+const (
+	AlertOfUser    = "u"
+	AlertOfAccount = "a"
+)
+
+// Alert is the key of what was alerted of a subject on the day that begins at
+// dayFrom, in Unix ms. The letter is AlertOfUser or AlertOfAccount.
+func (k Keys) Alert(letter, subject string, dayFrom int64) string {
+	return k.partitions[Partition(subject)] + "alert:" + letter + ":" + subject + ":" + strconv.FormatInt(dayFrom, 10)
+}
+
+// Notices is the key of the notices of a partition that have not ended.
+func (k Keys) Notices(partition int) string { return k.partitions[partition] + "notices" }
+
+// Notice is the key of a notice about a subject, whose partition it is in.
+func (k Keys) Notice(subject, id string) string {
+	return k.partitions[Partition(subject)] + "n:" + id
+}
+
+// DeadNotices is the key of the failed notices of a partition.
+func (k Keys) DeadNotices(partition int) string { return k.partitions[partition] + "deadnotices" }
+
+// Gathered is the key of a partition's users to be told of together.
+func (k Keys) Gathered(partition int) string { return k.partitions[partition] + "gathered" }
+
+// Holds is the key of the charges that are not settled, of the partition of an
+// account.
+func (k Keys) Holds(account string) string { return k.holdsOf(Partition(account)) }
+
+func (k Keys) holdsOf(partition int) string { return k.partitions[partition] + "holds" }
+
+// hold is the key of one of them.
+func (k Keys) hold(account, attempt string) string {
+	return k.holdOf(Partition(account), attempt)
+}
+
+func (k Keys) holdOf(partition int, attempt string) string {
+	return k.partitions[partition] + "h:" + attempt
+}
+
+// Charged is the key of what an account is charged in the hour (unit "h") or the
+// day ("d") that begins at a time; "s" is the part of a day that is settled.
+func (k Keys) Charged(account, unit string, start time.Time) string {
+	return k.partitions[Partition(account)] + "q:" + account + ":" + unit + ":" + strconv.FormatInt(start.UnixMilli(), 10)
+}
+
 // copies is the key of what copies a dry run has made in a partition.
 func (k Keys) copies(partition int) string { return k.partitions[partition] + "copies" }
 
@@ -115,6 +199,56 @@ func (k Keys) Policy(name string) string { return k.prefix + ":policy:" + name }
 
 // Meta is the key of what is known of the layout itself.
 func (k Keys) Meta() string { return k.prefix + ":meta" }
+
+// Accounts is the key of the accounts. It shares a hash tag with AccountKeys and
+// Tiers.
+func (k Keys) Accounts() string { return k.prefix + ":{accounts}:accounts" }
+
+// AccountKeys is the key of the hashes of all API keys.
+func (k Keys) AccountKeys() string { return k.prefix + ":{accounts}:keys" }
+
+// Tiers is the key of the tiers.
+func (k Keys) Tiers() string { return k.prefix + ":{accounts}:tiers" }
+
+// counters begins the keys of the counters of a call without an event.
+func (k Keys) counters(key string) string {
+	return k.partitions[Partition(key)] + "count:" + key + ":"
+}
+
+// Event is the key of the limits of an event.
+func (k Keys) Event(name string) string { return k.prefix + ":{event:" + name + "}:event" }
+
+// eventCounters begins the keys of the counters of an event's calls. They share
+// a hash tag with the event.
+func (k Keys) eventCounters(name, key string) string {
+	return k.prefix + ":{event:" + name + "}:c:" + key + ":"
+}
+
+// Events is the key of the names of all events that ever had limits.
+func (k Keys) Events() string { return k.prefix + ":events" }
+
+// permitRate is the key of the rate of permits of a name. All keys of a name
+// share a hash tag.
+func (k Keys) permitRate(name string) string { return k.pace(name) + "rate" }
+
+// permits is the key of the permits taken overall; permitsOf of those that a
+// client has.
+func (k Keys) permits(name string) string { return k.pace(name) + "permits" }
+
+func (k Keys) permitsOf(name, client string) string { return k.permits(name) + ":" + client }
+
+// burst is the key of how many calls of a pace may go at once.
+func (k Keys) burst(name string) string { return k.pace(name) + "burst" }
+
+// pause is the key of until when a target takes no calls.
+func (k Keys) pause(name string) string { return k.pace(name) + "pause" }
+
+func (k Keys) pace(name string) string { return k.prefix + ":{pace:" + name + "}:" }
+
+// tokens is the key of a token bucket.
+func (k Keys) tokens(key string) string {
+	return k.partitions[Partition(key)] + "tokens:" + key
+}
 
 // WatchMember is what the watch list holds of a message: generation, id and
 // user, in this order since only the user may contain a slash.

@@ -16,6 +16,14 @@ type Policy struct {
 	Name     string `json:"name"`
 	TimeZone string `json:"time_zone,omitempty"`
 	Rules    []Rule `json:"rules"`
+	// AlertAt are the percents of a user's daily rule, N/day or N/calendar_day, at
+	// which an alert is raised, 1 to 100, ascending; nil means 80 and 100, empty
+	// means never. Where there are several such rules the fullest counts.
+	AlertAt []int `json:"alert_at,omitzero"`
+	// AlertTo is whom to tell of all users that reached one, together once an hour:
+	// an e-mail address or an https: URL, see ValidContact; "" tells nobody. A
+	// user's own contact, see UserSettings, is told of each at once.
+	AlertTo string `json:"alert_to,omitempty"`
 }
 
 // DefaultPolicy returns 1/minute, 5/hour and 10/calendar_day in UTC.
@@ -63,6 +71,9 @@ func (p Policy) Validate() error {
 		}
 		seen[r] = true
 	}
+	if err := p.validateAlerts(); err != nil {
+		return err
+	}
 	_, err := p.location()
 	return err
 }
@@ -91,7 +102,8 @@ func (p Policy) LargestWindow() time.Duration {
 	return longest
 }
 
-// String lists the rules as they are written, "1/minute, 5/hour".
+// String lists the rules as they are written, "1/minute, 5/hour", and what else
+// is not as usual. Of an AlertTo that is a URL it has the host alone.
 func (p Policy) String() string {
 	rules := make([]string, len(p.Rules))
 	for i, r := range p.Rules {
@@ -101,7 +113,7 @@ func (p Policy) String() string {
 	if p.TimeZone != "" && p.TimeZone != "UTC" {
 		s += fmt.Sprintf(" (%s)", p.TimeZone)
 	}
-	return s
+	return s + p.unusualAlerts()
 }
 
 func validPolicyName(s string) bool {

@@ -21,6 +21,8 @@ type storedPolicy struct {
 	Name     string   `json:"name"`
 	TimeZone string   `json:"time_zone,omitempty"`
 	Rules    []string `json:"rules"`
+	AlertAt  []int    `json:"alert_at,omitzero"` // absent is the usual, empty is never
+	AlertTo  string   `json:"alert_to,omitempty"`
 }
 
 // NewPolicyStore returns the policies under a prefix, "" for DefaultPrefix.
@@ -44,6 +46,10 @@ func (s *PolicyStore) Load(ctx context.Context, name string) (p Policy, ok bool,
 	var stored storedPolicy
 	if err = json.Unmarshal([]byte(text), &stored); err == nil {
 		p, err = ParsePolicy(stored.Name, stored.TimeZone, stored.Rules...)
+	}
+	if err == nil {
+		p.AlertAt, p.AlertTo = stored.AlertAt, stored.AlertTo
+		err = p.validateAlerts()
 	}
 	if err != nil {
 		return Policy{}, false, &UnavailableError{
@@ -86,7 +92,7 @@ func (s *PolicyStore) encode(p Policy) ([]byte, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	stored := storedPolicy{Name: p.Name, TimeZone: p.TimeZone}
+	stored := storedPolicy{Name: p.Name, TimeZone: p.TimeZone, AlertAt: p.AlertAt, AlertTo: p.AlertTo}
 	for _, r := range p.Rules {
 		stored.Rules = append(stored.Rules, r.String())
 	}

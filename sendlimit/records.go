@@ -73,6 +73,14 @@ type Standing struct {
 	ProviderID string // the provider's name for the delivered message
 	Uncertain  bool   // an earlier delivery may have arrived, too
 	Category   string
+
+	// Account is who was charged for the message; "" for nobody. Hold is the
+	// attempt of the Hold under which it came to where it stands, and FormerHolds
+	// are attempts under which the id was given a place before: of all these the
+	// change was made.
+	Account     string
+	Hold        string
+	FormerHolds []string
 }
 
 // Records reads what became of messages. It is safe for concurrent use.
@@ -124,7 +132,7 @@ func (r *Records) Look(ctx context.Context, user string, ids ...string) ([]Stand
 // standingFields are the fields of a record that standing reads, see
 // lua/fragments/record.lua.
 var standingFields = []string{ //nolint:gochecknoglobals // a constant table
-	"s", "g", "t", "p", "r", "m", "a", "x", "e", "n", "h", "w", "i", "k", "q",
+	"s", "g", "t", "p", "r", "m", "a", "x", "e", "n", "h", "w", "i", "k", "q", "y",
 }
 
 // standing makes sense of the standingFields of a record.
@@ -142,6 +150,7 @@ func standing(user, id string, values []any, doing string) (Standing, error) {
 	s.Attempts, s.Shifted = int(f.int(9)), f.text(10) != ""
 	s.Reason, s.ProviderID, s.Category = f.text(11), f.text(12), f.text(13)
 	s.Uncertain = f.text(14) != "" && s.State != StateUncertain // which says so itself
+	s.Account, s.Hold, s.FormerHolds = parseCharge(f.text(15))
 	switch {
 	case s.State == StateDelivered:
 		s.Lateness = s.EndedAt.Sub(s.promised())

@@ -33,6 +33,8 @@ type Recorded struct {
 	// Forgotten says that no rule looks back as far as At, so that there was
 	// nothing to record.
 	Forgotten bool
+	// Notices names the alerts that it has raised, as in Decision.
+	Notices []string
 	// Now is the clock it was looked at by: the server's, or the request's.
 	Now time.Time
 }
@@ -57,7 +59,10 @@ func (t *Timeline) RecordSent(ctx context.Context, r SentRequest) (Recorded, err
 		return Recorded{}, &InvalidError{Field: "send_at", Value: "", Want: "the time at which it was sent"}
 	}
 	keys := []string{t.keys.Timeline(r.User)}
-	args := []any{milliseconds(r.Now), r.ID, r.At.UnixMilli(), t.rules.keep.Milliseconds()}
+	args := []any{
+		milliseconds(r.Now), r.ID, r.At.UnixMilli(), t.rules.keep.Milliseconds(),
+		t.rules.rules, t.offsets(r.At), t.rules.alerts,
+	}
 	if t.records {
 		if err := checkRecord(r.Record); err != nil {
 			return Recorded{}, err
@@ -75,6 +80,7 @@ func (t *Timeline) RecordSent(ctx context.Context, r SentRequest) (Recorded, err
 	switch status {
 	case statusAllowed:
 		recorded.Replayed, recorded.Forgotten = flags&flagReplayed != 0, flags&flagForgotten != 0
+		recorded.Notices = in.strings(4)
 	case statusIDReused:
 		recorded.Code = CodeIDReused
 	case statusNotOver:

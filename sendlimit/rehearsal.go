@@ -25,6 +25,7 @@ type Rehearsal struct {
 // Rehearse begins a dry run over the timeline's reservations.
 func (t *Timeline) Rehearse(client redis.Cmdable) *Rehearsal {
 	copied := *t
+	copied.rules = t.rules.withoutAlerts()
 	copied.keys = keysUnder(t.keys.prefix + "-dry-" + NewGeneration())
 	return &Rehearsal{client: client, keys: t.keys, copied: &copied}
 }
@@ -32,7 +33,18 @@ func (t *Timeline) Rehearse(client redis.Cmdable) *Rehearsal {
 // Reserve answers what Timeline.Reserve would have answered if all that this
 // rehearsal accepted before had been reserved.
 func (r *Rehearsal) Reserve(ctx context.Context, request Request) (Decision, error) {
-	const doing = "rehearsing a reserve"
+	return r.on(ctx, request, "rehearsing a reserve", r.copied.Reserve)
+}
+
+// Check says what Reserve would answer, and takes no place.
+func (r *Rehearsal) Check(ctx context.Context, request Request) (Decision, error) {
+	return r.on(ctx, request, "rehearsing a check", r.copied.Check)
+}
+
+// on has a request judged on the copies, which it makes where there are none yet.
+func (r *Rehearsal) on(
+	ctx context.Context, request Request, doing string, judge func(context.Context, Request) (Decision, error),
+) (Decision, error) {
 	if err := r.copied.checkRequest(request); err != nil {
 		return Decision{}, err
 	}
@@ -45,7 +57,7 @@ func (r *Rehearsal) Reserve(ctx context.Context, request Request) (Decision, err
 	if err != nil {
 		return Decision{}, err
 	}
-	d, err := r.copied.Reserve(ctx, request)
+	d, err := judge(ctx, request)
 	if err != nil {
 		return Decision{}, err
 	}

@@ -47,6 +47,15 @@ func (r *replyReader) string(i int) string {
 	return ""
 }
 
+// strings reads the texts from element i on; nil where there are none.
+func (r *replyReader) strings(i int) []string {
+	var texts []string
+	for ; i < len(r.reply); i++ {
+		texts = append(texts, r.string(i))
+	}
+	return texts
+}
+
 // time reads Unix milliseconds; 0 is no time.
 func (r *replyReader) time(i int) time.Time {
 	ms := r.int(i)

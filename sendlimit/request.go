@@ -19,6 +19,12 @@ type Request struct {
 	// ShiftUntil; a zero ShiftUntil means as far as the reach goes.
 	Shift      bool
 	ShiftUntil time.Time
+	// SearchFrom is where a shift begins to look for a free time, and takes none
+	// before it, At included; zero means At. Check does not look at it.
+	SearchFrom time.Time
+	// Hold binds the place to what an account is charged for it; nil for no
+	// account. It needs a Record. Check does not look at it.
+	Hold *Hold
 	// Record is what to remember of the message; required by a Timeline with
 	// records, refused by one without.
 	Record *Record
@@ -35,13 +41,22 @@ type MoveRequest struct {
 	// Generation is the new generation, see Record; required by a Timeline
 	// with records, refused by one without.
 	Generation string
-	Now        time.Time // as in Request
+	// Hold binds the move to what an account is charged for it, and to the
+	// reservation being as Hold.Former and From say; nil for no account, with which
+	// a reservation that one was charged for is refused with CodeChanged. It needs
+	// a timeline with records. A move to where the reservation stands changes
+	// nothing, and names no attempt.
+	Hold *Hold
+	From time.Time // with Hold: where the reservation has to stand
+	Now  time.Time // as in Request
 }
 
 // ReleaseRequest gives a reservation back.
 type ReleaseRequest struct {
 	User string
 	ID   string
+	Hold *Hold     // as in MoveRequest
+	From time.Time // as in MoveRequest
 	Now  time.Time // as in Request
 }
 

@@ -34,6 +34,12 @@ func (t *Timeline) Reserve(ctx context.Context, r Request) (Decision, error) {
 			return Decision{}, err
 		}
 	}
+	if !r.SearchFrom.IsZero() && !r.Shift {
+		return Decision{}, &InvalidError{Field: "search_from", Value: r.SearchFrom.String(), Want: "none without a shift"}
+	}
+	if err := r.Hold.check(t.records); err != nil {
+		return Decision{}, err
+	}
 	return t.decide(ctx, r, doing, func(resume any) (reply, error) {
 		keys, args := t.reserveCall(r, resume)
 		return run(ctx, t.client, lua.Reserve, doing, keys, args)
@@ -75,7 +81,7 @@ func checkRecord(r *Record) error {
 
 // reserveCall builds the keys and arguments of lua.Reserve.
 func (t *Timeline) reserveCall(r Request, resume any) ([]string, []any) {
-	args := make([]any, 0, 32)
+	args := make([]any, 0, 37)
 	args = append(args, milliseconds(r.Now), r.ID)
 	keep := t.rules.keep.Milliseconds()
 	if r.At.IsZero() {
@@ -85,7 +91,8 @@ func (t *Timeline) reserveCall(r Request, resume any) ([]string, []any) {
 		first, last := t.rules.span(at)
 		args = append(args, at, first, last, max(at+keep, t.expiry(r, at)))
 	}
-	args = append(args, keep, t.reach.Milliseconds(), t.rules.rules, t.offsets(r.At, r.Now), r.shiftUntil(), resume)
+	args = append(args, keep, t.reach.Milliseconds(), t.rules.rules, t.offsets(r.At, r.Now), r.shiftUntil(), resume,
+		t.rules.alertFrom, t.rules.alerts, r.Hold.bounds(r.SearchFrom))
 	if !t.records {
 		return []string{t.keys.Timeline(r.User)}, args
 	}
@@ -104,6 +111,9 @@ func (t *Timeline) reserveCall(r Request, resume any) ([]string, []any) {
 	}
 	if len(rec.Content) > 0 {
 		args = append(args, "c", rec.Content)
+	}
+	if r.Hold != nil {
+		args = append(args, "y", r.Hold.charge())
 	}
 	return []string{t.keys.Timeline(r.User), t.keys.Record(r.User, r.ID), t.keys.Watch(r.User)}, args
 }

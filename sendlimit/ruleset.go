@@ -11,12 +11,14 @@ import (
 
 // ruleset is a policy made ready for the scripts.
 type ruleset struct {
-	policy Policy
-	zone   *time.Location
-	zoned  bool          // a calendar rule counts in a zone that is not UTC
-	keep   time.Duration // what is older than this is forgotten
-	rules  string        // limit and window of each, as lua/fragments/policy.lua reads them
-	table  atomic.Pointer[offsetTable]
+	policy    Policy
+	zone      *time.Location
+	zoned     bool          // a calendar rule, or an alert of a day, counts in a zone that is not UTC
+	keep      time.Duration // what is older than this is forgotten
+	rules     string        // limit and window of each, as lua/fragments/policy.lua reads them
+	alertFrom any           // as Policy.alerts has it
+	alerts    string
+	table     atomic.Pointer[offsetTable]
 }
 
 // offsetTable is the zone's offsets around a year, as the scripts read them.
@@ -44,7 +46,14 @@ func newRuleset(p Policy) (*ruleset, error) {
 		words = append(words, strconv.Itoa(r.Limit), strconv.FormatInt(window, 10))
 	}
 	s.rules = strings.Join(words, " ")
+	s.alertFrom, s.alerts = p.alerts()
+	s.zoned = s.zoned || zone != time.UTC && s.alerts != ""
 	return s, nil
+}
+
+// withoutAlerts is the same rules, of which nobody is alerted.
+func (s *ruleset) withoutAlerts() *ruleset {
+	return &ruleset{policy: s.policy, zone: s.zone, zoned: s.zoned, keep: s.keep, rules: s.rules, alertFrom: ""}
 }
 
 // offsets returns the zone's offsets as lua/fragments/policy.lua reads them,

@@ -44,12 +44,17 @@ type UserData struct {
 	Categories map[string][]Reservation // the timelines of categories with rules of their own
 	Messages   []UserMessage            // in the order of their ids
 	Settings   map[string]string
-	Flags      map[string]string // of alerts, by what follows the user in their keys
+	Flags      map[string]string // of alerts: threshold by the start of the day, Unix ms
 	LateMark   time.Time         // what stands before it in the timeline has ended
 	Ended      []Reservation     // what gave its place back, ascending by time, then id
 
 	DeadLetters []Reservation // At is when the message ended
 	Watched     []WatchEntry
+
+	Notices       map[string]map[string]string // of alerts, by id: the fields of each
+	Outbox        map[string]time.Time         // notices not ended, by id: when to look
+	FailedNotices map[string]time.Time         // by id: when it ended
+	Gathered      map[string]time.Time         // what others are to be told of: since when
 
 	DryRuns []UserData // in the order of their tokens; each without a DryRuns of its own
 }
@@ -72,7 +77,8 @@ type WatchEntry struct {
 // Empty reports whether the store has nothing of the user.
 func (d UserData) Empty() bool {
 	return len(d.Places)+len(d.Categories)+len(d.Messages)+len(d.Settings)+len(d.Flags)+
-		len(d.Ended)+len(d.DeadLetters)+len(d.Watched)+len(d.DryRuns) == 0 && d.LateMark.IsZero()
+		len(d.Ended)+len(d.DeadLetters)+len(d.Watched)+len(d.DryRuns)+
+		len(d.Notices)+len(d.Outbox)+len(d.FailedNotices)+len(d.Gathered) == 0 && d.LateMark.IsZero()
 }
 
 // Messages lists the ids of all messages of a user that have a record, those
@@ -99,10 +105,29 @@ func (u *Users) Messages(ctx context.Context, user string, progress Progress) ([
 func (k userKey) id() string { return strings.ReplaceAll(k.name, "/", ":") }
 
 // Cancel releases a message that is still to come, and reports whether it was
-// one; one that is being sent or has ended it leaves alone.
+// one; one that is being sent or has ended it leaves alone. An account that was
+// charged for it stays so.
 func (u *Users) Cancel(ctx context.Context, user, id string) (bool, error) {
-	d, err := u.timeline.Release(ctx, ReleaseRequest{User: user, ID: id})
-	return d.Allowed && !d.Replayed, err
+	const tries = 5
+	r := ReleaseRequest{User: user, ID: id}
+	for range tries {
+		d, err := u.timeline.Release(ctx, r)
+		if err != nil || d.Code != CodeChanged {
+			return d.Allowed && !d.Replayed, err
+		}
+		found, err := u.timeline.Records(u.client).Look(ctx, user, id)
+		if err != nil {
+			return false, err
+		}
+		// Nothing is held under this attempt, so that nothing is given back.
+		r.Hold, r.From = nil, found[0].SendAt
+		if found[0].Hold != "" {
+			r.Hold = &Hold{
+				Account: found[0].Account, Attempt: NewGeneration(), NotAfter: d.Now.Add(time.Minute), Former: found[0].Hold,
+			}
+		}
+	}
+	return false, Unavailable(errors.New("it keeps being changed"), "cancelling a message")
 }
 
 // Export reads everything that the store has of a user. What changes meanwhile
@@ -170,6 +195,20 @@ func (u *Users) read(ctx context.Context, k userKey, into *UserData) (err error)
 		into.Watched, err = u.watched(ctx, k.key, into.User)
 	case deadLettersKey:
 		into.DeadLetters, err = u.deadLetters(ctx, k.key, into.User)
+	case noticeKey:
+		var fields map[string]string
+		if fields, err = u.client.HGetAll(ctx, k.key).Result(); len(fields) > 0 {
+			if into.Notices == nil {
+				into.Notices = make(map[string]map[string]string)
+			}
+			into.Notices[k.name] = fields
+		}
+	case noticesKey:
+		into.Outbox, err = u.entries(ctx, k, into.User)
+	case deadNoticesKey:
+		into.FailedNotices, err = u.entries(ctx, k, into.User)
+	case gatheredKey:
+		into.Gathered, err = u.entries(ctx, k, into.User)
 	case copiesKey: // says only what else there is
 	}
 	return Unavailable(err, doing)
@@ -208,40 +247,6 @@ func (u *Users) message(ctx context.Context, k userKey, user string) (UserMessag
 		m.Content = []byte(content)
 	}
 	return m, err
-}
-
-func (u *Users) watched(ctx context.Context, key, user string) ([]WatchEntry, error) {
-	members, err := u.members(ctx, key, watchMemberOf(user))
-	var found []WatchEntry
-	for member, at := range members {
-		_, id, generation, _ := ParseWatchMember(member)
-		found = append(found, WatchEntry{ID: id, Generation: generation, At: time.UnixMilli(at).UTC()})
-	}
-	return found, err
-}
-
-func (u *Users) deadLetters(ctx context.Context, key, user string) ([]Reservation, error) {
-	members, err := u.members(ctx, key, deadLetterOf(user))
-	var found []Reservation
-	for member, at := range members {
-		_, id, _ := ParseDeadLetterMember(member)
-		found = append(found, Reservation{ID: id, At: time.UnixMilli(at).UTC()})
-	}
-	return found, err
-}
-
-func watchMemberOf(user string) func(member string) bool {
-	return func(member string) bool {
-		of, _, _, ok := ParseWatchMember(member)
-		return ok && of == user
-	}
-}
-
-func deadLetterOf(user string) func(member string) bool {
-	return func(member string) bool {
-		of, _, ok := ParseDeadLetterMember(member)
-		return ok && of == user
-	}
 }
 
 // sort brings what was found in no order into the order that is documented.

@@ -56,11 +56,7 @@ func (u *Users) eraseFrom(ctx context.Context, k userKey, user string) (int, err
 		removed, err := u.client.SRem(ctx, k.key, anyOf(members)...).Result()
 		return int(removed), Unavailable(err, doing)
 	}
-	parse := watchMemberOf(user)
-	if k.kind == deadLettersKey {
-		parse = deadLetterOf(user)
-	}
-	entries, err := u.members(ctx, k.key, parse)
+	entries, err := u.members(ctx, k.key, k.kind.entryOf(user))
 	if err != nil || len(entries) == 0 {
 		return 0, err
 	}

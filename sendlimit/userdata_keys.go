@@ -31,15 +31,24 @@ const (
 	recordKey   keyKind = "m"
 	categoryKey keyKind = "c"
 	flagKey     keyKind = "alert"
+	noticeKey   keyKind = "n"
 
 	watchKey       keyKind = "watch"
 	deadLettersKey keyKind = "dead"
 	copiesKey      keyKind = "copies"
+	noticesKey     keyKind = "notices"
+	deadNoticesKey keyKind = "deadnotices"
+	gatheredKey    keyKind = "gathered"
 )
 
 // shared says that the key is the partition's: other users are in it, too.
 func (k keyKind) shared() bool {
-	return k == watchKey || k == deadLettersKey || k == copiesKey
+	switch k {
+	case watchKey, deadLettersKey, copiesKey, noticesKey, deadNoticesKey, gatheredKey:
+		return true
+	case timelineKey, lateMarkKey, endedKey, settingsKey, recordKey, categoryKey, flagKey, noticeKey:
+	}
+	return false
 }
 
 // userKeys knows the keys of one user from all others.
@@ -79,14 +88,27 @@ func (u userKeys) parse(key string) (found userKey, ok bool) {
 	switch found.kind {
 	case timelineKey, lateMarkKey, endedKey, settingsKey:
 		return found, owner == u.user
-	case recordKey, categoryKey, flagKey:
-		// What follows the last colon is the name: with another colon in it, the
-		// key is that of a user whose name goes on.
-		found.name, ok = strings.CutPrefix(owner, u.user+":")
-		return found, ok && !strings.Contains(found.name, ":")
+	case noticeKey:
+		found.name = owner
+		return found, noticeOf(owner, u.user)
+	case flagKey:
+		letter, subject, _ := strings.Cut(owner, ":")
+		return found.named(subject, u.user, letter == AlertOfUser)
+	case recordKey, categoryKey:
+		return found.named(owner, u.user, true)
 	default:
 		return userKey{}, false
 	}
+}
+
+// named completes a key with what follows the user in it; ok is whether it is the
+// user's at all.
+func (k userKey) named(owner, user string, ok bool) (userKey, bool) {
+	// What follows the last colon is the name: with another colon in it, the key
+	// is that of a user whose name goes on.
+	name, owned := strings.CutPrefix(owner, user+":")
+	k.name = name
+	return k, ok && owned && !strings.Contains(name, ":")
 }
 
 // scanCount is about how many keys or members one call looks at.

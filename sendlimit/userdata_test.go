@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -76,9 +77,33 @@ func (r *residents) settle(user string) {
 	}
 	base := fmt.Sprintf("sl:{p%04d}:", sendlimit.Partition(user))
 	require.NoError(r, r.client.HSet(r.Context(), base+"o:"+user, "zone", "of-"+user).Err())
-	require.NoError(r, r.client.Set(r.Context(), base+"alert:"+user+":2026-11-22", "80", 0).Err())
+	r.alerts(user)
 	require.NoError(r, r.client.ZAdd(r.Context(), base+"c:"+user+":news", redis.Z{Score: 1, Member: "a"}).Err())
 	require.NoError(r, r.client.Set(r.Context(), base+"l:"+user, r.now.UnixMilli(), 0).Err())
+}
+
+// flagDay begins the day of the flags and notices that alerts leaves, Unix ms.
+const flagDay = 1795305600000
+
+// alerts leaves what an alert does: a flag, a notice that waits, one that failed,
+// and an entry for the hourly mail.
+func (r *residents) alerts(user string) {
+	r.Helper()
+	partition := sendlimit.Partition(user)
+	waiting, failed := "user_quota/"+strconv.Itoa(flagDay)+"/80/"+user, "user_quota/"+strconv.Itoa(flagDay)+"/100/"+user
+	_, err := r.client.Pipelined(r.Context(), func(pipe redis.Pipeliner) error {
+		pipe.HSet(r.Context(), r.keys.Settings(user), "contact", "of-"+user)
+		pipe.Set(r.Context(), r.keys.Alert(sendlimit.AlertOfUser, user, flagDay), "80", 0)
+		pipe.HSet(r.Context(), r.keys.Notice(user, waiting), "s", user)
+		pipe.ZAdd(r.Context(), r.keys.Notices(partition), redis.Z{Score: 1, Member: waiting})
+		pipe.HSet(r.Context(), r.keys.Notice(user, failed), "s", user)
+		pipe.ZAdd(r.Context(), r.keys.DeadNotices(partition), redis.Z{Score: 2, Member: failed})
+		pipe.ZAdd(r.Context(), r.keys.Gathered(partition), redis.Z{
+			Score: 3, Member: strconv.Itoa(flagDay) + "/80/8/10/default/" + user,
+		})
+		return nil
+	})
+	require.NoError(r, err)
 }
 
 func (r *residents) request(user, id string, after time.Duration) sendlimit.Request {
@@ -215,7 +240,7 @@ func eraseLeavesTheOthers(t *testing.T, client redis.UniversalClient, names ...s
 	for _, user := range names {
 		r.settle(user)
 		full := wholeStore(t, client)
-		require.Equal(t, 16+3, len(full)-len(before), "keys of %q, three of them of a dry run", user)
+		require.Equal(t, 18+3, len(full)-len(before), "keys of %q, three of them of a dry run", user)
 		ids, err := r.users.Messages(t.Context(), user, nil)
 		require.NoError(t, err)
 		require.Len(t, ids, 10)
@@ -302,8 +327,14 @@ func TestExportIsEverything(t *testing.T) {
 			}, data.DeadLetters)
 			require.Len(t, data.Watched, 6, "what has not ended")
 			require.Contains(t, data.Watched, sendlimit.WatchEntry{ID: "moved", Generation: "g2-moved", At: at(sendlimit.DefaultLookAfter)})
-			require.Equal(t, map[string]string{"zone": "of-" + user}, data.Settings)
-			require.Equal(t, map[string]string{"2026-11-22": "80"}, data.Flags)
+			require.Equal(t, map[string]string{"zone": "of-" + user, "contact": "of-" + user}, data.Settings)
+			day := strconv.Itoa(flagDay)
+			require.Equal(t, map[string]string{day: "80"}, data.Flags)
+			waiting, failed := "user_quota/"+day+"/80/"+user, "user_quota/"+day+"/100/"+user
+			require.Equal(t, map[string]map[string]string{waiting: {"s": user}, failed: {"s": user}}, data.Notices)
+			require.Equal(t, map[string]time.Time{waiting: time.UnixMilli(1).UTC()}, data.Outbox)
+			require.Equal(t, map[string]time.Time{failed: time.UnixMilli(2).UTC()}, data.FailedNotices)
+			require.Equal(t, map[string]time.Time{day + "/80/8/10/default/" + user: time.UnixMilli(3).UTC()}, data.Gathered)
 			require.Equal(t, map[string][]sendlimit.Reservation{"news": {{ID: "a", At: time.UnixMilli(1).UTC()}}}, data.Categories)
 			require.Equal(t, r.now, data.LateMark)
 			require.Equal(t, []sendlimit.Reservation{

@@ -1,12 +1,14 @@
 -- decision: the reply of reserve, check and move, an array of
 --
 --   status, now, send time, requested time (0: the same)
---   and, if the status is ALLOWED: flags (SHIFTED + REPLAYED), moved from (0: not);
+--   and, if the status is ALLOWED: flags (SHIFTED + REPLAYED), moved from (0: not),
+--   the id of the notice of an alert that the change has raised, if any;
 --   if it is SEND_LIMIT: next free time, where to search on for it, previous free
 --   time, where to search on for it (0: none), then an array a violated rule:
 --   its number in the policy from 1, conflicts in all, from and until of its
 --   period (0 of a sliding rule), then id and send time of the first conflicts.
---   SEARCH_ON has only status, now and where to search on.
+--   SEARCH_ON has only status, now and where to search on. A change that its hold
+--   does not cover is HOLD_OVER, OUTSIDE_HOLD or CHANGED, see fragments/hold.lua.
 --@include status
 local GRACE = 5000 -- ms in the past that are taken as now
 local MOST_CONFLICTS = 10

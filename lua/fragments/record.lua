@@ -26,6 +26,10 @@
 --   w  why it ended so, is tried again or was postponed; of the last, "late" and
 --      limit and window of the rule in the way, see fragments/policy.lua
 --   i  the provider's id of the delivered message
+--   y  what an account was charged under: account, attempt of the hold under which
+--      it came to where it stands, attempts under which the id was given a place
+--      before, latest first; "." for none. Of every attempt that it names the
+--      change was made.
 --
 -- A record has no expiry until the message ends: the watch list knows every
 -- one that has not.
@@ -47,4 +51,10 @@ end
 -- Whether a message in this state has given its id back.
 local function id_is_free(state)
   return not state or state == CANCELLED or state == DROPPED or state == FAILED
+end
+
+-- account_of reads the account from the field y; "" for none.
+local function account_of(y)
+  local account = y and string.match(y, '^%S+')
+  return account ~= '.' and account or ''
 end

@@ -1,0 +1,35 @@
+-- account_change.lua: stores an account in place of what it was when it was read,
+-- and points its API keys to it.
+--
+-- KEYS[1]  accounts (HASH: name -> account, JSON)
+-- KEYS[2]  API keys (HASH: SHA-256 of the key, hex -> name of its account)
+-- KEYS[3]  tiers (HASH: name -> tier, JSON)
+-- ARGV[1]  name of the account
+-- ARGV[2]  the account as it was read, JSON; "" for one that must not exist
+-- ARGV[3]  the account as it shall be, JSON
+-- ARGV[4]  its tier, which must exist; "" for none
+-- ARGV[5]  SHA-256 of each key added, hex, a space after each
+-- ARGV[6]  SHA-256 of each key removed, hex, a space after each
+--
+-- Returns  {1} stored, {0} it is not as it was read, {-1} no such tier, {-2} a key
+--          added is another account's. The same change made twice is stored.
+-- Cost     O(1) for each key added or removed.
+
+if #KEYS ~= 3 or #ARGV ~= 6 then
+  return redis.error_reply('ERR account_change.lua: wrong number of keys or arguments')
+end
+
+local accounts, keys, tiers = KEYS[1], KEYS[2], KEYS[3]
+local present = redis.call('HGET', accounts, ARGV[1]) or ''
+if present == ARGV[3] then return {1} end
+if present ~= ARGV[2] then return {0} end
+if ARGV[4] ~= '' and redis.call('HEXISTS', tiers, ARGV[4]) == 0 then return {-1} end
+for hash in string.gmatch(ARGV[5], '%S+') do
+  local owner = redis.call('HGET', keys, hash)
+  if owner and owner ~= ARGV[1] then return {-2} end
+end
+
+redis.call('HSET', accounts, ARGV[1], ARGV[3])
+for hash in string.gmatch(ARGV[5], '%S+') do redis.call('HSET', keys, hash, ARGV[1]) end
+for hash in string.gmatch(ARGV[6], '%S+') do redis.call('HDEL', keys, hash) end
+return {1}

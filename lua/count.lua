@@ -1,0 +1,63 @@
+-- count.lua: counts a call in all of its counters, or says which refuses it and
+-- counts it in none.
+--
+-- KEYS[1]  what the keys of its counters begin with; there follows
+--          "<name>:<start of the natural period, Unix ms>" (STRING) or
+--          "<name>:w" (HASH), see fragments/counters.lua
+-- KEYS[2]  event whose limits it counts against (HASH, see fragments/counted.lua); optional
+-- ARGV[1]  now, Unix ms; "" for the server's clock
+-- ARGV[2]  how many to count
+-- ARGV[3]  limit and period of each counter of its own, as fragments/policy.lua
+--          reads them; a length in ms is a window that begins with its first use
+-- ARGV[4]  their names, "tier burst"
+-- ARGV[5]  IANA time zone of the natural periods, "" for UTC
+-- ARGV[6]  its offsets, see fragments/policy.lua
+-- ARGV[7]  of an alert: which of its own counters raises it, from 1 on
+-- ARGV[8]  of an alert: percents, ascending, "80 100"
+-- ARGV[9]  of an alert: "sl:{p0042}:" of the partition that it is put into
+-- ARGV[10] of an alert: kind
+-- ARGV[11] of an alert: letter of the flag, see fragments/alert.lua
+-- ARGV[12] of an alert: its subject
+-- ARGV[13] of an alert: what else there is to say
+--
+-- Returns  {status, now, which counter decides, how many are the event's, id of
+--          the notice that was raised or "",
+--          {limit, period, used, from, until} a counter, the event's first}.
+--          Status 1 counted; 0 refused, by the counter that decides; -1 refused
+--          for ever, since that counter's limit is below what is to be counted.
+--          Or {-2, now, zone}: the event's time zone is another, nothing is done.
+-- Cost     O(c) in the counters.
+
+if not ((#KEYS == 1 or #KEYS == 2) and (#ARGV == 6 or #ARGV == 13)) then
+  return redis.error_reply('ERR count.lua: wrong number of keys or arguments')
+end
+
+--@include clock
+--@include counted
+--@include counters
+
+local n = tonumber(ARGV[2])
+local status, decides = 1, check_counters(counted, n)
+for i = 1, #counted do
+  if n > counted[i].limit then status, decides = -1, counted[i] end
+end
+if status == 1 and decides then status = 0 end
+
+local raised = ''
+if status == 1 then
+  charge_counters(counted, n)
+  local c = ARGV[7] and counted[of_event + ARGV[7]]
+  if c then
+--@include alert
+    local percents = {}
+    for percent in string.gmatch(ARGV[8], '%d+') do percents[#percents + 1] = tonumber(percent) end
+    raised = raise(ARGV[9], ARGV[10], ARGV[11], ARGV[12], c.from, c.till, c.used, c.limit, percents, ARGV[13]) or ''
+  end
+end
+
+local reply = {status, now, decides and decides.index or 0, of_event, raised}
+for i = 1, #counted do
+  local c = counted[i]
+  reply[5 + i] = {c.limit, c.period, c.used, c.from, c.till}
+end
+return reply

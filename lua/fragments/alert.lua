@@ -1,0 +1,39 @@
+-- alert: raises the alert of a quota, once a subject, day and threshold.
+--@include notice
+local FLAG_KEPT = 108000000 -- ms that a flag outlives its day: 30 hours
+
+-- whole spells a whole number with all its digits, which ".." may not.
+local function whole(n) return string.format('%.0f', tonumber(n)) end
+
+-- raise alerts where `used` of `limit` has reached a threshold higher than any
+-- that was alerted that day, and returns the id of the notice and the threshold;
+-- nothing where it has not. Of several thresholds reached at once it is the
+-- highest: the flag that is kept of it stands for the lower ones, too.
+--
+--   prefix      "sl:{p0042}:" of the subject's partition
+--   kind        of the notice: "account_quota", "user_quota"; nil for no notice,
+--               where the caller tells of it in another way
+--   letter      of the subject in the flag's key: "a" an account, "u" a user
+--   subject     its name
+--   day_from    start and end of the day in the subject's zone, Unix ms. A day
+--   day_until   that is over alerts nobody.
+--   thresholds  ascending, percent
+--   extra       what else there is to say, JSON
+--
+-- The fields of the notice: k kind, s subject, d start of the day, h threshold,
+-- u used, l limit, x extra.
+local function raise(prefix, kind, letter, subject, day_from, day_until, used, limit, thresholds, extra)
+  local crossed
+  for k = 1, #thresholds do
+    if used * 100 >= thresholds[k] * limit then crossed = thresholds[k] end
+  end
+  if not crossed or now >= tonumber(day_until) then return end
+  local flag = prefix .. 'alert:' .. letter .. ':' .. subject .. ':' .. whole(day_from)
+  if tonumber(redis.call('GET', flag) or 0) >= crossed then return end
+  redis.call('SET', flag, crossed, 'PXAT', day_until + FLAG_KEPT)
+  if not kind then return nil, crossed end
+  local id = kind .. '/' .. whole(day_from) .. '/' .. whole(crossed) .. '/' .. subject
+  put_notice(prefix, id,
+    'k', kind, 's', subject, 'd', day_from, 'h', crossed, 'u', used, 'l', limit, 'x', extra)
+  return id, crossed
+end

@@ -1,0 +1,33 @@
+-- counted: the counters of a call, first those of its event, then its own.
+--
+-- Needs now, and KEYS[1], KEYS[2] and ARGV[3] to ARGV[6] as count.lua has them.
+-- An event is a HASH: c limit and period of each of its counters, as
+-- fragments/policy.lua reads them, z its IANA time zone, "" for UTC. One that is
+-- not there has no counters. Where its zone is not the one whose offsets are
+-- given, the script returns {-2, now, its zone}.
+-- Gives counted, a list for fragments/counters.lua, and of_event, how many of
+-- it are the event's.
+local policy, offsets = ARGV[3], ARGV[6]
+if KEYS[2] then
+  local event = redis.call('HMGET', KEYS[2], 'c', 'z')
+  local zone = event[2] or ''
+  if zone ~= ARGV[5] then return {-2, now, zone} end
+  if event[1] then policy = event[1] .. ' ' .. policy end
+end
+--@include policy
+
+local names, natural = {}, {'minute', 'hour', 'day', 'week', 'month'}
+for name in string.gmatch(ARGV[4], '%S+') do names[#names + 1] = name end
+local counted, of_event = {}, rule_count - #names
+for i = 1, rule_count do
+  local window = windows[i]
+  local name = names[i - of_event] or natural[-window]
+  local c = {index = i, limit = limits[i], period = window}
+  if window > 0 then
+    c.length, c.key = window, KEYS[1] .. name .. ':w'
+  else
+    c.from, c.till = period(-window, now)
+    c.key = KEYS[1] .. name .. ':' .. string.format('%.0f', c.from)
+  end
+  counted[i] = c
+end

@@ -1,0 +1,16 @@
+-- hold_look.lua: says under which holds a message came to where it stands. The
+-- clock is that of the server which makes the changes. It writes nothing.
+--
+-- KEYS[1]  record of the message (HASH, see fragments/record.lua)
+-- ARGV[1]  now, Unix ms; "" for the server's clock
+--
+-- Returns  {now, account and attempts: field y of the record; "" for none}
+-- Cost     O(1)
+
+if #KEYS ~= 1 or #ARGV ~= 1 then
+  return redis.error_reply('ERR hold_look.lua: wrong number of keys or arguments')
+end
+
+--@include clock
+local r = redis.call('HMGET', KEYS[1], 'y')
+return {now, r[1] or ''}

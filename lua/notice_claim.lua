@@ -1,0 +1,72 @@
+-- notice_claim.lua: takes a notice for one delivery.
+--
+-- A call repeated with the same nonce gives the same answer and a whole lease
+-- again: who asks twice has not sent yet. A lease that has run out was left in
+-- the middle of a delivery, and the notice goes to the next, until the tries are
+-- used up.
+--
+-- KEYS[1]  notice (HASH, see fragments/outbox.lua)
+-- KEYS[2]  outbox of the partition (ZSET: notice id -> when to look, Unix ms)
+-- KEYS[3]  failed notices of the partition (ZSET: notice id -> when it ended, Unix ms)
+-- ARGV[1]  now, Unix ms; "" for the server's clock
+-- ARGV[2]  notice id
+-- ARGV[3]  nonce of this delivery
+-- ARGV[4]  lease of this delivery, ms
+-- ARGV[5]  after how many deliveries a notice left in the middle of one is given up
+-- ARGV[6]  how long an ended notice is kept, and one waits that nobody looks after, ms
+--
+-- Returns  {SEND, now, tries with this one, 1 if taken over from a delivery that was
+--          left in the middle else 0, used, limit, details, when it was first claimed};
+--          what is absent is 0 or ""
+--          {STALE, now}        ended: nothing to do
+--          {BUSY, now, until}  another delivery has it until its lease ends
+--          {EARLY, now, due}   not yet due
+--          {DROPPED, now, reason, 1 if it is among the failed ones else 0}
+-- Cost     O(log n) in the partition's outbox and failed notices.
+
+if #KEYS ~= 3 or #ARGV ~= 6 then
+  return redis.error_reply('ERR notice_claim.lua: wrong number of keys or arguments')
+end
+
+local notice, outbox, dead = KEYS[1], KEYS[2], KEYS[3]
+local id, nonce, kept = ARGV[2], ARGV[3], tonumber(ARGV[6])
+local SEND, STALE, BUSY, EARLY, DROP = 0, 1, 2, 3, 4
+--@include clock
+--@include outbox
+
+local r = redis.call('HMGET', notice, 'k', 'z', 'n', 'o', 'v', 'a', 'w', 'u', 'l', 'x', 'b')
+local kind, state, tries = r[1], r[2], tonumber(r[3] or 0)
+if not kind then
+  redis.call('ZREM', outbox, id)
+  return {STALE, now}
+end
+
+local function hold(try, taken_over)
+  local lease_end = now + ARGV[4]
+  local first = tonumber(r[11] or now)
+  redis.call('HSET', notice, 'z', SENDING, 'o', nonce, 'v', lease_end, 'n', try, 'b', first)
+  redis.call('ZADD', outbox, lease_end, id)
+  return {SEND, now, try, taken_over, tonumber(r[8] or 0), tonumber(r[9] or 0), r[10] or '', first}
+end
+
+local function give_up(how, reason)
+  end_notice(how, kind, nonce, reason, kept)
+  return {DROP, now, reason, how == FAILED and 1 or 0}
+end
+
+if not state then
+  if r[4] == nonce then return {STALE, now} end -- a call that comes behind its own settlement
+  local due = tonumber(r[6] or now)
+  if now < due then return {EARLY, now, due} end
+  local look = tonumber(redis.call('ZSCORE', outbox, id) or now)
+  if look <= now - kept then return give_up(DROPPED, 'expired') end
+  return hold(tries + 1, 0)
+elseif state == SENDING then
+  if r[4] == nonce then return hold(tries, 0) end
+  if now < tonumber(r[5]) then return {BUSY, now, tonumber(r[5])} end
+  if tries >= tonumber(ARGV[5]) then return give_up(FAILED, 'uncertain') end
+  return hold(tries + 1, 1)
+elseif (state == FAILED or state == DROPPED) and r[4] == nonce and r[7] then
+  return {DROP, now, r[7], state == FAILED and 1 or 0} -- a repeated call that gave it up
+end
+return {STALE, now}

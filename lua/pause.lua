@@ -1,0 +1,19 @@
+-- pause.lua: pauses a target for a while, unless it is paused for longer.
+--
+-- KEYS[1]  pause (STRING: until when, Unix ms)
+-- ARGV[1]  now, Unix ms; "" for the server's clock
+-- ARGV[2]  for how long, ms
+--
+-- Returns  {now, until when it is paused, Unix ms}
+-- Cost     O(1).
+
+if #KEYS ~= 1 or #ARGV ~= 2 then
+  return redis.error_reply('ERR pause.lua: wrong number of keys or arguments')
+end
+
+--@include clock
+
+local known, till = tonumber(redis.call('GET', KEYS[1]) or 0), now + ARGV[2]
+if till <= known then return {now, known} end
+redis.call('SET', KEYS[1], till, 'PXAT', till)
+return {now, till}

@@ -1,0 +1,26 @@
+-- tokens_take.lua: takes tokens out of a bucket, or says how long until there
+-- are enough.
+--
+-- KEYS[1]  bucket (HASH, see fragments/tokens.lua)
+-- ARGV[1]  now, Unix ms; "" for the server's clock
+-- ARGV[2]  tokens to take, at most the capacity
+-- ARGV[3]  tokens that come in an interval
+-- ARGV[4]  interval, ms
+-- ARGV[5]  capacity of the bucket, tokens
+--
+-- Returns  {1, now, tokens left, 0, when the bucket is full}
+--          {0, now, tokens left, wait, when the bucket is full}: not enough are in
+--          it before so many ms have passed, and nothing was taken
+-- Cost     O(1).
+
+if #KEYS ~= 1 or #ARGV ~= 5 then
+  return redis.error_reply('ERR tokens_take.lua: wrong number of keys or arguments')
+end
+
+--@include clock
+--@include tokens
+
+if level < n then return answer(0, filled_to(n)) end
+level = level - n
+keep()
+return answer(1, 0)

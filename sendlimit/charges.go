@@ -1,0 +1,356 @@
+package sendlimit
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/lua"
+)
+
+// Charges counts each account's messages in the natural hour and day of their
+// send times, in the account's zone, against its tier.
+//
+// An account and a user may live on two servers of a cluster, so that no script
+// has both. A change of a timeline is therefore made in three steps, after any
+// of which the program may die:
+//
+//  1. Hold charges the account, or says that its quota is used up, and keeps a
+//     hold: for a message that may be accepted.
+//  2. Timeline.Reserve, Move or Release makes the change with that Hold, which is
+//     valid for a while; the record of the message names its attempt.
+//  3. Settle ends the hold: the charge stays where the change was made, and is
+//     given back where it was not.
+//
+// Who finds a hold that nobody settled, Due and LookAfter, reads in the record of
+// the message whether its change was made. So charge and timeline stay together,
+// a change that is charged and not made being one that is held.
+//
+// A refusal is a Decision with CodeQuotaExceeded whose Counter is "hour" or
+// "day", of both the day. ResetsAt is when that period ends: a send time from
+// then on counts in another; RetryAfter is how long that is where it is the
+// present one, otherwise zero, since no waiting makes room in a period to come.
+// A limit changed in the tier holds from the next Hold; what is charged stays
+// charged. While Redis is away nothing is charged and nothing accepted.
+//
+// A charge follows the message only as far as its caller decides: one that is
+// postponed, dropped or given up stays charged in the hour and the day it was
+// accepted for. To count calls as they come, use Counters.
+//
+// It is safe for concurrent use by any number of processes.
+type Charges struct {
+	client redis.UniversalClient
+	keys   Keys
+	within time.Duration // how long a change may take
+	look   time.Duration // how long after that somebody looks
+}
+
+// NewCharges returns the charges beside the timelines of the same Options, of
+// which the Prefix counts and LookAfter: half of it a change may take, and a
+// hold is looked after that long later still. The error is an *InvalidError.
+func NewCharges(client redis.UniversalClient, o Options) (*Charges, error) {
+	o = o.withDefaults()
+	keys, err := NewKeys(o.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	return &Charges{client: client, keys: keys, within: o.LookAfter / 2, look: o.LookAfter}, nil
+}
+
+// ChargeRequest asks to charge an account for a message at a send time.
+type ChargeRequest struct {
+	Account Account
+	Tier    Tier // its limits and when to tell the account's contact
+	User    string
+	ID      string
+	At      time.Time // the send time
+	// Present says that the message is to be sent now: At is what the caller
+	// takes for that, and the store's clock has to agree on the hour.
+	Present bool
+	// Standing is, of a move, the message as it stands: where it was charged is
+	// given back if the move is made, and nothing is charged twice.
+	Standing *Standing
+	Now      time.Time // as in Request
+}
+
+// Charge is the answer of Hold: where it is Allowed, the change is to be made
+// with its Hold, and the hold to be settled; otherwise there is nothing to
+// settle. CodeOutsideHold says that At was not the store's present hour, or in
+// one that is over; Now is the store's clock then.
+type Charge struct {
+	Decision
+
+	Hold Hold
+}
+
+// Hold charges an account for a message that is about to get a place, a new one
+// or another.
+func (c *Charges) Hold(ctx context.Context, r ChargeRequest) (Charge, error) {
+	if err := checkCharge(r.Account.Name, r.User, r.ID); err != nil {
+		return Charge{}, err
+	}
+	zone, err := r.Account.Location()
+	if err != nil {
+		return Charge{}, err
+	}
+	hour, day := chargedPeriods(zone, r.At)
+	h := holding{
+		ChargeRequest: r, hour: hour, day: day,
+		attempt: newAttempt(hour.From, day.From), chargeHour: true, chargeDay: true,
+	}
+	if r.Standing != nil {
+		h.takesOver(*r.Standing)
+	}
+	return c.hold(ctx, h)
+}
+
+// HoldRelease keeps a hold for a message that is about to be cancelled: what it
+// was charged is given back if it is.
+func (c *Charges) HoldRelease(ctx context.Context, s Standing, now time.Time) (Charge, error) {
+	if err := checkCharge(s.Account, s.User, s.ID); err != nil {
+		return Charge{}, err
+	}
+	h := holding{
+		ChargeRequest: ChargeRequest{Account: Account{Name: s.Account}, User: s.User, ID: s.ID, Now: now},
+		attempt:       NewGeneration(),
+	}
+	h.takesOver(s)
+	return c.hold(ctx, h)
+}
+
+func checkCharge(account, user, id string) error {
+	if !ValidAccount(account) {
+		return &InvalidError{Field: "account", Value: account, Want: "a name of 1 to 64 of a-z 0-9 _ -"}
+	}
+	if err := checkUser(user); err != nil {
+		return err
+	}
+	return checkID(id)
+}
+
+// holding is a hold that is being asked for.
+type holding struct {
+	ChargeRequest
+
+	attempt               string
+	hour, day             Stretch // zero of a release
+	chargeHour, chargeDay bool
+	backHour, backDay     time.Time // given back if the change is made; zero for none
+	former                string
+	made                  []string // attempts that are known to be
+}
+
+// takesOver has what a message was charged given back, but for what it is
+// charged still.
+func (h *holding) takesOver(s Standing) {
+	h.former = s.Hold
+	if s.Hold != "" {
+		h.made = append([]string{s.Hold}, s.FormerHolds...)
+	}
+	hour, day, ok := chargedBy(s.Hold)
+	if !ok || s.Account != h.Account.Name {
+		return
+	}
+	if h.chargeHour = !hour.Equal(h.hour.From) && h.hour != (Stretch{}); !hour.Equal(h.hour.From) {
+		h.backHour = hour
+	}
+	if h.chargeDay = !day.Equal(h.day.From) && h.day != (Stretch{}); !day.Equal(h.day.From) {
+		h.backDay = day
+	}
+}
+
+// What lua/hold.lua says first.
+const (
+	holdHeld = iota
+	holdExceeded
+	holdOutside
+	holdOver
+)
+
+func (c *Charges) hold(ctx context.Context, h holding) (Charge, error) {
+	const doing = "charging an account"
+	answer, err := run(ctx, c.client, lua.Hold, doing, c.holdKeys(h), c.holdArguments(h))
+	if err != nil {
+		return Charge{}, err
+	}
+	in := read(answer, doing)
+	status := in.int(0)
+	d := Decision{At: h.At, Now: in.time(1)}
+	notices := len(answer)
+	switch status {
+	case holdHeld:
+		d.Allowed = true
+		notices = 3
+	case holdExceeded:
+		d.exceeded(h, in)
+		notices = 5
+	case holdOutside:
+		d.Code = CodeOutsideHold
+	case holdOver:
+		d.Code = CodeHoldOver
+	default:
+		return Charge{}, replyError(doing, fmt.Sprintf("status %d", status))
+	}
+	for i := notices; i < len(answer); i++ {
+		d.Notices = append(d.Notices, in.string(i))
+	}
+	charge := Charge{Decision: d}
+	if d.Allowed {
+		charge.Hold = Hold{
+			Account: h.Account.Name, Attempt: h.attempt, NotAfter: in.time(2), Until: h.hour.Until, Former: h.former,
+		}
+	}
+	return charge, in.err
+}
+
+// exceeded reads which counter refuses.
+func (d *Decision) exceeded(h holding, in *replyReader) {
+	usage := CounterUsage{
+		Counter: Counter{Name: Hour.String(), Period: Hour, Limit: in.int(4)}, Used: in.int(3), From: h.hour.From, Until: h.hour.Until,
+	}
+	if in.string(2) == "d" {
+		usage.Counter.Name, usage.Counter.Period, usage.From, usage.Until = Day.String(), Day, h.day.From, h.day.Until
+	}
+	d.quotaExceeded(usage)
+}
+
+// quotaExceeded completes a refusal by a counter.
+func (d *Decision) quotaExceeded(u CounterUsage) {
+	d.Code, d.Counters = CodeQuotaExceeded, []CounterUsage{u}
+	d.decidedBy(u)
+	if !d.Now.Before(u.From) {
+		d.RetryAfter = max(u.Until.Sub(d.Now), time.Millisecond)
+	}
+}
+
+func (c *Charges) holdKeys(h holding) []string {
+	return []string{c.keys.Holds(h.Account.Name), c.keys.hold(h.Account.Name, h.attempt)}
+}
+
+func (c *Charges) holdArguments(h holding) []any {
+	charged, present := "", 0
+	if h.chargeHour {
+		charged += "h"
+	}
+	if h.chargeDay {
+		charged += "d"
+	}
+	if h.Present {
+		present = 1
+	}
+	percents, details := h.alert()
+	return []any{
+		milliseconds(h.Now), c.keys.partitions[Partition(h.Account.Name)], h.attempt, h.Account.Name, h.User, h.ID,
+		charged, milliseconds(h.hour.From), milliseconds(h.hour.Until), limitArgument(h.Tier.MessagesPerHour),
+		milliseconds(h.day.From), milliseconds(h.day.Until), limitArgument(h.Tier.MessagesPerDay),
+		present, milliseconds(h.backHour), milliseconds(h.backDay), c.within.Milliseconds(), c.look.Milliseconds(),
+		percents, details, strings.Join(h.made, " "),
+	}
+}
+
+// limitArgument is a limit as the script is told it: "" for none.
+func limitArgument(limit int64) any {
+	if limit == 0 {
+		return ""
+	}
+	return limit
+}
+
+// alert says when the account's contact is told of the day's quota, and what:
+// "" for never.
+func (h holding) alert() (percents string, details string) {
+	at := h.Tier.AlertAt
+	if at == nil {
+		at = DefaultAlertAt()
+	}
+	if h.Account.Contact == "" || h.Tier.MessagesPerDay == 0 || len(at) == 0 {
+		return "", ""
+	}
+	words := make([]string, len(at))
+	for i, percent := range at {
+		words[i] = strconv.Itoa(percent)
+	}
+	text, err := json.Marshal(map[string]string{"zone": h.Account.TimeZone}) // a part of NoticeDetails
+	if err != nil {
+		text = nil // a text always can be written
+	}
+	return strings.Join(words, " "), string(text)
+}
+
+// Check says what Hold would answer, and charges nothing.
+func (c *Charges) Check(ctx context.Context, r ChargeRequest) (Decision, error) {
+	usage, err := c.Usage(ctx, r.Account, r.Tier, r.At)
+	if err != nil {
+		return Decision{}, err
+	}
+	d := Decision{At: r.At, Now: r.Now, Allowed: true}
+	if d.Now.IsZero() {
+		if d.Now, err = c.now(ctx); err != nil {
+			return Decision{}, err
+		}
+	}
+	slices.Reverse(usage) // of both that refuse, the day
+	for _, u := range usage {
+		if u.Counter.Limit > 0 && u.Remaining() == 0 && d.Allowed {
+			d.Allowed = false
+			d.quotaExceeded(u)
+		}
+	}
+	return d, nil
+}
+
+// Usage says how much of an account's hour and day around a time is charged,
+// what is held included. A Limit of 0 is none.
+func (c *Charges) Usage(ctx context.Context, a Account, t Tier, at time.Time) ([]CounterUsage, error) {
+	const doing = "reading what an account is charged"
+	usage, err := c.periods(a, t, at)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := c.client.MGet(ctx,
+		c.keys.Charged(a.Name, "h", usage[0].From), c.keys.Charged(a.Name, "d", usage[1].From)).Result()
+	if err != nil {
+		return nil, Unavailable(err, doing)
+	}
+	for i, count := range counts {
+		text, ok := count.(string)
+		if !ok {
+			continue // nothing is charged
+		}
+		if usage[i].Used, err = strconv.ParseInt(text, 10, 64); err != nil {
+			return nil, replyError(doing, "a counter is no integer")
+		}
+	}
+	return usage, nil
+}
+
+// periods are the hour and the day around a time, with nothing used of them.
+func (c *Charges) periods(a Account, t Tier, at time.Time) ([]CounterUsage, error) {
+	zone, err := a.Location()
+	if err != nil {
+		return nil, err
+	}
+	hour, day := chargedPeriods(zone, at)
+	return []CounterUsage{
+		{Counter: Counter{Name: Hour.String(), Period: Hour, Limit: t.MessagesPerHour}, From: hour.From, Until: hour.Until},
+		{Counter: Counter{Name: Day.String(), Period: Day, Limit: t.MessagesPerDay}, From: day.From, Until: day.Until},
+	}, nil
+}
+
+// now is the clock of a server that has no part in what is judged.
+func (c *Charges) now(ctx context.Context) (time.Time, error) {
+	now, err := c.client.Time(ctx).Result()
+	if err != nil {
+		return time.Time{}, Unavailable(err, "reading the store's clock")
+	}
+	return now.UTC().Truncate(time.Millisecond), nil
+}

@@ -1,0 +1,286 @@
+package sendlimit_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// held is a hold of the account "acme" that lasts for 5 s from now on.
+func (s *messages) heldBy(attempt, until string) *sendlimit.Hold {
+	return &sendlimit.Hold{
+		Account: "acme", Attempt: attempt, NotAfter: s.now.Add(5 * time.Second), Until: at(until),
+	}
+}
+
+func (s *messages) submitHeld(id, when, generation string, hold *sendlimit.Hold) sendlimit.Decision {
+	s.Helper()
+	return s.ask(sendlimit.Request{ID: id, At: at(when), Record: recordOf(generation, "text"), Hold: hold})
+}
+
+func (s *messages) moveHeld(when, generation string, hold *sendlimit.Hold, former, from string) sendlimit.Decision {
+	s.Helper()
+	hold.Former = former
+	d, err := s.timeline.Move(s.Context(), sendlimit.MoveRequest{
+		User: "alice", ID: "a", At: at(when), Generation: generation, Hold: hold, From: at(from),
+	})
+	require.NoError(s, err)
+	return d
+}
+
+func (s *messages) releaseHeld(id string, hold *sendlimit.Hold, former, from string) sendlimit.Decision {
+	s.Helper()
+	hold.Former = former
+	d, err := s.timeline.Release(s.Context(), sendlimit.ReleaseRequest{User: "alice", ID: id, Hold: hold, From: at(from)})
+	require.NoError(s, err)
+	return d
+}
+
+// charged requires what the record says of charges.
+func (s *messages) charged(id, account, attempt string, former ...string) {
+	s.Helper()
+	found, err := s.timeline.Records(s.client).Look(s.Context(), "alice", id)
+	require.NoError(s, err)
+	require.Equal(s, account, found[0].Account)
+	require.Equal(s, attempt, found[0].Hold)
+	require.Equal(s, former, found[0].FormerHolds)
+}
+
+func TestHoldOfASubmit(t *testing.T) {
+	t.Parallel()
+	s := newMessages(t, "1/minute")
+	late := s.heldBy("a0", "13:00")
+	late.NotAfter = s.now.Add(-time.Millisecond)
+	for _, row := range []struct {
+		hold *sendlimit.Hold
+		when string
+		code sendlimit.Code
+	}{
+		{late, "12:00", sendlimit.CodeHoldOver},
+		{s.heldBy("a0", "12:00"), "12:00", sendlimit.CodeOutsideHold}, // the end is not in it
+		{s.heldBy("a0", "00:00"), "", sendlimit.CodeOutsideHold},      // now is past it
+		{s.heldBy("a0", "00:00"), "21 23:59:58", sendlimit.CodeOutsideHold},
+	} {
+		d := s.submitHeld("a", row.when, "g0", row.hold)
+		require.Equal(t, row.code, d.Code)
+		require.False(t, d.Allowed)
+		require.Empty(t, s.server.Keys(), "nothing was done")
+	}
+	last := s.heldBy("a1", "12:00:00.001")
+	last.NotAfter = s.now
+	require.True(t, s.submitHeld("a", "12:00", "g1", last).Allowed, "to the last millisecond of both")
+	s.charged("a", "acme", "a1")
+
+	// What was done stays done, however late it is asked again.
+	s.wait(time.Hour)
+	again := s.submitHeld("a", "12:00", "g1", last)
+	require.True(t, again.Allowed)
+	require.False(t, again.Replayed)
+	require.True(t, s.submitHeld("a", "12:00", "g2", s.heldBy("a2", "13:00")).Replayed)
+	s.charged("a", "acme", "a1")
+	require.Equal(t, sendlimit.CodeSendLimit, s.submitHeld("b", "12:00", "g3", s.heldBy("a3", "13:00")).Code)
+}
+
+func TestAShiftStaysWithinItsHold(t *testing.T) {
+	t.Parallel()
+	s := newMessages(t, "1/hour")
+	require.True(t, s.submit("a", "12:30", "ga", "text").Allowed)
+	shift := func(id string, hold *sendlimit.Hold, from string) sendlimit.Decision {
+		return s.ask(sendlimit.Request{
+			ID: id, At: at("12:45"), Shift: true, SearchFrom: at(from), Hold: hold, Record: recordOf("g"+id, "text"),
+		})
+	}
+	d := shift("b", s.heldBy("a1", "13:00"), "")
+	require.Equal(t, sendlimit.CodeSendLimit, d.Code)
+	require.Equal(t, at("13:30"), d.NextFree)
+
+	d = shift("b", s.heldBy("a2", "14:00"), "13:30")
+	require.True(t, d.Allowed)
+	require.True(t, d.Shifted)
+	require.Equal(t, at("13:30"), d.At)
+	require.Equal(t, at("12:45"), d.RequestedAt)
+	s.charged("b", "acme", "a2")
+
+	// What has become free meanwhile is another hour's, and not charged for.
+	require.True(t, s.release("a").Allowed)
+	require.True(t, s.releaseHeld("b", s.heldBy("r", ""), "a2", "13:30").Allowed)
+	d = shift("c", s.heldBy("a3", "15:00"), "14:00")
+	require.Equal(t, at("14:00"), d.At)
+	require.True(t, d.Shifted)
+	d = shift("d", s.heldBy("a4", "15:00"), "14:30")
+	require.Equal(t, sendlimit.CodeSendLimit, d.Code)
+	require.Equal(t, at("12:45"), d.NextFree, "as asked for, though nothing is in the way of it")
+	require.Empty(t, d.Violations)
+	d = shift("d", s.heldBy("a5", "13:00"), "12:45")
+	require.True(t, d.Allowed)
+	require.False(t, d.Shifted)
+	require.Zero(t, d.RequestedAt)
+
+	// Now has moved past where the search is to begin.
+	s.until("16:00")
+	d = s.ask(sendlimit.Request{
+		ID: "e", Shift: true, SearchFrom: at("15:00"), Hold: s.heldBy("a6", "17:00"), Record: recordOf("ge", "text"),
+	})
+	require.Equal(t, at("16:00"), d.At)
+}
+
+func TestHoldOfAMove(t *testing.T) {
+	t.Parallel()
+	s := newMessages(t, "1/minute")
+	require.True(t, s.submitHeld("a", "12:00", "g1", s.heldBy("a1", "13:00")).Allowed)
+	for _, row := range []struct{ former, from, until string }{
+		{"a0", "12:00", "15:00"},
+		{"", "12:00", "15:00"},
+		{"a1", "12:00:01", "15:00"},
+	} {
+		require.Equal(t, sendlimit.CodeChanged, s.moveHeld("14:00", "g2", s.heldBy("a2", row.until), row.former, row.from).Code)
+	}
+	require.Equal(t, sendlimit.CodeOutsideHold, s.moveHeld("14:00", "g2", s.heldBy("a2", "14:00"), "a1", "12:00").Code)
+	late := s.heldBy("a2", "15:00")
+	s.wait(5*time.Second + time.Millisecond)
+	require.Equal(t, sendlimit.CodeHoldOver, s.moveHeld("14:00", "g2", late, "a1", "12:00").Code)
+	s.holds("a 12:00:00")
+	s.charged("a", "acme", "a1")
+
+	d := s.moveHeld("12:00", "g2", s.heldBy("a2", "13:00"), "a1", "12:00")
+	require.True(t, d.Allowed)
+	require.Equal(t, d.At, d.MovedFrom)
+	s.charged("a", "acme", "a1") // nothing was changed
+
+	hold := s.heldBy("a3", "15:00")
+	require.True(t, s.moveHeld("14:00", "g3", hold, "a1", "12:00").Allowed)
+	s.charged("a", "acme", "a3")
+	again := s.moveHeld("14:00", "g3", hold, "a1", "12:00")
+	require.True(t, again.Allowed, "the same call")
+	require.Equal(t, at("12:00"), again.MovedFrom)
+
+	// Whoever charges nobody has to look at it first.
+	require.Equal(t, sendlimit.CodeChanged, s.moveTo("a", "16:00", "g4").Code)
+	s.holds("a 14:00:00")
+}
+
+func TestHoldOfARelease(t *testing.T) {
+	t.Parallel()
+	s := newMessages(t, "1/minute")
+	require.True(t, s.submitHeld("a", "12:00", "g1", s.heldBy("a1", "13:00")).Allowed)
+	require.Equal(t, sendlimit.CodeChanged, s.releaseHeld("a", s.heldBy("a2", ""), "a0", "12:00").Code)
+	require.Equal(t, sendlimit.CodeChanged, s.releaseHeld("a", s.heldBy("a2", ""), "a1", "12:01").Code)
+	late := s.heldBy("a2", "")
+	s.wait(6 * time.Second)
+	require.Equal(t, sendlimit.CodeHoldOver, s.releaseHeld("a", late, "a1", "12:00").Code)
+	s.holds("a 12:00:00")
+
+	hold := s.heldBy("a3", "")
+	d := s.releaseHeld("a", hold, "a1", "12:00")
+	require.True(t, d.Allowed)
+	require.False(t, d.Replayed)
+	s.charged("a", "acme", "a3")
+	require.False(t, s.releaseHeld("a", hold, "a1", "12:00").Replayed, "the same call: its charge is not to be held on to")
+	require.True(t, s.releaseHeld("a", s.heldBy("a4", ""), "a1", "12:00").Replayed)
+	require.True(t, s.release("a").Replayed)
+	s.charged("a", "acme", "a3")
+}
+
+// Whoever finds a hold of before unsettled has to find that it was made, however
+// often the id was used since.
+func TestFormerAttemptsAreKept(t *testing.T) {
+	t.Parallel()
+	s := newMessages(t, "1/minute")
+	fails := func() { // for good, so that the id is free and nothing was given back
+		s.Helper()
+		generation := s.field("a", "g")
+		s.until("12:00")
+		require.Equal(t, sendlimit.Send, s.claim("a", generation, "n").Verdict)
+		require.True(t, s.settle("a", generation, "n", sendlimit.Settlement{Failed: true, Reason: "no"}))
+	}
+	var former []string
+	for i := range 12 {
+		attempt := "a" + strconv.Itoa(i)
+		require.True(t, s.submitHeld("a", "12:00", "g"+strconv.Itoa(i), s.heldBy(attempt, "13:00")).Allowed)
+		s.charged("a", "acme", attempt, former...)
+		former = append([]string{attempt}, former...)
+		former = former[:min(len(former), 8)]
+		fails()
+	}
+	// Who charges nobody keeps them, too.
+	require.True(t, s.submit("a", "12:00", "h", "text").Allowed)
+	s.charged("a", "", "", former...)
+	require.True(t, strings.HasPrefix(s.field("a", "y"), ". . a11 a10 "))
+	require.True(t, s.release("a").Allowed)
+	require.True(t, s.submitHeld("a", "12:00", "i", s.heldBy("b", "13:00")).Allowed)
+	s.charged("a", "acme", "b", former...)
+	require.True(t, s.moveHeld("12:30", "j", s.heldBy("c", "13:00"), "b", "12:00").Allowed)
+	s.charged("a", "acme", "c") // they were settled before the move
+	require.True(t, s.releaseHeld("a", s.heldBy("d", ""), "c", "12:30").Allowed)
+	require.True(t, s.submitHeld("a", "12:00", "k", s.heldBy("e", "13:00")).Allowed)
+	s.charged("a", "acme", "e", "d")
+}
+
+// A worker learns who was charged, for the numbers of the day.
+func TestClaimsSayWhoWasCharged(t *testing.T) {
+	t.Parallel()
+	s := newMessages(t, "1/minute")
+	for i, when := range []string{"12:00", "12:01", "12:02"} {
+		id := []string{"a", "b", "c"}[i]
+		require.True(t, s.ask(sendlimit.Request{
+			ID: id, At: at(when), Hold: s.heldBy("t"+id, "13:00"),
+			Record: &sendlimit.Record{Generation: "g" + id, Fingerprint: id, ExpiresAt: at("12:59")},
+		}).Allowed)
+	}
+	require.True(t, s.submit("d", "12:03", "gd", "text").Allowed)
+	s.until("12:00")
+	claim := s.claim("a", "ga", "n")
+	require.Equal(t, sendlimit.Send, claim.Verdict)
+	require.Equal(t, "acme", claim.Account)
+	require.Equal(t, claim, s.claim("a", "ga", "n"), "asked again")
+	require.True(t, s.settle("a", "ga", "n", sendlimit.Settlement{Delivered: true}))
+	s.charged("a", "acme", "ta")
+
+	s.until("13:30") // what was to be sent before has expired
+	claim = s.claim("b", "gb", "n")
+	require.Equal(t, sendlimit.Dropped, claim.Verdict)
+	require.Equal(t, "acme", claim.Account)
+	require.Equal(t, claim.Account, s.claim("b", "gb", "n").Account, "asked again")
+	claim = s.claim("d", "gd", "n")
+	require.Equal(t, sendlimit.Send, claim.Verdict)
+	require.Empty(t, claim.Account)
+	require.Equal(t, []sendlimit.Drop{{ID: "c", Reason: sendlimit.ReasonExpired, SendAt: at("12:02"), Account: "acme"}}, claim.Dropped)
+}
+
+func TestHoldsThatMakeNoSense(t *testing.T) {
+	t.Parallel()
+	s := newMessages(t, "1/minute")
+	whole := func(change func(*sendlimit.Hold)) *sendlimit.Hold {
+		hold := s.heldBy("a", "13:00")
+		change(hold)
+		return hold
+	}
+	for field, hold := range map[string]*sendlimit.Hold{
+		"account":    whole(func(h *sendlimit.Hold) { h.Account = "Acme Inc." }),
+		"generation": whole(func(h *sendlimit.Hold) { h.Attempt = "" }),
+		"not_after":  whole(func(h *sendlimit.Hold) { h.NotAfter = time.Time{} }),
+	} {
+		_, err := s.timeline.Reserve(t.Context(), sendlimit.Request{User: "alice", ID: "a", Record: recordOf("g", "text"), Hold: hold})
+		var invalid *sendlimit.InvalidError
+		require.ErrorAs(t, err, &invalid)
+		require.Equal(t, field, invalid.Field)
+		_, err = s.timeline.Move(t.Context(), sendlimit.MoveRequest{User: "alice", ID: "a", Generation: "g", Hold: hold})
+		require.ErrorAs(t, err, &invalid)
+		_, err = s.timeline.Release(t.Context(), sendlimit.ReleaseRequest{User: "alice", ID: "a", Hold: hold})
+		require.ErrorAs(t, err, &invalid)
+	}
+	_, err := s.timeline.Reserve(t.Context(), sendlimit.Request{
+		User: "alice", ID: "a", SearchFrom: at("12:00"), Record: recordOf("g", "text"),
+	})
+	require.ErrorContains(t, err, "search_from")
+
+	places, err := sendlimit.NewTimeline(s.client, sendlimit.Options{})
+	require.NoError(t, err)
+	_, err = places.Reserve(t.Context(), sendlimit.Request{User: "alice", ID: "a", Hold: s.heldBy("a", "13:00")})
+	require.ErrorContains(t, err, "this timeline keeps places only")
+}

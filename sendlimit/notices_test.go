@@ -1,0 +1,21 @@
+package sendlimit_test
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+// The outbox and a plain account of each notice agree, whoever dies when.
+func TestNoticesAgreeWithTheirAccount(t *testing.T) {
+	t.Parallel()
+	_, client := sendlimittest.EmbeddedRedis(t)
+	var histories atomic.Int64
+	rapid.Check(t, func(t *rapid.T) {
+		sendlimittest.CheckNotices(t, client, fmt.Sprintf("n%d", histories.Add(1)))
+	})
+}

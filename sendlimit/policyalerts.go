@@ -1,0 +1,107 @@
+package sendlimit
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// DefaultAlertAt returns the percents of a quota at which an alert is raised
+// where nothing else is set: 80 and 100.
+func DefaultAlertAt() []int { return []int{80, 100} }
+
+// validateAlerts checks when and to whom a policy alerts.
+func (p Policy) validateAlerts() error {
+	if !validThresholds(p.AlertAt) {
+		return &InvalidError{
+			Field: "alert_at", Value: strings.Trim(fmt.Sprint(p.AlertAt), "[]"),
+			Want: "percents of 1 to 100, ascending, such as 80 and 100",
+		}
+	}
+	if p.AlertTo == "" {
+		return nil
+	}
+	err := ValidContact(p.AlertTo)
+	if invalid, ok := errors.AsType[*InvalidError](err); ok {
+		return &InvalidError{Field: "alert_to", Value: invalid.Value, Want: invalid.Want}
+	}
+	return err
+}
+
+// validThresholds reports whether percents of a quota are 1 to 100, ascending.
+func validThresholds(percents []int) bool {
+	for i, percent := range percents {
+		if percent < 1 || percent > 100 || i > 0 && percent <= percents[i-1] {
+			return false
+		}
+	}
+	return true
+}
+
+// thresholds are the percents at which the policy alerts.
+func (p Policy) thresholds() []int {
+	if p.AlertAt == nil {
+		return DefaultAlertAt()
+	}
+	return p.AlertAt
+}
+
+// Equal reports whether two policies say the same, however they spell it.
+func (p Policy) Equal(other Policy) bool {
+	return p.Name == other.Name && cmp.Or(p.TimeZone, "UTC") == cmp.Or(other.TimeZone, "UTC") &&
+		slices.Equal(p.Rules, other.Rules) && slices.Equal(p.thresholds(), other.thresholds()) && p.AlertTo == other.AlertTo
+}
+
+// unusualAlerts spells for String what is not the default.
+func (p Policy) unusualAlerts() string {
+	s := ""
+	switch percents := strings.Trim(fmt.Sprint(p.thresholds()), "[]"); {
+	case percents == "":
+		s = ", no alerts"
+	case !slices.Equal(p.thresholds(), DefaultAlertAt()):
+		s = ", alerts at " + strings.ReplaceAll(percents, " ", ", ") + " %"
+	}
+	if p.AlertTo == "" {
+		return s
+	}
+	to := p.AlertTo
+	if u, err := url.Parse(to); err == nil && u.Host != "" {
+		to = u.Scheme + "://" + u.Host + "/…" // the rest may be a secret
+	}
+	return s + ", alerts to " + to
+}
+
+// daily reports whether the rule is one that users are alerted of.
+func (r Rule) daily() bool { return r.Period == Day || r.Window == day }
+
+// alerts tells the scripts of a policy's alerts: the fewest places of a day that
+// reach a threshold, and what to alert of, as lua/fragments/user_alert.lua reads
+// it. Both are "" where there are none.
+func (p Policy) alerts() (from any, what string) {
+	thresholds := p.thresholds()
+	fewest := 0
+	for _, r := range p.Rules {
+		if r.daily() && len(thresholds) > 0 {
+			reached := (r.Limit*thresholds[0] + 99) / 100
+			if fewest == 0 || reached < fewest {
+				fewest = reached
+			}
+		}
+	}
+	if fewest == 0 {
+		return "", ""
+	}
+	gathered := "0"
+	if p.AlertTo != "" {
+		gathered = "1"
+	}
+	words := []string{p.Name, cmp.Or(p.TimeZone, "UTC"), gathered}
+	for _, percent := range thresholds {
+		words = append(words, strconv.Itoa(percent))
+	}
+	return fewest, strings.Join(words, " ")
+}

@@ -1,0 +1,67 @@
+package sendlimit_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+func TestPolicyAlertsAreKept(t *testing.T) {
+	t.Parallel()
+	server, client := sendlimittest.EmbeddedRedis(t)
+	policies, err := sendlimit.NewPolicyStore(client, "")
+	require.NoError(t, err)
+	for _, row := range []struct {
+		alertAt []int
+		alertTo string
+		stored  string
+	}{
+		{nil, "", `{"name":"test","rules":["1/day"]}`}, // as programs before wrote it
+		{[]int{}, "", `{"name":"test","rules":["1/day"],"alert_at":[]}`},
+		{[]int{1, 100}, "ops@example.com", `{"name":"test","rules":["1/day"],"alert_at":[1,100],"alert_to":"ops@example.com"}`},
+	} {
+		policy := policyOf(t, "1/day")
+		policy.AlertAt, policy.AlertTo = row.alertAt, row.alertTo
+		require.NoError(t, policies.Apply(t.Context(), policy))
+		stored, err := server.Get("sl:policy:test")
+		require.NoError(t, err)
+		require.Equal(t, row.stored, stored)
+		loaded, _, err := policies.Load(t.Context(), "test")
+		require.NoError(t, err)
+		require.Equal(t, policy, loaded)
+	}
+}
+
+func TestPolicyAlertsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	for _, percents := range [][]int{{0}, {101}, {80, 80}, {100, 80}, {-1, 50}} {
+		policy := policyOf(t, "1/day")
+		policy.AlertAt = percents
+		require.ErrorContains(t, policy.Validate(), "alert_at")
+	}
+	policy := policyOf(t, "1/day")
+	policy.AlertTo = "http://example.com"
+	require.ErrorContains(t, policy.Validate(), `alert_to "http://example.com" is not allowed`)
+}
+
+func TestPolicyEqual(t *testing.T) {
+	t.Parallel()
+	policy := policyOf(t, "1/day", "2/week")
+	spelled := policy
+	spelled.TimeZone, spelled.AlertAt = "UTC", []int{80, 100}
+	require.True(t, policy.Equal(spelled))
+	for _, change := range []func(*sendlimit.Policy){
+		func(p *sendlimit.Policy) { p.Name = "other" },
+		func(p *sendlimit.Policy) { p.TimeZone = "Europe/Berlin" },
+		func(p *sendlimit.Policy) { p.Rules = p.Rules[:1] },
+		func(p *sendlimit.Policy) { p.AlertAt = []int{} },
+		func(p *sendlimit.Policy) { p.AlertTo = "ops@example.com" },
+	} {
+		other := spelled
+		change(&other)
+		require.False(t, policy.Equal(other))
+	}
+}

@@ -1,0 +1,108 @@
+package sendlimittest
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// ChargeModel is what accounts are charged, in the plainest way: a message that
+// was accepted and not cancelled counts once in the hour and once in the day of
+// its send time, in its account's zone. Hours and days are those of a wall clock:
+// it is not for the days on which the clocks change.
+type ChargeModel struct {
+	zones   map[string]*time.Location // by account
+	charged map[string]chargedMessage // by user and id
+}
+
+type chargedMessage struct {
+	account string
+	at      time.Time
+}
+
+// NewChargeModel returns a model in which no account is charged. Accounts it is
+// not told the zone of count in UTC.
+func NewChargeModel(zones map[string]*time.Location) *ChargeModel {
+	return &ChargeModel{zones: zones, charged: make(map[string]chargedMessage)}
+}
+
+// Stands takes in how a message stands: that it was accepted for, moved to, or
+// cancelled.
+func (m *ChargeModel) Stands(s sendlimit.Standing) {
+	key := s.User + "\x00" + s.ID
+	if s.Account == "" || s.State == sendlimit.StateUnknown || s.State == sendlimit.StateCancelled {
+		delete(m.charged, key)
+		return
+	}
+	m.charged[key] = chargedMessage{s.Account, s.SendAt}
+}
+
+// Charged is what the counters of the store have to be, by their keys.
+func (m *ChargeModel) Charged(keys sendlimit.Keys) map[string]int {
+	counts := make(map[string]int)
+	for _, message := range m.charged {
+		zone := m.zones[message.account]
+		if zone == nil {
+			zone = time.UTC
+		}
+		local := message.at.In(zone)
+		hour := time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), 0, 0, 0, zone)
+		day := time.Date(local.Year(), local.Month(), local.Day(), 0, 0, 0, 0, zone)
+		counts[keys.Charged(message.account, "h", hour)]++
+		counts[keys.Charged(message.account, "d", day)]++
+		counts[keys.Charged(message.account, "s", day)]++
+	}
+	return counts
+}
+
+// RequireCharged requires that the counters under a prefix are exactly what a
+// model says, each with a TTL, and that nothing is held.
+func RequireCharged(tb testing.TB, client redis.UniversalClient, prefix string, m *ChargeModel) {
+	tb.Helper()
+	keys, err := sendlimit.NewKeys(prefix)
+	require.NoError(tb, err)
+	ctx := tb.Context()
+	found := make(map[string]int)
+	for _, key := range keysOf(ctx, tb, client, keys.Prefix()+":{p*}:q:*") {
+		text, err := client.Get(ctx, key).Result()
+		require.NoError(tb, err)
+		found[key], err = strconv.Atoi(text)
+		require.NoError(tb, err, key)
+		require.Positive(tb, client.PTTL(ctx, key).Val(), "%s never expires", key)
+	}
+	require.Equal(tb, m.Charged(keys), found)
+	require.Empty(tb, keysOf(ctx, tb, client, keys.Prefix()+":{p*}:holds"), "what is held")
+}
+
+// keysOf lists the keys of a pattern, of all masters of a cluster.
+func keysOf(ctx context.Context, tb testing.TB, client redis.UniversalClient, pattern string) []string {
+	tb.Helper()
+	cluster, ok := client.(*redis.ClusterClient)
+	if !ok {
+		keys, err := client.Keys(ctx, pattern).Result()
+		require.NoError(tb, err)
+		return keys
+	}
+	lists := make(chan []string, 16)
+	require.NoError(tb, cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
+		keys, err := master.Keys(ctx, pattern).Result()
+		if err != nil {
+			return fmt.Errorf("listing keys: %w", err)
+		}
+		lists <- keys
+		return nil
+	}))
+	close(lists)
+	var all []string
+	for list := range lists {
+		all = append(all, list...)
+	}
+	return all
+}

@@ -1,0 +1,144 @@
+package sendlimittest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// CountersModel answers what sendlimit.Counters must answer, field by field, by
+// going through the list of all calls that were ever counted, with the begin of
+// the period that each was counted in. Requests are taken
+// to be valid but for an N that no counter can take, and their At has to be set.
+// It is not safe for concurrent use.
+type CountersModel struct {
+	events  map[string]sendlimit.Event
+	counted map[string][]countedCall // by event, key and counter
+	windows map[string]span          // the last window of a counter, by the same
+}
+
+// countedCall is a call as one counter has it: when its period begins, and how
+// many; fewer than none for what was given back.
+type countedCall struct{ from, n int64 }
+
+// NewCountersModel returns a model of a store in which nothing was counted and
+// no event has limits.
+func NewCountersModel() *CountersModel {
+	return &CountersModel{
+		events:  make(map[string]sendlimit.Event),
+		counted: make(map[string][]countedCall),
+		windows: make(map[string]span),
+	}
+}
+
+// Set gives an event its limits.
+func (m *CountersModel) Set(e sendlimit.Event) { m.events[e.Name] = e }
+
+// Remove takes an event's limits away, and says whether it had any.
+func (m *CountersModel) Remove(name string) bool {
+	_, had := m.events[name]
+	delete(m.events, name)
+	return had
+}
+
+// Count counts a call, or says why not. The error is a *sendlimit.InvalidError
+// for an N that is more than a limit.
+func (m *CountersModel) Count(r sendlimit.CountRequest) (sendlimit.Decision, error) {
+	n, now := max(r.N, 1), cut(r.At)
+	usages, periods := m.usages(r)
+	d := sendlimit.Decision{Allowed: true, Now: moment(now)}
+	var refusing, tightest *sendlimit.CounterUsage
+	for i := range usages {
+		u := &usages[i]
+		if n > u.Counter.Limit {
+			return sendlimit.Decision{}, fmt.Errorf("model of counters: %w", &sendlimit.InvalidError{Field: "n"})
+		}
+		if u.Used+n > u.Counter.Limit && (refusing == nil || u.Until.After(refusing.Until)) {
+			refusing = u
+		}
+	}
+	for i := range usages {
+		u := &usages[i]
+		if refusing == nil {
+			m.put(r, u.Counter, periods[i], n)
+			u.Used += n
+		}
+		if tightest == nil || u.Remaining() < tightest.Remaining() ||
+			u.Remaining() == tightest.Remaining() && u.Until.After(tightest.Until) {
+			tightest = u
+		}
+	}
+	d.Counters = usages
+	if refusing != nil {
+		d.Allowed, d.Code = false, sendlimit.CodeRateLimited
+		d.RetryAfter = refusing.Until.Sub(d.Now)
+		tightest = refusing
+	}
+	if tightest != nil {
+		d.Counter, d.Remaining, d.ResetsAt = tightest.Counter.Name, tightest.Remaining(), tightest.Until
+	}
+	return d, nil
+}
+
+// GiveBack takes a call off its counters.
+func (m *CountersModel) GiveBack(r sendlimit.CountRequest) {
+	now := cut(r.At)
+	usages, periods := m.usages(r)
+	for i, u := range usages {
+		if now < periods[i].from { // a window that began later
+			continue
+		}
+		if back := min(max(r.N, 1), u.Used); back > 0 {
+			m.put(r, u.Counter, periods[i], -back)
+		}
+	}
+}
+
+// usages lists the counters of a call as they are before it, its event's first.
+func (m *CountersModel) usages(r sendlimit.CountRequest) (usages []sendlimit.CounterUsage, periods []span) {
+	event := m.events[r.Event]
+	zoneName := r.TimeZone
+	if r.Event != "" {
+		zoneName = event.TimeZone
+	}
+	zone, err := time.LoadLocation(zoneName)
+	if err != nil {
+		panic(err) // requests are taken to be valid
+	}
+	now := cut(r.At)
+	for _, c := range append(event.Counters(), r.Counters...) {
+		var period span
+		if c.Period == sendlimit.NoPeriod {
+			period = m.windows[counterName(r, c)]
+			if now >= period.until {
+				period = span{now, now + c.Window.Milliseconds()}
+			}
+		} else {
+			period = periodAt(c.Period, zone, now)
+		}
+		var used int64
+		for _, call := range m.counted[counterName(r, c)] {
+			if call.from == period.from {
+				used += call.n
+			}
+		}
+		usages = append(usages, sendlimit.CounterUsage{
+			Counter: c, Used: used, From: moment(period.from), Until: moment(period.until),
+		})
+		periods = append(periods, period)
+	}
+	return usages, periods
+}
+
+func (m *CountersModel) put(r sendlimit.CountRequest, c sendlimit.Counter, period span, n int64) {
+	name := counterName(r, c)
+	if c.Period == sendlimit.NoPeriod {
+		m.windows[name] = period
+	}
+	m.counted[name] = append(m.counted[name], countedCall{period.from, n})
+}
+
+func counterName(r sendlimit.CountRequest, c sendlimit.Counter) string {
+	return fmt.Sprintf("%q %q %q", r.Event, r.Key, c.Name)
+}

@@ -1,0 +1,193 @@
+package sendlimittest
+
+import (
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// CheckCounters draws a history of calls, refunds and changed limits, puts it to
+// Counters in the store behind client and to a CountersModel, and holds every
+// answer of the one against the other's, field by field. After each step, no
+// counter's key is without an expiry. The keys begin with prefix, which no other
+// history may share. Run it by rapid.Check.
+func CheckCounters(t *rapid.T, client redis.Cmdable, prefix string) {
+	counters, err := sendlimit.NewCounters(client, prefix)
+	require.NoError(t, err)
+	events, err := sendlimit.NewEventStore(client, prefix)
+	require.NoError(t, err)
+	keys, err := sendlimit.NewKeys(prefix)
+	require.NoError(t, err)
+	h := &countersHistory{
+		client: client, keys: keys, counters: counters, events: events, model: NewCountersModel(), now: drawStart(t),
+	}
+	defer func() { // every look at the keys goes through all there are
+		if names := h.everyKey(t); len(names) > 0 {
+			require.NoError(t, client.Del(t.Context(), names...).Err())
+		}
+	}()
+	t.Repeat(map[string]func(*rapid.T){
+		"count":        h.count,
+		"count ":       h.count, // more often than the rest
+		"count  ":      h.count,
+		"give back":    h.giveBack,
+		"time goes":    h.timeGoes,
+		"event is set": h.eventIsSet,
+		"event is not": h.eventIsRemoved,
+		"":             h.everyKeyExpires,
+	})
+}
+
+// countersHistory is Counters and the model that they have to agree with.
+type countersHistory struct {
+	client   redis.Cmdable
+	keys     sendlimit.Keys
+	counters *sendlimit.Counters
+	events   *sendlimit.EventStore
+	model    *CountersModel
+	now      time.Time
+	wentBack bool                     // the clock, at least once
+	counted  []sendlimit.CountRequest // as they can be given back
+}
+
+// historyCounters is every counter that a history knows, without its limit.
+func historyCounters() []sendlimit.Counter {
+	return []sendlimit.Counter{
+		{Name: "m", Period: sendlimit.Minute},
+		{Name: "h", Period: sendlimit.Hour},
+		{Name: "d", Period: sendlimit.Day},
+		{Name: "w", Period: sendlimit.Week},
+		{Name: "month-2", Period: sendlimit.Month},
+		{Name: "burst", Window: 90 * time.Second},
+		{Name: "tier_1", Window: 1500 * time.Millisecond},
+		{Name: "long", Window: 36 * time.Hour},
+	}
+}
+
+func (h *countersHistory) event(t *rapid.T) string {
+	return rapid.SampledFrom([]string{"submit", "login"}).Draw(t, "event")
+}
+
+func (h *countersHistory) request(t *rapid.T) sendlimit.CountRequest {
+	r := sendlimit.CountRequest{
+		Key: rapid.SampledFrom([]string{"a", "a:m:5", "ü b"}).Draw(t, "key"),
+		N:   int64(rapid.IntRange(0, 3).Draw(t, "n")),
+		At:  h.now,
+	}
+	least := 1
+	if rapid.Bool().Draw(t, "of an event") {
+		r.Event, least = h.event(t), 0
+	} else {
+		r.TimeZone = rapid.SampledFrom(historyZones).Draw(t, "zone")
+	}
+	r.Counters = rapid.SliceOfNDistinct(rapid.SampledFrom(historyCounters()), least, 4,
+		func(c sendlimit.Counter) string { return c.Name }).Draw(t, "counters")
+	for i := range r.Counters { // each time another limit
+		r.Counters[i].Limit = int64(rapid.IntRange(2, 6).Draw(t, "limit"))
+	}
+	return r
+}
+
+func (h *countersHistory) count(t *rapid.T) {
+	r := h.request(t)
+	want, refusal := h.model.Count(r)
+	got, err := h.counters.Count(t.Context(), r)
+	if refusal != nil {
+		var invalid *sendlimit.InvalidError
+		require.ErrorAs(t, err, &invalid, "%+v", r)
+		require.Equal(t, "n", invalid.Field)
+		return
+	}
+	require.NoError(t, err, "%+v", r)
+	require.Equal(t, want, got, "%+v", r)
+	if got.Allowed {
+		h.counted = append(h.counted, r)
+		return
+	}
+	h.hintHolds(t, r, got)
+}
+
+// hintHolds holds a refusal's RetryAfter to be exact: then the call is allowed,
+// a millisecond earlier it is not.
+func (h *countersHistory) hintHolds(t *rapid.T, r sendlimit.CountRequest, d sendlimit.Decision) {
+	r.At = d.Now.Add(d.RetryAfter - time.Millisecond)
+	early, err := h.counters.Count(t.Context(), r)
+	require.NoError(t, err)
+	require.False(t, early.Allowed, "%+v was allowed before %s was over", r, d.RetryAfter)
+	if h.wentBack || !rapid.Bool().Draw(t, "wait") { // what was counted later already may be in the way
+		return
+	}
+	h.now = d.Now.Add(d.RetryAfter)
+	r.At = h.now
+	want, refusal := h.model.Count(r)
+	require.NoError(t, refusal)
+	got, err := h.counters.Count(t.Context(), r)
+	require.NoError(t, err)
+	require.True(t, got.Allowed, "%+v was refused after %s", r, d.RetryAfter)
+	require.Equal(t, want, got)
+}
+
+func (h *countersHistory) giveBack(t *rapid.T) {
+	r := h.request(t)
+	if len(h.counted) > 0 && rapid.IntRange(0, 3).Draw(t, "one that was counted") > 0 {
+		r = rapid.SampledFrom(h.counted).Draw(t, "call")
+	}
+	before := h.everyKey(t)
+	h.model.GiveBack(r)
+	require.NoError(t, h.counters.GiveBack(t.Context(), r))
+	require.Subset(t, before, h.everyKey(t), "giving back makes no key")
+}
+
+func (h *countersHistory) timeGoes(t *rapid.T) {
+	step := rapid.SampledFrom([]time.Duration{
+		-3 * time.Second, time.Millisecond, time.Second, 25 * time.Second, time.Minute, 40 * time.Minute, 5 * time.Hour, 30 * time.Hour,
+	}).Draw(t, "step")
+	h.now, h.wentBack = h.now.Add(step), h.wentBack || step < 0
+}
+
+func (h *countersHistory) eventIsSet(t *rapid.T) {
+	limit := func(name string) int64 { return int64(rapid.IntRange(0, 6).Draw(t, name)) }
+	e := sendlimit.Event{
+		Name: h.event(t), PerMinute: limit("minute"), PerHour: limit("hour"), PerDay: 1 + limit("day"),
+		TimeZone: rapid.SampledFrom(historyZones).Draw(t, "zone"),
+	}
+	require.NoError(t, h.events.Set(t.Context(), e))
+	h.model.Set(e)
+	got, ok, err := h.events.Get(t.Context(), e.Name)
+	require.NoError(t, err)
+	require.True(t, ok)
+	if e.TimeZone == "UTC" {
+		e.TimeZone = ""
+	}
+	require.Equal(t, e, got)
+}
+
+func (h *countersHistory) eventIsRemoved(t *rapid.T) {
+	name := h.event(t)
+	removed, err := h.events.Remove(t.Context(), name)
+	require.NoError(t, err)
+	require.Equal(t, h.model.Remove(name), removed)
+}
+
+// everyKey lists the keys of counters.
+func (h *countersHistory) everyKey(t *rapid.T) []string {
+	var names []string
+	for _, pattern := range []string{"*:count:*", "*:c:*"} {
+		found, err := h.client.Keys(t.Context(), h.keys.Prefix()+":{"+pattern).Result()
+		require.NoError(t, err)
+		names = append(names, found...)
+	}
+	return names
+}
+
+func (h *countersHistory) everyKeyExpires(t *rapid.T) {
+	for _, key := range h.everyKey(t) {
+		left, err := h.client.PTTL(t.Context(), key).Result()
+		require.NoError(t, err)
+		require.Positive(t, left, "%s never expires", key)
+	}
+}

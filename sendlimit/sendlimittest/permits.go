@@ -1,0 +1,209 @@
+package sendlimittest
+
+import (
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// PermitsModel is what sendlimit.Permits are held against: a list of what was
+// taken, and when.
+type PermitsModel struct {
+	Rate  sendlimit.PermitRate // the zero value: none is set
+	Lag   time.Duration
+	taken map[string][]permitTaken // by client, "" for what was taken overall
+}
+
+type permitTaken struct {
+	token string
+	n     int64
+	at    time.Time
+}
+
+// held lists whose permits they are under the rate, and which of them have not
+// come back.
+func (m *PermitsModel) held(client string, now time.Time) (whose string, held []permitTaken) {
+	if m.Rate.PerClient {
+		whose = client
+	}
+	for _, t := range m.taken[whose] {
+		if now.Before(t.at.Add(m.Rate.Interval + m.Lag)) {
+			held = append(held, t)
+		}
+	}
+	slices.SortFunc(held, func(a, b permitTaken) int { return a.at.Compare(b.at) })
+	return whose, held
+}
+
+// Acquire is Permits.Acquire of a client, whose name is not empty.
+func (m *PermitsModel) Acquire(client, token string, n int64, now time.Time) sendlimit.Decision {
+	whose, held := m.held(client, now)
+	lasts := m.Rate.Interval + m.Lag
+	d := sendlimit.Decision{Allowed: true, Now: now}
+	used := int64(0)
+	for _, t := range held {
+		used += t.n
+	}
+	again := slices.ContainsFunc(held, func(t permitTaken) bool { return t.token == token })
+	switch {
+	case again:
+	case used+n > m.Rate.Count:
+		d.Allowed, d.Code = false, sendlimit.CodeRateLimited
+		for free, i := m.Rate.Count-used, 0; free < n; i++ {
+			free += held[i].n
+			d.RetryAfter = held[i].at.Add(lasts).Sub(now)
+		}
+	default:
+		held = append(held, permitTaken{token, n, now})
+		m.taken[whose] = held
+		used += n
+	}
+	for _, t := range held {
+		if back := t.at.Add(lasts); back.After(d.ResetsAt) {
+			d.ResetsAt = back
+		}
+	}
+	d.Remaining = max(0, m.Rate.Count-used)
+	return d
+}
+
+// GiveBack is Permits.GiveBack of a client.
+func (m *PermitsModel) GiveBack(client, token string) {
+	for _, whose := range []string{"", client} {
+		m.taken[whose] = slices.DeleteFunc(m.taken[whose], func(t permitTaken) bool { return t.token == token })
+	}
+}
+
+// CheckPermits draws a history of permits taken and given back by clients,
+// with rates that change on the way and a clock that may go back, and holds
+// every answer of the Permits in the store behind client against those of the
+// model. The keys begin with prefix, which no other history may share. Run it by
+// rapid.Check.
+func CheckPermits(t *rapid.T, client redis.Cmdable, prefix string) {
+	lag := time.Duration(rapid.SampledFrom([]int{0, 0, 1, 50}).Draw(t, "lag")) * time.Millisecond
+	h := &permitsHistory{
+		model: &PermitsModel{Lag: lag, taken: make(map[string][]permitTaken)}, now: drawStart(t),
+		permits: make(map[string]*sendlimit.Permits), tokens: make(map[string][]string), client: client, prefix: prefix,
+	}
+	for _, name := range []string{"one", "two"} {
+		var err error
+		h.permits[name], err = sendlimit.NewPermits(client, sendlimit.PermitsOptions{Prefix: prefix, Name: "p", Client: name, Lag: lag})
+		require.NoError(t, err)
+	}
+	h.setRate(t)
+	t.Repeat(map[string]func(*rapid.T){
+		"acquire": h.acquire, "acquire ": h.acquire, "acquire  ": h.acquire, // more often than the rest
+		"at the hint": h.atTheHint, "give back": h.giveBack, "try set rate": h.trySetRate, "set rate": h.setRate,
+		"time goes": func(t *rapid.T) { h.now = h.now.Add(drawStep(t, h.model.Rate.Interval)) },
+	})
+}
+
+type permitsHistory struct {
+	client  redis.Cmdable
+	prefix  string
+	model   *PermitsModel
+	permits map[string]*sendlimit.Permits
+	tokens  map[string][]string // by client
+	now     time.Time
+}
+
+// drawStep is how time goes in a history: back too, and to the edges of an
+// interval.
+func drawStep(t *rapid.T, interval time.Duration) time.Duration {
+	edge := time.Duration(rapid.IntRange(-1, 1).Draw(t, "edge")) * time.Millisecond
+	switch rapid.IntRange(0, 5).Draw(t, "step") {
+	case 0:
+		return interval + edge
+	case 1:
+		return time.Hour
+	case 2:
+		return -time.Duration(rapid.Int64Range(0, 2*interval.Milliseconds()).Draw(t, "back")) * time.Millisecond
+	default:
+		return time.Duration(rapid.Int64Range(0, interval.Milliseconds()).Draw(t, "ms")) * time.Millisecond
+	}
+}
+
+func drawRate(t *rapid.T) sendlimit.Rate {
+	return sendlimit.Rate{
+		Count:    rapid.Int64Range(1, 6).Draw(t, "count"),
+		Interval: time.Duration(rapid.SampledFrom([]int{1, 7, 100, 1000, 60_000}).Draw(t, "interval")) * time.Millisecond,
+	}
+}
+
+func (h *permitsHistory) drawRate(t *rapid.T) sendlimit.PermitRate {
+	return sendlimit.PermitRate{Rate: drawRate(t), PerClient: rapid.Bool().Draw(t, "per client")}
+}
+
+func (h *permitsHistory) drawClient(t *rapid.T) string {
+	return rapid.SampledFrom([]string{"one", "two"}).Draw(t, "client")
+}
+
+func (h *permitsHistory) setRate(t *rapid.T) {
+	h.model.Rate = h.drawRate(t)
+	require.NoError(t, h.permits["one"].SetRate(t.Context(), h.model.Rate))
+}
+
+func (h *permitsHistory) trySetRate(t *rapid.T) {
+	holds, err := h.permits["two"].TrySetRate(t.Context(), h.drawRate(t))
+	require.NoError(t, err)
+	require.Equal(t, h.model.Rate, holds, "the first wins")
+}
+
+func (h *permitsHistory) acquire(t *rapid.T) {
+	name, token := h.drawClient(t), sendlimit.NewGeneration()
+	if known := h.tokens[name]; len(known) > 0 && rapid.IntRange(0, 9).Draw(t, "again") == 0 {
+		token = rapid.SampledFrom(known).Draw(t, "token")
+	}
+	n := rapid.Int64Range(1, 7).Draw(t, "permits")
+	request := sendlimit.PermitRequest{Token: token, Permits: n, Now: h.now}
+	got, err := h.permits[name].Acquire(t.Context(), request)
+	if n > h.model.Rate.Count {
+		problem := &sendlimit.InvalidError{}
+		require.ErrorAs(t, err, &problem, "the rate never has so many")
+		return
+	}
+	require.NoError(t, err)
+	require.Equal(t, h.model.Acquire(name, token, n, h.now), got)
+	if got.Allowed {
+		h.tokens[name] = append(h.tokens[name], token)
+	}
+}
+
+// atTheHint asks for permits, and where they are refused again a millisecond
+// before the hint and at it.
+func (h *permitsHistory) atTheHint(t *rapid.T) {
+	name, token := h.drawClient(t), sendlimit.NewGeneration()
+	n := rapid.Int64Range(1, h.model.Rate.Count).Draw(t, "permits")
+	ask := func(at time.Time) sendlimit.Decision {
+		d, err := h.permits[name].Acquire(t.Context(), sendlimit.PermitRequest{Token: token, Permits: n, Now: at})
+		require.NoError(t, err)
+		require.Equal(t, h.model.Acquire(name, token, n, at), d)
+		return d
+	}
+	if d := ask(h.now); !d.Allowed {
+		require.Positive(t, d.RetryAfter)
+		require.False(t, ask(h.now.Add(d.RetryAfter-time.Millisecond)).Allowed, "before the hint")
+		h.now = h.now.Add(d.RetryAfter)
+		require.True(t, ask(h.now).Allowed, "at the hint")
+	}
+	h.tokens[name] = append(h.tokens[name], token)
+}
+
+func (h *permitsHistory) giveBack(t *rapid.T) {
+	name := h.drawClient(t)
+	if len(h.tokens[name]) == 0 {
+		return
+	}
+	token := rapid.SampledFrom(h.tokens[name]).Draw(t, "token")
+	_, err := h.permits[name].GiveBack(t.Context(), token)
+	require.NoError(t, err)
+	given, err := h.permits[name].GiveBack(t.Context(), token)
+	require.NoError(t, err)
+	require.Zero(t, given, "once is all")
+	h.model.GiveBack(name, token)
+}

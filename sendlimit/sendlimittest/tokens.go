@@ -1,0 +1,166 @@
+package sendlimittest
+
+import (
+	"math/big"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// TokensModel is what one bucket of a sendlimit.TokenBucket is held against: a
+// fraction of tokens, and when there were so many.
+type TokensModel struct {
+	Rate     sendlimit.Rate
+	Capacity int64
+
+	level *big.Rat // nil for a bucket that is full
+	at    time.Time
+}
+
+func (m *TokensModel) perMillisecond() *big.Rat {
+	return big.NewRat(m.Rate.Count, m.Rate.Interval.Milliseconds())
+}
+
+// fill adds what has come until now.
+func (m *TokensModel) fill(now time.Time) {
+	full := new(big.Rat).SetInt64(m.Capacity)
+	if m.level == nil {
+		m.level, m.at = full, now
+	}
+	if now.After(m.at) {
+		come := new(big.Rat).SetInt64(now.Sub(m.at).Milliseconds())
+		m.level = new(big.Rat).Add(m.level, come.Mul(come, m.perMillisecond()))
+		m.at = now
+	}
+	if m.level.Cmp(full) > 0 {
+		m.level = full
+	}
+}
+
+// until is how long it takes until the bucket has so many tokens, in whole
+// milliseconds.
+func (m *TokensModel) until(tokens *big.Rat, now time.Time) time.Duration {
+	wait := time.Duration(0)
+	if missing := new(big.Rat).Sub(tokens, m.level); missing.Sign() > 0 {
+		ms := missing.Quo(missing, m.perMillisecond())
+		whole, rest := new(big.Int).QuoRem(ms.Num(), ms.Denom(), new(big.Int))
+		if rest.Sign() > 0 {
+			whole.Add(whole, big.NewInt(1))
+		}
+		wait = time.Duration(whole.Int64()) * time.Millisecond
+	}
+	return wait + m.at.Sub(now)
+}
+
+// Take is TokenBucket.Take, of no more than the capacity.
+func (m *TokensModel) Take(n int64, now time.Time) sendlimit.Decision {
+	before, at := m.level, m.at
+	m.fill(now)
+	wanted := new(big.Rat).SetInt64(n)
+	d := sendlimit.Decision{Allowed: m.level.Cmp(wanted) >= 0, Now: now}
+	if d.Allowed {
+		m.level = new(big.Rat).Sub(m.level, wanted)
+	} else {
+		d.Code, d.RetryAfter = sendlimit.CodeRateLimited, m.until(wanted, now)
+	}
+	m.say(&d)
+	if !d.Allowed {
+		m.level, m.at = before, at // a refusal changes nothing
+	}
+	return d
+}
+
+// GiveBack is TokenBucket.GiveBack.
+func (m *TokensModel) GiveBack(n int64, now time.Time) sendlimit.Decision {
+	known := m.level != nil
+	m.fill(now)
+	m.level = new(big.Rat).Add(m.level, new(big.Rat).SetInt64(n))
+	if full := new(big.Rat).SetInt64(m.Capacity); m.level.Cmp(full) > 0 {
+		m.level = full
+	}
+	d := sendlimit.Decision{Allowed: true, Now: now}
+	m.say(&d)
+	if !known {
+		m.level = nil
+	}
+	return d
+}
+
+func (m *TokensModel) say(d *sendlimit.Decision) {
+	d.Remaining = new(big.Int).Quo(m.level.Num(), m.level.Denom()).Int64()
+	d.ResetsAt = d.Now.Add(m.until(new(big.Rat).SetInt64(m.Capacity), d.Now))
+}
+
+// CheckTokenBucket draws a history of tokens taken and given back, with a rate
+// and a capacity that change on the way and a clock that may go back, and holds
+// every answer of the TokenBucket in the store behind client against those of
+// the model. The keys begin with prefix, which no other history may share. Run
+// it by rapid.Check.
+func CheckTokenBucket(t *rapid.T, client redis.Cmdable, prefix string) {
+	h := &tokensHistory{client: client, prefix: prefix, now: drawStart(t)}
+	h.model.Rate = drawRate(t)
+	h.another(t)
+	t.Repeat(map[string]func(*rapid.T){
+		"take": h.take, "take ": h.take, "at the hint": h.atTheHint, "give back": h.giveBack,
+		"another rate": h.another,
+		"time goes":    func(t *rapid.T) { h.now = h.now.Add(drawStep(t, h.model.Rate.Interval)) },
+	})
+}
+
+type tokensHistory struct {
+	client redis.Cmdable
+	prefix string
+	model  TokensModel
+	bucket *sendlimit.TokenBucket
+	now    time.Time
+}
+
+// another changes how many tokens come, and how many there can be. The interval
+// stays: under another one a part of a token may be lost.
+func (h *tokensHistory) another(t *rapid.T) {
+	h.model.Rate.Count = rapid.Int64Range(1, 7).Draw(t, "count")
+	h.model.Capacity = rapid.Int64Range(1, 9).Draw(t, "capacity")
+	var err error
+	h.bucket, err = sendlimit.NewTokenBucket(h.client, sendlimit.TokenBucketOptions{
+		Prefix: h.prefix, Rate: h.model.Rate, Capacity: h.model.Capacity,
+	})
+	require.NoError(t, err)
+}
+
+func (h *tokensHistory) ask(t *rapid.T, n int64) sendlimit.Decision {
+	d, err := h.bucket.Take(t.Context(), sendlimit.TokenRequest{Key: "bucket", Tokens: n, Now: h.now})
+	require.NoError(t, err)
+	require.Equal(t, h.model.Take(n, h.now), d)
+	return d
+}
+
+func (h *tokensHistory) take(t *rapid.T) {
+	h.ask(t, rapid.Int64Range(1, h.model.Capacity).Draw(t, "tokens"))
+}
+
+// atTheHint takes tokens, and where they are refused again a millisecond before
+// the hint and at it.
+func (h *tokensHistory) atTheHint(t *rapid.T) {
+	n := rapid.Int64Range(1, h.model.Capacity).Draw(t, "tokens")
+	d := h.ask(t, n)
+	if d.Allowed {
+		return
+	}
+	require.Positive(t, d.RetryAfter)
+	hint := h.now.Add(d.RetryAfter)
+	h.now = hint.Add(-time.Millisecond)
+	require.False(t, h.ask(t, n).Allowed, "before the hint")
+	h.now = hint
+	require.True(t, h.ask(t, n).Allowed, "at the hint")
+}
+
+func (h *tokensHistory) giveBack(t *rapid.T) {
+	n := rapid.Int64Range(1, h.model.Capacity).Draw(t, "tokens")
+	d, err := h.bucket.GiveBack(t.Context(), sendlimit.TokenRequest{Key: "bucket", Tokens: n, Now: h.now})
+	require.NoError(t, err)
+	require.Equal(t, h.model.GiveBack(n, h.now), d)
+}

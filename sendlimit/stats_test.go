@@ -1,0 +1,123 @@
+package sendlimit_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+func TestStatsOfAnAccountsDays(t *testing.T) {
+	t.Parallel()
+	server, client := sendlimittest.EmbeddedRedis(t)
+	server.SetTime(at("12:00"))
+	stats, err := sendlimit.NewStats(client, "")
+	require.NoError(t, err)
+	kolkata, err := time.LoadLocation("Asia/Kolkata")
+	require.NoError(t, err)
+	stats.Sent("shop", kolkata, at("18:29:59.999"), false)
+	stats.Sent("shop", kolkata, at("18:30"), true)
+	stats.Dropped("shop", kolkata, at("18:30"))
+	stats.Accepted("shop", kolkata, at("18:31"))
+	stats.Refused("shop", kolkata, at("18:31"), "5/hour")
+	stats.Refused("shop", kolkata, at("18:31"), "quota_exceeded")
+	stats.Sent("other", nil, at("18:30"), false)
+	require.NoError(t, stats.Flush(t.Context()))
+	stats.Sent("shop", kolkata, at("18:32"), false)
+	for range 2 {
+		require.NoError(t, stats.Flush(t.Context()))
+	}
+	for _, day := range []struct {
+		starts string
+		want   sendlimit.AccountStats
+	}{
+		{"21 18:30", sendlimit.AccountStats{Sent: 1}},
+		{"22 18:30", sendlimit.AccountStats{
+			Sent: 2, Late: 1, Dropped: 1, Accepted: 1, Refused: map[string]int64{"5/hour": 1, "quota_exceeded": 1},
+		}},
+	} {
+		got, err := stats.Read(t.Context(), "shop", at(day.starts))
+		require.NoError(t, err)
+		require.Equal(t, day.want, got)
+	}
+	require.Equal(t, sendlimit.StatsKept+6*time.Hour+30*time.Minute, server.TTL(keysOf(sendlimit.Options{}).Stats("shop", at("22 18:30").UnixMilli())))
+	var nobody *sendlimit.Stats
+	nobody.Sent("shop", nil, at("12:00"), false)
+	require.NoError(t, nobody.Flush(t.Context()))
+}
+
+// What was written and whose answer got lost is not counted twice.
+func TestPitfall48StatsWithoutAReply(t *testing.T) {
+	t.Parallel()
+	_, client := sendlimittest.EmbeddedRedis(t)
+	require.NoError(t, lua.StatsAdd.Load(t.Context(), client).Err())
+	deaf := redis.NewClient(client.Options())
+	t.Cleanup(func() { require.NoError(t, deaf.Close()) })
+	hook := &deafTo{script: lua.StatsAdd}
+	deaf.AddHook(hook)
+	stats, err := sendlimit.NewStats(deaf, "")
+	require.NoError(t, err)
+	stats.Sent("shop", nil, at("12:00"), false)
+	require.ErrorIs(t, stats.Flush(t.Context()), errDeaf)
+	stats.Sent("shop", nil, at("12:00"), false)
+	require.NoError(t, stats.Flush(t.Context()))
+	got, err := stats.Read(t.Context(), "shop", at("00:00"))
+	require.NoError(t, err)
+	require.EqualValues(t, 2, got.Sent)
+}
+
+// deafTo is a client hook that loses the first answer of a script.
+type deafTo struct {
+	script *redis.Script
+	lost   bool
+}
+
+func (d *deafTo) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
+}
+
+func (d *deafTo) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (d *deafTo) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if args := cmd.Args(); err == nil && !d.lost && len(args) > 1 && args[1] == d.script.Hash() {
+			d.lost = true
+			cmd.SetErr(errDeaf)
+			return errDeaf
+		}
+		return err
+	}
+}
+
+var errDeaf = errors.New("no answer")
+
+func TestDayStart(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ zone, at, want string }{
+		{"UTC", "2026-11-22T00:00:00Z", "2026-11-22T00:00:00Z"},
+		{"UTC", "2026-11-22T23:59:59.999Z", "2026-11-22T00:00:00Z"},
+		{"Europe/Berlin", "2026-03-29T21:59:59Z", "2026-03-29T00:00:00+01:00"},     // of 23 hours
+		{"Europe/Berlin", "2026-10-25T22:59:59Z", "2026-10-25T00:00:00+02:00"},     // of 25 hours
+		{"America/Sao_Paulo", "2018-11-04T03:00:00Z", "2018-11-04T01:00:00-02:00"}, // which begins at one
+		{"America/Havana", "2026-11-01T12:00:00Z", "2026-11-01T00:00:00-04:00"},    // whose first hour comes twice
+		{"Asia/Kathmandu", "2026-11-22T18:14:59Z", "2026-11-22T00:00:00+05:45"},
+	} {
+		zone, err := time.LoadLocation(test.zone)
+		require.NoError(t, err)
+		when, err := time.Parse(time.RFC3339, test.at)
+		require.NoError(t, err)
+		require.Equal(t, test.want, sendlimit.DayStart(when, zone).Format(time.RFC3339), test.zone)
+	}
+	require.Equal(t, at("00:00"), sendlimit.DayStart(at("12:00"), nil))
+}
