@@ -6,14 +6,20 @@ import (
 	"encoding/hex"
 )
 
-// IdempotencyKey derives a Notification's key from its user and id: 32
-// characters of 0-9 a-f. That fits every provider's field for one, the shortest
-// being Web Push's Topic; it does not show the user's name; and it differs
-// for two users who use the same id. It is the same in every version, because
-// a message may be retried after an upgrade.
-func IdempotencyKey(user, id string) string {
+// IdempotencyKey derives a Notification's key from its account, "" for none, its
+// user and its id: 32 characters of 0-9 a-f. That fits every provider's field for
+// one, the shortest being Web Push's Topic; it does not show the user's name; and
+// it differs for two users who use the same id, and for two accounts. It is the
+// same in every version, because a message may be retried after an upgrade.
+func IdempotencyKey(account, user, id string) string {
+	const ofAccount = 1 << 63 // no user is that long
+	var text []byte
+	if account != "" {
+		text = binary.BigEndian.AppendUint64(text, ofAccount|uint64(len(account)))
+		text = append(text, account...)
+	}
 	// The length in front keeps ("ab", "c") and ("a", "bc") apart.
-	text := binary.BigEndian.AppendUint64(nil, uint64(len(user)))
+	text = binary.BigEndian.AppendUint64(text, uint64(len(user)))
 	text = append(text, user...)
 	text = append(text, id...)
 	sum := sha256.Sum256(text)

@@ -3,7 +3,8 @@
 // feeding whatever reads a worker's standard output. Package webhook is for
 // everything that answers.
 //
-// A line has the fields of notifier.Payload and "delivered_at".
+// A line has the fields of notifier.Payload and "delivered_at". It delivers a
+// notice in the same way, in a line with "to", "notice" and "delivered_at".
 package logline
 
 import (
@@ -18,7 +19,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// Notifier writes notifications to a writer. Make one with New.
+// Notifier writes notifications to a writer, and notices too. Make one with New.
 type Notifier struct {
 	w   io.Writer
 	now func() time.Time
@@ -51,6 +52,11 @@ type line struct {
 // off: when ctx ends Notify returns, uncertain, and the lines after it wait
 // their turn.
 func (l *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier.Result {
+	return l.deliver(ctx, func(at string) any { return line{notifier.NewPayload(n), at} })
+}
+
+// deliver writes the line that is made of the time of delivery.
+func (l *Notifier) deliver(ctx context.Context, line func(at string) any) notifier.Result {
 	if ctx.Err() != nil {
 		return unsent(ctx)
 	}
@@ -66,7 +72,7 @@ func (l *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier
 	}
 	lines := json.NewEncoder(&text)
 	lines.SetEscapeHTML(false) // a person may read it
-	if err := lines.Encode(line{notifier.NewPayload(n), l.now().UTC().Format(notifier.TimeLayout)}); err != nil {
+	if err := lines.Encode(line(l.now().UTC().Format(notifier.TimeLayout))); err != nil {
 		l.turn <- struct{}{}
 		return notifier.Result{
 			Status: notifier.Permanent,

@@ -22,7 +22,7 @@ func sample(user, id string) notifier.Notification {
 		SendAt:         at,
 		RequestedAt:    at.Add(-time.Minute),
 		Attempt:        1,
-		IdempotencyKey: notifier.IdempotencyKey(user, id),
+		IdempotencyKey: notifier.IdempotencyKey("", user, id),
 	}
 }
 

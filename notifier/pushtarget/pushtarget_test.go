@@ -15,7 +15,7 @@ import (
 func notification() notifier.Notification {
 	return notifier.Notification{
 		ID: "1", User: "alice", Title: "Hello", Attempt: 1,
-		IdempotencyKey: notifier.IdempotencyKey("alice", "1"),
+		IdempotencyKey: notifier.IdempotencyKey("", "alice", "1"),
 	}
 }
 

@@ -56,9 +56,16 @@ func (c Config) validate() (*url.URL, error) {
 		problems = append(problems, &notifier.InvalidError{
 			Field: "push_secret",
 			Value: "(not shown)",
-			Want:  `"whsec_" followed by 24 to 64 bytes in base64`,
+			Want:  wantSecret,
 		})
 	}
+	problems = append(problems, c.validateCommon()...)
+	return target, errors.Join(problems...)
+}
+
+// validateCommon returns what is wrong with the settings that notices have too.
+func (c Config) validateCommon() []error {
+	var problems []error
 	if c.Timeout < 0 || c.Timeout > MaxTimeout {
 		problems = append(problems, &notifier.InvalidError{
 			Field: "push_timeout",
@@ -76,7 +83,7 @@ func (c Config) validate() (*url.URL, error) {
 	if c.Now == nil {
 		problems = append(problems, errors.New("a webhook needs a clock"))
 	}
-	return target, errors.Join(problems...)
+	return problems
 }
 
 func parseURL(raw string) (*url.URL, error) {
@@ -99,6 +106,9 @@ func parseURL(raw string) (*url.URL, error) {
 	}
 	return target, nil
 }
+
+// wantSecret says what a secret is.
+const wantSecret = `"whsec_" followed by 24 to 64 bytes in base64` //nolint:gosec // it says what a secret looks like
 
 func validSecret(secret string) bool {
 	if secret == "" {

@@ -1,5 +1,6 @@
 // Package webhook is the channel of a target "http://…" or "https://…": each
-// delivery is a POST to one URL.
+// delivery is a POST to one URL. It is the announcer for contacts that are https:
+// URLs too.
 //
 // # The request
 //
@@ -33,10 +34,17 @@
 // it counts as soon as the headers are there, and a body that is slow, broken or
 // endless changes nothing.
 //
+// # Notices
+//
+// An Announcer posts a notifier.Notice in JSON, each to the URL of its contact,
+// with the same headers and the same answers; the key is the notice's. Contacts
+// are not the operator's own, so that one at an internal address is permanent,
+// misaddressed, unless AnnouncerConfig.AllowInternal says otherwise.
+//
 // # What it does not do
 //
-// It retries nothing, follows no redirect and uses no proxy. It allows targets
-// on private and loopback addresses: the URL is the operator's own. It checks
+// It retries nothing, follows no redirect and uses no proxy. A Notifier
+// allows targets on private and loopback addresses: the URL is the operator's own. It checks
 // the server's certificate against the system's authorities and offers none of
 // its own.
 package webhook

@@ -44,7 +44,7 @@ func Example() {
 		Title:          "Your order is on its way",
 		SendAt:         time.Date(2026, time.November, 22, 11, 11, 11, 0, time.UTC),
 		Attempt:        1,
-		IdempotencyKey: notifier.IdempotencyKey("alice", "order-17"),
+		IdempotencyKey: notifier.IdempotencyKey("", "alice", "order-17"),
 	})
 	fmt.Println(result.Status)
 	// Output:
@@ -71,7 +71,7 @@ func Example_retry() {
 		ID:             "order-17",
 		User:           "alice",
 		Title:          "Your order is on its way",
-		IdempotencyKey: notifier.IdempotencyKey("alice", "order-17"),
+		IdempotencyKey: notifier.IdempotencyKey("", "alice", "order-17"),
 	})
 	fmt.Println(result.Status, result.Reason, result.RetryAfter, result.Err)
 	// Output:

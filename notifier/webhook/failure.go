@@ -8,6 +8,8 @@ import (
 	"net"
 	"syscall"
 
+	"code.dny.dev/ssrf"
+
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
@@ -21,6 +23,8 @@ func failed(ctx context.Context, err error, connected bool) notifier.Result {
 	result := notifier.Result{Status: notifier.Retry, Err: &exchangeError{text: describe(err), cause: leaf(err)}}
 	var timeout net.Error
 	switch {
+	case internal(err):
+		result.Status, result.Reason = notifier.Permanent, notifier.ReasonMisaddressed
 	case !connected:
 		result.Reason = notifier.ReasonUnreachable
 	case ctx.Err() != nil, errors.As(err, &timeout) && timeout.Timeout():
@@ -52,6 +56,8 @@ func describe(err error) string {
 		timeout     net.Error
 	)
 	switch cause := leaf(err); {
+	case internal(err):
+		return "its address is an internal one, which is not allowed"
 	case errors.As(err, &name):
 		return "the host's name does not resolve"
 	case errors.As(err, &certificate):
@@ -71,6 +77,12 @@ func describe(err error) string {
 	default:
 		return "what came was not HTTP, or the connection broke"
 	}
+}
+
+// internal says whether err is the refusal to connect to an internal address.
+func internal(err error) bool {
+	return errors.Is(err, ssrf.ErrProhibitedIP) || errors.Is(err, ssrf.ErrProhibitedPort) ||
+		errors.Is(err, ssrf.ErrProhibitedNetwork)
 }
 
 // leaf returns the part of err that is worth comparing with and has nothing to

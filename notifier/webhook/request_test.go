@@ -22,7 +22,7 @@ func order() notifier.Notification {
 		Title:          "Your order is on its way",
 		SendAt:         time.Date(2026, time.November, 22, 11, 11, 11, 0, time.UTC),
 		Attempt:        2,
-		IdempotencyKey: notifier.IdempotencyKey("alice", "order-17"),
+		IdempotencyKey: notifier.IdempotencyKey("", "alice", "order-17"),
 	}
 }
 

@@ -1,0 +1,175 @@
+package email
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/textproto"
+	"regexp"
+	"strconv"
+	"syscall"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+)
+
+var (
+	errNoTLS   = errors.New("the server does not offer it; email_tls says whether it may be left out")
+	errNoLogin = errors.New("the server offers none that can be used on this connection")
+)
+
+// stepError is what went wrong in a step of a session. cause is for judge alone:
+// its text may have the receiver's address or the server's.
+type stepError struct {
+	step  string
+	cause error
+}
+
+func (e *stepError) Error() string { return "failed at " + e.step }
+
+// Error is what is told of a failed session: the step, and what is known to be
+// harmless of its cause.
+type Error struct {
+	Step string // "RCPT"
+	// Code is the server's answer and Enhanced its code of RFC 3463, if it gave
+	// one: 550 and "5.1.1". Zero without an answer.
+	Code     int
+	Enhanced string
+
+	detail string
+	cause  error // harmless; nil where there is none
+}
+
+// Error says what went wrong in which step.
+func (e *Error) Error() string {
+	if e.Code == 0 {
+		return fmt.Sprintf("%s failed: %s", e.Step, e.detail)
+	}
+	answer := strconv.Itoa(e.Code)
+	if e.Enhanced != "" {
+		answer += " " + e.Enhanced
+	}
+	return fmt.Sprintf("the mail server answered %s to %s", answer, e.Step)
+}
+
+// Unwrap returns the part of the cause that is worth comparing with.
+func (e *Error) Unwrap() error { return e.cause }
+
+// judge turns the error of a session into a Result.
+func judge(ctx context.Context, err error) notifier.Result {
+	failed, ok := errors.AsType[*stepError](err)
+	if !ok {
+		failed = &stepError{step: stepConnect, cause: err}
+	}
+	if answer, ok := errors.AsType[*textproto.Error](failed.cause); ok {
+		return answered(failed.step, answer)
+	}
+	cause := failed.cause
+	if ended := ctx.Err(); ended != nil {
+		cause = ended // the connection was closed for it
+	}
+	result := notifier.Result{
+		Status: notifier.Retry,
+		Reason: notifier.ReasonUnreachable,
+		Err:    &Error{Step: failed.step, detail: describe(cause), cause: leaf(cause)},
+	}
+	switch {
+	case failed.step == stepAccepted && timedOut(cause):
+		result.Reason = notifier.ReasonTimeout
+	case failed.step == stepAccepted:
+		result.Reason = notifier.ReasonNetwork
+	case failed.step == stepLogin && (errors.Is(cause, errNoLogin) || leaf(cause) == nil):
+		result.Reason = notifier.ReasonUnauthorized // refused before the password was shown
+	}
+	return result
+}
+
+// enhanced finds the code of RFC 3463 at the beginning of an answer's text.
+func enhanced(text string) string {
+	return regexp.MustCompile(`^[245]\.[0-9]{1,3}\.[0-9]{1,3}\b`).FindString(text)
+}
+
+func answered(step string, answer *textproto.Error) notifier.Result {
+	result := notifier.Result{
+		Status: notifier.Retry,
+		Reason: notifier.ReasonUnavailable,
+		Err:    &Error{Step: step, Code: answer.Code, Enhanced: enhanced(answer.Msg)},
+	}
+	const loginRequired, loginRefused, tooWeak, encryptionRequired = 530, 535, 534, 538
+	permanent := answer.Code >= 500 && answer.Code <= 599
+	switch answer.Code {
+	case loginRequired, loginRefused, tooWeak, encryptionRequired:
+		result.Reason = notifier.ReasonUnauthorized
+		return result
+	}
+	if !permanent {
+		return result
+	}
+	switch step {
+	case stepLogin:
+		result.Reason = notifier.ReasonUnauthorized
+	case stepReceiver:
+		result.Status, result.Reason = notifier.Permanent, notifier.ReasonMisaddressed
+	case stepSender, stepData, stepAccepted:
+		result.Status, result.Reason = notifier.Permanent, notifier.ReasonRejected
+	}
+	// Before the sender is named, a 5xx is about the server rather than the
+	// message, and may pass.
+	return result
+}
+
+func timedOut(err error) bool {
+	timeout, ok := errors.AsType[net.Error](err)
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || ok && timeout.Timeout()
+}
+
+// describe says in words of our own what err is.
+func describe(err error) string {
+	var (
+		name        *net.DNSError
+		certificate *tls.CertificateVerificationError
+		record      tls.RecordHeaderError
+		alert       tls.AlertError
+	)
+	switch cause := leaf(err); {
+	case errors.Is(err, errNoTLS), errors.Is(err, errNoLogin):
+		return err.Error()
+	case errors.Is(cause, context.Canceled):
+		return "it was called off"
+	case timedOut(err):
+		return "it took too long"
+	case errors.As(err, &name):
+		return "the host's name does not resolve"
+	case errors.As(err, &certificate):
+		return "the server's certificate is not valid here"
+	case errors.As(err, &record):
+		return "the server does not speak TLS"
+	case errors.As(err, &alert):
+		return "the server broke off the TLS handshake"
+	case errors.Is(cause, io.EOF):
+		return "the server closed the connection"
+	case cause != nil:
+		return cause.Error() // of the operating system: "connection refused"
+	default:
+		return "what came was not SMTP, or can't be used on this connection"
+	}
+}
+
+// leaf returns the part of err that is worth comparing with and has nothing to
+// hide, or nil.
+func leaf(err error) error {
+	for _, known := range []error{context.Canceled, context.DeadlineExceeded, errNoTLS, errNoLogin} {
+		if errors.Is(err, known) {
+			return known
+		}
+	}
+	if number, ok := errors.AsType[syscall.Errno](err); ok {
+		return number
+	}
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return io.EOF
+	}
+	return nil
+}

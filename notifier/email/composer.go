@@ -1,0 +1,100 @@
+package email
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/mail"
+	"strings"
+	"time"
+
+	gomail "github.com/wneessen/go-mail"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+)
+
+// ErrAddress is returned when a contact is not one bare e-mail address.
+var ErrAddress = errors.New("the contact is not an e-mail address")
+
+// Composer makes messages of notices. Make one with NewComposer, or have Open
+// make it.
+type Composer struct {
+	from      *mail.Address
+	templates *Templates
+	now       func() time.Time
+}
+
+// NewComposer returns a Composer of messages from a sender, with the templates of
+// a folder ("" for the embedded ones). All three are as in Options, and so are
+// the errors.
+func NewComposer(from, templates string, now func() time.Time) (*Composer, error) {
+	address, err := parseFrom(from)
+	loaded, problem := LoadTemplates(templates)
+	if now == nil {
+		err = errors.Join(err, errors.New("e-mail needs a clock"))
+	}
+	if err := errors.Join(err, problem); err != nil {
+		return nil, err
+	}
+	return &Composer{from: address, templates: loaded, now: now}, nil
+}
+
+// Message is a notice as it goes out.
+type Message struct {
+	Content
+
+	raw *gomail.Msg
+}
+
+// WriteTo writes the whole message, headers first, as the mail server gets it.
+func (m Message) WriteTo(w io.Writer) (int64, error) {
+	n, err := m.raw.WriteTo(w)
+	if err != nil {
+		return n, fmt.Errorf("writing a message: %w", err)
+	}
+	return n, nil
+}
+
+// Headers returns the headers of the message, a line or more each.
+func (m Message) Headers() (string, error) {
+	var text bytes.Buffer
+	if _, err := m.WriteTo(&text); err != nil {
+		return "", err
+	}
+	head, _, _ := strings.Cut(text.String(), "\r\n\r\n")
+	return strings.ReplaceAll(head, "\r\n", "\n") + "\n", nil
+}
+
+// Compose makes the message of a notice to an address. The error is ErrAddress,
+// or a template's.
+func (c *Composer) Compose(to string, n notifier.Notice) (Message, error) {
+	if !bare(to) {
+		return Message{}, ErrAddress
+	}
+	content, err := c.templates.Render(n)
+	if err != nil {
+		return Message{}, err
+	}
+	raw := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
+	raw.FromMailAddress(c.from)
+	raw.ToMailAddress(&mail.Address{Address: to})
+	raw.Subject(content.Subject)
+	raw.SetDateWithValue(c.now())
+	raw.SetMessageIDWithValue(c.messageID(n.ID))
+	// RFC 3834: nobody's holiday note is an answer to this.
+	raw.SetGenHeader("Auto-Submitted", "auto-generated")
+	raw.SetGenHeader(gomail.HeaderXAutoResponseSuppress, "All")
+	raw.SetBodyString(gomail.TypeTextPlain, content.Text)
+	raw.AddAlternativeString(gomail.TypeTextHTML, content.HTML)
+	return Message{Content: content, raw: raw}, nil
+}
+
+// messageID is the same at every try of a notice, and in every version.
+func (c *Composer) messageID(id string) string {
+	sum := sha256.Sum256([]byte(id))
+	_, domain, _ := strings.Cut(c.from.Address, "@")
+	return hex.EncodeToString(sum[:16]) + "@" + domain
+}

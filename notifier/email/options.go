@@ -1,0 +1,157 @@
+package email
+
+import (
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/mail"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+)
+
+// What Options.TLS may be.
+const (
+	TLSMandatory     = "mandatory"     // STARTTLS, or nothing is sent
+	TLSOpportunistic = "opportunistic" // STARTTLS where the server offers it
+	TLSNone          = "none"          // plain text
+)
+
+// Options say how mail is sent. URL, From and Now are required.
+type Options struct {
+	// URL is the mail server: smtp://host:587 or smtps://host:465, with
+	// user:password@ where it asks for a login. The ports are the defaults.
+	URL string
+	// Password is that of the URL's user, for who keeps it elsewhere; the URL has
+	// none then.
+	Password string
+	// From is the sender: an address, bare or with a name.
+	From string
+	// Templates is a folder of templates that replace the embedded ones, see
+	// LoadTemplates; "" is none.
+	Templates string
+	// TLS says how a smtp:// connection is secured; "" is TLSMandatory, and
+	// TLSNone on loopback, where there is nobody to listen.
+	TLS string
+	// RootCAs are who may vouch for the server; nil means the system's.
+	RootCAs *x509.CertPool
+	// Now tells the time of a message.
+	Now func() time.Time
+}
+
+// server is where mail is handed in, and how.
+type server struct {
+	host, port string
+	implicit   bool // TLS from the first byte
+	tls        string
+	user       string
+	password   string
+}
+
+func (s server) address() string { return net.JoinHostPort(s.host, s.port) }
+
+// validate returns what the options say, or everything that is wrong, joined.
+func (o Options) validate() (server, *mail.Address, error) {
+	to, err := o.server()
+	from, problem := parseFrom(o.From)
+	err = errors.Join(err, problem)
+	if o.Now == nil {
+		err = errors.Join(err, errors.New("e-mail needs a clock"))
+	}
+	return to, from, err
+}
+
+func (o Options) server() (server, error) {
+	s, ok := parseURL(o.URL)
+	if !ok {
+		return server{}, &notifier.InvalidError{
+			Field: "email_url", Value: notifier.RedactURL(o.URL),
+			Want: "a URL such as smtp://USER:PASSWORD@mail.example.com:587 or smtps://mail.example.com:465" +
+				" (in a password, write @ / : ? # and % as %40 %2F %3A %3F %23 and %25)",
+		}
+	}
+	var problems []error
+	if o.Password != "" {
+		if s.user == "" || s.password != "" {
+			problems = append(problems, &notifier.InvalidError{
+				Field: "smtp_password", Value: "(not shown)", Want: "an email_url with a user and without a password",
+			})
+		}
+		s.password = o.Password
+	} else if s.user != "" && s.password == "" {
+		problems = append(problems, &notifier.InvalidError{
+			Field: "smtp_password", Want: "the password of the user in email_url",
+		})
+	}
+	switch {
+	case o.TLS == "" && (s.implicit || !loopback(s.host)):
+		s.tls = TLSMandatory
+	case o.TLS == "":
+		s.tls = TLSNone
+	case o.TLS == TLSMandatory, !s.implicit && (o.TLS == TLSOpportunistic || o.TLS == TLSNone):
+		s.tls = o.TLS
+	case s.implicit:
+		problems = append(problems, &notifier.InvalidError{
+			Field: "email_tls", Value: o.TLS, Want: "mandatory with an smtps URL, or smtp:// in its place",
+		})
+	default:
+		problems = append(problems, &notifier.InvalidError{
+			Field: "email_tls", Value: o.TLS, Want: "mandatory, opportunistic or none",
+		})
+	}
+	return s, errors.Join(problems...)
+}
+
+func parseURL(raw string) (server, bool) {
+	u, err := url.Parse(raw)
+	if err != nil || u.Hostname() == "" || u.Path != "" && u.Path != "/" || strings.ContainsAny(raw, "?#") {
+		return server{}, false
+	}
+	s := server{host: u.Hostname(), port: u.Port(), implicit: u.Scheme == "smtps"}
+	if u.Scheme != "smtp" && !s.implicit {
+		return server{}, false
+	}
+	switch n, err := strconv.ParseUint(s.port, 10, 16); {
+	case s.port == "" && strings.HasSuffix(u.Host, ":"), s.port != "" && (err != nil || n == 0):
+		return server{}, false
+	case s.port == "" && s.implicit:
+		s.port = "465"
+	case s.port == "":
+		s.port = "587"
+	}
+	if u.User != nil {
+		s.user = u.User.Username()
+		s.password, _ = u.User.Password()
+		if s.user == "" {
+			return server{}, false
+		}
+	}
+	return s, true
+}
+
+func loopback(host string) bool {
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+func parseFrom(from string) (*mail.Address, error) {
+	address, err := mail.ParseAddress(from)
+	if err != nil || !bare(address.Address) || oneLine(address.Name) != address.Name {
+		return nil, &notifier.InvalidError{
+			Field: "email_from", Value: from,
+			Want: `an e-mail address such as alerts@example.com or "Alerts <alerts@example.com>"`,
+		}
+	}
+	return address, nil
+}
+
+// bare says whether an address can stand in a command and in a header as it is:
+// visible ASCII, no quotes, and nothing around it.
+func bare(address string) bool {
+	parsed, err := mail.ParseAddress(address)
+	return err == nil && parsed.Name == "" && parsed.Address == address && !strings.ContainsAny(address, `"<>[]`) &&
+		strings.IndexFunc(address, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
+}

@@ -1,0 +1,52 @@
+package email
+
+import (
+	"fmt"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+)
+
+// Sample is a made-up notice of a kind, to look at a template with. subject is
+// the account, the user or the policy; "" is a made-up one. It is false for a
+// kind that there is none of.
+func Sample(kind notifier.NoticeKind, subject string) (notifier.Notice, bool) {
+	const day, dayStart = "2026-11-22", "1795305600000"
+	n := notifier.Notice{Kind: kind, Subject: subject, Day: day}
+	if subject == "" {
+		n.Subject = "acme"
+	}
+	switch kind {
+	case notifier.NoticeAccountQuota:
+		n.Threshold, n.Used, n.Limit = 80, 8_000, 10_000
+		n.TimeZone = "Europe/Berlin"
+		n.ID = fmt.Sprintf("%s/%s/%d/%s", kind, dayStart, n.Threshold, n.Subject)
+	case notifier.NoticeUserQuota:
+		if subject == "" {
+			n.Subject = "alice"
+		}
+		n.Threshold, n.Used, n.Limit = 100, 10, 10
+		n.Rule, n.Policy = "10/calendar_day", "default"
+		n.ID = fmt.Sprintf("%s/%s/%d/%s", kind, dayStart, n.Threshold, n.Subject)
+	case notifier.NoticeUserQuotaDigest:
+		if subject == "" {
+			n.Subject = "default"
+		}
+		n.Policy = n.Subject
+		n.Users = []notifier.UserQuota{
+			{User: "alice", Threshold: 100, Used: 10, Limit: 10, Day: day},
+			{User: "bob", Threshold: 80, Used: 8, Limit: 10, Day: day},
+		}
+		n.More = 3
+		n.ID = fmt.Sprintf("%s/%s/%s", kind, dayStart, n.Subject)
+	case notifier.NoticeDailyReport:
+		n.TimeZone = "Europe/Berlin"
+		n.Report = &notifier.Report{
+			Sent: 7_912, Dropped: 3, Late: 17, Accepted: 8_204,
+			Refused: map[string]int64{"1/minute": 96, "10/calendar_day": 31, "quota_exceeded": 4},
+		}
+		n.ID = fmt.Sprintf("%s/%s/%s", kind, dayStart, n.Subject)
+	default:
+		return notifier.Notice{}, false
+	}
+	return n, true
+}

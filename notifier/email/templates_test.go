@@ -1,0 +1,188 @@
+package email_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/email"
+	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
+)
+
+// folder has templates by name.
+func folder(t *testing.T, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, content := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
+	}
+	return dir
+}
+
+func render(t *testing.T, n notifier.Notice) email.Content {
+	t.Helper()
+	templates, err := email.LoadTemplates("")
+	require.NoError(t, err)
+	content, err := templates.Render(n)
+	require.NoError(t, err)
+	return content
+}
+
+func sample(t *testing.T, kind notifier.NoticeKind) notifier.Notice {
+	t.Helper()
+	n, ok := email.Sample(kind, "")
+	require.True(t, ok)
+	return n
+}
+
+func TestSubjects(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[notifier.NoticeKind]string{
+		notifier.NoticeAccountQuota:    "acme has used 80 % of its messages of 2026-11-22 (8,000 of 10,000)",
+		notifier.NoticeUserQuota:       "alice has used 100 % of the messages of 2026-11-22 (10 of 10)",
+		notifier.NoticeUserQuotaDigest: "5 users are near or at a daily limit (policy default)",
+		notifier.NoticeDailyReport:     "acme on 2026-11-22: 7,912 sent, 131 refused, 3 dropped, 17 late",
+	} {
+		require.Equal(t, want, render(t, sample(t, kind)).Subject)
+	}
+	jumped := sample(t, notifier.NoticeAccountQuota)
+	jumped.Used = 9_500
+	require.Contains(t, render(t, jumped).Subject, "has used 95 %", "what is used, rather than the threshold passed")
+}
+
+func TestBodiesSayWhatHappensNext(t *testing.T) {
+	t.Parallel()
+	account := sample(t, notifier.NoticeAccountQuota)
+	text := render(t, account).Text
+	require.Contains(t, text, "2,000 more will be accepted for that day")
+	require.Contains(t, text, "quota_exceeded")
+	require.Contains(t, text, "It begins at 2026-11-23 00:00 Europe/Berlin.")
+
+	account.Used, account.Threshold = account.Limit, 100
+	for _, body := range []string{render(t, account).Text, render(t, account).HTML} {
+		require.Contains(t, body, "Nothing more is accepted for that day")
+		require.NotContains(t, body, "more will be accepted")
+	}
+	sliding := sample(t, notifier.NoticeUserQuota)
+	sliding.Rule = "10/day"
+	require.Contains(t, render(t, sliding).Text, "Each message counts for 24 hours")
+
+	report := render(t, sample(t, notifier.NoticeDailyReport)).Text
+	require.Contains(t, report, "  - by 1/minute: 96\n  - by 10/calendar_day: 31\n  - by quota_exceeded: 4\n", "most first")
+	require.Contains(t, render(t, sample(t, notifier.NoticeUserQuotaDigest)).Text,
+		"- alice: 10 of 10 messages on 2026-11-22 (100 %)\n- bob: 8 of 10 messages on 2026-11-22 (80 %)\n- and 3 more\n")
+}
+
+func TestADayBeginsWhereTheClocksSaySo(t *testing.T) {
+	t.Parallel()
+	n := sample(t, notifier.NoticeAccountQuota)
+	for _, row := range []struct{ day, zone, want string }{
+		{"2026-12-31", "", "2027-01-01 00:00 UTC"},
+		{"2026-10-25", "Europe/Berlin", "2026-10-26 00:00 Europe/Berlin"},         // 25 hours long
+		{"2018-11-03", "America/Sao_Paulo", "2018-11-04 01:00 America/Sao_Paulo"}, // midnight was skipped
+	} {
+		n.Day, n.TimeZone = row.day, row.zone
+		require.Contains(t, render(t, n).Text, row.want)
+	}
+}
+
+func TestNamesCannotAddLinesOrElements(t *testing.T) {
+	t.Parallel()
+	for _, n := range []notifier.Notice{notifiertest.Notices()["hostile"], notifiertest.Notices()["digest"]} {
+		content := render(t, n)
+		require.NotContains(t, content.Subject, "\n")
+		for line := range strings.Lines(content.Text) {
+			require.False(t, strings.HasPrefix(line, "Bcc:"), content.Text)
+			require.NotEqual(t, ".\n", line)
+		}
+		require.NotContains(t, content.Text, "\r")
+		require.NotContains(t, content.Text, "\u2028")
+		require.NotContains(t, content.Text, "\u202E")
+		require.Contains(t, content.Text, "Jörg", "umlauts stay")
+		require.NotContains(t, content.HTML, "<script")
+		require.NotContains(t, content.HTML, "<b onclick")
+		require.Contains(t, content.HTML, "&lt;script&gt;")
+	}
+}
+
+func TestTemplatesOfOnesOwn(t *testing.T) {
+	t.Parallel()
+	dir := folder(t, map[string]string{
+		"account_quota.subject.tmpl": "Quota:\n {{.Name}}\n",
+		"account_quota.html.tmpl":    `{{template "top" .}}<a title="{{.Name}}">{{number .Used}}</a>{{template "bottom" .}}`,
+		"README":                     "not a template",
+	})
+	templates, err := email.LoadTemplates(dir)
+	require.NoError(t, err)
+	n := notifiertest.Notices()["hostile"]
+	n.Kind = notifier.NoticeAccountQuota
+	content, err := templates.Render(n)
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(content.Subject, "Quota: Jörg"), content.Subject)
+	require.Contains(t, content.HTML, `<a title="Jörg &#34;Q&#34;`, "templates of one's own are escaped too")
+	require.Contains(t, content.Text, "daily quota", "what is not there is the built-in one")
+}
+
+func TestTemplatesThatCannotBeUsed(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct{ name, content, says string }{
+		{"account_quota.txt.tmpl", "one\n{{if}}\n", "account_quota.txt.tmpl:2"},
+		{"account_quota.subject.tmpl", "{{.Title}}{{.Nothing}}", "account_quota.subject.tmpl:1"}, // only using it shows
+		{"daily_report.html.tmpl", "\n\n{{.Report.Sold}}", "daily_report.html.tmpl:3"},
+		{"user_quota.html.tmpl", "<a href='{{if .Full}}'{{end}}>", "user_quota.html.tmpl"}, // HTML that can't be escaped
+		{"user_quota.subject.tmpl", " \n", "gives no text"},
+		{"frame.html.tmpl", `{{define "top"}}`, "frame.html.tmpl:1"},
+		{"acount_quota.txt.tmpl", "typing error", "acount_quota.txt.tmpl"},
+	} {
+		dir := folder(t, map[string]string{row.name: row.content})
+		_, err := email.LoadTemplates(dir)
+		var invalid *notifier.InvalidError
+		require.ErrorAs(t, err, &invalid, row.name)
+		require.Equal(t, "email_templates", invalid.Field)
+		require.Contains(t, invalid.Value+invalid.Want, row.says)
+		require.Contains(t, err.Error(), dir, row.name)
+	}
+	_, err := email.LoadTemplates(filepath.Join(t.TempDir(), "none"))
+	require.ErrorContains(t, err, "no such file")
+}
+
+func TestSettingsThatCannotBeUsed(t *testing.T) {
+	t.Parallel()
+	good := email.Options{URL: "smtp://robot:hunter2@mail.example.com", From: sender, Now: noon}
+	_, err := email.Open(good)
+	require.NoError(t, err)
+	for _, row := range []struct {
+		field  string
+		change func(*email.Options)
+	}{
+		{"email_url", func(o *email.Options) { o.URL = "" }},
+		{"email_url", func(o *email.Options) { o.URL = "http://mail.example.com" }},
+		{"email_url", func(o *email.Options) { o.URL = "smtp://robot:hunter2@" }},
+		{"email_url", func(o *email.Options) { o.URL = "smtp://mail.example.com:0" }},
+		{"email_url", func(o *email.Options) { o.URL = "smtp://mail.example.com:" }},
+		{"email_url", func(o *email.Options) { o.URL = "smtp://mail.example.com/hunter2" }},
+		{"email_url", func(o *email.Options) { o.URL = "smtp://robot:hunter2@mail.example.com?x" }},
+		{"email_url", func(o *email.Options) { o.URL = "smtp://:hunter2@mail.example.com" }},
+		{"smtp_password", func(o *email.Options) { o.Password = "hunter2" }}, // twice
+		{"smtp_password", func(o *email.Options) { o.URL = "smtp://robot@mail.example.com" }},
+		{"smtp_password", func(o *email.Options) { o.URL, o.Password = "smtp://mail.example.com", "hunter2" }},
+		{"email_from", func(o *email.Options) { o.From = "" }},
+		{"email_from", func(o *email.Options) { o.From = "a@b.example, c@d.example" }},
+		{"email_from", func(o *email.Options) { o.From = "A\r\nBcc: x@y.example <a@b.example>" }},
+		{"email_tls", func(o *email.Options) { o.TLS = "starttls" }},
+		{"email_tls", func(o *email.Options) { o.URL, o.TLS = "smtps://mail.example.com", email.TLSNone }},
+		{"email_templates", func(o *email.Options) { o.Templates = "/does/not/exist" }},
+	} {
+		o := good
+		row.change(&o)
+		_, err := email.Open(o)
+		var invalid *notifier.InvalidError
+		require.ErrorAs(t, err, &invalid)
+		require.Equal(t, row.field, invalid.Field, "%v", err)
+		require.NotContains(t, err.Error(), "hunter2")
+	}
+}

@@ -1,0 +1,174 @@
+package email
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+)
+
+// View is what a template sees of a notice. Every text in it is on one line.
+type View struct {
+	Kind  string
+	Title string // the rendered subject; empty in the subject's own template
+	// Name is the account, the user, or the policy of a digest.
+	Name      string
+	Threshold int   // percent, reached
+	Percent   int64 // of Limit used: Threshold or more
+	Used      int64
+	Limit     int64
+	Left      int64 // of Limit, never below zero
+	Full      bool  // nothing is left
+	Day       string
+	TimeZone  string
+	// ResetsAt is when the next day begins, such as
+	// "2026-11-23 00:00 Europe/Berlin"; empty for a day that can't be read.
+	ResetsAt string
+	// Rule is the daily rule that counts, and Policy where it stands; both empty
+	// for an account. Sliding says that the rule counts any 24 hours rather than
+	// the day.
+	Rule    string
+	Policy  string
+	Sliding bool
+	Users   []ViewUser
+	More    int // users of a digest beyond Users
+	Total   int // Users and More
+	Report  *ViewReport
+}
+
+// ViewUser is one user of a digest.
+type ViewUser struct {
+	Name      string
+	Threshold int   // percent, reached
+	Percent   int64 // of Limit used
+	Used      int64
+	Limit     int64
+	Day       string
+}
+
+// ViewReport is the report of an account's day.
+type ViewReport struct {
+	Sent, Dropped, Late, Accepted int64
+	Refused                       int64
+	RefusedBy                     []ViewRefusals // most first
+}
+
+// ViewRefusals are the refusals by one rule or with one code.
+type ViewRefusals struct {
+	Name  string
+	Count int64
+}
+
+func newView(n notifier.Notice) View {
+	v := View{
+		Kind:      string(n.Kind),
+		Name:      oneLine(n.Subject),
+		Threshold: n.Threshold,
+		Percent:   percent(n.Used, n.Limit),
+		Used:      n.Used,
+		Limit:     n.Limit,
+		Left:      max(n.Limit-n.Used, 0),
+		Full:      n.Used >= n.Limit,
+		Day:       oneLine(n.Day),
+		TimeZone:  "UTC",
+		ResetsAt:  resetsAt(n.Day, n.TimeZone),
+		Rule:      oneLine(n.Rule),
+		Policy:    oneLine(n.Policy),
+		Sliding:   n.Rule != "" && !strings.Contains(n.Rule, "calendar"),
+		More:      n.More,
+		Total:     len(n.Users) + n.More,
+	}
+	if n.TimeZone != "" {
+		v.TimeZone = oneLine(n.TimeZone)
+	}
+	for _, u := range n.Users {
+		v.Users = append(v.Users, ViewUser{
+			Name: oneLine(u.User), Threshold: u.Threshold, Percent: percent(u.Used, u.Limit),
+			Used: u.Used, Limit: u.Limit, Day: oneLine(u.Day),
+		})
+	}
+	if n.Report != nil {
+		v.Report = newViewReport(*n.Report)
+	}
+	return v
+}
+
+// percent is cut off rather than rounded: 100 is all of it.
+func percent(used, limit int64) int64 {
+	if limit <= 0 {
+		return 100
+	}
+	return used * 100 / limit
+}
+
+func newViewReport(r notifier.Report) *ViewReport {
+	v := &ViewReport{Sent: r.Sent, Dropped: r.Dropped, Late: r.Late, Accepted: r.Accepted}
+	for name, count := range r.Refused {
+		v.Refused += count
+		v.RefusedBy = append(v.RefusedBy, ViewRefusals{Name: oneLine(name), Count: count})
+	}
+	slices.SortFunc(v.RefusedBy, func(a, b ViewRefusals) int {
+		if a.Count != b.Count {
+			return int(max(min(b.Count-a.Count, 1), -1))
+		}
+		return strings.Compare(a.Name, b.Name)
+	})
+	return v
+}
+
+// resetsAt says when the day after begins in a zone: most often at midnight,
+// and where a clock change skips that, at what the clocks show instead.
+func resetsAt(day, zone string) string {
+	location, err := time.LoadLocation(zone)
+	if err != nil {
+		return ""
+	}
+	from, err := time.ParseInLocation(time.DateOnly, day, location)
+	if err != nil {
+		return ""
+	}
+	next := time.Date(from.Year(), from.Month(), from.Day()+1, 0, 0, 0, 0, location)
+	if next.Hour() == 23 { // time.Date may give the hour before the gap
+		next = next.Add(time.Hour)
+	}
+	name := zone
+	if name == "" {
+		name = "UTC"
+	}
+	return next.Format("2006-01-02 15:04 ") + name
+}
+
+// oneLine puts a text on one line: whatever a reader may take for a line break,
+// and what turns the direction of text, becomes a space.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp, unicode.Bidi_Control) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// number writes a whole number with a comma before each three digits.
+func number(n any) string {
+	var digits string
+	switch n := n.(type) {
+	case int:
+		digits = strconv.Itoa(n)
+	case int64:
+		digits = strconv.FormatInt(n, 10)
+	default:
+		return "?"
+	}
+	sign := ""
+	if strings.HasPrefix(digits, "-") {
+		sign, digits = "-", digits[1:]
+	}
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return sign + digits
+}

@@ -1,0 +1,19 @@
+package logline
+
+import (
+	"context"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+)
+
+type noticeLine struct {
+	To          string          `json:"to"`
+	Notice      notifier.Notice `json:"notice"`
+	DeliveredAt string          `json:"delivered_at"` // in notifier.TimeLayout
+}
+
+// Announce writes n's line, which has "to", "notice" and "delivered_at". It
+// takes turns with Notify, and answers as that does.
+func (l *Notifier) Announce(ctx context.Context, to string, n notifier.Notice) notifier.Result {
+	return l.deliver(ctx, func(at string) any { return noticeLine{to, n, at} })
+}

@@ -1,0 +1,81 @@
+package webhook
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	"code.dny.dev/ssrf"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+)
+
+// AnnouncerConfig says how notices are posted. Now is required.
+type AnnouncerConfig struct {
+	// Secret signs the requests, as in Config.
+	Secret string
+	// AllowInternal lets a contact be on a loopback, private or otherwise
+	// internal address. Contacts come from who uses the service, and could point
+	// it at what only it can reach.
+	AllowInternal bool
+	// Timeout bounds one try, as in Config.
+	Timeout time.Duration
+	// UserAgent names the sender; empty means DefaultUserAgent.
+	UserAgent string
+	// RootCAs are who may vouch for the servers; nil means the system's.
+	RootCAs *x509.CertPool
+	// Now tells the time that is signed.
+	Now func() time.Time
+}
+
+// Announcer posts notices to https: URLs. Make one with NewAnnouncer.
+type Announcer struct{ *poster }
+
+// NewAnnouncer returns an Announcer for c. Settings that are not allowed are all
+// in the error, each as a *notifier.InvalidError.
+func NewAnnouncer(c AnnouncerConfig) (*Announcer, error) {
+	settings := Config{Timeout: c.Timeout, UserAgent: c.UserAgent, Now: c.Now}.withDefaults()
+	problems := settings.validateCommon()
+	if !validSecret(c.Secret) {
+		problems = append(problems, &notifier.InvalidError{
+			Field: "alert_secret", Value: "(not shown)", Want: wantSecret,
+		})
+	}
+	if err := errors.Join(problems...); err != nil {
+		return nil, err
+	}
+	dialer := &net.Dialer{}
+	if !c.AllowInternal {
+		// It sees the address that is dialed, after the name was resolved.
+		dialer.Control = ssrf.New(ssrf.WithAnyPort()).Safe
+	}
+	posts, err := newPoster(posting{
+		secret: c.Secret, timeout: settings.Timeout, userAgent: settings.UserAgent, now: c.Now,
+		dialer: dialer, parallel: 2, // notices are few, and their hosts many
+	})
+	if err != nil {
+		return nil, err
+	}
+	if c.RootCAs != nil {
+		posts.transport.TLSClientConfig = &tls.Config{RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}
+	}
+	return &Announcer{posts}, nil
+}
+
+// Announce posts n to a URL, once. What is no https: URL, or has a user or a
+// password, is Permanent and sent nothing.
+func (a *Announcer) Announce(ctx context.Context, to string, n notifier.Notice) notifier.Result {
+	target, err := url.Parse(to)
+	if err != nil || !strings.EqualFold(target.Scheme, "https") || target.Hostname() == "" || target.User != nil {
+		return notifier.Result{
+			Status: notifier.Permanent, Reason: notifier.ReasonMisaddressed,
+			Err: errors.New("the contact is not an https: URL without user and password"),
+		}
+	}
+	return a.post(ctx, target.String(), "", notifier.NoticeKey(n.ID), n)
+}
