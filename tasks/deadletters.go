@@ -33,6 +33,7 @@ type DeadLetterOptions struct {
 type DeadLetters struct {
 	rules     *rules
 	kept      *sendlimit.DeadLetters // under no rules of the store: for all but Retry
+	notices   *sendlimit.Notices
 	queue     *queue
 	confirmer *confirmer
 	logger    *slog.Logger
@@ -58,8 +59,12 @@ func NewDeadLetters(client redis.UniversalClient, o DeadLetterOptions) (*DeadLet
 	if err != nil {
 		return nil, err
 	}
+	notices, err := sendlimit.NewNotices(client, options)
+	if err != nil {
+		return nil, err
+	}
 	return &DeadLetters{
-		rules: r, kept: kept, queue: newQueue(client, o.Prefix), confirmer: newConfirmer(watch, o.Logger),
+		rules: r, kept: kept, notices: notices, queue: newQueue(client, o.Prefix), confirmer: newConfirmer(watch, o.Logger),
 		logger: o.Logger, client: client,
 	}, nil
 }
@@ -149,6 +154,7 @@ func (d *DeadLetters) Retry(ctx context.Context, user, id string) (Outcome, erro
 		return o, nil
 	}
 	d.handOver(ctx, sendlimit.Queued{User: user, ID: id, Generation: generation, Due: decision.At})
+	d.queue.announceAll(ctx, decision.Notices, d.logger)
 	return o, nil
 }
 

@@ -25,6 +25,9 @@ func (h *handler) giveBack(ctx context.Context, gate *sendlimit.Gate, d sendlimi
 func (h *handler) send(ctx context.Context, gate *sendlimit.Gate, d sendlimit.Delivery, claim sendlimit.Claim) error {
 	began := h.clock.local()
 	result := h.notify(ctx, d, claim)
+	if result.Reason == notifier.ReasonRateLimited && result.RetryAfter > 0 {
+		defer h.pacer.pause(result.RetryAfter)(ctx)
+	}
 	took := h.clock.local().Sub(began)
 	settlement, retry := h.settlementOf(d, claim, result)
 	if !settlement.Delivered {
@@ -42,7 +45,9 @@ func (h *handler) send(ctx context.Context, gate *sendlimit.Gate, d sendlimit.De
 	}
 	switch {
 	case settlement.Delivered:
-		h.metrics.delivered(claim.Now.Sub(promised(claim)), took)
+		late := claim.Now.Sub(promised(claim))
+		h.metrics.delivered(late, took)
+		h.tally.sent(claim.Account, claim.Now, late > h.tolerance)
 	case settlement.Uncertain:
 		h.metrics.uncertain()
 	default:
@@ -108,7 +113,7 @@ func (h *handler) notify(ctx context.Context, d sendlimit.Delivery, claim sendli
 		ID: d.ID, User: d.User, Category: claim.Category,
 		Title: c.Title, Body: c.Body, Data: c.Data,
 		SendAt: promised(claim), RequestedAt: claim.RequestedAt, Attempt: claim.Attempt,
-		IdempotencyKey: notifier.IdempotencyKey(d.User, d.ID),
+		IdempotencyKey: notifier.IdempotencyKey(claim.Account, d.User, d.ID),
 	})
 }
 

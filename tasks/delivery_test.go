@@ -66,10 +66,10 @@ func TestEverythingReachesTheChannel(t *testing.T) {
 		require.Len(s, deliveries, 2)
 		want := notifier.Notification{
 			ID: m.ID, User: m.User, Category: m.Category, Title: m.Title, Body: m.Body, Data: m.Data,
-			SendAt: m.SendAt, Attempt: 1, IdempotencyKey: notifier.IdempotencyKey(m.User, m.ID),
+			SendAt: m.SendAt, Attempt: 1, IdempotencyKey: notifier.IdempotencyKey("", m.User, m.ID),
 		}
 		require.Equal(s, want, deliveries[0].Notification)
-		want.ID, want.IdempotencyKey = second.ID, notifier.IdempotencyKey(m.User, second.ID)
+		want.ID, want.IdempotencyKey = second.ID, notifier.IdempotencyKey("", m.User, second.ID)
 		want.SendAt, want.RequestedAt = m.SendAt.Add(time.Minute), m.SendAt
 		require.Equal(s, want, deliveries[1].Notification)
 		require.Equal(s, "d", s.record(m.User, m.ID)["s"])

@@ -179,3 +179,14 @@ func fingerprintHex(m Message) string {
 	mark := Fingerprint(m)
 	return hex.EncodeToString(mark[:])
 }
+
+// The account is part of what is asked for; without one nothing has changed.
+func TestFingerprintOfAnAccount(t *testing.T) {
+	t.Parallel()
+	m := Message{User: "alice", SendAt: time.UnixMilli(1763810471000), Title: "Hi", Data: map[string]string{"k": "v"}}
+	plain := Fingerprint(m)
+	require.Equal(t, "076c900e105c39128a522e6bb48cdafe", hex.EncodeToString(plain[:]))
+	m.Account = "acme"
+	of := Fingerprint(m)
+	require.Equal(t, "5d5a1c8e43715aced66c2eff92189925", hex.EncodeToString(of[:]))
+}

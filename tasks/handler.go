@@ -19,15 +19,18 @@ import (
 type handler struct {
 	rules       *rules
 	queue       *queue
+	pacer       *pacer
 	confirmer   *confirmer
 	clock       *clock
 	notifier    notifier.Notifier
 	retries     RetryPolicy
 	onUncertain OnUncertain
 	pushTimeout time.Duration
-	tolerance   time.Duration  // how late a message may go out without being judged anew
-	margin      time.Duration  // how much longer than a delivery may take its lease lasts
-	slots       chan struct{}  // one a delivery that runs
+	tolerance   time.Duration // how late a message may go out without being judged anew
+	margin      time.Duration // how much longer than a delivery may take its lease lasts
+	slots       chan struct{} // one a delivery that runs
+	notices     *announcements
+	tally       *tally
 	stopping    chan struct{}  // closed when no new work is to begin
 	running     sync.WaitGroup // handlers at work, those that the queue has given up on included
 	ended       chan struct{}  // closed when the worker no longer waits for them
@@ -51,6 +54,7 @@ func (e *againError) Unwrap() error { return e.cause }
 var (
 	errStopping = errors.New("this worker stops")
 	errBusy     = errors.New("another delivery goes first: of the same message, or of an older one that is late")
+	errPaced    = errors.New("the pace of the target, or a pause")
 	errNewer    = errors.New("a newer program wrote the task")
 )
 
@@ -62,7 +66,13 @@ const newerAfter = 5 * time.Second
 // come again: another delivery runs, the worker stops, a newer program wrote it,
 // or the store answers with an error.
 func (h *handler) ProcessTask(ctx context.Context, t *asynq.Task) error {
-	if t.Type() != TypeDeliver {
+	switch t.Type() {
+	case TypeDeliver:
+	case TypeAlert:
+		h.running.Add(1)
+		defer h.running.Done()
+		return h.notices.process(ctx, t.Payload())
+	default:
 		return &againError{after: newerAfter, cause: errNewer}
 	}
 	p, err := decodePayload(t.Payload())
@@ -89,7 +99,7 @@ func (h *handler) handle(ctx context.Context, p Payload) error {
 		}
 		// A claim whose reply got lost is repeated with its nonce, and answered as
 		// the first time, but not for so long that its lease may run out.
-		if now := h.clock.local(); now.Sub(nonceFrom) > h.margin/2 {
+		if h.clock.local().Sub(nonceFrom) > h.margin/2 {
 			given, err := h.giveUpNonce(context.WithoutCancel(ctx), d)
 			if given {
 				return nil
@@ -98,9 +108,27 @@ func (h *handler) handle(ctx context.Context, p Payload) error {
 				ctx, wait = context.WithoutCancel(ctx), storePause
 				continue
 			}
-			d.Nonce, nonceFrom = sendlimit.NewGeneration(), now
+			d.Nonce = ""
 		}
-		claim, err := h.deliver(context.WithoutCancel(ctx), d)
+		permit, err := h.pass(ctx)
+		if paced, ok := errors.AsType[*pacedError](err); ok {
+			if wait = paced.after; d.Nonce != "" {
+				wait = min(wait, h.margin/4) // the message may be held
+			} else if wait > heldFor {
+				return &againError{after: min(wait, backFor), cause: errPaced}
+			}
+			continue
+		}
+		if errors.Is(err, errStopping) {
+			return h.stopped(ctx, due)
+		}
+		var claim sendlimit.Claim
+		if err == nil {
+			if d.Nonce == "" {
+				d.Nonce, nonceFrom = sendlimit.NewGeneration(), h.clock.local()
+			}
+			claim, err = h.deliver(context.WithoutCancel(ctx), d, permit)
+		}
 		if wrong, garbage := errors.AsType[*sendlimit.InvalidError](err); garbage {
 			return h.dropped(ctx, fmt.Errorf("payload of a task: it has no valid %s", wrong.Field)) // the value may name a user
 		}
@@ -164,6 +192,17 @@ func (h *handler) dropped(ctx context.Context, err error) error {
 	return nil
 }
 
+// pass waits for a permit of the target, with a delivery slot, which it gives
+// back where it returns an error. What has to wait for long is told so by a
+// *pacedError, and has no slot meanwhile.
+func (h *handler) pass(ctx context.Context) (permit, error) {
+	passed, err := h.pacer.pass(ctx, h.stopping)
+	if err != nil {
+		<-h.slots
+	}
+	return passed, err
+}
+
 // takeSlot waits for a delivery slot, which deliver gives back. It reports
 // false when ctx ends or no new work is to begin.
 func (h *handler) takeSlot(ctx context.Context) bool {
@@ -185,9 +224,15 @@ func (h *handler) stopped(ctx context.Context, due time.Time) error {
 }
 
 // deliver claims a message; one that may be sent it sends, and settles. It has
-// a delivery slot, and gives it back.
-func (h *handler) deliver(ctx context.Context, d sendlimit.Delivery) (sendlimit.Claim, error) {
+// a delivery slot, and gives it back; a permit too, where nothing is sent.
+func (h *handler) deliver(ctx context.Context, d sendlimit.Delivery, permit permit) (sendlimit.Claim, error) {
 	defer func() { <-h.slots }()
+	sent := false
+	defer func() {
+		if !sent {
+			h.pacer.giveBack(ctx, permit)
+		}
+	}()
 	l, err := h.rules.limiters(ctx)
 	if err != nil {
 		return sendlimit.Claim{}, err
@@ -208,13 +253,14 @@ func (h *handler) deliver(ctx context.Context, d sendlimit.Delivery) (sendlimit.
 		if claim.Now.Sub(claim.SendAt)+took > h.tolerance {
 			return claim, h.giveBack(ctx, l.gate, d)
 		}
+		sent = true
 		return claim, h.send(ctx, l.gate, d, claim)
 	case sendlimit.Busy:
 		return claim, &againError{after: claim.Until.Sub(claim.Now), cause: errBusy}
 	case sendlimit.Stale:
 		h.logger.DebugContext(ctx, "a task is stale", "id", d.ID)
 	case sendlimit.Dropped:
-		h.countDrop(ctx, claim.Reason, claim.Now.Sub(claim.SendAt))
+		h.countDrop(ctx, claim.Account, claim.Reason, claim.Now, claim.SendAt)
 	case sendlimit.Early, sendlimit.Postponed:
 	}
 	return claim, nil
@@ -223,23 +269,26 @@ func (h *handler) deliver(ctx context.Context, d sendlimit.Delivery) (sendlimit.
 // place hands over the late messages of a user that a claim gave other times,
 // and counts those that it dropped.
 func (h *handler) place(ctx context.Context, user string, claim sendlimit.Claim) {
+	h.queue.announceAll(ctx, claim.Notices, h.logger)
 	for _, p := range claim.Placed {
 		h.metrics.postponed()
 		h.logger.DebugContext(ctx, "postponed a late message", "id", p.ID, "from", p.From, "to", p.At)
 		h.handOver(ctx, sendlimit.Queued{User: user, ID: p.ID, Generation: p.Generation, Due: p.At})
 	}
 	for _, dropped := range claim.Dropped {
-		h.countDrop(ctx, dropped.Reason, claim.Now.Sub(dropped.SendAt))
+		h.countDrop(ctx, dropped.Account, dropped.Reason, claim.Now, dropped.SendAt)
 	}
 }
 
-func (h *handler) countDrop(ctx context.Context, reason string, late time.Duration) {
+func (h *handler) countDrop(ctx context.Context, account, reason string, now, sendAt time.Time) {
+	late := now.Sub(sendAt)
 	if reason == sendlimit.ReasonUncertain {
 		h.metrics.uncertain()
 		h.logger.WarnContext(ctx, "gave up a message of which nobody knows whether it arrived", "late", late)
 		return
 	}
 	h.metrics.dropped(reason)
+	h.tally.dropped(account, now)
 	h.logger.WarnContext(ctx, "dropped a message", "reason", reason, "late", late)
 }
 

@@ -13,6 +13,7 @@ import (
 type judged struct {
 	generation string
 	content    int // bytes
+	decision   sendlimit.Decision
 	err        error
 }
 
@@ -54,7 +55,7 @@ func (s *Submitter) judgeRequest(
 		return Outcome{}, judged{err: full}
 	}
 	return outcomeOf(d, Accepted, m.User, request.ID), judged{
-		generation: request.Record.Generation, content: len(request.Record.Content),
+		generation: request.Record.Generation, content: len(request.Record.Content), decision: d,
 	}
 }
 

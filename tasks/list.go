@@ -14,6 +14,14 @@ import (
 // the limit when there are no more; to go on, r.After is the last one. Of a place
 // of which nothing more is known, the status is "".
 func (s *Submitter) List(ctx context.Context, r sendlimit.ListRequest) ([]Status, error) {
+	if s.account != "" {
+		return s.listOwn(ctx, r, cmp.Or(r.Limit, sendlimit.MaxList))
+	}
+	return s.listAll(ctx, r)
+}
+
+// listAll lists everybody's messages to a user.
+func (s *Submitter) listAll(ctx context.Context, r sendlimit.ListRequest) ([]Status, error) {
 	t, err := s.Timeline(ctx)
 	if err != nil {
 		return nil, err

@@ -48,6 +48,9 @@ type Message struct {
 	// ShiftUntil is the last send time a shift may take; the zero value means
 	// DefaultShift after SendAt.
 	ShiftUntil time.Time
+	// Account is who sends: the account charged; empty without accounts. It is
+	// never read from a request.
+	Account string
 }
 
 // Validate says what in the message is outside what the contract allows; its

@@ -22,7 +22,11 @@ type Metrics struct {
 	doubts    prometheus.Counter
 	oldest    prometheus.Gauge
 	relays    prometheus.Counter
+	charges   *prometheus.CounterVec
+	notices   noticeMetrics
 	scripts   *prometheus.HistogramVec
+	paces     prometheus.Histogram
+	pauses    prometheus.Counter
 }
 
 // outcomeReplayed stands for accepted in the count of submits where it was
@@ -56,16 +60,25 @@ func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
 			Help: "How long the oldest entry of the watch list has been due, at the last pass of the relay; 0 for none.",
 		}),
 		relays: counter("relayed_total", "Messages that the queue did not have, and that the relay put back."),
+		charges: counters("charges_looked_after_total",
+			"Charges of accounts that were left open, and that the relay settled, by how.", "end"),
+		notices: newNoticeMetrics(),
 		scripts: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name:    "sendlimit_script_duration_seconds",
 			Help:    "Time from the call of a script to its answer; of one in a pipeline, to the end of the pipeline.",
 			Buckets: []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 		}, []string{"script"}),
+		paces: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "sendlimit_pace_wait_seconds",
+			Help:    "How long deliveries under a pace, or during a pause, waited at a time.",
+			Buckets: []float64{.001, .005, .01, .05, .1, .25, .5, 1, 2, 5, 15, 60, 300, 900, 3600},
+		}),
+		pauses: counter("pauses_total", "Times that the push target asked for a pause, with 429 and Retry-After."),
 	}
 	var failed []error
-	for _, c := range []prometheus.Collector{
-		m.submits, m.lateness, m.duration, m.failures, m.postpones, m.drops, m.doubts, m.oldest, m.relays, m.scripts,
-	} {
+	for _, c := range append(m.notices.collectors(),
+		m.submits, m.lateness, m.duration, m.failures, m.postpones, m.drops, m.doubts, m.oldest, m.relays, m.charges, m.scripts,
+	) {
 		failed = append(failed, r.Register(c))
 	}
 	if err := errors.Join(failed...); err != nil {
@@ -156,4 +169,20 @@ func (m *Metrics) relayed(n int) {
 		return
 	}
 	m.relays.Add(float64(n))
+}
+
+// heldUp measures how long a delivery waited for the pace of the target.
+func (m *Metrics) heldUp(wait time.Duration) {
+	if m == nil {
+		return
+	}
+	m.paces.Observe(wait.Seconds())
+}
+
+// paused counts a pause that the target asked for.
+func (m *Metrics) paused() {
+	if m == nil {
+		return
+	}
+	m.pauses.Inc()
 }

@@ -28,6 +28,11 @@ type Outcome struct {
 	Violations     []Violation    `json:"violations,omitempty"`
 	NextFreeAt     Time           `json:"next_free_at,omitzero"`
 	PreviousFreeAt Time           `json:"previous_free_at,omitzero"`
+	// ResetsAt is, of quota_exceeded, when the hour or day ends whose quota is used
+	// up: a later send time counts in the next. RetryAfterSeconds is how long that
+	// is, where it is the present one.
+	ResetsAt          Time  `json:"resets_at,omitzero"`
+	RetryAfterSeconds int64 `json:"retry_after_seconds,omitempty"`
 }
 
 // The outcomes.
@@ -52,9 +57,10 @@ type Violation struct {
 	ConflictsTotal int        `json:"conflicts_total"`
 }
 
-// Conflict is a reservation in the way.
+// Conflict is a reservation in the way. Of another account's it has the time
+// alone.
 type Conflict struct {
-	ID     string `json:"id"`
+	ID     string `json:"id,omitempty"`
 	SendAt Time   `json:"send_at"`
 }
 

@@ -49,6 +49,7 @@ func (s *Submitter) RecordSent(ctx context.Context, m Message) (Outcome, error) 
 	}
 	switch recorded.Code {
 	case "":
+		s.announce(ctx, recorded.Notices)
 		s.capacity.take(0)
 		return Outcome{
 			Outcome: Recorded, ID: m.ID, User: m.User, SendAt: Time{recorded.At},

@@ -13,26 +13,48 @@ func (s *Submitter) Rehearse(ctx context.Context) (*Rehearsal, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Rehearsal{submitter: s, timeline: t, rehearsal: t.Rehearse(s.client)}, nil
+	return &Rehearsal{
+		submitter: s, timeline: t, rehearsal: t.Rehearse(s.client), charges: heldInRehearsal{s.charger.charges.Rehearse()},
+	}, nil
 }
 
 // Rehearsal is a dry run of many messages. Its rules are those there were at
-// its start.
+// its start; its quotas count on from what was charged when it first asked.
 type Rehearsal struct {
 	submitter *Submitter
 	timeline  *sendlimit.Timeline
 	rehearsal *sendlimit.Rehearsal
+	charges   heldInRehearsal
 }
 
 // Submit answers what Submitter.Submit would have answered after what this
 // rehearsal accepted before. Nothing is sent.
 func (r *Rehearsal) Submit(ctx context.Context, m Message) (Outcome, error) {
-	o, request := r.submitter.judge(ctx, m, r.timeline, r.rehearsal.Reserve)
+	m = r.submitter.message(m)
+	var charged *chargedReserve
+	if m.Account != "" {
+		p, err := r.submitter.charger.payers.active(ctx, m.Account)
+		if err != nil {
+			return badAccount(err, m)
+		}
+		charged = &chargedReserve{holder: r.charges, payer: p, clock: r.submitter.clock}
+	}
+	o, request := r.submitter.judge(ctx, m, r.timeline, charged.around(judges{r.rehearsal.Reserve, r.rehearsal.Check}))
 	if o.Outcome == Accepted && !o.Replayed {
 		r.submitter.capacity.take(request.content) // its copies take room too
+	}
+	if charged != nil {
+		charged.payer.quota(&o, request.decision)
 	}
 	return o, request.err
 }
 
 // Close removes what the rehearsal left in the store.
 func (r *Rehearsal) Close(ctx context.Context) error { return r.rehearsal.Close(ctx) }
+
+// heldInRehearsal keeps the holds of a dry run.
+type heldInRehearsal struct{ *sendlimit.ChargeRehearsal }
+
+func (heldInRehearsal) made(sendlimit.Hold) {}
+
+func (h heldInRehearsal) giveBack(_ context.Context, held sendlimit.Hold) { h.GiveBack(held) }

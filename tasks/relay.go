@@ -21,6 +21,7 @@ import (
 // queue. Any number of relays may run at once: of each message one renews it.
 type relay struct {
 	watch     *sendlimit.WatchList
+	charges   *sendlimit.Charges
 	queue     *queue
 	confirmer *confirmer
 	clock     *clock
@@ -53,7 +54,7 @@ func (r *relay) start(ctx context.Context, every time.Duration) func() {
 	jobs := cron.New(cron.WithChain(cron.SkipIfStillRunning(cron.DiscardLogger)), cron.WithLogger(cron.DiscardLogger))
 	jobs.Schedule(schedule(every), cron.FuncJob(func() {
 		r.learn(ctx)
-		if err := r.pass(ctx); err != nil && ctx.Err() == nil {
+		if err := errors.Join(r.pass(ctx), r.settleCharges(ctx)); err != nil && ctx.Err() == nil {
 			r.logger.WarnContext(ctx, "could not look after every message: the next pass does", "error", err)
 		}
 	}))

@@ -44,6 +44,8 @@ type Status struct {
 	// got the message, or have got it twice.
 	Uncertain bool   `json:"uncertain,omitempty"`
 	Category  string `json:"category,omitempty"`
+	// Account is who was charged for it; absent without accounts.
+	Account string `json:"account,omitempty"`
 }
 
 // The statuses. Of a message that is still to come, postponed comes before
@@ -87,7 +89,7 @@ func (s *Submitter) Statuses(ctx context.Context, user string, ids ...string) ([
 	for i, standing := range standings {
 		statuses[i] = statusOf(standing)
 	}
-	return statuses, nil
+	return s.ownStatuses(statuses), nil
 }
 
 // NoStatus is the outcome of asking for a message of which nothing is known.
@@ -103,7 +105,7 @@ func statusOf(s sendlimit.Standing) Status {
 		ID: s.ID, User: s.User, Status: statusWord(s), SendAt: Time{s.SendAt}, RequestedAt: Time{s.RequestedAt},
 		PromisedAt: Time{s.Promised}, MovedFrom: Time{s.MovedFrom}, Shifted: s.Shifted, ExpiresAt: Time{s.ExpiresAt},
 		ProviderID: s.ProviderID, NextTryAt: Time{s.NotBefore}, Attempts: s.Attempts, Category: s.Category,
-		Reason: reasonOf(s), Uncertain: s.Uncertain,
+		Reason: reasonOf(s), Uncertain: s.Uncertain, Account: s.Account,
 	}
 	if s.State == sendlimit.StateDelivered {
 		late := int64(s.Lateness / time.Millisecond)

@@ -62,6 +62,8 @@ type Submitter struct {
 	metrics   *Metrics
 	client    redis.UniversalClient
 	batcher   io.Closer // nil without Batch
+	charger   *charger
+	account   string // whom it acts for, see For; "" for anybody
 }
 
 // NewSubmitter returns a Submitter on the store behind client. The error is a
@@ -97,16 +99,31 @@ func NewSubmitter(client redis.UniversalClient, o SubmitterOptions) (*Submitter,
 		}
 		return nil, err
 	}
-	return &Submitter{
+	s := &Submitter{
 		rules: r, capacity: room, replicas: copies, queue: newQueue(commands, o.Prefix), batcher: batcher,
-		confirmer: newConfirmer(watch, o.Logger), clock: newClock(), logger: o.Logger, metrics: o.Metrics, client: client,
-	}, nil
+		clock: newClock(), logger: o.Logger, metrics: o.Metrics, client: client,
+	}
+	s.charger, err = newCharger(commands, options, s.clock, s.announce, o.Logger)
+	if err != nil {
+		if batcher != nil {
+			err = errors.Join(err, batcher.Close())
+		}
+		return nil, err
+	}
+	s.confirmer = newConfirmer(watch, o.Logger)
+	return s, nil
+}
+
+// announce hands notices that were raised to the queue.
+func (s *Submitter) announce(ctx context.Context, notices []string) {
+	s.queue.announceAll(ctx, notices, s.logger)
 }
 
 // Close waits for what is being noted about accepted messages. The client
 // stays open.
 func (s *Submitter) Close() error {
 	s.confirmer.close()
+	s.charger.settler.close()
 	if s.batcher == nil {
 		return nil
 	}
@@ -156,6 +173,7 @@ func (s *Submitter) Submit(ctx context.Context, m Message) (Outcome, error) {
 }
 
 func (s *Submitter) submit(ctx context.Context, m Message) (Outcome, error) {
+	m = s.message(m)
 	t, err := s.Timeline(ctx)
 	if err != nil {
 		return Outcome{}, err
@@ -164,12 +182,25 @@ func (s *Submitter) submit(ctx context.Context, m Message) (Outcome, error) {
 	if err != nil {
 		return invalidOutcome(err, m), nil
 	}
+	var charged *chargedReserve
+	if m.Account != "" {
+		p, err := s.charger.payers.active(ctx, m.Account)
+		if err != nil {
+			return badAccount(err, m)
+		}
+		charged = &chargedReserve{holder: s.charger, payer: p, clock: s.clock}
+	}
 	var o Outcome
 	var judged judged
 	err = s.replicas.secure(ctx, t, m.User, func(t *sendlimit.Timeline) (bool, error) {
-		o, judged = s.judgeRequest(ctx, m, request, t, t.Reserve)
+		o, judged = s.judgeRequest(ctx, m, request, t, charged.around(judges{t.Reserve, t.Check}))
 		return o.Outcome == Accepted, judged.err
 	})
+	if charged != nil && judged.err == nil {
+		charged.payer.quota(&o, judged.decision)
+		s.charger.count(charged.payer, o, s.clock.now())
+	}
+	s.announce(ctx, judged.decision.Notices)
 	if o.Outcome == Accepted && !o.Replayed {
 		s.capacity.take(judged.content)
 		// Also where the replicas have it not, or not yet: the store has.
@@ -182,11 +213,23 @@ func (s *Submitter) submit(ctx context.Context, m Message) (Outcome, error) {
 
 // Check says what Submit would answer, and leaves nothing behind.
 func (s *Submitter) Check(ctx context.Context, m Message) (Outcome, error) {
+	m = s.message(m)
 	t, err := s.Timeline(ctx)
 	if err != nil {
 		return Outcome{}, err
 	}
-	o, request := s.judge(ctx, m, t, t.Check)
+	if m.Account == "" {
+		o, request := s.judge(ctx, m, t, t.Check)
+		return o, request.err
+	}
+	p, err := s.charger.payers.active(ctx, m.Account)
+	if err != nil {
+		return badAccount(err, m)
+	}
+	o, request := s.judge(ctx, m, t, func(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error) {
+		return s.charger.check(ctx, p, r, t)
+	})
+	p.quota(&o, request.decision)
 	return o, request.err
 }
 
@@ -197,9 +240,12 @@ func (s *Submitter) Cancel(ctx context.Context, user, id string) (Outcome, error
 		return Outcome{}, err
 	}
 	var d sendlimit.Decision
+	changed := s.change(t, user, id)
 	err = s.replicas.secure(ctx, t, user, func(t *sendlimit.Timeline) (bool, error) {
 		var err error
-		d, err = t.Release(ctx, sendlimit.ReleaseRequest{User: user, ID: id})
+		d, err = changed.run(ctx, func(h *sendlimit.Hold, from time.Time) (sendlimit.Decision, error) {
+			return t.Release(ctx, sendlimit.ReleaseRequest{User: user, ID: id, Hold: h, From: from})
+		}, changed.holdRelease)
 		return d.Allowed, err
 	})
 	if err != nil {
@@ -221,9 +267,12 @@ func (s *Submitter) Move(ctx context.Context, user, id string, at time.Time) (Ou
 	}
 	generation := sendlimit.NewGeneration()
 	var d sendlimit.Decision
+	changed := s.change(t, user, id)
 	err = s.replicas.secure(ctx, t, user, func(t *sendlimit.Timeline) (bool, error) {
 		var err error
-		d, err = t.Move(ctx, sendlimit.MoveRequest{User: user, ID: id, At: at, Generation: generation})
+		d, err = changed.run(ctx, func(h *sendlimit.Hold, from time.Time) (sendlimit.Decision, error) {
+			return t.Move(ctx, sendlimit.MoveRequest{User: user, ID: id, At: at, Generation: generation, Hold: h, From: from})
+		}, changed.holdMove(at))
 		return d.Allowed, err
 	})
 	if d.Allowed && !d.At.Equal(d.MovedFrom) {
@@ -232,7 +281,10 @@ func (s *Submitter) Move(ctx context.Context, user, id string, at time.Time) (Ou
 	if err != nil {
 		return invalidOr(err, user, id)
 	}
-	return outcomeOf(d, Moved, user, id), nil
+	s.announce(ctx, d.Notices)
+	o := outcomeOf(d, Moved, user, id)
+	changed.payer.quota(&o, d)
+	return o, nil
 }
 
 // invalidOr makes an outcome of an invalid argument; other errors stay errors.

@@ -14,8 +14,9 @@ import (
 // Users hands out and removes all that the store and the queue have of a user.
 // It is safe for concurrent use.
 type Users struct {
-	store *sendlimit.Users
-	queue *userTasks
+	store   *sendlimit.Users
+	notices *sendlimit.Notices
+	queue   *userTasks
 }
 
 // NewUsers returns the users under a prefix, "" for sendlimit.DefaultPrefix. The
@@ -25,8 +26,12 @@ func NewUsers(client redis.UniversalClient, prefix string) (*Users, error) {
 	if err != nil {
 		return nil, err
 	}
+	notices, err := sendlimit.NewNotices(client, sendlimit.Options{Prefix: prefix})
+	if err != nil {
+		return nil, err
+	}
 	return &Users{
-		store: store,
+		store: store, notices: notices,
 		queue: &userTasks{inspector: asynq.NewInspectorFromRedisClient(client), name: QueueName(prefix)},
 	}, nil
 }
@@ -48,7 +53,15 @@ type UserDocument struct {
 	Dead      []DeadEntry           `json:"dead_letters,omitempty"`
 	WatchList []WatchEntry          `json:"watch_list,omitempty"`
 	Tasks     []TaskEntry           `json:"tasks,omitempty"`
-	DryRuns   []UserDocument        `json:"dry_runs,omitempty"` // what dry runs that died have left
+	// Of quota alerts: notices by their ids with all there is of each, when those are
+	// looked after that were not delivered, when those ended that failed, and what
+	// others are to be told of.
+	Notices       map[string]map[string]string `json:"notices,omitempty"`
+	Outbox        map[string]Time              `json:"outbox,omitempty"`
+	FailedNotices map[string]Time              `json:"failed_notices,omitempty"`
+	Gathered      map[string]Time              `json:"gathered,omitempty"`
+
+	DryRuns []UserDocument `json:"dry_runs,omitempty"` // what dry runs that died have left
 }
 
 // UserMessage is where a message stands, with its content as long as that is
@@ -74,9 +87,10 @@ type WatchEntry struct {
 	LookAt     Time   `json:"look_at"`
 }
 
-// TaskEntry is a task in the queue; its own id is the generation.
+// TaskEntry is a task in the queue; its own id is the generation. One that is to
+// deliver a quota alert has no ID.
 type TaskEntry struct {
-	ID         string `json:"id"`
+	ID         string `json:"id,omitempty"`
 	Generation string `json:"generation"`
 	State      string `json:"state"` // as the queue calls it
 	Due        Time   `json:"due,omitzero"`
@@ -85,7 +99,8 @@ type TaskEntry struct {
 // Empty reports whether there is nothing of the user.
 func (d UserDocument) Empty() bool {
 	return len(d.Timeline)+len(d.ByName)+len(d.Messages)+len(d.Settings)+len(d.Flags)+
-		len(d.Ended)+len(d.Dead)+len(d.WatchList)+len(d.Tasks)+len(d.DryRuns) == 0 && d.LateMark.IsZero()
+		len(d.Ended)+len(d.Dead)+len(d.WatchList)+len(d.Tasks)+len(d.DryRuns)+
+		len(d.Notices)+len(d.Outbox)+len(d.FailedNotices)+len(d.Gathered) == 0 && d.LateMark.IsZero()
 }
 
 // Export reads everything that there is of a user.
@@ -101,9 +116,11 @@ func (u *Users) Export(ctx context.Context, user string, progress sendlimit.Prog
 	found, err := u.queue.find(ctx, user)
 	for _, task := range found {
 		p := userOf(task.Payload)
-		d.Tasks = append(d.Tasks, TaskEntry{
-			ID: p.ID, Generation: task.ID, State: task.State.String(), Due: Time{p.due()},
-		})
+		entry := TaskEntry{ID: p.ID, Generation: task.ID, State: task.State.String()}
+		if p.Due != 0 {
+			entry.Due = Time{p.due()}
+		}
+		d.Tasks = append(d.Tasks, entry)
 	}
 	return d, err
 }
@@ -112,6 +129,8 @@ func documentOf(data sendlimit.UserData) (UserDocument, error) {
 	d := UserDocument{
 		User: data.User, DryRun: data.DryRun, Timeline: placesOf(data.Places), Messages: []UserMessage{},
 		Settings: data.Settings, Flags: data.Flags, LateMark: Time{data.LateMark},
+		Notices: data.Notices, Outbox: timesOf(data.Outbox), FailedNotices: timesOf(data.FailedNotices),
+		Gathered: timesOf(data.Gathered),
 	}
 	for name, places := range data.Categories {
 		if d.ByName == nil {
@@ -143,6 +162,17 @@ func documentOf(data sendlimit.UserData) (UserDocument, error) {
 		d.DryRuns = append(d.DryRuns, copies)
 	}
 	return d, nil
+}
+
+func timesOf(entries map[string]time.Time) map[string]Time {
+	if len(entries) == 0 {
+		return nil
+	}
+	times := make(map[string]Time, len(entries))
+	for entry, at := range entries {
+		times[entry] = Time{at}
+	}
+	return times
 }
 
 func placesOf(reservations []sendlimit.Reservation) []Conflict {
@@ -217,6 +247,11 @@ func (u *Users) Erase(
 	if err != nil {
 		return e, err
 	}
+	digests, err := u.notices.EraseFromDigests(ctx, user)
+	e.Entries += digests
+	if err != nil {
+		return e, err
+	}
 	// Who read a message before it was gone may have handed it to the queue since.
 	for before := -1; before < e.Tasks; {
 		before = e.Tasks
@@ -244,11 +279,19 @@ func half(progress sendlimit.Progress, part int64) sendlimit.Progress {
 	return func(done, total int64) { progress(part*total+done, 2*total) }
 }
 
-// userOf reads what a payload of any version says of its user.
+// userOf reads what a payload of any version says of its user. Of a quota alert
+// it is the user that is in the notice's id.
 func userOf(payload []byte) Payload {
-	var p Payload
+	var p struct {
+		Payload
+
+		Notice string `json:"notice"`
+	}
 	if json.Unmarshal(payload, &p) != nil {
 		return Payload{} // not one of ours
 	}
-	return p
+	if notice, ok := sendlimit.ParseNoticeID(p.Notice); ok && notice.Kind == sendlimit.NoticeUserQuota {
+		p.User = notice.Subject
+	}
+	return p.Payload
 }

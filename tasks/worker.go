@@ -47,6 +47,9 @@ type WorkerOptions struct {
 	RelayEvery time.Duration
 	Metrics    *Metrics     // nil means none
 	Logger     *slog.Logger // nil means none
+	// Announcer takes alerts and reports to contacts, each try within
+	// PushTimeout; nil means none: they wait until some worker has one.
+	Announcer notifier.Announcer
 }
 
 // OnUncertain is what becomes of a message whose delivery nobody can say the
@@ -79,6 +82,8 @@ type Worker struct {
 	shutdown time.Duration
 	relay    time.Duration
 	logger   *slog.Logger
+
+	noticeJobs *noticeJobs
 }
 
 // NewWorker returns a worker on the store behind client. The error is a
@@ -106,16 +111,25 @@ func NewWorker(client redis.UniversalClient, o WorkerOptions) (*Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Worker{
+	storeClock := newClock()
+	paces, err := newPacer(client, o.Prefix, storeClock, o.Metrics, o.Logger)
+	if err != nil {
+		return nil, err
+	}
+	w := &Worker{
 		client: client, prefix: o.Prefix, options: options, shutdown: o.ShutdownTimeout, relay: o.RelayEvery, logger: o.Logger,
 		handler: &handler{
-			rules: r, queue: newQueue(client, o.Prefix), clock: newClock(), notifier: o.Notifier,
+			rules: r, queue: newQueue(client, o.Prefix), clock: storeClock, notifier: o.Notifier, pacer: paces,
 			retries: o.Retries, onUncertain: o.OnUncertain, pushTimeout: o.PushTimeout, margin: o.SettleMargin,
 			tolerance: cmp.Or(o.Tolerance, sendlimit.DefaultTolerance),
 			slots:     make(chan struct{}, o.Deliveries), stopping: make(chan struct{}), ended: make(chan struct{}),
 			metrics: o.Metrics, logger: o.Logger,
 		},
-	}, nil
+	}
+	if err := w.announceBy(client, o); err != nil {
+		return nil, err
+	}
+	return w, nil
 }
 
 func (o WorkerOptions) validate() error {
@@ -146,22 +160,33 @@ func (w *Worker) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	charges, err := sendlimit.NewCharges(w.client, w.options)
+	if err != nil {
+		return err
+	}
 	// The rules are there before the first task is, or the worker does not
 	// start.
 	if _, err := w.handler.rules.limiters(ctx); err != nil {
 		return err
 	}
 	w.learnClock(ctx)
+	stopPacer, err := w.handler.pacer.follow(ctx)
+	if err != nil {
+		return err
+	}
 	w.handler.confirmer = newConfirmer(watch, w.logger)
 	server := asynq.NewServerFromRedisClient(w.client, w.config())
 	if err := server.Start(w.handler); err != nil {
 		w.handler.confirmer.close()
+		stopPacer()
 		return fmt.Errorf("starting the queue: %w", err)
 	}
 	stopRelay := (&relay{
-		watch: watch, queue: w.handler.queue, confirmer: w.handler.confirmer, clock: w.handler.clock, learn: w.learnClock,
+		watch: watch, charges: charges, queue: w.handler.queue, confirmer: w.handler.confirmer, clock: w.handler.clock, learn: w.learnClock,
 		metrics: w.handler.metrics, logger: w.logger,
 	}).start(context.WithoutCancel(ctx), w.relay)
+	w.handler.tally.start(ctx)
+	stopNotices := w.noticeJobs.start(context.WithoutCancel(ctx), w.relay)
 	w.logger.InfoContext(ctx, "delivering", "queue", QueueName(w.prefix))
 	<-ctx.Done()
 	w.logger.InfoContext(ctx, "stopping: finishing what runs", "within", w.shutdown)
@@ -174,9 +199,12 @@ func (w *Worker) Run(ctx context.Context) error {
 		server.Stop()
 		close(w.handler.stopping)
 		stopRelay()
+		stopNotices()
 		server.Shutdown()
 		w.awaitHandlers(timeout.C)
+		w.handler.tally.close()
 		w.handler.confirmer.close()
+		stopPacer()
 	}()
 	select {
 	case <-stopped:

@@ -1,0 +1,283 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// charger charges accounts for messages, so that charge and timeline stay
+// together: see sendlimit.Charges.
+type charger struct {
+	charges *sendlimit.Charges
+	payers  *payers
+	settler *settler
+	stats   *sendlimit.Stats
+	clock   *clock
+	logger  *slog.Logger
+}
+
+// newCharger returns what charges accounts; raised is told which notices that
+// raises. Close it.
+func newCharger(
+	client redis.UniversalClient, o sendlimit.Options, clock *clock, raised func(context.Context, []string), logger *slog.Logger,
+) (*charger, error) {
+	charges, err := sendlimit.NewCharges(client, o)
+	if err != nil {
+		return nil, err
+	}
+	accounts, err := sendlimit.NewAccounts(client, o.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	stats, err := sendlimit.NewStats(client, o.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	return &charger{
+		charges: charges, payers: newPayers(accounts, clock.local), stats: stats, clock: clock, logger: logger,
+		settler: newSettler(charges, stats, raised, logger),
+	}, nil
+}
+
+// chargeTries is how often a change is tried whose hold did not cover it: the
+// hour ended meanwhile, the store was slow, or others changed the same message.
+const chargeTries = 8
+
+// errContended is answered when none of these tries came through.
+func errContended(doing string) error {
+	return fmt.Errorf("%s: %w", doing, &sendlimit.UnavailableError{
+		Detail: "others change the same all the time, or the store is too slow: try again in a moment",
+	})
+}
+
+// holder keeps holds: the store, or a dry run.
+type holder interface {
+	Hold(ctx context.Context, r sendlimit.ChargeRequest) (sendlimit.Charge, error)
+	// made ends the hold of a change that was made, giveBack that of one that will
+	// not be.
+	made(h sendlimit.Hold)
+	giveBack(ctx context.Context, h sendlimit.Hold)
+}
+
+// Hold charges an account in the store.
+func (c *charger) Hold(ctx context.Context, r sendlimit.ChargeRequest) (sendlimit.Charge, error) {
+	charge, err := c.charges.Hold(ctx, r)
+	if err == nil {
+		c.settler.raised(ctx, charge.Notices)
+	}
+	return charge, err
+}
+
+func (c *charger) made(h sendlimit.Hold) { c.settler.add(h) }
+
+// giveBack has what was held back before the caller has an answer. What it can't
+// give back the relay does.
+func (c *charger) giveBack(ctx context.Context, h sendlimit.Hold) { c.settle(ctx, h, false) }
+
+func (c *charger) settle(ctx context.Context, h sendlimit.Hold, made bool) {
+	notices, err := c.charges.Settle(ctx, time.Time{}, sendlimit.Settled{Account: h.Account, Attempt: h.Attempt, Made: made})
+	if err != nil {
+		c.logger.WarnContext(ctx, "could not settle a charge: it will be looked after", "error", err)
+	}
+	c.settler.raised(ctx, notices)
+}
+
+// judges are what a charged message is put to: the timeline, or a copy of it.
+type judges struct {
+	reserve, check func(context.Context, sendlimit.Request) (sendlimit.Decision, error)
+}
+
+// chargedReserve reserves one message's place, charged to an account.
+type chargedReserve struct {
+	holder
+
+	payer payer
+	clock *clock
+	// open is the hold of a reserve that got no answer: the same reserve, asked
+	// again, goes on with it.
+	open *sendlimit.Charge
+}
+
+// around puts a message's reserve behind its charge; without one it is plain.
+func (c *chargedReserve) around(to judges) func(context.Context, sendlimit.Request) (sendlimit.Decision, error) {
+	if c == nil {
+		return to.reserve
+	}
+	return func(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error) {
+		return c.reserve(ctx, r, to)
+	}
+}
+
+// reserve charges the account for the hour and the day of the send time, and
+// takes the place; what is refused is given back. A shift goes on, hour by hour,
+// where the one held has no free time.
+func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request, to judges) (sendlimit.Decision, error) {
+	at, present := r.At, false
+	if now := c.clock.now(); at.Before(now) && now.Sub(at) <= sendlimit.Grace || at.IsZero() {
+		at, present = now, true
+	}
+	var from time.Time
+	for range chargeTries {
+		charge, refused, err := c.hold(ctx, sendlimit.ChargeRequest{
+			Account: c.payer.account, Tier: c.payer.tier, User: r.User, ID: r.ID, At: at, Present: present, Now: r.Now,
+		})
+		if err != nil {
+			return sendlimit.Decision{}, err
+		}
+		if refused.Code == sendlimit.CodeOutsideHold && (r.At.IsZero() || refused.Now.Sub(r.At) <= sendlimit.Grace) {
+			at, present = refused.Now, true // by the store's clock, it is another hour
+			continue
+		}
+		if refused.Code != "" {
+			return c.unlessKnown(ctx, r, refused, to)
+		}
+		request := r
+		request.Hold, request.SearchFrom = &charge.Hold, from
+		d, err := to.reserve(ctx, request)
+		if err != nil {
+			c.open = &charge
+			return d, err
+		}
+		c.open = nil
+		if d.Allowed && !d.Replayed {
+			c.made(charge.Hold)
+			return d, nil
+		}
+		c.giveBack(ctx, charge.Hold)
+		switch {
+		case d.Code == sendlimit.CodeHoldOver:
+		case d.Code == sendlimit.CodeOutsideHold:
+			at, present = d.At, !d.At.After(d.Now)
+		case d.Code == sendlimit.CodeSendLimit && len(d.Violations) == 0: // what was in the way is gone
+			at, from, present = orNow(r.At, d.Now), time.Time{}, r.At.IsZero()
+		case goesOn(r, d, charge.Hold):
+			at, from, present = d.NextFree, d.NextFree, false
+		default:
+			return d, nil
+		}
+	}
+	return sendlimit.Decision{}, errContended("reserving a place")
+}
+
+// hold charges the account, or goes on with the hold that is open.
+func (c *chargedReserve) hold(ctx context.Context, r sendlimit.ChargeRequest) (charge sendlimit.Charge, refused sendlimit.Decision, err error) {
+	if c.open != nil {
+		return *c.open, refused, nil
+	}
+	charge, err = c.Hold(ctx, r)
+	if err == nil && !charge.Allowed {
+		refused = charge.Decision
+	}
+	return charge, refused, err
+}
+
+// goesOn says whether a shift that found no free time while its hold covers it
+// takes the next one, with another hold.
+func goesOn(r sendlimit.Request, d sendlimit.Decision, h sendlimit.Hold) bool {
+	return d.Code == sendlimit.CodeSendLimit && r.Shift && !d.NextFree.IsZero() && !d.NextFree.Before(h.Until) &&
+		(r.ShiftUntil.IsZero() || !d.NextFree.After(r.ShiftUntil))
+}
+
+// orNow is a time; now where it is zero.
+func orNow(at, now time.Time) time.Time {
+	if at.IsZero() {
+		return now
+	}
+	return at
+}
+
+// unlessKnown answers for a message that is not charged, with what comes before
+// the quota: what was said of its id before, or that its time is past.
+func (c *chargedReserve) unlessKnown(
+	ctx context.Context, r sendlimit.Request, refused sendlimit.Decision, to judges,
+) (sendlimit.Decision, error) {
+	d, err := to.check(ctx, r)
+	switch {
+	case err != nil:
+		return d, err
+	case d.Allowed && !d.Replayed, d.Code == sendlimit.CodeSendLimit:
+		if refused.Code != sendlimit.CodeQuotaExceeded {
+			return sendlimit.Decision{}, errContended("charging an account") // the store's clocks do not agree
+		}
+		if !refused.At.Equal(r.At) {
+			refused.RequestedAt = r.At
+		}
+		return refused, nil
+	}
+	return d, nil
+}
+
+// check says what reserve would answer, and charges nothing.
+func (c *charger) check(ctx context.Context, p payer, r sendlimit.Request, t *sendlimit.Timeline) (sendlimit.Decision, error) {
+	d, err := t.Check(ctx, r)
+	if err != nil || (!d.Allowed || d.Replayed) && d.Code != sendlimit.CodeSendLimit {
+		return d, err
+	}
+	asked := r.At
+	if asked.Before(d.Now) {
+		asked = d.Now
+	}
+	times := []time.Time{asked}
+	if d.Allowed && d.Shifted {
+		times = append(times, d.At)
+	}
+	for _, at := range times {
+		quota, err := c.charges.Check(ctx, sendlimit.ChargeRequest{Account: p.account, Tier: p.tier, At: at, Now: d.Now})
+		if err != nil {
+			return sendlimit.Decision{}, err
+		}
+		if !quota.Allowed {
+			return quota, nil
+		}
+	}
+	return d, nil
+}
+
+// count counts what a submit came to in the numbers of its account.
+func (c *charger) count(p payer, o Outcome, now time.Time) {
+	switch {
+	case o.Outcome == Accepted && !o.Replayed:
+		c.stats.Accepted(p.account.Name, p.zone, now)
+	case o.Outcome == Refused && len(o.Violations) > 0:
+		c.stats.Refused(p.account.Name, p.zone, now, o.Violations[0].Rule)
+	case o.Outcome == Refused:
+		c.stats.Refused(p.account.Name, p.zone, now, string(o.Code))
+	default:
+		return
+	}
+	c.settler.counted()
+}
+
+// quota completes a refusal by a quota, in the words and the time zone of its
+// account.
+func (p payer) quota(o *Outcome, d sendlimit.Decision) {
+	if d.Code != sendlimit.CodeQuotaExceeded || len(d.Counters) == 0 {
+		return
+	}
+	const layout = "2006-01-02 15:04"
+	used := d.Counters[0]
+	period := "the day " + used.From.In(p.zone).Format("2006-01-02")
+	if used.Counter.Period == sendlimit.Hour {
+		period = "the hour from " + used.From.In(p.zone).Format(layout)
+	}
+	o.Detail = fmt.Sprintf("account %s has no messages left for %s: its quota is %s; the next begins at %s %s",
+		p.account.Name, period, used.Counter, used.Until.In(p.zone).Format(layout), p.zone)
+	o.ResetsAt = Time{d.ResetsAt}
+	o.RetryAfterSeconds = int64((d.RetryAfter + time.Second - 1) / time.Second)
+}
+
+// badAccount makes an outcome of an account that can't be charged; other errors
+// stay errors.
+func badAccount(err error, m Message) (Outcome, error) {
+	if wrong, ok := errors.AsType[*sendlimit.InvalidError](err); ok {
+		return invalidOutcome(wrong, m), nil
+	}
+	return Outcome{}, err
+}

@@ -1,0 +1,135 @@
+package tasks
+
+import (
+	"context"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// chargedChange moves or cancels one message, with what its account is charged
+// for it. Of a message that nobody was charged for it is a plain change.
+type chargedChange struct {
+	*charger
+
+	records  *sendlimit.Records
+	account  string // whose it has to be; "" for anybody's
+	user, id string
+	payer    payer // of a move: who is charged
+	// open is the hold of a change that got no answer: the same change, asked
+	// again, goes on with it.
+	open *openChange
+}
+
+type openChange struct {
+	charge sendlimit.Charge
+	from   time.Time
+}
+
+// change is what is done to a message, with the hold for it, nil for none, and
+// where it has to stand then.
+type change func(h *sendlimit.Hold, from time.Time) (sendlimit.Decision, error)
+
+// hold asks for the hold of a change of a message that stands so. Where that is
+// not allowed, or nothing has to be held, it gives the decision instead.
+type hold func(ctx context.Context, s sendlimit.Standing) (sendlimit.Charge, *sendlimit.Decision, error)
+
+// notFound is the answer about another account's message.
+func notFound() sendlimit.Decision { return sendlimit.Decision{Code: sendlimit.CodeNotFound} }
+
+// run makes a change: at once where nobody may have been charged, otherwise after
+// a look at the message, with a hold.
+func (c *chargedChange) run(ctx context.Context, apply change, holdFor hold) (sendlimit.Decision, error) {
+	if c.account == "" && c.open == nil {
+		if d, err := apply(nil, time.Time{}); err != nil || d.Code != sendlimit.CodeChanged {
+			return d, err
+		}
+	}
+	for range chargeTries {
+		d, again, err := c.try(ctx, apply, holdFor)
+		if err != nil || !again {
+			return d, err
+		}
+	}
+	return sendlimit.Decision{}, errContended("changing a message")
+}
+
+func (c *chargedChange) try(ctx context.Context, apply change, holdFor hold) (d sendlimit.Decision, again bool, err error) {
+	open := c.open
+	if open == nil {
+		found, err := c.records.Look(ctx, c.user, c.id)
+		if err != nil {
+			return d, false, err
+		}
+		standing := found[0]
+		if c.account != "" && standing.Account != c.account {
+			return notFound(), false, nil
+		}
+		if standing.Account == "" || standing.State != sendlimit.StatePending {
+			d, err = apply(nil, time.Time{})
+			return d, d.Code == sendlimit.CodeChanged, err
+		}
+		charge, decided, err := holdFor(ctx, standing)
+		switch {
+		case err != nil:
+			return d, false, err
+		case decided != nil:
+			return *decided, decided.Code == sendlimit.CodeChanged, nil
+		}
+		c.settler.raised(ctx, charge.Notices)
+		open = &openChange{charge, standing.SendAt}
+	}
+	held := open.charge.Hold
+	if d, err = apply(&held, open.from); err != nil {
+		c.open = open
+		return d, false, err
+	}
+	c.open = nil
+	// What a change gives back is there for the caller's next message.
+	made := d.Allowed && !d.Replayed && (d.MovedFrom.IsZero() || !d.At.Equal(d.MovedFrom))
+	c.settle(ctx, held, made)
+	return d, d.Code == sendlimit.CodeChanged || d.Code == sendlimit.CodeHoldOver || d.Code == sendlimit.CodeOutsideHold, nil
+}
+
+// holdRelease holds what a message is charged, to be given back.
+func (c *chargedChange) holdRelease(ctx context.Context, s sendlimit.Standing) (sendlimit.Charge, *sendlimit.Decision, error) {
+	charge, err := c.charges.HoldRelease(ctx, s, time.Time{})
+	if err != nil || charge.Allowed {
+		return charge, nil, err
+	}
+	return charge, &sendlimit.Decision{Code: sendlimit.CodeChanged}, nil
+}
+
+// holdMove gives the hold for a move to a time; zero is now.
+func (c *chargedChange) holdMove(to time.Time) hold {
+	return func(ctx context.Context, s sendlimit.Standing) (sendlimit.Charge, *sendlimit.Decision, error) {
+		p, err := c.payers.whatever(ctx, s.Account)
+		if err != nil {
+			return sendlimit.Charge{}, nil, err
+		}
+		c.payer = p
+		at, present := to, false
+		if now := c.clock.now(); at.IsZero() || at.Before(now) && now.Sub(at) <= sendlimit.Grace {
+			at, present = now, true
+		}
+		for range chargeTries {
+			charge, err := c.charges.Hold(ctx, sendlimit.ChargeRequest{
+				Account: p.account, Tier: p.tier, User: s.User, ID: s.ID, At: at, Present: present, Standing: &s,
+			})
+			switch {
+			case err != nil || charge.Allowed:
+				return charge, nil, err
+			case charge.Code == sendlimit.CodeQuotaExceeded:
+				return charge, &charge.Decision, nil
+			case charge.Code == sendlimit.CodeHoldOver:
+			case to.IsZero() || charge.Now.Sub(to) <= sendlimit.Grace:
+				at, present = charge.Now, true
+			case to.Equal(s.SendAt):
+				return charge, &sendlimit.Decision{Allowed: true, At: to, MovedFrom: to, Now: charge.Now}, nil
+			default:
+				return charge, &sendlimit.Decision{Code: sendlimit.CodeInPast, At: to, Now: charge.Now}, nil
+			}
+		}
+		return sendlimit.Charge{}, nil, errContended("moving a message")
+	}
+}

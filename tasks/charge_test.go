@@ -1,0 +1,334 @@
+package tasks_test
+
+import (
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// charges makes an account with a tier of its own.
+func (s *story) charges(name string, tier sendlimit.Tier, zone string) {
+	s.Helper()
+	accounts, err := sendlimit.NewAccounts(s.client, "")
+	require.NoError(s, err)
+	tier.Name = name
+	require.NoError(s, accounts.SetTier(s.Context(), tier))
+	_, err = accounts.Create(s.Context(), sendlimit.Account{Name: name, Tier: name, TimeZone: zone})
+	require.NoError(s, err)
+}
+
+// paid is a message of account acme to a user of its own.
+func (s *story) paid(id string, after time.Duration) tasks.Message {
+	m := s.message(id, after)
+	m.User, m.Account = "user-"+id, "acme"
+	return m
+}
+
+// requireCharges requires that charges are what the messages of these users are.
+func (s *story) requireCharges(zones map[string]*time.Location, messages map[string][]string) {
+	s.Helper()
+	time.Sleep(10 * time.Millisecond) // what is settled in the background
+	synctest.Wait()
+	model := sendlimittest.NewChargeModel(zones)
+	timeline, err := s.Timeline(s.Context())
+	require.NoError(s, err)
+	for user, ids := range messages {
+		standings, err := timeline.Records(s.client).Look(s.Context(), user, ids...)
+		require.NoError(s, err)
+		for _, standing := range standings {
+			model.Stands(standing)
+		}
+	}
+	sendlimittest.RequireCharged(s, s.client, "", model)
+}
+
+func TestAQuotaRefusesInTheWordsOfItsAccount(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.charges("acme", sendlimit.Tier{MessagesPerHour: 1, MessagesPerDay: 2}, "Europe/Berlin")
+		s.accepted(s.paid("1", 2*time.Hour))
+		o := s.submit(s.paid("2", 2*time.Hour+30*time.Minute))
+		require.Equal(t, tasks.Refused, o.Outcome)
+		require.Equal(t, sendlimit.CodeQuotaExceeded, o.Code)
+		require.Equal(t, "account acme has no messages left for the hour from 2000-01-01 03:00: its quota is 1 per hour; "+
+			"the next begins at 2000-01-01 04:00 Europe/Berlin", o.Detail)
+		require.Equal(t, s.at(3*time.Hour), o.ResetsAt.Time)
+		require.Zero(t, o.RetryAfterSeconds)
+		s.accepted(s.paid("3", 3*time.Hour))
+		o = s.submit(s.paid("4", 4*time.Hour))
+		require.Equal(t, "account acme has no messages left for the day 2000-01-01: its quota is 2 per day; "+
+			"the next begins at 2000-01-02 00:00 Europe/Berlin", o.Detail)
+		require.Equal(t, int64(23*3600), o.RetryAfterSeconds, "it is today, in Berlin since an hour")
+		require.Equal(t, s.at(23*time.Hour), o.ResetsAt.Time)
+		s.accepted(s.paid("5", 23*time.Hour))
+		s.accepted(s.message("free", 4*time.Hour))
+		s.requireCharges(map[string]*time.Location{"acme": berlin(t)},
+			map[string][]string{"user-1": {"1"}, "user-3": {"3"}, "user-5": {"5"}, "alice": {"free"}})
+	})
+}
+
+func berlin(t *testing.T) *time.Location {
+	t.Helper()
+	zone, err := time.LoadLocation("Europe/Berlin")
+	require.NoError(t, err)
+	return zone
+}
+
+func TestAnAccountHasToExistAndNotBeDisabled(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		o := s.submit(s.paid("1", time.Hour))
+		require.Equal(t, tasks.Invalid, o.Outcome)
+		require.Equal(t, "account", o.Field)
+		require.Equal(t, `account "acme" is not allowed: it takes the name of an account that exists`, o.Detail)
+		s.charges("acme", sendlimit.Tier{}, "")
+		s.accepted(s.paid("1", time.Hour))
+		accounts, err := sendlimit.NewAccounts(s.client, "")
+		require.NoError(t, err)
+		disabled := true
+		_, err = accounts.Set(s.Context(), "acme", sendlimit.AccountChange{Disabled: &disabled})
+		require.NoError(t, err)
+		time.Sleep(time.Second)
+		o = s.submit(s.paid("2", time.Hour))
+		require.Equal(t, `account "acme" is not allowed: it takes an account that is not disabled`, o.Detail)
+		o, err = s.Cancel(s.Context(), "user-1", "1")
+		require.NoError(t, err)
+		require.Equal(t, tasks.Cancelled, o.Outcome, "the operator can")
+		s.requireCharges(nil, nil)
+	})
+}
+
+func TestAReplayIsAnsweredThoughTheQuotaIsUsedUp(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.charges("acme", sendlimit.Tier{MessagesPerDay: 1}, "")
+		first := s.paid("1", time.Hour)
+		s.accepted(first)
+		again := s.submit(first)
+		require.True(t, again.Replayed)
+		require.Equal(t, tasks.Accepted, again.Outcome)
+		other := first
+		other.Title = "other"
+		require.Equal(t, sendlimit.CodeIDReused, s.submit(other).Code)
+		other = first
+		other.Account = ""
+		require.Equal(t, sendlimit.CodeIDReused, s.submit(other).Code, "another's message")
+		require.Equal(t, sendlimit.CodeInPast, s.submit(s.paid("2", -time.Hour)).Code)
+		require.Equal(t, sendlimit.CodeTooFarAhead, s.submit(s.paid("2", 400*24*time.Hour)).Code)
+		require.Equal(t, sendlimit.CodeQuotaExceeded, s.submit(s.paid("2", time.Hour)).Code)
+		s.requireCharges(nil, map[string][]string{"user-1": {"1"}})
+	})
+}
+
+func TestWhatTheTimelineRefusesIsGivenBack(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.charges("acme", sendlimit.Tier{MessagesPerDay: 2}, "")
+		first, second := s.paid("1", time.Hour), s.paid("2", time.Hour)
+		second.User = first.User
+		s.accepted(first)
+		for range 5 {
+			require.Equal(t, sendlimit.CodeSendLimit, s.submit(second).Code)
+		}
+		s.accepted(s.paid("3", time.Hour))
+		require.Equal(t, sendlimit.CodeQuotaExceeded, s.submit(second).Code, "the quota comes first")
+		s.requireCharges(nil, map[string][]string{"user-1": {"1", "2"}, "user-3": {"3"}})
+	})
+}
+
+func TestAHundredSubmittersGetExactlyTheQuota(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.charges("acme", sendlimit.Tier{MessagesPerHour: 37, MessagesPerDay: 60}, "")
+		var accepted atomic.Int64
+		messages := make(map[string][]string)
+		var submitters sync.WaitGroup
+		for i := range 100 {
+			m := s.paid(strconv.Itoa(i), time.Hour)
+			messages[m.User] = []string{m.ID}
+			submitters.Go(func() {
+				if o, err := s.Submit(s.Context(), m); err == nil && o.Outcome == tasks.Accepted {
+					accepted.Add(1)
+				}
+			})
+		}
+		submitters.Wait()
+		require.Equal(t, int64(37), accepted.Load())
+		s.requireCharges(nil, messages)
+	})
+}
+
+func TestAShiftIsChargedWhereItGoes(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.charges("acme", sendlimit.Tier{MessagesPerHour: 2}, "")
+		messages := map[string][]string{"alice": {}}
+		for i := range 4 {
+			m := s.message(strconv.Itoa(i), time.Hour)
+			m.Account, m.OnConflict = "acme", tasks.OnConflictShift
+			messages["alice"] = append(messages["alice"], m.ID)
+			o := s.submit(m)
+			require.Equal(t, tasks.Accepted, o.Outcome, "%+v", o)
+			require.Equal(t, s.at(time.Duration(i+1)*time.Hour), o.SendAt.Time)
+		}
+		s.requireCharges(nil, messages)
+		full := s.message("full", 2*time.Hour)
+		full.Account, full.OnConflict = "acme", tasks.OnConflictShift
+		other := s.paid("other", 5*time.Hour)
+		s.accepted(other, s.paid("another", 5*time.Hour))
+		o := s.submit(full)
+		require.Equal(t, sendlimit.CodeQuotaExceeded, o.Code, "where it would go")
+		require.Equal(t, s.at(2*time.Hour), o.RequestedAt.Time)
+		require.Equal(t, s.at(6*time.Hour), o.ResetsAt.Time)
+		messages["user-other"], messages["user-another"] = []string{"other"}, []string{"another"}
+		s.requireCharges(nil, messages)
+	}, "1/hour")
+}
+
+func TestNowIsChargedInThePresentHour(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.charges("acme", sendlimit.Tier{MessagesPerHour: 1, MessagesPerDay: 5}, "")
+		s.until(time.Hour - time.Millisecond)
+		m := s.paid("1", 0)
+		m.Now, m.SendAt = true, time.Time{}
+		require.Equal(t, tasks.Accepted, s.submit(m).Outcome)
+		m.ID, m.User = "2", "user-2"
+		o := s.submit(m)
+		require.Contains(t, []string{tasks.Accepted, tasks.Refused}, o.Outcome)
+		s.until(time.Hour + time.Second)
+		graced := s.paid("3", time.Hour-time.Second)
+		o = s.submit(graced)
+		require.Equal(t, tasks.Accepted, o.Outcome, "%+v", o)
+		require.False(t, o.SendAt.Before(s.at(time.Hour)), "a time within the grace is now")
+		s.requireCharges(nil, map[string][]string{"user-1": {"1"}, "user-2": {"2"}, "user-3": {"3"}})
+	})
+}
+
+func TestMoveChargesWhereItGoesAndCancelGivesBack(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.charges("acme", sendlimit.Tier{MessagesPerHour: 1, MessagesPerDay: 2}, "")
+		messages := map[string][]string{"user-1": {"1"}, "user-2": {"2"}, "user-3": {"3"}}
+		s.accepted(s.paid("1", time.Hour), s.paid("2", 2*time.Hour))
+		move := func(id string, after time.Duration) tasks.Outcome {
+			o, err := s.Move(s.Context(), "user-"+id, id, s.at(after))
+			require.NoError(t, err)
+			s.requireCharges(nil, messages)
+			return o
+		}
+		require.Equal(t, tasks.Moved, move("1", 90*time.Minute).Outcome, "within its full hour")
+		require.Equal(t, tasks.Moved, move("1", 3*time.Hour).Outcome, "within its full day")
+		o := move("1", 2*time.Hour)
+		require.Equal(t, sendlimit.CodeQuotaExceeded, o.Code)
+		require.Contains(t, o.Detail, "account acme has no messages left for the hour from 2000-01-01 02:00")
+		require.Equal(t, tasks.Moved, move("1", 25*time.Hour).Outcome)
+		require.Equal(t, tasks.Moved, move("1", 25*time.Hour).Outcome, "where it is")
+		require.Equal(t, sendlimit.CodeInPast, move("1", -time.Hour).Code)
+		s.accepted(s.paid("3", time.Hour))
+		require.Equal(t, sendlimit.CodeQuotaExceeded, move("1", 5*time.Hour).Code, "the day is full again")
+		for _, id := range []string{"1", "3", "2", "3"} {
+			o, err := s.Cancel(s.Context(), "user-"+id, id)
+			require.NoError(t, err)
+			require.Equal(t, tasks.Cancelled, o.Outcome)
+			s.requireCharges(nil, messages)
+		}
+		s.requireCharges(nil, nil)
+	})
+}
+
+func TestAnAccountSeesItsOwnMessagesOnly(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.charges("acme", sendlimit.Tier{}, "")
+		s.charges("beta", sendlimit.Tier{}, "")
+		acme, beta := s.For("acme"), s.For("beta")
+		for i, by := range []*tasks.Submitter{acme, beta, s.Submitter, acme, beta} {
+			o, err := by.Submit(s.Context(), s.message(strconv.Itoa(i), time.Duration(i+1)*time.Hour))
+			require.NoError(t, err)
+			require.Equal(t, tasks.Accepted, o.Outcome)
+		}
+		for _, id := range []string{"1", "2", "unknown"} {
+			_, ok, err := acme.Status(s.Context(), "alice", id)
+			require.NoError(t, err)
+			require.False(t, ok, id)
+			o, err := acme.Cancel(s.Context(), "alice", id)
+			require.NoError(t, err)
+			require.Equal(t, sendlimit.CodeNotFound, o.Code, id)
+			o, err = acme.Move(s.Context(), "alice", id, s.at(10*time.Hour))
+			require.NoError(t, err)
+			require.Equal(t, sendlimit.CodeNotFound, o.Code, id)
+		}
+		for limit := range 4 {
+			own, err := acme.List(s.Context(), sendlimit.ListRequest{User: "alice", Limit: limit})
+			require.NoError(t, err)
+			ids := []string{}
+			for _, status := range own {
+				ids = append(ids, status.ID)
+			}
+			require.Equal(t, []string{"0", "3"}[:min(2, orMany(limit))], ids)
+		}
+		o, err := acme.Cancel(s.Context(), "alice", "0")
+		require.NoError(t, err)
+		require.Equal(t, tasks.Cancelled, o.Outcome)
+		o, err = beta.Move(s.Context(), "alice", "1", s.at(11*time.Hour))
+		require.NoError(t, err)
+		require.Equal(t, tasks.Moved, o.Outcome)
+		s.requireCharges(nil, map[string][]string{"alice": {"0", "1", "2", "3", "4"}})
+	})
+}
+
+// orMany is a limit of a list, where zero is the usual one.
+func orMany(limit int) int {
+	if limit == 0 {
+		return sendlimit.MaxList
+	}
+	return limit
+}
+
+func TestADryRunJudgesQuotasAndLeavesNothing(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.charges("acme", sendlimit.Tier{MessagesPerHour: 2, MessagesPerDay: 3}, "")
+		s.accepted(s.paid("there", time.Hour))
+		time.Sleep(time.Second)
+		before := s.server.Dump()
+		messages := []tasks.Message{
+			s.paid("a", time.Hour), s.paid("b", time.Hour), s.paid("a", time.Hour), s.paid("c", 2*time.Hour), s.paid("d", 3*time.Hour),
+			s.paid("e", 25*time.Hour), s.paid("a", time.Hour), s.message("free", time.Hour),
+		}
+		single, err := s.Check(s.Context(), messages[0])
+		require.NoError(t, err)
+		rehearsal, err := s.Rehearse(s.Context())
+		require.NoError(t, err)
+		var rehearsed []tasks.Outcome
+		for _, m := range messages {
+			o, err := rehearsal.Submit(s.Context(), m)
+			require.NoError(t, err)
+			rehearsed = append(rehearsed, o)
+		}
+		require.NoError(t, rehearsal.Close(s.Context()))
+		require.Equal(t, before, s.server.Dump())
+		for i, m := range messages {
+			o := s.submit(m)
+			o.RetryAfterSeconds = rehearsed[i].RetryAfterSeconds // time goes on
+			require.Equal(t, o, rehearsed[i])
+			if i == 0 {
+				require.Equal(t, o, single)
+			}
+		}
+		check, err := s.Check(s.Context(), s.paid("x", time.Hour))
+		require.NoError(t, err)
+		require.Equal(t, s.submit(s.paid("x", time.Hour)), check)
+		require.Equal(t, sendlimit.CodeQuotaExceeded, check.Code)
+	})
+}

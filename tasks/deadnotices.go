@@ -1,0 +1,138 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// DeadNotice is an alert or a report that could not be delivered to its contact.
+type DeadNotice struct {
+	Alert     string `json:"alert"` // its id
+	Kind      string `json:"kind"`
+	Subject   string `json:"subject"` // the user, the account, or the policy
+	Since     Time   `json:"since"`   // the start of the day, of a digest the hour, that it is about
+	Threshold int    `json:"threshold,omitempty"`
+	Used      int64  `json:"used,omitempty"`
+	Limit     int64  `json:"limit,omitempty"`
+	Status    string `json:"status"`
+	Reason    string `json:"reason"`
+	Attempts  int    `json:"attempts"`
+	EndedAt   Time   `json:"ended_at"`
+}
+
+// statusFailed is the status of a dead notice, as that of a message.
+const statusFailed = "failed"
+
+func deadNoticeOf(d sendlimit.DeadNotice) DeadNotice {
+	return DeadNotice{
+		Alert: d.ID, Kind: string(d.Kind), Subject: d.Subject, Since: Time{d.Since}, Threshold: d.Threshold,
+		Used: d.Used, Limit: d.Limit, Status: statusFailed, Reason: d.Reason, Attempts: d.Attempts, EndedAt: Time{d.EndedAt},
+	}
+}
+
+// AlertOutcome is the answer to a request about a failed notice; its fields are
+// as in an Outcome.
+type AlertOutcome struct {
+	Outcome string         `json:"outcome"`
+	Code    sendlimit.Code `json:"code,omitempty"`
+	Field   string         `json:"field,omitempty"`
+	Alert   string         `json:"alert"`
+	Detail  string         `json:"detail,omitempty"`
+}
+
+// Notices lists failed notices behind one, the zero value starts, the one that
+// ended first coming first: at most sendlimit.MaxDeadNotices, and fewer when there
+// are no more.
+func (d *DeadLetters) Notices(ctx context.Context, after DeadNotice) ([]DeadNotice, error) {
+	list, err := d.notices.ListDead(ctx, sendlimit.DeadNotice{
+		Notice: sendlimit.Notice{ID: after.Alert}, EndedAt: after.EndedAt.Time,
+	}, sendlimit.MaxDeadNotices)
+	if err != nil {
+		return nil, err
+	}
+	dead := make([]DeadNotice, len(list))
+	for i, notice := range list {
+		dead[i] = deadNoticeOf(notice)
+	}
+	return dead, nil
+}
+
+// CountNotices counts the failed notices.
+func (d *DeadLetters) CountNotices(ctx context.Context) (int, error) { return d.notices.CountDead(ctx) }
+
+// Notice returns a failed notice; ok is false where there is none of this id.
+func (d *DeadLetters) Notice(ctx context.Context, alert string) (dead DeadNotice, ok bool, err error) {
+	found, ok, err := d.notices.GetDead(ctx, alert)
+	if err != nil || !ok {
+		return DeadNotice{}, false, err
+	}
+	return deadNoticeOf(found), true, nil
+}
+
+// RetryNotice has a failed notice delivered after all, with all its tries.
+func (d *DeadLetters) RetryNotice(ctx context.Context, alert string) (AlertOutcome, error) {
+	again, err := d.notices.RetryDead(ctx, alert, sendlimit.NewGeneration(), time.Time{})
+	if err != nil {
+		return invalidAlertOr(err, alert)
+	}
+	if !again {
+		return NoDeadNotice(alert), nil
+	}
+	d.queue.announceAll(ctx, []string{alert}, d.logger)
+	return AlertOutcome{Outcome: Retried, Alert: alert}, nil
+}
+
+// PurgeNotice forgets what a failed notice says; it is not raised again.
+func (d *DeadLetters) PurgeNotice(ctx context.Context, alert string) (AlertOutcome, error) {
+	purged, err := d.notices.PurgeDead(ctx, alert, time.Time{})
+	if err != nil {
+		return invalidAlertOr(err, alert)
+	}
+	if !purged {
+		return NoDeadNotice(alert), nil
+	}
+	return AlertOutcome{Outcome: Purged, Alert: alert}, nil
+}
+
+// PurgeNoticesBefore forgets the failed notices that ended before a time, zero
+// for all, and returns how many.
+func (d *DeadLetters) PurgeNoticesBefore(ctx context.Context, before time.Time) (int, error) {
+	purged := 0
+	for after := (DeadNotice{}); ; {
+		page, err := d.Notices(ctx, after)
+		if err != nil {
+			return purged, err
+		}
+		for _, notice := range page {
+			forgotten, err := d.notices.PurgeDead(ctx, notice.Alert, before)
+			if err != nil {
+				return purged, err
+			}
+			if forgotten {
+				purged++
+			}
+			after = notice
+		}
+		if len(page) < sendlimit.MaxDeadNotices || !before.IsZero() && !after.EndedAt.Before(before) {
+			return purged, nil
+		}
+	}
+}
+
+// NoDeadNotice is the outcome for a notice that has not failed.
+func NoDeadNotice(alert string) AlertOutcome {
+	return AlertOutcome{
+		Outcome: Refused, Code: sendlimit.CodeNotFound, Alert: alert,
+		Detail: fmt.Sprintf("alert %s is no dead letter: list shows those there are", alert),
+	}
+}
+
+// invalidAlertOr makes an outcome of an invalid argument; other errors stay
+// errors.
+func invalidAlertOr(err error, alert string) (AlertOutcome, error) {
+	o, err := invalidOr(err, "", "")
+	return AlertOutcome{Outcome: o.Outcome, Code: o.Code, Field: o.Field, Alert: alert, Detail: o.Detail}, err
+}

@@ -1,0 +1,82 @@
+package tasks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/hibiken/asynq"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// TypeAlert is the type of the task that announces a notice: an alert, a digest
+// or a report.
+const TypeAlert = "quota:alert"
+
+// AlertPayload is what such a task carries: which notice, and no content, which
+// lives in the outbox.
+type AlertPayload struct {
+	Version int    `json:"v"`
+	Notice  string `json:"notice"`
+}
+
+// alertVersion is the version of AlertPayload that this program writes, and the
+// newest it reads.
+const alertVersion = 1
+
+// decodeAlert reads the payload of a task; of one that a newer program wrote no
+// more than its version.
+func decodeAlert(text []byte) (AlertPayload, error) {
+	var newer struct {
+		Version int `json:"v"`
+	}
+	if err := json.Unmarshal(text, &newer); err != nil {
+		return AlertPayload{}, fmt.Errorf("payload of an alert: %w", err)
+	}
+	if newer.Version < 1 {
+		return AlertPayload{}, errors.New("payload of an alert: it has no version")
+	}
+	if newer.Version > alertVersion {
+		return AlertPayload{Version: newer.Version}, nil
+	}
+	var p AlertPayload
+	if err := json.Unmarshal(text, &p); err != nil {
+		return AlertPayload{}, fmt.Errorf("payload of an alert: %w", err)
+	}
+	return p, nil
+}
+
+// announce hands a notice to the queue, to be delivered at due; a zero due means
+// at once. Its task has an id of its own, never used before: of several tasks of
+// one notice the claim lets one deliver.
+func (q *queue) announce(ctx context.Context, id string, due time.Time) error {
+	payload, err := json.Marshal(AlertPayload{Version: alertVersion, Notice: id})
+	if err != nil {
+		return fmt.Errorf("payload of an alert: %w", err)
+	}
+	options := []asynq.Option{
+		asynq.Queue(q.name), asynq.TaskID(sendlimit.NewGeneration()), asynq.MaxRetry(maxStoreRetries), asynq.Timeout(taskTimeout),
+	}
+	if !due.IsZero() {
+		options = append(options, asynq.ProcessAt(due))
+	}
+	ctx, cancel := context.WithTimeout(ctx, enqueueWithin)
+	defer cancel()
+	_, err = q.client.EnqueueContext(ctx, asynq.NewTask(TypeAlert, payload), options...)
+	return sendlimit.Unavailable(err, "handing a notice to the queue")
+}
+
+// announceAll hands the notices that a change has raised to the queue. A failure
+// changes nothing: they are in the outbox, and the relay finds them.
+func (q *queue) announceAll(ctx context.Context, ids []string, logger *slog.Logger) {
+	for _, id := range ids {
+		if err := q.announce(ctx, id, time.Time{}); err != nil {
+			logger.WarnContext(ctx, "the queue did not take a notice: the outbox has it", "error", err)
+			return
+		}
+	}
+}

@@ -1,0 +1,275 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// announcements takes notices from the queue to their end: it claims one, finds
+// whom to tell, tells it, and settles what became of that.
+//
+// A notice that nobody can announce, as nothing is set up for it, waits in the
+// outbox. So does one that another worker has: the relay looks after it when that
+// one's lease is over.
+type announcements struct {
+	notices   *sendlimit.Notices
+	contacts  *contacts
+	announcer notifier.Announcer // nil: notices wait
+	queue     *queue
+	clock     *clock
+	retries   RetryPolicy
+	kept      time.Duration // how long a notice waits that nothing is set up for
+	timeout   time.Duration // of one try
+	margin    time.Duration // how much longer than a try may take its lease lasts
+	slots     chan struct{} // one a notice in hand
+	stopping  <-chan struct{}
+	ended     <-chan struct{}
+	told      atomic.Bool // that nothing is set up for some contact
+	metrics   *Metrics
+	logger    *slog.Logger
+}
+
+const (
+	// announcing is how many notices are in hand at a time: apart from messages,
+	// which a slow mail server does not hold up.
+	announcing = 8
+	// crowdedPause is about when a task comes again that found no place.
+	crowdedPause = time.Second
+	// earlyWait is how long a task waits for the time of its notice; one that
+	// comes earlier ends, since whoever set the time has made another.
+	earlyWait = 2 * time.Second
+	// channelPause is when a notice is tried again that nothing is set up for.
+	channelPause = 10 * time.Minute
+)
+
+var errCrowded = errors.New("many notices are in hand already")
+
+// Why a notice ends that nobody was told of.
+const (
+	reasonNoContact  = "no_contact" // there is nobody to be told, or not any more
+	reasonNoChannel  = "no_channel" // nothing is set up for contacts of this kind
+	reasonUnreadable = "unreadable" // what it says is of no use
+)
+
+// process takes one task to its end.
+func (a *announcements) process(ctx context.Context, payload []byte) error {
+	p, err := decodeAlert(payload)
+	if err != nil {
+		return a.discarded(ctx, err)
+	}
+	if p.Version > alertVersion {
+		return &againError{after: newerAfter, cause: errNewer}
+	}
+	if a.announcer == nil {
+		return nil // it waits in the outbox
+	}
+	select {
+	case a.slots <- struct{}{}:
+		defer func() { <-a.slots }()
+	default:
+		return &againError{after: crowdedPause + rand.N(crowdedPause), cause: errCrowded} //nolint:gosec // spreads load, guards nothing
+	}
+	// The queue ends ctx when it loses track of the task, which ends nothing here.
+	return a.handle(context.WithoutCancel(ctx), p.Notice)
+}
+
+func (a *announcements) discarded(ctx context.Context, err error) error {
+	a.logger.ErrorContext(ctx, "dropped a task that is not ours", "error", err)
+	return nil
+}
+
+// handle claims a notice, and delivers it if that is to be done. While the store
+// is away it stays in hand, under one nonce: a claim that took effect and whose
+// answer got lost is answered as the first time.
+func (a *announcements) handle(ctx context.Context, id string) error {
+	nonce := sendlimit.NewGeneration()
+	for {
+		claim, told, err := a.claim(ctx, id, nonce)
+		switch {
+		case isUnavailable(err):
+			a.logger.DebugContext(ctx, "a notice waits for the store", "error", err)
+			if !sleep(ctx, a.stopping, storePause) {
+				return &againError{cause: errStopping}
+			}
+			continue
+		case err != nil:
+			if wrong, garbage := errors.AsType[*sendlimit.InvalidError](err); garbage {
+				return a.discarded(ctx, fmt.Errorf("payload of an alert: it has no valid %s", wrong.Field))
+			}
+			return err
+		}
+		switch claim.Verdict { //nolint:exhaustive // the others are of messages
+		case sendlimit.Send:
+			return a.send(ctx, claim, nonce, told)
+		case sendlimit.Early:
+			wait := claim.Until.Sub(claim.Now)
+			if wait > earlyWait {
+				return nil
+			}
+			if !sleep(ctx, a.stopping, wait) {
+				return &againError{cause: errStopping}
+			}
+			nonce = sendlimit.NewGeneration()
+			continue
+		case sendlimit.Dropped:
+			a.endedUntold(ctx, id, claim.Reason, claim.Failed)
+		}
+		return nil
+	}
+}
+
+func isUnavailable(err error) bool {
+	_, away := errors.AsType[*sendlimit.UnavailableError](err)
+	return away
+}
+
+// claim claims a notice, and says whom to tell of it what. It asks again, with
+// the same nonce, where finding that out took so much of the lease that another
+// worker might have the notice before it is told.
+func (a *announcements) claim(ctx context.Context, id, nonce string) (sendlimit.NoticeClaim, announcement, error) {
+	for {
+		began := a.clock.local()
+		claim, err := a.notices.Claim(ctx, id, nonce, a.timeout+a.margin, time.Time{})
+		if err != nil || claim.Verdict != sendlimit.Send {
+			return claim, announcement{}, err
+		}
+		told, err := a.contacts.announcementOf(ctx, claim.Notice)
+		if err != nil || a.clock.local().Sub(began) <= a.margin/2 {
+			return claim, told, err
+		}
+	}
+}
+
+// forget ends a notice that has waited for too long. One that has not is given
+// back.
+func (a *announcements) forget(ctx context.Context, id string) error {
+	nonce := sendlimit.NewGeneration()
+	claim, err := a.notices.Claim(ctx, id, nonce, a.timeout+a.margin, time.Time{})
+	switch {
+	case err != nil:
+		return err
+	case claim.Verdict == sendlimit.Dropped:
+		a.endedUntold(ctx, id, claim.Reason, claim.Failed)
+	case claim.Verdict == sendlimit.Send:
+		_, err = a.settle(ctx, id, nonce, sendlimit.NoticeSettlement{
+			RetryAt: claim.Now, Unsent: true, Reason: reasonNoChannel,
+		})
+	}
+	return err
+}
+
+// send tells a claimed notice to whom it may concern, and settles.
+func (a *announcements) send(ctx context.Context, claim sendlimit.NoticeClaim, nonce string, told announcement) error {
+	kind := string(claim.Notice.Kind)
+	if claim.TakenOver {
+		a.logger.WarnContext(ctx, "a notice was left in the middle of a delivery: it is sent again", "kind", kind)
+	}
+	settlement, result := sendlimit.NoticeSettlement{Dropped: true, Reason: reasonNoContact}, notifier.Result{}
+	switch {
+	case told.unreadable:
+		settlement = sendlimit.NoticeSettlement{Failed: true, Reason: reasonUnreadable}
+	case told.to != "":
+		within, done := context.WithTimeout(ctx, a.timeout)
+		result = a.announcer.Announce(within, told.to, told.notice)
+		done()
+		settlement = a.settlementOf(claim, result)
+	}
+	held, err := a.settle(ctx, claim.Notice.ID, nonce, settlement)
+	if err != nil {
+		return err
+	}
+	if !held {
+		a.logger.WarnContext(ctx, "the delivery of a notice was not recorded: its lease had run out and another worker"+
+			" took it over, or it was erased meanwhile", "kind", kind)
+		return nil
+	}
+	switch {
+	case settlement.Delivered:
+		a.metrics.announced(kind)
+	case settlement.RetryAt.IsZero():
+		a.endedUntold(ctx, claim.Notice.ID, settlement.Reason, settlement.Failed)
+	default:
+		a.failed(ctx, claim, settlement, result)
+		if err := a.queue.announce(ctx, claim.Notice.ID, settlement.RetryAt); err != nil {
+			a.logger.WarnContext(ctx, "the queue did not take a notice: the outbox has it", "error", err)
+		}
+	}
+	return nil
+}
+
+// failed counts and tells of a try that is made again. That nothing is set up for
+// its contact is told once.
+func (a *announcements) failed(
+	ctx context.Context, claim sendlimit.NoticeClaim, settlement sendlimit.NoticeSettlement, result notifier.Result,
+) {
+	if settlement.Unsent && !a.told.CompareAndSwap(false, true) {
+		return
+	}
+	kind := string(claim.Notice.Kind)
+	a.metrics.announceFailed(kind, settlement.Reason, false)
+	a.logger.WarnContext(ctx, "a notice could not be delivered: it is tried again", "kind", kind,
+		"reason", settlement.Reason, "attempt", claim.Attempt, "error", result.Err)
+}
+
+// endedUntold counts a notice that ended without having been delivered.
+func (a *announcements) endedUntold(ctx context.Context, id, reason string, failed bool) {
+	notice, _ := sendlimit.ParseNoticeID(id)
+	if failed {
+		a.metrics.announceFailed(string(notice.Kind), reason, true)
+		a.logger.WarnContext(ctx, "gave up a notice: it is among the dead letters", "kind", notice.Kind, "reason", reason)
+		return
+	}
+	a.metrics.announceDropped(string(notice.Kind), reason)
+	a.logger.InfoContext(ctx, "dropped a notice", "kind", notice.Kind, "reason", reason)
+}
+
+// settlementOf says what to record of a try. One of which nobody knows whether it
+// arrived is made again, too: it bears the same id.
+func (a *announcements) settlementOf(claim sendlimit.NoticeClaim, result notifier.Result) sendlimit.NoticeSettlement {
+	attempt := claim.Attempt
+	switch {
+	case result.Status == notifier.Delivered:
+		return sendlimit.NoticeSettlement{Delivered: true, ProviderID: result.ProviderID}
+	case errors.Is(result.Err, notifier.ErrNoChannel) && claim.Now.Sub(claim.First) >= a.kept:
+		return sendlimit.NoticeSettlement{Dropped: true, Reason: reasonNoChannel}
+	case errors.Is(result.Err, notifier.ErrNoChannel):
+		return sendlimit.NoticeSettlement{
+			RetryAt: a.clock.now().Add(channelPause), Unsent: true, Reason: reasonNoChannel,
+		}
+	case result.Status == notifier.Retry && attempt < a.retries.Attempts:
+		return sendlimit.NoticeSettlement{
+			RetryAt: a.clock.now().Add(a.retries.wait(attempt, result.RetryAfter)).Truncate(time.Millisecond),
+			Reason:  string(result.Reason),
+		}
+	default:
+		return sendlimit.NoticeSettlement{Failed: true, Reason: string(result.Reason)}
+	}
+}
+
+// settle records what became of a delivery, and tries until that is stored:
+// without it the notice would be sent again. It gives up only when the worker no
+// longer waits for it.
+func (a *announcements) settle(ctx context.Context, id, nonce string, s sendlimit.NoticeSettlement) (bool, error) {
+	for failed := false; ; failed = true {
+		try, done := context.WithTimeout(ctx, settleWithin)
+		held, err := a.notices.Settle(try, id, nonce, s, time.Time{})
+		done()
+		if !isUnavailable(err) {
+			return held, err
+		}
+		if !failed {
+			a.logger.WarnContext(ctx, "could not settle a notice: trying until it is stored", "error", err)
+		}
+		if !sleep(ctx, a.ended, storePause) {
+			return false, err
+		}
+	}
+}

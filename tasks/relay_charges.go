@@ -1,0 +1,72 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// settleCharges settles the charges of changes that nobody has seen to the end:
+// their program died, or the store was away. Any number of relays may do so at
+// once: of each charge one settles it.
+func (r *relay) settleCharges(ctx context.Context) error {
+	for {
+		due, unread := r.charges.Due(ctx, r.clock.now(), relayPerPartition)
+		if len(due) == 0 {
+			return unread
+		}
+		settled, err := r.settleDue(ctx, due)
+		if err = errors.Join(unread, err); err != nil || settled == 0 {
+			return err
+		}
+	}
+}
+
+// settleDue looks after charges, several at a time, and returns how many it need
+// not look at again, and what failed first.
+func (r *relay) settleDue(ctx context.Context, due []sendlimit.DueHold) (int, error) {
+	var settled atomic.Int64
+	var failed error
+	var once sync.Once
+	var workers sync.WaitGroup
+	entries := make(chan sendlimit.DueHold)
+	for range min(relayTogether, len(due)) {
+		workers.Go(func() {
+			for entry := range entries {
+				end, notices, err := r.charges.LookAfter(ctx, entry, time.Time{})
+				r.queue.announceAll(ctx, notices, r.logger)
+				switch {
+				case err != nil:
+					once.Do(func() { failed = err })
+				case end != sendlimit.HoldOpen: // otherwise the next pass is soon enough
+					settled.Add(1)
+					r.metrics.chargeSettled(end)
+				}
+			}
+		})
+	}
+	for _, entry := range due {
+		if ctx.Err() != nil {
+			break
+		}
+		entries <- entry
+	}
+	close(entries)
+	workers.Wait()
+	if settled.Load() > 0 {
+		r.logger.InfoContext(ctx, "settled charges that were left open", "charges", settled.Load())
+	}
+	return int(settled.Load()), errors.Join(failed, ctx.Err())
+}
+
+// chargeSettled counts a charge that the relay looked after.
+func (m *Metrics) chargeSettled(end sendlimit.HoldEnd) {
+	if m == nil {
+		return
+	}
+	m.charges.WithLabelValues(end.String()).Inc()
+}

@@ -1,0 +1,106 @@
+package tasks_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// workFor has two workers work for a while, from a time on: idle ones for days
+// would make up most of a story.
+func (s *story) workFor(from, span time.Duration, a *announcer) {
+	s.Helper()
+	s.until(from)
+	stops := []func(){s.work(announces(a)), s.work(announces(a))}
+	time.Sleep(span)
+	for _, stop := range stops {
+		stop()
+	}
+}
+
+// messageOf is a message that an account sends.
+func (s *story) messageOf(account, id string, after time.Duration) tasks.Message {
+	m := s.message(id, after)
+	m.Account = account
+	return m
+}
+
+func TestTheDailyReportTellsOfTheDayBefore(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		var mail announcer
+		s.account(sendlimit.Account{Name: "shop", Contact: "ops@example.com", ReportAt: "08:00"})
+		s.accepted(s.messageOf("shop", "first", time.Hour), s.messageOf("shop", "second", 25*time.Hour))
+		require.Equal(s, tasks.Refused, s.submit(s.messageOf("shop", "refused", time.Hour)).Outcome)
+		s.workFor(59*time.Minute, 2*time.Minute, &mail)
+		require.Len(s, mail.all(), 1, "of 30 December: it was due less than a day ago")
+		require.Equal(s, "1999-12-30", mail.all()[0].notice.Day)
+		s.workFor(25*time.Hour-time.Minute, 2*time.Minute, &mail)
+		s.workFor(32*time.Hour-2*time.Minute, 5*time.Minute, &mail)
+		all := mail.all()
+		require.Len(s, all, 3)
+		require.Equal(s, "1999-12-31", all[1].notice.Day)
+		require.Equal(s, "2000-01-01", all[2].notice.Day)
+		require.Equal(s, "ops@example.com", all[2].to)
+		require.Equal(s, &notifier.Report{Sent: 1, Accepted: 2, Refused: map[string]int64{"1/minute": 1}}, all[2].notice.Report)
+		require.WithinRange(s, all[2].at, s.at(32*time.Hour), s.at(32*time.Hour+3*time.Minute))
+		s.workFor(56*time.Hour, 2*time.Minute, &mail)
+		require.Len(s, mail.all(), 4)
+		require.Equal(s, &notifier.Report{Sent: 1}, mail.all()[3].notice.Report, "the other one, on its day")
+	})
+}
+
+func TestADailyReportOutlastsWorkersThatAreDown(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		from time.Duration
+		day  string
+	}{
+		{32*time.Hour + 23*time.Hour, "2000-01-01"},
+		{32*time.Hour + 25*time.Hour, "2000-01-02"}, // the next is due, and nobody wants the one before
+	} {
+		tell(t, func(s *story) {
+			var mail announcer
+			s.account(sendlimit.Account{Name: "shop", Contact: "ops@example.com", ReportAt: "08:00"})
+			s.workFor(test.from, 3*time.Minute, &mail)
+			s.workFor(test.from+10*time.Minute, 3*time.Minute, &mail)
+			require.Len(s, mail.all(), 1)
+			require.Equal(s, test.day, mail.all()[0].notice.Day)
+		})
+	}
+}
+
+func TestUsersAreGatheredIntoOneMailAnHour(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		var mail announcer
+		policies, err := sendlimit.NewPolicyStore(s.client, "")
+		require.NoError(s, err)
+		policy, err := sendlimit.ParsePolicy(sendlimit.DefaultPolicyName, "Asia/Kolkata", "2/calendar_day")
+		require.NoError(s, err)
+		policy.AlertTo, policy.AlertAt = "ops@example.com", []int{50, 100}
+		require.NoError(s, policies.Apply(s.Context(), policy))
+		time.Sleep(2 * time.Second) // the submitter has the rules
+		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
+		other := s.message("c", time.Hour)
+		other.User = "bob/2"
+		s.accepted(other)
+		s.workFor(57*time.Minute, 3*time.Minute, &mail)
+		require.Empty(s, mail.all(), "the hour is not over")
+		s.workFor(61*time.Minute, 3*time.Minute, &mail)
+		s.workFor(121*time.Minute, 3*time.Minute, &mail)
+		all := mail.all()
+		require.Len(s, all, 1)
+		require.Equal(s, "ops@example.com", all[0].to)
+		require.Equal(s, notifier.NoticeUserQuotaDigest, all[0].notice.Kind)
+		require.Equal(s, []notifier.UserQuota{
+			{User: "alice", Threshold: 100, Used: 2, Limit: 2, Day: "2000-01-01"},
+			{User: "bob/2", Threshold: 50, Used: 1, Limit: 2, Day: "2000-01-01"},
+		}, all[0].notice.Users)
+	})
+}
