@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -12,11 +13,14 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
-// Options configure the API. Submitter, DeadLetters, Stats and Now have to be
-// there; the zero value of the rest is what most want.
+// Options configure the API. Submitter, DeadLetters, Accounts, Counters, Stats and
+// Now have to be there; the zero value of the rest is what most want.
 type Options struct {
 	Submitter   *tasks.Submitter
 	DeadLetters *tasks.DeadLetters
+	// Accounts say whom a key stands for, and Counters how often it may submit.
+	Accounts *sendlimit.Accounts
+	Counters *sendlimit.Counters
 	// Stats says what is known of the queue and the store. An error is answered
 	// as one of the store.
 	Stats func(context.Context) (Stats, error)
@@ -26,10 +30,18 @@ type Options struct {
 	Logger  *slog.Logger // nil means none
 	Limits  Limits
 	Version string // of the program, as the OpenAPI document and the stats tell it
-	// Authenticate stands before all that is under /v1/; nil lets everybody in.
-	// It answers whom it does not know by WriteProblem, and lets others through
-	// to the handler it was given.
-	Authenticate func(http.Handler) http.Handler
+	// RequireKeys refuses requests without an API key. Without it they are the
+	// operator's, which is for addresses that nobody else reaches; a key that is
+	// sent is checked all the same.
+	RequireKeys bool
+	// TrustedProxies are those whose X-Forwarded-For is believed.
+	TrustedProxies []netip.Prefix
+	// LoginRefused is called for each request whose key is wrong, or is not
+	// looked at since too many were; nil means nothing.
+	LoginRefused func()
+	// Before stands before all that is under /v1/; nil is nothing. It answers by
+	// WriteProblem, or lets a request through to the handler it was given.
+	Before func(http.Handler) http.Handler
 	// Stopping is closed when the server is about to end, so that streams end
 	// too; nil means never.
 	Stopping <-chan struct{}
@@ -37,14 +49,21 @@ type Options struct {
 
 // server answers the operations.
 type server struct {
-	submitter   *tasks.Submitter
-	deadLetters *tasks.DeadLetters
-	stats       func(context.Context) (Stats, error)
-	now         func() time.Time
-	logger      *slog.Logger
-	limits      Limits
-	stopping    <-chan struct{}
+	submitter      *tasks.Submitter
+	deadLetters    *tasks.DeadLetters
+	accounts       *sendlimit.Accounts
+	counters       *sendlimit.Counters
+	stats          func(context.Context) (Stats, error)
+	now            func() time.Time
+	logger         *slog.Logger
+	limits         Limits
+	requireKeys    bool
+	trustedProxies []netip.Prefix
+	loginRefused   func()
+	stopping       <-chan struct{}
 
+	logins            logins
+	failures          failures
 	requests, streams semaphore
 	schemas           huma.Registry // of the OpenAPI document
 }
@@ -52,18 +71,8 @@ type server struct {
 // New returns what answers the API's requests. The error is a
 // *sendlimit.InvalidError.
 func New(o Options) (http.Handler, error) {
-	for _, needed := range []struct {
-		field   string
-		missing bool
-	}{
-		{"submitter", o.Submitter == nil},
-		{"dead_letters", o.DeadLetters == nil},
-		{"stats", o.Stats == nil},
-		{"now", o.Now == nil},
-	} {
-		if needed.missing {
-			return nil, &sendlimit.InvalidError{Field: needed.field, Want: "a value: the API does not work without"}
-		}
+	if err := o.check(); err != nil {
+		return nil, err
 	}
 	limits, err := o.Limits.withDefaults()
 	if err != nil {
@@ -72,9 +81,14 @@ func New(o Options) (http.Handler, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	if o.LoginRefused == nil {
+		o.LoginRefused = func() {}
+	}
 	s := &server{
-		submitter: o.Submitter, deadLetters: o.DeadLetters, stats: o.Stats,
+		submitter: o.Submitter, deadLetters: o.DeadLetters, accounts: o.Accounts, counters: o.Counters, stats: o.Stats,
 		now: o.Now, logger: o.Logger, limits: limits, stopping: o.Stopping,
+		requireKeys: o.RequireKeys, trustedProxies: o.TrustedProxies, loginRefused: o.LoginRefused,
+		failures: failures{counters: o.Counters},
 		requests: make(semaphore, limits.InFlight), streams: make(semaphore, limits.Streams),
 		schemas: newSchemas(),
 	}
@@ -82,18 +96,38 @@ func New(o Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.observe(s.recovered(sameOrigin(authenticated(answers, o.Authenticate)))), nil
+	return s.observe(s.recovered(sameOrigin(beforeV1(answers, o.Before)))), nil
 }
 
-// authenticated puts authenticate before what is under /v1/.
-func authenticated(all http.Handler, authenticate func(http.Handler) http.Handler) http.Handler {
-	if authenticate == nil {
+// check says what is missing.
+func (o Options) check() error {
+	for _, needed := range []struct {
+		field   string
+		missing bool
+	}{
+		{"submitter", o.Submitter == nil},
+		{"dead_letters", o.DeadLetters == nil},
+		{"accounts", o.Accounts == nil},
+		{"counters", o.Counters == nil},
+		{"stats", o.Stats == nil},
+		{"now", o.Now == nil},
+	} {
+		if needed.missing {
+			return &sendlimit.InvalidError{Field: needed.field, Want: "a value: the API does not work without"}
+		}
+	}
+	return nil
+}
+
+// beforeV1 puts a handler before what is under /v1/.
+func beforeV1(all http.Handler, before func(http.Handler) http.Handler) http.Handler {
+	if before == nil {
 		return all
 	}
-	known := authenticate(all)
+	first := before(all)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if underV1(r) {
-			known.ServeHTTP(w, r)
+			first.ServeHTTP(w, r)
 			return
 		}
 		all.ServeHTTP(w, r)

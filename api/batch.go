@@ -56,7 +56,7 @@ func (s *server) batchRoute() route {
 			},
 			Responses: all,
 		},
-		handle: s.submitBatch, streams: true,
+		scope: sendlimit.ScopeSubmit, handle: s.submitBatch, limited: true, streams: true,
 	}
 }
 
@@ -113,7 +113,11 @@ func (s *server) judgeLine(ctx context.Context, m tasks.Message) (o tasks.Outcom
 			err = fmt.Errorf("panic: %v\n%s", reason, debug.Stack())
 		}
 	}()
-	return s.submitter.Submit(ctx, m)
+	m.Account = callerOf(ctx).account()
+	if o, err = s.submitter.Submit(ctx, m); err != nil {
+		return tasks.Outcome{}, err
+	}
+	return s.concealed(ctx, o)
 }
 
 // endBatch says why not every line was judged, if so: in a last line, or in the

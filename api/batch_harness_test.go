@@ -51,8 +51,12 @@ func newBatches(t *testing.T, limits api.Limits) *batches {
 		at:     time.Now().Add(72 * time.Hour).UTC().Truncate(24 * time.Hour),
 		client: &http.Client{Transport: &http.Transport{}},
 	}
+	accounts, err := sendlimit.NewAccounts(client, "")
+	require.NoError(t, err)
+	counters, err := sendlimit.NewCounters(client, "")
+	require.NoError(t, err)
 	handler, err := api.New(api.Options{
-		Submitter: submitter, DeadLetters: letters, Limits: limits, Now: time.Now, Stopping: b.stopping,
+		Accounts: accounts, Counters: counters, Submitter: submitter, DeadLetters: letters, Limits: limits, Now: time.Now, Stopping: b.stopping,
 		Stats: func(context.Context) (api.Stats, error) { return api.Stats{}, nil },
 	})
 	require.NoError(t, err)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -35,6 +36,8 @@ const (
 	batch       = messages + "/batch"
 	message     = "/v1/users/{user}/messages/{id}"
 	deadLetter  = "/v1/users/{user}/dead-letters/{id}"
+	account     = "/v1/accounts/{account}"
+	tier        = "/v1/tiers/{tier}"
 	aliceA      = "/v1/users/alice/messages/a"
 	aliceADead  = "/v1/users/alice/dead-letters/a"
 	crossOrigin = "cross-site"
@@ -72,13 +75,22 @@ func operations() []operation {
 		{http.MethodGet, deadLetter, aliceADead, "", []string{"content"}},
 		{http.MethodDelete, deadLetter, aliceADead, "", nil},
 		{http.MethodPost, deadLetter + "/retry", aliceADead + "/retry", "", nil},
+		{http.MethodGet, "/v1/accounts", "/v1/accounts", "", nil},
+		{http.MethodPost, "/v1/accounts", "/v1/accounts", `{"name":"acme"}`, nil},
+		{http.MethodGet, account, "/v1/accounts/acme", "", nil},
+		{http.MethodPatch, account, "/v1/accounts/acme", `{"contact":"ops@acme.example"}`, nil},
+		{http.MethodPost, account + "/keys", "/v1/accounts/acme/keys", `{"scopes":["read"]}`, nil},
+		{http.MethodDelete, account + "/keys/{key}", "/v1/accounts/acme/keys/Zx3kQ9aB", "", nil},
+		{http.MethodGet, "/v1/tiers", "/v1/tiers", "", nil},
+		{http.MethodGet, tier, "/v1/tiers/free", "", nil},
+		{http.MethodPut, tier, "/v1/tiers/free", `{"messages_per_day":500}`, nil},
 		{http.MethodGet, "/v1/stats", "/v1/stats", "", nil},
 	}
 }
 
 // contractCases are those that all operations have alike, and their own.
 func contractCases() []contractCase {
-	cases := append(messageCases(), lookCases()...)
+	cases := slices.Concat(messageCases(), lookCases(), accountCases())
 	for _, o := range operations() {
 		cases = append(cases, hostileCases(o)...)
 	}
@@ -101,6 +113,22 @@ func hostileCases(o operation) []contractCase {
 	}
 	add("broken query", http.StatusBadRequest, sent(func(q *request) { q.target += "?a=%zz" }))
 	add("unknown parameter", http.StatusUnprocessableEntity, sent(func(q *request) { q.target += "?nope=1" }))
+	add("wrong key", http.StatusUnauthorized, sent(func(q *request) { q.use("sk_wrong") }))
+	add("key without the scope", http.StatusForbidden, func(t *testing.T) reply {
+		t.Helper()
+		r, q := newRig(t), o.request()
+		q.use(r.key("other", lacking(scopeOf(o))...))
+		return r.send(q)
+	})
+	add("too many wrong keys", http.StatusTooManyRequests, func(t *testing.T) reply {
+		t.Helper()
+		r, q := newRig(t), o.request()
+		q.use("sk_wrong")
+		for range 10 {
+			r.send(q)
+		}
+		return r.send(q)
+	})
 	add("store away", http.StatusServiceUnavailable, func(t *testing.T) reply {
 		t.Helper()
 		r := newRig(t)

@@ -32,7 +32,7 @@ func (s *server) listDeadLettersRoute() route {
 			},
 			Responses: responses[DeadLetters](s, "A page of them."),
 		},
-		do: s.listDeadLetters,
+		scope: sendlimit.ScopeAdmin, do: s.listDeadLetters,
 	}
 }
 
@@ -79,7 +79,7 @@ func (s *server) showDeadLetterRoute() route {
 			},
 			Responses: responses[tasks.DeadLetter](s, "The dead letter.", http.StatusNotFound),
 		},
-		do: s.showDeadLetter,
+		scope: sendlimit.ScopeAdmin, do: s.showDeadLetter,
 	}
 }
 
@@ -111,7 +111,7 @@ func (s *server) purgeDeadLetterRoute() route {
 			Parameters:  []*huma.Param{userParameter(), idParameter()},
 			Responses:   responses[tasks.Outcome](s, "Purged.", http.StatusNotFound),
 		},
-		do: s.purgeDeadLetter,
+		scope: sendlimit.ScopeAdmin, do: s.purgeDeadLetter,
 	}
 }
 
@@ -128,7 +128,7 @@ func (s *server) retryDeadLetterRoute() route {
 			Parameters:  []*huma.Param{userParameter(), idParameter()},
 			Responses:   responses[tasks.Outcome](s, "Retried: it is sent at send_at.", http.StatusNotFound, http.StatusConflict),
 		},
-		do: s.retryDeadLetter,
+		scope: sendlimit.ScopeAdmin, do: s.retryDeadLetter,
 	}
 }
 

@@ -6,7 +6,7 @@ import "github.com/danielgtaylor/huma/v2"
 // get more members, and a list is never null.
 func describe(schemas huma.Registry) {
 	for name, schema := range schemas.Map() {
-		if name != draftSchema && name != moveSchema {
+		if !requestSchemas(name) {
 			schema.AdditionalProperties = nil
 		}
 		for member, property := range schema.Properties {
@@ -22,10 +22,17 @@ func describe(schemas huma.Registry) {
 	schemas.Map()[draftSchema].AnyOf = []*huma.Schema{{Required: []string{"title"}}, {Required: []string{"body"}}}
 }
 
-const (
-	draftSchema = "Draft"
-	moveSchema  = "MoveDraft"
-)
+const draftSchema = "Draft"
+
+// requestSchemas reports whether a schema is that of a body that is taken, in
+// which an unknown member is an error.
+func requestSchemas(name string) bool {
+	switch name {
+	case draftSchema, "MoveDraft", "AccountDraft", "AccountPatch", "KeyDraft", "TierLimits":
+		return true
+	}
+	return false
+}
 
 // wordsOf are those that a member takes or has. More may come, so they are
 // examples.
@@ -45,6 +52,8 @@ func wordsOf(schema, member string) []string {
 		return []string{"accepted", "cancelled", "moved", "retried", "purged", "refused", "invalid", "error"}
 	case "rule":
 		return []string{"1/minute", "5/hour", "10/calendar_day"}
+	case "scopes":
+		return []string{"submit", "read", "admin"}
 	case "status":
 		if schema != "Problem" {
 			return []string{
@@ -79,7 +88,9 @@ func descriptions() map[string]string {
 		"Draft.shift_until": "RFC 3339: the last time that a shift may take. By default a day after send_at.",
 		"MoveDraft.send_at": "The new send time: RFC 3339 with zone, or now.",
 
+		"account":      "The account that was charged for it; absent without accounts.",
 		"id":           "The message's id.",
+		"Conflict.id":  "The message's id; absent where it is another account's.",
 		"user":         "The user's name.",
 		"send_at":      "The send time, to come or past.",
 		"requested_at": "The send time that was asked for, where it is another.",
@@ -102,16 +113,18 @@ func descriptions() map[string]string {
 		"uncertain":    "Whether a try before may have arrived, though nobody knows.",
 		"reason":       "Why it was dropped, given up, postponed or is tried again.",
 
-		"outcome":          "What was done, or that nothing was: refused, invalid or error.",
-		"line":             "The line of a batch, from 1.",
-		"code":             "What is wrong, for programs.",
-		"field":            "The field or parameter that is not allowed as it is.",
-		"replayed":         "The request was done before, and has its first answer again.",
-		"forgotten":        "It was recorded, and is older than any rule looks back.",
-		"detail":           "A sentence for a person.",
-		"violations":       "Every rule that would break, in the policy's order.",
-		"next_free_at":     "The next time that breaks no rule; absent where there is none.",
-		"previous_free_at": "The last time before that breaks no rule and is not past; absent where there is none.",
+		"outcome":             "What was done, or that nothing was: refused, invalid or error.",
+		"line":                "The line of a batch, from 1.",
+		"code":                "What is wrong, for programs.",
+		"field":               "The field or parameter that is not allowed as it is.",
+		"replayed":            "The request was done before, and has its first answer again.",
+		"forgotten":           "It was recorded, and is older than any rule looks back.",
+		"retry_after_seconds": "In how many seconds that is, where waiting helps.",
+		"resets_at":           "When the quota that is used up counts anew.",
+		"detail":              "A sentence for a person.",
+		"violations":          "Every rule that would break, in the policy's order.",
+		"next_free_at":        "The next time that breaks no rule; absent where there is none.",
+		"previous_free_at":    "The last time before that breaks no rule and is not past; absent where there is none.",
 
 		"rule":                     "The rule, as the policy spells it.",
 		"limit":                    "How many messages it allows in its window.",

@@ -3,9 +3,16 @@
 //
 // # The way of a request
 //
-//	observe ─► recovered ─► sameOrigin ─► Authenticate ─► router ─► bounded ─► operation
-//	   │           │             │         (/v1/ only)      │          │           │
-//	   id, log     500           403         401, 429     404, 405    503      its answer
+//	observe ─► recovered ─► sameOrigin ─► Before ─► router ─► bounded ─► authorized ─► limited ─► operation
+//	   │           │             │      (/v1/ only)   │          │            │        (submits)     │
+//	   id, log     500           403               404, 405     503     401, 403, 429    429     its answer
+//
+// Every route under /v1/ names the scope that a key has to have; New refuses one
+// that names none. Who has a key without the scope admin is confined to the
+// messages of its account: others' are not found, and their ids are taken out of
+// what is answered (authorize.go). Nobody is let in on a guess: a key is looked up
+// in the store, by its SHA-256, at most once a second, and an address with too
+// many wrong ones waits (authenticate.go, failures.go).
 //
 // An operation is a route: an entry of the OpenAPI document, and the function
 // that answers. New has them all in one list (routes.go), from which both the
@@ -47,6 +54,7 @@
 //
 // # Failures
 //
+//   - The store is away: nobody who has a key is let in, 503.
 //   - The store is away or full: 503 with Retry-After. A submit that was not
 //     answered may have been accepted; the same one with the same id can be
 //     repeated.

@@ -93,7 +93,7 @@ func (s *server) bounded(rt route) http.HandlerFunc {
 		}
 		defer places.release()
 		if rt.streams {
-			rt.handle(w, r)
+			rt.handle(w, r.WithContext(context.WithoutCancel(r.Context())))
 			return
 		}
 		deadline := s.now().Add(s.limits.Timeout)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -19,7 +20,7 @@ func (s *server) statusRoute() route {
 			Parameters:  []*huma.Param{userParameter(), idParameter()},
 			Responses:   responses[tasks.Status](s, "What became of it.", http.StatusNotFound),
 		},
-		do: s.status,
+		scope: sendlimit.ScopeRead, do: s.status,
 	}
 }
 
@@ -29,7 +30,7 @@ func (s *server) status(r *http.Request, _ query) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if !known {
+	if !known || !callerOf(r.Context()).owns(status.Account) {
 		return answer{}, &refusal{tasks.NoStatus(user, id)}
 	}
 	return done(status), nil
@@ -45,7 +46,7 @@ func (s *server) moveRoute() route {
 			RequestBody: jsonBody[tasks.MoveDraft](s),
 			Responses:   responses[tasks.Outcome](s, "Moved.", bodyProblems(http.StatusNotFound, http.StatusConflict)...),
 		},
-		do: s.move,
+		scope: sendlimit.ScopeSubmit, do: s.move,
 	}
 }
 
@@ -62,7 +63,15 @@ func (s *server) move(r *http.Request, _ query) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return doneUnlessRefused(s.submitter.Move(r.Context(), r.PathValue("user"), r.PathValue("id"), at))
+	user, id := r.PathValue("user"), r.PathValue("id")
+	if err := s.own(r.Context(), user, id); err != nil {
+		return answer{}, err
+	}
+	o, err := s.submitter.Move(r.Context(), user, id, at)
+	if err != nil {
+		return answer{}, err
+	}
+	return doneUnlessRefused(s.concealed(r.Context(), o))
 }
 
 func (s *server) cancelRoute() route {
@@ -74,12 +83,16 @@ func (s *server) cancelRoute() route {
 			Parameters:  []*huma.Param{userParameter(), idParameter()},
 			Responses:   responses[tasks.Outcome](s, "Cancelled: it is not sent.", http.StatusNotFound, http.StatusConflict),
 		},
-		do: s.cancel,
+		scope: sendlimit.ScopeSubmit, do: s.cancel,
 	}
 }
 
 func (s *server) cancel(r *http.Request, _ query) (answer, error) {
-	return doneUnlessRefused(s.submitter.Cancel(r.Context(), r.PathValue("user"), r.PathValue("id")))
+	user, id := r.PathValue("user"), r.PathValue("id")
+	if err := s.own(r.Context(), user, id); err != nil {
+		return answer{}, err
+	}
+	return doneUnlessRefused(s.submitter.Cancel(r.Context(), user, id))
 }
 
 // doneUnlessRefused answers with an outcome.

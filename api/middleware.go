@@ -21,6 +21,7 @@ type exchange struct {
 	id     string
 	route  string // method and pattern; "" where none fits
 	status int    // 0 until it is written
+	caller caller // once it is known
 }
 
 type exchangeKey struct{}

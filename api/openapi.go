@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"reflect"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -34,7 +35,9 @@ func (s *server) document(version string, routes []route) document {
 			Description: "Takes messages that are to be pushed to a user at a later time, where the user's rules " +
 				"have room at that time, and says what is in the way where they have not.\n\n" +
 				"Times are RFC 3339; in answers they are UTC with milliseconds. Every answer has an `X-Request-Id`: " +
-				"the caller's, if it sent one. What is not a success is an `application/problem+json` whose `code` " +
+				"the caller's, if it sent one.\n\n" +
+				"An API key is sent as `Authorization: Bearer sk_…`, and has scopes: with submit and read it reaches the messages " +
+				"that its account has submitted, and others' are not found; with admin it reaches everything. What is not a success is an `application/problem+json` whose `code` " +
 				"says what is wrong; members may be added to any answer.",
 		},
 		Tags: []*huma.Tag{
@@ -42,12 +45,17 @@ func (s *server) document(version string, routes []route) document {
 			{Name: "users", Description: "What a user gets, and when there is room for more. A user's name is one segment of the path: " +
 				"percent-encoded, / as `%2F`, and a name that is only dots as `%2E`."},
 			{Name: "dead letters", Description: "Messages that were given up."},
+			{Name: "accounts", Description: "Who sends, by which API keys, and how much."},
 			{Name: "operation", Description: "How the queue and the store are doing."},
 		},
-		Components: &huma.Components{Schemas: s.schemas},
+		Components: &huma.Components{Schemas: s.schemas, SecuritySchemes: map[string]*huma.SecurityScheme{
+			keyScheme: {Type: "http", Scheme: "bearer", Description: "An API key, sk_…"},
+		}},
 	}
 	for _, r := range routes {
-		maps.Copy(r.Responses, s.problems(commonProblems(r.Method)...))
+		maps.Copy(r.Responses, s.problems(commonProblems()...))
+		r.Security = s.security()
+		r.Description = strings.TrimSpace(r.Description + "\n\n" + "A key wants the scope " + string(r.scope) + ".")
 		d.AddOperation(&r.Operation)
 	}
 	describe(s.schemas)
@@ -91,8 +99,11 @@ func (s *server) problems(statuses ...int) map[string]*huma.Response {
 	content := map[string]*huma.MediaType{problemType: {Schema: schemaOf[Problem](s)}}
 	for _, status := range statuses {
 		response := &huma.Response{Description: meaning(status), Headers: headers(requestIDHeader), Content: content}
-		if status == http.StatusServiceUnavailable {
+		switch status {
+		case http.StatusServiceUnavailable, http.StatusTooManyRequests:
 			response.Headers = headers(requestIDHeader, "Retry-After")
+		case http.StatusUnauthorized:
+			response.Headers = headers(requestIDHeader, "WWW-Authenticate")
 		}
 		all[strconv.Itoa(status)] = response
 	}
@@ -102,13 +113,25 @@ func (s *server) problems(statuses ...int) map[string]*huma.Response {
 	return all
 }
 
-// commonProblems are the statuses that every operation of a method has.
-func commonProblems(method string) []int {
-	common := []int{http.StatusBadRequest, http.StatusUnprocessableEntity, http.StatusServiceUnavailable}
-	if method != http.MethodGet {
-		common = append(common, http.StatusForbidden)
+// keyScheme is what the document calls the API keys.
+const keyScheme = "key"
+
+// security is what every operation asks for: a key, or nothing where none is
+// needed.
+func (s *server) security() []map[string][]string {
+	asked := []map[string][]string{{keyScheme: {}}}
+	if !s.requireKeys {
+		asked = append(asked, map[string][]string{})
 	}
-	return common
+	return asked
+}
+
+// commonProblems are the statuses that every operation has.
+func commonProblems() []int {
+	return []int{
+		http.StatusBadRequest, http.StatusUnauthorized, http.StatusForbidden, http.StatusUnprocessableEntity,
+		http.StatusTooManyRequests, http.StatusServiceUnavailable,
+	}
 }
 
 // bodyProblems are the statuses of an operation that takes a JSON body, and
@@ -122,7 +145,11 @@ func meaning(status int) string {
 	case http.StatusBadRequest:
 		return "The request can't be read: its body is no JSON, or its query no query."
 	case http.StatusForbidden:
-		return "A page of another site has asked for this."
+		return "The key has not the scope, or a page of another site has asked for this: code says which."
+	case http.StatusUnauthorized:
+		return "There is no key, or it is unknown, has expired, or is of a disabled account."
+	case http.StatusTooManyRequests:
+		return "The account has used up its requests or messages, or too many wrong keys have come from this address: code says which."
 	case http.StatusNotFound:
 		return "Nothing is known of it: " + string(sendlimit.CodeNotFound) + "."
 	case http.StatusRequestTimeout:
@@ -150,6 +177,8 @@ func headers(names ...string) map[string]*huma.Param {
 			all[name] = &huma.Param{Description: "The request's id.", Schema: &huma.Schema{Type: huma.TypeString}}
 		case "Retry-After":
 			all[name] = &huma.Param{Description: "Seconds to wait.", Schema: &huma.Schema{Type: huma.TypeInteger}}
+		case "WWW-Authenticate":
+			all[name] = &huma.Param{Description: "Bearer, and what is wrong with the key.", Schema: &huma.Schema{Type: huma.TypeString}}
 		case "Location":
 			all[name] = &huma.Param{Description: "Where the message is looked at.", Schema: &huma.Schema{Type: huma.TypeString}}
 		}

@@ -20,6 +20,22 @@ func idParameter() *huma.Param {
 	}
 }
 
+func accountParameter() *huma.Param {
+	return &huma.Param{
+		Name: "account", In: "path", Required: true, Example: "acme",
+		Description: "The account's name: 1 to 64 of a-z 0-9 _ -",
+		Schema:      &huma.Schema{Type: huma.TypeString},
+	}
+}
+
+func tierParameter() *huma.Param {
+	return &huma.Param{
+		Name: "tier", In: "path", Required: true, Example: "free",
+		Description: "The tier's name: 1 to 64 of a-z 0-9 _ -",
+		Schema:      &huma.Schema{Type: huma.TypeString},
+	}
+}
+
 func timeParameter(name, description string) *huma.Param {
 	return &huma.Param{
 		Name: name, In: "query", Example: "2026-11-22T11:11:11Z",

@@ -1,9 +1,12 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"net/http"
+	"strconv"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks"
@@ -29,10 +32,17 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, o tasks.Outcome) {
 	writeProblem(w, r, kindOf(o.Code).status, o)
 }
 
+// quotaRetryAfter is the Retry-After, seconds, of a quota of an hour or a day to
+// come: waiting does not make that pass, but another message's cancel may help.
+const quotaRetryAfter = 60
+
 // writeProblem answers with a status that is not that of the outcome's code: of
 // a request that already HTTP has a word for.
 func writeProblem(w http.ResponseWriter, r *http.Request, status int, o tasks.Outcome) {
 	h := w.Header()
+	if o.Code == sendlimit.CodeQuotaExceeded {
+		h.Set("Retry-After", strconv.FormatInt(cmp.Or(o.RetryAfterSeconds, quotaRetryAfter), 10))
+	}
 	retry := status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
 	if retry && h.Get("Retry-After") == "" {
 		h.Set("Retry-After", "1")
@@ -47,6 +57,7 @@ func writeProblem(w http.ResponseWriter, r *http.Request, status int, o tasks.Ou
 // code says of an error that has none, which goes to the log.
 func (s *server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	if p, ok := errors.AsType[*httpError](err); ok {
+		maps.Copy(w.Header(), p.header)
 		writeProblem(w, r, p.status, p.outcome)
 		return
 	}
@@ -58,6 +69,12 @@ func (s *server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 func (s *server) outcomeOf(ctx context.Context, err error) tasks.Outcome {
 	if refused, ok := errors.AsType[*refusal](err); ok {
 		return refused.outcome
+	}
+	if missing, ok := errors.AsType[*sendlimit.NoSuchError](err); ok {
+		return tasks.Outcome{Outcome: tasks.Refused, Code: missing.Code(), Field: missing.What, Detail: missing.Error()}
+	}
+	if limited, ok := errors.AsType[*sendlimit.LimitedError](err); ok {
+		return tasks.Outcome{Outcome: tasks.Refused, Code: limited.Code(), Detail: limited.Error()}
 	}
 	o := tasks.OutcomeOf(err)
 	switch {
@@ -101,6 +118,7 @@ func unlessRefused(o tasks.Outcome, err error) (tasks.Outcome, error) {
 // HTTP has a status for it.
 type httpError struct {
 	status  int
+	header  http.Header
 	outcome tasks.Outcome
 }
 

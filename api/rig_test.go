@@ -37,10 +37,12 @@ type rig struct {
 	store   *miniredis.Miniredis
 	client  *redis.Client
 	options api.Options
-	handler http.Handler
-	url     string
-	http    *http.Client
-	log     *journal
+
+	accounts *sendlimit.Accounts
+	handler  http.Handler
+	url      string
+	http     *http.Client
+	log      *journal
 }
 
 // newRig starts an API on a store that has the default rules.
@@ -64,8 +66,12 @@ func newRig(tb testing.TB, options ...func(*api.Options)) *rig {
 	letters, err := tasks.NewDeadLetters(r.client, tasks.DeadLetterOptions{})
 	require.NoError(tb, err)
 	tb.Cleanup(letters.Close)
+	r.accounts, err = sendlimit.NewAccounts(r.client, "")
+	require.NoError(tb, err)
+	counters, err := sendlimit.NewCounters(r.client, "")
+	require.NoError(tb, err)
 	r.options = api.Options{
-		Submitter: submitter, DeadLetters: letters, Stats: r.stats, Now: time.Now, Version: "1.2.3",
+		Accounts: r.accounts, Counters: counters, Submitter: submitter, DeadLetters: letters, Stats: r.stats, Now: time.Now, Version: "1.2.3",
 		Logger: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
 	for _, set := range options {

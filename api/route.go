@@ -6,6 +6,8 @@ import (
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
 // route is an operation: how it is documented, and what answers it: do, or
@@ -13,8 +15,13 @@ import (
 type route struct {
 	huma.Operation
 
+	// scope is what a caller's key has to have; "" is a page for everybody.
+	scope  sendlimit.Scope
 	do     func(*http.Request, query) (answer, error)
 	handle http.HandlerFunc
+	// limited is set for a request that counts towards how often an account may
+	// submit.
+	limited bool
 	// streams is set for a request that lasts as long as the client likes: it is
 	// counted apart from the others, and sees to its deadlines itself.
 	streams bool

@@ -36,6 +36,12 @@ func (s *server) router(version string) (router, error) {
 		if r.do != nil {
 			r.handle = s.answered(r)
 		}
+		switch {
+		case r.scope != "":
+			r.handle = s.authorized(r)
+		case strings.HasPrefix(r.Path, v1):
+			return nil, fmt.Errorf("%s %s has no scope: nobody would be kept out", r.Method, r.Path)
+		}
 		a, known := at[r.Path]
 		if !known {
 			a = &address{segments: strings.Split(r.Path, "/"), methods: make(map[string]http.HandlerFunc)}
@@ -107,4 +113,6 @@ func notFound(w http.ResponseWriter, r *http.Request) {
 
 // underV1 says whether a request is for an operation, and not for a page about
 // them.
-func underV1(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, "/v1/") }
+func underV1(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, v1) }
+
+const v1 = "/v1/"

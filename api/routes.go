@@ -16,6 +16,15 @@ func (s *server) routes() []route {
 		s.showDeadLetterRoute(),
 		s.purgeDeadLetterRoute(),
 		s.retryDeadLetterRoute(),
+		s.listAccountsRoute(),
+		s.createAccountRoute(),
+		s.showAccountRoute(),
+		s.changeAccountRoute(),
+		s.addKeyRoute(),
+		s.removeKeyRoute(),
+		s.listTiersRoute(),
+		s.showTierRoute(),
+		s.setTierRoute(),
 		s.statsRoute(),
 	}
 }

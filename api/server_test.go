@@ -173,7 +173,7 @@ func TestAPanicIsAnsweredAndLogged(t *testing.T) {
 func TestAPanicInTheMiddleOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(o *api.Options) {
-		o.Authenticate = func(http.Handler) http.Handler {
+		o.Before = func(http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 				_, _ = io.WriteString(w, "one half")
 				_ = http.NewResponseController(w).Flush()
@@ -203,17 +203,16 @@ func TestAnUnexpectedErrorStaysHere(t *testing.T) {
 	require.Contains(t, r.log.String(), "password is hunter2")
 }
 
-// What authenticates stands before the operations, and not before the
-// documentation.
-func TestAuthentication(t *testing.T) {
+// What the program puts before the operations is not before the documentation.
+func TestBeforeTheOperations(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(o *api.Options) {
-		o.Authenticate = func(next http.Handler) http.Handler {
+		o.Before = func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-				switch q.Header.Get("Authorization") {
-				case "Bearer key":
+				switch q.Header.Get("X-Pass") {
+				case "key":
 					next.ServeHTTP(w, q)
-				case "Bearer busy":
+				case "busy":
 					w.Header().Set("Retry-After", "7")
 					api.WriteProblem(w, q, tasks.Outcome{Outcome: tasks.Refused, Code: "rate_limited", Detail: "too many"})
 				default:
@@ -223,7 +222,7 @@ func TestAuthentication(t *testing.T) {
 		}
 	})
 	with := func(key, target string) reply {
-		return r.send(request{method: http.MethodGet, target: target, header: http.Header{"Authorization": {"Bearer " + key}}})
+		return r.send(request{method: http.MethodGet, target: target, header: http.Header{"X-Pass": {key}}})
 	}
 	// Escaped, an address is still under /v1/.
 	for _, target := range []string{"/v1/stats", "/%76%31/stats", "/v1/nothing"} {
@@ -244,7 +243,7 @@ func TestACallerThatHasSentAllIsAnswered(t *testing.T) {
 	t.Parallel()
 	read := make(chan struct{})
 	r := newRig(t, func(o *api.Options) {
-		o.Authenticate = func(next http.Handler) http.Handler {
+		o.Before = func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 				body, err := io.ReadAll(q.Body)
 				if err == nil {
@@ -278,6 +277,8 @@ func TestOptionsAreChecked(t *testing.T) {
 	for field, spoil := range map[string]func(*api.Options){
 		"submitter":    func(o *api.Options) { o.Submitter = nil },
 		"dead_letters": func(o *api.Options) { o.DeadLetters = nil },
+		"accounts":     func(o *api.Options) { o.Accounts = nil },
+		"counters":     func(o *api.Options) { o.Counters = nil },
 		"stats":        func(o *api.Options) { o.Stats = nil },
 		"now":          func(o *api.Options) { o.Now = nil },
 		"body":         func(o *api.Options) { o.Limits.Body = -1 },

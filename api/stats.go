@@ -4,6 +4,8 @@ import (
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
 // Stats say how the queue and the store are doing.
@@ -31,7 +33,7 @@ func (s *server) statsRoute() route {
 			Description: "What /metrics tells of them, as JSON.",
 			Responses:   responses[Stats](s, "How they are doing."),
 		},
-		do: s.showStats,
+		scope: sendlimit.ScopeAdmin, do: s.showStats,
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 const (
 	codeMethodNotAllowed sendlimit.Code = "method_not_allowed"
 	codeCrossOrigin      sendlimit.Code = "cross_origin"
+	codeForbidden        sendlimit.Code = "forbidden"
 	codeInternal         sendlimit.Code = "internal"
 )
 
@@ -36,11 +37,11 @@ func kinds() []kind {
 		{codeMethodNotAllowed, http.StatusMethodNotAllowed, "The address has no such method"},
 		{codeCrossOrigin, http.StatusForbidden, "Another site's page must not do this"},
 		{codeInternal, http.StatusInternalServerError, "Internal error"},
-		// For Options.Authenticate to answer with.
-		{"unauthorized", http.StatusUnauthorized, "The key is missing or unknown"},
+		{sendlimit.CodeUnauthorized, http.StatusUnauthorized, "The key is missing or unknown"},
+		{codeForbidden, http.StatusForbidden, "The key has not the scope"},
 		{"blocked", http.StatusForbidden, "Not allowed"},
-		{"rate_limited", http.StatusTooManyRequests, "Too many requests"},
-		{"quota_exceeded", http.StatusTooManyRequests, "The quota is used up"},
+		{sendlimit.CodeRateLimited, http.StatusTooManyRequests, "Too many requests"},
+		{sendlimit.CodeQuotaExceeded, http.StatusTooManyRequests, "The quota is used up"},
 	}
 }
 

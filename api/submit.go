@@ -30,7 +30,7 @@ func (s *server) submitRoute() route {
 			RequestBody: jsonBody[tasks.Draft](s),
 			Responses:   all,
 		},
-		do: s.submit,
+		scope: sendlimit.ScopeSubmit, do: s.submit, limited: true,
 	}
 }
 
@@ -56,7 +56,7 @@ func (s *server) dryRunRoute() route {
 			RequestBody: jsonBody[tasks.Draft](s),
 			Responses:   responses[tasks.Outcome](s, "It would be accepted.", bodyProblems(http.StatusConflict)...),
 		},
-		do: s.dryRun,
+		scope: sendlimit.ScopeSubmit, do: s.dryRun, limited: true,
 	}
 }
 
@@ -85,7 +85,12 @@ func (s *server) judge(r *http.Request, put func(context.Context, tasks.Message)
 	if err != nil {
 		return tasks.Outcome{}, err
 	}
-	return unlessRefused(put(r.Context(), m))
+	m.Account = callerOf(r.Context()).account()
+	o, err := put(r.Context(), m)
+	if err != nil {
+		return tasks.Outcome{}, err
+	}
+	return unlessRefused(s.concealed(r.Context(), o))
 }
 
 func idempotencyKeyParameter() *huma.Param {

@@ -13,7 +13,7 @@ import (
 // Messages is a page of a user's messages.
 type Messages struct {
 	Messages   []tasks.Listed `json:"messages"`
-	NextCursor string         `json:"next_cursor,omitempty" doc:"Absent where there are no more."`
+	NextCursor string         `json:"next_cursor,omitempty" doc:"Absent where there are no more; what follows may also be an empty page."`
 }
 
 // A page has usualPage entries unless the caller says otherwise, and at most
@@ -30,7 +30,8 @@ func (s *server) listRoute() route {
 			Summary: "List a user's messages",
 			Description: "By their send times, with what became of them: those to come, late ones included, and those sent " +
 				"as long as a rule can still count them. Those that were cancelled, dropped or failed are listed at the " +
-				"time they were to be sent, as long as they are remembered.",
+				"time they were to be sent, as long as they are remembered. A key without the scope admin lists the messages " +
+				"of its account, so that a page can have fewer than its limit, or none, and more follow.",
 			Parameters: []*huma.Param{
 				userParameter(),
 				timeParameter("from", "First send time; by default as far back as is remembered."),
@@ -39,7 +40,7 @@ func (s *server) listRoute() route {
 			},
 			Responses: responses[Messages](s, "A page of them."),
 		},
-		do: s.list,
+		scope: sendlimit.ScopeRead, do: s.list,
 	}
 }
 
@@ -70,7 +71,11 @@ func (s *server) list(r *http.Request, q query) (answer, error) {
 		last := statuses[limit-1]
 		page.NextCursor = cursor{Milliseconds: last.SendAt.UnixMilli(), ID: last.ID}.String()
 	}
+	who := callerOf(r.Context())
 	for _, status := range statuses {
+		if !who.owns(status.Account) {
+			continue
+		}
 		page.Messages = append(page.Messages, tasks.ListedOf(status))
 	}
 	return done(page), nil
@@ -99,7 +104,7 @@ func (s *server) usageRoute() route {
 			OperationID: "getUsage", Method: http.MethodGet, Path: "/v1/users/{user}/usage", Tags: []string{"users"},
 			Summary: "See how full a user's rules are, and what is free",
 			Description: "Of a sliding rule, the fullest window that contains the time asked about; of a calendar rule, the period " +
-				"that the time is in. Sent and unsent both count. Of more than 10,000 sends the first are listed, and more is true.",
+				"that the time is in. Sent and unsent both count. Of another account's messages only the times are listed. Of more than 10,000 sends the first are listed, and more is true.",
 			Parameters: []*huma.Param{
 				userParameter(),
 				timeParameter("at", "Time to look at the rules around; by default now."),
@@ -108,7 +113,7 @@ func (s *server) usageRoute() route {
 			},
 			Responses: responses[tasks.Usage](s, "How full they are."),
 		},
-		do: s.usage,
+		scope: sendlimit.ScopeRead, do: s.usage,
 	}
 }
 
@@ -140,6 +145,9 @@ func (s *server) usage(r *http.Request, q query) (answer, error) {
 	}
 	report := tasks.UsageOf(request, usage, sends)
 	report.More = len(sends) == sendlimit.MaxList
+	if err := s.conceal(r.Context(), request.User, report.Sends); err != nil {
+		return answer{}, err
+	}
 	return done(report), nil
 }
 
@@ -160,7 +168,7 @@ func (s *server) nextFreeRoute() route {
 			},
 			Responses: responses[FreeTimes](s, "The times, in order."),
 		},
-		do: s.nextFree,
+		scope: sendlimit.ScopeRead, do: s.nextFree,
 	}
 }
 

@@ -35,6 +35,8 @@ type call struct {
 	path   string // escaped
 	query  url.Values
 	body   []byte // JSON; nil for none
+	// once is set for what would be done twice if it were sent twice.
+	once bool
 }
 
 // do asks until there is an answer, and decodes a success into what into
@@ -43,7 +45,11 @@ func (c *Client) do(ctx context.Context, what call, into any) error {
 	err := c.repeat(ctx, func(ctx context.Context) *failure {
 		ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, errStalled)
 		defer cancel()
-		return c.try(ctx, what, into)
+		failed := c.try(ctx, what, into)
+		if failed != nil && what.once {
+			failed.again = false
+		}
+		return failed
 	})
 	if err != nil {
 		return fmt.Errorf("%s: %w", what.doing, err)
@@ -160,11 +166,12 @@ func (c *Client) problem(ctx context.Context, response *http.Response) *failure 
 		}
 		refused := o.refusal()
 		refused.RetryAfter, refused.RequestID = after, id
-		return &failure{again: true, after: after, err: refused}
+		// The quota of an hour or a day is no matter of seconds.
+		return &failure{again: o.Code != CodeQuotaExceeded, after: after, err: refused}
 	}
-	// Of an address that the API does not have, not_found says no user: that is
-	// another API, and says nothing about a message.
-	elsewhere := o.Code == CodeNotFound && o.User == ""
+	// Of an address that the API does not have, not_found says no user, nor what
+	// there is none of: that is another API, and says nothing about a message.
+	elsewhere := o.Code == CodeNotFound && o.User == "" && o.Field == ""
 	switch {
 	case o.Outcome == outcomeRefused && !elsewhere:
 		refused := o.refusal()

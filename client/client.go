@@ -19,14 +19,14 @@ const (
 const MaxAttempts = 100
 
 // Options configure a Client. The zero value is good for an API that asks for
-// no token.
+// no key.
 type Options struct {
 	// HTTPClient sends the requests; nil means one of the Client's own, which
 	// keeps up to 64 connections. Its Timeout and CheckRedirect are not used.
 	HTTPClient *http.Client
-	// Token is sent as a bearer token with every request; "" means none. Over
+	// Key is the account's API key, sent with every request; "" means none. Over
 	// http:// everybody on the way can read it.
-	Token Token
+	Key Key
 	// Attempts is how often a request is sent at most, up to MaxAttempts; zero
 	// means DefaultAttempts, 1 means that nothing is repeated.
 	Attempts int
@@ -42,7 +42,7 @@ type Options struct {
 type Client struct {
 	base string // without a slash at its end
 	http http.Client
-	// authorize is a function so that printing a Client shows no token.
+	// authorize is a function so that printing a Client shows no key.
 	authorize     func(http.Header)
 	attempts      int
 	timeout       time.Duration
@@ -65,8 +65,8 @@ func New(baseURL string, o Options) (*Client, error) {
 		o.MaxRetryAfter = DefaultMaxRetryAfter
 	}
 	switch {
-	case !o.Token.sendable():
-		return nil, invalid("token", "takes visible ASCII characters without spaces")
+	case !o.Key.sendable():
+		return nil, invalid("key", "takes visible ASCII characters without spaces")
 	case o.Attempts < 1 || o.Attempts > MaxAttempts:
 		return nil, invalid("attempts", strconv.Itoa(o.Attempts)+" is not allowed: it takes 1 to "+strconv.Itoa(MaxAttempts))
 	case o.Timeout < 0:
@@ -78,8 +78,8 @@ func New(baseURL string, o Options) (*Client, error) {
 		base: strings.TrimRight(baseURL, "/"), http: httpClient(o.HTTPClient), authorize: func(http.Header) {},
 		attempts: o.Attempts, timeout: o.Timeout, maxRetryAfter: o.MaxRetryAfter,
 	}
-	if o.Token != "" {
-		c.authorize = func(h http.Header) { h.Set("Authorization", "Bearer "+string(o.Token)) }
+	if o.Key != "" {
+		c.authorize = func(h http.Header) { h.Set("Authorization", "Bearer "+string(o.Key)) }
 	}
 	return c, nil
 }
@@ -94,13 +94,13 @@ func checkBase(baseURL string) error {
 		return invalid("base_url", "takes an http or https URL with a host, such as http://127.0.0.1:8080, and nothing behind its path")
 	}
 	if u.User != nil {
-		return invalid("base_url", "takes no user or password: use a token")
+		return invalid("base_url", "takes no user or password: use a key")
 	}
 	return nil
 }
 
 // httpClient returns what sends the requests. A redirect is an answer: to
-// follow one could turn a POST into a GET, or take the token elsewhere.
+// follow one could turn a POST into a GET, or take the key elsewhere.
 func httpClient(given *http.Client) http.Client {
 	var h http.Client
 	if given != nil {

@@ -33,8 +33,8 @@ func TestOptionsAreChecked(t *testing.T) {
 		{"http://api.test/#", client.Options{}, "base_url takes an http or https URL"},
 		{"http://s3cret:s3cret@api.test", client.Options{}, "base_url takes no user or password"},
 		{"http://s3cret:s3 cret@api.test", client.Options{}, "base_url takes an http or https URL"},
-		{"http://api.test", client.Options{Token: "s3cret\n"}, "token takes visible ASCII"},
-		{"http://api.test", client.Options{Token: "s3cret s3cret"}, "token takes visible ASCII"},
+		{"http://api.test", client.Options{Key: "s3cret\n"}, "key takes visible ASCII"},
+		{"http://api.test", client.Options{Key: "s3cret s3cret"}, "key takes visible ASCII"},
 		{"http://api.test", client.Options{Attempts: -1}, "attempts -1 is not allowed: it takes 1 to 100"},
 		{"http://api.test", client.Options{Attempts: 101}, "attempts 101 is not allowed: it takes 1 to 100"},
 		{"http://api.test", client.Options{Timeout: -time.Second}, "timeout -1s is not allowed"},
@@ -48,7 +48,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
-func TestTheTokenIsSentAndNotShown(t *testing.T) {
+func TestTheKeyIsSentAndNotShown(t *testing.T) {
 	t.Parallel()
 	const token = "s3cret-token"
 	var got []string
@@ -56,7 +56,7 @@ func TestTheTokenIsSentAndNotShown(t *testing.T) {
 		got = append(got, r.Header.Get("Authorization"))
 		reply(w, problemJSON, http.StatusUnauthorized, `{"outcome":"error","code":"unauthorized"}`)
 	}))
-	o := client.Options{Token: token, Attempts: 1}
+	o := client.Options{Key: token, Attempts: 1}
 	c, err := client.New(server.URL+"/", o)
 	require.NoError(t, err)
 	_, err = c.Submit(t.Context(), table())
@@ -66,26 +66,26 @@ func TestTheTokenIsSentAndNotShown(t *testing.T) {
 	require.Error(t, gone)
 	require.Equal(t, []string{"Bearer " + token}, got)
 
-	encoded, err2 := json.Marshal(map[string]client.Token{"token": token})
+	encoded, err2 := json.Marshal(map[string]client.Key{"token": token})
 	require.NoError(t, err2)
 	var logged strings.Builder
-	slog.New(slog.NewTextHandler(&logged, nil)).Info("options", "token", o.Token, "options", o, "client", c)
+	slog.New(slog.NewTextHandler(&logged, nil)).Info("options", "token", o.Key, "options", o, "client", c)
 	for _, shown := range []string{
-		err.Error(), gone.Error(), string(encoded), logged.String(), o.Token.String(),
-		fmt.Sprintf("%v %+v %#v %s %q", o, o, o, o.Token, o.Token), fmt.Sprintf("%v %+v %#v", c, *c, c),
+		err.Error(), gone.Error(), string(encoded), logged.String(), o.Key.String(),
+		fmt.Sprintf("%v %+v %#v %s %q", o, o, o, o.Key, o.Key), fmt.Sprintf("%v %+v %#v", c, *c, c),
 	} {
 		require.NotContains(t, shown, token)
 	}
-	require.Empty(t, client.Token("").String())
+	require.Empty(t, client.Key("").String())
 }
 
-// A redirect could take the token elsewhere.
-func TestTheTokenDoesNotFollowARedirect(t *testing.T) {
+// A redirect could take the key elsewhere.
+func TestTheKeyDoesNotFollowARedirect(t *testing.T) {
 	t.Parallel()
 	var others counted
 	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { others.next() }))
 	t.Cleanup(other.Close)
-	c := serve(t, client.Options{Token: "s3cret", HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}},
+	c := serve(t, client.Options{Key: "s3cret", HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}},
 		func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, other.URL, http.StatusPermanentRedirect)
 		})

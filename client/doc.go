@@ -27,5 +27,5 @@
 //
 // One try takes Options.Timeout at most, a batch that long without an answer. An
 // answer is read up to a bound, redirects are not followed, and no error holds
-// the token.
+// the key.
 package client

@@ -7,8 +7,9 @@ import (
 )
 
 // ErrNotFound is what errors.Is finds in a *Refusal with CodeNotFound: nothing
-// is known of the message, or it is no dead letter.
-var ErrNotFound = errors.New("no such message")
+// is known of the message, it is another account's, or it is no dead letter; or
+// there is no such account, key or tier.
+var ErrNotFound = errors.New("not found")
 
 // Code says, for machines, why something was not done.
 type Code string
@@ -27,7 +28,8 @@ const (
 	CodeQuotaExceeded Code = "quota_exceeded" // too many messages in the account's period
 	CodeBlocked       Code = "blocked"        // the user wants nothing
 	CodeNotFound      Code = "not_found"
-	CodeUnauthorized  Code = "unauthorized"
+	CodeUnauthorized  Code = "unauthorized" // there is no key, or it lets nobody in
+	CodeForbidden     Code = "forbidden"    // the key has not the scope
 	CodeUnavailable   Code = "unavailable"
 	CodeStoreFull     Code = "store_full"
 	CodeInternal      Code = "internal"
@@ -74,7 +76,7 @@ type Violation struct {
 
 // Conflict is a message in the way, or another of a user's sends.
 type Conflict struct {
-	ID     string    `json:"id"`
+	ID     string    `json:"id"` // "" of another account's
 	SendAt time.Time `json:"send_at"`
 }
 
@@ -110,7 +112,8 @@ func (e *UnavailableError) Error() string { return describe("unavailable", e.Cod
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
 // ResponseError is returned for an answer that the API does not document for the
-// call: another server's, or an error of the API itself.
+// call: another server's, an error of the API itself, or one about the key
+// (CodeUnauthorized, CodeForbidden).
 type ResponseError struct {
 	Status    int    // the HTTP status; zero in a batch that was under way
 	Code      Code   // "" where the answer has none

@@ -58,8 +58,16 @@ func startRealAPI(ctx context.Context, closing func(func()), adjust func(*api.Op
 		return nil, err
 	}
 	closing(letters.Close)
+	accounts, err := sendlimit.NewAccounts(r.store, "")
+	if err != nil {
+		return nil, err
+	}
+	counters, err := sendlimit.NewCounters(r.store, "")
+	if err != nil {
+		return nil, err
+	}
 	o := api.Options{
-		Submitter: submitter, DeadLetters: letters, Now: time.Now, Version: "v1.2.3",
+		Accounts: accounts, Counters: counters, Submitter: submitter, DeadLetters: letters, Now: time.Now, Version: "v1.2.3",
 		Stats: func(context.Context) (api.Stats, error) {
 			return api.Stats{Version: "v1.2.3", Queue: map[string]int{"scheduled": 3}, DeadLetters: 1, OldestOverdueSeconds: 1.5}, nil
 		},

@@ -1,0 +1,122 @@
+package api_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// use has a request sent with a key.
+func (q *request) use(key string) {
+	if q.header == nil {
+		q.header = make(http.Header)
+	}
+	q.header.Set("Authorization", "Bearer "+key)
+}
+
+// key returns a new key of an account, which is made where it is not there yet.
+func (r *rig) key(account string, scopes ...sendlimit.Scope) string {
+	r.Helper()
+	_, there, err := r.accounts.Get(r.Context(), account)
+	require.NoError(r, err)
+	if !there {
+		_, err = r.accounts.Create(r.Context(), sendlimit.Account{Name: account})
+		require.NoError(r, err)
+	}
+	secret, _, err := r.accounts.AddKey(r.Context(), account, scopes, time.Time{})
+	require.NoError(r, err)
+	return secret
+}
+
+// with sends a request with a key.
+func (r *rig) with(key string, q request) reply {
+	r.Helper()
+	q.header = q.header.Clone()
+	q.use(key)
+	return r.send(q)
+}
+
+// scopeOf says which scope an operation is documented to want: the table that
+// the product is held against.
+func scopeOf(o operation) sendlimit.Scope {
+	name := o.method + " " + o.path
+	switch {
+	case slices.Contains([]string{
+		"POST " + messages, "POST " + messages + "/dry-run", "POST " + batch, "PATCH " + message, "DELETE " + message,
+	}, name):
+		return sendlimit.ScopeSubmit
+	case slices.Contains([]string{
+		"GET " + message, "GET /v1/users/{user}/messages", "GET /v1/users/{user}/usage", "GET /v1/users/{user}/next-free",
+	}, name):
+		return sendlimit.ScopeRead
+	case strings.HasPrefix(o.path, "/v1/dead-letters"), strings.HasPrefix(o.path, deadLetter), o.path == "/v1/stats",
+		strings.HasPrefix(o.path, "/v1/accounts"), strings.HasPrefix(o.path, "/v1/tiers"):
+		return sendlimit.ScopeAdmin
+	}
+	return "" // a new operation, of which nobody has said who may do it
+}
+
+// lacking are the scopes that are not enough for what wants one.
+func lacking(scope sendlimit.Scope) []sendlimit.Scope {
+	both := []sendlimit.Scope{sendlimit.ScopeSubmit, sendlimit.ScopeRead}
+	return slices.DeleteFunc(both, func(s sendlimit.Scope) bool { return s == scope })
+}
+
+// acme has an account, and a tier that it is not in.
+func acme(r *rig) {
+	r.key("acme", sendlimit.ScopeRead)
+	require.NoError(r, r.accounts.SetTier(r.Context(), sendlimit.Tier{Name: "free", MessagesPerDay: 500, AlertAt: []int{50}}))
+}
+
+func accountCases() []contractCase {
+	get := func(target string) request { return request{method: http.MethodGet, target: target} }
+	with := func(method, target, body string) request { return request{method: method, target: target, body: body} }
+	const acmePath, freePath = "/v1/accounts/acme", "/v1/tiers/free"
+	return []contractCase{
+		{"all", http.MethodGet, "/v1/accounts", http.StatusOK, on(acme, get("/v1/accounts"))},
+		{"made", http.MethodPost, "/v1/accounts", http.StatusCreated, on(acme, with(http.MethodPost, "/v1/accounts",
+			`{"name":"new","tier":"free","contact":"ops@acme.example","time_zone":"Europe/Berlin","report_at":"08:00"}`))},
+		{
+			"there already", http.MethodPost, "/v1/accounts", http.StatusUnprocessableEntity,
+			on(acme, with(http.MethodPost, "/v1/accounts", `{"name":"acme"}`)),
+		},
+		{"shown", http.MethodGet, account, http.StatusOK, on(acme, get(acmePath))},
+		{"none", http.MethodGet, account, http.StatusNotFound, on(nothing, get(acmePath))},
+		{"changed", http.MethodPatch, account, http.StatusOK, on(acme, with(http.MethodPatch, acmePath, `{"tier":"free","disabled":true}`))},
+		{"no such tier", http.MethodPatch, account, http.StatusUnprocessableEntity, on(acme, with(http.MethodPatch, acmePath, `{"tier":"gold"}`))},
+		{"unknown field", http.MethodPatch, account, http.StatusUnprocessableEntity, on(acme, with(http.MethodPatch, acmePath, `{"Tier":"free"}`))},
+		{"none", http.MethodPatch, account, http.StatusNotFound, on(nothing, with(http.MethodPatch, acmePath, `{}`))},
+
+		{"one more", http.MethodPost, account + "/keys", http.StatusCreated, on(acme, with(http.MethodPost, acmePath+"/keys",
+			`{"scopes":["submit"],"expires_at":"2027-01-01T00:00:00Z"}`))},
+		{
+			"no such scope", http.MethodPost, account + "/keys", http.StatusUnprocessableEntity,
+			on(acme, with(http.MethodPost, acmePath+"/keys", `{"scopes":["root"]}`)),
+		},
+		{"none", http.MethodPost, account + "/keys", http.StatusNotFound, on(nothing, with(http.MethodPost, acmePath+"/keys", `{}`))},
+		{"removed", http.MethodDelete, account + "/keys/{key}", http.StatusOK, func(t *testing.T) reply {
+			t.Helper()
+			r := newRig(t)
+			id := r.key("acme", sendlimit.ScopeRead)[3:11]
+			return r.send(request{method: http.MethodDelete, target: acmePath + "/keys/" + id})
+		}},
+		{
+			"none", http.MethodDelete, account + "/keys/{key}", http.StatusNotFound,
+			on(acme, request{method: http.MethodDelete, target: acmePath + "/keys/nokey"}),
+		},
+
+		{"all", http.MethodGet, "/v1/tiers", http.StatusOK, on(acme, get("/v1/tiers"))},
+		{"shown", http.MethodGet, tier, http.StatusOK, on(acme, get(freePath))},
+		{"none", http.MethodGet, tier, http.StatusNotFound, on(nothing, get(freePath))},
+		{"set", http.MethodPut, tier, http.StatusOK, on(nothing, with(http.MethodPut, freePath,
+			`{"requests_per_minute":60,"messages_per_hour":100,"messages_per_day":500,"alert_at":[]}`))},
+		{"below zero", http.MethodPut, tier, http.StatusUnprocessableEntity, on(nothing, with(http.MethodPut, freePath, `{"messages_per_day":-1}`))},
+		{"no number", http.MethodPut, tier, http.StatusUnprocessableEntity, on(nothing, with(http.MethodPut, freePath, `{"messages_per_day":"x"}`))},
+	}
+}

@@ -1,0 +1,75 @@
+package api
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+const keysPattern = accountPattern + "/keys"
+
+func (s *server) addKeyRoute() route {
+	all := responses[NewKey](s, "", bodyProblems(http.StatusNotFound)...)
+	delete(all, strconv.Itoa(http.StatusOK))
+	all[strconv.Itoa(http.StatusCreated)] = jsonResponse[NewKey](s, "Made: the key is told this once.")
+	return route{
+		Operation: huma.Operation{
+			OperationID: "addAccountKey", Method: http.MethodPost, Path: keysPattern, Tags: []string{"accounts"},
+			Summary: "Give an account one more API key",
+			Description: "The others go on letting it in: to rotate a key without a gap, make a new one, use it, and remove the old one. " +
+				"Each request makes a key, repeated ones too.",
+			Parameters:  []*huma.Param{accountParameter()},
+			RequestBody: jsonBody[KeyDraft](s),
+			Responses:   all,
+		},
+		scope: sendlimit.ScopeAdmin, do: s.addKey,
+	}
+}
+
+func (s *server) addKey(r *http.Request, _ query) (answer, error) {
+	draft, err := readBody[KeyDraft](s, r)
+	if err != nil {
+		return answer{}, err
+	}
+	scopes, err := sendlimit.ParseScopes(draft.Scopes...)
+	if err != nil {
+		return answer{}, err
+	}
+	expires, err := draft.time()
+	if err != nil {
+		return answer{}, err
+	}
+	secret, key, err := s.accounts.AddKey(r.Context(), r.PathValue("account"), scopes, expires)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusCreated, body: NewKey{Key: KeyOf(key), Secret: secret}}, nil
+}
+
+func (s *server) removeKeyRoute() route {
+	return route{
+		Operation: huma.Operation{
+			OperationID: "removeAccountKey", Method: http.MethodDelete, Path: keysPattern + "/{key}", Tags: []string{"accounts"},
+			Summary:     "Remove an API key",
+			Description: "It lets nobody in any more, in every process within a second.",
+			Parameters: []*huma.Param{accountParameter(), {
+				Name: "key", In: "path", Required: true, Example: "Zx3kQ9aB",
+				Description: "The key's id, which is not the key itself.",
+				Schema:      &huma.Schema{Type: huma.TypeString},
+			}},
+			Responses: responses[Account](s, "Removed: the account as it is now.", http.StatusNotFound),
+		},
+		scope: sendlimit.ScopeAdmin, do: s.removeKey,
+	}
+}
+
+func (s *server) removeKey(r *http.Request, _ query) (answer, error) {
+	account, err := s.accounts.RemoveKey(r.Context(), r.PathValue("account"), r.PathValue("key"))
+	if err != nil {
+		return answer{}, err
+	}
+	return done(AccountOf(account)), nil
+}

@@ -1,0 +1,189 @@
+package api
+
+import (
+	"context"
+	"crypto/sha256"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// caller is who sends a request. The zero value is nobody, who may do nothing.
+type caller struct {
+	identity sendlimit.Identity
+	// keyless is set for the operator of a server that asks for no keys.
+	keyless bool
+}
+
+// may reports whether the caller has a scope.
+func (c caller) may(scope sendlimit.Scope) bool { return c.keyless || c.identity.May(scope) }
+
+// account is who is charged for what the caller submits; "" for nobody.
+func (c caller) account() string { return c.identity.Account.Name }
+
+// confined reports whether the caller reaches the messages of its own account
+// alone.
+func (c caller) confined() bool { return !c.may(sendlimit.ScopeAdmin) }
+
+// owns reports whether the caller reaches a message that was charged to an
+// account.
+func (c caller) owns(account string) bool {
+	return !c.confined() || account != "" && account == c.account()
+}
+
+// callerOf is who sends the request that ctx is of.
+func callerOf(ctx context.Context) caller { return exchangeOf(ctx).caller }
+
+const (
+	// loginFresh is how long a key that was valid is taken for valid.
+	loginFresh = time.Second
+	// loginKnown is how long a key that was valid is looked up although its
+	// address has too many failed logins.
+	loginKnown = 10 * time.Minute
+	// mostLogins is how many valid keys are remembered at most.
+	mostLogins = 10_000
+)
+
+// logins are the keys that were valid a short while ago, by their SHA-256.
+type logins struct {
+	mu    sync.Mutex
+	known map[[sha256.Size]byte]login
+}
+
+type login struct {
+	identity sendlimit.Identity
+	at       time.Time
+}
+
+// valid reports whether the login is still known for so long at a time.
+func (l login) valid(now time.Time, within time.Duration) bool {
+	expires := l.identity.Key.ExpiresAt
+	return !l.at.IsZero() && now.Sub(l.at) < within && (expires.IsZero() || now.Before(expires))
+}
+
+func (l *logins) get(key [sha256.Size]byte) login {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.known[key]
+}
+
+func (l *logins) add(key [sha256.Size]byte, identity sendlimit.Identity, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, there := l.known[key]; !there && len(l.known) >= mostLogins {
+		l.forget(now)
+	}
+	if l.known == nil {
+		l.known = make(map[[sha256.Size]byte]login)
+	}
+	l.known[key] = login{identity: identity, at: now}
+}
+
+// forget makes room: what is long gone, or else all, which costs a look each.
+func (l *logins) forget(now time.Time) {
+	for key, login := range l.known {
+		if !login.valid(now, loginKnown) {
+			delete(l.known, key)
+		}
+	}
+	if len(l.known) >= mostLogins {
+		clear(l.known)
+	}
+}
+
+func (l *logins) remove(key [sha256.Size]byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.known, key)
+}
+
+// authenticate says who sends a request. A key that is sent is checked even
+// where none is needed.
+func (s *server) authenticate(r *http.Request) (caller, error) {
+	given := r.Header.Values("Authorization")
+	if len(given) == 0 {
+		if s.requireKeys {
+			return caller{}, unauthorized("this API asks for a key: send it as Authorization: Bearer sk_…", "")
+		}
+		return caller{keyless: true}, nil
+	}
+	secret, ok := bearer(given)
+	if !ok {
+		return caller{}, unauthorized("the Authorization header is not Bearer and one key", "invalid_request")
+	}
+	key, now := sha256.Sum256([]byte(secret)), s.now()
+	seen := s.logins.get(key)
+	if seen.valid(now, loginFresh) {
+		return caller{identity: seen.identity}, nil
+	}
+	address := s.address(r)
+	if wait := s.failures.blocked(address, now); wait > 0 && !seen.valid(now, loginKnown) {
+		s.loginRefused()
+		return caller{}, tooManyLogins(wait)
+	}
+	// A client that has closed its half of the connection waits for its answer.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.limits.Timeout)
+	defer cancel()
+	identity, ok, err := s.accounts.Authenticate(ctx, secret)
+	if err != nil {
+		return caller{}, err
+	}
+	if ok {
+		s.logins.add(key, identity, now)
+		return caller{identity: identity}, nil
+	}
+	s.logins.remove(key)
+	s.loginRefused()
+	wait, err := s.failures.count(ctx, address, now)
+	if err != nil {
+		return caller{}, err
+	}
+	if wait > 0 {
+		return caller{}, tooManyLogins(wait)
+	}
+	return caller{}, unauthorized("the key is unknown, has expired, or its account is disabled", "invalid_token")
+}
+
+// bearer takes the key out of an Authorization header.
+func bearer(given []string) (string, bool) {
+	scheme, secret, _ := strings.Cut(given[0], " ")
+	secret = strings.TrimSpace(secret)
+	ok := len(given) == 1 && strings.EqualFold(scheme, "Bearer") && secret != "" && !strings.ContainsAny(secret, " ,")
+	return secret, ok
+}
+
+const challenge = `Bearer realm="sendlimit"`
+
+// unauthorized is the answer to who has not said who it is. reason is a word of
+// RFC 6750, or "" where there was no key.
+func unauthorized(detail, reason string) error {
+	header := http.Header{"Www-Authenticate": {challenge}}
+	if reason != "" {
+		header.Set("WWW-Authenticate", challenge+`, error="`+reason+`"`)
+	}
+	return &httpError{status: http.StatusUnauthorized, header: header, outcome: tasks.Outcome{
+		Outcome: tasks.Errored, Code: sendlimit.CodeUnauthorized, Detail: detail,
+	}}
+}
+
+func tooManyLogins(wait time.Duration) error {
+	return &httpError{
+		status: http.StatusTooManyRequests,
+		header: http.Header{"Retry-After": {retryAfter(wait)}},
+		outcome: tasks.Outcome{
+			Outcome: tasks.Refused, Code: sendlimit.CodeRateLimited,
+			Detail: "too many requests with a wrong key have come from this address: wait until Retry-After",
+		},
+	}
+}
+
+// retryAfter is a wait in whole seconds, at least one.
+func retryAfter(wait time.Duration) string {
+	return strconv.FormatInt(max(int64(math.Ceil(wait.Seconds())), 1), 10)
+}

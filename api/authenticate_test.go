@@ -1,0 +1,198 @@
+package api_test
+
+import (
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// A clock of the server that a test moves.
+type clock struct{ ahead atomic.Int64 }
+
+func (c *clock) now() time.Time         { return time.Now().Add(time.Duration(c.ahead.Load())) }
+func (c *clock) passes(d time.Duration) { c.ahead.Add(int64(d)) }
+
+// stats asks for what wants the scope admin.
+func stats() request { return request{method: http.MethodGet, target: "/v1/stats"} }
+
+func TestHeadersThatAreNoKey(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	secret := r.key("own", sendlimit.ScopeAdmin)
+	for _, header := range [][]string{
+		{""}, {"Bearer"}, {"Bearer "}, {secret}, {"Basic " + secret}, {"Bearer " + secret + " more"}, {"Bearer " + secret, "Bearer " + secret},
+	} {
+		q := stats()
+		q.header = http.Header{"Authorization": header}
+		require.Equal(t, sendlimit.CodeUnauthorized, r.problem(http.StatusUnauthorized, r.send(q)).Code, header)
+	}
+	q := stats()
+	q.header = http.Header{"Authorization": {"bearer  " + secret}}
+	require.Equal(t, http.StatusOK, r.send(q).status, "schemes are written in any case")
+}
+
+// A key that was valid is taken for valid for a second, and not longer.
+func TestAKeyIsLookedUpOnceASecond(t *testing.T) {
+	t.Parallel()
+	var c clock
+	r := newRig(t, func(o *api.Options) { o.Now = c.now })
+	secret := r.key("own", sendlimit.ScopeAdmin)
+	require.Equal(t, http.StatusOK, r.with(secret, stats()).status)
+	_, err := r.accounts.RemoveKey(t.Context(), "own", secret[3:11])
+	require.NoError(t, err)
+	c.passes(500 * time.Millisecond)
+	require.Equal(t, http.StatusOK, r.with(secret, stats()).status)
+	c.passes(500 * time.Millisecond)
+	r.problem(http.StatusUnauthorized, r.with(secret, stats()))
+
+	// Nor longer than it is valid by this clock.
+	r.store.SetTime(c.now())
+	expires := c.now().Add(time.Hour)
+	expiring, _, err := r.accounts.AddKey(t.Context(), "own", []sendlimit.Scope{sendlimit.ScopeAdmin}, expires)
+	require.NoError(t, err)
+	c.passes(time.Hour - 500*time.Millisecond)
+	require.Equal(t, http.StatusOK, r.with(expiring, stats()).status)
+	r.store.SetTime(expires)
+	c.passes(500 * time.Millisecond)
+	r.problem(http.StatusUnauthorized, r.with(expiring, stats()))
+}
+
+// Nobody is let in while the store is away.
+func TestAKeyWithoutTheStore(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, locked)
+	secret := r.key("own", sendlimit.ScopeAdmin)
+	r.store.Close()
+	require.Equal(t, sendlimit.CodeUnavailable, r.problem(http.StatusServiceUnavailable, r.with(secret, stats())).Code)
+}
+
+func TestFailedLoginsAreThrottled(t *testing.T) {
+	t.Parallel()
+	var c clock
+	var refused atomic.Int64
+	r := newRig(t, locked, behindProxy, func(o *api.Options) {
+		o.Now = c.now
+		o.LoginRefused = func() { refused.Add(1) }
+	})
+	valid, seen := r.key("own", sendlimit.ScopeAdmin), r.key("own", sendlimit.ScopeAdmin)
+	here := stats().from("2001:db8:0:1::1")
+	require.Equal(t, http.StatusOK, r.with(seen, here).status)
+	for i := range 10 {
+		r.problem(http.StatusUnauthorized, r.with("sk_"+strconv.Itoa(i), here.from("2001:db8:0:1::"+strconv.Itoa(i))))
+	}
+	over := r.with("sk_x", here)
+	require.Equal(t, sendlimit.CodeRateLimited, r.problem(http.StatusTooManyRequests, over).Code)
+	require.Equal(t, "60", over.header.Get("Retry-After"))
+	require.Equal(t, int64(11), refused.Load())
+	r.problem(http.StatusTooManyRequests, r.with(valid, here)) // it may be a guess
+	c.passes(2 * time.Second)
+	require.Equal(t, http.StatusOK, r.with(seen, here).status, "one that was valid before is looked at")
+	require.Equal(t, http.StatusOK, r.with(valid, here.from("2001:db8:0:2::1")).status, "elsewhere")
+	r.problem(http.StatusUnauthorized, r.send(here)) // no key is no guess
+
+	c.passes(time.Minute)
+	r.store.FastForward(time.Minute)
+	r.store.SetTime(now().Add(time.Minute))
+	require.Equal(t, http.StatusOK, r.with(valid, here).status)
+	r.problem(http.StatusUnauthorized, r.with("sk_x", here))
+}
+
+// What stands in X-Forwarded-For before the last proxy anybody can have written.
+func TestForwardedAddressesAreNotBelieved(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct {
+		options   func(*api.Options)
+		forwarded func(i int) string
+	}{
+		"no proxy is trusted": {locked, func(i int) string { return "192.0.2." + strconv.Itoa(i) }},
+		"written by the client": {behindProxy, func(i int) string {
+			return "192.0.2." + strconv.Itoa(i) + ", 198.51.100.7, 127.0.0.9"
+		}},
+		"no address": {behindProxy, func(i int) string { return "192.0.2." + strconv.Itoa(i) + ", nonsense" }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, row.options)
+			for i := range 10 {
+				r.problem(http.StatusUnauthorized, r.with("sk_wrong", stats().from(row.forwarded(i))))
+			}
+			r.problem(http.StatusTooManyRequests, r.with("sk_wrong", stats().from(row.forwarded(99))))
+		})
+	}
+}
+
+// While a key is rotated, its client is never shut out.
+func TestRotationWithoutAGap(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, locked)
+	var current atomic.Value
+	current.Store(r.key("own", sendlimit.ScopeAdmin))
+	stop := make(chan struct{})
+	var clients sync.WaitGroup
+	var asked atomic.Int64
+	for range 4 {
+		clients.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				secret, _ := current.Load().(string)
+				if got := r.with(secret, stats()); got.status != http.StatusOK {
+					t.Errorf("shut out: %d %s", got.status, got.body)
+					return
+				}
+				asked.Add(1)
+			}
+		})
+	}
+	for i := range int64(5) {
+		secret, _ := current.Load().(string)
+		next, _, err := r.accounts.RotateKey(t.Context(), "own", secret[3:11], time.Hour)
+		require.NoError(t, err)
+		require.Eventually(t, func() bool { return asked.Load() > 20*i }, 10*time.Second, time.Millisecond, "the old one still works")
+		current.Store(next)
+	}
+	close(stop)
+	clients.Wait()
+}
+
+// An account's requests that submit are counted in its tier, together.
+func TestRequestsOfATierAreLimited(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, locked)
+	require.NoError(t, r.accounts.SetTier(t.Context(), sendlimit.Tier{Name: "free", RequestsPerMinute: 3}))
+	_, err := r.accounts.Create(t.Context(), sendlimit.Account{Name: "own", Tier: "free"})
+	require.NoError(t, err)
+	secret, other := r.key("own", sendlimit.ScopeSubmit, sendlimit.ScopeRead), r.key("other", sendlimit.ScopeSubmit)
+	var all []operation
+	for _, o := range operations() {
+		if o.method == http.MethodPost && scopeOf(o) == sendlimit.ScopeSubmit {
+			all = append(all, o)
+		}
+	}
+	require.Len(t, all, 3)
+	for i, o := range all {
+		got := r.with(secret, o.request())
+		require.NotEqual(t, http.StatusTooManyRequests, got.status, string(got.body))
+		require.Equal(t, `"requests_per_minute";r=`+strconv.Itoa(2-i)+`;t=60`, got.header.Get("RateLimit"))
+	}
+	for _, o := range all {
+		over := r.with(secret, o.request())
+		require.Equal(t, sendlimit.CodeRateLimited, r.problem(http.StatusTooManyRequests, over).Code)
+		require.Equal(t, "60", over.header.Get("Retry-After"))
+		require.NotEmpty(t, over.header.Get("RateLimit-Policy"))
+		require.NotEqual(t, http.StatusTooManyRequests, r.with(other, o.request()).status, "another account")
+	}
+	look := request{method: http.MethodGet, target: "/v1/users/alice/usage"}
+	require.Equal(t, http.StatusOK, r.with(secret, look).status, "looking is free")
+}

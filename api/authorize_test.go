@@ -1,0 +1,165 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// locked has the API ask for keys.
+func locked(o *api.Options) { o.RequireKeys = true }
+
+// Every operation there is has a rule of who may use it.
+func TestEveryOperationHasAScope(t *testing.T) {
+	t.Parallel()
+	tried := make(map[string]bool)
+	for _, o := range operations() {
+		require.NotEmpty(t, scopeOf(o), "%s %s", o.method, o.path)
+		tried[strings.ToLower(o.method)+" "+o.path] = true
+	}
+	for path, methods := range readContract(newRig(t)).Paths {
+		for method := range methods {
+			require.True(t, tried[method+" "+path], "nothing says who may %s %s", method, path)
+		}
+	}
+}
+
+// behindProxy has each request come from another address, as a proxy says.
+func behindProxy(o *api.Options) {
+	o.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+}
+
+// from has a request come from an address.
+func (q request) from(address string) request {
+	q.header = q.header.Clone()
+	if q.header == nil {
+		q.header = make(http.Header)
+	}
+	q.header.Set("X-Forwarded-For", address)
+	return q
+}
+
+// The matrix: every operation, and every kind of caller.
+func TestWhoMayDoWhat(t *testing.T) {
+	t.Parallel()
+	open, r := newRig(t), newRig(t, locked, behindProxy)
+	r.key("expired", sendlimit.ScopeRead)
+	expired, _, err := r.accounts.AddKey(t.Context(), "expired", []sendlimit.Scope{sendlimit.ScopeAdmin}, now().Add(time.Minute))
+	require.NoError(t, err)
+	r.store.SetTime(now().Add(time.Minute))
+	disabled, yes := r.key("disabled", sendlimit.ScopeAdmin), true
+	_, err = r.accounts.Set(t.Context(), "disabled", sendlimit.AccountChange{Disabled: &yes})
+	require.NoError(t, err)
+	refused := []int{http.StatusUnauthorized, http.StatusForbidden}
+	for i, o := range operations() {
+		what, q := o.method+" "+o.path, o.request().from(fmt.Sprintf("192.0.2.%d", i))
+		nobody := r.send(q)
+		require.Equal(t, sendlimit.CodeUnauthorized, r.problem(http.StatusUnauthorized, nobody).Code, what)
+		require.Equal(t, `Bearer realm="sendlimit"`, nobody.header.Get("WWW-Authenticate"))
+		for _, secret := range []string{"sk_wrong", expired, disabled} {
+			got := r.with(secret, q)
+			require.Equal(t, sendlimit.CodeUnauthorized, r.problem(http.StatusUnauthorized, got).Code, what)
+			require.Contains(t, got.header.Get("WWW-Authenticate"), `error="invalid_token"`)
+		}
+		for _, scope := range []sendlimit.Scope{sendlimit.ScopeSubmit, sendlimit.ScopeRead, sendlimit.ScopeAdmin} {
+			got := r.with(r.key("own-"+strconv.Itoa(i), scope), q)
+			if scope == scopeOf(o) || scope == sendlimit.ScopeAdmin {
+				require.NotContains(t, refused, got.status, "%s with %s", what, scope)
+				continue
+			}
+			require.Equal(t, "forbidden", string(r.problem(http.StatusForbidden, got).Code), "%s with %s", what, scope)
+			require.Contains(t, got.header.Get("WWW-Authenticate"), `scope="`+string(scopeOf(o))+`"`)
+		}
+		// Where no key is asked for, who has none is the operator, and who has a
+		// wrong one is nobody.
+		require.NotContains(t, refused, open.send(o.request()).status, what)
+	}
+	require.NotContains(t, r.log.String(), "sk_", "no key is logged")
+}
+
+// Of another account's message nobody can tell that it is there.
+func TestOthersMessagesAreNotFound(t *testing.T) {
+	t.Parallel()
+	for _, o := range operations() {
+		if !strings.HasPrefix(o.path, "/v1/users/{user}/messages") {
+			continue
+		}
+		t.Run(o.method+" "+o.path, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, locked)
+			both := []sendlimit.Scope{sendlimit.ScopeSubmit, sendlimit.ScopeRead}
+			own, other, operator := r.key("own", both...), r.key("other", both...), r.key("operator", sendlimit.ScopeAdmin)
+			q := o.request()
+			if q.method == http.MethodPatch {
+				q.body = `{"send_at":"` + on22("18:00:00") + `"}`
+			}
+			unknown := r.with(other, q)
+			draft := request{method: http.MethodPost, target: messages, body: `{"user":"alice","id":"a","send_at":"` + on22("11:11:11") + `","title":"Hi"}`}
+			require.Equal(t, http.StatusCreated, r.with(own, draft).status)
+
+			foreign := r.with(other, q)
+			require.Equal(t, unknown.status, foreign.status)
+			instance := regexp.MustCompile(`"instance":"[^"]*"`)
+			require.Equal(t, instance.ReplaceAllString(string(unknown.body), ""), instance.ReplaceAllString(string(foreign.body), ""),
+				"as if there were none")
+			listed := o.path == "/v1/users/{user}/messages"
+			require.Equal(t, listed, foreign.status == http.StatusOK)
+			require.NotContains(t, string(foreign.body), "11:11:11")
+
+			for _, secret := range []string{own, operator} {
+				got := r.with(secret, q)
+				require.Equal(t, http.StatusOK, got.status, string(got.body))
+				require.Contains(t, string(got.body), `"id":"a"`)
+			}
+		})
+	}
+}
+
+// What is in the way is told by its time, and only to its account by its id.
+func TestOthersConflictsHaveNoID(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, locked)
+	both := []sendlimit.Scope{sendlimit.ScopeSubmit, sendlimit.ScopeRead}
+	own, other, operator := r.key("own", both...), r.key("other", both...), r.key("operator", sendlimit.ScopeAdmin)
+	draft := func(user, id, clock string) string {
+		return `{"user":"` + user + `","id":"` + id + `","send_at":"` + on22(clock) + `","title":"Hi"}`
+	}
+	post := func(target, body string) request {
+		q := request{method: http.MethodPost, target: target, body: body}
+		if target == batch {
+			q.header = http.Header{"Content-Type": {"application/x-ndjson"}}
+		}
+		return q
+	}
+	require.Equal(t, http.StatusCreated, r.with(own, post(messages, draft("alice", "secret-id", "11:11:11"))).status)
+	require.Equal(t, http.StatusCreated, r.with(other, post(messages, draft("alice", "theirs", "13:00:00"))).status)
+	for name, q := range map[string]request{
+		"submit":  post(messages, draft("alice", "b", "11:11:12")),
+		"dry run": post(messages+"/dry-run", draft("alice", "b", "11:11:12")),
+		"batch":   post(batch, draft("alice", "b", "11:11:12")),
+		"move":    {method: http.MethodPatch, target: "/v1/users/alice/messages/theirs", body: `{"send_at":"` + on22("11:11:12") + `"}`},
+		"usage":   {method: http.MethodGet, target: "/v1/users/alice/usage?at=" + on22("11:00:00")},
+	} {
+		theirs := string(r.with(other, q).body)
+		require.Contains(t, theirs, on22("11:11:11.000"), name)
+		require.NotContains(t, theirs, "secret-id", name)
+		if name != "move" { // which is of the other's message
+			require.Contains(t, string(r.with(own, q).body), "secret-id", name)
+		}
+		require.Contains(t, string(r.with(operator, q).body), "secret-id", name)
+	}
+	usage := into[tasks.Usage](t, http.StatusOK, r.with(other, request{method: http.MethodGet, target: "/v1/users/alice/usage?at=" + on22("11:00:00")}))
+	require.Len(t, usage.Sends, 2)
+	require.Equal(t, []string{"", "theirs"}, []string{usage.Sends[0].ID, usage.Sends[1].ID})
+}

@@ -1,0 +1,54 @@
+package api
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// failedLogins is how many requests with a wrong key an address has in a minute,
+// which begins with the first of them.
+func failedLogins() sendlimit.Counter {
+	return sendlimit.Counter{Name: "failed_logins", Limit: 10, Window: time.Minute}
+}
+
+// mostBlocked is how many addresses are remembered to have had too many.
+const mostBlocked = 10_000
+
+// failures counts failed logins by address, over all processes on a store.
+type failures struct {
+	counters *sendlimit.Counters
+
+	mu    sync.Mutex
+	until map[string]time.Time // when an address that has had too many may fail again
+}
+
+// blocked says how long an address has to wait; zero where it has not.
+func (f *failures) blocked(address string, now time.Time) time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	until, some := f.until[address]
+	if some && !until.After(now) {
+		delete(f.until, address)
+	}
+	return max(until.Sub(now), 0)
+}
+
+// count counts a failure, and says how long the address has to wait after it.
+func (f *failures) count(ctx context.Context, address string, now time.Time) (time.Duration, error) {
+	d, err := f.counters.Count(ctx, sendlimit.CountRequest{
+		Key: "address " + address, Counters: []sendlimit.Counter{failedLogins()},
+	})
+	if err != nil || d.Allowed {
+		return 0, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.until == nil || len(f.until) >= mostBlocked {
+		f.until = make(map[string]time.Time) // who is forgotten is counted again
+	}
+	f.until[address] = now.Add(d.RetryAfter)
+	return d.RetryAfter, nil
+}

@@ -1,0 +1,96 @@
+package client_test
+
+import (
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/client"
+)
+
+func TestAccountsAndTheirKeys(t *testing.T) {
+	t.Parallel()
+	a := realAPIOf(t)
+	ctx := t.Context()
+	tier := client.Tier{Name: "free", MessagesPerDay: 500, AlertAt: []int{}}
+	set, err := a.SetTier(ctx, tier)
+	require.NoError(t, err)
+	require.Equal(t, tier, set)
+	got, err := a.Tier(ctx, "free")
+	require.NoError(t, err)
+	require.Equal(t, tier, got)
+	tiers, err := a.Tiers(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []client.Tier{tier}, tiers)
+
+	made, err := a.CreateAccount(ctx, client.NewAccount{Name: "acme", Tier: "free", ReportAt: "08:00"})
+	require.NoError(t, err)
+	require.Equal(t, client.Account{
+		Name: "acme", Tier: "free", TimeZone: "UTC", ReportAt: "08:00", CreatedAt: a.now, Keys: []client.APIKey{},
+	}, made)
+	key, known, err := a.AddAPIKey(ctx, "acme", a.now.Add(time.Hour), client.ScopeRead)
+	require.NoError(t, err)
+	require.Equal(t, string(key)[3:11], known.ID)
+	require.Equal(t, client.APIKey{
+		ID: known.ID, Scopes: []client.Scope{client.ScopeRead}, CreatedAt: a.now, ExpiresAt: a.now.Add(time.Hour),
+	}, known)
+
+	theirs, err := client.New(a.server.URL, client.Options{Key: key, Attempts: 1})
+	require.NoError(t, err)
+	defer theirs.CloseIdleConnections()
+	_, err = theirs.NextFree(ctx, "alice", time.Time{}, 1)
+	require.NoError(t, err)
+	_, err = theirs.Accounts(ctx)
+	var refused *client.ResponseError
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, client.CodeForbidden, refused.Code)
+
+	yes := true
+	changed, err := a.ChangeAccount(ctx, "acme", client.AccountChange{Disabled: &yes})
+	require.NoError(t, err)
+	require.True(t, changed.Disabled)
+	all, err := a.Accounts(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []client.Account{changed}, all)
+	left, err := a.RemoveAPIKey(ctx, "acme", known.ID)
+	require.NoError(t, err)
+	require.Empty(t, left.Keys)
+
+	for _, err := range []error{
+		second(a.Account(ctx, "nobody")), second(a.RemoveAPIKey(ctx, "acme", known.ID)), second(a.Tier(ctx, "gold")),
+		second(a.ChangeAccount(ctx, "nobody", client.AccountChange{})),
+	} {
+		require.ErrorIs(t, err, client.ErrNotFound)
+	}
+	_, err = a.CreateAccount(ctx, client.NewAccount{Name: "acme"})
+	var wrong *client.InvalidError
+	require.ErrorAs(t, err, &wrong)
+	require.Equal(t, "account", wrong.Field)
+	_, err = a.Account(ctx, "")
+	require.ErrorAs(t, err, &wrong)
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// What would be done twice is sent once, and a quota is not waited for.
+func TestWhatIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	answer := func(status int, body string) *client.Client {
+		return serve(t, client.Options{Attempts: 3}, func(w http.ResponseWriter, _ *http.Request) {
+			asked.Add(1)
+			reply(w, problemJSON, status, body)
+		})
+	}
+	_, _, err := answer(http.StatusServiceUnavailable, `{"outcome":"error","code":"unavailable"}`).AddAPIKey(t.Context(), "acme", time.Time{})
+	require.Error(t, err)
+	require.Equal(t, int64(1), asked.Load())
+	_, err = answer(http.StatusTooManyRequests, `{"outcome":"refused","code":"quota_exceeded","user":"alice"}`).Submit(t.Context(), table())
+	var refused *client.Refusal
+	require.ErrorAs(t, err, &refused)
+	require.Equal(t, client.CodeQuotaExceeded, refused.Code)
+	require.Equal(t, int64(2), asked.Load())
+}
