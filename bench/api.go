@@ -139,8 +139,16 @@ func (s *store) serveAPI(options tasks.SubmitterOptions) (*httptest.Server, func
 		letters.Close()
 		return submitter.Close()
 	}
+	accounts, err := sendlimit.NewAccounts(s.client, options.Prefix)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("accounts: %w", err), end())
+	}
+	counters, err := sendlimit.NewCounters(s.client, options.Prefix)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("counters: %w", err), end())
+	}
 	handler, err := api.New(api.Options{
-		Submitter: submitter, DeadLetters: letters, Now: time.Now,
+		Accounts: accounts, Counters: counters, Submitter: submitter, DeadLetters: letters, Now: time.Now,
 		Stats: func(context.Context) (api.Stats, error) { return api.Stats{}, nil },
 	})
 	if err != nil {

@@ -23,8 +23,11 @@ type measurement struct {
 func measurements() []measurement {
 	return []measurement{
 		{[]string{"redis-place", "redis-record", "redis-record-three", "reserve-rate", "refusal"}, measureReserve},
+		{[]string{"redis-count", "count-rate"}, measureCounters},
 		{[]string{"submit-enqueue", "submit-batched", "submit-by-hand", "submit-refusal"}, measureSubmit},
+		{[]string{"submit-account"}, measureCharges},
 		{[]string{"api-submit", "api-memory"}, measureAPI},
+		{[]string{"redis-permit", "redis-token"}, measureLimiters},
 		{[]string{"history", "history-alike"}, measureHistory},
 		{[]string{"booked-solid"}, measureBookedSolid},
 		{[]string{"memory-place", "memory-record", "memory-ended"}, measureMemory},

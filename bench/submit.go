@@ -97,6 +97,11 @@ func (s *store) seedPolicy(ctx context.Context, prefix string) error {
 // product makes one. Every slice has a Submitter of its own, whose Close waits
 // for the confirms.
 func (s *store) submitting(options tasks.SubmitterOptions, times *schedule) *side {
+	return s.submittingFor("", options, times)
+}
+
+// submittingFor is submitting for an account, "" for none.
+func (s *store) submittingFor(account string, options tasks.SubmitterOptions, times *schedule) *side {
 	to := &turns{schedule: times}
 	return &side{prepare: func(n int) (slice, error) {
 		requests := to.take(n)
@@ -107,7 +112,7 @@ func (s *store) submitting(options tasks.SubmitterOptions, times *schedule) *sid
 		return slice{
 			do: func(ctx context.Context, i int) error {
 				return submitted(ctx, submitter, tasks.Message{
-					User: requests[i].User, SendAt: requests[i].At, Title: title, Body: body,
+					User: requests[i].User, SendAt: requests[i].At, Title: title, Body: body, Account: account,
 				})
 			},
 			finish: submitter.Close,

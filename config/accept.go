@@ -27,6 +27,16 @@ func text(into *string) func(string) *sendlimit.InvalidError {
 	}
 }
 
+func account(into *string) func(string) *sendlimit.InvalidError {
+	return func(s string) *sendlimit.InvalidError {
+		if s != "" && !sendlimit.ValidAccount(s) {
+			return &sendlimit.InvalidError{Want: "a name of 1 to 64 of a-z 0-9 _ -"}
+		}
+		*into = s
+		return nil
+	}
+}
+
 func prefix(into *string) func(string) *sendlimit.InvalidError {
 	return func(s string) *sendlimit.InvalidError {
 		other := strings.IndexFunc(s, func(r rune) bool {
@@ -47,12 +57,8 @@ func listen(into *string) func(string) *sendlimit.InvalidError {
 			return nil
 		}
 		host, valid := splitAddress(s)
-		if !valid {
-			return takes("a loopback address and port such as 127.0.0.1:8080, or off")
-		}
-		if !loopback(host) {
-			return takes("a loopback address (127.0.0.1, ::1, localhost), or off:" +
-				" keys come with accounts, and until then the API serves loopback only")
+		if !valid || strings.ContainsAny(host, " /") {
+			return takes("an address and port such as 127.0.0.1:8080 or :8080, or off")
 		}
 		*into = s
 		return nil
@@ -127,13 +133,13 @@ func timeZone(c *Config) func(string) *sendlimit.InvalidError {
 	}
 }
 
-// noRules is how a list without rules is written.
-const noRules = "[]"
+// emptyList is how a list with nothing in it is written.
+const emptyList = "[]"
 
 func rules(c *Config) func(string) *sendlimit.InvalidError {
 	return func(s string) *sendlimit.InvalidError {
 		var list []string
-		if s != noRules {
+		if s != emptyList {
 			for rule := range strings.SplitSeq(s, ",") {
 				list = append(list, strings.TrimSpace(rule))
 			}
@@ -143,6 +149,42 @@ func rules(c *Config) func(string) *sendlimit.InvalidError {
 			return problem
 		}
 		c.Policy.Rules = policy.Rules
+		return nil
+	}
+}
+
+// alertAt takes percents, and emptyList for none. A policy spells the default as
+// nil.
+func alertAt(c *Config) func(string) *sendlimit.InvalidError {
+	return func(s string) *sendlimit.InvalidError {
+		percents := []int{}
+		if s != emptyList {
+			for text := range strings.SplitSeq(s, ",") {
+				percent, err := strconv.Atoi(strings.TrimSpace(text))
+				if err != nil {
+					percent = 0 // which none can be
+				}
+				percents = append(percents, percent)
+			}
+		}
+		policy := sendlimit.DefaultPolicy()
+		policy.AlertAt = percents
+		if problem := invalid(policy.Validate()); problem != nil {
+			return takes("%s", problem.Want)
+		}
+		if !slices.Equal(percents, sendlimit.DefaultAlertAt()) {
+			c.Policy.AlertAt = percents
+		}
+		return nil
+	}
+}
+
+func alertTo(c *Config) func(string) *sendlimit.InvalidError {
+	return func(s string) *sendlimit.InvalidError {
+		if problem := invalid(sendlimit.ValidContact(s)); problem != nil {
+			return problem
+		}
+		c.Policy.AlertTo = s
 		return nil
 	}
 }
@@ -247,6 +289,7 @@ func logFormat(into *LogFormat) func(string) *sendlimit.InvalidError {
 // crossChecks are the bounds that one setting sets another.
 func crossChecks() []Check {
 	return []Check{
+		tiersOfAccounts,
 		func(c Config) *sendlimit.InvalidError {
 			if c.RetryMin <= c.RetryMax || c.RetryMax == 0 {
 				return nil

@@ -4,14 +4,16 @@
 //
 // A setting has one name in three spellings: push_timeout in the file,
 // SENDLIMIT_PUSH_TIMEOUT in the environment, --push-timeout on the command
-// line. REDIS_URL is the one variable without the prefix, and push_secret has
-// no flag, because every user of a machine can read its command lines. A
+// line. REDIS_URL is the one variable without the prefix, and secrets
+// (push_secret, smtp_password, alert_secret) have no flag, because every user of a
+// machine can read its command lines. A
 // setting inside another joins the names: policy.rules is
 // SENDLIMIT_POLICY_RULES and --policy-rules. An empty value is no value.
 package config
 
 import (
 	"log/slog"
+	"net/netip"
 	"strconv"
 	"strings"
 	"time"
@@ -37,12 +39,23 @@ type Config struct {
 	// EmbeddedAddress is the loopback address of the embedded store, where
 	// RedisURL is empty. Port 0 is any free one.
 	EmbeddedAddress string
+	// Account is who is charged for what enqueue submits; "" for nobody.
+	Account string
 	// Prefix begins every key and queue in the store.
 	Prefix string
 
-	// Listen is the loopback address of the API, /healthz, /readyz and /metrics;
-	// empty means none.
+	// Listen is the address of the API, /healthz, /readyz and /metrics; empty means
+	// none. See Exposed.
 	Listen string
+	// RequireKeys says whether the API asks for a key where it is not Exposed.
+	RequireKeys bool
+	// TLSCert and TLSKey are the files that the API's TLS is made of; both are
+	// empty for plain HTTP.
+	TLSCert, TLSKey string
+	// TrustedProxies are those whose X-Forwarded-For is believed.
+	TrustedProxies []netip.Prefix
+	// Seeds are the tiers and accounts that the store starts with.
+	Seeds Seeds
 
 	// Deliver says whether messages are delivered; a worker that does not serves
 	// the API alone.
@@ -53,6 +66,24 @@ type Config struct {
 	// PushSecret signs what is pushed; empty means unsigned.
 	PushSecret  Secret
 	PushTimeout time.Duration // bounds one try
+
+	// Pace is how fast deliveries may come in a store that has no pace yet; the
+	// zero Pace means as fast as they can.
+	Pace sendlimit.Pace
+
+	// EmailURL is LogTarget or the smtp(s) URL of the server that takes e-mail;
+	// empty where none was given.
+	EmailURL     string
+	SMTPPassword Secret // of the user in EmailURL; empty where that has it, or no user
+	EmailFrom    string // the sender of e-mail
+	// EmailTLS says how an smtp connection is secured: "mandatory",
+	// "opportunistic", "none", or empty for what the server's address calls for.
+	EmailTLS       string
+	EmailTemplates string // the folder of templates of one's own; empty for none
+	// AlertSecret signs notices to https: contacts; empty means unsigned.
+	AlertSecret Secret
+	// AllowInternalWebhooks lets such a contact be at an internal address.
+	AllowInternalWebhooks bool
 
 	// Policy is what the store starts with when it has none.
 	Policy sendlimit.Policy
@@ -170,7 +201,7 @@ func Load(flags *pflag.FlagSet, environ []string, file string, checks ...Check) 
 		rejected rejections
 	)
 	rows := settings(&w, &c)
-	rejected.add(readFile(file, rows)...)
+	rejected.add(readFile(file, rows, &c.Seeds)...)
 	rejected.add(readEnvironment(environ, &w, rows)...)
 	readFlags(flags, rows)
 

@@ -2,8 +2,10 @@ package config_test
 
 import (
 	"log/slog"
+	"net/netip"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -43,8 +45,10 @@ func defaults() config.Config {
 
 // keys is every setting that there is.
 var keys = []string{ //nolint:gochecknoglobals // a constant table
-	"redis_url", "embedded_address", "prefix", "listen", "deliver", "push_url", "push_secret", "push_timeout",
-	"policy.time_zone", "policy.rules", "reach", "expire_after", "keep_records",
+	"redis_url", "embedded_address", "prefix", "account", "listen",
+	"require_keys", "tls_cert", "tls_key", "trusted_proxies", "deliver", "push_url", "push_secret", "push_timeout",
+	"email_url", "smtp_password", "email_from", "email_tls", "email_templates", "alert_secret", "allow_internal_webhooks",
+	"policy.time_zone", "policy.rules", "policy.alert_at", "policy.alert_to", "pace.rate", "pace.burst", "reach", "expire_after", "keep_records",
 	"store_full_at", "wait_replicas", "wait_replicas_timeout",
 	"deliveries", "max_attempts", "on_uncertain", "tolerance", "retry_min", "retry_max", "shutdown_timeout",
 	"log_level", "log_format",
@@ -100,14 +104,31 @@ func other() map[string]struct {
 	return map[string]row{
 		"redis_url":        {"redis://h:1", func(c config.Config) any { return c.RedisURL }, "redis://h:1"},
 		"embedded_address": {"localhost:7", func(c config.Config) any { return c.EmbeddedAddress }, "localhost:7"},
+		"account":          {"acme_2-b", func(c config.Config) any { return c.Account }, "acme_2-b"},
 		"prefix":           {"staging_2-b", func(c config.Config) any { return c.Prefix }, "staging_2-b"},
 		"listen":           {"localhost:9", func(c config.Config) any { return c.Listen }, "localhost:9"},
 		"deliver":          {"false", func(c config.Config) any { return c.Deliver }, false},
+		"require_keys":     {"true", func(c config.Config) any { return c.RequireKeys }, true},
+		"tls_cert":         {"/c", func(c config.Config) any { return c.TLSCert }, "/c"},
+		"tls_key":          {"/k", func(c config.Config) any { return c.TLSKey }, "/k"},
+		"trusted_proxies": {"10.0.0.9/8, ::1", func(c config.Config) any { return c.TrustedProxies }, []netip.Prefix{
+			netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("::1/128"),
+		}},
 		"push_url":         {"https://h/p", func(c config.Config) any { return c.PushURL }, "https://h/p"},
 		"push_secret":      {secret, func(c config.Config) any { return c.PushSecret }, config.Secret(secret)},
 		"push_timeout":     {"29s", func(c config.Config) any { return c.PushTimeout }, 29 * time.Second},
+		"email_url":        {"smtps://u@h:1", func(c config.Config) any { return c.EmailURL }, "smtps://u@h:1"},
+		"smtp_password":    {"hunter2", func(c config.Config) any { return c.SMTPPassword }, config.Secret("hunter2")},
+		"email_from":       {"A <a@h>", func(c config.Config) any { return c.EmailFrom }, "A <a@h>"},
+		"email_tls":        {"none", func(c config.Config) any { return c.EmailTLS }, "none"},
+		"email_templates":  {"/t", func(c config.Config) any { return c.EmailTemplates }, "/t"},
+		"alert_secret":     {secret, func(c config.Config) any { return c.AlertSecret }, config.Secret(secret)},
 		"policy.time_zone": {"Europe/Berlin", func(c config.Config) any { return c.Policy.TimeZone }, "Europe/Berlin"},
 		"policy.rules":     {"3/90s,2/calendar_week", func(c config.Config) any { return c.Policy.String() }, "3/90s, 2/calendar_week"},
+		"policy.alert_at":  {"50,90", func(c config.Config) any { return c.Policy.AlertAt }, []int{50, 90}},
+		"policy.alert_to":  {"a@example.org", func(c config.Config) any { return c.Policy.AlertTo }, "a@example.org"},
+		"pace.rate":        {"7/minute", func(c config.Config) any { return c.Pace.String() }, "7/minute"},
+		"pace.burst":       {"3", func(c config.Config) any { return c.Pace.Burst }, int64(3)},
 		"reach":            {"7d", func(c config.Config) any { return c.Reach }, 7 * 24 * time.Hour},
 		"expire_after":     {"1d12h", func(c config.Config) any { return c.ExpireAfter }, 36 * time.Hour},
 		"keep_records":     {"1h", func(c config.Config) any { return c.KeepRecords }, time.Hour},
@@ -122,6 +143,8 @@ func other() map[string]struct {
 		"shutdown_timeout": {"10001ms", func(c config.Config) any { return c.ShutdownTimeout }, 10_001 * time.Millisecond},
 		"log_level":        {"warn", func(c config.Config) any { return c.LogLevel }, slog.LevelWarn},
 		"log_format":       {"json", func(c config.Config) any { return c.LogFormat }, config.LogJSON},
+
+		"allow_internal_webhooks": {"true", func(c config.Config) any { return c.AllowInternalWebhooks }, true},
 
 		"wait_replicas_timeout": {"50ms", func(c config.Config) any { return c.WaitReplicasTimeout }, 50 * time.Millisecond},
 	}
@@ -144,9 +167,12 @@ func TestEverySettingIsReadFromEverySource(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, row.want, row.got(c), "file")
 
-			flags := pflag.NewFlagSet("worker", pflag.ContinueOnError)
-			config.RegisterFlags(flags, config.Worker)
-			if key == "push_secret" { // a command line is no place for it
+			flags, program := pflag.NewFlagSet("program", pflag.ContinueOnError), config.Worker
+			if key == "account" {
+				program = config.Enqueue
+			}
+			config.RegisterFlags(flags, program)
+			if slices.Contains([]string{"push_secret", "smtp_password", "alert_secret"}, key) { // a command line is no place for it
 				require.Nil(t, flags.Lookup(flagOf(key)))
 				return
 			}
@@ -227,7 +253,7 @@ func TestFlagsShowTheirDefaults(t *testing.T) {
 	var names []string
 	enqueue.VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
 	require.Equal(t, []string{
-		"config", "embedded-address", "expire-after", "keep-records", "prefix", "reach", "redis-url",
+		"account", "config", "embedded-address", "expire-after", "keep-records", "prefix", "reach", "redis-url",
 		"store-full-at", "wait-replicas", "wait-replicas-timeout",
 	}, names)
 }

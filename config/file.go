@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -24,7 +25,7 @@ const maxFile = 1 << 20
 // readFile gives the rows what the named file has for them. It reports every
 // unknown name at once, where the library's strict decoding stops at one, and
 // never quotes the file, since a secret may be on the line.
-func readFile(name string, rows []*setting) []*sendlimit.InvalidError {
+func readFile(name string, rows []*setting, seeds *Seeds) []*sendlimit.InvalidError {
 	if name == "" {
 		return nil
 	}
@@ -39,7 +40,7 @@ func readFile(name string, rows []*setting) []*sendlimit.InvalidError {
 	if err != nil {
 		return rejected("a YAML file: %s", syntaxProblem(err, rows))
 	}
-	reader := fileReader{name: name, rows: rows}
+	reader := fileReader{name: name, rows: rows, seeds: seeds}
 	found := false
 	for _, document := range file.Docs {
 		switch body := document.Body.(type) {
@@ -108,6 +109,7 @@ func syntaxProblem(err error, rows []*setting) string {
 type fileReader struct {
 	name     string
 	rows     []*setting
+	seeds    *Seeds
 	problems []*sendlimit.InvalidError
 }
 
@@ -121,9 +123,13 @@ func (r *fileReader) mapping(prefix string, m *ast.MappingNode) {
 			r.value(row, entry.Value, source)
 			continue
 		}
+		if slices.Contains(seedKeys(), key) {
+			r.seed(key, entry.Value, source)
+			continue
+		}
 		inner := r.under(key + ".")
 		if len(inner) == 0 {
-			r.reject("setting", key, "one of "+strings.Join(r.under(prefix), ", "), source)
+			r.reject("setting", key, "one of "+strings.Join(r.known(prefix), ", "), source)
 			continue
 		}
 		switch value := entry.Value.(type) {
@@ -143,6 +149,15 @@ func (r *fileReader) row(key string) *setting {
 		}
 	}
 	return nil
+}
+
+// known lists the names that may stand under a prefix.
+func (r *fileReader) known(prefix string) []string {
+	names := r.under(prefix)
+	if prefix == "" {
+		names = append(names, seedKeys()...)
+	}
+	return names
 }
 
 // under lists the settings whose names begin with the prefix.
@@ -178,7 +193,7 @@ func (r *fileReader) value(row *setting, node ast.Node, source string) {
 		}
 	}
 	if len(elements) == 0 {
-		elements = []string{noRules}
+		elements = []string{emptyList}
 	}
 	row.give(strings.Join(elements, ", "), source)
 }

@@ -29,12 +29,11 @@ func rejected(t *testing.T, environ []string, file string, checks ...config.Chec
 func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 	t.Parallel()
 	const span = "a length of time such as 30s, 15m, 2h or 7d, from "
-	const loopback = "a loopback address (127.0.0.1, ::1, localhost), or off:" +
-		" keys come with accounts, and until then the API serves loopback only"
-	const address = "a loopback address and port such as 127.0.0.1:8080, or off"
+	const address = "an address and port such as 127.0.0.1:8080 or :8080, or off"
 	const embedded = "a loopback address and port such as 127.0.0.1:6390:" +
 		" the embedded store has no password, so other machines must not reach it"
 	const push = "log:, or an http or https URL with a host such as https://push.example.com/deliver"
+	const mail = "log:, or an smtp or smtps URL with a host such as smtp://mail.example.com:587"
 	const rule = "a rule such as 5/hour, 3/90s or 10/calendar_day" +
 		" (sliding: minute, hour, day, week or a length of time; natural: calendar_minute, _hour, _day, _week, _month)"
 	for _, row := range []struct{ key, value, shown, want string }{
@@ -43,6 +42,7 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 		{"embedded_address", "0.0.0.0:6390", "0.0.0.0:6390", embedded},
 		{"deliver", "maybe", "maybe", "true or false"},
 		{"deliver", "1", "1", "true or false"},
+		{"account", "Acme", "Acme", "a name of 1 to 64 of a-z 0-9 _ -"},
 		{"prefix", "Prod", "Prod", "1 to 32 of a-z 0-9 _ -"},
 		{"prefix", "a{b}", "a{b}", "1 to 32 of a-z 0-9 _ -"}, // a brace would move keys to another partition
 		{"prefix", strings.Repeat("a", 33), strings.Repeat("a", 33), "1 to 32 of a-z 0-9 _ -"},
@@ -50,9 +50,8 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 		{"listen", "127.0.0.1", "127.0.0.1", address},
 		{"listen", "127.0.0.1:http", "127.0.0.1:http", address},
 		{"listen", "127.0.0.1:65536", "127.0.0.1:65536", address},
-		{"listen", ":8080", ":8080", loopback}, // every address of the machine
-		{"listen", "0.0.0.0:8080", "0.0.0.0:8080", loopback},
-		{"listen", "example.com:8080", "example.com:8080", loopback},
+		{"require_keys", "yes", "yes", "true or false"},
+		{"trusted_proxies", "10.0.0.0/8, proxy", "proxy", "networks and addresses such as 10.0.0.0/8, 192.0.2.7"},
 		{"push_url", "push.example.com", "push.example.com", push},
 		{"push_url", "ftp://h/p", "ftp://h/…", push},
 		{"push_url", "https:///p", "https…", push},
@@ -61,12 +60,22 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 		{"push_timeout", "99ms", "99ms", span + "100ms to 5m"},
 		{"push_timeout", "5m1s", "5m1s", span + "100ms to 5m"},
 		{"push_timeout", "-5s", "-5s", span + "100ms to 5m"},
+		{"email_url", "mail.example.com:25", "mail.example.com…", mail},
+		{"email_url", "http://h:25", "http://h:25", mail},
+		{"email_url", "smtp://u:hunter2@", "…", mail},
+		{"email_tls", "starttls", "starttls", "mandatory or opportunistic or none"},
+		{"allow_internal_webhooks", "yes", "yes", "true or false"},
+		{"alert_secret", "hunter2", "***", "whsec_ followed by 24 to 64 bytes in base64"},
 		{"policy.time_zone", "Mars/Olympus", "Mars/Olympus", "an IANA time zone such as Europe/Berlin"},
 		{"policy.time_zone", "Local", "Local", "an IANA time zone such as Europe/Berlin"}, // differs by machine
 		{"policy.rules", "1/minute, 5 an hour", "5 an hour", rule},
 		{"policy.rules", "0/minute", "0/minute", "a limit of 1 to 1000"},
 		{"policy.rules", "1/minute,1/60s", "1/minute", "each rule once"},
 		{"policy.rules", "[]", "[]", "at least one rule such as 5/hour"},
+		{"policy.alert_at", "80, many", "80, many", "percents of 1 to 100, ascending, such as 80 and 100"},
+		{"policy.alert_at", "100,80", "100,80", "percents of 1 to 100, ascending, such as 80 and 100"},
+		{"policy.alert_at", "0", "0", "percents of 1 to 100, ascending, such as 80 and 100"},
+		{"policy.alert_to", "ada", "ada", "one e-mail address such as ops@example.com, or an https: URL such as https://example.com/alerts"},
 		{"reach", "367d", "367d", span + "1m to 366d"},
 		{"reach", "30s", "30s", span + "1m to 366d"},
 		{"expire_after", "999ms", "999ms", span + "1s to 366d"},
@@ -107,8 +116,8 @@ func TestEverythingRejectedIsReportedAtOnce(t *testing.T) {
 	_, err := config.Load(flags, []string{"SENDLIMIT_REACH=2y", "SENDLIMIT_REDIS_URL=redis://:pw@h"}, name)
 	require.EqualError(t, err, strings.Join([]string{
 		"7 settings are rejected:",
-		`setting "push_uri" is not allowed: it takes one of ` + strings.Join(keys, ", ") + " (" + name + ", line 1)",
-		`setting "policy.rule" is not allowed: it takes one of policy.time_zone, policy.rules (` + name + ", line 3)",
+		`setting "push_uri" is not allowed: it takes one of ` + strings.Join(keys, ", ") + ", tiers, accounts (" + name + ", line 1)",
+		`setting "policy.rule" is not allowed: it takes one of policy.time_zone, policy.rules, policy.alert_at, policy.alert_to (` + name + ", line 3)",
 		`SENDLIMIT_REDIS_URL "redis://:***@h" is not allowed: it takes no value: this one setting is named REDIS_URL`,
 		`prefix "UP" is not allowed: it takes 1 to 32 of a-z 0-9 _ - (given by ` + name + ", line 2)",
 		`policy.rules "[]" is not allowed: it takes at least one rule such as 5/hour (given by ` + name + ", line 3)",
@@ -215,7 +224,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		{"prefix: {a: b}", `prefix "a mapping" is not allowed: it takes ` + plain},
 		{"prefix: !!str a", `prefix "a tagged value" is not allowed: it takes ` + plain},
 		{"prefix: *a", `prefix "an alias or anchor" is not allowed: it takes ` + plain},
-		{"policy: strict", `policy "a plain value" is not allowed: it takes a mapping of policy.time_zone, policy.rules (FILE, line 1)`},
+		{"policy: strict", `policy "a plain value" is not allowed: it takes a mapping of policy.time_zone, policy.rules, policy.alert_at, policy.alert_to (FILE, line 1)`},
 		{"policy: {rules: {a: b}}", `policy.rules "a mapping" is not allowed: it takes a list of plain values (FILE, line 1)`},
 		{"policy: {rules: [[1/minute]]}", `policy.rules "a list" is not allowed: it takes a list of plain values (FILE, line 1)`},
 	} {
@@ -253,7 +262,8 @@ func TestSecretsAreNeverShown(t *testing.T) {
 	const password = "hunter2"
 	good := []string{
 		"REDIS_URL=redis://app:" + password + "@h:1/0?sentinel_password=" + password,
-		"SENDLIMIT_PUSH_SECRET=" + secret,
+		"SENDLIMIT_PUSH_SECRET=" + secret, "SENDLIMIT_ALERT_SECRET=" + secret, "SENDLIMIT_SMTP_PASSWORD=" + password,
+		"SENDLIMIT_EMAIL_URL=smtp://u:" + password + "@mail.example.com",
 		"SENDLIMIT_PUSH_URL=https://u:" + password + "@push.example.com/" + password + "?token=" + password,
 	}
 	c, err := config.Load(nil, good, "")
@@ -275,12 +285,15 @@ func TestSecretsAreNeverShown(t *testing.T) {
 	require.NotContains(t, shown.String(), secret)
 	require.Contains(t, logged.String(), "redis://app:***@h:1/0?***")
 	require.Contains(t, logged.String(), "https://push.example.com/…")
+	require.Contains(t, logged.String(), "smtp://mail.example.com/…")
 
 	problem := rejected(t, []string{
 		"SENDLIMIT_PUSH_SECRET=" + password,
 		"SENDLIMIT_PUSH_URL=http//u:" + password + "@push.example.com",
+		"SENDLIMIT_EMAIL_URL=smtp//u:" + password + "@mail.example.com",
+		"SENDLIMIT_ALERT_SECRET=" + password,
 	}, "")
-	require.Len(t, problem.Rejected, 2)
+	require.Len(t, problem.Rejected, 4)
 	require.NotContains(t, problem.Error(), password)
 
 	for _, yaml := range []string{

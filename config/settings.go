@@ -1,6 +1,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -12,12 +13,14 @@ import (
 type written struct {
 	EmbeddedAddress     string        `env:"EMBEDDED_ADDRESS"`
 	Prefix              string        `env:"PREFIX"`
+	Account             string        `env:"ACCOUNT"`
 	Listen              string        `env:"LISTEN"`
 	Deliver             string        `env:"DELIVER"`
 	PushURL             string        `env:"PUSH_URL"`
 	PushSecret          string        `env:"PUSH_SECRET"`
 	PushTimeout         string        `env:"PUSH_TIMEOUT"`
 	Policy              writtenPolicy `envPrefix:"POLICY_"`
+	Pace                writtenPace   `envPrefix:"PACE_"`
 	Reach               string        `env:"REACH"`
 	ExpireAfter         string        `env:"EXPIRE_AFTER"`
 	KeepRecords         string        `env:"KEEP_RECORDS"`
@@ -34,12 +37,22 @@ type written struct {
 	LogLevel            string        `env:"LOG_LEVEL"`
 	LogFormat           string        `env:"LOG_FORMAT"`
 
+	Access writtenAccess // without a prefix of its own
+	Email  writtenEmail  // without a prefix of its own
+
 	unprefixed unprefixed
 }
 
 type writtenPolicy struct {
 	TimeZone string `env:"TIME_ZONE"`
 	Rules    string `env:"RULES"`
+	AlertAt  string `env:"ALERT_AT"`
+	AlertTo  string `env:"ALERT_TO"`
+}
+
+type writtenPace struct {
+	Rate  string `env:"RATE"`
+	Burst string `env:"BURST"`
 }
 
 // unprefixed is what has a name in the environment without the prefix.
@@ -63,6 +76,8 @@ type setting struct {
 	show func(string) string
 	// shared settings are those that a program which only submits uses too.
 	shared bool
+	// callers settings are flags of such a program alone.
+	callers bool
 	// list settings can be a list in the file.
 	list bool
 
@@ -72,7 +87,7 @@ type setting struct {
 // settings is the table, in the order of the example file.
 func settings(w *written, c *Config) []*setting {
 	const day = 24 * time.Hour
-	return []*setting{
+	return slices.Concat([]*setting{
 		{
 			key: "redis_url", written: &w.unprefixed.RedisURL, kind: "url", shared: true,
 			help: "where the store is: redis://, rediss://, unix://, redis-sentinel:// or redis-cluster://;" +
@@ -90,10 +105,17 @@ func settings(w *written, c *Config) []*setting {
 			accept: prefix(&c.Prefix),
 		},
 		{
+			key: "account", written: &w.Account, kind: "name", shared: true, callers: true,
+			help: "account that what enqueue submits is charged to, and whose messages alone it sees and changes;" +
+				" empty for no account",
+			accept: account(&c.Account),
+		},
+		{
 			key: "listen", written: &w.Listen, standard: "127.0.0.1:8080", kind: "address",
 			help:   "where the API, /healthz, /readyz and /metrics are served, or off",
 			accept: listen(&c.Listen),
 		},
+	}, accessSettings(w, c), []*setting{
 		{
 			key: "deliver", written: &w.Deliver, standard: "true", kind: "bool",
 			help:   "whether to deliver messages; false is a process that serves the API alone, and needs no push target",
@@ -113,6 +135,7 @@ func settings(w *written, c *Config) []*setting {
 			help:   "how long one delivery may take",
 			accept: duration(&c.PushTimeout, 100*time.Millisecond, 5*time.Minute),
 		},
+	}, emailSettings(w, c), []*setting{
 		{
 			key: "policy.time_zone", written: &w.Policy.TimeZone, standard: "UTC", kind: "zone",
 			help:   "time zone of the calendar rules that a new store gets",
@@ -123,6 +146,26 @@ func settings(w *written, c *Config) []*setting {
 			standard: "1/minute, 5/hour, 10/calendar_day",
 			help:     "rules that a new store gets",
 			accept:   rules(c),
+		},
+		{
+			key: "policy.alert_at", written: &w.Policy.AlertAt, standard: "80, 100", kind: "percents", list: true,
+			help:   "percents of a user's daily rule at which an alert is raised, that a new store gets; [] for never",
+			accept: alertAt(c),
+		},
+		{
+			key: "policy.alert_to", written: &w.Policy.AlertTo, kind: "contact",
+			help:   "e-mail address or https URL that is told once an hour of users that reached one, that a new store gets",
+			accept: alertTo(c),
+		},
+		{
+			key: "pace.rate", written: &w.Pace.Rate, kind: "rate",
+			help:   "deliveries of all workers together that a new store allows, such as 100/second",
+			accept: paceRate(c),
+		},
+		{
+			key: "pace.burst", written: &w.Pace.Burst, kind: "number",
+			help:   "deliveries of them that may go at once",
+			accept: paceBurst(c),
 		},
 		{
 			key: "reach", written: &w.Reach, standard: "366d", kind: "duration", shared: true,
@@ -199,7 +242,7 @@ func settings(w *written, c *Config) []*setting {
 			help:   "text, json, or auto for text on a terminal and json elsewhere",
 			accept: logFormat(&c.LogFormat),
 		},
-	}
+	})
 }
 
 // variable is the setting's name in the environment.

@@ -17,7 +17,7 @@ type Program uint8
 
 // The programs.
 const (
-	Worker  Program = iota // every setting
+	Worker  Program = iota // every setting but those of a caller alone
 	Enqueue                // those that matter to who submits
 )
 
@@ -28,7 +28,7 @@ const FileFlag = "config"
 // help and default. Load reads them once they are parsed.
 func RegisterFlags(flags *pflag.FlagSet, program Program) {
 	for _, row := range settings(&written{}, &Config{}) {
-		if row.kind == "" || program == Enqueue && !row.shared {
+		if row.kind == "" || program == Enqueue && !row.shared || program == Worker && row.callers {
 			continue
 		}
 		flag := flags.VarPF(&flagValue{text: row.standard, kind: row.kind}, row.flag(), "", row.help)

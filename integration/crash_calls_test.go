@@ -117,6 +117,8 @@ func keyKind(prefix, key string) string {
 			return "record"
 		case "l":
 			return "late mark"
+		case "h":
+			return "hold"
 		}
 		return kind
 	}

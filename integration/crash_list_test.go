@@ -17,8 +17,8 @@ import (
 // cancelling messages. Before and after each it is made to die.
 func submitterCalls() []string {
 	return []string{
-		"asynq enqueue", "asynq schedule", "client", "dial", "get policy", "hello", "info memory", "move", "release", "reserve",
-		"sadd asynq:queues", "zadd watch",
+		"account_find", "asynq enqueue", "asynq schedule", "client", "dial", "get policy", "hello", "hmget record", "hold",
+		"info memory", "move", "release", "reserve", "sadd asynq:queues", "settle_hold", "stats_add", "zadd watch",
 	}
 }
 
@@ -28,9 +28,11 @@ func workerCalls() []string {
 		"asynq clearServerState", "asynq deleteExpiredCompletedTasks", "asynq dequeue", "asynq done", "asynq enqueue",
 		"asynq forward", "asynq getTaskInfo", "asynq listLeaseExpired", "asynq listMessages",
 		"asynq reclaimStateAggregationSets", "asynq retry",
-		"asynq schedule", "asynq writeServerState", "claim", "client", "dial", "get policy", "hello", "notify", "renew",
-		"sadd asynq:queues", "settle", "sismember asynq:queues", "time", "zadd asynq:lease", "zadd asynq:servers",
-		"zadd asynq:workers", "zadd watch", "zrange watch", "zrem asynq:servers", "zrem asynq:workers",
+		"asynq schedule", "asynq writeServerState", "claim", "client", "dial", "get policy", "hello", "hmget hold",
+		"hold_look", "mget rate", "notify", "renew",
+		"sadd asynq:queues", "settle", "settle_hold", "sismember asynq:queues", "time", "zadd asynq:lease", "zadd asynq:servers",
+		"zadd asynq:workers", "zadd watch", "zrange holds", "zrange notices",
+		"zrange watch", "zrem asynq:servers", "zrem asynq:workers",
 	}
 }
 
@@ -41,6 +43,7 @@ type occasion int
 const (
 	callsAlways occasion = iota
 	callsOnLoss          // when a submitter died over a message for later
+	callsOnHold          // when one died that had charged an account
 	callsAtStop          // when a worker is told to stop
 	callsLate            // when it has lived for seconds
 )
@@ -67,6 +70,8 @@ func (t crashTarget) comes() occasion {
 		return callsAlways
 	case slices.Contains([]string{"asynq getTaskInfo", "asynq listMessages", "asynq schedule", "renew", "sismember asynq:queues"}, t.call):
 		return callsOnLoss
+	case slices.Contains([]string{"hmget hold", "hold_look", "settle_hold"}, t.call):
+		return callsOnHold
 	case slices.Contains([]string{"asynq clearServerState", "asynq retry", "zrem asynq:servers", "zrem asynq:workers"}, t.call):
 		return callsAtStop
 	case slices.Contains([]string{"asynq deleteExpiredCompletedTasks", "zadd asynq:lease"}, t.call):
@@ -102,6 +107,7 @@ func TestCrashPointsAreAllListed(t *testing.T) {
 		r := newCrashRound(t, server, scripts, "list-"+strconv.Itoa(try), "2/1s", "3/2s")
 		r.tolerate(150 * time.Millisecond)
 		r.plan(submitterName, everythingPlan())
+		r.leaveHold()
 		r.play(crashCast{stop: 700 * time.Millisecond, empties: 2500 * time.Millisecond, random: rand.New(rand.NewPCG(1, 2))})
 		requireEmptyHands(t, r.history.events)
 		for process, calls := range listed {
@@ -122,6 +128,10 @@ func everythingPlan() crashPlan {
 	}
 	shifted := submit("ann", "shifted", 500*time.Millisecond)
 	shifted.Shift = true
+	paid := func(s crashStep) crashStep {
+		s.Account = crashAccount
+		return s
+	}
 	gone := submit("cleo", "gone", 3*time.Second)
 	gone.Provider = providerGone
 	again := submit("cleo", "again", 3*time.Second)
@@ -134,6 +144,9 @@ func everythingPlan() crashPlan {
 			{Do: doMove, User: "ann", ID: "moved", In: 11 * time.Second},
 			submit("ann", "cancelled", time.Minute),
 			{Do: doCancel, User: "ann", ID: "cancelled"},
+			paid(submit("dora", "paid", 12*time.Second)),
+			{Do: doMove, User: "dora", ID: "paid", In: 11 * time.Second},
+			{Do: doCancel, User: "dora", ID: "paid"},
 			gone, again,
 		},
 		// Lost by the queue, and late by then.

@@ -14,7 +14,8 @@ type crashStep struct {
 	ID   string        `json:"id"`
 	// Life counts the messages that had the id before.
 	Life    int           `json:"life"`
-	In      time.Duration `json:"in"` // from when it is asked for; zero of a submit for as soon as possible
+	Account string        `json:"account,omitempty"` // of a submit: who is charged
+	In      time.Duration `json:"in"`                // from when it is asked for; zero of a submit for as soon as possible
 	Shift   bool          `json:"shift,omitempty"`
 	Expires time.Duration `json:"expires,omitempty"` // after the send time
 	// Provider says how the provider takes the message.
@@ -69,6 +70,9 @@ func messagePlan(random *rand.Rand, user, id string) []crashStep {
 	}
 	submit := step(doSubmit)
 	submit.Shift = random.IntN(2) == 0
+	if random.IntN(2) == 0 {
+		submit.Account = crashAccount
+	}
 	if random.IntN(5) > 0 {
 		submit.In = 50*time.Millisecond + soon()
 	}
@@ -95,6 +99,7 @@ func messagePlan(random *rand.Rand, user, id string) []crashStep {
 		steps = append(steps, step(doCancel))
 		if random.IntN(2) == 0 {
 			again := step(doSubmit)
+			again.Account = submit.Account
 			again.Life, again.In, again.Shift = 1, 50*time.Millisecond+soon(), true
 			steps = append(steps, again)
 		}

@@ -41,6 +41,10 @@ func newCrashRound(t *testing.T, server *sendlimittest.RedisServer, scripts scri
 	policies, err := sendlimit.NewPolicyStore(server.Client(), prefix)
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy))
+	accounts, err := sendlimit.NewAccounts(server.Client(), prefix)
+	require.NoError(t, err)
+	_, err = accounts.Create(t.Context(), sendlimit.Account{Name: crashAccount})
+	require.NoError(t, err)
 	r := &crashRound{
 		T: t, store: newCrashStore(t, server.Client(), prefix), folder: t.TempDir(),
 		receiver: notifiertest.NewReceiver(time.Now), ids: make(map[string][]string),
@@ -103,7 +107,7 @@ func (r *crashRound) look() int {
 		faults = append(faults, state.faults(r.T)...)
 	}
 	r.require(faults)
-	return pending
+	return pending + r.store.held(r.T)
 }
 
 // judge holds all that happened against what the submitters were told.
@@ -113,6 +117,7 @@ func (r *crashRound) judge() {
 	r.history.events = readJournal(r.T, r.base.Journal)
 	r.history.requests = r.receiver.Requests()
 	r.require(r.history.faults(r.T))
+	r.store.requireCharges(r.T, r.history.users)
 	r.store.remove(r.T, r.base.Prefix+":*")
 	r.store.remove(r.T, "asynq:{"+tasks.QueueName(r.base.Prefix)+"}:*")
 }

@@ -78,7 +78,7 @@ func (c *crashSubmitter) ask(ctx context.Context, s crashStep, at time.Time) (ta
 		return c.Cancel(ctx, s.User, s.ID)
 	}
 	m := tasks.Message{
-		ID: s.ID, User: s.User, SendAt: at, Now: at.IsZero(),
+		ID: s.ID, User: s.User, SendAt: at, Now: at.IsZero(), Account: s.Account,
 		Title: contentOf(s.User, s.ID, s.Life), Data: map[string]string{"provider": s.Provider},
 	}
 	if s.Shift && !m.Now {

@@ -95,7 +95,7 @@ func (c *crashCount) report(t *testing.T, rounds int, say func(format string, ar
 	t.Helper()
 	for _, target := range crashTargets() {
 		say("%5d times: %s", c.times[target], target)
-		certain := target.comes() == callsAlways || target.comes() == callsOnLoss
+		certain := target.comes() == callsAlways || target.comes() == callsOnLoss || target.comes() == callsOnHold
 		if rounds >= crashRounds && certain || rounds > 10*crashRounds {
 			assert.Positive(t, c.times[target], "nothing died there: %s", target)
 		}
@@ -134,7 +134,7 @@ func playRandomRound(r *crashRound, seed uint64) {
 		}
 	}
 	later := func(id string) crashStep {
-		return crashStep{Do: doSubmit, User: "dora", ID: id, In: 2 * time.Second}
+		return crashStep{Do: doSubmit, User: "dora", ID: id, In: 2 * time.Second, Account: crashAccount}
 	}
 	plan = append(plan,
 		[]crashStep{{Wait: plan[0][0].Wait, Do: doSubmit, User: "emil", ID: "busy", In: 300 * time.Millisecond, Provider: providerBusy}},
@@ -145,6 +145,11 @@ func playRandomRound(r *crashRound, seed uint64) {
 	case callsAlways:
 	case callsOnLoss:
 		cast.submitter = append([]crashPoint{{Call: "asynq schedule", Nth: 1}}, cast.submitter...)
+	case callsOnHold:
+		cast.submitter = append([]crashPoint{{Call: "reserve", After: true, Nth: 1}}, cast.submitter...)
+		for i := range plan {
+			plan[i][0].Account = crashAccount
+		}
 	case callsAtStop:
 		// The worker has messages in hand then.
 		cast.stop = 700 * time.Millisecond

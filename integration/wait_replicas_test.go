@@ -132,7 +132,7 @@ func TestReplicasOfACluster(t *testing.T) {
 	cluster := sendlimittest.RealCluster(t)
 	replica := replicaOf(t, cluster, 0)
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs(), ContextTimeoutEnabled: true})
-	t.Cleanup(func() { client.Close() })
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	seedDefaultPolicy(t, client)
 	within := func(wait time.Duration) *tasks.Submitter {
 		s, err := tasks.NewSubmitter(client, tasks.SubmitterOptions{WaitReplicas: 1, WaitReplicasTimeout: wait})

@@ -9,6 +9,8 @@ command -v make >/dev/null || missing+=(make)
 command -v redis-server >/dev/null || missing+=(redis-server)
 command -v luacheck >/dev/null || missing+=(lua-check)
 command -v curl >/dev/null || missing+=(curl)
+# A mail server in a process of its own, with the system's own python3.
+/usr/bin/python3 -c 'import aiosmtpd' 2>/dev/null || missing+=(python3-aiosmtpd)
 # The race detector needs a C compiler with its headers.
 if ! printf '#include <stdlib.h>\n' | $(go env CC) -E - >/dev/null 2>&1; then
   missing+=(gcc libc6-dev)

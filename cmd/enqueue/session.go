@@ -79,6 +79,13 @@ func (s *session) begin(ctx context.Context, c config.Config, m manner) error {
 	if err := sendlimit.CheckLayout(ctx, s.client, c.Prefix); err != nil {
 		return fmt.Errorf("looking at the layout of the store: %w", err)
 	}
+	if c.Account == "" {
+		return nil
+	}
+	if err := s.submitter.CheckAccount(ctx, c.Account); err != nil {
+		return fmt.Errorf("looking for the account: %w", err)
+	}
+	s.submitter = s.submitter.For(c.Account)
 	return nil
 }
 

@@ -26,7 +26,7 @@ type apiServer struct {
 
 // newAPIServer returns the API on a store. Close it.
 func newAPIServer(
-	client redis.UniversalClient, c config.Config, m *tasks.Metrics, logger *slog.Logger,
+	client redis.UniversalClient, c config.Config, accounts *sendlimit.Accounts, m *metrics, logger *slog.Logger,
 ) (_ *apiServer, err error) {
 	s := &apiServer{stopping: make(chan struct{})}
 	defer func() {
@@ -37,7 +37,7 @@ func newAPIServer(
 	s.submitter, err = tasks.NewSubmitter(client, tasks.SubmitterOptions{
 		Prefix: c.Prefix, Reach: c.Reach, KeepRecords: c.KeepRecords, ExpireAfter: c.ExpireAfter,
 		StoreFullAt: c.StoreFullAt, WaitReplicas: c.WaitReplicas, WaitReplicasTimeout: c.WaitReplicasTimeout,
-		Logger: logger, Metrics: m,
+		Logger: logger, Metrics: m.tasks,
 		// Many ask at the same time, and batches must not take all connections.
 		Batch: true,
 	})
@@ -54,9 +54,15 @@ func newAPIServer(
 	if err != nil {
 		return nil, err
 	}
+	counters, err := sendlimit.NewCounters(client, c.Prefix)
+	if err != nil {
+		return nil, err
+	}
 	s.Handler, err = api.New(api.Options{
 		Submitter: s.submitter, DeadLetters: s.deadLetters, Stats: stats, Now: time.Now, Logger: logger,
-		Version: version(), Stopping: s.stopping, Authenticate: s.unlessStopping,
+		Accounts: accounts, Counters: counters, RequireKeys: c.RequireKeys || c.Exposed(), TrustedProxies: c.TrustedProxies,
+		LoginRefused: m.refusedLogins.Inc,
+		Version:      version(), Stopping: s.stopping, Before: s.unlessStopping,
 	})
 	if err != nil {
 		return nil, err

@@ -53,9 +53,12 @@ func (p program) command(ctx context.Context) *cobra.Command {
 	root.SetErr(p.stderr)
 	root.CompletionOptions.HiddenDefaultCmd = true
 	p.delivers(ctx, root)
-	root.AddCommand(p.policyCommand(ctx))
+	root.AddCommand(p.policyCommand(ctx), p.paceCommand(ctx))
 	root.AddCommand(p.deadLettersCommand(ctx))
 	root.AddCommand(p.runCommand(ctx), p.userCommand(ctx))
+	root.AddCommand(p.eventCommand(ctx))
+	root.AddCommand(p.checkCommand(ctx), p.emailPreviewCommand(ctx))
+	root.AddCommand(p.accountCommand(ctx), p.tierCommand(ctx))
 	return root
 }
 

@@ -46,7 +46,11 @@ func (d *deadLetters) list(ctx context.Context, user string) error {
 		return d.print(fmt.Sprintf("%-23s  %-9s  %5d  %-12s  %-23s  %s  %s\n",
 			d.time(s.EndedAt), s.Status, s.Attempts, s.Reason, d.time(s.SendAt), s.ID, s.User))
 	})
-	if err == nil && !some && !d.json {
+	if err != nil {
+		return err
+	}
+	alerts, err := d.listAlerts(ctx, user)
+	if err == nil && !some && !alerts && !d.json {
 		return d.print("There are no dead letters.\n")
 	}
 	return err
@@ -72,23 +76,34 @@ func (d *deadLetters) each(ctx context.Context, r tasks.DeadLettersRequest, do f
 }
 
 func (d *deadLetters) showCommand(ctx context.Context) *cobra.Command {
-	var user string
+	var user, alert string
 	var content bool
 	cmd := &cobra.Command{
 		Use:     "show ID",
 		Short:   "Show one dead letter.",
 		Example: "  worker dead-letters show --user alice order-17\n  worker dead-letters show --user alice order-17 --content",
-		Args:    cli.Argument("ID"),
+		Args:    alertOr(oneOf),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return d.on(ctx, cmd.Flags(), func() error { return d.show(ctx, user, args[0], content) })
+			return d.on(ctx, cmd.Flags(), func() error {
+				if alert != "" {
+					return d.showAlert(ctx, alert)
+				}
+				return d.show(ctx, user, args[0], content)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&user, "user", "", "`name` of the user who was to receive it")
 	cmd.Flags().BoolVar(&content, "content", false, "show what it says, too")
-	if err := cmd.MarkFlagRequired("user"); err != nil {
-		panic(err) // there is no such flag: the program itself is wrong
-	}
+	addAlertFlag(cmd.Flags(), &alert)
 	return cmd
+}
+
+// oneOf makes cobra insist on --user and an ID.
+func oneOf(cmd *cobra.Command, args []string) error {
+	if !cmd.Flag("user").Changed {
+		return cli.Usage(cmd, "user", "--user is missing")
+	}
+	return cli.Argument("ID")(cmd, args)
 }
 
 func (d *deadLetters) show(ctx context.Context, user, id string, content bool) error {

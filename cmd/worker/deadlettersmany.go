@@ -15,7 +15,7 @@ import (
 )
 
 func (d *deadLetters) retryCommand(ctx context.Context) *cobra.Command {
-	var user string
+	var user, alert string
 	var all, yes bool
 	cmd := &cobra.Command{
 		Use:   "retry [ID]",
@@ -25,9 +25,12 @@ func (d *deadLetters) retryCommand(ctx context.Context) *cobra.Command {
 			"caller's own expires_at stays a dead letter.\n\n" +
 			"An uncertain one may have been sent already, and then is sent twice.",
 		Example: "  worker dead-letters retry --user alice order-17\n  worker dead-letters retry --all",
-		Args:    oneOrMany("all"),
+		Args:    alertOr(oneOrMany("all")),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return d.on(ctx, cmd.Flags(), func() error {
+				if alert != "" {
+					return d.retryAlert(ctx, alert)
+				}
 				if all {
 					return d.retryAll(ctx, yes)
 				}
@@ -40,13 +43,14 @@ func (d *deadLetters) retryCommand(ctx context.Context) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&user, "user", "", "`name` of the user who was to receive it")
-	cmd.Flags().BoolVar(&all, "all", false, "all there are, the one that ended first coming first")
+	addAlertFlag(cmd.Flags(), &alert)
+	cmd.Flags().BoolVar(&all, "all", false, "all messages, the one that ended first coming first, then all alerts")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask whether all are meant")
 	return cmd
 }
 
 func (d *deadLetters) purgeCommand(ctx context.Context) *cobra.Command {
-	var user, age string
+	var user, age, alert string
 	var all, yes bool
 	cmd := &cobra.Command{
 		Use:   "purge [ID]",
@@ -56,7 +60,7 @@ func (d *deadLetters) purgeCommand(ctx context.Context) *cobra.Command {
 		Example: "  worker dead-letters purge --user alice order-17\n" +
 			"  worker dead-letters purge --older-than 7d\n" +
 			"  worker dead-letters purge --all --yes",
-		Args: oneOrMany("older-than", "all"),
+		Args: alertOr(oneOrMany("older-than", "all")),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var older time.Duration
 			aged := cmd.Flags().Changed("older-than")
@@ -67,6 +71,9 @@ func (d *deadLetters) purgeCommand(ctx context.Context) *cobra.Command {
 				}
 			}
 			return d.on(ctx, cmd.Flags(), func() error {
+				if alert != "" {
+					return d.purgeAlert(ctx, alert)
+				}
 				if all || aged {
 					return d.purgeMany(ctx, older, yes || !all)
 				}
@@ -79,6 +86,7 @@ func (d *deadLetters) purgeCommand(ctx context.Context) *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&user, "user", "", "`name` of the user who was to receive it")
+	addAlertFlag(cmd.Flags(), &alert)
 	cmd.Flags().StringVar(&age, "older-than", "", "those that ended longer ago than this `time`, such as 7d or 36h")
 	cmd.Flags().BoolVar(&all, "all", false, "all there are")
 	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask whether all are meant")
@@ -134,6 +142,11 @@ func (d *deadLetters) retryAll(ctx context.Context, yes bool) error {
 			return bar.printf("refused: %s\n", o.Detail)
 		}
 	})
+	alerts := 0
+	if err == nil {
+		alerts, err = d.retryAlerts(ctx, before, bar)
+	}
+	retried += alerts
 	bar.end()
 	if err != nil {
 		return errors.Join(err, d.summary("%s sent after all before this\n", counted(retried)))
@@ -167,6 +180,12 @@ func (d *deadLetters) purgeMany(ctx context.Context, age time.Duration, sure boo
 		sum += purged
 		bar.done(purged)
 	}
+	alerts, err := d.PurgeNoticesBefore(ctx, now.Add(-age))
+	if err != nil {
+		return fmt.Errorf("purging alerts: %w", err)
+	}
+	sum += alerts
+	bar.done(alerts)
 	bar.end()
 	if d.json {
 		return d.printJSON(map[string]any{"outcome": tasks.Purged, "dead_letters": sum})
@@ -184,7 +203,11 @@ func (d *deadLetters) survey(ctx context.Context) (time.Time, int, error) {
 	if err != nil {
 		return time.Time{}, 0, fmt.Errorf("counting dead letters: %w", err)
 	}
-	return now, total, nil
+	alerts, err := d.CountNotices(ctx)
+	if err != nil {
+		return time.Time{}, 0, fmt.Errorf("counting alerts: %w", err)
+	}
+	return now, total + alerts, nil
 }
 
 // summary says for a person what was done.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,11 +34,16 @@ type endpoint struct {
 }
 
 // newEndpoint takes the address, which serve answers at; "" is none. It is
-// taken early so that a worker that can't have it touches nothing. The error is
-// a *sendlimit.InvalidError.
-func newEndpoint(ctx context.Context, address string) (*endpoint, error) {
+// taken early so that a worker that can't have it touches nothing. With the files
+// of a certificate and its key it serves TLS. The error is a
+// *sendlimit.InvalidError.
+func newEndpoint(ctx context.Context, address, certificate, key string) (*endpoint, error) {
 	if address == "" {
 		return &endpoint{}, nil
+	}
+	secured, err := tlsOf(certificate, key)
+	if err != nil {
+		return nil, err
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
@@ -53,8 +59,23 @@ func newEndpoint(ctx context.Context, address string) (*endpoint, error) {
 			ReadHeaderTimeout: headerTimeout,
 			IdleTimeout:       idleTimeout,
 			MaxHeaderBytes:    maxHeaderBytes,
+			TLSConfig:         secured,
 		},
 	}, nil
+}
+
+// tlsOf reads the files of a certificate and its key; nil where there are none.
+func tlsOf(certificate, key string) (*tls.Config, error) {
+	if certificate == "" {
+		return nil, nil //nolint:nilnil // no TLS is no error
+	}
+	pair, err := tls.LoadX509KeyPair(certificate, key)
+	if err != nil {
+		return nil, &sendlimit.InvalidError{
+			Field: "tls_cert", Value: certificate, Want: fmt.Sprintf("a certificate whose key tls_key has, both in PEM (%v)", err),
+		}
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }
 
 // serve answers until shutdown or close; once ctx has ended, that the worker is
@@ -67,10 +88,14 @@ func (e *endpoint) serve(ctx context.Context, handler http.Handler, logger *slog
 	// One byte more than a body may have is too many.
 	e.server.Handler = timed(readAhead(unreadyAfter(ctx, handler), api.DefaultBody+1))
 	e.server.ErrorLog = slog.NewLogLogger(logger.Handler(), slog.LevelWarn)
-	base := "http://" + e.listener.Addr().String()
+	scheme, serve := "http://", e.server.Serve
+	if e.server.TLSConfig != nil {
+		scheme, serve = "https://", func(l net.Listener) error { return e.server.ServeTLS(l, "", "") }
+	}
+	base := scheme + e.listener.Addr().String()
 	logger.InfoContext(ctx, "health endpoint", "url", base+"/healthz")
 	logger.InfoContext(ctx, "API endpoint", "url", base+"/v1/", "docs", base+"/docs")
-	if err := e.server.Serve(e.listener); !errors.Is(err, http.ErrServerClosed) {
+	if err := serve(e.listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serving the API and the health endpoint: %w", err)
 	}
 	return nil

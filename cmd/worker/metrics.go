@@ -18,6 +18,8 @@ import (
 type metrics struct {
 	registry *prometheus.Registry
 	tasks    *tasks.Metrics
+	// refusedLogins counts requests with a wrong key.
+	refusedLogins prometheus.Counter
 }
 
 // newMetrics measures what is done with a client from now on, which should be
@@ -33,7 +35,12 @@ func newMetrics(client redis.UniversalClient, prefix string) (*metrics, error) {
 	if err != nil {
 		return nil, err
 	}
+	refusedLogins := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "sendlimit_refused_logins_total",
+		Help: "Requests to the API whose key is unknown, expired or of a disabled account, or came too often to be looked at.",
+	})
 	err = errors.Join(
+		registry.Register(refusedLogins),
 		registry.Register(collectors.NewGoCollector()),
 		registry.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})),
 		registry.Register(store),
@@ -41,7 +48,7 @@ func newMetrics(client redis.UniversalClient, prefix string) (*metrics, error) {
 	if err != nil {
 		return nil, fmt.Errorf("registering metrics: %w", err)
 	}
-	return &metrics{registry: registry, tasks: measured}, nil
+	return &metrics{registry: registry, tasks: measured, refusedLogins: refusedLogins}, nil
 }
 
 // handler answers with all metrics, in the format that Prometheus reads.

@@ -40,7 +40,9 @@ func (p program) policyCommand(ctx context.Context) *cobra.Command {
 		Short: "Replace the rules by those of a YAML or JSON file, - for standard input.",
 		Long: "Replace the rules by those of a YAML or JSON file, - for standard input:\n\n" +
 			"  time_zone: Europe/Berlin    # of the calendar rules; UTC where there is none\n" +
-			"  rules: [1/minute, 5/hour, 10/calendar_day]\n\n" +
+			"  rules: [1/minute, 5/hour, 10/calendar_day]\n" +
+			"  alert_at: [80, 100]         # percent of a daily rule that alert a user's contact\n" +
+			"  alert_to: ops@example.com   # told once an hour of such users; nobody where it is left out\n\n" +
 			"They hold from the next decision on, in every program within seconds. Messages\n" +
 			"that are scheduled already keep their places.",
 		Args: cli.Argument("FILE"),

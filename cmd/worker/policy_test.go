@@ -13,7 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
-const shown = "time_zone: UTC\nrules:\n  - 1/minute\n  - 5/hour\n  - 10/calendar_day\n"
+const shown = "time_zone: UTC\nrules:\n  - 1/minute\n  - 5/hour\n  - 10/calendar_day\nalert_at: [80, 100]\n"
 
 func policyFile(t *testing.T, content string) string {
 	t.Helper()
@@ -45,8 +45,8 @@ func TestPolicyShowAndApply(t *testing.T) {
 	out, err = command(t, environ, `{"rules": ["7/90s"], "time_zone": "Europe/Berlin"}`, "policy", "apply", "-", "--json")
 	require.NoError(t, err)
 	require.JSONEq(t, `{
-		"old": {"time_zone": "UTC", "rules": ["1/minute", "5/hour", "10/calendar_day"]},
-		"new": {"time_zone": "Europe/Berlin", "rules": ["7/90s"]}
+		"old": {"time_zone": "UTC", "rules": ["1/minute", "5/hour", "10/calendar_day"], "alert_at": [80, 100]},
+		"new": {"time_zone": "Europe/Berlin", "rules": ["7/90s"], "alert_at": [80, 100]}
 	}`, out)
 	require.Equal(t, 1, strings.Count(out, "\n"))
 
@@ -69,13 +69,44 @@ func TestPolicyShowAndApply(t *testing.T) {
 	require.Error(t, err, "another environment has rules of its own")
 }
 
+func TestPolicyAlerts(t *testing.T) {
+	t.Parallel()
+	m, client := sendlimittest.EmbeddedRedis(t)
+	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	apply := func(content string) string {
+		t.Helper()
+		out, err := command(t, environ, content, "policy", "apply", "-")
+		require.NoError(t, err)
+		return out
+	}
+	require.Contains(t, apply("rules: [3/day]\nalert_at: [50, 100]\nalert_to: https://example.com/secret"),
+		"none → 3/day, alerts at 50, 100 %, alerts to https://example.com/…\n")
+	out, err := command(t, environ, "", "policy", "show")
+	require.NoError(t, err)
+	require.Equal(t, "time_zone: UTC\nrules:\n  - 3/day\nalert_at: [50, 100]\nalert_to: https://example.com/secret\n", out)
+	apply(out)
+
+	policies, err := sendlimit.NewPolicyStore(client, "")
+	require.NoError(t, err)
+	policy, _, err := policies.Load(t.Context(), sendlimit.DefaultPolicyName)
+	require.NoError(t, err)
+	require.Equal(t, []int{50, 100}, policy.AlertAt)
+	require.Equal(t, "https://example.com/secret", policy.AlertTo)
+
+	require.Contains(t, apply("rules: [3/day]\nalert_at: []\nalert_to: ops@example.com"), "→ 3/day, no alerts, alerts to ops@example.com\n")
+	out, err = command(t, environ, "", "policy", "show", "--json")
+	require.NoError(t, err)
+	require.JSONEq(t, `{"time_zone": "UTC", "rules": ["3/day"], "alert_at": [], "alert_to": "ops@example.com"}`, out)
+	require.Contains(t, apply("rules: [3/day]"), "→ 3/day\n")
+}
+
 func TestPolicyOfARunningWorker(t *testing.T) {
 	t.Parallel()
 	worker := start(t, nil, "--policy-rules", "3/hour").started(t)
 	address := strings.TrimPrefix(worker.storeURL(t), "redis://")
 	out, err := command(t, nil, "", "policy", "show", "--embedded-address", address)
 	require.NoError(t, err)
-	require.Equal(t, "time_zone: UTC\nrules:\n  - 3/hour\n", out)
+	require.Equal(t, "time_zone: UTC\nrules:\n  - 3/hour\nalert_at: [80, 100]\n", out)
 }
 
 func TestPolicyFilesThatAreRefused(t *testing.T) {
@@ -95,7 +126,12 @@ func TestPolicyFilesThatAreRefused(t *testing.T) {
 		{"rules: [{a: b}]", `rules "map[a:b]" is not allowed: it takes ` + rule},
 		{"rules: [1/minute]\ntime_zone: Mars/Olympus", `time_zone "Mars/Olympus" is not allowed: it takes an IANA time zone such as Europe/Berlin`},
 		{"rules: [1/minute]\ntime_zone: 5", `time_zone "5" is not allowed: it takes an IANA time zone such as Europe/Berlin`},
-		{"rules: [1/minute]\nprefix: sl", `setting "prefix" is not allowed: it takes one of time_zone, rules`},
+		{"rules: [1/minute]\nprefix: sl", `setting "prefix" is not allowed: it takes one of time_zone, rules, alert_at, alert_to`},
+		{"rules: [1/day]\nalert_at: 80", `alert_at "80" is not allowed: it takes a list of percents such as [80, 100]; [] for no alerts`},
+		{"rules: [1/day]\nalert_at: [most]", `alert_at "most" is not allowed: it takes a list of percents such as [80, 100]; [] for no alerts`},
+		{"rules: [1/day]\nalert_at: [100, 80]", `alert_at "100 80" is not allowed: it takes percents of 1 to 100, ascending, such as 80 and 100`},
+		{"rules: [1/day]\nalert_to: 5", `alert_to "5" is not allowed: it takes an e-mail address or an https: URL`},
+		{"rules: [1/day]\nalert_to: ada", `alert_to "ada" is not allowed: it takes one e-mail address such as ops@example.com, or an https: URL such as https://example.com/alerts`},
 		{"- 1/minute", `file "-" is not allowed: it takes YAML or JSON with time_zone and rules`},
 		{"1/minute", `file "-" is not allowed: it takes YAML or JSON with time_zone and rules`},
 		{"rules: [1/minute]\nrules: [2/minute]", `file "-" is not allowed: it takes YAML or JSON: line 2, column 1: mapping key "rules" already defined at [1:1]`},

@@ -11,10 +11,15 @@ import (
 type policyDocument struct {
 	TimeZone string           `json:"time_zone"`
 	Rules    []sendlimit.Rule `json:"rules"`
+	AlertAt  []int            `json:"alert_at"`
+	AlertTo  string           `json:"alert_to,omitempty"`
 }
 
 func documentOf(p sendlimit.Policy) policyDocument {
-	d := policyDocument{TimeZone: p.TimeZone, Rules: p.Rules}
+	d := policyDocument{TimeZone: p.TimeZone, Rules: p.Rules, AlertAt: p.AlertAt, AlertTo: p.AlertTo}
+	if d.AlertAt == nil {
+		d.AlertAt = sendlimit.DefaultAlertAt()
+	}
 	if d.TimeZone == "" {
 		d.TimeZone = "UTC"
 	}
@@ -28,12 +33,16 @@ func (d policyDocument) String() string {
 	for _, rule := range d.Rules {
 		fmt.Fprintf(&s, "  - %s\n", rule)
 	}
+	fmt.Fprintf(&s, "alert_at: [%s]\n", strings.ReplaceAll(strings.Trim(fmt.Sprint(d.AlertAt), "[]"), " ", ", "))
+	if d.AlertTo != "" {
+		fmt.Fprintf(&s, "alert_to: %s\n", d.AlertTo)
+	}
 	return s.String()
 }
 
 // line is the document for a sentence.
 func (d policyDocument) line() string {
-	return sendlimit.Policy{TimeZone: d.TimeZone, Rules: d.Rules}.String()
+	return sendlimit.Policy{TimeZone: d.TimeZone, Rules: d.Rules, AlertAt: d.AlertAt, AlertTo: d.AlertTo}.String()
 }
 
 // applied is the answer to policy apply; Old is null where there was none.

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"slices"
+	"strconv"
 
 	"github.com/goccy/go-yaml"
 
@@ -121,8 +122,18 @@ func policyOf(entries map[string]any) (sendlimit.Policy, []*sendlimit.InvalidErr
 				}
 				policy.Rules = append(policy.Rules, rule)
 			}
+		case "alert_at":
+			policy.AlertAt = percentsOf(value, func(wrong any) {
+				reject(key, wrong, "a list of percents such as [80, 100]; [] for no alerts")
+			})
+		case "alert_to":
+			to, ok := value.(string)
+			if !ok && value != nil {
+				reject(key, value, "an e-mail address or an https: URL")
+			}
+			policy.AlertTo = to
 		default:
-			reject("setting", key, "one of time_zone, rules")
+			reject("setting", key, "one of time_zone, rules, alert_at, alert_to")
 		}
 	}
 	if len(problems) > 0 {
@@ -133,4 +144,25 @@ func policyOf(entries map[string]any) (sendlimit.Policy, []*sendlimit.InvalidErr
 		problems = append(problems, problem)
 	}
 	return policy, problems
+}
+
+// percentsOf reads a list of percents; nil where there is none, and empty where it
+// says that there are none. What is not one is rejected.
+func percentsOf(value any, reject func(any)) []int {
+	list, ok := value.([]any)
+	if !ok {
+		if value != nil {
+			reject(value)
+		}
+		return nil
+	}
+	percents := make([]int, len(list))
+	for i, entry := range list {
+		percent, err := strconv.Atoi(fmt.Sprint(entry))
+		if err != nil {
+			reject(entry)
+		}
+		percents[i] = percent
+	}
+	return percents
 }

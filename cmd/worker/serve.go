@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -22,8 +23,9 @@ import (
 // looked at before the store is touched, and the store before anything is
 // delivered.
 func (p program) serve(ctx context.Context, flags *pflag.FlagSet, dropDueBefore time.Time) (err error) {
-	settings, err := p.load(flags, config.NeedsPushTarget, config.HasSomethingToDo, config.ReplicasNeedRedis,
-		store.ValidURL, validChannel)
+	settings, err := p.load(flags, slices.Concat([]config.Check{
+		config.NeedsPushTarget, config.HasSomethingToDo, config.ReplicasNeedRedis, config.BurstHasRate, config.BothOfTLS, store.ValidURL, validChannel,
+	}, validAnnouncer())...)
 	if err != nil {
 		return err
 	}
@@ -34,7 +36,7 @@ func (p program) serve(ctx context.Context, flags *pflag.FlagSet, dropDueBefore 
 	}
 	logger := newLogger(p.stderr, settings)
 	warnOfDropping(ctx, dropDueBefore, logger)
-	endpoint, err := newEndpoint(ctx, settings.Listen)
+	endpoint, err := newEndpoint(ctx, settings.Listen, settings.TLSCert, settings.TLSKey)
 	if err != nil {
 		return err
 	}
@@ -59,12 +61,16 @@ func (p program) serve(ctx context.Context, flags *pflag.FlagSet, dropDueBefore 
 	if err := prepare(ctx, storage.client, settings, logger); err != nil {
 		return err
 	}
+	accounts, err := openAccounts(ctx, storage.client, settings, logger)
+	if err != nil {
+		return err
+	}
 	work, release, err := p.openWork(storage.client, settings, measured.tasks, dropDueBefore, logger)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	served, err := newAPIServer(storage.client, settings, measured.tasks, logger)
+	served, err := newAPIServer(storage.client, settings, accounts, measured, logger)
 	if err != nil {
 		return err
 	}
@@ -94,8 +100,12 @@ func (p program) openWork(
 	if err != nil {
 		return nil, nil, err
 	}
-	release = func() error { return closeChannel(channel) }
-	worker, err := newWorker(client, c, channel, m, dropDueBefore, logger)
+	announcer, err := openAnnouncer(c, p.stdout)
+	if err != nil {
+		return nil, nil, errors.Join(err, closeChannel(channel))
+	}
+	release = func() error { return errors.Join(closeChannel(channel), announcer.Close()) }
+	worker, err := newWorker(client, c, channel, announcer, m, dropDueBefore, logger)
 	if err != nil {
 		return nil, nil, errors.Join(err, release())
 	}
@@ -134,12 +144,13 @@ func onlyGet(w http.ResponseWriter, _ *http.Request) {
 }
 
 func newWorker(
-	client redis.UniversalClient, c config.Config, channel notifier.Notifier, m *tasks.Metrics,
+	client redis.UniversalClient, c config.Config, channel notifier.Notifier, announcer notifier.Announcer, m *tasks.Metrics,
 	dropDueBefore time.Time, logger *slog.Logger,
 ) (*tasks.Worker, error) {
 	return tasks.NewWorker(client, tasks.WorkerOptions{
 		Prefix:          c.Prefix,
 		Notifier:        channel,
+		Announcer:       announcer,
 		Reach:           c.Reach,
 		KeepRecords:     c.KeepRecords,
 		ExpireAfter:     c.ExpireAfter,

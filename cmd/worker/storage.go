@@ -72,6 +72,9 @@ func prepare(ctx context.Context, client redis.UniversalClient, c config.Config,
 	if err := seedPolicy(ctx, client, c, logger); err != nil {
 		return err
 	}
+	if err := seedPace(ctx, client, c, logger); err != nil {
+		return err
+	}
 	return checkClock(ctx, client, logger)
 }
 
@@ -108,7 +111,7 @@ func seedPolicy(ctx context.Context, client redis.Cmdable, c config.Config, logg
 		return fmt.Errorf("giving the store its rules: %w", err)
 	}
 	logger.InfoContext(ctx, "rules", "policy", stored.Name, "rules", stored.String())
-	if c.PolicyGiven && stored.String() != c.Policy.String() {
+	if c.PolicyGiven && !stored.Equal(c.Policy) {
 		logger.WarnContext(ctx, "the rules in the settings are not those of the store, which hold:"+
 			" worker policy apply FILE replaces them",
 			"settings", c.Policy.String(), "store", stored.String())

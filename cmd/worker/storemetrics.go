@@ -51,6 +51,15 @@ func newStoreCollector(client redis.UniversalClient, prefix string) (*storeColle
 		count, err := letters.Count(ctx)
 		return []prometheus.Metric{gauge(dead, float64(count))}, err
 	})
+	notices, err := sendlimit.NewNotices(client, sendlimit.Options{Prefix: prefix})
+	if err != nil {
+		return nil, err
+	}
+	failed := c.describe("sendlimit_dead_notices", "Alerts and reports that were given up, and that can be delivered after all.")
+	c.add("dead_notices", func(ctx context.Context) ([]prometheus.Metric, error) {
+		count, err := notices.CountDead(ctx)
+		return []prometheus.Metric{gauge(failed, float64(count))}, err
+	})
 	used := c.describe("sendlimit_store_memory_used_bytes", "Memory that a server of the store uses, as it counts towards its limit.", "server")
 	most := c.describe("sendlimit_store_memory_max_bytes", "Memory that a server of the store may use; absent where it has no limit.", "server")
 	c.add("memory", func(ctx context.Context) ([]prometheus.Metric, error) {

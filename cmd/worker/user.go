@@ -3,15 +3,14 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks"
@@ -20,9 +19,10 @@ import (
 func (p program) userCommand(ctx context.Context) *cobra.Command {
 	group := &cobra.Command{
 		Use:   "user",
-		Short: "Hand out or erase everything that there is of a user.",
+		Short: "Set what is a user's own; hand out or erase everything that there is of a user.",
 	}
 	group.PersistentFlags().AddFlagSet(storeFlags())
+	group.AddCommand(p.settingsCommands(ctx)...)
 	group.AddCommand(p.exportCommand(ctx), p.eraseCommand(ctx))
 	return group
 }
@@ -160,27 +160,14 @@ func (e *userError) Error() string { return e.detail }
 func (e *userError) Code() sendlimit.Code { return e.code }
 
 // withUsers calls do with the users of the store that the settings name.
-func (p program) withUsers(ctx context.Context, flags *pflag.FlagSet, do func(*tasks.Users) error) (err error) {
-	settings, err := p.load(flags, store.ValidURL)
-	if err != nil {
-		return err
-	}
-	client, err := store.Open(settings.StoreURL(), store.Options{})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, storage{client: client}.close()) }()
-	if _, err := store.Inspect(ctx, client); err != nil {
-		return err
-	}
-	if _, err := sendlimit.ReadLayout(ctx, client, settings.Prefix); err != nil {
-		return fmt.Errorf("looking at the layout of the store: %w", err)
-	}
-	users, err := tasks.NewUsers(client, settings.Prefix)
-	if err != nil {
-		return fmt.Errorf("opening the users: %w", err)
-	}
-	return do(users)
+func (p program) withUsers(ctx context.Context, flags *pflag.FlagSet, do func(*tasks.Users) error) error {
+	return p.withStore(ctx, flags, func(client redis.UniversalClient, prefix string) error {
+		users, err := tasks.NewUsers(client, prefix)
+		if err != nil {
+			return fmt.Errorf("opening the users: %w", err)
+		}
+		return do(users)
+	})
 }
 
 // scanBar shows on a terminal how far a look through the store is.

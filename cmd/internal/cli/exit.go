@@ -25,7 +25,8 @@ func StatusOf(code sendlimit.Code) int {
 		return StatusDone
 	case sendlimit.CodeInvalidField, sendlimit.CodeInPast, sendlimit.CodeTooFarAhead:
 		return StatusInvalid
-	case sendlimit.CodeSendLimit, sendlimit.CodeIDReused, sendlimit.CodeTooLate, sendlimit.CodeExpired:
+	case sendlimit.CodeSendLimit, sendlimit.CodeIDReused, sendlimit.CodeTooLate, sendlimit.CodeExpired,
+		sendlimit.CodeRateLimited, sendlimit.CodeQuotaExceeded:
 		return StatusRefused
 	case sendlimit.CodeNotFound:
 		return StatusNotFound

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// chargedAccount is who is charged, with quotas that nothing here reaches, and
+// chargedPrefix keeps that out of the other side's way.
+const (
+	chargedAccount = "bench"
+	chargedPrefix  = "charged"
+)
+
+// measureCharges compares Submitter.Submit with an account, which is charged for
+// each message, with Submit without. What is settled behind the callers' backs is
+// waited for, and measured.
+func measureCharges(ctx context.Context, size sizes) (rows []row, err error) {
+	s, err := openStore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	for _, prefix := range []string{"", chargedPrefix} {
+		if err := s.seedPolicy(ctx, prefix); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.seedAccount(ctx); err != nil {
+		return nil, err
+	}
+	each := 1 + (size.slices*size.submits+size.users-1)/size.users
+	times := newSchedule(size.users, each)
+	plain := s.submitting(tasks.SubmitterOptions{}, times)
+	charged := s.submittingFor(chargedAccount, tasks.SubmitterOptions{Prefix: chargedPrefix}, times)
+	if err := s.interleave(ctx, size.slices, size.submits, plain, charged); err != nil {
+		return nil, err
+	}
+	return []row{atLeast("submit-account", "Submit charged to an account, settled, a second / Submit without one",
+		charged.rateOver(plain), 0.5,
+		fmt.Sprintf("charged %.0f/s, %s of Redis time in %.0f scripts", charged.rate(), charged.timing(), charged.series.runs),
+		fmt.Sprintf("without %.0f/s, %s", plain.rate(), plain.timing()))}, nil
+}
+
+// seedAccount makes the account.
+func (s *store) seedAccount(ctx context.Context) error {
+	accounts, err := sendlimit.NewAccounts(s.client, chargedPrefix)
+	if err != nil {
+		return fmt.Errorf("accounts: %w", err)
+	}
+	tier := sendlimit.Tier{
+		Name: chargedAccount, MessagesPerHour: sendlimit.MaxTierLimit, MessagesPerDay: sendlimit.MaxTierLimit,
+	}
+	if err := accounts.SetTier(ctx, tier); err != nil {
+		return fmt.Errorf("tier: %w", err)
+	}
+	_, err = accounts.Create(ctx, sendlimit.Account{Name: chargedAccount, Tier: tier.Name, Contact: "ops@example.com"})
+	if err != nil {
+		return fmt.Errorf("account: %w", err)
+	}
+	return nil
+}

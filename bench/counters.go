@@ -1,0 +1,76 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-redis/redis_rate/v10"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// countedEvent is the event whose limits are looked up in the store.
+const countedEvent = "submit"
+
+// measureCounters compares a Count in three counters, with limits of its own and
+// with those of an event, with the three redis_rate.Allow that one would make
+// for a minute, an hour and a day. The calls are for the same keys in the same
+// order, and all are allowed.
+func measureCounters(ctx context.Context, size sizes) (rows []row, err error) {
+	s, err := openStore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+
+	counters, err := sendlimit.NewCounters(s.client, "")
+	if err != nil {
+		return nil, fmt.Errorf("counters: %w", err)
+	}
+	events, err := sendlimit.NewEventStore(s.client, "")
+	if err != nil {
+		return nil, fmt.Errorf("events: %w", err)
+	}
+	limits := sendlimit.Event{Name: countedEvent, PerMinute: roomy, PerHour: roomy, PerDay: roomy}
+	if err := events.Set(ctx, limits); err != nil {
+		return nil, fmt.Errorf("set the limits of an event: %w", err)
+	}
+
+	each := 1 + (size.slices*size.reserves+size.users-1)/size.users
+	times := newSchedule(size.users, each)
+	own := counting(counters, times, sendlimit.CountRequest{Counters: limits.Counters()})
+	event := counting(counters, times, sendlimit.CountRequest{Event: countedEvent})
+	three := allowing(redis_rate.NewLimiter(s.client), times, 0, threeLimits())
+	if err := s.interleave(ctx, size.slices, size.reserves, own, event, three); err != nil {
+		return nil, err
+	}
+	return []row{
+		state("redis-count", "Redis time of Count in three counters / three Allow",
+			fmt.Sprintf("%.2f × (of an event %.2f ×)", own.micros()/three.micros(), event.micros()/three.micros()),
+			"Count "+own.timing(), "of an event "+event.timing(), "three Allow "+three.timing()),
+		atLeast("count-rate", "Count a second in three counters / three Allow", own.rate()/three.rate(), 1.25,
+			fmt.Sprintf("Count %.0f/s (of an event %.0f/s)", own.rate(), event.rate()),
+			fmt.Sprintf("three Allow %.0f/s", three.rate())),
+	}, nil
+}
+
+// counting counts calls like the one given, each for the user whose turn it is.
+func counting(counters *sendlimit.Counters, times *schedule, call sendlimit.CountRequest) *side {
+	to := &turns{schedule: times}
+	return just(func(n int) operation {
+		requests := to.take(n)
+		return func(ctx context.Context, i int) error {
+			one := call
+			one.Key = requests[i].User
+			decision, err := counters.Count(ctx, one)
+			if err != nil {
+				return fmt.Errorf("count: %w", err)
+			}
+			if !decision.Allowed {
+				return fmt.Errorf("count: refused by %s, which has room", decision.Counter)
+			}
+			return nil
+		}
+	})
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-redis/redis_rate/v10"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// measureLimiters compares the Redis time of taking a permit, of one name for
+// all calls as pacing has it, and a token, of a bucket a user, with that of one
+// redis_rate.Allow. All calls are allowed.
+func measureLimiters(ctx context.Context, size sizes) (rows []row, err error) {
+	s, err := openStore(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+
+	rate := sendlimit.Rate{Count: sendlimit.MaxRate, Interval: time.Second}
+	permits, err := sendlimit.NewPermits(s.client, sendlimit.PermitsOptions{Name: "push"})
+	if err != nil {
+		return nil, fmt.Errorf("permits: %w", err)
+	}
+	if err := permits.SetRate(ctx, sendlimit.PermitRate{Rate: rate}); err != nil {
+		return nil, fmt.Errorf("set the rate of permits: %w", err)
+	}
+	buckets, err := sendlimit.NewTokenBucket(s.client, sendlimit.TokenBucketOptions{Rate: rate})
+	if err != nil {
+		return nil, fmt.Errorf("token buckets: %w", err)
+	}
+
+	each := 1 + (size.slices*size.reserves+size.users-1)/size.users
+	times := newSchedule(size.users, each)
+	permitted := asking(times, "acquire", func(ctx context.Context, _ string) (sendlimit.Decision, error) {
+		return permits.Acquire(ctx, sendlimit.PermitRequest{Token: sendlimit.NewGeneration()})
+	})
+	taken := asking(times, "take", func(ctx context.Context, user string) (sendlimit.Decision, error) {
+		return buckets.Take(ctx, sendlimit.TokenRequest{Key: user})
+	})
+	allowed := allowing(redis_rate.NewLimiter(s.client), times, 0, oneLimit())
+	if err := s.interleave(ctx, size.slices, size.reserves, permitted, taken, allowed); err != nil {
+		return nil, err
+	}
+	return []row{
+		state("redis-permit", "Redis time of Acquire, thousands of permits taken / one Allow",
+			fmt.Sprintf("%.2f ×", permitted.timeOver(allowed)), "Acquire "+permitted.timing(), "Allow "+allowed.timing()),
+		state("redis-token", "Redis time of Take / one Allow",
+			fmt.Sprintf("%.2f ×", taken.timeOver(allowed)), "Take "+taken.timing(), "Allow "+allowed.timing()),
+	}, nil
+}
+
+// asking asks a limiter for the user whose turn it is.
+func asking(
+	times *schedule, doing string, ask func(ctx context.Context, user string) (sendlimit.Decision, error),
+) *side {
+	to := &turns{schedule: times}
+	return just(func(n int) operation {
+		requests := to.take(n)
+		return func(ctx context.Context, i int) error {
+			decision, err := ask(ctx, requests[i].User)
+			if err != nil {
+				return fmt.Errorf("%s: %w", doing, err)
+			}
+			if !decision.Allowed {
+				return fmt.Errorf("%s: refused, where there is room", doing)
+			}
+			return nil
+		}
+	})
+}

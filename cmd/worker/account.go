@@ -1,0 +1,168 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// accountCommands are what the subcommands of account and tier have alike.
+type accountCommands struct {
+	program
+
+	ctx    context.Context //nolint:containedctx // of the process, for as long as one command runs
+	asJSON bool
+}
+
+func (p program) accountCommand(ctx context.Context) *cobra.Command {
+	a := &accountCommands{program: p, ctx: ctx}
+	group := &cobra.Command{
+		Use:   "account",
+		Short: "Make, show and change the accounts that send, and their API keys.",
+		Long: "Make, show and change the accounts that send, and their API keys.\n\n" +
+			"A key is printed once, when it is made: the store has its SHA-256 alone. Changes\n" +
+			"hold from the next request on, in every process within a second.",
+		Example: "  worker tier set free --requests-per-minute 60 --messages-per-day 500\n" +
+			"  worker account create acme --tier free --contact ops@acme.example\n" +
+			"  worker account rotate-key acme --overlap 1h",
+	}
+	group.PersistentFlags().AddFlagSet(storeFlags())
+	group.PersistentFlags().BoolVar(&a.asJSON, "json", false, "answer with one line of JSON")
+	group.AddCommand(
+		a.createCommand(), a.listCommand(), a.showCommand(), a.setCommand(),
+		a.addKeyCommand(), a.rotateKeyCommand(), a.removeKeyCommand(),
+		a.ableCommand("disable", true, "Let an account's keys in no more; what it has submitted is still sent."),
+		a.ableCommand("enable", false, "Let an account's keys in again."),
+	)
+	return group
+}
+
+// command is a subcommand that does something with the accounts.
+func (a *accountCommands) command(
+	use, short string, args cobra.PositionalArgs, do func(accounts *sendlimit.Accounts, flags *pflag.FlagSet, args []string) error,
+) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Args: args,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.reported(a.asJSON, a.withAccounts(a.ctx, cmd.Flags(), func(accounts *sendlimit.Accounts) error {
+				return do(accounts, cmd.Flags(), args)
+			}))
+		},
+	}
+}
+
+// withAccounts calls do with the accounts of the store that the settings name.
+func (p program) withAccounts(ctx context.Context, flags *pflag.FlagSet, do func(*sendlimit.Accounts) error) (err error) {
+	settings, err := p.load(flags, store.ValidURL)
+	if err != nil {
+		return err
+	}
+	client, err := store.Open(settings.StoreURL(), store.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, storage{client: client}.close()) }()
+	if _, err := store.Inspect(ctx, client); err != nil {
+		return err
+	}
+	if _, err := sendlimit.ReadLayout(ctx, client, settings.Prefix); err != nil {
+		return fmt.Errorf("looking at the layout of the store: %w", err)
+	}
+	accounts, err := sendlimit.NewAccounts(client, settings.Prefix)
+	if err != nil {
+		return fmt.Errorf("opening the accounts: %w", err)
+	}
+	return do(accounts)
+}
+
+// accountFlags describe an account.
+type accountFlags struct{ tier, contact, timeZone, reportAt string }
+
+func (f *accountFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.tier, "tier", "", "`name` of its tier; none limits nothing")
+	flags.StringVar(&f.contact, "contact", "", "`who` is told about its quota: an e-mail address or an https: URL")
+	flags.StringVar(&f.timeZone, "time-zone", "", "IANA `zone` whose hours and days its quota counts; UTC unless it is given")
+	flags.StringVar(&f.reportAt, "report-at", "", "local `time` of a daily report, such as 08:00; none unless it is given")
+}
+
+func (a *accountCommands) createCommand() *cobra.Command {
+	var f accountFlags
+	var k keyFlags
+	var noKey bool
+	create := a.command("create NAME", "Make an account with a key, and print the key.", cli.Argument("NAME"),
+		func(accounts *sendlimit.Accounts, _ *pflag.FlagSet, args []string) error {
+			scopes, expires, err := k.parse()
+			if err != nil {
+				return err
+			}
+			account, err := accounts.Create(a.ctx, sendlimit.Account{
+				Name: args[0], Tier: f.tier, Contact: f.contact, TimeZone: f.timeZone, ReportAt: f.reportAt,
+			})
+			if err != nil {
+				return fmt.Errorf("making the account: %w", err)
+			}
+			if noKey {
+				return a.printAccount(account)
+			}
+			secret, key, err := accounts.AddKey(a.ctx, account.Name, scopes, expires)
+			if err != nil {
+				return fmt.Errorf("the account is made, and has no key yet, worker account add-key gives it one: %w", err)
+			}
+			return a.printKey(account.Name, secret, key, "")
+		})
+	f.register(create.Flags())
+	k.register(create.Flags())
+	create.Flags().BoolVar(&noKey, "no-key", false, "make no key, and show the account")
+	create.Example = "  worker account create acme --tier free --contact ops@acme.example --time-zone Europe/Berlin\n" +
+		"  KEY=$(worker account create operator --scopes admin)"
+	return create
+}
+
+func (a *accountCommands) setCommand() *cobra.Command {
+	var f accountFlags
+	set := a.command("set NAME", "Change what the flags name, and show the account.", cli.Argument("NAME"),
+		func(accounts *sendlimit.Accounts, flags *pflag.FlagSet, args []string) error {
+			var change sendlimit.AccountChange
+			given := false
+			for name, field := range map[string]struct {
+				into  **string
+				value *string
+			}{
+				"tier": {&change.Tier, &f.tier}, "contact": {&change.Contact, &f.contact},
+				"time-zone": {&change.TimeZone, &f.timeZone}, "report-at": {&change.ReportAt, &f.reportAt},
+			} {
+				if flags.Changed(name) {
+					*field.into, given = field.value, true
+				}
+			}
+			if !given {
+				return &cli.UsageError{Detail: "say what to change: --tier, --contact, --time-zone or --report-at; '' takes one away"}
+			}
+			account, err := accounts.Set(a.ctx, args[0], change)
+			if err != nil {
+				return fmt.Errorf("changing the account: %w", err)
+			}
+			return a.printAccount(account)
+		})
+	f.register(set.Flags())
+	set.Example = "  worker account set acme --tier business\n  worker account set acme --report-at ''"
+	return set
+}
+
+func (a *accountCommands) ableCommand(name string, disabled bool, short string) *cobra.Command {
+	return a.command(name+" NAME", short, cli.Argument("NAME"),
+		func(accounts *sendlimit.Accounts, _ *pflag.FlagSet, args []string) error {
+			account, err := accounts.Set(a.ctx, args[0], sendlimit.AccountChange{Disabled: &disabled})
+			if err != nil {
+				return fmt.Errorf("changing the account: %w", err)
+			}
+			return a.printAccount(account)
+		})
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// openAccounts returns the accounts of the store, which gets those of the
+// settings that it has not. It refuses a worker whose API other machines reach
+// while nobody has a key.
+func openAccounts(
+	ctx context.Context, client redis.UniversalClient, c config.Config, logger *slog.Logger,
+) (*sendlimit.Accounts, error) {
+	accounts, err := sendlimit.NewAccounts(client, c.Prefix)
+	if err != nil {
+		return nil, fmt.Errorf("opening the accounts: %w", err)
+	}
+	if err := seedAccounts(ctx, accounts, c.Seeds, logger); err != nil {
+		return nil, err
+	}
+	if !c.RequireKeys && !c.Exposed() {
+		return accounts, nil
+	}
+	usable, err := accounts.Usable(ctx)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("looking for API keys: %w", err)
+	case !usable && c.Exposed():
+		return nil, &sendlimit.InvalidError{
+			Field: "listen", Value: c.Listen,
+			Want: "a loopback address, or off, while no account has an API key that works: other machines may reach" +
+				" any other address; make a key with worker account create NAME --scopes submit,read",
+		}
+	case !usable:
+		logger.WarnContext(ctx, "the API asks for keys, and no account has one that works: worker account create NAME makes one")
+	}
+	if c.Exposed() && c.TLSCert == "" {
+		logger.WarnContext(ctx, "the API is served without TLS on an address that other machines may reach: unless a proxy"+
+			" in front does TLS, everybody on the way can read the keys (tls_cert, tls_key)", "listen", c.Listen)
+	}
+	return accounts, nil
+}
+
+// seedAccounts gives the store the tiers and accounts that it has not. What it
+// has stays as it is.
+func seedAccounts(ctx context.Context, accounts *sendlimit.Accounts, seeds config.Seeds, logger *slog.Logger) error {
+	for _, tier := range seeds.Tiers {
+		created, err := accounts.SeedTier(ctx, tier)
+		if err != nil {
+			return fmt.Errorf("giving the store the tier %q: %w", tier.Name, err)
+		}
+		if created {
+			logger.InfoContext(ctx, "made a tier of the settings", "tier", tier.Name)
+		}
+	}
+	for _, seed := range seeds.Accounts {
+		created, err := accounts.Seed(ctx, seed)
+		if err != nil {
+			return fmt.Errorf("giving the store the account %q: %w", seed.Name, err)
+		}
+		if created {
+			logger.InfoContext(ctx, "made an account of the settings", "account", seed.Name, "keys", len(seed.Keys))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+// looked runs a check and returns what it found, by name.
+func looked(t *testing.T, environ []string, wantStatus int) map[string]checked {
+	t.Helper()
+	out, err := command(t, environ, "", "check", "--json")
+	require.Equal(t, wantStatus, cli.ExitCode(err), "%s %v", out, err)
+	found := make(map[string]checked)
+	for line := range strings.Lines(out) {
+		var c checked
+		require.NoError(t, json.Unmarshal([]byte(line), &c), line)
+		found[c.Name] = c
+	}
+	require.Len(t, found, 3, out)
+	return found
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	m, _ := sendlimittest.EmbeddedRedis(t)
+	push := notifiertest.NewReceiver(time.Now)
+	t.Cleanup(push.Close)
+	mails, err := notifiertest.NewMailServer(t.Context(), notifiertest.MailServerOptions{})
+	require.NoError(t, err)
+	t.Cleanup(mails.Close)
+	environ := []string{
+		"REDIS_URL=redis://" + m.Addr(), "SENDLIMIT_PUSH_URL=" + push.URL() + "/hook/s3cret",
+		"SENDLIMIT_EMAIL_URL=smtp://" + mails.Address(), "SENDLIMIT_EMAIL_FROM=a@b.example",
+	}
+	for _, c := range looked(t, environ, cli.StatusDone) {
+		require.True(t, c.OK, c)
+		require.NotContains(t, c.Target+c.Detail, "s3cret")
+	}
+	require.Empty(t, m.Keys(), "looking leaves nothing behind")
+	require.Empty(t, push.Requests())
+	require.Empty(t, mails.Mails())
+
+	out, err := command(t, environ, "", "check")
+	require.NoError(t, err)
+	require.Regexp(t, `^ok    store redis://.*takes writes.*\(\d+ ms\)\nok    email smtp://.*\nok    push  http://.*\n$`, out)
+
+	mails.Close()
+	found := looked(t, environ, cli.StatusUnexpected)
+	require.False(t, found["email"].OK)
+	require.Contains(t, found["email"].Detail, "connection refused")
+	push.Close()
+	require.False(t, looked(t, environ, cli.StatusUnexpected)["push"].OK)
+	m.Close()
+	require.False(t, looked(t, environ, cli.StatusUnavailable)["store"].OK, "the store counts most")
+}
+
+func TestCheckOfWhatIsNotSetUp(t *testing.T) {
+	t.Parallel()
+	m, _ := sendlimittest.EmbeddedRedis(t)
+	found := looked(t, []string{"REDIS_URL=redis://" + m.Addr(), "SENDLIMIT_PUSH_URL=log:"}, cli.StatusDone)
+	require.Contains(t, found["email"].Detail, "notices to e-mail addresses wait")
+	require.Contains(t, found["push"].Detail, "standard output")
+}
+
+func TestWrongSettingsOfNoticesAreAllReported(t *testing.T) {
+	t.Parallel()
+	environ := []string{
+		"SENDLIMIT_EMAIL_URL=smtp://robot:hunter2@mail.example.com", "SENDLIMIT_SMTP_PASSWORD=hunter2",
+		"SENDLIMIT_EMAIL_TEMPLATES=/does/not/exist",
+	}
+	for _, name := range []string{"check", "run"} {
+		_, err := command(t, environ, "", name)
+		problem, ok := errors.AsType[*config.Error](err)
+		require.True(t, ok, "%v", err)
+		var fields []string
+		for _, rejected := range problem.Rejected {
+			fields = append(fields, rejected.Field)
+		}
+		require.Equal(t, []string{"smtp_password", "email_from", "email_templates"}, fields)
+		require.NotContains(t, err.Error(), "hunter2")
+	}
+}
+
+func TestEmailIsPrintedOnTheEmbeddedStore(t *testing.T) {
+	t.Parallel()
+	var out output
+	announcer, err := openAnnouncer(config.Config{}, &out)
+	require.NoError(t, err)
+	result := announcer.Announce(t.Context(), "ops@example.com", notifiertest.Notices()["account"])
+	require.Equal(t, notifier.Delivered, result.Status)
+	require.Equal(t, "ops@example.com", out.lines(t)[0]["to"])
+
+	// A store worth keeping has mail wait for a server instead.
+	announcer, err = openAnnouncer(config.Config{RedisURL: "redis://h"}, &out)
+	require.NoError(t, err)
+	result = announcer.Announce(t.Context(), "ops@example.com", notifiertest.Notices()["account"])
+	require.ErrorIs(t, result.Err, notifier.ErrNoChannel)
+	require.NoError(t, announcer.Close())
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+const alertFlag = "alert"
+
+func addAlertFlag(flags *pflag.FlagSet, alert *string) {
+	flags.StringVar(alert, alertFlag, "", "the alert or report of this `id`, rather than a message")
+}
+
+// alertOr lets --alert stand for everything else that names what is meant, and
+// otherwise insists on that.
+func alertOr(others cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if !cmd.Flag(alertFlag).Changed {
+			return others(cmd, args)
+		}
+		if len(args) > 0 {
+			return cli.Usage(cmd, "id", fmt.Sprintf("%q is too much beside --alert", args[0]))
+		}
+		for _, name := range []string{"user", "all", "older-than"} {
+			if f := cmd.Flag(name); f != nil && f.Changed {
+				return cli.Usage(cmd, name, fmt.Sprintf("--alert and --%s can't be given together", name))
+			}
+		}
+		return nil
+	}
+}
+
+// listAlerts lists the alerts and reports that could not be delivered, those
+// about a user where one is named, and returns whether there are any.
+func (d *deadLetters) listAlerts(ctx context.Context, user string) (some bool, err error) {
+	err = d.eachAlert(ctx, func(n tasks.DeadNotice) error {
+		if user != "" && (n.Kind != string(sendlimit.NoticeUserQuota) || n.Subject != user) {
+			return nil
+		}
+		if d.json {
+			return d.printJSON(n)
+		}
+		if !some {
+			some = true
+			header := fmt.Sprintf("%-23s  %-9s  %5s  %-12s  %s", "ended", "status", "tries", "reason", "alert")
+			if err := d.print(d.palette.Dim(header) + "\n"); err != nil {
+				return err
+			}
+		}
+		return d.print(fmt.Sprintf("%-23s  %-9s  %5d  %-12s  %s\n", d.time(n.EndedAt), n.Status, n.Attempts, n.Reason, n.Alert))
+	})
+	return some, err
+}
+
+// eachAlert calls do with the failed alerts and reports, a page at a time.
+func (d *deadLetters) eachAlert(ctx context.Context, do func(tasks.DeadNotice) error) error {
+	for after := (tasks.DeadNotice{}); ; {
+		page, err := d.Notices(ctx, after)
+		if err != nil {
+			return fmt.Errorf("listing alerts: %w", err)
+		}
+		for _, n := range page {
+			if err := do(n); err != nil {
+				return err
+			}
+			after = n
+		}
+		if len(page) < sendlimit.MaxDeadNotices {
+			return nil
+		}
+	}
+}
+
+func (d *deadLetters) showAlert(ctx context.Context, id string) error {
+	n, ok, err := d.Notice(ctx, id)
+	if err != nil {
+		return fmt.Errorf("showing an alert: %w", err)
+	}
+	if !ok {
+		return d.answerAlert(tasks.NoDeadNotice(id))
+	}
+	if d.json {
+		return d.printJSON(n)
+	}
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s alert %s\n", d.palette.Red(n.Status+":"), n.Alert)
+	for _, line := range []struct{ name, value string }{
+		{"ended", d.time(n.EndedAt)},
+		{"reason", n.Reason},
+		{"tries", strconv.Itoa(n.Attempts)},
+		{"kind", n.Kind},
+		{"about", n.Subject},
+		{"since", d.time(n.Since)},
+	} {
+		fmt.Fprintf(&text, "  %-10s %s\n", line.name, line.value)
+	}
+	if n.Threshold > 0 {
+		fmt.Fprintf(&text, "  %-10s %d of %d, past %d %%\n", "used", n.Used, n.Limit, n.Threshold)
+	}
+	return d.print(text.String())
+}
+
+func (d *deadLetters) retryAlert(ctx context.Context, id string) error {
+	o, err := d.RetryNotice(ctx, id)
+	if err != nil {
+		return fmt.Errorf("retrying an alert: %w", err)
+	}
+	return d.answerAlert(o)
+}
+
+// retryAlerts retries the alerts that had failed before a time, and returns how
+// many.
+func (d *deadLetters) retryAlerts(ctx context.Context, before time.Time, bar *progress) (int, error) {
+	retried := 0
+	err := d.eachAlert(ctx, func(n tasks.DeadNotice) error {
+		if !n.EndedAt.Before(before) {
+			return nil
+		}
+		o, err := d.RetryNotice(ctx, n.Alert)
+		if err != nil {
+			return fmt.Errorf("retrying an alert: %w", err)
+		}
+		bar.done(1)
+		if o.Outcome == tasks.Retried {
+			retried++
+		}
+		if d.json {
+			return d.printJSON(o)
+		}
+		return nil
+	})
+	return retried, err
+}
+
+func (d *deadLetters) purgeAlert(ctx context.Context, id string) error {
+	o, err := d.PurgeNotice(ctx, id)
+	if err != nil {
+		return fmt.Errorf("purging an alert: %w", err)
+	}
+	return d.answerAlert(o)
+}
+
+// answerAlert prints the outcome for one alert, and returns what to end with.
+func (d *deadLetters) answerAlert(o tasks.AlertOutcome) error {
+	var err error
+	switch {
+	case d.json:
+		err = d.printJSON(o)
+	case o.Outcome == tasks.Retried:
+		err = d.print(fmt.Sprintf("%s alert %s is delivered again\n", d.palette.Green("retried:"), o.Alert))
+	case o.Outcome == tasks.Purged:
+		err = d.print(fmt.Sprintf("%s alert %s\n", d.palette.Green("purged:"), o.Alert))
+	case o.Outcome == tasks.Invalid:
+		_, err = fmt.Fprintf(d.stderr, "%s %s\n", cli.NewPalette(d.stderr, d.getenv).Red("error:"), o.Detail)
+	default:
+		err = d.print(fmt.Sprintf("%s %s\n", d.palette.Yellow("refused:"), o.Detail))
+	}
+	if err != nil {
+		return err
+	}
+	if status := cli.StatusOf(o.Code); status != cli.StatusDone {
+		return cli.StatusError(status)
+	}
+	return nil
+}

@@ -1,0 +1,84 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// failedAlert has an alert of a user fail for good.
+func (g *given) failedAlert(user string) (id string) {
+	g.Helper()
+	notices, err := sendlimit.NewNotices(g.client, sendlimit.Options{})
+	require.NoError(g, err)
+	id = sendlimit.NoticeID(sendlimit.NoticeUserQuota, g.now.Truncate(24*time.Hour), 80, user)
+	_, err = notices.Put(g.Context(), sendlimit.Notice{ID: id}, time.Time{})
+	require.NoError(g, err)
+	nonce := sendlimit.NewGeneration()
+	_, err = notices.Claim(g.Context(), id, nonce, time.Minute, time.Time{})
+	require.NoError(g, err)
+	held, err := notices.Settle(g.Context(), id, nonce, sendlimit.NoticeSettlement{Failed: true, Reason: "rejected"}, time.Time{})
+	require.NoError(g, err)
+	require.True(g, held)
+	return id
+}
+
+func TestDeadLettersThatAreAlerts(t *testing.T) {
+	t.Parallel()
+	g := newGiven(t)
+	id := g.failedAlert("alice")
+	status, stdout, _ := g.runs("list")
+	require.Equal(t, cli.StatusDone, status)
+	require.Contains(t, stdout, "2026-11-22 11:11:11 UTC")
+	require.Contains(t, stdout, id)
+	_, stdout, _ = g.runs("list --user bob")
+	require.Equal(t, "There are no dead letters.\n", stdout)
+	_, stdout, _ = g.runs("list --json")
+	require.JSONEq(t, `{"alert":"`+id+`","kind":"user_quota","subject":"alice","since":"2026-11-22T00:00:00.000Z","threshold":80,`+
+		`"status":"failed","reason":"rejected","attempts":1,"ended_at":"2026-11-22T11:11:11.000Z"}`, stdout)
+
+	status, stdout, _ = g.runs("show --alert " + id)
+	require.Equal(t, cli.StatusDone, status)
+	require.Contains(t, stdout, "failed: alert "+id)
+	require.Contains(t, stdout, "reason     rejected")
+
+	status, stdout, _ = g.runs("retry --alert " + id)
+	require.Equal(t, cli.StatusDone, status)
+	require.Equal(t, "retried: alert "+id+" is delivered again\n", stdout)
+	for _, command := range []string{"show", "retry", "purge"} {
+		status, stdout, _ = g.runs(command + " --alert " + id)
+		require.Equal(t, cli.StatusNotFound, status, command)
+		require.Equal(t, "refused: alert "+id+" is no dead letter: list shows those there are\n", stdout)
+	}
+
+	other := g.failedAlert("bob")
+	status, stdout, _ = g.runs("purge --json --alert " + other)
+	require.Equal(t, cli.StatusDone, status)
+	require.JSONEq(t, `{"outcome":"purged","alert":"`+other+`"}`, stdout)
+	g.failedAlert("cleo")
+	g.failedAlert("dora")
+	g.server.SetTime(g.now.Add(time.Second))
+	status, stdout, _ = g.runs("purge --all --yes --json")
+	require.Equal(t, cli.StatusDone, status)
+	require.JSONEq(t, `{"outcome":"purged","dead_letters":2}`, stdout)
+}
+
+func TestAlertsAreNamedByTheirIDAlone(t *testing.T) {
+	t.Parallel()
+	g := newGiven(t)
+	for _, arguments := range []string{
+		"show --alert x order-17", "retry --alert x --user alice", "retry --alert x --all", "purge --alert x --older-than 7d",
+		"show", "show --user alice", "show order-17",
+	} {
+		status, _, _ := g.runs(arguments)
+		require.Equal(t, cli.StatusInvalid, status, arguments)
+	}
+	status, stdout, stderr := g.runs("show --alert x")
+	require.Equal(t, cli.StatusInvalid, status)
+	require.Contains(t, strings.Join([]string{stdout, stderr}, ""), `"x"`)
+}

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+func TestEvents(t *testing.T) {
+	t.Parallel()
+	m, client := sendlimittest.EmbeddedRedis(t)
+	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	prints := func(args ...string) string {
+		t.Helper()
+		out, err := command(t, environ, "", append([]string{"event"}, args...)...)
+		require.NoError(t, err)
+		return out
+	}
+
+	require.Empty(t, prints("list"))
+	require.Empty(t, m.Keys(), "looking leaves nothing behind")
+	_, err := command(t, environ, "", "event", "show", "submit")
+	status, said := failure(err)
+	require.Equal(t, cli.StatusNotFound, status)
+	require.Contains(t, said, `the event "submit" has no limits: worker event set submit --per-minute 60 gives it one`)
+
+	require.Equal(t, "submit: no limit → 60 per minute, 100 per hour, 500 per day\n"+
+		"It holds from the next call on; what is counted stays counted.\n",
+		prints("set", "submit", "--per-minute", "60", "--per-hour", "100", "--per-day", "500"))
+
+	counters, err := sendlimit.NewCounters(client, "")
+	require.NoError(t, err)
+	call := sendlimit.CountRequest{Event: "submit", Key: "alice", N: 2}
+	d, err := counters.Count(t.Context(), call)
+	require.NoError(t, err)
+	require.True(t, d.Allowed)
+
+	// It holds from the next call on.
+	require.Equal(t, "submit: 60 per minute, 100 per hour, 500 per day → 3 per day (Europe/Berlin)\n"+
+		"It holds from the next call on; what is counted stays counted.\n",
+		prints("set", "submit", "--per-day", "3", "--time-zone", "Europe/Berlin"))
+	d, err = counters.Count(t.Context(), call)
+	require.NoError(t, err)
+	require.Len(t, d.Counters, 1)
+	require.EqualValues(t, 3, d.Counters[0].Counter.Limit)
+
+	require.JSONEq(t, `{"name":"login","per_minute":null,"per_hour":5,"per_day":null,"time_zone":"UTC"}`,
+		prints("set", "login", "--per-hour", "5", "--json"))
+	require.Equal(t, "login: 5 per hour\nsubmit: 3 per day (Europe/Berlin)\n", prints("list"))
+	login, submit, _ := strings.Cut(prints("list", "--json"), "\n")
+	require.JSONEq(t, `{"name":"login","per_minute":null,"per_hour":5,"per_day":null,"time_zone":"UTC"}`, login)
+	require.JSONEq(t, `{"name":"submit","per_minute":null,"per_hour":null,"per_day":3,"time_zone":"Europe/Berlin"}`, submit)
+	require.Equal(t, "login: 5 per hour\n", prints("show", "login"))
+	require.JSONEq(t, `{"name":"login","per_minute":null,"per_hour":5,"per_day":null,"time_zone":"UTC"}`, prints("show", "login", "--json"))
+
+	require.Equal(t, "login: 5 per hour → no limit\nIt holds from the next call on.\n", prints("remove", "login"))
+	require.Equal(t, "submit: 3 per day (Europe/Berlin)\n", prints("list"))
+	_, err = command(t, environ, "", "event", "remove", "login")
+	require.Equal(t, cli.StatusNotFound, cli.ExitCode(err))
+	require.JSONEq(t, `{"name":"submit","per_minute":null,"per_hour":null,"per_day":3,"time_zone":"Europe/Berlin"}`,
+		prints("remove", "submit", "--json"))
+	require.Empty(t, prints("list", "--json"))
+}
+
+func TestEventsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	m, _ := sendlimittest.EmbeddedRedis(t)
+	environ := []string{"REDIS_URL=redis://" + m.Addr()}
+	for want, args := range map[string][]string{
+		`event "e" is not allowed: it takes at least one limit: per minute, per hour or per day`:    {"set", "e"},
+		`event "E" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`:                         {"set", "E", "--per-day", "1"},
+		`per_day "-1" is not allowed: it takes 1 to 1000000000000, or 0 for no limit`:               {"set", "e", "--per-day", "-1"},
+		`per_day "0" is not allowed: it takes 1 to 1000000000000; leave it out for no limit`:        {"set", "e", "--per-day", "0"},
+		`time_zone "Mars/Olympus" is not allowed: it takes an IANA time zone such as Europe/Berlin`: {"set", "e", "--per-day", "1", "--time-zone", "Mars/Olympus"},
+		`event "A B" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`:                       {"show", "A B"},
+		`event "A" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`:                         {"remove", "A"},
+		`NAME is missing; see worker event set --help`:                                              {"set"},
+		`"b" is too much: one NAME is expected; see worker event show --help`:                       {"show", "a", "b"},
+	} {
+		_, err := command(t, environ, "", append([]string{"event"}, args...)...)
+		status, said := failure(err)
+		require.Equal(t, cli.StatusInvalid, status, want)
+		require.Equal(t, "error: "+want+"\n", said)
+	}
+	out, err := command(t, environ, "", "event", "set", "e", "--json")
+	require.Equal(t, cli.StatusInvalid, cli.ExitCode(err))
+	require.Contains(t, out, `{"outcome":"invalid","code":"invalid_field","field":"event","detail":"`)
+	require.Empty(t, m.Keys())
+
+	out, err = command(t, environ, "", "event", "set", "--help")
+	require.NoError(t, err)
+	require.Contains(t, out, "worker event set submit --per-minute 60 --per-hour 100 --per-day 500")
+}

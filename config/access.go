@@ -1,0 +1,84 @@
+package config
+
+import (
+	"net/netip"
+	"strings"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// writtenAccess is what says who reaches the API, as it was written.
+type writtenAccess struct {
+	RequireKeys    string `env:"REQUIRE_KEYS"`
+	TLSCert        string `env:"TLS_CERT"`
+	TLSKey         string `env:"TLS_KEY"`
+	TrustedProxies string `env:"TRUSTED_PROXIES"`
+}
+
+// accessSettings are the rows of the table that say who reaches the API.
+func accessSettings(w *written, c *Config) []*setting {
+	return []*setting{
+		{
+			key: "require_keys", written: &w.Access.RequireKeys, standard: "false", kind: "bool",
+			help:   "whether the API asks for a key on a loopback address too; on any other it always does",
+			accept: boolean(&c.RequireKeys),
+		},
+		{
+			key: "tls_cert", written: &w.Access.TLSCert, kind: "file",
+			help:   "file with the certificate chain (PEM) that the API is served with; without one, it is plain HTTP",
+			accept: text(&c.TLSCert),
+		},
+		{
+			key: "tls_key", written: &w.Access.TLSKey, kind: "file",
+			help:   "file with the certificate's private key (PEM)",
+			accept: text(&c.TLSKey),
+		},
+		{
+			key: "trusted_proxies", written: &w.Access.TrustedProxies, kind: "networks", list: true,
+			help:   "networks of proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8",
+			accept: networks(&c.TrustedProxies),
+		},
+	}
+}
+
+// networks takes addresses and networks, separated by commas.
+func networks(into *[]netip.Prefix) func(string) *sendlimit.InvalidError {
+	return func(s string) *sendlimit.InvalidError {
+		if s == emptyList {
+			return nil
+		}
+		for word := range strings.SplitSeq(s, ",") {
+			word = strings.TrimSpace(word)
+			network, err := netip.ParsePrefix(word)
+			if address, one := netip.ParseAddr(word); one == nil && address.Zone() == "" {
+				network, err = netip.PrefixFrom(address, address.BitLen()), nil
+			}
+			if err != nil {
+				problem := takes("networks and addresses such as 10.0.0.0/8, 192.0.2.7")
+				problem.Value = word
+				return problem
+			}
+			*into = append(*into, network.Masked())
+		}
+		return nil
+	}
+}
+
+// Exposed reports whether the API is served on an address that other machines
+// may reach.
+func (c Config) Exposed() bool {
+	host, valid := splitAddress(c.Listen)
+	return valid && !loopback(host)
+}
+
+// BothOfTLS is the Check of a program that serves the API: a certificate is of no
+// use without its key, nor is the reverse.
+func BothOfTLS(c Config) *sendlimit.InvalidError {
+	switch {
+	case c.TLSCert != "" && c.TLSKey == "":
+		return &sendlimit.InvalidError{Field: "tls_key", Want: "the file with the private key of tls_cert"}
+	case c.TLSCert == "" && c.TLSKey != "":
+		return &sendlimit.InvalidError{Field: "tls_cert", Want: "the file with the certificate of tls_key"}
+	}
+	return nil
+}

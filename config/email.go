@@ -1,0 +1,97 @@
+package config
+
+import (
+	"net/url"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// writtenEmail is the part of written about e-mail, and about contacts.
+type writtenEmail struct {
+	EmailURL              string `env:"EMAIL_URL"`
+	SMTPPassword          string `env:"SMTP_PASSWORD"`
+	EmailFrom             string `env:"EMAIL_FROM"`
+	EmailTLS              string `env:"EMAIL_TLS"`
+	EmailTemplates        string `env:"EMAIL_TEMPLATES"`
+	AlertSecret           string `env:"ALERT_SECRET"`
+	AllowInternalWebhooks string `env:"ALLOW_INTERNAL_WEBHOOKS"`
+}
+
+// emailSettings is the part of the table about e-mail, and about contacts.
+func emailSettings(w *written, c *Config) []*setting {
+	return []*setting{
+		{
+			key: "email_url", written: &w.Email.EmailURL, kind: "url",
+			help: "the server that takes e-mail: smtp://USER@HOST:587 or smtps://USER@HOST:465," +
+				" or log: for a line each on standard output",
+			accept: emailURL(&c.EmailURL), show: redactURL,
+		},
+		{
+			key: "smtp_password", written: &w.Email.SMTPPassword,
+			accept: secretText(&c.SMTPPassword), show: hideSecret,
+		},
+		{
+			key: "email_from", written: &w.Email.EmailFrom, kind: "address",
+			help:   "the sender of e-mail, such as alerts@example.com",
+			accept: text(&c.EmailFrom),
+		},
+		{
+			key: "email_tls", written: &w.Email.EmailTLS, kind: "policy",
+			help: "how an smtp connection is secured: mandatory, opportunistic or none;" +
+				" mandatory where nothing is said, and none on loopback",
+			accept: oneOf(&c.EmailTLS, "mandatory", "opportunistic", "none"),
+		},
+		{
+			key: "email_templates", written: &w.Email.EmailTemplates, kind: "folder",
+			help:   "templates of e-mail that replace the built-in ones",
+			accept: text(&c.EmailTemplates),
+		},
+		{
+			key: "alert_secret", written: &w.Email.AlertSecret,
+			accept: pushSecret(&c.AlertSecret), show: hideSecret,
+		},
+		{
+			key: "allow_internal_webhooks", written: &w.Email.AllowInternalWebhooks, standard: "false", kind: "bool",
+			help:   "whether a contact may be an https URL at a loopback, private or otherwise internal address",
+			accept: boolean(&c.AllowInternalWebhooks),
+		},
+	}
+}
+
+// EmailTarget is EmailURL, or LogTarget where none was given and the store is the
+// embedded one. It is empty where notices to e-mail addresses have to wait.
+func (c Config) EmailTarget() string {
+	if c.EmailURL == "" && c.RedisURL == "" {
+		return LogTarget
+	}
+	return c.EmailURL
+}
+
+func emailURL(into *string) func(string) *sendlimit.InvalidError {
+	return func(s string) *sendlimit.InvalidError {
+		if s != LogTarget {
+			u, err := url.Parse(s)
+			if err != nil || u.Scheme != "smtp" && u.Scheme != "smtps" || u.Hostname() == "" {
+				return takes("log:, or an smtp or smtps URL with a host such as smtp://mail.example.com:587")
+			}
+		}
+		*into = s
+		return nil
+	}
+}
+
+func secretText(into *Secret) func(string) *sendlimit.InvalidError {
+	return func(s string) *sendlimit.InvalidError {
+		*into = Secret(s)
+		return nil
+	}
+}
+
+// redactURL leaves a URL its scheme and host.
+func redactURL(s string) string {
+	if s == "" {
+		return s
+	}
+	return notifier.RedactURL(s)
+}

@@ -1,0 +1,93 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// settingsFile is a file with the text.
+func settingsFile(t *testing.T, text string) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "s.yaml")
+	require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
+	return name
+}
+
+func TestSeedsAreRead(t *testing.T) {
+	t.Parallel()
+	hash := strings.Repeat("0a", 32)
+	c, err := config.Load(nil, nil, settingsFile(t, `
+tiers:
+  free: {requests_per_minute: 60, messages_per_hour: 100, messages_per_day: 500, alert_at: []}
+  open:
+accounts:
+  acme:
+    tier: free
+    contact: ops@acme.example
+    time_zone: Europe/Berlin
+    report_at: "08:00"
+    keys:
+      - key_sha256: `+strings.ToUpper(hash)+`
+      - {key_sha256: `+strings.Repeat("0b", 32)+`, scopes: [admin]}
+`))
+	require.NoError(t, err)
+	require.Equal(t, []sendlimit.Tier{
+		{Name: "free", RequestsPerMinute: 60, MessagesPerHour: 100, MessagesPerDay: 500, AlertAt: []int{}}, {Name: "open"},
+	}, c.Seeds.Tiers)
+	require.Len(t, c.Seeds.Accounts, 1)
+	acme := c.Seeds.Accounts[0]
+	require.Equal(t, sendlimit.Account{
+		Name: "acme", Tier: "free", Contact: "ops@acme.example", TimeZone: "Europe/Berlin", ReportAt: "08:00",
+	}, acme.Account)
+	require.Equal(t, []sendlimit.KeySeed{
+		{SHA256: hash, Scopes: []sendlimit.Scope{sendlimit.ScopeSubmit, sendlimit.ScopeRead}},
+		{SHA256: strings.Repeat("0b", 32), Scopes: []sendlimit.Scope{sendlimit.ScopeAdmin}},
+	}, acme.Keys)
+}
+
+func TestSeedsAreRefused(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"tiers: [free]":                                                        "tiers \"a list\" is not allowed: it takes a mapping of names to tiers",
+		"tiers: {Free: {}}":                                                    "tiers.Free.tier",
+		"tiers: {free: {per_day: 5}}":                                          "what is described in the example file",
+		"tiers: {free: {alert_at: [0]}}":                                       "percents of 1 to 100, ascending",
+		"accounts: {acme: {contact: ops}}":                                     "accounts.acme.contact",
+		"accounts: {acme: {time_zone: Mars}}":                                  "accounts.acme.time_zone",
+		"accounts: {acme: {keys: [{key_sha256: sk_hunter2}]}}":                 "accounts.acme.key_sha256",
+		"accounts: {acme: {key: sk_hunter2}}":                                  "what is described in the example file",
+		"tiers: {free: {}}\naccounts: {acme: {tier: gold}}":                    "the name of a tier under tiers",
+		"accounts: {acme: {keys: [{key_sha256: sk_hunter2, scopes: [root]}]}}": "submit, read and admin",
+	} {
+		_, err := config.Load(nil, nil, settingsFile(t, text))
+		require.ErrorContains(t, err, want, text)
+		require.NotContains(t, err.Error(), "hunter2", "it may be a key")
+	}
+}
+
+func TestExposed(t *testing.T) {
+	t.Parallel()
+	for listen, exposed := range map[string]bool{
+		"off": false, "127.0.0.1:8080": false, "[::1]:8080": false, "localhost:0": false,
+		":8080": true, "0.0.0.0:8080": true, "[::]:8080": true, "192.0.2.7:80": true, "api.example.com:80": true,
+	} {
+		c, err := config.Load(nil, []string{"SENDLIMIT_LISTEN=" + listen}, "")
+		require.NoError(t, err, listen)
+		require.Equal(t, exposed, c.Exposed(), listen)
+	}
+}
+
+func TestBothFilesOfTLS(t *testing.T) {
+	t.Parallel()
+	_, err := config.Load(nil, []string{"SENDLIMIT_TLS_CERT=/c"}, "", config.BothOfTLS)
+	require.ErrorContains(t, err, "the file with the private key of tls_cert")
+	_, err = config.Load(nil, []string{"SENDLIMIT_TLS_KEY=/k"}, "", config.BothOfTLS)
+	require.ErrorContains(t, err, "the file with the certificate of tls_key")
+}

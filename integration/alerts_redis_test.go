@@ -1,0 +1,84 @@
+package integration_test
+
+import (
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+// The scripts raise the alerts that the model says, on a real Redis as on the
+// embedded store, and on a cluster.
+func TestAlertHistoriesOnRedis(t *testing.T) {
+	server := sendlimittest.RealRedis(t)
+	checkFor(t, 6*time.Second, "a", func(t *rapid.T, prefix string) {
+		sendlimittest.CheckAlerts(t, server.Client(), prefix)
+	})
+}
+
+func TestAlertHistoriesOnACluster(t *testing.T) {
+	cluster := sendlimittest.RealCluster(t)
+	checkFor(t, 3*time.Second, "a", func(t *rapid.T, prefix string) {
+		sendlimittest.CheckAlerts(t, cluster.Client(), prefix)
+	})
+}
+
+// Each threshold alerts once, however many submitters cross it together, and
+// however often they go back below it and over it again.
+func TestPitfall34AHundredSubmittersOnRedis(t *testing.T) {
+	server := sendlimittest.RealRedis(t)
+	client := server.Client()
+	policy, err := sendlimit.ParsePolicy("alerts", "", "50/calendar_day")
+	require.NoError(t, err)
+	timeline, err := sendlimit.NewTimeline(client, sendlimit.Options{Records: true, Policy: policy})
+	require.NoError(t, err)
+	settings, err := sendlimit.NewUserSettingsStore(client, "")
+	require.NoError(t, err)
+	require.NoError(t, settings.Set(t.Context(), "alice", sendlimit.UserSettings{Contact: "ada@example.org"}))
+
+	day := time.Now().UTC().Truncate(24 * time.Hour).Add(48 * time.Hour)
+	raised := make([][]string, 100)
+	var group sync.WaitGroup
+	for i := range raised {
+		group.Go(func() {
+			for try := range 3 {
+				id := strconv.Itoa(i)
+				d, err := timeline.Reserve(t.Context(), sendlimit.Request{
+					User: "alice", ID: id, At: day.Add(time.Duration(i) * time.Minute),
+					Record: &sendlimit.Record{Generation: sendlimit.NewGeneration(), Fingerprint: id},
+				})
+				if err != nil {
+					t.Errorf("submit %d: %v", i, err)
+					return
+				}
+				raised[i] = append(raised[i], d.Notices...)
+				if try == 2 {
+					return
+				}
+				if _, err := timeline.Release(t.Context(), sendlimit.ReleaseRequest{User: "alice", ID: id}); err != nil {
+					t.Errorf("release %d: %v", i, err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	var all []string
+	for _, notices := range raised {
+		all = append(all, notices...)
+	}
+	first := sendlimit.NoticeID(sendlimit.NoticeUserQuota, day, 80, "alice")
+	second := sendlimit.NoticeID(sendlimit.NoticeUserQuota, day, 100, "alice")
+	keys, err := sendlimit.NewKeys("")
+	require.NoError(t, err)
+	kept, err := client.ZRange(t.Context(), keys.Notices(sendlimit.Partition("alice")), 0, -1).Result()
+	require.NoError(t, err)
+	require.ElementsMatch(t, kept, all, "each is said to one submitter")
+	require.Contains(t, kept, second)
+	require.Subset(t, []string{first, second}, kept)
+}

@@ -1,0 +1,164 @@
+package integration_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// chargedSubmitter is a submitter on a store with an account of that tier.
+func chargedSubmitter(t *testing.T, client redis.UniversalClient, prefix string, tier sendlimit.Tier) *tasks.Submitter {
+	t.Helper()
+	policies, err := sendlimit.NewPolicyStore(client, prefix)
+	require.NoError(t, err)
+	policy, err := sendlimit.ParsePolicy(sendlimit.DefaultPolicyName, "", "1/minute", "3/hour")
+	require.NoError(t, err)
+	require.NoError(t, policies.Apply(t.Context(), policy))
+	accounts, err := sendlimit.NewAccounts(client, prefix)
+	require.NoError(t, err)
+	tier.Name = "tier"
+	require.NoError(t, accounts.SetTier(t.Context(), tier))
+	_, err = accounts.Create(t.Context(), sendlimit.Account{Name: "acme", Tier: "tier", Contact: "ops@example.com"})
+	require.NoError(t, err)
+	submitter, err := tasks.NewSubmitter(client, tasks.SubmitterOptions{Prefix: prefix})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, submitter.Close()) })
+	return submitter
+}
+
+// requireCharged waits until the charges are those of the messages that there
+// are.
+func requireCharged(
+	t *testing.T, client redis.UniversalClient, prefix string, submitter *tasks.Submitter, ids map[string][]string,
+) {
+	t.Helper()
+	timeline, err := submitter.Timeline(t.Context())
+	require.NoError(t, err)
+	model := sendlimittest.NewChargeModel(nil)
+	for user, of := range ids {
+		standings, err := timeline.Records(client).Look(t.Context(), user, of...)
+		require.NoError(t, err)
+		for _, standing := range standings {
+			model.Stands(standing)
+		}
+	}
+	keys, err := sendlimit.NewKeys(prefix)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		return client.ZCard(t.Context(), keys.Holds("acme")).Val() == 0
+	}, 20*time.Second, 10*time.Millisecond, "what is settled in the background")
+	sendlimittest.RequireCharged(t, client, prefix, model)
+}
+
+func testAHundredSubmittersAtTheQuota(t *testing.T, client redis.UniversalClient, prefix string) {
+	t.Helper()
+	const limit = 60
+	submitter := chargedSubmitter(t, client, prefix, sendlimit.Tier{MessagesPerDay: limit})
+	at, ids := noon(), make(map[string][]string)
+	var accepted atomic.Int64
+	var submitters sync.WaitGroup
+	for i := range 100 {
+		m := tasks.Message{ID: "m", User: fmt.Sprintf("user-%d", i), SendAt: at, Title: "Hi", Account: "acme"}
+		ids[m.User] = []string{m.ID}
+		submitters.Go(func() {
+			if o, err := submitter.Submit(t.Context(), m); err == nil && o.Outcome == tasks.Accepted {
+				accepted.Add(1)
+			}
+		})
+	}
+	submitters.Wait()
+	require.Equal(t, int64(limit), accepted.Load())
+	requireCharged(t, client, prefix, submitter, ids)
+
+	// Each threshold is alerted at most once, the last for certain, though a
+	// hundred reached them together.
+	keys, err := sendlimit.NewKeys(prefix)
+	require.NoError(t, err)
+	put, err := client.ZRange(t.Context(), keys.Notices(sendlimit.Partition("acme")), 0, -1).Result()
+	require.NoError(t, err)
+	day := at.Truncate(24 * time.Hour)
+	require.ElementsMatch(t, []string{
+		sendlimit.NoticeID(sendlimit.NoticeAccountQuota, day, 80, "acme"),
+		sendlimit.NoticeID(sendlimit.NoticeAccountQuota, day, 100, "acme"),
+	}, put)
+}
+
+// testRandomChangesAtOnce has several callers change the same few messages at a
+// time.
+func testRandomChangesAtOnce(t *testing.T, client redis.UniversalClient, prefix string) {
+	t.Helper()
+	submitter := chargedSubmitter(t, client, prefix, sendlimit.Tier{MessagesPerHour: 9, MessagesPerDay: 20})
+	at, ids := noon(), make(map[string][]string)
+	const users, messages = 6, 5
+	for user := range users {
+		for id := range messages {
+			name := fmt.Sprintf("user-%d", user)
+			ids[name] = append(ids[name], fmt.Sprintf("m%d", id))
+		}
+	}
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	const lanes, changes = 8, 60
+	failures := make(chan error, lanes*changes)
+	var changers sync.WaitGroup
+	for lane := range uint64(lanes) {
+		random := rand.New(rand.NewPCG(seed, lane))
+		changers.Go(func() {
+			for range changes {
+				user, id := fmt.Sprintf("user-%d", random.IntN(users)), fmt.Sprintf("m%d", random.IntN(messages))
+				to := at.Add(time.Duration(random.IntN(30*60)) * time.Minute)
+				failures <- changeSomething(t.Context(), submitter, random, tasks.Message{
+					ID: id, User: user, SendAt: to, Title: "Hi", Account: "acme",
+				})
+			}
+		})
+	}
+	changers.Wait()
+	close(failures)
+	for err := range failures {
+		require.NoError(t, err)
+	}
+	requireCharged(t, client, prefix, submitter, ids)
+}
+
+func changeSomething(ctx context.Context, submitter *tasks.Submitter, random *rand.Rand, m tasks.Message) (err error) {
+	switch random.IntN(4) {
+	case 0:
+		_, err = submitter.Cancel(ctx, m.User, m.ID)
+	case 1:
+		_, err = submitter.Move(ctx, m.User, m.ID, m.SendAt)
+	case 2:
+		m.OnConflict = tasks.OnConflictShift
+		_, err = submitter.Submit(ctx, m)
+	default:
+		_, err = submitter.Submit(ctx, m)
+	}
+	return err
+}
+
+func TestChargesOnARealRedis(t *testing.T) {
+	t.Parallel()
+	client := sendlimittest.RealRedis(t).Client()
+	testAHundredSubmittersAtTheQuota(t, client, "hundred")
+	testRandomChangesAtOnce(t, client, "random")
+}
+
+// Pitfall 16: account and user are on different masters, and the keys of every
+// script on one.
+func TestPitfall16ChargesOnACluster(t *testing.T) {
+	t.Parallel()
+	client := sendlimittest.RealCluster(t).Client()
+	testAHundredSubmittersAtTheQuota(t, client, "hundred")
+	testRandomChangesAtOnce(t, client, "random")
+}

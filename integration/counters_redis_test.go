@@ -1,0 +1,170 @@
+package integration_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+// Counters and their model give the same answers to any history, on a real
+// Redis as on the embedded store.
+func TestCounterHistoriesOnRedis(t *testing.T) {
+	server := sendlimittest.RealRedis(t)
+	checkFor(t, 6*time.Second, "c", func(t *rapid.T, prefix string) {
+		sendlimittest.CheckCounters(t, server.Client(), prefix)
+	})
+}
+
+// An event's limits and counters share a slot, and so do a key's counters and
+// the notice that they raise.
+func TestPitfall16CountersOnACluster(t *testing.T) {
+	cluster := sendlimittest.RealCluster(t)
+	client := cluster.Client()
+	counters, err := sendlimit.NewCounters(client, "")
+	require.NoError(t, err)
+	events, err := sendlimit.NewEventStore(client, "")
+	require.NoError(t, err)
+	for i := range 20 {
+		name := fmt.Sprintf("event-%d", i)
+		require.NoError(t, events.Set(t.Context(), sendlimit.Event{Name: name, PerDay: 1, TimeZone: "Europe/Berlin"}))
+		for _, call := range []sendlimit.CountRequest{
+			{Event: name, Key: "alice", Counters: countersOfEveryKind()},
+			{Key: name, Counters: countersOfEveryKind(), Alert: &sendlimit.CounterAlert{Counter: "d", At: []int{20}, Kind: "quota"}},
+		} {
+			d, err := counters.Count(t.Context(), call)
+			require.NoError(t, err)
+			require.True(t, d.Allowed)
+			require.NoError(t, counters.GiveBack(t.Context(), call))
+		}
+	}
+	all, err := events.List(t.Context())
+	require.NoError(t, err)
+	require.Len(t, all, 20)
+}
+
+func countersOfEveryKind() []sendlimit.Counter {
+	return []sendlimit.Counter{
+		{Name: "m", Limit: 5, Period: sendlimit.Minute},
+		{Name: "d", Limit: 5, Period: sendlimit.Day},
+		{Name: "w", Limit: 5, Window: time.Hour},
+	}
+}
+
+// Pitfall 4: a client is killed at many points of all that it sends, and the
+// server has either counted the call with every expiry, or not at all.
+func TestPitfall04AClientKilledAnywhereLeavesNoKeyWithoutAnExpiry(t *testing.T) {
+	server := sendlimittest.RealRedis(t)
+	client := server.Client()
+	const points = 60
+	whole := 0 // bytes that a call takes
+	counted := 0
+	for point := range points + 1 {
+		require.NoError(t, client.ScriptFlush(t.Context()).Err(), "so that the script is sent, too")
+		most := -1 // the first is not cut, and measured
+		if point > 0 {
+			most = whole * point / points
+		}
+		cut := &cutConnection{left: most}
+		dying := redis.NewClient(&redis.Options{
+			Addr: server.Addr, MaxRetries: -1, DialerRetries: 1, PoolSize: 1, Protocol: 2, DisableIdentity: true,
+			Dialer: func(ctx context.Context, network, address string) (net.Conn, error) {
+				var err error
+				cut.Conn, err = new(net.Dialer).DialContext(ctx, network, address)
+				return cut, err
+			},
+		})
+		counters, err := sendlimit.NewCounters(dying, "")
+		require.NoError(t, err)
+		key := fmt.Sprintf("caller-%02d", point)
+		_, err = counters.Count(t.Context(), sendlimit.CountRequest{Key: key, Counters: countersOfEveryKind()})
+		if point == 0 {
+			require.NoError(t, err)
+			whole = cut.written
+		}
+		_ = dying.Close()
+
+		// What the server got is done once it has noticed that the client is gone.
+		address := cut.LocalAddr().String()
+		require.Eventually(t, func() bool {
+			clients, err := client.ClientList(t.Context()).Result()
+			return err == nil && !strings.Contains(clients, "addr="+address+" ")
+		}, 5*time.Second, time.Millisecond)
+		keys, err := client.Keys(t.Context(), "*:count:"+key+":*").Result()
+		require.NoError(t, err)
+		require.Contains(t, []int{0, 3}, len(keys), "all or none: %v", keys)
+		if len(keys) > 0 {
+			counted++
+		}
+		for _, key := range keys {
+			left, err := client.PTTL(t.Context(), key).Result()
+			require.NoError(t, err)
+			require.Positive(t, left, "%s never expires", key)
+		}
+	}
+	require.Less(t, counted, points, "nothing was cut")
+	require.GreaterOrEqual(t, counted, 2, "the first and the last are whole")
+}
+
+var errCut = errors.New("the connection is cut")
+
+// cutConnection is closed once so many bytes were written; fewer than none is
+// never.
+type cutConnection struct {
+	net.Conn
+
+	left    int
+	written int
+}
+
+func (c *cutConnection) Write(p []byte) (int, error) {
+	if c.left < 0 || len(p) < c.left {
+		if c.left > 0 {
+			c.left -= len(p)
+		}
+		c.written += len(p)
+		return c.Conn.Write(p)
+	}
+	n, err := c.Conn.Write(p[:c.left])
+	c.left = 0
+	return n, errors.Join(err, c.Close(), errCut)
+}
+
+// What the periods end by is the server's clock, to the millisecond.
+func TestPitfall19CountersExpireWithTheirPeriod(t *testing.T) {
+	server := sendlimittest.RealRedis(t)
+	client := server.Client()
+	counters, err := sendlimit.NewCounters(client, "")
+	require.NoError(t, err)
+	call := sendlimit.CountRequest{Key: "alice", Counters: []sendlimit.Counter{{Name: "w", Limit: 1, Window: 300 * time.Millisecond}}}
+	first, err := counters.Count(t.Context(), call)
+	require.NoError(t, err)
+	require.True(t, first.Allowed)
+	var again sendlimit.Decision
+	require.Eventually(t, func() bool {
+		again, err = counters.Count(t.Context(), call)
+		return err != nil || again.Allowed
+	}, 5*time.Second, time.Millisecond)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, again.Now.Sub(first.Now), 300*time.Millisecond)
+
+	call.Counters = []sendlimit.Counter{{Name: "d", Limit: 1, Period: sendlimit.Day}}
+	d, err := counters.Count(t.Context(), call)
+	require.NoError(t, err)
+	keys, err := client.Keys(t.Context(), "*:count:alice:d:*").Result()
+	require.NoError(t, err)
+	require.Len(t, keys, 1)
+	expires, err := client.PExpireTime(t.Context(), keys[0]).Result()
+	require.NoError(t, err)
+	require.Equal(t, d.ResetsAt.UnixMilli(), expires.Milliseconds())
+}

@@ -1,0 +1,57 @@
+package integration_test
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+// The outbox and the plain account of each notice agree on a real Redis as on the
+// embedded store, and on a cluster.
+func TestNoticeHistoriesOnRedis(t *testing.T) {
+	server := sendlimittest.RealRedis(t)
+	checkFor(t, 4*time.Second, "n", func(t *rapid.T, prefix string) {
+		sendlimittest.CheckNotices(t, server.Client(), prefix)
+	})
+}
+
+func TestPitfall16NoticeHistoriesOnACluster(t *testing.T) {
+	cluster := sendlimittest.RealCluster(t)
+	var client redis.UniversalClient = cluster.Client()
+	checkFor(t, 3*time.Second, "n", func(t *rapid.T, prefix string) { sendlimittest.CheckNotices(t, client, prefix) })
+}
+
+// Many workers put the same digest and claim the same notice at once: one does.
+func TestOfManyWorkersOneHasANotice(t *testing.T) {
+	server := sendlimittest.RealRedis(t)
+	outbox, err := sendlimit.NewNotices(server.Client(), sendlimit.Options{})
+	require.NoError(t, err)
+	id := sendlimit.NoticeID(sendlimit.NoticeDailyReport, time.UnixMilli(0), 0, "shop")
+	var mu sync.Mutex
+	put, sends := 0, 0
+	var workers sync.WaitGroup
+	for range 100 {
+		workers.Go(func() {
+			first, err := outbox.Put(t.Context(), sendlimit.Notice{ID: id}, time.Time{})
+			claim, claimErr := outbox.Claim(t.Context(), id, sendlimit.NewGeneration(), time.Minute, time.Time{})
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil && first {
+				put++
+			}
+			if claimErr == nil && claim.Verdict == sendlimit.Send {
+				sends++
+			}
+		})
+	}
+	workers.Wait()
+	require.Equal(t, 1, put)
+	require.Equal(t, 1, sends)
+}

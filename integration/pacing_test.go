@@ -1,0 +1,215 @@
+package integration_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// pacedProvider takes every message, and notes when and by which worker.
+type pacedProvider struct {
+	mu     sync.Mutex
+	times  []time.Time
+	answer func(worker int, n notifier.Notification) notifier.Result // nil takes it
+	by     map[int]int
+}
+
+type pacedChannel struct {
+	provider *pacedProvider
+	worker   int
+}
+
+func (c pacedChannel) Notify(_ context.Context, n notifier.Notification) notifier.Result {
+	c.provider.mu.Lock()
+	defer c.provider.mu.Unlock()
+	c.provider.times = append(c.provider.times, time.Now())
+	c.provider.by[c.worker]++
+	if c.provider.answer != nil {
+		return c.provider.answer(c.worker, n)
+	}
+	return notifier.Result{Status: notifier.Delivered}
+}
+
+func (p *pacedProvider) seen() []time.Time {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]time.Time(nil), p.times...)
+}
+
+// pacing is a store with two workers.
+type pacing struct {
+	*testing.T
+
+	client    redis.UniversalClient
+	provider  *pacedProvider
+	paces     *sendlimit.PaceStore
+	submitter *tasks.Submitter
+	sent      int
+}
+
+func newPacing(t *testing.T, pace sendlimit.Pace, workers int) *pacing {
+	t.Helper()
+	p := &pacing{T: t, client: sendlimittest.RealRedis(t).Client(), provider: &pacedProvider{by: make(map[int]int)}}
+	policies, err := sendlimit.NewPolicyStore(p.client, "")
+	require.NoError(t, err)
+	require.NoError(t, policies.Apply(t.Context(), sendlimit.DefaultPolicy()))
+	p.paces, err = sendlimit.NewPaceStore(p.client, "", tasks.PaceTarget)
+	require.NoError(t, err)
+	require.NoError(t, p.paces.Apply(t.Context(), pace))
+	p.submitter, err = tasks.NewSubmitter(p.client, tasks.SubmitterOptions{})
+	require.NoError(t, err)
+	var running sync.WaitGroup
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	for w := range workers {
+		worker, err := tasks.NewWorker(p.client, tasks.WorkerOptions{Notifier: pacedChannel{p.provider, w}})
+		require.NoError(t, err)
+		running.Go(func() {
+			if err := worker.Run(ctx); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	t.Cleanup(func() {
+		stop()
+		running.Wait()
+		require.NoError(t, p.submitter.Close())
+	})
+	return p
+}
+
+// submit submits messages to users of their own, due after a while.
+func (p *pacing) submit(n int, after time.Duration) {
+	p.Helper()
+	at := time.Now().Add(after)
+	for range n {
+		p.sent++
+		o, err := p.submitter.Submit(p.Context(), tasks.Message{
+			User: fmt.Sprintf("user-%d", p.sent), ID: "m", SendAt: at, Title: "Hello",
+		})
+		require.NoError(p, err)
+		require.Equal(p, tasks.Accepted, o.Outcome)
+	}
+}
+
+func (p *pacing) await(n int, within time.Duration) []time.Time {
+	p.Helper()
+	require.Eventually(p, func() bool { return len(p.provider.seen()) >= n }, within, 10*time.Millisecond)
+	return p.provider.seen()
+}
+
+func perSecond(n int64) sendlimit.Rate { return sendlimit.Rate{Count: n, Interval: time.Second} }
+
+// Two workers never exceed a rate together in any second at the provider, a
+// change holds while they run, and what was asked for is still delivered.
+func TestPacingOfTwoWorkers(t *testing.T) {
+	p := newPacing(t, sendlimit.Pace{Rate: perSecond(50)}, 2)
+	p.submit(200, 2*time.Second)
+	began := time.Now()
+	times := p.await(200, 30*time.Second)
+	require.LessOrEqual(t, fullest(times, time.Second), 50)
+	require.Positive(t, p.provider.by[0])
+	require.Positive(t, p.provider.by[1])
+	require.Less(t, times[199].Sub(began), 15*time.Second)
+
+	require.NoError(t, p.paces.Apply(t.Context(), sendlimit.Pace{Rate: perSecond(10)}))
+	p.submit(40, 1500*time.Millisecond)
+	times = p.await(240, 30*time.Second)[200:]
+	require.LessOrEqual(t, fullest(times, time.Second), 10)
+
+	require.NoError(t, p.paces.Apply(t.Context(), sendlimit.Pace{}))
+	p.submit(60, 2500*time.Millisecond)
+	times = p.await(300, 10*time.Second)[240:]
+	require.Greater(t, fullest(times, time.Second), 50, "as fast as they can")
+}
+
+// Bursts are as large as was said, and no second sees more than the rate.
+func TestPacingOfBursts(t *testing.T) {
+	p := newPacing(t, sendlimit.Pace{Rate: perSecond(50), Burst: 5}, 2)
+	p.submit(120, 2*time.Second)
+	times := p.await(120, 30*time.Second)
+	require.LessOrEqual(t, fullest(times, time.Second), 50)
+	// A burst, what comes in so long, and one for the time between permit and call.
+	require.LessOrEqual(t, fullest(times, 60*time.Millisecond), 5+3+1)
+}
+
+// One worker's 429 pauses the other, and nobody's message loses an attempt.
+func TestPacing429PausesAllWorkers(t *testing.T) {
+	p := newPacing(t, sendlimit.Pace{}, 2)
+	p.provider.answer = func(_ int, n notifier.Notification) notifier.Result {
+		if n.User == "user-1" && n.Attempt == 1 {
+			return notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonRateLimited, RetryAfter: 5 * time.Second}
+		}
+		return notifier.Result{Status: notifier.Delivered}
+	}
+	p.submit(1, 0)
+	told := p.await(1, 10*time.Second)[0]
+	p.submit(40, 1500*time.Millisecond) // all know by then
+	times := p.await(42, 30*time.Second)
+	for _, at := range times[1:] {
+		require.GreaterOrEqual(t, at.Sub(told), 4900*time.Millisecond)
+	}
+	standings, err := recordsOf(t, p.client).Look(t.Context(), "user-2", "m")
+	require.NoError(t, err)
+	require.Equal(t, 1, standings[0].Attempts)
+}
+
+func recordsOf(t *testing.T, client redis.UniversalClient) *sendlimit.Records {
+	t.Helper()
+	timeline, err := sendlimit.NewTimeline(client, sendlimit.Options{Records: true})
+	require.NoError(t, err)
+	return timeline.Records(client)
+}
+
+// A claim that says no gives the permit back: of so few nothing would be left
+// for the one that is sent.
+func TestPacingGivesBackWhatTheClaimRefuses(t *testing.T) {
+	p := newPacing(t, sendlimit.Pace{Rate: sendlimit.Rate{Count: 2, Interval: time.Hour}, Burst: 1}, 1)
+	p.submit(8, 3*time.Second)
+	for i := range 8 {
+		o, err := p.submitter.Cancel(t.Context(), fmt.Sprintf("user-%d", i+1), "m")
+		require.NoError(t, err)
+		require.Equal(t, tasks.Cancelled, o.Outcome)
+	}
+	p.submit(1, 4500*time.Millisecond)
+	p.await(1, 15*time.Second)
+	require.Equal(t, int64(1), p.client.ZCard(t.Context(), "sl:{pace:push}:permits").Val())
+}
+
+// The store is killed in the middle of a paced crowd, and comes back.
+func TestPacingWithTheStoreKilled(t *testing.T) {
+	server := sendlimittest.RealRedis(t, "--appendonly", "yes", "--appendfsync", "always")
+	client := server.Client()
+	policies, err := sendlimit.NewPolicyStore(client, "")
+	require.NoError(t, err)
+	require.NoError(t, policies.Apply(t.Context(), sendlimit.DefaultPolicy()))
+	paces, err := sendlimit.NewPaceStore(client, "", tasks.PaceTarget)
+	require.NoError(t, err)
+	require.NoError(t, paces.Apply(t.Context(), sendlimit.Pace{Rate: perSecond(20), Burst: 5}))
+	submitter, err := tasks.NewSubmitter(client, tasks.SubmitterOptions{})
+	require.NoError(t, err)
+	p := &pacing{T: t, client: client, provider: &pacedProvider{by: make(map[int]int)}, paces: paces, submitter: submitter}
+	worker, err := tasks.NewWorker(client, tasks.WorkerOptions{Notifier: pacedChannel{p.provider, 0}})
+	require.NoError(t, err)
+	p.submit(60, 2*time.Second)
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- worker.Run(ctx) }()
+	p.await(20, 20*time.Second)
+	server.Kill()
+	require.NoError(t, server.Restart(t.Context()))
+	times := p.await(60, 60*time.Second)
+	require.LessOrEqual(t, fullest(times, time.Second), 20)
+	stop()
+	require.NoError(t, <-ended)
+	require.NoError(t, submitter.Close())
+}

@@ -1,0 +1,135 @@
+package integration_test
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+// Permits and token buckets give the same answers as their models on a real
+// Redis, and on a cluster.
+func TestPermitsAndTokensOnRedis(t *testing.T) {
+	server := sendlimittest.RealRedis(t)
+	checkLimiters(t, server.Client(), 4*time.Second)
+}
+
+func TestPitfall16PermitsAndTokensOnACluster(t *testing.T) {
+	cluster := sendlimittest.RealCluster(t)
+	var client redis.UniversalClient = cluster.Client()
+	checkLimiters(t, client, 3*time.Second)
+
+	paces, err := sendlimit.NewPaceStore(client, "", "push")
+	require.NoError(t, err)
+	pace := sendlimit.Pace{Rate: sendlimit.Rate{Count: 10, Interval: time.Second}, Burst: 3}
+	holds, err := paces.Seed(t.Context(), pace)
+	require.NoError(t, err)
+	require.Equal(t, pace, holds)
+	_, err = paces.Pause(t.Context(), time.Minute)
+	require.NoError(t, err)
+	require.NoError(t, paces.Apply(t.Context(), sendlimit.Pace{}))
+	require.NoError(t, paces.Resume(t.Context()))
+}
+
+func checkLimiters(t *testing.T, client redis.UniversalClient, budget time.Duration) {
+	t.Helper()
+	checkFor(t, budget, "p", func(t *rapid.T, prefix string) { sendlimittest.CheckPermits(t, client, prefix) })
+	checkFor(t, budget, "t", func(t *rapid.T, prefix string) { sendlimittest.CheckTokenBucket(t, client, prefix) })
+}
+
+// By the server's own clock: many clients that ask all the time take no more than
+// the rate in any interval, and not much less.
+func TestPermitsByTheServersClock(t *testing.T) {
+	client := sendlimittest.RealRedis(t).Client()
+	const rate, span = 50, 2500 * time.Millisecond
+	newPermits := func() *sendlimit.Permits {
+		permits, err := sendlimit.NewPermits(client, sendlimit.PermitsOptions{Name: "push"})
+		require.NoError(t, err)
+		return permits
+	}
+	err := newPermits().SetRate(t.Context(), sendlimit.PermitRate{Rate: sendlimit.Rate{Count: rate, Interval: 500 * time.Millisecond}})
+	require.NoError(t, err)
+	var mu sync.Mutex
+	var given []time.Time
+	var clients sync.WaitGroup
+	end := time.Now().Add(span)
+	for range 4 {
+		clients.Go(func() {
+			permits := newPermits()
+			for time.Now().Before(end) {
+				d, err := permits.Acquire(context.WithoutCancel(t.Context()), sendlimit.PermitRequest{Token: sendlimit.NewGeneration()})
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				if d.Allowed {
+					mu.Lock()
+					given = append(given, d.Now)
+					mu.Unlock()
+				}
+			}
+		})
+	}
+	clients.Wait()
+	require.LessOrEqual(t, fullest(given, 500*time.Millisecond), rate)
+	require.GreaterOrEqual(t, len(given), 4*rate)
+
+	// What is taken expires, to the millisecond; the rate stays.
+	require.Eventually(t, func() bool {
+		return client.Exists(t.Context(), "sl:{pace:push}:permits").Val() == 0
+	}, 10*time.Second, 10*time.Millisecond)
+	require.Equal(t, int64(1), client.Exists(t.Context(), "sl:{pace:push}:rate").Val())
+}
+
+// A client killed between any two commands leaves no key that lives for ever:
+// each call is one script.
+func TestLimitersLeaveNothingBehind(t *testing.T) {
+	client := sendlimittest.RealRedis(t).Client()
+	bucket, err := sendlimit.NewTokenBucket(client, sendlimit.TokenBucketOptions{
+		Rate: sendlimit.Rate{Count: 20, Interval: time.Second}, Capacity: 10,
+	})
+	require.NoError(t, err)
+	var allowed atomic.Int64
+	var callers sync.WaitGroup
+	for c := range 30 {
+		callers.Go(func() {
+			d, err := bucket.Take(context.WithoutCancel(t.Context()), sendlimit.TokenRequest{Key: "k" + strconv.Itoa(c%2)})
+			if err != nil {
+				t.Error(err)
+			}
+			if d.Allowed {
+				allowed.Add(1)
+			}
+		})
+	}
+	callers.Wait()
+	require.GreaterOrEqual(t, allowed.Load(), int64(20))
+	for _, key := range client.Keys(t.Context(), "*").Val() {
+		require.Positive(t, client.PTTL(t.Context(), key).Val(), key)
+	}
+	require.Eventually(t, func() bool { return client.DBSize(t.Context()).Val() == 0 }, 10*time.Second, 10*time.Millisecond)
+}
+
+// fullest is how many times lie in the fullest window of a length.
+func fullest(times []time.Time, window time.Duration) int {
+	most := 0
+	for _, from := range times {
+		n := 0
+		for _, at := range times {
+			if !at.Before(from) && at.Before(from.Add(window)) {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	return most
+}
