@@ -152,14 +152,14 @@ func dieOver(t *testing.T, s *story, nth int, after bool) string {
 	s.hook = m
 	ended := make(chan error, 1)
 	worker, err := tasks.NewWorker(s.newClient(), tasks.WorkerOptions{
-		Notifier: s.recorder, Announcer: mortalAnnouncer{m, &mail}, RelayEvery: 20 * time.Second,
+		Notifier: s.recorder, Announcer: mortalAnnouncer{m, &mail}, SweepEvery: 20 * time.Second,
 	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(s.Context()))
 	go func() { ended <- worker.Run(ctx) }()
 	time.Sleep(40 * time.Second)
 	s.hook = nil
-	stop := s.work(func(o *tasks.WorkerOptions) { o.Announcer, o.RelayEvery = &mail, 20*time.Second })
+	stop := s.work(func(o *tasks.WorkerOptions) { o.Announcer, o.SweepEvery = &mail, 20*time.Second })
 	time.Sleep(4 * time.Minute)
 	stop()
 	m.mu.Lock()

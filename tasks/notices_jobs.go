@@ -33,15 +33,15 @@ type noticeJobs struct {
 // noticeEvery is about how often digests and reports are looked at.
 const noticeEvery = time.Minute
 
-// start runs the jobs, the relay every so often, until the function returned is
-// called, which waits for them to end.
-func (j *noticeJobs) start(ctx context.Context, relayEvery time.Duration) func() {
+// start runs the jobs, the look at what is due every so often, until the
+// function returned is called, which waits for them to end.
+func (j *noticeJobs) start(ctx context.Context, lookEvery time.Duration) func() {
 	ctx, cancel := context.WithCancel(ctx)
 	jobs := cron.New(cron.WithChain(cron.SkipIfStillRunning(cron.DiscardLogger)), cron.WithLogger(cron.DiscardLogger))
 	for _, job := range []struct {
 		every time.Duration
 		run   func(context.Context) error
-	}{{relayEvery, j.relay}, {noticeEvery, j.gather}, {noticeEvery, j.report}} {
+	}{{lookEvery, j.relay}, {noticeEvery, j.gather}, {noticeEvery, j.report}} {
 		jobs.Schedule(schedule(job.every), cron.FuncJob(func() {
 			if err := job.run(ctx); err != nil && ctx.Err() == nil {
 				j.logger.WarnContext(ctx, "could not look after every notice: the next pass does", "error", err)

@@ -47,15 +47,20 @@ func (s schedule) Next(from time.Time) time.Time {
 	return from.Add(every/2 + rand.N(every/2+1)) //nolint:gosec // spreads load, guards nothing
 }
 
-// start runs the relay every so often until the function returned is called,
-// which waits for it to end.
-func (r *relay) start(ctx context.Context, every time.Duration) func() {
+// start looks at the watch list and at the charges every so often, until the
+// function returned is called, which waits for what runs to end.
+func (r *relay) start(ctx context.Context, watchEvery, chargesEvery time.Duration) func() {
 	ctx, cancel := context.WithCancel(ctx)
 	jobs := cron.New(cron.WithChain(cron.SkipIfStillRunning(cron.DiscardLogger)), cron.WithLogger(cron.DiscardLogger))
-	jobs.Schedule(schedule(every), cron.FuncJob(func() {
+	jobs.Schedule(schedule(watchEvery), cron.FuncJob(func() {
 		r.learn(ctx)
-		if err := errors.Join(r.pass(ctx), r.settleCharges(ctx)); err != nil && ctx.Err() == nil {
+		if err := r.pass(ctx); err != nil && ctx.Err() == nil {
 			r.logger.WarnContext(ctx, "could not look after every message: the next pass does", "error", err)
+		}
+	}))
+	jobs.Schedule(schedule(chargesEvery), cron.FuncJob(func() {
+		if err := r.settleCharges(ctx); err != nil && ctx.Err() == nil {
+			r.logger.WarnContext(ctx, "could not look after every charge: the next pass does", "error", err)
 		}
 	}))
 	jobs.Start()

@@ -45,6 +45,9 @@ type WorkerOptions struct {
 	// RelayEvery is about how often the worker looks after messages that the
 	// queue may not have; zero means 5 s.
 	RelayEvery time.Duration
+	// SweepEvery is the same of notices and charges, of which only a death or a
+	// store that was away leaves any; zero means six times RelayEvery.
+	SweepEvery time.Duration
 	Metrics    *Metrics     // nil means none
 	Logger     *slog.Logger // nil means none
 	// Announcer takes alerts and reports to contacts, each try within
@@ -80,7 +83,8 @@ type Worker struct {
 	options  sendlimit.Options
 	handler  *handler
 	shutdown time.Duration
-	relay    time.Duration
+	relay    time.Duration // between two looks at the watch list
+	sweep    time.Duration // between two looks at notices and charges
 	logger   *slog.Logger
 
 	noticeJobs *noticeJobs
@@ -94,6 +98,7 @@ func NewWorker(client redis.UniversalClient, o WorkerOptions) (*Worker, error) {
 	o.ShutdownTimeout = cmp.Or(o.ShutdownTimeout, 30*time.Second)
 	o.SettleMargin = cmp.Or(o.SettleMargin, 10*time.Second)
 	o.RelayEvery = cmp.Or(o.RelayEvery, 5*time.Second)
+	o.SweepEvery = cmp.Or(o.SweepEvery, 6*o.RelayEvery)
 	o.OnUncertain = cmp.Or(o.OnUncertain, ResendUncertain)
 	o.Retries = o.Retries.withDefaults()
 	if o.Logger == nil {
@@ -117,7 +122,7 @@ func NewWorker(client redis.UniversalClient, o WorkerOptions) (*Worker, error) {
 		return nil, err
 	}
 	w := &Worker{
-		client: client, prefix: o.Prefix, options: options, shutdown: o.ShutdownTimeout, relay: o.RelayEvery, logger: o.Logger,
+		client: client, prefix: o.Prefix, options: options, shutdown: o.ShutdownTimeout, relay: o.RelayEvery, sweep: o.SweepEvery, logger: o.Logger,
 		handler: &handler{
 			rules: r, queue: newQueue(client, o.Prefix), clock: storeClock, notifier: o.Notifier, pacer: paces,
 			retries: o.Retries, onUncertain: o.OnUncertain, pushTimeout: o.PushTimeout, margin: o.SettleMargin,
@@ -146,6 +151,8 @@ func (o WorkerOptions) validate() error {
 		return invalid("settle_margin", o.SettleMargin.String(), "at least 1 ms")
 	case o.RelayEvery < time.Millisecond:
 		return invalid("relay_every", o.RelayEvery.String(), "at least 1 ms")
+	case o.SweepEvery < time.Millisecond:
+		return invalid("sweep_every", o.SweepEvery.String(), "at least 1 ms")
 	case o.ShutdownTimeout <= o.PushTimeout:
 		return invalid("shutdown_timeout", o.ShutdownTimeout.String(),
 			"more than push_timeout, %s: a delivery that is cut off is delivered again", o.PushTimeout)
@@ -184,9 +191,9 @@ func (w *Worker) Run(ctx context.Context) error {
 	stopRelay := (&relay{
 		watch: watch, charges: charges, queue: w.handler.queue, confirmer: w.handler.confirmer, clock: w.handler.clock, learn: w.learnClock,
 		metrics: w.handler.metrics, logger: w.logger,
-	}).start(context.WithoutCancel(ctx), w.relay)
+	}).start(context.WithoutCancel(ctx), w.relay, w.sweep)
 	w.handler.tally.start(ctx)
-	stopNotices := w.noticeJobs.start(context.WithoutCancel(ctx), w.relay)
+	stopNotices := w.noticeJobs.start(context.WithoutCancel(ctx), w.sweep)
 	w.logger.InfoContext(ctx, "delivering", "queue", QueueName(w.prefix))
 	<-ctx.Done()
 	w.logger.InfoContext(ctx, "stopping: finishing what runs", "within", w.shutdown)
