@@ -37,12 +37,20 @@
 // (ReasonUnreachable). To make the second copy harmless, every try of a message
 // carries the same IdempotencyKey, and channels pass it on.
 //
+// # Notices
+//
+// An Announcer is to a Notice, an alert or a report for a contact, what a
+// Notifier is to a Notification: the same answers, the same promises, and a key
+// derived from the notice's id to make a second copy harmless. ByContact picks
+// one by what the contact is, an e-mail address or a URL.
+//
 // # Where things are
 //
 //	pushtarget     makes a channel of a target such as "log:" or "https://…"
-//	logline        channel: a JSON line per delivery on a writer
-//	webhook        channel: a signed HTTP POST per delivery
-//	notifiertest   the suite every channel passes, and providers to test against
+//	logline        channel and announcer: a JSON line per delivery on a writer
+//	webhook        channel and announcer: a signed HTTP POST per delivery
+//	email          announcer: text and HTML mail by SMTP
+//	notifiertest   the suites every one of them passes, and servers to test against
 //
 // The channels import this package and not each other.
 package notifier

@@ -54,6 +54,30 @@
 // has nothing open, so that a Claim need not look there again; without it the
 // answer is the same.
 //
+// # Beside the timeline
+//
+// The other limiters answer with the same Decision, each from one script:
+//
+//	Counters     calls in natural periods or windows, several counters all or none
+//	EventStore   their limits by the name of an event, changed while running
+//	Guard        a function or a handler that runs only where Counters allow it
+//	Permits      calls in any window of a length, over all processes
+//	TokenBucket  bursts, refilled as time passes
+//	Charges      messages of an account, in the hour and day of their send times
+//
+// A user and an account may live on two servers, so no script has both. A change
+// is charged first, as a hold; made with that Hold, which the record names; and
+// settled. Whoever finds a hold left open reads in the record whether its change
+// was made, so that charge and timeline come together however a program dies.
+//
+// Who counts also alerts: where a count reaches a threshold, the same script sets
+// the flag of that day and puts a notice into the outbox, Notices, from where it
+// is delivered once. A flag stands for all lower thresholds and is never taken
+// back, so that neither a jump nor a cancel makes a second alert.
+//
+// Accounts, EventStore, PaceStore and UserSettingsStore keep what operators set;
+// like the rules, it lives in the store and nowhere else.
+//
 // What it does not do: it holds no timers, sends nothing, and knows no queue.
 // What was reserved under older rules keeps its place under newer ones; what
 // was forgotten under a shorter window stays forgotten under a longer one.

@@ -59,6 +59,22 @@
 //   - The rules live in the store. Everybody follows them within two seconds, and
 //     without them nothing is accepted.
 //
+// # Accounts, notices, paces
+//
+// A message of an account is charged to it before it is judged, see
+// sendlimit.Charges: submit, move and cancel hold, change, and settle, and the
+// relay settles what a death left open. A Submitter acts for one account by For.
+//
+// What is to be announced, alerts of quotas and daily reports, waits in an outbox
+// as messages do in the watch list; a task of type TypeAlert carries its id, and
+// the claim lets one delivery at a time have it. The jobs of every worker hand
+// over what the queue has not, gather users' alerts by the hour, and put reports;
+// each is made once however many workers run.
+//
+// Before it claims a message, the handler waits for the push target's pace, which
+// all workers share; a delivery slot is not held through a longer wait. Where the
+// gate says no, the permit is given back.
+//
 // # Failures
 //
 //   - The store is away: a submit fails with an *sendlimit.UnavailableError.
@@ -79,6 +95,9 @@
 //     whether the message arrived. It is sent again, with the same idempotency
 //     key, or given up as uncertain, as WorkerOptions.OnUncertain says. A message
 //     that kills its worker each time is given up after RetryPolicy.Attempts.
+//   - A notice finds no announcer, or its mail server is away: it is tried again,
+//     and after RetryPolicy.Attempts is a dead letter. A worker that dies between
+//     the server's answer and its note sends it twice, with the same id.
 //   - The machine's clock is off: the queue hands tasks out by it, and behind the
 //     store's it does so late, never early.
 //
