@@ -11,15 +11,10 @@ import (
 // address, or the /64 of an IPv6 address, which is one household's.
 func (s *server) address(r *http.Request) string {
 	from := s.client(r)
-	bits := from.BitLen()
-	if from.Is6() {
-		bits = 64
+	if !from.Is6() {
+		return from.String() // "invalid IP" of a listener that is none of IP: all of them together
 	}
-	prefix, err := from.Prefix(bits)
-	if err != nil {
-		return "unknown" // a listener that is none of IP: all of them together
-	}
-	return prefix.String()
+	return netip.PrefixFrom(from, 64).Masked().String()
 }
 
 // client is the address a request comes from. Where that is a trusted proxy, it

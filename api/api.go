@@ -36,6 +36,10 @@ type Options struct {
 	RequireKeys bool
 	// TrustedProxies are those whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
+	// Metrics answers GET /metrics for who has the scope read; nil is no such
+	// page. It is asked however many requests are being answered, and a key that
+	// was valid an hour ago at most is believed while the store is away.
+	Metrics http.Handler
 	// LoginRefused is called for each request whose key is wrong, or is not
 	// looked at since too many were; nil means nothing.
 	LoginRefused func()
@@ -54,6 +58,7 @@ type server struct {
 	accounts       *sendlimit.Accounts
 	counters       *sendlimit.Counters
 	stats          func(context.Context) (Stats, error)
+	metrics        http.Handler // nil for none
 	now            func() time.Time
 	logger         *slog.Logger
 	limits         Limits
@@ -85,7 +90,7 @@ func New(o Options) (http.Handler, error) {
 		o.LoginRefused = func() {}
 	}
 	s := &server{
-		submitter: o.Submitter, deadLetters: o.DeadLetters, accounts: o.Accounts, counters: o.Counters, stats: o.Stats,
+		submitter: o.Submitter, deadLetters: o.DeadLetters, accounts: o.Accounts, counters: o.Counters, stats: o.Stats, metrics: o.Metrics,
 		now: o.Now, logger: o.Logger, limits: limits, stopping: o.Stopping,
 		requireKeys: o.RequireKeys, trustedProxies: o.TrustedProxies, loginRefused: o.LoginRefused,
 		failures: failures{counters: o.Counters},

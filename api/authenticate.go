@@ -21,8 +21,11 @@ type caller struct {
 	keyless bool
 }
 
-// may reports whether the caller has a scope.
-func (c caller) may(scope sendlimit.Scope) bool { return c.keyless || c.identity.May(scope) }
+// may reports whether the caller has a scope. Who has a key has an account: one
+// without would be confined to nothing.
+func (c caller) may(scope sendlimit.Scope) bool {
+	return c.keyless || c.account() != "" && c.identity.May(scope)
+}
 
 // account is who is charged for what the caller submits; "" for nobody.
 func (c caller) account() string { return c.identity.Account.Name }
@@ -31,12 +34,6 @@ func (c caller) account() string { return c.identity.Account.Name }
 // alone.
 func (c caller) confined() bool { return !c.may(sendlimit.ScopeAdmin) }
 
-// owns reports whether the caller reaches a message that was charged to an
-// account.
-func (c caller) owns(account string) bool {
-	return !c.confined() || account != "" && account == c.account()
-}
-
 // callerOf is who sends the request that ctx is of.
 func callerOf(ctx context.Context) caller { return exchangeOf(ctx).caller }
 
@@ -44,8 +41,12 @@ const (
 	// loginFresh is how long a key that was valid is taken for valid.
 	loginFresh = time.Second
 	// loginKnown is how long a key that was valid is looked up although its
-	// address has too many failed logins.
-	loginKnown = 10 * time.Minute
+	// address has too many failed logins: those of others must not shut out who
+	// shares the address.
+	loginKnown = 24 * time.Hour
+	// loginOutlasts is how long a key that was valid lets see how this process is
+	// doing while the store is away.
+	loginOutlasts = time.Hour
 	// mostLogins is how many valid keys are remembered at most.
 	mostLogins = 10_000
 )
@@ -104,12 +105,16 @@ func (l *logins) remove(key [sha256.Size]byte) {
 }
 
 // authenticate says who sends a request. A key that is sent is checked even
-// where none is needed.
-func (s *server) authenticate(r *http.Request) (caller, error) {
+// where none is needed; where outlasts is set, one that was valid a while ago is
+// believed while the store is away.
+func (s *server) authenticate(r *http.Request, outlasts bool) (caller, error) {
 	given := r.Header.Values("Authorization")
 	if len(given) == 0 {
 		if s.requireKeys {
 			return caller{}, unauthorized("this API asks for a key: send it as Authorization: Bearer sk_…", "")
+		}
+		if err := checkHost(r.Host); err != nil {
+			return caller{}, err
 		}
 		return caller{keyless: true}, nil
 	}
@@ -132,6 +137,9 @@ func (s *server) authenticate(r *http.Request) (caller, error) {
 	defer cancel()
 	identity, ok, err := s.accounts.Authenticate(ctx, secret)
 	if err != nil {
+		if outlasts && seen.valid(now, loginOutlasts) {
+			return caller{identity: seen.identity}, nil
+		}
 		return caller{}, err
 	}
 	if ok {

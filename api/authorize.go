@@ -2,7 +2,9 @@ package api
 
 import (
 	"context"
+	"maps"
 	"net/http"
+	"slices"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks"
@@ -15,7 +17,7 @@ func (s *server) authorized(rt route) http.HandlerFunc {
 		next = s.limited(next)
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
-		who, err := s.authenticate(r)
+		who, err := s.authenticate(r, rt.monitors)
 		if err == nil && !who.may(rt.scope) {
 			err = forbidden(rt.scope)
 		}
@@ -60,21 +62,28 @@ func forbidden(scope sendlimit.Scope) error {
 	}
 }
 
-// own refuses to touch a message of another account: to the caller, there is no
-// such message.
-func (s *server) own(ctx context.Context, user, id string) error {
+// charging is the submitter of what the caller submits, for which its account is
+// charged.
+func (s *server) charging(ctx context.Context) *tasks.Submitter {
+	return s.actingFor(callerOf(ctx).account())
+}
+
+// reaching is the submitter of what the caller sees and changes. To who is
+// confined to an account, others' messages are as if there were none; whose a
+// message is, is judged with what is done to it.
+func (s *server) reaching(ctx context.Context) *tasks.Submitter {
 	who := callerOf(ctx)
 	if !who.confined() {
-		return nil
+		return s.submitter
 	}
-	owners, err := s.submitter.Owners(ctx, user, id)
-	if err != nil {
-		return err
+	return s.actingFor(who.account())
+}
+
+func (s *server) actingFor(account string) *tasks.Submitter {
+	if account == "" {
+		return s.submitter
 	}
-	if !who.owns(owners[0]) {
-		return &refusal{tasks.NotWaiting(user, id)}
-	}
-	return nil
+	return s.submitter.For(account)
 }
 
 // concealed is an outcome for the caller to see: without the ids of others'
@@ -91,35 +100,36 @@ func (s *server) concealed(ctx context.Context, o tasks.Outcome) (tasks.Outcome,
 }
 
 // conceal takes the ids of others' messages out of lists of a user's. Whose they
-// are is looked up once for all lists.
+// are is looked up once for all lists; what is not known is taken for others'.
 func (s *server) conceal(ctx context.Context, user string, lists ...[]tasks.Conflict) error {
-	who := callerOf(ctx)
-	if !who.confined() {
+	if !callerOf(ctx).confined() {
 		return nil
 	}
-	var ids []string
-	owner := make(map[string]string)
+	own := make(map[string]bool)
 	for _, list := range lists {
 		for _, conflict := range list {
-			if _, listed := owner[conflict.ID]; !listed {
-				owner[conflict.ID] = ""
-				ids = append(ids, conflict.ID)
-			}
+			own[conflict.ID] = false
 		}
 	}
-	owners, err := s.submitter.Owners(ctx, user, ids...)
-	if err != nil {
-		return err
-	}
-	for i, id := range ids {
-		owner[id] = owners[i]
+	submitter := s.reaching(ctx)
+	for ids := range slices.Chunk(slices.Collect(maps.Keys(own)), maxLook) {
+		statuses, err := submitter.Statuses(ctx, user, ids...)
+		if err != nil {
+			return err
+		}
+		for i, status := range statuses {
+			own[ids[i]] = status.Status != ""
+		}
 	}
 	for _, list := range lists {
 		for i := range list {
-			if !who.owns(owner[list[i].ID]) {
+			if !own[list[i].ID] {
 				list[i].ID = ""
 			}
 		}
 	}
 	return nil
 }
+
+// maxLook bounds how many messages one round trip looks at.
+const maxLook = 1000

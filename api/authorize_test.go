@@ -1,8 +1,10 @@
 package api_test
 
 import (
+	"bufio"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"regexp"
 	"strconv"
@@ -67,11 +69,16 @@ func TestWhoMayDoWhat(t *testing.T) {
 		nobody := r.send(q)
 		require.Equal(t, sendlimit.CodeUnauthorized, r.problem(http.StatusUnauthorized, nobody).Code, what)
 		require.Equal(t, `Bearer realm="sendlimit"`, nobody.header.Get("WWW-Authenticate"))
+		told := make(map[string]bool)
 		for _, secret := range []string{"sk_wrong", expired, disabled} {
 			got := r.with(secret, q)
-			require.Equal(t, sendlimit.CodeUnauthorized, r.problem(http.StatusUnauthorized, got).Code, what)
+			p := r.problem(http.StatusUnauthorized, got)
+			require.Equal(t, sendlimit.CodeUnauthorized, p.Code, what)
 			require.Contains(t, got.header.Get("WWW-Authenticate"), `error="invalid_token"`)
+			p.Instance = ""
+			told[fmt.Sprintf("%v %s", p, got.header.Get("WWW-Authenticate"))] = true
 		}
+		require.Len(t, told, 1, "nobody can tell a key that was valid from a wrong one")
 		for _, scope := range []sendlimit.Scope{sendlimit.ScopeSubmit, sendlimit.ScopeRead, sendlimit.ScopeAdmin} {
 			got := r.with(r.key("own-"+strconv.Itoa(i), scope), q)
 			if scope == scopeOf(o) || scope == sendlimit.ScopeAdmin {
@@ -86,6 +93,48 @@ func TestWhoMayDoWhat(t *testing.T) {
 		require.NotContains(t, refused, open.send(o.request()).status, what)
 	}
 	require.NotContains(t, r.log.String(), "sk_", "no key is logged")
+}
+
+// No other spelling of a request is let through where the request itself is not.
+func TestNoSpellingIsLetThrough(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, locked)
+	reader := r.key("acme", sendlimit.ScopeRead)
+	require.NoError(t, r.accounts.SetTier(t.Context(), sendlimit.Tier{Name: "free"}))
+	before := r.store.Dump()
+	ask := func(line string, o operation, headers ...string) int {
+		t.Helper()
+		text := fmt.Sprintf("%s HTTP/1.1\r\nHost: a\r\nContent-Type: %s\r\nContent-Length: %d\r\n%s\r\n%s",
+			line, o.mediaType(), len(o.body), strings.Join(headers, ""), o.body)
+		q, err := http.ReadRequest(bufio.NewReader(strings.NewReader(text)))
+		require.NoError(t, err, text)
+		got := httptest.NewRecorder()
+		r.handler.ServeHTTP(got, q.WithContext(t.Context()))
+		harmless(t, got, text)
+		return got.Code
+	}
+	for _, o := range operations() {
+		for _, target := range []string{
+			o.target, o.target + "/", "/" + o.target, o.target + "//", "/." + o.target, "/x/.." + o.target, "/docs/.." + o.target, o.target + "/.",
+			strings.ToUpper(o.target), strings.Replace(o.target, "/v1", "/%76%31", 1), strings.Replace(o.target, "/v1/", "/v1%2F", 1),
+			o.target + ";a=b", o.target + "%00", o.target + "?key=" + reader, "http://127.0.0.1" + o.target, "http://user:password@a" + o.target,
+		} {
+			for _, method := range []string{o.method, http.MethodHead, http.MethodOptions, http.MethodTrace, strings.ToLower(o.method), "X"} {
+				status := ask(method+" "+target, o)
+				require.GreaterOrEqual(t, status, 400, "%s %s", method, target)
+			}
+		}
+		if scopeOf(o) == sendlimit.ScopeRead {
+			continue
+		}
+		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
+			for _, header := range []string{"X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override"} {
+				ask(method+" "+o.target+"?", o, "Authorization: Bearer "+reader+"\r\n", header+": "+o.method+"\r\n")
+			}
+			ask(method+" "+o.target, o, "Authorization: Bearer "+reader+"\r\n", "X-Original-URL: "+o.target+"\r\n", "X-Rewrite-URL: /docs\r\n")
+		}
+	}
+	require.Equal(t, before, r.store.Dump(), "nothing was done")
 }
 
 // Of another account's message nobody can tell that it is there.

@@ -50,7 +50,9 @@ func (s *server) batchRoute() route {
 				"it still reads. A user's messages are judged in the order of the lines. A line that is no message is answered as " +
 				"`invalid`, and the rest go on; blank lines are passed over. The answers have to be read while lines are " +
 				"sent, or no more lines are read: a client that takes no answers, or sends no whole line, for 30 seconds is cut off. " +
-				"Where messages have ids, the same batch can be sent again, and each message is accepted once.",
+				"Where messages have ids, the same batch can be sent again, and each message is accepted once. " +
+				"An account's batch counts as one of its requests, and each line is charged as one message: a line beyond the quota is " +
+				"refused with quota_exceeded, and the rest go on.",
 			RequestBody: &huma.RequestBody{
 				Required: true, Content: map[string]*huma.MediaType{ndjson: {Schema: schemaOf[tasks.Draft](s)}},
 			},
@@ -113,8 +115,7 @@ func (s *server) judgeLine(ctx context.Context, m tasks.Message) (o tasks.Outcom
 			err = fmt.Errorf("panic: %v\n%s", reason, debug.Stack())
 		}
 	}()
-	m.Account = callerOf(ctx).account()
-	if o, err = s.submitter.Submit(ctx, m); err != nil {
+	if o, err = s.charging(ctx).Submit(ctx, m); err != nil {
 		return tasks.Outcome{}, err
 	}
 	return s.concealed(ctx, o)

@@ -136,7 +136,7 @@ func (b *batches) acceptsBatch(user string) {
 	}, waitFor, 20*time.Millisecond)
 }
 
-const waitFor = 10 * time.Second
+const waitFor = time.Minute
 
 // talk is a batch in which lines and answers take turns.
 type talk struct {

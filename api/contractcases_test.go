@@ -168,7 +168,7 @@ func (r *rig) raw(text string) reply {
 	conn, err := new(net.Dialer).DialContext(r.Context(), "tcp", strings.TrimPrefix(r.url, "http://"))
 	require.NoError(r, err)
 	defer func() { require.NoError(r, conn.Close()) }()
-	require.NoError(r, conn.SetDeadline(time.Now().Add(10*time.Second)))
+	require.NoError(r, conn.SetDeadline(time.Now().Add(time.Minute)))
 	_, err = io.WriteString(conn, text)
 	require.NoError(r, err)
 	got, err := http.ReadResponse(bufio.NewReader(conn), nil)
@@ -216,6 +216,17 @@ func messageCases() []contractCase {
 	free, taken := `"send_at":"`+on22("15:00:00")+`"`, `"send_at":"`+on22("11:11:12")+`"`
 	again := `"id":"a","send_at":"` + on22("11:11:11") + `"`
 	dryRun := messages + "/dry-run"
+	// overQuota has an account use up its quota of the hour, and ask for more.
+	overQuota := func(q request) func(t *testing.T) reply {
+		return func(t *testing.T) reply {
+			t.Helper()
+			r := newRig(t)
+			secret := r.quota(1)
+			require.Equal(t, http.StatusCreated, r.with(secret, post(messages, `"id":"a","send_at":"`+on22("20:00:00")+`"`)).status)
+			require.Equal(t, http.StatusCreated, r.with(secret, post(messages, `"id":"b","send_at":"`+on22("15:30:00")+`"`)).status)
+			return r.with(secret, q)
+		}
+	}
 	return []contractCase{
 		{"accepted", http.MethodPost, messages, http.StatusCreated, on(booked, post(messages, free))},
 		{"shifted", http.MethodPost, messages, http.StatusCreated, on(booked, post(messages, taken+`,"on_conflict":"shift"`))},
@@ -225,6 +236,13 @@ func messageCases() []contractCase {
 		{"no time", http.MethodPost, messages, http.StatusUnprocessableEntity, on(nothing, post(messages, `"id":"a"`))},
 		{"in past", http.MethodPost, messages, http.StatusUnprocessableEntity, on(nothing, post(messages, `"send_at":"2020-01-01T00:00:00Z"`))},
 		{"too far ahead", http.MethodPost, messages, http.StatusUnprocessableEntity, on(nothing, post(messages, `"send_at":"2029-01-01T00:00:00Z"`))},
+
+		{"over quota", http.MethodPost, messages, http.StatusTooManyRequests, overQuota(post(messages, free))},
+		{"over quota", http.MethodPost, dryRun, http.StatusTooManyRequests, overQuota(post(dryRun, free))},
+		{"over quota", http.MethodPatch, message, http.StatusTooManyRequests, overQuota(request{http.MethodPatch, aliceA, `{` + free + `}`, nil})},
+		{"a line over quota", http.MethodPost, batch, http.StatusOK, overQuota(request{
+			http.MethodPost, batch, draft(free), http.Header{"Content-Type": {"application/x-ndjson"}},
+		})},
 
 		{"lines of all kinds", http.MethodPost, batch, http.StatusOK, on(booked, request{http.MethodPost, batch, strings.Join([]string{
 			draft(free), draft(taken), draft(again), "{", "", `{"user":"bob"}`,

@@ -119,7 +119,7 @@ func descriptions() map[string]string {
 		"field":               "The field or parameter that is not allowed as it is.",
 		"replayed":            "The request was done before, and has its first answer again.",
 		"forgotten":           "It was recorded, and is older than any rule looks back.",
-		"retry_after_seconds": "In how many seconds that is, where waiting helps.",
+		"retry_after_seconds": "In how many seconds that is, where it is the present hour or day.",
 		"resets_at":           "When the quota that is used up counts anew.",
 		"detail":              "A sentence for a person.",
 		"violations":          "Every rule that would break, in the policy's order.",

@@ -7,12 +7,14 @@
 //	   │           │             │      (/v1/ only)   │          │            │        (submits)     │
 //	   id, log     500           403               404, 405     503     401, 403, 429    429     its answer
 //
-// Every route under /v1/ names the scope that a key has to have; New refuses one
-// that names none. Who has a key without the scope admin is confined to the
-// messages of its account: others' are not found, and their ids are taken out of
-// what is answered (authorize.go). Nobody is let in on a guess: a key is looked up
-// in the store, by its SHA-256, at most once a second, and an address with too
-// many wrong ones waits (authenticate.go, failures.go).
+// Every operation names the scope that a key has to have; New refuses one that
+// names none. The pages about them are for everybody, Options.Metrics for who has
+// the scope read. Who has a key without the scope admin is confined to the
+// messages of its account by the submitter that acts for it: others' are not
+// found, and their ids are taken out of what is answered (authorize.go). Nobody is
+// let in on a guess: a key is looked up in the store, by its SHA-256, at most once
+// a second, and an address with too many wrong ones waits (authenticate.go,
+// failures.go).
 //
 // An operation is a route: an entry of the OpenAPI document, and the function
 // that answers. New has them all in one list (routes.go), from which both the
@@ -50,11 +52,12 @@
 //   - There are Limits.InFlight requests at a time, and apart from them
 //     Limits.Streams batches. One too many is told at once to come again.
 //   - A browser that shows another site's page can look at nothing here, since
-//     nothing allows it, and can change nothing: that is refused.
+//     nothing allows it, and can change nothing: that is refused. So is, without a
+//     key, who asks for this server by a name of the DNS (host.go).
 //
 // # Failures
 //
-//   - The store is away: nobody who has a key is let in, 503.
+//   - The store is away: nobody who has a key is let in, 503; but for the metrics.
 //   - The store is away or full: 503 with Retry-After. A submit that was not
 //     answered may have been accepted; the same one with the same id can be
 //     repeated.

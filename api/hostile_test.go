@@ -7,12 +7,14 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
 // hostile are texts that have brought down parsers, paths, stores or logs.
@@ -38,6 +40,33 @@ func hostileBodies() []string {
 		`{"user":"alice","send_at":"now","title":"Hi","data":{"a":null}}`, strings.Repeat("[", 20000), strings.Repeat(`{"a":`, 20000),
 		strings.Repeat("x", 70000), "{}\n{}\n\n{", `{"user":"alice","send_at":"now","title":"Hi"}` + "\r\n" + `{"user":"bob","send_at":"now","body":"Hi"}`,
 	}
+}
+
+// hostileAccounts are bodies for what makes and changes accounts, keys and tiers.
+func hostileAccounts() []string {
+	bodies := []string{
+		`{"name":null}`, `{"name":"a","name":"b"}`, `{"disabled":"yes"}`, `{"disabled":null}`, `{"scopes":null}`, `{"scopes":[]}`, `{"scopes":[1]}`,
+		`{"scopes":["admin","admin"]}`, `{"scopes":["ADMIN"]}`, `{"scopes":["submit","read","admin",""]}`, `{"expires_at":"9999-12-31T23:59:59.999Z"}`,
+		`{"expires_at":"0001-01-01T00:00:00Z"}`, `{"expires_at":"10000-01-01T00:00:00Z"}`, `{"expires_at":"never"}`,
+		`{"messages_per_day":9223372036854775807}`, `{"messages_per_day":9223372036854775808}`, `{"messages_per_day":1e400}`,
+		`{"messages_per_day":1.5}`, `{"requests_per_minute":9007199254740993}`, `{"alert_at":null}`, `{"alert_at":[0]}`, `{"alert_at":[101]}`,
+		`{"alert_at":[1e99]}`, `{"alert_at":[50,50]}`, `{"alert_at":{}}`, `{"tier":"","contact":"","time_zone":"","report_at":""}`,
+		`{"scopes":[` + strings.Repeat(`"read",`, 5000) + `"read"]}`,
+	}
+	for _, field := range []string{"name", "tier", "contact", "time_zone", "report_at"} {
+		for _, value := range slices.Concat(hostile(), []string{
+			"a@b.example\r\nBcc: all@b.example", "https://127.0.0.1/", "https://[::1]:6379/", "https://169.254.169.254/latest", "https://user:pw@a.example/",
+			"http://a.example", "https://a.example:99999/", "file:///etc/passwd", "a@[127.0.0.1]", "../../etc/passwd", "Local", "24:00", "08:00:00", "-1:00",
+		}) {
+			value, _ := json.Marshal(value)
+			body := `{"name":"x","` + field + `":` + string(value) + `}`
+			if field == "name" {
+				body = `{"name":` + string(value) + `}`
+			}
+			bodies = append(bodies, body)
+		}
+	}
+	return bodies
 }
 
 // harmless requires that an answer is one that a caller can be given by a
@@ -74,10 +103,10 @@ func FuzzOperations(f *testing.F) {
 	all := operations()
 	for i, o := range all {
 		for _, text := range hostile() {
-			if strings.Contains(o.path, "{user}") {
+			if strings.Contains(o.path, "{") {
 				f.Add(i, text, "a", "", "", o.body)
 			}
-			if strings.Contains(o.path, "{id}") {
+			if strings.Contains(o.path, "{id}") || strings.Contains(o.path, "{key}") {
 				f.Add(i, "alice", text, "", "", o.body)
 			}
 			if o.body != "" {
@@ -91,7 +120,11 @@ func FuzzOperations(f *testing.F) {
 		if o.body == "" {
 			continue
 		}
-		for _, body := range hostileBodies() {
+		bodies := hostileBodies()
+		if scopeOf(o) == sendlimit.ScopeAdmin {
+			bodies = slices.Concat(bodies, hostileAccounts())
+		}
+		for _, body := range bodies {
 			f.Add(i, "alice", "a", "", "", body)
 		}
 	}
@@ -99,7 +132,9 @@ func FuzzOperations(f *testing.F) {
 	booked(r)
 	f.Fuzz(func(t *testing.T, operation int, user, id, query, header, body string) {
 		o := all[uint(operation)%uint(len(all))]
-		path := strings.NewReplacer("{user}", encode(user), "{id}", encode(id)).Replace(o.path)
+		path := strings.NewReplacer(
+			"{user}", encode(user), "{id}", encode(id), "{account}", encode(user), "{key}", encode(id), "{tier}", encode(user),
+		).Replace(o.path)
 		q := httptest.NewRequestWithContext(t.Context(), o.method, path, strings.NewReader(body))
 		q.URL.RawQuery = query
 		q.Header.Set("Idempotency-Key", header)
@@ -145,20 +180,28 @@ func FuzzRequests(f *testing.F) {
 		"Content-Type:", "Content-Type: ;", "Content-Type: application/json;;", "Content-Type: multipart/form-data",
 		"Content-Encoding: gzip", "Origin: null", "Sec-Fetch-Site: x", "X-Request-Id: " + strings.Repeat("x", 500),
 		"Idempotency-Key: a\r\nIdempotency-Key: b", `Idempotency-Key: "`, "Expect: 100-continue", "Transfer-Encoding: chunked", "Accept: text/plain;q=0",
-		"Upgrade: websocket\r\nConnection: Upgrade", "Range: bytes=0-1",
+		"Upgrade: websocket\r\nConnection: Upgrade", "Range: bytes=0-1", "Authorization: Bearer", "Authorization: Bearer sk_\xff", "Authorization: sk_a",
+		"Authorization: Bearer " + strings.Repeat("k", 5000), "Authorization: Bearer a\r\nAuthorization: Bearer b", "X-Forwarded-For: , ,x",
+		"X-HTTP-Method-Override: GET", "X-Original-URL: /docs", "Forwarded: for=127.0.0.1", "Cookie: key=sk_a", "Proxy-Authorization: Bearer sk_a",
 	} {
 		f.Add("POST /v1/messages", header, `{"user":"alice","send_at":"now","title":"Hi"}`)
 	}
-	r := newRig(f)
+	r, closed := newRig(f), newRig(f, locked)
 	booked(r)
 	f.Fuzz(func(t *testing.T, line, header, body string) {
 		text := fmt.Sprintf("%s HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n%s\r\n\r\n%s", line, len(body), header, body)
-		q, err := http.ReadRequest(bufio.NewReader(strings.NewReader(text)))
-		if err != nil {
-			t.Skip() // a server would not hand it on
+		for _, r := range []*rig{r, closed} {
+			q, err := http.ReadRequest(bufio.NewReader(strings.NewReader(text)))
+			if err != nil {
+				t.Skip() // a server would not hand it on
+			}
+			path := q.URL.Path
+			got := httptest.NewRecorder()
+			r.handler.ServeHTTP(got, q.WithContext(t.Context()))
+			harmless(t, got, text)
+			if r == closed && got.Code < 400 {
+				require.Regexp(t, `^/(docs|openapi\.(json|yaml)|problems/[a-z_]+)$`, path, "nothing else is for who has no key: %s", text)
+			}
 		}
-		got := httptest.NewRecorder()
-		r.handler.ServeHTTP(got, q.WithContext(t.Context()))
-		harmless(t, got, text)
 	})
 }

@@ -59,11 +59,14 @@ func (l Limits) withDefaults() (Limits, error) {
 	return l, nil
 }
 
-// semaphore has as many places as can be held at a time.
+// semaphore has as many places as can be held at a time; nil has no end of them.
 type semaphore chan struct{}
 
 // try takes a place, if one is free.
 func (s semaphore) try() bool {
+	if s == nil {
+		return true
+	}
 	select {
 	case s <- struct{}{}:
 		return true
@@ -72,14 +75,21 @@ func (s semaphore) try() bool {
 	}
 }
 
-func (s semaphore) release() { <-s }
+func (s semaphore) release() {
+	if s != nil {
+		<-s
+	}
+}
 
 // bounded has a route answer as many requests at a time as the limits say, each
 // for as long as they say.
 func (s *server) bounded(rt route) http.HandlerFunc {
 	places, what := s.requests, "requests"
-	if rt.streams {
+	switch {
+	case rt.streams:
 		places, what = s.streams, "batches"
+	case rt.monitors:
+		places = nil
 	}
 	pattern := rt.Method + " " + rt.Path
 	return func(w http.ResponseWriter, r *http.Request) {

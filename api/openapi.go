@@ -149,7 +149,9 @@ func meaning(status int) string {
 	case http.StatusUnauthorized:
 		return "There is no key, or it is unknown, has expired, or is of a disabled account."
 	case http.StatusTooManyRequests:
-		return "The account has used up its requests or messages, or too many wrong keys have come from this address: code says which."
+		return "The account has used up its requests (rate_limited) or messages (quota_exceeded), or too many wrong keys have come from " +
+			"this address (rate_limited). Requests can be sent again after Retry-After. With quota_exceeded that is until resets_at, when " +
+			"the hour or day of the send time ends: asking again before is of no use, but a send_at from then on, or another message's cancel."
 	case http.StatusNotFound:
 		return "Nothing is known of it: " + string(sendlimit.CodeNotFound) + "."
 	case http.StatusRequestTimeout:

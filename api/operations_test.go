@@ -279,7 +279,7 @@ func TestPitfall35StoreAway(t *testing.T) {
 		require.Equal(t, "1", got.header.Get("Retry-After"))
 	}
 	require.NoError(t, r.store.Restart())
-	require.Eventually(t, func() bool { return r.get(aliceA).status == http.StatusOK }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return r.get(aliceA).status == http.StatusOK }, time.Minute, 10*time.Millisecond)
 }
 
 // A store that is full takes nothing more, and is asked again later.

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
-	"strconv"
+	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks"
@@ -32,17 +32,10 @@ func WriteProblem(w http.ResponseWriter, r *http.Request, o tasks.Outcome) {
 	writeProblem(w, r, kindOf(o.Code).status, o)
 }
 
-// quotaRetryAfter is the Retry-After, seconds, of a quota of an hour or a day to
-// come: waiting does not make that pass, but another message's cancel may help.
-const quotaRetryAfter = 60
-
 // writeProblem answers with a status that is not that of the outcome's code: of
 // a request that already HTTP has a word for.
 func writeProblem(w http.ResponseWriter, r *http.Request, status int, o tasks.Outcome) {
 	h := w.Header()
-	if o.Code == sendlimit.CodeQuotaExceeded {
-		h.Set("Retry-After", strconv.FormatInt(cmp.Or(o.RetryAfterSeconds, quotaRetryAfter), 10))
-	}
 	retry := status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
 	if retry && h.Get("Retry-After") == "" {
 		h.Set("Retry-After", "1")
@@ -61,7 +54,14 @@ func (s *server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 		writeProblem(w, r, p.status, p.outcome)
 		return
 	}
-	WriteProblem(w, r, s.outcomeOf(r.Context(), err))
+	o := s.outcomeOf(r.Context(), err)
+	if o.Code == sendlimit.CodeQuotaExceeded {
+		// Until the hour or day has ended nothing changes by waiting, be it the
+		// present one or one to come.
+		wait := time.Duration(o.RetryAfterSeconds) * time.Second
+		w.Header().Set("Retry-After", retryAfter(cmp.Or(wait, o.ResetsAt.Sub(s.now()))))
+	}
+	WriteProblem(w, r, o)
 }
 
 // outcomeOf makes an outcome of an error, as the other surfaces do, but one

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
@@ -26,9 +28,15 @@ type address struct {
 
 func (s *server) router(version string) (router, error) {
 	routes := s.routes()
+	if err := scoped(routes); err != nil {
+		return nil, err
+	}
 	pages, err := s.document(version, routes).pages()
 	if err != nil {
 		return nil, err
+	}
+	if s.metrics != nil {
+		routes = append(routes, s.metricsRoute())
 	}
 	var all router
 	at := make(map[string]*address)
@@ -36,11 +44,8 @@ func (s *server) router(version string) (router, error) {
 		if r.do != nil {
 			r.handle = s.answered(r)
 		}
-		switch {
-		case r.scope != "":
+		if r.scope != "" {
 			r.handle = s.authorized(r)
-		case strings.HasPrefix(r.Path, v1):
-			return nil, fmt.Errorf("%s %s has no scope: nobody would be kept out", r.Method, r.Path)
 		}
 		a, known := at[r.Path]
 		if !known {
@@ -55,6 +60,25 @@ func (s *server) router(version string) (router, error) {
 		a.allow = strings.Join(slices.Sorted(maps.Keys(a.methods)), ", ")
 	}
 	return all, nil
+}
+
+// scoped refuses a route that is open to everybody.
+func scoped(routes []route) error {
+	for _, r := range routes {
+		if _, err := sendlimit.ParseScopes(string(r.scope)); err != nil {
+			return fmt.Errorf("%s %s has no scope, and nobody would be kept out: %w", r.Method, r.Path, err)
+		}
+	}
+	return nil
+}
+
+// metricsRoute is of the program that serves the API, and not in the document: it
+// has no JSON.
+func (s *server) metricsRoute() route {
+	return route{
+		Operation: huma.Operation{Method: http.MethodGet, Path: "/metrics"},
+		scope:     sendlimit.ScopeRead, handle: s.metrics.ServeHTTP, monitors: true,
+	}
 }
 
 // ServeHTTP answers a request.

@@ -264,7 +264,7 @@ func TestACallerThatHasSentAllIsAnswered(t *testing.T) {
 	half, ok := conn.(*net.TCPConn)
 	require.True(t, ok)
 	require.NoError(t, half.CloseWrite())
-	require.NoError(t, conn.SetReadDeadline(time.Now().Add(10*time.Second)))
+	require.NoError(t, conn.SetReadDeadline(time.Now().Add(time.Minute)))
 	got, err := io.ReadAll(conn)
 	require.NoError(t, err)
 	<-read

@@ -35,7 +35,7 @@ func (s *server) submitRoute() route {
 }
 
 func (s *server) submit(r *http.Request, _ query) (answer, error) {
-	o, err := s.judge(r, s.submitter.Submit)
+	o, err := s.judge(r, s.charging(r.Context()).Submit)
 	if err != nil {
 		return answer{}, err
 	}
@@ -61,7 +61,7 @@ func (s *server) dryRunRoute() route {
 }
 
 func (s *server) dryRun(r *http.Request, _ query) (answer, error) {
-	o, err := s.judge(r, s.submitter.Check)
+	o, err := s.judge(r, s.charging(r.Context()).Check)
 	if err != nil {
 		return answer{}, err
 	}
@@ -85,7 +85,6 @@ func (s *server) judge(r *http.Request, put func(context.Context, tasks.Message)
 	if err != nil {
 		return tasks.Outcome{}, err
 	}
-	m.Account = callerOf(r.Context()).account()
 	o, err := put(r.Context(), m)
 	if err != nil {
 		return tasks.Outcome{}, err

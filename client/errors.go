@@ -48,9 +48,12 @@ type Refusal struct { //nolint:errname // the contract's word
 	Violations                 []Violation
 	NextFreeAt, PreviousFreeAt time.Time
 
-	// RetryAfter is how long to wait, with CodeRateLimited or
-	// CodeQuotaExceeded; zero where the API did not say.
+	// RetryAfter is how long to wait, with CodeRateLimited; with CodeQuotaExceeded
+	// how long it is until ResetsAt. Zero where the API did not say, as in a batch.
 	RetryAfter time.Duration
+	// ResetsAt is, with CodeQuotaExceeded, when the hour or day of the send time
+	// ends: what is to be sent from then on counts anew. Zero otherwise.
+	ResetsAt time.Time
 	// RequestID names the request to those who run the API; "" in a batch.
 	RequestID string
 }

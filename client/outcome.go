@@ -65,6 +65,7 @@ type outcome struct {
 	Violations     []Violation `json:"violations"`
 	NextFreeAt     time.Time   `json:"next_free_at"`
 	PreviousFreeAt time.Time   `json:"previous_free_at"`
+	ResetsAt       time.Time   `json:"resets_at"`
 }
 
 func (o outcome) accepted() Accepted {
@@ -85,7 +86,7 @@ func (o outcome) must(be string) error {
 func (o outcome) refusal() *Refusal {
 	return &Refusal{
 		Code: o.Code, Detail: o.Detail, User: o.User, ID: o.ID, SendAt: o.SendAt,
-		Violations: o.Violations, NextFreeAt: o.NextFreeAt, PreviousFreeAt: o.PreviousFreeAt,
+		Violations: o.Violations, NextFreeAt: o.NextFreeAt, PreviousFreeAt: o.PreviousFreeAt, ResetsAt: o.ResetsAt,
 	}
 }
 

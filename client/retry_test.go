@@ -100,14 +100,14 @@ func TestARetryAfterThatIsTooLongEndsTheAttempts(t *testing.T) {
 			requests := 0
 			c := simulated(t, client.Options{}, func(n int, _ *http.Request) (*http.Response, error) {
 				requests = n
-				return answered(429, problemJSON, `{"outcome":"refused","code":"quota_exceeded"}`,
+				return answered(429, problemJSON, `{"outcome":"refused","code":"rate_limited"}`,
 					"Retry-After", value, "Date", "Sun, 22 Nov 2026 11:11:11 GMT"), nil
 			})
 			began := time.Now()
 			_, err := c.Submit(t.Context(), table())
 			refusal, ok := errors.AsType[*client.Refusal](err)
 			require.True(t, ok, "%v", err)
-			require.Equal(t, client.CodeQuotaExceeded, refusal.Code)
+			require.Equal(t, client.CodeRateLimited, refusal.Code)
 			require.Greater(t, refusal.RetryAfter, client.DefaultMaxRetryAfter)
 			require.Zero(t, time.Since(began))
 			require.Equal(t, 1, requests)

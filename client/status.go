@@ -47,6 +47,7 @@ type Status struct {
 	Attempts  int       `json:"attempts"`    // deliveries tried
 	Reason    string    `json:"reason"`      // why it was dropped, given up, postponed or is tried again
 	Category  string    `json:"category"`
+	Account   string    `json:"account"` // who was charged for it; "" for nobody
 	// Uncertain is true where a try before may have arrived, though nobody knows.
 	Uncertain bool `json:"uncertain"`
 }

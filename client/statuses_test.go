@@ -93,6 +93,14 @@ func TestEveryStatusIsOneKindOfError(t *testing.T) {
 			&client.Refusal{Code: client.CodeRateLimited, Detail: "d", RetryAfter: 7 * time.Second, RequestID: "r-1"}, "d",
 		},
 		{
+			"quota exceeded", problemJSON, http.StatusTooManyRequests,
+			`{"outcome":"refused","code":"quota_exceeded","user":"alice","detail":"d","resets_at":"2026-11-22T12:00:00.000Z"}`,
+			&client.Refusal{
+				Code: client.CodeQuotaExceeded, User: "alice", Detail: "d", RetryAfter: 7 * time.Second, RequestID: "r-1",
+				ResetsAt: at("2026-11-22T12:00:00Z"),
+			}, "d",
+		},
+		{
 			"rate limited by a proxy", "text/html", http.StatusTooManyRequests, `<h1>slow down</h1>`,
 			&client.Refusal{Code: client.CodeRateLimited, RetryAfter: 7 * time.Second, RequestID: "r-1"}, "refused: rate_limited",
 		},

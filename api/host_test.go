@@ -1,0 +1,41 @@
+package api_test
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// A page of another site whose name was made to lead here is of this site to a
+// browser, which sends no key.
+func TestAnotherSitesNameLeadsHere(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	secret := r.key("own", sendlimit.ScopeAdmin)
+	ask := func(host, key string) int {
+		q := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/accounts", http.NoBody)
+		q.Host = host
+		if key != "" {
+			q.Header.Set("Authorization", "Bearer "+key)
+		}
+		got := httptest.NewRecorder()
+		r.handler.ServeHTTP(got, q)
+		harmless(t, got, host)
+		return got.Code
+	}
+	for _, host := range []string{
+		"", "127.0.0.1", "127.0.0.1:8080", "[::1]", "[::1]:8080", "::1", "localhost", "LOCALHOST:8080", "app.localhost:80", "worker", "worker:8080",
+	} {
+		require.Equal(t, http.StatusOK, ask(host, ""), host)
+	}
+	for _, host := range []string{
+		"evil.test", "evil.test:8080", "127.0.0.1.evil.test", "127.0.0.1.nip.io:8080", "localhost.evil.test", "localhost.", "evil.", "a.b:x:y", "xlocalhost.test",
+	} {
+		require.Equal(t, http.StatusForbidden, ask(host, ""), host)
+		require.Equal(t, http.StatusOK, ask(host, secret), "%s: a page has no key", host)
+	}
+}

@@ -1,0 +1,129 @@
+package api_test
+
+import (
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// An id that one account gives up and another takes, while the first still
+// cancels and moves: whose a message is, is judged with what is done to it.
+func TestAnIDThatGoesFromOneAccountToAnother(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, locked)
+	both := []sendlimit.Scope{sendlimit.ScopeSubmit, sendlimit.ScopeRead}
+	own, other := r.key("own", both...), r.key("other", both...)
+	submit := request{method: http.MethodPost, target: messages, body: `{"user":"alice","id":"a","send_at":"` + on22("11:11:11") + `","title":"Hi"}`}
+	cancel := request{method: http.MethodDelete, target: aliceA}
+	move := request{method: http.MethodPatch, target: aliceA, body: `{"send_at":"` + on22("18:00:00") + `"}`}
+	taken := 0
+	for range 60 {
+		require.Equal(t, http.StatusCreated, r.with(own, submit).status)
+		var first sync.WaitGroup
+		for _, q := range []request{cancel, cancel, cancel, move, move} {
+			first.Go(func() { r.with(own, q) })
+		}
+		var accepted bool
+		for range 5 {
+			if got := r.with(other, submit); got.status == http.StatusCreated {
+				accepted = true
+				break
+			}
+		}
+		first.Wait()
+		if !accepted {
+			require.Equal(t, http.StatusOK, r.with(own, cancel).status) // be it once more
+			continue
+		}
+		taken++
+		status := into[tasks.Status](t, http.StatusOK, r.with(other, request{method: http.MethodGet, target: aliceA}))
+		require.Equal(t, tasks.StatusScheduled, status.Status)
+		require.Equal(t, on22("11:11:11.000"), status.SendAt.Format(tasks.TimeLayout))
+		require.Equal(t, http.StatusOK, r.with(other, cancel).status)
+	}
+	require.NotZero(t, taken, "nothing was tried")
+}
+
+// What an account does twice is no error, as without accounts.
+func TestAnAccountCancelsTwice(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, locked)
+	own, other := r.key("own", sendlimit.ScopeSubmit), r.key("other", sendlimit.ScopeSubmit)
+	require.Equal(t, http.StatusCreated, r.with(own, request{
+		method: http.MethodPost, target: messages, body: `{"user":"alice","id":"a","send_at":"` + on22("11:11:11") + `","title":"Hi"}`,
+	}).status)
+	cancel := request{method: http.MethodDelete, target: aliceA}
+	require.False(t, into[tasks.Outcome](t, http.StatusOK, r.with(own, cancel)).Replayed)
+	require.True(t, into[tasks.Outcome](t, http.StatusOK, r.with(own, cancel)).Replayed)
+	require.Equal(t, http.StatusNotFound, r.with(other, cancel).status)
+}
+
+// An account's list has its messages in full pages, and nothing of others': not
+// even in its cursors.
+func TestAnAccountsListAmongOthers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, locked)
+	policies, err := sendlimit.NewPolicyStore(r.client, "")
+	require.NoError(t, err)
+	loose, err := sendlimit.ParsePolicy(sendlimit.DefaultPolicyName, "", "1000/minute")
+	require.NoError(t, err)
+	require.NoError(t, policies.Apply(t.Context(), loose))
+	both := []sendlimit.Scope{sendlimit.ScopeSubmit, sendlimit.ScopeRead}
+	own, other := r.key("own", both...), r.key("other", both...)
+	var want []string
+	for i := range 40 {
+		key, id := other, fmt.Sprintf("secret-%02d", i)
+		if i%8 == 3 {
+			key, id = own, fmt.Sprintf("own-%02d", i)
+			want = append(want, id)
+		}
+		require.Equal(t, http.StatusCreated, r.with(key, request{method: http.MethodPost, target: messages, body: fmt.Sprintf(
+			`{"user":"alice","id":%q,"send_at":%q,"title":"Hi"}`, id, on22(fmt.Sprintf("11:11:%02d", i)))}).status)
+	}
+	for _, limit := range []int{1, 2, 4, 5, 100} {
+		var got []string
+		for cursor := ""; ; {
+			q := request{method: http.MethodGet, target: fmt.Sprintf("/v1/users/alice/messages?limit=%d%s", limit, cursor)}
+			page := into[api.Messages](t, http.StatusOK, r.with(own, q))
+			for _, m := range page.Messages {
+				got = append(got, m.ID)
+			}
+			decoded, err := base64.RawURLEncoding.DecodeString(page.NextCursor)
+			require.NoError(t, err)
+			require.NotContains(t, string(decoded), "secret")
+			if page.NextCursor == "" {
+				break
+			}
+			require.Len(t, page.Messages, limit)
+			cursor = "&cursor=" + page.NextCursor
+		}
+		require.Equal(t, want, got, "in pages of %d", limit)
+	}
+}
+
+// Another account's id is taken, and that is all there is to know of it.
+func TestAnothersIDIsTaken(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, locked)
+	own, other := r.key("own", sendlimit.ScopeSubmit), r.key("other", sendlimit.ScopeSubmit)
+	draft := func(clock string) string {
+		return `{"user":"alice","id":"a","send_at":"` + on22(clock) + `","title":"secret"}`
+	}
+	require.Equal(t, http.StatusCreated, r.with(own, request{method: http.MethodPost, target: messages, body: draft("11:11:11")}).status)
+	for _, target := range []string{messages, messages + "/dry-run"} {
+		for _, clock := range []string{"11:11:11", "17:00:00"} { // the same request is another's as well
+			got := r.with(other, request{method: http.MethodPost, target: target, body: draft(clock)})
+			require.Equal(t, sendlimit.CodeIDReused, r.problem(http.StatusConflict, got).Code)
+			require.NotContains(t, strings.ReplaceAll(string(got.body), on22(clock+".000"), ""), "2026-")
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package api_test
+
+import (
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// atNow has the server's clock stand where the store's does. It is no clock for
+// the deadlines of connections: see direct.
+func atNow(o *api.Options) { o.Now = now }
+
+// direct has a request answered without a connection.
+func (r *rig) direct(key string, q request) reply {
+	r.Helper()
+	asked := httptest.NewRequestWithContext(r.Context(), q.method, q.target, strings.NewReader(q.body))
+	asked.Header.Set("Content-Type", "application/json")
+	maps.Copy(asked.Header, q.header)
+	asked.Header.Set("Authorization", "Bearer "+key)
+	got := httptest.NewRecorder()
+	r.handler.ServeHTTP(got, asked)
+	return reply{status: got.Code, header: got.Header(), body: got.Body.Bytes()}
+}
+
+// quota gives own a tier of so many messages an hour, and returns a key.
+func (r *rig) quota(perHour int64) string {
+	r.Helper()
+	tier := sendlimit.Tier{Name: "small", RequestsPerMinute: 60, MessagesPerHour: perHour}
+	require.NoError(r, r.accounts.SetTier(r.Context(), tier))
+	_, err := r.accounts.Create(r.Context(), sendlimit.Account{Name: "own", Tier: "small"})
+	require.NoError(r, err)
+	return r.key("own", sendlimit.ScopeSubmit, sendlimit.ScopeRead)
+}
+
+// For a quota that is used up, waiting is of use when its period has ended at the
+// earliest, be that the present one or one to come.
+func TestHowLongAQuotaIsUsedUp(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct{ used, over, resets, retryAfter string }{
+		"the present hour": {`"now"`, `"now"`, "2026-11-21T11:00:00.000Z", "3600"},
+		"tomorrow":         {`"` + on22("11:11:11") + `"`, `"` + on22("11:59:59") + `"`, on22("12:00:00.000"), "93600"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t, locked, atNow)
+			secret := r.quota(1)
+			draft := func(user, id, at string) request {
+				return request{method: http.MethodPost, target: messages, body: `{"user":"` + user + `","id":"` + id + `","send_at":` + at + `,"title":"Hi"}`}
+			}
+			require.Equal(t, http.StatusCreated, r.direct(secret, draft("alice", "a", row.used)).status)
+			require.Equal(t, http.StatusCreated, r.direct(secret, draft("bob", "b", `"`+on22("20:00:00")+`"`)).status)
+			over, dry := draft("carol", "c", row.over), draft("carol", "c", row.over)
+			dry.target += "/dry-run"
+			move := request{method: http.MethodPatch, target: "/v1/users/bob/messages/b", body: `{"send_at":` + row.over + `}`}
+			for _, q := range []request{over, dry, move} {
+				got := r.direct(secret, q)
+				p := r.problem(http.StatusTooManyRequests, got)
+				require.Equal(t, sendlimit.CodeQuotaExceeded, p.Code, q.target)
+				require.Equal(t, row.resets, p.ResetsAt.Format(tasks.TimeLayout))
+				require.Equal(t, row.retryAfter, got.header.Get("Retry-After"), q.target)
+			}
+			require.Equal(t, http.StatusNotFound, r.direct(secret, request{method: http.MethodGet, target: "/v1/users/carol/messages/c"}).status)
+		})
+	}
+}
+
+// Of a batch each line is charged, and one beyond the quota is refused by itself;
+// as a request it counts once.
+func TestABatchIsChargedByTheLine(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, locked, atNow)
+	secret := r.quota(2)
+	line := func(user, at string) string { return `{"user":"` + user + `","send_at":"` + at + `","title":"Hi"}` }
+	got := r.direct(secret, request{
+		method: http.MethodPost, target: batch, header: http.Header{"Content-Type": {"application/x-ndjson"}},
+		body: strings.Join([]string{
+			line("alice", on22("11:00:00")), line("alice", on22("11:00:30")), line("alice", on22("11:10:00")),
+			line("alice", on22("11:20:00")), line("alice", on22("12:00:00")), `{"user":"alice"}`,
+		}, "\n"),
+	})
+	require.Equal(t, http.StatusOK, got.status)
+	require.Equal(t, `"requests_per_minute";r=59;t=60`, got.header.Get("RateLimit"))
+	var codes []sendlimit.Code
+	for text := range strings.Lines(string(got.body)) {
+		codes = append(codes, into[tasks.Outcome](t, http.StatusOK, reply{status: got.status, header: got.header, body: []byte(text)}).Code)
+	}
+	require.Equal(t, []sendlimit.Code{"", "send_limit", "", "quota_exceeded", "", "invalid_field"}, codes,
+		"what the user's rules refuse is not charged")
+}
