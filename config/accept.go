@@ -289,7 +289,6 @@ func logFormat(into *LogFormat) func(string) *sendlimit.InvalidError {
 // crossChecks are the bounds that one setting sets another.
 func crossChecks() []Check {
 	return []Check{
-		tiersOfAccounts,
 		func(c Config) *sendlimit.InvalidError {
 			if c.RetryMin <= c.RetryMax || c.RetryMax == 0 {
 				return nil

@@ -202,6 +202,7 @@ func Load(flags *pflag.FlagSet, environ []string, file string, checks ...Check) 
 	)
 	rows := settings(&w, &c)
 	rejected.add(readFile(file, rows, &c.Seeds)...)
+	unread := rejected.has(FileFlag)
 	rejected.add(readEnvironment(environ, &w, rows)...)
 	readFlags(flags, rows)
 
@@ -212,6 +213,9 @@ func Load(flags *pflag.FlagSet, environ []string, file string, checks ...Check) 
 		}
 	}
 	for _, check := range append(crossChecks(), checks...) {
+		if unread {
+			break // what it would have said is not known to be missing
+		}
 		// A setting that was rejected is empty by now: what a check says of
 		// it would mislead.
 		if problem := check(c); problem != nil && !rejected.has(problem.Field) {

@@ -55,6 +55,7 @@ func readFile(name string, rows []*setting, seeds *Seeds) []*sendlimit.InvalidEr
 			return rejected("a YAML file of settings, name: value")
 		}
 	}
+	reader.tiersOfAccounts()
 	return reader.problems
 }
 
@@ -99,8 +100,11 @@ func syntaxProblem(err error, rows []*setting) string {
 		}
 		return `"…"`
 	})
-	if token := problem.GetToken(); token != nil && token.Position != nil {
-		return fmt.Sprintf("line %d, column %d: %s", token.Position.Line, token.Position.Column, message)
+	if strings.Contains(message, "mapping value is not allowed") { // what the parser says of push_url: log:
+		message += `; a value with a colon at its end goes in quotes, such as "log:"`
+	}
+	if at := problem.GetToken(); at != nil && at.Position != nil {
+		return fmt.Sprintf("line %d, column %d: %s", at.Position.Line, at.Position.Column, message)
 	}
 	return message
 }
@@ -116,9 +120,9 @@ type fileReader struct {
 // mapping reads one mapping; prefix is "" or the name it stands under and a dot.
 func (r *fileReader) mapping(prefix string, m *ast.MappingNode) {
 	for _, entry := range m.Values {
-		token := entry.Key.GetToken()
-		key := prefix + token.Value
-		source := fmt.Sprintf("%s, line %d", r.name, token.Position.Line)
+		name := entry.Key.GetToken()
+		key := prefix + name.Value
+		source := r.source(name)
 		if row := r.row(key); row != nil {
 			r.value(row, entry.Value, source)
 			continue

@@ -215,6 +215,11 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	for _, row := range []struct{ content, want string }{
 		{"prefix: a\nprefix: b\n", `config "FILE" is not allowed: it takes a YAML file: line 2, column 1: mapping key "prefix" already defined at [1:1]`},
 		{"prefix: \"a\n", `config "FILE" is not allowed: it takes a YAML file: line 1, column 9: could not find end character of double-quoted text`},
+		{
+			"push_url: log:\n",
+			`config "FILE" is not allowed: it takes a YAML file: line 1, column 11: mapping value is not allowed in this context;` +
+				` a value with a colon at its end goes in quotes, such as "log:"`,
+		},
 		{"- prefix\n", `config "FILE" is not allowed: it takes a YAML file of settings, name: value`},
 		{"just words", `config "FILE" is not allowed: it takes a YAML file of settings, name: value`},
 		{"prefix: a\n---\nreach: 1d\n", `config "FILE" is not allowed: it takes a YAML file with one document`},
@@ -232,6 +237,9 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		problem := rejected(t, nil, name)
 		require.EqualError(t, problem, strings.ReplaceAll(row.want, "FILE", name))
 	}
+
+	_, err := config.Load(nil, []string{"REDIS_URL=redis://h:1"}, file(t, "push_url: log:\n"), config.NeedsPushTarget)
+	require.NotContains(t, err.Error(), "push_url", "what the file has is not asked for")
 
 	missing := filepath.Join(t.TempDir(), "none.yaml")
 	require.EqualError(t, rejected(t, nil, missing), fmt.Sprintf(

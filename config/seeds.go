@@ -7,6 +7,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/token"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
@@ -18,28 +19,6 @@ type Seeds struct {
 	Accounts []sendlimit.AccountSeed
 }
 
-// writtenTier is a tier as the file has it.
-type writtenTier struct {
-	RequestsPerMinute int64 `yaml:"requests_per_minute"`
-	MessagesPerHour   int64 `yaml:"messages_per_hour"`
-	MessagesPerDay    int64 `yaml:"messages_per_day"`
-	AlertAt           []int `yaml:"alert_at"`
-}
-
-// writtenAccount is an account as the file has it.
-type writtenAccount struct {
-	Tier     string       `yaml:"tier"`
-	Contact  string       `yaml:"contact"`
-	TimeZone string       `yaml:"time_zone"`
-	ReportAt string       `yaml:"report_at"`
-	Keys     []writtenKey `yaml:"keys"`
-}
-
-type writtenKey struct {
-	SHA256 string   `yaml:"key_sha256"`
-	Scopes []string `yaml:"scopes"`
-}
-
 // Names of the settings that are only in the file.
 const (
 	tiersKey    = "tiers"
@@ -49,7 +28,7 @@ const (
 // seedKeys are the settings that only the file has.
 func seedKeys() []string { return []string{tiersKey, accountsKey} }
 
-// seeds reads the tiers or the accounts of a file.
+// seed reads the tiers or the accounts of a file.
 func (r *fileReader) seed(key string, node ast.Node, source string) {
 	entries, ok := node.(*ast.MappingNode)
 	if _, null := node.(*ast.NullNode); null {
@@ -60,90 +39,180 @@ func (r *fileReader) seed(key string, node ast.Node, source string) {
 		return
 	}
 	for _, entry := range entries.Values {
-		token := entry.Key.GetToken()
-		source := fmt.Sprintf("%s, line %d", r.name, token.Position.Line)
-		var problem *sendlimit.InvalidError
+		name := entry.Key.GetToken()
 		if key == tiersKey {
-			problem = r.tier(token.Value, entry.Value)
+			r.tier(name.Value, entry.Value, r.source(name))
 		} else {
-			problem = r.account(token.Value, entry.Value)
-		}
-		if problem != nil {
-			r.reject(key+"."+token.Value+"."+problem.Field, problem.Value, problem.Want, source)
+			r.account(name.Value, entry.Value, r.source(name))
 		}
 	}
 }
 
-func (r *fileReader) tier(name string, node ast.Node) *sendlimit.InvalidError {
-	var w writtenTier
-	if problem := r.decode(node, &w); problem != nil {
-		return problem
-	}
-	tier := sendlimit.Tier{
-		Name: name, RequestsPerMinute: w.RequestsPerMinute,
-		MessagesPerHour: w.MessagesPerHour, MessagesPerDay: w.MessagesPerDay, AlertAt: w.AlertAt,
-	}
-	if err := tier.Validate(); err != nil {
-		return invalid(err)
+// source says where in the file a name stands.
+func (r *fileReader) source(name *token.Token) string {
+	return fmt.Sprintf("%s, line %d", r.name, name.Position.Line)
+}
+
+// nobody is a name that is allowed, to judge a field alone.
+const nobody = "nobody"
+
+func (r *fileReader) tier(name string, node ast.Node, source string) {
+	tier := sendlimit.Tier{Name: name}
+	path := tiersKey + "." + name
+	r.fields(path, node, source, []seedField{
+		{"requests_per_minute", &tier.RequestsPerMinute, "a whole number"},
+		{"messages_per_hour", &tier.MessagesPerHour, "a whole number"},
+		{"messages_per_day", &tier.MessagesPerDay, "a whole number"},
+		{"alert_at", &tier.AlertAt, "a list of percents such as [80, 100]"},
+	})
+	r.judge(tiersKey, sendlimit.Tier{Name: name}.Validate(), source)
+	for _, alone := range []sendlimit.Tier{
+		{Name: nobody, RequestsPerMinute: tier.RequestsPerMinute},
+		{Name: nobody, MessagesPerHour: tier.MessagesPerHour},
+		{Name: nobody, MessagesPerDay: tier.MessagesPerDay},
+		{Name: nobody, AlertAt: tier.AlertAt},
+	} {
+		r.judge(path+".", alone.Validate(), source)
 	}
 	r.seeds.Tiers = append(r.seeds.Tiers, tier)
-	return nil
 }
 
-func (r *fileReader) account(name string, node ast.Node) *sendlimit.InvalidError {
-	var w writtenAccount
-	if problem := r.decode(node, &w); problem != nil {
-		return problem
+func (r *fileReader) account(name string, node ast.Node, source string) {
+	account := sendlimit.Account{Name: name}
+	path := accountsKey + "." + name
+	var keys ast.Node
+	r.fields(path, node, source, []seedField{
+		{"tier", &account.Tier, plainValue},
+		{"contact", &account.Contact, plainValue},
+		{"time_zone", &account.TimeZone, plainValue},
+		{"report_at", &account.ReportAt, plainValue},
+		{"keys", &keys, ""},
+	})
+	r.judge(accountsKey, sendlimit.Account{Name: name}.Validate(), source)
+	if !r.judge(path+".", sendlimit.Account{Name: nobody, Tier: account.Tier}.Validate(), source) {
+		account.Tier = "" // and is not looked for under tiers
 	}
-	seed := sendlimit.AccountSeed{Account: sendlimit.Account{
-		Name: name, Tier: w.Tier, Contact: w.Contact, TimeZone: w.TimeZone, ReportAt: w.ReportAt,
-	}}
-	for _, key := range w.Keys {
-		scopes, err := sendlimit.ParseScopes(key.Scopes...)
-		if err != nil {
-			return invalid(err)
-		}
-		seed.Keys = append(seed.Keys, sendlimit.KeySeed{SHA256: strings.ToLower(key.SHA256), Scopes: scopes})
+	for _, alone := range []sendlimit.Account{
+		{Name: nobody, Contact: account.Contact},
+		{Name: nobody, TimeZone: account.TimeZone},
+		{Name: nobody, ReportAt: account.ReportAt},
+	} {
+		r.judge(path+".", alone.Validate(), source)
 	}
-	if err := seed.Validate(); err != nil {
-		return invalid(err)
-	}
-	r.seeds.Accounts = append(r.seeds.Accounts, seed)
-	return nil
-}
-
-// decode reads a mapping with the fields of what into points to, and no others.
-func (r *fileReader) decode(node ast.Node, into any) *sendlimit.InvalidError {
-	if _, null := node.(*ast.NullNode); null {
-		return nil
-	}
-	if err := yaml.NodeToValue(node, into, yaml.Strict()); err != nil {
-		return &sendlimit.InvalidError{Field: "*", Want: "what is described in the example file: " + seedProblem(err)}
-	}
-	return nil
-}
-
-// seedProblem says what is wrong with a mapping, and where; not what it holds.
-func seedProblem(err error) string {
-	return syntaxProblem(err, []*setting{
-		{key: "requests_per_minute.messages_per_hour.messages_per_day.alert_at"},
-		{key: "tier.contact.time_zone.report_at.keys.key_sha256.scopes"},
+	r.seeds.Accounts = append(r.seeds.Accounts, sendlimit.AccountSeed{
+		Account: account, Keys: r.keys(path+".keys", keys, source),
 	})
 }
 
-// tiersOfAccounts refuses an account whose tier the file has not, where the file
-// has tiers at all: without any, they may be in the store.
-func tiersOfAccounts(c Config) *sendlimit.InvalidError {
-	if len(c.Seeds.Tiers) == 0 {
+// keys reads the keys of an account, nil for none.
+func (r *fileReader) keys(path string, node ast.Node, source string) []sendlimit.KeySeed {
+	if node == nil {
 		return nil
 	}
-	for _, account := range c.Seeds.Accounts {
-		known := slices.ContainsFunc(c.Seeds.Tiers, func(t sendlimit.Tier) bool { return t.Name == account.Tier })
-		if account.Tier != "" && !known {
-			return &sendlimit.InvalidError{
-				Field: "accounts." + account.Name + ".tier", Value: account.Tier, Want: "the name of a tier under tiers",
-			}
+	list, ok := node.(*ast.SequenceNode)
+	if !ok {
+		r.reject(path, kindOf(node), "a list of key_sha256 with scopes", source)
+		return nil
+	}
+	var keys []sendlimit.KeySeed
+	for _, element := range list.Values {
+		source := r.source(element.GetToken())
+		var key sendlimit.KeySeed
+		var words []string
+		r.fields(path, element, source, []seedField{
+			{"key_sha256", &key.SHA256, plainValue},
+			{"scopes", &words, "a list of submit, read and admin"},
+		})
+		key.SHA256 = strings.ToLower(key.SHA256)
+		scopes, err := sendlimit.ParseScopes(words...)
+		if !r.judge(path+".", err, source) {
+			scopes, _ = sendlimit.ParseScopes()
+		}
+		key.Scopes = scopes
+		alone := sendlimit.AccountSeed{Account: sendlimit.Account{Name: nobody}, Keys: []sendlimit.KeySeed{key}}
+		r.judge(path+".", alone.Validate(), source)
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// judge rejects a field for the reason that is in err, if it is one, and reports
+// whether it is allowed. A path that ends in a dot has the field after it.
+func (r *fileReader) judge(path string, err error, source string) bool {
+	if err == nil {
+		return true
+	}
+	problem := invalid(err)
+	if strings.HasSuffix(path, ".") {
+		path += problem.Field
+	}
+	r.reject(path, problem.Value, problem.Want, source)
+	return false
+}
+
+// seedField is a field of a tier, an account or a key.
+type seedField struct {
+	name string
+	into any    // *string, *ast.Node, or what the YAML library can fill
+	want string // what it takes
+}
+
+const plainValue = "a plain value"
+
+// fields reads a mapping of some fields, and rejects all others.
+func (r *fileReader) fields(path string, node ast.Node, source string, fields []seedField) {
+	names := make([]string, len(fields))
+	for i, field := range fields {
+		names[i] = field.name
+	}
+	entries, ok := node.(*ast.MappingNode)
+	if _, null := node.(*ast.NullNode); null {
+		return
+	}
+	if !ok {
+		r.reject(path, kindOf(node), "a mapping of "+strings.Join(names, ", "), source)
+		return
+	}
+	for _, entry := range entries.Values {
+		name := entry.Key.GetToken()
+		i := slices.Index(names, name.Value)
+		if i < 0 {
+			r.reject("setting", path+"."+name.Value, "one of "+strings.Join(names, ", "), r.source(name))
+			continue
+		}
+		if !fields[i].read(entry.Value) {
+			// Without the value: it may be a key in the wrong place.
+			r.reject(path+"."+name.Value, kindOf(entry.Value), fields[i].want, r.source(name))
 		}
 	}
-	return nil
+}
+
+func (f seedField) read(node ast.Node) bool {
+	switch into := f.into.(type) {
+	case *ast.Node:
+		if _, null := node.(*ast.NullNode); !null {
+			*into = node
+		}
+		return true
+	case *string:
+		text, ok := scalar(node)
+		*into = text
+		return ok
+	default:
+		return yaml.NodeToValue(node, into) == nil
+	}
+}
+
+// tiersOfAccounts rejects the accounts whose tier the file has not, where the file
+// has tiers at all: without any, they may be in the store.
+func (r *fileReader) tiersOfAccounts() {
+	if len(r.seeds.Tiers) == 0 {
+		return
+	}
+	for _, account := range r.seeds.Accounts {
+		known := slices.ContainsFunc(r.seeds.Tiers, func(t sendlimit.Tier) bool { return t.Name == account.Tier })
+		if account.Tier != "" && !known {
+			r.reject(accountsKey+"."+account.Name+".tier", account.Tier, "the name of a tier under tiers", r.name)
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -56,13 +57,18 @@ func TestSeedsAreRefused(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"tiers: [free]":                                                        "tiers \"a list\" is not allowed: it takes a mapping of names to tiers",
-		"tiers: {Free: {}}":                                                    "tiers.Free.tier",
-		"tiers: {free: {per_day: 5}}":                                          "what is described in the example file",
+		"tiers: {Free: {}}":                                                    `tiers "Free" is not allowed`,
+		"tiers: {free: {per_day: 5}}":                                          `setting "tiers.free.per_day" is not allowed: it takes one of requests_per_minute, `,
+		"tiers: {free: 5}":                                                     "a mapping of requests_per_minute, ",
+		"tiers: {free: {messages_per_day: many}}":                              "tiers.free.messages_per_day \"a plain value\" is not allowed: it takes a whole number",
+		"accounts: {acme: {keys: sk_hunter2}}":                                 "a list of key_sha256 with scopes",
+		"accounts: {acme: {keys: [sk_hunter2]}}":                               "a mapping of key_sha256, scopes",
+		"accounts: {acme: {contact: [a@example.com]}}":                         "accounts.acme.contact \"a list\" is not allowed: it takes a plain value",
 		"tiers: {free: {alert_at: [0]}}":                                       "percents of 1 to 100, ascending",
 		"accounts: {acme: {contact: ops}}":                                     "accounts.acme.contact",
 		"accounts: {acme: {time_zone: Mars}}":                                  "accounts.acme.time_zone",
-		"accounts: {acme: {keys: [{key_sha256: sk_hunter2}]}}":                 "accounts.acme.key_sha256",
-		"accounts: {acme: {key: sk_hunter2}}":                                  "what is described in the example file",
+		"accounts: {acme: {keys: [{key_sha256: sk_hunter2}]}}":                 "accounts.acme.keys.key_sha256",
+		"accounts: {acme: {key: sk_hunter2}}":                                  "one of tier, contact, time_zone, report_at, keys",
 		"tiers: {free: {}}\naccounts: {acme: {tier: gold}}":                    "the name of a tier under tiers",
 		"accounts: {acme: {keys: [{key_sha256: sk_hunter2, scopes: [root]}]}}": "submit, read and admin",
 	} {
@@ -70,6 +76,36 @@ func TestSeedsAreRefused(t *testing.T) {
 		require.ErrorContains(t, err, want, text)
 		require.NotContains(t, err.Error(), "hunter2", "it may be a key")
 	}
+}
+
+func TestSeedsAreRefusedAllAtOnce(t *testing.T) {
+	t.Parallel()
+	name := settingsFile(t, `
+tiers:
+  Free: {messages_per_day: -5, alert_at: [0], per_day: 5}
+accounts:
+  Acme:
+    tier: gold
+    contact: ops
+    time_zone: Mars
+    report_at: noon
+    keys:
+      - {key_sha256: hunter2, scopes: [root]}
+`)
+	_, err := config.Load(nil, nil, name)
+	problem, ok := errors.AsType[*config.Error](err)
+	require.True(t, ok, err)
+	fields := make([]string, len(problem.Rejected))
+	for i, rejected := range problem.Rejected {
+		fields[i] = rejected.Field
+	}
+	require.ElementsMatch(t, []string{
+		"setting", "tiers", "tiers.Free.messages_per_day", "tiers.Free.alert_at",
+		"accounts", "accounts.Acme.tier", "accounts.Acme.contact", "accounts.Acme.time_zone", "accounts.Acme.report_at",
+		"accounts.Acme.keys.scopes", "accounts.Acme.keys.key_sha256",
+	}, fields)
+	require.NotContains(t, err.Error(), "hunter2")
+	require.Contains(t, err.Error(), name+", line 11")
 }
 
 func TestExposed(t *testing.T) {

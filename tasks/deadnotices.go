@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -67,7 +68,7 @@ func (d *DeadLetters) CountNotices(ctx context.Context) (int, error) { return d.
 func (d *DeadLetters) Notice(ctx context.Context, alert string) (dead DeadNotice, ok bool, err error) {
 	found, ok, err := d.notices.GetDead(ctx, alert)
 	if err != nil || !ok {
-		return DeadNotice{}, false, err
+		return DeadNotice{}, false, asAlert(err, alert)
 	}
 	return deadNoticeOf(found), true, nil
 }
@@ -133,6 +134,14 @@ func NoDeadNotice(alert string) AlertOutcome {
 // invalidAlertOr makes an outcome of an invalid argument; other errors stay
 // errors.
 func invalidAlertOr(err error, alert string) (AlertOutcome, error) {
-	o, err := invalidOr(err, "", "")
+	o, err := invalidOr(asAlert(err, alert), "", "")
 	return AlertOutcome{Outcome: o.Outcome, Code: o.Code, Field: o.Field, Alert: alert, Detail: o.Detail}, err
+}
+
+// asAlert has an error about a notice's id speak of an alert, as callers do.
+func asAlert(err error, alert string) error {
+	if _, invalid := errors.AsType[*sendlimit.InvalidError](err); !invalid {
+		return err
+	}
+	return &sendlimit.InvalidError{Field: "alert", Value: alert, Want: "the id of an alert, as the list of dead letters shows it"}
 }

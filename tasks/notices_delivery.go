@@ -120,7 +120,7 @@ func (a *announcements) handle(ctx context.Context, id string) error {
 			nonce = sendlimit.NewGeneration()
 			continue
 		case sendlimit.Dropped:
-			a.endedUntold(ctx, id, claim.Reason, claim.Failed)
+			a.endedUntold(ctx, id, claim.Reason, claim.Failed, nil)
 		}
 		return nil
 	}
@@ -157,7 +157,7 @@ func (a *announcements) forget(ctx context.Context, id string) error {
 	case err != nil:
 		return err
 	case claim.Verdict == sendlimit.Dropped:
-		a.endedUntold(ctx, id, claim.Reason, claim.Failed)
+		a.endedUntold(ctx, id, claim.Reason, claim.Failed, nil)
 	case claim.Verdict == sendlimit.Send:
 		_, err = a.settle(ctx, id, nonce, sendlimit.NoticeSettlement{
 			RetryAt: claim.Now, Unsent: true, Reason: reasonNoChannel,
@@ -195,7 +195,7 @@ func (a *announcements) send(ctx context.Context, claim sendlimit.NoticeClaim, n
 	case settlement.Delivered:
 		a.metrics.announced(kind)
 	case settlement.RetryAt.IsZero():
-		a.endedUntold(ctx, claim.Notice.ID, settlement.Reason, settlement.Failed)
+		a.endedUntold(ctx, claim.Notice.ID, settlement.Reason, settlement.Failed, result.Err)
 	default:
 		a.failed(ctx, claim, settlement, result)
 		if err := a.queue.announce(ctx, claim.Notice.ID, settlement.RetryAt); err != nil {
@@ -219,12 +219,17 @@ func (a *announcements) failed(
 		"reason", settlement.Reason, "attempt", claim.Attempt, "error", result.Err)
 }
 
-// endedUntold counts a notice that ended without having been delivered.
-func (a *announcements) endedUntold(ctx context.Context, id, reason string, failed bool) {
+// endedUntold counts a notice that ended without having been delivered. The
+// cause is what came of its last try, nil where that is not known.
+func (a *announcements) endedUntold(ctx context.Context, id, reason string, failed bool, cause error) {
 	notice, _ := sendlimit.ParseNoticeID(id)
 	if failed {
 		a.metrics.announceFailed(string(notice.Kind), reason, true)
-		a.logger.WarnContext(ctx, "gave up a notice: it is among the dead letters", "kind", notice.Kind, "reason", reason)
+		logger := a.logger
+		if cause != nil {
+			logger = logger.With("error", cause)
+		}
+		logger.WarnContext(ctx, "gave up a notice: it is among the dead letters", "kind", notice.Kind, "reason", reason)
 		return
 	}
 	a.metrics.announceDropped(string(notice.Kind), reason)

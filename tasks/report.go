@@ -5,21 +5,18 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
 // reports puts the daily reports of accounts that want one: at a local time of
-// theirs, about the local day before.
+// theirs, about the local day before. It is for one caller at a time.
 type reports struct {
 	accounts *sendlimit.Accounts
 	stats    *sendlimit.Stats
 	notices  *sendlimit.Notices
-
-	mu   sync.Mutex
-	done map[string]int64 // by account: the day, by its start in Unix ms, that was put last
+	done     map[string]int64 // by account: the day, by its start in Unix ms, that was put last
 }
 
 const (
@@ -37,8 +34,6 @@ func (r *reports) put(ctx context.Context, now time.Time) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	var ids []string
 	var failed error
 	for _, account := range accounts {
@@ -79,7 +74,7 @@ func (r *reports) putOne(ctx context.Context, account sendlimit.Account, day tim
 
 // reportDay is the local day, by its start, that an account is to have a report
 // of at now. A time of day that a clock change leaves out is taken as an hour
-// earlier or later, and the one that comes twice once.
+// earlier or later on the same day, and the one that comes twice once.
 func reportDay(account sendlimit.Account, now time.Time) (day time.Time, due bool) {
 	zone, err := account.Location()
 	if err != nil || account.ReportAt == "" || account.Contact == "" || account.Disabled {
@@ -91,15 +86,19 @@ func reportDay(account sendlimit.Account, now time.Time) (day time.Time, due boo
 	}
 	year, month, today := now.In(zone).Date()
 	for _, date := range []int{today, today - 1} {
+		begins := sendlimit.DayStart(time.Date(year, month, date, 12, 0, 0, 0, zone), zone)
 		at := time.Date(year, month, date, clock.Hour(), clock.Minute(), 0, 0, zone)
+		if at.Before(begins) { // midnight is left out, and it was taken as the evening before
+			at = begins
+		}
 		if at.After(now) {
 			continue
 		}
 		if now.Sub(at) >= reportWithin {
 			return time.Time{}, false
 		}
-		before := sendlimit.DayStart(at, zone).Add(-time.Second)
-		return sendlimit.DayStart(before, zone), true
+		// A new account has nothing to be told of the days before it.
+		return sendlimit.DayStart(begins.Add(-time.Second), zone), account.CreatedAt.Before(begins)
 	}
 	return time.Time{}, false
 }

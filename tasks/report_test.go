@@ -38,20 +38,17 @@ func TestTheDailyReportTellsOfTheDayBefore(t *testing.T) {
 		s.accepted(s.messageOf("shop", "first", time.Hour), s.messageOf("shop", "second", 25*time.Hour))
 		require.Equal(s, tasks.Refused, s.submit(s.messageOf("shop", "refused", time.Hour)).Outcome)
 		s.workFor(59*time.Minute, 2*time.Minute, &mail)
-		require.Len(s, mail.all(), 1, "of 30 December: it was due less than a day ago")
-		require.Equal(s, "1999-12-30", mail.all()[0].notice.Day)
 		s.workFor(25*time.Hour-time.Minute, 2*time.Minute, &mail)
 		s.workFor(32*time.Hour-2*time.Minute, 5*time.Minute, &mail)
 		all := mail.all()
-		require.Len(s, all, 3)
-		require.Equal(s, "1999-12-31", all[1].notice.Day)
-		require.Equal(s, "2000-01-01", all[2].notice.Day)
-		require.Equal(s, "ops@example.com", all[2].to)
-		require.Equal(s, &notifier.Report{Sent: 1, Accepted: 2, Refused: map[string]int64{"1/minute": 1}}, all[2].notice.Report)
-		require.WithinRange(s, all[2].at, s.at(32*time.Hour), s.at(32*time.Hour+3*time.Minute))
+		require.Len(s, all, 1, "none of the days before the account was made")
+		require.Equal(s, "2000-01-01", all[0].notice.Day)
+		require.Equal(s, "ops@example.com", all[0].to)
+		require.Equal(s, &notifier.Report{Sent: 1, Accepted: 2, Refused: map[string]int64{"1/minute": 1}}, all[0].notice.Report)
+		require.WithinRange(s, all[0].at, s.at(32*time.Hour), s.at(32*time.Hour+3*time.Minute))
 		s.workFor(56*time.Hour, 2*time.Minute, &mail)
-		require.Len(s, mail.all(), 4)
-		require.Equal(s, &notifier.Report{Sent: 1}, mail.all()[3].notice.Report, "the other one, on its day")
+		require.Len(s, mail.all(), 2)
+		require.Equal(s, &notifier.Report{Sent: 1}, mail.all()[1].notice.Report, "the other one, on its day")
 	})
 }
 
@@ -102,5 +99,20 @@ func TestUsersAreGatheredIntoOneMailAnHour(t *testing.T) {
 			{User: "alice", Threshold: 100, Used: 2, Limit: 2, Day: "2000-01-01"},
 			{User: "bob/2", Threshold: 50, Used: 1, Limit: 2, Day: "2000-01-01"},
 		}, all[0].notice.Users)
+	})
+}
+
+// What a provider refuses for good ended unsent, too.
+func TestTheDailyReportCountsWhatFailed(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		var mail announcer
+		s.account(sendlimit.Account{Name: "acme", Contact: "ops@example.com", ReportAt: "08:00"})
+		s.accepted(s.messageOf("acme", "gone", time.Hour))
+		s.recorder.Script(notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonGone})
+		s.workFor(59*time.Minute, 2*time.Minute, &mail)
+		s.workFor(32*time.Hour, 3*time.Minute, &mail)
+		require.Len(s, mail.all(), 1)
+		require.Equal(s, &notifier.Report{Accepted: 1, Dropped: 1}, mail.all()[0].notice.Report)
 	})
 }

@@ -54,6 +54,10 @@ line that is no message is reported and skipped; the exit status is 2 then.
 Running a file again changes nothing: what was accepted is not accepted twice.
 For that, a line without an id gets one derived from what it says.
 
+The quota of an account (--account) is one for all users of the file, who are
+judged side by side: which of their lines get the last of it may differ from run
+to run, and from a --dry-run. Those that are refused say until when.
+
 With --record-sent the lines are messages that another system has sent, each at
 its send_at. Nothing is judged and nothing is delivered, but they count when
 later messages are judged; those older than any rule looks back are passed over.

@@ -42,7 +42,7 @@ func TestMove(t *testing.T) {
 	require.Equal(t, 3, taken.status)
 	require.Contains(t, taken.stdout, "refused: alice can't get a message at 2026-11-22 11:59:30 UTC\n")
 	require.Contains(t, taken.stdout, "\n  try  enqueue move order-17 --user alice --at 2026-11-22T12:01:00Z\n")
-	require.Contains(t, f.prints(t, "list", "--user", "alice"), "2026-11-22 11:11:13 UTC  moved      order-17", "it keeps its old place")
+	require.Contains(t, f.prints(t, "list", "--user", "alice"), "2026-11-22 11:11:13 UTC       moved      order-17", "it keeps its old place")
 
 	require.Equal(t, 4, f.run(t, "move", "--user", "alice", "order-19", "--at", on22("11:11:12")).status)
 	past := f.run(t, "move", "--user", "alice", "order-17", "--at", "2026-11-20T00:00:00Z")

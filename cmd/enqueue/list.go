@@ -75,7 +75,7 @@ func (p *program) list(ctx context.Context, s *session, r sendlimit.ListRequest)
 		}
 		if !some && !p.json && len(statuses) > 0 {
 			some = true
-			if err := p.printf("%s\n", style.Palette.Dim("send time                status     id")); err != nil {
+			if err := p.printf("%s\n", style.Palette.Dim(fmt.Sprintf("%-*s  %-9s  %s", cli.TimeWidth, "send time", "status", "id"))); err != nil {
 				return err
 			}
 		}
@@ -105,7 +105,7 @@ func (p *program) printListed(style picture.Style, s tasks.Status) error {
 		why = "  " + style.Palette.Dim(why)
 	}
 	// Padded before it is coloured: what colours takes no room.
-	return p.printf("%-23s  %s  %s%s\n", style.Time(s.SendAt.Time),
+	return p.printf("%-*s  %s  %s%s\n", cli.TimeWidth, style.Time(s.SendAt.Time),
 		colourOf(style.Palette, s.Status)(fmt.Sprintf("%-9s", s.Status)), s.ID, why)
 }
 

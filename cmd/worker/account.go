@@ -157,7 +157,7 @@ func (a *accountCommands) setCommand() *cobra.Command {
 }
 
 func (a *accountCommands) ableCommand(name string, disabled bool, short string) *cobra.Command {
-	return a.command(name+" NAME", short, cli.Argument("NAME"),
+	able := a.command(name+" NAME", short, cli.Argument("NAME"),
 		func(accounts *sendlimit.Accounts, _ *pflag.FlagSet, args []string) error {
 			account, err := accounts.Set(a.ctx, args[0], sendlimit.AccountChange{Disabled: &disabled})
 			if err != nil {
@@ -165,4 +165,6 @@ func (a *accountCommands) ableCommand(name string, disabled bool, short string) 
 			}
 			return a.printAccount(account)
 		})
+	able.Example = "  worker account " + name + " acme"
+	return able
 }

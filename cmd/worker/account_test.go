@@ -74,9 +74,13 @@ func TestAccountsOnTheCommandLine(t *testing.T) {
 	require.Equal(t, "08:00", shown.ReportAt)
 	require.Equal(t, "ops@acme.example", shown.Contact)
 	require.Len(t, shown.Keys, 2)
+	_, err := command(t, environ, "", "account", "rotate-key", "acme")
+	_, said = failure(err)
+	require.Equal(t, "error: acme has several keys, and KEY-ID says which: it takes the id of a key: "+
+		shown.Keys[0].ID+", "+shown.Keys[1].ID+"\n", said)
 
 	require.Equal(t, "removed the tier free\n", run("tier", "remove", "free"))
-	require.Equal(t, "NAME  REQUESTS/MINUTE  MESSAGES/HOUR  MESSAGES/DAY  ALERT AT\n", run("tier", "list"))
+	require.Equal(t, "There are no tiers: worker tier set NAME makes one.\n", run("tier", "list"))
 }
 
 func TestAccountsOnTheCommandLineRefuse(t *testing.T) {
@@ -199,13 +203,18 @@ func TestSeedsOfTheFile(t *testing.T) {
 	_, _, environ := elsewhere(t)
 	_, err := command(t, environ, "", "tier", "set", "free", "--messages-per-day", "7")
 	require.NoError(t, err)
+	_, err = command(t, environ, "", "account", "create", "old", "--tier", "free", "--time-zone", "UTC", "--no-key")
+	require.NoError(t, err)
 	name := filepath.Join(t.TempDir(), "s.yaml")
 	require.NoError(t, os.WriteFile(name, []byte("tiers: {free: {messages_per_day: 500}, business: {messages_per_day: 5000}}\n"+
-		"accounts:\n  acme:\n    tier: business\n    keys: [{key_sha256: "+
+		"accounts:\n  old: {tier: free, contact: new@example.com}\n  acme:\n    tier: business\n    keys: [{key_sha256: "+
 		"2c26b46b68ffc68ff99b453c1d30413413422d706483bfa0f98a5e886266e7ae}]\n"), 0o600)) // of foo
 	worker := start(t, environ, "--config", name, "--require-keys").started(t)
 	require.Equal(t, http.StatusForbidden, statusWith(t, http.DefaultTransport, worker.attribute(t, "API endpoint", "url")+"stats", "foo"),
 		"known, and no operator's")
+	worker.logged(t, "a tier in the settings is not that of the store")
+	worker.logged(t, "an account in the settings is not that of the store")
+	require.NotContains(t, worker.stderr.String(), "new@", "a contact is somebody's address")
 	out, err := command(t, environ, "", "tier", "list")
 	require.NoError(t, err)
 	require.Regexp(t, `(?s)business .* 5000 .*free .* 7 `, out)

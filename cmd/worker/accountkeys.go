@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -71,6 +72,10 @@ func (a *accountCommands) rotateKeyCommand() *cobra.Command {
 				id = args[1]
 			}
 			secret, key, err := accounts.RotateKey(a.ctx, args[0], id, length)
+			if problem, ok := errors.AsType[*sendlimit.InvalidError](err); ok && id == "" && problem.Field == "key" {
+				return &cli.UsageError{Field: "key", Detail: fmt.Sprintf(
+					"%s has several keys, and KEY-ID says which: it takes %s", args[0], problem.Want)}
+			}
 			if err != nil {
 				return fmt.Errorf("rotating the key: %w", err)
 			}

@@ -16,7 +16,7 @@ import (
 )
 
 func (a *accountCommands) listCommand() *cobra.Command {
-	return a.command("list", "List the accounts.", cli.NoArguments,
+	list := a.command("list", "List the accounts.", cli.NoArguments,
 		func(accounts *sendlimit.Accounts, _ *pflag.FlagSet, _ []string) error {
 			all, err := accounts.List(a.ctx)
 			if err != nil {
@@ -29,16 +29,21 @@ func (a *accountCommands) listCommand() *cobra.Command {
 				}
 				return a.printJSON(list)
 			}
+			if len(all) == 0 {
+				return a.print("There are no accounts: worker account create NAME makes one.\n")
+			}
 			return a.printTable("NAME\tTIER\tKEYS\tCONTACT\tSTATE", func(row func(...any)) {
 				for _, account := range all {
 					row(account.Name, cmp.Or(account.Tier, "-"), len(account.Keys), cmp.Or(account.Contact, "-"), stateOf(account))
 				}
 			})
 		})
+	list.Example = "  worker account list --json"
+	return list
 }
 
 func (a *accountCommands) showCommand() *cobra.Command {
-	return a.command("show NAME", "Show an account with its keys, without the keys themselves.", cli.Argument("NAME"),
+	show := a.command("show NAME", "Show an account with its keys, without the keys themselves.", cli.Argument("NAME"),
 		func(accounts *sendlimit.Accounts, _ *pflag.FlagSet, args []string) error {
 			account, ok, err := accounts.Get(a.ctx, args[0])
 			if err != nil {
@@ -49,6 +54,8 @@ func (a *accountCommands) showCommand() *cobra.Command {
 			}
 			return a.printAccount(account)
 		})
+	show.Example = "  worker account show acme"
+	return show
 }
 
 func (a *accountCommands) printAccount(account sendlimit.Account) error {
@@ -56,9 +63,14 @@ func (a *accountCommands) printAccount(account sendlimit.Account) error {
 		return a.printJSON(api.AccountOf(account))
 	}
 	var s strings.Builder
-	fmt.Fprintf(&s, "name: %s\ntier: %s\ncontact: %s\ntime_zone: %s\nreport_at: %s\nstate: %s\ncreated_at: %s\nkeys:\n",
+	fmt.Fprintf(&s, "name: %s\ntier: %s\ncontact: %s\ntime_zone: %s\nreport_at: %s\nstate: %s\ncreated_at: %s\n",
 		account.Name, cmp.Or(account.Tier, "none"), cmp.Or(account.Contact, "none"), cmp.Or(account.TimeZone, "UTC"),
 		cmp.Or(account.ReportAt, "never"), stateOf(account), cli.FormatTime(account.CreatedAt, time.UTC))
+	if len(account.Keys) == 0 {
+		s.WriteString("keys: none\n")
+	} else {
+		s.WriteString("keys:\n")
+	}
 	for _, key := range account.Keys {
 		scopes := make([]string, len(key.Scopes))
 		for i, scope := range key.Scopes {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -48,7 +49,7 @@ func openAccounts(
 }
 
 // seedAccounts gives the store the tiers and accounts that it has not. What it
-// has stays as it is.
+// has stays as it is, and a difference is said.
 func seedAccounts(ctx context.Context, accounts *sendlimit.Accounts, seeds config.Seeds, logger *slog.Logger) error {
 	for _, tier := range seeds.Tiers {
 		created, err := accounts.SeedTier(ctx, tier)
@@ -57,6 +58,15 @@ func seedAccounts(ctx context.Context, accounts *sendlimit.Accounts, seeds confi
 		}
 		if created {
 			logger.InfoContext(ctx, "made a tier of the settings", "tier", tier.Name)
+			continue
+		}
+		stored, ok, err := accounts.GetTier(ctx, tier.Name)
+		if err != nil {
+			return fmt.Errorf("looking at the tier %q: %w", tier.Name, err)
+		}
+		if ok && limitsOf(stored) != limitsOf(tier) {
+			logger.WarnContext(ctx, "a tier in the settings is not that of the store, which holds: worker tier set changes it",
+				"tier", tier.Name, "settings", limitsOf(tier), "store", limitsOf(stored))
 		}
 	}
 	for _, seed := range seeds.Accounts {
@@ -66,7 +76,40 @@ func seedAccounts(ctx context.Context, accounts *sendlimit.Accounts, seeds confi
 		}
 		if created {
 			logger.InfoContext(ctx, "made an account of the settings", "account", seed.Name, "keys", len(seed.Keys))
+			continue
+		}
+		stored, ok, err := accounts.Get(ctx, seed.Name)
+		if err != nil {
+			return fmt.Errorf("looking at the account %q: %w", seed.Name, err)
+		}
+		if differs := differences(stored, seed.Account); ok && len(differs) > 0 {
+			logger.WarnContext(ctx, "an account in the settings is not that of the store, which holds: worker account set changes it",
+				"account", seed.Name, "differs_in", differs)
 		}
 	}
 	return nil
+}
+
+// limitsOf is a tier in a line of a log.
+func limitsOf(t sendlimit.Tier) string {
+	return fmt.Sprintf("%s requests per minute, %s messages per hour, %s per day, alerts at %s",
+		limitOf(t.RequestsPerMinute), limitOf(t.MessagesPerHour), limitOf(t.MessagesPerDay), alertsOf(t))
+}
+
+// differences names the settings in which two accounts are not the same, without
+// their values: a contact is somebody's address. Keys are not among them, which
+// come and go.
+func differences(a, b sendlimit.Account) []string {
+	var names []string
+	for _, field := range []struct{ name, a, b string }{
+		{"tier", a.Tier, b.Tier},
+		{"contact", a.Contact, b.Contact},
+		{"time_zone", cmp.Or(a.TimeZone, "UTC"), cmp.Or(b.TimeZone, "UTC")},
+		{"report_at", a.ReportAt, b.ReportAt},
+	} {
+		if field.a != field.b {
+			names = append(names, field.name)
+		}
+	}
+	return names
 }

@@ -60,15 +60,18 @@ func newAPIServer(
 	}
 	s.Handler, err = api.New(api.Options{
 		Submitter: s.submitter, DeadLetters: s.deadLetters, Stats: stats, Now: time.Now, Logger: logger,
-		Accounts: accounts, Counters: counters, RequireKeys: c.RequireKeys || c.Exposed(), TrustedProxies: c.TrustedProxies,
-		LoginRefused: m.refusedLogins.Inc,
-		Version:      version(), Stopping: s.stopping, Before: s.unlessStopping,
+		Accounts: accounts, Counters: counters, RequireKeys: asksForKeys(c), TrustedProxies: c.TrustedProxies,
+		Metrics: m.handler(logger), LoginRefused: m.refusedLogins.Inc,
+		Version: version(), Stopping: s.stopping, Before: s.unlessStopping,
 	})
 	if err != nil {
 		return nil, err
 	}
 	return s, nil
 }
+
+// asksForKeys reports whether the API is for nobody without a key.
+func asksForKeys(c config.Config) bool { return c.RequireKeys || c.Exposed() }
 
 // unlessStopping stands before the operations. Once the worker stops none
 // begins any more, while those that run are finished, and the health endpoint

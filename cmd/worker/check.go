@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -41,7 +42,8 @@ func (p program) checkCommand(ctx context.Context) *cobra.Command {
 			"is changed: the mail server is logged in to, the push target is connected to.\n\n" +
 			"The exit status is 5 where the store can't be used, 1 where something else fails, and\n" +
 			"2 where a setting is rejected.",
-		Args: cli.NoArguments,
+		Example: "  worker check --config sendlimit.yaml\n  worker check --config sendlimit.yaml --json",
+		Args:    cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.check(ctx, cmd.Flags(), asJSON)
 		},
@@ -100,7 +102,7 @@ func (p program) printChecked(found []checked, asJSON bool) error {
 			if !c.OK {
 				word = palette.Red("fails")
 			}
-			line = fmt.Sprintf("%s %-5s %s: %s (%d ms)", word, c.Name, c.Target, c.Detail, c.Milliseconds)
+			line = fmt.Sprintf("%s %-5s %s: %s (%d ms)", word, c.Name, strings.TrimSuffix(c.Target, ":"), c.Detail, c.Milliseconds)
 		}
 		if _, err := fmt.Fprintln(p.stdout, line); err != nil {
 			return fmt.Errorf("printing what was found: %w", err)

@@ -71,6 +71,9 @@ func TestCheckOfWhatIsNotSetUp(t *testing.T) {
 	found := looked(t, []string{"REDIS_URL=redis://" + m.Addr(), "SENDLIMIT_PUSH_URL=log:"}, cli.StatusDone)
 	require.Contains(t, found["email"].Detail, "notices to e-mail addresses wait")
 	require.Contains(t, found["push"].Detail, "standard output")
+	out, err := command(t, []string{"REDIS_URL=redis://" + m.Addr(), "SENDLIMIT_PUSH_URL=log:"}, "", "check")
+	require.NoError(t, err)
+	require.Contains(t, out, "\nok    push  log: a line each on standard output (", "with one colon")
 }
 
 func TestWrongSettingsOfNoticesAreAllReported(t *testing.T) {

@@ -47,6 +47,9 @@ func (p program) command(ctx context.Context) *cobra.Command {
 			"Without a Redis URL the worker brings an embedded store, for trying out. Every\n" +
 			"setting can also be given in the environment (--push-url as SENDLIMIT_PUSH_URL,\n" +
 			"--redis-url as REDIS_URL) or in a file, see sendlimit.example.yaml.",
+		Example: "  worker\n" +
+			"  worker --redis-url redis://127.0.0.1:6379 --push-url https://push.example.com/deliver\n" +
+			"  worker --config sendlimit.yaml",
 	}
 	root.SetIn(p.stdin)
 	root.SetOut(p.stdout)

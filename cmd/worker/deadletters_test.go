@@ -88,10 +88,10 @@ func TestDeadLettersAreListed(t *testing.T) {
 	g.dead("bob", "b", time.Hour, "s", "u", "w", "timeout", "n", 1)
 	g.dead("alice", "a", 2*time.Hour)
 	require.Equal(t, ""+
-		"ended                    status     tries  reason        send time                id, user\n"+
-		"2026-11-22 09:11:11 UTC  failed         8  unavailable   2026-11-22 09:10:11 UTC  a  alice\n"+
-		"2026-11-22 10:11:11 UTC  uncertain      1  timeout       2026-11-22 10:10:11 UTC  b  bob\n", g.prints("list"))
-	require.Contains(t, g.prints("list --tz Europe/Berlin --user bob"), "2026-11-22 11:11:11 CET  uncertain")
+		"ended                         status     tries  reason        send time                     id, user\n"+
+		"2026-11-22 09:11:11 UTC       failed         8  unavailable   2026-11-22 09:10:11 UTC       a  alice\n"+
+		"2026-11-22 10:11:11 UTC       uncertain      1  timeout       2026-11-22 10:10:11 UTC       b  bob\n", g.prints("list"))
+	require.Contains(t, g.prints("list --tz Europe/Berlin --user bob"), "2026-11-22 11:11:11 CET       uncertain")
 	require.NotContains(t, g.prints("list --user bob"), "alice")
 	require.JSONEq(t, `{"id":"a","user":"alice","status":"failed","send_at":"2026-11-22T09:10:11.000Z",
 		"ended_at":"2026-11-22T09:11:11.000Z","attempts":8,"reason":"unavailable"}`, g.prints("list --json --user alice"))

@@ -52,12 +52,12 @@ func (d *deadLetters) listAlerts(ctx context.Context, user string) (some bool, e
 		}
 		if !some {
 			some = true
-			header := fmt.Sprintf("%-23s  %-9s  %5s  %-12s  %s", "ended", "status", "tries", "reason", "alert")
+			header := fmt.Sprintf("%-*s  %-9s  %5s  %-12s  %s", cli.TimeWidth, "ended", "status", "tries", "reason", "alert")
 			if err := d.print(d.palette.Dim(header) + "\n"); err != nil {
 				return err
 			}
 		}
-		return d.print(fmt.Sprintf("%-23s  %-9s  %5d  %-12s  %s\n", d.time(n.EndedAt), n.Status, n.Attempts, n.Reason, n.Alert))
+		return d.print(fmt.Sprintf("%-*s  %-9s  %5d  %-12s  %s\n", cli.TimeWidth, d.time(n.EndedAt), n.Status, n.Attempts, n.Reason, n.Alert))
 	})
 	return some, err
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"strings"
 	"testing"
 	"time"
 
@@ -78,7 +77,9 @@ func TestAlertsAreNamedByTheirIDAlone(t *testing.T) {
 		status, _, _ := g.runs(arguments)
 		require.Equal(t, cli.StatusInvalid, status, arguments)
 	}
-	status, stdout, stderr := g.runs("show --alert x")
-	require.Equal(t, cli.StatusInvalid, status)
-	require.Contains(t, strings.Join([]string{stdout, stderr}, ""), `"x"`)
+	for _, command := range []string{"show", "retry", "purge"} {
+		status, stdout, stderr := g.runs(command + " --alert x")
+		require.Equal(t, cli.StatusInvalid, status, command)
+		require.Contains(t, stdout+stderr, `alert "x" is not allowed: it takes the id of an alert, as the list of dead letters shows it`)
+	}
 }

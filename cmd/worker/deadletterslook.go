@@ -38,13 +38,14 @@ func (d *deadLetters) list(ctx context.Context, user string) error {
 		}
 		if !some {
 			some = true
-			header := fmt.Sprintf("%-23s  %-9s  %5s  %-12s  %-23s  %s", "ended", "status", "tries", "reason", "send time", "id, user")
+			header := fmt.Sprintf("%-*s  %-9s  %5s  %-12s  %-*s  %s",
+				cli.TimeWidth, "ended", "status", "tries", "reason", cli.TimeWidth, "send time", "id, user")
 			if err := d.print(d.palette.Dim(header) + "\n"); err != nil {
 				return err
 			}
 		}
-		return d.print(fmt.Sprintf("%-23s  %-9s  %5d  %-12s  %-23s  %s  %s\n",
-			d.time(s.EndedAt), s.Status, s.Attempts, s.Reason, d.time(s.SendAt), s.ID, s.User))
+		return d.print(fmt.Sprintf("%-*s  %-9s  %5d  %-12s  %-*s  %s  %s\n", cli.TimeWidth, d.time(s.EndedAt),
+			s.Status, s.Attempts, s.Reason, cli.TimeWidth, d.time(s.SendAt), s.ID, s.User))
 	})
 	if err != nil {
 		return err

@@ -20,6 +20,8 @@ func (p program) eventCommand(ctx context.Context) *cobra.Command {
 		Long: "Show or change how often an event may happen for each key, such as the submits\n" +
 			"of each account. The limits live in the store, and hold from the next call on in\n" +
 			"every program. An event without limits is not limited.",
+		Example: "  worker event set submit --per-minute 60 --per-hour 100 --per-day 500\n" +
+			"  worker event list",
 	}
 	e := &events{program: p}
 	group.PersistentFlags().AddFlagSet(storeFlags())
@@ -48,6 +50,10 @@ func (e *events) setCommand(ctx context.Context) *cobra.Command {
 		Args: cli.Argument("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			event.Name = args[0]
+			if !cmd.Flags().Changed("per-minute") && !cmd.Flags().Changed("per-hour") && !cmd.Flags().Changed("per-day") {
+				return e.reported(e.asJSON, cli.Usage(cmd, "per_minute",
+					"at least one of --per-minute, --per-hour and --per-day is needed (worker event remove takes all limits away)"))
+			}
 			for field, limit := range map[string]int64{"per-minute": event.PerMinute, "per-hour": event.PerHour, "per-day": event.PerDay} {
 				if cmd.Flags().Changed(field) && limit == 0 {
 					return e.reported(e.asJSON, &sendlimit.InvalidError{
@@ -81,6 +87,9 @@ func (e *events) listCommand(ctx context.Context) *cobra.Command {
 					if err := e.answer(event); err != nil {
 						return err
 					}
+				}
+				if len(all) == 0 && !e.asJSON {
+					return e.print("No event has limits: worker event set NAME gives it some.\n")
 				}
 				return nil
 			}))

@@ -22,7 +22,7 @@ func TestEvents(t *testing.T) {
 		return out
 	}
 
-	require.Empty(t, prints("list"))
+	require.Equal(t, "No event has limits: worker event set NAME gives it some.\n", prints("list"))
 	require.Empty(t, m.Keys(), "looking leaves nothing behind")
 	_, err := command(t, environ, "", "event", "show", "submit")
 	status, said := failure(err)
@@ -72,7 +72,9 @@ func TestEventsThatAreRefused(t *testing.T) {
 	m, _ := sendlimittest.EmbeddedRedis(t)
 	environ := []string{"REDIS_URL=redis://" + m.Addr()}
 	for want, args := range map[string][]string{
-		`event "e" is not allowed: it takes at least one limit: per minute, per hour or per day`:    {"set", "e"},
+		`at least one of --per-minute, --per-hour and --per-day is needed` +
+			` (worker event remove takes all limits away); see worker event set --help`: {"set", "e"},
+		`per-day "many" is not allowed: it takes a whole number`:                                    {"set", "e", "--per-day", "many"},
 		`event "E" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`:                         {"set", "E", "--per-day", "1"},
 		`per_day "-1" is not allowed: it takes 1 to 1000000000000, or 0 for no limit`:               {"set", "e", "--per-day", "-1"},
 		`per_day "0" is not allowed: it takes 1 to 1000000000000; leave it out for no limit`:        {"set", "e", "--per-day", "0"},
@@ -89,7 +91,7 @@ func TestEventsThatAreRefused(t *testing.T) {
 	}
 	out, err := command(t, environ, "", "event", "set", "e", "--json")
 	require.Equal(t, cli.StatusInvalid, cli.ExitCode(err))
-	require.Contains(t, out, `{"outcome":"invalid","code":"invalid_field","field":"event","detail":"`)
+	require.Contains(t, out, `{"outcome":"invalid","code":"invalid_field","field":"per_minute","detail":"`)
 	require.Empty(t, m.Keys())
 
 	out, err = command(t, environ, "", "event", "set", "--help")

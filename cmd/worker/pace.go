@@ -35,9 +35,10 @@ func (p program) paceCommand(ctx context.Context) *cobra.Command {
 	group.PersistentFlags().BoolVar(&asJSON, "json", false, "answer with one line of JSON")
 
 	show := &cobra.Command{
-		Use:   "show",
-		Short: "Show the pace, and whether the target has asked for a pause.",
-		Args:  cli.NoArguments,
+		Use:     "show",
+		Short:   "Show the pace, and whether the target has asked for a pause.",
+		Example: "  worker pace show --json",
+		Args:    cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.reported(asJSON, p.withPace(ctx, cmd.Flags(), func(paces *sendlimit.PaceStore) error {
 				return p.printPace(ctx, paces, asJSON)
@@ -66,7 +67,8 @@ func (p program) paceCommand(ctx context.Context) *cobra.Command {
 		Short: "Remove the pace, and end a pause.",
 		Long: "Remove the pace, and end a pause that the target has asked for. A worker that\n" +
 			"starts with a pace in its settings gives the store that one again.",
-		Args: cli.NoArguments,
+		Example: "  worker pace clear",
+		Args:    cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.reported(asJSON, p.clearPace(ctx, cmd.Flags(), asJSON))
 		},
@@ -145,7 +147,7 @@ func (a paceAnswer) String() string {
 		fmt.Fprintf(&s, "%s over all workers, at most %d at once\n", a.Rate, a.Burst)
 	}
 	if a.PausedUntil != nil {
-		fmt.Fprintf(&s, "paused until %s, as the target has asked\n", a.PausedUntil.Format(time.RFC3339))
+		fmt.Fprintf(&s, "paused until %s, as the target has asked\n", cli.FormatTime(a.PausedUntil.Time, time.UTC))
 	}
 	return s.String()
 }

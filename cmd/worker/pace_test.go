@@ -34,7 +34,7 @@ func TestPaceShowSetAndClear(t *testing.T) {
 	require.NoError(t, err)
 	out, err := command(t, environ, "", "pace", "show")
 	require.NoError(t, err)
-	require.Regexp(t, `^6000/minute over all workers\npaused until \S+Z, as the target has asked\n$`, out)
+	require.Regexp(t, `^6000/minute over all workers\npaused until \S+ \S+ UTC, as the target has asked\n$`, out)
 	says(`{"target":"push","rate":"","burst":0}`+"\n", "clear", "--json")
 	require.Empty(t, m.Keys())
 }

@@ -22,15 +22,17 @@ func (p program) policyCommand(ctx context.Context) *cobra.Command {
 		Short: "Show or replace the rules that every program on a store goes by.",
 		Long: "Show or replace the rules that every program on a store goes by: the store of\n" +
 			"REDIS_URL, or else the embedded one of a worker that runs.",
+		Example: "  worker policy show > rules.yaml\n  worker policy apply rules.yaml",
 	}
 	var asJSON bool
 	group.PersistentFlags().AddFlagSet(storeFlags())
 	group.PersistentFlags().BoolVar(&asJSON, "json", false, "answer with one line of JSON")
 
 	show := &cobra.Command{
-		Use:   "show",
-		Short: "Show the rules, as policy apply reads them.",
-		Args:  cli.NoArguments,
+		Use:     "show",
+		Short:   "Show the rules, as policy apply reads them.",
+		Example: "  worker policy show > rules.yaml",
+		Args:    cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.reported(asJSON, p.showPolicy(ctx, cmd.Flags(), asJSON))
 		},
@@ -45,6 +47,8 @@ func (p program) policyCommand(ctx context.Context) *cobra.Command {
 			"  alert_to: ops@example.com   # told once an hour of such users; nobody where it is left out\n\n" +
 			"They hold from the next decision on, in every program within seconds. Messages\n" +
 			"that are scheduled already keep their places.",
+		Example: "  worker policy apply rules.yaml\n" +
+			"  echo '{\"rules\": [\"1/minute\", \"10/calendar_day\"]}' | worker policy apply -",
 		Args: cli.Argument("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.reported(asJSON, p.applyPolicy(ctx, cmd.Flags(), args[0], asJSON))

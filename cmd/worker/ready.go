@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -50,10 +51,15 @@ const (
 )
 
 // readyHandler answers whether the store is fit for deliveries, with each check
-// that tells.
-func readyHandler(client redis.UniversalClient, prefix string) http.HandlerFunc {
+// that tells. What is wrong, which tells of the store, anybody may read where
+// open is set; otherwise it is logged.
+func readyHandler(client redis.UniversalClient, prefix string, open bool, logger *slog.Logger) http.HandlerFunc {
 	answer := newShared(readyWithin, readyFresh, func(ctx context.Context) readiness {
-		return lookReady(ctx, client, prefix)
+		found := lookReady(ctx, client, prefix)
+		if !open {
+			found.withhold(ctx, logger)
+		}
+		return found
 	})
 	return func(w http.ResponseWriter, r *http.Request) {
 		status, found := http.StatusOK, answer.get(r.Context())
@@ -121,6 +127,17 @@ func (r *readiness) check(name string, err error) bool {
 	r.Status = unready
 	r.Checks = append(r.Checks, check{Check: name, Status: checkFailed, Detail: detail})
 	return false
+}
+
+// withhold takes out the details, and logs those of what failed.
+func (r *readiness) withhold(ctx context.Context, logger *slog.Logger) {
+	for i := range r.Checks {
+		c := &r.Checks[i]
+		if c.Status == checkFailed {
+			logger.WarnContext(ctx, "not ready", "check", c.Check, "reason", c.Detail)
+		}
+		c.Detail = ""
+	}
 }
 
 // giveUp notes the checks that were not made.

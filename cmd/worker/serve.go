@@ -81,7 +81,7 @@ func (p program) serve(ctx context.Context, flags *pflag.FlagSet, dropDueBefore 
 		}
 	}
 	s := service{work: work, endpoint: endpoint, api: served, timeout: settings.ShutdownTimeout, logger: logger}
-	return s.run(ctx, answers(storage.client, settings.Prefix, measured, served, logger))
+	return s.run(ctx, answers(storage.client, settings, served, logger))
 }
 
 // openWork returns what the worker does beside the API until its context ends,
@@ -123,13 +123,13 @@ func waitForStop(ctx context.Context, c config.Config, logger *slog.Logger) {
 	logger.InfoContext(ctx, "stopping: finishing what runs", "within", c.ShutdownTimeout)
 }
 
-// answers are those of the endpoint.
-func answers(client redis.UniversalClient, prefix string, m *metrics, served http.Handler, logger *slog.Logger) http.Handler {
+// answers are those of the endpoint: the API, and what asks for no key, since
+// whoever starts and stops workers has none.
+func answers(client redis.UniversalClient, c config.Config, served http.Handler, logger *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	for path, handler := range map[string]http.Handler{
 		"/healthz": healthHandler(client, logger),
-		"/readyz":  readyHandler(client, prefix),
-		"/metrics": m.handler(logger),
+		readyPath:  readyHandler(client, c.Prefix, !asksForKeys(c), logger),
 	} {
 		mux.Handle("GET "+path, handler)
 		mux.HandleFunc(path, onlyGet) // or the API would say that there is no such address

@@ -231,6 +231,22 @@ func TestRulesAreWrittenOnceAndADifferenceIsSaid(t *testing.T) {
 	require.Equal(t, sendlimit.DefaultPolicy().String(), start(t, environ).started(t).attribute(t, "rules", "rules"))
 }
 
+// What is logged has nobody's whole address.
+func TestTheLogHidesWhoIsAlerted(t *testing.T) {
+	t.Parallel()
+	_, _, environ := elsewhere(t)
+	first := start(t, environ, "--policy-alert-to", "team@example.com").started(t)
+	require.Contains(t, first.attribute(t, "rules", "rules"), "alerts to …@example.com")
+	worker := start(t, environ, "--policy-alert-to", "boss@example.net").started(t)
+	differs := worker.logged(t, "the rules in the settings are not those of the store")
+	require.Contains(t, differs["settings"], "alerts to …@example.net")
+	require.Contains(t, differs["store"], "alerts to …@example.com")
+	require.NotContains(t, first.stderr.String(), "team")
+	require.Equal(t, "alert_to", start(t, environ, "--policy-alert-to", "boss@example.com").started(t).
+		logged(t, "the rules in the settings are not those of the store")["differs_in"])
+	require.NotRegexp(t, "team|boss", worker.stderr.String())
+}
+
 // Pitfall 55: the worker's clock and the store's three seconds apart.
 func TestClocksApartAreSaid(t *testing.T) {
 	t.Parallel()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -110,11 +111,23 @@ func seedPolicy(ctx context.Context, client redis.Cmdable, c config.Config, logg
 	if err != nil {
 		return fmt.Errorf("giving the store its rules: %w", err)
 	}
-	logger.InfoContext(ctx, "rules", "policy", stored.Name, "rules", stored.String())
+	logger.InfoContext(ctx, "rules", "policy", stored.Name, "rules", loggedRules(stored))
 	if c.PolicyGiven && !stored.Equal(c.Policy) {
+		differs := "rules"
+		if loggedRules(c.Policy) == loggedRules(stored) {
+			differs = "alert_to" // of which the log has a part
+		}
 		logger.WarnContext(ctx, "the rules in the settings are not those of the store, which hold:"+
 			" worker policy apply FILE replaces them",
-			"settings", c.Policy.String(), "store", stored.String())
+			"settings", loggedRules(c.Policy), "store", loggedRules(stored), "differs_in", differs)
 	}
 	return nil
+}
+
+// loggedRules is a policy for a log, which has nobody's whole address.
+func loggedRules(p sendlimit.Policy) string {
+	if _, domain, address := strings.Cut(p.AlertTo, "@"); address && sendlimit.ValidContact(p.AlertTo) == nil && !strings.Contains(domain, "/") {
+		p.AlertTo = "…@" + domain
+	}
+	return p.String()
 }

@@ -87,7 +87,7 @@ func percents(text string) ([]int, error) {
 }
 
 func (a *accountCommands) listTiersCommand() *cobra.Command {
-	return a.command("list", "List the tiers.", cli.NoArguments,
+	list := a.command("list", "List the tiers.", cli.NoArguments,
 		func(accounts *sendlimit.Accounts, _ *pflag.FlagSet, _ []string) error {
 			all, err := accounts.ListTiers(a.ctx)
 			if err != nil {
@@ -100,16 +100,21 @@ func (a *accountCommands) listTiersCommand() *cobra.Command {
 				}
 				return a.printJSON(list)
 			}
+			if len(all) == 0 {
+				return a.print("There are no tiers: worker tier set NAME makes one.\n")
+			}
 			return a.printTable("NAME\tREQUESTS/MINUTE\tMESSAGES/HOUR\tMESSAGES/DAY\tALERT AT", func(row func(...any)) {
 				for _, tier := range all {
 					row(tier.Name, limitOf(tier.RequestsPerMinute), limitOf(tier.MessagesPerHour), limitOf(tier.MessagesPerDay), alertsOf(tier))
 				}
 			})
 		})
+	list.Example = "  worker tier list --json"
+	return list
 }
 
 func (a *accountCommands) showTierCommand() *cobra.Command {
-	return a.command("show NAME", "Show a tier.", cli.Argument("NAME"),
+	show := a.command("show NAME", "Show a tier.", cli.Argument("NAME"),
 		func(accounts *sendlimit.Accounts, _ *pflag.FlagSet, args []string) error {
 			tier, ok, err := accounts.GetTier(a.ctx, args[0])
 			if err != nil {
@@ -120,6 +125,8 @@ func (a *accountCommands) showTierCommand() *cobra.Command {
 			}
 			return a.printTier(tier)
 		})
+	show.Example = "  worker tier show free"
+	return show
 }
 
 func (a *accountCommands) removeTierCommand() *cobra.Command {

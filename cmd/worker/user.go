@@ -20,6 +20,8 @@ func (p program) userCommand(ctx context.Context) *cobra.Command {
 	group := &cobra.Command{
 		Use:   "user",
 		Short: "Set what is a user's own; hand out or erase everything that there is of a user.",
+		Example: "  worker user set alice --contact ada@example.org\n" +
+			"  worker user export alice > alice.json",
 	}
 	group.PersistentFlags().AddFlagSet(storeFlags())
 	group.AddCommand(p.settingsCommands(ctx)...)
@@ -36,7 +38,8 @@ func (p program) exportCommand(ctx context.Context) *cobra.Command {
 			"included, settings, flags of alerts, dead letters, entries of the watch list,\n" +
 			"tasks in the queue, and what dry runs have left. Times are in UTC.\n\n" +
 			"The exit status is 4 where there is nothing.",
-		Args: cli.Argument("USER"),
+		Example: "  worker user export alice > alice.json",
+		Args:    cli.Argument("USER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withUsers(ctx, cmd.Flags(), func(users *tasks.Users) error {
 				return p.exportUser(ctx, users, args[0])

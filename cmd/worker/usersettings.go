@@ -55,6 +55,8 @@ func (p program) settingsCommands(ctx context.Context) []*cobra.Command {
 			}
 			return nil
 		})
+	show.Example = "  worker user show alice --json"
+	clearAll.Example = "  worker user clear alice"
 	var contact string
 	set := command("set USER --contact CONTACT", "Set where a user's quota alerts go.",
 		func(ctx context.Context, settings *sendlimit.UserSettingsStore, user string) error {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -43,4 +44,19 @@ func TestUserSettings(t *testing.T) {
 		require.Equal(t, cli.StatusInvalid, status)
 		require.Contains(t, said, row.want)
 	}
+}
+
+// An alert that is given up says why, so that whoever runs the worker need not
+// guess which setting is in the way.
+func TestAnAlertThatIsGivenUpSaysWhy(t *testing.T) {
+	t.Parallel()
+	m, _, environ := elsewhere(t)
+	_, err := command(t, environ, "", "user", "set", "alice", "--contact", "https://127.0.0.1:9/alerts/s3cret")
+	require.NoError(t, err)
+	worker := start(t, environ, "--policy-rules", "1/calendar_day").started(t)
+	submit(t, "redis://"+m.Addr(), "alice", time.Hour)
+	line := worker.logged(t, "gave up a notice")
+	require.Equal(t, "user_quota", line["kind"])
+	require.Contains(t, line["error"], "its address is an internal one, which is not allowed")
+	require.NotRegexp(t, "alice|s3cret", worker.stderr.String())
 }

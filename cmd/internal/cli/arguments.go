@@ -71,7 +71,7 @@ func invalidFlag(err error) error {
 	switch flag.Value.Type() {
 	case "bool":
 		want = "true or false"
-	case "int":
+	case "int", "int64":
 		want = "a whole number"
 	}
 	return &sendlimit.InvalidError{Field: flag.Name, Value: wrong.GetValue(), Want: want}

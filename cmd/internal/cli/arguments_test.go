@@ -35,8 +35,10 @@ func TestFlagsThatAreMissingOrWrong(t *testing.T) {
 	t.Parallel()
 	_, _, err := execute(t, "push")
 	require.Equal(t, &cli.UsageError{Field: "user", Detail: "--user is missing; see tool push --help"}, err)
-	_, _, err = execute(t, "push", "--user", "a", "--count", "x")
-	require.Equal(t, &sendlimit.InvalidError{Field: "count", Value: "x", Want: "a whole number"}, err)
+	for _, number := range []string{"count", "limit"} {
+		_, _, err = execute(t, "push", "--user", "a", "--"+number, "x")
+		require.Equal(t, &sendlimit.InvalidError{Field: number, Value: "x", Want: "a whole number"}, err)
+	}
 
 	var line strings.Builder
 	require.ErrorIs(t, cli.ReportJSON(&line, &cli.UsageError{Field: "user", Detail: "--user is missing"}), cli.StatusError(cli.StatusInvalid))

@@ -6,6 +6,10 @@ import (
 	"time"
 )
 
+// TimeWidth is how wide the longest of the usual times is that FormatTime writes:
+// the column of a list that has them.
+const TimeWidth = len("2006-01-02 15:04:05.000 CEST")
+
 // FormatTime writes a time for a person, in the zone: "2026-11-22 11:11:11
 // UTC", with milliseconds where there are some.
 func FormatTime(t time.Time, zone *time.Location) string {

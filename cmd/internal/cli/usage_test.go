@@ -35,6 +35,7 @@ func execute(t *testing.T, args ...string) (output string, ran bool, err error) 
 	}
 	push.Flags().String("user", "", "")
 	push.Flags().Int("count", 0, "")
+	push.Flags().Int64("limit", 0, "")
 	require.NoError(t, push.MarkFlagRequired("user"))
 	policy := &cobra.Command{Use: "policy", Short: "The rules."}
 	policy.AddCommand(

@@ -28,6 +28,8 @@ type Summary struct {
 	// RefusedByRule counts a refusal under the first rule that it would have
 	// broken.
 	RefusedByRule map[string]int `json:"refused_by_rule"`
+	// RefusedByCode counts the other refusals, such as those by a quota.
+	RefusedByCode map[string]int `json:"refused_by_code,omitempty"`
 	Seconds       float64        `json:"seconds"`
 
 	// Failure says in a few words why Errors have no outcome.
@@ -36,8 +38,7 @@ type Summary struct {
 	// Sent says that the lines are sends that are over.
 	Sent bool `json:"-"`
 
-	otherwise map[string]int // refused, by code: without a rule
-	forgotten int            // of those recorded: older than any rule looks back
+	forgotten int // of those recorded: older than any rule looks back
 }
 
 // Add counts an outcome.
@@ -68,7 +69,7 @@ func (s *Summary) refuse(o tasks.Outcome) {
 	if len(o.Violations) > 0 {
 		count(&s.RefusedByRule, o.Violations[0].Rule)
 	} else {
-		count(&s.otherwise, string(o.Code))
+		count(&s.RefusedByCode, string(o.Code))
 	}
 }
 
@@ -99,7 +100,7 @@ func (s *Summary) Print(w io.Writer, palette cli.Palette) error {
 		{"refused", s.Refused, ""},
 	}
 	rows = append(rows, descending(s.RefusedByRule)...)
-	rows = append(rows, descending(s.otherwise)...)
+	rows = append(rows, descending(s.RefusedByCode)...)
 	rows = append(rows, row{"invalid", s.Invalid, note(s.Invalid, "skipped")})
 	if s.Errors > 0 {
 		rows = append(rows, row{"errors", s.Errors, s.Failure})

@@ -45,7 +45,7 @@ func TestSummary(t *testing.T) {
 	text, err := json.Marshal(s)
 	require.NoError(t, err)
 	require.Equal(t, `{"lines":8,"accepted":2,"replayed":1,"shifted":1,"refused":4,"invalid":1,"errors":3,"recorded":0,`+
-		`"refused_by_rule":{"1/minute":1,"5/hour":2},"seconds":1.235}`, string(text))
+		`"refused_by_rule":{"1/minute":1,"5/hour":2},"refused_by_code":{"id_reused":1},"seconds":1.235}`, string(text))
 
 	var person strings.Builder
 	require.NoError(t, s.Print(&person, cli.Palette{}))
