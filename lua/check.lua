@@ -33,7 +33,7 @@ local policy, offsets = ARGV[8], ARGV[9]
 --@include decision
 --@include known
 
-local answer = known(asked, until_at, nil, ARGV[10]) or out_of_reach(asked)
+local answer = known(asked, until_at, nil, ARGV[10], '') or out_of_reach(asked)
 if answer then return answer end
 
 local at, requested = asked, nil

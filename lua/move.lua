@@ -51,19 +51,20 @@ local PAST_EXPIRY = 8
 --@include user_alert
 
 local generation = ARGV[9]
-local stands, first_requested, former_generation, expiry
+local stands, first_requested, former_generation, expiry, charged
 if record then
   local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'm', 'x', 'p', 'y')
   local state = state_of(r[1], r[2])
   stands = tonumber(r[3])
-  if r[2] == generation then -- the same call, repeated by a client that got no answer
+  -- The same call, repeated by a client that got no answer.
+  if r[2] == generation or names(r[8], attempt_in(charge)) then
     local graced = ARGV[3] ~= '' and asked ~= stands
     return {ALLOWED, now, stands, graced and asked or 0, 0, tonumber(r[5])}
   end
   if id_is_free(state) then return {NOT_FOUND, now, 0, 0} end
   if state ~= PENDING then return {TOO_LATE, now, stands, 0} end
   if not is_as(r[8], stands, ARGV[15], ARGV[16]) then return {CHANGED, now, stands, 0} end
-  former_generation, first_requested, expiry = r[2], r[4] or r[7] or r[3], tonumber(r[6])
+  former_generation, first_requested, expiry, charged = r[2], r[4] or r[7] or r[3], tonumber(r[6]), r[8]
 else
   stands = tonumber(redis.call('ZSCORE', timeline, id) or -1)
   if stands < now - keep then return {NOT_FOUND, now, 0, 0} end
@@ -88,7 +89,7 @@ outlive(at, record and (expiry or at + ARGV[12]))
 if record then
   redis.call('HSET', record, 'g', generation, 't', at, 'm', stands, 'r', first_requested)
   redis.call('HDEL', record, 'a', 'p', 'w', 'b')
-  if charge ~= '' then redis.call('HSET', record, 'y', charge) end
+  if charge ~= '' then redis.call('HSET', record, 'y', charged_on(charged)) end
   redis.call('ZREM', watch, former_generation .. ARGV[10])
   redis.call('ZADD', watch, now + ARGV[11], generation .. ARGV[10])
 end

@@ -33,12 +33,14 @@ local timeline, record, id = KEYS[1], KEYS[2], ARGV[2]
 local at, keep = tonumber(ARGV[3]), tonumber(ARGV[4])
 local policy, offsets = ARGV[5], ARGV[6]
 local NOT_OVER, FORGOTTEN = 9, 4
+local charge, bounds = '', '' -- nobody is charged for what is over
 
 --@include status
 --@include record
 --@include trim
 --@include outlive
 --@include policy
+--@include hold
 --@include user_alert
 
 if at > now then return {NOT_OVER, now, at, 0} end
@@ -62,8 +64,10 @@ if at < now - keep then return {ALLOWED, now, at, FORGOTTEN} end
 redis.call('ZADD', timeline, at, id)
 outlive(at)
 if record then
+  local former = redis.call('HGET', record, 'y')
   redis.call('DEL', record) -- of a message that gave its id back
   redis.call('HSET', record, 'g', ARGV[8], 's', DELIVERED, 't', at, 'f', ARGV[9], 'e', at)
+  if former then redis.call('HSET', record, 'y', charged_anew(former)) end
   if ARGV[10] ~= '' then redis.call('HSET', record, 'k', ARGV[10]) end
   -- An id must be remembered while its place still counts.
   redis.call('PEXPIRE', record, math.max(tonumber(ARGV[11]), at + keep - now))

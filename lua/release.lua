@@ -44,11 +44,10 @@ end
 
 local r = redis.call('HMGET', record, 's', 'g', 't', 'y')
 local state, stood = state_of(r[1], r[2]), tonumber(r[3])
-if state == CANCELLED then
-  -- Under the same attempt it is the same call, repeated by a client that got no answer.
-  local same = charge ~= '' and string.sub(r[4] or '', 1, #charge) == charge
-  return {ALLOWED, now, stood, 0, same and 0 or REPLAYED, 0}
-end
+-- Under the same attempt it is the same call, repeated by a client that got no
+-- answer, though the id were another message's by now.
+local same = names(r[4], attempt_in(charge))
+if same or state == CANCELLED then return {ALLOWED, now, stood, 0, same and 0 or REPLAYED, 0} end
 if id_is_free(state) then return {NOT_FOUND, now, 0, 0} end
 if state ~= PENDING then return {TOO_LATE, now, stood, 0} end
 if not is_as(r[4], stood, ARGV[8], ARGV[9]) then return {CHANGED, now, stood, 0} end
@@ -60,6 +59,6 @@ note_ended(KEYS[4], record, id, stood, ARGV[5])
 redis.call('ZREM', watch, r[2] .. ARGV[4])
 redis.call('HSET', record, 's', CANCELLED, 'e', now)
 redis.call('HDEL', record, 'c', 'a')
-if charge ~= '' then redis.call('HSET', record, 'y', charge) end
+if charge ~= '' then redis.call('HSET', record, 'y', charged_on(r[4])) end
 redis.call('PEXPIRE', record, ARGV[5])
 return {ALLOWED, now, stood, 0, 0, 0}

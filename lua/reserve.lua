@@ -28,7 +28,7 @@
 -- ARGV[18] with KEYS[2]: when the message expires, Unix ms; "" with ARGV[19]
 -- ARGV[19] with KEYS[2]: when it expires, ms after its send time; "" with ARGV[18]
 -- ARGV[20..] with KEYS[2]: the record's fields and values, of which "g", "f"
---          and "t" come first, in this order
+--          and "t" come first, in this order, and "y" last
 --
 -- Returns  now, Unix ms, alone: the place asked for was taken; or
 --          a decision, see fragments/decision.lua.
@@ -118,7 +118,7 @@ end
 local keep, reach = tonumber(ARGV[7]), tonumber(ARGV[8])
 local policy, offsets = ARGV[9], ARGV[10]
 local until_at = tonumber(ARGV[11])
-local charge, bounds = '', ARGV[15]
+local charge, bounds = record and ARGV[#ARGV - 1] == 'y' and ARGV[#ARGV] or '', ARGV[15]
 local search_from = tonumber(string.match(bounds, '%S+$') or '')
 --@include record
 --@include policy
@@ -126,43 +126,43 @@ local search_from = tonumber(string.match(bounds, '%S+$') or '')
 --@include decision
 --@include known
 --@include hold
---@include user_alert
-
-if taken then
-  local notice = alert_user(ARGV[14], asked)
-  return notice and {ALLOWED, now, asked, 0, 0, 0, notice} or now
-end
-
-local answer = known(asked, until_at, ARGV[21], ARGV[23]) or out_of_reach(asked)
-if answer then return answer end
 
 local at, requested, shifted = asked, nil, false
-if asked < now then at, requested = now, asked end
-local broken, near = violations(at, nil)
-if #broken > 0 or search_from then
-  if not until_at then return refusal(at, requested, broken, near, nil) end
-  local last = math.min(until_at, now + reach, (place_before or math.huge) - 1)
-  local resume_at = tonumber(ARGV[12]) or search_from and math.max(search_from, at)
-  local free, resume = new_search(1, resume_at or at, nil, not resume_at and near or nil)(last)
-  if resume then return {SEARCH_ON, now, resume} end
-  if not free then return refusal(at, requested, broken, near, nil) end
-  if free ~= at then at, requested, shifted = free, asked, true end
-end
+if not taken then
+  local answer = known(asked, until_at, ARGV[21], ARGV[23], attempt_in(charge)) or out_of_reach(asked)
+  if answer then return answer end
 
-answer = outside(at)
-if answer then return answer end
+  if asked < now then at, requested = now, asked end
+  local broken, near = violations(at, nil)
+  if #broken > 0 or search_from then
+    if not until_at then return refusal(at, requested, broken, near, nil) end
+    local last = math.min(until_at, now + reach, (place_before or math.huge) - 1)
+    local resume_at = tonumber(ARGV[12]) or search_from and math.max(search_from, at)
+    local free, resume = new_search(1, resume_at or at, nil, not resume_at and near or nil)(last)
+    if resume then return {SEARCH_ON, now, resume} end
+    if not free then return refusal(at, requested, broken, near, nil) end
+    if free ~= at then at, requested, shifted = free, asked, true end
+  end
 
-redis.call('ZADD', timeline, at, id)
+  answer = outside(at)
+  if answer then return answer end
+
+  redis.call('ZADD', timeline, at, id)
 --@include outlive
-outlive(at, record and (tonumber(ARGV[18]) or at + ARGV[19]))
-if record then
-  local former = redis.call('HGET', record, 'y')
-  redis.call('DEL', record) -- of a message that gave its id back
-  redis.call('HSET', record, unpack(ARGV, 20))
-  if former then redis.call('HSET', record, 'y', charged_anew(redis.call('HGET', record, 'y'), former)) end
-  redis.call('HSET', record, 't', at)
-  if requested then redis.call('HSET', record, 'r', requested) end
-  if shifted then redis.call('HSET', record, 'h', 1) end
-  redis.call('ZADD', KEYS[3], now + ARGV[16], ARGV[17])
+  outlive(at, record and (tonumber(ARGV[18]) or at + ARGV[19]))
+  if record then
+    local former = redis.call('HGET', record, 'y')
+    redis.call('DEL', record) -- of a message that gave its id back
+    redis.call('HSET', record, unpack(ARGV, 20))
+    if former then redis.call('HSET', record, 'y', charged_anew(former)) end
+    redis.call('HSET', record, 't', at)
+    if requested then redis.call('HSET', record, 'r', requested) end
+    if shifted then redis.call('HSET', record, 'h', 1) end
+    redis.call('ZADD', KEYS[3], now + ARGV[16], ARGV[17])
+  end
 end
-return {ALLOWED, now, at, requested or 0, shifted and SHIFTED or 0, 0, alert_user(ARGV[14], at)}
+
+--@include user_alert
+local notice = alert_user(ARGV[14], at)
+if taken and not notice then return now end
+return {ALLOWED, now, at, requested or 0, shifted and SHIFTED or 0, 0, notice}

@@ -13,7 +13,8 @@ func chargedPeriods(zone *time.Location, at time.Time) (hour, day Stretch) {
 	const around = 60 * time.Hour // two days, and the longest jump of any zone's clocks
 	offsets := zoneOffsets{{from: math.MinInt64}}
 	if zone != time.UTC {
-		offsets = parseOffsets(offsetSegments(zone, at.Add(-around), at.Add(around)))
+		middle := at.Truncate(time.Second)
+		offsets = parseOffsets(offsetSegments(zone, middle.Add(-around), middle.Add(around)))
 	}
 	return offsets.hour(at.UnixMilli()), offsets.day(at.UnixMilli())
 }

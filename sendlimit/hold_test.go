@@ -215,10 +215,55 @@ func TestFormerAttemptsAreKept(t *testing.T) {
 	require.True(t, s.submitHeld("a", "12:00", "i", s.heldBy("b", "13:00")).Allowed)
 	s.charged("a", "acme", "b", former...)
 	require.True(t, s.moveHeld("12:30", "j", s.heldBy("c", "13:00"), "b", "12:00").Allowed)
-	s.charged("a", "acme", "c") // they were settled before the move
+	s.charged("a", "acme", "c", former...) // of them another account's may be open; its own, b, was settled before the move
 	require.True(t, s.releaseHeld("a", s.heldBy("d", ""), "c", "12:30").Allowed)
 	require.True(t, s.submitHeld("a", "12:00", "k", s.heldBy("e", "13:00")).Allowed)
-	s.charged("a", "acme", "e", "d")
+	s.charged("a", "acme", "e", append([]string{"d"}, former[:7]...)...)
+	require.True(t, s.releaseHeld("a", s.heldBy("f", ""), "e", "12:00").Allowed)
+	require.Equal(t, sendlimit.Recorded{At: at("11:59:30"), Now: s.now}, s.sent("a", "11:59:30", "l", "text"))
+	s.charged("a", "", "", append([]string{"f", "d"}, former[:6]...)...)
+}
+
+// Pitfall 48: the client library repeats what timed out, and meanwhile the relay
+// may have given the message another generation, a worker may have sent it, or
+// somebody may have used its id anew. The change was made all the same, and its
+// charge has to stay.
+func TestPitfall48AChangeIsKnownByItsAttempt(t *testing.T) {
+	t.Parallel()
+	s := newMessages(t, "1/minute")
+	renewed := func() {
+		s.Helper()
+		require.NoError(s, s.client.HSet(s.Context(), keysOf(s.options).Record("alice", "a"), "g", sendlimit.NewGeneration()).Err())
+	}
+	same := func(d sendlimit.Decision) {
+		s.Helper()
+		require.True(s, d.Allowed)
+		require.False(s, d.Replayed)
+	}
+	submit, move, release := s.heldBy("a1", "13:00"), s.heldBy("a2", "15:00"), s.heldBy("a3", "")
+	same(s.submitHeld("a", "12:00", "g1", submit))
+	renewed()
+	same(s.submitHeld("a", "12:00", "g1", submit))
+	same(s.moveHeld("14:00", "g2", move, "a1", "12:00"))
+	renewed()
+	again := s.moveHeld("14:00", "g2", move, "a1", "12:00")
+	same(again)
+	require.Equal(t, []time.Time{at("14:00"), at("12:00")}, []time.Time{again.At, again.MovedFrom})
+
+	same(s.releaseHeld("a", release, "a2", "14:00"))
+	same(s.submitHeld("a", "16:00", "g4", s.heldBy("a4", "17:00")))
+	same(s.releaseHeld("a", release, "a2", "14:00"))
+	s.holds("a 16:00:00") // what has the id now is another message
+
+	last := s.heldBy("a5", "19:00")
+	same(s.moveHeld("18:00", "g5", last, "a4", "16:00"))
+	s.until("18:00")
+	require.Equal(t, sendlimit.Send, s.claim("a", "g5", "n").Verdict)
+	same(s.moveHeld("18:00", "g5", last, "a4", "16:00"))
+	renewed()
+	same(s.moveHeld("18:00", "g5", last, "a4", "16:00"))
+	require.True(t, s.settle("a", s.field("a", "g"), "n", sendlimit.Settlement{Failed: true, Reason: "no"}))
+	same(s.moveHeld("18:00", "g5", last, "a4", "16:00"))
 }
 
 // A worker learns who was charged, for the numbers of the day.

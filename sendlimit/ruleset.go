@@ -87,10 +87,10 @@ func (s *ruleset) offsetsNow(now time.Time) string {
 }
 
 // offsetSegments lists, for every stretch of [from, to) in which the zone's
-// offset stays the same, its first instant (Unix ms) and offset (ms). It looks
-// at the clock twice a day and closes in where it changed: Time.ZoneBounds
-// does not always get past the end of a year for which the zone has only a
-// recurring rule.
+// offset stays the same, its first instant (Unix ms) and offset (ms); from is a
+// whole second, as clocks change at those. It looks at the clock twice a day and
+// closes in where it changed: Time.ZoneBounds does not always get past the end of
+// a year for which the zone has only a recurring rule.
 func offsetSegments(zone *time.Location, from, to time.Time) string {
 	const step = 12 * time.Hour
 	offsetAt := func(at time.Time) int {

@@ -44,11 +44,16 @@ func (s *Submitter) ownStatuses(statuses []Status) []Status {
 	return statuses
 }
 
-// listOwn lists an account's messages among a user's, as many pages as it takes.
+// largestOwnPage bounds a page of everybody's messages, among which an account's
+// are looked for.
+const largestOwnPage = 1000
+
+// listOwn lists an account's messages among a user's, as many pages as it takes:
+// larger ones each time, or a few among many others' would take a round trip each.
 func (s *Submitter) listOwn(ctx context.Context, r sendlimit.ListRequest, limit int) ([]Status, error) {
 	var own []Status
 	everybody := s.For("")
-	for {
+	for r.Limit = limit; ; r.Limit = max(limit, min(2*r.Limit, largestOwnPage)) {
 		page, err := everybody.listAll(ctx, r)
 		if err != nil {
 			return nil, err
@@ -58,7 +63,7 @@ func (s *Submitter) listOwn(ctx context.Context, r sendlimit.ListRequest, limit 
 				own = append(own, status)
 			}
 		}
-		if len(own) == limit || len(page) < limit {
+		if len(own) == limit || len(page) < r.Limit {
 			return own, nil
 		}
 		last := page[len(page)-1]

@@ -61,9 +61,10 @@ func errContended(doing string) error {
 type holder interface {
 	Hold(ctx context.Context, r sendlimit.ChargeRequest) (sendlimit.Charge, error)
 	// made ends the hold of a change that was made, giveBack that of one that will
-	// not be.
+	// not be. leave has whoever looks after holds find out which it is.
 	made(h sendlimit.Hold)
 	giveBack(ctx context.Context, h sendlimit.Hold)
+	leave(h sendlimit.Hold)
 }
 
 // Hold charges an account in the store.
@@ -81,6 +82,21 @@ func (c *charger) made(h sendlimit.Hold) { c.settler.add(h) }
 // give back the relay does.
 func (c *charger) giveBack(ctx context.Context, h sendlimit.Hold) { c.settle(ctx, h, false) }
 
+// leave does nothing: the relay settles what is left.
+func (c *charger) leave(sendlimit.Hold) {}
+
+// repeatedAfter is how long a change took whose command the client library may
+// have sent twice: it does so when an answer takes longer than its own timeouts,
+// none of which is as short.
+const repeatedAfter = time.Second
+
+// mayArrive says whether a change that was refused may be made all the same, by a
+// command of the same call that is still on its way. It is no more once the time
+// of its hold is over.
+func mayArrive(d sendlimit.Decision, took time.Duration) bool {
+	return took >= repeatedAfter && !d.Allowed && d.Code != sendlimit.CodeHoldOver
+}
+
 func (c *charger) settle(ctx context.Context, h sendlimit.Hold, made bool) {
 	notices, err := c.charges.Settle(ctx, time.Time{}, sendlimit.Settled{Account: h.Account, Attempt: h.Attempt, Made: made})
 	if err != nil {
@@ -90,8 +106,9 @@ func (c *charger) settle(ctx context.Context, h sendlimit.Hold, made bool) {
 }
 
 // judges are what a charged message is put to: the timeline, or a copy of it.
-type judges struct {
-	reserve, check func(context.Context, sendlimit.Request) (sendlimit.Decision, error)
+type judges interface {
+	Reserve(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error)
+	Check(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error)
 }
 
 // chargedReserve reserves one message's place, charged to an account.
@@ -102,13 +119,34 @@ type chargedReserve struct {
 	clock *clock
 	// open is the hold of a reserve that got no answer: the same reserve, asked
 	// again, goes on with it.
-	open *sendlimit.Charge
+	open *openHold
+}
+
+type openHold struct {
+	sendlimit.Hold
+	aim
+}
+
+// aim is the place that a message is to have.
+type aim struct {
+	at      time.Time // whose hour and day are charged
+	present bool      // at is now
+	from    time.Time // where a shift begins to search; zero for the send time
+}
+
+// aimAt is the place that a message is to have which is asked for at a time, zero
+// for now: what is past by no more than the grace is taken as now, too.
+func aimAt(asked, now time.Time) aim {
+	if asked.IsZero() || asked.Before(now) && now.Sub(asked) <= sendlimit.Grace {
+		return aim{at: now, present: true}
+	}
+	return aim{at: asked}
 }
 
 // around puts a message's reserve behind its charge; without one it is plain.
 func (c *chargedReserve) around(to judges) func(context.Context, sendlimit.Request) (sendlimit.Decision, error) {
 	if c == nil {
-		return to.reserve
+		return to.Reserve
 	}
 	return func(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error) {
 		return c.reserve(ctx, r, to)
@@ -118,79 +156,87 @@ func (c *chargedReserve) around(to judges) func(context.Context, sendlimit.Reque
 // reserve charges the account for the hour and the day of the send time, and
 // takes the place; what is refused is given back. A shift goes on, hour by hour,
 // where the one held has no free time.
-func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request, to judges) (sendlimit.Decision, error) {
-	at, present := r.At, false
-	if now := c.clock.now(); at.Before(now) && now.Sub(at) <= sendlimit.Grace || at.IsZero() {
-		at, present = now, true
-	}
-	var from time.Time
+func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request, judge judges) (sendlimit.Decision, error) {
+	to := aimAt(r.At, c.clock.now())
 	for range chargeTries {
-		charge, refused, err := c.hold(ctx, sendlimit.ChargeRequest{
-			Account: c.payer.account, Tier: c.payer.tier, User: r.User, ID: r.ID, At: at, Present: present, Now: r.Now,
-		})
+		hold, refused, err := c.hold(ctx, r, &to)
 		if err != nil {
 			return sendlimit.Decision{}, err
 		}
 		if refused.Code == sendlimit.CodeOutsideHold && (r.At.IsZero() || refused.Now.Sub(r.At) <= sendlimit.Grace) {
-			at, present = refused.Now, true // by the store's clock, it is another hour
+			to = aimAt(r.At, refused.Now) // by the store's clock, it is another hour
 			continue
 		}
 		if refused.Code != "" {
-			return c.unlessKnown(ctx, r, refused, to)
+			return c.unlessKnown(ctx, r, refused, judge)
 		}
 		request := r
-		request.Hold, request.SearchFrom = &charge.Hold, from
-		d, err := to.reserve(ctx, request)
+		request.Hold, request.SearchFrom = &hold, to.from
+		sent := c.clock.local()
+		d, err := judge.Reserve(ctx, request)
 		if err != nil {
-			c.open = &charge
+			c.open = &openHold{hold, to}
 			return d, err
 		}
-		c.open = nil
 		if d.Allowed && !d.Replayed {
-			c.made(charge.Hold)
+			c.made(hold)
 			return d, nil
 		}
-		c.giveBack(ctx, charge.Hold)
-		switch {
-		case d.Code == sendlimit.CodeHoldOver:
-		case d.Code == sendlimit.CodeOutsideHold:
-			at, present = d.At, !d.At.After(d.Now)
-		case d.Code == sendlimit.CodeSendLimit && len(d.Violations) == 0: // what was in the way is gone
-			at, from, present = orNow(r.At, d.Now), time.Time{}, r.At.IsZero()
-		case goesOn(r, d, charge.Hold):
-			at, from, present = d.NextFree, d.NextFree, false
-		default:
+		next, again := to.next(r, d, hold.Until)
+		if !again && mayArrive(d, c.clock.local().Sub(sent)) {
+			c.leave(hold)
 			return d, nil
 		}
+		c.giveBack(ctx, hold)
+		if !again {
+			return d, nil
+		}
+		to = next
 	}
 	return sendlimit.Decision{}, errContended("reserving a place")
 }
 
-// hold charges the account, or goes on with the hold that is open.
-func (c *chargedReserve) hold(ctx context.Context, r sendlimit.ChargeRequest) (charge sendlimit.Charge, refused sendlimit.Decision, err error) {
-	if c.open != nil {
-		return *c.open, refused, nil
+// next is where to go on for a message that got no place under a hold that ends
+// at until; again is false where that was the answer.
+func (a aim) next(r sendlimit.Request, d sendlimit.Decision, until time.Time) (next aim, again bool) {
+	switch {
+	case d.Code == sendlimit.CodeHoldOver:
+		return a, true
+	case d.Code == sendlimit.CodeOutsideHold:
+		return aim{at: d.At, present: !d.At.After(d.Now), from: a.from}, true
+	case d.Code == sendlimit.CodeSendLimit && len(d.Violations) == 0: // what was in the way is gone
+		return aimAt(r.At, d.Now), true
+	case goesOn(r, d, a.from, until):
+		return aim{at: d.NextFree, from: d.NextFree}, true
 	}
-	charge, err = c.Hold(ctx, r)
+	return aim{}, false
+}
+
+// hold charges the account for a place, or goes on with the hold that is open and
+// the place that it is for.
+func (c *chargedReserve) hold(
+	ctx context.Context, r sendlimit.Request, to *aim,
+) (held sendlimit.Hold, refused sendlimit.Decision, err error) {
+	if open := c.open; open != nil {
+		c.open, *to = nil, open.aim
+		return open.Hold, refused, nil
+	}
+	charge, err := c.Hold(ctx, sendlimit.ChargeRequest{
+		Account: c.payer.account, Tier: c.payer.tier, User: r.User, ID: r.ID, At: to.at, Present: to.present, Now: r.Now,
+	})
 	if err == nil && !charge.Allowed {
 		refused = charge.Decision
 	}
-	return charge, refused, err
+	return charge.Hold, refused, err
 }
 
-// goesOn says whether a shift that found no free time while its hold covers it
-// takes the next one, with another hold.
-func goesOn(r sendlimit.Request, d sendlimit.Decision, h sendlimit.Hold) bool {
-	return d.Code == sendlimit.CodeSendLimit && r.Shift && !d.NextFree.IsZero() && !d.NextFree.Before(h.Until) &&
+// goesOn says whether a shift that found no free time from one time until another,
+// which its hold covers, takes the next one, with another hold: a later one, or
+// an earlier one that has become free meanwhile.
+func goesOn(r sendlimit.Request, d sendlimit.Decision, from, until time.Time) bool {
+	return d.Code == sendlimit.CodeSendLimit && r.Shift && !d.NextFree.IsZero() &&
+		(d.NextFree.Before(from) || !d.NextFree.Before(until)) &&
 		(r.ShiftUntil.IsZero() || !d.NextFree.After(r.ShiftUntil))
-}
-
-// orNow is a time; now where it is zero.
-func orNow(at, now time.Time) time.Time {
-	if at.IsZero() {
-		return now
-	}
-	return at
 }
 
 // unlessKnown answers for a message that is not charged, with what comes before
@@ -198,7 +244,7 @@ func orNow(at, now time.Time) time.Time {
 func (c *chargedReserve) unlessKnown(
 	ctx context.Context, r sendlimit.Request, refused sendlimit.Decision, to judges,
 ) (sendlimit.Decision, error) {
-	d, err := to.check(ctx, r)
+	d, err := to.Check(ctx, r)
 	switch {
 	case err != nil:
 		return d, err

@@ -80,6 +80,7 @@ func (c *chargedChange) try(ctx context.Context, apply change, holdFor hold) (d 
 		open = &openChange{charge, standing.SendAt}
 	}
 	held := open.charge.Hold
+	sent := c.clock.local()
 	if d, err = apply(&held, open.from); err != nil {
 		c.open = open
 		return d, false, err
@@ -87,7 +88,9 @@ func (c *chargedChange) try(ctx context.Context, apply change, holdFor hold) (d 
 	c.open = nil
 	// What a change gives back is there for the caller's next message.
 	made := d.Allowed && !d.Replayed && (d.MovedFrom.IsZero() || !d.At.Equal(d.MovedFrom))
-	c.settle(ctx, held, made)
+	if made || !mayArrive(d, c.clock.local().Sub(sent)) {
+		c.settle(ctx, held, made)
+	}
 	return d, d.Code == sendlimit.CodeChanged || d.Code == sendlimit.CodeHoldOver || d.Code == sendlimit.CodeOutsideHold, nil
 }
 
@@ -108,13 +111,10 @@ func (c *chargedChange) holdMove(to time.Time) hold {
 			return sendlimit.Charge{}, nil, err
 		}
 		c.payer = p
-		at, present := to, false
-		if now := c.clock.now(); at.IsZero() || at.Before(now) && now.Sub(at) <= sendlimit.Grace {
-			at, present = now, true
-		}
+		place := aimAt(to, c.clock.now())
 		for range chargeTries {
 			charge, err := c.charges.Hold(ctx, sendlimit.ChargeRequest{
-				Account: p.account, Tier: p.tier, User: s.User, ID: s.ID, At: at, Present: present, Standing: &s,
+				Account: p.account, Tier: p.tier, User: s.User, ID: s.ID, At: place.at, Present: place.present, Standing: &s,
 			})
 			switch {
 			case err != nil || charge.Allowed:
@@ -123,7 +123,7 @@ func (c *chargedChange) holdMove(to time.Time) hold {
 				return charge, &charge.Decision, nil
 			case charge.Code == sendlimit.CodeHoldOver:
 			case to.IsZero() || charge.Now.Sub(to) <= sendlimit.Grace:
-				at, present = charge.Now, true
+				place = aimAt(to, charge.Now) // by the store's clock, it is another hour
 			case to.Equal(s.SendAt):
 				return charge, &sendlimit.Decision{Allowed: true, At: to, MovedFrom: to, Now: charge.Now}, nil
 			default:

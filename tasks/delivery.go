@@ -52,6 +52,9 @@ func (h *handler) send(ctx context.Context, gate *sendlimit.Gate, d sendlimit.De
 		h.metrics.uncertain()
 	default:
 		h.metrics.attemptFailed(settlement.Reason, retry == nil)
+		if retry == nil {
+			h.tally.dropped(claim.Account, claim.Now)
+		}
 	}
 	if retry != nil {
 		h.handOver(ctx, *retry)

@@ -30,7 +30,8 @@ type noticeJobs struct {
 	logger *slog.Logger
 }
 
-// noticeEvery is about how often digests and reports are looked at.
+// noticeEvery is about how often digests and reports are looked at; where notices
+// are looked after more often than usual, these are, too.
 const noticeEvery = time.Minute
 
 // start runs the jobs, the look at what is due every so often, until the
@@ -41,7 +42,7 @@ func (j *noticeJobs) start(ctx context.Context, lookEvery time.Duration) func() 
 	for _, job := range []struct {
 		every time.Duration
 		run   func(context.Context) error
-	}{{lookEvery, j.relay}, {noticeEvery, j.gather}, {noticeEvery, j.report}} {
+	}{{lookEvery, j.relay}, {min(noticeEvery, 2*lookEvery), j.gather}, {min(noticeEvery, 2*lookEvery), j.report}} {
 		jobs.Schedule(schedule(job.every), cron.FuncJob(func() {
 			if err := job.run(ctx); err != nil && ctx.Err() == nil {
 				j.logger.WarnContext(ctx, "could not look after every notice: the next pass does", "error", err)

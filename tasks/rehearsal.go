@@ -39,7 +39,7 @@ func (r *Rehearsal) Submit(ctx context.Context, m Message) (Outcome, error) {
 		}
 		charged = &chargedReserve{holder: r.charges, payer: p, clock: r.submitter.clock}
 	}
-	o, request := r.submitter.judge(ctx, m, r.timeline, charged.around(judges{r.rehearsal.Reserve, r.rehearsal.Check}))
+	o, request := r.submitter.judge(ctx, m, r.timeline, charged.around(r.rehearsal))
 	if o.Outcome == Accepted && !o.Replayed {
 		r.submitter.capacity.take(request.content) // its copies take room too
 	}
@@ -58,3 +58,6 @@ type heldInRehearsal struct{ *sendlimit.ChargeRehearsal }
 func (heldInRehearsal) made(sendlimit.Hold) {}
 
 func (h heldInRehearsal) giveBack(_ context.Context, held sendlimit.Hold) { h.GiveBack(held) }
+
+// leave gives back: nobody looks after a dry run.
+func (h heldInRehearsal) leave(held sendlimit.Hold) { h.GiveBack(held) }

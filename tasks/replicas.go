@@ -153,8 +153,8 @@ func (r *replicas) await(ctx context.Context, conn *redis.Conn) error {
 	have, err := conn.Wait(ctx, r.wanted, r.within).Result()
 	if redis.IsPermissionError(err) {
 		return fmt.Errorf("%s: %w", doing, &sendlimit.UnavailableError{
-			Detail: "Redis does not let this user run WAIT, which wait_replicas needs: allow it, or set wait_replicas to 0;" +
-				mayBeDone,
+			Detail: "Redis does not let this user run WAIT, which wait_replicas needs: allow it, or set wait_replicas to 0" +
+				sendlimit.MayBeDone,
 			Err: err,
 		})
 	}
@@ -163,12 +163,8 @@ func (r *replicas) await(ctx context.Context, conn *redis.Conn) error {
 	}
 	if have < int64(r.wanted) {
 		return fmt.Errorf("%s: %w", doing, &sendlimit.UnavailableError{
-			Detail: fmt.Sprintf("Redis has it on %d of %d replicas after %s (wait_replicas):%s", have, r.wanted, r.within, mayBeDone),
+			Detail: fmt.Sprintf("Redis has it on %d of %d replicas after %s (wait_replicas)%s", have, r.wanted, r.within, sendlimit.MayBeDone),
 		})
 	}
 	return nil
 }
-
-// mayBeDone ends a sentence about what is done now, and lost if the wrong
-// server fails.
-const mayBeDone = " what was asked for may have been done, and asking again with the same id is safe"

@@ -27,6 +27,9 @@ func TestReportDay(t *testing.T) {
 		{"at a time that is left out, an hour off", "Europe/Berlin", "02:30", "2026-03-29T02:00:00Z", "2026-03-28T00:00:00+01:00"},
 		{"at a time that comes twice, once", "Europe/Berlin", "02:30", "2026-10-25T02:00:00Z", "2026-10-24T00:00:00+02:00"},
 		{"a day that begins at one", "America/Sao_Paulo", "08:00", "2018-11-05T12:00:00Z", "2018-11-04T01:00:00-02:00"},
+		{"at a time that such a day leaves out, when it begins", "America/Sao_Paulo", "00:30", "2018-11-04T03:00:00Z", "2018-11-03T00:00:00-03:00"},
+		{"and not in the evening before", "America/Sao_Paulo", "00:30", "2018-11-04T02:59:59Z", "2018-11-02T00:00:00-03:00"},
+		{"east of Greenwich an hour later", "Asia/Beirut", "00:30", "2026-03-28T22:30:00Z", "2026-03-28T00:00:00+02:00"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
@@ -40,6 +43,15 @@ func TestReportDay(t *testing.T) {
 				require.Equal(t, test.day, day.Format(time.RFC3339))
 			}
 		})
+	}
+	midnight := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	for created, want := range map[time.Time]bool{
+		midnight.Add(-time.Millisecond): true, // it may have sent something on the day
+		midnight:                        false,
+		midnight.Add(8 * time.Hour):     false,
+	} {
+		_, due := reportDay(sendlimit.Account{ReportAt: "08:00", Contact: "a@example.com", CreatedAt: created}, midnight.Add(9*time.Hour))
+		require.Equal(t, want, due, created)
 	}
 	for _, without := range []sendlimit.Account{
 		{ReportAt: "08:00"}, {ReportAt: "08:00", Contact: "a@example.com", Disabled: true},

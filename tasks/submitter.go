@@ -193,7 +193,7 @@ func (s *Submitter) submit(ctx context.Context, m Message) (Outcome, error) {
 	var o Outcome
 	var judged judged
 	err = s.replicas.secure(ctx, t, m.User, func(t *sendlimit.Timeline) (bool, error) {
-		o, judged = s.judgeRequest(ctx, m, request, t, charged.around(judges{t.Reserve, t.Check}))
+		o, judged = s.judgeRequest(ctx, m, request, t, charged.around(t))
 		return o.Outcome == Accepted, judged.err
 	})
 	if charged != nil && judged.err == nil {

@@ -23,18 +23,25 @@ local function attempt_in(y)
   return attempt ~= '.' and attempt or ''
 end
 
--- charged_anew is the field y of a message that takes the id of one that ended:
--- y is its own, and `former` that of the other, whose attempts it keeps.
+-- charged_anew is the field y of a message that takes the id of one that ended,
+-- whose attempts, in its field y, `former`, it keeps.
 local MOST_FORMER = 8
-local function charged_anew(y, former)
-  local kept = 0
-  y = y or '. .'
+local function charged_anew(former)
+  local kept, y = 0, charge ~= '' and charge or '. .'
   for word in string.gmatch(former, ' (%S+)') do -- after the account
     if word ~= '.' and kept < MOST_FORMER then
       y, kept = y .. ' ' .. word, kept + 1
     end
   end
   return y
+end
+
+-- charged_on is the field y of a message that is moved or cancelled, from what it
+-- was before. Its attempt was settled by the hold of this change; the older ones
+-- may be another account's.
+local function charged_on(before)
+  local y, former = charge, string.match(before or '', '^%S+ %S+(.*)$') or ''
+  return y .. former
 end
 
 -- is_as says whether a reservation at `stands` with the field y is the one that

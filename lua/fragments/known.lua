@@ -2,12 +2,13 @@
 -- fingerprint tells a repeated request from another one; without, the place
 -- must be one that the request could have been given. The same generation is
 -- the same call, repeated by a client that got no answer: it is not done again,
--- even if the message was cancelled since.
-local function known(asked, until_at, generation, fingerprint)
+-- even if the message was cancelled since. So is the same attempt, "" for none:
+-- whoever looked after the message may have given it another generation since.
+local function known(asked, until_at, generation, fingerprint, attempt)
   if record then
-    local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'h', 'f', 'p')
+    local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'h', 'f', 'p', 'y')
     local flags = r[5] and SHIFTED or 0
-    if r[2] ~= generation then
+    if r[2] ~= generation and not names(r[8], attempt) then
       if id_is_free(state_of(r[1], r[2])) then return nil end
       if r[6] ~= fingerprint then return {ID_REUSED, now, asked, 0} end
       flags = flags + REPLAYED

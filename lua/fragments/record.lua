@@ -28,8 +28,8 @@
 --   i  the provider's id of the delivered message
 --   y  what an account was charged under: account, attempt of the hold under which
 --      it came to where it stands, attempts under which the id was given a place
---      before, latest first; "." for none. Of every attempt that it names the
---      change was made.
+--      before, latest first, other accounts' too; "." for none. Of every attempt
+--      that it names the change was made.
 --
 -- A record has no expiry until the message ends: the watch list knows every
 -- one that has not.
@@ -51,6 +51,12 @@ end
 -- Whether a message in this state has given its id back.
 local function id_is_free(state)
   return not state or state == CANCELLED or state == DROPPED or state == FAILED
+end
+
+-- names says whether the field y names an attempt: then the change that it was
+-- held for was made, whatever has become of the message since.
+local function names(y, attempt)
+  return y and attempt ~= '' and string.find(y .. ' ', ' ' .. attempt .. ' ', 1, true) ~= nil
 end
 
 -- account_of reads the account from the field y; "" for none.

@@ -1,0 +1,135 @@
+package tasks_test
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// delayHook has the first call of a script arrive late: its answer is that of the
+// repetition which the client library makes after its timeout.
+type delayHook struct {
+	script  *redis.Script
+	timeout time.Duration
+
+	mu      sync.Mutex
+	delayed []any
+}
+
+func (*delayHook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (h *delayHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		h.mu.Lock()
+		args := cmd.Args()
+		ours := h.delayed == nil && len(args) > 1 && args[1] == h.script.Hash()
+		if ours {
+			h.delayed = slices.Clone(args)
+		}
+		h.mu.Unlock()
+		if ours {
+			time.Sleep(h.timeout)
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func (*delayHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+// A change whose command was repeated may be made by the first of the two when the
+// second was refused: then it is charged all the same.
+func TestADelayedChangeIsCharged(t *testing.T) {
+	t.Parallel()
+	settled := func(s *story) {
+		charges, err := sendlimit.NewCharges(s.client, sendlimit.Options{})
+		require.NoError(s, err)
+		time.Sleep(time.Minute)
+		due, err := charges.Due(s.Context(), time.Now(), 100)
+		require.NoError(s, err)
+		for _, hold := range due {
+			_, _, err := charges.LookAfter(s.Context(), hold, time.Time{})
+			require.NoError(s, err)
+		}
+		s.requireCharges(nil, map[string][]string{"alice": {"first", "second"}})
+	}
+	// delayed is a submitter that a script of is delayed to, and what sends that on.
+	delayed := func(s *story, script *redis.Script) (*tasks.Submitter, func()) {
+		hook := &delayHook{script: script, timeout: 3 * time.Second}
+		s.hook = hook
+		client := s.newClient()
+		submitter, err := tasks.NewSubmitter(client, tasks.SubmitterOptions{})
+		require.NoError(s, err)
+		s.Cleanup(func() { require.NoError(s, submitter.Close()) })
+		return submitter, func() { require.NoError(s, s.client.Do(s.Context(), hook.delayed...).Err()) }
+	}
+	paid := func(s *story, id string, after time.Duration) tasks.Message {
+		m := s.message(id, after)
+		m.Account = "acme"
+		return m
+	}
+	t.Run("submit", func(t *testing.T) {
+		t.Parallel()
+		tell(t, func(s *story) {
+			s.charges("acme", sendlimit.Tier{MessagesPerDay: 5}, "")
+			s.accepted(paid(s, "first", time.Hour))
+			late, arrive := delayed(s, lua.Reserve)
+			o, err := late.Submit(s.Context(), paid(s, "second", time.Hour))
+			require.NoError(s, err)
+			require.Equal(s, tasks.Refused, o.Outcome)
+			s.cancelled("first")
+			arrive()
+			require.NotEmpty(s, s.record("alice", "second"), "it was accepted")
+			settled(s)
+		})
+	})
+	t.Run("move", func(t *testing.T) {
+		t.Parallel()
+		tell(t, func(s *story) {
+			s.charges("acme", sendlimit.Tier{MessagesPerDay: 5}, "")
+			s.accepted(paid(s, "first", time.Hour), paid(s, "second", 2*time.Hour))
+			late, arrive := delayed(s, lua.Move)
+			o, err := late.For("acme").Move(s.Context(), "alice", "second", s.at(time.Hour))
+			require.NoError(s, err)
+			require.Equal(s, tasks.Refused, o.Outcome)
+			s.cancelled("first")
+			arrive()
+			status, _, err := s.Status(s.Context(), "alice", "second")
+			require.NoError(s, err)
+			require.Equal(s, s.at(time.Hour), status.SendAt.Time)
+			settled(s)
+		})
+	})
+}
+
+// At the end of an hour, a program whose clock is ahead takes what is still to come
+// for past.
+func TestTheStoresClockDecidesAboutTheHour(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.charges("acme", sendlimit.Tier{MessagesPerHour: 2}, "")
+		first, second := s.paid("1", 2*time.Hour), s.paid("2", time.Hour+500*time.Millisecond)
+		s.accepted(first)
+		s.until(time.Hour + 2*time.Second)
+		s.server.SetTime(s.at(time.Hour - 2*time.Second))
+		ahead := s.newSubmitter(tasks.SubmitterOptions{})
+		o, err := ahead.Move(s.Context(), first.User, first.ID, s.at(time.Hour+500*time.Millisecond))
+		require.NoError(s, err)
+		require.Equal(s, tasks.Moved, o.Outcome)
+		require.Equal(s, s.at(time.Hour+500*time.Millisecond), o.SendAt.Time)
+		o, err = s.newSubmitter(tasks.SubmitterOptions{}).Submit(s.Context(), second)
+		require.NoError(s, err)
+		require.Equal(s, tasks.Accepted, o.Outcome)
+		s.requireCharges(nil, map[string][]string{first.User: {"1"}, second.User: {"2"}})
+	})
+}
