@@ -19,8 +19,17 @@ func TestIdempotencyKeyTellsMessagesApart(t *testing.T) {
 	t.Parallel()
 	seen := make(map[string][3]string)
 	for _, m := range [][3]string{
-		{"", "alice", "1"}, {"", "bob", "1"}, {"", "alice", "2"}, {"", "alice1", ""}, {"", "", "alice1"}, {"", "alic", "e1"},
-		{"acme", "alice", "1"}, {"beta", "alice", "1"}, {"acme", "bob", "1"}, {"acmealice", "", "1"}, {"a", "cmealice", "1"},
+		{"", "alice", "1"},
+		{"", "bob", "1"},
+		{"", "alice", "2"},
+		{"", "alice1", ""},
+		{"", "", "alice1"},
+		{"", "alic", "e1"},
+		{"acme", "alice", "1"},
+		{"beta", "alice", "1"},
+		{"acme", "bob", "1"},
+		{"acmealice", "", "1"},
+		{"a", "cmealice", "1"},
 	} {
 		key := notifier.IdempotencyKey(m[0], m[1], m[2])
 		require.Regexp(t, "^[0-9a-f]{32}$", key)
