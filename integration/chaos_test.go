@@ -35,7 +35,7 @@ func TestManyProcessesAgreeOnEveryDelivery(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
-	r := newCrashRound(t, server, nameScripts(t, server.Client()), "chaos", "2/1s", "8/5s")
+	r := newCrashRound(t, server, nameScripts(t, server.Client()), "chaos", 300, "2/1s", "8/5s")
 	r.tolerate(chaosTolerance)
 	users := make([]string, chaosUsers)
 	for i := range users {
@@ -70,12 +70,7 @@ func TestManyProcessesAgreeOnEveryDelivery(t *testing.T) {
 		}
 	}
 	stop()
-	last := r.worker("last", crashPoint{})
-	for began := time.Now(); r.look() > 0; time.Sleep(100 * time.Millisecond) {
-		r.inTime(began, last)
-	}
-	r.stop(last)
-	require.False(t, last.killed(t), "the last worker")
+	r.finish()
 	r.judge()
 	r.tell()
 }

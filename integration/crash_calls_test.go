@@ -119,6 +119,10 @@ func keyKind(prefix, key string) string {
 			return "late mark"
 		case "h":
 			return "hold"
+		case "n":
+			return "notice"
+		case "o":
+			return "settings"
 		}
 		return kind
 	}

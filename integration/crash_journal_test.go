@@ -25,7 +25,7 @@ type crashEvent struct {
 	Call  string      `json:"call,omitempty"`  // of called
 	Point *crashPoint `json:"point,omitempty"` // of died
 
-	User  string `json:"user,omitempty"`
+	User  string `json:"user,omitempty"` // "" of a notice
 	ID    string `json:"id,omitempty"`
 	Nonce string `json:"nonce,omitempty"` // of claims, free
 
@@ -37,12 +37,14 @@ type crashEvent struct {
 }
 
 // The events. What a process claims and does not give free before it dies is
-// in doubt: nobody knows whether it was delivered.
+// in doubt: nobody knows whether it was delivered. A notice is only once it is
+// being told.
 const (
 	eventCalled = "called" // a call, the first time a process makes it
 	eventDied   = "died"   // a crash point is reached; nothing follows
 	eventClaims = "claims" // is about to claim a message
 	eventFree   = "free"   // has settled it, or was not given it
+	eventTells  = "tells"  // is about to hand a claimed notice to the mail server
 	eventDoubts = "doubts" // the provider did not answer, or another took the message over
 	eventBegins = "begins" // a submitter is about to ask
 	eventEnds   = "ends"   // and has its answer
@@ -96,10 +98,11 @@ func readJournal(t *testing.T, path string) []crashEvent {
 	return events
 }
 
-// messageName is a message as processes speak of it.
+// messageName is a message as processes speak of it; of a notice, which has no
+// user, the id alone.
 type messageName struct{ user, id string }
 
-// doubts counts for each message how often nobody knows whether it was
+// doubts counts for each message and notice how often nobody knows whether it was
 // delivered.
 func doubts(events []crashEvent) map[messageName]int {
 	type hand struct {
@@ -107,21 +110,27 @@ func doubts(events []crashEvent) map[messageName]int {
 
 		process, nonce string
 	}
-	claimed := make(map[hand]bool)
+	claimed := make(map[hand]bool) // whether it may have gone out
 	count := make(map[messageName]int)
 	for _, e := range events {
 		name := messageName{e.User, e.ID}
 		switch e.Event {
 		case eventClaims:
-			claimed[hand{name, e.Process, e.Nonce}] = true
+			claimed[hand{name, e.Process, e.Nonce}] = e.User != ""
+		case eventTells:
+			for h := range claimed {
+				claimed[h] = claimed[h] || h.messageName == name && h.process == e.Process
+			}
 		case eventFree:
 			delete(claimed, hand{name, e.Process, e.Nonce})
 		case eventDoubts:
 			count[name]++
 		}
 	}
-	for h := range claimed {
-		count[h.messageName]++
+	for h, out := range claimed {
+		if out {
+			count[h.messageName]++
+		}
 	}
 	return count
 }

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 // cancelling messages. Before and after each it is made to die.
 func submitterCalls() []string {
 	return []string{
-		"account_find", "asynq enqueue", "asynq schedule", "client", "dial", "get policy", "hello", "hmget record", "hold",
+		"account_find", "asynq enqueue", "asynq schedule", "check", "client", "dial", "get policy", "hello", "hmget record", "hold",
 		"info memory", "move", "release", "reserve", "sadd asynq:queues", "settle_hold", "stats_add", "zadd watch",
 	}
 }
@@ -25,14 +26,16 @@ func submitterCalls() []string {
 // workerCalls lists every call of a worker, its relay included.
 func workerCalls() []string {
 	return []string{
-		"asynq clearServerState", "asynq deleteExpiredCompletedTasks", "asynq dequeue", "asynq done", "asynq enqueue",
+		"account_find", "announce", "asynq clearServerState", "asynq deleteExpiredCompletedTasks", "asynq dequeue", "asynq done", "asynq enqueue",
 		"asynq forward", "asynq getTaskInfo", "asynq listLeaseExpired", "asynq listMessages",
 		"asynq reclaimStateAggregationSets", "asynq retry",
-		"asynq schedule", "asynq writeServerState", "claim", "client", "dial", "get policy", "hello", "hmget hold",
-		"hold_look", "mget rate", "notify", "renew",
-		"sadd asynq:queues", "settle", "settle_hold", "sismember asynq:queues", "time", "zadd asynq:lease", "zadd asynq:servers",
-		"zadd asynq:workers", "zadd watch", "zrange holds", "zrange notices",
-		"zrange watch", "zrem asynq:servers", "zrem asynq:workers",
+		"asynq schedule", "asynq writeServerState", "claim", "client", "dial", "get policy", "hello", "hgetall accounts",
+		"hgetall stats", "hmget hold", "hmget settings", "hold_look", "mget rate", "notice_claim", "notice_put",
+		"notice_settle", "notify", "pause", "permits_acquire", "permits_give_back", "renew",
+		"sadd asynq:queues", "settle", "settle_hold", "sismember asynq:queues", "stats_add", "time", "tokens_give_back",
+		"tokens_take", "zadd asynq:lease", "zadd asynq:servers", "zadd asynq:workers", "zadd notices", "zadd watch",
+		"zrange gathered", "zrange holds", "zrange notices", "zrange watch", "zrem asynq:servers", "zrem asynq:workers",
+		"zrem gathered",
 	}
 }
 
@@ -41,11 +44,14 @@ type occasion int
 
 // The occasions.
 const (
-	callsAlways occasion = iota
-	callsOnLoss          // when a submitter died over a message for later
-	callsOnHold          // when one died that had charged an account
-	callsAtStop          // when a worker is told to stop
-	callsLate            // when it has lived for seconds
+	callsAlways  occasion = iota
+	callsOnLoss           // when a submitter died over a message for later
+	callsOnHold           // when one died that had charged an account
+	callsOnQuota          // when an account has no messages left
+	callsOnPause          // when the provider asks for a pause
+	callsInTime           // when a worker has lived for a moment
+	callsAtStop           // when a worker is told to stop
+	callsLate             // when it has lived for seconds
 )
 
 // crashTarget is a point that processes of a kind are to die at.
@@ -66,18 +72,32 @@ func (t crashTarget) String() string {
 // comes tells when the point does.
 func (t crashTarget) comes() occasion {
 	switch {
+	case t.call == "check":
+		return callsOnQuota
 	case !t.worker:
 		return callsAlways
 	case slices.Contains([]string{"asynq getTaskInfo", "asynq listMessages", "asynq schedule", "renew", "sismember asynq:queues"}, t.call):
 		return callsOnLoss
 	case slices.Contains([]string{"hmget hold", "hold_look", "settle_hold"}, t.call):
 		return callsOnHold
+	case t.call == "pause":
+		return callsOnPause
+	case slices.Contains([]string{
+		"account_find", "hgetall accounts", "hgetall stats", "notice_put", "permits_give_back", "stats_add",
+		"tokens_give_back", "zadd notices", "zrange gathered", "zrange holds", "zrange notices", "zrem gathered",
+	}, t.call):
+		return callsInTime
 	case slices.Contains([]string{"asynq clearServerState", "asynq retry", "zrem asynq:servers", "zrem asynq:workers"}, t.call):
 		return callsAtStop
 	case slices.Contains([]string{"asynq deleteExpiredCompletedTasks", "zadd asynq:lease"}, t.call):
 		return callsLate
 	}
 	return callsAlways
+}
+
+// paced reports whether the call is made only where the provider has a pace.
+func (t crashTarget) paced() bool {
+	return strings.HasPrefix(t.call, "permits_") || strings.HasPrefix(t.call, "tokens_")
 }
 
 // crashTargets has both points of every call.
@@ -104,10 +124,12 @@ func TestCrashPointsAreAllListed(t *testing.T) {
 	made := map[string][]string{}
 	// What depends on what is in hand at one moment a slow machine may miss.
 	for try := range 3 {
-		r := newCrashRound(t, server, scripts, "list-"+strconv.Itoa(try), "2/1s", "3/2s")
+		r := newCrashRound(t, server, scripts, "list-"+strconv.Itoa(try), 3, "2/1s", "3/2s", crashDailyRule)
 		r.tolerate(150 * time.Millisecond)
 		r.plan(submitterName, everythingPlan())
 		r.leaveHold()
+		r.leaveNotices()
+		r.pace()
 		r.play(crashCast{stop: 700 * time.Millisecond, empties: 2500 * time.Millisecond, random: rand.New(rand.NewPCG(1, 2))})
 		requireEmptyHands(t, r.history.events)
 		for process, calls := range listed {
@@ -136,6 +158,8 @@ func everythingPlan() crashPlan {
 	gone.Provider = providerGone
 	again := submit("cleo", "again", 3*time.Second)
 	again.Provider = providerAgain
+	full := submit("cleo", "full", 4*time.Second)
+	full.Provider = providerFull
 	plan := crashPlan{
 		{
 			submit("ann", "first", 500*time.Millisecond), submit("ann", "second", 500*time.Millisecond),
@@ -147,7 +171,10 @@ func everythingPlan() crashPlan {
 			paid(submit("dora", "paid", 12*time.Second)),
 			{Do: doMove, User: "dora", ID: "paid", In: 11 * time.Second},
 			{Do: doCancel, User: "dora", ID: "paid"},
-			gone, again,
+			gone, again, full,
+			// As many as the account may have, and one more.
+			paid(submit("fay", "first", 5*time.Second)), paid(submit("fay", "second", 6*time.Second)),
+			paid(submit("fay", "third", 7*time.Second)), paid(submit("fay", "fourth", 8*time.Second)),
 		},
 		// Lost by the queue, and late by then.
 		{

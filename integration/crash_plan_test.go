@@ -38,6 +38,7 @@ const (
 	providerAgain = "again" // and at the second
 	providerGone  = "gone"  // 410
 	providerSlow  = "slow"  // after a while
+	providerFull  = "full"  // 429 at the first attempt, and a second to wait
 )
 
 // crashPlan is what submitters ask for: a lane after the other step by step,

@@ -35,11 +35,18 @@ func (p crashPoint) String() string {
 }
 
 const (
-	callDial   = "dial"
-	callNotify = "notify"
-	callClaim  = "claim"
-	callSettle = "settle"
+	callDial     = "dial"
+	callNotify   = "notify"
+	callAnnounce = "announce"
+	callClaim    = "claim"
+	callSettle   = "settle"
+	// The same of notices.
+	callNoticeClaim  = "notice_claim"
+	callNoticeSettle = "notice_settle"
 )
+
+func claims(call string) bool  { return call == callClaim || call == callNoticeClaim }
+func settles(call string) bool { return call == callSettle || call == callNoticeSettle }
 
 // crashHook sees every call of a process, keeps account of the messages it has
 // in hand, and kills the process at its point.
@@ -85,8 +92,8 @@ func (h *crashHook) before(cmds []redis.Cmder, names ...string) crashCall {
 	}
 	h.reached(call, false)
 	for i, cmd := range cmds {
-		if call.of[i] == callClaim {
-			h.hand(cmd, callClaim, eventClaims)
+		if claims(call.of[i]) {
+			h.hand(cmd, call.of[i], eventClaims)
 		}
 	}
 	return call
@@ -96,7 +103,7 @@ func (h *crashHook) after(call crashCall) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i, cmd := range call.cmds {
-		if call.of[i] == callClaim || call.of[i] == callSettle {
+		if claims(call.of[i]) || settles(call.of[i]) {
 			h.answered(cmd, call.of[i])
 		}
 	}
@@ -105,7 +112,7 @@ func (h *crashHook) after(call crashCall) {
 
 // answered keeps account of what a claim or a settlement was told.
 func (h *crashHook) answered(cmd redis.Cmder, name string) {
-	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") && name == callClaim {
+	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") && claims(name) {
 		h.hand(cmd, name, eventFree)
 	}
 	script, ok := cmd.(*redis.Cmd)
@@ -117,8 +124,8 @@ func (h *crashHook) answered(cmd redis.Cmder, name string) {
 		return // an error: it may have been done
 	}
 	switch first, _ := reply[0].(int64); {
-	case name == callClaim && first == 0: // send it
-	case name == callSettle && first == 0: // another has it
+	case claims(name) && first == 0: // send it
+	case settles(name) && first == 0: // another has it
 		h.hand(cmd, name, eventDoubts)
 		h.hand(cmd, name, eventFree)
 	default:
@@ -126,19 +133,23 @@ func (h *crashHook) answered(cmd redis.Cmder, name string) {
 	}
 }
 
-// hand writes down what becomes of the message that a claim or a settlement is
-// about.
+// hand writes down what becomes of the message or notice that a claim or a
+// settlement is about.
 func (h *crashHook) hand(cmd redis.Cmder, name, event string) {
 	const keys = 3 // EVALSHA, the script and the number of keys come first
 	args := cmd.Args()
 	count, _ := args[2].(int)
-	_, record, _ := strings.Cut(fmt.Sprint(args[keys]), "}:m:")
-	end := strings.LastIndexByte(record, ':')
-	nonce := args[keys+count+2] // ARGV[3] of a claim
+	e := crashEvent{Event: event, Nonce: fmt.Sprint(args[keys+count+2])} // ARGV[3]
 	if name == callSettle {
-		nonce = args[keys+count+1]
+		e.Nonce = fmt.Sprint(args[keys+count+1])
 	}
-	h.journal.write(crashEvent{Event: event, User: record[:end], ID: record[end+1:], Nonce: fmt.Sprint(nonce)})
+	if _, record, ok := strings.Cut(fmt.Sprint(args[keys]), "}:m:"); ok {
+		end := strings.LastIndexByte(record, ':')
+		e.User, e.ID = record[:end], record[end+1:]
+	} else {
+		_, e.ID, _ = strings.Cut(fmt.Sprint(args[keys]), "}:n:")
+	}
+	h.journal.write(e)
 }
 
 // reached kills the process if this is its point.

@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/notifier/email"
 	"github.com/sendlimit/sendlimiter/notifier/webhook"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
@@ -33,6 +34,7 @@ type crashConfig struct {
 	Plan     string      `json:"plan,omitempty"` // of a submitter: the file it is in
 	Batch    bool        `json:"batch,omitempty"`
 	Receiver string      `json:"receiver,omitempty"` // of a worker: the provider's URL
+	Mails    string      `json:"mails,omitempty"`    // of a worker: the mail server's
 	Skip     bool        `json:"skip,omitempty"`
 	// Tolerance of a worker: how late is not late.
 	Tolerance time.Duration `json:"tolerance,omitempty"`
@@ -140,12 +142,14 @@ func crashWorker(ctx context.Context, t *testing.T, config crashConfig, client *
 	t.Helper()
 	channel, err := webhook.New(webhook.Config{URL: config.Receiver, Timeout: crashPushTimeout, Now: time.Now})
 	require.NoError(t, err)
+	mails, err := email.Open(email.Options{URL: config.Mails, From: crashSender, Now: time.Now})
+	require.NoError(t, err)
 	onUncertain := tasks.ResendUncertain
 	if config.Skip {
 		onUncertain = tasks.SkipUncertain
 	}
 	worker, err := tasks.NewWorker(client, tasks.WorkerOptions{
-		Prefix: config.Prefix, Notifier: crashNotifier{hook, channel}, Logger: crashLog(),
+		Prefix: config.Prefix, Notifier: crashNotifier{hook, channel}, Announcer: crashAnnouncer{hook, mails}, Logger: crashLog(),
 		PushTimeout: crashPushTimeout, SettleMargin: crashSettleMargin, ShutdownTimeout: 2 * time.Second,
 		Retries:     tasks.RetryPolicy{Min: 50 * time.Millisecond, Max: 200 * time.Millisecond, Attempts: crashAttempts},
 		Tolerance:   config.Tolerance,

@@ -30,24 +30,27 @@ type crashRound struct {
 	base     crashConfig // what all its processes are told
 	folder   string
 	receiver *notifiertest.Receiver
+	mails    *notifiertest.MailServer
 	history  crashHistory // so far: policy, plans and how it is judged
 	ids      map[string][]string
+	perDay   int64     // messages of the account
+	left     time.Time // when notices were left for it; zero for none
 }
 
-func newCrashRound(t *testing.T, server *sendlimittest.RedisServer, scripts scriptNames, prefix string, rules ...string) *crashRound {
+// newCrashRound makes a round with an account of so many messages a day.
+func newCrashRound(
+	t *testing.T, server *sendlimittest.RedisServer, scripts scriptNames, prefix string, perDay int64, rules ...string,
+) *crashRound {
 	t.Helper()
 	policy, err := sendlimit.ParsePolicy(sendlimit.DefaultPolicyName, "", rules...)
 	require.NoError(t, err)
+	policy.AlertAt, policy.AlertTo = crashAlertAt(), "team@receiver.example"
 	policies, err := sendlimit.NewPolicyStore(server.Client(), prefix)
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy))
-	accounts, err := sendlimit.NewAccounts(server.Client(), prefix)
-	require.NoError(t, err)
-	_, err = accounts.Create(t.Context(), sendlimit.Account{Name: crashAccount})
-	require.NoError(t, err)
 	r := &crashRound{
 		T: t, store: newCrashStore(t, server.Client(), prefix), folder: t.TempDir(),
-		receiver: notifiertest.NewReceiver(time.Now), ids: make(map[string][]string),
+		receiver: notifiertest.NewReceiver(time.Now), ids: make(map[string][]string), perDay: perDay,
 		history: crashHistory{policy: policy, plans: make(map[string]crashPlan), users: make(map[string]userState)},
 	}
 	t.Cleanup(r.receiver.Close)
@@ -56,6 +59,8 @@ func newCrashRound(t *testing.T, server *sendlimittest.RedisServer, scripts scri
 		Address: server.Addr, Prefix: prefix, Scripts: scripts, Journal: filepath.Join(r.folder, "journal"),
 	}
 	r.tolerate(sendlimit.DefaultTolerance)
+	r.openMailServer()
+	r.openAccount()
 	return r
 }
 
@@ -91,6 +96,7 @@ func (r *crashRound) worker(name string, point crashPoint) *crashProcess {
 	r.Helper()
 	config := r.base
 	config.Name, config.Point, config.Receiver, config.Skip = name, point, r.receiver.URL(), r.history.skip
+	config.Mails = "smtp://" + r.mails.Address()
 	return startCrashProcess(r.T, config)
 }
 
@@ -107,7 +113,8 @@ func (r *crashRound) look() int {
 		faults = append(faults, state.faults(r.T)...)
 	}
 	r.require(faults)
-	return pending + r.store.held(r.T)
+	subjects := append(crashContacts(), crashAccount, r.history.policy.Name)
+	return pending + r.store.held(r.T) + r.store.waiting(r.T, subjects...)
 }
 
 // judge holds all that happened against what the submitters were told.
@@ -116,7 +123,7 @@ func (r *crashRound) judge() {
 	require.Zero(r, r.look())
 	r.history.events = readJournal(r.T, r.base.Journal)
 	r.history.requests = r.receiver.Requests()
-	r.require(r.history.faults(r.T))
+	r.require(append(r.history.faults(r.T), r.noticeFaults()...))
 	r.store.requireCharges(r.T, r.history.users)
 	r.store.remove(r.T, r.base.Prefix+":*")
 	r.store.remove(r.T, "asynq:{"+tasks.QueueName(r.base.Prefix)+"}:*")
@@ -202,7 +209,11 @@ func (r *crashRound) play(c crashCast) {
 			c.stop = 0
 			r.stop(worker)
 			r.look()
-			worker = r.worker(workerName, next(&c.worker))
+			point := worker.config.Point // still to come
+			if worker.endedBy(syscall.SIGKILL) {
+				point = next(&c.worker)
+			}
+			worker = r.worker(workerName, point)
 		}
 		if c.empties > 0 && time.Since(began) > c.empties {
 			c.empties = 0
@@ -216,7 +227,23 @@ func (r *crashRound) play(c crashCast) {
 	}
 	r.stop(worker)
 	worker.killed(r.T)
+	r.finish()
 	r.judge()
+}
+
+// finish has a worker that lives do what is left: the last one may have ended
+// over a report or a digest that it had only just made.
+func (r *crashRound) finish() {
+	r.Helper()
+	for began := time.Now(); r.look() > 0; {
+		last := r.worker(workerName, crashPoint{})
+		for r.look() > 0 {
+			r.inTime(began, last)
+			time.Sleep(50 * time.Millisecond)
+		}
+		r.stop(last)
+		require.False(r, last.killed(r.T), "nobody killed it")
+	}
 }
 
 // inTime requires that the round does not go on for ever.

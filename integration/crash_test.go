@@ -22,12 +22,14 @@ const (
 
 const (
 	crashRounds   = 200
-	crashTogether = 8 // rounds at a time: processes mostly wait
+	crashTogether = 12 // rounds at a time: processes mostly wait
 )
 
 // A submitter and a worker die at any point between two calls, each again and
 // again, and are started again: every message that was accepted is delivered
-// once, and more or less often only where a worker died with it in its hands.
+// once, and more or less often only where a worker died with it in its hands. The
+// account is charged for what was accepted, and every threshold that it and the
+// users reach is told once, in one mail.
 func TestCrashPointsLoseAndDoubleNothing(t *testing.T) {
 	t.Parallel()
 	server := sendlimittest.RealRedis(t)
@@ -35,7 +37,7 @@ func TestCrashPointsLoseAndDoubleNothing(t *testing.T) {
 	died := crashCount{times: make(map[crashTarget]int)}
 	play := func(t *testing.T, seed uint64) {
 		t.Helper()
-		r := newCrashRound(t, server, scripts, "c"+strconv.FormatUint(seed, 36), "2/1s", "3/2s")
+		r := newCrashRound(t, server, scripts, "c"+strconv.FormatUint(seed, 36), 8, "2/1s", "3/2s", crashDailyRule)
 		defer func() { died.add(r.died()) }()
 		playRandomRound(r, seed)
 	}
@@ -95,7 +97,7 @@ func (c *crashCount) report(t *testing.T, rounds int, say func(format string, ar
 	t.Helper()
 	for _, target := range crashTargets() {
 		say("%5d times: %s", c.times[target], target)
-		certain := target.comes() == callsAlways || target.comes() == callsOnLoss || target.comes() == callsOnHold
+		certain := target.comes() != callsAtStop && target.comes() != callsLate
 		if rounds >= crashRounds && certain || rounds > 10*crashRounds {
 			assert.Positive(t, c.times[target], "nothing died there: %s", target)
 		}
@@ -113,6 +115,10 @@ func playRandomRound(r *crashRound, seed uint64) {
 	r.base.Batch = random.IntN(4) == 0
 	if random.IntN(2) == 0 {
 		r.tolerate(150 * time.Millisecond)
+	}
+	r.leaveNotices()
+	if paced := random.IntN(3) > 0; paced || target.paced() {
+		r.pace()
 	}
 	users := []string{"ann", "bob", "cleo"}
 	plan := randomPlan(random, "m", users, len(users), 3, 150*time.Millisecond)
@@ -140,6 +146,10 @@ func playRandomRound(r *crashRound, seed uint64) {
 		[]crashStep{{Wait: plan[0][0].Wait, Do: doSubmit, User: "emil", ID: "busy", In: 300 * time.Millisecond, Provider: providerBusy}},
 		[]crashStep{later("moved"), {Wait: 700 * time.Millisecond, Do: doMove, User: "dora", ID: "moved", In: time.Second}},
 		[]crashStep{later("cancelled"), {Wait: 700 * time.Millisecond, Do: doCancel, User: "dora", ID: "cancelled"}},
+		[]crashStep{
+			{Do: doSubmit, User: "fay", ID: "first", In: 300 * time.Millisecond},
+			{Do: doSubmit, User: "fay", ID: "second", In: 400 * time.Millisecond},
+		},
 	)
 	switch target.comes() {
 	case callsAlways:
@@ -148,8 +158,18 @@ func playRandomRound(r *crashRound, seed uint64) {
 	case callsOnHold:
 		cast.submitter = append([]crashPoint{{Call: "reserve", After: true, Nth: 1}}, cast.submitter...)
 		for i := range plan {
+			plan[i][0].Wait = max(plan[i][0].Wait, 400*time.Millisecond)
+		}
+		plan = append(plan, []crashStep{{Do: doSubmit, User: "hank", ID: "held", In: 1500 * time.Millisecond, Account: crashAccount}})
+	case callsOnQuota:
+		plan = append(plan, heldPlan(500*time.Millisecond, 50*time.Millisecond)...)
+		for i := range plan {
 			plan[i][0].Account = crashAccount
 		}
+	case callsOnPause:
+		plan = append(plan, []crashStep{{Do: doSubmit, User: "gil", ID: "full", In: 300 * time.Millisecond, Provider: providerFull}})
+	case callsInTime:
+		cast.patience = 10 * time.Second
 	case callsAtStop:
 		// The worker has messages in hand then.
 		cast.stop = 700 * time.Millisecond

@@ -23,6 +23,8 @@ func crashProvider(r notifiertest.Request) notifiertest.Answer {
 	switch {
 	case p.Data["provider"] == providerGone:
 		return notifiertest.Answer{Status: http.StatusGone}
+	case p.Data["provider"] == providerFull && p.Attempt == 1:
+		return notifiertest.Answer{Status: http.StatusTooManyRequests, Header: http.Header{"Retry-After": {"1"}}}
 	case p.Data["provider"] == providerSlow:
 		return notifiertest.Answer{Delay: crashPushTimeout / 3}
 	case p.Data["provider"] == providerBusy && p.Attempt == 1, p.Data["provider"] == providerAgain && p.Attempt <= 2:

@@ -1,0 +1,339 @@
+package integration_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/email"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+const (
+	killedQuota = 60 // messages of the account in a day
+	killedPace  = 40 // deliveries in a second
+	killedLanes = 4
+	killedSteps = 30 // of a lane, each with a charged message for another day and a free one for now
+	killedUsers = 10
+)
+
+// killedStore is a store that is killed again and again while submitters use up
+// an account's day, and a worker mails and delivers.
+type killedStore struct {
+	*testing.T
+
+	server   *sendlimittest.RedisServer
+	box      mailbox
+	provider *pacedProvider
+	answered atomic.Int64 // to the submitters
+
+	mu      sync.Mutex
+	ids     map[string][]string // charged messages, by user
+	kills   []struct{ began, done time.Time }
+	mails   map[string]time.Time // when the mail server had taken a notice first, by its id
+	settled map[string]time.Time // when the worker learned that this was recorded
+}
+
+func newKilledStore(t *testing.T) *killedStore {
+	t.Helper()
+	k := &killedStore{
+		T: t, box: startMailbox(t), provider: &pacedProvider{by: make(map[int]int)}, ids: make(map[string][]string),
+		server: sendlimittest.RealRedis(t, "--appendonly", "yes", "--appendfsync", "always"),
+		mails:  make(map[string]time.Time), settled: make(map[string]time.Time),
+	}
+	client := k.server.Client()
+	policies, err := sendlimit.NewPolicyStore(client, "")
+	require.NoError(t, err)
+	policy, err := sendlimit.ParsePolicy(sendlimit.DefaultPolicyName, "", "10/calendar_day")
+	require.NoError(t, err)
+	require.NoError(t, policies.Apply(t.Context(), policy))
+	accounts, err := sendlimit.NewAccounts(client, "")
+	require.NoError(t, err)
+	require.NoError(t, accounts.SetTier(t.Context(), sendlimit.Tier{Name: "small", MessagesPerDay: killedQuota}))
+	_, err = accounts.Create(t.Context(), sendlimit.Account{Name: "acme", Tier: "small", Contact: "ops@receiver.example"})
+	require.NoError(t, err)
+	settings, err := sendlimit.NewUserSettingsStore(client, "")
+	require.NoError(t, err)
+	for user := range killedUsers {
+		require.NoError(t, settings.Set(t.Context(), paidUser(user), sendlimit.UserSettings{Contact: "ada@receiver.example"}))
+	}
+	paces, err := sendlimit.NewPaceStore(client, "", tasks.PaceTarget)
+	require.NoError(t, err)
+	require.NoError(t, paces.Apply(t.Context(), sendlimit.Pace{Rate: perSecond(killedPace), Burst: killedPace / 2}))
+	return k
+}
+
+func paidUser(n int) string { return fmt.Sprintf("user-%d", n) }
+
+func (k *killedStore) client() *redis.Client {
+	k.Helper()
+	client := redis.NewClient(&redis.Options{
+		Addr: k.server.Addr, PoolSize: 128, ContextTimeoutEnabled: true, DialerRetries: 1,
+		DialTimeout: loadIOTimeout, ReadTimeout: loadIOTimeout, WriteTimeout: loadIOTimeout,
+	})
+	k.Cleanup(func() { require.NoError(k, client.Close()) })
+	return client
+}
+
+// work runs a worker until the end of the test. One that could not start, as the
+// store was away or slow just then, is started again.
+func (k *killedStore) work() {
+	k.Helper()
+	mails, err := email.Open(email.Options{URL: "smtp://" + k.box.address, From: crashSender, Now: time.Now})
+	require.NoError(k, err)
+	client := k.client()
+	client.AddHook(settlementHook{k, nameScripts(k.T, k.server.Client())})
+	start := func(ctx context.Context) error {
+		worker, err := tasks.NewWorker(client, tasks.WorkerOptions{
+			Notifier: pacedChannel{k.provider, 0}, Announcer: mailHook{k, mails}, SettleMargin: 20 * time.Second,
+			LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter, RelayEvery: 500 * time.Millisecond, SweepEvery: time.Second,
+		})
+		if err != nil {
+			return err
+		}
+		return worker.Run(ctx)
+	}
+	ctx, cancel := context.WithCancel(context.WithoutCancel(k.Context()))
+	ended := make(chan error, 1)
+	go func() {
+		err := start(ctx)
+		for err != nil && ctx.Err() == nil {
+			err = start(ctx)
+		}
+		ended <- err
+	}()
+	k.Cleanup(func() {
+		cancel()
+		require.NoError(k, <-ended)
+	})
+}
+
+// mailHook notes when the mail server has taken a notice.
+type mailHook struct {
+	*killedStore
+
+	next notifier.Announcer
+}
+
+// Announce mails by the announcer within.
+func (h mailHook) Announce(ctx context.Context, to string, n notifier.Notice) notifier.Result {
+	result := h.next.Announce(ctx, to, n)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if _, again := h.mails[n.ID]; !again {
+		h.mails[n.ID] = time.Now()
+	}
+	return result
+}
+
+// settlementHook notes when the worker has settled a notice.
+type settlementHook struct {
+	*killedStore
+
+	names scriptNames
+}
+
+// DialHook sees nothing.
+func (settlementHook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessPipelineHook sees nothing: notices are settled one by one.
+func (settlementHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+// ProcessHook sees settlements.
+func (h settlementHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if h.names.of("sl", cmd) == callNoticeSettle && err == nil {
+			const id = 3 + 3 + 1 // ARGV[2], behind three keys
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			h.settled[fmt.Sprint(cmd.Args()[id])] = time.Now()
+		}
+		return err
+	}
+}
+
+// submit has submitters ask for their messages, and returns what waits for them.
+func (k *killedStore) submit(seed uint64) (wait func()) {
+	k.Helper()
+	var lanes sync.WaitGroup
+	for lane := range killedLanes {
+		submitter, err := tasks.NewSubmitter(k.client(), tasks.SubmitterOptions{
+			LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter,
+		})
+		require.NoError(k, err)
+		k.Cleanup(func() { require.NoError(k, submitter.Close()) })
+		random := rand.New(rand.NewPCG(seed, uint64(lane)))
+		lanes.Go(func() {
+			for step := range killedSteps {
+				k.step(submitter, random, lane, step)
+			}
+		})
+	}
+	return lanes.Wait
+}
+
+func (k *killedStore) step(s *tasks.Submitter, random *rand.Rand, lane, step int) {
+	day := noon().Truncate(24 * time.Hour)
+	sometime := func() time.Time { return day.Add(time.Duration(random.IntN(24*60)) * time.Minute) }
+	paid := tasks.Message{
+		ID: fmt.Sprintf("m-%d-%d", lane, step), User: paidUser(random.IntN(killedUsers)), SendAt: sometime(), Title: "Hi", Account: "acme",
+	}
+	k.mu.Lock()
+	k.ids[paid.User] = append(k.ids[paid.User], paid.ID)
+	k.mu.Unlock()
+	k.ask(func(ctx context.Context) (tasks.Outcome, error) { return s.Submit(ctx, paid) })
+	switch random.IntN(5) {
+	case 0:
+		k.ask(func(ctx context.Context) (tasks.Outcome, error) { return s.Cancel(ctx, paid.User, paid.ID) })
+	case 1:
+		to := sometime()
+		k.ask(func(ctx context.Context) (tasks.Outcome, error) { return s.Move(ctx, paid.User, paid.ID, to) })
+	}
+	free := tasks.Message{ID: "m", User: fmt.Sprintf("now-%d-%d", lane, step), SendAt: time.Now().Add(300 * time.Millisecond), Title: "Hi"}
+	k.ask(func(ctx context.Context) (tasks.Outcome, error) { return s.Submit(ctx, free) })
+}
+
+// ask asks until there is an answer.
+func (k *killedStore) ask(call func(context.Context) (tasks.Outcome, error)) tasks.Outcome {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		try, cancel := context.WithTimeout(context.WithoutCancel(k.Context()), 2*time.Second)
+		o, err := call(try)
+		cancel()
+		if err == nil {
+			k.answered.Add(1)
+			return o
+		}
+		_, away := errors.AsType[*sendlimit.UnavailableError](err)
+		if !away && !errors.Is(err, context.DeadlineExceeded) || time.Now().After(end) {
+			k.Errorf("no answer: %v", err)
+			return o
+		}
+	}
+}
+
+// kill kills the store when so many calls were answered, and starts it again.
+func (k *killedStore) kill(answered int64, away time.Duration) {
+	k.Helper()
+	require.Eventually(k, func() bool { return k.answered.Load() >= answered }, 60*time.Second, time.Millisecond)
+	began := time.Now()
+	k.server.Kill()
+	k.mu.Lock()
+	k.kills = append(k.kills, struct{ began, done time.Time }{began, time.Now()})
+	k.mu.Unlock()
+	time.Sleep(away)
+	require.NoError(k, k.server.Restart(k.Context()))
+}
+
+// mayMailTwice reports whether the store was killed between the mail server's
+// answer and the settlement.
+func (k *killedStore) mayMailTwice(id string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, kill := range k.kills {
+		if kill.done.After(k.mails[id]) && kill.began.Before(k.settled[id]) {
+			return true
+		}
+	}
+	return false
+}
+
+// The store is killed several times while submitters use up an account's day and
+// a worker mails and delivers at a pace. Then the account is charged for what
+// stands in the timelines, each threshold was mailed once, and more often only
+// where the store was killed between the mail server's answer and its
+// settlement; and no second had more deliveries than the pace allows.
+func TestRedisKilledUnderAccounts(t *testing.T) {
+	t.Parallel()
+	k := newKilledStore(t)
+	k.work()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	wait := k.submit(seed)
+	// Around the first threshold, at the second, and past it.
+	for i, answered := range []int64{60, 100, 130, 200} {
+		k.kill(answered, time.Duration(50+150*i)*time.Millisecond)
+	}
+	wait()
+	last, err := tasks.NewSubmitter(k.client(), tasks.SubmitterOptions{})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, last.Close()) })
+	store := newCrashStore(t, k.server.Client(), "")
+	k.fill(last, store)
+	// Messages whose dequeue got no answer the queue gives back after half a
+	// minute: that none of them is lost is another test's.
+	require.Eventually(t, func() bool {
+		return len(k.provider.seen()) >= killedLanes*killedSteps/2 && len(store.find(t, "notices")) == 0
+	}, 60*time.Second, 20*time.Millisecond, "notices end, and the pace lets messages through")
+	requireCharged(t, k.server.Client(), "", last, k.ids)
+	require.LessOrEqual(t, fullest(k.provider.seen(), time.Second), killedPace)
+	k.requireMails(store)
+}
+
+// fill uses up what is left of the account's day, once nothing is held any more
+// that is going to be given back.
+func (k *killedStore) fill(s *tasks.Submitter, store crashStore) {
+	k.Helper()
+	day := store.keys.Charged("acme", "d", noon().Truncate(24*time.Hour))
+	for n := 0; ; n++ {
+		require.Eventually(k, func() bool { return len(store.find(k.T, "holds")) == 0 }, 60*time.Second, 5*time.Millisecond, "holds end")
+		if used, err := store.client.Get(k.Context(), day).Int(); err == nil && used == killedQuota {
+			break
+		}
+		require.Less(k, n, 2*killedQuota)
+		m := tasks.Message{ID: "m", User: fmt.Sprintf("fill-%d", n), SendAt: noon(), Title: "Hi", Account: "acme"}
+		k.ids[m.User] = []string{m.ID}
+		k.ask(func(ctx context.Context) (tasks.Outcome, error) { return s.Submit(ctx, m) })
+	}
+	o := k.ask(func(ctx context.Context) (tasks.Outcome, error) {
+		return s.Submit(ctx, tasks.Message{ID: "m", User: "late", SendAt: noon(), Title: "Hi", Account: "acme"})
+	})
+	require.Equal(k, sendlimit.CodeQuotaExceeded, o.Code)
+}
+
+// requireMails requires a mail for each notice that there is, and a notice for
+// all that was reached.
+func (k *killedStore) requireMails(store crashStore) {
+	k.Helper()
+	arrived := make(map[string]int)
+	for _, l := range k.box.letters(k.T) {
+		arrived[messageKey(l.header)]++
+	}
+	notices, day := store.notices(k.T), noon().Truncate(24*time.Hour)
+	for id, notice := range notices {
+		most := 1
+		if k.mayMailTwice(id) {
+			most = 2
+		}
+		require.Equal(k, stateDelivered, notice["z"], "%s: %q", id, notice)
+		require.Positive(k, arrived[mailKey(id)], id)
+		require.LessOrEqual(k, arrived[mailKey(id)], most, id)
+		delete(arrived, mailKey(id))
+	}
+	require.Empty(k, arrived, "mails of no notice")
+	for _, threshold := range sendlimit.DefaultAlertAt() {
+		require.Contains(k, notices, sendlimit.NoticeID(sendlimit.NoticeAccountQuota, day, threshold, "acme"))
+	}
+	for user, ids := range k.ids {
+		switch used := store.state(k.T, user, ids).perDay()[day]; {
+		case used >= 10:
+			require.Contains(k, notices, sendlimit.NoticeID(sendlimit.NoticeUserQuota, day, 100, user))
+		case used >= 8:
+			require.Contains(k, notices, sendlimit.NoticeID(sendlimit.NoticeUserQuota, day, 80, user))
+		}
+	}
+	k.Logf("%d notices, %d charged messages asked for", len(notices), killedLanes*killedSteps)
+}

@@ -1,0 +1,142 @@
+package integration_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+const (
+	crashTier = "small"
+	// crashDaily is how many messages a user has in a day, where a round has the
+	// rule that says so.
+	crashDaily     = 5
+	crashDailyRule = "5/calendar_day"
+	crashSender    = "alerts@sender.example"
+	// crashGus reached a threshold a while ago, and is to be told of in a digest.
+	crashGus       = "gus"
+	crashGusBefore = 2 * time.Hour
+)
+
+// crashAlertAt is when users and the account alert, in percent.
+func crashAlertAt() []int { return []int{40, 100} }
+
+// crashContacts are the users who have a contact of their own.
+func crashContacts() []string { return []string{"ann", "cleo", "fay"} }
+
+// crashAnnouncer has points around the delivery of a notice.
+type crashAnnouncer struct {
+	hook *crashHook
+	next notifier.Announcer
+}
+
+// Announce delivers by the announcer within.
+func (a crashAnnouncer) Announce(ctx context.Context, to string, n notifier.Notice) notifier.Result {
+	call := a.hook.before(nil, callAnnounce)
+	a.hook.journal.write(crashEvent{Event: eventTells, ID: n.ID})
+	result := a.next.Announce(ctx, to, n)
+	if result.Uncertain() {
+		a.hook.journal.write(crashEvent{Event: eventDoubts, ID: n.ID, Detail: string(result.Reason)})
+	}
+	a.hook.after(call)
+	return result
+}
+
+// openMailServer starts the mail server of a round, which turns the first mail
+// away for now.
+func (r *crashRound) openMailServer() {
+	r.Helper()
+	var err error
+	r.mails, err = notifiertest.NewMailServer(r.Context(), notifiertest.MailServerOptions{})
+	require.NoError(r, err)
+	r.Cleanup(r.mails.Close)
+	var asked atomic.Bool
+	r.mails.AnswerWith(func(step notifiertest.MailStep) notifiertest.MailAnswer {
+		if step == notifiertest.MailFrom && asked.CompareAndSwap(false, true) {
+			return notifiertest.MailAnswer{Code: 451, Enhanced: [3]int{4, 3, 2}, Text: "Try again later"}
+		}
+		return notifiertest.MailAnswer{}
+	})
+}
+
+// openAccount makes the account that is charged, and has it and some users be told
+// of what they reach.
+func (r *crashRound) openAccount() {
+	r.Helper()
+	accounts, err := sendlimit.NewAccounts(r.store.client, r.base.Prefix)
+	require.NoError(r, err)
+	tier := sendlimit.Tier{Name: crashTier, MessagesPerDay: r.perDay, AlertAt: crashAlertAt()}
+	require.NoError(r, accounts.SetTier(r.Context(), tier))
+	_, err = accounts.Create(r.Context(), sendlimit.Account{
+		Name: crashAccount, Tier: crashTier, Contact: "ops@receiver.example",
+		ReportAt: time.Now().UTC().Add(-time.Hour).Format("15:04"), // there is one to be made
+	})
+	require.NoError(r, err)
+	r.ageAccount()
+	settings, err := sendlimit.NewUserSettingsStore(r.store.client, r.base.Prefix)
+	require.NoError(r, err)
+	for _, user := range crashContacts() {
+		require.NoError(r, settings.Set(r.Context(), user, sendlimit.UserSettings{Contact: user + "@receiver.example"}))
+	}
+}
+
+// ageAccount has the account be there since before yesterday: a new one has no
+// report of the days before it.
+func (r *crashRound) ageAccount() {
+	r.Helper()
+	key := r.store.keys.Accounts()
+	text, err := r.store.client.HGet(r.Context(), key, crashAccount).Bytes()
+	require.NoError(r, err)
+	var stored map[string]any
+	require.NoError(r, json.Unmarshal(text, &stored))
+	require.Contains(r, stored, "created_at")
+	stored["created_at"] = time.Now().AddDate(0, 0, -2).UnixMilli()
+	text, err = json.Marshal(stored)
+	require.NoError(r, err)
+	require.NoError(r, r.store.client.HSet(r.Context(), key, crashAccount, text).Err())
+}
+
+// leaveNotices leaves a report that the queue never got, and a user for a
+// digest, for a worker to find.
+func (r *crashRound) leaveNotices() {
+	r.Helper()
+	r.left = time.Now().UTC()
+	notices, err := sendlimit.NewNotices(r.store.client, sendlimit.Options{Prefix: r.base.Prefix})
+	require.NoError(r, err)
+	put, err := notices.Put(r.Context(), sendlimit.Notice{
+		ID:      sendlimit.NoticeID(sendlimit.NoticeDailyReport, r.left.Truncate(24*time.Hour).AddDate(0, 0, -3), 0, crashAccount),
+		Details: []byte(`{"report":{"sent":1}}`),
+	}, time.Time{})
+	require.NoError(r, err)
+	require.True(r, put)
+	require.NoError(r, r.store.client.ZAdd(r.Context(), r.store.gathered(crashGus), redis.Z{
+		Score: float64(r.left.Add(-crashGusBefore).UnixMilli()), Member: r.gus(),
+	}).Err())
+}
+
+// gus is the entry of crashGus.
+func (r *crashRound) gus() string {
+	day := r.left.Truncate(24 * time.Hour).UnixMilli()
+	return fmt.Sprintf("%d/100/%d/%d/%s/%s", day, crashDaily, crashDaily, r.history.policy.Name, crashGus)
+}
+
+// pace has the provider called at a pace that nothing has to wait for.
+func (r *crashRound) pace() {
+	r.Helper()
+	paces, err := sendlimit.NewPaceStore(r.store.client, r.base.Prefix, tasks.PaceTarget)
+	require.NoError(r, err)
+	require.NoError(r, paces.Apply(r.Context(), sendlimit.Pace{Rate: perSecond(500), Burst: 100}))
+}
+
+// gathered is where those are who are told of together with a user.
+func (s crashStore) gathered(user string) string { return s.keys.Gathered(sendlimit.Partition(user)) }
