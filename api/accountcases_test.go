@@ -120,3 +120,12 @@ func accountCases() []contractCase {
 		{"no number", http.MethodPut, tier, http.StatusUnprocessableEntity, on(nothing, with(http.MethodPut, freePath, `{"messages_per_day":"x"}`))},
 	}
 }
+
+// A name that is taken is told by the name that the request has for it.
+func TestAnAccountThatIsThereAlready(t *testing.T) {
+	t.Parallel()
+	again := on(acme, request{method: http.MethodPost, target: "/v1/accounts", body: `{"name":"acme"}`})(t)
+	require.Equal(t, http.StatusUnprocessableEntity, again.status)
+	require.Contains(t, string(again.body), `"field":"name"`)
+	require.Contains(t, string(again.body), `it takes a new name: this account exists`)
+}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"net/http"
 	"strconv"
 	"time"
@@ -139,6 +140,9 @@ func (s *server) createAccount(r *http.Request, _ query) (answer, error) {
 	account, err := s.accounts.Create(r.Context(), sendlimit.Account{
 		Name: draft.Name, Tier: draft.Tier, Contact: draft.Contact, TimeZone: draft.TimeZone, ReportAt: draft.ReportAt,
 	})
+	if wrong, ok := errors.AsType[*sendlimit.InvalidError](err); ok && wrong.Field == "account" {
+		wrong.Field = "name" // as the request calls it
+	}
 	if err != nil {
 		return answer{}, err
 	}

@@ -10,9 +10,10 @@ import (
 
 // Stats say how the queue and the store are doing.
 type Stats struct {
-	Version     string         `json:"version" doc:"Of the program that answers."`
-	Queue       map[string]int `json:"queue" doc:"Tasks in the queue by state: scheduled, pending, active, retry and archived."`
-	DeadLetters int            `json:"dead_letters" doc:"Messages that were given up; may count a few that are none any more."`
+	Version      string         `json:"version" doc:"Of the program that answers."`
+	Queue        map[string]int `json:"queue" doc:"Tasks in the queue by state: scheduled, pending, active, retry and archived."`
+	DeadLetters  int            `json:"dead_letters" doc:"Messages that were given up; may count a few that are none any more."`
+	FailedAlerts int            `json:"failed_alerts" doc:"Quota alerts and reports that were given up."`
 	// OldestOverdueSeconds is zero where nothing is overdue.
 	OldestOverdueSeconds float64       `json:"oldest_overdue_seconds" doc:"By how much the oldest message that should have gone out is late; 0 where none is."`
 	Store                []StoreMemory `json:"store" doc:"The store's servers that tell their memory."`

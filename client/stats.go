@@ -10,6 +10,8 @@ type Stats struct {
 	Version     string         `json:"version"` // of the program that answers
 	Queue       map[string]int `json:"queue"`   // tasks by state: scheduled, pending, active, retry and archived
 	DeadLetters int            `json:"dead_letters"`
+	// FailedAlerts counts the quota alerts and reports that were given up.
+	FailedAlerts int `json:"failed_alerts"`
 	// OldestOverdueSeconds is by how much the oldest message that should have
 	// gone out is late; zero where none is.
 	OldestOverdueSeconds float64       `json:"oldest_overdue_seconds"`

@@ -2,7 +2,6 @@ package sendlimit
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -113,28 +112,12 @@ func (c *Charges) Due(ctx context.Context, now time.Time, perPartition int) ([]D
 	}
 	span := redis.ZRangeArgs{Start: "-inf", Stop: now.UnixMilli(), ByScore: true, Count: int64(perPartition)}
 	var due []DueHold
-	var failed error
-	for first := 0; first < Partitions; first += partitionsAtOnce {
-		var lists [partitionsAtOnce]*redis.ZSliceCmd
-		_, err := c.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-			for i := range lists {
-				span.Key = c.keys.holdsOf(first + i)
-				lists[i] = pipe.ZRangeArgsWithScores(ctx, span)
-			}
-			return nil
+	failed := eachPartition(ctx, c.client, doing, c.keys.holdsOf, span, func(partition int, entry redis.Z) {
+		attempt, _ := entry.Member.(string) // no other type comes back
+		due = append(due, DueHold{
+			Attempt: attempt, Since: time.UnixMilli(int64(entry.Score)).UTC(), partition: partition,
 		})
-		if err != nil {
-			failed = errors.Join(failed, Unavailable(err, doing))
-		}
-		for i, list := range lists {
-			for _, entry := range list.Val() {
-				attempt, _ := entry.Member.(string) // no other type comes back
-				due = append(due, DueHold{
-					Attempt: attempt, Since: time.UnixMilli(int64(entry.Score)).UTC(), partition: first + i,
-				})
-			}
-		}
-	}
+	})
 	slices.SortStableFunc(due, func(a, b DueHold) int { return a.Since.Compare(b.Since) })
 	return due, failed
 }

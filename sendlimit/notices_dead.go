@@ -69,12 +69,12 @@ func (n *Notices) ListDead(ctx context.Context, after DeadNotice, limit int) ([]
 	if !after.EndedAt.IsZero() {
 		ended := strconv.FormatInt(after.EndedAt.UnixMilli(), 10)
 		same := redis.ZRangeArgs{Start: ended, Stop: ended, ByScore: true}
-		if err := n.eachPartition(ctx, doing, n.keys.DeadNotices, same, add); err != nil {
+		if err := eachPartition(ctx, n.client, doing, n.keys.DeadNotices, same, add); err != nil {
 			return nil, err
 		}
 		later.Start = "(" + ended
 	}
-	if err := n.eachPartition(ctx, doing, n.keys.DeadNotices, later, add); err != nil {
+	if err := eachPartition(ctx, n.client, doing, n.keys.DeadNotices, later, add); err != nil {
 		return nil, err
 	}
 	slices.SortFunc(dead, DeadNotice.compare)

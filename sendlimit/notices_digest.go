@@ -105,7 +105,7 @@ func (n *Notices) gathered(ctx context.Context, until time.Time) ([]*digest, err
 	}
 	found := make(map[name]*digest)
 	span := redis.ZRangeArgs{Start: "-inf", Stop: "(" + strconv.FormatInt(until.UnixMilli(), 10), ByScore: true}
-	err := n.eachPartition(ctx, "reading what is to be told together", n.keys.Gathered, span, func(p int, entry redis.Z) {
+	err := eachPartition(ctx, n.client, "reading what is to be told together", n.keys.Gathered, span, func(p int, entry redis.Z) {
 		member, _ := entry.Member.(string)
 		policy, user, ok := parseGathered(member)
 		if !ok {

@@ -2,7 +2,6 @@ package sendlimit
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 	"time"
@@ -26,7 +25,7 @@ func (n *Notices) Due(ctx context.Context, now time.Time, perPartition int) ([]D
 	}
 	span := redis.ZRangeArgs{Start: "-inf", Stop: now.UnixMilli(), ByScore: true, Count: int64(perPartition)}
 	var due []DueNotice
-	failed := n.eachPartition(ctx, doing, n.keys.Notices, span, func(_ int, entry redis.Z) {
+	failed := eachPartition(ctx, n.client, doing, n.keys.Notices, span, func(_ int, entry redis.Z) {
 		// What is no id is of a newer program, perhaps: it looks after it.
 		id, _ := entry.Member.(string)
 		if _, ok := ParseNoticeID(id); ok {
@@ -35,34 +34,6 @@ func (n *Notices) Due(ctx context.Context, now time.Time, perPartition int) ([]D
 	})
 	slices.SortStableFunc(due, func(a, b DueNotice) int { return a.Since.Compare(b.Since) })
 	return due, failed
-}
-
-// eachPartition reads a span of the sorted sets of all partitions, some of them
-// in each round trip, and hands on what it finds, also where some could not be
-// read.
-func (n *Notices) eachPartition(
-	ctx context.Context, doing string, key func(partition int) string, span redis.ZRangeArgs, do func(partition int, entry redis.Z),
-) error {
-	var failed error
-	for first := 0; first < Partitions; first += partitionsAtOnce {
-		var lists [partitionsAtOnce]*redis.ZSliceCmd
-		_, err := n.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-			for i := range lists {
-				span.Key = key(first + i)
-				lists[i] = pipe.ZRangeArgsWithScores(ctx, span)
-			}
-			return nil
-		})
-		if err != nil {
-			failed = errors.Join(failed, Unavailable(err, doing))
-		}
-		for i, list := range lists {
-			for _, entry := range list.Val() {
-				do(first+i, entry)
-			}
-		}
-	}
-	return failed
 }
 
 // QueuedNotice is a notice that the queue has taken.

@@ -41,7 +41,7 @@ func (n *Notices) EraseFromDigests(ctx context.Context, user string) (int, error
 	}
 	all := redis.ZRangeArgs{Start: "-inf", Stop: "+inf", ByScore: true}
 	for _, key := range []func(int) string{n.keys.Notices, n.keys.DeadNotices} {
-		if err := n.eachPartition(ctx, doing, key, all, add); err != nil {
+		if err := eachPartition(ctx, n.client, doing, key, all, add); err != nil {
 			return 0, err
 		}
 	}

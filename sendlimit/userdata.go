@@ -1,6 +1,7 @@
 package sendlimit
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -44,17 +45,17 @@ type UserData struct {
 	Categories map[string][]Reservation // the timelines of categories with rules of their own
 	Messages   []UserMessage            // in the order of their ids
 	Settings   map[string]string
-	Flags      map[string]string // of alerts: threshold by the start of the day, Unix ms
-	LateMark   time.Time         // what stands before it in the timeline has ended
-	Ended      []Reservation     // what gave its place back, ascending by time, then id
+	Alerted    []AlertedDay  // of quota alerts, ascending
+	LateMark   time.Time     // what stands before it in the timeline has ended
+	Ended      []Reservation // what gave its place back, ascending by time, then id
 
 	DeadLetters []Reservation // At is when the message ended
 	Watched     []WatchEntry
 
-	Notices       map[string]map[string]string // of alerts, by id: the fields of each
-	Outbox        map[string]time.Time         // notices not ended, by id: when to look
-	FailedNotices map[string]time.Time         // by id: when it ended
-	Gathered      map[string]time.Time         // what others are to be told of: since when
+	Alerts        []UserAlert          // in the order of their ids
+	Outbox        map[string]time.Time // notices not ended, by id: when to look
+	FailedNotices map[string]time.Time // by id: when it ended
+	Gathered      []GatheredAlert      // what others are to be told of, the oldest first
 
 	DryRuns []UserData // in the order of their tokens; each without a DryRuns of its own
 }
@@ -76,9 +77,9 @@ type WatchEntry struct {
 
 // Empty reports whether the store has nothing of the user.
 func (d UserData) Empty() bool {
-	return len(d.Places)+len(d.Categories)+len(d.Messages)+len(d.Settings)+len(d.Flags)+
+	return len(d.Places)+len(d.Categories)+len(d.Messages)+len(d.Settings)+len(d.Alerted)+
 		len(d.Ended)+len(d.DeadLetters)+len(d.Watched)+len(d.DryRuns)+
-		len(d.Notices)+len(d.Outbox)+len(d.FailedNotices)+len(d.Gathered) == 0 && d.LateMark.IsZero()
+		len(d.Alerts)+len(d.Outbox)+len(d.FailedNotices)+len(d.Gathered) == 0 && d.LateMark.IsZero()
 }
 
 // Messages lists the ids of all messages of a user that have a record, those
@@ -180,10 +181,7 @@ func (u *Users) read(ctx context.Context, k userKey, into *UserData) (err error)
 	case settingsKey:
 		into.Settings, err = u.client.HGetAll(ctx, k.key).Result()
 	case flagKey:
-		if into.Flags == nil {
-			into.Flags = make(map[string]string)
-		}
-		into.Flags[k.name], err = absent(u.client.Get(ctx, k.key).Result())
+		err = u.alertedDay(ctx, k, into)
 	case lateMarkKey:
 		var text string
 		if text, err = absent(u.client.Get(ctx, k.key).Result()); text != "" && err == nil {
@@ -196,19 +194,13 @@ func (u *Users) read(ctx context.Context, k userKey, into *UserData) (err error)
 	case deadLettersKey:
 		into.DeadLetters, err = u.deadLetters(ctx, k.key, into.User)
 	case noticeKey:
-		var fields map[string]string
-		if fields, err = u.client.HGetAll(ctx, k.key).Result(); len(fields) > 0 {
-			if into.Notices == nil {
-				into.Notices = make(map[string]map[string]string)
-			}
-			into.Notices[k.name] = fields
-		}
+		err = u.alert(ctx, k, into)
 	case noticesKey:
 		into.Outbox, err = u.entries(ctx, k, into.User)
 	case deadNoticesKey:
 		into.FailedNotices, err = u.entries(ctx, k, into.User)
 	case gatheredKey:
-		into.Gathered, err = u.entries(ctx, k, into.User)
+		err = u.gathered(ctx, k, into)
 	case copiesKey: // says only what else there is
 	}
 	return Unavailable(err, doing)
@@ -256,6 +248,11 @@ func (d *UserData) sort() {
 		return strings.Compare(a.ID+"/"+a.Generation, b.ID+"/"+b.Generation)
 	})
 	slices.SortFunc(d.DeadLetters, func(a, b Reservation) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(d.Alerted, func(a, b AlertedDay) int { return a.Since.Compare(b.Since) })
+	slices.SortFunc(d.Alerts, func(a, b UserAlert) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(d.Gathered, func(a, b GatheredAlert) int {
+		return cmp.Or(a.At.Compare(b.At), a.Since.Compare(b.Since), a.Threshold-b.Threshold)
+	})
 	slices.SortFunc(d.DryRuns, func(a, b UserData) int { return strings.Compare(a.DryRun, b.DryRun) })
 }
 

@@ -94,9 +94,10 @@ func (r *residents) alerts(user string) {
 	_, err := r.client.Pipelined(r.Context(), func(pipe redis.Pipeliner) error {
 		pipe.HSet(r.Context(), r.keys.Settings(user), "contact", "of-"+user)
 		pipe.Set(r.Context(), r.keys.Alert(sendlimit.AlertOfUser, user, flagDay), "80", 0)
-		pipe.HSet(r.Context(), r.keys.Notice(user, waiting), "s", user)
+		pipe.HSet(r.Context(), r.keys.Notice(user, waiting), "k", "user_quota", "s", user, "u", 8, "l", 10)
 		pipe.ZAdd(r.Context(), r.keys.Notices(partition), redis.Z{Score: 1, Member: waiting})
-		pipe.HSet(r.Context(), r.keys.Notice(user, failed), "s", user)
+		pipe.HSet(r.Context(), r.keys.Notice(user, failed), "k", "user_quota", "s", user, "u", 10, "l", 10,
+			"z", "f", "n", 3, "w", "rejected", "e", 2, "x", `{"rule":"10/day"}`)
 		pipe.ZAdd(r.Context(), r.keys.DeadNotices(partition), redis.Z{Score: 2, Member: failed})
 		pipe.ZAdd(r.Context(), r.keys.Gathered(partition), redis.Z{
 			Score: 3, Member: strconv.Itoa(flagDay) + "/80/8/10/default/" + user,
@@ -104,6 +105,13 @@ func (r *residents) alerts(user string) {
 		return nil
 	})
 	require.NoError(r, err)
+}
+
+// alertAbout is the notice of an id.
+func alertAbout(id, details string, used int64) sendlimit.Notice {
+	n, _ := sendlimit.ParseNoticeID(id)
+	n.Used, n.Limit, n.Details = used, 10, []byte(details)
+	return n
 }
 
 func (r *residents) request(user, id string, after time.Duration) sendlimit.Request {
@@ -329,12 +337,21 @@ func TestExportIsEverything(t *testing.T) {
 			require.Contains(t, data.Watched, sendlimit.WatchEntry{ID: "moved", Generation: "g2-moved", At: at(sendlimit.DefaultLookAfter)})
 			require.Equal(t, map[string]string{"zone": "of-" + user, "contact": "of-" + user}, data.Settings)
 			day := strconv.Itoa(flagDay)
-			require.Equal(t, map[string]string{day: "80"}, data.Flags)
+			since := time.UnixMilli(flagDay).UTC()
+			require.Equal(t, []sendlimit.AlertedDay{{Since: since, Threshold: 80}}, data.Alerted)
 			waiting, failed := "user_quota/"+day+"/80/"+user, "user_quota/"+day+"/100/"+user
-			require.Equal(t, map[string]map[string]string{waiting: {"s": user}, failed: {"s": user}}, data.Notices)
+			require.Equal(t, []sendlimit.UserAlert{
+				{
+					Notice: alertAbout(failed, `{"rule":"10/day"}`, 10), State: sendlimit.NoticeFailed, Attempts: 3,
+					Reason: "rejected", EndedAt: time.UnixMilli(2).UTC(),
+				},
+				{Notice: alertAbout(waiting, "", 8), State: sendlimit.NoticeWaiting},
+			}, data.Alerts)
 			require.Equal(t, map[string]time.Time{waiting: time.UnixMilli(1).UTC()}, data.Outbox)
 			require.Equal(t, map[string]time.Time{failed: time.UnixMilli(2).UTC()}, data.FailedNotices)
-			require.Equal(t, map[string]time.Time{day + "/80/8/10/default/" + user: time.UnixMilli(3).UTC()}, data.Gathered)
+			require.Equal(t, []sendlimit.GatheredAlert{{
+				Policy: "default", Since: since, Threshold: 80, Used: 8, Limit: 10, At: time.UnixMilli(3).UTC(),
+			}}, data.Gathered)
 			require.Equal(t, map[string][]sendlimit.Reservation{"news": {{ID: "a", At: time.UnixMilli(1).UTC()}}}, data.Categories)
 			require.Equal(t, r.now, data.LateMark)
 			require.Equal(t, []sendlimit.Reservation{

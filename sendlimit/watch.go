@@ -2,7 +2,6 @@ package sendlimit
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -73,9 +72,6 @@ type Watched struct {
 	Since      time.Time // when it was to be looked after
 }
 
-// partitionsAtOnce is how many partitions are asked in one round trip.
-const partitionsAtOnce = 256
-
 // Due lists what is to be looked after at now, oldest first, at most
 // perPartition of each partition, in a few round trips. Beside an error there is
 // what could be read: of a cluster, say, what the other masters have.
@@ -86,32 +82,16 @@ func (w *WatchList) Due(ctx context.Context, now time.Time, perPartition int) ([
 	}
 	span := redis.ZRangeArgs{Start: "-inf", Stop: now.UnixMilli(), ByScore: true, Count: int64(perPartition)}
 	var due []Watched
-	var failed error
-	for first := 0; first < Partitions; first += partitionsAtOnce {
-		var lists [partitionsAtOnce]*redis.ZSliceCmd
-		_, err := w.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-			for i := range lists {
-				span.Key = w.keys.WatchOf(first + i)
-				lists[i] = pipe.ZRangeArgsWithScores(ctx, span)
-			}
-			return nil
+	failed := eachPartition(ctx, w.client, doing, w.keys.WatchOf, span, func(_ int, entry redis.Z) {
+		member, _ := entry.Member.(string) // no other type comes back
+		user, id, generation, ok := ParseWatchMember(member)
+		if !ok {
+			return // of a newer program, perhaps: it looks after it
+		}
+		due = append(due, Watched{
+			User: user, ID: id, Generation: generation, Since: time.UnixMilli(int64(entry.Score)).UTC(),
 		})
-		if err != nil {
-			failed = errors.Join(failed, Unavailable(err, doing))
-		}
-		for _, list := range lists {
-			for _, entry := range list.Val() {
-				member, _ := entry.Member.(string) // no other type comes back
-				user, id, generation, ok := ParseWatchMember(member)
-				if !ok {
-					continue // of a newer program, perhaps: it looks after it
-				}
-				due = append(due, Watched{
-					User: user, ID: id, Generation: generation, Since: time.UnixMilli(int64(entry.Score)).UTC(),
-				})
-			}
-		}
-	}
+	})
 	slices.SortStableFunc(due, func(a, b Watched) int { return a.Since.Compare(b.Since) })
 	return due, failed
 }

@@ -47,19 +47,15 @@ type UserDocument struct {
 	ByName    map[string][]Conflict `json:"category_timelines,omitempty"`
 	Messages  []UserMessage         `json:"messages"`
 	Settings  map[string]string     `json:"settings,omitempty"`
-	Flags     map[string]string     `json:"flags,omitempty"` // of alerts
+	Alerted   []AlertedDay          `json:"alerted,omitempty"` // days whose quota alerted
 	LateMark  Time                  `json:"late_mark,omitzero"`
 	Ended     []Conflict            `json:"ended,omitempty"` // what gave its place back
 	Dead      []DeadEntry           `json:"dead_letters,omitempty"`
 	WatchList []WatchEntry          `json:"watch_list,omitempty"`
 	Tasks     []TaskEntry           `json:"tasks,omitempty"`
-	// Of quota alerts: notices by their ids with all there is of each, when those are
-	// looked after that were not delivered, when those ended that failed, and what
-	// others are to be told of.
-	Notices       map[string]map[string]string `json:"notices,omitempty"`
-	Outbox        map[string]Time              `json:"outbox,omitempty"`
-	FailedNotices map[string]Time              `json:"failed_notices,omitempty"`
-	Gathered      map[string]Time              `json:"gathered,omitempty"`
+	// Of quota alerts: those about the user, and what others are to be told.
+	Alerts   []UserAlert     `json:"alerts,omitempty"`
+	Gathered []GatheredAlert `json:"gathered,omitempty"`
 
 	DryRuns []UserDocument `json:"dry_runs,omitempty"` // what dry runs that died have left
 }
@@ -98,9 +94,9 @@ type TaskEntry struct {
 
 // Empty reports whether there is nothing of the user.
 func (d UserDocument) Empty() bool {
-	return len(d.Timeline)+len(d.ByName)+len(d.Messages)+len(d.Settings)+len(d.Flags)+
+	return len(d.Timeline)+len(d.ByName)+len(d.Messages)+len(d.Settings)+len(d.Alerted)+
 		len(d.Ended)+len(d.Dead)+len(d.WatchList)+len(d.Tasks)+len(d.DryRuns)+
-		len(d.Notices)+len(d.Outbox)+len(d.FailedNotices)+len(d.Gathered) == 0 && d.LateMark.IsZero()
+		len(d.Alerts)+len(d.Gathered) == 0 && d.LateMark.IsZero()
 }
 
 // Export reads everything that there is of a user.
@@ -128,9 +124,8 @@ func (u *Users) Export(ctx context.Context, user string, progress sendlimit.Prog
 func documentOf(data sendlimit.UserData) (UserDocument, error) {
 	d := UserDocument{
 		User: data.User, DryRun: data.DryRun, Timeline: placesOf(data.Places), Messages: []UserMessage{},
-		Settings: data.Settings, Flags: data.Flags, LateMark: Time{data.LateMark},
-		Notices: data.Notices, Outbox: timesOf(data.Outbox), FailedNotices: timesOf(data.FailedNotices),
-		Gathered: timesOf(data.Gathered),
+		Settings: data.Settings, LateMark: Time{data.LateMark},
+		Alerted: alertedDaysOf(data.Alerted), Alerts: alertsOf(data), Gathered: gatheredOf(data.Gathered),
 	}
 	for name, places := range data.Categories {
 		if d.ByName == nil {
@@ -162,17 +157,6 @@ func documentOf(data sendlimit.UserData) (UserDocument, error) {
 		d.DryRuns = append(d.DryRuns, copies)
 	}
 	return d, nil
-}
-
-func timesOf(entries map[string]time.Time) map[string]Time {
-	if len(entries) == 0 {
-		return nil
-	}
-	times := make(map[string]Time, len(entries))
-	for entry, at := range entries {
-		times[entry] = Time{at}
-	}
-	return times
 }
 
 func placesOf(reservations []sendlimit.Reservation) []Conflict {

@@ -2,14 +2,14 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
@@ -59,27 +59,14 @@ func (a *accountCommands) command(
 }
 
 // withAccounts calls do with the accounts of the store that the settings name.
-func (p program) withAccounts(ctx context.Context, flags *pflag.FlagSet, do func(*sendlimit.Accounts) error) (err error) {
-	settings, err := p.load(flags, store.ValidURL)
-	if err != nil {
-		return err
-	}
-	client, err := store.Open(settings.StoreURL(), store.Options{})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, storage{client: client}.close()) }()
-	if _, err := store.Inspect(ctx, client); err != nil {
-		return err
-	}
-	if _, err := sendlimit.ReadLayout(ctx, client, settings.Prefix); err != nil {
-		return fmt.Errorf("looking at the layout of the store: %w", err)
-	}
-	accounts, err := sendlimit.NewAccounts(client, settings.Prefix)
-	if err != nil {
-		return fmt.Errorf("opening the accounts: %w", err)
-	}
-	return do(accounts)
+func (p program) withAccounts(ctx context.Context, flags *pflag.FlagSet, do func(*sendlimit.Accounts) error) error {
+	return p.withStore(ctx, flags, func(client redis.UniversalClient, c config.Config) error {
+		accounts, err := sendlimit.NewAccounts(client, c.Prefix)
+		if err != nil {
+			return fmt.Errorf("opening the accounts: %w", err)
+		}
+		return do(accounts)
+	})
 }
 
 // accountFlags describe an account.

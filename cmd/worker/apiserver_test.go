@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
@@ -62,17 +63,20 @@ func TestTheAPIAlone(t *testing.T) {
 		return client.LLen(t.Context(), pending).Val() == 1 // from where a worker would take it at once
 	}, 10*time.Second, 10*time.Millisecond)
 
+	client.ZAdd(t.Context(), "sl:{p0000}:deadnotices", redis.Z{Score: 1, Member: "daily_report/0/acme"})
 	stats := get(t, url+"stats")
 	require.Equal(t, http.StatusOK, stats.status)
 	var told struct {
 		Queue       map[string]int `json:"queue"`
 		DeadLetters *int           `json:"dead_letters"`
+		Alerts      int            `json:"failed_alerts"`
 		Overdue     *float64       `json:"oldest_overdue_seconds"`
 		Version     string         `json:"version"`
 	}
 	require.NoError(t, json.Unmarshal([]byte(stats.body), &told))
 	require.Equal(t, 1, told.Queue["pending"])
 	require.Zero(t, *told.DeadLetters)
+	require.Equal(t, 1, told.Alerts)
 	require.Zero(t, *told.Overdue)
 	require.NotEmpty(t, told.Version)
 

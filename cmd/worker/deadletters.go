@@ -7,12 +7,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/cmd/internal/store"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -61,29 +61,16 @@ func (d *deadLetters) open(ctx context.Context, flags *pflag.FlagSet, do func() 
 		return err
 	}
 	d.palette = cli.NewPalette(d.stdout, d.getenv)
-	settings, err := d.load(flags, store.ValidURL)
-	if err != nil {
-		return err
-	}
-	client, err := store.Open(settings.StoreURL(), store.Options{})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, storage{client: client}.close()) }()
-	if _, err := store.Inspect(ctx, client); err != nil {
-		return err
-	}
-	if _, err := sendlimit.ReadLayout(ctx, client, settings.Prefix); err != nil {
-		return fmt.Errorf("looking at the layout of the store: %w", err)
-	}
-	d.DeadLetters, err = tasks.NewDeadLetters(client, tasks.DeadLetterOptions{
-		Prefix: settings.Prefix, Reach: settings.Reach, ExpireAfter: settings.ExpireAfter,
+	return d.withStore(ctx, flags, func(client redis.UniversalClient, c config.Config) error {
+		d.DeadLetters, err = tasks.NewDeadLetters(client, tasks.DeadLetterOptions{
+			Prefix: c.Prefix, Reach: c.Reach, ExpireAfter: c.ExpireAfter,
+		})
+		if err != nil {
+			return fmt.Errorf("opening the dead letters: %w", err)
+		}
+		defer d.Close()
+		return do()
 	})
-	if err != nil {
-		return fmt.Errorf("opening the dead letters: %w", err)
-	}
-	defer d.Close()
-	return do()
 }
 
 // oneOrMany makes cobra insist on --user and an ID, or on just one of the flags

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
@@ -153,11 +154,11 @@ func (e *events) set(ctx context.Context, flags *pflag.FlagSet, event sendlimit.
 	if err := event.Validate(); err != nil {
 		return fmt.Errorf("setting the limits of an event: %w", err)
 	}
-	return e.withStore(ctx, flags, func(client redis.UniversalClient, prefix string) error {
-		if err := sendlimit.CheckLayout(ctx, client, prefix); err != nil { // it marks a new store
+	return e.withStore(ctx, flags, func(client redis.UniversalClient, c config.Config) error {
+		if err := sendlimit.CheckLayout(ctx, client, c.Prefix); err != nil { // it marks a new store
 			return fmt.Errorf("looking at the layout of the store: %w", err)
 		}
-		s, err := sendlimit.NewEventStore(client, prefix)
+		s, err := sendlimit.NewEventStore(client, c.Prefix)
 		if err != nil {
 			return fmt.Errorf("opening the events: %w", err)
 		}
@@ -181,8 +182,8 @@ func (e *events) set(ctx context.Context, flags *pflag.FlagSet, event sendlimit.
 
 // on calls do with the events of the store that the settings name.
 func (e *events) on(ctx context.Context, flags *pflag.FlagSet, do func(*sendlimit.EventStore) error) error {
-	return e.withStore(ctx, flags, func(client redis.UniversalClient, prefix string) error {
-		opened, err := sendlimit.NewEventStore(client, prefix)
+	return e.withStore(ctx, flags, func(client redis.UniversalClient, c config.Config) error {
+		opened, err := sendlimit.NewEventStore(client, c.Prefix)
 		if err != nil {
 			return fmt.Errorf("opening the events: %w", err)
 		}

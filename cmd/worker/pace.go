@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks"
@@ -153,27 +152,14 @@ func (a paceAnswer) String() string {
 }
 
 // withPace calls do with the pace of the store that the settings name.
-func (p program) withPace(ctx context.Context, flags *pflag.FlagSet, do func(*sendlimit.PaceStore) error) (err error) {
-	settings, err := p.load(flags, store.ValidURL)
-	if err != nil {
-		return err
-	}
-	client, err := store.Open(settings.StoreURL(), store.Options{})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, storage{client: client}.close()) }()
-	if _, err := store.Inspect(ctx, client); err != nil {
-		return err
-	}
-	if _, err := sendlimit.ReadLayout(ctx, client, settings.Prefix); err != nil {
-		return fmt.Errorf("looking at the layout of the store: %w", err)
-	}
-	paces, err := sendlimit.NewPaceStore(client, settings.Prefix, tasks.PaceTarget)
-	if err != nil {
-		return fmt.Errorf("opening the pace: %w", err)
-	}
-	return do(paces)
+func (p program) withPace(ctx context.Context, flags *pflag.FlagSet, do func(*sendlimit.PaceStore) error) error {
+	return p.withStore(ctx, flags, func(client redis.UniversalClient, c config.Config) error {
+		paces, err := sendlimit.NewPaceStore(client, c.Prefix, tasks.PaceTarget)
+		if err != nil {
+			return fmt.Errorf("opening the pace: %w", err)
+		}
+		return do(paces)
+	})
 }
 
 // seedPace gives a store without a pace that of the settings. Where it has one,

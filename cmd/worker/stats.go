@@ -30,12 +30,16 @@ func newStats(client redis.UniversalClient, prefix, version string) (func(contex
 	if err != nil {
 		return nil, err
 	}
+	notices, err := sendlimit.NewNotices(client, options)
+	if err != nil {
+		return nil, err
+	}
 	type found struct {
 		stats api.Stats
 		err   error
 	}
 	answer := newShared(statsWithin, statsFresh, func(ctx context.Context) *found {
-		stats, err := lookForStats(ctx, client, prefix, letters, watch)
+		stats, err := lookForStats(ctx, client, prefix, letters, notices, watch)
 		stats.Version = version
 		return &found{stats, err}
 	})
@@ -52,17 +56,18 @@ func newStats(client redis.UniversalClient, prefix, version string) (func(contex
 // the members stands for all.
 func lookForStats(
 	ctx context.Context, client redis.UniversalClient, prefix string,
-	letters *sendlimit.DeadLetters, watch *sendlimit.WatchList,
+	letters *sendlimit.DeadLetters, notices *sendlimit.Notices, watch *sendlimit.WatchList,
 ) (api.Stats, error) {
 	var (
 		stats  api.Stats
 		asking sync.WaitGroup
-		errs   [4]error
+		errs   [5]error
 	)
 	asking.Go(func() { stats.Queue, errs[0] = tasks.QueueSizes(ctx, client, prefix) })
 	asking.Go(func() { stats.DeadLetters, errs[1] = letters.Count(ctx) })
 	asking.Go(func() { stats.OldestOverdueSeconds, errs[2] = oldestOverdue(ctx, client, watch) })
 	asking.Go(func() { stats.Store, errs[3] = storeMemory(ctx, client) })
+	asking.Go(func() { stats.FailedAlerts, errs[4] = notices.CountDead(ctx) })
 	asking.Wait()
 	for _, err := range errs {
 		if err != nil {

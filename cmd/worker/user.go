@@ -164,8 +164,8 @@ func (e *userError) Code() sendlimit.Code { return e.code }
 
 // withUsers calls do with the users of the store that the settings name.
 func (p program) withUsers(ctx context.Context, flags *pflag.FlagSet, do func(*tasks.Users) error) error {
-	return p.withStore(ctx, flags, func(client redis.UniversalClient, prefix string) error {
-		users, err := tasks.NewUsers(client, prefix)
+	return p.withStore(ctx, flags, func(client redis.UniversalClient, c config.Config) error {
+		users, err := tasks.NewUsers(client, c.Prefix)
 		if err != nil {
 			return fmt.Errorf("opening the users: %w", err)
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
@@ -10,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
@@ -93,34 +92,11 @@ func (p program) showUser(ctx context.Context, settings *sendlimit.UserSettingsS
 func (p program) withUserSettings(
 	ctx context.Context, flags *pflag.FlagSet, do func(*sendlimit.UserSettingsStore) error,
 ) error {
-	return p.withStore(ctx, flags, func(client redis.UniversalClient, prefix string) error {
-		settings, err := sendlimit.NewUserSettingsStore(client, prefix)
+	return p.withStore(ctx, flags, func(client redis.UniversalClient, c config.Config) error {
+		settings, err := sendlimit.NewUserSettingsStore(client, c.Prefix)
 		if err != nil {
 			return fmt.Errorf("opening the settings of users: %w", err)
 		}
 		return do(settings)
 	})
-}
-
-// withStore calls do with the store that the settings name, once it is known to be
-// of a layout that this program can use.
-func (p program) withStore(
-	ctx context.Context, flags *pflag.FlagSet, do func(client redis.UniversalClient, prefix string) error,
-) (err error) {
-	settings, err := p.load(flags, store.ValidURL)
-	if err != nil {
-		return err
-	}
-	client, err := store.Open(settings.StoreURL(), store.Options{})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, storage{client: client}.close()) }()
-	if _, err := store.Inspect(ctx, client); err != nil {
-		return err
-	}
-	if _, err := sendlimit.ReadLayout(ctx, client, settings.Prefix); err != nil {
-		return fmt.Errorf("looking at the layout of the store: %w", err)
-	}
-	return do(client, settings.Prefix)
 }

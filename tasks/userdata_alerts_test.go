@@ -1,0 +1,50 @@
+package tasks_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// What an export tells of alerts can be read by whoever it is about.
+func TestAnExportTellsOfAlerts(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		policy := sendlimit.DefaultPolicy()
+		policy.Rules = []sendlimit.Rule{{Limit: 10, Period: sendlimit.Day}}
+		policy.AlertTo = "ops@example.org"
+		policies, err := sendlimit.NewPolicyStore(s.client, "")
+		require.NoError(s, err)
+		require.NoError(s, policies.Apply(s.Context(), policy))
+		settings, err := sendlimit.NewUserSettingsStore(s.client, "")
+		require.NoError(s, err)
+		require.NoError(s, settings.Set(s.Context(), "alice", sendlimit.UserSettings{Contact: "ada@example.org"}))
+
+		day := s.at(48 * time.Hour).Truncate(24 * time.Hour)
+		for n := range 8 {
+			m := s.message(fmt.Sprint("m", n), 0)
+			m.User, m.SendAt = "alice", day.Add(time.Duration(n)*time.Hour)
+			s.accepted(m)
+		}
+		document, err := s.users().Export(s.Context(), "alice", nil)
+		require.NoError(s, err)
+		require.Equal(s, []tasks.AlertedDay{{Since: tasks.Time{Time: day}, Threshold: 80}}, document.Alerted)
+		require.Len(s, document.Alerts, 1)
+		require.False(s, document.Alerts[0].LookAt.IsZero())
+		document.Alerts[0].LookAt = tasks.Time{}
+		require.Equal(s, []tasks.UserAlert{{
+			Alert: sendlimit.NoticeID(sendlimit.NoticeUserQuota, day, 80, "alice"), Since: tasks.Time{Time: day},
+			Threshold: 80, Used: 8, Limit: 10, Status: "waiting",
+		}}, document.Alerts)
+		require.Len(s, document.Gathered, 1)
+		document.Gathered[0].GatheredAt = tasks.Time{}
+		require.Equal(s, []tasks.GatheredAlert{{
+			Policy: "default", Since: tasks.Time{Time: day}, Threshold: 80, Used: 8, Limit: 10,
+		}}, document.Gathered)
+	})
+}
