@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+	"time"
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
@@ -19,7 +20,8 @@ const RequireRedisEnv = "SENDLIMIT_REQUIRE_REDIS"
 func EmbeddedRedis(tb testing.TB) (*miniredis.Miniredis, *redis.Client) {
 	tb.Helper()
 	server := miniredis.RunT(tb)
-	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
+	// A long script takes its time where the machine is busy.
+	client := redis.NewClient(&redis.Options{Addr: server.Addr(), ReadTimeout: time.Minute})
 	tb.Cleanup(func() {
 		if err := client.Close(); err != nil {
 			tb.Errorf("close the client of the embedded redis: %v", err)
