@@ -68,7 +68,7 @@ func TestAccountsAndTheirKeys(t *testing.T) {
 	_, err = a.CreateAccount(ctx, client.NewAccount{Name: "acme"})
 	var wrong *client.InvalidError
 	require.ErrorAs(t, err, &wrong)
-	require.Equal(t, "account", wrong.Field)
+	require.Equal(t, "name", wrong.Field)
 	_, err = a.Account(ctx, "")
 	require.ErrorAs(t, err, &wrong)
 }
