@@ -19,9 +19,9 @@ import (
 const (
 	crashTier = "small"
 	// crashDaily is how many messages a user has in a day, where a round has the
-	// rule that says so.
-	crashDaily     = 5
-	crashDailyRule = "5/calendar_day"
+	// rule that says so: as many as it can get, so that none is shifted to the next day.
+	crashDaily     = 9
+	crashDailyRule = "9/calendar_day"
 	crashSender    = "alerts@sender.example"
 	// crashGus reached a threshold a while ago, and is to be told of in a digest.
 	crashGus       = "gus"

@@ -28,8 +28,10 @@ local function end_notice(how, kind, nonce, reason, kept)
     redis.call('ZADD', dead, now, id)
     redis.call('ZREMRANGEBYSCORE', dead, '-inf', now - kept)
   else
+    local revived = redis.call('HGET', notice, 'g')
     redis.call('DEL', notice)
     redis.call('HSET', notice, 'k', kind, 'z', how, 'e', now, 'o', nonce, how == DELIVERED and 'i' or 'w', reason)
+    if revived then redis.call('HSET', notice, 'g', revived) end -- that call may come again
   end
   redis.call('PEXPIRE', notice, kept)
 end
