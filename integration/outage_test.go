@@ -38,7 +38,7 @@ func TestAMinuteWithoutWorkers(t *testing.T) {
 	require.Empty(t, o.recorder.Deliveries())
 	o.work()
 	o.work()
-	o.judge(before, o.ended(3*time.Minute))
+	o.judge(before, o.ended(time.Minute))
 }
 
 // outage is a store whose workers come up at a time.
