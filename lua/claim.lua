@@ -5,13 +5,12 @@
 -- and the lease gives the message to another worker when this one dies: the
 -- outcome of the first try is then uncertain.
 --
--- A message on time, within the tolerance, goes out and keeps its place. A late
--- one is judged anew at the real time, together with every other message of the
--- user that is late and unsent: oldest first, each gets the next free time that
--- yields to everything ahead, under a new generation, and before it expires.
--- The message goes out if that time is now. While an older one could go now, this
--- one waits for a while: the older has a task of its own, as a rule, and
--- places the rest when it goes.
+-- A message on time, within the tolerance, goes out and keeps its place, whatever
+-- the rules have become. A late one is judged anew at the real time, together with
+-- every other message of the user that is late and unsent, see fragments/late.lua.
+-- It goes out if the time it gets is now. While an older one of its class could go
+-- now, this one waits for a while: the older has a task of its own, as a rule, and
+-- places the rest when it goes. A message of an exempt category goes out at once.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  timeline of the user (ZSET: message id -> send time, Unix ms)
@@ -34,10 +33,14 @@
 -- ARGV[12] largest window of the rules and the grace, ms: a place is remembered so long
 -- ARGV[13] reach of schedules, ms after now
 -- ARGV[14] the rules, see fragments/policy.lua
--- ARGV[15] the time zone's offsets, see fragments/policy.lua
+-- ARGV[15] the time zone's offsets, see fragments/zone.lua
 -- ARGV[16] delay of the watch entry of a postponed message, ms
--- ARGV[17] where the search for a free time goes on, Unix ms; "" to start now
+-- ARGV[17] where the search for a free time goes on, and for which class, as the
+--          reply says it; "" to start now
 -- ARGV[18] what to alert of, see fragments/user_alert.lua
+-- ARGV[19] the rules of categories, see fragments/policy.lua
+-- ARGV[20] quiet hours, see fragments/quiet.lua
+-- ARGV[21] the user's settings, see fragments/settings.lua
 --
 -- Returns  {SEND, now, send time, promised time or 0, requested time or 0, tries
 --          with this one, category, content, 1 if taken over from a delivery that
@@ -48,7 +51,9 @@
 --          {EARLY, now, due}           not yet due
 --          {DROPPED, now, send time, reason, account, notices, changes ...}
 --          {POSTPONED, now, notices, changes ...}
---          {LOOK_ON, now, where the search goes on or 0, notices, changes ...}: ask again
+--          {LOOK_ON, now, where the search goes on or 0, its class, notices, changes
+--          ...}: ask again
+--          {SETTINGS_CHANGED, ...}, see fragments/settings.lua: of a late message
 --          The account is who was charged for the message, "" for nobody; the notices
 --          are an array of the ids of those that alerts have raised. The changes of
 --          the user's messages, this one's drop excepted, five elements each: id, new
@@ -56,9 +61,9 @@
 --          0, send time, account.
 -- Cost     O(log n) in the user's reservations and the partition's watch list on
 --          time. Late, O(k) more in those since the late mark and from now until
---          the last time given, at most LOOKED records and WORK steps of the search.
+--          the last time given, at most LOOKED records and WORK steps of a search.
 
-if #KEYS ~= 6 or #ARGV ~= 18 then
+if #KEYS ~= 6 or #ARGV ~= 21 then
   return redis.error_reply('ERR claim.lua: wrong number of keys or arguments')
 end
 
@@ -122,6 +127,7 @@ if r[2] ~= generation then
   return {STALE, now}
 end
 
+--@include places
 local user = string.sub(member, #generation + #id + 3)
 local records = string.sub(record, 1, #record - #id)
 local changes = {}
@@ -159,13 +165,14 @@ local function drop(m, reason)
   if m.doubt then return in_doubt(m, 'uncertain') end
   finish(m, DROPPED, reason)
   call('PEXPIRE', m.record, ARGV[7])
-  call('ZREM', timeline, m.id)
+  remove_place(m.id, m.beside)
   note_ended(KEYS[6], m.record, m.id, m.at, ARGV[7])
   return reason
 end
 
 local this = {id = id, record = record, member = member, generation = generation, at = at, promised = promised,
-  doubt = state == SENDING or r[16], charged = r[17], expires = tonumber(r[8]) or (promised or at) + ARGV[8]}
+  doubt = state == SENDING or r[16], charged = r[17], expires = tonumber(r[8]) or (promised or at) + ARGV[8],
+  beside = call('HGET', record, 'z')}
 if state == SENDING and tries >= tonumber(ARGV[10]) then
   return {DROP, now, at, in_doubt(this, 'uncertain'), account_of(r[17]), notices}
 end
@@ -179,100 +186,46 @@ if now <= at + ARGV[9] then
 end
 
 local keep, reach = tonumber(ARGV[12]), tonumber(ARGV[13])
-local policy, offsets = ARGV[14], ARGV[15]
-local MOST, LOOKED = 100, 1000 -- messages placed, records looked at, in one call
--- How long a message waits for an older one, ms: between two looks at least and at
--- most, in all, and until how much before its own expiry.
-local SOON, LATER, PATIENCE, RESERVE = 500, 2000, 30000, 5000
+local policy, offsets, categories, quiet, settings = ARGV[14], ARGV[15], ARGV[19], ARGV[20], ARGV[21]
+--@include status
+--@include settings
+local others = settings_changed((string.gsub(timeline, '^([^}]*}:)u:', '%1o:', 1)))
+if others then return others end
+
 --@include policy
 --@include search
 --@include trim
 --@include outlive
 --@include user_alert
-WORK = 20000 -- a claim holds nobody up
+--@include late
 
--- late_ones lists the user's messages that are late and wait for nothing else,
--- oldest first, and says whether this one may be behind those listed. Where any
--- of them stood does not count: the younger ones will be placed behind these.
-local excluded = {}
-local function late_ones()
-  local from = tonumber(call('GET', KEYS[5]) or 0)
-  local seen = call('ZRANGE', timeline, from, now - ARGV[9] - 1, 'BYSCORE', 'LIMIT', 0, LOOKED, 'WITHSCORES')
-  local late, mark, found = {}, nil, false
-  for k = 1, #seen, 2 do
-    local other, stands = seen[k], tonumber(seen[k + 1])
-    local m = other == id and this
-    local open = m
-    if not m then
-      local key = records .. string.gsub(other, ':', '/')
-      local f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'm', 'q', 'y')
-      local is = state_of(f[1], f[2])
-      open = is == PENDING or is == SENDING
-      if is == PENDING and tonumber(f[3] or 0) <= now and stands >= (tonumber(ARGV[11]) or stands) then
-        local promise = promise_of(f[5], f[6])
-        m = {id = other, record = key, member = f[2] .. '/' .. other .. '/' .. user,
-          generation = f[2], at = stands, promised = promise, doubt = f[7], charged = f[8],
-          expires = tonumber(f[4]) or (promise or stands) + ARGV[8]}
-      end
-    end
-    if m then
-      excluded[other] = true
-      if #late < MOST then
-        late[#late + 1] = m
-        found = found or m == this
-      end
-    end
-    if open and not mark then mark = stands end
-  end
-  local all = #seen < 2 * LOOKED
-  if #seen > LOOKED / 4 then
-    mark = mark or tonumber(seen[#seen])
-    if mark > from then call('SET', KEYS[5], mark, 'PX', ARGV[7]) end
-  end
-  if found then return late, false end
-  if #late == MOST or not all and (#late > 0 or mark > from) then return late, true end
-  -- Its place is gone, as after a restore; or too much lies before it.
-  local i = 1
-  while late[i] and late[i].at <= at do i = i + 1 end
-  table.insert(late, i, this)
-  return late, false
+-- sent_late sends the message now.
+local function sent_late()
+  hold()
+  call('HSET', record, 't', now, 'p', promised or at)
+  call('HDEL', record, 'm')
 end
 
--- in_the_way spells why a message is postponed.
-local function in_the_way(rule)
-  local n = 0
-  for limit, window in string.gmatch(policy, '(%S+) (%S+)') do
-    n = n + 1
-    if n == rule then return 'late ' .. limit .. ' ' .. window end
-  end
-  return 'late'
+this.class = class_of(r[10])
+local rules = this.class.rules
+if rules.exempt then
+  sent_late()
+  put_place(record, id, now, this.beside, rules.uncounted)
+  outlive(now, this.expires, rules.uncounted and beside or timeline)
+  if not rules.uncounted then notices[1] = alert_user(ARGV[18], now) end
+  promised, at = promised or at, now
+  return send(tries + 1)
 end
 
 local late, behind = late_ones()
 excluded[id] = true
-local next_free, take_it = new_search(1, tonumber(ARGV[17]) or now, excluded)
-local judged, latest, expires, rule = 0, now, 0, nil
-for k = 1, #late do
-  local m = late[k]
-  if now < m.expires then
-    local free, resume, first = next_free(math.min(m.expires - 1, now + reach))
-    if resume then
-      if judged == 0 then return {LOOK_ON, now, resume, notices} end
-      break
-    end
-    rule = first or rule -- where none is before its place, what put the one before it there
-    if free then
-      m.to, m.rule, latest, expires = free, rule, free, math.max(expires, m.expires)
-      take_it()
-    end
-  end
-  judged = k
-end
+local judged, resume = judge(late)
+if resume then return {LOOK_ON, now, resume, late[1].class.name, notices} end
 
--- An older one that can go at once is about to: the first that can go at all. If
--- it does not, its task may be lost, and it gets another below.
+-- An older one of its class that can go at once is about to: the first that can go
+-- at all. If it does not, its task may be lost, and it gets another below.
 local first = 1
-while first <= judged and not late[first].to do first = first + 1 end
+while first <= judged and not (late[first].to and late[first].class == this.class) do first = first + 1 end
 if first <= judged and late[first] ~= this and late[first].to == now then
   local since = tonumber(r[15]) or now
   if now - since < PATIENCE and this.expires - now > RESERVE then
@@ -281,30 +234,31 @@ if first <= judged and late[first] ~= this and late[first].to == now then
   end
 end
 
-local sent = false
+local sent, latest, expires = false, now, 0
 for k = 1, judged do
   local m = late[k]
   if not m.to then
     m.reason = drop(m, now < m.expires and 'no_free_time' or 'expired')
     if m ~= this then changed(m, m.reason, 0) end
-  elseif m == this and m.to == now then
-    sent = true
-    hold()
-    call('HSET', record, 't', now, 'p', promised or at)
-    call('HDEL', record, 'm')
   else
-    local new = following(m.generation)
-    call('HSET', m.record, 'g', new, 't', m.to, 'p', m.promised or m.at, 'w', in_the_way(m.rule))
-    call('HDEL', m.record, 's', 'a', 'u', 'm', 'b')
-    if m.doubt then call('HSET', m.record, 'q', 1) end
-    if m == this then call('HDEL', m.record, 'o') end -- nobody has it: a former delivery settles it no more
-    call('ZREM', watch, m.member)
-    call('ZADD', watch, now + ARGV[16], new .. '/' .. m.id .. '/' .. user)
-    changed(m, new, m.to)
+    latest, expires = math.max(latest, m.to), math.max(expires, m.expires)
+    if m == this and m.to == now then
+      sent = true
+      sent_late()
+    else
+      local new = following(m.generation)
+      call('HSET', m.record, 'g', new, 't', m.to, 'p', m.promised or m.at, 'w', in_the_way(m))
+      call('HDEL', m.record, 's', 'a', 'u', 'm', 'b')
+      if m.doubt then call('HSET', m.record, 'q', 1) end
+      if m == this then call('HDEL', m.record, 'o') end -- nobody has it: a former delivery settles it no more
+      call('ZREM', watch, m.member)
+      call('ZADD', watch, now + ARGV[16], new .. '/' .. m.id .. '/' .. user)
+      changed(m, new, m.to)
+    end
+    put_place(m.record, m.id, m.to, m.beside, false)
   end
-  if m.to then call('ZADD', timeline, m.to, m.id) end
 end
-outlive(latest, expires)
+outlive(latest, expires, timeline)
 for k = 1, judged do
   if late[k].to then notices[#notices + 1] = alert_user(ARGV[18], late[k].to) end
 end
@@ -314,6 +268,6 @@ if sent then
   at = now
   return with_changes(send(tries + 1))
 end
-if behind or judged < #late and not this.to then return with_changes({LOOK_ON, now, 0, notices}) end
+if behind or judged < #late and not this.to then return with_changes({LOOK_ON, now, 0, '', notices}) end
 if this.to then return with_changes({POSTPONED, now, notices}) end
 return with_changes({DROP, now, at, this.reason, account_of(r[17]), notices})

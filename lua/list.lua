@@ -2,6 +2,7 @@
 -- than the largest window is left out, but for messages that are still to be sent.
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
+-- KEYS[2]  places of the user that do not count (ZSET: message id -> send time, Unix ms); optional
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  from when, Unix ms; "" from the oldest remembered
 -- ARGV[3]  until when, Unix ms, exclusive; "" to the end
@@ -9,14 +10,14 @@
 -- ARGV[5]  id to go on after
 -- ARGV[6]  how many at most
 -- ARGV[7]  largest window of the rules and the grace, ms: what is older is forgotten
--- ARGV[8]  start of the keys of the user's records, see fragments/record.lua; "" for none
+-- ARGV[8]  with KEYS[2]: start of the keys of the user's records, see fragments/record.lua
 --
 -- Returns  {now, send time and id to go on after, id, send time, ...}: 0 and "" to
 --          go on after, unless the call's work was used up before the list was.
 -- Cost     O(log n + k) in the user's n reservations, k of them listed, and at
 --          most LOOKED records.
 
-if #KEYS ~= 1 or #ARGV ~= 8 then
+if not (#KEYS == 1 and #ARGV == 7 or #KEYS == 2 and #ARGV == 8) then
   return redis.error_reply('ERR list.lua: wrong number of keys or arguments')
 end
 
@@ -26,7 +27,7 @@ local LOOKED = 1000 -- records looked at in one call
 local after_at, after_id = tonumber(ARGV[4]), ARGV[5]
 local remembered, records = now - ARGV[7], ARGV[8]
 local from = math.max(tonumber(ARGV[2]) or 0, after_at or 0)
-if records == '' then from = math.max(from, remembered) end
+if not records then from = math.max(from, remembered) end
 local till = ARGV[3] == '' and '+inf' or tonumber(ARGV[3]) - 1
 local limit = tonumber(ARGV[6])
 
@@ -41,31 +42,50 @@ local function not_after(a, b)
 end
 
 local looked = 0
-local function is_listed(id, at)
-  if at == after_at and not_after(id, after_id) then return false end
-  if at >= remembered then return true end
+local function is_listed(id, at, counted)
+  if counted and at >= remembered then return true end
   looked = looked + 1
-  local r = redis.call('HMGET', records .. string.gsub(id, ':', '/'), 's', 'g')
+  local r = redis.call('HMGET', records .. string.gsub(id, ':', '/'), 's', 'g', 't', 'z')
   local state = state_of(r[1], r[2])
-  return state == PENDING or state == SENDING
+  -- A program that knew only the timeline leaves the entry of what it has moved,
+  -- cancelled or accepted anew.
+  if not counted and (not r[4] or tonumber(r[3]) ~= at or id_is_free(state)) then return false end
+  return state == PENDING or state == SENDING or at >= remembered
 end
 
-local reply, listed, passed = {now, 0, ''}, 0, 0
-repeat
-  local wanted = limit - listed
-  local read = redis.call('ZRANGE', KEYS[1], from, till, 'BYSCORE', 'LIMIT', listed + passed, wanted, 'WITHSCORES')
-  for k = 1, #read, 2 do
-    local id, at = read[k], tonumber(read[k + 1])
-    if is_listed(id, at) then
+local reply, listed = {now, 0, ''}, 0
+
+-- head gives the first place of a list, reading on where it has to; nil at its end.
+local function head(list)
+  if list.k > #list.read and list.more then
+    local wanted = limit - listed
+    list.read = redis.call('ZRANGE', list.key, from, till, 'BYSCORE', 'LIMIT', list.passed, wanted, 'WITHSCORES')
+    list.k, list.passed, list.more = 1, list.passed + #list.read / 2, #list.read == 2 * wanted
+  end
+  return list.read[list.k], tonumber(list.read[list.k + 1])
+end
+
+local timeline = {key = KEYS[1], read = {}, k = 1, passed = 0, more = true, counted = true}
+local uncounted = {key = KEYS[2], read = {}, k = 1, passed = 0, more = KEYS[2] ~= nil}
+while listed < limit do
+  local list, id, at = timeline, head(timeline)
+  local other, other_at = head(uncounted)
+  if not id or other and (other_at < at or other_at == at and not_after(other, id) and other ~= id) then
+    list, id, at = uncounted, other, other_at
+  end
+  if not id then break end
+  list.k = list.k + 2
+  -- What was listed before is passed over, in the other list, too.
+  if at ~= after_at or not not_after(id, after_id) then
+    if is_listed(id, at, list.counted) then
       listed = listed + 1
       reply[2 + 2 * listed], reply[3 + 2 * listed] = id, at
-    else
-      passed = passed + 1
     end
-    if looked == LOOKED then
-      reply[2], reply[3] = at, id
-      return reply
-    end
+    after_at, after_id = at, id
   end
-until listed == limit or #read < 2 * wanted
+  if looked == LOOKED then
+    reply[2], reply[3] = at, id
+    break
+  end
+end
 return reply

@@ -4,56 +4,67 @@
 -- when the new one is refused. A message can be moved until it is being sent.
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
--- KEYS[2]  record of the message (HASH, see fragments/record.lua); optional
--- KEYS[3]  watch list of the partition (ZSET: watch member -> when to look, Unix ms); with KEYS[2]
+-- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
+-- KEYS[3]  record of the message (HASH, see fragments/record.lua); optional
+-- KEYS[4]  watch list of the partition (ZSET: watch member -> when to look, Unix ms); with KEYS[3]
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  message id
 -- ARGV[3]  new send time, Unix ms; "" for now
 -- ARGV[4]  largest window of the rules and the grace, ms: what is older is forgotten
 -- ARGV[5]  reach of schedules, ms after now
--- ARGV[6]  the rules, see fragments/policy.lua
--- ARGV[7]  the time zone's offsets, see fragments/policy.lua
+-- ARGV[6]  the overall rules, see fragments/policy.lua
+-- ARGV[7]  the time zone's offsets, see fragments/zone.lua
 -- ARGV[8]  what to alert of, see fragments/user_alert.lua
--- ARGV[9]  with KEYS[2]: new generation
--- ARGV[10] with KEYS[2]: end of the watch member ("/id/user")
--- ARGV[11] with KEYS[2]: delay of the watch entry, ms
--- ARGV[12] with KEYS[2]: when a message without an expiry of its own expires, ms
+-- ARGV[9]  the rules of categories, see fragments/policy.lua
+-- ARGV[10] the quiet hours, see fragments/quiet.lua
+-- ARGV[11] the settings that Go used, see fragments/settings.lua
+-- ARGV[12] with KEYS[3]: new generation
+-- ARGV[13] with KEYS[3]: end of the watch member ("/id/user")
+-- ARGV[14] with KEYS[3]: delay of the watch entry, ms
+-- ARGV[15] with KEYS[3]: when a message without an expiry of its own expires, ms
 --          after its send time
--- ARGV[13] with KEYS[2]: what an account is charged under, see fragments/hold.lua
--- ARGV[14] with KEYS[2]: what bounds the move, see fragments/hold.lua
--- ARGV[15] with KEYS[2]: with a charge, the attempt that the record has to name; "" for none
--- ARGV[16] with KEYS[2]: with a charge, where it has to stand, Unix ms
+-- ARGV[16] with KEYS[3]: what an account is charged under, see fragments/hold.lua
+-- ARGV[17] with KEYS[3]: what bounds the move, see fragments/hold.lua
+-- ARGV[18] with KEYS[3]: with a charge, the attempt that the record has to name; "" for none
+-- ARGV[19] with KEYS[3]: with a charge, where it has to stand, Unix ms
 --
 -- Returns  a decision, see fragments/decision.lua; of a message that would
---          outlive its expiry {PAST_EXPIRY, now, send time, 0, expiry}.
+--          outlive its expiry {PAST_EXPIRY, now, send time, 0, expiry}; or
+--          {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     as reserve.lua.
 
-if #KEYS == 1 and #ARGV ~= 8 or #KEYS ~= 1 and (#KEYS ~= 3 or #ARGV ~= 16) then
+if #KEYS == 2 and #ARGV ~= 11 or #KEYS ~= 2 and (#KEYS ~= 4 or #ARGV ~= 19) then
   return redis.error_reply('ERR move.lua: wrong number of keys or arguments')
 end
 
-local timeline, record, watch = KEYS[1], KEYS[2], KEYS[3]
+local timeline, record, watch = KEYS[1], KEYS[3], KEYS[4]
 local id = ARGV[2]
 --@include clock
 local asked = tonumber(ARGV[3]) or now
 local keep, reach = tonumber(ARGV[4]), tonumber(ARGV[5])
-local policy, offsets = ARGV[6], ARGV[7]
-local charge, bounds = ARGV[13] or '', ARGV[14] or ''
+local offsets, quiet, settings = ARGV[7], ARGV[10], ARGV[11]
+local charge, bounds = ARGV[16] or '', ARGV[17] or ''
 local PAST_EXPIRY = 8
 
+--@include status
 --@include record
+--@include settings
 --@include policy
 --@include search
 --@include decision
+--@include places
 --@include trim
 --@include outlive
 --@include hold
 --@include user_alert
 
-local generation = ARGV[9]
-local stands, first_requested, former_generation, expiry, charged
+local changed = settings_changed(KEYS[2])
+if changed then return changed end
+
+local generation = ARGV[12]
+local stands, first_requested, former_generation, expiry, charged, category, was_beside
 if record then
-  local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'm', 'x', 'p', 'y')
+  local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'm', 'x', 'p', 'y', 'k', 'z')
   local state = state_of(r[1], r[2])
   stands = tonumber(r[3])
   -- The same call, repeated by a client that got no answer.
@@ -63,8 +74,9 @@ if record then
   end
   if id_is_free(state) then return {NOT_FOUND, now, 0, 0} end
   if state ~= PENDING then return {TOO_LATE, now, stands, 0} end
-  if not is_as(r[8], stands, ARGV[15], ARGV[16]) then return {CHANGED, now, stands, 0} end
+  if not is_as(r[8], stands, ARGV[18], ARGV[19]) then return {CHANGED, now, stands, 0} end
   former_generation, first_requested, expiry, charged = r[2], r[4] or r[7] or r[3], tonumber(r[6]), r[8]
+  category, was_beside = r[9], r[10]
 else
   stands = tonumber(redis.call('ZSCORE', timeline, id) or -1)
   if stands < now - keep then return {NOT_FOUND, now, 0, 0} end
@@ -79,18 +91,22 @@ if asked ~= stands then
 end
 if at == stands then return {ALLOWED, now, at, requested or 0, 0, stands} end
 
-local broken, near = violations(at, id)
-if #broken > 0 then return refusal(at, requested, broken, near, id) end
+if blocked then return {BLOCKED, now, at, requested or 0} end
+local rules = rules_in(ARGV[6], ARGV[9], category)
+local broken, near = violations(rules, at, id)
+if not broken.free then return refusal(rules, at, requested, broken, near, id) end
 local answer = outside(at)
 if answer then return answer end
 
-redis.call('ZADD', timeline, at, id)
-outlive(at, record and (expiry or at + ARGV[12]))
+put_place(record, id, at, was_beside, rules.uncounted)
+outlive(at, record and (expiry or at + ARGV[15]), rules.uncounted and beside or timeline)
 if record then
   redis.call('HSET', record, 'g', generation, 't', at, 'm', stands, 'r', first_requested)
   redis.call('HDEL', record, 'a', 'p', 'w', 'b')
   if charge ~= '' then redis.call('HSET', record, 'y', charged_on(charged)) end
-  redis.call('ZREM', watch, former_generation .. ARGV[10])
-  redis.call('ZADD', watch, now + ARGV[11], generation .. ARGV[10])
+  redis.call('ZREM', watch, former_generation .. ARGV[13])
+  redis.call('ZADD', watch, now + ARGV[14], generation .. ARGV[13])
 end
-return {ALLOWED, now, at, requested or 0, 0, stands, alert_user(ARGV[8], at)}
+local notice
+if not rules.uncounted then notice = alert_user(ARGV[8], at) end
+return {ALLOWED, now, at, requested or 0, 0, stands, notice}

@@ -4,45 +4,52 @@
 -- the rules say of it, and the record is that of a delivered message. What is
 -- older than any rule looks back is not recorded.
 --
--- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
--- KEYS[2]  record of the message (HASH, see fragments/record.lua); optional
+-- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms); of a
+--          message that does not count, its places beside that, see fragments/places.lua
+-- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
+-- KEYS[3]  record of the message (HASH, see fragments/record.lua); optional
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  message id
 -- ARGV[3]  send time, Unix ms
 -- ARGV[4]  largest window of the rules and the grace, ms: what is older is forgotten
--- ARGV[5]  the rules, see fragments/policy.lua; none is judged by
--- ARGV[6]  the time zone's offsets, see fragments/policy.lua
--- ARGV[7]  what to alert of, see fragments/user_alert.lua
--- ARGV[8]  with KEYS[2]: generation, made for this call
--- ARGV[9]  with KEYS[2]: fingerprint
--- ARGV[10] with KEYS[2]: category; "" for none
--- ARGV[11] with KEYS[2]: how long an ended record is kept, ms
+-- ARGV[5]  the time zone's offsets, see fragments/zone.lua
+-- ARGV[6]  what to alert of, see fragments/user_alert.lua
+-- ARGV[7]  the settings that Go used, see fragments/settings.lua
+-- ARGV[8]  with KEYS[3]: generation, made for this call
+-- ARGV[9]  with KEYS[3]: fingerprint
+-- ARGV[10] with KEYS[3]: category; "" for none
+-- ARGV[11] with KEYS[3]: how long an ended record is kept, ms
+-- ARGV[12] with KEYS[3]: 1 if its place is beside the timeline, else ""
 --
 -- Returns  {ALLOWED, now, send time, flags, id of an alert's notice, if any}, flags
 --          REPLAYED or FORGOTTEN;
 --          {ID_REUSED, now, send time, 0}; or
---          {NOT_OVER, now, send time, 0} of a time that has not come.
+--          {NOT_OVER, now, send time, 0} of a time that has not come; or
+--          {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     O(log n) in the user's reservations.
 
-if not (#KEYS == 1 and #ARGV == 7 or #KEYS == 2 and #ARGV == 11) then
+if not (#KEYS == 2 and #ARGV == 7 or #KEYS == 3 and #ARGV == 12) then
   return redis.error_reply('ERR record_sent.lua: wrong number of keys or arguments')
 end
 
-local timeline, record, id = KEYS[1], KEYS[2], ARGV[2]
+local timeline, record, id = KEYS[1], KEYS[3], ARGV[2]
 --@include clock
 local at, keep = tonumber(ARGV[3]), tonumber(ARGV[4])
-local policy, offsets = ARGV[5], ARGV[6]
+local offsets, settings = ARGV[5], ARGV[7]
 local NOT_OVER, FORGOTTEN = 9, 4
 local charge, bounds = '', '' -- nobody is charged for what is over
 
 --@include status
 --@include record
+--@include settings
 --@include trim
 --@include outlive
---@include policy
+--@include zone
 --@include hold
 --@include user_alert
 
+local changed = settings_changed(KEYS[2])
+if changed then return changed end
 if at > now then return {NOT_OVER, now, at, 0} end
 
 if record then
@@ -69,7 +76,8 @@ if record then
   redis.call('HSET', record, 'g', ARGV[8], 's', DELIVERED, 't', at, 'f', ARGV[9], 'e', at)
   if former then redis.call('HSET', record, 'y', charged_anew(former)) end
   if ARGV[10] ~= '' then redis.call('HSET', record, 'k', ARGV[10]) end
+  if ARGV[12] ~= '' then redis.call('HSET', record, 'z', ARGV[12]) end
   -- An id must be remembered while its place still counts.
   redis.call('PEXPIRE', record, math.max(tonumber(ARGV[11]), at + keep - now))
 end
-return {ALLOWED, now, at, 0, alert_user(ARGV[7], at)}
+return {ALLOWED, now, at, 0, alert_user(ARGV[6], at)}

@@ -8,17 +8,19 @@
 -- KEYS[4]  its copy
 -- KEYS[5]  watch list of the copies
 -- KEYS[6]  what copies the partition has, to be removed (SET of keys)
+-- KEYS[7]  places beside the copied timeline, see fragments/places.lua: none of
+--          the real ones can be in the way
 -- ARGV[1]  how long copies stay if nobody removes them, ms
 --
 -- Returns  1
 -- Cost     O(n) in the user's reservations at the first call for a user, O(1) after.
 
-if #KEYS ~= 6 or #ARGV ~= 1 then
+if #KEYS ~= 7 or #ARGV ~= 1 then
   return redis.error_reply('ERR rehearse.lua: wrong number of keys or arguments')
 end
 
 if redis.call('SADD', KEYS[6], KEYS[2]) == 1 then redis.call('COPY', KEYS[1], KEYS[2]) end
 if redis.call('SADD', KEYS[6], KEYS[4]) == 1 then redis.call('COPY', KEYS[3], KEYS[4]) end
-redis.call('SADD', KEYS[6], KEYS[5])
+redis.call('SADD', KEYS[6], KEYS[5], KEYS[7])
 redis.call('PEXPIRE', KEYS[6], ARGV[1])
 return 1

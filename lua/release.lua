@@ -32,6 +32,7 @@ local id = ARGV[2]
 --@include status
 --@include record
 --@include ended
+--@include places
 local charge, bounds = ARGV[6] or '', ARGV[7] or ''
 --@include hold
 
@@ -42,7 +43,7 @@ if not record then
   return {ALLOWED, now, held, 0, 0, 0}
 end
 
-local r = redis.call('HMGET', record, 's', 'g', 't', 'y')
+local r = redis.call('HMGET', record, 's', 'g', 't', 'y', 'z')
 local state, stood = state_of(r[1], r[2]), tonumber(r[3])
 -- Under the same attempt it is the same call, repeated by a client that got no
 -- answer, though the id were another message's by now.
@@ -54,7 +55,7 @@ if not is_as(r[4], stood, ARGV[8], ARGV[9]) then return {CHANGED, now, stood, 0}
 local answer = outside(stood)
 if answer then return answer end
 
-redis.call('ZREM', timeline, id)
+remove_place(id, r[5])
 note_ended(KEYS[4], record, id, stood, ARGV[5])
 redis.call('ZREM', watch, r[2] .. ARGV[4])
 redis.call('HSET', record, 's', CANCELLED, 'e', now)

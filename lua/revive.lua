@@ -1,8 +1,9 @@
 -- revive.lua: has a dead letter sent after all, or says why not.
 --
 -- The message becomes pending again, under a new generation and with all its
--- attempts, at the next time from now on that is free under the rules and before
--- it expires. A place that it has kept does not count, and is given up.
+-- attempts, at the next time from now on that is free under the rules, not in
+-- quiet hours, and before it expires; of an exempt category that is now. A place
+-- that it has kept does not count, and is given up.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  timeline of the user (ZSET: message id -> send time, Unix ms)
@@ -18,37 +19,44 @@
 -- ARGV[8]  largest window of the rules and the grace, ms: what is older is forgotten
 -- ARGV[9]  reach of schedules, ms after now
 -- ARGV[10] the rules, see fragments/policy.lua
--- ARGV[11] the time zone's offsets, see fragments/policy.lua
+-- ARGV[11] the time zone's offsets, see fragments/zone.lua
 -- ARGV[12] where the search for a free time goes on, Unix ms; "" to start now
 -- ARGV[13] what to alert of, see fragments/user_alert.lua
+-- ARGV[14] the rules of categories, see fragments/policy.lua
+-- ARGV[15] quiet hours, see fragments/quiet.lua
+-- ARGV[16] the user's settings, see fragments/settings.lua
 --
 -- Returns  {ALLOWED, now, send time, requested time, 0, 0, id of an alert's notice, if any}
 --          {NOT_FOUND, now, 0, 0}       the message is no dead letter
 --          {PAST_EXPIRY, now, 0, 0, expiry}
+--          {BLOCKED, now, 0, 0}
 --          {NO_FREE_TIME, now, 0, 0, expiry or 0}
 --          {SEARCH_ON, now, where to go on}
+--          {SETTINGS_CHANGED, ...}, see fragments/settings.lua
 -- Cost     O(log n + m) in the user's n reservations, m of them from now until the
 --          time found, at most WORK steps a call (fragments/search.lua).
 
-if #KEYS ~= 4 or #ARGV ~= 13 then
+if #KEYS ~= 4 or #ARGV ~= 16 then
   return redis.error_reply('ERR revive.lua: wrong number of keys or arguments')
 end
 
 local record, timeline, watch, dead = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local id, generation = ARGV[2], ARGV[4]
 local keep, reach = tonumber(ARGV[8]), tonumber(ARGV[9])
-local policy, offsets = ARGV[10], ARGV[11]
+local policy, offsets, categories, quiet, settings = ARGV[10], ARGV[11], ARGV[14], ARGV[15], ARGV[16]
 local PAST_EXPIRY, NO_FREE_TIME = 8, 9
 --@include clock
 --@include status
 --@include record
+--@include settings
 --@include policy
 --@include search
+--@include places
 --@include trim
 --@include outlive
 --@include user_alert
 
-local r = redis.call('HMGET', record, 's', 'g', 't', 'p', 'r', 'x', 'e')
+local r = redis.call('HMGET', record, 's', 'g', 't', 'p', 'r', 'x', 'e', 'k', 'z')
 local state, expiry = state_of(r[1], r[2]), tonumber(r[6])
 if r[2] == generation then -- the same call, repeated by a client that got no answer
   return {ALLOWED, now, tonumber(r[3]), tonumber(r[5] or 0), 0, 0}
@@ -56,19 +64,23 @@ end
 local died = tonumber(redis.call('ZSCORE', dead, ARGV[3]) or -1)
 if state ~= FAILED and state ~= UNCERTAIN or tonumber(r[7]) ~= died then return {NOT_FOUND, now, 0, 0} end
 if expiry and now >= expiry then return {PAST_EXPIRY, now, 0, 0, expiry} end
+local others = settings_changed((string.gsub(timeline, '^([^}]*}:)u:', '%1o:', 1)))
+if others then return others end
+if blocked then return {BLOCKED, now, 0, 0} end
 
+local rules = rules_in(policy, categories, r[8])
 local last = math.min(expiry and expiry - 1 or math.huge, now + reach)
-local free, resume = new_search(1, tonumber(ARGV[12]) or now, {[id] = true})(last)
+local free, resume = new_search(rules, 1, tonumber(ARGV[12]) or now, {[id] = true})(last)
 if resume then return {SEARCH_ON, now, resume} end
 if not free then return {NO_FREE_TIME, now, 0, 0, expiry or 0} end
 
 local requested = tonumber(r[5] or r[4] or r[3])
-redis.call('ZADD', timeline, free, id)
-outlive(free, expiry or free + ARGV[7])
+put_place(record, id, free, r[9], rules.uncounted)
+outlive(free, expiry or free + ARGV[7], rules.uncounted and beside or timeline)
 redis.call('HSET', record, 'g', generation, 't', free, 'r', requested)
 redis.call('HDEL', record, 's', 'p', 'm', 'n', 'a', 'o', 'u', 'e', 'w', 'i', 'b', 'q')
 if state == UNCERTAIN then redis.call('HSET', record, 'q', 1) end
 redis.call('PERSIST', record)
 redis.call('ZREM', dead, ARGV[3])
 redis.call('ZADD', watch, now + ARGV[6], generation .. ARGV[5])
-return {ALLOWED, now, free, requested, 0, 0, alert_user(ARGV[13], free)}
+return {ALLOWED, now, free, requested, 0, 0, not rules.uncounted and alert_user(ARGV[13], free) or nil}

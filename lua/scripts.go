@@ -116,10 +116,25 @@ var SettleHold = script("settle_hold")
 // HoldLook says under which holds a message came to where it stands.
 var HoldLook = script("hold_look")
 
+// Refit says which of a user's reservations do not fit the rules.
+var Refit = script("refit")
+
+// RefitTurn takes the turn of going through what does not fit a policy, or keeps
+// it and notes how far that is, or gives it back.
+var RefitTurn = script("refit_turn")
+
+// PolicyApply stores a policy in place of the one of its name, under the next
+// version.
+var PolicyApply = script("policy_apply")
+
+// SettingsChange stores what is set for a user under a new version, unless it is
+// no longer what it was when it was read.
+var SettingsChange = script("settings_change")
+
 // All returns every script, for loading them into a server ahead of use: a
 // pipeline cannot fall back from EVALSHA to EVAL.
 func All() []*redis.Script {
-	return []*redis.Script{Reserve, Check, Move, Release, NextFree, List, Usage, Claim, Settle, Renew, Rehearse, Revive, Purge, RecordSent, AccountFind, AccountChange, AccountRemoveTier, NoticePut, NoticeClaim, NoticeSettle, NoticeRevive, NoticePurge, StatsAdd, Count, GiveBack, PermitsAcquire, PermitsGiveBack, TokensTake, TokensGiveBack, Pause, Hold, SettleHold, HoldLook}
+	return []*redis.Script{Reserve, Check, Move, Release, NextFree, List, Usage, Claim, Settle, Renew, Rehearse, Revive, Purge, RecordSent, AccountFind, AccountChange, AccountRemoveTier, NoticePut, NoticeClaim, NoticeSettle, NoticeRevive, NoticePurge, StatsAdd, Count, GiveBack, PermitsAcquire, PermitsGiveBack, TokensTake, TokensGiveBack, Pause, Hold, SettleHold, HoldLook, Refit, RefitTurn, PolicyApply, SettingsChange}
 }
 
 //go:embed *.lua fragments/*.lua

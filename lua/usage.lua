@@ -1,22 +1,27 @@
 -- usage.lua: how full each rule is around a time, and which stretches of a span
--- are free. Writes nothing.
+-- the rules leave free. Writes nothing.
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
+-- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  the time, Unix ms; "" for now
 -- ARGV[3]  start of the span, Unix ms; "" for no stretches
 -- ARGV[4]  end of the span, Unix ms, exclusive
 -- ARGV[5]  largest window of the rules and the grace, ms: what is older is forgotten
 -- ARGV[6]  the rules, see fragments/policy.lua
--- ARGV[7]  the time zone's offsets, see fragments/policy.lua
+-- ARGV[7]  the time zone's offsets, see fragments/zone.lua
+-- ARGV[8]  whose rules they are, see fragments/policy.lua
+-- ARGV[9]  the settings that Go used, see fragments/settings.lua
 --
 -- Returns  {now, the time, {used, from, until of the window counted} a rule,
---          {from, until, ...} of the free stretches}
+--          {from, until, ...} of the free stretches}; or
+--          {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     O(log n + r (k + l)) in the user's n reservations and r rules, k of the
 --          reservations in the span and a largest window around it, l in twice
---          that window around the time.
+--          that window around the time. For rules of a category the records of these
+--          are read, each once.
 
-if #KEYS ~= 1 or #ARGV ~= 7 then
+if #KEYS ~= 2 or #ARGV ~= 9 then
   return redis.error_reply('ERR usage.lua: wrong number of keys or arguments')
 end
 
@@ -25,21 +30,33 @@ local timeline = KEYS[1]
 local at = tonumber(ARGV[2]) or now
 local span_from, span_till = tonumber(ARGV[3]), tonumber(ARGV[4])
 local keep = tonumber(ARGV[5])
-local policy, offsets = ARGV[6], ARGV[7]
+local offsets, settings = ARGV[7], ARGV[9]
+--@include status
+--@include settings
 --@include policy
+--@include category
 
-local function times_between(from, till) -- ascending, of [from, till)
+local changed = settings_changed(KEYS[2])
+if changed then return changed end
+local rules = rules_of(ARGV[6], ARGV[8])
+
+local function times_between(r, from, till) -- that rule r counts, ascending, of [from, till)
   local read = redis.call('ZRANGE', timeline, math.max(from, now - keep), till - 1, 'BYSCORE', 'WITHSCORES')
   local times = {}
-  for k = 2, #read, 2 do times[k / 2] = tonumber(read[k]) end
+  for k = 1, #read, 2 do
+    if r <= rules.overall or category_of(read[k], rules.copied) == rules.category then
+      times[#times + 1] = tonumber(read[k + 1])
+    end
+  end
   return times
 end
 
--- fullest gives the fullest window of a sliding rule that contains `at`, the
+-- fullest gives the fullest window of sliding rule r that contains `at`, the
 -- earliest of them: it starts at a reservation or at the time itself, since
 -- any other can begin later and lose nothing.
-local function fullest(window)
-  local times = times_between(at - window + 1, at + window)
+local function fullest(r)
+  local window = rules.windows[r]
+  local times = times_between(r, at - window + 1, at + window)
   local used, from = 0, at
   local first, last = 1, 0 -- times[first .. last] lie in the window from times[first]
   while first <= #times and times[first] <= at do
@@ -52,24 +69,24 @@ local function fullest(window)
 end
 
 local reply = {now, at}
-for r = 1, rule_count do
-  local window = windows[r]
+for r = 1, rules.count do
+  local window = rules.windows[r]
   if window > 0 then
-    local used, from = fullest(window)
+    local used, from = fullest(r)
     reply[2 + r] = {used, from, from + window}
   else
     local from, till = period(-window, at)
-    reply[2 + r] = {#times_between(from, till), from, till}
+    reply[2 + r] = {#times_between(r, from, till), from, till}
   end
 end
 if not span_from then return reply end
 
 -- What each rule forbids within the span, as half-open intervals.
 local taken = {}
-for r = 1, rule_count do
-  local limit, window = limits[r], windows[r]
+for r = 1, rules.count do
+  local limit, window = rules.limits[r], rules.windows[r]
   if window > 0 then
-    local times = times_between(span_from - window + 1, span_till + window)
+    local times = times_between(r, span_from - window + 1, span_till + window)
     for i = 1, #times - limit + 1 do
       local first, last = times[i], times[i + limit - 1]
       if last - first < window then taken[#taken + 1] = {last - window + 1, first + window} end
@@ -77,7 +94,7 @@ for r = 1, rule_count do
   else
     local from = period(-window, span_from)
     local _, last_till = period(-window, span_till)
-    local times = times_between(from, last_till)
+    local times = times_between(r, from, last_till)
     local i = 1
     while times[i] do -- period by period, over those that have reservations
       local till
@@ -103,5 +120,5 @@ if from < span_till then
   free[#free + 1] = from
   free[#free + 1] = span_till
 end
-reply[3 + rule_count] = free
+reply[3 + rules.count] = free
 return reply

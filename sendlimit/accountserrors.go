@@ -5,7 +5,7 @@ import "fmt"
 // NoSuchError is returned when what a change names is not there. Nothing was
 // done.
 type NoSuchError struct {
-	What string // "account", "key" or "tier"
+	What string // "account", "key", "tier" or "policy"
 	Name string
 }
 

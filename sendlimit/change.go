@@ -1,6 +1,7 @@
 package sendlimit
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/sendlimit/sendlimiter/lua"
@@ -8,7 +9,8 @@ import (
 
 // Move gives a reservation another place. The old place is kept when the new
 // one is refused, and does not count against it. A move to the time where it
-// stands changes nothing: At equals MovedFrom.
+// stands changes nothing, and nothing judges it: At equals MovedFrom. With
+// records, what judges is that of the message's category.
 func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 	const doing = "moving a reservation"
 	if err := checkUser(r.User); err != nil {
@@ -20,26 +22,29 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 	if err := r.Hold.check(t.records); err != nil {
 		return Decision{}, err
 	}
-	keys := []string{t.keys.Timeline(r.User)}
-	args := []any{
-		milliseconds(r.Now), r.ID, milliseconds(r.At), t.rules.keep.Milliseconds(), t.reach.Milliseconds(),
-		t.rules.rules, t.offsets(r.At, r.Now), t.rules.alerts,
-	}
+	keys := []string{t.keys.Timeline(r.User), t.settings(r.User)}
+	var recorded []any
 	if t.records {
 		if err := checkGeneration(r.Generation); err != nil {
 			return Decision{}, err
 		}
 		keys = append(keys, t.keys.Record(r.User, r.ID), t.keys.Watch(r.User))
-		args = append(args, r.Generation, watchSuffix(r.User, r.ID), t.look.Milliseconds(), t.expire.Milliseconds())
-		args = append(args, r.Hold.changeArguments(r.From)...)
+		recorded = []any{r.Generation, watchSuffix(r.User, r.ID), t.look.Milliseconds(), t.expire.Milliseconds()}
+		recorded = append(recorded, r.Hold.changeArguments(r.From)...)
 	} else if r.Generation != "" {
 		return Decision{}, &InvalidError{Field: "generation", Value: r.Generation, Want: "none: this timeline keeps places only"}
 	}
-	answer, err := run(ctx, t.client, lua.Move, doing, keys, args)
+	answer, by, err := judged(ctx, t.book, r.User, doing, func(by userRules) (reply, error) {
+		set, years := by.rules, cmp.Or(r.At, r.Now)
+		return run(ctx, t.client, lua.Move, doing, keys, append([]any{
+			milliseconds(r.Now), r.ID, milliseconds(r.At), set.keep.Milliseconds(), set.reach(t.reach).Milliseconds(),
+			set.rules, set.offsets(years), set.alerts, set.categories, set.quietHours(years), by.settings(),
+		}, recorded...))
+	})
 	if err != nil {
 		return Decision{}, err
 	}
-	return t.decision(ctx, read(answer, doing), r.User, r.ID)
+	return t.decision(ctx, read(answer, doing), r.User, by.rules, r.ID)
 }
 
 // Release gives a reservation back. With records it cancels the message: its
@@ -57,7 +62,7 @@ func (t *Timeline) Release(ctx context.Context, r ReleaseRequest) (Decision, err
 		return Decision{}, err
 	}
 	keys := []string{t.keys.Timeline(r.User)}
-	args := []any{milliseconds(r.Now), r.ID, t.rules.keep.Milliseconds()}
+	args := []any{milliseconds(r.Now), r.ID, t.book.keep.Milliseconds()}
 	if t.records {
 		keys = append(keys, t.keys.Record(r.User, r.ID), t.keys.Watch(r.User), t.keys.Ended(r.User))
 		args = append(args, watchSuffix(r.User, r.ID), t.kept.Milliseconds())
@@ -67,5 +72,5 @@ func (t *Timeline) Release(ctx context.Context, r ReleaseRequest) (Decision, err
 	if err != nil {
 		return Decision{}, err
 	}
-	return t.decision(ctx, read(answer, doing), r.User, "")
+	return t.decision(ctx, read(answer, doing), r.User, t.book.base, "")
 }

@@ -2,8 +2,6 @@ package sendlimit
 
 import (
 	"math"
-	"strconv"
-	"strings"
 	"time"
 )
 
@@ -14,26 +12,15 @@ func chargedPeriods(zone *time.Location, at time.Time) (hour, day Stretch) {
 	offsets := zoneOffsets{{from: math.MinInt64}}
 	if zone != time.UTC {
 		middle := at.Truncate(time.Second)
-		offsets = parseOffsets(offsetSegments(zone, middle.Add(-around), middle.Add(around)))
+		offsets = newZoneTable(zone, middle.Add(-around), middle.Add(around)).segments
+		offsets[0].from = math.MinInt64
 	}
 	return offsets.hour(at.UnixMilli()), offsets.day(at.UnixMilli())
 }
 
 // zoneOffsets are the stretches in which a zone's offset stays the same, all in
 // ms; the first is taken to have begun before anything else.
-type zoneOffsets []struct{ from, offset int64 }
-
-// parseOffsets reads what offsetSegments has written.
-func parseOffsets(text string) zoneOffsets {
-	words := strings.Fields(text)
-	offsets := make(zoneOffsets, len(words)/2)
-	for i := range offsets {
-		offsets[i].from, _ = strconv.ParseInt(words[2*i], 10, 64) // as offsetSegments writes them
-		offsets[i].offset, _ = strconv.ParseInt(words[2*i+1], 10, 64)
-	}
-	offsets[0].from = math.MinInt64
-	return offsets
-}
+type zoneOffsets []zoneSegment
 
 // at is the stretch that an instant is in.
 func (z zoneOffsets) at(t int64) int {

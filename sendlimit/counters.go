@@ -44,7 +44,7 @@ import (
 type Counters struct {
 	client redis.Scripter
 	keys   Keys
-	zones  sync.Map // name of a time zone -> *ruleset, for its offsets
+	zones  zoneTables
 	events sync.Map // name of an event -> name of the time zone it was last seen in
 }
 
@@ -184,16 +184,11 @@ func (c *Counters) offsets(r CountRequest) (string, error) {
 	if r.TimeZone == "" {
 		return "", nil
 	}
-	known, ok := c.zones.Load(r.TimeZone)
-	if !ok {
-		zone, err := Policy{TimeZone: r.TimeZone}.location()
-		if err != nil {
-			return "", err
-		}
-		known, _ = c.zones.LoadOrStore(r.TimeZone, &ruleset{zone: zone, zoned: zone != time.UTC})
+	zone, err := c.zones.location(r.TimeZone)
+	if err != nil {
+		return "", err
 	}
-	zone, _ := known.(*ruleset)
-	return zone.offsetsNow(r.At), nil
+	return c.zones.around(zone, orLocalClock(r.At)).words, nil
 }
 
 // validate checks a request, and returns which counter its alert is about.

@@ -119,15 +119,16 @@ type RetryRequest struct {
 }
 
 // Retry makes a dead letter pending again, with all its attempts, at the next
-// time from now on that is free under the rules: Decision.At. A place that it
-// has kept does not count against it, and is given up. Whatever carries the
-// timers has to be told of the new time, as after a Reserve.
+// time from now on that is free under the rules and not in quiet hours, or at once
+// where its category is exempt: Decision.At. A place that it has kept does not
+// count against it, and is given up. Whatever carries the timers has to be told of
+// the new time, as after a Reserve.
 //
 // It is refused, and nothing changes, with CodeNotFound where the message is no
 // dead letter, the id having been submitted anew, say; with CodeExpired where
-// the expiry that its caller set has passed; and with CodeSendLimit where no
-// time is free before that expiry, or within the reach. ExpiresAt is that
-// expiry.
+// the expiry that its caller set has passed; with CodeBlocked where the user is
+// blocked; and with CodeSendLimit where no time is free before that expiry, or
+// within the reach. ExpiresAt is that expiry.
 func (d *DeadLetters) Retry(ctx context.Context, r RetryRequest) (Decision, error) {
 	const doing = "retrying a dead letter"
 	if err := checkMessage(r.User, r.ID); err != nil {
@@ -141,10 +142,14 @@ func (d *DeadLetters) Retry(ctx context.Context, r RetryRequest) (Decision, erro
 		t.keys.Record(r.User, r.ID), t.keys.Timeline(r.User), t.keys.Watch(r.User), t.keys.DeadLettersOf(r.User),
 	}
 	for resume := any(""); ; {
-		answer, err := run(ctx, d.client, lua.Revive, doing, keys, []any{
-			milliseconds(r.Now), r.ID, DeadLetterMember(r.User, r.ID), r.Generation, watchSuffix(r.User, r.ID),
-			t.look.Milliseconds(), t.expire.Milliseconds(), t.rules.keep.Milliseconds(), t.reach.Milliseconds(),
-			t.rules.rules, t.rules.offsetsNow(r.Now), resume, t.rules.alerts,
+		answer, _, err := judged(ctx, t.book, r.User, doing, func(by userRules) (reply, error) {
+			rules := by.rules
+			return run(ctx, d.client, lua.Revive, doing, keys, []any{
+				milliseconds(r.Now), r.ID, DeadLetterMember(r.User, r.ID), r.Generation, watchSuffix(r.User, r.ID),
+				t.look.Milliseconds(), t.expire.Milliseconds(), rules.keep.Milliseconds(), rules.reach(t.reach).Milliseconds(),
+				rules.rules, rules.offsets(r.Now), resume, rules.alerts,
+				rules.categories, rules.quietHours(r.Now), by.settings(),
+			})
 		})
 		if err != nil {
 			return Decision{}, err
@@ -180,6 +185,8 @@ func retried(in *replyReader) (Decision, error) {
 		c.Code = CodeNotFound
 	case statusPastExpiry:
 		c.Code, c.ExpiresAt = CodeExpired, in.time(4)
+	case statusBlocked:
+		c.Code = CodeBlocked
 	case statusNoFreeTime:
 		c.Code, c.ExpiresAt = CodeSendLimit, in.time(4)
 	default:

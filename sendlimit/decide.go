@@ -23,11 +23,15 @@ const (
 	statusPastExpiry
 )
 
-// And what they say of a change with a hold, see lua/fragments/hold.lua.
+// And what they say of a change with a hold, see lua/fragments/hold.lua, and of a
+// user's settings and quiet hours.
 const (
 	statusHoldOver = iota + 10
 	statusOutsideHold
 	statusChanged
+	statusSettingsChanged
+	statusBlocked
+	statusQuietHours
 )
 
 const (
@@ -37,10 +41,18 @@ const (
 
 // decide makes a decision of what call replies, calling again as long as the
 // search for a free time goes on.
-func (t *Timeline) decide(ctx context.Context, r Request, doing string, call func(resume any) (reply, error)) (Decision, error) {
-	var resume any = ""
+func (t *Timeline) decide(
+	ctx context.Context, r Request, doing string, call func(by userRules, resume any) (reply, error),
+) (Decision, error) {
+	var resume, from any = "", ""
+	version := "" // of the settings under which the search goes on
 	for {
-		answer, err := call(resume)
+		answer, by, err := judged(ctx, t.book, r.User, doing, func(by userRules) (reply, error) {
+			if from = resume; by.version != version {
+				from = "" // what was passed over may be free under these rules
+			}
+			return call(by, from)
+		})
 		if err != nil {
 			return Decision{}, err
 		}
@@ -49,22 +61,21 @@ func (t *Timeline) decide(ctx context.Context, r Request, doing string, call fun
 			return Decision{Allowed: true, At: r.At.UTC().Truncate(time.Millisecond), Now: in.time(0)}, in.err
 		}
 		if in.int(0) != statusSearchOn {
-			return t.decision(ctx, in, r.User, "")
+			return t.decision(ctx, in, r.User, by.rules, "")
 		}
-		from := any(in.int(2))
+		resume, version = any(in.int(2)), by.version
+		if in.err == nil && from == resume {
+			in.err = replyError(doing, fmt.Sprintf("it goes on where it was, at %d", from))
+		}
 		if in.err != nil {
 			return Decision{}, in.err
 		}
-		if from == resume {
-			return Decision{}, replyError(doing, fmt.Sprintf("it goes on where it was, at %d", from))
-		}
-		resume = from
 	}
 }
 
-// decision turns a reply into a Decision. self is the reservation that does
-// not count when a search goes on.
-func (t *Timeline) decision(ctx context.Context, in *replyReader, user, self string) (Decision, error) {
+// decision turns a reply, given by a user's rules, into a Decision. self is the
+// reservation that does not count when a search goes on.
+func (t *Timeline) decision(ctx context.Context, in *replyReader, user string, by *ruleset, self string) (Decision, error) {
 	status := in.int(0)
 	d := Decision{Now: in.time(1), At: in.time(2)}
 	d.RequestedAt = in.time(3)
@@ -77,7 +88,12 @@ func (t *Timeline) decision(ctx context.Context, in *replyReader, user, self str
 		d.Notices = in.strings(6)
 	case statusSendLimit:
 		d.Code = CodeSendLimit
-		return t.refusal(ctx, in, d, user, self)
+		return t.refusal(ctx, in, d, user, by, self)
+	case statusQuietHours:
+		d.Code, d.Quiet = CodeQuietHours, by.quietPeriod(d.At)
+		return t.refusal(ctx, in, d, user, by, self)
+	case statusBlocked:
+		d.Code = CodeBlocked
 	case statusIDReused:
 		d.Code = CodeIDReused
 	case statusTooLate:
@@ -103,10 +119,12 @@ func (t *Timeline) decision(ctx context.Context, in *replyReader, user, self str
 	return d, in.err
 }
 
-func (t *Timeline) refusal(ctx context.Context, in *replyReader, d Decision, user, self string) (Decision, error) {
+func (t *Timeline) refusal(ctx context.Context, in *replyReader, d Decision, user string, by *ruleset, self string) (Decision, error) {
 	d.NextFree, d.PreviousFree = in.time(4), in.time(6)
-	for i := 8; i < len(in.reply); i++ {
-		v, err := t.violation(in.nested(i))
+	category := in.string(8)
+	judge := by.scope(category)
+	for i := 9; i < len(in.reply); i++ {
+		v, err := judge.violation(in.nested(i))
 		if err != nil {
 			return Decision{}, err
 		}
@@ -115,36 +133,37 @@ func (t *Timeline) refusal(ctx context.Context, in *replyReader, d Decision, use
 	if in.err != nil {
 		return Decision{}, in.err
 	}
+	on := NextFreeRequest{User: user, Category: category, Count: 1, Now: d.Now}
 	var err error
-	if from := in.time(5); !from.IsZero() {
-		if d.NextFree, err = t.searchOn(ctx, user, self, from, d.Now, 1); err != nil {
+	if on.From = in.time(5); !on.From.IsZero() {
+		if d.NextFree, err = t.searchOn(ctx, on, self, 1); err != nil {
 			return Decision{}, err
 		}
 	}
-	if from := in.time(7); !from.IsZero() {
-		if d.PreviousFree, err = t.searchOn(ctx, user, self, from, d.Now, -1); err != nil {
+	if on.From = in.time(7); !on.From.IsZero() {
+		if d.PreviousFree, err = t.searchOn(ctx, on, self, -1); err != nil {
 			return Decision{}, err
 		}
 	}
 	return d, nil
 }
 
-func (t *Timeline) violation(in *replyReader) (Violation, error) {
-	rule := in.int(0)
-	if in.err == nil && (rule < 1 || int(rule) > len(t.rules.policy.Rules)) {
-		return Violation{}, replyError(in.doing, fmt.Sprintf("rule %d", rule))
+func (c *scope) violation(in *replyReader) (Violation, error) {
+	number := int(in.int(0))
+	if in.err == nil && (number < 1 || number > c.count()) {
+		return Violation{}, replyError(in.doing, fmt.Sprintf("rule %d", number))
 	}
 	v := Violation{ConflictsTotal: int(in.int(1)), From: in.time(2), Until: in.time(3), Conflicts: in.reservations(4)}
 	if in.err != nil {
 		return Violation{}, in.err
 	}
-	v.Rule = t.rules.policy.Rules[rule-1]
+	v.Rule, v.Category = c.rule(number)
 	return v, nil
 }
 
 // searchOn goes on with a search that one call did not finish.
-func (t *Timeline) searchOn(ctx context.Context, user, self string, from, now time.Time, direction int) (time.Time, error) {
-	times, err := t.nextFree(ctx, NextFreeRequest{User: user, From: from, Count: 1, Now: now}, self, direction)
+func (t *Timeline) searchOn(ctx context.Context, r NextFreeRequest, self string, direction int) (time.Time, error) {
+	times, err := t.nextFree(ctx, r, self, direction)
 	if err != nil || len(times) == 0 {
 		return time.Time{}, err
 	}
@@ -154,29 +173,41 @@ func (t *Timeline) searchOn(ctx context.Context, user, self string, from, now ti
 // nextFree calls lua.NextFree until it has what was asked for.
 func (t *Timeline) nextFree(ctx context.Context, r NextFreeRequest, self string, direction int) ([]time.Time, error) {
 	const doing = "looking for free times"
-	from := milliseconds(r.From)
+	first := milliseconds(r.From)
+	resume, from := first, first
+	version := "" // of the settings under which these were found
 	var times []time.Time
 	var taken []string
 	for {
-		answer, err := run(ctx, t.client, lua.NextFree, doing, []string{t.keys.Timeline(r.User)}, []any{
-			milliseconds(r.Now), from, direction, r.Count - len(times), t.reach.Milliseconds(), self,
-			t.rules.rules, t.offsets(r.From, r.Now), strings.Join(taken, " "),
+		answer, by, err := judged(ctx, t.book, r.User, doing, func(by userRules) (reply, error) {
+			found, before := len(times), strings.Join(taken, " ")
+			if from = resume; by.version != version {
+				from, found, before = first, 0, ""
+			}
+			judge, years := by.rules.scope(r.Category), r.years()
+			return run(ctx, t.client, lua.NextFree, doing, []string{t.keys.Timeline(r.User), t.settings(r.User)}, []any{
+				milliseconds(r.Now), from, direction, r.Count - found, by.rules.reach(t.reach).Milliseconds(), self,
+				judge.words, by.rules.offsets(years), before, t.named(judge, r.User), judge.quietHours(years), by.settings(),
+			})
 		})
 		if err != nil {
 			return nil, err
 		}
+		if by.version != version {
+			times, taken, version = nil, nil, by.version
+		}
 		in := read(answer, doing)
-		resume := in.int(1)
+		next := in.int(1)
 		for i := 2; i < len(answer); i++ {
 			times = append(times, in.time(i))
 			taken = append(taken, strconv.FormatInt(in.int(i), 10))
 		}
-		if in.err != nil || resume == 0 {
+		if in.err != nil || next == 0 {
 			return times, in.err
 		}
-		if from == any(resume) {
-			return nil, replyError(doing, fmt.Sprintf("it goes on where it was, at %d", resume))
+		if from == any(next) {
+			return nil, replyError(doing, fmt.Sprintf("it goes on where it was, at %d", next))
 		}
-		from = resume
+		resume = next
 	}
 }

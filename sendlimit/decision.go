@@ -16,6 +16,9 @@ const (
 	CodeTooFarAhead Code = "too_far_ahead"  // beyond the reach of schedules
 	CodePastExpiry  Code = CodeInvalidField // a move to a time at or after ExpiresAt
 
+	CodeQuietHours Code = "quiet_hours" // the time is in the policy's quiet hours
+	CodeBlocked    Code = "blocked"     // nothing is accepted for the user, see UserSettings.Blocked
+
 	CodeRateLimited   Code = "rate_limited"   // too many calls: see RetryAfter
 	CodeQuotaExceeded Code = "quota_exceeded" // the account's messages of that hour or day are used up: see ResetsAt
 	CodeUnauthorized  Code = "unauthorized"   // no API key, or none that may do this
@@ -51,11 +54,14 @@ type Decision struct {
 	Shifted  bool // At is the next free time after RequestedAt
 	Replayed bool // the same request was answered before
 
-	// Violations has every rule that would break, in the policy's order, when
-	// Code is CodeSendLimit.
+	// Violations has every rule that would break, in the policy's order and then
+	// that of the category, when Code is CodeSendLimit or CodeQuietHours.
 	Violations []Violation
-	// NextFree is the earliest later time that breaks no rule, within the
-	// reach; PreviousFree the latest earlier one that is not in the past.
+	// Quiet is the stretch of quiet hours that At is in, when Code is
+	// CodeQuietHours.
+	Quiet *QuietPeriod
+	// NextFree is the earliest later time that breaks no rule and is not quiet,
+	// within the reach; PreviousFree the latest earlier one that is not in the past.
 	NextFree     time.Time
 	PreviousFree time.Time
 
@@ -87,11 +93,19 @@ type Decision struct {
 // those in the period [From, Until).
 type Violation struct {
 	Rule        Rule
+	Category    string    // whose messages alone the rule counts; "" for all
 	From, Until time.Time // of a calendar rule's period; zero for a sliding rule
 	// Conflicts has the first MaxConflicts reservations in the way, ascending
 	// by time, then id; ConflictsTotal counts all.
 	Conflicts      []Reservation
 	ConflictsTotal int
+}
+
+// QuietPeriod is the longest stretch of quiet hours around a time, [From, Until).
+type QuietPeriod struct {
+	From, Until time.Time
+	TimeZone    string // in which they are quiet, the user's own if there is one
+	Hours       string // the line of the policy that says so, "22:00-08:00"
 }
 
 // MaxConflicts is how many reservations a violation lists.
@@ -108,6 +122,7 @@ type Reservation struct {
 // period it is in. Reservations sent and unsent both count.
 type RuleUsage struct {
 	Rule        Rule
+	Category    string // as in Violation
 	Used        int
 	From, Until time.Time // the window counted, half-open
 }
@@ -120,9 +135,11 @@ type Stretch struct {
 // Usage is the answer to Timeline.Usage.
 type Usage struct {
 	At    time.Time
-	Rules []RuleUsage // in the policy's order
+	Rules []RuleUsage // in the policy's order, then that of the category
 	// Free has the maximal stretches, ascending, in which every millisecond
 	// would be accepted, within the span asked about.
 	Free []Stretch
-	Now  time.Time
+	// Quiet has the stretches of quiet hours within it, ascending.
+	Quiet []Stretch
+	Now   time.Time
 }

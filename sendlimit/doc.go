@@ -37,6 +37,25 @@
 // a Claim with any but the present one is stale. So no queue has to be able to
 // take a task back, and somebody with another queue than ours loses nothing.
 //
+// # Whose rules
+//
+// A Policy is the rules of its users and of single categories, their quiet hours,
+// and how far ahead they can be written to. Options.Policy judges everybody but
+// those whose UserSettings name another one; a user's limits stand for rules of the
+// same window, and quiet hours are in a user's own time zone. A timeline takes the
+// settings that its SettingsCache knows, and each script first compares their
+// version with the store's: a change holds from the very next decision on, and
+// nobody looks beforehand.
+//
+// Quiet is what the clocks show as quiet. Where they skip an hour there is none of
+// it, and where they show one twice both are.
+//
+// A category has no timeline of its own: its rules count those of the user's places
+// whose records name it, and look at records only where there are as many places as
+// a rule allows. So they hold from the moment they are laid down, for what was
+// accepted before, too, and nothing has to be kept in step. What is exempt and does
+// not count has its places beside the timeline, where no rule looks.
+//
 // # Late messages
 //
 // What was promised for a time goes out within Options.Tolerance of it at its

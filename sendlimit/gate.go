@@ -17,8 +17,8 @@ import (
 type Gate struct {
 	client redis.Scripter
 	keys   Keys
-	rules  *ruleset
-	fixed  Options // complete, but for the policy
+	book   *rulebook
+	fixed  Options // complete, but for the policies
 }
 
 // NewGate returns the gate of a Timeline that has the same Options.
@@ -27,7 +27,7 @@ func NewGate(client redis.Scripter, o Options) (*Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Gate{client: client, keys: t.keys, rules: t.rules, fixed: o.withDefaults()}, nil
+	return &Gate{client: client, keys: t.keys, book: t.book, fixed: o.withDefaults()}, nil
 }
 
 // Verdict is what a Claim says of a task.
@@ -120,10 +120,17 @@ type Drop struct {
 // worker that has not settled by then may lose it to the next.
 //
 // Within Options.Tolerance of its send time a message goes out and keeps its
-// place. A later one is judged anew at the real time, with all others of its
-// user that are late: oldest first, each gets the next free time before its
-// expiry, behind everything on time. Where an older one could go at once, the
-// claimed one is Busy for a moment, so that the older goes first.
+// place, whatever the rules have become since it was accepted. A later one is
+// judged anew at the real time, by the rules and quiet hours of now, with all
+// others of its user that are late: oldest first, each gets the next free time
+// before its expiry, behind everything on time. Late ones of a category with rules
+// of its own keep their order, as do all others together; where an older one of
+// these could go at once, the claimed one is Busy for a moment, so that the older
+// goes first. One of an exempt category goes out at once. The reach of a policy
+// bounds what is asked for, not where a late message may go.
+//
+// A late message of a user whose settings name a policy that is not among
+// Options.Policies fails with an *UnavailableError, see ErrUnknownPolicy.
 func (g *Gate) Claim(ctx context.Context, d Delivery, lease time.Duration, now time.Time) (Claim, error) {
 	if err := d.check(); err != nil {
 		return Claim{}, err
@@ -134,7 +141,7 @@ func (g *Gate) Claim(ctx context.Context, d Delivery, lease time.Duration, now t
 	var placed []Placement
 	var dropped []Drop
 	var notices []string
-	for from := any(""); ; {
+	for from := ""; ; {
 		c, goOn, err := g.claim(ctx, d, lease, now, from)
 		if err != nil {
 			return Claim{}, err
@@ -145,45 +152,30 @@ func (g *Gate) Claim(ctx context.Context, d Delivery, lease time.Duration, now t
 		if c.Verdict != lookOn {
 			return c, nil
 		}
-		from = ""
-		if goOn != 0 {
-			from = goOn
-		}
+		from = goOn
 	}
 }
 
-// claim is one call of the script. Of lookOn it returns where to go on, 0 for
+// claim is one call of the script. Of lookOn it returns where to go on, "" for
 // the beginning.
-func (g *Gate) claim(ctx context.Context, d Delivery, lease time.Duration, now time.Time, from any) (Claim, int64, error) {
+func (g *Gate) claim(ctx context.Context, d Delivery, lease time.Duration, now time.Time, from string) (c Claim, goOn string, err error) {
 	const doing = "claiming a message"
-	drop := any("")
-	if !g.fixed.DropDueBefore.IsZero() {
-		drop = g.fixed.DropDueBefore.UnixMilli()
-	}
-	attempts := g.fixed.Attempts
-	if g.fixed.SkipUncertain {
-		attempts = 0
-	}
 	keys := []string{
 		g.keys.Record(d.User, d.ID), g.keys.Timeline(d.User), g.keys.Watch(d.User),
 		g.keys.DeadLettersOf(d.User), g.keys.LateMark(d.User), g.keys.Ended(d.User),
 	}
-	answer, err := run(ctx, g.client, lua.Claim, doing, keys, []any{
-		milliseconds(now), d.Generation, d.Nonce, lease.Milliseconds(),
-		WatchMember(d.User, d.ID, d.Generation), d.ID, g.fixed.KeepRecords.Milliseconds(), g.fixed.ExpireAfter.Milliseconds(),
-		g.fixed.Tolerance.Milliseconds(), attempts, drop, g.rules.keep.Milliseconds(), g.fixed.Reach.Milliseconds(),
-		g.rules.rules, g.rules.offsetsNow(now), g.fixed.LookAfter.Milliseconds(), from, g.rules.alerts,
+	answer, _, err := judged(ctx, g.book, d.User, doing, func(by userRules) (reply, error) {
+		return run(ctx, g.client, lua.Claim, doing, keys, g.claimArguments(d, lease, now, from, by))
 	})
 	if err != nil {
-		return Claim{}, 0, err
+		return Claim{}, "", err
 	}
 	in := read(answer, doing)
 	verdict := in.int(0)
 	if in.err == nil && (verdict < 0 || verdict > int64(lookOn)) {
-		return Claim{}, 0, replyError(doing, fmt.Sprintf("verdict %d", verdict))
+		return Claim{}, "", replyError(doing, fmt.Sprintf("verdict %d", verdict))
 	}
-	c := Claim{Verdict: Verdict(verdict), Now: in.time(1)} //nolint:gosec // within 0 to lookOn, see above
-	var goOn int64
+	c = Claim{Verdict: Verdict(verdict), Now: in.time(1)} //nolint:gosec // within 0 to lookOn, see above
 	switch c.Verdict {
 	case Send:
 		c.SendAt, c.Promised, c.RequestedAt = in.time(2), in.time(3), in.time(4)
@@ -200,14 +192,36 @@ func (g *Gate) claim(ctx context.Context, d Delivery, lease time.Duration, now t
 	case Postponed:
 		c.changes(in, 2)
 	case lookOn:
-		goOn = in.int(2)
-		c.changes(in, 3)
+		if at := in.int(2); at != 0 {
+			goOn = strconv.FormatInt(at, 10) + " " + in.string(3)
+		}
+		c.changes(in, 4)
 	case Stale:
 	}
-	if in.err == nil && c.Verdict == lookOn && goOn != 0 && from == any(goOn) {
-		return Claim{}, 0, replyError(doing, fmt.Sprintf("it goes on where it was, at %d", goOn))
+	if in.err == nil && goOn != "" && goOn == from {
+		return Claim{}, "", replyError(doing, "it goes on where it was, at "+goOn)
 	}
 	return c, goOn, in.err
+}
+
+// claimArguments are the arguments of lua.Claim.
+func (g *Gate) claimArguments(d Delivery, lease time.Duration, now time.Time, from string, by userRules) []any {
+	drop := any("")
+	if !g.fixed.DropDueBefore.IsZero() {
+		drop = g.fixed.DropDueBefore.UnixMilli()
+	}
+	attempts := g.fixed.Attempts
+	if g.fixed.SkipUncertain {
+		attempts = 0
+	}
+	rules := by.rules
+	return []any{
+		milliseconds(now), d.Generation, d.Nonce, lease.Milliseconds(),
+		WatchMember(d.User, d.ID, d.Generation), d.ID, g.fixed.KeepRecords.Milliseconds(), g.fixed.ExpireAfter.Milliseconds(),
+		g.fixed.Tolerance.Milliseconds(), attempts, drop, g.book.keep.Milliseconds(), g.fixed.Reach.Milliseconds(),
+		rules.rules, rules.offsets(now), g.fixed.LookAfter.Milliseconds(), from, rules.alerts,
+		rules.categories, rules.quietHours(now), by.settings(),
+	}
 }
 
 // changes reads what a claim did to the user's late messages, from element i

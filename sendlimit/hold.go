@@ -69,10 +69,10 @@ func (h *Hold) bounds(searchFrom time.Time) string {
 }
 
 // changeArguments are the arguments of lua.Move and lua.Release for a hold on
-// what stands at from.
+// what stands at from; without a hold, zero is anywhere.
 func (h *Hold) changeArguments(from time.Time) []any {
 	if h == nil {
-		return []any{"", "", "", ""}
+		return []any{"", "", "", milliseconds(from)}
 	}
 	return []any{h.charge(), h.bounds(time.Time{}), h.Former, milliseconds(from)}
 }

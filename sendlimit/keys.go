@@ -21,6 +21,7 @@ const DefaultPrefix = "sl"
 // that a script may touch them together in a Redis Cluster.
 //
 //	sl:{p0042}:u:<user>        ZSET  the user's timeline: message id -> send time, Unix ms
+//	sl:{p0042}:x:<user>        ZSET  the places that do not count: message id -> send time, Unix ms
 //	sl:{p0042}:m:<user>:<id>   HASH  the record of a message, see lua/fragments/record.lua
 //	sl:{p0042}:watch           ZSET  every message not ended: watch member -> when to look, Unix ms
 //	sl:{p0042}:dead            ZSET  the dead letters: dead-letter member -> when it ended, Unix ms
@@ -39,6 +40,8 @@ const DefaultPrefix = "sl"
 //	sl:{p0042}:deadnotices     ZSET  failed notices: notice id -> when it ended, Unix ms
 //	sl:{p0042}:gathered        ZSET  users to be told of together, see lua/fragments/user_alert.lua -> since when, Unix ms
 //	sl:policy:<name>           STRING  a policy, JSON
+//	sl:refit:<name>            HASH  how far it is gone through what does not fit a policy, see lua/refit_turn.lua
+//	sl:policies                SET  the names of the policies; older programs did not list what they stored
 //	sl:meta                    HASH  the version of this layout
 //	sl:{p0042}:count:<key>:<name>:<start>      STRING  a counter in the natural period from start, Unix ms, on: how many;
 //	                           of a window <name>:w, HASH, see lua/fragments/counters.lua. Both expire with their period
@@ -96,6 +99,13 @@ func (k Keys) Prefix() string { return k.prefix }
 // Timeline is the key of a user's timeline.
 func (k Keys) Timeline(user string) string {
 	return k.partitions[Partition(user)] + "u:" + user
+}
+
+// Uncounted is the key of a user's places that do not count for the others: those
+// of messages whose category is exempt and uncounted, see CategoryRules. Their
+// records say so.
+func (k Keys) Uncounted(user string) string {
+	return k.partitions[Partition(user)] + "x:" + user
 }
 
 // Record is the key of a message's record.
@@ -196,6 +206,12 @@ func (k Keys) copies(partition int) string { return k.partitions[partition] + "c
 
 // Policy is the key of a policy.
 func (k Keys) Policy(name string) string { return k.prefix + ":policy:" + name }
+
+// Refit is the key of how far it is gone through what does not fit a policy.
+func (k Keys) Refit(policy string) string { return k.prefix + ":refit:" + policy }
+
+// Policies is the key of the names of the policies.
+func (k Keys) Policies() string { return k.prefix + ":policies" }
 
 // Meta is the key of what is known of the layout itself.
 func (k Keys) Meta() string { return k.prefix + ":meta" }

@@ -44,6 +44,7 @@ func TestKeysAreSpelledAsDocumented(t *testing.T) {
 	require.Equal(t, "sl:{p0999}:m:alice:a/b", keys.Record("alice", "a:b"))
 	require.Equal(t, "sl:{p0999}:watch", keys.Watch("alice"))
 	require.Equal(t, "sl:policy:default", keys.Policy("default"))
+	require.Equal(t, "sl:policies", keys.Policies())
 	require.Equal(t, "sl:meta", keys.Meta())
 
 	keys, err = sendlimit.NewKeys("staging_2-b")

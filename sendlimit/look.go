@@ -23,25 +23,39 @@ func (t *Timeline) NextFree(ctx context.Context, r NextFreeRequest) ([]time.Time
 	return t.nextFree(ctx, r, "", 1)
 }
 
-// List gives a user's reservations, ascending by send time, then id. Those
-// sent are remembered as long as a rule can still count them; with records, those
-// still to be sent always are.
+// years is a time around which both begin and end of the search are, for the
+// offsets of zones.
+func (r NextFreeRequest) years() time.Time {
+	now := orLocalClock(r.Now)
+	if r.From.After(now) {
+		return r.From
+	}
+	return now
+}
+
+// List gives a user's reservations, those that do not count among them, ascending
+// by send time, then id. Those sent are remembered as long as a rule can still
+// count them; with records, those still to be sent always are.
 func (t *Timeline) List(ctx context.Context, r ListRequest) ([]Reservation, error) {
 	const doing = "listing reservations"
 	limit, err := r.check()
 	if err != nil {
 		return nil, err
 	}
-	records := ""
+	keys := []string{t.keys.Timeline(r.User)}
 	if t.records {
-		records = t.keys.RecordPrefix(r.User)
+		keys = append(keys, t.keys.Uncounted(r.User))
 	}
 	var list []Reservation
 	for {
-		answer, err := run(ctx, t.client, lua.List, doing, []string{t.keys.Timeline(r.User)}, []any{
+		args := []any{
 			milliseconds(r.Now), milliseconds(r.From), milliseconds(r.To),
-			milliseconds(r.After.At), r.After.ID, limit - len(list), t.rules.keep.Milliseconds(), records,
-		})
+			milliseconds(r.After.At), r.After.ID, limit - len(list), t.book.keep.Milliseconds(),
+		}
+		if t.records {
+			args = append(args, t.keys.RecordPrefix(r.User))
+		}
+		answer, err := run(ctx, t.client, lua.List, doing, keys, args)
 		if err != nil {
 			return nil, err
 		}
@@ -88,29 +102,62 @@ func (t *Timeline) Usage(ctx context.Context, r UsageRequest) (Usage, error) {
 			Want: fmt.Sprintf("a time after from, at most %d days", int(MaxUsageSpan/day)),
 		}
 	}
-	answer, err := run(ctx, t.client, lua.Usage, doing, []string{t.keys.Timeline(r.User)}, []any{
-		milliseconds(r.Now), milliseconds(r.At), milliseconds(r.From), milliseconds(r.To), t.rules.keep.Milliseconds(),
-		t.rules.rules, t.offsets(r.At, r.From, r.Now),
+	answer, by, err := judged(ctx, t.book, r.User, doing, func(by userRules) (reply, error) {
+		judge := by.rules.scope(r.Category)
+		return run(ctx, t.client, lua.Usage, doing, []string{t.keys.Timeline(r.User), t.settings(r.User)}, []any{
+			milliseconds(r.Now), milliseconds(r.At), milliseconds(r.From), milliseconds(r.To), by.rules.keep.Milliseconds(),
+			judge.words, by.rules.offsets(cmp.Or(r.At, r.From, r.Now)), t.named(judge, r.User), by.settings(),
+		})
 	})
 	if err != nil {
 		return Usage{}, err
 	}
-	return t.usage(read(answer, doing), spanned)
+	judge := by.rules.scope(r.Category)
+	u, err := judge.usage(read(answer, doing), spanned)
+	if err == nil && spanned {
+		u.Quiet = judge.quietWithin(r.From.UnixMilli(), r.To.UnixMilli())
+		u.Free = without(u.Free, u.Quiet)
+	}
+	return u, err
 }
 
-func (t *Timeline) usage(in *replyReader, spanned bool) (Usage, error) {
+func (c *scope) usage(in *replyReader, spanned bool) (Usage, error) {
 	u := Usage{Now: in.time(0), At: in.time(1)}
-	for i, rule := range t.rules.policy.Rules {
-		row := in.nested(2 + i)
-		u.Rules = append(u.Rules, RuleUsage{Rule: rule, Used: int(row.int(0)), From: row.time(1), Until: row.time(2)})
+	for number := 1; number <= c.count(); number++ {
+		row := in.nested(1 + number)
+		rule, category := c.rule(number)
+		u.Rules = append(u.Rules, RuleUsage{
+			Rule: rule, Category: category, Used: int(row.int(0)), From: row.time(1), Until: row.time(2),
+		})
 		in.absorb(row)
 	}
 	if spanned {
-		free := in.nested(2 + len(t.rules.policy.Rules))
+		free := in.nested(2 + c.count())
 		for i := 0; i < len(free.reply); i += 2 {
 			u.Free = append(u.Free, Stretch{From: free.time(i), Until: free.time(i + 1)})
 		}
 		in.absorb(free)
 	}
 	return u, in.err
+}
+
+// without is what is left of stretches when others are taken away; both are
+// ascending, and none of the same overlap.
+func without(stretches, others []Stretch) []Stretch {
+	var left []Stretch
+	for _, s := range stretches {
+		for _, o := range others {
+			if !o.Until.After(s.From) || !o.From.Before(s.Until) {
+				continue
+			}
+			if o.From.After(s.From) {
+				left = append(left, Stretch{From: s.From, Until: o.From})
+			}
+			s.From = o.Until
+		}
+		if s.From.Before(s.Until) {
+			left = append(left, s)
+		}
+	}
+	return left
 }

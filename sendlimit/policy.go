@@ -1,7 +1,10 @@
 package sendlimit
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -9,21 +12,61 @@ import (
 // DefaultPolicyName names the policy that applies when no other is asked for.
 const DefaultPolicyName = "default"
 
-// Policy is a named list of rules, all of which must hold. TimeZone is the
-// IANA zone of the calendar rules; "" means UTC. A policy without rules is
-// not valid: it would limit nothing.
+// Policy is a named list of rules, all of which must hold, and what else is laid
+// down for the messages of its users. A policy without rules is not valid: it
+// would limit nothing. In JSON it is a PolicyDocument.
 type Policy struct {
-	Name     string `json:"name"`
-	TimeZone string `json:"time_zone,omitempty"`
-	Rules    []Rule `json:"rules"`
+	Name string
+	// TimeZone is the IANA zone of the calendar rules and the quiet hours; "" means
+	// UTC.
+	TimeZone string
+	Rules    []Rule
+	// UserTimeZone counts the calendar rules, and the days of alerts, in a user's
+	// own zone where one is set, see UserSettings; elsewhere in TimeZone. Quiet
+	// hours are always the user's own.
+	UserTimeZone bool
+	// QuietHours are when nothing is sent; the zero value is never.
+	QuietHours QuietHours
+	// Reach is how far ahead a send time may lie, 1 s to 366 days in whole seconds.
+	// Where the program's own is shorter that holds; zero means the program's.
+	Reach time.Duration
+	// OnConflict is what becomes of a message that does not say so itself and whose
+	// time is not free; "" means Refuse.
+	OnConflict OnConflict
+	// Categories has what is different for messages of a category.
+	Categories map[string]CategoryRules
 	// AlertAt are the percents of a user's daily rule, N/day or N/calendar_day, at
 	// which an alert is raised, 1 to 100, ascending; nil means 80 and 100, empty
 	// means never. Where there are several such rules the fullest counts.
-	AlertAt []int `json:"alert_at,omitzero"`
+	AlertAt []int
 	// AlertTo is whom to tell of all users that reached one, together once an hour:
 	// an e-mail address or an https: URL, see ValidContact; "" tells nobody. A
 	// user's own contact, see UserSettings, is told of each at once.
-	AlertTo string `json:"alert_to,omitempty"`
+	AlertTo string
+	// Version is given by the PolicyStore, from 1 on; 0 is a policy that is not
+	// stored. Two versions are the same or not, and none is the later: a program
+	// that knows none begins at 1 again.
+	Version int64
+}
+
+// OnConflict is what becomes of a message whose time is not free.
+type OnConflict string
+
+// What becomes of a message whose time is not free. The zero value is Refuse.
+const (
+	Refuse OnConflict = "refuse" // it is refused
+	Shift  OnConflict = "shift"  // it takes the next free time
+)
+
+// CategoryRules are what a policy has for the messages of one category.
+type CategoryRules struct {
+	// Rules count the messages of the category alone, and hold beside the policy's,
+	// which count those of all categories.
+	Rules []Rule
+	// Exempt messages, such as one-time codes, are judged by neither rules nor quiet
+	// hours. They still count for the others, unless they are Uncounted.
+	Exempt    bool
+	Uncounted bool
 }
 
 // DefaultPolicy returns 1/minute, 5/hour and 10/calendar_day in UTC.
@@ -52,80 +95,78 @@ func ParsePolicy(name, timeZone string, rules ...string) (Policy, error) {
 	return p, p.Validate()
 }
 
-// Validate says whether the policy has a name and rules, each valid, no two
-// equal, and a time zone that exists. The error is an *InvalidError.
-func (p Policy) Validate() error {
-	if !validPolicyName(p.Name) {
-		return &InvalidError{Field: "policy", Value: p.Name, Want: "a name of 1 to 64 of a-z 0-9 _ -"}
-	}
-	if len(p.Rules) == 0 {
-		return &InvalidError{Field: "rules", Value: "[]", Want: "at least one rule such as 5/hour"}
-	}
-	seen := make(map[Rule]bool, len(p.Rules))
-	for _, r := range p.Rules {
-		if err := r.Validate(); err != nil {
-			return err
-		}
-		if seen[r] {
-			return &InvalidError{Field: "rules", Value: r.String(), Want: "each rule once"}
-		}
-		seen[r] = true
-	}
-	if err := p.validateAlerts(); err != nil {
-		return err
-	}
-	_, err := p.location()
-	return err
-}
-
-func (p Policy) location() (*time.Location, error) {
-	if p.TimeZone == "" {
-		return time.UTC, nil
-	}
-	loc, err := time.LoadLocation(p.TimeZone)
-	if err != nil || p.TimeZone == "Local" {
-		return nil, &InvalidError{
-			Field: "time_zone", Value: p.TimeZone,
-			Want: "an IANA time zone such as Europe/Berlin",
-		}
-	}
-	return loc, nil
-}
-
-// LargestWindow is the longest real time that one of the rules looks at: a
-// reservation older than that no longer matters.
+// LargestWindow is the longest real time that one of the rules looks at, those of
+// categories included: a reservation older than that no longer matters.
 func (p Policy) LargestWindow() time.Duration {
 	var longest time.Duration
 	for _, r := range p.Rules {
 		longest = max(longest, r.longest())
 	}
+	for _, category := range p.Categories {
+		for _, r := range category.Rules {
+			longest = max(longest, r.longest())
+		}
+	}
 	return longest
+}
+
+// Equal reports whether two policies say the same, however they spell it. Their
+// versions may differ.
+func (p Policy) Equal(other Policy) bool {
+	return p.Name == other.Name && cmp.Or(p.TimeZone, "UTC") == cmp.Or(other.TimeZone, "UTC") &&
+		slices.Equal(p.Rules, other.Rules) && p.UserTimeZone == other.UserTimeZone &&
+		p.QuietHours.Equal(other.QuietHours) && p.Reach == other.Reach &&
+		cmp.Or(p.OnConflict, Refuse) == cmp.Or(other.OnConflict, Refuse) &&
+		maps.EqualFunc(p.Categories, other.Categories, CategoryRules.equal) &&
+		slices.Equal(p.thresholds(), other.thresholds()) && p.AlertTo == other.AlertTo
+}
+
+func (c CategoryRules) equal(other CategoryRules) bool {
+	return slices.Equal(c.Rules, other.Rules) && c.Exempt == other.Exempt && c.Uncounted == other.Uncounted
 }
 
 // String lists the rules as they are written, "1/minute, 5/hour", and what else
 // is not as usual. Of an AlertTo that is a URL it has the host alone.
 func (p Policy) String() string {
-	rules := make([]string, len(p.Rules))
-	for i, r := range p.Rules {
-		rules[i] = r.String()
+	var s strings.Builder
+	s.WriteString(joinRules(p.Rules, ", "))
+	switch zone := cmp.Or(p.TimeZone, "UTC"); {
+	case p.UserTimeZone:
+		fmt.Fprintf(&s, " (the user's time zone, else %s)", zone)
+	case zone != "UTC":
+		fmt.Fprintf(&s, " (%s)", zone)
 	}
-	s := strings.Join(rules, ", ")
-	if p.TimeZone != "" && p.TimeZone != "UTC" {
-		s += fmt.Sprintf(" (%s)", p.TimeZone)
+	for _, name := range slices.Sorted(maps.Keys(p.Categories)) {
+		fmt.Fprintf(&s, ", %s %s", name, p.Categories[name])
 	}
-	return s + p.unusualAlerts()
+	if !p.QuietHours.IsZero() {
+		fmt.Fprintf(&s, ", quiet %s", p.QuietHours)
+	}
+	if p.Reach != 0 {
+		fmt.Fprintf(&s, ", at most %s ahead", FormatReach(p.Reach))
+	}
+	if p.OnConflict == Shift {
+		s.WriteString(", shifted on conflict")
+	}
+	s.WriteString(p.unusualAlerts())
+	return s.String()
 }
 
-func validPolicyName(s string) bool {
-	if s == "" || len(s) > 64 {
-		return false
+// String is what the category has, for a sentence: "2/calendar_day", "exempt".
+func (c CategoryRules) String() string {
+	switch {
+	case c.Exempt && c.Uncounted:
+		return "exempt and not counted"
+	case c.Exempt:
+		return "exempt"
 	}
-	for _, c := range []byte(s) {
-		switch {
-		case 'a' <= c && c <= 'z', '0' <= c && c <= '9', c == '_', c == '-':
-		default:
-			return false
-		}
+	return joinRules(c.Rules, " and ")
+}
+
+func joinRules(rules []Rule, between string) string {
+	words := make([]string, len(rules))
+	for i, r := range rules {
+		words[i] = r.String()
 	}
-	return true
+	return strings.Join(words, between)
 }

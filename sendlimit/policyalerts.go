@@ -2,7 +2,6 @@ package sendlimit
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"net/url"
 	"slices"
@@ -25,11 +24,7 @@ func (p Policy) validateAlerts() error {
 	if p.AlertTo == "" {
 		return nil
 	}
-	err := ValidContact(p.AlertTo)
-	if invalid, ok := errors.AsType[*InvalidError](err); ok {
-		return &InvalidError{Field: "alert_to", Value: invalid.Value, Want: invalid.Want}
-	}
-	return err
+	return inField(ValidContact(p.AlertTo), "alert_to")
 }
 
 // validThresholds reports whether percents of a quota are 1 to 100, ascending.
@@ -48,12 +43,6 @@ func (p Policy) thresholds() []int {
 		return DefaultAlertAt()
 	}
 	return p.AlertAt
-}
-
-// Equal reports whether two policies say the same, however they spell it.
-func (p Policy) Equal(other Policy) bool {
-	return p.Name == other.Name && cmp.Or(p.TimeZone, "UTC") == cmp.Or(other.TimeZone, "UTC") &&
-		slices.Equal(p.Rules, other.Rules) && slices.Equal(p.thresholds(), other.thresholds()) && p.AlertTo == other.AlertTo
 }
 
 // unusualAlerts spells for String what is not the default.
@@ -84,8 +73,10 @@ func (r Rule) daily() bool { return r.Period == Day || r.Window == day }
 func (p Policy) alerts() (from any, what string) {
 	thresholds := p.thresholds()
 	fewest := 0
+	var daily []string
 	for _, r := range p.Rules {
 		if r.daily() && len(thresholds) > 0 {
+			daily = append(daily, strings.Replace(ruleWords([]Rule{r}), " ", "/", 1))
 			reached := (r.Limit*thresholds[0] + 99) / 100
 			if fewest == 0 || reached < fewest {
 				fewest = reached
@@ -99,7 +90,7 @@ func (p Policy) alerts() (from any, what string) {
 	if p.AlertTo != "" {
 		gathered = "1"
 	}
-	words := []string{p.Name, cmp.Or(p.TimeZone, "UTC"), gathered}
+	words := []string{p.Name, cmp.Or(p.TimeZone, "UTC"), gathered, strings.Join(daily, ",")}
 	for _, percent := range thresholds {
 		words = append(words, strconv.Itoa(percent))
 	}

@@ -38,8 +38,12 @@ func (s State) String() string {
 }
 
 // ReasonLate is said of a message that was postponed: its time had passed.
-// Standing.InTheWay says what was in the way then.
+// Standing.InTheWay and Standing.InQuietHours say what was in the way then.
 const ReasonLate = "late"
+
+// lateQuiet is ReasonLate of a message that quiet hours postponed, as lua/claim.lua
+// spells it.
+const lateQuiet = ReasonLate + " quiet"
 
 // Standing is what the store knows of a message: where it stands on its way, or
 // how it ended. All times are UTC with milliseconds; a zero time means there is
@@ -68,11 +72,19 @@ type Standing struct {
 	Attempts int // deliveries tried, the one that runs included
 	// Reason is why it ended so, is tried again or was postponed; of one that is
 	// being sent or was delivered why it was not sent before. "" for none.
-	Reason     string
-	InTheWay   Rule   // with ReasonLate: the first rule that postponed it; the zero Rule where none did
-	ProviderID string // the provider's name for the delivered message
-	Uncertain  bool   // an earlier delivery may have arrived, too
-	Category   string
+	Reason string
+	// With ReasonLate: the first rule that postponed the message, the zero Rule
+	// where none did, with the category whose rule it is, "" for an overall one; or
+	// that quiet hours did.
+	InTheWay         Rule
+	InTheWayCategory string
+	InQuietHours     bool
+	ProviderID       string // the provider's name for the delivered message
+	Uncertain        bool   // an earlier delivery may have arrived, too
+	Category         string
+	// Uncounted says that its place does not count for the others: its category is
+	// exempt and uncounted, or was when it got that place.
+	Uncounted bool
 
 	// Account is who was charged for the message; "" for nobody. Hold is the
 	// attempt of the Hold under which it came to where it stands, and FormerHolds
@@ -132,7 +144,7 @@ func (r *Records) Look(ctx context.Context, user string, ids ...string) ([]Stand
 // standingFields are the fields of a record that standing reads, see
 // lua/fragments/record.lua.
 var standingFields = []string{ //nolint:gochecknoglobals // a constant table
-	"s", "g", "t", "p", "r", "m", "a", "x", "e", "n", "h", "w", "i", "k", "q", "y",
+	"s", "g", "t", "p", "r", "m", "a", "x", "e", "n", "h", "w", "i", "k", "q", "y", "z",
 }
 
 // standing makes sense of the standingFields of a record.
@@ -151,6 +163,7 @@ func standing(user, id string, values []any, doing string) (Standing, error) {
 	s.Reason, s.ProviderID, s.Category = f.text(11), f.text(12), f.text(13)
 	s.Uncertain = f.text(14) != "" && s.State != StateUncertain // which says so itself
 	s.Account, s.Hold, s.FormerHolds = parseCharge(f.text(15))
+	s.Uncounted = f.text(16) != ""
 	switch {
 	case s.State == StateDelivered:
 		s.Lateness = s.EndedAt.Sub(s.promised())
@@ -162,10 +175,27 @@ func standing(user, id string, values []any, doing string) (Standing, error) {
 	if s.State != StatePending {
 		s.NotBefore = time.Time{} // of the try that has begun
 	}
-	if rule, late := strings.CutPrefix(s.Reason, ReasonLate+" "); late {
-		s.Reason, s.InTheWay = ReasonLate, ruleOf(rule)
-	}
+	s.readLate()
 	return s, f.err(doing)
+}
+
+// readLate takes the reason of a message that was late apart: "late quiet", or
+// "late" with limit and window of a rule and the category whose it is.
+func (s *Standing) readLate() {
+	text, late := strings.CutPrefix(s.Reason, ReasonLate+" ")
+	if !late {
+		return
+	}
+	s.InQuietHours = s.Reason == lateQuiet
+	s.Reason = ReasonLate
+	words := strings.SplitN(text, " ", 3)
+	if len(words) == 1 {
+		return
+	}
+	s.InTheWay = ruleOf(words[0], words[1])
+	if len(words) == 3 && s.InTheWay != (Rule{}) {
+		s.InTheWayCategory = words[2]
+	}
 }
 
 // promised is the send time the message was promised for.
@@ -176,10 +206,9 @@ func (s Standing) promised() time.Time {
 	return s.Promised
 }
 
-// ruleOf reads a rule as lua/fragments/policy.lua spells it, "1 60000"; the zero
-// Rule is none.
-func ruleOf(text string) Rule {
-	limit, window, _ := strings.Cut(text, " ")
+// ruleOf reads limit and window of a rule as lua/fragments/policy.lua spells them,
+// "1" and "60000"; the zero Rule is none.
+func ruleOf(limit, window string) Rule {
 	n, err := strconv.Atoi(limit)
 	if err != nil {
 		return Rule{}

@@ -124,22 +124,29 @@ func TestStandingsOfMessagesThatEndUnsent(t *testing.T) {
 
 func TestAPostponementSaysWhatWasInTheWay(t *testing.T) {
 	t.Parallel()
-	for rule, want := range map[string]sendlimit.Rule{
-		"late 1 60000":      {Limit: 1, Window: time.Minute},
-		"late 10 -3":        {Limit: 10, Period: sendlimit.Day},
-		"late 2 5400000":    {Limit: 2, Window: 90 * time.Minute},
-		"late 10 -6":        {}, // a period of a newer program
-		"late 10 300000000": {Limit: 10, Window: 300_000 * time.Second},
-		"late x 1000":       {},
-		"late 0 1000":       {},
-		"late 5":            {},
+	for reason, want := range map[string]sendlimit.Standing{
+		"late 1 60000":         {InTheWay: sendlimit.Rule{Limit: 1, Window: time.Minute}},
+		"late 10 -3":           {InTheWay: sendlimit.Rule{Limit: 10, Period: sendlimit.Day}},
+		"late 2 5400000":       {InTheWay: sendlimit.Rule{Limit: 2, Window: 90 * time.Minute}},
+		"late 10 -6":           {}, // a period of a newer program
+		"late 10 300000000":    {InTheWay: sendlimit.Rule{Limit: 10, Window: 300_000 * time.Second}},
+		"late x 1000":          {},
+		"late 0 1000":          {},
+		"late 5":               {},
+		"late":                 {},
+		"late 2 -3 marketing":  {InTheWay: sendlimit.Rule{Limit: 2, Period: sendlimit.Day}, InTheWayCategory: "marketing"},
+		"late 10 -6 marketing": {},
+		"late 2 1000 quiet":    {InTheWay: sendlimit.Rule{Limit: 2, Window: time.Second}, InTheWayCategory: "quiet"},
+		"late quiet":           {InQuietHours: true},
 	} {
 		s := newMessages(t, "1/minute")
 		s.submit("a", "11:11:11", "g1", "text")
-		s.server.HSet(keysOf(s.options).Record("alice", "a"), "w", rule, "p", ms("11:00"))
+		s.server.HSet(keysOf(s.options).Record("alice", "a"), "w", reason, "p", ms("11:00"))
 		got := s.stands("a")
-		require.Equal(t, sendlimit.ReasonLate, got.Reason, rule)
-		require.Equal(t, want, got.InTheWay, rule)
+		require.Equal(t, sendlimit.ReasonLate, got.Reason, reason)
+		require.Equal(t, want, sendlimit.Standing{
+			InTheWay: got.InTheWay, InTheWayCategory: got.InTheWayCategory, InQuietHours: got.InQuietHours,
+		}, reason)
 		require.Equal(t, at("11:00"), got.Promised)
 	}
 }
@@ -234,7 +241,8 @@ func TestListPassesOverWhatIsForgotten(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, page, 2)
 
-	reply, err := lua.List.Run(t.Context(), s.client, []string{s.key()}, "", "", "", "", "", 10, 1000,
+	keys := []string{s.key(), keysOf(s.options).Uncounted("alice")}
+	reply, err := lua.List.Run(t.Context(), s.client, keys, "", "", "", "", "", 10, 1000,
 		keysOf(s.options).RecordPrefix("alice")).Slice()
 	require.NoError(t, err)
 	require.Equal(t, []any{s.now.UnixMilli(), at("01:01:39").UnixMilli(), "m0999", "m0000", at("01:00").UnixMilli()}, reply,

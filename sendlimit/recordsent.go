@@ -52,25 +52,22 @@ const (
 // and is marked Replayed as long as its record is kept.
 func (t *Timeline) RecordSent(ctx context.Context, r SentRequest) (Recorded, error) {
 	const doing = "recording a send"
-	if err := t.checkRequest(Request{User: r.User, ID: r.ID, Record: r.Record}); err != nil {
+	request, err := t.checked(Request{User: r.User, ID: r.ID, Record: r.Record})
+	if err != nil {
 		return Recorded{}, err
 	}
 	if r.At.IsZero() {
 		return Recorded{}, &InvalidError{Field: "send_at", Value: "", Want: "the time at which it was sent"}
 	}
-	keys := []string{t.keys.Timeline(r.User)}
-	args := []any{
-		milliseconds(r.Now), r.ID, r.At.UnixMilli(), t.rules.keep.Milliseconds(),
-		t.rules.rules, t.offsets(r.At), t.rules.alerts,
-	}
 	if t.records {
 		if err := checkRecord(r.Record); err != nil {
 			return Recorded{}, err
 		}
-		keys = append(keys, t.keys.Record(r.User, r.ID))
-		args = append(args, r.Record.Generation, r.Record.Fingerprint, r.Record.Category, t.kept.Milliseconds())
 	}
-	answer, err := run(ctx, t.client, lua.RecordSent, doing, keys, args)
+	answer, _, err := judged(ctx, t.book, r.User, doing, func(by userRules) (reply, error) {
+		keys, args := t.recordCall(r, by.rules.scope(request.Category), by)
+		return run(ctx, t.client, lua.RecordSent, doing, keys, args)
+	})
 	if err != nil {
 		return Recorded{}, err
 	}
@@ -89,4 +86,22 @@ func (t *Timeline) RecordSent(ctx context.Context, r SentRequest) (Recorded, err
 		return Recorded{}, replyError(doing, fmt.Sprintf("status %d", status))
 	}
 	return recorded, in.err
+}
+
+// recordCall builds the keys and arguments of lua.RecordSent.
+func (t *Timeline) recordCall(r SentRequest, judge *scope, by userRules) ([]string, []any) {
+	_, alerts := t.alerts(judge)
+	keys := []string{judge.places(t.keys, r.User), t.settings(r.User)}
+	args := []any{
+		milliseconds(r.Now), r.ID, r.At.UnixMilli(), by.rules.keep.Milliseconds(), by.rules.offsets(r.At), alerts, by.settings(),
+	}
+	if !t.records {
+		return keys, args
+	}
+	beside := any("")
+	if judge.uncounted {
+		beside = 1
+	}
+	return append(keys, t.keys.Record(r.User, r.ID)),
+		append(args, r.Record.Generation, r.Record.Fingerprint, r.Record.Category, t.kept.Milliseconds(), beside)
 }

@@ -2,6 +2,9 @@ package sendlimit
 
 import (
 	"context"
+	"maps"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -18,16 +21,18 @@ const copiesStay = time.Hour
 // and nothing real changes. Close removes the copies.
 type Rehearsal struct {
 	client redis.Cmdable
-	keys   Keys // of what is real
 	copied *Timeline
+
+	mu      sync.Mutex
+	touched map[int]struct{} // partitions that have copies
 }
 
 // Rehearse begins a dry run over the timeline's reservations.
 func (t *Timeline) Rehearse(client redis.Cmdable) *Rehearsal {
 	copied := *t
-	copied.rules = t.rules.withoutAlerts()
+	copied.copyOf = &t.keys
 	copied.keys = keysUnder(t.keys.prefix + "-dry-" + NewGeneration())
-	return &Rehearsal{client: client, keys: t.keys, copied: &copied}
+	return &Rehearsal{client: client, copied: &copied, touched: make(map[int]struct{})}
 }
 
 // Reserve answers what Timeline.Reserve would have answered if all that this
@@ -45,14 +50,17 @@ func (r *Rehearsal) Check(ctx context.Context, request Request) (Decision, error
 func (r *Rehearsal) on(
 	ctx context.Context, request Request, doing string, judge func(context.Context, Request) (Decision, error),
 ) (Decision, error) {
-	if err := r.copied.checkRequest(request); err != nil {
+	request, err := r.copied.checked(request)
+	if err != nil {
 		return Decision{}, err
 	}
-	to := r.copied.keys
-	timeline, record, watch := to.Timeline(request.User), to.Record(request.User, request.ID), to.Watch(request.User)
-	_, err := run(ctx, r.client, lua.Rehearse, doing, []string{
-		r.keys.Timeline(request.User), timeline, r.keys.Record(request.User, request.ID), record, watch,
-		to.copies(Partition(request.User)),
+	r.touch(Partition(request.User))
+	from, to := r.copied.copyOf, r.copied.keys
+	timeline, record := to.Timeline(request.User), to.Record(request.User, request.ID)
+	watch, uncounted := to.Watch(request.User), to.Uncounted(request.User)
+	_, err = run(ctx, r.client, lua.Rehearse, doing, []string{
+		from.Timeline(request.User), timeline, from.Record(request.User, request.ID), record, watch,
+		to.copies(Partition(request.User)), uncounted,
 	}, []any{copiesStay.Milliseconds()})
 	if err != nil {
 		return Decision{}, err
@@ -62,7 +70,7 @@ func (r *Rehearsal) on(
 		return Decision{}, err
 	}
 	_, err = r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-		for _, key := range []string{timeline, record, watch} {
+		for _, key := range []string{timeline, record, watch, uncounted} {
 			pipe.PExpire(ctx, key, copiesStay)
 		}
 		return nil
@@ -70,15 +78,25 @@ func (r *Rehearsal) on(
 	return d, Unavailable(err, doing)
 }
 
-// Close removes all that the rehearsal left in the store.
-func (r *Rehearsal) Close(ctx context.Context) error {
+func (r *Rehearsal) touch(partition int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.touched[partition] = struct{}{}
+}
+
+// Clear removes the copies made by now, so that whoever is judged after it is
+// judged by what is really reserved. Nothing else may be going on meanwhile. What
+// it could not remove it removes the next time.
+func (r *Rehearsal) Clear(ctx context.Context) error {
 	const doing = "removing the copies of a dry run"
 	const together = 64 // partitions a round trip
-	for first := 0; first < Partitions; first += together {
-		lists := make([]*redis.StringSliceCmd, together)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for partitions := range slices.Chunk(slices.Sorted(maps.Keys(r.touched)), together) {
+		lists := make([]*redis.StringSliceCmd, len(partitions))
 		_, err := r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-			for i := range lists {
-				lists[i] = pipe.SMembers(ctx, r.copied.keys.copies(first+i))
+			for i, p := range partitions {
+				lists[i] = pipe.SMembers(ctx, r.copied.keys.copies(p))
 			}
 			return nil
 		})
@@ -86,8 +104,8 @@ func (r *Rehearsal) Close(ctx context.Context) error {
 			return Unavailable(err, doing)
 		}
 		_, err = r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
-			for i, list := range lists {
-				for _, key := range append(list.Val(), r.copied.keys.copies(first+i)) {
+			for i, p := range partitions {
+				for _, key := range append(lists[i].Val(), r.copied.keys.copies(p)) {
 					pipe.Unlink(ctx, key)
 				}
 			}
@@ -96,6 +114,12 @@ func (r *Rehearsal) Close(ctx context.Context) error {
 		if err != nil {
 			return Unavailable(err, doing)
 		}
+		for _, p := range partitions {
+			delete(r.touched, p)
+		}
 	}
 	return nil
 }
+
+// Close removes all that the rehearsal left in the store.
+func (r *Rehearsal) Close(ctx context.Context) error { return r.Clear(ctx) }

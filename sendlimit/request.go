@@ -19,6 +19,11 @@ type Request struct {
 	// ShiftUntil; a zero ShiftUntil means as far as the reach goes.
 	Shift      bool
 	ShiftUntil time.Time
+	// ByPolicy does as Shift if the user's policy says so: see Policy.OnConflict.
+	ByPolicy bool
+	// Category is what rules judge the message by; "" for none. With a Record it is
+	// the record's where either is empty, and not another.
+	Category string
 	// SearchFrom is where a shift begins to look for a free time, and takes none
 	// before it, At included; zero means At. Check does not look at it.
 	SearchFrom time.Time
@@ -47,7 +52,7 @@ type MoveRequest struct {
 	// a timeline with records. A move to where the reservation stands changes
 	// nothing, and names no attempt.
 	Hold *Hold
-	From time.Time // with Hold: where the reservation has to stand
+	From time.Time // where the reservation has to stand, or CodeChanged; required with Hold, else zero is anywhere
 	Now  time.Time // as in Request
 }
 
@@ -63,10 +68,11 @@ type ReleaseRequest struct {
 // NextFreeRequest asks for the next Count free times from From on, each
 // counting those before it as taken.
 type NextFreeRequest struct {
-	User  string
-	From  time.Time // the zero value means now; earlier than now is taken as now
-	Count int       // 1 to MaxNextFree
-	Now   time.Time // as in Request
+	User     string
+	Category string    // of the messages to be sent at them; "" for none
+	From     time.Time // the zero value means now; earlier than now is taken as now
+	Count    int       // 1 to MaxNextFree
+	Now      time.Time // as in Request
 }
 
 // MaxNextFree is how many free times one call gives at most.
@@ -86,9 +92,10 @@ type ListRequest struct {
 const MaxList = 10_000
 
 // UsageRequest asks how full a user's rules are around At, and which
-// stretches of [From, To) are free.
+// stretches of [From, To) are free for a message of a category.
 type UsageRequest struct {
 	User     string
+	Category string    // whose rules are looked at beside the overall ones; "" for none
 	At       time.Time // the zero value means now
 	From, To time.Time // To after From, at most MaxUsageSpan; both zero: no stretches
 	Now      time.Time // as in Request

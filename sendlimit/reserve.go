@@ -1,7 +1,10 @@
 package sendlimit
 
 import (
+	"cmp"
 	"context"
+	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/lua"
@@ -26,7 +29,8 @@ type Record struct {
 // first answer again, marked Replayed.
 func (t *Timeline) Reserve(ctx context.Context, r Request) (Decision, error) {
 	const doing = "reserving a place"
-	if err := t.checkRequest(r); err != nil {
+	r, err := t.checked(r)
+	if err != nil {
 		return Decision{}, err
 	}
 	if t.records {
@@ -34,45 +38,61 @@ func (t *Timeline) Reserve(ctx context.Context, r Request) (Decision, error) {
 			return Decision{}, err
 		}
 	}
-	if !r.SearchFrom.IsZero() && !r.Shift {
+	if !r.SearchFrom.IsZero() && !r.Shift && !r.ByPolicy {
 		return Decision{}, &InvalidError{Field: "search_from", Value: r.SearchFrom.String(), Want: "none without a shift"}
 	}
 	if err := r.Hold.check(t.records); err != nil {
 		return Decision{}, err
 	}
-	return t.decide(ctx, r, doing, func(resume any) (reply, error) {
-		keys, args := t.reserveCall(r, resume)
+	return t.decide(ctx, r, doing, func(by userRules, resume any) (reply, error) {
+		keys, args := t.reserveCall(r, by, resume)
 		return run(ctx, t.client, lua.Reserve, doing, keys, args)
 	})
 }
 
 // Check says what Reserve would answer, and writes nothing. Of a Record it
-// looks at the Fingerprint only.
+// looks at the Fingerprint and the Category only.
 func (t *Timeline) Check(ctx context.Context, r Request) (Decision, error) {
 	const doing = "checking a time"
-	if err := t.checkRequest(r); err != nil {
+	r, err := t.checked(r)
+	if err != nil {
 		return Decision{}, err
 	}
-	return t.decide(ctx, r, doing, func(resume any) (reply, error) {
-		keys, args := t.checkCall(r, resume)
+	return t.decide(ctx, r, doing, func(by userRules, resume any) (reply, error) {
+		keys, args := t.checkCall(r, by, resume)
 		return run(ctx, t.client, lua.Check, doing, keys, args)
 	})
 }
 
-func (t *Timeline) checkRequest(r Request) error {
+// checked is a request that can be made, with its category both in itself and in
+// its record.
+func (t *Timeline) checked(r Request) (Request, error) {
 	if err := checkUser(r.User); err != nil {
-		return err
+		return r, err
 	}
 	if err := checkID(r.ID); err != nil {
-		return err
+		return r, err
 	}
 	switch {
 	case t.records && r.Record == nil:
-		return &InvalidError{Field: "record", Value: "", Want: "a record: this timeline keeps them"}
+		return r, &InvalidError{Field: "record", Value: "", Want: "a record: this timeline keeps them"}
 	case !t.records && r.Record != nil:
-		return &InvalidError{Field: "record", Value: r.Record.Generation, Want: "none: this timeline keeps places only"}
+		return r, &InvalidError{Field: "record", Value: r.Record.Generation, Want: "none: this timeline keeps places only"}
+	case r.Record == nil || r.Record.Category == r.Category:
+		return r, nil
+	case r.Category == "":
+		r.Category = r.Record.Category
+	case r.Record.Category == "":
+		record := *r.Record
+		record.Category = r.Category
+		r.Record = &record
+	default:
+		return r, &InvalidError{
+			Field: "category", Value: r.Category,
+			Want: fmt.Sprintf("the same as the record's, which is %q", r.Record.Category),
+		}
 	}
-	return nil
+	return r, nil
 }
 
 func checkRecord(r *Record) error {
@@ -80,28 +100,43 @@ func checkRecord(r *Record) error {
 }
 
 // reserveCall builds the keys and arguments of lua.Reserve.
-func (t *Timeline) reserveCall(r Request, resume any) ([]string, []any) {
-	args := make([]any, 0, 37)
+func (t *Timeline) reserveCall(r Request, by userRules, resume any) ([]string, []any) {
+	set, judge := by.rules, by.rules.scope(r.Category)
+	args := make([]any, 0, 40)
 	args = append(args, milliseconds(r.Now), r.ID)
-	keep := t.rules.keep.Milliseconds()
+	keep := set.keep.Milliseconds()
+	shiftUntil, searchFrom := r.shift(set)
 	if r.At.IsZero() {
 		args = append(args, "", "", "", "")
 	} else {
 		at := r.At.UnixMilli()
-		first, last := t.rules.span(at)
+		first, last := any(""), any("")
+		if !by.blocked && !judge.quietAt(at) {
+			first, last = judge.span(at)
+		}
 		args = append(args, at, first, last, max(at+keep, t.expiry(r, at)))
 	}
-	args = append(args, keep, t.reach.Milliseconds(), t.rules.rules, t.offsets(r.At, r.Now), r.shiftUntil(), resume,
-		t.rules.alertFrom, t.rules.alerts, r.Hold.bounds(r.SearchFrom))
+	alertFrom, alerts := t.alerts(judge)
+	years := cmp.Or(r.At, r.Now)
+	zones := set.offsets(years)
+	if quiet := judge.quietHours(years); quiet != "" {
+		zones += "#" + quiet
+	}
+	if resume != any("") {
+		shiftUntil = fmt.Sprint(shiftUntil, " ", resume)
+	}
+	args = append(args, keep, set.reach(t.reach).Milliseconds(), judge.words, zones, shiftUntil, t.named(judge, r.User),
+		alertFrom, alerts, r.Hold.bounds(searchFrom), by.settings())
+	keys := []string{judge.places(t.keys, r.User), t.settings(r.User)}
 	if !t.records {
-		return []string{t.keys.Timeline(r.User)}, args
+		return keys, args
 	}
 	rec := r.Record
-	expires, lives := any(""), any(t.expire.Milliseconds())
+	expires := "+" + strconv.FormatInt(t.expire.Milliseconds(), 10)
 	if !rec.ExpiresAt.IsZero() {
-		expires, lives = rec.ExpiresAt.UnixMilli(), ""
+		expires = strconv.FormatInt(rec.ExpiresAt.UnixMilli(), 10)
 	}
-	args = append(args, t.look.Milliseconds(), WatchMember(r.User, r.ID, rec.Generation), expires, lives,
+	args = append(args, t.look.Milliseconds(), WatchMember(r.User, r.ID, rec.Generation), expires,
 		"g", rec.Generation, "f", rec.Fingerprint, "t", args[2])
 	if !rec.ExpiresAt.IsZero() {
 		args = append(args, "x", expires)
@@ -112,10 +147,13 @@ func (t *Timeline) reserveCall(r Request, resume any) ([]string, []any) {
 	if len(rec.Content) > 0 {
 		args = append(args, "c", rec.Content)
 	}
+	if judge.uncounted {
+		args = append(args, "z", 1)
+	}
 	if r.Hold != nil {
 		args = append(args, "y", r.Hold.charge())
 	}
-	return []string{t.keys.Timeline(r.User), t.keys.Record(r.User, r.ID), t.keys.Watch(r.User)}, args
+	return append(keys, t.keys.Record(r.User, r.ID), t.keys.Watch(r.User)), args
 }
 
 // expiry is when the message of a request expires at the latest, Unix ms: as
@@ -131,12 +169,15 @@ func (t *Timeline) expiry(r Request, at int64) int64 {
 	}
 }
 
-func (t *Timeline) checkCall(r Request, resume any) ([]string, []any) {
+func (t *Timeline) checkCall(r Request, by userRules, resume any) ([]string, []any) {
+	set, judge := by.rules, by.rules.scope(r.Category)
+	shiftUntil, _ := r.shift(set)
+	years := cmp.Or(r.At, r.Now)
 	args := []any{
-		milliseconds(r.Now), r.ID, milliseconds(r.At), t.rules.keep.Milliseconds(), t.reach.Milliseconds(),
-		r.shiftUntil(), resume, t.rules.rules, t.offsets(r.At, r.Now),
+		milliseconds(r.Now), r.ID, milliseconds(r.At), set.keep.Milliseconds(), set.reach(t.reach).Milliseconds(),
+		shiftUntil, resume, judge.words, set.offsets(years), t.named(judge, r.User), judge.quietHours(years), by.settings(),
 	}
-	keys := []string{t.keys.Timeline(r.User)}
+	keys := []string{judge.places(t.keys, r.User), t.settings(r.User)}
 	if t.records {
 		keys = append(keys, t.keys.Record(r.User, r.ID))
 		args = append(args, r.Record.Fingerprint)
@@ -147,24 +188,15 @@ func (t *Timeline) checkCall(r Request, resume any) ([]string, []any) {
 // endOfTime is later than any send time and exact in a Lua number.
 const endOfTime = int64(1) << 53
 
-func (r Request) shiftUntil() any {
+// shift is how far a request may be shifted under a policy, "" for not at all, and
+// from when on a time is looked for.
+func (r Request) shift(set *ruleset) (until any, from time.Time) {
 	switch {
-	case !r.Shift:
-		return ""
+	case !r.Shift && (!r.ByPolicy || set.policy.OnConflict != Shift):
+		return "", time.Time{}
 	case r.ShiftUntil.IsZero():
-		return endOfTime
+		return endOfTime, r.SearchFrom
 	default:
-		return r.ShiftUntil.UnixMilli()
+		return r.ShiftUntil.UnixMilli(), r.SearchFrom
 	}
-}
-
-// offsets looks the zone's offsets up around the first time that is set, or
-// around now.
-func (t *Timeline) offsets(times ...time.Time) string {
-	for _, at := range times {
-		if !at.IsZero() {
-			return t.rules.offsets(at)
-		}
-	}
-	return t.rules.offsetsNow(time.Time{})
 }

@@ -49,7 +49,7 @@ func (g *Gate) Settle(ctx context.Context, d Delivery, s Settlement, now time.Ti
 	}
 	args := []any{
 		milliseconds(now), d.Nonce, outcome, watchSuffix(d.User, d.ID), d.ID,
-		g.fixed.KeepRecords.Milliseconds(), g.rules.keep.Milliseconds(), reason, milliseconds(s.Began),
+		g.fixed.KeepRecords.Milliseconds(), g.book.keep.Milliseconds(), reason, milliseconds(s.Began),
 	}
 	if s.Retry != nil {
 		arrived := 0

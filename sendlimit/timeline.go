@@ -32,13 +32,22 @@ const DefaultLookAfter = 10 * time.Second
 const DefaultOverdueAfter = time.Minute
 
 // Options configure a Timeline, a Gate and a WatchList. The zero value is the
-// default policy under the default prefix, places only.
+// default policy for every user, under the default prefix, places only.
 type Options struct {
 	Prefix string        // begins every key; "" means DefaultPrefix
-	Policy Policy        // the rules; the zero value means DefaultPolicy
+	Policy Policy        // the rules of whoever has no policy of their own; the zero value means DefaultPolicy
 	Reach  time.Duration // how far ahead a send time may lie, at most DefaultReach, its default
+	// Policies are those that the settings of single users may name beside Policy.
+	Policies []Policy
+	// UserSettings honours what is set for single users, see UserSettings: it holds
+	// from the next call on.
+	UserSettings bool
+	// SettingsCache is shared with timelines before and after this one, under other
+	// policies say; nil means one of its own.
+	SettingsCache *SettingsCache
 	// Records keeps a record and a watch entry beside each place, for a queue
-	// that delivers through a Gate.
+	// that delivers through a Gate. Policies with Categories need it: a message's
+	// category is in its record.
 	Records bool
 	// KeepRecords is how long a record outlives its message; zero means
 	// DefaultKeepRecords.
@@ -114,7 +123,9 @@ func (o Options) validate() error {
 type Timeline struct {
 	client  redis.Scripter
 	keys    Keys
-	rules   *ruleset
+	copyOf  *Keys // of what is real, where these are copies of a dry run; else nil
+	book    *rulebook
+	options Options // complete
 	reach   time.Duration
 	records bool
 	kept    time.Duration
@@ -130,28 +141,48 @@ func NewTimeline(client redis.Scripter, o Options) (*Timeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	rules, err := newRuleset(o.Policy)
-	if err != nil {
+	t := &Timeline{
+		client: client, keys: keys, records: o.Records,
+		reach: o.Reach, kept: o.KeepRecords, expire: o.ExpireAfter, look: o.LookAfter,
+	}
+	if err := t.judgeBy(o); err != nil {
 		return nil, err
 	}
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	return &Timeline{
-		client: client, keys: keys, rules: rules, records: o.Records,
-		reach: o.Reach, kept: o.KeepRecords, expire: o.ExpireAfter, look: o.LookAfter,
-	}, nil
+	return t, nil
+}
+
+// judgeBy makes the policies of options those that the timeline judges by.
+func (t *Timeline) judgeBy(o Options) error {
+	book, err := newRulebook(o)
+	if err != nil {
+		return err
+	}
+	if !o.Records {
+		for _, p := range append([]Policy{o.Policy}, o.Policies...) {
+			if len(p.Categories) > 0 {
+				return &InvalidError{
+					Field: "categories", Value: p.Name,
+					Want: "none without records: what category a message is of stands there",
+				}
+			}
+		}
+	}
+	o.SettingsCache = book.cache
+	t.book, t.options = book, o
+	return nil
 }
 
 // WithPolicy returns a timeline over the same reservations under other rules:
-// what is reserved keeps its places.
+// what is reserved keeps its places. Options.Policies stay.
 func (t *Timeline) WithPolicy(p Policy) (*Timeline, error) {
-	rules, err := newRuleset(p)
-	if err != nil {
+	changed, o := *t, t.options
+	o.Policy = p
+	if err := changed.judgeBy(o); err != nil {
 		return nil, err
 	}
-	changed := *t
-	changed.rules = rules
 	return &changed, nil
 }
 
@@ -163,8 +194,36 @@ func (t *Timeline) On(client redis.Scripter) *Timeline {
 	return &changed
 }
 
-// Policy returns the rules the timeline judges by.
-func (t *Timeline) Policy() Policy { return t.rules.policy }
+// Policy returns the rules the timeline judges by, but for users whose settings
+// name another policy or replace a limit.
+func (t *Timeline) Policy() Policy { return t.book.base.policy }
+
+// settings is the key of what is set for a user: the real one in a dry run, too.
+func (t *Timeline) settings(user string) string {
+	if t.copyOf != nil {
+		return t.copyOf.Settings(user)
+	}
+	return t.keys.Settings(user)
+}
+
+// named is how the scripts are told whose rules judge. In a dry run, they look for
+// the categories of messages of which there is no copy where they really are.
+func (t *Timeline) named(by *scope, user string) string {
+	if t.copyOf != nil && len(by.own) > 0 {
+		return by.named + " " + t.copyOf.RecordPrefix(user)
+	}
+	return by.named
+}
+
+// alerts is what the scripts are told of the alerts of a message that a scope
+// judges: from how many places on there may be one, and of what. A dry run alerts
+// nobody.
+func (t *Timeline) alerts(by *scope) (from any, what string) {
+	if t.copyOf != nil || by.uncounted {
+		return "", ""
+	}
+	return by.set.alertFrom, by.set.alerts
+}
 
 // run calls a script and returns its reply, an array.
 func run(ctx context.Context, client redis.Scripter, script *redis.Script, doing string, keys []string, args []any) (reply, error) {

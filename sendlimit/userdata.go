@@ -42,6 +42,7 @@ type UserData struct {
 	DryRun string
 
 	Places     []Reservation            // the timeline, ascending by time, then id
+	Uncounted  []Reservation            // places that do not count, ascending by time, then id
 	Categories map[string][]Reservation // the timelines of categories with rules of their own
 	Messages   []UserMessage            // in the order of their ids
 	Settings   map[string]string
@@ -77,7 +78,7 @@ type WatchEntry struct {
 
 // Empty reports whether the store has nothing of the user.
 func (d UserData) Empty() bool {
-	return len(d.Places)+len(d.Categories)+len(d.Messages)+len(d.Settings)+len(d.Alerted)+
+	return len(d.Places)+len(d.Uncounted)+len(d.Categories)+len(d.Messages)+len(d.Settings)+len(d.Alerted)+
 		len(d.Ended)+len(d.DeadLetters)+len(d.Watched)+len(d.DryRuns)+
 		len(d.Alerts)+len(d.Outbox)+len(d.FailedNotices)+len(d.Gathered) == 0 && d.LateMark.IsZero()
 }
@@ -168,6 +169,8 @@ func (u *Users) read(ctx context.Context, k userKey, into *UserData) (err error)
 	switch k.kind {
 	case timelineKey:
 		into.Places, err = u.places(ctx, k.key)
+	case uncountedKey:
+		into.Uncounted, err = u.places(ctx, k.key)
 	case categoryKey:
 		if into.Categories == nil {
 			into.Categories = make(map[string][]Reservation)

@@ -23,10 +23,11 @@ type keyKind string
 // The keys of a user end with the user, or with a name behind it that has no
 // colon; the keys of a partition hold something of each of its users.
 const (
-	timelineKey keyKind = "u"
-	lateMarkKey keyKind = "l"
-	endedKey    keyKind = "e"
-	settingsKey keyKind = "o"
+	timelineKey  keyKind = "u"
+	uncountedKey keyKind = "x"
+	lateMarkKey  keyKind = "l"
+	endedKey     keyKind = "e"
+	settingsKey  keyKind = "o"
 
 	recordKey   keyKind = "m"
 	categoryKey keyKind = "c"
@@ -46,7 +47,7 @@ func (k keyKind) shared() bool {
 	switch k {
 	case watchKey, deadLettersKey, copiesKey, noticesKey, deadNoticesKey, gatheredKey:
 		return true
-	case timelineKey, lateMarkKey, endedKey, settingsKey, recordKey, categoryKey, flagKey, noticeKey:
+	case timelineKey, uncountedKey, lateMarkKey, endedKey, settingsKey, recordKey, categoryKey, flagKey, noticeKey:
 	}
 	return false
 }
@@ -86,7 +87,7 @@ func (u userKeys) parse(key string) (found userKey, ok bool) {
 		return found, found.kind.shared()
 	}
 	switch found.kind {
-	case timelineKey, lateMarkKey, endedKey, settingsKey:
+	case timelineKey, uncountedKey, lateMarkKey, endedKey, settingsKey:
 		return found, owner == u.user
 	case noticeKey:
 		found.name = owner

@@ -7,22 +7,23 @@
 -- given, the script returns {-2, now, its zone}.
 -- Gives counted, a list for fragments/counters.lua, and of_event, how many of
 -- it are the event's.
-local policy, offsets = ARGV[3], ARGV[6]
+local words, offsets = ARGV[3], ARGV[6]
 if KEYS[2] then
   local event = redis.call('HMGET', KEYS[2], 'c', 'z')
   local zone = event[2] or ''
   if zone ~= ARGV[5] then return {-2, now, zone} end
-  if event[1] then policy = event[1] .. ' ' .. policy end
+  if event[1] then words = event[1] .. ' ' .. words end
 end
 --@include policy
 
 local names, natural = {}, {'minute', 'hour', 'day', 'week', 'month'}
 for name in string.gmatch(ARGV[4], '%S+') do names[#names + 1] = name end
-local counted, of_event = {}, rule_count - #names
-for i = 1, rule_count do
-  local window = windows[i]
+local rules = rules_of(words, '')
+local counted, of_event = {}, rules.count - #names
+for i = 1, rules.count do
+  local window = rules.windows[i]
   local name = names[i - of_event] or natural[-window]
-  local c = {index = i, limit = limits[i], period = window}
+  local c = {index = i, limit = rules.limits[i], period = window}
   if window > 0 then
     c.length, c.key = window, KEYS[1] .. name .. ':w'
   else

@@ -3,39 +3,61 @@
 --   status, now, send time, requested time (0: the same)
 --   and, if the status is ALLOWED: flags (SHIFTED + REPLAYED), moved from (0: not),
 --   the id of the notice of an alert that the change has raised, if any;
---   if it is SEND_LIMIT: next free time, where to search on for it, previous free
---   time, where to search on for it (0: none), then an array a violated rule:
---   its number in the policy from 1, conflicts in all, from and until of its
---   period (0 of a sliding rule), then id and send time of the first conflicts.
+--   if it is SEND_LIMIT or QUIET_HOURS: next free time, where to search on for it,
+--   previous free time, where to search on for it (0: none), the category that some
+--   of the rules are for or "", then an array a violated rule: its number among the
+--   rules from 1, conflicts in all, from and until of its period (0 of a sliding
+--   rule), then id and send time of the first conflicts.
+--   BLOCKED has no more than the first four.
 --   SEARCH_ON has only status, now and where to search on. A change that its hold
 --   does not cover is HOLD_OVER, OUTSIDE_HOLD or CHANGED, see fragments/hold.lua.
---@include status
+--   SETTINGS_CHANGED is another answer, see fragments/settings.lua.
 local GRACE = 5000 -- ms in the past that are taken as now
 local MOST_CONFLICTS = 10
 
--- violations lists the rules that placing t would break, as the reply has
--- them, and returns what it read for that around t: the times, ascending, and
--- the first and last millisecond that it looked at. The reservation `self` does
--- not count.
-local function violations(t, self)
+-- violations lists the rules, see fragments/policy.lua, that placing t would
+-- break, as the reply has them. Its field quiet says whether t is in quiet hours,
+-- free that nothing forbids it. Then it returns what it read for that around t:
+-- the ids and times, ascending, and the first and last millisecond that it looked
+-- at. The reservation `self` does not count.
+local function violations(rules, t, self)
   local first, last = t, t
-  for r = 1, rule_count do
-    local from, till = t - windows[r] + 1, t + windows[r]
-    if windows[r] < 0 then from, till = period(-windows[r], t) end
+  for r = 1, rules.count do
+    local window = rules.windows[r]
+    local from, till = t - window + 1, t + window
+    if window < 0 then from, till = period(-window, t) end
     first, last = math.min(first, from), math.max(last, till - 1)
   end
-  local near = redis.call('ZRANGE', timeline, first, last, 'BYSCORE', 'WITHSCORES')
   local ids, times, count = {}, {}, 0
-  for k = 1, #near, 2 do
-    if near[k] ~= self then
-      count = count + 1
-      ids[count], times[count] = near[k], tonumber(near[k + 1])
+  if rules.count > 0 then
+    local near = redis.call('ZRANGE', timeline, first, last, 'BYSCORE', 'WITHSCORES')
+    for k = 1, #near, 2 do
+      if near[k] ~= self then
+        count = count + 1
+        ids[count], times[count] = near[k], tonumber(near[k + 1])
+      end
     end
   end
 
-  local found = {}
-  for r = 1, rule_count do
-    local limit, window = limits[r], windows[r]
+  -- counted gives the numbers of the entries that rule r counts from one time on,
+  -- below another; nil where they are fewer than its limit whatever their category.
+  local function counted(r, from, till)
+    local of_rule, i = {}, 1
+    while i <= count and times[i] < from do i = i + 1 end
+    local least = times[i + rules.limits[r] - 1]
+    if not least or least >= till then return nil end
+    while i <= count and times[i] < till do
+      if r <= rules.overall or category_of(ids[i], rules.copied) == rules.category then
+        of_rule[#of_rule + 1] = i
+      end
+      i = i + 1
+    end
+    return of_rule
+  end
+
+  local found = {quiet = is_quiet(rules, t)}
+  for r = 1, rules.count do
+    local limit, window = rules.limits[r], rules.windows[r]
     local total, conflicts = 0, {}
     local from, till = 0, 0
     local function add(k)
@@ -47,20 +69,17 @@ local function violations(t, self)
     end
     if window < 0 then
       from, till = period(-window, t)
-      local i = 1
-      while i <= count and times[i] < from do i = i + 1 end
-      if times[i + limit - 1] and times[i + limit - 1] < till then
-        while i <= count and times[i] < till do
-          add(i)
-          i = i + 1
-        end
+      local of_rule = counted(r, from, till)
+      if of_rule and of_rule[limit] then
+        for k = 1, #of_rule do add(of_rule[k]) end
       end
     else
+      local of_rule = counted(r, t - window + 1, t + window) or {}
       local added = 0 -- groups overlap: the last entry that one has added
-      for i = 1, count - limit + 1 do
+      for i = 1, #of_rule - limit + 1 do
         local j = i + limit - 1
-        if times[j] - times[i] < window and times[j] < t + window and times[i] > t - window then
-          for k = math.max(i, added + 1), j do add(k) end
+        if times[of_rule[j]] - times[of_rule[i]] < window then
+          for k = math.max(i, added + 1), j do add(of_rule[k]) end
           added = j
         end
       end
@@ -71,18 +90,20 @@ local function violations(t, self)
       found[#found + 1] = violation
     end
   end
-  return found, {times = times, first = first, last = last}
+  found.free = #found == 0 and not found.quiet
+  return found, {ids = ids, times = times, first = first, last = last}
 end
 
--- refusal completes the reply for a time that breaks rules.
-local function refusal(t, requested, broken, near, self)
+-- refusal completes the reply for a time that is not free, of which violations
+-- gave `broken` and `near`.
+local function refusal(rules, t, requested, broken, near, self)
   local excluded = self and {[self] = true}
-  local next_free, next_resume = new_search(1, t, excluded, near)(now + reach)
+  local next_free, next_resume = new_search(rules, 1, t, excluded, near)(now + reach)
   local previous, previous_resume
-  if t > now then previous, previous_resume = new_search(-1, t, excluded, near)(now) end
-  local reply = {SEND_LIMIT, now, t, requested or 0,
-    next_free or 0, next_resume or 0, previous or 0, previous_resume or 0}
-  for k = 1, #broken do reply[8 + k] = broken[k] end
+  if t > now then previous, previous_resume = new_search(rules, -1, t, excluded, near)(now) end
+  local reply = {broken.quiet and QUIET_HOURS or SEND_LIMIT, now, t, requested or 0,
+    next_free or 0, next_resume or 0, previous or 0, previous_resume or 0, rules.category or ''}
+  for k = 1, #broken do reply[9 + k] = broken[k] end
   return reply
 end
 

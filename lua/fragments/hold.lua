@@ -46,8 +46,9 @@ end
 
 -- is_as says whether a reservation at `stands` with the field y is the one that
 -- the hold was made for. Without a hold it is one that nobody was charged for:
--- a charge changes together with what it is for, or not at all.
+-- a charge changes together with what it is for, or not at all; and one at `from`,
+-- "" for anywhere.
 local function is_as(y, stands, former, from)
-  if charge == '' then return attempt_in(y) == '' end
+  if charge == '' then return attempt_in(y) == '' and (from == '' or stands == tonumber(from)) end
   return attempt_in(y) == former and stands == tonumber(from)
 end

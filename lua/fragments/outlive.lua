@@ -1,9 +1,11 @@
--- outlive: lets the timeline expire no earlier than its place at `at` can be
--- forgotten and its message has expired, and trims what is forgotten by now.
-local function outlive(at, expiry)
+-- outlive: lets the timeline, or another sorted set of places if its key is given,
+-- expire no earlier than the place at `at` can be forgotten and its message has
+-- expired, and trims what is forgotten by now.
+local function outlive(at, expiry, places)
+  places = places or timeline
   local expires = math.max(at + keep, expiry or 0)
-  if redis.call('PEXPIRETIME', timeline) < expires then
-    redis.call('PEXPIREAT', timeline, expires)
+  if redis.call('PEXPIRETIME', places) < expires then
+    redis.call('PEXPIREAT', places, expires)
   end
-  trim(now - keep - 1)
+  trim(now - keep - 1, places)
 end

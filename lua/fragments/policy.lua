@@ -1,87 +1,53 @@
--- policy: the rules and the time zone, from two strings of numbers.
+-- policy: the rules that a message is judged by.
 --
---   policy   limit and window of each rule, in order: "1 60000 5 3600000 10 -3".
---            A window in ms slides; -1 to -5 is the natural minute, hour, day,
---            week, month.
---   offsets  first instant (Unix ms) and offset from UTC (ms) of each stretch in
---            which the zone's offset stays the same; the first offset stands for
---            all that is earlier. "" for UTC.
-local rule_count, limits, windows = 0, {}, {}
-for limit, window in string.gmatch(policy, '(%S+) (%S+)') do
-  rule_count = rule_count + 1
-  limits[rule_count], windows[rule_count] = tonumber(limit), tonumber(window)
-end
-local segment_count, segment_from, segment_offset = 0, {}, {}
-for from, offset in string.gmatch(offsets, '(%S+) (%S+)') do
-  segment_count = segment_count + 1
-  segment_from[segment_count], segment_offset[segment_count] = tonumber(from), tonumber(offset)
-end
-if segment_count == 0 then segment_count, segment_offset[1] = 1, 0 end
-segment_from[1] = -math.huge
+--   words       limit and window of each rule, in order: "1 60000 5 3600000 10 -3".
+--               A window in ms slides; -1 to -5 is the natural minute, hour, day,
+--               week, month.
+--   scope       whose they are: "" for everybody's; else how many of them, the
+--               first, are, and the category that the others are for, which count
+--               its messages alone: "3 marketing". What follows it begins the keys of
+--               records that are looked up after those beside the timeline: in a dry
+--               run, the real ones. "!" is a category that is exempt.
+--   categories  the rules that categories have beside the overall ones, "" for
+--               none: "marketing=2 -3,otp=!,codes=!!". One that has "!" is exempt,
+--               and with "!!" does not count for the others either.
+--@include zone
 
-local DAY = 86400000
-local UNITS = {60000, 3600000} -- natural minute and hour
-
--- first_of_month gives the local start of the month of a local time, and of
--- the next one. The civil calendar from day numbers is Howard Hinnant's
--- "chrono-compatible low-level date algorithms": years start in March, so that
--- a leap day is a year's last.
-local function first_of_month(l)
-  local function days_to(year, month) -- of the first day; month 1 is March
-    return year * 365 + math.floor(year / 4) - math.floor(year / 100) + math.floor(year / 400)
-      + math.floor((153 * (month - 1) + 2) / 5) - 719468
+-- rules_of gives rules, which have
+--
+--   count, limits, windows   how many they are, and what they say
+--   overall                  how many, the first, count messages of any category
+--   category                 whose messages the others count; nil where none does
+--   copied                   what begins the keys of other records, see scope
+--   exempt                   true if nothing is judged, quiet hours not either
+--   uncounted                true if its messages don't count for the others
+local function rules_of(words, scope)
+  local rules = {count = 0, limits = {}, windows = {}}
+  if string.sub(scope, 1, 1) == '!' then
+    rules.overall, rules.exempt, rules.uncounted = 0, true, scope == '!!'
+    return rules
   end
-  local days = math.floor(l / DAY) + 719468
-  local era = math.floor(days / 146097)
-  local of_era = days - era * 146097
-  local year = math.floor((of_era - math.floor(of_era / 1460) + math.floor(of_era / 36524)
-    - math.floor(of_era / 146096)) / 365)
-  local of_year = of_era - (365 * year + math.floor(year / 4) - math.floor(year / 100))
-  local month = math.floor((5 * of_year + 2) / 153) + 1
-  year = year + era * 400
-  local start = days_to(year, month)
-  if month == 12 then year, month = year + 1, 0 end
-  return start * DAY, days_to(year, month + 1) * DAY
+  for limit, window in string.gmatch(words, '(%S+) (%S+)') do
+    rules.count = rules.count + 1
+    rules.limits[rules.count], rules.windows[rules.count] = tonumber(limit), tonumber(window)
+  end
+  local overall, category, copied = string.match(scope, '^(%d+) (%S+) ?(.*)$')
+  rules.overall = tonumber(overall) or rules.count
+  if rules.overall < rules.count then rules.category = category end
+  if copied ~= '' then rules.copied = copied end
+  return rules
 end
 
--- local_start gives the local start of the natural day, week or month of a
--- local time, and of the next one.
-local function local_start(kind, l)
-  if kind == 3 then
-    local start = l - l % DAY
-    return start, start + DAY
-  elseif kind == 4 then
-    local start = l - (l - 4 * DAY) % (7 * DAY) -- 5 January 1970 was a Monday
-    return start, start + 7 * DAY
+-- rules_in gives the rules that judge a category, false or "" for none: the
+-- overall ones, and those it has among categories.
+local function rules_in(words, categories, category)
+  local own
+  for name, entry in string.gmatch(categories, '([^=,]+)=([^,]+)') do
+    if name == category then own = entry end
   end
-  return first_of_month(l)
-end
-
--- instant gives the first instant at which local clocks show l or later.
-local function instant(l)
-  for s = 1, segment_count do
-    local u = math.max(l - segment_offset[s], segment_from[s])
-    if s == segment_count or u < segment_from[s + 1] then return u end
-  end
-end
-
--- period gives the natural period that t is in, half-open, Unix ms. A minute
--- or an hour ends where the clocks change; a day, week or month runs on to the
--- first instant of the next.
-local function period(kind, t)
-  local s = segment_count
-  while s > 1 and segment_from[s] > t do s = s - 1 end
-  local l = t + segment_offset[s]
-  local unit = UNITS[kind]
-  if unit then
-    local from = l - l % unit - segment_offset[s]
-    return math.max(from, segment_from[s]), math.min(from + unit, segment_from[s + 1] or math.huge)
-  end
-  local start, following = local_start(kind, l)
-  local from, till = instant(start), instant(following)
-  while t >= till do
-    following = select(2, local_start(kind, following))
-    from, till = till, instant(following)
-  end
-  return from, till
+  if not own then return rules_of(words, '') end
+  if string.sub(own, 1, 1) == '!' then return rules_of('', own) end
+  local rules = rules_of(words .. ' ' .. own, '')
+  rules.overall, rules.category = rules_of(words, '').count, category
+  return rules
 end

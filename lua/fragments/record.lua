@@ -30,6 +30,9 @@
 --      it came to where it stands, attempts under which the id was given a place
 --      before, latest first, other accounts' too; "." for none. Of every attempt
 --      that it names the change was made.
+--   z  1 where its place is with those that do not count ("x:" instead of "u:" in
+--      the timeline's key). A program that knew none of these may have put it into
+--      the timeline since, so that it is taken out of both.
 --
 -- A record has no expiry until the message ends: the watch list knows every
 -- one that has not.

@@ -3,27 +3,34 @@
 -- Placing t breaks a sliding rule "limit per window" exactly when `limit`
 -- neighbours e_i ... e_j, in order, with e_j - e_i < window satisfy
 -- e_j - window < t < e_i + window. Each such group forbids an open interval, a
--- full natural period forbids itself, and the search hops from the end of one
--- forbidden interval to the end of the next until no rule forbids. Downwards
--- it does the same on the mirrored axis u = -t.
+-- full natural period forbids itself, quiet hours forbid themselves, and the
+-- search hops from the end of one forbidden interval to the end of the next until
+-- nothing forbids. Downwards it does the same on the mirrored axis u = -t.
+--@include quiet
+--@include category
 local WORK = 100000 -- steps one search may take before it hands back where it stood
+local LOOK_UP = 16 -- as many steps as looking up one message's category takes
 
--- new_search(direction, from, excluded, near, taken) returns next_free(last) and
--- take_it(): next_free gives the first free time from the cursor on up to
--- `last`, or nil if there is none; then nil, and the rule that first forbade an
--- earlier one. Or nil and where it stands when the work is used up. take_it
--- counts the time just found as taken. Reservations in the set `excluded` do not
--- count. What violations() has read around `from` is not read again where it is
--- given as `near`. Upwards, the times in `taken`, ascending, do as if they were
--- reserved; not together with `near`.
-local function new_search(direction, from, excluded, near, taken)
-  local entries, count = {}, 0
+-- new_search(rules, direction, from, excluded, near, taken) returns
+-- next_free(last) and take_it(): next_free gives the first free time from the
+-- cursor on up to `last`, or nil if there is none; then nil, and what first
+-- forbade an earlier one: the number of the rule, or 0 for quiet hours. Or nil
+-- and where it stands when the work is used up. take_it counts the time just
+-- found as taken. What may be at a time is said by `rules`, see
+-- fragments/policy.lua, and by quiet hours. Reservations in the set `excluded` do
+-- not count. What violations() has read around `from` is not read again where it
+-- is given as `near`. Upwards, the times in `taken`, ascending, do as if they were
+-- reserved by the messages in its `ids`, without these in the category of the rules;
+-- not together with `near`.
+local function new_search(rules, direction, from, excluded, near, taken)
+  local limits, windows, overall = rules.limits, rules.windows, rules.overall
+  local entries, ids, mine, count = {}, {}, {}, 0 -- mine: whether it is of the rules' category, once known
   local next_taken = 1
   local tail, same, more = nil, 0, true -- the last score read, and how often
   local chunk, work = 16, 0
   local budget -- what work may be, once what lies around the start has been read
   local pointers = {}
-  for r = 1, rule_count do pointers[r] = 1 end
+  for r = 1, rules.count do pointers[r] = 1 end
   local u = direction * from
 
   local function period_of(kind, v)
@@ -33,7 +40,7 @@ local function new_search(direction, from, excluded, near, taken)
   end
 
   local start = u
-  for r = 1, rule_count do
+  for r = 1, rules.count do
     local window = windows[r]
     start = math.min(start, window > 0 and u - window + 1 or (period_of(-window, u)))
   end
@@ -42,7 +49,8 @@ local function new_search(direction, from, excluded, near, taken)
   if near then
     count = #near.times
     for k = 1, count do
-      entries[k] = direction > 0 and near.times[k] or -near.times[count + 1 - k]
+      local at = direction > 0 and k or count + 1 - k
+      entries[k], ids[k] = direction * near.times[at], near.ids[at]
     end
     start = direction > 0 and near.last + 1 or 1 - near.first
     known = start
@@ -52,6 +60,7 @@ local function new_search(direction, from, excluded, near, taken)
     while taken and taken[next_taken] and taken[next_taken] <= bound do
       count = count + 1
       entries[count] = taken[next_taken]
+      if taken.ids then ids[count] = taken.ids[next_taken] else mine[count] = true end
       next_taken = next_taken + 1
     end
   end
@@ -73,13 +82,35 @@ local function new_search(direction, from, excluded, near, taken)
         take_up(e)
         if not (excluded and excluded[read[k - 1]]) then
           count = count + 1
-          entries[count] = e
+          entries[count], ids[count] = e, read[k - 1]
         end
       end
       if not more then take_up(math.huge) end
       work = work + 4 * chunk
       chunk = math.min(2 * chunk, 512)
     end
+  end
+
+  local function is_mine(k)
+    if mine[k] == nil then
+      work = work + LOOK_UP
+      mine[k] = category_of(ids[k], rules.copied) == rules.category
+    end
+    return mine[k]
+  end
+
+  -- in_category gives the entries from number i on, below bound, that a category's
+  -- rule counts; nil where those of any category are fewer than its limit.
+  local function in_category(i, bound, limit)
+    local last = entries[i + limit - 1]
+    if not last or last >= bound then return nil end
+    local times = {}
+    while i <= count and entries[i] < bound do
+      if is_mine(i) then times[#times + 1] = entries[i] end
+      i = i + 1
+      work = work + 1
+    end
+    return times
   end
 
   local function forbidden_until(r) -- the end of what rule r forbids at u
@@ -90,6 +121,10 @@ local function new_search(direction, from, excluded, near, taken)
       while i <= count and entries[i] < from_u do i = i + 1 end
       work = work + i - pointers[r] + 1
       pointers[r] = i
+      if r > overall then
+        local times = in_category(i, till, limit)
+        return times and times[limit] and till
+      end
       local last = entries[i + limit - 1]
       return last and last < till and till
     end
@@ -97,42 +132,56 @@ local function new_search(direction, from, excluded, near, taken)
     while i <= count and entries[i] <= u - window do i = i + 1 end
     work = work + i - pointers[r] + 1
     pointers[r] = i
+    local times, n = entries, count
+    if r > overall then
+      times = in_category(i, u + window, limit)
+      if not times then return false end
+      i, n = 1, #times
+    end
     local till, j = false, i + limit - 1
-    while j <= count and entries[j] < u + window do
-      if entries[j] - entries[i] < window then till = entries[i] + window end
+    while j <= n and times[j] < u + window do
+      if times[j] - times[i] < window then till = times[i] + window end
       i, j = i + 1, j + 1
       work = work + 1
     end
     return till
   end
 
+  local function quiet_until() -- the end of the quiet hours at u
+    work = work + 1
+    local at = past_quiet(direction, direction * u)
+    return at and direction * at
+  end
+
+  local first = (quiet == '' or rules.exempt) and 1 or 0 -- 0 stands for quiet hours
   local function next_free(last)
     local last_u = direction * last
-    local held = 0 -- rules in a row that let u pass
-    local r, in_the_way = 1, nil
-    while held < rule_count do
-      if u > last_u then return nil, nil, in_the_way end
+    local held = first -- all that in a row let u pass
+    local r, in_the_way = first, nil
+    while u <= last_u and held <= rules.count do
       -- Never where it began: a search that goes on there would not end.
       if budget and work > budget and u ~= direction * from then return nil, direction * u end
-      local till = forbidden_until(r)
-      budget = budget or work + WORK
+      local till
+      if r == 0 then till = quiet_until() else till = forbidden_until(r) end
+      if r > 0 then budget = budget or work + WORK end
       if till then
-        u, held, in_the_way = till, 0, in_the_way or r
+        u, held, in_the_way = till, first, in_the_way or r
       else
         held = held + 1
-        r = r % rule_count + 1
+        r = r < rules.count and r + 1 or first
       end
     end
+    if u > last_u then return nil, nil, in_the_way end
     return direction * u, nil, in_the_way
   end
 
   local function take_it()
     local i = count
     while i >= 1 and entries[i] > u do
-      entries[i + 1] = entries[i]
+      entries[i + 1], ids[i + 1], mine[i + 1] = entries[i], ids[i], mine[i]
       i = i - 1
     end
-    entries[i + 1] = u
+    entries[i + 1], ids[i + 1], mine[i + 1] = u, nil, true
     count = count + 1
   end
 

@@ -3,7 +3,6 @@
 -- Daily are the natural day and a sliding one of 24 hours. The fullest of them,
 -- in percent, counts, and the day is the natural one of the place's time.
 --@include alert
-local SLIDING_DAY = 86400000
 
 -- fullest_window counts the places in the fullest sliding window that contains
 -- at, as far as none is forgotten; 0 where even all that are near are fewer than
@@ -26,29 +25,31 @@ end
 -- threshold, and returns the id of the notice, if there is one to deliver.
 --
 --   alerts   the policy's name, its time zone, 1 if its users are gathered for
---            somebody else to be told of, else 0, and the thresholds in percent:
---            "default UTC 0 80 100". "" for no alerts.
+--            somebody else to be told of, else 0, limit and window of its daily
+--            rules as fragments/policy.lua has them, and the thresholds in percent:
+--            "default UTC 0 10/-3,100/86400000 80 100". "" for no alerts.
 local function alert_user(alerts, at)
   if alerts == '' then return end
   local prefix = string.match(timeline, '^[^}]*}:')
   local user = string.sub(timeline, #prefix + 3)
   local words, thresholds = {}, {}
   for word in string.gmatch(alerts, '%S+') do words[#words + 1] = word end
-  for k = 4, #words do thresholds[k - 3] = tonumber(words[k]) end
+  for k = 5, #words do thresholds[k - 4] = tonumber(words[k]) end
   local gathered = words[3] == '1'
   local contact = redis.call('HEXISTS', prefix .. 'o:' .. user, 'contact') == 1
   if not gathered and not contact then return end
 
   local day_from, day_until = period(3, at)
   local used, limit, rule = 0, 1, nil
-  for r = 1, rule_count do
-    local most, name = 0, nil
-    if windows[r] == -3 then
+  for n, window in string.gmatch(words[4], '(%d+)/(-?%d+)') do
+    local most, name
+    n, window = tonumber(n), tonumber(window)
+    if window < 0 then
       most, name = redis.call('ZCOUNT', timeline, day_from, day_until - 1), '/calendar_day'
-    elseif windows[r] == SLIDING_DAY then
-      most, name = fullest_window(SLIDING_DAY, at, limits[r] * thresholds[1] / 100), '/day'
+    else
+      most, name = fullest_window(window, at, n * thresholds[1] / 100), '/day'
     end
-    if most / limits[r] > used / limit then used, limit, rule = most, limits[r], whole(limits[r]) .. name end
+    if most / n > used / limit then used, limit, rule = most, n, whole(n) .. name end
   end
   if not rule then return end
 

@@ -10,7 +10,7 @@ import (
 // Alerts says which alerts of users' daily rules have to be raised. It shares
 // with Model how windows are counted, and is told what a timeline holds.
 type Alerts struct {
-	daily      rules
+	daily      []rule
 	day        rule // the natural day, whose flag an alert sets
 	policy     sendlimit.Policy
 	thresholds []int
@@ -69,7 +69,7 @@ func (a *Alerts) Taken(user string, at, now time.Time, held []sendlimit.Reservat
 	}
 	var tl timeline
 	for _, r := range held {
-		tl = append(tl, entry{cut(r.At), r.ID})
+		tl = append(tl, entry{at: cut(r.At), id: r.ID})
 	}
 	tl = tl.since(cut(now) - a.remembered)
 	used, limit := 0, 1

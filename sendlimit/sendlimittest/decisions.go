@@ -14,9 +14,17 @@ const grace = int64(sendlimit.Grace / time.Millisecond)
 func (m *Model) Reserve(r sendlimit.Request) sendlimit.Decision {
 	d := m.Check(r)
 	if d.Allowed && !d.Replayed {
-		m.users[r.User] = m.users[r.User].with(entry{cut(d.At), r.ID})
+		m.users[r.User] = m.users[r.User].with(m.regime(r.User).place(cut(d.At), r.ID, categoryOf(r)))
 	}
 	return d
+}
+
+// categoryOf is what a request is judged as.
+func categoryOf(r sendlimit.Request) string {
+	if r.Category == "" && r.Record != nil {
+		return r.Record.Category
+	}
+	return r.Category
 }
 
 // Check gives the answer that Reserve would, and takes nothing.
@@ -25,15 +33,17 @@ func (m *Model) Check(r sendlimit.Request) sendlimit.Decision {
 	asked := cutOr(r.At, now)
 	tl := m.remember(r.User, now)
 
+	g, category := m.regime(r.User), categoryOf(r)
+	r.Shift = r.Shift || r.ByPolicy && g.shift
 	if held, ok := tl.find(r.ID); ok {
 		return replay(r, held.at, asked, now)
 	}
-	d := m.place(tl, asked, now)
-	if d.Code != sendlimit.CodeSendLimit || !r.Shift {
+	d := g.judge(tl.counted(), category, asked, now)
+	if d.Code != sendlimit.CodeSendLimit && d.Code != sendlimit.CodeQuietHours || !r.Shift {
 		return d
 	}
-	last := min(cutOr(r.ShiftUntil, math.MaxInt64), now+m.reach)
-	free, ok := m.rules.nextFree(tl, cut(d.At), last)
+	last := min(cutOr(r.ShiftUntil, math.MaxInt64), now+g.reach)
+	free, ok := g.of(category).nextFree(tl.counted(), cut(d.At), last)
 	if !ok {
 		return d
 	}
@@ -46,26 +56,32 @@ func (m *Model) Check(r sendlimit.Request) sendlimit.Decision {
 // Move takes another place for a reservation and gives up the one it has,
 // which is not in its own way.
 func (m *Model) Move(r sendlimit.MoveRequest) sendlimit.Decision {
-	now := cut(r.Now)
-	asked := cutOr(r.At, now)
-	tl := m.remember(r.User, now)
-
+	tl := m.remember(r.User, cut(r.Now))
 	held, ok := tl.find(r.ID)
 	if !ok {
-		return refused(sendlimit.CodeNotFound, now)
+		return refused(sendlimit.CodeNotFound, cut(r.Now))
 	}
+	return m.move(tl.without(r.ID), held, r)
+}
+
+// move is Move of a place that is held, beside others.
+func (m *Model) move(others timeline, held entry, r sendlimit.MoveRequest) sendlimit.Decision {
+	now := cut(r.Now)
+	asked := cutOr(r.At, now)
 	if asked == held.at {
 		return sendlimit.Decision{Allowed: true, At: moment(asked), MovedFrom: moment(held.at), Now: moment(now)}
 	}
-	others := tl.without(r.ID)
-	d := m.place(others, asked, now)
-	if d.Code == sendlimit.CodeSendLimit && cut(d.At) == held.at {
+	if now-grace <= asked && asked < now && now == held.at {
 		// Now, which the grace stands for, is the place it has.
-		d = sendlimit.Decision{Allowed: true, At: d.At, RequestedAt: d.RequestedAt, Now: d.Now}
+		return sendlimit.Decision{
+			Allowed: true, At: moment(now), RequestedAt: moment(asked), MovedFrom: moment(now), Now: moment(now),
+		}
 	}
+	g := m.regime(r.User)
+	d := g.judge(others.counted(), held.category, asked, now)
 	if d.Allowed {
 		d.MovedFrom = moment(held.at)
-		m.users[r.User] = others.with(entry{cut(d.At), r.ID})
+		m.users[r.User] = others.with(g.place(cut(d.At), r.ID, held.category))
 	}
 	return d
 }
@@ -101,37 +117,6 @@ func replay(r sendlimit.Request, held, asked, now int64) sendlimit.Decision {
 	if held != asked {
 		d.RequestedAt = moment(asked)
 		d.Shifted = r.Shift && !graced
-	}
-	return d
-}
-
-// place judges a time by the clock, then by the rules. A refusal by the rules
-// has the violations and the free times on both sides.
-func (m *Model) place(tl timeline, asked, now int64) sendlimit.Decision {
-	d := sendlimit.Decision{At: moment(asked), Now: moment(now)}
-	t := asked
-	switch {
-	case asked < now-grace:
-		d.Code = sendlimit.CodeInPast
-		return d
-	case asked > now+m.reach:
-		d.Code = sendlimit.CodeTooFarAhead
-		return d
-	case asked < now:
-		t = now
-		d.At, d.RequestedAt = moment(now), moment(asked)
-	}
-	d.Violations = m.rules.violations(tl, t)
-	if d.Violations == nil {
-		d.Allowed = true
-		return d
-	}
-	d.Code = sendlimit.CodeSendLimit
-	if free, ok := m.rules.nextFree(tl, t+1, now+m.reach); ok {
-		d.NextFree = moment(free)
-	}
-	if free, ok := m.rules.previousFree(tl, t-1, now); ok {
-		d.PreviousFree = moment(free)
 	}
 	return d
 }

@@ -128,7 +128,7 @@ func (m *mailbox) hold(known *message, nonce string) {
 
 func (m *mailbox) send(known *message, c sendlimit.Claim) sendlimit.Claim {
 	c.Verdict, c.SendAt, c.Promised, c.RequestedAt = sendlimit.Send, known.at, known.promised, known.requested
-	c.Attempt, c.Content = known.attempts, []byte(known.content)
+	c.Attempt, c.Category, c.Content = known.attempts, known.category, []byte(known.content)
 	return c
 }
 

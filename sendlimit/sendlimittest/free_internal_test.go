@@ -1,6 +1,7 @@
 package sendlimittest
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -11,16 +12,24 @@ import (
 )
 
 // The searches hop from edge to edge; here every millisecond is judged, by
-// counting every window there is.
+// counting every window there is and looking at the clock on the wall.
 func TestSearchesAgainstEveryMillisecond(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		const length = 130_000 // ms
-		tl := drawTimeline(t, length)
-		rs := drawRules(t)
+		q, first := drawQuiet(t)
+		tl := drawTimeline(t, first, length)
+		rs := terms{rules: drawRules(t), quiet: q}
 		forbidden := make([]bool, length)
-		for _, r := range rs {
-			forbid(forbidden, r, tl)
+		for _, r := range rs.rules {
+			forbid(forbidden, r, first, tl)
+		}
+		disturbed := false
+		for at := range forbidden {
+			if now := first + int64(at); at == 0 || now%1000 == 0 { // clocks change, and quiet hours begin, at whole seconds
+				disturbed = q.at(now)
+			}
+			forbidden[at] = forbidden[at] || disturbed
 		}
 		next := func(from int64) (int64, bool) {
 			for at := from; at < length; at++ {
@@ -41,23 +50,24 @@ func TestSearchesAgainstEveryMillisecond(t *testing.T) {
 		for at := int64(1); at < length; at++ {
 			// Both sides of each change, and some between.
 			if forbidden[at] != forbidden[at-1] || at%1009 == 0 {
-				require.Equal(t, forbidden[at-1], !rs.allow(tl, at-1), "at %d", at-1)
-				require.Equal(t, forbidden[at], !rs.allow(tl, at), "at %d", at)
+				require.Equal(t, forbidden[at-1], !rs.allow(tl, first+at-1), "at %d", at-1)
+				require.Equal(t, forbidden[at], !rs.allow(tl, first+at), "at %d", at)
 			}
 		}
 		for range 10 {
 			from := rapid.Int64Range(0, length-1).Draw(t, "from")
 			wanted, ok := next(from)
-			got, found := rs.nextFree(tl, from, length-1)
+			got, found := rs.nextFree(tl, first+from, first+length-1)
 			require.Equal(t, ok, found, "next free from %d", from)
-			require.Equal(t, wanted, got, "next free from %d", from)
+			require.True(t, !found || got == first+wanted, "next free from %d", from)
 
 			wanted, ok = previous(from)
-			got, found = rs.previousFree(tl, from, 0)
+			got, found = rs.previousFree(tl, first+from, first)
 			require.Equal(t, ok, found, "previous free from %d", from)
-			require.Equal(t, wanted, got, "previous free from %d", from)
+			require.True(t, !found || got == first+wanted, "previous free from %d", from)
 		}
-		for _, s := range rs.freeSpans(tl, span{0, length}) {
+		for _, s := range rs.freeSpans(tl, span{first, first + length}) {
+			s = span{s.from - first, s.until - first}
 			require.Less(t, s.from, s.until)
 			require.True(t, s.from == 0 || forbidden[s.from-1], "longest: %v", s)
 			require.True(t, s.until == length || forbidden[s.until], "longest: %v", s)
@@ -77,7 +87,7 @@ func TestWindowsAgainstEveryStart(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		const length = 20_000 // ms
-		tl := drawTimeline(t, length)
+		tl := drawTimeline(t, 0, length)
 		r := rule{Rule: drawSliding(t)}
 		at := rapid.Int64Range(0, length).Draw(t, "at")
 
@@ -117,26 +127,27 @@ func TestWindowsAgainstEveryStart(t *testing.T) {
 	})
 }
 
-// forbid marks the milliseconds at which a send would break a rule.
-func forbid(forbidden []bool, r rule, tl timeline) {
+// forbid marks the milliseconds from first on at which a send would break a rule.
+func forbid(forbidden []bool, r rule, first int64, tl timeline) {
+	tl = slices.DeleteFunc(slices.Clone(tl), func(e entry) bool { return r.category != "" && e.category != r.category })
 	length := int64(len(forbidden))
 	size, step := r.Window.Milliseconds(), int64(1)
-	if r.Calendar() { // minutes, in UTC, from 0
+	if r.Calendar() { // minutes, in UTC
 		size = time.Minute.Milliseconds()
 		step = size
 	}
-	first, next, marked := 0, 0, int64(0)
-	for x := step - size; x < length; x += step {
+	earliest, next, marked := 0, 0, int64(0)
+	for x := first/step*step - size; x < first+length; x += step {
 		for next < len(tl) && tl[next].at < x+size {
 			next++
 		}
-		for first < len(tl) && tl[first].at < x {
-			first++
+		for earliest < len(tl) && tl[earliest].at < x {
+			earliest++
 		}
-		if next-first < r.Limit {
+		if next-earliest < r.Limit {
 			continue
 		}
-		for marked = max(marked, x, 0); marked < min(x+size, length); marked++ {
+		for marked = max(marked, x-first, 0); marked < min(x+size-first, length); marked++ {
 			forbidden[marked] = true
 		}
 	}
@@ -144,16 +155,53 @@ func forbid(forbidden []bool, r rule, tl timeline) {
 
 // drawTimeline draws reservations as no rules would have let them in: a
 // lowered limit can leave a timeline like that.
-func drawTimeline(t *rapid.T, length int64) timeline {
+func drawTimeline(t *rapid.T, first, length int64) timeline {
 	// Coarse times often collide, touch, or are a whole window apart.
 	grid := rapid.SampledFrom([]int64{1, 500, 1000}).Draw(t, "grid")
 	var tl timeline
 	for range rapid.IntRange(0, 25).Draw(t, "reservations") {
-		at := rapid.Int64Range(0, length/grid).Draw(t, "at") * grid
+		at := first + rapid.Int64Range(0, length/grid).Draw(t, "at")*grid
 		id := rapid.StringMatching(`[a-z]{3}`).Draw(t, "id")
-		tl = tl.without(id).with(entry{at, id})
+		category := rapid.SampledFrom([]string{"", "marketing"}).Draw(t, "category")
+		tl = tl.without(id).with(entry{at: at, id: id, category: category})
 	}
 	return tl
+}
+
+// drawQuiet draws quiet hours, often none, and a moment about a minute before one
+// at which something changes: their beginning, their end, midnight, the week, the
+// clocks or several of these.
+func drawQuiet(t *rapid.T) (quiet, int64) {
+	around := rapid.SampledFrom([]struct{ zone, at string }{
+		{"UTC", "2026-11-23T00:00:00Z"},                 // a week begins
+		{"Asia/Kolkata", "2026-11-22T18:30:00Z"},        // and there
+		{"Europe/Berlin", "2026-03-29T01:00:00Z"},       // 02:00 becomes 03:00
+		{"Europe/Berlin", "2026-10-25T01:00:00Z"},       // 03:00 becomes 02:00
+		{"America/Santiago", "2026-09-06T04:00:00Z"},    // 00:00 becomes 01:00
+		{"America/Santiago", "2026-04-05T03:00:00Z"},    // 00:00 becomes 23:00
+		{"Australia/Lord_Howe", "2026-04-04T15:00:00Z"}, // 02:00 becomes 01:30
+		{"Pacific/Apia", "2011-12-30T10:00:00Z"},        // Friday is left out
+	}).Draw(t, "around")
+	zone, err := time.LoadLocation(around.zone)
+	require.NoError(t, err)
+	change, err := time.Parse(time.RFC3339, around.at)
+	require.NoError(t, err)
+	first := change.Add(-time.Minute).UnixMilli() + rapid.Int64Range(-2000, 2000).Draw(t, "shifted")
+	var lines []string
+	for range rapid.IntRange(0, 3).Draw(t, "lines") {
+		// Of what the clock shows around the change, on either side of it.
+		near := change.Add(time.Duration(rapid.IntRange(-2, 2).Draw(t, "minutes")) * time.Minute).In(zone)
+		lasts := rapid.SampledFrom([]time.Duration{time.Minute, 2 * time.Minute, 8 * time.Hour}).Draw(t, "lasts")
+		if rapid.Bool().Draw(t, "ends there") {
+			near = near.Add(-lasts)
+		}
+		days := rapid.SampledFrom([]string{"", "sun ", "mon ", "sat,sun ", "fri-mon "}).Draw(t, "days")
+		clock := time.Time{}.Add(timeOfDay(near.Hour(), near.Minute()))
+		lines = append(lines, days+clock.Format("15:04")+"-"+clock.Add(lasts).Format("15:04"))
+	}
+	q, err := parseQuiet(zone, lines)
+	require.NoError(t, err)
+	return q, first
 }
 
 func drawSliding(t *rapid.T) sendlimit.Rule {
@@ -163,10 +211,10 @@ func drawSliding(t *rapid.T) sendlimit.Rule {
 	}
 }
 
-func drawRules(t *rapid.T) rules {
-	var rs rules
+func drawRules(t *rapid.T) []rule {
+	var rs []rule
 	for range rapid.IntRange(0, 2).Draw(t, "sliding rules") {
-		rs = append(rs, rule{Rule: drawSliding(t)})
+		rs = append(rs, rule{Rule: drawSliding(t), category: rapid.SampledFrom([]string{"", "marketing"}).Draw(t, "of")})
 	}
 	if len(rs) == 0 || rapid.Bool().Draw(t, "calendar rule") {
 		limit := rapid.IntRange(1, 8).Draw(t, "limit a minute")

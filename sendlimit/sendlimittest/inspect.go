@@ -59,6 +59,10 @@ func (m *mailbox) inspectRecord(t *rapid.T, known *message) {
 	fields := map[string]string{
 		"g": known.generation(), "s": known.state.letter(), "t": stored(known.at), "p": stored(known.promised),
 		"r": stored(known.requested), "x": stored(known.expires), "c": "",
+		"k": known.category, "z": "",
+	}
+	if known.uncounted {
+		fields["z"] = "1"
 	}
 	if known.open() || known.deadLetter() {
 		fields["c"] = known.content // which is erased when the message ends
@@ -120,18 +124,27 @@ func (m *mailbox) inspectDeadLetters(t *rapid.T, wanted map[string]time.Time) {
 	}
 }
 
-// inspectTimeline looks at the key itself, which has the places of all that is
-// to be sent, however long ago that should have been, until they expire.
+// inspectTimeline looks at the keys themselves, which have the places of all that
+// is to be sent, however long ago that should have been, until they expire: those
+// that count apart from the others.
 func (m *mailbox) inspectTimeline(t *rapid.T) {
-	key := m.keys.Timeline(mailboxUser)
+	m.inspectPlaces(t, m.keys.Timeline(mailboxUser), false)
+	m.inspectPlaces(t, m.keys.Uncounted(mailboxUser), true)
+}
+
+func (m *mailbox) inspectPlaces(t *rapid.T, key string, uncounted bool) {
 	found := m.scores(t, key)
 	lasts := time.Time{}
 	for _, e := range m.remembered() {
+		if e.uncounted != uncounted {
+			require.NotContains(t, found, e.id, "it is elsewhere")
+			continue
+		}
 		require.Equal(t, moment(e.at), found[e.id])
 		lasts = moment(e.at + m.model.remembered)
 	}
 	for id, known := range m.messages {
-		if !known.open() {
+		if !known.open() || known.uncounted != uncounted {
 			continue
 		}
 		require.Equal(t, known.at, found[id], "the place of %+v", *known)

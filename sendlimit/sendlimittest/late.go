@@ -4,7 +4,9 @@ import (
 	"crypto/sha1" //nolint:gosec // what the scripts make generations of
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
@@ -23,10 +25,16 @@ func postponed(generation, nonce string) string {
 }
 
 // late judges a message that its own task claims past the tolerance, with all
-// others that are late, until there is an answer for the one.
+// others that are late, until there is an answer for the one. An exempt one goes
+// at once, whatever else is late.
 func (m *mailbox) late(claiming *message, nonce string, c sendlimit.Claim) sendlimit.Claim {
+	g := m.regime()
+	if g.exempt[claiming.category] {
+		return m.sendLate(claiming, nonce, cut(m.now), c)
+	}
 	for answered := false; !answered; {
-		if m.anotherFirst(m.candidates(claiming), claiming) {
+		plan := m.plan(m.candidates(claiming))
+		if m.anotherFirst(plan, claiming) {
 			if claiming.waits.IsZero() && claiming.expiry(m.options.ExpireAfter).Sub(m.now) > inReserve {
 				claiming.waits = m.now
 			}
@@ -36,7 +44,7 @@ func (m *mailbox) late(claiming *message, nonce string, c sendlimit.Claim) sendl
 				return c
 			}
 		}
-		answered = m.replace(m.candidates(claiming), claiming, nonce, &c)
+		answered = m.carryOut(plan, claiming, nonce, &c)
 	}
 	return c
 }
@@ -51,32 +59,71 @@ const (
 	inReserve    = 5 * time.Second
 )
 
-// anotherFirst says whether the oldest candidate that can be sent at all is
-// another message, and can go at once.
-func (m *mailbox) anotherFirst(candidates []*message, claiming *message) bool {
-	others := m.remembered()
+// planned is where a late message goes.
+type planned struct {
+	*message
+
+	to      int64    // Unix ms; where it is dropped it has none
+	dropped string   // why, if so
+	reasons []string // of being late for as long as that: one of these
+}
+
+// plan gives the oldest candidates in order the first time from now on that is
+// free for them beside everything else and those before them, and none that is
+// before the last of their class. Where the younger ones stood does not count
+// either: they will be placed behind these.
+func (m *mailbox) plan(candidates []*message) []planned {
+	g := m.regime()
+	others := m.remembered().counted()
 	for _, known := range candidates {
 		others = others.without(known.id)
 	}
+	from, reasons := make(map[string]int64), make(map[string][]string)
+	var plan []planned
 	for _, known := range candidates[:min(len(candidates), mostPlaced)] {
+		class, terms := g.class(known.category), g.of(known.category)
+		if from[class] == 0 {
+			from[class], reasons[class] = cut(m.now), []string{"late"}
+		}
 		expiry := known.expiry(m.options.ExpireAfter)
 		if !m.now.Before(expiry) {
+			plan = append(plan, planned{message: known, dropped: reasonExpired})
 			continue
 		}
-		if free, ok := m.model.rules.nextFree(others, cut(m.now), cut(expiry)-1); ok {
-			return known != claiming && free == cut(m.now)
+		free, ok := terms.nextFree(others, from[class], cut(expiry)-1)
+		if !ok {
+			plan = append(plan, planned{message: known, dropped: reasonNoFreeTime})
+			continue
 		}
+		if free > from[class] { // else it waits for what the one before it waits for
+			reasons[class] = terms.inTheWay(others, span{from[class], free})
+		}
+		plan = append(plan, planned{message: known, to: free, reasons: reasons[class]})
+		others, from[class] = others.with(entry{at: free, id: known.id, category: known.category}), free
 	}
-	return false
+	return plan
 }
 
-// candidates are the late messages that nothing else holds back, the oldest
-// first.
+// anotherFirst says whether the oldest message of its class that can be sent at
+// all is another one, and can go at once.
+func (m *mailbox) anotherFirst(plan []planned, claiming *message) bool {
+	g := m.regime()
+	i := slices.IndexFunc(plan, func(p planned) bool {
+		return p.dropped == "" && g.class(p.category) == g.class(claiming.category)
+	})
+	return i >= 0 && plan[i].message != claiming && plan[i].to == cut(m.now)
+}
+
+// candidates are the late messages that nothing else holds back, the oldest first.
+// One that is exempt, or whose place has not counted so far, is left to its own
+// task.
 func (m *mailbox) candidates(claiming *message) []*message {
+	g := m.regime()
 	var late []*message
 	for _, known := range m.messages {
 		waits := known.state == pending && !m.now.Before(known.due()) && known.at.Add(m.options.Tolerance).Before(m.now)
-		if known == claiming || waits && !known.at.Before(m.options.DropDueBefore) {
+		judged := !g.exempt[known.category] && !known.uncounted
+		if known == claiming || waits && judged && !known.at.Before(m.options.DropDueBefore) {
 			late = append(late, known)
 		}
 	}
@@ -84,52 +131,45 @@ func (m *mailbox) candidates(claiming *message) []*message {
 	return late
 }
 
-// replace gives the oldest candidates in order the first time from now on that
-// is free beside everything else and those before it. Where the younger ones
-// stood does not count either: they will be placed behind these. It reports
-// whether the message that is being claimed is among them.
-func (m *mailbox) replace(candidates []*message, claiming *message, nonce string, c *sendlimit.Claim) bool {
-	others := m.remembered()
-	for _, known := range candidates {
-		others = others.without(known.id)
-	}
+// carryOut gives late messages the places planned. It reports whether the one
+// that is being claimed is among them.
+func (m *mailbox) carryOut(plan []planned, claiming *message, nonce string, c *sendlimit.Claim) bool {
 	found := false
-	from := cut(m.now)
-	reasons := []string{"late"}
-	for _, known := range candidates[:min(len(candidates), mostPlaced)] {
-		expiry := known.expiry(m.options.ExpireAfter)
+	for _, p := range plan {
+		known := p.message
 		found = found || known == claiming
-		if !m.now.Before(expiry) {
-			m.dropLate(known, claiming, nonce, reasonExpired, c)
-			continue
-		}
-		free, ok := m.model.rules.nextFree(others, from, cut(expiry)-1)
-		if !ok {
-			m.dropLate(known, claiming, nonce, reasonNoFreeTime, c)
-			continue
-		}
-		if free > from { // else it waits for what the one before it waits for
-			reasons = m.model.rules.inTheWay(others, span{from, free})
-		}
-		others, from = others.with(entry{free, known.id}), free
-		known.put(moment(free))
-		if known == claiming && free == cut(m.now) {
-			c.TakenOver = known.state == sending
-			m.hold(known, nonce)
-			*c = m.send(known, *c)
-			continue
-		}
-		known.doubt = known.doubt || known.state == sending
-		known.state, known.reason, known.reasons = pending, "", reasons
-		known.renew(postponed(known.generation(), nonce), m.now.Add(m.options.LookAfter))
-		c.Placed = append(c.Placed, known.placement())
-		if known == claiming {
-			known.claimedBy(nonce)
-			known.holder = "" // nobody has it
-			c.Verdict = sendlimit.Postponed
+		switch {
+		case p.dropped != "":
+			m.dropLate(known, claiming, nonce, p.dropped, c)
+		case known == claiming && p.to == cut(m.now):
+			*c = m.sendLate(known, nonce, p.to, *c)
+		default:
+			m.postpone(known, nonce, p)
+			c.Placed = append(c.Placed, known.placement())
+			if known == claiming {
+				known.claimedBy(nonce)
+				known.holder = "" // nobody has it
+				c.Verdict = sendlimit.Postponed
+			}
 		}
 	}
 	return found
+}
+
+// sendLate takes a late message for a delivery now.
+func (m *mailbox) sendLate(known *message, nonce string, now int64, c sendlimit.Claim) sendlimit.Claim {
+	known.put(moment(now), m.regime())
+	c.TakenOver = known.state == sending
+	m.hold(known, nonce)
+	return m.send(known, c)
+}
+
+// postpone gives a late message another time, and another generation.
+func (m *mailbox) postpone(known *message, nonce string, p planned) {
+	known.put(moment(p.to), m.regime())
+	known.doubt = known.doubt || known.state == sending
+	known.state, known.reason, known.reasons = pending, "", p.reasons
+	known.renew(postponed(known.generation(), nonce), m.now.Add(m.options.LookAfter))
 }
 
 // dropLate ends a late message that can't be sent any more.
@@ -143,25 +183,29 @@ func (m *mailbox) dropLate(known, claiming *message, nonce, reason string, c *se
 	c.Verdict, c.SendAt, c.Reason = sendlimit.Dropped, known.at, known.reason
 }
 
-// inTheWay spells why a message is postponed: by a rule that does not let it go
+// inTheWay spells why a message is postponed: by what does not let it go
 // somewhere in a span.
-func (rs rules) inTheWay(tl timeline, s span) []string {
+func (ts terms) inTheWay(tl timeline, s span) []string {
 	var reasons []string
-	for t := s.from; t < s.until; t = min(rs.nextEdge(tl, t, entering), rs.nextEdge(tl, t, leaving)) {
-		for _, v := range rs.violations(tl, t) {
-			reasons = append(reasons, lateness(v.Rule))
+	for t := s.from; t < s.until; t = min(ts.nextEdge(tl, t, entering), ts.nextEdge(tl, t, leaving)) {
+		if ts.quiet.at(t) {
+			reasons = append(reasons, "late quiet")
+		}
+		for _, v := range ts.violations(tl, t) {
+			reasons = append(reasons, lateness(v))
 		}
 	}
 	return reasons
 }
 
-// lateness spells a rule as the reason of a postponement, as the scripts do.
-func lateness(r sendlimit.Rule) string {
-	window := strconv.FormatInt(r.Window.Milliseconds(), 10)
-	if r.Calendar() {
+// lateness spells a broken rule as the reason of a postponement, as the scripts
+// do.
+func lateness(v sendlimit.Violation) string {
+	window := strconv.FormatInt(v.Rule.Window.Milliseconds(), 10)
+	if v.Rule.Calendar() {
 		window = map[sendlimit.Period]string{
 			sendlimit.Minute: "-1", sendlimit.Hour: "-2", sendlimit.Day: "-3", sendlimit.Week: "-4", sendlimit.Month: "-5",
-		}[r.Period]
+		}[v.Rule.Period]
 	}
-	return fmt.Sprintf("late %d %s", r.Limit, window)
+	return strings.TrimSpace(fmt.Sprintf("late %d %s %s", v.Rule.Limit, window, v.Category))
 }

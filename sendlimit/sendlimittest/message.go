@@ -38,6 +38,8 @@ type message struct {
 	stood       time.Time // what at was before it was last late
 	requested   time.Time // zero where it is, and always was, at
 	shifted     bool
+	category    string
+	uncounted   bool // where its place is, if it has one
 	content     string
 	expires     time.Time // zero for the default, counted from what was promised
 	nonces      []string  // of all deliveries that claimed, in order
@@ -89,8 +91,9 @@ func (m *message) expiry(after time.Duration) time.Time {
 }
 
 // put gives the message another place because it is late.
-func (m *message) put(at time.Time) {
+func (m *message) put(at time.Time, g *regime) {
 	m.promised, m.stood, m.at, m.notBefore, m.waits = m.first(), m.at, at, time.Time{}, time.Time{}
+	m.uncounted = g.uncounted[m.category]
 }
 
 // renew gives the message another generation, and a watch entry for it.
@@ -130,11 +133,16 @@ func places(messages map[string]*message) timeline {
 	var tl timeline
 	for _, known := range messages {
 		if !known.placeless {
-			tl = append(tl, entry{cut(known.at), known.id})
+			tl = append(tl, known.place())
 		}
 	}
 	slices.SortFunc(tl, compareEntries)
 	return tl
+}
+
+// place is the message's place as it is now.
+func (m *message) place() entry {
+	return entry{at: cut(m.at), id: m.id, category: m.category, uncounted: m.uncounted}
 }
 
 // inOrder sorts messages as they were to be sent.

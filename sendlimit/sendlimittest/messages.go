@@ -13,10 +13,11 @@ import (
 )
 
 // CheckMessages is CheckHistory for messages: it draws submits, moves,
-// cancels, claims, settlements and what the relay does, the late, stale and
-// repeated ones among them, and holds a Timeline with records, its Gate and its
-// WatchList against a plain account of what became of each message. The Model
-// decides about places. Keys begin with prefix, as in CheckHistory.
+// cancels, claims, settlements, revivals and what the relay does, the late, stale
+// and repeated ones among them, and holds a Timeline with records, its Gate, its
+// WatchList and its DeadLetters against a plain account of what became of each
+// message. The Model decides about places. On the way the policy changes, and what
+// is set for the user. Keys begin with prefix, as in CheckHistory.
 func CheckMessages(t *rapid.T, client redis.UniversalClient, prefix string) {
 	m := newMailbox(t, client, drawOptions(t, prefix))
 	m.submitSome(t)
@@ -31,6 +32,9 @@ func CheckMessages(t *rapid.T, client redis.UniversalClient, prefix string) {
 		"settle ":      m.settle,
 		"confirm":      m.confirm,
 		"relay":        m.relay,
+		"revive":       m.revive,
+		"policy":       m.policyChanges,
+		"settings":     m.settingsChange,
 		"time goes":    m.timeGoes,
 		"workers down": m.workersDown,
 		"":             m.inspect,
@@ -39,17 +43,28 @@ func CheckMessages(t *rapid.T, client redis.UniversalClient, prefix string) {
 
 // mailbox is one user's messages in the store, and what should be there.
 type mailbox struct {
+	worker // the one that acts
+
 	client   redis.UniversalClient
 	keys     sendlimit.Keys
 	options  sendlimit.Options // completed
-	timeline *sendlimit.Timeline
-	gate     *sendlimit.Gate
-	watch    *sendlimit.WatchList
+	settings *sendlimit.UserSettingsStore
+	workers  [2]worker
 
 	model    *Model
 	now      time.Time
 	messages map[string]*message
 	made     int // generations and nonces
+}
+
+// worker is one of several programs on the same store, which remembers for
+// itself what is set for users.
+type worker struct {
+	timeline *sendlimit.Timeline
+	gate     *sendlimit.Gate
+	watch    *sendlimit.WatchList
+	letters  *sendlimit.DeadLetters
+	cache    *sendlimit.SettingsCache
 }
 
 const (
@@ -67,10 +82,12 @@ func drawOptions(t *rapid.T, prefix string) sendlimit.Options {
 		{"6/calendar_day", "1/minute", "4/2h"},
 		{"2/20s"},
 	}).Draw(t, "rules")
-	policy, err := sendlimit.ParsePolicy("messages", rapid.SampledFrom([]string{"", "Asia/Kolkata"}).Draw(t, "zone"), rules...)
+	policy, err := sendlimit.ParsePolicy("messages", rapid.SampledFrom([]string{"", "Asia/Kolkata", "Europe/Berlin", "America/Santiago"}).Draw(t, "zone"), rules...)
 	require.NoError(t, err)
+	users, other := rapid.Bool().Draw(t, "settings of users"), policy
+	other.Name = "other" // which remembers as long
 	return sendlimit.Options{
-		Prefix: prefix, Policy: policy, Records: true,
+		Prefix: prefix, Policy: policy, Policies: []sendlimit.Policy{other}, Records: true, UserSettings: users,
 		// No record expires by the server's clock while a history runs by its own.
 		KeepRecords:   50 * 365 * 24 * time.Hour,
 		ExpireAfter:   rapid.SampledFrom([]time.Duration{sendlimit.DefaultExpireAfter, 40 * time.Minute}).Draw(t, "expire after"),
@@ -83,24 +100,26 @@ func drawOptions(t *rapid.T, prefix string) sendlimit.Options {
 }
 
 func newMailbox(t *rapid.T, client redis.UniversalClient, o sendlimit.Options) *mailbox {
-	m := &mailbox{client: client, now: drawStart(t), messages: make(map[string]*message)}
+	m := &mailbox{client: client, now: drawStart(t), messages: make(map[string]*message), options: o}
 	if rapid.IntRange(0, 4).Draw(t, "restored") == 4 {
-		o.DropDueBefore = m.now.Add(time.Hour)
+		m.options.DropDueBefore = m.now.Add(time.Hour)
 	}
-	m.options = o
 	var err error
 	m.keys, err = sendlimit.NewKeys(o.Prefix)
 	require.NoError(t, err)
-	m.timeline, err = sendlimit.NewTimeline(client, o)
-	require.NoError(t, err)
-	m.gate, err = sendlimit.NewGate(client, o)
-	require.NoError(t, err)
-	m.watch, err = sendlimit.NewWatchList(client, o)
+	m.settings, err = sendlimit.NewUserSettingsStore(client, o.Prefix)
 	require.NoError(t, err)
 	m.model, err = NewModel(o.Policy, sendlimit.DefaultReach)
 	require.NoError(t, err)
+	for i := range m.workers {
+		m.workers[i].cache = sendlimit.NewSettingsCache()
+	}
+	m.follow(t)
 	return m
 }
+
+// regime is what holds for the user.
+func (m *mailbox) regime() *regime { return m.model.regime(mailboxUser) }
 
 func (m *mailbox) token(kind string) string {
 	m.made++
@@ -159,6 +178,7 @@ func (m *mailbox) submitAs(t *rapid.T, id string, at time.Time) {
 	generation := m.token("g")
 	r := sendlimit.Request{User: mailboxUser, ID: id, At: at, Shift: rapid.IntRange(0, 3).Draw(t, "shift") > 0, Now: m.now}
 	content := rapid.SampledFrom([]string{"text", "other text"}).Draw(t, "content")
+	r.Category = rapid.SampledFrom(historyCategories).Draw(t, "category")
 	var expires time.Time
 	if after := rapid.SampledFrom([]time.Duration{0, 0, 90 * time.Second, time.Hour, 30 * time.Hour}).Draw(t, "expires"); after > 0 {
 		expires = r.At.Add(after)
@@ -174,17 +194,19 @@ func (m *mailbox) submitAs(t *rapid.T, id string, at time.Time) {
 		if want.Allowed {
 			m.messages[id] = &message{
 				id: id, state: pending, generations: []string{generation}, at: want.At, requested: want.RequestedAt,
-				shifted: want.Shifted, content: content, expires: expires, lookAt: m.now.Add(m.options.LookAfter),
+				shifted: want.Shifted, category: r.Category, uncounted: m.regime().uncounted[r.Category], content: content, expires: expires, lookAt: m.now.Add(m.options.LookAfter),
 			}
 		}
-	case known.content != content:
+	case known.content != content || known.category != r.Category:
 		want = sendlimit.Decision{Code: sendlimit.CodeIDReused, At: r.At, Now: m.now}
 	default:
 		want = sendlimit.Decision{
 			Allowed: true, Replayed: true, Shifted: known.shifted, At: known.at, RequestedAt: known.firstRequested(), Now: m.now,
 		}
 	}
-	r.Record = &sendlimit.Record{Generation: generation, Fingerprint: content, ExpiresAt: expires, Content: []byte(content)}
+	r.Record = &sendlimit.Record{
+		Generation: generation, Category: r.Category, Fingerprint: r.Category + content, ExpiresAt: expires, Content: []byte(content),
+	}
 	for range rapid.IntRange(1, 2).Draw(t, "calls") { // a client repeats what got no answer
 		got, err := m.timeline.Reserve(t.Context(), r)
 		require.NoError(t, err)
@@ -220,6 +242,7 @@ func (m *mailbox) move(t *rapid.T, id string) {
 			known.renew(r.Generation, m.now.Add(m.options.LookAfter))
 			known.at, known.promised, known.notBefore, known.waits = want.At, time.Time{}, time.Time{}, time.Time{}
 			known.reason, known.reasons = "", nil
+			known.uncounted = m.regime().uncounted[known.category]
 		}
 	}
 	for range rapid.IntRange(1, 2).Draw(t, "calls") {
@@ -235,22 +258,13 @@ func (m *mailbox) place(known *message, r sendlimit.MoveRequest) sendlimit.Decis
 	if at.Before(m.now) {
 		at = m.now
 	}
-	inReach := !r.At.Before(m.now.Add(-sendlimit.Grace)) && !r.At.After(m.now.Add(sendlimit.DefaultReach))
+	reach := time.Duration(m.regime().reach) * time.Millisecond
+	inReach := !r.At.Before(m.now.Add(-sendlimit.Grace)) && !r.At.After(m.now.Add(reach))
 	if inReach && !r.At.Equal(known.at) && !known.expires.IsZero() && !at.Before(known.expires) {
 		return sendlimit.Decision{Code: sendlimit.CodePastExpiry, At: at, ExpiresAt: known.expires, Now: m.now}
 	}
-	if _, counts := m.remembered().find(r.ID); counts {
-		return m.model.Move(r)
-	}
-	// Its place counts no more, but the message is still to be sent.
-	if r.At.Equal(known.at) {
-		return sendlimit.Decision{Allowed: true, At: known.at, MovedFrom: known.at, Now: m.now}
-	}
-	d := m.model.Check(sendlimit.Request{User: r.User, ID: r.ID, At: r.At, Now: m.now})
-	if d.Allowed {
-		d.MovedFrom = known.at
-	}
-	return d
+	// Its place may count no more, but the message is still to be sent.
+	return m.model.move(m.remembered().without(r.ID), known.place(), r)
 }
 
 func (m *mailbox) cancel(t *rapid.T, id string) {

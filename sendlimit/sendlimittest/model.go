@@ -7,18 +7,22 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
-// Model answers what a sendlimit.Timeline without records must answer, field
-// by field: the same methods and requests, without a store.
+// Model answers what a sendlimit.Timeline must answer, field by field: the same
+// methods and requests, without a store.
 //
 // A request's Now is its only clock and has to be set; a user's requests come
 // in its order. Requests are taken to be valid: a Model has no errors to
-// return, and does not look at Record and Generation.
+// return. Of a Record it knows the category alone, and of ids only that a place
+// has one: with records, who asks it has to know what became of a message.
 //
 // A Model is not safe for concurrent use. Users have nothing to do with each
 // other, so that many can be judged side by side by a Model each.
 type Model struct {
-	rules rules
-	reach int64 // ms
+	reach    time.Duration
+	policies []sendlimit.Policy // the first is for all users for whom no other is set
+	settings map[string]sendlimit.UserSettings
+	common   *regime
+	own      map[string]*regime // of users for whom something is set
 	// remembered is for how long after its time a reservation is known.
 	remembered int64 // ms
 	users      map[string]timeline
@@ -28,25 +32,63 @@ type Model struct {
 // than reach ahead. The error is or wraps a
 // *sendlimit.InvalidError.
 func NewModel(policy sendlimit.Policy, reach time.Duration) (*Model, error) {
-	if err := policy.Validate(); err != nil {
-		return nil, fmt.Errorf("model of a policy: %w", err)
-	}
 	if reach <= 0 {
 		return nil, &sendlimit.InvalidError{Field: "reach", Value: reach.String(), Want: "a positive length of time"}
 	}
-	zone, err := time.LoadLocation(policy.TimeZone)
-	if err != nil {
-		return nil, &sendlimit.InvalidError{Field: "time_zone", Value: policy.TimeZone, Want: "an IANA time zone"}
-	}
 	m := &Model{
-		reach:      reach.Milliseconds(),
-		remembered: (policy.LargestWindow() + sendlimit.Grace).Milliseconds(),
-		users:      make(map[string]timeline),
+		reach: reach, users: make(map[string]timeline),
+		settings: make(map[string]sendlimit.UserSettings), own: make(map[string]*regime),
 	}
-	for _, r := range policy.Rules {
-		m.rules = append(m.rules, rule{Rule: r, zone: zone})
+	return m, m.Follow(policy)
+}
+
+// Follow has the Model judge by policies from now on: by the first, or by the
+// one that is set for a user, if it is among them. What is reserved keeps its
+// place. The error is as of NewModel.
+func (m *Model) Follow(policies ...sendlimit.Policy) error {
+	var longest time.Duration
+	for _, p := range policies {
+		if err := p.Validate(); err != nil {
+			return fmt.Errorf("model of a policy: %w", err)
+		}
+		longest = max(longest, p.LargestWindow())
 	}
-	return m, nil
+	m.policies, m.remembered = policies, (longest + sendlimit.Grace).Milliseconds()
+	var err error
+	if m.common, err = newRegime(policies[0], sendlimit.UserSettings{}, m.reach); err != nil {
+		return err
+	}
+	for user, own := range m.settings {
+		if err := m.Set(user, own); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Set has the Model judge a user by settings from now on. The error is about a
+// time zone that there is not.
+func (m *Model) Set(user string, settings sendlimit.UserSettings) error {
+	policy := m.policies[0]
+	for _, p := range m.policies {
+		if p.Name == settings.Policy {
+			policy = p
+		}
+	}
+	own, err := newRegime(policy, settings, m.reach)
+	if err != nil {
+		return err
+	}
+	m.settings[user], m.own[user] = settings, own
+	return nil
+}
+
+// regime returns what holds for a user.
+func (m *Model) regime(user string) *regime {
+	if own := m.own[user]; own != nil {
+		return own
+	}
+	return m.common
 }
 
 // remember drops what is forgotten at now of a user's timeline, and returns

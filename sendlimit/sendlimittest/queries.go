@@ -10,24 +10,29 @@ import (
 // taken; fewer than asked for where the reach ends, nil for none.
 func (m *Model) NextFree(r sendlimit.NextFreeRequest) []time.Time {
 	now := cut(r.Now)
-	tl := m.remember(r.User, now)
+	tl := m.remember(r.User, now).counted()
+	g := m.regime(r.User)
 
 	var free []time.Time
 	from := max(cutOr(r.From, now), now)
 	for range r.Count {
-		t, ok := m.rules.nextFree(tl, from, now+m.reach)
+		t, ok := g.of(r.Category).nextFree(tl, from, now+g.reach)
 		if !ok {
 			break
 		}
 		free = append(free, moment(t))
-		tl, from = tl.with(entry{at: t}), t
+		tl, from = tl.with(entry{at: t, category: r.Category}), t
 	}
 	return free
 }
 
 // List returns the reservations in a span of time, nil for none.
 func (m *Model) List(r sendlimit.ListRequest) []sendlimit.Reservation {
-	tl := m.remember(r.User, cut(r.Now))
+	return m.remember(r.User, cut(r.Now)).list(r)
+}
+
+// list returns the reservations that are asked for, nil for none.
+func (tl timeline) list(r sendlimit.ListRequest) []sendlimit.Reservation {
 	if !r.From.IsZero() {
 		tl = tl.since(cut(r.From))
 	}
@@ -35,7 +40,7 @@ func (m *Model) List(r sendlimit.ListRequest) []sendlimit.Reservation {
 		tl = tl[:tl.first(cut(r.To))]
 	}
 	if r.After != (sendlimit.Reservation{}) {
-		after := entry{cut(r.After.At), r.After.ID}
+		after := entry{at: cut(r.After.At), id: r.After.ID}
 		for len(tl) > 0 && compareEntries(tl[0], after) <= 0 {
 			tl = tl[1:]
 		}
@@ -48,21 +53,31 @@ func (m *Model) List(r sendlimit.ListRequest) []sendlimit.Reservation {
 }
 
 // Usage returns how full the rules are around a time, and which stretches of
-// a span are free whatever the clock says.
+// a span are quiet, and which are free, whatever the clock says.
 func (m *Model) Usage(r sendlimit.UsageRequest) sendlimit.Usage {
 	now := cut(r.Now)
 	at := cutOr(r.At, now)
-	tl := m.remember(r.User, now)
+	tl := m.remember(r.User, now).counted()
+	ts := m.regime(r.User).of(r.Category)
 
 	u := sendlimit.Usage{At: moment(at), Now: moment(now)}
-	for _, rule := range m.rules {
+	for _, rule := range ts.rules {
 		u.Rules = append(u.Rules, rule.usage(tl, at))
 	}
 	if r.From.IsZero() && r.To.IsZero() {
 		return u
 	}
-	for _, s := range m.rules.freeSpans(tl, span{cut(r.From), cut(r.To)}) {
-		u.Free = append(u.Free, sendlimit.Stretch{From: moment(s.from), Until: moment(s.until)})
-	}
+	asked := span{cut(r.From), cut(r.To)}
+	u.Quiet = stretches(ts.quiet.spans(asked))
+	u.Free = stretches(ts.freeSpans(tl, asked))
 	return u
+}
+
+// stretches are spans as callers see them, nil for none.
+func stretches(spans []span) []sendlimit.Stretch {
+	var all []sendlimit.Stretch
+	for _, s := range spans {
+		all = append(all, sendlimit.Stretch{From: moment(s.from), Until: moment(s.until)})
+	}
+	return all
 }

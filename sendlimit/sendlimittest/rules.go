@@ -3,7 +3,6 @@ package sendlimittest
 import (
 	"iter"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
@@ -14,10 +13,21 @@ import (
 // contains it has room for one more. Windows that do not contain the time are
 // not judged, so that older ones, overfull since a limit was lowered, forbid
 // nothing elsewhere.
+//
+// A category's rule counts only what is of that category.
 type rule struct {
 	sendlimit.Rule
 
-	zone *time.Location // of a calendar rule
+	zone     *time.Location // of a calendar rule
+	category string         // of a category's rule
+}
+
+// counts returns the reservations that the rule is about.
+func (r rule) counts(tl timeline) timeline {
+	if r.category == "" {
+		return tl
+	}
+	return tl.of(r.category)
 }
 
 // windows yields the windows that contain t, those from earlier on first. The
@@ -46,6 +56,7 @@ func (r rule) full(tl timeline, window span) bool { return len(tl.within(window)
 
 // breaks reports whether a send at t would break the rule.
 func (r rule) breaks(tl timeline, t int64) bool {
+	tl = r.counts(tl)
 	for window := range r.windows(tl, t) {
 		if r.full(tl, window) {
 			return true
@@ -56,6 +67,7 @@ func (r rule) breaks(tl timeline, t int64) bool {
 
 // violation says what is in the way of a send at t; false where nothing is.
 func (r rule) violation(tl timeline, t int64) (sendlimit.Violation, bool) {
+	tl = r.counts(tl)
 	// All windows in the way contain t, so that together they are one span.
 	union := span{from: math.MaxInt64, until: math.MinInt64}
 	for window := range r.windows(tl, t) {
@@ -70,6 +82,7 @@ func (r rule) violation(tl timeline, t int64) (sendlimit.Violation, bool) {
 	conflicts := tl.within(union)
 	v := sendlimit.Violation{
 		Rule:           r.Rule,
+		Category:       r.category,
 		Conflicts:      conflicts[:min(len(conflicts), sendlimit.MaxConflicts)].reservations(),
 		ConflictsTotal: len(conflicts),
 	}
@@ -81,6 +94,7 @@ func (r rule) violation(tl timeline, t int64) (sendlimit.Violation, bool) {
 
 // usage returns the fullest window that contains t, the earliest of several.
 func (r rule) usage(tl timeline, t int64) sendlimit.RuleUsage {
+	tl = r.counts(tl)
 	most, fullest := -1, span{}
 	for window := range r.windows(tl, t) {
 		if used := len(tl.within(window)); used > most {
@@ -88,7 +102,7 @@ func (r rule) usage(tl timeline, t int64) sendlimit.RuleUsage {
 		}
 	}
 	return sendlimit.RuleUsage{
-		Rule: r.Rule, Used: most,
+		Rule: r.Rule, Category: r.category, Used: most,
 		From: moment(fullest.from), Until: moment(fullest.until),
 	}
 }
@@ -101,23 +115,4 @@ func (r rule) around(t int64) span {
 	}
 	length := r.Window.Milliseconds()
 	return span{t - length + 1, t + length}
-}
-
-// rules are those of a policy, all of which must hold.
-type rules []rule
-
-// allow reports whether a send at t would break no rule.
-func (rs rules) allow(tl timeline, t int64) bool {
-	return !slices.ContainsFunc(rs, func(r rule) bool { return r.breaks(tl, t) })
-}
-
-// violations has every rule that a send at t would break; nil for none.
-func (rs rules) violations(tl timeline, t int64) []sendlimit.Violation {
-	var vs []sendlimit.Violation
-	for _, r := range rs {
-		if v, ok := r.violation(tl, t); ok {
-			vs = append(vs, v)
-		}
-	}
-	return vs
 }

@@ -9,7 +9,7 @@ import (
 // to do with each other.
 func (m *Model) Clone() *Model {
 	clone := *m
-	clone.users = maps.Clone(m.users)
+	clone.users, clone.settings, clone.own = maps.Clone(m.users), maps.Clone(m.settings), maps.Clone(m.own)
 	return &clone
 }
 

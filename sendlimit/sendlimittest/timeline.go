@@ -32,8 +32,10 @@ func (s span) contains(t int64) bool { return s.from <= t && t < s.until }
 
 // entry is a reservation: a message's place in its user's timeline.
 type entry struct {
-	at int64
-	id string
+	at        int64
+	id        string
+	category  string
+	uncounted bool // no rule counts it
 }
 
 func (e entry) reservation() sendlimit.Reservation {
@@ -75,6 +77,20 @@ func (tl timeline) with(e entry) timeline {
 // without returns the timeline without the entry of an id.
 func (tl timeline) without(id string) timeline {
 	return slices.DeleteFunc(slices.Clone(tl), func(e entry) bool { return e.id == id })
+}
+
+// of returns the entries of a category.
+func (tl timeline) of(category string) timeline {
+	return slices.DeleteFunc(slices.Clone(tl), func(e entry) bool { return e.category != category })
+}
+
+// counted returns the entries that rules count.
+func (tl timeline) counted() timeline {
+	uncounted := func(e entry) bool { return e.uncounted }
+	if !slices.ContainsFunc(tl, uncounted) {
+		return tl
+	}
+	return slices.DeleteFunc(slices.Clone(tl), uncounted)
 }
 
 // since returns the entries at t or later.

@@ -1,0 +1,137 @@
+-- late: finds times for the late messages of a user.
+--
+-- They are judged at the real time, oldest first: each gets the next free time
+-- that yields to everything ahead, before it expires. Late ones keep their order
+-- within a class, and the classes do not wait for each other: a category with
+-- rules of its own is a class, all others are one together. What is exempt is not
+-- among them: it goes out when its task comes, and counts where it stands till
+-- then.
+--
+-- Needs what claim.lua has by then, the message `this` among it.
+local MOST, LOOKED = 100, 1000 -- messages placed, records looked at, in one call
+-- How long a message waits for an older one, ms: between two looks at least and at
+-- most, in all, and until how much before its own expiry.
+local SOON, LATER, PATIENCE, RESERVE = 500, 2000, 30000, 5000
+WORK = 20000 -- a claim holds nobody up
+
+local classes, excluded = {}, {}
+local resume_at, resume_class = string.match(ARGV[17], '^(%S+) ?(.*)$')
+
+-- class_of gives the class of a category, false for none.
+local function class_of(category)
+  local name = category or ''
+  if not classes[name] then
+    local rules = rules_in(policy, categories, category)
+    if name == '' or rules.category or rules.exempt then
+      classes[name] = {name = name, rules = rules, from = resume_class == name and tonumber(resume_at) or now}
+    else
+      classes[name] = class_of(false)
+    end
+  end
+  return classes[name]
+end
+
+-- late_ones lists the user's messages that are late and wait for nothing else,
+-- oldest first, and says whether this one may be behind those listed. Where any
+-- of them stood does not count: the younger ones will be placed behind these.
+local function late_ones()
+  local from = tonumber(call('GET', KEYS[5]) or 0)
+  local seen = call('ZRANGE', timeline, from, now - ARGV[9] - 1, 'BYSCORE', 'LIMIT', 0, LOOKED, 'WITHSCORES')
+  local late, mark, found = {}, nil, false
+  for k = 1, #seen, 2 do
+    local other, stands = seen[k], tonumber(seen[k + 1])
+    local m = other == id and this
+    local open = m
+    if not m then
+      local key = records .. string.gsub(other, ':', '/')
+      local f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'm', 'q', 'y', 'k', 'z')
+      local is = state_of(f[1], f[2])
+      open = is == PENDING or is == SENDING
+      if is == PENDING and tonumber(f[3] or 0) <= now and stands >= (tonumber(ARGV[11]) or stands) then
+        local promise, class = promise_of(f[5], f[6]), class_of(f[9])
+        m = not class.rules.exempt and {id = other, record = key, member = f[2] .. '/' .. other .. '/' .. user,
+          generation = f[2], at = stands, promised = promise, doubt = f[7], charged = f[8],
+          expires = tonumber(f[4]) or (promise or stands) + ARGV[8], class = class, beside = f[10]}
+      end
+    end
+    if m then
+      excluded[other] = true
+      if #late < MOST then
+        late[#late + 1] = m
+        found = found or m == this
+      end
+    end
+    if open and not mark then mark = stands end
+  end
+  local all = #seen < 2 * LOOKED
+  if #seen > LOOKED / 4 then
+    mark = mark or tonumber(seen[#seen])
+    if mark > from then call('SET', KEYS[5], mark, 'PX', ARGV[7]) end
+  end
+  if found then return late, false end
+  if #late == MOST or not all and (#late > 0 or mark > from) then return late, true end
+  -- Its place is gone, as after a restore; or too much lies before it.
+  local i = 1
+  while late[i] and late[i].at <= at do i = i + 1 end
+  table.insert(late, i, this)
+  return late, false
+end
+
+local given = {ids = {}} -- times that late messages have got, ascending, and which
+local searches, most_searches = 0, 0
+
+-- search_in sees to it that a class has a search that knows all times given, and
+-- says false where one more is too much for this call: each reads what lies
+-- around its start.
+local function search_in(class)
+  if class.next_free and class.knows == #given then return true end
+  if searches == 0 then most_searches = WORK / (16 + call('ZCARD', timeline)) end
+  if searches > most_searches then return false end
+  searches = searches + 1
+  local taken = {ids = {}}
+  for k = 1, #given do taken[k], taken.ids[k] = given[k], given.ids[k] end
+  class.next_free, class.take_it = new_search(class.rules, 1, class.from, excluded, nil, taken)
+  class.knows = #given
+  return true
+end
+
+local function give(m, time)
+  local class, k = m.class, #given
+  while k > 0 and given[k] > time do
+    given[k + 1], given.ids[k + 1] = given[k], given.ids[k]
+    k = k - 1
+  end
+  given[k + 1], given.ids[k + 1] = time, m.id
+  m.to, class.from = time, time
+  class.take_it()
+  class.knows = #given
+end
+
+-- judge finds times for late messages, as many as one call can, and returns how
+-- many it has judged; of one whose time is too far off for one call, the first,
+-- also where its search goes on.
+local function judge(late)
+  for k = 1, #late do
+    local m = late[k]
+    if now < m.expires then
+      if not search_in(m.class) then return k - 1 end
+      local free, resume, first = m.class.next_free(math.min(m.expires - 1, now + reach))
+      if resume then return k - 1, k == 1 and resume end
+      -- Where nothing is before its place, what put the one before it there.
+      m.class.in_the_way = first or m.class.in_the_way
+      m.rule = m.class.in_the_way
+      if free then give(m, free) end
+    end
+  end
+  return #late
+end
+
+-- in_the_way spells why a message is postponed.
+local function in_the_way(m)
+  local rule, rules = m.rule, m.class.rules
+  if not rule then return 'late' end
+  if rule == 0 then return 'late quiet' end
+  local why = 'late ' .. whole(rules.limits[rule]) .. ' ' .. whole(rules.windows[rule])
+  if rule > rules.overall then why = why .. ' ' .. rules.category end
+  return why
+end

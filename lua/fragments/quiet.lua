@@ -1,0 +1,45 @@
+-- quiet: hours in which nothing is to be sent.
+--
+--   quiet  "" for none; else the offsets of their time zone, see
+--          fragments/zone.lua, then "|", then begin and end of each stretch that is
+--          quiet, ms of the local week, which begins on Monday, ascending:
+--          "|0 28800000 79200000 86400000". They are apart from each other, and
+--          never the whole week.
+--
+-- A moment is quiet exactly when the clock on the wall then shows a quiet time:
+-- what clocks skip is not there, and what they show twice is quiet twice.
+local quiet_from, quiet_till, quiet_zone = {}, {}, nil
+if quiet ~= '' then
+  local zone_offsets, hours = string.match(quiet, '^(.*)|(.*)$')
+  quiet_zone = zone_of(zone_offsets)
+  for from, till in string.gmatch(hours, '(%S+) (%S+)') do
+    quiet_from[#quiet_from + 1], quiet_till[#quiet_till + 1] = tonumber(from), tonumber(till)
+  end
+end
+
+-- past_quiet gives the first moment that is not quiet from t on, in direction 1
+-- upwards, in -1 downwards; false where t itself is not quiet.
+local function past_quiet(direction, t)
+  if not quiet_zone then return false end
+  local hopped = false
+  while true do
+    local s = stretch_at(quiet_zone, t)
+    local l = (t + quiet_zone.offset[s] - MONDAY) % WEEK
+    local k = 1
+    while quiet_till[k] and quiet_till[k] <= l do k = k + 1 end
+    if not quiet_from[k] or quiet_from[k] > l then return hopped end
+    -- To where this stretch ends, or the clock is changed before.
+    if direction > 0 then
+      t = math.min(t + quiet_till[k] - l, quiet_zone.from[s + 1] or math.huge)
+    else
+      t = math.max(t - l + quiet_from[k], quiet_zone.from[s]) - 1
+    end
+    hopped = t
+  end
+end
+
+-- is_quiet says whether t is in quiet hours that rules, see
+-- fragments/policy.lua, have to obey.
+local function is_quiet(rules, t)
+  return not rules.exempt and past_quiet(1, t) ~= false
+end

@@ -1,0 +1,41 @@
+-- refit_turn.lua: takes the turn of going through what does not fit a policy, or
+-- keeps it and notes how far that is, or gives it back. One at a time has it.
+--
+-- KEYS[1]  progress (HASH: version, action, next; owner and until of the turn)
+-- ARGV[1]  now, Unix ms; "" for the server's clock
+-- ARGV[2]  token of who goes
+-- ARGV[3]  how long the turn lasts unless it is kept, ms; 0 gives it back
+-- ARGV[4]  version of the policy
+-- ARGV[5]  what is done with the reservations
+-- ARGV[6]  next partition; "" to go on where the last turn of the same version and
+--          action ended, or else to begin; "done" forgets the progress
+--
+-- Returns  {1, next partition}, or {0, how long the turn of somebody else lasts, ms}.
+-- Cost     O(1).
+
+if #KEYS ~= 1 or #ARGV ~= 6 then
+  return redis.error_reply('ERR refit_turn.lua: wrong number of keys or arguments')
+end
+
+local KEPT = 30 * 86400000 -- ms that the progress of a run is remembered which nobody goes on with
+
+--@include clock
+local owner, lasts, version, action, next_partition = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+local p = redis.call('HMGET', KEYS[1], 'owner', 'until', 'version', 'action', 'next')
+local another = p[1] and p[1] ~= owner
+
+if next_partition == '' then
+  if another and tonumber(p[2]) > now then return {0, p[2] - now} end
+  next_partition = p[3] == version and p[4] == action and p[5] or '0'
+elseif another or not p[1] and next_partition ~= 'done' then
+  return {0, math.max((p[2] or now) - now, 0)}
+end
+
+if next_partition == 'done' then
+  redis.call('DEL', KEYS[1])
+  return {1, 0}
+end
+redis.call('HSET', KEYS[1], 'owner', owner, 'until', now + lasts,
+  'version', version, 'action', action, 'next', next_partition)
+redis.call('PEXPIRE', KEYS[1], KEPT)
+return {1, tonumber(next_partition)}

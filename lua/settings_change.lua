@@ -1,0 +1,39 @@
+-- settings_change.lua: stores what is set for a user under a new version, unless
+-- it is no longer what it was when it was read.
+--
+-- KEYS[1]  settings of the user (HASH)
+-- ARGV[1]  the version that was read, "" for none; * for whatever it is
+-- ARGV[2]  the new version
+-- ARGV[3]  contact; here and below "" for what is not set
+-- ARGV[4]  name of the policy
+-- ARGV[5]  limits that replace rules, with a space between
+-- ARGV[6]  time zone
+-- ARGV[7]  1 if the user is blocked
+--
+-- Returns  {1, version} stored, {0, version} it is another version: the one there
+--          is then. The same change made twice is stored. Fields that only a newer
+--          program knows stay; where there are none and nothing is set, the
+--          settings go, and the version is "".
+-- Cost     O(1).
+
+if #KEYS ~= 1 or #ARGV ~= 7 then
+  return redis.error_reply('ERR settings_change.lua: wrong number of keys or arguments')
+end
+
+local settings = KEYS[1]
+local version = redis.call('HGET', settings, 'v') or ''
+if version == ARGV[2] then return {1, version} end
+if ARGV[1] ~= '*' and ARGV[1] ~= version then return {0, version} end
+
+redis.call('HSET', settings, 'v', ARGV[2])
+local values = {ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7]}
+for k, field in ipairs({'contact', 'policy', 'limits', 'zone', 'blocked'}) do
+  if values[k] == '' then
+    redis.call('HDEL', settings, field)
+  else
+    redis.call('HSET', settings, field, values[k])
+  end
+end
+if redis.call('HLEN', settings) > 1 then return {1, ARGV[2]} end
+redis.call('DEL', settings)
+return {1, ''}

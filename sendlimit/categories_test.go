@@ -1,0 +1,264 @@
+package sendlimit_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// sorted are options under which marketing has a rule of its own, one-time codes
+// are exempt and probes do not count either.
+func sorted(t *testing.T, rules ...string) sendlimit.Options {
+	t.Helper()
+	o := withSettings(t, rules...)
+	o.Policy.Categories = map[string]sendlimit.CategoryRules{
+		"marketing": {Rules: []sendlimit.Rule{{Limit: 2, Period: sendlimit.Day}, {Limit: 1, Window: time.Hour}}},
+		"otp":       {Exempt: true},
+		"probe":     {Exempt: true, Uncounted: true},
+	}
+	return o
+}
+
+// brokenOf lists the rules that a decision names, each with its category.
+func brokenOf(d sendlimit.Decision) []string {
+	var rules []string
+	for _, v := range d.Violations {
+		name := v.Rule.String()
+		if v.Category != "" {
+			name = v.Category + " " + name
+		}
+		rules = append(rules, name)
+	}
+	return rules
+}
+
+func TestACategoryIsJudgedWithTheOverallRules(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, sorted(t, "2/minute", "6/calendar_day"), func(u *user) {
+		u.accepted("a", "10:00", "marketing")
+		u.accepted("b", "10:30", "news")
+		u.accepted("c", "10:30", "")
+		d := u.submit("d", "10:30", "marketing")
+		require.Equal(u, []string{"2/minute", "marketing 1/hour"}, brokenOf(d), "in one call")
+		require.Equal(u, []sendlimit.Reservation{{ID: "a", At: at("10:00")}}, d.Violations[1].Conflicts, "its own alone")
+		require.Equal(u, 1, d.Violations[1].ConflictsTotal)
+		require.Equal(u, at("11:00"), d.NextFree)
+		require.Equal(u, at("09:00"), d.PreviousFree)
+		require.True(u, u.submit("d", "10:29", "news").Allowed, "marketing's rules are not the news'")
+
+		u.accepted("e", "12:00", "marketing")
+		d = u.submit("f", "18:00", "marketing")
+		require.Equal(u, []string{"marketing 2/calendar_day"}, brokenOf(d))
+		require.Equal(u, []sendlimit.Reservation{{ID: "a", At: at("10:00")}, {ID: "e", At: at("12:00")}}, d.Violations[0].Conflicts)
+		require.Equal(u, at("00:00"), d.Violations[0].From)
+		require.Equal(u, at("23 00:00"), d.Violations[0].Until)
+		require.Equal(u, at("23 00:00"), d.NextFree)
+		require.Zero(u, d.PreviousFree)
+		u.accepted("g", "18:00", "news")
+		d = u.submit("h", "18:00", "marketing")
+		require.Equal(u, []string{"6/calendar_day", "marketing 2/calendar_day"}, brokenOf(d))
+	})
+}
+
+// A message is moved by the rules of the category that it is of.
+func TestAMoveIsJudgedByTheMessagesCategory(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, sorted(t, "2/minute"), func(u *user) {
+		u.accepted("a", "10:00", "marketing")
+		u.accepted("b", "12:00", "marketing")
+		u.accepted("n", "13:00", "news")
+		d := u.move("b", "10:30", "b2")
+		require.Equal(u, []string{"marketing 1/hour"}, brokenOf(d))
+		require.Equal(u, at("11:00"), d.NextFree, "its own place is not in its way")
+		require.True(u, u.move("n", "10:30", "n2").Allowed)
+		require.True(u, u.move("b", "11:00", "b3").Allowed)
+	})
+}
+
+func TestFreeTimesAndUsageOfACategory(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, sorted(t, "2/minute"), func(u *user) {
+		u.accepted("a", "10:00", "marketing")
+		u.accepted("n", "10:30", "news")
+		next := func(category string) []time.Time {
+			times, err := u.timeline.NextFree(u.Context(), sendlimit.NextFreeRequest{
+				User: "alice", Category: category, From: at("10:30"), Count: 3, Now: at("00:00"),
+			})
+			require.NoError(u, err)
+			return times
+		}
+		require.Equal(u, []time.Time{at("11:00"), at("23 00:00"), at("23 01:00")}, next("marketing"), "each counts as marketing")
+		require.Equal(u, []time.Time{at("10:30"), at("10:31"), at("10:31")}, next("news"))
+		require.Equal(u, []time.Time{at("10:30"), at("10:30"), at("10:30")}, next("otp"))
+
+		usage := func(category string) sendlimit.Usage {
+			got, err := u.timeline.Usage(u.Context(), sendlimit.UsageRequest{
+				User: "alice", Category: category, At: at("10:00"), From: at("10:00"), To: at("12:00"), Now: at("00:00"),
+			})
+			require.NoError(u, err)
+			return got
+		}
+		got := usage("marketing")
+		require.Equal(u, []sendlimit.RuleUsage{
+			{Rule: sendlimit.Rule{Limit: 2, Window: time.Minute}, Used: 1, From: at("10:00"), Until: at("10:01")},
+			{Rule: sendlimit.Rule{Limit: 2, Period: sendlimit.Day}, Category: "marketing", Used: 1, From: at("00:00"), Until: at("23 00:00")},
+			{Rule: sendlimit.Rule{Limit: 1, Window: time.Hour}, Category: "marketing", Used: 1, From: at("10:00"), Until: at("11:00")},
+		}, got.Rules)
+		require.Equal(u, []sendlimit.Stretch{{From: at("11:00"), Until: at("12:00")}}, got.Free)
+		require.Len(u, usage("").Rules, 1)
+		require.Empty(u, usage("otp").Rules)
+		require.Equal(u, []sendlimit.Stretch{{From: at("10:00"), Until: at("12:00")}}, usage("otp").Free)
+	})
+}
+
+func TestExemptMessages(t *testing.T) {
+	t.Parallel()
+	o := sorted(t, "1/hour")
+	o.Policy.QuietHours = quietHours(t, "22:00-08:00")
+	keys := keysOf(o)
+	onEachStore(t, o, func(u *user) {
+		u.accepted("n", "10:00", "")
+		u.accepted("code", "10:00", "otp")
+		u.accepted("night", "23:00", "otp")
+		u.accepted("probe", "10:01", "probe")
+		require.Equal(u, []string{"code 10:00:00", "n 10:00:00", "night 23:00:00"}, u.places(keys.Timeline("alice")))
+		require.Equal(u, []string{"probe 10:01:00"}, u.places(keys.Uncounted("alice")))
+		require.Positive(u, u.client.PTTL(u.Context(), keys.Uncounted("alice")).Val())
+
+		require.Equal(u, 2, u.submit("x", "10:30", "").Violations[0].ConflictsTotal, "what is exempt counts, unless it does not")
+		require.True(u, u.again("probe", "10:01", "probe").Replayed)
+		require.True(u, u.move("probe", "10:00", "p2").Allowed)
+		require.True(u, u.move("code", "10:00:01", "c2").Allowed)
+		require.Equal(u, []string{"probe 10:00:00"}, u.places(keys.Uncounted("alice")))
+		require.Equal(u, sendlimit.CodeInPast, u.submit("y", "2026-11-21T00:00:00Z", "otp").Code)
+		u.set(sendlimit.UserSettings{Blocked: true})
+		require.Equal(u, sendlimit.CodeBlocked, u.submit("y", "10:00", "otp").Code, "nothing is exempt from being blocked")
+	})
+}
+
+// Where a message's place is follows from what its category is now.
+func TestAPlaceFollowsTheCategory(t *testing.T) {
+	t.Parallel()
+	o := sorted(t, "1/hour")
+	keys := keysOf(o)
+	onEachStore(t, o, func(u *user) {
+		u.accepted("probe", "10:00", "probe")
+		u.accepted("news", "12:00", "news")
+		policy := o.Policy
+		policy.Categories = map[string]sendlimit.CategoryRules{"news": {Exempt: true, Uncounted: true}}
+		var err error
+		u.timeline, err = u.timeline.WithPolicy(policy)
+		require.NoError(u, err)
+		require.Equal(u, sendlimit.CodeSendLimit, u.move("probe", "12:00", "p2").Code, "it is judged by now")
+		require.True(u, u.move("probe", "10:30", "p3").Allowed)
+		require.True(u, u.move("news", "10:30", "n2").Allowed)
+		require.Equal(u, []string{"probe 10:30:00"}, u.places(keys.Timeline("alice")))
+		require.Equal(u, []string{"news 10:30:00"}, u.places(keys.Uncounted("alice")))
+		z, err := u.client.HGet(u.Context(), keys.Record("alice", "news"), "z").Result()
+		require.NoError(u, err)
+		require.Equal(u, "1", z)
+		require.ErrorIs(u, u.client.HGet(u.Context(), keys.Record("alice", "probe"), "z").Err(), redis.Nil)
+	})
+}
+
+// A dry run judges categories, too: by the records of what is real and of what it
+// has accepted itself.
+func TestARehearsalOfCategories(t *testing.T) {
+	t.Parallel()
+	o := sorted(t, "9/minute")
+	onEachStore(t, o, func(u *user) {
+		u.accepted("a", "10:00", "marketing")
+		u.set(sendlimit.UserSettings{Limits: []sendlimit.Rule{{Limit: 3, Window: time.Minute}}})
+		rehearsal := u.timeline.Rehearse(u.client)
+		try := func(id, when, category string) sendlimit.Decision {
+			d, err := rehearsal.Reserve(u.Context(), u.request(id, when, category))
+			require.NoError(u, err)
+			return d
+		}
+		require.Equal(u, []string{"marketing 1/hour"}, brokenOf(try("b", "10:30", "marketing")), "by what is real")
+		require.True(u, try("b", "12:00", "marketing").Allowed)
+		require.Equal(u, []string{"marketing 2/calendar_day"}, brokenOf(try("c", "18:00", "marketing")), "by what was accepted, too")
+		require.True(u, try("c", "12:00", "news").Allowed)
+		require.True(u, try("d", "12:00", "otp").Allowed)
+		require.True(u, try("e", "12:00", "probe").Allowed)
+		require.Equal(u, []string{"3/minute"}, brokenOf(try("f", "12:00", "")), "by her own settings")
+
+		require.NoError(u, rehearsal.Clear(u.Context()))
+		require.True(u, try("g", "12:00", "marketing").Allowed, "b is forgotten")
+		require.NoError(u, rehearsal.Close(u.Context()))
+		require.NoError(u, rehearsal.Close(u.Context()), "twice does no harm")
+		keys, err := u.client.Keys(u.Context(), "sl-dry-*").Result()
+		require.NoError(u, err)
+		require.Empty(u, keys)
+	})
+}
+
+// A category that gets rules counts what was accepted before it had any.
+func TestACategoryThatGetsRulesLater(t *testing.T) {
+	t.Parallel()
+	o := withSettings(t, "9/minute")
+	onEachStore(t, o, func(u *user) {
+		u.accepted("a", "10:00", "marketing")
+		u.accepted("b", "11:00", "marketing")
+		var err error
+		u.timeline, err = u.timeline.WithPolicy(sorted(t, "9/minute").Policy)
+		require.NoError(u, err)
+		require.Equal(u, []string{"marketing 2/calendar_day"}, brokenOf(u.submit("c", "18:00", "marketing")))
+		require.True(u, u.submit("c", "18:00", "").Allowed)
+	})
+}
+
+// Recorded sends of a category count for it, and where they don't count at all
+// nowhere.
+func TestRecordedSendsOfACategory(t *testing.T) {
+	t.Parallel()
+	o := sorted(t, "9/minute")
+	onEachStore(t, o, func(u *user) {
+		for i, category := range []string{"marketing", "marketing", "probe"} {
+			id := category + string(rune('a'+i))
+			record := recordOf(id, id)
+			record.Category = category
+			recorded, err := u.timeline.RecordSent(u.Context(), sendlimit.SentRequest{
+				User: "alice", ID: id, At: at("2026-11-21T12:00:00Z").Add(time.Duration(i) * time.Hour),
+				Now: at("2026-11-21T16:00:00Z"), Record: record,
+			})
+			require.NoError(u, err)
+			require.Empty(u, recorded.Code)
+		}
+		request := u.request("m", "2026-11-21T18:00:00Z", "marketing")
+		request.Now = at("2026-11-21T16:00:00Z")
+		require.Equal(u, []string{"marketing 2/calendar_day"}, brokenOf(u.ask(request)))
+		require.Equal(u, []string{"probec 14:00:00"}, u.places(keysOf(o).Uncounted("alice")))
+	})
+}
+
+func TestCategoriesOfARequest(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, sorted(t, "9/minute"), func(u *user) {
+		u.accepted("a", "10:00", "marketing") // which the record does not say
+		category, err := u.client.HGet(u.Context(), keysOf(sendlimit.Options{}).Record("alice", "a"), "k").Result()
+		require.NoError(u, err)
+		require.Equal(u, "marketing", category)
+		r := u.request("b", "10:30", "")
+		r.Record.Category = "marketing"
+		require.Equal(u, []string{"marketing 1/hour"}, brokenOf(u.ask(r)))
+		r.Category = "news"
+		_, err = u.timeline.Reserve(u.Context(), r)
+		require.EqualError(u, err, `category "news" is not allowed: it takes the same as the record's, which is "marketing"`)
+	})
+}
+
+func TestCategoriesNeedRecords(t *testing.T) {
+	t.Parallel()
+	o := sorted(t, "1/minute")
+	o.Records = false
+	_, err := sendlimit.NewTimeline(nil, o)
+	require.EqualError(t, err, `categories "test" is not allowed: it takes none without records: what category a message is of stands there`)
+	s := newStory(t, "1/minute")
+	_, err = s.timeline.WithPolicy(o.Policy)
+	require.Error(t, err)
+}

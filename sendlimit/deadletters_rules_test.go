@@ -1,0 +1,99 @@
+package sendlimit_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// giveUp is a story of a message of a category that failed at 21:30, under a
+// policy that comes after that.
+func giveUp(t *testing.T, category string, later sendlimit.Policy) *graveyard {
+	t.Helper()
+	o := sendlimit.Options{Policy: policyOf(t, "1/minute"), UserSettings: true}
+	s := &graveyard{messages: tellMessages(t, o)}
+	s.submitOf(category, "a", "21:30")
+	s.until("21:30")
+	s.delivery("a", sendlimit.Settlement{Failed: true, Reason: "gone"})
+	o.Records, o.Policy = true, later
+	var err error
+	s.dead, err = sendlimit.NewDeadLetters(s.client, o)
+	require.NoError(t, err)
+	s.timeline, err = sendlimit.NewTimeline(s.client, o)
+	require.NoError(t, err)
+	return s
+}
+
+func TestARetryWaitsForTheEndOfQuietHours(t *testing.T) {
+	t.Parallel()
+	s := giveUp(t, "", quietAt(t, policyOf(t, "1/minute"), "22:00-08:00"))
+	s.until("23:00")
+	require.Equal(t,
+		sendlimit.Decision{Allowed: true, At: at("23 08:00"), RequestedAt: at("21:30"), Now: s.now},
+		s.retry("a", "g2"))
+}
+
+func TestARetryIsJudgedByItsCategory(t *testing.T) {
+	t.Parallel()
+	s := giveUp(t, "marketing", withCategory(t, policyOf(t, "1/minute"), "marketing", "1/hour"))
+	s.submitOf("marketing", "b", "22:00")
+	s.until("21:40")
+	require.Equal(t, at("23:00"), s.retry("a", "g2").At)
+	s = giveUp(t, "news", withCategory(t, policyOf(t, "1/minute"), "marketing", "1/hour"))
+	s.submitOf("marketing", "b", "22:00")
+	s.until("21:40")
+	require.Equal(t, at("21:40"), s.retry("a", "g2").At, "of another category")
+}
+
+func TestARetryOfAnExemptMessage(t *testing.T) {
+	t.Parallel()
+	for category, wanted := range map[string][2][]string{
+		"otp":  {{"b 22:59:30", "a 23:00:00"}, nil},
+		"code": {{"b 22:59:30"}, {"a 23:00:00"}},
+	} {
+		s := giveUp(t, category, quietAt(t, withCodes(t, "1/minute"), "22:00-08:00"))
+		other, err := sendlimit.NewTimeline(s.client, s.options)
+		require.NoError(t, err)
+		d, err := other.Reserve(t.Context(), sendlimit.Request{
+			User: "alice", ID: "b", At: at("22:59:30"), Record: recordOf("g1", "text"),
+		})
+		require.NoError(t, err)
+		require.True(t, d.Allowed)
+		s.until("23:00")
+		require.Equal(t, at("23:00"), s.retry("a", "g2").At, category)
+		s.places(wanted[0], wanted[1])
+		require.Equal(t, category == "code", s.stands("a").Uncounted)
+	}
+}
+
+func TestARetryForABlockedUser(t *testing.T) {
+	t.Parallel()
+	s := giveUp(t, "", policyOf(t, "1/minute"))
+	settings, err := sendlimit.NewUserSettingsStore(s.client, "")
+	require.NoError(t, err)
+	require.NoError(t, settings.Set(t.Context(), "alice", sendlimit.UserSettings{Blocked: true}))
+	before := s.server.Dump()
+	for range 2 { // with settings not yet known, and known
+		require.Equal(t, sendlimit.Decision{Code: sendlimit.CodeBlocked, Now: s.now}, s.retry("a", "g2"))
+	}
+	require.Equal(t, before, s.server.Dump())
+	s.lists("a 21:30:00")
+	_, err = settings.Clear(t.Context(), "alice")
+	require.NoError(t, err)
+	require.True(t, s.retry("a", "g2").Allowed)
+}
+
+// The reach of a policy bounds a retry: it is a promise made anew.
+func TestARetryStaysWithinThePolicysReach(t *testing.T) {
+	t.Parallel()
+	p := quietAt(t, policyOf(t, "1/minute"), "22:00-08:00")
+	p.Reach = time.Hour
+	s := giveUp(t, "", p)
+	s.until("22:30")
+	require.Equal(t, sendlimit.Decision{Code: sendlimit.CodeSendLimit, Now: s.now}, s.retry("a", "g2"))
+	s.until("23 07:30")
+	require.Equal(t, at("23 08:00"), s.retry("a", "g2").At)
+}

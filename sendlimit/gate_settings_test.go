@@ -1,0 +1,102 @@
+package sendlimit_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// personal is a story of alice, for whom things are set.
+type personal struct {
+	*messages
+
+	settings *sendlimit.UserSettingsStore
+}
+
+func newPersonal(t *testing.T, o sendlimit.Options) *personal {
+	t.Helper()
+	o.UserSettings = true
+	s := &personal{messages: tellMessages(t, o)}
+	var err error
+	s.settings, err = sendlimit.NewUserSettingsStore(s.client, "")
+	require.NoError(t, err)
+	return s
+}
+
+func (s *personal) set(settings sendlimit.UserSettings) {
+	s.Helper()
+	require.NoError(s, s.settings.Set(s.Context(), "alice", settings))
+}
+
+func limitsOf(t *testing.T, rules ...string) []sendlimit.Rule {
+	t.Helper()
+	return policyOf(t, rules...).Rules
+}
+
+// What is set for a user holds for the next late message, and what is set no more
+// holds no more.
+func TestALateMessageIsJudgedByWhatIsSetForItsUser(t *testing.T) {
+	t.Parallel()
+	s := newPersonal(t, sendlimit.Options{Policy: policyOf(t, "1/minute")})
+	for id, when := range map[string]string{"a": "11:00", "b": "11:01", "c": "11:02", "d": "11:03", "e": "11:04"} {
+		s.submitOf("", id, when)
+	}
+	s.until("12:00")
+	s.set(sendlimit.UserSettings{Limits: limitsOf(t, "2/minute")})
+	s.placed(s.goesOut("a"), "b 11:01:00 12:00:00", "c 11:02:00 12:01:00", "d 11:03:00 12:01:00", "e 11:04:00 12:02:00")
+	s.until("13:00")
+	_, err := s.settings.Clear(t.Context(), "alice")
+	require.NoError(t, err)
+	s.placed(s.goesOut("b"), "c 12:01:00 13:01:00", "d 12:01:00 13:02:00", "e 12:02:00 13:03:00")
+}
+
+// Another policy, and the quiet hours of the user's own zone.
+func TestALateMessageUnderThePolicyThatIsSetForItsUser(t *testing.T) {
+	t.Parallel()
+	night := quietAt(t, policyOf(t, "1/minute"), "22:00-08:00")
+	night.Name = "night"
+	s := newPersonal(t, sendlimit.Options{Policy: policyOf(t, "1/minute"), Policies: []sendlimit.Policy{night}})
+	s.submitOf("", "a", "11:00")
+	s.until("14:00")
+	s.set(sendlimit.UserSettings{Policy: "night", TimeZone: "Asia/Tokyo"}) // where it is 23:00
+	s.postponed(s.claim("a", "g-a", "n1"), "a 11:00:00 23:00:00")
+	require.True(t, s.stands("a").InQuietHours)
+}
+
+// An on-time message asks for nothing that is set, and is sent though its user
+// has been blocked: it was accepted before.
+func TestAnOnTimeMessageOfABlockedUser(t *testing.T) {
+	t.Parallel()
+	s := newPersonal(t, sendlimit.Options{Policy: policyOf(t, "1/minute")})
+	s.submitOf("", "a", "11:00")
+	s.submitOf("", "b", "11:01")
+	s.set(sendlimit.UserSettings{Blocked: true, Policy: "unknown"})
+	s.until("11:00")
+	s.goesOut("a")
+
+	// A late one is judged by what is set: not where nobody knows what that is.
+	s.until("11:10")
+	d := sendlimit.Delivery{User: "alice", ID: "b", Generation: "g-b", Nonce: "n1"}
+	before := s.server.Dump()
+	_, err := s.gate.Claim(t.Context(), d, lease, time.Time{})
+	require.ErrorIs(t, err, sendlimit.ErrUnknownPolicy)
+	var unavailable *sendlimit.UnavailableError
+	require.ErrorAs(t, err, &unavailable)
+	require.Equal(t, before, s.server.Dump())
+	s.set(sendlimit.UserSettings{Blocked: true})
+	s.goesOut("b")
+}
+
+// A gate that does not honour what is set for users asks for nothing.
+func TestAGateWithoutUserSettings(t *testing.T) {
+	t.Parallel()
+	s := newMessages(t, "1/minute")
+	s.server.HSet(keysOf(s.options).Settings("alice"), "v", "1", "limits", "5/minute")
+	s.submitOf("", "a", "11:00")
+	s.submitOf("", "b", "11:01")
+	s.until("12:00")
+	s.placed(s.goesOut("a"), "b 11:01:00 12:01:00")
+}

@@ -1,0 +1,308 @@
+package sendlimit_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+// user is alice under policies and settings of her own, on either store. The
+// clock that judges shows midnight of 2026-11-22, a Sunday.
+type user struct {
+	*testing.T
+
+	client   *redis.Client
+	timeline *sendlimit.Timeline
+	stored   *sendlimit.UserSettingsStore
+	calls    *scriptCalls
+}
+
+// scriptCalls counts the calls of scripts.
+type scriptCalls struct {
+	mu    sync.Mutex
+	count int
+}
+
+func (c *scriptCalls) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (c *scriptCalls) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (c *scriptCalls) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if strings.HasPrefix(cmd.Name(), "eval") && !redis.HasErrorPrefix(err, "NOSCRIPT") {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.count++
+		}
+		return err
+	}
+}
+
+// during counts the calls that something makes.
+func (c *scriptCalls) during(do func()) int {
+	c.mu.Lock()
+	before := c.count
+	c.mu.Unlock()
+	do()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.count - before
+}
+
+// onEachStore runs a test on the embedded store and on Redis.
+func onEachStore(t *testing.T, o sendlimit.Options, test func(u *user)) {
+	t.Helper()
+	run := func(t *testing.T, client *redis.Client) {
+		t.Helper()
+		u := &user{T: t, client: client, calls: &scriptCalls{}}
+		client.AddHook(u.calls)
+		var err error
+		u.timeline, err = sendlimit.NewTimeline(client, o)
+		require.NoError(t, err)
+		u.stored, err = sendlimit.NewUserSettingsStore(client, o.Prefix)
+		require.NoError(t, err)
+		test(u)
+	}
+	t.Run("embedded", func(t *testing.T) {
+		t.Parallel()
+		_, client := sendlimittest.EmbeddedRedis(t)
+		run(t, client)
+	})
+	t.Run("redis", func(t *testing.T) {
+		t.Parallel()
+		run(t, sendlimittest.RealRedis(t).Client())
+	})
+}
+
+func (u *user) set(s sendlimit.UserSettings) {
+	u.Helper()
+	require.NoError(u, u.stored.Set(u.Context(), "alice", s))
+}
+
+// request asks for a place of a message; its generation and content are its id.
+func (u *user) request(id, when, category string) sendlimit.Request {
+	return sendlimit.Request{
+		User: "alice", ID: id, At: at(when), Now: at("00:00"), Category: category, Record: recordOf(id, id),
+	}
+}
+
+func (u *user) ask(r sendlimit.Request) sendlimit.Decision {
+	u.Helper()
+	checked, err := u.timeline.Check(u.Context(), r)
+	require.NoError(u, err)
+	d, err := u.timeline.Reserve(u.Context(), r)
+	require.NoError(u, err)
+	require.Equal(u, checked, d, "Check says what Reserve answers")
+	return d
+}
+
+func (u *user) submit(id, when, category string) sendlimit.Decision {
+	u.Helper()
+	return u.ask(u.request(id, when, category))
+}
+
+// again submits a message that was accepted before.
+func (u *user) again(id, when, category string) sendlimit.Decision {
+	u.Helper()
+	r := u.request(id, when, category)
+	r.Record.Generation += "-again"
+	return u.ask(r)
+}
+
+func (u *user) accepted(id, when, category string) {
+	u.Helper()
+	require.Equal(u, sendlimit.Decision{Allowed: true, At: at(when), Now: at("00:00")}, u.submit(id, when, category), id)
+}
+
+func (u *user) move(id, when, generation string) sendlimit.Decision {
+	u.Helper()
+	d, err := u.timeline.Move(u.Context(), sendlimit.MoveRequest{
+		User: "alice", ID: id, At: at(when), Now: at("00:00"), Generation: generation,
+	})
+	require.NoError(u, err)
+	return d
+}
+
+// places are what a set of alice's places holds, "id time" each.
+func (u *user) places(key string) []string {
+	u.Helper()
+	list, err := u.client.ZRangeWithScores(u.Context(), key, 0, -1).Result()
+	require.NoError(u, err)
+	var held []string
+	for _, z := range list {
+		held = append(held, fmt.Sprint(z.Member)+" "+time.UnixMilli(int64(z.Score)).UTC().Format("15:04:05.999"))
+	}
+	return held
+}
+
+func withSettings(t *testing.T, rules ...string) sendlimit.Options {
+	t.Helper()
+	return sendlimit.Options{Policy: policyOf(t, rules...), Records: true, UserSettings: true}
+}
+
+func TestSettingsHoldFromTheNextDecisionOn(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, withSettings(t, "1/minute"), func(u *user) {
+		reserve := func(id, when string) (d sendlimit.Decision, calls int) {
+			calls = u.calls.during(func() {
+				var err error
+				d, err = u.timeline.Reserve(u.Context(), u.request(id, when, ""))
+				require.NoError(u, err)
+			})
+			return d, calls
+		}
+		d, calls := reserve("a", "10:00")
+		require.True(u, d.Allowed)
+		require.Equal(u, 1, calls, "of whom nothing is set")
+
+		u.set(sendlimit.UserSettings{Limits: []sendlimit.Rule{{Limit: 2, Window: time.Minute}}})
+		d, calls = reserve("b", "10:00")
+		require.True(u, d.Allowed, "under the limit of her own")
+		require.Equal(u, 2, calls, "once more with what was set")
+		d, calls = reserve("c", "10:00:30")
+		require.False(u, d.Allowed)
+		require.Equal(u, []string{"2/minute"}, broken(d))
+		require.Equal(u, 1, calls, "and known from then on")
+
+		u.set(sendlimit.UserSettings{Blocked: true})
+		d, calls = reserve("d", "11:00")
+		require.Equal(u, sendlimit.CodeBlocked, d.Code)
+		require.Equal(u, 2, calls)
+
+		cleared, err := u.stored.Clear(u.Context(), "alice")
+		require.NoError(u, err)
+		require.True(u, cleared)
+		d, calls = reserve("e", "10:00:30")
+		require.Equal(u, []string{"1/minute"}, broken(d))
+		require.Equal(u, 2, calls)
+		d, calls = reserve("f", "12:00")
+		require.True(u, d.Allowed)
+		require.Equal(u, 1, calls, "and forgotten")
+	})
+}
+
+// Whatever judges or looks finds other settings at once.
+func TestEveryCallFollowsTheSettings(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, withSettings(t, "1/minute"), func(u *user) {
+		u.accepted("a", "10:00", "")
+		u.accepted("b", "11:00", "")
+		u.set(sendlimit.UserSettings{Limits: []sendlimit.Rule{{Limit: 2, Window: time.Minute}}})
+		usage, err := u.timeline.Usage(u.Context(), sendlimit.UsageRequest{User: "alice", At: at("10:00"), Now: at("00:00")})
+		require.NoError(u, err)
+		require.Equal(u, 2, usage.Rules[0].Rule.Limit)
+
+		u.set(sendlimit.UserSettings{Limits: []sendlimit.Rule{{Limit: 3, Window: time.Minute}}})
+		times, err := u.timeline.NextFree(u.Context(), sendlimit.NextFreeRequest{User: "alice", From: at("10:00"), Count: 3, Now: at("00:00")})
+		require.NoError(u, err)
+		require.Equal(u, []time.Time{at("10:00"), at("10:00"), at("10:01")}, times)
+
+		u.set(sendlimit.UserSettings{Limits: []sendlimit.Rule{{Limit: 4, Window: time.Minute}}})
+		require.True(u, u.move("b", "10:00", "b2").Allowed)
+
+		u.set(sendlimit.UserSettings{Blocked: true})
+		recorded, err := u.timeline.RecordSent(u.Context(), sendlimit.SentRequest{
+			User: "alice", ID: "sent", At: at("2026-11-21T23:00:00Z"), Now: at("00:00"), Record: recordOf("sent", "sent"),
+		})
+		require.NoError(u, err)
+		require.Empty(u, recorded.Code, "what is over is recorded of whoever it was")
+	})
+}
+
+func TestBlockedIsJudgedInItsTurn(t *testing.T) {
+	t.Parallel()
+	o := withSettings(t, "1/minute")
+	o.Policy.QuietHours = quietHours(t, "22:00-08:00")
+	onEachStore(t, o, func(u *user) {
+		u.accepted("a", "10:00", "")
+		u.accepted("b", "11:00", "")
+		u.set(sendlimit.UserSettings{Blocked: true})
+		require.True(u, u.again("a", "10:00", "").Replayed, "a replay comes first")
+		require.Equal(u, sendlimit.CodeTooFarAhead, u.submit("far", "2028-01-01T00:00:00Z", "").Code)
+		require.Equal(u, sendlimit.CodeInPast, u.submit("past", "2026-11-21T00:00:00Z", "").Code)
+		require.Equal(u, sendlimit.Decision{Code: sendlimit.CodeBlocked, At: at("23:00"), Now: at("00:00")}, u.submit("quiet", "23:00", ""))
+		require.Equal(u, sendlimit.CodeBlocked, u.submit("now", "", "").Code)
+		shifting := u.request("shifting", "10:00", "")
+		shifting.Shift = true
+		require.Equal(u, sendlimit.CodeBlocked, u.ask(shifting).Code)
+		require.Equal(u, sendlimit.CodeBlocked, u.move("b", "12:00", "b2").Code)
+		require.Equal(u, sendlimit.CodeNotFound, u.move("none", "12:00", "n2").Code)
+		require.True(u, u.move("b", "11:00", "b3").Allowed, "which changes nothing")
+		d, err := u.timeline.Release(u.Context(), sendlimit.ReleaseRequest{User: "alice", ID: "b", Now: at("00:00")})
+		require.NoError(u, err)
+		require.True(u, d.Allowed, "what was accepted can be cancelled")
+		require.Equal(u, []string{"a 10:00:00"}, u.places(keysOf(o).Timeline("alice")))
+	})
+}
+
+// A timeline that honours no settings doesn't look at them.
+func TestSettingsThatAreNotHonoured(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, sendlimit.Options{Policy: policyOf(t, "1/minute"), Records: true}, func(u *user) {
+		u.set(sendlimit.UserSettings{Blocked: true})
+		require.Equal(u, 1, u.calls.during(func() {
+			d, err := u.timeline.Reserve(u.Context(), u.request("a", "10:00", ""))
+			require.NoError(u, err)
+			require.True(u, d.Allowed)
+		}))
+	})
+}
+
+func TestAPolicyThatIsNotKnown(t *testing.T) {
+	t.Parallel()
+	onEachStore(t, withSettings(t, "1/minute"), func(u *user) {
+		u.set(sendlimit.UserSettings{Policy: "gold"})
+		_, err := u.timeline.Reserve(u.Context(), u.request("a", "10:00", ""))
+		require.ErrorIs(u, err, sendlimit.ErrUnknownPolicy)
+		unavailable := &sendlimit.UnavailableError{}
+		require.ErrorAs(u, err, &unavailable)
+		require.Empty(u, u.places(keysOf(sendlimit.Options{}).Timeline("alice")))
+	})
+}
+
+// The policy's answer to a conflict is that of the user's own policy.
+func TestShiftByPolicy(t *testing.T) {
+	t.Parallel()
+	o := withSettings(t, "1/minute")
+	shifting := policyOf(t, "1/minute")
+	shifting.Name, shifting.OnConflict = "shifting", sendlimit.Shift
+	o.Policies = []sendlimit.Policy{shifting}
+	onEachStore(t, o, func(u *user) {
+		byPolicy := func(id string) sendlimit.Decision {
+			r := u.request(id, "10:00", "")
+			r.ByPolicy, r.ShiftUntil = true, at("10:01")
+			return u.ask(r)
+		}
+		require.True(u, byPolicy("a").Allowed)
+		require.Equal(u, sendlimit.CodeSendLimit, byPolicy("b").Code)
+		u.set(sendlimit.UserSettings{Policy: "shifting"})
+		d := byPolicy("b")
+		require.True(u, d.Shifted)
+		require.Equal(u, at("10:01"), d.At)
+		require.Equal(u, sendlimit.CodeSendLimit, byPolicy("c").Code, "not past ShiftUntil")
+	})
+}
+
+// The shorter reach holds.
+func TestTheReachOfAPolicy(t *testing.T) {
+	t.Parallel()
+	o := withSettings(t, "1/minute")
+	o.Policy.Reach, o.Reach = time.Hour, 2*time.Hour
+	onEachStore(t, o, func(u *user) {
+		require.True(u, u.submit("a", "01:00", "").Allowed)
+		require.Equal(u, sendlimit.CodeTooFarAhead, u.submit("b", "01:00:00.001", "").Code)
+		require.Zero(u, u.submit("b", "01:00", "").NextFree)
+	})
+}

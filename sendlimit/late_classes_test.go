@@ -1,0 +1,196 @@
+package sendlimit_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// withCategory adds a category with rules of its own to a policy.
+func withCategory(t *testing.T, p sendlimit.Policy, category string, rules ...string) sendlimit.Policy {
+	t.Helper()
+	if p.Categories == nil {
+		p.Categories = map[string]sendlimit.CategoryRules{}
+	}
+	p.Categories[category] = sendlimit.CategoryRules{Rules: policyOf(t, rules...).Rules}
+	return p
+}
+
+// judgedBy lets the gate judge by a policy that has come since.
+func (s *messages) judgedBy(p sendlimit.Policy) {
+	s.Helper()
+	o := s.options
+	o.Records, o.Policy = true, p
+	var err error
+	s.gate, err = sendlimit.NewGate(s.client, o)
+	require.NoError(s, err)
+}
+
+// A category's rule holds its own late messages back, and no others.
+func TestALateMessageIsJudgedByItsCategory(t *testing.T) {
+	t.Parallel()
+	s := tellMessages(t, sendlimit.Options{
+		Policy: withCategory(t, policyOf(t, "2/minute"), "marketing", "1/hour"),
+	})
+	s.submitOf("marketing", "m1", "10:00")
+	s.submitOf("marketing", "m2", "11:00")
+	s.submitOf("news", "n1", "11:01")
+	s.submitOf("", "a1", "11:02")
+	s.until("11:30")
+	claim := s.goesOut("m1")
+	s.placed(claim, "m2 11:00:00 12:30:00", "n1 11:01:00 11:30:00", "a1 11:02:00 11:31:00")
+	require.Equal(t, "late 1 3600000 marketing", s.field("m2", "w"))
+	require.Equal(t, "late", s.field("n1", "w"), "it goes at once")
+	require.Equal(t, "late 2 60000", s.field("a1", "w"))
+	stands := s.stands("m2")
+	require.Equal(t, sendlimit.Rule{Limit: 1, Window: time.Hour}, stands.InTheWay)
+	require.Equal(t, "marketing", stands.InTheWayCategory)
+	for _, want := range []string{"n1 11:30", "a1 11:31", "m2 12:30"} {
+		id, when := want[:2], want[3:]
+		s.until(when)
+		s.goesOut(id)
+	}
+}
+
+// The messages of a category count for its rule wherever they are and whatever
+// judged them when they were accepted.
+func TestACategoryCountsWhatWasAcceptedBeforeItHadRules(t *testing.T) {
+	t.Parallel()
+	s := newMessages(t, "1/minute")
+	s.submitOf("marketing", "sent", "11:00")
+	s.submitOf("marketing", "late", "11:20")
+	s.submitOf("marketing", "ahead", "11:50")
+	s.submitOf("", "other", "12:30")
+	s.until("11:00")
+	s.goesOut("sent")
+	s.until("11:25")
+	s.judgedBy(withCategory(t, policyOf(t, "1/minute"), "marketing", "1/hour"))
+	s.postponed(s.claim("late", "g-late", "n1"), "late 11:20:00 12:50:00")
+	require.Equal(t, "marketing", s.stands("late").InTheWayCategory)
+
+	// What is on time goes out under the promise it was given.
+	s.until("11:50")
+	require.Zero(t, s.goesOut("ahead").Promised)
+}
+
+// Messages wait for an older one of their class, and for no other.
+func TestClassesDoNotWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	s := tellMessages(t, sendlimit.Options{
+		Policy: withCategory(t, policyOf(t, "3/minute"), "marketing", "2/day"),
+	})
+	s.submitOf("marketing", "m1", "10:00")
+	s.submitOf("", "a1", "10:10")
+	s.submitOf("marketing", "m2", "10:20")
+	s.submitOf("news", "n1", "10:30")
+	s.until("11:00")
+	s.waits("m2") // for m1
+	s.waits("n1") // for a1: neither has rules of its own
+	claim := s.goesOut("a1")
+	require.Equal(t, at("11:00"), claim.SendAt, "though m1 is older and can go, too")
+	s.placed(claim, "m1 10:00:00 11:00:00", "m2 10:20:00 11:00:00", "n1 10:30:00 11:01:00")
+	s.goesOut("m1")
+	s.goesOut("m2")
+}
+
+// Of one class, nobody overtakes; what another class has taken counts.
+func TestEachClassKeepsItsOrder(t *testing.T) {
+	t.Parallel()
+	s := newMessages(t, "1/minute")
+	for n, category := range []string{"x", "y", "", "x", "y", "", "x", "y", "", "x"} {
+		s.submitOf(category, fmt.Sprintf("%s%d", category, n), fmt.Sprintf("10:%02d", 5*n))
+	}
+	s.until("11:00")
+	s.judgedBy(withCategory(t, withCategory(t, policyOf(t, "1/minute"), "x", "2/hour"), "y", "1/10m"))
+	s.placed(s.goesOut("x0"),
+		"y1 10:05:00 11:01:00", "2 10:10:00 11:02:00", "x3 10:15:00 11:03:00", "y4 10:20:00 11:11:00",
+		"5 10:25:00 11:04:00", "x6 10:30:00 12:00:00", "y7 10:35:00 11:21:00", "8 10:40:00 11:05:00",
+		"x9 10:45:00 12:03:00")
+}
+
+// Whatever is late when the rules are lifted goes out in its turn, and each class
+// is placed again while others are on their way.
+func TestLateAgainWithSeveralClasses(t *testing.T) {
+	t.Parallel()
+	s := tellMessages(t, sendlimit.Options{
+		Policy: withCategory(t, policyOf(t, "1/minute"), "m", "1/hour"),
+	})
+	s.submitOf("m", "m1", "09:00")
+	s.submitOf("m", "m2", "10:00")
+	s.submitOf("", "a1", "10:01")
+	s.submitOf("", "a2", "10:02")
+	s.until("11:00")
+	s.placed(s.goesOut("m1"), "m2 10:00:00 12:00:00", "a1 10:01:00 11:01:00", "a2 10:02:00 11:02:00")
+	s.until("12:30")
+	s.placed(s.goesOut("a1"), "a2 11:02:00 12:31:00", "m2 12:00:00 12:32:00")
+	require.Equal(t, "late 1 60000", s.field("m2", "w"), "its hour was over")
+	require.Equal(t, at("10:00"), s.stands("m2").Promised)
+}
+
+// More are late than one call places, of several classes: all are placed, in
+// order, and no rule breaks.
+func TestABacklogOfSeveralClasses(t *testing.T) {
+	t.Parallel()
+	p := withCategory(t, withCategory(t, policyOf(t, "2/minute"), "x", "1/minute"), "y", "3/10m")
+	p.Categories["free"] = sendlimit.CategoryRules{Exempt: true}
+	s := tellMessages(t, sendlimit.Options{Policy: p})
+	const count = 150
+	classes := []string{"x", "", "y", "", "x", "free"}
+	for n := range count {
+		category := classes[n%len(classes)]
+		r := sendlimit.Request{
+			ID: fmt.Sprintf("m%03d", n), At: at("01:00"), Shift: true, Record: categorized(fmt.Sprintf("g%d", n), category),
+		}
+		r.Record.ExpiresAt = at("30 00:00")
+		require.True(t, s.ask(r).Allowed)
+	}
+	s.until("23 23:00")
+	last := map[string]time.Time{}
+	sent := map[string][]time.Time{}
+	for round := 0; len(s.held()) > 0 && round < 10*count; round++ {
+		list, err := s.timeline.List(t.Context(), sendlimit.ListRequest{User: "alice"})
+		require.NoError(t, err)
+		progress := false
+		for n, r := range list {
+			stands := s.stands(r.ID)
+			if stands.State != sendlimit.StatePending || r.At.After(s.now) {
+				continue
+			}
+			claim := s.claim(r.ID, s.field(r.ID, "g"), fmt.Sprintf("n%d-%d", round, n))
+			switch claim.Verdict {
+			case sendlimit.Send:
+				require.True(t, s.settle(r.ID, s.field(r.ID, "g"), fmt.Sprintf("n%d-%d", round, n), sendlimit.Settlement{Delivered: true}))
+				class := claim.Category
+				require.False(t, claim.Promised.Before(last[class]) && class != "free", "%s keeps its order", r.ID)
+				last[class] = claim.Promised
+				sent[class] = append(sent[class], claim.SendAt)
+				progress = true
+			case sendlimit.Postponed, sendlimit.Busy, sendlimit.Early: // placed since the list was made
+				progress = progress || claim.Verdict == sendlimit.Postponed
+			case sendlimit.Stale, sendlimit.Dropped:
+				require.Fail(t, "not of a late one", "%s: %+v", r.ID, claim)
+			}
+		}
+		if !progress {
+			s.wait(30 * time.Second)
+		}
+		if len(sent["x"])+len(sent["y"])+len(sent[""])+len(sent["free"]) == count {
+			break
+		}
+	}
+	require.Equal(t, count, len(sent["x"])+len(sent["y"])+len(sent[""])+len(sent["free"]))
+	within := func(times []time.Time, window time.Duration, most int) {
+		t.Helper()
+		for i := range times {
+			if i+most < len(times) {
+				require.GreaterOrEqual(t, times[i+most].Sub(times[i]), window)
+			}
+		}
+	}
+	within(sent["x"], time.Minute, 1)
+	within(sent["y"], 10*time.Minute, 3)
+}

@@ -1,0 +1,218 @@
+package sendlimit
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// PolicyDocument is a policy as files, the store and the API have it. What is as
+// usual may be left out: a time zone of UTC, alerts at 80 and 100 percent.
+//
+// A program ignores fields that only a newer one knows, so that both can go by
+// one store while programs are replaced: until then it judges by the rules that
+// it does know. Whoever writes a document for people to correct should refuse
+// them.
+type PolicyDocument struct {
+	Name         string                      `json:"name,omitempty"`
+	TimeZone     string                      `json:"time_zone,omitempty"`
+	UserTimeZone bool                        `json:"user_time_zone,omitempty"`
+	Rules        []string                    `json:"rules"`                 // as ParseRule reads them
+	QuietHours   []string                    `json:"quiet_hours,omitempty"` // as ParseQuietHours reads them
+	Reach        string                      `json:"reach,omitempty"`       // as ParseReach reads it
+	OnConflict   string                      `json:"on_conflict,omitempty"`
+	AlertAt      []int                       `json:"alert_at,omitzero"` // left out it is the usual, and empty never
+	AlertTo      string                      `json:"alert_to,omitempty"`
+	Categories   map[string]CategoryDocument `json:"categories,omitempty"`
+	Version      int64                       `json:"version,omitempty"`
+}
+
+// CategoryDocument is what a PolicyDocument has for a category.
+type CategoryDocument struct {
+	Rules  []string `json:"rules,omitempty"`
+	Exempt bool     `json:"exempt,omitempty"`
+	Counts *bool    `json:"counts,omitempty"` // false only beside exempt; left out it is true
+}
+
+// Document returns the policy as it is written, without what is as usual.
+func (p Policy) Document() PolicyDocument {
+	d := PolicyDocument{
+		Name: p.Name, UserTimeZone: p.UserTimeZone, Rules: ruleTexts(p.Rules),
+		QuietHours: p.QuietHours.Lines(), AlertTo: p.AlertTo, Version: p.Version,
+	}
+	if p.TimeZone != "UTC" {
+		d.TimeZone = p.TimeZone
+	}
+	if p.Reach != 0 {
+		d.Reach = FormatReach(p.Reach)
+	}
+	if p.OnConflict != Refuse {
+		d.OnConflict = string(p.OnConflict)
+	}
+	if !slices.Equal(p.thresholds(), DefaultAlertAt()) {
+		d.AlertAt = p.AlertAt
+	}
+	if len(p.Categories) == 0 {
+		return d
+	}
+	d.Categories = make(map[string]CategoryDocument, len(p.Categories))
+	for name, c := range p.Categories {
+		category := CategoryDocument{Exempt: c.Exempt}
+		if len(c.Rules) > 0 {
+			category.Rules = ruleTexts(c.Rules)
+		}
+		if c.Uncounted {
+			category.Counts = new(bool)
+		}
+		d.Categories[name] = category
+	}
+	return d
+}
+
+func ruleTexts(rules []Rule) []string {
+	texts := make([]string, len(rules))
+	for i, r := range rules {
+		texts[i] = r.String()
+	}
+	return texts
+}
+
+// Spelled returns the document with what is as usual spelled out, to be shown:
+// time_zone, on_conflict and alert_at.
+func (d PolicyDocument) Spelled() PolicyDocument {
+	if d.TimeZone == "" {
+		d.TimeZone = "UTC"
+	}
+	if d.OnConflict == "" {
+		d.OnConflict = string(Refuse)
+	}
+	if d.AlertAt == nil {
+		d.AlertAt = DefaultAlertAt()
+	}
+	return d
+}
+
+// Policy returns the policy that the document says. The error is an
+// *InvalidError: for the first field that is wrong in itself, or else as of
+// Policy.Validate.
+func (d PolicyDocument) Policy() (Policy, error) {
+	p := Policy{
+		Name: d.Name, TimeZone: d.TimeZone, UserTimeZone: d.UserTimeZone,
+		OnConflict: OnConflict(d.OnConflict), AlertAt: d.AlertAt, AlertTo: d.AlertTo, Version: d.Version,
+	}
+	if d.TimeZone == "UTC" {
+		p.TimeZone = ""
+	}
+	if p.OnConflict == Refuse {
+		p.OnConflict = ""
+	}
+	var err error
+	if p.Rules, err = parseRules(d.Rules); err != nil {
+		return Policy{}, err
+	}
+	if p.QuietHours, err = ParseQuietHours(d.QuietHours...); err != nil {
+		return Policy{}, err
+	}
+	if d.Reach != "" {
+		if p.Reach, err = ParseReach(d.Reach); err != nil {
+			return Policy{}, err
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.Categories)) {
+		category, err := d.Categories[name].rules("categories." + name)
+		if err != nil {
+			return Policy{}, err
+		}
+		if p.Categories == nil {
+			p.Categories = make(map[string]CategoryRules, len(d.Categories))
+		}
+		p.Categories[name] = category
+	}
+	if err := p.Validate(); err != nil {
+		return Policy{}, err
+	}
+	return p, nil
+}
+
+func (c CategoryDocument) rules(field string) (CategoryRules, error) {
+	rules, err := parseRules(c.Rules)
+	if err != nil {
+		return CategoryRules{}, inField(err, field+".rules")
+	}
+	return CategoryRules{Rules: rules, Exempt: c.Exempt, Uncounted: c.Counts != nil && !*c.Counts}, nil
+}
+
+// parseRules reads rules; nil where there are none.
+func parseRules(texts []string) ([]Rule, error) {
+	var rules []Rule
+	for _, text := range texts {
+		r, err := ParseRule(text)
+		if err != nil {
+			return nil, err
+		}
+		rules = append(rules, r)
+	}
+	return rules, nil
+}
+
+// MarshalJSON returns the policy's Document.
+func (p Policy) MarshalJSON() ([]byte, error) {
+	text, err := json.Marshal(p.Document())
+	if err != nil {
+		return nil, fmt.Errorf("policy %q: %w", p.Name, err)
+	}
+	return text, nil
+}
+
+// UnmarshalJSON reads a PolicyDocument, and refuses what is no valid policy.
+func (p *Policy) UnmarshalJSON(text []byte) error {
+	var d PolicyDocument
+	if err := json.Unmarshal(text, &d); err != nil {
+		return fmt.Errorf("policy: %w", err)
+	}
+	parsed, err := d.Policy()
+	if err != nil {
+		return err
+	}
+	*p = parsed
+	return nil
+}
+
+const wantReach = "1s to 366d in whole seconds, such as 30d, 36h or 90m"
+
+// ParseReach reads how far ahead send times may lie: days as in "30d", or a length
+// of time as Go spells it, "36h" or "1h30m". The error is an *InvalidError for the
+// field "reach".
+func ParseReach(s string) (time.Duration, error) {
+	var reach time.Duration
+	var err error
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		var n uint64
+		n, err = strconv.ParseUint(days, 10, 16)
+		reach = time.Duration(n) * day
+	} else {
+		reach, err = time.ParseDuration(s)
+	}
+	if err != nil || reach == 0 || (Policy{Reach: reach}).validateReach() != nil {
+		return 0, &InvalidError{Field: "reach", Value: s, Want: wantReach}
+	}
+	return reach, nil
+}
+
+// FormatReach spells a length of time as ParseReach reads it, in the largest unit
+// of which it is a whole number: "30d", "36h".
+func FormatReach(d time.Duration) string {
+	for _, unit := range []struct {
+		length time.Duration
+		name   string
+	}{{day, "d"}, {time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}} {
+		if d > 0 && d%unit.length == 0 {
+			return strconv.FormatInt(int64(d/unit.length), 10) + unit.name
+		}
+	}
+	return d.String()
+}

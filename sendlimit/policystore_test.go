@@ -1,0 +1,226 @@
+package sendlimit_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+func policyStore(t *testing.T, client redis.Cmdable) *sendlimit.PolicyStore {
+	t.Helper()
+	policies, err := sendlimit.NewPolicyStore(client, "")
+	require.NoError(t, err)
+	return policies
+}
+
+// Each policy that says something else has a version of its own; the same one
+// again keeps it.
+func TestPolicyVersions(t *testing.T) {
+	t.Parallel()
+	server, client := sendlimittest.EmbeddedRedis(t)
+	policies := policyStore(t, client)
+	full := fullPolicy(t)
+
+	change, err := policies.Replace(t.Context(), full, sendlimit.AnyVersion)
+	require.NoError(t, err)
+	require.Nil(t, change.Old)
+	require.True(t, change.Changed)
+	require.Equal(t, int64(1), change.New.Version)
+	stored, err := server.Get("sl:policy:full")
+	require.NoError(t, err)
+	require.Equal(t, strings.Replace(fullDocument, `"version":3`, `"version":1`, 1), stored) //nolint:testifylint // the very bytes are what is compared
+
+	full.Version = 17 // what is given counts for nothing
+	change, err = policies.Replace(t.Context(), full, sendlimit.AnyVersion)
+	require.NoError(t, err)
+	require.False(t, change.Changed)
+	require.Equal(t, int64(1), change.New.Version)
+	require.Equal(t, change.New, *change.Old)
+
+	looser := full
+	looser.Rules = looser.Rules[1:]
+	change, err = policies.Replace(t.Context(), looser, 1)
+	require.NoError(t, err)
+	require.True(t, change.Changed)
+	require.True(t, full.Equal(*change.Old))
+	require.Equal(t, int64(1), change.Old.Version)
+	require.Equal(t, int64(2), change.New.Version)
+	loaded, ok, err := policies.Load(t.Context(), "full")
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, change.New, loaded)
+
+	_, ok, err = policies.Load(t.Context(), "other")
+	require.NoError(t, err)
+	require.False(t, ok)
+}
+
+// Who expects another version has not seen what is stored, and replaces nothing.
+func TestAPolicyThatHasChangedSince(t *testing.T) {
+	t.Parallel()
+	_, client := sendlimittest.EmbeddedRedis(t)
+	policies := policyStore(t, client)
+	first, second, third := policyOf(t, "1/day"), policyOf(t, "2/day"), policyOf(t, "3/day")
+	mismatch := func(p sendlimit.Policy, expected, present int64, says string) {
+		_, err := policies.Replace(t.Context(), p, expected)
+		var problem *sendlimit.VersionError
+		require.ErrorAs(t, err, &problem)
+		require.Equal(t, sendlimit.VersionError{Name: "test", Expected: expected, Present: present}, *problem)
+		require.EqualError(t, err, says)
+	}
+	mismatch(first, 1, 0, "there is no policy test, so no version 1 of it")
+	_, err := policies.Replace(t.Context(), first, 0)
+	require.NoError(t, err)
+	mismatch(second, 0, 1, "there is a policy test already, at version 1")
+	_, err = policies.Replace(t.Context(), second, 1)
+	require.NoError(t, err)
+	mismatch(third, 1, 2, "policy test is at version 2, no longer at 1")
+	// A repeated call, whose first answer was lost, has the same outcome.
+	change, err := policies.Replace(t.Context(), second, 1)
+	require.NoError(t, err)
+	require.Equal(t, int64(2), change.New.Version)
+	_, err = policies.Replace(t.Context(), second, -2)
+	require.NotEmpty(t, invalid(t, err, "version", "-2"))
+}
+
+// Of many who replace the same version one does.
+func TestOneReplacesAVersion(t *testing.T) {
+	t.Parallel()
+	_, client := sendlimittest.EmbeddedRedis(t)
+	policies := policyStore(t, client)
+	require.NoError(t, policies.Apply(t.Context(), policyOf(t, "100/day")))
+	var all sync.WaitGroup
+	errs := make([]error, 8)
+	for i := range errs {
+		all.Go(func() {
+			p := policyOf(t, "100/day")
+			p.Rules[0].Limit = i + 1
+			_, errs[i] = policies.Replace(context.WithoutCancel(t.Context()), p, 1)
+		})
+	}
+	all.Wait()
+	replaced := 0
+	for _, err := range errs {
+		if err == nil {
+			replaced++
+			continue
+		}
+		var problem *sendlimit.VersionError
+		require.ErrorAs(t, err, &problem)
+	}
+	require.Equal(t, 1, replaced)
+}
+
+// A bad policy changes nothing, and is not listed.
+func TestABadPolicyIsNotStored(t *testing.T) {
+	t.Parallel()
+	server, client := sendlimittest.EmbeddedRedis(t)
+	policies := policyStore(t, client)
+	bad := policyOf(t, "1/day")
+	bad.Reach = -1
+	require.Error(t, policies.Apply(t.Context(), bad))
+	_, err := policies.Seed(t.Context(), bad)
+	require.Error(t, err)
+	require.Empty(t, server.Keys())
+}
+
+// Policies that programs before stored are found, and what a newer one wrote
+// stands in nobody's way.
+func TestAllPolicies(t *testing.T) {
+	t.Parallel()
+	server, client := sendlimittest.EmbeddedRedis(t)
+	policies := policyStore(t, client)
+	names := func(also ...string) (names, unreadable []string) {
+		all, unreadable, err := policies.All(t.Context(), also...)
+		require.NoError(t, err)
+		for _, p := range all {
+			names = append(names, p.Name)
+		}
+		return names, unreadable
+	}
+	found, unreadable := names("own")
+	require.Empty(t, found)
+	require.Empty(t, unreadable)
+
+	require.NoError(t, server.Set("sl:policy:default", `{"name":"default","time_zone":"UTC","rules":["1/minute"],"alert_at":[80,100]}`))
+	require.NoError(t, server.Set("sl:policy:own", `{"name":"own","rules":["1/minute"]}`))
+	require.NoError(t, policies.Apply(t.Context(), fullPolicy(t)))
+	require.NoError(t, policies.Apply(t.Context(), policyOf(t, "1/day")))
+	found, _ = names()
+	require.Equal(t, []string{"default", "full", "test"}, found)
+	found, _ = names("own", "own", "default", "none")
+	require.Equal(t, []string{"default", "full", "own", "test"}, found)
+
+	require.NoError(t, server.Set("sl:policy:test", `{"name":"test","rules":["1/blue moon"],"version":4}`))
+	found, unreadable = names()
+	require.Equal(t, []string{"default", "full"}, found)
+	require.Equal(t, []string{"test"}, unreadable)
+	_, _, err := policies.Load(t.Context(), "test")
+	var away *sendlimit.UnavailableError
+	require.ErrorAs(t, err, &away)
+	require.Contains(t, away.Detail, `policy "test" in the store can't be read: apply them anew`)
+	change, err := policies.Replace(t.Context(), policyOf(t, "1/day"), sendlimit.AnyVersion)
+	require.NoError(t, err)
+	require.Nil(t, change.Old)
+	require.Equal(t, int64(5), change.New.Version)
+}
+
+// Programs that know no versions stored none: theirs is the first.
+func TestPoliciesOfProgramsBefore(t *testing.T) {
+	t.Parallel()
+	server, client := sendlimittest.EmbeddedRedis(t)
+	policies := policyStore(t, client)
+	const before = `{"name":"test","rules":["1/day"],"alert_at":[]}`
+	require.NoError(t, server.Set("sl:policy:test", before))
+	loaded, _, err := policies.Load(t.Context(), "test")
+	require.NoError(t, err)
+	require.Equal(t, int64(1), loaded.Version)
+	require.Equal(t, "1/day, no alerts", loaded.String())
+	seeded, err := policies.Seed(t.Context(), policyOf(t, "5/day"))
+	require.NoError(t, err)
+	require.Equal(t, loaded, seeded)
+
+	change, err := policies.Replace(t.Context(), loaded, 1)
+	require.NoError(t, err)
+	require.False(t, change.Changed)
+	stored, err := server.Get("sl:policy:test")
+	require.NoError(t, err)
+	require.Equal(t, before, stored) //nolint:testifylint // the very bytes are what is compared
+	change, err = policies.Replace(t.Context(), policyOf(t, "2/day"), 1)
+	require.NoError(t, err)
+	require.Equal(t, int64(2), change.New.Version)
+}
+
+func TestSeedAPolicy(t *testing.T) {
+	t.Parallel()
+	server, client := sendlimittest.EmbeddedRedis(t)
+	policies := policyStore(t, client)
+	seeded, err := policies.Seed(t.Context(), fullPolicy(t))
+	require.NoError(t, err)
+	require.Equal(t, int64(1), seeded.Version)
+	require.True(t, fullPolicy(t).Equal(seeded))
+	members, err := server.SMembers("sl:policies")
+	require.NoError(t, err)
+	require.Equal(t, []string{"full"}, members)
+	change, err := policies.Replace(t.Context(), fullPolicy(t), sendlimit.AnyVersion)
+	require.NoError(t, err)
+	require.False(t, change.Changed)
+
+	server.SetError("NOAUTH Authentication required.")
+	for _, do := range []func() error{
+		func() error { _, err := policies.Seed(t.Context(), fullPolicy(t)); return err },
+		func() error { return policies.Apply(t.Context(), fullPolicy(t)) },
+		func() error { _, _, err := policies.All(t.Context()); return err },
+		func() error { _, _, err := policies.Load(t.Context(), "full"); return err },
+	} {
+		var away *sendlimit.UnavailableError
+		require.ErrorAs(t, do(), &away)
+	}
+}

@@ -1,0 +1,197 @@
+package sendlimit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/lua"
+)
+
+// refitUsersAtOnce is how many users are looked at in one round trip: few, since
+// others wait for as long.
+const refitUsersAtOnce = 16
+
+// refitLook is a look at the reservations of one user, in as many calls as it
+// takes.
+type refitLook struct {
+	user    string
+	by      userRules // of the call that is on its way
+	answer  *redis.Cmd
+	changes int // how often the settings had changed
+
+	done    bool
+	passed  bool // the user is under another policy
+	unclear int  // 1 where nobody knows which
+
+	till    time.Time // what is up to it has been judged
+	judged  int
+	misfits []Misfit
+}
+
+// look looks at some users, who share a partition.
+func (r *Refit) look(ctx context.Context, users []string) ([]*refitLook, error) {
+	looks := make([]*refitLook, len(users))
+	for i, user := range users {
+		looks[i] = &refitLook{user: user}
+	}
+	if !r.own {
+		if err := r.throttle(ctx, func() error { return r.readSettings(ctx, looks) }); err != nil {
+			return nil, err
+		}
+	}
+	for {
+		open := slices.DeleteFunc(slices.Clone(looks), func(l *refitLook) bool { return l.done })
+		if len(open) == 0 {
+			return looks, nil
+		}
+		if err := r.throttle(ctx, func() error { return r.call(ctx, open) }); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// readSettings reads what is set for users, of whom only some have the policy. Of
+// a policy that is for everybody else it would be wasted: the script looks anyway.
+func (r *Refit) readSettings(ctx context.Context, looks []*refitLook) error {
+	found := make([]*redis.MapStringStringCmd, len(looks))
+	_, err := r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for i, l := range looks {
+			found[i] = pipe.HGetAll(ctx, r.timeline.keys.Settings(l.user))
+		}
+		return nil
+	})
+	if err != nil {
+		return Unavailable(err, "reading the settings of users")
+	}
+	for i, l := range looks {
+		r.learn(l, found[i].Val())
+	}
+	return nil
+}
+
+// learn takes in the user's settings.
+func (r *Refit) learn(l *refitLook, fields map[string]string) {
+	if r.timeline.book.learn(l.user, fields) != nil {
+		l.pass(1) // they name a policy that is not there, or a newer program wrote them
+	}
+}
+
+func (l *refitLook) pass(unclear int) { l.done, l.passed, l.unclear = true, true, unclear }
+
+// call makes the next call of each look, all in one round trip.
+func (r *Refit) call(ctx context.Context, looks []*refitLook) error {
+	_, err := r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for _, l := range looks {
+			l.by, l.answer = r.timeline.book.of(l.user), nil
+			if l.by.rules.policy.Name != r.policy.Name {
+				l.pass(0)
+				continue
+			}
+			keys, args := r.arguments(l)
+			l.answer = lua.Refit.EvalSha(ctx, pipe, keys, args...)
+		}
+		return nil
+	})
+	if err != nil && !redis.HasErrorPrefix(err, "NOSCRIPT") {
+		return Unavailable(err, refitting)
+	}
+	for _, l := range looks {
+		if l.answer == nil {
+			continue
+		}
+		answer, err := l.answer.Slice()
+		if redis.HasErrorPrefix(err, "NOSCRIPT") { // the server has been started anew, or is another one
+			keys, args := r.arguments(l)
+			answer, err = lua.Refit.Run(ctx, r.client, keys, args...).Slice()
+		}
+		if err != nil {
+			return Unavailable(err, refitting)
+		}
+		if err := r.read(l, read(answer, refitting)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+const refitting = "looking at the reservations of users"
+
+func (r *Refit) arguments(l *refitLook) (keys []string, args []any) {
+	rules := l.by.rules
+	// What was found earlier matters as long as a rule could have counted it.
+	var unfit []string
+	for _, m := range l.misfits {
+		if l.till.Sub(m.At) <= rules.keep {
+			unfit = append(unfit, m.ID)
+		}
+	}
+	t := r.timeline
+	return []string{t.keys.Timeline(l.user), t.keys.Settings(l.user)}, []any{
+		milliseconds(r.now), rules.rules, rules.offsets(r.now), rules.categories, rules.quietHours(r.now), l.by.settings(),
+		milliseconds(l.till), strings.Join(unfit, " "),
+	}
+}
+
+// read takes in the answer to the call of a look.
+func (r *Refit) read(l *refitLook, in *replyReader) error {
+	if in.int(0) == statusSettingsChanged {
+		l.changes++
+		if l.changes > mostJudged {
+			return fmt.Errorf("%s: %w", refitting, &UnavailableError{
+				Detail: "the settings of a user change faster than they can be read: try again",
+			})
+		}
+		values, err := settingsIn(in)
+		if err != nil {
+			return err
+		}
+		r.learn(l, values)
+		return nil
+	}
+	now, judged, till := in.time(1), in.int(2), in.time(3)
+	for i := 4; i < len(in.reply); i++ {
+		m, err := r.misfit(l, in.nested(i))
+		if err != nil {
+			return err
+		}
+		l.misfits = append(l.misfits, m)
+	}
+	switch {
+	case in.err != nil:
+		return in.err
+	case in.int(0) != statusAllowed || judged < 0 || now.IsZero():
+		return replyError(refitting, fmt.Sprintf("status %d", in.int(0)))
+	case !till.IsZero() && !till.After(l.till):
+		return replyError(refitting, "it goes on where it was")
+	}
+	l.judged += int(judged)
+	l.till, l.done, l.changes = till, till.IsZero(), 0
+	return nil
+}
+
+func (r *Refit) misfit(l *refitLook, in *replyReader) (Misfit, error) {
+	m := Misfit{User: l.user, Reservation: Reservation{ID: in.string(0), At: in.time(1)}, Category: in.string(3)}
+	number := int(in.int(2))
+	if m.ExpiresAt = in.time(4); m.ExpiresAt.IsZero() {
+		m.ExpiresAt = m.At.Add(r.timeline.options.ExpireAfter)
+	}
+	scope := l.by.rules.scope(m.Category)
+	switch {
+	case in.err != nil:
+		return m, in.err
+	case number < 0 || number > scope.count():
+		return m, replyError(refitting, fmt.Sprintf("rule %d", number))
+	case number > 0:
+		m.Rule, m.RuleCategory = scope.rule(number)
+		return m, nil
+	}
+	if m.Quiet = l.by.rules.quietPeriod(m.At); m.Quiet == nil {
+		return m, replyError(refitting, "quiet hours that there are not")
+	}
+	return m, nil
+}

@@ -1,0 +1,156 @@
+package sendlimit
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+)
+
+// ErrUnknownPolicy is in the chain of the *UnavailableError that is returned for a
+// user whose settings name a policy that is not among Options.Policies: whoever
+// follows the policies in the store looks there anew.
+var ErrUnknownPolicy = errors.New("the settings of a user name a policy that is not known")
+
+// rulebook finds the rules that a user's messages are judged by: those of the
+// policy that the user's settings name, as it is with them. It takes the settings
+// as they were when it last learned them, and the scripts say if they are others.
+// It is safe for concurrent use.
+type rulebook struct {
+	base     *ruleset // of whoever has no settings
+	byName   map[string]*ruleset
+	keep     time.Duration // the longest of their keeps: what no user's rules count any more
+	settings bool          // whether single users' settings are honoured
+	cache    *SettingsCache
+	shared   *lru.Cache[string, *ruleset] // of users who have the same settings
+}
+
+// sharedRulesets is of how many different settings a rulebook keeps the rules
+// beside those that the cached users have.
+const sharedRulesets = 1024
+
+// userRules are what the messages of one user are judged by.
+type userRules struct {
+	rules   *ruleset
+	version string // of the settings that were taken; "" for none
+	blocked bool
+	fixed   bool // settings are not honoured
+}
+
+// newRulebook makes the policies of completed options ready. The error is an
+// *InvalidError.
+func newRulebook(o Options) (*rulebook, error) {
+	b := &rulebook{
+		byName:   make(map[string]*ruleset, len(o.Policies)+1),
+		settings: o.UserSettings, cache: o.SettingsCache,
+	}
+	if b.cache == nil {
+		b.cache = NewSettingsCache()
+	}
+	var err error
+	if b.shared, err = lru.New[string, *ruleset](sharedRulesets); err != nil {
+		return nil, fmt.Errorf("rules of users: %w", err)
+	}
+	if b.base, err = b.compile(o.Policy, UserSettings{}); err != nil {
+		return nil, err
+	}
+	b.byName[o.Policy.Name], b.keep = b.base, b.base.keep
+	for _, p := range o.Policies {
+		if b.byName[p.Name] != nil {
+			continue // Options.Policy comes first
+		}
+		rules, err := b.compile(p, UserSettings{})
+		if err != nil {
+			return nil, err
+		}
+		b.byName[p.Name], b.keep = rules, max(b.keep, rules.keep)
+	}
+	return b, nil
+}
+
+func (b *rulebook) compile(p Policy, s UserSettings) (*ruleset, error) {
+	return newRuleset(p.For(s), p.QuietZone(s), b.cache.zones)
+}
+
+// of returns what a user's messages are judged by, as far as is known: it asks
+// nobody.
+func (b *rulebook) of(user string) userRules {
+	if b.settings {
+		if cached, ok := b.cache.users.Get(user); ok {
+			if rules, err := b.rulesOf(cached); err == nil {
+				return userRules{rules: rules, version: cached.settings.Version, blocked: cached.settings.Blocked}
+			}
+			// These policies are not those that the settings were learned with. The
+			// scripts will find that no settings were taken, and learn says the error.
+		}
+	}
+	return userRules{rules: b.base, fixed: !b.settings}
+}
+
+// learn takes note of a user's settings as a script has found them. The error is
+// an *UnavailableError: the settings can't be read, or name a policy that is not
+// known, see ErrUnknownPolicy.
+func (b *rulebook) learn(user string, values map[string]string) error {
+	settings, err := readSettings(values)
+	if err != nil {
+		b.cache.users.Remove(user)
+		return unreadableSettings(err)
+	}
+	if settings.Version == "" {
+		b.cache.users.Remove(user)
+		return nil
+	}
+	cached := &cachedSettings{settings: settings}
+	if _, err := b.rulesOf(cached); err != nil {
+		b.cache.users.Remove(user)
+		return err
+	}
+	b.cache.users.Add(user, cached)
+	return nil
+}
+
+// rulesOf returns what settings come to under these policies.
+func (b *rulebook) rulesOf(cached *cachedSettings) (*ruleset, error) {
+	if c := cached.compiled.Load(); c != nil && c.book == b {
+		return c.rules, nil
+	}
+	s := cached.settings
+	rules := b.base
+	if s.Policy != "" {
+		if rules = b.byName[s.Policy]; rules == nil {
+			return nil, &UnavailableError{
+				Detail: fmt.Sprintf("policy %q, which the settings of the user name, is not in the store:"+
+					" apply it with worker policy apply, or name another one with worker user set", s.Policy),
+				Err: ErrUnknownPolicy,
+			}
+		}
+	}
+	if s.TimeZone != "" || len(s.Limits) > 0 {
+		alike := strings.Join([]string{s.Policy, s.TimeZone, joinRules(s.Limits, " ")}, "\n")
+		known, ok := b.shared.Get(alike)
+		if !ok {
+			var err error
+			if known, err = b.compile(rules.policy, s); err != nil {
+				return nil, unreadableSettings(err)
+			}
+			b.shared.Add(alike, known)
+		}
+		rules = known
+	}
+	cached.compiled.Store(&compiledSettings{book: b, rules: rules})
+	return rules, nil
+}
+
+// settings is how the scripts are told which settings were taken, see
+// lua/fragments/settings.lua.
+func (u userRules) settings() string {
+	switch {
+	case u.fixed:
+		return "-"
+	case u.blocked:
+		return u.version + " b"
+	}
+	return u.version
+}

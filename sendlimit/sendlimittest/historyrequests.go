@@ -1,0 +1,254 @@
+package sendlimittest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// The requests of CheckHistory, and what they should get. Without records that is
+// the Model's answer; with them, ids are known for longer than places.
+
+// drawStart picks a moment shortly before one at which something changes: a
+// day, a week, a month or a year ends, clocks change, a leap day comes.
+func drawStart(t *rapid.T) time.Time {
+	start, _ := drawZonedStart(t)
+	return start
+}
+
+// drawZonedStart is drawStart with the name of a zone in which something changes
+// then.
+func drawZonedStart(t *rapid.T) (start time.Time, zone string) {
+	at := rapid.SampledFrom([]struct{ moment, zone string }{
+		{"2051-03-25T23:59:00Z", "Europe/Berlin"}, {"2051-10-28T22:30:00Z", "Europe/Berlin"},
+		{"2051-04-01T14:20:00Z", "Australia/Lord_Howe"}, {"2051-09-30T15:40:00Z", "Australia/Lord_Howe"},
+		{"2051-04-02T02:10:00Z", "America/Santiago"}, {"2051-09-03T03:30:00Z", "America/Santiago"}, // at midnight
+		{"2051-12-31T23:59:58Z", ""},
+		{"2052-02-28T23:30:00Z", ""},
+		{"2051-06-04T21:59:59Z", "Europe/Berlin"},
+		{"2051-07-12T11:11:11Z", ""},
+	}).Draw(t, "start")
+	start, err := time.Parse(time.RFC3339, at.moment)
+	require.NoError(t, err)
+	return start.Add(time.Duration(rapid.IntRange(0, 1999).Draw(t, "ms")) * time.Millisecond), at.zone
+}
+
+// at draws a time that is likely to matter: near now, at the edge of a window
+// around a time met before, of quiet hours, or of the reach.
+func (h *history) at(t *rapid.T) time.Time {
+	edge := time.Duration(rapid.IntRange(-1, 1).Draw(t, "edge")) * time.Millisecond
+	unit := rapid.SampledFrom([]time.Duration{
+		time.Second, 20 * time.Second, time.Minute, time.Hour, 5 * time.Hour, 24 * time.Hour,
+	}).Draw(t, "unit")
+	switch rapid.IntRange(0, 11).Draw(t, "kind") {
+	case 0:
+		return time.Time{}
+	case 1:
+		return h.now.Add(-rapid.SampledFrom([]time.Duration{0, time.Second, sendlimit.Grace}).Draw(t, "past") + edge)
+	case 2:
+		reach := h.model.regime(h.user(t)).reach
+		return h.now.Add(time.Duration(reach)*time.Millisecond + edge)
+	case 3, 4, 5:
+		if len(h.times) > 0 {
+			window := unit
+			if rule := rapid.SampledFrom(h.policies[0].Rules).Draw(t, "rule"); !rule.Calendar() {
+				window = rule.Window
+			}
+			step := rapid.SampledFrom([]time.Duration{-window, 0, window}).Draw(t, "step")
+			return rapid.SampledFrom(h.times).Draw(t, "near").Add(step + edge)
+		}
+	case 6, 7:
+		if q := h.model.regime(h.user(t)).overall.quiet; q.lines != nil {
+			at := cut(h.now)
+			for range rapid.IntRange(1, 4).Draw(t, "edges of quiet hours") {
+				at = q.nextEdge(at)
+			}
+			return moment(at).Add(edge)
+		}
+	}
+	return h.now.Add(time.Duration(rapid.IntRange(0, 12).Draw(t, "units"))*unit + edge)
+}
+
+func (h *history) met(times ...time.Time) {
+	for _, at := range times {
+		if !at.IsZero() {
+			h.times = append(h.times, at)
+		}
+	}
+	if most := 40; len(h.times) > most {
+		h.times = h.times[len(h.times)-most:]
+	}
+}
+
+func (h *history) request(t *rapid.T) sendlimit.Request {
+	r := sendlimit.Request{User: h.user(t), ID: h.id(t), At: h.at(t), Category: h.category(t), Now: h.now}
+	r.Shift, r.ByPolicy = rapid.Bool().Draw(t, "shift"), rapid.Bool().Draw(t, "by policy")
+	if (r.Shift || r.ByPolicy) && rapid.Bool().Draw(t, "bounded") {
+		r.ShiftUntil = h.at(t)
+	}
+	if known := h.messages[r.User+r.ID]; known != nil && !known.cancelled && rapid.Bool().Draw(t, "the same again") {
+		r.Category = known.category
+	}
+	if h.records() {
+		h.made++
+		r.Record = &sendlimit.Record{
+			Generation: fmt.Sprintf("g%d", h.made), Category: r.Category, Content: []byte("text"),
+			// Coarse, so that a request may be the same again.
+			Fingerprint: r.Category + r.At.Truncate(time.Hour).String(),
+		}
+	}
+	return r
+}
+
+// known answers a request by a message whose id it has, nil if that is free.
+func (h *history) known(r sendlimit.Request) *sendlimit.Decision {
+	known := h.messages[r.User+r.ID]
+	if known == nil || known.cancelled {
+		return nil
+	}
+	if known.request != r.Record.Fingerprint {
+		d := refused(sendlimit.CodeIDReused, cut(h.now))
+		d.At = moment(cutOr(r.At, cut(h.now)))
+		return &d
+	}
+	return &sendlimit.Decision{
+		Allowed: true, Replayed: true, Shifted: known.shifted, At: moment(known.at), RequestedAt: known.requested,
+		Now: moment(cut(h.now)),
+	}
+}
+
+func (h *history) reserve(t *rapid.T) {
+	r := h.request(t)
+	want := h.reserved(r)
+	got, err := h.timeline(t).Reserve(t.Context(), r)
+	h.agree(t, r, want, got, err)
+}
+
+func (h *history) reserved(r sendlimit.Request) sendlimit.Decision {
+	if !h.records() {
+		return h.model.Reserve(r)
+	}
+	if known := h.known(r); known != nil {
+		return *known
+	}
+	d := h.model.Reserve(r)
+	if d.Allowed {
+		e, _ := h.model.users[r.User].find(r.ID)
+		h.messages[r.User+r.ID] = &booked{entry: e, request: r.Record.Fingerprint, requested: d.RequestedAt, shifted: d.Shifted}
+	}
+	return d
+}
+
+func (h *history) check(t *rapid.T) {
+	r := h.request(t)
+	want := h.model.Check(r)
+	if h.records() {
+		if known := h.known(r); known != nil {
+			want = *known
+		}
+	}
+	got, err := h.timeline(t).Check(t.Context(), r)
+	h.agree(t, r, want, got, err)
+}
+
+func (h *history) release(t *rapid.T) {
+	r := sendlimit.ReleaseRequest{User: h.user(t), Now: h.now}
+	r.ID = h.held(t, r.User)
+	want := h.model.Release(r)
+	if known := h.messages[r.User+r.ID]; h.records() && known != nil {
+		want = sendlimit.Decision{Allowed: true, Replayed: known.cancelled, At: moment(known.at), Now: moment(cut(h.now))}
+		known.cancelled = true
+	}
+	got, err := h.timeline(t).Release(t.Context(), r)
+	h.agree(t, r, want, got, err)
+}
+
+func (h *history) move(t *rapid.T) {
+	r := sendlimit.MoveRequest{User: h.user(t), At: h.at(t), Now: h.now}
+	r.ID = h.held(t, r.User)
+	if h.records() {
+		h.made++
+		r.Generation = fmt.Sprintf("g%d", h.made)
+	}
+	want := h.moved(r)
+	got, err := h.timeline(t).Move(t.Context(), r)
+	h.agree(t, r, want, got, err)
+}
+
+func (h *history) moved(r sendlimit.MoveRequest) sendlimit.Decision {
+	known := h.messages[r.User+r.ID]
+	if known == nil || known.cancelled {
+		return h.model.Move(r)
+	}
+	// The place may count no more, but the message is still to be sent.
+	d := h.model.move(h.model.remember(r.User, cut(r.Now)).without(r.ID), known.entry, r)
+	if d.Allowed && cut(d.At) != known.at {
+		if known.requested.IsZero() {
+			known.requested = moment(known.at)
+		}
+		known.entry, _ = h.model.users[r.User].find(r.ID)
+	}
+	return d
+}
+
+func (h *history) agree(t *rapid.T, request any, want, got sendlimit.Decision, err error) {
+	require.NoError(t, err, "%+v", request)
+	require.Equal(t, want, got, "policies %s\nset %+v\nrequest %+v", h.policies, h.model.settings, request)
+	h.met(got.At, got.NextFree, got.PreviousFree)
+}
+
+func (h *history) nextFree(t *rapid.T) {
+	r := sendlimit.NextFreeRequest{
+		User: h.user(t), From: h.at(t), Category: h.category(t), Count: rapid.IntRange(1, 12).Draw(t, "count"), Now: h.now,
+	}
+	got, err := h.timeline(t).NextFree(t.Context(), r)
+	require.NoError(t, err, "%+v", r)
+	require.Equal(t, h.model.NextFree(r), got, "policies %s\nset %+v\nrequest %+v", h.policies, h.model.settings, r)
+}
+
+func (h *history) list(t *rapid.T) {
+	r := sendlimit.ListRequest{User: h.user(t), Now: h.now, Limit: rapid.IntRange(0, 5).Draw(t, "limit")}
+	if rapid.Bool().Draw(t, "spanned") {
+		r.From, r.To = h.at(t), h.at(t)
+		if !r.From.IsZero() && !r.To.After(r.From) {
+			r.To = time.Time{}
+		}
+	}
+	held := h.listed(r.User)
+	if rapid.Bool().Draw(t, "continued") {
+		r.After = sendlimit.Reservation{ID: h.id(t), At: h.at(t)}
+		if len(held) > 0 && rapid.Bool().Draw(t, "after one that is there") {
+			r.After = rapid.SampledFrom(held.reservations()).Draw(t, "after")
+		}
+	}
+	got, err := h.timeline(t).List(t.Context(), r)
+	require.NoError(t, err, "%+v", r)
+	require.Equal(t, held.list(r), got, "policies %s\nrequest %+v", h.policies, r)
+}
+
+// listed are the places that count, and those of all that is still to be sent.
+func (h *history) listed(user string) timeline {
+	tl := h.model.remember(user, cut(h.now))
+	for i := range 25 {
+		id := fmt.Sprintf("m%d", i+1)
+		if known := h.messages[user+id]; known != nil && !known.cancelled {
+			tl = tl.without(id).with(known.entry)
+		}
+	}
+	return tl
+}
+
+func (h *history) usage(t *rapid.T) {
+	r := sendlimit.UsageRequest{User: h.user(t), At: h.at(t), Category: h.category(t), Now: h.now}
+	if rapid.Bool().Draw(t, "spanned") {
+		r.From = h.now.Add(time.Duration(rapid.IntRange(-3, 3).Draw(t, "hours")) * time.Hour)
+		r.To = r.From.Add(time.Duration(rapid.IntRange(1, 30*24).Draw(t, "span")) * time.Hour)
+	}
+	got, err := h.timeline(t).Usage(t.Context(), r)
+	require.NoError(t, err, "%+v", r)
+	require.Equal(t, h.model.Usage(r), got, "policies %s\nset %+v\nrequest %+v", h.policies, h.model.settings, r)
+}

@@ -1,0 +1,51 @@
+package sendlimittest
+
+import (
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// place is the entry of a message that is given a place.
+func (g *regime) place(at int64, id, category string) entry {
+	return entry{at: at, id: id, category: category, uncounted: g.uncounted[category]}
+}
+
+// judge judges a time: by the clock, then by what is set for the user, then by
+// quiet hours, then by the rules. A refusal by either of the last two has the
+// rules that would break and the free times on both sides.
+func (g *regime) judge(tl timeline, category string, asked, now int64) sendlimit.Decision {
+	d := sendlimit.Decision{At: moment(asked), Now: moment(now)}
+	t := asked
+	switch {
+	case asked < now-grace:
+		d.Code = sendlimit.CodeInPast
+		return d
+	case asked > now+g.reach:
+		d.Code = sendlimit.CodeTooFarAhead
+		return d
+	case asked < now:
+		t = now
+		d.At, d.RequestedAt = moment(now), moment(asked)
+	}
+	if g.blocked {
+		d.Code = sendlimit.CodeBlocked
+		return d
+	}
+	ts := g.of(category)
+	d.Violations = ts.violations(tl, t)
+	switch {
+	case ts.quiet.at(t):
+		d.Code, d.Quiet = sendlimit.CodeQuietHours, ts.quiet.period(t)
+	case d.Violations != nil:
+		d.Code = sendlimit.CodeSendLimit
+	default:
+		d.Allowed = true
+		return d
+	}
+	if free, ok := ts.nextFree(tl, t+1, now+g.reach); ok {
+		d.NextFree = moment(free)
+	}
+	if free, ok := ts.previousFree(tl, t-1, now); ok {
+		d.PreviousFree = moment(free)
+	}
+	return d
+}

@@ -1,0 +1,162 @@
+package sendlimittest
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// drawnPolicies draws the policies of one history. Each has a rule of the same
+// longest window and none of a longer one, so that they forget reservations
+// after the same time, and none counts what another has forgotten.
+type drawnPolicies struct {
+	longest    int // in windows
+	categories bool
+	start      time.Time // of the history: quiet hours are around it
+	zone       string    // in which something changes then
+}
+
+// windows are in the order of how far they look back.
+var windows = []string{ //nolint:gochecknoglobals // a constant table
+	"1s", "2s", "10s", "minute", "calendar_minute", "7m", "hour", "calendar_hour", "day", "calendar_day", "3d",
+	"week", "calendar_week", "calendar_month",
+}
+
+// historyZones have clock changes at midnight, of half an hour, of a whole day
+// and none at all, on both sides of the equator.
+var historyZones = []string{ //nolint:gochecknoglobals // a constant table
+	"", "UTC", "Europe/Berlin", "America/New_York", "America/Santiago", "Australia/Lord_Howe", "Asia/Kolkata", "Asia/Beirut",
+}
+
+// Categories of messages, of which policies may say something.
+var historyCategories = []string{"", "marketing", "news", "otp", "codes"} //nolint:gochecknoglobals // a constant table
+
+const mostLimit = 4
+
+func drawPolicies(t *rapid.T, categories bool) drawnPolicies {
+	d := drawnPolicies{longest: rapid.IntRange(0, len(windows)-1).Draw(t, "longest window"), categories: categories}
+	d.start, d.zone = drawZonedStart(t)
+	return d
+}
+
+// draw draws a policy.
+func (d drawnPolicies) draw(t *rapid.T, name string) sendlimit.Policy {
+	t.Helper()
+	others := rapid.SliceOfNDistinct(rapid.IntRange(0, d.longest), 0, 3, rapid.ID[int]).Draw(t, "windows")
+	rules := []string{limit(t) + "/" + windows[d.longest]}
+	for _, i := range others {
+		if i != d.longest || rapid.Bool().Draw(t, "a window twice") {
+			if text := limit(t) + "/" + windows[i]; text != rules[0] {
+				rules = append(rules, text)
+			}
+		}
+	}
+	zone := d.zone
+	if rapid.Bool().Draw(t, "any zone") {
+		zone = rapid.SampledFrom(historyZones).Draw(t, "zone")
+	}
+	p, err := sendlimit.ParsePolicy(name, zone, rules...)
+	require.NoError(t, err)
+	p.UserTimeZone = rapid.Bool().Draw(t, "user's time zone")
+	p.QuietHours = d.quietHours(t, p.TimeZone)
+	p.Reach = rapid.SampledFrom([]time.Duration{0, 0, 0, 90 * time.Minute, 10 * 24 * time.Hour}).Draw(t, "reach")
+	p.OnConflict = rapid.SampledFrom([]sendlimit.OnConflict{"", sendlimit.Refuse, sendlimit.Shift}).Draw(t, "on conflict")
+	if d.categories {
+		p.Categories = d.drawCategories(t)
+	}
+	require.NoError(t, p.Validate())
+	return p
+}
+
+func limit(t *rapid.T) string { return strconv.Itoa(rapid.IntRange(1, mostLimit).Draw(t, "limit")) }
+
+// drawCategories draws what a policy says of categories; nothing of the first.
+func (d drawnPolicies) drawCategories(t *rapid.T) map[string]sendlimit.CategoryRules {
+	all := make(map[string]sendlimit.CategoryRules)
+	for _, name := range historyCategories[1:] {
+		var c sendlimit.CategoryRules
+		switch rapid.IntRange(0, 5).Draw(t, name) {
+		case 0, 1, 2:
+			for _, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, d.longest), 1, 2, rapid.ID[int]).Draw(t, "windows") {
+				r, err := sendlimit.ParseRule(limit(t) + "/" + windows[i])
+				require.NoError(t, err)
+				c.Rules = append(c.Rules, r)
+			}
+		case 3:
+			c.Exempt = true
+		case 4:
+			c.Exempt, c.Uncounted = true, true
+		default:
+			continue
+		}
+		all[name] = c
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return all
+}
+
+// quietHours draws none, usual ones, or some that begin or end near the start of
+// the history.
+func (d drawnPolicies) quietHours(t *rapid.T, zone string) sendlimit.QuietHours {
+	var lines []string
+	switch rapid.IntRange(0, 3).Draw(t, "quiet hours") {
+	case 0, 1:
+		return sendlimit.QuietHours{}
+	case 2:
+		lines = rapid.SampledFrom([][]string{
+			{"22:00-08:00"},
+			{"00:00-00:01"},
+			{"01:30-02:30"},
+			{"23:30-00:30", "12:00-13:00"},
+			{"mon-fri 22:00-07:30", "sat,sun 00:00-24:00"},
+			{"fri-mon 22:30-06:15"},
+			{"sun 23:00-01:00"},
+		}).Draw(t, "usual")
+	default:
+		location, err := time.LoadLocation(zone)
+		require.NoError(t, err)
+		for range rapid.IntRange(1, 2).Draw(t, "lines") {
+			near := time.Duration(rapid.IntRange(-90, 90).Draw(t, "minutes from the start")) * time.Minute
+			from := d.start.In(location).Add(near)
+			lasts := rapid.SampledFrom([]time.Duration{time.Minute, 29 * time.Minute, time.Hour, 9 * time.Hour}).Draw(t, "for")
+			days := rapid.SampledFrom([]string{"", "", from.Format("Mon") + " ", "sat-mon "}).Draw(t, "days")
+			clock := time.Time{}.Add(timeOfDay(from.Hour(), from.Minute()))
+			lines = append(lines, fmt.Sprintf("%s%s-%s", days, clock.Format("15:04"), clock.Add(lasts).Format("15:04")))
+		}
+	}
+	for i := range lines {
+		lines[i] = strings.ToLower(lines[i])
+	}
+	hours, err := sendlimit.ParseQuietHours(lines...)
+	require.NoError(t, err)
+	return hours
+}
+
+// drawSettings draws what is set for a user that one of the policies may be for.
+func drawSettings(t *rapid.T, policies ...sendlimit.Policy) sendlimit.UserSettings {
+	t.Helper()
+	p := rapid.SampledFrom(policies).Draw(t, "policy")
+	s := sendlimit.UserSettings{
+		TimeZone: rapid.SampledFrom(historyZones).Draw(t, "user's zone"),
+		Blocked:  rapid.IntRange(0, 3).Draw(t, "blocked") == 3,
+	}
+	if p.Name != policies[0].Name || rapid.Bool().Draw(t, "named") {
+		s.Policy = p.Name
+	}
+	for _, r := range p.Rules {
+		if rapid.IntRange(0, 2).Draw(t, "limit of their own") == 0 && !slices.ContainsFunc(s.Limits, sameWindow(r)) {
+			r.Limit = rapid.IntRange(1, mostLimit).Draw(t, "limit")
+			s.Limits = append(s.Limits, r)
+		}
+	}
+	return s
+}

@@ -1,0 +1,110 @@
+package sendlimittest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// regime is all that holds for the messages of one user: a policy, with what is
+// set for the user alone.
+type regime struct {
+	reach   int64 // ms
+	shift   bool  // what a message does that leaves it to the policy
+	blocked bool
+	// overall is for all categories but those below.
+	overall    terms
+	categories map[string]terms
+	exempt     map[string]bool // the categories that nothing judges
+	uncounted  map[string]bool // and those of them that nothing counts
+}
+
+// newRegime makes a policy ready for a user, in a store whose schedules reach no
+// further than reach.
+func newRegime(p sendlimit.Policy, own sendlimit.UserSettings, reach time.Duration) (*regime, error) {
+	zone, err := location(p.TimeZone)
+	if err != nil {
+		return nil, err
+	}
+	theirs := zone
+	if own.TimeZone != "" {
+		if theirs, err = location(own.TimeZone); err != nil {
+			return nil, err
+		}
+	}
+	counting := zone
+	if p.UserTimeZone {
+		counting = theirs
+	}
+	if p.Reach > 0 {
+		reach = min(reach, p.Reach)
+	}
+	g := &regime{
+		reach: reach.Milliseconds(), shift: p.OnConflict == sendlimit.Shift, blocked: own.Blocked,
+		categories: make(map[string]terms), exempt: make(map[string]bool), uncounted: make(map[string]bool),
+	}
+	if g.overall.quiet, err = parseQuiet(theirs, p.QuietHours.Lines()); err != nil {
+		return nil, err
+	}
+	for _, r := range replaced(p.Rules, own.Limits) {
+		g.overall.rules = append(g.overall.rules, rule{Rule: r, zone: counting})
+	}
+	for name, c := range p.Categories {
+		ts := terms{quiet: g.overall.quiet, rules: append([]rule(nil), g.overall.rules...)}
+		for _, r := range c.Rules {
+			ts.rules = append(ts.rules, rule{Rule: r, zone: counting, category: name})
+		}
+		if g.exempt[name], g.uncounted[name] = c.Exempt, c.Uncounted; c.Exempt {
+			ts = terms{}
+		}
+		g.categories[name] = ts
+	}
+	return g, nil
+}
+
+// replaced returns rules with those of a user's own in place of all that have the
+// same window.
+func replaced(rules, own []sendlimit.Rule) []sendlimit.Rule {
+	var all []sendlimit.Rule
+	for _, r := range rules {
+		of := slices.IndexFunc(own, sameWindow(r))
+		if of >= 0 {
+			r = own[of]
+		}
+		if of < 0 || !slices.Contains(all, r) {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+func sameWindow(r sendlimit.Rule) func(sendlimit.Rule) bool {
+	return func(other sendlimit.Rule) bool { return other.Window == r.Window && other.Period == r.Period }
+}
+
+// of returns the terms of a category.
+func (g *regime) of(category string) terms {
+	if ts, special := g.categories[category]; special {
+		return ts
+	}
+	return g.overall
+}
+
+// class is what messages that are late keep their order in: a category of which
+// the policy says something, "" for all others.
+func (g *regime) class(category string) string {
+	if _, special := g.categories[category]; special {
+		return category
+	}
+	return ""
+}
+
+func location(name string) (*time.Location, error) {
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		return nil, fmt.Errorf("time zone of a model: %w", err)
+	}
+	return zone, nil
+}

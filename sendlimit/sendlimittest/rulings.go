@@ -1,0 +1,122 @@
+package sendlimittest
+
+import (
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// What changes around the messages of CheckMessages: policies and what is set for
+// the user. And what brings a message back that was given up.
+
+// follow has all workers and the model judge by the options.
+func (m *mailbox) follow(t *rapid.T) {
+	require.NoError(t, m.model.Follow(append([]sendlimit.Policy{m.options.Policy}, m.options.Policies...)...))
+	for i := range m.workers {
+		w, o := &m.workers[i], m.options
+		o.SettingsCache = w.cache
+		var err error
+		w.timeline, err = sendlimit.NewTimeline(m.client, o)
+		require.NoError(t, err)
+		w.gate, err = sendlimit.NewGate(m.client, o)
+		require.NoError(t, err)
+		w.watch, err = sendlimit.NewWatchList(m.client, o)
+		require.NoError(t, err)
+		w.letters = w.timeline.DeadLetters(m.client)
+	}
+	m.worker = m.workers[rapid.IntRange(0, len(m.workers)-1).Draw(t, "worker")]
+}
+
+// policyChanges puts quiet hours and categories in the policy's place, and other
+// limits for the same windows.
+func (m *mailbox) policyChanges(t *rapid.T) {
+	p := &m.options.Policy
+	if len(m.options.Policies) > 0 && rapid.Bool().Draw(t, "the other policy") {
+		p = &m.options.Policies[0]
+	}
+	longest := 0
+	for i := range windows {
+		r, err := sendlimit.ParseRule("1/" + windows[i])
+		require.NoError(t, err)
+		rules := []sendlimit.Rule{r}
+		if (sendlimit.Policy{Rules: rules}).LargestWindow() <= p.LargestWindow() {
+			longest = i
+		}
+	}
+	drawn := drawnPolicies{longest: longest, categories: true, start: m.now}
+	p.QuietHours = drawn.quietHours(t, p.TimeZone)
+	p.Categories = drawn.drawCategories(t)
+	p.UserTimeZone = rapid.Bool().Draw(t, "user's time zone")
+	if rapid.Bool().Draw(t, "limits") {
+		rules := make([]sendlimit.Rule, len(p.Rules))
+		for i, r := range p.Rules {
+			r.Limit = r.Limit%mostLimit + 1
+			rules[i] = r
+		}
+		p.Rules = rules
+	}
+	require.NoError(t, p.Validate())
+	m.follow(t)
+}
+
+// settingsChange sets something for the user, which holds from the very next
+// decision.
+func (m *mailbox) settingsChange(t *rapid.T) {
+	if !m.options.UserSettings {
+		return
+	}
+	s := drawSettings(t, append([]sendlimit.Policy{m.options.Policy}, m.options.Policies...)...)
+	if rapid.Bool().Draw(t, "clear") {
+		s = sendlimit.UserSettings{}
+	}
+	require.NoError(t, m.settings.Set(t.Context(), mailboxUser, s))
+	require.NoError(t, m.model.Set(mailboxUser, s))
+	m.worker = m.workers[rapid.IntRange(0, len(m.workers)-1).Draw(t, "worker")]
+}
+
+// revive has a dead letter sent after all.
+func (m *mailbox) revive(t *rapid.T) {
+	id := m.known(t, (*message).deadLetter)
+	r := sendlimit.RetryRequest{User: mailboxUser, ID: id, Generation: m.token("g"), Now: m.now}
+	want := m.revival(m.messages[id], r.Generation)
+	for range rapid.IntRange(1, 2).Draw(t, "calls") {
+		got, err := m.letters.Retry(t.Context(), r)
+		require.NoError(t, err)
+		require.Equal(t, want, got, "%+v", r)
+	}
+}
+
+// revival says what a retry should get, and keeps account of it.
+func (m *mailbox) revival(known *message, generation string) sendlimit.Decision {
+	g := m.regime()
+	switch {
+	case known == nil || !known.deadLetter():
+		return sendlimit.Decision{Code: sendlimit.CodeNotFound, Now: m.now}
+	case !known.expires.IsZero() && !m.now.Before(known.expires):
+		return sendlimit.Decision{Code: sendlimit.CodeExpired, ExpiresAt: known.expires, Now: m.now}
+	case g.blocked:
+		return sendlimit.Decision{Code: sendlimit.CodeBlocked, Now: m.now}
+	}
+	last := cut(m.now) + g.reach
+	if !known.expires.IsZero() {
+		last = min(last, cut(known.expires)-1)
+	}
+	others := m.remembered().without(known.id).counted()
+	free, ok := g.of(known.category).nextFree(others, cut(m.now), last)
+	if !ok {
+		return sendlimit.Decision{Code: sendlimit.CodeSendLimit, ExpiresAt: known.expires, Now: m.now}
+	}
+	if known.requested = known.firstRequested(); known.requested.IsZero() {
+		known.requested = known.at
+	}
+	known.doubt = known.state == uncertain
+	known.state, known.at, known.promised = pending, moment(free), time.Time{}
+	known.notBefore, known.waits, known.ended, known.leaseEnd = time.Time{}, time.Time{}, time.Time{}, time.Time{}
+	known.attempts, known.holder, known.reason, known.reasons = 0, "", "", nil
+	known.placeless, known.uncounted = false, g.uncounted[known.category]
+	known.renew(generation, m.now.Add(m.options.LookAfter))
+	return sendlimit.Decision{Allowed: true, At: known.at, RequestedAt: known.requested, Now: m.now}
+}

@@ -1,0 +1,38 @@
+package sendlimit
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The tables know every change of clocks of their years, and are made once.
+func TestZoneTables(t *testing.T) {
+	t.Parallel()
+	zones := newZoneTables()
+	middle := time.Date(2027, 6, 1, 0, 0, 0, 0, time.UTC)
+	for _, name := range []string{"UTC", "", "Europe/Berlin", "Australia/Lord_Howe", "America/Santiago", "Africa/Casablanca", "Asia/Kolkata"} {
+		zone, err := zones.location(name)
+		require.NoError(t, err)
+		again, err := zones.location(name)
+		require.NoError(t, err)
+		require.Same(t, zone, again)
+		table := zones.around(zone, middle)
+		require.Same(t, table, zones.around(zone, middle.AddDate(0, 6, 0)))
+		for at := middle.AddDate(-2, 0, 0); at.Before(middle.AddDate(2, 0, 0)); at = at.Add(27 * time.Minute) {
+			_, offset := at.In(zone).Zone()
+			if table.local(at.UnixMilli()) != at.UnixMilli()+int64(offset)*1000 {
+				t.Fatalf("%v in %s is not %d s from UTC", at, name, offset)
+			}
+		}
+	}
+	require.Empty(t, zones.around(time.UTC, middle).words)
+	kolkata, err := zones.location("Asia/Kolkata")
+	require.NoError(t, err)
+	require.Equal(t, "1735689600000 19800000", zones.around(kolkata, middle).words)
+	for _, name := range []string{"Local", "Europe/Atlantis", "../etc/passwd"} {
+		_, err := zones.location(name)
+		require.ErrorContains(t, err, "an IANA time zone such as Europe/Berlin", name)
+	}
+}
