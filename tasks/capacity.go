@@ -19,6 +19,9 @@ import (
 // deliveries of what was: in a store that is quite full nothing moves.
 const DefaultStoreFullAt = 85
 
+// followEvery is how old what a process knows of the store's fullness may get.
+const followEvery = 2 * time.Second
+
 // lookWithin bounds a look at how full the store is. It is a caller who waits
 // for it, and a store that does not answer is for the script to say.
 const lookWithin = 500 * time.Millisecond

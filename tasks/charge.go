@@ -117,6 +117,8 @@ type chargedReserve struct {
 
 	payer payer
 	clock *clock
+	// policyOf is what a user was judged by just now.
+	policyOf func(user string) sendlimit.Policy
 	// open is the hold of a reserve that got no answer: the same reserve, asked
 	// again, goes on with it.
 	open *openHold
@@ -144,10 +146,13 @@ func aimAt(asked, now time.Time) aim {
 }
 
 // around puts a message's reserve behind its charge; without one it is plain.
-func (c *chargedReserve) around(to judges) func(context.Context, sendlimit.Request) (sendlimit.Decision, error) {
+func (c *chargedReserve) around(
+	to judges, policyOf func(user string) sendlimit.Policy,
+) func(context.Context, sendlimit.Request) (sendlimit.Decision, error) {
 	if c == nil {
 		return to.Reserve
 	}
+	c.policyOf = policyOf
 	return func(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error) {
 		return c.reserve(ctx, r, to)
 	}
@@ -182,7 +187,8 @@ func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request, judge
 			c.made(hold)
 			return d, nil
 		}
-		next, again := to.next(r, d, hold.Until)
+		request.Shift = r.Shift || r.ByPolicy && c.policyOf(r.User).OnConflict == sendlimit.Shift
+		next, again := to.next(request, d, hold.Until)
 		if !again && mayArrive(d, c.clock.local().Sub(sent)) {
 			c.leave(hold)
 			return d, nil
@@ -234,13 +240,20 @@ func (c *chargedReserve) hold(
 // which its hold covers, takes the next one, with another hold: a later one, or
 // an earlier one that has become free meanwhile.
 func goesOn(r sendlimit.Request, d sendlimit.Decision, from, until time.Time) bool {
-	return d.Code == sendlimit.CodeSendLimit && r.Shift && !d.NextFree.IsZero() &&
+	return takenOrQuiet(d) && r.Shift && !d.NextFree.IsZero() &&
 		(d.NextFree.Before(from) || !d.NextFree.Before(until)) &&
 		(r.ShiftUntil.IsZero() || !d.NextFree.After(r.ShiftUntil))
 }
 
+// takenOrQuiet says whether a time was refused that another may be free in place
+// of.
+func takenOrQuiet(d sendlimit.Decision) bool {
+	return d.Code == sendlimit.CodeSendLimit || d.Code == sendlimit.CodeQuietHours
+}
+
 // unlessKnown answers for a message that is not charged, with what comes before
-// the quota: what was said of its id before, or that its time is past.
+// the quota: what was said of its id before, that its time is past or in quiet
+// hours, or that its user is blocked.
 func (c *chargedReserve) unlessKnown(
 	ctx context.Context, r sendlimit.Request, refused sendlimit.Decision, to judges,
 ) (sendlimit.Decision, error) {
@@ -286,13 +299,14 @@ func (c *charger) check(ctx context.Context, p payer, r sendlimit.Request, t *se
 	return d, nil
 }
 
-// count counts what a submit came to in the numbers of its account.
-func (c *charger) count(p payer, o Outcome, now time.Time) {
+// count counts what a submit came to in the numbers of its account; rule is what
+// rules.label says of it.
+func (c *charger) count(p payer, o Outcome, rule string, now time.Time) {
 	switch {
 	case o.Outcome == Accepted && !o.Replayed:
 		c.stats.Accepted(p.account.Name, p.zone, now)
-	case o.Outcome == Refused && len(o.Violations) > 0:
-		c.stats.Refused(p.account.Name, p.zone, now, o.Violations[0].Rule)
+	case o.Outcome == Refused && rule != "":
+		c.stats.Refused(p.account.Name, p.zone, now, rule)
 	case o.Outcome == Refused:
 		c.stats.Refused(p.account.Name, p.zone, now, string(o.Code))
 	default:

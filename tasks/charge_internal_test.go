@@ -112,7 +112,7 @@ func TestHowAHoldEndsWithItsReserve(t *testing.T) {
 			t.Parallel()
 			h := &heldReserve{T: t, now: hour(1), ends: test.ends}
 			c := &chargedReserve{holder: h, clock: &clock{local: func() time.Time { return h.now }}}
-			_, err := c.around(h)(t.Context(), sendlimit.Request{At: hour(12.5), Shift: true, ShiftUntil: hour(15)})
+			_, err := c.around(h, nil)(t.Context(), sendlimit.Request{At: hour(12.5), Shift: true, ShiftUntil: hour(15)})
 			require.NoError(t, err)
 			require.Equal(t, test.events, h.events)
 			require.Len(t, h.asked, len(test.from))
@@ -140,7 +140,7 @@ func TestAReserveGoesOnWithItsHold(t *testing.T) {
 		{d: sendlimit.Decision{Allowed: true}},
 	}}
 	c := &chargedReserve{holder: h, clock: &clock{local: func() time.Time { return h.now }}}
-	reserve, request := c.around(h), sendlimit.Request{At: at, Shift: true}
+	reserve, request := c.around(h, nil), sendlimit.Request{At: at, Shift: true}
 	_, err := reserve(t.Context(), request)
 	require.ErrorIs(t, err, broken)
 	d, err := reserve(t.Context(), request)
@@ -149,4 +149,24 @@ func TestAReserveGoesOnWithItsHold(t *testing.T) {
 	require.Equal(t, []string{"held 12h", "gave back 12h", "held 14h", "made 14h"}, h.events)
 	require.Equal(t, next, h.asked[2].SearchFrom)
 	require.Equal(t, "14h", h.asked[2].Hold.Attempt)
+}
+
+// What a message leaves to its user's policy goes on where that says so, out of
+// quiet hours as well.
+func TestAReserveGoesOnByPolicy(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 22, 12, 30, 0, 0, time.UTC)
+	quiet := sendlimit.Decision{Code: sendlimit.CodeQuietHours, NextFree: at.Add(2 * time.Hour)}
+	for says, events := range map[sendlimit.OnConflict][]string{
+		sendlimit.Shift:  {"held 12h", "gave back 12h", "held 14h", "made 14h"},
+		sendlimit.Refuse: {"held 12h", "gave back 12h"},
+		"":               {"held 12h", "gave back 12h"},
+	} {
+		h := &heldReserve{T: t, now: at.Add(-time.Hour), ends: []reserveEnd{{d: quiet}, {d: sendlimit.Decision{Allowed: true}}}}
+		c := &chargedReserve{holder: h, clock: &clock{local: func() time.Time { return h.now }}}
+		policyOf := func(string) sendlimit.Policy { return sendlimit.Policy{OnConflict: says} }
+		_, err := c.around(h, policyOf)(t.Context(), sendlimit.Request{At: at, ByPolicy: true})
+		require.NoError(t, err)
+		require.Equal(t, events, h.events, "%q", says)
+	}
 }

@@ -106,7 +106,7 @@ func deliverByClock(t *testing.T, local func() time.Time) *notifiertest.Recorder
 	recorder := notifiertest.NewRecorder(time.Now)
 	w, err := NewWorker(client, WorkerOptions{Notifier: recorder})
 	require.NoError(t, err)
-	w.handler.clock.local, w.handler.rules.local = local, local
+	w.handler.clock.local, w.handler.rules.policies.local = local, local
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(ctx) }()

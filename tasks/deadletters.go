@@ -22,6 +22,7 @@ const (
 type DeadLetterOptions struct {
 	Prefix      string        // as in SubmitterOptions
 	Policy      string        // as in SubmitterOptions
+	Policies    *Policies     // as in SubmitterOptions
 	Reach       time.Duration // as in SubmitterOptions
 	ExpireAfter time.Duration // as in WorkerOptions
 	Logger      *slog.Logger  // nil means none
@@ -51,7 +52,7 @@ func NewDeadLetters(client redis.UniversalClient, o DeadLetterOptions) (*DeadLet
 	if err != nil {
 		return nil, err
 	}
-	r, err := newRules(client, o.Policy, options)
+	r, err := newRules(client, o.Policies, PoliciesOptions{Prefix: o.Prefix, Policy: o.Policy, Logger: o.Logger}, options)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +143,12 @@ func (d *DeadLetters) Retry(ctx context.Context, user, id string) (Outcome, erro
 		return Outcome{}, err
 	}
 	generation := sendlimit.NewGeneration()
-	decision, err := l.timeline.DeadLetters(d.client).Retry(ctx, sendlimit.RetryRequest{User: user, ID: id, Generation: generation})
+	var decision sendlimit.Decision
+	err = d.rules.do(ctx, l, func(l *limiters) error {
+		var err error
+		decision, err = l.timeline.DeadLetters(d.client).Retry(ctx, sendlimit.RetryRequest{User: user, ID: id, Generation: generation})
+		return err
+	})
 	if err != nil {
 		return invalidOr(err, user, id)
 	}
@@ -174,6 +180,8 @@ func noRetry(d sendlimit.Decision, user, id string) string {
 	case d.Code == sendlimit.CodeExpired:
 		return fmt.Sprintf("message %s to %s expired at %s: submit it anew with a later expires_at",
 			id, user, d.ExpiresAt.Format(TimeLayout))
+	case d.Code == sendlimit.CodeBlocked:
+		return blockedSentence(user)
 	case d.Code == sendlimit.CodeSendLimit && !d.ExpiresAt.IsZero():
 		return fmt.Sprintf("no time is free for %s before message %s expires at %s",
 			user, id, d.ExpiresAt.Format(TimeLayout))

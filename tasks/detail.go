@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -12,7 +13,11 @@ import (
 func detail(d sendlimit.Decision, user, id string) string {
 	switch d.Code {
 	case sendlimit.CodeSendLimit:
-		return conflictSentence(d, user)
+		return conflictSentence(d, user) + "; " + otherTimes(d)
+	case sendlimit.CodeQuietHours:
+		return quietSentence(d, user) + "; " + otherTimes(d)
+	case sendlimit.CodeBlocked:
+		return blockedSentence(user)
 	case sendlimit.CodeIDReused:
 		return fmt.Sprintf("the id %s stands for another message to %s: use another id for another message", id, user)
 	case sendlimit.CodeTooLate:
@@ -34,33 +39,60 @@ func detail(d sendlimit.Decision, user, id string) string {
 
 func conflictSentence(d sendlimit.Decision, user string) string {
 	v := d.Violations[0]
-	var sentence string
 	switch n := v.ConflictsTotal; {
 	case v.Rule.Calendar():
-		sentence = fmt.Sprintf("%s already has %s %s, and %d is the limit",
-			user, messages(n), inPeriod(v, d.At), v.Rule.Limit)
+		return fmt.Sprintf("%s already has %s %s, and %d is the limit",
+			user, messages(n, v.Category), inPeriod(v, d.At), v.Rule.Limit)
 	case n == 1:
-		sentence = fmt.Sprintf("%s already has a message at %s, within %s",
-			user, timeOfDay(v.Conflicts[0].At, d.At), length(v.Rule.Window))
+		return fmt.Sprintf("%s already has a %s at %s, within %s",
+			user, kindOfMessage(v.Category), timeOfDay(v.Conflicts[0].At, d.At), length(v.Rule.Window))
 	default:
-		sentence = fmt.Sprintf("%s already has %s around then (%s), and %d in any %s is the limit",
-			user, messages(n), spread(v, d.At), v.Rule.Limit, length(v.Rule.Window))
-	}
-	switch {
-	case !d.NextFree.IsZero():
-		return sentence + "; the next free time is " + timeOfDay(d.NextFree, d.At)
-	case !d.PreviousFree.IsZero():
-		return sentence + "; no later time is free, the last free one is " + timeOfDay(d.PreviousFree, d.At)
-	default:
-		return sentence + "; no time is free as far ahead as messages are taken"
+		return fmt.Sprintf("%s already has %s around then (%s), and %d in any %s is the limit",
+			user, messages(n, v.Category), spread(v, d.At), v.Rule.Limit, length(v.Rule.Window))
 	}
 }
 
-func messages(n int) string {
-	if n == 1 {
-		return "1 message"
+// otherTimes says what time to take instead.
+func otherTimes(d sendlimit.Decision) string {
+	switch {
+	case !d.NextFree.IsZero():
+		return "the next free time is " + timeOfDay(d.NextFree, d.At)
+	case !d.PreviousFree.IsZero():
+		return "no later time is free, the last free one is " + timeOfDay(d.PreviousFree, d.At)
+	default:
+		return "no time is free as far ahead as messages are taken"
 	}
-	return fmt.Sprintf("%d messages", n)
+}
+
+// quietSentence says what the wall clock shows that is quiet, since times are in
+// UTC otherwise.
+func quietSentence(d sendlimit.Decision, user string) string {
+	zone, err := time.LoadLocation(d.Quiet.TimeZone) // "" is UTC
+	if err != nil || zone == time.UTC {
+		return fmt.Sprintf("%s is in the quiet hours of %s (%s)", timeOfDay(d.At, d.Now), user, d.Quiet.Hours)
+	}
+	return fmt.Sprintf("%s is in the quiet hours of %s (%s in %s, where it is %s then)",
+		timeOfDay(d.At, d.Now), user, d.Quiet.Hours, zone, d.At.In(zone).Format("15:04"))
+}
+
+func blockedSentence(user string) string {
+	return user + " is blocked, and nothing is accepted: see worker user show, and worker user set to lift it"
+}
+
+func zoneName(zone string) string { return cmp.Or(zone, "UTC") }
+
+func messages(n int, category string) string {
+	if n == 1 {
+		return "1 " + kindOfMessage(category)
+	}
+	return fmt.Sprintf("%d %ss", n, kindOfMessage(category))
+}
+
+func kindOfMessage(category string) string {
+	if category == "" {
+		return "message"
+	}
+	return category + " message"
 }
 
 // spread says from when to when conflicts reach; of more than are listed the

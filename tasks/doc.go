@@ -50,14 +50,31 @@
 //     has `due`, although the record knows it better, because the queue hands
 //     tasks out by whole seconds: by due the handler waits for the rest without
 //     asking the store. Were it wrong, the gate would say so.
-//   - Nothing late goes out against the rules: what is late, since workers were
-//     down or the provider failed, is judged anew, see package sendlimit.
+//   - Nothing late goes out against the rules, or in quiet hours: what is late,
+//     since workers were down or the provider failed, is judged anew, see package
+//     sendlimit. What is on time goes out as it was promised, whatever rules there
+//     are by then.
 //   - A task goes back to the queue only where another worker is sending the
 //     message, this one stops, a newer program wrote the task, or the store
 //     answers with an error. It uses up no retry of the queue's, and nothing is
 //     archived or retained.
-//   - The rules live in the store. Everybody follows them within two seconds, and
-//     without them nothing is accepted.
+//   - The rules live in the store, and without them nothing is accepted.
+//
+// # Policies
+//
+//	store ─► Policies, one a process ─► limiters of each Submitter, Worker, DeadLetters
+//	                  └─ what is known of users' settings, which scripts check
+//
+// Policies looks at the store once a second: a worker by a clock of its own, a
+// submitter when it is asked something and that was longer ago. Where a policy has
+// another version, limiters are made anew, and the log says so once. What is set
+// for a single user holds from the very next decision on, since the scripts compare
+// the version that was gone by, see package sendlimit; where settings name a policy
+// that is younger than the last look, there is another look at once.
+//
+// What a message says itself comes before its user's policy: on_conflict, for
+// instance, and for how far a shift may go. Its category picks the rules that hold
+// beside the overall ones. A Rehearsal can judge by other rules, see WhatIf.
 //
 // # Accounts, notices, paces
 //
@@ -79,6 +96,10 @@
 //
 //   - The store is away: a submit fails with an *sendlimit.UnavailableError.
 //     What a worker has in hand stays there, and goes out when the store is back.
+//   - A policy can't be read, since a newer program wrote it, or settings name one
+//     that there is not: a submit under it fails likewise. What was accepted goes
+//     out if it is on time, by the rules last known if it is late; where none are,
+//     it comes again until some worker knows them.
 //     A task that got lost between the two the relay finds a minute past its
 //     time.
 //   - The store is nearly full: nothing more is accepted from

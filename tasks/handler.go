@@ -132,6 +132,9 @@ func (h *handler) handle(ctx context.Context, p Payload) error {
 		if wrong, garbage := errors.AsType[*sendlimit.InvalidError](err); garbage {
 			return h.dropped(ctx, fmt.Errorf("payload of a task: it has no valid %s", wrong.Field)) // the value may name a user
 		}
+		if errors.Is(err, sendlimit.ErrUnknownPolicy) {
+			return err // another worker may know it, or an operator has to do something
+		}
 		if _, away := errors.AsType[*sendlimit.UnavailableError](err); away {
 			// The queue could not take the task back either, and would find it
 			// again minutes later: what is in hand stays there.
@@ -160,7 +163,7 @@ func (h *handler) giveUpNonce(ctx context.Context, d sendlimit.Delivery) (given 
 			<-h.slots
 		}
 	}()
-	l, err := h.rules.limiters(ctx)
+	l, err := h.rules.lastKnown(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -233,11 +236,16 @@ func (h *handler) deliver(ctx context.Context, d sendlimit.Delivery, permit perm
 			h.pacer.giveBack(ctx, permit)
 		}
 	}()
-	l, err := h.rules.limiters(ctx)
+	l, err := h.rules.lastKnown(ctx)
 	if err != nil {
 		return sendlimit.Claim{}, err
 	}
-	claim, took, err := h.claim(ctx, l.gate, d)
+	var claim sendlimit.Claim
+	var took time.Duration
+	err = h.rules.do(ctx, l, func(l *limiters) (err error) {
+		claim, took, err = h.claim(ctx, l.gate, d)
+		return err
+	})
 	if err != nil {
 		return sendlimit.Claim{}, err
 	}

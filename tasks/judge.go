@@ -48,7 +48,7 @@ func (s *Submitter) judgeRequest(
 		return Outcome{}, judged{err: err}
 	}
 	s.clock.learn(sent, s.clock.local(), d.Now)
-	if expired && (d.Allowed && !d.Replayed || d.Code == sendlimit.CodeSendLimit) {
+	if expired && judgedByRules(d) {
 		return invalidOutcome(invalid("expires_at", m.ExpiresAt.UTC().Format(time.RFC3339Nano), "a time after now"), m), judged{}
 	}
 	if full != nil && d.Allowed && !d.Replayed {
@@ -56,6 +56,19 @@ func (s *Submitter) judgeRequest(
 	}
 	return outcomeOf(d, Accepted, m.User, request.ID), judged{
 		generation: request.Record.Generation, content: len(request.Record.Content), decision: d,
+	}
+}
+
+// judgedByRules says whether a request got as far as being judged by what holds
+// for its user: its fields, its id and its time were in order.
+func judgedByRules(d sendlimit.Decision) bool {
+	switch d.Code {
+	case "":
+		return d.Allowed && !d.Replayed
+	case sendlimit.CodeBlocked, sendlimit.CodeQuietHours, sendlimit.CodeSendLimit:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -77,7 +90,9 @@ func (s *Submitter) request(m Message) (sendlimit.Request, error) {
 		return sendlimit.Request{}, err
 	}
 	r := sendlimit.Request{
-		User: m.User, ID: m.ID, At: m.SendAt, Shift: m.shifts(),
+		User: m.User, ID: m.ID, At: m.SendAt, Category: m.Category,
+		// What a message says comes before what its user's policy says.
+		Shift: m.shifts(), ByPolicy: m.OnConflict == "" && !m.Now,
 		Record: &sendlimit.Record{
 			Generation: sendlimit.NewGeneration(), Fingerprint: string(mark[:]),
 			ExpiresAt: m.ExpiresAt, Category: m.Category, Content: content,
@@ -89,7 +104,7 @@ func (s *Submitter) request(m Message) (sendlimit.Request, error) {
 	if m.Now {
 		r.At = time.Time{}
 	}
-	if r.Shift {
+	if r.Shift || r.ByPolicy {
 		r.ShiftUntil = s.shiftUntil(m)
 	}
 	return r, nil

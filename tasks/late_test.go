@@ -53,8 +53,7 @@ func TestPitfall46DownForLongerThanTheLargestWindow(t *testing.T) {
 			s.accepted(s.message("later-"+strconv.Itoa(i), 3*time.Hour+time.Duration(i)*time.Minute))
 		}
 		s.until(2 * time.Hour)
-		s.work()
-		s.until(5 * time.Hour)
+		s.workWhereDue(5 * time.Hour)
 		deliveries := s.recorder.Deliveries()
 		require.Len(s, deliveries, 45)
 		for i := range 5 {
@@ -111,8 +110,7 @@ func TestDropDueBefore(t *testing.T) {
 	tell(t, func(s *story) {
 		s.accepted(s.message("sent-before", time.Minute), s.message("to-send", time.Hour))
 		s.until(30 * time.Minute)
-		s.work(func(o *tasks.WorkerOptions) { o.DropDueBefore = s.at(30 * time.Minute) })
-		s.until(2 * time.Hour)
+		s.workWhereDue(2*time.Hour, func(o *tasks.WorkerOptions) { o.DropDueBefore = s.at(30 * time.Minute) })
 		s.delivered("to-send +1h0m0s")
 		s.ended("alice", "sent-before", "u")
 		require.Equal(s, sendlimit.ReasonRestored, s.record("alice", "sent-before")["w"])

@@ -22,7 +22,7 @@ const DefaultShift = 24 * time.Hour
 
 // What to do about a conflict.
 const (
-	OnConflictRefuse = "refuse" // the default: say why not
+	OnConflictRefuse = "refuse" // say why not
 	OnConflictShift  = "shift"  // take the next free time
 )
 
@@ -43,7 +43,8 @@ type Message struct {
 	// ExpiresAt is when the message is dropped rather than sent; the zero
 	// value leaves it to the worker's default after the send time.
 	ExpiresAt time.Time
-	// OnConflict is OnConflictRefuse, OnConflictShift or empty.
+	// OnConflict is OnConflictRefuse, OnConflictShift or, for what the user's policy
+	// says, empty.
 	OnConflict string
 	// ShiftUntil is the last send time a shift may take; the zero value means
 	// DefaultShift after SendAt.

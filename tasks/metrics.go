@@ -95,17 +95,14 @@ func counters(name, help string, labels ...string) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sendlimit_" + name, Help: help}, labels)
 }
 
-// submitted counts the answer to a submit.
-func (m *Metrics) submitted(o Outcome) {
+// submitted counts the answer to a submit; rule is what rules.label says of it.
+func (m *Metrics) submitted(o Outcome, rule string) {
 	if m == nil {
 		return
 	}
-	outcome, rule := o.Outcome, ""
+	outcome := o.Outcome
 	if o.Replayed && o.Outcome == Accepted {
 		outcome = outcomeReplayed
-	}
-	if len(o.Violations) > 0 {
-		rule = o.Violations[0].Rule
 	}
 	m.submits.WithLabelValues(outcome, string(o.Code), rule).Inc()
 }

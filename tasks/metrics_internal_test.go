@@ -16,12 +16,12 @@ func TestMetricsCount(t *testing.T) {
 	m, err := NewMetrics(registry)
 	require.NoError(t, err)
 
-	m.submitted(Outcome{Outcome: Accepted})
-	m.submitted(Outcome{Outcome: Accepted, Shifted: true})
-	m.submitted(Outcome{Outcome: Accepted, Replayed: true})
-	m.submitted(Outcome{Outcome: Refused, Code: "send_limit", Violations: []Violation{{Rule: "1/minute"}, {Rule: "5/hour"}}})
-	m.submitted(Outcome{Outcome: Refused, Code: "id_reused"})
-	m.submitted(Outcome{Outcome: Errored, Code: "store_full"})
+	m.submitted(Outcome{Outcome: Accepted}, "")
+	m.submitted(Outcome{Outcome: Accepted, Shifted: true}, "")
+	m.submitted(Outcome{Outcome: Accepted, Replayed: true}, "")
+	m.submitted(Outcome{Outcome: Refused, Code: "send_limit"}, "1/minute")
+	m.submitted(Outcome{Outcome: Refused, Code: "id_reused"}, "")
+	m.submitted(Outcome{Outcome: Errored, Code: "store_full"}, "")
 	m.delivered(250*time.Millisecond, 20*time.Millisecond)
 	m.delivered(3*time.Second, time.Second)
 	m.attemptFailed("timeout", false)
@@ -87,7 +87,7 @@ func TestNoMetricsCountNothing(t *testing.T) {
 	t.Parallel()
 	var m *Metrics
 	require.NotPanics(t, func() {
-		m.submitted(Outcome{})
+		m.submitted(Outcome{}, "")
 		m.delivered(0, 0)
 		m.attemptFailed("", false)
 		m.postponed()

@@ -149,9 +149,9 @@ func TestMetricsOfScriptsInACluster(t *testing.T) {
 	require.InDelta(t, 4, measured(t, registry)["script_duration_seconds rehearse"], 0)
 }
 
-// rehearseKeys are six keys of a slot, none of which there is.
+// rehearseKeys are seven keys of a slot, none of which there is.
 func rehearseKeys() []string {
-	keys := make([]string, 6)
+	keys := make([]string, 7)
 	for i := range keys {
 		keys[i] = "{a}" + string(rune('0'+i))
 	}

@@ -160,7 +160,10 @@ func dieOver(t *testing.T, s *story, nth int, after bool) string {
 	time.Sleep(40 * time.Second)
 	s.hook = nil
 	stop := s.work(func(o *tasks.WorkerOptions) { o.Announcer, o.SweepEvery = &mail, 20*time.Second })
-	time.Sleep(4 * time.Minute)
+	// Once there is neither a notice nor a task, nothing can announce it again.
+	for end := time.Now().Add(4 * time.Minute); time.Now().Before(end) && (s.waitingNotices() > 0 || s.queued() > 0); {
+		time.Sleep(5 * time.Second)
+	}
 	stop()
 	m.mu.Lock()
 	died := m.died
@@ -182,6 +185,7 @@ func dieOver(t *testing.T, s *story, nth int, after bool) string {
 	close(m.buried)
 	if err := <-ended; err != nil {
 		require.ErrorIs(t, err, tasks.ErrUnfinished)
+		time.Sleep(time.Minute) // it still uses its client
 	}
 	return died
 }

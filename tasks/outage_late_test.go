@@ -227,7 +227,7 @@ func unixMilli(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 // workWhereDue has a worker run while something is due or about to be, until a
 // time of the story or until the queue is empty: hours in which a worker would
 // find nothing are passed over.
-func (s *story) workWhereDue(until time.Duration) {
+func (s *story) workWhereDue(until time.Duration, options ...func(*tasks.WorkerOptions)) {
 	s.Helper()
 	const ahead = 2 * time.Second
 	for {
@@ -237,7 +237,7 @@ func (s *story) workWhereDue(until time.Duration) {
 			return
 		}
 		s.until(max(next-ahead, time.Since(s.began)))
-		stop := s.work()
+		stop := s.work(options...)
 		for at := next; ok && at-2*ahead <= time.Since(s.began) && time.Since(s.began) < until; at, ok = s.nextTask() {
 			s.until(min(max(at, time.Since(s.began))+ahead, until))
 		}

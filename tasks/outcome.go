@@ -23,8 +23,9 @@ type Outcome struct {
 	MovedFrom      Time           `json:"moved_from,omitzero"`
 	Shifted        bool           `json:"shifted,omitempty"`
 	Replayed       bool           `json:"replayed,omitempty"`
-	Forgotten      bool           `json:"forgotten,omitempty"` // of recorded: older than any rule looks back
-	Detail         string         `json:"detail,omitempty"`    // a sentence for a person
+	Forgotten      bool           `json:"forgotten,omitempty"`   // of recorded: older than any rule looks back
+	Detail         string         `json:"detail,omitempty"`      // a sentence for a person
+	QuietHours     *QuietHours    `json:"quiet_hours,omitempty"` // of quiet_hours
 	Violations     []Violation    `json:"violations,omitempty"`
 	NextFreeAt     Time           `json:"next_free_at,omitzero"`
 	PreviousFreeAt Time           `json:"previous_free_at,omitzero"`
@@ -45,9 +46,19 @@ const (
 	Errored   = "error"
 )
 
-// Violation is a rule that accepting would break.
+// QuietHours is the quiet stretch, From to Until, that a send time is in.
+type QuietHours struct {
+	Hours    string `json:"hours"` // as the policy has them, "22:00-08:00"
+	TimeZone string `json:"time_zone"`
+	From     Time   `json:"from"`
+	Until    Time   `json:"until"`
+}
+
+// Violation is a rule that accepting would break. One of a category counts the
+// messages of that category alone.
 type Violation struct {
 	Rule           string     `json:"rule"`
+	Category       string     `json:"category,omitempty"`
 	Limit          int        `json:"limit"`
 	Kind           string     `json:"kind"` // sliding or calendar
 	WindowSeconds  int        `json:"window_seconds,omitempty"`
@@ -55,6 +66,22 @@ type Violation struct {
 	Until          Time       `json:"until,omitzero"`
 	Conflicts      []Conflict `json:"conflicts"`
 	ConflictsTotal int        `json:"conflicts_total"`
+}
+
+// Name names the rule among all of a policy, as refusals are counted by it:
+// "1/minute", or "marketing 2/calendar_day" of a category.
+func (v Violation) Name() string { return inCategory(v.Category, v.Rule) }
+
+// ruleName is the name of a rule of a category, "" for all.
+func ruleName(category string, rule sendlimit.Rule) string {
+	return inCategory(category, rule.String())
+}
+
+func inCategory(category, rule string) string {
+	if category == "" {
+		return rule
+	}
+	return category + " " + rule
 }
 
 // Conflict is a reservation in the way. Of another account's it has the time
@@ -95,6 +122,15 @@ func (o Outcome) OK() bool {
 	return o.Outcome == Accepted || o.Outcome == Cancelled || o.Outcome == Moved || o.Outcome == Recorded
 }
 
+// RefusedBy is the name of the rule that a refusal counts under, the first that
+// would break; "" where it was not for a rule.
+func (o Outcome) RefusedBy() string {
+	if o.Code != sendlimit.CodeSendLimit || len(o.Violations) == 0 {
+		return ""
+	}
+	return o.Violations[0].Name()
+}
+
 // OutcomeOf makes an outcome of an error: invalid of a *sendlimit.InvalidError,
 // otherwise error with the code of the error, where it has one.
 func OutcomeOf(err error) Outcome {
@@ -125,6 +161,9 @@ func outcomeOf(d sendlimit.Decision, done, user, id string) Outcome {
 	for _, v := range d.Violations {
 		o.Violations = append(o.Violations, violationOf(v))
 	}
+	if q := d.Quiet; q != nil {
+		o.QuietHours = &QuietHours{Hours: q.Hours, TimeZone: zoneName(q.TimeZone), From: Time{q.From}, Until: Time{q.Until}}
+	}
 	o.NextFreeAt, o.PreviousFreeAt = Time{d.NextFree}, Time{d.PreviousFree}
 	o.Detail = detail(d, user, id)
 	return o
@@ -132,7 +171,7 @@ func outcomeOf(d sendlimit.Decision, done, user, id string) Outcome {
 
 func violationOf(v sendlimit.Violation) Violation {
 	out := Violation{
-		Rule: v.Rule.String(), Limit: v.Rule.Limit, Kind: "sliding",
+		Rule: v.Rule.String(), Category: v.Category, Limit: v.Rule.Limit, Kind: "sliding",
 		WindowSeconds:  int(v.Rule.Window / time.Second),
 		Conflicts:      make([]Conflict, len(v.Conflicts)),
 		ConflictsTotal: v.ConflictsTotal,

@@ -24,7 +24,7 @@ func (s *Submitter) RecordSent(ctx context.Context, m Message) (Outcome, error) 
 	if err := s.capacity.refusal(ctx); err != nil {
 		return Outcome{}, err
 	}
-	t, err := s.Timeline(ctx)
+	l, err := s.rules.limiters(ctx)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -39,7 +39,7 @@ func (s *Submitter) RecordSent(ctx context.Context, m Message) (Outcome, error) 
 		},
 	}
 	var recorded sendlimit.Recorded
-	err = s.replicas.secure(ctx, t, m.User, func(t *sendlimit.Timeline) (bool, error) {
+	err = s.secure(ctx, l, m.User, func(t *sendlimit.Timeline) (bool, error) {
 		var err error
 		recorded, err = t.RecordSent(ctx, request)
 		return recorded.Code == "", err

@@ -13,9 +13,29 @@ func (s *Submitter) Rehearse(ctx context.Context) (*Rehearsal, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.rehearse(t), nil
+}
+
+// RehearseWhatIf begins a dry run under other rules than the store's, which stay
+// as they are; with the zero WhatIf it is Rehearse. The error is a
+// *sendlimit.InvalidError for rules that can't be, or says that the store did not
+// answer.
+func (s *Submitter) RehearseWhatIf(ctx context.Context, w WhatIf) (*Rehearsal, error) {
+	l, err := s.rules.limiters(ctx)
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.rules.whatIf(l.set, w)
+	if err != nil {
+		return nil, err
+	}
+	return s.rehearse(t), nil
+}
+
+func (s *Submitter) rehearse(t *sendlimit.Timeline) *Rehearsal {
 	return &Rehearsal{
 		submitter: s, timeline: t, rehearsal: t.Rehearse(s.client), charges: heldInRehearsal{s.charger.charges.Rehearse()},
-	}, nil
+	}
 }
 
 // Rehearsal is a dry run of many messages. Its rules are those there were at
@@ -26,6 +46,9 @@ type Rehearsal struct {
 	rehearsal *sendlimit.Rehearsal
 	charges   heldInRehearsal
 }
+
+// Policy is what users are judged by whose settings name no other policy.
+func (r *Rehearsal) Policy() sendlimit.Policy { return r.timeline.Policy() }
 
 // Submit answers what Submitter.Submit would have answered after what this
 // rehearsal accepted before. Nothing is sent.
@@ -39,7 +62,7 @@ func (r *Rehearsal) Submit(ctx context.Context, m Message) (Outcome, error) {
 		}
 		charged = &chargedReserve{holder: r.charges, payer: p, clock: r.submitter.clock}
 	}
-	o, request := r.submitter.judge(ctx, m, r.timeline, charged.around(r.rehearsal))
+	o, request := r.submitter.judge(ctx, m, r.timeline, charged.around(r.rehearsal, r.timeline.PolicyOf))
 	if o.Outcome == Accepted && !o.Replayed {
 		r.submitter.capacity.take(request.content) // its copies take room too
 	}
@@ -48,6 +71,10 @@ func (r *Rehearsal) Submit(ctx context.Context, m Message) (Outcome, error) {
 	}
 	return o, request.err
 }
+
+// Clear removes the copies of the users judged so far, whose messages no longer
+// count then; what was charged does. Nothing may be judged meanwhile.
+func (r *Rehearsal) Clear(ctx context.Context) error { return r.rehearsal.Clear(ctx) }
 
 // Close removes what the rehearsal left in the store.
 func (r *Rehearsal) Close(ctx context.Context) error { return r.rehearsal.Close(ctx) }

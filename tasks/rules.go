@@ -2,93 +2,140 @@ package tasks
 
 import (
 	"context"
-	"reflect"
+	"errors"
+	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
-// followEvery is how old the rules that a process goes by may get.
-const followEvery = 2 * time.Second
-
-// rules follows the policy in the store, the only place it lives: whoever asks
-// for the limiters gets them under rules that are at most followEvery old.
+// rules are the limiters under the store's policies, as Policies follows them.
 type rules struct {
-	client  redis.UniversalClient
-	store   *sendlimit.PolicyStore
-	name    string
-	options sendlimit.Options // but for the policy
-	local   func() time.Time
+	policies *Policies
+	client   redis.UniversalClient
+	options  sendlimit.Options // but for the policies
 
-	loading sync.Mutex
-	current atomic.Pointer[limiters]
+	building sync.Mutex
+	current  atomic.Pointer[limiters]
 }
 
-// limiters are the timeline and the gate under one policy.
+// limiters are the timeline and the gate between two changes of the policies.
 type limiters struct {
 	timeline *sendlimit.Timeline
 	gate     *sendlimit.Gate
-	loaded   time.Time
+	set      *policySet
 }
 
-func newRules(client redis.UniversalClient, name string, o sendlimit.Options) (*rules, error) {
-	store, err := sendlimit.NewPolicyStore(client, o.Prefix)
-	if err != nil {
-		return nil, err
+// newRules returns the rules that policies follow, or, where there are none, some
+// that follow on their own.
+func newRules(client redis.UniversalClient, policies *Policies, own PoliciesOptions, o sendlimit.Options) (*rules, error) {
+	if policies == nil {
+		var err error
+		if policies, err = NewPolicies(client, own); err != nil {
+			return nil, err
+		}
 	}
-	if name == "" {
-		name = sendlimit.DefaultPolicyName
-	}
-	o.Records = true
+	o.Records, o.UserSettings, o.SettingsCache = true, true, policies.settings
 	if _, err := sendlimit.NewTimeline(client, o); err != nil {
 		return nil, err
 	}
-	return &rules{client: client, store: store, name: name, options: o, local: newClock().local}, nil
+	return &rules{policies: policies, client: client, options: o}, nil
 }
 
-// limiters returns the limiters under the store's rules. The first caller who
-// finds them old loads them; others go on with what there is meanwhile. Where
-// there is nothing yet every caller loads, so that none waits for another's
-// attempt to reach the store.
+// limiters returns the limiters under the store's policies.
 func (r *rules) limiters(ctx context.Context) (*limiters, error) {
-	known := r.current.Load()
-	if known == nil {
-		return r.load(ctx, nil)
-	}
-	if r.local().Sub(known.loaded) < followEvery || !r.loading.TryLock() {
-		return known, nil
-	}
-	defer r.loading.Unlock()
-	return r.load(ctx, known)
-}
-
-func (r *rules) load(ctx context.Context, known *limiters) (*limiters, error) {
-	policy, ok, err := r.store.Load(ctx, r.name)
+	set, err := r.policies.present(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if !ok {
-		return nil, &sendlimit.UnavailableError{
-			Detail: "the store has no rules yet: start a worker on it, or give it some with worker policy apply FILE",
-		}
+	return r.under(set)
+}
+
+// lastKnown returns the limiters for what was accepted before: where the store
+// does not say what rules there are now, the last ones there were, as what is on
+// time needs none.
+func (r *rules) lastKnown(ctx context.Context) (*limiters, error) {
+	l, err := r.limiters(ctx)
+	if known := r.current.Load(); err != nil && known != nil {
+		return known, nil
 	}
-	fresh := &limiters{loaded: r.local()}
-	if known != nil && reflect.DeepEqual(known.timeline.Policy(), policy) {
-		fresh.timeline, fresh.gate = known.timeline, known.gate
-	} else {
-		o := r.options
-		o.Policy = policy
-		if fresh.timeline, err = sendlimit.NewTimeline(r.client, o); err != nil {
-			return nil, err
-		}
-		if fresh.gate, err = sendlimit.NewGate(r.client, o); err != nil {
-			return nil, err
-		}
+	return l, err
+}
+
+// under makes the limiters under policies, unless they are known.
+func (r *rules) under(set *policySet) (*limiters, error) {
+	if known := r.current.Load(); known != nil && known.set == set {
+		return known, nil
 	}
+	if set.missing != nil {
+		return nil, set.missing
+	}
+	r.building.Lock()
+	defer r.building.Unlock()
+	if known := r.current.Load(); known != nil && known.set == set {
+		return known, nil // another caller was quicker
+	}
+	o := r.options
+	o.Policy, o.Policies = set.own, set.others
+	timeline, err := sendlimit.NewTimeline(r.client, o)
+	if err != nil {
+		return nil, err
+	}
+	gate, err := sendlimit.NewGate(r.client, o)
+	if err != nil {
+		return nil, err
+	}
+	fresh := &limiters{timeline: timeline, gate: gate, set: set}
 	r.current.Store(fresh)
 	return fresh, nil
+}
+
+// whatIf returns the timeline under other rules than the store's. It keeps apart
+// from the others what it knows of users' settings.
+func (r *rules) whatIf(set *policySet, w WhatIf) (*sendlimit.Timeline, error) {
+	o := r.options
+	o.SettingsCache = nil
+	var err error
+	if o.Policy, o.Policies, err = w.in(set); err != nil {
+		return nil, err
+	}
+	return sendlimit.NewTimeline(r.client, o)
+}
+
+// do does what needs the limiters. Where the settings of a user name a policy that
+// is younger than they are, it is done once more, under the policies there are
+// now: an error then names what to do.
+func (r *rules) do(ctx context.Context, l *limiters, what func(*limiters) error) error {
+	err := what(l)
+	if !errors.Is(err, sendlimit.ErrUnknownPolicy) {
+		return err
+	}
+	set, failed := r.policies.load(ctx)
+	if failed != nil {
+		return failed
+	}
+	fresh, failed := r.under(set)
+	if failed != nil {
+		return failed
+	}
+	if fresh == l {
+		return err
+	}
+	return what(fresh)
+}
+
+// label is the rule that an outcome was refused by, for what is counted for ever:
+// one of a policy's, or, of a user who has a limit of their own in place of it,
+// own/ and the window.
+func (r *rules) label(o Outcome) string {
+	name := o.RefusedBy()
+	known := r.policies.current.Load()
+	if name == "" || known == nil || known.set.rules[name] {
+		return name
+	}
+	_, window, _ := strings.Cut(o.Violations[0].Rule, "/")
+	return "own/" + window
 }

@@ -36,9 +36,10 @@ type Status struct {
 	NextTryAt Time `json:"next_try_at,omitzero"` // of one that failed and waits to be tried again
 	Attempts  int  `json:"attempts,omitempty"`   // deliveries tried, the one that runs included
 	// Reason says why it was dropped, given up, postponed or is tried again: a
-	// word such as expired or unavailable; of a postponement the rule too, as in
-	// "late: 1/minute was in the way". Of one that is being sent or was delivered
-	// it is why it was not sent before.
+	// word such as expired or unavailable; of a postponement what was in the way
+	// too, as in "late: 1/minute was in the way", "late: marketing 2/calendar_day
+	// was in the way" or "late: quiet hours were in the way". Of one that is being
+	// sent or was delivered it is why it was not sent before.
 	Reason string `json:"reason,omitempty"`
 	// Uncertain says that an earlier delivery may have arrived: the user may have
 	// got the message, or have got it twice.
@@ -145,13 +146,19 @@ func statusWord(s sendlimit.Standing) string {
 }
 
 func reasonOf(s sendlimit.Standing) string {
-	if s.Reason != sendlimit.ReasonLate || s.InTheWay == (sendlimit.Rule{}) {
+	switch {
+	case s.Reason != sendlimit.ReasonLate:
+		return s.Reason
+	case s.InQuietHours:
+		return latePrefix + "quiet hours were in the way"
+	case s.InTheWay == (sendlimit.Rule{}):
 		return s.Reason
 	}
-	return latePrefix + s.InTheWay.String() + " was in the way"
+	return latePrefix + ruleName(s.InTheWayCategory, s.InTheWay) + " was in the way"
 }
 
-// latePrefix begins the reason of a postponement that a rule was behind.
+// latePrefix begins the reason of a postponement that a rule or quiet hours were
+// behind.
 const latePrefix = sendlimit.ReasonLate + ": "
 
 // Failures is how many deliveries have failed, as far as is known: those tried,
@@ -164,12 +171,12 @@ func (s Status) Failures() int {
 }
 
 // Late reports whether Reason is that the message was late, rather than that a
-// delivery failed; rule is what it says about the rule in the way, "" for
+// delivery failed; why is what it says about what was in the way, "" for
 // nothing.
-func (s Status) Late() (rule string, late bool) {
-	rule, late = strings.CutPrefix(s.Reason, latePrefix)
+func (s Status) Late() (why string, late bool) {
+	why, late = strings.CutPrefix(s.Reason, latePrefix)
 	if late {
-		return rule, true
+		return why, true
 	}
 	return "", s.Reason == sendlimit.ReasonLate
 }

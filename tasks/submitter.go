@@ -17,7 +17,8 @@ import (
 // under the default prefix.
 type SubmitterOptions struct {
 	Prefix      string        // of keys and queue; "" means sendlimit.DefaultPrefix
-	Policy      string        // name of the policy, whose rules the store has; "" means sendlimit.DefaultPolicyName
+	Policy      string        // name of the policy of users whose settings name no other; "" means sendlimit.DefaultPolicyName
+	Policies    *Policies     // follows them, for others too; nil means one of its own. With it Policy is not looked at
 	Reach       time.Duration // how far ahead a send time may lie; zero means sendlimit.DefaultReach
 	KeepRecords time.Duration // how long a record outlives its message; zero means sendlimit.DefaultKeepRecords
 	ExpireAfter time.Duration // the workers'; zero means sendlimit.DefaultExpireAfter
@@ -92,7 +93,7 @@ func NewSubmitter(client redis.UniversalClient, o SubmitterOptions) (*Submitter,
 	if err != nil {
 		return nil, err
 	}
-	r, err := newRules(commands, o.Policy, options)
+	r, err := newRules(commands, o.Policies, PoliciesOptions{Prefix: o.Prefix, Policy: o.Policy, Logger: o.Logger}, options)
 	if err != nil {
 		if batcher != nil {
 			err = errors.Join(err, batcher.Close())
@@ -165,16 +166,16 @@ func (s *Submitter) Timeline(ctx context.Context) (*sendlimit.Timeline, error) {
 func (s *Submitter) Submit(ctx context.Context, m Message) (Outcome, error) {
 	o, err := s.submit(ctx, m)
 	if err != nil {
-		s.metrics.submitted(OutcomeOf(err))
+		s.metrics.submitted(OutcomeOf(err), "")
 		return Outcome{}, err
 	}
-	s.metrics.submitted(o)
+	s.metrics.submitted(o, s.rules.label(o))
 	return o, nil
 }
 
 func (s *Submitter) submit(ctx context.Context, m Message) (Outcome, error) {
 	m = s.message(m)
-	t, err := s.Timeline(ctx)
+	l, err := s.rules.limiters(ctx)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -192,13 +193,13 @@ func (s *Submitter) submit(ctx context.Context, m Message) (Outcome, error) {
 	}
 	var o Outcome
 	var judged judged
-	err = s.replicas.secure(ctx, t, m.User, func(t *sendlimit.Timeline) (bool, error) {
-		o, judged = s.judgeRequest(ctx, m, request, t, charged.around(t))
+	err = s.secure(ctx, l, m.User, func(t *sendlimit.Timeline) (bool, error) {
+		o, judged = s.judgeRequest(ctx, m, request, t, charged.around(t, t.PolicyOf))
 		return o.Outcome == Accepted, judged.err
 	})
 	if charged != nil && judged.err == nil {
 		charged.payer.quota(&o, judged.decision)
-		s.charger.count(charged.payer, o, s.clock.now())
+		s.charger.count(charged.payer, o, s.rules.label(o), s.clock.now())
 	}
 	s.announce(ctx, judged.decision.Notices)
 	if o.Outcome == Accepted && !o.Replayed {
@@ -211,26 +212,42 @@ func (s *Submitter) submit(ctx context.Context, m Message) (Outcome, error) {
 	return o, err
 }
 
+// secure makes a change in a user's timeline that needs the rules, see
+// replicas.secure.
+func (s *Submitter) secure(
+	ctx context.Context, l *limiters, user string, change func(*sendlimit.Timeline) (holds bool, err error),
+) error {
+	return s.rules.do(ctx, l, func(l *limiters) error {
+		return s.replicas.secure(ctx, l.timeline, user, change)
+	})
+}
+
 // Check says what Submit would answer, and leaves nothing behind.
-func (s *Submitter) Check(ctx context.Context, m Message) (Outcome, error) {
+func (s *Submitter) Check(ctx context.Context, m Message) (o Outcome, err error) {
 	m = s.message(m)
-	t, err := s.Timeline(ctx)
+	l, err := s.rules.limiters(ctx)
 	if err != nil {
 		return Outcome{}, err
 	}
-	if m.Account == "" {
-		o, request := s.judge(ctx, m, t, t.Check)
-		return o, request.err
+	var p payer
+	if m.Account != "" {
+		if p, err = s.charger.payers.active(ctx, m.Account); err != nil {
+			return badAccount(err, m)
+		}
 	}
-	p, err := s.charger.payers.active(ctx, m.Account)
-	if err != nil {
-		return badAccount(err, m)
-	}
-	o, request := s.judge(ctx, m, t, func(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error) {
-		return s.charger.check(ctx, p, r, t)
+	err = s.rules.do(ctx, l, func(l *limiters) error {
+		check := l.timeline.Check
+		if m.Account != "" {
+			check = func(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error) {
+				return s.charger.check(ctx, p, r, l.timeline)
+			}
+		}
+		var request judged
+		o, request = s.judge(ctx, m, l.timeline, check)
+		p.quota(&o, request.decision)
+		return request.err
 	})
-	p.quota(&o, request.decision)
-	return o, request.err
+	return o, err
 }
 
 // Cancel takes a message back, until it is being sent.
@@ -261,14 +278,14 @@ func (s *Submitter) Cancel(ctx context.Context, user, id string) (Outcome, error
 // Move gives a message another send time, until it is being sent; a zero time
 // means now. The old time is kept when the new one is refused.
 func (s *Submitter) Move(ctx context.Context, user, id string, at time.Time) (Outcome, error) {
-	t, err := s.Timeline(ctx)
+	l, err := s.rules.limiters(ctx)
 	if err != nil {
 		return Outcome{}, err
 	}
 	generation := sendlimit.NewGeneration()
 	var d sendlimit.Decision
-	changed := s.change(t, user, id)
-	err = s.replicas.secure(ctx, t, user, func(t *sendlimit.Timeline) (bool, error) {
+	changed := s.change(l.timeline, user, id)
+	err = s.secure(ctx, l, user, func(t *sendlimit.Timeline) (bool, error) {
 		var err error
 		d, err = changed.run(ctx, func(h *sendlimit.Hold, from time.Time) (sendlimit.Decision, error) {
 			return t.Move(ctx, sendlimit.MoveRequest{User: user, ID: id, At: at, Generation: generation, Hold: h, From: from})

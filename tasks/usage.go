@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"context"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
@@ -24,7 +25,8 @@ type Usage struct {
 	To    Time        `json:"to"`
 	Rules []RuleUsage `json:"rules"`
 	Free  []Stretch   `json:"free"`
-	Sends []Conflict  `json:"sends"` // sent and unsent
+	Quiet []Stretch   `json:"quiet,omitempty"` // what is in quiet hours
+	Sends []Conflict  `json:"sends"`           // sent and unsent
 	// More says that there are more sends than those listed.
 	More bool `json:"more,omitempty"`
 }
@@ -34,6 +36,7 @@ type Usage struct {
 // the period that has it.
 type RuleUsage struct {
 	Rule          string `json:"rule"`
+	Category      string `json:"category,omitempty"`
 	Limit         int    `json:"limit"`
 	Kind          string `json:"kind"`
 	WindowSeconds int    `json:"window_seconds,omitempty"`
@@ -53,7 +56,7 @@ type Stretch struct {
 func UsageOf(r sendlimit.UsageRequest, u sendlimit.Usage, sends []sendlimit.Reservation) Usage {
 	usage := Usage{
 		User: r.User, At: Time{u.At}, From: Time{r.From}, To: Time{r.To},
-		Rules: make([]RuleUsage, len(u.Rules)), Free: make([]Stretch, len(u.Free)), Sends: make([]Conflict, len(sends)),
+		Rules: make([]RuleUsage, len(u.Rules)), Free: stretchesOf(u.Free), Sends: make([]Conflict, len(sends)),
 	}
 	for i, rule := range u.Rules {
 		kind := "sliding"
@@ -61,15 +64,50 @@ func UsageOf(r sendlimit.UsageRequest, u sendlimit.Usage, sends []sendlimit.Rese
 			kind = "calendar"
 		}
 		usage.Rules[i] = RuleUsage{
-			Rule: rule.Rule.String(), Limit: rule.Rule.Limit, Kind: kind, WindowSeconds: int(rule.Rule.Window / time.Second),
+			Rule: rule.Rule.String(), Category: rule.Category, Limit: rule.Rule.Limit, Kind: kind, WindowSeconds: int(rule.Rule.Window / time.Second),
 			Used: rule.Used, From: Time{rule.From}, Until: Time{rule.Until},
 		}
 	}
-	for i, free := range u.Free {
-		usage.Free[i] = Stretch{From: Time{free.From}, Until: Time{free.Until}}
+	if len(u.Quiet) > 0 {
+		usage.Quiet = stretchesOf(u.Quiet)
 	}
 	for i, m := range sends {
 		usage.Sends[i] = Conflict{ID: m.ID, SendAt: Time{m.At}}
 	}
 	return usage
+}
+
+func stretchesOf(list []sendlimit.Stretch) []Stretch {
+	stretches := make([]Stretch, len(list))
+	for i, s := range list {
+		stretches[i] = Stretch{From: Time{s.From}, Until: Time{s.Until}}
+	}
+	return stretches
+}
+
+// Usage says how full the rules of a user are around a time, and which stretches
+// are free, see Timeline.Usage.
+func (s *Submitter) Usage(ctx context.Context, r sendlimit.UsageRequest) (usage sendlimit.Usage, err error) {
+	l, err := s.rules.limiters(ctx)
+	if err != nil {
+		return usage, err
+	}
+	err = s.rules.do(ctx, l, func(l *limiters) (err error) {
+		usage, err = l.timeline.Usage(ctx, r)
+		return err
+	})
+	return usage, err
+}
+
+// NextFree gives the next free times of a user, see Timeline.NextFree.
+func (s *Submitter) NextFree(ctx context.Context, r sendlimit.NextFreeRequest) (times []time.Time, err error) {
+	l, err := s.rules.limiters(ctx)
+	if err != nil {
+		return nil, err
+	}
+	err = s.rules.do(ctx, l, func(l *limiters) (err error) {
+		times, err = l.timeline.NextFree(ctx, r)
+		return err
+	})
+	return times, err
 }

@@ -44,6 +44,7 @@ type UserDocument struct {
 	// DryRun is the token of the dry run whose copies these are.
 	DryRun    string                `json:"dry_run,omitempty"`
 	Timeline  []Conflict            `json:"timeline"`
+	Uncounted []Conflict            `json:"uncounted,omitempty"` // places that count for nobody
 	ByName    map[string][]Conflict `json:"category_timelines,omitempty"`
 	Messages  []UserMessage         `json:"messages"`
 	Settings  map[string]string     `json:"settings,omitempty"`
@@ -94,7 +95,7 @@ type TaskEntry struct {
 
 // Empty reports whether there is nothing of the user.
 func (d UserDocument) Empty() bool {
-	return len(d.Timeline)+len(d.ByName)+len(d.Messages)+len(d.Settings)+len(d.Alerted)+
+	return len(d.Timeline)+len(d.Uncounted)+len(d.ByName)+len(d.Messages)+len(d.Settings)+len(d.Alerted)+
 		len(d.Ended)+len(d.Dead)+len(d.WatchList)+len(d.Tasks)+len(d.DryRuns)+
 		len(d.Alerts)+len(d.Gathered) == 0 && d.LateMark.IsZero()
 }
@@ -126,6 +127,9 @@ func documentOf(data sendlimit.UserData) (UserDocument, error) {
 		User: data.User, DryRun: data.DryRun, Timeline: placesOf(data.Places), Messages: []UserMessage{},
 		Settings: data.Settings, LateMark: Time{data.LateMark},
 		Alerted: alertedDaysOf(data.Alerted), Alerts: alertsOf(data), Gathered: gatheredOf(data.Gathered),
+	}
+	if len(data.Uncounted) > 0 {
+		d.Uncounted = placesOf(data.Uncounted)
 	}
 	for name, places := range data.Categories {
 		if d.ByName == nil {

@@ -20,6 +20,7 @@ import (
 type WorkerOptions struct {
 	Prefix          string            // of keys and queue; "" means sendlimit.DefaultPrefix
 	Policy          string            // as in SubmitterOptions
+	Policies        *Policies         // as in SubmitterOptions; a worker that runs keeps them up to date
 	Notifier        notifier.Notifier // delivers
 	Reach           time.Duration     // as in SubmitterOptions
 	KeepRecords     time.Duration     // as in SubmitterOptions
@@ -112,7 +113,7 @@ func NewWorker(client redis.UniversalClient, o WorkerOptions) (*Worker, error) {
 		Tolerance: o.Tolerance, Attempts: o.Retries.Attempts, SkipUncertain: o.OnUncertain == SkipUncertain,
 		DropDueBefore: o.DropDueBefore, LookAfter: o.LookAfter, OverdueAfter: o.OverdueAfter,
 	}
-	r, err := newRules(client, o.Policy, options)
+	r, err := newRules(client, o.Policies, PoliciesOptions{Prefix: o.Prefix, Policy: o.Policy, Logger: o.Logger}, options)
 	if err != nil {
 		return nil, err
 	}
@@ -192,6 +193,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		watch: watch, charges: charges, queue: w.handler.queue, confirmer: w.handler.confirmer, clock: w.handler.clock, learn: w.learnClock,
 		metrics: w.handler.metrics, logger: w.logger,
 	}).start(context.WithoutCancel(ctx), w.relay, w.sweep)
+	stopPolicies := w.handler.rules.policies.Follow(ctx)
 	w.handler.tally.start(ctx)
 	stopNotices := w.noticeJobs.start(context.WithoutCancel(ctx), w.sweep)
 	w.logger.InfoContext(ctx, "delivering", "queue", QueueName(w.prefix))
@@ -211,6 +213,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		w.awaitHandlers(timeout.C)
 		w.handler.tally.close()
 		w.handler.confirmer.close()
+		stopPolicies()
 		stopPacer()
 	}()
 	select {

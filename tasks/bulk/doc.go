@@ -12,4 +12,13 @@
 //
 // What is read and not yet handed on is bounded, and nothing else is kept, so
 // that memory does not grow with the number of lines.
+//
+// A dry run leaves a trace of each line in the store until it ends, on which the
+// user's later lines are judged. So that these do not grow with the number of
+// lines either, RunInGroups sets the lines aside first, by users, and judges a
+// group of users after the other:
+//
+//	lines ──► a file for each ──► Run, group by group; ──► the outcomes merged ──► Sink
+//	             group of users     traces forgotten          in the order
+//	                                after each                of the lines
 package bulk

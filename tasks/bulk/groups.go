@@ -1,0 +1,276 @@
+package bulk
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// Phase is what a RunInGroups is doing.
+type Phase int
+
+// The phases, in their order.
+const (
+	Reading Phase = iota // lines are read and set aside
+	Judging
+	HandingOn // outcomes are handed on
+)
+
+// GroupOptions bound what a RunInGroups has in hand. The zero value is for a
+// program that does nothing else.
+type GroupOptions struct {
+	Options
+
+	// Group is how many lines are judged before they may be forgotten, at
+	// most; zero means 16,384. A single user's lines are never told apart, however
+	// many they are.
+	Group int
+	// Folder gets the temporary files; "" means the system's folder for them.
+	Folder string
+	// Phase is called when a phase begins, with how many lines it is about: 0 of
+	// Reading, since nobody knows. Nil means nobody wants to know.
+	Phase func(p Phase, lines int)
+}
+
+// UnfinishedError is returned when not every line that there is got an outcome,
+// so that none was handed on.
+type UnfinishedError struct {
+	Lines  int // that were read
+	Judged int // that had an outcome
+	Err    error
+}
+
+// Error says how far it was, and the cause.
+func (e *UnfinishedError) Error() string {
+	return fmt.Sprintf("stopped after %d of %d lines: %v", e.Judged, e.Lines, e.Err)
+}
+
+// Unwrap returns the cause.
+func (e *UnfinishedError) Unwrap() error { return e.Err }
+
+// RunInGroups judges lines as Run does, and hands the same outcomes on. It is for
+// a judge that keeps a trace of what it judged, as a dry run does: the lines are
+// set aside in temporary files by their users, and judged some users after the
+// others. After each group forget is called, while nothing is judged: no line that
+// comes after it is of a user whose lines are judged by then. So what is kept does
+// not grow with the number of lines, neither here nor with the judge.
+//
+// Outcomes are handed on at the end, when there is one for each line. Where next
+// fails that is still done for the lines before, and the error is a
+// *StoppedError, as it is where the sink fails. Where the judge or forget fails or
+// ctx ends before, nothing is handed on, and it is an *UnfinishedError.
+//
+// When ctx ends, next may still be in a call, and is not called again. Of the
+// temporary files nothing is left in any case.
+func RunInGroups(
+	ctx context.Context, next func() (Line, error), judge Judge, forget func(context.Context) error, sink Sink, o GroupOptions,
+) error {
+	o.Group = cmp.Or(o.Group, 16384)
+	if o.Phase == nil {
+		o.Phase = func(Phase, int) {}
+	}
+	r := &groupRun{judge: judge, forget: forget, options: o}
+	groups := newGroups(o.Folder)
+	err := r.read(ctx, next, groups)
+	var outcomes *merged[tasks.Outcome]
+	if err == nil {
+		o.Phase(Judging, r.lines)
+		var results []*spool[tasks.Outcome]
+		results, err = r.judgeAll(ctx, groups)
+		defer closeAll(results)
+		outcomes = merge(results, lineOf)
+	}
+	if err = errors.Join(err, closeGroups(groups)); err != nil {
+		return &UnfinishedError{Lines: r.lines, Judged: r.judged, Err: err}
+	}
+	o.Phase(HandingOn, r.lines)
+	return r.handOn(ctx, outcomes, sink)
+}
+
+// groupRun is one call of RunInGroups.
+type groupRun struct {
+	judge   Judge
+	forget  func(context.Context) error
+	options GroupOptions
+
+	lines  int
+	last   int   // number of the last line
+	broken error // why there are no more, if not for their end
+	judged int
+}
+
+// read sets lines aside in groups.
+func (r *groupRun) read(ctx context.Context, next func() (Line, error), groups []*group) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	r.options.Phase(Reading, 0)
+	lines := make(chan scanned)
+	go scan(ctx, next, lines)
+	for {
+		var read scanned
+		select {
+		case <-ctx.Done():
+			return ctx.Err() //nolint:wrapcheck // the caller's own
+		case read = <-lines:
+		}
+		switch {
+		case errors.Is(read.err, io.EOF):
+			return nil
+		case read.err != nil:
+			r.broken = read.err
+			return nil
+		}
+		if err := groups[groupOf(read.line.Message.User)].add(&read.line); err != nil {
+			return err
+		}
+		r.lines++
+		r.last = read.line.Number
+	}
+}
+
+// judgeAll judges groups, one batch after the other, and empties them. What it
+// returns is to be closed, also with an error.
+func (r *groupRun) judgeAll(ctx context.Context, groups []*group) (results []*spool[tasks.Outcome], err error) {
+	for _, batch := range batches(groups, r.options.Group) {
+		result := &spool[tasks.Outcome]{folder: r.options.Folder}
+		results = append(results, result)
+		if first := batch[0]; first.lines.count > r.options.Group && first.mixed {
+			err = r.judgeParts(ctx, first, result)
+		} else {
+			err = r.judgeBatch(ctx, batch, result)
+		}
+		if err != nil {
+			return results, err
+		}
+	}
+	return results, nil
+}
+
+// judgeParts judges a group that is too large, in parts.
+func (r *groupRun) judgeParts(ctx context.Context, g *group, into *spool[tasks.Outcome]) error {
+	parts, err := g.split()
+	if err != nil {
+		return err
+	}
+	results, err := r.judgeAll(ctx, parts)
+	defer closeAll(results)
+	if err = errors.Join(err, closeGroups(parts)); err != nil {
+		return err
+	}
+	outcomes := merge(results, lineOf)
+	for {
+		o, err := outcomes.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = into.add(&o)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// judgeBatch judges groups together.
+func (r *groupRun) judgeBatch(ctx context.Context, batch []*group, into *spool[tasks.Outcome]) error {
+	lines := make([]*spool[Line], len(batch))
+	for i, g := range batch {
+		lines[i] = g.lines
+	}
+	reader := &groupReader{lines: merge(lines, numberOf)}
+	err := Run(ctx, reader.next, r.judge, spoolSink{into}, r.options.Options)
+	reader.end()
+	r.judged += into.count
+	if stopped, ok := errors.AsType[*StoppedError](err); ok {
+		err = stopped.Err // the line is one of the batch, which says nothing of the others
+	}
+	if err == nil {
+		err = r.forget(ctx)
+	}
+	return errors.Join(err, closeGroups(batch))
+}
+
+// handOn gives the outcomes to the sink.
+func (r *groupRun) handOn(ctx context.Context, outcomes *merged[tasks.Outcome], sink Sink) error {
+	for line := 0; ; {
+		o, err := outcomes.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			line, err = o.Line, ctx.Err()
+		}
+		if err == nil {
+			err = sink.Emit(whole(o))
+		}
+		if err != nil {
+			return &StoppedError{Line: line, Err: err}
+		}
+	}
+	if err := cmp.Or(sink.Flush(), r.broken); err != nil {
+		return &StoppedError{Line: r.last + 1, Err: err}
+	}
+	return nil
+}
+
+// whole gives an outcome back what a spool does not keep: it makes no difference
+// between an empty list and none.
+func whole(o tasks.Outcome) tasks.Outcome {
+	for i := range o.Violations {
+		if o.Violations[i].Conflicts == nil {
+			o.Violations[i].Conflicts = []tasks.Conflict{}
+		}
+	}
+	return o
+}
+
+// groupReader reads lines that were set aside until it is ended: a Run that stops
+// early does not wait for its last line, whose file is closed then.
+type groupReader struct {
+	mu    sync.Mutex
+	lines *merged[Line]
+	ended bool
+}
+
+var errEnded = errors.New("the group has ended")
+
+func (r *groupReader) next() (Line, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.ended {
+		return Line{}, errEnded
+	}
+	return r.lines.next()
+}
+
+func (r *groupReader) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = true
+}
+
+// spoolSink sets outcomes aside.
+type spoolSink struct{ *spool[tasks.Outcome] }
+
+// Emit implements Sink.
+func (s spoolSink) Emit(o tasks.Outcome) error { return s.add(&o) }
+
+// Flush implements Sink: nobody reads before the end.
+func (s spoolSink) Flush() error { return nil }
+
+func numberOf(line *Line) int { return line.Number }
+
+func lineOf(o *tasks.Outcome) int { return o.Line }
+
+// closeAll removes the files of spools that were read, or are not needed.
+func closeAll(spools []*spool[tasks.Outcome]) {
+	for _, s := range spools {
+		_ = s.close() // what was in it is where it belongs
+	}
+}

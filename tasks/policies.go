@@ -1,0 +1,231 @@
+package tasks
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+const (
+	// policiesEvery is how old the policies that a process goes by may get.
+	policiesEvery = time.Second
+	// policiesWithin bounds a look that nobody waits for.
+	policiesWithin = 2 * time.Second
+)
+
+// PoliciesOptions configure Policies. The zero value is the default policy under
+// the default prefix.
+type PoliciesOptions struct {
+	Prefix string       // as in SubmitterOptions
+	Policy string       // as in SubmitterOptions
+	Logger *slog.Logger // is told of every change; nil means none
+}
+
+// Policies follows the policies in the store, the only place they live, for all
+// in a process that goes by them: what they know of users' settings is known once,
+// and a change is logged once. They are safe for concurrent use.
+type Policies struct {
+	store    *sendlimit.PolicyStore
+	name     string                   // of the one for users whose settings name no other
+	settings *sendlimit.SettingsCache // of users
+	local    func() time.Time
+	logger   *slog.Logger
+
+	loading sync.Mutex
+	taking  sync.Mutex
+	current atomic.Pointer[snapshot]
+}
+
+// snapshot is what the store had, and when it was asked.
+type snapshot struct {
+	set   *policySet
+	asked time.Time
+}
+
+// policySet is the policies between two changes.
+type policySet struct {
+	own        sendlimit.Policy
+	others     []sendlimit.Policy // by name
+	unreadable []string           // names of those that a newer program wrote
+	missing    error              // why there is no own policy; nil where there is
+	rules      map[string]bool    // by Violation.Name
+}
+
+// NewPolicies follows the policies in the store behind client. The error is a
+// *sendlimit.InvalidError.
+func NewPolicies(client redis.UniversalClient, o PoliciesOptions) (*Policies, error) {
+	store, err := sendlimit.NewPolicyStore(client, o.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Policies{
+		store: store, name: cmp.Or(o.Policy, sendlimit.DefaultPolicyName), settings: sendlimit.NewSettingsCache(),
+		local: newClock().local, logger: o.Logger,
+	}, nil
+}
+
+// present returns policies that are at most policiesEvery old. The first caller
+// who finds them older loads them; others go on with what there is meanwhile.
+// Where there is nothing yet every caller loads, so that none waits for another's
+// attempt to reach the store; where the store has no rules, too, so that none waits
+// for them once they are there.
+func (p *Policies) present(ctx context.Context) (*policySet, error) {
+	known := p.current.Load()
+	if known == nil || known.set.missing != nil {
+		return p.load(ctx)
+	}
+	if p.local().Sub(known.asked) < policiesEvery || !p.loading.TryLock() {
+		return known.set, nil
+	}
+	defer p.loading.Unlock()
+	return p.load(ctx)
+}
+
+// load asks the store.
+func (p *Policies) load(ctx context.Context) (*policySet, error) {
+	asked := p.local()
+	policies, unreadable, err := p.store.All(ctx, p.name)
+	if err != nil {
+		return nil, err
+	}
+	return p.take(ctx, p.setOf(policies, unreadable), asked), nil
+}
+
+// take notes what the store had, and says what has changed. An answer that
+// another, asked for later, has overtaken is none.
+func (p *Policies) take(ctx context.Context, set *policySet, asked time.Time) *policySet {
+	p.taking.Lock()
+	defer p.taking.Unlock()
+	if known := p.current.Load(); known != nil {
+		if asked.Before(known.asked) {
+			return known.set
+		}
+		if set.equal(known.set) {
+			set = known.set
+		} else {
+			p.tell(ctx, known.set, set)
+		}
+	}
+	p.current.Store(&snapshot{set: set, asked: asked})
+	return set
+}
+
+// tell logs what has changed.
+func (p *Policies) tell(ctx context.Context, before, now *policySet) {
+	for _, policy := range now.all() {
+		old, _ := before.find(policy.Name)
+		if !same(old, policy) {
+			p.logger.InfoContext(ctx, "the policy changed", "policy", policy.Name,
+				"version_before", old.Version, "version", policy.Version, "rules", policy.String())
+		}
+	}
+	for _, name := range now.unreadable {
+		if !slices.Contains(before.unreadable, name) {
+			p.logger.WarnContext(ctx, "the policy can't be read, and nothing is accepted under it:"+
+				" apply it anew, or run the newer program that wrote it", "policy", name)
+		}
+	}
+}
+
+// Follow loads the policies again and again, until the function returned is called:
+// for a process in which nobody may ask for them, so that it knows of a change all
+// the same, and says so. A Worker that runs does it.
+func (p *Policies) Follow(ctx context.Context) func() {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var done sync.WaitGroup
+	done.Go(func() {
+		tick := time.NewTicker(policiesEvery)
+		defer tick.Stop()
+		for failed := false; ; {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+			err := p.look(ctx)
+			if err != nil && !failed && ctx.Err() == nil {
+				p.logger.WarnContext(ctx, "could not look for changes of policies: going on with those known", "error", err)
+			}
+			failed = err != nil
+		}
+	})
+	return func() {
+		cancel()
+		done.Wait()
+	}
+}
+
+func (p *Policies) look(ctx context.Context) error {
+	ctx, done := context.WithTimeout(ctx, policiesWithin)
+	defer done()
+	_, err := p.load(ctx)
+	return err
+}
+
+func (p *Policies) setOf(policies []sendlimit.Policy, unreadable []string) *policySet {
+	set := &policySet{unreadable: unreadable, rules: make(map[string]bool)}
+	for _, policy := range policies {
+		if policy.Name == p.name {
+			set.own = policy
+		} else {
+			set.others = append(set.others, policy)
+		}
+		for _, rule := range policy.Rules {
+			set.rules[ruleName("", rule)] = true
+		}
+		for category, its := range policy.Categories {
+			for _, rule := range its.Rules {
+				set.rules[ruleName(category, rule)] = true
+			}
+		}
+	}
+	switch {
+	case set.own.Name != "":
+	case slices.Contains(unreadable, p.name):
+		set.missing = &sendlimit.UnavailableError{
+			Detail: fmt.Sprintf("the rules of policy %q in the store can't be read: apply them anew, or run the newer program that wrote them", p.name),
+		}
+	default:
+		set.missing = &sendlimit.UnavailableError{
+			Detail: "the store has no rules yet: start a worker on it, or give it some with worker policy apply FILE",
+		}
+	}
+	return set
+}
+
+// all are the policies that can be read.
+func (s *policySet) all() []sendlimit.Policy {
+	if s.missing != nil {
+		return s.others
+	}
+	return append([]sendlimit.Policy{s.own}, s.others...)
+}
+
+func (s *policySet) find(name string) (sendlimit.Policy, bool) {
+	for _, policy := range s.all() {
+		if policy.Name == name {
+			return policy, true
+		}
+	}
+	return sendlimit.Policy{}, false
+}
+
+func (s *policySet) equal(other *policySet) bool {
+	return same(s.own, other.own) && slices.EqualFunc(s.others, other.others, same) && slices.Equal(s.unreadable, other.unreadable)
+}
+
+// same says whether a policy is another, of the same version: one that was
+// changed and changed back has changed.
+func same(p, other sendlimit.Policy) bool { return p.Version == other.Version && p.Equal(other) }

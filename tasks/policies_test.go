@@ -1,0 +1,237 @@
+package tasks_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// policies is the store's.
+func (s *story) policies() *sendlimit.PolicyStore {
+	s.Helper()
+	store, err := sendlimit.NewPolicyStore(s.client, "")
+	require.NoError(s, err)
+	return store
+}
+
+// policy puts the default policy, with what change does to it, into the store.
+func (s *story) policy(change func(*sendlimit.Policy)) {
+	s.Helper()
+	p := sendlimit.DefaultPolicy()
+	change(&p)
+	require.NoError(s, s.policies().Apply(s.Context(), p))
+}
+
+// set gives a user settings, as another process does.
+func (s *story) set(user string, settings sendlimit.UserSettings) {
+	s.Helper()
+	users, err := sendlimit.NewUserSettingsStore(s.newClient(), "")
+	require.NoError(s, err)
+	require.NoError(s, users.Set(s.Context(), user, settings))
+}
+
+// quiet are quiet hours as a policy spells them.
+func quiet(tb testing.TB, lines ...string) sendlimit.QuietHours {
+	tb.Helper()
+	hours, err := sendlimit.ParseQuietHours(lines...)
+	require.NoError(tb, err)
+	return hours
+}
+
+// rulesOf are rules as they are written.
+func rulesOf(tb testing.TB, rules ...string) []sendlimit.Rule {
+	tb.Helper()
+	p, err := sendlimit.ParsePolicy("some", "", rules...)
+	require.NoError(tb, err)
+	return p.Rules
+}
+
+// A worker that has nothing to do follows the policies too, and says so, once for
+// all in its process.
+func TestPoliciesAreFollowedByAnIdleWorker(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		log := new(bytes.Buffer)
+		logger := slog.New(slog.NewJSONHandler(log, nil))
+		shared, err := tasks.NewPolicies(s.client, tasks.PoliciesOptions{Logger: logger})
+		require.NoError(s, err)
+		s.Submitter = s.newSubmitter(tasks.SubmitterOptions{Policies: shared, Logger: logger})
+		s.accepted(s.message("a", time.Hour))
+		stop := s.work(func(o *tasks.WorkerOptions) { o.Policies, o.Logger = shared, logger })
+		s.until(10 * time.Second)
+		s.policy(func(p *sendlimit.Policy) {
+			p.Rules, p.AlertTo = rulesOf(s, "2/minute"), "https://alerts.example/hook/s3cret"
+		})
+		s.policy(func(p *sendlimit.Policy) { p.Name = "vip" })
+		s.until(12 * time.Second)
+		changes := func() []string {
+			var changes []string
+			for line := range strings.Lines(log.String()) {
+				var said struct {
+					Message string `json:"msg"`
+					Level   string `json:"level"`
+					Policy  string `json:"policy"`
+					Before  int    `json:"version_before"`
+					Version int    `json:"version"`
+					Rules   string `json:"rules"`
+				}
+				require.NoError(s, json.Unmarshal([]byte(line), &said))
+				if said.Message == "the policy changed" {
+					text, err := json.Marshal([]any{said.Level, said.Policy, said.Before, said.Version, said.Rules})
+					require.NoError(s, err)
+					changes = append(changes, string(text))
+				}
+			}
+			return changes
+		}
+		want := []string{
+			`["INFO","default",1,2,"2/minute, alerts to https://alerts.example/…"]`,
+			`["INFO","vip",0,1,"1/minute, 5/hour, 10/calendar_day"]`,
+		}
+		require.Equal(s, want, changes())
+		require.NotContains(s, log.String(), "s3cret")
+		s.accepted(s.message("b", time.Hour))
+		s.until(20 * time.Second)
+		require.Equal(s, want, changes(), "a line a change")
+		stop()
+	})
+}
+
+// A store that is away takes no rules from a worker, and gives it those that it
+// has got meanwhile.
+func TestPoliciesAfterAnOutage(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		log := new(bytes.Buffer)
+		s.work(func(o *tasks.WorkerOptions) { o.Logger = slog.New(slog.NewJSONHandler(log, nil)) })
+		s.accepted(s.message("a", 15*time.Second))
+		s.until(5 * time.Second)
+		s.network.cut()
+		s.until(13 * time.Second)
+		s.network.mend()
+		s.policy(func(p *sendlimit.Policy) { p.Rules = rulesOf(s, "2/minute") })
+		s.until(15*time.Second + 10*time.Millisecond)
+		s.delivered("a +15s")
+		require.Equal(s, 1, strings.Count(log.String(), "could not look for changes of policies"), "an outage is said once")
+		require.Equal(s, 1, strings.Count(log.String(), "the policy changed"))
+	})
+}
+
+// A policy that a newer program wrote: nothing is judged by what is not understood,
+// and what was accepted before goes out.
+func TestPolicyOfANewerProgram(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		log := new(bytes.Buffer)
+		s.work(func(o *tasks.WorkerOptions) { o.Logger = slog.New(slog.NewJSONHandler(log, nil)) })
+		s.accepted(s.message("a", 10*time.Second))
+		keys, err := sendlimit.NewKeys("")
+		require.NoError(s, err)
+		s.until(5 * time.Second)
+		require.NoError(s, s.server.Set(keys.Policy("default"), `{"name":"default","rules":["1/moon"],"version":9}`))
+		s.until(7 * time.Second)
+		_, err = s.Submit(s.Context(), s.message("b", time.Hour))
+		s.away(err, sendlimit.CodeUnavailable)
+		require.ErrorContains(s, err, "apply them anew, or run the newer program that wrote them")
+		s.until(12 * time.Second)
+		s.delivered("a +10s")
+		require.Equal(s, 1, strings.Count(log.String(), "the policy can't be read"))
+	})
+}
+
+// What is set for a user holds from the very next submit on, in every process.
+func TestSettingsHoldFromTheNextSubmit(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.accepted(s.message("a", time.Hour))
+		require.Equal(s, sendlimit.CodeSendLimit, s.submit(s.message("b", time.Hour+time.Second)).Code)
+		s.set("alice", sendlimit.UserSettings{Limits: rulesOf(s, "3/minute")})
+		s.accepted(s.message("b", time.Hour+time.Second))
+		s.set("alice", sendlimit.UserSettings{Limits: rulesOf(s, "2/minute")})
+		o := s.submit(s.message("c", time.Hour+2*time.Second))
+		require.Equal(s, "2/minute", o.RefusedBy())
+
+		s.set("alice", sendlimit.UserSettings{Blocked: true})
+		o = s.submit(s.message("c", 2*time.Hour))
+		require.Equal(s, tasks.Refused, o.Outcome)
+		require.Equal(s, sendlimit.CodeBlocked, o.Code)
+		o, err := s.Move(s.Context(), "alice", "a", s.at(2*time.Hour))
+		require.NoError(s, err)
+		require.Equal(s, sendlimit.CodeBlocked, o.Code)
+		s.cancelled("b")
+		s.workWhereDue(time.Hour + time.Second)
+		s.delivered("a +1h0m0s")
+
+		s.set("alice", sendlimit.UserSettings{})
+		s.accepted(s.message("c", 2*time.Hour))
+	})
+}
+
+// A policy made a moment ago, and a user put under it at once: nobody waits until
+// it has come round.
+func TestSettingsNameAPolicyThatIsNew(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		dead := s.deadLetters()
+		s.accepted(s.message("a", time.Hour))
+		for i, name := range []string{"vip", "vip-2", "vip-3", "vip-4", "vip-5"} {
+			s.policy(func(p *sendlimit.Policy) { p.Name, p.Rules = name, rulesOf(s, "3/minute", "100/calendar_day") })
+			s.set("alice", sendlimit.UserSettings{Policy: name})
+			switch i {
+			case 0:
+				s.accepted(s.message("b", time.Hour+time.Second))
+			case 1:
+				o, err := s.Check(s.Context(), s.message("c", time.Hour+2*time.Second))
+				require.NoError(s, err)
+				require.Equal(s, tasks.Accepted, o.Outcome)
+			case 2:
+				s.moved("b", time.Hour+2*time.Second)
+			case 3:
+				usage, err := s.Usage(s.Context(), sendlimit.UsageRequest{User: "alice", At: s.at(time.Hour)})
+				require.NoError(s, err)
+				require.Equal(s, "3/minute", usage.Rules[0].Rule.String())
+			case 4:
+				free, err := s.NextFree(s.Context(), sendlimit.NextFreeRequest{User: "alice", From: s.at(time.Hour), Count: 1})
+				require.NoError(s, err)
+				require.Equal(s, []time.Time{s.at(time.Hour)}, free)
+			}
+		}
+		o, err := dead.Retry(s.Context(), "alice", "a")
+		require.NoError(s, err)
+		require.Equal(s, sendlimit.CodeNotFound, o.Code, "it waits to be sent")
+	})
+}
+
+// Settings that name a policy which there is not: an error, as the store is not
+// as it should be, that says what to do.
+func TestSettingsNameNoPolicy(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.accepted(s.message("a", 10*time.Second), s.message("b", 20*time.Second))
+		keys, err := sendlimit.NewKeys("")
+		require.NoError(s, err)
+		s.server.HSet(keys.Settings("alice"), "policy", "gone", "v", "1")
+		_, err = s.Submit(s.Context(), s.message("c", time.Hour))
+		s.away(err, sendlimit.CodeUnavailable)
+		require.ErrorContains(s, err, `"gone"`)
+		require.ErrorContains(s, err, "worker policy apply")
+		require.NotContains(s, err.Error(), "alice", "errors are logged")
+
+		// What is on time needs no rules. What is late waits for them in the queue.
+		s.until(15 * time.Second)
+		s.work()
+		s.until(21 * time.Second)
+		s.delivered("b +20s")
+		s.policy(func(p *sendlimit.Policy) { p.Name, p.Rules = "gone", rulesOf(s, "1/10s") })
+		s.until(35 * time.Second)
+		s.inOrder("b", "a")
+	}, "1/10s")
+}

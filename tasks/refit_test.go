@@ -1,0 +1,344 @@
+package tasks_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// refitter opens what finds misfits in the story's store.
+func (s *story) refitter() *tasks.Refitter {
+	s.Helper()
+	r, err := tasks.NewRefitter(s.client, tasks.RefitterOptions{})
+	require.NoError(s, err)
+	s.Cleanup(func() { require.NoError(s, r.Close()) })
+	return r
+}
+
+// noted are misfits in short, as a watcher is told of them.
+type noted []string
+
+func (n *noted) watcher() tasks.RefitWatcher {
+	return tasks.RefitWatcher{Misfit: func(m tasks.Misfit) error {
+		*n = append(*n, fmt.Sprintf("%s %s %s", m.ID, m.Breaks, m.Outcome))
+		return nil
+	}}
+}
+
+// policyOf is the story's policy under other rules.
+func (s *story) policyOf(rules ...string) sendlimit.Policy {
+	s.Helper()
+	p, err := sendlimit.ParsePolicy(sendlimit.DefaultPolicyName, "", rules...)
+	require.NoError(s, err)
+	return p
+}
+
+// run does with misfits what the action says.
+func (s *story) run(action tasks.RefitAction) (tasks.RefitSummary, noted) {
+	s.Helper()
+	var found noted
+	summary, err := s.refitter().Run(s.Context(), sendlimit.DefaultPolicyName, action, found.watcher())
+	require.NoError(s, err)
+	return summary, found
+}
+
+func TestPreviewChangesNothing(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour), s.message("c", 26*time.Hour))
+		time.Sleep(time.Second) // for what is noted once the queue has them
+		before := s.server.Dump()
+		var found noted
+		summary, err := s.refitter().Preview(s.Context(), s.policyOf("1/calendar_day"), found.watcher())
+		require.NoError(s, err)
+		require.Equal(s, noted{"b 1/calendar_day misfit"}, found)
+		require.Equal(s, tasks.RefitSummary{
+			Outcome: tasks.Previewed, Policy: "default", Users: 1, Reservations: 3, MisfitUsers: 1, Misfits: 1,
+			MisfitsByRule: map[string]int{"1/calendar_day": 1}, Next: sendlimit.Partitions,
+		}, summary)
+		require.Equal(s, before, s.server.Dump())
+		s.accepted(s.message("d", 3*time.Hour))
+	})
+}
+
+func TestWhatWasAcceptedIsSentUnderTheOldPromise(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
+		s.apply("1/calendar_day")
+		_, found := s.run(tasks.RefitKeep)
+		require.Empty(s, found)
+		s.workWhereDue(3 * time.Hour)
+		s.delivered("a +1h0m0s", "b +2h0m0s")
+	})
+}
+
+func TestRefitShifts(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		soon := s.message("soon", 4*time.Hour)
+		soon.ExpiresAt = s.at(6 * time.Hour)
+		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour), s.message("c", 3*time.Hour), soon)
+		s.apply("1/calendar_day")
+		summary, found := s.run(tasks.RefitShift)
+		require.Equal(s, noted{
+			"b 1/calendar_day moved",
+			"c 1/calendar_day kept", // the next day is taken by now, and the one after too late
+			"soon 1/calendar_day kept",
+		}, found)
+		require.Equal(s, []int{1, 2, 0, 0}, []int{summary.Moved, summary.Kept, summary.Gone, summary.Cancelled})
+		require.Equal(s, s.at(24*time.Hour), s.status("b").SendAt.Time)
+		s.workWhereDue(30 * time.Hour)
+		s.delivered("a +1h0m0s", "c +3h0m0s", "soon +4h0m0s", "b +24h0m0s")
+	})
+}
+
+func TestRefitCancels(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour), s.message("c", 3*time.Hour))
+		s.apply("2/calendar_day")
+		summary, found := s.run(tasks.RefitCancel)
+		require.Equal(s, noted{"c 2/calendar_day cancelled"}, found)
+		require.Equal(s, 1, summary.Cancelled)
+		summary, found = s.run(tasks.RefitCancel)
+		require.Empty(s, found, "what is left fits")
+		require.Zero(s, summary.Misfits)
+		s.workWhereDue(4 * time.Hour)
+		s.delivered("a +1h0m0s", "b +2h0m0s")
+	})
+}
+
+// What an account was charged for a day goes with its message, and where its quota
+// of the other day is used up the message stays.
+func TestRefitOfChargedMessages(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.charges("acme", sendlimit.Tier{MessagesPerHour: 5, MessagesPerDay: 4}, "")
+		users := map[string][]string{}
+		for _, user := range []string{"ann", "bob"} {
+			for k := range 2 {
+				m := s.message(fmt.Sprintf("%s-%d", user, k), time.Duration(k+2)*time.Hour)
+				m.User, m.Account = user, "acme"
+				s.accepted(m)
+				users[user] = append(users[user], m.ID)
+			}
+		}
+		for k := range 3 { // one message is left for the next day
+			m := s.message(fmt.Sprintf("next-%d", k), 30*time.Hour+time.Duration(k)*time.Hour)
+			m.User, m.Account = fmt.Sprintf("carl%d", k), "acme"
+			s.accepted(m)
+			users[m.User] = []string{m.ID}
+		}
+		s.apply("1/calendar_day")
+		summary, found := s.run(tasks.RefitShift)
+		require.Len(s, found, 2)
+		require.Equal(s, []int{1, 1}, []int{summary.Moved, summary.Kept})
+		s.requireCharges(nil, users)
+		summary, _ = s.run(tasks.RefitCancel)
+		require.Equal(s, 1, summary.Cancelled)
+		s.requireCharges(nil, users)
+	})
+}
+
+// A run that its operator stopped, or that was killed, is gone on with, and what
+// others do meanwhile is left to them.
+func TestRefitGoesOnWhereItStopped(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		for i := range 20 {
+			for k := range 2 {
+				m := s.message(fmt.Sprintf("m%d", k), time.Duration(k+1)*time.Hour)
+				m.User = fmt.Sprintf("user%d", i)
+				s.accepted(m)
+			}
+		}
+		s.apply("1/calendar_day")
+		enough := errors.New("enough")
+		var found noted
+		watcher := found.watcher()
+		note := watcher.Misfit
+		watcher.Misfit = func(m tasks.Misfit) error {
+			if len(found) == 7 {
+				return enough
+			}
+			return note(m)
+		}
+		stopped, err := s.refitter().Run(s.Context(), sendlimit.DefaultPolicyName, tasks.RefitShift, watcher)
+		require.ErrorIs(s, err, enough)
+		require.Equal(s, 8, stopped.Moved)
+		require.Less(s, stopped.Next, sendlimit.Partitions)
+		require.Positive(s, stopped.Next)
+
+		rest, err := s.refitter().Run(s.Context(), sendlimit.DefaultPolicyName, tasks.RefitShift, found.watcher())
+		require.NoError(s, err)
+		require.Equal(s, stopped.Next, rest.First)
+		require.Equal(s, 12, rest.Moved)
+		require.Equal(s, sendlimit.Partitions, rest.Next)
+		require.Zero(s, s.client.Exists(s.Context(), s.keys().Refit("default")).Val(), "nothing is left to go on with")
+
+		again, found := s.run(tasks.RefitShift)
+		require.Zero(s, again.First, "a run that has ended begins anew")
+		require.Empty(s, found)
+	})
+}
+
+func (s *story) keys() sendlimit.Keys {
+	s.Helper()
+	keys, err := sendlimit.NewKeys("")
+	require.NoError(s, err)
+	return keys
+}
+
+// Two operators at once: the second is told so. One whose program was killed is
+// waited for, until its turn is over.
+func TestRefitIsOneAtATime(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
+		s.apply("1/calendar_day")
+		// Its turn is kept while it goes on.
+		var second error
+		slow, err := tasks.NewRefitter(s.client, tasks.RefitterOptions{Rest: func(ctx context.Context, _ time.Duration) error {
+			time.Sleep(100 * time.Millisecond)
+			return ctx.Err()
+		}})
+		require.NoError(s, err)
+		defer slow.Close()
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			time.Sleep(20 * time.Second)
+			_, second = s.refitter().Run(s.Context(), sendlimit.DefaultPolicyName, tasks.RefitCancel, tasks.RefitWatcher{})
+		}()
+		_, err = slow.Run(s.Context(), sendlimit.DefaultPolicyName, tasks.RefitShift, tasks.RefitWatcher{})
+		require.NoError(s, err)
+		<-ended
+		var runs *tasks.RefitRunsError
+		require.ErrorAs(s, second, &runs)
+		require.Equal(s, "default", runs.Policy)
+
+		// Nobody keeps the turn of one that was killed.
+		policies, err := sendlimit.NewPolicyStore(s.client, "")
+		require.NoError(s, err)
+		policy, _, err := policies.Load(s.Context(), sendlimit.DefaultPolicyName)
+		require.NoError(s, err)
+		killed, err := sendlimit.NewRefitTurn(s.client, "", policy, string(tasks.RefitShift))
+		require.NoError(s, err)
+		_, taken, _, err := killed.Take(s.Context(), 10*time.Second)
+		require.NoError(s, err)
+		require.True(s, taken)
+		began := time.Now()
+		kept, err := killed.Keep(s.Context(), 900, 10*time.Second)
+		require.NoError(s, err)
+		require.True(s, kept)
+		summary, _ := s.run(tasks.RefitShift)
+		require.Equal(s, 900, summary.First)
+		require.GreaterOrEqual(s, time.Since(began), 9*time.Second)
+		kept, err = killed.Keep(s.Context(), 901, 10*time.Second)
+		require.NoError(s, err)
+		require.False(s, kept, "somebody else has taken over")
+	})
+}
+
+// Another policy is applied while a run goes on.
+func TestRefitOfAPolicyThatIsReplaced(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
+		s.apply("1/calendar_day")
+		_, err := s.refitter().Run(s.Context(), sendlimit.DefaultPolicyName, tasks.RefitShift, tasks.RefitWatcher{
+			Progress: func(done int) {
+				if done == 3 {
+					s.apply("2/calendar_day")
+				}
+			},
+		})
+		var replaced *tasks.PolicyReplacedError
+		require.ErrorAs(s, err, &replaced)
+		require.Equal(s, s.at(2*time.Hour), s.status("b").SendAt.Time)
+		_, found := s.run(tasks.RefitShift)
+		require.Empty(s, found, "it fits the new one")
+	})
+}
+
+// What its owner moves, cancels or has sent between being found and being
+// touched is left alone.
+func TestRefitLeavesWhatOthersChangeMeanwhile(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour), s.message("c", 3*time.Hour), s.message("d", 4*time.Hour))
+		s.apply("1/calendar_day")
+		// Between the list of misfits and the first change.
+		race := &beforeScript{name: "next_free", do: func() {
+			for _, id := range []string{"b", "c"} {
+				o, err := s.Cancel(s.Context(), "alice", id)
+				require.NoError(s, err)
+				require.Equal(s, tasks.Cancelled, o.Outcome)
+			}
+			o, err := s.Move(s.Context(), "alice", "d", s.at(50*time.Hour))
+			require.NoError(s, err)
+			require.Equal(s, tasks.Moved, o.Outcome)
+		}}
+		s.hook = race
+		r, err := tasks.NewRefitter(s.newClient(), tasks.RefitterOptions{})
+		require.NoError(s, err)
+		defer r.Close()
+		var found noted
+		summary, err := r.Run(s.Context(), sendlimit.DefaultPolicyName, tasks.RefitShift, found.watcher())
+		require.NoError(s, err)
+		require.Equal(s, noted{"b 1/calendar_day gone", "c 1/calendar_day gone", "d 1/calendar_day gone"}, found)
+		require.Equal(s, 3, summary.Gone)
+		require.Equal(s, s.at(50*time.Hour), s.status("d").SendAt.Time)
+	})
+}
+
+// beforeScript does something before the first call of a script.
+type beforeScript struct {
+	name string
+	do   func()
+	done bool
+}
+
+func (b *beforeScript) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (b *beforeScript) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (b *beforeScript) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		if len(cmd.Args()) > 1 && cmd.Name() == "evalsha" && lua.Names()[fmt.Sprint(cmd.Args()[1])] == b.name && !b.done {
+			b.done = true
+			b.do()
+		}
+		return next(ctx, cmd)
+	}
+}
+
+func TestRefitRefuses(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		r := s.refitter()
+		for _, c := range []struct{ policy, action, field string }{
+			{"nobody-has-it", "shift", "policy"},
+			{"default", "drop", "then"},
+		} {
+			_, err := r.Run(s.Context(), c.policy, tasks.RefitAction(c.action), tasks.RefitWatcher{})
+			var wrong *sendlimit.InvalidError
+			require.ErrorAs(s, err, &wrong)
+			require.Equal(s, c.field, wrong.Field)
+		}
+		_, err := r.Preview(s.Context(), sendlimit.Policy{}, tasks.RefitWatcher{})
+		var wrong *sendlimit.InvalidError
+		require.ErrorAs(s, err, &wrong)
+	})
+}

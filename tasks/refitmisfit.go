@@ -1,0 +1,116 @@
+package tasks
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// What a Misfit's Outcome can be, beside Moved and Cancelled.
+const (
+	NoFit = "misfit" // it does not fit, and nothing was done about it
+	Kept  = "kept"   // nothing could be done about it: it is sent as it was promised
+	Gone  = "gone"   // it was sent, cancelled or moved by somebody else meanwhile
+)
+
+// Misfit is a reservation that does not fit its policy, and what was done about it.
+type Misfit struct {
+	Outcome string `json:"outcome"`
+	// Code says why it was kept: no free time before it expires (send_limit), or
+	// what refused it.
+	Code     sendlimit.Code `json:"code,omitempty"`
+	ID       string         `json:"id"`
+	User     string         `json:"user"`
+	Category string         `json:"category,omitempty"`
+	SendAt   Time           `json:"send_at"`             // once moved, the new one
+	From     Time           `json:"moved_from,omitzero"` // where it did not fit
+	// Breaks is what it would break: "2/calendar_day", of a category's rule
+	// "marketing 2/calendar_day", or "quiet_hours", which are then in QuietHours.
+	Breaks     string      `json:"breaks"`
+	QuietHours *QuietHours `json:"quiet_hours,omitempty"`
+	Detail     string      `json:"detail"` // a sentence for a person
+}
+
+func misfitOf(m sendlimit.Misfit) Misfit {
+	found := Misfit{
+		Outcome: NoFit, ID: m.ID, User: m.User, Category: m.Category, SendAt: Time{m.At}, Breaks: m.Breaks(),
+	}
+	if q := m.Quiet; q != nil {
+		found.QuietHours = &QuietHours{Hours: q.Hours, TimeZone: zoneName(q.TimeZone), From: Time{q.From}, Until: Time{q.Until}}
+	}
+	found.Detail = fmt.Sprintf("message %s to %s at %s does not fit %s",
+		m.ID, m.User, m.At.Format(TimeLayout), found.broken())
+	return found
+}
+
+// broken names what a misfit would break, in a sentence.
+func (m Misfit) broken() string {
+	if m.QuietHours != nil {
+		return fmt.Sprintf("the quiet hours %s (%s)", m.QuietHours.Hours, m.QuietHours.TimeZone)
+	}
+	return m.Breaks
+}
+
+// refitTries bounds how often a free time may be taken by somebody else in the
+// moment between finding and taking it.
+const refitTries = 5
+
+// shift moves a misfit to its next free time, if there is one before it expires.
+func (r *refitRun) shift(ctx context.Context, m sendlimit.Misfit) (Misfit, error) {
+	done := misfitOf(m)
+	for range refitTries {
+		free, err := r.refit.NextFree(ctx, m)
+		if err != nil {
+			return done, err
+		}
+		if free.IsZero() {
+			break
+		}
+		o, err := r.submitter.moveFrom(ctx, m.User, m.ID, m.At, free)
+		if err != nil {
+			return done, err
+		}
+		switch o.Code {
+		case sendlimit.CodeSendLimit, sendlimit.CodeQuietHours, sendlimit.CodeInPast:
+			continue // somebody else was quicker, or the time has passed
+		default:
+			return done.became(o), nil
+		}
+	}
+	done.Outcome, done.Code = Kept, sendlimit.CodeSendLimit
+	done.Detail += ", and no other time is free before it expires at " + m.ExpiresAt.Format(TimeLayout)
+	return done, nil
+}
+
+// cancel takes a misfit back.
+func (r *refitRun) cancel(ctx context.Context, m sendlimit.Misfit) (Misfit, error) {
+	done := misfitOf(m)
+	o, err := r.submitter.cancelFrom(ctx, m.User, m.ID, m.At)
+	if err != nil {
+		return done, err
+	}
+	return done.became(o), nil
+}
+
+// became is a misfit after a change of it had that outcome.
+func (m Misfit) became(o Outcome) Misfit {
+	switch {
+	case o.Outcome == Moved:
+		m.Outcome, m.From, m.SendAt = Moved, m.SendAt, o.SendAt
+		m.Detail = fmt.Sprintf("message %s to %s does not fit %s at %s and was moved to %s", m.ID, m.User, m.broken(),
+			m.From.Format(TimeLayout), m.SendAt.Format(TimeLayout))
+	case o.Outcome == Cancelled && !o.Replayed:
+		m.Outcome = Cancelled
+		m.Detail += " and was cancelled"
+	case o.OK(), o.Code == sendlimit.CodeTooLate, o.Code == sendlimit.CodeNotFound, o.Code == codeElsewhere:
+		m.Outcome = Gone
+		m.Detail = fmt.Sprintf("message %s to %s was sent, moved or cancelled meanwhile", m.ID, m.User)
+	default:
+		m.Outcome, m.Code = Kept, o.Code
+		if o.Detail != "" {
+			m.Detail += ", and stays there: " + o.Detail
+		}
+	}
+	return m
+}

@@ -1,0 +1,199 @@
+package tasks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// RefitRunsError is returned where somebody else is at the same policy already, or
+// has taken over.
+type RefitRunsError struct{ Policy string }
+
+// Error names the policy.
+func (e *RefitRunsError) Error() string {
+	return fmt.Sprintf("somebody else is going through what does not fit policy %q right now:"+
+		" wait for that to end, or stop it and try again", e.Policy)
+}
+
+// PolicyReplacedError is returned where the policy was replaced while it was gone
+// through what does not fit it.
+type PolicyReplacedError struct {
+	Policy        string
+	Version, Then int64 // what it was, and what it is now
+}
+
+// Error names the policy and its versions.
+func (e *PolicyReplacedError) Error() string {
+	return fmt.Sprintf("policy %q was replaced meanwhile: it was version %d and is now version %d", e.Policy, e.Version, e.Then)
+}
+
+// refitRun is one run of a Refitter over the misfits of a policy.
+type refitRun struct {
+	*Refitter
+
+	refit   *sendlimit.Refit
+	turn    *sendlimit.RefitTurn
+	policy  sendlimit.Policy
+	action  RefitAction
+	watcher RefitWatcher
+	summary RefitSummary
+	kept    time.Time // when the turn was last kept
+}
+
+// Run does with the reservations that do not fit a policy what the action says,
+// the policy being as the store has it: every process should follow that by now.
+// What somebody sends, moves or cancels meanwhile is left to them.
+//
+// It can be stopped at any time, and killed. Called again for the same version of
+// the policy and the same action, by whomever, it goes on with the partition where
+// it was; what was done there fits by now. The summary is of what was done also
+// beside an error: a *RefitRunsError, a *PolicyReplacedError, a
+// *sendlimit.InvalidError, an *sendlimit.UnavailableError, or that of the watcher.
+func (r *Refitter) Run(ctx context.Context, policy string, action RefitAction, w RefitWatcher) (RefitSummary, error) {
+	summary := RefitSummary{Outcome: Refitted, Policy: policy, Action: action, MisfitsByRule: map[string]int{}}
+	if _, err := ParseRefitAction(string(action)); err != nil {
+		return summary, err
+	}
+	p, ok, err := r.store.Load(ctx, policy)
+	if err != nil {
+		return summary, err
+	}
+	if !ok {
+		return summary, invalid("policy", policy, "the name of a policy that the store has")
+	}
+	summary.Version = p.Version
+	if action == RefitKeep {
+		summary.Next = sendlimit.Partitions
+		return summary, nil
+	}
+	run := &refitRun{Refitter: r, policy: p, action: action, watcher: w, summary: summary}
+	if run.refit, err = r.refit(ctx, p, run.throttle); err != nil {
+		return summary, err
+	}
+	if run.turn, err = sendlimit.NewRefitTurn(r.client, r.options.Prefix, p, string(action)); err != nil {
+		return summary, err
+	}
+	err = run.all(ctx)
+	return run.summary, err
+}
+
+// all takes the turn, goes through all partitions that are left, and gives it back.
+func (r *refitRun) all(ctx context.Context) error {
+	next, err := r.take(ctx)
+	if err != nil {
+		return err
+	}
+	r.summary.First, r.summary.Next = next, next
+	r.watcher.progress(next)
+	for ; r.summary.Next < sendlimit.Partitions; r.summary.Next++ {
+		if err := r.partition(ctx); err != nil {
+			return errors.Join(err, r.giveBack(ctx))
+		}
+		r.watcher.progress(r.summary.Next + 1)
+	}
+	return r.turn.Done(ctx)
+}
+
+// take takes the turn. Of a run that was killed nobody keeps it, and it is waited
+// for; of one that goes on it is kept.
+func (r *refitRun) take(ctx context.Context) (int, error) {
+	for waited := false; ; waited = true {
+		next, taken, wait, err := r.turn.Take(ctx, refitTurn)
+		switch {
+		case err != nil:
+			return 0, err
+		case taken:
+			r.kept = r.clock.local()
+			return next, nil
+		case waited:
+			return 0, &RefitRunsError{Policy: r.policy.Name}
+		}
+		const margin = 50 * time.Millisecond
+		if !sleep(ctx, nil, min(wait, refitTurn)+margin) {
+			return 0, fmt.Errorf("waiting for an earlier run to end: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// giveBack lets the next run begin at once. Where that fails, it waits a little.
+func (r *refitRun) giveBack(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	err := r.turn.GiveBack(ctx, r.summary.Next)
+	if _, away := errors.AsType[*sendlimit.UnavailableError](err); away {
+		return nil // which is what the run has ended with, or the next will say
+	}
+	return err
+}
+
+// partition goes through one partition.
+func (r *refitRun) partition(ctx context.Context) error {
+	now, _, err := r.store.Load(ctx, r.policy.Name)
+	if err != nil {
+		return err
+	}
+	if now.Version != r.policy.Version {
+		return &PolicyReplacedError{Policy: r.policy.Name, Version: r.policy.Version, Then: now.Version}
+	}
+	totals, err := r.refit.Partition(ctx, r.summary.Next, func(ctx context.Context, misfits []sendlimit.Misfit) error {
+		for _, m := range misfits {
+			if err := r.one(ctx, m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	r.summary.add(totals)
+	if err != nil {
+		return err
+	}
+	return r.keep(ctx, r.summary.Next+1, true)
+}
+
+// one does what is to be done with a misfit.
+func (r *refitRun) one(ctx context.Context, m sendlimit.Misfit) error {
+	var done Misfit
+	err := r.throttle(ctx, func() error {
+		var err error
+		if r.action == RefitShift {
+			done, err = r.shift(ctx, m)
+		} else {
+			done, err = r.cancel(ctx, m)
+		}
+		if err != nil {
+			return err
+		}
+		r.summary.count(done.Outcome)
+		return r.watcher.misfit(done)
+	})
+	return err
+}
+
+// throttle leaves the store to others, and keeps the turn.
+func (r *refitRun) throttle(ctx context.Context, batch func() error) error {
+	if err := r.keep(ctx, r.summary.Next, false); err != nil {
+		return err
+	}
+	return r.Refitter.throttle(ctx, batch)
+}
+
+// keep keeps the turn, if it is time to or something is to be noted.
+func (r *refitRun) keep(ctx context.Context, next int, now bool) error {
+	local := r.clock.local()
+	if !now && local.Sub(r.kept) < refitTurnKept {
+		return nil
+	}
+	kept, err := r.turn.Keep(ctx, next, refitTurn)
+	if err != nil {
+		return err
+	}
+	if !kept {
+		return &RefitRunsError{Policy: r.policy.Name}
+	}
+	r.kept = local
+	return nil
+}
