@@ -118,77 +118,6 @@ func pushSecret(into *Secret) func(string) *sendlimit.InvalidError {
 	}
 }
 
-func timeZone(c *Config) func(string) *sendlimit.InvalidError {
-	return func(s string) *sendlimit.InvalidError {
-		policy := sendlimit.DefaultPolicy()
-		policy.TimeZone = s
-		if problem := invalid(policy.Validate()); problem != nil {
-			return takes("%s", problem.Want)
-		}
-		c.Policy.Name = sendlimit.DefaultPolicyName
-		if s != "UTC" { // which a policy spells as none
-			c.Policy.TimeZone = s
-		}
-		return nil
-	}
-}
-
-// emptyList is how a list with nothing in it is written.
-const emptyList = "[]"
-
-func rules(c *Config) func(string) *sendlimit.InvalidError {
-	return func(s string) *sendlimit.InvalidError {
-		var list []string
-		if s != emptyList {
-			for rule := range strings.SplitSeq(s, ",") {
-				list = append(list, strings.TrimSpace(rule))
-			}
-		}
-		policy, err := sendlimit.ParsePolicy(sendlimit.DefaultPolicyName, "", list...)
-		if problem := invalid(err); problem != nil {
-			return problem
-		}
-		c.Policy.Rules = policy.Rules
-		return nil
-	}
-}
-
-// alertAt takes percents, and emptyList for none. A policy spells the default as
-// nil.
-func alertAt(c *Config) func(string) *sendlimit.InvalidError {
-	return func(s string) *sendlimit.InvalidError {
-		percents := []int{}
-		if s != emptyList {
-			for text := range strings.SplitSeq(s, ",") {
-				percent, err := strconv.Atoi(strings.TrimSpace(text))
-				if err != nil {
-					percent = 0 // which none can be
-				}
-				percents = append(percents, percent)
-			}
-		}
-		policy := sendlimit.DefaultPolicy()
-		policy.AlertAt = percents
-		if problem := invalid(policy.Validate()); problem != nil {
-			return takes("%s", problem.Want)
-		}
-		if !slices.Equal(percents, sendlimit.DefaultAlertAt()) {
-			c.Policy.AlertAt = percents
-		}
-		return nil
-	}
-}
-
-func alertTo(c *Config) func(string) *sendlimit.InvalidError {
-	return func(s string) *sendlimit.InvalidError {
-		if problem := invalid(sendlimit.ValidContact(s)); problem != nil {
-			return problem
-		}
-		c.Policy.AlertTo = s
-		return nil
-	}
-}
-
 func invalid(err error) *sendlimit.InvalidError {
 	if err == nil {
 		return nil
@@ -289,6 +218,7 @@ func logFormat(into *LogFormat) func(string) *sendlimit.InvalidError {
 // crossChecks are the bounds that one setting sets another.
 func crossChecks() []Check {
 	return []Check{
+		wholePolicy,
 		func(c Config) *sendlimit.InvalidError {
 			if c.RetryMin <= c.RetryMax || c.RetryMax == 0 {
 				return nil

@@ -54,7 +54,8 @@ type Config struct {
 	TLSCert, TLSKey string
 	// TrustedProxies are those whose X-Forwarded-For is believed.
 	TrustedProxies []netip.Prefix
-	// Seeds are the tiers and accounts that the store starts with.
+	// Seeds are the further policies, the tiers and the accounts that the store
+	// starts with.
 	Seeds Seeds
 
 	// Deliver says whether messages are delivered; a worker that does not serves
@@ -201,7 +202,8 @@ func Load(flags *pflag.FlagSet, environ []string, file string, checks ...Check) 
 		rejected rejections
 	)
 	rows := settings(&w, &c)
-	rejected.add(readFile(file, rows, &c.Seeds)...)
+	c.Policy.Name = sendlimit.DefaultPolicyName
+	rejected.add(readFile(file, rows, &c)...)
 	unread := rejected.has(FileFlag)
 	rejected.add(readEnvironment(environ, &w, rows)...)
 	readFlags(flags, rows)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -43,12 +44,14 @@ func defaults() config.Config {
 	}
 }
 
-// keys is every setting that there is.
+// keys is every setting that there is, but for those with names of their own inside,
+// such as tiers.
 var keys = []string{ //nolint:gochecknoglobals // a constant table
 	"redis_url", "embedded_address", "prefix", "account", "listen",
 	"require_keys", "tls_cert", "tls_key", "trusted_proxies", "deliver", "push_url", "push_secret", "push_timeout",
 	"email_url", "smtp_password", "email_from", "email_tls", "email_templates", "alert_secret", "allow_internal_webhooks",
-	"policy.time_zone", "policy.rules", "policy.alert_at", "policy.alert_to", "pace.rate", "pace.burst", "reach", "expire_after", "keep_records",
+	"policy.time_zone", "policy.user_time_zone", "policy.rules", "policy.quiet_hours", "policy.reach", "policy.on_conflict",
+	"policy.alert_at", "policy.alert_to", "pace.rate", "pace.burst", "reach", "expire_after", "keep_records",
 	"store_full_at", "wait_replicas", "wait_replicas_timeout",
 	"deliveries", "max_attempts", "on_uncertain", "tolerance", "retry_min", "retry_max", "shutdown_timeout",
 	"log_level", "log_format",
@@ -81,11 +84,37 @@ func TestTheExampleFileListsEverySettingWithItsDefault(t *testing.T) {
 		if !group {
 			listed = append(listed, key)
 		}
-		for name := range inner {
-			listed = append(listed, key+"."+name)
+		for name, value := range inner {
+			if _, named := value.(map[string]any); !named {
+				listed = append(listed, key+"."+name)
+			}
 		}
 	}
 	require.ElementsMatch(t, keys, listed)
+}
+
+// What stands in the example in comments, for names of one's own, is read too.
+func TestTheExamplesInTheExampleFile(t *testing.T) {
+	t.Parallel()
+	data, err := os.ReadFile("../sendlimit.example.yaml")
+	require.NoError(t, err)
+	text := string(data)
+	for _, name := range []string{"categories", "policies", "tiers"} {
+		before, after, found := strings.Cut(text, name+": {}\n")
+		require.True(t, found, name)
+		example := before[strings.LastIndex(before, "# "+name+":\n"):]
+		indent := before[strings.LastIndex(before, "\n")+1:]
+		text = before + strings.ReplaceAll(strings.ReplaceAll(example, "\n"+indent+"# ", "\n"+indent), "# "+name, name) + after
+	}
+	c, err := config.Load(nil, nil, file(t, text))
+	require.NoError(t, err)
+	require.Equal(t, "1/minute, 5/hour, 10/calendar_day, codes exempt and not counted, marketing 2/calendar_day, news 1/hour and 5/calendar_day",
+		c.Policy.String())
+	require.Len(t, c.Seeds.Policies, 1)
+	require.Equal(t, "5/minute, 100/calendar_day (Europe/Berlin), quiet 23:00-06:00", c.Seeds.Policies[0].String())
+	require.Equal(t, []sendlimit.Tier{{
+		Name: "free", RequestsPerMinute: 60, MessagesPerHour: 100, MessagesPerDay: 500, AlertAt: []int{80, 100},
+	}}, c.Seeds.Tiers)
 }
 
 // other is a value for each setting that differs from its default, with the
@@ -125,24 +154,31 @@ func other() map[string]struct {
 		"alert_secret":     {secret, func(c config.Config) any { return c.AlertSecret }, config.Secret(secret)},
 		"policy.time_zone": {"Europe/Berlin", func(c config.Config) any { return c.Policy.TimeZone }, "Europe/Berlin"},
 		"policy.rules":     {"3/90s,2/calendar_week", func(c config.Config) any { return c.Policy.String() }, "3/90s, 2/calendar_week"},
-		"policy.alert_at":  {"50,90", func(c config.Config) any { return c.Policy.AlertAt }, []int{50, 90}},
-		"policy.alert_to":  {"a@example.org", func(c config.Config) any { return c.Policy.AlertTo }, "a@example.org"},
-		"pace.rate":        {"7/minute", func(c config.Config) any { return c.Pace.String() }, "7/minute"},
-		"pace.burst":       {"3", func(c config.Config) any { return c.Pace.Burst }, int64(3)},
-		"reach":            {"7d", func(c config.Config) any { return c.Reach }, 7 * 24 * time.Hour},
-		"expire_after":     {"1d12h", func(c config.Config) any { return c.ExpireAfter }, 36 * time.Hour},
-		"keep_records":     {"1h", func(c config.Config) any { return c.KeepRecords }, time.Hour},
-		"store_full_at":    {"100%", func(c config.Config) any { return c.StoreFullAt }, 100},
-		"wait_replicas":    {"10", func(c config.Config) any { return c.WaitReplicas }, 10},
-		"deliveries":       {"1", func(c config.Config) any { return c.Deliveries }, 1},
-		"on_uncertain":     {"skip", func(c config.Config) any { return c.OnUncertain }, "skip"},
-		"tolerance":        {"1m", func(c config.Config) any { return c.Tolerance }, time.Minute},
-		"max_attempts":     {"100", func(c config.Config) any { return c.MaxAttempts }, 100},
-		"retry_min":        {"100ms", func(c config.Config) any { return c.RetryMin }, 100 * time.Millisecond},
-		"retry_max":        {"5s", func(c config.Config) any { return c.RetryMax }, 5 * time.Second},
-		"shutdown_timeout": {"10001ms", func(c config.Config) any { return c.ShutdownTimeout }, 10_001 * time.Millisecond},
-		"log_level":        {"warn", func(c config.Config) any { return c.LogLevel }, slog.LevelWarn},
-		"log_format":       {"json", func(c config.Config) any { return c.LogFormat }, config.LogJSON},
+		"policy.quiet_hours": {
+			"sat,sun 00:00-24:00, 22:00-08:00", func(c config.Config) any { return c.Policy.QuietHours.Lines() },
+			[]string{"sat,sun 00:00-24:00", "22:00-08:00"},
+		},
+		"policy.user_time_zone": {"true", func(c config.Config) any { return c.Policy.UserTimeZone }, true},
+		"policy.reach":          {"30d", func(c config.Config) any { return c.Policy.Reach }, 30 * 24 * time.Hour},
+		"policy.on_conflict":    {"shift", func(c config.Config) any { return c.Policy.OnConflict }, sendlimit.Shift},
+		"policy.alert_at":       {"50,90", func(c config.Config) any { return c.Policy.AlertAt }, []int{50, 90}},
+		"policy.alert_to":       {"a@example.org", func(c config.Config) any { return c.Policy.AlertTo }, "a@example.org"},
+		"pace.rate":             {"7/minute", func(c config.Config) any { return c.Pace.String() }, "7/minute"},
+		"pace.burst":            {"3", func(c config.Config) any { return c.Pace.Burst }, int64(3)},
+		"reach":                 {"7d", func(c config.Config) any { return c.Reach }, 7 * 24 * time.Hour},
+		"expire_after":          {"1d12h", func(c config.Config) any { return c.ExpireAfter }, 36 * time.Hour},
+		"keep_records":          {"1h", func(c config.Config) any { return c.KeepRecords }, time.Hour},
+		"store_full_at":         {"100%", func(c config.Config) any { return c.StoreFullAt }, 100},
+		"wait_replicas":         {"10", func(c config.Config) any { return c.WaitReplicas }, 10},
+		"deliveries":            {"1", func(c config.Config) any { return c.Deliveries }, 1},
+		"on_uncertain":          {"skip", func(c config.Config) any { return c.OnUncertain }, "skip"},
+		"tolerance":             {"1m", func(c config.Config) any { return c.Tolerance }, time.Minute},
+		"max_attempts":          {"100", func(c config.Config) any { return c.MaxAttempts }, 100},
+		"retry_min":             {"100ms", func(c config.Config) any { return c.RetryMin }, 100 * time.Millisecond},
+		"retry_max":             {"5s", func(c config.Config) any { return c.RetryMax }, 5 * time.Second},
+		"shutdown_timeout":      {"10001ms", func(c config.Config) any { return c.ShutdownTimeout }, 10_001 * time.Millisecond},
+		"log_level":             {"warn", func(c config.Config) any { return c.LogLevel }, slog.LevelWarn},
+		"log_format":            {"json", func(c config.Config) any { return c.LogFormat }, config.LogJSON},
 
 		"allow_internal_webhooks": {"true", func(c config.Config) any { return c.AllowInternalWebhooks }, true},
 

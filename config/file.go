@@ -3,13 +3,9 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
@@ -25,14 +21,14 @@ const maxFile = 1 << 20
 // readFile gives the rows what the named file has for them. It reports every
 // unknown name at once, where the library's strict decoding stops at one, and
 // never quotes the file, since a secret may be on the line.
-func readFile(name string, rows []*setting, seeds *Seeds) []*sendlimit.InvalidError {
+func readFile(name string, rows []*setting, c *Config) []*sendlimit.InvalidError {
 	if name == "" {
 		return nil
 	}
 	rejected := func(format string, args ...any) []*sendlimit.InvalidError {
 		return []*sendlimit.InvalidError{{Field: FileFlag, Value: name, Want: fmt.Sprintf(format, args...)}}
 	}
-	data, err := readBounded(name)
+	data, err := readPath(name)
 	if err != nil {
 		return rejected("the name of a file that can be read: %v", err)
 	}
@@ -40,7 +36,7 @@ func readFile(name string, rows []*setting, seeds *Seeds) []*sendlimit.InvalidEr
 	if err != nil {
 		return rejected("a YAML file: %s", syntaxProblem(err, rows))
 	}
-	reader := fileReader{name: name, rows: rows, seeds: seeds}
+	reader := fileReader{name: name, rows: rows, config: c}
 	found := false
 	for _, document := range file.Docs {
 		switch body := document.Body.(type) {
@@ -57,28 +53,6 @@ func readFile(name string, rows []*setting, seeds *Seeds) []*sendlimit.InvalidEr
 	}
 	reader.tiersOfAccounts()
 	return reader.problems
-}
-
-func readBounded(name string) ([]byte, error) {
-	f, err := os.Open(name) //nolint:gosec // the operator names the file
-	if err != nil {
-		// Without the name, which the message has already.
-		if path, ok := errors.AsType[*fs.PathError](err); ok {
-			err = path.Err
-		}
-		return nil, fmt.Errorf("opening it: %w", err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("reading it: %w", err)
-	case len(data) > maxFile:
-		return nil, fmt.Errorf("it has more than %d bytes", maxFile)
-	case !utf8.Valid(data):
-		return nil, errors.New("it is not UTF-8 text")
-	}
-	return data, nil
 }
 
 // syntaxProblem says where the file is not YAML and why, without the words of
@@ -113,7 +87,7 @@ func syntaxProblem(err error, rows []*setting) string {
 type fileReader struct {
 	name     string
 	rows     []*setting
-	seeds    *Seeds
+	config   *Config // gets what is in the file alone
 	problems []*sendlimit.InvalidError
 }
 
@@ -133,7 +107,7 @@ func (r *fileReader) mapping(prefix string, m *ast.MappingNode) {
 		}
 		inner := r.under(key + ".")
 		if len(inner) == 0 {
-			r.reject("setting", key, "one of "+strings.Join(r.known(prefix), ", "), source)
+			r.reject("setting", key, "one of "+strings.Join(r.under(prefix), ", "), source)
 			continue
 		}
 		switch value := entry.Value.(type) {
@@ -155,21 +129,17 @@ func (r *fileReader) row(key string) *setting {
 	return nil
 }
 
-// known lists the names that may stand under a prefix.
-func (r *fileReader) known(prefix string) []string {
-	names := r.under(prefix)
-	if prefix == "" {
-		names = append(names, seedKeys()...)
-	}
-	return names
-}
-
 // under lists the settings whose names begin with the prefix.
 func (r *fileReader) under(prefix string) []string {
 	var keys []string
 	for _, row := range r.rows {
 		if strings.HasPrefix(row.key, prefix) {
 			keys = append(keys, row.key)
+		}
+	}
+	for _, key := range seedKeys() {
+		if strings.HasPrefix(key, prefix) {
+			keys = append(keys, key)
 		}
 	}
 	return keys

@@ -15,6 +15,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
+// policyKeys are the names under policy.
+const policyKeys = "policy.time_zone, policy.user_time_zone, policy.rules, policy.quiet_hours, policy.reach, policy.on_conflict," +
+	" policy.alert_at, policy.alert_to, policy.categories"
+
 // rejected loads and returns what is wrong, which has to be something.
 func rejected(t *testing.T, environ []string, file string, checks ...config.Check) *config.Error {
 	t.Helper()
@@ -36,6 +40,7 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 	const mail = "log:, or an smtp or smtps URL with a host such as smtp://mail.example.com:587"
 	const rule = "a rule such as 5/hour, 3/90s or 10/calendar_day" +
 		" (sliding: minute, hour, day, week or a length of time; natural: calendar_minute, _hour, _day, _week, _month)"
+	const hours = "hours such as 22:00-08:00, mon-fri 22:00-07:30 or sat,sun 00:00-24:00"
 	for _, row := range []struct{ key, value, shown, want string }{
 		{"embedded_address", "6390", "6390", embedded},
 		{"embedded_address", "off", "off", embedded},
@@ -72,6 +77,12 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 		{"policy.rules", "0/minute", "0/minute", "a limit of 1 to 1000"},
 		{"policy.rules", "1/minute,1/60s", "1/minute", "each rule once"},
 		{"policy.rules", "[]", "[]", "at least one rule such as 5/hour"},
+		{"policy.user_time_zone", "yes", "yes", "true or false"},
+		{"policy.quiet_hours", "22:00-08:00, 9-5", "9-5", hours},
+		{"policy.quiet_hours", "sat, 22:00-08:00", "sat,22:00-08:00", hours}, // a day without its times
+		{"policy.quiet_hours", "00:00-24:00", "00:00-24:00", "hours that leave some time of the week, as nothing could ever be sent otherwise"},
+		{"policy.reach", "367d", "367d", "1s to 366d in whole seconds, such as 30d, 36h or 90m"},
+		{"policy.on_conflict", "drop", "drop", "refuse or shift"},
 		{"policy.alert_at", "80, many", "80, many", "percents of 1 to 100, ascending, such as 80 and 100"},
 		{"policy.alert_at", "100,80", "100,80", "percents of 1 to 100, ascending, such as 80 and 100"},
 		{"policy.alert_at", "0", "0", "percents of 1 to 100, ascending, such as 80 and 100"},
@@ -116,8 +127,8 @@ func TestEverythingRejectedIsReportedAtOnce(t *testing.T) {
 	_, err := config.Load(flags, []string{"SENDLIMIT_REACH=2y", "SENDLIMIT_REDIS_URL=redis://:pw@h"}, name)
 	require.EqualError(t, err, strings.Join([]string{
 		"7 settings are rejected:",
-		`setting "push_uri" is not allowed: it takes one of ` + strings.Join(keys, ", ") + ", tiers, accounts (" + name + ", line 1)",
-		`setting "policy.rule" is not allowed: it takes one of policy.time_zone, policy.rules, policy.alert_at, policy.alert_to (` + name + ", line 3)",
+		`setting "push_uri" is not allowed: it takes one of ` + strings.Join(keys, ", ") + ", policy.categories, policies, tiers, accounts (" + name + ", line 1)",
+		`setting "policy.rule" is not allowed: it takes one of ` + policyKeys + ` (` + name + ", line 3)",
 		`SENDLIMIT_REDIS_URL "redis://:***@h" is not allowed: it takes no value: this one setting is named REDIS_URL`,
 		`prefix "UP" is not allowed: it takes 1 to 32 of a-z 0-9 _ - (given by ` + name + ", line 2)",
 		`policy.rules "[]" is not allowed: it takes at least one rule such as 5/hour (given by ` + name + ", line 3)",
@@ -229,7 +240,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		{"prefix: {a: b}", `prefix "a mapping" is not allowed: it takes ` + plain},
 		{"prefix: !!str a", `prefix "a tagged value" is not allowed: it takes ` + plain},
 		{"prefix: *a", `prefix "an alias or anchor" is not allowed: it takes ` + plain},
-		{"policy: strict", `policy "a plain value" is not allowed: it takes a mapping of policy.time_zone, policy.rules, policy.alert_at, policy.alert_to (FILE, line 1)`},
+		{"policy: strict", `policy "a plain value" is not allowed: it takes a mapping of ` + policyKeys + ` (FILE, line 1)`},
 		{"policy: {rules: {a: b}}", `policy.rules "a mapping" is not allowed: it takes a list of plain values (FILE, line 1)`},
 		{"policy: {rules: [[1/minute]]}", `policy.rules "a list" is not allowed: it takes a list of plain values (FILE, line 1)`},
 	} {

@@ -12,38 +12,48 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
-// Seeds are the tiers and accounts that the store gets where it has none of
-// their names. They are only in the file.
+// Seeds are the policies, tiers and accounts that the store gets where it has none
+// of their names. They are only in the file.
 type Seeds struct {
+	Policies []sendlimit.Policy // beside the one of the section policy
 	Tiers    []sendlimit.Tier
 	Accounts []sendlimit.AccountSeed
 }
 
 // Names of the settings that are only in the file.
 const (
-	tiersKey    = "tiers"
-	accountsKey = "accounts"
+	categoriesKey = "policy.categories"
+	policiesKey   = "policies"
+	tiersKey      = "tiers"
+	accountsKey   = "accounts"
 )
 
 // seedKeys are the settings that only the file has.
-func seedKeys() []string { return []string{tiersKey, accountsKey} }
+func seedKeys() []string { return []string{categoriesKey, policiesKey, tiersKey, accountsKey} }
 
-// seed reads the tiers or the accounts of a file.
+// seed reads what only a file has.
 func (r *fileReader) seed(key string, node ast.Node, source string) {
-	entries, ok := node.(*ast.MappingNode)
 	if _, null := node.(*ast.NullNode); null {
 		return
 	}
+	if key == categoriesKey {
+		r.categories(node, source)
+		return
+	}
+	entries, ok := node.(*ast.MappingNode)
 	if !ok {
 		r.reject(key, kindOf(node), "a mapping of names to "+key, source)
 		return
 	}
 	for _, entry := range entries.Values {
 		name := entry.Key.GetToken()
-		if key == tiersKey {
-			r.tier(name.Value, entry.Value, r.source(name))
-		} else {
-			r.account(name.Value, entry.Value, r.source(name))
+		switch at := r.source(name); key {
+		case policiesKey:
+			r.furtherPolicy(name.Value, entry.Value, at)
+		case tiersKey:
+			r.tier(name.Value, entry.Value, at)
+		default:
+			r.account(name.Value, entry.Value, at)
 		}
 	}
 }
@@ -74,7 +84,7 @@ func (r *fileReader) tier(name string, node ast.Node, source string) {
 	} {
 		r.judge(path+".", alone.Validate(), source)
 	}
-	r.seeds.Tiers = append(r.seeds.Tiers, tier)
+	r.config.Seeds.Tiers = append(r.config.Seeds.Tiers, tier)
 }
 
 func (r *fileReader) account(name string, node ast.Node, source string) {
@@ -99,7 +109,7 @@ func (r *fileReader) account(name string, node ast.Node, source string) {
 	} {
 		r.judge(path+".", alone.Validate(), source)
 	}
-	r.seeds.Accounts = append(r.seeds.Accounts, sendlimit.AccountSeed{
+	r.config.Seeds.Accounts = append(r.config.Seeds.Accounts, sendlimit.AccountSeed{
 		Account: account, Keys: r.keys(path+".keys", keys, source),
 	})
 }
@@ -206,11 +216,11 @@ func (f seedField) read(node ast.Node) bool {
 // tiersOfAccounts rejects the accounts whose tier the file has not, where the file
 // has tiers at all: without any, they may be in the store.
 func (r *fileReader) tiersOfAccounts() {
-	if len(r.seeds.Tiers) == 0 {
+	if len(r.config.Seeds.Tiers) == 0 {
 		return
 	}
-	for _, account := range r.seeds.Accounts {
-		known := slices.ContainsFunc(r.seeds.Tiers, func(t sendlimit.Tier) bool { return t.Name == account.Tier })
+	for _, account := range r.config.Seeds.Accounts {
+		known := slices.ContainsFunc(r.config.Seeds.Tiers, func(t sendlimit.Tier) bool { return t.Name == account.Tier })
 		if account.Tier != "" && !known {
 			r.reject(accountsKey+"."+account.Name+".tier", account.Tier, "the name of a tier under tiers", r.name)
 		}

@@ -53,9 +53,41 @@ accounts:
 	}, acme.Keys)
 }
 
+func TestFurtherPoliciesAreRead(t *testing.T) {
+	t.Parallel()
+	c, err := config.Load(nil, nil, settingsFile(t, `
+policy:
+  categories: {otp: {exempt: true}}
+policies:
+  vip: {rules: [5/minute], quiet_hours: ["22:00-08:00"], reach: 30d, categories: {marketing: {rules: [2/calendar_day]}}}
+  trial:
+    rules: [1/hour]
+    time_zone: Asia/Kathmandu
+    user_time_zone: true
+`))
+	require.NoError(t, err)
+	require.Equal(t, "1/minute, 5/hour, 10/calendar_day, otp exempt", c.Policy.String())
+	require.True(t, c.PolicyGiven)
+	require.Len(t, c.Seeds.Policies, 2)
+	require.Equal(t, "vip", c.Seeds.Policies[0].Name)
+	require.Equal(t, "5/minute, marketing 2/calendar_day, quiet 22:00-08:00, at most 30d ahead", c.Seeds.Policies[0].String())
+	require.Equal(t, "trial", c.Seeds.Policies[1].Name)
+	require.Equal(t, "1/hour (the user's time zone, else Asia/Kathmandu)", c.Seeds.Policies[1].String())
+}
+
 func TestSeedsAreRefused(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
+		"policies: [vip]":                                                      "policies \"a list\" is not allowed: it takes a mapping of names to policies",
+		"policies: {Vip: {rules: [1/day]}}":                                    `policies "Vip" is not allowed: it takes a name of 1 to 64`,
+		"policies: {default: {rules: [1/day]}}":                                `policies "default" is not allowed: it takes another name: what everybody else goes by is under policy`,
+		"policies: {vip: 1/day}":                                               "policies.vip \"a plain value\" is not allowed: it takes a mapping of time_zone, user_time_zone, rules, ",
+		"policies: {vip: }":                                                    `policies.vip.rules "[]" is not allowed: it takes at least one rule`,
+		"policies: {vip: {name: a}}":                                           `setting "policies.vip.name" is not allowed`,
+		"policies: {vip: {rules: [1/day, x]}}":                                 `policies.vip.rules "x" is not allowed: it takes a rule`,
+		"policy: {categories: [otp]}":                                          `policy.categories "a list" is not allowed: it takes a mapping of categories`,
+		"policy: {categories: {otp: {}}}":                                      `policy.categories.otp "{}" is not allowed: it takes at least one rule`,
+		"policy: {categories: {otp: {rules: x}}}":                              `policy.categories.otp.rules "x" is not allowed: it takes a list of rules`,
 		"tiers: [free]":                                                        "tiers \"a list\" is not allowed: it takes a mapping of names to tiers",
 		"tiers: {Free: {}}":                                                    `tiers "Free" is not allowed`,
 		"tiers: {free: {per_day: 5}}":                                          `setting "tiers.free.per_day" is not allowed: it takes one of requests_per_minute, `,

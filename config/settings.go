@@ -43,13 +43,6 @@ type written struct {
 	unprefixed unprefixed
 }
 
-type writtenPolicy struct {
-	TimeZone string `env:"TIME_ZONE"`
-	Rules    string `env:"RULES"`
-	AlertAt  string `env:"ALERT_AT"`
-	AlertTo  string `env:"ALERT_TO"`
-}
-
 type writtenPace struct {
 	Rate  string `env:"RATE"`
 	Burst string `env:"BURST"`
@@ -135,28 +128,7 @@ func settings(w *written, c *Config) []*setting {
 			help:   "how long one delivery may take",
 			accept: duration(&c.PushTimeout, 100*time.Millisecond, 5*time.Minute),
 		},
-	}, emailSettings(w, c), []*setting{
-		{
-			key: "policy.time_zone", written: &w.Policy.TimeZone, standard: "UTC", kind: "zone",
-			help:   "time zone of the calendar rules that a new store gets",
-			accept: timeZone(c),
-		},
-		{
-			key: "policy.rules", written: &w.Policy.Rules, kind: "rules", list: true,
-			standard: "1/minute, 5/hour, 10/calendar_day",
-			help:     "rules that a new store gets",
-			accept:   rules(c),
-		},
-		{
-			key: "policy.alert_at", written: &w.Policy.AlertAt, standard: "80, 100", kind: "percents", list: true,
-			help:   "percents of a user's daily rule at which an alert is raised, that a new store gets; [] for never",
-			accept: alertAt(c),
-		},
-		{
-			key: "policy.alert_to", written: &w.Policy.AlertTo, kind: "contact",
-			help:   "e-mail address or https URL that is told once an hour of users that reached one, that a new store gets",
-			accept: alertTo(c),
-		},
+	}, emailSettings(w, c), policySettings(w, c), []*setting{
 		{
 			key: "pace.rate", written: &w.Pace.Rate, kind: "rate",
 			help:   "deliveries of all workers together that a new store allows, such as 100/second",

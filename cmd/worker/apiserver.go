@@ -21,12 +21,14 @@ type apiServer struct {
 
 	submitter   *tasks.Submitter
 	deadLetters *tasks.DeadLetters
+	refitter    *tasks.Refitter
 	stopping    chan struct{}
 }
 
 // newAPIServer returns the API on a store. Close it.
 func newAPIServer(
-	client redis.UniversalClient, c config.Config, accounts *sendlimit.Accounts, m *metrics, logger *slog.Logger,
+	client redis.UniversalClient, c config.Config, policies *tasks.Policies, accounts *sendlimit.Accounts,
+	m *metrics, logger *slog.Logger,
 ) (_ *apiServer, err error) {
 	s := &apiServer{stopping: make(chan struct{})}
 	defer func() {
@@ -34,18 +36,20 @@ func newAPIServer(
 			err = errors.Join(err, s.close())
 		}
 	}()
-	s.submitter, err = tasks.NewSubmitter(client, tasks.SubmitterOptions{
-		Prefix: c.Prefix, Reach: c.Reach, KeepRecords: c.KeepRecords, ExpireAfter: c.ExpireAfter,
+	submits := tasks.SubmitterOptions{
+		Prefix: c.Prefix, Policies: policies, Reach: c.Reach, KeepRecords: c.KeepRecords, ExpireAfter: c.ExpireAfter,
 		StoreFullAt: c.StoreFullAt, WaitReplicas: c.WaitReplicas, WaitReplicasTimeout: c.WaitReplicasTimeout,
 		Logger: logger, Metrics: m.tasks,
-		// Many ask at the same time, and batches must not take all connections.
-		Batch: true,
-	})
-	if err != nil {
+	}
+	if s.refitter, err = tasks.NewRefitter(client, tasks.RefitterOptions{SubmitterOptions: submits}); err != nil {
+		return nil, err
+	}
+	submits.Batch = true // many ask at the same time, and batches must not take all connections
+	if s.submitter, err = tasks.NewSubmitter(client, submits); err != nil {
 		return nil, err
 	}
 	s.deadLetters, err = tasks.NewDeadLetters(client, tasks.DeadLetterOptions{
-		Prefix: c.Prefix, Reach: c.Reach, ExpireAfter: c.ExpireAfter, Logger: logger,
+		Prefix: c.Prefix, Policies: policies, Reach: c.Reach, ExpireAfter: c.ExpireAfter, Logger: logger,
 	})
 	if err != nil {
 		return nil, err
@@ -58,8 +62,16 @@ func newAPIServer(
 	if err != nil {
 		return nil, err
 	}
+	rules, err := sendlimit.NewPolicyStore(client, c.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	users, err := sendlimit.NewUserSettingsStore(client, c.Prefix)
+	if err != nil {
+		return nil, err
+	}
 	s.Handler, err = api.New(api.Options{
-		Submitter: s.submitter, DeadLetters: s.deadLetters, Stats: stats, Now: time.Now, Logger: logger,
+		Submitter: s.submitter, DeadLetters: s.deadLetters, Policies: rules, Users: users, Refitter: s.refitter, Stats: stats, Now: time.Now, Logger: logger,
 		Accounts: accounts, Counters: counters, RequireKeys: asksForKeys(c), TrustedProxies: c.TrustedProxies,
 		Metrics: m.handler(logger), LoginRefused: m.refusedLogins.Inc,
 		Version: version(), Stopping: s.stopping, Before: s.unlessStopping,
@@ -100,6 +112,9 @@ func (s *apiServer) close() error {
 	var err error
 	if s.submitter != nil {
 		err = s.submitter.Close()
+	}
+	if s.refitter != nil {
+		err = errors.Join(err, s.refitter.Close())
 	}
 	if s.deadLetters != nil {
 		s.deadLetters.Close()

@@ -11,50 +11,35 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
+// policyCommands are what the subcommands of policy have alike.
+type policyCommands struct {
+	program
+
+	ctx    context.Context //nolint:containedctx // of the process, for as long as one command runs
+	asJSON bool
+}
+
 func (p program) policyCommand(ctx context.Context) *cobra.Command {
+	c := &policyCommands{program: p, ctx: ctx}
 	group := &cobra.Command{
 		Use:   "policy",
-		Short: "Show or replace the rules that every program on a store goes by.",
-		Long: "Show or replace the rules that every program on a store goes by: the store of\n" +
-			"REDIS_URL, or else the embedded one of a worker that runs.",
-		Example: "  worker policy show > rules.yaml\n  worker policy apply rules.yaml",
+		Short: "List, show or replace the policies that every program on a store goes by.",
+		Long: "List, show or replace the policies that every program on a store goes by: the\n" +
+			"store of REDIS_URL, or else the embedded one of a worker that runs.\n\n" +
+			"A policy says who may receive what, and when. \"default\" holds for every user for\n" +
+			"whom worker user set has not named another.",
+		Example: "  worker policy list\n" +
+			"  worker policy show > rules.yaml\n" +
+			"  worker policy apply rules.yaml --preview\n" +
+			"  worker policy apply rules.yaml --then shift",
 	}
-	var asJSON bool
 	group.PersistentFlags().AddFlagSet(storeFlags())
-	group.PersistentFlags().BoolVar(&asJSON, "json", false, "answer with one line of JSON")
-
-	show := &cobra.Command{
-		Use:     "show",
-		Short:   "Show the rules, as policy apply reads them.",
-		Example: "  worker policy show > rules.yaml",
-		Args:    cli.NoArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.reported(asJSON, p.showPolicy(ctx, cmd.Flags(), asJSON))
-		},
-	}
-	apply := &cobra.Command{
-		Use:   "apply FILE",
-		Short: "Replace the rules by those of a YAML or JSON file, - for standard input.",
-		Long: "Replace the rules by those of a YAML or JSON file, - for standard input:\n\n" +
-			"  time_zone: Europe/Berlin    # of the calendar rules; UTC where there is none\n" +
-			"  rules: [1/minute, 5/hour, 10/calendar_day]\n" +
-			"  alert_at: [80, 100]         # percent of a daily rule that alert a user's contact\n" +
-			"  alert_to: ops@example.com   # told once an hour of such users; nobody where it is left out\n\n" +
-			"They hold from the next decision on, in every program within seconds. Messages\n" +
-			"that are scheduled already keep their places.",
-		Example: "  worker policy apply rules.yaml\n" +
-			"  echo '{\"rules\": [\"1/minute\", \"10/calendar_day\"]}' | worker policy apply -",
-		Args: cli.Argument("FILE"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.reported(asJSON, p.applyPolicy(ctx, cmd.Flags(), args[0], asJSON))
-		},
-	}
-	group.AddCommand(show, apply)
+	group.PersistentFlags().BoolVar(&c.asJSON, "json", false, "answer with one line of JSON")
+	group.AddCommand(c.listCommand(), c.showCommand(), c.applyCommand())
 	return group
 }
 
@@ -69,98 +54,95 @@ func storeFlags() *pflag.FlagSet {
 	return some
 }
 
-// reported prints an error as JSON where that was asked for.
+// on is a command that does something with the policies of a store.
+func (c *policyCommands) on(
+	cmd *cobra.Command, do func(policies *sendlimit.PolicyStore, client redis.UniversalClient, settings config.Config) error,
+) error {
+	return c.reported(c.asJSON, c.withStore(c.ctx, cmd.Flags(), func(client redis.UniversalClient, settings config.Config) error {
+		policies, err := sendlimit.NewPolicyStore(client, settings.Prefix)
+		if err != nil {
+			return fmt.Errorf("opening the policies: %w", err)
+		}
+		return do(policies, client, settings)
+	}))
+}
+
+func (c *policyCommands) listCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List the policies.",
+		Example: "  worker policy list\n  worker policy list --json",
+		Args:    cli.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.on(cmd, func(policies *sendlimit.PolicyStore, _ redis.UniversalClient, _ config.Config) error {
+				all, unreadable, err := policies.All(c.ctx)
+				if err != nil {
+					return fmt.Errorf("listing the policies: %w", err)
+				}
+				return c.printPolicies(all, unreadable)
+			})
+		},
+	}
+}
+
+func (c *policyCommands) showCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "show [NAME]",
+		Short:   "Show a policy as policy apply reads it, \"default\" unless another is named.",
+		Example: "  worker policy show > rules.yaml\n  worker policy show vip --json",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return cli.Argument("NAME")(cmd, args)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			name := sendlimit.DefaultPolicyName
+			if len(args) == 1 {
+				name = args[0]
+			}
+			return c.on(cmd, func(policies *sendlimit.PolicyStore, _ redis.UniversalClient, _ config.Config) error {
+				return c.show(policies, name)
+			})
+		},
+	}
+}
+
+func (c *policyCommands) show(policies *sendlimit.PolicyStore, name string) error {
+	policy, ok, err := policies.Load(c.ctx, name)
+	switch {
+	case err != nil:
+		return fmt.Errorf("showing the rules: %w", err)
+	case !ok && name == sendlimit.DefaultPolicyName:
+		return noRules()
+	case !ok:
+		return &sendlimit.NoSuchError{What: "policy", Name: name}
+	}
+	document := policy.Document().Spelled()
+	if c.asJSON {
+		return c.printJSON(document)
+	}
+	text, err := policyYAML(document)
+	if err != nil {
+		return err
+	}
+	return c.print(text)
+}
+
+// noRules is the error of a store that nobody has given a policy.
+func noRules() error {
+	return &sendlimit.UnavailableError{
+		Detail: "the store has no rules yet: start a worker on it, or give it some with worker policy apply FILE",
+	}
+}
+
+// reported prints an error as JSON where that was asked for, unless it has been
+// said already.
 func (p program) reported(asJSON bool, err error) error {
-	if err == nil || !asJSON {
+	if _, said := errors.AsType[cli.StatusError](err); said || err == nil || !asJSON {
 		return err
 	}
 	return cli.ReportJSON(p.stdout, err)
-}
-
-func (p program) showPolicy(ctx context.Context, flags *pflag.FlagSet, asJSON bool) error {
-	return p.withPolicies(ctx, flags, func(policies *policies) error {
-		// The layout comes second, since a look at it marks a new store.
-		policy, ok, err := policies.Load(ctx, sendlimit.DefaultPolicyName)
-		if err != nil {
-			return fmt.Errorf("showing the rules: %w", err)
-		}
-		if !ok {
-			return &sendlimit.UnavailableError{
-				Detail: "the store has no rules yet: start a worker on it, or give it some with worker policy apply FILE",
-			}
-		}
-		if err := policies.checkLayout(ctx); err != nil {
-			return err
-		}
-		if asJSON {
-			return p.printJSON(documentOf(policy))
-		}
-		return p.print(documentOf(policy).String())
-	})
-}
-
-func (p program) applyPolicy(ctx context.Context, flags *pflag.FlagSet, file string, asJSON bool) error {
-	policy, err := readPolicy(file, p.stdin)
-	if err != nil {
-		return err
-	}
-	return p.withPolicies(ctx, flags, func(policies *policies) error {
-		if err := policies.checkLayout(ctx); err != nil {
-			return err
-		}
-		old, had, err := policies.Load(ctx, policy.Name)
-		if err != nil {
-			return fmt.Errorf("looking at the rules to replace: %w", err)
-		}
-		if err := policies.Apply(ctx, policy); err != nil {
-			return fmt.Errorf("replacing the rules: %w", err)
-		}
-		answer := applied{New: documentOf(policy)}
-		if had {
-			before := documentOf(old)
-			answer.Old = &before
-		}
-		if asJSON {
-			return p.printJSON(answer)
-		}
-		return p.print(answer.String())
-	})
-}
-
-// policies are the policies of a store that is fit to be used.
-type policies struct {
-	*sendlimit.PolicyStore
-
-	client redis.UniversalClient
-	prefix string
-}
-
-func (p *policies) checkLayout(ctx context.Context) error {
-	if err := sendlimit.CheckLayout(ctx, p.client, p.prefix); err != nil {
-		return fmt.Errorf("looking at the layout of the store: %w", err)
-	}
-	return nil
-}
-
-// withPolicies calls do with the policies of the store that the settings name.
-func (p program) withPolicies(ctx context.Context, flags *pflag.FlagSet, do func(*policies) error) (err error) {
-	settings, err := p.load(flags, store.ValidURL)
-	if err != nil {
-		return err
-	}
-	client, err := store.Open(settings.StoreURL(), store.Options{})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, storage{client: client}.close()) }()
-	if _, err := store.Inspect(ctx, client); err != nil {
-		return err
-	}
-	opened, err := sendlimit.NewPolicyStore(client, settings.Prefix)
-	if err != nil {
-		return fmt.Errorf("opening the policies: %w", err)
-	}
-	return do(&policies{PolicyStore: opened, client: client, prefix: settings.Prefix})
 }
 
 func (p program) printJSON(answer any) error {

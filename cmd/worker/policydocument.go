@@ -1,61 +1,164 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strconv"
 	"strings"
+	"text/tabwriter"
+
+	"github.com/goccy/go-yaml"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
-// policyDocument is a policy as files and answers have it.
-type policyDocument struct {
-	TimeZone string           `json:"time_zone"`
-	Rules    []sendlimit.Rule `json:"rules"`
-	AlertAt  []int            `json:"alert_at"`
-	AlertTo  string           `json:"alert_to,omitempty"`
+// policyYAML is a policy in YAML, as policy apply reads it: its version, which only
+// the store gives, is in a comment.
+func policyYAML(d sendlimit.PolicyDocument) (string, error) {
+	version := d.Version
+	d.Version = 0
+	inOneLine := yaml.CustomMarshaler(func(percents []int) ([]byte, error) { return []byte("[" + joinPercents(percents) + "]"), nil })
+	text, err := yaml.MarshalWithOptions(d, yaml.IndentSequence(true), inOneLine)
+	if err != nil {
+		return "", fmt.Errorf("spelling the policy: %w", err)
+	}
+	return fmt.Sprintf("# version %d\n%s", version, text), nil
 }
 
-func documentOf(p sendlimit.Policy) policyDocument {
-	d := policyDocument{TimeZone: p.TimeZone, Rules: p.Rules, AlertAt: p.AlertAt, AlertTo: p.AlertTo}
-	if d.AlertAt == nil {
-		d.AlertAt = sendlimit.DefaultAlertAt()
-	}
-	if d.TimeZone == "" {
-		d.TimeZone = "UTC"
-	}
-	return d
+// policyDifference is a field that is not the same in two policies; nothing in it
+// is "none".
+type policyDifference struct {
+	name, old, new string
+	width          int // of the longest name
 }
 
-// String returns the document in YAML.
-func (d policyDocument) String() string {
+// policyDifferences are the fields in which a policy differs from the one that it
+// replaces, nil for none, in the order in which they are shown.
+func policyDifferences(old *sendlimit.Policy, now sendlimit.Policy) []policyDifference {
+	var before []policyField
+	if old != nil {
+		before = policyFields(*old)
+	}
+	after := policyFields(now)
+	var all []policyDifference
+	width := 0
+	for _, field := range mergeFields(before, after) {
+		d := policyDifference{name: field, old: valueOf(before, field), new: valueOf(after, field)}
+		if d.old != d.new {
+			all = append(all, d)
+			width = max(width, len(field))
+		}
+	}
+	for i := range all {
+		all[i].width = width
+	}
+	return all
+}
+
+// policyField is a field of a policy as a line shows it; value is "" where there is
+// nothing in it.
+type policyField struct{ name, value string }
+
+func policyFields(p sendlimit.Policy) []policyField {
+	d := p.Document().Spelled()
+	fields := []policyField{
+		{"time_zone", d.TimeZone},
+		{"user_time_zone", strconv.FormatBool(d.UserTimeZone)},
+		{"rules", strings.Join(d.Rules, ", ")},
+		{"quiet_hours", strings.Join(d.QuietHours, " and ")},
+		{"reach", d.Reach},
+		{"on_conflict", d.OnConflict},
+		{"alert_at", joinPercents(d.AlertAt)},
+		{"alert_to", hidePath(d.AlertTo)},
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Categories)) {
+		fields = append(fields, policyField{"categories." + name, p.Categories[name].String()})
+	}
+	return fields
+}
+
+func joinPercents(percents []int) string {
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(percents), "[]"), " ", ", ")
+}
+
+// mergeFields are the names of both, each once.
+func mergeFields(before, after []policyField) []string {
+	var names []string
+	for _, field := range slices.Concat(after, before) {
+		if !slices.Contains(names, field.name) {
+			names = append(names, field.name)
+		}
+	}
+	return names
+}
+
+func valueOf(fields []policyField, name string) string {
+	i := slices.IndexFunc(fields, func(f policyField) bool { return f.name == name })
+	if i < 0 {
+		return none
+	}
+	return cmp.Or(fields[i].value, none)
+}
+
+// none is what a sentence has where there is nothing.
+const none = "none"
+
+// hidePath is a contact of which a URL has the host alone: the rest may be a secret.
+func hidePath(contact string) string {
+	if u, err := url.Parse(contact); err == nil && u.Host != "" {
+		return u.Scheme + "://" + u.Host + "/…"
+	}
+	return contact
+}
+
+// policyList is the answer to policy list.
+type policyList struct {
+	Policies   []sendlimit.PolicyDocument `json:"policies"`
+	Unreadable []string                   `json:"unreadable,omitempty"` // which a newer program wrote
+}
+
+func (c *policyCommands) printPolicies(all []sendlimit.Policy, unreadable []string) error {
+	if c.asJSON {
+		list := policyList{Policies: make([]sendlimit.PolicyDocument, len(all)), Unreadable: unreadable}
+		for i, policy := range all {
+			list.Policies[i] = policy.Document().Spelled()
+		}
+		return c.printJSON(list)
+	}
+	if len(all)+len(unreadable) == 0 {
+		return c.print("There are no policies yet: start a worker on the store, or give it one with worker policy apply FILE.\n")
+	}
 	var s strings.Builder
-	fmt.Fprintf(&s, "time_zone: %s\nrules:\n", d.TimeZone)
-	for _, rule := range d.Rules {
-		fmt.Fprintf(&s, "  - %s\n", rule)
+	table := tabwriter.NewWriter(&s, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "NAME\tVERSION\tRULES\tTIME ZONE\tQUIET HOURS")
+	for _, p := range all {
+		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\n", p.Name, p.Version, rulesCell(p), zoneCell(p), cmp.Or(p.QuietHours.String(), none))
 	}
-	fmt.Fprintf(&s, "alert_at: [%s]\n", strings.ReplaceAll(strings.Trim(fmt.Sprint(d.AlertAt), "[]"), " ", ", "))
-	if d.AlertTo != "" {
-		fmt.Fprintf(&s, "alert_to: %s\n", d.AlertTo)
+	for _, name := range unreadable {
+		fmt.Fprintf(table, "%s\t?\tcan't be read: apply it anew, or run the newer program that wrote it\t\t\n", name)
 	}
-	return s.String()
+	if err := table.Flush(); err != nil {
+		return fmt.Errorf("laying out the list: %w", err)
+	}
+	return c.print(s.String())
 }
 
-// line is the document for a sentence.
-func (d policyDocument) line() string {
-	return sendlimit.Policy{TimeZone: d.TimeZone, Rules: d.Rules, AlertAt: d.AlertAt, AlertTo: d.AlertTo}.String()
-}
-
-// applied is the answer to policy apply; Old is null where there was none.
-type applied struct {
-	Old *policyDocument `json:"old"`
-	New policyDocument  `json:"new"`
-}
-
-// String says for a person what was replaced.
-func (a applied) String() string {
-	old := "none"
-	if a.Old != nil {
-		old = a.Old.line()
+// rulesCell are all rules of a policy, those of its categories included.
+func rulesCell(p sendlimit.Policy) string {
+	cell := []string{strings.Join(p.Document().Rules, ", ")}
+	for _, name := range slices.Sorted(maps.Keys(p.Categories)) {
+		cell = append(cell, name+" "+p.Categories[name].String())
 	}
-	return fmt.Sprintf("%s → %s\nIt holds from the next decision on; what is scheduled keeps its place.\n", old, a.New.line())
+	return strings.Join(cell, "; ")
+}
+
+func zoneCell(p sendlimit.Policy) string {
+	zone := cmp.Or(p.TimeZone, "UTC")
+	if p.UserTimeZone {
+		return "the user's, else " + zone
+	}
+	return zone
 }

@@ -65,12 +65,16 @@ func (p program) serve(ctx context.Context, flags *pflag.FlagSet, dropDueBefore 
 	if err != nil {
 		return err
 	}
-	work, release, err := p.openWork(storage.client, settings, measured.tasks, dropDueBefore, logger)
+	policies, err := tasks.NewPolicies(storage.client, tasks.PoliciesOptions{Prefix: settings.Prefix, Logger: logger})
+	if err != nil {
+		return err
+	}
+	work, release, err := p.openWork(storage.client, settings, policies, measured.tasks, dropDueBefore, logger)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	served, err := newAPIServer(storage.client, settings, accounts, measured, logger)
+	served, err := newAPIServer(storage.client, settings, policies, accounts, measured, logger)
 	if err != nil {
 		return err
 	}
@@ -87,10 +91,12 @@ func (p program) serve(ctx context.Context, flags *pflag.FlagSet, dropDueBefore 
 // openWork returns what the worker does beside the API until its context ends,
 // and what to do after that.
 func (p program) openWork(
-	client redis.UniversalClient, c config.Config, m *tasks.Metrics, dropDueBefore time.Time, logger *slog.Logger,
+	client redis.UniversalClient, c config.Config, policies *tasks.Policies, m *tasks.Metrics,
+	dropDueBefore time.Time, logger *slog.Logger,
 ) (work func(context.Context) error, release func() error, err error) {
 	if !c.Deliver {
 		wait := func(ctx context.Context) error {
+			defer policies.Follow(ctx)()
 			waitForStop(ctx, c, logger)
 			return nil
 		}
@@ -105,7 +111,7 @@ func (p program) openWork(
 		return nil, nil, errors.Join(err, closeChannel(channel))
 	}
 	release = func() error { return errors.Join(closeChannel(channel), announcer.Close()) }
-	worker, err := newWorker(client, c, channel, announcer, m, dropDueBefore, logger)
+	worker, err := newWorker(client, c, policies, channel, announcer, m, dropDueBefore, logger)
 	if err != nil {
 		return nil, nil, errors.Join(err, release())
 	}
@@ -144,11 +150,13 @@ func onlyGet(w http.ResponseWriter, _ *http.Request) {
 }
 
 func newWorker(
-	client redis.UniversalClient, c config.Config, channel notifier.Notifier, announcer notifier.Announcer, m *tasks.Metrics,
+	client redis.UniversalClient, c config.Config, policies *tasks.Policies,
+	channel notifier.Notifier, announcer notifier.Announcer, m *tasks.Metrics,
 	dropDueBefore time.Time, logger *slog.Logger,
 ) (*tasks.Worker, error) {
 	return tasks.NewWorker(client, tasks.WorkerOptions{
 		Prefix:          c.Prefix,
+		Policies:        policies,
 		Notifier:        channel,
 		Announcer:       announcer,
 		Reach:           c.Reach,

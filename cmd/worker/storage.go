@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 
 	"github.com/redis/go-redis/v9"
 
@@ -70,7 +69,7 @@ func prepare(ctx context.Context, client redis.UniversalClient, c config.Config,
 	if err := sendlimit.CheckLayout(ctx, client, c.Prefix); err != nil {
 		return fmt.Errorf("looking at the layout of the store: %w", err)
 	}
-	if err := seedPolicy(ctx, client, c, logger); err != nil {
+	if err := seedPolicies(ctx, client, c, logger); err != nil {
 		return err
 	}
 	if err := seedPace(ctx, client, c, logger); err != nil {
@@ -98,36 +97,4 @@ func warnOfSubmits(
 				"server", m.Address, "used_bytes", m.Used, "max_bytes", m.Max, "store_full_at_percent", c.StoreFullAt)
 		}
 	}
-}
-
-// seedPolicy gives a store without rules those of the settings. Where it has
-// some, they hold, and a difference is said.
-func seedPolicy(ctx context.Context, client redis.Cmdable, c config.Config, logger *slog.Logger) error {
-	policies, err := sendlimit.NewPolicyStore(client, c.Prefix)
-	if err != nil {
-		return fmt.Errorf("opening the policies: %w", err)
-	}
-	stored, err := policies.Seed(ctx, c.Policy)
-	if err != nil {
-		return fmt.Errorf("giving the store its rules: %w", err)
-	}
-	logger.InfoContext(ctx, "rules", "policy", stored.Name, "rules", loggedRules(stored))
-	if c.PolicyGiven && !stored.Equal(c.Policy) {
-		differs := "rules"
-		if loggedRules(c.Policy) == loggedRules(stored) {
-			differs = "alert_to" // of which the log has a part
-		}
-		logger.WarnContext(ctx, "the rules in the settings are not those of the store, which hold:"+
-			" worker policy apply FILE replaces them",
-			"settings", loggedRules(c.Policy), "store", loggedRules(stored), "differs_in", differs)
-	}
-	return nil
-}
-
-// loggedRules is a policy for a log, which has nobody's whole address.
-func loggedRules(p sendlimit.Policy) string {
-	if _, domain, address := strings.Cut(p.AlertTo, "@"); address && sendlimit.ValidContact(p.AlertTo) == nil && !strings.Contains(domain, "/") {
-		p.AlertTo = "…@" + domain
-	}
-	return p.String()
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/redis/go-redis/v9"
@@ -11,92 +12,217 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
 )
 
-// userDocument is what is set for a user, as answers have it.
-type userDocument struct {
-	User    string `json:"user"`
-	Contact string `json:"contact"`
-}
+// userSettings are what is set for single users, and the policies that it refers to.
+type userSettings struct {
+	program
+	*sendlimit.UserSettingsStore
 
-// String is the document for a person.
-func (d userDocument) String() string {
-	if d.Contact == "" {
-		return fmt.Sprintf("nothing is set for %s: quota alerts go nowhere\n", d.User)
-	}
-	return fmt.Sprintf("%s: quota alerts go to %s\n", d.User, d.Contact)
+	policies map[string]sendlimit.Policy
+	json     bool
 }
 
 // settingsCommands show and change what is set for one user.
 func (p program) settingsCommands(ctx context.Context) []*cobra.Command {
-	var asJSON bool
-	command := func(use, short string, do func(context.Context, *sendlimit.UserSettingsStore, string) error) *cobra.Command {
-		cmd := &cobra.Command{
-			Use: use, Short: short, Args: cli.Argument("USER"),
-			RunE: func(cmd *cobra.Command, args []string) error {
-				return p.reported(asJSON, p.withUserSettings(ctx, cmd.Flags(), func(settings *sendlimit.UserSettingsStore) error {
-					if err := do(ctx, settings, args[0]); err != nil {
-						return err
-					}
-					return p.showUser(ctx, settings, args[0], asJSON)
-				}))
-			},
-		}
-		cmd.Flags().BoolVar(&asJSON, "json", false, "answer with one line of JSON")
-		return cmd
+	u := &userSettings{program: p}
+	show := &cobra.Command{
+		Use:     "show USER",
+		Short:   "Show what is set for a user, and the rules that hold for the user.",
+		Example: "  worker user show alice\n  worker user show alice --json",
+		Args:    cli.Argument("USER"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return u.on(ctx, cmd, func() error { return u.show(ctx, args[0]) })
+		},
 	}
-	show := command("show USER", "Show what is set for a user.",
-		func(context.Context, *sendlimit.UserSettingsStore, string) error { return nil })
-	clearAll := command("clear USER", "Remove all that is set for a user.",
-		func(ctx context.Context, settings *sendlimit.UserSettingsStore, user string) error {
-			if _, err := settings.Clear(ctx, user); err != nil {
-				return fmt.Errorf("clearing a user's settings: %w", err)
-			}
-			return nil
-		})
-	show.Example = "  worker user show alice --json"
-	clearAll.Example = "  worker user clear alice"
-	var contact string
-	set := command("set USER --contact CONTACT", "Set where a user's quota alerts go.",
-		func(ctx context.Context, settings *sendlimit.UserSettingsStore, user string) error {
-			if contact == "" {
-				return &cli.UsageError{Detail: "--contact is missing: an e-mail address or an https: URL; worker user clear removes it"}
-			}
-			if err := settings.Set(ctx, user, sendlimit.UserSettings{Contact: contact}); err != nil {
-				return fmt.Errorf("setting what is a user's own: %w", err)
-			}
-			return nil
-		})
-	set.Long = "Set where a user's quota alerts go: an e-mail address, or an https: URL that gets\n" +
-		"a POST for each. An alert is raised when a daily rule of the policy is 80 % and\n" +
-		"100 % full, once a day each; see alert_at in worker policy apply for others."
-	set.Example = "  worker user set alice --contact ada@example.org"
-	set.Flags().StringVar(&contact, "contact", "", "e-mail `address` or https: URL for quota alerts")
-	return []*cobra.Command{show, set, clearAll}
+	clearAll := &cobra.Command{
+		Use:     "clear USER",
+		Short:   "Remove all that is set for a user.",
+		Long:    "Remove all that is set for a user. Messages of the user stay as they are.",
+		Example: "  worker user clear alice",
+		Args:    cli.Argument("USER"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return u.on(ctx, cmd, func() error {
+				if _, err := u.Clear(ctx, args[0]); err != nil {
+					return fmt.Errorf("clearing a user's settings: %w", err)
+				}
+				return u.show(ctx, args[0])
+			})
+		},
+	}
+	commands := []*cobra.Command{show, u.setCommand(ctx), clearAll}
+	for _, cmd := range commands {
+		cmd.Flags().BoolVar(&u.json, "json", false, "answer with one line of JSON")
+	}
+	return commands
 }
 
-func (p program) showUser(ctx context.Context, settings *sendlimit.UserSettingsStore, user string, asJSON bool) error {
-	set, err := settings.Get(ctx, user)
-	if err != nil {
-		return fmt.Errorf("showing a user's settings: %w", err)
-	}
-	document := userDocument{User: user, Contact: set.Contact}
-	if asJSON {
-		return p.printJSON(document)
-	}
-	return p.print(document.String())
-}
-
-// withUserSettings calls do with the settings of the users of the store that the
-// flags name.
-func (p program) withUserSettings(
-	ctx context.Context, flags *pflag.FlagSet, do func(*sendlimit.UserSettingsStore) error,
-) error {
-	return p.withStore(ctx, flags, func(client redis.UniversalClient, c config.Config) error {
-		settings, err := sendlimit.NewUserSettingsStore(client, c.Prefix)
-		if err != nil {
+// on calls do with the settings and the policies of the store that the flags name.
+func (u *userSettings) on(ctx context.Context, cmd *cobra.Command, do func() error) error {
+	return u.reported(u.json, u.withStore(ctx, cmd.Flags(), func(client redis.UniversalClient, c config.Config) (err error) {
+		if u.UserSettingsStore, err = sendlimit.NewUserSettingsStore(client, c.Prefix); err != nil {
 			return fmt.Errorf("opening the settings of users: %w", err)
 		}
-		return do(settings)
-	})
+		policies, err := sendlimit.NewPolicyStore(client, c.Prefix)
+		if err != nil {
+			return fmt.Errorf("opening the policies: %w", err)
+		}
+		all, _, err := policies.All(ctx)
+		if err != nil {
+			return fmt.Errorf("looking at the policies: %w", err)
+		}
+		u.policies = make(map[string]sendlimit.Policy, len(all))
+		for _, policy := range all {
+			u.policies[policy.Name] = policy
+		}
+		return do()
+	}))
+}
+
+func (u *userSettings) setCommand(ctx context.Context) *cobra.Command {
+	set := &cobra.Command{
+		Use:   "set USER",
+		Short: "Change what the flags name of a user's own settings, and show them.",
+		Long: "Change what the flags name of a user's own settings, and show them. It holds from\n" +
+			"the very next decision on; '' takes a setting away.\n\n" +
+			"A --limit replaces the rule of the user's policy that has the same window:\n" +
+			"20/calendar_day stands for 10/calendar_day. Those of other windows stay as they\n" +
+			"are, and category rules hold as before.\n\n" +
+			"For a user who is blocked nothing more is accepted. What was accepted before is\n" +
+			"sent, unless it is cancelled.\n\n" +
+			"The contact, an e-mail address or an https: URL that gets a POST, is told when a\n" +
+			"daily rule is 80 % and 100 % full, once a day each; see alert_at in worker policy\n" +
+			"apply for others.",
+		Example: "  worker user set alice --policy vip --time-zone Europe/Berlin\n" +
+			"  worker user set alice --limit 20/calendar_day --limit 3/minute\n" +
+			"  worker user set alice --no-limits --contact ''\n" +
+			"  worker user set alice --block",
+		Args: cli.Argument("USER"),
+	}
+	var f userFlags
+	f.register(set.Flags())
+	set.RunE = func(cmd *cobra.Command, args []string) error {
+		change, err := f.change(cmd)
+		if err != nil {
+			return u.reported(u.json, err)
+		}
+		return u.on(ctx, cmd, func() error {
+			_, err := u.Update(ctx, args[0], func(before sendlimit.UserSettings) (sendlimit.UserSettings, error) {
+				settings := change.to(before)
+				return settings, u.check(settings, change)
+			})
+			if err != nil {
+				return fmt.Errorf("setting what is a user's own: %w", err)
+			}
+			return u.show(ctx, args[0])
+		})
+	}
+	return set
+}
+
+// check says whether settings fit the policies, as far as a change names what
+// depends on them: what was set before may refer to rules that are gone.
+func (u *userSettings) check(settings sendlimit.UserSettings, change userChange) error {
+	// What is wrong in itself is said first, and by the same call that would store it.
+	if err := settings.Validate(); err != nil {
+		return err
+	}
+	if change.policy == nil && !change.limits() {
+		return nil
+	}
+	return tasks.CheckUserSettings(settings, u.policies)
+}
+
+// userFlags are what may be set for a user.
+type userFlags struct {
+	policy, zone, contact string
+	limits                []string
+	noLimits              bool
+	block, unblock        bool
+}
+
+func (f *userFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.policy, "policy", "", "`name` of the policy that holds for the user, in place of the default one")
+	flags.StringSliceVar(&f.limits, "limit", nil, "`rule` in place of that of the policy with the same window, such as 20/calendar_day; may be repeated")
+	flags.BoolVar(&f.noLimits, "no-limits", false, "drop all limits of the user's own, but for those given beside it")
+	flags.StringVar(&f.zone, "time-zone", "", "IANA `zone` of the user, by whose clocks quiet hours go")
+	flags.StringVar(&f.contact, "contact", "", "e-mail `address` or https: URL for quota alerts")
+	flags.BoolVar(&f.block, "block", false, "accept nothing more for the user")
+	flags.BoolVar(&f.unblock, "unblock", false, "accept messages for the user again")
+}
+
+// userChange is what is to be changed; nil for what stays.
+type userChange struct {
+	policy, zone, contact *string
+	add                   []sendlimit.Rule
+	dropLimits            bool
+	blocked               *bool
+}
+
+// limits reports whether limits are changed.
+func (c userChange) limits() bool { return len(c.add) > 0 || c.dropLimits }
+
+// change reads the flags that were given.
+func (f *userFlags) change(cmd *cobra.Command) (userChange, error) {
+	var c userChange
+	given := false
+	for name, field := range map[string]struct {
+		into  **string
+		value *string
+	}{"policy": {&c.policy, &f.policy}, "time-zone": {&c.zone, &f.zone}, "contact": {&c.contact, &f.contact}} {
+		if cmd.Flags().Changed(name) {
+			*field.into, given = field.value, true
+		}
+	}
+	if f.block && f.unblock {
+		return c, cli.Usage(cmd, "unblock", "--block and --unblock can't be given together")
+	}
+	if f.block || f.unblock {
+		c.blocked, given = &f.block, true
+	}
+	for _, text := range f.limits {
+		limit, err := sendlimit.ParseRule(text)
+		if invalid, ok := errors.AsType[*sendlimit.InvalidError](err); ok {
+			return c, &sendlimit.InvalidError{Field: "limit", Value: invalid.Value, Want: invalid.Want}
+		}
+		c.add = append(c.add, limit)
+	}
+	c.dropLimits = f.noLimits
+	if !given && !c.limits() {
+		return c, cli.Usage(cmd, "", "say what to change: --policy, --limit, --no-limits, --time-zone, --contact, --block or --unblock")
+	}
+	return c, nil
+}
+
+// to are settings with the change.
+func (c userChange) to(s sendlimit.UserSettings) sendlimit.UserSettings {
+	for _, field := range []struct{ to, from *string }{{&s.Policy, c.policy}, {&s.TimeZone, c.zone}, {&s.Contact, c.contact}} {
+		if field.from != nil {
+			*field.to = *field.from
+		}
+	}
+	if c.blocked != nil {
+		s.Blocked = *c.blocked
+	}
+	var kept []sendlimit.Rule
+	if !c.dropLimits {
+		for _, limit := range s.Limits {
+			if !replaced(limit, c.add) {
+				kept = append(kept, limit)
+			}
+		}
+	}
+	s.Limits = append(kept, c.add...)
+	return s
+}
+
+// replaced reports whether one of the rules has the window of this one.
+func replaced(limit sendlimit.Rule, rules []sendlimit.Rule) bool {
+	for _, rule := range rules {
+		if rule.Window == limit.Window && rule.Period == limit.Period {
+			return true
+		}
+	}
+	return false
 }

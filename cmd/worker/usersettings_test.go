@@ -10,40 +10,129 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
-func TestUserSettings(t *testing.T) {
-	t.Parallel()
+// settingsOf runs worker user on a store, which has two policies.
+func settingsOf(t *testing.T) (run func(args ...string) string, environ []string) {
+	t.Helper()
 	server, _ := sendlimittest.EmbeddedRedis(t)
-	environ := []string{"REDIS_URL=redis://" + server.Addr()}
-	run := func(args ...string) string {
+	environ = []string{"REDIS_URL=redis://" + server.Addr()}
+	for _, policy := range []string{
+		"rules: [1/minute, 10/calendar_day]\nquiet_hours: [22:00-08:00]",
+		"name: vip\nrules: [5/minute, 5/hour]\nuser_time_zone: true\n" +
+			"categories: {marketing: {rules: [2/calendar_day]}, otp: {exempt: true}, codes: {exempt: true, counts: false}}",
+	} {
+		_, err := command(t, environ, policy, "policy", "apply", "-")
+		require.NoError(t, err)
+	}
+	return func(args ...string) string {
 		t.Helper()
 		out, err := command(t, environ, "", append([]string{"user"}, args...)...)
 		require.NoError(t, err)
 		return out
-	}
-	require.Equal(t, "nothing is set for alice: quota alerts go nowhere\n", run("show", "alice"))
-	require.Equal(t, "alice: quota alerts go to ada@example.org\n", run("set", "alice", "--contact", "ada@example.org"))
-	require.JSONEq(t, `{"user":"alice","contact":"ada@example.org"}`, run("show", "alice", "--json"))
-	require.JSONEq(t, `{"user":"bob","contact":""}`, run("show", "bob", "--json"))
-	require.Equal(t, "alice: quota alerts go to https://example.org/hook\n", run("set", "alice", "--contact", "https://example.org/hook"))
-	require.Contains(t, run("export", "alice"), `"contact": "https://example.org/hook"`)
-	require.Equal(t, "nothing is set for alice: quota alerts go nowhere\n", run("clear", "alice"))
-	require.Equal(t, "nothing is set for alice: quota alerts go nowhere\n", run("clear", "alice"), "twice is harmless")
+	}, environ
+}
 
+func TestUserSettings(t *testing.T) {
+	t.Parallel()
+	run, _ := settingsOf(t)
+	const usual = "set for alice: nothing\npolicy default, version 1:\n  1/minute         all messages\n  10/calendar_day  all messages\n" +
+		"  calendar periods are those of UTC\n  quiet 22:00-08:00 in UTC\n"
+	require.Equal(t, usual, run("show", "alice"))
+
+	require.Equal(t, "set for alice: 20/calendar_day, time zone Europe/Berlin, quota alerts to ada@example.org\n"+
+		"policy default, version 1:\n  1/minute         all messages\n"+
+		"  20/calendar_day  all messages, set for alice in place of 10/calendar_day\n"+
+		"  calendar periods are those of UTC\n  quiet 22:00-08:00 in Europe/Berlin\n",
+		run("set", "alice", "--limit", "20/calendar_day", "--time-zone", "Europe/Berlin", "--contact", "ada@example.org"))
+	require.JSONEq(t, `{
+		"user": "alice", "contact": "ada@example.org", "policy": "", "limits": ["20/calendar_day"], "time_zone": "Europe/Berlin", "blocked": false,
+		"effective": {"policy": "default", "version": 1, "time_zone": "UTC", "quiet_hours": ["22:00-08:00"], "quiet_time_zone": "Europe/Berlin",
+			"rules": [{"rule": "1/minute", "from": "policy"}, {"rule": "20/calendar_day", "from": "user", "replaces": "10/calendar_day"}]}
+	}`, run("show", "alice", "--json"))
+
+	// What is not named stays.
+	require.Contains(t, run("set", "alice", "--limit", "3/minute", "--block"),
+		"alice is blocked: nothing more is accepted\nset for alice: 20/calendar_day, 3/minute, time zone Europe/Berlin, quota alerts to ada@example.org\n")
+	require.Contains(t, run("set", "alice", "--limit", "2/minute"), "set for alice: 20/calendar_day, 2/minute, ")
+	require.Equal(t, "set for alice: policy vip, 2/minute, time zone Europe/Berlin\n"+
+		"policy vip, version 1:\n"+
+		"  2/minute        all messages, set for alice in place of 5/minute\n"+
+		"  5/hour          all messages\n"+
+		"  2/calendar_day  category marketing\n"+
+		"  calendar periods are those of Europe/Berlin\n"+
+		"  category codes is exempt, and does not count\n"+
+		"  category otp is exempt, and counts for the others\n",
+		run("set", "alice", "--policy", "vip", "--no-limits", "--limit", "2/minute", "--contact", "", "--unblock"))
+	require.Contains(t, run("show", "alice", "--json"), `"exempt":[{"category":"codes","counts":false},{"category":"otp","counts":true}],"quiet_hours":[]`)
+	require.Contains(t, run("set", "alice", "--policy", "", "--time-zone", ""), "set for alice: 2/minute\npolicy default, ")
+	require.Contains(t, run("set", "alice", "--contact", "https://example.org/hook"), "quota alerts to https://example.org/hook\n")
+	require.Contains(t, run("export", "alice"), `"contact": "https://example.org/hook"`)
+
+	require.Equal(t, usual, run("clear", "alice"))
+	require.Equal(t, usual, run("clear", "alice"), "twice is harmless")
+}
+
+// What was set before a policy lost a rule keeps nobody from setting other things,
+// and is said to have no effect.
+func TestLimitsThatReplaceNothingAnyMore(t *testing.T) {
+	t.Parallel()
+	run, environ := settingsOf(t)
+	run("set", "alice", "--limit", "20/calendar_day")
+	_, err := command(t, environ, "rules: [1/minute]", "policy", "apply", "-")
+	require.NoError(t, err)
+	require.Equal(t, "set for alice: 20/calendar_day, time zone Europe/Berlin\npolicy default, version 2:\n  1/minute  all messages\n"+
+		"  20/calendar_day has no effect: the policy has no rule of that window\n",
+		run("set", "alice", "--time-zone", "Europe/Berlin"))
+	require.Contains(t, run("show", "alice", "--json"), `"without_effect":["20/calendar_day"]`)
+}
+
+func TestUserSettingsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	run, environ := settingsOf(t)
+	before := run("set", "alice", "--limit", "20/calendar_day", "--contact", "ada@example.org")
 	for _, row := range []struct {
 		args []string
 		want string
 	}{
-		{[]string{"set", "alice"}, "--contact is missing"},
+		{[]string{"set", "alice"}, "say what to change: --policy, --limit, --no-limits, --time-zone, --contact, --block or --unblock; see worker user set --help"},
+		{[]string{"set", "alice", "--block", "--unblock"}, "--block and --unblock can't be given together"},
 		{[]string{"set", "alice", "--contact", "Ada <ada@example.org>"}, `contact "Ada <ada@example.org>" is not allowed: it takes one e-mail address`},
+		{[]string{"set", "alice", "--policy", "gold"}, `policy "gold" is not allowed: it takes a policy that the store has: default, vip`},
+		{[]string{"set", "alice", "--policy", "Gold"}, `policy "Gold" is not allowed: it takes a name of 1 to 64 of a-z 0-9 _ -`},
+		{[]string{"set", "alice", "--limit", "7/hour"}, `limits "7/hour" is not allowed: it takes another limit for a rule of policy default: 1/minute, 10/calendar_day`},
+		{[]string{"set", "alice", "--limit", "7/day"}, `limits "7/day" is not allowed`}, // a sliding day is no calendar day
+		{[]string{"set", "alice", "--policy", "vip"}, `limits "20/calendar_day" is not allowed: it takes another limit for a rule of policy vip`},
+		{[]string{"set", "alice", "--limit", "many"}, `limit "many" is not allowed: it takes a rule such as 5/hour`},
+		{[]string{"set", "alice", "--limit", "0/minute"}, `limit "0/minute" is not allowed: it takes a limit of 1 to 1000`},
+		{[]string{"set", "alice", "--limit", "1/minute", "--limit", "2/minute"}, `limits "2/minute" is not allowed: it takes one limit for each window`},
+		{[]string{"set", "alice", "--time-zone", "Mars/Olympus"}, `time_zone "Mars/Olympus" is not allowed: it takes an IANA time zone such as Europe/Berlin`},
 		{[]string{"set", "al\nice", "--contact", "ada@example.org"}, `is not allowed: it takes 1 to 256 bytes of UTF-8`},
 		{[]string{"show", ""}, `user "" is not allowed`},
 		{[]string{"clear"}, "USER is missing"},
 	} {
 		_, err := command(t, environ, "", append([]string{"user"}, row.args...)...)
 		status, said := failure(err)
-		require.Equal(t, cli.StatusInvalid, status)
+		require.Equal(t, cli.StatusInvalid, status, row.args)
 		require.Contains(t, said, row.want)
 	}
+	require.Equal(t, before, run("show", "alice"), "nothing was changed")
+}
+
+// Without any policy there is nothing that limits could replace; all else can be
+// set before the first worker starts.
+func TestUserSettingsBeforeThereArePolicies(t *testing.T) {
+	t.Parallel()
+	server, _ := sendlimittest.EmbeddedRedis(t)
+	environ := []string{"REDIS_URL=redis://" + server.Addr()}
+	out, err := command(t, environ, "", "user", "set", "alice", "--contact", "ada@example.org")
+	require.NoError(t, err)
+	require.Equal(t, "set for alice: quota alerts to ada@example.org\nthe store has no rules yet: start a worker on it\n", out)
+	out, err = command(t, environ, "", "user", "show", "alice", "--json")
+	require.NoError(t, err)
+	require.JSONEq(t, `{"user":"alice","contact":"ada@example.org","policy":"","limits":[],"time_zone":"","blocked":false,"effective":null}`, out)
+	_, err = command(t, environ, "", "user", "set", "alice", "--limit", "1/minute")
+	status, said := failure(err)
+	require.Equal(t, cli.StatusUnavailable, status)
+	require.Contains(t, said, "the store has no rules yet")
 }
 
 // An alert that is given up says why, so that whoever runs the worker need not

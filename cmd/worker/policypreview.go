@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/pflag"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// followed is how long every process takes at most to follow a policy.
+const followed = 2 * time.Second
+
+// refitOptions say what is done about the reservations that do not fit a policy
+// which is to be applied.
+type refitOptions struct {
+	preview bool
+	then    string
+}
+
+func refitFlags(flags *pflag.FlagSet) *refitOptions {
+	o := &refitOptions{}
+	flags.BoolVar(&o.preview, "preview", false, "apply nothing, and list the messages already scheduled that would not fit")
+	flags.StringVar(&o.then, "then", "", "`action` for those messages: keep them where they are, as without this; shift\n"+
+		"each to its next free time; or cancel them")
+	return o
+}
+
+// check returns what is to be done.
+func (o *refitOptions) check() (tasks.RefitAction, error) {
+	switch {
+	case o.then == "":
+		return tasks.RefitKeep, nil
+	case o.preview:
+		return "", &cli.UsageError{Field: "then", Detail: "--preview changes nothing, and so goes without --then"}
+	}
+	action, err := tasks.ParseRefitAction(o.then)
+	if err != nil {
+		return "", fmt.Errorf("reading --then: %w", err)
+	}
+	return action, nil
+}
+
+// previewPolicy lists the reservations that would not fit a policy. It applies
+// nothing.
+func (p program) previewPolicy(
+	ctx context.Context, client redis.UniversalClient, settings config.Config, policy sendlimit.Policy, asJSON bool,
+) error {
+	return p.withRefitter(client, settings, func(r *tasks.Refitter) error {
+		view := p.newRefitView(asJSON)
+		summary, err := r.Preview(ctx, policy, view.watcher())
+		return view.end(summary, err)
+	})
+}
+
+// refitPolicy does with the reservations that do not fit a policy which was applied
+// what the action says.
+func (p program) refitPolicy(
+	ctx context.Context, client redis.UniversalClient, settings config.Config, policyName string, action tasks.RefitAction, asJSON bool,
+) error {
+	if action == tasks.RefitKeep {
+		return nil
+	}
+	// What is accepted under the old rules until then is looked at, too.
+	select {
+	case <-time.After(followed):
+	case <-ctx.Done():
+		return fmt.Errorf("waiting until every process follows the policy: %w", ctx.Err())
+	}
+	return p.withRefitter(client, settings, func(r *tasks.Refitter) error {
+		view := p.newRefitView(asJSON)
+		summary, err := r.Run(ctx, policyName, action, view.watcher())
+		return view.end(summary, err)
+	})
+}
+
+func (p program) withRefitter(client redis.UniversalClient, c config.Config, do func(*tasks.Refitter) error) (err error) {
+	r, err := tasks.NewRefitter(client, tasks.RefitterOptions{SubmitterOptions: tasks.SubmitterOptions{
+		Prefix: c.Prefix, Reach: c.Reach, KeepRecords: c.KeepRecords, ExpireAfter: c.ExpireAfter,
+		StoreFullAt: c.StoreFullAt, WaitReplicas: c.WaitReplicas, WaitReplicasTimeout: c.WaitReplicasTimeout,
+	}})
+	if err != nil {
+		return fmt.Errorf("opening the reservations: %w", err)
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	return do(r)
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// misfitsShown is how many misfits a person is shown one by one. A file, and
+// another program, get them all.
+const misfitsShown = 50
+
+// refitView shows how a Refitter goes on, and what it came to.
+type refitView struct {
+	program
+
+	json    bool
+	palette cli.Palette
+	watched bool // standard output, by a person
+	listed  int
+	done    int
+	bar     *progress // nil before it began
+}
+
+func (p program) newRefitView(asJSON bool) *refitView {
+	return &refitView{
+		program: p, json: asJSON, watched: cli.IsTerminal(p.stdout), palette: cli.NewPalette(p.stdout, p.getenv),
+	}
+}
+
+func (v *refitView) watcher() tasks.RefitWatcher {
+	return tasks.RefitWatcher{Misfit: v.misfit, Progress: v.progress}
+}
+
+// progress is called first with what an earlier run has done.
+func (v *refitView) progress(done int) {
+	if v.bar == nil {
+		v.bar = startProgress(v.stderr, "parts of the store", sendlimit.Partitions-done)
+	} else {
+		v.bar.done(done - v.done)
+	}
+	v.done = done
+}
+
+// misfit lists one.
+func (v *refitView) misfit(m tasks.Misfit) error {
+	v.listed++
+	if v.watched && v.listed > misfitsShown {
+		return nil
+	}
+	out := v.stdout
+	if v.watched && v.bar != nil && v.bar.bar != nil {
+		out = v.bar.out // above the bar, which it would disturb otherwise
+	}
+	var err error
+	if v.json {
+		encoder := json.NewEncoder(out)
+		encoder.SetEscapeHTML(false)
+		err = encoder.Encode(m)
+	} else {
+		_, err = fmt.Fprintln(out, v.line(m))
+	}
+	if err != nil {
+		return fmt.Errorf("printing a message that does not fit: %w", err)
+	}
+	return nil
+}
+
+// line is a misfit for a person: when, what it breaks, whose and which, and what
+// became of it.
+func (v *refitView) line(m tasks.Misfit) string {
+	at, became := m.SendAt, ""
+	switch m.Outcome {
+	case tasks.Moved:
+		at, became = m.From, v.palette.Green("moved to "+cli.FormatTime(m.SendAt.Time, time.UTC))
+	case tasks.Cancelled:
+		became = v.palette.Green("cancelled")
+	case tasks.Gone:
+		became = v.palette.Dim("sent, moved or cancelled meanwhile")
+	case tasks.Kept:
+		became = v.palette.Yellow("kept: " + keptBecause(m.Code))
+	}
+	fields := []string{cli.FormatTime(at.Time, time.UTC), v.palette.Yellow(m.Breaks), m.User, m.ID}
+	if became != "" {
+		fields = append(fields, became)
+	}
+	return strings.Join(fields, "  ")
+}
+
+func keptBecause(code sendlimit.Code) string {
+	switch code {
+	case sendlimit.CodeSendLimit:
+		return "no other time is free before it expires"
+	case sendlimit.CodeBlocked:
+		return "the user is blocked"
+	case sendlimit.CodeQuotaExceeded:
+		return "the quota of its account is used up on other days"
+	default:
+		return string(code)
+	}
+}
+
+// end says what it came to, also where it ended early, and returns what to end
+// with.
+func (v *refitView) end(s tasks.RefitSummary, err error) error {
+	if v.bar != nil {
+		v.bar.end()
+	}
+	switch {
+	case err != nil && v.bar == nil: // nothing was looked at
+		return err
+	case v.json:
+		return errors.Join(err, v.printJSON(s))
+	case err != nil:
+		_, failed := fmt.Fprint(v.stderr, stoppedEarly(s))
+		return errors.Join(err, failed)
+	default:
+		return v.print(v.sumUp(s))
+	}
+}
+
+// stoppedEarly says how far it came.
+func stoppedEarly(s tasks.RefitSummary) string {
+	text := fmt.Sprintf("stopped after %d of %d parts of the store", s.Next, sendlimit.Partitions)
+	if s.Outcome == tasks.Previewed {
+		return text + fmt.Sprintf(": %s did not fit in them\n", count(s.Misfits, "message", "messages"))
+	}
+	return text + fmt.Sprintf(": %s by then; the same command goes on there\n", refitted(s))
+}
+
+// sumUp sums up for a person.
+func (v *refitView) sumUp(s tasks.RefitSummary) string {
+	var text strings.Builder
+	if more := v.listed - misfitsShown; v.watched && more > 0 {
+		fmt.Fprintf(&text, "… and %d more, which a file or another program would get, too\n", more)
+	}
+	if s.First > 0 {
+		fmt.Fprintf(&text, "An earlier run has done the first %d of %d parts of the store. Of the others:\n", s.First, sendlimit.Partitions)
+	}
+	fmt.Fprintf(&text, "%s of %s to come do not fit, of %d of %s.\n",
+		v.palette.Bold(strconv.Itoa(s.Misfits)), count(s.Reservations, "message", "messages"),
+		s.MisfitUsers, count(s.Users, "user", "users"))
+	names := slices.SortedFunc(maps.Keys(s.MisfitsByRule), func(a, b string) int {
+		if n := s.MisfitsByRule[b] - s.MisfitsByRule[a]; n != 0 {
+			return n
+		}
+		return strings.Compare(a, b)
+	})
+	for _, name := range names {
+		fmt.Fprintf(&text, "  %8d  %s\n", s.MisfitsByRule[name], name)
+	}
+	if s.Unclear > 0 {
+		fmt.Fprintf(&text, "%s passed over, whose settings name a policy that is not there or can't be read.\n",
+			count(s.Unclear, "user was", "users were"))
+	}
+	if s.Outcome == tasks.Previewed {
+		text.WriteString("Nothing was changed.\n")
+	} else if s.Misfits > 0 {
+		fmt.Fprintf(&text, "Of these: %s.\n", refitted(s))
+	}
+	return text.String()
+}
+
+// refitted says what was done.
+func refitted(s tasks.RefitSummary) string {
+	parts := []string{}
+	for _, p := range []struct {
+		n    int
+		what string
+	}{
+		{s.Moved, "moved"},
+		{s.Cancelled, "cancelled"},
+		{s.Kept, "kept"},
+		{s.Gone, "sent, moved or cancelled by somebody else meanwhile"},
+	} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing was to be done"
+	}
+	return strings.Join(parts, ", ")
+}

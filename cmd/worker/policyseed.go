@@ -1,0 +1,63 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// seedPolicies gives a store those policies of the settings that it has not. What it
+// has holds, and a difference is said.
+func seedPolicies(ctx context.Context, client redis.Cmdable, c config.Config, logger *slog.Logger) error {
+	policies, err := sendlimit.NewPolicyStore(client, c.Prefix)
+	if err != nil {
+		return fmt.Errorf("opening the policies: %w", err)
+	}
+	if err := seedPolicy(ctx, policies, c.Policy, c.PolicyGiven, logger); err != nil {
+		return err
+	}
+	for _, policy := range c.Seeds.Policies {
+		if err := seedPolicy(ctx, policies, policy, true, logger); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// seedPolicy gives a store a policy where it has none of its name. Only one that
+// was given, rather than being the default, can differ from what the store has.
+func seedPolicy(ctx context.Context, policies *sendlimit.PolicyStore, policy sendlimit.Policy, given bool, logger *slog.Logger) error {
+	stored, err := policies.Seed(ctx, policy)
+	if err != nil {
+		return fmt.Errorf("giving the store the policy %q: %w", policy.Name, err)
+	}
+	logger.InfoContext(ctx, "rules", "policy", stored.Name, "version", stored.Version, "rules", loggedRules(stored))
+	if !given || stored.Equal(policy) {
+		return nil
+	}
+	var differs []string
+	for _, d := range policyDifferences(&stored, policy) {
+		differs = append(differs, d.name)
+	}
+	if len(differs) == 0 { // in a part of it that is not shown
+		differs = []string{"alert_to"}
+	}
+	logger.WarnContext(ctx, "the rules in the settings are not those of the store, which hold:"+
+		" worker policy apply FILE replaces them", "policy", policy.Name,
+		"settings", loggedRules(policy), "store", loggedRules(stored), "differs_in", strings.Join(differs, ", "))
+	return nil
+}
+
+// loggedRules is a policy for a log, which has nobody's whole address.
+func loggedRules(p sendlimit.Policy) string {
+	if _, domain, address := strings.Cut(p.AlertTo, "@"); address && sendlimit.ValidContact(p.AlertTo) == nil && !strings.Contains(domain, "/") {
+		p.AlertTo = "…@" + domain
+	}
+	return p.String()
+}

@@ -1,0 +1,212 @@
+package config
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// writtenPolicy is the part of written about the policy that a new store gets.
+type writtenPolicy struct {
+	TimeZone     string `env:"TIME_ZONE"`
+	UserTimeZone string `env:"USER_TIME_ZONE"`
+	Rules        string `env:"RULES"`
+	QuietHours   string `env:"QUIET_HOURS"`
+	Reach        string `env:"REACH"`
+	OnConflict   string `env:"ON_CONFLICT"`
+	AlertAt      string `env:"ALERT_AT"`
+	AlertTo      string `env:"ALERT_TO"`
+}
+
+// policySettings is the part of the table about it; categories, which have rules of
+// their own, are in the file alone.
+func policySettings(w *written, c *Config) []*setting {
+	return []*setting{
+		{
+			key: "policy.time_zone", written: &w.Policy.TimeZone, standard: "UTC", kind: "zone",
+			help:   "time zone of the calendar rules and quiet hours that a new store gets",
+			accept: timeZone(c),
+		},
+		{
+			key: "policy.user_time_zone", written: &w.Policy.UserTimeZone, standard: "false", kind: "bool",
+			help:   "whether the calendar rules that a new store gets count in a user's own time zone, where the user has one",
+			accept: boolean(&c.Policy.UserTimeZone),
+		},
+		{
+			key: "policy.rules", written: &w.Policy.Rules, kind: "rules", list: true,
+			standard: "1/minute, 5/hour, 10/calendar_day",
+			help:     "rules that a new store gets",
+			accept:   rules(c),
+		},
+		{
+			key: "policy.quiet_hours", written: &w.Policy.QuietHours, kind: "hours", list: true,
+			help:   "hours in which nothing may be sent, such as 22:00-08:00 or 'sat,sun 00:00-24:00', that a new store gets",
+			accept: quietHours(c),
+		},
+		{
+			key: "policy.reach", written: &w.Policy.Reach, kind: "duration",
+			help:   "how far ahead a send time may lie under the policy that a new store gets; never further than --reach",
+			accept: policyReach(c),
+		},
+		{
+			key: "policy.on_conflict", written: &w.Policy.OnConflict, standard: "refuse", kind: "answer",
+			help:   "what becomes of a message that says nothing else where its time is not free: refuse, or shift; a new store gets it",
+			accept: onConflict(c),
+		},
+		{
+			key: "policy.alert_at", written: &w.Policy.AlertAt, standard: "80, 100", kind: "percents", list: true,
+			help:   "percents of a user's daily rule at which an alert is raised, that a new store gets; [] for never",
+			accept: alertAt(c),
+		},
+		{
+			key: "policy.alert_to", written: &w.Policy.AlertTo, kind: "contact",
+			help:   "e-mail address or https URL that is told once an hour of users that reached one, that a new store gets",
+			accept: alertTo(c),
+		},
+	}
+}
+
+// emptyList is how a list with nothing in it is written.
+const emptyList = "[]"
+
+// words are the elements of a list as it was written.
+func words(s string) []string {
+	if s == emptyList {
+		return nil
+	}
+	list := strings.Split(s, ",")
+	for i, word := range list {
+		list[i] = strings.TrimSpace(word)
+	}
+	return list
+}
+
+// alone judges one field of a policy by itself: the others are those of the default
+// one. It returns the policy with that field.
+func alone(d sendlimit.PolicyDocument) (sendlimit.Policy, *sendlimit.InvalidError) {
+	d.Name = nobody
+	if d.Rules == nil {
+		d.Rules = sendlimit.DefaultPolicy().Document().Rules
+	}
+	policy, err := d.Policy()
+	return policy, invalid(err)
+}
+
+func timeZone(c *Config) func(string) *sendlimit.InvalidError {
+	return func(s string) *sendlimit.InvalidError {
+		if _, problem := alone(sendlimit.PolicyDocument{TimeZone: s}); problem != nil {
+			return takes("%s", problem.Want)
+		}
+		if s != "UTC" { // which a policy spells as none
+			c.Policy.TimeZone = s
+		}
+		return nil
+	}
+}
+
+func rules(c *Config) func(string) *sendlimit.InvalidError {
+	return func(s string) *sendlimit.InvalidError {
+		policy, err := sendlimit.ParsePolicy(sendlimit.DefaultPolicyName, "", words(s)...)
+		if problem := invalid(err); problem != nil {
+			return problem
+		}
+		c.Policy.Rules = policy.Rules
+		return nil
+	}
+}
+
+func quietHours(c *Config) func(string) *sendlimit.InvalidError {
+	return func(s string) *sendlimit.InvalidError {
+		hours, err := sendlimit.ParseQuietHours(quietLines(words(s))...)
+		if problem := invalid(err); problem != nil {
+			return problem
+		}
+		c.Policy.QuietHours = hours
+		return nil
+	}
+}
+
+// quietLines puts lines of quiet hours together that were taken apart where commas
+// stand between elements of a list, because commas stand between their days too:
+// days alone go with what follows them.
+func quietLines(words []string) []string {
+	var lines []string
+	days := ""
+	for _, word := range words {
+		if !strings.ContainsAny(word, "0123456789: ") {
+			days += word + ","
+			continue
+		}
+		lines, days = append(lines, days+word), ""
+	}
+	if days != "" {
+		lines = append(lines, strings.TrimSuffix(days, ","))
+	}
+	return lines
+}
+
+func policyReach(c *Config) func(string) *sendlimit.InvalidError {
+	return func(s string) *sendlimit.InvalidError {
+		policy, problem := alone(sendlimit.PolicyDocument{Reach: s})
+		if problem != nil {
+			return takes("%s", problem.Want)
+		}
+		c.Policy.Reach = policy.Reach
+		return nil
+	}
+}
+
+func onConflict(c *Config) func(string) *sendlimit.InvalidError {
+	return func(s string) *sendlimit.InvalidError {
+		if _, problem := alone(sendlimit.PolicyDocument{OnConflict: s}); problem != nil {
+			return takes("%s", problem.Want)
+		}
+		if answer := sendlimit.OnConflict(s); answer != sendlimit.Refuse { // which a policy spells as none
+			c.Policy.OnConflict = answer
+		}
+		return nil
+	}
+}
+
+// alertAt takes percents, and emptyList for none. A policy spells the default as
+// nil.
+func alertAt(c *Config) func(string) *sendlimit.InvalidError {
+	return func(s string) *sendlimit.InvalidError {
+		percents := []int{}
+		for _, word := range words(s) {
+			percent, err := strconv.Atoi(word)
+			if err != nil {
+				percent = 0 // which none can be
+			}
+			percents = append(percents, percent)
+		}
+		if _, problem := alone(sendlimit.PolicyDocument{AlertAt: percents}); problem != nil {
+			return takes("%s", problem.Want)
+		}
+		if !slices.Equal(percents, sendlimit.DefaultAlertAt()) {
+			c.Policy.AlertAt = percents
+		}
+		return nil
+	}
+}
+
+func alertTo(c *Config) func(string) *sendlimit.InvalidError {
+	return func(s string) *sendlimit.InvalidError {
+		if problem := invalid(sendlimit.ValidContact(s)); problem != nil {
+			return problem
+		}
+		c.Policy.AlertTo = s
+		return nil
+	}
+}
+
+// wholePolicy is what the settings of the policy have to be together.
+func wholePolicy(c Config) *sendlimit.InvalidError {
+	problem := invalid(c.Policy.Validate())
+	if problem == nil {
+		return nil
+	}
+	return &sendlimit.InvalidError{Field: "policy." + problem.Field, Value: problem.Value, Want: problem.Want}
+}

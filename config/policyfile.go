@@ -1,0 +1,122 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"unicode/utf8"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// StandardInput is how a command line names it in the place of a file.
+const StandardInput = "-"
+
+// ReadPolicy reads a policy, as sendlimit.PolicyDocument spells it, from a YAML or
+// JSON file, or from stdin where StandardInput is named. A file that names no policy
+// has the one of that name; a version in it is passed over, since only the store
+// gives them.
+//
+// The error is an *Error with everything that is wrong, and where in the file.
+func ReadPolicy(file string, stdin io.Reader, name string) (sendlimit.Policy, error) {
+	body, problem := policyBody(file, stdin)
+	if problem != nil {
+		return sendlimit.Policy{}, &Error{Rejected: []*sendlimit.InvalidError{problem}}
+	}
+	reader := &fileReader{name: file}
+	if file == StandardInput {
+		reader.name = "standard input"
+	}
+	policy := reader.policy("", name, body, reader.name)
+	if len(reader.problems) > 0 {
+		return sendlimit.Policy{}, &Error{Rejected: reader.problems}
+	}
+	return policy, nil
+}
+
+// policyBody is the one document of a file.
+func policyBody(name string, stdin io.Reader) (ast.Node, *sendlimit.InvalidError) {
+	reject := func(format string, args ...any) (ast.Node, *sendlimit.InvalidError) {
+		return nil, &sendlimit.InvalidError{Field: "file", Value: name, Want: fmt.Sprintf(format, args...)}
+	}
+	read := func() ([]byte, error) { return readPath(name) }
+	if name == StandardInput {
+		read = func() ([]byte, error) { return readBounded(stdin) }
+	}
+	data, err := read()
+	if err != nil {
+		return reject("the name of a file that can be read, or - for standard input: %v", err)
+	}
+	file, err := parser.ParseBytes(data, 0)
+	if err != nil {
+		return reject("YAML or JSON: %s", parserProblem(err))
+	}
+	var body ast.Node
+	for _, document := range file.Docs {
+		switch {
+		case document.Body == nil:
+		case body != nil:
+			return reject("YAML or JSON with one document")
+		default:
+			body = document.Body
+		}
+	}
+	switch body.(type) {
+	case nil, *ast.NullNode:
+		return &ast.NullNode{}, nil
+	case *ast.MappingNode:
+		return body, nil
+	}
+	return reject("YAML or JSON with rules and what else there is of a policy, name: value")
+}
+
+// parserProblem is an error of the parser in one line.
+func parserProblem(err error) string {
+	problem, ok := errors.AsType[yaml.Error](err)
+	if !ok {
+		return err.Error()
+	}
+	if at := problem.GetToken(); at != nil && at.Position != nil {
+		return fmt.Sprintf("line %d, column %d: %s", at.Position.Line, at.Position.Column, problem.GetMessage())
+	}
+	return problem.GetMessage()
+}
+
+// readPath reads the text of a file.
+func readPath(name string) ([]byte, error) {
+	file, err := os.Open(name) //nolint:gosec // the operator names the file
+	if err != nil {
+		return nil, fmt.Errorf("opening it: %w", withoutName(err))
+	}
+	defer file.Close()
+	return readBounded(file)
+}
+
+// readBounded reads text of at most maxFile bytes.
+func readBounded(r io.Reader) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("reading it: %w", withoutName(err))
+	case len(data) > maxFile:
+		return nil, fmt.Errorf("it has more than %d bytes", maxFile)
+	case !utf8.Valid(data):
+		return nil, errors.New("it is not UTF-8 text")
+	}
+	return data, nil
+}
+
+// withoutName is an error of the file system without the name of the file, which
+// the message around it has.
+func withoutName(err error) error {
+	if path, ok := errors.AsType[*fs.PathError](err); ok {
+		return path.Err
+	}
+	return err
+}

@@ -1,0 +1,196 @@
+package config_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+const everyField = `
+name: vip
+time_zone: Europe/Berlin
+user_time_zone: true
+rules: [5/minute, 100/calendar_day]
+quiet_hours:
+  - 22:00-08:00
+  - sat,sun 00:00-24:00
+reach: 30d
+on_conflict: shift
+alert_at: [50, 100]
+alert_to: ops@example.com
+categories:
+  marketing: {rules: [2/calendar_day]}
+  otp:
+    exempt: true
+    counts: false
+version: 7
+`
+
+func readPolicy(text string) (sendlimit.Policy, error) {
+	return config.ReadPolicy(config.StandardInput, strings.NewReader(text), "fallback")
+}
+
+func TestAPolicyOfAFile(t *testing.T) {
+	t.Parallel()
+	hours, err := sendlimit.ParseQuietHours("22:00-08:00", "sat,sun 00:00-24:00")
+	require.NoError(t, err)
+	want := sendlimit.Policy{
+		Name: "vip", TimeZone: "Europe/Berlin", UserTimeZone: true,
+		Rules:      []sendlimit.Rule{{Limit: 5, Window: time.Minute}, {Limit: 100, Period: sendlimit.Day}},
+		QuietHours: hours, Reach: 30 * 24 * time.Hour, OnConflict: sendlimit.Shift,
+		AlertAt: []int{50, 100}, AlertTo: "ops@example.com",
+		Categories: map[string]sendlimit.CategoryRules{
+			"marketing": {Rules: []sendlimit.Rule{{Limit: 2, Period: sendlimit.Day}}},
+			"otp":       {Exempt: true, Uncounted: true},
+		},
+	}
+	got, err := readPolicy(everyField)
+	require.NoError(t, err)
+	require.Equal(t, want, got, "versions are given by the store")
+
+	document, err := json.Marshal(want)
+	require.NoError(t, err)
+	got, err = config.ReadPolicy(file(t, string(document)), nil, "fallback")
+	require.NoError(t, err)
+	require.True(t, want.Equal(got), "JSON says the same: %s", document)
+
+	got, err = readPolicy("rules: [1/minute]\ntime_zone:\nquiet_hours: []\nalert_at: []\ncategories: {}\n")
+	require.NoError(t, err)
+	require.Equal(t, sendlimit.Policy{
+		Name: "fallback", Rules: []sendlimit.Rule{{Limit: 1, Window: time.Minute}}, AlertAt: []int{},
+	}, got)
+
+	// Between [ ] the days of a line are taken apart, and no less clear.
+	got, err = readPolicy("rules: [1/minute]\nquiet_hours: [sat,sun 00:00-24:00, 22:00-08:00]")
+	require.NoError(t, err)
+	require.Equal(t, []string{"sat,sun 00:00-24:00", "22:00-08:00"}, got.QuietHours.Lines())
+}
+
+// Each bad policy is refused for its reason, with the line.
+func TestPoliciesThatAreRefused(t *testing.T) {
+	t.Parallel()
+	const rule = "a rule such as 5/hour, 3/90s or 10/calendar_day" +
+		" (sliding: minute, hour, day, week or a length of time; natural: calendar_minute, _hour, _day, _week, _month)"
+	const known = "one of name, time_zone, user_time_zone, rules, quiet_hours, reach, on_conflict, alert_at, alert_to, categories, version"
+	const days = "hours that leave some time of the week, as nothing could ever be sent otherwise"
+	const reach = "1s to 366d in whole seconds, such as 30d, 36h or 90m"
+	for _, row := range []struct{ field, value, want, line, text string }{
+		{"rules", "[]", "at least one rule such as 5/hour", "", ""},
+		{"rules", "[]", "at least one rule such as 5/hour", "", "time_zone: UTC\nrules:\n"},
+		{"rules", "[]", "at least one rule such as 5/hour", ", line 2", "\nrules: []"},
+		{"rules", "5 an hour", rule, ", line 3", "rules:\n  - 1/minute\n  - 5 an hour"},
+		{"rules", "0/hour", "a limit of 1 to 1000", ", line 1", "rules: [0/hour]"}, // it could never accept
+		{"rules", "1/367d", "a window of whole seconds, 1 s to 366 days", ", line 1", "rules: [1/367d]"},
+		{"rules", "1/minute", "each rule once", ", line 1", "rules: [1/minute, 1/60s]"},
+		{"rules", "1/minute", "a list of rules such as [1/minute, 5/hour]", ", line 1", "rules: 1/minute"},
+		{"rules", "a mapping", "a list of rules such as [1/minute, 5/hour]", ", line 1", "rules: [{a: b}]"},
+		{"name", "VIP", "a name of 1 to 64 of a-z 0-9 _ -", ", line 1", "name: VIP\nrules: [1/day]"},
+		{"time_zone", "Mars/Olympus", "an IANA time zone such as Europe/Berlin", ", line 2", "rules: [1/day]\ntime_zone: Mars/Olympus"},
+		{"time_zone", "Local", "an IANA time zone such as Europe/Berlin", ", line 2", "rules: [1/day]\ntime_zone: Local"},
+		{"time_zone", "a list", "a plain value", ", line 2", "rules: [1/day]\ntime_zone: [UTC]"},
+		{"user_time_zone", "yes", "true or false", ", line 2", "rules: [1/day]\nuser_time_zone: yes"},
+		{"quiet_hours", "00:00-24:00", days, ", line 2", "rules: [1/day]\nquiet_hours: [00:00-24:00]"},
+		{"quiet_hours", "08:00-22:00 and 22:00-08:00", days, ", line 2", "rules: [1/day]\nquiet_hours: [08:00-22:00, 22:00-08:00]"},
+		{"quiet_hours", "22:00-22:00", "hours that end at another time than they begin: a whole day is 00:00-24:00", ", line 2", "rules: [1/day]\nquiet_hours: [22:00-22:00]"},
+		{"quiet_hours", "22:00-08:00", `a list of hours such as ["22:00-08:00"]`, ", line 2", "rules: [1/day]\nquiet_hours: 22:00-08:00"},
+		{"quiet_hours", "a mapping", `a list of hours such as ["22:00-08:00"]`, ", line 1", "{rules: [1/day], quiet_hours: [22:00-08:00]}"}, // so YAML has it between braces
+		{"reach", "367d", reach, ", line 2", "rules: [1/day]\nreach: 367d"},
+		{"reach", "0s", reach, ", line 2", "rules: [1/day]\nreach: 0s"}, // it could never accept
+		{"reach", "30", reach, ", line 2", "rules: [1/day]\nreach: 30"},
+		{"on_conflict", "drop", "refuse or shift", ", line 2", "rules: [1/day]\non_conflict: drop"},
+		{"alert_at", "80", "a list of percents such as [80, 100]; [] for no alerts", ", line 2", "rules: [1/day]\nalert_at: 80"},
+		{"alert_at", "most", "a list of percents such as [80, 100]; [] for no alerts", ", line 3", "rules: [1/day]\nalert_at:\n- most"},
+		{"alert_at", "100 80", "percents of 1 to 100, ascending, such as 80 and 100", ", line 2", "rules: [1/day]\nalert_at: [100, 80]"},
+		{"alert_to", "ada", "one e-mail address such as ops@example.com, or an https: URL such as https://example.com/alerts", ", line 2", "rules: [1/day]\nalert_to: ada"},
+		{"categories", "a list", "a mapping of categories to their rules", ", line 2", "rules: [1/day]\ncategories: [otp]"},
+		{"categories", "News!", "a name of 1 to 64 of a-z 0-9 _ -", ", line 3", "rules: [1/day]\ncategories:\n  News!: {exempt: true}"},
+		{"categories.otp", "1/hour", "either rules or exempt: true, as an exempt message is judged by none", ", line 3", "rules: [1/day]\ncategories:\n  otp: {exempt: true, rules: [1/hour]}"},
+		{"categories.otp.counts", "false", "true, or exempt: true beside it: what is judged counts", ", line 3", "rules: [1/day]\ncategories:\n  otp: {rules: [1/hour], counts: false}"},
+		{"categories.otp", "{}", "at least one rule such as 2/calendar_day, or exempt: true", ", line 3", "rules: [1/day]\ncategories:\n  otp:"},
+		{"categories.otp.rules", "hourly", rule, ", line 4", "rules: [1/day]\ncategories:\n  otp:\n    rules: [hourly]"},
+		{"categories.otp.rules", "1/hour", "each rule once", ", line 3", "rules: [1/day]\ncategories:\n  otp: {rules: [1/hour, 1/hour]}"},
+		{"setting", "categories.otp.reach", "one of rules, exempt, counts", ", line 3", "rules: [1/day]\ncategories:\n  otp: {exempt: true, reach: 1d}"},
+		{"setting", "prefix", known, ", line 2", "rules: [1/day]\nprefix: sl"},
+	} {
+		_, err := readPolicy(row.text)
+		require.EqualError(t, err, fmt.Sprintf("%s %q is not allowed: it takes %s (standard input%s)", row.field, row.value, row.want, row.line), row.text)
+	}
+	var many strings.Builder
+	for i := range sendlimit.MaxCategories + 1 {
+		fmt.Fprintf(&many, "\n  c%d: {exempt: true}", i)
+	}
+	_, err := readPolicy("rules: [1/day]\ncategories:" + many.String())
+	require.EqualError(t, err, `categories "101 categories" is not allowed: it takes at most 100 categories (standard input)`)
+}
+
+func TestEverythingWrongWithAPolicyIsSaidAtOnce(t *testing.T) {
+	t.Parallel()
+	name := file(t, `{
+	"time_zone": "Mars",
+	"quiet_hours": ["9-5", "00:00-24:00"],
+	"reach": "2y",
+	"alert_at": [0],
+	"alert_to": "ada",
+	"on_conflict": "drop",
+	"categories": {"a": {"exempt": true, "rules": ["1/day"]}, "b": {"rules": ["x"], "counts": "no"}},
+	"rule": ["1/day"]
+}`)
+	_, err := config.ReadPolicy(name, nil, "default")
+	problem, ok := errors.AsType[*config.Error](err)
+	require.True(t, ok, err)
+	fields := make([]string, len(problem.Rejected))
+	for i, rejected := range problem.Rejected {
+		fields[i] = rejected.Field
+		require.Contains(t, rejected.Want, "("+name, "it says where")
+	}
+	require.Equal(t, []string{
+		"time_zone", "quiet_hours", "quiet_hours", "reach", "alert_at", "alert_to", "on_conflict",
+		"categories.a", "categories.b.rules", "categories.b.counts", "setting", "rules",
+	}, fields)
+}
+
+func TestPolicyFilesThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"- 1/minute":                                "YAML or JSON with rules and what else there is of a policy, name: value",
+		"1/minute":                                  "YAML or JSON with rules and what else there is of a policy, name: value",
+		"rules: [1/minute]\nrules: [2/minute]":      `YAML or JSON: line 2, column 1: mapping key "rules" already defined at [1:1]`,
+		`{"rules": ["1/minute"`:                     "YAML or JSON: line 1, column 11: sequence end token ']' not found",
+		"rules: [1/minute]\n---\nrules: [2/minute]": "YAML or JSON with one document",
+		strings.Repeat("#", 1<<20+1):                "the name of a file that can be read, or - for standard input: it has more than 1048576 bytes",
+		"rules: \xff":                               "the name of a file that can be read, or - for standard input: it is not UTF-8 text",
+	} {
+		_, err := readPolicy(text)
+		require.EqualError(t, err, `file "-" is not allowed: it takes `+want)
+	}
+	missing := filepath.Join(t.TempDir(), "none.yaml")
+	_, err := config.ReadPolicy(missing, nil, "default")
+	require.EqualError(t, err, fmt.Sprintf("file %q is not allowed: it takes the name of a file that can be read,"+
+		" or - for standard input: opening it: no such file or directory", missing))
+	_, err = config.ReadPolicy(t.TempDir(), nil, "default")
+	require.ErrorContains(t, err, "is a directory")
+}
+
+func FuzzReadPolicy(f *testing.F) {
+	f.Add(everyField)
+	f.Add(`{"rules": ["1/minute"], "categories": {"a": null}}`)
+	f.Add("? a\n: b\n<<: *c\n- d")
+	f.Fuzz(func(t *testing.T, text string) {
+		policy, err := readPolicy(text)
+		if err == nil {
+			require.NoError(t, policy.Validate())
+			return
+		}
+		_, ok := errors.AsType[*config.Error](err)
+		require.True(t, ok)
+	})
+}
