@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,6 +26,10 @@ type bulkFlags struct {
 	fromLine int
 	dryRun   bool
 	sent     bool // the lines are sends that are over
+
+	// whatIf and whatIfPolicy are rules that a dry run judges by.
+	whatIf       []string
+	whatIfPolicy string
 }
 
 // columns names the columns that a CSV file need not have.
@@ -58,12 +61,22 @@ The quota of an account (--account) is one for all users of the file, who are
 judged side by side: which of their lines get the last of it may differ from run
 to run, and from a --dry-run. Those that are refused say until when.
 
+A --dry-run says what the outcomes would be, when the messages would be sent,
+and how far they would be shifted. It leaves nothing behind. --what-if judges by
+a rule that takes the place of the one with the same window, or is beside the
+others; --what-if-policy by a whole policy as worker policy apply takes it, in
+the place of the one with its name. They stand in for the policy alone: what is
+set for single users still holds, such as limits of their own, time zones, and
+another policy. Rules of a category take a policy file.
+
 With --record-sent the lines are messages that another system has sent, each at
 its send_at. Nothing is judged and nothing is delivered, but they count when
 later messages are judged; those older than any rule looks back are passed over.
 They need no title and no body.`,
 		Example: `  enqueue bulk messages.csv
-  enqueue bulk messages.ndjson.gz --dry-run
+  enqueue bulk messages.ndjson.gz --dry-run --tz Europe/Berlin
+  enqueue bulk messages.csv --dry-run --what-if 2/calendar_day --what-if 1/hour
+  enqueue bulk messages.csv --dry-run --what-if-policy new-policy.yaml --json
   enqueue bulk messages.csv --title "Your order" --tz Europe/Berlin --results outcomes.ndjson
   enqueue bulk --record-sent sent-by-the-old-system.csv
   generate-messages | enqueue bulk - --results - | jq 'select(.outcome == "refused")'`,
@@ -82,26 +95,25 @@ They need no title and no body.`,
 		` "-" for standard output, and then the summary goes to standard error`)
 	flags.IntVar(&f.fromLine, "from-line", 1, "`number` of the line to begin with, to go on where a run was stopped")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only say what the outcomes would be; earlier lines count")
+	flags.StringArrayVar(&f.whatIf, "what-if", nil, "`rule` to judge by in a --dry-run, such as 2/calendar_day; can be given again")
+	flags.StringVar(&f.whatIfPolicy, "what-if-policy", "", "`file` with a policy to judge by in a --dry-run")
 	flags.BoolVar(&f.sent, "record-sent", false, "count the lines as sent, by another system, and deliver nothing")
 	p.timeZoneFlag(cmd)
 	return cmd
 }
 
 func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) error {
-	format, err := input.ParseFormat(f.format)
+	format, err := f.check()
 	if err != nil {
 		return err
 	}
-	if _, err := cli.ParseZone(p.tz); err != nil {
+	zone, err := cli.ParseZone(p.tz)
+	if err != nil {
 		return err
 	}
-	if f.fromLine < 1 {
-		return &sendlimit.InvalidError{Field: "from-line", Value: strconv.Itoa(f.fromLine), Want: "1 or more"}
-	}
-	if f.sent && f.dryRun {
-		return &sendlimit.InvalidError{
-			Field: "dry-run", Value: "true", Want: "no --record-sent beside it: there is nothing to judge",
-		}
+	rules, err := p.whatIf(f)
+	if err != nil {
+		return err
 	}
 	file, err := p.openInput(f.file)
 	if err != nil {
@@ -121,11 +133,42 @@ func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) err
 			return err
 		}
 		source := messagefile.NewSource(records, f.fill, p.tz, f.fromLine)
-		err = p.submitAll(ctx, s, source, &collector{
-			summary: messagefile.Summary{Sent: f.sent}, results: results, progress: p.startProgress(file),
-		}, f)
+		c := &collector{summary: messagefile.Summary{Sent: f.sent}, results: results}
+		if f.dryRun {
+			c.progress, c.summary.Plan = p.startProgress(file, "reading"), &messagefile.Plan{Zone: zone}
+			err = p.rehearse(ctx, s, source, c, f, rules)
+		} else {
+			c.progress = p.startProgress(file, "")
+			err = p.submitAll(ctx, s, source, c, f)
+		}
 		return errors.Join(err, source.Close())
 	})
+}
+
+// check says which flags can't be, or not together. The error is a
+// *sendlimit.InvalidError.
+func (f bulkFlags) check() (input.Format, error) {
+	format, err := input.ParseFormat(f.format)
+	if err != nil {
+		return format, err
+	}
+	invalid := func(field, value, want string) error {
+		return &sendlimit.InvalidError{Field: field, Value: value, Want: want}
+	}
+	switch {
+	case f.fromLine < 1:
+		return format, invalid("from-line", strconv.Itoa(f.fromLine), "1 or more")
+	case f.sent && f.dryRun:
+		return format, invalid("dry-run", "true", "no --record-sent beside it: there is nothing to judge")
+	case len(f.whatIf) > 0 && !f.dryRun:
+		return format, invalid("what-if", f.whatIf[0], "--dry-run beside it: messages are submitted under the store's rules alone")
+	case f.whatIfPolicy != "" && !f.dryRun:
+		return format, invalid("what-if-policy", f.whatIfPolicy, "--dry-run beside it: messages are submitted under the store's rules alone")
+	case f.whatIfPolicy == standard && f.file == standard:
+		return format, invalid("what-if-policy", standard, "the name of a file: standard input has the messages")
+	default:
+		return format, nil
+	}
 }
 
 // openRecords reads the beginning of a file. When ctx ends it does not wait for
@@ -164,40 +207,12 @@ func (p *program) inspect(ctx context.Context, s *session) error {
 
 // submitAll submits what the source has, and sums up.
 func (p *program) submitAll(ctx context.Context, s *session, source *messagefile.Source, c *collector, f bulkFlags) error {
-	judge, finish, err := s.judge(ctx, f)
-	if err != nil {
-		return errors.Join(s.diagnose(ctx, err), c.close())
+	judge := s.submitter.Submit
+	if f.sent {
+		judge = s.submitter.RecordSent
 	}
 	started := p.now()
 	stopped := bulk.Run(ctx, source.Next, judge, c, bulk.Options{})
 	c.summary.Finish(p.now().Sub(started))
-	err = errors.Join(c.close(), finish())
-	return p.sumUp(ctx, s, c, f, stopped, err)
-}
-
-// removeWithin bounds how long what a dry run made may take to be removed.
-const removeWithin = 30 * time.Second
-
-// judge returns what judges a line, and what to do at the end.
-func (s *session) judge(ctx context.Context, f bulkFlags) (bulk.Judge, func() error, error) {
-	nothing := func() error { return nil }
-	switch {
-	case f.sent:
-		return s.submitter.RecordSent, nothing, nil
-	case !f.dryRun:
-		return s.submitter.Submit, nothing, nil
-	}
-	rehearsal, err := s.submitter.Rehearse(ctx)
-	if err != nil {
-		return nil, nil, fmt.Errorf("beginning the dry run: %w", err)
-	}
-	return rehearsal.Submit, func() error {
-		// Also when the run was interrupted.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeWithin)
-		defer cancel()
-		if err := rehearsal.Close(ctx); err != nil {
-			return fmt.Errorf("ending the dry run: %w", err)
-		}
-		return nil
-	}, nil
+	return p.sumUp(ctx, s, c, f, stopped, c.close())
 }

@@ -158,6 +158,13 @@ func TestBulkRefusesBadInputAtOnce(t *testing.T) {
 		{[]string{good, "--format", "csv"}, "in quotes"},
 		{[]string{good, "--tz", "CEST"}, `tz "CEST" is not allowed`},
 		{[]string{good, "--from-line", "0"}, `from-line "0" is not allowed: it takes 1 or more`},
+		{[]string{good, "--what-if", "2/day"}, `what-if "2/day" is not allowed: it takes --dry-run beside it`},
+		{[]string{good, "--what-if-policy", good}, `it takes --dry-run beside it`},
+		{[]string{good, "--dry-run", "--what-if", "2/fortnight"}, `what-if "2/fortnight" is not allowed: it takes `},
+		{[]string{good, "--dry-run", "--what-if", "1/day", "--what-if", "2/day"}, `is not allowed: it takes one rule of each window`},
+		{[]string{good, "--dry-run", "--what-if-policy", good + ".absent"}, `no such file or directory`},
+		{[]string{"-", "--dry-run", "--what-if-policy", "-"}, `what-if-policy "-" is not allowed: it takes the name of a file: standard input has the messages`},
+		{[]string{good, "--dry-run", "--record-sent"}, `it takes no --record-sent beside it`},
 		{[]string{good, "--results", good}, "it takes another file than the messages are read from"},
 		{[]string{good, "--results", t.TempDir() + "/absent/results"}, "it takes a file that can be written (no such file or directory)"},
 	} {

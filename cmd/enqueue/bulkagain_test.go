@@ -124,19 +124,6 @@ func TestBulkAgainChangesNothing(t *testing.T) {
 	}
 }
 
-func TestBulkDryRunSaysExactlyWhatTheRunDoes(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t)
-	path := fileOf(t, append(trafficLines(t, 500), message("alice", "11:11:11"), message("alice", "11:11:11"))...)
-	f.prints(t, "list", "--user", "alice") // which marks the layout
-	before := f.everything()
-	rehearsed, summary := f.bulk(t, path, "--dry-run")
-	require.Equal(t, before, f.everything())
-	done, same := f.bulk(t, path)
-	require.Equal(t, done, rehearsed)
-	require.Equal(t, same, summary)
-}
-
 // onLine reads a text and calls do before it gives the line.
 func onLine(lines []string, line int, do func()) io.Reader {
 	whole := strings.Join(lines[:line-1], "\n") + "\n"

@@ -33,7 +33,7 @@ func (c *collector) Emit(o tasks.Outcome) error {
 		}
 	}
 	c.summary.Add(o)
-	c.progress.judged(1)
+	c.progress.add(1)
 	if o.Outcome != tasks.Invalid {
 		return nil
 	}

@@ -15,6 +15,8 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/picture"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
 )
 
 // program is what enqueue has from its process.
@@ -24,6 +26,7 @@ type program struct {
 	stdin   io.Reader
 	stdout  io.Writer // outcomes and answers
 	stderr  io.Writer // what went wrong, and progress
+	temp    string    // folder of temporary files; "" means the system's
 
 	json bool   // the flag of every command
 	tz   string // of the commands that take or show times
@@ -110,6 +113,20 @@ func (p *program) timeZoneFlag(cmd *cobra.Command) {
 func userFlag(cmd *cobra.Command, user *string) {
 	cmd.Flags().StringVar(user, "user", "", "`name` of the user who receives")
 	needs(cmd, "user")
+}
+
+// categoryFlag adds --category to a command that looks at a user's rules.
+func categoryFlag(cmd *cobra.Command, category *string) {
+	cmd.Flags().StringVar(category, "category", "", "category `name` whose rules count beside the others")
+}
+
+// checkCategory refuses what is no name of a category. One that the rules do not
+// know is: it has none of its own.
+func checkCategory(name string) error {
+	if len(name) <= tasks.MaxCategory && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == "" {
+		return nil
+	}
+	return &sendlimit.InvalidError{Field: "category", Value: name, Want: fmt.Sprintf("1 to %d of a-z 0-9 _ -", tasks.MaxCategory)}
 }
 
 // needs makes cobra insist on a flag.

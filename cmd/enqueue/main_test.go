@@ -28,6 +28,7 @@ type fixture struct {
 	client  *redis.Client
 	environ []string
 	stdin   io.Reader
+	temp    string // folder of temporary files
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -44,6 +45,7 @@ func emptyStore(t *testing.T) *fixture {
 	server.SetTime(now())
 	return &fixture{
 		server: server, client: client, environ: []string{"REDIS_URL=redis://" + server.Addr()}, stdin: strings.NewReader(""),
+		temp: t.TempDir(),
 	}
 }
 
@@ -63,7 +65,7 @@ type result struct {
 func (f *fixture) run(t *testing.T, args ...string) result {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	p := &program{environ: f.environ, now: now, stdin: f.stdin, stdout: &stdout, stderr: &stderr}
+	p := &program{environ: f.environ, now: now, stdin: f.stdin, stdout: &stdout, stderr: &stderr, temp: f.temp}
 	err := p.run(t.Context(), args)
 	return result{status: cli.ExitCode(err), stdout: stdout.String(), stderr: stderr.String()}
 }

@@ -20,9 +20,13 @@ func (p *program) nextFreeCommand(ctx context.Context) *cobra.Command {
 		Long: `Show the next times that are free for a user. Each counts those before it as
 taken: messages at all of them would be accepted.`,
 		Example: `  enqueue next-free --user alice
-  enqueue next-free --user alice --from 2026-11-22T11:11:11Z --count 3`,
+  enqueue next-free --user alice --from 2026-11-22T11:11:11Z --count 3
+  enqueue next-free --user alice --category marketing --json`,
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := checkCategory(r.Category); err != nil {
+				return err
+			}
 			at, err := p.when("from", from)
 			if err != nil {
 				return err
@@ -32,6 +36,7 @@ taken: messages at all of them would be accepted.`,
 		},
 	}
 	userFlag(cmd, &r.User)
+	categoryFlag(cmd, &r.Category)
 	cmd.Flags().StringVar(&from, "from", "", "`time` to look from (default now)")
 	cmd.Flags().IntVar(&r.Count, "count", 1, fmt.Sprintf("`number` of times, 1 to %d", sendlimit.MaxNextFree))
 	p.timeZoneFlag(cmd)
@@ -39,7 +44,7 @@ taken: messages at all of them would be accepted.`,
 }
 
 func (p *program) nextFree(ctx context.Context, s *session, r sendlimit.NextFreeRequest) error {
-	times, err := s.timeline.NextFree(ctx, r)
+	times, err := s.submitter.NextFree(ctx, r)
 	if err != nil {
 		return s.diagnose(ctx, err)
 	}

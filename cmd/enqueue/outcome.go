@@ -41,7 +41,7 @@ func (p *program) printOutcome(a answer) error {
 	case a.Outcome.Outcome == tasks.Invalid:
 		_, err := fmt.Fprintf(p.stderr, "%s %s\n", cli.NewPalette(p.stderr, p.getenv).Red("error:"), a.Detail)
 		return err //nolint:wrapcheck // there is nowhere to say so
-	case len(a.Violations) > 0:
+	case len(a.Violations) > 0 || a.QuietHours != nil:
 		return picture.Refusal(p.stdout, s, a.Outcome, a.try)
 	case a.Outcome.Outcome == tasks.Refused:
 		return p.printf("%s %s\n", s.Palette.Yellow("refused:"), a.Detail)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"sync/atomic"
@@ -9,8 +10,9 @@ import (
 	"github.com/vbauerster/mpb/v8"
 	"github.com/vbauerster/mpb/v8/decor"
 
-	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/bulk"
 )
 
 // progress shows on a terminal how far a file is, how fast it goes and how long
@@ -18,44 +20,95 @@ import (
 type progress struct {
 	out   io.Writer // for lines; above the bar where there is one
 	bars  *mpb.Progress
+	now   func() time.Time
 	bar   *mpb.Bar
+	known bool // the bar is as long as there are lines
 	lines atomic.Int64
 }
 
-// startProgress watches a file being read.
-func (p *program) startProgress(file *messageFile) *progress {
+// startProgress watches a file being read, for what is said beside the bar: ""
+// where reading is not all that takes its time.
+func (p *program) startProgress(file *messageFile, doing string) *progress {
 	if !cli.IsTerminal(p.stderr) {
 		return &progress{out: p.stderr}
 	}
-	return newProgress(p.stderr, file, p.now)
+	return newProgress(p.stderr, file, doing, p.now)
 }
 
-func newProgress(w io.Writer, file *messageFile, now func() time.Time, options ...mpb.ContainerOption) *progress {
+func newProgress(w io.Writer, file *messageFile, doing string, now func() time.Time, options ...mpb.ContainerOption) *progress {
 	bars := mpb.New(append(options, mpb.WithOutput(w))...)
-	shown := &progress{out: bars, bars: bars}
-	counted := mpb.PrependDecorators(decor.Any(shown.count(now)))
+	shown := &progress{out: bars, bars: bars, now: now}
 	if size := file.size(); size > 0 {
-		// By bytes: how many lines there are is known at the end only.
-		shown.bar = bars.AddBar(size, counted,
-			mpb.AppendDecorators(decor.Percentage(), decor.Name("  "), decor.AverageETA(decor.ET_STYLE_GO), decor.Name(" left")))
+		shown.addBar(doing, size) // by bytes: how many lines there are is known at the end only
 	} else {
-		shown.bar = bars.AddSpinner(0, counted)
+		shown.bar = bars.AddSpinner(0, shown.counted(doing))
 	}
 	file.read = shown.bar.IncrBy
 	return shown
 }
 
-// count writes how many lines were judged, and how many a second.
-func (s *progress) count(now func() time.Time) func(decor.Statistics) string {
-	started := now()
-	return func(decor.Statistics) string {
-		lines, took := s.lines.Load(), now().Sub(started).Seconds()
-		return fmt.Sprintf("%s lines  %s/s ", messagefile.Thousands(int(lines)), messagefile.Thousands(int(float64(lines)/max(took, 0.001))))
+func (s *progress) addBar(doing string, total int64) {
+	s.bar = s.bars.AddBar(total, s.counted(doing),
+		mpb.AppendDecorators(decor.Percentage(), decor.Name("  "), decor.AverageETA(decor.ET_STYLE_GO), decor.Name(" left")))
+}
+
+// counted writes what is done, to how many lines, and to how many a second.
+func (s *progress) counted(doing string) mpb.BarOption {
+	started := s.now()
+	if doing != "" {
+		doing += "  "
+	}
+	return mpb.PrependDecorators(decor.Any(func(decor.Statistics) string {
+		lines, took := s.lines.Load(), s.now().Sub(started).Seconds()
+		return fmt.Sprintf("%s%s lines  %s/s ", doing, cli.Thousands(int(lines)), cli.Thousands(int(float64(lines)/max(took, 0.001))))
+	}))
+}
+
+// phase puts a new bar in the place of the one that was, when something else is
+// done to so many lines. Nothing may be counted meanwhile.
+func (s *progress) phase(p bulk.Phase, lines int) {
+	if s.bars == nil || p == bulk.Reading { // which the first bar is for
+		return
+	}
+	doing := "judging"
+	if p == bulk.HandingOn {
+		doing = "summing up"
+	}
+	s.lines.Store(0)
+	s.bar.Abort(true)
+	s.addBar(doing, int64(lines))
+	s.known = true
+}
+
+// add counts lines.
+func (s *progress) add(n int) {
+	s.lines.Add(int64(n))
+	if s.known {
+		s.bar.IncrBy(n)
 	}
 }
 
-// judged counts lines.
-func (s *progress) judged(n int64) { s.lines.Add(n) }
+// reading counts the lines that next returns.
+func (s *progress) reading(next func() (bulk.Line, error)) func() (bulk.Line, error) {
+	return func() (bulk.Line, error) {
+		line, err := next()
+		if err == nil {
+			s.add(1)
+		}
+		return line, err
+	}
+}
+
+// judging counts the lines that a judge has answered.
+func (s *progress) judging(judge bulk.Judge) bulk.Judge {
+	return func(ctx context.Context, m tasks.Message) (tasks.Outcome, error) {
+		o, err := judge(ctx, m)
+		if err == nil {
+			s.add(1)
+		}
+		return o, err
+	}
+}
 
 // printf prints lines without disturbing the bar.
 func (s *progress) printf(format string, args ...any) error {

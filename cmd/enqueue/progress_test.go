@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,6 +13,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"github.com/vbauerster/mpb/v8"
+
+	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/bulk"
 )
 
 // screen is what a bar is drawn on.
@@ -44,10 +48,10 @@ func TestProgressOfAFile(t *testing.T) {
 	started := now()
 	clock := func() time.Time { started = started.Add(2 * time.Second); return started }
 	seen := &screen{}
-	p := newProgress(seen, file, clock, mpb.WithAutoRefresh())
+	p := newProgress(seen, file, "", clock, mpb.WithAutoRefresh())
 	_, err = io.ReadFull(file, make([]byte, 250))
 	require.NoError(t, err)
-	p.judged(1234)
+	p.add(1234)
 	require.Eventually(t, seen.shows("1,234 lines  "), 10*time.Second, time.Millisecond)
 	require.Eventually(t, seen.shows("25 %"), 10*time.Second, time.Millisecond)
 	require.Eventually(t, seen.shows(" left"), 10*time.Second, time.Millisecond)
@@ -60,20 +64,58 @@ func TestProgressOfAPipe(t *testing.T) {
 	t.Parallel()
 	file := &messageFile{ReadCloser: io.NopCloser(strings.NewReader("text"))}
 	seen := &screen{}
-	p := newProgress(seen, file, now, mpb.WithAutoRefresh())
+	p := newProgress(seen, file, "", now, mpb.WithAutoRefresh())
 	_, err := io.ReadAll(file)
 	require.NoError(t, err)
-	p.judged(5)
+	p.add(5)
 	require.Eventually(t, seen.shows("5 lines  "), 10*time.Second, time.Millisecond)
 	require.False(t, seen.shows(" left")(), "nobody knows how much there is")
+	p.end()
+}
+
+// A dry run reads the file first, then judges its lines, then sums up.
+func TestProgressOfADryRun(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "messages")
+	require.NoError(t, os.WriteFile(path, make([]byte, 1000), 0o600))
+	file, err := new(program).openInput(path)
+	require.NoError(t, err)
+	defer file.Close()
+	seen := &screen{}
+	p := newProgress(seen, file, "reading", now, mpb.WithAutoRefresh())
+	p.phase(bulk.Reading, 0)
+	next := p.reading(func() (bulk.Line, error) { return bulk.Line{}, nil })
+	for range 3 {
+		_, err = next()
+		require.NoError(t, err)
+	}
+	_, err = io.ReadFull(file, make([]byte, 250))
+	require.NoError(t, err)
+	require.Eventually(t, seen.shows("reading  3 lines  "), 10*time.Second, time.Millisecond)
+	require.Eventually(t, seen.shows("25 %"), 10*time.Second, time.Millisecond)
+
+	p.phase(bulk.Judging, 4)
+	judge := p.judging(func(context.Context, tasks.Message) (tasks.Outcome, error) { return tasks.Outcome{}, nil })
+	for range 3 {
+		_, err = judge(t.Context(), tasks.Message{})
+		require.NoError(t, err)
+	}
+	require.Eventually(t, seen.shows("judging  3 lines  "), 10*time.Second, time.Millisecond)
+	require.Eventually(t, seen.shows("75 %"), 10*time.Second, time.Millisecond)
+
+	p.phase(bulk.HandingOn, 4)
+	p.add(2)
+	require.Eventually(t, seen.shows("summing up  2 lines  "), 10*time.Second, time.Millisecond)
+	require.Eventually(t, seen.shows("50 %"), 10*time.Second, time.Millisecond)
 	p.end()
 }
 
 func TestNoProgressElsewhere(t *testing.T) {
 	t.Parallel()
 	var stderr bytes.Buffer
-	p := (&program{stderr: &stderr}).startProgress(&messageFile{})
-	p.judged(5)
+	p := (&program{stderr: &stderr}).startProgress(&messageFile{}, "")
+	p.phase(bulk.Judging, 5)
+	p.add(5)
 	require.NoError(t, p.printf("line %d\n", 7))
 	p.end()
 	require.Equal(t, "line 7\n", stderr.String())

@@ -26,8 +26,9 @@ func (p *program) pushCommand(ctx context.Context) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "push",
 		Short: "Submit one message",
-		Long: `Submit one message. If its time breaks one of the user's rules, it is refused
-with what is in the way and the next free time, and nothing is kept.
+		Long: `Submit one message. If its time breaks one of the user's rules, or is in quiet
+hours, it is refused with what is in the way and the next free time, and nothing
+is kept.
 
 An id makes it safe to submit the same message again: it is accepted once.`,
 		Example: `  enqueue push --user alice --at 2026-11-22T11:11:11Z --title "Your table is ready"
@@ -48,8 +49,8 @@ An id makes it safe to submit the same message again: it is accepted once.`,
 	flags.StringVar(&f.message.Category, "category", "", "category `name`")
 	flags.StringVar(&f.expiresAt, "expires-at", "", "`time` after which it is dropped rather than sent"+
 		" (default: the worker's expire_after after its send time)")
-	flags.StringVar(&f.message.OnConflict, "on-conflict", "", "`what` to do if the time is taken: refuse, or shift"+
-		" to the next free time (default refuse; with --at now, shift)")
+	flags.StringVar(&f.message.OnConflict, "on-conflict", "", "`what` to do if the time is taken or quiet: refuse, or shift"+
+		" to the next free time (default: what the user's policy says; with --at now, shift)")
 	flags.StringVar(&f.shiftUntil, "shift-until", "", "last `time` that a shift may take (default 24 hours after the send time)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only say what the outcome would be")
 	p.timeZoneFlag(cmd)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
+	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/picture"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks"
@@ -26,12 +27,15 @@ func (p *program) sumUp(ctx context.Context, s *session, c *collector, f bulkFla
 	if f.results == standard {
 		out = p.stderr // standard output is for the outcomes
 	}
+	if unfinished, ok := errors.AsType[*bulk.UnfinishedError](stopped); ok {
+		return errors.Join(p.unfinished(ctx, s, out, unfinished), failed)
+	}
 	if err := p.printSummary(out, &c.summary); err != nil {
 		return err
 	}
 	switch {
 	case halt != nil:
-		return errors.Join(p.halted(ctx, s, out, halt, f.sent), failed)
+		return errors.Join(p.halted(ctx, s, out, halt, f), failed)
 	case failed != nil:
 		return failed
 	case c.summary.Invalid > 0:
@@ -62,25 +66,47 @@ func (p *program) printSummary(w io.Writer, summary *messagefile.Summary) error 
 	if err := summary.Print(w, cli.NewPalette(w, p.getenv)); err != nil {
 		return fmt.Errorf("printing: %w", err)
 	}
-	return nil
+	if summary.Plan == nil || len(summary.Histogram) == 0 {
+		return nil
+	}
+	if _, err := fmt.Fprintln(w); err != nil {
+		return fmt.Errorf("printing: %w", err)
+	}
+	return picture.Histogram(w, picture.StyleFor(w, p.getenv, summary.Plan.Zone), summary.Plan.Buckets())
 }
 
 // halted says from which line to go on.
-func (p *program) halted(ctx context.Context, s *session, w io.Writer, halt *bulk.StoppedError, sent bool) error {
+func (p *program) halted(ctx context.Context, s *session, w io.Writer, halt *bulk.StoppedError, f bulkFlags) error {
 	done := tasks.Accepted
-	if sent {
+	if f.sent {
 		done = tasks.Recorded
 	}
-	cause := halt.Err
-	o := tasks.Outcome{Outcome: tasks.Errored, Line: halt.Line, Detail: "interrupted"}
-	interrupted := errors.Is(cause, context.Canceled)
+	next := fmt.Sprintf("go on with --from-line %d, or run it all again: what was %s is not %[2]s twice", halt.Line, done)
+	if f.dryRun {
+		next = "the lines before it were judged, and nothing was changed"
+	}
+	return p.stopped(ctx, s, w, halt.Err, tasks.Outcome{Line: halt.Line}, fmt.Sprintf("stopped at line %d", halt.Line), next)
+}
+
+// unfinished says that a dry run has no result.
+func (p *program) unfinished(ctx context.Context, s *session, w io.Writer, u *bulk.UnfinishedError) error {
+	where := fmt.Sprintf("the dry run was stopped after %s of %s lines", cli.Thousands(u.Judged), cli.Thousands(u.Lines))
+	return p.stopped(ctx, s, w, u.Err, tasks.Outcome{}, where, "nothing was changed: run it again")
+}
+
+// stopped prints why a run was stopped, as an error outcome where JSON is asked
+// for, and what to do next. It returns what to end with.
+func (p *program) stopped(
+	ctx context.Context, s *session, w io.Writer, cause error, o tasks.Outcome, where, next string,
+) error {
+	line, interrupted := o.Line, errors.Is(cause, context.Canceled)
+	o.Outcome, o.Detail = tasks.Errored, "interrupted"
 	if !interrupted {
 		cause = s.diagnose(ctx, cause)
 		o = tasks.OutcomeOf(cause)
-		o.Line = halt.Line
+		o.Line = line
 	}
-	o.Detail = fmt.Sprintf("stopped at line %d: %s; go on with --from-line %d, or run it all again:"+
-		" what was %s is not %[4]s twice", halt.Line, o.Detail, halt.Line, done)
+	o.Detail = fmt.Sprintf("%s: %s; %s", where, o.Detail, next)
 	var err error
 	if p.json {
 		err = printJSON(w, o)

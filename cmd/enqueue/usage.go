@@ -12,7 +12,7 @@ import (
 )
 
 func (p *program) usageCommand(ctx context.Context) *cobra.Command {
-	var user, at, from, to string
+	var user, category, at, from, to string
 	cmd := &cobra.Command{
 		Use:   "usage",
 		Short: "Show how full a user's rules are, and what is free",
@@ -20,13 +20,20 @@ func (p *program) usageCommand(ctx context.Context) *cobra.Command {
 sent, and which stretches of time are free or taken.
 
 Of a sliding rule, the fullest window that contains the time is shown; of a
-calendar rule, the period that the time is in. Sent and unsent both count.`,
+calendar rule, the period that the time is in. Sent and unsent both count.
+
+With --category, it is what a message of that category would find: its own rules
+are shown, too, and what is free is free for it.`,
 		Example: `  enqueue usage --user alice
   enqueue usage --user alice --at 2026-11-22T11:11:11Z
+  enqueue usage --user alice --category marketing
   enqueue usage --user alice --from now --to +7d --tz Europe/Berlin`,
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			r := sendlimit.UsageRequest{User: user}
+			r := sendlimit.UsageRequest{User: user, Category: category}
+			if err := checkCategory(category); err != nil {
+				return err
+			}
 			asked, err := p.when("at", at)
 			if err != nil {
 				return err
@@ -44,6 +51,7 @@ calendar rule, the period that the time is in. Sent and unsent both count.`,
 		},
 	}
 	userFlag(cmd, &user)
+	categoryFlag(cmd, &category)
 	cmd.Flags().StringVar(&at, "at", "", "`time` to look at the rules around (default now)")
 	cmd.Flags().StringVar(&from, "from", "", "first `time` of the timeline (default 12 hours before --at)")
 	cmd.Flags().StringVar(&to, "to", "", "`time` where the timeline ends, up to 32 days later (default 12 hours after --at)")
@@ -52,7 +60,7 @@ calendar rule, the period that the time is in. Sent and unsent both count.`,
 }
 
 func (p *program) usage(ctx context.Context, s *session, r sendlimit.UsageRequest) error {
-	usage, err := s.timeline.Usage(ctx, r)
+	usage, err := s.submitter.Usage(ctx, r)
 	if err != nil {
 		return s.diagnose(ctx, err)
 	}
@@ -80,7 +88,7 @@ func (p *program) usage(ctx context.Context, s *session, r sendlimit.UsageReques
 	if err := p.printf("\n"); err != nil {
 		return err
 	}
-	drawn := picture.Timeline{From: r.From, To: r.To, Now: usage.Now, At: usage.At, Free: usage.Free}
+	drawn := picture.Timeline{From: r.From, To: r.To, Now: usage.Now, At: usage.At, Free: usage.Free, Quiet: usage.Quiet}
 	for _, m := range sends {
 		drawn.Sends = append(drawn.Sends, m.At)
 	}

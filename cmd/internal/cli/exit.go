@@ -26,7 +26,7 @@ func StatusOf(code sendlimit.Code) int {
 	case sendlimit.CodeInvalidField, sendlimit.CodeInPast, sendlimit.CodeTooFarAhead:
 		return StatusInvalid
 	case sendlimit.CodeSendLimit, sendlimit.CodeIDReused, sendlimit.CodeTooLate, sendlimit.CodeExpired,
-		sendlimit.CodeRateLimited, sendlimit.CodeQuotaExceeded:
+		sendlimit.CodeRateLimited, sendlimit.CodeQuotaExceeded, sendlimit.CodeQuietHours, sendlimit.CodeBlocked:
 		return StatusRefused
 	case sendlimit.CodeNotFound:
 		return StatusNotFound

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -54,4 +56,16 @@ func FormatDuration(d time.Duration) string {
 		return "0 seconds"
 	}
 	return strings.Join(parts[:min(2, len(parts))], " ")
+}
+
+// Thousands writes a number with its digits in groups, "81,959".
+func Thousands(n int) string {
+	digits := strconv.Itoa(n)
+	var groups []string
+	for ; len(digits) > 3; digits = digits[:len(digits)-3] {
+		groups = append(groups, digits[len(digits)-3:])
+	}
+	groups = append(groups, digits)
+	slices.Reverse(groups)
+	return strings.Join(groups, ",")
 }

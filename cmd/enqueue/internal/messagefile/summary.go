@@ -7,10 +7,10 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/histogram"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
@@ -28,9 +28,12 @@ type Summary struct {
 	// RefusedByRule counts a refusal under the first rule that it would have
 	// broken.
 	RefusedByRule map[string]int `json:"refused_by_rule"`
-	// RefusedByCode counts the other refusals, such as those by a quota.
+	// RefusedByCode counts the other refusals, such as those in quiet hours.
 	RefusedByCode map[string]int `json:"refused_by_code,omitempty"`
-	Seconds       float64        `json:"seconds"`
+	// ShiftedBy and Histogram are what a dry run says beside.
+	ShiftedBy *ShiftedBy         `json:"shifted_by_seconds,omitempty"`
+	Histogram []histogram.Bucket `json:"histogram,omitempty"`
+	Seconds   float64            `json:"seconds"`
 
 	// Failure says in a few words why Errors have no outcome.
 	Failure string `json:"-"`
@@ -38,12 +41,18 @@ type Summary struct {
 	// Sent says that the lines are sends that are over.
 	Sent bool `json:"-"`
 
+	// Plan is of a dry run, otherwise nil.
+	Plan *Plan `json:"-"`
+
 	forgotten int // of those recorded: older than any rule looks back
 }
 
 // Add counts an outcome.
 func (s *Summary) Add(o tasks.Outcome) {
 	s.Lines++
+	if s.Plan != nil {
+		s.Plan.add(o)
+	}
 	switch {
 	case o.Outcome == tasks.Invalid:
 		s.Invalid++
@@ -66,8 +75,8 @@ func (s *Summary) Add(o tasks.Outcome) {
 
 func (s *Summary) refuse(o tasks.Outcome) {
 	s.Refused++
-	if len(o.Violations) > 0 {
-		count(&s.RefusedByRule, o.Violations[0].Rule)
+	if rule := o.RefusedBy(); rule != "" {
+		count(&s.RefusedByRule, rule)
 	} else {
 		count(&s.RefusedByCode, string(o.Code))
 	}
@@ -85,6 +94,9 @@ func (s *Summary) Finish(took time.Duration) {
 	s.Seconds = math.Round(took.Seconds()*1000) / 1000
 	if s.RefusedByRule == nil {
 		s.RefusedByRule = map[string]int{}
+	}
+	if s.Plan != nil {
+		s.ShiftedBy, s.Histogram = s.Plan.shifts.summary(), s.Plan.Buckets().All
 	}
 }
 
@@ -107,16 +119,22 @@ func (s *Summary) Print(w io.Writer, palette cli.Palette) error {
 	}
 	names, counts := 0, 0
 	for _, r := range rows {
-		names, counts = max(names, len(r.name)), max(counts, len(Thousands(r.count)))
+		names, counts = max(names, len(r.name)), max(counts, len(cli.Thousands(r.count)))
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s in %s%s\n\n", lines(s.Lines+s.Errors), s.took(), s.rate())
+	fmt.Fprintf(&text, "%s in %s%s%s\n\n", lines(s.Lines+s.Errors), s.took(), s.rate(), s.rehearsed())
 	for _, r := range rows {
-		line := fmt.Sprintf("  %-*s  %*s", names, r.name, counts, Thousands(r.count))
+		line := fmt.Sprintf("  %-*s  %*s", names, r.name, counts, cli.Thousands(r.count))
 		if r.note != "" {
 			line += "  " + palette.Dim(r.note)
 		}
 		text.WriteString(line + "\n")
+	}
+	if s.ShiftedBy != nil {
+		fmt.Fprintf(&text, "\n  shifted: %s\n", s.ShiftedBy)
+	}
+	if s.Plan != nil && s.Plan.JudgedBy != "" {
+		fmt.Fprintf(&text, "\n  judged by: %s\n", s.Plan.JudgedBy)
 	}
 	_, err := io.WriteString(w, text.String())
 	return err //nolint:wrapcheck // of the caller's own writer
@@ -129,18 +147,25 @@ func (s *Summary) took() string {
 	return cli.FormatDuration(time.Duration(s.Seconds) * time.Second)
 }
 
+func (s *Summary) rehearsed() string {
+	if s.Plan == nil {
+		return ""
+	}
+	return " (dry run: nothing was changed)"
+}
+
 func (s *Summary) rate() string {
 	if s.Seconds == 0 {
 		return ""
 	}
-	return fmt.Sprintf(", %s a second", Thousands(int(float64(s.Lines+s.Errors)/s.Seconds)))
+	return fmt.Sprintf(", %s a second", cli.Thousands(int(float64(s.Lines+s.Errors)/s.Seconds)))
 }
 
 func lines(n int) string {
 	if n == 1 {
 		return "1 line"
 	}
-	return Thousands(n) + " lines"
+	return cli.Thousands(n) + " lines"
 }
 
 // row is a line of the summary.
@@ -151,7 +176,7 @@ type row struct {
 }
 
 // of is a note about n of a count, none where n is zero.
-func of(n int, what string) string { return note(n, Thousands(n)+" "+what) }
+func of(n int, what string) string { return note(n, cli.Thousands(n)+" "+what) }
 
 // note is a note about a count, none where it is zero.
 func note(n int, what string) string {
@@ -169,16 +194,4 @@ func descending(counts map[string]int) []row {
 	}
 	slices.SortStableFunc(rows, func(a, b row) int { return cmp.Compare(b.count, a.count) })
 	return rows
-}
-
-// Thousands writes a number with its digits in groups, "81,959".
-func Thousands(n int) string {
-	digits := strconv.Itoa(n)
-	var groups []string
-	for ; len(digits) > 3; digits = digits[:len(digits)-3] {
-		groups = append(groups, digits[len(digits)-3:])
-	}
-	groups = append(groups, digits)
-	slices.Reverse(groups)
-	return strings.Join(groups, ",")
 }

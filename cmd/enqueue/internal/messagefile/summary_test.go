@@ -74,12 +74,3 @@ func TestSummaryOfNothing(t *testing.T) {
 	require.NoError(t, s.Print(&person, cli.Palette{}))
 	require.Equal(t, "0 lines in 0.0 seconds\n\n  accepted  0\n  replayed  0\n  refused   0\n  invalid   0\n", person.String())
 }
-
-func TestThousands(t *testing.T) {
-	t.Parallel()
-	for want, n := range map[string]int{
-		"0": 0, "999": 999, "1,000": 1000, "81,959": 81959, "100,000": 100_000, "1,234,567": 1_234_567,
-	} {
-		require.Equal(t, want, messagefile.Thousands(n))
-	}
-}

@@ -201,7 +201,7 @@ func TestRefusalOfARuleOfANewerProgram(t *testing.T) {
 
   ##################X#################
                     ^ 11:11:11 asked
-  o in the way   # taken   - free
+  # taken
 
   3/fortnight  at most 3:
 

@@ -3,27 +3,29 @@ package picture
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
-// Refusal draws why a time was refused, an outcome with violations:
+// Refusal draws why a time was refused, an outcome with violations or quiet
+// hours:
 //
 //	---##########################oX###########################---
 //	  ^ 11:10:11 free                            11:12:11 free ^
 //	                              ^ 11:11:12 asked
 //	o in the way   # taken   - free
 //
-// and lists the rules in the way, the free times next to it, and what to try.
+// with . for quiet hours, and lists the rules and quiet hours in the way, the free times next to it, and what to try.
 func Refusal(w io.Writer, s Style, o tasks.Outcome, try string) error {
 	lines := make([]string, 0, 32)
 	lines = append(lines, fmt.Sprintf("%s %s can't get a message at %s", s.Palette.Yellow("refused:"), o.User,
 		s.Palette.Bold(s.Time(o.SendAt.Time))), "")
 	lines = append(lines, newScale(s, o).draw()...)
 	lines = append(lines, "")
-	lines = append(lines, s.violations(o.Violations, o.SendAt.Time)...)
+	lines = append(lines, s.reasons(o)...)
 	lines = append(lines, "",
 		indent+"free before  "+s.orNone(o.PreviousFreeAt),
 		indent+"next free    "+s.orNone(o.NextFreeAt))
@@ -63,6 +65,10 @@ func newScale(s Style, o tasks.Outcome) *scale {
 		for _, conflict := range v.Conflicts {
 			c.include(conflict.SendAt.Time)
 		}
+	}
+	if q := o.QuietHours; q != nil {
+		c.include(q.From.Time)
+		c.include(q.Until.Time)
 	}
 	if previous := o.PreviousFreeAt.Time; !previous.IsZero() {
 		c.include(previous)
@@ -117,6 +123,11 @@ func (c *scale) draw() []string {
 			line.put(i, g.taken, yellow)
 		}
 	}
+	if q := c.outcome.QuietHours; q != nil {
+		for i := c.column(q.From.Time); i <= c.column(q.Until.Time); i++ {
+			line.put(i, g.quiet, plain)
+		}
+	}
 	at := c.outcome.SendAt.Time
 	for _, v := range c.outcome.Violations {
 		for _, conflict := range v.Conflicts {
@@ -126,11 +137,26 @@ func (c *scale) draw() []string {
 	line.put(c.column(at), g.asked, red)
 	lines := append([]string{c.text(line)}, c.edges()...)
 	lines = append(lines, c.pointer(c.column(at), c.clock(at, at)+" asked"),
-		c.Palette.Dim(fmt.Sprintf("%c in the way   %c taken   %c free", g.send, g.taken, g.free)))
+		c.legend(line))
 	for i := range lines {
 		lines[i] = indent + lines[i]
 	}
 	return lines
+}
+
+// legend says what the characters of the line mean, where they are in it.
+func (c *scale) legend(line row) string {
+	g := c.glyphs()
+	var entries []string
+	for _, entry := range []struct {
+		glyph   rune
+		meaning string
+	}{{g.send, "in the way"}, {g.taken, "taken"}, {g.quiet, "quiet hours"}, {g.free, "free"}} {
+		if slices.ContainsFunc(line, func(c cell) bool { return c.glyph == entry.glyph }) {
+			entries = append(entries, fmt.Sprintf("%c %s", entry.glyph, entry.meaning))
+		}
+	}
+	return c.Palette.Dim(strings.Join(entries, "   "))
 }
 
 // edges names the ends of the scale, in one line if there is room.

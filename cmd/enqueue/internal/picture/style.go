@@ -81,15 +81,17 @@ func (s Style) clock(t, beside time.Time) string {
 type glyphs struct {
 	send, asked         rune
 	free, partly, taken rune
+	quiet               rune
 	full, empty         rune // of a bar
+	shifted             rune // the end of a bar
 	dash                string
 }
 
 func (s Style) glyphs() glyphs {
 	if s.Unicode {
-		return glyphs{send: '●', asked: '✗', free: '─', partly: '░', taken: '▒', full: '█', empty: '░', dash: "–"}
+		return glyphs{send: '●', asked: '✗', free: '─', partly: '░', taken: '▒', quiet: '·', full: '█', empty: '░', shifted: '▒', dash: "–"}
 	}
-	return glyphs{send: 'o', asked: 'X', free: '-', partly: '+', taken: '#', full: '#', empty: '.', dash: "to"}
+	return glyphs{send: 'o', asked: 'X', free: '-', partly: '+', taken: '#', quiet: '.', full: '#', empty: '.', shifted: '+', dash: "to"}
 }
 
 // barWidth is that of every bar.

@@ -16,6 +16,7 @@ type Timeline struct {
 	Now, At  time.Time
 	Sends    []time.Time         // ascending
 	Free     []sendlimit.Stretch // ascending
+	Quiet    []sendlimit.Stretch // ascending; none of them is free
 }
 
 // unit is what one row of a timeline shows.
@@ -99,7 +100,7 @@ func (t Timeline) Draw(w io.Writer, s Style) error {
 		line := fmt.Sprintf("%s%s  %s", indent, from.Format(u.label), t.row(s, from, u.next(from), columns))
 		lines = append(lines, t.mark(s, line, from, u.next(from)))
 	}
-	return writeLines(w, append(lines, "", s.legend()))
+	return writeLines(w, append(lines, "", s.legend(len(t.Quiet) > 0)))
 }
 
 // scale writes the ticks over the rows.
@@ -146,11 +147,13 @@ func (t Timeline) cell(s Style, begin, end time.Time) cell {
 	}
 	// The past is not free, and not taken either.
 	begin, end = latest(begin, t.From, t.Now), earliest(end, t.To)
-	switch free := t.free(begin, end); {
+	switch free := within(t.Free, begin, end); {
 	case !begin.Before(end):
 		return cell{glyph: ' '}
 	case free == end.Sub(begin):
 		return cell{g.free, green}
+	case within(t.Quiet, begin, end) == end.Sub(begin):
+		return cell{g.quiet, plain}
 	case free == 0:
 		return cell{g.taken, yellow}
 	default:
@@ -165,19 +168,19 @@ func (t Timeline) sends(begin, end time.Time) int {
 	return last - first
 }
 
-// free is how much of [begin, end) is free.
-func (t Timeline) free(begin, end time.Time) time.Duration {
-	i, _ := slices.BinarySearchFunc(t.Free, begin, func(f sendlimit.Stretch, begin time.Time) int {
-		if f.Until.After(begin) {
+// within is how much of [begin, end) stretches cover.
+func within(stretches []sendlimit.Stretch, begin, end time.Time) time.Duration {
+	i, _ := slices.BinarySearchFunc(stretches, begin, func(s sendlimit.Stretch, begin time.Time) int {
+		if s.Until.After(begin) {
 			return 1
 		}
 		return -1
 	})
-	var free time.Duration
-	for ; i < len(t.Free) && t.Free[i].From.Before(end); i++ {
-		free += earliest(end, t.Free[i].Until).Sub(latest(begin, t.Free[i].From))
+	var covered time.Duration
+	for ; i < len(stretches) && stretches[i].From.Before(end); i++ {
+		covered += earliest(end, stretches[i].Until).Sub(latest(begin, stretches[i].From))
 	}
-	return free
+	return covered
 }
 
 func latest(times ...time.Time) time.Time   { return slices.MaxFunc(times, time.Time.Compare) }

@@ -12,30 +12,42 @@ import (
 //
 //	1/minute         ####################  1/1   2026-11-22 11:11:11 to 11:12:11
 //	10/calendar_day  ######..............  3/10  2026-11-22 00:00:00 to 2026-11-23 00:00:00
+//
+// The rules of a category have its name before them.
 func Usage(w io.Writer, s Style, u sendlimit.Usage) error {
 	names, fills := 0, 0
 	for _, r := range u.Rules {
-		names, fills = max(names, len(r.Rule.String())), max(fills, len(fill(r)))
+		names, fills = max(names, len(name(r))), max(fills, len(fill(r)))
 	}
 	lines := make([]string, 0, len(u.Rules))
 	for _, r := range u.Rules {
-		lines = append(lines, fmt.Sprintf("%s%-*s  %s  %-*s  %s", indent, names, r.Rule, s.bar(r.Used, r.Rule.Limit),
+		lines = append(lines, fmt.Sprintf("%s%-*s  %s  %-*s  %s", indent, names, name(r), s.bar(r.Used, r.Rule.Limit),
 			fills, fill(r), s.span(r.From, r.Until)))
 	}
 	return writeLines(w, lines)
 }
 
+func name(r sendlimit.RuleUsage) string {
+	if r.Category == "" {
+		return r.Rule.String()
+	}
+	return r.Category + " " + r.Rule.String()
+}
+
 func fill(r sendlimit.RuleUsage) string { return fmt.Sprintf("%d/%d", r.Used, r.Rule.Limit) }
 
 // legend says what the characters of a timeline mean.
-func (s Style) legend() string {
+func (s Style) legend(quiet bool) string {
 	g := s.glyphs()
 	entries := []string{
 		fmt.Sprintf("%c a send (2 to 9: so many, * more)", g.send),
 		fmt.Sprintf("%c free", g.free),
 		fmt.Sprintf("%c partly free", g.partly),
 		fmt.Sprintf("%c taken", g.taken),
-		"blank: past",
 	}
+	if quiet {
+		entries = append(entries, fmt.Sprintf("%c quiet", g.quiet))
+	}
+	entries = append(entries, "blank: past")
 	return indent + s.Palette.Dim(strings.Join(entries, "   "))
 }

@@ -3,7 +3,6 @@ package picture
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit"
@@ -26,22 +25,28 @@ func inWords(rule string, limit int) string {
 // conflictsShown is how many conflicts of a rule a picture lists.
 const conflictsShown = 5
 
-// violations lists the rules in the way and the messages they count.
-func (s Style) violations(vs []tasks.Violation, at time.Time) []string {
+// reasons lists what is in the way: the quiet hours, and the rules with the
+// messages they count.
+func (s Style) reasons(o tasks.Outcome) []string {
 	names := 0
-	for _, v := range vs {
-		names = max(names, len(v.Rule))
+	for _, v := range o.Violations {
+		names = max(names, len(v.Name()))
 	}
 	var lines []string
-	for _, v := range vs {
+	if q := o.QuietHours; q != nil {
+		names = max(names, len(q.Hours))
+		lines = append(lines, fmt.Sprintf("%s%s%*s  quiet hours in %s (%s %s %s)", indent, s.Palette.Yellow(q.Hours),
+			names-len(q.Hours), "", q.TimeZone, s.Time(q.From.Time), s.glyphs().dash, s.Time(q.Until.Time)))
+	}
+	for _, v := range o.Violations {
 		words := inWords(v.Rule, v.Limit)
 		if !v.From.IsZero() {
 			words += fmt.Sprintf(" (%s %s %s)", s.Time(v.From.Time), s.glyphs().dash, s.Time(v.Until.Time))
 		}
-		lines = append(lines, fmt.Sprintf("%s%s%*s  %s:", indent, s.Palette.Yellow(v.Rule), names-len(v.Rule), "", words))
+		lines = append(lines, fmt.Sprintf("%s%s%*s  %s:", indent, s.Palette.Yellow(v.Name()), names-len(v.Name()), "", words))
 		margin := strings.Repeat(" ", len(indent)+names+4)
 		for _, c := range v.Conflicts[:min(conflictsShown, len(v.Conflicts))] {
-			lines = append(lines, fmt.Sprintf("%s%s  %s", margin, s.clock(c.SendAt.Time, at), c.ID))
+			lines = append(lines, fmt.Sprintf("%s%s  %s", margin, s.clock(c.SendAt.Time, o.SendAt.Time), c.ID))
 		}
 		if more := v.ConflictsTotal - conflictsShown; more > 0 {
 			lines = append(lines, fmt.Sprintf("%sand %d more", margin, more))

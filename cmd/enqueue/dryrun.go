@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/bulk"
+)
+
+// whatIf reads the rules that a dry run is to judge by in place of the store's.
+func (p *program) whatIf(f bulkFlags) (tasks.WhatIf, error) {
+	var w tasks.WhatIf
+	for _, text := range f.whatIf {
+		rule, err := sendlimit.ParseRule(text)
+		if wrong, ok := errors.AsType[*sendlimit.InvalidError](err); ok {
+			err = &sendlimit.InvalidError{Field: "what-if", Value: text, Want: wrong.Want}
+		}
+		if err != nil {
+			return w, err
+		}
+		w.Rules = append(w.Rules, rule)
+	}
+	if f.whatIfPolicy != "" {
+		policy, err := config.ReadPolicy(f.whatIfPolicy, p.stdin, sendlimit.DefaultPolicyName)
+		if err != nil {
+			return w, fmt.Errorf("reading the policy to judge by: %w", err)
+		}
+		w.Policy = &policy
+	}
+	return w, nil
+}
+
+// removeWithin bounds how long what a dry run made may take to be removed.
+const removeWithin = 30 * time.Second
+
+// rehearse says what would become of what the source has, and sums up.
+func (p *program) rehearse(
+	ctx context.Context, s *session, source *messagefile.Source, c *collector, f bulkFlags, rules tasks.WhatIf,
+) error {
+	rehearsal, err := s.submitter.RehearseWhatIf(ctx, rules)
+	if err != nil {
+		return errors.Join(s.diagnose(ctx, fmt.Errorf("beginning the dry run: %w", err)), c.close())
+	}
+	c.summary.Plan.JudgedBy = judgedBy(rules, rehearsal.Policy())
+	started := p.now()
+	stopped := bulk.RunInGroups(ctx, c.progress.reading(source.Next), c.progress.judging(rehearsal.Submit), rehearsal.Clear, c,
+		bulk.GroupOptions{Folder: p.temp, Phase: c.progress.phase})
+	c.summary.Finish(p.now().Sub(started))
+	err = errors.Join(c.close(), p.endRehearsal(ctx, rehearsal))
+	return p.sumUp(ctx, s, c, f, stopped, err)
+}
+
+// judgedBy says what most users are judged by, where it is not what the store has.
+func judgedBy(w tasks.WhatIf, own sendlimit.Policy) string {
+	if w.Policy == nil && len(w.Rules) == 0 || w.Policy != nil && w.Policy.Name != own.Name {
+		return ""
+	}
+	return own.String()
+}
+
+// endRehearsal removes what a dry run made, also when it was interrupted.
+func (p *program) endRehearsal(ctx context.Context, rehearsal *tasks.Rehearsal) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeWithin)
+	defer cancel()
+	if err := rehearsal.Close(ctx); err != nil {
+		return fmt.Errorf("ending the dry run: %w", err)
+	}
+	return nil
+}

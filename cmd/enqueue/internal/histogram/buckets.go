@@ -1,0 +1,57 @@
+package histogram
+
+import (
+	"math"
+	"slices"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// Bucket is what is counted in a stretch of time, Until not included.
+type Bucket struct {
+	From  tasks.Time `json:"from"`
+	Until tasks.Time `json:"until"`
+	Count
+}
+
+// Buckets are stretches of time, one after the other.
+type Buckets struct {
+	// Width is that of each bucket: days with a clock change differ.
+	Width time.Duration
+	All   []Bucket
+}
+
+// most is how many buckets there are at most: what fits a screen.
+const most = 32
+
+// Buckets puts what is counted into at most 32 buckets that begin with a round
+// time in the zone; weeks begin on Monday. Their width is the smallest that is
+// enough. Without outcomes there are none.
+func (h *Histogram) Buckets(zone *time.Location) Buckets {
+	if len(h.counts) == 0 {
+		return Buckets{}
+	}
+	first, last := int64(math.MaxInt64), int64(math.MinInt64)
+	for grain := range h.counts {
+		first, last = min(first, grain), max(last, grain)
+	}
+	width, starts := startsOf(h.time(first).In(zone), h.time(last))
+	b := Buckets{Width: width, All: make([]Bucket, len(starts)-1)}
+	for i := range b.All {
+		b.All[i].From, b.All[i].Until = tasks.Time{Time: starts[i].UTC()}, tasks.Time{Time: starts[i+1].UTC()}
+	}
+	for grain, n := range h.counts {
+		i, found := slices.BinarySearchFunc(starts, h.time(grain), time.Time.Compare)
+		if !found {
+			i--
+		}
+		b.All[i].Count = b.All[i].plus(n)
+	}
+	return b
+}
+
+// time is the beginning of a grain.
+func (h *Histogram) time(grain int64) time.Time {
+	return time.UnixMilli(grain * h.grain().Milliseconds())
+}

@@ -1,0 +1,34 @@
+package messagefile
+
+import (
+	"time"
+
+	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/histogram"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// Plan is what a dry run says of a campaign beside its Summary: when messages
+// would be sent.
+type Plan struct {
+	Zone     *time.Location // by whose clock times are put together; nil means UTC
+	JudgedBy string         // other rules than the store's; "" for those
+
+	times  histogram.Histogram
+	shifts shifts
+}
+
+func (p *Plan) add(o tasks.Outcome) {
+	p.times.Add(o)
+	if o.Outcome == tasks.Accepted && o.Shifted && !o.Replayed && !o.RequestedAt.IsZero() {
+		p.shifts.add(o.SendAt.Sub(o.RequestedAt.Time))
+	}
+}
+
+// Buckets is the campaign over time.
+func (p *Plan) Buckets() histogram.Buckets {
+	zone := p.Zone
+	if zone == nil {
+		zone = time.UTC
+	}
+	return p.times.Buckets(zone)
+}
