@@ -56,7 +56,7 @@ func scopeOf(o operation) sendlimit.Scope {
 	}, name):
 		return sendlimit.ScopeRead
 	case strings.HasPrefix(o.path, "/v1/dead-letters"), strings.HasPrefix(o.path, deadLetter), o.path == "/v1/stats",
-		strings.HasPrefix(o.path, "/v1/accounts"), strings.HasPrefix(o.path, "/v1/tiers"):
+		strings.HasPrefix(o.path, "/v1/policies"), o.path == settings, strings.HasPrefix(o.path, "/v1/accounts"), strings.HasPrefix(o.path, "/v1/tiers"):
 		return sendlimit.ScopeAdmin
 	}
 	return "" // a new operation, of which nobody has said who may do it

@@ -13,11 +13,17 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
-// Options configure the API. Submitter, DeadLetters, Accounts, Counters, Stats and
-// Now have to be there; the zero value of the rest is what most want.
+// Options configure the API. Submitter, DeadLetters, Policies, Refitter, Users,
+// Accounts, Counters, Stats and Now have to be there; the zero value of the rest is
+// what most want.
 type Options struct {
 	Submitter   *tasks.Submitter
 	DeadLetters *tasks.DeadLetters
+	// Policies say who may get what and when, Users what is set for single users,
+	// and Refitter finds what is scheduled and does not fit a policy.
+	Policies *sendlimit.PolicyStore
+	Users    *sendlimit.UserSettingsStore
+	Refitter *tasks.Refitter
 	// Accounts say whom a key stands for, and Counters how often it may submit.
 	Accounts *sendlimit.Accounts
 	Counters *sendlimit.Counters
@@ -55,6 +61,9 @@ type Options struct {
 type server struct {
 	submitter      *tasks.Submitter
 	deadLetters    *tasks.DeadLetters
+	policies       *sendlimit.PolicyStore
+	users          *sendlimit.UserSettingsStore
+	refitter       *tasks.Refitter
 	accounts       *sendlimit.Accounts
 	counters       *sendlimit.Counters
 	stats          func(context.Context) (Stats, error)
@@ -70,6 +79,7 @@ type server struct {
 	logins            logins
 	failures          failures
 	requests, streams semaphore
+	refits            semaphore
 	schemas           huma.Registry // of the OpenAPI document
 }
 
@@ -90,11 +100,12 @@ func New(o Options) (http.Handler, error) {
 		o.LoginRefused = func() {}
 	}
 	s := &server{
-		submitter: o.Submitter, deadLetters: o.DeadLetters, accounts: o.Accounts, counters: o.Counters, stats: o.Stats, metrics: o.Metrics,
+		submitter: o.Submitter, deadLetters: o.DeadLetters, policies: o.Policies, users: o.Users, refitter: o.Refitter,
+		accounts: o.Accounts, counters: o.Counters, stats: o.Stats, metrics: o.Metrics,
 		now: o.Now, logger: o.Logger, limits: limits, stopping: o.Stopping,
 		requireKeys: o.RequireKeys, trustedProxies: o.TrustedProxies, loginRefused: o.LoginRefused,
 		failures: failures{counters: o.Counters},
-		requests: make(semaphore, limits.InFlight), streams: make(semaphore, limits.Streams),
+		requests: make(semaphore, limits.InFlight), streams: make(semaphore, limits.Streams), refits: make(semaphore, mostRefits),
 		schemas: newSchemas(),
 	}
 	answers, err := s.router(o.Version)
@@ -112,6 +123,9 @@ func (o Options) check() error {
 	}{
 		{"submitter", o.Submitter == nil},
 		{"dead_letters", o.DeadLetters == nil},
+		{"policies", o.Policies == nil},
+		{"users", o.Users == nil},
+		{"refitter", o.Refitter == nil},
 		{"accounts", o.Accounts == nil},
 		{"counters", o.Counters == nil},
 		{"stats", o.Stats == nil},

@@ -89,6 +89,19 @@ func (s *server) submitBatch(w http.ResponseWriter, r *http.Request) {
 	lines := newLines(r.Body, control, s.now, s.limits.Timeout)
 	answers := newAnswers(w, control, s.now, s.limits.Timeout)
 	ctx, stop := context.WithCancelCause(context.WithoutCancel(r.Context()))
+	watched := s.endWhenStopping(ctx, stop, answers)
+	err = bulk.Run(ctx, lines.next, s.judgeLine, answers, bulk.Options{Lanes: batchLanes, Window: batchWindow})
+	if errors.Is(err, context.Canceled) {
+		err = errors.Join(err, context.Cause(ctx))
+	}
+	stop(nil)
+	watched()
+	s.endBatch(w, r, lines, answers, err)
+}
+
+// endWhenStopping ends a stream when the server is about to end. The function
+// returned waits until nothing watches for that any more, once ctx has ended.
+func (s *server) endWhenStopping(ctx context.Context, stop context.CancelCauseFunc, answers *answers) func() {
 	var watching sync.WaitGroup
 	watching.Go(func() {
 		select {
@@ -98,13 +111,7 @@ func (s *server) submitBatch(w http.ResponseWriter, r *http.Request) {
 		case <-ctx.Done():
 		}
 	})
-	err = bulk.Run(ctx, lines.next, s.judgeLine, answers, bulk.Options{Lanes: batchLanes, Window: batchWindow})
-	if errors.Is(err, context.Canceled) {
-		err = errors.Join(err, context.Cause(ctx))
-	}
-	stop(nil)
-	watching.Wait()
-	s.endBatch(w, r, lines, answers, err)
+	return watching.Wait
 }
 
 // judgeLine submits a message. It runs in goroutines of the batch, whose panic

@@ -55,7 +55,12 @@ func newBatches(t *testing.T, limits api.Limits) *batches {
 	require.NoError(t, err)
 	counters, err := sendlimit.NewCounters(client, "")
 	require.NoError(t, err)
+	users, err := sendlimit.NewUserSettingsStore(client, "")
+	require.NoError(t, err)
+	refitter, err := tasks.NewRefitter(client, tasks.RefitterOptions{})
+	require.NoError(t, err)
 	handler, err := api.New(api.Options{
+		Policies: policies, Users: users, Refitter: refitter,
 		Accounts: accounts, Counters: counters, Submitter: submitter, DeadLetters: letters, Limits: limits, Now: time.Now, Stopping: b.stopping,
 		Stats: func(context.Context) (api.Stats, error) { return api.Stats{}, nil },
 	})
@@ -65,6 +70,7 @@ func newBatches(t *testing.T, limits api.Limits) *batches {
 		b.client.CloseIdleConnections()
 		b.server.Close() // waits for what is being answered
 		require.NoError(t, submitter.Close())
+		require.NoError(t, refitter.Close())
 		letters.Close()
 	})
 	return b

@@ -195,10 +195,13 @@ func (a *answers) Write(b []byte) (int, error) {
 }
 
 // Emit takes the outcome of the next line.
-func (a *answers) Emit(o tasks.Outcome) error {
+func (a *answers) Emit(o tasks.Outcome) error { return a.line(o) }
+
+// line takes a line of any kind.
+func (a *answers) line(value any) error {
 	a.begin()
 	a.pending = true
-	return a.encoder.Encode(o) //nolint:wrapcheck // an answerError
+	return a.encoder.Encode(value) //nolint:wrapcheck // an answerError
 }
 
 // Flush writes what was taken.

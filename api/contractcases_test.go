@@ -38,6 +38,8 @@ const (
 	deadLetter  = "/v1/users/{user}/dead-letters/{id}"
 	account     = "/v1/accounts/{account}"
 	tier        = "/v1/tiers/{tier}"
+	policy      = "/v1/policies/{policy}"
+	settings    = "/v1/users/{user}/settings"
 	aliceA      = "/v1/users/alice/messages/a"
 	aliceADead  = "/v1/users/alice/dead-letters/a"
 	crossOrigin = "cross-site"
@@ -69,8 +71,8 @@ func operations() []operation {
 		{http.MethodPatch, message, aliceA, `{"send_at":"` + on22("11:11:11") + `"}`, nil},
 		{http.MethodDelete, message, aliceA, "", nil},
 		{http.MethodGet, "/v1/users/{user}/messages", "/v1/users/alice/messages", "", []string{"from", "to", "limit", "cursor"}},
-		{http.MethodGet, "/v1/users/{user}/usage", "/v1/users/alice/usage", "", []string{"at", "from", "to"}},
-		{http.MethodGet, "/v1/users/{user}/next-free", "/v1/users/alice/next-free", "", []string{"from", "count"}},
+		{http.MethodGet, "/v1/users/{user}/usage", "/v1/users/alice/usage", "", []string{"at", "from", "to", "category"}},
+		{http.MethodGet, "/v1/users/{user}/next-free", "/v1/users/alice/next-free", "", []string{"from", "count", "category"}},
 		{http.MethodGet, "/v1/dead-letters", "/v1/dead-letters", "", []string{"user", "limit", "cursor"}},
 		{http.MethodGet, deadLetter, aliceADead, "", []string{"content"}},
 		{http.MethodDelete, deadLetter, aliceADead, "", nil},
@@ -84,13 +86,22 @@ func operations() []operation {
 		{http.MethodGet, "/v1/tiers", "/v1/tiers", "", nil},
 		{http.MethodGet, tier, "/v1/tiers/free", "", nil},
 		{http.MethodPut, tier, "/v1/tiers/free", `{"messages_per_day":500}`, nil},
+		{http.MethodGet, "/v1/policies", "/v1/policies", "", nil},
+		{http.MethodGet, policy, vipPath, "", nil},
+		{http.MethodPut, policy, vipPath, `{"rules":["1/minute"]}`, nil},
+		{http.MethodPost, policy + "/preview", vipPath + "/preview", `{"rules":["1/minute"]}`, nil},
+		{http.MethodPost, policy + "/refit", vipPath + "/refit?then=shift", "", []string{"then"}},
+		{http.MethodGet, settings, aliceSettings, "", nil},
+		{http.MethodPut, settings, aliceSettings, `{"time_zone":"Europe/Berlin"}`, nil},
+		{http.MethodPatch, settings, aliceSettings, `{"blocked":true}`, nil},
+		{http.MethodDelete, settings, aliceSettings, "", nil},
 		{http.MethodGet, "/v1/stats", "/v1/stats", "", nil},
 	}
 }
 
 // contractCases are those that all operations have alike, and their own.
 func contractCases() []contractCase {
-	cases := slices.Concat(messageCases(), lookCases(), accountCases())
+	cases := slices.Concat(messageCases(), lookCases(), accountCases(), policyCases(), settingsCases())
 	for _, o := range operations() {
 		cases = append(cases, hostileCases(o)...)
 	}

@@ -1,6 +1,12 @@
 package api
 
-import "github.com/danielgtaylor/huma/v2"
+import (
+	"maps"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sendlimit/sendlimiter/tasks"
+)
 
 // describe says of the schemas what their types can't. Objects in answers may
 // get more members, and a list is never null.
@@ -10,7 +16,7 @@ func describe(schemas huma.Registry) {
 			schema.AdditionalProperties = nil
 		}
 		for member, property := range schema.Properties {
-			property.Nullable = false
+			property.Nullable = property.Nullable && name == settingsPatchSchema // where null says something
 			if property.Description == "" {
 				property.Description = descriptionOf(name, member)
 			}
@@ -20,15 +26,23 @@ func describe(schemas huma.Registry) {
 		}
 	}
 	schemas.Map()[draftSchema].AnyOf = []*huma.Schema{{Required: []string{"title"}}, {Required: []string{"body"}}}
+	settings := schemas.Map()["UserSettings"].Properties
+	settings["effective"] = &huma.Schema{
+		AnyOf: []*huma.Schema{{Ref: settings["effective"].Ref}, {Type: "null"}}, Description: settings["effective"].Description,
+	}
 }
 
-const draftSchema = "Draft"
+const (
+	draftSchema         = "Draft"
+	settingsPatchSchema = "SettingsPatch"
+)
 
 // requestSchemas reports whether a schema is that of a body that is taken, in
 // which an unknown member is an error.
 func requestSchemas(name string) bool {
 	switch name {
-	case draftSchema, "MoveDraft", "AccountDraft", "AccountPatch", "KeyDraft", "TierLimits":
+	case draftSchema, "MoveDraft", "AccountDraft", "AccountPatch", "KeyDraft", "TierLimits",
+		"PolicyDocument", "SettingsDraft", settingsPatchSchema:
 		return true
 	}
 	return false
@@ -48,12 +62,24 @@ func wordsOf(schema, member string) []string {
 		return []string{"sliding", "calendar"}
 	case "on_conflict":
 		return []string{"refuse", "shift"}
+	case "breaks":
+		return []string{"10/calendar_day", "marketing 2/calendar_day", "quiet_hours"}
 	case "outcome":
+		switch schema {
+		case "Misfit":
+			return []string{tasks.NoFit, tasks.Moved, tasks.Cancelled, tasks.Kept, tasks.Gone}
+		case "RefitSummary":
+			return []string{tasks.Previewed, tasks.Refitted}
+		case "RefitProgress":
+			return []string{refitProgress}
+		}
 		return []string{"accepted", "cancelled", "moved", "retried", "purged", "refused", "invalid", "error"}
 	case "rule":
 		return []string{"1/minute", "5/hour", "10/calendar_day"}
 	case "scopes":
 		return []string{"submit", "read", "admin"}
+	case "then":
+		return []string{"shift", "cancel"}
 	case "status":
 		if schema != "Problem" {
 			return []string{
@@ -67,7 +93,11 @@ func wordsOf(schema, member string) []string {
 // descriptionOf says what a member is: of a schema by its name, or of all that
 // have it.
 func descriptionOf(schema, member string) string {
+	if schema == "PolicyDocument" {
+		schema = "Policy"
+	}
 	all := descriptions()
+	maps.Copy(all, policyDescriptions())
 	if said, some := all[schema+"."+member]; some {
 		return said
 	}
@@ -122,10 +152,15 @@ func descriptions() map[string]string {
 		"retry_after_seconds": "In how many seconds that is, where it is the present hour or day.",
 		"resets_at":           "When the quota that is used up counts anew.",
 		"detail":              "A sentence for a person.",
+		"quiet_hours":         "Of quiet_hours: the quiet stretch that the send time is in.",
 		"violations":          "Every rule that would break, in the policy's order.",
 		"next_free_at":        "The next time that breaks no rule; absent where there is none.",
 		"previous_free_at":    "The last time before that breaks no rule and is not past; absent where there is none.",
 
+		"Violation.category":       "The category whose messages the rule counts; absent of a rule that counts all.",
+		"RuleUsage.category":       "The category whose messages the rule counts; absent of a rule that counts all.",
+		"QuietHours.hours":         "As the policy has them.",
+		"QuietHours.time_zone":     "The IANA time zone whose clocks they go by.",
 		"rule":                     "The rule, as the policy spells it.",
 		"limit":                    "How many messages it allows in its window.",
 		"kind":                     "sliding, of any stretch of a length, or calendar, of natural periods.",
@@ -140,6 +175,7 @@ func descriptions() map[string]string {
 		"Usage.rules":              "How full each rule is.",
 		"Usage.free":               "The stretches in which a message would be accepted.",
 		"Usage.sends":              "Messages sent and to be sent, by time.",
+		"Usage.quiet":              "The stretches that are quiet hours; absent where there are none.",
 		"Usage.more":               "There are more sends than those.",
 		"Messages.messages":        "Ascending by send time, then id.",
 		"FreeTime.free_at":         "A time that is free.",

@@ -49,8 +49,13 @@
 //   - A request is answered, or ended by its deadlines: each has Limits.Timeout
 //     to come whole and to be answered. It goes on when its caller seems to be
 //     gone, who may only have closed the half of the connection that is sent on.
+//     Previews and refits alone, which take half of the store's time and are of use
+//     to nobody else, end then.
 //   - There are Limits.InFlight requests at a time, and apart from them
-//     Limits.Streams batches. One too many is told at once to come again.
+//     Limits.Streams batches, previews and refits, of these one. One too many is
+//     told at once to come again.
+//   - What has versions, policies and users' settings, has an ETag, and is changed
+//     under If-Match or If-None-Match only as it was read (precondition.go).
 //   - A browser that shows another site's page can look at nothing here, since
 //     nothing allows it, and can change nothing: that is refused. So is, without a
 //     key, who asks for this server by a name of the DNS (host.go).

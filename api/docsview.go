@@ -105,8 +105,14 @@ func viewOperation(o *huma.Operation) docsOperation {
 func viewBodies(content map[string]*huma.MediaType) []docsBody {
 	var bodies []docsBody
 	for _, name := range slices.Sorted(maps.Keys(content)) {
-		_, schema := viewType(content[name].Schema)
-		bodies = append(bodies, docsBody{Type: name, Schema: schema})
+		either := content[name].Schema.AnyOf
+		if either == nil {
+			either = []*huma.Schema{content[name].Schema}
+		}
+		for _, one := range either {
+			_, schema := viewType(one)
+			bodies = append(bodies, docsBody{Type: name, Schema: schema})
+		}
 	}
 	return bodies
 }
@@ -128,6 +134,8 @@ func viewType(s *huma.Schema) (what, schema string) {
 	switch {
 	case s == nil:
 		return "", ""
+	case s.AnyOf != nil:
+		return viewType(s.AnyOf[0])
 	case s.Ref != "":
 		return "", s.Ref[strings.LastIndex(s.Ref, "/")+1:]
 	case s.Items != nil:

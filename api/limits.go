@@ -16,7 +16,7 @@ import (
 type Limits struct {
 	Body     int64         // bytes of a request's body, a batch's apart; DefaultBody
 	InFlight int           // requests answered at a time, batches apart; DefaultInFlight
-	Streams  int           // batches answered at a time; DefaultStreams
+	Streams  int           // batches answered at a time, and previews and refits; DefaultStreams
 	Timeout  time.Duration // to read a request and to answer it, a batch apart; DefaultTimeout
 }
 
@@ -102,6 +102,10 @@ func (s *server) bounded(rt route) http.HandlerFunc {
 			return
 		}
 		defer places.release()
+		if rt.attended {
+			rt.handle(w, r)
+			return
+		}
 		if rt.streams {
 			rt.handle(w, r.WithContext(context.WithoutCancel(r.Context())))
 			return

@@ -20,6 +20,8 @@ import (
 func newSchemas() huma.Registry {
 	schemas := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	schemas.RegisterTypeAlias(reflect.TypeFor[tasks.Time](), reflect.TypeFor[time.Time]())
+	schemas.RegisterTypeAlias(reflect.TypeFor[sendlimit.Rule](), reflect.TypeFor[string]())
+	schemas.RegisterTypeAlias(reflect.TypeFor[sendlimit.QuietHours](), reflect.TypeFor[[]string]())
 	return schemas
 }
 
@@ -44,6 +46,7 @@ func (s *server) document(version string, routes []route) document {
 			{Name: "messages", Description: "Submitting messages, and what becomes of them."},
 			{Name: "users", Description: "What a user gets, and when there is room for more. A user's name is one segment of the path: " +
 				"percent-encoded, / as `%2F`, and a name that is only dots as `%2E`."},
+			{Name: "policies", Description: "Who may get what, and when. Every program goes by a change within two seconds."},
 			{Name: "dead letters", Description: "Messages that were given up."},
 			{Name: "accounts", Description: "Who sends, by which API keys, and how much."},
 			{Name: "operation", Description: "How the queue and the store are doing."},
@@ -145,7 +148,7 @@ func meaning(status int) string {
 	case http.StatusBadRequest:
 		return "The request can't be read: its body is no JSON, or its query no query."
 	case http.StatusForbidden:
-		return "The key has not the scope, or a page of another site has asked for this: code says which."
+		return "The key has not the scope, a page of another site has asked for this, or nothing is accepted for the user: code says which."
 	case http.StatusUnauthorized:
 		return "There is no key, or it is unknown, has expired, or is of a disabled account."
 	case http.StatusTooManyRequests:
@@ -157,7 +160,9 @@ func meaning(status int) string {
 	case http.StatusRequestTimeout:
 		return "The request did not come whole in time."
 	case http.StatusConflict:
-		return "Refused, and nothing was changed: code says why, and of send_limit violations and next_free_at say more."
+		return "Refused, and nothing was changed: code says why, and of send_limit and quiet_hours violations and next_free_at say more."
+	case http.StatusPreconditionFailed:
+		return "It is not at the version that If-Match or If-None-Match says, and nothing was changed: " + string(codeVersionMismatch) + "."
 	case http.StatusRequestEntityTooLarge:
 		return "The body is too large."
 	case http.StatusUnsupportedMediaType:
@@ -181,6 +186,8 @@ func headers(names ...string) map[string]*huma.Param {
 			all[name] = &huma.Param{Description: "Seconds to wait.", Schema: &huma.Schema{Type: huma.TypeInteger}}
 		case "WWW-Authenticate":
 			all[name] = &huma.Param{Description: "Bearer, and what is wrong with the key.", Schema: &huma.Schema{Type: huma.TypeString}}
+		case "ETag":
+			all[name] = &huma.Param{Description: "The version, in quotes, as If-Match takes it.", Schema: &huma.Schema{Type: huma.TypeString}}
 		case "Location":
 			all[name] = &huma.Param{Description: "Where the message is looked at.", Schema: &huma.Schema{Type: huma.TypeString}}
 		}

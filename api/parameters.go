@@ -36,6 +36,21 @@ func tierParameter() *huma.Param {
 	}
 }
 
+func policyParameter() *huma.Param {
+	return &huma.Param{
+		Name: "policy", In: "path", Required: true, Example: "default",
+		Description: "The policy's name: 1 to 64 of a-z 0-9 _ -",
+		Schema:      &huma.Schema{Type: huma.TypeString},
+	}
+}
+
+func categoryParameter(description string) *huma.Param {
+	return &huma.Param{
+		Name: "category", In: "query", Example: "marketing", Description: description,
+		Schema: &huma.Schema{Type: huma.TypeString},
+	}
+}
+
 func timeParameter(name, description string) *huma.Param {
 	return &huma.Param{
 		Name: name, In: "query", Example: "2026-11-22T11:11:11Z",

@@ -76,6 +76,15 @@ func (s *server) outcomeOf(ctx context.Context, err error) tasks.Outcome {
 	if limited, ok := errors.AsType[*sendlimit.LimitedError](err); ok {
 		return tasks.Outcome{Outcome: tasks.Refused, Code: limited.Code(), Detail: limited.Error()}
 	}
+	if outdated, ok := errors.AsType[*sendlimit.VersionError](err); ok {
+		return tasks.Outcome{Outcome: tasks.Refused, Code: codeVersionMismatch, Detail: outdated.Error()}
+	}
+	if replaced, ok := errors.AsType[*tasks.PolicyReplacedError](err); ok {
+		return tasks.Outcome{Outcome: tasks.Refused, Code: codeVersionMismatch, Detail: replaced.Error()}
+	}
+	if running, ok := errors.AsType[*tasks.RefitRunsError](err); ok {
+		return tasks.Outcome{Outcome: tasks.Refused, Code: codeRefitRunning, Detail: running.Error()}
+	}
 	o := tasks.OutcomeOf(err)
 	switch {
 	case o.Code != "":

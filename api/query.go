@@ -69,6 +69,15 @@ func (q query) time(name string, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
+// category reads the category of messages; "" where the parameter is not given.
+func (q query) category() (string, error) {
+	text, given := q["category"]
+	if given && (text == "" || len(text) > tasks.MaxCategory || strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "") {
+		return "", &sendlimit.InvalidError{Field: "category", Value: text, Want: "1 to 64 of a-z 0-9 _ -"}
+	}
+	return text, nil
+}
+
 // count reads a whole number from 1 to most; it is usual where the parameter is
 // not given.
 func (q query) count(name string, usual, most int) (int, error) {

@@ -15,53 +15,119 @@ import (
 // readBody reads a request's body, an object with the members of T and no
 // others.
 func readBody[T any](s *server, r *http.Request) (T, error) {
-	var value T
+	value, _, err := readMembers[T](s, r)
+	return value, err
+}
+
+// readMembers is readBody, and returns which members the body has.
+func readMembers[T any](s *server, r *http.Request) (value T, given map[string]json.RawMessage, err error) {
 	text, err := s.readJSON(r)
 	if err != nil {
-		return value, err
+		return value, nil, err
 	}
-	var given map[string]json.RawMessage
 	if err := json.Unmarshal(text, &given); err != nil || given == nil {
-		return value, &sendlimit.InvalidError{Field: "body", Value: clip(string(text)), Want: "a JSON object"}
+		return value, nil, &sendlimit.InvalidError{Field: "body", Value: clip(string(text)), Want: "a JSON object"}
 	}
-	known := membersOf(reflect.TypeFor[T]())
+	if err := checkMembers("", given, reflect.TypeFor[T]()); err != nil {
+		return value, nil, err
+	}
+	if err := json.Unmarshal(text, &value); err != nil {
+		return value, nil, &sendlimit.InvalidError{Field: "body", Want: "a JSON object"}
+	}
+	return value, given, nil
+}
+
+// checkMembers says whether an object has members of a struct alone, and each is of
+// its type; inside is the name of the object with a dot behind it, "" for a body.
+func checkMembers(inside string, given map[string]json.RawMessage, of reflect.Type) error {
+	types := membersOf(of)
+	known := make([]string, len(types))
+	for i, m := range types {
+		known[i] = m.name
+	}
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if !slices.Contains(known, name) {
-			return value, &sendlimit.InvalidError{
-				Field: valid(name), Value: clip(string(given[name])),
+		i := slices.Index(known, name)
+		if i < 0 {
+			return &sendlimit.InvalidError{
+				Field: valid(inside + name), Value: clip(string(given[name])),
 				Want: "no value: there is no such field; there are " + strings.Join(known, ", "),
 			}
 		}
-	}
-	if err := json.Unmarshal(text, &value); err != nil {
-		if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-			return value, &sendlimit.InvalidError{Field: wrong.Field, Value: "a " + wrong.Value, Want: jsonKind(wrong.Type)}
+		if err := checkMember(inside+name, given[name], types[i].of); err != nil {
+			return err
 		}
-		return value, &sendlimit.InvalidError{Field: "body", Want: "a JSON object"}
 	}
-	return value, nil
+	return nil
 }
 
-// membersOf are the names that a type has in JSON.
-func membersOf(t reflect.Type) []string {
-	var names []string
-	for _, field := range reflect.VisibleFields(t) {
-		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {
-			names = append(names, name)
+// checkMember says whether a value is of a type: as a whole, but for objects whose
+// members have names of the caller's, which are looked at one by one.
+func checkMember(field string, text json.RawMessage, of reflect.Type) error {
+	var given map[string]json.RawMessage
+	named := of.Kind() == reflect.Map && of.Elem().Kind() == reflect.Struct
+	if !named {
+		return checkValue(field, text, of)
+	}
+	if err := checkValue(field, text, reflect.TypeOf(given)); err != nil {
+		return err
+	}
+	// Which was just done; null is no members.
+	_ = json.Unmarshal(text, &given)
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		inside := valid(field + "." + name)
+		var members map[string]json.RawMessage
+		if err := checkValue(inside, given[name], reflect.TypeOf(members)); err != nil {
+			return err
+		}
+		_ = json.Unmarshal(given[name], &members)
+		if err := checkMembers(inside+".", members, of.Elem()); err != nil {
+			return err
 		}
 	}
-	return names
+	return nil
+}
+
+func checkValue(field string, text json.RawMessage, of reflect.Type) error {
+	err := json.Unmarshal(text, reflect.New(of).Interface())
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return &sendlimit.InvalidError{Field: field, Value: "a " + wrong.Value, Want: jsonKind(wrong.Type)}
+	}
+	if err != nil {
+		return &sendlimit.InvalidError{Field: field, Value: clip(string(text)), Want: jsonKind(of)}
+	}
+	return nil
+}
+
+// member is one that a type has in JSON.
+type member struct {
+	name string
+	of   reflect.Type
+}
+
+// membersOf are those that a type has in JSON.
+func membersOf(t reflect.Type) []member {
+	var members []member
+	for _, field := range reflect.VisibleFields(t) {
+		if name, _, _ := strings.Cut(field.Tag.Get("json"), ","); name != "" {
+			members = append(members, member{name, field.Type})
+		}
+	}
+	return members
 }
 
 // jsonKind is what JSON calls the values of a type.
 func jsonKind(t reflect.Type) string {
 	switch t.Kind() {
+	case reflect.Pointer:
+		return jsonKind(t.Elem())
 	case reflect.Bool:
 		return "true or false"
 	case reflect.String:
 		return "a text"
 	case reflect.Slice:
 		return "a list"
+	case reflect.Map, reflect.Struct:
+		return "a JSON object"
 	default:
 		return "a whole number"
 	}

@@ -70,21 +70,35 @@ func newRig(tb testing.TB, options ...func(*api.Options)) *rig {
 	require.NoError(tb, err)
 	counters, err := sendlimit.NewCounters(r.client, "")
 	require.NoError(tb, err)
+	users, err := sendlimit.NewUserSettingsStore(r.client, "")
+	require.NoError(tb, err)
+	refitter, err := tasks.NewRefitter(r.client, tasks.RefitterOptions{
+		Rest: func(context.Context, time.Duration) error { return nil }, // nobody else uses the store
+	})
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, refitter.Close()) })
 	r.options = api.Options{
+		Policies: policies, Users: users, Refitter: refitter,
 		Accounts: r.accounts, Counters: counters, Submitter: submitter, DeadLetters: letters, Stats: r.stats, Now: time.Now, Version: "1.2.3",
 		Logger: slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
+	r.serves(options...)
+	return r
+}
+
+// serves starts a server on the rig's options after those are changed.
+func (r *rig) serves(options ...func(*api.Options)) {
+	r.Helper()
 	for _, set := range options {
 		set(&r.options)
 	}
+	var err error
 	r.handler, err = api.New(r.options)
-	require.NoError(tb, err)
-
+	require.NoError(r, err)
 	server := httptest.NewServer(r.handler)
-	tb.Cleanup(server.Close)
+	r.Cleanup(server.Close)
 	r.url, r.http = server.URL, server.Client()
 	r.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return r
 }
 
 // stats are those that a program would give.

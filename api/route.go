@@ -25,6 +25,9 @@ type route struct {
 	// streams is set for a request that lasts as long as the client likes: it is
 	// counted apart from the others, and sees to its deadlines itself.
 	streams bool
+	// attended is set for a stream that is of use to its caller alone: it ends with
+	// the connection, be it that only the half is closed that is sent on.
+	attended bool
 	// monitors is set for a request that sees how this process is doing: it is
 	// answered however many others are, and while the store is away.
 	monitors bool

@@ -25,6 +25,15 @@ func (s *server) routes() []route {
 		s.listTiersRoute(),
 		s.showTierRoute(),
 		s.setTierRoute(),
+		s.listPoliciesRoute(),
+		s.showPolicyRoute(),
+		s.applyPolicyRoute(),
+		s.previewPolicyRoute(),
+		s.refitPolicyRoute(),
+		s.showSettingsRoute(),
+		s.putSettingsRoute(),
+		s.changeSettingsRoute(),
+		s.clearSettingsRoute(),
 		s.statsRoute(),
 	}
 }

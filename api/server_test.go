@@ -277,6 +277,9 @@ func TestOptionsAreChecked(t *testing.T) {
 	for field, spoil := range map[string]func(*api.Options){
 		"submitter":    func(o *api.Options) { o.Submitter = nil },
 		"dead_letters": func(o *api.Options) { o.DeadLetters = nil },
+		"policies":     func(o *api.Options) { o.Policies = nil },
+		"users":        func(o *api.Options) { o.Users = nil },
+		"refitter":     func(o *api.Options) { o.Refitter = nil },
 		"accounts":     func(o *api.Options) { o.Accounts = nil },
 		"counters":     func(o *api.Options) { o.Counters = nil },
 		"stats":        func(o *api.Options) { o.Stats = nil },

@@ -12,6 +12,8 @@ const (
 	codeCrossOrigin      sendlimit.Code = "cross_origin"
 	codeForbidden        sendlimit.Code = "forbidden"
 	codeInternal         sendlimit.Code = "internal"
+	codeVersionMismatch  sendlimit.Code = "version_mismatch"
+	codeRefitRunning     sendlimit.Code = "refit_running"
 )
 
 // kind is what HTTP calls a code.
@@ -28,9 +30,12 @@ func kinds() []kind {
 		{sendlimit.CodeInPast, http.StatusUnprocessableEntity, "The send time is in the past"},
 		{sendlimit.CodeTooFarAhead, http.StatusUnprocessableEntity, "The send time is too far ahead"},
 		{sendlimit.CodeSendLimit, http.StatusConflict, "The send time would break a rule"},
+		{sendlimit.CodeQuietHours, http.StatusConflict, "The send time is in quiet hours"},
 		{sendlimit.CodeIDReused, http.StatusConflict, "The id stands for another message"},
 		{sendlimit.CodeTooLate, http.StatusConflict, "The message can no longer be changed"},
 		{sendlimit.CodeExpired, http.StatusConflict, "The message has expired"},
+		{codeRefitRunning, http.StatusConflict, "A refit of the policy is running"},
+		{codeVersionMismatch, http.StatusPreconditionFailed, "It is at another version"},
 		{sendlimit.CodeNotFound, http.StatusNotFound, "Not found"},
 		{sendlimit.CodeUnavailable, http.StatusServiceUnavailable, "Not available at the moment"},
 		{sendlimit.CodeStoreFull, http.StatusServiceUnavailable, "The store is full"},
@@ -39,7 +44,7 @@ func kinds() []kind {
 		{codeInternal, http.StatusInternalServerError, "Internal error"},
 		{sendlimit.CodeUnauthorized, http.StatusUnauthorized, "The key is missing or unknown"},
 		{codeForbidden, http.StatusForbidden, "The key has not the scope"},
-		{"blocked", http.StatusForbidden, "Not allowed"},
+		{sendlimit.CodeBlocked, http.StatusForbidden, "Nothing is accepted for the user"},
 		{sendlimit.CodeRateLimited, http.StatusTooManyRequests, "Too many requests"},
 		{sendlimit.CodeQuotaExceeded, http.StatusTooManyRequests, "The quota is used up"},
 	}

@@ -100,12 +100,13 @@ func (s *server) usageRoute() route {
 			OperationID: "getUsage", Method: http.MethodGet, Path: "/v1/users/{user}/usage", Tags: []string{"users"},
 			Summary: "See how full a user's rules are, and what is free",
 			Description: "Of a sliding rule, the fullest window that contains the time asked about; of a calendar rule, the period " +
-				"that the time is in. Sent and unsent both count. Of another account's messages only the times are listed. Of more than 10,000 sends the first are listed, and more is true.",
+				"that the time is in. Sent and unsent both count, and of quiet hours nothing is free. Of another account's messages only the times are listed. Of more than 10,000 sends the first are listed, and more is true.",
 			Parameters: []*huma.Param{
 				userParameter(),
 				timeParameter("at", "Time to look at the rules around; by default now."),
 				timeParameter("from", "First time of the timeline; by default 12 hours before at."),
 				timeParameter("to", "Where the timeline ends, up to 32 days later; by default 12 hours after at."),
+				categoryParameter("Looks at the rules of this category, too, and at what is free for its messages."),
 			},
 			Responses: responses[tasks.Usage](s, "How full they are."),
 		},
@@ -123,15 +124,18 @@ func (s *server) usage(r *http.Request, q query) (answer, error) {
 	if middle.IsZero() {
 		middle = s.present()
 	}
+	if request.Category, err = q.category(); err != nil {
+		return answer{}, err
+	}
 	request.From, request.To = tasks.UsageSpan(middle)
 	if err := s.interval(q, &request.From, &request.To); err != nil {
 		return answer{}, err
 	}
-	timeline, err := s.submitter.Timeline(r.Context())
+	usage, err := s.submitter.Usage(r.Context(), request)
 	if err != nil {
 		return answer{}, err
 	}
-	usage, err := timeline.Usage(r.Context(), request)
+	timeline, err := s.submitter.Timeline(r.Context())
 	if err != nil {
 		return answer{}, err
 	}
@@ -161,6 +165,7 @@ func (s *server) nextFreeRoute() route {
 			Parameters: []*huma.Param{
 				userParameter(), timeParameter("from", "Time to look from; by default now."),
 				countParameter("count", "Number of times.", 1, sendlimit.MaxNextFree),
+				categoryParameter("Of the messages to be sent then: its rules hold, too."),
 			},
 			Responses: responses[FreeTimes](s, "The times, in order."),
 		},
@@ -177,11 +182,10 @@ func (s *server) nextFree(r *http.Request, q query) (answer, error) {
 	if request.Count, err = q.count("count", 1, sendlimit.MaxNextFree); err != nil {
 		return answer{}, err
 	}
-	timeline, err := s.submitter.Timeline(r.Context())
-	if err != nil {
+	if request.Category, err = q.category(); err != nil {
 		return answer{}, err
 	}
-	times, err := timeline.NextFree(r.Context(), request)
+	times, err := s.submitter.NextFree(r.Context(), request)
 	if err != nil {
 		return answer{}, err
 	}

@@ -66,7 +66,17 @@ func startRealAPI(ctx context.Context, closing func(func()), adjust func(*api.Op
 	if err != nil {
 		return nil, err
 	}
+	users, err := sendlimit.NewUserSettingsStore(r.store, "")
+	if err != nil {
+		return nil, err
+	}
+	refitter, err := tasks.NewRefitter(r.store, tasks.RefitterOptions{})
+	if err != nil {
+		return nil, err
+	}
+	closing(func() { _ = refitter.Close() })
 	o := api.Options{
+		Policies: policies, Users: users, Refitter: refitter,
 		Accounts: accounts, Counters: counters, Submitter: submitter, DeadLetters: letters, Now: time.Now, Version: "v1.2.3",
 		Stats: func(context.Context) (api.Stats, error) {
 			return api.Stats{Version: "v1.2.3", Queue: map[string]int{"scheduled": 3}, DeadLetters: 1, OldestOverdueSeconds: 1.5}, nil

@@ -1,0 +1,155 @@
+package api
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+const (
+	policiesPath  = "/v1/policies"
+	policyPattern = policiesPath + "/{policy}"
+)
+
+// Policy is what is laid down for the messages of its users, as callers see it.
+type Policy sendlimit.PolicyDocument
+
+// Policies are all of them.
+type Policies struct {
+	Policies   []Policy `json:"policies" doc:"By name."`
+	Unreadable []string `json:"unreadable,omitempty" doc:"Names of those that only a newer program can read."`
+}
+
+// PolicyChange is what a PUT has done.
+type PolicyChange struct {
+	Old     *Policy `json:"old,omitempty" doc:"What was stored; absent where nothing was."`
+	New     Policy  `json:"new" doc:"What is stored now."`
+	Changed bool    `json:"changed" doc:"Whether it is another than before, with another version."`
+}
+
+// PolicyOf is a policy as callers see it.
+func PolicyOf(p sendlimit.Policy) Policy { return Policy(p.Document().Spelled()) }
+
+func (s *server) listPoliciesRoute() route {
+	return route{
+		Operation: huma.Operation{
+			OperationID: "listPolicies", Method: http.MethodGet, Path: policiesPath, Tags: []string{"policies"},
+			Summary:   "List the policies",
+			Responses: responses[Policies](s, "All of them."),
+		},
+		scope: sendlimit.ScopeAdmin, do: s.listPolicies,
+	}
+}
+
+func (s *server) listPolicies(r *http.Request, _ query) (answer, error) {
+	all, unreadable, err := s.policies.All(r.Context())
+	if err != nil {
+		return answer{}, err
+	}
+	list := Policies{Policies: make([]Policy, len(all)), Unreadable: unreadable}
+	for i, policy := range all {
+		list.Policies[i] = PolicyOf(policy)
+	}
+	return done(list), nil
+}
+
+func (s *server) showPolicyRoute() route {
+	return route{
+		Operation: huma.Operation{
+			OperationID: "getPolicy", Method: http.MethodGet, Path: policyPattern, Tags: []string{"policies"},
+			Summary:     "Look at a policy",
+			Description: "As applyPolicy takes it.",
+			Parameters:  []*huma.Param{policyParameter()},
+			Responses:   versioned(responses[Policy](s, "The policy.", http.StatusNotFound)),
+		},
+		scope: sendlimit.ScopeAdmin, do: s.showPolicy,
+	}
+}
+
+func (s *server) showPolicy(r *http.Request, _ query) (answer, error) {
+	policy, err := s.storedPolicy(r)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{status: http.StatusOK, header: policyTag(policy), body: PolicyOf(policy)}, nil
+}
+
+// storedPolicy is the one that the address names.
+func (s *server) storedPolicy(r *http.Request) (sendlimit.Policy, error) {
+	name := r.PathValue("policy")
+	policy, ok, err := s.policies.Load(r.Context(), name)
+	if err != nil {
+		return sendlimit.Policy{}, err
+	}
+	if !ok {
+		return sendlimit.Policy{}, &sendlimit.NoSuchError{What: "policy", Name: name}
+	}
+	return policy, nil
+}
+
+func policyTag(p sendlimit.Policy) http.Header { return etag(strconv.FormatInt(p.Version, 10)) }
+
+func (s *server) applyPolicyRoute() route {
+	return route{
+		Operation: huma.Operation{
+			OperationID: "applyPolicy", Method: http.MethodPut, Path: policyPattern, Tags: []string{"policies"},
+			Summary: "Make a policy, or replace it",
+			Description: "Holds from the next decision on, in every program within two seconds. Nothing is stored unless all of it is right, " +
+				"and what is left out is as usual, not as it was. What is scheduled keeps its place, and is sent as it was promised: previewPolicy lists " +
+				"what would not fit, and refitPolicy does something about it. The same policy again changes nothing, at whichever version it was wanted.",
+			Parameters:  append([]*huma.Param{policyParameter()}, conditionParameters("the policy is")...),
+			RequestBody: jsonBody[sendlimit.PolicyDocument](s),
+			Responses:   versioned(responses[PolicyChange](s, "What was stored, and what is now.", bodyProblems(http.StatusPreconditionFailed)...)),
+		},
+		scope: sendlimit.ScopeAdmin, do: s.applyPolicy,
+	}
+}
+
+func (s *server) applyPolicy(r *http.Request, _ query) (answer, error) {
+	policy, err := s.readPolicy(r)
+	if err != nil {
+		return answer{}, err
+	}
+	condition, err := preconditionOf(r.Header)
+	if err != nil {
+		return answer{}, err
+	}
+	expected, err := condition.number()
+	if err != nil {
+		return answer{}, err
+	}
+	change, err := s.policies.Replace(r.Context(), policy, expected)
+	if outdated, ok := errors.AsType[*sendlimit.VersionError](err); ok {
+		return answer{}, otherVersion(strconv.FormatInt(outdated.Present, 10), outdated.Error())
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	done := PolicyChange{New: PolicyOf(change.New), Changed: change.Changed}
+	if change.Old != nil {
+		old := PolicyOf(*change.Old)
+		done.Old = &old
+	}
+	return answer{status: http.StatusOK, header: policyTag(change.New), body: done}, nil
+}
+
+// readPolicy reads the policy of a request, which has the name that the address
+// says. What it has for a version is passed over: that is as it was read.
+func (s *server) readPolicy(r *http.Request) (sendlimit.Policy, error) {
+	document, err := readBody[sendlimit.PolicyDocument](s, r)
+	if err != nil {
+		return sendlimit.Policy{}, err
+	}
+	name := r.PathValue("policy")
+	if document.Name != "" && document.Name != name {
+		return sendlimit.Policy{}, &sendlimit.InvalidError{
+			Field: "name", Value: document.Name, Want: "no value, or " + strconv.Quote(clip(name)) + ", as the address has it",
+		}
+	}
+	document.Name, document.Version = name, 0
+	return document.Policy()
+}

@@ -1,0 +1,204 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// conditional is a request with a body of JSON under a condition, "If-Match: x".
+func conditional(method, target, body, condition string) request {
+	q := request{method: method, target: target, body: body, header: http.Header{}}
+	if body != "" {
+		q.header.Set("Content-Type", "application/json")
+	}
+	if name, value, some := strings.Cut(condition, ": "); some {
+		q.header.Set(name, value)
+	}
+	return q
+}
+
+// A policy that was read can be put back as it is, and changed under the condition
+// that nobody else has.
+func TestPoliciesAreReplacedByVersion(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	vip(r)
+	got := r.get(vipPath)
+	require.Equal(t, `"1"`, got.header.Get("ETag"))
+	same := into[api.PolicyChange](t, http.StatusOK, r.send(conditional(http.MethodPut, vipPath, string(got.body), "")))
+	require.False(t, same.Changed)
+	require.Equal(t, into[api.Policy](t, http.StatusOK, got), same.New)
+	require.Equal(t, &same.New, same.Old)
+
+	for i, step := range []struct {
+		rule, condition string
+		status          int
+		version         string // "" for no ETag
+	}{
+		{"1/minute", "If-None-Match: *", http.StatusPreconditionFailed, "1"},
+		{"1/minute", `If-Match: "0"`, http.StatusPreconditionFailed, "1"},
+		{"1/minute", `If-Match: "2"`, http.StatusPreconditionFailed, "1"},
+		{"1/minute", `If-Match: "1"`, http.StatusOK, "2"},
+		{"1/minute", `If-Match: "1"`, http.StatusOK, "2"}, // whose answer was lost: it may be repeated
+		{"2/minute", `If-Match: "1"`, http.StatusPreconditionFailed, "2"},
+		{"2/minute", "", http.StatusOK, "3"},
+		{"2/minute", "If-Match: 3", http.StatusUnprocessableEntity, ""},
+		{"2/minute", `If-Match: W/"3"`, http.StatusUnprocessableEntity, ""},
+		{"2/minute", `If-Match: "3", "4"`, http.StatusUnprocessableEntity, ""},
+		{"2/minute", `If-Match: "-1"`, http.StatusUnprocessableEntity, ""},
+		{"2/minute", `If-Match: "x"`, http.StatusUnprocessableEntity, ""},
+		{"2/minute", `If-None-Match: "3"`, http.StatusUnprocessableEntity, ""},
+	} {
+		got := r.send(conditional(http.MethodPut, vipPath, `{"rules":["`+step.rule+`"]}`, step.condition))
+		require.Equal(t, step.status, got.status, "%d: %s", i, got.body)
+		require.Equal(t, step.version, strings.Trim(got.header.Get("ETag"), `"`), i)
+		switch step.status {
+		case http.StatusPreconditionFailed:
+			require.Equal(t, "version_mismatch", string(r.problem(step.status, got).Code))
+		case http.StatusUnprocessableEntity:
+			require.Contains(t, step.condition, r.problem(step.status, got).Field)
+		}
+	}
+	both := conditional(http.MethodPut, vipPath, `{"rules":["1/minute"]}`, `If-Match: "3"`)
+	both.header.Set("If-None-Match", "*")
+	require.Equal(t, "If-None-Match", r.problem(http.StatusUnprocessableEntity, r.send(both)).Field)
+
+	made := r.send(conditional(http.MethodPut, "/v1/policies/new", `{"rules":["1/minute"]}`, "If-None-Match: *"))
+	change := into[api.PolicyChange](t, http.StatusOK, made)
+	require.Nil(t, change.Old)
+	require.Equal(t, []any{"new", int64(1), true}, []any{change.New.Name, change.New.Version, change.Changed})
+	none := r.send(conditional(http.MethodPut, "/v1/policies/other", `{"rules":["1/minute"]}`, `If-Match: "1"`))
+	require.Equal(t, http.StatusPreconditionFailed, none.status)
+	require.Empty(t, none.header.Get("ETag"))
+
+	var names []string
+	for _, p := range into[api.Policies](t, http.StatusOK, r.get("/v1/policies")).Policies {
+		names = append(names, p.Name)
+	}
+	require.Equal(t, []string{"default", "new", "vip"}, names)
+}
+
+// Of a policy that is not right nothing is applied, and the field is named.
+func TestPoliciesThatAreNotAllowed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	vip(r)
+	before := r.store.Dump()
+	many := make([]string, 101)
+	for i := range many {
+		many[i] = fmt.Sprintf(`"c%d":{"exempt":true}`, i)
+	}
+	for _, wrong := range []struct{ body, field, says string }{
+		{`{}`, "rules", "at least one rule"},
+		{`{"rules":[]}`, "rules", "at least one rule"},
+		{`{"rules":null}`, "rules", "at least one rule"},
+		{`{"rules":["0/day"]}`, "rule", ""},
+		{`{"rules":["5 per day"]}`, "rule", ""},
+		{`{"rules":["1000000000000/day"]}`, "rule", ""},
+		{`{"rules":["1/minute","1/minute"]}`, "rules", "each rule once"},
+		{`{"rules":["1/minute"],"time_zone":"Mars/Olympus"}`, "time_zone", "an IANA time zone"},
+		{`{"rules":["1/minute"],"time_zone":"Local"}`, "time_zone", "an IANA time zone"},
+		{`{"rules":["1/minute"],"quiet_hours":["00:00-24:00"]}`, "quiet_hours", ""},
+		{`{"rules":["1/minute"],"quiet_hours":["22:00-22:00"]}`, "quiet_hours", ""},
+		{`{"rules":["1/minute"],"quiet_hours":["at night"]}`, "quiet_hours", ""},
+		{`{"rules":["1/minute"],"reach":"400d"}`, "reach", "1s to 366d"},
+		{`{"rules":["1/minute"],"reach":"0s"}`, "reach", "1s to 366d"},
+		{`{"rules":["1/minute"],"on_conflict":"drop"}`, "on_conflict", "refuse or shift"},
+		{`{"rules":["1/minute"],"alert_at":[0]}`, "alert_at", ""},
+		{`{"rules":["1/minute"],"alert_to":"nobody"}`, "alert_to", ""},
+		{`{"rules":["1/minute"],"categories":{"Marketing":{"exempt":true}}}`, "categories", "1 to 64"},
+		{`{"rules":["1/minute"],"categories":{"m":{}}}`, "categories.m", "at least one rule"},
+		{`{"rules":["1/minute"],"categories":{"m":null}}`, "categories.m", "at least one rule"},
+		{`{"rules":["1/minute"],"categories":{"m":{"rules":["1/day"],"exempt":true}}}`, "categories.m", "either rules or exempt"},
+		{`{"rules":["1/minute"],"categories":{"m":{"rules":["1/day"],"counts":false}}}`, "categories.m.counts", ""},
+		{`{"rules":["1/minute"],"categories":{"m":{"rules":["x"]}}}`, "categories.m.rules", ""},
+		{`{"rules":["1/minute"],"categories":{` + strings.Join(many, ",") + `}}`, "categories", "at most 100"},
+		{`{"rules":["1/minute"],"name":"default"}`, "name", `"vip", as the address has it`},
+
+		{`{"rules":["1/minute"],"quiet":["22:00-08:00"]}`, "quiet", "there are name, time_zone, user_time_zone, rules"},
+		{`{"Rules":["1/minute"]}`, "Rules", "no such field"},
+		{`{"rules":["1/minute"],"categories":{"m":{"exempt":true,"count":false}}}`, "categories.m.count", "there are rules, exempt, counts"},
+		{`{"rules":"1/minute"}`, "rules", "a list"},
+		{`{"rules":[1]}`, "rules", "a text"},
+		{`{"rules":["1/minute"],"user_time_zone":"yes"}`, "user_time_zone", "true or false"},
+		{`{"rules":["1/minute"],"alert_at":["80"]}`, "alert_at", "a whole number"},
+		{`{"rules":["1/minute"],"categories":["m"]}`, "categories", "a JSON object"},
+		{`{"rules":["1/minute"],"categories":{"m":["1/day"]}}`, "categories.m", "a JSON object"},
+		{`{"rules":["1/minute"],"categories":{"m":{"rules":"1/day"}}}`, "categories.m.rules", "a list"},
+		{`["1/minute"]`, "body", "a JSON object"},
+		{`null`, "body", "a JSON object"},
+	} {
+		for _, q := range []request{
+			conditional(http.MethodPut, vipPath, wrong.body, ""), conditional(http.MethodPost, vipPath+"/preview", wrong.body, ""),
+		} {
+			p := r.problem(http.StatusUnprocessableEntity, r.send(q))
+			require.Equal(t, sendlimit.CodeInvalidField, p.Code, wrong.body)
+			require.Equal(t, wrong.field, p.Field, "%s: %s", wrong.body, p.Detail)
+			require.Contains(t, p.Detail, wrong.says, wrong.body)
+		}
+	}
+	for _, name := range []string{"VIP", "a%20b", strings.Repeat("x", 65)} {
+		p := r.problem(http.StatusUnprocessableEntity, r.send(conditional(http.MethodPut, "/v1/policies/"+name, `{"rules":["1/minute"]}`, "")))
+		require.Equal(t, "policy", p.Field)
+	}
+	require.Equal(t, before, r.store.Dump())
+}
+
+// What a policy and a user's settings refuse is told as such.
+func TestRefusalsOfPolicies(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	quiet(r)
+	draft := func(user, clock, more string) string {
+		return `{"user":"` + user + `","send_at":"` + on22(clock) + `","title":"Hi"` + more + `}`
+	}
+	night := r.problem(http.StatusConflict, r.post(messages, draft("alice", "23:00:00", "")))
+	require.Equal(t, sendlimit.CodeQuietHours, night.Code)
+	require.Equal(t, []string{"22:00-08:00", "UTC"}, []string{night.QuietHours.Hours, night.QuietHours.TimeZone})
+	require.Equal(t, "2026-11-23T08:00:00.000Z", night.QuietHours.Until.Format(tasks.TimeLayout))
+	require.Equal(t, night.QuietHours.Until, night.NextFreeAt)
+
+	r.accepted(draft("alice", "11:00:00", `,"category":"marketing"`))
+	second := r.problem(http.StatusConflict, r.post(messages, draft("alice", "12:00:00", `,"category":"marketing"`)))
+	require.Equal(t, sendlimit.CodeSendLimit, second.Code)
+	require.Equal(t, []string{"1/calendar_day", "marketing"}, []string{second.Violations[0].Rule, second.Violations[0].Category})
+
+	usage := into[tasks.Usage](t, http.StatusOK, r.get("/v1/users/alice/usage?category=marketing&at="+on22("11:00:00")))
+	require.Len(t, usage.Rules, 2)
+	require.Equal(t, []any{"marketing", 1}, []any{usage.Rules[1].Category, usage.Rules[1].Used})
+	require.NotEmpty(t, usage.Quiet)
+	free := func(more string) string {
+		t.Helper()
+		times := into[api.FreeTimes](t, http.StatusOK, r.get("/v1/users/alice/next-free?from="+on22("12:00:00")+more)).Times
+		return times[0].FreeAt.Format(tasks.TimeLayout)
+	}
+	require.Equal(t, on22("12:00:00.000"), free(""))
+	require.Equal(t, "2026-11-23T08:00:00.000Z", free("&category=marketing"))
+	for _, target := range []string{"/v1/users/alice/usage", "/v1/users/alice/next-free"} {
+		for _, category := range []string{"", "A", strings.Repeat("x", 65)} {
+			require.Equal(t, "category", r.problem(http.StatusUnprocessableEntity, r.get(target+"?category="+category)).Field)
+		}
+	}
+
+	r.sets("bob", sendlimit.UserSettings{Blocked: true})
+	p := r.problem(http.StatusForbidden, r.post(messages, draft("bob", "11:00:00", "")))
+	require.Equal(t, []any{sendlimit.CodeBlocked, tasks.Refused}, []any{p.Code, p.Outcome.Outcome})
+	// Settings hold from the very next decision on.
+	r.sets("bob", sendlimit.UserSettings{})
+	r.accepted(draft("bob", "11:00:00", ""))
+
+	// A policy holds in every process within two seconds.
+	require.Equal(t, http.StatusOK, r.send(conditional(http.MethodPut, defaultPath, `{"rules":["1/hour"]}`, "")).status)
+	require.Eventually(t, func() bool {
+		return r.post(messages+"/dry-run", draft("bob", "11:30:00", "")).status == http.StatusConflict
+	}, time.Minute, 50*time.Millisecond)
+}

@@ -1,0 +1,148 @@
+package api_test
+
+import (
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+const (
+	vipPath       = "/v1/policies/vip"
+	defaultPath   = "/v1/policies/default"
+	aliceSettings = "/v1/users/alice/settings"
+)
+
+// applies stores a policy.
+func (r *rig) applies(d sendlimit.PolicyDocument) {
+	r.Helper()
+	p, err := d.Policy()
+	require.NoError(r, err)
+	require.NoError(r, r.options.Policies.Apply(r.Context(), p))
+}
+
+// vip has a policy of everything beside the default one.
+func vip(r *rig) {
+	r.applies(sendlimit.PolicyDocument{
+		Name: "vip", TimeZone: "Europe/Berlin", UserTimeZone: true, Rules: []string{"3/minute", "20/calendar_day"},
+		QuietHours: []string{"22:00-08:00"}, Reach: "30d", OnConflict: "shift", AlertAt: []int{50}, AlertTo: "ops@acme.example",
+		Categories: map[string]sendlimit.CategoryDocument{
+			"marketing": {Rules: []string{"2/calendar_day"}}, "codes": {Exempt: true, Counts: new(bool)},
+		},
+	})
+}
+
+// quiet has nobody get anything at night, and little marketing.
+func quiet(r *rig) {
+	r.applies(sendlimit.PolicyDocument{
+		Name: "default", Rules: []string{"1/minute"}, QuietHours: []string{"22:00-08:00"},
+		Categories: map[string]sendlimit.CategoryDocument{"marketing": {Rules: []string{"1/calendar_day"}}},
+	})
+}
+
+// strict has two messages to alice on a day that has room for one.
+func strict(r *rig) {
+	booked(r)
+	r.applies(sendlimit.PolicyDocument{Name: "default", Rules: []string{"1/calendar_day"}})
+}
+
+// sets sets what is a user's own.
+func (r *rig) sets(user string, s sendlimit.UserSettings) {
+	r.Helper()
+	require.NoError(r, r.options.Users.Set(r.Context(), user, s))
+}
+
+func blocked(r *rig) { r.sets("alice", sendlimit.UserSettings{Blocked: true}) }
+
+// refitting has somebody else go through what does not fit the default policy.
+func refitting(r *rig) {
+	strict(r)
+	p, _, err := r.options.Policies.Load(r.Context(), "default")
+	require.NoError(r, err)
+	turn, err := sendlimit.NewRefitTurn(r.client, "", p, "cancel")
+	require.NoError(r, err)
+	_, taken, _, err := turn.Take(r.Context(), 100*time.Millisecond) // for ever, on the store's clock
+	require.NoError(r, err)
+	require.True(r, taken)
+}
+
+func policyCases() []contractCase {
+	get := func(target string) request { return request{method: http.MethodGet, target: target} }
+	put := func(body, ifMatch string) request {
+		q := request{method: http.MethodPut, target: vipPath, body: body}
+		if ifMatch != "" {
+			q.header = http.Header{"Content-Type": {"application/json"}, "If-Match": {ifMatch}}
+		}
+		return q
+	}
+	post := func(target, body string) request { return request{method: http.MethodPost, target: target, body: body} }
+	late := `{"user":"alice","send_at":"` + on22("23:00:00") + `","title":"Hi"}`
+	second := request{method: http.MethodPost, target: messages, body: `{"user":"alice","category":"marketing","send_at":"` + on22("12:00:00") + `","title":"Hi"}`}
+	return []contractCase{
+		{"all", http.MethodGet, "/v1/policies", http.StatusOK, on(vip, get("/v1/policies"))},
+		{"shown", http.MethodGet, policy, http.StatusOK, on(vip, get(vipPath))},
+		{"none", http.MethodGet, policy, http.StatusNotFound, on(nothing, get(vipPath))},
+		{"made", http.MethodPut, policy, http.StatusOK, on(nothing, put(`{"rules":["1/minute"],"categories":{"codes":{"exempt":true,"counts":false}}}`, ""))},
+		{"replaced", http.MethodPut, policy, http.StatusOK, on(vip, put(`{"rules":["1/minute"]}`, `"1"`))},
+		{"another version", http.MethodPut, policy, http.StatusPreconditionFailed, on(vip, put(`{"rules":["1/minute"]}`, `"2"`))},
+		{"previewed", http.MethodPost, policy + "/preview", http.StatusOK, on(booked, post(defaultPath+"/preview", `{"rules":["1/calendar_day"]}`))},
+		{"in quiet hours", http.MethodPost, policy + "/preview", http.StatusOK, on(booked, post(defaultPath+"/preview",
+			`{"rules":["1/minute"],"quiet_hours":["11:00-12:00"]}`))},
+		{"shifted", http.MethodPost, policy + "/refit", http.StatusOK, on(strict, post(defaultPath+"/refit?then=shift", ""))},
+		{"cancelled", http.MethodPost, policy + "/refit", http.StatusOK, on(strict, post(defaultPath+"/refit?then=cancel", ""))},
+		{"kept", http.MethodPost, policy + "/refit", http.StatusUnprocessableEntity, on(strict, post(defaultPath+"/refit?then=keep", ""))},
+		{"none", http.MethodPost, policy + "/refit", http.StatusNotFound, on(nothing, post(vipPath+"/refit?then=shift", ""))},
+		{"running", http.MethodPost, policy + "/refit", http.StatusConflict, on(refitting, post(defaultPath+"/refit?then=cancel", ""))},
+
+		{"quiet hours", http.MethodPost, messages, http.StatusConflict, on(quiet, post(messages, late))},
+		{"blocked", http.MethodPost, messages, http.StatusForbidden, on(blocked, post(messages, late))},
+		{"rule of a category", http.MethodPost, messages, http.StatusConflict, func(t *testing.T) reply {
+			t.Helper()
+			r := newRig(t)
+			quiet(r)
+			r.accepted(`{"user":"alice","category":"marketing","send_at":"` + on22("11:00:00") + `","title":"Hi"}`)
+			return r.send(second)
+		}},
+		{
+			"of a category", http.MethodGet, "/v1/users/{user}/usage", http.StatusOK,
+			on(quiet, get("/v1/users/alice/usage?category=marketing&at="+on22("11:00:00"))),
+		},
+		{
+			"of a category", http.MethodGet, "/v1/users/{user}/next-free", http.StatusOK,
+			on(quiet, get("/v1/users/alice/next-free?category=marketing&count=2&from="+on22("21:59:59"))),
+		},
+	}
+}
+
+func settingsCases() []contractCase {
+	with := func(method, body, ifMatch string) request {
+		q := request{method: method, target: aliceSettings, body: body, header: http.Header{}}
+		if body != "" {
+			q.header.Set("Content-Type", "application/json")
+		}
+		if ifMatch != "" {
+			q.header.Set("If-Match", ifMatch)
+		}
+		return q
+	}
+	full := `{"contact":"ada@example.org","policy":"vip","limits":["30/calendar_day"],"time_zone":"Europe/Berlin","blocked":true}`
+	unclear := func(r *rig) { r.sets("alice", sendlimit.UserSettings{Policy: "gone"}) }
+	stale := func(r *rig) {
+		vip(r)
+		r.sets("alice", sendlimit.UserSettings{Policy: "vip", Limits: []sendlimit.Rule{{Limit: 5, Window: time.Hour}}})
+	}
+	return []contractCase{
+		{"nothing", http.MethodGet, settings, http.StatusOK, on(nothing, with(http.MethodGet, "", ""))},
+		{"no such policy", http.MethodGet, settings, http.StatusOK, on(unclear, with(http.MethodGet, "", ""))},
+		{"without effect", http.MethodGet, settings, http.StatusOK, on(stale, with(http.MethodGet, "", ""))},
+		{"set", http.MethodPut, settings, http.StatusOK, on(vip, with(http.MethodPut, full, `"0"`))},
+		{"another version", http.MethodPut, settings, http.StatusPreconditionFailed, on(vip, with(http.MethodPut, full, `"x"`))},
+		{"changed", http.MethodPatch, settings, http.StatusOK, on(blocked, with(http.MethodPatch, `{"blocked":null,"limits":["20/calendar_day"]}`, ""))},
+		{"another version", http.MethodPatch, settings, http.StatusPreconditionFailed, on(blocked, with(http.MethodPatch, `{"blocked":null}`, `"x"`))},
+		{"cleared", http.MethodDelete, settings, http.StatusOK, on(blocked, with(http.MethodDelete, "", ""))},
+		{"another version", http.MethodDelete, settings, http.StatusPreconditionFailed, on(blocked, with(http.MethodDelete, "", `"x"`))},
+	}
+}

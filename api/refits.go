@@ -1,0 +1,213 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// mostRefits is how many previews and refits there are at a time: each takes up to
+// half of the store's time.
+const mostRefits = 1
+
+// policiesFollowed is how long every process takes at most to follow a policy.
+const policiesFollowed = 2 * time.Second
+
+func (s *server) previewPolicyRoute() route {
+	return route{
+		Operation: huma.Operation{
+			OperationID: "previewPolicy", Method: http.MethodPost, Path: policyPattern + "/preview", Tags: []string{"policies"},
+			Summary: "See what is scheduled and would not fit a policy",
+			Description: "Of a policy that is not applied by this: nothing is changed. Each message that would not fit is a line, going by time: one stays that " +
+				"breaks nothing together with those that stay. " + refitLines,
+			Parameters:  []*huma.Param{policyParameter()},
+			RequestBody: jsonBody[sendlimit.PolicyDocument](s),
+			Responses:   s.refitResponses(bodyProblems()...),
+		},
+		scope: sendlimit.ScopeAdmin, handle: s.previewPolicy, streams: true, attended: true,
+	}
+}
+
+func (s *server) previewPolicy(w http.ResponseWriter, r *http.Request) {
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(s.now().Add(s.limits.Timeout)) // there are none in some tests
+	_, err := parseQuery(r.URL.RawQuery, nil)
+	var policy sendlimit.Policy
+	if err == nil {
+		policy, err = s.readPolicy(r)
+	}
+	if err != nil {
+		s.writeError(w, r, err)
+		return
+	}
+	s.streamRefit(w, r, func(ctx context.Context, watcher tasks.RefitWatcher) (tasks.RefitSummary, error) {
+		return s.refitter.Preview(ctx, policy, watcher)
+	})
+}
+
+func (s *server) refitPolicyRoute() route {
+	return route{
+		Operation: huma.Operation{
+			OperationID: "refitPolicy", Method: http.MethodPost, Path: policyPattern + "/refit", Tags: []string{"policies"},
+			Summary: "Move or cancel what is scheduled and does not fit a policy",
+			Description: "Of the policy as it is stored. It can be ended at any time: asked for again, for the same version and in the same way, " +
+				"it goes on where it was. It begins after two seconds, when every program goes by the policy. Each message that does not fit is a line. " + refitLines,
+			Parameters: []*huma.Param{policyParameter(), {
+				Name: "then", In: "query", Required: true, Example: string(tasks.RefitShift),
+				Description: "shift moves each message to its next free time before it expires; cancel takes it back.",
+				Schema:      &huma.Schema{Type: huma.TypeString, Enum: []any{string(tasks.RefitShift), string(tasks.RefitCancel)}},
+			}},
+			Responses: s.refitResponses(http.StatusNotFound, http.StatusConflict),
+		},
+		scope: sendlimit.ScopeAdmin, handle: s.refitPolicy, streams: true, attended: true,
+	}
+}
+
+func (s *server) refitPolicy(w http.ResponseWriter, r *http.Request) {
+	q, err := parseQuery(r.URL.RawQuery, []string{"then"})
+	action := tasks.RefitAction(q["then"])
+	if err == nil && action != tasks.RefitShift && action != tasks.RefitCancel {
+		err = &sendlimit.InvalidError{Field: "then", Value: q["then"], Want: "shift or cancel"}
+	}
+	var policy sendlimit.Policy
+	if err == nil {
+		policy, err = s.storedPolicy(r)
+	}
+	if err != nil {
+		s.writeError(w, r, err)
+		return
+	}
+	s.streamRefit(w, r, func(ctx context.Context, watcher tasks.RefitWatcher) (tasks.RefitSummary, error) {
+		// What is accepted under the old rules until then is looked at, too.
+		if err := wait(ctx, policiesFollowed); err != nil {
+			return tasks.RefitSummary{}, err
+		}
+		return s.refitter.Run(ctx, policy.Name, action, watcher)
+	})
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("waiting until every process follows the policy: %w", ctx.Err())
+	}
+}
+
+// refitLines says what the lines of both are.
+const refitLines = "A `progress` line comes first and then each second, and the summary last: `previewed` or `refitted`. " +
+	"Where it ends early the summary is of what was looked at, and the last line is a problem's outcome. " +
+	"It ends with the connection, and takes at most half of the store's time: one at a time is answered, others with 429."
+
+// refitResponses document the lines.
+func (s *server) refitResponses(problems ...int) map[string]*huma.Response {
+	all := s.problems(problems...)
+	all[strconv.Itoa(http.StatusOK)] = &huma.Response{
+		Description: "A JSON object a line; `outcome` says of what kind.",
+		Headers:     headers(requestIDHeader),
+		Content: map[string]*huma.MediaType{ndjson: {Schema: &huma.Schema{AnyOf: []*huma.Schema{
+			schemaOf[RefitProgress](s), schemaOf[tasks.Misfit](s), schemaOf[tasks.RefitSummary](s), schemaOf[tasks.Outcome](s),
+		}}}},
+	}
+	return all
+}
+
+// streamRefit runs a preview or a refit, and answers with its lines as they come.
+func (s *server) streamRefit(
+	w http.ResponseWriter, r *http.Request, run func(context.Context, tasks.RefitWatcher) (tasks.RefitSummary, error),
+) {
+	if !s.refits.try() {
+		WriteProblem(w, r, tasks.Outcome{
+			Outcome: tasks.Refused, Code: sendlimit.CodeRateLimited,
+			Detail: "a preview or a refit is being answered, and one is at a time: try again when it has ended",
+		})
+		return
+	}
+	defer s.refits.release()
+	control := http.NewResponseController(w)
+	// All that is to be read was: a deadline that passes would look like the end of
+	// the connection.
+	_ = control.SetReadDeadline(time.Time{})
+	ctx, stop := context.WithCancelCause(r.Context())
+	lines := &refitStream{answers: newAnswers(w, control, s.now, s.limits.Timeout), now: s.now, stop: stop}
+	watched := s.endWhenStopping(ctx, stop, lines.answers)
+	summary, err := run(ctx, tasks.RefitWatcher{Misfit: lines.misfit, Progress: lines.progress})
+	if err != nil {
+		err = errors.Join(err, context.Cause(ctx))
+	}
+	stop(nil)
+	watched()
+	s.endRefit(w, r, lines.answers, summary, err)
+}
+
+// endRefit answers with the summary, and says why it is not of everything, if so: in
+// a last line, or in the status where there was none yet.
+func (s *server) endRefit(w http.ResponseWriter, r *http.Request, answers *answers, summary tasks.RefitSummary, err error) {
+	if _, gone := errors.AsType[*answerError](err); gone || r.Context().Err() != nil {
+		return
+	}
+	if errors.Is(err, errStopping) {
+		err = &sendlimit.UnavailableError{Detail: errStopping.Error()}
+	}
+	if err != nil && !answers.begun() {
+		s.writeError(w, r, err)
+		return
+	}
+	// Who goes away now is told nothing more.
+	_ = answers.line(summary)
+	if err != nil {
+		last := s.outcomeOf(r.Context(), err)
+		last.Outcome = tasks.Errored
+		_ = answers.line(last)
+	}
+	_ = answers.Flush()
+}
+
+// RefitProgress is how far a preview or a refit is.
+type RefitProgress struct {
+	Outcome    string `json:"outcome"`
+	Done       int    `json:"partitions_done" doc:"Parts of the store that it has gone through, an earlier run's included."`
+	Partitions int    `json:"partitions" doc:"Parts that there are."`
+}
+
+// refitProgress is the outcome of a RefitProgress.
+const refitProgress = "progress"
+
+// progressEvery is how often a caller is told how far it is, at most.
+const progressEvery = time.Second
+
+// refitStream writes the lines of a preview or a refit.
+type refitStream struct {
+	answers *answers
+	now     func() time.Time
+	stop    context.CancelCauseFunc
+	told    time.Time // when progress was last told
+}
+
+func (l *refitStream) misfit(m tasks.Misfit) error { return l.answers.line(m) }
+
+// progress is called after each part: what there is by then is written.
+func (l *refitStream) progress(done int) {
+	var err error
+	if now := l.now(); now.Sub(l.told) >= progressEvery {
+		l.told = now
+		err = l.answers.line(RefitProgress{Outcome: refitProgress, Done: done, Partitions: sendlimit.Partitions})
+	}
+	if err == nil {
+		err = l.answers.Flush()
+	}
+	if err != nil {
+		l.stop(err)
+	}
+}

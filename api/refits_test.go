@@ -1,0 +1,207 @@
+package api_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// refitLine is any line of a preview or a refit.
+type refitLine struct {
+	Outcome string         `json:"outcome"`
+	Code    sendlimit.Code `json:"code"`
+	ID      string         `json:"id"`
+	User    string         `json:"user"`
+	SendAt  string         `json:"send_at"`
+	Breaks  string         `json:"breaks"`
+	Misfits int            `json:"misfits"`
+	Moved   int            `json:"moved"`
+	Next    int            `json:"next_partition"`
+}
+
+// lines are those of an answer, but for how far it is.
+func (r *rig) lines(got reply) []refitLine {
+	r.Helper()
+	require.Equal(r, http.StatusOK, got.status, string(got.body))
+	require.Equal(r, "application/x-ndjson", got.header.Get("Content-Type"))
+	all := bytes.Split(bytes.TrimSpace(got.body), []byte("\n"))
+	require.JSONEq(r, `{"outcome":"progress","partitions_done":0,"partitions":1024}`, string(all[0]))
+	var lines []refitLine
+	for _, text := range all {
+		var line refitLine
+		require.NoError(r, json.Unmarshal(text, &line), string(text))
+		if line.Outcome != "progress" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// A preview changes nothing, and a refit does what the preview has said.
+func TestPreviewAndRefit(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	booked(r)
+	before := r.store.Dump()
+	const strictly = `{"rules":["1/calendar_day"]}`
+	lines := r.lines(r.post(defaultPath+"/preview", strictly))
+	require.Equal(t, []refitLine{
+		{Outcome: tasks.NoFit, ID: "b", User: "alice", SendAt: on22("12:11:11.000"), Breaks: "1/calendar_day"},
+		{Outcome: tasks.Previewed, Misfits: 1, Next: sendlimit.Partitions},
+	}, lines)
+	require.Equal(t, before, r.store.Dump())
+
+	require.Equal(t, http.StatusOK, r.send(conditional(http.MethodPut, defaultPath, strictly, "")).status)
+	lines = r.lines(r.post(defaultPath+"/refit?then=shift", ""))
+	require.Equal(t, []refitLine{
+		{Outcome: tasks.Moved, ID: "b", User: "alice", SendAt: "2026-11-23T00:00:00.000Z", Breaks: "1/calendar_day"},
+		{Outcome: tasks.Refitted, Misfits: 1, Moved: 1, Next: sendlimit.Partitions},
+	}, lines)
+	status := into[tasks.Status](t, http.StatusOK, r.get("/v1/users/alice/messages/b"))
+	require.Equal(t, "2026-11-23T00:00:00.000Z", status.SendAt.Format(tasks.TimeLayout))
+	require.Equal(t, []refitLine{{Outcome: tasks.Refitted, Next: sendlimit.Partitions}}, r.lines(r.post(defaultPath+"/refit?then=shift", "")))
+
+	for query, says := range map[string]string{"": "shift or cancel", "?then=": "shift or cancel", "?then=keep": "shift or cancel", "?to=shift": "there are then"} {
+		require.Contains(t, r.problem(http.StatusUnprocessableEntity, r.post(defaultPath+"/refit"+query, "")).Detail, says)
+	}
+}
+
+// steps are the calls to the store that a Refitter has made, each of which waits
+// until it is let go on.
+type steps struct {
+	next  chan struct{}
+	ended chan error // how the wait of the last one ended early
+}
+
+// newStepped starts an API whose Refitter waits after each call.
+func newStepped(t *testing.T, options ...func(*api.Options)) (*rig, *steps) {
+	t.Helper()
+	s := &steps{next: make(chan struct{}), ended: make(chan error, 1)}
+	r := newRig(t)
+	refitter, err := tasks.NewRefitter(r.client, tasks.RefitterOptions{Rest: func(ctx context.Context, _ time.Duration) error {
+		select {
+		case <-s.next:
+			return nil
+		case <-ctx.Done():
+			s.ended <- context.Cause(ctx)
+			return ctx.Err()
+		}
+	}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, refitter.Close()) })
+	r.serves(append(options, func(o *api.Options) { o.Refitter = refitter })...)
+	return r, s
+}
+
+// preview is one that has begun.
+type preview struct {
+	*rig
+
+	lines *bufio.Scanner
+	leave context.CancelFunc
+}
+
+func (r *rig) preview(body string) preview {
+	r.Helper()
+	ctx, leave := context.WithCancel(r.Context())
+	q, err := http.NewRequestWithContext(ctx, http.MethodPost, r.url+defaultPath+"/preview", strings.NewReader(body))
+	require.NoError(r, err)
+	q.Header.Set("Content-Type", "application/json")
+	got, err := r.http.Do(q)
+	require.NoError(r, err)
+	r.Cleanup(func() { leave(); _ = got.Body.Close() })
+	require.Equal(r, http.StatusOK, got.StatusCode)
+	return preview{rig: r, lines: bufio.NewScanner(got.Body), leave: leave}
+}
+
+// next reads a line.
+func (p preview) next() refitLine {
+	p.Helper()
+	require.True(p, p.lines.Scan(), "%v", p.lines.Err())
+	var line refitLine
+	require.NoError(p, json.Unmarshal(p.lines.Bytes(), &line))
+	return line
+}
+
+// users are one in an early partition, and one in a later.
+func users(t *testing.T) (early, later string) {
+	t.Helper()
+	for i := 0; early == "" || later == ""; i++ {
+		switch user, p := fmt.Sprint("user-", i), sendlimit.Partition(fmt.Sprint("user-", i)); {
+		case p < sendlimit.Partitions/4:
+			early = user
+		case p > sendlimit.Partitions/2:
+			later = user
+		}
+	}
+	return early, later
+}
+
+// What does not fit is told while it is still looked for, one preview is at a time,
+// and who goes away ends it.
+func TestAPreviewIsToldAsItGoes(t *testing.T) {
+	t.Parallel()
+	r, s := newStepped(t)
+	early, later := users(t)
+	for _, user := range []string{early, later} {
+		for _, clock := range []string{"11:00:00", "12:00:00"} {
+			r.accepted(`{"user":"` + user + `","send_at":"` + on22(clock) + `","title":"Hi"}`)
+		}
+	}
+	p := r.preview(`{"rules":["1/calendar_day"]}`)
+	require.Equal(t, "progress", p.next().Outcome)
+	for range sendlimit.Partition(early) + 2 { // a look at each partition, and one at the user
+		s.next <- struct{}{}
+	}
+	first := p.next()
+	for first.Outcome == "progress" {
+		first = p.next()
+	}
+	require.Equal(t, []string{tasks.NoFit, early}, []string{first.Outcome, first.User}, "while the other is not looked at yet")
+
+	busy := r.post(defaultPath+"/preview", `{"rules":["1/calendar_day"]}`)
+	require.Equal(t, sendlimit.CodeRateLimited, r.problem(http.StatusTooManyRequests, busy).Code)
+	require.NotEmpty(t, busy.header.Get("Retry-After"))
+	require.Equal(t, http.StatusTooManyRequests, r.post(defaultPath+"/refit?then=shift", "").status)
+
+	p.leave()
+	require.ErrorIs(t, <-s.ended, context.Canceled)
+	close(s.next)
+	require.Eventually(t, func() bool {
+		return r.post(defaultPath+"/preview", `{"rules":["1/calendar_day"]}`).status == http.StatusOK
+	}, time.Minute, 10*time.Millisecond)
+}
+
+// A server that stops says how far it has come.
+func TestAPreviewEndsWhenTheServerStops(t *testing.T) {
+	t.Parallel()
+	stopping := make(chan struct{})
+	r, s := newStepped(t, func(o *api.Options) { o.Stopping = stopping })
+	p := r.preview(`{"rules":["1/calendar_day"]}`)
+	require.Equal(t, "progress", p.next().Outcome)
+	for range 5 {
+		s.next <- struct{}{}
+	}
+	close(stopping)
+	summary := p.next()
+	for summary.Outcome == "progress" {
+		summary = p.next()
+	}
+	require.Equal(t, tasks.Previewed, summary.Outcome)
+	require.Equal(t, 5, summary.Next)
+	last := p.next()
+	require.Equal(t, refitLine{Outcome: tasks.Errored, Code: sendlimit.CodeUnavailable}, last)
+	require.False(t, p.lines.Scan())
+}

@@ -1,0 +1,245 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+const settingsPattern = "/v1/users/{user}/settings"
+
+// SettingsDraft is all that is to be set for a user; what is absent or empty is not.
+type SettingsDraft struct {
+	Contact  string   `json:"contact,omitempty" doc:"Who is told when a daily rule is full: an e-mail address or an https: URL."`
+	Policy   string   `json:"policy,omitempty" doc:"The name of a policy that exists, in place of default."`
+	Limits   []string `json:"limits,omitempty" doc:"Rules in place of those of the policy that have the same window: 20/calendar_day for 10/calendar_day."`
+	TimeZone string   `json:"time_zone,omitempty" doc:"An IANA time zone, by whose clocks quiet hours go."`
+	Blocked  bool     `json:"blocked,omitempty" doc:"Nothing more is accepted for the user; what was is still sent."`
+}
+
+// SettingsPatch says what to change of what is set for a user; what is absent stays,
+// and what is null or empty is set no more.
+type SettingsPatch struct {
+	Contact  *string  `json:"contact,omitempty" doc:"An e-mail address or an https: URL."`
+	Policy   *string  `json:"policy,omitempty" doc:"The name of a policy that exists."`
+	Limits   []string `json:"limits,omitempty" doc:"All rules that are set for the user."`
+	TimeZone *string  `json:"time_zone,omitempty" doc:"An IANA time zone."`
+	Blocked  *bool    `json:"blocked,omitempty" doc:"Whether nothing more is accepted."`
+}
+
+func (s *server) settingsRoute(id, method, summary, description string, problems ...int) route {
+	parameters := []*huma.Param{userParameter()}
+	if method != http.MethodGet {
+		parameters = append(parameters, conditionParameters("what is set is")...)
+		problems = append(problems, http.StatusPreconditionFailed)
+	}
+	return route{
+		Operation: huma.Operation{
+			OperationID: id, Method: method, Path: settingsPattern, Tags: []string{"users"},
+			Summary: summary, Description: description, Parameters: parameters,
+			Responses: versioned(responses[tasks.UserSettings](s, "What is set, and what holds for the user then.", problems...)),
+		},
+		scope: sendlimit.ScopeAdmin,
+	}
+}
+
+func (s *server) showSettingsRoute() route {
+	rt := s.settingsRoute("getUserSettings", http.MethodGet, "See what is set for a user, and the rules that hold for the user",
+		"Of a user for whom nothing is set, the rules are those of everybody, and the ETag is \"0\".")
+	rt.do = func(r *http.Request, _ query) (answer, error) {
+		settings, err := s.users.Get(r.Context(), r.PathValue("user"))
+		if err != nil {
+			return answer{}, err
+		}
+		policies, err := s.policiesByName(r.Context())
+		if err != nil {
+			return answer{}, err
+		}
+		return settingsAnswer(r, settings, policies), nil
+	}
+	return rt
+}
+
+func (s *server) putSettingsRoute() route {
+	rt := s.settingsRoute("setUserSettings", http.MethodPut, "Set what is a user's own",
+		"In place of all that was set. It holds from the very next decision on.", bodyProblems()...)
+	rt.RequestBody = jsonBody[SettingsDraft](s)
+	rt.do = func(r *http.Request, _ query) (answer, error) {
+		draft, err := readBody[SettingsDraft](s, r)
+		if err != nil {
+			return answer{}, err
+		}
+		return s.setSettings(r, true, func(SettingsDraft) (SettingsDraft, error) { return draft, nil })
+	}
+	return rt
+}
+
+func (s *server) changeSettingsRoute() route {
+	rt := s.settingsRoute("changeUserSettings", http.MethodPatch, "Change what is a user's own",
+		"What is absent stays; what is null or empty is set no more. It holds from the very next decision on.", bodyProblems()...)
+	rt.RequestBody = jsonBody[SettingsPatch](s)
+	rt.do = func(r *http.Request, _ query) (answer, error) {
+		_, given, err := readMembers[SettingsPatch](s, r)
+		if err != nil {
+			return answer{}, err
+		}
+		// What was set before may refer to rules that are gone: that alone must not
+		// keep the rest from being changed.
+		_, policy := given["policy"]
+		_, limits := given["limits"]
+		return s.setSettings(r, policy || limits, func(before SettingsDraft) (SettingsDraft, error) { return before.merged(given) })
+	}
+	return rt
+}
+
+func (s *server) clearSettingsRoute() route {
+	rt := s.settingsRoute("clearUserSettings", http.MethodDelete, "Remove all that is set for a user",
+		"Messages of the user stay as they are.")
+	rt.do = func(r *http.Request, _ query) (answer, error) {
+		condition, err := preconditionOf(r.Header)
+		if err != nil {
+			return answer{}, err
+		}
+		if condition != (precondition{}) {
+			return s.setSettings(r, false, func(SettingsDraft) (SettingsDraft, error) { return SettingsDraft{}, nil })
+		}
+		// So that settings which only a newer program can read go, too.
+		if _, err := s.users.Clear(r.Context(), r.PathValue("user")); err != nil {
+			return answer{}, err
+		}
+		policies, err := s.policiesByName(r.Context())
+		if err != nil {
+			return answer{}, err
+		}
+		return settingsAnswer(r, sendlimit.UserSettings{}, policies), nil
+	}
+	return rt
+}
+
+// setSettings sets what change makes of what is set, if that is at the version that
+// the request wants; checked says whether policy and limits have to fit the policies.
+func (s *server) setSettings(r *http.Request, checked bool, change func(SettingsDraft) (SettingsDraft, error)) (answer, error) {
+	condition, err := preconditionOf(r.Header)
+	if err != nil {
+		return answer{}, err
+	}
+	policies, err := s.policiesByName(r.Context())
+	if err != nil {
+		return answer{}, err
+	}
+	settings, err := s.users.Update(r.Context(), r.PathValue("user"), func(before sendlimit.UserSettings) (sendlimit.UserSettings, error) {
+		if err := condition.holds(before); err != nil {
+			return sendlimit.UserSettings{}, err
+		}
+		draft, err := change(draftOf(before))
+		if err != nil {
+			return sendlimit.UserSettings{}, err
+		}
+		settings, err := draft.settings()
+		if err == nil && checked {
+			err = tasks.CheckUserSettings(settings, policies)
+		}
+		settings.Version = before.Version
+		return settings, err
+	})
+	if err != nil {
+		return answer{}, err
+	}
+	return settingsAnswer(r, settings, policies), nil
+}
+
+// holds says whether settings are at the version that is wanted.
+func (p precondition) holds(s sendlimit.UserSettings) error {
+	present := cmp.Or(s.Version, noVersion)
+	switch {
+	case p.version == "" || p.version == present:
+		return nil
+	case present == noVersion:
+		return otherVersion(present, "nothing is set for the user, so nothing at that version")
+	case p.version == noVersion:
+		return otherVersion(present, "something is set for the user already")
+	default:
+		return otherVersion(present, "what is set for the user was changed since: look at it again")
+	}
+}
+
+func (s *server) policiesByName(ctx context.Context) (map[string]sendlimit.Policy, error) {
+	all, _, err := s.policies.All(ctx)
+	if err != nil {
+		return nil, err
+	}
+	policies := make(map[string]sendlimit.Policy, len(all))
+	for _, policy := range all {
+		policies[policy.Name] = policy
+	}
+	return policies, nil
+}
+
+func settingsAnswer(r *http.Request, settings sendlimit.UserSettings, policies map[string]sendlimit.Policy) answer {
+	return answer{
+		status: http.StatusOK, header: etag(cmp.Or(settings.Version, noVersion)),
+		body: tasks.UserSettingsOf(r.PathValue("user"), settings, policies),
+	}
+}
+
+func draftOf(s sendlimit.UserSettings) SettingsDraft {
+	draft := SettingsDraft{Contact: s.Contact, Policy: s.Policy, TimeZone: s.TimeZone, Blocked: s.Blocked}
+	for _, limit := range s.Limits {
+		draft.Limits = append(draft.Limits, limit.String())
+	}
+	return draft
+}
+
+// settings reads the draft. The error is a *sendlimit.InvalidError.
+func (d SettingsDraft) settings() (sendlimit.UserSettings, error) {
+	s := sendlimit.UserSettings{Contact: d.Contact, Policy: d.Policy, TimeZone: d.TimeZone, Blocked: d.Blocked}
+	for _, text := range d.Limits {
+		limit, err := sendlimit.ParseRule(text)
+		if err != nil {
+			return s, inField(err, "limits")
+		}
+		s.Limits = append(s.Limits, limit)
+	}
+	return s, s.Validate()
+}
+
+// inField has an error name a field as the request calls it.
+func inField(err error, field string) error {
+	if wrong, ok := errors.AsType[*sendlimit.InvalidError](err); ok {
+		return &sendlimit.InvalidError{Field: field, Value: wrong.Value, Want: wrong.Want}
+	}
+	return err
+}
+
+// merged is the draft with members in place of its own, without those that are null.
+// The members are of the types that a SettingsPatch has.
+func (d SettingsDraft) merged(given map[string]json.RawMessage) (SettingsDraft, error) {
+	var merged SettingsDraft
+	own, err := json.Marshal(d)
+	if err != nil {
+		return merged, fmt.Errorf("changing settings: %w", err)
+	}
+	members := make(map[string]json.RawMessage)
+	if err := json.Unmarshal(own, &members); err != nil {
+		return merged, fmt.Errorf("changing settings: %w", err)
+	}
+	maps.Copy(members, given)
+	text, err := json.Marshal(members)
+	if err != nil {
+		return merged, fmt.Errorf("changing settings: %w", err)
+	}
+	// Into a draft where nothing is set, so null sets nothing.
+	if err := json.Unmarshal(text, &merged); err != nil {
+		return merged, fmt.Errorf("changing settings: %w", err)
+	}
+	return merged, nil
+}

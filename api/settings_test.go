@@ -1,0 +1,130 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// A user's settings in short, as they are answered.
+func (r *rig) settings(got reply) string {
+	r.Helper()
+	s := into[tasks.UserSettings](r, http.StatusOK, got)
+	text := fmt.Sprintf("%s|%s|%s|%v", s.Contact, s.Policy, s.TimeZone, s.Limits)
+	if s.Blocked {
+		text += "|blocked"
+	}
+	require.Equal(r, got.header.Get("ETag"), r.get(aliceSettings).header.Get("ETag"))
+	return text
+}
+
+func TestSettingsAreSetChangedAndCleared(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	vip(r)
+	for i, step := range []struct{ method, body, want string }{
+		{http.MethodPatch, `{"contact":"ada@example.org"}`, "ada@example.org|||[]"},
+		{http.MethodPatch, `{"policy":"vip","limits":["30/calendar_day","5/minute"]}`, "ada@example.org|vip||[30/calendar_day 5/minute]"},
+		{http.MethodPatch, `{"time_zone":"Asia/Tokyo","limits":["40/calendar_day"]}`, "ada@example.org|vip|Asia/Tokyo|[40/calendar_day]"},
+		{http.MethodPatch, `{}`, "ada@example.org|vip|Asia/Tokyo|[40/calendar_day]"},
+		{http.MethodPatch, `{"contact":null,"blocked":true}`, "|vip|Asia/Tokyo|[40/calendar_day]|blocked"},
+		{http.MethodPatch, `{"limits":null,"blocked":null,"time_zone":""}`, "|vip||[]"},
+		{http.MethodPut, `{"contact":"bob@example.org"}`, "bob@example.org|||[]"},
+		{http.MethodPut, `{}`, "|||[]"},
+		{http.MethodPut, `{"policy":"vip","limits":["9/minute"],"blocked":true}`, "|vip||[9/minute]|blocked"},
+		{http.MethodDelete, "", "|||[]"},
+	} {
+		require.Equal(t, step.want, r.settings(r.send(conditional(step.method, aliceSettings, step.body, ""))), i)
+	}
+	require.Equal(t, `"0"`, r.get(aliceSettings).header.Get("ETag"))
+}
+
+// The answer says what holds for the user, and where it comes from.
+func TestEffectiveRules(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	vip(r)
+	got := r.send(conditional(http.MethodPut, aliceSettings, `{"policy":"vip","limits":["30/calendar_day"],"time_zone":"Asia/Tokyo"}`, ""))
+	require.Equal(t, http.StatusOK, got.status)
+	require.JSONEq(t, `{
+		"user":"alice", "contact":"", "policy":"vip", "limits":["30/calendar_day"], "time_zone":"Asia/Tokyo", "blocked":false,
+		"effective":{
+			"policy":"vip", "version":1, "time_zone":"Asia/Tokyo", "quiet_hours":["22:00-08:00"], "quiet_time_zone":"Asia/Tokyo",
+			"rules":[
+				{"rule":"3/minute","from":"policy"}, {"rule":"30/calendar_day","from":"user","replaces":"20/calendar_day"},
+				{"rule":"2/calendar_day","category":"marketing","from":"policy"}
+			],
+			"exempt":[{"category":"codes","counts":false}]
+		}}`, string(got.body))
+}
+
+func TestSettingsUnderACondition(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	send := func(method, body, condition string) reply {
+		return r.send(conditional(method, aliceSettings, body, condition))
+	}
+	for _, method := range []string{http.MethodPut, http.MethodPatch} {
+		require.Equal(t, http.StatusPreconditionFailed, send(method, `{"blocked":true}`, `If-Match: "x"`).status)
+		first := send(method, `{"blocked":true}`, "If-None-Match: *")
+		require.Equal(t, http.StatusOK, first.status)
+		version := "If-Match: " + first.header.Get("ETag")
+		again := send(method, `{"contact":"ada@example.org"}`, "If-None-Match: *")
+		p := r.problem(http.StatusPreconditionFailed, again)
+		require.Equal(t, []string{"version_mismatch", first.header.Get("ETag")}, []string{string(p.Code), again.header.Get("ETag")})
+
+		second := send(method, `{"contact":"ada@example.org"}`, version)
+		require.Equal(t, http.StatusOK, second.status)
+		require.NotEqual(t, first.header.Get("ETag"), second.header.Get("ETag"))
+		require.Equal(t, http.StatusPreconditionFailed, send(method, `{"contact":""}`, version).status)
+		require.Equal(t, http.StatusPreconditionFailed, send(http.MethodDelete, "", version).status)
+		cleared := send(http.MethodDelete, "", "If-Match: "+second.header.Get("ETag"))
+		require.Equal(t, http.StatusOK, cleared.status)
+		require.Equal(t, `"0"`, cleared.header.Get("ETag"))
+	}
+	require.Equal(t, "If-Match", r.problem(http.StatusUnprocessableEntity, send(http.MethodDelete, "", "If-Match: *")).Field)
+}
+
+func TestSettingsThatAreNotAllowed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	vip(r)
+	r.sets("alice", sendlimit.UserSettings{Policy: "vip", Contact: "ada@example.org"})
+	before := r.store.Dump()
+	for _, wrong := range []struct{ body, field, says string }{
+		{`{"policy":"gold"}`, "policy", "a policy that the store has: default, vip"},
+		{`{"policy":"Gold"}`, "policy", "1 to 64"},
+		{`{"policy":"vip","limits":["5/hour"]}`, "limits", "another limit for a rule of policy vip: 3/minute, 20/calendar_day"},
+		{`{"policy":"vip","limits":["5/minute","6/minute"]}`, "limits", "one limit for each window"},
+		{`{"policy":"vip","limits":["often"]}`, "limits", ""},
+		{`{"time_zone":"Mars/Olympus"}`, "time_zone", "an IANA time zone"},
+		{`{"contact":"nobody"}`, "contact", ""},
+		{`{"blocked":"yes"}`, "blocked", "true or false"},
+		{`{"limits":"5/minute"}`, "limits", "a list"},
+		{`{"limits":[5]}`, "limits", "a text"},
+		{`{"contact":5}`, "contact", "a text"},
+		{`{"block":true}`, "block", "there are contact, policy, limits, time_zone, blocked"},
+		{`{"user":"alice"}`, "user", "no such field"},
+		{`[]`, "body", "a JSON object"},
+	} {
+		for _, method := range []string{http.MethodPut, http.MethodPatch} {
+			p := r.problem(http.StatusUnprocessableEntity, r.send(conditional(method, aliceSettings, wrong.body, "")))
+			require.Equal(t, wrong.field, p.Field, "%s %s", method, wrong.body)
+			require.Contains(t, p.Detail, wrong.says, "%s %s", method, wrong.body)
+		}
+	}
+	require.Equal(t, "user", r.problem(http.StatusUnprocessableEntity, r.get("/v1/users/%00/settings")).Field)
+	require.Equal(t, before, r.store.Dump())
+
+	// Who was set limits that the policy has lost is not kept from being blocked.
+	r.applies(sendlimit.PolicyDocument{Name: "vip", Rules: []string{"1/hour"}})
+	r.sets("alice", sendlimit.UserSettings{Policy: "vip", Limits: []sendlimit.Rule{{Limit: 5, Period: sendlimit.Day}}})
+	got := into[tasks.UserSettings](t, http.StatusOK, r.send(conditional(http.MethodPatch, aliceSettings, `{"blocked":true}`, "")))
+	require.True(t, got.Blocked)
+	require.Len(t, got.Effective.WithoutEffect, 1)
+}
