@@ -135,9 +135,22 @@ func (s *store) serveAPI(options tasks.SubmitterOptions) (*httptest.Server, func
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("dead letters: %w", err), submitter.Close())
 	}
+	refitter, err := tasks.NewRefitter(s.client, tasks.RefitterOptions{SubmitterOptions: options})
+	if err != nil {
+		letters.Close()
+		return nil, nil, errors.Join(fmt.Errorf("refitter: %w", err), submitter.Close())
+	}
 	end := func() error {
 		letters.Close()
-		return submitter.Close()
+		return errors.Join(submitter.Close(), refitter.Close())
+	}
+	policies, err := sendlimit.NewPolicyStore(s.client, options.Prefix)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("policies: %w", err), end())
+	}
+	users, err := sendlimit.NewUserSettingsStore(s.client, options.Prefix)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("settings of users: %w", err), end())
 	}
 	accounts, err := sendlimit.NewAccounts(s.client, options.Prefix)
 	if err != nil {
@@ -149,6 +162,7 @@ func (s *store) serveAPI(options tasks.SubmitterOptions) (*httptest.Server, func
 	}
 	handler, err := api.New(api.Options{
 		Accounts: accounts, Counters: counters, Submitter: submitter, DeadLetters: letters, Now: time.Now,
+		Policies: policies, Users: users, Refitter: refitter,
 		Stats: func(context.Context) (api.Stats, error) { return api.Stats{}, nil },
 	})
 	if err != nil {

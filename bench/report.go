@@ -113,18 +113,24 @@ const (
 
 // save puts the report into a Markdown file in place of the last one.
 func (r report) save(path string) error {
-	text, err := os.ReadFile(path)
+	return saveBetween(path, saveFrom, saveUntil, r.markdown())
+}
+
+// saveBetween puts a text into a file in place of what stands between two lines,
+// and leaves the rest as it is.
+func saveBetween(path, from, until, text string) error {
+	document, err := os.ReadFile(path)
 	if err != nil {
-		return fmt.Errorf("save the table: %w", err)
+		return fmt.Errorf("save the figures: %w", err)
 	}
-	before, rest, began := strings.Cut(string(text), saveFrom)
-	_, after, ended := strings.Cut(rest, saveUntil)
+	before, rest, began := strings.Cut(string(document), from)
+	_, after, ended := strings.Cut(rest, until)
 	if !began || !ended {
-		return fmt.Errorf("save the table: %s has no lines %q and %q", path, saveFrom, saveUntil)
+		return fmt.Errorf("save the figures: %s has no lines %q and %q", path, from, until)
 	}
-	replaced := before + saveFrom + "\n" + r.markdown() + "\n" + saveUntil + after
+	replaced := before + from + "\n" + text + "\n" + until + after
 	if err := os.WriteFile(path, []byte(replaced), 0o644); err != nil { //nolint:gosec // a document, for everybody to read
-		return fmt.Errorf("save the table: %w", err)
+		return fmt.Errorf("save the figures: %w", err)
 	}
 	return nil
 }

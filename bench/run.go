@@ -48,11 +48,15 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	only := flags.String("only", "", "measure only the rows whose `name` matches this regular expression")
 	asJSON := flags.Bool("json", false, "print one JSON object instead of the table")
 	save := flags.String("save", "", "put the table into this `file` too, between its markers: README.md")
+	users := flags.Int("preview-users", 0, "measure nothing but the preview of a policy over so `many` users, three reservations each")
 	if err := flags.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return nil
 		}
 		return fmt.Errorf("arguments: %w", err)
+	}
+	if *users > 0 {
+		return runPreview(ctx, *users, *save, stdout)
 	}
 	wanted, err := regexp.Compile(*only)
 	if err != nil {

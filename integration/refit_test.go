@@ -1,0 +1,153 @@
+package integration_test
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+const (
+	refitUsers = 120
+	refitEach  = 5 // messages of each, all on one day
+)
+
+// An operator lowers a limit. The program that moves what does not fit is killed
+// in the middle, and the same command goes on: nothing is lost, nothing is moved
+// twice, and in the end all fits.
+func TestRefitGoesOnAfterAKill(t *testing.T) {
+	t.Parallel()
+	p := buildPrograms(t)
+	server := sendlimittest.RealRedis(t)
+	client := server.Client()
+	policies, err := sendlimit.NewPolicyStore(client, "")
+	require.NoError(t, err)
+	generous, err := sendlimit.ParsePolicy(sendlimit.DefaultPolicyName, "", "100/calendar_day")
+	require.NoError(t, err)
+	require.NoError(t, policies.Apply(t.Context(), generous))
+	submitter, err := tasks.NewSubmitter(client, tasks.SubmitterOptions{ExpireAfter: 30 * 24 * time.Hour})
+	require.NoError(t, err)
+	day := time.Now().UTC().Truncate(24 * time.Hour).Add(3 * 24 * time.Hour)
+	for u := range refitUsers {
+		for k := range refitEach {
+			o, err := submitter.Submit(t.Context(), tasks.Message{
+				User: refitUser(u), ID: fmt.Sprint("m", k), Title: "Hi", SendAt: day.Add(time.Duration(k) * time.Hour),
+			})
+			require.NoError(t, err)
+			require.Equal(t, tasks.Accepted, o.Outcome)
+		}
+	}
+	require.NoError(t, submitter.Close())
+	file := filepath.Join(t.TempDir(), "rules.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("rules: [2/calendar_day]\n"), 0o600))
+	environ := []string{"REDIS_URL=" + server.URL(), "SENDLIMIT_EXPIRE_AFTER=720h"}
+
+	previewed := p.workerCommand(t, environ, "policy", "apply", file, "--preview")
+	require.Zero(t, previewed.status, previewed.stderr)
+	require.Contains(t, previewed.stdout, "360 of 600 messages to come do not fit, of 120 of 120 users.\n")
+	require.Contains(t, previewed.stdout, "Nothing was changed.\n")
+	require.Equal(t, 3, strings.Count(previewed.stdout, "  "+refitUser(7)+"  "), "everything is listed where no person watches")
+	policy, _, err := policies.Load(t.Context(), sendlimit.DefaultPolicyName)
+	require.NoError(t, err)
+	require.Equal(t, generous.Rules, policy.Rules)
+
+	moved := p.moveUntilKilled(t, environ, file, 100)
+	require.GreaterOrEqual(t, moved, 100)
+
+	rest := p.workerCommand(t, environ, "policy", "apply", file, "--then", "shift", "--json")
+	require.Zero(t, rest.status, rest.stderr)
+	lines := strings.Split(strings.TrimSpace(rest.stdout), "\n")
+	var summary tasks.RefitSummary
+	require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-1]), &summary))
+	require.Equal(t, tasks.Refitted, summary.Outcome)
+	require.Positive(t, summary.First, "it did not begin anew")
+	require.Zero(t, summary.Kept+summary.Gone)
+	// The last message that was moved may not have been told.
+	require.InDelta(t, refitUsers*3-moved, summary.Moved, 1)
+
+	for u := range refitUsers {
+		for k := range refitEach {
+			record, err := client.HGetAll(t.Context(), defaultKeys(t).Record(refitUser(u), fmt.Sprint("m", k))).Result()
+			require.NoError(t, err)
+			wanted := day.Add(time.Duration(k) * time.Hour) // the first two stay
+			if k >= 2 {
+				wanted = day.Add(time.Duration(k/2) * 24 * time.Hour)
+			}
+			require.Equal(t, strconv.FormatInt(wanted.UnixMilli(), 10), record["t"], "%s of user %d", fmt.Sprint("m", k), u)
+		}
+	}
+	again := p.workerCommand(t, environ, "policy", "apply", file, "--preview")
+	require.Contains(t, again.stdout, "0 of 600 messages to come do not fit")
+}
+
+func refitUser(u int) string { return fmt.Sprintf("user%03d", u) }
+
+// moveUntilKilled applies a policy and moves what does not fit, until so many were
+// moved and the program is killed. It returns how many were told to be.
+func (p programs) moveUntilKilled(t *testing.T, environ []string, file string, enough int) int {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), filepath.Join(p.folder, "worker"), "policy", "apply", file, "--then", "shift", "--json")
+	command.Env, command.Stderr = environ, os.Stderr
+	output, err := command.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, command.Start())
+	moved := 0
+	for lines := bufio.NewScanner(output); lines.Scan(); {
+		if strings.Contains(lines.Text(), `"outcome":"moved"`) {
+			moved++
+		}
+		if moved == enough {
+			require.NoError(t, command.Process.Kill())
+		}
+	}
+	require.Error(t, command.Wait(), "it was killed")
+	return moved
+}
+
+// In a cluster the users are on several masters, none of which knows the scripts
+// at first.
+func TestRefitInACluster(t *testing.T) {
+	t.Parallel()
+	client := sendlimittest.RealCluster(t).Client()
+	policy, err := sendlimit.ParsePolicy(sendlimit.DefaultPolicyName, "", "100/calendar_day")
+	require.NoError(t, err)
+	policies, err := sendlimit.NewPolicyStore(client, "")
+	require.NoError(t, err)
+	require.NoError(t, policies.Apply(t.Context(), policy))
+	r, err := tasks.NewRefitter(client, tasks.RefitterOptions{})
+	require.NoError(t, err)
+	submitter, err := tasks.NewSubmitter(client, tasks.SubmitterOptions{})
+	require.NoError(t, err)
+	day := time.Now().UTC().Truncate(24 * time.Hour).Add(3 * 24 * time.Hour)
+	for u := range 30 {
+		for k := range 2 {
+			o, err := submitter.Submit(t.Context(), tasks.Message{
+				User: refitUser(u), ID: fmt.Sprint("m", k), Title: "Hi", SendAt: day.Add(time.Duration(k) * time.Hour),
+			})
+			require.NoError(t, err)
+			require.Equal(t, tasks.Accepted, o.Outcome)
+		}
+	}
+	require.NoError(t, submitter.Close())
+	policy.Rules[0].Limit = 1
+	summary, err := r.Preview(t.Context(), policy, tasks.RefitWatcher{})
+	require.NoError(t, err)
+	require.Equal(t, []int{30, 60, 30}, []int{summary.Users, summary.Reservations, summary.Misfits})
+	require.NoError(t, policies.Apply(t.Context(), policy))
+	summary, err = r.Run(t.Context(), policy.Name, tasks.RefitCancel, tasks.RefitWatcher{})
+	require.NoError(t, err)
+	require.Equal(t, 30, summary.Cancelled)
+	require.NoError(t, r.Close())
+}
