@@ -141,13 +141,17 @@ func (d *DeadLetters) Retry(ctx context.Context, r RetryRequest) (Decision, erro
 	keys := []string{
 		t.keys.Record(r.User, r.ID), t.keys.Timeline(r.User), t.keys.Watch(r.User), t.keys.DeadLettersOf(r.User),
 	}
-	for resume := any(""); ; {
-		answer, _, err := judged(ctx, t.book, r.User, doing, func(by userRules) (reply, error) {
+	version := "" // of the settings under which the search goes on
+	for resume, from := any(""), any(""); ; {
+		answer, by, err := judged(ctx, t.book, r.User, doing, func(by userRules) (reply, error) {
 			rules := by.rules
+			if from = resume; by.version != version {
+				from = "" // what was passed over may be free under these rules
+			}
 			return run(ctx, d.client, lua.Revive, doing, keys, []any{
 				milliseconds(r.Now), r.ID, DeadLetterMember(r.User, r.ID), r.Generation, watchSuffix(r.User, r.ID),
 				t.look.Milliseconds(), t.expire.Milliseconds(), rules.keep.Milliseconds(), rules.reach(t.reach).Milliseconds(),
-				rules.rules, rules.offsets(r.Now), resume, rules.alerts,
+				rules.rules, rules.offsets(r.Now), from, rules.alerts,
 				rules.categories, rules.quietHours(r.Now), by.settings(),
 			})
 		})
@@ -158,14 +162,13 @@ func (d *DeadLetters) Retry(ctx context.Context, r RetryRequest) (Decision, erro
 		if in.int(0) != statusSearchOn {
 			return retried(in)
 		}
-		from := any(in.int(2))
+		resume, version = any(in.int(2)), by.version
 		if in.err == nil && from == resume {
 			in.err = replyError(doing, fmt.Sprintf("it goes on where it was, at %d", from))
 		}
 		if in.err != nil {
 			return Decision{}, in.err
 		}
-		resume = from
 	}
 }
 

@@ -3,6 +3,7 @@ package sendlimit
 import (
 	"cmp"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"slices"
 	"strconv"
@@ -62,6 +63,14 @@ func (p Policy) unusualAlerts() string {
 		to = u.Scheme + "://" + u.Host + "/…" // the rest may be a secret
 	}
 	return s + ", alerts to " + to
+}
+
+// LogValue is String for a log, which has nobody's whole address.
+func (p Policy) LogValue() slog.Value {
+	if _, domain, address := strings.Cut(p.AlertTo, "@"); address && !strings.Contains(p.AlertTo, "://") {
+		p.AlertTo = "…@" + domain
+	}
+	return slog.StringValue(p.String())
 }
 
 // daily reports whether the rule is one that users are alerted of.

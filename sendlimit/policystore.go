@@ -72,7 +72,7 @@ func (s *PolicyStore) Load(ctx context.Context, name string) (p Policy, ok bool,
 	if p, err = readPolicy(text); err != nil {
 		return Policy{}, false, &UnavailableError{
 			Detail: fmt.Sprintf("the rules of policy %q in the store can't be read: apply them anew, or run the newer program that wrote them", name),
-			Err:    err,
+			Err:    errors.New(err.Error()), // an *InvalidError in the chain would be the fault of who called
 		}
 	}
 	return p, true, nil

@@ -2,6 +2,8 @@ package sendlimit
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/redis/go-redis/v9"
 
@@ -44,11 +46,17 @@ func (s *UserSettingsStore) Get(ctx context.Context, user string) (UserSettings,
 	return settings, nil
 }
 
+// ErrUnreadableSettings is in the chain of the *UnavailableError that is returned
+// for a user whose settings only a newer program can read.
+var ErrUnreadableSettings = errors.New("the settings of a user can't be read")
+
+// unreadableSettings leaves what is wrong with them out of the chain: an
+// *InvalidError there would be the fault of who called.
 func unreadableSettings(err error) error {
 	return &UnavailableError{
 		Detail: "the settings of the user in the store can't be read:" +
 			" clear them and set them anew, or run the newer program that wrote them",
-		Err: err,
+		Err: fmt.Errorf("%w: %s", ErrUnreadableSettings, err.Error()),
 	}
 }
 

@@ -10,11 +10,18 @@ import (
 
 // zoneTables are the time zones in use, and their offsets around a year, which
 // take thousands of looks at a zone to find. It is safe for concurrent use. Zones
-// and years are few, so nothing is ever forgotten.
+// and the years that are kept are few, so nothing is ever forgotten.
 type zoneTables struct {
 	zones  sync.Map // name -> *time.Location
 	tables sync.Map // zoneYear -> *zoneTable
 }
+
+// Tables of other years are made anew each time: somebody may ask about any, and
+// no send time is in them.
+const (
+	firstKeptYear  = 1970
+	endOfKeptYears = 2200
+)
 
 type zoneYear struct {
 	zone string
@@ -45,7 +52,9 @@ func (z *zoneTables) around(zone *time.Location, at time.Time) *zoneTable {
 	table := newZoneTable(zone,
 		time.Date(key.year-2, 1, 1, 0, 0, 0, 0, time.UTC),
 		time.Date(key.year+3, 1, 1, 0, 0, 0, 0, time.UTC))
-	z.tables.Store(key, table)
+	if key.year >= firstKeptYear && key.year < endOfKeptYears {
+		z.tables.Store(key, table)
+	}
 	return table
 }
 

@@ -36,3 +36,20 @@ func TestZoneTables(t *testing.T) {
 		require.ErrorContains(t, err, "an IANA time zone such as Europe/Berlin", name)
 	}
 }
+
+// Callers may ask about any year, and are not remembered for it.
+func TestZoneTablesAreBounded(t *testing.T) {
+	t.Parallel()
+	zones := newZoneTables()
+	berlin, err := zones.location("Europe/Berlin")
+	require.NoError(t, err)
+	for year := 0; year < 10_000; year += 97 {
+		noon := time.Date(year, 7, 1, 12, 0, 0, 0, time.UTC)
+		_, offset := noon.In(berlin).Zone()
+		require.Equal(t, noon.UnixMilli()+int64(offset)*1000, zones.around(berlin, noon).local(noon.UnixMilli()), year)
+	}
+	zones.tables.Range(func(key, _ any) bool {
+		require.Contains(t, []int{2037, 2134}, key.(zoneYear).year)
+		return true
+	})
+}

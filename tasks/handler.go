@@ -132,8 +132,8 @@ func (h *handler) handle(ctx context.Context, p Payload) error {
 		if wrong, garbage := errors.AsType[*sendlimit.InvalidError](err); garbage {
 			return h.dropped(ctx, fmt.Errorf("payload of a task: it has no valid %s", wrong.Field)) // the value may name a user
 		}
-		if errors.Is(err, sendlimit.ErrUnknownPolicy) {
-			return err // another worker may know it, or an operator has to do something
+		if errors.Is(err, sendlimit.ErrUnknownPolicy) || errors.Is(err, sendlimit.ErrUnreadableSettings) {
+			return err // another worker may know them, or an operator has to do something
 		}
 		if _, away := errors.AsType[*sendlimit.UnavailableError](err); away {
 			// The queue could not take the task back either, and would find it

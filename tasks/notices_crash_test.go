@@ -161,8 +161,11 @@ func dieOver(t *testing.T, s *story, nth int, after bool) string {
 	s.hook = nil
 	stop := s.work(func(o *tasks.WorkerOptions) { o.Announcer, o.SweepEvery = &mail, 20*time.Second })
 	// Once there is neither a notice nor a task, nothing can announce it again.
-	for end := time.Now().Add(4 * time.Minute); time.Now().Before(end) && (s.waitingNotices() > 0 || s.queued() > 0); {
+	for end := time.Now().Add(4 * time.Minute); ; {
 		time.Sleep(5 * time.Second)
+		if s.waitingNotices()+s.queued() == 0 || time.Now().After(end) {
+			break
+		}
 	}
 	stop()
 	m.mu.Lock()
@@ -185,7 +188,6 @@ func dieOver(t *testing.T, s *story, nth int, after bool) string {
 	close(m.buried)
 	if err := <-ended; err != nil {
 		require.ErrorIs(t, err, tasks.ErrUnfinished)
-		time.Sleep(time.Minute) // it still uses its client
 	}
 	return died
 }

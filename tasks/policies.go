@@ -128,7 +128,7 @@ func (p *Policies) tell(ctx context.Context, before, now *policySet) {
 		old, _ := before.find(policy.Name)
 		if !same(old, policy) {
 			p.logger.InfoContext(ctx, "the policy changed", "policy", policy.Name,
-				"version_before", old.Version, "version", policy.Version, "rules", policy.String())
+				"version_before", old.Version, "version", policy.Version, "rules", policy)
 		}
 	}
 	for _, name := range now.unreadable {

@@ -72,7 +72,7 @@ func NewRefitter(client redis.UniversalClient, o RefitterOptions) (*Refitter, er
 	if r.rest == nil {
 		r.rest = func(ctx context.Context, took time.Duration) error {
 			if !sleep(ctx, nil, min(took, longestRest)) {
-				return fmt.Errorf("resting: %w", context.Cause(ctx))
+				return fmt.Errorf("resting: %w", ctx.Err())
 			}
 			return nil
 		}

@@ -74,7 +74,7 @@ func (s *Submitter) moveFrom(ctx context.Context, user, id string, from, to time
 		}, changed.holdMove(to))
 		return d.Allowed, err
 	})
-	if d.Allowed {
+	if d.Allowed && !d.At.Equal(d.MovedFrom) {
 		s.handOver(ctx, sendlimit.Queued{User: user, ID: id, Generation: generation, Due: d.At})
 		s.announce(ctx, d.Notices)
 	}

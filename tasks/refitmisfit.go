@@ -10,7 +10,7 @@ import (
 // What a Misfit's Outcome can be, beside Moved and Cancelled.
 const (
 	NoFit = "misfit" // it does not fit, and nothing was done about it
-	Kept  = "kept"   // nothing could be done about it: it is sent as it was promised
+	Kept  = "kept"   // it is sent as it was promised: nothing could be done about it, or nothing has to be any more
 	Gone  = "gone"   // it was sent, cancelled or moved by somebody else meanwhile
 )
 
@@ -96,6 +96,10 @@ func (r *refitRun) cancel(ctx context.Context, m sendlimit.Misfit) (Misfit, erro
 // became is a misfit after a change of it had that outcome.
 func (m Misfit) became(o Outcome) Misfit {
 	switch {
+	case o.Outcome == Moved && o.SendAt.Equal(m.SendAt.Time):
+		m.Outcome = Kept
+		m.Detail = fmt.Sprintf("message %s to %s at %s fits %s again: what was in the way has gone",
+			m.ID, m.User, m.SendAt.Format(TimeLayout), m.broken())
 	case o.Outcome == Moved:
 		m.Outcome, m.From, m.SendAt = Moved, m.SendAt, o.SendAt
 		m.Detail = fmt.Sprintf("message %s to %s does not fit %s at %s and was moved to %s", m.ID, m.User, m.broken(),

@@ -114,7 +114,7 @@ func (r *refitRun) take(ctx context.Context) (int, error) {
 		}
 		const margin = 50 * time.Millisecond
 		if !sleep(ctx, nil, min(wait, refitTurn)+margin) {
-			return 0, fmt.Errorf("waiting for an earlier run to end: %w", context.Cause(ctx))
+			return 0, fmt.Errorf("waiting for an earlier run to end: %w", ctx.Err())
 		}
 	}
 }

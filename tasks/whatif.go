@@ -42,6 +42,11 @@ func (w WhatIf) in(set *policySet) (own sendlimit.Policy, others []sendlimit.Pol
 			return own, others, nil
 		}
 	}
+	if changed.Name != own.Name {
+		named := changed // for those, too, whose settings name the one that it stands in for
+		named.Name = own.Name
+		others = append(others, named)
+	}
 	return changed, others, nil
 }
 

@@ -137,9 +137,10 @@ func noRules() error {
 }
 
 // reported prints an error as JSON where that was asked for, unless it has been
-// said already.
+// said already, or is that the context ended: by a signal, which decides about the
+// exit status.
 func (p program) reported(asJSON bool, err error) error {
-	if _, said := errors.AsType[cli.StatusError](err); said || err == nil || !asJSON {
+	if _, said := errors.AsType[cli.StatusError](err); said || err == nil || !asJSON || errors.Is(err, context.Canceled) {
 		return err
 	}
 	return cli.ReportJSON(p.stdout, err)

@@ -37,7 +37,7 @@ func seedPolicy(ctx context.Context, policies *sendlimit.PolicyStore, policy sen
 	if err != nil {
 		return fmt.Errorf("giving the store the policy %q: %w", policy.Name, err)
 	}
-	logger.InfoContext(ctx, "rules", "policy", stored.Name, "version", stored.Version, "rules", loggedRules(stored))
+	logger.InfoContext(ctx, "rules", "policy", stored.Name, "version", stored.Version, "rules", stored)
 	if !given || stored.Equal(policy) {
 		return nil
 	}
@@ -50,14 +50,6 @@ func seedPolicy(ctx context.Context, policies *sendlimit.PolicyStore, policy sen
 	}
 	logger.WarnContext(ctx, "the rules in the settings are not those of the store, which hold:"+
 		" worker policy apply FILE replaces them", "policy", policy.Name,
-		"settings", loggedRules(policy), "store", loggedRules(stored), "differs_in", strings.Join(differs, ", "))
+		"settings", policy, "store", stored, "differs_in", strings.Join(differs, ", "))
 	return nil
-}
-
-// loggedRules is a policy for a log, which has nobody's whole address.
-func loggedRules(p sendlimit.Policy) string {
-	if _, domain, address := strings.Cut(p.AlertTo, "@"); address && sendlimit.ValidContact(p.AlertTo) == nil && !strings.Contains(domain, "/") {
-		p.AlertTo = "…@" + domain
-	}
-	return p.String()
 }

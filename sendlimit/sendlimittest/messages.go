@@ -20,6 +20,10 @@ import (
 // is set for the user. Keys begin with prefix, as in CheckHistory.
 func CheckMessages(t *rapid.T, client redis.UniversalClient, prefix string) {
 	m := newMailbox(t, client, drawOptions(t, prefix))
+	if rapid.Bool().Draw(t, "regulated") {
+		m.regulate(t, &m.options.Policy)
+		m.follow(t)
+	}
 	m.submitSome(t)
 	t.Repeat(map[string]func(*rapid.T){
 		"submit":       m.submit,

@@ -37,18 +37,7 @@ func (m *mailbox) policyChanges(t *rapid.T) {
 	if len(m.options.Policies) > 0 && rapid.Bool().Draw(t, "the other policy") {
 		p = &m.options.Policies[0]
 	}
-	longest := 0
-	for i := range windows {
-		r, err := sendlimit.ParseRule("1/" + windows[i])
-		require.NoError(t, err)
-		rules := []sendlimit.Rule{r}
-		if (sendlimit.Policy{Rules: rules}).LargestWindow() <= p.LargestWindow() {
-			longest = i
-		}
-	}
-	drawn := drawnPolicies{longest: longest, categories: true, start: m.now}
-	p.QuietHours = drawn.quietHours(t, p.TimeZone)
-	p.Categories = drawn.drawCategories(t)
+	m.regulate(t, p)
 	p.UserTimeZone = rapid.Bool().Draw(t, "user's time zone")
 	if rapid.Bool().Draw(t, "limits") {
 		rules := make([]sendlimit.Rule, len(p.Rules))
@@ -60,6 +49,22 @@ func (m *mailbox) policyChanges(t *rapid.T) {
 	}
 	require.NoError(t, p.Validate())
 	m.follow(t)
+}
+
+// regulate puts other quiet hours and categories into a policy, which remembers
+// no longer for that.
+func (m *mailbox) regulate(t *rapid.T, p *sendlimit.Policy) {
+	drawn := drawnPolicies{categories: true, start: m.now}
+	for i := range windows {
+		r, err := sendlimit.ParseRule("1/" + windows[i])
+		require.NoError(t, err)
+		alone := sendlimit.Policy{Rules: []sendlimit.Rule{r}}
+		if alone.LargestWindow() <= p.LargestWindow() {
+			drawn.longest = i
+		}
+	}
+	p.QuietHours = drawn.quietHours(t, p.TimeZone)
+	p.Categories = drawn.drawCategories(t)
 }
 
 // settingsChange sets something for the user, which holds from the very next

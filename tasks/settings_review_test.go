@@ -1,0 +1,65 @@
+package tasks_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
+)
+
+// unreadable gives a user settings as only a newer program can read them.
+func (s *story) unreadable(user string) {
+	s.Helper()
+	keys, err := sendlimit.NewKeys("")
+	require.NoError(s, err)
+	require.NoError(s, s.client.HSet(s.Context(), keys.Settings(user), "v", "1", "limits", "2/blue_moon").Err())
+}
+
+// It is not the message that is wrong.
+func TestUnreadableSettingsAreNotTheCallersFault(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.unreadable("alice")
+		_, err := s.Submit(s.Context(), s.message("a", time.Minute))
+		o := tasks.OutcomeOf(err)
+		require.Equal(s, tasks.Errored, o.Outcome, "%+v", o)
+		require.Equal(s, sendlimit.CodeUnavailable, o.Code)
+		require.Contains(s, o.Detail, "the settings of the user in the store can't be read")
+	})
+}
+
+// A late message waits for its user's settings, and others don't wait for it.
+func TestLateMessageWaitsForSettingsThatCanBeRead(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.accepted(s.message("a", 10*time.Second))
+		s.unreadable("alice")
+		s.until(15 * time.Second)
+		s.work()
+		s.until(20 * time.Second)
+		s.delivered()
+		settings, err := sendlimit.NewUserSettingsStore(s.client, "")
+		require.NoError(s, err)
+		_, err = settings.Clear(s.Context(), "alice")
+		require.NoError(s, err)
+		s.until(26 * time.Second)
+		require.Len(s, s.recorder.Deliveries(), 1)
+	})
+}
+
+// Who names the policy that all follow in their settings goes by what stands in for
+// it, as all do.
+func TestWhatIfOfUsersWhoNameThePolicyOfAll(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.set("bob", sendlimit.UserSettings{Policy: sendlimit.DefaultPolicyName})
+		lax := sendlimit.DefaultPolicy()
+		lax.Name, lax.Rules = "lax", rulesOf(s, "1/hour")
+		first, second := s.message("a", time.Hour), s.message("b", 2*time.Hour-time.Second)
+		first.User, second.User = "bob", "bob"
+		require.Equal(s, []string{"", "1/hour"}, s.rehearses(tasks.WhatIf{Policy: &lax}, first, second))
+	})
+}
