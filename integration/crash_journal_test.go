@@ -81,7 +81,8 @@ func (j *crashJournal) write(e crashEvent) {
 	}
 }
 
-// readJournal reads what has been written so far.
+// readJournal reads what has been written so far: a line without its end is still
+// being written.
 func readJournal(t *testing.T, path string) []crashEvent {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -91,6 +92,9 @@ func readJournal(t *testing.T, path string) []crashEvent {
 	require.NoError(t, err)
 	var events []crashEvent
 	for line := range bytes.Lines(text) {
+		if !bytes.HasSuffix(line, []byte("\n")) {
+			break
+		}
 		var e crashEvent
 		require.NoError(t, json.Unmarshal(line, &e), "%s", line)
 		events = append(events, e)

@@ -1,12 +1,14 @@
 package tasks_test
 
 import (
+	"context"
 	"errors"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
@@ -84,6 +86,55 @@ func TestStoreWithoutRules(t *testing.T) {
 		s.apply()
 		s.accepted(s.message("a", time.Hour)) // nobody has to start again
 	})
+}
+
+// A worker that is stopped while it starts has nothing to finish: that is no
+// failure, wherever the stop finds it.
+func TestAWorkerIsStoppedBeforeItBegins(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		for n := range 8 { // further on it has begun, and stops as always
+			ctx, stop := context.WithCancel(s.Context())
+			client := s.newClient()
+			client.AddHook(&stopsAt{left: n, stop: stop})
+			worker, err := tasks.NewWorker(client, tasks.WorkerOptions{Notifier: s.recorder})
+			require.NoError(s, err)
+			require.NoError(s, worker.Run(ctx), "stopped at call %d", n)
+			require.Error(s, ctx.Err(), "it makes as many calls")
+		}
+	})
+}
+
+// stopsAt calls stop before a call of a client, once `left` others were made.
+type stopsAt struct {
+	mu   sync.Mutex
+	left int
+	stop func()
+}
+
+func (a *stopsAt) count() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.left == 0 {
+		a.stop()
+	}
+	a.left--
+}
+
+func (a *stopsAt) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (a *stopsAt) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		a.count()
+		return next(ctx, cmd)
+	}
+}
+
+func (a *stopsAt) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		a.count()
+		return next(ctx, cmds)
+	}
 }
 
 // Many who find no rules yet do not wait for one another.

@@ -162,7 +162,8 @@ func (o WorkerOptions) validate() error {
 }
 
 // Run delivers until ctx ends. Then it takes no new work, sees through what it
-// has begun, within the shutdown timeout, and returns nil. A worker runs once.
+// has begun, within the shutdown timeout, and returns nil; also where ctx ends
+// before it has begun anything. A worker runs once.
 func (w *Worker) Run(ctx context.Context) error {
 	watch, err := sendlimit.NewWatchList(w.client, w.options)
 	if err != nil {
@@ -175,12 +176,12 @@ func (w *Worker) Run(ctx context.Context) error {
 	// The rules are there before the first task is, or the worker does not
 	// start.
 	if _, err := w.handler.rules.limiters(ctx); err != nil {
-		return err
+		return unlessStopped(ctx, err)
 	}
 	w.learnClock(ctx)
 	stopPacer, err := w.handler.pacer.follow(ctx)
 	if err != nil {
-		return err
+		return unlessStopped(ctx, err)
 	}
 	w.handler.confirmer = newConfirmer(watch, w.logger)
 	server := asynq.NewServerFromRedisClient(w.client, w.config())
@@ -222,6 +223,15 @@ func (w *Worker) Run(ctx context.Context) error {
 	case <-tooLong.C:
 		return ErrUnfinished
 	}
+}
+
+// unlessStopped is why a worker could not begin, or nil where it was to stop by
+// then.
+func unlessStopped(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
 }
 
 // ErrUnfinished is returned when a worker could not end within its shutdown
