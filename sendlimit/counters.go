@@ -3,6 +3,7 @@ package sendlimit
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -145,7 +146,7 @@ func (c *Counters) call(ctx context.Context, script *redis.Script, doing string,
 		if _, err := c.offsets(r); err != nil {
 			return nil, fmt.Errorf("%s: %w", doing, &UnavailableError{
 				Detail: fmt.Sprintf("the time zone %q of event %q is not known here: set another, or update this program", r.TimeZone, r.Event),
-				Err:    err,
+				Err:    errors.New(err.Error()), // as of PolicyStore.Load
 			})
 		}
 		c.events.Store(r.Event, r.TimeZone)

@@ -136,7 +136,7 @@ func (s *EventStore) Get(ctx context.Context, name string) (e Event, ok bool, er
 	if err != nil {
 		return Event{}, false, fmt.Errorf("%s: %w", doing, &UnavailableError{
 			Detail: fmt.Sprintf("the limits of event %q in the store can't be read: set them anew, or run the newer program that wrote them", name),
-			Err:    err,
+			Err:    errors.New(err.Error()), // as of PolicyStore.Load
 		})
 	}
 	return e, true, nil

@@ -123,7 +123,7 @@ func TestDocumentsThatAreRefused(t *testing.T) {
 	}{
 		{sendlimit.PolicyDocument{Name: "P", Rules: []string{"1/day"}}, "policy", "P"},
 		{sendlimit.PolicyDocument{Name: "p"}, "rules", "[]"},
-		{sendlimit.PolicyDocument{Name: "p", Rules: []string{"soon"}}, "rule", "soon"},
+		{sendlimit.PolicyDocument{Name: "p", Rules: []string{"soon"}}, "rules", "soon"},
 		{sendlimit.PolicyDocument{Name: "p", Rules: []string{"1/day"}, TimeZone: "Mars/Olympus"}, "time_zone", "Mars/Olympus"},
 		{sendlimit.PolicyDocument{Name: "p", Rules: []string{"1/day"}, QuietHours: []string{"00:00-24:00"}}, "quiet_hours", "00:00-24:00"},
 		{sendlimit.PolicyDocument{Name: "p", Rules: []string{"1/day"}, QuietHours: []string{"at night"}}, "quiet_hours", "at night"},

@@ -112,7 +112,7 @@ func (d PolicyDocument) Policy() (Policy, error) {
 	}
 	var err error
 	if p.Rules, err = parseRules(d.Rules); err != nil {
-		return Policy{}, err
+		return Policy{}, inField(err, "rules")
 	}
 	if p.QuietHours, err = ParseQuietHours(d.QuietHours...); err != nil {
 		return Policy{}, err

@@ -81,13 +81,28 @@ func TestWhatADocumentLeavesOut(t *testing.T) {
 }
 
 // A program that knows less goes by what it knows.
+// What is wrong is named as it stands in the document.
+func TestAWrongRuleOfADocument(t *testing.T) {
+	t.Parallel()
+	right := []string{"1/minute"}
+	for field, d := range map[string]sendlimit.PolicyDocument{
+		"rules": {Name: "p", Rules: []string{"0/minute"}},
+		"categories.news.rules": {
+			Name: "p", Rules: right, Categories: map[string]sendlimit.CategoryDocument{"news": {Rules: []string{"0/minute"}}},
+		},
+	} {
+		_, err := d.Policy()
+		require.EqualError(t, err, field+` "0/minute" is not allowed: it takes a limit of 1 to 1000`)
+	}
+}
+
 func TestADocumentOfANewerProgram(t *testing.T) {
 	t.Parallel()
 	var p sendlimit.Policy
 	require.NoError(t, json.Unmarshal([]byte(`{"name":"p","rules":["1/day"],"moon_phase":"full","categories":{"otp":{"exempt":true,"colour":1}}}`), &p))
 	require.Equal(t, "1/day, otp exempt", p.String())
 	require.ErrorContains(t, json.Unmarshal([]byte(`{"name":"p","rules":["1/day"],"on_conflict":"queue"}`), &p), `on_conflict "queue"`)
-	require.ErrorContains(t, json.Unmarshal([]byte(`{"name":"p","rules":["1/fortnight"]}`), &p), `rule "1/fortnight"`)
+	require.ErrorContains(t, json.Unmarshal([]byte(`{"name":"p","rules":["1/fortnight"]}`), &p), `rules "1/fortnight"`)
 	require.Error(t, json.Unmarshal([]byte(`{"rules":7}`), &p))
 	require.Equal(t, "1/day, otp exempt", p.String(), "nothing of a refused one is taken")
 }

@@ -81,7 +81,7 @@ func TestRepliesAreCheckedToTheLastElement(t *testing.T) {
 	t.Parallel()
 	const one = int64(1)
 	refusal := func(violation ...any) []any {
-		return []any{one, one, one, one, one, int64(0), one, int64(0), violation}
+		return []any{one, one, one, one, one, int64(0), one, int64(0), "", violation}
 	}
 	for name, row := range map[string]struct {
 		operation string
@@ -98,7 +98,7 @@ func TestRepliesAreCheckedToTheLastElement(t *testing.T) {
 		"a rule by its name":          {"reserve", refusal("1/minute", one, one, one)},
 		"a conflict without a time":   {"check", refusal(one, one, one, one, "a")},
 		"a conflict without an id":    {"check", refusal(one, one, one, one, one, one)},
-		"a violation that is none":    {"move", []any{one, one, one, one, one, int64(0), one, int64(0), "1/minute"}},
+		"a violation that is none":    {"move", []any{one, one, one, one, one, int64(0), one, int64(0), "", "1/minute"}},
 		"a reservation without time":  {"list", []any{one, "a"}},
 		"an id that is a number":      {"list", []any{one, one, one}},
 		"a free time that is text":    {"next free", []any{one, int64(0), one, "2"}},

@@ -192,6 +192,23 @@ func TestRefitGoesOnWhereItStopped(t *testing.T) {
 	})
 }
 
+// The error of a run that was told to stop says so, whatever the cause was, so that
+// a program can end as one that was told to.
+func TestRefitEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
+		s.apply("1/calendar_day")
+		ctx, stop := context.WithCancelCause(s.Context())
+		watcher := tasks.RefitWatcher{Misfit: func(tasks.Misfit) error {
+			stop(errors.New("a signal"))
+			return nil
+		}}
+		_, err := s.refitter().Run(ctx, sendlimit.DefaultPolicyName, tasks.RefitShift, watcher)
+		require.ErrorIs(s, err, context.Canceled)
+	})
+}
+
 func (s *story) keys() sendlimit.Keys {
 	s.Helper()
 	keys, err := sendlimit.NewKeys("")

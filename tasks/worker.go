@@ -228,10 +228,12 @@ func (w *Worker) Run(ctx context.Context) error {
 // unlessStopped is why a worker could not begin, or nil where it was to stop by
 // then.
 func unlessStopped(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+	select {
+	case <-ctx.Done():
 		return nil
+	default:
+		return err
 	}
-	return err
 }
 
 // ErrUnfinished is returned when a worker could not end within its shutdown

@@ -12,8 +12,9 @@ import (
 )
 
 // again is the command line with another --at: the next free time, or else the
-// previous one. It is "" where neither is free.
-func again(cmd *cobra.Command, args []string, o tasks.Outcome, expires time.Time) string {
+// previous one. It is "" where neither is free. A --shift-until that is over by
+// then would not be allowed beside it, and is left out.
+func again(cmd *cobra.Command, args []string, o tasks.Outcome, expires, shiftUntil time.Time) string {
 	at := o.NextFreeAt.Time
 	if at.IsZero() || !expires.IsZero() && !at.Before(expires) {
 		at = o.PreviousFreeAt.Time
@@ -27,6 +28,9 @@ func again(cmd *cobra.Command, args []string, o tasks.Outcome, expires time.Time
 	}
 	cmd.Flags().SortFlags = false // Visit goes by the order in which they were given
 	cmd.Flags().Visit(func(f *pflag.Flag) {
+		if f.Name == "shift-until" && shiftUntil.Before(at) {
+			return
+		}
 		for _, value := range given(f, at) {
 			words = append(words, "--"+f.Name)
 			if value != "true" || f.Value.Type() != "bool" {

@@ -23,21 +23,21 @@ type progress struct {
 	now   func() time.Time
 	bar   *mpb.Bar
 	known bool // the bar is as long as there are lines
-	lines atomic.Int64
+	lines *atomic.Int64 // those that the bar has counted: each bar has its own
 }
 
 // startProgress watches a file being read, for what is said beside the bar: ""
 // where reading is not all that takes its time.
 func (p *program) startProgress(file *messageFile, doing string) *progress {
 	if !cli.IsTerminal(p.stderr) {
-		return &progress{out: p.stderr}
+		return &progress{out: p.stderr, lines: new(atomic.Int64)}
 	}
 	return newProgress(p.stderr, file, doing, p.now)
 }
 
 func newProgress(w io.Writer, file *messageFile, doing string, now func() time.Time, options ...mpb.ContainerOption) *progress {
 	bars := mpb.New(append(options, mpb.WithOutput(w))...)
-	shown := &progress{out: bars, bars: bars, now: now}
+	shown := &progress{out: bars, bars: bars, now: now, lines: new(atomic.Int64)}
 	if size := file.size(); size > 0 {
 		shown.addBar(doing, size) // by bytes: how many lines there are is known at the end only
 	} else {
@@ -54,12 +54,12 @@ func (s *progress) addBar(doing string, total int64) {
 
 // counted writes what is done, to how many lines, and to how many a second.
 func (s *progress) counted(doing string) mpb.BarOption {
-	started := s.now()
+	started, counted := s.now(), s.lines
 	if doing != "" {
 		doing += "  "
 	}
 	return mpb.PrependDecorators(decor.Any(func(decor.Statistics) string {
-		lines, took := s.lines.Load(), s.now().Sub(started).Seconds()
+		lines, took := counted.Load(), s.now().Sub(started).Seconds()
 		return fmt.Sprintf("%s%s lines  %s/s ", doing, cli.Thousands(int(lines)), cli.Thousands(int(float64(lines)/max(took, 0.001))))
 	}))
 }
@@ -74,7 +74,7 @@ func (s *progress) phase(p bulk.Phase, lines int) {
 	if p == bulk.HandingOn {
 		doing = "summing up"
 	}
-	s.lines.Store(0)
+	s.lines = new(atomic.Int64)
 	s.bar.Abort(true)
 	s.addBar(doing, int64(lines))
 	s.known = true

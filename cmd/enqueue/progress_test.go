@@ -107,6 +107,7 @@ func TestProgressOfADryRun(t *testing.T) {
 	p.add(2)
 	require.Eventually(t, seen.shows("summing up  2 lines  "), 10*time.Second, time.Millisecond)
 	require.Eventually(t, seen.shows("50 %"), 10*time.Second, time.Millisecond)
+	require.False(t, seen.shows("reading  0 lines")(), "a bar that goes keeps its count")
 	p.end()
 }
 

@@ -126,6 +126,18 @@ func TestWhatIsSuggestedIsBeforeTheExpiry(t *testing.T) {
 	require.Contains(t, got.stdout, "try  enqueue push --user alice --at 2026-11-22T11:10:11Z --expires-at")
 }
 
+// A shift that may not go so far is no shift to be tried.
+func TestWhatIsSuggestedIsAllowed(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.push(t, "order-17", "11:11:11")
+	got := f.run(t, "push", "--user", "alice", "--at", on22("11:11:12"), "--on-conflict", "shift",
+		"--shift-until", on22("11:11:42"), "--title", "Hi")
+	require.Equal(t, 3, got.status)
+	require.Contains(t, got.stdout,
+		"try  enqueue push --user alice --at 2026-11-22T11:12:11Z --on-conflict shift --title Hi\n")
+}
+
 func TestARefusalShowsNoPassword(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -124,4 +126,16 @@ func TestRefitViewThatEndsEarly(t *testing.T) {
 		`"moved_from":"2026-11-22T11:11:11.000Z","breaks":"2/calendar_day","detail":""}`, lines[0])
 	require.JSONEq(t, `{"outcome":"refitted","policy":"","users":0,"reservations":0,"misfit_users":0,"misfits":0,`+
 		`"misfits_by_rule":null,"moved":1,"next_partition":3}`, lines[1])
+}
+
+// A signal decides about the exit status, with --json as without.
+func TestWhatASignalStoppedIsNotReported(t *testing.T) {
+	t.Parallel()
+	stdout := &bytes.Buffer{}
+	p := program{stdout: stdout}
+	stopped := fmt.Errorf("resting: %w", context.Canceled)
+	require.Equal(t, stopped, p.reported(true, stopped))
+	require.Empty(t, stdout.String())
+	require.ErrorIs(t, p.reported(true, errors.New("no room")), cli.StatusError(cli.StatusUnexpected))
+	require.JSONEq(t, `{"outcome":"error","detail":"no room"}`, stdout.String())
 }

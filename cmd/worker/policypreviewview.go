@@ -146,8 +146,12 @@ func (v *refitView) sumUp(s tasks.RefitSummary) string {
 	if s.First > 0 {
 		fmt.Fprintf(&text, "An earlier run has done the first %d of %d parts of the store. Of the others:\n", s.First, sendlimit.Partitions)
 	}
-	fmt.Fprintf(&text, "%s of %s to come do not fit, of %d of %s.\n",
-		v.palette.Bold(strconv.Itoa(s.Misfits)), count(s.Reservations, "message", "messages"),
+	do := "do"
+	if s.Misfits == 1 {
+		do = "does"
+	}
+	fmt.Fprintf(&text, "%s of %s to come %s not fit, of %d of %s.\n",
+		v.palette.Bold(strconv.Itoa(s.Misfits)), count(s.Reservations, "message", "messages"), do,
 		s.MisfitUsers, count(s.Users, "user", "users"))
 	names := slices.SortedFunc(maps.Keys(s.MisfitsByRule), func(a, b string) int {
 		if n := s.MisfitsByRule[b] - s.MisfitsByRule[a]; n != 0 {

@@ -24,9 +24,12 @@ func drawStart(t *rapid.T) time.Time {
 // then.
 func drawZonedStart(t *rapid.T) (start time.Time, zone string) {
 	at := rapid.SampledFrom([]struct{ moment, zone string }{
-		{"2051-03-25T23:59:00Z", "Europe/Berlin"}, {"2051-10-28T22:30:00Z", "Europe/Berlin"},
-		{"2051-04-01T14:20:00Z", "Australia/Lord_Howe"}, {"2051-09-30T15:40:00Z", "Australia/Lord_Howe"},
-		{"2051-04-02T02:10:00Z", "America/Santiago"}, {"2051-09-03T03:30:00Z", "America/Santiago"}, // at midnight
+		{"2051-03-25T23:59:00Z", "Europe/Berlin"},
+		{"2051-10-28T22:30:00Z", "Europe/Berlin"},
+		{"2051-04-01T14:20:00Z", "Australia/Lord_Howe"},
+		{"2051-09-30T15:40:00Z", "Australia/Lord_Howe"},
+		{"2051-04-02T02:10:00Z", "America/Santiago"},
+		{"2051-09-03T03:30:00Z", "America/Santiago"}, // at midnight
 		{"2051-12-31T23:59:58Z", ""},
 		{"2052-02-28T23:30:00Z", ""},
 		{"2051-06-04T21:59:59Z", "Europe/Berlin"},

@@ -76,33 +76,6 @@ const (
 	holdFor     = 30 * time.Second
 )
 
-// drawOptions draws policies under which several messages are late at once,
-// and some of them for longer than any rule looks back.
-func drawOptions(t *rapid.T, prefix string) sendlimit.Options {
-	rules := rapid.SampledFrom([][]string{
-		{"1/minute", "3/hour"},
-		{"1/10m"},
-		{"2/minute", "3/calendar_hour"},
-		{"6/calendar_day", "1/minute", "4/2h"},
-		{"2/20s"},
-	}).Draw(t, "rules")
-	policy, err := sendlimit.ParsePolicy("messages", rapid.SampledFrom([]string{"", "Asia/Kolkata", "Europe/Berlin", "America/Santiago"}).Draw(t, "zone"), rules...)
-	require.NoError(t, err)
-	users, other := rapid.Bool().Draw(t, "settings of users"), policy
-	other.Name = "other" // which remembers as long
-	return sendlimit.Options{
-		Prefix: prefix, Policy: policy, Policies: []sendlimit.Policy{other}, Records: true, UserSettings: users,
-		// No record expires by the server's clock while a history runs by its own.
-		KeepRecords:   50 * 365 * 24 * time.Hour,
-		ExpireAfter:   rapid.SampledFrom([]time.Duration{sendlimit.DefaultExpireAfter, 40 * time.Minute}).Draw(t, "expire after"),
-		Tolerance:     rapid.SampledFrom([]time.Duration{sendlimit.DefaultTolerance, 45 * time.Second}).Draw(t, "tolerance"),
-		Attempts:      rapid.SampledFrom([]int{sendlimit.DefaultAttempts, 2}).Draw(t, "attempts"),
-		SkipUncertain: rapid.Bool().Draw(t, "skip uncertain"),
-		LookAfter:     rapid.SampledFrom([]time.Duration{sendlimit.DefaultLookAfter, 3 * time.Second}).Draw(t, "look after"),
-		OverdueAfter:  sendlimit.DefaultOverdueAfter,
-	}
-}
-
 func newMailbox(t *rapid.T, client redis.UniversalClient, o sendlimit.Options) *mailbox {
 	m := &mailbox{client: client, now: drawStart(t), messages: make(map[string]*message), options: o}
 	if rapid.IntRange(0, 4).Draw(t, "restored") == 4 {

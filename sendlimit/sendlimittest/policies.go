@@ -38,7 +38,7 @@ var historyZones = []string{ //nolint:gochecknoglobals // a constant table
 // Categories of messages, of which policies may say something.
 var historyCategories = []string{"", "marketing", "news", "otp", "codes"} //nolint:gochecknoglobals // a constant table
 
-const mostLimit = 4
+const mostLimit = 6
 
 func drawPolicies(t *rapid.T, categories bool) drawnPolicies {
 	d := drawnPolicies{longest: rapid.IntRange(0, len(windows)-1).Draw(t, "longest window"), categories: categories}

@@ -9,8 +9,35 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
-// What changes around the messages of CheckMessages: policies and what is set for
+// What the messages of CheckMessages have to obey, and how that changes: policies and what is set for
 // the user. And what brings a message back that was given up.
+
+// drawOptions draws policies under which several messages are late at once,
+// and some of them for longer than any rule looks back.
+func drawOptions(t *rapid.T, prefix string) sendlimit.Options {
+	rules := rapid.SampledFrom([][]string{
+		{"1/minute", "3/hour"},
+		{"1/10m"},
+		{"2/minute", "3/calendar_hour"},
+		{"6/calendar_day", "1/minute", "4/2h"},
+		{"2/20s"},
+	}).Draw(t, "rules")
+	policy, err := sendlimit.ParsePolicy("messages", rapid.SampledFrom([]string{"", "Asia/Kolkata", "Europe/Berlin", "America/Santiago"}).Draw(t, "zone"), rules...)
+	require.NoError(t, err)
+	users, other := rapid.Bool().Draw(t, "settings of users"), policy
+	other.Name = "other" // which remembers as long
+	return sendlimit.Options{
+		Prefix: prefix, Policy: policy, Policies: []sendlimit.Policy{other}, Records: true, UserSettings: users,
+		// No record expires by the server's clock while a history runs by its own.
+		KeepRecords:   50 * 365 * 24 * time.Hour,
+		ExpireAfter:   rapid.SampledFrom([]time.Duration{sendlimit.DefaultExpireAfter, 40 * time.Minute}).Draw(t, "expire after"),
+		Tolerance:     rapid.SampledFrom([]time.Duration{sendlimit.DefaultTolerance, 45 * time.Second}).Draw(t, "tolerance"),
+		Attempts:      rapid.SampledFrom([]int{sendlimit.DefaultAttempts, 2}).Draw(t, "attempts"),
+		SkipUncertain: rapid.Bool().Draw(t, "skip uncertain"),
+		LookAfter:     rapid.SampledFrom([]time.Duration{sendlimit.DefaultLookAfter, 3 * time.Second}).Draw(t, "look after"),
+		OverdueAfter:  sendlimit.DefaultOverdueAfter,
+	}
+}
 
 // follow has all workers and the model judge by the options.
 func (m *mailbox) follow(t *rapid.T) {

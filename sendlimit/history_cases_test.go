@@ -1,0 +1,34 @@
+package sendlimit_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// Free times that are found among messages of another category count as taken
+// beside these, without anything being taken for what it is not. Histories hardly
+// ever come upon it.
+func TestFreeTimesAmongMessagesOfAnotherCategory(t *testing.T) {
+	t.Parallel()
+	policy := policyOf(t, "10/minute")
+	policy.Categories = map[string]sendlimit.CategoryRules{
+		"marketing": {Rules: []sendlimit.Rule{{Limit: 3, Window: time.Minute}}},
+	}
+	s := tell(t, sendlimit.Options{Policy: policy, Records: true})
+	for id, category := range map[string]string{"11:00:10": "news", "11:00:20": "marketing"} {
+		d := s.ask(sendlimit.Request{
+			ID: id, At: at(id), Category: category,
+			Record: &sendlimit.Record{Generation: category, Category: category, Fingerprint: id, Content: []byte("text")},
+		})
+		require.True(t, d.Allowed)
+	}
+	free, err := s.timeline.NextFree(t.Context(), sendlimit.NextFreeRequest{
+		User: "alice", From: at("11:00"), Category: "marketing", Count: 4,
+	})
+	require.NoError(t, err)
+	require.Equal(t, []time.Time{at("11:00"), at("11:00"), at("11:01"), at("11:01")}, free)
+}
