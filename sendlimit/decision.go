@@ -137,7 +137,7 @@ type Usage struct {
 	At    time.Time
 	Rules []RuleUsage // in the policy's order, then that of the category
 	// Free has the maximal stretches, ascending, in which every millisecond
-	// would be accepted, within the span asked about.
+	// would be accepted, within the span asked about; none for a user who is blocked.
 	Free []Stretch
 	// Quiet has the stretches of quiet hours within it, ascending.
 	Quiet []Stretch

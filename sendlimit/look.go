@@ -12,7 +12,7 @@ import (
 
 // NextFree gives the next free times from a moment on, ascending, each
 // counting those before it as taken; fewer than asked for when the reach has
-// no more.
+// no more, none for a user who is blocked.
 func (t *Timeline) NextFree(ctx context.Context, r NextFreeRequest) ([]time.Time, error) {
 	if err := checkUser(r.User); err != nil {
 		return nil, err
@@ -20,7 +20,11 @@ func (t *Timeline) NextFree(ctx context.Context, r NextFreeRequest) ([]time.Time
 	if r.Count < 1 || r.Count > MaxNextFree {
 		return nil, &InvalidError{Field: "count", Value: strconv.Itoa(r.Count), Want: fmt.Sprintf("1 to %d", MaxNextFree)}
 	}
-	return t.nextFree(ctx, r, "", 1)
+	times, err := t.nextFree(ctx, r, "", 1)
+	if t.book.of(r.User).blocked { // as the search has found, or learned
+		times = nil
+	}
+	return times, err
 }
 
 // years is a time around which both begin and end of the search are, for the
@@ -117,6 +121,9 @@ func (t *Timeline) Usage(ctx context.Context, r UsageRequest) (Usage, error) {
 	if err == nil && spanned {
 		u.Quiet = judge.quietWithin(r.From.UnixMilli(), r.To.UnixMilli())
 		u.Free = without(u.Free, u.Quiet)
+		if by.blocked {
+			u.Free = nil
+		}
 	}
 	return u, err
 }

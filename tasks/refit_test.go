@@ -201,6 +201,7 @@ func TestRefitEndsWithItsContext(t *testing.T) {
 		s.apply("1/calendar_day")
 		ctx, stop := context.WithCancelCause(s.Context())
 		watcher := tasks.RefitWatcher{Misfit: func(tasks.Misfit) error {
+			time.Sleep(100 * time.Millisecond) // which it rests for as well, and is stopped in
 			stop(errors.New("a signal"))
 			return nil
 		}}

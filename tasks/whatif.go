@@ -29,7 +29,7 @@ func (w WhatIf) in(set *policySet) (own sendlimit.Policy, others []sendlimit.Pol
 	changed.Rules = slices.Clone(changed.Rules)
 	for i, rule := range w.Rules {
 		if slices.ContainsFunc(w.Rules[:i], func(r sendlimit.Rule) bool { return sameWindow(r, rule) }) {
-			return own, others, invalid("what_if", rule.String(), "one rule of each window")
+			return own, others, invalid("what-if", rule.String(), "one rule of each window")
 		}
 		changed.Rules = withRule(changed.Rules, rule)
 	}

@@ -67,7 +67,7 @@ func TestWhatIf(t *testing.T) {
 		require.Equal(s, before, s.server.Dump())
 
 		for sentence, w := range map[string]tasks.WhatIf{
-			`what_if "3/minute" is not allowed: it takes one rule of each window`:   {Rules: rulesOf(s, "2/minute", "3/minute")},
+			`what-if "3/minute" is not allowed: it takes one rule of each window`:   {Rules: rulesOf(s, "2/minute", "3/minute")},
 			`rules "[]" is not allowed: it takes at least one rule such as 5/hour`:  {Policy: &sendlimit.Policy{Name: "none"}},
 			`policy "No" is not allowed: it takes a name of 1 to 64 of a-z 0-9 _ -`: {Policy: &sendlimit.Policy{Name: "No"}},
 		} {

@@ -18,7 +18,8 @@ func (p *program) nextFreeCommand(ctx context.Context) *cobra.Command {
 		Use:   "next-free",
 		Short: "Show the next times that are free for a user",
 		Long: `Show the next times that are free for a user. Each counts those before it as
-taken: messages at all of them would be accepted.`,
+taken: messages at all of them would be accepted. For a user who is blocked none
+is.`,
 		Example: `  enqueue next-free --user alice
   enqueue next-free --user alice --from 2026-11-22T11:11:11Z --count 3
   enqueue next-free --user alice --category marketing --json`,
@@ -62,8 +63,12 @@ func (p *program) nextFree(ctx context.Context, s *session, r sendlimit.NextFree
 			return err
 		}
 	}
-	if len(times) < r.Count && !p.json {
+	switch {
+	case p.json || len(times) == r.Count:
+		return nil
+	case len(times) == 0:
+		return p.printf("none is free as far ahead as messages are taken, or %s is blocked\n", r.User)
+	default:
 		return p.printf("no more are free as far ahead as messages are taken\n")
 	}
-	return nil
 }

@@ -22,7 +22,7 @@ type progress struct {
 	bars  *mpb.Progress
 	now   func() time.Time
 	bar   *mpb.Bar
-	known bool // the bar is as long as there are lines
+	known bool          // the bar is as long as there are lines
 	lines *atomic.Int64 // those that the bar has counted: each bar has its own
 }
 

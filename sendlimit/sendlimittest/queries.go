@@ -13,6 +13,9 @@ func (m *Model) NextFree(r sendlimit.NextFreeRequest) []time.Time {
 	tl := m.remember(r.User, now).counted()
 	g := m.regime(r.User)
 
+	if g.blocked {
+		return nil
+	}
 	var free []time.Time
 	from := max(cutOr(r.From, now), now)
 	for range r.Count {
@@ -58,7 +61,8 @@ func (m *Model) Usage(r sendlimit.UsageRequest) sendlimit.Usage {
 	now := cut(r.Now)
 	at := cutOr(r.At, now)
 	tl := m.remember(r.User, now).counted()
-	ts := m.regime(r.User).of(r.Category)
+	g := m.regime(r.User)
+	ts := g.of(r.Category)
 
 	u := sendlimit.Usage{At: moment(at), Now: moment(now)}
 	for _, rule := range ts.rules {
@@ -69,7 +73,9 @@ func (m *Model) Usage(r sendlimit.UsageRequest) sendlimit.Usage {
 	}
 	asked := span{cut(r.From), cut(r.To)}
 	u.Quiet = stretches(ts.quiet.spans(asked))
-	u.Free = stretches(ts.freeSpans(tl, asked))
+	if !g.blocked {
+		u.Free = stretches(ts.freeSpans(tl, asked))
+	}
 	return u
 }
 

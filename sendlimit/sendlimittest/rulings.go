@@ -9,8 +9,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
-// What the messages of CheckMessages have to obey, and how that changes: policies and what is set for
-// the user. And what brings a message back that was given up.
+// What the messages of CheckMessages have to obey, and how that changes: policies
+// and what is set for the user. And what brings a message back that was given up.
 
 // drawOptions draws policies under which several messages are late at once,
 // and some of them for longer than any rule looks back.
