@@ -181,6 +181,11 @@ func (f *userFlags) change(cmd *cobra.Command) (userChange, error) {
 	if f.block || f.unblock {
 		c.blocked, given = &f.block, true
 	}
+	if cmd.Flags().Changed("limit") && len(f.limits) == 0 {
+		return c, &sendlimit.InvalidError{
+			Field: "limit", Value: "", Want: "a rule such as 20/calendar_day; --no-limits takes all of them away",
+		}
+	}
 	for _, text := range f.limits {
 		limit, err := sendlimit.ParseRule(text)
 		if invalid, ok := errors.AsType[*sendlimit.InvalidError](err); ok {

@@ -101,6 +101,7 @@ func TestUserSettingsThatAreRefused(t *testing.T) {
 		{[]string{"set", "alice", "--limit", "7/hour"}, `limits "7/hour" is not allowed: it takes another limit for a rule of policy default: 1/minute, 10/calendar_day`},
 		{[]string{"set", "alice", "--limit", "7/day"}, `limits "7/day" is not allowed`}, // a sliding day is no calendar day
 		{[]string{"set", "alice", "--policy", "vip"}, `limits "20/calendar_day" is not allowed: it takes another limit for a rule of policy vip`},
+		{[]string{"set", "alice", "--contact", "", "--limit", ""}, `limit "" is not allowed: it takes a rule such as 20/calendar_day; --no-limits takes all of them away`},
 		{[]string{"set", "alice", "--limit", "many"}, `limit "many" is not allowed: it takes a rule such as 5/hour`},
 		{[]string{"set", "alice", "--limit", "0/minute"}, `limit "0/minute" is not allowed: it takes a limit of 1 to 1000`},
 		{[]string{"set", "alice", "--limit", "1/minute", "--limit", "2/minute"}, `limits "2/minute" is not allowed: it takes one limit for each window`},
