@@ -19,7 +19,8 @@ import (
 func submitterCalls() []string {
 	return []string{
 		"account_find", "asynq enqueue", "asynq schedule", "check", "client", "dial", "get policy", "hello", "hmget record", "hold",
-		"info memory", "move", "release", "reserve", "sadd asynq:queues", "settle_hold", "stats_add", "zadd watch",
+		"info memory", "move", "release", "reserve", "sadd asynq:queues", "settle_hold", "smembers policies", "stats_add",
+		"zadd watch",
 	}
 }
 
@@ -30,9 +31,9 @@ func workerCalls() []string {
 		"asynq forward", "asynq getTaskInfo", "asynq listLeaseExpired", "asynq listMessages",
 		"asynq reclaimStateAggregationSets", "asynq retry",
 		"asynq schedule", "asynq writeServerState", "claim", "client", "dial", "get policy", "hello", "hgetall accounts",
-		"hgetall stats", "hmget hold", "hmget settings", "hold_look", "mget rate", "notice_claim", "notice_put",
+		"hgetall settings", "hgetall stats", "hmget hold", "hold_look", "mget rate", "notice_claim", "notice_put",
 		"notice_settle", "notify", "pause", "permits_acquire", "permits_give_back", "renew",
-		"sadd asynq:queues", "settle", "settle_hold", "sismember asynq:queues", "stats_add", "time", "tokens_give_back",
+		"sadd asynq:queues", "settle", "settle_hold", "sismember asynq:queues", "smembers policies", "stats_add", "time", "tokens_give_back",
 		"tokens_take", "zadd asynq:lease", "zadd asynq:servers", "zadd asynq:workers", "zadd notices", "zadd watch",
 		"zrange gathered", "zrange holds", "zrange notices", "zrange watch", "zrem asynq:servers", "zrem asynq:workers",
 		"zrem gathered",

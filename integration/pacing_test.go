@@ -117,8 +117,6 @@ func TestPacingOfTwoWorkers(t *testing.T) {
 	began := time.Now()
 	times := p.await(200, 30*time.Second)
 	require.LessOrEqual(t, fullest(times, time.Second), 50)
-	require.Positive(t, p.provider.by[0])
-	require.Positive(t, p.provider.by[1])
 	require.Less(t, times[199].Sub(began), 15*time.Second)
 
 	require.NoError(t, p.paces.Apply(t.Context(), sendlimit.Pace{Rate: perSecond(10)}))
@@ -130,6 +128,9 @@ func TestPacingOfTwoWorkers(t *testing.T) {
 	p.submit(60, 2500*time.Millisecond)
 	times = p.await(300, 10*time.Second)[240:]
 	require.Greater(t, fullest(times, time.Second), 50, "as fast as they can")
+	// One worker alone may have taken a whole wave before the other looked.
+	require.Positive(t, p.provider.by[0])
+	require.Positive(t, p.provider.by[1])
 }
 
 // Bursts are as large as was said, and no second sees more than the rate.
