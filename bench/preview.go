@@ -168,7 +168,7 @@ func (p preview) markdown() string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s.\n\n", p.machine)
-	fmt.Fprintf(&b, "%d users with %d reservations each, made under the default policy, of which %d of %d users do not fit `%s`:\n\n",
+	fmt.Fprintf(&b, "%d users with %d reservations each, made under the default policy, of which %d, of %d users, do not fit `%s`:\n\n",
 		p.summary.Users, previewEach, p.summary.Misfits, p.summary.MisfitUsers, previewRule)
 	for _, line := range [][]string{
 		{"what", "in all", "a user"},

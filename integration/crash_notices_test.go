@@ -29,7 +29,7 @@ const (
 )
 
 // crashAlertAt is when users and the account alert, in percent.
-func crashAlertAt() []int { return []int{40, 100} }
+func crashAlertAt() []int { return []int{20, 100} }
 
 // crashContacts are the users who have a contact of their own.
 func crashContacts() []string { return []string{"ann", "cleo", "fay"} }
