@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -113,6 +112,9 @@ func (p *preview) run(ctx context.Context, s *store, program string) error {
 	lines := bufio.NewScanner(output)
 	for ; lines.Scan(); listed++ {
 		last = lines.Text()
+		if listed%peakEvery == 0 {
+			p.peak = max(p.peak, peakOf(command.Process.Pid))
+		}
 	}
 	if err := errors.Join(lines.Err(), command.Wait()); err != nil {
 		return fmt.Errorf("preview: %w", err)
@@ -123,9 +125,6 @@ func (p *preview) run(ctx context.Context, s *store, program string) error {
 	}
 	if listed != p.summary.Misfits {
 		return fmt.Errorf("the preview listed %d reservations and counted %d", listed, p.summary.Misfits)
-	}
-	if usage, ok := command.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		p.peak = usage.Maxrss << 10 // Linux has it in KiB
 	}
 	after, err := s.mainThread(ctx)
 	if err != nil {
@@ -140,6 +139,26 @@ func (p *preview) run(ctx context.Context, s *store, program string) error {
 	}
 	p.slowest, _, err = s.slowest(ctx)
 	return err
+}
+
+// peakEvery is after how many lines of the preview its memory is looked at.
+const peakEvery = 256
+
+// peakOf is the most memory a process has had by now, in bytes; 0 where the system
+// does not tell. What the system says of a process that has ended counts the memory
+// of the one that started it, too.
+func peakOf(pid int) int64 {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(status)) {
+		var kib int64
+		if n, _ := fmt.Sscanf(line, "VmHWM: %d kB", &kib); n == 1 {
+			return kib << 10
+		}
+	}
+	return 0
 }
 
 // mainThread is the processor time that the server's main thread has used.
