@@ -209,6 +209,23 @@ func booked(r *rig) {
 	r.accepted(`{"user":"alice","id":"b","send_at":"` + on22("12:11:11") + `","title":"Hi"}`)
 }
 
+// noted waits until it is noted of what is booked that the queue has it, which no
+// answer waits for.
+func noted(r *rig) {
+	r.Helper()
+	first, err := time.Parse(time.RFC3339, on22("00:00:00"))
+	require.NoError(r, err)
+	require.Eventually(r, func() bool {
+		looks, err := r.store.SortedSet("sl:{p0999}:watch")
+		for _, look := range looks {
+			if look < float64(first.UnixMilli()) {
+				return false
+			}
+		}
+		return err == nil && len(looks) == 2
+	}, time.Minute, time.Millisecond)
+}
+
 func failed(r *rig) { r.fails("a") }
 
 // expired has a dead letter to alice whose own expiry is over.

@@ -98,17 +98,7 @@ func TestADryRunLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	booked(r)
-	first, err := time.Parse(time.RFC3339, on22("00:00:00"))
-	require.NoError(t, err)
-	require.Eventually(t, func() bool {
-		looks, err := r.store.SortedSet("sl:{p0999}:watch")
-		for _, look := range looks {
-			if look < float64(first.UnixMilli()) {
-				return false
-			}
-		}
-		return err == nil && len(looks) == 2
-	}, time.Minute, time.Millisecond, "it is noted that the queue has them, for which no answer waits")
+	noted(r)
 	before := r.store.Dump()
 	for _, tried := range []struct {
 		clock  string

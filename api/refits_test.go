@@ -54,6 +54,7 @@ func TestPreviewAndRefit(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	booked(r)
+	noted(r)
 	before := r.store.Dump()
 	const strictly = `{"rules":["1/calendar_day"]}`
 	lines := r.lines(r.post(defaultPath+"/preview", strictly))
