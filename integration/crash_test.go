@@ -23,6 +23,7 @@ const (
 const (
 	crashRounds   = 200
 	crashTogether = 12 // rounds at a time: processes mostly wait
+	soakTogether  = 22 // where nothing runs beside them, and without the race detector
 )
 
 // A submitter and a worker die at any point between two calls, each again and
@@ -47,17 +48,18 @@ func TestCrashPointsLoseAndDoubleNothing(t *testing.T) {
 		play(t, seed)
 		return
 	}
-	rounds, say := crashRounds, t.Logf
+	rounds, together, say := crashRounds, crashTogether, t.Logf
 	if text := os.Getenv(crashRoundsEnv); text != "" {
 		var err error
 		rounds, err = strconv.Atoi(text)
 		require.NoError(t, err, crashRoundsEnv)
+		together = soakTogether
 		say = func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) } // somebody waits
 	}
 	first := rand.Uint64N(1 << 40)
 	seeds := make(chan uint64)
 	var players sync.WaitGroup
-	for range crashTogether {
+	for range together {
 		players.Go(func() {
 			for seed := range seeds {
 				// The name of a round is how to play it again.
