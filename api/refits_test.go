@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -163,7 +165,7 @@ func TestAPreviewIsToldAsItGoes(t *testing.T) {
 	}
 	p := r.preview(`{"rules":["1/calendar_day"]}`)
 	require.Equal(t, "progress", p.next().Outcome)
-	for range sendlimit.Partition(early) + 2 { // a look at each partition, and one at the user
+	for range 2 { // a look at the first one's partition, and one at the user
 		s.next <- struct{}{}
 	}
 	first := p.next()
@@ -190,9 +192,16 @@ func TestAPreviewEndsWhenTheServerStops(t *testing.T) {
 	t.Parallel()
 	stopping := make(chan struct{})
 	r, s := newStepped(t, func(o *api.Options) { o.Stopping = stopping })
+	var partitions []int
+	for i := range 5 {
+		user := "user" + strconv.Itoa(i)
+		partitions = append(partitions, sendlimit.Partition(user))
+		r.accepted(`{"user":"` + user + `","send_at":"` + on22("11:00:00") + `","title":"Hi"}`)
+	}
+	slices.Sort(partitions)
 	p := r.preview(`{"rules":["1/calendar_day"]}`)
 	require.Equal(t, "progress", p.next().Outcome)
-	for range 5 {
+	for range 5 { // two of each partition: in the third it has looked for who is there
 		s.next <- struct{}{}
 	}
 	close(stopping)
@@ -201,7 +210,7 @@ func TestAPreviewEndsWhenTheServerStops(t *testing.T) {
 		summary = p.next()
 	}
 	require.Equal(t, tasks.Previewed, summary.Outcome)
-	require.Equal(t, 5, summary.Next)
+	require.Equal(t, partitions[2], summary.Next)
 	last := p.next()
 	require.Equal(t, refitLine{Outcome: tasks.Errored, Code: sendlimit.CodeUnavailable}, last)
 	require.False(t, p.lines.Scan())

@@ -126,6 +126,18 @@ func (t *RefitTotals) count(name string, n int) {
 	t.ByRule[name] += n
 }
 
+// Occupied says of each partition whether it has users to look at, in a few round
+// trips. Most partitions of a small store have none. The error is an
+// *UnavailableError.
+func (r *Refit) Occupied(ctx context.Context) ([]bool, error) {
+	occupied := make([]bool, Partitions)
+	oldest := redis.ZRangeArgs{Start: 0, Stop: 0}
+	err := eachPartition(ctx, r.client, readingWatchList, r.timeline.keys.WatchOf, oldest, func(partition int, _ redis.Z) {
+		occupied[partition] = true
+	})
+	return occupied, err
+}
+
 // Partition looks at the users of one partition, from 0 to Partitions - 1, and
 // calls do with the misfits of each user who has some, ascending by time, then id.
 // Misfits may be sent, moved or cancelled by others meanwhile. The totals are of
@@ -183,7 +195,7 @@ func (r *Refit) users(ctx context.Context, partition int) ([]string, error) {
 		err := r.throttle(ctx, func() error {
 			entries, next, err := r.client.ZScan(ctx, r.timeline.keys.WatchOf(partition), cursor, "", watchedAtOnce).Result()
 			if err != nil {
-				return Unavailable(err, "reading the watch list")
+				return Unavailable(err, readingWatchList)
 			}
 			cursor = next
 			for i := 0; i < len(entries); i += 2 { // member and score

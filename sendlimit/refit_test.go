@@ -48,7 +48,7 @@ func schedule(t *testing.T, client redis.UniversalClient, now time.Time, user st
 	require.NoError(t, err)
 }
 
-// refitted goes through all partitions at a time, and returns what does not fit, by
+// refitted goes through all partitions that have users, and returns what does not fit, by
 // user, and the totals.
 func refitted(t *testing.T, client redis.UniversalClient, o sendlimit.Options, r sendlimit.RefitOptions) (map[string][]sendlimit.Misfit, sendlimit.RefitTotals) {
 	t.Helper()
@@ -56,7 +56,13 @@ func refitted(t *testing.T, client redis.UniversalClient, o sendlimit.Options, r
 	require.NoError(t, err)
 	found := make(map[string][]sendlimit.Misfit)
 	var sum sendlimit.RefitTotals
-	for p := range sendlimit.Partitions {
+	occupied, err := refit.Occupied(t.Context())
+	require.NoError(t, err)
+	require.Len(t, occupied, sendlimit.Partitions)
+	for p, some := range occupied {
+		if !some {
+			continue
+		}
 		totals, err := refit.Partition(t.Context(), p, func(_ context.Context, misfits []sendlimit.Misfit) error {
 			require.NotEmpty(t, misfits)
 			user := misfits[0].User
@@ -334,5 +340,7 @@ func TestRefitRefusesAndStops(t *testing.T) {
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err = refit.Partition(ended, 0, nothing)
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = refit.Occupied(ended)
 	require.ErrorIs(t, err, context.Canceled)
 }

@@ -72,17 +72,18 @@ type Watched struct {
 	Since      time.Time // when it was to be looked after
 }
 
+const readingWatchList = "reading the watch list"
+
 // Due lists what is to be looked after at now, oldest first, at most
 // perPartition of each partition, in a few round trips. Beside an error there is
 // what could be read: of a cluster, say, what the other masters have.
 func (w *WatchList) Due(ctx context.Context, now time.Time, perPartition int) ([]Watched, error) {
-	const doing = "reading the watch list"
 	if perPartition < 1 {
 		return nil, &InvalidError{Field: "per_partition", Value: strconv.Itoa(perPartition), Want: "at least 1"}
 	}
 	span := redis.ZRangeArgs{Start: "-inf", Stop: now.UnixMilli(), ByScore: true, Count: int64(perPartition)}
 	var due []Watched
-	failed := eachPartition(ctx, w.client, doing, w.keys.WatchOf, span, func(_ int, entry redis.Z) {
+	failed := eachPartition(ctx, w.client, readingWatchList, w.keys.WatchOf, span, func(_ int, entry redis.Z) {
 		member, _ := entry.Member.(string) // no other type comes back
 		user, id, generation, ok := ParseWatchMember(member)
 		if !ok {

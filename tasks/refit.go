@@ -166,7 +166,7 @@ func (r *Refitter) Preview(ctx context.Context, p sendlimit.Policy, w RefitWatch
 		return summary, err
 	}
 	w.progress(0)
-	for ; summary.Next < sendlimit.Partitions; summary.Next++ {
+	err = eachOccupied(ctx, refit, &summary.Next, w, func() error {
 		totals, err := refit.Partition(ctx, summary.Next, func(_ context.Context, misfits []sendlimit.Misfit) error {
 			for _, m := range misfits {
 				if err := w.misfit(misfitOf(m)); err != nil {
@@ -176,12 +176,27 @@ func (r *Refitter) Preview(ctx context.Context, p sendlimit.Policy, w RefitWatch
 			return nil
 		})
 		summary.add(totals)
-		if err != nil {
-			return summary, err
-		}
-		w.progress(summary.Next + 1)
+		return err
+	})
+	return summary, err
+}
+
+// eachOccupied goes through the partitions from next on that have users, and tells
+// how far it is. What comes to the others later was accepted under the policy.
+func eachOccupied(ctx context.Context, refit *sendlimit.Refit, next *int, w RefitWatcher, do func() error) error {
+	occupied, err := refit.Occupied(ctx)
+	if err != nil {
+		return err
 	}
-	return summary, nil
+	for ; *next < sendlimit.Partitions; *next++ {
+		if occupied[*next] {
+			if err := do(); err != nil {
+				return err
+			}
+		}
+		w.progress(*next + 1)
+	}
+	return nil
 }
 
 // refit returns what finds the misfits of a policy that everybody goes by as if

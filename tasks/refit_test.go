@@ -222,12 +222,16 @@ func (s *story) keys() sendlimit.Keys {
 func TestRefitIsOneAtATime(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
+		for i := range 100 {
+			m := s.message("m", time.Hour)
+			m.User = fmt.Sprintf("user%d", i)
+			s.accepted(m)
+		}
 		s.apply("1/calendar_day")
 		// Its turn is kept while it goes on.
 		var second error
 		slow, err := tasks.NewRefitter(s.client, tasks.RefitterOptions{Rest: func(ctx context.Context, _ time.Duration) error {
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(300 * time.Millisecond)
 			return ctx.Err()
 		}})
 		require.NoError(s, err)

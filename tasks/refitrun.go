@@ -89,11 +89,9 @@ func (r *refitRun) all(ctx context.Context) error {
 	}
 	r.summary.First, r.summary.Next = next, next
 	r.watcher.progress(next)
-	for ; r.summary.Next < sendlimit.Partitions; r.summary.Next++ {
-		if err := r.partition(ctx); err != nil {
-			return errors.Join(err, r.giveBack(ctx))
-		}
-		r.watcher.progress(r.summary.Next + 1)
+	err = eachOccupied(ctx, r.refit, &r.summary.Next, r.watcher, func() error { return r.partition(ctx) })
+	if err != nil {
+		return errors.Join(err, r.giveBack(ctx))
 	}
 	return r.turn.Done(ctx)
 }
