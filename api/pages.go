@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 )
@@ -14,9 +15,40 @@ import (
 //go:embed docs.html
 var docsPage string
 
-// pages are what is served about the operations: the OpenAPI document, and a
-// page made of it. They are made once.
-func (d document) pages() ([]route, error) {
+// pages are what is served about the operations: the OpenAPI document, and a page
+// made of it.
+func (s *server) pages(d document) []route {
+	made := sync.OnceValues(d.pages) // by whoever asks first: most processes are never asked
+	page := func(path, contentType string) route {
+		return route{
+			Operation: huma.Operation{Method: http.MethodGet, Path: path},
+			handle: func(w http.ResponseWriter, r *http.Request) {
+				contents, err := made()
+				if err != nil {
+					s.writeError(w, r, err)
+					return
+				}
+				h := w.Header()
+				h.Set("Content-Type", contentType)
+				h.Set("Cache-Control", "no-cache")
+				h.Set("X-Content-Type-Options", "nosniff")
+				h.Set("Content-Security-Policy", "default-src 'self'; style-src 'unsafe-inline'; script-src 'none'; "+
+					"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+				h.Set("Referrer-Policy", "no-referrer")
+				_, _ = w.Write(contents[path]) // who asked and has gone away gets no answer
+			},
+		}
+	}
+	return []route{
+		page("/openapi.json", "application/json"),
+		page("/openapi.yaml", "application/yaml"),
+		page("/docs", "text/html; charset=utf-8"),
+		{Operation: huma.Operation{Method: http.MethodGet, Path: "/problems/{code}"}, handle: explainProblem},
+	}
+}
+
+// pages are the contents of the pages, by their paths.
+func (d document) pages() (map[string][]byte, error) {
 	asJSON, err := json.MarshalIndent(d.OpenAPI, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("writing the OpenAPI document: %w", err)
@@ -29,28 +61,7 @@ func (d document) pages() ([]route, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []route{
-		page("/openapi.json", "application/json", asJSON),
-		page("/openapi.yaml", "application/yaml", asYAML),
-		page("/docs", "text/html; charset=utf-8", asHTML),
-		{Operation: huma.Operation{Method: http.MethodGet, Path: "/problems/{code}"}, handle: explainProblem},
-	}, nil
-}
-
-func page(path, contentType string, content []byte) route {
-	return route{
-		Operation: huma.Operation{Method: http.MethodGet, Path: path},
-		handle: func(w http.ResponseWriter, _ *http.Request) {
-			h := w.Header()
-			h.Set("Content-Type", contentType)
-			h.Set("Cache-Control", "no-cache")
-			h.Set("X-Content-Type-Options", "nosniff")
-			h.Set("Content-Security-Policy", "default-src 'self'; style-src 'unsafe-inline'; script-src 'none'; "+
-				"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
-			h.Set("Referrer-Policy", "no-referrer")
-			_, _ = w.Write(content) // who asked and has gone away gets no answer
-		},
-	}
+	return map[string][]byte{"/openapi.json": asJSON, "/openapi.yaml": asYAML, "/docs": asHTML}, nil
 }
 
 // explainProblem leads from a problem's type to what the page says of it.

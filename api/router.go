@@ -31,10 +31,7 @@ func (s *server) router(version string) (router, error) {
 	if err := scoped(routes); err != nil {
 		return nil, err
 	}
-	pages, err := s.document(version, routes).pages()
-	if err != nil {
-		return nil, err
-	}
+	pages := s.pages(s.document(version, routes))
 	if s.metrics != nil {
 		routes = append(routes, s.metricsRoute())
 	}
