@@ -198,11 +198,17 @@ func (p *Policies) setOf(policies []sendlimit.Policy, unreadable []string) *poli
 			Detail: fmt.Sprintf("the rules of policy %q in the store can't be read: apply them anew, or run the newer program that wrote them", p.name),
 		}
 	default:
-		set.missing = &sendlimit.UnavailableError{
-			Detail: "the store has no rules yet: start a worker on it, or give it some with worker policy apply FILE",
-		}
+		set.missing = NoRules()
 	}
 	return set
+}
+
+// NoRules returns the error of a store that nobody has given a policy, a
+// *sendlimit.UnavailableError.
+func NoRules() error {
+	return &sendlimit.UnavailableError{
+		Detail: "the store has no rules yet: start a worker on it, or give it some with worker policy apply FILE",
+	}
 }
 
 // all are the policies that can be read.

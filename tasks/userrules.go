@@ -79,20 +79,13 @@ func CheckUserSettings(s sendlimit.UserSettings, policies map[string]sendlimit.P
 		names := cmp.Or(strings.Join(slices.Sorted(maps.Keys(policies)), ", "), "none")
 		return invalid("policy", s.Policy, "a policy that the store has: %s", names)
 	case !ok && len(s.Limits) > 0:
-		return noPolicies()
+		return NoRules()
 	}
 	return policy.CheckSettings(s)
 }
 
 // policyOf names the policy of a user with these settings.
 func policyOf(s sendlimit.UserSettings) string { return cmp.Or(s.Policy, sendlimit.DefaultPolicyName) }
-
-// noPolicies is the error of a store that nobody has given a policy.
-func noPolicies() error {
-	return &sendlimit.UnavailableError{
-		Detail: "the store has no rules yet: start a worker on it, or give it some with worker policy apply FILE",
-	}
-}
 
 func effectiveRules(policy sendlimit.Policy, s sendlimit.UserSettings) *EffectiveRules {
 	own := policy.For(s)

@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/tasks"
 )
 
 // policyCommands are what the subcommands of policy have alike.
@@ -114,7 +115,7 @@ func (c *policyCommands) show(policies *sendlimit.PolicyStore, name string) erro
 	case err != nil:
 		return fmt.Errorf("showing the rules: %w", err)
 	case !ok && name == sendlimit.DefaultPolicyName:
-		return noRules()
+		return tasks.NoRules()
 	case !ok:
 		return &sendlimit.NoSuchError{What: "policy", Name: name}
 	}
@@ -127,13 +128,6 @@ func (c *policyCommands) show(policies *sendlimit.PolicyStore, name string) erro
 		return err
 	}
 	return c.print(text)
-}
-
-// noRules is the error of a store that nobody has given a policy.
-func noRules() error {
-	return &sendlimit.UnavailableError{
-		Detail: "the store has no rules yet: start a worker on it, or give it some with worker policy apply FILE",
-	}
 }
 
 // reported prints an error as JSON where that was asked for, unless it has been
