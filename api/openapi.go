@@ -162,7 +162,7 @@ func meaning(status int) string {
 	case http.StatusConflict:
 		return "Refused, and nothing was changed: code says why, and of send_limit and quiet_hours violations and next_free_at say more."
 	case http.StatusPreconditionFailed:
-		return "It is not at the version that If-Match or If-None-Match says, and nothing was changed: " + string(codeVersionMismatch) + "."
+		return "It is not at the version that If-Match or If-None-Match says, and nothing was changed: " + string(sendlimit.CodeVersionMismatch) + "."
 	case http.StatusRequestEntityTooLarge:
 		return "The body is too large."
 	case http.StatusUnsupportedMediaType:

@@ -62,7 +62,7 @@ func headerError(name string, values []string, want string) error {
 // otherVersion is the answer to a request that wants to find another version.
 func otherVersion(present, detail string) error {
 	p := &httpError{status: http.StatusPreconditionFailed, outcome: tasks.Outcome{
-		Outcome: tasks.Refused, Code: codeVersionMismatch, Detail: detail,
+		Outcome: tasks.Refused, Code: sendlimit.CodeVersionMismatch, Detail: detail,
 	}}
 	if present != noVersion {
 		p.header = etag(present)

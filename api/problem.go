@@ -73,22 +73,17 @@ func (s *server) outcomeOf(ctx context.Context, err error) tasks.Outcome {
 	if missing, ok := errors.AsType[*sendlimit.NoSuchError](err); ok {
 		return tasks.Outcome{Outcome: tasks.Refused, Code: missing.Code(), Field: missing.What, Detail: missing.Error()}
 	}
-	if limited, ok := errors.AsType[*sendlimit.LimitedError](err); ok {
-		return tasks.Outcome{Outcome: tasks.Refused, Code: limited.Code(), Detail: limited.Error()}
-	}
-	if outdated, ok := errors.AsType[*sendlimit.VersionError](err); ok {
-		return tasks.Outcome{Outcome: tasks.Refused, Code: codeVersionMismatch, Detail: outdated.Error()}
-	}
-	if replaced, ok := errors.AsType[*tasks.PolicyReplacedError](err); ok {
-		return tasks.Outcome{Outcome: tasks.Refused, Code: codeVersionMismatch, Detail: replaced.Error()}
-	}
-	if running, ok := errors.AsType[*tasks.RefitRunsError](err); ok {
-		return tasks.Outcome{Outcome: tasks.Refused, Code: codeRefitRunning, Detail: running.Error()}
-	}
 	o := tasks.OutcomeOf(err)
-	switch {
-	case o.Code != "":
+	if o.Code != "" {
 		return o
+	}
+	var refused interface {
+		error
+		Code() sendlimit.Code
+	}
+	switch {
+	case errors.As(err, &refused):
+		return tasks.Outcome{Outcome: tasks.Refused, Code: refused.Code(), Detail: refused.Error()}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return tasks.Outcome{
 			Outcome: tasks.Errored, Code: sendlimit.CodeUnavailable,

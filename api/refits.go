@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -17,9 +16,6 @@ import (
 // mostRefits is how many previews and refits there are at a time: each takes up to
 // half of the store's time.
 const mostRefits = 1
-
-// policiesFollowed is how long every process takes at most to follow a policy.
-const policiesFollowed = 2 * time.Second
 
 func (s *server) previewPolicyRoute() route {
 	return route{
@@ -86,23 +82,8 @@ func (s *server) refitPolicy(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.streamRefit(w, r, func(ctx context.Context, watcher tasks.RefitWatcher) (tasks.RefitSummary, error) {
-		// What is accepted under the old rules until then is looked at, too.
-		if err := wait(ctx, policiesFollowed); err != nil {
-			return tasks.RefitSummary{}, err
-		}
-		return s.refitter.Run(ctx, policy.Name, action, watcher)
+		return s.refitter.Run(ctx, policy, action, watcher)
 	})
-}
-
-func wait(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("waiting until every process follows the policy: %w", ctx.Err())
-	}
 }
 
 // refitLines says what the lines of both are.

@@ -12,8 +12,6 @@ const (
 	codeCrossOrigin      sendlimit.Code = "cross_origin"
 	codeForbidden        sendlimit.Code = "forbidden"
 	codeInternal         sendlimit.Code = "internal"
-	codeVersionMismatch  sendlimit.Code = "version_mismatch"
-	codeRefitRunning     sendlimit.Code = "refit_running"
 )
 
 // kind is what HTTP calls a code.
@@ -34,8 +32,8 @@ func kinds() []kind {
 		{sendlimit.CodeIDReused, http.StatusConflict, "The id stands for another message"},
 		{sendlimit.CodeTooLate, http.StatusConflict, "The message can no longer be changed"},
 		{sendlimit.CodeExpired, http.StatusConflict, "The message has expired"},
-		{codeRefitRunning, http.StatusConflict, "A refit of the policy is running"},
-		{codeVersionMismatch, http.StatusPreconditionFailed, "It is at another version"},
+		{sendlimit.CodeRefitRunning, http.StatusConflict, "A refit of the policy is running"},
+		{sendlimit.CodeVersionMismatch, http.StatusPreconditionFailed, "It is at another version"},
 		{sendlimit.CodeNotFound, http.StatusNotFound, "Not found"},
 		{sendlimit.CodeUnavailable, http.StatusServiceUnavailable, "Not available at the moment"},
 		{sendlimit.CodeStoreFull, http.StatusServiceUnavailable, "The store is full"},

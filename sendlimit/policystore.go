@@ -31,6 +31,10 @@ type PolicyChange struct {
 	Changed bool    // whether it was stored in other words before
 }
 
+// CodeVersionMismatch is the code of a change to something that has been replaced
+// meanwhile.
+const CodeVersionMismatch Code = "version_mismatch"
+
 // VersionError is returned when a policy is not at the version that was to be
 // replaced: somebody has changed it since. Nothing was done.
 type VersionError struct {
@@ -49,6 +53,9 @@ func (e *VersionError) Error() string {
 	}
 	return fmt.Sprintf("policy %s is at version %d, no longer at %d", e.Name, e.Present, e.Expected)
 }
+
+// Code returns CodeVersionMismatch.
+func (e *VersionError) Code() Code { return CodeVersionMismatch }
 
 // NewPolicyStore returns the policies under a prefix, "" for DefaultPrefix.
 func NewPolicyStore(client redis.Cmdable, prefix string) (*PolicyStore, error) {

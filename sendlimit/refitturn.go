@@ -11,6 +11,9 @@ import (
 	"github.com/sendlimit/sendlimiter/lua"
 )
 
+// CodeRefitRunning is the code of a refit of which somebody else has the turn.
+const CodeRefitRunning Code = "refit_running"
+
 // RefitTurn is the turn of going, partition by partition, through what does not
 // fit a policy and doing something with it. One at a time has it, and whoever has
 // it next for the same version of the policy and the same action goes on where it

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -26,7 +25,7 @@ func TestRefitKeepsWhatFitsAgain(t *testing.T) {
 		require.NoError(s, err)
 		defer r.Close()
 		var found noted
-		summary, err := r.Run(s.Context(), sendlimit.DefaultPolicyName, tasks.RefitShift, found.watcher())
+		summary, err := r.Run(s.Context(), s.stored(), tasks.RefitShift, found.watcher())
 		require.NoError(s, err)
 		require.Equal(s, noted{"b 1/calendar_day kept"}, found)
 		require.Equal(s, 1, summary.Kept)

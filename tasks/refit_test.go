@@ -42,11 +42,21 @@ func (s *story) policyOf(rules ...string) sendlimit.Policy {
 	return p
 }
 
+// stored is the default policy as the store has it.
+func (s *story) stored() sendlimit.Policy {
+	s.Helper()
+	policies, err := sendlimit.NewPolicyStore(s.client, "")
+	require.NoError(s, err)
+	p, _, err := policies.Load(s.Context(), sendlimit.DefaultPolicyName)
+	require.NoError(s, err)
+	return p
+}
+
 // run does with misfits what the action says.
 func (s *story) run(action tasks.RefitAction) (tasks.RefitSummary, noted) {
 	s.Helper()
 	var found noted
-	summary, err := s.refitter().Run(s.Context(), sendlimit.DefaultPolicyName, action, found.watcher())
+	summary, err := s.refitter().Run(s.Context(), s.stored(), action, found.watcher())
 	require.NoError(s, err)
 	return summary, found
 }
@@ -173,13 +183,13 @@ func TestRefitGoesOnWhereItStopped(t *testing.T) {
 			}
 			return note(m)
 		}
-		stopped, err := s.refitter().Run(s.Context(), sendlimit.DefaultPolicyName, tasks.RefitShift, watcher)
+		stopped, err := s.refitter().Run(s.Context(), s.stored(), tasks.RefitShift, watcher)
 		require.ErrorIs(s, err, enough)
 		require.Equal(s, 8, stopped.Moved)
 		require.Less(s, stopped.Next, sendlimit.Partitions)
 		require.Positive(s, stopped.Next)
 
-		rest, err := s.refitter().Run(s.Context(), sendlimit.DefaultPolicyName, tasks.RefitShift, found.watcher())
+		rest, err := s.refitter().Run(s.Context(), s.stored(), tasks.RefitShift, found.watcher())
 		require.NoError(s, err)
 		require.Equal(s, stopped.Next, rest.First)
 		require.Equal(s, 12, rest.Moved)
@@ -205,7 +215,7 @@ func TestRefitEndsWithItsContext(t *testing.T) {
 			stop(errors.New("a signal"))
 			return nil
 		}}
-		_, err := s.refitter().Run(ctx, sendlimit.DefaultPolicyName, tasks.RefitShift, watcher)
+		_, err := s.refitter().Run(ctx, s.stored(), tasks.RefitShift, watcher)
 		require.ErrorIs(s, err, context.Canceled)
 	})
 }
@@ -240,21 +250,18 @@ func TestRefitIsOneAtATime(t *testing.T) {
 		go func() {
 			defer close(ended)
 			time.Sleep(20 * time.Second)
-			_, second = s.refitter().Run(s.Context(), sendlimit.DefaultPolicyName, tasks.RefitCancel, tasks.RefitWatcher{})
+			_, second = s.refitter().Run(s.Context(), s.stored(), tasks.RefitCancel, tasks.RefitWatcher{})
 		}()
-		_, err = slow.Run(s.Context(), sendlimit.DefaultPolicyName, tasks.RefitShift, tasks.RefitWatcher{})
+		_, err = slow.Run(s.Context(), s.stored(), tasks.RefitShift, tasks.RefitWatcher{})
 		require.NoError(s, err)
 		<-ended
 		var runs *tasks.RefitRunsError
 		require.ErrorAs(s, second, &runs)
 		require.Equal(s, "default", runs.Policy)
+		require.Equal(s, sendlimit.CodeRefitRunning, runs.Code())
 
 		// Nobody keeps the turn of one that was killed.
-		policies, err := sendlimit.NewPolicyStore(s.client, "")
-		require.NoError(s, err)
-		policy, _, err := policies.Load(s.Context(), sendlimit.DefaultPolicyName)
-		require.NoError(s, err)
-		killed, err := sendlimit.NewRefitTurn(s.client, "", policy, string(tasks.RefitShift))
+		killed, err := sendlimit.NewRefitTurn(s.client, "", s.stored(), string(tasks.RefitShift))
 		require.NoError(s, err)
 		_, taken, _, err := killed.Take(s.Context(), 10*time.Second)
 		require.NoError(s, err)
@@ -278,7 +285,7 @@ func TestRefitOfAPolicyThatIsReplaced(t *testing.T) {
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
 		s.apply("1/calendar_day")
-		_, err := s.refitter().Run(s.Context(), sendlimit.DefaultPolicyName, tasks.RefitShift, tasks.RefitWatcher{
+		_, err := s.refitter().Run(s.Context(), s.stored(), tasks.RefitShift, tasks.RefitWatcher{
 			Progress: func(done int) {
 				if done == 3 {
 					s.apply("2/calendar_day")
@@ -316,7 +323,7 @@ func TestRefitLeavesWhatOthersChangeMeanwhile(t *testing.T) {
 		require.NoError(s, err)
 		defer r.Close()
 		var found noted
-		summary, err := r.Run(s.Context(), sendlimit.DefaultPolicyName, tasks.RefitShift, found.watcher())
+		summary, err := r.Run(s.Context(), s.stored(), tasks.RefitShift, found.watcher())
 		require.NoError(s, err)
 		require.Equal(s, noted{"b 1/calendar_day gone", "c 1/calendar_day gone", "d 1/calendar_day gone"}, found)
 		require.Equal(s, 3, summary.Gone)
@@ -354,10 +361,22 @@ func TestRefitRefuses(t *testing.T) {
 			{"nobody-has-it", "shift", "policy"},
 			{"default", "drop", "then"},
 		} {
-			_, err := r.Run(s.Context(), c.policy, tasks.RefitAction(c.action), tasks.RefitWatcher{})
+			p := s.stored()
+			p.Name = c.policy
+			_, err := r.Run(s.Context(), p, tasks.RefitAction(c.action), tasks.RefitWatcher{})
 			var wrong *sendlimit.InvalidError
 			require.ErrorAs(s, err, &wrong)
 			require.Equal(s, c.field, wrong.Field)
+		}
+		// What was replaced by the time it begins is not gone through in its place.
+		old := s.stored()
+		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
+		s.apply("1/calendar_day")
+		for _, action := range []tasks.RefitAction{tasks.RefitCancel, tasks.RefitKeep} {
+			_, err := r.Run(s.Context(), old, action, tasks.RefitWatcher{})
+			var replaced *tasks.PolicyReplacedError
+			require.ErrorAs(s, err, &replaced)
+			require.Equal(s, sendlimit.CodeVersionMismatch, replaced.Code())
 		}
 		_, err := r.Preview(s.Context(), sendlimit.Policy{}, tasks.RefitWatcher{})
 		var wrong *sendlimit.InvalidError

@@ -19,8 +19,11 @@ func (e *RefitRunsError) Error() string {
 		" wait for that to end, or stop it and try again", e.Policy)
 }
 
-// PolicyReplacedError is returned where the policy was replaced while it was gone
-// through what does not fit it.
+// Code returns sendlimit.CodeRefitRunning.
+func (e *RefitRunsError) Code() sendlimit.Code { return sendlimit.CodeRefitRunning }
+
+// PolicyReplacedError is returned where the policy was replaced before or while it
+// was gone through what does not fit it.
 type PolicyReplacedError struct {
 	Policy        string
 	Version, Then int64 // what it was, and what it is now
@@ -30,6 +33,9 @@ type PolicyReplacedError struct {
 func (e *PolicyReplacedError) Error() string {
 	return fmt.Sprintf("policy %q was replaced meanwhile: it was version %d and is now version %d", e.Policy, e.Version, e.Then)
 }
+
+// Code returns sendlimit.CodeVersionMismatch.
+func (e *PolicyReplacedError) Code() sendlimit.Code { return sendlimit.CodeVersionMismatch }
 
 // refitRun is one run of a Refitter over the misfits of a policy.
 type refitRun struct {
@@ -44,41 +50,58 @@ type refitRun struct {
 	kept    time.Time // when the turn was last kept
 }
 
-// Run does with the reservations that do not fit a policy what the action says,
-// the policy being as the store has it: every process should follow that by now.
-// What somebody sends, moves or cancels meanwhile is left to them.
+// Run does with the reservations that do not fit a policy what the action says. The
+// policy is one that the store has, as it gave it when that was applied or loaded;
+// Run waits until every process follows it, so that what is accepted under the old
+// rules until then is looked at too. What somebody sends, moves or cancels meanwhile
+// is left to them.
 //
 // It can be stopped at any time, and killed. Called again for the same version of
 // the policy and the same action, by whomever, it goes on with the partition where
 // it was; what was done there fits by now. The summary is of what was done also
 // beside an error: a *RefitRunsError, a *PolicyReplacedError, a
 // *sendlimit.InvalidError, an *sendlimit.UnavailableError, or that of the watcher.
-func (r *Refitter) Run(ctx context.Context, policy string, action RefitAction, w RefitWatcher) (RefitSummary, error) {
-	summary := RefitSummary{Outcome: Refitted, Policy: policy, Action: action, MisfitsByRule: map[string]int{}}
+func (r *Refitter) Run(ctx context.Context, policy sendlimit.Policy, action RefitAction, w RefitWatcher) (RefitSummary, error) {
+	run := &refitRun{Refitter: r, policy: policy, action: action, watcher: w, summary: RefitSummary{
+		Outcome: Refitted, Policy: policy.Name, Version: policy.Version, Action: action, MisfitsByRule: map[string]int{},
+	}}
 	if _, err := ParseRefitAction(string(action)); err != nil {
-		return summary, err
+		return run.summary, err
 	}
-	p, ok, err := r.store.Load(ctx, policy)
-	if err != nil {
-		return summary, err
+	if err := run.current(ctx); err != nil {
+		return run.summary, err
 	}
-	if !ok {
-		return summary, invalid("policy", policy, "the name of a policy that the store has")
-	}
-	summary.Version = p.Version
 	if action == RefitKeep {
-		summary.Next = sendlimit.Partitions
-		return summary, nil
+		run.summary.Next = sendlimit.Partitions
+		return run.summary, nil
 	}
-	run := &refitRun{Refitter: r, policy: p, action: action, watcher: w, summary: summary}
-	if run.refit, err = r.refit(ctx, p, run.throttle); err != nil {
-		return summary, err
+	if !sleep(ctx, nil, policiesWithin) {
+		return run.summary, fmt.Errorf("waiting until every process follows the policy: %w", ctx.Err())
 	}
-	if run.turn, err = sendlimit.NewRefitTurn(r.client, r.options.Prefix, p, string(action)); err != nil {
-		return summary, err
+	var err error
+	if run.refit, err = r.refit(ctx, policy, run.throttle); err != nil {
+		return run.summary, err
+	}
+	if run.turn, err = sendlimit.NewRefitTurn(r.client, r.options.Prefix, policy, string(action)); err != nil {
+		return run.summary, err
 	}
 	err = run.all(ctx)
 	return run.summary, err
+}
+
+// current makes sure that the store has the policy still.
+func (r *refitRun) current(ctx context.Context) error {
+	now, ok, err := r.store.Load(ctx, r.policy.Name)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return invalid("policy", r.policy.Name, "the name of a policy that the store has")
+	case now.Version != r.policy.Version:
+		return &PolicyReplacedError{Policy: r.policy.Name, Version: r.policy.Version, Then: now.Version}
+	default:
+		return nil
+	}
 }
 
 // all takes the turn, goes through all partitions that are left, and gives it back.
@@ -130,12 +153,8 @@ func (r *refitRun) giveBack(ctx context.Context) error {
 
 // partition goes through one partition.
 func (r *refitRun) partition(ctx context.Context) error {
-	now, _, err := r.store.Load(ctx, r.policy.Name)
-	if err != nil {
+	if err := r.current(ctx); err != nil {
 		return err
-	}
-	if now.Version != r.policy.Version {
-		return &PolicyReplacedError{Policy: r.policy.Name, Version: r.policy.Version, Then: now.Version}
 	}
 	totals, err := r.refit.Partition(ctx, r.summary.Next, func(ctx context.Context, misfits []sendlimit.Misfit) error {
 		for _, m := range misfits {

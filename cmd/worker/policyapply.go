@@ -80,7 +80,7 @@ func (c *policyCommands) apply(cmd *cobra.Command, file string, refit *refitOpti
 		if err := c.printApplied(change, action); err != nil {
 			return err
 		}
-		return c.refitPolicy(c.ctx, client, settings, policy.Name, action, c.asJSON)
+		return c.refitPolicy(c.ctx, client, settings, change.New, action, c.asJSON)
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/pflag"
@@ -14,9 +13,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
-
-// followed is how long every process takes at most to follow a policy.
-const followed = 2 * time.Second
 
 // refitOptions say what is done about the reservations that do not fit a policy
 // which is to be applied.
@@ -60,23 +56,17 @@ func (p program) previewPolicy(
 	})
 }
 
-// refitPolicy does with the reservations that do not fit a policy which was applied
-// what the action says.
+// refitPolicy does with the reservations that do not fit a policy which was applied,
+// as the store has it, what the action says.
 func (p program) refitPolicy(
-	ctx context.Context, client redis.UniversalClient, settings config.Config, policyName string, action tasks.RefitAction, asJSON bool,
+	ctx context.Context, client redis.UniversalClient, settings config.Config, policy sendlimit.Policy, action tasks.RefitAction, asJSON bool,
 ) error {
 	if action == tasks.RefitKeep {
 		return nil
 	}
-	// What is accepted under the old rules until then is looked at, too.
-	select {
-	case <-time.After(followed):
-	case <-ctx.Done():
-		return fmt.Errorf("waiting until every process follows the policy: %w", ctx.Err())
-	}
 	return p.withRefitter(client, settings, func(r *tasks.Refitter) error {
 		view := p.newRefitView(asJSON)
-		summary, err := r.Run(ctx, policyName, action, view.watcher())
+		summary, err := r.Run(ctx, policy, action, view.watcher())
 		return view.end(summary, err)
 	})
 }

@@ -26,7 +26,8 @@ func StatusOf(code sendlimit.Code) int {
 	case sendlimit.CodeInvalidField, sendlimit.CodeInPast, sendlimit.CodeTooFarAhead:
 		return StatusInvalid
 	case sendlimit.CodeSendLimit, sendlimit.CodeIDReused, sendlimit.CodeTooLate, sendlimit.CodeExpired,
-		sendlimit.CodeRateLimited, sendlimit.CodeQuotaExceeded, sendlimit.CodeQuietHours, sendlimit.CodeBlocked:
+		sendlimit.CodeRateLimited, sendlimit.CodeQuotaExceeded, sendlimit.CodeQuietHours, sendlimit.CodeBlocked,
+		sendlimit.CodeVersionMismatch, sendlimit.CodeRefitRunning:
 		return StatusRefused
 	case sendlimit.CodeNotFound:
 		return StatusNotFound
