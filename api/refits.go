@@ -174,21 +174,33 @@ type refitStream struct {
 	now     func() time.Time
 	stop    context.CancelCauseFunc
 	told    time.Time // when progress was last told
+	done    int
 }
 
-func (l *refitStream) misfit(m tasks.Misfit) error { return l.answers.line(m) }
+// misfit is called for each, of which a part of the store may have many.
+func (l *refitStream) misfit(m tasks.Misfit) error {
+	if err := l.answers.line(m); err != nil {
+		return err
+	}
+	if l.now().Sub(l.told) < progressEvery {
+		return nil
+	}
+	return errors.Join(l.tell(), l.answers.Flush())
+}
 
 // progress is called after each part: what there is by then is written.
 func (l *refitStream) progress(done int) {
+	l.done = done
 	var err error
-	if now := l.now(); now.Sub(l.told) >= progressEvery {
-		l.told = now
-		err = l.answers.line(RefitProgress{Outcome: refitProgress, Done: done, Partitions: sendlimit.Partitions})
+	if l.now().Sub(l.told) >= progressEvery {
+		err = l.tell()
 	}
-	if err == nil {
-		err = l.answers.Flush()
-	}
-	if err != nil {
+	if err = errors.Join(err, l.answers.Flush()); err != nil {
 		l.stop(err)
 	}
+}
+
+func (l *refitStream) tell() error {
+	l.told = l.now()
+	return l.answers.line(RefitProgress{Outcome: refitProgress, Done: l.done, Partitions: sendlimit.Partitions})
 }

@@ -148,7 +148,6 @@ func (s *server) setSettings(r *http.Request, checked bool, change func(Settings
 		if err == nil && checked {
 			err = tasks.CheckUserSettings(settings, policies)
 		}
-		settings.Version = before.Version
 		return settings, err
 	})
 	if err != nil {

@@ -97,7 +97,7 @@ func TestSettingsThatAreNotAllowed(t *testing.T) {
 	r.sets("alice", sendlimit.UserSettings{Policy: "vip", Contact: "ada@example.org"})
 	before := r.store.Dump()
 	for _, wrong := range []struct{ body, field, says string }{
-		{`{"policy":"gold"}`, "policy", "a policy that the store has: default, vip"},
+		{`{"policy":"gold"}`, "policy", "a policy that the store has and this program can read: default, vip"},
 		{`{"policy":"Gold"}`, "policy", "1 to 64"},
 		{`{"policy":"vip","limits":["5/hour"]}`, "limits", "another limit for a rule of policy vip: 3/minute, 20/calendar_day"},
 		{`{"policy":"vip","limits":["5/minute","6/minute"]}`, "limits", "one limit for each window"},

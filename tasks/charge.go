@@ -179,8 +179,12 @@ func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request, judge
 		request.Hold, request.SearchFrom = &hold, to.from
 		sent := c.clock.local()
 		d, err := judge.Reserve(ctx, request)
-		if err != nil {
+		switch {
+		case err != nil && (!UnknownRules(err) || mayArrive(d, c.clock.local().Sub(sent))):
 			c.open = &openHold{hold, to}
+			return d, err
+		case err != nil: // nothing was done
+			c.giveBack(ctx, hold)
 			return d, err
 		}
 		if d.Allowed && !d.Replayed {

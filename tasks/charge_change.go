@@ -82,7 +82,10 @@ func (c *chargedChange) try(ctx context.Context, apply change, holdFor hold) (d 
 	held := open.charge.Hold
 	sent := c.clock.local()
 	if d, err = apply(&held, open.from); err != nil {
-		c.open = open
+		if c.open = open; UnknownRules(err) && !mayArrive(d, c.clock.local().Sub(sent)) {
+			c.open = nil // nothing was done
+			c.settle(ctx, held, false)
+		}
 		return d, false, err
 	}
 	c.open = nil

@@ -73,7 +73,7 @@
 // that is younger than the last look, there is another look at once.
 //
 // What a message says itself comes before its user's policy: on_conflict, for
-// instance, and for how far a shift may go. Its category picks the rules that hold
+// instance. Its category picks the rules that hold
 // beside the overall ones. A Rehearsal can judge by other rules, see WhatIf.
 //
 // # Accounts, notices, paces
@@ -96,12 +96,13 @@
 //
 //   - The store is away: a submit fails with an *sendlimit.UnavailableError.
 //     What a worker has in hand stays there, and goes out when the store is back.
-//   - A policy can't be read, since a newer program wrote it, or settings name one
-//     that there is not: a submit under it fails likewise. What was accepted goes
-//     out if it is on time, by the rules last known if it is late; where none are,
-//     it comes again until some worker knows them.
 //     A task that got lost between the two the relay finds a minute past its
 //     time.
+//   - A policy can't be read, since a newer program wrote it, or settings name one
+//     that there is not: a submit under it fails likewise, and in a file, a batch
+//     or a dry run so do the lines of its users alone. What was accepted goes out if
+//     it is on time; what is late comes again every half minute until a worker knows
+//     the rules. Those of everybody else are the last that were known.
 //   - The store is nearly full: nothing more is accepted from
 //     SubmitterOptions.StoreFullAt on, and what it has is delivered.
 //   - Too few replicas have it in time (SubmitterOptions.WaitReplicas): the answer

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hibiken/asynq"
@@ -36,6 +37,7 @@ type handler struct {
 	ended       chan struct{}  // closed when the worker no longer waits for them
 	metrics     *Metrics
 	logger      *slog.Logger
+	toldUnknown atomic.Pointer[time.Time] // when tellUnknown logged
 }
 
 // storePause is between two tries at a store that is away.
@@ -57,6 +59,10 @@ var (
 	errPaced    = errors.New("the pace of the target, or a pause")
 	errNewer    = errors.New("a newer program wrote the task")
 )
+
+// rulesAfter is when a late message comes again whose user's rules this program does
+// not know: another worker may know them, or an operator has to do something.
+const rulesAfter = 30 * time.Second
 
 // newerAfter is when a task that a newer program wrote comes again: to it, with
 // luck.
@@ -132,8 +138,9 @@ func (h *handler) handle(ctx context.Context, p Payload) error {
 		if wrong, garbage := errors.AsType[*sendlimit.InvalidError](err); garbage {
 			return h.dropped(ctx, fmt.Errorf("payload of a task: it has no valid %s", wrong.Field)) // the value may name a user
 		}
-		if errors.Is(err, sendlimit.ErrUnknownPolicy) || errors.Is(err, sendlimit.ErrUnreadableSettings) {
-			return err // another worker may know them, or an operator has to do something
+		if UnknownRules(err) {
+			h.tellUnknown(ctx, err)
+			return &againError{after: rulesAfter, cause: err}
 		}
 		if _, away := errors.AsType[*sendlimit.UnavailableError](err); away {
 			// The queue could not take the task back either, and would find it
@@ -148,6 +155,16 @@ func (h *handler) handle(ctx context.Context, p Payload) error {
 		// What is still missing is told by the store's own clock.
 		due, wait = claim.Until, claim.Until.Sub(claim.Now)
 	}
+}
+
+// tellUnknown logs why messages wait, once a while for all of them.
+func (h *handler) tellUnknown(ctx context.Context, err error) {
+	now := h.clock.local()
+	last := h.toldUnknown.Load()
+	if last != nil && now.Sub(*last) < rulesAfter || !h.toldUnknown.CompareAndSwap(last, &now) {
+		return
+	}
+	h.logger.WarnContext(ctx, "late messages wait until the rules of their users are known", "error", err)
 }
 
 // giveUpNonce gives back a message that this delivery may hold without having
@@ -242,7 +259,8 @@ func (h *handler) deliver(ctx context.Context, d sendlimit.Delivery, permit perm
 	}
 	var claim sendlimit.Claim
 	var took time.Duration
-	err = h.rules.do(ctx, l, func(l *limiters) (err error) {
+	err = h.rules.do(ctx, l, func(present *limiters) (err error) {
+		l = present
 		claim, took, err = h.claim(ctx, l.gate, d)
 		return err
 	})

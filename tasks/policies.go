@@ -18,7 +18,11 @@ import (
 const (
 	// policiesEvery is how old the policies that a process goes by may get.
 	policiesEvery = time.Second
-	// policiesWithin bounds a look that nobody waits for.
+	// policiesLate is how old they get before a caller looks, where somebody follows
+	// them for all.
+	policiesLate = policiesEvery * 3 / 2
+	// policiesWithin is how long every process takes at most to follow a change, and
+	// bounds a look that nobody waits for.
 	policiesWithin = 2 * time.Second
 )
 
@@ -40,9 +44,10 @@ type Policies struct {
 	local    func() time.Time
 	logger   *slog.Logger
 
-	loading sync.Mutex
-	taking  sync.Mutex
-	current atomic.Pointer[snapshot]
+	following atomic.Bool
+	loading   chan struct{} // has room for the one who asks the store
+	taking    sync.Mutex
+	current   atomic.Pointer[snapshot]
 }
 
 // snapshot is what the store had, and when it was asked.
@@ -72,12 +77,13 @@ func NewPolicies(client redis.UniversalClient, o PoliciesOptions) (*Policies, er
 	}
 	return &Policies{
 		store: store, name: cmp.Or(o.Policy, sendlimit.DefaultPolicyName), settings: sendlimit.NewSettingsCache(),
-		local: newClock().local, logger: o.Logger,
+		local: newClock().local, logger: o.Logger, loading: make(chan struct{}, 1),
 	}, nil
 }
 
-// present returns policies that are at most policiesEvery old. The first caller
-// who finds them older loads them; others go on with what there is meanwhile.
+// present returns policies that are at most policiesEvery old, or policiesLate
+// where they are followed. The first caller who finds them older loads them; others
+// go on with what there is meanwhile, and that caller alone is told where it fails.
 // Where there is nothing yet every caller loads, so that none waits for another's
 // attempt to reach the store; where the store has no rules, too, so that none waits
 // for them once they are there.
@@ -86,10 +92,34 @@ func (p *Policies) present(ctx context.Context) (*policySet, error) {
 	if known == nil || known.set.missing != nil {
 		return p.load(ctx)
 	}
-	if p.local().Sub(known.asked) < policiesEvery || !p.loading.TryLock() {
+	oldest := policiesEvery
+	if p.following.Load() {
+		oldest = policiesLate
+	}
+	if p.local().Sub(known.asked) < oldest {
 		return known.set, nil
 	}
-	defer p.loading.Unlock()
+	select {
+	case p.loading <- struct{}{}:
+		defer func() { <-p.loading }()
+		return p.load(ctx)
+	default:
+		return known.set, nil
+	}
+}
+
+// since returns policies that were asked for after a time: callers who wait for
+// another's look share the next one.
+func (p *Policies) since(ctx context.Context, began time.Time) (*policySet, error) {
+	select {
+	case p.loading <- struct{}{}:
+		defer func() { <-p.loading }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("waiting for the policies: %w", ctx.Err())
+	}
+	if known := p.current.Load(); known != nil && known.asked.After(began) {
+		return known.set, nil
+	}
 	return p.load(ctx)
 }
 
@@ -117,6 +147,8 @@ func (p *Policies) take(ctx context.Context, set *policySet, asked time.Time) *p
 		} else {
 			p.tell(ctx, known.set, set)
 		}
+	} else {
+		p.tellUnreadable(ctx, nil, set.unreadable)
 	}
 	p.current.Store(&snapshot{set: set, asked: asked})
 	return set
@@ -131,8 +163,17 @@ func (p *Policies) tell(ctx context.Context, before, now *policySet) {
 				"version_before", old.Version, "version", policy.Version, "rules", policy)
 		}
 	}
-	for _, name := range now.unreadable {
-		if !slices.Contains(before.unreadable, name) {
+	for _, policy := range before.all() {
+		if _, there := now.find(policy.Name); !there && !slices.Contains(now.unreadable, policy.Name) {
+			p.logger.WarnContext(ctx, "the policy is gone, and nothing is accepted under it: apply it anew", "policy", policy.Name)
+		}
+	}
+	p.tellUnreadable(ctx, before.unreadable, now.unreadable)
+}
+
+func (p *Policies) tellUnreadable(ctx context.Context, before, now []string) {
+	for _, name := range now {
+		if !slices.Contains(before, name) {
 			p.logger.WarnContext(ctx, "the policy can't be read, and nothing is accepted under it:"+
 				" apply it anew, or run the newer program that wrote it", "policy", name)
 		}
@@ -144,6 +185,7 @@ func (p *Policies) tell(ctx context.Context, before, now *policySet) {
 // the same, and says so. A Worker that runs does it.
 func (p *Policies) Follow(ctx context.Context) func() {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	p.following.Store(true)
 	var done sync.WaitGroup
 	done.Go(func() {
 		tick := time.NewTicker(policiesEvery)
@@ -164,13 +206,14 @@ func (p *Policies) Follow(ctx context.Context) func() {
 	return func() {
 		cancel()
 		done.Wait()
+		p.following.Store(false)
 	}
 }
 
 func (p *Policies) look(ctx context.Context) error {
 	ctx, done := context.WithTimeout(ctx, policiesWithin)
 	defer done()
-	_, err := p.load(ctx)
+	_, err := p.since(ctx, p.local())
 	return err
 }
 

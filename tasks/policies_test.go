@@ -147,6 +147,28 @@ func TestPolicyOfANewerProgram(t *testing.T) {
 	})
 }
 
+// A worker that starts on a store with such a policy says so, and one that is gone
+// while it runs.
+func TestPoliciesThatAreNotThereAreTold(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.policy(func(p *sendlimit.Policy) { p.Name = "vip" })
+		s.policy(func(p *sendlimit.Policy) { p.Name = "gone" })
+		keys, err := sendlimit.NewKeys("")
+		require.NoError(s, err)
+		require.NoError(s, s.server.Set(keys.Policy("vip"), `{"name":"vip","rules":["1/moon"],"version":9}`))
+		log := new(bytes.Buffer)
+		s.work(func(o *tasks.WorkerOptions) { o.Logger = slog.New(slog.NewJSONHandler(log, nil)) })
+		s.until(2 * time.Second)
+		require.Equal(s, 1, strings.Count(log.String(), "the policy can't be read"))
+		require.NotContains(s, log.String(), "the policy changed")
+		require.NoError(s, s.client.Del(s.Context(), keys.Policy("gone")).Err())
+		require.NoError(s, s.client.SRem(s.Context(), keys.Policies(), "gone").Err())
+		s.until(4 * time.Second)
+		require.Equal(s, 1, strings.Count(log.String(), "the policy is gone"))
+	})
+}
+
 // What is set for a user holds from the very next submit on, in every process.
 func TestSettingsHoldFromTheNextSubmit(t *testing.T) {
 	t.Parallel()
@@ -231,7 +253,7 @@ func TestSettingsNameNoPolicy(t *testing.T) {
 		s.until(21 * time.Second)
 		s.delivered("b +20s")
 		s.policy(func(p *sendlimit.Policy) { p.Name, p.Rules = "gone", rulesOf(s, "1/10s") })
-		s.until(35 * time.Second)
+		s.until(50 * time.Second)
 		s.inOrder("b", "a")
 	}, "1/10s")
 }

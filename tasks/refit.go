@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -63,11 +64,8 @@ func NewRefitter(client redis.UniversalClient, o RefitterOptions) (*Refitter, er
 		return nil, errors.Join(err, submitter.Close())
 	}
 	r := &Refitter{
-		client: client, submitter: submitter, store: store, own: o.Policy, rest: o.Rest, clock: newClock(),
+		client: client, submitter: submitter, store: store, own: cmp.Or(o.Policy, sendlimit.DefaultPolicyName), rest: o.Rest, clock: newClock(),
 		options: sendlimit.Options{Prefix: o.Prefix, Reach: o.Reach, KeepRecords: o.KeepRecords, ExpireAfter: o.ExpireAfter},
-	}
-	if r.own == "" {
-		r.own = sendlimit.DefaultPolicyName
 	}
 	if r.rest == nil {
 		r.rest = func(ctx context.Context, took time.Duration) error {

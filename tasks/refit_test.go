@@ -300,6 +300,43 @@ func TestRefitOfAPolicyThatIsReplaced(t *testing.T) {
 	})
 }
 
+// An operator takes a policy back while one user's misfits are cancelled.
+func TestRefitStopsWhereItsPolicyIsTakenBack(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		for i := range 5 {
+			s.accepted(s.message(fmt.Sprintf("m%d", i), time.Duration(i+1)*time.Hour))
+		}
+		s.apply("1/calendar_day")
+		var found noted
+		watcher := found.watcher()
+		note := watcher.Misfit
+		watcher.Misfit = func(m tasks.Misfit) error {
+			if len(found) == 0 {
+				s.apply("10/calendar_day")
+				time.Sleep(2 * time.Second)
+			}
+			return note(m)
+		}
+		summary, err := s.refitter().Run(s.Context(), s.stored(), tasks.RefitCancel, watcher)
+		var replaced *tasks.PolicyReplacedError
+		require.ErrorAs(s, err, &replaced)
+		require.Equal(s, noted{"m1 1/calendar_day cancelled"}, found)
+		require.Equal(s, 1, summary.Cancelled)
+
+		// It is found out also where nothing is left to be done.
+		s.apply("1/calendar_day")
+		watcher.Misfit = func(m tasks.Misfit) error {
+			if m.ID == "m4" {
+				s.apply("10/calendar_day")
+			}
+			return nil
+		}
+		_, err = s.refitter().Run(s.Context(), s.stored(), tasks.RefitCancel, watcher)
+		require.ErrorAs(s, err, &replaced)
+	})
+}
+
 // What its owner moves, cancels or has sent between being found and being
 // touched is left alone.
 func TestRefitLeavesWhatOthersChangeMeanwhile(t *testing.T) {
@@ -381,5 +418,30 @@ func TestRefitRefuses(t *testing.T) {
 		_, err := r.Preview(s.Context(), sendlimit.Policy{}, tasks.RefitWatcher{})
 		var wrong *sendlimit.InvalidError
 		require.ErrorAs(s, err, &wrong)
+	})
+}
+
+// What was in a misfit's way goes away between being found and being touched: it
+// stays where it is, and has no other task.
+func TestRefitKeepsWhatFitsAgain(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
+		s.apply("1/calendar_day")
+		queued, generation := 0, s.record("alice", "b")["g"]
+		s.hook = &beforeScript{name: "next_free", do: func() {
+			s.cancelled("a")
+			queued = s.queued()
+		}}
+		r, err := tasks.NewRefitter(s.newClient(), tasks.RefitterOptions{})
+		require.NoError(s, err)
+		defer r.Close()
+		var found noted
+		summary, err := r.Run(s.Context(), s.stored(), tasks.RefitShift, found.watcher())
+		require.NoError(s, err)
+		require.Equal(s, noted{"b 1/calendar_day kept"}, found)
+		require.Equal(s, 1, summary.Kept)
+		require.Equal(s, queued, s.queued())
+		require.Equal(s, generation, s.record("alice", "b")["g"])
 	})
 }

@@ -59,34 +59,35 @@ const refitTries = 5
 // shift moves a misfit to its next free time, if there is one before it expires.
 func (r *refitRun) shift(ctx context.Context, m sendlimit.Misfit) (Misfit, error) {
 	done := misfitOf(m)
+	var refused Outcome
 	for range refitTries {
 		free, err := r.refit.NextFree(ctx, m)
 		if err != nil {
 			return done, err
 		}
 		if free.IsZero() {
-			break
+			done.Outcome, done.Code = Kept, sendlimit.CodeSendLimit
+			done.Detail += ", and no other time is free before it expires at " + m.ExpiresAt.Format(TimeLayout)
+			return done, nil
 		}
-		o, err := r.submitter.moveFrom(ctx, m.User, m.ID, m.At, free)
+		o, err := r.submitter.move(ctx, m.User, m.ID, m.At, free)
 		if err != nil {
 			return done, err
 		}
 		switch o.Code {
 		case sendlimit.CodeSendLimit, sendlimit.CodeQuietHours, sendlimit.CodeInPast:
-			continue // somebody else was quicker, or the time has passed
+			refused = o // somebody else was quicker, or the time has passed
 		default:
 			return done.became(o), nil
 		}
 	}
-	done.Outcome, done.Code = Kept, sendlimit.CodeSendLimit
-	done.Detail += ", and no other time is free before it expires at " + m.ExpiresAt.Format(TimeLayout)
-	return done, nil
+	return done.became(refused), nil
 }
 
 // cancel takes a misfit back.
 func (r *refitRun) cancel(ctx context.Context, m sendlimit.Misfit) (Misfit, error) {
 	done := misfitOf(m)
-	o, err := r.submitter.cancelFrom(ctx, m.User, m.ID, m.At)
+	o, err := r.submitter.cancel(ctx, m.User, m.ID, m.At)
 	if err != nil {
 		return done, err
 	}

@@ -89,6 +89,18 @@ func (r *Refitter) Run(ctx context.Context, policy sendlimit.Policy, action Refi
 	return run.summary, err
 }
 
+// unchanged makes sure that the store had the policy a moment ago.
+func (r *refitRun) unchanged(ctx context.Context) error {
+	set, err := r.submitter.rules.policies.present(ctx)
+	if err != nil {
+		return err
+	}
+	if p, ok := set.find(r.policy.Name); ok && p.Version == r.policy.Version {
+		return nil
+	}
+	return r.current(ctx)
+}
+
 // current makes sure that the store has the policy still.
 func (r *refitRun) current(ctx context.Context) error {
 	now, ok, err := r.store.Load(ctx, r.policy.Name)
@@ -114,6 +126,9 @@ func (r *refitRun) all(ctx context.Context) error {
 	r.watcher.progress(next)
 	err = eachOccupied(ctx, r.refit, &r.summary.Next, r.watcher, func() error { return r.partition(ctx) })
 	if err != nil {
+		return errors.Join(err, r.giveBack(ctx))
+	}
+	if err := r.current(ctx); err != nil {
 		return errors.Join(err, r.giveBack(ctx))
 	}
 	return r.turn.Done(ctx)
@@ -153,7 +168,7 @@ func (r *refitRun) giveBack(ctx context.Context) error {
 
 // partition goes through one partition.
 func (r *refitRun) partition(ctx context.Context) error {
-	if err := r.current(ctx); err != nil {
+	if err := r.unchanged(ctx); err != nil {
 		return err
 	}
 	totals, err := r.refit.Partition(ctx, r.summary.Next, func(ctx context.Context, misfits []sendlimit.Misfit) error {
@@ -171,23 +186,25 @@ func (r *refitRun) partition(ctx context.Context) error {
 	return r.keep(ctx, r.summary.Next+1, true)
 }
 
-// one does what is to be done with a misfit.
+// one does what is to be done with a misfit, as long as it is one.
 func (r *refitRun) one(ctx context.Context, m sendlimit.Misfit) error {
+	if err := r.unchanged(ctx); err != nil {
+		return err
+	}
 	var done Misfit
-	err := r.throttle(ctx, func() error {
-		var err error
+	err := r.throttle(ctx, func() (err error) {
 		if r.action == RefitShift {
 			done, err = r.shift(ctx, m)
 		} else {
 			done, err = r.cancel(ctx, m)
 		}
-		if err != nil {
-			return err
-		}
-		r.summary.count(done.Outcome)
-		return r.watcher.misfit(done)
+		return err
 	})
-	return err
+	if done.Outcome == NoFit || done.Outcome == "" {
+		return err
+	}
+	r.summary.count(done.Outcome)
+	return errors.Join(err, r.watcher.misfit(done))
 }
 
 // throttle leaves the store to others, and keeps the turn.

@@ -105,6 +105,13 @@ func (r *rules) whatIf(set *policySet, w WhatIf) (*sendlimit.Timeline, error) {
 	return sendlimit.NewTimeline(r.client, o)
 }
 
+// UnknownRules says whether nothing was done for a user because this program does
+// not know by which rules: the user's settings name a policy that is not there or
+// that a newer program wrote, or can't be read themselves. Others are not affected.
+func UnknownRules(err error) bool {
+	return errors.Is(err, sendlimit.ErrUnknownPolicy) || errors.Is(err, sendlimit.ErrUnreadableSettings)
+}
+
 // do does what needs the limiters. Where the settings of a user name a policy that
 // is younger than they are, it is done once more, under the policies there are
 // now: an error then names what to do.
@@ -113,15 +120,12 @@ func (r *rules) do(ctx context.Context, l *limiters, what func(*limiters) error)
 	if !errors.Is(err, sendlimit.ErrUnknownPolicy) {
 		return err
 	}
-	set, failed := r.policies.load(ctx)
+	set, failed := r.policies.since(ctx, r.policies.local())
 	if failed != nil {
 		return failed
 	}
 	fresh, failed := r.under(set)
-	if failed != nil {
-		return failed
-	}
-	if fresh == l {
+	if failed != nil || fresh == l {
 		return err
 	}
 	return what(fresh)

@@ -252,6 +252,11 @@ func (s *Submitter) Check(ctx context.Context, m Message) (o Outcome, err error)
 
 // Cancel takes a message back, until it is being sent.
 func (s *Submitter) Cancel(ctx context.Context, user, id string) (Outcome, error) {
+	return s.cancel(ctx, user, id, time.Time{})
+}
+
+// cancel takes a message back that stands at a time, see runFrom.
+func (s *Submitter) cancel(ctx context.Context, user, id string, from time.Time) (Outcome, error) {
 	t, err := s.Timeline(ctx)
 	if err != nil {
 		return Outcome{}, err
@@ -260,7 +265,7 @@ func (s *Submitter) Cancel(ctx context.Context, user, id string) (Outcome, error
 	changed := s.change(t, user, id)
 	err = s.replicas.secure(ctx, t, user, func(t *sendlimit.Timeline) (bool, error) {
 		var err error
-		d, err = changed.run(ctx, func(h *sendlimit.Hold, from time.Time) (sendlimit.Decision, error) {
+		d, err = changed.runFrom(ctx, from, func(h *sendlimit.Hold, from time.Time) (sendlimit.Decision, error) {
 			return t.Release(ctx, sendlimit.ReleaseRequest{User: user, ID: id, Hold: h, From: from})
 		}, changed.holdRelease)
 		return d.Allowed, err
@@ -278,6 +283,11 @@ func (s *Submitter) Cancel(ctx context.Context, user, id string) (Outcome, error
 // Move gives a message another send time, until it is being sent; a zero time
 // means now. The old time is kept when the new one is refused.
 func (s *Submitter) Move(ctx context.Context, user, id string, at time.Time) (Outcome, error) {
+	return s.move(ctx, user, id, time.Time{}, at)
+}
+
+// move gives another send time to a message that stands at a time, see runFrom.
+func (s *Submitter) move(ctx context.Context, user, id string, from, to time.Time) (Outcome, error) {
 	l, err := s.rules.limiters(ctx)
 	if err != nil {
 		return Outcome{}, err
@@ -287,18 +297,18 @@ func (s *Submitter) Move(ctx context.Context, user, id string, at time.Time) (Ou
 	changed := s.change(l.timeline, user, id)
 	err = s.secure(ctx, l, user, func(t *sendlimit.Timeline) (bool, error) {
 		var err error
-		d, err = changed.run(ctx, func(h *sendlimit.Hold, from time.Time) (sendlimit.Decision, error) {
-			return t.Move(ctx, sendlimit.MoveRequest{User: user, ID: id, At: at, Generation: generation, Hold: h, From: from})
-		}, changed.holdMove(at))
+		d, err = changed.runFrom(ctx, from, func(h *sendlimit.Hold, from time.Time) (sendlimit.Decision, error) {
+			return t.Move(ctx, sendlimit.MoveRequest{User: user, ID: id, At: to, Generation: generation, Hold: h, From: from})
+		}, changed.holdMove(to))
 		return d.Allowed, err
 	})
-	if d.Allowed && !d.At.Equal(d.MovedFrom) {
+	if d.Allowed && !d.At.Equal(d.MovedFrom) { // also where the replicas have it not yet
 		s.handOver(ctx, sendlimit.Queued{User: user, ID: id, Generation: generation, Due: d.At})
 	}
+	s.announce(ctx, d.Notices)
 	if err != nil {
 		return invalidOr(err, user, id)
 	}
-	s.announce(ctx, d.Notices)
 	o := outcomeOf(d, Moved, user, id)
 	changed.payer.quota(&o, d)
 	return o, nil

@@ -77,9 +77,12 @@ func CheckUserSettings(s sendlimit.UserSettings, policies map[string]sendlimit.P
 	switch {
 	case !ok && s.Policy != "":
 		names := cmp.Or(strings.Join(slices.Sorted(maps.Keys(policies)), ", "), "none")
-		return invalid("policy", s.Policy, "a policy that the store has: %s", names)
+		return invalid("policy", s.Policy, "a policy that the store has and this program can read: %s", names)
 	case !ok && len(s.Limits) > 0:
-		return NoRules()
+		return &sendlimit.UnavailableError{
+			Detail: "the store has no rules for everybody that this program can read, which limits would stand in for:" +
+				" start a worker on it, or give it some with worker policy apply FILE",
+		}
 	}
 	return policy.CheckSettings(s)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
@@ -135,7 +136,7 @@ func TestBulkReportsNoMoreThanSomeBadLines(t *testing.T) {
 	got := f.run(t, "bulk", fileOf(t, strings.Split(strings.Repeat("{\n", 100), "\n")...), "--json")
 	require.Equal(t, 2, got.status)
 	require.Equal(t, 21, strings.Count(got.stderr, "\n"))
-	require.Contains(t, got.stderr, "\nfurther invalid lines are counted, and in the file that --results names\n")
+	require.Contains(t, got.stderr, "\nfurther lines that were not judged are counted, and in the file that --results names\n")
 	require.Contains(t, got.stdout, `"invalid":100,`)
 }
 
@@ -181,6 +182,24 @@ func TestBulkRefusesBadInputAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	f.server.Del(keys.Meta()) // says only that a program of this version was here
 	require.Equal(t, before, f.everything())
+}
+
+// One user whose settings can't be read keeps nobody else's messages back.
+func TestBulkPastAUserWithoutRules(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	keys, err := sendlimit.NewKeys("")
+	require.NoError(t, err)
+	f.server.HSet(keys.Settings("bob"), "v", "1", "limits", "2/blue_moon")
+	path := fileOf(t, message("alice", "11:11:11"), message("bob", "11:11:11"), message("carl", "11:11:11"))
+	for _, args := range [][]string{{"--dry-run"}, {}} {
+		got := f.run(t, append([]string{"bulk", path}, args...)...)
+		require.Equal(t, cli.StatusUnavailable, got.status, args)
+		require.Contains(t, got.stderr, "line 2: the settings of the user in the store can't be read", args)
+		require.Regexp(t, `accepted +2`, got.stdout, args)
+		require.Regexp(t, `errors +1 .*the rules of their users are not known`, got.stdout, args)
+	}
+	require.Contains(t, f.prints(t, "list", "--user", "carl"), "11:11:11")
 }
 
 func TestBulkIntoAStoreWithoutRules(t *testing.T) {

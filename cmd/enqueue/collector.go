@@ -12,7 +12,7 @@ import (
 )
 
 // collector takes in the outcomes of a file: it counts them, writes them where
-// --results says, and reports the invalid ones.
+// --results says, and reports those that are not judged.
 type collector struct {
 	summary  messagefile.Summary
 	results  io.WriteCloser // nil for none
@@ -22,8 +22,8 @@ type collector struct {
 	encoder *json.Encoder
 }
 
-// invalidShown is how many invalid lines are reported one by one.
-const invalidShown = 20
+// linesShown is how many lines that are not judged are reported one by one.
+const linesShown = 20
 
 // Emit takes in the outcome of the next line.
 func (c *collector) Emit(o tasks.Outcome) error {
@@ -34,14 +34,14 @@ func (c *collector) Emit(o tasks.Outcome) error {
 	}
 	c.summary.Add(o)
 	c.progress.add(1)
-	if o.Outcome != tasks.Invalid {
+	if o.Outcome != tasks.Invalid && o.Outcome != tasks.Errored {
 		return nil
 	}
-	switch n := c.summary.Invalid; {
-	case n <= invalidShown:
+	switch n := c.summary.Invalid + c.summary.Errors; {
+	case n <= linesShown:
 		return c.progress.printf("line %d: %s\n", o.Line, o.Detail)
-	case n == invalidShown+1:
-		return c.progress.printf("further invalid lines are counted, and in the file that --results names\n")
+	case n == linesShown+1:
+		return c.progress.printf("further lines that were not judged are counted, and in the file that --results names\n")
 	default:
 		return nil
 	}

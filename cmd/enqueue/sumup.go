@@ -17,11 +17,13 @@ import (
 
 // sumUp prints the summary of a file and, if it was stopped, why and from which
 // line to go on. It returns what to end with: stopped if something stopped it,
-// else failed, else whether there were invalid lines.
+// else failed, else whether there were lines that could not be judged, or invalid
+// ones.
 func (p *program) sumUp(ctx context.Context, s *session, c *collector, f bulkFlags, stopped, failed error) error {
 	halt, _ := errors.AsType[*bulk.StoppedError](stopped)
 	if halt != nil {
-		c.summary.Errors, c.summary.Failure = halt.Failed, failureOf(halt.Err)
+		c.summary.Errors += halt.Failed
+		c.summary.Failure = failureOf(halt.Err)
 	}
 	out := p.stdout
 	if f.results == standard {
@@ -38,6 +40,8 @@ func (p *program) sumUp(ctx context.Context, s *session, c *collector, f bulkFla
 		return errors.Join(p.halted(ctx, s, out, halt, f), failed)
 	case failed != nil:
 		return failed
+	case c.summary.Errors > 0:
+		return cli.StatusError(cli.StatusUnavailable)
 	case c.summary.Invalid > 0:
 		return cli.StatusError(cli.StatusInvalid)
 	default:

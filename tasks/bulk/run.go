@@ -183,10 +183,14 @@ func (r *run) work(ctx context.Context) {
 			// What is being judged is finished when ctx ends: it is over soon,
 			// and cutting it off would leave its outcome unknown.
 			o, err := r.judge(context.WithoutCancel(ctx), j.line.Message)
-			if err != nil {
+			switch {
+			case tasks.UnknownRules(err): // as for all lines of the user, and no other's
+				a.outcome, a.judged = tasks.OutcomeOf(err), true
+				a.outcome.ID, a.outcome.User = j.line.Message.ID, j.line.Message.User
+			case err != nil:
 				r.failed.Add(1)
 				r.halt(err)
-			} else {
+			default:
 				a.outcome, a.judged = o, true
 			}
 		}

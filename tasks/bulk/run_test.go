@@ -175,6 +175,34 @@ func TestAFailureStopsWithTheLineToGoOnFrom(t *testing.T) {
 	require.Less(t, len(judged), failing+32768)
 }
 
+// Of whom nobody knows the rules: the lines of others are judged.
+func TestUnknownRulesStopNobodyElse(t *testing.T) {
+	t.Parallel()
+	unknown := &sendlimit.UnavailableError{Detail: "no such policy", Err: sendlimit.ErrUnknownPolicy}
+	judge := func(ctx context.Context, m tasks.Message) (tasks.Outcome, error) {
+		if m.User == "user-1" {
+			return tasks.Outcome{}, unknown
+		}
+		return accept(ctx, m)
+	}
+	for name, run := range map[string]func(*file, *sink) error{
+		"lines": func(f *file, s *sink) error { return bulk.Run(t.Context(), f.next, judge, s, bulk.Options{}) },
+		"groups": func(f *file, s *sink) error {
+			clear := func(context.Context) error { return nil }
+			return bulk.RunInGroups(t.Context(), f.next, judge, clear, s, bulk.GroupOptions{Folder: t.TempDir()})
+		},
+	} {
+		f := fileOf(1000, 10)
+		f.users[999] = "user-1"
+		got := &sink{}
+		require.NoError(t, run(f, got), name)
+		got.requireFirst(t, 1001)
+		require.Equal(t, tasks.Outcome{
+			Outcome: tasks.Errored, Code: sendlimit.CodeUnavailable, ID: "line-1000", User: "user-1", Line: 1000, Detail: "no such policy",
+		}, got.last, name)
+	}
+}
+
 func TestTheLinesBeforeABrokenPlaceAreJudged(t *testing.T) {
 	t.Parallel()
 	f := fileOf(5000, 10)

@@ -23,7 +23,7 @@ type Summary struct {
 	Shifted  int `json:"shifted"` // of those accepted
 	Refused  int `json:"refused"`
 	Invalid  int `json:"invalid"`
-	Errors   int `json:"errors"`   // lines that have no outcome, since the store failed
+	Errors   int `json:"errors"`   // lines that were not judged, since the store failed or nobody knows by which rules
 	Recorded int `json:"recorded"` // sends that are over: new ones, forgotten included
 	// RefusedByRule counts a refusal under the first rule that it would have
 	// broken.
@@ -49,6 +49,11 @@ type Summary struct {
 
 // Add counts an outcome.
 func (s *Summary) Add(o tasks.Outcome) {
+	if o.Outcome == tasks.Errored {
+		s.Errors++
+		s.Failure = "the rules of their users are not known"
+		return
+	}
 	s.Lines++
 	if s.Plan != nil {
 		s.Plan.add(o)

@@ -1,6 +1,9 @@
 package tasks_test
 
 import (
+	"bytes"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +34,30 @@ func TestUnreadableSettingsAreNotTheCallersFault(t *testing.T) {
 	})
 }
 
+// What is not judged is not charged for.
+func TestNobodyIsChargedUnderUnknownRules(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.charges("acme", sendlimit.Tier{MessagesPerHour: 2, MessagesPerDay: 2}, "")
+		s.unreadable("user-bob")
+		s.set("user-carl", sendlimit.UserSettings{Policy: "nobody-has-it"})
+		for _, user := range []string{"bob", "carl", "bob", "carl"} {
+			_, err := s.Submit(s.Context(), s.paid(user, time.Hour))
+			require.True(s, tasks.UnknownRules(err), "%v", err)
+		}
+		s.accepted(s.paid("a", time.Hour), s.paid("b", time.Hour))
+		s.requireCharges(nil, map[string][]string{"user-a": {"a"}, "user-b": {"b"}})
+
+		// A change neither.
+		s.unreadable("user-a")
+		for range 3 {
+			_, err := s.Move(s.Context(), "user-a", "a", s.at(30*time.Hour))
+			require.True(s, tasks.UnknownRules(err), "%v", err)
+		}
+		s.requireCharges(nil, map[string][]string{"user-a": {"a"}, "user-b": {"b"}})
+	})
+}
+
 // A late message waits for its user's settings, and others don't wait for it.
 func TestLateMessageWaitsForSettingsThatCanBeRead(t *testing.T) {
 	t.Parallel()
@@ -38,14 +65,16 @@ func TestLateMessageWaitsForSettingsThatCanBeRead(t *testing.T) {
 		s.accepted(s.message("a", 10*time.Second))
 		s.unreadable("alice")
 		s.until(15 * time.Second)
-		s.work()
+		log := new(bytes.Buffer)
+		s.work(func(o *tasks.WorkerOptions) { o.Logger = slog.New(slog.NewJSONHandler(log, nil)) })
 		s.until(20 * time.Second)
 		s.delivered()
+		require.Equal(s, 1, strings.Count(log.String(), "late messages wait until the rules of their users are known"))
 		settings, err := sendlimit.NewUserSettingsStore(s.client, "")
 		require.NoError(s, err)
 		_, err = settings.Clear(s.Context(), "alice")
 		require.NoError(s, err)
-		s.until(26 * time.Second)
+		s.until(50 * time.Second)
 		require.Len(s, s.recorder.Deliveries(), 1)
 	})
 }
