@@ -30,6 +30,7 @@ type bulkFlags struct {
 	// whatIf and whatIfPolicy are rules that a dry run judges by.
 	whatIf       []string
 	whatIfPolicy string
+	policyGiven  bool // whatIfPolicy was, be it empty
 }
 
 // columns names the columns that a CSV file need not have.
@@ -82,7 +83,7 @@ They need no title and no body.`,
   generate-messages | enqueue bulk - --results - | jq 'select(.outcome == "refused")'`,
 		Args: cli.Argument("FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			f.file = args[0]
+			f.file, f.policyGiven = args[0], cmd.Flags().Changed("what-if-policy")
 			return p.bulk(ctx, cmd, f)
 		},
 	}
@@ -162,8 +163,10 @@ func (f bulkFlags) check() (input.Format, error) {
 		return format, invalid("dry-run", "true", "no --record-sent beside it: there is nothing to judge")
 	case len(f.whatIf) > 0 && !f.dryRun:
 		return format, invalid("what-if", f.whatIf[0], "--dry-run beside it: messages are submitted under the store's rules alone")
-	case f.whatIfPolicy != "" && !f.dryRun:
+	case f.policyGiven && !f.dryRun:
 		return format, invalid("what-if-policy", f.whatIfPolicy, "--dry-run beside it: messages are submitted under the store's rules alone")
+	case f.policyGiven && f.whatIfPolicy == "":
+		return format, invalid("what-if-policy", "", "the name of a file")
 	case f.whatIfPolicy == standard && f.file == standard:
 		return format, invalid("what-if-policy", standard, "the name of a file: standard input has the messages")
 	default:

@@ -26,7 +26,7 @@ func (p *program) whatIf(f bulkFlags) (tasks.WhatIf, error) {
 		}
 		w.Rules = append(w.Rules, rule)
 	}
-	if f.whatIfPolicy != "" {
+	if f.policyGiven {
 		policy, err := config.ReadPolicy(f.whatIfPolicy, p.stdin, sendlimit.DefaultPolicyName)
 		if err != nil {
 			return w, fmt.Errorf("reading the policy to judge by: %w", err)
