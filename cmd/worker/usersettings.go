@@ -128,10 +128,14 @@ func (u *userSettings) check(settings sendlimit.UserSettings, change userChange)
 	if err := settings.Validate(); err != nil {
 		return err
 	}
-	if change.policy == nil && !change.limits() {
+	switch {
+	case change.policy != nil:
+		return tasks.CheckUserSettings(settings, u.policies)
+	case len(change.add) > 0:
+		return tasks.CheckUserSettings(sendlimit.UserSettings{Policy: settings.Policy, Limits: change.add}, u.policies)
+	default:
 		return nil
 	}
-	return tasks.CheckUserSettings(settings, u.policies)
 }
 
 // userFlags are what may be set for a user.

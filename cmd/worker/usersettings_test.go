@@ -83,6 +83,11 @@ func TestLimitsThatReplaceNothingAnyMore(t *testing.T) {
 		"  20/calendar_day has no effect: the policy has no rule of that window\n",
 		run("set", "alice", "--time-zone", "Europe/Berlin"))
 	require.Contains(t, run("show", "alice", "--json"), `"without_effect":["20/calendar_day"]`)
+	require.Contains(t, run("set", "alice", "--limit", "2/minute"), "set for alice: 20/calendar_day, 2/minute, time zone Europe/Berlin\n",
+		"a limit that the command does not name keeps no other from being set")
+	_, err = command(t, environ, "", "user", "set", "alice", "--policy", "")
+	_, said := failure(err)
+	require.Contains(t, said, `limits "20/calendar_day" is not allowed`, "they all go with the policy")
 }
 
 func TestUserSettingsThatAreRefused(t *testing.T) {
