@@ -85,7 +85,8 @@ func (u *userSettings) setCommand(ctx context.Context) *cobra.Command {
 		Use:   "set USER",
 		Short: "Change what the flags name of a user's own settings, and show them.",
 		Long: "Change what the flags name of a user's own settings, and show them. It holds from\n" +
-			"the very next decision on; '' takes a setting away.\n\n" +
+			"the very next decision on. '' takes a policy, time zone or contact away, and\n" +
+			"--no-limits the limits.\n\n" +
 			"A --limit replaces the rule of the user's policy that has the same window:\n" +
 			"20/calendar_day stands for 10/calendar_day. Those of other windows stay as they\n" +
 			"are, and category rules hold as before.\n\n" +
