@@ -102,6 +102,13 @@ func TestRefitViewOnATerminal(t *testing.T) {
 	require.NoError(t, v.end(tasks.RefitSummary{Outcome: tasks.Previewed}, nil))
 	require.Contains(t, stdout.String(), "… and 7 more, which a file or another program would get, too\n")
 	require.Contains(t, stdout.String(), "Nothing was changed.\n")
+
+	v, stdout, _ = view(true)
+	v.watched = true
+	for range misfitsShown + 7 {
+		require.NoError(t, v.misfit(misfit(tasks.NoFit, "")))
+	}
+	require.Equal(t, misfitsShown+7, strings.Count(stdout.String(), "order-17"), "JSON has them all")
 }
 
 func TestRefitViewThatEndsEarly(t *testing.T) {

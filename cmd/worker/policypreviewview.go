@@ -25,7 +25,7 @@ type refitView struct {
 
 	json    bool
 	palette cli.Palette
-	watched bool // standard output, by a person
+	watched bool // standard output is a terminal
 	listed  int
 	done    int
 	bar     *progress // nil before it began
@@ -51,10 +51,19 @@ func (v *refitView) progress(done int) {
 	v.done = done
 }
 
+// unlisted is how many misfits a person is spared so far. JSON is for a program, on
+// a terminal too.
+func (v *refitView) unlisted() int {
+	if !v.watched || v.json {
+		return 0
+	}
+	return max(0, v.listed-misfitsShown)
+}
+
 // misfit lists one.
 func (v *refitView) misfit(m tasks.Misfit) error {
 	v.listed++
-	if v.watched && v.listed > misfitsShown {
+	if v.unlisted() > 0 {
 		return nil
 	}
 	out := v.stdout
@@ -140,7 +149,7 @@ func stoppedEarly(s tasks.RefitSummary) string {
 // sumUp sums up for a person.
 func (v *refitView) sumUp(s tasks.RefitSummary) string {
 	var text strings.Builder
-	if more := v.listed - misfitsShown; v.watched && more > 0 {
+	if more := v.unlisted(); more > 0 {
 		fmt.Fprintf(&text, "… and %d more, which a file or another program would get, too\n", more)
 	}
 	if s.First > 0 {
