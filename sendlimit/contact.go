@@ -43,6 +43,15 @@ func ValidContact(s string) error {
 	return nil
 }
 
+// RedactContact is a contact as it may be shown: of a URL the host alone, since the
+// rest may be a secret.
+func RedactContact(contact string) string {
+	if u, err := url.Parse(contact); err == nil && u.Host != "" {
+		return u.Scheme + "://" + u.Host + "/…"
+	}
+	return contact
+}
+
 func validContactURL(s string) bool {
 	if len(s) > MaxContact || !visibleASCII(s) || strings.Contains(s, "#") {
 		return false

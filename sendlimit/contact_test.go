@@ -68,3 +68,16 @@ func TestValidContact(t *testing.T) {
 	require.EqualError(t, sendlimit.ValidContact("ops"), `contact "ops" is not allowed:`+
 		` it takes one e-mail address such as ops@example.com, or an https: URL such as https://example.com/alerts`)
 }
+
+// The path of a URL may be a secret.
+func TestRedactContact(t *testing.T) {
+	t.Parallel()
+	for contact, shown := range map[string]string{
+		"":                "",
+		"ops@example.com": "ops@example.com",
+		"https://example.com:8443/alerts/s3cret?token=abc": "https://example.com:8443/…",
+		"https://example.com":                              "https://example.com/…",
+	} {
+		require.Equal(t, shown, sendlimit.RedactContact(contact))
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -58,11 +57,7 @@ func (p Policy) unusualAlerts() string {
 	if p.AlertTo == "" {
 		return s
 	}
-	to := p.AlertTo
-	if u, err := url.Parse(to); err == nil && u.Host != "" {
-		to = u.Scheme + "://" + u.Host + "/…" // the rest may be a secret
-	}
-	return s + ", alerts to " + to
+	return s + ", alerts to " + RedactContact(p.AlertTo)
 }
 
 // LogValue is String for a log, which has nobody's whole address.

@@ -110,6 +110,9 @@ func TestPolicyAlerts(t *testing.T) {
 	require.JSONEq(t, `{"name": "default", "time_zone": "UTC", "rules": ["3/day"], "on_conflict": "refuse",
 		"alert_at": [], "alert_to": "ops@example.com", "version": 2}`, out)
 	require.Contains(t, apply("rules: [3/day]"), "  alert_to  ops@example.com → none\n")
+	apply("rules: [3/day]\nalert_to: https://example.com/secret")
+	moved := apply("rules: [3/day]\nalert_to: https://example.com/another")
+	require.Contains(t, moved, "  alert_to  https://example.com/… → https://example.com/… (changed)\n")
 }
 
 func TestPolicyOfARunningWorker(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,10 +46,14 @@ func policyDifferences(old *sendlimit.Policy, now sendlimit.Policy) []policyDiff
 	width := 0
 	for _, field := range mergeFields(before, after) {
 		d := policyDifference{name: field, old: valueOf(before, field), new: valueOf(after, field)}
-		if d.old != d.new {
-			all = append(all, d)
-			width = max(width, len(field))
+		if d.old == d.new {
+			continue
 		}
+		if field == alertTo {
+			d = d.redacted()
+		}
+		all = append(all, d)
+		width = max(width, len(field))
 	}
 	for i := range all {
 		all[i].width = width
@@ -58,8 +61,21 @@ func policyDifferences(old *sendlimit.Policy, now sendlimit.Policy) []policyDiff
 	return all
 }
 
-// policyField is a field of a policy as a line shows it; value is "" where there is
-// nothing in it.
+// redacted is a difference of contacts as it may be shown. Of two URLs of one host
+// it says that they are not the same.
+func (d policyDifference) redacted() policyDifference {
+	d.old, d.new = sendlimit.RedactContact(d.old), sendlimit.RedactContact(d.new)
+	if d.old == d.new {
+		d.new += " (changed)"
+	}
+	return d
+}
+
+// alertTo is the field with a contact, of which not all may be shown.
+const alertTo = "alert_to"
+
+// policyField is a field of a policy in one line; value is "" where there is nothing
+// in it.
 type policyField struct{ name, value string }
 
 func policyFields(p sendlimit.Policy) []policyField {
@@ -72,7 +88,7 @@ func policyFields(p sendlimit.Policy) []policyField {
 		{"reach", d.Reach},
 		{"on_conflict", d.OnConflict},
 		{"alert_at", joinPercents(d.AlertAt)},
-		{"alert_to", hidePath(d.AlertTo)},
+		{alertTo, d.AlertTo},
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Categories)) {
 		fields = append(fields, policyField{"categories." + name, p.Categories[name].String()})
@@ -105,14 +121,6 @@ func valueOf(fields []policyField, name string) string {
 
 // none is what a sentence has where there is nothing.
 const none = "none"
-
-// hidePath is a contact of which a URL has the host alone: the rest may be a secret.
-func hidePath(contact string) string {
-	if u, err := url.Parse(contact); err == nil && u.Host != "" {
-		return u.Scheme + "://" + u.Host + "/…"
-	}
-	return contact
-}
 
 // policyList is the answer to policy list.
 type policyList struct {

@@ -45,9 +45,6 @@ func seedPolicy(ctx context.Context, policies *sendlimit.PolicyStore, policy sen
 	for _, d := range policyDifferences(&stored, policy) {
 		differs = append(differs, d.name)
 	}
-	if len(differs) == 0 { // in a part of it that is not shown
-		differs = []string{"alert_to"}
-	}
 	logger.WarnContext(ctx, "the rules in the settings are not those of the store, which hold:"+
 		" worker policy apply FILE replaces them", "policy", policy.Name,
 		"settings", policy, "store", stored, "differs_in", strings.Join(differs, ", "))
