@@ -119,7 +119,8 @@ func rules(c *Config) func(string) *sendlimit.InvalidError {
 
 func quietHours(c *Config) func(string) *sendlimit.InvalidError {
 	return func(s string) *sendlimit.InvalidError {
-		hours, err := sendlimit.ParseQuietHours(quietLines(words(s))...)
+		lines, _ := quietLines(words(s))
+		hours, err := sendlimit.ParseQuietHours(lines...)
 		if problem := invalid(err); problem != nil {
 			return problem
 		}
@@ -130,21 +131,21 @@ func quietHours(c *Config) func(string) *sendlimit.InvalidError {
 
 // quietLines puts lines of quiet hours together that were taken apart where commas
 // stand between elements of a list, because commas stand between their days too:
-// days alone go with what follows them.
-func quietLines(words []string) []string {
-	var lines []string
+// days alone go with what follows them. Of each line it also returns which of the
+// words is its last.
+func quietLines(words []string) (lines []string, last []int) {
 	days := ""
-	for _, word := range words {
+	for i, word := range words {
 		if !strings.ContainsAny(word, "0123456789: ") {
 			days += word + ","
 			continue
 		}
-		lines, days = append(lines, days+word), ""
+		lines, last, days = append(lines, days+word), append(last, i), ""
 	}
 	if days != "" {
-		lines = append(lines, strings.TrimSuffix(days, ","))
+		lines, last = append(lines, strings.TrimSuffix(days, ",")), append(last, len(words)-1)
 	}
-	return lines
+	return lines, last
 }
 
 func policyReach(c *Config) func(string) *sendlimit.InvalidError {

@@ -82,6 +82,7 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 		" (sliding: minute, hour, day, week or a length of time; natural: calendar_minute, _hour, _day, _week, _month)"
 	const known = "one of name, time_zone, user_time_zone, rules, quiet_hours, reach, on_conflict, alert_at, alert_to, categories, version"
 	const days = "hours that leave some time of the week, as nothing could ever be sent otherwise"
+	const badClock = "hours such as 22:00-08:00, mon-fri 22:00-07:30 or sat,sun 00:00-24:00"
 	const reach = "1s to 366d in whole seconds, such as 30d, 36h or 90m"
 	for _, row := range []struct{ field, value, want, line, text string }{
 		{"rules", "[]", "at least one rule such as 5/hour", "", ""},
@@ -103,6 +104,15 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 		{"quiet_hours", "22:00-22:00", "hours that end at another time than they begin: a whole day is 00:00-24:00", ", line 2", "rules: [1/day]\nquiet_hours: [22:00-22:00]"},
 		{"quiet_hours", "22:00-08:00", `a list of hours such as ["22:00-08:00"]`, ", line 2", "rules: [1/day]\nquiet_hours: 22:00-08:00"},
 		{"quiet_hours", "a mapping", `a list of hours such as ["22:00-08:00"]`, ", line 1", "{rules: [1/day], quiet_hours: [22:00-08:00]}"}, // so YAML has it between braces
+		{
+			"quiet_hours", "25:00-08:00", badClock, ", line 4", // the element's
+			"rules: [1/day]\nquiet_hours:\n  - 22:00-08:00\n  - 25:00-08:00\n  - sat 00:00-24:00",
+		},
+		{
+			"quiet_hours", "sat,sun 9-5", badClock, ", line 4", // where the hours of the days are
+			"rules: [1/day]\nquiet_hours: [22:00-08:00,\n  sat,\n  sun 9-5,\n  mon 10:00-11:00]",
+		},
+		{"quiet_hours", "sat,sun", badClock, ", line 4", "rules: [1/day]\nquiet_hours:\n  - sat\n  - sun"},
 		{"reach", "367d", reach, ", line 2", "rules: [1/day]\nreach: 367d"},
 		{"reach", "0s", reach, ", line 2", "rules: [1/day]\nreach: 0s"}, // it could never accept
 		{"reach", "30", reach, ", line 2", "rules: [1/day]\nreach: 30"},

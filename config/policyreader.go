@@ -26,7 +26,7 @@ type policyReader struct {
 func (r *fileReader) policy(path, name string, node ast.Node, source string) sendlimit.Policy {
 	before := len(r.problems)
 	p := &policyReader{fileReader: r, path: path, document: sendlimit.PolicyDocument{Name: name}}
-	r.entries(path, node, source, p.fields())
+	r.entries(path, node, source, p.known())
 	p.allRules(source)
 	if len(r.problems) > before {
 		return sendlimit.Policy{}
@@ -85,8 +85,8 @@ func (r *fileReader) entries(path string, node ast.Node, source string, known []
 	}
 }
 
-// fields are what may stand in a policy, in the order in which it is shown.
-func (p *policyReader) fields() []entry {
+// known are what may stand in a policy, in the order in which it is shown.
+func (p *policyReader) known() []entry {
 	d := &p.document
 	all := []entry{
 		p.text("time_zone", &d.TimeZone, func(one *sendlimit.PolicyDocument, s string) { one.TimeZone = s }),
@@ -100,7 +100,7 @@ func (p *policyReader) fields() []entry {
 		p.text("on_conflict", &d.OnConflict, func(one *sendlimit.PolicyDocument, s string) { one.OnConflict = s }),
 		p.field("alert_at", p.percents),
 		p.text("alert_to", &d.AlertTo, func(one *sendlimit.PolicyDocument, s string) { one.AlertTo = s }),
-		p.field("categories", p.categories),
+		p.field("categories", p.categoryRules),
 	}
 	if p.path != "" {
 		return all
@@ -208,14 +208,16 @@ func (p *policyReader) rules(into *[]string, field string, node ast.Node, source
 }
 
 func (p *policyReader) quietHours(field string, node ast.Node, source string) {
-	var parts []string
-	p.list(field, node, `a list of hours such as ["22:00-08:00"]`, source, func(value, _ string) { parts = append(parts, value) })
-	lines := quietLines(parts)
+	var parts, sources []string
+	p.list(field, node, `a list of hours such as ["22:00-08:00"]`, source, func(value, at string) {
+		parts, sources = append(parts, value), append(sources, at)
+	})
+	lines, last := quietLines(parts)
 	before := len(p.problems)
-	for _, line := range lines {
+	for i, line := range lines {
 		if _, err := sendlimit.ParseQuietHours(line); err != nil {
 			problem := invalid(err)
-			p.reject(field, problem.Value, problem.Want, source)
+			p.reject(field, problem.Value, problem.Want, sources[last[i]])
 		}
 	}
 	if len(p.problems) > before {

@@ -23,7 +23,7 @@ func (r *fileReader) categories(node ast.Node, source string) {
 	const section = "policy."
 	p := &policyReader{fileReader: r, path: section}
 	before := len(r.problems)
-	p.categories(categoriesKey, node, source)
+	p.categoryRules(categoriesKey, node, source)
 	if len(r.problems) > before {
 		return
 	}
@@ -35,8 +35,8 @@ func (r *fileReader) categories(node ast.Node, source string) {
 	r.config.PolicyGiven = len(policy.Categories) > 0
 }
 
-// categories reads what a policy has for single categories.
-func (p *policyReader) categories(field string, node ast.Node, source string) {
+// categoryRules reads what a policy has for single categories.
+func (p *policyReader) categoryRules(field string, node ast.Node, source string) {
 	mapping, ok := node.(*ast.MappingNode)
 	if !ok {
 		p.reject(field, kindOf(node), "a mapping of categories to their rules", source)
