@@ -171,38 +171,22 @@ const plainValue = "a plain value"
 
 // fields reads a mapping of some fields, and rejects all others.
 func (r *fileReader) fields(path string, node ast.Node, source string, fields []seedField) {
-	names := make([]string, len(fields))
+	known := make([]entry, len(fields))
 	for i, field := range fields {
-		names[i] = field.name
+		known[i] = entry{name: field.name, read: func(node ast.Node, source string) {
+			if !field.read(node) {
+				// Without the value: it may be a key in the wrong place.
+				r.reject(path+"."+field.name, kindOf(node), field.want, source)
+			}
+		}}
 	}
-	entries, ok := node.(*ast.MappingNode)
-	if _, null := node.(*ast.NullNode); null {
-		return
-	}
-	if !ok {
-		r.reject(path, kindOf(node), "a mapping of "+strings.Join(names, ", "), source)
-		return
-	}
-	for _, entry := range entries.Values {
-		name := entry.Key.GetToken()
-		i := slices.Index(names, name.Value)
-		if i < 0 {
-			r.reject("setting", path+"."+name.Value, "one of "+strings.Join(names, ", "), r.source(name))
-			continue
-		}
-		if !fields[i].read(entry.Value) {
-			// Without the value: it may be a key in the wrong place.
-			r.reject(path+"."+name.Value, kindOf(entry.Value), fields[i].want, r.source(name))
-		}
-	}
+	r.entries(path+".", node, source, known)
 }
 
 func (f seedField) read(node ast.Node) bool {
 	switch into := f.into.(type) {
 	case *ast.Node:
-		if _, null := node.(*ast.NullNode); !null {
-			*into = node
-		}
+		*into = node
 		return true
 	case *string:
 		text, ok := scalar(node)
