@@ -64,13 +64,10 @@ func (p *program) open(ctx context.Context, cmd *cobra.Command, m manner) (*sess
 // program: not before, since that marks a new store, and one without rules is
 // left alone.
 func (s *session) begin(ctx context.Context, c config.Config, m manner) error {
+	options := store.SubmitterOptions(c)
+	options.Batch = m == inBatches
 	var err error
-	s.submitter, err = tasks.NewSubmitter(s.client, tasks.SubmitterOptions{
-		Prefix: c.Prefix, Reach: c.Reach, KeepRecords: c.KeepRecords, ExpireAfter: c.ExpireAfter,
-		StoreFullAt: c.StoreFullAt, WaitReplicas: c.WaitReplicas, WaitReplicasTimeout: c.WaitReplicasTimeout,
-		Batch: m == inBatches,
-	})
-	if err != nil {
+	if s.submitter, err = tasks.NewSubmitter(s.client, options); err != nil {
 		return fmt.Errorf("preparing to submit: %w", err)
 	}
 	if s.timeline, err = s.submitter.Timeline(ctx); err != nil {

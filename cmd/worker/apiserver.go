@@ -10,6 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks"
@@ -36,11 +37,8 @@ func newAPIServer(
 			err = errors.Join(err, s.close())
 		}
 	}()
-	submits := tasks.SubmitterOptions{
-		Prefix: c.Prefix, Policies: policies, Reach: c.Reach, KeepRecords: c.KeepRecords, ExpireAfter: c.ExpireAfter,
-		StoreFullAt: c.StoreFullAt, WaitReplicas: c.WaitReplicas, WaitReplicasTimeout: c.WaitReplicasTimeout,
-		Logger: logger, Metrics: m.tasks,
-	}
+	submits := store.SubmitterOptions(c)
+	submits.Policies, submits.Logger, submits.Metrics = policies, logger, m.tasks
 	if s.refitter, err = tasks.NewRefitter(client, tasks.RefitterOptions{SubmitterOptions: submits}); err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks"
@@ -72,10 +73,7 @@ func (p program) refitPolicy(
 }
 
 func (p program) withRefitter(client redis.UniversalClient, c config.Config, do func(*tasks.Refitter) error) (err error) {
-	r, err := tasks.NewRefitter(client, tasks.RefitterOptions{SubmitterOptions: tasks.SubmitterOptions{
-		Prefix: c.Prefix, Reach: c.Reach, KeepRecords: c.KeepRecords, ExpireAfter: c.ExpireAfter,
-		StoreFullAt: c.StoreFullAt, WaitReplicas: c.WaitReplicas, WaitReplicasTimeout: c.WaitReplicasTimeout,
-	}})
+	r, err := tasks.NewRefitter(client, tasks.RefitterOptions{SubmitterOptions: store.SubmitterOptions(c)})
 	if err != nil {
 		return fmt.Errorf("opening the reservations: %w", err)
 	}
