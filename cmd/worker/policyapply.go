@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -91,6 +92,9 @@ func (c *policyCommands) readPolicy(flags *pflag.FlagSet, file string) (sendlimi
 	if err != nil {
 		return sendlimit.Policy{}, fmt.Errorf("reading the name of the policy: %w", err)
 	}
+	if err := checkPolicyName(name); err != nil {
+		return sendlimit.Policy{}, err
+	}
 	policy, err := config.ReadPolicy(file, c.stdin, name)
 	if err != nil {
 		return sendlimit.Policy{}, err
@@ -101,6 +105,17 @@ func (c *policyCommands) readPolicy(flags *pflag.FlagSet, file string) (sendlimi
 		}
 	}
 	return policy, nil
+}
+
+// checkPolicyName says whether the flag is a name that a policy may have. The error
+// is a *sendlimit.InvalidError.
+func checkPolicyName(name string) error {
+	named := sendlimit.DefaultPolicy()
+	named.Name = name
+	if invalid, ok := errors.AsType[*sendlimit.InvalidError](named.Validate()); ok {
+		return &sendlimit.InvalidError{Field: nameFlag, Value: name, Want: invalid.Want}
+	}
+	return nil
 }
 
 // applied is the answer to policy apply; Old is null where there was none.

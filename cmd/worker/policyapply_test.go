@@ -118,7 +118,8 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 	}
 	_, err = command(t, environ, "rules: [1/day]", "policy", "apply", "-", "--name", "VIP")
 	_, said := failure(err)
-	require.Contains(t, said, `"VIP" is not allowed: it takes a name of 1 to 64 of a-z 0-9 _ -`)
+	require.Contains(t, said, `name "VIP" is not allowed: it takes a name of 1 to 64 of a-z 0-9 _ -`)
+	require.NotContains(t, said, "standard input", "it is the flag that is wrong, not the file")
 	require.Empty(t, m.Keys(), "a policy that is refused touches nothing")
 }
 
