@@ -39,7 +39,7 @@ func (p program) policyCommand(ctx context.Context) *cobra.Command {
 			"  worker policy apply rules.yaml --then shift",
 	}
 	group.PersistentFlags().AddFlagSet(storeFlags())
-	group.PersistentFlags().BoolVar(&c.asJSON, "json", false, "answer with one line of JSON")
+	group.PersistentFlags().BoolVar(&c.asJSON, "json", false, "answer in JSON, an object a line")
 	group.AddCommand(c.listCommand(), c.showCommand(), c.applyCommand())
 	return group
 }
