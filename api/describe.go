@@ -174,6 +174,7 @@ func descriptions() map[string]string {
 		"Usage.at":                 "The time that the rules were looked at around.",
 		"Usage.rules":              "How full each rule is.",
 		"Usage.free":               "The stretches in which a message would be accepted.",
+		"Usage.blocked":            "Nothing more is accepted for the user, and so nothing is free; absent where that is not so.",
 		"Usage.sends":              "Messages sent and to be sent, by time.",
 		"Usage.quiet":              "The stretches that are quiet hours; absent where there are none.",
 		"Usage.more":               "There are more sends than those.",

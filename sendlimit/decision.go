@@ -141,5 +141,7 @@ type Usage struct {
 	Free []Stretch
 	// Quiet has the stretches of quiet hours within it, ascending.
 	Quiet []Stretch
-	Now   time.Time
+	// Blocked says that the user is, whatever the rules would leave free.
+	Blocked bool
+	Now     time.Time
 }

@@ -118,6 +118,7 @@ func (t *Timeline) Usage(ctx context.Context, r UsageRequest) (Usage, error) {
 	}
 	judge := by.rules.scope(r.Category)
 	u, err := judge.usage(read(answer, doing), spanned)
+	u.Blocked = by.blocked
 	if err == nil && spanned {
 		u.Quiet = judge.quietWithin(r.From.UnixMilli(), r.To.UnixMilli())
 		u.Free = without(u.Free, u.Quiet)

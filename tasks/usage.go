@@ -25,8 +25,10 @@ type Usage struct {
 	To    Time        `json:"to"`
 	Rules []RuleUsage `json:"rules"`
 	Free  []Stretch   `json:"free"`
-	Quiet []Stretch   `json:"quiet,omitempty"` // what is in quiet hours
-	Sends []Conflict  `json:"sends"`           // sent and unsent
+	// Blocked says that the user is, so that nothing is free.
+	Blocked bool       `json:"blocked,omitempty"`
+	Quiet   []Stretch  `json:"quiet,omitempty"` // what is in quiet hours
+	Sends   []Conflict `json:"sends"`           // sent and unsent
 	// More says that there are more sends than those listed.
 	More bool `json:"more,omitempty"`
 }
@@ -56,7 +58,7 @@ type Stretch struct {
 func UsageOf(r sendlimit.UsageRequest, u sendlimit.Usage, sends []sendlimit.Reservation) Usage {
 	usage := Usage{
 		User: r.User, At: Time{u.At}, From: Time{r.From}, To: Time{r.To},
-		Rules: make([]RuleUsage, len(u.Rules)), Free: stretchesOf(u.Free), Sends: make([]Conflict, len(sends)),
+		Rules: make([]RuleUsage, len(u.Rules)), Free: stretchesOf(u.Free), Blocked: u.Blocked, Sends: make([]Conflict, len(sends)),
 	}
 	for i, rule := range u.Rules {
 		kind := "sliding"

@@ -82,6 +82,11 @@ func (p *program) usage(ctx context.Context, s *session, r sendlimit.UsageReques
 	if err := p.printf("%s around %s\n\n", style.Palette.Bold(r.User), style.Time(usage.At)); err != nil {
 		return err
 	}
+	if usage.Blocked {
+		if err := p.printf("  %s: nothing more is accepted, whatever the rules leave free\n\n", style.Palette.Red("blocked")); err != nil {
+			return err
+		}
+	}
 	if err := picture.Usage(p.stdout, style, usage); err != nil {
 		return err
 	}

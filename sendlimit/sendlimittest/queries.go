@@ -64,7 +64,7 @@ func (m *Model) Usage(r sendlimit.UsageRequest) sendlimit.Usage {
 	g := m.regime(r.User)
 	ts := g.of(r.Category)
 
-	u := sendlimit.Usage{At: moment(at), Now: moment(now)}
+	u := sendlimit.Usage{At: moment(at), Blocked: g.blocked, Now: moment(now)}
 	for _, rule := range ts.rules {
 		u.Rules = append(u.Rules, rule.usage(tl, at))
 	}
