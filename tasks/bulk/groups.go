@@ -33,7 +33,7 @@ type GroupOptions struct {
 	// Folder gets the temporary files; "" means the system's folder for them.
 	Folder string
 	// Phase is called when a phase begins, with how many lines it is about: 0 of
-	// Reading, since nobody knows. Nil means nobody wants to know.
+	// Reading, since nobody knows; of Judging those that the judge gets. Nil means nobody wants to know.
 	Phase func(p Phase, lines int)
 }
 
@@ -79,7 +79,7 @@ func RunInGroups(
 	err := r.read(ctx, next, groups)
 	var outcomes *merged[tasks.Outcome]
 	if err == nil {
-		o.Phase(Judging, r.lines)
+		o.Phase(Judging, r.lines-r.invalid)
 		var results []*spool[tasks.Outcome]
 		results, err = r.judgeAll(ctx, groups)
 		defer closeAll(results)
@@ -98,10 +98,11 @@ type groupRun struct {
 	forget  func(context.Context) error
 	options GroupOptions
 
-	lines  int
-	last   int   // number of the last line
-	broken error // why there are no more, if not for their end
-	judged int
+	lines   int
+	invalid int   // of them
+	last    int   // number of the last line
+	broken  error // why there are no more, if not for their end
+	judged  int
 }
 
 // read sets lines aside in groups.
@@ -129,6 +130,9 @@ func (r *groupRun) read(ctx context.Context, next func() (Line, error), groups [
 			return err
 		}
 		r.lines++
+		if read.line.Invalid != nil {
+			r.invalid++
+		}
 		r.last = read.line.Number
 	}
 }

@@ -165,10 +165,18 @@ func TestGroupsTellTheirPhases(t *testing.T) {
 	t.Parallel()
 	var phases []string
 	j := newTraces(t)
-	require.NoError(t, bulk.RunInGroups(t.Context(), fileOf(50, 5).next, j.judge, j.clear, new(outcomes), bulk.GroupOptions{
+	lines := fileOf(50, 5)
+	next := func() (bulk.Line, error) {
+		line, err := lines.next()
+		if line.Number%10 == 1 {
+			line.Invalid = &sendlimit.InvalidError{Field: "f", Value: "v", Want: "w"}
+		}
+		return line, err
+	}
+	require.NoError(t, bulk.RunInGroups(t.Context(), next, j.judge, j.clear, new(outcomes), bulk.GroupOptions{
 		Phase: func(p bulk.Phase, lines int) { phases = append(phases, fmt.Sprint(p, " ", lines)) },
 	}))
-	require.Equal(t, []string{"0 0", "1 50", "2 50"}, phases)
+	require.Equal(t, []string{"0 0", "1 45", "2 50"}, phases, "the judge does not get what is invalid")
 }
 
 func TestGroupsThatFailHandNothingOn(t *testing.T) {
