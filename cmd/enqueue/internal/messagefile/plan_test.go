@@ -47,7 +47,7 @@ func TestPlan(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, `{"lines":7,"accepted":4,"replayed":1,"shifted":3,"refused":2,"invalid":0,"errors":0,"recorded":0,"seconds":0,
 		"refused_by_rule":{"marketing 2/calendar_day":1},"refused_by_code":{"quiet_hours":1},
-		"shifted_by_seconds":{"median":61.2,"p90":90,"max":90},
+		"shifted_by_seconds":{"median":61.3,"p90":90,"max":90},
 		"histogram":[
 			{"from":"2026-11-22T12:00:00.000Z","until":"2026-11-22T12:01:00.000Z","accepted":2,"shifted":1,"refused":1},
 			{"from":"2026-11-22T12:01:00.000Z","until":"2026-11-22T12:02:00.000Z","accepted":2,"shifted":2,"refused":0}]}`, string(text))
@@ -64,14 +64,14 @@ func TestPlan(t *testing.T) {
     quiet_hours               1
   invalid                     0
 
-  shifted: half of them by up to 1 minute 1 second, nine in ten by up to 1 minute 30 seconds, the furthest by 1 minute 30 seconds
+  shifted: half of them by up to 1 minute 2 seconds, nine in ten by up to 1 minute 30 seconds, the furthest by 1 minute 30 seconds
 
   judged by: 1/hour
 `, person.String())
 }
 
-// Half of the shifts are no longer than the median, and so on, to within 1 %,
-// however many lengths there are.
+// Half of the shifts are no longer than the median, and so on, which is up to 1 %
+// more than need be, however many lengths there are.
 func TestShiftsAreRight(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 2, 3, 10, 11, 99, 100, 50_000} {
@@ -83,6 +83,9 @@ func TestShiftsAreRight(t *testing.T) {
 		want := func(percent int) float64 { return float64((n*percent+99)/100) * 1.234 }
 		require.InEpsilonf(t, want(50), got.Median, 0.01, "%d shifts", n)
 		require.InEpsilonf(t, want(90), got.P90, 0.01, "%d shifts", n)
+		require.GreaterOrEqual(t, got.Median, want(50)-1e-6)
+		require.GreaterOrEqual(t, got.P90, want(90)-1e-6)
+		require.LessOrEqual(t, got.P90, got.Max)
 		require.InEpsilonf(t, want(100), got.Max, 1e-9, "%d shifts", n)
 	}
 	require.Nil(t, planOf().ShiftedBy)

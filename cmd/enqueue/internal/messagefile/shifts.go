@@ -13,7 +13,7 @@ import (
 // shifts says how much later than asked for messages are, in memory that is
 // bounded: three digits of each length of time are kept.
 type shifts struct {
-	counts map[int64]int // by ms, rounded down
+	counts map[int64]int // by ms, rounded up
 	total  int
 	most   time.Duration
 }
@@ -26,18 +26,18 @@ func (s *shifts) add(by time.Duration) {
 	for ms/unit >= 1000 {
 		unit *= 10
 	}
-	s.counts[ms/unit*unit]++
+	s.counts[(ms+unit-1)/unit*unit]++
 	s.total++
 	s.most = max(s.most, by)
 }
 
-// quantile is the shortest shift that so many percent of all are not longer than,
-// to within a hundredth of it. There has to be one.
+// quantile is the shortest shift that so many percent of all are not longer than, or
+// up to a hundredth more. There has to be one.
 func (s *shifts) quantile(percent int) time.Duration {
 	seen := 0
 	for _, ms := range slices.Sorted(maps.Keys(s.counts)) {
 		if seen += s.counts[ms]; 100*seen >= percent*s.total {
-			return time.Duration(ms) * time.Millisecond
+			return min(time.Duration(ms)*time.Millisecond, s.most)
 		}
 	}
 	return s.most
@@ -46,7 +46,7 @@ func (s *shifts) quantile(percent int) time.Duration {
 // ShiftedBy is how much later than asked for shifted messages would be sent, in
 // seconds.
 type ShiftedBy struct {
-	Median float64 `json:"median"` // to within 1 %, as is P90
+	Median float64 `json:"median"` // or up to 1 % more, as is P90
 	P90    float64 `json:"p90"`    // nine in ten by no more than that
 	Max    float64 `json:"max"`
 }
@@ -62,8 +62,22 @@ func (s *shifts) summary() *ShiftedBy {
 
 // String says it for a person.
 func (s *ShiftedBy) String() string {
-	in := func(seconds float64) string {
-		return cli.FormatDuration(time.Duration(math.Round(seconds*1000)) * time.Millisecond)
+	in := func(seconds float64) time.Duration { return time.Duration(math.Round(seconds*1000)) * time.Millisecond }
+	most := in(s.Max)
+	upTo := func(seconds float64) string { return cli.FormatDuration(min(roundedUp(in(seconds)), most)) }
+	return fmt.Sprintf("half of them by up to %s, nine in ten by up to %s, the furthest by %s", upTo(s.Median), upTo(s.P90), cli.FormatDuration(most))
+}
+
+// roundedUp is a length of time of which nothing is cut off when it is formatted.
+func roundedUp(d time.Duration) time.Duration {
+	unit := time.Millisecond
+	switch {
+	case d >= 24*time.Hour:
+		unit = time.Hour
+	case d >= time.Hour:
+		unit = time.Minute
+	case d >= time.Minute:
+		unit = time.Second
 	}
-	return fmt.Sprintf("half of them by up to %s, nine in ten by up to %s, the furthest by %s", in(s.Median), in(s.P90), in(s.Max))
+	return (d + unit - 1).Truncate(unit)
 }
