@@ -13,7 +13,7 @@ func (s *Submitter) Rehearse(ctx context.Context) (*Rehearsal, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.rehearse(t), nil
+	return s.rehearse(t, t.Policy()), nil
 }
 
 // RehearseWhatIf begins a dry run under other rules than the store's, which stay
@@ -25,16 +25,20 @@ func (s *Submitter) RehearseWhatIf(ctx context.Context, w WhatIf) (*Rehearsal, e
 	if err != nil {
 		return nil, err
 	}
-	t, err := s.rules.whatIf(l.set, w)
+	policy, err := w.policy(l.set.own)
 	if err != nil {
 		return nil, err
 	}
-	return s.rehearse(t), nil
+	t, err := s.rules.whatIf(l.set, policy)
+	if err != nil {
+		return nil, err
+	}
+	return s.rehearse(t, policy), nil
 }
 
-func (s *Submitter) rehearse(t *sendlimit.Timeline) *Rehearsal {
+func (s *Submitter) rehearse(t *sendlimit.Timeline, policy sendlimit.Policy) *Rehearsal {
 	return &Rehearsal{
-		submitter: s, timeline: t, rehearsal: t.Rehearse(s.client), charges: heldInRehearsal{s.charger.charges.Rehearse()},
+		submitter: s, timeline: t, policy: policy, rehearsal: t.Rehearse(s.client), charges: heldInRehearsal{s.charger.charges.Rehearse()},
 	}
 }
 
@@ -43,12 +47,14 @@ func (s *Submitter) rehearse(t *sendlimit.Timeline) *Rehearsal {
 type Rehearsal struct {
 	submitter *Submitter
 	timeline  *sendlimit.Timeline
+	policy    sendlimit.Policy
 	rehearsal *sendlimit.Rehearsal
 	charges   heldInRehearsal
 }
 
-// Policy is what users are judged by whose settings name no other policy.
-func (r *Rehearsal) Policy() sendlimit.Policy { return r.timeline.Policy() }
+// Policy is the one that stands in for the store's, with the rules that do; where
+// nothing stands in, that of the users whose settings name no other.
+func (r *Rehearsal) Policy() sendlimit.Policy { return r.policy }
 
 // Submit answers what Submitter.Submit would have answered after what this
 // rehearsal accepted before. Nothing is sent.

@@ -93,13 +93,13 @@ func (r *rules) under(set *policySet) (*limiters, error) {
 	return fresh, nil
 }
 
-// whatIf returns the timeline under other rules than the store's. It keeps apart
-// from the others what it knows of users' settings.
-func (r *rules) whatIf(set *policySet, w WhatIf) (*sendlimit.Timeline, error) {
+// whatIf returns the timeline under a set of which one policy is another, which is
+// not the store's. It keeps apart from the others what it knows of users' settings.
+func (r *rules) whatIf(set *policySet, policy sendlimit.Policy) (*sendlimit.Timeline, error) {
 	o := r.options
 	o.SettingsCache = nil
 	var err error
-	if o.Policy, o.Policies, err = w.in(set); err != nil {
+	if o.Policy, o.Policies, err = set.with(policy); err != nil {
 		return nil, err
 	}
 	return sendlimit.NewTimeline(r.client, o)

@@ -86,7 +86,7 @@ func TestWhatIfOfUsersWhoNameThePolicyOfAll(t *testing.T) {
 	tell(t, func(s *story) {
 		s.set("bob", sendlimit.UserSettings{Policy: sendlimit.DefaultPolicyName})
 		lax := sendlimit.DefaultPolicy()
-		lax.Name, lax.Rules = "lax", rulesOf(s, "1/hour")
+		lax.Rules = rulesOf(s, "1/hour")
 		first, second := s.message("a", time.Hour), s.message("b", 2*time.Hour-time.Second)
 		first.User, second.User = "bob", "bob"
 		require.Equal(s, []string{"", "1/hour"}, s.rehearses(tasks.WhatIf{Policy: &lax}, first, second))

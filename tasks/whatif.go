@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
@@ -9,45 +10,58 @@ import (
 // WhatIf are rules that a rehearsal judges by in place of the store's. The zero
 // value changes nothing.
 type WhatIf struct {
-	// Policy stands in for the policy of its name or, where the store has none of
-	// it, for the one that all follow whose settings name no other; nil changes
-	// none.
+	// Policy stands in for the policy of its name, which the store has to have; nil
+	// stands in for none.
 	Policy *sendlimit.Policy
 	// Rules stand in for those of that policy that have the same window, or are
-	// added to them, at most one of each window.
+	// added to them, at most one of each window. Without a Policy it is the one that
+	// all follow whose settings name no other.
 	Rules []sendlimit.Rule
 }
 
-// in puts the rules in the place of those of a set. The error is a
+// policy is the one that stands in for that of its name. The error is a
 // *sendlimit.InvalidError.
-func (w WhatIf) in(set *policySet) (own sendlimit.Policy, others []sendlimit.Policy, err error) {
-	own, others = set.own, slices.Clone(set.others)
-	changed := own
+func (w WhatIf) policy(own sendlimit.Policy) (sendlimit.Policy, error) {
+	policy := own
 	if w.Policy != nil {
-		changed = *w.Policy
+		policy = *w.Policy
 	}
-	changed.Rules = slices.Clone(changed.Rules)
+	policy.Rules = slices.Clone(policy.Rules)
 	for i, rule := range w.Rules {
 		if slices.ContainsFunc(w.Rules[:i], func(r sendlimit.Rule) bool { return sameWindow(r, rule) }) {
-			return own, others, invalid("what-if", rule.String(), "one rule of each window")
+			return policy, invalid("what-if", rule.String(), "one rule of each window")
 		}
-		changed.Rules = withRule(changed.Rules, rule)
+		policy.Rules = withRule(policy.Rules, rule)
 	}
-	if err := changed.Validate(); err != nil {
-		return own, others, err
+	return policy, policy.Validate()
+}
+
+// with are the policies of a set with another in the place of the one of its name.
+// The error is a *sendlimit.InvalidError where there is none.
+func (s *policySet) with(policy sendlimit.Policy) (own sendlimit.Policy, others []sendlimit.Policy, err error) {
+	others = slices.Clone(s.others)
+	i := slices.IndexFunc(others, func(p sendlimit.Policy) bool { return p.Name == policy.Name })
+	switch {
+	case policy.Name == s.own.Name:
+		return policy, others, nil
+	case i >= 0:
+		others[i] = policy
+		return s.own, others, nil
+	case slices.Contains(s.unreadable, policy.Name):
+		return s.own, append(others, policy), nil
+	default:
+		return s.own, others, invalid("policy", policy.Name, "a policy that the store has: %s", strings.Join(s.names(), ", "))
 	}
-	for i := range others {
-		if others[i].Name == changed.Name {
-			others[i] = changed
-			return own, others, nil
-		}
+}
+
+// names are those of all policies, ascending.
+func (s *policySet) names() []string {
+	names := slices.Clone(s.unreadable)
+	for _, policy := range s.all() {
+		names = append(names, policy.Name)
 	}
-	if changed.Name != own.Name {
-		named := changed // for those, too, whose settings name the one that it stands in for
-		named.Name = own.Name
-		others = append(others, named)
-	}
-	return changed, others, nil
+	slices.Sort(names)
+	return names
 }
 
 // withRule puts a rule in the place of those that have its window, or at the end.

@@ -24,6 +24,9 @@ func (s *story) rehearses(w tasks.WhatIf, messages ...tasks.Message) []string {
 		refused[i] = o.RefusedBy()
 		require.Equal(s, refused[i] == "", o.OK(), "%+v", o)
 	}
+	if w.Policy != nil {
+		require.Equal(s, w.Policy.Name, rehearsal.Policy().Name)
+	}
 	require.NoError(s, rehearsal.Close(s.Context()))
 	return refused
 }
@@ -43,7 +46,7 @@ func TestWhatIf(t *testing.T) {
 			messages = append(messages, m)
 		}
 		lax := sendlimit.DefaultPolicy()
-		lax.Name, lax.Rules = "lax", rulesOf(s, "100/minute")
+		lax.Rules = rulesOf(s, "100/minute")
 		vip := lax
 		vip.Name, vip.Rules = "vip", rulesOf(s, "1/hour")
 		for _, row := range []struct {
@@ -67,8 +70,11 @@ func TestWhatIf(t *testing.T) {
 		require.Equal(s, before, s.server.Dump())
 
 		for sentence, w := range map[string]tasks.WhatIf{
-			`what-if "3/minute" is not allowed: it takes one rule of each window`:   {Rules: rulesOf(s, "2/minute", "3/minute")},
-			`rules "[]" is not allowed: it takes at least one rule such as 5/hour`:  {Policy: &sendlimit.Policy{Name: "none"}},
+			`what-if "3/minute" is not allowed: it takes one rule of each window`:  {Rules: rulesOf(s, "2/minute", "3/minute")},
+			`rules "[]" is not allowed: it takes at least one rule such as 5/hour`: {Policy: &sendlimit.Policy{Name: "none"}},
+			`policy "vipp" is not allowed: it takes a policy that the store has: default, vip`: {
+				Policy: &sendlimit.Policy{Name: "vipp", Rules: rulesOf(s, "1/hour")},
+			},
 			`policy "No" is not allowed: it takes a name of 1 to 64 of a-z 0-9 _ -`: {Policy: &sendlimit.Policy{Name: "No"}},
 		} {
 			_, err := s.RehearseWhatIf(s.Context(), w)

@@ -56,12 +56,17 @@ func (p *program) rehearse(
 	return p.sumUp(ctx, s, c, f, stopped, err)
 }
 
-// judgedBy says what most users are judged by, where it is not what the store has.
-func judgedBy(w tasks.WhatIf, own sendlimit.Policy) string {
-	if w.Policy == nil && len(w.Rules) == 0 || w.Policy != nil && w.Policy.Name != own.Name {
+// judgedBy spells the policy that stands in for one of the store's, "" where none
+// does.
+func judgedBy(w tasks.WhatIf, policy sendlimit.Policy) string {
+	switch {
+	case w.Policy == nil && len(w.Rules) == 0:
 		return ""
+	case policy.Name == sendlimit.DefaultPolicyName:
+		return policy.String()
+	default:
+		return policy.Name + ": " + policy.String()
 	}
-	return own.String()
 }
 
 // endRehearsal removes what a dry run made, also when it was interrupted.

@@ -160,8 +160,10 @@ func TestWhatIf(t *testing.T) {
 		lines = append(lines, message("alice", fmt.Sprintf("%d:00:00", hour)), message("alice", fmt.Sprintf("%d:00:30", hour)))
 	}
 	path := fileOf(t, lines...)
-	policy := filepath.Join(t.TempDir(), "policy.yaml")
-	require.NoError(t, os.WriteFile(policy, []byte("rules: [1/minute]\nquiet_hours: [\"12:00-24:00\"]\n"), 0o600))
+	policy := fileOf(t, "rules: [1/minute]", `quiet_hours: ["12:00-24:00"]`)
+	vip := sendlimit.DefaultPolicy()
+	vip.Name = "vip"
+	f.apply(t, vip)
 	before := f.everything()
 	for _, row := range []struct {
 		args    []string
@@ -173,15 +175,26 @@ func TestWhatIf(t *testing.T) {
 		{[]string{"--what-if", "2/minute", "--what-if", "1/2h"}, `"refused_by_rule":{"1/2h":13}`, "2/minute, 5/hour, 10/calendar_day, 1/2h"},
 		{[]string{"--what-if-policy", policy}, `"refused_by_rule":{"1/minute":1},"refused_by_code":{"quiet_hours":16}`, "1/minute"},
 		{[]string{"--what-if-policy", policy, "--what-if", "2/minute"}, `"refused_by_rule":{},"refused_by_code":{"quiet_hours":16}`, "2/minute"},
+		{
+			[]string{"--what-if-policy", fileOf(t, "name: vip", "rules: [1/minute, 3/hour]"), "--what-if", "2/minute"},
+			`"refused_by_rule":{"1/minute":9}`, "vip: 2/minute, 3/hour",
+		},
 	} {
 		args := append([]string{"bulk", path, "--dry-run"}, row.args...)
-		require.Contains(t, f.prints(t, append(args, "--json")...), row.refused, row.args)
-		if row.says != "" {
+		summary := f.prints(t, append(args, "--json")...)
+		require.Contains(t, summary, row.refused, row.args)
+		if row.says == "" {
+			require.NotContains(t, summary, "judged_by")
+		} else {
+			require.Contains(t, summary, `"judged_by":"`+row.says)
 			require.Contains(t, f.prints(t, args...), "  judged by: "+row.says, row.args)
 		}
 		f.server.Del("sl:meta") // says only that a program of this version was here
 		require.Equal(t, before, f.everything(), row.args)
 	}
+	wrong := f.run(t, "bulk", path, "--dry-run", "--what-if-policy", fileOf(t, "name: vipp", "rules: [1/minute]"))
+	require.Equal(t, 2, wrong.status)
+	require.Equal(t, "error: policy \"vipp\" is not allowed: it takes a policy that the store has: default, vip\n", wrong.stderr)
 }
 
 // What is set for a user holds over the rules that are tried out.

@@ -43,16 +43,17 @@ func TestPlan(t *testing.T) {
 		tasks.Outcome{Outcome: tasks.Accepted, SendAt: tasks.Time{Time: noon()}, RequestedAt: tasks.Time{Time: noon().Add(-time.Second)}},
 		shifted(61234*time.Millisecond), shifted(time.Second), shifted(90*time.Second), replayed, quiet, marketing,
 	)
+	s.Plan.JudgedBy = "1/hour"
+	s.Finish(0)
 	text, err := json.Marshal(s)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"lines":7,"accepted":4,"replayed":1,"shifted":3,"refused":2,"invalid":0,"errors":0,"recorded":0,"seconds":0,
 		"refused_by_rule":{"marketing 2/calendar_day":1},"refused_by_code":{"quiet_hours":1},
-		"shifted_by_seconds":{"median":61.3,"p90":90,"max":90},
+		"shifted_by_seconds":{"median":61.3,"p90":90,"max":90},"judged_by":"1/hour",
 		"histogram":[
 			{"from":"2026-11-22T12:00:00.000Z","until":"2026-11-22T12:01:00.000Z","accepted":2,"shifted":1,"refused":1},
 			{"from":"2026-11-22T12:01:00.000Z","until":"2026-11-22T12:02:00.000Z","accepted":2,"shifted":2,"refused":0}]}`, string(text))
 
-	s.Plan.JudgedBy = "1/hour"
 	var person strings.Builder
 	require.NoError(t, s.Print(&person, cli.Palette{}))
 	require.Equal(t, `7 lines in 0.0 seconds (dry run: nothing was changed)

@@ -30,9 +30,10 @@ type Summary struct {
 	RefusedByRule map[string]int `json:"refused_by_rule"`
 	// RefusedByCode counts the other refusals, such as those in quiet hours.
 	RefusedByCode map[string]int `json:"refused_by_code,omitempty"`
-	// ShiftedBy and Histogram are what a dry run says beside.
+	// ShiftedBy, Histogram and JudgedBy are what a dry run says beside.
 	ShiftedBy *ShiftedBy         `json:"shifted_by_seconds,omitempty"`
 	Histogram []histogram.Bucket `json:"histogram,omitempty"`
+	JudgedBy  string             `json:"judged_by,omitempty"` // other rules than the store's
 	Seconds   float64            `json:"seconds"`
 
 	// Failure says in a few words why Errors have no outcome.
@@ -102,6 +103,7 @@ func (s *Summary) Finish(took time.Duration) {
 	}
 	if s.Plan != nil {
 		s.ShiftedBy, s.Histogram = s.Plan.shifts.summary(), s.Plan.Buckets().All
+		s.JudgedBy = s.Plan.JudgedBy
 	}
 }
 
@@ -138,8 +140,8 @@ func (s *Summary) Print(w io.Writer, palette cli.Palette) error {
 	if s.ShiftedBy != nil {
 		fmt.Fprintf(&text, "\n  shifted: %s\n", s.ShiftedBy)
 	}
-	if s.Plan != nil && s.Plan.JudgedBy != "" {
-		fmt.Fprintf(&text, "\n  judged by: %s\n", s.Plan.JudgedBy)
+	if s.JudgedBy != "" {
+		fmt.Fprintf(&text, "\n  judged by: %s\n", s.JudgedBy)
 	}
 	_, err := io.WriteString(w, text.String())
 	return err //nolint:wrapcheck // of the caller's own writer
