@@ -133,7 +133,7 @@ func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) err
 		if err := p.inspect(ctx, s); err != nil {
 			return err
 		}
-		results, err := p.createResults(f.results, file)
+		results, err := p.openResults(f.results, file)
 		if err != nil {
 			return err
 		}

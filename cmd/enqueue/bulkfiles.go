@@ -59,9 +59,9 @@ func (p *program) openInput(name string) (*messageFile, error) {
 	return &messageFile{ReadCloser: file, info: info}, nil
 }
 
-// createResults opens the file for the outcomes, nil for none. The error is a
-// *sendlimit.InvalidError.
-func (p *program) createResults(name string, messages *messageFile) (io.WriteCloser, error) {
+// openResults opens the file for the outcomes, nil for none. What is in it stays
+// until there are outcomes. The error is a *sendlimit.InvalidError.
+func (p *program) openResults(name string, messages *messageFile) (results, error) {
 	switch name {
 	case "":
 		return nil, nil //nolint:nilnil // none was asked for
@@ -71,11 +71,30 @@ func (p *program) createResults(name string, messages *messageFile) (io.WriteClo
 	if info, err := os.Stat(name); err == nil && messages.info != nil && os.SameFile(info, messages.info) {
 		return nil, badFile("results", name, "another file than the messages are read from", nil)
 	}
-	file, err := os.Create(name) //nolint:gosec // named by who runs the program
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o666) //nolint:gosec // named by who runs the program
 	if err != nil {
 		return nil, badFile("results", name, "a file that can be written", err)
 	}
-	return file, nil
+	return resultsFile{file}, nil
+}
+
+// results is where outcomes are written.
+type results interface {
+	io.WriteCloser
+
+	empty() error // removes those of an earlier run
+}
+
+// resultsFile is a file with outcomes.
+type resultsFile struct{ *os.File }
+
+// empty leaves alone what has no length, such as a pipe.
+func (f resultsFile) empty() error {
+	info, err := f.Stat()
+	if err == nil && info.Mode().IsRegular() {
+		err = f.Truncate(0)
+	}
+	return err //nolint:wrapcheck // of the file, which the caller names
 }
 
 func badFile(field, name, want string, err error) error {
@@ -92,3 +111,5 @@ func badFile(field, name, want string, err error) error {
 type keptOpen struct{ io.Writer }
 
 func (keptOpen) Close() error { return nil }
+
+func (keptOpen) empty() error { return nil }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
 	"github.com/sendlimit/sendlimiter/tasks"
@@ -15,7 +14,7 @@ import (
 // --results says, and reports those that are not judged.
 type collector struct {
 	summary  messagefile.Summary
-	results  io.WriteCloser // nil for none
+	results  results // nil for none
 	progress *progress
 
 	buffer  *bufio.Writer
@@ -48,10 +47,8 @@ func (c *collector) Emit(o tasks.Outcome) error {
 }
 
 func (c *collector) write(o tasks.Outcome) error {
-	if c.encoder == nil {
-		c.buffer = bufio.NewWriterSize(c.results, 1<<16)
-		c.encoder = json.NewEncoder(c.buffer)
-		c.encoder.SetEscapeHTML(false)
+	if err := c.begin(); err != nil {
+		return err
 	}
 	if err := c.encoder.Encode(o); err != nil {
 		return fmt.Errorf("writing the results: %w", err)
@@ -59,10 +56,28 @@ func (c *collector) write(o tasks.Outcome) error {
 	return nil
 }
 
-// Flush writes what is still held back.
-func (c *collector) Flush() error {
-	if c.buffer == nil {
+// begin puts the results in the place of those of an earlier run: not before there
+// are any, so that a dry run that fails leaves those.
+func (c *collector) begin() error {
+	if c.encoder != nil {
 		return nil
+	}
+	if err := c.results.empty(); err != nil {
+		return fmt.Errorf("emptying the file of the results: %w", err)
+	}
+	c.buffer = bufio.NewWriterSize(c.results, 1<<16)
+	c.encoder = json.NewEncoder(c.buffer)
+	c.encoder.SetEscapeHTML(false)
+	return nil
+}
+
+// Flush writes what is still held back. There may have been nothing.
+func (c *collector) Flush() error {
+	if c.results == nil {
+		return nil
+	}
+	if err := c.begin(); err != nil {
+		return err
 	}
 	if err := c.buffer.Flush(); err != nil {
 		return fmt.Errorf("writing the results: %w", err)
@@ -76,7 +91,10 @@ func (c *collector) close() error {
 	if c.results == nil {
 		return nil
 	}
-	err := c.Flush()
+	var err error
+	if c.buffer != nil {
+		err = c.Flush()
+	}
 	if closing := c.results.Close(); closing != nil {
 		err = errors.Join(err, fmt.Errorf("closing the results: %w", closing))
 	}

@@ -233,18 +233,47 @@ func TestADryRunThatIsStoppedLeavesNothing(t *testing.T) {
 		p := &program{environ: f.environ, now: now, stdin: onLine(lines, line, cancel), stdout: &stdout, stderr: &stderr, temp: f.temp}
 		require.ErrorIs(t, p.run(ctx, []string{"bulk", "-", "--dry-run"}), context.Canceled)
 		require.Empty(t, stdout.String())
-		require.Regexp(t, `^\nerror: the dry run was stopped after [\d,]+ of [\d,]+ lines: interrupted; nothing was changed: run it again\n$`, stderr.String())
+		require.Regexp(t, `^\nerror: the dry run was stopped after reading [\d,]+ lines?: interrupted; nothing was changed: run it again\n$`, stderr.String())
 		require.Equal(t, before, f.everything())
 		f.requireNoFiles(t)
 	}
 
+	results := fileOf(t, "of an earlier run")
 	f.stdin = onLine(lines, 700, func() { f.server.SetError("READONLY You can't write against a read only replica.") })
-	got := f.run(t, "bulk", "-", "--dry-run", "--json")
+	got := f.run(t, "bulk", "-", "--dry-run", "--json", "--results", results)
 	require.Equal(t, 5, got.status)
-	require.Contains(t, got.stdout, `{"outcome":"error","code":"unavailable","detail":"the dry run was stopped after 0 of 1,000 lines: Redis is a read-only replica: `)
+	require.Contains(t, got.stdout, `{"outcome":"error","code":"unavailable","detail":"the dry run was stopped after reading 1,000 lines: Redis is a read-only replica: `)
 	f.server.SetError("")
 	require.Equal(t, before, f.everything())
 	f.requireNoFiles(t)
+	kept, err := os.ReadFile(results)
+	require.NoError(t, err)
+	require.Equal(t, "of an earlier run\n", string(kept))
+
+	f.stdin = strings.NewReader(strings.Join(lines, "\n"))
+	f.temp += "/absent"
+	got = f.run(t, "bulk", "-", "--dry-run")
+	require.NotZero(t, got.status)
+	require.Contains(t, got.stderr, "error: the dry run was stopped after reading 0 lines: making a temporary file for lines: ")
+	require.Contains(t, got.stderr, "; nothing was changed; lines are set aside in the folder that TMPDIR names\n", "running it again would not help")
+}
+
+// Outcomes take the place of all those of an earlier run, were they more.
+func TestResultsReplaceEarlierOnes(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	for _, args := range [][]string{{"--dry-run"}, {}} {
+		results := fileOf(t, strings.Repeat("of an earlier run\n", 100))
+		f.prints(t, append([]string{"bulk", fileOf(t, message("alice", "11:11:11")), "--results", results}, args...)...)
+		text, err := os.ReadFile(results)
+		require.NoError(t, err)
+		require.Regexp(t, `^{"outcome":"accepted","line":1,.*}\n$`, string(text))
+
+		f.prints(t, append([]string{"bulk", fileOf(t, "user,send_at,title"), "--results", results}, args...)...)
+		text, err = os.ReadFile(results)
+		require.NoError(t, err)
+		require.Empty(t, text, "there are no lines")
+	}
 }
 
 // One that is interrupted while it judges has made copies by then.
@@ -262,7 +291,7 @@ func TestADryRunThatIsStoppedInTheMiddleLeavesNothing(t *testing.T) {
 	require.Eventually(t, func() bool { return strings.Contains(f.everything(), "-dry-") }, 30*time.Second, time.Millisecond)
 	cancel()
 	require.ErrorIs(t, <-done, context.Canceled)
-	require.Contains(t, stderr.String(), "of 2,000 lines: interrupted")
+	require.Contains(t, stderr.String(), " 2,000 lines: interrupted")
 	require.Equal(t, before, f.everything())
 	f.requireNoFiles(t)
 }

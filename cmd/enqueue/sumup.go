@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
@@ -94,8 +95,15 @@ func (p *program) halted(ctx context.Context, s *session, w io.Writer, halt *bul
 
 // unfinished says that a dry run has no result.
 func (p *program) unfinished(ctx context.Context, s *session, w io.Writer, u *bulk.UnfinishedError) error {
-	where := fmt.Sprintf("the dry run was stopped after %s of %s lines", cli.Thousands(u.Judged), cli.Thousands(u.Lines))
-	return p.stopped(ctx, s, w, u.Err, tasks.Outcome{}, where, "nothing was changed: run it again")
+	where := fmt.Sprintf("the dry run was stopped after %s of %s", cli.Thousands(u.Judged), messagefile.Lines(u.Lines))
+	if u.Judged == 0 {
+		where = "the dry run was stopped after reading " + messagefile.Lines(u.Lines)
+	}
+	next := "nothing was changed: run it again"
+	if _, local := errors.AsType[*fs.PathError](u.Err); local {
+		next = "nothing was changed; lines are set aside in the folder that TMPDIR names"
+	}
+	return p.stopped(ctx, s, w, u.Err, tasks.Outcome{}, where, next)
 }
 
 // stopped prints why a run was stopped, as an error outcome where JSON is asked

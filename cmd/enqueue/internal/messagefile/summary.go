@@ -129,7 +129,7 @@ func (s *Summary) Print(w io.Writer, palette cli.Palette) error {
 		names, counts = max(names, len(r.name)), max(counts, len(cli.Thousands(r.count)))
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "%s in %s%s%s\n\n", lines(s.Lines+s.Errors), s.took(), s.rate(), s.rehearsed())
+	fmt.Fprintf(&text, "%s in %s%s%s\n\n", Lines(s.Lines+s.Errors), s.took(), s.rate(), s.rehearsed())
 	for _, r := range rows {
 		line := fmt.Sprintf("  %-*s  %*s", names, r.name, counts, cli.Thousands(r.count))
 		if r.note != "" {
@@ -168,7 +168,8 @@ func (s *Summary) rate() string {
 	return fmt.Sprintf(", %s a second", cli.Thousands(int(float64(s.Lines+s.Errors)/s.Seconds)))
 }
 
-func lines(n int) string {
+// Lines is a number of lines in words.
+func Lines(n int) string {
 	if n == 1 {
 		return "1 line"
 	}
