@@ -67,12 +67,12 @@ and how far they would be shifted. It leaves nothing behind; meanwhile the lines
 are in temporary files, in the folder that TMPDIR names.
 
 --what-if judges by a rule that takes the place of the one with the same window,
-or is beside the others; --what-if-policy by a whole policy as worker policy apply
-takes it, in the place of the one with its name, which the store has to have:
-"default" where the file names none. Given together, the rule goes into that
-policy, and only those are judged by it who have it. They stand in for the policy
-alone: what is set for single users still holds, such as limits of their own, time
-zones, and another policy. Rules of a category take a policy file.
+or is beside the others; --what-if-policy by a whole policy as worker policy
+apply takes it, in the place of the one with its name, which the store has to
+have: "default" where the file names none. Given together, the rule goes into
+that policy, and only those are judged by it who have it. They stand in for the
+policy alone: what is set for single users still holds, such as limits of their
+own, time zones, and another policy. Rules of a category take a policy file.
 
 With --record-sent the lines are messages that another system has sent, each at
 its send_at. Nothing is judged and nothing is delivered, but they count when
