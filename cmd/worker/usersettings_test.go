@@ -101,7 +101,7 @@ func TestUserSettingsThatAreRefused(t *testing.T) {
 		{[]string{"set", "alice"}, "say what to change: --policy, --limit, --no-limits, --time-zone, --contact, --block or --unblock; see worker user set --help"},
 		{[]string{"set", "alice", "--block", "--unblock"}, "--block and --unblock can't be given together"},
 		{[]string{"set", "alice", "--contact", "Ada <ada@example.org>"}, `contact "Ada <ada@example.org>" is not allowed: it takes one e-mail address`},
-		{[]string{"set", "alice", "--policy", "gold"}, `policy "gold" is not allowed: it takes a policy that the store has: default, vip`},
+		{[]string{"set", "alice", "--policy", "gold"}, `policy "gold" is not allowed: it takes a policy that the store has and this program can read: default, vip`},
 		{[]string{"set", "alice", "--policy", "Gold"}, `policy "Gold" is not allowed: it takes a name of 1 to 64 of a-z 0-9 _ -`},
 		{[]string{"set", "alice", "--limit", "7/hour"}, `limits "7/hour" is not allowed: it takes another limit for a rule of policy default: 1/minute, 10/calendar_day`},
 		{[]string{"set", "alice", "--limit", "7/day"}, `limits "7/day" is not allowed`}, // a sliding day is no calendar day
@@ -138,7 +138,7 @@ func TestUserSettingsBeforeThereArePolicies(t *testing.T) {
 	_, err = command(t, environ, "", "user", "set", "alice", "--limit", "1/minute")
 	status, said := failure(err)
 	require.Equal(t, cli.StatusUnavailable, status)
-	require.Contains(t, said, "the store has no rules yet")
+	require.Contains(t, said, "the store has no rules for everybody that this program can read")
 }
 
 // An alert that is given up says why, so that whoever runs the worker need not
