@@ -25,8 +25,11 @@ local function past_quiet(direction, t)
   while true do
     local s = stretch_at(quiet_zone, t)
     local l = (t + quiet_zone.offset[s] - MONDAY) % WEEK
-    local k = 1
-    while quiet_till[k] and quiet_till[k] <= l do k = k + 1 end
+    local k, beyond = 1, #quiet_till + 1 -- the first that ends after l is from k on, up to beyond
+    while k < beyond do
+      local middle = math.floor((k + beyond) / 2)
+      if quiet_till[middle] <= l then k = middle + 1 else beyond = middle end
+    end
     if not quiet_from[k] or quiet_from[k] > l then return hopped end
     -- To where this stretch ends, or the clock is changed before.
     if direction > 0 then
