@@ -39,7 +39,7 @@ func (a Account) Validate() error {
 	switch {
 	case !ValidAccount(a.Name):
 		return &InvalidError{Field: "account", Value: a.Name, Want: "a name of 1 to 64 of a-z 0-9 _ -"}
-	case a.Tier != "" && !validTierName(a.Tier):
+	case a.Tier != "" && !validName(a.Tier):
 		return &InvalidError{Field: "tier", Value: a.Tier, Want: tierNameWant}
 	}
 	if a.Contact != "" {
@@ -64,7 +64,7 @@ func (a Account) Location() (*time.Location, error) {
 }
 
 // ValidAccount reports whether a name of an account is 1 to 64 of a-z 0-9 _ -.
-func ValidAccount(name string) bool { return validPolicyName(name) }
+func ValidAccount(name string) bool { return validName(name) }
 
 // Accounts keeps the accounts, their API keys and the tiers in the store, the
 // only place they live. What is changed holds from the next call of every

@@ -37,7 +37,7 @@ func (h *Hold) check(records bool) error {
 		return nil
 	case !records:
 		return &InvalidError{Field: "hold", Value: h.Attempt, Want: "none: this timeline keeps places only"}
-	case !validPolicyName(h.Account): // accounts are named as policies are
+	case !validName(h.Account): // accounts are named as policies are
 		return &InvalidError{Field: "account", Value: h.Account, Want: "a name of 1 to 64 of a-z 0-9 _ -"}
 	case h.NotAfter.IsZero():
 		return &InvalidError{Field: "not_after", Value: "", Want: "a time until which the change may be made"}

@@ -171,7 +171,7 @@ func (n *Notices) removeGathered(ctx context.Context, members map[int][]any) err
 // ms, threshold, used, limit, policy, and the user, who alone may have a slash.
 func parseGathered(member string) (policy string, user DigestUser, ok bool) {
 	parts := strings.SplitN(member, "/", 6)
-	if len(parts) != 6 || !validPolicyName(parts[4]) || !ValidUser(parts[5]) {
+	if len(parts) != 6 || !validName(parts[4]) || !ValidUser(parts[5]) {
 		return "", DigestUser{}, false
 	}
 	var numbers [4]int64

@@ -19,7 +19,7 @@ const (
 // equal, a time zone that exists, and all else within its bounds. The error is an
 // *InvalidError.
 func (p Policy) Validate() error {
-	if !validPolicyName(p.Name) {
+	if !validName(p.Name) {
 		return &InvalidError{Field: "policy", Value: p.Name, Want: wantName}
 	}
 	if len(p.Rules) == 0 {
@@ -85,7 +85,7 @@ func (p Policy) validateCategories() error {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Categories)) {
-		if !validPolicyName(name) { // which is spelled alike
+		if !validName(name) { // which is spelled alike
 			return &InvalidError{Field: "categories", Value: name, Want: wantName}
 		}
 		if err := p.Categories[name].validate("categories." + name); err != nil {
@@ -134,9 +134,4 @@ func parseTimeZone(name string) (*time.Location, error) {
 		}
 	}
 	return zone, nil
-}
-
-// validPolicyName reports whether s is 1 to 64 of a-z 0-9 _ and -.
-func validPolicyName(s string) bool {
-	return s != "" && len(s) <= 64 && onlyBytes(s, "abcdefghijklmnopqrstuvwxyz0123456789_-")
 }

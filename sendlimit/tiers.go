@@ -34,7 +34,7 @@ type Tier struct {
 // Validate says whether each field is allowed as it is. The error is an
 // *InvalidError.
 func (t Tier) Validate() error {
-	if !validTierName(t.Name) {
+	if !validName(t.Name) {
 		return &InvalidError{Field: "tier", Value: t.Name, Want: tierNameWant}
 	}
 	for _, limit := range []struct {
@@ -62,8 +62,6 @@ func (t Tier) Validate() error {
 	}
 	return nil
 }
-
-func validTierName(name string) bool { return validPolicyName(name) }
 
 // storedTier is a tier as the store has it.
 type storedTier struct {

@@ -48,7 +48,7 @@ func (s UserSettings) Validate() error {
 			return err
 		}
 	}
-	if s.Policy != "" && !validPolicyName(s.Policy) {
+	if s.Policy != "" && !validName(s.Policy) {
 		return &InvalidError{Field: "policy", Value: s.Policy, Want: wantName}
 	}
 	if err := s.validateLimits(); err != nil {
