@@ -41,14 +41,13 @@ type UserData struct {
 	// live to remove them; empty for what is real.
 	DryRun string
 
-	Places     []Reservation            // the timeline, ascending by time, then id
-	Uncounted  []Reservation            // places that do not count, ascending by time, then id
-	Categories map[string][]Reservation // the timelines of categories with rules of their own
-	Messages   []UserMessage            // in the order of their ids
-	Settings   map[string]string
-	Alerted    []AlertedDay  // of quota alerts, ascending
-	LateMark   time.Time     // what stands before it in the timeline has ended
-	Ended      []Reservation // what gave its place back, ascending by time, then id
+	Places    []Reservation // the timeline, ascending by time, then id
+	Uncounted []Reservation // places that do not count, ascending by time, then id
+	Messages  []UserMessage // in the order of their ids
+	Settings  map[string]string
+	Alerted   []AlertedDay  // of quota alerts, ascending
+	LateMark  time.Time     // what stands before it in the timeline has ended
+	Ended     []Reservation // what gave its place back, ascending by time, then id
 
 	DeadLetters []Reservation // At is when the message ended
 	Watched     []WatchEntry
@@ -78,7 +77,7 @@ type WatchEntry struct {
 
 // Empty reports whether the store has nothing of the user.
 func (d UserData) Empty() bool {
-	return len(d.Places)+len(d.Uncounted)+len(d.Categories)+len(d.Messages)+len(d.Settings)+len(d.Alerted)+
+	return len(d.Places)+len(d.Uncounted)+len(d.Messages)+len(d.Settings)+len(d.Alerted)+
 		len(d.Ended)+len(d.DeadLetters)+len(d.Watched)+len(d.DryRuns)+
 		len(d.Alerts)+len(d.Outbox)+len(d.FailedNotices)+len(d.Gathered) == 0 && d.LateMark.IsZero()
 }
@@ -171,11 +170,6 @@ func (u *Users) read(ctx context.Context, k userKey, into *UserData) (err error)
 		into.Places, err = u.places(ctx, k.key)
 	case uncountedKey:
 		into.Uncounted, err = u.places(ctx, k.key)
-	case categoryKey:
-		if into.Categories == nil {
-			into.Categories = make(map[string][]Reservation)
-		}
-		into.Categories[k.name], err = u.places(ctx, k.key)
 	case recordKey:
 		var m UserMessage
 		if m, err = u.message(ctx, k, into.User); m.State != StateUnknown {

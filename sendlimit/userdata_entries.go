@@ -51,7 +51,7 @@ func (k keyKind) entryOf(user string) func(member string) bool {
 			return noticeOf(member, user)
 		case gatheredKey:
 			return gatheredOf(member, user)
-		case timelineKey, uncountedKey, lateMarkKey, endedKey, settingsKey, recordKey, categoryKey, flagKey, noticeKey, copiesKey:
+		case timelineKey, uncountedKey, lateMarkKey, endedKey, settingsKey, recordKey, flagKey, noticeKey, copiesKey:
 		}
 		return of == user
 	}

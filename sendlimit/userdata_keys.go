@@ -29,10 +29,9 @@ const (
 	endedKey     keyKind = "e"
 	settingsKey  keyKind = "o"
 
-	recordKey   keyKind = "m"
-	categoryKey keyKind = "c"
-	flagKey     keyKind = "alert"
-	noticeKey   keyKind = "n"
+	recordKey keyKind = "m"
+	flagKey   keyKind = "alert"
+	noticeKey keyKind = "n"
 
 	watchKey       keyKind = "watch"
 	deadLettersKey keyKind = "dead"
@@ -47,7 +46,7 @@ func (k keyKind) shared() bool {
 	switch k {
 	case watchKey, deadLettersKey, copiesKey, noticesKey, deadNoticesKey, gatheredKey:
 		return true
-	case timelineKey, uncountedKey, lateMarkKey, endedKey, settingsKey, recordKey, categoryKey, flagKey, noticeKey:
+	case timelineKey, uncountedKey, lateMarkKey, endedKey, settingsKey, recordKey, flagKey, noticeKey:
 	}
 	return false
 }
@@ -95,7 +94,7 @@ func (u userKeys) parse(key string) (found userKey, ok bool) {
 	case flagKey:
 		letter, subject, _ := strings.Cut(owner, ":")
 		return found.named(subject, u.user, letter == AlertOfUser)
-	case recordKey, categoryKey:
+	case recordKey:
 		return found.named(owner, u.user, true)
 	default:
 		return userKey{}, false

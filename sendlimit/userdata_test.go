@@ -78,7 +78,6 @@ func (r *residents) settle(user string) {
 	base := fmt.Sprintf("sl:{p%04d}:", sendlimit.Partition(user))
 	require.NoError(r, r.client.HSet(r.Context(), base+"o:"+user, "zone", "of-"+user).Err())
 	r.alerts(user)
-	require.NoError(r, r.client.ZAdd(r.Context(), base+"c:"+user+":news", redis.Z{Score: 1, Member: "a"}).Err())
 	require.NoError(r, r.client.ZAdd(r.Context(), r.keys.Uncounted(user), redis.Z{Score: 2, Member: "code"}).Err())
 	require.NoError(r, r.client.Set(r.Context(), base+"l:"+user, r.now.UnixMilli(), 0).Err())
 }
@@ -249,7 +248,7 @@ func eraseLeavesTheOthers(t *testing.T, client redis.UniversalClient, names ...s
 	for _, user := range names {
 		r.settle(user)
 		full := wholeStore(t, client)
-		require.Equal(t, 19+3, len(full)-len(before), "keys of %q, three of them of a dry run", user)
+		require.Equal(t, 18+3, len(full)-len(before), "keys of %q, three of them of a dry run", user)
 		ids, err := r.users.Messages(t.Context(), user, nil)
 		require.NoError(t, err)
 		require.Len(t, ids, 10)
@@ -353,7 +352,6 @@ func TestExportIsEverything(t *testing.T) {
 			require.Equal(t, []sendlimit.GatheredAlert{{
 				Policy: "default", Since: since, Threshold: 80, Used: 8, Limit: 10, At: time.UnixMilli(3).UTC(),
 			}}, data.Gathered)
-			require.Equal(t, map[string][]sendlimit.Reservation{"news": {{ID: "a", At: time.UnixMilli(1).UTC()}}}, data.Categories)
 			require.Equal(t, []sendlimit.Reservation{{ID: "code", At: time.UnixMilli(2).UTC()}}, data.Uncounted)
 			require.Equal(t, r.now, data.LateMark)
 			require.Equal(t, []sendlimit.Reservation{

@@ -42,18 +42,17 @@ type UserDocument struct {
 	User       string `json:"user"`
 	ExportedAt Time   `json:"exported_at,omitzero"` // left to the caller
 	// DryRun is the token of the dry run whose copies these are.
-	DryRun    string                `json:"dry_run,omitempty"`
-	Timeline  []Conflict            `json:"timeline"`
-	Uncounted []Conflict            `json:"uncounted,omitempty"` // places that count for nobody
-	ByName    map[string][]Conflict `json:"category_timelines,omitempty"`
-	Messages  []UserMessage         `json:"messages"`
-	Settings  map[string]string     `json:"settings,omitempty"`
-	Alerted   []AlertedDay          `json:"alerted,omitempty"` // days whose quota alerted
-	LateMark  Time                  `json:"late_mark,omitzero"`
-	Ended     []Conflict            `json:"ended,omitempty"` // what gave its place back
-	Dead      []DeadEntry           `json:"dead_letters,omitempty"`
-	WatchList []WatchEntry          `json:"watch_list,omitempty"`
-	Tasks     []TaskEntry           `json:"tasks,omitempty"`
+	DryRun    string            `json:"dry_run,omitempty"`
+	Timeline  []Conflict        `json:"timeline"`
+	Uncounted []Conflict        `json:"uncounted,omitempty"` // places that count for nobody
+	Messages  []UserMessage     `json:"messages"`
+	Settings  map[string]string `json:"settings,omitempty"`
+	Alerted   []AlertedDay      `json:"alerted,omitempty"` // days whose quota alerted
+	LateMark  Time              `json:"late_mark,omitzero"`
+	Ended     []Conflict        `json:"ended,omitempty"` // what gave its place back
+	Dead      []DeadEntry       `json:"dead_letters,omitempty"`
+	WatchList []WatchEntry      `json:"watch_list,omitempty"`
+	Tasks     []TaskEntry       `json:"tasks,omitempty"`
 	// Of quota alerts: those about the user, and what others are to be told.
 	Alerts   []UserAlert     `json:"alerts,omitempty"`
 	Gathered []GatheredAlert `json:"gathered,omitempty"`
@@ -95,7 +94,7 @@ type TaskEntry struct {
 
 // Empty reports whether there is nothing of the user.
 func (d UserDocument) Empty() bool {
-	return len(d.Timeline)+len(d.Uncounted)+len(d.ByName)+len(d.Messages)+len(d.Settings)+len(d.Alerted)+
+	return len(d.Timeline)+len(d.Uncounted)+len(d.Messages)+len(d.Settings)+len(d.Alerted)+
 		len(d.Ended)+len(d.Dead)+len(d.WatchList)+len(d.Tasks)+len(d.DryRuns)+
 		len(d.Alerts)+len(d.Gathered) == 0 && d.LateMark.IsZero()
 }
@@ -130,12 +129,6 @@ func documentOf(data sendlimit.UserData) (UserDocument, error) {
 	}
 	if len(data.Uncounted) > 0 {
 		d.Uncounted = placesOf(data.Uncounted)
-	}
-	for name, places := range data.Categories {
-		if d.ByName == nil {
-			d.ByName = make(map[string][]Conflict)
-		}
-		d.ByName[name] = placesOf(places)
 	}
 	for _, m := range data.Messages {
 		message, err := userMessageOf(m)
