@@ -61,7 +61,8 @@
 --          0, send time, account.
 -- Cost     O(log n) in the user's reservations and the partition's watch list on
 --          time. Late, O(k) more in those since the late mark and from now until
---          the last time given, at most LOOKED records and WORK steps of a search.
+--          the last time given: at most LOOKED records, WORK steps of all searches
+--          together, and about as many for what these read where they begin.
 
 if #KEYS ~= 6 or #ARGV ~= 21 then
   return redis.error_reply('ERR claim.lua: wrong number of keys or arguments')

@@ -2,11 +2,14 @@ package sendlimit_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
@@ -193,4 +196,38 @@ func TestABacklogOfSeveralClasses(t *testing.T) {
 	}
 	within(sent["x"], time.Minute, 1)
 	within(sent["y"], 10*time.Minute, 3)
+}
+
+// reservedEveryMinute has so many places taken from a time on.
+func (s *messages) reservedEveryMinute(from string, n int) {
+	s.Helper()
+	places := make([]redis.Z, n)
+	for i := range places {
+		when := at(from).Add(time.Duration(i) * time.Minute)
+		places[i] = redis.Z{Score: float64(when.UnixMilli()), Member: "reserved" + strconv.Itoa(i)}
+	}
+	require.NoError(s, s.client.ZAdd(s.Context(), s.key(), places...).Err())
+}
+
+// Each class searches for itself, and no call takes longer for that.
+func TestTheSearchesOfAClaimShareItsSteps(t *testing.T) {
+	t.Parallel()
+	const n = 12
+	policy := policyOf(t, "1/minute")
+	for i := range n {
+		policy = withCategory(t, policy, fmt.Sprintf("c%d", i), "1000/day")
+	}
+	s := tellMessages(t, sendlimit.Options{Policy: policy, ExpireAfter: 30 * 24 * time.Hour})
+	var wanted []string
+	for i := range n {
+		id := fmt.Sprintf("a%d", i)
+		former, when := at("11:00").Add(time.Duration(i)*time.Minute), at("12:00").Add(time.Duration(900+i)*time.Minute)
+		s.submitOf(fmt.Sprintf("c%d", i), id, former.Format("15:04"))
+		wanted = append(wanted, id+" "+former.Format("15:04:05")+" "+when.Format("15:04:05"))
+	}
+	s.reservedEveryMinute("12:00", 900)
+	s.until("12:00")
+	claims := afterCalls(t, s.client, lua.Claim, 0, nil)
+	s.postponed(s.claim("a11", "g-a11", "n1"), wanted...)
+	require.GreaterOrEqual(t, claims.calls, n/4)
 }

@@ -82,11 +82,11 @@ local searches, most_searches = 0, 0
 
 -- search_in sees to it that a class has a search that knows all times given, and
 -- says false where one more is too much for this call: each reads what lies
--- around its start.
+-- around its start, and then takes steps of what all have together.
 local function search_in(class)
   if class.next_free and class.knows == #given then return true end
   if searches == 0 then most_searches = WORK / (16 + call('ZCARD', timeline)) end
-  if searches > most_searches then return false end
+  if searches > most_searches or spent > WORK then return false end
   searches = searches + 1
   local taken = {ids = {}}
   for k = 1, #given do taken[k], taken.ids[k] = given[k], given.ids[k] end

@@ -8,8 +8,9 @@
 -- nothing forbids. Downwards it does the same on the mirrored axis u = -t.
 --@include quiet
 --@include category
-local WORK = 100000 -- steps one search may take before it hands back where it stood
+local WORK = 100000 -- steps the searches of one call may take before one hands back where it stood
 local LOOK_UP = 16 -- as many steps as looking up one message's category takes
+local spent = 0 -- steps that searches have taken, beside reading what lies around their starts
 
 -- new_search(rules, direction, from, excluded, near, taken) returns
 -- next_free(last) and take_it(): next_free gives the first free time from the
@@ -28,7 +29,7 @@ local function new_search(rules, direction, from, excluded, near, taken)
   local next_taken = 1
   local tail, same, more = nil, 0, true -- the last score read, and how often
   local chunk, work = 16, 0
-  local budget -- what work may be, once what lies around the start has been read
+  local charged -- what of work is in spent or does not belong there, once the start has been read
   local pointers = {}
   for r = 1, rules.count do pointers[r] = 1 end
   local u = direction * from
@@ -153,17 +154,22 @@ local function new_search(rules, direction, from, excluded, near, taken)
     return at and direction * at
   end
 
+  local function charge() -- brings what is spent up to date
+    if charged then spent, charged = spent + work - charged, work end
+  end
+
   local first = (quiet == '' or rules.exempt) and 1 or 0 -- 0 stands for quiet hours
   local function next_free(last)
     local last_u = direction * last
     local held = first -- all that in a row let u pass
     local r, in_the_way = first, nil
     while u <= last_u and held <= rules.count do
+      charge()
       -- Never where it began: a search that goes on there would not end.
-      if budget and work > budget and u ~= direction * from then return nil, direction * u end
+      if spent > WORK and u ~= direction * from then return nil, direction * u end
       local till
       if r == 0 then till = quiet_until() else till = forbidden_until(r) end
-      if r > 0 then budget = budget or work + WORK end
+      if r > 0 then charged = charged or work end
       if till then
         u, held, in_the_way = till, first, in_the_way or r
       else
@@ -171,6 +177,7 @@ local function new_search(rules, direction, from, excluded, near, taken)
         r = r < rules.count and r + 1 or first
       end
     end
+    charge()
     if u > last_u then return nil, nil, in_the_way end
     return direction * u, nil, in_the_way
   end
