@@ -7,7 +7,8 @@
 --
 -- A message on time, within the tolerance, goes out and keeps its place, whatever
 -- the rules have become. A late one is judged anew at the real time, together with
--- every other message of the user that is late and unsent, see fragments/late.lua.
+-- every other message of the user that is late, unsent and in the timeline, see
+-- fragments/late.lua: what does not count is beside it, and goes out by itself.
 -- It goes out if the time it gets is now. While an older one of its class could go
 -- now, this one waits for a while: the older has a task of its own, as a rule, and
 -- places the rest when it goes. A message of an exempt category goes out at once.
