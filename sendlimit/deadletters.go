@@ -198,7 +198,8 @@ func retried(in *replyReader) (Decision, error) {
 	return c, in.err
 }
 
-// Purge forgets a dead letter: its record with the content, and its id. It
+// Purge forgets a dead letter: its record with the content, and its id. The place
+// of an uncertain one goes on to count, for the rules of its category too. It
 // reports false where the message is no dead letter; purging twice is harmless.
 func (d *DeadLetters) Purge(ctx context.Context, user, id string) (bool, error) {
 	if err := checkMessage(user, id); err != nil {

@@ -97,3 +97,53 @@ func TestARetryStaysWithinThePolicysReach(t *testing.T) {
 	s.until("23 07:30")
 	require.Equal(t, at("23 08:00"), s.retry("a", "g2").At)
 }
+
+// What may have been sent counts for the rules of its category, though nothing else
+// is known of it any more.
+func TestAPurgedUncertainMessageCountsForItsCategory(t *testing.T) {
+	t.Parallel()
+	o := sendlimit.Options{Policy: withCategory(t, policyOf(t, "1/minute"), "marketing", "2/calendar_day")}
+	s := &graveyard{messages: tellMessages(t, o)}
+	var err error
+	s.dead, err = sendlimit.NewDeadLetters(s.client, s.options)
+	require.NoError(t, err)
+	for id, when := range map[string]string{"a": "11:00", "b": "11:10"} {
+		s.submitOf("marketing", id, when)
+	}
+	for _, id := range []string{"a", "b"} {
+		s.until(map[string]string{"a": "11:00", "b": "11:10"}[id])
+		s.delivery(id, sendlimit.Settlement{Uncertain: true, Reason: "timeout"})
+	}
+	refused := func() {
+		d := s.ask(sendlimit.Request{ID: "c", At: at("15:00"), Record: categorized("g-c", "marketing")})
+		require.Equal(t, sendlimit.CodeSendLimit, d.Code)
+		require.Equal(t, "marketing", d.Violations[0].Category)
+	}
+	refused()
+	kept := s.keptFor("a")
+	for _, id := range []string{"a", "b"} {
+		purged, err := s.dead.Purge(t.Context(), "alice", id)
+		require.NoError(t, err)
+		require.True(t, purged)
+	}
+	refused()
+	s.lists()
+	require.Equal(t, kept, s.keptFor("a"))
+	require.Equal(t, sendlimit.Standing{User: "alice", ID: "a"}, s.stands("a"))
+	require.Equal(t, sendlimit.CodeNotFound, s.release("a").Code)
+	require.Equal(t, sendlimit.CodeNotFound, s.retry("a", "g2").Code)
+	require.Equal(t, sendlimit.CodeNotFound, s.moveTo("a", "16:00", "g2").Code)
+	users, err := sendlimit.NewUsers(s.client, s.options)
+	require.NoError(t, err)
+	data, err := users.Export(t.Context(), "alice", nil)
+	require.NoError(t, err)
+	require.Empty(t, data.Messages)
+	require.Len(t, data.Places, 2)
+
+	s.submitOf("news", "a", "23 11:00") // its id is free
+	require.Equal(t, "news", s.stands("a").Category)
+	require.Zero(t, s.keptFor("a"), "with a record of its own")
+	_, err = users.Erase(t.Context(), "alice", nil)
+	require.NoError(t, err)
+	require.Empty(t, s.server.Keys())
+}

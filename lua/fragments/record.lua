@@ -13,7 +13,7 @@
 --   m  the send time before the last move, Unix ms
 --   f  fingerprint of the request
 --   x  expiry the caller set, Unix ms
---   k  category
+--   k  category; alone, of an uncertain dead letter that was purged: its place counts
 --   c  content, opaque here; erased when the message ends, but for a dead letter,
 --      which can be sent after all
 --   n  deliveries tried
