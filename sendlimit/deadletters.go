@@ -141,17 +141,14 @@ func (d *DeadLetters) Retry(ctx context.Context, r RetryRequest) (Decision, erro
 	keys := []string{
 		t.keys.Record(r.User, r.ID), t.keys.Timeline(r.User), t.keys.Watch(r.User), t.keys.DeadLettersOf(r.User),
 	}
-	version := "" // of the settings under which the search goes on
-	for resume, from := any(""), any(""); ; {
+	cursor := searchCursor{begin: ""}
+	for {
 		answer, by, err := judged(ctx, t.book, r.User, doing, func(by userRules) (reply, error) {
 			rules := by.rules
-			if from = resume; by.version != version {
-				from = "" // what was passed over may be free under these rules
-			}
 			return run(ctx, d.client, lua.Revive, doing, keys, []any{
 				milliseconds(r.Now), r.ID, DeadLetterMember(r.User, r.ID), r.Generation, watchSuffix(r.User, r.ID),
 				t.look.Milliseconds(), t.expire.Milliseconds(), rules.keep.Milliseconds(), rules.reach(t.reach).Milliseconds(),
-				rules.rules, rules.offsets(r.Now), from, rules.alerts,
+				rules.rules, rules.offsets(r.Now), cursor.under(by), rules.alerts,
 				rules.categories, rules.quietHours(r.Now), by.settings(),
 			})
 		})
@@ -162,12 +159,12 @@ func (d *DeadLetters) Retry(ctx context.Context, r RetryRequest) (Decision, erro
 		if in.int(0) != statusSearchOn {
 			return retried(in)
 		}
-		resume, version = any(in.int(2)), by.version
-		if in.err == nil && from == resume {
-			in.err = replyError(doing, fmt.Sprintf("it goes on where it was, at %d", from))
-		}
+		next := in.int(2)
 		if in.err != nil {
 			return Decision{}, in.err
+		}
+		if err := cursor.goOn(doing, by, next); err != nil {
+			return Decision{}, err
 		}
 	}
 }

@@ -44,14 +44,10 @@ const (
 func (t *Timeline) decide(
 	ctx context.Context, r Request, doing string, call func(by userRules, resume any) (reply, error),
 ) (Decision, error) {
-	var resume, from any = "", ""
-	version := "" // of the settings under which the search goes on
+	cursor := searchCursor{begin: ""}
 	for {
 		answer, by, err := judged(ctx, t.book, r.User, doing, func(by userRules) (reply, error) {
-			if from = resume; by.version != version {
-				from = "" // what was passed over may be free under these rules
-			}
-			return call(by, from)
+			return call(by, cursor.under(by))
 		})
 		if err != nil {
 			return Decision{}, err
@@ -63,12 +59,12 @@ func (t *Timeline) decide(
 		if in.int(0) != statusSearchOn {
 			return t.decision(ctx, in, r.User, by.rules, "")
 		}
-		resume, version = any(in.int(2)), by.version
-		if in.err == nil && from == resume {
-			in.err = replyError(doing, fmt.Sprintf("it goes on where it was, at %d", from))
-		}
+		next := in.int(2)
 		if in.err != nil {
 			return Decision{}, in.err
+		}
+		if err := cursor.goOn(doing, by, next); err != nil {
+			return Decision{}, err
 		}
 	}
 }
@@ -163,26 +159,27 @@ func (c *scope) violation(in *replyReader) (Violation, error) {
 
 // searchOn goes on with a search that one call did not finish.
 func (t *Timeline) searchOn(ctx context.Context, r NextFreeRequest, self string, direction int) (time.Time, error) {
-	times, err := t.nextFree(ctx, r, self, direction)
+	times, _, err := t.nextFree(ctx, r, self, direction)
 	if err != nil || len(times) == 0 {
 		return time.Time{}, err
 	}
 	return times[0], nil
 }
 
-// nextFree calls lua.NextFree until it has what was asked for.
-func (t *Timeline) nextFree(ctx context.Context, r NextFreeRequest, self string, direction int) ([]time.Time, error) {
+// nextFree calls lua.NextFree until it has what was asked for. It returns what the
+// times were judged by, too.
+func (t *Timeline) nextFree(
+	ctx context.Context, r NextFreeRequest, self string, direction int,
+) (times []time.Time, by userRules, err error) {
 	const doing = "looking for free times"
-	first := milliseconds(r.From)
-	resume, from := first, first
-	version := "" // of the settings under which these were found
-	var times []time.Time
+	cursor := searchCursor{begin: milliseconds(r.From)}
 	var taken []string
 	for {
-		answer, by, err := judged(ctx, t.book, r.User, doing, func(by userRules) (reply, error) {
-			found, before := len(times), strings.Join(taken, " ")
-			if from = resume; by.version != version {
-				from, found, before = first, 0, ""
+		var answer reply
+		answer, by, err = judged(ctx, t.book, r.User, doing, func(by userRules) (reply, error) {
+			from, found, before := cursor.under(by), len(times), strings.Join(taken, " ")
+			if cursor.anew() {
+				found, before = 0, ""
 			}
 			judge, years := by.rules.scope(r.Category), r.years()
 			return run(ctx, t.client, lua.NextFree, doing, []string{t.keys.Timeline(r.User), t.settings(r.User)}, []any{
@@ -191,10 +188,10 @@ func (t *Timeline) nextFree(ctx context.Context, r NextFreeRequest, self string,
 			})
 		})
 		if err != nil {
-			return nil, err
+			return nil, by, err
 		}
-		if by.version != version {
-			times, taken, version = nil, nil, by.version
+		if cursor.anew() {
+			times, taken = nil, nil
 		}
 		in := read(answer, doing)
 		next := in.int(1)
@@ -203,11 +200,10 @@ func (t *Timeline) nextFree(ctx context.Context, r NextFreeRequest, self string,
 			taken = append(taken, strconv.FormatInt(in.int(i), 10))
 		}
 		if in.err != nil || next == 0 {
-			return times, in.err
+			return times, by, in.err
 		}
-		if from == any(next) {
-			return nil, replyError(doing, fmt.Sprintf("it goes on where it was, at %d", next))
+		if err := cursor.goOn(doing, by, next); err != nil {
+			return nil, by, err
 		}
-		resume = next
 	}
 }

@@ -141,8 +141,9 @@ func (g *Gate) Claim(ctx context.Context, d Delivery, lease time.Duration, now t
 	var placed []Placement
 	var dropped []Drop
 	var notices []string
-	for from := ""; ; {
-		c, goOn, err := g.claim(ctx, d, lease, now, from)
+	cursor := searchCursor{begin: ""}
+	for {
+		c, err := g.claim(ctx, d, lease, now, &cursor)
 		if err != nil {
 			return Claim{}, err
 		}
@@ -152,30 +153,28 @@ func (g *Gate) Claim(ctx context.Context, d Delivery, lease time.Duration, now t
 		if c.Verdict != lookOn {
 			return c, nil
 		}
-		from = goOn
 	}
 }
 
-// claim is one call of the script. Of lookOn it returns where to go on, "" for
-// the beginning.
-func (g *Gate) claim(ctx context.Context, d Delivery, lease time.Duration, now time.Time, from string) (c Claim, goOn string, err error) {
+// claim is one call of the script. Of lookOn it notes where to go on.
+func (g *Gate) claim(ctx context.Context, d Delivery, lease time.Duration, now time.Time, cursor *searchCursor) (Claim, error) {
 	const doing = "claiming a message"
 	keys := []string{
 		g.keys.Record(d.User, d.ID), g.keys.Timeline(d.User), g.keys.Watch(d.User),
 		g.keys.DeadLettersOf(d.User), g.keys.LateMark(d.User), g.keys.Ended(d.User),
 	}
-	answer, _, err := judged(ctx, g.book, d.User, doing, func(by userRules) (reply, error) {
-		return run(ctx, g.client, lua.Claim, doing, keys, g.claimArguments(d, lease, now, from, by))
+	answer, by, err := judged(ctx, g.book, d.User, doing, func(by userRules) (reply, error) {
+		return run(ctx, g.client, lua.Claim, doing, keys, g.claimArguments(d, lease, now, cursor.under(by), by))
 	})
 	if err != nil {
-		return Claim{}, "", err
+		return Claim{}, err
 	}
 	in := read(answer, doing)
 	verdict := in.int(0)
 	if in.err == nil && (verdict < 0 || verdict > int64(lookOn)) {
-		return Claim{}, "", replyError(doing, fmt.Sprintf("verdict %d", verdict))
+		return Claim{}, replyError(doing, fmt.Sprintf("verdict %d", verdict))
 	}
-	c = Claim{Verdict: Verdict(verdict), Now: in.time(1)} //nolint:gosec // within 0 to lookOn, see above
+	c := Claim{Verdict: Verdict(verdict), Now: in.time(1)} //nolint:gosec // within 0 to lookOn, see above
 	switch c.Verdict {
 	case Send:
 		c.SendAt, c.Promised, c.RequestedAt = in.time(2), in.time(3), in.time(4)
@@ -192,20 +191,23 @@ func (g *Gate) claim(ctx context.Context, d Delivery, lease time.Duration, now t
 	case Postponed:
 		c.changes(in, 2)
 	case lookOn:
-		if at := in.int(2); at != 0 {
-			goOn = strconv.FormatInt(at, 10) + " " + in.string(3)
-		}
+		at, class := in.int(2), in.string(3)
 		c.changes(in, 4)
+		if in.err != nil {
+			break
+		}
+		if at == 0 { // others were placed: the search is another one
+			*cursor = searchCursor{begin: cursor.begin}
+		} else if err := cursor.goOn(doing, by, strconv.FormatInt(at, 10)+" "+class); err != nil {
+			return Claim{}, err
+		}
 	case Stale:
 	}
-	if in.err == nil && goOn != "" && goOn == from {
-		return Claim{}, "", replyError(doing, "it goes on where it was, at "+goOn)
-	}
-	return c, goOn, in.err
+	return c, in.err
 }
 
 // claimArguments are the arguments of lua.Claim.
-func (g *Gate) claimArguments(d Delivery, lease time.Duration, now time.Time, from string, by userRules) []any {
+func (g *Gate) claimArguments(d Delivery, lease time.Duration, now time.Time, from any, by userRules) []any {
 	drop := any("")
 	if !g.fixed.DropDueBefore.IsZero() {
 		drop = g.fixed.DropDueBefore.UnixMilli()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
@@ -99,4 +100,36 @@ func TestAGateWithoutUserSettings(t *testing.T) {
 	s.submitOf("", "b", "11:01")
 	s.until("12:00")
 	s.placed(s.goesOut("a"), "b 11:01:00 12:01:00")
+}
+
+// What was passed over under the limit of before may be free under the one of now.
+func TestALateMessageIsJudgedAnewWhereSettingsChange(t *testing.T) {
+	t.Parallel()
+	s := newPersonal(t, sendlimit.Options{Policy: policyOf(t, "1/minute"), ExpireAfter: 30 * 24 * time.Hour})
+	s.submitOf("", "a", "11:00")
+	s.reservedEveryMinute("12:00", 5000) // more than one call searches through
+	s.until("12:00")
+	claims := afterCalls(t, s.client, lua.Claim, 1, func() {
+		s.set(sendlimit.UserSettings{Limits: limitsOf(t, "2/minute")})
+	})
+	s.goesOut("a")
+	require.Greater(t, claims.calls, 2)
+}
+
+// A user who is blocked has no free times, whatever somebody else learns of them
+// since.
+func TestFreeTimesAreThoseOfTheSettingsJudgedBy(t *testing.T) {
+	t.Parallel()
+	s := newPersonal(t, sendlimit.Options{Policy: policyOf(t, "1/minute"), SettingsCache: sendlimit.NewSettingsCache()})
+	s.set(sendlimit.UserSettings{Blocked: true})
+	ask := sendlimit.NextFreeRequest{User: "alice", Count: 1}
+	afterCalls(t, s.client, lua.NextFree, 2, func() {
+		s.set(sendlimit.UserSettings{TimeZone: "Asia/Tokyo"})
+		times, err := s.timeline.NextFree(t.Context(), ask)
+		require.NoError(t, err)
+		require.Len(t, times, 1)
+	})
+	times, err := s.timeline.NextFree(t.Context(), ask)
+	require.NoError(t, err)
+	require.Empty(t, times)
 }

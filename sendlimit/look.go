@@ -20,8 +20,8 @@ func (t *Timeline) NextFree(ctx context.Context, r NextFreeRequest) ([]time.Time
 	if r.Count < 1 || r.Count > MaxNextFree {
 		return nil, &InvalidError{Field: "count", Value: strconv.Itoa(r.Count), Want: fmt.Sprintf("1 to %d", MaxNextFree)}
 	}
-	times, err := t.nextFree(ctx, r, "", 1)
-	if t.book.of(r.User).blocked { // as the search has found, or learned
+	times, by, err := t.nextFree(ctx, r, "", 1)
+	if by.blocked {
 		times = nil
 	}
 	return times, err

@@ -225,8 +225,8 @@ func (r *Refit) NextFree(ctx context.Context, m Misfit) (time.Time, error) {
 	if err := checkUser(m.User); err != nil {
 		return time.Time{}, err
 	}
-	times, err := r.timeline.nextFree(ctx, NextFreeRequest{User: m.User, From: m.At, Category: m.Category, Count: 1, Now: r.now}, m.ID, 1)
-	if err != nil || len(times) == 0 || !times[0].Before(m.ExpiresAt) {
+	times, _, err := r.timeline.nextFree(ctx, NextFreeRequest{User: m.User, From: m.At, Category: m.Category, Count: 1, Now: r.now}, m.ID, 1)
+	if err != nil || len(times) == 0 || !m.ExpiresAt.IsZero() && !times[0].Before(m.ExpiresAt) {
 		return time.Time{}, err
 	}
 	return times[0], nil
