@@ -71,8 +71,11 @@ type Misfit struct {
 	User string
 	Reservation
 
-	Category  string
-	ExpiresAt time.Time // when the message expires; its send time has to be before
+	Category string
+	// ExpiresAt is when the message expires, as its caller set it: its send time has
+	// to be before. Zero where none was set, since the message then expires so long
+	// after its send time, whichever that is.
+	ExpiresAt time.Time
 
 	// Rule is the first that it breaks together with those that stay, RuleCategory
 	// whose rule that is, "" for an overall one. Quiet is set instead where its time
@@ -220,7 +223,7 @@ func (r *Refit) users(ctx context.Context, partition int) ([]string, error) {
 }
 
 // NextFree is the next time after a misfit's own that is free for it under the
-// policy, before it expires; zero where there is none.
+// policy, before Misfit.ExpiresAt where that is set; zero where there is none.
 func (r *Refit) NextFree(ctx context.Context, m Misfit) (time.Time, error) {
 	if err := checkUser(m.User); err != nil {
 		return time.Time{}, err

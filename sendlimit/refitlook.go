@@ -177,9 +177,6 @@ func (r *Refit) read(l *refitLook, in *replyReader) error {
 func (r *Refit) misfit(l *refitLook, in *replyReader) (Misfit, error) {
 	m := Misfit{User: l.user, Reservation: Reservation{ID: in.string(0), At: in.time(1)}, Category: in.string(3)}
 	number := int(in.int(2))
-	if m.ExpiresAt = in.time(4); m.ExpiresAt.IsZero() {
-		m.ExpiresAt = m.At.Add(r.timeline.options.ExpireAfter)
-	}
 	scope := l.by.rules.scope(m.Category)
 	switch {
 	case in.err != nil:

@@ -102,13 +102,14 @@ func TestRefitShifts(t *testing.T) {
 		summary, found := s.run(tasks.RefitShift)
 		require.Equal(s, noted{
 			"b 1/calendar_day moved",
-			"c 1/calendar_day kept", // the next day is taken by now, and the one after too late
+			"c 1/calendar_day moved", // to the day after, the next being taken by now
 			"soon 1/calendar_day kept",
 		}, found)
-		require.Equal(s, []int{1, 2, 0, 0}, []int{summary.Moved, summary.Kept, summary.Gone, summary.Cancelled})
+		require.Equal(s, []int{2, 1, 0, 0}, []int{summary.Moved, summary.Kept, summary.Gone, summary.Cancelled})
 		require.Equal(s, s.at(24*time.Hour), s.status("b").SendAt.Time)
-		s.workWhereDue(30 * time.Hour)
-		s.delivered("a +1h0m0s", "c +3h0m0s", "soon +4h0m0s", "b +24h0m0s")
+		require.Equal(s, s.at(48*time.Hour), s.status("c").SendAt.Time)
+		s.workWhereDue(54 * time.Hour)
+		s.delivered("a +1h0m0s", "soon +4h0m0s", "b +24h0m0s", "c +48h0m0s")
 	})
 }
 

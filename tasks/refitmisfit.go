@@ -17,8 +17,8 @@ const (
 // Misfit is a reservation that does not fit its policy, and what was done about it.
 type Misfit struct {
 	Outcome string `json:"outcome"`
-	// Code says why it was kept: no free time before it expires (send_limit), or
-	// what refused it.
+	// Code says why it was kept: no time is free, before its expiry if it has one of
+	// its own (send_limit), or what refused it.
 	Code     sendlimit.Code `json:"code,omitempty"`
 	ID       string         `json:"id"`
 	User     string         `json:"user"`
@@ -56,7 +56,8 @@ func (m Misfit) broken() string {
 // moment between finding and taking it.
 const refitTries = 5
 
-// shift moves a misfit to its next free time, if there is one before it expires.
+// shift moves a misfit to its next free time, if there is one before the expiry that
+// its caller set.
 func (r *refitRun) shift(ctx context.Context, m sendlimit.Misfit) (Misfit, error) {
 	done := misfitOf(m)
 	var refused Outcome
@@ -67,7 +68,10 @@ func (r *refitRun) shift(ctx context.Context, m sendlimit.Misfit) (Misfit, error
 		}
 		if free.IsZero() {
 			done.Outcome, done.Code = Kept, sendlimit.CodeSendLimit
-			done.Detail += ", and no other time is free before it expires at " + m.ExpiresAt.Format(TimeLayout)
+			done.Detail += ", and no other time is free"
+			if !m.ExpiresAt.IsZero() {
+				done.Detail += " before it expires at " + m.ExpiresAt.Format(TimeLayout)
+			}
 			return done, nil
 		}
 		o, err := r.submitter.move(ctx, m.User, m.ID, m.At, free)
