@@ -13,18 +13,19 @@
 -- ARGV[4]  the rules of categories, see fragments/policy.lua
 -- ARGV[5]  quiet hours, see fragments/quiet.lua
 -- ARGV[6]  settings that Go used, see fragments/settings.lua
--- ARGV[7]  up to which send time reservations were judged by earlier calls, Unix
---          ms; "" for the first
--- ARGV[8]  with ARGV[7]: ids of those among them that do not fit, separated by spaces
+-- ARGV[7]  up to which send time earlier calls have come, Unix ms; "" for the first
+-- ARGV[8]  with ARGV[7]: what the rules counted by then, as the reply says it
 --
--- Returns  {ALLOWED, now, how many were judged, up to when or 0 where these were
---          all, then of each that does not fit {id, send time, rule, category,
---          expiry}}: the number of the first rule that it breaks, the overall ones
---          coming first, then its category's, 0 for quiet hours; "" for no category,
---          0 for no expiry of its own; or what fragments/settings.lua says.
--- Cost     O(log n + m) in the user's n reservations, m of those in a largest
---          window before the first that is judged, and at most WORK steps after that,
---          or as many as the reservations of one millisecond need.
+-- Returns  {ALLOWED, now, how many were judged, up to when this call has come or 0
+--          where these were all, what the rules count by then, then of each that
+--          does not fit {id, send time, rule, category, expiry}}: the number of the
+--          first rule that it breaks, the overall ones coming first, then its
+--          category's, 0 for quiet hours; "" for no category, 0 for no expiry of its
+--          own; or what fragments/settings.lua says.
+-- Cost     O(log n + c) in the user's n reservations, c of those that ARGV[8] names,
+--          and WORK steps, or as many as the reservations of one millisecond need.
+--          All calls together look at each reservation twice at most: those of a
+--          largest window before the first that is judged, and all after these.
 
 if #KEYS ~= 2 or #ARGV ~= 8 then
   return redis.error_reply('ERR refit.lua: wrong number of keys or arguments')
@@ -32,6 +33,7 @@ end
 
 local WORK = 2000 -- steps of judging in one call; a look at a record is LOOK of them
 local LOOK = 4
+local NEIGHBOUR = 1 / 8 -- of a step: comparing two times
 local PAGE = 128 -- reservations read at once
 
 local timeline = KEYS[1]
@@ -48,29 +50,53 @@ local changed = settings_changed(KEYS[2])
 if changed then return changed end
 
 local work = 0
-local judged_till = math.max(now, tonumber(ARGV[7]) or now)
-local unfit = {}
-for id in string.gmatch(ARGV[8], '%S+') do unfit[id] = true end
 
--- counted_under gives what rules count: the send times that stay, ascending, and
--- of each calendar rule the period looked at last, with how many are in it.
+local function numbers_in(text)
+  local numbers = {}
+  for n in string.gmatch(text, '%S+') do numbers[#numbers + 1] = tonumber(n) end
+  return numbers
+end
+
+-- What earlier calls have left: a part for each that counted_under gives, in that
+-- order, then one for what is ahead, see there.
+local left, read_parts = {}, 0
+for part in string.gmatch(ARGV[8], '([^;]*);') do left[#left + 1] = part end
+
+local function next_part()
+  read_parts = read_parts + 1
+  return numbers_in(left[read_parts] or '')
+end
+
+-- counted_under gives what rules count: the send times that stay, ascending, as
+-- far back as a sliding rule may count them, and of each calendar rule the end of
+-- the period looked at last, with how many are in it. first and beyond belong to
+-- within and ahead_within.
 local function counted_under(words)
-  local rules = rules_of(words, '')
-  return {rules = rules, kept = {}, count = 0, till = {}, used = {}}
+  local rules, known = rules_of(words, ''), next_part()
+  local counted = {rules = rules, longest = 0, kept = {}, count = 0, till = {}, used = {}, first = {}, beyond = {}}
+  for r = 1, rules.count do
+    counted.till[r], counted.used[r] = known[2 * r - 1] or 0, known[2 * r] or 0
+    counted.longest = math.max(counted.longest, rules.windows[r])
+  end
+  for k = 2 * rules.count + 1, #known do
+    counted.count = counted.count + 1
+    counted.kept[counted.count] = known[k]
+  end
+  return counted
 end
 
 -- What a category is judged by beside the overall rules, by its name, false for
 -- none: counted is what its own rules count.
 local overall = counted_under(overall_words)
+local counting = {overall}
 local classes, plain = {}, {}
 local some_exempt = false
-local longest = {overall.rules}
 for name, entry in string.gmatch(categories, '([^=,]+)=([^,]*)') do
   if string.sub(entry, 1, 1) == '!' then
     classes[name], some_exempt = {exempt = true}, true
   else
     classes[name] = {counted = counted_under(entry)}
-    longest[#longest + 1] = classes[name].counted.rules
+    counting[#counting + 1] = classes[name].counted
   end
 end
 
@@ -80,150 +106,214 @@ local function class_of(id)
   return classes[category_of(id)] or plain
 end
 
--- The reservations from the first on that a rule counts with one not judged yet.
-local from = judged_till
-for k = 1, #longest do
-  for r = 1, longest[k].count do
-    local window = longest[k].windows[r]
-    from = math.min(from, window > 0 and judged_till - window + 1 or (period(-window, judged_till)))
+-- reservations_after gives a function that gives id and send time of the i-th
+-- reservation later than a time, nil after the last.
+local function reservations_after(time)
+  local rank = redis.call('ZCOUNT', timeline, '-inf', time)
+  local ids, times, read, all_read = {}, {}, 0, false
+  return function(i)
+    while i > read and not all_read do
+      local page = redis.call('ZRANGE', timeline, rank + read, rank + read + PAGE - 1, 'WITHSCORES')
+      for k = 1, #page, 2 do
+        read = read + 1
+        ids[read], times[read] = page[k], tonumber(page[k + 1])
+      end
+      all_read = #page < 2 * PAGE
+    end
+    return ids[i], times[i]
   end
 end
-local rank = redis.call('ZCOUNT', timeline, '-inf', from - 1)
-local ids, times, read, all_read = {}, {}, 0, false
 
-local function time_of(i) -- of the i-th of them; nil after the last
-  while i > read and not all_read do
-    local page = redis.call('ZRANGE', timeline, rank + read, rank + read + PAGE - 1, 'WITHSCORES')
-    for k = 1, #page, 2 do
-      read = read + 1
-      ids[read], times[read] = page[k], tonumber(page[k + 1])
+-- Up to when all are judged or, where they are due, counted; at first what no rule
+-- counts with one that is not due.
+local come = tonumber(ARGV[7])
+if not come then
+  come = now
+  for k = 1, #counting do
+    local rules = counting[k].rules
+    for r = 1, rules.count do
+      local window = rules.windows[r]
+      come = math.min(come, window > 0 and now - window or period(-window, now) - 1)
     end
-    all_read = #page < 2 * PAGE
   end
-  return times[i]
 end
 
 -- Exempt ones stay also where they are later than the one that is judged: ahead
--- has the times of those from the one at next_ahead on, up to the reservation at
--- looked_ahead.
-local ahead, ahead_count, next_ahead, looked_ahead = {}, 0, 1, 0
+-- has the times of those from the one at next_ahead on, of all reservations up to
+-- looked_till. What was looked up once is kept from call to call.
+local ahead, next_ahead = next_part(), 1
+local looked_till = table.remove(ahead, 1) or 0
 
-local function look_ahead(i, till) -- after the i-th
-  if not some_exempt then return end
-  looked_ahead = math.max(looked_ahead, i)
-  while (time_of(looked_ahead + 1) or till) < till do
-    looked_ahead = looked_ahead + 1
-    if class_of(ids[looked_ahead]).exempt then
-      ahead_count = ahead_count + 1
-      ahead[ahead_count] = times[looked_ahead]
-    end
-  end
+-- within gives how many that stay are in a window that ends with t.
+local function within(counted, r, window, t)
+  local k = counted.first[r] or 1
+  while k <= counted.count and counted.kept[k] <= t - window do k = k + 1 end
+  counted.first[r] = k
+  return counted.count - k + 1
 end
 
--- slides says whether the i-th breaks a sliding rule: `limit` neighbours, of which
--- those ahead come last, lie in a window that contains it.
-local function slides(counted, i, limit, window)
-  local t, kept, count = times[i], counted.kept, counted.count
-  local first = kept[count - limit + 1]
-  if first and first > t - window then return true end
+-- ahead_within gives how many are ahead before a time, which never falls for a rule.
+local function ahead_within(r, till)
+  local k = math.max(overall.beyond[r] or 1, next_ahead)
+  while ahead[k] and ahead[k] < till do k = k + 1 end
+  overall.beyond[r] = k
+  return k - next_ahead
+end
+
+-- slides says whether t breaks a sliding rule: `limit` neighbours, of which those
+-- ahead come last, lie in a window that contains it.
+local function slides(counted, r, limit, window, t)
+  local behind = within(counted, r, window, t) -- how many of the neighbours are not ahead
+  if behind >= limit then return true end
   if counted ~= overall then return false end -- no exempt one is of its category
-  look_ahead(i, t + window)
-  local behind = math.min(limit - 1, count) -- how many of the neighbours are not ahead
-  while behind >= 0 do
+  local least = math.max(limit - ahead_within(r, t + window), 0)
+  while behind >= least do
     local last = ahead[next_ahead + limit - behind - 1]
-    if not last or last >= t + window then return false end
-    first = behind > 0 and kept[count - behind + 1] or ahead[next_ahead]
-    if first > t - window and last - first < window then return true end
+    local first = behind > 0 and counted.kept[counted.count - behind + 1] or ahead[next_ahead]
+    if last - first < window then return true end
     behind = behind - 1
-    work = work + 1
+    work = work + NEIGHBOUR
   end
   return false
 end
 
--- fills says whether the i-th is in a natural period that is full.
-local function fills(counted, i, r, limit, kind)
-  local t, kept = times[i], counted.kept
-  if t >= (counted.till[r] or t) then
-    local start
-    start, counted.till[r] = period(kind, t)
-    local k = counted.count
-    while k > 0 and kept[k] >= start do k = k - 1 end
-    counted.used[r] = counted.count - k
-    work = work + counted.used[r]
-  end
-  local used, till = counted.used[r], counted.till[r]
-  if counted ~= overall then return used >= limit end
-  look_ahead(i, till)
-  local k = next_ahead
-  while used < limit and k <= ahead_count and ahead[k] < till do
-    k, used = k + 1, used + 1
-    work = work + 1
-  end
-  return used >= limit
+-- enter sees to it that the period of a calendar rule is the one that t is in.
+local function enter(counted, r, t)
+  if t < counted.till[r] then return end
+  local _, till = period(-counted.rules.windows[r], t)
+  counted.till[r], counted.used[r] = till, 0
 end
 
-local function broken(counted, i) -- the number of the first rule that the i-th breaks
+-- fills says whether t is in a natural period that is full.
+local function fills(counted, r, limit, t)
+  enter(counted, r, t)
+  if counted ~= overall then return counted.used[r] >= limit end
+  return counted.used[r] + ahead_within(r, counted.till[r]) >= limit
+end
+
+-- last_with gives the latest time that an overall rule may count with t.
+local function last_with(t)
+  local last = t + overall.longest - 1
+  for r = 1, overall.rules.count do
+    if overall.rules.windows[r] < 0 then
+      enter(overall, r, t)
+      last = math.max(last, overall.till[r] - 1)
+    end
+  end
+  return last
+end
+
+local later, next_later = nil, 1 -- than looked_till
+
+-- look_ahead sees to it that ahead has all that an overall rule may count with t,
+-- or says false where one call can't.
+local function look_ahead(t)
+  if not some_exempt then return true end
+  while ahead[next_ahead] and ahead[next_ahead] < t do next_ahead = next_ahead + 1 end
+  looked_till = math.max(looked_till, t - 1)
+  local last = last_with(t)
+  if last <= looked_till then return true end
+  later = later or reservations_after(looked_till)
+  local id, at = later(next_later)
+  while at and at <= last do
+    if work > WORK and at > looked_till then return false end
+    if class_of(id).exempt then ahead[#ahead + 1] = at end
+    looked_till, next_later = at, next_later + 1
+    id, at = later(next_later)
+  end
+  looked_till = last
+  return true
+end
+
+local function broken(counted, t) -- the number of the first rule that t breaks
   local rules = counted.rules
   for r = 1, rules.count do
     local limit, window = rules.limits[r], rules.windows[r]
-    if window > 0 and slides(counted, i, limit, window) then return r end
-    if window < 0 and fills(counted, i, r, limit, -window) then return r end
+    if window > 0 and slides(counted, r, limit, window, t) then return r end
+    if window < 0 and fills(counted, r, limit, t) then return r end
   end
 end
 
 local function stay(counted, t)
   counted.count = counted.count + 1
   counted.kept[counted.count] = t
-  for r, till in pairs(counted.till) do
-    if t < till then counted.used[r] = counted.used[r] + 1 end
+  for r = 1, counted.rules.count do
+    if counted.rules.windows[r] < 0 then
+      enter(counted, r, t)
+      counted.used[r] = counted.used[r] + 1
+    end
   end
 end
 
-local function stays(i, class)
-  stay(overall, times[i])
-  if class.counted then stay(class.counted, times[i]) end
-  if class.exempt and i <= looked_ahead then next_ahead = next_ahead + 1 end
+local function stays(t, class)
+  stay(overall, t)
+  if class.counted then stay(class.counted, t) end
+  if class.exempt and ahead[next_ahead] == t then next_ahead = next_ahead + 1 end
 end
 
--- misfit gives what the reply says of the i-th, or nil where no message is to be
--- sent there any more.
-local function misfit(i, rule)
+-- left_over is what the next call has to know, as ARGV[8] has it.
+local function left_over()
+  local parts = {}
+  local function add(n) parts[#parts + 1] = string.format('%.0f', n) end
+  for k = 1, #counting do
+    local counted = counting[k]
+    for r = 1, counted.rules.count do
+      add(counted.till[r])
+      add(counted.used[r])
+    end
+    for i = 1, counted.count do
+      if counted.kept[i] > come - counted.longest then add(counted.kept[i]) end
+    end
+    parts[#parts + 1] = ';'
+  end
+  add(looked_till)
+  for k = next_ahead, #ahead do add(ahead[k]) end
+  parts[#parts + 1] = ';'
+  return table.concat(parts, ' ')
+end
+
+-- misfit gives what the reply says of a reservation, or nil where no message is to
+-- be sent there any more.
+local function misfit(id, t, rule)
   work = work + LOOK
-  local r = redis.call('HMGET', records_prefix .. string.gsub(ids[i], ':', '/'), 's', 'g', 'k', 'x')
+  local r = redis.call('HMGET', records_prefix .. string.gsub(id, ':', '/'), 's', 'g', 'k', 'x')
   if state_of(r[1], r[2]) ~= PENDING then return nil end
-  return {ids[i], times[i], rule, r[3] or '', tonumber(r[4] or 0)}
+  return {id, t, rule, r[3] or '', tonumber(r[4] or 0)}
 end
 
-local function judge(i, class)
+local function judge(id, t, class)
   if class.exempt then return nil end
-  if past_quiet(1, times[i]) then return misfit(i, 0) end
-  local rule = broken(overall, i)
+  if past_quiet(1, t) then return misfit(id, t, 0) end
+  local rule = broken(overall, t)
   if not rule and class.counted then
-    rule = broken(class.counted, i)
+    rule = broken(class.counted, t)
     rule = rule and overall.rules.count + rule
   end
-  return rule and misfit(i, rule)
+  return rule and misfit(id, t, rule)
 end
 
-local reply, judged = {ALLOWED, now, 0, 0}, 0
-local i, t = 1, time_of(1)
+local reply, judged = {ALLOWED, now, 0, 0, ''}, 0
+local reservation = reservations_after(come)
+local i, at = 1, come -- at: the millisecond that is gone through
+local id, t = reservation(i)
 while t do
-  local class = class_of(ids[i])
-  if t <= judged_till then
-    if not unfit[ids[i]] then stays(i, class) end
-    work = 0
-  else
-    if work > WORK and t > times[i - 1] and times[i - 1] > judged_till then
-      reply[4] = times[i - 1]
+  if t > at then
+    come = at
+    if work > WORK or t > now and not look_ahead(t) then
+      reply[4], reply[5] = come, left_over()
       break
     end
-    work = work + 1
-    judged = judged + 1
-    local found = judge(i, class)
-    if found then reply[#reply + 1] = found else stays(i, class) end
+    at = t
   end
+  work = work + 1
+  local class, found = class_of(id), nil
+  if t > now then
+    judged = judged + 1
+    found = judge(id, t, class)
+  end
+  if found then reply[#reply + 1] = found else stays(t, class) end
   i = i + 1
-  t = time_of(i)
+  id, t = reservation(i)
 end
 reply[3] = judged
 return reply

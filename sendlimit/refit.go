@@ -170,16 +170,16 @@ func (r *Refit) Partition(
 				continue
 			}
 			totals.Users++
-			totals.Reservations += l.judged
-			if len(l.misfits) == 0 {
+			totals.Reservations += l.progress.judged
+			if len(l.progress.misfits) == 0 {
 				continue
 			}
 			totals.MisfitUsers++
-			totals.Misfits += len(l.misfits)
-			for _, m := range l.misfits {
+			totals.Misfits += len(l.progress.misfits)
+			for _, m := range l.progress.misfits {
 				totals.count(m.Breaks(), 1)
 			}
-			if err := do(ctx, l.misfits); err != nil {
+			if err := do(ctx, l.progress.misfits); err != nil {
 				return totals, err
 			}
 		}

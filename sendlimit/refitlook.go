@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -28,7 +27,14 @@ type refitLook struct {
 	passed  bool // the user is under another policy
 	unclear int  // 1 where nobody knows which
 
+	progress refitProgress // under the settings that the last call was made with
+}
+
+// refitProgress is how far a look has come.
+type refitProgress struct {
+	version string    // of the settings that all of it goes by
 	till    time.Time // what is up to it has been judged
+	counted string    // what the rules counted by then, as lua/refit.lua wants it back
 	judged  int
 	misfits []Misfit
 }
@@ -88,6 +94,9 @@ func (r *Refit) call(ctx context.Context, looks []*refitLook) error {
 	_, err := r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, l := range looks {
 			l.by, l.answer = r.timeline.book.of(l.user), nil
+			if l.progress.version != l.by.version {
+				l.progress = refitProgress{version: l.by.version} // what was judged by other rules is judged anew
+			}
 			if l.by.rules.policy.Name != r.policy.Name {
 				l.pass(0)
 				continue
@@ -123,17 +132,10 @@ const refitting = "looking at the reservations of users"
 
 func (r *Refit) arguments(l *refitLook) (keys []string, args []any) {
 	rules := l.by.rules
-	// What was found earlier matters as long as a rule could have counted it.
-	var unfit []string
-	for _, m := range l.misfits {
-		if l.till.Sub(m.At) <= rules.keep {
-			unfit = append(unfit, m.ID)
-		}
-	}
 	t := r.timeline
 	return []string{t.keys.Timeline(l.user), t.keys.Settings(l.user)}, []any{
 		milliseconds(r.now), rules.rules, rules.offsets(r.now), rules.categories, rules.quietHours(r.now), l.by.settings(),
-		milliseconds(l.till), strings.Join(unfit, " "),
+		milliseconds(l.progress.till), l.progress.counted,
 	}
 }
 
@@ -153,29 +155,32 @@ func (r *Refit) read(l *refitLook, in *replyReader) error {
 		r.learn(l, values)
 		return nil
 	}
-	now, judged, till := in.time(1), in.int(2), in.time(3)
-	for i := 4; i < len(in.reply); i++ {
-		m, err := r.misfit(l, in.nested(i))
+	now, judged, till, counted := in.time(1), in.int(2), in.time(3), in.string(4)
+	p := &l.progress
+	for i := 5; i < len(in.reply); i++ {
+		m, err := l.misfit(in.nested(i))
 		if err != nil {
 			return err
 		}
-		l.misfits = append(l.misfits, m)
+		p.misfits = append(p.misfits, m)
 	}
 	switch {
 	case in.err != nil:
 		return in.err
 	case in.int(0) != statusAllowed || judged < 0 || now.IsZero():
 		return replyError(refitting, fmt.Sprintf("status %d", in.int(0)))
-	case !till.IsZero() && !till.After(l.till):
+	case !till.IsZero() && (till.Before(p.till) || till.Equal(p.till) && counted == p.counted):
 		return replyError(refitting, "it goes on where it was")
 	}
-	l.judged += int(judged)
-	l.till, l.done, l.changes = till, till.IsZero(), 0
+	p.judged += int(judged)
+	p.till, p.counted = till, counted
+	l.done, l.changes = till.IsZero(), 0
 	return nil
 }
 
-func (r *Refit) misfit(l *refitLook, in *replyReader) (Misfit, error) {
+func (l *refitLook) misfit(in *replyReader) (Misfit, error) {
 	m := Misfit{User: l.user, Reservation: Reservation{ID: in.string(0), At: in.time(1)}, Category: in.string(3)}
+	m.ExpiresAt = in.time(4)
 	number := int(in.int(2))
 	scope := l.by.rules.scope(m.Category)
 	switch {

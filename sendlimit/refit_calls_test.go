@@ -1,0 +1,108 @@
+package sendlimit_test
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+)
+
+// everyMinute is n messages from a time on, of the categories in turn.
+func everyMinute(from time.Time, n int, categories ...string) []scheduled {
+	messages := make([]scheduled, n)
+	for i := range messages {
+		messages[i] = scheduled{
+			id: "m" + strconv.Itoa(i), category: categories[i%len(categories)], at: from.Add(time.Duration(i+1) * time.Minute),
+		}
+	}
+	return messages
+}
+
+// The number of calls grows with the reservations alone, wherever exempt ones may
+// be ahead, and each looks up no more than so many.
+func TestRefitLooksAheadOnce(t *testing.T) {
+	t.Parallel()
+	now := at("10:00")
+	for _, c := range []struct {
+		name, rule string
+		n          int
+		categories []string
+	}{
+		{"of a limit that is far off", "1000/calendar_month", 700, []string{""}},
+		{"of a limit that is reached", "300/calendar_month", 700, []string{"", "news", "otp"}},
+		{"of a limit that exempt ones reach alone", "200/calendar_month", 700, []string{"", "otp"}},
+		{"of a window that slides", "80/2h", 400, []string{"", "news", "otp"}},
+		{"of a long window that slides", "200/5h", 400, []string{"otp", "", "news", ""}},
+		{"of a category's limit", "1000/calendar_month", 700, []string{"news", "marketing", ""}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, client := sendlimittest.EmbeddedRedis(t)
+			policy := policyOf(t, c.rule)
+			policy.Categories = map[string]sendlimit.CategoryRules{
+				"otp": {Exempt: true}, "marketing": {Rules: []sendlimit.Rule{{Limit: 100, Period: sendlimit.Month}}},
+			}
+			messages := everyMinute(now, c.n, c.categories...)
+			schedule(t, client, now, "alice", messages...)
+			counted := afterCalls(t, client, lua.Refit, 0, nil)
+			found := refittedUser(t, client, policy, now, "alice")
+			require.Equal(t, refitModel{policy: policy, zone: time.UTC, now: now}.breaking(messages), breaking(found))
+			require.LessOrEqual(t, counted.calls, 2+c.n/80)
+		})
+	}
+}
+
+// What was sent is gone through in calls that are short each, too.
+func TestRefitOfManyThatWereSent(t *testing.T) {
+	t.Parallel()
+	client := sendlimittest.RealRedis(t).Client()
+	now := at("20:00")
+	policy := policyOf(t, "1000/10h")
+	policy.Categories = map[string]sendlimit.CategoryRules{
+		"marketing": {Rules: []sendlimit.Rule{{Limit: 450, Period: sendlimit.Month}}}, "otp": {Exempt: true},
+	}
+	schedule(t, client, now, "alice", everyMinute(at("00:00"), 1205, "marketing", "")...)
+	counted := afterCalls(t, client, lua.Refit, 0, nil)
+	found := refittedUser(t, client, policy, now, "alice")
+	require.Equal(t, []string{
+		"m1200 marketing 450/calendar_month", "m1202 marketing 450/calendar_month", "m1204 marketing 450/calendar_month",
+	}, breaking(found))
+	require.Greater(t, counted.calls, 2)
+}
+
+// A look that takes several calls goes by the settings that hold in the last one,
+// whoever finds that they have changed.
+func TestRefitBeginsAnewWhereSettingsChange(t *testing.T) {
+	t.Parallel()
+	for name, known := range map[string]bool{"found by the script": false, "found by somebody else": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const n = 1000
+			_, client := sendlimittest.EmbeddedRedis(t)
+			now := at("10:00")
+			schedule(t, client, now, "alice", everyMinute(now, n, "")...)
+			policy := policyOf(t, "1/hour")
+			o := sendlimit.Options{Policy: policy, UserSettings: true, SettingsCache: sendlimit.NewSettingsCache()}
+			settings, err := sendlimit.NewUserSettingsStore(client, "")
+			require.NoError(t, err)
+			counted := afterCalls(t, client, lua.Refit, 1, func() {
+				require.NoError(t, settings.Set(t.Context(), "alice", sendlimit.UserSettings{Limits: limitsOf(t, "60/hour")}))
+				if known {
+					timeline, err := sendlimit.NewTimeline(client, o)
+					require.NoError(t, err)
+					_, err = timeline.NextFree(t.Context(), sendlimit.NextFreeRequest{User: "alice", Count: 1, Now: now})
+					require.NoError(t, err)
+				}
+			})
+			found, totals := refitted(t, client, o, sendlimit.RefitOptions{Policy: policy, Now: now})
+			require.Empty(t, found)
+			require.Equal(t, sendlimit.RefitTotals{Users: 1, Reservations: n}, totals)
+			require.Greater(t, counted.calls, 1)
+		})
+	}
+}
