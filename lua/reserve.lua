@@ -75,10 +75,12 @@ if covered and ARGV[4] ~= '' and asked >= now and asked <= now + ARGV[8] then
 end
 if as_before then
   local first = call('ZRANGE', timeline, ARGV[4], '+inf', 'BYSCORE', 'LIMIT', '0', '1', 'WITHSCORES')
-  -- The timeline expires with its last place, unless a message lives longer.
-  local lives_longer = record and ARGV[6] - asked > tonumber(ARGV[7])
-  local free, latest = true, not first[1] or lives_longer
-  if first[1] and first[2] - ARGV[5] <= 0 then
+  local free, outlived = true, false
+  if first[1] and first[2] - ARGV[5] > 0 then
+    -- A place after all that the rules look at is there for longer than this one
+    -- counts, unless this message lives longer or is judged by none of them.
+    outlived = ARGV[9] ~= '' and not (record and ARGV[6] - asked > tonumber(ARGV[7]))
+  elseif first[1] then
     local near = call('ZRANGE', timeline, ARGV[4], ARGV[5], 'BYSCORE', 'LIMIT', '0', FEW, 'WITHSCORES')
     local limit
     neighbours = #near / 2
@@ -105,13 +107,12 @@ if as_before then
         limit = nil
       end
     end
-    latest = free and (not few or near[#near] - asked < 0 or lives_longer)
-      and call('PEXPIRETIME', timeline) < tonumber(ARGV[6])
   end
   -- NX: the same id may stand at another time, which the rest finds out.
   if free and call('ZADD', timeline, 'NX', ARGV[3], id) == 1 then
-    -- An earlier message may live longer; a new timeline has no expiry.
-    if latest and call('PEXPIREAT', timeline, ARGV[6], 'GT') == 0 then
+    -- Any other place, later ones too, may have been taken under rules with shorter
+    -- or longer windows; a new timeline has no expiry.
+    if not outlived and call('PEXPIREAT', timeline, ARGV[6], 'GT') == 0 and not first[1] then
       call('PEXPIREAT', timeline, ARGV[6], 'NX')
     end
     if record then

@@ -1,0 +1,90 @@
+package sendlimit_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+)
+
+// A timeline outlives a place by what the rules look back that it was taken under,
+// whatever its neighbours were taken under.
+func TestATimelineOutlivesAPlaceByItsOwnRules(t *testing.T) {
+	t.Parallel()
+	// Keys expire by the server's own clock: what is told must be ahead of it.
+	const day = "2090-11-22T"
+	const week = 7 * 24 * time.Hour
+	weekly := policyOf(t, "1/minute", "9/7d")
+	weekly.Categories = map[string]sendlimit.CategoryRules{"otp": {Exempt: true}}
+	weeklyMarketing := policyOf(t, "1/minute")
+	weeklyMarketing.Categories = map[string]sendlimit.CategoryRules{
+		"marketing": {Rules: []sendlimit.Rule{{Limit: 9, Window: week}}},
+	}
+	onEachStore(t, withSettings(t, "1/minute"), func(u *user) {
+		everyMinute := u.timeline
+		for _, row := range []struct {
+			reason   string
+			policy   sendlimit.Policy
+			before   []string // taken under 1/minute
+			asked    string   // under the policy
+			category string
+			taken    string
+		}{
+			{"before another", weekly, []string{"03:00"}, "02:00", "", "02:00"},
+			{"after another", weekly, []string{"01:00"}, "02:00", "", "02:00"},
+			{"before more of them than are read", weekly, []string{"03:00", "04:00", "05:00", "06:00"}, "02:00", "", "02:00"},
+			{"shifted before another", weekly, []string{"02:00", "03:00"}, "02:00", "", "02:01"},
+			{"exempt, and counted all the same", weekly, []string{"03:00"}, "02:00", "otp", "02:00"},
+			{"of a category that has the longer window", weeklyMarketing, []string{"03:00"}, "02:00", "marketing", "02:00"},
+		} {
+			require.NoError(u, u.client.FlushAll(u.Context()).Err())
+			take := func(n int, when, category string) time.Time {
+				r := u.request(fmt.Sprintf("m%d", n), day+when+":00Z", category)
+				r.Now, r.Shift = at(day+"00:00:00Z"), true
+				d := u.ask(r)
+				require.True(u, d.Allowed, row.reason)
+				return d.At
+			}
+			u.timeline = everyMinute
+			for n, when := range row.before {
+				take(n, when, "")
+			}
+			var err error
+			u.timeline, err = u.timeline.WithPolicy(row.policy)
+			require.NoError(u, err)
+			taken := at(day + row.taken + ":00Z")
+			require.Equal(u, taken, take(len(row.before), row.asked, row.category), row.reason)
+			expires := u.client.PExpireTime(u.Context(), keysOf(sendlimit.Options{}).Timeline("alice")).Val()
+			// The embedded store keeps how long is left, by a clock that goes on.
+			require.WithinDuration(u, taken.Add(week+sendlimit.Grace), time.UnixMilli(expires.Milliseconds()), time.Minute, row.reason)
+		}
+	})
+}
+
+// So what was taken under a longer window counts to its end.
+func TestAPlaceBeforeOneUnderAShorterWindowGoesOnCounting(t *testing.T) {
+	t.Parallel()
+	for name, records := range map[string]bool{"places": false, "records": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := tell(t, sendlimit.Options{Policy: policyOf(t, "1/minute"), Records: records})
+			taken := func(id, when string) bool {
+				r := sendlimit.Request{ID: id, At: at(when)}
+				if records {
+					r.Record = recordOf("g-"+id, id)
+				}
+				return s.ask(r).Allowed
+			}
+			require.True(t, taken("x", "03:00"))
+			s.under("1/minute", "2/7d")
+			require.True(t, taken("y", "02:00"))
+			s.until("23 04:00")
+			require.False(t, taken("z", "23 05:00"))
+			s.until("29 02:00")
+			require.True(t, taken("z", "29 02:00"))
+		})
+	}
+}
