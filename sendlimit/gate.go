@@ -18,7 +18,7 @@ type Gate struct {
 	client redis.Scripter
 	keys   Keys
 	book   *rulebook
-	fixed  Options // complete, but for the policies
+	fixed  Options // complete; the policies are the book's
 }
 
 // NewGate returns the gate of a Timeline that has the same Options.
@@ -27,7 +27,13 @@ func NewGate(client redis.Scripter, o Options) (*Gate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Gate{client: client, keys: t.keys, book: t.book, fixed: o.withDefaults()}, nil
+	return t.Gate(), nil
+}
+
+// Gate returns the gate of the timeline, under its rules. In a process that has
+// both, they know together what is set for users.
+func (t *Timeline) Gate() *Gate {
+	return &Gate{client: t.client, keys: t.keys, book: t.book, fixed: t.options}
 }
 
 // Verdict is what a Claim says of a task.

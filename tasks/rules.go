@@ -84,11 +84,7 @@ func (r *rules) under(set *policySet) (*limiters, error) {
 	if err != nil {
 		return nil, err
 	}
-	gate, err := sendlimit.NewGate(r.client, o)
-	if err != nil {
-		return nil, err
-	}
-	fresh := &limiters{timeline: timeline, gate: gate, set: set}
+	fresh := &limiters{timeline: timeline, gate: timeline.Gate(), set: set}
 	r.current.Store(fresh)
 	return fresh, nil
 }
