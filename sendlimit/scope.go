@@ -72,8 +72,14 @@ func (c *scope) places(keys Keys, user string) string {
 	return keys.Timeline(user)
 }
 
-// span bounds what the rules look at around a send time, as ruleset.span has it.
-func (c *scope) span(at int64) (first, last int64) { return c.set.span(at, c.own) }
+// span bounds what the rules look at around a send time, as ruleset.span has it. An
+// exempt message has none, and what it may alert of counts as the overall rules do.
+func (c *scope) span(at int64) (first, last int64) {
+	if c.exempt && (c.uncounted || c.set.alerts == "") {
+		return at, at
+	}
+	return c.set.span(at, c.own)
+}
 
 // quietHours is what ruleset.quietHours has, "" where quiet hours don't judge.
 func (c *scope) quietHours(at time.Time) string {
