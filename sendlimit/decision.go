@@ -104,8 +104,9 @@ type Violation struct {
 // QuietPeriod is the longest stretch of quiet hours around a time, [From, Until).
 type QuietPeriod struct {
 	From, Until time.Time
-	TimeZone    string // in which they are quiet, the user's own if there is one
-	Hours       string // the line of the policy that says so, "22:00-08:00"
+	TimeZone    string         // in which they are quiet, the user's own if there is one
+	Location    *time.Location // TimeZone, loaded
+	Hours       string         // the line of the policy that says so, "22:00-08:00"
 }
 
 // MaxConflicts is how many reservations a violation lists.

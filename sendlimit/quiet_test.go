@@ -29,6 +29,8 @@ func sleeping(t *testing.T, lines []string, rules ...string) sendlimit.Options {
 
 func TestQuietHoursOverMidnight(t *testing.T) {
 	t.Parallel()
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	require.NoError(t, err)
 	onEachStore(t, sleeping(t, []string{"22:00-08:00"}, "2/hour"), func(u *user) {
 		u.accepted("last", "20:59:59.999", "")
 		u.accepted("first", "23 07:00", "")
@@ -36,7 +38,7 @@ func TestQuietHoursOverMidnight(t *testing.T) {
 		require.Equal(u, sendlimit.Decision{
 			Code: sendlimit.CodeQuietHours, At: at("23:30"), Now: at("00:00"),
 			Quiet: &sendlimit.QuietPeriod{
-				From: at("21:00"), Until: at("23 07:00"), TimeZone: "Europe/Berlin", Hours: "22:00-08:00",
+				From: at("21:00"), Until: at("23 07:00"), TimeZone: "Europe/Berlin", Location: berlin, Hours: "22:00-08:00",
 			},
 			NextFree: at("23 07:00"), PreviousFree: at("20:59:59.999"),
 		}, d)

@@ -30,9 +30,10 @@ type ruleset struct {
 
 // yearTables are what the scripts are told of the zones around a year.
 type yearTables struct {
-	year    int
-	offsets string
-	quiet   string
+	year      int
+	offsets   string
+	quiet     string
+	quietZone *zoneTable // nil where there are no quiet hours
 }
 
 // newRuleset makes a policy ready whose zone and limits are those of the user it
@@ -117,7 +118,8 @@ func (s *ruleset) around(at time.Time) *yearTables {
 		t.offsets = s.zones.around(s.zone, at).words
 	}
 	if s.week != "" {
-		t.quiet = s.zones.around(s.quietZone, at).words + "|" + s.week
+		t.quietZone = s.zones.around(s.quietZone, at)
+		t.quiet = t.quietZone.words + "|" + s.week
 	}
 	s.tables.Store(t)
 	return t
@@ -141,6 +143,9 @@ func (s *ruleset) isQuiet(at int64) bool {
 
 // quietPeriod is the stretch of quiet hours that a time is in; nil for none.
 func (s *ruleset) quietPeriod(at time.Time) *QuietPeriod {
+	if s.week == "" {
+		return nil
+	}
 	ms := at.UnixMilli()
 	table := s.quietTable(ms)
 	from, until, quiet := s.policy.QuietHours.around(ms, table)
@@ -149,13 +154,13 @@ func (s *ruleset) quietPeriod(at time.Time) *QuietPeriod {
 	}
 	return &QuietPeriod{
 		From: time.UnixMilli(from).UTC(), Until: time.UnixMilli(until).UTC(),
-		TimeZone: s.quietZone.String(), Hours: s.policy.QuietHours.lineAt(ms, table),
+		TimeZone: s.quietZone.String(), Location: s.quietZone, Hours: s.policy.QuietHours.lineAt(ms, table),
 	}
 }
 
-func (s *ruleset) quietTable(at int64) *zoneTable {
-	return s.zones.around(s.quietZone, time.UnixMilli(at))
-}
+// quietTable is the table of the quiet hours' zone, where there are any, around an
+// instant, Unix ms.
+func (s *ruleset) quietTable(at int64) *zoneTable { return s.around(time.UnixMilli(at)).quietZone }
 
 // span bounds what any rule looks at around the send time at, first and last
 // millisecond included: the overall rules and those of a category. It may be wider

@@ -57,3 +57,23 @@ func TestTheSpanOfACategory(t *testing.T) {
 		require.Equal(t, []int64{wantFirst, wantLast}, []int64{first, last}, "%s of %s", row.category, row.policy)
 	}
 }
+
+// Whether a time is quiet is known without a look at what all policies share.
+func TestQuietHoursAreLookedUpOnceAYear(t *testing.T) {
+	t.Parallel()
+	policy := policyNamed(t, "sleeping", "Europe/Berlin", "1/minute")
+	var err error
+	policy.QuietHours, err = ParseQuietHours("22:00-08:00")
+	require.NoError(t, err)
+	set, err := newRuleset(policy, policy.TimeZone, newZoneTables())
+	require.NoError(t, err)
+	night := time.Date(2026, 11, 22, 23, 0, 0, 0, time.UTC)
+	noon := night.Add(13 * time.Hour)
+	judge := set.scope("")
+	require.True(t, judge.quietAt(night.UnixMilli()))
+	set.zones = nil // nobody needs it any more
+	require.True(t, judge.quietAt(night.UnixMilli()))
+	require.False(t, judge.quietAt(noon.UnixMilli()))
+	require.Equal(t, "Europe/Berlin", set.quietPeriod(night).Location.String())
+	require.Nil(t, set.quietPeriod(noon))
+}

@@ -67,8 +67,8 @@ func otherTimes(d sendlimit.Decision) string {
 // quietSentence says what the wall clock shows that is quiet, since times are in
 // UTC otherwise.
 func quietSentence(d sendlimit.Decision, user string) string {
-	zone, err := time.LoadLocation(d.Quiet.TimeZone) // "" is UTC
-	if err != nil || zone == time.UTC {
+	zone := d.Quiet.Location
+	if zone == time.UTC {
 		return fmt.Sprintf("%s is in the quiet hours of %s (%s)", timeOfDay(d.At, d.Now), user, d.Quiet.Hours)
 	}
 	return fmt.Sprintf("%s is in the quiet hours of %s (%s in %s, where it is %s then)",

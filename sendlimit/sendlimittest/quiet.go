@@ -166,7 +166,7 @@ func (q quiet) period(t int64) *sendlimit.QuietPeriod {
 	line := slices.IndexFunc(q.lines, func(l quietLine) bool { return l.has(wall) })
 	return &sendlimit.QuietPeriod{
 		From: moment(around.from), Until: moment(around.until),
-		TimeZone: q.zone.String(), Hours: q.lines[line].text,
+		TimeZone: q.zone.String(), Location: q.zone, Hours: q.lines[line].text,
 	}
 }
 

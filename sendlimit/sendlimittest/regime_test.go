@@ -54,7 +54,7 @@ func TestQuietHoursRefuse(t *testing.T) {
 	d := s.reserve("a", "22:00:00")
 	require.Equal(t, sendlimit.CodeQuietHours, d.Code)
 	require.Equal(t, &sendlimit.QuietPeriod{
-		From: at("22:00:00"), Until: at("23 08:00:00"), TimeZone: "UTC", Hours: "22:00-08:00",
+		From: at("22:00:00"), Until: at("23 08:00:00"), TimeZone: "UTC", Location: time.UTC, Hours: "22:00-08:00",
 	}, d.Quiet)
 	require.Len(t, d.Violations, 1, "the rule that would break is told as well")
 	require.Equal(t, at("23 08:01:00"), d.NextFree, "the first minute after is taken")
