@@ -18,8 +18,8 @@
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     O(log n + r (k + l)) in the user's n reservations and r rules, k of the
 --          reservations in the span and a largest window around it, l in twice
---          that window around the time. For rules of a category the records of these
---          are read, each once.
+--          that window around the time. For rules of a category records are read, each
+--          once: of the l, and of those of the k that are enough together for a rule.
 
 if #KEYS ~= 2 or #ARGV ~= 9 then
   return redis.error_reply('ERR usage.lua: wrong number of keys or arguments')
@@ -40,15 +40,45 @@ local changed = settings_changed(KEYS[2])
 if changed then return changed end
 local rules = rules_of(ARGV[6], ARGV[8])
 
-local function times_between(r, from, till) -- that rule r counts, ascending, of [from, till)
+local function places_between(from, till) -- ids and times, ascending, of [from, till)
   local read = redis.call('ZRANGE', timeline, math.max(from, now - keep), till - 1, 'BYSCORE', 'WITHSCORES')
-  local times = {}
+  local ids, times = {}, {}
   for k = 1, #read, 2 do
-    if r <= rules.overall or category_of(read[k], rules.copied) == rules.category then
-      times[#times + 1] = tonumber(read[k + 1])
+    ids[#ids + 1], times[#times + 1] = read[k], tonumber(read[k + 1])
+  end
+  return ids, times
+end
+
+local function counts(r, id) -- whether rule r counts the message
+  return r <= rules.overall or category_of(id, rules.copied) == rules.category
+end
+
+local function times_between(r, from, till) -- that rule r counts, ascending, of [from, till)
+  local ids, times = places_between(from, till)
+  local counted = {}
+  for k = 1, #times do
+    if counts(r, ids[k]) then counted[#counted + 1] = times[k] end
+  end
+  return counted
+end
+
+-- crowded_between gives what times_between does, but for times around which even
+-- those of any category are fewer than the limit of sliding rule r: it forbids
+-- nothing there, whatever they are of.
+local function crowded_between(r, from, till)
+  local ids, times = places_between(from, till)
+  if r <= rules.overall then return times end
+  local crowded, looked_at = {}, 0
+  for first = 1, #times - rules.limits[r] + 1 do
+    local last = first + rules.limits[r] - 1
+    if times[last] - times[first] < rules.windows[r] then
+      for k = math.max(first, looked_at + 1), last do
+        if counts(r, ids[k]) then crowded[#crowded + 1] = times[k] end
+      end
+      looked_at = last
     end
   end
-  return times
+  return crowded
 end
 
 -- fullest gives the fullest window of sliding rule r that contains `at`, the
@@ -86,7 +116,7 @@ local taken = {}
 for r = 1, rules.count do
   local limit, window = rules.limits[r], rules.windows[r]
   if window > 0 then
-    local times = times_between(r, span_from - window + 1, span_till + window)
+    local times = crowded_between(r, span_from - window + 1, span_till + window)
     for i = 1, #times - limit + 1 do
       local first, last = times[i], times[i + limit - 1]
       if last - first < window then taken[#taken + 1] = {last - window + 1, first + window} end
@@ -94,14 +124,18 @@ for r = 1, rules.count do
   else
     local from = period(-window, span_from)
     local _, last_till = period(-window, span_till)
-    local times = times_between(r, from, last_till)
+    local ids, times = places_between(from, last_till)
     local i = 1
     while times[i] do -- period by period, over those that have reservations
       local till
       from, till = period(-window, times[i])
-      local first = i
+      local k, used = i, 0
       while times[i] and times[i] < till do i = i + 1 end
-      if i - first >= limit then taken[#taken + 1] = {from, till} end
+      while used < limit and i - k >= limit - used do -- as long as there are enough left
+        if counts(r, ids[k]) then used = used + 1 end
+        k = k + 1
+      end
+      if used == limit then taken[#taken + 1] = {from, till} end
     end
   end
 end

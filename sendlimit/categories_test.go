@@ -1,6 +1,7 @@
 package sendlimit_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 // sorted are options under which marketing has a rule of its own, one-time codes
@@ -113,6 +115,70 @@ func TestFreeTimesAndUsageOfACategory(t *testing.T) {
 		require.Empty(u, usage("otp").Rules)
 		require.Equal(u, []sendlimit.Stretch{{From: at("10:00"), Until: at("12:00")}}, usage("otp").Free)
 	})
+}
+
+// Where messages of any category are too few for a rule, nobody looks up what they
+// are of.
+func TestUsageReadsTheRecordsThatMatter(t *testing.T) {
+	t.Parallel()
+	client := sendlimittest.RealRedis(t).Client()
+	// Keys expire by the server's own clock: what is told must be ahead of it.
+	at := func(when string) time.Time { return at(when).AddDate(64, 0, 0) }
+	timeline, err := sendlimit.NewTimeline(client, sorted(t, "9/minute"))
+	require.NoError(t, err)
+	reserve := func(id, when, category string) {
+		d, err := timeline.Reserve(t.Context(), sendlimit.Request{
+			User: "alice", ID: id, At: at(when), Now: at("00:00"), Category: category, Record: recordOf(id, id),
+		})
+		require.NoError(t, err)
+		require.True(t, d.Allowed, "%s: %+v", id, d)
+	}
+	for day := 23; day < 30; day++ {
+		reserve(fmt.Sprint("news-", day), fmt.Sprint(day, " 12:00"), "news")
+	}
+	reserve("marketing", "27 18:00", "marketing")
+	all := []sendlimit.Stretch{{From: at("23 00:00"), Until: at("30 00:00")}}
+	for _, row := range []struct {
+		why  string
+		rule sendlimit.Rule
+		read int
+		free []sendlimit.Stretch
+	}{
+		{"two on one day, the first of which is none", sendlimit.Rule{Limit: 2, Period: sendlimit.Day}, 1, all},
+		{"two within twelve hours", sendlimit.Rule{Limit: 2, Window: 12 * time.Hour}, 2, all},
+		{"never three within a day", sendlimit.Rule{Limit: 3, Window: 24 * time.Hour}, 0, all},
+		{"each day may have one", sendlimit.Rule{Limit: 1, Period: sendlimit.Day}, 8, []sendlimit.Stretch{
+			{From: at("23 00:00"), Until: at("27 00:00")}, {From: at("28 00:00"), Until: at("30 00:00")},
+		}},
+		{"each may be one", sendlimit.Rule{Limit: 1, Window: time.Hour}, 8, []sendlimit.Stretch{
+			{From: at("23 00:00"), Until: at("27 17:00:00.001")}, {From: at("27 19:00"), Until: at("30 00:00")},
+		}},
+	} {
+		policy := policyOf(t, "9/minute")
+		policy.Categories = map[string]sendlimit.CategoryRules{"marketing": {Rules: []sendlimit.Rule{row.rule}}}
+		timeline, err := timeline.WithPolicy(policy)
+		require.NoError(t, err)
+		require.NoError(t, client.ConfigResetStat(t.Context()).Err())
+		usage, err := timeline.Usage(t.Context(), sendlimit.UsageRequest{
+			User: "alice", Category: "marketing", At: at("2026-12-24T12:00:00Z"),
+			From: at("23 00:00"), To: at("30 00:00"), Now: at("00:00"),
+		})
+		require.NoError(t, err)
+		require.Equal(t, row.free, usage.Free, row.why)
+		require.Equal(t, row.read, lookUps(t, client), row.why)
+	}
+}
+
+// lookUps is how many records a server's scripts have read.
+func lookUps(t *testing.T, client *redis.Client) (calls int) {
+	t.Helper()
+	info, err := client.InfoMap(t.Context(), "commandstats").Result()
+	require.NoError(t, err)
+	if stats, ok := info["Commandstats"]["cmdstat_hmget"]; ok {
+		_, err = fmt.Sscanf(stats, "calls=%d,", &calls)
+		require.NoError(t, err)
+	}
+	return calls
 }
 
 func TestExemptMessages(t *testing.T) {
