@@ -87,6 +87,9 @@ func (t *Timeline) decision(ctx context.Context, in *replyReader, user string, b
 		return t.refusal(ctx, in, d, user, by, self)
 	case statusQuietHours:
 		d.Code, d.Quiet = CodeQuietHours, by.quietPeriod(d.At)
+		if d.Quiet == nil && in.err == nil { // as with a clock that is years off
+			return Decision{}, replyError(in.doing, "quiet hours that there are not")
+		}
 		return t.refusal(ctx, in, d, user, by, self)
 	case statusBlocked:
 		d.Code = CodeBlocked

@@ -98,6 +98,7 @@ func TestRepliesAreCheckedToTheLastElement(t *testing.T) {
 		"a rule by its name":          {"reserve", refusal("1/minute", one, one, one)},
 		"a conflict without a time":   {"check", refusal(one, one, one, one, "a")},
 		"a conflict without an id":    {"check", refusal(one, one, one, one, one, one)},
+		"quiet hours of no policy":    {"reserve", []any{int64(15), one, one, one, one, int64(0), one, int64(0), ""}},
 		"a violation that is none":    {"move", []any{one, one, one, one, one, int64(0), one, int64(0), "", "1/minute"}},
 		"a reservation without time":  {"list", []any{one, "a"}},
 		"an id that is a number":      {"list", []any{one, one, one}},
