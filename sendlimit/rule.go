@@ -168,6 +168,12 @@ func (r Rule) Validate() error {
 // Calendar reports whether the rule counts natural periods.
 func (r Rule) Calendar() bool { return r.Period != NoPeriod }
 
+// SameWindow reports whether two rules differ in the limit at most: both slide over
+// as long a time, or count the same natural period.
+func (r Rule) SameWindow(other Rule) bool {
+	return r.Window == other.Window && r.Period == other.Period
+}
+
 // String returns the rule in the one spelling that all surfaces show:
 // "60/60s" reads back as "60/minute".
 func (r Rule) String() string {

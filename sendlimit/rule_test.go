@@ -214,3 +214,25 @@ func TestLargestWindow(t *testing.T) {
 		require.Equal(t, least, p.LargestWindow(), rules)
 	}
 }
+
+func TestRulesOfTheSameWindow(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		rule, other string
+		same        bool
+	}{
+		{"1/minute", "1/minute", true},
+		{"1/minute", "5/60s", true}, // whatever the limit, however it is spelled
+		{"1/minute", "1/hour", false},
+		{"1/calendar_day", "9/calendar_day", true},
+		{"1/day", "1/calendar_day", false}, // one slides
+		{"1/calendar_day", "1/calendar_week", false},
+	} {
+		rule, err := sendlimit.ParseRule(row.rule)
+		require.NoError(t, err)
+		other, err := sendlimit.ParseRule(row.other)
+		require.NoError(t, err)
+		require.Equal(t, row.same, rule.SameWindow(other), "%s and %s", rule, other)
+		require.Equal(t, row.same, other.SameWindow(rule), "%s and %s", other, rule)
+	}
+}

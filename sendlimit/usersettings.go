@@ -69,16 +69,11 @@ func (s UserSettings) validateLimits() error {
 		if err := limit.Validate(); err != nil {
 			return inField(err, "limits")
 		}
-		if slices.ContainsFunc(s.Limits[:i], limit.sameWindow) {
+		if slices.ContainsFunc(s.Limits[:i], limit.SameWindow) {
 			return &InvalidError{Field: "limits", Value: limit.String(), Want: "one limit for each window"}
 		}
 	}
 	return nil
-}
-
-// sameWindow reports whether two rules differ in the limit at most.
-func (r Rule) sameWindow(other Rule) bool {
-	return r.Window == other.Window && r.Period == other.Period
 }
 
 // For returns the policy as it is for a user with these settings: with the limits
@@ -93,7 +88,7 @@ func (p Policy) For(s UserSettings) Policy {
 	}
 	rules := make([]Rule, 0, len(p.Rules))
 	for _, r := range p.Rules {
-		if i := slices.IndexFunc(s.Limits, r.sameWindow); i >= 0 {
+		if i := slices.IndexFunc(s.Limits, r.SameWindow); i >= 0 {
 			r = s.Limits[i]
 		}
 		if !slices.Contains(rules, r) {
@@ -112,7 +107,7 @@ func (p Policy) QuietZone(s UserSettings) string { return cmp.Or(s.TimeZone, p.T
 // its rules. The error is an *InvalidError for the field "limits".
 func (p Policy) CheckSettings(s UserSettings) error {
 	for _, limit := range s.Limits {
-		if !slices.ContainsFunc(p.Rules, limit.sameWindow) {
+		if !slices.ContainsFunc(p.Rules, limit.SameWindow) {
 			return &InvalidError{
 				Field: "limits", Value: limit.String(),
 				Want: fmt.Sprintf("another limit for a rule of policy %s: %s", p.Name, joinRules(p.Rules, ", ")),

@@ -98,8 +98,8 @@ func effectiveRules(policy sendlimit.Policy, s sendlimit.UserSettings) *Effectiv
 	}
 	for _, rule := range own.Rules {
 		r := EffectiveRule{Rule: rule, From: FromPolicy}
-		if inWindowOf(rule, s.Limits) >= 0 {
-			r.From, r.Replaces = FromUser, &policy.Rules[inWindowOf(rule, policy.Rules)]
+		if slices.ContainsFunc(s.Limits, rule.SameWindow) {
+			r.From, r.Replaces = FromUser, &policy.Rules[slices.IndexFunc(policy.Rules, rule.SameWindow)]
 		}
 		e.Rules = append(e.Rules, r)
 	}
@@ -113,15 +113,9 @@ func effectiveRules(policy sendlimit.Policy, s sendlimit.UserSettings) *Effectiv
 		}
 	}
 	for _, limit := range s.Limits {
-		if inWindowOf(limit, policy.Rules) < 0 {
+		if !slices.ContainsFunc(policy.Rules, limit.SameWindow) {
 			e.WithoutEffect = append(e.WithoutEffect, limit)
 		}
 	}
 	return e
-}
-
-// inWindowOf is the index of the first of the rules that has the window or period
-// of one; -1 where none has.
-func inWindowOf(one sendlimit.Rule, rules []sendlimit.Rule) int {
-	return slices.IndexFunc(rules, func(r sendlimit.Rule) bool { return r.Window == one.Window && r.Period == one.Period })
 }

@@ -28,7 +28,7 @@ func (w WhatIf) policy(own sendlimit.Policy) (sendlimit.Policy, error) {
 	}
 	policy.Rules = slices.Clone(policy.Rules)
 	for i, rule := range w.Rules {
-		if slices.ContainsFunc(w.Rules[:i], func(r sendlimit.Rule) bool { return sameWindow(r, rule) }) {
+		if slices.ContainsFunc(w.Rules[:i], rule.SameWindow) {
 			return policy, invalid("what-if", rule.String(), "one rule of each window")
 		}
 		policy.Rules = withRule(policy.Rules, rule)
@@ -66,15 +66,11 @@ func (s *policySet) names() []string {
 
 // withRule puts a rule in the place of those that have its window, or at the end.
 func withRule(rules []sendlimit.Rule, rule sendlimit.Rule) []sendlimit.Rule {
-	i := slices.IndexFunc(rules, func(r sendlimit.Rule) bool { return sameWindow(r, rule) })
+	i := slices.IndexFunc(rules, rule.SameWindow)
 	if i < 0 {
 		return append(rules, rule)
 	}
 	rules[i] = rule
-	rest := slices.DeleteFunc(rules[i+1:], func(r sendlimit.Rule) bool { return sameWindow(r, rule) })
+	rest := slices.DeleteFunc(rules[i+1:], rule.SameWindow)
 	return rules[:i+1+len(rest)]
-}
-
-func sameWindow(r, other sendlimit.Rule) bool {
-	return r.Window == other.Window && r.Period == other.Period
 }
