@@ -161,12 +161,18 @@ func outcomeOf(d sendlimit.Decision, done, user, id string) Outcome {
 	for _, v := range d.Violations {
 		o.Violations = append(o.Violations, violationOf(v))
 	}
-	if q := d.Quiet; q != nil {
-		o.QuietHours = &QuietHours{Hours: q.Hours, TimeZone: zoneName(q.TimeZone), From: Time{q.From}, Until: Time{q.Until}}
-	}
+	o.QuietHours = quietHoursOf(d.Quiet)
 	o.NextFreeAt, o.PreviousFreeAt = Time{d.NextFree}, Time{d.PreviousFree}
 	o.Detail = detail(d, user, id)
 	return o
+}
+
+// quietHoursOf spells a quiet stretch, nil for none.
+func quietHoursOf(q *sendlimit.QuietPeriod) *QuietHours {
+	if q == nil {
+		return nil
+	}
+	return &QuietHours{Hours: q.Hours, TimeZone: zoneName(q.TimeZone), From: Time{q.From}, Until: Time{q.Until}}
 }
 
 func violationOf(v sendlimit.Violation) Violation {

@@ -35,9 +35,7 @@ type Misfit struct {
 func misfitOf(m sendlimit.Misfit) Misfit {
 	found := Misfit{
 		Outcome: NoFit, ID: m.ID, User: m.User, Category: m.Category, SendAt: Time{m.At}, Breaks: m.Breaks(),
-	}
-	if q := m.Quiet; q != nil {
-		found.QuietHours = &QuietHours{Hours: q.Hours, TimeZone: zoneName(q.TimeZone), From: Time{q.From}, Until: Time{q.Until}}
+		QuietHours: quietHoursOf(m.Quiet),
 	}
 	found.Detail = fmt.Sprintf("message %s to %s at %s does not fit %s",
 		m.ID, m.User, m.At.Format(TimeLayout), found.broken())
