@@ -13,6 +13,13 @@
 --               and with "!!" does not count for the others either.
 --@include zone
 
+local function add_rules(rules, words)
+  for limit, window in string.gmatch(words, '(%S+) (%S+)') do
+    rules.count = rules.count + 1
+    rules.limits[rules.count], rules.windows[rules.count] = tonumber(limit), tonumber(window)
+  end
+end
+
 -- rules_of gives rules, which have
 --
 --   count, limits, windows   how many they are, and what they say
@@ -27,10 +34,7 @@ local function rules_of(words, scope)
     rules.overall, rules.exempt, rules.uncounted = 0, true, scope == '!!'
     return rules
   end
-  for limit, window in string.gmatch(words, '(%S+) (%S+)') do
-    rules.count = rules.count + 1
-    rules.limits[rules.count], rules.windows[rules.count] = tonumber(limit), tonumber(window)
-  end
+  add_rules(rules, words)
   local overall, category, copied = string.match(scope, '^(%d+) (%S+) ?(.*)$')
   rules.overall = tonumber(overall) or rules.count
   if rules.overall < rules.count then rules.category = category end
@@ -45,9 +49,11 @@ local function rules_in(words, categories, category)
   for name, entry in string.gmatch(categories, '([^=,]+)=([^,]+)') do
     if name == category then own = entry end
   end
-  if not own then return rules_of(words, '') end
-  if string.sub(own, 1, 1) == '!' then return rules_of('', own) end
-  local rules = rules_of(words .. ' ' .. own, '')
-  rules.overall, rules.category = rules_of(words, '').count, category
+  if own and string.sub(own, 1, 1) == '!' then return rules_of('', own) end
+  local rules = rules_of(words, '')
+  if own then
+    rules.category = category
+    add_rules(rules, own)
+  end
   return rules
 end
