@@ -19,17 +19,17 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 	if err := checkID(r.ID); err != nil {
 		return Decision{}, err
 	}
-	if err := r.Hold.check(t.records); err != nil {
+	if err := r.Hold.check(t.options.Records); err != nil {
 		return Decision{}, err
 	}
 	keys := []string{t.keys.Timeline(r.User), t.settings(r.User)}
 	var recorded []any
-	if t.records {
+	if t.options.Records {
 		if err := checkGeneration(r.Generation); err != nil {
 			return Decision{}, err
 		}
 		keys = append(keys, t.keys.Record(r.User, r.ID), t.keys.Watch(r.User))
-		recorded = []any{r.Generation, watchSuffix(r.User, r.ID), t.look.Milliseconds(), t.expire.Milliseconds()}
+		recorded = []any{r.Generation, watchSuffix(r.User, r.ID), t.options.LookAfter.Milliseconds(), t.options.ExpireAfter.Milliseconds()}
 		recorded = append(recorded, r.Hold.changeArguments(r.From)...)
 	} else if r.Generation != "" {
 		return Decision{}, &InvalidError{Field: "generation", Value: r.Generation, Want: "none: this timeline keeps places only"}
@@ -37,7 +37,7 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 	answer, by, err := judged(ctx, t.book, r.User, doing, func(by userRules) (reply, error) {
 		set, years := by.rules, cmp.Or(r.At, r.Now)
 		return run(ctx, t.client, lua.Move, doing, keys, append([]any{
-			milliseconds(r.Now), r.ID, milliseconds(r.At), set.keep.Milliseconds(), set.reach(t.reach).Milliseconds(),
+			milliseconds(r.Now), r.ID, milliseconds(r.At), set.keep.Milliseconds(), set.reach(t.options.Reach).Milliseconds(),
 			set.rules, set.offsets(years), set.alerts, set.categories, set.quietHours(years), by.settings(),
 		}, recorded...))
 	})
@@ -58,14 +58,14 @@ func (t *Timeline) Release(ctx context.Context, r ReleaseRequest) (Decision, err
 	if err := checkID(r.ID); err != nil {
 		return Decision{}, err
 	}
-	if err := r.Hold.check(t.records); err != nil {
+	if err := r.Hold.check(t.options.Records); err != nil {
 		return Decision{}, err
 	}
 	keys := []string{t.keys.Timeline(r.User)}
 	args := []any{milliseconds(r.Now), r.ID, t.book.keep.Milliseconds()}
-	if t.records {
+	if t.options.Records {
 		keys = append(keys, t.keys.Record(r.User, r.ID), t.keys.Watch(r.User), t.keys.Ended(r.User))
-		args = append(args, watchSuffix(r.User, r.ID), t.kept.Milliseconds())
+		args = append(args, watchSuffix(r.User, r.ID), t.options.KeepRecords.Milliseconds())
 		args = append(args, r.Hold.changeArguments(r.From)...)
 	}
 	answer, err := run(ctx, t.client, lua.Release, doing, keys, args)

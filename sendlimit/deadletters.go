@@ -147,7 +147,8 @@ func (d *DeadLetters) Retry(ctx context.Context, r RetryRequest) (Decision, erro
 			rules := by.rules
 			return run(ctx, d.client, lua.Revive, doing, keys, []any{
 				milliseconds(r.Now), r.ID, DeadLetterMember(r.User, r.ID), r.Generation, watchSuffix(r.User, r.ID),
-				t.look.Milliseconds(), t.expire.Milliseconds(), rules.keep.Milliseconds(), rules.reach(t.reach).Milliseconds(),
+				t.options.LookAfter.Milliseconds(), t.options.ExpireAfter.Milliseconds(), rules.keep.Milliseconds(),
+				rules.reach(t.options.Reach).Milliseconds(),
 				rules.rules, rules.offsets(r.Now), cursor.under(by), rules.alerts,
 				rules.categories, rules.quietHours(r.Now), by.settings(),
 			})

@@ -186,7 +186,7 @@ func (t *Timeline) nextFree(
 			}
 			judge, years := by.rules.scope(r.Category), r.years()
 			return run(ctx, t.client, lua.NextFree, doing, []string{t.keys.Timeline(r.User), t.settings(r.User)}, []any{
-				milliseconds(r.Now), from, direction, r.Count - found, by.rules.reach(t.reach).Milliseconds(), self,
+				milliseconds(r.Now), from, direction, r.Count - found, by.rules.reach(t.options.Reach).Milliseconds(), self,
 				judge.words, by.rules.offsets(years), before, t.named(judge, r.User), judge.quietHours(years), by.settings(),
 			})
 		})

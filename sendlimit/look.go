@@ -47,7 +47,7 @@ func (t *Timeline) List(ctx context.Context, r ListRequest) ([]Reservation, erro
 		return nil, err
 	}
 	keys := []string{t.keys.Timeline(r.User)}
-	if t.records {
+	if t.options.Records {
 		keys = append(keys, t.keys.Uncounted(r.User))
 	}
 	var list []Reservation
@@ -56,7 +56,7 @@ func (t *Timeline) List(ctx context.Context, r ListRequest) ([]Reservation, erro
 			milliseconds(r.Now), milliseconds(r.From), milliseconds(r.To),
 			milliseconds(r.After.At), r.After.ID, limit - len(list), t.book.keep.Milliseconds(),
 		}
-		if t.records {
+		if t.options.Records {
 			args = append(args, t.keys.RecordPrefix(r.User))
 		}
 		answer, err := run(ctx, t.client, lua.List, doing, keys, args)

@@ -59,7 +59,7 @@ func (t *Timeline) RecordSent(ctx context.Context, r SentRequest) (Recorded, err
 	if r.At.IsZero() {
 		return Recorded{}, &InvalidError{Field: "send_at", Value: "", Want: "the time at which it was sent"}
 	}
-	if t.records {
+	if t.options.Records {
 		if err := checkRecord(r.Record); err != nil {
 			return Recorded{}, err
 		}
@@ -95,7 +95,7 @@ func (t *Timeline) recordCall(r SentRequest, judge *scope, by userRules) ([]stri
 	args := []any{
 		milliseconds(r.Now), r.ID, r.At.UnixMilli(), by.rules.keep.Milliseconds(), by.rules.offsets(r.At), alerts, by.settings(),
 	}
-	if !t.records {
+	if !t.options.Records {
 		return keys, args
 	}
 	beside := any("")
@@ -103,5 +103,5 @@ func (t *Timeline) recordCall(r SentRequest, judge *scope, by userRules) ([]stri
 		beside = 1
 	}
 	return append(keys, t.keys.Record(r.User, r.ID)),
-		append(args, r.Record.Generation, r.Record.Fingerprint, r.Record.Category, t.kept.Milliseconds(), beside)
+		append(args, r.Record.Generation, r.Record.Fingerprint, r.Record.Category, t.options.KeepRecords.Milliseconds(), beside)
 }

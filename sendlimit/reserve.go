@@ -33,7 +33,7 @@ func (t *Timeline) Reserve(ctx context.Context, r Request) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	if t.records {
+	if t.options.Records {
 		if err := checkRecord(r.Record); err != nil {
 			return Decision{}, err
 		}
@@ -41,7 +41,7 @@ func (t *Timeline) Reserve(ctx context.Context, r Request) (Decision, error) {
 	if !r.SearchFrom.IsZero() && !r.Shift && !r.ByPolicy {
 		return Decision{}, &InvalidError{Field: "search_from", Value: r.SearchFrom.String(), Want: "none without a shift"}
 	}
-	if err := r.Hold.check(t.records); err != nil {
+	if err := r.Hold.check(t.options.Records); err != nil {
 		return Decision{}, err
 	}
 	return t.decide(ctx, r, doing, func(by userRules, resume any) (reply, error) {
@@ -74,9 +74,9 @@ func (t *Timeline) checked(r Request) (Request, error) {
 		return r, err
 	}
 	switch {
-	case t.records && r.Record == nil:
+	case t.options.Records && r.Record == nil:
 		return r, &InvalidError{Field: "record", Value: "", Want: "a record: this timeline keeps them"}
-	case !t.records && r.Record != nil:
+	case !t.options.Records && r.Record != nil:
 		return r, &InvalidError{Field: "record", Value: r.Record.Generation, Want: "none: this timeline keeps places only"}
 	case r.Record == nil || r.Record.Category == r.Category:
 		return r, nil
@@ -125,18 +125,18 @@ func (t *Timeline) reserveCall(r Request, by userRules, resume any) ([]string, [
 	if resume != any("") {
 		shiftUntil = fmt.Sprint(shiftUntil, " ", resume)
 	}
-	args = append(args, keep, set.reach(t.reach).Milliseconds(), judge.words, zones, shiftUntil, t.named(judge, r.User),
+	args = append(args, keep, set.reach(t.options.Reach).Milliseconds(), judge.words, zones, shiftUntil, t.named(judge, r.User),
 		alertFrom, alerts, r.Hold.bounds(searchFrom), by.settings())
 	keys := []string{judge.places(t.keys, r.User), t.settings(r.User)}
-	if !t.records {
+	if !t.options.Records {
 		return keys, args
 	}
 	rec := r.Record
-	expires := "+" + strconv.FormatInt(t.expire.Milliseconds(), 10)
+	expires := "+" + strconv.FormatInt(t.options.ExpireAfter.Milliseconds(), 10)
 	if !rec.ExpiresAt.IsZero() {
 		expires = strconv.FormatInt(rec.ExpiresAt.UnixMilli(), 10)
 	}
-	args = append(args, t.look.Milliseconds(), WatchMember(r.User, r.ID, rec.Generation), expires,
+	args = append(args, t.options.LookAfter.Milliseconds(), WatchMember(r.User, r.ID, rec.Generation), expires,
 		"g", rec.Generation, "f", rec.Fingerprint, "t", args[2])
 	if !rec.ExpiresAt.IsZero() {
 		args = append(args, "x", expires)
@@ -160,10 +160,10 @@ func (t *Timeline) reserveCall(r Request, by userRules, resume any) ([]string, [
 // long as it can be sent, its place tells of it. 0 without a record.
 func (t *Timeline) expiry(r Request, at int64) int64 {
 	switch {
-	case !t.records:
+	case !t.options.Records:
 		return 0
 	case r.Record.ExpiresAt.IsZero():
-		return at + t.expire.Milliseconds()
+		return at + t.options.ExpireAfter.Milliseconds()
 	default:
 		return r.Record.ExpiresAt.UnixMilli()
 	}
@@ -174,11 +174,11 @@ func (t *Timeline) checkCall(r Request, by userRules, resume any) ([]string, []a
 	shiftUntil, _ := r.shift(set)
 	years := cmp.Or(r.At, r.Now)
 	args := []any{
-		milliseconds(r.Now), r.ID, milliseconds(r.At), set.keep.Milliseconds(), set.reach(t.reach).Milliseconds(),
+		milliseconds(r.Now), r.ID, milliseconds(r.At), set.keep.Milliseconds(), set.reach(t.options.Reach).Milliseconds(),
 		shiftUntil, resume, judge.words, set.offsets(years), t.named(judge, r.User), judge.quietHours(years), by.settings(),
 	}
 	keys := []string{judge.places(t.keys, r.User), t.settings(r.User)}
-	if t.records {
+	if t.options.Records {
 		keys = append(keys, t.keys.Record(r.User, r.ID))
 		args = append(args, r.Record.Fingerprint)
 	}

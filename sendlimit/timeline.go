@@ -126,11 +126,6 @@ type Timeline struct {
 	copyOf  *Keys // of what is real, where these are copies of a dry run; else nil
 	book    *rulebook
 	options Options // complete
-	reach   time.Duration
-	records bool
-	kept    time.Duration
-	expire  time.Duration
-	look    time.Duration
 }
 
 // NewTimeline returns a timeline in the store behind client. The error is an
@@ -141,10 +136,7 @@ func NewTimeline(client redis.Scripter, o Options) (*Timeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Timeline{
-		client: client, keys: keys, records: o.Records,
-		reach: o.Reach, kept: o.KeepRecords, expire: o.ExpireAfter, look: o.LookAfter,
-	}
+	t := &Timeline{client: client, keys: keys}
 	if err := t.judgeBy(o); err != nil {
 		return nil, err
 	}
