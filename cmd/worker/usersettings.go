@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
@@ -218,21 +219,11 @@ func (c userChange) to(s sendlimit.UserSettings) sendlimit.UserSettings {
 	var kept []sendlimit.Rule
 	if !c.dropLimits {
 		for _, limit := range s.Limits {
-			if !replaced(limit, c.add) {
+			if !slices.ContainsFunc(c.add, limit.SameWindow) {
 				kept = append(kept, limit)
 			}
 		}
 	}
 	s.Limits = append(kept, c.add...)
 	return s
-}
-
-// replaced reports whether one of the rules has the window of this one.
-func replaced(limit sendlimit.Rule, rules []sendlimit.Rule) bool {
-	for _, rule := range rules {
-		if rule.Window == limit.Window && rule.Period == limit.Period {
-			return true
-		}
-	}
-	return false
 }
