@@ -46,19 +46,19 @@ func TestACategoryIsJudgedWithTheOverallRules(t *testing.T) {
 		u.accepted("c", "10:30", "")
 		d := u.submit("d", "10:30", "marketing")
 		require.Equal(u, []string{"2/minute", "marketing 1/hour"}, brokenOf(d), "in one call")
-		require.Equal(u, []sendlimit.Reservation{{ID: "a", At: at("10:00")}}, d.Violations[1].Conflicts, "its own alone")
+		require.Equal(u, []sendlimit.Reservation{{ID: "a", At: ahead("10:00")}}, d.Violations[1].Conflicts, "its own alone")
 		require.Equal(u, 1, d.Violations[1].ConflictsTotal)
-		require.Equal(u, at("11:00"), d.NextFree)
-		require.Equal(u, at("09:00"), d.PreviousFree)
+		require.Equal(u, ahead("11:00"), d.NextFree)
+		require.Equal(u, ahead("09:00"), d.PreviousFree)
 		require.True(u, u.submit("d", "10:29", "news").Allowed, "marketing's rules are not the news'")
 
 		u.accepted("e", "12:00", "marketing")
 		d = u.submit("f", "18:00", "marketing")
 		require.Equal(u, []string{"marketing 2/calendar_day"}, brokenOf(d))
-		require.Equal(u, []sendlimit.Reservation{{ID: "a", At: at("10:00")}, {ID: "e", At: at("12:00")}}, d.Violations[0].Conflicts)
-		require.Equal(u, at("00:00"), d.Violations[0].From)
-		require.Equal(u, at("23 00:00"), d.Violations[0].Until)
-		require.Equal(u, at("23 00:00"), d.NextFree)
+		require.Equal(u, []sendlimit.Reservation{{ID: "a", At: ahead("10:00")}, {ID: "e", At: ahead("12:00")}}, d.Violations[0].Conflicts)
+		require.Equal(u, ahead("00:00"), d.Violations[0].From)
+		require.Equal(u, ahead("23 00:00"), d.Violations[0].Until)
+		require.Equal(u, ahead("23 00:00"), d.NextFree)
 		require.Zero(u, d.PreviousFree)
 		u.accepted("g", "18:00", "news")
 		d = u.submit("h", "18:00", "marketing")
@@ -75,7 +75,7 @@ func TestAMoveIsJudgedByTheMessagesCategory(t *testing.T) {
 		u.accepted("n", "13:00", "news")
 		d := u.move("b", "10:30", "b2")
 		require.Equal(u, []string{"marketing 1/hour"}, brokenOf(d))
-		require.Equal(u, at("11:00"), d.NextFree, "its own place is not in its way")
+		require.Equal(u, ahead("11:00"), d.NextFree, "its own place is not in its way")
 		require.True(u, u.move("n", "10:30", "n2").Allowed)
 		require.True(u, u.move("b", "11:00", "b3").Allowed)
 	})
@@ -88,32 +88,32 @@ func TestFreeTimesAndUsageOfACategory(t *testing.T) {
 		u.accepted("n", "10:30", "news")
 		next := func(category string) []time.Time {
 			times, err := u.timeline.NextFree(u.Context(), sendlimit.NextFreeRequest{
-				User: "alice", Category: category, From: at("10:30"), Count: 3, Now: at("00:00"),
+				User: "alice", Category: category, From: ahead("10:30"), Count: 3, Now: ahead("00:00"),
 			})
 			require.NoError(u, err)
 			return times
 		}
-		require.Equal(u, []time.Time{at("11:00"), at("23 00:00"), at("23 01:00")}, next("marketing"), "each counts as marketing")
-		require.Equal(u, []time.Time{at("10:30"), at("10:31"), at("10:31")}, next("news"))
-		require.Equal(u, []time.Time{at("10:30"), at("10:30"), at("10:30")}, next("otp"))
+		require.Equal(u, []time.Time{ahead("11:00"), ahead("23 00:00"), ahead("23 01:00")}, next("marketing"), "each counts as marketing")
+		require.Equal(u, []time.Time{ahead("10:30"), ahead("10:31"), ahead("10:31")}, next("news"))
+		require.Equal(u, []time.Time{ahead("10:30"), ahead("10:30"), ahead("10:30")}, next("otp"))
 
 		usage := func(category string) sendlimit.Usage {
 			got, err := u.timeline.Usage(u.Context(), sendlimit.UsageRequest{
-				User: "alice", Category: category, At: at("10:00"), From: at("10:00"), To: at("12:00"), Now: at("00:00"),
+				User: "alice", Category: category, At: ahead("10:00"), From: ahead("10:00"), To: ahead("12:00"), Now: ahead("00:00"),
 			})
 			require.NoError(u, err)
 			return got
 		}
 		got := usage("marketing")
 		require.Equal(u, []sendlimit.RuleUsage{
-			{Rule: sendlimit.Rule{Limit: 2, Window: time.Minute}, Used: 1, From: at("10:00"), Until: at("10:01")},
-			{Rule: sendlimit.Rule{Limit: 2, Period: sendlimit.Day}, Category: "marketing", Used: 1, From: at("00:00"), Until: at("23 00:00")},
-			{Rule: sendlimit.Rule{Limit: 1, Window: time.Hour}, Category: "marketing", Used: 1, From: at("10:00"), Until: at("11:00")},
+			{Rule: sendlimit.Rule{Limit: 2, Window: time.Minute}, Used: 1, From: ahead("10:00"), Until: ahead("10:01")},
+			{Rule: sendlimit.Rule{Limit: 2, Period: sendlimit.Day}, Category: "marketing", Used: 1, From: ahead("00:00"), Until: ahead("23 00:00")},
+			{Rule: sendlimit.Rule{Limit: 1, Window: time.Hour}, Category: "marketing", Used: 1, From: ahead("10:00"), Until: ahead("11:00")},
 		}, got.Rules)
-		require.Equal(u, []sendlimit.Stretch{{From: at("11:00"), Until: at("12:00")}}, got.Free)
+		require.Equal(u, []sendlimit.Stretch{{From: ahead("11:00"), Until: ahead("12:00")}}, got.Free)
 		require.Len(u, usage("").Rules, 1)
 		require.Empty(u, usage("otp").Rules)
-		require.Equal(u, []sendlimit.Stretch{{From: at("10:00"), Until: at("12:00")}}, usage("otp").Free)
+		require.Equal(u, []sendlimit.Stretch{{From: ahead("10:00"), Until: ahead("12:00")}}, usage("otp").Free)
 	})
 }
 
@@ -122,13 +122,11 @@ func TestFreeTimesAndUsageOfACategory(t *testing.T) {
 func TestUsageReadsTheRecordsThatMatter(t *testing.T) {
 	t.Parallel()
 	client := sendlimittest.RealRedis(t).Client()
-	// Keys expire by the server's own clock: what is told must be ahead of it.
-	at := func(when string) time.Time { return at(when).AddDate(64, 0, 0) }
 	timeline, err := sendlimit.NewTimeline(client, sorted(t, "9/minute"))
 	require.NoError(t, err)
 	reserve := func(id, when, category string) {
 		d, err := timeline.Reserve(t.Context(), sendlimit.Request{
-			User: "alice", ID: id, At: at(when), Now: at("00:00"), Category: category, Record: recordOf(id, id),
+			User: "alice", ID: id, At: ahead(when), Now: ahead("00:00"), Category: category, Record: recordOf(id, id),
 		})
 		require.NoError(t, err)
 		require.True(t, d.Allowed, "%s: %+v", id, d)
@@ -137,7 +135,7 @@ func TestUsageReadsTheRecordsThatMatter(t *testing.T) {
 		reserve(fmt.Sprint("news-", day), fmt.Sprint(day, " 12:00"), "news")
 	}
 	reserve("marketing", "27 18:00", "marketing")
-	all := []sendlimit.Stretch{{From: at("23 00:00"), Until: at("30 00:00")}}
+	all := []sendlimit.Stretch{{From: ahead("23 00:00"), Until: ahead("30 00:00")}}
 	for _, row := range []struct {
 		why  string
 		rule sendlimit.Rule
@@ -148,10 +146,10 @@ func TestUsageReadsTheRecordsThatMatter(t *testing.T) {
 		{"two within twelve hours", sendlimit.Rule{Limit: 2, Window: 12 * time.Hour}, 2, all},
 		{"never three within a day", sendlimit.Rule{Limit: 3, Window: 24 * time.Hour}, 0, all},
 		{"each day may have one", sendlimit.Rule{Limit: 1, Period: sendlimit.Day}, 8, []sendlimit.Stretch{
-			{From: at("23 00:00"), Until: at("27 00:00")}, {From: at("28 00:00"), Until: at("30 00:00")},
+			{From: ahead("23 00:00"), Until: ahead("27 00:00")}, {From: ahead("28 00:00"), Until: ahead("30 00:00")},
 		}},
 		{"each may be one", sendlimit.Rule{Limit: 1, Window: time.Hour}, 8, []sendlimit.Stretch{
-			{From: at("23 00:00"), Until: at("27 17:00:00.001")}, {From: at("27 19:00"), Until: at("30 00:00")},
+			{From: ahead("23 00:00"), Until: ahead("27 17:00:00.001")}, {From: ahead("27 19:00"), Until: ahead("30 00:00")},
 		}},
 	} {
 		policy := policyOf(t, "9/minute")
@@ -160,8 +158,8 @@ func TestUsageReadsTheRecordsThatMatter(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, client.ConfigResetStat(t.Context()).Err())
 		usage, err := timeline.Usage(t.Context(), sendlimit.UsageRequest{
-			User: "alice", Category: "marketing", At: at("2026-12-24T12:00:00Z"),
-			From: at("23 00:00"), To: at("30 00:00"), Now: at("00:00"),
+			User: "alice", Category: "marketing", At: ahead("2026-12-24T12:00:00Z"),
+			From: ahead("23 00:00"), To: ahead("30 00:00"), Now: ahead("00:00"),
 		})
 		require.NoError(t, err)
 		require.Equal(t, row.free, usage.Free, row.why)
@@ -289,14 +287,14 @@ func TestRecordedSendsOfACategory(t *testing.T) {
 			record := recordOf(id, id)
 			record.Category = category
 			recorded, err := u.timeline.RecordSent(u.Context(), sendlimit.SentRequest{
-				User: "alice", ID: id, At: at("2026-11-21T12:00:00Z").Add(time.Duration(i) * time.Hour),
-				Now: at("2026-11-21T16:00:00Z"), Record: record,
+				User: "alice", ID: id, At: ahead("2026-11-21T12:00:00Z").Add(time.Duration(i) * time.Hour),
+				Now: ahead("2026-11-21T16:00:00Z"), Record: record,
 			})
 			require.NoError(u, err)
 			require.Empty(u, recorded.Code)
 		}
 		request := u.request("m", "2026-11-21T18:00:00Z", "marketing")
-		request.Now = at("2026-11-21T16:00:00Z")
+		request.Now = ahead("2026-11-21T16:00:00Z")
 		require.Equal(u, []string{"marketing 2/calendar_day"}, brokenOf(u.ask(request)))
 		require.Equal(u, []string{"probec 14:00:00"}, u.places(keysOf(o).Uncounted("alice")))
 	})

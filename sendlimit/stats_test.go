@@ -57,7 +57,8 @@ func TestStatsOfAnAccountsDays(t *testing.T) {
 // What was written and whose answer got lost is not counted twice.
 func TestPitfall48StatsWithoutAReply(t *testing.T) {
 	t.Parallel()
-	_, client := sendlimittest.EmbeddedRedis(t)
+	server, client := sendlimittest.EmbeddedRedis(t)
+	server.SetTime(at("12:00"))
 	require.NoError(t, lua.StatsAdd.Load(t.Context(), client).Err())
 	deaf := redis.NewClient(client.Options())
 	t.Cleanup(func() { require.NoError(t, deaf.Close()) })
