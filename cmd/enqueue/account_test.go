@@ -29,8 +29,8 @@ func TestAnAccountIsChargedAndSeesItsOwn(t *testing.T) {
 	push[len(push)-1] = "more"
 	refused := f.run(t, push...)
 	require.Equal(t, 3, refused.status)
-	require.Contains(t, refused.stdout+refused.stderr, "account acme has no messages left for the day 2026-11-22: its quota is 1 per day; "+
-		"the next begins at 2026-11-23 00:00 UTC")
+	require.Contains(t, refused.stdout+refused.stderr, "account acme has no messages left for the day 2093-11-22: its quota is 1 per day; "+
+		"the next begins at 2093-11-23 00:00 UTC")
 	require.Contains(t, f.prints(t, "list", "--user", "alice"), "free")
 	own := f.prints(t, "list", "--user", "alice", "--account", "acme")
 	require.NotContains(t, own, "free")

@@ -46,17 +46,17 @@ func TestBulk(t *testing.T) {
 		message("alice", "11:11:11"),
 		message("bob", "11:11:11"),
 		message("alice", "11:11:12"),
-		`{"id":"mine","user":"alice","send_at":"2026-11-22T11:11:12Z","title":"Hi","on_conflict":"shift"}`,
+		`{"id":"mine","user":"alice","send_at":"2093-11-22T11:11:12Z","title":"Hi","on_conflict":"shift"}`,
 		message("alice", "11:12:12"),
 	)
 	outcomes, summary := f.bulk(t, path)
 	require.Len(t, outcomes, 5)
-	require.Regexp(t, `^{"outcome":"accepted","line":1,"id":"auto-[0-9a-f]{32}","user":"alice","send_at":"2026-11-22T11:11:11.000Z"}$`, outcomes[0])
-	require.Regexp(t, `^{"outcome":"accepted","line":2,"id":"auto-[0-9a-f]{32}","user":"bob","send_at":"2026-11-22T11:11:11.000Z"}$`, outcomes[1])
+	require.Regexp(t, `^{"outcome":"accepted","line":1,"id":"auto-[0-9a-f]{32}","user":"alice","send_at":"2093-11-22T11:11:11.000Z"}$`, outcomes[0])
+	require.Regexp(t, `^{"outcome":"accepted","line":2,"id":"auto-[0-9a-f]{32}","user":"bob","send_at":"2093-11-22T11:11:11.000Z"}$`, outcomes[1])
 	require.Regexp(t, `^{"outcome":"refused","line":3,"code":"send_limit","id":"auto-[0-9a-f]{32}","user":"alice",`+
-		`"send_at":"2026-11-22T11:11:12.000Z","detail":".*","violations":\[.*\],"next_free_at":".*","previous_free_at":".*"}$`, outcomes[2])
-	require.JSONEq(t, `{"outcome":"accepted","line":4,"id":"mine","user":"alice","send_at":"2026-11-22T11:12:11.000Z",`+
-		`"requested_at":"2026-11-22T11:11:12.000Z","shifted":true}`, outcomes[3])
+		`"send_at":"2093-11-22T11:11:12.000Z","detail":".*","violations":\[.*\],"next_free_at":".*","previous_free_at":".*"}$`, outcomes[2])
+	require.JSONEq(t, `{"outcome":"accepted","line":4,"id":"mine","user":"alice","send_at":"2093-11-22T11:12:11.000Z",`+
+		`"requested_at":"2093-11-22T11:11:12.000Z","shifted":true}`, outcomes[3])
 	require.Contains(t, outcomes[4], `"line":5,"code":"send_limit"`, "earlier lines count")
 	require.Equal(t, `{"lines":5,"accepted":3,"replayed":0,"shifted":1,"refused":2,"invalid":0,"errors":0,"recorded":0,`+
 		`"refused_by_rule":{"1/minute":2},"seconds":0}`, summary)
@@ -73,10 +73,10 @@ func TestBulk(t *testing.T) {
 func TestBulkCSVWithFillIns(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	path := fileOf(t, "user,send_at", "alice,2026-11-22 12:11", "bob,now")
+	path := fileOf(t, "user,send_at", "alice,2093-11-22 12:11", "bob,now")
 	outcomes, _ := f.bulk(t, path, "--tz", "Europe/Berlin", "--title", "Sale", "--body", "Two for one", "--category", "news")
-	require.Contains(t, outcomes[0], `"send_at":"2026-11-22T11:11:00.000Z"`)
-	require.Contains(t, outcomes[1], `"send_at":"2026-11-21T10:00:00.000Z"`)
+	require.Contains(t, outcomes[0], `"send_at":"2093-11-22T11:11:00.000Z"`)
+	require.Contains(t, outcomes[1], `"send_at":"2093-11-21T10:00:00.000Z"`)
 	require.Contains(t, outcomes[1], `"line":3`)
 	require.Contains(t, f.everything(), `{\"title\":\"Sale\",\"body\":\"Two for one\"}`)
 	require.Contains(t, f.everything(), `k: "news"`)
@@ -104,16 +104,16 @@ func TestBulkReportsBadLinesAndSkipsThem(t *testing.T) {
 		t, message("alice", "11:11:11"),
 		`{"user":"alice","send_at":"tomorrow","title":"Hi"}`,
 		`{"user":"alice",`,
-		`{"user":"alice","send_at":"2026-11-20T00:00:00Z","title":"Hi"}`,
+		`{"user":"alice","send_at":"2093-11-20T00:00:00Z","title":"Hi"}`,
 		`{"id":"i","user":"alice","send_at":"now","title":"`+strings.Repeat("x", 5000)+`"}`,
 		`{"user":"`+strings.Repeat("x", 100_000)+`"}`,
 		message("alice", "11:11:12"),
-		`{"user":"alice","send_at":"2026-11-22T1`,
+		`{"user":"alice","send_at":"2093-11-22T1`,
 	)
 	got := f.run(t, "bulk", path, "--results", path+".out")
 	require.Equal(t, 2, got.status)
 	for i, want := range []string{
-		`line 2: send_at "tomorrow" `, "line 3: message ", "line 4: 2026-11-20 00:00:00 is in the past", "line 5: body ",
+		`line 2: send_at "tomorrow" `, "line 3: message ", "line 4: 2093-11-20 00:00:00 is in the past", "line 5: body ",
 		`line 6: message "a longer line" `, "line 8: message ",
 	} {
 		require.True(t, strings.HasPrefix(strings.Split(got.stderr, "\n")[i], want), got.stderr)

@@ -30,23 +30,23 @@ func TestMove(t *testing.T) {
 	f := newFixture(t)
 	f.push(t, "order-17", "11:11:11")
 	f.push(t, "order-18", "12:00:00")
-	require.Equal(t, "moved: order-17 to alice, from 2026-11-22 11:11:11 UTC to 2026-11-22 11:11:12 UTC (in 1 day 1 hour)\n",
+	require.Equal(t, "moved: order-17 to alice, from 2093-11-22 11:11:11 UTC to 2093-11-22 11:11:12 UTC (in 1 day 1 hour)\n",
 		f.prints(t, "move", "--user", "alice", "order-17", "--at", on22("11:11:12")))
-	require.Equal(t, "moved: order-17 to alice is at 2026-11-22 11:11:12 UTC already\n",
+	require.Equal(t, "moved: order-17 to alice is at 2093-11-22 11:11:12 UTC already\n",
 		f.prints(t, "move", "--user", "alice", "order-17", "--at", on22("11:11:12")))
-	require.JSONEq(t, `{"outcome":"moved","id":"order-17","user":"alice","send_at":"2026-11-22T11:11:13.000Z",`+
-		`"moved_from":"2026-11-22T11:11:12.000Z"}`,
-		f.prints(t, "move", "--user", "alice", "order-17", "--json", "--tz", "Europe/Berlin", "--at", "2026-11-22 12:11:13"))
+	require.JSONEq(t, `{"outcome":"moved","id":"order-17","user":"alice","send_at":"2093-11-22T11:11:13.000Z",`+
+		`"moved_from":"2093-11-22T11:11:12.000Z"}`,
+		f.prints(t, "move", "--user", "alice", "order-17", "--json", "--tz", "Europe/Berlin", "--at", "2093-11-22 12:11:13"))
 
 	taken := f.run(t, "move", "--user", "alice", "order-17", "--at", on22("11:59:30"))
 	require.Equal(t, 3, taken.status)
-	require.Contains(t, taken.stdout, "refused: alice can't get a message at 2026-11-22 11:59:30 UTC\n")
-	require.Contains(t, taken.stdout, "\n  try  enqueue move order-17 --user alice --at 2026-11-22T12:01:00Z\n")
-	require.Contains(t, f.prints(t, "list", "--user", "alice"), "2026-11-22 11:11:13 UTC       moved      order-17", "it keeps its old place")
+	require.Contains(t, taken.stdout, "refused: alice can't get a message at 2093-11-22 11:59:30 UTC\n")
+	require.Contains(t, taken.stdout, "\n  try  enqueue move order-17 --user alice --at 2093-11-22T12:01:00Z\n")
+	require.Contains(t, f.prints(t, "list", "--user", "alice"), "2093-11-22 11:11:13 UTC       moved      order-17", "it keeps its old place")
 
 	require.Equal(t, 4, f.run(t, "move", "--user", "alice", "order-19", "--at", on22("11:11:12")).status)
-	past := f.run(t, "move", "--user", "alice", "order-17", "--at", "2026-11-20T00:00:00Z")
+	past := f.run(t, "move", "--user", "alice", "order-17", "--at", "2093-11-20T00:00:00Z")
 	require.Equal(t, 2, past.status)
 	require.Contains(t, past.stderr, "is in the past")
-	require.Contains(t, f.prints(t, "move", "--user", "alice", "order-17", "--at", "now"), "to 2026-11-21 10:00:00 UTC\n")
+	require.Contains(t, f.prints(t, "move", "--user", "alice", "order-17", "--at", "now"), "to 2093-11-21 10:00:00 UTC\n")
 }

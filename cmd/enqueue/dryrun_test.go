@@ -130,7 +130,7 @@ func TestADryRunForAPerson(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	path := fileOf(t, message("alice", "11:11:11"), message("bob", "11:12:11"), message("alice", "11:11:12"),
-		`{"user":"alice","send_at":"2026-11-22T11:11:12Z","title":"Hi","on_conflict":"shift"}`)
+		`{"user":"alice","send_at":"2093-11-22T11:11:12Z","title":"Hi","on_conflict":"shift"}`)
 	require.Equal(t, `4 lines in 0.0 seconds (dry run: nothing was changed)
 
   accepted    3  1 of them shifted to a free time
@@ -143,7 +143,7 @@ func TestADryRunForAPerson(t *testing.T) {
 
   by send time in Europe/Berlin, 1 minute a row
 
-  2026-11-22
+  2093-11-22
   12:11  ############################                               1  1 refused
   12:12  #############################++++++++++++++++++++++++++++  2
 

@@ -22,16 +22,16 @@ func TestList(t *testing.T) {
 	f.push(t, "a", "11:11:11")
 	f.prints(t, "move", "--user", "alice", "b", "--at", on22("12:30:00"))
 	require.Equal(t, "send time                     status     id\n"+
-		"2026-11-22 11:11:11 UTC       scheduled  a\n2026-11-22 12:30:00 UTC       moved      b\n",
+		"2093-11-22 11:11:11 UTC       scheduled  a\n2093-11-22 12:30:00 UTC       moved      b\n",
 		f.prints(t, "list", "--user", "alice"))
-	require.Equal(t, "send time                     status     id\n2026-11-22 13:30:00 CET       moved      b\n",
-		f.prints(t, "list", "--user", "alice", "--tz", "Europe/Berlin", "--from", "2026-11-22 12:30"))
-	require.JSONEq(t, `{"id":"a","user":"alice","send_at":"2026-11-22T11:11:11.000Z","status":"scheduled"}`,
+	require.Equal(t, "send time                     status     id\n2093-11-22 13:30:00 CET       moved      b\n",
+		f.prints(t, "list", "--user", "alice", "--tz", "Europe/Berlin", "--from", "2093-11-22 12:30"))
+	require.JSONEq(t, `{"id":"a","user":"alice","send_at":"2093-11-22T11:11:11.000Z","status":"scheduled"}`,
 		f.prints(t, "list", "--user", "alice", "--json", "--to", on22("12:00:00")))
 	require.Equal(t, "bob has no messages there\n", f.prints(t, "list", "--user", "bob", "--from", "now"))
 	require.Empty(t, f.prints(t, "list", "--user", "bob", "--json"))
 	backwards := f.run(t, "list", "--user", "alice", "--from", "+1h", "--to", "now")
-	require.Equal(t, result{2, "", "error: to \"2026-11-21T10:00:00Z\" is not allowed: it takes a time after from\n"}, backwards)
+	require.Equal(t, result{2, "", "error: to \"2093-11-21T10:00:00Z\" is not allowed: it takes a time after from\n"}, backwards)
 }
 
 // Workers are down, for longer than any rule looks back.
@@ -40,7 +40,7 @@ func TestListOfLateMessages(t *testing.T) {
 	f := newFixture(t)
 	f.push(t, "a", "11:11:11")
 	f.server.SetTime(now().Add(72 * time.Hour))
-	require.Equal(t, "send time                     status     id\n2026-11-22 11:11:11 UTC       scheduled  a\n",
+	require.Equal(t, "send time                     status     id\n2093-11-22 11:11:11 UTC       scheduled  a\n",
 		f.prints(t, "list", "--user", "alice"))
 }
 
@@ -60,17 +60,17 @@ func TestListOfWhatEnded(t *testing.T) {
 	f.record(t, "d", "s", "x", "w", "no_free_time", "e", unix("12:40:00"))
 	f.record(t, "e", "s", "f", "w", "unavailable", "n", 8)
 	require.Equal(t, `send time                     status     id
-2026-11-22 11:00:00 UTC       cancelled  a
-2026-11-22 11:45:00 UTC       scheduled  back
-2026-11-22 12:00:00 UTC       scheduled  b
-2026-11-22 12:10:00 UTC       dropped    c  it was due at 2026-11-22 12:10:00 UTC, expired at 2026-11-22 12:15:00 UTC, and a worker looked at it at 2026-11-22 12:20:00 UTC
-2026-11-22 12:30:00 UTC       dropped    d  it was late at 2026-11-22 12:40:00 UTC, and no time was free before it expired
-2026-11-22 13:00:00 UTC       failed     e  delivery failed (unavailable) 8 times
-2026-11-22 13:30:00 UTC       cancelled  x
+2093-11-22 11:00:00 UTC       cancelled  a
+2093-11-22 11:45:00 UTC       scheduled  back
+2093-11-22 12:00:00 UTC       scheduled  b
+2093-11-22 12:10:00 UTC       dropped    c  it was due at 2093-11-22 12:10:00 UTC, expired at 2093-11-22 12:15:00 UTC, and a worker looked at it at 2093-11-22 12:20:00 UTC
+2093-11-22 12:30:00 UTC       dropped    d  it was late at 2093-11-22 12:40:00 UTC, and no time was free before it expired
+2093-11-22 13:00:00 UTC       failed     e  delivery failed (unavailable) 8 times
+2093-11-22 13:30:00 UTC       cancelled  x
 `, f.prints(t, "list", "--user", "alice"))
-	require.JSONEq(t, `{"id":"e","user":"alice","send_at":"2026-11-22T13:00:00.000Z","status":"failed","attempts":8,"reason":"unavailable"}
+	require.JSONEq(t, `{"id":"e","user":"alice","send_at":"2093-11-22T13:00:00.000Z","status":"failed","attempts":8,"reason":"unavailable"}
 `, f.prints(t, "list", "--user", "alice", "--json", "--from", on22("12:50:00"), "--to", on22("13:30:00")))
-	require.JSONEq(t, `{"id":"a","user":"alice","send_at":"2026-11-22T11:00:00.000Z","status":"cancelled"}
+	require.JSONEq(t, `{"id":"a","user":"alice","send_at":"2093-11-22T11:00:00.000Z","status":"cancelled"}
 `, f.prints(t, "list", "--user", "alice", "--json", "--to", on22("11:31:00")))
 }
 
@@ -125,5 +125,5 @@ func TestListOfManyMessages(t *testing.T) {
 	}
 	require.Equal(t, append([]string{"id"}, want...), got)
 	first, _, _ := strings.Cut(f.prints(t, "list", "--user", "alice", "--json"), "\n")
-	require.JSONEq(t, `{"id":"m0000","user":"alice","send_at":"2026-11-21T10:00:00.000Z"}`, first)
+	require.JSONEq(t, `{"id":"m0000","user":"alice","send_at":"2093-11-21T10:00:00.000Z"}`, first)
 }

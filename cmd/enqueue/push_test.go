@@ -12,18 +12,18 @@ import (
 func TestPush(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	require.Equal(t, "accepted: alice gets a message at 2026-11-22 11:11:11 UTC (in 1 day 1 hour)\n  id order-17\n",
+	require.Equal(t, "accepted: alice gets a message at 2093-11-22 11:11:11 UTC (in 1 day 1 hour)\n  id order-17\n",
 		f.prints(t, "push", "--user", "alice", "--at", on22("11:11:11"), "--id", "order-17", "--title", "Hi"))
-	require.Equal(t, "accepted before: alice gets a message at 2026-11-22 11:11:11 UTC (in 1 day 1 hour)\n  id order-17\n",
+	require.Equal(t, "accepted before: alice gets a message at 2093-11-22 11:11:11 UTC (in 1 day 1 hour)\n  id order-17\n",
 		f.prints(t, "push", "--user", "alice", "--at", on22("11:11:11"), "--id", "order-17", "--title", "Hi"))
-	require.Equal(t, "accepted: alice gets a message at 2026-11-22 11:12:11 UTC (in 1 day 1 hour)\n"+
-		"  the next free time after 2026-11-22 11:11:12 UTC\n  id order-18\n",
+	require.Equal(t, "accepted: alice gets a message at 2093-11-22 11:12:11 UTC (in 1 day 1 hour)\n"+
+		"  the next free time after 2093-11-22 11:11:12 UTC\n  id order-18\n",
 		f.prints(t, "push", "--user", "alice", "--at", on22("11:11:12"), "--id", "order-18", "--title", "Hi", "--on-conflict", "shift"))
-	require.Equal(t, "accepted: alice gets a message at 2026-11-22 12:30:00 CET (in 1 day 1 hour)\n  id order-19\n",
-		f.prints(t, "push", "--user", "alice", "--at", "2026-11-22 12:30", "--tz", "Europe/Berlin", "--id", "order-19", "--title", "Hi"))
+	require.Equal(t, "accepted: alice gets a message at 2093-11-22 12:30:00 CET (in 1 day 1 hour)\n  id order-19\n",
+		f.prints(t, "push", "--user", "alice", "--at", "2093-11-22 12:30", "--tz", "Europe/Berlin", "--id", "order-19", "--title", "Hi"))
 	made := f.prints(t, "push", "--user", "bob", "--at", "now", "--title", "Hi")
-	require.Regexp(t, `^accepted: bob gets a message at 2026-11-21 10:00:00 UTC\n  id [0-9a-f-]{36}\n$`, made)
-	require.Regexp(t, `^accepted: bob gets a message at 2026-11-21 11:30:00 UTC \(in 1 hour 30 minutes\)\n`,
+	require.Regexp(t, `^accepted: bob gets a message at 2093-11-21 10:00:00 UTC\n  id [0-9a-f-]{36}\n$`, made)
+	require.Regexp(t, `^accepted: bob gets a message at 2093-11-21 11:30:00 UTC \(in 1 hour 30 minutes\)\n`,
 		f.prints(t, "push", "--user", "bob", "--at", "+90m", "--title", "Hi"))
 }
 
@@ -34,7 +34,7 @@ func TestARefusalExplainsItself(t *testing.T) {
 	got := f.run(t, "push", "--user", "alice", "--title", "Your table's ready", "--at", on22("11:11:12"), "--data", "a=b c", "--data", "d=")
 	require.Equal(t, 3, got.status)
 	require.Empty(t, got.stderr)
-	require.Equal(t, `refused: alice can't get a message at 2026-11-22 11:11:12 UTC
+	require.Equal(t, `refused: alice can't get a message at 2093-11-22 11:11:12 UTC
 
   ---##################################oX##################################---
     ^ 11:10:11 free                                          11:12:11 free ^
@@ -44,10 +44,10 @@ func TestARefusalExplainsItself(t *testing.T) {
   1/minute  at most 1 in any minute:
               11:11:11  order-17
 
-  free before  2026-11-22 11:10:11 UTC
-  next free    2026-11-22 11:12:11 UTC
+  free before  2093-11-22 11:10:11 UTC
+  next free    2093-11-22 11:12:11 UTC
 
-  try  enqueue push --user alice --title 'Your table'\''s ready' --at 2026-11-22T11:12:11Z --data 'a=b c' --data d=
+  try  enqueue push --user alice --title 'Your table'\''s ready' --at 2093-11-22T11:12:11Z --data 'a=b c' --data d=
 `, got.stdout)
 	require.Zero(t, f.run(t, "push", "--user", "alice", "--title", "Your table's ready", "--at", on22("11:12:11")).status,
 		"what it says to try is accepted")
@@ -62,12 +62,12 @@ func TestARefusalByManyRules(t *testing.T) {
 		f.push(t, "m"+string(rune('0'+i)), clock)
 	}
 	f.environ = append(f.environ, "LC_ALL=C", "LC_ALL=en_US.UTF-8")
-	got := f.run(t, "push", "--user", "alice", "--at", "2026-11-22 12:10:30", "--tz", "Europe/Berlin", "--title", "Hi")
+	got := f.run(t, "push", "--user", "alice", "--at", "2093-11-22 12:10:30", "--tz", "Europe/Berlin", "--title", "Hi")
 	require.Equal(t, 3, got.status)
-	require.Equal(t, `refused: alice can't get a message at 2026-11-22 12:10:30 CET
+	require.Equal(t, `refused: alice can't get a message at 2093-11-22 12:10:30 CET
 
   ───▒▒▒●▒▒●▒▒●▒▒●▒●▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒●✗●▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒▒───
-    ^ 00:59:59.999 free                           2026-11-23 01:00:00 free ^
+    ^ 00:59:59.999 free                           2093-11-23 01:00:00 free ^
                                      ^ 12:10:30 asked
   ● in the way   ▒ taken   ─ free
 
@@ -79,7 +79,7 @@ func TestARefusalByManyRules(t *testing.T) {
                      12:10:00  m7
                      12:15:00  m8
                      12:20:00  m9
-  10/calendar_day  at most 10 in a calendar day (2026-11-22 01:00:00 CET – 2026-11-23 01:00:00 CET):
+  10/calendar_day  at most 10 in a calendar day (2093-11-22 01:00:00 CET – 2093-11-23 01:00:00 CET):
                      02:00:00  m0
                      03:00:00  m1
                      04:00:00  m2
@@ -87,10 +87,10 @@ func TestARefusalByManyRules(t *testing.T) {
                      06:00:00  m4
                      and 5 more
 
-  free before  2026-11-22 00:59:59.999 CET
-  next free    2026-11-23 01:00:00 CET
+  free before  2093-11-22 00:59:59.999 CET
+  next free    2093-11-23 01:00:00 CET
 
-  try  enqueue push --user alice --at 2026-11-23T00:00:00Z --tz Europe/Berlin --title Hi
+  try  enqueue push --user alice --at 2093-11-23T00:00:00Z --tz Europe/Berlin --title Hi
 `, got.stdout)
 }
 
@@ -100,7 +100,7 @@ func TestARefusalWithoutAFreeTimeBefore(t *testing.T) {
 	f.prints(t, "push", "--user", "alice", "--at", "+30s", "--id", "soon", "--title", "Hi")
 	got := f.run(t, "push", "--user", "alice", "--at", "now", "--on-conflict", "refuse", "--title", "Hi")
 	require.Equal(t, 3, got.status)
-	require.Contains(t, got.stdout, "\n  free before  none\n  next free    2026-11-21 10:01:30 UTC\n")
+	require.Contains(t, got.stdout, "\n  free before  none\n  next free    2093-11-21 10:01:30 UTC\n")
 	require.Contains(t, got.stdout, "\n  X#######################o################################################---\n")
 	require.Contains(t, got.stdout, "\n  ^ 10:00:00 asked\n")
 }
@@ -112,8 +112,8 @@ func TestARefusalWithoutAFreeTimeAfter(t *testing.T) {
 	f.prints(t, "push", "--user", "alice", "--at", "+60s", "--id", "late", "--title", "Hi")
 	got := f.run(t, "push", "--user", "alice", "--at", "+30s", "--title", "Hi")
 	require.Equal(t, 3, got.status)
-	require.Contains(t, got.stdout, "\n  free before  2026-11-21 10:00:00 UTC\n  next free    none\n")
-	require.Contains(t, got.stdout, "--at 2026-11-21T10:00:00Z", "the one before is what is left to try")
+	require.Contains(t, got.stdout, "\n  free before  2093-11-21 10:00:00 UTC\n  next free    none\n")
+	require.Contains(t, got.stdout, "--at 2093-11-21T10:00:00Z", "the one before is what is left to try")
 }
 
 // The next free time is no use to a message that has expired by then.
@@ -123,7 +123,7 @@ func TestWhatIsSuggestedIsBeforeTheExpiry(t *testing.T) {
 	f.push(t, "order-17", "11:11:11")
 	got := f.run(t, "push", "--user", "alice", "--at", on22("11:11:12"), "--expires-at", on22("11:12:11"), "--title", "Hi")
 	require.Equal(t, 3, got.status)
-	require.Contains(t, got.stdout, "try  enqueue push --user alice --at 2026-11-22T11:10:11Z --expires-at")
+	require.Contains(t, got.stdout, "try  enqueue push --user alice --at 2093-11-22T11:10:11Z --expires-at")
 }
 
 // A shift that may not go so far is no shift to be tried.
@@ -135,7 +135,7 @@ func TestWhatIsSuggestedIsAllowed(t *testing.T) {
 		"--shift-until", on22("11:11:42"), "--title", "Hi")
 	require.Equal(t, 3, got.status)
 	require.Contains(t, got.stdout,
-		"try  enqueue push --user alice --at 2026-11-22T11:12:11Z --on-conflict shift --title Hi\n")
+		"try  enqueue push --user alice --at 2093-11-22T11:12:11Z --on-conflict shift --title Hi\n")
 }
 
 func TestARefusalShowsNoPassword(t *testing.T) {
@@ -160,20 +160,20 @@ func TestPushJSON(t *testing.T) {
 		require.Equal(t, len(text)-1, strings.Index(text, "\n"), "an outcome is one line")
 		return text
 	}
-	require.JSONEq(t, `{"outcome":"accepted","id":"a","user":"alice","send_at":"2026-11-22T11:11:11.000Z"}`,
+	require.JSONEq(t, `{"outcome":"accepted","id":"a","user":"alice","send_at":"2093-11-22T11:11:11.000Z"}`,
 		push("--id", "a", "--at", on22("11:11:11")))
-	require.JSONEq(t, `{"outcome":"accepted","id":"a","user":"alice","send_at":"2026-11-22T11:11:11.000Z","replayed":true}`,
+	require.JSONEq(t, `{"outcome":"accepted","id":"a","user":"alice","send_at":"2093-11-22T11:11:11.000Z","replayed":true}`,
 		push("--id", "a", "--at", on22("11:11:11")))
-	require.JSONEq(t, `{"outcome":"accepted","id":"b","user":"alice","send_at":"2026-11-22T11:12:11.000Z",
-		"requested_at":"2026-11-22T11:11:12.000Z","shifted":true}`,
+	require.JSONEq(t, `{"outcome":"accepted","id":"b","user":"alice","send_at":"2093-11-22T11:12:11.000Z",
+		"requested_at":"2093-11-22T11:11:12.000Z","shifted":true}`,
 		push("--id", "b", "--at", on22("11:11:12"), "--on-conflict", "shift"))
-	require.JSONEq(t, `{"outcome":"refused","code":"send_limit","id":"c","user":"alice","send_at":"2026-11-22T11:11:10.500Z",
+	require.JSONEq(t, `{"outcome":"refused","code":"send_limit","id":"c","user":"alice","send_at":"2093-11-22T11:11:10.500Z",
 		"detail":"alice already has a message at 11:11:11, within 1 minute; the next free time is 11:13:11",
 		"violations":[{"rule":"1/minute","limit":1,"kind":"sliding","window_seconds":60,
-			"conflicts":[{"id":"a","send_at":"2026-11-22T11:11:11.000Z"}],"conflicts_total":1}],
-		"next_free_at":"2026-11-22T11:13:11.000Z","previous_free_at":"2026-11-22T11:10:11.000Z"}`,
+			"conflicts":[{"id":"a","send_at":"2093-11-22T11:11:11.000Z"}],"conflicts_total":1}],
+		"next_free_at":"2093-11-22T11:13:11.000Z","previous_free_at":"2093-11-22T11:10:11.000Z"}`,
 		push("--id", "c", "--at", on22("11:11:10.5")))
-	require.JSONEq(t, `{"outcome":"refused","code":"id_reused","id":"a","user":"alice","send_at":"2026-11-22T11:11:12.000Z",
+	require.JSONEq(t, `{"outcome":"refused","code":"id_reused","id":"a","user":"alice","send_at":"2093-11-22T11:11:12.000Z",
 		"detail":"the id a stands for another message to alice: use another id for another message"}`,
 		push("--id", "a", "--at", on22("11:11:12")))
 	require.JSONEq(t, `{"outcome":"invalid","code":"invalid_field","field":"at",
@@ -186,13 +186,13 @@ func TestPushDryRunLeavesNothingBehind(t *testing.T) {
 	f := newFixture(t)
 	f.push(t, "order-17", "11:11:11")
 	before := f.everything()
-	require.Equal(t, "would be accepted (dry run): alice gets a message at 2026-11-22 11:13:00 UTC (in 1 day 1 hour)\n",
+	require.Equal(t, "would be accepted (dry run): alice gets a message at 2093-11-22 11:13:00 UTC (in 1 day 1 hour)\n",
 		f.prints(t, "push", "--user", "alice", "--at", on22("11:13:00"), "--title", "Hi", "--dry-run"))
-	require.Equal(t, "accepted before (dry run): alice gets a message at 2026-11-22 11:11:11 UTC (in 1 day 1 hour)\n",
+	require.Equal(t, "accepted before (dry run): alice gets a message at 2093-11-22 11:11:11 UTC (in 1 day 1 hour)\n",
 		f.prints(t, "push", "--user", "alice", "--at", on22("11:11:11"), "--title", "Hi", "--dry-run", "--id", "order-17"))
 	got := f.run(t, "push", "--dry-run", "--user", "alice", "--at", on22("11:11:12"), "--title", "Hi")
 	require.Equal(t, 3, got.status)
-	require.Contains(t, got.stdout, "try  enqueue push --dry-run --user alice --at 2026-11-22T11:12:11Z --title Hi\n")
+	require.Contains(t, got.stdout, "try  enqueue push --dry-run --user alice --at 2093-11-22T11:12:11Z --title Hi\n")
 	require.Equal(t, before, f.everything())
 }
 
@@ -202,8 +202,8 @@ func TestPushRefusesBadInput(t *testing.T) {
 	long := strings.Repeat("x", 5000)
 	base := map[string]string{"user": "alice", "at": on22("11:11:11"), "title": "Hi"}
 	for _, row := range []struct{ flag, value, want string }{
-		{"at", "2026-11-22T11:11:11", "at \"2026-11-22T11:11:11\" is not allowed: it takes a time with its zone"},
-		{"at", "2026-11-21T09:59:54Z", "is in the past"},
+		{"at", "2093-11-22T11:11:11", "at \"2093-11-22T11:11:11\" is not allowed: it takes a time with its zone"},
+		{"at", "2093-11-21T09:59:54Z", "is in the past"},
 		{"at", "+367d", "further ahead"},
 		{"tz", "Mars/Olympus", `tz "Mars/Olympus" is not allowed: it takes an IANA time zone`},
 		{"id", "a b", `id "a b" is not allowed: it takes 1 to 128 of`},
@@ -244,9 +244,9 @@ func TestPushRefusesBadInput(t *testing.T) {
 		require.Empty(t, got.stderr)
 		require.Contains(t, got.stdout, `{"outcome":"invalid","code":"`)
 	}
-	gap := f.run(t, "push", "--user", "a", "--title", "Hi", "--tz", "Europe/Berlin", "--at", "2027-03-28 02:30")
+	gap := f.run(t, "push", "--user", "a", "--title", "Hi", "--tz", "Europe/Berlin", "--at", "2094-03-28 02:30")
 	require.Equal(t, 2, gap.status)
-	require.Contains(t, gap.stderr, "the nearest are 2027-03-28 01:59 and 2027-03-28 03:00")
+	require.Contains(t, gap.stderr, "the nearest are 2094-03-28 01:59 and 2094-03-28 03:00")
 	require.NotContains(t, f.everything(), "alice")
 }
 
@@ -260,5 +260,5 @@ func TestPushCarriesEveryField(t *testing.T) {
 	record := func(field string) string { return f.server.HGet(keys.Record("alice", "i"), field) }
 	require.JSONEq(t, `{"title":"T","body":"B","data":{"k":"v=w","l":"a,b"}}`, record("c"))
 	require.Equal(t, "news", record("k"))
-	require.Equal(t, "1795348800000", record("x"))
+	require.Equal(t, "3909729600000", record("x"))
 }

@@ -13,12 +13,12 @@ func TestARefusalInQuietHoursExplainsItself(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.apply(t, fullPolicy(t))
-	args := []string{"push", "--user", "alice", "--at", "2026-11-23T23:30:00Z", "--title", "Hi", "--id", "a"}
+	args := []string{"push", "--user", "alice", "--at", "2093-11-23T23:30:00Z", "--title", "Hi", "--id", "a"}
 	got := f.run(t, append(args, "--tz", "Europe/Berlin")...)
 	require.Equal(t, 3, got.status)
-	require.Contains(t, got.stdout, "refused: alice can't get a message at 2026-11-24 00:30:00 CET\n")
-	require.Contains(t, got.stdout, "\n  22:00-08:00  quiet hours in Europe/Berlin (2026-11-23 22:00:00 CET to 2026-11-24 08:00:00 CET)\n")
-	require.Contains(t, got.stdout, "\n  free before  2026-11-23 21:59:59.999 CET\n  next free    2026-11-24 08:00:00 CET\n")
+	require.Contains(t, got.stdout, "refused: alice can't get a message at 2093-11-24 00:30:00 CET\n")
+	require.Contains(t, got.stdout, "\n  22:00-08:00  quiet hours in Europe/Berlin (2093-11-23 22:00:00 CET to 2093-11-24 08:00:00 CET)\n")
+	require.Contains(t, got.stdout, "\n  free before  2093-11-23 21:59:59.999 CET\n  next free    2093-11-24 08:00:00 CET\n")
 	_, try, found := strings.Cut(got.stdout, "\n  try  enqueue ")
 	require.True(t, found)
 	require.Zero(t, f.run(t, strings.Fields(try)...).status, "what it says to try is accepted")
@@ -26,7 +26,7 @@ func TestARefusalInQuietHoursExplainsItself(t *testing.T) {
 	require.Equal(t, 3, json.status)
 	require.Contains(t, json.stdout, `"code":"quiet_hours"`)
 	require.Contains(t, json.stdout, `"quiet_hours":{"hours":"22:00-08:00","time_zone":"Europe/Berlin",`+
-		`"from":"2026-11-23T21:00:00.000Z","until":"2026-11-24T07:00:00.000Z"}`)
+		`"from":"2093-11-23T21:00:00.000Z","until":"2093-11-24T07:00:00.000Z"}`)
 }
 
 func TestARefusalOfABlockedUser(t *testing.T) {
@@ -52,10 +52,10 @@ func TestUsageAndNextFreeOfACategory(t *testing.T) {
 	f := newFixture(t)
 	f.apply(t, fullPolicy(t))
 	for _, id := range []string{"a", "b"} {
-		f.prints(t, "push", "--user", "alice", "--at", "2026-11-23T1"+map[string]string{"a": "1", "b": "2"}[id]+":00:00Z",
+		f.prints(t, "push", "--user", "alice", "--at", "2093-11-23T1"+map[string]string{"a": "1", "b": "2"}[id]+":00:00Z",
 			"--id", id, "--title", "Hi", "--category", "marketing")
 	}
-	span := []string{"usage", "--user", "alice", "--at", "2026-11-23T15:00:00Z", "--from", "2026-11-23T05:00:00Z", "--to", "2026-11-24T05:00:00Z"}
+	span := []string{"usage", "--user", "alice", "--at", "2093-11-23T15:00:00Z", "--from", "2093-11-23T05:00:00Z", "--to", "2093-11-24T05:00:00Z"}
 	all := f.prints(t, span...)
 	require.NotContains(t, all, "marketing")
 	require.Contains(t, all, "  07:00  ---")
@@ -64,10 +64,10 @@ func TestUsageAndNextFreeOfACategory(t *testing.T) {
 	marketing := f.prints(t, append(span, "--category", "marketing")...)
 	require.Contains(t, marketing, "  marketing 2/calendar_day  ####################  2/2 ")
 	require.Contains(t, marketing, "  15:00  ####")
-	require.Contains(t, f.prints(t, append(span, "--category", "marketing", "--json")...), `"quiet":[{"from":"2026-11-23T05:00:00.000Z",`)
-	require.Contains(t, f.prints(t, "next-free", "--user", "alice", "--from", "2026-11-23T15:00:00Z"), "2026-11-23 15:00:00 UTC")
-	require.Contains(t, f.prints(t, "next-free", "--user", "alice", "--from", "2026-11-23T15:00:00Z", "--category", "marketing"),
-		"2026-11-24 07:00:00 UTC")
+	require.Contains(t, f.prints(t, append(span, "--category", "marketing", "--json")...), `"quiet":[{"from":"2093-11-23T05:00:00.000Z",`)
+	require.Contains(t, f.prints(t, "next-free", "--user", "alice", "--from", "2093-11-23T15:00:00Z"), "2093-11-23 15:00:00 UTC")
+	require.Contains(t, f.prints(t, "next-free", "--user", "alice", "--from", "2093-11-23T15:00:00Z", "--category", "marketing"),
+		"2093-11-24 07:00:00 UTC")
 	bad := f.run(t, "next-free", "--user", "alice", "--category", "A B")
 	require.Equal(t, 2, bad.status, bad)
 	require.Contains(t, bad.stderr, `category "A B" is not allowed`)

@@ -30,24 +30,24 @@ func TestStatus(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.prints(t, "push", "--user", "alice", "--at", on22("11:11:11"), "--id", "a", "--title", "Hi", "--expires-at", on22("20:00:00"))
-	require.Equal(t, `scheduled: message a to alice is to be sent at 2026-11-22 11:11:11 UTC (in 1 day 1 hour)
-  expires at 2026-11-22 20:00:00 UTC
+	require.Equal(t, `scheduled: message a to alice is to be sent at 2093-11-22 11:11:11 UTC (in 1 day 1 hour)
+  expires at 2093-11-22 20:00:00 UTC
 `, f.prints(t, "status", "--user", "alice", "a"))
-	require.Equal(t, `scheduled: message a to alice is to be sent at 2026-11-22 12:11:11 CET (in 1 day 1 hour)
-  expires at 2026-11-22 21:00:00 CET
+	require.Equal(t, `scheduled: message a to alice is to be sent at 2093-11-22 12:11:11 CET (in 1 day 1 hour)
+  expires at 2093-11-22 21:00:00 CET
 `, f.prints(t, "status", "--user", "alice", "a", "--tz", "Europe/Berlin"))
-	require.JSONEq(t, `{"id":"a","user":"alice","status":"scheduled","send_at":"2026-11-22T11:11:11.000Z",
-		"expires_at":"2026-11-22T20:00:00.000Z"}`, f.prints(t, "status", "--user", "alice", "a", "--json"))
+	require.JSONEq(t, `{"id":"a","user":"alice","status":"scheduled","send_at":"2093-11-22T11:11:11.000Z",
+		"expires_at":"2093-11-22T20:00:00.000Z"}`, f.prints(t, "status", "--user", "alice", "a", "--json"))
 
 	f.prints(t, "move", "--user", "alice", "a", "--at", on22("12:00:00"))
-	require.Equal(t, `moved: message a to alice was moved from 2026-11-22 11:11:11 UTC to 2026-11-22 12:00:00 UTC (in 1 day 2 hours)
-  requested for 2026-11-22 11:11:11 UTC
-  expires at 2026-11-22 20:00:00 UTC
+	require.Equal(t, `moved: message a to alice was moved from 2093-11-22 11:11:11 UTC to 2093-11-22 12:00:00 UTC (in 1 day 2 hours)
+  requested for 2093-11-22 11:11:11 UTC
+  expires at 2093-11-22 20:00:00 UTC
 `, f.prints(t, "status", "--user", "alice", "a"))
 	f.prints(t, "cancel", "--user", "alice", "a")
-	require.Equal(t, `cancelled: message a to alice was taken back at 2026-11-21 10:00:00 UTC
-  moved before, from 2026-11-22 11:11:11 UTC
-  requested for 2026-11-22 11:11:11 UTC
+	require.Equal(t, `cancelled: message a to alice was taken back at 2093-11-21 10:00:00 UTC
+  moved before, from 2093-11-22 11:11:11 UTC
+  requested for 2093-11-22 11:11:11 UTC
 `, f.prints(t, "status", "--user", "alice", "a"))
 }
 
@@ -65,48 +65,48 @@ func TestStatusInWords(t *testing.T) {
 			[]any{"s", "s", "n", 1},
 		},
 		{
-			"delivered: message a to alice was sent at 2026-11-22 11:11:11 UTC, on the dot\n  the provider calls it p-1\n",
+			"delivered: message a to alice was sent at 2093-11-22 11:11:11 UTC, on the dot\n  the provider calls it p-1\n",
 			[]any{"s", "d", "e", unix("11:11:11"), "i", "p-1"},
 		},
 		{
-			"delivered: message a to alice was sent at 2026-11-22 11:11:12.250 UTC, 1 second 250 milliseconds after its time\n" +
+			"delivered: message a to alice was sent at 2093-11-22 11:11:12.250 UTC, 1 second 250 milliseconds after its time\n" +
 				"  the provider calls it p-1\n",
 			[]any{"e", unix("11:11:12") + 250},
 		},
 		{
-			"failed: message a to alice was given up at 2026-11-22 11:11:12.250 UTC: delivery failed (unavailable) 8 times\n",
+			"failed: message a to alice was given up at 2093-11-22 11:11:12.250 UTC: delivery failed (unavailable) 8 times\n",
 			[]any{"s", "f", "w", "unavailable", "n", 8, "i", ""},
 		},
 		{
-			"uncertain: message a to alice was given up at 2026-11-22 11:11:12.250 UTC:" +
+			"uncertain: message a to alice was given up at 2093-11-22 11:11:12.250 UTC:" +
 				" it may have been sent, and nobody knows (timeout)\n",
 			[]any{"s", "u", "w", "timeout"},
 		},
 		{
-			"dropped: message a to alice was not sent: it was due at 2026-11-22 11:11:11 UTC, and had expired when a worker" +
-				" looked at it at 2026-11-22 11:11:12.250 UTC\n",
+			"dropped: message a to alice was not sent: it was due at 2093-11-22 11:11:11 UTC, and had expired when a worker" +
+				" looked at it at 2093-11-22 11:11:12.250 UTC\n",
 			[]any{"s", "x", "w", "expired"},
 		},
 		{
-			"dropped: message a to alice was not sent: it was due at 2026-11-22 11:11:11 UTC, expired at 2026-11-22 11:11:12 UTC," +
-				" and a worker looked at it at 2026-11-22 11:11:12.250 UTC\n",
+			"dropped: message a to alice was not sent: it was due at 2093-11-22 11:11:11 UTC, expired at 2093-11-22 11:11:12 UTC," +
+				" and a worker looked at it at 2093-11-22 11:11:12.250 UTC\n",
 			[]any{"x", unix("11:11:12")},
 		},
 		{
-			"dropped: message a to alice was not sent: it was late at 2026-11-22 11:11:12.250 UTC, and no time was free before it expired\n",
+			"dropped: message a to alice was not sent: it was late at 2093-11-22 11:11:12.250 UTC, and no time was free before it expired\n",
 			[]any{"w", "no_free_time"},
 		},
 		{
-			"dropped: message a to alice was not sent: held up (at 2026-11-22 11:11:12.250 UTC)\n",
+			"dropped: message a to alice was not sent: held up (at 2093-11-22 11:11:12.250 UTC)\n",
 			[]any{"w", "held up"}, // by a newer program
 		},
 		{
-			"uncertain: message a to alice was given up at 2026-11-22 11:11:12.250 UTC:" +
+			"uncertain: message a to alice was given up at 2093-11-22 11:11:12.250 UTC:" +
 				" it was due before the time that --drop-due-before gave, and may have been sent\n",
 			[]any{"s", "u", "w", "restored"},
 		},
 		{
-			"uncertain: message a to alice was given up at 2026-11-22 11:11:12.250 UTC:" +
+			"uncertain: message a to alice was given up at 2093-11-22 11:11:12.250 UTC:" +
 				" it may have been sent, and nobody knows: a worker left its delivery in the middle\n",
 			[]any{"w", "uncertain"},
 		},
@@ -131,34 +131,34 @@ func TestStatusOfTriesBefore(t *testing.T) {
 			[]any{"s", "s", "n", 3, "w", "timeout", "q", 1, "a", unix("11:00:00")},
 		},
 		{
-			"delivered: message a to alice was sent at 2026-11-22 11:11:11 UTC, on the dot\n  3 tries; delivery failed (timeout) 2 times\n" +
+			"delivered: message a to alice was sent at 2093-11-22 11:11:11 UTC, on the dot\n  3 tries; delivery failed (timeout) 2 times\n" +
 				"  an earlier delivery may have arrived, and nobody knows whether it did\n",
 			[]any{"s", "d", "e", unix("11:11:11")},
 		},
 		{
-			"delivered: message a to alice was sent at 2026-11-22 11:11:11 UTC, 1 minute after its time\n" +
+			"delivered: message a to alice was sent at 2093-11-22 11:11:11 UTC, 1 minute after its time\n" +
 				"  3 tries; postponed: 1/minute was in the way\n" +
-				"  an earlier delivery may have arrived, and nobody knows whether it did\n  promised for 2026-11-22 11:10:11 UTC\n",
+				"  an earlier delivery may have arrived, and nobody knows whether it did\n  promised for 2093-11-22 11:10:11 UTC\n",
 			[]any{"p", unix("11:10:11"), "w", "late 1 60000"},
 		},
 		{
-			"delivered: message a to alice was sent at 2026-11-22 11:11:11 UTC, 1 minute after its time\n" +
+			"delivered: message a to alice was sent at 2093-11-22 11:11:11 UTC, 1 minute after its time\n" +
 				"  postponed: 1/minute was in the way\n" +
-				"  an earlier delivery may have arrived, and nobody knows whether it did\n  promised for 2026-11-22 11:10:11 UTC\n",
+				"  an earlier delivery may have arrived, and nobody knows whether it did\n  promised for 2093-11-22 11:10:11 UTC\n",
 			[]any{"n", 1},
 		},
 	} {
 		f.record(t, "a", row.fields...)
 		require.Equal(t, row.want, f.prints(t, "status", "--user", "alice", "a"))
 	}
-	require.JSONEq(t, `{"id":"a","user":"alice","status":"delivered","send_at":"2026-11-22T11:11:11.000Z",
-		"promised_at":"2026-11-22T11:10:11.000Z","delivered_at":"2026-11-22T11:11:11.000Z","lateness_ms":60000,
+	require.JSONEq(t, `{"id":"a","user":"alice","status":"delivered","send_at":"2093-11-22T11:11:11.000Z",
+		"promised_at":"2093-11-22T11:10:11.000Z","delivered_at":"2093-11-22T11:11:11.000Z","lateness_ms":60000,
 		"attempts":1,"reason":"late: 1/minute was in the way","uncertain":true}`, f.prints(t, "status", "--user", "alice", "a", "--json"))
 	// A message that was given back, since the answer of its claim came late.
 	f.push(t, "late", "11:30:00")
 	f.record(t, "late", "w", "late", "n", 1, "a", unix("11:30:05"))
 	require.Contains(t, f.prints(t, "status", "--user", "alice", "late"),
-		"  it was late when its turn came, and is judged anew at 2026-11-22 11:30:05 UTC (in 1 day 1 hour)\n")
+		"  it was late when its turn came, and is judged anew at 2093-11-22 11:30:05 UTC (in 1 day 1 hour)\n")
 }
 
 func TestStatusOfWhatIsStillToCome(t *testing.T) {
@@ -166,23 +166,23 @@ func TestStatusOfWhatIsStillToCome(t *testing.T) {
 	f := newFixture(t)
 	f.push(t, "late", "11:11:11")
 	f.record(t, "late", "p", unix("11:00:00"), "w", "late 1 60000")
-	require.Equal(t, `postponed: message late to alice was postponed from 2026-11-22 11:00:00 UTC to 2026-11-22 11:11:11 UTC (in 1 day 1 hour)
+	require.Equal(t, `postponed: message late to alice was postponed from 2093-11-22 11:00:00 UTC to 2093-11-22 11:11:11 UTC (in 1 day 1 hour)
   late: 1/minute was in the way
 `, f.prints(t, "status", "--user", "alice", "late"))
-	require.JSONEq(t, `{"id":"late","user":"alice","status":"postponed","send_at":"2026-11-22T11:11:11.000Z",
-		"promised_at":"2026-11-22T11:00:00.000Z","reason":"late: 1/minute was in the way"}`,
+	require.JSONEq(t, `{"id":"late","user":"alice","status":"postponed","send_at":"2093-11-22T11:11:11.000Z",
+		"promised_at":"2093-11-22T11:00:00.000Z","reason":"late: 1/minute was in the way"}`,
 		f.prints(t, "status", "--user", "alice", "late", "--json"))
 
 	f.push(t, "again", "11:20:00")
 	f.record(t, "again", "w", "unavailable", "n", 1, "a", unix("11:21:00"))
-	require.Equal(t, `scheduled: message again to alice is to be sent at 2026-11-22 11:20:00 UTC (in 1 day 1 hour)
-  delivery failed (unavailable) once; the next try is at 2026-11-22 11:21:00 UTC (in 1 day 1 hour)
+	require.Equal(t, `scheduled: message again to alice is to be sent at 2093-11-22 11:20:00 UTC (in 1 day 1 hour)
+  delivery failed (unavailable) once; the next try is at 2093-11-22 11:21:00 UTC (in 1 day 1 hour)
 `, f.prints(t, "status", "--user", "alice", "again"))
 
 	// A postponed one that failed when its time came.
 	f.record(t, "late", "w", "timeout", "n", 2, "a", unix("11:12:00"))
 	require.Contains(t, f.prints(t, "status", "--user", "alice", "late"),
-		"  delivery failed (timeout) 2 times; the next try is at 2026-11-22 11:12:00 UTC")
+		"  delivery failed (timeout) 2 times; the next try is at 2093-11-22 11:12:00 UTC")
 }
 
 func TestStatusOfWhatIsNotThere(t *testing.T) {

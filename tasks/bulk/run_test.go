@@ -188,8 +188,8 @@ func TestUnknownRulesStopNobodyElse(t *testing.T) {
 	for name, run := range map[string]func(*file, *sink) error{
 		"lines": func(f *file, s *sink) error { return bulk.Run(t.Context(), f.next, judge, s, bulk.Options{}) },
 		"groups": func(f *file, s *sink) error {
-			clear := func(context.Context) error { return nil }
-			return bulk.RunInGroups(t.Context(), f.next, judge, clear, s, bulk.GroupOptions{Folder: t.TempDir()})
+			forget := func(context.Context) error { return nil }
+			return bulk.RunInGroups(t.Context(), f.next, judge, forget, s, bulk.GroupOptions{Folder: t.TempDir()})
 		},
 	} {
 		f := fileOf(1000, 10)
