@@ -18,7 +18,7 @@ import (
 // refitter opens what finds misfits in the story's store.
 func (s *story) refitter() *tasks.Refitter {
 	s.Helper()
-	r, err := tasks.NewRefitter(s.client, tasks.RefitterOptions{})
+	r, err := tasks.NewRefitter(s.newClient(), tasks.RefitterOptions{})
 	require.NoError(s, err)
 	s.Cleanup(func() { require.NoError(s, r.Close()) })
 	return r
@@ -357,12 +357,7 @@ func TestRefitLeavesWhatOthersChangeMeanwhile(t *testing.T) {
 			require.Equal(s, tasks.Moved, o.Outcome)
 		}}
 		s.hook = race
-		r, err := tasks.NewRefitter(s.newClient(), tasks.RefitterOptions{})
-		require.NoError(s, err)
-		defer r.Close()
-		var found noted
-		summary, err := r.Run(s.Context(), s.stored(), tasks.RefitShift, found.watcher())
-		require.NoError(s, err)
+		summary, found := s.run(tasks.RefitShift)
 		require.Equal(s, noted{"b 1/calendar_day gone", "c 1/calendar_day gone", "d 1/calendar_day gone"}, found)
 		require.Equal(s, 3, summary.Gone)
 		require.Equal(s, s.at(50*time.Hour), s.status("d").SendAt.Time)
@@ -434,12 +429,7 @@ func TestRefitKeepsWhatFitsAgain(t *testing.T) {
 			s.cancelled("a")
 			queued = s.queued()
 		}}
-		r, err := tasks.NewRefitter(s.newClient(), tasks.RefitterOptions{})
-		require.NoError(s, err)
-		defer r.Close()
-		var found noted
-		summary, err := r.Run(s.Context(), s.stored(), tasks.RefitShift, found.watcher())
-		require.NoError(s, err)
+		summary, found := s.run(tasks.RefitShift)
 		require.Equal(s, noted{"b 1/calendar_day kept"}, found)
 		require.Equal(s, 1, summary.Kept)
 		require.Equal(s, queued, s.queued())
