@@ -44,7 +44,7 @@ func TestPitfall49DeadLettersProcess(t *testing.T) {
 		return p.workerCommand(t, environ, append([]string{"dead-letters"}, args...)...)
 	}
 	require.Eventually(t, func() bool { return strings.Count(letters("list", "--json").stdout, "\n") == 3 },
-		30*time.Second, 100*time.Millisecond)
+		60*time.Second, 100*time.Millisecond)
 	require.Len(t, receiver.Requests(), 9, "three attempts each")
 	tasks, err := redis.Client().Keys(t.Context(), "asynq:*:t:*").Result()
 	require.NoError(t, err)
@@ -66,7 +66,7 @@ func TestPitfall49DeadLettersProcess(t *testing.T) {
 	again := timeIn(t, retried.stdout, "send_at")
 	all := letters("retry", "--all", "--yes")
 	require.Equal(t, "1 dead letter sent after all\n", all.stdout)
-	require.Eventually(t, func() bool { return len(receiver.Requests()) == 11 }, 20*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return len(receiver.Requests()) == 11 }, 60*time.Second, 20*time.Millisecond)
 	users := make(map[string]int)
 	for _, request := range receiver.Requests()[9:] {
 		payload, err := request.Payload()
@@ -79,7 +79,7 @@ func TestPitfall49DeadLettersProcess(t *testing.T) {
 	require.Equal(t, map[string]int{"alice": 1, "bob": 1}, users)
 	require.Eventually(t, func() bool {
 		return strings.Contains(p.enqueue(t, environ, "status", "--user", "alice", "m", "--json").stdout, `"status":"delivered"`)
-	}, 10*time.Second, 50*time.Millisecond)
+	}, 60*time.Second, 50*time.Millisecond)
 	require.Empty(t, letters("list", "--json").stdout)
 	require.Equal(t, 4, p.enqueue(t, environ, "status", "--user", "carol", "m").status)
 	require.Zero(t, worker.end(t))

@@ -154,7 +154,7 @@ func (p programs) startBulk(t *testing.T, environ []string, path string, lines i
 	require.Eventually(t, func() bool {
 		text, err := os.ReadFile(results)
 		return err == nil && bytes.Count(text, []byte("\n")) >= lines
-	}, 30*time.Second, 5*time.Millisecond)
+	}, 60*time.Second, 5*time.Millisecond)
 	return r
 }
 
@@ -235,7 +235,7 @@ func enqueueRefusesAStore(t *testing.T, p programs) {
 	require.Eventually(t, func() bool {
 		n, err := replica.Client().Exists(t.Context(), "sl:policy:default").Result()
 		return err == nil && n == 1
-	}, 20*time.Second, 20*time.Millisecond)
+	}, 60*time.Second, 20*time.Millisecond)
 
 	for _, row := range []struct {
 		url, want string

@@ -33,7 +33,7 @@ func TestWorkerAfterARestore(t *testing.T) {
 
 	first := p.worker(t, environ, "--push-url", "log:")
 	first.delivers(t)
-	require.Eventually(t, func() bool { return strings.Count(first.stdout.String(), "\n") == 5 }, 15*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Count(first.stdout.String(), "\n") == 5 }, 60*time.Second, 20*time.Millisecond)
 	require.Zero(t, first.end(t))
 	require.Equal(t, 5, strings.Count(first.stdout.String(), `"user":"soon-`))
 	server.Kill()
@@ -46,7 +46,7 @@ func TestWorkerAfterARestore(t *testing.T) {
 	second.delivers(t)
 	require.NotEmpty(t, second.logged(t, "due before this time are dropped", "drop_due_before"))
 	require.True(t, time.Now().Before(later), "the restore took too long for this test to say something")
-	require.Eventually(t, func() bool { return strings.Count(second.stdout.String(), "\n") == 5 }, 40*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Count(second.stdout.String(), "\n") == 5 }, 60*time.Second, 20*time.Millisecond)
 	for n := range 5 {
 		user := fmt.Sprintf("soon-%d", n)
 		require.Eventually(t, func() bool {

@@ -134,7 +134,7 @@ func workerStoppedWhileItsProviderHangs(t *testing.T, p programs) {
 			}
 		}
 		return true
-	}, 20*time.Second, 50*time.Millisecond)
+	}, 60*time.Second, 50*time.Millisecond)
 	last.stoppedWithin(t, shutdown)
 	attempts := make(map[string]int)
 	for _, r := range l.receiver.Requests() {

@@ -119,7 +119,7 @@ func TestTheTimelineSurvivesARestart(t *testing.T) {
 	require.Eventually(t, func() bool {
 		info := client.Info(t.Context(), "persistence").Val()
 		return strings.Contains(info, "aof_rewrite_in_progress:0") && strings.Contains(info, "aof_rewrite_scheduled:0")
-	}, 20*time.Second, 10*time.Millisecond)
+	}, 60*time.Second, 10*time.Millisecond)
 	a.fill(t, 20)
 	before := a.answers(t, client)
 
@@ -140,7 +140,7 @@ func TestAReplicaAnswersTheSame(t *testing.T) {
 	require.NoError(t, replica.Client().ReplicaOf(t.Context(), host, port).Err())
 	require.Eventually(t, func() bool {
 		return strings.Contains(replica.Client().Info(t.Context(), "replication").Val(), "master_link_status:up")
-	}, 20*time.Second, 10*time.Millisecond)
+	}, 60*time.Second, 10*time.Millisecond)
 	a.fill(t, 10) // by the replication stream, not the first copy
 	replicas, err := server.Client().Wait(t.Context(), 1, 10*time.Second).Result()
 	require.NoError(t, err)

@@ -185,7 +185,7 @@ func (u *population) awaitReports(t *testing.T) {
 		before := u.client.ZRangeWithScores(t.Context(), "asynq:servers", 0, -1).Val()
 		require.Eventually(t, func() bool {
 			return fmt.Sprint(before) != fmt.Sprint(u.client.ZRangeWithScores(t.Context(), "asynq:servers", 0, -1).Val())
-		}, 20*time.Second, 100*time.Millisecond)
+		}, 60*time.Second, 100*time.Millisecond)
 	}
 }
 

@@ -36,7 +36,7 @@ func newReplicated(t *testing.T, o tasks.SubmitterOptions) *replicated {
 	host, port, err := net.SplitHostPort(r.primary.Addr)
 	require.NoError(t, err)
 	r.replica = sendlimittest.RealRedis(t, "--replicaof", host+" "+port)
-	require.Eventually(t, func() bool { return online(t, r.primary) }, 20*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return online(t, r.primary) }, 60*time.Second, 50*time.Millisecond)
 	seedDefaultPolicy(t, r.primary.Client())
 	r.Submitter = r.submitter(r.primary.Client(), o, patience)
 	r.hasty = r.submitter(r.primary.Client(), o, haste)
@@ -200,8 +200,8 @@ func replicaOf(t *testing.T, cluster *sendlimittest.RedisCluster, node int) *sen
 	id := nodeID(t, cluster.Nodes[node])
 	require.Eventually(t, func() bool {
 		return replica.Client().Do(t.Context(), "cluster", "replicate", id).Err() == nil // it knows of the node by then
-	}, 20*time.Second, 50*time.Millisecond)
-	require.Eventually(t, func() bool { return online(t, cluster.Nodes[node]) }, 20*time.Second, 50*time.Millisecond)
+	}, 60*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return online(t, cluster.Nodes[node]) }, 60*time.Second, 50*time.Millisecond)
 	return replica
 }
 

@@ -50,7 +50,7 @@ func workerDeliversWithNothingInstalled(t *testing.T, p programs) {
 	refused := p.enqueue(t, store, "push", "--user", "alice", "--at", "+30s", "--title", "Too soon")
 	require.Equal(t, 3, refused.status, refused.stderr)
 
-	require.Eventually(t, func() bool { return strings.Contains(worker.stdout.String(), "\n") }, 15*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return strings.Contains(worker.stdout.String(), "\n") }, 60*time.Second, 10*time.Millisecond)
 	delivery := worker.stdout.String()
 	require.Contains(t, delivery, `"id":"hello","user":"alice"`)
 	delivered := timeIn(t, delivery, "delivered_at")
@@ -97,7 +97,7 @@ func workerStopsUnderDeliveries(t *testing.T, p programs) {
 	bulk := p.enqueue(t, environ[:1], "bulk", file)
 	require.Zero(t, bulk.status, bulk.stderr)
 
-	require.Eventually(t, func() bool { return len(receiver.Requests()) >= 6 }, 20*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return len(receiver.Requests()) >= 6 }, 60*time.Second, 5*time.Millisecond)
 	require.Zero(t, worker.end(t), "%s", worker.stderr.String())
 	require.Less(t, len(receiver.Requests()), messages, "it takes no new work")
 
@@ -148,7 +148,7 @@ func workerSaysWhetherItIsWell(t *testing.T, p programs) {
 	redis.Kill()
 	require.Equal(t, http.StatusServiceUnavailable, statusOf(t, url))
 	require.NoError(t, redis.Restart(t.Context()))
-	require.Eventually(t, func() bool { return statusOf(t, url) == http.StatusOK }, 10*time.Second, 50*time.Millisecond)
+	require.Eventually(t, func() bool { return statusOf(t, url) == http.StatusOK }, 60*time.Second, 50*time.Millisecond)
 	require.Zero(t, worker.end(t))
 }
 
