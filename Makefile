@@ -15,7 +15,7 @@ build: ## Build the programs into bin/
 	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
 
 .PHONY: test
-test: ## Run all tests with the race detector, on a real Redis too where there is one
+test: ## Run all tests, on a real Redis too where there is one, and with the race detector
 	@tools/install-packages.sh
 	@tools/test.sh
 

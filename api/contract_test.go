@@ -11,6 +11,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 // contract is the OpenAPI document, as a client reads it.
@@ -123,6 +125,7 @@ func TestTheDocumentIsOpenAPI(t *testing.T) {
 // Every operation is tried, and answers with every status that it documents and
 // with no other, as it documents it.
 func TestEveryOperationAnswersAsDocumented(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	c := readContract(newRig(t))
 	answered := make(map[string]map[string]bool)

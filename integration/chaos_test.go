@@ -30,6 +30,7 @@ const (
 // delivered is what the submitters were told, but for what a worker was killed
 // over.
 func TestManyProcessesAgreeOnEveryDelivery(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	server := sendlimittest.RealRedis(t)
 	seed := rand.Uint64()

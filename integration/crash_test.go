@@ -32,6 +32,7 @@ const (
 // account is charged for what was accepted, and every threshold that it and the
 // users reach is told once, in one mail.
 func TestCrashPointsLoseAndDoubleNothing(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	server := sendlimittest.RealRedis(t)
 	scripts := nameScripts(t, server.Client())

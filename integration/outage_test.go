@@ -29,6 +29,7 @@ import (
 // time, and those that expired are dropped.
 // It is not run beside others, which would make its messages late.
 func TestAMinuteWithoutWorkers(t *testing.T) {
+	sendlimittest.Long(t)
 	server := sendlimittest.RealRedis(t)
 	o := newOutage(t, server, time.Minute, "1/2s", "5/20s")
 	o.submit()

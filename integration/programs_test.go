@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 // programs are the built programs, in a folder of the test that built them.
@@ -22,6 +24,7 @@ type programs struct{ folder string }
 
 func buildPrograms(t *testing.T) programs {
 	t.Helper()
+	sendlimittest.Long(t)
 	p := programs{folder: t.TempDir()}
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", p.folder+string(os.PathSeparator),
 		"../cmd/worker", "../cmd/enqueue")

@@ -77,6 +77,7 @@ func listed(t *testing.T, dead *sendlimit.DeadLetters, r sendlimit.DeadLettersRe
 }
 
 func TestDeadLettersAreListedInOrder(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	_, client := sendlimittest.EmbeddedRedis(t)
 	dead, err := sendlimit.NewDeadLetters(client, sendlimit.Options{})
@@ -201,6 +202,7 @@ func TestRetryAgreesWithTheModel(t *testing.T) {
 
 // A search longer than one call may work.
 func TestRetryBehindManyReservations(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	s := newGraveyard(t, "1/minute")
 	s.fails("a", "11:11:11")

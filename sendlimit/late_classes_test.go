@@ -11,6 +11,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 // withCategory adds a category with rules of its own to a policy.
@@ -137,6 +138,7 @@ func TestLateAgainWithSeveralClasses(t *testing.T) {
 // More are late than one call places, of several classes: all are placed, in
 // order, and no rule breaks.
 func TestABacklogOfSeveralClasses(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	p := withCategory(t, withCategory(t, policyOf(t, "2/minute"), "x", "1/minute"), "y", "3/10m")
 	p.Categories["free"] = sendlimit.CategoryRules{Exempt: true}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 func quietHours(t *testing.T, lines ...string) sendlimit.QuietHours {
@@ -164,6 +165,7 @@ func TestQuietHoursAreTheUsers(t *testing.T) {
 // A search that takes more work than one call may do goes on where it was, through
 // all the nights there are.
 func TestQuietHoursThroughALongSearch(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	o := sendlimit.Options{Policy: policyOf(t, "1/minute")}
 	o.Policy.QuietHours = quietHours(t, "00:00-23:00")

@@ -274,6 +274,7 @@ func TestRefitFreeTime(t *testing.T) {
 
 // A user with 10,000 reservations is judged in calls that are short each.
 func TestPitfall15RefitOfAUserWithManyReservations(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	const n = 10_000
 	_, client := sendlimittest.EmbeddedRedis(t)

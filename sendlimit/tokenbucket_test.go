@@ -73,6 +73,7 @@ func TestTokenBucketBurstsAndRefills(t *testing.T) {
 // A seventh of a day is no whole number of milliseconds. Asked all the time for a
 // year, the bucket has given neither a token more nor one less than the rate.
 func TestTokenBucketDoesNotDriftInAYear(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	s := bucketOf(t, "7/day", 1)
 	s.taken(1)

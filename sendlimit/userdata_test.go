@@ -273,12 +273,14 @@ func trickyNames() []string {
 }
 
 func TestEraseLeavesOthersAlone(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	_, client := sendlimittest.EmbeddedRedis(t)
 	eraseLeavesTheOthers(t, client, trickyNames()...)
 }
 
 func TestEraseLeavesOthersAloneOnRealRedis(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	eraseLeavesTheOthers(t, sendlimittest.RealRedis(t).Client(), trickyNames()...)
 }

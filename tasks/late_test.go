@@ -9,12 +9,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
 // An hour's messages fell due while no worker ran: they go out one a minute
 // when there is one again, in their order, and those on time go on time.
 func TestPitfall23LateIsNoBurst(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		for i := range 4 {
@@ -66,6 +68,7 @@ func TestPitfall46DownForLongerThanTheLargestWindow(t *testing.T) {
 // What can't be sent before its expiry is dropped, and gives its place and id
 // back.
 func TestPostponedUntilTheExpiryAtMost(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		for i := range 3 {

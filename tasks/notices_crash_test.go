@@ -18,6 +18,7 @@ import (
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -126,6 +127,7 @@ func (a mortalAnnouncer) Announce(ctx context.Context, to string, n notifier.Not
 // worker is there: the notice is announced once, and twice only where the first
 // died between the mail server's answer and its settlement.
 func TestPitfall34AWorkerDiesAtAnyPointOfAnAlert(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	points := make(map[string]int)
 	for _, after := range []bool{false, true} {

@@ -17,6 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -244,6 +245,7 @@ func TestANoticeThatFailsForGoodIsADeadLetter(t *testing.T) {
 }
 
 func TestANoticeWaitsForSomethingToAnnounceItBy(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.enqueueAlerts(s.putReport(), 1)
@@ -266,6 +268,7 @@ func TestANoticeWaitsForSomethingToAnnounceItBy(t *testing.T) {
 }
 
 func TestANoticeThatWaitedTooLongIsForgotten(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.putReport()

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -27,6 +28,7 @@ func (s *story) sent(id string, after time.Duration) tasks.Message {
 }
 
 func TestRecordSent(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()

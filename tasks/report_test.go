@@ -8,6 +8,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -31,6 +32,7 @@ func (s *story) messageOf(account, id string, after time.Duration) tasks.Message
 }
 
 func TestTheDailyReportTellsOfTheDayBefore(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		var mail announcer
@@ -53,6 +55,7 @@ func TestTheDailyReportTellsOfTheDayBefore(t *testing.T) {
 }
 
 func TestADailyReportOutlastsWorkersThatAreDown(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	for _, test := range []struct {
 		from time.Duration
@@ -73,6 +76,7 @@ func TestADailyReportOutlastsWorkersThatAreDown(t *testing.T) {
 }
 
 func TestUsersAreGatheredIntoOneMailAnHour(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		var mail announcer
