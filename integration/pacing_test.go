@@ -207,12 +207,14 @@ func TestPacingWithTheStoreKilled(t *testing.T) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- worker.Run(ctx) }()
-	p.await(20, 20*time.Second)
+	t.Cleanup(func() {
+		stop()
+		require.NoError(t, <-ended)
+		require.NoError(t, submitter.Close())
+	})
+	p.await(20, 60*time.Second)
 	server.Kill()
 	require.NoError(t, server.Restart(t.Context()))
 	times := p.await(60, 60*time.Second)
 	require.LessOrEqual(t, fullest(times, time.Second), 20)
-	stop()
-	require.NoError(t, <-ended)
-	require.NoError(t, submitter.Close())
 }

@@ -13,7 +13,8 @@
 -- ARGV[3]  permits to take
 -- ARGV[4]  how much longer than the interval they stay taken, ms
 --
--- Returns  {1, now, rate, interval, taken with these, 0, when the last comes back}
+-- Returns  {1, now, rate, interval, taken with these, 0, when the last comes back,
+--          when these were taken}
 --          {0, now, rate, interval, taken, wait, when the last comes back}: not
 --          enough are free before so many ms have passed
 --          {-1, now}: no rate is set
@@ -56,7 +57,7 @@ end
 if held < since then
   call('ZREMRANGEBYSCORE', taken, '-inf', since - 1)
   for i = 1, n do call('ZADD', taken, now, member(i)) end
-  used, newest = used + n, math.max(newest, now)
+  used, newest, held = used + n, math.max(newest, now), now
 end
 call('PEXPIREAT', taken, newest + lasts)
-return {1, now, rate, interval, used, 0, newest + lasts}
+return {1, now, rate, interval, used, 0, newest + lasts, held}

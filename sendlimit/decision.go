@@ -39,7 +39,8 @@ type Decision struct {
 
 	// At is the send time that was judged: the place taken (Reserve, Move),
 	// the one that is free (Check), the one freed (Release), or the one that
-	// was refused.
+	// was refused. Of permits that are allowed it is when they were taken, which
+	// was earlier where they were asked for again.
 	At time.Time
 	// RequestedAt is what was asked for, where At differs from it: after a
 	// shift, or for a time within the grace before now.

@@ -133,9 +133,9 @@ type PermitRequest struct {
 	Now     time.Time // zero means the server's clock
 }
 
-// Acquire takes permits, all or none. Of its Decision Remaining is how many more
-// there are, RetryAfter how long to wait for as many as were asked for, and
-// ResetsAt when all are back.
+// Acquire takes permits, all or none. Of its Decision At is when they were taken,
+// Remaining how many more there are, RetryAfter how long to wait for as many as were
+// asked for, and ResetsAt when all are back.
 //
 // The error is a *NoRateError before a rate is set, an *InvalidError for more
 // permits than the rate has, an *UnavailableError when the store did not
@@ -172,7 +172,9 @@ func (p *Permits) Acquire(ctx context.Context, r PermitRequest) (Decision, error
 			Allowed: status == 1, Now: f.time(1), Remaining: max(0, f.int(2)-f.int(4)),
 			RetryAfter: time.Duration(f.int(5)) * time.Millisecond, ResetsAt: f.time(6),
 		}
-		if !d.Allowed {
+		if d.Allowed {
+			d.At = f.time(7)
+		} else {
 			d.Code = CodeRateLimited
 		}
 		return d, f.err

@@ -78,7 +78,7 @@ func TestPermitsComeBackOneByOne(t *testing.T) {
 	s.acquired(1)
 	s.now = s.now.Add(100 * time.Millisecond)
 	d := s.acquire(2)
-	require.Equal(t, sendlimit.Decision{Allowed: true, Now: s.now, ResetsAt: s.now.Add(time.Second)}, d)
+	require.Equal(t, sendlimit.Decision{Allowed: true, Now: s.now, At: s.now, ResetsAt: s.now.Add(time.Second)}, d)
 	s.refused(1, 900*time.Millisecond)
 	s.refused(2, time.Second) // the one and one of the two
 	s.refused(3, time.Second)
@@ -187,11 +187,14 @@ func TestPitfall13PermitsAtARateOfOne(t *testing.T) {
 func TestPitfall48PermitsOfARepeatedCall(t *testing.T) {
 	t.Parallel()
 	s := permitsUnder(t, "3/second")
+	first := s.now
 	for range 3 {
 		d, err := s.Acquire(t.Context(), sendlimit.PermitRequest{Token: "same", Permits: 2, Now: s.now})
 		require.NoError(t, err)
 		require.True(t, d.Allowed)
 		require.Equal(t, int64(1), d.Remaining)
+		require.Equal(t, first, d.At)
+		s.now = s.now.Add(10 * time.Millisecond)
 	}
 	given, err := s.GiveBack(t.Context(), "same")
 	require.NoError(t, err)

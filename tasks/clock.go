@@ -36,6 +36,13 @@ func (c *clock) now() time.Time {
 	return c.local().Add(c.offset)
 }
 
+// trip is about how long half a round trip to the store takes.
+func (c *clock) trip() time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.accuracy
+}
+
 // learn takes in what the store's clock said between two moments here.
 func (c *clock) learn(sent, received, store time.Time) {
 	c.mu.Lock()

@@ -276,7 +276,10 @@ func (h *handler) deliver(ctx context.Context, d sendlimit.Delivery, permit perm
 		if claim.TakenOver {
 			h.metrics.uncertain()
 		}
-		if claim.Now.Sub(claim.SendAt)+took > h.tolerance {
+		answered := h.clock.local()
+		permit, err = h.pacer.renew(ctx, h.stopping, permit)
+		took += h.clock.local().Sub(answered)
+		if err != nil || claim.Now.Sub(claim.SendAt)+took > h.tolerance {
 			return claim, h.giveBack(ctx, l.gate, d)
 		}
 		sent = true

@@ -26,6 +26,8 @@ const (
 	patience = time.Second
 	// paceLag is how long a call may come after its permit: the claim lies between.
 	paceLag = 50 * time.Millisecond
+	// renewals is how often a permit is renewed for a call that comes later.
+	renewals = 2
 	// longestPause bounds a pause that the target asks for. The first call after
 	// it is told if that was too early.
 	longestPause = time.Hour
@@ -61,6 +63,7 @@ type pacer struct {
 // pace.
 type permit struct {
 	token  string
+	taken  time.Time // by the store's clock
 	bucket *sendlimit.TokenBucket
 }
 
@@ -196,8 +199,28 @@ func (p *pacer) ask(ctx context.Context) (permit, time.Duration, error) {
 		p.giveBack(ctx, asked)
 		return permit{}, p.refused(d), err
 	}
-	asked.token = token
+	asked.token, asked.taken = token, d.At
 	return asked, 0, nil
+}
+
+// renew returns the permit for a call that goes out now: the one that is held, or
+// another where that is so old that the permits of the next interval may be used by
+// now. Where the store has become that slow, one more time has to do. The error is
+// as of pass, and nothing is held then.
+func (p *pacer) renew(ctx context.Context, stop <-chan struct{}, held permit) (permit, error) {
+	for range renewals {
+		// Half a round trip for the permit and a whole one for the claim lie before
+		// every call: it is what takes longer that moves calls closer together.
+		if held.token == "" || p.clock.now().Sub(held.taken) <= paceLag+3*p.clock.trip() {
+			return held, nil
+		}
+		p.giveBack(ctx, held)
+		var err error
+		if held, err = p.pass(ctx, stop); err != nil {
+			return permit{}, err
+		}
+	}
+	return held, nil
 }
 
 // paceBucket is the key of the bucket of bursts.

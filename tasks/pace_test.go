@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -193,6 +194,81 @@ func TestPacedMessagesHaveNoSlot(t *testing.T) {
 		require.Less(s, time.Since(began), 3*time.Second)
 		require.Len(s, s.sentAt(), 4)
 	}, "100/minute")
+}
+
+// slowClaims holds so many claims up, which are the first.
+type slowClaims struct {
+	left  atomic.Int64
+	takes time.Duration
+}
+
+func (c *slowClaims) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (c *slowClaims) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (c *slowClaims) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if args := cmd.Args(); len(args) > 1 && args[1] == lua.Claim.Hash() && c.left.Add(-1) >= 0 {
+			time.Sleep(c.takes)
+		}
+		return err
+	}
+}
+
+// A claim that took long makes no call late enough to come on top of those that
+// have the permits of the next second.
+func TestPaceOfCallsWhoseClaimTakesLong(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.pace("10/second", 0)
+		slow := &slowClaims{takes: 900 * time.Millisecond}
+		slow.left.Store(10)
+		s.hook = slow
+		s.work()
+		s.many(40, 2*time.Second)
+		s.until(20 * time.Second)
+		sent := s.sentAt()
+		require.Len(s, sent, 40)
+		require.LessOrEqual(s, most(sent, time.Second), 10)
+		require.Zero(s, s.queued())
+	})
+}
+
+// Where every answer takes longer than a permit may wait, messages are sent all the
+// same.
+func TestPaceWhereTheStoreIsFarAway(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		s.pace("10/second", 5)
+		s.hook = farAway{}
+		s.work()
+		s.many(20, 2*time.Second)
+		s.until(20 * time.Second)
+		sent := s.sentAt()
+		require.Len(s, sent, 20)
+		require.LessOrEqual(s, most(sent, time.Second), 10)
+		require.Zero(s, s.queued())
+	})
+}
+
+// farAway has every answer of the store take a while.
+type farAway struct{}
+
+func (farAway) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (farAway) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		time.Sleep(120 * time.Millisecond)
+		return err
+	}
+}
+
+func (farAway) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
 }
 
 // What a claim does not send costs no permit: a cancelled message's task is

@@ -49,9 +49,10 @@ func (m *PermitsModel) Acquire(client, token string, n int64, now time.Time) sen
 	for _, t := range held {
 		used += t.n
 	}
-	again := slices.ContainsFunc(held, func(t permitTaken) bool { return t.token == token })
+	before := slices.IndexFunc(held, func(t permitTaken) bool { return t.token == token })
 	switch {
-	case again:
+	case before >= 0:
+		d.At = held[before].at
 	case used+n > m.Rate.Count:
 		d.Allowed, d.Code = false, sendlimit.CodeRateLimited
 		for free, i := m.Rate.Count-used, 0; free < n; i++ {
@@ -59,6 +60,7 @@ func (m *PermitsModel) Acquire(client, token string, n int64, now time.Time) sen
 			d.RetryAfter = held[i].at.Add(lasts).Sub(now)
 		}
 	default:
+		d.At = now
 		held = append(held, permitTaken{token, n, now})
 		m.taken[whose] = held
 		used += n
