@@ -41,7 +41,7 @@ func TestAccountsAndTheirKeys(t *testing.T) {
 	theirs, err := client.New(a.server.URL, client.Options{Key: key, Attempts: 1})
 	require.NoError(t, err)
 	defer theirs.CloseIdleConnections()
-	_, err = theirs.NextFree(ctx, "alice", time.Time{}, 1)
+	_, err = theirs.NextFree(ctx, client.NextFreeRequest{User: "alice"})
 	require.NoError(t, err)
 	_, err = theirs.Accounts(ctx)
 	var refused *client.ResponseError

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -165,7 +166,7 @@ func (c *Client) problem(ctx context.Context, response *http.Response) *failure 
 			o.Code = CodeRateLimited
 		}
 		refused := o.refusal()
-		refused.RetryAfter, refused.RequestID = after, id
+		refused.RetryAfter, refused.RequestID = cmp.Or(after, refused.RetryAfter), id
 		// The quota of an hour or a day is no matter of seconds.
 		return &failure{again: o.Code != CodeQuotaExceeded, after: after, err: refused}
 	}

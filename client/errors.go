@@ -16,40 +16,45 @@ type Code string
 
 // The codes. There may be more one day.
 const (
-	CodeInvalidField  Code = "invalid_field"
-	CodeInPast        Code = "in_past"
-	CodeTooFarAhead   Code = "too_far_ahead"
-	CodeSendLimit     Code = "send_limit"     // the time would break a rule: see Refusal.Violations
-	CodeQuietHours    Code = "quiet_hours"    // the user gets nothing at that time
-	CodeIDReused      Code = "id_reused"      // the id stands for another message
-	CodeTooLate       Code = "too_late"       // the message is being sent, or was sent
-	CodeExpired       Code = "expired"        // a dead letter outlived its expiry
-	CodeRateLimited   Code = "rate_limited"   // too many requests at a time
-	CodeQuotaExceeded Code = "quota_exceeded" // too many messages in the account's period
-	CodeBlocked       Code = "blocked"        // the user wants nothing
-	CodeNotFound      Code = "not_found"
-	CodeUnauthorized  Code = "unauthorized" // there is no key, or it lets nobody in
-	CodeForbidden     Code = "forbidden"    // the key has not the scope
-	CodeUnavailable   Code = "unavailable"
-	CodeStoreFull     Code = "store_full"
-	CodeInternal      Code = "internal"
+	CodeInvalidField    Code = "invalid_field"
+	CodeInPast          Code = "in_past"
+	CodeTooFarAhead     Code = "too_far_ahead"
+	CodeSendLimit       Code = "send_limit"       // the time would break a rule: see Refusal.Violations
+	CodeQuietHours      Code = "quiet_hours"      // the user gets nothing at that time
+	CodeIDReused        Code = "id_reused"        // the id stands for another message
+	CodeTooLate         Code = "too_late"         // the message is being sent, or was sent
+	CodeExpired         Code = "expired"          // a dead letter outlived its expiry
+	CodeRefitRunning    Code = "refit_running"    // somebody else refits the policy right now
+	CodeVersionMismatch Code = "version_mismatch" // it was changed since
+	CodeRateLimited     Code = "rate_limited"     // too many requests at a time
+	CodeQuotaExceeded   Code = "quota_exceeded"   // too many messages in the account's period
+	CodeBlocked         Code = "blocked"          // the user wants nothing
+	CodeNotFound        Code = "not_found"
+	CodeUnauthorized    Code = "unauthorized" // there is no key, or it lets nobody in
+	CodeForbidden       Code = "forbidden"    // the key has not the scope
+	CodeUnavailable     Code = "unavailable"
+	CodeStoreFull       Code = "store_full"
+	CodeInternal        Code = "internal"
 )
 
 // Refusal is returned when a request was judged, and refused: with the same
 // request nothing else comes out until something else changes.
 type Refusal struct { //nolint:errname // the contract's word
-	Code     Code
-	Detail   string // a sentence for a person
-	User, ID string
-	SendAt   time.Time // the send time that was refused; zero where it is not about one
+	Code        Code
+	Detail      string // a sentence for a person
+	User, ID    string
+	SendAt      time.Time // the send time that was refused; zero where it is not about one
+	RequestedAt time.Time // what was asked for, where SendAt differs; otherwise zero
 
-	// With CodeSendLimit: every rule that would break, in the policy's order,
-	// and the free times around, each zero where there is none.
+	// With CodeSendLimit: every rule that would break, in the policy's order;
+	// with CodeQuietHours the quiet hours. With both the free times around, each
+	// zero where there is none.
 	Violations                 []Violation
+	QuietHours                 *QuietHours
 	NextFreeAt, PreviousFreeAt time.Time
 
 	// RetryAfter is how long to wait, with CodeRateLimited; with CodeQuotaExceeded
-	// how long it is until ResetsAt. Zero where the API did not say, as in a batch.
+	// how long it is until ResetsAt. Zero where the API did not say.
 	RetryAfter time.Duration
 	// ResetsAt is, with CodeQuotaExceeded, when the hour or day of the send time
 	// ends: what is to be sent from then on counts anew. Zero otherwise.
@@ -66,7 +71,8 @@ func (e *Refusal) Is(target error) bool { return target == ErrNotFound && e.Code
 
 // Violation is a rule that accepting would break.
 type Violation struct {
-	Rule          string     `json:"rule"` // 1/minute
+	Rule          string     `json:"rule"`     // 1/minute
+	Category      string     `json:"category"` // whose messages it counts; "" for all
 	Limit         int        `json:"limit"`
 	Kind          string     `json:"kind"` // sliding or calendar
 	WindowSeconds int        `json:"window_seconds"`
@@ -75,6 +81,14 @@ type Violation struct {
 	Conflicts     []Conflict `json:"conflicts"`
 	// ConflictsTotal counts all that are in the way; Conflicts has 10 at most.
 	ConflictsTotal int `json:"conflicts_total"`
+}
+
+// QuietHours is the quiet stretch, half-open, that a send time is in.
+type QuietHours struct {
+	Hours    string    `json:"hours"`     // as the policy has them: 22:00-08:00
+	TimeZone string    `json:"time_zone"` // IANA, by whose clocks they go
+	From     time.Time `json:"from"`
+	Until    time.Time `json:"until"`
 }
 
 // Conflict is a message in the way, or another of a user's sends.
@@ -118,7 +132,7 @@ func (e *UnavailableError) Unwrap() error { return e.Err }
 // call: another server's, an error of the API itself, or one about the key
 // (CodeUnauthorized, CodeForbidden).
 type ResponseError struct {
-	Status    int    // the HTTP status; zero in a batch that was under way
+	Status    int    // the HTTP status; zero in a stream that was under way
 	Code      Code   // "" where the answer has none
 	Detail    string // a sentence for a person
 	RequestID string

@@ -63,9 +63,12 @@ type outcome struct {
 	Replayed       bool        `json:"replayed"`
 	Detail         string      `json:"detail"`
 	Violations     []Violation `json:"violations"`
+	QuietHours     *QuietHours `json:"quiet_hours"`
 	NextFreeAt     time.Time   `json:"next_free_at"`
 	PreviousFreeAt time.Time   `json:"previous_free_at"`
 	ResetsAt       time.Time   `json:"resets_at"`
+	// RetryAfter is in seconds, and beside ResetsAt.
+	RetryAfter int64 `json:"retry_after_seconds"`
 }
 
 func (o outcome) accepted() Accepted {
@@ -85,8 +88,9 @@ func (o outcome) must(be string) error {
 
 func (o outcome) refusal() *Refusal {
 	return &Refusal{
-		Code: o.Code, Detail: o.Detail, User: o.User, ID: o.ID, SendAt: o.SendAt,
-		Violations: o.Violations, NextFreeAt: o.NextFreeAt, PreviousFreeAt: o.PreviousFreeAt, ResetsAt: o.ResetsAt,
+		Code: o.Code, Detail: o.Detail, User: o.User, ID: o.ID, SendAt: o.SendAt, RequestedAt: o.RequestedAt,
+		Violations: o.Violations, QuietHours: o.QuietHours, NextFreeAt: o.NextFreeAt, PreviousFreeAt: o.PreviousFreeAt,
+		ResetsAt: o.ResetsAt, RetryAfter: time.Duration(min(max(o.RetryAfter, 0), int64(mostRetryAfter/time.Second))) * time.Second,
 	}
 }
 

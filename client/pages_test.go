@@ -79,7 +79,7 @@ func TestAListThatFails(t *testing.T) {
 	for _, err := range c.List(t.Context(), client.ListRequest{}) {
 		require.EqualError(t, err, "listing messages: user is missing")
 	}
-	_, err := c.NextFree(t.Context(), "", time.Time{}, 1)
+	_, err := c.NextFree(t.Context(), client.NextFreeRequest{})
 	require.EqualError(t, err, "asking for free times: user is missing")
 	_, err = c.Usage(t.Context(), client.UsageRequest{})
 	require.EqualError(t, err, "asking for a user's usage: user is missing")

@@ -287,10 +287,10 @@ func TestUsageAndFreeTimes(t *testing.T) {
 	require.Equal(t, []client.Stretch{{From: at("2026-11-22T11:12:11Z"), Until: to}}, usage.Free)
 	require.Equal(t, []client.Conflict{{ID: "a", SendAt: at("2026-11-22T11:11:11Z")}}, usage.Sends)
 
-	times, err := c.NextFree(t.Context(), "alice", at("2026-11-22T11:11:30Z"), 2)
+	times, err := c.NextFree(t.Context(), client.NextFreeRequest{User: "alice", From: at("2026-11-22T11:11:30Z"), Count: 2})
 	require.NoError(t, err)
 	require.Equal(t, []time.Time{at("2026-11-22T11:12:11Z"), at("2026-11-22T11:13:11Z")}, times)
-	times, err = c.NextFree(t.Context(), "alice", time.Time{}, 0)
+	times, err = c.NextFree(t.Context(), client.NextFreeRequest{User: "alice"})
 	require.NoError(t, err)
 	require.Len(t, times, 1)
 

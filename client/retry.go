@@ -14,6 +14,9 @@ import (
 const (
 	firstBackoff   = 100 * time.Millisecond
 	longestBackoff = 5 * time.Second
+	// mostRetryAfter is what a longer Retry-After is taken for: far from what a
+	// Duration can't hold.
+	mostRetryAfter = 365 * 24 * time.Hour
 )
 
 // failure is a try that failed.
@@ -80,7 +83,6 @@ func givenUp(ctx context.Context, last error) error {
 // the answer's own Date, so that the two clocks need not agree; an answer that
 // has none asks for nothing.
 func retryAfter(h http.Header) time.Duration {
-	const most = 365 * 24 * time.Hour // far from what a Duration can't hold
 	value := h.Get("Retry-After")
 	if value == "" {
 		return 0
@@ -88,8 +90,8 @@ func retryAfter(h http.Header) time.Duration {
 	if strings.Trim(value, "0123456789") == "" {
 		// The only error left is a number too large.
 		seconds, err := strconv.ParseUint(value, 10, 64)
-		if err != nil || seconds > uint64(most/time.Second) {
-			return most
+		if err != nil || seconds > uint64(mostRetryAfter/time.Second) {
+			return mostRetryAfter
 		}
 		return time.Duration(seconds) * time.Second
 	}
@@ -101,5 +103,5 @@ func retryAfter(h http.Header) time.Duration {
 	if err != nil {
 		return 0
 	}
-	return min(max(at.Sub(date), 0), most)
+	return min(max(at.Sub(date), 0), mostRetryAfter)
 }

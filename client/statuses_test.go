@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -154,6 +155,24 @@ func TestEveryStatusIsOneKindOfError(t *testing.T) {
 			require.Equal(t, row.want, errors.Unwrap(err))
 			require.EqualValues(t, 1, requests.Load())
 		})
+	}
+}
+
+// A line of a batch has no header that says how long to wait.
+func TestARefusalSaysHowLongItLasts(t *testing.T) {
+	t.Parallel()
+	for seconds, want := range map[int64]time.Duration{90: 90 * time.Second, 0: 0, -1: 0, 1 << 62: 365 * 24 * time.Hour} {
+		c := serve(t, once(), func(w http.ResponseWriter, r *http.Request) {
+			streaming(t, w, r, func(n int, _ line) string {
+				return fmt.Sprintf(`{"outcome":"refused","line":%d,"code":"quota_exceeded","retry_after_seconds":%d}`, n, seconds)
+			})
+		})
+		for result, err := range c.SubmitBatch(t.Context(), numbered(1)) {
+			require.NoError(t, err)
+			var refusal *client.Refusal
+			require.ErrorAs(t, result.Err, &refusal)
+			require.Equal(t, want, refusal.RetryAfter)
+		}
 	}
 }
 

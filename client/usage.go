@@ -12,25 +12,31 @@ type UsageRequest struct {
 	User     string
 	At       time.Time // the time to look at the rules around; zero means now
 	From, To time.Time // the timeline's ends, up to 32 days apart; zero means 12 hours before and after At
+	// Category has its rules looked at, too, and what is free for its messages; ""
+	// means for those of no category.
+	Category string
 }
 
 // Usage is how full a user's rules are around a time. Sent and unsent messages
 // both count.
 type Usage struct {
-	User  string      `json:"user"`
-	At    time.Time   `json:"at"`
-	From  time.Time   `json:"from"`
-	To    time.Time   `json:"to"`
-	Rules []RuleUsage `json:"rules"` // in the policy's order
-	Free  []Stretch   `json:"free"`  // in which every millisecond is free
-	Sends []Conflict  `json:"sends"`
-	More  bool        `json:"more"` // there are more sends than are listed
+	User    string      `json:"user"`
+	At      time.Time   `json:"at"`
+	From    time.Time   `json:"from"`
+	To      time.Time   `json:"to"`
+	Rules   []RuleUsage `json:"rules"`   // in the policy's order
+	Free    []Stretch   `json:"free"`    // in which every millisecond is free
+	Blocked bool        `json:"blocked"` // nothing is accepted for the user, so nothing is free
+	Quiet   []Stretch   `json:"quiet"`   // in quiet hours
+	Sends   []Conflict  `json:"sends"`
+	More    bool        `json:"more"` // there are more sends than are listed
 }
 
 // RuleUsage is the fullest window of a sliding rule that contains the time, or
 // the period of a calendar rule that it is in.
 type RuleUsage struct {
 	Rule          string    `json:"rule"`
+	Category      string    `json:"category"` // whose messages it counts; "" for all
 	Limit         int       `json:"limit"`
 	Kind          string    `json:"kind"` // sliding or calendar
 	WindowSeconds int       `json:"window_seconds"`
@@ -55,17 +61,25 @@ func (c *Client) Usage(ctx context.Context, r UsageRequest) (Usage, error) {
 	var u Usage
 	err = c.do(ctx, call{
 		doing: doing, method: http.MethodGet, path: path,
-		query: values("at", spell(r.At), "from", spell(r.From), "to", spell(r.To)),
+		query: values("at", spell(r.At), "from", spell(r.From), "to", spell(r.To), "category", r.Category),
 	}, &u)
 	return u, err
 }
 
-// NextFree gives the next times that are free for a user, 1 to 100; zero means
-// one, from a time on, zero meaning now. Each counts those before it as taken.
-// Fewer come where no more are free as far ahead as messages are taken.
-func (c *Client) NextFree(ctx context.Context, user string, from time.Time, n int) ([]time.Time, error) {
+// NextFreeRequest asks when a user has room.
+type NextFreeRequest struct {
+	User     string
+	From     time.Time // the time to look from; zero means now
+	Count    int       // of times, 1 to 100; zero means one
+	Category string    // of the messages to be sent then: its rules hold, too
+}
+
+// NextFree gives the next times that are free for a user. Each counts those
+// before it as taken. Fewer come where no more are free as far ahead as messages
+// are taken.
+func (c *Client) NextFree(ctx context.Context, r NextFreeRequest) ([]time.Time, error) {
 	const doing = "asking for free times"
-	path, err := userPath(user, "next-free")
+	path, err := userPath(r.User, "next-free")
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", doing, err)
 	}
@@ -75,7 +89,8 @@ func (c *Client) NextFree(ctx context.Context, user string, from time.Time, n in
 		} `json:"times"`
 	}
 	err = c.do(ctx, call{
-		doing: doing, method: http.MethodGet, path: path, query: values("from", spell(from), "count", count(n)),
+		doing: doing, method: http.MethodGet, path: path,
+		query: values("from", spell(r.From), "count", count(r.Count), "category", r.Category),
 	}, &answer)
 	if err != nil {
 		return nil, err
