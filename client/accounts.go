@@ -168,12 +168,9 @@ func (c *Client) change(ctx context.Context, what call, body, into any, below ..
 		return fmt.Errorf("%s: %w", what.doing, invalid("account", "and key take a name: an empty one would be another address"))
 	}
 	what.path = accountsPath(below...)
-	if body != nil {
-		text, err := json.Marshal(body)
-		if err != nil {
-			return fmt.Errorf("%s: %w", what.doing, err)
-		}
-		what.body = text
+	what, err := what.with(body)
+	if err != nil {
+		return err
 	}
 	return c.do(ctx, what, into)
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net/http"
 	"net/url"
@@ -17,7 +18,7 @@ const (
 	// mostAnswer bounds an answer: a page of 1,000 messages, or a month of a
 	// user's sends, is well below.
 	mostAnswer = 16 << 20
-	// mostProblem bounds a problem, and a line of a batch's answer.
+	// mostProblem bounds a problem, and a line of an answer that has many.
 	mostProblem = 1 << 20
 )
 
@@ -35,67 +36,94 @@ type call struct {
 	method string
 	path   string // escaped
 	query  url.Values
-	body   []byte // JSON; nil for none
+	header http.Header // beside that of every request
+	body   []byte      // JSON; nil for none
 	// once is set for what would be done twice if it were sent twice.
 	once bool
+}
+
+// with is the call with a body, unless it is nil.
+func (what call) with(body any) (call, error) {
+	if body == nil {
+		return what, nil
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return what, fmt.Errorf("%s: %w", what.doing, err)
+	}
+	what.body = text
+	return what, nil
 }
 
 // do asks until there is an answer, and decodes a success into what into
 // points to.
 func (c *Client) do(ctx context.Context, what call, into any) error {
-	err := c.repeat(ctx, func(ctx context.Context) *failure {
+	_, err := c.doVersioned(ctx, what, into)
+	return err
+}
+
+// doVersioned is do for an answer that has its version in a header; "" where it
+// has none.
+func (c *Client) doVersioned(ctx context.Context, what call, into any) (version string, err error) {
+	err = c.repeat(ctx, func(ctx context.Context) *failure {
 		ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, errStalled)
 		defer cancel()
-		failed := c.try(ctx, what, into)
+		header, failed := c.try(ctx, what, into)
+		version = versionOf(header)
 		if failed != nil && what.once {
 			failed.again = false
 		}
 		return failed
 	})
 	if err != nil {
-		return fmt.Errorf("%s: %w", what.doing, err)
+		return "", fmt.Errorf("%s: %w", what.doing, err)
 	}
-	return nil
+	return version, nil
 }
 
-func (c *Client) try(ctx context.Context, what call, into any) *failure {
+func (c *Client) try(ctx context.Context, what call, into any) (http.Header, *failure) {
+	response, failed := c.ask(ctx, what)
+	if failed != nil {
+		return nil, failed
+	}
+	defer response.Body.Close()
+	text, failed := c.read(ctx, response, mostAnswer)
+	if failed != nil {
+		return nil, failed
+	}
+	if !is(response, typeJSON) {
+		return nil, undocumented(response, "it is not "+typeJSON, nil)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return nil, undocumented(response, "its body does not have the documented form", err)
+	}
+	return response.Header, nil
+}
+
+// ask sends a call and returns its answer, if that is a success. Close its body.
+func (c *Client) ask(ctx context.Context, what call) (*http.Response, *failure) {
 	var body io.Reader = http.NoBody
-	contentType := ""
+	header := http.Header{}
+	maps.Copy(header, what.header)
 	if what.body != nil {
-		body, contentType = bytes.NewReader(what.body), typeJSON
+		body = bytes.NewReader(what.body)
+		header.Set("Content-Type", typeJSON)
 	}
 	path := what.path
 	if len(what.query) > 0 {
 		path += "?" + what.query.Encode()
 	}
-	response, failed := c.send(ctx, what.method, path, contentType, body)
-	if failed != nil {
-		return failed
-	}
-	defer response.Body.Close()
-	text, failed := c.read(ctx, response, mostAnswer)
-	if failed != nil {
-		return failed
-	}
-	if !is(response, typeJSON) {
-		return undocumented(response, "it is not "+typeJSON, nil)
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		return undocumented(response, "its body does not have the documented form", err)
-	}
-	return nil
+	return c.send(ctx, what.method, path, header, body)
 }
 
-// send sends a request and returns its answer, if that is a success. Close its
-// body.
-func (c *Client) send(ctx context.Context, method, path, contentType string, body io.Reader) (*http.Response, *failure) {
+// send sends a request with a header, to which it adds what every request has,
+// and returns its answer, if that is a success. Close its body.
+func (c *Client) send(ctx context.Context, method, path string, header http.Header, body io.Reader) (*http.Response, *failure) {
 	request, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
 	if err != nil {
 		return nil, &failure{err: fmt.Errorf("make the request: %w", bare(err))}
 	}
-	if contentType != "" {
-		request.Header.Set("Content-Type", contentType)
-	}
+	request.Header = header
 	request.Header.Set("Accept", typeJSON+", "+typeNDJSON+", "+typeProblem)
 	c.authorize(request.Header)
 	response, err := c.http.Do(request)

@@ -8,7 +8,7 @@ import (
 
 // ErrNotFound is what errors.Is finds in a *Refusal with CodeNotFound: nothing
 // is known of the message, it is another account's, or it is no dead letter; or
-// there is no such account, key or tier.
+// there is no such account, key, tier or policy.
 var ErrNotFound = errors.New("not found")
 
 // Code says, for machines, why something was not done.
@@ -25,7 +25,7 @@ const (
 	CodeTooLate         Code = "too_late"         // the message is being sent, or was sent
 	CodeExpired         Code = "expired"          // a dead letter outlived its expiry
 	CodeRefitRunning    Code = "refit_running"    // somebody else refits the policy right now
-	CodeVersionMismatch Code = "version_mismatch" // it was changed since
+	CodeVersionMismatch Code = "version_mismatch" // it was changed: see Condition
 	CodeRateLimited     Code = "rate_limited"     // too many requests at a time
 	CodeQuotaExceeded   Code = "quota_exceeded"   // too many messages in the account's period
 	CodeBlocked         Code = "blocked"          // the user wants nothing

@@ -109,6 +109,52 @@ func ExampleClient_SubmitBatch() {
 	// 2: alice already has a message at 12:00:00, within 1 minute; the next free time is 12:01:00
 }
 
+func ExampleClient_ApplyPolicy() {
+	c, end := exampleAPI()
+	defer end()
+	ctx := context.Background()
+
+	policy, err := c.Policy(ctx, "default")
+	if err != nil {
+		log.Fatal(err)
+	}
+	policy.QuietHours = []string{"22:00-08:00"}
+	for range 2 {
+		change, err := c.ApplyPolicy(ctx, policy, client.IfVersion(policy.Version))
+		var refusal *client.Refusal
+		switch {
+		case errors.As(err, &refusal) && refusal.Code == client.CodeVersionMismatch:
+			fmt.Println("somebody else was quicker:", refusal.Detail)
+		case err != nil:
+			log.Fatal(err)
+		default:
+			fmt.Println("now at version", change.New.Version)
+		}
+		policy.QuietHours = nil // of what is no longer the version that was read
+	}
+	// Output:
+	// now at version 2
+	// somebody else was quicker: policy default is at version 2, no longer at 1
+}
+
+func ExampleClient_ChangeUserSettings() {
+	c, end := exampleAPI()
+	defer end()
+	ctx := context.Background()
+
+	settings, err := c.ChangeUserSettings(ctx, "alice", client.SettingsChange{Limits: []string{"20/calendar_day"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, rule := range settings.Effective.Rules {
+		fmt.Println(rule.Rule, "from", rule.From)
+	}
+	// Output:
+	// 1/minute from policy
+	// 5/hour from policy
+	// 20/calendar_day from user
+}
+
 func ExampleClient_List() {
 	c, end := exampleAPI()
 	defer end()

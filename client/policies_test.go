@@ -1,0 +1,168 @@
+package client_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/client"
+)
+
+// vip is a policy that has everything.
+func vip() client.Policy {
+	return client.Policy{
+		Name: "vip", TimeZone: "Europe/Berlin", UserTimeZone: true, Rules: []string{"3/minute", "20/calendar_day"},
+		QuietHours: []string{"22:00-08:00"}, Reach: "30d", OnConflict: client.OnConflictShift, AlertAt: []int{}, AlertTo: "ops@acme.example",
+		Categories: map[string]client.PolicyCategory{
+			"marketing": {Rules: []string{"2/calendar_day"}}, "codes": {Exempt: true, Counts: new(bool)},
+		},
+	}
+}
+
+// isRefused requires that a change was refused for its version.
+func isRefused(t *testing.T, err error, code client.Code) {
+	t.Helper()
+	var refusal *client.Refusal
+	require.ErrorAs(t, err, &refusal)
+	require.Equal(t, code, refusal.Code)
+	require.NotEmpty(t, refusal.RequestID)
+}
+
+// isInvalid requires that a field was found wrong.
+func isInvalid(t *testing.T, err error, field string) {
+	t.Helper()
+	var wrong *client.InvalidError
+	require.ErrorAs(t, err, &wrong)
+	require.Equal(t, field, wrong.Field)
+}
+
+func TestPoliciesOfTheRealAPI(t *testing.T) {
+	t.Parallel()
+	a := realAPIOf(t)
+	ctx := t.Context()
+	_, err := a.Policy(ctx, "vip")
+	require.ErrorIs(t, err, client.ErrNotFound)
+
+	want := vip()
+	want.Version = 1
+	change, err := a.ApplyPolicy(ctx, vip(), client.IfNone())
+	require.NoError(t, err)
+	require.Equal(t, client.PolicyChange{New: want, Changed: true}, change)
+	stored, err := a.Policy(ctx, "vip")
+	require.NoError(t, err)
+	require.Equal(t, want, stored)
+	change, err = a.ApplyPolicy(ctx, stored, client.Condition{})
+	require.NoError(t, err)
+	require.Equal(t, client.PolicyChange{Old: &want, New: want}, change)
+
+	next := client.Policy{Name: "vip", Rules: []string{"1/hour"}}
+	change, err = a.ApplyPolicy(ctx, next, client.IfVersion(stored.Version))
+	require.NoError(t, err)
+	next.Version, next.TimeZone, next.OnConflict, next.AlertAt = 2, "UTC", client.OnConflictRefuse, []int{80, 100}
+	require.Equal(t, client.PolicyChange{Old: &want, New: next, Changed: true}, change, "what is left out is as usual")
+	for _, outdated := range []client.Condition{client.IfVersion(stored.Version), client.IfVersion[int64](0), client.IfNone()} {
+		_, err = a.ApplyPolicy(ctx, vip(), outdated)
+		isRefused(t, err, client.CodeVersionMismatch)
+	}
+	all, unreadable, err := a.Policies(ctx)
+	require.NoError(t, err)
+	require.Len(t, all, 2)
+	require.Equal(t, []any{"default", next}, []any{all[0].Name, all[1]})
+	require.Empty(t, unreadable)
+
+	require.NoError(t, a.redis.Set("sl:policy:vip", `{"name":"vip","rules":["1/eon"]}`))
+	all, unreadable, err = a.Policies(ctx)
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	require.Equal(t, []string{"vip"}, unreadable)
+}
+
+func TestPoliciesThatTheRealAPIFindsWrong(t *testing.T) {
+	t.Parallel()
+	a := realAPIOf(t)
+	for _, row := range []struct {
+		p     client.Policy
+		only  []client.Condition
+		field string
+	}{
+		{client.Policy{Rules: []string{"1/day"}}, nil, "name"},
+		{client.Policy{Name: "VIP", Rules: []string{"1/day"}}, nil, "policy"},
+		{client.Policy{Name: "..", Rules: []string{"1/day"}}, nil, "policy"},
+		{client.Policy{Name: "vip"}, nil, "rules"},
+		{client.Policy{Name: "vip", Rules: []string{"often"}}, nil, "rules"},
+		{client.Policy{Name: "vip", Rules: []string{"1/day"}, QuietHours: []string{"00:00-24:00"}}, nil, "quiet_hours"},
+		{vip(), []client.Condition{client.IfVersion("")}, "If-Match"},
+		{vip(), []client.Condition{client.IfVersion("\"\r\n")}, "If-Match"},
+		{vip(), []client.Condition{client.IfVersion("1"), client.IfVersion("2")}, "If-Match"},
+		{vip(), []client.Condition{client.IfVersion("1"), client.IfNone()}, "If-None-Match"},
+	} {
+		_, err := a.ApplyPolicy(t.Context(), row.p, row.only...)
+		isInvalid(t, err, row.field)
+	}
+	_, err := a.Policy(t.Context(), "")
+	isInvalid(t, err, "name")
+	_, err = a.Policy(t.Context(), "vip")
+	require.ErrorIs(t, err, client.ErrNotFound, "nothing was applied")
+}
+
+// A refusal says which quiet hours and which category's rule are in the way, and
+// usage counts them.
+func TestRefusalsAndUsageUnderAPolicy(t *testing.T) {
+	t.Parallel()
+	a := realAPIOf(t)
+	ctx := t.Context()
+	_, err := a.ApplyPolicy(ctx, client.Policy{
+		Name: "default", Rules: []string{"1/minute"}, QuietHours: []string{"22:00-08:00"},
+		Categories: map[string]client.PolicyCategory{"marketing": {Rules: []string{"1/calendar_day"}}},
+	})
+	require.NoError(t, err)
+	m := client.Message{User: "alice", Title: "t", Category: "marketing", SendAt: at("2026-11-22T12:00:00Z")}
+	_, err = a.Submit(ctx, m)
+	require.NoError(t, err)
+
+	var refusal *client.Refusal
+	m.SendAt = at("2026-11-22T13:00:00Z")
+	_, err = a.Submit(ctx, m)
+	require.ErrorAs(t, err, &refusal)
+	require.Equal(t, []string{"1/calendar_day", "marketing"}, []string{refusal.Violations[0].Rule, refusal.Violations[0].Category})
+	morning := at("2026-11-23T08:00:00Z")
+	m.Category, m.SendAt = "", at("2026-11-22T23:00:00Z")
+	_, err = a.Submit(ctx, m)
+	require.ErrorAs(t, err, &refusal)
+	require.Equal(t, client.CodeQuietHours, refusal.Code)
+	require.Equal(t, &client.QuietHours{
+		Hours: "22:00-08:00", TimeZone: "UTC", From: at("2026-11-22T22:00:00Z"), Until: morning,
+	}, refusal.QuietHours)
+
+	usage, err := a.Usage(ctx, client.UsageRequest{
+		User: "alice", At: at("2026-11-22T12:00:00Z"), From: at("2026-11-22T11:00:00Z"), To: at("2026-11-23T09:00:00Z"), Category: "marketing",
+	})
+	require.NoError(t, err)
+	require.Len(t, usage.Rules, 2)
+	require.Equal(t, []any{"marketing", 1}, []any{usage.Rules[1].Category, usage.Rules[1].Used})
+	require.Equal(t, []client.Stretch{{From: at("2026-11-22T22:00:00Z"), Until: morning}}, usage.Quiet)
+	times, err := a.NextFree(ctx, client.NextFreeRequest{User: "alice", From: m.SendAt, Category: "marketing"})
+	require.NoError(t, err)
+	require.Equal(t, morning, times[0])
+}
+
+// A policy is sent again like a message.
+func TestAPolicyWhoseAnswerIsLost(t *testing.T) {
+	t.Parallel()
+	var requests counted
+	c := serve(t, client.Options{}, func(w http.ResponseWriter, r *http.Request) {
+		if requests.next() == 1 {
+			cutAfter(t, w, "")
+			return
+		}
+		if r.Header.Get("If-Match") != `"7"` || r.Header.Get("Content-Type") != plainJSON {
+			t.Errorf("%v", r.Header)
+		}
+		reply(w, plainJSON, http.StatusOK, `{"new":{"name":"vip","rules":["1/day"],"version":8},"changed":true}`)
+	})
+	change, err := c.ApplyPolicy(t.Context(), vip(), client.IfVersion[int64](7))
+	require.NoError(t, err)
+	require.Equal(t, int64(8), change.New.Version)
+	require.EqualValues(t, 2, requests.Load())
+}
