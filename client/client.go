@@ -31,7 +31,8 @@ type Options struct {
 	// means DefaultAttempts, 1 means that nothing is repeated.
 	Attempts int
 	// Timeout bounds one try from dialing to the end of the answer, and how
-	// long a batch waits for the next answer; zero means DefaultTimeout.
+	// long a batch, a preview or a refit waits for the next line of it; zero means
+	// DefaultTimeout.
 	Timeout time.Duration
 	// MaxRetryAfter is the longest Retry-After that is waited for; one that asks
 	// for more ends the attempts at once. Zero means DefaultMaxRetryAfter.

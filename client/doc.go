@@ -7,7 +7,7 @@
 // What was done is a value: Accepted, Moved, Cancelled, Retried. What was not
 // is an error:
 //
-//	*Refusal           the rules or the message's state are in the way; ErrNotFound is one
+//	*Refusal           the rules, or the state of what it is about, are in the way; ErrNotFound is one
 //	*InvalidError      the request is wrong: the field, and what it takes
 //	*UnavailableError  the store or the API can't be used right now
 //	*ResponseError     the answer is none that the API documents for the call
@@ -21,11 +21,21 @@
 // sent for the first time, so that it is never submitted twice, and cancelling
 // or moving twice is the same as once. Where the store did not answer a submit,
 // an *UnavailableError does not say whether it was accepted; the same message
-// with the same id can be submitted again at any time.
+// with the same id can be submitted again at any time. A preview or a refit is
+// asked for again until it has told something, and not after that.
+//
+// # Changing what somebody else may change
+//
+// Policies and users' settings have a version, and what changes them takes it as
+// a condition:
+//
+//	policy, err := c.Policy(ctx, "default")
+//	policy.Reach = "30d"
+//	change, err := c.ApplyPolicy(ctx, policy, client.IfVersion(policy.Version))
 //
 // # Bounds
 //
-// One try takes Options.Timeout at most, a batch that long without an answer. An
-// answer is read up to a bound, redirects are not followed, and no error holds
-// the key.
+// One try takes Options.Timeout at most, a batch, a preview or a refit that long
+// without a line. An answer is read up to a bound, redirects are not followed, and
+// no error holds the key.
 package client

@@ -114,11 +114,25 @@ func ExampleClient_ApplyPolicy() {
 	defer end()
 	ctx := context.Background()
 
+	at := time.Date(2026, 11, 22, 23, 0, 0, 0, time.UTC)
+	if _, err := c.Submit(ctx, client.Message{ID: "news", User: "alice", SendAt: at, Title: "News"}); err != nil {
+		log.Fatal(err)
+	}
 	policy, err := c.Policy(ctx, "default")
 	if err != nil {
 		log.Fatal(err)
 	}
 	policy.QuietHours = []string{"22:00-08:00"}
+	for event, err := range c.PreviewPolicy(ctx, policy) {
+		switch {
+		case err != nil:
+			log.Fatal(err)
+		case event.Misfit != nil:
+			fmt.Println(event.Misfit.ID, "would not fit", event.Misfit.Breaks)
+		case event.Summary != nil:
+			fmt.Println(event.Summary.Misfits, "of", event.Summary.Reservations, "messages would not fit")
+		}
+	}
 	for range 2 {
 		change, err := c.ApplyPolicy(ctx, policy, client.IfVersion(policy.Version))
 		var refusal *client.Refusal
@@ -133,6 +147,8 @@ func ExampleClient_ApplyPolicy() {
 		policy.QuietHours = nil // of what is no longer the version that was read
 	}
 	// Output:
+	// news would not fit quiet_hours
+	// 1 of 1 messages would not fit
 	// now at version 2
 	// somebody else was quicker: policy default is at version 2, no longer at 1
 }
