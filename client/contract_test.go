@@ -1,0 +1,300 @@
+package client_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"maps"
+	"net/http"
+	"reflect"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/client"
+)
+
+// contract is the OpenAPI document of the API.
+type contract struct {
+	Paths      map[string]map[string]*operation `json:"paths"`
+	Components struct {
+		Schemas map[string]*schema `json:"schemas"`
+	} `json:"components"`
+}
+
+type operation struct {
+	ID         string `json:"operationId"`
+	Parameters []struct {
+		Name string `json:"name"`
+		In   string `json:"in"`
+	} `json:"parameters"`
+	RequestBody struct {
+		Content map[string]content `json:"content"`
+	} `json:"requestBody"`
+	Responses map[string]struct {
+		Content map[string]content `json:"content"`
+	} `json:"responses"`
+
+	address *regexp.Regexp // of its requests, behind the method
+}
+
+type content struct {
+	Schema *schema `json:"schema"`
+}
+
+type schema struct {
+	Ref                  string             `json:"$ref"`
+	Type                 any                `json:"type"`
+	Format               string             `json:"format"`
+	Properties           map[string]*schema `json:"properties"`
+	Items                *schema            `json:"items"`
+	AnyOf                []*schema          `json:"anyOf"`
+	AdditionalProperties any                `json:"additionalProperties"`
+	Examples             []any              `json:"examples"`
+}
+
+// readContract returns the document, and its operations by their ids.
+func readContract(t *testing.T) (*contract, map[string]*operation) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, realAPIOf(t).server.URL+"/openapi.json", http.NoBody)
+	require.NoError(t, err)
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	defer response.Body.Close()
+	c := new(contract)
+	require.NoError(t, json.NewDecoder(response.Body).Decode(c))
+	operations := make(map[string]*operation)
+	for path, methods := range c.Paths {
+		segments := regexp.MustCompile(`\\\{\w+\\\}`).ReplaceAllString(regexp.QuoteMeta(path), `[^/]+`)
+		for method, o := range methods {
+			o.address = regexp.MustCompile("^" + strings.ToUpper(method) + " " + segments + "$")
+			operations[o.ID] = o
+		}
+	}
+	return c, operations
+}
+
+// sampler makes answers that have every member there is.
+type sampler struct {
+	schemas map[string]*schema
+	words   map[string]any  // what members have that the client goes by
+	varied  string          // the member that has another value than usual, or is absent where it is no plain value
+	members map[string]bool // those it has made: Usage.blocked
+}
+
+// sample is a value of a schema, as the value of a member.
+func (s *sampler) sample(of *schema, member string) any {
+	s.members[member] = true
+	varied := s.varied == member
+	switch name := strings.TrimPrefix(of.Ref, "#/components/schemas/"); {
+	case varied && (of.Type == nil || of.Type == "array" || of.Type == "object"):
+		return nil
+	case name != "":
+		object := make(map[string]any)
+		for property, value := range s.schemas[name].Properties {
+			if sample := s.sample(value, name+"."+property); sample != nil {
+				object[property] = sample
+			}
+		}
+		return object
+	case len(of.AnyOf) > 0:
+		return s.sample(of.AnyOf[0], member)
+	case of.Items != nil:
+		return []any{s.sample(of.Items, member)}
+	}
+	if of.Type == "object" {
+		text, _ := json.Marshal(of.AdditionalProperties)
+		values := new(schema)
+		_ = json.Unmarshal(text, values)
+		return map[string]any{"name": s.sample(values, member)}
+	}
+	if word, some := s.words[member]; some && !varied {
+		return word
+	}
+	switch {
+	case of.Type == "boolean":
+		return !varied
+	case of.Type == "integer", of.Type == "number":
+		return map[bool]int{false: 1, true: 2}[varied]
+	case of.Format == "date-time":
+		return map[bool]string{false: "2026-11-22T11:11:11.000Z", true: "2026-11-22T12:12:12.000Z"}[varied]
+	default:
+		return member + strconv.FormatBool(varied)
+	}
+}
+
+// answer is the body of a success.
+func (s *sampler) answer(of content, mediaType string) string {
+	parts := []*schema{of.Schema}
+	if mediaType == ndjson && len(of.Schema.AnyOf) > 0 {
+		parts = of.Schema.AnyOf
+	}
+	var body strings.Builder
+	for _, part := range parts {
+		text, _ := json.Marshal(s.sample(part, "answer"))
+		fmt.Fprintf(&body, "%s\n", text)
+	}
+	return body.String()
+}
+
+// exchange is an API with one answer, but for a list's next page, which is empty.
+type exchange struct {
+	mediaType string
+	status    int
+	body      string
+	requests  []*http.Request // with their bodies
+}
+
+func (e *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
+	text, err := io.ReadAll(r.Body)
+	if err != nil {
+		return nil, err
+	}
+	sent := r.Clone(context.WithoutCancel(r.Context()))
+	sent.Body = io.NopCloser(bytes.NewReader(text))
+	e.requests = append(e.requests, sent)
+	body := e.body
+	if r.URL.Query().Has("cursor") {
+		body = "{}"
+	}
+	return &http.Response{
+		StatusCode: e.status, Header: http.Header{"Content-Type": {e.mediaType}}, Body: io.NopCloser(strings.NewReader(body)), Request: r,
+	}, nil
+}
+
+// said is all that a caller can tell of a call: what it returned, and what it asked
+// for.
+func (e *exchange) said(t *testing.T, call func(context.Context, *client.Client) []any) []any {
+	t.Helper()
+	c, err := client.New("http://api.test", client.Options{HTTPClient: &http.Client{Transport: e}, Attempts: 1})
+	require.NoError(t, err)
+	said := call(t.Context(), c)
+	for _, r := range e.requests {
+		said = append(said, r.URL.String())
+	}
+	return said
+}
+
+// Every operation has a call, which tells its caller all that the API answers.
+func TestWhatTheAPISaysReachesTheCaller(t *testing.T) {
+	t.Parallel()
+	c, operations := readContract(t)
+	calls := calls()
+	require.ElementsMatch(t, slices.Collect(maps.Keys(operations)), slices.Collect(maps.Keys(calls)))
+	heard := make(map[string]bool) // by member
+	for id, o := range operations {
+		for status, response := range o.Responses {
+			code, err := strconv.Atoi(status)
+			for mediaType, is := range response.Content {
+				if err != nil || code >= 300 && code != http.StatusConflict && code != http.StatusUnprocessableEntity {
+					continue // as those two
+				}
+				s := &sampler{schemas: c.Components.Schemas, words: words(id, code), members: make(map[string]bool)}
+				ask := func() []any {
+					e := &exchange{mediaType: mediaType, status: code, body: s.answer(is, mediaType)}
+					said := e.said(t, calls[id])
+					for _, r := range e.requests {
+						require.Regexp(t, o.address, r.Method+" "+r.URL.EscapedPath())
+					}
+					return said
+				}
+				usual := ask()
+				for member := range maps.Clone(s.members) {
+					s.varied = member
+					heard[member] = heard[member] || !reflect.DeepEqual(usual, ask())
+				}
+			}
+		}
+	}
+	maps.DeleteFunc(heard, func(_ string, was bool) bool { return was })
+	require.ElementsMatch(t, slices.Collect(maps.Keys(unheard())), slices.Collect(maps.Keys(heard)))
+}
+
+// unheard are the members that callers are not told of, and why.
+func unheard() map[string]string {
+	return map[string]string{
+		"Problem.type": "the code says it", "Problem.title": "the code says it", "Problem.status": "the kind of error says it",
+		"Problem.instance": "the header X-Request-Id says it",
+		"Problem.line":     "is of batches", "Problem.moved_from": "is of what was done", "Problem.shifted": "is of what was done",
+		"Problem.replayed": "is of what was done", "Problem.forgotten": "is of what was done",
+		"Outcome.forgotten": "no operation records what was sent by others",
+		"FreeTime.user":     "the caller has named the user",
+	}
+}
+
+// What an operation takes can be sent.
+func TestWhatTheAPITakesCanBeSent(t *testing.T) {
+	t.Parallel()
+	c, operations := readContract(t)
+	calls := calls()
+	for id, o := range operations {
+		s := &sampler{schemas: c.Components.Schemas, words: words(id, http.StatusOK), members: make(map[string]bool)}
+		e := &exchange{status: http.StatusOK}
+		for _, status := range []string{"200", "201"} {
+			for mediaType, is := range o.Responses[status].Content {
+				e.mediaType, e.body = mediaType, s.answer(is, mediaType)
+			}
+		}
+		e.said(t, calls[id])
+		sent := make(map[string]bool)
+		for _, r := range e.requests {
+			for name := range r.URL.Query() {
+				sent["query "+name] = true
+			}
+			for name := range r.Header {
+				sent["header "+name] = true
+			}
+			var members map[string]any
+			if err := json.NewDecoder(r.Body).Decode(&members); err == nil {
+				for name := range members {
+					sent["body "+name] = true
+				}
+			}
+		}
+		for _, p := range o.Parameters {
+			if p.In != "path" && p.Name != "Idempotency-Key" { // which is the message's id
+				require.True(t, sent[p.In+" "+p.Name], "%s: %s %s", id, p.In, p.Name)
+			}
+		}
+		for _, taken := range o.RequestBody.Content {
+			for name := range c.Components.Schemas[strings.TrimPrefix(taken.Schema.Ref, "#/components/schemas/")].Properties {
+				require.True(t, sent["body "+name], "%s: %s", id, name)
+			}
+		}
+	}
+}
+
+// Every code that the API documents has a name.
+func TestEveryCodeHasAName(t *testing.T) {
+	t.Parallel()
+	file, err := parser.ParseFile(token.NewFileSet(), "errors.go", nil, parser.SkipObjectResolution)
+	require.NoError(t, err)
+	named := map[string]bool{
+		"method_not_allowed": true, // the client knows the methods
+		"cross_origin":       true, // and is no page of a browser
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+			text, err := strconv.Unquote(literal.Value)
+			require.NoError(t, err)
+			named[text] = true
+		}
+		return true
+	})
+	c, _ := readContract(t)
+	codes := c.Components.Schemas["Problem"].Properties["code"].Examples
+	require.NotEmpty(t, codes)
+	for _, code := range codes {
+		require.True(t, named[fmt.Sprint(code)], "%v", code)
+	}
+}

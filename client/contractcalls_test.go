@@ -1,0 +1,118 @@
+package client_test
+
+import (
+	"context"
+	"iter"
+	"net/http"
+	"slices"
+
+	"github.com/sendlimit/sendlimiter/client"
+)
+
+// calls has a call of each operation, with everything set that can be, and what
+// the caller is told.
+func calls() map[string]func(context.Context, *client.Client) []any {
+	day := at("2026-11-22T00:00:00Z")
+	text, yes := "a", true
+	m := client.Message{
+		ID: "a", User: "alice", SendAt: day, Category: "c", Title: "t", Body: "b", Data: map[string]string{"k": "v"},
+		ExpiresAt: day, OnConflict: client.OnConflictShift, ShiftUntil: day,
+	}
+	p := client.Policy{
+		Name: "vip", TimeZone: "UTC", UserTimeZone: true, Rules: []string{"1/day"}, QuietHours: []string{"22:00-08:00"}, Reach: "1d",
+		OnConflict: client.OnConflictShift, AlertAt: []int{80}, AlertTo: "a@example.org",
+		Categories: map[string]client.PolicyCategory{"c": {Rules: []string{"1/day"}, Exempt: true, Counts: &yes}}, Version: 1,
+	}
+	s := client.Settings{Contact: "a", Policy: "vip", Limits: []string{"1/day"}, TimeZone: "UTC", Blocked: true}
+	change := client.SettingsChange{Contact: &text, Policy: &text, Limits: []string{}, TimeZone: &text, Blocked: &yes}
+	both := []client.Condition{client.IfVersion("1"), client.IfNone()}
+	type ctx = context.Context
+	type c = *client.Client
+	return map[string]func(ctx, c) []any{
+		"submitMessage": func(ctx ctx, c c) []any { return told(c.Submit(ctx, m)) },
+		"checkMessage":  func(ctx ctx, c c) []any { return told(c.DryRun(ctx, m)) },
+		"submitBatch":   func(ctx ctx, c c) []any { return all(c.SubmitBatch(ctx, slices.Values([]client.Message{m}))) },
+		"getMessage":    func(ctx ctx, c c) []any { return told(c.Status(ctx, "alice", "a")) },
+		"moveMessage":   func(ctx ctx, c c) []any { return told(c.Move(ctx, "alice", "a", day)) },
+		"cancelMessage": func(ctx ctx, c c) []any { return told(c.Cancel(ctx, "alice", "a")) },
+		"listMessages": func(ctx ctx, c c) []any {
+			return all(c.List(ctx, client.ListRequest{User: "alice", From: day, To: day, PageSize: 1}))
+		},
+		"getUsage": func(ctx ctx, c c) []any {
+			return told(c.Usage(ctx, client.UsageRequest{User: "alice", At: day, From: day, To: day, Category: "c"}))
+		},
+		"getNextFree": func(ctx ctx, c c) []any {
+			return told(c.NextFree(ctx, client.NextFreeRequest{User: "alice", From: day, Count: 1, Category: "c"}))
+		},
+
+		"listDeadLetters": func(ctx ctx, c c) []any {
+			return all(c.DeadLetters(ctx, client.DeadLettersRequest{User: "alice", PageSize: 1}))
+		},
+		"getDeadLetter":   func(ctx ctx, c c) []any { return told(c.DeadLetter(ctx, "alice", "a", true)) },
+		"retryDeadLetter": func(ctx ctx, c c) []any { return told(c.RetryDeadLetter(ctx, "alice", "a")) },
+		"purgeDeadLetter": func(ctx ctx, c c) []any { return []any{c.PurgeDeadLetter(ctx, "alice", "a")} },
+
+		"listAccounts": func(ctx ctx, c c) []any { return told(c.Accounts(ctx)) },
+		"getAccount":   func(ctx ctx, c c) []any { return told(c.Account(ctx, "acme")) },
+		"createAccount": func(ctx ctx, c c) []any {
+			return told(c.CreateAccount(ctx, client.NewAccount{Name: "acme", Tier: "t", Contact: "c", TimeZone: "UTC", ReportAt: "08:00"}))
+		},
+		"changeAccount": func(ctx ctx, c c) []any {
+			return told(c.ChangeAccount(ctx, "acme", client.AccountChange{
+				Tier: &text, Contact: &text, TimeZone: &text, ReportAt: &text, Disabled: &yes,
+			}))
+		},
+		"addAccountKey": func(ctx ctx, c c) []any {
+			key, known, err := c.AddAPIKey(ctx, "acme", day, client.ScopeRead)
+			return []any{key, known, err}
+		},
+		"removeAccountKey": func(ctx ctx, c c) []any { return told(c.RemoveAPIKey(ctx, "acme", "k")) },
+		"listTiers":        func(ctx ctx, c c) []any { return told(c.Tiers(ctx)) },
+		"getTier":          func(ctx ctx, c c) []any { return told(c.Tier(ctx, "free")) },
+		"setTier":          func(ctx ctx, c c) []any { return told(c.SetTier(ctx, client.Tier{Name: "free", AlertAt: []int{80}})) },
+
+		"listPolicies": func(ctx ctx, c c) []any {
+			policies, unreadable, err := c.Policies(ctx)
+			return []any{policies, unreadable, err}
+		},
+		"getPolicy":     func(ctx ctx, c c) []any { return told(c.Policy(ctx, "vip")) },
+		"applyPolicy":   func(ctx ctx, c c) []any { return told(c.ApplyPolicy(ctx, p, both...)) },
+		"previewPolicy": func(ctx ctx, c c) []any { return all(c.PreviewPolicy(ctx, p)) },
+		"refitPolicy":   func(ctx ctx, c c) []any { return all(c.RefitPolicy(ctx, "vip", client.RefitShift)) },
+
+		"getUserSettings":    func(ctx ctx, c c) []any { return told(c.UserSettings(ctx, "alice")) },
+		"setUserSettings":    func(ctx ctx, c c) []any { return told(c.SetUserSettings(ctx, "alice", s, both...)) },
+		"changeUserSettings": func(ctx ctx, c c) []any { return told(c.ChangeUserSettings(ctx, "alice", change, both...)) },
+		"clearUserSettings":  func(ctx ctx, c c) []any { return told(c.ClearUserSettings(ctx, "alice", both...)) },
+		"getStats":           func(ctx ctx, c c) []any { return told(c.Stats(ctx)) },
+	}
+}
+
+func told[T any](answer T, err error) []any { return []any{answer, err} }
+
+// all is what a sequence gives.
+func all[T any](sequence iter.Seq2[T, error]) (said []any) {
+	for one, err := range sequence {
+		said = append(said, one, err)
+	}
+	return said
+}
+
+// words are what an answer says in members that the client goes by.
+func words(operation string, status int) map[string]any {
+	words := map[string]any{
+		"RefitProgress.outcome": "progress", "Misfit.outcome": client.MisfitFound, "RefitSummary.outcome": "previewed",
+		"Outcome.outcome": map[string]string{
+			"cancelMessage": "cancelled", "moveMessage": "moved", "retryDeadLetter": "retried", "purgeDeadLetter": "purged",
+			"submitBatch": "invalid", "previewPolicy": "error", "refitPolicy": "error",
+		}[operation],
+		"Outcome.code": client.CodeRefitRunning, "Problem.code": client.CodeSendLimit, "Problem.outcome": "refused",
+	}
+	if words["Outcome.outcome"] == "" {
+		words["Outcome.outcome"] = "accepted"
+	}
+	if status == http.StatusUnprocessableEntity {
+		words["Problem.outcome"] = "invalid"
+	}
+	return words
+}
