@@ -72,10 +72,10 @@ func (q query) time(name string, now time.Time) (time.Time, error) {
 // category reads the category of messages; "" where the parameter is not given.
 func (q query) category() (string, error) {
 	text, given := q["category"]
-	if given && (text == "" || len(text) > tasks.MaxCategory || strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "") {
-		return "", &sendlimit.InvalidError{Field: "category", Value: text, Want: "1 to 64 of a-z 0-9 _ -"}
+	if given && text == "" {
+		return "", &sendlimit.InvalidError{Field: "category", Want: fmt.Sprintf("1 to %d of a-z 0-9 _ -", tasks.MaxCategory)}
 	}
-	return text, nil
+	return text, tasks.CheckCategory(text)
 }
 
 // count reads a whole number from 1 to most; it is usual where the parameter is

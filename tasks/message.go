@@ -67,8 +67,8 @@ func (m Message) Validate() error {
 	if !m.Now && m.SendAt.IsZero() {
 		return missingSendAt()
 	}
-	if !validCategory(m.Category) {
-		return invalid("category", m.Category, "1 to %d of a-z 0-9 _ -", MaxCategory)
+	if err := CheckCategory(m.Category); err != nil {
+		return err
 	}
 	if err := m.validateContent(); err != nil {
 		return err
@@ -125,11 +125,14 @@ func (m Message) shifts() bool {
 	return m.OnConflict == OnConflictShift || m.Now && m.OnConflict == ""
 }
 
-func validCategory(s string) bool {
-	if len(s) > MaxCategory {
-		return false
+// CheckCategory says whether a category may have the name; "" is that of messages
+// without one. Whether the rules know it makes no difference: one that they do not
+// has none of its own. The error is a *sendlimit.InvalidError.
+func CheckCategory(name string) error {
+	if len(name) > MaxCategory || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
+		return invalid("category", name, "1 to %d of a-z 0-9 _ -", MaxCategory)
 	}
-	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
+	return nil
 }
 
 func invalid(field, value, want string, args ...any) *sendlimit.InvalidError {

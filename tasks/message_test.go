@@ -1,6 +1,7 @@
 package tasks_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -159,6 +160,19 @@ func TestMessageOutOfBounds(t *testing.T) {
 		},
 	} {
 		refuses(t, valid(row.edit).Validate(), row.sentence)
+	}
+}
+
+// A name by itself, as usage and next-free take it, is judged as that of a message.
+func TestCheckCategory(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"", "n", "az09_-", strings.Repeat("a", 64), "unknown-to-the-rules"} {
+		require.NoError(t, tasks.CheckCategory(name), name)
+	}
+	for _, name := range []string{"News", "a.b", "a b", " a", "ä", "a\xff", strings.Repeat("a", 65)} {
+		refuses(t, tasks.CheckCategory(name), fmt.Sprintf("category %q is not allowed: it takes 1 to 64 of a-z 0-9 _ -", name))
+		err := valid(func(m *tasks.Message) { m.Category = name }).Validate()
+		require.Equal(t, tasks.CheckCategory(name), err)
 	}
 }
 

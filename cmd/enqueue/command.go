@@ -15,8 +15,6 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/picture"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/tasks"
 )
 
 // program is what enqueue has from its process.
@@ -118,15 +116,6 @@ func userFlag(cmd *cobra.Command, user *string) {
 // categoryFlag adds --category to a command that looks at a user's rules.
 func categoryFlag(cmd *cobra.Command, category *string) {
 	cmd.Flags().StringVar(category, "category", "", "category `name` whose rules count beside the others")
-}
-
-// checkCategory refuses what is no name of a category. One that the rules do not
-// know is: it has none of its own.
-func checkCategory(name string) error {
-	if len(name) <= tasks.MaxCategory && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") == "" {
-		return nil
-	}
-	return &sendlimit.InvalidError{Field: "category", Value: name, Want: fmt.Sprintf("1 to %d of a-z 0-9 _ -", tasks.MaxCategory)}
 }
 
 // needs makes cobra insist on a flag.

@@ -25,7 +25,7 @@ is.`,
   enqueue next-free --user alice --category marketing --json`,
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := checkCategory(r.Category); err != nil {
+			if err := tasks.CheckCategory(r.Category); err != nil {
 				return err
 			}
 			at, err := p.when("from", from)

@@ -31,7 +31,7 @@ are shown, too, and what is free is free for it.`,
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r := sendlimit.UsageRequest{User: user, Category: category}
-			if err := checkCategory(category); err != nil {
+			if err := tasks.CheckCategory(category); err != nil {
 				return err
 			}
 			asked, err := p.when("at", at)
