@@ -167,6 +167,7 @@ func TestRequestsAreDocumentedAsTheyAreTaken(t *testing.T) {
 		{`{"user":"alice","send_at":"` + on22("11:11:11") + `","title":"Hi"}`, true},
 		{`{"user":"alice","send_at":"` + on22("13:11:11") + `","id":"a","category":"c","title":"Hi","body":"b","data":{"k":"v"},"expires_at":"` +
 			on22("18:00:00") + `","on_conflict":"shift","shift_until":"` + on22("17:00:00") + `"}`, true},
+		{`{"user":"alice","send_at":"` + on22("14:11:11") + `","title":"Hi","shift_until":"` + on22("17:00:00") + `"}`, true},
 		{`{"user":"alice","send_at":"now","body":"b"}`, true},
 		{`{"send_at":"` + on22("11:11:11") + `","title":"Hi"}`, false},
 		{`{"user":"alice","title":"Hi"}`, false},

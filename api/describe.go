@@ -114,8 +114,9 @@ func descriptions() map[string]string {
 		"Draft.body":        "As title.",
 		"Draft.data":        "Texts by name, for the app that shows the message.",
 		"Draft.expires_at":  "RFC 3339: after it the message is dropped rather than sent. By default a day after send_at.",
-		"Draft.on_conflict": "refuse, the default, or shift: take the next free time.",
-		"Draft.shift_until": "RFC 3339: the last time that a shift may take. By default a day after send_at.",
+		"Draft.on_conflict": "refuse, or shift: take the next free time. By default what the user's policy says; with send_at now, shift.",
+		"Draft.shift_until": "RFC 3339: the last time that a shift may take. By default a day after send_at. " +
+			"Without on_conflict it bounds the shift of a policy that shifts, and has no effect where it refuses; beside refuse it is not allowed.",
 		"MoveDraft.send_at": "The new send time: RFC 3339 with zone, or now.",
 
 		"account":      "The account that was charged for it; absent without accounts.",

@@ -47,7 +47,8 @@ type Message struct {
 	// says, empty.
 	OnConflict string
 	// ShiftUntil is the last send time a shift may take; the zero value means
-	// DefaultShift after SendAt.
+	// DefaultShift after SendAt. Where OnConflict leaves it to the user's policy, and
+	// that refuses, it has no effect. Beside OnConflictRefuse it is not allowed.
 	ShiftUntil time.Time
 	// Account is who sends: the account charged; empty without accounts. It is
 	// never read from a request.
@@ -107,7 +108,7 @@ func (m Message) validateTimes() error {
 		return invalid("on_conflict", m.OnConflict, "refuse or shift")
 	}
 	if !m.ShiftUntil.IsZero() {
-		if !m.shifts() {
+		if m.OnConflict == OnConflictRefuse {
 			return invalid("shift_until", m.ShiftUntil.UTC().Format(time.RFC3339Nano), "on_conflict shift beside it")
 		}
 		if !m.Now && m.ShiftUntil.UnixMilli() < m.SendAt.UnixMilli() {

@@ -53,6 +53,7 @@ func TestMessageWithinTheBounds(t *testing.T) {
 		"a shift": func(m *tasks.Message) {
 			m.OnConflict, m.ShiftUntil = "shift", noon() // inclusive
 		},
+		"a bound of a shift that the policy may make": func(m *tasks.Message) { m.ShiftUntil = noon() },
 		"a bound of now's own shift": func(m *tasks.Message) {
 			m.SendAt, m.Now, m.ShiftUntil = time.Time{}, true, noon()
 		},
@@ -135,8 +136,12 @@ func TestMessageOutOfBounds(t *testing.T) {
 			`on_conflict "Shift" is not allowed: it takes refuse or shift`,
 		},
 		{
-			func(m *tasks.Message) { m.ShiftUntil = noon().Add(time.Hour) },
+			func(m *tasks.Message) { m.OnConflict, m.ShiftUntil = "refuse", noon().Add(time.Hour) },
 			`shift_until "2026-11-22T13:00:00Z" is not allowed: it takes on_conflict shift beside it`,
+		},
+		{ // whatever the user's policy says
+			func(m *tasks.Message) { m.ShiftUntil = noon().Add(-time.Millisecond) },
+			`shift_until "2026-11-22T11:59:59.999Z" is not allowed: it takes a time not before send_at`,
 		},
 		{
 			func(m *tasks.Message) { m.Now, m.OnConflict, m.ShiftUntil = true, "refuse", noon() },

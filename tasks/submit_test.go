@@ -184,6 +184,55 @@ func TestSubmitShifts(t *testing.T) {
 }
 
 // Without bounds of its own a shift goes a day, to the millisecond.
+// A shift_until does not ask for a shift: it bounds the one of a policy that shifts,
+// and a policy that refuses has nothing to bound. A dry run says the same.
+func TestShiftUntilBoundsAShiftByPolicy(t *testing.T) {
+	t.Parallel()
+	next := time.Hour + time.Minute // free
+	for name, row := range map[string]struct {
+		policy sendlimit.OnConflict
+		until  time.Duration
+		code   sendlimit.Code
+	}{
+		"up to it":              {sendlimit.Shift, next, ""},
+		"not up to it":          {sendlimit.Shift, next - time.Millisecond, sendlimit.CodeSendLimit},
+		"of one that refuses":   {sendlimit.Refuse, next, sendlimit.CodeSendLimit},
+		"of one that says none": {"", next, sendlimit.CodeSendLimit},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tell(t, func(s *story) {
+				s.charges("acme", sendlimit.Tier{MessagesPerHour: 10}, "UTC")
+				s.policy(func(p *sendlimit.Policy) { p.OnConflict = row.policy })
+				s.accepted(s.message("a", time.Hour))
+				for _, account := range []string{"", "acme"} {
+					m := s.message("b", time.Hour+time.Second)
+					m.Account, m.ShiftUntil = account, s.at(row.until)
+					looked, err := s.Check(s.Context(), m)
+					require.NoError(s, err)
+					rehearsal, err := s.Rehearse(s.Context())
+					require.NoError(s, err)
+					rehearsed, err := rehearsal.Submit(s.Context(), m)
+					require.NoError(s, err)
+					require.NoError(s, rehearsal.Close(s.Context()))
+					o := s.submit(m)
+					require.Equal(s, o, looked)
+					require.Equal(s, o, rehearsed)
+					require.Equal(s, row.code, o.Code, "%+v", o)
+					if row.code != "" {
+						require.Equal(s, s.at(next), o.NextFreeAt.Time)
+						continue
+					}
+					require.True(s, o.Shifted)
+					require.Equal(s, s.at(next), o.SendAt.Time)
+					require.True(s, s.submit(m).Replayed)
+					s.cancelled("b")
+				}
+			})
+		})
+	}
+}
+
 func TestSubmitShiftsADay(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {

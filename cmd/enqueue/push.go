@@ -51,7 +51,8 @@ An id makes it safe to submit the same message again: it is accepted once.`,
 		" (default: the worker's expire_after after its send time)")
 	flags.StringVar(&f.message.OnConflict, "on-conflict", "", "`what` to do if the time is taken or quiet: refuse, or shift"+
 		" to the next free time (default: what the user's policy says; with --at now, shift)")
-	flags.StringVar(&f.shiftUntil, "shift-until", "", "last `time` that a shift may take (default 24 hours after the send time)")
+	flags.StringVar(&f.shiftUntil, "shift-until", "", "last `time` that a shift may take, be it by the user's policy"+
+		" (default 24 hours after the send time)")
 	flags.BoolVar(&f.dryRun, "dry-run", false, "only say what the outcome would be")
 	p.timeZoneFlag(cmd)
 	return cmd

@@ -221,7 +221,7 @@ func TestPushRefusesBadInput(t *testing.T) {
 		{"expires-at", "now", `expires_at "now" is not allowed: it takes a time after send_at`},
 		{"expires-at", on22("11:11:11"), "it takes a time after send_at"},
 		{"expires-at", "soon", `expires_at "soon" is not allowed`},
-		{"shift-until", on22("12:00:00"), "it takes on_conflict shift beside it"},
+		{"shift-until", on22("11:11:10"), "it takes a time not before send_at"},
 		{"shift-until", "now", `shift_until "now" is not allowed`},
 	} {
 		args := []string{"push"}
