@@ -60,7 +60,8 @@ func (p *program) openInput(name string) (*messageFile, error) {
 }
 
 // openResults opens the file for the outcomes, nil for none. What is in it stays
-// until there are outcomes. The error is a *sendlimit.InvalidError.
+// until there are outcomes, and where there never are any no file is left that was
+// not there before. The error is a *sendlimit.InvalidError.
 func (p *program) openResults(name string, messages *messageFile) (results, error) {
 	switch name {
 	case "":
@@ -71,11 +72,18 @@ func (p *program) openResults(name string, messages *messageFile) (results, erro
 	if info, err := os.Stat(name); err == nil && messages.info != nil && os.SameFile(info, messages.info) {
 		return nil, badFile("results", name, "another file than the messages are read from", nil)
 	}
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o666) //nolint:gosec // named by who runs the program
+	const opened, mode = os.O_WRONLY | os.O_CREATE, 0o666
+	file, err := os.OpenFile(name, opened|os.O_EXCL, mode) //nolint:gosec // named by who runs the program
+	if err == nil {
+		return &resultsFile{File: file, unused: true}, nil
+	}
+	if errors.Is(err, fs.ErrExist) {
+		file, err = os.OpenFile(name, opened, mode) //nolint:gosec // named by who runs the program
+	}
 	if err != nil {
 		return nil, badFile("results", name, "a file that can be written", err)
 	}
-	return resultsFile{file}, nil
+	return &resultsFile{File: file}, nil
 }
 
 // results is where outcomes are written.
@@ -86,10 +94,24 @@ type results interface {
 }
 
 // resultsFile is a file with outcomes.
-type resultsFile struct{ *os.File }
+type resultsFile struct {
+	*os.File
+
+	unused bool // it was made for outcomes, and there are none so far
+}
+
+// Close removes a file that was made for nothing.
+func (f *resultsFile) Close() error {
+	err := f.File.Close()
+	if f.unused {
+		err = errors.Join(err, os.Remove(f.Name()))
+	}
+	return err
+}
 
 // empty leaves alone what has no length, such as a pipe.
-func (f resultsFile) empty() error {
+func (f *resultsFile) empty() error {
+	f.unused = false
 	info, err := f.Stat()
 	if err == nil && info.Mode().IsRegular() {
 		err = f.Truncate(0)

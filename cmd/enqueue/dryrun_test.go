@@ -258,6 +258,35 @@ func TestADryRunThatIsStoppedLeavesNothing(t *testing.T) {
 	require.Contains(t, got.stderr, "; nothing was changed; lines are set aside in the folder that TMPDIR names\n", "running it again would not help")
 }
 
+// A file for outcomes of which there are none is not left behind, but for one that
+// was there before.
+func TestADryRunWithoutOutcomesLeavesNoResults(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	lines := trafficLines(t, 1000)
+	path := fileOf(t, lines...)
+	made, found := filepath.Join(t.TempDir(), "results"), fileOf(t, "of an earlier run")
+	absent := fileOf(t, "name: absent", "rules: [1/day]")
+	for _, results := range []string{made, found} {
+		got := f.run(t, "bulk", path, "--dry-run", "--what-if-policy", absent, "--results", results)
+		require.Equal(t, 2, got.status)
+		require.Contains(t, got.stderr, `policy "absent" is not allowed`)
+
+		f.stdin = onLine(lines, 700, func() { f.server.SetError("READONLY You can't write against a read only replica.") })
+		got = f.run(t, "bulk", "-", "--dry-run", "--results", results)
+		require.Equal(t, 5, got.status)
+		require.Contains(t, got.stderr, "the dry run was stopped after reading 1,000 lines: ")
+		f.server.SetError("")
+	}
+	require.NoFileExists(t, made)
+	kept, err := os.ReadFile(found)
+	require.NoError(t, err)
+	require.Equal(t, "of an earlier run\n", string(kept))
+
+	f.prints(t, "bulk", path, "--dry-run", "--results", made) // of a run that does not fail they are
+	require.FileExists(t, made)
+}
+
 // Outcomes take the place of all those of an earlier run, were they more.
 func TestResultsReplaceEarlierOnes(t *testing.T) {
 	t.Parallel()
