@@ -7,7 +7,7 @@ func policyDescriptions() map[string]string {
 		"Policy.name":           "1 to 64 of a-z 0-9 _ - In a request it may be left out, as the address has it.",
 		"Policy.time_zone":      "The IANA time zone of calendar rules and quiet hours; by default UTC.",
 		"Policy.user_time_zone": "Calendar rules count in the user's own time zone, where one is set.",
-		"Policy.rules":          "At least one rule, such as 5/hour or 10/calendar_day: all have to hold.",
+		"Policy.rules":          "At least one rule, such as 5/hour or 10/calendar_day, and one for each window: all have to hold.",
 		"Policy.quiet_hours":    "When nothing is sent, by the clocks of the user's time zone: 22:00-08:00, or sat,sun 00:00-24:00.",
 		"Policy.reach":          "How far ahead a send time may lie: 1s to 366d, such as 30d or 36h; by default as far as the program allows.",
 		"Policy.on_conflict":    "What becomes of a message that does not say so itself and whose time is not free; by default refuse.",
@@ -16,7 +16,7 @@ func policyDescriptions() map[string]string {
 		"Policy.categories":     "What is different for messages of a category, by its name.",
 		"Policy.version":        "Another one after each change. In a request it is passed over: If-Match says which is to be replaced.",
 
-		"CategoryDocument.rules":  "Rules that count the messages of the category alone, and hold beside the policy's.",
+		"CategoryDocument.rules":  "Rules that count the messages of the category alone, one for each window, and hold beside the policy's.",
 		"CategoryDocument.exempt": "Neither rules nor quiet hours judge its messages.",
 		"CategoryDocument.counts": "Whether its messages count for the others; false only beside exempt.",
 

@@ -105,6 +105,8 @@ func TestPoliciesThatAreNotAllowed(t *testing.T) {
 		{`{"rules":["5 per day"]}`, "rules", ""},
 		{`{"rules":["1000000000000/day"]}`, "rules", ""},
 		{`{"rules":["1/minute","1/minute"]}`, "rules", "each rule once"},
+		{`{"rules":["5/hour","7/60m"]}`, "rules", "one rule for each window, which 5/hour has already"},
+		{`{"rules":["1/minute"],"categories":{"m":{"rules":["1/day","2/day"]}}}`, "categories.m.rules", "one rule for each window, which 1/day has already"},
 		{`{"rules":["1/minute"],"time_zone":"Mars/Olympus"}`, "time_zone", "an IANA time zone"},
 		{`{"rules":["1/minute"],"time_zone":"Local"}`, "time_zone", "an IANA time zone"},
 		{`{"rules":["1/minute"],"quiet_hours":["00:00-24:00"]}`, "quiet_hours", ""},

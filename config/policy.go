@@ -108,8 +108,8 @@ func timeZone(c *Config) func(string) *sendlimit.InvalidError {
 
 func rules(c *Config) func(string) *sendlimit.InvalidError {
 	return func(s string) *sendlimit.InvalidError {
-		policy, err := sendlimit.ParsePolicy(sendlimit.DefaultPolicyName, "", words(s)...)
-		if problem := invalid(err); problem != nil {
+		policy, problem := alone(sendlimit.PolicyDocument{Rules: append([]string{}, words(s)...)}) // none are not the default ones
+		if problem != nil {
 			return problem
 		}
 		c.Policy.Rules = policy.Rules

@@ -127,6 +127,8 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 		{"categories.otp.counts", "false", "true, or exempt: true beside it: what is judged counts", ", line 3", "rules: [1/day]\ncategories:\n  otp: {rules: [1/hour], counts: false}"},
 		{"categories.otp", "{}", "at least one rule such as 2/calendar_day, or exempt: true", ", line 3", "rules: [1/day]\ncategories:\n  otp:"},
 		{"categories.otp.rules", "hourly", rule, ", line 4", "rules: [1/day]\ncategories:\n  otp:\n    rules: [hourly]"},
+		{"rules", "7/hour", "one rule for each window, which 5/hour has already", ", line 1", "rules: [5/hour, 7/60m]"},
+		{"categories.otp.rules", "2/hour", "one rule for each window, which 1/hour has already", ", line 3", "rules: [1/hour]\ncategories:\n  otp: {rules: [1/hour, 2/hour]}"},
 		{"categories.otp.rules", "1/hour", "each rule once", ", line 3", "rules: [1/day]\ncategories:\n  otp: {rules: [1/hour, 1/hour]}"},
 		{"setting", "categories.otp.reach", "one of rules, exempt, counts", ", line 3", "rules: [1/day]\ncategories:\n  otp: {exempt: true, reach: 1d}"},
 		{"setting", "prefix", known, ", line 2", "rules: [1/day]\nprefix: sl"},

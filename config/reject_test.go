@@ -76,6 +76,7 @@ func TestEverySettingRefusesWhatItCannotUse(t *testing.T) {
 		{"policy.rules", "1/minute, 5 an hour", "5 an hour", rule},
 		{"policy.rules", "0/minute", "0/minute", "a limit of 1 to 1000"},
 		{"policy.rules", "1/minute,1/60s", "1/minute", "each rule once"},
+		{"policy.rules", "5/hour,7/60m", "7/hour", "one rule for each window, which 5/hour has already"},
 		{"policy.rules", "[]", "[]", "at least one rule such as 5/hour"},
 		{"policy.user_time_zone", "yes", "yes", "true or false"},
 		{"policy.quiet_hours", "22:00-08:00, 9-5", "9-5", hours},

@@ -96,10 +96,23 @@ func (d PolicyDocument) Spelled() PolicyDocument {
 	return d
 }
 
-// Policy returns the policy that the document says. The error is an
-// *InvalidError: for the first field that is wrong in itself, or else as of
-// Policy.Validate.
+// Policy returns the policy that the document says, one that a PolicyStore takes.
+// The error is an *InvalidError: for the first field that is wrong in itself, or
+// else as of Policy.Validate and PolicyStore.Replace.
 func (d PolicyDocument) Policy() (Policy, error) {
+	p, err := d.read()
+	if err != nil {
+		return Policy{}, err
+	}
+	if err := p.validateWindows(); err != nil {
+		return Policy{}, err
+	}
+	return p, nil
+}
+
+// read returns the policy that the document says, be it one that only older
+// programs took.
+func (d PolicyDocument) read() (Policy, error) {
 	p := Policy{
 		Name: d.Name, TimeZone: d.TimeZone, UserTimeZone: d.UserTimeZone,
 		OnConflict: OnConflict(d.OnConflict), AlertAt: d.AlertAt, AlertTo: d.AlertTo, Version: d.Version,
@@ -168,13 +181,13 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 	return text, nil
 }
 
-// UnmarshalJSON reads a PolicyDocument, and refuses what is no valid policy.
+// UnmarshalJSON reads a PolicyDocument, and refuses what Policy.Validate does.
 func (p *Policy) UnmarshalJSON(text []byte) error {
 	var d PolicyDocument
 	if err := json.Unmarshal(text, &d); err != nil {
 		return fmt.Errorf("policy: %w", err)
 	}
-	parsed, err := d.Policy()
+	parsed, err := d.read()
 	if err != nil {
 		return err
 	}

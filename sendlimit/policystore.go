@@ -136,8 +136,9 @@ func (s *PolicyStore) Apply(ctx context.Context, p Policy) error {
 // Replace is Apply, of a version of the policy alone: 0 where there must be none of
 // its name, or AnyVersion. It returns what was stored and what is now. The same
 // policy again, word for word, stays as it is at its version, whichever is
-// expected: a call may be repeated. The error is an *InvalidError, a *VersionError
-// or an *UnavailableError.
+// expected: a call may be repeated. Of the rules of the policy, and of those of a
+// category, no two may have the same window: a limit of a user stands for one. The
+// error is an *InvalidError, a *VersionError or an *UnavailableError.
 func (s *PolicyStore) Replace(ctx context.Context, p Policy, expected int64) (PolicyChange, error) {
 	const doing = "storing the policy"
 	text, err := encodePolicy(p, 0)
@@ -199,6 +200,9 @@ func (s *PolicyStore) list(ctx context.Context, name string) error {
 // encodePolicy is a policy as the store has it under a version, 0 for without.
 func encodePolicy(p Policy, version int64) (string, error) {
 	if err := p.Validate(); err != nil {
+		return "", err
+	}
+	if err := p.validateWindows(); err != nil {
 		return "", err
 	}
 	p.Version = version

@@ -131,6 +131,58 @@ func TestABadPolicyIsNotStored(t *testing.T) {
 	require.Empty(t, server.Keys())
 }
 
+// Of two rules of one window nobody could say which a limit of a user stands for:
+// they are not taken anew, and those that older programs stored hold as they did.
+func TestRulesOfTheSameWindowAreNotStored(t *testing.T) {
+	t.Parallel()
+	server, client := sendlimittest.EmbeddedRedis(t)
+	policies := policyStore(t, client)
+	category := func(name string, rules ...string) sendlimit.Policy {
+		p := policyOf(t, "5/hour", "9/calendar_day")
+		p.Categories = map[string]sendlimit.CategoryRules{name: {Rules: policyOf(t, rules...).Rules}}
+		return p
+	}
+	for _, row := range []struct {
+		policy             sendlimit.Policy
+		field, value, want string
+	}{
+		{policyOf(t, "5/hour", "1/minute", "7/hour"), "rules", "7/hour", "one rule for each window, which 5/hour has already"},
+		{policyOf(t, "5/60m", "7/3600s"), "rules", "7/hour", "one rule for each window, which 5/hour has already"},
+		{policyOf(t, "2/calendar_day", "1/calendar_day"), "rules", "1/calendar_day", "one rule for each window, which 2/calendar_day has already"},
+		{category("ads", "2/day", "3/day"), "categories.ads.rules", "3/day", "one rule for each window, which 2/day has already"},
+	} {
+		require.NoError(t, row.policy.Validate(), "it can be judged by")
+		_, err := row.policy.Document().Policy()
+		require.Equal(t, row.want, invalid(t, err, row.field, row.value))
+		_, err = policies.Replace(t.Context(), row.policy, sendlimit.AnyVersion)
+		require.Equal(t, row.want, invalid(t, err, row.field, row.value))
+		_, err = policies.Seed(t.Context(), row.policy)
+		require.Equal(t, row.want, invalid(t, err, row.field, row.value))
+	}
+	require.Empty(t, server.Keys())
+
+	for _, fine := range []sendlimit.Policy{policyOf(t, "5/day", "7/calendar_day", "9/25h"), category("ads", "2/hour", "3/calendar_day")} {
+		_, err := fine.Document().Policy()
+		require.NoError(t, err)
+		require.NoError(t, policies.Apply(t.Context(), fine))
+	}
+
+	require.NoError(t, server.Set("sl:policy:test", `{"name":"test","rules":["5/hour","7/hour"],"categories":{"ads":{"rules":["3/day","2/day"]}},"version":4}`))
+	stored, ok, err := policies.Load(t.Context(), "test")
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, "5/hour, 7/hour, ads 3/day and 2/day", stored.String())
+	all, unreadable, err := policies.All(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []sendlimit.Policy{stored}, all)
+	require.Empty(t, unreadable)
+	_, err = sendlimit.NewTimeline(client, sendlimit.Options{Policy: stored, Records: true})
+	require.NoError(t, err)
+	change, err := policies.Replace(t.Context(), policyOf(t, "5/hour"), 4)
+	require.NoError(t, err)
+	require.Equal(t, &stored, change.Old)
+}
+
 // Policies that programs before stored are found, and what a newer one wrote
 // stands in nobody's way.
 func TestAllPolicies(t *testing.T) {

@@ -16,8 +16,9 @@ const (
 )
 
 // Validate says whether the policy has a name and rules, each valid, no two
-// equal, a time zone that exists, and all else within its bounds. The error is an
-// *InvalidError.
+// equal, a time zone that exists, and all else within its bounds: messages can be
+// judged by it. A PolicyStore is more particular, see PolicyStore.Replace. The
+// error is an *InvalidError.
 func (p Policy) Validate() error {
 	if !validName(p.Name) {
 		return &InvalidError{Field: "policy", Value: p.Name, Want: wantName}
@@ -66,6 +67,37 @@ func validateRules(rules []Rule, field string) error {
 			return &InvalidError{Field: field, Value: r.String(), Want: "each rule once"}
 		}
 		seen[r] = true
+	}
+	return nil
+}
+
+// validateWindows says whether no two rules of the policy, or of one of its
+// categories, have the same window. Such rules can be judged, and older programs
+// stored them. But the tightest alone counts, and a user's limit, which stands for
+// the rule of its window, would loosen what the other was to hold: so they are not
+// taken anew.
+func (p Policy) validateWindows() error {
+	if err := oneRuleEach(p.Rules, "rules"); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Categories)) {
+		if err := oneRuleEach(p.Categories[name].Rules, "categories."+name+".rules"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// oneRuleEach checks that a list, to which the error refers by field, has one rule
+// for each window.
+func oneRuleEach(rules []Rule, field string) error {
+	for i, r := range rules {
+		if before := slices.IndexFunc(rules[:i], r.SameWindow); before >= 0 {
+			return &InvalidError{
+				Field: field, Value: r.String(),
+				Want: fmt.Sprintf("one rule for each window, which %s has already", rules[before]),
+			}
+		}
 	}
 	return nil
 }

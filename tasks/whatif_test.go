@@ -83,6 +83,24 @@ func TestWhatIf(t *testing.T) {
 	})
 }
 
+// Older programs stored policies in which two rules have the same window: what takes
+// their place takes that of both, and what does not leaves them.
+func TestWhatIfOverTwoRulesOfAWindow(t *testing.T) {
+	t.Parallel()
+	tell(t, func(s *story) {
+		require.NoError(s, s.server.Set("sl:policy:default", `{"name":"default","rules":["2/hour","1/minute","3/hour"],"version":2}`))
+		s.until(2 * time.Second)
+		for rule, want := range map[string]string{
+			"4/hour": "4/hour, 1/minute", "2/minute": "2/hour, 2/minute, 3/hour", "5/day": "2/hour, 1/minute, 3/hour, 5/day",
+		} {
+			rehearsal, err := s.RehearseWhatIf(s.Context(), tasks.WhatIf{Rules: rulesOf(s, rule)})
+			require.NoError(s, err)
+			require.Equal(s, want, rehearsal.Policy().String())
+			require.NoError(s, rehearsal.Close(s.Context()))
+		}
+	})
+}
+
 // A dry run of very many users forgets those it is done with.
 func TestRehearsalIsCleared(t *testing.T) {
 	t.Parallel()

@@ -65,6 +65,7 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 		{"rules: [1001/hour]", `rules "1001/hour" is not allowed: it takes a limit of 1 to 1000 (standard input, line 1)`},
 		{"rules: [1/367d]", `rules "1/367d" is not allowed: it takes a window of whole seconds, 1 s to 366 days (standard input, line 1)`},
 		{"rules: [1/minute, 1/60s]", `rules "1/minute" is not allowed: it takes each rule once (standard input, line 1)`},
+		{"rules: [5/hour, 7/hour]", `rules "7/hour" is not allowed: it takes one rule for each window, which 5/hour has already (standard input, line 1)`},
 		{"rules: [1/day]\ntime_zone: Mars/Olympus", `time_zone "Mars/Olympus" is not allowed: it takes an IANA time zone such as Europe/Berlin (standard input, line 2)`},
 		{"rules: [1/day]\nquiet_hours: [00:00-24:00]", `quiet_hours "00:00-24:00" is not allowed: it takes ` + never + ` (standard input, line 2)`},
 		{
