@@ -147,7 +147,7 @@ func descriptions() map[string]string {
 		"outcome":             "What was done, or that nothing was: refused, invalid or error.",
 		"line":                "The line of a batch, from 1.",
 		"code":                "What is wrong, for programs.",
-		"field":               "The field or parameter that is not allowed as it is.",
+		"field":               "The field or parameter that is not allowed as it is; the first of several, which detail names all.",
 		"replayed":            "The request was done before, and has its first answer again.",
 		"forgotten":           "It was recorded, and is older than any rule looks back.",
 		"retry_after_seconds": "In how many seconds that is, where it is the present hour or day.",

@@ -3,6 +3,7 @@ package api_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -151,6 +152,55 @@ func TestPoliciesThatAreNotAllowed(t *testing.T) {
 	for _, name := range []string{"VIP", "a%20b", strings.Repeat("x", 65)} {
 		p := r.problem(http.StatusUnprocessableEntity, r.send(conditional(http.MethodPut, "/v1/policies/"+name, `{"rules":["1/minute"]}`, "")))
 		require.Equal(t, "policy", p.Field)
+	}
+	require.Equal(t, before, r.store.Dump())
+}
+
+// Everything that is wrong with a policy is said at once: what stands in it first,
+// and then what that means.
+func TestEverythingThatIsWrongWithAPolicy(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	vip(r)
+	before := r.store.Dump()
+	for _, row := range []struct {
+		body  string
+		field string
+		says  []string
+	}{
+		{
+			`{"rules":["5 per day","0/day","5/hour"],"quiet_hours":["at night","22:00-22:00"],"reach":"400d","time_zone":"Mars/Olympus",` +
+				`"on_conflict":"drop","alert_at":[0],"alert_to":"nobody","categories":{"Marketing":{"exempt":true},"m":{"rules":["x"]},"n":{}}}`,
+			"rules",
+			[]string{
+				`rules "5 per day" `, `rules "0/day" `, `quiet_hours "at night" `, `quiet_hours "22:00-22:00" `, `reach "400d" `,
+				`categories.m.rules "x" `, `on_conflict "drop" `, `categories "Marketing" `, `categories.n "{}" `,
+				`alert_at "0" `, `alert_to "nobody" `, `time_zone "Mars/Olympus" `,
+			},
+		},
+		{
+			`{"rules":["5/hour","7/hour","1/day","2/day"],"reach":"0s","categories":{"m":{"rules":["1/day","2/day"]}}}`, "reach",
+			[]string{`reach "0s" `, `rules "7/hour" `, `rules "2/day" `, `categories.m.rules "2/day" `},
+		},
+		{
+			`{"Rules":["1/minute"],"rules":"1/minute","user_time_zone":"yes","categories":{"m":[],"n":{"count":false,"exempt":1}}}`, "Rules",
+			[]string{`Rules "[\"1/minute\"]" `, `categories.m "a array" `, `categories.n.count "false" `, `categories.n.exempt "a number" `, `rules "a string" `, `user_time_zone "a string" `},
+		},
+		{`{"rules":[` + strings.Repeat(`"often",`, 24) + `"never"]}`, "rules", append(slices.Repeat([]string{`rules "often" `}, 20), "and 5 more")},
+	} {
+		for _, q := range []request{
+			conditional(http.MethodPut, vipPath, row.body, ""), conditional(http.MethodPost, vipPath+"/preview", row.body, ""),
+		} {
+			p := r.problem(http.StatusUnprocessableEntity, r.send(q))
+			require.Equal(t, row.field, p.Field)
+			rest := p.Detail
+			for _, says := range row.says {
+				at := strings.Index(rest, says)
+				require.GreaterOrEqual(t, at, 0, "%s in %s", says, p.Detail)
+				rest = rest[at+len(says):]
+			}
+			require.Equal(t, len(row.says), strings.Count(p.Detail, " is not allowed: it takes ")+strings.Count(p.Detail, "; and 5 more"), p.Detail)
+		}
 	}
 	require.Equal(t, before, r.store.Dump())
 }

@@ -28,8 +28,8 @@ func readMembers[T any](s *server, r *http.Request) (value T, given map[string]j
 	if err := json.Unmarshal(text, &given); err != nil || given == nil {
 		return value, nil, &sendlimit.InvalidError{Field: "body", Value: clip(string(text)), Want: "a JSON object"}
 	}
-	if err := checkMembers("", given, reflect.TypeFor[T]()); err != nil {
-		return value, nil, err
+	if wrong := checkMembers("", given, reflect.TypeFor[T]()); len(wrong) > 0 {
+		return value, nil, wrong
 	}
 	if err := json.Unmarshal(text, &value); err != nil {
 		return value, nil, &sendlimit.InvalidError{Field: "body", Want: "a JSON object"}
@@ -37,9 +37,10 @@ func readMembers[T any](s *server, r *http.Request) (value T, given map[string]j
 	return value, given, nil
 }
 
-// checkMembers says whether an object has members of a struct alone, and each is of
-// its type; inside is the name of the object with a dot behind it, "" for a body.
-func checkMembers(inside string, given map[string]json.RawMessage, of reflect.Type) error {
+// checkMembers says which members of an object are none of a struct, or of another
+// type; inside is the name of the object with a dot behind it, "" for a body.
+func checkMembers(inside string, given map[string]json.RawMessage, of reflect.Type) sendlimit.InvalidErrors {
+	var wrong sendlimit.InvalidErrors
 	types := membersOf(of)
 	known := make([]string, len(types))
 	for i, m := range types {
@@ -48,52 +49,52 @@ func checkMembers(inside string, given map[string]json.RawMessage, of reflect.Ty
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		i := slices.Index(known, name)
 		if i < 0 {
-			return &sendlimit.InvalidError{
+			wrong = append(wrong, &sendlimit.InvalidError{
 				Field: valid(inside + name), Value: clip(string(given[name])),
 				Want: "no value: there is no such field; there are " + strings.Join(known, ", "),
-			}
+			})
+			continue
 		}
-		if err := checkMember(inside+name, given[name], types[i].of); err != nil {
-			return err
-		}
+		wrong = append(wrong, checkMember(inside+name, given[name], types[i].of)...)
 	}
-	return nil
+	return wrong
 }
 
 // checkMember says whether a value is of a type: as a whole, but for objects whose
 // members have names of the caller's, which are looked at one by one.
-func checkMember(field string, text json.RawMessage, of reflect.Type) error {
+func checkMember(field string, text json.RawMessage, of reflect.Type) sendlimit.InvalidErrors {
 	var given map[string]json.RawMessage
 	named := of.Kind() == reflect.Map && of.Elem().Kind() == reflect.Struct
 	if !named {
 		return checkValue(field, text, of)
 	}
-	if err := checkValue(field, text, reflect.TypeOf(given)); err != nil {
-		return err
+	wrong := checkValue(field, text, reflect.TypeOf(given))
+	if len(wrong) > 0 {
+		return wrong
 	}
 	// Which was just done; null is no members.
 	_ = json.Unmarshal(text, &given)
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		inside := valid(field + "." + name)
 		var members map[string]json.RawMessage
-		if err := checkValue(inside, given[name], reflect.TypeOf(members)); err != nil {
-			return err
+		if bad := checkValue(inside, given[name], reflect.TypeOf(members)); len(bad) > 0 {
+			wrong = append(wrong, bad...)
+			continue
 		}
 		_ = json.Unmarshal(given[name], &members)
-		if err := checkMembers(inside+".", members, of.Elem()); err != nil {
-			return err
-		}
+		wrong = append(wrong, checkMembers(inside+".", members, of.Elem())...)
 	}
-	return nil
+	return wrong
 }
 
-func checkValue(field string, text json.RawMessage, of reflect.Type) error {
+// checkValue says whether a value is of a type; what it returns is one or none.
+func checkValue(field string, text json.RawMessage, of reflect.Type) sendlimit.InvalidErrors {
 	err := json.Unmarshal(text, reflect.New(of).Interface())
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return &sendlimit.InvalidError{Field: field, Value: "a " + wrong.Value, Want: jsonKind(wrong.Type)}
+		return sendlimit.InvalidErrors{{Field: field, Value: "a " + wrong.Value, Want: jsonKind(wrong.Type)}}
 	}
 	if err != nil {
-		return &sendlimit.InvalidError{Field: field, Value: clip(string(text)), Want: jsonKind(of)}
+		return sendlimit.InvalidErrors{{Field: field, Value: clip(string(text)), Want: jsonKind(of)}}
 	}
 	return nil
 }

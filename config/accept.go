@@ -118,6 +118,17 @@ func pushSecret(into *Secret) func(string) *sendlimit.InvalidError {
 	}
 }
 
+// invalids is all that an error says is wrong; invalid is the first of it.
+func invalids(err error) []*sendlimit.InvalidError {
+	if several, ok := errors.AsType[sendlimit.InvalidErrors](err); ok {
+		return several
+	}
+	if err == nil {
+		return nil
+	}
+	return []*sendlimit.InvalidError{invalid(err)}
+}
+
 func invalid(err error) *sendlimit.InvalidError {
 	if err == nil {
 		return nil

@@ -86,12 +86,17 @@ func words(s string) []string {
 // alone judges one field of a policy by itself: the others are those of the default
 // one. It returns the policy with that field.
 func alone(d sendlimit.PolicyDocument) (sendlimit.Policy, *sendlimit.InvalidError) {
+	policy, err := completed(d).Policy()
+	return policy, invalid(err)
+}
+
+// completed is a document with the name and rules that it has to have.
+func completed(d sendlimit.PolicyDocument) sendlimit.PolicyDocument {
 	d.Name = nobody
 	if d.Rules == nil {
 		d.Rules = sendlimit.DefaultPolicy().Document().Rules
 	}
-	policy, err := d.Policy()
-	return policy, invalid(err)
+	return d
 }
 
 func timeZone(c *Config) func(string) *sendlimit.InvalidError {

@@ -33,7 +33,7 @@ func (r *fileReader) policy(path, name string, node ast.Node, source string) sen
 	}
 	// What is left to be wrong concerns the policy as a whole.
 	policy, err := p.document.Policy()
-	if problem := invalid(err); problem != nil {
+	for _, problem := range invalids(err) {
 		r.reject(path+problem.Field, problem.Value, problem.Want, source)
 	}
 	return policy
@@ -45,7 +45,8 @@ func (p *policyReader) allRules(source string) {
 		return
 	}
 	together := sendlimit.PolicyDocument{Rules: append([]string{}, p.document.Rules...)}
-	if _, problem := alone(together); problem != nil {
+	_, err := completed(together).Policy()
+	for _, problem := range invalids(err) {
 		p.reject(p.path+problem.Field, problem.Value, problem.Want, cmp.Or(p.rulesAt, source))
 	}
 }

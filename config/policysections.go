@@ -65,7 +65,8 @@ func (p *policyReader) category(field, name string, node ast.Node, source string
 		return c
 	}
 	one := sendlimit.PolicyDocument{Categories: map[string]sendlimit.CategoryDocument{name: c}}
-	if _, problem := alone(one); problem != nil {
+	_, err := completed(one).Policy()
+	for _, problem := range invalids(err) {
 		p.reject(p.path+problem.Field, problem.Value, problem.Want, source)
 	}
 	return c

@@ -3,6 +3,7 @@ package sendlimit
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // CodeInvalidField is the code of every InvalidError.
@@ -28,6 +29,57 @@ func (e *InvalidError) Error() string {
 
 // Code returns CodeInvalidField.
 func (e *InvalidError) Code() Code { return CodeInvalidField }
+
+// InvalidErrors is returned when several things of one argument, such as a Policy,
+// are outside what is allowed, so that all can be mended at once; errors.As finds
+// the first. Nothing was done.
+type InvalidErrors []*InvalidError
+
+// Error has a sentence for each, up to 20.
+func (e InvalidErrors) Error() string {
+	const most = 20
+	var sentences []string
+	for _, one := range e[:min(len(e), most)] {
+		sentences = append(sentences, one.Error())
+	}
+	if more := len(e) - most; more > 0 {
+		sentences = append(sentences, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(sentences, "; ")
+}
+
+// Code returns CodeInvalidField.
+func (e InvalidErrors) Code() Code { return CodeInvalidField }
+
+// Unwrap returns each.
+func (e InvalidErrors) Unwrap() []error {
+	errs := make([]error, len(e))
+	for i, one := range e {
+		errs[i] = one
+	}
+	return errs
+}
+
+// add notes what an error says is not allowed; nil says nothing.
+func (e *InvalidErrors) add(err error) {
+	if several, ok := errors.AsType[InvalidErrors](err); ok {
+		*e = append(*e, several...)
+	} else if one, ok := errors.AsType[*InvalidError](err); ok {
+		*e = append(*e, one)
+	}
+}
+
+// err is the error to return: nil where there is nothing, and one by itself.
+func (e InvalidErrors) err() error {
+	switch len(e) {
+	case 0:
+		return nil
+	case 1:
+		return e[0]
+	default:
+		return e
+	}
+}
 
 // clip keeps a message readable when the value is not.
 func clip(s string) string {

@@ -113,6 +113,40 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 	}
 }
 
+// Everything that is wrong is said, each thing once: of rules that nobody can read
+// not that there are none, too.
+func TestEverythingThatIsWrongWithAPolicy(t *testing.T) {
+	t.Parallel()
+	p := policyOf(t, "1/day", "2/day")
+	p.Reach, p.OnConflict, p.AlertTo = -1, "drop", "ada"
+	require.Equal(t, []string{"reach", "on_conflict", "alert_to"}, wrongFields(t, p.Validate()))
+	_, err := sendlimit.PolicyDocument{
+		Rules: []string{"often", "always"}, QuietHours: []string{"at night", "22:00-08:00"}, Reach: "30", TimeZone: "Local",
+		Categories: map[string]sendlimit.CategoryDocument{"a": {Rules: []string{"x"}}, "b": {Rules: []string{"1/day", "2/day", "2/day"}}},
+	}.Policy()
+	require.Equal(t, []string{
+		"rules", "rules", "quiet_hours", "reach", "categories.a.rules", "policy", "categories.b.rules", "time_zone", "categories.b.rules",
+	}, wrongFields(t, err))
+	var first *sendlimit.InvalidError
+	require.ErrorAs(t, err, &first)
+	require.Equal(t, "often", first.Value)
+
+	err = sendlimit.InvalidErrors{{Field: "a", Value: "1", Want: "2"}, {Field: "b", Want: "3"}}
+	require.EqualError(t, err, `a "1" is not allowed: it takes 2; b "" is not allowed: it takes 3`)
+}
+
+func wrongFields(t *testing.T, err error) []string {
+	t.Helper()
+	var wrong sendlimit.InvalidErrors
+	require.ErrorAs(t, err, &wrong)
+	require.Equal(t, sendlimit.CodeInvalidField, wrong.Code())
+	var fields []string
+	for _, one := range wrong {
+		fields = append(fields, one.Field)
+	}
+	return fields
+}
+
 // A document is refused for the same reasons, and for what can't be spelled as a
 // policy at all.
 func TestDocumentsThatAreRefused(t *testing.T) {

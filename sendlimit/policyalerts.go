@@ -15,16 +15,17 @@ func DefaultAlertAt() []int { return []int{80, 100} }
 
 // validateAlerts checks when and to whom a policy alerts.
 func (p Policy) validateAlerts() error {
+	var wrong InvalidErrors
 	if !validThresholds(p.AlertAt) {
-		return &InvalidError{
+		wrong.add(&InvalidError{
 			Field: "alert_at", Value: strings.Trim(fmt.Sprint(p.AlertAt), "[]"),
 			Want: "percents of 1 to 100, ascending, such as 80 and 100",
-		}
+		})
 	}
-	if p.AlertTo == "" {
-		return nil
+	if p.AlertTo != "" {
+		wrong.add(inField(ValidContact(p.AlertTo), "alert_to"))
 	}
-	return inField(ValidContact(p.AlertTo), "alert_to")
+	return wrong.err()
 }
 
 // validThresholds reports whether percents of a quota are 1 to 100, ascending.

@@ -97,22 +97,20 @@ func (d PolicyDocument) Spelled() PolicyDocument {
 }
 
 // Policy returns the policy that the document says, one that a PolicyStore takes.
-// The error is an *InvalidError: for the first field that is wrong in itself, or
-// else as of Policy.Validate and PolicyStore.Replace.
+// The error is an *InvalidError, or InvalidErrors: for the fields that are wrong in
+// themselves, and then as of Policy.Validate and PolicyStore.Replace.
 func (d PolicyDocument) Policy() (Policy, error) {
-	p, err := d.read()
-	if err != nil {
-		return Policy{}, err
-	}
-	if err := p.validateWindows(); err != nil {
-		return Policy{}, err
+	p, wrong := d.read()
+	wrong.add(p.validateWindows())
+	if len(wrong) > 0 {
+		return Policy{}, wrong.err()
 	}
 	return p, nil
 }
 
 // read returns the policy that the document says, be it one that only older
-// programs took.
-func (d PolicyDocument) read() (Policy, error) {
+// programs took, and what is wrong with it.
+func (d PolicyDocument) read() (Policy, InvalidErrors) {
 	p := Policy{
 		Name: d.Name, TimeZone: d.TimeZone, UserTimeZone: d.UserTimeZone,
 		OnConflict: OnConflict(d.OnConflict), AlertAt: d.AlertAt, AlertTo: d.AlertTo, Version: d.Version,
@@ -123,53 +121,51 @@ func (d PolicyDocument) read() (Policy, error) {
 	if p.OnConflict == Refuse {
 		p.OnConflict = ""
 	}
+	var unread, wrong InvalidErrors
 	var err error
-	if p.Rules, err = parseRules(d.Rules); err != nil {
-		return Policy{}, inField(err, "rules")
-	}
-	if p.QuietHours, err = ParseQuietHours(d.QuietHours...); err != nil {
-		return Policy{}, err
-	}
+	p.Rules, err = parseRules(d.Rules)
+	unread.add(inField(err, "rules"))
+	p.QuietHours, err = ParseQuietHours(d.QuietHours...)
+	unread.add(err)
 	if d.Reach != "" {
-		if p.Reach, err = ParseReach(d.Reach); err != nil {
-			return Policy{}, err
-		}
+		p.Reach, err = ParseReach(d.Reach)
+		unread.add(err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Categories)) {
 		category, err := d.Categories[name].rules("categories." + name)
-		if err != nil {
-			return Policy{}, err
-		}
+		unread.add(err)
 		if p.Categories == nil {
 			p.Categories = make(map[string]CategoryRules, len(d.Categories))
 		}
 		p.Categories[name] = category
 	}
-	if err := p.Validate(); err != nil {
-		return Policy{}, err
-	}
-	return p, nil
+	// A list of which nothing could be read is not an empty one.
+	wrong.add(p.Validate())
+	wrong = slices.DeleteFunc(wrong, func(w *InvalidError) bool {
+		return slices.ContainsFunc(unread, func(u *InvalidError) bool { return u.Field == w.Field || u.Field == w.Field+".rules" })
+	})
+	return p, append(unread, wrong...)
 }
 
 func (c CategoryDocument) rules(field string) (CategoryRules, error) {
 	rules, err := parseRules(c.Rules)
-	if err != nil {
-		return CategoryRules{}, inField(err, field+".rules")
-	}
-	return CategoryRules{Rules: rules, Exempt: c.Exempt, Uncounted: c.Counts != nil && !*c.Counts}, nil
+	category := CategoryRules{Rules: rules, Exempt: c.Exempt, Uncounted: c.Counts != nil && !*c.Counts}
+	return category, inField(err, field+".rules")
 }
 
-// parseRules reads rules; nil where there are none.
+// parseRules reads rules; nil where there are none. Those that can be read are
+// returned beside an error, too.
 func parseRules(texts []string) ([]Rule, error) {
 	var rules []Rule
+	var wrong InvalidErrors
 	for _, text := range texts {
 		r, err := ParseRule(text)
-		if err != nil {
-			return nil, err
+		wrong.add(err)
+		if err == nil {
+			rules = append(rules, r)
 		}
-		rules = append(rules, r)
 	}
-	return rules, nil
+	return rules, wrong.err()
 }
 
 // MarshalJSON returns the policy's Document.
@@ -187,9 +183,9 @@ func (p *Policy) UnmarshalJSON(text []byte) error {
 	if err := json.Unmarshal(text, &d); err != nil {
 		return fmt.Errorf("policy: %w", err)
 	}
-	parsed, err := d.read()
-	if err != nil {
-		return err
+	parsed, wrong := d.read()
+	if len(wrong) > 0 {
+		return wrong.err()
 	}
 	*p = parsed
 	return nil

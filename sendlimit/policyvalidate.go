@@ -1,7 +1,6 @@
 package sendlimit
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -18,33 +17,27 @@ const (
 // Validate says whether the policy has a name and rules, each valid, no two
 // equal, a time zone that exists, and all else within its bounds: messages can be
 // judged by it. A PolicyStore is more particular, see PolicyStore.Replace. The
-// error is an *InvalidError.
+// error is an *InvalidError, or InvalidErrors.
 func (p Policy) Validate() error {
+	var wrong InvalidErrors
 	if !validName(p.Name) {
-		return &InvalidError{Field: "policy", Value: p.Name, Want: wantName}
+		wrong.add(&InvalidError{Field: "policy", Value: p.Name, Want: wantName})
 	}
 	if len(p.Rules) == 0 {
-		return &InvalidError{Field: "rules", Value: "[]", Want: "at least one rule such as 5/hour"}
+		wrong.add(&InvalidError{Field: "rules", Value: "[]", Want: "at least one rule such as 5/hour"})
 	}
-	if err := validateRules(p.Rules, "rules"); err != nil {
-		return err
-	}
-	if err := p.validateReach(); err != nil {
-		return err
-	}
+	wrong.add(validateRules(p.Rules, "rules"))
+	wrong.add(p.validateReach())
 	switch p.OnConflict {
 	case "", Refuse, Shift:
 	default:
-		return &InvalidError{Field: "on_conflict", Value: string(p.OnConflict), Want: "refuse or shift"}
+		wrong.add(&InvalidError{Field: "on_conflict", Value: string(p.OnConflict), Want: "refuse or shift"})
 	}
-	if err := p.validateCategories(); err != nil {
-		return err
-	}
-	if err := p.validateAlerts(); err != nil {
-		return err
-	}
+	wrong.add(p.validateCategories())
+	wrong.add(p.validateAlerts())
 	_, err := p.location()
-	return err
+	wrong.add(err)
+	return wrong.err()
 }
 
 const wantName = "a name of 1 to 64 of a-z 0-9 _ -"
@@ -58,17 +51,16 @@ func validateRules(rules []Rule, field string) error {
 			Want: fmt.Sprintf("at most %d rules", MaxPolicyRules),
 		}
 	}
+	var wrong InvalidErrors
 	seen := make(map[Rule]bool, len(rules))
 	for _, r := range rules {
-		if err := r.Validate(); err != nil {
-			return err
-		}
+		wrong.add(r.Validate())
 		if seen[r] {
-			return &InvalidError{Field: field, Value: r.String(), Want: "each rule once"}
+			wrong.add(&InvalidError{Field: field, Value: r.String(), Want: "each rule once"})
 		}
 		seen[r] = true
 	}
-	return nil
+	return wrong.err()
 }
 
 // validateWindows says whether no two rules of the policy, or of one of its
@@ -77,29 +69,28 @@ func validateRules(rules []Rule, field string) error {
 // the rule of its window, would loosen what the other was to hold: so they are not
 // taken anew.
 func (p Policy) validateWindows() error {
-	if err := oneRuleEach(p.Rules, "rules"); err != nil {
-		return err
-	}
+	var wrong InvalidErrors
+	wrong.add(oneRuleEach(p.Rules, "rules"))
 	for _, name := range slices.Sorted(maps.Keys(p.Categories)) {
-		if err := oneRuleEach(p.Categories[name].Rules, "categories."+name+".rules"); err != nil {
-			return err
-		}
+		wrong.add(oneRuleEach(p.Categories[name].Rules, "categories."+name+".rules"))
 	}
-	return nil
+	return wrong.err()
 }
 
-// oneRuleEach checks that a list, to which the error refers by field, has one rule
-// for each window.
+// oneRuleEach checks that a list, to which errors refer by field, has one rule for
+// each window. Of equal ones validateRules says so.
 func oneRuleEach(rules []Rule, field string) error {
+	var wrong InvalidErrors
 	for i, r := range rules {
-		if before := slices.IndexFunc(rules[:i], r.SameWindow); before >= 0 {
-			return &InvalidError{
+		before := slices.IndexFunc(rules[:i], r.SameWindow)
+		if before >= 0 && !slices.Contains(rules[:i], r) {
+			wrong.add(&InvalidError{
 				Field: field, Value: r.String(),
 				Want: fmt.Sprintf("one rule for each window, which %s has already", rules[before]),
-			}
+			})
 		}
 	}
-	return nil
+	return wrong.err()
 }
 
 func (p Policy) validateReach() error {
@@ -116,15 +107,15 @@ func (p Policy) validateCategories() error {
 			Want: fmt.Sprintf("at most %d categories", MaxCategories),
 		}
 	}
+	var wrong InvalidErrors
 	for _, name := range slices.Sorted(maps.Keys(p.Categories)) {
-		if !validName(name) { // which is spelled alike
-			return &InvalidError{Field: "categories", Value: name, Want: wantName}
-		}
-		if err := p.Categories[name].validate("categories." + name); err != nil {
-			return err
+		if validName(name) { // which is spelled alike
+			wrong.add(p.Categories[name].validate("categories." + name))
+		} else {
+			wrong.add(&InvalidError{Field: "categories", Value: name, Want: wantName})
 		}
 	}
-	return nil
+	return wrong.err()
 }
 
 func (c CategoryRules) validate(field string) error {
@@ -142,12 +133,18 @@ func (c CategoryRules) validate(field string) error {
 	return inField(validateRules(c.Rules, field+".rules"), field+".rules")
 }
 
-// inField has an *InvalidError name a field as those spell it who gave the value.
+// inField has an *InvalidError, or InvalidErrors, name a field as those spell it who
+// gave the value.
 func inField(err error, field string) error {
-	if invalid, ok := errors.AsType[*InvalidError](err); ok {
-		return &InvalidError{Field: field, Value: invalid.Value, Want: invalid.Want}
+	var given, named InvalidErrors
+	given.add(err)
+	for _, invalid := range given {
+		named = append(named, &InvalidError{Field: field, Value: invalid.Value, Want: invalid.Want})
 	}
-	return err
+	if named == nil {
+		return err
+	}
+	return named.err()
 }
 
 func (p Policy) location() (*time.Location, error) { return parseTimeZone(p.TimeZone) }

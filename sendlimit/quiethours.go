@@ -51,14 +51,16 @@ func ParseQuietHours(lines ...string) (QuietHours, error) {
 		}
 	}
 	var h QuietHours
+	var wrong InvalidErrors
 	for _, written := range lines {
 		line, err := parseQuietLine(written)
-		if err != nil {
-			return QuietHours{}, err
-		}
-		if !slices.Contains(h.lines, line) {
+		wrong.add(err)
+		if err == nil && !slices.Contains(h.lines, line) {
 			h.lines = append(h.lines, line)
 		}
+	}
+	if len(wrong) > 0 {
+		return QuietHours{}, wrong.err()
 	}
 	h.week = mergeWeek(h.lines)
 	if slices.Equal(h.week, []quietSpan{{0, minutesOfWeek}}) {

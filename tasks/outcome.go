@@ -131,9 +131,13 @@ func (o Outcome) RefusedBy() string {
 	return o.Violations[0].Name()
 }
 
-// OutcomeOf makes an outcome of an error: invalid of a *sendlimit.InvalidError,
+// OutcomeOf makes an outcome of an error: invalid of a *sendlimit.InvalidError, or
+// of sendlimit.InvalidErrors, of which it has the first field and all sentences;
 // otherwise error with the code of the error, where it has one.
 func OutcomeOf(err error) Outcome {
+	if several, ok := errors.AsType[sendlimit.InvalidErrors](err); ok && len(several) > 0 {
+		return Outcome{Outcome: Invalid, Code: several.Code(), Field: several[0].Field, Detail: several.Error()}
+	}
 	if wrong, ok := errors.AsType[*sendlimit.InvalidError](err); ok {
 		return Outcome{Outcome: Invalid, Code: wrong.Code(), Field: wrong.Field, Detail: wrong.Error()}
 	}

@@ -100,6 +100,10 @@ func TestOutcomeOfErrors(t *testing.T) {
 	requireJSON(t, `{"outcome":"error","code":"unavailable","detail":"no Redis"}`, o)
 	require.False(t, o.OK())
 
+	several := sendlimit.InvalidErrors{{Field: "a", Value: "1", Want: "2"}, {Field: "b", Want: "3"}}
+	requireJSON(t, `{"outcome":"invalid","code":"invalid_field","field":"a",`+
+		`"detail":"a \"1\" is not allowed: it takes 2; b \"\" is not allowed: it takes 3"}`, tasks.OutcomeOf(fmt.Errorf("reading: %w", several)))
+
 	requireJSON(t, `{"outcome":"error","detail":"something else"}`, tasks.OutcomeOf(errors.New("something else")))
 }
 

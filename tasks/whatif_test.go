@@ -75,7 +75,7 @@ func TestWhatIf(t *testing.T) {
 			`policy "vipp" is not allowed: it takes a policy that the store has: default, vip`: {
 				Policy: &sendlimit.Policy{Name: "vipp", Rules: rulesOf(s, "1/hour")},
 			},
-			`policy "No" is not allowed: it takes a name of 1 to 64 of a-z 0-9 _ -`: {Policy: &sendlimit.Policy{Name: "No"}},
+			`policy "No" is not allowed: it takes a name of 1 to 64 of a-z 0-9 _ -`: {Policy: &sendlimit.Policy{Name: "No", Rules: rulesOf(s, "1/hour")}},
 		} {
 			_, err := s.RehearseWhatIf(s.Context(), w)
 			refuses(s.T, err, sentence)

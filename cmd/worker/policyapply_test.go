@@ -96,6 +96,10 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 	out, err := command(t, environ, "rules: [a, b]\nzone: UTC\nquiet_hours: [9-5]", "policy", "apply", "-", "--json")
 	require.Equal(t, cli.StatusInvalid, cli.ExitCode(err))
 	require.Equal(t, 4, strings.Count(out, `{"outcome":"invalid","code":"invalid_field","field":"`), out)
+	out, err = command(t, environ, "rules: [1/hour, 2/hour, 1/day, 2/day]\ncategories:\n  ads: {rules: [3/hour, 4/hour, 1/day, 1/day]}",
+		"policy", "apply", "-", "--json")
+	require.Equal(t, cli.StatusInvalid, cli.ExitCode(err))
+	require.Equal(t, 4, strings.Count(out, `{"outcome":"invalid","code":"invalid_field","field":"`), out)
 
 	missing := filepath.Join(t.TempDir(), "none.yaml")
 	for name, reason := range map[string]string{missing: "no such file or directory", t.TempDir(): "is a directory"} {

@@ -19,7 +19,7 @@ type errorLine struct {
 }
 
 // ReportJSON prints an error as outcomes, one a line: one for each rejected
-// setting, one for any other error. It returns the StatusError to end with.
+// setting or field, one for any other error. It returns the StatusError to end with.
 func ReportJSON(w io.Writer, err error) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
@@ -31,8 +31,8 @@ func ReportJSON(w io.Writer, err error) error {
 	return StatusError(ExitCode(err))
 }
 
-// Report prints an error as one sentence, or one for each rejected setting. It
-// returns the StatusError to end with.
+// Report prints an error as one sentence, or one for each rejected setting or field.
+// It returns the StatusError to end with.
 func Report(w io.Writer, palette Palette, err error) error {
 	for _, line := range errorLines(err) {
 		if _, failed := fmt.Fprintf(w, "%s %s\n", palette.Red("error:"), line.Detail); failed != nil {
@@ -43,9 +43,13 @@ func Report(w io.Writer, palette Palette, err error) error {
 }
 
 func errorLines(err error) []errorLine {
+	several, _ := errors.AsType[sendlimit.InvalidErrors](err)
 	if settings, ok := errors.AsType[*config.Error](err); ok {
-		lines := make([]errorLine, len(settings.Rejected))
-		for i, problem := range settings.Rejected {
+		several = settings.Rejected
+	}
+	if len(several) > 0 {
+		lines := make([]errorLine, len(several))
+		for i, problem := range several {
 			lines[i] = invalidLine(problem)
 		}
 		return lines

@@ -74,6 +74,12 @@ func TestReport(t *testing.T) {
 				`{"outcome":"invalid","code":"invalid_field","field":"user","detail":"user \"a\\x1b[2J\" is not allowed: it takes no <control> characters"}` + "\n", 2,
 		},
 		{
+			fmt.Errorf("replacing the policy: %w", sendlimit.InvalidErrors{at, {Field: "user"}}),
+			"error: send_at \"\" is not allowed: it takes a time\nerror: user \"\" is not allowed: it takes \n",
+			`{"outcome":"invalid","code":"invalid_field","field":"send_at","detail":"send_at \"\" is not allowed: it takes a time"}` + "\n" +
+				`{"outcome":"invalid","code":"invalid_field","field":"user","detail":"user \"\" is not allowed: it takes "}` + "\n", 2,
+		},
+		{
 			fmt.Errorf("submitting: %w", &sendlimit.UnavailableError{Detail: "no Redis; start one", Err: errors.New("refused")}),
 			"error: no Redis; start one\n",
 			`{"outcome":"error","code":"unavailable","detail":"no Redis; start one"}` + "\n", 5,
