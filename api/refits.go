@@ -55,7 +55,7 @@ func (s *server) refitPolicyRoute() route {
 			OperationID: "refitPolicy", Method: http.MethodPost, Path: policyPattern + "/refit", Tags: []string{"policies"},
 			Summary: "Move or cancel what is scheduled and does not fit a policy",
 			Description: "Of the policy as it is stored. It can be ended at any time: asked for again, for the same version and in the same way, " +
-				"it goes on where it was. It begins after two seconds, when every program goes by the policy. Each message that does not fit is a line. " + refitLines,
+				"it goes on where it was. It begins two seconds after the first line, when every program goes by the policy. Each message that does not fit is a line. " + refitLines,
 			Parameters: []*huma.Param{policyParameter(), {
 				Name: "then", In: "query", Required: true, Example: string(tasks.RefitShift),
 				Description: "shift moves each message to its next free time before it expires; cancel takes it back.",

@@ -11,8 +11,8 @@ import (
 
 // What Message.OnConflict can be.
 const (
-	OnConflictRefuse = "refuse" // the default
-	OnConflictShift  = "shift"  // take the next free time
+	OnConflictRefuse = "refuse"
+	OnConflictShift  = "shift" // take the next free time
 )
 
 // Message is a push message to a user at a time.
@@ -27,7 +27,7 @@ type Message struct {
 	Data     map[string]string // for the receiving app
 
 	ExpiresAt  time.Time // after it the message is dropped rather than sent; zero means the API's default
-	OnConflict string    // "" means OnConflictRefuse
+	OnConflict string    // "" means what the user's policy says, which is OnConflictRefuse unless it says otherwise
 	ShiftUntil time.Time // how far a shift may go; zero means the API's default
 }
 

@@ -104,8 +104,9 @@ func (c *Client) PreviewPolicy(ctx context.Context, p Policy) iter.Seq2[RefitEve
 // does, and can end at any time: called again, for the same version of the policy
 // and in the same way, it goes on where it was.
 //
-// It begins after two seconds, when every program goes by the policy, and after ten
-// more where one before it was killed. Options.Timeout has to be longer.
+// It begins two seconds after its first progress, when every program goes by the
+// policy. Where one before it was killed the first progress takes ten seconds, and
+// Options.Timeout has to be longer.
 //
 // The error is a *Refusal with CodeRefitRunning where somebody else is at the same
 // policy, and with CodeVersionMismatch where it was replaced meanwhile.

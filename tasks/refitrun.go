@@ -75,13 +75,7 @@ func (r *Refitter) Run(ctx context.Context, policy sendlimit.Policy, action Refi
 		run.summary.Next = sendlimit.Partitions
 		return run.summary, nil
 	}
-	if !sleep(ctx, nil, policiesWithin) {
-		return run.summary, fmt.Errorf("waiting until every process follows the policy: %w", ctx.Err())
-	}
 	var err error
-	if run.refit, err = r.refit(ctx, policy, run.throttle); err != nil {
-		return run.summary, err
-	}
 	if run.turn, err = sendlimit.NewRefitTurn(r.client, r.options.Prefix, policy, string(action)); err != nil {
 		return run.summary, err
 	}
@@ -116,7 +110,8 @@ func (r *refitRun) current(ctx context.Context) error {
 	}
 }
 
-// all takes the turn, goes through all partitions that are left, and gives it back.
+// all takes the turn, says where it goes on, waits until every process follows the
+// policy, goes through all partitions that are left, and gives the turn back.
 func (r *refitRun) all(ctx context.Context) error {
 	next, err := r.take(ctx)
 	if err != nil {
@@ -124,6 +119,13 @@ func (r *refitRun) all(ctx context.Context) error {
 	}
 	r.summary.First, r.summary.Next = next, next
 	r.watcher.progress(next)
+	if !sleep(ctx, nil, policiesWithin) {
+		err = fmt.Errorf("waiting until every process follows the policy: %w", ctx.Err())
+		return errors.Join(err, r.giveBack(ctx))
+	}
+	if r.refit, err = r.Refitter.refit(ctx, r.policy, r.throttle); err != nil {
+		return errors.Join(err, r.giveBack(ctx))
+	}
 	err = eachOccupied(ctx, r.refit, &r.summary.Next, r.watcher, func() error { return r.partition(ctx) })
 	if err != nil {
 		return errors.Join(err, r.giveBack(ctx))
