@@ -16,6 +16,7 @@ import (
 // The scripts raise the alerts that the model says, on a real Redis as on the
 // embedded store, and on a cluster.
 func TestAlertHistoriesOnRedis(t *testing.T) {
+	sendlimittest.Long(t)
 	server := sendlimittest.RealRedis(t)
 	checkFor(t, 6*time.Second, "a", func(t *rapid.T, prefix string) {
 		sendlimittest.CheckAlerts(t, server.Client(), prefix)
@@ -23,6 +24,7 @@ func TestAlertHistoriesOnRedis(t *testing.T) {
 }
 
 func TestAlertHistoriesOnACluster(t *testing.T) {
+	sendlimittest.Long(t)
 	cluster := sendlimittest.RealCluster(t)
 	checkFor(t, 3*time.Second, "a", func(t *rapid.T, prefix string) {
 		sendlimittest.CheckAlerts(t, cluster.Client(), prefix)

@@ -86,15 +86,17 @@ func (a *apiProcess) normalClients(ctx context.Context, t *testing.T, clients in
 	}
 }
 
-// beside runs what disturbs beside a few normal clients, who must not notice.
+// beside runs what disturbs beside a few normal clients, who are answered all the
+// while.
 func (a *apiProcess) beside(t *testing.T, disturb func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	wait := a.normalClients(ctx, t, 4)
+	const clients = 4
+	wait := a.normalClients(ctx, t, clients)
 	disturb()
 	cancel()
-	require.Greater(t, wait(), int64(50))
+	require.Greater(t, wait(), int64(2*clients))
 }
 
 func (a *apiProcess) submit(ctx context.Context, client *http.Client, user string) error {

@@ -20,6 +20,7 @@ import (
 // Counters and their model give the same answers to any history, on a real
 // Redis as on the embedded store.
 func TestCounterHistoriesOnRedis(t *testing.T) {
+	sendlimittest.Long(t)
 	server := sendlimittest.RealRedis(t)
 	checkFor(t, 6*time.Second, "c", func(t *rapid.T, prefix string) {
 		sendlimittest.CheckCounters(t, server.Client(), prefix)

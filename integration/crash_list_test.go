@@ -118,6 +118,7 @@ func crashTargets() []crashTarget {
 // those that are listed above, and nothing else. A new call of the programs is
 // to be listed, so that they die around it too.
 func TestCrashPointsAreAllListed(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	server := sendlimittest.RealRedis(t)
 	scripts := nameScripts(t, server.Client())

@@ -22,8 +22,7 @@ const (
 
 const (
 	crashRounds   = 200
-	crashTogether = 12 // rounds at a time: processes mostly wait
-	soakTogether  = 22 // where nothing runs beside them, and without the race detector
+	crashTogether = 22 // rounds at a time: processes mostly wait
 )
 
 // A submitter and a worker die at any point between two calls, each again and
@@ -31,9 +30,10 @@ const (
 // once, and more or less often only where a worker died with it in its hands. The
 // account is charged for what was accepted, and every threshold that it and the
 // users reach is told once, in one mail.
+//
+// It is not run beside other tests, whose messages it would make late.
 func TestCrashPointsLoseAndDoubleNothing(t *testing.T) {
 	sendlimittest.Long(t)
-	t.Parallel()
 	server := sendlimittest.RealRedis(t)
 	scripts := nameScripts(t, server.Client())
 	died := crashCount{times: make(map[crashTarget]int)}
@@ -49,18 +49,17 @@ func TestCrashPointsLoseAndDoubleNothing(t *testing.T) {
 		play(t, seed)
 		return
 	}
-	rounds, together, say := crashRounds, crashTogether, t.Logf
+	rounds, say := crashRounds, t.Logf
 	if text := os.Getenv(crashRoundsEnv); text != "" {
 		var err error
 		rounds, err = strconv.Atoi(text)
 		require.NoError(t, err, crashRoundsEnv)
-		together = soakTogether
 		say = func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) } // somebody waits
 	}
 	first := rand.Uint64N(1 << 40)
 	seeds := make(chan uint64)
 	var players sync.WaitGroup
-	for range together {
+	for range crashTogether {
 		players.Go(func() {
 			for seed := range seeds {
 				// The name of a round is how to play it again.

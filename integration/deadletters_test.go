@@ -167,6 +167,7 @@ func TestPitfall16DeadLettersOnACluster(t *testing.T) {
 
 // The queue's own archive forgets after 10,000 tasks: ours is not the queue's.
 func TestPitfall39MoreDeadLettersThanAnArchiveKeeps(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	client := sendlimittest.RealRedis(t).Client()
 	o := sendlimit.Options{Records: true}

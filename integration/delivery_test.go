@@ -145,7 +145,7 @@ func (d *delivery) settled(client redis.UniversalClient) {
 		require.Eventually(d, func() bool {
 			state, err := client.HGet(d.Context(), keys.Record(user, "m"), "s").Result()
 			return err == nil && state == "d"
-		}, 10*time.Second, 10*time.Millisecond, user)
+		}, 60*time.Second, 10*time.Millisecond, user)
 	}
 }
 
@@ -156,9 +156,9 @@ func TestPitfall22DeliveredOnceNotEarlyAndNotLate(t *testing.T) {
 	d := newDelivery(t, server.Addr)
 	stop := d.work(d.client())
 	d.work(d.client())
-	d.crowd(400, 3*time.Second, 6*time.Second)
-	time.AfterFunc(6*time.Second, stop)
-	late := d.arrived(30 * time.Second)
+	time.AfterFunc(11*time.Second, stop)
+	d.crowd(400, 8*time.Second, 6*time.Second)
+	late := d.arrived(60 * time.Second)
 	require.Less(t, late[len(late)/2], time.Second)
 	d.settled(server.Client())
 	stop()
@@ -174,7 +174,7 @@ func TestPitfall16DeliveredOnACluster(t *testing.T) {
 	t.Cleanup(d.receiver.Close)
 	d.Submitter = d.submitter(cluster.Client())
 	d.work(cluster.Client())
-	d.crowd(60, 3*time.Second, 2*time.Second)
+	d.crowd(60, 6*time.Second, 2*time.Second)
 
 	rehearsal, err := d.Rehearse(t.Context())
 	require.NoError(t, err)
@@ -193,7 +193,7 @@ func TestPitfall16DeliveredOnACluster(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, tasks.Moved, o.Outcome)
 
-	d.arrived(30 * time.Second)
+	d.arrived(60 * time.Second)
 	d.settled(cluster.Client())
 }
 
@@ -261,7 +261,7 @@ func TestDeliveryFollowsTheAnswers(t *testing.T) {
 		require.Eventually(t, func() bool {
 			record, err := server.Client().HGetAll(t.Context(), layout.Record(user, "m")).Result()
 			return err == nil && record["s"] == state && (record["c"] == "") == (state == "d")
-		}, 10*time.Second, 10*time.Millisecond, user)
+		}, 60*time.Second, 10*time.Millisecond, user)
 		places, err := server.Client().ZCard(t.Context(), layout.Timeline(user)).Result()
 		require.NoError(t, err)
 		require.Equal(t, state == "d", places == 1, "%s: what was not delivered does not count", user)

@@ -16,6 +16,7 @@ import (
 // The outbox and the plain account of each notice agree on a real Redis as on the
 // embedded store, and on a cluster.
 func TestNoticeHistoriesOnRedis(t *testing.T) {
+	sendlimittest.Long(t)
 	server := sendlimittest.RealRedis(t)
 	checkFor(t, 4*time.Second, "n", func(t *rapid.T, prefix string) {
 		sendlimittest.CheckNotices(t, server.Client(), prefix)
@@ -23,6 +24,7 @@ func TestNoticeHistoriesOnRedis(t *testing.T) {
 }
 
 func TestPitfall16NoticeHistoriesOnACluster(t *testing.T) {
+	sendlimittest.Long(t)
 	cluster := sendlimittest.RealCluster(t)
 	var client redis.UniversalClient = cluster.Client()
 	checkFor(t, 3*time.Second, "n", func(t *rapid.T, prefix string) { sendlimittest.CheckNotices(t, client, prefix) })

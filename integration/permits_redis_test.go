@@ -19,11 +19,13 @@ import (
 // Permits and token buckets give the same answers as their models on a real
 // Redis, and on a cluster.
 func TestPermitsAndTokensOnRedis(t *testing.T) {
+	sendlimittest.Long(t)
 	server := sendlimittest.RealRedis(t)
 	checkLimiters(t, server.Client(), 4*time.Second)
 }
 
 func TestPitfall16PermitsAndTokensOnACluster(t *testing.T) {
+	sendlimittest.Long(t)
 	cluster := sendlimittest.RealCluster(t)
 	var client redis.UniversalClient = cluster.Client()
 	checkLimiters(t, client, 3*time.Second)

@@ -97,6 +97,7 @@ func onADayToCome(t *testing.T, text string) (moved, day string) {
 }
 
 func TestReadmeExample(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	_, client := sendlimittest.EmbeddedRedis(t)
 	output := runExample(t, "As a library", "127.0.0.1:6379", client.Options().Addr)

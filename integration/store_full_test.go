@@ -74,6 +74,7 @@ func awaitProgress(t *testing.T, want int, count func() int) {
 // nothing. One that is filled as far as submits go, and by somebody who submits
 // as fast as can be, delivers all that it has.
 func TestPitfall54AFullStoreDelivers(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	server := sendlimittest.RealRedis(t, "--maxmemory", "32mb")
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, PoolSize: 128, ContextTimeoutEnabled: true})

@@ -15,19 +15,20 @@ import (
 // Redis as on the embedded store, and on a cluster, where a script that
 // touched keys of two slots would fail (pitfall 16).
 func TestTimelineHistoriesOnRedis(t *testing.T) {
+	sendlimittest.Long(t)
 	server := sendlimittest.RealRedis(t)
-	checkFor(t, 14*time.Second, "h", func(t *rapid.T, prefix string) {
-		sendlimittest.CheckHistory(t, server.Client(), prefix)
-	})
-	checkFor(t, 8*time.Second, "m", func(t *rapid.T, prefix string) {
-		sendlimittest.CheckMessages(t, server.Client(), prefix)
-	})
-	checkFor(t, 4*time.Second, "b", func(t *rapid.T, prefix string) {
-		sendlimittest.CheckBacklog(t, server.Client(), prefix)
-	})
+	for name, check := range map[string]func(t *rapid.T, client redis.UniversalClient, prefix string){
+		"places": sendlimittest.CheckHistory, "messages": sendlimittest.CheckMessages, "backlogs": sendlimittest.CheckBacklog,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			checkFor(t, 14*time.Second, name, func(t *rapid.T, prefix string) { check(t, server.Client(), prefix) })
+		})
+	}
 }
 
 func TestPitfall16HistoriesOnACluster(t *testing.T) {
+	sendlimittest.Long(t)
 	cluster := sendlimittest.RealCluster(t)
 	var client redis.UniversalClient = cluster.Client()
 	checkFor(t, 5*time.Second, "h", func(t *rapid.T, prefix string) { sendlimittest.CheckHistory(t, client, prefix) })

@@ -131,6 +131,7 @@ func TestPitfall38EveryMillisecondIsKept(t *testing.T) {
 // GT an earlier message shortens the life of a later one: the timeline expires
 // when its latest place can be forgotten, whatever came when.
 func TestPitfall51And04TimelinesExpire(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	client := sendlimittest.RealRedis(t).Client()
 	key, now := defaultKeys(t).Timeline("alice"), noon()

@@ -19,6 +19,7 @@ import (
 // line's outcome, violations and free times are the model's. A user's lines
 // come in the order of the file, one in flight; users come side by side.
 func TestTrafficAgreesWithTheModel(t *testing.T) {
+	sendlimittest.Long(t)
 	traffic, err := sendlimittest.LoadTraffic(0)
 	require.NoError(t, err)
 	t.Log(traffic.Source)

@@ -134,6 +134,7 @@ func (s script) counts(keys, args int) bool {
 
 // A missing argument is nil in Lua, and silently so.
 func TestPitfall20ArgumentsAreCounted(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	server, client := sendlimittest.EmbeddedRedis(t)
 	for _, s := range scripts(t) {
@@ -220,6 +221,7 @@ func TestReadersCallNoCommandThatWrites(t *testing.T) {
 }
 
 func TestEveryFragmentIsIncluded(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	files, err := filepath.Glob("fragments/*.lua")
 	require.NoError(t, err)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -59,6 +60,7 @@ func TestRelayEnqueuesWhatTheQueueDidNotTake(t *testing.T) {
 // The queue is emptied by hand, long after all was confirmed: everything goes
 // out when it is a minute overdue, as the rules allow.
 func TestRelayFindsWhatTheQueueLost(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.work(relaying)
@@ -155,6 +157,7 @@ func TestPitfall45AnArchivedTaskIsNoTimer(t *testing.T) {
 // its message: the queue shows the task as running until its lease is over, and
 // would find it minutes later.
 func TestRelayDoesNotWaitForATaskOfADeadWorker(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Second))
@@ -319,6 +322,7 @@ func (s *story) leave(id string, lease time.Duration) {
 // A message whose delivery kills its worker each time is given up after as many
 // attempts as any other.
 func TestAMessageThatKillsWorkersIsGivenUp(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result { panic("again") })
@@ -357,6 +361,7 @@ func TestManyRelays(t *testing.T) {
 // What waits in the queue and is only late, since the workers have too much to
 // do, is left to the queue.
 func TestRelayLeavesABacklogToTheQueue(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.recorder.AnswerWith(func(ctx context.Context, _ notifier.Notification) notifier.Result {

@@ -16,7 +16,7 @@ fi
 mapfile -t packages < <(go list ./... | grep -v '/integration$')
 run() { go test -shuffle=on -timeout 20m "$@"; }
 run "${packages[@]}"
-run ./integration
+run -parallel 4 ./integration # they mostly wait
 [ ! -f bench/go.mod ] || (cd bench && run ./...)
 
 # The race detector makes code several times slower. Under it the tests leave out

@@ -84,6 +84,7 @@ func numbers(t *testing.T, summary string) (fields, plan map[string]any) {
 // The outcomes are those of the run, line by line: also of users who have
 // messages already, and of lines that were accepted before.
 func TestBulkDryRunSaysExactlyWhatTheRunDoes(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	f := newFixture(t)
 	f.apply(t, fullPolicy(t))
@@ -261,6 +262,7 @@ func TestADryRunThatIsStoppedLeavesNothing(t *testing.T) {
 // A file for outcomes of which there are none is not left behind, but for one that
 // was there before.
 func TestADryRunWithoutOutcomesLeavesNoResults(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	f := newFixture(t)
 	lines := trafficLines(t, 1000)

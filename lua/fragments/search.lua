@@ -154,22 +154,21 @@ local function new_search(rules, direction, from, excluded, near, taken)
     return at and direction * at
   end
 
-  local function charge() -- brings what is spent up to date
-    if charged then spent, charged = spent + work - charged, work end
-  end
-
   local first = (quiet == '' or rules.exempt) and 1 or 0 -- 0 stands for quiet hours
   local function next_free(last)
     local last_u = direction * last
     local held = first -- all that in a row let u pass
-    local r, in_the_way = first, nil
+    local r, in_the_way, handed_back = first, nil, nil
+    local most = charged and charged + WORK - spent -- what work may come to
     while u <= last_u and held <= rules.count do
-      charge()
       -- Never where it began: a search that goes on there would not end.
-      if spent > WORK and u ~= direction * from then return nil, direction * u end
+      if most and work > most and u ~= direction * from then
+        handed_back = direction * u
+        break
+      end
       local till
       if r == 0 then till = quiet_until() else till = forbidden_until(r) end
-      if r > 0 then charged = charged or work end
+      if r > 0 and not most then charged, most = work, work + WORK - spent end
       if till then
         u, held, in_the_way = till, first, in_the_way or r
       else
@@ -177,7 +176,8 @@ local function new_search(rules, direction, from, excluded, near, taken)
         r = r < rules.count and r + 1 or first
       end
     end
-    charge()
+    if charged then spent, charged = spent + work - charged, work end
+    if handed_back then return nil, handed_back end
     if u > last_u then return nil, nil, in_the_way end
     return direction * u, nil, in_the_way
   end

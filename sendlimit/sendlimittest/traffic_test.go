@@ -32,6 +32,7 @@ func outcomes(t *testing.T, traffic sendlimittest.Traffic) map[string]int {
 }
 
 func TestRealTrafficUnderTheDefaultPolicy(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	traffic, err := sendlimittest.LoadTraffic(0)
 	require.NoError(t, err)
@@ -44,6 +45,7 @@ func TestRealTrafficUnderTheDefaultPolicy(t *testing.T) {
 }
 
 func TestGeneratedTrafficIsOfTheSameShape(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	const lines = 81_959
 	traffic := sendlimittest.Traffic{Sends: sendlimittest.GenerateTraffic(sendlimittest.DefaultTrafficSeed, lines)}
