@@ -17,6 +17,7 @@ import (
 // embedded store, and on a cluster.
 func TestAlertHistoriesOnRedis(t *testing.T) {
 	sendlimittest.Long(t)
+	t.Parallel()
 	server := sendlimittest.RealRedis(t)
 	checkFor(t, 6*time.Second, "a", func(t *rapid.T, prefix string) {
 		sendlimittest.CheckAlerts(t, server.Client(), prefix)
@@ -25,6 +26,7 @@ func TestAlertHistoriesOnRedis(t *testing.T) {
 
 func TestAlertHistoriesOnACluster(t *testing.T) {
 	sendlimittest.Long(t)
+	t.Parallel()
 	cluster := sendlimittest.RealCluster(t)
 	checkFor(t, 3*time.Second, "a", func(t *rapid.T, prefix string) {
 		sendlimittest.CheckAlerts(t, cluster.Client(), prefix)

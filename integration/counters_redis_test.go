@@ -21,6 +21,7 @@ import (
 // Redis as on the embedded store.
 func TestCounterHistoriesOnRedis(t *testing.T) {
 	sendlimittest.Long(t)
+	t.Parallel()
 	server := sendlimittest.RealRedis(t)
 	checkFor(t, 6*time.Second, "c", func(t *rapid.T, prefix string) {
 		sendlimittest.CheckCounters(t, server.Client(), prefix)

@@ -52,14 +52,14 @@ func TestDeliveryOutlastsAKilledWorker(t *testing.T) {
 	d.due["first"] = time.Now().Add(time.Second).UTC().Truncate(time.Millisecond)
 	_, err := d.Submit(t.Context(), tasks.Message{ID: "m", User: "first", SendAt: d.due["first"], Title: "a"})
 	require.NoError(t, err)
-	d.arrived(60 * time.Second)
+	d.arrived()
 
 	d.crowd(50, 5*time.Second, time.Second)
 	time.Sleep(time.Second)
 	require.NoError(t, process.Process.Kill())
 	require.Error(t, <-ended, "killed")
 	d.work(d.client())
-	late := d.arrived(60 * time.Second)
+	late := d.arrived()
 	require.Less(t, late[len(late)/2], time.Second)
 	d.settled(server.Client())
 }
@@ -125,7 +125,7 @@ func TestSubmitWhoseConnectionBreaks(t *testing.T) {
 	require.Equal(t, tasks.Accepted, o.Outcome)
 	require.False(t, o.Replayed, "it is the same call")
 	d.due["alice"] = at
-	d.arrived(60 * time.Second)
+	d.arrived()
 	d.settled(server.Client())
 }
 

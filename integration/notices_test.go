@@ -17,6 +17,7 @@ import (
 // embedded store, and on a cluster.
 func TestNoticeHistoriesOnRedis(t *testing.T) {
 	sendlimittest.Long(t)
+	t.Parallel()
 	server := sendlimittest.RealRedis(t)
 	checkFor(t, 4*time.Second, "n", func(t *rapid.T, prefix string) {
 		sendlimittest.CheckNotices(t, server.Client(), prefix)
@@ -25,6 +26,7 @@ func TestNoticeHistoriesOnRedis(t *testing.T) {
 
 func TestPitfall16NoticeHistoriesOnACluster(t *testing.T) {
 	sendlimittest.Long(t)
+	t.Parallel()
 	cluster := sendlimittest.RealCluster(t)
 	var client redis.UniversalClient = cluster.Client()
 	checkFor(t, 3*time.Second, "n", func(t *rapid.T, prefix string) { sendlimittest.CheckNotices(t, client, prefix) })

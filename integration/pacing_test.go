@@ -112,6 +112,7 @@ func perSecond(n int64) sendlimit.Rate { return sendlimit.Rate{Count: n, Interva
 // Two workers never exceed a rate together in any second at the provider, a
 // change holds while they run, and what was asked for is still delivered.
 func TestPacingOfTwoWorkers(t *testing.T) {
+	sendlimittest.Long(t)
 	const wave = 600 // more than one worker takes in hand: both have a part in it
 	p := newPacing(t, sendlimit.Pace{Rate: perSecond(100)}, 2)
 	began := time.Now()

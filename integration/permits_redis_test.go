@@ -20,12 +20,14 @@ import (
 // Redis, and on a cluster.
 func TestPermitsAndTokensOnRedis(t *testing.T) {
 	sendlimittest.Long(t)
+	t.Parallel()
 	server := sendlimittest.RealRedis(t)
 	checkLimiters(t, server.Client(), 4*time.Second)
 }
 
 func TestPitfall16PermitsAndTokensOnACluster(t *testing.T) {
 	sendlimittest.Long(t)
+	t.Parallel()
 	cluster := sendlimittest.RealCluster(t)
 	var client redis.UniversalClient = cluster.Client()
 	checkLimiters(t, client, 3*time.Second)

@@ -15,6 +15,7 @@ import (
 // so that everything that was accepted arrives once, at its time or later, and
 // what was cancelled never.
 func TestRedisKilledUnderLoad(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	server := sendlimittest.RealRedis(t, "--appendonly", "yes", "--appendfsync", "always")
 	l := newLoad(t, server, "3/1s", "8/5s")

@@ -131,6 +131,7 @@ func TestTheTimelineSurvivesARestart(t *testing.T) {
 // A replica has all of it: what scripts wrote, and when it expires; it answers
 // what only looks, and everything once it is the master.
 func TestAReplicaAnswersTheSame(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	server, replica := sendlimittest.RealRedis(t), sendlimittest.RealRedis(t)
 	a := &account{client: server.Client(), now: noon()}
@@ -163,6 +164,7 @@ func TestAReplicaAnswersTheSame(t *testing.T) {
 // Every operation runs on a cluster: all keys of a call are of one slot, and
 // the users are spread over all masters.
 func TestPitfall16EveryOperationOnACluster(t *testing.T) {
+	sendlimittest.Long(t)
 	cluster := sendlimittest.RealCluster(t)
 	a := &account{client: cluster.Client(), now: noon()}
 	a.fill(t, 60)

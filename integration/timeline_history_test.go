@@ -29,6 +29,7 @@ func TestTimelineHistoriesOnRedis(t *testing.T) {
 
 func TestPitfall16HistoriesOnACluster(t *testing.T) {
 	sendlimittest.Long(t)
+	t.Parallel()
 	cluster := sendlimittest.RealCluster(t)
 	var client redis.UniversalClient = cluster.Client()
 	checkFor(t, 5*time.Second, "h", func(t *rapid.T, prefix string) { sendlimittest.CheckHistory(t, client, prefix) })

@@ -20,6 +20,7 @@ import (
 // come in the order of the file, one in flight; users come side by side.
 func TestTrafficAgreesWithTheModel(t *testing.T) {
 	sendlimittest.Long(t)
+	t.Parallel()
 	traffic, err := sendlimittest.LoadTraffic(0)
 	require.NoError(t, err)
 	t.Log(traffic.Source)

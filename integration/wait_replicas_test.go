@@ -128,6 +128,7 @@ func TestReplicasHaveWhatWasAnswered(t *testing.T) {
 // In a cluster it is the replicas of the user's own master that count, and a
 // user whose slot has moved is found.
 func TestReplicasOfACluster(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	cluster := sendlimittest.RealCluster(t)
 	replica := replicaOf(t, cluster, 0)

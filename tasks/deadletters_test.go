@@ -8,6 +8,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -82,6 +83,7 @@ func TestPitfall49ADeadLetterIsSentAfterAll(t *testing.T) {
 
 // The queue does not take the timer: the watch list has the message.
 func TestARetryThatTheQueueDoesNotTake(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		dead := s.deadLetters()
@@ -173,6 +175,7 @@ func TestDeadLettersArePurged(t *testing.T) {
 
 // Pages go on after the last of the one before.
 func TestDeadLettersAreListedInPages(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		dead := s.deadLetters()

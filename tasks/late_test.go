@@ -45,6 +45,7 @@ func TestPitfall23LateIsNoBurst(t *testing.T) {
 // The workers were down for longer than the largest window and new messages
 // came meanwhile: nothing that is to be sent is forgotten, and order is kept.
 func TestPitfall46DownForLongerThanTheLargestWindow(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		for i := range 5 {

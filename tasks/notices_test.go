@@ -141,6 +141,7 @@ func TestAnAlertOfAUserIsDeliveredAtOnce(t *testing.T) {
 }
 
 func TestANoticeThatTheQueueNeverGotIsFound(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		var mail announcer
@@ -157,6 +158,7 @@ func TestANoticeThatTheQueueNeverGotIsFound(t *testing.T) {
 
 // Submitter, relay and two workers have tasks of the same notice.
 func TestOneOfManyTasksDeliversANotice(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		var mail announcer
@@ -186,6 +188,7 @@ func (s *story) enqueuePayloads(payload []byte, count int) {
 }
 
 func TestANoticeIsTriedAgain(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		mail := announcer{answers: []notifier.Result{

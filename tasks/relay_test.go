@@ -140,6 +140,7 @@ func (s *story) member(user, id string) string {
 // A task is archived by hand, or by a program that knows no better: it still
 // exists, and never runs.
 func TestPitfall45AnArchivedTaskIsNoTimer(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.work(relaying)
@@ -187,6 +188,7 @@ func (s *story) takeTask(id string) {
 
 // What a worker has in hand and waits with for a delivery slot is not lost.
 func TestRelayLeavesWhatWaitsForASlot(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.recorder.AnswerWith(func(ctx context.Context, _ notifier.Notification) notifier.Result {

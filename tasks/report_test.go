@@ -108,6 +108,7 @@ func TestUsersAreGatheredIntoOneMailAnHour(t *testing.T) {
 
 // What a provider refuses for good ended unsent, too.
 func TestTheDailyReportCountsWhatFailed(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		var mail announcer

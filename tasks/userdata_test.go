@@ -13,6 +13,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -111,6 +112,7 @@ func TestEraseAUser(t *testing.T) {
 // A delivery that runs is waited for, and the worker's report about it. What
 // would be tried again is not.
 func TestPitfall27EraseWaitsForADelivery(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.recorder.AnswerWith(func(_ context.Context, n notifier.Notification) notifier.Result {

@@ -14,9 +14,13 @@ fi
 # What runs in real time against real servers comes after the rest and by itself,
 # so that it is not the tests of other packages that make its messages late.
 mapfile -t packages < <(go list ./... | grep -v '/integration$')
-run() { go test -shuffle=on -timeout 20m "$@"; }
+part() { printf -- '-- %s (%d s)\n' "$1" "$SECONDS"; }
+run() { go test -vet=off -shuffle=on -timeout 20m "$@"; } # the linters vet
+part "packages"
 run "${packages[@]}"
+part "integration"
 run -parallel 4 ./integration # they mostly wait
+part "bench"
 [ ! -f bench/go.mod ] || (cd bench && run ./...)
 
 # The race detector makes code several times slower. Under it the tests leave out
@@ -25,5 +29,7 @@ if [ "${CI:-}" != true ] && [ "$(go env CGO_ENABLED)" != 1 ]; then
   echo "No C compiler: the tests run without the race detector"
   exit 0
 fi
+part "packages, race detector"
 run -race -short "${packages[@]}"
+part "integration, race detector"
 run -race -short ./integration
