@@ -90,7 +90,9 @@
 //
 // Before it claims a message, the handler waits for the push target's pace, which
 // all workers share; a delivery slot is not held through a longer wait. Where the
-// gate says no, the permit is given back.
+// gate says no, the permit is given back. Where the claim took so long that the
+// call would come on top of those of the next interval, it gets another permit, or
+// the message is given back to be judged anew.
 //
 // # Failures
 //
