@@ -3,6 +3,7 @@ package tasks_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -196,23 +197,27 @@ func TestPacedMessagesHaveNoSlot(t *testing.T) {
 	}, "100/minute")
 }
 
-// slowClaims holds so many claims up, which are the first.
-type slowClaims struct {
+// slowAnswers holds so many answers of the store up, which are the first.
+type slowAnswers struct {
+	to    string // hash of the script; "" for every command
 	left  atomic.Int64
 	takes time.Duration
 }
 
-func (c *slowClaims) DialHook(next redis.DialHook) redis.DialHook { return next }
+func (a *slowAnswers) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-func (c *slowClaims) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (a *slowAnswers) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return next
 }
 
-func (c *slowClaims) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (a *slowAnswers) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
-		if args := cmd.Args(); len(args) > 1 && args[1] == lua.Claim.Hash() && c.left.Add(-1) >= 0 {
-			time.Sleep(c.takes)
+		args := cmd.Args()
+		if a.to == "" || len(args) > 1 && args[1] == a.to {
+			if a.left.Add(-1) >= 0 {
+				time.Sleep(a.takes)
+			}
 		}
 		return err
 	}
@@ -224,7 +229,7 @@ func TestPaceOfCallsWhoseClaimTakesLong(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.pace("10/second", 0)
-		slow := &slowClaims{takes: 900 * time.Millisecond}
+		slow := &slowAnswers{to: lua.Claim.Hash(), takes: 900 * time.Millisecond}
 		slow.left.Store(10)
 		s.hook = slow
 		s.work()
@@ -243,7 +248,9 @@ func TestPaceWhereTheStoreIsFarAway(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.pace("10/second", 5)
-		s.hook = farAway{}
+		slow := &slowAnswers{takes: 120 * time.Millisecond}
+		slow.left.Store(math.MaxInt64)
+		s.hook = slow
 		s.work()
 		s.many(20, 2*time.Second)
 		s.until(20 * time.Second)
@@ -252,23 +259,6 @@ func TestPaceWhereTheStoreIsFarAway(t *testing.T) {
 		require.LessOrEqual(s, most(sent, time.Second), 10)
 		require.Zero(s, s.queued())
 	})
-}
-
-// farAway has every answer of the store take a while.
-type farAway struct{}
-
-func (farAway) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (farAway) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		err := next(ctx, cmd)
-		time.Sleep(120 * time.Millisecond)
-		return err
-	}
-}
-
-func (farAway) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
 }
 
 // What a claim does not send costs no permit: a cancelled message's task is
