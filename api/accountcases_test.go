@@ -48,15 +48,15 @@ func scopeOf(o operation) sendlimit.Scope {
 	name := o.method + " " + o.path
 	switch {
 	case slices.Contains([]string{
-		"POST " + messages, "POST " + messages + "/dry-run", "POST " + batch, "PATCH " + message, "DELETE " + message,
+		"POST " + messagesPath, "POST " + messagesPath + "/dry-run", "POST " + batchPath, "PATCH " + messagePath, "DELETE " + messagePath,
 	}, name):
 		return sendlimit.ScopeSubmit
 	case slices.Contains([]string{
-		"GET " + message, "GET /v1/users/{user}/messages", "GET /v1/users/{user}/usage", "GET /v1/users/{user}/next-free",
+		"GET " + messagePath, "GET /v1/users/{user}/messages", "GET /v1/users/{user}/usage", "GET /v1/users/{user}/next-free",
 	}, name):
 		return sendlimit.ScopeRead
-	case strings.HasPrefix(o.path, "/v1/dead-letters"), strings.HasPrefix(o.path, deadLetter), o.path == "/v1/stats",
-		strings.HasPrefix(o.path, "/v1/policies"), o.path == settings, strings.HasPrefix(o.path, "/v1/accounts"), strings.HasPrefix(o.path, "/v1/tiers"):
+	case strings.HasPrefix(o.path, "/v1/dead-letters"), strings.HasPrefix(o.path, deadLetterPath), o.path == "/v1/stats",
+		strings.HasPrefix(o.path, "/v1/policies"), o.path == settingsPath, strings.HasPrefix(o.path, "/v1/accounts"), strings.HasPrefix(o.path, "/v1/tiers"):
 		return sendlimit.ScopeAdmin
 	}
 	return "" // a new operation, of which nobody has said who may do it
@@ -86,38 +86,38 @@ func accountCases() []contractCase {
 			"there already", http.MethodPost, "/v1/accounts", http.StatusUnprocessableEntity,
 			on(acme, with(http.MethodPost, "/v1/accounts", `{"name":"acme"}`)),
 		},
-		{"shown", http.MethodGet, account, http.StatusOK, on(acme, get(acmePath))},
-		{"none", http.MethodGet, account, http.StatusNotFound, on(nothing, get(acmePath))},
-		{"changed", http.MethodPatch, account, http.StatusOK, on(acme, with(http.MethodPatch, acmePath, `{"tier":"free","disabled":true}`))},
-		{"no such tier", http.MethodPatch, account, http.StatusUnprocessableEntity, on(acme, with(http.MethodPatch, acmePath, `{"tier":"gold"}`))},
-		{"unknown field", http.MethodPatch, account, http.StatusUnprocessableEntity, on(acme, with(http.MethodPatch, acmePath, `{"Tier":"free"}`))},
-		{"none", http.MethodPatch, account, http.StatusNotFound, on(nothing, with(http.MethodPatch, acmePath, `{}`))},
+		{"shown", http.MethodGet, accountPath, http.StatusOK, on(acme, get(acmePath))},
+		{"none", http.MethodGet, accountPath, http.StatusNotFound, on(nothing, get(acmePath))},
+		{"changed", http.MethodPatch, accountPath, http.StatusOK, on(acme, with(http.MethodPatch, acmePath, `{"tier":"free","disabled":true}`))},
+		{"no such tier", http.MethodPatch, accountPath, http.StatusUnprocessableEntity, on(acme, with(http.MethodPatch, acmePath, `{"tier":"gold"}`))},
+		{"unknown field", http.MethodPatch, accountPath, http.StatusUnprocessableEntity, on(acme, with(http.MethodPatch, acmePath, `{"Tier":"free"}`))},
+		{"none", http.MethodPatch, accountPath, http.StatusNotFound, on(nothing, with(http.MethodPatch, acmePath, `{}`))},
 
-		{"one more", http.MethodPost, account + "/keys", http.StatusCreated, on(acme, with(http.MethodPost, acmePath+"/keys",
+		{"one more", http.MethodPost, accountPath + "/keys", http.StatusCreated, on(acme, with(http.MethodPost, acmePath+"/keys",
 			`{"scopes":["submit"],"expires_at":"2027-01-01T00:00:00Z"}`))},
 		{
-			"no such scope", http.MethodPost, account + "/keys", http.StatusUnprocessableEntity,
+			"no such scope", http.MethodPost, accountPath + "/keys", http.StatusUnprocessableEntity,
 			on(acme, with(http.MethodPost, acmePath+"/keys", `{"scopes":["root"]}`)),
 		},
-		{"none", http.MethodPost, account + "/keys", http.StatusNotFound, on(nothing, with(http.MethodPost, acmePath+"/keys", `{}`))},
-		{"removed", http.MethodDelete, account + "/keys/{key}", http.StatusOK, func(t *testing.T) reply {
+		{"none", http.MethodPost, accountPath + "/keys", http.StatusNotFound, on(nothing, with(http.MethodPost, acmePath+"/keys", `{}`))},
+		{"removed", http.MethodDelete, accountPath + "/keys/{key}", http.StatusOK, func(t *testing.T) reply {
 			t.Helper()
 			r := newRig(t)
 			id := r.key("acme", sendlimit.ScopeRead)[3:11]
 			return r.send(request{method: http.MethodDelete, target: acmePath + "/keys/" + id})
 		}},
 		{
-			"none", http.MethodDelete, account + "/keys/{key}", http.StatusNotFound,
+			"none", http.MethodDelete, accountPath + "/keys/{key}", http.StatusNotFound,
 			on(acme, request{method: http.MethodDelete, target: acmePath + "/keys/nokey"}),
 		},
 
 		{"all", http.MethodGet, "/v1/tiers", http.StatusOK, on(acme, get("/v1/tiers"))},
-		{"shown", http.MethodGet, tier, http.StatusOK, on(acme, get(freePath))},
-		{"none", http.MethodGet, tier, http.StatusNotFound, on(nothing, get(freePath))},
-		{"set", http.MethodPut, tier, http.StatusOK, on(nothing, with(http.MethodPut, freePath,
+		{"shown", http.MethodGet, tierPath, http.StatusOK, on(acme, get(freePath))},
+		{"none", http.MethodGet, tierPath, http.StatusNotFound, on(nothing, get(freePath))},
+		{"set", http.MethodPut, tierPath, http.StatusOK, on(nothing, with(http.MethodPut, freePath,
 			`{"requests_per_minute":60,"messages_per_hour":100,"messages_per_day":500,"alert_at":[]}`))},
-		{"below zero", http.MethodPut, tier, http.StatusUnprocessableEntity, on(nothing, with(http.MethodPut, freePath, `{"messages_per_day":-1}`))},
-		{"no number", http.MethodPut, tier, http.StatusUnprocessableEntity, on(nothing, with(http.MethodPut, freePath, `{"messages_per_day":"x"}`))},
+		{"below zero", http.MethodPut, tierPath, http.StatusUnprocessableEntity, on(nothing, with(http.MethodPut, freePath, `{"messages_per_day":-1}`))},
+		{"no number", http.MethodPut, tierPath, http.StatusUnprocessableEntity, on(nothing, with(http.MethodPut, freePath, `{"messages_per_day":"x"}`))},
 	}
 }
 

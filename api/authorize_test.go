@@ -154,7 +154,7 @@ func TestOthersMessagesAreNotFound(t *testing.T) {
 				q.body = `{"send_at":"` + on22("18:00:00") + `"}`
 			}
 			unknown := r.with(other, q)
-			draft := request{method: http.MethodPost, target: messages, body: `{"user":"alice","id":"a","send_at":"` + on22("11:11:11") + `","title":"Hi"}`}
+			draft := request{method: http.MethodPost, target: messagesPath, body: `{"user":"alice","id":"a","send_at":"` + on22("11:11:11") + `","title":"Hi"}`}
 			require.Equal(t, http.StatusCreated, r.with(own, draft).status)
 
 			foreign := r.with(other, q)
@@ -186,17 +186,17 @@ func TestOthersConflictsHaveNoID(t *testing.T) {
 	}
 	post := func(target, body string) request {
 		q := request{method: http.MethodPost, target: target, body: body}
-		if target == batch {
+		if target == batchPath {
 			q.header = http.Header{"Content-Type": {"application/x-ndjson"}}
 		}
 		return q
 	}
-	require.Equal(t, http.StatusCreated, r.with(own, post(messages, draft("alice", "secret-id", "11:11:11"))).status)
-	require.Equal(t, http.StatusCreated, r.with(other, post(messages, draft("alice", "theirs", "13:00:00"))).status)
+	require.Equal(t, http.StatusCreated, r.with(own, post(messagesPath, draft("alice", "secret-id", "11:11:11"))).status)
+	require.Equal(t, http.StatusCreated, r.with(other, post(messagesPath, draft("alice", "theirs", "13:00:00"))).status)
 	for name, q := range map[string]request{
-		"submit":  post(messages, draft("alice", "b", "11:11:12")),
-		"dry run": post(messages+"/dry-run", draft("alice", "b", "11:11:12")),
-		"batch":   post(batch, draft("alice", "b", "11:11:12")),
+		"submit":  post(messagesPath, draft("alice", "b", "11:11:12")),
+		"dry run": post(messagesPath+"/dry-run", draft("alice", "b", "11:11:12")),
+		"batch":   post(batchPath, draft("alice", "b", "11:11:12")),
 		"move":    {method: http.MethodPatch, target: "/v1/users/alice/messages/theirs", body: `{"send_at":"` + on22("11:11:12") + `"}`},
 		"usage":   {method: http.MethodGet, target: "/v1/users/alice/usage?at=" + on22("11:00:00")},
 	} {

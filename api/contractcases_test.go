@@ -32,22 +32,22 @@ type operation struct {
 }
 
 const (
-	messages    = "/v1/messages"
-	batch       = messages + "/batch"
-	message     = "/v1/users/{user}/messages/{id}"
-	deadLetter  = "/v1/users/{user}/dead-letters/{id}"
-	account     = "/v1/accounts/{account}"
-	tier        = "/v1/tiers/{tier}"
-	policy      = "/v1/policies/{policy}"
-	settings    = "/v1/users/{user}/settings"
-	aliceA      = "/v1/users/alice/messages/a"
-	aliceADead  = "/v1/users/alice/dead-letters/a"
-	crossOrigin = "cross-site"
+	messagesPath   = "/v1/messages"
+	batchPath      = messagesPath + "/batch"
+	messagePath    = "/v1/users/{user}/messages/{id}"
+	deadLetterPath = "/v1/users/{user}/dead-letters/{id}"
+	accountPath    = "/v1/accounts/{account}"
+	tierPath       = "/v1/tiers/{tier}"
+	policyPath     = "/v1/policies/{policy}"
+	settingsPath   = "/v1/users/{user}/settings"
+	aliceA         = "/v1/users/alice/messages/a"
+	aliceADead     = "/v1/users/alice/dead-letters/a"
+	crossOrigin    = "cross-site"
 )
 
 // mediaType is that of the body.
 func (o operation) mediaType() string {
-	if o.path == batch {
+	if o.path == batchPath {
 		return "application/x-ndjson"
 	}
 	return "application/json"
@@ -64,37 +64,37 @@ func (o operation) request() request {
 func operations() []operation {
 	draft := `{"user":"alice","send_at":"` + on22("11:11:11") + `","title":"Hi"}`
 	return []operation{
-		{http.MethodPost, messages, messages, draft, nil},
-		{http.MethodPost, messages + "/dry-run", messages + "/dry-run", draft, nil},
-		{http.MethodPost, batch, batch, draft, nil},
-		{http.MethodGet, message, aliceA, "", nil},
-		{http.MethodPatch, message, aliceA, `{"send_at":"` + on22("11:11:11") + `"}`, nil},
-		{http.MethodDelete, message, aliceA, "", nil},
+		{http.MethodPost, messagesPath, messagesPath, draft, nil},
+		{http.MethodPost, messagesPath + "/dry-run", messagesPath + "/dry-run", draft, nil},
+		{http.MethodPost, batchPath, batchPath, draft, nil},
+		{http.MethodGet, messagePath, aliceA, "", nil},
+		{http.MethodPatch, messagePath, aliceA, `{"send_at":"` + on22("11:11:11") + `"}`, nil},
+		{http.MethodDelete, messagePath, aliceA, "", nil},
 		{http.MethodGet, "/v1/users/{user}/messages", "/v1/users/alice/messages", "", []string{"from", "to", "limit", "cursor"}},
 		{http.MethodGet, "/v1/users/{user}/usage", "/v1/users/alice/usage", "", []string{"at", "from", "to", "category"}},
 		{http.MethodGet, "/v1/users/{user}/next-free", "/v1/users/alice/next-free", "", []string{"from", "count", "category"}},
 		{http.MethodGet, "/v1/dead-letters", "/v1/dead-letters", "", []string{"user", "limit", "cursor"}},
-		{http.MethodGet, deadLetter, aliceADead, "", []string{"content"}},
-		{http.MethodDelete, deadLetter, aliceADead, "", nil},
-		{http.MethodPost, deadLetter + "/retry", aliceADead + "/retry", "", nil},
+		{http.MethodGet, deadLetterPath, aliceADead, "", []string{"content"}},
+		{http.MethodDelete, deadLetterPath, aliceADead, "", nil},
+		{http.MethodPost, deadLetterPath + "/retry", aliceADead + "/retry", "", nil},
 		{http.MethodGet, "/v1/accounts", "/v1/accounts", "", nil},
 		{http.MethodPost, "/v1/accounts", "/v1/accounts", `{"name":"acme"}`, nil},
-		{http.MethodGet, account, "/v1/accounts/acme", "", nil},
-		{http.MethodPatch, account, "/v1/accounts/acme", `{"contact":"ops@acme.example"}`, nil},
-		{http.MethodPost, account + "/keys", "/v1/accounts/acme/keys", `{"scopes":["read"]}`, nil},
-		{http.MethodDelete, account + "/keys/{key}", "/v1/accounts/acme/keys/Zx3kQ9aB", "", nil},
+		{http.MethodGet, accountPath, "/v1/accounts/acme", "", nil},
+		{http.MethodPatch, accountPath, "/v1/accounts/acme", `{"contact":"ops@acme.example"}`, nil},
+		{http.MethodPost, accountPath + "/keys", "/v1/accounts/acme/keys", `{"scopes":["read"]}`, nil},
+		{http.MethodDelete, accountPath + "/keys/{key}", "/v1/accounts/acme/keys/Zx3kQ9aB", "", nil},
 		{http.MethodGet, "/v1/tiers", "/v1/tiers", "", nil},
-		{http.MethodGet, tier, "/v1/tiers/free", "", nil},
-		{http.MethodPut, tier, "/v1/tiers/free", `{"messages_per_day":500}`, nil},
+		{http.MethodGet, tierPath, "/v1/tiers/free", "", nil},
+		{http.MethodPut, tierPath, "/v1/tiers/free", `{"messages_per_day":500}`, nil},
 		{http.MethodGet, "/v1/policies", "/v1/policies", "", nil},
-		{http.MethodGet, policy, vipPath, "", nil},
-		{http.MethodPut, policy, vipPath, `{"rules":["1/minute"]}`, nil},
-		{http.MethodPost, policy + "/preview", vipPath + "/preview", `{"rules":["1/minute"]}`, nil},
-		{http.MethodPost, policy + "/refit", vipPath + "/refit?then=shift", "", []string{"then"}},
-		{http.MethodGet, settings, aliceSettings, "", nil},
-		{http.MethodPut, settings, aliceSettings, `{"time_zone":"Europe/Berlin"}`, nil},
-		{http.MethodPatch, settings, aliceSettings, `{"blocked":true}`, nil},
-		{http.MethodDelete, settings, aliceSettings, "", nil},
+		{http.MethodGet, policyPath, vipPath, "", nil},
+		{http.MethodPut, policyPath, vipPath, `{"rules":["1/minute"]}`, nil},
+		{http.MethodPost, policyPath + "/preview", vipPath + "/preview", `{"rules":["1/minute"]}`, nil},
+		{http.MethodPost, policyPath + "/refit", vipPath + "/refit?then=shift", "", []string{"then"}},
+		{http.MethodGet, settingsPath, aliceSettings, "", nil},
+		{http.MethodPut, settingsPath, aliceSettings, `{"time_zone":"Europe/Berlin"}`, nil},
+		{http.MethodPatch, settingsPath, aliceSettings, `{"blocked":true}`, nil},
+		{http.MethodDelete, settingsPath, aliceSettings, "", nil},
 		{http.MethodGet, "/v1/stats", "/v1/stats", "", nil},
 	}
 }
@@ -163,7 +163,7 @@ func hostileCases(o operation) []contractCase {
 	add("form", http.StatusUnsupportedMediaType, sent(func(q *request) {
 		q.header = http.Header{"Content-Type": {"application/x-www-form-urlencoded"}}
 	}))
-	if o.path == batch { // takes as many lines as there are, and answers what is no JSON in its place
+	if o.path == batchPath { // takes as many lines as there are, and answers what is no JSON in its place
 		return cases
 	}
 	add("no JSON", http.StatusBadRequest, sent(func(q *request) { q.body = "{" }))
@@ -243,36 +243,36 @@ func messageCases() []contractCase {
 	}
 	free, taken := `"send_at":"`+on22("15:00:00")+`"`, `"send_at":"`+on22("11:11:12")+`"`
 	again := `"id":"a","send_at":"` + on22("11:11:11") + `"`
-	dryRun := messages + "/dry-run"
+	dryRun := messagesPath + "/dry-run"
 	// overQuota has an account use up its quota of the hour, and ask for more.
 	overQuota := func(q request) func(t *testing.T) reply {
 		return func(t *testing.T) reply {
 			t.Helper()
 			r := newRig(t)
 			secret := r.quota(1)
-			require.Equal(t, http.StatusCreated, r.with(secret, post(messages, `"id":"a","send_at":"`+on22("20:00:00")+`"`)).status)
-			require.Equal(t, http.StatusCreated, r.with(secret, post(messages, `"id":"b","send_at":"`+on22("15:30:00")+`"`)).status)
+			require.Equal(t, http.StatusCreated, r.with(secret, post(messagesPath, `"id":"a","send_at":"`+on22("20:00:00")+`"`)).status)
+			require.Equal(t, http.StatusCreated, r.with(secret, post(messagesPath, `"id":"b","send_at":"`+on22("15:30:00")+`"`)).status)
 			return r.with(secret, q)
 		}
 	}
 	return []contractCase{
-		{"accepted", http.MethodPost, messages, http.StatusCreated, on(booked, post(messages, free))},
-		{"shifted", http.MethodPost, messages, http.StatusCreated, on(booked, post(messages, taken+`,"on_conflict":"shift"`))},
-		{"replayed", http.MethodPost, messages, http.StatusOK, on(booked, post(messages, again))},
-		{"send limit", http.MethodPost, messages, http.StatusConflict, on(booked, post(messages, taken))},
-		{"id reused", http.MethodPost, messages, http.StatusConflict, on(booked, post(messages, `"id":"a",`+free))},
-		{"no time", http.MethodPost, messages, http.StatusUnprocessableEntity, on(nothing, post(messages, `"id":"a"`))},
-		{"in past", http.MethodPost, messages, http.StatusUnprocessableEntity, on(nothing, post(messages, `"send_at":"2020-01-01T00:00:00Z"`))},
-		{"too far ahead", http.MethodPost, messages, http.StatusUnprocessableEntity, on(nothing, post(messages, `"send_at":"2029-01-01T00:00:00Z"`))},
+		{"accepted", http.MethodPost, messagesPath, http.StatusCreated, on(booked, post(messagesPath, free))},
+		{"shifted", http.MethodPost, messagesPath, http.StatusCreated, on(booked, post(messagesPath, taken+`,"on_conflict":"shift"`))},
+		{"replayed", http.MethodPost, messagesPath, http.StatusOK, on(booked, post(messagesPath, again))},
+		{"send limit", http.MethodPost, messagesPath, http.StatusConflict, on(booked, post(messagesPath, taken))},
+		{"id reused", http.MethodPost, messagesPath, http.StatusConflict, on(booked, post(messagesPath, `"id":"a",`+free))},
+		{"no time", http.MethodPost, messagesPath, http.StatusUnprocessableEntity, on(nothing, post(messagesPath, `"id":"a"`))},
+		{"in past", http.MethodPost, messagesPath, http.StatusUnprocessableEntity, on(nothing, post(messagesPath, `"send_at":"2020-01-01T00:00:00Z"`))},
+		{"too far ahead", http.MethodPost, messagesPath, http.StatusUnprocessableEntity, on(nothing, post(messagesPath, `"send_at":"2029-01-01T00:00:00Z"`))},
 
-		{"over quota", http.MethodPost, messages, http.StatusTooManyRequests, overQuota(post(messages, free))},
+		{"over quota", http.MethodPost, messagesPath, http.StatusTooManyRequests, overQuota(post(messagesPath, free))},
 		{"over quota", http.MethodPost, dryRun, http.StatusTooManyRequests, overQuota(post(dryRun, free))},
-		{"over quota", http.MethodPatch, message, http.StatusTooManyRequests, overQuota(request{http.MethodPatch, aliceA, `{` + free + `}`, nil})},
-		{"a line over quota", http.MethodPost, batch, http.StatusOK, overQuota(request{
-			http.MethodPost, batch, draft(free), http.Header{"Content-Type": {"application/x-ndjson"}},
+		{"over quota", http.MethodPatch, messagePath, http.StatusTooManyRequests, overQuota(request{http.MethodPatch, aliceA, `{` + free + `}`, nil})},
+		{"a line over quota", http.MethodPost, batchPath, http.StatusOK, overQuota(request{
+			http.MethodPost, batchPath, draft(free), http.Header{"Content-Type": {"application/x-ndjson"}},
 		})},
 
-		{"lines of all kinds", http.MethodPost, batch, http.StatusOK, on(booked, request{http.MethodPost, batch, strings.Join([]string{
+		{"lines of all kinds", http.MethodPost, batchPath, http.StatusOK, on(booked, request{http.MethodPost, batchPath, strings.Join([]string{
 			draft(free), draft(taken), draft(again), "{", "", `{"user":"bob"}`,
 		}, "\n"), http.Header{"Content-Type": {"application/x-ndjson"}}})},
 
@@ -280,24 +280,24 @@ func messageCases() []contractCase {
 		{"replayed", http.MethodPost, dryRun, http.StatusOK, on(booked, post(dryRun, again))},
 		{"send limit", http.MethodPost, dryRun, http.StatusConflict, on(booked, post(dryRun, taken))},
 
-		{"scheduled", http.MethodGet, message, http.StatusOK, on(booked, request{method: http.MethodGet, target: aliceA})},
-		{"failed", http.MethodGet, message, http.StatusOK, on(failed, request{method: http.MethodGet, target: aliceA})},
-		{"unknown", http.MethodGet, message, http.StatusNotFound, on(nothing, request{method: http.MethodGet, target: aliceA})},
+		{"scheduled", http.MethodGet, messagePath, http.StatusOK, on(booked, request{method: http.MethodGet, target: aliceA})},
+		{"failed", http.MethodGet, messagePath, http.StatusOK, on(failed, request{method: http.MethodGet, target: aliceA})},
+		{"unknown", http.MethodGet, messagePath, http.StatusNotFound, on(nothing, request{method: http.MethodGet, target: aliceA})},
 
-		{"moved", http.MethodPatch, message, http.StatusOK, on(booked, request{http.MethodPatch, aliceA, `{` + free + `}`, nil})},
-		{"send limit", http.MethodPatch, message, http.StatusConflict, on(booked, request{
+		{"moved", http.MethodPatch, messagePath, http.StatusOK, on(booked, request{http.MethodPatch, aliceA, `{` + free + `}`, nil})},
+		{"send limit", http.MethodPatch, messagePath, http.StatusConflict, on(booked, request{
 			http.MethodPatch, "/v1/users/alice/messages/b", `{` + taken + `}`, nil,
 		})},
-		{"being sent", http.MethodPatch, message, http.StatusConflict, on(sending, request{http.MethodPatch, aliceA, `{` + free + `}`, nil})},
-		{"unknown", http.MethodPatch, message, http.StatusNotFound, on(nothing, request{http.MethodPatch, aliceA, `{` + free + `}`, nil})},
-		{"no time", http.MethodPatch, message, http.StatusUnprocessableEntity, on(nothing, request{http.MethodPatch, aliceA, `{}`, nil})},
-		{"unknown field", http.MethodPatch, message, http.StatusUnprocessableEntity, on(nothing, request{
+		{"being sent", http.MethodPatch, messagePath, http.StatusConflict, on(sending, request{http.MethodPatch, aliceA, `{` + free + `}`, nil})},
+		{"unknown", http.MethodPatch, messagePath, http.StatusNotFound, on(nothing, request{http.MethodPatch, aliceA, `{` + free + `}`, nil})},
+		{"no time", http.MethodPatch, messagePath, http.StatusUnprocessableEntity, on(nothing, request{http.MethodPatch, aliceA, `{}`, nil})},
+		{"unknown field", http.MethodPatch, messagePath, http.StatusUnprocessableEntity, on(nothing, request{
 			http.MethodPatch, aliceA, `{"title":"x",` + free + `}`, nil,
 		})},
 
-		{"cancelled", http.MethodDelete, message, http.StatusOK, on(booked, request{method: http.MethodDelete, target: aliceA})},
-		{"being sent", http.MethodDelete, message, http.StatusConflict, on(sending, request{method: http.MethodDelete, target: aliceA})},
-		{"unknown", http.MethodDelete, message, http.StatusNotFound, on(nothing, request{method: http.MethodDelete, target: aliceA})},
+		{"cancelled", http.MethodDelete, messagePath, http.StatusOK, on(booked, request{method: http.MethodDelete, target: aliceA})},
+		{"being sent", http.MethodDelete, messagePath, http.StatusConflict, on(sending, request{method: http.MethodDelete, target: aliceA})},
+		{"unknown", http.MethodDelete, messagePath, http.StatusNotFound, on(nothing, request{method: http.MethodDelete, target: aliceA})},
 	}
 }
 
@@ -315,13 +315,13 @@ func lookCases() []contractCase {
 
 		{"none", http.MethodGet, "/v1/dead-letters", http.StatusOK, on(nothing, get("/v1/dead-letters"))},
 		{"a page", http.MethodGet, "/v1/dead-letters", http.StatusOK, on(failed, get("/v1/dead-letters?user=alice&limit=1"))},
-		{"shown", http.MethodGet, deadLetter, http.StatusOK, on(failed, get(aliceADead+"?content=true"))},
-		{"none", http.MethodGet, deadLetter, http.StatusNotFound, on(booked, get(aliceADead))},
-		{"purged", http.MethodDelete, deadLetter, http.StatusOK, on(failed, request{method: http.MethodDelete, target: aliceADead})},
-		{"none", http.MethodDelete, deadLetter, http.StatusNotFound, on(booked, request{method: http.MethodDelete, target: aliceADead})},
-		{"retried", http.MethodPost, deadLetter + "/retry", http.StatusOK, on(failed, request{method: http.MethodPost, target: aliceADead + "/retry"})},
-		{"expired", http.MethodPost, deadLetter + "/retry", http.StatusConflict, on(expired, request{method: http.MethodPost, target: aliceADead + "/retry"})},
-		{"none", http.MethodPost, deadLetter + "/retry", http.StatusNotFound, on(booked, request{method: http.MethodPost, target: aliceADead + "/retry"})},
+		{"shown", http.MethodGet, deadLetterPath, http.StatusOK, on(failed, get(aliceADead+"?content=true"))},
+		{"none", http.MethodGet, deadLetterPath, http.StatusNotFound, on(booked, get(aliceADead))},
+		{"purged", http.MethodDelete, deadLetterPath, http.StatusOK, on(failed, request{method: http.MethodDelete, target: aliceADead})},
+		{"none", http.MethodDelete, deadLetterPath, http.StatusNotFound, on(booked, request{method: http.MethodDelete, target: aliceADead})},
+		{"retried", http.MethodPost, deadLetterPath + "/retry", http.StatusOK, on(failed, request{method: http.MethodPost, target: aliceADead + "/retry"})},
+		{"expired", http.MethodPost, deadLetterPath + "/retry", http.StatusConflict, on(expired, request{method: http.MethodPost, target: aliceADead + "/retry"})},
+		{"none", http.MethodPost, deadLetterPath + "/retry", http.StatusNotFound, on(booked, request{method: http.MethodPost, target: aliceADead + "/retry"})},
 
 		{"stats", http.MethodGet, "/v1/stats", http.StatusOK, on(nothing, get("/v1/stats"))},
 	}

@@ -22,7 +22,7 @@ func TestAnIDThatGoesFromOneAccountToAnother(t *testing.T) {
 	r := newRig(t, locked)
 	both := []sendlimit.Scope{sendlimit.ScopeSubmit, sendlimit.ScopeRead}
 	own, other := r.key("own", both...), r.key("other", both...)
-	submit := request{method: http.MethodPost, target: messages, body: `{"user":"alice","id":"a","send_at":"` + on22("11:11:11") + `","title":"Hi"}`}
+	submit := request{method: http.MethodPost, target: messagesPath, body: `{"user":"alice","id":"a","send_at":"` + on22("11:11:11") + `","title":"Hi"}`}
 	cancel := request{method: http.MethodDelete, target: aliceA}
 	move := request{method: http.MethodPatch, target: aliceA, body: `{"send_at":"` + on22("18:00:00") + `"}`}
 	taken := 0
@@ -59,7 +59,7 @@ func TestAnAccountCancelsTwice(t *testing.T) {
 	r := newRig(t, locked)
 	own, other := r.key("own", sendlimit.ScopeSubmit), r.key("other", sendlimit.ScopeSubmit)
 	require.Equal(t, http.StatusCreated, r.with(own, request{
-		method: http.MethodPost, target: messages, body: `{"user":"alice","id":"a","send_at":"` + on22("11:11:11") + `","title":"Hi"}`,
+		method: http.MethodPost, target: messagesPath, body: `{"user":"alice","id":"a","send_at":"` + on22("11:11:11") + `","title":"Hi"}`,
 	}).status)
 	cancel := request{method: http.MethodDelete, target: aliceA}
 	require.False(t, into[tasks.Outcome](t, http.StatusOK, r.with(own, cancel)).Replayed)
@@ -86,7 +86,7 @@ func TestAnAccountsListAmongOthers(t *testing.T) {
 			key, id = own, fmt.Sprintf("own-%02d", i)
 			want = append(want, id)
 		}
-		require.Equal(t, http.StatusCreated, r.with(key, request{method: http.MethodPost, target: messages, body: fmt.Sprintf(
+		require.Equal(t, http.StatusCreated, r.with(key, request{method: http.MethodPost, target: messagesPath, body: fmt.Sprintf(
 			`{"user":"alice","id":%q,"send_at":%q,"title":"Hi"}`, id, on22(fmt.Sprintf("11:11:%02d", i)))}).status)
 	}
 	for _, limit := range []int{1, 2, 4, 5, 100} {
@@ -118,8 +118,8 @@ func TestAnothersIDIsTaken(t *testing.T) {
 	draft := func(clock string) string {
 		return `{"user":"alice","id":"a","send_at":"` + on22(clock) + `","title":"secret"}`
 	}
-	require.Equal(t, http.StatusCreated, r.with(own, request{method: http.MethodPost, target: messages, body: draft("11:11:11")}).status)
-	for _, target := range []string{messages, messages + "/dry-run"} {
+	require.Equal(t, http.StatusCreated, r.with(own, request{method: http.MethodPost, target: messagesPath, body: draft("11:11:11")}).status)
+	for _, target := range []string{messagesPath, messagesPath + "/dry-run"} {
 		for _, clock := range []string{"11:11:11", "17:00:00"} { // the same request is another's as well
 			got := r.with(other, request{method: http.MethodPost, target: target, body: draft(clock)})
 			require.Equal(t, sendlimit.CodeIDReused, r.problem(http.StatusConflict, got).Code)

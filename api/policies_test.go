@@ -213,14 +213,14 @@ func TestRefusalsOfPolicies(t *testing.T) {
 	draft := func(user, clock, more string) string {
 		return `{"user":"` + user + `","send_at":"` + on22(clock) + `","title":"Hi"` + more + `}`
 	}
-	night := r.problem(http.StatusConflict, r.post(messages, draft("alice", "23:00:00", "")))
+	night := r.problem(http.StatusConflict, r.post(messagesPath, draft("alice", "23:00:00", "")))
 	require.Equal(t, sendlimit.CodeQuietHours, night.Code)
 	require.Equal(t, []string{"22:00-08:00", "UTC"}, []string{night.QuietHours.Hours, night.QuietHours.TimeZone})
 	require.Equal(t, "2026-11-23T08:00:00.000Z", night.QuietHours.Until.Format(tasks.TimeLayout))
 	require.Equal(t, night.QuietHours.Until, night.NextFreeAt)
 
 	r.accepted(draft("alice", "11:00:00", `,"category":"marketing"`))
-	second := r.problem(http.StatusConflict, r.post(messages, draft("alice", "12:00:00", `,"category":"marketing"`)))
+	second := r.problem(http.StatusConflict, r.post(messagesPath, draft("alice", "12:00:00", `,"category":"marketing"`)))
 	require.Equal(t, sendlimit.CodeSendLimit, second.Code)
 	require.Equal(t, []string{"1/calendar_day", "marketing"}, []string{second.Violations[0].Rule, second.Violations[0].Category})
 
@@ -242,7 +242,7 @@ func TestRefusalsOfPolicies(t *testing.T) {
 	}
 
 	r.sets("bob", sendlimit.UserSettings{Blocked: true})
-	p := r.problem(http.StatusForbidden, r.post(messages, draft("bob", "11:00:00", "")))
+	p := r.problem(http.StatusForbidden, r.post(messagesPath, draft("bob", "11:00:00", "")))
 	require.Equal(t, []any{sendlimit.CodeBlocked, tasks.Refused}, []any{p.Code, p.Outcome.Outcome})
 	// Settings hold from the very next decision on.
 	r.sets("bob", sendlimit.UserSettings{})
@@ -251,6 +251,6 @@ func TestRefusalsOfPolicies(t *testing.T) {
 	// A policy holds in every process within two seconds.
 	require.Equal(t, http.StatusOK, r.send(conditional(http.MethodPut, defaultPath, `{"rules":["1/hour"]}`, "")).status)
 	require.Eventually(t, func() bool {
-		return r.post(messages+"/dry-run", draft("bob", "11:30:00", "")).status == http.StatusConflict
+		return r.post(messagesPath+"/dry-run", draft("bob", "11:30:00", "")).status == http.StatusConflict
 	}, time.Minute, 50*time.Millisecond)
 }

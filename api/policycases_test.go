@@ -80,26 +80,26 @@ func policyCases() []contractCase {
 	}
 	post := func(target, body string) request { return request{method: http.MethodPost, target: target, body: body} }
 	late := `{"user":"alice","send_at":"` + on22("23:00:00") + `","title":"Hi"}`
-	second := request{method: http.MethodPost, target: messages, body: `{"user":"alice","category":"marketing","send_at":"` + on22("12:00:00") + `","title":"Hi"}`}
+	second := request{method: http.MethodPost, target: messagesPath, body: `{"user":"alice","category":"marketing","send_at":"` + on22("12:00:00") + `","title":"Hi"}`}
 	return []contractCase{
 		{"all", http.MethodGet, "/v1/policies", http.StatusOK, on(vip, get("/v1/policies"))},
-		{"shown", http.MethodGet, policy, http.StatusOK, on(vip, get(vipPath))},
-		{"none", http.MethodGet, policy, http.StatusNotFound, on(nothing, get(vipPath))},
-		{"made", http.MethodPut, policy, http.StatusOK, on(nothing, put(`{"rules":["1/minute"],"categories":{"codes":{"exempt":true,"counts":false}}}`, ""))},
-		{"replaced", http.MethodPut, policy, http.StatusOK, on(vip, put(`{"rules":["1/minute"]}`, `"1"`))},
-		{"another version", http.MethodPut, policy, http.StatusPreconditionFailed, on(vip, put(`{"rules":["1/minute"]}`, `"2"`))},
-		{"previewed", http.MethodPost, policy + "/preview", http.StatusOK, on(booked, post(defaultPath+"/preview", `{"rules":["1/calendar_day"]}`))},
-		{"in quiet hours", http.MethodPost, policy + "/preview", http.StatusOK, on(booked, post(defaultPath+"/preview",
+		{"shown", http.MethodGet, policyPath, http.StatusOK, on(vip, get(vipPath))},
+		{"none", http.MethodGet, policyPath, http.StatusNotFound, on(nothing, get(vipPath))},
+		{"made", http.MethodPut, policyPath, http.StatusOK, on(nothing, put(`{"rules":["1/minute"],"categories":{"codes":{"exempt":true,"counts":false}}}`, ""))},
+		{"replaced", http.MethodPut, policyPath, http.StatusOK, on(vip, put(`{"rules":["1/minute"]}`, `"1"`))},
+		{"another version", http.MethodPut, policyPath, http.StatusPreconditionFailed, on(vip, put(`{"rules":["1/minute"]}`, `"2"`))},
+		{"previewed", http.MethodPost, policyPath + "/preview", http.StatusOK, on(booked, post(defaultPath+"/preview", `{"rules":["1/calendar_day"]}`))},
+		{"in quiet hours", http.MethodPost, policyPath + "/preview", http.StatusOK, on(booked, post(defaultPath+"/preview",
 			`{"rules":["1/minute"],"quiet_hours":["11:00-12:00"]}`))},
-		{"shifted", http.MethodPost, policy + "/refit", http.StatusOK, on(strict, post(defaultPath+"/refit?then=shift", ""))},
-		{"cancelled", http.MethodPost, policy + "/refit", http.StatusOK, on(strict, post(defaultPath+"/refit?then=cancel", ""))},
-		{"kept", http.MethodPost, policy + "/refit", http.StatusUnprocessableEntity, on(strict, post(defaultPath+"/refit?then=keep", ""))},
-		{"none", http.MethodPost, policy + "/refit", http.StatusNotFound, on(nothing, post(vipPath+"/refit?then=shift", ""))},
-		{"running", http.MethodPost, policy + "/refit", http.StatusConflict, on(refitting, post(defaultPath+"/refit?then=cancel", ""))},
+		{"shifted", http.MethodPost, policyPath + "/refit", http.StatusOK, on(strict, post(defaultPath+"/refit?then=shift", ""))},
+		{"cancelled", http.MethodPost, policyPath + "/refit", http.StatusOK, on(strict, post(defaultPath+"/refit?then=cancel", ""))},
+		{"kept", http.MethodPost, policyPath + "/refit", http.StatusUnprocessableEntity, on(strict, post(defaultPath+"/refit?then=keep", ""))},
+		{"none", http.MethodPost, policyPath + "/refit", http.StatusNotFound, on(nothing, post(vipPath+"/refit?then=shift", ""))},
+		{"running", http.MethodPost, policyPath + "/refit", http.StatusConflict, on(refitting, post(defaultPath+"/refit?then=cancel", ""))},
 
-		{"quiet hours", http.MethodPost, messages, http.StatusConflict, on(quiet, post(messages, late))},
-		{"blocked", http.MethodPost, messages, http.StatusForbidden, on(blocked, post(messages, late))},
-		{"rule of a category", http.MethodPost, messages, http.StatusConflict, func(t *testing.T) reply {
+		{"quiet hours", http.MethodPost, messagesPath, http.StatusConflict, on(quiet, post(messagesPath, late))},
+		{"blocked", http.MethodPost, messagesPath, http.StatusForbidden, on(blocked, post(messagesPath, late))},
+		{"rule of a category", http.MethodPost, messagesPath, http.StatusConflict, func(t *testing.T) reply {
 			t.Helper()
 			r := newRig(t)
 			quiet(r)
@@ -135,14 +135,14 @@ func settingsCases() []contractCase {
 		r.sets("alice", sendlimit.UserSettings{Policy: "vip", Limits: []sendlimit.Rule{{Limit: 5, Window: time.Hour}}})
 	}
 	return []contractCase{
-		{"nothing", http.MethodGet, settings, http.StatusOK, on(nothing, with(http.MethodGet, "", ""))},
-		{"no such policy", http.MethodGet, settings, http.StatusOK, on(unclear, with(http.MethodGet, "", ""))},
-		{"without effect", http.MethodGet, settings, http.StatusOK, on(stale, with(http.MethodGet, "", ""))},
-		{"set", http.MethodPut, settings, http.StatusOK, on(vip, with(http.MethodPut, full, `"0"`))},
-		{"another version", http.MethodPut, settings, http.StatusPreconditionFailed, on(vip, with(http.MethodPut, full, `"x"`))},
-		{"changed", http.MethodPatch, settings, http.StatusOK, on(blocked, with(http.MethodPatch, `{"blocked":null,"limits":["20/calendar_day"]}`, ""))},
-		{"another version", http.MethodPatch, settings, http.StatusPreconditionFailed, on(blocked, with(http.MethodPatch, `{"blocked":null}`, `"x"`))},
-		{"cleared", http.MethodDelete, settings, http.StatusOK, on(blocked, with(http.MethodDelete, "", ""))},
-		{"another version", http.MethodDelete, settings, http.StatusPreconditionFailed, on(blocked, with(http.MethodDelete, "", `"x"`))},
+		{"nothing", http.MethodGet, settingsPath, http.StatusOK, on(nothing, with(http.MethodGet, "", ""))},
+		{"no such policy", http.MethodGet, settingsPath, http.StatusOK, on(unclear, with(http.MethodGet, "", ""))},
+		{"without effect", http.MethodGet, settingsPath, http.StatusOK, on(stale, with(http.MethodGet, "", ""))},
+		{"set", http.MethodPut, settingsPath, http.StatusOK, on(vip, with(http.MethodPut, full, `"0"`))},
+		{"another version", http.MethodPut, settingsPath, http.StatusPreconditionFailed, on(vip, with(http.MethodPut, full, `"x"`))},
+		{"changed", http.MethodPatch, settingsPath, http.StatusOK, on(blocked, with(http.MethodPatch, `{"blocked":null,"limits":["20/calendar_day"]}`, ""))},
+		{"another version", http.MethodPatch, settingsPath, http.StatusPreconditionFailed, on(blocked, with(http.MethodPatch, `{"blocked":null}`, `"x"`))},
+		{"cleared", http.MethodDelete, settingsPath, http.StatusOK, on(blocked, with(http.MethodDelete, "", ""))},
+		{"another version", http.MethodDelete, settingsPath, http.StatusPreconditionFailed, on(blocked, with(http.MethodDelete, "", `"x"`))},
 	}
 }

@@ -53,7 +53,7 @@ func TestHowLongAQuotaIsUsedUp(t *testing.T) {
 			r := newRig(t, locked, atNow)
 			secret := r.quota(1)
 			draft := func(user, id, at string) request {
-				return request{method: http.MethodPost, target: messages, body: `{"user":"` + user + `","id":"` + id + `","send_at":` + at + `,"title":"Hi"}`}
+				return request{method: http.MethodPost, target: messagesPath, body: `{"user":"` + user + `","id":"` + id + `","send_at":` + at + `,"title":"Hi"}`}
 			}
 			require.Equal(t, http.StatusCreated, r.direct(secret, draft("alice", "a", row.used)).status)
 			require.Equal(t, http.StatusCreated, r.direct(secret, draft("bob", "b", `"`+on22("20:00:00")+`"`)).status)
@@ -80,7 +80,7 @@ func TestABatchIsChargedByTheLine(t *testing.T) {
 	secret := r.quota(2)
 	line := func(user, at string) string { return `{"user":"` + user + `","send_at":"` + at + `","title":"Hi"}` }
 	got := r.direct(secret, request{
-		method: http.MethodPost, target: batch, header: http.Header{"Content-Type": {"application/x-ndjson"}},
+		method: http.MethodPost, target: batchPath, header: http.Header{"Content-Type": {"application/x-ndjson"}},
 		body: strings.Join([]string{
 			line("alice", on22("11:00:00")), line("alice", on22("11:00:30")), line("alice", on22("11:10:00")),
 			line("alice", on22("11:20:00")), line("alice", on22("12:00:00")), `{"user":"alice"}`,

@@ -16,14 +16,14 @@ import (
 )
 
 // newAlerts begins a story of alice, who has a contact.
-func newAlerts(t *testing.T, rules ...string) *messages {
+func newAlerts(t *testing.T, rules ...string) *messageStory {
 	t.Helper()
 	s := newMessages(t, rules...)
 	s.contact("alice", "ada@example.org")
 	return s
 }
 
-func (s *messages) contact(user, contact string) {
+func (s *messageStory) contact(user, contact string) {
 	s.Helper()
 	settings, err := sendlimit.NewUserSettingsStore(s.client, "")
 	require.NoError(s, err)
@@ -32,7 +32,7 @@ func (s *messages) contact(user, contact string) {
 
 // fill submits messages of 22 November, each a minute after the one before, and
 // returns what the last of them raised.
-func (s *messages) fill(from, till int) []string {
+func (s *messageStory) fill(from, till int) []string {
 	s.Helper()
 	var notices []string
 	for i := from; i <= till; i++ {
@@ -48,7 +48,7 @@ func alertOf(user, day string, threshold int) string {
 	return sendlimit.NoticeID(sendlimit.NoticeUserQuota, at(day), threshold, user)
 }
 
-func (s *messages) notices() []string {
+func (s *messageStory) notices() []string {
 	s.Helper()
 	ids, err := s.client.ZRange(s.Context(), keysOf(s.options).Notices(sendlimit.Partition("alice")), 0, -1).Result()
 	require.NoError(s, err)

@@ -14,7 +14,7 @@ import (
 func giveUp(t *testing.T, category string, later sendlimit.Policy) *graveyard {
 	t.Helper()
 	o := sendlimit.Options{Policy: policyOf(t, "1/minute"), UserSettings: true}
-	s := &graveyard{messages: tellMessages(t, o)}
+	s := &graveyard{messageStory: tellMessages(t, o)}
 	s.submitOf(category, "a", "21:30")
 	s.until("21:30")
 	s.delivery("a", sendlimit.Settlement{Failed: true, Reason: "gone"})
@@ -103,7 +103,7 @@ func TestARetryStaysWithinThePolicysReach(t *testing.T) {
 func TestAPurgedUncertainMessageCountsForItsCategory(t *testing.T) {
 	t.Parallel()
 	o := sendlimit.Options{Policy: withCategory(t, policyOf(t, "1/minute"), "marketing", "2/calendar_day")}
-	s := &graveyard{messages: tellMessages(t, o)}
+	s := &graveyard{messageStory: tellMessages(t, o)}
 	var err error
 	s.dead, err = sendlimit.NewDeadLetters(s.client, s.options)
 	require.NoError(t, err)

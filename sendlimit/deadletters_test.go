@@ -15,14 +15,14 @@ import (
 
 // graveyard is a story of alice's messages that are given up.
 type graveyard struct {
-	*messages
+	*messageStory
 
 	dead *sendlimit.DeadLetters
 }
 
 func newGraveyard(t *testing.T, rules ...string) *graveyard {
 	t.Helper()
-	s := &graveyard{messages: newMessages(t, rules...)}
+	s := &graveyard{messageStory: newMessages(t, rules...)}
 	var err error
 	s.dead, err = sendlimit.NewDeadLetters(s.client, s.options)
 	require.NoError(t, err)

@@ -14,7 +14,7 @@ import (
 )
 
 // ended lists what has no place, "id state time" each.
-func (s *messages) ended(r sendlimit.ListRequest) []string {
+func (s *messageStory) ended(r sendlimit.ListRequest) []string {
 	s.Helper()
 	r.User = "alice"
 	found, err := s.timeline.Records(s.client).Ended(s.Context(), r)
@@ -26,7 +26,7 @@ func (s *messages) ended(r sendlimit.ListRequest) []string {
 	return list
 }
 
-func (s *messages) endedKey() string { return keysOf(s.options).Ended("alice") }
+func (s *messageStory) endedKey() string { return keysOf(s.options).Ended("alice") }
 
 func TestWhatEndedWithoutAPlaceIsListed(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 
 // personal is a story of alice, for whom things are set.
 type personal struct {
-	*messages
+	*messageStory
 
 	settings *sendlimit.UserSettingsStore
 }
@@ -20,7 +20,7 @@ type personal struct {
 func newPersonal(t *testing.T, o sendlimit.Options) *personal {
 	t.Helper()
 	o.UserSettings = true
-	s := &personal{messages: tellMessages(t, o)}
+	s := &personal{messageStory: tellMessages(t, o)}
 	var err error
 	s.settings, err = sendlimit.NewUserSettingsStore(s.client, "")
 	require.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 
 const lease = 30 * time.Second
 
-func (s *messages) claim(id, generation, nonce string) sendlimit.Claim {
+func (s *messageStory) claim(id, generation, nonce string) sendlimit.Claim {
 	s.Helper()
 	claim, err := s.gate.Claim(s.Context(), sendlimit.Delivery{
 		User: "alice", ID: id, Generation: generation, Nonce: nonce,
@@ -20,7 +20,7 @@ func (s *messages) claim(id, generation, nonce string) sendlimit.Claim {
 	return claim
 }
 
-func (s *messages) settle(id, generation, nonce string, settlement sendlimit.Settlement) bool {
+func (s *messageStory) settle(id, generation, nonce string, settlement sendlimit.Settlement) bool {
 	s.Helper()
 	held, err := s.gate.Settle(s.Context(), sendlimit.Delivery{
 		User: "alice", ID: id, Generation: generation, Nonce: nonce,

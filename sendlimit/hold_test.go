@@ -12,18 +12,18 @@ import (
 )
 
 // held is a hold of the account "acme" that lasts for 5 s from now on.
-func (s *messages) heldBy(attempt, until string) *sendlimit.Hold {
+func (s *messageStory) heldBy(attempt, until string) *sendlimit.Hold {
 	return &sendlimit.Hold{
 		Account: "acme", Attempt: attempt, NotAfter: s.now.Add(5 * time.Second), Until: at(until),
 	}
 }
 
-func (s *messages) submitHeld(id, when, generation string, hold *sendlimit.Hold) sendlimit.Decision {
+func (s *messageStory) submitHeld(id, when, generation string, hold *sendlimit.Hold) sendlimit.Decision {
 	s.Helper()
 	return s.ask(sendlimit.Request{ID: id, At: at(when), Record: recordOf(generation, "text"), Hold: hold})
 }
 
-func (s *messages) moveHeld(when, generation string, hold *sendlimit.Hold, former, from string) sendlimit.Decision {
+func (s *messageStory) moveHeld(when, generation string, hold *sendlimit.Hold, former, from string) sendlimit.Decision {
 	s.Helper()
 	hold.Former = former
 	d, err := s.timeline.Move(s.Context(), sendlimit.MoveRequest{
@@ -33,7 +33,7 @@ func (s *messages) moveHeld(when, generation string, hold *sendlimit.Hold, forme
 	return d
 }
 
-func (s *messages) releaseHeld(id string, hold *sendlimit.Hold, former, from string) sendlimit.Decision {
+func (s *messageStory) releaseHeld(id string, hold *sendlimit.Hold, former, from string) sendlimit.Decision {
 	s.Helper()
 	hold.Former = former
 	d, err := s.timeline.Release(s.Context(), sendlimit.ReleaseRequest{User: "alice", ID: id, Hold: hold, From: at(from)})
@@ -42,7 +42,7 @@ func (s *messages) releaseHeld(id string, hold *sendlimit.Hold, former, from str
 }
 
 // charged requires what the record says of charges.
-func (s *messages) charged(id, account, attempt string, former ...string) {
+func (s *messageStory) charged(id, account, attempt string, former ...string) {
 	s.Helper()
 	found, err := s.timeline.Records(s.client).Look(s.Context(), "alice", id)
 	require.NoError(s, err)

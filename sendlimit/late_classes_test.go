@@ -25,7 +25,7 @@ func withCategory(t *testing.T, p sendlimit.Policy, category string, rules ...st
 }
 
 // judgedBy lets the gate judge by a policy that has come since.
-func (s *messages) judgedBy(p sendlimit.Policy) {
+func (s *messageStory) judgedBy(p sendlimit.Policy) {
 	s.Helper()
 	o := s.options
 	o.Records, o.Policy = true, p
@@ -201,7 +201,7 @@ func TestABacklogOfSeveralClasses(t *testing.T) {
 }
 
 // reservedEveryMinute has so many places taken from a time on.
-func (s *messages) reservedEveryMinute(from string, n int) {
+func (s *messageStory) reservedEveryMinute(from string, n int) {
 	s.Helper()
 	places := make([]redis.Z, n)
 	for i := range places {

@@ -17,7 +17,7 @@ import (
 
 // postponed requires that a task gets nothing to deliver, since its message got
 // another time: it and the others that did, "id former new" each.
-func (s *messages) postponed(claim sendlimit.Claim, placed ...string) {
+func (s *messageStory) postponed(claim sendlimit.Claim, placed ...string) {
 	s.Helper()
 	require.Equal(s, sendlimit.Postponed, claim.Verdict)
 	s.placed(claim, placed...)
@@ -25,7 +25,7 @@ func (s *messages) postponed(claim sendlimit.Claim, placed ...string) {
 
 // placed requires what a claim did to late messages, and that their records
 // agree.
-func (s *messages) placed(claim sendlimit.Claim, wanted ...string) {
+func (s *messageStory) placed(claim sendlimit.Claim, wanted ...string) {
 	s.Helper()
 	var found []string
 	for _, p := range claim.Placed {
@@ -37,7 +37,7 @@ func (s *messages) placed(claim sendlimit.Claim, wanted ...string) {
 
 // waits requires that a task gets nothing to deliver yet, since an older late
 // message can go at once, and that nothing has changed.
-func (s *messages) waits(id string) {
+func (s *messageStory) waits(id string) {
 	s.Helper()
 	generation := s.field(id, "g")
 	require.Equal(s, sendlimit.Claim{Verdict: sendlimit.Busy, Until: s.now.Add(500 * time.Millisecond), Now: s.now},
@@ -47,7 +47,7 @@ func (s *messages) waits(id string) {
 }
 
 // goesOut requires that a message goes out now, and delivers it.
-func (s *messages) goesOut(id string) sendlimit.Claim {
+func (s *messageStory) goesOut(id string) sendlimit.Claim {
 	s.Helper()
 	nonce := sendlimit.NewGeneration()
 	claim := s.claim(id, s.field(id, "g"), nonce)
@@ -57,7 +57,7 @@ func (s *messages) goesOut(id string) sendlimit.Claim {
 }
 
 // used is how full the last of the rules is around a time.
-func (s *messages) used(when time.Time) int {
+func (s *messageStory) used(when time.Time) int {
 	s.Helper()
 	usage, err := s.timeline.Usage(s.Context(), sendlimit.UsageRequest{User: "alice", At: when})
 	require.NoError(s, err)
@@ -66,7 +66,7 @@ func (s *messages) used(when time.Time) int {
 
 // deadLetters requires that these are listed, "id" and the time of day each
 // ended.
-func (s *messages) deadLetters(wanted ...string) {
+func (s *messageStory) deadLetters(wanted ...string) {
 	s.Helper()
 	entries, err := s.client.ZRangeWithScores(s.Context(), keysOf(s.options).DeadLettersOf("alice"), 0, -1).Result()
 	require.NoError(s, err)
@@ -390,7 +390,7 @@ func TestDeadLettersAreForgottenWithTheirRecords(t *testing.T) {
 
 func TestUncertain(t *testing.T) {
 	t.Parallel()
-	begin := func(o sendlimit.Options) *messages {
+	begin := func(o sendlimit.Options) *messageStory {
 		o.Policy = policyOf(t, "1/minute")
 		s := tellMessages(t, o)
 		s.submit("a", "11:00", "g1", "text")
@@ -399,7 +399,7 @@ func TestUncertain(t *testing.T) {
 		s.wait(lease)
 		return s
 	}
-	ended := func(s *messages, claim sendlimit.Claim) {
+	ended := func(s *messageStory, claim sendlimit.Claim) {
 		require.Equal(t, sendlimit.Claim{Verdict: sendlimit.Dropped, SendAt: at("11:00"), Reason: "uncertain", Now: s.now}, claim)
 		require.Equal(t, "u", s.field("a", "s"))
 		require.Equal(t, "text", s.field("a", "c"))

@@ -76,14 +76,14 @@ func TestPitfall45AGenerationIsNeverReused(t *testing.T) {
 func TestPitfall48RepeatedCalls(t *testing.T) {
 	t.Parallel()
 	const shown = "11:11:11"
-	begin := func(t *testing.T) *messages {
+	begin := func(t *testing.T) *messageStory {
 		t.Helper()
 		s := newMessages(t, "1/minute")
 		s.until(shown)
 		s.submit("held", "12:00", "h1", "text")
 		return s
 	}
-	claimed := func(t *testing.T) *messages {
+	claimed := func(t *testing.T) *messageStory {
 		t.Helper()
 		s := begin(t)
 		s.until("12:00")
@@ -91,78 +91,78 @@ func TestPitfall48RepeatedCalls(t *testing.T) {
 		return s
 	}
 	for name, test := range map[string]struct {
-		begin   func(*testing.T) *messages
-		call    func(*messages) any
-		between func(*messages) // what others do until the call is repeated
+		begin   func(*testing.T) *messageStory
+		call    func(*messageStory) any
+		between func(*messageStory) // what others do until the call is repeated
 	}{
-		"reserve":             {call: func(s *messages) any { return s.submit("a", "11:30", "g1", "text") }},
-		"reserve, now":        {call: func(s *messages) any { return s.submit("a", "", "g1", "text") }},
-		"reserve, shifted":    {call: func(s *messages) any { return s.submitShifting("a", "12:00:01", "g1") }},
-		"reserve, with grace": {call: func(s *messages) any { return s.submit("a", "11:11:08", "g1", "text") }},
+		"reserve":             {call: func(s *messageStory) any { return s.submit("a", "11:30", "g1", "text") }},
+		"reserve, now":        {call: func(s *messageStory) any { return s.submit("a", "", "g1", "text") }},
+		"reserve, shifted":    {call: func(s *messageStory) any { return s.submitShifting("a", "12:00:01", "g1") }},
+		"reserve, with grace": {call: func(s *messageStory) any { return s.submit("a", "11:11:08", "g1", "text") }},
 		"reserve, then cancelled": {
-			call:    func(s *messages) any { return s.submit("a", "11:30", "g1", "text") },
-			between: func(s *messages) { s.release("a") },
+			call:    func(s *messageStory) any { return s.submit("a", "11:30", "g1", "text") },
+			between: func(s *messageStory) { s.release("a") },
 		},
 		"reserve, then claimed": {
-			call:    func(s *messages) any { return s.submit("a", shown, "g1", "text") },
-			between: func(s *messages) { s.claim("a", "g1", "n1") },
+			call:    func(s *messageStory) any { return s.submit("a", shown, "g1", "text") },
+			between: func(s *messageStory) { s.claim("a", "g1", "n1") },
 		},
-		"reserve, refused": {call: func(s *messages) any { return s.submit("a", "12:00", "g1", "text") }},
-		"move":             {call: func(s *messages) any { return s.moveTo("held", "12:30", "g1") }},
-		"move, now":        {call: func(s *messages) any { return s.moveTo("held", "", "g1") }},
-		"move, with grace": {call: func(s *messages) any { return s.moveTo("held", "11:11:08", "g1") }},
+		"reserve, refused": {call: func(s *messageStory) any { return s.submit("a", "12:00", "g1", "text") }},
+		"move":             {call: func(s *messageStory) any { return s.moveTo("held", "12:30", "g1") }},
+		"move, now":        {call: func(s *messageStory) any { return s.moveTo("held", "", "g1") }},
+		"move, with grace": {call: func(s *messageStory) any { return s.moveTo("held", "11:11:08", "g1") }},
 		"move, then cancelled": {
-			call:    func(s *messages) any { return s.moveTo("held", "12:30", "g1") },
-			between: func(s *messages) { s.release("held") },
+			call:    func(s *messageStory) any { return s.moveTo("held", "12:30", "g1") },
+			between: func(s *messageStory) { s.release("held") },
 		},
-		"claim":        {begin: claimed, call: func(s *messages) any { return s.claim("held", "h1", "n1") }},
-		"claim, early": {call: func(s *messages) any { return s.claim("held", "h1", "n1") }},
+		"claim":        {begin: claimed, call: func(s *messageStory) any { return s.claim("held", "h1", "n1") }},
+		"claim, early": {call: func(s *messageStory) any { return s.claim("held", "h1", "n1") }},
 		"claim, expired": {
-			begin: func(t *testing.T) *messages {
+			begin: func(t *testing.T) *messageStory {
 				t.Helper()
 				s := begin(t)
 				s.until("23 12:00")
 				return s
 			},
-			call: func(s *messages) any { return s.claim("held", "h1", "n1") },
+			call: func(s *messageStory) any { return s.claim("held", "h1", "n1") },
 		},
 		"claim, late": {
-			begin: func(t *testing.T) *messages {
+			begin: func(t *testing.T) *messageStory {
 				t.Helper()
 				s := begin(t)
 				s.until("13:00")
 				return s
 			},
-			call: func(s *messages) any { return s.claim("held", "h1", "n1") },
+			call: func(s *messageStory) any { return s.claim("held", "h1", "n1") },
 		},
 		"claim, postponed": {
-			begin: func(t *testing.T) *messages {
+			begin: func(t *testing.T) *messageStory {
 				t.Helper()
 				s := begin(t)
 				s.submit("ahead", "13:00", "h2", "text")
 				s.until("12:59:30")
 				return s
 			},
-			call: func(s *messages) any { return s.claim("held", "h1", "n1") },
+			call: func(s *messageStory) any { return s.claim("held", "h1", "n1") },
 		},
-		"settle, delivered": {begin: claimed, call: func(s *messages) any {
+		"settle, delivered": {begin: claimed, call: func(s *messageStory) any {
 			return s.settle("held", "h1", "n1", sendlimit.Settlement{Delivered: true})
 		}},
-		"settle, failed": {begin: claimed, call: func(s *messages) any {
+		"settle, failed": {begin: claimed, call: func(s *messageStory) any {
 			return s.settle("held", "h1", "n1", sendlimit.Settlement{Failed: true, Reason: "gone"})
 		}},
-		"settle, uncertain": {begin: claimed, call: func(s *messages) any {
+		"settle, uncertain": {begin: claimed, call: func(s *messageStory) any {
 			return s.settle("held", "h1", "n1", sendlimit.Settlement{Uncertain: true, Reason: "no answer"})
 		}},
-		"settle, retry": {begin: claimed, call: func(s *messages) any {
+		"settle, retry": {begin: claimed, call: func(s *messageStory) any {
 			return s.settle("held", "h1", "n1", sendlimit.Settlement{Retry: &sendlimit.Retry{Generation: "g1", At: at("13:00")}})
 		}},
 		"settle, retry, then cancelled": {
 			begin: claimed,
-			call: func(s *messages) any {
+			call: func(s *messageStory) any {
 				return s.settle("held", "h1", "n1", sendlimit.Settlement{Retry: &sendlimit.Retry{Generation: "g1", At: at("13:00")}})
 			},
-			between: func(s *messages) { s.release("held") },
+			between: func(s *messageStory) { s.release("held") },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -9,25 +9,25 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
-// messages is a story of alice's messages: places with records, and what
+// messageStory is a story of alice's messages: places with records, and what
 // delivers them. Generations are named by the test, "g1"; a fingerprint is
 // the request's content.
-type messages struct {
+type messageStory struct {
 	*story
 
 	gate  *sendlimit.Gate
 	watch *sendlimit.WatchList
 }
 
-func newMessages(t *testing.T, rules ...string) *messages {
+func newMessages(t *testing.T, rules ...string) *messageStory {
 	t.Helper()
 	return tellMessages(t, sendlimit.Options{Policy: policyOf(t, rules...)})
 }
 
-func tellMessages(t *testing.T, o sendlimit.Options) *messages {
+func tellMessages(t *testing.T, o sendlimit.Options) *messageStory {
 	t.Helper()
 	o.Records = true
-	s := &messages{story: tell(t, o)}
+	s := &messageStory{story: tell(t, o)}
 	var err error
 	s.gate, err = sendlimit.NewGate(s.client, o)
 	require.NoError(t, err)
@@ -36,12 +36,12 @@ func tellMessages(t *testing.T, o sendlimit.Options) *messages {
 	return s
 }
 
-func (s *messages) submit(id, when, generation, content string) sendlimit.Decision {
+func (s *messageStory) submit(id, when, generation, content string) sendlimit.Decision {
 	s.Helper()
 	return s.ask(sendlimit.Request{ID: id, At: at(when), Record: recordOf(generation, content)})
 }
 
-func (s *messages) submitShifting(id, when, generation string) sendlimit.Decision {
+func (s *messageStory) submitShifting(id, when, generation string) sendlimit.Decision {
 	s.Helper()
 	return s.ask(sendlimit.Request{ID: id, At: at(when), Shift: true, Record: recordOf(generation, "text")})
 }
@@ -50,7 +50,7 @@ func recordOf(generation, content string) *sendlimit.Record {
 	return &sendlimit.Record{Generation: generation, Fingerprint: content, Content: []byte(content)}
 }
 
-func (s *messages) moveTo(id, when, generation string) sendlimit.Decision {
+func (s *messageStory) moveTo(id, when, generation string) sendlimit.Decision {
 	s.Helper()
 	d, err := s.timeline.Move(s.Context(), sendlimit.MoveRequest{User: "alice", ID: id, At: at(when), Generation: generation})
 	require.NoError(s, err)
@@ -58,14 +58,14 @@ func (s *messages) moveTo(id, when, generation string) sendlimit.Decision {
 }
 
 // field reads a field of a record, "" where it is absent.
-func (s *messages) field(id, name string) string {
+func (s *messageStory) field(id, name string) string {
 	s.Helper()
 	return s.server.HGet(keysOf(s.options).Record("alice", id), name)
 }
 
 // keptFor is how long a record is kept from now on; zero for ever, negative
 // where there is none.
-func (s *messages) keptFor(id string) time.Duration {
+func (s *messageStory) keptFor(id string) time.Duration {
 	s.Helper()
 	key := keysOf(s.options).Record("alice", id)
 	if !s.server.Exists(key) {
@@ -76,7 +76,7 @@ func (s *messages) keptFor(id string) time.Duration {
 
 // watched requires that the watch list has these entries, "generation/id" and
 // the time of day at which to look.
-func (s *messages) watched(wanted ...string) {
+func (s *messageStory) watched(wanted ...string) {
 	s.Helper()
 	entries, err := s.client.ZRangeWithScores(s.Context(), keysOf(s.options).Watch("alice"), 0, -1).Result()
 	require.NoError(s, err)
@@ -93,7 +93,7 @@ func (s *messages) watched(wanted ...string) {
 }
 
 // confirm says that the queue has the message a.
-func (s *messages) confirm(generation, due string) {
+func (s *messageStory) confirm(generation, due string) {
 	s.Helper()
 	require.NoError(s, s.watch.Confirm(s.Context(), []sendlimit.Queued{
 		{User: "alice", ID: "a", Generation: generation, Due: at(due)},

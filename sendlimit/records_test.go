@@ -13,7 +13,7 @@ import (
 )
 
 // stands returns where a message of alice stands.
-func (s *messages) stands(id string) sendlimit.Standing {
+func (s *messageStory) stands(id string) sendlimit.Standing {
 	s.Helper()
 	found, err := s.timeline.Records(s.client).Look(s.Context(), "alice", id)
 	require.NoError(s, err)

@@ -18,7 +18,7 @@ func (s *story) recordSent(r sendlimit.SentRequest) sendlimit.Recorded {
 	return recorded
 }
 
-func (s *messages) sent(id, when, generation, content string) sendlimit.Recorded {
+func (s *messageStory) sent(id, when, generation, content string) sendlimit.Recorded {
 	s.Helper()
 	return s.recordSent(sendlimit.SentRequest{ID: id, At: at(when), Record: recordOf(generation, content)})
 }

@@ -39,12 +39,13 @@ type userRules struct {
 	fixed   bool // settings are not honoured
 }
 
-// newRulebook makes the policies of completed options ready. The error is an
-// *InvalidError.
-func newRulebook(o Options) (*rulebook, error) {
+// newRulebook makes policies ready: own judges whoever has no settings, others are
+// those that settings may name beside it. A nil cache means a new one. The error is
+// an *InvalidError.
+func newRulebook(own Policy, others []Policy, userSettings bool, cache *SettingsCache) (*rulebook, error) {
 	b := &rulebook{
-		byName:   make(map[string]*ruleset, len(o.Policies)+1),
-		settings: o.UserSettings, cache: o.SettingsCache,
+		byName:   make(map[string]*ruleset, len(others)+1),
+		settings: userSettings, cache: cache,
 	}
 	if b.cache == nil {
 		b.cache = NewSettingsCache()
@@ -53,13 +54,13 @@ func newRulebook(o Options) (*rulebook, error) {
 	if b.shared, err = lru.New[string, *ruleset](sharedRulesets); err != nil {
 		return nil, fmt.Errorf("rules of users: %w", err)
 	}
-	if b.base, err = b.compile(o.Policy, UserSettings{}); err != nil {
+	if b.base, err = b.compile(own, UserSettings{}); err != nil {
 		return nil, err
 	}
-	b.byName[o.Policy.Name], b.keep = b.base, b.base.keep
-	for _, p := range o.Policies {
+	b.byName[own.Name], b.keep = b.base, b.base.keep
+	for _, p := range others {
 		if b.byName[p.Name] != nil {
-			continue // Options.Policy comes first
+			continue // the own one comes first
 		}
 		rules, err := b.compile(p, UserSettings{})
 		if err != nil {

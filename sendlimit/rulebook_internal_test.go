@@ -29,7 +29,7 @@ func bookOf(t *testing.T, cache *SettingsCache, change ...func(*Options)) *ruleb
 	for _, c := range change {
 		c(&o)
 	}
-	book, err := newRulebook(o)
+	book, err := newRulebook(o.Policy, o.Policies, o.UserSettings, o.SettingsCache)
 	require.NoError(t, err)
 	return book
 }
@@ -134,9 +134,9 @@ func TestSettingsOutliveARulebook(t *testing.T) {
 
 func TestARulebookOfBadPolicies(t *testing.T) {
 	t.Parallel()
-	_, err := newRulebook(Options{Policy: DefaultPolicy(), Policies: []Policy{{Name: "empty"}}})
+	_, err := newRulebook(DefaultPolicy(), []Policy{{Name: "empty"}}, false, nil)
 	require.ErrorContains(t, err, "at least one rule")
-	_, err = newRulebook(Options{})
+	_, err = newRulebook(Policy{}, nil, false, nil)
 	require.ErrorContains(t, err, "a name of 1 to 64")
 }
 

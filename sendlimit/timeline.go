@@ -148,7 +148,7 @@ func NewTimeline(client redis.Scripter, o Options) (*Timeline, error) {
 
 // judgeBy makes the policies of options those that the timeline judges by.
 func (t *Timeline) judgeBy(o Options) error {
-	book, err := newRulebook(o)
+	book, err := newRulebook(o.Policy, o.Policies, o.UserSettings, o.SettingsCache)
 	if err != nil {
 		return err
 	}

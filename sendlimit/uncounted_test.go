@@ -35,7 +35,7 @@ func categorized(generation, category string) *sendlimit.Record {
 
 // submitOf submits a message of a category, with the generation "g-id", and
 // requires that it is accepted.
-func (s *messages) submitOf(category, id, when string) {
+func (s *messageStory) submitOf(category, id, when string) {
 	s.Helper()
 	d := s.ask(sendlimit.Request{ID: id, At: at(when), Record: categorized("g-"+id, category)})
 	require.True(s, d.Allowed, "%s: %+v", id, d)
@@ -43,7 +43,7 @@ func (s *messages) submitOf(category, id, when string) {
 
 // places requires which ids are in the timeline and which beside it, each with the
 // time of day.
-func (s *messages) places(timeline, uncounted []string) {
+func (s *messageStory) places(timeline, uncounted []string) {
 	s.Helper()
 	for key, wanted := range map[string][]string{
 		s.key(): timeline, keysOf(s.options).Uncounted("alice"): uncounted,

@@ -42,13 +42,13 @@ func conflictSentence(d sendlimit.Decision, user string) string {
 	switch n := v.ConflictsTotal; {
 	case v.Rule.Calendar():
 		return fmt.Sprintf("%s already has %s %s, and %d is the limit",
-			user, messages(n, v.Category), inPeriod(v, d.At), v.Rule.Limit)
+			user, countMessages(n, v.Category), inPeriod(v, d.At), v.Rule.Limit)
 	case n == 1:
 		return fmt.Sprintf("%s already has a %s at %s, within %s",
 			user, kindOfMessage(v.Category), timeOfDay(v.Conflicts[0].At, d.At), length(v.Rule.Window))
 	default:
 		return fmt.Sprintf("%s already has %s around then (%s), and %d in any %s is the limit",
-			user, messages(n, v.Category), spread(v, d.At), v.Rule.Limit, length(v.Rule.Window))
+			user, countMessages(n, v.Category), spread(v, d.At), v.Rule.Limit, length(v.Rule.Window))
 	}
 }
 
@@ -81,7 +81,7 @@ func blockedSentence(user string) string {
 
 func zoneName(zone string) string { return cmp.Or(zone, "UTC") }
 
-func messages(n int, category string) string {
+func countMessages(n int, category string) string {
 	if n == 1 {
 		return "1 " + kindOfMessage(category)
 	}

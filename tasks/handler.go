@@ -30,7 +30,7 @@ type handler struct {
 	tolerance   time.Duration // how late a message may go out without being judged anew
 	margin      time.Duration // how much longer than a delivery may take its lease lasts
 	slots       chan struct{} // one a delivery that runs
-	notices     *announcements
+	announce    func(ctx context.Context, payload []byte) error // takes a notice of the outbox to its end
 	tally       *tally
 	stopping    chan struct{}  // closed when no new work is to begin
 	running     sync.WaitGroup // handlers at work, those that the queue has given up on included
@@ -77,7 +77,7 @@ func (h *handler) ProcessTask(ctx context.Context, t *asynq.Task) error {
 	case TypeAlert:
 		h.running.Add(1)
 		defer h.running.Done()
-		return h.notices.process(ctx, t.Payload())
+		return h.announce(ctx, t.Payload())
 	default:
 		return &againError{after: newerAfter, cause: errNewer}
 	}

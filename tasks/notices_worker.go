@@ -23,14 +23,15 @@ func (w *Worker) announceBy(client redis.UniversalClient, o WorkerOptions) error
 	}
 	h := w.handler
 	h.tally = newTally(stats, newPayers(whom.accounts, h.clock.local), w.logger)
-	h.notices = &announcements{
+	announced := &announcements{
 		notices: notices, contacts: whom, announcer: o.Announcer, queue: h.queue, clock: h.clock,
 		retries: o.Retries, kept: notices.Kept(), timeout: o.PushTimeout, margin: o.SettleMargin, slots: make(chan struct{}, announcing),
 		stopping: h.stopping, ended: h.ended, metrics: o.Metrics, logger: w.logger,
 	}
+	h.announce = announced.process
 	w.noticeJobs = &noticeJobs{
 		notices: notices, queue: h.queue, clock: h.clock, deliver: o.Announcer != nil,
-		kept: notices.Kept(), forget: h.notices.forget, logger: w.logger,
+		kept: notices.Kept(), forget: announced.forget, logger: w.logger,
 		reports: &reports{accounts: whom.accounts, stats: stats, notices: notices, done: make(map[string]int64)},
 	}
 	return nil

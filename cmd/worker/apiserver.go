@@ -29,7 +29,7 @@ type apiServer struct {
 // newAPIServer returns the API on a store. Close it.
 func newAPIServer(
 	client redis.UniversalClient, c config.Config, policies *tasks.Policies, accounts *sendlimit.Accounts,
-	m *metrics, logger *slog.Logger,
+	m *serviceMetrics, logger *slog.Logger,
 ) (_ *apiServer, err error) {
 	s := &apiServer{stopping: make(chan struct{})}
 	defer func() {

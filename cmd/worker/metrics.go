@@ -15,7 +15,7 @@ import (
 )
 
 // metrics are what the worker tells of itself, its process and its store.
-type metrics struct {
+type serviceMetrics struct {
 	registry *prometheus.Registry
 	tasks    *tasks.Metrics
 	// refusedLogins counts requests with a wrong key.
@@ -24,7 +24,7 @@ type metrics struct {
 
 // newMetrics measures what is done with a client from now on, which should be
 // before anything else is.
-func newMetrics(client redis.UniversalClient, prefix string) (*metrics, error) {
+func newMetrics(client redis.UniversalClient, prefix string) (*serviceMetrics, error) {
 	registry := prometheus.NewRegistry()
 	measured, err := tasks.NewMetrics(registry)
 	if err != nil {
@@ -48,11 +48,11 @@ func newMetrics(client redis.UniversalClient, prefix string) (*metrics, error) {
 	if err != nil {
 		return nil, fmt.Errorf("registering metrics: %w", err)
 	}
-	return &metrics{registry: registry, tasks: measured, refusedLogins: refusedLogins}, nil
+	return &serviceMetrics{registry: registry, tasks: measured, refusedLogins: refusedLogins}, nil
 }
 
 // handler answers with all metrics, in the format that Prometheus reads.
-func (m *metrics) handler(logger *slog.Logger) http.Handler {
+func (m *serviceMetrics) handler(logger *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		// What can't be gathered is left out.
 		ErrorHandling: promhttp.ContinueOnError,
