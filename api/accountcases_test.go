@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 )
 
 // use has a request sent with a key.
@@ -21,12 +21,12 @@ func (q *request) use(key string) {
 }
 
 // key returns a new key of an account, which is made where it is not there yet.
-func (r *rig) key(account string, scopes ...sendlimit.Scope) string {
+func (r *rig) key(account string, scopes ...accounts.Scope) string {
 	r.Helper()
 	_, there, err := r.accounts.Get(r.Context(), account)
 	require.NoError(r, err)
 	if !there {
-		_, err = r.accounts.Create(r.Context(), sendlimit.Account{Name: account})
+		_, err = r.accounts.Create(r.Context(), accounts.Account{Name: account})
 		require.NoError(r, err)
 	}
 	secret, _, err := r.accounts.AddKey(r.Context(), account, scopes, time.Time{})
@@ -44,34 +44,34 @@ func (r *rig) with(key string, q request) reply {
 
 // scopeOf says which scope an operation is documented to want: the table that
 // the product is held against.
-func scopeOf(o operation) sendlimit.Scope {
+func scopeOf(o operation) accounts.Scope {
 	name := o.method + " " + o.path
 	switch {
 	case slices.Contains([]string{
 		"POST " + messagesPath, "POST " + messagesPath + "/dry-run", "POST " + batchPath, "PATCH " + messagePath, "DELETE " + messagePath,
 	}, name):
-		return sendlimit.ScopeSubmit
+		return accounts.ScopeSubmit
 	case slices.Contains([]string{
 		"GET " + messagePath, "GET /v1/users/{user}/messages", "GET /v1/users/{user}/usage", "GET /v1/users/{user}/next-free",
 	}, name):
-		return sendlimit.ScopeRead
+		return accounts.ScopeRead
 	case strings.HasPrefix(o.path, "/v1/dead-letters"), strings.HasPrefix(o.path, deadLetterPath), o.path == "/v1/stats",
 		strings.HasPrefix(o.path, "/v1/policies"), o.path == settingsPath, strings.HasPrefix(o.path, "/v1/accounts"), strings.HasPrefix(o.path, "/v1/tiers"):
-		return sendlimit.ScopeAdmin
+		return accounts.ScopeAdmin
 	}
 	return "" // a new operation, of which nobody has said who may do it
 }
 
 // lacking are the scopes that are not enough for what wants one.
-func lacking(scope sendlimit.Scope) []sendlimit.Scope {
-	both := []sendlimit.Scope{sendlimit.ScopeSubmit, sendlimit.ScopeRead}
-	return slices.DeleteFunc(both, func(s sendlimit.Scope) bool { return s == scope })
+func lacking(scope accounts.Scope) []accounts.Scope {
+	both := []accounts.Scope{accounts.ScopeSubmit, accounts.ScopeRead}
+	return slices.DeleteFunc(both, func(s accounts.Scope) bool { return s == scope })
 }
 
 // acme has an account, and a tier that it is not in.
 func acme(r *rig) {
-	r.key("acme", sendlimit.ScopeRead)
-	require.NoError(r, r.accounts.SetTier(r.Context(), sendlimit.Tier{Name: "free", MessagesPerDay: 500, AlertAt: []int{50}}))
+	r.key("acme", accounts.ScopeRead)
+	require.NoError(r, r.accounts.SetTier(r.Context(), accounts.Tier{Name: "free", MessagesPerDay: 500, AlertAt: []int{50}}))
 }
 
 func accountCases() []contractCase {
@@ -103,7 +103,7 @@ func accountCases() []contractCase {
 		{"removed", http.MethodDelete, accountPath + "/keys/{key}", http.StatusOK, func(t *testing.T) reply {
 			t.Helper()
 			r := newRig(t)
-			id := r.key("acme", sendlimit.ScopeRead)[3:11]
+			id := r.key("acme", accounts.ScopeRead)[3:11]
 			return r.send(request{method: http.MethodDelete, target: acmePath + "/keys/" + id})
 		}},
 		{

@@ -6,7 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 )
 
 const keysPattern = accountPattern + "/keys"
@@ -25,7 +25,7 @@ func (s *server) addKeyRoute() route {
 			RequestBody: jsonBody[KeyDraft](s),
 			Responses:   all,
 		},
-		scope: sendlimit.ScopeAdmin, do: s.addKey,
+		scope: accounts.ScopeAdmin, do: s.addKey,
 	}
 }
 
@@ -34,7 +34,7 @@ func (s *server) addKey(r *http.Request, _ query) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	scopes, err := sendlimit.ParseScopes(draft.Scopes...)
+	scopes, err := accounts.ParseScopes(draft.Scopes...)
 	if err != nil {
 		return answer{}, err
 	}
@@ -62,7 +62,7 @@ func (s *server) removeKeyRoute() route {
 			}},
 			Responses: responses[Account](s, "Removed: the account as it is now.", http.StatusNotFound),
 		},
-		scope: sendlimit.ScopeAdmin, do: s.removeKey,
+		scope: accounts.ScopeAdmin, do: s.removeKey,
 	}
 }
 

@@ -8,7 +8,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -31,10 +32,10 @@ type Account struct {
 
 // Key is what is known of an API key.
 type Key struct {
-	ID        string            `json:"id" doc:"Names the key, and lets nobody in."`
-	Scopes    []sendlimit.Scope `json:"scopes" doc:"What it may be used for: submit, read, admin."`
-	CreatedAt tasks.Time        `json:"created_at" doc:"When it was made."`
-	ExpiresAt tasks.Time        `json:"expires_at,omitzero" doc:"From when on it lets nobody in; absent for never."`
+	ID        string           `json:"id" doc:"Names the key, and lets nobody in."`
+	Scopes    []accounts.Scope `json:"scopes" doc:"What it may be used for: submit, read, admin."`
+	CreatedAt tasks.Time       `json:"created_at" doc:"When it was made."`
+	ExpiresAt tasks.Time       `json:"expires_at,omitzero" doc:"From when on it lets nobody in; absent for never."`
 }
 
 // NewKey is an API key that was just made.
@@ -75,7 +76,7 @@ type KeyDraft struct {
 }
 
 // AccountOf is an account as callers see it.
-func AccountOf(a sendlimit.Account) Account {
+func AccountOf(a accounts.Account) Account {
 	account := Account{
 		Name: a.Name, Tier: a.Tier, Contact: a.Contact, TimeZone: a.TimeZone, ReportAt: a.ReportAt,
 		Disabled: a.Disabled, CreatedAt: tasks.Time{Time: a.CreatedAt}, Keys: make([]Key, len(a.Keys)),
@@ -90,7 +91,7 @@ func AccountOf(a sendlimit.Account) Account {
 }
 
 // KeyOf is an API key as callers see it.
-func KeyOf(k sendlimit.APIKey) Key {
+func KeyOf(k accounts.APIKey) Key {
 	return Key{ID: k.ID, Scopes: k.Scopes, CreatedAt: tasks.Time{Time: k.CreatedAt}, ExpiresAt: tasks.Time{Time: k.ExpiresAt}}
 }
 
@@ -101,7 +102,7 @@ func (s *server) listAccountsRoute() route {
 			Summary:   "List the accounts",
 			Responses: responses[Accounts](s, "All of them."),
 		},
-		scope: sendlimit.ScopeAdmin, do: s.listAccounts,
+		scope: accounts.ScopeAdmin, do: s.listAccounts,
 	}
 }
 
@@ -128,7 +129,7 @@ func (s *server) createAccountRoute() route {
 			RequestBody: jsonBody[AccountDraft](s),
 			Responses:   all,
 		},
-		scope: sendlimit.ScopeAdmin, do: s.createAccount,
+		scope: accounts.ScopeAdmin, do: s.createAccount,
 	}
 }
 
@@ -137,10 +138,10 @@ func (s *server) createAccount(r *http.Request, _ query) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	account, err := s.accounts.Create(r.Context(), sendlimit.Account{
+	account, err := s.accounts.Create(r.Context(), accounts.Account{
 		Name: draft.Name, Tier: draft.Tier, Contact: draft.Contact, TimeZone: draft.TimeZone, ReportAt: draft.ReportAt,
 	})
-	if wrong, ok := errors.AsType[*sendlimit.InvalidError](err); ok && wrong.Field == "account" {
+	if wrong, ok := errors.AsType[*fault.InvalidError](err); ok && wrong.Field == "account" {
 		wrong.Field = "name" // as the request calls it
 	}
 	if err != nil {
@@ -157,7 +158,7 @@ func (s *server) showAccountRoute() route {
 			Parameters: []*huma.Param{accountParameter()},
 			Responses:  responses[Account](s, "The account.", http.StatusNotFound),
 		},
-		scope: sendlimit.ScopeAdmin, do: s.showAccount,
+		scope: accounts.ScopeAdmin, do: s.showAccount,
 	}
 }
 
@@ -168,7 +169,7 @@ func (s *server) showAccount(r *http.Request, _ query) (answer, error) {
 		return answer{}, err
 	}
 	if !ok {
-		return answer{}, &sendlimit.NoSuchError{What: "account", Name: name}
+		return answer{}, &fault.NoSuchError{What: "account", Name: name}
 	}
 	return done(AccountOf(account)), nil
 }
@@ -183,7 +184,7 @@ func (s *server) changeAccountRoute() route {
 			RequestBody: jsonBody[AccountPatch](s),
 			Responses:   responses[Account](s, "Changed.", bodyProblems(http.StatusNotFound)...),
 		},
-		scope: sendlimit.ScopeAdmin, do: s.changeAccount,
+		scope: accounts.ScopeAdmin, do: s.changeAccount,
 	}
 }
 
@@ -192,7 +193,7 @@ func (s *server) changeAccount(r *http.Request, _ query) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	account, err := s.accounts.Set(r.Context(), r.PathValue("account"), sendlimit.AccountChange{
+	account, err := s.accounts.Set(r.Context(), r.PathValue("account"), accounts.AccountChange{
 		Tier: patch.Tier, Contact: patch.Contact, TimeZone: patch.TimeZone, ReportAt: patch.ReportAt, Disabled: patch.Disabled,
 	})
 	if err != nil {
@@ -208,7 +209,7 @@ func (d KeyDraft) time() (time.Time, error) {
 	}
 	at, err := time.Parse(time.RFC3339Nano, d.ExpiresAt)
 	if err != nil {
-		return time.Time{}, &sendlimit.InvalidError{
+		return time.Time{}, &fault.InvalidError{
 			Field: "expires_at", Value: d.ExpiresAt, Want: "an RFC 3339 time such as 2026-11-22T11:11:11Z",
 		}
 	}

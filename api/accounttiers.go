@@ -5,7 +5,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 const (
@@ -33,7 +34,7 @@ type Tiers struct {
 }
 
 // TierOf is a tier as callers see it.
-func TierOf(t sendlimit.Tier) Tier {
+func TierOf(t accounts.Tier) Tier {
 	return Tier{Name: t.Name, TierLimits: TierLimits{
 		RequestsPerMinute: t.RequestsPerMinute,
 		MessagesPerHour:   t.MessagesPerHour, MessagesPerDay: t.MessagesPerDay, AlertAt: t.AlertAt,
@@ -47,7 +48,7 @@ func (s *server) listTiersRoute() route {
 			Summary:   "List the tiers",
 			Responses: responses[Tiers](s, "All of them."),
 		},
-		scope: sendlimit.ScopeAdmin, do: s.listTiers,
+		scope: accounts.ScopeAdmin, do: s.listTiers,
 	}
 }
 
@@ -71,7 +72,7 @@ func (s *server) showTierRoute() route {
 			Parameters: []*huma.Param{tierParameter()},
 			Responses:  responses[Tier](s, "The tier.", http.StatusNotFound),
 		},
-		scope: sendlimit.ScopeAdmin, do: s.showTier,
+		scope: accounts.ScopeAdmin, do: s.showTier,
 	}
 }
 
@@ -82,7 +83,7 @@ func (s *server) showTier(r *http.Request, _ query) (answer, error) {
 		return answer{}, err
 	}
 	if !ok {
-		return answer{}, &sendlimit.NoSuchError{What: "tier", Name: name}
+		return answer{}, &fault.NoSuchError{What: "tier", Name: name}
 	}
 	return done(TierOf(tier)), nil
 }
@@ -98,7 +99,7 @@ func (s *server) setTierRoute() route {
 			RequestBody: jsonBody[TierLimits](s),
 			Responses:   responses[Tier](s, "As it is now.", bodyProblems()...),
 		},
-		scope: sendlimit.ScopeAdmin, do: s.setTier,
+		scope: accounts.ScopeAdmin, do: s.setTier,
 	}
 }
 
@@ -107,7 +108,7 @@ func (s *server) setTier(r *http.Request, _ query) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	tier := sendlimit.Tier{
+	tier := accounts.Tier{
 		Name: r.PathValue("tier"), RequestsPerMinute: limits.RequestsPerMinute,
 		MessagesPerHour: limits.MessagesPerHour, MessagesPerDay: limits.MessagesPerDay, AlertAt: limits.AlertAt,
 	}

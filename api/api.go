@@ -9,7 +9,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -21,12 +24,12 @@ type Options struct {
 	DeadLetters *tasks.DeadLetters
 	// Policies say who may get what and when, Users what is set for single users,
 	// and Refitter finds what is scheduled and does not fit a policy.
-	Policies *sendlimit.PolicyStore
-	Users    *sendlimit.UserSettingsStore
+	Policies *settings.PolicyStore
+	Users    *settings.UserSettingsStore
 	Refitter *tasks.Refitter
 	// Accounts say whom a key stands for, and Counters how often it may submit.
-	Accounts *sendlimit.Accounts
-	Counters *sendlimit.Counters
+	Accounts *accounts.Accounts
+	Counters *counters.Counters
 	// Stats says what is known of the queue and the store. An error is answered
 	// as one of the store.
 	Stats func(context.Context) (Stats, error)
@@ -61,11 +64,11 @@ type Options struct {
 type server struct {
 	submitter      *tasks.Submitter
 	deadLetters    *tasks.DeadLetters
-	policies       *sendlimit.PolicyStore
-	users          *sendlimit.UserSettingsStore
+	policies       *settings.PolicyStore
+	users          *settings.UserSettingsStore
 	refitter       *tasks.Refitter
-	accounts       *sendlimit.Accounts
-	counters       *sendlimit.Counters
+	accounts       *accounts.Accounts
+	counters       *counters.Counters
 	stats          func(context.Context) (Stats, error)
 	metrics        http.Handler // nil for none
 	now            func() time.Time
@@ -132,7 +135,7 @@ func (o Options) check() error {
 		{"now", o.Now == nil},
 	} {
 		if needed.missing {
-			return &sendlimit.InvalidError{Field: needed.field, Want: "a value: the API does not work without"}
+			return &fault.InvalidError{Field: needed.field, Want: "a value: the API does not work without"}
 		}
 	}
 	return nil

@@ -10,20 +10,21 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
 // caller is who sends a request. The zero value is nobody, who may do nothing.
 type caller struct {
-	identity sendlimit.Identity
+	identity accounts.Identity
 	// keyless is set for the operator of a server that asks for no keys.
 	keyless bool
 }
 
 // may reports whether the caller has a scope. Who has a key has an account: one
 // without would be confined to nothing.
-func (c caller) may(scope sendlimit.Scope) bool {
+func (c caller) may(scope accounts.Scope) bool {
 	return c.keyless || c.account() != "" && c.identity.May(scope)
 }
 
@@ -32,7 +33,7 @@ func (c caller) account() string { return c.identity.Account.Name }
 
 // confined reports whether the caller reaches the messages of its own account
 // alone.
-func (c caller) confined() bool { return !c.may(sendlimit.ScopeAdmin) }
+func (c caller) confined() bool { return !c.may(accounts.ScopeAdmin) }
 
 // callerOf is who sends the request that ctx is of.
 func callerOf(ctx context.Context) caller { return exchangeOf(ctx).caller }
@@ -58,7 +59,7 @@ type logins struct {
 }
 
 type login struct {
-	identity sendlimit.Identity
+	identity accounts.Identity
 	at       time.Time
 }
 
@@ -74,7 +75,7 @@ func (l *logins) get(key [sha256.Size]byte) login {
 	return l.known[key]
 }
 
-func (l *logins) add(key [sha256.Size]byte, identity sendlimit.Identity, now time.Time) {
+func (l *logins) add(key [sha256.Size]byte, identity accounts.Identity, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if _, there := l.known[key]; !there && len(l.known) >= mostLogins {
@@ -176,7 +177,7 @@ func unauthorized(detail, reason string) error {
 		header.Set("WWW-Authenticate", challenge+`, error="`+reason+`"`)
 	}
 	return &httpError{status: http.StatusUnauthorized, header: header, outcome: tasks.Outcome{
-		Outcome: tasks.Errored, Code: sendlimit.CodeUnauthorized, Detail: detail,
+		Outcome: tasks.Errored, Code: fault.CodeUnauthorized, Detail: detail,
 	}}
 }
 
@@ -185,7 +186,7 @@ func tooManyLogins(wait time.Duration) error {
 		status: http.StatusTooManyRequests,
 		header: http.Header{"Retry-After": {retryAfter(wait)}},
 		outcome: tasks.Outcome{
-			Outcome: tasks.Refused, Code: sendlimit.CodeRateLimited,
+			Outcome: tasks.Refused, Code: fault.CodeRateLimited,
 			Detail: "too many requests with a wrong key have come from this address: wait until Retry-After",
 		},
 	}

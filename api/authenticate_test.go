@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // A clock of the server that a test moves.
@@ -26,13 +27,13 @@ func stats() request { return request{method: http.MethodGet, target: "/v1/stats
 func TestHeadersThatAreNoKey(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	secret := r.key("own", sendlimit.ScopeAdmin)
+	secret := r.key("own", accounts.ScopeAdmin)
 	for _, header := range [][]string{
 		{""}, {"Bearer"}, {"Bearer "}, {secret}, {"Basic " + secret}, {"Bearer " + secret + " more"}, {"Bearer " + secret, "Bearer " + secret},
 	} {
 		q := stats()
 		q.header = http.Header{"Authorization": header}
-		require.Equal(t, sendlimit.CodeUnauthorized, r.problem(http.StatusUnauthorized, r.send(q)).Code, header)
+		require.Equal(t, fault.CodeUnauthorized, r.problem(http.StatusUnauthorized, r.send(q)).Code, header)
 	}
 	q := stats()
 	q.header = http.Header{"Authorization": {"bearer  " + secret}}
@@ -44,7 +45,7 @@ func TestAKeyIsLookedUpOnceASecond(t *testing.T) {
 	t.Parallel()
 	var c clock
 	r := newRig(t, func(o *api.Options) { o.Now = c.now })
-	secret := r.key("own", sendlimit.ScopeAdmin)
+	secret := r.key("own", accounts.ScopeAdmin)
 	require.Equal(t, http.StatusOK, r.with(secret, stats()).status)
 	_, err := r.accounts.RemoveKey(t.Context(), "own", secret[3:11])
 	require.NoError(t, err)
@@ -56,7 +57,7 @@ func TestAKeyIsLookedUpOnceASecond(t *testing.T) {
 	// Nor longer than it is valid by this clock.
 	r.store.SetTime(c.now())
 	expires := c.now().Add(time.Hour)
-	expiring, _, err := r.accounts.AddKey(t.Context(), "own", []sendlimit.Scope{sendlimit.ScopeAdmin}, expires)
+	expiring, _, err := r.accounts.AddKey(t.Context(), "own", []accounts.Scope{accounts.ScopeAdmin}, expires)
 	require.NoError(t, err)
 	c.passes(time.Hour - 500*time.Millisecond)
 	require.Equal(t, http.StatusOK, r.with(expiring, stats()).status)
@@ -69,9 +70,9 @@ func TestAKeyIsLookedUpOnceASecond(t *testing.T) {
 func TestAKeyWithoutTheStore(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, locked)
-	secret := r.key("own", sendlimit.ScopeAdmin)
+	secret := r.key("own", accounts.ScopeAdmin)
 	r.store.Close()
-	require.Equal(t, sendlimit.CodeUnavailable, r.problem(http.StatusServiceUnavailable, r.with(secret, stats())).Code)
+	require.Equal(t, fault.CodeUnavailable, r.problem(http.StatusServiceUnavailable, r.with(secret, stats())).Code)
 }
 
 func TestFailedLoginsAreThrottled(t *testing.T) {
@@ -82,14 +83,14 @@ func TestFailedLoginsAreThrottled(t *testing.T) {
 		o.Now = c.now
 		o.LoginRefused = func() { refused.Add(1) }
 	})
-	valid, seen := r.key("own", sendlimit.ScopeAdmin), r.key("own", sendlimit.ScopeAdmin)
+	valid, seen := r.key("own", accounts.ScopeAdmin), r.key("own", accounts.ScopeAdmin)
 	here := stats().from("2001:db8:0:1::1")
 	require.Equal(t, http.StatusOK, r.with(seen, here).status)
 	for i := range 10 {
 		r.problem(http.StatusUnauthorized, r.with("sk_"+strconv.Itoa(i), here.from("2001:db8:0:1::"+strconv.Itoa(i))))
 	}
 	over := r.with("sk_x", here)
-	require.Equal(t, sendlimit.CodeRateLimited, r.problem(http.StatusTooManyRequests, over).Code)
+	require.Equal(t, fault.CodeRateLimited, r.problem(http.StatusTooManyRequests, over).Code)
 	require.Equal(t, "60", over.header.Get("Retry-After"))
 	require.Equal(t, int64(11), refused.Load())
 	r.problem(http.StatusTooManyRequests, r.with(valid, here)) // it may be a guess
@@ -134,7 +135,7 @@ func TestRotationWithoutAGap(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, locked)
 	var current atomic.Value
-	current.Store(r.key("own", sendlimit.ScopeAdmin))
+	current.Store(r.key("own", accounts.ScopeAdmin))
 	stop := make(chan struct{})
 	var clients sync.WaitGroup
 	var asked atomic.Int64
@@ -170,13 +171,13 @@ func TestRotationWithoutAGap(t *testing.T) {
 func TestRequestsOfATierAreLimited(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, locked)
-	require.NoError(t, r.accounts.SetTier(t.Context(), sendlimit.Tier{Name: "free", RequestsPerMinute: 3}))
-	_, err := r.accounts.Create(t.Context(), sendlimit.Account{Name: "own", Tier: "free"})
+	require.NoError(t, r.accounts.SetTier(t.Context(), accounts.Tier{Name: "free", RequestsPerMinute: 3}))
+	_, err := r.accounts.Create(t.Context(), accounts.Account{Name: "own", Tier: "free"})
 	require.NoError(t, err)
-	secret, other := r.key("own", sendlimit.ScopeSubmit, sendlimit.ScopeRead), r.key("other", sendlimit.ScopeSubmit)
+	secret, other := r.key("own", accounts.ScopeSubmit, accounts.ScopeRead), r.key("other", accounts.ScopeSubmit)
 	var all []operation
 	for _, o := range operations() {
-		if o.method == http.MethodPost && scopeOf(o) == sendlimit.ScopeSubmit {
+		if o.method == http.MethodPost && scopeOf(o) == accounts.ScopeSubmit {
 			all = append(all, o)
 		}
 	}
@@ -188,7 +189,7 @@ func TestRequestsOfATierAreLimited(t *testing.T) {
 	}
 	for _, o := range all {
 		over := r.with(secret, o.request())
-		require.Equal(t, sendlimit.CodeRateLimited, r.problem(http.StatusTooManyRequests, over).Code)
+		require.Equal(t, fault.CodeRateLimited, r.problem(http.StatusTooManyRequests, over).Code)
 		require.Equal(t, "60", over.header.Get("Retry-After"))
 		require.NotEmpty(t, over.header.Get("RateLimit-Policy"))
 		require.NotEqual(t, http.StatusTooManyRequests, r.with(other, o.request()).status, "another account")

@@ -7,6 +7,9 @@ import (
 	"slices"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -36,7 +39,7 @@ const submitEvent = "submit"
 // limited counts a request for its account, before next may judge messages: in
 // the account's tier, and in what is set for the event.
 func (s *server) limited(next http.Handler) http.Handler {
-	guard := sendlimit.Guard[*http.Request]{
+	guard := counters.Guard[*http.Request]{
 		Counters: s.counters, Event: submitEvent,
 		Key: func(ctx context.Context, _ *http.Request) string { return callerOf(ctx).account() },
 		Extra: func(ctx context.Context, _ *http.Request) []sendlimit.Counter {
@@ -44,15 +47,15 @@ func (s *server) limited(next http.Handler) http.Handler {
 			if limit == 0 {
 				return nil
 			}
-			return []sendlimit.Counter{{Name: "requests_per_minute", Limit: limit, Period: sendlimit.Minute}}
+			return []sendlimit.Counter{{Name: "requests_per_minute", Limit: limit, Period: calendar.Minute}}
 		},
 	}
-	return sendlimit.GuardHandler(guard, next, func(w http.ResponseWriter, r *http.Request, _ int, err error) {
+	return counters.GuardHandler(guard, next, func(w http.ResponseWriter, r *http.Request, _ int, err error) {
 		s.writeError(w, r, err)
 	})
 }
 
-func forbidden(scope sendlimit.Scope) error {
+func forbidden(scope accounts.Scope) error {
 	return &httpError{
 		status: http.StatusForbidden,
 		header: http.Header{"Www-Authenticate": {challenge + `, error="insufficient_scope", scope="` + string(scope) + `"`}},

@@ -15,7 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -56,32 +57,32 @@ func (q request) from(address string) request {
 func TestWhoMayDoWhat(t *testing.T) {
 	t.Parallel()
 	open, r := newRig(t), newRig(t, locked, behindProxy)
-	r.key("expired", sendlimit.ScopeRead)
-	expired, _, err := r.accounts.AddKey(t.Context(), "expired", []sendlimit.Scope{sendlimit.ScopeAdmin}, now().Add(time.Minute))
+	r.key("expired", accounts.ScopeRead)
+	expired, _, err := r.accounts.AddKey(t.Context(), "expired", []accounts.Scope{accounts.ScopeAdmin}, now().Add(time.Minute))
 	require.NoError(t, err)
 	r.store.SetTime(now().Add(time.Minute))
-	disabled, yes := r.key("disabled", sendlimit.ScopeAdmin), true
-	_, err = r.accounts.Set(t.Context(), "disabled", sendlimit.AccountChange{Disabled: &yes})
+	disabled, yes := r.key("disabled", accounts.ScopeAdmin), true
+	_, err = r.accounts.Set(t.Context(), "disabled", accounts.AccountChange{Disabled: &yes})
 	require.NoError(t, err)
 	refused := []int{http.StatusUnauthorized, http.StatusForbidden}
 	for i, o := range operations() {
 		what, q := o.method+" "+o.path, o.request().from(fmt.Sprintf("192.0.2.%d", i))
 		nobody := r.send(q)
-		require.Equal(t, sendlimit.CodeUnauthorized, r.problem(http.StatusUnauthorized, nobody).Code, what)
+		require.Equal(t, fault.CodeUnauthorized, r.problem(http.StatusUnauthorized, nobody).Code, what)
 		require.Equal(t, `Bearer realm="sendlimit"`, nobody.header.Get("WWW-Authenticate"))
 		told := make(map[string]bool)
 		for _, secret := range []string{"sk_wrong", expired, disabled} {
 			got := r.with(secret, q)
 			p := r.problem(http.StatusUnauthorized, got)
-			require.Equal(t, sendlimit.CodeUnauthorized, p.Code, what)
+			require.Equal(t, fault.CodeUnauthorized, p.Code, what)
 			require.Contains(t, got.header.Get("WWW-Authenticate"), `error="invalid_token"`)
 			p.Instance = ""
 			told[fmt.Sprintf("%v %s", p, got.header.Get("WWW-Authenticate"))] = true
 		}
 		require.Len(t, told, 1, "nobody can tell a key that was valid from a wrong one")
-		for _, scope := range []sendlimit.Scope{sendlimit.ScopeSubmit, sendlimit.ScopeRead, sendlimit.ScopeAdmin} {
+		for _, scope := range []accounts.Scope{accounts.ScopeSubmit, accounts.ScopeRead, accounts.ScopeAdmin} {
 			got := r.with(r.key("own-"+strconv.Itoa(i), scope), q)
-			if scope == scopeOf(o) || scope == sendlimit.ScopeAdmin {
+			if scope == scopeOf(o) || scope == accounts.ScopeAdmin {
 				require.NotContains(t, refused, got.status, "%s with %s", what, scope)
 				continue
 			}
@@ -99,8 +100,8 @@ func TestWhoMayDoWhat(t *testing.T) {
 func TestNoSpellingIsLetThrough(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, locked)
-	reader := r.key("acme", sendlimit.ScopeRead)
-	require.NoError(t, r.accounts.SetTier(t.Context(), sendlimit.Tier{Name: "free"}))
+	reader := r.key("acme", accounts.ScopeRead)
+	require.NoError(t, r.accounts.SetTier(t.Context(), accounts.Tier{Name: "free"}))
 	before := r.store.Dump()
 	ask := func(line string, o operation, headers ...string) int {
 		t.Helper()
@@ -124,7 +125,7 @@ func TestNoSpellingIsLetThrough(t *testing.T) {
 				require.GreaterOrEqual(t, status, 400, "%s %s", method, target)
 			}
 		}
-		if scopeOf(o) == sendlimit.ScopeRead {
+		if scopeOf(o) == accounts.ScopeRead {
 			continue
 		}
 		for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete} {
@@ -147,8 +148,8 @@ func TestOthersMessagesAreNotFound(t *testing.T) {
 		t.Run(o.method+" "+o.path, func(t *testing.T) {
 			t.Parallel()
 			r := newRig(t, locked)
-			both := []sendlimit.Scope{sendlimit.ScopeSubmit, sendlimit.ScopeRead}
-			own, other, operator := r.key("own", both...), r.key("other", both...), r.key("operator", sendlimit.ScopeAdmin)
+			both := []accounts.Scope{accounts.ScopeSubmit, accounts.ScopeRead}
+			own, other, operator := r.key("own", both...), r.key("other", both...), r.key("operator", accounts.ScopeAdmin)
 			q := o.request()
 			if q.method == http.MethodPatch {
 				q.body = `{"send_at":"` + on22("18:00:00") + `"}`
@@ -179,8 +180,8 @@ func TestOthersMessagesAreNotFound(t *testing.T) {
 func TestOthersConflictsHaveNoID(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, locked)
-	both := []sendlimit.Scope{sendlimit.ScopeSubmit, sendlimit.ScopeRead}
-	own, other, operator := r.key("own", both...), r.key("other", both...), r.key("operator", sendlimit.ScopeAdmin)
+	both := []accounts.Scope{accounts.ScopeSubmit, accounts.ScopeRead}
+	own, other, operator := r.key("own", both...), r.key("other", both...), r.key("operator", accounts.ScopeAdmin)
 	draft := func(user, id, clock string) string {
 		return `{"user":"` + user + `","id":"` + id + `","send_at":"` + on22(clock) + `","title":"Hi"}`
 	}

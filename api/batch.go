@@ -13,7 +13,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
 )
@@ -58,7 +59,7 @@ func (s *server) batchRoute() route {
 			},
 			Responses: all,
 		},
-		scope: sendlimit.ScopeSubmit, handle: s.submitBatch, limited: true, streams: true,
+		scope: accounts.ScopeSubmit, handle: s.submitBatch, limited: true, streams: true,
 	}
 }
 
@@ -154,7 +155,7 @@ func (s *server) endBatch(w http.ResponseWriter, r *http.Request, lines *lines, 
 
 // whyStopped is the outcome that a batch ends with early, and its HTTP status.
 func (s *server) whyStopped(ctx context.Context, stopped *bulk.StoppedError, err error) (int, tasks.Outcome) {
-	status, o := http.StatusServiceUnavailable, tasks.Outcome{Code: sendlimit.CodeUnavailable}
+	status, o := http.StatusServiceUnavailable, tasks.Outcome{Code: fault.CodeUnavailable}
 	broken, unreadable := errors.AsType[*bodyError](err)
 	switch {
 	case errors.Is(err, errStopping):

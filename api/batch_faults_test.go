@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -127,7 +127,7 @@ func TestABodyThatBreaksOff(t *testing.T) {
 	require.Len(t, outcomes, 3)
 	require.Equal(t, tasks.Accepted, outcomes[1].Outcome)
 	require.Equal(t, tasks.Outcome{
-		Outcome: tasks.Errored, Line: 3, Code: sendlimit.CodeInvalidField, Field: "body",
+		Outcome: tasks.Errored, Line: 3, Code: fault.CodeInvalidField, Field: "body",
 		Detail: `body "" is not allowed: it takes to come whole (unexpected EOF): go on with line 3`,
 	}, outcomes[2])
 
@@ -151,7 +151,7 @@ func TestALineThatNeverEnds(t *testing.T) {
 	}
 	stop := trickle(talk.lines)
 	require.Equal(t, tasks.Outcome{
-		Outcome: tasks.Errored, Code: sendlimit.CodeUnavailable, Line: 5, Detail: "no whole line came within 500ms: go on with line 5",
+		Outcome: tasks.Errored, Code: fault.CodeUnavailable, Line: 5, Detail: "no whole line came within 500ms: go on with line 5",
 	}, talk.hear())
 	talk.ends()
 	stop()

@@ -17,8 +17,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -38,9 +41,9 @@ type batches struct {
 func newBatches(t *testing.T, limits api.Limits) *batches {
 	t.Helper()
 	store, client := sendlimittest.EmbeddedRedis(t)
-	policies, err := sendlimit.NewPolicyStore(client, "")
+	policies, err := settings.NewPolicyStore(client, "")
 	require.NoError(t, err)
-	_, err = policies.Seed(t.Context(), sendlimit.DefaultPolicy())
+	_, err = policies.Seed(t.Context(), policy.DefaultPolicy())
 	require.NoError(t, err)
 	submitter, err := tasks.NewSubmitter(client, tasks.SubmitterOptions{Batch: true})
 	require.NoError(t, err)
@@ -51,11 +54,11 @@ func newBatches(t *testing.T, limits api.Limits) *batches {
 		at:     time.Now().Add(72 * time.Hour).UTC().Truncate(24 * time.Hour),
 		client: &http.Client{Transport: &http.Transport{}},
 	}
-	accounts, err := sendlimit.NewAccounts(client, "")
+	accounts, err := accounts.NewAccounts(client, "")
 	require.NoError(t, err)
-	counters, err := sendlimit.NewCounters(client, "")
+	counters, err := counters.NewCounters(client, "")
 	require.NoError(t, err)
-	users, err := sendlimit.NewUserSettingsStore(client, "")
+	users, err := settings.NewUserSettingsStore(client, "")
 	require.NoError(t, err)
 	refitter, err := tasks.NewRefitter(client, tasks.RefitterOptions{})
 	require.NoError(t, err)

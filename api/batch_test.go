@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -42,7 +42,7 @@ func TestABatchIsJudgedAndAnsweredInOrder(t *testing.T) {
 			require.Equal(t, tasks.Accepted, o.Outcome, o.Detail)
 			continue
 		}
-		require.Equal(t, sendlimit.CodeSendLimit, o.Code)
+		require.Equal(t, fault.CodeSendLimit, o.Code)
 		require.Equal(t, fmt.Sprintf("user-%d-0", i%users), o.Violations[0].Conflicts[0].ID)
 	}
 }
@@ -183,7 +183,7 @@ func TestTheStoreFailsDuringABatch(t *testing.T) {
 	talk.say(b.line("a", 2))
 	last := talk.hear()
 	require.Equal(t, tasks.Outcome{
-		Outcome: tasks.Errored, Code: sendlimit.CodeUnavailable, Line: 2,
+		Outcome: tasks.Errored, Code: fault.CodeUnavailable, Line: 2,
 		Detail: "Redis is still loading its data: try again in a moment: go on with line 2",
 	}, last)
 	talk.ends()
@@ -193,7 +193,7 @@ func TestTheStoreFailsDuringABatch(t *testing.T) {
 	require.Equal(t, "1", none.header.Get("Retry-After"))
 	var problem api.Problem
 	require.NoError(t, json.NewDecoder(none.body).Decode(&problem))
-	require.Equal(t, sendlimit.CodeUnavailable, problem.Code)
+	require.Equal(t, fault.CodeUnavailable, problem.Code)
 	require.Equal(t, 1, problem.Line)
 
 	b.store.SetError("")
@@ -207,7 +207,7 @@ func TestAServerThatStopsEndsItsBatches(t *testing.T) {
 	require.Equal(t, tasks.Accepted, talk.hear().Outcome)
 	close(b.stopping)
 	require.Equal(t, tasks.Outcome{
-		Outcome: tasks.Errored, Code: sendlimit.CodeUnavailable, Line: 2, Detail: "this server stops: go on with line 2",
+		Outcome: tasks.Errored, Code: fault.CodeUnavailable, Line: 2, Detail: "this server stops: go on with line 2",
 	}, talk.hear())
 	talk.ends() // though the client has not ended it
 

@@ -12,7 +12,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
 	"github.com/sendlimit/sendlimiter/tasks/input"
@@ -91,8 +92,8 @@ func (l *lines) next() (line bulk.Line, err error) {
 
 // ofBody has what is wrong with a file be wrong with the body.
 func ofBody(err error) error {
-	if wrong, ok := errors.AsType[*sendlimit.InvalidError](err); ok {
-		return &sendlimit.InvalidError{Field: "body", Value: wrong.Value, Want: wrong.Want}
+	if wrong, ok := errors.AsType[*fault.InvalidError](err); ok {
+		return &fault.InvalidError{Field: "body", Value: wrong.Value, Want: wrong.Want}
 	}
 	return err
 }
@@ -105,17 +106,17 @@ func small(line bulk.Line) bulk.Line {
 		if err == nil {
 			return line
 		}
-		line.Invalid, _ = errors.AsType[*sendlimit.InvalidError](err)
+		line.Invalid, _ = errors.AsType[*fault.InvalidError](err)
 	}
 	const quoted = 256 // bytes: more than the sentence of an InvalidError quotes
 	wrong := *line.Invalid
 	wrong.Field, wrong.Value = beginning(wrong.Field, quoted), beginning(wrong.Value, quoted)
 	line.Invalid = &wrong
 	who := tasks.Message{ID: line.Message.ID, User: line.Message.User}
-	if len(who.ID) > sendlimit.MaxID {
+	if len(who.ID) > keyspace.MaxID {
 		who.ID = ""
 	}
-	if len(who.User) > sendlimit.MaxUser {
+	if len(who.User) > keyspace.MaxUser {
 		who.User = ""
 	}
 	line.Message = who

@@ -10,7 +10,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -28,7 +28,7 @@ func (s *server) readJSON(r *http.Request) ([]byte, error) {
 		return nil, badRequest(http.StatusRequestEntityTooLarge, "body", "a longer one", fmt.Sprintf("at most %d bytes", s.limits.Body))
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, &httpError{status: http.StatusRequestTimeout, outcome: tasks.Outcome{
-			Outcome: tasks.Errored, Code: sendlimit.CodeUnavailable,
+			Outcome: tasks.Errored, Code: fault.CodeUnavailable,
 			Detail: fmt.Sprintf("the request did not come whole within %s: it can be sent again", s.limits.Timeout),
 		}}
 	case err != nil:

@@ -5,7 +5,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // cursor is where a page of a list ended. The zero value is the start.
@@ -38,9 +39,9 @@ func (q query) cursor(users bool) (cursor, error) {
 	if err == nil {
 		err = json.Unmarshal(decoded, &c)
 	}
-	known := err == nil && c.Milliseconds > 0 && c.Milliseconds <= lastMillisecond && sendlimit.ValidID(c.ID)
-	if !known || users != sendlimit.ValidUser(c.User) {
-		return cursor{}, &sendlimit.InvalidError{
+	known := err == nil && c.Milliseconds > 0 && c.Milliseconds <= lastMillisecond && keyspace.ValidID(c.ID)
+	if !known || users != keyspace.ValidUser(c.User) {
+		return cursor{}, &fault.InvalidError{
 			Field: "cursor", Value: text, Want: "the next_cursor of a page of the same list, as it is",
 		}
 	}

@@ -5,7 +5,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -28,20 +31,20 @@ func (s *server) listDeadLettersRoute() route {
 					Name: "user", In: "query", Description: "Only those to this user.",
 					Schema: &huma.Schema{Type: huma.TypeString},
 				},
-				countParameter("limit", "Dead letters a page.", usualPage, sendlimit.MaxDeadLetters), cursorParameter(),
+				countParameter("limit", "Dead letters a page.", usualPage, messages.MaxDeadLetters), cursorParameter(),
 			},
 			Responses: responses[DeadLetters](s, "A page of them."),
 		},
-		scope: sendlimit.ScopeAdmin, do: s.listDeadLetters,
+		scope: accounts.ScopeAdmin, do: s.listDeadLetters,
 	}
 }
 
 func (s *server) listDeadLetters(r *http.Request, q query) (answer, error) {
 	user, given := q["user"]
-	if given && !sendlimit.ValidUser(user) { // an empty one would be everybody
-		return answer{}, &sendlimit.InvalidError{Field: "user", Value: user, Want: "1 to 256 bytes of UTF-8 without control characters"}
+	if given && !keyspace.ValidUser(user) { // an empty one would be everybody
+		return answer{}, &fault.InvalidError{Field: "user", Value: user, Want: "1 to 256 bytes of UTF-8 without control characters"}
 	}
-	limit, err := q.count("limit", usualPage, sendlimit.MaxDeadLetters)
+	limit, err := q.count("limit", usualPage, messages.MaxDeadLetters)
 	if err != nil {
 		return answer{}, err
 	}
@@ -79,7 +82,7 @@ func (s *server) showDeadLetterRoute() route {
 			},
 			Responses: responses[tasks.DeadLetter](s, "The dead letter.", http.StatusNotFound),
 		},
-		scope: sendlimit.ScopeAdmin, do: s.showDeadLetter,
+		scope: accounts.ScopeAdmin, do: s.showDeadLetter,
 	}
 }
 
@@ -111,7 +114,7 @@ func (s *server) purgeDeadLetterRoute() route {
 			Parameters:  []*huma.Param{userParameter(), idParameter()},
 			Responses:   responses[tasks.Outcome](s, "Purged.", http.StatusNotFound),
 		},
-		scope: sendlimit.ScopeAdmin, do: s.purgeDeadLetter,
+		scope: accounts.ScopeAdmin, do: s.purgeDeadLetter,
 	}
 }
 
@@ -128,7 +131,7 @@ func (s *server) retryDeadLetterRoute() route {
 			Parameters:  []*huma.Param{userParameter(), idParameter()},
 			Responses:   responses[tasks.Outcome](s, "Retried: it is sent at send_at.", http.StatusNotFound, http.StatusConflict),
 		},
-		scope: sendlimit.ScopeAdmin, do: s.retryDeadLetter,
+		scope: accounts.ScopeAdmin, do: s.retryDeadLetter,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 )
 
 // failedLogins is how many requests with a wrong key an address has in a minute,
@@ -19,7 +20,7 @@ const mostBlocked = 10_000
 
 // failures counts failed logins by address, over all processes on a store.
 type failures struct {
-	counters *sendlimit.Counters
+	counters *counters.Counters
 
 	mu    sync.Mutex
 	until map[string]time.Time // when an address that has had too many may fail again
@@ -38,7 +39,7 @@ func (f *failures) blocked(address string, now time.Time) time.Duration {
 
 // count counts a failure, and says how long the address has to wait after it.
 func (f *failures) count(ctx context.Context, address string, now time.Time) (time.Duration, error) {
-	d, err := f.counters.Count(ctx, sendlimit.CountRequest{
+	d, err := f.counters.Count(ctx, counters.CountRequest{
 		Key: "address " + address, Counters: []sendlimit.Counter{failedLogins()},
 	})
 	if err != nil || d.Allowed {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 )
 
 // A page of another site whose name was made to lead here is of this site to a
@@ -15,7 +15,7 @@ import (
 func TestAnotherSitesNameLeadsHere(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	secret := r.key("own", sendlimit.ScopeAdmin)
+	secret := r.key("own", accounts.ScopeAdmin)
 	ask := func(host, key string) int {
 		q := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/accounts", http.NoBody)
 		q.Host = host

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 )
 
 // hostile are texts that have brought down parsers, paths, stores or logs.
@@ -121,7 +121,7 @@ func FuzzOperations(f *testing.F) {
 			continue
 		}
 		bodies := hostileBodies()
-		if scopeOf(o) == sendlimit.ScopeAdmin {
+		if scopeOf(o) == accounts.ScopeAdmin {
 			bodies = slices.Concat(bodies, hostileAccounts())
 		}
 		for _, body := range bodies {

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -39,7 +39,7 @@ func (l Limits) withDefaults() (Limits, error) {
 		{"timeout", int64(l.Timeout)},
 	} {
 		if limit.value < 0 {
-			return Limits{}, &sendlimit.InvalidError{
+			return Limits{}, &fault.InvalidError{
 				Field: limit.field, Value: strconv.FormatInt(limit.value, 10), Want: "1 or more, or 0 for the default",
 			}
 		}
@@ -96,7 +96,7 @@ func (s *server) bounded(rt route) http.HandlerFunc {
 		exchangeOf(r.Context()).route = pattern
 		if !places.try() {
 			WriteProblem(w, r, tasks.Outcome{
-				Outcome: tasks.Errored, Code: sendlimit.CodeUnavailable,
+				Outcome: tasks.Errored, Code: fault.CodeUnavailable,
 				Detail: fmt.Sprintf("%d %s are being answered, and no more are at a time: try again in a moment", cap(places), what),
 			})
 			return

@@ -5,7 +5,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -20,7 +20,7 @@ func (s *server) statusRoute() route {
 			Parameters:  []*huma.Param{userParameter(), idParameter()},
 			Responses:   responses[tasks.Status](s, "What became of it.", http.StatusNotFound),
 		},
-		scope: sendlimit.ScopeRead, do: s.status,
+		scope: accounts.ScopeRead, do: s.status,
 	}
 }
 
@@ -46,7 +46,7 @@ func (s *server) moveRoute() route {
 			RequestBody: jsonBody[tasks.MoveDraft](s),
 			Responses:   responses[tasks.Outcome](s, "Moved.", bodyProblems(http.StatusNotFound, http.StatusConflict)...),
 		},
-		scope: sendlimit.ScopeSubmit, do: s.move,
+		scope: accounts.ScopeSubmit, do: s.move,
 	}
 }
 
@@ -79,7 +79,7 @@ func (s *server) cancelRoute() route {
 			Parameters:  []*huma.Param{userParameter(), idParameter()},
 			Responses:   responses[tasks.Outcome](s, "Cancelled: it is not sent.", http.StatusNotFound, http.StatusConflict),
 		},
-		scope: sendlimit.ScopeSubmit, do: s.cancel,
+		scope: accounts.ScopeSubmit, do: s.cancel,
 	}
 }
 

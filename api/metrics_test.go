@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // measured serves a page of metrics.
@@ -22,10 +23,10 @@ func TestMetricsAreForWhoMayRead(t *testing.T) {
 	metrics := request{method: http.MethodGet, target: "/metrics"}
 	open, r := newRig(t, measured), newRig(t, measured, locked)
 	require.Equal(t, "up 1\n", string(open.send(metrics).body), "where no key is asked for")
-	require.Equal(t, sendlimit.CodeUnauthorized, r.problem(http.StatusUnauthorized, r.send(metrics)).Code)
+	require.Equal(t, fault.CodeUnauthorized, r.problem(http.StatusUnauthorized, r.send(metrics)).Code)
 	require.Equal(t, http.StatusUnauthorized, r.with("sk_wrong", metrics).status)
-	require.Equal(t, http.StatusForbidden, r.with(r.key("own", sendlimit.ScopeSubmit), metrics).status)
-	for _, scope := range []sendlimit.Scope{sendlimit.ScopeRead, sendlimit.ScopeAdmin} {
+	require.Equal(t, http.StatusForbidden, r.with(r.key("own", accounts.ScopeSubmit), metrics).status)
+	for _, scope := range []accounts.Scope{accounts.ScopeRead, accounts.ScopeAdmin} {
 		secret := r.key("own", scope)
 		require.Equal(t, "up 1\n", string(r.with(secret, metrics).body))
 		require.Equal(t, http.StatusOK, r.with(secret, request{method: http.MethodHead, target: "/metrics"}).status)
@@ -40,7 +41,7 @@ func TestMetricsOutlastTheStore(t *testing.T) {
 	var c clock
 	r := newRig(t, measured, locked, func(o *api.Options) { o.Now = c.now })
 	metrics := request{method: http.MethodGet, target: "/metrics"}
-	secret, removed, unseen := r.key("own", sendlimit.ScopeRead), r.key("other", sendlimit.ScopeRead), r.key("other", sendlimit.ScopeRead)
+	secret, removed, unseen := r.key("own", accounts.ScopeRead), r.key("other", accounts.ScopeRead), r.key("other", accounts.ScopeRead)
 	require.Equal(t, http.StatusOK, r.with(secret, metrics).status)
 	require.Equal(t, http.StatusOK, r.with(removed, metrics).status)
 	_, err := r.accounts.RemoveKey(t.Context(), "other", removed[3:11])

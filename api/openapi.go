@@ -11,7 +11,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -20,8 +21,8 @@ import (
 func newSchemas() huma.Registry {
 	schemas := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
 	schemas.RegisterTypeAlias(reflect.TypeFor[tasks.Time](), reflect.TypeFor[time.Time]())
-	schemas.RegisterTypeAlias(reflect.TypeFor[sendlimit.Rule](), reflect.TypeFor[string]())
-	schemas.RegisterTypeAlias(reflect.TypeFor[sendlimit.QuietHours](), reflect.TypeFor[[]string]())
+	schemas.RegisterTypeAlias(reflect.TypeFor[policy.Rule](), reflect.TypeFor[string]())
+	schemas.RegisterTypeAlias(reflect.TypeFor[policy.QuietHours](), reflect.TypeFor[[]string]())
 	return schemas
 }
 
@@ -156,13 +157,13 @@ func meaning(status int) string {
 			"this address (rate_limited). Requests can be sent again after Retry-After. With quota_exceeded that is until resets_at, when " +
 			"the hour or day of the send time ends: asking again before is of no use, but a send_at from then on, or another message's cancel."
 	case http.StatusNotFound:
-		return "Nothing is known of it: " + string(sendlimit.CodeNotFound) + "."
+		return "Nothing is known of it: " + string(fault.CodeNotFound) + "."
 	case http.StatusRequestTimeout:
 		return "The request did not come whole in time."
 	case http.StatusConflict:
 		return "Refused, and nothing was changed: code says why, and of send_limit and quiet_hours violations and next_free_at say more."
 	case http.StatusPreconditionFailed:
-		return "It is not at the version that If-Match or If-None-Match says, and nothing was changed: " + string(sendlimit.CodeVersionMismatch) + "."
+		return "It is not at the version that If-Match or If-None-Match says, and nothing was changed: " + string(fault.CodeVersionMismatch) + "."
 	case http.StatusRequestEntityTooLarge:
 		return "The body is too large."
 	case http.StatusUnsupportedMediaType:

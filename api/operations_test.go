@@ -11,7 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -22,7 +25,7 @@ func TestUsersOfAnyNameSurviveThePath(t *testing.T) {
 	r := newRig(t)
 	for i, user := range []string{
 		"alice", "a/b", "/", "//", "a/messages/b", "100%", "%2F", "who?", "#1", "a b", "+1", "ünïcode", "日本語", "..", ".", "...", "../..",
-		`"quoted"`, `back\slash`, "a&b=c;d", "{user}", "*", ":", "💥", strings.Repeat("x", sendlimit.MaxUser),
+		`"quoted"`, `back\slash`, "a&b=c;d", "{user}", "*", ":", "💥", strings.Repeat("x", keyspace.MaxUser),
 	} {
 		id := fmt.Sprint("id-", i)
 		draft := fmt.Sprintf(`{"user":%q,"id":%q,"send_at":%q,"title":"Hi"}`, user, id, on22("11:11:11"))
@@ -45,7 +48,7 @@ func TestUsersOfAnyNameSurviveThePath(t *testing.T) {
 		cancelled := r.send(request{method: http.MethodDelete, target: at})
 		require.Equal(t, tasks.Cancelled, into[tasks.Outcome](t, http.StatusOK, cancelled).Outcome)
 	}
-	for _, user := range []string{"%00", "%FF", "a%0Ab", strings.Repeat("x", sendlimit.MaxUser+1)} {
+	for _, user := range []string{"%00", "%FF", "a%0Ab", strings.Repeat("x", keyspace.MaxUser+1)} {
 		p := r.problem(http.StatusUnprocessableEntity, r.get("/v1/users/"+user+"/messages"))
 		require.Equal(t, "user", p.Field)
 	}
@@ -58,7 +61,7 @@ func TestARefusalIsTheContracts(t *testing.T) {
 	booked(r)
 	got := r.post("/v1/messages", `{"user":"alice","id":"c","send_at":"`+on22("11:11:12")+`","title":"Hi"}`)
 	p := r.problem(http.StatusConflict, got)
-	require.Equal(t, sendlimit.CodeSendLimit, p.Code)
+	require.Equal(t, fault.CodeSendLimit, p.Code)
 	require.Equal(t, "alice already has a message at 11:11:11, within 1 minute; the next free time is 11:12:11", p.Detail)
 	require.Equal(t, on22("11:12:11.000"), p.NextFreeAt.Format(tasks.TimeLayout))
 	require.Equal(t, on22("11:10:11.000"), p.PreviousFreeAt.Format(tasks.TimeLayout))
@@ -115,9 +118,9 @@ func TestADryRunLeavesNothingBehind(t *testing.T) {
 func TestAListGoesOnByItsCursor(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	policies, err := sendlimit.NewPolicyStore(r.client, "")
+	policies, err := settings.NewPolicyStore(r.client, "")
 	require.NoError(t, err)
-	loose, err := sendlimit.ParsePolicy(sendlimit.DefaultPolicyName, "", "100/minute")
+	loose, err := policy.ParsePolicy(policy.DefaultPolicyName, "", "100/minute")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), loose))
 	var want []string
@@ -176,7 +179,7 @@ func TestParametersThatAreNotAllowed(t *testing.T) {
 		{"/v1/stats?user=alice", "user", "no parameters"},
 	} {
 		p := r.problem(http.StatusUnprocessableEntity, r.get(wrong.target))
-		require.Equal(t, sendlimit.CodeInvalidField, p.Code)
+		require.Equal(t, fault.CodeInvalidField, p.Code)
 		require.Equal(t, wrong.field, p.Field, wrong.target)
 		require.Contains(t, p.Detail, wrong.says, wrong.target)
 	}
@@ -275,7 +278,7 @@ func TestPitfall35StoreAway(t *testing.T) {
 	for _, o := range operations() {
 		got := r.send(o.request())
 		p := r.problem(http.StatusServiceUnavailable, got)
-		require.Equal(t, sendlimit.CodeUnavailable, p.Code, "%s %s", o.method, o.path)
+		require.Equal(t, fault.CodeUnavailable, p.Code, "%s %s", o.method, o.path)
 		require.Equal(t, tasks.Errored, p.Outcome.Outcome)
 		require.Equal(t, "1", got.header.Get("Retry-After"))
 	}
@@ -290,6 +293,6 @@ func TestStoreFull(t *testing.T) {
 	booked(r)
 	r.store.SetError("OOM command not allowed when used memory > 'maxmemory'.")
 	got := r.post("/v1/messages", `{"user":"alice","send_at":"`+on22("15:00:00")+`","title":"Hi"}`)
-	require.Equal(t, sendlimit.CodeStoreFull, r.problem(http.StatusServiceUnavailable, got).Code)
+	require.Equal(t, fault.CodeStoreFull, r.problem(http.StatusServiceUnavailable, got).Code)
 	require.Equal(t, "1", got.header.Get("Retry-After"))
 }

@@ -11,7 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -20,7 +23,7 @@ import (
 func TestAnIDThatGoesFromOneAccountToAnother(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, locked)
-	both := []sendlimit.Scope{sendlimit.ScopeSubmit, sendlimit.ScopeRead}
+	both := []accounts.Scope{accounts.ScopeSubmit, accounts.ScopeRead}
 	own, other := r.key("own", both...), r.key("other", both...)
 	submit := request{method: http.MethodPost, target: messagesPath, body: `{"user":"alice","id":"a","send_at":"` + on22("11:11:11") + `","title":"Hi"}`}
 	cancel := request{method: http.MethodDelete, target: aliceA}
@@ -57,7 +60,7 @@ func TestAnIDThatGoesFromOneAccountToAnother(t *testing.T) {
 func TestAnAccountCancelsTwice(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, locked)
-	own, other := r.key("own", sendlimit.ScopeSubmit), r.key("other", sendlimit.ScopeSubmit)
+	own, other := r.key("own", accounts.ScopeSubmit), r.key("other", accounts.ScopeSubmit)
 	require.Equal(t, http.StatusCreated, r.with(own, request{
 		method: http.MethodPost, target: messagesPath, body: `{"user":"alice","id":"a","send_at":"` + on22("11:11:11") + `","title":"Hi"}`,
 	}).status)
@@ -72,12 +75,12 @@ func TestAnAccountCancelsTwice(t *testing.T) {
 func TestAnAccountsListAmongOthers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, locked)
-	policies, err := sendlimit.NewPolicyStore(r.client, "")
+	policies, err := settings.NewPolicyStore(r.client, "")
 	require.NoError(t, err)
-	loose, err := sendlimit.ParsePolicy(sendlimit.DefaultPolicyName, "", "1000/minute")
+	loose, err := policy.ParsePolicy(policy.DefaultPolicyName, "", "1000/minute")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), loose))
-	both := []sendlimit.Scope{sendlimit.ScopeSubmit, sendlimit.ScopeRead}
+	both := []accounts.Scope{accounts.ScopeSubmit, accounts.ScopeRead}
 	own, other := r.key("own", both...), r.key("other", both...)
 	var want []string
 	for i := range 40 {
@@ -114,7 +117,7 @@ func TestAnAccountsListAmongOthers(t *testing.T) {
 func TestAnothersIDIsTaken(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, locked)
-	own, other := r.key("own", sendlimit.ScopeSubmit), r.key("other", sendlimit.ScopeSubmit)
+	own, other := r.key("own", accounts.ScopeSubmit), r.key("other", accounts.ScopeSubmit)
 	draft := func(clock string) string {
 		return `{"user":"alice","id":"a","send_at":"` + on22(clock) + `","title":"secret"}`
 	}
@@ -122,7 +125,7 @@ func TestAnothersIDIsTaken(t *testing.T) {
 	for _, target := range []string{messagesPath, messagesPath + "/dry-run"} {
 		for _, clock := range []string{"11:11:11", "17:00:00"} { // the same request is another's as well
 			got := r.with(other, request{method: http.MethodPost, target: target, body: draft(clock)})
-			require.Equal(t, sendlimit.CodeIDReused, r.problem(http.StatusConflict, got).Code)
+			require.Equal(t, fault.CodeIDReused, r.problem(http.StatusConflict, got).Code)
 			require.NotContains(t, strings.ReplaceAll(string(got.body), on22(clock+".000"), ""), "2026-")
 		}
 	}

@@ -7,7 +7,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
 const (
@@ -16,7 +19,7 @@ const (
 )
 
 // Policy is what is laid down for the messages of its users, as callers see it.
-type Policy sendlimit.PolicyDocument
+type Policy policy.PolicyDocument
 
 // Policies are all of them.
 type Policies struct {
@@ -32,7 +35,7 @@ type PolicyChange struct {
 }
 
 // PolicyOf is a policy as callers see it.
-func PolicyOf(p sendlimit.Policy) Policy { return Policy(p.Document().Spelled()) }
+func PolicyOf(p policy.Policy) Policy { return Policy(p.Document().Spelled()) }
 
 func (s *server) listPoliciesRoute() route {
 	return route{
@@ -41,7 +44,7 @@ func (s *server) listPoliciesRoute() route {
 			Summary:   "List the policies",
 			Responses: responses[Policies](s, "All of them."),
 		},
-		scope: sendlimit.ScopeAdmin, do: s.listPolicies,
+		scope: accounts.ScopeAdmin, do: s.listPolicies,
 	}
 }
 
@@ -66,7 +69,7 @@ func (s *server) showPolicyRoute() route {
 			Parameters:  []*huma.Param{policyParameter()},
 			Responses:   versioned(responses[Policy](s, "The policy.", http.StatusNotFound)),
 		},
-		scope: sendlimit.ScopeAdmin, do: s.showPolicy,
+		scope: accounts.ScopeAdmin, do: s.showPolicy,
 	}
 }
 
@@ -79,19 +82,19 @@ func (s *server) showPolicy(r *http.Request, _ query) (answer, error) {
 }
 
 // storedPolicy is the one that the address names.
-func (s *server) storedPolicy(r *http.Request) (sendlimit.Policy, error) {
+func (s *server) storedPolicy(r *http.Request) (policy.Policy, error) {
 	name := r.PathValue("policy")
-	policy, ok, err := s.policies.Load(r.Context(), name)
+	p, ok, err := s.policies.Load(r.Context(), name)
 	if err != nil {
-		return sendlimit.Policy{}, err
+		return policy.Policy{}, err
 	}
 	if !ok {
-		return sendlimit.Policy{}, &sendlimit.NoSuchError{What: "policy", Name: name}
+		return policy.Policy{}, &fault.NoSuchError{What: "policy", Name: name}
 	}
-	return policy, nil
+	return p, nil
 }
 
-func policyTag(p sendlimit.Policy) http.Header { return etag(strconv.FormatInt(p.Version, 10)) }
+func policyTag(p policy.Policy) http.Header { return etag(strconv.FormatInt(p.Version, 10)) }
 
 func (s *server) applyPolicyRoute() route {
 	return route{
@@ -102,10 +105,10 @@ func (s *server) applyPolicyRoute() route {
 				"and what is left out is as usual, not as it was. What is scheduled keeps its place, and is sent as it was promised: previewPolicy lists " +
 				"what would not fit, and refitPolicy does something about it. The same policy again changes nothing, at whichever version it was wanted.",
 			Parameters:  append([]*huma.Param{policyParameter()}, conditionParameters("the policy is")...),
-			RequestBody: jsonBody[sendlimit.PolicyDocument](s),
+			RequestBody: jsonBody[policy.PolicyDocument](s),
 			Responses:   versioned(responses[PolicyChange](s, "What was stored, and what is now.", bodyProblems(http.StatusPreconditionFailed)...)),
 		},
-		scope: sendlimit.ScopeAdmin, do: s.applyPolicy,
+		scope: accounts.ScopeAdmin, do: s.applyPolicy,
 	}
 }
 
@@ -123,7 +126,7 @@ func (s *server) applyPolicy(r *http.Request, _ query) (answer, error) {
 		return answer{}, err
 	}
 	change, err := s.policies.Replace(r.Context(), policy, expected)
-	if outdated, ok := errors.AsType[*sendlimit.VersionError](err); ok {
+	if outdated, ok := errors.AsType[*settings.VersionError](err); ok {
 		return answer{}, otherVersion(strconv.FormatInt(outdated.Present, 10), outdated.Error())
 	}
 	if err != nil {
@@ -139,14 +142,14 @@ func (s *server) applyPolicy(r *http.Request, _ query) (answer, error) {
 
 // readPolicy reads the policy of a request, which has the name that the address
 // says. What it has for a version is passed over: that is as it was read.
-func (s *server) readPolicy(r *http.Request) (sendlimit.Policy, error) {
-	document, err := readBody[sendlimit.PolicyDocument](s, r)
+func (s *server) readPolicy(r *http.Request) (policy.Policy, error) {
+	document, err := readBody[policy.PolicyDocument](s, r)
 	if err != nil {
-		return sendlimit.Policy{}, err
+		return policy.Policy{}, err
 	}
 	name := r.PathValue("policy")
 	if document.Name != "" && document.Name != name {
-		return sendlimit.Policy{}, &sendlimit.InvalidError{
+		return policy.Policy{}, &fault.InvalidError{
 			Field: "name", Value: document.Name, Want: "no value, or " + strconv.Quote(clip(name)) + ", as the address has it",
 		}
 	}

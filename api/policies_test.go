@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -144,7 +145,7 @@ func TestPoliciesThatAreNotAllowed(t *testing.T) {
 			conditional(http.MethodPut, vipPath, wrong.body, ""), conditional(http.MethodPost, vipPath+"/preview", wrong.body, ""),
 		} {
 			p := r.problem(http.StatusUnprocessableEntity, r.send(q))
-			require.Equal(t, sendlimit.CodeInvalidField, p.Code, wrong.body)
+			require.Equal(t, fault.CodeInvalidField, p.Code, wrong.body)
 			require.Equal(t, wrong.field, p.Field, "%s: %s", wrong.body, p.Detail)
 			require.Contains(t, p.Detail, wrong.says, wrong.body)
 		}
@@ -214,14 +215,14 @@ func TestRefusalsOfPolicies(t *testing.T) {
 		return `{"user":"` + user + `","send_at":"` + on22(clock) + `","title":"Hi"` + more + `}`
 	}
 	night := r.problem(http.StatusConflict, r.post(messagesPath, draft("alice", "23:00:00", "")))
-	require.Equal(t, sendlimit.CodeQuietHours, night.Code)
+	require.Equal(t, fault.CodeQuietHours, night.Code)
 	require.Equal(t, []string{"22:00-08:00", "UTC"}, []string{night.QuietHours.Hours, night.QuietHours.TimeZone})
 	require.Equal(t, "2026-11-23T08:00:00.000Z", night.QuietHours.Until.Format(tasks.TimeLayout))
 	require.Equal(t, night.QuietHours.Until, night.NextFreeAt)
 
 	r.accepted(draft("alice", "11:00:00", `,"category":"marketing"`))
 	second := r.problem(http.StatusConflict, r.post(messagesPath, draft("alice", "12:00:00", `,"category":"marketing"`)))
-	require.Equal(t, sendlimit.CodeSendLimit, second.Code)
+	require.Equal(t, fault.CodeSendLimit, second.Code)
 	require.Equal(t, []string{"1/calendar_day", "marketing"}, []string{second.Violations[0].Rule, second.Violations[0].Category})
 
 	usage := into[tasks.Usage](t, http.StatusOK, r.get("/v1/users/alice/usage?category=marketing&at="+on22("11:00:00")))
@@ -241,11 +242,11 @@ func TestRefusalsOfPolicies(t *testing.T) {
 		}
 	}
 
-	r.sets("bob", sendlimit.UserSettings{Blocked: true})
+	r.sets("bob", policy.UserSettings{Blocked: true})
 	p := r.problem(http.StatusForbidden, r.post(messagesPath, draft("bob", "11:00:00", "")))
-	require.Equal(t, []any{sendlimit.CodeBlocked, tasks.Refused}, []any{p.Code, p.Outcome.Outcome})
+	require.Equal(t, []any{fault.CodeBlocked, tasks.Refused}, []any{p.Code, p.Outcome.Outcome})
 	// Settings hold from the very next decision on.
-	r.sets("bob", sendlimit.UserSettings{})
+	r.sets("bob", policy.UserSettings{})
 	r.accepted(draft("bob", "11:00:00", ""))
 
 	// A policy holds in every process within two seconds.

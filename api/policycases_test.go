@@ -7,7 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/refit"
 )
 
 const (
@@ -17,7 +18,7 @@ const (
 )
 
 // applies stores a policy.
-func (r *rig) applies(d sendlimit.PolicyDocument) {
+func (r *rig) applies(d policy.PolicyDocument) {
 	r.Helper()
 	p, err := d.Policy()
 	require.NoError(r, err)
@@ -26,10 +27,10 @@ func (r *rig) applies(d sendlimit.PolicyDocument) {
 
 // vip has a policy of everything beside the default one.
 func vip(r *rig) {
-	r.applies(sendlimit.PolicyDocument{
+	r.applies(policy.PolicyDocument{
 		Name: "vip", TimeZone: "Europe/Berlin", UserTimeZone: true, Rules: []string{"3/minute", "20/calendar_day"},
 		QuietHours: []string{"22:00-08:00"}, Reach: "30d", OnConflict: "shift", AlertAt: []int{50}, AlertTo: "ops@acme.example",
-		Categories: map[string]sendlimit.CategoryDocument{
+		Categories: map[string]policy.CategoryDocument{
 			"marketing": {Rules: []string{"2/calendar_day"}}, "codes": {Exempt: true, Counts: new(bool)},
 		},
 	})
@@ -37,32 +38,32 @@ func vip(r *rig) {
 
 // quiet has nobody get anything at night, and little marketing.
 func quiet(r *rig) {
-	r.applies(sendlimit.PolicyDocument{
+	r.applies(policy.PolicyDocument{
 		Name: "default", Rules: []string{"1/minute"}, QuietHours: []string{"22:00-08:00"},
-		Categories: map[string]sendlimit.CategoryDocument{"marketing": {Rules: []string{"1/calendar_day"}}},
+		Categories: map[string]policy.CategoryDocument{"marketing": {Rules: []string{"1/calendar_day"}}},
 	})
 }
 
 // strict has two messages to alice on a day that has room for one.
 func strict(r *rig) {
 	booked(r)
-	r.applies(sendlimit.PolicyDocument{Name: "default", Rules: []string{"1/calendar_day"}})
+	r.applies(policy.PolicyDocument{Name: "default", Rules: []string{"1/calendar_day"}})
 }
 
 // sets sets what is a user's own.
-func (r *rig) sets(user string, s sendlimit.UserSettings) {
+func (r *rig) sets(user string, s policy.UserSettings) {
 	r.Helper()
 	require.NoError(r, r.options.Users.Set(r.Context(), user, s))
 }
 
-func blocked(r *rig) { r.sets("alice", sendlimit.UserSettings{Blocked: true}) }
+func blocked(r *rig) { r.sets("alice", policy.UserSettings{Blocked: true}) }
 
 // refitting has somebody else go through what does not fit the default policy.
 func refitting(r *rig) {
 	strict(r)
 	p, _, err := r.options.Policies.Load(r.Context(), "default")
 	require.NoError(r, err)
-	turn, err := sendlimit.NewRefitTurn(r.client, "", p, "cancel")
+	turn, err := refit.NewRefitTurn(r.client, "", p, "cancel")
 	require.NoError(r, err)
 	_, taken, _, err := turn.Take(r.Context(), 100*time.Millisecond) // for ever, on the store's clock
 	require.NoError(r, err)
@@ -129,10 +130,10 @@ func settingsCases() []contractCase {
 		return q
 	}
 	full := `{"contact":"ada@example.org","policy":"vip","limits":["30/calendar_day"],"time_zone":"Europe/Berlin","blocked":true}`
-	unclear := func(r *rig) { r.sets("alice", sendlimit.UserSettings{Policy: "gone"}) }
+	unclear := func(r *rig) { r.sets("alice", policy.UserSettings{Policy: "gone"}) }
 	stale := func(r *rig) {
 		vip(r)
-		r.sets("alice", sendlimit.UserSettings{Policy: "vip", Limits: []sendlimit.Rule{{Limit: 5, Window: time.Hour}}})
+		r.sets("alice", policy.UserSettings{Policy: "vip", Limits: []policy.Rule{{Limit: 5, Window: time.Hour}}})
 	}
 	return []contractCase{
 		{"nothing", http.MethodGet, settingsPath, http.StatusOK, on(nothing, with(http.MethodGet, "", ""))},

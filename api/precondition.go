@@ -7,7 +7,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -46,7 +47,7 @@ func preconditionOf(h http.Header) (precondition, error) {
 // do.
 func (p precondition) number() (int64, error) {
 	if p.version == "" {
-		return sendlimit.AnyVersion, nil
+		return settings.AnyVersion, nil
 	}
 	n, err := strconv.ParseUint(p.version, 10, 63)
 	if err != nil {
@@ -56,13 +57,13 @@ func (p precondition) number() (int64, error) {
 }
 
 func headerError(name string, values []string, want string) error {
-	return &sendlimit.InvalidError{Field: name, Value: valid(strings.Join(values, ", ")), Want: want}
+	return &fault.InvalidError{Field: name, Value: valid(strings.Join(values, ", ")), Want: want}
 }
 
 // otherVersion is the answer to a request that wants to find another version.
 func otherVersion(present, detail string) error {
 	p := &httpError{status: http.StatusPreconditionFailed, outcome: tasks.Outcome{
-		Outcome: tasks.Refused, Code: sendlimit.CodeVersionMismatch, Detail: detail,
+		Outcome: tasks.Refused, Code: fault.CodeVersionMismatch, Detail: detail,
 	}}
 	if present != noVersion {
 		p.header = etag(present)

@@ -8,7 +8,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -55,7 +55,7 @@ func (s *server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	o := s.outcomeOf(r.Context(), err)
-	if o.Code == sendlimit.CodeQuotaExceeded {
+	if o.Code == fault.CodeQuotaExceeded {
 		// Until the hour or day has ended nothing changes by waiting, be it the
 		// present one or one to come.
 		wait := time.Duration(o.RetryAfterSeconds) * time.Second
@@ -70,7 +70,7 @@ func (s *server) outcomeOf(ctx context.Context, err error) tasks.Outcome {
 	if refused, ok := errors.AsType[*refusal](err); ok {
 		return refused.outcome
 	}
-	if missing, ok := errors.AsType[*sendlimit.NoSuchError](err); ok {
+	if missing, ok := errors.AsType[*fault.NoSuchError](err); ok {
 		return tasks.Outcome{Outcome: tasks.Refused, Code: missing.Code(), Field: missing.What, Detail: missing.Error()}
 	}
 	o := tasks.OutcomeOf(err)
@@ -79,14 +79,14 @@ func (s *server) outcomeOf(ctx context.Context, err error) tasks.Outcome {
 	}
 	var refused interface {
 		error
-		Code() sendlimit.Code
+		Code() fault.Code
 	}
 	switch {
 	case errors.As(err, &refused):
 		return tasks.Outcome{Outcome: tasks.Refused, Code: refused.Code(), Detail: refused.Error()}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
 		return tasks.Outcome{
-			Outcome: tasks.Errored, Code: sendlimit.CodeUnavailable,
+			Outcome: tasks.Errored, Code: fault.CodeUnavailable,
 			Detail: "there was no answer in time: the same request with the same id can be sent again",
 		}
 	default:
@@ -131,7 +131,7 @@ func (e *httpError) Error() string { return e.outcome.Detail }
 // badRequest is an httpError about a part of the request, which is named as a
 // field.
 func badRequest(status int, field, value, want string) *httpError {
-	wrong := &sendlimit.InvalidError{Field: field, Value: value, Want: want}
+	wrong := &fault.InvalidError{Field: field, Value: value, Want: want}
 	return &httpError{status: status, outcome: tasks.OutcomeOf(wrong)}
 }
 

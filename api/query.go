@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -28,9 +28,9 @@ func parseQuery(raw string, known []string) (query, error) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		switch given := values[name]; {
 		case !slices.Contains(known, name):
-			return nil, &sendlimit.InvalidError{Field: valid(name), Value: given[0], Want: unknownParameter(known)}
+			return nil, &fault.InvalidError{Field: valid(name), Value: given[0], Want: unknownParameter(known)}
 		case len(given) > 1:
-			return nil, &sendlimit.InvalidError{Field: name, Value: strings.Join(given, ", "), Want: "one value"}
+			return nil, &fault.InvalidError{Field: name, Value: strings.Join(given, ", "), Want: "one value"}
 		default:
 			q[name] = given[0]
 		}
@@ -61,7 +61,7 @@ func (q query) time(name string, now time.Time) (time.Time, error) {
 		if strings.Contains(text, " ") {
 			want += "; a + is written %2B in an address"
 		}
-		return time.Time{}, &sendlimit.InvalidError{Field: name, Value: text, Want: want}
+		return time.Time{}, &fault.InvalidError{Field: name, Value: text, Want: want}
 	}
 	if isNow {
 		return now, nil
@@ -73,7 +73,7 @@ func (q query) time(name string, now time.Time) (time.Time, error) {
 func (q query) category() (string, error) {
 	text, given := q["category"]
 	if given && text == "" {
-		return "", &sendlimit.InvalidError{Field: "category", Want: fmt.Sprintf("1 to %d of a-z 0-9 _ -", tasks.MaxCategory)}
+		return "", &fault.InvalidError{Field: "category", Want: fmt.Sprintf("1 to %d of a-z 0-9 _ -", tasks.MaxCategory)}
 	}
 	return text, tasks.CheckCategory(text)
 }
@@ -87,7 +87,7 @@ func (q query) count(name string, usual, most int) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 1 || n > most {
-		return 0, &sendlimit.InvalidError{Field: name, Value: text, Want: fmt.Sprintf("1 to %d", most)}
+		return 0, &fault.InvalidError{Field: name, Value: text, Want: fmt.Sprintf("1 to %d", most)}
 	}
 	return n, nil
 }
@@ -100,6 +100,6 @@ func (q query) flag(name string) (bool, error) {
 	case text == "true":
 		return true, nil
 	default:
-		return false, &sendlimit.InvalidError{Field: name, Value: text, Want: "true or false"}
+		return false, &fault.InvalidError{Field: name, Value: text, Want: "true or false"}
 	}
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -33,11 +34,11 @@ func (r *rig) direct(key string, q request) reply {
 // quota gives own a tier of so many messages an hour, and returns a key.
 func (r *rig) quota(perHour int64) string {
 	r.Helper()
-	tier := sendlimit.Tier{Name: "small", RequestsPerMinute: 60, MessagesPerHour: perHour}
+	tier := accounts.Tier{Name: "small", RequestsPerMinute: 60, MessagesPerHour: perHour}
 	require.NoError(r, r.accounts.SetTier(r.Context(), tier))
-	_, err := r.accounts.Create(r.Context(), sendlimit.Account{Name: "own", Tier: "small"})
+	_, err := r.accounts.Create(r.Context(), accounts.Account{Name: "own", Tier: "small"})
 	require.NoError(r, err)
-	return r.key("own", sendlimit.ScopeSubmit, sendlimit.ScopeRead)
+	return r.key("own", accounts.ScopeSubmit, accounts.ScopeRead)
 }
 
 // For a quota that is used up, waiting is of use when its period has ended at the
@@ -63,7 +64,7 @@ func TestHowLongAQuotaIsUsedUp(t *testing.T) {
 			for _, q := range []request{over, dry, move} {
 				got := r.direct(secret, q)
 				p := r.problem(http.StatusTooManyRequests, got)
-				require.Equal(t, sendlimit.CodeQuotaExceeded, p.Code, q.target)
+				require.Equal(t, fault.CodeQuotaExceeded, p.Code, q.target)
 				require.Equal(t, row.resets, p.ResetsAt.Format(tasks.TimeLayout))
 				require.Equal(t, row.retryAfter, got.header.Get("Retry-After"), q.target)
 			}
@@ -88,10 +89,10 @@ func TestABatchIsChargedByTheLine(t *testing.T) {
 	})
 	require.Equal(t, http.StatusOK, got.status)
 	require.Equal(t, `"requests_per_minute";r=59;t=60`, got.header.Get("RateLimit"))
-	var codes []sendlimit.Code
+	var codes []fault.Code
 	for text := range strings.Lines(string(got.body)) {
 		codes = append(codes, into[tasks.Outcome](t, http.StatusOK, reply{status: got.status, header: got.header, body: []byte(text)}).Code)
 	}
-	require.Equal(t, []sendlimit.Code{"", "send_limit", "", "quota_exceeded", "", "invalid_field"}, codes,
+	require.Equal(t, []fault.Code{"", "send_limit", "", "quota_exceeded", "", "invalid_field"}, codes,
 		"what the user's rules refuse is not charged")
 }

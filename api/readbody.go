@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // readBody reads a request's body, an object with the members of T and no
@@ -26,21 +26,21 @@ func readMembers[T any](s *server, r *http.Request) (value T, given map[string]j
 		return value, nil, err
 	}
 	if err := json.Unmarshal(text, &given); err != nil || given == nil {
-		return value, nil, &sendlimit.InvalidError{Field: "body", Value: clip(string(text)), Want: "a JSON object"}
+		return value, nil, &fault.InvalidError{Field: "body", Value: clip(string(text)), Want: "a JSON object"}
 	}
 	if wrong := checkMembers("", given, reflect.TypeFor[T]()); len(wrong) > 0 {
 		return value, nil, wrong
 	}
 	if err := json.Unmarshal(text, &value); err != nil {
-		return value, nil, &sendlimit.InvalidError{Field: "body", Want: "a JSON object"}
+		return value, nil, &fault.InvalidError{Field: "body", Want: "a JSON object"}
 	}
 	return value, given, nil
 }
 
 // checkMembers says which members of an object are none of a struct, or of another
 // type; inside is the name of the object with a dot behind it, "" for a body.
-func checkMembers(inside string, given map[string]json.RawMessage, of reflect.Type) sendlimit.InvalidErrors {
-	var wrong sendlimit.InvalidErrors
+func checkMembers(inside string, given map[string]json.RawMessage, of reflect.Type) fault.InvalidErrors {
+	var wrong fault.InvalidErrors
 	types := membersOf(of)
 	known := make([]string, len(types))
 	for i, m := range types {
@@ -49,7 +49,7 @@ func checkMembers(inside string, given map[string]json.RawMessage, of reflect.Ty
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		i := slices.Index(known, name)
 		if i < 0 {
-			wrong = append(wrong, &sendlimit.InvalidError{
+			wrong = append(wrong, &fault.InvalidError{
 				Field: valid(inside + name), Value: clip(string(given[name])),
 				Want: "no value: there is no such field; there are " + strings.Join(known, ", "),
 			})
@@ -62,7 +62,7 @@ func checkMembers(inside string, given map[string]json.RawMessage, of reflect.Ty
 
 // checkMember says whether a value is of a type: as a whole, but for objects whose
 // members have names of the caller's, which are looked at one by one.
-func checkMember(field string, text json.RawMessage, of reflect.Type) sendlimit.InvalidErrors {
+func checkMember(field string, text json.RawMessage, of reflect.Type) fault.InvalidErrors {
 	var given map[string]json.RawMessage
 	named := of.Kind() == reflect.Map && of.Elem().Kind() == reflect.Struct
 	if !named {
@@ -88,13 +88,13 @@ func checkMember(field string, text json.RawMessage, of reflect.Type) sendlimit.
 }
 
 // checkValue says whether a value is of a type; what it returns is one or none.
-func checkValue(field string, text json.RawMessage, of reflect.Type) sendlimit.InvalidErrors {
+func checkValue(field string, text json.RawMessage, of reflect.Type) fault.InvalidErrors {
 	err := json.Unmarshal(text, reflect.New(of).Interface())
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
-		return sendlimit.InvalidErrors{{Field: field, Value: "a " + wrong.Value, Want: jsonKind(wrong.Type)}}
+		return fault.InvalidErrors{{Field: field, Value: "a " + wrong.Value, Want: jsonKind(wrong.Type)}}
 	}
 	if err != nil {
-		return sendlimit.InvalidErrors{{Field: field, Value: clip(string(text)), Want: jsonKind(of)}}
+		return fault.InvalidErrors{{Field: field, Value: clip(string(text)), Want: jsonKind(of)}}
 	}
 	return nil
 }

@@ -9,7 +9,10 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -25,10 +28,10 @@ func (s *server) previewPolicyRoute() route {
 			Description: "Of a policy that is not applied by this: nothing is changed. Each message that would not fit is a line, going by time: one stays that " +
 				"breaks nothing together with those that stay. " + refitLines,
 			Parameters:  []*huma.Param{policyParameter()},
-			RequestBody: jsonBody[sendlimit.PolicyDocument](s),
+			RequestBody: jsonBody[policy.PolicyDocument](s),
 			Responses:   s.refitResponses(bodyProblems()...),
 		},
-		scope: sendlimit.ScopeAdmin, handle: s.previewPolicy, streams: true, attended: true,
+		scope: accounts.ScopeAdmin, handle: s.previewPolicy, streams: true, attended: true,
 	}
 }
 
@@ -36,7 +39,7 @@ func (s *server) previewPolicy(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(s.now().Add(s.limits.Timeout)) // there are none in some tests
 	_, err := parseQuery(r.URL.RawQuery, nil)
-	var policy sendlimit.Policy
+	var policy policy.Policy
 	if err == nil {
 		policy, err = s.readPolicy(r)
 	}
@@ -63,7 +66,7 @@ func (s *server) refitPolicyRoute() route {
 			}},
 			Responses: s.refitResponses(http.StatusNotFound, http.StatusConflict),
 		},
-		scope: sendlimit.ScopeAdmin, handle: s.refitPolicy, streams: true, attended: true,
+		scope: accounts.ScopeAdmin, handle: s.refitPolicy, streams: true, attended: true,
 	}
 }
 
@@ -71,9 +74,9 @@ func (s *server) refitPolicy(w http.ResponseWriter, r *http.Request) {
 	q, err := parseQuery(r.URL.RawQuery, []string{"then"})
 	action := tasks.RefitAction(q["then"])
 	if err == nil && action != tasks.RefitShift && action != tasks.RefitCancel {
-		err = &sendlimit.InvalidError{Field: "then", Value: q["then"], Want: "shift or cancel"}
+		err = &fault.InvalidError{Field: "then", Value: q["then"], Want: "shift or cancel"}
 	}
-	var policy sendlimit.Policy
+	var policy policy.Policy
 	if err == nil {
 		policy, err = s.storedPolicy(r)
 	}
@@ -110,7 +113,7 @@ func (s *server) streamRefit(
 ) {
 	if !s.refits.try() {
 		WriteProblem(w, r, tasks.Outcome{
-			Outcome: tasks.Refused, Code: sendlimit.CodeRateLimited,
+			Outcome: tasks.Refused, Code: fault.CodeRateLimited,
 			Detail: "a preview or a refit is being answered, and one is at a time: try again when it has ended",
 		})
 		return
@@ -139,7 +142,7 @@ func (s *server) endRefit(w http.ResponseWriter, r *http.Request, answers *answe
 		return
 	}
 	if errors.Is(err, errStopping) {
-		err = &sendlimit.UnavailableError{Detail: errStopping.Error()}
+		err = &fault.UnavailableError{Detail: errStopping.Error()}
 	}
 	if err != nil && !answers.begun() {
 		s.writeError(w, r, err)
@@ -202,5 +205,5 @@ func (l *refitStream) progress(done int) {
 
 func (l *refitStream) tell() error {
 	l.told = l.now()
-	return l.answers.line(RefitProgress{Outcome: refitProgress, Done: l.done, Partitions: sendlimit.Partitions})
+	return l.answers.line(RefitProgress{Outcome: refitProgress, Done: l.done, Partitions: keyspace.Partitions})
 }

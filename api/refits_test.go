@@ -16,21 +16,22 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
 // refitLine is any line of a preview or a refit.
 type refitLine struct {
-	Outcome string         `json:"outcome"`
-	Code    sendlimit.Code `json:"code"`
-	ID      string         `json:"id"`
-	User    string         `json:"user"`
-	SendAt  string         `json:"send_at"`
-	Breaks  string         `json:"breaks"`
-	Misfits int            `json:"misfits"`
-	Moved   int            `json:"moved"`
-	Next    int            `json:"next_partition"`
+	Outcome string     `json:"outcome"`
+	Code    fault.Code `json:"code"`
+	ID      string     `json:"id"`
+	User    string     `json:"user"`
+	SendAt  string     `json:"send_at"`
+	Breaks  string     `json:"breaks"`
+	Misfits int        `json:"misfits"`
+	Moved   int        `json:"moved"`
+	Next    int        `json:"next_partition"`
 }
 
 // lines are those of an answer, but for how far it is.
@@ -62,7 +63,7 @@ func TestPreviewAndRefit(t *testing.T) {
 	lines := r.lines(r.post(defaultPath+"/preview", strictly))
 	require.Equal(t, []refitLine{
 		{Outcome: tasks.NoFit, ID: "b", User: "alice", SendAt: on22("12:11:11.000"), Breaks: "1/calendar_day"},
-		{Outcome: tasks.Previewed, Misfits: 1, Next: sendlimit.Partitions},
+		{Outcome: tasks.Previewed, Misfits: 1, Next: keyspace.Partitions},
 	}, lines)
 	require.Equal(t, before, r.store.Dump())
 
@@ -70,11 +71,11 @@ func TestPreviewAndRefit(t *testing.T) {
 	lines = r.lines(r.post(defaultPath+"/refit?then=shift", ""))
 	require.Equal(t, []refitLine{
 		{Outcome: tasks.Moved, ID: "b", User: "alice", SendAt: "2026-11-23T00:00:00.000Z", Breaks: "1/calendar_day"},
-		{Outcome: tasks.Refitted, Misfits: 1, Moved: 1, Next: sendlimit.Partitions},
+		{Outcome: tasks.Refitted, Misfits: 1, Moved: 1, Next: keyspace.Partitions},
 	}, lines)
 	status := into[tasks.Status](t, http.StatusOK, r.get("/v1/users/alice/messages/b"))
 	require.Equal(t, "2026-11-23T00:00:00.000Z", status.SendAt.Format(tasks.TimeLayout))
-	require.Equal(t, []refitLine{{Outcome: tasks.Refitted, Next: sendlimit.Partitions}}, r.lines(r.post(defaultPath+"/refit?then=shift", "")))
+	require.Equal(t, []refitLine{{Outcome: tasks.Refitted, Next: keyspace.Partitions}}, r.lines(r.post(defaultPath+"/refit?then=shift", "")))
 
 	for query, says := range map[string]string{"": "shift or cancel", "?then=": "shift or cancel", "?then=keep": "shift or cancel", "?to=shift": "there are then"} {
 		require.Contains(t, r.problem(http.StatusUnprocessableEntity, r.post(defaultPath+"/refit"+query, "")).Detail, says)
@@ -142,10 +143,10 @@ func (p preview) next() refitLine {
 func users(t *testing.T) (early, later string) {
 	t.Helper()
 	for i := 0; early == "" || later == ""; i++ {
-		switch user, p := fmt.Sprint("user-", i), sendlimit.Partition(fmt.Sprint("user-", i)); {
-		case p < sendlimit.Partitions/4:
+		switch user, p := fmt.Sprint("user-", i), keyspace.Partition(fmt.Sprint("user-", i)); {
+		case p < keyspace.Partitions/4:
 			early = user
-		case p > sendlimit.Partitions/2:
+		case p > keyspace.Partitions/2:
 			later = user
 		}
 	}
@@ -175,7 +176,7 @@ func TestAPreviewIsToldAsItGoes(t *testing.T) {
 	require.Equal(t, []string{tasks.NoFit, early}, []string{first.Outcome, first.User}, "while the other is not looked at yet")
 
 	busy := r.post(defaultPath+"/preview", `{"rules":["1/calendar_day"]}`)
-	require.Equal(t, sendlimit.CodeRateLimited, r.problem(http.StatusTooManyRequests, busy).Code)
+	require.Equal(t, fault.CodeRateLimited, r.problem(http.StatusTooManyRequests, busy).Code)
 	require.NotEmpty(t, busy.header.Get("Retry-After"))
 	require.Equal(t, http.StatusTooManyRequests, r.post(defaultPath+"/refit?then=shift", "").status)
 
@@ -195,7 +196,7 @@ func TestAPreviewEndsWhenTheServerStops(t *testing.T) {
 	var partitions []int
 	for i := range 5 {
 		user := "user" + strconv.Itoa(i)
-		partitions = append(partitions, sendlimit.Partition(user))
+		partitions = append(partitions, keyspace.Partition(user))
 		r.accepted(`{"user":"` + user + `","send_at":"` + on22("11:00:00") + `","title":"Hi"}`)
 	}
 	slices.Sort(partitions)
@@ -212,6 +213,6 @@ func TestAPreviewEndsWhenTheServerStops(t *testing.T) {
 	require.Equal(t, tasks.Previewed, summary.Outcome)
 	require.Equal(t, partitions[2], summary.Next)
 	last := p.next()
-	require.Equal(t, refitLine{Outcome: tasks.Errored, Code: sendlimit.CodeUnavailable}, last)
+	require.Equal(t, refitLine{Outcome: tasks.Errored, Code: fault.CodeUnavailable}, last)
 	require.False(t, p.lines.Scan())
 }

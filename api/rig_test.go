@@ -21,6 +21,12 @@ import (
 
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -38,7 +44,7 @@ type rig struct {
 	client  *redis.Client
 	options api.Options
 
-	accounts *sendlimit.Accounts
+	accounts *accounts.Accounts
 	handler  http.Handler
 	url      string
 	http     *http.Client
@@ -56,9 +62,9 @@ func newRig(tb testing.TB, options ...func(*api.Options)) *rig {
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 	tb.Cleanup(func() { require.NoError(tb, r.client.Close()) })
-	policies, err := sendlimit.NewPolicyStore(r.client, "")
+	policies, err := settings.NewPolicyStore(r.client, "")
 	require.NoError(tb, err)
-	require.NoError(tb, policies.Apply(tb.Context(), sendlimit.DefaultPolicy()))
+	require.NoError(tb, policies.Apply(tb.Context(), policy.DefaultPolicy()))
 
 	submitter, err := tasks.NewSubmitter(r.client, tasks.SubmitterOptions{})
 	require.NoError(tb, err)
@@ -66,11 +72,11 @@ func newRig(tb testing.TB, options ...func(*api.Options)) *rig {
 	letters, err := tasks.NewDeadLetters(r.client, tasks.DeadLetterOptions{})
 	require.NoError(tb, err)
 	tb.Cleanup(letters.Close)
-	r.accounts, err = sendlimit.NewAccounts(r.client, "")
+	r.accounts, err = accounts.NewAccounts(r.client, "")
 	require.NoError(tb, err)
-	counters, err := sendlimit.NewCounters(r.client, "")
+	counters, err := counters.NewCounters(r.client, "")
 	require.NoError(tb, err)
-	users, err := sendlimit.NewUserSettingsStore(r.client, "")
+	users, err := settings.NewUserSettingsStore(r.client, "")
 	require.NoError(tb, err)
 	refitter, err := tasks.NewRefitter(r.client, tasks.RefitterOptions{
 		Rest: func(context.Context, time.Duration) error { return nil }, // nobody else uses the store
@@ -120,7 +126,7 @@ func (r *rig) failsDraft(id, draft string) {
 	r.Helper()
 	r.accepted(draft)
 	gate, d := r.claim(id)
-	settled, err := gate.Settle(r.Context(), d, sendlimit.Settlement{Failed: true, Reason: "gone"}, time.Time{})
+	settled, err := gate.Settle(r.Context(), d, messages.Settlement{Failed: true, Reason: "gone"}, time.Time{})
 	require.NoError(r, err)
 	require.True(r, settled)
 }
@@ -133,11 +139,11 @@ func (r *rig) claims(id string) {
 }
 
 // claim has a message to alice claimed.
-func (r *rig) claim(id string) (*sendlimit.Gate, sendlimit.Delivery) {
+func (r *rig) claim(id string) (*messages.Gate, messages.Delivery) {
 	r.Helper()
-	gate, err := sendlimit.NewGate(r.client, sendlimit.Options{Policy: sendlimit.DefaultPolicy(), Records: true})
+	gate, err := messages.NewGate(r.client, sendlimit.Options{Policy: policy.DefaultPolicy(), Records: true})
 	require.NoError(r, err)
-	d := sendlimit.Delivery{User: "alice", ID: id, Nonce: sendlimit.NewGeneration()}
+	d := messages.Delivery{User: "alice", ID: id, Nonce: keyspace.NewGeneration()}
 	for _, key := range r.store.Keys() {
 		if strings.HasSuffix(key, ":m:alice:"+id) {
 			d.Generation = r.store.HGet(key, "g")
@@ -145,7 +151,7 @@ func (r *rig) claim(id string) (*sendlimit.Gate, sendlimit.Delivery) {
 	}
 	claim, err := gate.Claim(r.Context(), d, time.Minute, time.Time{})
 	require.NoError(r, err)
-	require.Equal(r, sendlimit.Send, claim.Verdict)
+	require.Equal(r, messages.Send, claim.Verdict)
 	return gate, d
 }
 

@@ -7,7 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 )
 
 // route is an operation: how it is documented, and what answers it: do, or
@@ -16,7 +16,7 @@ type route struct {
 	huma.Operation
 
 	// scope is what a caller's key has to have; "" is a page for everybody.
-	scope  sendlimit.Scope
+	scope  accounts.Scope
 	do     func(*http.Request, query) (answer, error)
 	handle http.HandlerFunc
 	// limited is set for a request that counts towards how often an account may

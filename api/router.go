@@ -10,7 +10,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -62,7 +63,7 @@ func (s *server) router(version string) (router, error) {
 // scoped refuses a route that is open to everybody.
 func scoped(routes []route) error {
 	for _, r := range routes {
-		if _, err := sendlimit.ParseScopes(string(r.scope)); err != nil {
+		if _, err := accounts.ParseScopes(string(r.scope)); err != nil {
 			return fmt.Errorf("%s %s has no scope, and nobody would be kept out: %w", r.Method, r.Path, err)
 		}
 	}
@@ -74,7 +75,7 @@ func scoped(routes []route) error {
 func (s *server) metricsRoute() route {
 	return route{
 		Operation: huma.Operation{Method: http.MethodGet, Path: "/metrics"},
-		scope:     sendlimit.ScopeRead, handle: s.metrics.ServeHTTP, monitors: true,
+		scope:     accounts.ScopeRead, handle: s.metrics.ServeHTTP, monitors: true,
 	}
 }
 
@@ -127,7 +128,7 @@ func (a *address) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 
 func notFound(w http.ResponseWriter, r *http.Request) {
 	WriteProblem(w, r, tasks.Outcome{
-		Outcome: tasks.Refused, Code: sendlimit.CodeNotFound,
+		Outcome: tasks.Refused, Code: fault.CodeNotFound,
 		Detail: "there is nothing at this address: /docs lists what there is, and a / in a user's name is written %2F",
 	})
 }

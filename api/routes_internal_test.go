@@ -7,14 +7,14 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 )
 
 // A route of which nobody has said who may use it, or in no word that keys have,
 // is not served.
 func TestARouteWithoutAScope(t *testing.T) {
 	t.Parallel()
-	for scope, served := range map[sendlimit.Scope]bool{"submit": true, "read": true, "admin": true, "": false, "everybody": false} {
+	for scope, served := range map[accounts.Scope]bool{"submit": true, "read": true, "admin": true, "": false, "everybody": false} {
 		err := scoped([]route{{Operation: huma.Operation{Method: http.MethodGet, Path: "/v2/secrets"}, scope: scope}})
 		require.Equal(t, served, err == nil, "%q: %v", scope, err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/api"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -74,7 +74,7 @@ func TestAddressesThatAreNone(t *testing.T) {
 		"/v1/users/../messages", "/v1%2Fstats", "/healthz", "/problems/nothing",
 	} {
 		p := r.problem(http.StatusNotFound, r.get(target))
-		require.Equal(t, sendlimit.CodeNotFound, p.Code, target)
+		require.Equal(t, fault.CodeNotFound, p.Code, target)
 	}
 	for _, wrong := range []struct{ method, target, allow string }{
 		{http.MethodGet, "/v1/messages", "POST"},
@@ -85,7 +85,7 @@ func TestAddressesThatAreNone(t *testing.T) {
 	} {
 		got := r.send(request{method: wrong.method, target: wrong.target})
 		require.Equal(t, wrong.allow, got.header.Get("Allow"), "%s %s", wrong.method, wrong.target)
-		require.Equal(t, sendlimit.Code("method_not_allowed"), r.problem(http.StatusMethodNotAllowed, got).Code)
+		require.Equal(t, fault.Code("method_not_allowed"), r.problem(http.StatusMethodNotAllowed, got).Code)
 	}
 	head := r.send(request{method: http.MethodHead, target: "/v1/stats"})
 	require.Equal(t, http.StatusOK, head.status)
@@ -144,7 +144,7 @@ func TestRequestsInFlightAreBounded(t *testing.T) {
 		<-entered
 	}
 	got := r.get("/v1/users/alice/usage")
-	require.Equal(t, sendlimit.CodeUnavailable, r.problem(http.StatusServiceUnavailable, got).Code)
+	require.Equal(t, fault.CodeUnavailable, r.problem(http.StatusServiceUnavailable, got).Code)
 	require.Equal(t, "1", got.header.Get("Retry-After"))
 	ndjson := http.Header{"Content-Type": {"application/x-ndjson"}}
 	require.Equal(t, http.StatusOK, r.send(request{
@@ -162,7 +162,7 @@ func TestAPanicIsAnsweredAndLogged(t *testing.T) {
 		o.Stats = func(context.Context) (api.Stats, error) { panic("the drawer is stuck") }
 	})
 	p := r.problem(http.StatusInternalServerError, r.get("/v1/stats"))
-	require.Equal(t, sendlimit.Code("internal"), p.Code)
+	require.Equal(t, fault.Code("internal"), p.Code)
 	require.NotContains(t, p.Detail, "drawer")
 	require.Contains(t, r.log.String(), "the drawer is stuck")
 	require.Contains(t, r.log.String(), "request_id="+p.Instance)
@@ -292,7 +292,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		options := good
 		spoil(&options)
 		_, err := api.New(options)
-		var wrong *sendlimit.InvalidError
+		var wrong *fault.InvalidError
 		require.ErrorAs(t, err, &wrong, field)
 		require.Equal(t, field, wrong.Field)
 	}

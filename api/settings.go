@@ -11,7 +11,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -48,7 +50,7 @@ func (s *server) settingsRoute(id, method, summary, description string, problems
 			Summary: summary, Description: description, Parameters: parameters,
 			Responses: versioned(responses[tasks.UserSettings](s, "What is set, and what holds for the user then.", problems...)),
 		},
-		scope: sendlimit.ScopeAdmin,
+		scope: accounts.ScopeAdmin,
 	}
 }
 
@@ -120,7 +122,7 @@ func (s *server) clearSettingsRoute() route {
 		if err != nil {
 			return answer{}, err
 		}
-		return settingsAnswer(r, sendlimit.UserSettings{}, policies), nil
+		return settingsAnswer(r, policy.UserSettings{}, policies), nil
 	}
 	return rt
 }
@@ -136,13 +138,13 @@ func (s *server) setSettings(r *http.Request, checked bool, change func(Settings
 	if err != nil {
 		return answer{}, err
 	}
-	settings, err := s.users.Update(r.Context(), r.PathValue("user"), func(before sendlimit.UserSettings) (sendlimit.UserSettings, error) {
+	settings, err := s.users.Update(r.Context(), r.PathValue("user"), func(before policy.UserSettings) (policy.UserSettings, error) {
 		if err := condition.holds(before); err != nil {
-			return sendlimit.UserSettings{}, err
+			return policy.UserSettings{}, err
 		}
 		draft, err := change(draftOf(before))
 		if err != nil {
-			return sendlimit.UserSettings{}, err
+			return policy.UserSettings{}, err
 		}
 		settings, err := draft.settings()
 		if err == nil && checked {
@@ -157,7 +159,7 @@ func (s *server) setSettings(r *http.Request, checked bool, change func(Settings
 }
 
 // holds says whether settings are at the version that is wanted.
-func (p precondition) holds(s sendlimit.UserSettings) error {
+func (p precondition) holds(s policy.UserSettings) error {
 	present := cmp.Or(s.Version, noVersion)
 	switch {
 	case p.version == "" || p.version == present:
@@ -171,26 +173,26 @@ func (p precondition) holds(s sendlimit.UserSettings) error {
 	}
 }
 
-func (s *server) policiesByName(ctx context.Context) (map[string]sendlimit.Policy, error) {
+func (s *server) policiesByName(ctx context.Context) (map[string]policy.Policy, error) {
 	all, _, err := s.policies.All(ctx)
 	if err != nil {
 		return nil, err
 	}
-	policies := make(map[string]sendlimit.Policy, len(all))
+	policies := make(map[string]policy.Policy, len(all))
 	for _, policy := range all {
 		policies[policy.Name] = policy
 	}
 	return policies, nil
 }
 
-func settingsAnswer(r *http.Request, settings sendlimit.UserSettings, policies map[string]sendlimit.Policy) answer {
+func settingsAnswer(r *http.Request, settings policy.UserSettings, policies map[string]policy.Policy) answer {
 	return answer{
 		status: http.StatusOK, header: etag(cmp.Or(settings.Version, noVersion)),
 		body: tasks.UserSettingsOf(r.PathValue("user"), settings, policies),
 	}
 }
 
-func draftOf(s sendlimit.UserSettings) SettingsDraft {
+func draftOf(s policy.UserSettings) SettingsDraft {
 	draft := SettingsDraft{Contact: s.Contact, Policy: s.Policy, TimeZone: s.TimeZone, Blocked: s.Blocked}
 	for _, limit := range s.Limits {
 		draft.Limits = append(draft.Limits, limit.String())
@@ -199,10 +201,10 @@ func draftOf(s sendlimit.UserSettings) SettingsDraft {
 }
 
 // settings reads the draft. The error is a *sendlimit.InvalidError.
-func (d SettingsDraft) settings() (sendlimit.UserSettings, error) {
-	s := sendlimit.UserSettings{Contact: d.Contact, Policy: d.Policy, TimeZone: d.TimeZone, Blocked: d.Blocked}
+func (d SettingsDraft) settings() (policy.UserSettings, error) {
+	s := policy.UserSettings{Contact: d.Contact, Policy: d.Policy, TimeZone: d.TimeZone, Blocked: d.Blocked}
 	for _, text := range d.Limits {
-		limit, err := sendlimit.ParseRule(text)
+		limit, err := policy.ParseRule(text)
 		if err != nil {
 			return s, inField(err, "limits")
 		}
@@ -213,8 +215,8 @@ func (d SettingsDraft) settings() (sendlimit.UserSettings, error) {
 
 // inField has an error name a field as the request calls it.
 func inField(err error, field string) error {
-	if wrong, ok := errors.AsType[*sendlimit.InvalidError](err); ok {
-		return &sendlimit.InvalidError{Field: field, Value: wrong.Value, Want: wrong.Want}
+	if wrong, ok := errors.AsType[*fault.InvalidError](err); ok {
+		return &fault.InvalidError{Field: field, Value: wrong.Value, Want: wrong.Want}
 	}
 	return err
 }

@@ -7,7 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -94,7 +95,7 @@ func TestSettingsThatAreNotAllowed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	vip(r)
-	r.sets("alice", sendlimit.UserSettings{Policy: "vip", Contact: "ada@example.org"})
+	r.sets("alice", policy.UserSettings{Policy: "vip", Contact: "ada@example.org"})
 	before := r.store.Dump()
 	for _, wrong := range []struct{ body, field, says string }{
 		{`{"policy":"gold"}`, "policy", "a policy that the store has and this program can read: default, vip"},
@@ -122,8 +123,8 @@ func TestSettingsThatAreNotAllowed(t *testing.T) {
 	require.Equal(t, before, r.store.Dump())
 
 	// Who was set limits that the policy has lost is not kept from being blocked.
-	r.applies(sendlimit.PolicyDocument{Name: "vip", Rules: []string{"1/hour"}})
-	r.sets("alice", sendlimit.UserSettings{Policy: "vip", Limits: []sendlimit.Rule{{Limit: 5, Period: sendlimit.Day}}})
+	r.applies(policy.PolicyDocument{Name: "vip", Rules: []string{"1/hour"}})
+	r.sets("alice", policy.UserSettings{Policy: "vip", Limits: []policy.Rule{{Limit: 5, Period: calendar.Day}}})
 	got := into[tasks.UserSettings](t, http.StatusOK, r.send(conditional(http.MethodPatch, aliceSettings, `{"blocked":true}`, "")))
 	require.True(t, got.Blocked)
 	require.Len(t, got.Effective.WithoutEffect, 1)

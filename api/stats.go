@@ -5,7 +5,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 )
 
 // Stats say how the queue and the store are doing.
@@ -34,7 +34,7 @@ func (s *server) statsRoute() route {
 			Description: "What /metrics tells of them, as JSON.",
 			Responses:   responses[Stats](s, "How they are doing."),
 		},
-		scope: sendlimit.ScopeAdmin, do: s.showStats,
+		scope: accounts.ScopeAdmin, do: s.showStats,
 	}
 }
 

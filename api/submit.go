@@ -9,7 +9,9 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -30,7 +32,7 @@ func (s *server) submitRoute() route {
 			RequestBody: jsonBody[tasks.Draft](s),
 			Responses:   all,
 		},
-		scope: sendlimit.ScopeSubmit, do: s.submit, limited: true,
+		scope: accounts.ScopeSubmit, do: s.submit, limited: true,
 	}
 }
 
@@ -56,7 +58,7 @@ func (s *server) dryRunRoute() route {
 			RequestBody: jsonBody[tasks.Draft](s),
 			Responses:   responses[tasks.Outcome](s, "It would be accepted.", bodyProblems(http.StatusConflict)...),
 		},
-		scope: sendlimit.ScopeSubmit, do: s.dryRun, limited: true,
+		scope: accounts.ScopeSubmit, do: s.dryRun, limited: true,
 	}
 }
 
@@ -110,14 +112,14 @@ func takeIdempotencyKey(d *tasks.Draft, h http.Header) error {
 	if len(key) > 1 && strings.HasPrefix(key, `"`) && strings.HasSuffix(key, `"`) {
 		key = key[1 : len(key)-1]
 	}
-	if !sendlimit.ValidID(key) {
-		return &sendlimit.InvalidError{
+	if !keyspace.ValidID(key) {
+		return &fault.InvalidError{
 			Field: idempotencyKeyHeader, Value: valid(key),
-			Want: "one id: 1 to " + strconv.Itoa(sendlimit.MaxID) + " of A-Z a-z 0-9 . _ : -",
+			Want: "one id: 1 to " + strconv.Itoa(keyspace.MaxID) + " of A-Z a-z 0-9 . _ : -",
 		}
 	}
 	if d.ID != "" && d.ID != key {
-		return &sendlimit.InvalidError{Field: "id", Value: d.ID, Want: `the Idempotency-Key "` + key + `", where both are given`}
+		return &fault.InvalidError{Field: "id", Value: d.ID, Want: `the Idempotency-Key "` + key + `", where both are given`}
 	}
 	d.ID = key
 	return nil

@@ -7,6 +7,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -40,7 +42,7 @@ func (s *server) listRoute() route {
 			},
 			Responses: responses[Messages](s, "A page of them."),
 		},
-		scope: sendlimit.ScopeRead, do: s.list,
+		scope: accounts.ScopeRead, do: s.list,
 	}
 }
 
@@ -58,7 +60,7 @@ func (s *server) list(r *http.Request, q query) (answer, error) {
 		return answer{}, err
 	}
 	if after != (cursor{}) {
-		request.After = sendlimit.Reservation{ID: after.ID, At: after.time()}
+		request.After = keyspace.Reservation{ID: after.ID, At: after.time()}
 	}
 	request.Limit = limit + 1 // the one that says that there are more
 	statuses, err := s.reaching(r.Context()).List(r.Context(), request)
@@ -110,7 +112,7 @@ func (s *server) usageRoute() route {
 			},
 			Responses: responses[tasks.Usage](s, "How full they are."),
 		},
-		scope: sendlimit.ScopeRead, do: s.usage,
+		scope: accounts.ScopeRead, do: s.usage,
 	}
 }
 
@@ -169,7 +171,7 @@ func (s *server) nextFreeRoute() route {
 			},
 			Responses: responses[FreeTimes](s, "The times, in order."),
 		},
-		scope: sendlimit.ScopeRead, do: s.nextFree,
+		scope: accounts.ScopeRead, do: s.nextFree,
 	}
 }
 

@@ -14,6 +14,9 @@ import (
 
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -144,19 +147,19 @@ func (s *store) serveAPI(options tasks.SubmitterOptions) (*httptest.Server, func
 		letters.Close()
 		return errors.Join(submitter.Close(), refitter.Close())
 	}
-	policies, err := sendlimit.NewPolicyStore(s.client, options.Prefix)
+	policies, err := settings.NewPolicyStore(s.client, options.Prefix)
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("policies: %w", err), end())
 	}
-	users, err := sendlimit.NewUserSettingsStore(s.client, options.Prefix)
+	users, err := settings.NewUserSettingsStore(s.client, options.Prefix)
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("settings of users: %w", err), end())
 	}
-	accounts, err := sendlimit.NewAccounts(s.client, options.Prefix)
+	accounts, err := accounts.NewAccounts(s.client, options.Prefix)
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("accounts: %w", err), end())
 	}
-	counters, err := sendlimit.NewCounters(s.client, options.Prefix)
+	counters, err := counters.NewCounters(s.client, options.Prefix)
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("counters: %w", err), end())
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
 // lateEach is how many late messages a user of the backlog has.
@@ -30,7 +32,7 @@ func measureBacklog(ctx context.Context, size sizes) (rows []row, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("timeline: %w", err)
 	}
-	gate, err := sendlimit.NewGate(s.client, o)
+	gate, err := messages.NewGate(s.client, o)
 	if err != nil {
 		return nil, fmt.Errorf("gate: %w", err)
 	}
@@ -100,13 +102,13 @@ func (b *backlog) fill(ctx context.Context, timeline *sendlimit.Timeline, user s
 }
 
 // drain claims and settles until nothing is left, from a time on.
-func (b *backlog) drain(ctx context.Context, gate *sendlimit.Gate, now time.Time, claims *atomic.Int64) error {
+func (b *backlog) drain(ctx context.Context, gate *messages.Gate, now time.Time, claims *atomic.Int64) error {
 	for sent := 0; b.tasks.Len() > 0; {
 		next, _ := heap.Pop(&b.tasks).(task)
 		if next.due.After(now) {
 			now = next.due
 		}
-		d := sendlimit.Delivery{User: b.user, ID: next.id, Generation: next.generation, Nonce: sendlimit.NewGeneration()}
+		d := messages.Delivery{User: b.user, ID: next.id, Generation: next.generation, Nonce: keyspace.NewGeneration()}
 		claims.Add(1)
 		c, err := gate.Claim(ctx, d, time.Minute, now)
 		if err != nil {
@@ -115,9 +117,9 @@ func (b *backlog) drain(ctx context.Context, gate *sendlimit.Gate, now time.Time
 		for _, placed := range c.Placed {
 			heap.Push(&b.tasks, task{placed.ID, placed.Generation, placed.At})
 		}
-		if c.Verdict == sendlimit.Send {
+		if c.Verdict == messages.Send {
 			sent++
-			if _, err := gate.Settle(ctx, d, sendlimit.Settlement{Delivered: true, Began: c.Now}, now); err != nil {
+			if _, err := gate.Settle(ctx, d, messages.Settlement{Delivered: true, Began: c.Now}, now); err != nil {
 				return fmt.Errorf("settle: %w", err)
 			}
 		}

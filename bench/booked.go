@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // measureBookedSolid states what a refusal costs that searches in vain, in both
@@ -73,7 +74,7 @@ func measureBookedSolid(ctx context.Context, size sizes) (rows []row, err error)
 func everyDay(today time.Time) []time.Time {
 	const daily = 10
 	var times []time.Time
-	for at := today; !at.After(today.Add(sendlimit.DefaultReach)); at = at.Add(day) {
+	for at := today; !at.After(today.Add(policy.DefaultReach)); at = at.Add(day) {
 		for i := range daily {
 			times = append(times, at.Add(time.Duration(i)*2*time.Hour))
 		}

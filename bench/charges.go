@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -48,17 +48,17 @@ func measureCharges(ctx context.Context, size sizes) (rows []row, err error) {
 
 // seedAccount makes the account.
 func (s *store) seedAccount(ctx context.Context) error {
-	accounts, err := sendlimit.NewAccounts(s.client, chargedPrefix)
+	directory, err := accounts.NewAccounts(s.client, chargedPrefix)
 	if err != nil {
 		return fmt.Errorf("accounts: %w", err)
 	}
-	tier := sendlimit.Tier{
-		Name: chargedAccount, MessagesPerHour: sendlimit.MaxTierLimit, MessagesPerDay: sendlimit.MaxTierLimit,
+	tier := accounts.Tier{
+		Name: chargedAccount, MessagesPerHour: accounts.MaxTierLimit, MessagesPerDay: accounts.MaxTierLimit,
 	}
-	if err := accounts.SetTier(ctx, tier); err != nil {
+	if err := directory.SetTier(ctx, tier); err != nil {
 		return fmt.Errorf("tier: %w", err)
 	}
-	_, err = accounts.Create(ctx, sendlimit.Account{Name: chargedAccount, Tier: tier.Name, Contact: "ops@example.com"})
+	_, err = directory.Create(ctx, accounts.Account{Name: chargedAccount, Tier: tier.Name, Contact: "ops@example.com"})
 	if err != nil {
 		return fmt.Errorf("account: %w", err)
 	}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/go-redis/redis_rate/v10"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 )
 
 // countedEvent is the event whose limits are looked up in the store.
@@ -24,23 +24,23 @@ func measureCounters(ctx context.Context, size sizes) (rows []row, err error) {
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 
-	counters, err := sendlimit.NewCounters(s.client, "")
+	all, err := counters.NewCounters(s.client, "")
 	if err != nil {
 		return nil, fmt.Errorf("counters: %w", err)
 	}
-	events, err := sendlimit.NewEventStore(s.client, "")
+	events, err := counters.NewEventStore(s.client, "")
 	if err != nil {
 		return nil, fmt.Errorf("events: %w", err)
 	}
-	limits := sendlimit.Event{Name: countedEvent, PerMinute: roomy, PerHour: roomy, PerDay: roomy}
+	limits := counters.Event{Name: countedEvent, PerMinute: roomy, PerHour: roomy, PerDay: roomy}
 	if err := events.Set(ctx, limits); err != nil {
 		return nil, fmt.Errorf("set the limits of an event: %w", err)
 	}
 
 	each := 1 + (size.slices*size.reserves+size.users-1)/size.users
 	times := newSchedule(size.users, each)
-	own := counting(counters, times, sendlimit.CountRequest{Counters: limits.Counters()})
-	event := counting(counters, times, sendlimit.CountRequest{Event: countedEvent})
+	own := counting(all, times, counters.CountRequest{Counters: limits.Counters()})
+	event := counting(all, times, counters.CountRequest{Event: countedEvent})
 	three := allowing(redis_rate.NewLimiter(s.client), times, 0, threeLimits())
 	if err := s.interleave(ctx, size.slices, size.reserves, own, event, three); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func measureCounters(ctx context.Context, size sizes) (rows []row, err error) {
 }
 
 // counting counts calls like the one given, each for the user whose turn it is.
-func counting(counters *sendlimit.Counters, times *schedule, call sendlimit.CountRequest) *side {
+func counting(counters *counters.Counters, times *schedule, call counters.CountRequest) *side {
 	to := &turns{schedule: times}
 	return just(func(n int) operation {
 		requests := to.take(n)

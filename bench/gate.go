@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
 // measureGate compares the Redis time of what a delivery costs, Claim and
@@ -27,7 +28,7 @@ func measureGate(ctx context.Context, size sizes) (rows []row, err error) {
 	if err != nil {
 		return nil, err
 	}
-	gate, err := sendlimit.NewGate(s.client, sendlimit.Options{Prefix: "sr", Records: true})
+	gate, err := messages.NewGate(s.client, sendlimit.Options{Prefix: "sr", Records: true})
 	if err != nil {
 		return nil, fmt.Errorf("gate: %w", err)
 	}
@@ -55,24 +56,24 @@ func measureGate(ctx context.Context, size sizes) (rows []row, err error) {
 }
 
 // deliveryOf is the delivery that the task of a reserved message would be.
-func deliveryOf(r sendlimit.Request) sendlimit.Delivery {
-	return sendlimit.Delivery{User: r.User, ID: r.ID, Generation: r.Record.Generation, Nonce: "nonce-" + r.Record.Generation}
+func deliveryOf(r sendlimit.Request) messages.Delivery {
+	return messages.Delivery{User: r.User, ID: r.ID, Generation: r.Record.Generation, Nonce: "nonce-" + r.Record.Generation}
 }
 
 // claim takes a message at its own time.
-func claim(ctx context.Context, gate *sendlimit.Gate, r sendlimit.Request) error {
+func claim(ctx context.Context, gate *messages.Gate, r sendlimit.Request) error {
 	c, err := gate.Claim(ctx, deliveryOf(r), time.Minute, r.At)
 	if err != nil {
 		return fmt.Errorf("claim: %w", err)
 	}
-	if c.Verdict != sendlimit.Send {
+	if c.Verdict != messages.Send {
 		return fmt.Errorf("claim: %s, where a message is on time", c.Verdict)
 	}
 	return nil
 }
 
-func settle(ctx context.Context, gate *sendlimit.Gate, r sendlimit.Request) error {
-	held, err := gate.Settle(ctx, deliveryOf(r), sendlimit.Settlement{Delivered: true, Began: r.At}, r.At)
+func settle(ctx context.Context, gate *messages.Gate, r sendlimit.Request) error {
+	held, err := gate.Settle(ctx, deliveryOf(r), messages.Settlement{Delivered: true, Began: r.At}, r.At)
 	if err != nil {
 		return fmt.Errorf("settle: %w", err)
 	}

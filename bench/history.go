@@ -10,6 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 const (
@@ -35,7 +37,7 @@ func measureHistory(ctx context.Context, size sizes) (rows []row, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	policy, err := sendlimit.ParsePolicy("long", "", "1/minute", "5/hour", "50/calendar_day")
+	policy, err := policy.ParsePolicy("long", "", "1/minute", "5/hour", "50/calendar_day")
 	if err != nil {
 		return nil, fmt.Errorf("policy of a long history: %w", err)
 	}
@@ -126,7 +128,7 @@ func (h *histories) reserving(timeline *sendlimit.Timeline) *side {
 // book puts reservations straight into a user's timeline: a year of them
 // through Reserve would take longer than what is then measured.
 func book(ctx context.Context, client redis.Cmdable, user string, times []time.Time) error {
-	keys, err := sendlimit.NewKeys("")
+	keys, err := keyspace.NewKeys("")
 	if err != nil {
 		return fmt.Errorf("keys: %w", err)
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/go-redis/redis_rate/v10"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 )
 
 // measureLimiters compares the Redis time of taking a permit, of one name for
@@ -21,15 +23,15 @@ func measureLimiters(ctx context.Context, size sizes) (rows []row, err error) {
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 
-	rate := sendlimit.Rate{Count: sendlimit.MaxRate, Interval: time.Second}
-	permits, err := sendlimit.NewPermits(s.client, sendlimit.PermitsOptions{Name: "push"})
+	pace := rate.Rate{Count: rate.MaxRate, Interval: time.Second}
+	permits, err := rate.NewPermits(s.client, rate.PermitsOptions{Name: "push"})
 	if err != nil {
 		return nil, fmt.Errorf("permits: %w", err)
 	}
-	if err := permits.SetRate(ctx, sendlimit.PermitRate{Rate: rate}); err != nil {
+	if err := permits.SetRate(ctx, rate.PermitRate{Rate: pace}); err != nil {
 		return nil, fmt.Errorf("set the rate of permits: %w", err)
 	}
-	buckets, err := sendlimit.NewTokenBucket(s.client, sendlimit.TokenBucketOptions{Rate: rate})
+	buckets, err := rate.NewTokenBucket(s.client, rate.TokenBucketOptions{Rate: pace})
 	if err != nil {
 		return nil, fmt.Errorf("token buckets: %w", err)
 	}
@@ -37,10 +39,10 @@ func measureLimiters(ctx context.Context, size sizes) (rows []row, err error) {
 	each := 1 + (size.slices*size.reserves+size.users-1)/size.users
 	times := newSchedule(size.users, each)
 	permitted := asking(times, "acquire", func(ctx context.Context, _ string) (sendlimit.Decision, error) {
-		return permits.Acquire(ctx, sendlimit.PermitRequest{Token: sendlimit.NewGeneration()})
+		return permits.Acquire(ctx, rate.PermitRequest{Token: keyspace.NewGeneration()})
 	})
 	taken := asking(times, "take", func(ctx context.Context, user string) (sendlimit.Decision, error) {
-		return buckets.Take(ctx, sendlimit.TokenRequest{Key: user})
+		return buckets.Take(ctx, rate.TokenRequest{Key: user})
 	})
 	allowed := allowing(redis_rate.NewLimiter(s.client), times, 0, oneLimit())
 	if err := s.interleave(ctx, size.slices, size.reserves, permitted, taken, allowed); err != nil {

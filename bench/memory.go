@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
 // measureMemory says how many bytes of Redis a reservation takes, of users who
@@ -107,11 +109,11 @@ func (s *store) fill(ctx context.Context, times *schedule, n int, records bool) 
 // deliverAll claims and settles everything on the watch lists.
 func (s *store) deliverAll(ctx context.Context) error {
 	o := sendlimit.Options{Prefix: "sr", Records: true}
-	gate, err := sendlimit.NewGate(s.client, o)
+	gate, err := messages.NewGate(s.client, o)
 	if err != nil {
 		return fmt.Errorf("gate: %w", err)
 	}
-	watch, err := sendlimit.NewWatchList(s.client, o)
+	watch, err := messages.NewWatchList(s.client, o)
 	if err != nil {
 		return fmt.Errorf("watch list: %w", err)
 	}
@@ -121,12 +123,12 @@ func (s *store) deliverAll(ctx context.Context) error {
 		return fmt.Errorf("deliver everything: %w", err)
 	}
 	_, err = drive(ctx, len(due), func(ctx context.Context, i int) error {
-		d := sendlimit.Delivery{User: due[i].User, ID: due[i].ID, Generation: due[i].Generation, Nonce: sendlimit.NewGeneration()}
+		d := messages.Delivery{User: due[i].User, ID: due[i].ID, Generation: due[i].Generation, Nonce: keyspace.NewGeneration()}
 		c, err := gate.Claim(ctx, d, time.Minute, time.Time{})
-		if err == nil && c.Verdict == sendlimit.Early {
+		if err == nil && c.Verdict == messages.Early {
 			at := c.Until
 			if _, err = gate.Claim(ctx, d, time.Minute, at); err == nil {
-				_, err = gate.Settle(ctx, d, sendlimit.Settlement{Delivered: true, ProviderID: newID(), Began: at}, time.Time{})
+				_, err = gate.Settle(ctx, d, messages.Settlement{Delivered: true, ProviderID: newID(), Began: at}, time.Time{})
 			}
 		}
 		if err != nil {

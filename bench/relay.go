@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 )
 
 // measureRelay says what it costs Redis to look over all partitions of the
@@ -23,15 +26,15 @@ func measureRelay(ctx context.Context, size sizes) (rows []row, err error) {
 	if err := s.fill(ctx, newSchedule(size.users, 1), size.users, true); err != nil {
 		return nil, err
 	}
-	watch, err := sendlimit.NewWatchList(s.client, sendlimit.Options{Prefix: "sr"})
+	watch, err := messages.NewWatchList(s.client, sendlimit.Options{Prefix: "sr"})
 	if err != nil {
 		return nil, fmt.Errorf("watch list: %w", err)
 	}
-	notices, err := sendlimit.NewNotices(s.client, sendlimit.Options{Prefix: "sr"})
+	notices, err := notices.NewNotices(s.client, sendlimit.Options{Prefix: "sr"})
 	if err != nil {
 		return nil, fmt.Errorf("notices: %w", err)
 	}
-	charges, err := sendlimit.NewCharges(s.client, sendlimit.Options{Prefix: "sr"})
+	charges, err := quota.NewCharges(s.client, sendlimit.Options{Prefix: "sr"})
 	if err != nil {
 		return nil, fmt.Errorf("charges: %w", err)
 	}

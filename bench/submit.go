@@ -11,6 +11,8 @@ import (
 	"github.com/hibiken/asynq"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -83,11 +85,11 @@ func measureSubmit(ctx context.Context, size sizes) (rows []row, err error) {
 
 // seedPolicy gives the store the default policy, as a worker does at its start.
 func (s *store) seedPolicy(ctx context.Context, prefix string) error {
-	policies, err := sendlimit.NewPolicyStore(s.client, prefix)
+	policies, err := settings.NewPolicyStore(s.client, prefix)
 	if err != nil {
 		return fmt.Errorf("policies: %w", err)
 	}
-	if _, err := policies.Seed(ctx, sendlimit.DefaultPolicy()); err != nil {
+	if _, err := policies.Seed(ctx, policy.DefaultPolicy()); err != nil {
 		return fmt.Errorf("seed the policy: %w", err)
 	}
 	return nil

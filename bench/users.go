@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // seed makes every run ask for the same times in the same order.
@@ -107,7 +108,7 @@ func (t *turns) takeFirst(n int) []sendlimit.Request {
 func withRecords(requests []sendlimit.Request) []sendlimit.Request {
 	for i := range requests {
 		requests[i].Record = &sendlimit.Record{
-			Generation: sendlimit.NewGeneration(), Fingerprint: fmt.Sprintf("fingerprint%05d", i%100_000),
+			Generation: keyspace.NewGeneration(), Fingerprint: fmt.Sprintf("fingerprint%05d", i%100_000),
 		}
 	}
 	return requests

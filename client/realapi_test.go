@@ -16,7 +16,10 @@ import (
 	"github.com/sendlimit/sendlimiter/client"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -41,11 +44,11 @@ func startRealAPI(ctx context.Context, closing func(func()), adjust func(*api.Op
 	r.redis.SetTime(r.now)
 	r.store = redis.NewClient(&redis.Options{Addr: r.redis.Addr(), ContextTimeoutEnabled: true, MaxRetries: -1})
 	closing(func() { _ = r.store.Close() })
-	policies, err := sendlimit.NewPolicyStore(r.store, "")
+	policies, err := settings.NewPolicyStore(r.store, "")
 	if err != nil {
 		return nil, err
 	}
-	if _, err := policies.Seed(ctx, sendlimit.DefaultPolicy()); err != nil {
+	if _, err := policies.Seed(ctx, policy.DefaultPolicy()); err != nil {
 		return nil, err
 	}
 	submitter, err := tasks.NewSubmitter(r.store, tasks.SubmitterOptions{})
@@ -58,15 +61,15 @@ func startRealAPI(ctx context.Context, closing func(func()), adjust func(*api.Op
 		return nil, err
 	}
 	closing(letters.Close)
-	accounts, err := sendlimit.NewAccounts(r.store, "")
+	accounts, err := accounts.NewAccounts(r.store, "")
 	if err != nil {
 		return nil, err
 	}
-	counters, err := sendlimit.NewCounters(r.store, "")
+	counters, err := counters.NewCounters(r.store, "")
 	if err != nil {
 		return nil, err
 	}
-	users, err := sendlimit.NewUserSettingsStore(r.store, "")
+	users, err := settings.NewUserSettingsStore(r.store, "")
 	if err != nil {
 		return nil, err
 	}

@@ -12,33 +12,34 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // takes says what a setting takes instead of what was given.
-func takes(format string, args ...any) *sendlimit.InvalidError {
-	return &sendlimit.InvalidError{Want: fmt.Sprintf(format, args...)}
+func takes(format string, args ...any) *fault.InvalidError {
+	return &fault.InvalidError{Want: fmt.Sprintf(format, args...)}
 }
 
-func text(into *string) func(string) *sendlimit.InvalidError {
-	return func(s string) *sendlimit.InvalidError {
+func text(into *string) func(string) *fault.InvalidError {
+	return func(s string) *fault.InvalidError {
 		*into = s
 		return nil
 	}
 }
 
-func account(into *string) func(string) *sendlimit.InvalidError {
-	return func(s string) *sendlimit.InvalidError {
-		if s != "" && !sendlimit.ValidAccount(s) {
-			return &sendlimit.InvalidError{Want: "a name of 1 to 64 of a-z 0-9 _ -"}
+func account(into *string) func(string) *fault.InvalidError {
+	return func(s string) *fault.InvalidError {
+		if s != "" && !accounts.ValidAccount(s) {
+			return &fault.InvalidError{Want: "a name of 1 to 64 of a-z 0-9 _ -"}
 		}
 		*into = s
 		return nil
 	}
 }
 
-func prefix(into *string) func(string) *sendlimit.InvalidError {
-	return func(s string) *sendlimit.InvalidError {
+func prefix(into *string) func(string) *fault.InvalidError {
+	return func(s string) *fault.InvalidError {
 		other := strings.IndexFunc(s, func(r rune) bool {
 			return (r < 'a' || r > 'z') && (r < '0' || r > '9') && r != '_' && r != '-'
 		})
@@ -50,8 +51,8 @@ func prefix(into *string) func(string) *sendlimit.InvalidError {
 	}
 }
 
-func listen(into *string) func(string) *sendlimit.InvalidError {
-	return func(s string) *sendlimit.InvalidError {
+func listen(into *string) func(string) *fault.InvalidError {
+	return func(s string) *fault.InvalidError {
 		if s == "off" {
 			*into = ""
 			return nil
@@ -65,8 +66,8 @@ func listen(into *string) func(string) *sendlimit.InvalidError {
 	}
 }
 
-func embeddedAddress(into *string) func(string) *sendlimit.InvalidError {
-	return func(s string) *sendlimit.InvalidError {
+func embeddedAddress(into *string) func(string) *fault.InvalidError {
+	return func(s string) *fault.InvalidError {
 		if host, valid := splitAddress(s); !valid || !loopback(host) {
 			return takes("a loopback address and port such as %s:"+
 				" the embedded store has no password, so other machines must not reach it", EmbeddedAddress)
@@ -92,8 +93,8 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-func pushURL(into *string) func(string) *sendlimit.InvalidError {
-	return func(s string) *sendlimit.InvalidError {
+func pushURL(into *string) func(string) *fault.InvalidError {
+	return func(s string) *fault.InvalidError {
 		if s != LogTarget {
 			u, err := url.Parse(s)
 			if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || u.Fragment != "" {
@@ -106,8 +107,8 @@ func pushURL(into *string) func(string) *sendlimit.InvalidError {
 }
 
 // pushSecret takes the secrets of Standard Webhooks.
-func pushSecret(into *Secret) func(string) *sendlimit.InvalidError {
-	return func(s string) *sendlimit.InvalidError {
+func pushSecret(into *Secret) func(string) *fault.InvalidError {
+	return func(s string) *fault.InvalidError {
 		encoded, ok := strings.CutPrefix(s, "whsec_")
 		key, err := base64.StdEncoding.DecodeString(encoded)
 		if !ok || err != nil || len(key) < 24 || len(key) > 64 {
@@ -119,28 +120,28 @@ func pushSecret(into *Secret) func(string) *sendlimit.InvalidError {
 }
 
 // invalids is all that an error says is wrong; invalid is the first of it.
-func invalids(err error) []*sendlimit.InvalidError {
-	if several, ok := errors.AsType[sendlimit.InvalidErrors](err); ok {
+func invalids(err error) []*fault.InvalidError {
+	if several, ok := errors.AsType[fault.InvalidErrors](err); ok {
 		return several
 	}
 	if err == nil {
 		return nil
 	}
-	return []*sendlimit.InvalidError{invalid(err)}
+	return []*fault.InvalidError{invalid(err)}
 }
 
-func invalid(err error) *sendlimit.InvalidError {
+func invalid(err error) *fault.InvalidError {
 	if err == nil {
 		return nil
 	}
-	if problem, ok := errors.AsType[*sendlimit.InvalidError](err); ok {
+	if problem, ok := errors.AsType[*fault.InvalidError](err); ok {
 		return problem
 	}
 	return takes("%v", err)
 }
 
-func duration(into *time.Duration, least, most time.Duration) func(string) *sendlimit.InvalidError {
-	return func(s string) *sendlimit.InvalidError {
+func duration(into *time.Duration, least, most time.Duration) func(string) *fault.InvalidError {
+	return func(s string) *fault.InvalidError {
 		d, err := ParseDuration(s)
 		if err != nil || d < least || d > most {
 			return takes("a length of time such as 30s, 15m, 2h or 7d, from %s to %s",
@@ -151,8 +152,8 @@ func duration(into *time.Duration, least, most time.Duration) func(string) *send
 	}
 }
 
-func number(into *int, least, most int) func(string) *sendlimit.InvalidError {
-	return func(s string) *sendlimit.InvalidError {
+func number(into *int, least, most int) func(string) *fault.InvalidError {
+	return func(s string) *fault.InvalidError {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < least || n > most {
 			return takes("a whole number from %d to %d", least, most)
@@ -162,8 +163,8 @@ func number(into *int, least, most int) func(string) *sendlimit.InvalidError {
 	}
 }
 
-func boolean(into *bool) func(string) *sendlimit.InvalidError {
-	return func(s string) *sendlimit.InvalidError {
+func boolean(into *bool) func(string) *fault.InvalidError {
+	return func(s string) *fault.InvalidError {
 		if s != "true" && s != "false" {
 			return takes("true or false")
 		}
@@ -174,8 +175,8 @@ func boolean(into *bool) func(string) *sendlimit.InvalidError {
 
 // percentage takes a whole number with a percent sign, which makes its unit
 // plain.
-func percentage(into *int, least, most int) func(string) *sendlimit.InvalidError {
-	return func(s string) *sendlimit.InvalidError {
+func percentage(into *int, least, most int) func(string) *fault.InvalidError {
+	return func(s string) *fault.InvalidError {
 		digits, found := strings.CutSuffix(s, "%")
 		n, err := strconv.Atoi(digits)
 		if !found || err != nil || n < least || n > most {
@@ -187,8 +188,8 @@ func percentage(into *int, least, most int) func(string) *sendlimit.InvalidError
 }
 
 // oneOf takes one of a few words.
-func oneOf(into *string, words ...string) func(string) *sendlimit.InvalidError {
-	return func(s string) *sendlimit.InvalidError {
+func oneOf(into *string, words ...string) func(string) *fault.InvalidError {
+	return func(s string) *fault.InvalidError {
 		if !slices.Contains(words, s) {
 			return takes("%s", strings.Join(words, " or "))
 		}
@@ -197,8 +198,8 @@ func oneOf(into *string, words ...string) func(string) *sendlimit.InvalidError {
 	}
 }
 
-func logLevel(into *slog.Level) func(string) *sendlimit.InvalidError {
-	return func(s string) *sendlimit.InvalidError {
+func logLevel(into *slog.Level) func(string) *fault.InvalidError {
+	return func(s string) *fault.InvalidError {
 		switch s {
 		case "debug":
 			*into = slog.LevelDebug
@@ -215,8 +216,8 @@ func logLevel(into *slog.Level) func(string) *sendlimit.InvalidError {
 	}
 }
 
-func logFormat(into *LogFormat) func(string) *sendlimit.InvalidError {
-	return func(s string) *sendlimit.InvalidError {
+func logFormat(into *LogFormat) func(string) *fault.InvalidError {
+	return func(s string) *fault.InvalidError {
 		switch f := LogFormat(s); f {
 		case LogAuto, LogText, LogJSON:
 			*into = f
@@ -230,22 +231,22 @@ func logFormat(into *LogFormat) func(string) *sendlimit.InvalidError {
 func crossChecks() []Check {
 	return []Check{
 		wholePolicy,
-		func(c Config) *sendlimit.InvalidError {
+		func(c Config) *fault.InvalidError {
 			if c.RetryMin <= c.RetryMax || c.RetryMax == 0 {
 				return nil
 			}
-			return &sendlimit.InvalidError{
+			return &fault.InvalidError{
 				Field: "retry_min", Value: FormatDuration(c.RetryMin),
 				Want: "at most retry_max, which is " + FormatDuration(c.RetryMax),
 			}
 		},
 		// A delivery that outlives the shutdown goes back to the queue while
 		// its request is under way, and the message goes out twice.
-		func(c Config) *sendlimit.InvalidError {
+		func(c Config) *fault.InvalidError {
 			if c.ShutdownTimeout > c.PushTimeout || c.PushTimeout == 0 {
 				return nil
 			}
-			return &sendlimit.InvalidError{
+			return &fault.InvalidError{
 				Field: "shutdown_timeout", Value: FormatDuration(c.ShutdownTimeout),
 				Want: "more than push_timeout, which is " + FormatDuration(c.PushTimeout),
 			}

@@ -4,7 +4,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // writtenAccess is what says who reaches the API, as it was written.
@@ -42,8 +42,8 @@ func accessSettings(w *written, c *Config) []*setting {
 }
 
 // networks takes addresses and networks, separated by commas.
-func networks(into *[]netip.Prefix) func(string) *sendlimit.InvalidError {
-	return func(s string) *sendlimit.InvalidError {
+func networks(into *[]netip.Prefix) func(string) *fault.InvalidError {
+	return func(s string) *fault.InvalidError {
 		if s == emptyList {
 			return nil
 		}
@@ -73,12 +73,12 @@ func (c Config) Exposed() bool {
 
 // BothOfTLS is the Check of a program that serves the API: a certificate is of no
 // use without its key, nor is the reverse.
-func BothOfTLS(c Config) *sendlimit.InvalidError {
+func BothOfTLS(c Config) *fault.InvalidError {
 	switch {
 	case c.TLSCert != "" && c.TLSKey == "":
-		return &sendlimit.InvalidError{Field: "tls_key", Want: "the file with the private key of tls_cert"}
+		return &fault.InvalidError{Field: "tls_key", Want: "the file with the private key of tls_cert"}
 	case c.TLSCert == "" && c.TLSKey != "":
-		return &sendlimit.InvalidError{Field: "tls_cert", Want: "the file with the certificate of tls_key"}
+		return &fault.InvalidError{Field: "tls_cert", Want: "the file with the certificate of tls_key"}
 	}
 	return nil
 }

@@ -20,7 +20,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 )
 
 // EmbeddedAddress is where the embedded store is unless a setting says
@@ -70,7 +72,7 @@ type Config struct {
 
 	// Pace is how fast deliveries may come in a store that has no pace yet; the
 	// zero Pace means as fast as they can.
-	Pace sendlimit.Pace
+	Pace rate.Pace
 
 	// EmailURL is LogTarget or the smtp(s) URL of the server that takes e-mail;
 	// empty where none was given.
@@ -87,7 +89,7 @@ type Config struct {
 	AllowInternalWebhooks bool
 
 	// Policy is what the store starts with when it has none.
-	Policy sendlimit.Policy
+	Policy policy.Policy
 	// PolicyGiven says that the policy was written somewhere, rather than
 	// being the default: only then is another one in the store a surprise.
 	PolicyGiven bool
@@ -135,7 +137,7 @@ const (
 
 // Check judges settings by what one program needs of them. It returns nil
 // where they will do.
-type Check func(Config) *sendlimit.InvalidError
+type Check func(Config) *fault.InvalidError
 
 // StoreURL is RedisURL, or the URL of the embedded store where none was given.
 func (c Config) StoreURL() string {
@@ -157,11 +159,11 @@ func (c Config) PushTarget() string {
 // NeedsPushTarget is the Check of a program that delivers, where Deliver does
 // not say otherwise: unless the store is the embedded one, which holds nothing
 // worth keeping, it has to be told where to.
-func NeedsPushTarget(c Config) *sendlimit.InvalidError {
+func NeedsPushTarget(c Config) *fault.InvalidError {
 	if !c.Deliver || c.PushURL != "" || c.RedisURL == "" {
 		return nil
 	}
-	return &sendlimit.InvalidError{
+	return &fault.InvalidError{
 		Field: "push_url",
 		Want:  "log: or an http or https URL, given by --push-url or SENDLIMIT_PUSH_URL, once a Redis URL is set",
 	}
@@ -169,22 +171,22 @@ func NeedsPushTarget(c Config) *sendlimit.InvalidError {
 
 // HasSomethingToDo is the Check of a program that delivers, serves the API, or
 // both.
-func HasSomethingToDo(c Config) *sendlimit.InvalidError {
+func HasSomethingToDo(c Config) *fault.InvalidError {
 	if c.Deliver || c.Listen != "" {
 		return nil
 	}
-	return &sendlimit.InvalidError{
+	return &fault.InvalidError{
 		Field: "deliver", Value: "false", Want: "true where listen is off: this worker would do nothing",
 	}
 }
 
 // ReplicasNeedRedis is the Check of a program that waits for replicas: the
 // embedded store has none.
-func ReplicasNeedRedis(c Config) *sendlimit.InvalidError {
+func ReplicasNeedRedis(c Config) *fault.InvalidError {
 	if c.WaitReplicas == 0 || c.RedisURL != "" {
 		return nil
 	}
-	return &sendlimit.InvalidError{
+	return &fault.InvalidError{
 		Field: "wait_replicas", Value: strconv.Itoa(c.WaitReplicas),
 		Want: "0 on the embedded store, which has no replicas",
 	}
@@ -202,7 +204,7 @@ func Load(flags *pflag.FlagSet, environ []string, file string, checks ...Check) 
 		rejected rejections
 	)
 	rows := settings(&w, &c)
-	c.Policy.Name = sendlimit.DefaultPolicyName
+	c.Policy.Name = policy.DefaultPolicyName
 	rejected.add(readFile(file, rows, &c)...)
 	unread := rejected.has(FileFlag)
 	rejected.add(readEnvironment(environ, &w, rows)...)

@@ -15,7 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 func defaults() config.Config {
@@ -25,8 +26,8 @@ func defaults() config.Config {
 		Listen:          "127.0.0.1:8080",
 		Deliver:         true,
 		PushTimeout:     10 * time.Second,
-		Policy:          sendlimit.DefaultPolicy(),
-		Reach:           sendlimit.DefaultReach,
+		Policy:          policy.DefaultPolicy(),
+		Reach:           policy.DefaultReach,
 		ExpireAfter:     24 * time.Hour,
 		KeepRecords:     168 * time.Hour,
 		StoreFullAt:     85,
@@ -112,7 +113,7 @@ func TestTheExamplesInTheExampleFile(t *testing.T) {
 		c.Policy.String())
 	require.Len(t, c.Seeds.Policies, 1)
 	require.Equal(t, "5/minute, 100/calendar_day (Europe/Berlin), quiet 23:00-06:00", c.Seeds.Policies[0].String())
-	require.Equal(t, []sendlimit.Tier{{
+	require.Equal(t, []accounts.Tier{{
 		Name: "free", RequestsPerMinute: 60, MessagesPerHour: 100, MessagesPerDay: 500, AlertAt: []int{80, 100},
 	}}, c.Seeds.Tiers)
 }
@@ -160,7 +161,7 @@ func other() map[string]struct {
 		},
 		"policy.user_time_zone": {"true", func(c config.Config) any { return c.Policy.UserTimeZone }, true},
 		"policy.reach":          {"30d", func(c config.Config) any { return c.Policy.Reach }, 30 * 24 * time.Hour},
-		"policy.on_conflict":    {"shift", func(c config.Config) any { return c.Policy.OnConflict }, sendlimit.Shift},
+		"policy.on_conflict":    {"shift", func(c config.Config) any { return c.Policy.OnConflict }, policy.Shift},
 		"policy.alert_at":       {"50,90", func(c config.Config) any { return c.Policy.AlertAt }, []int{50, 90}},
 		"policy.alert_to":       {"a@example.org", func(c config.Config) any { return c.Policy.AlertTo }, "a@example.org"},
 		"pace.rate":             {"7/minute", func(c config.Config) any { return c.Pace.String() }, "7/minute"},
@@ -266,11 +267,11 @@ func TestSpecialValues(t *testing.T) {
 	require.Equal(t, config.LogTarget, load("push_url", "").PushTarget())
 
 	utc := load("policy.time_zone", "UTC")
-	require.Equal(t, sendlimit.DefaultPolicy(), utc.Policy, "UTC is spelled as no zone")
+	require.Equal(t, policy.DefaultPolicy(), utc.Policy, "UTC is spelled as no zone")
 	require.True(t, utc.PolicyGiven)
 
 	zone := load("policy.time_zone", "Asia/Kathmandu")
-	require.Equal(t, sendlimit.DefaultPolicy().Rules, zone.Policy.Rules, "a zone alone keeps the default rules")
+	require.Equal(t, policy.DefaultPolicy().Rules, zone.Policy.Rules, "a zone alone keeps the default rules")
 	require.NoError(t, zone.Policy.Validate())
 }
 

@@ -4,7 +4,7 @@ import (
 	"net/url"
 
 	"github.com/sendlimit/sendlimiter/notifier"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // writtenEmail is the part of written about e-mail, and about contacts.
@@ -68,8 +68,8 @@ func (c Config) EmailTarget() string {
 	return c.EmailURL
 }
 
-func emailURL(into *string) func(string) *sendlimit.InvalidError {
-	return func(s string) *sendlimit.InvalidError {
+func emailURL(into *string) func(string) *fault.InvalidError {
+	return func(s string) *fault.InvalidError {
 		if s != LogTarget {
 			u, err := url.Parse(s)
 			if err != nil || u.Scheme != "smtp" && u.Scheme != "smtps" || u.Hostname() == "" {
@@ -81,8 +81,8 @@ func emailURL(into *string) func(string) *sendlimit.InvalidError {
 	}
 }
 
-func secretText(into *Secret) func(string) *sendlimit.InvalidError {
-	return func(s string) *sendlimit.InvalidError {
+func secretText(into *Secret) func(string) *fault.InvalidError {
+	return func(s string) *fault.InvalidError {
 		*into = Secret(s)
 		return nil
 	}

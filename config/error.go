@@ -4,14 +4,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // Error is returned when settings are rejected. Nothing was done.
 type Error struct {
 	// Rejected is at least one: what is wrong with the sources themselves,
 	// then the settings in the order of the example file.
-	Rejected []*sendlimit.InvalidError
+	Rejected []*fault.InvalidError
 }
 
 // Error names each rejected setting, its value and what is allowed.
@@ -28,7 +28,7 @@ func (e *Error) Error() string {
 }
 
 // Code returns sendlimit.CodeInvalidField.
-func (e *Error) Code() sendlimit.Code { return sendlimit.CodeInvalidField }
+func (e *Error) Code() fault.Code { return fault.CodeInvalidField }
 
 // Unwrap returns each rejected setting.
 func (e *Error) Unwrap() []error {
@@ -40,9 +40,9 @@ func (e *Error) Unwrap() []error {
 }
 
 // rejections collects what is wrong while settings are read.
-type rejections []*sendlimit.InvalidError
+type rejections []*fault.InvalidError
 
-func (r *rejections) add(problems ...*sendlimit.InvalidError) {
+func (r *rejections) add(problems ...*fault.InvalidError) {
 	for _, p := range problems {
 		if p != nil {
 			*r = append(*r, p)

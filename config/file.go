@@ -11,7 +11,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // maxFile bounds the settings file, in bytes, so that a wrong name such as
@@ -21,12 +21,12 @@ const maxFile = 1 << 20
 // readFile gives the rows what the named file has for them. It reports every
 // unknown name at once, where the library's strict decoding stops at one, and
 // never quotes the file, since a secret may be on the line.
-func readFile(name string, rows []*setting, c *Config) []*sendlimit.InvalidError {
+func readFile(name string, rows []*setting, c *Config) []*fault.InvalidError {
 	if name == "" {
 		return nil
 	}
-	rejected := func(format string, args ...any) []*sendlimit.InvalidError {
-		return []*sendlimit.InvalidError{{Field: FileFlag, Value: name, Want: fmt.Sprintf(format, args...)}}
+	rejected := func(format string, args ...any) []*fault.InvalidError {
+		return []*fault.InvalidError{{Field: FileFlag, Value: name, Want: fmt.Sprintf(format, args...)}}
 	}
 	data, err := readPath(name)
 	if err != nil {
@@ -88,7 +88,7 @@ type fileReader struct {
 	name     string
 	rows     []*setting
 	config   *Config // gets what is in the file alone
-	problems []*sendlimit.InvalidError
+	problems []*fault.InvalidError
 }
 
 // mapping reads one mapping; prefix is "" or the name it stands under and a dot.
@@ -173,7 +173,7 @@ func (r *fileReader) value(row *setting, node ast.Node, source string) {
 }
 
 func (r *fileReader) reject(field, value, want, source string) {
-	r.problems = append(r.problems, &sendlimit.InvalidError{
+	r.problems = append(r.problems, &fault.InvalidError{
 		Field: field, Value: value, Want: want + " (" + source + ")",
 	})
 }

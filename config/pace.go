@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 )
 
-func paceRate(c *Config) func(string) *sendlimit.InvalidError {
-	return func(s string) *sendlimit.InvalidError {
-		rate, err := sendlimit.ParseRate(s)
+func paceRate(c *Config) func(string) *fault.InvalidError {
+	return func(s string) *fault.InvalidError {
+		rate, err := rate.ParseRate(s)
 		if problem := invalid(err); problem != nil {
 			return takes("%s", problem.Want)
 		}
@@ -18,11 +19,11 @@ func paceRate(c *Config) func(string) *sendlimit.InvalidError {
 	}
 }
 
-func paceBurst(c *Config) func(string) *sendlimit.InvalidError {
-	return func(s string) *sendlimit.InvalidError {
+func paceBurst(c *Config) func(string) *fault.InvalidError {
+	return func(s string) *fault.InvalidError {
 		n, err := strconv.ParseInt(s, 10, 64)
-		if err != nil || n < 1 || n > sendlimit.MaxRate {
-			return takes("a whole number from 1 to %d", sendlimit.MaxRate)
+		if err != nil || n < 1 || n > rate.MaxRate {
+			return takes("a whole number from 1 to %d", rate.MaxRate)
 		}
 		c.Pace.Burst = n
 		return nil
@@ -31,7 +32,7 @@ func paceBurst(c *Config) func(string) *sendlimit.InvalidError {
 
 // BurstHasRate is the Check of a program that delivers: a burst is a part of a
 // rate.
-func BurstHasRate(c Config) *sendlimit.InvalidError {
+func BurstHasRate(c Config) *fault.InvalidError {
 	if c.Pace.Burst <= c.Pace.Rate.Count {
 		return nil
 	}
@@ -39,5 +40,5 @@ func BurstHasRate(c Config) *sendlimit.InvalidError {
 	if c.Pace.Rate.Count == 0 {
 		want = "a pace.rate beside it"
 	}
-	return &sendlimit.InvalidError{Field: "pace.burst", Value: strconv.FormatInt(c.Pace.Burst, 10), Want: want}
+	return &fault.InvalidError{Field: "pace.burst", Value: strconv.FormatInt(c.Pace.Burst, 10), Want: want}
 }

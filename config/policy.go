@@ -5,7 +5,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // writtenPolicy is the part of written about the policy that a new store gets.
@@ -85,23 +86,23 @@ func words(s string) []string {
 
 // alone judges one field of a policy by itself: the others are those of the default
 // one. It returns the policy with that field.
-func alone(d sendlimit.PolicyDocument) (sendlimit.Policy, *sendlimit.InvalidError) {
+func alone(d policy.PolicyDocument) (policy.Policy, *fault.InvalidError) {
 	policy, err := completed(d).Policy()
 	return policy, invalid(err)
 }
 
 // completed is a document with the name and rules that it has to have.
-func completed(d sendlimit.PolicyDocument) sendlimit.PolicyDocument {
+func completed(d policy.PolicyDocument) policy.PolicyDocument {
 	d.Name = nobody
 	if d.Rules == nil {
-		d.Rules = sendlimit.DefaultPolicy().Document().Rules
+		d.Rules = policy.DefaultPolicy().Document().Rules
 	}
 	return d
 }
 
-func timeZone(c *Config) func(string) *sendlimit.InvalidError {
-	return func(s string) *sendlimit.InvalidError {
-		if _, problem := alone(sendlimit.PolicyDocument{TimeZone: s}); problem != nil {
+func timeZone(c *Config) func(string) *fault.InvalidError {
+	return func(s string) *fault.InvalidError {
+		if _, problem := alone(policy.PolicyDocument{TimeZone: s}); problem != nil {
 			return takes("%s", problem.Want)
 		}
 		if s != "UTC" { // which a policy spells as none
@@ -111,9 +112,9 @@ func timeZone(c *Config) func(string) *sendlimit.InvalidError {
 	}
 }
 
-func rules(c *Config) func(string) *sendlimit.InvalidError {
-	return func(s string) *sendlimit.InvalidError {
-		policy, problem := alone(sendlimit.PolicyDocument{Rules: append([]string{}, words(s)...)}) // none are not the default ones
+func rules(c *Config) func(string) *fault.InvalidError {
+	return func(s string) *fault.InvalidError {
+		policy, problem := alone(policy.PolicyDocument{Rules: append([]string{}, words(s)...)}) // none are not the default ones
 		if problem != nil {
 			return problem
 		}
@@ -122,10 +123,10 @@ func rules(c *Config) func(string) *sendlimit.InvalidError {
 	}
 }
 
-func quietHours(c *Config) func(string) *sendlimit.InvalidError {
-	return func(s string) *sendlimit.InvalidError {
+func quietHours(c *Config) func(string) *fault.InvalidError {
+	return func(s string) *fault.InvalidError {
 		lines, _ := quietLines(words(s))
-		hours, err := sendlimit.ParseQuietHours(lines...)
+		hours, err := policy.ParseQuietHours(lines...)
 		if problem := invalid(err); problem != nil {
 			return problem
 		}
@@ -153,9 +154,9 @@ func quietLines(words []string) (lines []string, last []int) {
 	return lines, last
 }
 
-func policyReach(c *Config) func(string) *sendlimit.InvalidError {
-	return func(s string) *sendlimit.InvalidError {
-		policy, problem := alone(sendlimit.PolicyDocument{Reach: s})
+func policyReach(c *Config) func(string) *fault.InvalidError {
+	return func(s string) *fault.InvalidError {
+		policy, problem := alone(policy.PolicyDocument{Reach: s})
 		if problem != nil {
 			return takes("%s", problem.Want)
 		}
@@ -164,12 +165,12 @@ func policyReach(c *Config) func(string) *sendlimit.InvalidError {
 	}
 }
 
-func onConflict(c *Config) func(string) *sendlimit.InvalidError {
-	return func(s string) *sendlimit.InvalidError {
-		if _, problem := alone(sendlimit.PolicyDocument{OnConflict: s}); problem != nil {
+func onConflict(c *Config) func(string) *fault.InvalidError {
+	return func(s string) *fault.InvalidError {
+		if _, problem := alone(policy.PolicyDocument{OnConflict: s}); problem != nil {
 			return takes("%s", problem.Want)
 		}
-		if answer := sendlimit.OnConflict(s); answer != sendlimit.Refuse { // which a policy spells as none
+		if answer := policy.OnConflict(s); answer != policy.Refuse { // which a policy spells as none
 			c.Policy.OnConflict = answer
 		}
 		return nil
@@ -178,8 +179,8 @@ func onConflict(c *Config) func(string) *sendlimit.InvalidError {
 
 // alertAt takes percents, and emptyList for none. A policy spells the default as
 // nil.
-func alertAt(c *Config) func(string) *sendlimit.InvalidError {
-	return func(s string) *sendlimit.InvalidError {
+func alertAt(c *Config) func(string) *fault.InvalidError {
+	return func(s string) *fault.InvalidError {
 		percents := []int{}
 		for _, word := range words(s) {
 			percent, err := strconv.Atoi(word)
@@ -188,19 +189,19 @@ func alertAt(c *Config) func(string) *sendlimit.InvalidError {
 			}
 			percents = append(percents, percent)
 		}
-		if _, problem := alone(sendlimit.PolicyDocument{AlertAt: percents}); problem != nil {
+		if _, problem := alone(policy.PolicyDocument{AlertAt: percents}); problem != nil {
 			return takes("%s", problem.Want)
 		}
-		if !slices.Equal(percents, sendlimit.DefaultAlertAt()) {
+		if !slices.Equal(percents, policy.DefaultAlertAt()) {
 			c.Policy.AlertAt = percents
 		}
 		return nil
 	}
 }
 
-func alertTo(c *Config) func(string) *sendlimit.InvalidError {
-	return func(s string) *sendlimit.InvalidError {
-		if problem := invalid(sendlimit.ValidContact(s)); problem != nil {
+func alertTo(c *Config) func(string) *fault.InvalidError {
+	return func(s string) *fault.InvalidError {
+		if problem := invalid(policy.ValidContact(s)); problem != nil {
 			return problem
 		}
 		c.Policy.AlertTo = s
@@ -209,10 +210,10 @@ func alertTo(c *Config) func(string) *sendlimit.InvalidError {
 }
 
 // wholePolicy is what the settings of the policy have to be together.
-func wholePolicy(c Config) *sendlimit.InvalidError {
+func wholePolicy(c Config) *fault.InvalidError {
 	problem := invalid(c.Policy.Validate())
 	if problem == nil {
 		return nil
 	}
-	return &sendlimit.InvalidError{Field: "policy." + problem.Field, Value: problem.Value, Want: problem.Want}
+	return &fault.InvalidError{Field: "policy." + problem.Field, Value: problem.Value, Want: problem.Want}
 }

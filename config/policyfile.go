@@ -12,7 +12,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // StandardInput is how a command line names it in the place of a file.
@@ -24,26 +25,26 @@ const StandardInput = "-"
 // gives them.
 //
 // The error is an *Error with everything that is wrong, and where in the file.
-func ReadPolicy(file string, stdin io.Reader, name string) (sendlimit.Policy, error) {
+func ReadPolicy(file string, stdin io.Reader, name string) (policy.Policy, error) {
 	body, problem := policyBody(file, stdin)
 	if problem != nil {
-		return sendlimit.Policy{}, &Error{Rejected: []*sendlimit.InvalidError{problem}}
+		return policy.Policy{}, &Error{Rejected: []*fault.InvalidError{problem}}
 	}
 	reader := &fileReader{name: file}
 	if file == StandardInput {
 		reader.name = "standard input"
 	}
-	policy := reader.policy("", name, body, reader.name)
+	p := reader.policy("", name, body, reader.name)
 	if len(reader.problems) > 0 {
-		return sendlimit.Policy{}, &Error{Rejected: reader.problems}
+		return policy.Policy{}, &Error{Rejected: reader.problems}
 	}
-	return policy, nil
+	return p, nil
 }
 
 // policyBody is the one document of a file.
-func policyBody(name string, stdin io.Reader) (ast.Node, *sendlimit.InvalidError) {
-	reject := func(format string, args ...any) (ast.Node, *sendlimit.InvalidError) {
-		return nil, &sendlimit.InvalidError{Field: "file", Value: name, Want: fmt.Sprintf(format, args...)}
+func policyBody(name string, stdin io.Reader) (ast.Node, *fault.InvalidError) {
+	reject := func(format string, args ...any) (ast.Node, *fault.InvalidError) {
+		return nil, &fault.InvalidError{Field: "file", Value: name, Want: fmt.Sprintf(format, args...)}
 	}
 	read := func() ([]byte, error) { return readPath(name) }
 	if name == StandardInput {

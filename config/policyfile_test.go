@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 const everyField = `
@@ -35,21 +36,21 @@ categories:
 version: 7
 `
 
-func readPolicy(text string) (sendlimit.Policy, error) {
+func readPolicy(text string) (policy.Policy, error) {
 	return config.ReadPolicy(config.StandardInput, strings.NewReader(text), "fallback")
 }
 
 func TestAPolicyOfAFile(t *testing.T) {
 	t.Parallel()
-	hours, err := sendlimit.ParseQuietHours("22:00-08:00", "sat,sun 00:00-24:00")
+	hours, err := policy.ParseQuietHours("22:00-08:00", "sat,sun 00:00-24:00")
 	require.NoError(t, err)
-	want := sendlimit.Policy{
+	want := policy.Policy{
 		Name: "vip", TimeZone: "Europe/Berlin", UserTimeZone: true,
-		Rules:      []sendlimit.Rule{{Limit: 5, Window: time.Minute}, {Limit: 100, Period: sendlimit.Day}},
-		QuietHours: hours, Reach: 30 * 24 * time.Hour, OnConflict: sendlimit.Shift,
+		Rules:      []policy.Rule{{Limit: 5, Window: time.Minute}, {Limit: 100, Period: calendar.Day}},
+		QuietHours: hours, Reach: 30 * 24 * time.Hour, OnConflict: policy.Shift,
 		AlertAt: []int{50, 100}, AlertTo: "ops@example.com",
-		Categories: map[string]sendlimit.CategoryRules{
-			"marketing": {Rules: []sendlimit.Rule{{Limit: 2, Period: sendlimit.Day}}},
+		Categories: map[string]policy.CategoryRules{
+			"marketing": {Rules: []policy.Rule{{Limit: 2, Period: calendar.Day}}},
 			"otp":       {Exempt: true, Uncounted: true},
 		},
 	}
@@ -65,8 +66,8 @@ func TestAPolicyOfAFile(t *testing.T) {
 
 	got, err = readPolicy("rules: [1/minute]\ntime_zone:\nquiet_hours: []\nalert_at: []\ncategories: {}\n")
 	require.NoError(t, err)
-	require.Equal(t, sendlimit.Policy{
-		Name: "fallback", Rules: []sendlimit.Rule{{Limit: 1, Window: time.Minute}}, AlertAt: []int{},
+	require.Equal(t, policy.Policy{
+		Name: "fallback", Rules: []policy.Rule{{Limit: 1, Window: time.Minute}}, AlertAt: []int{},
 	}, got)
 
 	// Between [ ] the days of a line are taken apart, and no less clear.
@@ -137,7 +138,7 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 		require.EqualError(t, err, fmt.Sprintf("%s %q is not allowed: it takes %s (standard input%s)", row.field, row.value, row.want, row.line), row.text)
 	}
 	var many strings.Builder
-	for i := range sendlimit.MaxCategories + 1 {
+	for i := range policy.MaxCategories + 1 {
 		fmt.Fprintf(&many, "\n  c%d: {exempt: true}", i)
 	}
 	_, err := readPolicy("rules: [1/day]\ncategories:" + many.String())

@@ -8,7 +8,8 @@ import (
 
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // policyReader reads one policy of a file. What it finds is judged piece by piece,
@@ -17,19 +18,19 @@ type policyReader struct {
 	*fileReader
 
 	path     string // before the names of its fields: "" or "policies.vip."
-	document sendlimit.PolicyDocument
+	document policy.PolicyDocument
 	rulesAt  string // where the rules stand
 }
 
 // policy reads a policy that has this name where a whole file (path is "") does not
 // name another. What is wrong goes to the problems.
-func (r *fileReader) policy(path, name string, node ast.Node, source string) sendlimit.Policy {
+func (r *fileReader) policy(path, name string, node ast.Node, source string) policy.Policy {
 	before := len(r.problems)
-	p := &policyReader{fileReader: r, path: path, document: sendlimit.PolicyDocument{Name: name}}
+	p := &policyReader{fileReader: r, path: path, document: policy.PolicyDocument{Name: name}}
 	r.entries(path, node, source, p.known())
 	p.allRules(source)
 	if len(r.problems) > before {
-		return sendlimit.Policy{}
+		return policy.Policy{}
 	}
 	// What is left to be wrong concerns the policy as a whole.
 	policy, err := p.document.Policy()
@@ -44,7 +45,7 @@ func (p *policyReader) allRules(source string) {
 	if rejections(p.problems).has(p.path + "rules") {
 		return
 	}
-	together := sendlimit.PolicyDocument{Rules: append([]string{}, p.document.Rules...)}
+	together := policy.PolicyDocument{Rules: append([]string{}, p.document.Rules...)}
 	_, err := completed(together).Policy()
 	for _, problem := range invalids(err) {
 		p.reject(p.path+problem.Field, problem.Value, problem.Want, cmp.Or(p.rulesAt, source))
@@ -90,17 +91,17 @@ func (r *fileReader) entries(path string, node ast.Node, source string, known []
 func (p *policyReader) known() []entry {
 	d := &p.document
 	all := []entry{
-		p.text("time_zone", &d.TimeZone, func(one *sendlimit.PolicyDocument, s string) { one.TimeZone = s }),
+		p.text("time_zone", &d.TimeZone, func(one *policy.PolicyDocument, s string) { one.TimeZone = s }),
 		p.truth("user_time_zone", &d.UserTimeZone),
 		p.field("rules", func(field string, node ast.Node, source string) {
 			p.rulesAt = source
 			p.rules(&d.Rules, field, node, source)
 		}),
 		p.field("quiet_hours", p.quietHours),
-		p.text("reach", &d.Reach, func(one *sendlimit.PolicyDocument, s string) { one.Reach = s }),
-		p.text("on_conflict", &d.OnConflict, func(one *sendlimit.PolicyDocument, s string) { one.OnConflict = s }),
+		p.text("reach", &d.Reach, func(one *policy.PolicyDocument, s string) { one.Reach = s }),
+		p.text("on_conflict", &d.OnConflict, func(one *policy.PolicyDocument, s string) { one.OnConflict = s }),
 		p.field("alert_at", p.percents),
-		p.text("alert_to", &d.AlertTo, func(one *sendlimit.PolicyDocument, s string) { one.AlertTo = s }),
+		p.text("alert_to", &d.AlertTo, func(one *policy.PolicyDocument, s string) { one.AlertTo = s }),
 		p.field("categories", p.categoryRules),
 	}
 	if p.path != "" {
@@ -120,8 +121,8 @@ func (p *policyReader) known() []entry {
 }
 
 // badName says what is wrong with the name of a policy.
-func badName(name string) *sendlimit.InvalidError {
-	policy := sendlimit.DefaultPolicy()
+func badName(name string) *fault.InvalidError {
+	policy := policy.DefaultPolicy()
 	policy.Name = name
 	return invalid(policy.Validate())
 }
@@ -141,13 +142,13 @@ func (p *policyReader) plain(field string, node ast.Node, source string) (string
 }
 
 // text is a field with a plain value, judged by itself.
-func (p *policyReader) text(name string, into *string, set func(one *sendlimit.PolicyDocument, s string)) entry {
+func (p *policyReader) text(name string, into *string, set func(one *policy.PolicyDocument, s string)) entry {
 	return p.field(name, func(field string, node ast.Node, source string) {
 		s, ok := p.plain(field, node, source)
 		if !ok {
 			return
 		}
-		var one sendlimit.PolicyDocument
+		var one policy.PolicyDocument
 		set(&one, s)
 		if _, problem := alone(one); problem != nil {
 			p.reject(field, problem.Value, problem.Want, source)
@@ -199,7 +200,7 @@ func (p *policyReader) list(field string, node ast.Node, want, source string, do
 // rules reads a list of rules, overall ones or those of a category.
 func (p *policyReader) rules(into *[]string, field string, node ast.Node, source string) {
 	p.list(field, node, "a list of rules such as [1/minute, 5/hour]", source, func(value, at string) {
-		if _, err := sendlimit.ParseRule(value); err != nil {
+		if _, err := policy.ParseRule(value); err != nil {
 			problem := invalid(err)
 			p.reject(field, problem.Value, problem.Want, at)
 			return
@@ -216,7 +217,7 @@ func (p *policyReader) quietHours(field string, node ast.Node, source string) {
 	lines, last := quietLines(parts)
 	before := len(p.problems)
 	for i, line := range lines {
-		if _, err := sendlimit.ParseQuietHours(line); err != nil {
+		if _, err := policy.ParseQuietHours(line); err != nil {
 			problem := invalid(err)
 			p.reject(field, problem.Value, problem.Want, sources[last[i]])
 		}
@@ -225,7 +226,7 @@ func (p *policyReader) quietHours(field string, node ast.Node, source string) {
 		return
 	}
 	// Each may be allowed, and all together leave no time to send.
-	if _, err := sendlimit.ParseQuietHours(lines...); err != nil {
+	if _, err := policy.ParseQuietHours(lines...); err != nil {
 		problem := invalid(err)
 		p.reject(field, problem.Value, problem.Want, source)
 	}
@@ -247,7 +248,7 @@ func (p *policyReader) percents(field string, node ast.Node, source string) {
 	if len(p.problems) > before {
 		return
 	}
-	if _, problem := alone(sendlimit.PolicyDocument{AlertAt: percents}); problem != nil {
+	if _, problem := alone(policy.PolicyDocument{AlertAt: percents}); problem != nil {
 		p.reject(field, problem.Value, problem.Want, source)
 	}
 	p.document.AlertAt = percents

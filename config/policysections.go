@@ -3,7 +3,7 @@ package config
 import (
 	"github.com/goccy/go-yaml/ast"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // furtherPolicy reads a policy that single users may have.
@@ -11,7 +11,7 @@ func (r *fileReader) furtherPolicy(name string, node ast.Node, source string) {
 	if problem := badName(name); problem != nil {
 		r.reject(policiesKey, name, problem.Want, source)
 	}
-	if name == sendlimit.DefaultPolicyName {
+	if name == policy.DefaultPolicyName {
 		r.reject(policiesKey, name, "another name: what everybody else goes by is under policy", source)
 	}
 	policy := r.policy(policiesKey+"."+name+".", name, node, source)
@@ -27,7 +27,7 @@ func (r *fileReader) categories(node ast.Node, source string) {
 	if len(r.problems) > before {
 		return
 	}
-	policy, problem := alone(sendlimit.PolicyDocument{Categories: p.document.Categories})
+	policy, problem := alone(policy.PolicyDocument{Categories: p.document.Categories})
 	if problem != nil {
 		r.reject(section+problem.Field, problem.Value, problem.Want, source)
 	}
@@ -42,15 +42,15 @@ func (p *policyReader) categoryRules(field string, node ast.Node, source string)
 		p.reject(field, kindOf(node), "a mapping of categories to their rules", source)
 		return
 	}
-	p.document.Categories = make(map[string]sendlimit.CategoryDocument, len(mapping.Values))
+	p.document.Categories = make(map[string]policy.CategoryDocument, len(mapping.Values))
 	for _, value := range mapping.Values {
 		name := value.Key.GetToken()
 		p.document.Categories[name.Value] = p.category(field, name.Value, value.Value, p.source(name))
 	}
 }
 
-func (p *policyReader) category(field, name string, node ast.Node, source string) sendlimit.CategoryDocument {
-	var c sendlimit.CategoryDocument
+func (p *policyReader) category(field, name string, node ast.Node, source string) policy.CategoryDocument {
+	var c policy.CategoryDocument
 	before := len(p.problems)
 	path := field + "." + name + "."
 	p.entries(path, node, source, []entry{
@@ -64,7 +64,7 @@ func (p *policyReader) category(field, name string, node ast.Node, source string
 	if len(p.problems) > before {
 		return c
 	}
-	one := sendlimit.PolicyDocument{Categories: map[string]sendlimit.CategoryDocument{name: c}}
+	one := policy.PolicyDocument{Categories: map[string]policy.CategoryDocument{name: c}}
 	_, err := completed(one).Policy()
 	for _, problem := range invalids(err) {
 		p.reject(p.path+problem.Field, problem.Value, problem.Want, source)

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // policyKeys are the names under policy.
@@ -26,7 +26,7 @@ func rejected(t *testing.T, environ []string, file string, checks ...config.Chec
 	problem, ok := errors.AsType[*config.Error](err)
 	require.True(t, ok, "%v", err)
 	require.Equal(t, config.Config{}, c)
-	require.Equal(t, sendlimit.CodeInvalidField, problem.Code())
+	require.Equal(t, fault.CodeInvalidField, problem.Code())
 	return problem
 }
 
@@ -139,7 +139,7 @@ func TestEverythingRejectedIsReportedAtOnce(t *testing.T) {
 
 	// Each can be picked out, and any of them makes the whole an invalid input.
 	require.Len(t, errorsIn(t, err), 7)
-	_, ok := errors.AsType[*sendlimit.InvalidError](err)
+	_, ok := errors.AsType[*fault.InvalidError](err)
 	require.True(t, ok)
 }
 

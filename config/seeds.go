@@ -9,15 +9,16 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // Seeds are the policies, tiers and accounts that the store gets where it has none
 // of their names. They are only in the file.
 type Seeds struct {
-	Policies []sendlimit.Policy // beside the one of the section policy
-	Tiers    []sendlimit.Tier
-	Accounts []sendlimit.AccountSeed
+	Policies []policy.Policy // beside the one of the section policy
+	Tiers    []accounts.Tier
+	Accounts []accounts.AccountSeed
 }
 
 // Names of the settings that are only in the file.
@@ -67,7 +68,7 @@ func (r *fileReader) source(name *token.Token) string {
 const nobody = "nobody"
 
 func (r *fileReader) tier(name string, node ast.Node, source string) {
-	tier := sendlimit.Tier{Name: name}
+	tier := accounts.Tier{Name: name}
 	path := tiersKey + "." + name
 	r.fields(path, node, source, []seedField{
 		{"requests_per_minute", &tier.RequestsPerMinute, "a whole number"},
@@ -75,8 +76,8 @@ func (r *fileReader) tier(name string, node ast.Node, source string) {
 		{"messages_per_day", &tier.MessagesPerDay, "a whole number"},
 		{"alert_at", &tier.AlertAt, "a list of percents such as [80, 100]"},
 	})
-	r.judge(tiersKey, sendlimit.Tier{Name: name}.Validate(), source)
-	for _, alone := range []sendlimit.Tier{
+	r.judge(tiersKey, accounts.Tier{Name: name}.Validate(), source)
+	for _, alone := range []accounts.Tier{
 		{Name: nobody, RequestsPerMinute: tier.RequestsPerMinute},
 		{Name: nobody, MessagesPerHour: tier.MessagesPerHour},
 		{Name: nobody, MessagesPerDay: tier.MessagesPerDay},
@@ -88,7 +89,7 @@ func (r *fileReader) tier(name string, node ast.Node, source string) {
 }
 
 func (r *fileReader) account(name string, node ast.Node, source string) {
-	account := sendlimit.Account{Name: name}
+	account := accounts.Account{Name: name}
 	path := accountsKey + "." + name
 	var keys ast.Node
 	r.fields(path, node, source, []seedField{
@@ -98,24 +99,24 @@ func (r *fileReader) account(name string, node ast.Node, source string) {
 		{"report_at", &account.ReportAt, plainValue},
 		{"keys", &keys, ""},
 	})
-	r.judge(accountsKey, sendlimit.Account{Name: name}.Validate(), source)
-	if !r.judge(path+".", sendlimit.Account{Name: nobody, Tier: account.Tier}.Validate(), source) {
+	r.judge(accountsKey, accounts.Account{Name: name}.Validate(), source)
+	if !r.judge(path+".", accounts.Account{Name: nobody, Tier: account.Tier}.Validate(), source) {
 		account.Tier = "" // and is not looked for under tiers
 	}
-	for _, alone := range []sendlimit.Account{
+	for _, alone := range []accounts.Account{
 		{Name: nobody, Contact: account.Contact},
 		{Name: nobody, TimeZone: account.TimeZone},
 		{Name: nobody, ReportAt: account.ReportAt},
 	} {
 		r.judge(path+".", alone.Validate(), source)
 	}
-	r.config.Seeds.Accounts = append(r.config.Seeds.Accounts, sendlimit.AccountSeed{
+	r.config.Seeds.Accounts = append(r.config.Seeds.Accounts, accounts.AccountSeed{
 		Account: account, Keys: r.keys(path+".keys", keys, source),
 	})
 }
 
 // keys reads the keys of an account, nil for none.
-func (r *fileReader) keys(path string, node ast.Node, source string) []sendlimit.KeySeed {
+func (r *fileReader) keys(path string, node ast.Node, source string) []accounts.KeySeed {
 	if node == nil {
 		return nil
 	}
@@ -124,22 +125,22 @@ func (r *fileReader) keys(path string, node ast.Node, source string) []sendlimit
 		r.reject(path, kindOf(node), "a list of key_sha256 with scopes", source)
 		return nil
 	}
-	var keys []sendlimit.KeySeed
+	var keys []accounts.KeySeed
 	for _, element := range list.Values {
 		source := r.source(element.GetToken())
-		var key sendlimit.KeySeed
+		var key accounts.KeySeed
 		var words []string
 		r.fields(path, element, source, []seedField{
 			{"key_sha256", &key.SHA256, plainValue},
 			{"scopes", &words, "a list of submit, read and admin"},
 		})
 		key.SHA256 = strings.ToLower(key.SHA256)
-		scopes, err := sendlimit.ParseScopes(words...)
+		scopes, err := accounts.ParseScopes(words...)
 		if !r.judge(path+".", err, source) {
-			scopes, _ = sendlimit.ParseScopes()
+			scopes, _ = accounts.ParseScopes()
 		}
 		key.Scopes = scopes
-		alone := sendlimit.AccountSeed{Account: sendlimit.Account{Name: nobody}, Keys: []sendlimit.KeySeed{key}}
+		alone := accounts.AccountSeed{Account: accounts.Account{Name: nobody}, Keys: []accounts.KeySeed{key}}
 		r.judge(path+".", alone.Validate(), source)
 		keys = append(keys, key)
 	}
@@ -204,7 +205,7 @@ func (r *fileReader) tiersOfAccounts() {
 		return
 	}
 	for _, account := range r.config.Seeds.Accounts {
-		known := slices.ContainsFunc(r.config.Seeds.Tiers, func(t sendlimit.Tier) bool { return t.Name == account.Tier })
+		known := slices.ContainsFunc(r.config.Seeds.Tiers, func(t accounts.Tier) bool { return t.Name == account.Tier })
 		if account.Tier != "" && !known {
 			r.reject(accountsKey+"."+account.Name+".tier", account.Tier, "the name of a tier under tiers", r.name)
 		}

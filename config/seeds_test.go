@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 )
 
 // settingsFile is a file with the text.
@@ -39,17 +39,17 @@ accounts:
       - {key_sha256: `+strings.Repeat("0b", 32)+`, scopes: [admin]}
 `))
 	require.NoError(t, err)
-	require.Equal(t, []sendlimit.Tier{
+	require.Equal(t, []accounts.Tier{
 		{Name: "free", RequestsPerMinute: 60, MessagesPerHour: 100, MessagesPerDay: 500, AlertAt: []int{}}, {Name: "open"},
 	}, c.Seeds.Tiers)
 	require.Len(t, c.Seeds.Accounts, 1)
 	acme := c.Seeds.Accounts[0]
-	require.Equal(t, sendlimit.Account{
+	require.Equal(t, accounts.Account{
 		Name: "acme", Tier: "free", Contact: "ops@acme.example", TimeZone: "Europe/Berlin", ReportAt: "08:00",
 	}, acme.Account)
-	require.Equal(t, []sendlimit.KeySeed{
-		{SHA256: hash, Scopes: []sendlimit.Scope{sendlimit.ScopeSubmit, sendlimit.ScopeRead}},
-		{SHA256: strings.Repeat("0b", 32), Scopes: []sendlimit.Scope{sendlimit.ScopeAdmin}},
+	require.Equal(t, []accounts.KeySeed{
+		{SHA256: hash, Scopes: []accounts.Scope{accounts.ScopeSubmit, accounts.ScopeRead}},
+		{SHA256: strings.Repeat("0b", 32), Scopes: []accounts.Scope{accounts.ScopeAdmin}},
 	}, acme.Keys)
 }
 

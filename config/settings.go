@@ -5,7 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // written is every setting as it was written; empty where nothing was. The
@@ -64,7 +65,7 @@ type setting struct {
 	kind, help string
 	// accept puts a value into the Config of this load, or says what it takes
 	// instead: Want is filled in, and Value where only a part is wrong.
-	accept func(string) *sendlimit.InvalidError
+	accept func(string) *fault.InvalidError
 	// show is how a rejected value is repeated; nil means as it is.
 	show func(string) string
 	// shared settings are those that a program which only submits uses too.
@@ -142,7 +143,7 @@ func settings(w *written, c *Config) []*setting {
 		{
 			key: "reach", written: &w.Reach, standard: "366d", kind: "duration", shared: true,
 			help:   "how far ahead a send time may lie",
-			accept: duration(&c.Reach, time.Minute, sendlimit.DefaultReach),
+			accept: duration(&c.Reach, time.Minute, policy.DefaultReach),
 		},
 		{
 			key: "expire_after", written: &w.ExpireAfter, standard: "24h", kind: "duration", shared: true,
@@ -240,7 +241,7 @@ func (s *setting) give(value, source string) {
 
 // parse puts the value, or else the default, into the Config, and returns what
 // is wrong with it, or nil.
-func (s *setting) parse() *sendlimit.InvalidError {
+func (s *setting) parse() *fault.InvalidError {
 	value := *s.written
 	if value == "" {
 		value = s.standard

@@ -6,7 +6,7 @@ import (
 	"github.com/caarlos0/env/v11"
 	"github.com/spf13/pflag"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // envPrefix begins the name of every setting but REDIS_URL in the environment.
@@ -62,7 +62,7 @@ func readFlags(flags *pflag.FlagSet, rows []*setting) {
 	}
 }
 
-func readEnvironment(environ []string, w *written, rows []*setting) []*sendlimit.InvalidError {
+func readEnvironment(environ []string, w *written, rows []*setting) []*fault.InvalidError {
 	variables := env.ToMap(environ)
 	options := env.Options{
 		Environment: variables,
@@ -77,12 +77,12 @@ func readEnvironment(environ []string, w *written, rows []*setting) []*sendlimit
 	err := env.ParseWithOptions(&w.unprefixed, options)
 	options.Prefix = envPrefix
 	err = errors.Join(err, env.ParseWithOptions(w, options))
-	var problems []*sendlimit.InvalidError
+	var problems []*fault.InvalidError
 	if err != nil {
-		problems = append(problems, &sendlimit.InvalidError{Field: "environment", Want: err.Error()})
+		problems = append(problems, &fault.InvalidError{Field: "environment", Want: err.Error()})
 	}
 	if s := variables[envPrefix+"REDIS_URL"]; s != "" {
-		problems = append(problems, &sendlimit.InvalidError{
+		problems = append(problems, &fault.InvalidError{
 			Field: envPrefix + "REDIS_URL", Value: RedactRedisURL(s),
 			Want: "no value: this one setting is named REDIS_URL",
 		})

@@ -15,8 +15,13 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/email"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -53,24 +58,24 @@ func newKilledStore(t *testing.T) *killedStore {
 		mails:  make(map[string]time.Time), settled: make(map[string]time.Time),
 	}
 	client := k.server.Client()
-	policies, err := sendlimit.NewPolicyStore(client, "")
+	policies, err := settings.NewPolicyStore(client, "")
 	require.NoError(t, err)
-	policy, err := sendlimit.ParsePolicy(sendlimit.DefaultPolicyName, "", "10/calendar_day")
+	p, err := policy.ParsePolicy(policy.DefaultPolicyName, "", "10/calendar_day")
 	require.NoError(t, err)
-	require.NoError(t, policies.Apply(t.Context(), policy))
-	accounts, err := sendlimit.NewAccounts(client, "")
+	require.NoError(t, policies.Apply(t.Context(), p))
+	directory, err := accounts.NewAccounts(client, "")
 	require.NoError(t, err)
-	require.NoError(t, accounts.SetTier(t.Context(), sendlimit.Tier{Name: "small", MessagesPerDay: killedQuota}))
-	_, err = accounts.Create(t.Context(), sendlimit.Account{Name: "acme", Tier: "small", Contact: "ops@receiver.example"})
+	require.NoError(t, directory.SetTier(t.Context(), accounts.Tier{Name: "small", MessagesPerDay: killedQuota}))
+	_, err = directory.Create(t.Context(), accounts.Account{Name: "acme", Tier: "small", Contact: "ops@receiver.example"})
 	require.NoError(t, err)
-	settings, err := sendlimit.NewUserSettingsStore(client, "")
+	settings, err := settings.NewUserSettingsStore(client, "")
 	require.NoError(t, err)
 	for user := range killedUsers {
-		require.NoError(t, settings.Set(t.Context(), paidUser(user), sendlimit.UserSettings{Contact: "ada@receiver.example"}))
+		require.NoError(t, settings.Set(t.Context(), paidUser(user), policy.UserSettings{Contact: "ada@receiver.example"}))
 	}
-	paces, err := sendlimit.NewPaceStore(client, "", tasks.PaceTarget)
+	paces, err := rate.NewPaceStore(client, "", tasks.PaceTarget)
 	require.NoError(t, err)
-	require.NoError(t, paces.Apply(t.Context(), sendlimit.Pace{Rate: perSecond(killedPace), Burst: killedPace / 2}))
+	require.NoError(t, paces.Apply(t.Context(), rate.Pace{Rate: perSecond(killedPace), Burst: killedPace / 2}))
 	return k
 }
 
@@ -217,7 +222,7 @@ func (k *killedStore) ask(call func(context.Context) (tasks.Outcome, error)) tas
 			k.answered.Add(1)
 			return o
 		}
-		_, away := errors.AsType[*sendlimit.UnavailableError](err)
+		_, away := errors.AsType[*fault.UnavailableError](err)
 		if !away && !errors.Is(err, context.DeadlineExceeded) || time.Now().After(end) {
 			k.Errorf("no answer: %v", err)
 			return o
@@ -301,7 +306,7 @@ func (k *killedStore) fill(s *tasks.Submitter, store crashStore) {
 	o := k.ask(func(ctx context.Context) (tasks.Outcome, error) {
 		return s.Submit(ctx, tasks.Message{ID: "m", User: "late", SendAt: noon(), Title: "Hi", Account: "acme"})
 	})
-	require.Equal(k, sendlimit.CodeQuotaExceeded, o.Code)
+	require.Equal(k, fault.CodeQuotaExceeded, o.Code)
 }
 
 // requireMails requires a mail for each notice that there is, and a notice for
@@ -312,8 +317,8 @@ func (k *killedStore) requireMails(store crashStore) {
 	for _, l := range k.box.letters(k.T) {
 		arrived[messageKey(l.header)]++
 	}
-	notices, day := store.notices(k.T), noon().Truncate(24*time.Hour)
-	for id, notice := range notices {
+	noticeFields, day := store.notices(k.T), noon().Truncate(24*time.Hour)
+	for id, notice := range noticeFields {
 		most := 1
 		if k.mayMailTwice(id) {
 			most = 2
@@ -324,16 +329,16 @@ func (k *killedStore) requireMails(store crashStore) {
 		delete(arrived, mailKey(id))
 	}
 	require.Empty(k, arrived, "mails of no notice")
-	for _, threshold := range sendlimit.DefaultAlertAt() {
-		require.Contains(k, notices, sendlimit.NoticeID(sendlimit.NoticeAccountQuota, day, threshold, "acme"))
+	for _, threshold := range policy.DefaultAlertAt() {
+		require.Contains(k, noticeFields, notices.NoticeID(notices.NoticeAccountQuota, day, threshold, "acme"))
 	}
 	for user, ids := range k.ids {
 		switch used := store.state(k.T, user, ids).perDay()[day]; {
 		case used >= 10:
-			require.Contains(k, notices, sendlimit.NoticeID(sendlimit.NoticeUserQuota, day, 100, user))
+			require.Contains(k, noticeFields, notices.NoticeID(notices.NoticeUserQuota, day, 100, user))
 		case used >= 8:
-			require.Contains(k, notices, sendlimit.NoticeID(sendlimit.NoticeUserQuota, day, 80, user))
+			require.Contains(k, noticeFields, notices.NoticeID(notices.NoticeUserQuota, day, 80, user))
 		}
 	}
-	k.Logf("%d notices, %d charged messages asked for", len(notices), killedLanes*killedSteps)
+	k.Logf("%d notices, %d charged messages asked for", len(noticeFields), killedLanes*killedSteps)
 }

@@ -10,7 +10,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
 // The scripts raise the alerts that the model says, on a real Redis as on the
@@ -38,13 +42,13 @@ func TestAlertHistoriesOnACluster(t *testing.T) {
 func TestPitfall34AHundredSubmittersOnRedis(t *testing.T) {
 	server := sendlimittest.RealRedis(t)
 	client := server.Client()
-	policy, err := sendlimit.ParsePolicy("alerts", "", "50/calendar_day")
+	p, err := policy.ParsePolicy("alerts", "", "50/calendar_day")
 	require.NoError(t, err)
-	timeline, err := sendlimit.NewTimeline(client, sendlimit.Options{Records: true, Policy: policy})
+	timeline, err := sendlimit.NewTimeline(client, sendlimit.Options{Records: true, Policy: p})
 	require.NoError(t, err)
-	settings, err := sendlimit.NewUserSettingsStore(client, "")
+	settings, err := settings.NewUserSettingsStore(client, "")
 	require.NoError(t, err)
-	require.NoError(t, settings.Set(t.Context(), "alice", sendlimit.UserSettings{Contact: "ada@example.org"}))
+	require.NoError(t, settings.Set(t.Context(), "alice", policy.UserSettings{Contact: "ada@example.org"}))
 
 	day := time.Now().UTC().Truncate(24 * time.Hour).Add(48 * time.Hour)
 	raised := make([][]string, 100)
@@ -55,7 +59,7 @@ func TestPitfall34AHundredSubmittersOnRedis(t *testing.T) {
 				id := strconv.Itoa(i)
 				d, err := timeline.Reserve(t.Context(), sendlimit.Request{
 					User: "alice", ID: id, At: day.Add(time.Duration(i) * time.Minute),
-					Record: &sendlimit.Record{Generation: sendlimit.NewGeneration(), Fingerprint: id},
+					Record: &sendlimit.Record{Generation: keyspace.NewGeneration(), Fingerprint: id},
 				})
 				if err != nil {
 					t.Errorf("submit %d: %v", i, err)
@@ -76,11 +80,11 @@ func TestPitfall34AHundredSubmittersOnRedis(t *testing.T) {
 	for _, notices := range raised {
 		all = append(all, notices...)
 	}
-	first := sendlimit.NoticeID(sendlimit.NoticeUserQuota, day, 80, "alice")
-	second := sendlimit.NoticeID(sendlimit.NoticeUserQuota, day, 100, "alice")
-	keys, err := sendlimit.NewKeys("")
+	first := notices.NoticeID(notices.NoticeUserQuota, day, 80, "alice")
+	second := notices.NoticeID(notices.NoticeUserQuota, day, 100, "alice")
+	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)
-	kept, err := client.ZRange(t.Context(), keys.Notices(sendlimit.Partition("alice")), 0, -1).Result()
+	kept, err := client.ZRange(t.Context(), keys.Notices(keyspace.Partition("alice")), 0, -1).Result()
 	require.NoError(t, err)
 	require.ElementsMatch(t, kept, all, "each is said to one submitter")
 	require.Contains(t, kept, second)

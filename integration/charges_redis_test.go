@@ -3,6 +3,7 @@ package integration_test
 import (
 	"context"
 	"fmt"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -12,24 +13,28 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
 // chargedSubmitter is a submitter on a store with an account of that tier.
-func chargedSubmitter(t *testing.T, client redis.UniversalClient, prefix string, tier sendlimit.Tier) *tasks.Submitter {
+func chargedSubmitter(t *testing.T, client redis.UniversalClient, prefix string, tier accounts.Tier) *tasks.Submitter {
 	t.Helper()
-	policies, err := sendlimit.NewPolicyStore(client, prefix)
+	policies, err := settings.NewPolicyStore(client, prefix)
 	require.NoError(t, err)
-	policy, err := sendlimit.ParsePolicy(sendlimit.DefaultPolicyName, "", "1/minute", "3/hour")
+	policy, err := policy.ParsePolicy(policy.DefaultPolicyName, "", "1/minute", "3/hour")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy))
-	accounts, err := sendlimit.NewAccounts(client, prefix)
+	directory, err := accounts.NewAccounts(client, prefix)
 	require.NoError(t, err)
 	tier.Name = "tier"
-	require.NoError(t, accounts.SetTier(t.Context(), tier))
-	_, err = accounts.Create(t.Context(), sendlimit.Account{Name: "acme", Tier: "tier", Contact: "ops@example.com"})
+	require.NoError(t, directory.SetTier(t.Context(), tier))
+	_, err = directory.Create(t.Context(), accounts.Account{Name: "acme", Tier: "tier", Contact: "ops@example.com"})
 	require.NoError(t, err)
 	submitter, err := tasks.NewSubmitter(client, tasks.SubmitterOptions{Prefix: prefix})
 	require.NoError(t, err)
@@ -47,13 +52,13 @@ func requireCharged(
 	require.NoError(t, err)
 	model := sendlimittest.NewChargeModel(nil)
 	for user, of := range ids {
-		standings, err := timeline.Records(client).Look(t.Context(), user, of...)
+		standings, err := messages.RecordsOf(timeline, client).Look(t.Context(), user, of...)
 		require.NoError(t, err)
 		for _, standing := range standings {
 			model.Stands(standing)
 		}
 	}
-	keys, err := sendlimit.NewKeys(prefix)
+	keys, err := keyspace.NewKeys(prefix)
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		return client.ZCard(t.Context(), keys.Holds("acme")).Val() == 0
@@ -64,7 +69,7 @@ func requireCharged(
 func testAHundredSubmittersAtTheQuota(t *testing.T, client redis.UniversalClient, prefix string) {
 	t.Helper()
 	const limit = 60
-	submitter := chargedSubmitter(t, client, prefix, sendlimit.Tier{MessagesPerDay: limit})
+	submitter := chargedSubmitter(t, client, prefix, accounts.Tier{MessagesPerDay: limit})
 	at, ids := noon(), make(map[string][]string)
 	var accepted atomic.Int64
 	var submitters sync.WaitGroup
@@ -83,14 +88,14 @@ func testAHundredSubmittersAtTheQuota(t *testing.T, client redis.UniversalClient
 
 	// Each threshold is alerted at most once, the last for certain, though a
 	// hundred reached them together.
-	keys, err := sendlimit.NewKeys(prefix)
+	keys, err := keyspace.NewKeys(prefix)
 	require.NoError(t, err)
-	put, err := client.ZRange(t.Context(), keys.Notices(sendlimit.Partition("acme")), 0, -1).Result()
+	put, err := client.ZRange(t.Context(), keys.Notices(keyspace.Partition("acme")), 0, -1).Result()
 	require.NoError(t, err)
 	day := at.Truncate(24 * time.Hour)
 	require.ElementsMatch(t, []string{
-		sendlimit.NoticeID(sendlimit.NoticeAccountQuota, day, 80, "acme"),
-		sendlimit.NoticeID(sendlimit.NoticeAccountQuota, day, 100, "acme"),
+		notices.NoticeID(notices.NoticeAccountQuota, day, 80, "acme"),
+		notices.NoticeID(notices.NoticeAccountQuota, day, 100, "acme"),
 	}, put)
 }
 
@@ -98,7 +103,7 @@ func testAHundredSubmittersAtTheQuota(t *testing.T, client redis.UniversalClient
 // time.
 func testRandomChangesAtOnce(t *testing.T, client redis.UniversalClient, prefix string) {
 	t.Helper()
-	submitter := chargedSubmitter(t, client, prefix, sendlimit.Tier{MessagesPerHour: 9, MessagesPerDay: 20})
+	submitter := chargedSubmitter(t, client, prefix, accounts.Tier{MessagesPerHour: 9, MessagesPerDay: 20})
 	at, ids := noon(), make(map[string][]string)
 	const users, messages = 6, 5
 	for user := range users {

@@ -14,6 +14,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
@@ -33,21 +35,21 @@ func TestCounterHistoriesOnRedis(t *testing.T) {
 func TestPitfall16CountersOnACluster(t *testing.T) {
 	cluster := sendlimittest.RealCluster(t)
 	client := cluster.Client()
-	counters, err := sendlimit.NewCounters(client, "")
+	limits, err := counters.NewCounters(client, "")
 	require.NoError(t, err)
-	events, err := sendlimit.NewEventStore(client, "")
+	events, err := counters.NewEventStore(client, "")
 	require.NoError(t, err)
 	for i := range 20 {
 		name := fmt.Sprintf("event-%d", i)
-		require.NoError(t, events.Set(t.Context(), sendlimit.Event{Name: name, PerDay: 1, TimeZone: "Europe/Berlin"}))
-		for _, call := range []sendlimit.CountRequest{
+		require.NoError(t, events.Set(t.Context(), counters.Event{Name: name, PerDay: 1, TimeZone: "Europe/Berlin"}))
+		for _, call := range []counters.CountRequest{
 			{Event: name, Key: "alice", Counters: countersOfEveryKind()},
-			{Key: name, Counters: countersOfEveryKind(), Alert: &sendlimit.CounterAlert{Counter: "d", At: []int{20}, Kind: "quota"}},
+			{Key: name, Counters: countersOfEveryKind(), Alert: &counters.CounterAlert{Counter: "d", At: []int{20}, Kind: "quota"}},
 		} {
-			d, err := counters.Count(t.Context(), call)
+			d, err := limits.Count(t.Context(), call)
 			require.NoError(t, err)
 			require.True(t, d.Allowed)
-			require.NoError(t, counters.GiveBack(t.Context(), call))
+			require.NoError(t, limits.GiveBack(t.Context(), call))
 		}
 	}
 	all, err := events.List(t.Context())
@@ -57,8 +59,8 @@ func TestPitfall16CountersOnACluster(t *testing.T) {
 
 func countersOfEveryKind() []sendlimit.Counter {
 	return []sendlimit.Counter{
-		{Name: "m", Limit: 5, Period: sendlimit.Minute},
-		{Name: "d", Limit: 5, Period: sendlimit.Day},
+		{Name: "m", Limit: 5, Period: calendar.Minute},
+		{Name: "d", Limit: 5, Period: calendar.Day},
 		{Name: "w", Limit: 5, Window: time.Hour},
 	}
 }
@@ -86,10 +88,10 @@ func TestPitfall04AClientKilledAnywhereLeavesNoKeyWithoutAnExpiry(t *testing.T) 
 				return cut, err
 			},
 		})
-		counters, err := sendlimit.NewCounters(dying, "")
+		limits, err := counters.NewCounters(dying, "")
 		require.NoError(t, err)
 		key := fmt.Sprintf("caller-%02d", point)
-		_, err = counters.Count(t.Context(), sendlimit.CountRequest{Key: key, Counters: countersOfEveryKind()})
+		_, err = limits.Count(t.Context(), counters.CountRequest{Key: key, Counters: countersOfEveryKind()})
 		if point == 0 {
 			require.NoError(t, err)
 			whole = cut.written
@@ -146,22 +148,22 @@ func (c *cutConnection) Write(p []byte) (int, error) {
 func TestPitfall19CountersExpireWithTheirPeriod(t *testing.T) {
 	server := sendlimittest.RealRedis(t)
 	client := server.Client()
-	counters, err := sendlimit.NewCounters(client, "")
+	limits, err := counters.NewCounters(client, "")
 	require.NoError(t, err)
-	call := sendlimit.CountRequest{Key: "alice", Counters: []sendlimit.Counter{{Name: "w", Limit: 1, Window: 300 * time.Millisecond}}}
-	first, err := counters.Count(t.Context(), call)
+	call := counters.CountRequest{Key: "alice", Counters: []sendlimit.Counter{{Name: "w", Limit: 1, Window: 300 * time.Millisecond}}}
+	first, err := limits.Count(t.Context(), call)
 	require.NoError(t, err)
 	require.True(t, first.Allowed)
 	var again sendlimit.Decision
 	require.Eventually(t, func() bool {
-		again, err = counters.Count(t.Context(), call)
+		again, err = limits.Count(t.Context(), call)
 		return err != nil || again.Allowed
 	}, 60*time.Second, time.Millisecond)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, again.Now.Sub(first.Now), 300*time.Millisecond)
 
-	call.Counters = []sendlimit.Counter{{Name: "d", Limit: 1, Period: sendlimit.Day}}
-	d, err := counters.Count(t.Context(), call)
+	call.Counters = []sendlimit.Counter{{Name: "d", Limit: 1, Period: calendar.Day}}
+	d, err := limits.Count(t.Context(), call)
 	require.NoError(t, err)
 	keys, err := client.Keys(t.Context(), "*:count:alice:d:*").Result()
 	require.NoError(t, err)

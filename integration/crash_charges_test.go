@@ -9,6 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 )
 
 // crashAccount is charged for some of the messages.
@@ -67,10 +69,10 @@ func ofBase36(t *testing.T, text string) time.Time {
 // leaveHold leaves the hold of a submitter that has died, for a worker to find.
 func (r *crashRound) leaveHold() {
 	r.Helper()
-	charges, err := sendlimit.NewCharges(r.store.client, sendlimit.Options{Prefix: r.base.Prefix, LookAfter: crashLookAfter})
+	charges, err := quota.NewCharges(r.store.client, sendlimit.Options{Prefix: r.base.Prefix, LookAfter: crashLookAfter})
 	require.NoError(r, err)
-	charge, err := charges.Hold(r.Context(), sendlimit.ChargeRequest{
-		Account: sendlimit.Account{Name: crashAccount}, User: "dora", ID: "lost", At: time.Now().Add(time.Hour),
+	charge, err := charges.Hold(r.Context(), quota.ChargeRequest{
+		Account: accounts.Account{Name: crashAccount}, User: "dora", ID: "lost", At: time.Now().Add(time.Hour),
 	})
 	require.NoError(r, err)
 	require.True(r, charge.Allowed)

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -70,7 +70,7 @@ func (l *life) asks(step crashStep, e crashEvent) {
 }
 
 // answered takes in an answer; first tells that the step was asked for once.
-func (l *life) answered(step crashStep, e crashEvent, first bool) (fault string) {
+func (l *life) answered(step crashStep, e crashEvent, first bool) (problem string) {
 	o := e.Outcome
 	switch {
 	case o.Outcome == tasks.Accepted:
@@ -87,7 +87,7 @@ func (l *life) answered(step crashStep, e crashEvent, first bool) (fault string)
 		return "an answer of another kind"
 	case step.Do == doSubmit:
 		l.absent = true
-	case o.Code == sendlimit.CodeNotFound && !l.mayHaveGone():
+	case o.Code == fault.CodeNotFound && !l.mayHaveGone():
 		return "not found"
 	case step.Do == doMove && first:
 		l.places = l.places[:len(l.places)-1]

@@ -17,7 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // waiting counts the notices about some subjects that have not ended.
@@ -26,7 +28,7 @@ func (s crashStore) waiting(t *testing.T, subjects ...string) int {
 	counts := make(map[string]*redis.IntCmd)
 	_, err := s.client.Pipelined(t.Context(), func(pipe redis.Pipeliner) error {
 		for _, subject := range subjects {
-			key := s.keys.Notices(sendlimit.Partition(subject))
+			key := s.keys.Notices(keyspace.Partition(subject))
 			counts[key] = pipe.ZCard(t.Context(), key)
 		}
 		return nil
@@ -113,17 +115,17 @@ func (r *crashRound) noticeFaults() []string {
 }
 
 // alertFaults looks whether everything that was reached was alerted.
-func (r *crashRound) alertFaults(notices map[string]map[string]string) []string {
+func (r *crashRound) alertFaults(noticeFields map[string]map[string]string) []string {
 	r.Helper()
 	var found []string
 	isThere := func(id string) {
-		if notices[id] == nil {
+		if noticeFields[id] == nil {
 			found = append(found, "/"+id+": is not there")
 		}
 	}
 	for day, used := range r.settledCharges() {
-		if alerted := r.alerted(sendlimit.AlertOfAccount, crashAccount, day, used, r.perDay, &found); alerted > 0 {
-			isThere(sendlimit.NoticeID(sendlimit.NoticeAccountQuota, day, alerted, crashAccount))
+		if alerted := r.alerted(keyspace.AlertOfAccount, crashAccount, day, used, r.perDay, &found); alerted > 0 {
+			isThere(notices.NoticeID(notices.NoticeAccountQuota, day, alerted, crashAccount))
 		}
 	}
 	for user, u := range r.history.users {
@@ -131,9 +133,9 @@ func (r *crashRound) alertFaults(notices map[string]map[string]string) []string 
 			break
 		}
 		for day, used := range u.perDay() {
-			alerted := r.alerted(sendlimit.AlertOfUser, user, day, used, crashDaily, &found)
+			alerted := r.alerted(keyspace.AlertOfUser, user, day, used, crashDaily, &found)
 			if alerted > 0 && slices.Contains(crashContacts(), user) {
-				isThere(sendlimit.NoticeID(sendlimit.NoticeUserQuota, day, alerted, user))
+				isThere(notices.NoticeID(notices.NoticeUserQuota, day, alerted, user))
 			}
 		}
 	}
@@ -143,7 +145,7 @@ func (r *crashRound) alertFaults(notices map[string]map[string]string) []string 
 	waits, err := r.store.client.ZScore(r.Context(), r.store.gathered(crashGus), r.gus()).Result()
 	if errors.Is(err, redis.Nil) {
 		hour := r.left.Add(-crashGusBefore).Truncate(time.Hour)
-		isThere(sendlimit.NoticeID(sendlimit.NoticeUserQuotaDigest, hour, 0, r.history.policy.Name))
+		isThere(notices.NoticeID(notices.NoticeUserQuotaDigest, hour, 0, r.history.policy.Name))
 	} else {
 		require.NoError(r, err)
 		require.Positive(r, waits)
@@ -168,7 +170,7 @@ func (r *crashRound) alerted(letter, subject string, day time.Time, used, limit 
 
 // daily reports whether users have a daily rule.
 func (r *crashRound) daily() bool {
-	return slices.ContainsFunc(r.history.policy.Rules, func(rule sendlimit.Rule) bool { return rule.String() == crashDailyRule })
+	return slices.ContainsFunc(r.history.policy.Rules, func(rule policy.Rule) bool { return rule.String() == crashDailyRule })
 }
 
 // reached is the highest threshold that is reached, 0 for none.

@@ -13,6 +13,12 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -73,20 +79,20 @@ func (r *crashRound) openMailServer() {
 // of what they reach.
 func (r *crashRound) openAccount() {
 	r.Helper()
-	accounts, err := sendlimit.NewAccounts(r.store.client, r.base.Prefix)
+	directory, err := accounts.NewAccounts(r.store.client, r.base.Prefix)
 	require.NoError(r, err)
-	tier := sendlimit.Tier{Name: crashTier, MessagesPerDay: r.perDay, AlertAt: crashAlertAt()}
-	require.NoError(r, accounts.SetTier(r.Context(), tier))
-	_, err = accounts.Create(r.Context(), sendlimit.Account{
+	tier := accounts.Tier{Name: crashTier, MessagesPerDay: r.perDay, AlertAt: crashAlertAt()}
+	require.NoError(r, directory.SetTier(r.Context(), tier))
+	_, err = directory.Create(r.Context(), accounts.Account{
 		Name: crashAccount, Tier: crashTier, Contact: "ops@receiver.example",
 		ReportAt: time.Now().UTC().Add(-time.Hour).Format("15:04"), // there is one to be made
 	})
 	require.NoError(r, err)
 	r.ageAccount()
-	settings, err := sendlimit.NewUserSettingsStore(r.store.client, r.base.Prefix)
+	settings, err := settings.NewUserSettingsStore(r.store.client, r.base.Prefix)
 	require.NoError(r, err)
 	for _, user := range crashContacts() {
-		require.NoError(r, settings.Set(r.Context(), user, sendlimit.UserSettings{Contact: user + "@receiver.example"}))
+		require.NoError(r, settings.Set(r.Context(), user, policy.UserSettings{Contact: user + "@receiver.example"}))
 	}
 }
 
@@ -111,10 +117,10 @@ func (r *crashRound) ageAccount() {
 func (r *crashRound) leaveNotices() {
 	r.Helper()
 	r.left = time.Now().UTC()
-	notices, err := sendlimit.NewNotices(r.store.client, sendlimit.Options{Prefix: r.base.Prefix})
+	outbox, err := notices.NewNotices(r.store.client, sendlimit.Options{Prefix: r.base.Prefix})
 	require.NoError(r, err)
-	put, err := notices.Put(r.Context(), sendlimit.Notice{
-		ID:      sendlimit.NoticeID(sendlimit.NoticeDailyReport, r.left.Truncate(24*time.Hour).AddDate(0, 0, -3), 0, crashAccount),
+	put, err := outbox.Put(r.Context(), notices.Notice{
+		ID:      notices.NoticeID(notices.NoticeDailyReport, r.left.Truncate(24*time.Hour).AddDate(0, 0, -3), 0, crashAccount),
 		Details: []byte(`{"report":{"sent":1}}`),
 	}, time.Time{})
 	require.NoError(r, err)
@@ -133,10 +139,10 @@ func (r *crashRound) gus() string {
 // pace has the provider called at a pace that nothing has to wait for.
 func (r *crashRound) pace() {
 	r.Helper()
-	paces, err := sendlimit.NewPaceStore(r.store.client, r.base.Prefix, tasks.PaceTarget)
+	paces, err := rate.NewPaceStore(r.store.client, r.base.Prefix, tasks.PaceTarget)
 	require.NoError(r, err)
-	require.NoError(r, paces.Apply(r.Context(), sendlimit.Pace{Rate: perSecond(500), Burst: 100}))
+	require.NoError(r, paces.Apply(r.Context(), rate.Pace{Rate: perSecond(500), Burst: 100}))
 }
 
 // gathered is where those are who are told of together with a user.
-func (s crashStore) gathered(user string) string { return s.keys.Gathered(sendlimit.Partition(user)) }
+func (s crashStore) gathered(user string) string { return s.keys.Gathered(keyspace.Partition(user)) }

@@ -17,7 +17,9 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -42,10 +44,10 @@ func newCrashRound(
 	t *testing.T, server *sendlimittest.RedisServer, scripts scriptNames, prefix string, perDay int64, rules ...string,
 ) *crashRound {
 	t.Helper()
-	policy, err := sendlimit.ParsePolicy(sendlimit.DefaultPolicyName, "", rules...)
+	policy, err := policy.ParsePolicy(policy.DefaultPolicyName, "", rules...)
 	require.NoError(t, err)
 	policy.AlertAt, policy.AlertTo = crashAlertAt(), "team@receiver.example"
-	policies, err := sendlimit.NewPolicyStore(server.Client(), prefix)
+	policies, err := settings.NewPolicyStore(server.Client(), prefix)
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy))
 	r := &crashRound{

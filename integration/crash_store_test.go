@@ -10,18 +10,18 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // crashStore is what the store has of some users.
 type crashStore struct {
 	client *redis.Client
-	keys   sendlimit.Keys
+	keys   keyspace.Keys
 }
 
 func newCrashStore(t *testing.T, client *redis.Client, prefix string) crashStore {
 	t.Helper()
-	keys, err := sendlimit.NewKeys(prefix)
+	keys, err := keyspace.NewKeys(prefix)
 	require.NoError(t, err)
 	return crashStore{client, keys}
 }
@@ -109,7 +109,7 @@ func (u userState) faults(t *testing.T) []string {
 	watched := 0
 	for id, record := range u.records {
 		at, placed := u.places[id]
-		member := sendlimit.WatchMember(u.user, id, record["g"])
+		member := keyspace.WatchMember(u.user, id, record["g"])
 		_, watches := u.watched[member]
 		if watches {
 			watched++
@@ -124,7 +124,7 @@ func (u userState) faults(t *testing.T) []string {
 				fault(id, "has not ended and nobody looks after it")
 			}
 		case stateFailed, stateUncertain:
-			if ended, ok := u.dead[sendlimit.DeadLetterMember(u.user, id)]; !ok || ended != u.number(t, id, "e") {
+			if ended, ok := u.dead[keyspace.DeadLetterMember(u.user, id)]; !ok || ended != u.number(t, id, "e") {
 				fault(id, "is not among the dead letters, where it ended at %d", ended)
 			}
 			fallthrough

@@ -11,6 +11,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
@@ -36,7 +38,7 @@ func crashProvider(r notifiertest.Request) notifiertest.Answer {
 // crashHistory is all that is known of some processes when everything has
 // ended.
 type crashHistory struct {
-	policy    sendlimit.Policy
+	policy    policy.Policy
 	plans     map[string]crashPlan // by submitter
 	skip      bool
 	tolerance time.Duration
@@ -152,14 +154,14 @@ func (h crashHistory) stateFaults(t *testing.T, name messageName, lives []*life,
 // have been, by the policy.
 func (h crashHistory) ruleFaults(t *testing.T, u userState) []string {
 	t.Helper()
-	var places []sendlimit.Reservation
+	var places []keyspace.Reservation
 	for id, record := range u.records {
 		if record["s"] == stateDelivered || record["s"] == stateUncertain {
-			places = append(places, sendlimit.Reservation{ID: id, At: time.UnixMilli(u.number(t, id, "t")).UTC()})
+			places = append(places, keyspace.Reservation{ID: id, At: time.UnixMilli(u.number(t, id, "t")).UTC()})
 		}
 	}
-	slices.SortFunc(places, func(a, b sendlimit.Reservation) int { return a.At.Compare(b.At) })
-	model, err := sendlimittest.NewModel(h.policy, sendlimit.DefaultReach)
+	slices.SortFunc(places, func(a, b keyspace.Reservation) int { return a.At.Compare(b.At) })
+	model, err := sendlimittest.NewModel(h.policy, policy.DefaultReach)
 	require.NoError(t, err)
 	var found []string
 	for _, place := range places {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
@@ -94,9 +95,9 @@ func TestPitfall16DeadLettersOnACluster(t *testing.T) {
 	o := sendlimit.Options{Records: true}
 	timeline, err := sendlimit.NewTimeline(cluster.Client(), o)
 	require.NoError(t, err)
-	gate, err := sendlimit.NewGate(cluster.Client(), o)
+	gate, err := messages.NewGate(cluster.Client(), o)
 	require.NoError(t, err)
-	dead, err := sendlimit.NewDeadLetters(cluster.Client(), o)
+	dead, err := messages.NewDeadLetters(cluster.Client(), o)
 	require.NoError(t, err)
 
 	const users = 100
@@ -110,11 +111,11 @@ func TestPitfall16DeadLettersOnACluster(t *testing.T) {
 		d, err := timeline.Reserve(t.Context(), r)
 		require.NoError(t, err)
 		require.True(t, d.Allowed)
-		delivery := sendlimit.Delivery{User: r.User, ID: r.ID, Generation: "g1", Nonce: "n"}
+		delivery := messages.Delivery{User: r.User, ID: r.ID, Generation: "g1", Nonce: "n"}
 		ended := began.Add(time.Duration(i) * time.Millisecond)
 		_, err = gate.Claim(t.Context(), delivery, time.Minute, ended)
 		require.NoError(t, err)
-		settled, err := gate.Settle(t.Context(), delivery, sendlimit.Settlement{Failed: true, Reason: "gone"}, ended)
+		settled, err := gate.Settle(t.Context(), delivery, messages.Settlement{Failed: true, Reason: "gone"}, ended)
 		require.NoError(t, err)
 		require.True(t, settled)
 	}
@@ -122,7 +123,7 @@ func TestPitfall16DeadLettersOnACluster(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, users, count)
 	listed := func() []string {
-		letters, err := dead.List(t.Context(), sendlimit.DeadLettersRequest{})
+		letters, err := dead.List(t.Context(), messages.DeadLettersRequest{})
 		require.NoError(t, err)
 		var names []string
 		for _, l := range letters {
@@ -135,10 +136,10 @@ func TestPitfall16DeadLettersOnACluster(t *testing.T) {
 		want = append(want, user(i))
 	}
 	require.Equal(t, want, listed())
-	early, err := dead.List(t.Context(), sendlimit.DeadLettersRequest{Before: began.Add(30 * time.Millisecond), Limit: 10})
+	early, err := dead.List(t.Context(), messages.DeadLettersRequest{Before: began.Add(30 * time.Millisecond), Limit: 10})
 	require.NoError(t, err)
 	require.Len(t, early, 10)
-	early, err = dead.List(t.Context(), sendlimit.DeadLettersRequest{
+	early, err = dead.List(t.Context(), messages.DeadLettersRequest{
 		Before: began.Add(30 * time.Millisecond), After: early[9], Limit: 100,
 	})
 	require.NoError(t, err)
@@ -149,17 +150,17 @@ func TestPitfall16DeadLettersOnACluster(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, ok)
 	require.Equal(t, "text", string(letter.Content))
-	d, err := dead.Retry(t.Context(), sendlimit.RetryRequest{User: user(0), ID: "m", Generation: "g2"})
+	d, err := dead.Retry(t.Context(), messages.RetryRequest{User: user(0), ID: "m", Generation: "g2"})
 	require.NoError(t, err)
 	require.True(t, d.Allowed)
 	purged, err := dead.Purge(t.Context(), user(1), "m")
 	require.NoError(t, err)
 	require.True(t, purged)
 	require.Equal(t, want[2:], listed())
-	standing, err := timeline.Records(cluster.Client()).Look(t.Context(), user(0), "m", "none")
+	standing, err := messages.RecordsOf(timeline, cluster.Client()).Look(t.Context(), user(0), "m", "none")
 	require.NoError(t, err)
-	require.Equal(t, []sendlimit.State{sendlimit.StatePending, sendlimit.StateUnknown},
-		[]sendlimit.State{standing[0].State, standing[1].State})
+	require.Equal(t, []messages.State{messages.StatePending, messages.StateUnknown},
+		[]messages.State{standing[0].State, standing[1].State})
 	forgotten, more, err := dead.PurgeBefore(t.Context(), time.Time{}, 0)
 	require.NoError(t, err)
 	require.Equal(t, []any{users - 2, false}, []any{forgotten, more})
@@ -172,7 +173,7 @@ func TestPitfall39MoreDeadLettersThanAnArchiveKeeps(t *testing.T) {
 	client := sendlimittest.RealRedis(t).Client()
 	o := sendlimit.Options{Records: true}
 	timeline := newTimeline(t, client, o)
-	gate, err := sendlimit.NewGate(client, o)
+	gate, err := messages.NewGate(client, o)
 	require.NoError(t, err)
 	const letters = 10_050
 	began := time.Now().UTC().Truncate(time.Second)
@@ -183,13 +184,13 @@ func TestPitfall39MoreDeadLettersThanAnArchiveKeeps(t *testing.T) {
 			for i := part; i < letters; i += 16 {
 				user := fmt.Sprintf("user %d", i)
 				r := sendlimit.Request{User: user, ID: "m", At: began, Now: began, Record: &sendlimit.Record{Generation: "g1"}}
-				d := sendlimit.Delivery{User: user, ID: "m", Generation: "g1", Nonce: "n"}
+				d := messages.Delivery{User: user, ID: "m", Generation: "g1", Nonce: "n"}
 				_, err := timeline.Reserve(t.Context(), r)
 				if err == nil {
 					_, err = gate.Claim(t.Context(), d, time.Minute, began)
 				}
 				if err == nil {
-					_, err = gate.Settle(t.Context(), d, sendlimit.Settlement{Failed: true, Reason: "gone"}, began)
+					_, err = gate.Settle(t.Context(), d, messages.Settlement{Failed: true, Reason: "gone"}, began)
 				}
 				if err == nil {
 					failed.Add(1)
@@ -199,7 +200,7 @@ func TestPitfall39MoreDeadLettersThanAnArchiveKeeps(t *testing.T) {
 	}
 	failing.Wait()
 	require.EqualValues(t, letters, failed.Load())
-	dead, err := sendlimit.NewDeadLetters(client, o)
+	dead, err := messages.NewDeadLetters(client, o)
 	require.NoError(t, err)
 	count, err := dead.Count(t.Context())
 	require.NoError(t, err)

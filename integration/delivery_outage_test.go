@@ -14,7 +14,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
@@ -83,7 +84,7 @@ func TestPitfall36SubmitWithoutAReply(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	_, err = d.Submit(ctx, m)
-	var away *sendlimit.UnavailableError
+	var away *fault.UnavailableError
 	require.ErrorAs(t, err, &away)
 	require.Contains(t, away.Detail, "asking again with the same id is safe")
 
@@ -92,7 +93,7 @@ func TestPitfall36SubmitWithoutAReply(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, tasks.Accepted, o.Outcome)
 	require.True(t, o.Replayed)
-	keys, err := sendlimit.NewKeys("")
+	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)
 	places, err := server.Client().ZCard(t.Context(), keys.Timeline("alice")).Result()
 	require.NoError(t, err)
@@ -100,7 +101,7 @@ func TestPitfall36SubmitWithoutAReply(t *testing.T) {
 	// Nobody handed it to the queue; the watch list knows.
 	generation, err := server.Client().HGet(t.Context(), keys.Record("alice", "m"), "g").Result()
 	require.NoError(t, err)
-	score, err := server.Client().ZScore(t.Context(), keys.Watch("alice"), sendlimit.WatchMember("alice", "m", generation)).Result()
+	score, err := server.Client().ZScore(t.Context(), keys.Watch("alice"), keyspace.WatchMember("alice", "m", generation)).Result()
 	require.NoError(t, err)
 	require.Less(t, time.Until(time.UnixMilli(int64(score))), 10*time.Second)
 }

@@ -16,8 +16,10 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/notifier/webhook"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -45,9 +47,9 @@ func newDelivery(t *testing.T, address string) *delivery {
 
 func seedDefaultPolicy(t *testing.T, client redis.UniversalClient) {
 	t.Helper()
-	policies, err := sendlimit.NewPolicyStore(client, "")
+	policies, err := settings.NewPolicyStore(client, "")
 	require.NoError(t, err)
-	_, err = policies.Seed(t.Context(), sendlimit.DefaultPolicy())
+	_, err = policies.Seed(t.Context(), policy.DefaultPolicy())
 	require.NoError(t, err)
 }
 
@@ -139,7 +141,7 @@ func (d *delivery) arrived() []time.Duration {
 // settled requires that each message has ended as delivered.
 func (d *delivery) settled(client redis.UniversalClient) {
 	d.Helper()
-	keys, err := sendlimit.NewKeys("")
+	keys, err := keyspace.NewKeys("")
 	require.NoError(d, err)
 	for user := range d.due {
 		require.Eventually(d, func() bool {
@@ -257,7 +259,7 @@ func TestDeliveryFollowsTheAnswers(t *testing.T) {
 	require.GreaterOrEqual(t, arrivals["busy"][1].Sub(arrivals["busy"][0]), 2*time.Second)
 	require.GreaterOrEqual(t, arrivals["mute"][1].Sub(arrivals["mute"][0]), 2*time.Second, "the push timeout")
 	for user, state := range map[string]string{"gone": "f", "never": "f", "busy": "d", "down": "d", "mute": "d"} {
-		layout, err := sendlimit.NewKeys("")
+		layout, err := keyspace.NewKeys("")
 		require.NoError(t, err)
 		require.Eventually(t, func() bool {
 			record, err := server.Client().HGetAll(t.Context(), layout.Record(user, "m")).Result()
@@ -267,7 +269,7 @@ func TestDeliveryFollowsTheAnswers(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, state == "d", places == 1, "%s: what was not delivered does not count", user)
 	}
-	reason, err := server.Client().HGet(t.Context(), "sl:{p"+fmt.Sprintf("%04d", sendlimit.Partition("gone"))+"}:m:gone:m", "w").Result()
+	reason, err := server.Client().HGet(t.Context(), "sl:{p"+fmt.Sprintf("%04d", keyspace.Partition("gone"))+"}:m:gone:m", "w").Result()
 	require.NoError(t, err)
 	require.Equal(t, string(notifier.ReasonGone), reason)
 }

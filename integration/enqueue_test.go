@@ -16,8 +16,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
 // TestEnqueueProcess holds the built enqueue against what callers are promised.
@@ -42,9 +43,9 @@ func TestEnqueueProcess(t *testing.T) {
 func storeWithRules(t *testing.T, args ...string) (*sendlimittest.RedisServer, []string) {
 	t.Helper()
 	server := sendlimittest.RealRedis(t, args...)
-	policies, err := sendlimit.NewPolicyStore(server.Client(), "")
+	policies, err := settings.NewPolicyStore(server.Client(), "")
 	require.NoError(t, err)
-	require.NoError(t, policies.Apply(t.Context(), sendlimit.DefaultPolicy()))
+	require.NoError(t, policies.Apply(t.Context(), policy.DefaultPolicy()))
 	return server, []string{"REDIS_URL=" + server.URL()}
 }
 
@@ -64,7 +65,7 @@ func trafficFile(t *testing.T, lines int) (path string, traffic sendlimittest.Tr
 	path = filepath.Join(t.TempDir(), "traffic.ndjson")
 	require.NoError(t, os.WriteFile(path, text.Bytes(), 0o600))
 
-	decisions, err := traffic.Judge(sendlimit.DefaultPolicy(), start, sendlimit.DefaultReach)
+	decisions, err := traffic.Judge(policy.DefaultPolicy(), start, policy.DefaultReach)
 	require.NoError(t, err)
 	for _, d := range decisions {
 		if d.Allowed {

@@ -15,8 +15,10 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/notifier/webhook"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -26,7 +28,7 @@ type load struct {
 	*testing.T
 
 	server   *sendlimittest.RedisServer
-	policy   sendlimit.Policy
+	policy   policy.Policy
 	receiver *notifiertest.Receiver
 
 	mu       sync.Mutex
@@ -58,9 +60,9 @@ const (
 
 func newLoad(t *testing.T, server *sendlimittest.RedisServer, rules ...string) *load {
 	t.Helper()
-	policy, err := sendlimit.ParsePolicy(sendlimit.DefaultPolicyName, "", rules...)
+	policy, err := policy.ParsePolicy(policy.DefaultPolicyName, "", rules...)
 	require.NoError(t, err)
-	policies, err := sendlimit.NewPolicyStore(server.Client(), "")
+	policies, err := settings.NewPolicyStore(server.Client(), "")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy))
 	l := &load{
@@ -228,7 +230,7 @@ func (c *caller) ask(ctx context.Context, call func(context.Context) (tasks.Outc
 			}
 			return o, doubt
 		}
-		if _, away := errors.AsType[*sendlimit.UnavailableError](err); !away && !errors.Is(err, context.DeadlineExceeded) {
+		if _, away := errors.AsType[*fault.UnavailableError](err); !away && !errors.Is(err, context.DeadlineExceeded) {
 			c.load.Errorf("an error of another kind: %v", err)
 		}
 		if time.Now().After(end) {

@@ -10,6 +10,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
@@ -35,22 +38,22 @@ func TestPitfall16NoticeHistoriesOnACluster(t *testing.T) {
 // Many workers put the same digest and claim the same notice at once: one does.
 func TestOfManyWorkersOneHasANotice(t *testing.T) {
 	server := sendlimittest.RealRedis(t)
-	outbox, err := sendlimit.NewNotices(server.Client(), sendlimit.Options{})
+	outbox, err := notices.NewNotices(server.Client(), sendlimit.Options{})
 	require.NoError(t, err)
-	id := sendlimit.NoticeID(sendlimit.NoticeDailyReport, time.UnixMilli(0), 0, "shop")
+	id := notices.NoticeID(notices.NoticeDailyReport, time.UnixMilli(0), 0, "shop")
 	var mu sync.Mutex
 	put, sends := 0, 0
 	var workers sync.WaitGroup
 	for range 100 {
 		workers.Go(func() {
-			first, err := outbox.Put(t.Context(), sendlimit.Notice{ID: id}, time.Time{})
-			claim, claimErr := outbox.Claim(t.Context(), id, sendlimit.NewGeneration(), time.Minute, time.Time{})
+			first, err := outbox.Put(t.Context(), notices.Notice{ID: id}, time.Time{})
+			claim, claimErr := outbox.Claim(t.Context(), id, keyspace.NewGeneration(), time.Minute, time.Time{})
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil && first {
 				put++
 			}
-			if claimErr == nil && claim.Verdict == sendlimit.Send {
+			if claimErr == nil && claim.Verdict == messages.Send {
 				sends++
 			}
 		})

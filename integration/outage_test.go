@@ -19,7 +19,10 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -47,7 +50,7 @@ type outage struct {
 	*testing.T
 
 	server   *sendlimittest.RedisServer
-	policy   sendlimit.Policy
+	policy   policy.Policy
 	recorder *notifiertest.Recorder
 	up       time.Time
 
@@ -57,9 +60,9 @@ type outage struct {
 
 func newOutage(t *testing.T, server *sendlimittest.RedisServer, d time.Duration, rules ...string) *outage {
 	t.Helper()
-	policy, err := sendlimit.ParsePolicy(sendlimit.DefaultPolicyName, "", rules...)
+	policy, err := policy.ParsePolicy(policy.DefaultPolicyName, "", rules...)
 	require.NoError(t, err)
-	policies, err := sendlimit.NewPolicyStore(server.Client(), "")
+	policies, err := settings.NewPolicyStore(server.Client(), "")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy))
 	return &outage{
@@ -202,8 +205,8 @@ func (o *outage) judge(before, after map[string]userState) {
 	o.Logf("%d delivered, %v, behind the schedule by %s (half), %s (95 %%), %s (all)",
 		len(delivered), counts, slack[len(slack)/2], slack[len(slack)*95/100], slack[len(slack)-1])
 	require.Greater(o, counts[stateDelivered], 3*len(after))
-	require.Positive(o, counts[stateDropped+sendlimit.ReasonExpired])
-	require.Positive(o, counts[stateDropped+sendlimit.ReasonNoFreeTime])
+	require.Positive(o, counts[stateDropped+messages.ReasonExpired])
+	require.Positive(o, counts[stateDropped+messages.ReasonNoFreeTime])
 	if overloaded(o.T) {
 		o.Logf("the machine is overloaded: whether all of it was in time can't be told, %d were not", moved)
 		return
@@ -239,7 +242,7 @@ func (o *outage) judgeUser(before, after userState) (slack []time.Duration, move
 	slices.SortFunc(ids, func(a, b string) int {
 		return cmp.Or(cmp.Compare(before.number(o.T, a, "t"), before.number(o.T, b, "t")), cmp.Compare(a, b))
 	})
-	model, err := sendlimittest.NewModel(o.policy, sendlimit.DefaultReach)
+	model, err := sendlimittest.NewModel(o.policy, policy.DefaultReach)
 	require.NoError(o, err)
 	reserve := func(id string, at, now time.Time) {
 		d := model.Reserve(sendlimit.Request{User: after.user, ID: id, At: at, Now: now})
@@ -262,7 +265,7 @@ func (o *outage) judgeUser(before, after userState) (slack []time.Duration, move
 		if record["s"] == stateDropped {
 			at = after.number(o.T, id, "e")
 		}
-		if record["w"] != sendlimit.ReasonExpired && time.UnixMilli(at).Before(looked) {
+		if record["w"] != messages.ReasonExpired && time.UnixMilli(at).Before(looked) {
 			looked = time.UnixMilli(at)
 		}
 	}
@@ -270,7 +273,7 @@ func (o *outage) judgeUser(before, after userState) (slack []time.Duration, move
 	for _, id := range late {
 		record := after.records[id]
 		expires := time.UnixMilli(cmp.Or(before.number(o.T, id, "x"), o.up.Add(time.Hour).UnixMilli()))
-		if record["w"] == sendlimit.ReasonExpired || !looked.Before(expires) {
+		if record["w"] == messages.ReasonExpired || !looked.Before(expires) {
 			require.Equal(o, stateDropped, record["s"], "%s/%s: %q", after.user, id, record)
 			require.False(o, time.UnixMilli(after.number(o.T, id, "e")).Before(expires), "%s/%s: %q", after.user, id, record)
 			continue
@@ -284,7 +287,7 @@ func (o *outage) judgeUser(before, after userState) (slack []time.Duration, move
 		free := model.NextFree(sendlimit.NextFreeRequest{User: after.user, From: from, Count: 1, Now: looked})
 		require.Len(o, free, 1)
 		if !free[0].Before(expires) {
-			require.Equal(o, sendlimit.ReasonNoFreeTime, record["w"], "%s/%s: free at %s: %q", after.user, id, free[0], record)
+			require.Equal(o, messages.ReasonNoFreeTime, record["w"], "%s/%s: free at %s: %q", after.user, id, free[0], record)
 			continue
 		}
 		reserve(id, free[0], looked)
@@ -294,7 +297,7 @@ func (o *outage) judgeUser(before, after userState) (slack []time.Duration, move
 			continue
 		}
 		// It fell behind the schedule, and then there was no more time.
-		require.Equal(o, sendlimit.ReasonNoFreeTime, record["w"], "%s/%s: %q", after.user, id, record)
+		require.Equal(o, messages.ReasonNoFreeTime, record["w"], "%s/%s: %q", after.user, id, record)
 		slack = append(slack, time.Second)
 	}
 	return slack, moved

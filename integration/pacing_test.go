@@ -12,7 +12,11 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -52,18 +56,18 @@ type pacing struct {
 
 	client    redis.UniversalClient
 	provider  *pacedProvider
-	paces     *sendlimit.PaceStore
+	paces     *rate.PaceStore
 	submitter *tasks.Submitter
 	sent      int
 }
 
-func newPacing(t *testing.T, pace sendlimit.Pace, workers int) *pacing {
+func newPacing(t *testing.T, pace rate.Pace, workers int) *pacing {
 	t.Helper()
 	p := &pacing{T: t, client: sendlimittest.RealRedis(t).Client(), provider: &pacedProvider{by: make(map[int]int)}}
-	policies, err := sendlimit.NewPolicyStore(p.client, "")
+	policies, err := settings.NewPolicyStore(p.client, "")
 	require.NoError(t, err)
-	require.NoError(t, policies.Apply(t.Context(), sendlimit.DefaultPolicy()))
-	p.paces, err = sendlimit.NewPaceStore(p.client, "", tasks.PaceTarget)
+	require.NoError(t, policies.Apply(t.Context(), policy.DefaultPolicy()))
+	p.paces, err = rate.NewPaceStore(p.client, "", tasks.PaceTarget)
 	require.NoError(t, err)
 	require.NoError(t, p.paces.Apply(t.Context(), pace))
 	p.submitter, err = tasks.NewSubmitter(p.client, tasks.SubmitterOptions{})
@@ -107,14 +111,14 @@ func (p *pacing) await(n int, within time.Duration) []time.Time {
 	return p.provider.seen()
 }
 
-func perSecond(n int64) sendlimit.Rate { return sendlimit.Rate{Count: n, Interval: time.Second} }
+func perSecond(n int64) rate.Rate { return rate.Rate{Count: n, Interval: time.Second} }
 
 // Two workers never exceed a rate together in any second at the provider, a
 // change holds while they run, and what was asked for is still delivered.
 func TestPacingOfTwoWorkers(t *testing.T) {
 	sendlimittest.Long(t)
 	const wave = 600 // more than one worker takes in hand: both have a part in it
-	p := newPacing(t, sendlimit.Pace{Rate: perSecond(100)}, 2)
+	p := newPacing(t, rate.Pace{Rate: perSecond(100)}, 2)
 	began := time.Now()
 	p.submit(wave, 5*time.Second)
 	times := p.await(wave, 60*time.Second)
@@ -124,12 +128,12 @@ func TestPacingOfTwoWorkers(t *testing.T) {
 	require.Len(t, p.provider.by, 2)
 	p.provider.mu.Unlock()
 
-	require.NoError(t, p.paces.Apply(t.Context(), sendlimit.Pace{Rate: perSecond(10)}))
+	require.NoError(t, p.paces.Apply(t.Context(), rate.Pace{Rate: perSecond(10)}))
 	p.submit(40, 1500*time.Millisecond)
 	times = p.await(wave+40, 60*time.Second)[wave:]
 	require.LessOrEqual(t, fullest(times, time.Second), 10)
 
-	require.NoError(t, p.paces.Apply(t.Context(), sendlimit.Pace{}))
+	require.NoError(t, p.paces.Apply(t.Context(), rate.Pace{}))
 	p.submit(60, 2500*time.Millisecond)
 	times = p.await(wave+100, 60*time.Second)[wave+40:]
 	require.Greater(t, fullest(times, time.Second), 20, "as fast as they can")
@@ -137,7 +141,7 @@ func TestPacingOfTwoWorkers(t *testing.T) {
 
 // Bursts are as large as was said, and no second sees more than the rate.
 func TestPacingOfBursts(t *testing.T) {
-	p := newPacing(t, sendlimit.Pace{Rate: perSecond(50), Burst: 5}, 2)
+	p := newPacing(t, rate.Pace{Rate: perSecond(50), Burst: 5}, 2)
 	p.submit(120, 2*time.Second)
 	times := p.await(120, 60*time.Second)
 	require.LessOrEqual(t, fullest(times, time.Second), 50)
@@ -148,7 +152,7 @@ func TestPacingOfBursts(t *testing.T) {
 
 // One worker's 429 pauses the other, and nobody's message loses an attempt.
 func TestPacing429PausesAllWorkers(t *testing.T) {
-	p := newPacing(t, sendlimit.Pace{}, 2)
+	p := newPacing(t, rate.Pace{}, 2)
 	p.provider.answer = func(_ int, n notifier.Notification) notifier.Result {
 		if n.User == "user-1" && n.Attempt == 1 {
 			return notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonRateLimited, RetryAfter: 5 * time.Second}
@@ -167,17 +171,17 @@ func TestPacing429PausesAllWorkers(t *testing.T) {
 	require.Equal(t, 1, standings[0].Attempts)
 }
 
-func recordsOf(t *testing.T, client redis.UniversalClient) *sendlimit.Records {
+func recordsOf(t *testing.T, client redis.UniversalClient) *messages.Records {
 	t.Helper()
 	timeline, err := sendlimit.NewTimeline(client, sendlimit.Options{Records: true})
 	require.NoError(t, err)
-	return timeline.Records(client)
+	return messages.RecordsOf(timeline, client)
 }
 
 // A claim that says no gives the permit back: of so few nothing would be left
 // for the one that is sent.
 func TestPacingGivesBackWhatTheClaimRefuses(t *testing.T) {
-	p := newPacing(t, sendlimit.Pace{Rate: sendlimit.Rate{Count: 2, Interval: time.Hour}, Burst: 1}, 1)
+	p := newPacing(t, rate.Pace{Rate: rate.Rate{Count: 2, Interval: time.Hour}, Burst: 1}, 1)
 	p.submit(8, 3*time.Second)
 	for i := range 8 {
 		o, err := p.submitter.Cancel(t.Context(), fmt.Sprintf("user-%d", i+1), "m")
@@ -193,12 +197,12 @@ func TestPacingGivesBackWhatTheClaimRefuses(t *testing.T) {
 func TestPacingWithTheStoreKilled(t *testing.T) {
 	server := sendlimittest.RealRedis(t, "--appendonly", "yes", "--appendfsync", "always")
 	client := server.Client()
-	policies, err := sendlimit.NewPolicyStore(client, "")
+	policies, err := settings.NewPolicyStore(client, "")
 	require.NoError(t, err)
-	require.NoError(t, policies.Apply(t.Context(), sendlimit.DefaultPolicy()))
-	paces, err := sendlimit.NewPaceStore(client, "", tasks.PaceTarget)
+	require.NoError(t, policies.Apply(t.Context(), policy.DefaultPolicy()))
+	paces, err := rate.NewPaceStore(client, "", tasks.PaceTarget)
 	require.NoError(t, err)
-	require.NoError(t, paces.Apply(t.Context(), sendlimit.Pace{Rate: perSecond(20), Burst: 5}))
+	require.NoError(t, paces.Apply(t.Context(), rate.Pace{Rate: perSecond(20), Burst: 5}))
 	submitter, err := tasks.NewSubmitter(client, tasks.SubmitterOptions{})
 	require.NoError(t, err)
 	p := &pacing{T: t, client: client, provider: &pacedProvider{by: make(map[int]int)}, paces: paces, submitter: submitter}

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
@@ -32,15 +33,15 @@ func TestPitfall16PermitsAndTokensOnACluster(t *testing.T) {
 	var client redis.UniversalClient = cluster.Client()
 	checkLimiters(t, client, 3*time.Second)
 
-	paces, err := sendlimit.NewPaceStore(client, "", "push")
+	paces, err := rate.NewPaceStore(client, "", "push")
 	require.NoError(t, err)
-	pace := sendlimit.Pace{Rate: sendlimit.Rate{Count: 10, Interval: time.Second}, Burst: 3}
+	pace := rate.Pace{Rate: rate.Rate{Count: 10, Interval: time.Second}, Burst: 3}
 	holds, err := paces.Seed(t.Context(), pace)
 	require.NoError(t, err)
 	require.Equal(t, pace, holds)
 	_, err = paces.Pause(t.Context(), time.Minute)
 	require.NoError(t, err)
-	require.NoError(t, paces.Apply(t.Context(), sendlimit.Pace{}))
+	require.NoError(t, paces.Apply(t.Context(), rate.Pace{}))
 	require.NoError(t, paces.Resume(t.Context()))
 }
 
@@ -54,13 +55,13 @@ func checkLimiters(t *testing.T, client redis.UniversalClient, budget time.Durat
 // the rate in any interval, and not much less.
 func TestPermitsByTheServersClock(t *testing.T) {
 	client := sendlimittest.RealRedis(t).Client()
-	const rate, span = 50, 2500 * time.Millisecond
-	newPermits := func() *sendlimit.Permits {
-		permits, err := sendlimit.NewPermits(client, sendlimit.PermitsOptions{Name: "push"})
+	const pace, span = 50, 2500 * time.Millisecond
+	newPermits := func() *rate.Permits {
+		permits, err := rate.NewPermits(client, rate.PermitsOptions{Name: "push"})
 		require.NoError(t, err)
 		return permits
 	}
-	err := newPermits().SetRate(t.Context(), sendlimit.PermitRate{Rate: sendlimit.Rate{Count: rate, Interval: 500 * time.Millisecond}})
+	err := newPermits().SetRate(t.Context(), rate.PermitRate{Rate: rate.Rate{Count: pace, Interval: 500 * time.Millisecond}})
 	require.NoError(t, err)
 	var mu sync.Mutex
 	var given []time.Time
@@ -70,7 +71,7 @@ func TestPermitsByTheServersClock(t *testing.T) {
 		clients.Go(func() {
 			permits := newPermits()
 			for time.Now().Before(end) {
-				d, err := permits.Acquire(context.WithoutCancel(t.Context()), sendlimit.PermitRequest{Token: sendlimit.NewGeneration()})
+				d, err := permits.Acquire(context.WithoutCancel(t.Context()), rate.PermitRequest{Token: keyspace.NewGeneration()})
 				if err != nil {
 					t.Error(err)
 					return
@@ -84,8 +85,8 @@ func TestPermitsByTheServersClock(t *testing.T) {
 		})
 	}
 	clients.Wait()
-	require.LessOrEqual(t, fullest(given, 500*time.Millisecond), rate)
-	require.GreaterOrEqual(t, len(given), 4*rate)
+	require.LessOrEqual(t, fullest(given, 500*time.Millisecond), pace)
+	require.GreaterOrEqual(t, len(given), 4*pace)
 
 	// What is taken expires, to the millisecond; the rate stays.
 	require.Eventually(t, func() bool {
@@ -98,15 +99,15 @@ func TestPermitsByTheServersClock(t *testing.T) {
 // each call is one script.
 func TestLimitersLeaveNothingBehind(t *testing.T) {
 	client := sendlimittest.RealRedis(t).Client()
-	bucket, err := sendlimit.NewTokenBucket(client, sendlimit.TokenBucketOptions{
-		Rate: sendlimit.Rate{Count: 20, Interval: time.Second}, Capacity: 10,
+	bucket, err := rate.NewTokenBucket(client, rate.TokenBucketOptions{
+		Rate: rate.Rate{Count: 20, Interval: time.Second}, Capacity: 10,
 	})
 	require.NoError(t, err)
 	var allowed atomic.Int64
 	var callers sync.WaitGroup
 	for c := range 30 {
 		callers.Go(func() {
-			d, err := bucket.Take(context.WithoutCancel(t.Context()), sendlimit.TokenRequest{Key: "k" + strconv.Itoa(c%2)})
+			d, err := bucket.Take(context.WithoutCancel(t.Context()), rate.TokenRequest{Key: "k" + strconv.Itoa(c%2)})
 			if err != nil {
 				t.Error(err)
 			}

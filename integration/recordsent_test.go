@@ -10,8 +10,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
 // Ten sends of today by another system: the eleventh is refused until midnight.
@@ -20,9 +21,9 @@ func TestEnqueueRecordsWhatWasSent(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)
 	server := sendlimittest.RealRedis(t)
-	policies, err := sendlimit.NewPolicyStore(server.Client(), "")
+	policies, err := settings.NewPolicyStore(server.Client(), "")
 	require.NoError(t, err)
-	policy, err := sendlimit.ParsePolicy(sendlimit.DefaultPolicyName, "", "10/calendar_day")
+	policy, err := policy.ParsePolicy(policy.DefaultPolicyName, "", "10/calendar_day")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy))
 	environ := []string{"REDIS_URL=" + server.URL()}

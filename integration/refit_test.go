@@ -14,8 +14,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -32,9 +33,9 @@ func TestRefitGoesOnAfterAKill(t *testing.T) {
 	p := buildPrograms(t)
 	server := sendlimittest.RealRedis(t)
 	client := server.Client()
-	policies, err := sendlimit.NewPolicyStore(client, "")
+	policies, err := settings.NewPolicyStore(client, "")
 	require.NoError(t, err)
-	generous, err := sendlimit.ParsePolicy(sendlimit.DefaultPolicyName, "", "100/calendar_day")
+	generous, err := policy.ParsePolicy(policy.DefaultPolicyName, "", "100/calendar_day")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), generous))
 	submitter, err := tasks.NewSubmitter(client, tasks.SubmitterOptions{ExpireAfter: 30 * 24 * time.Hour})
@@ -59,7 +60,7 @@ func TestRefitGoesOnAfterAKill(t *testing.T) {
 	require.Contains(t, previewed.stdout, "360 of 600 messages to come do not fit, of 120 of 120 users.\n")
 	require.Contains(t, previewed.stdout, "Nothing was changed.\n")
 	require.Equal(t, 3, strings.Count(previewed.stdout, "  "+refitUser(7)+"  "), "everything is listed where no person watches")
-	policy, _, err := policies.Load(t.Context(), sendlimit.DefaultPolicyName)
+	policy, _, err := policies.Load(t.Context(), policy.DefaultPolicyName)
 	require.NoError(t, err)
 	require.Equal(t, generous.Rules, policy.Rules)
 
@@ -121,9 +122,9 @@ func (p programs) moveUntilKilled(t *testing.T, environ []string, file string, e
 func TestRefitInACluster(t *testing.T) {
 	t.Parallel()
 	client := sendlimittest.RealCluster(t).Client()
-	policy, err := sendlimit.ParsePolicy(sendlimit.DefaultPolicyName, "", "100/calendar_day")
+	policy, err := policy.ParsePolicy(policy.DefaultPolicyName, "", "100/calendar_day")
 	require.NoError(t, err)
-	policies, err := sendlimit.NewPolicyStore(client, "")
+	policies, err := settings.NewPolicyStore(client, "")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy))
 	r, err := tasks.NewRefitter(client, tasks.RefitterOptions{})
@@ -145,7 +146,7 @@ func TestRefitInACluster(t *testing.T) {
 	summary, err := r.Preview(t.Context(), policy, tasks.RefitWatcher{})
 	require.NoError(t, err)
 	require.Equal(t, []int{30, 60, 30}, []int{summary.Users, summary.Reservations, summary.Misfits})
-	change, err := policies.Replace(t.Context(), policy, sendlimit.AnyVersion)
+	change, err := policies.Replace(t.Context(), policy, settings.AnyVersion)
 	require.NoError(t, err)
 	summary, err = r.Run(t.Context(), change.New, tasks.RefitCancel, tasks.RefitWatcher{})
 	require.NoError(t, err)

@@ -14,8 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -87,11 +88,11 @@ func TestPitfall54AFullStoreDelivers(t *testing.T) {
 	at := time.Now().Add(15 * time.Second)
 	accepted, refusal := fill(t, submitter, at)
 	require.Error(t, refusal)
-	var full *sendlimit.UnavailableError
+	var full *fault.UnavailableError
 	require.ErrorAs(t, refusal, &full)
-	require.Equal(t, sendlimit.CodeStoreFull, full.Code())
+	require.Equal(t, fault.CodeStoreFull, full.Code())
 	require.Contains(t, full.Detail, "takes no more messages from 85 % on (store_full_at)")
-	memory, err := sendlimit.ReadMemory(t.Context(), client)
+	memory, err := store.ReadMemory(t.Context(), client)
 	require.NoError(t, err)
 	t.Logf("%d messages, %d %% of the memory", accepted, memory[0].Used*100/memory[0].Max)
 	require.Greater(t, accepted, int64(1000))
@@ -145,8 +146,8 @@ func TestRedisOutOfMemory(t *testing.T) {
 	require.NoError(t, submit("alice")) // and now it is not asked for two seconds how full it is
 	require.NoError(t, server.Client().ConfigSet(t.Context(), "maxmemory", "100kb").Err())
 	err = submit("bob")
-	full, ok := errors.AsType[*sendlimit.UnavailableError](err)
+	full, ok := errors.AsType[*fault.UnavailableError](err)
 	require.True(t, ok, "%v", err)
-	require.Equal(t, sendlimit.CodeStoreFull, full.Code())
+	require.Equal(t, fault.CodeStoreFull, full.Code())
 	require.Equal(t, "Redis is full: raise its maxmemory, or wait until messages are delivered and their records expire", full.Detail)
 }

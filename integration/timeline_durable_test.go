@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
@@ -28,11 +30,11 @@ func (a *account) fill(t *testing.T, users int) {
 	t.Helper()
 	ctx := t.Context()
 	timeline := newTimeline(t, a.client, accountOptions)
-	gate, err := sendlimit.NewGate(a.client, accountOptions)
+	gate, err := messages.NewGate(a.client, accountOptions)
 	require.NoError(t, err)
-	watch, err := sendlimit.NewWatchList(a.client, sendlimit.Options{})
+	watch, err := messages.NewWatchList(a.client, sendlimit.Options{})
 	require.NoError(t, err)
-	var queued []sendlimit.Queued
+	var queued []messages.Queued
 	for range users {
 		user := fmt.Sprintf("user:%d", a.users)
 		a.users++
@@ -43,7 +45,7 @@ func (a *account) fill(t *testing.T, users int) {
 				Record: &sendlimit.Record{Generation: "g-" + id, Fingerprint: id, Content: []byte("text of " + id)},
 			})
 			require.True(t, d.Allowed)
-			queued = append(queued, sendlimit.Queued{User: user, ID: id, Generation: "g-" + id, Due: d.At})
+			queued = append(queued, messages.Queued{User: user, ID: id, Generation: "g-" + id, Due: d.At})
 		}
 		reserve("sent", 0, false)
 		reserve("shifted", 0, true)
@@ -56,16 +58,16 @@ func (a *account) fill(t *testing.T, users int) {
 		d, err = timeline.Release(ctx, sendlimit.ReleaseRequest{User: user, ID: "cancelled", Now: a.now})
 		require.NoError(t, err)
 		require.True(t, d.Allowed)
-		delivery := sendlimit.Delivery{User: user, ID: "sent", Generation: "g-sent", Nonce: "n"}
+		delivery := messages.Delivery{User: user, ID: "sent", Generation: "g-sent", Nonce: "n"}
 		claim, err := gate.Claim(ctx, delivery, time.Minute, a.now)
 		require.NoError(t, err)
-		require.Equal(t, sendlimit.Send, claim.Verdict)
-		recorded, err := gate.Settle(ctx, delivery, sendlimit.Settlement{Delivered: true, ProviderID: "p"}, a.now)
+		require.Equal(t, messages.Send, claim.Verdict)
+		recorded, err := gate.Settle(ctx, delivery, messages.Settlement{Delivered: true, ProviderID: "p"}, a.now)
 		require.NoError(t, err)
 		require.True(t, recorded)
-		claim, err = gate.Claim(ctx, sendlimit.Delivery{User: user, ID: "shifted", Generation: "g-shifted", Nonce: "n"}, time.Minute, a.now.Add(time.Hour))
+		claim, err = gate.Claim(ctx, messages.Delivery{User: user, ID: "shifted", Generation: "g-shifted", Nonce: "n"}, time.Minute, a.now.Add(time.Hour))
 		require.NoError(t, err)
-		require.Equal(t, sendlimit.Send, claim.Verdict)
+		require.Equal(t, messages.Send, claim.Verdict)
 	}
 	require.NoError(t, watch.Confirm(ctx, queued))
 }
@@ -151,7 +153,7 @@ func TestAReplicaAnswersTheSame(t *testing.T) {
 
 	timeline := newTimeline(t, replica.Client(), accountOptions)
 	_, err = timeline.Release(t.Context(), sendlimit.ReleaseRequest{User: "user:0", ID: "pending", Now: a.now})
-	var unavailable *sendlimit.UnavailableError
+	var unavailable *fault.UnavailableError
 	require.ErrorAs(t, err, &unavailable)
 	require.Equal(t, "Redis is a read-only replica: give the address of its master", unavailable.Detail)
 

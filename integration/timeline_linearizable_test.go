@@ -16,6 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
@@ -96,9 +98,9 @@ func (s spec) step(o operation) (bool, spec) {
 // in which they began and ended, gives all their answers.
 func linearizable(t *testing.T, history []operation) porcupine.CheckResult {
 	t.Helper()
-	policy, err := sendlimit.ParsePolicy("test", "", linearizableRules...)
+	p, err := policy.ParsePolicy("test", "", linearizableRules...)
 	require.NoError(t, err)
-	model, err := sendlimittest.NewModel(policy, sendlimit.DefaultReach)
+	model, err := sendlimittest.NewModel(p, policy.DefaultReach)
 	require.NoError(t, err)
 	operations := make([]porcupine.Operation, len(history))
 	for i, o := range history {
@@ -128,7 +130,7 @@ var linearizableRules = []string{"1/minute", "3/hour"} //nolint:gochecknoglobals
 
 func linearizableTimeline(t *testing.T, client redis.Scripter) *sendlimit.Timeline {
 	t.Helper()
-	policy, err := sendlimit.ParsePolicy("test", "", linearizableRules...)
+	policy, err := policy.ParsePolicy("test", "", linearizableRules...)
 	require.NoError(t, err)
 	timeline, err := sendlimit.NewTimeline(client, sendlimit.Options{Policy: policy})
 	require.NoError(t, err)
@@ -211,7 +213,7 @@ type checkThenInsert struct {
 	*sendlimit.Timeline
 
 	client *redis.Client
-	keys   sendlimit.Keys
+	keys   keyspace.Keys
 	meet   *sync.WaitGroup
 }
 
@@ -230,7 +232,7 @@ func (l checkThenInsert) Reserve(ctx context.Context, r sendlimit.Request) (send
 func TestALimiterThatIsNotAtomicIsFoundOut(t *testing.T) {
 	server := sendlimittest.RealRedis(t)
 	timeline := linearizableTimeline(t, server.Client())
-	keys, err := sendlimit.NewKeys("")
+	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)
 	quarrel := func(user string, l limiter) []operation {
 		history := []operation{

@@ -12,6 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
@@ -73,7 +75,7 @@ func contests(t *testing.T, client *redis.Client) []contest {
 		all = append(all, contest{user, func(ctx context.Context, id string) (sendlimit.Decision, error) {
 			r := sendlimit.Request{User: user, ID: id, At: when, Now: when.Add(-time.Hour)}
 			if records {
-				r.Record = &sendlimit.Record{Generation: sendlimit.NewGeneration(), Fingerprint: id}
+				r.Record = &sendlimit.Record{Generation: keyspace.NewGeneration(), Fingerprint: id}
 			}
 			return timeline.Reserve(ctx, r)
 		}})
@@ -104,7 +106,7 @@ func (c contest) race(t *testing.T, prefix string, goroutines int) []string {
 			winners = append(winners, id(i))
 			continue
 		}
-		require.Equal(t, sendlimit.CodeSendLimit, d.Code)
+		require.Equal(t, fault.CodeSendLimit, d.Code)
 		require.Equal(t, 1, d.Violations[0].ConflictsTotal)
 	}
 	return winners

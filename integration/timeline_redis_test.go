@@ -13,6 +13,9 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
@@ -26,7 +29,7 @@ func newTimeline(t *testing.T, client redis.Scripter, o sendlimit.Options, rules
 	t.Helper()
 	if len(rules) > 0 {
 		var err error
-		o.Policy, err = sendlimit.ParsePolicy("test", "", rules...)
+		o.Policy, err = policy.ParsePolicy("test", "", rules...)
 		require.NoError(t, err)
 	}
 	timeline, err := sendlimit.NewTimeline(client, o)
@@ -34,9 +37,9 @@ func newTimeline(t *testing.T, client redis.Scripter, o sendlimit.Options, rules
 	return timeline
 }
 
-func defaultKeys(t *testing.T) sendlimit.Keys {
+func defaultKeys(t *testing.T) keyspace.Keys {
 	t.Helper()
-	keys, err := sendlimit.NewKeys("")
+	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)
 	return keys
 }
@@ -55,7 +58,7 @@ func TestPitfall38EveryMillisecondIsKept(t *testing.T) {
 	client := sendlimittest.RealRedis(t).Client()
 	o := sendlimit.Options{Records: true}
 	timeline := newTimeline(t, client, o)
-	gate, err := sendlimit.NewGate(client, o)
+	gate, err := messages.NewGate(client, o)
 	require.NoError(t, err)
 	keys, now := defaultKeys(t), noon()
 	at := now.Add(time.Hour + 123*time.Millisecond)
@@ -76,7 +79,7 @@ func TestPitfall38EveryMillisecondIsKept(t *testing.T) {
 	}
 	watched := func(id, generation string, want time.Time) {
 		t.Helper()
-		placed(keys.Watch("alice"), sendlimit.WatchMember("alice", id, generation), want)
+		placed(keys.Watch("alice"), keyspace.WatchMember("alice", id, generation), want)
 	}
 
 	mustReserve(t, timeline, sendlimit.Request{User: "alice", ID: "a", At: at, Record: record("a1"), Now: now})
@@ -103,7 +106,7 @@ func TestPitfall38EveryMillisecondIsKept(t *testing.T) {
 	stored("a", "m", at)
 	watched("a", "a2", now.Add(10*time.Second))
 
-	held := sendlimit.Delivery{User: "alice", ID: "a", Generation: "a2", Nonce: "n"}
+	held := messages.Delivery{User: "alice", ID: "a", Generation: "a2", Nonce: "n"}
 	claimed := moved.Add(77 * time.Millisecond)
 	claim, err := gate.Claim(t.Context(), held, 1234*time.Millisecond, claimed)
 	require.NoError(t, err)
@@ -111,7 +114,7 @@ func TestPitfall38EveryMillisecondIsKept(t *testing.T) {
 	require.Equal(t, at, claim.RequestedAt)
 	stored("a", "u", claimed.Add(1234*time.Millisecond))
 	watched("a", "a2", claimed.Add(1234*time.Millisecond))
-	recorded, err := gate.Settle(t.Context(), held, sendlimit.Settlement{Delivered: true}, claimed)
+	recorded, err := gate.Settle(t.Context(), held, messages.Settlement{Delivered: true}, claimed)
 	require.NoError(t, err)
 	require.True(t, recorded)
 	stored("a", "e", claimed)
@@ -135,7 +138,7 @@ func TestPitfall51And04TimelinesExpire(t *testing.T) {
 	t.Parallel()
 	client := sendlimittest.RealRedis(t).Client()
 	key, now := defaultKeys(t).Timeline("alice"), noon()
-	const keep = time.Hour + sendlimit.Grace
+	const keep = time.Hour + policy.Grace
 	timeline := newTimeline(t, client, sendlimit.Options{}, "1/minute", "5/hour")
 	expires := func(last time.Time) {
 		t.Helper()
@@ -170,12 +173,12 @@ func TestPitfall51And04TimelinesExpire(t *testing.T) {
 	// And a real one ends: a window of a second, and the grace.
 	short := newTimeline(t, client, sendlimit.Options{Prefix: "short"}, "1/1s")
 	d = mustReserve(t, short, sendlimit.Request{User: "alice", ID: "now"})
-	keys, err := sendlimit.NewKeys("short")
+	keys, err := keyspace.NewKeys("short")
 	require.NoError(t, err)
 	require.Eventually(t, func() bool {
 		return client.Exists(t.Context(), keys.Timeline("alice")).Val() == 0
 	}, 60*time.Second, 20*time.Millisecond)
-	require.GreaterOrEqual(t, time.Since(d.At), time.Second+sendlimit.Grace-50*time.Millisecond, "not before it can be forgotten")
+	require.GreaterOrEqual(t, time.Since(d.At), time.Second+policy.Grace-50*time.Millisecond, "not before it can be forgotten")
 }
 
 // In a pipeline a script that the server does not know fails, and what was
@@ -303,7 +306,7 @@ func TestListUnderAnyLocale(t *testing.T) {
 		require.True(t, mustReserve(t, timeline, sendlimit.Request{User: "alice", ID: id, At: now, Now: now}).Allowed)
 	}
 	var listed []string
-	var after sendlimit.Reservation
+	var after keyspace.Reservation
 	for {
 		page, err := timeline.List(t.Context(), sendlimit.ListRequest{User: "alice", After: after, Limit: 1, Now: now})
 		require.NoError(t, err)

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
@@ -53,8 +55,8 @@ func TestASearchThroughAFullYear(t *testing.T) {
 	asked := now.Add(20_000*step + time.Second)
 	r := sendlimit.Request{User: "alice", ID: "a", At: asked, Now: now}
 	d := mustReserve(t, timeline, r)
-	require.Equal(t, sendlimit.CodeSendLimit, d.Code)
-	require.Equal(t, now.Add(sendlimit.DefaultReach-step).Add(time.Hour-4*step).Truncate(time.Millisecond), d.NextFree,
+	require.Equal(t, fault.CodeSendLimit, d.Code)
+	require.Equal(t, now.Add(policy.DefaultReach-step).Add(time.Hour-4*step).Truncate(time.Millisecond), d.NextFree,
 		"the last hour of the year is full, up to the reach itself")
 	require.Zero(t, d.PreviousFree)
 
@@ -67,13 +69,13 @@ func TestASearchThroughAFullYear(t *testing.T) {
 	require.Equal(t, []time.Time{early, late}, times)
 
 	r.Shift, r.ShiftUntil = true, late.Add(-time.Millisecond)
-	require.Equal(t, sendlimit.CodeSendLimit, mustReserve(t, timeline, r).Code, "a millisecond too short")
+	require.Equal(t, fault.CodeSendLimit, mustReserve(t, timeline, r).Code, "a millisecond too short")
 	r.ShiftUntil = late
 	require.Equal(t, sendlimit.Decision{Allowed: true, Shifted: true, At: late, RequestedAt: asked, Now: now}, mustReserve(t, timeline, r))
 
 	moved, err := timeline.Move(t.Context(), sendlimit.MoveRequest{User: "alice", ID: "a", At: asked, Now: now})
 	require.NoError(t, err)
-	require.Equal(t, sendlimit.CodeSendLimit, moved.Code)
+	require.Equal(t, fault.CodeSendLimit, moved.Code)
 	require.Equal(t, late, moved.NextFree, "its own place is free for it")
 	require.Equal(t, early, moved.PreviousFree)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
@@ -26,8 +27,8 @@ func TestTrafficAgreesWithTheModel(t *testing.T) {
 	t.Log(traffic.Source)
 	// Days ahead of the server's clock, so that no key expires meanwhile.
 	start := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 3)
-	policy := sendlimit.DefaultPolicy()
-	want, err := traffic.Judge(policy, start, sendlimit.DefaultReach)
+	p := policy.DefaultPolicy()
+	want, err := traffic.Judge(p, start, policy.DefaultReach)
 	require.NoError(t, err)
 	outcomes := make(map[string]int)
 	for _, d := range want {

@@ -15,8 +15,9 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/notifier/webhook"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -102,9 +103,9 @@ func populate(t *testing.T, server *sendlimittest.RedisServer) *population {
 		}
 		return notifiertest.Answer{}
 	})
-	policies, err := sendlimit.NewPolicyStore(u.client, "")
+	policies, err := settings.NewPolicyStore(u.client, "")
 	require.NoError(t, err)
-	require.NoError(t, policies.Apply(t.Context(), sendlimit.DefaultPolicy()))
+	require.NoError(t, policies.Apply(t.Context(), policy.DefaultPolicy()))
 	submitter, err := tasks.NewSubmitter(u.client, tasks.SubmitterOptions{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, submitter.Close()) })

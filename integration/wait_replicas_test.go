@@ -12,7 +12,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
@@ -71,9 +71,9 @@ func messageAt(id string, in time.Duration) tasks.Message {
 // unsecured requires the error of too few replicas.
 func (r *replicated) unsecured(_ tasks.Outcome, err error) {
 	r.Helper()
-	var away *sendlimit.UnavailableError
+	var away *fault.UnavailableError
 	require.ErrorAs(r, err, &away)
-	require.Equal(r, sendlimit.CodeUnavailable, away.Code())
+	require.Equal(r, fault.CodeUnavailable, away.Code())
 	require.Equal(r, "Redis has it on 0 of 1 replicas after 300ms (wait_replicas):"+
 		" what was asked for may have been done, and asking again with the same id is safe", away.Detail)
 }
@@ -111,7 +111,7 @@ func TestReplicasHaveWhatWasAnswered(t *testing.T) {
 			r.unsecured(r.hasty.Cancel(t.Context(), "alice", "m1"))
 			refused, err := r.hasty.Submit(t.Context(), messageAt("refused", time.Hour))
 			require.NoError(t, err, "a refusal writes nothing, and waits for nobody")
-			require.Equal(t, sendlimit.CodeSendLimit, refused.Code)
+			require.Equal(t, fault.CodeSendLimit, refused.Code)
 
 			r.resume()
 			outcome, err := r.submitter(fresh, o, patience).Submit(t.Context(), m)

@@ -10,14 +10,15 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 // registry is a store with accounts, whose clock stands still.
 type registry struct {
 	*testing.T
-	*sendlimit.Accounts
+	*accounts.Accounts
 
 	server *miniredis.Miniredis
 	now    time.Time
@@ -29,7 +30,7 @@ func newRegistry(t *testing.T) *registry {
 	r := &registry{T: t, server: server, now: time.Date(2026, 11, 22, 11, 0, 0, 0, time.UTC)}
 	server.SetTime(r.now)
 	var err error
-	r.Accounts, err = sendlimit.NewAccounts(client, "")
+	r.Accounts, err = accounts.NewAccounts(client, "")
 	require.NoError(t, err)
 	return r
 }
@@ -40,17 +41,17 @@ func (r *registry) passes(d time.Duration) {
 }
 
 // creates makes an account with a key that may submit and read.
-func (r *registry) creates(name string) (secret string, key sendlimit.APIKey) {
+func (r *registry) creates(name string) (secret string, key accounts.APIKey) {
 	r.Helper()
-	_, err := r.Create(r.Context(), sendlimit.Account{Name: name})
+	_, err := r.Create(r.Context(), accounts.Account{Name: name})
 	require.NoError(r, err)
-	secret, key, err = r.AddKey(r.Context(), name, []sendlimit.Scope{sendlimit.ScopeSubmit, sendlimit.ScopeRead}, time.Time{})
+	secret, key, err = r.AddKey(r.Context(), name, []accounts.Scope{accounts.ScopeSubmit, accounts.ScopeRead}, time.Time{})
 	require.NoError(r, err)
 	return secret, key
 }
 
 // acme returns the account of that name, which has to be there.
-func (r *registry) acme() sendlimit.Account {
+func (r *registry) acme() accounts.Account {
 	r.Helper()
 	account, ok, err := r.Get(r.Context(), "acme")
 	require.NoError(r, err)
@@ -65,11 +66,11 @@ func TestAccountsAreKept(t *testing.T) {
 	require.NoError(t, err)
 	require.False(t, ok)
 
-	require.NoError(t, r.SetTier(t.Context(), sendlimit.Tier{Name: "free", MessagesPerDay: 500, AlertAt: []int{}}))
-	want := sendlimit.Account{
+	require.NoError(t, r.SetTier(t.Context(), accounts.Tier{Name: "free", MessagesPerDay: 500, AlertAt: []int{}}))
+	want := accounts.Account{
 		Name: "acme", Tier: "free", Contact: "ops@acme.example", TimeZone: "Europe/Berlin", ReportAt: "08:00", CreatedAt: r.now,
 	}
-	made, err := r.Create(t.Context(), sendlimit.Account{
+	made, err := r.Create(t.Context(), accounts.Account{
 		Name: "acme", Tier: "free", Contact: "ops@acme.example", TimeZone: "Europe/Berlin", ReportAt: "08:00",
 	})
 	require.NoError(t, err)
@@ -78,9 +79,9 @@ func TestAccountsAreKept(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, ok)
 	require.Equal(t, want, account)
-	require.Equal(t, sendlimit.Tier{Name: "free", MessagesPerDay: 500, AlertAt: []int{}}, tier, "empty alerts are not the usual ones")
+	require.Equal(t, accounts.Tier{Name: "free", MessagesPerDay: 500, AlertAt: []int{}}, tier, "empty alerts are not the usual ones")
 
-	changed, err := r.Set(t.Context(), "acme", sendlimit.AccountChange{Tier: new(""), Disabled: new(true)})
+	changed, err := r.Set(t.Context(), "acme", accounts.AccountChange{Tier: new(""), Disabled: new(true)})
 	require.NoError(t, err)
 	want.Tier, want.Disabled = "", true
 	require.Equal(t, want, changed)
@@ -88,9 +89,9 @@ func TestAccountsAreKept(t *testing.T) {
 	require.NoError(t, err)
 	require.Zero(t, tier)
 
-	_, err = r.Create(t.Context(), sendlimit.Account{Name: "acme"})
+	_, err = r.Create(t.Context(), accounts.Account{Name: "acme"})
 	require.ErrorContains(t, err, "a new name: this account exists")
-	_, err = r.Create(t.Context(), sendlimit.Account{Name: "aa"})
+	_, err = r.Create(t.Context(), accounts.Account{Name: "aa"})
 	require.NoError(t, err)
 	all, err := r.List(t.Context())
 	require.NoError(t, err)
@@ -103,7 +104,7 @@ func TestAccountsRefuseWhatIsNotAllowed(t *testing.T) {
 	t.Parallel()
 	r := newRegistry(t)
 	r.creates("good")
-	for field, account := range map[string]sendlimit.Account{
+	for field, account := range map[string]accounts.Account{
 		"account":   {Name: "Acme"},
 		"tier":      {Name: "acme", Tier: "gold"},
 		"contact":   {Name: "acme", Contact: "ops"},
@@ -111,47 +112,47 @@ func TestAccountsRefuseWhatIsNotAllowed(t *testing.T) {
 		"report_at": {Name: "acme", ReportAt: "8:00"},
 	} {
 		_, err := r.Create(t.Context(), account)
-		var wrong *sendlimit.InvalidError
+		var wrong *fault.InvalidError
 		require.ErrorAs(t, err, &wrong, field)
 		require.Equal(t, field, wrong.Field)
 	}
 	_, ok, err := r.Get(t.Context(), "acme")
 	require.NoError(t, err)
 	require.False(t, ok, "nothing is written")
-	_, err = r.Set(t.Context(), "good", sendlimit.AccountChange{Tier: new("gold")})
+	_, err = r.Set(t.Context(), "good", accounts.AccountChange{Tier: new("gold")})
 	require.ErrorContains(t, err, "the name of a tier that exists")
-	_, err = r.Set(t.Context(), "nobody", sendlimit.AccountChange{})
+	_, err = r.Set(t.Context(), "nobody", accounts.AccountChange{})
 	require.EqualError(t, err, `there is no account "nobody"`)
-	_, _, err = r.AddKey(t.Context(), "good", []sendlimit.Scope{"root"}, time.Time{})
+	_, _, err = r.AddKey(t.Context(), "good", []accounts.Scope{"root"}, time.Time{})
 	require.ErrorContains(t, err, "submit, read and admin, each once")
-	_, _, err = r.AddKey(t.Context(), "good", []sendlimit.Scope{sendlimit.ScopeRead}, r.now)
+	_, _, err = r.AddKey(t.Context(), "good", []accounts.Scope{accounts.ScopeRead}, r.now)
 	require.ErrorContains(t, err, "a time to come")
 }
 
 func TestTiers(t *testing.T) {
 	t.Parallel()
 	r := newRegistry(t)
-	for field, tier := range map[string]sendlimit.Tier{
+	for field, tier := range map[string]accounts.Tier{
 		"tier":                {Name: ""},
 		"requests_per_minute": {Name: "a", RequestsPerMinute: -1},
-		"messages_per_hour":   {Name: "a", MessagesPerHour: sendlimit.MaxTierLimit + 1},
+		"messages_per_hour":   {Name: "a", MessagesPerHour: accounts.MaxTierLimit + 1},
 		"alert_at":            {Name: "a", AlertAt: []int{100, 80}},
 	} {
-		var wrong *sendlimit.InvalidError
+		var wrong *fault.InvalidError
 		require.ErrorAs(t, r.SetTier(t.Context(), tier), &wrong, field)
 		require.Equal(t, field, wrong.Field)
 	}
 	for _, name := range []string{"b", "a"} {
-		require.NoError(t, r.SetTier(t.Context(), sendlimit.Tier{Name: name, RequestsPerMinute: 60}))
+		require.NoError(t, r.SetTier(t.Context(), accounts.Tier{Name: name, RequestsPerMinute: 60}))
 	}
-	created, err := r.SeedTier(t.Context(), sendlimit.Tier{Name: "a", RequestsPerMinute: 1})
+	created, err := r.SeedTier(t.Context(), accounts.Tier{Name: "a", RequestsPerMinute: 1})
 	require.NoError(t, err)
 	require.False(t, created)
 	all, err := r.ListTiers(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []sendlimit.Tier{{Name: "a", RequestsPerMinute: 60}, {Name: "b", RequestsPerMinute: 60}}, all)
+	require.Equal(t, []accounts.Tier{{Name: "a", RequestsPerMinute: 60}, {Name: "b", RequestsPerMinute: 60}}, all)
 
-	_, err = r.Create(t.Context(), sendlimit.Account{Name: "acme", Tier: "a"})
+	_, err = r.Create(t.Context(), accounts.Account{Name: "acme", Tier: "a"})
 	require.NoError(t, err)
 	require.ErrorContains(t, r.RemoveTier(t.Context(), "a"), `account "acme" has it`)
 	require.NoError(t, r.RemoveTier(t.Context(), "b"))
@@ -160,7 +161,7 @@ func TestTiers(t *testing.T) {
 	// A tier that is gone all the same lets nobody send without limits.
 	r.server.HDel("sl:{accounts}:tiers", "a")
 	_, _, _, err = r.Resolve(t.Context(), "acme")
-	var unfit *sendlimit.UnavailableError
+	var unfit *fault.UnavailableError
 	require.ErrorAs(t, err, &unfit)
 }
 
@@ -172,12 +173,12 @@ func TestConcurrentChangesOfAnAccount(t *testing.T) {
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
-			_, _, err := r.AddKey(t.Context(), "acme", []sendlimit.Scope{sendlimit.ScopeRead}, time.Time{})
+			_, _, err := r.AddKey(t.Context(), "acme", []accounts.Scope{accounts.ScopeRead}, time.Time{})
 			require.NoError(t, err)
 		})
 	}
 	all.Go(func() {
-		_, err := r.Set(t.Context(), "acme", sendlimit.AccountChange{Contact: new("ops@acme.example")})
+		_, err := r.Set(t.Context(), "acme", accounts.AccountChange{Contact: new("ops@acme.example")})
 		require.NoError(t, err)
 	})
 	all.Wait()
@@ -201,9 +202,9 @@ func TestSeeds(t *testing.T) {
 	r := newRegistry(t)
 	const key = "a long random text of the operator's"
 	const hash = "7b0d1e4d4f0a3a9ad93bf27ad8d0c9f7ddcb6f0b0d1e4d4f0a3a9ad93bf27ad8"
-	seed := sendlimit.AccountSeed{
-		Account: sendlimit.Account{Name: "acme", Contact: "ops@acme.example"},
-		Keys:    []sendlimit.KeySeed{{SHA256: hash, Scopes: []sendlimit.Scope{sendlimit.ScopeRead}}},
+	seed := accounts.AccountSeed{
+		Account: accounts.Account{Name: "acme", Contact: "ops@acme.example"},
+		Keys:    []accounts.KeySeed{{SHA256: hash, Scopes: []accounts.Scope{accounts.ScopeRead}}},
 	}
 	created, err := r.Seed(t.Context(), seed)
 	require.NoError(t, err)
@@ -267,7 +268,7 @@ func TestAccountsWithoutTheStore(t *testing.T) {
 	secret, _ := r.creates("acme")
 	r.server.SetError("LOADING Redis is loading the dataset in memory")
 	_, ok, err := r.Authenticate(t.Context(), secret)
-	var away *sendlimit.UnavailableError
+	var away *fault.UnavailableError
 	require.ErrorAs(t, err, &away)
 	require.False(t, ok)
 }

@@ -13,6 +13,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
 // newAlerts begins a story of alice, who has a contact.
@@ -25,9 +30,9 @@ func newAlerts(t *testing.T, rules ...string) *messageStory {
 
 func (s *messageStory) contact(user, contact string) {
 	s.Helper()
-	settings, err := sendlimit.NewUserSettingsStore(s.client, "")
+	settings, err := settings.NewUserSettingsStore(s.client, "")
 	require.NoError(s, err)
-	require.NoError(s, settings.Set(s.Context(), user, sendlimit.UserSettings{Contact: contact}))
+	require.NoError(s, settings.Set(s.Context(), user, policy.UserSettings{Contact: contact}))
 }
 
 // fill submits messages of 22 November, each a minute after the one before, and
@@ -45,12 +50,12 @@ func (s *messageStory) fill(from, till int) []string {
 
 // alertOf is the id of the notice about a user whose day begins then.
 func alertOf(user, day string, threshold int) string {
-	return sendlimit.NoticeID(sendlimit.NoticeUserQuota, at(day), threshold, user)
+	return notices.NoticeID(notices.NoticeUserQuota, at(day), threshold, user)
 }
 
 func (s *messageStory) notices() []string {
 	s.Helper()
-	ids, err := s.client.ZRange(s.Context(), keysOf(s.options).Notices(sendlimit.Partition("alice")), 0, -1).Result()
+	ids, err := s.client.ZRange(s.Context(), keysOf(s.options).Notices(keyspace.Partition("alice")), 0, -1).Result()
 	require.NoError(s, err)
 	return ids
 }
@@ -75,7 +80,7 @@ func TestAlertsAtThresholds(t *testing.T) {
 		"k": "user_quota", "s": "alice", "d": strconv.FormatInt(at("00:00").UnixMilli(), 10), "h": "80", "u": "8", "l": "10",
 	}, fields)
 
-	flag := keysOf(s.options).Alert(sendlimit.AlertOfUser, "alice", at("00:00").UnixMilli())
+	flag := keysOf(s.options).Alert(keyspace.AlertOfUser, "alice", at("00:00").UnixMilli())
 	require.Equal(t, 54*time.Hour, s.server.TTL(flag), "30 hours past the end of the day")
 }
 
@@ -125,7 +130,7 @@ func TestPitfall34AJumpOverAThresholdAlertsOnce(t *testing.T) {
 		}
 		s.until("23 09:00")
 		claim := s.claim("y1", "y1", "n1")
-		require.Equal(t, sendlimit.Send, claim.Verdict)
+		require.Equal(t, messages.Send, claim.Verdict)
 		require.Len(t, claim.Placed, 1)
 		require.Equal(t, []string{alertOf("alice", "23 00:00", row.threshold)}, claim.Notices)
 		require.Equal(t, claim.Notices, s.notices())
@@ -188,7 +193,7 @@ func TestGatheredForThePolicy(t *testing.T) {
 	policy.AlertTo = "ops@example.com"
 	s := tellMessages(t, sendlimit.Options{Policy: policy})
 	require.Empty(t, s.fill(1, 10), "there is no contact of her own")
-	gathered, err := s.client.ZRangeWithScores(t.Context(), keysOf(s.options).Gathered(sendlimit.Partition("alice")), 0, -1).Result()
+	gathered, err := s.client.ZRangeWithScores(t.Context(), keysOf(s.options).Gathered(keyspace.Partition("alice")), 0, -1).Result()
 	require.NoError(t, err)
 	day := strconv.FormatInt(at("00:00").UnixMilli(), 10)
 	now := float64(s.now.UnixMilli())
@@ -237,7 +242,7 @@ func TestAlertsOnDaysOfClockChanges(t *testing.T) {
 		require.Empty(t, s.submit("a", row.first, "a", "text").Notices)
 		require.Empty(t, s.submit("b", middle, "b", "text").Notices)
 		require.Equal(t, []string{alertOf("alice", row.day, 100)}, s.submit("c", row.last, "c", "text").Notices)
-		flag := keysOf(s.options).Alert(sendlimit.AlertOfUser, "alice", at(row.day).UnixMilli())
+		flag := keysOf(s.options).Alert(keyspace.AlertOfUser, "alice", at(row.day).UnixMilli())
 		require.Equal(t, at(row.until).Add(30*time.Hour).Sub(s.now), s.server.TTL(flag))
 	}
 }
@@ -253,11 +258,11 @@ func TestAlertsOfUsersWithUnusualNames(t *testing.T) {
 		})
 		require.NoError(t, err)
 		require.Equal(t, []string{alertOf(user, "00:00", 100)}, d.Notices, user)
-		parsed, ok := sendlimit.ParseNoticeID(d.Notices[0])
+		parsed, ok := notices.ParseNoticeID(d.Notices[0])
 		require.True(t, ok)
 		require.Equal(t, user, parsed.Subject)
 		require.True(t, s.server.Exists(keysOf(s.options).Notice(user, d.Notices[0])))
-		require.True(t, s.server.Exists(keysOf(s.options).Alert(sendlimit.AlertOfUser, user, at("00:00").UnixMilli())))
+		require.True(t, s.server.Exists(keysOf(s.options).Alert(keyspace.AlertOfUser, user, at("00:00").UnixMilli())))
 	}
 }
 

@@ -8,7 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // lets says whether a key lets its account in.
@@ -25,9 +26,9 @@ func (r *registry) lets(secret string) bool {
 func TestAuthenticate(t *testing.T) {
 	t.Parallel()
 	r := newRegistry(t)
-	require.NoError(t, r.SetTier(t.Context(), sendlimit.Tier{Name: "free", RequestsPerMinute: 60}))
+	require.NoError(t, r.SetTier(t.Context(), accounts.Tier{Name: "free", RequestsPerMinute: 60}))
 	secret, key := r.creates("acme")
-	_, err := r.Set(t.Context(), "acme", sendlimit.AccountChange{Tier: new("free")})
+	_, err := r.Set(t.Context(), "acme", accounts.AccountChange{Tier: new("free")})
 	require.NoError(t, err)
 
 	identity, ok, err := r.Authenticate(t.Context(), secret)
@@ -36,8 +37,8 @@ func TestAuthenticate(t *testing.T) {
 	require.Equal(t, "acme", identity.Account.Name)
 	require.Equal(t, key, identity.Key)
 	require.Equal(t, int64(60), identity.Tier.RequestsPerMinute)
-	require.True(t, identity.May(sendlimit.ScopeRead))
-	require.False(t, identity.May(sendlimit.ScopeAdmin))
+	require.True(t, identity.May(accounts.ScopeRead))
+	require.False(t, identity.May(accounts.ScopeAdmin))
 
 	for _, wrong := range []string{
 		"", "sk_", secret[:len(secret)-1], secret + "x", secret[:len(secret)-1] + "-", key.ID, r.hashes()[0],
@@ -46,10 +47,10 @@ func TestAuthenticate(t *testing.T) {
 		require.False(t, r.lets(wrong))
 	}
 
-	_, err = r.Set(t.Context(), "acme", sendlimit.AccountChange{Disabled: new(true)})
+	_, err = r.Set(t.Context(), "acme", accounts.AccountChange{Disabled: new(true)})
 	require.NoError(t, err)
 	require.False(t, r.lets(secret), "disabled")
-	_, err = r.Set(t.Context(), "acme", sendlimit.AccountChange{Disabled: new(false)})
+	_, err = r.Set(t.Context(), "acme", accounts.AccountChange{Disabled: new(false)})
 	require.NoError(t, err)
 	require.True(t, r.lets(secret))
 
@@ -60,16 +61,16 @@ func TestAuthenticate(t *testing.T) {
 
 func TestAdminMayEverything(t *testing.T) {
 	t.Parallel()
-	i := sendlimit.Identity{Key: sendlimit.APIKey{Scopes: []sendlimit.Scope{sendlimit.ScopeAdmin}}}
-	require.True(t, i.May(sendlimit.ScopeSubmit) && i.May(sendlimit.ScopeRead) && i.May(sendlimit.ScopeAdmin))
-	require.False(t, sendlimit.Identity{}.May(sendlimit.ScopeRead))
+	i := accounts.Identity{Key: accounts.APIKey{Scopes: []accounts.Scope{accounts.ScopeAdmin}}}
+	require.True(t, i.May(accounts.ScopeSubmit) && i.May(accounts.ScopeRead) && i.May(accounts.ScopeAdmin))
+	require.False(t, accounts.Identity{}.May(accounts.ScopeRead))
 }
 
 func TestAKeyExpires(t *testing.T) {
 	t.Parallel()
 	r := newRegistry(t)
 	r.creates("acme")
-	secret, key, err := r.AddKey(t.Context(), "acme", []sendlimit.Scope{sendlimit.ScopeAdmin}, r.now.Add(time.Hour))
+	secret, key, err := r.AddKey(t.Context(), "acme", []accounts.Scope{accounts.ScopeAdmin}, r.now.Add(time.Hour))
 	require.NoError(t, err)
 	require.Equal(t, r.now.Add(time.Hour), key.ExpiresAt)
 	r.passes(time.Hour - time.Millisecond)
@@ -79,7 +80,7 @@ func TestAKeyExpires(t *testing.T) {
 
 	// The next change forgets it.
 	require.Len(t, r.hashes(), 2)
-	_, err = r.Set(t.Context(), "acme", sendlimit.AccountChange{})
+	_, err = r.Set(t.Context(), "acme", accounts.AccountChange{})
 	require.NoError(t, err)
 	require.Len(t, r.hashes(), 1)
 	require.Len(t, r.acme().Keys, 1)
@@ -119,22 +120,22 @@ func TestKeysAreRemovedAndBounded(t *testing.T) {
 	t.Parallel()
 	r := newRegistry(t)
 	secret, key := r.creates("acme")
-	for range sendlimit.MaxKeys - 1 {
-		_, _, err := r.AddKey(t.Context(), "acme", []sendlimit.Scope{sendlimit.ScopeRead}, time.Time{})
+	for range accounts.MaxKeys - 1 {
+		_, _, err := r.AddKey(t.Context(), "acme", []accounts.Scope{accounts.ScopeRead}, time.Time{})
 		require.NoError(t, err)
 	}
-	_, _, err := r.AddKey(t.Context(), "acme", []sendlimit.Scope{sendlimit.ScopeRead}, time.Time{})
+	_, _, err := r.AddKey(t.Context(), "acme", []accounts.Scope{accounts.ScopeRead}, time.Time{})
 	require.ErrorContains(t, err, "at most 16 keys an account")
 	account, err := r.RemoveKey(t.Context(), "acme", key.ID)
 	require.NoError(t, err)
-	require.Len(t, account.Keys, sendlimit.MaxKeys-1)
+	require.Len(t, account.Keys, accounts.MaxKeys-1)
 	require.False(t, r.lets(secret))
-	require.Len(t, r.hashes(), sendlimit.MaxKeys-1)
+	require.Len(t, r.hashes(), accounts.MaxKeys-1)
 	for _, none := range []string{key.ID, ""} {
 		_, err = r.RemoveKey(t.Context(), "acme", none)
-		var missing *sendlimit.NoSuchError
+		var missing *fault.NoSuchError
 		require.ErrorAs(t, err, &missing)
-		require.Equal(t, sendlimit.CodeNotFound, missing.Code())
+		require.Equal(t, fault.CodeNotFound, missing.Code())
 	}
 }
 
@@ -147,16 +148,16 @@ func TestUsable(t *testing.T) {
 		return usable
 	}
 	require.False(t, usable())
-	_, err := r.Create(t.Context(), sendlimit.Account{Name: "acme"})
+	_, err := r.Create(t.Context(), accounts.Account{Name: "acme"})
 	require.NoError(t, err)
 	require.False(t, usable(), "no key")
-	_, _, err = r.AddKey(t.Context(), "acme", []sendlimit.Scope{sendlimit.ScopeRead}, r.now.Add(time.Hour))
+	_, _, err = r.AddKey(t.Context(), "acme", []accounts.Scope{accounts.ScopeRead}, r.now.Add(time.Hour))
 	require.NoError(t, err)
 	require.True(t, usable())
-	_, err = r.Set(t.Context(), "acme", sendlimit.AccountChange{Disabled: new(true)})
+	_, err = r.Set(t.Context(), "acme", accounts.AccountChange{Disabled: new(true)})
 	require.NoError(t, err)
 	require.False(t, usable())
-	_, err = r.Set(t.Context(), "acme", sendlimit.AccountChange{Disabled: new(false)})
+	_, err = r.Set(t.Context(), "acme", accounts.AccountChange{Disabled: new(false)})
 	require.NoError(t, err)
 	r.passes(time.Hour)
 	require.False(t, usable(), "expired")

@@ -9,6 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
@@ -17,8 +21,8 @@ import (
 func sorted(t *testing.T, rules ...string) sendlimit.Options {
 	t.Helper()
 	o := withSettings(t, rules...)
-	o.Policy.Categories = map[string]sendlimit.CategoryRules{
-		"marketing": {Rules: []sendlimit.Rule{{Limit: 2, Period: sendlimit.Day}, {Limit: 1, Window: time.Hour}}},
+	o.Policy.Categories = map[string]policy.CategoryRules{
+		"marketing": {Rules: []policy.Rule{{Limit: 2, Period: calendar.Day}, {Limit: 1, Window: time.Hour}}},
 		"otp":       {Exempt: true},
 		"probe":     {Exempt: true, Uncounted: true},
 	}
@@ -46,7 +50,7 @@ func TestACategoryIsJudgedWithTheOverallRules(t *testing.T) {
 		u.accepted("c", "10:30", "")
 		d := u.submit("d", "10:30", "marketing")
 		require.Equal(u, []string{"2/minute", "marketing 1/hour"}, brokenOf(d), "in one call")
-		require.Equal(u, []sendlimit.Reservation{{ID: "a", At: ahead("10:00")}}, d.Violations[1].Conflicts, "its own alone")
+		require.Equal(u, []keyspace.Reservation{{ID: "a", At: ahead("10:00")}}, d.Violations[1].Conflicts, "its own alone")
 		require.Equal(u, 1, d.Violations[1].ConflictsTotal)
 		require.Equal(u, ahead("11:00"), d.NextFree)
 		require.Equal(u, ahead("09:00"), d.PreviousFree)
@@ -55,7 +59,7 @@ func TestACategoryIsJudgedWithTheOverallRules(t *testing.T) {
 		u.accepted("e", "12:00", "marketing")
 		d = u.submit("f", "18:00", "marketing")
 		require.Equal(u, []string{"marketing 2/calendar_day"}, brokenOf(d))
-		require.Equal(u, []sendlimit.Reservation{{ID: "a", At: ahead("10:00")}, {ID: "e", At: ahead("12:00")}}, d.Violations[0].Conflicts)
+		require.Equal(u, []keyspace.Reservation{{ID: "a", At: ahead("10:00")}, {ID: "e", At: ahead("12:00")}}, d.Violations[0].Conflicts)
 		require.Equal(u, ahead("00:00"), d.Violations[0].From)
 		require.Equal(u, ahead("23 00:00"), d.Violations[0].Until)
 		require.Equal(u, ahead("23 00:00"), d.NextFree)
@@ -106,14 +110,14 @@ func TestFreeTimesAndUsageOfACategory(t *testing.T) {
 		}
 		got := usage("marketing")
 		require.Equal(u, []sendlimit.RuleUsage{
-			{Rule: sendlimit.Rule{Limit: 2, Window: time.Minute}, Used: 1, From: ahead("10:00"), Until: ahead("10:01")},
-			{Rule: sendlimit.Rule{Limit: 2, Period: sendlimit.Day}, Category: "marketing", Used: 1, From: ahead("00:00"), Until: ahead("23 00:00")},
-			{Rule: sendlimit.Rule{Limit: 1, Window: time.Hour}, Category: "marketing", Used: 1, From: ahead("10:00"), Until: ahead("11:00")},
+			{Rule: policy.Rule{Limit: 2, Window: time.Minute}, Used: 1, From: ahead("10:00"), Until: ahead("10:01")},
+			{Rule: policy.Rule{Limit: 2, Period: calendar.Day}, Category: "marketing", Used: 1, From: ahead("00:00"), Until: ahead("23 00:00")},
+			{Rule: policy.Rule{Limit: 1, Window: time.Hour}, Category: "marketing", Used: 1, From: ahead("10:00"), Until: ahead("11:00")},
 		}, got.Rules)
-		require.Equal(u, []sendlimit.Stretch{{From: ahead("11:00"), Until: ahead("12:00")}}, got.Free)
+		require.Equal(u, []calendar.Stretch{{From: ahead("11:00"), Until: ahead("12:00")}}, got.Free)
 		require.Len(u, usage("").Rules, 1)
 		require.Empty(u, usage("otp").Rules)
-		require.Equal(u, []sendlimit.Stretch{{From: ahead("10:00"), Until: ahead("12:00")}}, usage("otp").Free)
+		require.Equal(u, []calendar.Stretch{{From: ahead("10:00"), Until: ahead("12:00")}}, usage("otp").Free)
 	})
 }
 
@@ -135,26 +139,26 @@ func TestUsageReadsTheRecordsThatMatter(t *testing.T) {
 		reserve(fmt.Sprint("news-", day), fmt.Sprint(day, " 12:00"), "news")
 	}
 	reserve("marketing", "27 18:00", "marketing")
-	all := []sendlimit.Stretch{{From: ahead("23 00:00"), Until: ahead("30 00:00")}}
+	all := []calendar.Stretch{{From: ahead("23 00:00"), Until: ahead("30 00:00")}}
 	for _, row := range []struct {
 		why  string
-		rule sendlimit.Rule
+		rule policy.Rule
 		read int
-		free []sendlimit.Stretch
+		free []calendar.Stretch
 	}{
-		{"two on one day, the first of which is none", sendlimit.Rule{Limit: 2, Period: sendlimit.Day}, 1, all},
-		{"two within twelve hours", sendlimit.Rule{Limit: 2, Window: 12 * time.Hour}, 2, all},
-		{"never three within a day", sendlimit.Rule{Limit: 3, Window: 24 * time.Hour}, 0, all},
-		{"each day may have one", sendlimit.Rule{Limit: 1, Period: sendlimit.Day}, 8, []sendlimit.Stretch{
+		{"two on one day, the first of which is none", policy.Rule{Limit: 2, Period: calendar.Day}, 1, all},
+		{"two within twelve hours", policy.Rule{Limit: 2, Window: 12 * time.Hour}, 2, all},
+		{"never three within a day", policy.Rule{Limit: 3, Window: 24 * time.Hour}, 0, all},
+		{"each day may have one", policy.Rule{Limit: 1, Period: calendar.Day}, 8, []calendar.Stretch{
 			{From: ahead("23 00:00"), Until: ahead("27 00:00")}, {From: ahead("28 00:00"), Until: ahead("30 00:00")},
 		}},
-		{"each may be one", sendlimit.Rule{Limit: 1, Window: time.Hour}, 8, []sendlimit.Stretch{
+		{"each may be one", policy.Rule{Limit: 1, Window: time.Hour}, 8, []calendar.Stretch{
 			{From: ahead("23 00:00"), Until: ahead("27 17:00:00.001")}, {From: ahead("27 19:00"), Until: ahead("30 00:00")},
 		}},
 	} {
-		policy := policyOf(t, "9/minute")
-		policy.Categories = map[string]sendlimit.CategoryRules{"marketing": {Rules: []sendlimit.Rule{row.rule}}}
-		timeline, err := timeline.WithPolicy(policy)
+		p := policyOf(t, "9/minute")
+		p.Categories = map[string]policy.CategoryRules{"marketing": {Rules: []policy.Rule{row.rule}}}
+		timeline, err := timeline.WithPolicy(p)
 		require.NoError(t, err)
 		require.NoError(t, client.ConfigResetStat(t.Context()).Err())
 		usage, err := timeline.Usage(t.Context(), sendlimit.UsageRequest{
@@ -198,9 +202,9 @@ func TestExemptMessages(t *testing.T) {
 		require.True(u, u.move("probe", "10:00", "p2").Allowed)
 		require.True(u, u.move("code", "10:00:01", "c2").Allowed)
 		require.Equal(u, []string{"probe 10:00:00"}, u.places(keys.Uncounted("alice")))
-		require.Equal(u, sendlimit.CodeInPast, u.submit("y", "2026-11-21T00:00:00Z", "otp").Code)
-		u.set(sendlimit.UserSettings{Blocked: true})
-		require.Equal(u, sendlimit.CodeBlocked, u.submit("y", "10:00", "otp").Code, "nothing is exempt from being blocked")
+		require.Equal(u, fault.CodeInPast, u.submit("y", "2026-11-21T00:00:00Z", "otp").Code)
+		u.set(policy.UserSettings{Blocked: true})
+		require.Equal(u, fault.CodeBlocked, u.submit("y", "10:00", "otp").Code, "nothing is exempt from being blocked")
 	})
 }
 
@@ -212,12 +216,12 @@ func TestAPlaceFollowsTheCategory(t *testing.T) {
 	onEachStore(t, o, func(u *user) {
 		u.accepted("probe", "10:00", "probe")
 		u.accepted("news", "12:00", "news")
-		policy := o.Policy
-		policy.Categories = map[string]sendlimit.CategoryRules{"news": {Exempt: true, Uncounted: true}}
+		p := o.Policy
+		p.Categories = map[string]policy.CategoryRules{"news": {Exempt: true, Uncounted: true}}
 		var err error
-		u.timeline, err = u.timeline.WithPolicy(policy)
+		u.timeline, err = u.timeline.WithPolicy(p)
 		require.NoError(u, err)
-		require.Equal(u, sendlimit.CodeSendLimit, u.move("probe", "12:00", "p2").Code, "it is judged by now")
+		require.Equal(u, fault.CodeSendLimit, u.move("probe", "12:00", "p2").Code, "it is judged by now")
 		require.True(u, u.move("probe", "10:30", "p3").Allowed)
 		require.True(u, u.move("news", "10:30", "n2").Allowed)
 		require.Equal(u, []string{"probe 10:30:00"}, u.places(keys.Timeline("alice")))
@@ -236,7 +240,7 @@ func TestARehearsalOfCategories(t *testing.T) {
 	o := sorted(t, "9/minute")
 	onEachStore(t, o, func(u *user) {
 		u.accepted("a", "10:00", "marketing")
-		u.set(sendlimit.UserSettings{Limits: []sendlimit.Rule{{Limit: 3, Window: time.Minute}}})
+		u.set(policy.UserSettings{Limits: []policy.Rule{{Limit: 3, Window: time.Minute}}})
 		rehearsal := u.timeline.Rehearse(u.client)
 		try := func(id, when, category string) sendlimit.Decision {
 			d, err := rehearsal.Reserve(u.Context(), u.request(id, when, category))

@@ -5,6 +5,10 @@ import (
 	"context"
 
 	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/judge"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // Move gives a reservation another place. The old place is kept when the new
@@ -13,38 +17,38 @@ import (
 // records, what judges is that of the message's category.
 func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 	const doing = "moving a reservation"
-	if err := checkUser(r.User); err != nil {
+	if err := keyspace.CheckUser(r.User); err != nil {
 		return Decision{}, err
 	}
-	if err := checkID(r.ID); err != nil {
+	if err := keyspace.CheckID(r.ID); err != nil {
 		return Decision{}, err
 	}
-	if err := r.Hold.check(t.options.Records); err != nil {
+	if err := r.Hold.check(t.Options.Records); err != nil {
 		return Decision{}, err
 	}
-	keys := []string{t.keys.Timeline(r.User), t.settings(r.User)}
+	keys := []string{t.Keys.Timeline(r.User), t.settings(r.User)}
 	var recorded []any
-	if t.options.Records {
-		if err := checkGeneration(r.Generation); err != nil {
+	if t.Options.Records {
+		if err := keyspace.CheckGeneration(r.Generation); err != nil {
 			return Decision{}, err
 		}
-		keys = append(keys, t.keys.Record(r.User, r.ID), t.keys.Watch(r.User))
-		recorded = []any{r.Generation, watchSuffix(r.User, r.ID), t.options.LookAfter.Milliseconds(), t.options.ExpireAfter.Milliseconds()}
+		keys = append(keys, t.Keys.Record(r.User, r.ID), t.Keys.Watch(r.User))
+		recorded = []any{r.Generation, keyspace.WatchSuffix(r.User, r.ID), t.Options.LookAfter.Milliseconds(), t.Options.ExpireAfter.Milliseconds()}
 		recorded = append(recorded, r.Hold.changeArguments(r.From)...)
 	} else if r.Generation != "" {
-		return Decision{}, &InvalidError{Field: "generation", Value: r.Generation, Want: "none: this timeline keeps places only"}
+		return Decision{}, &fault.InvalidError{Field: "generation", Value: r.Generation, Want: "none: this timeline keeps places only"}
 	}
-	answer, by, err := judged(ctx, t.book, r.User, doing, func(by userRules) (reply, error) {
-		set, years := by.rules, cmp.Or(r.At, r.Now)
-		return run(ctx, t.client, lua.Move, doing, keys, append([]any{
-			milliseconds(r.Now), r.ID, milliseconds(r.At), set.keep.Milliseconds(), set.reach(t.options.Reach).Milliseconds(),
-			set.rules, set.offsets(years), set.alerts, set.categories, set.quietHours(years), by.settings(),
+	answer, by, err := judge.Judged(ctx, t.Book, r.User, doing, func(by judge.UserRules) (script.Reply, error) {
+		set, years := by.Rules, cmp.Or(r.At, r.Now)
+		return script.Run(ctx, t.Client, lua.Move, doing, keys, append([]any{
+			script.Milliseconds(r.Now), r.ID, script.Milliseconds(r.At), set.Keep.Milliseconds(), set.Reach(t.Options.Reach).Milliseconds(),
+			set.Rules, set.Offsets(years), set.Alerts, set.Categories, set.QuietHours(years), by.Settings(),
 		}, recorded...))
 	})
 	if err != nil {
 		return Decision{}, err
 	}
-	return t.decision(ctx, read(answer, doing), r.User, by.rules, r.ID)
+	return t.decision(ctx, script.Read(answer, doing), r.User, by.Rules, r.ID)
 }
 
 // Release gives a reservation back. With records it cancels the message: its
@@ -52,25 +56,25 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 // free; releasing it twice is allowed, and marked Replayed.
 func (t *Timeline) Release(ctx context.Context, r ReleaseRequest) (Decision, error) {
 	const doing = "releasing a reservation"
-	if err := checkUser(r.User); err != nil {
+	if err := keyspace.CheckUser(r.User); err != nil {
 		return Decision{}, err
 	}
-	if err := checkID(r.ID); err != nil {
+	if err := keyspace.CheckID(r.ID); err != nil {
 		return Decision{}, err
 	}
-	if err := r.Hold.check(t.options.Records); err != nil {
+	if err := r.Hold.check(t.Options.Records); err != nil {
 		return Decision{}, err
 	}
-	keys := []string{t.keys.Timeline(r.User)}
-	args := []any{milliseconds(r.Now), r.ID, t.book.keep.Milliseconds()}
-	if t.options.Records {
-		keys = append(keys, t.keys.Record(r.User, r.ID), t.keys.Watch(r.User), t.keys.Ended(r.User))
-		args = append(args, watchSuffix(r.User, r.ID), t.options.KeepRecords.Milliseconds())
+	keys := []string{t.Keys.Timeline(r.User)}
+	args := []any{script.Milliseconds(r.Now), r.ID, t.Book.Keep.Milliseconds()}
+	if t.Options.Records {
+		keys = append(keys, t.Keys.Record(r.User, r.ID), t.Keys.Watch(r.User), t.Keys.Ended(r.User))
+		args = append(args, keyspace.WatchSuffix(r.User, r.ID), t.Options.KeepRecords.Milliseconds())
 		args = append(args, r.Hold.changeArguments(r.From)...)
 	}
-	answer, err := run(ctx, t.client, lua.Release, doing, keys, args)
+	answer, err := script.Run(ctx, t.Client, lua.Release, doing, keys, args)
 	if err != nil {
 		return Decision{}, err
 	}
-	return t.decision(ctx, read(answer, doing), r.User, t.book.base, "")
+	return t.decision(ctx, script.Read(answer, doing), r.User, t.Book.Base, "")
 }

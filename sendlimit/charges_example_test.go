@@ -9,6 +9,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 )
 
 // An account with one message a day: what it is charged stays only where the
@@ -25,7 +28,7 @@ func ExampleCharges() {
 	server.SetTime(now)
 	ctx := context.Background()
 
-	charges, err := sendlimit.NewCharges(client, sendlimit.Options{})
+	charges, err := quota.NewCharges(client, sendlimit.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -33,11 +36,11 @@ func ExampleCharges() {
 	if err != nil {
 		panic(err)
 	}
-	account := sendlimit.Account{Name: "acme"}
-	tier := sendlimit.Tier{Name: "free", MessagesPerDay: 1}
+	account := accounts.Account{Name: "acme"}
+	tier := accounts.Tier{Name: "free", MessagesPerDay: 1}
 	for _, id := range []string{"1", "2"} {
 		at := now.Add(11 * time.Hour)
-		charge, err := charges.Hold(ctx, sendlimit.ChargeRequest{Account: account, Tier: tier, User: "alice", ID: id, At: at})
+		charge, err := charges.Hold(ctx, quota.ChargeRequest{Account: account, Tier: tier, User: "alice", ID: id, At: at})
 		if err != nil {
 			panic(err)
 		}
@@ -47,12 +50,12 @@ func ExampleCharges() {
 		}
 		d, err := timeline.Reserve(ctx, sendlimit.Request{
 			User: "alice", ID: id, At: at, Hold: &charge.Hold,
-			Record: &sendlimit.Record{Generation: sendlimit.NewGeneration()},
+			Record: &sendlimit.Record{Generation: keyspace.NewGeneration()},
 		})
 		if err != nil {
 			panic(err) // whether the place was taken LookAfter finds out
 		}
-		_, err = charges.Settle(ctx, time.Time{}, sendlimit.Settled{
+		_, err = charges.Settle(ctx, time.Time{}, quota.Settled{
 			Account: account.Name, Attempt: charge.Hold.Attempt, Made: d.Allowed,
 		})
 		if err != nil {

@@ -10,6 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
@@ -21,11 +26,11 @@ type chargeStory struct {
 
 	server   *miniredis.Miniredis
 	client   *redis.Client
-	charges  *sendlimit.Charges
+	charges  *quota.Charges
 	timeline *sendlimit.Timeline
-	account  sendlimit.Account
-	tier     sendlimit.Tier
-	keys     sendlimit.Keys
+	account  accounts.Account
+	tier     accounts.Tier
+	keys     keyspace.Keys
 	now      time.Time
 }
 
@@ -34,16 +39,16 @@ func newChargeStory(t *testing.T) *chargeStory {
 	server, client := sendlimittest.EmbeddedRedis(t)
 	s := &chargeStory{
 		T: t, server: server, client: client, now: at("00:00"),
-		account: sendlimit.Account{Name: "acme", Contact: "ops@example.com"},
-		tier:    sendlimit.Tier{Name: "small", MessagesPerHour: 2, MessagesPerDay: 3},
+		account: accounts.Account{Name: "acme", Contact: "ops@example.com"},
+		tier:    accounts.Tier{Name: "small", MessagesPerHour: 2, MessagesPerDay: 3},
 	}
 	server.SetTime(s.now)
 	var err error
-	s.charges, err = sendlimit.NewCharges(client, sendlimit.Options{})
+	s.charges, err = quota.NewCharges(client, sendlimit.Options{})
 	require.NoError(t, err)
 	s.timeline, err = sendlimit.NewTimeline(client, sendlimit.Options{Records: true})
 	require.NoError(t, err)
-	s.keys, err = sendlimit.NewKeys("")
+	s.keys, err = keyspace.NewKeys("")
 	require.NoError(t, err)
 	return s
 }
@@ -54,9 +59,9 @@ func (s *chargeStory) wait(d time.Duration) {
 	s.server.FastForward(d)
 }
 
-func (s *chargeStory) hold(id string, when time.Time) sendlimit.Charge {
+func (s *chargeStory) hold(id string, when time.Time) quota.Charge {
 	s.Helper()
-	charge, err := s.charges.Hold(s.Context(), sendlimit.ChargeRequest{
+	charge, err := s.charges.Hold(s.Context(), quota.ChargeRequest{
 		Account: s.account, Tier: s.tier, User: id, ID: id, At: when,
 	})
 	require.NoError(s, err)
@@ -74,7 +79,7 @@ func (s *chargeStory) held(id string, when time.Time) sendlimit.Hold {
 func (s *chargeStory) reserve(id string, when time.Time, h sendlimit.Hold) sendlimit.Decision {
 	s.Helper()
 	d, err := s.timeline.Reserve(s.Context(), sendlimit.Request{
-		User: id, ID: id, At: when, Hold: &h, Record: &sendlimit.Record{Generation: sendlimit.NewGeneration()},
+		User: id, ID: id, At: when, Hold: &h, Record: &sendlimit.Record{Generation: keyspace.NewGeneration()},
 	})
 	require.NoError(s, err)
 	return d
@@ -82,7 +87,7 @@ func (s *chargeStory) reserve(id string, when time.Time, h sendlimit.Hold) sendl
 
 func (s *chargeStory) settle(h sendlimit.Hold, made bool) []string {
 	s.Helper()
-	notices, err := s.charges.Settle(s.Context(), time.Time{}, sendlimit.Settled{Account: h.Account, Attempt: h.Attempt, Made: made})
+	notices, err := s.charges.Settle(s.Context(), time.Time{}, quota.Settled{Account: h.Account, Attempt: h.Attempt, Made: made})
 	require.NoError(s, err)
 	return notices
 }
@@ -109,7 +114,7 @@ func (s *chargeStory) requireUsed(hour, day int64, when time.Time) {
 }
 
 // relay looks after what is due.
-func (s *chargeStory) relay() (ends []sendlimit.HoldEnd, notices []string) {
+func (s *chargeStory) relay() (ends []quota.HoldEnd, notices []string) {
 	s.Helper()
 	due, err := s.charges.Due(s.Context(), s.now, 100)
 	require.NoError(s, err)
@@ -128,7 +133,7 @@ func TestQuotaOfHourAndDay(t *testing.T) {
 	s.accept("2", at("10:59"))
 	refused := s.hold("3", at("10:30"))
 	require.False(t, refused.Allowed)
-	require.Equal(t, sendlimit.CodeQuotaExceeded, refused.Code)
+	require.Equal(t, fault.CodeQuotaExceeded, refused.Code)
 	require.Equal(t, "hour", refused.Counter)
 	require.Equal(t, at("11:00"), refused.ResetsAt)
 	require.Zero(t, refused.RetryAfter, "no waiting makes room in an hour to come")
@@ -147,7 +152,7 @@ func TestQuotaOfHourAndDay(t *testing.T) {
 func TestRefusalsChargeNothingAndCheckAgrees(t *testing.T) {
 	t.Parallel()
 	s := newChargeStory(t)
-	request := sendlimit.ChargeRequest{Account: s.account, Tier: s.tier, At: at("10:00")}
+	request := quota.ChargeRequest{Account: s.account, Tier: s.tier, At: at("10:00")}
 	for i := range 4 {
 		d, err := s.charges.Check(t.Context(), request)
 		require.NoError(t, err)
@@ -204,7 +209,7 @@ func TestTheRelaySettlesByTheRecord(t *testing.T) {
 	require.Empty(t, ends)
 	s.wait(2 * time.Second)
 	ends, _ = s.relay()
-	require.ElementsMatch(t, []sendlimit.HoldEnd{sendlimit.HoldCharged, sendlimit.HoldGivenBack}, ends)
+	require.ElementsMatch(t, []quota.HoldEnd{quota.HoldCharged, quota.HoldGivenBack}, ends)
 	s.requireUsed(1, 1, at("10:00"))
 	ends, _ = s.relay()
 	require.Empty(t, ends)
@@ -217,17 +222,17 @@ func TestAStalledSubmitIsNotAccepted(t *testing.T) {
 	h := s.held("1", at("10:00"))
 	s.wait(sendlimit.DefaultLookAfter/2 + time.Millisecond)
 	d := s.reserve("1", at("10:00"), h)
-	require.Equal(t, sendlimit.CodeHoldOver, d.Code)
+	require.Equal(t, fault.CodeHoldOver, d.Code)
 	s.wait(sendlimit.DefaultLookAfter)
 	ends, _ := s.relay()
-	require.Equal(t, []sendlimit.HoldEnd{sendlimit.HoldGivenBack}, ends)
+	require.Equal(t, []quota.HoldEnd{quota.HoldGivenBack}, ends)
 	s.requireUsed(0, 0, at("10:00"))
 }
 
 func TestAlertsAreRaisedWhenSettled(t *testing.T) {
 	t.Parallel()
 	s := newChargeStory(t)
-	s.tier = sendlimit.Tier{Name: "ten", MessagesPerDay: 10}
+	s.tier = accounts.Tier{Name: "ten", MessagesPerDay: 10}
 	for i := range 7 {
 		require.Empty(t, s.accept(strconv.Itoa(i), at("10:00").Add(time.Duration(i)*time.Hour)))
 	}
@@ -237,11 +242,11 @@ func TestAlertsAreRaisedWhenSettled(t *testing.T) {
 	require.True(t, s.reserve("8", at("20:00"), waiting).Allowed)
 	s.held("lost", at("21:00"))
 	s.wait(20 * time.Second)
-	_, notices := s.relay()
-	day := sendlimit.NoticeID(sendlimit.NoticeAccountQuota, at("00:00"), 80, "acme")
-	require.Equal(t, []string{day}, notices, "what is held and given back counts in no alert")
+	_, raised := s.relay()
+	day := notices.NoticeID(notices.NoticeAccountQuota, at("00:00"), 80, "acme")
+	require.Equal(t, []string{day}, raised, "what is held and given back counts in no alert")
 	require.Empty(t, s.accept("9", at("21:00")))
-	require.Equal(t, []string{sendlimit.NoticeID(sendlimit.NoticeAccountQuota, at("00:00"), 100, "acme")}, s.accept("10", at("22:00")))
+	require.Equal(t, []string{notices.NoticeID(notices.NoticeAccountQuota, at("00:00"), 100, "acme")}, s.accept("10", at("22:00")))
 }
 
 func TestWhomToTellDecidesAboutAlerts(t *testing.T) {
@@ -278,15 +283,15 @@ func TestNowHasToBeThePresentHour(t *testing.T) {
 	for reason, test := range map[string]struct {
 		at      time.Time
 		present bool
-		code    sendlimit.Code
+		code    fault.Code
 	}{
 		"the hour that it is":                      {at("00:59"), true, ""},
-		"a clock that is ahead":                    {at("01:00"), true, sendlimit.CodeOutsideHold},
-		"a clock that is behind":                   {at("00:00").Add(-1), true, sendlimit.CodeOutsideHold},
+		"a clock that is ahead":                    {at("01:00"), true, fault.CodeOutsideHold},
+		"a clock that is behind":                   {at("00:00").Add(-1), true, fault.CodeOutsideHold},
 		"ahead of time is what charges are for":    {at("01:00"), false, ""},
-		"no hour that is over is charged any more": {at("00:00").Add(-1), false, sendlimit.CodeOutsideHold},
+		"no hour that is over is charged any more": {at("00:00").Add(-1), false, fault.CodeOutsideHold},
 	} {
-		charge, err := s.charges.Hold(t.Context(), sendlimit.ChargeRequest{
+		charge, err := s.charges.Hold(t.Context(), quota.ChargeRequest{
 			Account: s.account, Tier: s.tier, User: "u", ID: "i", At: test.at, Present: test.present,
 		})
 		require.NoError(t, err)

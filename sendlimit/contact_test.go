@@ -6,7 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 func TestValidContact(t *testing.T) {
@@ -21,7 +22,7 @@ func TestValidContact(t *testing.T) {
 		"HTTPS://example.com:8443/alerts?token=abc",
 		"https://[2001:db8::1]/alerts",
 	} {
-		require.NoError(t, sendlimit.ValidContact(allowed), allowed)
+		require.NoError(t, policy.ValidContact(allowed), allowed)
 	}
 	for _, refused := range []string{
 		"",
@@ -57,15 +58,15 @@ func TestValidContact(t *testing.T) {
 		"https://example.com/#part",
 		"https://example.com/a b",
 		"https://example.com/\r\nHost: evil.example",
-		"https://example.com/" + strings.Repeat("a", sendlimit.MaxContact),
+		"https://example.com/" + strings.Repeat("a", policy.MaxContact),
 	} {
-		err := sendlimit.ValidContact(refused)
-		var invalid *sendlimit.InvalidError
+		err := policy.ValidContact(refused)
+		var invalid *fault.InvalidError
 		require.ErrorAs(t, err, &invalid, refused)
 		require.Equal(t, "contact", invalid.Field)
 		require.Equal(t, refused, invalid.Value)
 	}
-	require.EqualError(t, sendlimit.ValidContact("ops"), `contact "ops" is not allowed:`+
+	require.EqualError(t, policy.ValidContact("ops"), `contact "ops" is not allowed:`+
 		` it takes one e-mail address such as ops@example.com, or an https: URL such as https://example.com/alerts`)
 }
 
@@ -78,6 +79,6 @@ func TestRedactContact(t *testing.T) {
 		"https://example.com:8443/alerts/s3cret?token=abc": "https://example.com:8443/…",
 		"https://example.com":                              "https://example.com/…",
 	} {
-		require.Equal(t, shown, sendlimit.RedactContact(contact))
+		require.Equal(t, shown, policy.RedactContact(contact))
 	}
 }

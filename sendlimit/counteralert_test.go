@@ -9,15 +9,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // alertingCall is a call that is told of at 80 and 100 of its 10 a day.
-func alertingCall(t *testing.T) sendlimit.CountRequest {
+func alertingCall(t *testing.T) counters.CountRequest {
 	t.Helper()
-	return sendlimit.CountRequest{
+	return counters.CountRequest{
 		Key: "alice", At: at("2050-11-22T11:11:11Z"),
-		Counters: []sendlimit.Counter{{Name: "burst", Limit: 99, Window: time.Hour}, {Name: "d", Limit: 10, Period: sendlimit.Day}},
-		Alert:    &sendlimit.CounterAlert{Counter: "d", At: []int{80, 100}, Kind: "quota", Details: `{"plan":"free"}`},
+		Counters: []sendlimit.Counter{{Name: "burst", Limit: 99, Window: time.Hour}, {Name: "d", Limit: 10, Period: calendar.Day}},
+		Alert:    &counters.CounterAlert{Counter: "d", At: []int{80, 100}, Kind: "quota", Details: `{"plan":"free"}`},
 	}
 }
 
@@ -43,7 +46,7 @@ func TestPitfall34AnAlertIsRaisedOnce(t *testing.T) {
 	}
 	require.Empty(t, c.refused(call).Notices)
 
-	keys, err := sendlimit.NewKeys("")
+	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)
 	fields, err := c.client.HGetAll(t.Context(), keys.Notice("alice", quotaNotice(call.At, 80))).Result()
 	require.NoError(t, err)

@@ -9,26 +9,28 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 )
 
 // Three calls a minute and five an hour, all or none.
 func ExampleCounters() {
 	client, end := exampleStore()
 	defer end()
-	counters, err := sendlimit.NewCounters(client, "")
+	limits, err := counters.NewCounters(client, "")
 	if err != nil {
 		panic(err)
 	}
-	call := sendlimit.CountRequest{
+	call := counters.CountRequest{
 		Key: "alice", N: 2,
 		Counters: []sendlimit.Counter{
-			{Name: "minute", Limit: 3, Period: sendlimit.Minute},
-			{Name: "hour", Limit: 5, Period: sendlimit.Hour},
+			{Name: "minute", Limit: 3, Period: calendar.Minute},
+			{Name: "hour", Limit: 5, Period: calendar.Hour},
 		},
 		At: time.Date(2050, time.November, 22, 11, 11, 11, 0, time.UTC), // zero is the server's clock
 	}
 	for range 2 {
-		d, err := counters.Count(context.Background(), call)
+		d, err := limits.Count(context.Background(), call)
 		if err != nil {
 			panic(err)
 		}
@@ -43,21 +45,21 @@ func ExampleCounters() {
 func ExampleEventStore() {
 	client, end := exampleStore()
 	defer end()
-	events, err := sendlimit.NewEventStore(client, "")
+	events, err := counters.NewEventStore(client, "")
 	if err != nil {
 		panic(err)
 	}
-	counters, err := sendlimit.NewCounters(client, "")
+	limits, err := counters.NewCounters(client, "")
 	if err != nil {
 		panic(err)
 	}
-	login := sendlimit.CountRequest{Event: "login", Key: "192.0.2.7"}
+	login := counters.CountRequest{Event: "login", Key: "192.0.2.7"}
 	for _, limit := range []int64{1, 2} {
-		if err := events.Set(context.Background(), sendlimit.Event{Name: "login", PerDay: limit}); err != nil {
+		if err := events.Set(context.Background(), counters.Event{Name: "login", PerDay: limit}); err != nil {
 			panic(err)
 		}
 		for range 2 {
-			d, err := counters.Count(context.Background(), login)
+			d, err := limits.Count(context.Background(), login)
 			if err != nil {
 				panic(err)
 			}
@@ -74,12 +76,12 @@ func ExampleEventStore() {
 func ExampleGuarded() {
 	client, end := exampleStore()
 	defer end()
-	counters, err := sendlimit.NewCounters(client, "")
+	limits, err := counters.NewCounters(client, "")
 	if err != nil {
 		panic(err)
 	}
-	greet := sendlimit.Guarded(sendlimit.Guard[string]{
-		Counters: counters,
+	greet := counters.Guarded(counters.Guard[string]{
+		Counters: limits,
 		Key:      func(_ context.Context, name string) string { return name },
 		Extra: func(context.Context, string) []sendlimit.Counter {
 			return []sendlimit.Counter{{Name: "greetings", Limit: 1, Window: time.Hour}}
@@ -88,7 +90,7 @@ func ExampleGuarded() {
 
 	for range 2 {
 		greeting, err := greet(context.Background(), "alice")
-		var limited *sendlimit.LimitedError
+		var limited *counters.LimitedError
 		fmt.Println(greeting, errors.As(err, &limited))
 	}
 	// Output:
@@ -99,18 +101,18 @@ func ExampleGuarded() {
 func ExampleGuardHandler() {
 	client, end := exampleStore()
 	defer end()
-	counters, err := sendlimit.NewCounters(client, "")
+	limits, err := counters.NewCounters(client, "")
 	if err != nil {
 		panic(err)
 	}
-	guard := sendlimit.Guard[*http.Request]{
-		Counters: counters,
+	guard := counters.Guard[*http.Request]{
+		Counters: limits,
 		Key:      func(_ context.Context, r *http.Request) string { return r.RemoteAddr },
 		Extra: func(context.Context, *http.Request) []sendlimit.Counter {
 			return []sendlimit.Counter{{Name: "burst", Limit: 1, Window: time.Minute}}
 		},
 	}
-	handler := sendlimit.GuardHandler(guard, http.NotFoundHandler(), nil)
+	handler := counters.GuardHandler(guard, http.NotFoundHandler(), nil)
 	for range 2 {
 		answer := httptest.NewRecorder()
 		handler.ServeHTTP(answer, httptest.NewRequestWithContext(context.Background(), http.MethodGet, "/", http.NoBody))

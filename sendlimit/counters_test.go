@@ -10,6 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
@@ -19,28 +22,28 @@ type counting struct {
 	*testing.T
 
 	client   *redis.Client
-	counters *sendlimit.Counters
-	events   *sendlimit.EventStore
+	counters *counters.Counters
+	events   *counters.EventStore
 }
 
 func newCounting(t *testing.T) counting {
 	t.Helper()
 	_, client := sendlimittest.EmbeddedRedis(t)
-	counters, err := sendlimit.NewCounters(client, "")
+	limits, err := counters.NewCounters(client, "")
 	require.NoError(t, err)
-	events, err := sendlimit.NewEventStore(client, "")
+	events, err := counters.NewEventStore(client, "")
 	require.NoError(t, err)
-	return counting{t, client, counters, events}
+	return counting{t, client, limits, events}
 }
 
-func (c counting) count(r sendlimit.CountRequest) sendlimit.Decision {
+func (c counting) count(r counters.CountRequest) sendlimit.Decision {
 	c.Helper()
 	d, err := c.counters.Count(c.Context(), r)
 	require.NoError(c, err)
 	return d
 }
 
-func (c counting) accepted(r sendlimit.CountRequest) sendlimit.Decision {
+func (c counting) accepted(r counters.CountRequest) sendlimit.Decision {
 	c.Helper()
 	d := c.count(r)
 	require.True(c, d.Allowed, "%+v", d)
@@ -49,11 +52,11 @@ func (c counting) accepted(r sendlimit.CountRequest) sendlimit.Decision {
 	return d
 }
 
-func (c counting) refused(r sendlimit.CountRequest) sendlimit.Decision {
+func (c counting) refused(r counters.CountRequest) sendlimit.Decision {
 	c.Helper()
 	d := c.count(r)
 	require.False(c, d.Allowed, "%+v", d)
-	require.Equal(c, sendlimit.CodeRateLimited, d.Code)
+	require.Equal(c, fault.CodeRateLimited, d.Code)
 	return d
 }
 
@@ -68,7 +71,7 @@ func (c counting) used(d sendlimit.Decision) []int64 {
 
 func naturalCounters(limits ...int64) []sendlimit.Counter {
 	all := []sendlimit.Counter{
-		{Name: "m", Period: sendlimit.Minute}, {Name: "h", Period: sendlimit.Hour}, {Name: "d", Period: sendlimit.Day},
+		{Name: "m", Period: calendar.Minute}, {Name: "h", Period: calendar.Hour}, {Name: "d", Period: calendar.Day},
 	}
 	for i, limit := range limits {
 		all[i].Limit = limit
@@ -79,7 +82,7 @@ func naturalCounters(limits ...int64) []sendlimit.Counter {
 func TestPitfall8IfOneRefusesNoneIsCharged(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
-	call := sendlimit.CountRequest{Key: "alice", At: at("2050-11-22T11:11:11Z"), Counters: naturalCounters(5, 2, 9)}
+	call := counters.CountRequest{Key: "alice", At: at("2050-11-22T11:11:11Z"), Counters: naturalCounters(5, 2, 9)}
 	c.accepted(call)
 	d := c.accepted(call)
 	require.Equal(t, []int64{2, 2, 2}, c.used(d))
@@ -96,7 +99,7 @@ func TestPitfall8IfOneRefusesNoneIsCharged(t *testing.T) {
 func TestTheCounterThatResetsLastIsNamed(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
-	call := sendlimit.CountRequest{Key: "alice", N: 2, At: at("2050-11-22T11:11:11Z"), Counters: naturalCounters(3, 3, 9)}
+	call := counters.CountRequest{Key: "alice", N: 2, At: at("2050-11-22T11:11:11Z"), Counters: naturalCounters(3, 3, 9)}
 	c.accepted(call)
 	d := c.refused(call)
 	require.Equal(t, "h", d.Counter, "the minute refuses as well, but waiting for it would not do")
@@ -106,14 +109,14 @@ func TestTheCounterThatResetsLastIsNamed(t *testing.T) {
 func TestPitfall14MoreThanALimitIsInvalid(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
-	call := sendlimit.CountRequest{Key: "alice", N: 4, At: at("2050-11-22T11:11:11Z"), Counters: naturalCounters(9, 3)}
+	call := counters.CountRequest{Key: "alice", N: 4, At: at("2050-11-22T11:11:11Z"), Counters: naturalCounters(9, 3)}
 	_, err := c.counters.Count(t.Context(), call)
 	require.EqualError(t, err, `n "4" is not allowed: it takes at most 3: counter h allows 3 per hour`)
 	call.N = 3
 	require.Equal(t, []int64{3, 3}, c.used(c.accepted(call)), "nothing was charged before")
 
-	require.NoError(t, c.events.Set(t.Context(), sendlimit.Event{Name: "submit", PerDay: 2}))
-	_, err = c.counters.Count(t.Context(), sendlimit.CountRequest{Event: "submit", Key: "alice", N: 3})
+	require.NoError(t, c.events.Set(t.Context(), counters.Event{Name: "submit", PerDay: 2}))
+	_, err = c.counters.Count(t.Context(), counters.CountRequest{Event: "submit", Key: "alice", N: 3})
 	require.EqualError(t, err, `n "3" is not allowed: it takes at most 2: counter day allows 2 per day`)
 }
 
@@ -129,9 +132,9 @@ func TestPitfall17CountersInDaysOf23And25Hours(t *testing.T) {
 		{"2051-10-29T23:00:00Z", "2051-10-29T23:00:00Z", "2051-10-30T23:00:00Z", 24 * time.Hour}, // the next day begins with its first ms
 	} {
 		c := newCounting(t)
-		d := c.accepted(sendlimit.CountRequest{
+		d := c.accepted(counters.CountRequest{
 			Key: "alice", At: at(row.at), TimeZone: "Europe/Berlin",
-			Counters: []sendlimit.Counter{{Name: "d", Limit: 1, Period: sendlimit.Day}},
+			Counters: []sendlimit.Counter{{Name: "d", Limit: 1, Period: calendar.Day}},
 		})
 		u := d.Counters[0]
 		require.Equal(t, at(row.from), u.From, row.at)
@@ -143,11 +146,11 @@ func TestPitfall17CountersInDaysOf23And25Hours(t *testing.T) {
 func TestPitfall19NoPeriodReachesIntoTheNext(t *testing.T) {
 	t.Parallel()
 	for _, counter := range []sendlimit.Counter{
-		{Name: "m", Limit: 1, Period: sendlimit.Minute},
+		{Name: "m", Limit: 1, Period: calendar.Minute},
 		{Name: "w", Limit: 1, Window: 1500 * time.Millisecond},
 	} {
 		c := newCounting(t)
-		call := sendlimit.CountRequest{Key: "alice", At: at("2050-11-22T11:11:11.250Z"), Counters: []sendlimit.Counter{counter}}
+		call := counters.CountRequest{Key: "alice", At: at("2050-11-22T11:11:11.250Z"), Counters: []sendlimit.Counter{counter}}
 		reset := c.accepted(call).ResetsAt
 		call.At = reset.Add(-time.Millisecond)
 		d := c.refused(call)
@@ -161,7 +164,7 @@ func TestPitfall19NoPeriodReachesIntoTheNext(t *testing.T) {
 func TestPitfall11AChangedLimitKeepsWhatIsCounted(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
-	call := sendlimit.CountRequest{Key: "alice", At: at("2050-11-22T11:11:11Z"), N: 3, Counters: naturalCounters(4)}
+	call := counters.CountRequest{Key: "alice", At: at("2050-11-22T11:11:11Z"), N: 3, Counters: naturalCounters(4)}
 	c.accepted(call)
 	call.N, call.Counters = 1, naturalCounters(2)
 	d := c.refused(call)
@@ -174,12 +177,12 @@ func TestPitfall11AChangedLimitKeepsWhatIsCounted(t *testing.T) {
 func TestPitfall12TheServersClockDecides(t *testing.T) {
 	t.Parallel()
 	server, client := sendlimittest.EmbeddedRedis(t)
-	counters, err := sendlimit.NewCounters(client, "")
+	limits, err := counters.NewCounters(client, "")
 	require.NoError(t, err)
 	now := at("2050-11-22T11:11:59.999Z")
 	server.SetTime(now)
-	c := counting{T: t, client: client, counters: counters}
-	call := sendlimit.CountRequest{Key: "alice", Counters: naturalCounters(1)}
+	c := counting{T: t, client: client, counters: limits}
+	call := counters.CountRequest{Key: "alice", Counters: naturalCounters(1)}
 	require.Equal(t, now, c.accepted(call).Now)
 	require.Equal(t, time.Millisecond, c.refused(call).RetryAfter)
 	server.SetTime(now.Add(time.Millisecond))
@@ -189,7 +192,7 @@ func TestPitfall12TheServersClockDecides(t *testing.T) {
 func TestPitfall18AThousandCallersAtOnce(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
-	call := sendlimit.CountRequest{Key: "alice", At: at("2050-11-22T11:11:11Z"), Counters: naturalCounters(30, 17)}
+	call := counters.CountRequest{Key: "alice", At: at("2050-11-22T11:11:11Z"), Counters: naturalCounters(30, 17)}
 	var allowed atomic.Int64
 	var callers sync.WaitGroup
 	for range 1000 {
@@ -207,11 +210,11 @@ func TestPitfall18AThousandCallersAtOnce(t *testing.T) {
 func TestPitfall9GivingBack(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
-	call := sendlimit.CountRequest{
+	call := counters.CountRequest{
 		Key: "alice", At: at("2050-11-22T11:59:59Z"), N: 2,
 		Counters: append(naturalCounters(5, 5), sendlimit.Counter{Name: "w", Limit: 5, Window: 3 * time.Second}),
 	}
-	giveBack := func(r sendlimit.CountRequest) {
+	giveBack := func(r counters.CountRequest) {
 		require.NoError(t, c.counters.GiveBack(t.Context(), r))
 	}
 	giveBack(call)
@@ -246,11 +249,11 @@ func TestKeysOfCountersAreApart(t *testing.T) {
 	c := newCounting(t)
 	now := at("2050-11-22T11:11:00Z")
 	for _, key := range []string{"a", "a:m:2552728260000", "a:m", ":", "ü"} {
-		c.accepted(sendlimit.CountRequest{Key: key, At: now, Counters: naturalCounters(1, 1, 1)})
+		c.accepted(counters.CountRequest{Key: key, At: now, Counters: naturalCounters(1, 1, 1)})
 	}
-	require.NoError(t, c.events.Set(t.Context(), sendlimit.Event{Name: "submit", PerMinute: 1}))
-	c.accepted(sendlimit.CountRequest{Event: "submit", Key: "a", At: now, Counters: naturalCounters(1, 1, 1)})
-	c.accepted(sendlimit.CountRequest{Event: "login", Key: "a", At: now, Counters: naturalCounters(1, 1, 1)})
+	require.NoError(t, c.events.Set(t.Context(), counters.Event{Name: "submit", PerMinute: 1}))
+	c.accepted(counters.CountRequest{Event: "submit", Key: "a", At: now, Counters: naturalCounters(1, 1, 1)})
+	c.accepted(counters.CountRequest{Event: "login", Key: "a", At: now, Counters: naturalCounters(1, 1, 1)})
 }
 
 func TestCountRequestsThatAreInvalid(t *testing.T) {
@@ -258,61 +261,61 @@ func TestCountRequestsThatAreInvalid(t *testing.T) {
 	c := newCounting(t)
 	one := naturalCounters(1)
 	for _, row := range []struct {
-		request sendlimit.CountRequest
+		request counters.CountRequest
 		want    string
 	}{
-		{sendlimit.CountRequest{Counters: one}, `key "" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters`},
-		{sendlimit.CountRequest{Key: "a\nb", Counters: one}, `key "a\nb" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters`},
-		{sendlimit.CountRequest{Key: "a", N: -1, Counters: one}, `n "-1" is not allowed: it takes at least 1`},
-		{sendlimit.CountRequest{Key: "a", At: time.Unix(-9, 0), Counters: one}, `at "1969-12-31T23:59:51Z" is not allowed: it takes a time of the years 1970 to 9999`},
-		{sendlimit.CountRequest{Key: "a"}, `counters "[]" is not allowed: it takes at least one counter, or an event`},
-		{sendlimit.CountRequest{Key: "a", Counters: make([]sendlimit.Counter, 17)}, `counters "17" is not allowed: it takes at most 16 counters`},
-		{sendlimit.CountRequest{Key: "a", Event: "A"}, `event "A" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`},
-		{sendlimit.CountRequest{Key: "a", Event: "e", TimeZone: "UTC"}, `time_zone "UTC" is not allowed: it takes none beside an event, whose own holds`},
-		{sendlimit.CountRequest{Key: "a", TimeZone: "Mars/Olympus", Counters: one}, `time_zone "Mars/Olympus" is not allowed: it takes an IANA time zone such as Europe/Berlin`},
-		{sendlimit.CountRequest{Key: "a", Counters: append(one, one...)}, `counter "m" is not allowed: it takes a name that no other counter of the call has; minute, hour and day are the event's`},
+		{counters.CountRequest{Counters: one}, `key "" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters`},
+		{counters.CountRequest{Key: "a\nb", Counters: one}, `key "a\nb" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters`},
+		{counters.CountRequest{Key: "a", N: -1, Counters: one}, `n "-1" is not allowed: it takes at least 1`},
+		{counters.CountRequest{Key: "a", At: time.Unix(-9, 0), Counters: one}, `at "1969-12-31T23:59:51Z" is not allowed: it takes a time of the years 1970 to 9999`},
+		{counters.CountRequest{Key: "a"}, `counters "[]" is not allowed: it takes at least one counter, or an event`},
+		{counters.CountRequest{Key: "a", Counters: make([]sendlimit.Counter, 17)}, `counters "17" is not allowed: it takes at most 16 counters`},
+		{counters.CountRequest{Key: "a", Event: "A"}, `event "A" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`},
+		{counters.CountRequest{Key: "a", Event: "e", TimeZone: "UTC"}, `time_zone "UTC" is not allowed: it takes none beside an event, whose own holds`},
+		{counters.CountRequest{Key: "a", TimeZone: "Mars/Olympus", Counters: one}, `time_zone "Mars/Olympus" is not allowed: it takes an IANA time zone such as Europe/Berlin`},
+		{counters.CountRequest{Key: "a", Counters: append(one, one...)}, `counter "m" is not allowed: it takes a name that no other counter of the call has; minute, hour and day are the event's`},
 		{
-			sendlimit.CountRequest{Key: "a", Event: "e", Counters: []sendlimit.Counter{{Name: "day", Limit: 1, Period: sendlimit.Day}}},
+			counters.CountRequest{Key: "a", Event: "e", Counters: []sendlimit.Counter{{Name: "day", Limit: 1, Period: calendar.Day}}},
 			`counter "day" is not allowed: it takes a name that no other counter of the call has; minute, hour and day are the event's`,
 		},
-		{sendlimit.CountRequest{Key: "a", Counters: []sendlimit.Counter{{Limit: 1, Period: sendlimit.Day}}}, `counter "" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`},
-		{sendlimit.CountRequest{Key: "a", Counters: []sendlimit.Counter{{Name: "c", Period: sendlimit.Day}}}, `counter "c" is not allowed: it takes a limit of 1 to 1000000000000, not 0`},
-		{sendlimit.CountRequest{Key: "a", Counters: []sendlimit.Counter{{Name: "c", Limit: 1}}}, `counter "c" is not allowed: it takes either a natural period or a window`},
+		{counters.CountRequest{Key: "a", Counters: []sendlimit.Counter{{Limit: 1, Period: calendar.Day}}}, `counter "" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`},
+		{counters.CountRequest{Key: "a", Counters: []sendlimit.Counter{{Name: "c", Period: calendar.Day}}}, `counter "c" is not allowed: it takes a limit of 1 to 1000000000000, not 0`},
+		{counters.CountRequest{Key: "a", Counters: []sendlimit.Counter{{Name: "c", Limit: 1}}}, `counter "c" is not allowed: it takes either a natural period or a window`},
 		{
-			sendlimit.CountRequest{Key: "a", Counters: []sendlimit.Counter{{Name: "c", Limit: 1, Period: sendlimit.Day, Window: time.Second}}},
+			counters.CountRequest{Key: "a", Counters: []sendlimit.Counter{{Name: "c", Limit: 1, Period: calendar.Day, Window: time.Second}}},
 			`counter "c" is not allowed: it takes either a natural period or a window`,
 		},
 		{
-			sendlimit.CountRequest{Key: "a", Counters: []sendlimit.Counter{{Name: "c", Limit: 1, Window: time.Microsecond}}},
+			counters.CountRequest{Key: "a", Counters: []sendlimit.Counter{{Name: "c", Limit: 1, Window: time.Microsecond}}},
 			`counter "c" is not allowed: it takes a window of whole milliseconds, up to 366 days, not 1µs`,
 		},
 		{
-			sendlimit.CountRequest{Key: "a", Event: "e", Counters: one, Alert: &sendlimit.CounterAlert{Counter: "m"}},
+			counters.CountRequest{Key: "a", Event: "e", Counters: one, Alert: &counters.CounterAlert{Counter: "m"}},
 			`alert "m" is not allowed: it takes a call without an event`,
 		},
 		{
-			sendlimit.CountRequest{Key: "a", Counters: one, Alert: &sendlimit.CounterAlert{Counter: "x"}},
+			counters.CountRequest{Key: "a", Counters: one, Alert: &counters.CounterAlert{Counter: "x"}},
 			`alert.counter "x" is not allowed: it takes the name of one of the call's own counters`,
 		},
 		{
-			sendlimit.CountRequest{Key: "a", Counters: one, Alert: &sendlimit.CounterAlert{Counter: "m"}},
+			counters.CountRequest{Key: "a", Counters: one, Alert: &counters.CounterAlert{Counter: "m"}},
 			`alert.kind "" is not allowed: it takes 1 to 64 of a-z 0-9 _ -`,
 		},
 		{
-			sendlimit.CountRequest{Key: "a", Counters: one, Alert: &sendlimit.CounterAlert{Counter: "m", Kind: "k"}},
+			counters.CountRequest{Key: "a", Counters: one, Alert: &counters.CounterAlert{Counter: "m", Kind: "k"}},
 			`alert.at "[]" is not allowed: it takes percents, such as 80, 100`,
 		},
 		{
-			sendlimit.CountRequest{Key: "a", Counters: one, Alert: &sendlimit.CounterAlert{Counter: "m", Kind: "k", At: []int{80, 80}}},
+			counters.CountRequest{Key: "a", Counters: one, Alert: &counters.CounterAlert{Counter: "m", Kind: "k", At: []int{80, 80}}},
 			`alert.at "80" is not allowed: it takes percents of 1 to 100, ascending`,
 		},
 	} {
 		_, err := c.counters.Count(t.Context(), row.request)
 		require.EqualError(t, err, row.want)
-		var invalid *sendlimit.InvalidError
+		var invalid *fault.InvalidError
 		require.ErrorAs(t, err, &invalid)
 	}
-	_, err := sendlimit.NewCounters(c.client, "A B")
+	_, err := counters.NewCounters(c.client, "A B")
 	require.ErrorContains(t, err, "prefix")
 	keys, err := c.client.Keys(t.Context(), "*").Result()
 	require.NoError(t, err)

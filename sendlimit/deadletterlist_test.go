@@ -14,6 +14,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
@@ -33,7 +36,7 @@ func bury(t *testing.T, client *redis.Client, seed uint64, letters int) []string
 			id := fmt.Sprintf("m:%d", i)
 			ended := at("11:11:11").Add(time.Duration(random.IntN(letters/20)) * time.Millisecond)
 			pipe.ZAdd(t.Context(), keys.DeadLettersOf(user), redis.Z{
-				Score: float64(ended.UnixMilli()), Member: sendlimit.DeadLetterMember(user, id),
+				Score: float64(ended.UnixMilli()), Member: keyspace.DeadLetterMember(user, id),
 			})
 			record := map[string]any{"g": "g", "t": 1, "s": "f", "e": ended.UnixMilli()}
 			switch random.IntN(5) {
@@ -59,7 +62,7 @@ func bury(t *testing.T, client *redis.Client, seed uint64, letters int) []string
 }
 
 // listed reads all pages of a list.
-func listed(t *testing.T, dead *sendlimit.DeadLetters, r sendlimit.DeadLettersRequest) []string {
+func listed(t *testing.T, dead *messages.DeadLetters, r messages.DeadLettersRequest) []string {
 	t.Helper()
 	var all []string
 	for {
@@ -80,20 +83,20 @@ func TestDeadLettersAreListedInOrder(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	_, client := sendlimittest.EmbeddedRedis(t)
-	dead, err := sendlimit.NewDeadLetters(client, sendlimit.Options{})
+	dead, err := messages.NewDeadLetters(client, sendlimit.Options{})
 	require.NoError(t, err)
 	buried := bury(t, client, rand.Uint64(), 3000)
 	before, err := dead.Count(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 3001, before)
 
-	require.Equal(t, buried, listed(t, dead, sendlimit.DeadLettersRequest{Limit: 700}))
+	require.Equal(t, buried, listed(t, dead, messages.DeadLettersRequest{Limit: 700}))
 	after, err := dead.Count(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, len(buried)+1, after, "what is no dead letter any more is removed, what is not ours stays")
 
-	require.Equal(t, buried, listed(t, dead, sendlimit.DeadLettersRequest{Limit: 1000}))
-	require.Equal(t, buried[:30], listed(t, dead, sendlimit.DeadLettersRequest{Limit: 30})[:30])
+	require.Equal(t, buried, listed(t, dead, messages.DeadLettersRequest{Limit: 1000}))
+	require.Equal(t, buried[:30], listed(t, dead, messages.DeadLettersRequest{Limit: 30})[:30])
 
 	until := at("11:11:11.070")
 	var early, ofOne []string
@@ -105,16 +108,16 @@ func TestDeadLettersAreListedInOrder(t *testing.T) {
 			early = append(early, l)
 		}
 	}
-	require.Equal(t, early, listed(t, dead, sendlimit.DeadLettersRequest{Before: until, Limit: 100}))
-	require.Equal(t, ofOne, listed(t, dead, sendlimit.DeadLettersRequest{User: "user 0", Limit: 100}))
-	require.Empty(t, listed(t, dead, sendlimit.DeadLettersRequest{User: "nobody", Limit: 100}))
+	require.Equal(t, early, listed(t, dead, messages.DeadLettersRequest{Before: until, Limit: 100}))
+	require.Equal(t, ofOne, listed(t, dead, messages.DeadLettersRequest{User: "user 0", Limit: 100}))
+	require.Empty(t, listed(t, dead, messages.DeadLettersRequest{User: "nobody", Limit: 100}))
 }
 
 // More in one millisecond than one read has.
 func TestManyDeadLettersOfOneMoment(t *testing.T) {
 	t.Parallel()
 	_, client := sendlimittest.EmbeddedRedis(t)
-	dead, err := sendlimit.NewDeadLetters(client, sendlimit.Options{})
+	dead, err := messages.NewDeadLetters(client, sendlimit.Options{})
 	require.NoError(t, err)
 	keys := keysOf(sendlimit.Options{})
 	var want []string
@@ -123,7 +126,7 @@ func TestManyDeadLettersOfOneMoment(t *testing.T) {
 			id := fmt.Sprintf("m%04d", i)
 			want = append(want, id)
 			pipe.ZAdd(t.Context(), keys.DeadLettersOf("alice"), redis.Z{
-				Score: float64(at("11:11:11").UnixMilli()), Member: sendlimit.DeadLetterMember("alice", id),
+				Score: float64(at("11:11:11").UnixMilli()), Member: keyspace.DeadLetterMember("alice", id),
 			})
 			pipe.HSet(t.Context(), keys.Record("alice", id), "g", "g", "t", 1, "s", "f", "e", at("11:11:11").UnixMilli())
 		}
@@ -131,7 +134,7 @@ func TestManyDeadLettersOfOneMoment(t *testing.T) {
 	})
 	require.NoError(t, err)
 	var got []string
-	for _, l := range listed(t, dead, sendlimit.DeadLettersRequest{Limit: 1000}) {
+	for _, l := range listed(t, dead, messages.DeadLettersRequest{Limit: 1000}) {
 		got = append(got, strings.Fields(l)[1])
 	}
 	require.Equal(t, want, got)
@@ -153,14 +156,14 @@ func TestRetryAgreesWithTheModel(t *testing.T) {
 		o := sendlimit.Options{Prefix: fmt.Sprintf("r%d", run), Policy: policyOf(t, rules...), Records: true}
 		timeline, err := sendlimit.NewTimeline(client, o)
 		require.NoError(t, err)
-		gate, err := sendlimit.NewGate(client, o)
+		gate, err := messages.NewGate(client, o)
 		require.NoError(t, err)
 		began := at("2051-03-26T00:30:00Z") // half an hour before clocks change
-		model, err := sendlimittest.NewModel(o.Policy, sendlimit.DefaultReach)
+		model, err := sendlimittest.NewModel(o.Policy, policy.DefaultReach)
 		require.NoError(t, err)
 
 		// The first of all is to be given up, the others stand around it.
-		var others []sendlimit.Reservation
+		var others []keyspace.Reservation
 		for i := range rapid.IntRange(1, 15).Draw(t, "messages") {
 			r := sendlimit.Request{
 				User: "alice", ID: fmt.Sprintf("m%d", i), Now: began, Shift: true,
@@ -174,16 +177,16 @@ func TestRetryAgreesWithTheModel(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, d.Allowed)
 			if i > 0 {
-				others = append(others, sendlimit.Reservation{ID: r.ID, At: d.At})
+				others = append(others, keyspace.Reservation{ID: r.ID, At: d.At})
 			}
 		}
-		delivery := sendlimit.Delivery{User: "alice", ID: "m0", Generation: "g0", Nonce: "n"}
+		delivery := messages.Delivery{User: "alice", ID: "m0", Generation: "g0", Nonce: "n"}
 		claim, err := gate.Claim(t.Context(), delivery, time.Minute, began)
 		require.NoError(t, err)
-		require.Equal(t, sendlimit.Send, claim.Verdict)
+		require.Equal(t, messages.Send, claim.Verdict)
 		uncertain := rapid.Bool().Draw(t, "uncertain")
 		_, err = gate.Settle(t.Context(), delivery,
-			sendlimit.Settlement{Failed: !uncertain, Uncertain: uncertain, Reason: "gone"}, began)
+			messages.Settlement{Failed: !uncertain, Uncertain: uncertain, Reason: "gone"}, began)
 		require.NoError(t, err)
 
 		now := began.Add(time.Duration(rapid.IntRange(0, 1300).Draw(t, "later")) * time.Second)
@@ -191,7 +194,7 @@ func TestRetryAgreesWithTheModel(t *testing.T) {
 			require.True(t, model.Reserve(sendlimit.Request{User: "alice", ID: r.ID, At: r.At, Now: began}).Allowed)
 		}
 		want := model.NextFree(sendlimit.NextFreeRequest{User: "alice", From: now, Count: 1, Now: now})
-		d, err := timeline.DeadLetters(client).Retry(t.Context(), sendlimit.RetryRequest{
+		d, err := messages.DeadLettersOf(timeline, client).Retry(t.Context(), messages.RetryRequest{
 			User: "alice", ID: "m0", Generation: "again", Now: now,
 		})
 		require.NoError(t, err)

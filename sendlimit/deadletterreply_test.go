@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
 // mimic is a store that answers every script alike.
@@ -47,19 +49,19 @@ func TestRepliesAboutDeadLettersAreChecked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			client := mimic{answer: row.answer}
-			dead, err := sendlimit.NewDeadLetters(client, sendlimit.Options{})
+			dead, err := messages.NewDeadLetters(client, sendlimit.Options{})
 			require.NoError(t, err)
 			timeline, err := sendlimit.NewTimeline(client, sendlimit.Options{})
 			require.NoError(t, err)
 			switch row.operation {
 			case "retry":
-				_, err = dead.Retry(t.Context(), sendlimit.RetryRequest{User: "alice", ID: "a", Generation: "g"})
+				_, err = dead.Retry(t.Context(), messages.RetryRequest{User: "alice", ID: "a", Generation: "g"})
 			case "purge":
 				_, err = dead.Purge(t.Context(), "alice", "a")
 			default:
 				_, err = timeline.List(t.Context(), sendlimit.ListRequest{User: "alice"})
 			}
-			require.ErrorIs(t, err, sendlimit.ErrReply)
+			require.ErrorIs(t, err, script.ErrReply)
 			require.NotContains(t, err.Error(), "alice")
 		})
 	}

@@ -7,20 +7,25 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit/userdata"
 )
 
 // giveUp is a story of a message of a category that failed at 21:30, under a
 // policy that comes after that.
-func giveUp(t *testing.T, category string, later sendlimit.Policy) *graveyard {
+func giveUp(t *testing.T, category string, later policy.Policy) *graveyard {
 	t.Helper()
 	o := sendlimit.Options{Policy: policyOf(t, "1/minute"), UserSettings: true}
 	s := &graveyard{messageStory: tellMessages(t, o)}
 	s.submitOf(category, "a", "21:30")
 	s.until("21:30")
-	s.delivery("a", sendlimit.Settlement{Failed: true, Reason: "gone"})
+	s.delivery("a", messages.Settlement{Failed: true, Reason: "gone"})
 	o.Records, o.Policy = true, later
 	var err error
-	s.dead, err = sendlimit.NewDeadLetters(s.client, o)
+	s.dead, err = messages.NewDeadLetters(s.client, o)
 	require.NoError(t, err)
 	s.timeline, err = sendlimit.NewTimeline(s.client, o)
 	require.NoError(t, err)
@@ -72,12 +77,12 @@ func TestARetryOfAnExemptMessage(t *testing.T) {
 func TestARetryForABlockedUser(t *testing.T) {
 	t.Parallel()
 	s := giveUp(t, "", policyOf(t, "1/minute"))
-	settings, err := sendlimit.NewUserSettingsStore(s.client, "")
+	settings, err := settings.NewUserSettingsStore(s.client, "")
 	require.NoError(t, err)
-	require.NoError(t, settings.Set(t.Context(), "alice", sendlimit.UserSettings{Blocked: true}))
+	require.NoError(t, settings.Set(t.Context(), "alice", policy.UserSettings{Blocked: true}))
 	before := s.server.Dump()
 	for range 2 { // with settings not yet known, and known
-		require.Equal(t, sendlimit.Decision{Code: sendlimit.CodeBlocked, Now: s.now}, s.retry("a", "g2"))
+		require.Equal(t, sendlimit.Decision{Code: fault.CodeBlocked, Now: s.now}, s.retry("a", "g2"))
 	}
 	require.Equal(t, before, s.server.Dump())
 	s.lists("a 21:30:00")
@@ -93,7 +98,7 @@ func TestARetryStaysWithinThePolicysReach(t *testing.T) {
 	p.Reach = time.Hour
 	s := giveUp(t, "", p)
 	s.until("22:30")
-	require.Equal(t, sendlimit.Decision{Code: sendlimit.CodeSendLimit, Now: s.now}, s.retry("a", "g2"))
+	require.Equal(t, sendlimit.Decision{Code: fault.CodeSendLimit, Now: s.now}, s.retry("a", "g2"))
 	s.until("23 07:30")
 	require.Equal(t, at("23 08:00"), s.retry("a", "g2").At)
 }
@@ -105,18 +110,18 @@ func TestAPurgedUncertainMessageCountsForItsCategory(t *testing.T) {
 	o := sendlimit.Options{Policy: withCategory(t, policyOf(t, "1/minute"), "marketing", "2/calendar_day")}
 	s := &graveyard{messageStory: tellMessages(t, o)}
 	var err error
-	s.dead, err = sendlimit.NewDeadLetters(s.client, s.options)
+	s.dead, err = messages.NewDeadLetters(s.client, s.options)
 	require.NoError(t, err)
 	for id, when := range map[string]string{"a": "11:00", "b": "11:10"} {
 		s.submitOf("marketing", id, when)
 	}
 	for _, id := range []string{"a", "b"} {
 		s.until(map[string]string{"a": "11:00", "b": "11:10"}[id])
-		s.delivery(id, sendlimit.Settlement{Uncertain: true, Reason: "timeout"})
+		s.delivery(id, messages.Settlement{Uncertain: true, Reason: "timeout"})
 	}
 	refused := func() {
 		d := s.ask(sendlimit.Request{ID: "c", At: at("15:00"), Record: categorized("g-c", "marketing")})
-		require.Equal(t, sendlimit.CodeSendLimit, d.Code)
+		require.Equal(t, fault.CodeSendLimit, d.Code)
 		require.Equal(t, "marketing", d.Violations[0].Category)
 	}
 	refused()
@@ -129,11 +134,11 @@ func TestAPurgedUncertainMessageCountsForItsCategory(t *testing.T) {
 	refused()
 	s.lists()
 	require.Equal(t, kept, s.keptFor("a"))
-	require.Equal(t, sendlimit.Standing{User: "alice", ID: "a"}, s.stands("a"))
-	require.Equal(t, sendlimit.CodeNotFound, s.release("a").Code)
-	require.Equal(t, sendlimit.CodeNotFound, s.retry("a", "g2").Code)
-	require.Equal(t, sendlimit.CodeNotFound, s.moveTo("a", "16:00", "g2").Code)
-	users, err := sendlimit.NewUsers(s.client, s.options)
+	require.Equal(t, messages.Standing{User: "alice", ID: "a"}, s.stands("a"))
+	require.Equal(t, fault.CodeNotFound, s.release("a").Code)
+	require.Equal(t, fault.CodeNotFound, s.retry("a", "g2").Code)
+	require.Equal(t, fault.CodeNotFound, s.moveTo("a", "16:00", "g2").Code)
+	users, err := userdata.NewUsers(s.client, s.options)
 	require.NoError(t, err)
 	data, err := users.Export(t.Context(), "alice", nil)
 	require.NoError(t, err)

@@ -11,31 +11,34 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
 // graveyard is a story of alice's messages that are given up.
 type graveyard struct {
 	*messageStory
 
-	dead *sendlimit.DeadLetters
+	dead *messages.DeadLetters
 }
 
 func newGraveyard(t *testing.T, rules ...string) *graveyard {
 	t.Helper()
 	s := &graveyard{messageStory: newMessages(t, rules...)}
 	var err error
-	s.dead, err = sendlimit.NewDeadLetters(s.client, s.options)
+	s.dead, err = messages.NewDeadLetters(s.client, s.options)
 	require.NoError(t, err)
 	return s
 }
 
 // delivery claims a message of alice that is due and settles it.
-func (s *graveyard) delivery(id string, settlement sendlimit.Settlement) {
+func (s *graveyard) delivery(id string, settlement messages.Settlement) {
 	s.Helper()
-	d := sendlimit.Delivery{User: "alice", ID: id, Generation: s.field(id, "g"), Nonce: sendlimit.NewGeneration()}
+	d := messages.Delivery{User: "alice", ID: id, Generation: s.field(id, "g"), Nonce: keyspace.NewGeneration()}
 	claim, err := s.gate.Claim(s.Context(), d, time.Minute, time.Time{})
 	require.NoError(s, err)
-	require.Equal(s, sendlimit.Send, claim.Verdict)
+	require.Equal(s, messages.Send, claim.Verdict)
 	settled, err := s.gate.Settle(s.Context(), d, settlement, time.Time{})
 	require.NoError(s, err)
 	require.True(s, settled)
@@ -47,12 +50,12 @@ func (s *graveyard) fails(id, when string) {
 	s.Helper()
 	require.True(s, s.submit(id, when, "first-"+id, "text of "+id).Allowed)
 	s.until(when)
-	s.delivery(id, sendlimit.Settlement{Failed: true, Reason: "gone"})
+	s.delivery(id, messages.Settlement{Failed: true, Reason: "gone"})
 }
 
 func (s *graveyard) retry(id, generation string) sendlimit.Decision {
 	s.Helper()
-	d, err := s.dead.Retry(s.Context(), sendlimit.RetryRequest{User: "alice", ID: id, Generation: generation})
+	d, err := s.dead.Retry(s.Context(), messages.RetryRequest{User: "alice", ID: id, Generation: generation})
 	require.NoError(s, err)
 	return d
 }
@@ -60,7 +63,7 @@ func (s *graveyard) retry(id, generation string) sendlimit.Decision {
 // lists requires that the dead letters are these, "id time" each.
 func (s *graveyard) lists(wanted ...string) {
 	s.Helper()
-	letters, err := s.dead.List(s.Context(), sendlimit.DeadLettersRequest{})
+	letters, err := s.dead.List(s.Context(), messages.DeadLettersRequest{})
 	require.NoError(s, err)
 	found := []string{}
 	for _, l := range letters {
@@ -83,17 +86,17 @@ func TestADeadLetterIsShown(t *testing.T) {
 	s.lists()
 	s.fails("a", "11:11:11")
 	s.counts(1)
-	want := sendlimit.Standing{
-		User: "alice", ID: "a", State: sendlimit.StateFailed, SendAt: at("11:11:11"), EndedAt: at("11:11:11"),
+	want := messages.Standing{
+		User: "alice", ID: "a", State: messages.StateFailed, SendAt: at("11:11:11"), EndedAt: at("11:11:11"),
 		Attempts: 1, Reason: "gone",
 	}
-	letters, err := s.dead.List(t.Context(), sendlimit.DeadLettersRequest{})
+	letters, err := s.dead.List(t.Context(), messages.DeadLettersRequest{})
 	require.NoError(t, err)
-	require.Equal(t, []sendlimit.DeadLetter{{Standing: want}}, letters)
+	require.Equal(t, []messages.DeadLetter{{Standing: want}}, letters)
 	letter, ok, err := s.dead.Get(t.Context(), "alice", "a")
 	require.NoError(t, err)
 	require.True(t, ok)
-	require.Equal(t, sendlimit.DeadLetter{Standing: want, Content: []byte("text of a")}, letter)
+	require.Equal(t, messages.DeadLetter{Standing: want, Content: []byte("text of a")}, letter)
 
 	s.submit("b", "12:00", "g1", "text")
 	for _, id := range []string{"b", "none"} {
@@ -125,8 +128,8 @@ func TestRetryTakesTheNextFreeTime(t *testing.T) {
 	}, fields)
 
 	s.until("11:13:00")
-	s.delivery("a", sendlimit.Settlement{Delivered: true})
-	require.Equal(t, sendlimit.CodeNotFound, s.retry("a", "g3").Code)
+	s.delivery("a", messages.Settlement{Delivered: true})
+	require.Equal(t, fault.CodeNotFound, s.retry("a", "g3").Code)
 }
 
 func ms(when string) string { return strconv.FormatInt(at(when).UnixMilli(), 10) }
@@ -151,7 +154,7 @@ func TestPitfall48ARepeatedRetry(t *testing.T) {
 	require.Equal(t, dump, s.server.Dump())
 
 	// Also when it has failed again by then.
-	s.delivery("a", sendlimit.Settlement{Failed: true, Reason: "gone"})
+	s.delivery("a", messages.Settlement{Failed: true, Reason: "gone"})
 	require.Equal(t, first, s.retry("a", "g2"))
 	s.lists("a 11:11:11")
 	require.True(t, s.retry("a", "g3").Allowed, "another call is another retry")
@@ -163,7 +166,7 @@ func TestRetryCountsAttemptsAnew(t *testing.T) {
 	s := newGraveyard(t, "1/minute")
 	s.fails("a", "11:11:11")
 	s.retry("a", "g2")
-	s.delivery("a", sendlimit.Settlement{Failed: true, Reason: "rejected"})
+	s.delivery("a", messages.Settlement{Failed: true, Reason: "rejected"})
 	letter, _, err := s.dead.Get(t.Context(), "alice", "a")
 	require.NoError(t, err)
 	require.Equal(t, 1, letter.Attempts)
@@ -177,29 +180,29 @@ func TestRetriesThatAreRefusedChangeNothing(t *testing.T) {
 	record.ExpiresAt = at("11:20")
 	require.True(t, s.ask(sendlimit.Request{ID: "a", At: at("11:11:11"), Record: record}).Allowed)
 	s.until("11:11:11")
-	s.delivery("a", sendlimit.Settlement{Failed: true, Reason: "gone"})
+	s.delivery("a", messages.Settlement{Failed: true, Reason: "gone"})
 	for minute := 15; minute < 25; minute++ {
 		require.True(t, s.submit(strconv.Itoa(minute), fmt.Sprintf("11:%d", minute), fmt.Sprintf("m%d", minute), "text").Allowed)
 	}
-	refused := func(code sendlimit.Code) {
+	refused := func(code fault.Code) {
 		t.Helper()
 		dump := s.server.Dump()
 		require.Equal(t, sendlimit.Decision{Code: code, ExpiresAt: at("11:20"), Now: s.now}, s.retry("a", "g2"))
 		require.Equal(t, dump, s.server.Dump())
 	}
 	s.until("11:14:00.001")
-	refused(sendlimit.CodeSendLimit)
+	refused(fault.CodeSendLimit)
 	s.until("11:19:59.999")
-	refused(sendlimit.CodeSendLimit)
+	refused(fault.CodeSendLimit)
 	s.until("11:20")
-	refused(sendlimit.CodeExpired)
+	refused(fault.CodeExpired)
 
 	s.release("20")
 	s.release("21")
-	d, err := s.dead.Retry(t.Context(), sendlimit.RetryRequest{User: "alice", ID: "a", Generation: "g2", Now: at("11:19:30")})
+	d, err := s.dead.Retry(t.Context(), messages.RetryRequest{User: "alice", ID: "a", Generation: "g2", Now: at("11:19:30")})
 	require.NoError(t, err)
-	require.Equal(t, sendlimit.CodeSendLimit, d.Code, "11:20 is the next free time, and too late")
-	d, err = s.dead.Retry(t.Context(), sendlimit.RetryRequest{User: "alice", ID: "a", Generation: "g2", Now: at("11:14")})
+	require.Equal(t, fault.CodeSendLimit, d.Code, "11:20 is the next free time, and too late")
+	d, err = s.dead.Retry(t.Context(), messages.RetryRequest{User: "alice", ID: "a", Generation: "g2", Now: at("11:14")})
 	require.NoError(t, err)
 	require.Equal(t, at("11:14"), d.At, "a millisecond earlier there was a time")
 }
@@ -225,11 +228,11 @@ func TestRetryWithinTheReach(t *testing.T) {
 	s := newGraveyard(t, "1/minute")
 	s.options.Reach = time.Minute
 	var err error
-	s.dead, err = sendlimit.NewDeadLetters(s.client, s.options)
+	s.dead, err = messages.NewDeadLetters(s.client, s.options)
 	require.NoError(t, err)
 	s.fails("a", "11:11:11")
 	s.submit("b", "11:11:30", "g1", "text")
-	require.Equal(t, sendlimit.Decision{Code: sendlimit.CodeSendLimit, Now: s.now}, s.retry("a", "g2"))
+	require.Equal(t, sendlimit.Decision{Code: fault.CodeSendLimit, Now: s.now}, s.retry("a", "g2"))
 }
 
 func TestAnUncertainMessageGivesUpItsPlace(t *testing.T) {
@@ -237,7 +240,7 @@ func TestAnUncertainMessageGivesUpItsPlace(t *testing.T) {
 	s := newGraveyard(t, "1/minute")
 	require.True(t, s.submit("a", "11:11:11", "g1", "text").Allowed)
 	s.until("11:11:11")
-	s.delivery("a", sendlimit.Settlement{Uncertain: true, Reason: "timeout"})
+	s.delivery("a", messages.Settlement{Uncertain: true, Reason: "timeout"})
 	s.holds("a 11:11:11")
 	s.until("11:11:20")
 	require.Equal(t, at("11:11:20"), s.retry("a", "g2").At, "its own place is not in its way")
@@ -255,7 +258,7 @@ func TestAResubmitReplacesTheDeadLetter(t *testing.T) {
 	s.counts(1)
 	record := s.server.Dump()
 
-	require.Equal(t, sendlimit.Decision{Code: sendlimit.CodeNotFound, Now: s.now}, s.retry("a", "g3"))
+	require.Equal(t, sendlimit.Decision{Code: fault.CodeNotFound, Now: s.now}, s.retry("a", "g3"))
 	require.Equal(t, record, s.server.Dump())
 	_, ok, err := s.dead.Get(t.Context(), "alice", "a")
 	require.NoError(t, err)
@@ -267,10 +270,10 @@ func TestAResubmitReplacesTheDeadLetter(t *testing.T) {
 
 	// It may fail in its turn, and with a stale entry standing.
 	s.until("12:00")
-	s.delivery("a", sendlimit.Settlement{Failed: true, Reason: "gone"})
+	s.delivery("a", messages.Settlement{Failed: true, Reason: "gone"})
 	require.True(t, s.submit("a", "13:00", "g4", "newest").Allowed)
 	s.until("13:00")
-	s.delivery("a", sendlimit.Settlement{Failed: true, Reason: "rejected"})
+	s.delivery("a", messages.Settlement{Failed: true, Reason: "rejected"})
 	s.counts(1)
 	s.lists("a 13:00:00")
 	purged, err := s.dead.Purge(t.Context(), "alice", "a")
@@ -286,7 +289,7 @@ func TestAnEntryWithoutARecordIsRemoved(t *testing.T) {
 	s.fails("b", "11:13")
 	s.server.Del(keysOf(s.options).Record("alice", "a"))
 	s.server.HSet(keysOf(s.options).Record("alice", "b"), "e", ms("11:14"))
-	require.Equal(t, sendlimit.CodeNotFound, s.retry("b", "g2").Code, "it is not the one that ended then")
+	require.Equal(t, fault.CodeNotFound, s.retry("b", "g2").Code, "it is not the one that ended then")
 	s.lists()
 	s.counts(0)
 }
@@ -316,7 +319,7 @@ func TestAPurgedUncertainMessageKeepsItsPlace(t *testing.T) {
 	s := newGraveyard(t, "1/minute")
 	s.submit("a", "11:11:11", "g1", "text")
 	s.until("11:11:11")
-	s.delivery("a", sendlimit.Settlement{Uncertain: true, Reason: "timeout"})
+	s.delivery("a", messages.Settlement{Uncertain: true, Reason: "timeout"})
 	purged, err := s.dead.Purge(t.Context(), "alice", "a")
 	require.NoError(t, err)
 	require.True(t, purged)
@@ -357,7 +360,7 @@ func TestPurgeSparesWhatEndedLater(t *testing.T) {
 		before    string
 		forgotten int64
 	}{{"11:11:11", 0}, {"11:11:11.001", 1}} {
-		reply, err := lua.Purge.Run(t.Context(), s.client, keys, sendlimit.DeadLetterMember("alice", "a"), ms(row.before)).Slice()
+		reply, err := lua.Purge.Run(t.Context(), s.client, keys, keyspace.DeadLetterMember("alice", "a"), ms(row.before)).Slice()
 		require.NoError(t, err)
 		require.Equal(t, []any{row.forgotten}, reply)
 	}
@@ -369,11 +372,11 @@ func TestDeadLettersOfBadArguments(t *testing.T) {
 	s := newGraveyard(t, "1/minute")
 	ctx := t.Context()
 	long := strings.Repeat("x", 300)
-	retry := func(r sendlimit.RetryRequest) error {
+	retry := func(r messages.RetryRequest) error {
 		_, err := s.dead.Retry(ctx, r)
 		return err
 	}
-	list := func(r sendlimit.DeadLettersRequest) error {
+	list := func(r messages.DeadLettersRequest) error {
 		_, err := s.dead.List(ctx, r)
 		return err
 	}
@@ -386,16 +389,16 @@ func TestDeadLettersOfBadArguments(t *testing.T) {
 		return err
 	}
 	_, _, purgeBefore := s.dead.PurgeBefore(ctx, time.Time{}, -1)
-	_, opening := sendlimit.NewDeadLetters(s.client, sendlimit.Options{Prefix: "A"})
+	_, opening := messages.NewDeadLetters(s.client, sendlimit.Options{Prefix: "A"})
 	for _, row := range []struct {
 		err   error
 		field string
 	}{
-		{retry(sendlimit.RetryRequest{ID: "a", Generation: "g"}), "user"},
-		{retry(sendlimit.RetryRequest{User: "alice", ID: "a/b", Generation: "g"}), "id"},
-		{retry(sendlimit.RetryRequest{User: "alice", ID: "a"}), "generation"},
-		{list(sendlimit.DeadLettersRequest{User: long}), "user"},
-		{list(sendlimit.DeadLettersRequest{Limit: 1001}), "limit"},
+		{retry(messages.RetryRequest{ID: "a", Generation: "g"}), "user"},
+		{retry(messages.RetryRequest{User: "alice", ID: "a/b", Generation: "g"}), "id"},
+		{retry(messages.RetryRequest{User: "alice", ID: "a"}), "generation"},
+		{list(messages.DeadLettersRequest{User: long}), "user"},
+		{list(messages.DeadLettersRequest{Limit: 1001}), "limit"},
 		{get("", "a"), "user"},
 		{get("alice", long), "id"},
 		{purge("", "a"), "user"},
@@ -403,7 +406,7 @@ func TestDeadLettersOfBadArguments(t *testing.T) {
 		{purgeBefore, "limit"},
 		{opening, "prefix"},
 	} {
-		var wrong *sendlimit.InvalidError
+		var wrong *fault.InvalidError
 		require.ErrorAs(t, row.err, &wrong)
 		require.Equal(t, row.field, wrong.Field)
 	}

@@ -8,31 +8,88 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/judge"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// What the scripts say first, see lua/fragments/status.lua.
-const (
-	statusAllowed = iota
-	statusSendLimit
-	statusIDReused
-	statusTooLate
-	statusNotFound
-	statusInPast
-	statusTooFarAhead
-	statusSearchOn
-	statusPastExpiry
-)
+const MaxCounterLimit = 1_000_000_000_000 // of a Counter, and of an Event
 
-// And what they say of a change with a hold, see lua/fragments/hold.lua, and of a
-// user's settings and quiet hours.
-const (
-	statusHoldOver = iota + 10
-	statusOutsideHold
-	statusChanged
-	statusSettingsChanged
-	statusBlocked
-	statusQuietHours
-)
+// Counter allows at most Limit in each Period or Window. The zero Counter is not
+// valid.
+type Counter struct {
+	// Name tells the counters of a key apart: 1 to 64 of a-z 0-9 _ -. One name
+	// stands for one Period or Window; under another it counts anew.
+	Name  string
+	Limit int64 // 1 to MaxCounterLimit
+	// Period is the natural period that is counted; with NoPeriod it is a
+	// Window, of whole milliseconds up to MaxWindow, that begins with its first
+	// use and is over when its time is, however often it is used in between.
+	Period calendar.Period
+	Window time.Duration
+}
+
+// Validate says whether the counter is within its bounds. The error is an
+// *InvalidError for the field "counter".
+func (c Counter) Validate() error {
+	bad := func(want string) error {
+		return &fault.InvalidError{Field: "counter", Value: c.Name, Want: want}
+	}
+	switch {
+	case !keyspace.ValidName(c.Name):
+		return bad("a name, 1 to 64 of a-z 0-9 _ -")
+	case c.Limit < 1 || c.Limit > MaxCounterLimit:
+		return bad(fmt.Sprintf("a limit of 1 to %d, not %d", MaxCounterLimit, c.Limit))
+	case c.Period > calendar.Month || (c.Period == calendar.NoPeriod) == (c.Window == 0):
+		return bad("either a natural period or a window")
+	case c.Period != calendar.NoPeriod:
+		return nil
+	case c.Window < time.Millisecond || c.Window > calendar.MaxWindow || c.Window%time.Millisecond != 0:
+		return bad("a window of whole milliseconds, up to 366 days, not " + c.Window.String())
+	}
+	return nil
+}
+
+// period is how lua/fragments/policy.lua is told it: ms of a window, a negative
+// number for a natural period.
+func (c Counter) Scripted() int64 {
+	if c.Period != calendar.NoPeriod {
+		return -int64(c.Period)
+	}
+	return c.Window.Milliseconds()
+}
+
+// words is the counter as lua/fragments/policy.lua reads it.
+func (c Counter) Words() string {
+	return strconv.FormatInt(c.Limit, 10) + " " + strconv.FormatInt(c.Scripted(), 10)
+}
+
+// String says what the counter allows: "60 per minute", "5 in 90s".
+func (c Counter) String() string {
+	if c.Period != calendar.NoPeriod {
+		return strconv.FormatInt(c.Limit, 10) + " per " + c.Period.String()
+	}
+	return strconv.FormatInt(c.Limit, 10) + " in " + c.Window.String()
+}
+
+// CounterUsage is a Counter and how much of it is used in the period
+// [From, Until) that was judged.
+type CounterUsage struct {
+	Counter     Counter
+	Used        int64
+	From, Until time.Time
+}
+
+// Remaining is how much more the counter would take in its period: never below
+// zero, though a limit that was lowered may leave it overfull.
+func (u CounterUsage) Remaining() int64 { return max(u.Counter.Limit-u.Used, 0) }
+
+func (d *Decision) DecidedBy(u CounterUsage) {
+	d.Counter, d.Remaining, d.ResetsAt = u.Counter.Name, u.Remaining(), u.Until
+}
 
 const (
 	flagShifted  = 1
@@ -42,28 +99,28 @@ const (
 // decide makes a decision of what call replies, calling again as long as the
 // search for a free time goes on.
 func (t *Timeline) decide(
-	ctx context.Context, r Request, doing string, call func(by userRules, resume any) (reply, error),
+	ctx context.Context, r Request, doing string, call func(by judge.UserRules, resume any) (script.Reply, error),
 ) (Decision, error) {
-	cursor := searchCursor{begin: ""}
+	cursor := judge.SearchCursor{Begin: ""}
 	for {
-		answer, by, err := judged(ctx, t.book, r.User, doing, func(by userRules) (reply, error) {
-			return call(by, cursor.under(by))
+		answer, by, err := judge.Judged(ctx, t.Book, r.User, doing, func(by judge.UserRules) (script.Reply, error) {
+			return call(by, cursor.Under(by))
 		})
 		if err != nil {
 			return Decision{}, err
 		}
-		in := read(answer, doing)
+		in := script.Read(answer, doing)
 		if len(answer) == 1 { // the plain acceptance: now alone
-			return Decision{Allowed: true, At: r.At.UTC().Truncate(time.Millisecond), Now: in.time(0)}, in.err
+			return Decision{Allowed: true, At: r.At.UTC().Truncate(time.Millisecond), Now: in.Time(0)}, in.Err
 		}
-		if in.int(0) != statusSearchOn {
-			return t.decision(ctx, in, r.User, by.rules, "")
+		if in.Int(0) != judge.StatusSearchOn {
+			return t.decision(ctx, in, r.User, by.Rules, "")
 		}
-		next := in.int(2)
-		if in.err != nil {
-			return Decision{}, in.err
+		next := in.Int(2)
+		if in.Err != nil {
+			return Decision{}, in.Err
 		}
-		if err := cursor.goOn(doing, by, next); err != nil {
+		if err := cursor.GoOn(doing, by, next); err != nil {
 			return Decision{}, err
 		}
 	}
@@ -71,75 +128,75 @@ func (t *Timeline) decide(
 
 // decision turns a reply, given by a user's rules, into a Decision. self is the
 // reservation that does not count when a search goes on.
-func (t *Timeline) decision(ctx context.Context, in *replyReader, user string, by *ruleset, self string) (Decision, error) {
-	status := in.int(0)
-	d := Decision{Now: in.time(1), At: in.time(2)}
-	d.RequestedAt = in.time(3)
+func (t *Timeline) decision(ctx context.Context, in *script.ReplyReader, user string, by *judge.Ruleset, self string) (Decision, error) {
+	status := in.Int(0)
+	d := Decision{Now: in.Time(1), At: in.Time(2)}
+	d.RequestedAt = in.Time(3)
 	switch status {
-	case statusAllowed:
-		flags := in.int(4)
+	case judge.StatusAllowed:
+		flags := in.Int(4)
 		d.Allowed = true
 		d.Shifted, d.Replayed = flags&flagShifted != 0, flags&flagReplayed != 0
-		d.MovedFrom = in.time(5)
-		d.Notices = in.strings(6)
-	case statusSendLimit:
-		d.Code = CodeSendLimit
+		d.MovedFrom = in.Time(5)
+		d.Notices = in.Strings(6)
+	case judge.StatusSendLimit:
+		d.Code = fault.CodeSendLimit
 		return t.refusal(ctx, in, d, user, by, self)
-	case statusQuietHours:
-		d.Code, d.Quiet = CodeQuietHours, by.quietPeriod(d.At)
-		if d.Quiet == nil && in.err == nil { // as with a clock that is years off
-			return Decision{}, replyError(in.doing, "quiet hours that there are not")
+	case judge.StatusQuietHours:
+		d.Code, d.Quiet = fault.CodeQuietHours, by.QuietPeriod(d.At)
+		if d.Quiet == nil && in.Err == nil { // as with a clock that is years off
+			return Decision{}, script.ReplyError(in.Doing, "quiet hours that there are not")
 		}
 		return t.refusal(ctx, in, d, user, by, self)
-	case statusBlocked:
-		d.Code = CodeBlocked
-	case statusIDReused:
-		d.Code = CodeIDReused
-	case statusTooLate:
-		d.Code = CodeTooLate
-	case statusNotFound:
-		d.Code = CodeNotFound
-	case statusInPast:
-		d.Code = CodeInPast
-	case statusTooFarAhead:
-		d.Code = CodeTooFarAhead
-	case statusPastExpiry:
-		d.Code = CodePastExpiry
-		d.ExpiresAt = in.time(4)
-	case statusHoldOver:
-		d.Code = CodeHoldOver
-	case statusOutsideHold:
-		d.Code = CodeOutsideHold
-	case statusChanged:
-		d.Code = CodeChanged
+	case judge.StatusBlocked:
+		d.Code = fault.CodeBlocked
+	case judge.StatusIDReused:
+		d.Code = fault.CodeIDReused
+	case judge.StatusTooLate:
+		d.Code = fault.CodeTooLate
+	case judge.StatusNotFound:
+		d.Code = fault.CodeNotFound
+	case judge.StatusInPast:
+		d.Code = fault.CodeInPast
+	case judge.StatusTooFarAhead:
+		d.Code = fault.CodeTooFarAhead
+	case judge.StatusPastExpiry:
+		d.Code = fault.CodePastExpiry
+		d.ExpiresAt = in.Time(4)
+	case judge.StatusHoldOver:
+		d.Code = fault.CodeHoldOver
+	case judge.StatusOutsideHold:
+		d.Code = fault.CodeOutsideHold
+	case judge.StatusChanged:
+		d.Code = fault.CodeChanged
 	default:
-		return Decision{}, replyError(in.doing, fmt.Sprintf("status %d", status))
+		return Decision{}, script.ReplyError(in.Doing, fmt.Sprintf("status %d", status))
 	}
-	return d, in.err
+	return d, in.Err
 }
 
-func (t *Timeline) refusal(ctx context.Context, in *replyReader, d Decision, user string, by *ruleset, self string) (Decision, error) {
-	d.NextFree, d.PreviousFree = in.time(4), in.time(6)
-	category := in.string(8)
-	judge := by.scope(category)
-	for i := 9; i < len(in.reply); i++ {
-		v, err := judge.violation(in.nested(i))
+func (t *Timeline) refusal(ctx context.Context, in *script.ReplyReader, d Decision, user string, by *judge.Ruleset, self string) (Decision, error) {
+	d.NextFree, d.PreviousFree = in.Time(4), in.Time(6)
+	category := in.String(8)
+	judge := by.Scope(category)
+	for i := 9; i < len(in.Reply); i++ {
+		v, err := violation(judge, in.Nested(i))
 		if err != nil {
 			return Decision{}, err
 		}
 		d.Violations = append(d.Violations, v)
 	}
-	if in.err != nil {
-		return Decision{}, in.err
+	if in.Err != nil {
+		return Decision{}, in.Err
 	}
 	on := NextFreeRequest{User: user, Category: category, Count: 1, Now: d.Now}
 	var err error
-	if on.From = in.time(5); !on.From.IsZero() {
+	if on.From = in.Time(5); !on.From.IsZero() {
 		if d.NextFree, err = t.searchOn(ctx, on, self, 1); err != nil {
 			return Decision{}, err
 		}
 	}
-	if on.From = in.time(7); !on.From.IsZero() {
+	if on.From = in.Time(7); !on.From.IsZero() {
 		if d.PreviousFree, err = t.searchOn(ctx, on, self, -1); err != nil {
 			return Decision{}, err
 		}
@@ -147,22 +204,22 @@ func (t *Timeline) refusal(ctx context.Context, in *replyReader, d Decision, use
 	return d, nil
 }
 
-func (c *scope) violation(in *replyReader) (Violation, error) {
-	number := int(in.int(0))
-	if in.err == nil && (number < 1 || number > c.count()) {
-		return Violation{}, replyError(in.doing, fmt.Sprintf("rule %d", number))
+func violation(c *judge.Scope, in *script.ReplyReader) (Violation, error) {
+	number := int(in.Int(0))
+	if in.Err == nil && (number < 1 || number > c.Count()) {
+		return Violation{}, script.ReplyError(in.Doing, fmt.Sprintf("rule %d", number))
 	}
-	v := Violation{ConflictsTotal: int(in.int(1)), From: in.time(2), Until: in.time(3), Conflicts: in.reservations(4)}
-	if in.err != nil {
-		return Violation{}, in.err
+	v := Violation{ConflictsTotal: int(in.Int(1)), From: in.Time(2), Until: in.Time(3), Conflicts: reservations(in, 4)}
+	if in.Err != nil {
+		return Violation{}, in.Err
 	}
-	v.Rule, v.Category = c.rule(number)
+	v.Rule, v.Category = c.Rule(number)
 	return v, nil
 }
 
 // searchOn goes on with a search that one call did not finish.
 func (t *Timeline) searchOn(ctx context.Context, r NextFreeRequest, self string, direction int) (time.Time, error) {
-	times, _, err := t.nextFree(ctx, r, self, direction)
+	times, _, err := t.Search(ctx, r, self, direction)
 	if err != nil || len(times) == 0 {
 		return time.Time{}, err
 	}
@@ -171,42 +228,59 @@ func (t *Timeline) searchOn(ctx context.Context, r NextFreeRequest, self string,
 
 // nextFree calls lua.NextFree until it has what was asked for. It returns what the
 // times were judged by, too.
-func (t *Timeline) nextFree(
+func (t *Timeline) Search(
 	ctx context.Context, r NextFreeRequest, self string, direction int,
-) (times []time.Time, by userRules, err error) {
+) (times []time.Time, by judge.UserRules, err error) {
 	const doing = "looking for free times"
-	cursor := searchCursor{begin: milliseconds(r.From)}
+	cursor := judge.SearchCursor{Begin: script.Milliseconds(r.From)}
 	var taken []string
 	for {
-		var answer reply
-		answer, by, err = judged(ctx, t.book, r.User, doing, func(by userRules) (reply, error) {
-			from, found, before := cursor.under(by), len(times), strings.Join(taken, " ")
-			if cursor.anew() {
+		var answer script.Reply
+		answer, by, err = judge.Judged(ctx, t.Book, r.User, doing, func(by judge.UserRules) (script.Reply, error) {
+			from, found, before := cursor.Under(by), len(times), strings.Join(taken, " ")
+			if cursor.Anew() {
 				found, before = 0, ""
 			}
-			judge, years := by.rules.scope(r.Category), r.years()
-			return run(ctx, t.client, lua.NextFree, doing, []string{t.keys.Timeline(r.User), t.settings(r.User)}, []any{
-				milliseconds(r.Now), from, direction, r.Count - found, by.rules.reach(t.options.Reach).Milliseconds(), self,
-				judge.words, by.rules.offsets(years), before, t.named(judge, r.User), judge.quietHours(years), by.settings(),
+			judge, years := by.Rules.Scope(r.Category), r.years()
+			return script.Run(ctx, t.Client, lua.NextFree, doing, []string{t.Keys.Timeline(r.User), t.settings(r.User)}, []any{
+				script.Milliseconds(r.Now), from, direction, r.Count - found, by.Rules.Reach(t.Options.Reach).Milliseconds(), self,
+				judge.Words, by.Rules.Offsets(years), before, t.named(judge, r.User), judge.QuietHours(years), by.Settings(),
 			})
 		})
 		if err != nil {
 			return nil, by, err
 		}
-		if cursor.anew() {
+		if cursor.Anew() {
 			times, taken = nil, nil
 		}
-		in := read(answer, doing)
-		next := in.int(1)
+		in := script.Read(answer, doing)
+		next := in.Int(1)
 		for i := 2; i < len(answer); i++ {
-			times = append(times, in.time(i))
-			taken = append(taken, strconv.FormatInt(in.int(i), 10))
+			times = append(times, in.Time(i))
+			taken = append(taken, strconv.FormatInt(in.Int(i), 10))
 		}
-		if in.err != nil || next == 0 {
-			return times, by, in.err
+		if in.Err != nil || next == 0 {
+			return times, by, in.Err
 		}
-		if err := cursor.goOn(doing, by, next); err != nil {
+		if err := cursor.GoOn(doing, by, next); err != nil {
 			return nil, by, err
 		}
 	}
+}
+
+// PolicyOf returns what a user's messages were judged by in the last call about
+// them: the policy that their settings name, with limits of their own in place. It
+// asks nobody, so of a user of whom there was no call yet it may not be that.
+func (t *Timeline) PolicyOf(user string) policy.Policy { return t.Book.Of(user).Rules.Policy }
+
+// reservations reads id and time pairs from element i on.
+func reservations(r *script.ReplyReader, i int) []keyspace.Reservation {
+	if i >= len(r.Reply) {
+		return nil
+	}
+	list := make([]keyspace.Reservation, 0, (len(r.Reply)-i)/2)
+	for ; i < len(r.Reply); i += 2 {
+		list = append(list, keyspace.Reservation{ID: r.String(i), At: r.Time(i + 1)})
+	}
+	return list
 }

@@ -1,33 +1,12 @@
 package sendlimit
 
-import "time"
+import (
+	"time"
 
-// Code says, for machines, why a request was refused. The spelling is part of
-// the contract and never changes.
-type Code string
-
-// The codes a Decision can carry.
-const (
-	CodeSendLimit   Code = "send_limit"     // the time would break a rule: see Violations
-	CodeIDReused    Code = "id_reused"      // the id stands for another request
-	CodeTooLate     Code = "too_late"       // the message is being sent, or was sent
-	CodeNotFound    Code = "not_found"      // no such reservation
-	CodeInPast      Code = "in_past"        // more than Grace before now
-	CodeTooFarAhead Code = "too_far_ahead"  // beyond the reach of schedules
-	CodePastExpiry  Code = CodeInvalidField // a move to a time at or after ExpiresAt
-
-	CodeQuietHours Code = "quiet_hours" // the time is in the policy's quiet hours
-	CodeBlocked    Code = "blocked"     // nothing is accepted for the user, see UserSettings.Blocked
-
-	CodeRateLimited   Code = "rate_limited"   // too many calls: see RetryAfter
-	CodeQuotaExceeded Code = "quota_exceeded" // the account's messages of that hour or day are used up: see ResetsAt
-	CodeUnauthorized  Code = "unauthorized"   // no API key, or none that may do this
-
-	// Of a change with a Hold, which has to be made anew. Callers of the product
-	// never see them.
-	CodeHoldOver    Code = "hold_over"    // it came after Hold.NotAfter
-	CodeOutsideHold Code = "outside_hold" // its place would be at or after Hold.Until
-	CodeChanged     Code = "changed"      // the reservation is not as Hold.Former and From say
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // Decision is the answer of every limiter. A refusal is a Decision with Allowed
@@ -35,7 +14,7 @@ const (
 // milliseconds; a zero time means there is none.
 type Decision struct {
 	Allowed bool
-	Code    Code // why not; empty when Allowed
+	Code    fault.Code // why not; empty when Allowed
 
 	// At is the send time that was judged: the place taken (Reserve, Move),
 	// the one that is free (Check), the one freed (Release), or the one that
@@ -60,7 +39,7 @@ type Decision struct {
 	Violations []Violation
 	// Quiet is the stretch of quiet hours that At is in, when Code is
 	// CodeQuietHours.
-	Quiet *QuietPeriod
+	Quiet *policy.QuietPeriod
 	// NextFree is the earliest later time that breaks no rule and is not quiet,
 	// within the reach; PreviousFree the latest earlier one that is not in the past.
 	NextFree     time.Time
@@ -93,45 +72,26 @@ type Decision struct {
 // are the reservations in all windows that would break, a calendar rule's
 // those in the period [From, Until).
 type Violation struct {
-	Rule        Rule
+	Rule        policy.Rule
 	Category    string    // whose messages alone the rule counts; "" for all
 	From, Until time.Time // of a calendar rule's period; zero for a sliding rule
 	// Conflicts has the first MaxConflicts reservations in the way, ascending
 	// by time, then id; ConflictsTotal counts all.
-	Conflicts      []Reservation
+	Conflicts      []keyspace.Reservation
 	ConflictsTotal int
-}
-
-// QuietPeriod is the longest stretch of quiet hours around a time, [From, Until).
-type QuietPeriod struct {
-	From, Until time.Time
-	TimeZone    string         // in which they are quiet, the user's own if there is one
-	Location    *time.Location // TimeZone, loaded
-	Hours       string         // the line of the policy that says so, "22:00-08:00"
 }
 
 // MaxConflicts is how many reservations a violation lists.
 const MaxConflicts = 10
 
-// Reservation is a message's place in its user's timeline.
-type Reservation struct {
-	ID string
-	At time.Time
-}
-
 // RuleUsage is how full a rule is around a time: the fullest window that
 // contains it (the earliest such, where several are as full), or the calendar
 // period it is in. Reservations sent and unsent both count.
 type RuleUsage struct {
-	Rule        Rule
+	Rule        policy.Rule
 	Category    string // as in Violation
 	Used        int
 	From, Until time.Time // the window counted, half-open
-}
-
-// Stretch is a half-open interval [From, Until) of send times.
-type Stretch struct {
-	From, Until time.Time
 }
 
 // Usage is the answer to Timeline.Usage.
@@ -140,9 +100,9 @@ type Usage struct {
 	Rules []RuleUsage // in the policy's order, then that of the category
 	// Free has the maximal stretches, ascending, in which every millisecond
 	// would be accepted, within the span asked about; none for a user who is blocked.
-	Free []Stretch
+	Free []calendar.Stretch
 	// Quiet has the stretches of quiet hours within it, ascending.
-	Quiet []Stretch
+	Quiet []calendar.Stretch
 	// Blocked says that the user is, whatever the rules would leave free.
 	Blocked bool
 	Now     time.Time

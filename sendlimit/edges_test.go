@@ -8,6 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // What random histories seldom hit: the last millisecond of a bound, and
@@ -20,24 +23,24 @@ func TestShiftUntilIsInclusive(t *testing.T) {
 	ask := func(id, until string) sendlimit.Decision {
 		return s.ask(sendlimit.Request{ID: id, At: at("11:11:12"), Shift: true, ShiftUntil: at(until)})
 	}
-	require.Equal(t, sendlimit.CodeSendLimit, ask("a", "11:12:10.999").Code)
+	require.Equal(t, fault.CodeSendLimit, ask("a", "11:12:10.999").Code)
 	shifted := sendlimit.Decision{Allowed: true, Shifted: true, At: at("11:12:11"), RequestedAt: at("11:11:12"), Now: s.now}
 	require.Equal(t, shifted, ask("a", "11:12:11"))
 	shifted.Replayed = true
 	require.Equal(t, shifted, ask("a", "11:12:11"), "the same request again")
-	require.Equal(t, sendlimit.CodeIDReused, ask("a", "11:12:10.999").Code, "it could not have got that")
+	require.Equal(t, fault.CodeIDReused, ask("a", "11:12:10.999").Code, "it could not have got that")
 }
 
 func TestTheGraceToTheMillisecond(t *testing.T) {
 	t.Parallel()
 	s := newStory(t, "1/minute")
 	s.until("11:11:11")
-	require.Equal(t, sendlimit.CodeInPast, s.reserve("a", "11:11:05.999").Code)
+	require.Equal(t, fault.CodeInPast, s.reserve("a", "11:11:05.999").Code)
 	graced := sendlimit.Decision{Allowed: true, At: at("11:11:11"), RequestedAt: at("11:11:06"), Now: s.now}
 	require.Equal(t, graced, s.reserve("a", "11:11:06"))
 	graced.Replayed = true
 	require.Equal(t, graced, s.reserve("a", "11:11:06"))
-	require.Equal(t, sendlimit.CodeIDReused, s.reserve("a", "11:11:05.999").Code)
+	require.Equal(t, fault.CodeIDReused, s.reserve("a", "11:11:05.999").Code)
 }
 
 func TestForgottenToTheMillisecond(t *testing.T) {
@@ -46,7 +49,7 @@ func TestForgottenToTheMillisecond(t *testing.T) {
 	s.accepted("11:00", "11:10")
 	s.until("11:01:05") // a minute and the grace later
 	s.holds("11:00 11:00:00", "11:10 11:10:00")
-	require.Equal(t, sendlimit.CodeIDReused, s.reserve("11:00", "15:00").Code)
+	require.Equal(t, fault.CodeIDReused, s.reserve("11:00", "15:00").Code)
 	require.True(t, s.shift("trims", "11:10").Allowed)
 	s.holds("11:00 11:00:00", "11:10 11:10:00", "trims 11:11:00")
 	require.Equal(t, at("11:00"), s.move("11:00", "11:00").At, "it is still there to be moved")
@@ -56,8 +59,8 @@ func TestForgottenToTheMillisecond(t *testing.T) {
 	require.Equal(t, at("11:10"), s.move("11:10", "11:10").At)
 	s.wait(time.Millisecond)
 	s.holds("trims 11:11:00")
-	require.Equal(t, sendlimit.CodeNotFound, s.move("11:10", "11:20").Code)
-	require.Equal(t, sendlimit.CodeNotFound, s.release("11:10").Code)
+	require.Equal(t, fault.CodeNotFound, s.move("11:10", "11:20").Code)
+	require.Equal(t, fault.CodeNotFound, s.release("11:10").Code)
 	require.True(t, s.reserve("11:10", "15:00").Allowed, "its id is free")
 }
 
@@ -69,7 +72,7 @@ func TestFreeTimesToTheEndOfTheReach(t *testing.T) {
 	s.release("01:59")
 	s.accepted("01:59:00.001")
 	require.Zero(t, s.reserve("a", "01:59:30").NextFree)
-	require.Equal(t, sendlimit.CodeSendLimit, s.shift("a", "01:59:30").Code)
+	require.Equal(t, fault.CodeSendLimit, s.shift("a", "01:59:30").Code)
 	times, err := s.timeline.NextFree(t.Context(), sendlimit.NextFreeRequest{User: "alice", From: at("01:58"), Count: 2})
 	require.NoError(t, err)
 	require.Equal(t, []time.Time{at("01:58")}, times)
@@ -92,7 +95,7 @@ func TestAWindowApartIsNoGroup(t *testing.T) {
 	s.accepted("11:00", "11:01")
 	usage, err := s.timeline.Usage(t.Context(), sendlimit.UsageRequest{User: "alice", From: at("10:58"), To: at("11:03")})
 	require.NoError(t, err)
-	require.Equal(t, []sendlimit.Stretch{{From: at("10:58"), Until: at("11:03")}}, usage.Free)
+	require.Equal(t, []calendar.Stretch{{From: at("10:58"), Until: at("11:03")}}, usage.Free)
 	s.accepted("10:59:50")
 	s.refusedBy("11:00:10", "10:59:00", "11:00:50", "2/minute")
 }
@@ -152,7 +155,7 @@ func TestManyOfOneMillisecond(t *testing.T) {
 	// Page by page, each reservation once.
 	for _, limit := range []int{1, 2, 7, 40} {
 		var ids []string
-		var after sendlimit.Reservation
+		var after keyspace.Reservation
 		for {
 			page, err := s.timeline.List(t.Context(), sendlimit.ListRequest{User: "alice", After: after, Limit: limit})
 			require.NoError(t, err)

@@ -11,13 +11,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
 // ended lists what has no place, "id state time" each.
 func (s *messageStory) ended(r sendlimit.ListRequest) []string {
 	s.Helper()
 	r.User = "alice"
-	found, err := s.timeline.Records(s.client).Ended(s.Context(), r)
+	found, err := messages.RecordsOf(s.timeline, s.client).Ended(s.Context(), r)
 	require.NoError(s, err)
 	var list []string
 	for _, f := range found {
@@ -41,14 +44,14 @@ func TestWhatEndedWithoutAPlaceIsListed(t *testing.T) {
 	s.ask(sendlimit.Request{ID: "dropped", At: at("11:10"), Record: expiring})
 	s.submit("delivered", "11:15", "g3", "text")
 	s.until("11:15")
-	s.delivery("delivered", sendlimit.Settlement{Delivered: true})
+	s.delivery("delivered", messages.Settlement{Delivered: true})
 	s.submit("uncertain", "11:18", "g4", "text")
 	s.until("11:18")
-	s.delivery("uncertain", sendlimit.Settlement{Uncertain: true, Reason: "timeout"})
+	s.delivery("uncertain", messages.Settlement{Uncertain: true, Reason: "timeout"})
 	s.until("11:20")
-	claim, err := s.gate.Claim(t.Context(), sendlimit.Delivery{User: "alice", ID: "dropped", Generation: "g2", Nonce: "n"}, time.Minute, time.Time{})
+	claim, err := s.gate.Claim(t.Context(), messages.Delivery{User: "alice", ID: "dropped", Generation: "g2", Nonce: "n"}, time.Minute, time.Time{})
 	require.NoError(t, err)
-	require.Equal(t, sendlimit.Dropped, claim.Verdict)
+	require.Equal(t, messages.Dropped, claim.Verdict)
 
 	require.Equal(t, []string{"failed failed 11:00", "dropped dropped 11:10", "cancelled cancelled 13:00"}, s.ended(sendlimit.ListRequest{}))
 	require.Equal(t, []string{"dropped dropped 11:10"}, s.ended(sendlimit.ListRequest{From: at("11:00:00.001"), To: at("13:00")}))
@@ -64,7 +67,7 @@ func TestWhatAnotherMessageDroppedIsListed(t *testing.T) {
 	s.ask(sendlimit.Request{ID: "a:b", At: at("11:00"), Record: expiring})
 	s.submit("late", "11:01", "g2", "text")
 	s.until("11:10")
-	_, err := s.gate.Claim(t.Context(), sendlimit.Delivery{User: "alice", ID: "late", Generation: "g2", Nonce: "n"}, time.Minute, time.Time{})
+	_, err := s.gate.Claim(t.Context(), messages.Delivery{User: "alice", ID: "late", Generation: "g2", Nonce: "n"}, time.Minute, time.Time{})
 	require.NoError(t, err)
 	require.Equal(t, []string{"a:b dropped 11:00"}, s.ended(sendlimit.ListRequest{}))
 }
@@ -135,7 +138,7 @@ func TestPagesOfWhatEnded(t *testing.T) {
 		var got []string
 		r := sendlimit.ListRequest{User: "alice", Limit: limit}
 		for {
-			page, err := s.timeline.Records(s.client).Ended(t.Context(), r)
+			page, err := messages.RecordsOf(s.timeline, s.client).Ended(t.Context(), r)
 			require.NoError(t, err)
 			for _, f := range page {
 				got = append(got, fmt.Sprintf("%s %s %s", f.ID, f.State, f.SendAt.Format("15:04")))
@@ -143,7 +146,7 @@ func TestPagesOfWhatEnded(t *testing.T) {
 			if len(page) < limit {
 				break
 			}
-			r.After = sendlimit.Reservation{ID: page[limit-1].ID, At: page[limit-1].SendAt}
+			r.After = keyspace.Reservation{ID: page[limit-1].ID, At: page[limit-1].SendAt}
 		}
 		require.Equal(t, want, got, "limit %d", limit)
 	}
@@ -153,7 +156,7 @@ func TestPagesOfWhatEnded(t *testing.T) {
 func TestBadRequestsForWhatEnded(t *testing.T) {
 	t.Parallel()
 	s := newMessages(t, "1/minute")
-	records := s.timeline.Records(s.client)
+	records := messages.RecordsOf(s.timeline, s.client)
 	_, err := records.Ended(t.Context(), sendlimit.ListRequest{User: ""})
 	require.ErrorContains(t, err, `user "" is not allowed`)
 	_, err = records.Ended(t.Context(), sendlimit.ListRequest{User: "alice", Limit: -1})
@@ -162,6 +165,6 @@ func TestBadRequestsForWhatEnded(t *testing.T) {
 	require.ErrorContains(t, err, "a time after from")
 	s.server.Close()
 	_, err = records.Ended(t.Context(), sendlimit.ListRequest{User: "alice"})
-	var away *sendlimit.UnavailableError
+	var away *fault.UnavailableError
 	require.ErrorAs(t, err, &away)
 }

@@ -8,9 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-func (c counting) set(e sendlimit.Event) {
+func (c counting) set(e counters.Event) {
 	c.Helper()
 	require.NoError(c, c.events.Set(c.Context(), e))
 }
@@ -18,27 +21,27 @@ func (c counting) set(e sendlimit.Event) {
 func TestAnEventsLimitsHoldFromTheNextCall(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
-	call := sendlimit.CountRequest{Event: "submit", Key: "alice", At: at("2050-11-22T11:11:11Z")}
+	call := counters.CountRequest{Event: "submit", Key: "alice", At: at("2050-11-22T11:11:11Z")}
 	d := c.accepted(call)
 	require.Empty(t, d.Counters, "an event without limits is not limited")
 	require.Empty(t, d.Counter)
 
-	c.set(sendlimit.Event{Name: "submit", PerMinute: 2, PerDay: 9})
+	c.set(counters.Event{Name: "submit", PerMinute: 2, PerDay: 9})
 	d = c.accepted(call)
 	require.Equal(t, []sendlimit.CounterUsage{
 		{
-			Counter: sendlimit.Counter{Name: "minute", Limit: 2, Period: sendlimit.Minute}, Used: 1,
+			Counter: sendlimit.Counter{Name: "minute", Limit: 2, Period: calendar.Minute}, Used: 1,
 			From: at("2050-11-22T11:11:00Z"), Until: at("2050-11-22T11:12:00Z"),
 		},
 		{
-			Counter: sendlimit.Counter{Name: "day", Limit: 9, Period: sendlimit.Day}, Used: 1,
+			Counter: sendlimit.Counter{Name: "day", Limit: 9, Period: calendar.Day}, Used: 1,
 			From: at("2050-11-22T00:00:00Z"), Until: at("2050-11-23T00:00:00Z"),
 		},
 	}, d.Counters)
 	c.accepted(call)
 	require.Equal(t, "minute", c.refused(call).Counter)
 
-	c.set(sendlimit.Event{Name: "submit", PerMinute: 3})
+	c.set(counters.Event{Name: "submit", PerMinute: 3})
 	require.Equal(t, []int64{3}, c.used(c.accepted(call)), "what was counted stays counted")
 	c.refused(call)
 
@@ -56,8 +59,8 @@ func TestAnEventsLimitsHoldFromTheNextCall(t *testing.T) {
 func TestPitfall17TheZoneIsTheEvents(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
-	call := sendlimit.CountRequest{Event: "submit", Key: "alice", At: at("2050-11-22T23:30:00Z")}
-	other, err := sendlimit.NewCounters(c.client, "")
+	call := counters.CountRequest{Event: "submit", Key: "alice", At: at("2050-11-22T23:30:00Z")}
+	other, err := counters.NewCounters(c.client, "")
 	require.NoError(t, err)
 	for i, row := range []struct{ zone, until string }{
 		{"", "2050-11-23T00:00:00Z"},
@@ -65,8 +68,8 @@ func TestPitfall17TheZoneIsTheEvents(t *testing.T) {
 		{"Asia/Kolkata", "2050-11-23T18:30:00Z"},
 		{"UTC", "2050-11-23T00:00:00Z"},
 	} {
-		c.set(sendlimit.Event{Name: "submit", PerDay: 99, TimeZone: row.zone})
-		for _, counters := range []*sendlimit.Counters{c.counters, other} {
+		c.set(counters.Event{Name: "submit", PerDay: 99, TimeZone: row.zone})
+		for _, counters := range []*counters.Counters{c.counters, other} {
 			c.counters = counters
 			d := c.accepted(call)
 			require.Equal(t, at(row.until), d.ResetsAt, row.zone)
@@ -79,7 +82,7 @@ func TestPitfall17TheZoneIsTheEvents(t *testing.T) {
 	// A newer program may know zones that this one does not.
 	require.NoError(t, c.client.HSet(t.Context(), "sl:{event:submit}:event", "z", "Mars/Olympus").Err())
 	_, err = c.counters.Count(t.Context(), call)
-	var unavailable *sendlimit.UnavailableError
+	var unavailable *fault.UnavailableError
 	require.ErrorAs(t, err, &unavailable)
 	require.ErrorContains(t, err, `the time zone "Mars/Olympus" of event "submit" is not known here`)
 }
@@ -91,16 +94,16 @@ func TestEventsAreListedByName(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, events)
 
-	submit := sendlimit.Event{Name: "submit", PerMinute: 60, PerHour: 100, PerDay: 500, TimeZone: "Europe/Berlin"}
-	login := sendlimit.Event{Name: "login", PerHour: 5}
+	submit := counters.Event{Name: "submit", PerMinute: 60, PerHour: 100, PerDay: 500, TimeZone: "Europe/Berlin"}
+	login := counters.Event{Name: "login", PerHour: 5}
 	c.set(submit)
 	c.set(login)
-	c.set(sendlimit.Event{Name: "gone", PerHour: 5})
+	c.set(counters.Event{Name: "gone", PerHour: 5})
 	_, err = c.events.Remove(t.Context(), "gone")
 	require.NoError(t, err)
 	events, err = c.events.List(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []sendlimit.Event{login, submit}, events)
+	require.Equal(t, []counters.Event{login, submit}, events)
 	require.Equal(t, "60 per minute, 100 per hour, 500 per day (Europe/Berlin)", submit.String())
 
 	_, ok, err := c.events.Get(t.Context(), "gone")
@@ -111,7 +114,7 @@ func TestEventsAreListedByName(t *testing.T) {
 func TestEventsThatAreInvalid(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
-	for want, e := range map[string]sendlimit.Event{
+	for want, e := range map[string]counters.Event{
 		`event "" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`:                          {PerDay: 1},
 		`event "a}b" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`:                       {Name: "a}b", PerDay: 1},
 		`event "e" is not allowed: it takes at least one limit: per minute, per hour or per day`:    {Name: "e"},
@@ -122,7 +125,7 @@ func TestEventsThatAreInvalid(t *testing.T) {
 		`event "` + "e\x00" + `" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`:           {Name: "e\x00", PerDay: 1},
 	} {
 		err := c.events.Set(t.Context(), e)
-		var invalid *sendlimit.InvalidError
+		var invalid *fault.InvalidError
 		require.ErrorAs(t, err, &invalid, want)
 		if e.Name != "e\x00" {
 			require.EqualError(t, err, want)
@@ -142,7 +145,7 @@ func TestAnEventThatCannotBeRead(t *testing.T) {
 	for _, limits := range []string{"x -1", "5", "5 -4", "5 90000", "0 -1", ""} {
 		require.NoError(t, c.client.HSet(t.Context(), "sl:{event:e}:event", "c", limits).Err())
 		_, _, err := c.events.Get(t.Context(), "e")
-		var unavailable *sendlimit.UnavailableError
+		var unavailable *fault.UnavailableError
 		require.ErrorAs(t, err, &unavailable, limits)
 	}
 }
@@ -151,23 +154,23 @@ func TestCountersWithoutAStore(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1})
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	counters, err := sendlimit.NewCounters(client, "")
+	limits, err := counters.NewCounters(client, "")
 	require.NoError(t, err)
-	events, err := sendlimit.NewEventStore(client, "")
+	events, err := counters.NewEventStore(client, "")
 	require.NoError(t, err)
-	call := sendlimit.CountRequest{Key: "alice", Counters: naturalCounters(1)}
-	_, counting := counters.Count(t.Context(), call)
+	call := counters.CountRequest{Key: "alice", Counters: naturalCounters(1)}
+	_, counting := limits.Count(t.Context(), call)
 	_, removing := events.Remove(t.Context(), "e")
 	_, _, looking := events.Get(t.Context(), "e")
 	_, listing := events.List(t.Context())
 	for _, err := range []error{
 		counting, removing, looking, listing,
-		counters.GiveBack(t.Context(), call), events.Set(t.Context(), sendlimit.Event{Name: "e", PerDay: 1}),
+		limits.GiveBack(t.Context(), call), events.Set(t.Context(), counters.Event{Name: "e", PerDay: 1}),
 	} {
-		var unavailable *sendlimit.UnavailableError
+		var unavailable *fault.UnavailableError
 		require.ErrorAs(t, err, &unavailable)
 	}
-	_, err = sendlimit.NewEventStore(client, "A B")
+	_, err = counters.NewEventStore(client, "A B")
 	require.Error(t, err)
 	require.Equal(t, "5 in 1m30s", sendlimit.Counter{Limit: 5, Window: 90 * time.Second}.String())
 }

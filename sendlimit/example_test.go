@@ -9,6 +9,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // exampleStore is an embedded store, and a client of it. Any Redis from 7.0 on
@@ -203,13 +206,13 @@ func ExampleGate() {
 	if err != nil {
 		panic(err)
 	}
-	gate, err := sendlimit.NewGate(client, options)
+	gate, err := messages.NewGate(client, options)
 	if err != nil {
 		panic(err)
 	}
 
 	noon := time.Date(2050, time.November, 22, 12, 0, 0, 0, time.UTC)
-	generation := sendlimit.NewGeneration() // what the queue's timer brings back
+	generation := keyspace.NewGeneration() // what the queue's timer brings back
 	_, err = timeline.Reserve(ctx, sendlimit.Request{
 		User: "alice", ID: "reminder-1", At: noon, Now: noon.Add(-time.Hour),
 		Record: &sendlimit.Record{Generation: generation, Fingerprint: "…", Content: []byte("Your train leaves at one")},
@@ -218,7 +221,7 @@ func ExampleGate() {
 		panic(err)
 	}
 
-	delivery := sendlimit.Delivery{User: "alice", ID: "reminder-1", Generation: generation, Nonce: sendlimit.NewGeneration()}
+	delivery := messages.Delivery{User: "alice", ID: "reminder-1", Generation: generation, Nonce: keyspace.NewGeneration()}
 	claim, err := gate.Claim(ctx, delivery, 30*time.Second, noon.Add(-time.Millisecond))
 	if err != nil {
 		panic(err)
@@ -229,7 +232,7 @@ func ExampleGate() {
 		panic(err)
 	}
 	fmt.Printf("%s: %s\n", claim.Verdict, claim.Content)
-	recorded, err := gate.Settle(ctx, delivery, sendlimit.Settlement{Delivered: true}, noon)
+	recorded, err := gate.Settle(ctx, delivery, messages.Settlement{Delivered: true}, noon)
 	if err != nil {
 		panic(err)
 	}
@@ -242,7 +245,7 @@ func ExampleGate() {
 
 func ExampleParseRule() {
 	for _, written := range []string{"5/hour", "60/60s", "10/calendar_day"} {
-		rule, err := sendlimit.ParseRule(written)
+		rule, err := policy.ParseRule(written)
 		if err != nil {
 			panic(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // A timeline outlives a place by what the rules look back that it was taken under,
@@ -18,16 +19,16 @@ func TestATimelineOutlivesAPlaceByItsOwnRules(t *testing.T) {
 	const day = "2090-11-22T"
 	const week = 7 * 24 * time.Hour
 	weekly := policyOf(t, "1/minute", "9/7d")
-	weekly.Categories = map[string]sendlimit.CategoryRules{"otp": {Exempt: true}}
+	weekly.Categories = map[string]policy.CategoryRules{"otp": {Exempt: true}}
 	weeklyMarketing := policyOf(t, "1/minute")
-	weeklyMarketing.Categories = map[string]sendlimit.CategoryRules{
-		"marketing": {Rules: []sendlimit.Rule{{Limit: 9, Window: week}}},
+	weeklyMarketing.Categories = map[string]policy.CategoryRules{
+		"marketing": {Rules: []policy.Rule{{Limit: 9, Window: week}}},
 	}
 	onEachStore(t, withSettings(t, "1/minute"), func(u *user) {
 		everyMinute := u.timeline
 		for _, row := range []struct {
 			reason   string
-			policy   sendlimit.Policy
+			policy   policy.Policy
 			before   []string // taken under 1/minute
 			asked    string   // under the policy
 			category string
@@ -59,7 +60,7 @@ func TestATimelineOutlivesAPlaceByItsOwnRules(t *testing.T) {
 			require.Equal(u, taken, take(len(row.before), row.asked, row.category), row.reason)
 			expires := u.client.PExpireTime(u.Context(), keysOf(sendlimit.Options{}).Timeline("alice")).Val()
 			// The embedded store keeps how long is left, by a clock that goes on.
-			require.WithinDuration(u, taken.Add(week+sendlimit.Grace), time.UnixMilli(expires.Milliseconds()), time.Minute, row.reason)
+			require.WithinDuration(u, taken.Add(week+policy.Grace), time.UnixMilli(expires.Milliseconds()), time.Minute, row.reason)
 		}
 	})
 }

@@ -8,13 +8,18 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/judge"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
 // personal is a story of alice, for whom things are set.
 type personal struct {
 	*messageStory
 
-	settings *sendlimit.UserSettingsStore
+	settings *settings.UserSettingsStore
 }
 
 func newPersonal(t *testing.T, o sendlimit.Options) *personal {
@@ -22,17 +27,17 @@ func newPersonal(t *testing.T, o sendlimit.Options) *personal {
 	o.UserSettings = true
 	s := &personal{messageStory: tellMessages(t, o)}
 	var err error
-	s.settings, err = sendlimit.NewUserSettingsStore(s.client, "")
+	s.settings, err = settings.NewUserSettingsStore(s.client, "")
 	require.NoError(t, err)
 	return s
 }
 
-func (s *personal) set(settings sendlimit.UserSettings) {
+func (s *personal) set(settings policy.UserSettings) {
 	s.Helper()
 	require.NoError(s, s.settings.Set(s.Context(), "alice", settings))
 }
 
-func limitsOf(t *testing.T, rules ...string) []sendlimit.Rule {
+func limitsOf(t *testing.T, rules ...string) []policy.Rule {
 	t.Helper()
 	return policyOf(t, rules...).Rules
 }
@@ -46,7 +51,7 @@ func TestALateMessageIsJudgedByWhatIsSetForItsUser(t *testing.T) {
 		s.submitOf("", id, when)
 	}
 	s.until("12:00")
-	s.set(sendlimit.UserSettings{Limits: limitsOf(t, "2/minute")})
+	s.set(policy.UserSettings{Limits: limitsOf(t, "2/minute")})
 	s.placed(s.goesOut("a"), "b 11:01:00 12:00:00", "c 11:02:00 12:01:00", "d 11:03:00 12:01:00", "e 11:04:00 12:02:00")
 	s.until("13:00")
 	_, err := s.settings.Clear(t.Context(), "alice")
@@ -59,10 +64,10 @@ func TestALateMessageUnderThePolicyThatIsSetForItsUser(t *testing.T) {
 	t.Parallel()
 	night := quietAt(t, policyOf(t, "1/minute"), "22:00-08:00")
 	night.Name = "night"
-	s := newPersonal(t, sendlimit.Options{Policy: policyOf(t, "1/minute"), Policies: []sendlimit.Policy{night}})
+	s := newPersonal(t, sendlimit.Options{Policy: policyOf(t, "1/minute"), Policies: []policy.Policy{night}})
 	s.submitOf("", "a", "11:00")
 	s.until("14:00")
-	s.set(sendlimit.UserSettings{Policy: "night", TimeZone: "Asia/Tokyo"}) // where it is 23:00
+	s.set(policy.UserSettings{Policy: "night", TimeZone: "Asia/Tokyo"}) // where it is 23:00
 	s.postponed(s.claim("a", "g-a", "n1"), "a 11:00:00 23:00:00")
 	require.True(t, s.stands("a").InQuietHours)
 }
@@ -74,20 +79,20 @@ func TestAnOnTimeMessageOfABlockedUser(t *testing.T) {
 	s := newPersonal(t, sendlimit.Options{Policy: policyOf(t, "1/minute")})
 	s.submitOf("", "a", "11:00")
 	s.submitOf("", "b", "11:01")
-	s.set(sendlimit.UserSettings{Blocked: true, Policy: "unknown"})
+	s.set(policy.UserSettings{Blocked: true, Policy: "unknown"})
 	s.until("11:00")
 	s.goesOut("a")
 
 	// A late one is judged by what is set: not where nobody knows what that is.
 	s.until("11:10")
-	d := sendlimit.Delivery{User: "alice", ID: "b", Generation: "g-b", Nonce: "n1"}
+	d := messages.Delivery{User: "alice", ID: "b", Generation: "g-b", Nonce: "n1"}
 	before := s.server.Dump()
 	_, err := s.gate.Claim(t.Context(), d, lease, time.Time{})
-	require.ErrorIs(t, err, sendlimit.ErrUnknownPolicy)
-	var unavailable *sendlimit.UnavailableError
+	require.ErrorIs(t, err, judge.ErrUnknownPolicy)
+	var unavailable *fault.UnavailableError
 	require.ErrorAs(t, err, &unavailable)
 	require.Equal(t, before, s.server.Dump())
-	s.set(sendlimit.UserSettings{Blocked: true})
+	s.set(policy.UserSettings{Blocked: true})
 	s.goesOut("b")
 }
 
@@ -110,7 +115,7 @@ func TestALateMessageIsJudgedAnewWhereSettingsChange(t *testing.T) {
 	s.reservedEveryMinute("12:00", 5000) // more than one call searches through
 	s.until("12:00")
 	claims := afterCalls(t, s.client, lua.Claim, 1, func() {
-		s.set(sendlimit.UserSettings{Limits: limitsOf(t, "2/minute")})
+		s.set(policy.UserSettings{Limits: limitsOf(t, "2/minute")})
 	})
 	s.goesOut("a")
 	require.Greater(t, claims.calls, 2)
@@ -120,11 +125,11 @@ func TestALateMessageIsJudgedAnewWhereSettingsChange(t *testing.T) {
 // since.
 func TestFreeTimesAreThoseOfTheSettingsJudgedBy(t *testing.T) {
 	t.Parallel()
-	s := newPersonal(t, sendlimit.Options{Policy: policyOf(t, "1/minute"), SettingsCache: sendlimit.NewSettingsCache()})
-	s.set(sendlimit.UserSettings{Blocked: true})
+	s := newPersonal(t, sendlimit.Options{Policy: policyOf(t, "1/minute"), SettingsCache: judge.NewSettingsCache()})
+	s.set(policy.UserSettings{Blocked: true})
 	ask := sendlimit.NextFreeRequest{User: "alice", Count: 1}
 	afterCalls(t, s.client, lua.NextFree, 2, func() {
-		s.set(sendlimit.UserSettings{TimeZone: "Asia/Tokyo"})
+		s.set(policy.UserSettings{TimeZone: "Asia/Tokyo"})
 		times, err := s.timeline.NextFree(t.Context(), ask)
 		require.NoError(t, err)
 		require.Len(t, times, 1)

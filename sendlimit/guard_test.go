@@ -11,38 +11,42 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 // guarding is counters on a server whose clock stands still.
-func guarding(t *testing.T) (counters *sendlimit.Counters, setTime func(time.Time)) {
+func guarding(t *testing.T) (limits *counters.Counters, setTime func(time.Time)) {
 	t.Helper()
 	server, client := sendlimittest.EmbeddedRedis(t)
 	server.SetTime(at("2050-11-22T11:11:11.250Z"))
-	events, err := sendlimit.NewEventStore(client, "")
+	events, err := counters.NewEventStore(client, "")
 	require.NoError(t, err)
-	require.NoError(t, events.Set(t.Context(), sendlimit.Event{Name: "submit", PerMinute: 2, PerDay: 500}))
-	counters, err = sendlimit.NewCounters(client, "")
+	require.NoError(t, events.Set(t.Context(), counters.Event{Name: "submit", PerMinute: 2, PerDay: 500}))
+	limits, err = counters.NewCounters(client, "")
 	require.NoError(t, err)
-	return counters, server.SetTime
+	return limits, server.SetTime
 }
 
 // away is counters whose store is not there.
-func away(t *testing.T) *sendlimit.Counters {
+func away(t *testing.T) *counters.Counters {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1})
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	counters, err := sendlimit.NewCounters(client, "")
+	counters, err := counters.NewCounters(client, "")
 	require.NoError(t, err)
 	return counters
 }
 
 func TestGuardedFunction(t *testing.T) {
 	t.Parallel()
-	counters, setTime := guarding(t)
+	limits, setTime := guarding(t)
 	ran := 0
-	greet := sendlimit.Guarded(
-		sendlimit.Guard[string]{Counters: counters, Event: "submit", Key: func(_ context.Context, name string) string { return name }},
+	greet := counters.Guarded(
+		counters.Guard[string]{Counters: limits, Event: "submit", Key: func(_ context.Context, name string) string { return name }},
 		func(_ context.Context, name string) (string, error) {
 			ran++
 			return "hello " + name, nil
@@ -56,9 +60,9 @@ func TestGuardedFunction(t *testing.T) {
 	require.Empty(t, greeting)
 	require.Equal(t, 2, ran, "what is refused does not run")
 	require.EqualError(t, err, "too many calls for the counter minute, which allows 2 per minute: try again in 48.75s")
-	var limited *sendlimit.LimitedError
+	var limited *counters.LimitedError
 	require.ErrorAs(t, err, &limited)
-	require.Equal(t, sendlimit.CodeRateLimited, limited.Code())
+	require.Equal(t, fault.CodeRateLimited, limited.Code())
 	require.Equal(t, "submit", limited.Event)
 	require.Equal(t, "alice", limited.Key)
 	require.Equal(t, at("2050-11-22T11:12:00Z"), limited.Decision.ResetsAt)
@@ -77,16 +81,16 @@ func TestGuardedFunction(t *testing.T) {
 
 func TestGuardWithExtraCounters(t *testing.T) {
 	t.Parallel()
-	counters, _ := guarding(t)
+	limits, _ := guarding(t)
 	tier := int64(1)
-	guard := sendlimit.Guard[string]{
-		Counters: counters, Event: "submit",
+	guard := counters.Guard[string]{
+		Counters: limits, Event: "submit",
 		Key: func(_ context.Context, name string) string { return name },
 		Extra: func(context.Context, string) []sendlimit.Counter {
 			if tier == 0 {
 				return nil
 			}
-			return []sendlimit.Counter{{Name: "tier", Limit: tier, Period: sendlimit.Minute}}
+			return []sendlimit.Counter{{Name: "tier", Limit: tier, Period: calendar.Minute}}
 		},
 	}
 	_, err := guard.Admit(t.Context(), "alice")
@@ -107,19 +111,19 @@ func TestGuardWithExtraCounters(t *testing.T) {
 	require.True(t, d.Allowed, "with no limit at all nothing is limited")
 	tier = -1
 	_, err = guard.Admit(t.Context(), "alice")
-	var invalid *sendlimit.InvalidError
+	var invalid *fault.InvalidError
 	require.ErrorAs(t, err, &invalid)
 }
 
 func TestPitfall35AGuardWithoutAStore(t *testing.T) {
 	t.Parallel()
-	guard := sendlimit.Guard[string]{
+	guard := counters.Guard[string]{
 		Counters: away(t), Event: "submit", Key: func(_ context.Context, name string) string { return name },
 	}
 	_, err := guard.Admit(t.Context(), "alice")
-	var unavailable *sendlimit.UnavailableError
+	var unavailable *fault.UnavailableError
 	require.ErrorAs(t, err, &unavailable, "it fails closed")
-	var limited *sendlimit.LimitedError
+	var limited *counters.LimitedError
 	require.NotErrorAs(t, err, &limited, "an outage is no limit")
 
 	var reason error
@@ -136,12 +140,12 @@ func TestPitfall35AGuardWithoutAStore(t *testing.T) {
 }
 
 // serve answers one request of a handler that is guarded by who asks.
-func serve(t *testing.T, counters *sendlimit.Counters, refuse func(http.ResponseWriter, *http.Request, int, error)) (*httptest.ResponseRecorder, bool) {
+func serve(t *testing.T, limits *counters.Counters, refuse func(http.ResponseWriter, *http.Request, int, error)) (*httptest.ResponseRecorder, bool) {
 	t.Helper()
 	ran := false
-	handler := sendlimit.GuardHandler(
-		sendlimit.Guard[*http.Request]{
-			Counters: counters, Event: "submit",
+	handler := counters.GuardHandler(
+		counters.Guard[*http.Request]{
+			Counters: limits, Event: "submit",
 			Key: func(_ context.Context, r *http.Request) string { return r.Header.Get("From") },
 		},
 		http.HandlerFunc(func(http.ResponseWriter, *http.Request) { ran = true }), refuse)
@@ -154,18 +158,18 @@ func serve(t *testing.T, counters *sendlimit.Counters, refuse func(http.Response
 
 func TestGuardedHandler(t *testing.T) {
 	t.Parallel()
-	counters, _ := guarding(t)
+	limits, _ := guarding(t)
 	const policy = `"minute";q=2;w=60, "day";q=500;w=86400`
 
-	answer, ran := serve(t, counters, nil)
+	answer, ran := serve(t, limits, nil)
 	require.True(t, ran)
 	require.Equal(t, policy, answer.Header().Get("RateLimit-Policy"))
 	require.Equal(t, `"minute";r=1;t=49, "day";r=499;t=46129`, answer.Header().Get("RateLimit"))
 	require.Empty(t, answer.Header().Get("Retry-After"))
-	_, ran = serve(t, counters, nil)
+	_, ran = serve(t, limits, nil)
 	require.True(t, ran)
 
-	answer, ran = serve(t, counters, nil)
+	answer, ran = serve(t, limits, nil)
 	require.False(t, ran)
 	require.Equal(t, http.StatusTooManyRequests, answer.Code)
 	require.Equal(t, "49", answer.Header().Get("Retry-After"), "rounded up: not a moment too early")
@@ -173,8 +177,8 @@ func TestGuardedHandler(t *testing.T) {
 	require.Equal(t, `"minute";r=0;t=49, "day";r=498;t=46129`, answer.Header().Get("RateLimit"))
 	require.Equal(t, "too many calls for the counter minute, which allows 2 per minute: try again in 48.75s\n", answer.Body.String())
 
-	answer, _ = serve(t, counters, func(w http.ResponseWriter, _ *http.Request, status int, err error) {
-		var limited *sendlimit.LimitedError
+	answer, _ = serve(t, limits, func(w http.ResponseWriter, _ *http.Request, status int, err error) {
+		var limited *counters.LimitedError
 		require.ErrorAs(t, err, &limited)
 		w.Header().Set("Content-Type", "application/problem+json")
 		w.WriteHeader(status)
@@ -200,13 +204,13 @@ func TestPitfall35AGuardedHandlerWithoutAStore(t *testing.T) {
 		w.WriteHeader(status)
 	})
 	require.Equal(t, http.StatusInternalServerError, answer.Code)
-	require.ErrorIs(t, cause, sendlimit.ErrReply)
+	require.ErrorIs(t, cause, script.ErrReply)
 }
 
 // nonsense is counters on a store that answers what no script does.
-func nonsense(t *testing.T) *sendlimit.Counters {
+func nonsense(t *testing.T) *counters.Counters {
 	t.Helper()
-	counters, err := sendlimit.NewCounters(answering{reply: []any{"x"}}, "")
+	counters, err := counters.NewCounters(answering{reply: []any{"x"}}, "")
 	require.NoError(t, err)
 	return counters
 }
@@ -242,12 +246,12 @@ func TestPitfall20RepliesOfCounters(t *testing.T) {
 		"zone without end":  {int64(-2), int64(9), "Europe/Berlin"},
 		"event's has no id": {int64(1), int64(9), int64(0), int64(1), "", row, row, int64(1)},
 	} {
-		counters, err := sendlimit.NewCounters(answering{reply: reply}, "")
+		limits, err := counters.NewCounters(answering{reply: reply}, "")
 		require.NoError(t, err)
-		d, err := counters.Count(t.Context(), sendlimit.CountRequest{
-			Event: "submit", Key: "a", Counters: []sendlimit.Counter{{Name: "m", Limit: 5, Period: sendlimit.Minute}},
+		d, err := limits.Count(t.Context(), counters.CountRequest{
+			Event: "submit", Key: "a", Counters: []sendlimit.Counter{{Name: "m", Limit: 5, Period: calendar.Minute}},
 		})
-		require.ErrorIs(t, err, sendlimit.ErrReply, name)
+		require.ErrorIs(t, err, script.ErrReply, name)
 		require.Zero(t, d, name)
 	}
 }

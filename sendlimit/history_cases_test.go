@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // Free times that are found among messages of another category count as taken
@@ -14,11 +15,11 @@ import (
 // ever come upon it.
 func TestFreeTimesAmongMessagesOfAnotherCategory(t *testing.T) {
 	t.Parallel()
-	policy := policyOf(t, "10/minute")
-	policy.Categories = map[string]sendlimit.CategoryRules{
-		"marketing": {Rules: []sendlimit.Rule{{Limit: 3, Window: time.Minute}}},
+	p := policyOf(t, "10/minute")
+	p.Categories = map[string]policy.CategoryRules{
+		"marketing": {Rules: []policy.Rule{{Limit: 3, Window: time.Minute}}},
 	}
-	s := tell(t, sendlimit.Options{Policy: policy, Records: true})
+	s := tell(t, sendlimit.Options{Policy: p, Records: true})
 	for id, category := range map[string]string{"11:00:10": "news", "11:00:20": "marketing"} {
 		d := s.ask(sendlimit.Request{
 			ID: id, At: at(id), Category: category,

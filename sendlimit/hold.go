@@ -1,9 +1,12 @@
 package sendlimit
 
 import (
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // Hold is what binds a change of a timeline to the charge that an account bears
@@ -36,13 +39,13 @@ func (h *Hold) check(records bool) error {
 	case h == nil:
 		return nil
 	case !records:
-		return &InvalidError{Field: "hold", Value: h.Attempt, Want: "none: this timeline keeps places only"}
-	case !validName(h.Account): // accounts are named as policies are
-		return &InvalidError{Field: "account", Value: h.Account, Want: "a name of 1 to 64 of a-z 0-9 _ -"}
+		return &fault.InvalidError{Field: "hold", Value: h.Attempt, Want: "none: this timeline keeps places only"}
+	case !keyspace.ValidName(h.Account): // accounts are named as policies are
+		return &fault.InvalidError{Field: "account", Value: h.Account, Want: "a name of 1 to 64 of a-z 0-9 _ -"}
 	case h.NotAfter.IsZero():
-		return &InvalidError{Field: "not_after", Value: "", Want: "a time until which the change may be made"}
+		return &fault.InvalidError{Field: "not_after", Value: "", Want: "a time until which the change may be made"}
 	}
-	return checkGeneration(h.Attempt)
+	return keyspace.CheckGeneration(h.Attempt)
 }
 
 // charge is the field y of a record, see lua/fragments/record.lua; "" without a
@@ -61,9 +64,9 @@ func (h *Hold) bounds(searchFrom time.Time) string {
 	if h == nil && searchFrom.IsZero() {
 		return ""
 	}
-	words := []string{none, none, word(searchFrom)}
+	words := []string{script.None, script.None, script.Word(searchFrom)}
 	if h != nil {
-		words[0], words[1] = word(h.NotAfter), word(h.Until)
+		words[0], words[1] = script.Word(h.NotAfter), script.Word(h.Until)
 	}
 	return strings.Join(words, " ")
 }
@@ -72,35 +75,7 @@ func (h *Hold) bounds(searchFrom time.Time) string {
 // what stands at from; without a hold, zero is anywhere.
 func (h *Hold) changeArguments(from time.Time) []any {
 	if h == nil {
-		return []any{"", "", "", milliseconds(from)}
+		return []any{"", "", "", script.Milliseconds(from)}
 	}
-	return []any{h.charge(), h.bounds(time.Time{}), h.Former, milliseconds(from)}
-}
-
-// none stands for a word that is absent; no account, attempt or number is it.
-const none = "."
-
-// word is a time in Unix ms as one word.
-func word(at time.Time) string {
-	if at.IsZero() {
-		return none
-	}
-	return strconv.FormatInt(at.UnixMilli(), 10)
-}
-
-// parseCharge takes the field y of a record apart.
-func parseCharge(y string) (account, attempt string, former []string) {
-	words := strings.Fields(y)
-	if len(words) < 2 {
-		return "", "", nil
-	}
-	for i, w := range words[:2] {
-		if w == none {
-			words[i] = ""
-		}
-	}
-	if len(words) > 2 {
-		former = words[2:]
-	}
-	return words[0], words[1], former
+	return []any{h.charge(), h.bounds(time.Time{}), h.Former, script.Milliseconds(from)}
 }

@@ -9,6 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
 // held is a hold of the account "acme" that lasts for 5 s from now on.
@@ -44,7 +47,7 @@ func (s *messageStory) releaseHeld(id string, hold *sendlimit.Hold, former, from
 // charged requires what the record says of charges.
 func (s *messageStory) charged(id, account, attempt string, former ...string) {
 	s.Helper()
-	found, err := s.timeline.Records(s.client).Look(s.Context(), "alice", id)
+	found, err := messages.RecordsOf(s.timeline, s.client).Look(s.Context(), "alice", id)
 	require.NoError(s, err)
 	require.Equal(s, account, found[0].Account)
 	require.Equal(s, attempt, found[0].Hold)
@@ -59,12 +62,12 @@ func TestHoldOfASubmit(t *testing.T) {
 	for _, row := range []struct {
 		hold *sendlimit.Hold
 		when string
-		code sendlimit.Code
+		code fault.Code
 	}{
-		{late, "12:00", sendlimit.CodeHoldOver},
-		{s.heldBy("a0", "12:00"), "12:00", sendlimit.CodeOutsideHold}, // the end is not in it
-		{s.heldBy("a0", "00:00"), "", sendlimit.CodeOutsideHold},      // now is past it
-		{s.heldBy("a0", "00:00"), "21 23:59:58", sendlimit.CodeOutsideHold},
+		{late, "12:00", fault.CodeHoldOver},
+		{s.heldBy("a0", "12:00"), "12:00", fault.CodeOutsideHold}, // the end is not in it
+		{s.heldBy("a0", "00:00"), "", fault.CodeOutsideHold},      // now is past it
+		{s.heldBy("a0", "00:00"), "21 23:59:58", fault.CodeOutsideHold},
 	} {
 		d := s.submitHeld("a", row.when, "g0", row.hold)
 		require.Equal(t, row.code, d.Code)
@@ -83,7 +86,7 @@ func TestHoldOfASubmit(t *testing.T) {
 	require.False(t, again.Replayed)
 	require.True(t, s.submitHeld("a", "12:00", "g2", s.heldBy("a2", "13:00")).Replayed)
 	s.charged("a", "acme", "a1")
-	require.Equal(t, sendlimit.CodeSendLimit, s.submitHeld("b", "12:00", "g3", s.heldBy("a3", "13:00")).Code)
+	require.Equal(t, fault.CodeSendLimit, s.submitHeld("b", "12:00", "g3", s.heldBy("a3", "13:00")).Code)
 }
 
 func TestAShiftStaysWithinItsHold(t *testing.T) {
@@ -96,7 +99,7 @@ func TestAShiftStaysWithinItsHold(t *testing.T) {
 		})
 	}
 	d := shift("b", s.heldBy("a1", "13:00"), "")
-	require.Equal(t, sendlimit.CodeSendLimit, d.Code)
+	require.Equal(t, fault.CodeSendLimit, d.Code)
 	require.Equal(t, at("13:30"), d.NextFree)
 
 	d = shift("b", s.heldBy("a2", "14:00"), "13:30")
@@ -113,7 +116,7 @@ func TestAShiftStaysWithinItsHold(t *testing.T) {
 	require.Equal(t, at("14:00"), d.At)
 	require.True(t, d.Shifted)
 	d = shift("d", s.heldBy("a4", "15:00"), "14:30")
-	require.Equal(t, sendlimit.CodeSendLimit, d.Code)
+	require.Equal(t, fault.CodeSendLimit, d.Code)
 	require.Equal(t, at("12:45"), d.NextFree, "as asked for, though nothing is in the way of it")
 	require.Empty(t, d.Violations)
 	d = shift("d", s.heldBy("a5", "13:00"), "12:45")
@@ -138,12 +141,12 @@ func TestHoldOfAMove(t *testing.T) {
 		{"", "12:00", "15:00"},
 		{"a1", "12:00:01", "15:00"},
 	} {
-		require.Equal(t, sendlimit.CodeChanged, s.moveHeld("14:00", "g2", s.heldBy("a2", row.until), row.former, row.from).Code)
+		require.Equal(t, fault.CodeChanged, s.moveHeld("14:00", "g2", s.heldBy("a2", row.until), row.former, row.from).Code)
 	}
-	require.Equal(t, sendlimit.CodeOutsideHold, s.moveHeld("14:00", "g2", s.heldBy("a2", "14:00"), "a1", "12:00").Code)
+	require.Equal(t, fault.CodeOutsideHold, s.moveHeld("14:00", "g2", s.heldBy("a2", "14:00"), "a1", "12:00").Code)
 	late := s.heldBy("a2", "15:00")
 	s.wait(5*time.Second + time.Millisecond)
-	require.Equal(t, sendlimit.CodeHoldOver, s.moveHeld("14:00", "g2", late, "a1", "12:00").Code)
+	require.Equal(t, fault.CodeHoldOver, s.moveHeld("14:00", "g2", late, "a1", "12:00").Code)
 	s.holds("a 12:00:00")
 	s.charged("a", "acme", "a1")
 
@@ -160,7 +163,7 @@ func TestHoldOfAMove(t *testing.T) {
 	require.Equal(t, at("12:00"), again.MovedFrom)
 
 	// Whoever charges nobody has to look at it first.
-	require.Equal(t, sendlimit.CodeChanged, s.moveTo("a", "16:00", "g4").Code)
+	require.Equal(t, fault.CodeChanged, s.moveTo("a", "16:00", "g4").Code)
 	s.holds("a 14:00:00")
 }
 
@@ -168,11 +171,11 @@ func TestHoldOfARelease(t *testing.T) {
 	t.Parallel()
 	s := newMessages(t, "1/minute")
 	require.True(t, s.submitHeld("a", "12:00", "g1", s.heldBy("a1", "13:00")).Allowed)
-	require.Equal(t, sendlimit.CodeChanged, s.releaseHeld("a", s.heldBy("a2", ""), "a0", "12:00").Code)
-	require.Equal(t, sendlimit.CodeChanged, s.releaseHeld("a", s.heldBy("a2", ""), "a1", "12:01").Code)
+	require.Equal(t, fault.CodeChanged, s.releaseHeld("a", s.heldBy("a2", ""), "a0", "12:00").Code)
+	require.Equal(t, fault.CodeChanged, s.releaseHeld("a", s.heldBy("a2", ""), "a1", "12:01").Code)
 	late := s.heldBy("a2", "")
 	s.wait(6 * time.Second)
-	require.Equal(t, sendlimit.CodeHoldOver, s.releaseHeld("a", late, "a1", "12:00").Code)
+	require.Equal(t, fault.CodeHoldOver, s.releaseHeld("a", late, "a1", "12:00").Code)
 	s.holds("a 12:00:00")
 
 	hold := s.heldBy("a3", "")
@@ -195,8 +198,8 @@ func TestFormerAttemptsAreKept(t *testing.T) {
 		s.Helper()
 		generation := s.field("a", "g")
 		s.until("12:00")
-		require.Equal(t, sendlimit.Send, s.claim("a", generation, "n").Verdict)
-		require.True(t, s.settle("a", generation, "n", sendlimit.Settlement{Failed: true, Reason: "no"}))
+		require.Equal(t, messages.Send, s.claim("a", generation, "n").Verdict)
+		require.True(t, s.settle("a", generation, "n", messages.Settlement{Failed: true, Reason: "no"}))
 	}
 	var former []string
 	for i := range 12 {
@@ -233,7 +236,7 @@ func TestPitfall48AChangeIsKnownByItsAttempt(t *testing.T) {
 	s := newMessages(t, "1/minute")
 	renewed := func() {
 		s.Helper()
-		require.NoError(s, s.client.HSet(s.Context(), keysOf(s.options).Record("alice", "a"), "g", sendlimit.NewGeneration()).Err())
+		require.NoError(s, s.client.HSet(s.Context(), keysOf(s.options).Record("alice", "a"), "g", keyspace.NewGeneration()).Err())
 	}
 	same := func(d sendlimit.Decision) {
 		s.Helper()
@@ -258,11 +261,11 @@ func TestPitfall48AChangeIsKnownByItsAttempt(t *testing.T) {
 	last := s.heldBy("a5", "19:00")
 	same(s.moveHeld("18:00", "g5", last, "a4", "16:00"))
 	s.until("18:00")
-	require.Equal(t, sendlimit.Send, s.claim("a", "g5", "n").Verdict)
+	require.Equal(t, messages.Send, s.claim("a", "g5", "n").Verdict)
 	same(s.moveHeld("18:00", "g5", last, "a4", "16:00"))
 	renewed()
 	same(s.moveHeld("18:00", "g5", last, "a4", "16:00"))
-	require.True(t, s.settle("a", s.field("a", "g"), "n", sendlimit.Settlement{Failed: true, Reason: "no"}))
+	require.True(t, s.settle("a", s.field("a", "g"), "n", messages.Settlement{Failed: true, Reason: "no"}))
 	same(s.moveHeld("18:00", "g5", last, "a4", "16:00"))
 }
 
@@ -280,21 +283,21 @@ func TestClaimsSayWhoWasCharged(t *testing.T) {
 	require.True(t, s.submit("d", "12:03", "gd", "text").Allowed)
 	s.until("12:00")
 	claim := s.claim("a", "ga", "n")
-	require.Equal(t, sendlimit.Send, claim.Verdict)
+	require.Equal(t, messages.Send, claim.Verdict)
 	require.Equal(t, "acme", claim.Account)
 	require.Equal(t, claim, s.claim("a", "ga", "n"), "asked again")
-	require.True(t, s.settle("a", "ga", "n", sendlimit.Settlement{Delivered: true}))
+	require.True(t, s.settle("a", "ga", "n", messages.Settlement{Delivered: true}))
 	s.charged("a", "acme", "ta")
 
 	s.until("13:30") // what was to be sent before has expired
 	claim = s.claim("b", "gb", "n")
-	require.Equal(t, sendlimit.Dropped, claim.Verdict)
+	require.Equal(t, messages.Dropped, claim.Verdict)
 	require.Equal(t, "acme", claim.Account)
 	require.Equal(t, claim.Account, s.claim("b", "gb", "n").Account, "asked again")
 	claim = s.claim("d", "gd", "n")
-	require.Equal(t, sendlimit.Send, claim.Verdict)
+	require.Equal(t, messages.Send, claim.Verdict)
 	require.Empty(t, claim.Account)
-	require.Equal(t, []sendlimit.Drop{{ID: "c", Reason: sendlimit.ReasonExpired, SendAt: at("12:02"), Account: "acme"}}, claim.Dropped)
+	require.Equal(t, []messages.Drop{{ID: "c", Reason: messages.ReasonExpired, SendAt: at("12:02"), Account: "acme"}}, claim.Dropped)
 }
 
 func TestHoldsThatMakeNoSense(t *testing.T) {
@@ -311,7 +314,7 @@ func TestHoldsThatMakeNoSense(t *testing.T) {
 		"not_after":  whole(func(h *sendlimit.Hold) { h.NotAfter = time.Time{} }),
 	} {
 		_, err := s.timeline.Reserve(t.Context(), sendlimit.Request{User: "alice", ID: "a", Record: recordOf("g", "text"), Hold: hold})
-		var invalid *sendlimit.InvalidError
+		var invalid *fault.InvalidError
 		require.ErrorAs(t, err, &invalid)
 		require.Equal(t, field, invalid.Field)
 		_, err = s.timeline.Move(t.Context(), sendlimit.MoveRequest{User: "alice", ID: "a", Generation: "g", Hold: hold})

@@ -12,7 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/judge"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
 // user is alice under policies and settings of her own, on either store. The
@@ -22,7 +26,7 @@ type user struct {
 
 	client   *redis.Client
 	timeline *sendlimit.Timeline
-	stored   *sendlimit.UserSettingsStore
+	stored   *settings.UserSettingsStore
 	calls    *scriptCalls
 }
 
@@ -81,7 +85,7 @@ func onEachStore(t *testing.T, o sendlimit.Options, test func(u *user)) {
 		var err error
 		u.timeline, err = sendlimit.NewTimeline(client, o)
 		require.NoError(t, err)
-		u.stored, err = sendlimit.NewUserSettingsStore(client, o.Prefix)
+		u.stored, err = settings.NewUserSettingsStore(client, o.Prefix)
 		require.NoError(t, err)
 		test(u)
 	}
@@ -96,7 +100,7 @@ func onEachStore(t *testing.T, o sendlimit.Options, test func(u *user)) {
 	})
 }
 
-func (u *user) set(s sendlimit.UserSettings) {
+func (u *user) set(s policy.UserSettings) {
 	u.Helper()
 	require.NoError(u, u.stored.Set(u.Context(), "alice", s))
 }
@@ -177,7 +181,7 @@ func TestSettingsHoldFromTheNextDecisionOn(t *testing.T) {
 		require.True(u, d.Allowed)
 		require.Equal(u, 1, calls, "of whom nothing is set")
 
-		u.set(sendlimit.UserSettings{Limits: []sendlimit.Rule{{Limit: 2, Window: time.Minute}}})
+		u.set(policy.UserSettings{Limits: []policy.Rule{{Limit: 2, Window: time.Minute}}})
 		d, calls = reserve("b", "10:00")
 		require.True(u, d.Allowed, "under the limit of her own")
 		require.Equal(u, 2, calls, "once more with what was set")
@@ -186,9 +190,9 @@ func TestSettingsHoldFromTheNextDecisionOn(t *testing.T) {
 		require.Equal(u, []string{"2/minute"}, broken(d))
 		require.Equal(u, 1, calls, "and known from then on")
 
-		u.set(sendlimit.UserSettings{Blocked: true})
+		u.set(policy.UserSettings{Blocked: true})
 		d, calls = reserve("d", "11:00")
-		require.Equal(u, sendlimit.CodeBlocked, d.Code)
+		require.Equal(u, fault.CodeBlocked, d.Code)
 		require.Equal(u, 2, calls)
 
 		cleared, err := u.stored.Clear(u.Context(), "alice")
@@ -209,20 +213,20 @@ func TestEveryCallFollowsTheSettings(t *testing.T) {
 	onEachStore(t, withSettings(t, "1/minute"), func(u *user) {
 		u.accepted("a", "10:00", "")
 		u.accepted("b", "11:00", "")
-		u.set(sendlimit.UserSettings{Limits: []sendlimit.Rule{{Limit: 2, Window: time.Minute}}})
+		u.set(policy.UserSettings{Limits: []policy.Rule{{Limit: 2, Window: time.Minute}}})
 		usage, err := u.timeline.Usage(u.Context(), sendlimit.UsageRequest{User: "alice", At: ahead("10:00"), Now: ahead("00:00")})
 		require.NoError(u, err)
 		require.Equal(u, 2, usage.Rules[0].Rule.Limit)
 
-		u.set(sendlimit.UserSettings{Limits: []sendlimit.Rule{{Limit: 3, Window: time.Minute}}})
+		u.set(policy.UserSettings{Limits: []policy.Rule{{Limit: 3, Window: time.Minute}}})
 		times, err := u.timeline.NextFree(u.Context(), sendlimit.NextFreeRequest{User: "alice", From: ahead("10:00"), Count: 3, Now: ahead("00:00")})
 		require.NoError(u, err)
 		require.Equal(u, []time.Time{ahead("10:00"), ahead("10:00"), ahead("10:01")}, times)
 
-		u.set(sendlimit.UserSettings{Limits: []sendlimit.Rule{{Limit: 4, Window: time.Minute}}})
+		u.set(policy.UserSettings{Limits: []policy.Rule{{Limit: 4, Window: time.Minute}}})
 		require.True(u, u.move("b", "10:00", "b2").Allowed)
 
-		u.set(sendlimit.UserSettings{Blocked: true})
+		u.set(policy.UserSettings{Blocked: true})
 		recorded, err := u.timeline.RecordSent(u.Context(), sendlimit.SentRequest{
 			User: "alice", ID: "sent", At: ahead("2026-11-21T23:00:00Z"), Now: ahead("00:00"), Record: recordOf("sent", "sent"),
 		})
@@ -238,17 +242,17 @@ func TestBlockedIsJudgedInItsTurn(t *testing.T) {
 	onEachStore(t, o, func(u *user) {
 		u.accepted("a", "10:00", "")
 		u.accepted("b", "11:00", "")
-		u.set(sendlimit.UserSettings{Blocked: true})
+		u.set(policy.UserSettings{Blocked: true})
 		require.True(u, u.again("a", "10:00", "").Replayed, "a replay comes first")
-		require.Equal(u, sendlimit.CodeTooFarAhead, u.submit("far", "2095-01-01T00:00:00Z", "").Code)
-		require.Equal(u, sendlimit.CodeInPast, u.submit("past", "2026-11-21T00:00:00Z", "").Code)
-		require.Equal(u, sendlimit.Decision{Code: sendlimit.CodeBlocked, At: ahead("23:00"), Now: ahead("00:00")}, u.submit("quiet", "23:00", ""))
-		require.Equal(u, sendlimit.CodeBlocked, u.submit("now", "", "").Code)
+		require.Equal(u, fault.CodeTooFarAhead, u.submit("far", "2095-01-01T00:00:00Z", "").Code)
+		require.Equal(u, fault.CodeInPast, u.submit("past", "2026-11-21T00:00:00Z", "").Code)
+		require.Equal(u, sendlimit.Decision{Code: fault.CodeBlocked, At: ahead("23:00"), Now: ahead("00:00")}, u.submit("quiet", "23:00", ""))
+		require.Equal(u, fault.CodeBlocked, u.submit("now", "", "").Code)
 		shifting := u.request("shifting", "10:00", "")
 		shifting.Shift = true
-		require.Equal(u, sendlimit.CodeBlocked, u.ask(shifting).Code)
-		require.Equal(u, sendlimit.CodeBlocked, u.move("b", "12:00", "b2").Code)
-		require.Equal(u, sendlimit.CodeNotFound, u.move("none", "12:00", "n2").Code)
+		require.Equal(u, fault.CodeBlocked, u.ask(shifting).Code)
+		require.Equal(u, fault.CodeBlocked, u.move("b", "12:00", "b2").Code)
+		require.Equal(u, fault.CodeNotFound, u.move("none", "12:00", "n2").Code)
 		require.True(u, u.move("b", "11:00", "b3").Allowed, "which changes nothing")
 		times, err := u.timeline.NextFree(u.Context(), sendlimit.NextFreeRequest{User: "alice", From: ahead("12:00"), Count: 2, Now: ahead("00:00")})
 		require.NoError(u, err)
@@ -268,7 +272,7 @@ func TestBlockedIsJudgedInItsTurn(t *testing.T) {
 func TestSettingsThatAreNotHonoured(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, sendlimit.Options{Policy: policyOf(t, "1/minute"), Records: true}, func(u *user) {
-		u.set(sendlimit.UserSettings{Blocked: true})
+		u.set(policy.UserSettings{Blocked: true})
 		require.Equal(u, 1, u.calls.during(func() {
 			d, err := u.timeline.Reserve(u.Context(), u.request("a", "10:00", ""))
 			require.NoError(u, err)
@@ -280,10 +284,10 @@ func TestSettingsThatAreNotHonoured(t *testing.T) {
 func TestAPolicyThatIsNotKnown(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, withSettings(t, "1/minute"), func(u *user) {
-		u.set(sendlimit.UserSettings{Policy: "gold"})
+		u.set(policy.UserSettings{Policy: "gold"})
 		_, err := u.timeline.Reserve(u.Context(), u.request("a", "10:00", ""))
-		require.ErrorIs(u, err, sendlimit.ErrUnknownPolicy)
-		unavailable := &sendlimit.UnavailableError{}
+		require.ErrorIs(u, err, judge.ErrUnknownPolicy)
+		unavailable := &fault.UnavailableError{}
 		require.ErrorAs(u, err, &unavailable)
 		require.Empty(u, u.places(keysOf(sendlimit.Options{}).Timeline("alice")))
 	})
@@ -294,8 +298,8 @@ func TestShiftByPolicy(t *testing.T) {
 	t.Parallel()
 	o := withSettings(t, "1/minute")
 	shifting := policyOf(t, "1/minute")
-	shifting.Name, shifting.OnConflict = "shifting", sendlimit.Shift
-	o.Policies = []sendlimit.Policy{shifting}
+	shifting.Name, shifting.OnConflict = "shifting", policy.Shift
+	o.Policies = []policy.Policy{shifting}
 	onEachStore(t, o, func(u *user) {
 		byPolicy := func(id string) sendlimit.Decision {
 			r := u.request(id, "10:00", "")
@@ -303,12 +307,12 @@ func TestShiftByPolicy(t *testing.T) {
 			return u.ask(r)
 		}
 		require.True(u, byPolicy("a").Allowed)
-		require.Equal(u, sendlimit.CodeSendLimit, byPolicy("b").Code)
-		u.set(sendlimit.UserSettings{Policy: "shifting"})
+		require.Equal(u, fault.CodeSendLimit, byPolicy("b").Code)
+		u.set(policy.UserSettings{Policy: "shifting"})
 		d := byPolicy("b")
 		require.True(u, d.Shifted)
 		require.Equal(u, ahead("10:01"), d.At)
-		require.Equal(u, sendlimit.CodeSendLimit, byPolicy("c").Code, "not past ShiftUntil")
+		require.Equal(u, fault.CodeSendLimit, byPolicy("c").Code, "not past ShiftUntil")
 	})
 }
 
@@ -319,7 +323,7 @@ func TestTheReachOfAPolicy(t *testing.T) {
 	o.Policy.Reach, o.Reach = time.Hour, 2*time.Hour
 	onEachStore(t, o, func(u *user) {
 		require.True(u, u.submit("a", "01:00", "").Allowed)
-		require.Equal(u, sendlimit.CodeTooFarAhead, u.submit("b", "01:00:00.001", "").Code)
+		require.Equal(u, fault.CodeTooFarAhead, u.submit("b", "01:00:00.001", "").Code)
 		require.Zero(u, u.submit("b", "01:00", "").NextFree)
 	})
 }

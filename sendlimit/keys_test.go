@@ -9,13 +9,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // The partition of a user is fixed for ever: with any other, what is stored
 // would no longer be found. The numbers are FNV-1a 32 modulo 1,024.
 func TestPartitionsArePinned(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, 1024, sendlimit.Partitions)
+	require.Equal(t, 1024, keyspace.Partitions)
 	for user, partition := range map[string]int{
 		"a":                300, // 0xe40c292c, of the function's published test vectors
 		"foobar":           360, // 0xbf9cf968
@@ -30,13 +31,13 @@ func TestPartitionsArePinned(t *testing.T) {
 		"{p0000}":          57,
 		"team:7/user:3":    216,
 	} {
-		require.Equal(t, partition, sendlimit.Partition(user), user)
+		require.Equal(t, partition, keyspace.Partition(user), user)
 	}
 }
 
 func TestKeysAreSpelledAsDocumented(t *testing.T) {
 	t.Parallel()
-	keys, err := sendlimit.NewKeys("")
+	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)
 	require.Equal(t, "sl", keys.Prefix())
 	require.Equal(t, "sl:{p0999}:u:alice", keys.Timeline("alice"))
@@ -47,7 +48,7 @@ func TestKeysAreSpelledAsDocumented(t *testing.T) {
 	require.Equal(t, "sl:policies", keys.Policies())
 	require.Equal(t, "sl:meta", keys.Meta())
 
-	keys, err = sendlimit.NewKeys("staging_2-b")
+	keys, err = keyspace.NewKeys("staging_2-b")
 	require.NoError(t, err)
 	require.Equal(t, "staging_2-b:{p0999}:u:alice", keys.Timeline("alice"))
 	require.Equal(t, "staging_2-b:policy:default", keys.Policy("default"))
@@ -56,10 +57,10 @@ func TestKeysAreSpelledAsDocumented(t *testing.T) {
 func TestNewKeysRefuses(t *testing.T) {
 	t.Parallel()
 	for _, prefix := range []string{"SL", "s l", "a:b", "{a}", "a}b", "é", "a\n", strings.Repeat("a", 33)} {
-		_, err := sendlimit.NewKeys(prefix)
+		_, err := keyspace.NewKeys(prefix)
 		require.Equal(t, "1 to 32 of a-z 0-9 _ -", invalid(t, err, "prefix", prefix))
 	}
-	_, err := sendlimit.NewKeys(strings.Repeat("a", 32))
+	_, err := keyspace.NewKeys(strings.Repeat("a", 32))
 	require.NoError(t, err)
 }
 
@@ -67,12 +68,12 @@ func TestNewKeysRefuses(t *testing.T) {
 var hostileUsers = []string{ //nolint:gochecknoglobals // a constant table
 	"a", "a:b", "a:b:c", ":", "::", "a/b", "/", "//", "{", "}", "{}", "{p0001}", "*", "?", "[a]", "u:alice", "m:alice:1",
 	"watch", "with space", " ", "Zoë", "Zoe\u0308", "北京", "👩‍👩‍👧", "\u202etrick", "$1", "\"", "'", "\\", "%s", "\uFFFD", "..", "-1", "(1", "+inf", "nil",
-	strings.Repeat("x", sendlimit.MaxUser), strings.Repeat("界", 85),
+	strings.Repeat("x", keyspace.MaxUser), strings.Repeat("界", 85),
 }
 
 func TestKeysOfHostileUsers(t *testing.T) {
 	t.Parallel()
-	keys, err := sendlimit.NewKeys("")
+	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)
 	owner := make(map[string]string)
 	mine := func(key, whose string) {
@@ -81,7 +82,7 @@ func TestKeysOfHostileUsers(t *testing.T) {
 		owner[key] = whose
 	}
 	for _, user := range hostileUsers {
-		require.True(t, sendlimit.ValidUser(user), user)
+		require.True(t, keyspace.ValidUser(user), user)
 		tag := "{p" + partitionDigits(user) + "}"
 		mine(keys.Timeline(user), "timeline of "+user)
 		for _, id := range []string{"a", "a:b", ":", "::", "b", "b:c", "watch", "u:a"} {
@@ -98,7 +99,7 @@ func TestKeysOfHostileUsers(t *testing.T) {
 }
 
 func partitionDigits(user string) string {
-	digits := strconv.Itoa(sendlimit.Partition(user))
+	digits := strconv.Itoa(keyspace.Partition(user))
 	return strings.Repeat("0", 4-len(digits)) + digits
 }
 
@@ -106,7 +107,7 @@ func partitionDigits(user string) string {
 // their users and ids have.
 func TestKeysAreUnambiguous(t *testing.T) {
 	t.Parallel()
-	keys, err := sendlimit.NewKeys("")
+	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)
 	user := rapid.StringMatching(`[a:/]{1,4}`)
 	id := rapid.StringMatching(`[a:]{1,4}`)
@@ -119,22 +120,22 @@ func TestKeysAreUnambiguous(t *testing.T) {
 		_, r1, _ := strings.Cut(keys.Record(u1, i1), "}:m:")
 		_, r2, _ := strings.Cut(keys.Record(u2, i2), "}:m:")
 		require.NotEqual(t, r1, r2)
-		require.NotEqual(t, sendlimit.WatchMember(u1, i1, "g"), sendlimit.WatchMember(u2, i2, "g"))
+		require.NotEqual(t, keyspace.WatchMember(u1, i1, "g"), keyspace.WatchMember(u2, i2, "g"))
 	})
 }
 
 func TestWatchMembersReadBack(t *testing.T) {
 	t.Parallel()
 	for _, user := range hostileUsers {
-		for _, id := range []string{"a", "a:b", "-._:", strings.Repeat("Z", sendlimit.MaxID)} {
-			generation := sendlimit.NewGeneration()
-			u, i, g, ok := sendlimit.ParseWatchMember(sendlimit.WatchMember(user, id, generation))
+		for _, id := range []string{"a", "a:b", "-._:", strings.Repeat("Z", keyspace.MaxID)} {
+			generation := keyspace.NewGeneration()
+			u, i, g, ok := keyspace.ParseWatchMember(keyspace.WatchMember(user, id, generation))
 			require.True(t, ok)
 			require.Equal(t, []string{user, id, generation}, []string{u, i, g})
 		}
 	}
 	for _, member := range []string{"", "g", "g/a", "/a/alice", "g//alice", "g/a/", "g/ä/alice", "g/a/\x00", "g/a/\xff"} {
-		_, _, _, ok := sendlimit.ParseWatchMember(member)
+		_, _, _, ok := keyspace.ParseWatchMember(member)
 		require.False(t, ok, "%q", member)
 	}
 }
@@ -154,7 +155,7 @@ func TestHostileUsersHaveTimelinesOfTheirOwn(t *testing.T) {
 	for _, user := range hostileUsers {
 		list, err := s.timeline.List(t.Context(), sendlimit.ListRequest{User: user})
 		require.NoError(t, err)
-		require.Equal(t, []sendlimit.Reservation{{ID: "a:b", At: at("11:11:11")}}, list)
+		require.Equal(t, []keyspace.Reservation{{ID: "a:b", At: at("11:11:11")}}, list)
 		d, err := s.timeline.Release(t.Context(), sendlimit.ReleaseRequest{User: user, ID: "a:b"})
 		require.NoError(t, err)
 		require.True(t, d.Allowed)

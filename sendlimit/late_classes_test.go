@@ -11,26 +11,28 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 // withCategory adds a category with rules of its own to a policy.
-func withCategory(t *testing.T, p sendlimit.Policy, category string, rules ...string) sendlimit.Policy {
+func withCategory(t *testing.T, p policy.Policy, category string, rules ...string) policy.Policy {
 	t.Helper()
 	if p.Categories == nil {
-		p.Categories = map[string]sendlimit.CategoryRules{}
+		p.Categories = map[string]policy.CategoryRules{}
 	}
-	p.Categories[category] = sendlimit.CategoryRules{Rules: policyOf(t, rules...).Rules}
+	p.Categories[category] = policy.CategoryRules{Rules: policyOf(t, rules...).Rules}
 	return p
 }
 
 // judgedBy lets the gate judge by a policy that has come since.
-func (s *messageStory) judgedBy(p sendlimit.Policy) {
+func (s *messageStory) judgedBy(p policy.Policy) {
 	s.Helper()
 	o := s.options
 	o.Records, o.Policy = true, p
 	var err error
-	s.gate, err = sendlimit.NewGate(s.client, o)
+	s.gate, err = messages.NewGate(s.client, o)
 	require.NoError(s, err)
 }
 
@@ -51,7 +53,7 @@ func TestALateMessageIsJudgedByItsCategory(t *testing.T) {
 	require.Equal(t, "late", s.field("n1", "w"), "it goes at once")
 	require.Equal(t, "late 2 60000", s.field("a1", "w"))
 	stands := s.stands("m2")
-	require.Equal(t, sendlimit.Rule{Limit: 1, Window: time.Hour}, stands.InTheWay)
+	require.Equal(t, policy.Rule{Limit: 1, Window: time.Hour}, stands.InTheWay)
 	require.Equal(t, "marketing", stands.InTheWayCategory)
 	for _, want := range []string{"n1 11:30", "a1 11:31", "m2 12:30"} {
 		id, when := want[:2], want[3:]
@@ -141,7 +143,7 @@ func TestABacklogOfSeveralClasses(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	p := withCategory(t, withCategory(t, policyOf(t, "2/minute"), "x", "1/minute"), "y", "3/10m")
-	p.Categories["free"] = sendlimit.CategoryRules{Exempt: true}
+	p.Categories["free"] = policy.CategoryRules{Exempt: true}
 	s := tellMessages(t, sendlimit.Options{Policy: p})
 	const count = 150
 	classes := []string{"x", "", "y", "", "x", "free"}
@@ -162,21 +164,21 @@ func TestABacklogOfSeveralClasses(t *testing.T) {
 		progress := false
 		for n, r := range list {
 			stands := s.stands(r.ID)
-			if stands.State != sendlimit.StatePending || r.At.After(s.now) {
+			if stands.State != messages.StatePending || r.At.After(s.now) {
 				continue
 			}
 			claim := s.claim(r.ID, s.field(r.ID, "g"), fmt.Sprintf("n%d-%d", round, n))
 			switch claim.Verdict {
-			case sendlimit.Send:
-				require.True(t, s.settle(r.ID, s.field(r.ID, "g"), fmt.Sprintf("n%d-%d", round, n), sendlimit.Settlement{Delivered: true}))
+			case messages.Send:
+				require.True(t, s.settle(r.ID, s.field(r.ID, "g"), fmt.Sprintf("n%d-%d", round, n), messages.Settlement{Delivered: true}))
 				class := claim.Category
 				require.False(t, claim.Promised.Before(last[class]) && class != "free", "%s keeps its order", r.ID)
 				last[class] = claim.Promised
 				sent[class] = append(sent[class], claim.SendAt)
 				progress = true
-			case sendlimit.Postponed, sendlimit.Busy, sendlimit.Early: // placed since the list was made
-				progress = progress || claim.Verdict == sendlimit.Postponed
-			case sendlimit.Stale, sendlimit.Dropped:
+			case messages.Postponed, messages.Busy, messages.Early: // placed since the list was made
+				progress = progress || claim.Verdict == messages.Postponed
+			case messages.Stale, messages.Dropped:
 				require.Fail(t, "not of a late one", "%s: %+v", r.ID, claim)
 			}
 		}

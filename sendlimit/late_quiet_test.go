@@ -7,13 +7,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // quietAt adds quiet hours to a policy.
-func quietAt(t *testing.T, p sendlimit.Policy, lines ...string) sendlimit.Policy {
+func quietAt(t *testing.T, p policy.Policy, lines ...string) policy.Policy {
 	t.Helper()
 	var err error
-	p.QuietHours, err = sendlimit.ParseQuietHours(lines...)
+	p.QuietHours, err = policy.ParseQuietHours(lines...)
 	require.NoError(t, err)
 	return p
 }
@@ -56,8 +58,8 @@ func TestARetryObeysQuietHours(t *testing.T) {
 	s.submit("a", "21:59", "g1", "text")
 	s.until("21:59")
 	s.claim("a", "g1", "n1")
-	require.True(t, s.settle("a", "g1", "n1", sendlimit.Settlement{
-		Retry: &sendlimit.Retry{Generation: "g2", At: at("22:00:30")}, Reason: "unavailable",
+	require.True(t, s.settle("a", "g1", "n1", messages.Settlement{
+		Retry: &messages.Retry{Generation: "g2", At: at("22:00:30")}, Reason: "unavailable",
 	}))
 	s.until("22:00:30")
 	s.postponed(s.claim("a", "g2", "n2"), "a 21:59:00 08:00:00")
@@ -92,7 +94,7 @@ func TestAPostponementByQuietHoursIsBoundedByTheExpiry(t *testing.T) {
 	s.until("22:30")
 	claim := s.claim("just", "g-just", "n1")
 	s.postponed(claim, "just 21:56:00 08:00:00")
-	require.Equal(t, []sendlimit.Drop{{ID: "gone", SendAt: at("21:55"), Reason: "no_free_time"}}, claim.Dropped)
+	require.Equal(t, []messages.Drop{{ID: "gone", SendAt: at("21:55"), Reason: "no_free_time"}}, claim.Dropped)
 }
 
 // The reach of a policy bounds what is asked for, not what has become late.
@@ -118,6 +120,6 @@ func TestALateMessageInTheNightOfAClockChange(t *testing.T) {
 	require.True(t, s.ask(r).Allowed)
 	s.until("2027-10-30T20:30:00Z") // 22:30 in Berlin
 	claim := s.claim("a", "g1", "n1")
-	require.Equal(t, sendlimit.Postponed, claim.Verdict)
+	require.Equal(t, messages.Postponed, claim.Verdict)
 	require.Equal(t, at("2027-10-31T07:00:00Z"), claim.Placed[0].At, "ten hours and the one that there is twice")
 }

@@ -12,20 +12,23 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 // postponed requires that a task gets nothing to deliver, since its message got
 // another time: it and the others that did, "id former new" each.
-func (s *messageStory) postponed(claim sendlimit.Claim, placed ...string) {
+func (s *messageStory) postponed(claim messages.Claim, placed ...string) {
 	s.Helper()
-	require.Equal(s, sendlimit.Postponed, claim.Verdict)
+	require.Equal(s, messages.Postponed, claim.Verdict)
 	s.placed(claim, placed...)
 }
 
 // placed requires what a claim did to late messages, and that their records
 // agree.
-func (s *messageStory) placed(claim sendlimit.Claim, wanted ...string) {
+func (s *messageStory) placed(claim messages.Claim, wanted ...string) {
 	s.Helper()
 	var found []string
 	for _, p := range claim.Placed {
@@ -40,19 +43,19 @@ func (s *messageStory) placed(claim sendlimit.Claim, wanted ...string) {
 func (s *messageStory) waits(id string) {
 	s.Helper()
 	generation := s.field(id, "g")
-	require.Equal(s, sendlimit.Claim{Verdict: sendlimit.Busy, Until: s.now.Add(500 * time.Millisecond), Now: s.now},
-		s.claim(id, generation, sendlimit.NewGeneration()))
+	require.Equal(s, messages.Claim{Verdict: messages.Busy, Until: s.now.Add(500 * time.Millisecond), Now: s.now},
+		s.claim(id, generation, keyspace.NewGeneration()))
 	require.Equal(s, generation, s.field(id, "g"))
 	require.Empty(s, s.field(id, "s"), "pending")
 }
 
 // goesOut requires that a message goes out now, and delivers it.
-func (s *messageStory) goesOut(id string) sendlimit.Claim {
+func (s *messageStory) goesOut(id string) messages.Claim {
 	s.Helper()
-	nonce := sendlimit.NewGeneration()
+	nonce := keyspace.NewGeneration()
 	claim := s.claim(id, s.field(id, "g"), nonce)
-	require.Equal(s, sendlimit.Send, claim.Verdict, id)
-	require.True(s, s.settle(id, s.field(id, "g"), nonce, sendlimit.Settlement{Delivered: true, Began: claim.Now}))
+	require.Equal(s, messages.Send, claim.Verdict, id)
+	require.True(s, s.settle(id, s.field(id, "g"), nonce, messages.Settlement{Delivered: true, Began: claim.Now}))
 	return claim
 }
 
@@ -74,7 +77,7 @@ func (s *messageStory) deadLetters(wanted ...string) {
 	for _, e := range entries {
 		member, ok := e.Member.(string)
 		require.True(s, ok)
-		user, id, ok := sendlimit.ParseDeadLetterMember(member)
+		user, id, ok := keyspace.ParseDeadLetterMember(member)
 		require.True(s, ok)
 		require.Equal(s, "alice", user)
 		found = append(found, id+" "+time.UnixMilli(int64(e.Score)).UTC().Format("15:04:05.999"))
@@ -102,11 +105,11 @@ func TestALateMessageIsSentAtTheRealTime(t *testing.T) {
 	s := newMessages(t, "1/minute")
 	s.submit("a", "11:00", "g1", "text")
 	s.until("11:10")
-	require.Equal(t, sendlimit.Claim{
-		Verdict: sendlimit.Send, SendAt: s.now, Promised: at("11:00"), Attempt: 1, Content: []byte("text"), Now: s.now,
+	require.Equal(t, messages.Claim{
+		Verdict: messages.Send, SendAt: s.now, Promised: at("11:00"), Attempt: 1, Content: []byte("text"), Now: s.now,
 	}, s.claim("a", "g1", "n1"))
 	s.wait(time.Second)
-	require.True(t, s.settle("a", "g1", "n1", sendlimit.Settlement{Delivered: true, Began: at("11:10")}))
+	require.True(t, s.settle("a", "g1", "n1", messages.Settlement{Delivered: true, Began: at("11:10")}))
 	require.Equal(t, strconv.FormatInt(at("11:00").UnixMilli(), 10), s.field("a", "p"))
 	require.Equal(t, strconv.FormatInt(at("11:10").UnixMilli(), 10), s.field("a", "e"), "10 minutes late, though the answer took a second")
 	require.False(t, s.submit("b", "11:10:59.999", "g2", "text").Allowed, "it counts where it was sent")
@@ -135,7 +138,7 @@ func TestPitfall23ABacklogNeverBursts(t *testing.T) {
 	slices.Sort(entries) // all at the same time
 	s.watched(entries...)
 	for i := range 5 {
-		require.NotEqual(t, sendlimit.Send, s.claim(fmt.Sprint("m", i), fmt.Sprint("g", i), "n2").Verdict, "an old task")
+		require.NotEqual(t, messages.Send, s.claim(fmt.Sprint("m", i), fmt.Sprint("g", i), "n2").Verdict, "an old task")
 	}
 	for i, when := range []string{"12:31", "12:32", "13:30", "13:31"} {
 		s.until(when)
@@ -208,7 +211,7 @@ func TestAPostponementIsBoundedByTheExpiry(t *testing.T) {
 	s.until("13:30")
 	claim := s.goesOut("first")
 	s.placed(claim, "fits 13:00:00 14:30:00")
-	require.Equal(t, []sendlimit.Drop{
+	require.Equal(t, []messages.Drop{
 		{ID: "gone", SendAt: at("10:00"), Reason: "expired"},
 		{ID: "short", SendAt: at("12:00"), Reason: "no_free_time"},
 	}, claim.Dropped, "strictly before its expiry")
@@ -217,7 +220,7 @@ func TestAPostponementIsBoundedByTheExpiry(t *testing.T) {
 		require.Equal(t, reason, s.field(id, "w"))
 		require.Empty(t, s.field(id, "c"))
 		require.Equal(t, sendlimit.DefaultKeepRecords, s.keptFor(id))
-		require.Equal(t, sendlimit.Stale, s.claim(id, "g-"+id, "n2").Verdict)
+		require.Equal(t, messages.Stale, s.claim(id, "g-"+id, "n2").Verdict)
 	}
 	s.holds("first 13:30:00", "fits 14:30:00")
 	s.deadLetters()
@@ -232,7 +235,7 @@ func TestTheClaimedMessageHasNoFreeTime(t *testing.T) {
 	s.submit("ahead", "12:00", "g2", "text")
 	s.until("11:30")
 	require.Equal(t,
-		sendlimit.Claim{Verdict: sendlimit.Dropped, SendAt: at("11:00"), Reason: "no_free_time", Now: s.now},
+		messages.Claim{Verdict: messages.Dropped, SendAt: at("11:00"), Reason: "no_free_time", Now: s.now},
 		s.claim("a", "g1", "n1"))
 	s.holds("ahead 12:00:00")
 }
@@ -244,7 +247,7 @@ func TestARetryIsJudgedAnew(t *testing.T) {
 	s.submit("b", "11:05:30", "g2", "text")
 	s.until("11:00")
 	s.claim("a", "g1", "n1")
-	s.settle("a", "g1", "n1", sendlimit.Settlement{Retry: &sendlimit.Retry{Generation: "g3", At: at("11:05")}, Reason: "busy"})
+	s.settle("a", "g1", "n1", messages.Settlement{Retry: &messages.Retry{Generation: "g3", At: at("11:05")}, Reason: "busy"})
 	s.until("11:05")
 	s.postponed(s.claim("a", "g3", "n2"), "a 11:00:00 11:06:30")
 	require.Empty(t, s.field("a", "a"))
@@ -262,13 +265,13 @@ func TestWhatWaitsOrIsBeingSentStaysWhereItIs(t *testing.T) {
 	s.submit("a", "11:00:20", "g3", "text")
 	s.until("11:00")
 	s.claim("waits", "g1", "n1")
-	s.settle("waits", "g1", "n1", sendlimit.Settlement{Retry: &sendlimit.Retry{Generation: "g4", At: at("12:00")}})
+	s.settle("waits", "g1", "n1", messages.Settlement{Retry: &messages.Retry{Generation: "g4", At: at("12:00")}})
 	s.until("11:00:10")
-	require.Equal(t, sendlimit.Send, s.claim("sending", "g2", "n2").Verdict)
+	require.Equal(t, messages.Send, s.claim("sending", "g2", "n2").Verdict)
 	s.until("11:00:30")
 	require.Empty(t, s.goesOut("a").Placed)
-	require.Equal(t, sendlimit.Early, s.claim("waits", "g4", "n4").Verdict)
-	require.Equal(t, sendlimit.Busy, s.claim("sending", "g2", "n4").Verdict)
+	require.Equal(t, messages.Early, s.claim("waits", "g4", "n4").Verdict)
+	require.Equal(t, messages.Busy, s.claim("sending", "g2", "n4").Verdict)
 }
 
 func TestASettlementCountsAfterTheLeaseAndARenewal(t *testing.T) {
@@ -280,15 +283,15 @@ func TestASettlementCountsAfterTheLeaseAndARenewal(t *testing.T) {
 	s.wait(lease)
 	due, err := s.watch.Due(t.Context(), s.now, 10)
 	require.NoError(t, err)
-	require.Equal(t, []sendlimit.Watched{{User: "alice", ID: "a", Generation: "g1", Since: s.now}}, due)
+	require.Equal(t, []messages.Watched{{User: "alice", ID: "a", Generation: "g1", Since: s.now}}, due)
 	renewal, when, err := s.watch.Renew(t.Context(), due[0], "g2", true, time.Time{})
 	require.NoError(t, err)
-	require.Equal(t, sendlimit.Renewed, renewal, "whatever the queue has: nobody delivers it")
+	require.Equal(t, messages.Renewed, renewal, "whatever the queue has: nobody delivers it")
 	require.Equal(t, s.now, when)
 	s.watched("g2/a 11:00:40")
 
-	require.True(t, s.settle("a", "g1", "n1", sendlimit.Settlement{Delivered: true, Began: at("11:00")}), "nobody else claimed it")
-	require.Equal(t, sendlimit.Stale, s.claim("a", "g2", "n2").Verdict)
+	require.True(t, s.settle("a", "g1", "n1", messages.Settlement{Delivered: true, Began: at("11:00")}), "nobody else claimed it")
+	require.Equal(t, messages.Stale, s.claim("a", "g2", "n2").Verdict)
 	s.watched()
 }
 
@@ -360,7 +363,7 @@ func TestWhatWasDueBeforeARestoreIsGivenUp(t *testing.T) {
 			sendAt = at("11:01")
 		}
 		require.Equal(t,
-			sendlimit.Claim{Verdict: sendlimit.Dropped, SendAt: sendAt, Reason: "restored", Now: s.now},
+			messages.Claim{Verdict: messages.Dropped, SendAt: sendAt, Reason: "restored", Now: s.now},
 			s.claim(id, generation, "n1"))
 		require.Equal(t, "restored", s.field(id, "w"))
 		require.Equal(t, "u", s.field(id, "s"))
@@ -378,7 +381,7 @@ func TestDeadLettersAreForgottenWithTheirRecords(t *testing.T) {
 		s.submit(id, when, "g-"+id, "text")
 		s.until(when)
 		s.claim(id, "g-"+id, "n1")
-		require.True(t, s.settle(id, "g-"+id, "n1", sendlimit.Settlement{Failed: true, Reason: "gone"}))
+		require.True(t, s.settle(id, "g-"+id, "n1", messages.Settlement{Failed: true, Reason: "gone"}))
 	}
 	fail("a", "11:00")
 	fail("b", "11:30")
@@ -399,22 +402,22 @@ func TestUncertain(t *testing.T) {
 		s.wait(lease)
 		return s
 	}
-	ended := func(s *messageStory, claim sendlimit.Claim) {
-		require.Equal(t, sendlimit.Claim{Verdict: sendlimit.Dropped, SendAt: at("11:00"), Reason: "uncertain", Now: s.now}, claim)
+	ended := func(s *messageStory, claim messages.Claim) {
+		require.Equal(t, messages.Claim{Verdict: messages.Dropped, SendAt: at("11:00"), Reason: "uncertain", Now: s.now}, claim)
 		require.Equal(t, "u", s.field("a", "s"))
 		require.Equal(t, "text", s.field("a", "c"))
 		s.holds("a 11:00:00") // it may have been sent, and counts
 		s.deadLetters("a 11:00:30")
 		s.watched()
-		require.Equal(t, sendlimit.CodeTooLate, s.release("a").Code, "its id is not free")
-		require.Equal(t, sendlimit.CodeIDReused, s.submit("a", "15:00", "g9", "other").Code)
-		require.False(t, s.settle("a", "g1", "n1", sendlimit.Settlement{Delivered: true}), "another claim found it")
+		require.Equal(t, fault.CodeTooLate, s.release("a").Code, "its id is not free")
+		require.Equal(t, fault.CodeIDReused, s.submit("a", "15:00", "g9", "other").Code)
+		require.False(t, s.settle("a", "g1", "n1", messages.Settlement{Delivered: true}), "another claim found it")
 	}
 	t.Run("resend", func(t *testing.T) {
 		t.Parallel()
 		s := begin(sendlimit.Options{})
 		claim := s.claim("a", "g1", "n2")
-		require.Equal(t, sendlimit.Send, claim.Verdict)
+		require.Equal(t, messages.Send, claim.Verdict)
 		require.Equal(t, 2, claim.Attempt)
 		require.Equal(t, at("11:00"), claim.Promised, "late by now, and judged so")
 	})
@@ -433,12 +436,12 @@ func TestUncertain(t *testing.T) {
 		s := begin(sendlimit.Options{})
 		s.submit("b", "11:01", "g2", "text")
 		s.postponed(s.claim("a", "g1", "n2"), "a 11:00:00 11:02:00")
-		require.False(t, s.settle("a", "g1", "n1", sendlimit.Settlement{Delivered: true}), "it will be sent again")
+		require.False(t, s.settle("a", "g1", "n1", messages.Settlement{Delivered: true}), "it will be sent again")
 	})
 	t.Run("no answer from the provider", func(t *testing.T) {
 		t.Parallel()
 		s := begin(sendlimit.Options{})
-		require.True(t, s.settle("a", "g1", "n1", sendlimit.Settlement{Uncertain: true, Reason: "timeout"}))
+		require.True(t, s.settle("a", "g1", "n1", messages.Settlement{Uncertain: true, Reason: "timeout"}))
 		require.Equal(t, "timeout", s.field("a", "w"))
 		s.deadLetters("a 11:00:30")
 		s.holds("a 11:00:00")

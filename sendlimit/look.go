@@ -8,20 +8,25 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/judge"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // NextFree gives the next free times from a moment on, ascending, each
 // counting those before it as taken; fewer than asked for when the reach has
 // no more, none for a user who is blocked.
 func (t *Timeline) NextFree(ctx context.Context, r NextFreeRequest) ([]time.Time, error) {
-	if err := checkUser(r.User); err != nil {
+	if err := keyspace.CheckUser(r.User); err != nil {
 		return nil, err
 	}
 	if r.Count < 1 || r.Count > MaxNextFree {
-		return nil, &InvalidError{Field: "count", Value: strconv.Itoa(r.Count), Want: fmt.Sprintf("1 to %d", MaxNextFree)}
+		return nil, &fault.InvalidError{Field: "count", Value: strconv.Itoa(r.Count), Want: fmt.Sprintf("1 to %d", MaxNextFree)}
 	}
-	times, by, err := t.nextFree(ctx, r, "", 1)
-	if by.blocked {
+	times, by, err := t.Search(ctx, r, "", 1)
+	if by.Blocked {
 		times = nil
 	}
 	return times, err
@@ -30,7 +35,7 @@ func (t *Timeline) NextFree(ctx context.Context, r NextFreeRequest) ([]time.Time
 // years is a time around which both begin and end of the search are, for the
 // offsets of zones.
 func (r NextFreeRequest) years() time.Time {
-	now := orLocalClock(r.Now)
+	now := calendar.OrLocalClock(r.Now)
 	if r.From.After(now) {
 		return r.From
 	}
@@ -40,54 +45,54 @@ func (r NextFreeRequest) years() time.Time {
 // List gives a user's reservations, those that do not count among them, ascending
 // by send time, then id. Those sent are remembered as long as a rule can still
 // count them; with records, those still to be sent always are.
-func (t *Timeline) List(ctx context.Context, r ListRequest) ([]Reservation, error) {
+func (t *Timeline) List(ctx context.Context, r ListRequest) ([]keyspace.Reservation, error) {
 	const doing = "listing reservations"
-	limit, err := r.check()
+	limit, err := r.Check()
 	if err != nil {
 		return nil, err
 	}
-	keys := []string{t.keys.Timeline(r.User)}
-	if t.options.Records {
-		keys = append(keys, t.keys.Uncounted(r.User))
+	keys := []string{t.Keys.Timeline(r.User)}
+	if t.Options.Records {
+		keys = append(keys, t.Keys.Uncounted(r.User))
 	}
-	var list []Reservation
+	var list []keyspace.Reservation
 	for {
 		args := []any{
-			milliseconds(r.Now), milliseconds(r.From), milliseconds(r.To),
-			milliseconds(r.After.At), r.After.ID, limit - len(list), t.book.keep.Milliseconds(),
+			script.Milliseconds(r.Now), script.Milliseconds(r.From), script.Milliseconds(r.To),
+			script.Milliseconds(r.After.At), r.After.ID, limit - len(list), t.Book.Keep.Milliseconds(),
 		}
-		if t.options.Records {
-			args = append(args, t.keys.RecordPrefix(r.User))
+		if t.Options.Records {
+			args = append(args, t.Keys.RecordPrefix(r.User))
 		}
-		answer, err := run(ctx, t.client, lua.List, doing, keys, args)
+		answer, err := script.Run(ctx, t.Client, lua.List, doing, keys, args)
 		if err != nil {
 			return nil, err
 		}
-		in := read(answer, doing)
-		_ = in.time(0)
-		resume := Reservation{ID: in.string(2), At: in.time(1)}
-		list = append(list, in.reservations(3)...)
-		if in.err != nil || resume.At.IsZero() || len(list) == limit {
-			return list, in.err
+		in := script.Read(answer, doing)
+		_ = in.Time(0)
+		resume := keyspace.Reservation{ID: in.String(2), At: in.Time(1)}
+		list = append(list, reservations(in, 3)...)
+		if in.Err != nil || resume.At.IsZero() || len(list) == limit {
+			return list, in.Err
 		}
 		if resume == r.After {
-			return nil, replyError(doing, "it goes on where it was")
+			return nil, script.ReplyError(doing, "it goes on where it was")
 		}
 		r.After = resume
 	}
 }
 
 // check checks a request, and returns how many it asks for.
-func (r ListRequest) check() (limit int, err error) {
-	if err := checkUser(r.User); err != nil {
+func (r ListRequest) Check() (limit int, err error) {
+	if err := keyspace.CheckUser(r.User); err != nil {
 		return 0, err
 	}
 	limit = cmp.Or(r.Limit, MaxList)
 	if limit < 1 || limit > MaxList {
-		return 0, &InvalidError{Field: "limit", Value: strconv.Itoa(limit), Want: fmt.Sprintf("1 to %d", MaxList)}
+		return 0, &fault.InvalidError{Field: "limit", Value: strconv.Itoa(limit), Want: fmt.Sprintf("1 to %d", MaxList)}
 	}
 	if !r.From.IsZero() && !r.To.IsZero() && !r.To.After(r.From) {
-		return 0, &InvalidError{Field: "to", Value: r.To.Format(time.RFC3339), Want: "a time after from"}
+		return 0, &fault.InvalidError{Field: "to", Value: r.To.Format(time.RFC3339), Want: "a time after from"}
 	}
 	return limit, nil
 }
@@ -96,70 +101,70 @@ func (r ListRequest) check() (limit int, err error) {
 // span are free.
 func (t *Timeline) Usage(ctx context.Context, r UsageRequest) (Usage, error) {
 	const doing = "reading the usage"
-	if err := checkUser(r.User); err != nil {
+	if err := keyspace.CheckUser(r.User); err != nil {
 		return Usage{}, err
 	}
 	spanned := !r.From.IsZero() || !r.To.IsZero()
 	if spanned && (!r.To.After(r.From) || r.To.Sub(r.From) > MaxUsageSpan) {
-		return Usage{}, &InvalidError{
+		return Usage{}, &fault.InvalidError{
 			Field: "to", Value: r.To.Format(time.RFC3339),
-			Want: fmt.Sprintf("a time after from, at most %d days", int(MaxUsageSpan/day)),
+			Want: fmt.Sprintf("a time after from, at most %d days", int(MaxUsageSpan/calendar.DayLong)),
 		}
 	}
-	answer, by, err := judged(ctx, t.book, r.User, doing, func(by userRules) (reply, error) {
-		judge := by.rules.scope(r.Category)
-		return run(ctx, t.client, lua.Usage, doing, []string{t.keys.Timeline(r.User), t.settings(r.User)}, []any{
-			milliseconds(r.Now), milliseconds(r.At), milliseconds(r.From), milliseconds(r.To), by.rules.keep.Milliseconds(),
-			judge.words, by.rules.offsets(cmp.Or(r.At, r.From, r.Now)), t.named(judge, r.User), by.settings(),
+	answer, by, err := judge.Judged(ctx, t.Book, r.User, doing, func(by judge.UserRules) (script.Reply, error) {
+		judge := by.Rules.Scope(r.Category)
+		return script.Run(ctx, t.Client, lua.Usage, doing, []string{t.Keys.Timeline(r.User), t.settings(r.User)}, []any{
+			script.Milliseconds(r.Now), script.Milliseconds(r.At), script.Milliseconds(r.From), script.Milliseconds(r.To), by.Rules.Keep.Milliseconds(),
+			judge.Words, by.Rules.Offsets(cmp.Or(r.At, r.From, r.Now)), t.named(judge, r.User), by.Settings(),
 		})
 	})
 	if err != nil {
 		return Usage{}, err
 	}
-	judge := by.rules.scope(r.Category)
-	u, err := judge.usage(read(answer, doing), spanned)
-	u.Blocked = by.blocked
+	judge := by.Rules.Scope(r.Category)
+	u, err := usage(judge, script.Read(answer, doing), spanned)
+	u.Blocked = by.Blocked
 	if err == nil && spanned {
-		u.Quiet = judge.quietWithin(r.From.UnixMilli(), r.To.UnixMilli())
+		u.Quiet = judge.QuietWithin(r.From.UnixMilli(), r.To.UnixMilli())
 		u.Free = without(u.Free, u.Quiet)
-		if by.blocked {
+		if by.Blocked {
 			u.Free = nil
 		}
 	}
 	return u, err
 }
 
-func (c *scope) usage(in *replyReader, spanned bool) (Usage, error) {
-	u := Usage{Now: in.time(0), At: in.time(1)}
-	for number := 1; number <= c.count(); number++ {
-		row := in.nested(1 + number)
-		rule, category := c.rule(number)
+func usage(c *judge.Scope, in *script.ReplyReader, spanned bool) (Usage, error) {
+	u := Usage{Now: in.Time(0), At: in.Time(1)}
+	for number := 1; number <= c.Count(); number++ {
+		row := in.Nested(1 + number)
+		rule, category := c.Rule(number)
 		u.Rules = append(u.Rules, RuleUsage{
-			Rule: rule, Category: category, Used: int(row.int(0)), From: row.time(1), Until: row.time(2),
+			Rule: rule, Category: category, Used: int(row.Int(0)), From: row.Time(1), Until: row.Time(2),
 		})
-		in.absorb(row)
+		in.Absorb(row)
 	}
 	if spanned {
-		free := in.nested(2 + c.count())
-		for i := 0; i < len(free.reply); i += 2 {
-			u.Free = append(u.Free, Stretch{From: free.time(i), Until: free.time(i + 1)})
+		free := in.Nested(2 + c.Count())
+		for i := 0; i < len(free.Reply); i += 2 {
+			u.Free = append(u.Free, calendar.Stretch{From: free.Time(i), Until: free.Time(i + 1)})
 		}
-		in.absorb(free)
+		in.Absorb(free)
 	}
-	return u, in.err
+	return u, in.Err
 }
 
 // without is what is left of stretches when others are taken away; both are
 // ascending, and none of the same overlap.
-func without(stretches, others []Stretch) []Stretch {
-	var left []Stretch
+func without(stretches, others []calendar.Stretch) []calendar.Stretch {
+	var left []calendar.Stretch
 	for _, s := range stretches {
 		for _, o := range others {
 			if !o.Until.After(s.From) || !o.From.Before(s.Until) {
 				continue
 			}
 			if o.From.After(s.From) {
-				left = append(left, Stretch{From: s.From, Until: o.From})
+				left = append(left, calendar.Stretch{From: s.From, Until: o.From})
 			}
 			s.From = o.Until
 		}

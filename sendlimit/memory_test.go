@@ -8,8 +8,9 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 // informs has a server answer INFO with the lines, or an error that begins with
@@ -35,33 +36,33 @@ func TestReadMemory(t *testing.T) {
 	for _, row := range []struct {
 		why   string
 		lines []string
-		want  []sendlimit.Memory
+		want  []store.Memory
 	}{
 		{
 			"as Redis writes it",
 			[]string{"# Memory", "used_memory:1500", "used_memory_human:1.46K", "mem_not_counted_for_evict:500", "maxmemory:4000", "maxmemory_policy:noeviction"},
-			[]sendlimit.Memory{{Address: m.Addr(), Used: 1000, Max: 4000}},
+			[]store.Memory{{Address: m.Addr(), Used: 1000, Max: 4000}},
 		},
-		{"no limit", []string{"used_memory:1500", "maxmemory:0"}, []sendlimit.Memory{{Address: m.Addr(), Used: 1500}}},
+		{"no limit", []string{"used_memory:1500", "maxmemory:0"}, []store.Memory{{Address: m.Addr(), Used: 1500}}},
 		{"it does not say", []string{"# Memory"}, nil},
 		{"INFO is forbidden", []string{"-NOPERM this user has no permissions to run the 'info' command"}, nil},
 		{"no such section", []string{"-ERR section (memory) is not supported"}, nil},
 	} {
 		informs(m, row.lines...)
-		got, err := sendlimit.ReadMemory(t.Context(), client)
+		got, err := store.ReadMemory(t.Context(), client)
 		require.NoError(t, err, row.why)
 		require.Equal(t, row.want, got, row.why)
 	}
 
 	m.Server().SetPreHook(nil)
-	got, err := sendlimit.ReadMemory(t.Context(), client)
+	got, err := store.ReadMemory(t.Context(), client)
 	require.NoError(t, err, "the embedded store")
 	require.Empty(t, got)
 
 	client.Options().MaxRetries = 0
 	informs(m, "-LOADING Redis is loading the dataset in memory")
-	_, err = sendlimit.ReadMemory(t.Context(), client)
-	var away *sendlimit.UnavailableError
+	_, err = store.ReadMemory(t.Context(), client)
+	var away *fault.UnavailableError
 	require.ErrorAs(t, err, &away)
 	require.Equal(t, "Redis is still loading its data: try again in a moment", away.Detail)
 }
@@ -69,7 +70,7 @@ func TestReadMemory(t *testing.T) {
 func TestReadMemoryOfRealServers(t *testing.T) {
 	t.Parallel()
 	alone := sendlimittest.RealRedis(t, "--maxmemory", "100mb")
-	got, err := sendlimit.ReadMemory(t.Context(), alone.Client())
+	got, err := store.ReadMemory(t.Context(), alone.Client())
 	require.NoError(t, err)
 	require.Len(t, got, 1)
 	require.Equal(t, alone.Addr, got[0].Address)
@@ -78,7 +79,7 @@ func TestReadMemoryOfRealServers(t *testing.T) {
 	require.Less(t, got[0].Used, got[0].Max)
 
 	cluster := sendlimittest.RealCluster(t)
-	got, err = sendlimit.ReadMemory(t.Context(), cluster.Client())
+	got, err = store.ReadMemory(t.Context(), cluster.Client())
 	require.NoError(t, err)
 	var addresses []string
 	for _, m := range got {
@@ -103,6 +104,6 @@ func TestFullAt(t *testing.T) {
 		{850 << 40, 1000 << 40, 85, true},
 		{1 << 40, 0, 85, false}, // no limit
 	} {
-		require.Equal(t, row.full, sendlimit.Memory{Used: row.used, Max: row.most}.FullAt(row.percent), "%+v", row)
+		require.Equal(t, row.full, store.Memory{Used: row.used, Max: row.most}.FullAt(row.percent), "%+v", row)
 	}
 }

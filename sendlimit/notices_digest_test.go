@@ -14,6 +14,9 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
@@ -23,15 +26,15 @@ type gatherings struct {
 	*testing.T
 
 	client *redis.Client
-	outbox *sendlimit.Notices
-	keys   sendlimit.Keys
+	outbox *notices.Notices
+	keys   keyspace.Keys
 }
 
 func gather(t *testing.T) *gatherings {
 	t.Helper()
 	server, client := sendlimittest.EmbeddedRedis(t)
 	server.SetTime(at("12:05"))
-	outbox, err := sendlimit.NewNotices(client, sendlimit.Options{})
+	outbox, err := notices.NewNotices(client, sendlimit.Options{})
 	require.NoError(t, err)
 	return &gatherings{T: t, client: client, outbox: outbox, keys: keysOf(sendlimit.Options{})}
 }
@@ -40,24 +43,24 @@ func gather(t *testing.T) *gatherings {
 func (g *gatherings) add(when, policy, user string, threshold int) {
 	g.Helper()
 	member := fmt.Sprintf("%d/%d/%d/10/%s/%s", at("00:00").UnixMilli(), threshold, threshold/10, policy, user)
-	require.NoError(g, g.client.ZAdd(g.Context(), g.keys.Gathered(sendlimit.Partition(user)), redis.Z{
+	require.NoError(g, g.client.ZAdd(g.Context(), g.keys.Gathered(keyspace.Partition(user)), redis.Z{
 		Score: float64(at(when).UnixMilli()), Member: member,
 	}).Err())
 }
 
 func (g *gatherings) digest(now string) []string {
 	g.Helper()
-	ids, err := g.outbox.Digest(g.Context(), sendlimit.DigestsUntil(at(now)))
+	ids, err := g.outbox.Digest(g.Context(), notices.DigestsUntil(at(now)))
 	require.NoError(g, err)
 	return ids
 }
 
 // read returns the details of a digest that is in the outbox.
-func (g *gatherings) read(id string) sendlimit.NoticeDetails {
+func (g *gatherings) read(id string) notices.NoticeDetails {
 	g.Helper()
-	claim, err := g.outbox.Claim(g.Context(), id, sendlimit.NewGeneration(), time.Minute, time.Time{})
+	claim, err := g.outbox.Claim(g.Context(), id, keyspace.NewGeneration(), time.Minute, time.Time{})
 	require.NoError(g, err)
-	require.Equal(g, sendlimit.Send, claim.Verdict)
+	require.Equal(g, messages.Send, claim.Verdict)
 	details, err := claim.Notice.ParseDetails()
 	require.NoError(g, err)
 	return details
@@ -75,12 +78,12 @@ func TestDigestsOfPoliciesAndHours(t *testing.T) {
 	require.Empty(t, g.digest("11:00:59.999"), "the servers of a cluster may tell the time differently")
 	ids := g.digest("12:05")
 	require.Equal(t, []string{
-		sendlimit.NoticeID(sendlimit.NoticeUserQuotaDigest, at("10:00"), 0, "default"),
-		sendlimit.NoticeID(sendlimit.NoticeUserQuotaDigest, at("11:00"), 0, "default"),
-		sendlimit.NoticeID(sendlimit.NoticeUserQuotaDigest, at("11:00"), 0, "vip"),
+		notices.NoticeID(notices.NoticeUserQuotaDigest, at("10:00"), 0, "default"),
+		notices.NoticeID(notices.NoticeUserQuotaDigest, at("11:00"), 0, "default"),
+		notices.NoticeID(notices.NoticeUserQuotaDigest, at("11:00"), 0, "vip"),
 	}, ids)
 	day := at("00:00").UnixMilli()
-	require.Equal(t, sendlimit.NoticeDetails{Policy: "default", Users: []sendlimit.DigestUser{
+	require.Equal(t, notices.NoticeDetails{Policy: "default", Users: []notices.DigestUser{
 		{User: "ann", Day: day, Threshold: 100, Used: 10, Limit: 10},
 		{User: "bob/2", Day: day, Threshold: 80, Used: 8, Limit: 10},
 	}}, g.read(ids[1]))
@@ -91,11 +94,11 @@ func TestDigestsOfPoliciesAndHours(t *testing.T) {
 func TestADigestListsAThousandUsers(t *testing.T) {
 	t.Parallel()
 	g := gather(t)
-	for i := range sendlimit.MaxDigestUsers + 7 {
+	for i := range notices.MaxDigestUsers + 7 {
 		g.add("11:10", "default", fmt.Sprintf("user-%04d", i), 80)
 	}
 	details := g.read(g.digest("12:05")[0])
-	require.Len(t, details.Users, sendlimit.MaxDigestUsers)
+	require.Len(t, details.Users, notices.MaxDigestUsers)
 	require.Equal(t, 7, details.More)
 	require.Empty(t, g.digest("12:05"), "what is not listed is told of, too")
 }
@@ -141,16 +144,16 @@ func TestPitfall34ADigestIsPutOnceWhoeverDies(t *testing.T) {
 	mortal := redis.NewClient(g.client.Options())
 	t.Cleanup(func() { require.NoError(t, mortal.Close()) })
 	mortal.AddHook(&diesAfter{script: lua.NoticePut})
-	outbox, err := sendlimit.NewNotices(mortal, sendlimit.Options{})
+	outbox, err := notices.NewNotices(mortal, sendlimit.Options{})
 	require.NoError(t, err)
-	_, err = outbox.Digest(t.Context(), sendlimit.DigestsUntil(at("12:05")))
+	_, err = outbox.Digest(t.Context(), notices.DigestsUntil(at("12:05")))
 	require.ErrorIs(t, err, errDead)
-	left, err := g.client.Exists(t.Context(), g.keys.Gathered(sendlimit.Partition("ann"))).Result()
+	left, err := g.client.Exists(t.Context(), g.keys.Gathered(keyspace.Partition("ann"))).Result()
 	require.NoError(t, err)
 	require.EqualValues(t, 1, left, "it died between putting and removing")
 
 	require.Empty(t, g.digest("12:05"), "it was put")
-	left, err = g.client.Exists(t.Context(), g.keys.Gathered(sendlimit.Partition("ann"))).Result()
+	left, err = g.client.Exists(t.Context(), g.keys.Gathered(keyspace.Partition("ann"))).Result()
 	require.NoError(t, err)
 	require.Zero(t, left)
 	due, err := g.outbox.Due(t.Context(), at("12:05"), 10)
@@ -181,15 +184,15 @@ func TestNoticeIDs(t *testing.T) {
 		"user_quota/1795305600000/80/an/na", "account_quota/1795305600000/100/shop",
 		"user_quota_digest/1795305600000/default", "daily_report/1795305600000/shop",
 	} {
-		n, ok := sendlimit.ParseNoticeID(id)
+		n, ok := notices.ParseNoticeID(id)
 		require.True(t, ok, id)
-		require.Equal(t, id, sendlimit.NoticeID(n.Kind, n.Since, n.Threshold, n.Subject))
+		require.Equal(t, id, notices.NoticeID(n.Kind, n.Since, n.Threshold, n.Subject))
 	}
 	for _, id := range []string{
 		"", "user_quota", "user_quota/1/80", "user_quota/1/80/", "user_quota/1/0/a", "user_quota/1/101/a", "user_quota/x/80/a",
 		"user_quota/01/80/a", "other/1/a", "daily_report/1/", "daily_report/1/" + strings.Repeat("a", 300), "user_quota/1/80/a\n",
 	} {
-		_, ok := sendlimit.ParseNoticeID(id)
+		_, ok := notices.ParseNoticeID(id)
 		require.False(t, ok, id)
 	}
 }

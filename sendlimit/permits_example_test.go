@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 )
 
 // Calls to a provider, over all processes: two in any second.
@@ -13,18 +14,18 @@ func ExamplePermits() {
 	client, end := exampleStore()
 	defer end()
 	ctx := context.Background()
-	permits, err := sendlimit.NewPermits(client, sendlimit.PermitsOptions{Name: "provider"})
+	permits, err := rate.NewPermits(client, rate.PermitsOptions{Name: "provider"})
 	if err != nil {
 		panic(err)
 	}
-	rate := sendlimit.PermitRate{Rate: sendlimit.Rate{Count: 2, Interval: time.Second}}
-	if _, err := permits.TrySetRate(ctx, rate); err != nil { // the first process sets it
+	pace := rate.PermitRate{Rate: rate.Rate{Count: 2, Interval: time.Second}}
+	if _, err := permits.TrySetRate(ctx, pace); err != nil { // the first process sets it
 		panic(err)
 	}
 
 	now := time.Date(2050, time.November, 22, 11, 11, 11, 0, time.UTC) // without it the server's clock
 	for range 3 {
-		d, err := permits.Acquire(ctx, sendlimit.PermitRequest{Token: sendlimit.NewGeneration(), Now: now})
+		d, err := permits.Acquire(ctx, rate.PermitRequest{Token: keyspace.NewGeneration(), Now: now})
 		if err != nil {
 			panic(err)
 		}
@@ -42,15 +43,15 @@ func ExamplePermits_GiveBack() {
 	client, end := exampleStore()
 	defer end()
 	ctx := context.Background()
-	permits, err := sendlimit.NewPermits(client, sendlimit.PermitsOptions{Name: "provider"})
+	permits, err := rate.NewPermits(client, rate.PermitsOptions{Name: "provider"})
 	if err != nil {
 		panic(err)
 	}
-	if err := permits.SetRate(ctx, sendlimit.PermitRate{Rate: sendlimit.Rate{Count: 5, Interval: time.Second}}); err != nil {
+	if err := permits.SetRate(ctx, rate.PermitRate{Rate: rate.Rate{Count: 5, Interval: time.Second}}); err != nil {
 		panic(err)
 	}
-	token := sendlimit.NewGeneration()
-	if _, err := permits.Acquire(ctx, sendlimit.PermitRequest{Token: token, Permits: 3}); err != nil {
+	token := keyspace.NewGeneration()
+	if _, err := permits.Acquire(ctx, rate.PermitRequest{Token: token, Permits: 3}); err != nil {
 		panic(err)
 	}
 	given, err := permits.GiveBack(ctx, token)
@@ -65,15 +66,15 @@ func ExamplePermits_GiveBack() {
 func ExampleTokenBucket() {
 	client, end := exampleStore()
 	defer end()
-	bucket, err := sendlimit.NewTokenBucket(client, sendlimit.TokenBucketOptions{
-		Rate: sendlimit.Rate{Count: 6, Interval: time.Minute}, Capacity: 3,
+	bucket, err := rate.NewTokenBucket(client, rate.TokenBucketOptions{
+		Rate: rate.Rate{Count: 6, Interval: time.Minute}, Capacity: 3,
 	})
 	if err != nil {
 		panic(err)
 	}
 	now := time.Date(2050, time.November, 22, 11, 11, 11, 0, time.UTC) // without it the server's clock
 	for _, tokens := range []int64{2, 2} {
-		d, err := bucket.Take(context.Background(), sendlimit.TokenRequest{Key: "alice", Tokens: tokens, Now: now})
+		d, err := bucket.Take(context.Background(), rate.TokenRequest{Key: "alice", Tokens: tokens, Now: now})
 		if err != nil {
 			panic(err)
 		}

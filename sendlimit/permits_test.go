@@ -13,13 +13,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 // permitsStory is about permits under a rate, asked for by its own clock.
 type permitsStory struct {
 	*testing.T
-	*sendlimit.Permits
+	*rate.Permits
 
 	client redis.Cmdable
 	now    time.Time
@@ -27,14 +29,14 @@ type permitsStory struct {
 }
 
 // permitsUnder tells of permits with a rate; with "" they have none.
-func permitsUnder(t *testing.T, rate string) *permitsStory {
+func permitsUnder(t *testing.T, rateText string) *permitsStory {
 	t.Helper()
 	_, client := sendlimittest.EmbeddedRedis(t)
-	permits, err := sendlimit.NewPermits(client, sendlimit.PermitsOptions{Name: "push"})
+	permits, err := rate.NewPermits(client, rate.PermitsOptions{Name: "push"})
 	require.NoError(t, err)
 	s := &permitsStory{T: t, Permits: permits, client: client, now: time.Date(2050, 11, 22, 11, 11, 11, 0, time.UTC)}
-	if rate != "" {
-		s.setRate(rate)
+	if rateText != "" {
+		s.setRate(rateText)
 	}
 	return s
 }
@@ -44,17 +46,17 @@ func (s *permitsStory) setRate(rate string) {
 	require.NoError(s, s.SetRate(s.Context(), permitRate(s.T, rate)))
 }
 
-func permitRate(t *testing.T, rate string) sendlimit.PermitRate {
+func permitRate(t *testing.T, rateText string) rate.PermitRate {
 	t.Helper()
-	r, err := sendlimit.ParseRate(rate)
+	r, err := rate.ParseRate(rateText)
 	require.NoError(t, err)
-	return sendlimit.PermitRate{Rate: r}
+	return rate.PermitRate{Rate: r}
 }
 
 func (s *permitsStory) acquire(n int64) sendlimit.Decision {
 	s.Helper()
 	s.asked++
-	d, err := s.Acquire(s.Context(), sendlimit.PermitRequest{Token: "t" + strconv.Itoa(s.asked), Permits: n, Now: s.now})
+	d, err := s.Acquire(s.Context(), rate.PermitRequest{Token: "t" + strconv.Itoa(s.asked), Permits: n, Now: s.now})
 	require.NoError(s, err)
 	return d
 }
@@ -68,7 +70,7 @@ func (s *permitsStory) refused(n int64, wait time.Duration) {
 	s.Helper()
 	d := s.acquire(n)
 	require.False(s, d.Allowed)
-	require.Equal(s, sendlimit.CodeRateLimited, d.Code)
+	require.Equal(s, fault.CodeRateLimited, d.Code)
 	require.Equal(s, wait, d.RetryAfter)
 }
 
@@ -130,7 +132,7 @@ func TestPermitsTheFirstRateWins(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range 8 {
 		all.Go(func() {
-			rate := sendlimit.PermitRate{Rate: sendlimit.Rate{Count: int64(i + 1), Interval: time.Second}, PerClient: i%2 == 0}
+			rate := rate.PermitRate{Rate: rate.Rate{Count: int64(i + 1), Interval: time.Second}, PerClient: i%2 == 0}
 			holds, err := s.TrySetRate(context.WithoutCancel(t.Context()), rate)
 			if err != nil {
 				t.Error(err)
@@ -152,8 +154,8 @@ func TestPermitsTheFirstRateWins(t *testing.T) {
 func TestPermitsBeforeARate(t *testing.T) {
 	t.Parallel()
 	s := permitsUnder(t, "")
-	_, err := s.Acquire(t.Context(), sendlimit.PermitRequest{Token: "t"})
-	missing := &sendlimit.NoRateError{}
+	_, err := s.Acquire(t.Context(), rate.PermitRequest{Token: "t"})
+	missing := &rate.NoRateError{}
 	require.ErrorAs(t, err, &missing)
 	require.EqualError(t, err, `the permits "push" have no rate yet: give them one with TrySetRate`)
 	_, ok, err := s.Rate(t.Context())
@@ -164,7 +166,7 @@ func TestPermitsBeforeARate(t *testing.T) {
 func TestPitfall14MorePermitsThanTheRate(t *testing.T) {
 	t.Parallel()
 	s := permitsUnder(t, "5/second")
-	_, err := s.Acquire(t.Context(), sendlimit.PermitRequest{Token: "t", Permits: 6, Now: s.now})
+	_, err := s.Acquire(t.Context(), rate.PermitRequest{Token: "t", Permits: 6, Now: s.now})
 	require.EqualError(t, err, `permits "6" is not allowed: it takes at most the rate of "push", which is 5/second`)
 	s.acquired(5)
 }
@@ -189,7 +191,7 @@ func TestPitfall48PermitsOfARepeatedCall(t *testing.T) {
 	s := permitsUnder(t, "3/second")
 	first := s.now
 	for range 3 {
-		d, err := s.Acquire(t.Context(), sendlimit.PermitRequest{Token: "same", Permits: 2, Now: s.now})
+		d, err := s.Acquire(t.Context(), rate.PermitRequest{Token: "same", Permits: 2, Now: s.now})
 		require.NoError(t, err)
 		require.True(t, d.Allowed)
 		require.Equal(t, int64(1), d.Remaining)
@@ -211,11 +213,11 @@ func TestPermitsOfEachClient(t *testing.T) {
 	r := permitRate(t, "1/second")
 	r.PerClient = true
 	require.NoError(t, s.SetRate(t.Context(), r))
-	other, err := sendlimit.NewPermits(s.client, sendlimit.PermitsOptions{Name: "push"})
+	other, err := rate.NewPermits(s.client, rate.PermitsOptions{Name: "push"})
 	require.NoError(t, err)
 	s.acquired(1)
 	s.refused(1, time.Second)
-	d, err := other.Acquire(t.Context(), sendlimit.PermitRequest{Token: "other", Now: s.now})
+	d, err := other.Acquire(t.Context(), rate.PermitRequest{Token: "other", Now: s.now})
 	require.NoError(t, err)
 	require.True(t, d.Allowed, "a name made up for each")
 }
@@ -236,7 +238,7 @@ func TestPermitsWithALag(t *testing.T) {
 	t.Parallel()
 	s := permitsUnder(t, "1/second")
 	var err error
-	s.Permits, err = sendlimit.NewPermits(s.client, sendlimit.PermitsOptions{Name: "push", Lag: 50 * time.Millisecond})
+	s.Permits, err = rate.NewPermits(s.client, rate.PermitsOptions{Name: "push", Lag: 50 * time.Millisecond})
 	require.NoError(t, err)
 	s.acquired(1)
 	s.refused(1, 1050*time.Millisecond)
@@ -246,10 +248,10 @@ func TestPermitsWithALag(t *testing.T) {
 func TestPermitsExpire(t *testing.T) {
 	t.Parallel()
 	server, client := sendlimittest.EmbeddedRedis(t)
-	permits, err := sendlimit.NewPermits(client, sendlimit.PermitsOptions{Name: "push"})
+	permits, err := rate.NewPermits(client, rate.PermitsOptions{Name: "push"})
 	require.NoError(t, err)
 	require.NoError(t, permits.SetRate(t.Context(), permitRate(t, "2/minute")))
-	_, err = permits.Acquire(t.Context(), sendlimit.PermitRequest{Token: "t"})
+	_, err = permits.Acquire(t.Context(), rate.PermitRequest{Token: "t"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"sl:{pace:push}:permits", "sl:{pace:push}:rate"}, server.Keys())
 	require.InDelta(t, time.Minute.Seconds(), server.TTL("sl:{pace:push}:permits").Seconds(), 5)
@@ -267,7 +269,7 @@ func TestPitfall18ManyAskForPermitsAtOnce(t *testing.T) {
 		all.Go(func() {
 			for i := range 10 {
 				d, err := s.Acquire(context.WithoutCancel(t.Context()),
-					sendlimit.PermitRequest{Token: fmt.Sprintf("%d-%d", g, i), Now: s.now})
+					rate.PermitRequest{Token: fmt.Sprintf("%d-%d", g, i), Now: s.now})
 				if err != nil {
 					t.Error(err)
 				}
@@ -284,41 +286,41 @@ func TestPitfall18ManyAskForPermitsAtOnce(t *testing.T) {
 func TestPermitsThatAreNone(t *testing.T) {
 	t.Parallel()
 	s := permitsUnder(t, "5/second")
-	for want, o := range map[string]sendlimit.PermitsOptions{
+	for want, o := range map[string]rate.PermitsOptions{
 		`prefix "A" is not allowed: it takes 1 to 32 of a-z 0-9 _ -`:                              {Prefix: "A", Name: "n"},
 		`name "" is not allowed: it takes 1 to 64 of a-z 0-9 _ -`:                                 {},
 		`client "\n" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters`: {Name: "n", Client: "\n"},
 		`lag "1.5ms" is not allowed: it takes whole milliseconds, up to 1m`:                       {Name: "n", Lag: 1500 * time.Microsecond},
 		`lag "-1s" is not allowed: it takes whole milliseconds, up to 1m`:                         {Name: "n", Lag: -time.Second},
 	} {
-		_, err := sendlimit.NewPermits(s.client, o)
+		_, err := rate.NewPermits(s.client, o)
 		require.EqualError(t, err, want)
 	}
-	for want, r := range map[string]sendlimit.PermitRequest{
+	for want, r := range map[string]rate.PermitRequest{
 		`token "" is not allowed: it takes 1 to 64 of A-Z a-z 0-9 _ -, see NewGeneration`: {},
 		`permits "-1" is not allowed: it takes at least 1`:                                {Token: "t", Permits: -1},
 	} {
 		_, err := s.Acquire(t.Context(), r)
 		require.EqualError(t, err, want)
 	}
-	require.Error(t, s.SetRate(t.Context(), sendlimit.PermitRate{}))
-	_, err := s.TrySetRate(t.Context(), sendlimit.PermitRate{})
+	require.Error(t, s.SetRate(t.Context(), rate.PermitRate{}))
+	_, err := s.TrySetRate(t.Context(), rate.PermitRate{})
 	require.Error(t, err)
 }
 
 func TestPermitsWithoutTheStore(t *testing.T) {
 	t.Parallel()
 	server, client := sendlimittest.EmbeddedRedis(t)
-	permits, err := sendlimit.NewPermits(client, sendlimit.PermitsOptions{Name: "push"})
+	permits, err := rate.NewPermits(client, rate.PermitsOptions{Name: "push"})
 	require.NoError(t, err)
 	require.NoError(t, client.Set(t.Context(), "sl:{pace:push}:rate", "many", 0).Err())
-	away := &sendlimit.UnavailableError{}
+	away := &fault.UnavailableError{}
 	_, _, err = permits.Rate(t.Context())
 	require.ErrorAs(t, err, &away, "a newer program's, perhaps")
-	_, err = permits.Acquire(t.Context(), sendlimit.PermitRequest{Token: "t"})
+	_, err = permits.Acquire(t.Context(), rate.PermitRequest{Token: "t"})
 	require.ErrorContains(t, err, "the rate is not one")
 	server.Close()
-	_, err = permits.Acquire(t.Context(), sendlimit.PermitRequest{Token: "t"})
+	_, err = permits.Acquire(t.Context(), rate.PermitRequest{Token: "t"})
 	require.ErrorAs(t, err, &away)
 	_, err = permits.GiveBack(t.Context(), "t")
 	require.ErrorAs(t, err, &away)

@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
 // Two users had messages of the same id, and a key made of the id alone: one
@@ -17,18 +19,18 @@ func TestPitfall44TheSameIDOfTwoUsers(t *testing.T) {
 	s.until("11:00")
 	for _, user := range []string{"alice", "bob", "ali", "alice:a", "a/alice"} {
 		d, err := s.timeline.Reserve(t.Context(), sendlimit.Request{
-			User: user, ID: "a", Record: recordOf("g-"+sendlimit.NewGeneration(), "to "+user),
+			User: user, ID: "a", Record: recordOf("g-"+keyspace.NewGeneration(), "to "+user),
 		})
 		require.NoError(t, err)
 		require.Equal(t, sendlimit.Decision{Allowed: true, At: s.now, Now: s.now}, d)
 	}
 	for _, user := range []string{"alice", "bob", "ali", "alice:a", "a/alice"} {
 		record := keysOf(s.options).Record(user, "a")
-		claim, err := s.gate.Claim(t.Context(), sendlimit.Delivery{
+		claim, err := s.gate.Claim(t.Context(), messages.Delivery{
 			User: user, ID: "a", Generation: s.server.HGet(record, "g"), Nonce: "n",
 		}, lease, time.Time{})
 		require.NoError(t, err)
-		require.Equal(t, sendlimit.Send, claim.Verdict)
+		require.Equal(t, messages.Send, claim.Verdict)
 		require.Equal(t, "to "+user, string(claim.Content))
 	}
 }
@@ -43,26 +45,26 @@ func TestPitfall45AGenerationIsNeverReused(t *testing.T) {
 	present := func() {
 		generations = append(generations, s.field("a", "g"))
 	}
-	s.submit("a", "11:00", sendlimit.NewGeneration(), "text")
+	s.submit("a", "11:00", keyspace.NewGeneration(), "text")
 	present()
-	s.moveTo("a", "12:00", sendlimit.NewGeneration())
+	s.moveTo("a", "12:00", keyspace.NewGeneration())
 	present()
 	s.until("12:00")
 	s.claim("a", generations[1], "n1")
-	s.settle("a", generations[1], "n1", sendlimit.Settlement{Retry: &sendlimit.Retry{Generation: sendlimit.NewGeneration(), At: s.now}})
+	s.settle("a", generations[1], "n1", messages.Settlement{Retry: &messages.Retry{Generation: keyspace.NewGeneration(), At: s.now}})
 	present()
 	s.release("a")
-	s.submit("a", "12:30", sendlimit.NewGeneration(), "text")
+	s.submit("a", "12:30", keyspace.NewGeneration(), "text")
 	present()
 	s.until("12:30")
 	for _, old := range generations[:3] {
-		require.Equal(t, sendlimit.Stale, s.claim("a", old, "n2").Verdict)
+		require.Equal(t, messages.Stale, s.claim("a", old, "n2").Verdict)
 	}
-	require.Equal(t, sendlimit.Send, s.claim("a", generations[3], "n2").Verdict)
+	require.Equal(t, messages.Send, s.claim("a", generations[3], "n2").Verdict)
 
 	made := make(map[string]bool)
 	for range 10_000 {
-		g := sendlimit.NewGeneration()
+		g := keyspace.NewGeneration()
 		require.Regexp(t, `^[A-Za-z0-9_-]{12}$`, g)
 		require.False(t, made[g])
 		made[g] = true
@@ -87,7 +89,7 @@ func TestPitfall48RepeatedCalls(t *testing.T) {
 		t.Helper()
 		s := begin(t)
 		s.until("12:00")
-		require.Equal(t, sendlimit.Send, s.claim("held", "h1", "n1").Verdict)
+		require.Equal(t, messages.Send, s.claim("held", "h1", "n1").Verdict)
 		return s
 	}
 	for name, test := range map[string]struct {
@@ -146,21 +148,21 @@ func TestPitfall48RepeatedCalls(t *testing.T) {
 			call: func(s *messageStory) any { return s.claim("held", "h1", "n1") },
 		},
 		"settle, delivered": {begin: claimed, call: func(s *messageStory) any {
-			return s.settle("held", "h1", "n1", sendlimit.Settlement{Delivered: true})
+			return s.settle("held", "h1", "n1", messages.Settlement{Delivered: true})
 		}},
 		"settle, failed": {begin: claimed, call: func(s *messageStory) any {
-			return s.settle("held", "h1", "n1", sendlimit.Settlement{Failed: true, Reason: "gone"})
+			return s.settle("held", "h1", "n1", messages.Settlement{Failed: true, Reason: "gone"})
 		}},
 		"settle, uncertain": {begin: claimed, call: func(s *messageStory) any {
-			return s.settle("held", "h1", "n1", sendlimit.Settlement{Uncertain: true, Reason: "no answer"})
+			return s.settle("held", "h1", "n1", messages.Settlement{Uncertain: true, Reason: "no answer"})
 		}},
 		"settle, retry": {begin: claimed, call: func(s *messageStory) any {
-			return s.settle("held", "h1", "n1", sendlimit.Settlement{Retry: &sendlimit.Retry{Generation: "g1", At: at("13:00")}})
+			return s.settle("held", "h1", "n1", messages.Settlement{Retry: &messages.Retry{Generation: "g1", At: at("13:00")}})
 		}},
 		"settle, retry, then cancelled": {
 			begin: claimed,
 			call: func(s *messageStory) any {
-				return s.settle("held", "h1", "n1", sendlimit.Settlement{Retry: &sendlimit.Retry{Generation: "g1", At: at("13:00")}})
+				return s.settle("held", "h1", "n1", messages.Settlement{Retry: &messages.Retry{Generation: "g1", At: at("13:00")}})
 			},
 			between: func(s *messageStory) { s.release("held") },
 		},
@@ -203,9 +205,9 @@ func TestPitfall52APromisedTimeStaysFree(t *testing.T) {
 	promised := s.submit("b", "11:00:30", "g2", "text").NextFree
 	require.Equal(t, at("11:01"), promised)
 	s.until("11:00:00.250")
-	require.Equal(t, sendlimit.Send, s.claim("a", "g1", "n1").Verdict)
+	require.Equal(t, messages.Send, s.claim("a", "g1", "n1").Verdict)
 	s.wait(500 * time.Millisecond)
-	require.True(t, s.settle("a", "g1", "n1", sendlimit.Settlement{Delivered: true}))
+	require.True(t, s.settle("a", "g1", "n1", messages.Settlement{Delivered: true}))
 	s.holds("a 11:00:00")
 	require.True(t, s.ask(sendlimit.Request{ID: "b", At: promised, Record: recordOf("g3", "text")}).Allowed)
 }

@@ -13,6 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // Each test here is named after a bug that another limiter or queue shipped,
@@ -43,7 +46,7 @@ func TestPitfall02RefusalsLeaveNothing(t *testing.T) {
 			ask := func(id, when string, shift bool) sendlimit.Decision {
 				r := sendlimit.Request{ID: id, At: at(when), Shift: shift, ShiftUntil: at(when).Add(time.Minute)}
 				if records {
-					r.Record = &sendlimit.Record{Generation: sendlimit.NewGeneration(), Fingerprint: id + when, Content: []byte("text")}
+					r.Record = &sendlimit.Record{Generation: keyspace.NewGeneration(), Fingerprint: id + when, Content: []byte("text")}
 				}
 				return s.ask(r)
 			}
@@ -51,10 +54,10 @@ func TestPitfall02RefusalsLeaveNothing(t *testing.T) {
 			require.True(t, ask("b", "11:10", false).Allowed)
 			before := s.server.Dump()
 			for i := range 20 {
-				require.Equal(t, sendlimit.CodeSendLimit, ask(fmt.Sprintf("x%d", i), "11:20", i%2 == 0).Code)
-				require.Equal(t, sendlimit.CodeInPast, ask("past", "21 23:59:54.999", false).Code)
-				require.Equal(t, sendlimit.CodeTooFarAhead, ask("far", "2027-11-23T00:00:00.001Z", false).Code)
-				require.Equal(t, sendlimit.CodeIDReused, ask("a", "11:00:00.001", false).Code)
+				require.Equal(t, fault.CodeSendLimit, ask(fmt.Sprintf("x%d", i), "11:20", i%2 == 0).Code)
+				require.Equal(t, fault.CodeInPast, ask("past", "21 23:59:54.999", false).Code)
+				require.Equal(t, fault.CodeTooFarAhead, ask("far", "2027-11-23T00:00:00.001Z", false).Code)
+				require.Equal(t, fault.CodeIDReused, ask("a", "11:00:00.001", false).Code)
 			}
 			require.Equal(t, before, s.server.Dump())
 			require.True(t, ask("c", "12:00", false).Allowed, "twenty refusals do not count")
@@ -94,7 +97,7 @@ func TestPitfall04KeysExpireAfterTheirLastSend(t *testing.T) {
 		t.Helper()
 		ms, err := s.client.Do(t.Context(), "PEXPIRETIME", s.key()).Int64()
 		require.NoError(t, err)
-		require.Equal(t, at(last).Add(time.Hour+sendlimit.Grace), time.UnixMilli(ms).UTC())
+		require.Equal(t, at(last).Add(time.Hour+policy.Grace), time.UnixMilli(ms).UTC())
 	}
 	s.accepted("15:00:00.500")
 	expires("15:00:00.500")
@@ -273,7 +276,7 @@ func TestPitfall12TheServersClock(t *testing.T) {
 		require.Equal(t, 5*time.Second, time.Since(now))
 		require.Equal(t, first, ask())
 		require.Equal(t, at("11:11:11"), first[2].At)
-		require.Equal(t, sendlimit.CodeInPast, first[0].Code)
+		require.Equal(t, fault.CodeInPast, first[0].Code)
 		require.True(t, first[1].Allowed)
 	})
 }
@@ -282,7 +285,7 @@ func TestPitfall12TheServersClock(t *testing.T) {
 func TestPitfall13LimitsOfOne(t *testing.T) {
 	t.Parallel()
 	for _, window := range []time.Duration{time.Second, 7 * time.Second, time.Minute, time.Hour, 31 * 24 * time.Hour, 366 * 24 * time.Hour} {
-		rule := sendlimit.Rule{Limit: 1, Window: window}
+		rule := policy.Rule{Limit: 1, Window: window}
 		t.Run(rule.String(), func(t *testing.T) {
 			t.Parallel()
 			s := newStory(t, rule.String())
@@ -309,7 +312,7 @@ func TestPitfall14MoreThanTheLimit(t *testing.T) {
 	require.Equal(t, []time.Time{
 		at("23:59:30"), at("23 00:00:30"), at("23 00:01:30"), at("24 00:00"), at("24 00:01"),
 	}, times)
-	_, err = sendlimit.ParsePolicy("test", "", "0/minute")
+	_, err = policy.ParsePolicy("test", "", "0/minute")
 	require.ErrorContains(t, err, `rule "0/minute" is not allowed: it takes a limit of 1 to 1000`)
 }
 

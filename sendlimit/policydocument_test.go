@@ -8,20 +8,21 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // fullPolicy has something in every field.
-func fullPolicy(t require.TestingT) sendlimit.Policy {
-	p, err := sendlimit.ParsePolicy("full", "Europe/Berlin", "1/minute", "10/calendar_day")
+func fullPolicy(t require.TestingT) policy.Policy {
+	p, err := policy.ParsePolicy("full", "Europe/Berlin", "1/minute", "10/calendar_day")
 	require.NoError(t, err)
-	p.UserTimeZone, p.Reach, p.OnConflict = true, 30*24*time.Hour, sendlimit.Shift
+	p.UserTimeZone, p.Reach, p.OnConflict = true, 30*24*time.Hour, policy.Shift
 	p.QuietHours = quiet(t, "mon-fri 22:00-07:30", "sat,sun 00:00-24:00")
 	p.AlertAt, p.AlertTo = []int{50}, "ops@example.com"
-	p.Categories = map[string]sendlimit.CategoryRules{
+	p.Categories = map[string]policy.CategoryRules{
 		"otp":       {Exempt: true, Uncounted: true},
 		"invoices":  {Exempt: true},
-		"marketing": {Rules: []sendlimit.Rule{{Limit: 2, Period: sendlimit.Day}, {Limit: 5, Window: 14 * 24 * time.Hour}}},
+		"marketing": {Rules: []policy.Rule{{Limit: 2, Period: calendar.Day}, {Limit: 5, Window: 14 * 24 * time.Hour}}},
 	}
 	require.NoError(t, p.Validate())
 	return p
@@ -40,7 +41,7 @@ func TestPolicyDocument(t *testing.T) {
 	text, err := json.Marshal(p)
 	require.NoError(t, err)
 	require.Equal(t, fullDocument, string(text)) //nolint:testifylint // the very bytes are what the store compares
-	var again sendlimit.Policy
+	var again policy.Policy
 	require.NoError(t, json.Unmarshal(text, &again))
 	require.Equal(t, p, again)
 	require.Equal(t, "1/minute, 10/calendar_day (the user's time zone, else Europe/Berlin),"+
@@ -53,9 +54,9 @@ func TestPolicyDocument(t *testing.T) {
 // What is as usual is left out, however it was written, and spelled for people.
 func TestWhatADocumentLeavesOut(t *testing.T) {
 	t.Parallel()
-	usual := sendlimit.PolicyDocument{
+	usual := policy.PolicyDocument{
 		Name: "default", TimeZone: "UTC", Rules: []string{"60/60s"}, QuietHours: []string{}, OnConflict: "refuse",
-		AlertAt: []int{80, 100}, Categories: map[string]sendlimit.CategoryDocument{},
+		AlertAt: []int{80, 100}, Categories: map[string]policy.CategoryDocument{},
 	}
 	p, err := usual.Policy()
 	require.NoError(t, err)
@@ -71,10 +72,10 @@ func TestWhatADocumentLeavesOut(t *testing.T) {
 	require.True(t, p.Equal(again))
 
 	counted := true
-	usual.Categories["invoices"] = sendlimit.CategoryDocument{Exempt: true, Counts: &counted}
+	usual.Categories["invoices"] = policy.CategoryDocument{Exempt: true, Counts: &counted}
 	p, err = usual.Policy()
 	require.NoError(t, err)
-	require.Equal(t, map[string]sendlimit.CategoryRules{"invoices": {Exempt: true}}, p.Categories)
+	require.Equal(t, map[string]policy.CategoryRules{"invoices": {Exempt: true}}, p.Categories)
 	text, err = json.Marshal(p.Document().Categories)
 	require.NoError(t, err)
 	require.JSONEq(t, `{"invoices":{"exempt":true}}`, string(text))
@@ -85,10 +86,10 @@ func TestWhatADocumentLeavesOut(t *testing.T) {
 func TestAWrongRuleOfADocument(t *testing.T) {
 	t.Parallel()
 	right := []string{"1/minute"}
-	for field, d := range map[string]sendlimit.PolicyDocument{
+	for field, d := range map[string]policy.PolicyDocument{
 		"rules": {Name: "p", Rules: []string{"0/minute"}},
 		"categories.news.rules": {
-			Name: "p", Rules: right, Categories: map[string]sendlimit.CategoryDocument{"news": {Rules: []string{"0/minute"}}},
+			Name: "p", Rules: right, Categories: map[string]policy.CategoryDocument{"news": {Rules: []string{"0/minute"}}},
 		},
 	} {
 		_, err := d.Policy()
@@ -98,7 +99,7 @@ func TestAWrongRuleOfADocument(t *testing.T) {
 
 func TestADocumentOfANewerProgram(t *testing.T) {
 	t.Parallel()
-	var p sendlimit.Policy
+	var p policy.Policy
 	require.NoError(t, json.Unmarshal([]byte(`{"name":"p","rules":["1/day"],"moon_phase":"full","categories":{"otp":{"exempt":true,"colour":1}}}`), &p))
 	require.Equal(t, "1/day, otp exempt", p.String())
 	require.ErrorContains(t, json.Unmarshal([]byte(`{"name":"p","rules":["1/day"],"on_conflict":"queue"}`), &p), `on_conflict "queue"`)
@@ -112,41 +113,41 @@ func TestReach(t *testing.T) {
 	for written, shown := range map[string]string{
 		"30d": "30d", "366d": "366d", "24h": "1d", "36h": "36h", "90m": "90m", "1h30m": "90m", "1s": "1s", "61s": "61s", "8784h": "366d",
 	} {
-		reach, err := sendlimit.ParseReach(written)
+		reach, err := policy.ParseReach(written)
 		require.NoError(t, err, written)
-		require.Equal(t, shown, sendlimit.FormatReach(reach))
+		require.Equal(t, shown, policy.FormatReach(reach))
 	}
 	for _, written := range []string{"", "0", "0s", "-1h", "500ms", "1500ms", "367d", "8785h", "d", "1.5d", "-1d", "99999d", "30 d", "soon", "day"} {
-		_, err := sendlimit.ParseReach(written)
+		_, err := policy.ParseReach(written)
 		require.Equal(t, "1s to 366d in whole seconds, such as 30d, 36h or 90m", invalid(t, err, "reach", written))
 	}
-	require.Equal(t, "1.5s", sendlimit.FormatReach(1500*time.Millisecond), "of what is not valid, too")
+	require.Equal(t, "1.5s", policy.FormatReach(1500*time.Millisecond), "of what is not valid, too")
 }
 
-func drawPolicy(t *rapid.T) sendlimit.Policy {
+func drawPolicy(t *rapid.T) policy.Policy {
 	rules := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"1/minute", "5/hour", "10/calendar_day", "7/90s", "3/calendar_month"}), 1, 3, rapid.ID)
-	p, err := sendlimit.ParsePolicy("drawn", rapid.SampledFrom([]string{"", "Asia/Tokyo"}).Draw(t, "zone"), rules.Draw(t, "rules")...)
+	p, err := policy.ParsePolicy("drawn", rapid.SampledFrom([]string{"", "Asia/Tokyo"}).Draw(t, "zone"), rules.Draw(t, "rules")...)
 	require.NoError(t, err)
 	p.UserTimeZone = rapid.Bool().Draw(t, "user zone")
 	if rapid.Bool().Draw(t, "quiet") {
 		p.QuietHours = quiet(t, drawLines(t)...)
 	}
 	p.Reach = rapid.SampledFrom([]time.Duration{0, time.Second, 36 * time.Hour, 366 * 24 * time.Hour}).Draw(t, "reach")
-	p.OnConflict = rapid.SampledFrom([]sendlimit.OnConflict{"", sendlimit.Shift}).Draw(t, "on conflict")
+	p.OnConflict = rapid.SampledFrom([]policy.OnConflict{"", policy.Shift}).Draw(t, "on conflict")
 	p.AlertAt = rapid.SampledFrom([][]int{nil, {}, {50, 90}}).Draw(t, "alerts")
 	for _, name := range rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"a", "b-1", "version"}), 0, 3, rapid.ID).Draw(t, "categories") {
-		category := sendlimit.CategoryRules{Exempt: rapid.Bool().Draw(t, "exempt")}
+		category := policy.CategoryRules{Exempt: rapid.Bool().Draw(t, "exempt")}
 		if category.Exempt {
 			category.Uncounted = rapid.Bool().Draw(t, "uncounted")
 		} else {
 			for _, rule := range rules.Draw(t, "category rules") {
-				r, err := sendlimit.ParseRule(rule)
+				r, err := policy.ParseRule(rule)
 				require.NoError(t, err)
 				category.Rules = append(category.Rules, r)
 			}
 		}
 		if p.Categories == nil {
-			p.Categories = make(map[string]sendlimit.CategoryRules)
+			p.Categories = make(map[string]policy.CategoryRules)
 		}
 		p.Categories[name] = category
 	}
@@ -161,7 +162,7 @@ func TestPoliciesReadBack(t *testing.T) {
 		p := drawPolicy(t)
 		text, err := json.Marshal(p)
 		require.NoError(t, err)
-		var again sendlimit.Policy
+		var again policy.Policy
 		require.NoError(t, json.Unmarshal(text, &again))
 		require.Equal(t, p, again)
 		spelled, err := p.Document().Spelled().Policy()

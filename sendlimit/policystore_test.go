@@ -10,12 +10,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
-func policyStore(t *testing.T, client redis.Cmdable) *sendlimit.PolicyStore {
+func policyStore(t *testing.T, client redis.Cmdable) *settings.PolicyStore {
 	t.Helper()
-	policies, err := sendlimit.NewPolicyStore(client, "")
+	policies, err := settings.NewPolicyStore(client, "")
 	require.NoError(t, err)
 	return policies
 }
@@ -28,7 +31,7 @@ func TestPolicyVersions(t *testing.T) {
 	policies := policyStore(t, client)
 	full := fullPolicy(t)
 
-	change, err := policies.Replace(t.Context(), full, sendlimit.AnyVersion)
+	change, err := policies.Replace(t.Context(), full, settings.AnyVersion)
 	require.NoError(t, err)
 	require.Nil(t, change.Old)
 	require.True(t, change.Changed)
@@ -38,7 +41,7 @@ func TestPolicyVersions(t *testing.T) {
 	require.Equal(t, strings.Replace(fullDocument, `"version":3`, `"version":1`, 1), stored) //nolint:testifylint // the very bytes are what is compared
 
 	full.Version = 17 // what is given counts for nothing
-	change, err = policies.Replace(t.Context(), full, sendlimit.AnyVersion)
+	change, err = policies.Replace(t.Context(), full, settings.AnyVersion)
 	require.NoError(t, err)
 	require.False(t, change.Changed)
 	require.Equal(t, int64(1), change.New.Version)
@@ -68,11 +71,11 @@ func TestAPolicyThatHasChangedSince(t *testing.T) {
 	_, client := sendlimittest.EmbeddedRedis(t)
 	policies := policyStore(t, client)
 	first, second, third := policyOf(t, "1/day"), policyOf(t, "2/day"), policyOf(t, "3/day")
-	mismatch := func(p sendlimit.Policy, expected, present int64, says string) {
+	mismatch := func(p policy.Policy, expected, present int64, says string) {
 		_, err := policies.Replace(t.Context(), p, expected)
-		var problem *sendlimit.VersionError
+		var problem *settings.VersionError
 		require.ErrorAs(t, err, &problem)
-		require.Equal(t, sendlimit.VersionError{Name: "test", Expected: expected, Present: present}, *problem)
+		require.Equal(t, settings.VersionError{Name: "test", Expected: expected, Present: present}, *problem)
 		require.EqualError(t, err, says)
 	}
 	mismatch(first, 1, 0, "there is no policy test, so no version 1 of it")
@@ -112,7 +115,7 @@ func TestOneReplacesAVersion(t *testing.T) {
 			replaced++
 			continue
 		}
-		var problem *sendlimit.VersionError
+		var problem *settings.VersionError
 		require.ErrorAs(t, err, &problem)
 	}
 	require.Equal(t, 1, replaced)
@@ -137,13 +140,13 @@ func TestRulesOfTheSameWindowAreNotStored(t *testing.T) {
 	t.Parallel()
 	server, client := sendlimittest.EmbeddedRedis(t)
 	policies := policyStore(t, client)
-	category := func(name string, rules ...string) sendlimit.Policy {
+	category := func(name string, rules ...string) policy.Policy {
 		p := policyOf(t, "5/hour", "9/calendar_day")
-		p.Categories = map[string]sendlimit.CategoryRules{name: {Rules: policyOf(t, rules...).Rules}}
+		p.Categories = map[string]policy.CategoryRules{name: {Rules: policyOf(t, rules...).Rules}}
 		return p
 	}
 	for _, row := range []struct {
-		policy             sendlimit.Policy
+		policy             policy.Policy
 		field, value, want string
 	}{
 		{policyOf(t, "5/hour", "1/minute", "7/hour"), "rules", "7/hour", "one rule for each window, which 5/hour has already"},
@@ -154,14 +157,14 @@ func TestRulesOfTheSameWindowAreNotStored(t *testing.T) {
 		require.NoError(t, row.policy.Validate(), "it can be judged by")
 		_, err := row.policy.Document().Policy()
 		require.Equal(t, row.want, invalid(t, err, row.field, row.value))
-		_, err = policies.Replace(t.Context(), row.policy, sendlimit.AnyVersion)
+		_, err = policies.Replace(t.Context(), row.policy, settings.AnyVersion)
 		require.Equal(t, row.want, invalid(t, err, row.field, row.value))
 		_, err = policies.Seed(t.Context(), row.policy)
 		require.Equal(t, row.want, invalid(t, err, row.field, row.value))
 	}
 	require.Empty(t, server.Keys())
 
-	for _, fine := range []sendlimit.Policy{policyOf(t, "5/day", "7/calendar_day", "9/25h"), category("ads", "2/hour", "3/calendar_day")} {
+	for _, fine := range []policy.Policy{policyOf(t, "5/day", "7/calendar_day", "9/25h"), category("ads", "2/hour", "3/calendar_day")} {
 		_, err := fine.Document().Policy()
 		require.NoError(t, err)
 		require.NoError(t, policies.Apply(t.Context(), fine))
@@ -174,7 +177,7 @@ func TestRulesOfTheSameWindowAreNotStored(t *testing.T) {
 	require.Equal(t, "5/hour, 7/hour, ads 3/day and 2/day", stored.String())
 	all, unreadable, err := policies.All(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []sendlimit.Policy{stored}, all)
+	require.Equal(t, []policy.Policy{stored}, all)
 	require.Empty(t, unreadable)
 	_, err = sendlimit.NewTimeline(client, sendlimit.Options{Policy: stored, Records: true})
 	require.NoError(t, err)
@@ -215,10 +218,10 @@ func TestAllPolicies(t *testing.T) {
 	require.Equal(t, []string{"default", "full"}, found)
 	require.Equal(t, []string{"test"}, unreadable)
 	_, _, err := policies.Load(t.Context(), "test")
-	var away *sendlimit.UnavailableError
+	var away *fault.UnavailableError
 	require.ErrorAs(t, err, &away)
 	require.Contains(t, away.Detail, `policy "test" in the store can't be read: apply them anew`)
-	change, err := policies.Replace(t.Context(), policyOf(t, "1/day"), sendlimit.AnyVersion)
+	change, err := policies.Replace(t.Context(), policyOf(t, "1/day"), settings.AnyVersion)
 	require.NoError(t, err)
 	require.Nil(t, change.Old)
 	require.Equal(t, int64(5), change.New.Version)
@@ -261,7 +264,7 @@ func TestSeedAPolicy(t *testing.T) {
 	members, err := server.SMembers("sl:policies")
 	require.NoError(t, err)
 	require.Equal(t, []string{"full"}, members)
-	change, err := policies.Replace(t.Context(), fullPolicy(t), sendlimit.AnyVersion)
+	change, err := policies.Replace(t.Context(), fullPolicy(t), settings.AnyVersion)
 	require.NoError(t, err)
 	require.False(t, change.Changed)
 
@@ -272,7 +275,7 @@ func TestSeedAPolicy(t *testing.T) {
 		func() error { _, _, err := policies.All(t.Context()); return err },
 		func() error { _, _, err := policies.Load(t.Context(), "full"); return err },
 	} {
-		var away *sendlimit.UnavailableError
+		var away *fault.UnavailableError
 		require.ErrorAs(t, do(), &away)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
@@ -94,7 +95,7 @@ func TestPitfall09ACancelUndoesASubmit(t *testing.T) {
 		}
 		for _, id := range rapid.Permutation(taken).Draw(t, "cancels") {
 			require.True(t, c.release(t, id).Allowed)
-			require.Equal(t, sendlimit.CodeNotFound, c.release(t, id).Code)
+			require.Equal(t, fault.CodeNotFound, c.release(t, id).Code)
 		}
 		require.Equal(t, before, c.members(t))
 

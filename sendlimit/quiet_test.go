@@ -9,12 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
-func quietHours(t *testing.T, lines ...string) sendlimit.QuietHours {
+func quietHours(t *testing.T, lines ...string) policy.QuietHours {
 	t.Helper()
-	hours, err := sendlimit.ParseQuietHours(lines...)
+	hours, err := policy.ParseQuietHours(lines...)
 	require.NoError(t, err)
 	return hours
 }
@@ -37,16 +40,16 @@ func TestQuietHoursOverMidnight(t *testing.T) {
 		u.accepted("first", "23 07:00", "")
 		d := u.submit("a", "23:30", "")
 		require.Equal(u, sendlimit.Decision{
-			Code: sendlimit.CodeQuietHours, At: ahead("23:30"), Now: ahead("00:00"),
-			Quiet: &sendlimit.QuietPeriod{
+			Code: fault.CodeQuietHours, At: ahead("23:30"), Now: ahead("00:00"),
+			Quiet: &policy.QuietPeriod{
 				From: ahead("21:00"), Until: ahead("23 07:00"), TimeZone: "Europe/Berlin", Location: berlin, Hours: "22:00-08:00",
 			},
 			NextFree: ahead("23 07:00"), PreviousFree: ahead("20:59:59.999"),
 		}, d)
-		require.Equal(u, sendlimit.CodeQuietHours, u.submit("a", "21:00", "").Code)
-		require.Equal(u, sendlimit.CodeQuietHours, u.submit("a", "23 06:59:59.999", "").Code)
-		require.Equal(u, sendlimit.CodeQuietHours, u.submit("a", "", "").Code, "now, which is 01:00 in Berlin")
-		require.Equal(u, sendlimit.CodeQuietHours, u.move("last", "22:00", "g2").Code)
+		require.Equal(u, fault.CodeQuietHours, u.submit("a", "21:00", "").Code)
+		require.Equal(u, fault.CodeQuietHours, u.submit("a", "23 06:59:59.999", "").Code)
+		require.Equal(u, fault.CodeQuietHours, u.submit("a", "", "").Code, "now, which is 01:00 in Berlin")
+		require.Equal(u, fault.CodeQuietHours, u.move("last", "22:00", "g2").Code)
 		require.Equal(u, []string{"last 20:59:59.999", "first 07:00:00"}, u.places(keysOf(sendlimit.Options{}).Timeline("alice")))
 	})
 }
@@ -58,18 +61,18 @@ func TestQuietHoursAndRules(t *testing.T) {
 		u.accepted("evening", "20:30", "")
 		u.accepted("morning", "23 07:30", "")
 		d := u.submit("a", "21:10", "")
-		require.Equal(u, sendlimit.CodeQuietHours, d.Code)
+		require.Equal(u, fault.CodeQuietHours, d.Code)
 		require.Equal(u, []string{"1/hour"}, broken(d), "a refusal for quiet hours says what else is in the way")
 		require.Equal(u, ahead("23 08:30"), d.NextFree, "the morning's hour is taken")
 		require.Equal(u, ahead("19:30"), d.PreviousFree)
 		d = u.submit("a", "20:40", "")
-		require.Equal(u, sendlimit.CodeSendLimit, d.Code)
+		require.Equal(u, fault.CodeSendLimit, d.Code)
 		require.Nil(u, d.Quiet)
 		require.Equal(u, ahead("23 08:30"), d.NextFree)
 
 		shifting := u.request("a", "21:10", "")
 		shifting.Shift, shifting.ShiftUntil = true, ahead("23 08:29")
-		require.Equal(u, sendlimit.CodeQuietHours, u.ask(shifting).Code)
+		require.Equal(u, fault.CodeQuietHours, u.ask(shifting).Code)
 		shifting.ShiftUntil = ahead("23 08:30")
 		d = u.ask(shifting)
 		require.True(u, d.Shifted)
@@ -77,7 +80,7 @@ func TestQuietHoursAndRules(t *testing.T) {
 
 		// It is in its own way no more than elsewhere.
 		d = u.move("evening", "21:00", "g2")
-		require.Equal(u, sendlimit.CodeQuietHours, d.Code)
+		require.Equal(u, fault.CodeQuietHours, d.Code)
 		require.Empty(u, d.Violations)
 		require.Equal(u, ahead("20:59:59.999"), d.PreviousFree)
 
@@ -91,8 +94,8 @@ func TestQuietHoursAndRules(t *testing.T) {
 			User: "alice", At: ahead("20:30"), From: ahead("20:00"), To: ahead("23 10:00"), Now: ahead("00:00"),
 		})
 		require.NoError(u, err)
-		require.Equal(u, []sendlimit.Stretch{{From: ahead("21:00"), Until: ahead("23 07:00")}}, usage.Quiet)
-		require.Equal(u, []sendlimit.Stretch{{From: ahead("23 09:30"), Until: ahead("23 10:00")}}, usage.Free)
+		require.Equal(u, []calendar.Stretch{{From: ahead("21:00"), Until: ahead("23 07:00")}}, usage.Quiet)
+		require.Equal(u, []calendar.Stretch{{From: ahead("23 09:30"), Until: ahead("23 10:00")}}, usage.Free)
 	})
 }
 
@@ -102,14 +105,14 @@ func TestQuietHoursOfWeekdays(t *testing.T) {
 	lines := []string{"sat,sun 00:00-24:00", "mon-fri 22:00-07:30", "sun 23:00-01:00"}
 	onEachStore(t, sleeping(t, lines, "1/minute"), func(u *user) {
 		d := u.submit("a", "12:00", "")
-		require.Equal(u, sendlimit.CodeQuietHours, d.Code)
+		require.Equal(u, fault.CodeQuietHours, d.Code)
 		require.Equal(u, "2093-11-20T21:00:00Z", d.Quiet.From.Format(time.RFC3339), "from Friday at 22:00")
 		require.Equal(u, ahead("23 00:00"), d.Quiet.Until, "until Monday at 01:00, when Sunday's line ends")
 		require.Equal(u, "sat,sun 00:00-24:00", d.Quiet.Hours)
 		require.Equal(u, ahead("23 00:00"), d.NextFree)
 		require.Zero(u, d.PreviousFree, "all before it is quiet, down to now")
 		u.accepted("b", "23 00:00", "")
-		require.Equal(u, sendlimit.CodeQuietHours, u.submit("c", "23 21:00", "").Code)
+		require.Equal(u, fault.CodeQuietHours, u.submit("c", "23 21:00", "").Code)
 		require.Equal(u, ahead("24 06:30"), u.submit("c", "23 21:00", "").NextFree)
 	})
 }
@@ -151,7 +154,7 @@ func TestQuietHoursThroughASearch(t *testing.T) {
 func TestQuietHoursAreTheUsers(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, sleeping(t, []string{"22:00-08:00"}, "1/calendar_day"), func(u *user) {
-		u.set(sendlimit.UserSettings{TimeZone: "Asia/Tokyo"}) // quiet from 13:00 to 23:00 UTC
+		u.set(policy.UserSettings{TimeZone: "Asia/Tokyo"}) // quiet from 13:00 to 23:00 UTC
 		d := u.submit("a", "14:00", "")
 		require.Equal(u, "Asia/Tokyo", d.Quiet.TimeZone)
 		require.Equal(u, ahead("23:00"), d.NextFree)
@@ -181,7 +184,7 @@ func TestQuietHoursThroughALongSearch(t *testing.T) {
 	require.NoError(t, s.client.ZAdd(t.Context(), s.key(), places...).Err())
 	made := calls.during(func() {
 		d := s.reserve("a", "23:00")
-		require.Equal(t, sendlimit.CodeSendLimit, d.Code)
+		require.Equal(t, fault.CodeSendLimit, d.Code)
 		require.Equal(t, at("23:00").AddDate(0, 0, days), d.NextFree)
 	})
 	require.Greater(t, made, 1)

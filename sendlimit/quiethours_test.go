@@ -10,11 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-func quiet(t require.TestingT, lines ...string) sendlimit.QuietHours {
-	h, err := sendlimit.ParseQuietHours(lines...)
+func quiet(t require.TestingT, lines ...string) policy.QuietHours {
+	h, err := policy.ParseQuietHours(lines...)
 	require.NoError(t, err, lines)
 	return h
 }
@@ -65,10 +66,10 @@ func TestQuietHoursThatAreRefused(t *testing.T) {
 		"sat,sun, 22:00-08:00": days, "mon- 22:00-08:00": days, "mon-tue-wed 22:00-08:00": days, " 22:00-08:00": days,
 		"08:00-08:00": end, "mon 00:00-00:00": end,
 	} {
-		_, err := sendlimit.ParseQuietHours("12:00-13:00", written)
+		_, err := policy.ParseQuietHours("12:00-13:00", written)
 		require.Equal(t, want, invalid(t, err, "quiet_hours", written), written)
 	}
-	_, err := sendlimit.ParseQuietHours(slices.Repeat([]string{"12:00-13:00"}, sendlimit.MaxQuietHours+1)...)
+	_, err := policy.ParseQuietHours(slices.Repeat([]string{"12:00-13:00"}, policy.MaxQuietHours+1)...)
 	require.Equal(t, "at most 50 lines", invalid(t, err, "quiet_hours", "51 lines"))
 }
 
@@ -82,8 +83,8 @@ func TestQuietHoursThatLeaveNothing(t *testing.T) {
 		{"12:00-11:59", "11:00-12:00"},
 		{"mon-sat 08:00-07:00", "06:30-08:30", "sun 08:00-24:00", "mon 00:00-07:00"},
 	} {
-		_, err := sendlimit.ParseQuietHours(lines...)
-		var problem *sendlimit.InvalidError
+		_, err := policy.ParseQuietHours(lines...)
+		var problem *fault.InvalidError
 		require.ErrorAs(t, err, &problem, lines)
 		require.Equal(t, "quiet_hours", problem.Field)
 		require.Contains(t, problem.Want, "hours that leave some time of the week")
@@ -95,7 +96,7 @@ func TestQuietHoursThatLeaveNothing(t *testing.T) {
 // What is the same time of the week is equal, whoever wrote it how.
 func TestQuietHoursEqual(t *testing.T) {
 	t.Parallel()
-	for _, same := range [][2]sendlimit.QuietHours{
+	for _, same := range [][2]policy.QuietHours{
 		{quiet(t, "22:00-08:00"), quiet(t, "22:00-24:00", "00:00-08:00")},
 		{quiet(t, "sun 22:00-08:00"), quiet(t, "mon 00:00-08:00", "sun 22:00-24:00")},
 		{quiet(t, "mon 08:00-12:00", "mon 12:00-13:00"), quiet(t, "mon 08:00-13:00")},
@@ -134,7 +135,7 @@ func TestQuietHoursContain(t *testing.T) {
 		{"02:00-03:00", "2027-03-28 03:00", false}, // 02:00 is skipped
 		{"", "2027-05-03 22:00", false},
 	} {
-		var h sendlimit.QuietHours
+		var h policy.QuietHours
 		if row.lines != "" {
 			h = quiet(t, row.lines)
 		}
@@ -149,15 +150,15 @@ func TestQuietHoursContain(t *testing.T) {
 
 func TestQuietHoursInJSON(t *testing.T) {
 	t.Parallel()
-	for _, h := range []sendlimit.QuietHours{{}, quiet(t, "22:00-08:00"), quiet(t, "mon-fri 22:00-07:30", "sat,sun 00:00-24:00")} {
+	for _, h := range []policy.QuietHours{{}, quiet(t, "22:00-08:00"), quiet(t, "mon-fri 22:00-07:30", "sat,sun 00:00-24:00")} {
 		text, err := json.Marshal(h)
 		require.NoError(t, err)
 		require.JSONEq(t, `["`+strings.Join(h.Lines(), `","`)+`"]`, strings.ReplaceAll(string(text), "[]", `[""]`))
-		var again sendlimit.QuietHours
+		var again policy.QuietHours
 		require.NoError(t, json.Unmarshal(text, &again))
 		require.Equal(t, h, again)
 	}
-	var h sendlimit.QuietHours
+	var h policy.QuietHours
 	require.ErrorContains(t, json.Unmarshal([]byte(`["soon"]`), &h), `quiet_hours "soon" is not allowed`)
 	require.Error(t, json.Unmarshal([]byte(`"22:00-08:00"`), &h))
 }
@@ -176,7 +177,7 @@ func drawLines(t *rapid.T) []string {
 		return strings.Join(some, ",") + " " + hours
 	})
 	lines := rapid.SliceOfN(line, 1, 4).Draw(t, "lines")
-	if _, err := sendlimit.ParseQuietHours(lines...); err != nil {
+	if _, err := policy.ParseQuietHours(lines...); err != nil {
 		t.Skip("the whole week")
 	}
 	return lines
@@ -198,9 +199,9 @@ func FuzzParseQuietHours(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, written string) {
-		h, err := sendlimit.ParseQuietHours(written)
+		h, err := policy.ParseQuietHours(written)
 		if err != nil {
-			var problem *sendlimit.InvalidError
+			var problem *fault.InvalidError
 			require.ErrorAs(t, err, &problem)
 			require.Equal(t, "quiet_hours", problem.Field)
 			return

@@ -7,6 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
 // messageStory is a story of alice's messages: places with records, and what
@@ -15,8 +18,8 @@ import (
 type messageStory struct {
 	*story
 
-	gate  *sendlimit.Gate
-	watch *sendlimit.WatchList
+	gate  *messages.Gate
+	watch *messages.WatchList
 }
 
 func newMessages(t *testing.T, rules ...string) *messageStory {
@@ -29,9 +32,9 @@ func tellMessages(t *testing.T, o sendlimit.Options) *messageStory {
 	o.Records = true
 	s := &messageStory{story: tell(t, o)}
 	var err error
-	s.gate, err = sendlimit.NewGate(s.client, o)
+	s.gate, err = messages.NewGate(s.client, o)
 	require.NoError(t, err)
-	s.watch, err = sendlimit.NewWatchList(s.client, o)
+	s.watch, err = messages.NewWatchList(s.client, o)
 	require.NoError(t, err)
 	return s
 }
@@ -84,7 +87,7 @@ func (s *messageStory) watched(wanted ...string) {
 	for _, e := range entries {
 		member, ok := e.Member.(string)
 		require.True(s, ok)
-		user, id, generation, ok := sendlimit.ParseWatchMember(member)
+		user, id, generation, ok := keyspace.ParseWatchMember(member)
 		require.True(s, ok, member)
 		require.Equal(s, "alice", user)
 		found = append(found, generation+"/"+id+" "+time.UnixMilli(int64(e.Score)).UTC().Format("15:04:05.999"))
@@ -95,7 +98,7 @@ func (s *messageStory) watched(wanted ...string) {
 // confirm says that the queue has the message a.
 func (s *messageStory) confirm(generation, due string) {
 	s.Helper()
-	require.NoError(s, s.watch.Confirm(s.Context(), []sendlimit.Queued{
+	require.NoError(s, s.watch.Confirm(s.Context(), []messages.Queued{
 		{User: "alice", ID: "a", Generation: generation, Due: at(due)},
 	}))
 }
@@ -170,7 +173,7 @@ func TestReplayWithRecords(t *testing.T) {
 	require.Equal(t, sendlimit.Decision{Allowed: true, Replayed: true, At: at("11:11:11"), Now: s.now}, d)
 	require.Equal(t, "g1", s.field("a", "g"), "a replay changes nothing")
 	d = s.submit("a", "11:11:11", "g3", "other text")
-	require.Equal(t, sendlimit.Decision{Code: sendlimit.CodeIDReused, At: at("11:11:11"), Now: s.now}, d)
+	require.Equal(t, sendlimit.Decision{Code: fault.CodeIDReused, At: at("11:11:11"), Now: s.now}, d)
 
 	d = s.submitShifting("s", "11:11:11", "g4")
 	shifted := sendlimit.Decision{Allowed: true, Shifted: true, At: at("11:13:30"), RequestedAt: at("11:11:11"), Now: s.now}
@@ -203,8 +206,8 @@ func TestCheckWithRecords(t *testing.T) {
 	}
 	before := s.server.Dump()
 	require.True(t, check("a", "text").Replayed)
-	require.Equal(t, sendlimit.CodeIDReused, check("a", "other text").Code)
-	require.Equal(t, sendlimit.CodeSendLimit, check("b", "text").Code)
+	require.Equal(t, fault.CodeIDReused, check("a", "other text").Code)
+	require.Equal(t, fault.CodeSendLimit, check("b", "text").Code)
 	require.Equal(t, before, s.server.Dump())
 }
 
@@ -221,12 +224,12 @@ func TestReleaseCancels(t *testing.T) {
 	s.wait(time.Hour)
 	require.Equal(t, sendlimit.Decision{Allowed: true, Replayed: true, At: at("11:11:11"), Now: s.now}, s.release("a"))
 	require.Equal(t, sendlimit.DefaultKeepRecords-time.Hour, s.keptFor("a"), "cancelling twice does not keep it longer")
-	require.Equal(t, sendlimit.Decision{Code: sendlimit.CodeNotFound, Now: s.now}, s.release("nobody"))
-	require.Equal(t, sendlimit.Decision{Code: sendlimit.CodeNotFound, Now: s.now}, s.moveTo("a", "12:00", "g2"))
+	require.Equal(t, sendlimit.Decision{Code: fault.CodeNotFound, Now: s.now}, s.release("nobody"))
+	require.Equal(t, sendlimit.Decision{Code: fault.CodeNotFound, Now: s.now}, s.moveTo("a", "12:00", "g2"))
 
 	s.wait(sendlimit.DefaultKeepRecords)
 	require.Negative(t, s.keptFor("a"))
-	require.Equal(t, sendlimit.CodeNotFound, s.release("a").Code)
+	require.Equal(t, fault.CodeNotFound, s.release("a").Code)
 }
 
 // A cancelled message's id was submitted again for the same time with other
@@ -243,13 +246,13 @@ func TestPitfall41ResubmittedAfterACancel(t *testing.T) {
 	s.watched("g2/a 00:00:10")
 
 	s.until("11:11:11")
-	require.Equal(t, sendlimit.Stale, s.claim("a", "g1", "n1").Verdict)
+	require.Equal(t, messages.Stale, s.claim("a", "g1", "n1").Verdict)
 	claim := s.claim("a", "g2", "n2")
-	require.Equal(t, sendlimit.Send, claim.Verdict)
+	require.Equal(t, messages.Send, claim.Verdict)
 	require.Equal(t, "new text", string(claim.Content))
-	require.True(t, s.settle("a", "g2", "n2", sendlimit.Settlement{Delivered: true}))
-	require.Equal(t, sendlimit.Stale, s.claim("a", "g1", "n3").Verdict)
-	require.Equal(t, sendlimit.Stale, s.claim("a", "g2", "n4").Verdict)
+	require.True(t, s.settle("a", "g2", "n2", messages.Settlement{Delivered: true}))
+	require.Equal(t, messages.Stale, s.claim("a", "g1", "n3").Verdict)
+	require.Equal(t, messages.Stale, s.claim("a", "g2", "n4").Verdict)
 }
 
 // A message moved away and back again, with tasks for both times waiting, was
@@ -264,11 +267,11 @@ func TestPitfall42MovedThereAndBack(t *testing.T) {
 	s.watched("g3/a 00:00:10")
 
 	s.until("11:00")
-	require.Equal(t, sendlimit.Stale, s.claim("a", "g1", "n1").Verdict)
-	require.Equal(t, sendlimit.Send, s.claim("a", "g3", "n2").Verdict)
-	require.True(t, s.settle("a", "g3", "n2", sendlimit.Settlement{Delivered: true}))
+	require.Equal(t, messages.Stale, s.claim("a", "g1", "n1").Verdict)
+	require.Equal(t, messages.Send, s.claim("a", "g3", "n2").Verdict)
+	require.True(t, s.settle("a", "g3", "n2", messages.Settlement{Delivered: true}))
 	s.until("12:00")
-	require.Equal(t, sendlimit.Stale, s.claim("a", "g2", "n3").Verdict)
+	require.Equal(t, messages.Stale, s.claim("a", "g2", "n3").Verdict)
 }
 
 func TestMoveWithRecords(t *testing.T) {
@@ -278,7 +281,7 @@ func TestMoveWithRecords(t *testing.T) {
 	s.submit("b", "13:00", "g2", "text")
 
 	d := s.moveTo("a", "13:00:30", "g3")
-	require.Equal(t, sendlimit.CodeSendLimit, d.Code)
+	require.Equal(t, fault.CodeSendLimit, d.Code)
 	require.Equal(t, "g1", s.field("a", "g"), "refused: the old place and its task stay")
 	require.Equal(t, sendlimit.Decision{Allowed: true, At: at("11:00"), MovedFrom: at("11:00"), Now: s.now},
 		s.moveTo("a", "11:00", "g4"))
@@ -312,10 +315,10 @@ func TestAMoveStaysWithinTheExpiry(t *testing.T) {
 	r.Record.ExpiresAt = at("12:00")
 	require.True(t, s.ask(r).Allowed)
 	require.Equal(t,
-		sendlimit.Decision{Code: sendlimit.CodePastExpiry, At: at("12:00"), ExpiresAt: at("12:00"), Now: s.now},
+		sendlimit.Decision{Code: fault.CodePastExpiry, At: at("12:00"), ExpiresAt: at("12:00"), Now: s.now},
 		s.moveTo("a", "12:00", "g2"))
 	s.holds("a 11:00:00")
 	require.True(t, s.moveTo("a", "11:59:59.999", "g3").Allowed)
 	s.until("11:59:59.999")
-	require.Equal(t, sendlimit.Send, s.claim("a", "g3", "n1").Verdict)
+	require.Equal(t, messages.Send, s.claim("a", "g3", "n1").Verdict)
 }

@@ -10,12 +10,18 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // stands returns where a message of alice stands.
-func (s *messageStory) stands(id string) sendlimit.Standing {
+func (s *messageStory) stands(id string) messages.Standing {
 	s.Helper()
-	found, err := s.timeline.Records(s.client).Look(s.Context(), "alice", id)
+	found, err := messages.RecordsOf(s.timeline, s.client).Look(s.Context(), "alice", id)
 	require.NoError(s, err)
 	require.Len(s, found, 1)
 	return found[0]
@@ -24,13 +30,13 @@ func (s *messageStory) stands(id string) sendlimit.Standing {
 func TestAMessageThroughItsStates(t *testing.T) {
 	t.Parallel()
 	s := newGraveyard(t, "1/minute")
-	standing := sendlimit.Standing{User: "alice", ID: "a"}
+	standing := messages.Standing{User: "alice", ID: "a"}
 	require.Equal(t, standing, s.stands("a"))
 
 	record := recordOf("g1", "text")
 	record.Category, record.ExpiresAt = "news", at("20:00")
 	s.ask(sendlimit.Request{ID: "a", At: at("11:11:11"), Record: record})
-	standing.State, standing.SendAt, standing.ExpiresAt, standing.Category = sendlimit.StatePending, at("11:11:11"), at("20:00"), "news"
+	standing.State, standing.SendAt, standing.ExpiresAt, standing.Category = messages.StatePending, at("11:11:11"), at("20:00"), "news"
 	require.Equal(t, standing, s.stands("a"))
 
 	s.moveTo("a", "11:30", "g2")
@@ -38,31 +44,31 @@ func TestAMessageThroughItsStates(t *testing.T) {
 	require.Equal(t, standing, s.stands("a"))
 
 	s.until("11:30:00.120")
-	d := sendlimit.Delivery{User: "alice", ID: "a", Generation: "g2", Nonce: "n1"}
+	d := messages.Delivery{User: "alice", ID: "a", Generation: "g2", Nonce: "n1"}
 	_, err := s.gate.Claim(t.Context(), d, time.Minute, time.Time{})
 	require.NoError(t, err)
-	standing.State, standing.Attempts = sendlimit.StateSending, 1
+	standing.State, standing.Attempts = messages.StateSending, 1
 	require.Equal(t, standing, s.stands("a"))
 
-	_, err = s.gate.Settle(t.Context(), d, sendlimit.Settlement{
-		Retry: &sendlimit.Retry{Generation: "g3", At: at("11:40")}, Reason: "unavailable",
+	_, err = s.gate.Settle(t.Context(), d, messages.Settlement{
+		Retry: &messages.Retry{Generation: "g3", At: at("11:40")}, Reason: "unavailable",
 	}, time.Time{})
 	require.NoError(t, err)
-	standing.State, standing.NotBefore, standing.Reason = sendlimit.StatePending, at("11:40"), "unavailable"
+	standing.State, standing.NotBefore, standing.Reason = messages.StatePending, at("11:40"), "unavailable"
 	require.Equal(t, standing, s.stands("a"))
 
 	s.until("11:40")
-	d = sendlimit.Delivery{User: "alice", ID: "a", Generation: "g3", Nonce: "n2"}
+	d = messages.Delivery{User: "alice", ID: "a", Generation: "g3", Nonce: "n2"}
 	claim, err := s.gate.Claim(t.Context(), d, time.Minute, time.Time{})
 	require.NoError(t, err)
-	require.Equal(t, sendlimit.Send, claim.Verdict)
+	require.Equal(t, messages.Send, claim.Verdict)
 	require.Zero(t, s.stands("a").NotBefore, "while it is being sent there is no next try")
 	require.Equal(t, 2, s.stands("a").Attempts)
 	s.wait(time.Second) // while the provider takes its time
-	_, err = s.gate.Settle(t.Context(), d, sendlimit.Settlement{Delivered: true, ProviderID: "p-1", Began: claim.Now}, time.Time{})
+	_, err = s.gate.Settle(t.Context(), d, messages.Settlement{Delivered: true, ProviderID: "p-1", Began: claim.Now}, time.Time{})
 	require.NoError(t, err)
 	got := s.stands("a")
-	require.Equal(t, sendlimit.StateDelivered, got.State)
+	require.Equal(t, messages.StateDelivered, got.State)
 	require.Equal(t, at("11:40"), got.EndedAt)
 	require.Equal(t, at("11:40"), got.SendAt, "sent late, it stands where it went out")
 	require.Equal(t, at("11:30"), got.Promised)
@@ -78,21 +84,21 @@ func TestAnEarlierDeliveryThatMayHaveArrived(t *testing.T) {
 	s := newGraveyard(t, "1/minute")
 	s.submit("a", "11:00", "g1", "text")
 	s.until("11:00")
-	s.delivery("a", sendlimit.Settlement{
-		Retry: &sendlimit.Retry{Generation: "g2", At: at("11:00"), Uncertain: true}, Reason: "timeout",
+	s.delivery("a", messages.Settlement{
+		Retry: &messages.Retry{Generation: "g2", At: at("11:00"), Uncertain: true}, Reason: "timeout",
 	})
 	require.True(t, s.stands("a").Uncertain, "it waits for the next try")
-	s.delivery("a", sendlimit.Settlement{Delivered: true})
+	s.delivery("a", messages.Settlement{Delivered: true})
 	got := s.stands("a")
-	require.Equal(t, []any{sendlimit.StateDelivered, true, "timeout", 2}, []any{got.State, got.Uncertain, got.Reason, got.Attempts})
+	require.Equal(t, []any{messages.StateDelivered, true, "timeout", 2}, []any{got.State, got.Uncertain, got.Reason, got.Attempts})
 
 	s.submit("b", "11:10", "g1", "text")
 	s.until("11:10")
-	s.delivery("b", sendlimit.Settlement{Delivered: true})
+	s.delivery("b", messages.Settlement{Delivered: true})
 	require.False(t, s.stands("b").Uncertain)
 	s.submit("c", "11:20", "g1", "text")
 	s.until("11:20")
-	s.delivery("c", sendlimit.Settlement{Uncertain: true, Reason: "timeout"})
+	s.delivery("c", messages.Settlement{Uncertain: true, Reason: "timeout"})
 	require.False(t, s.stands("c").Uncertain, "the state says so")
 }
 
@@ -101,50 +107,50 @@ func TestStandingsOfMessagesThatEndUnsent(t *testing.T) {
 	s := newGraveyard(t, "1/minute")
 	s.submit("cancelled", "11:00", "g1", "text")
 	s.release("cancelled")
-	require.Equal(t, sendlimit.Standing{
-		User: "alice", ID: "cancelled", State: sendlimit.StateCancelled, SendAt: at("11:00"), EndedAt: at("00:00"),
+	require.Equal(t, messages.Standing{
+		User: "alice", ID: "cancelled", State: messages.StateCancelled, SendAt: at("11:00"), EndedAt: at("00:00"),
 	}, s.stands("cancelled"))
 
 	record := recordOf("g2", "text")
 	record.ExpiresAt = at("11:20")
 	s.ask(sendlimit.Request{ID: "expired", At: at("11:10"), Record: record})
 	s.until("11:20")
-	claim, err := s.gate.Claim(t.Context(), sendlimit.Delivery{User: "alice", ID: "expired", Generation: "g2", Nonce: "n"}, time.Minute, time.Time{})
+	claim, err := s.gate.Claim(t.Context(), messages.Delivery{User: "alice", ID: "expired", Generation: "g2", Nonce: "n"}, time.Minute, time.Time{})
 	require.NoError(t, err)
-	require.Equal(t, sendlimit.Dropped, claim.Verdict)
-	require.Equal(t, sendlimit.Standing{
-		User: "alice", ID: "expired", State: sendlimit.StateDropped, SendAt: at("11:10"), EndedAt: at("11:20"),
-		ExpiresAt: at("11:20"), Reason: sendlimit.ReasonExpired,
+	require.Equal(t, messages.Dropped, claim.Verdict)
+	require.Equal(t, messages.Standing{
+		User: "alice", ID: "expired", State: messages.StateDropped, SendAt: at("11:10"), EndedAt: at("11:20"),
+		ExpiresAt: at("11:20"), Reason: messages.ReasonExpired,
 	}, s.stands("expired"))
 
 	// An older program did not write why: there was one reason.
 	s.server.HDel(keysOf(s.options).Record("alice", "expired"), "w")
-	require.Equal(t, sendlimit.ReasonExpired, s.stands("expired").Reason)
+	require.Equal(t, messages.ReasonExpired, s.stands("expired").Reason)
 }
 
 func TestAPostponementSaysWhatWasInTheWay(t *testing.T) {
 	t.Parallel()
-	for reason, want := range map[string]sendlimit.Standing{
-		"late 1 60000":         {InTheWay: sendlimit.Rule{Limit: 1, Window: time.Minute}},
-		"late 10 -3":           {InTheWay: sendlimit.Rule{Limit: 10, Period: sendlimit.Day}},
-		"late 2 5400000":       {InTheWay: sendlimit.Rule{Limit: 2, Window: 90 * time.Minute}},
+	for reason, want := range map[string]messages.Standing{
+		"late 1 60000":         {InTheWay: policy.Rule{Limit: 1, Window: time.Minute}},
+		"late 10 -3":           {InTheWay: policy.Rule{Limit: 10, Period: calendar.Day}},
+		"late 2 5400000":       {InTheWay: policy.Rule{Limit: 2, Window: 90 * time.Minute}},
 		"late 10 -6":           {}, // a period of a newer program
-		"late 10 300000000":    {InTheWay: sendlimit.Rule{Limit: 10, Window: 300_000 * time.Second}},
+		"late 10 300000000":    {InTheWay: policy.Rule{Limit: 10, Window: 300_000 * time.Second}},
 		"late x 1000":          {},
 		"late 0 1000":          {},
 		"late 5":               {},
 		"late":                 {},
-		"late 2 -3 marketing":  {InTheWay: sendlimit.Rule{Limit: 2, Period: sendlimit.Day}, InTheWayCategory: "marketing"},
+		"late 2 -3 marketing":  {InTheWay: policy.Rule{Limit: 2, Period: calendar.Day}, InTheWayCategory: "marketing"},
 		"late 10 -6 marketing": {},
-		"late 2 1000 quiet":    {InTheWay: sendlimit.Rule{Limit: 2, Window: time.Second}, InTheWayCategory: "quiet"},
+		"late 2 1000 quiet":    {InTheWay: policy.Rule{Limit: 2, Window: time.Second}, InTheWayCategory: "quiet"},
 		"late quiet":           {InQuietHours: true},
 	} {
 		s := newMessages(t, "1/minute")
 		s.submit("a", "11:11:11", "g1", "text")
 		s.server.HSet(keysOf(s.options).Record("alice", "a"), "w", reason, "p", ms("11:00"))
 		got := s.stands("a")
-		require.Equal(t, sendlimit.ReasonLate, got.Reason, reason)
-		require.Equal(t, want, sendlimit.Standing{
+		require.Equal(t, messages.ReasonLate, got.Reason, reason)
+		require.Equal(t, want, messages.Standing{
 			InTheWay: got.InTheWay, InTheWayCategory: got.InTheWayCategory, InQuietHours: got.InQuietHours,
 		}, reason)
 		require.Equal(t, at("11:00"), got.Promised)
@@ -156,7 +162,7 @@ func TestALookAtMany(t *testing.T) {
 	s := newMessages(t, "1/minute")
 	s.submit("a:1", "11:11:11", "g1", "text")
 	s.submit("b", "12:00", "g2", "text")
-	records := s.timeline.Records(s.client)
+	records := messages.RecordsOf(s.timeline, s.client)
 	found, err := records.Look(t.Context(), "alice", "b", "none", "a:1", "b")
 	require.NoError(t, err)
 	var got []string
@@ -168,7 +174,7 @@ func TestALookAtMany(t *testing.T) {
 	require.NoError(t, err)
 	require.Empty(t, found)
 
-	var wrong *sendlimit.InvalidError
+	var wrong *fault.InvalidError
 	_, err = records.Look(t.Context(), "", "a")
 	require.ErrorAs(t, err, &wrong)
 	_, err = records.Look(t.Context(), "alice", "a", "")
@@ -181,15 +187,15 @@ func TestRecordsThatMakeNoSense(t *testing.T) {
 		s := newMessages(t, "1/minute")
 		s.submit("a", "11:11:11", "g1", "text")
 		s.server.HSet(keysOf(s.options).Record("alice", "a"), field, value)
-		_, err := s.timeline.Records(s.client).Look(t.Context(), "alice", "a")
-		require.ErrorIs(t, err, sendlimit.ErrReply, field)
+		_, err := messages.RecordsOf(s.timeline, s.client).Look(t.Context(), "alice", "a")
+		require.ErrorIs(t, err, script.ErrReply, field)
 	}
 }
 
 func TestStatesHaveNames(t *testing.T) {
 	t.Parallel()
-	require.Equal(t, "uncertain", sendlimit.StateUncertain.String())
-	require.Equal(t, "state(99)", sendlimit.State(99).String())
+	require.Equal(t, "uncertain", messages.StateUncertain.String())
+	require.Equal(t, "state(99)", messages.State(99).String())
 }
 
 // Messages that were late for longer than any rule looks back were listed no
@@ -201,20 +207,20 @@ func TestListHasWhatIsLate(t *testing.T) {
 		s.submit("m"+when[3:], when, "g"+when[3:], "text")
 	}
 	s.until("10:00")
-	s.delivery("m00", sendlimit.Settlement{Delivered: true})
+	s.delivery("m00", messages.Settlement{Delivered: true})
 	s.until("10:10")
-	_, err := s.gate.Claim(t.Context(), sendlimit.Delivery{User: "alice", ID: "m10", Generation: "g10", Nonce: "n"}, time.Hour, time.Time{})
+	_, err := s.gate.Claim(t.Context(), messages.Delivery{User: "alice", ID: "m10", Generation: "g10", Nonce: "n"}, time.Hour, time.Time{})
 	require.NoError(t, err)
-	require.Equal(t, sendlimit.StateSending, s.stands("m10").State)
+	require.Equal(t, messages.StateSending, s.stands("m10").State)
 	s.until("10:31:00")
 	s.holds("m10 10:10:00", "m20 10:20:00", "m30 10:30:00")
 
 	page, err := s.timeline.List(t.Context(), sendlimit.ListRequest{User: "alice", Limit: 1})
 	require.NoError(t, err)
-	require.Equal(t, []sendlimit.Reservation{{ID: "m10", At: at("10:10")}}, page)
+	require.Equal(t, []keyspace.Reservation{{ID: "m10", At: at("10:10")}}, page)
 	page, err = s.timeline.List(t.Context(), sendlimit.ListRequest{User: "alice", After: page[0], To: at("10:30")})
 	require.NoError(t, err)
-	require.Equal(t, []sendlimit.Reservation{{ID: "m20", At: at("10:20")}}, page)
+	require.Equal(t, []keyspace.Reservation{{ID: "m20", At: at("10:20")}}, page)
 
 	// Places alone are forgotten by their time.
 	s.options.Records = false

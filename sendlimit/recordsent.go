@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/judge"
 )
 
 // SentRequest is a send that is over and was made by something else.
@@ -25,7 +28,7 @@ type SentRequest struct {
 type Recorded struct {
 	// Code says why the send was not recorded: CodeIDReused, or
 	// CodeInvalidField where At has not come yet. It is empty where it was.
-	Code Code
+	Code fault.Code
 	// At is the send time that counts.
 	At time.Time
 	// Replayed says that the same send was recorded before.
@@ -57,51 +60,51 @@ func (t *Timeline) RecordSent(ctx context.Context, r SentRequest) (Recorded, err
 		return Recorded{}, err
 	}
 	if r.At.IsZero() {
-		return Recorded{}, &InvalidError{Field: "send_at", Value: "", Want: "the time at which it was sent"}
+		return Recorded{}, &fault.InvalidError{Field: "send_at", Value: "", Want: "the time at which it was sent"}
 	}
-	if t.options.Records {
+	if t.Options.Records {
 		if err := checkRecord(r.Record); err != nil {
 			return Recorded{}, err
 		}
 	}
-	answer, _, err := judged(ctx, t.book, r.User, doing, func(by userRules) (reply, error) {
-		keys, args := t.recordCall(r, by.rules.scope(request.Category), by)
-		return run(ctx, t.client, lua.RecordSent, doing, keys, args)
+	answer, _, err := judge.Judged(ctx, t.Book, r.User, doing, func(by judge.UserRules) (script.Reply, error) {
+		keys, args := t.recordCall(r, by.Rules.Scope(request.Category), by)
+		return script.Run(ctx, t.Client, lua.RecordSent, doing, keys, args)
 	})
 	if err != nil {
 		return Recorded{}, err
 	}
-	in := read(answer, doing)
-	recorded := Recorded{Now: in.time(1), At: in.time(2)}
-	status, flags := in.int(0), in.int(3)
+	in := script.Read(answer, doing)
+	recorded := Recorded{Now: in.Time(1), At: in.Time(2)}
+	status, flags := in.Int(0), in.Int(3)
 	switch status {
-	case statusAllowed:
+	case judge.StatusAllowed:
 		recorded.Replayed, recorded.Forgotten = flags&flagReplayed != 0, flags&flagForgotten != 0
-		recorded.Notices = in.strings(4)
-	case statusIDReused:
-		recorded.Code = CodeIDReused
+		recorded.Notices = in.Strings(4)
+	case judge.StatusIDReused:
+		recorded.Code = fault.CodeIDReused
 	case statusNotOver:
-		recorded.Code = CodeInvalidField
+		recorded.Code = fault.CodeInvalidField
 	default:
-		return Recorded{}, replyError(doing, fmt.Sprintf("status %d", status))
+		return Recorded{}, script.ReplyError(doing, fmt.Sprintf("status %d", status))
 	}
-	return recorded, in.err
+	return recorded, in.Err
 }
 
 // recordCall builds the keys and arguments of lua.RecordSent.
-func (t *Timeline) recordCall(r SentRequest, judge *scope, by userRules) ([]string, []any) {
+func (t *Timeline) recordCall(r SentRequest, judge *judge.Scope, by judge.UserRules) ([]string, []any) {
 	_, alerts := t.alerts(judge)
-	keys := []string{judge.places(t.keys, r.User), t.settings(r.User)}
+	keys := []string{judge.Places(t.Keys, r.User), t.settings(r.User)}
 	args := []any{
-		milliseconds(r.Now), r.ID, r.At.UnixMilli(), by.rules.keep.Milliseconds(), by.rules.offsets(r.At), alerts, by.settings(),
+		script.Milliseconds(r.Now), r.ID, r.At.UnixMilli(), by.Rules.Keep.Milliseconds(), by.Rules.Offsets(r.At), alerts, by.Settings(),
 	}
-	if !t.options.Records {
+	if !t.Options.Records {
 		return keys, args
 	}
 	beside := any("")
-	if judge.uncounted {
+	if judge.Uncounted {
 		beside = 1
 	}
-	return append(keys, t.keys.Record(r.User, r.ID)),
-		append(args, r.Record.Generation, r.Record.Fingerprint, r.Record.Category, t.options.KeepRecords.Milliseconds(), beside)
+	return append(keys, t.Keys.Record(r.User, r.ID)),
+		append(args, r.Record.Generation, r.Record.Fingerprint, r.Record.Category, t.Options.KeepRecords.Milliseconds(), beside)
 }

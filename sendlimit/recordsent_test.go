@@ -8,6 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 func (s *story) recordSent(r sendlimit.SentRequest) sendlimit.Recorded {
@@ -37,7 +40,7 @@ func TestRecordedSendsCount(t *testing.T) {
 		require.Equal(t, sendlimit.Recorded{At: at(when), Now: s.now}, d)
 	}
 	d := s.submit("eleventh", "12:20", "g", "text")
-	require.Equal(t, sendlimit.CodeSendLimit, d.Code)
+	require.Equal(t, fault.CodeSendLimit, d.Code)
 	require.Equal(t, []string{"5/hour", "10/calendar_day"}, broken(d))
 	require.Equal(t, at("23 00:00"), d.NextFree)
 	require.True(t, s.submit("eleventh", "23 00:00", "g", "text").Allowed, "the next free time is free")
@@ -64,9 +67,9 @@ func TestARecordedSendIsOver(t *testing.T) {
 	require.Equal(t, map[string]string{
 		"g": "g1", "s": "d", "t": ms, "f": "text", "e": ms, "k": "news", "c": "", "x": "",
 	}, fields)
-	require.Equal(t, sendlimit.Stale, s.claim("a", "g1", "n").Verdict)
-	require.Equal(t, sendlimit.CodeTooLate, s.release("a").Code)
-	require.Equal(t, sendlimit.CodeTooLate, s.moveTo("a", "13:00", "g2").Code)
+	require.Equal(t, messages.Stale, s.claim("a", "g1", "n").Verdict)
+	require.Equal(t, fault.CodeTooLate, s.release("a").Code)
+	require.Equal(t, fault.CodeTooLate, s.moveTo("a", "13:00", "g2").Code)
 	s.holds("a 11:59:00.123")
 }
 
@@ -77,7 +80,7 @@ func TestARecordedSendIsKept(t *testing.T) {
 	s := newMessages(t, "1/calendar_month")
 	s.until("12:00")
 	s.sent("a", "11:00", "g1", "text")
-	counts := policyOf(t, "1/calendar_month").LargestWindow() + sendlimit.Grace
+	counts := policyOf(t, "1/calendar_month").LargestWindow() + policy.Grace
 	require.Equal(t, counts-time.Hour, s.keptFor("a"), "no longer than the place counts")
 	short := newMessages(t, "1/minute")
 	short.until("12:00")
@@ -95,7 +98,7 @@ func TestRecordingAgainChangesNothing(t *testing.T) {
 	require.Equal(t, first, s.sent("a", "11:59", "g1", "text"), "the same call, repeated by the client")
 	before := s.server.Dump()
 	require.Equal(t, sendlimit.Recorded{At: at("11:59"), Replayed: true, Now: s.now}, s.sent("a", "11:59", "g2", "text"))
-	require.Equal(t, sendlimit.Recorded{Code: sendlimit.CodeIDReused, At: at("11:58"), Now: s.now}, s.sent("a", "11:58", "g3", "other"))
+	require.Equal(t, sendlimit.Recorded{Code: fault.CodeIDReused, At: at("11:58"), Now: s.now}, s.sent("a", "11:58", "g3", "other"))
 	require.Equal(t, before, s.server.Dump())
 }
 
@@ -107,7 +110,7 @@ func TestRecordingWhatIsScheduledHere(t *testing.T) {
 	s.until("12:00")
 	before := s.server.Dump()
 	require.True(t, s.sent("a", "11:59", "g2", "text").Replayed)
-	require.Equal(t, sendlimit.CodeIDReused, s.sent("a", "11:59", "g3", "other").Code)
+	require.Equal(t, fault.CodeIDReused, s.sent("a", "11:59", "g3", "other").Code)
 	require.Equal(t, before, s.server.Dump())
 
 	s.submit("b", "13:10", "g4", "text")
@@ -125,7 +128,7 @@ func TestRecordedSendsAtTheEdges(t *testing.T) {
 		when string
 		want sendlimit.Recorded
 	}{
-		{"12:00:00.001", sendlimit.Recorded{Code: sendlimit.CodeInvalidField}},
+		{"12:00:00.001", sendlimit.Recorded{Code: fault.CodeInvalidField}},
 		{"12:00", sendlimit.Recorded{}},
 		{"11:58:55", sendlimit.Recorded{}}, // a minute and the grace
 		{"11:58:54.999", sendlimit.Recorded{Forgotten: true}},
@@ -148,10 +151,10 @@ func TestRecordSentWithoutRecords(t *testing.T) {
 	}
 	require.Equal(t, sendlimit.Recorded{At: at("11:59:30"), Now: s.now}, ask("a", "11:59:30"))
 	require.Equal(t, sendlimit.Recorded{At: at("11:59:30"), Replayed: true, Now: s.now}, ask("a", "11:59:30"))
-	require.Equal(t, sendlimit.CodeIDReused, ask("a", "11:59:31").Code)
+	require.Equal(t, fault.CodeIDReused, ask("a", "11:59:31").Code)
 	require.True(t, ask("b", "11:58").Forgotten)
 	require.Equal(t, at("12:00:30"), s.reserve("c", "12:00:10").NextFree)
-	require.Equal(t, time.Minute+sendlimit.Grace-30*time.Second, s.server.TTL(s.key()))
+	require.Equal(t, time.Minute+policy.Grace-30*time.Second, s.server.TTL(s.key()))
 }
 
 func TestRecordSentRefusesWhatIsInvalid(t *testing.T) {
@@ -168,7 +171,7 @@ func TestRecordSentRefusesWhatIsInvalid(t *testing.T) {
 		bad := good
 		edit(&bad)
 		_, err := s.timeline.RecordSent(t.Context(), bad)
-		var invalid *sendlimit.InvalidError
+		var invalid *fault.InvalidError
 		require.ErrorAs(t, err, &invalid)
 		require.Equal(t, field, invalid.Field)
 	}

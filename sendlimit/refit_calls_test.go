@@ -9,7 +9,12 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/judge"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/refit"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
 // everyMinute is n messages from a time on, of the categories in turn.
@@ -43,15 +48,15 @@ func TestRefitLooksAheadOnce(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			_, client := sendlimittest.EmbeddedRedis(t)
-			policy := policyOf(t, c.rule)
-			policy.Categories = map[string]sendlimit.CategoryRules{
-				"otp": {Exempt: true}, "marketing": {Rules: []sendlimit.Rule{{Limit: 100, Period: sendlimit.Month}}},
+			p := policyOf(t, c.rule)
+			p.Categories = map[string]policy.CategoryRules{
+				"otp": {Exempt: true}, "marketing": {Rules: []policy.Rule{{Limit: 100, Period: calendar.Month}}},
 			}
 			messages := everyMinute(now, c.n, c.categories...)
 			schedule(t, client, now, "alice", messages...)
 			counted := afterCalls(t, client, lua.Refit, 0, nil)
-			found := refittedUser(t, client, policy, now, "alice")
-			require.Equal(t, refitModel{policy: policy, zone: time.UTC, now: now}.breaking(messages), breaking(found))
+			found := refittedUser(t, client, p, now, "alice")
+			require.Equal(t, refitModel{policy: p, zone: time.UTC, now: now}.breaking(messages), breaking(found))
 			require.LessOrEqual(t, counted.calls, 2+c.n/80)
 		})
 	}
@@ -62,13 +67,13 @@ func TestRefitOfManyThatWereSent(t *testing.T) {
 	t.Parallel()
 	client := sendlimittest.RealRedis(t).Client()
 	now := at("20:00")
-	policy := policyOf(t, "1000/10h")
-	policy.Categories = map[string]sendlimit.CategoryRules{
-		"marketing": {Rules: []sendlimit.Rule{{Limit: 450, Period: sendlimit.Month}}}, "otp": {Exempt: true},
+	p := policyOf(t, "1000/10h")
+	p.Categories = map[string]policy.CategoryRules{
+		"marketing": {Rules: []policy.Rule{{Limit: 450, Period: calendar.Month}}}, "otp": {Exempt: true},
 	}
 	schedule(t, client, now, "alice", everyMinute(at("00:00"), 1205, "marketing", "")...)
 	counted := afterCalls(t, client, lua.Refit, 0, nil)
-	found := refittedUser(t, client, policy, now, "alice")
+	found := refittedUser(t, client, p, now, "alice")
 	require.Equal(t, []string{
 		"m1200 marketing 450/calendar_month", "m1202 marketing 450/calendar_month", "m1204 marketing 450/calendar_month",
 	}, breaking(found))
@@ -86,12 +91,12 @@ func TestRefitBeginsAnewWhereSettingsChange(t *testing.T) {
 			_, client := sendlimittest.EmbeddedRedis(t)
 			now := at("10:00")
 			schedule(t, client, now, "alice", everyMinute(now, n, "")...)
-			policy := policyOf(t, "1/hour")
-			o := sendlimit.Options{Policy: policy, UserSettings: true, SettingsCache: sendlimit.NewSettingsCache()}
-			settings, err := sendlimit.NewUserSettingsStore(client, "")
+			p := policyOf(t, "1/hour")
+			o := sendlimit.Options{Policy: p, UserSettings: true, SettingsCache: judge.NewSettingsCache()}
+			settings, err := settings.NewUserSettingsStore(client, "")
 			require.NoError(t, err)
 			counted := afterCalls(t, client, lua.Refit, 1, func() {
-				require.NoError(t, settings.Set(t.Context(), "alice", sendlimit.UserSettings{Limits: limitsOf(t, "60/hour")}))
+				require.NoError(t, settings.Set(t.Context(), "alice", policy.UserSettings{Limits: limitsOf(t, "60/hour")}))
 				if known {
 					timeline, err := sendlimit.NewTimeline(client, o)
 					require.NoError(t, err)
@@ -99,9 +104,9 @@ func TestRefitBeginsAnewWhereSettingsChange(t *testing.T) {
 					require.NoError(t, err)
 				}
 			})
-			found, totals := refitted(t, client, o, sendlimit.RefitOptions{Policy: policy, Now: now})
+			found, totals := refitted(t, client, o, refit.RefitOptions{Policy: p, Now: now})
 			require.Empty(t, found)
-			require.Equal(t, sendlimit.RefitTotals{Users: 1, Reservations: n}, totals)
+			require.Equal(t, refit.RefitTotals{Users: 1, Reservations: n}, totals)
 			require.Greater(t, counted.calls, 1)
 		})
 	}

@@ -11,13 +11,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 // refitModel says by plain counting what does not fit a policy.
 type refitModel struct {
-	policy sendlimit.Policy
+	policy policy.Policy
 	zone   *time.Location
 	now    time.Time
 }
@@ -75,7 +76,7 @@ func (m refitModel) broken(stay []placed, s scheduled) string {
 
 // over reports whether some window of a rule that contains a message would hold
 // more than the limit. It counts a category, or all messages for "".
-func (m refitModel) over(r sendlimit.Rule, stay []placed, s scheduled, category string) bool {
+func (m refitModel) over(r policy.Rule, stay []placed, s scheduled, category string) bool {
 	times := []time.Time{s.at}
 	for _, p := range stay {
 		if category == "" || p.category == category {
@@ -108,17 +109,17 @@ func (m refitModel) over(r sendlimit.Rule, stay []placed, s scheduled, category 
 
 // period names the natural period that a time is in. Hours that the clocks show
 // twice are two.
-func (m refitModel) period(p sendlimit.Period, at time.Time) string {
+func (m refitModel) period(p calendar.Period, at time.Time) string {
 	local := at.In(m.zone)
 	switch p {
-	case sendlimit.Minute:
+	case calendar.Minute:
 		return local.Format("2006-01-02 15:04 -07:00")
-	case sendlimit.Hour:
+	case calendar.Hour:
 		return local.Format("2006-01-02 15 -07:00")
-	case sendlimit.Week:
+	case calendar.Week:
 		year, week := local.ISOWeek()
 		return fmt.Sprint(year, week)
-	case sendlimit.Month:
+	case calendar.Month:
 		return local.Format("2006-01")
 	default:
 		return local.Format("2006-01-02")
@@ -127,11 +128,11 @@ func (m refitModel) period(p sendlimit.Period, at time.Time) string {
 
 // randomRefit makes a policy and a user's messages around now, of which some break
 // it.
-func randomRefit(random *rand.Rand, now time.Time, n int) (sendlimit.Policy, []scheduled) {
-	some := func(texts []string, most int) []sendlimit.Rule {
-		var rules []sendlimit.Rule
+func randomRefit(random *rand.Rand, now time.Time, n int) (policy.Policy, []scheduled) {
+	some := func(texts []string, most int) []policy.Rule {
+		var rules []policy.Rule
 		for _, k := range random.Perm(len(texts))[:1+random.IntN(most)] {
-			rule, err := sendlimit.ParseRule(strconv.Itoa(1+random.IntN(4)) + "/" + texts[k])
+			rule, err := policy.ParseRule(strconv.Itoa(1+random.IntN(4)) + "/" + texts[k])
 			if err != nil {
 				panic(err) // the test is wrong
 			}
@@ -140,17 +141,17 @@ func randomRefit(random *rand.Rand, now time.Time, n int) (sendlimit.Policy, []s
 		return rules
 	}
 	windows := []string{"minute", "90s", "hour", "6h", "day", "calendar_minute", "calendar_hour", "calendar_day", "calendar_week", "calendar_month"}
-	p := sendlimit.Policy{Name: "test", Rules: some(windows, 3)}
+	p := policy.Policy{Name: "test", Rules: some(windows, 3)}
 	p.TimeZone = []string{"", "Europe/Berlin", "America/St_Johns", "Australia/Lord_Howe"}[random.IntN(4)]
 	categories := []string{"", "marketing", "otp", "codes"}
 	if random.IntN(3) > 0 {
-		p.Categories = map[string]sendlimit.CategoryRules{
+		p.Categories = map[string]policy.CategoryRules{
 			"marketing": {Rules: some(windows, 2)}, "otp": {Exempt: true}, "codes": {Exempt: true, Uncounted: true},
 		}
 	}
 	if random.IntN(3) == 0 {
 		var err error
-		if p.QuietHours, err = sendlimit.ParseQuietHours("22:00-07:30", "sat,sun 00:00-12:00"); err != nil {
+		if p.QuietHours, err = policy.ParseQuietHours("22:00-07:30", "sat,sun 00:00-12:00"); err != nil {
 			panic(err) // the test is wrong
 		}
 	}

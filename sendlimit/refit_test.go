@@ -12,7 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/refit"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
 // scheduled is a message that a user has, as a refit finds it.
@@ -28,7 +34,7 @@ func schedule(t *testing.T, client redis.UniversalClient, now time.Time, user st
 	keys := keysOf(sendlimit.Options{})
 	_, err := client.Pipelined(t.Context(), func(pipe redis.Pipeliner) error {
 		for _, m := range messages {
-			generation := sendlimit.NewGeneration()
+			generation := keyspace.NewGeneration()
 			pipe.ZAdd(t.Context(), keys.Timeline(user), redis.Z{Score: float64(m.at.UnixMilli()), Member: m.id})
 			record := []any{"g", generation, "t", m.at.UnixMilli()}
 			if m.category != "" {
@@ -38,7 +44,7 @@ func schedule(t *testing.T, client redis.UniversalClient, now time.Time, user st
 				record = append(record, "s", "d")
 			} else {
 				pipe.ZAdd(t.Context(), keys.Watch(user), redis.Z{
-					Score: float64(m.at.Add(time.Minute).UnixMilli()), Member: sendlimit.WatchMember(user, m.id, generation),
+					Score: float64(m.at.Add(time.Minute).UnixMilli()), Member: keyspace.WatchMember(user, m.id, generation),
 				})
 			}
 			pipe.HSet(t.Context(), keys.Record(user, m.id), record...)
@@ -50,23 +56,23 @@ func schedule(t *testing.T, client redis.UniversalClient, now time.Time, user st
 
 // refitted goes through all partitions that have users, and returns what does not fit, by
 // user, and the totals.
-func refitted(t *testing.T, client redis.UniversalClient, o sendlimit.Options, r sendlimit.RefitOptions) (map[string][]sendlimit.Misfit, sendlimit.RefitTotals) {
+func refitted(t *testing.T, client redis.UniversalClient, o sendlimit.Options, r refit.RefitOptions) (map[string][]refit.Misfit, refit.RefitTotals) {
 	t.Helper()
-	refit, err := sendlimit.NewRefit(client, o, r)
+	look, err := refit.NewRefit(client, o, r)
 	require.NoError(t, err)
-	found := make(map[string][]sendlimit.Misfit)
-	var sum sendlimit.RefitTotals
-	occupied, err := refit.Occupied(t.Context())
+	found := make(map[string][]refit.Misfit)
+	var sum refit.RefitTotals
+	occupied, err := look.Occupied(t.Context())
 	require.NoError(t, err)
-	require.Len(t, occupied, sendlimit.Partitions)
+	require.Len(t, occupied, keyspace.Partitions)
 	for p, some := range occupied {
 		if !some {
 			continue
 		}
-		totals, err := refit.Partition(t.Context(), p, func(_ context.Context, misfits []sendlimit.Misfit) error {
+		totals, err := look.Partition(t.Context(), p, func(_ context.Context, misfits []refit.Misfit) error {
 			require.NotEmpty(t, misfits)
 			user := misfits[0].User
-			require.Equal(t, p, sendlimit.Partition(user))
+			require.Equal(t, p, keyspace.Partition(user))
 			require.NotContains(t, found, user, "a user's misfits come together")
 			found[user] = misfits
 			return nil
@@ -78,12 +84,12 @@ func refitted(t *testing.T, client redis.UniversalClient, o sendlimit.Options, r
 }
 
 // refittedUser returns what does not fit of one user.
-func refittedUser(t *testing.T, client redis.UniversalClient, p sendlimit.Policy, now time.Time, user string) []sendlimit.Misfit {
+func refittedUser(t *testing.T, client redis.UniversalClient, p policy.Policy, now time.Time, user string) []refit.Misfit {
 	t.Helper()
-	refit, err := sendlimit.NewRefit(client, sendlimit.Options{Policy: p}, sendlimit.RefitOptions{Policy: p, Now: now})
+	look, err := refit.NewRefit(client, sendlimit.Options{Policy: p}, refit.RefitOptions{Policy: p, Now: now})
 	require.NoError(t, err)
-	var found []sendlimit.Misfit
-	_, err = refit.Partition(t.Context(), sendlimit.Partition(user), func(_ context.Context, misfits []sendlimit.Misfit) error {
+	var found []refit.Misfit
+	_, err = look.Partition(t.Context(), keyspace.Partition(user), func(_ context.Context, misfits []refit.Misfit) error {
 		if misfits[0].User == user {
 			found = misfits
 		}
@@ -94,7 +100,7 @@ func refittedUser(t *testing.T, client redis.UniversalClient, p sendlimit.Policy
 }
 
 // breaking is misfits in short: "id rule".
-func breaking(misfits []sendlimit.Misfit) []string {
+func breaking(misfits []refit.Misfit) []string {
 	var texts []string
 	for _, m := range misfits {
 		texts = append(texts, m.ID+" "+m.Breaks())
@@ -104,13 +110,13 @@ func breaking(misfits []sendlimit.Misfit) []string {
 
 func TestRefit(t *testing.T) {
 	t.Parallel()
-	categories := map[string]sendlimit.CategoryRules{
-		"marketing": {Rules: []sendlimit.Rule{{Limit: 1, Period: sendlimit.Day}}},
+	categories := map[string]policy.CategoryRules{
+		"marketing": {Rules: []policy.Rule{{Limit: 1, Period: calendar.Day}}},
 		"otp":       {Exempt: true},
 	}
 	for _, c := range []struct {
 		name     string
-		policy   sendlimit.Policy
+		policy   policy.Policy
 		messages string // "time [category]", each with its time as its id
 		want     string // "time rule", separated by commas
 	}{
@@ -134,18 +140,18 @@ func TestRefit(t *testing.T) {
 		},
 		{
 			"a category's rule counts its messages alone",
-			sendlimit.Policy{Name: "test", Rules: policyOf(t, "3/calendar_day").Rules, Categories: categories},
+			policy.Policy{Name: "test", Rules: policyOf(t, "3/calendar_day").Rules, Categories: categories},
 			"12:00:marketing 13:00:news 14:00:marketing 15:00 16:00:news",
 			"14:00 marketing 1/calendar_day,16:00 3/calendar_day",
 		},
 		{
 			"an exempt one fits, and counts for those before it as well",
-			sendlimit.Policy{Name: "test", Rules: policyOf(t, "1/minute").Rules, Categories: categories},
+			policy.Policy{Name: "test", Rules: policyOf(t, "1/minute").Rules, Categories: categories},
 			"12:00 12:00:30:otp 12:00:40:otp 12:01:45", "12:00 1/minute",
 		},
 		{
 			"more than one ahead",
-			sendlimit.Policy{Name: "test", Rules: policyOf(t, "2/minute").Rules, Categories: categories},
+			policy.Policy{Name: "test", Rules: policyOf(t, "2/minute").Rules, Categories: categories},
 			"12:00 12:00:10:otp 12:00:20:otp 12:05 12:05:10:otp 12:06:05:otp", "12:00 2/minute",
 		},
 	} {
@@ -163,7 +169,7 @@ func TestRefit(t *testing.T) {
 				messages = append(messages, m)
 			}
 			schedule(t, client, now, "alice", messages...)
-			found, totals := refitted(t, client, sendlimit.Options{Policy: c.policy}, sendlimit.RefitOptions{Policy: c.policy, Now: now})
+			found, totals := refitted(t, client, sendlimit.Options{Policy: c.policy}, refit.RefitOptions{Policy: c.policy, Now: now})
 			require.Equal(t, c.want, strings.Join(breaking(found["alice"]), ","))
 			require.Equal(t, 1, totals.Users)
 			require.Equal(t, len(found["alice"]), totals.Misfits)
@@ -172,11 +178,11 @@ func TestRefit(t *testing.T) {
 }
 
 // quietPolicy is a policy with quiet hours.
-func quietPolicy(t *testing.T, hours string, rules ...string) sendlimit.Policy {
+func quietPolicy(t *testing.T, hours string, rules ...string) policy.Policy {
 	t.Helper()
 	p := policyOf(t, rules...)
 	var err error
-	p.QuietHours, err = sendlimit.ParseQuietHours(hours)
+	p.QuietHours, err = policy.ParseQuietHours(hours)
 	require.NoError(t, err)
 	return p
 }
@@ -189,11 +195,11 @@ func TestRefitKnowsWhoIsUnderThePolicy(t *testing.T) {
 	everybody.Name = "default"
 	vip := policyOf(t, "2/calendar_day")
 	vip.Name = "vip"
-	settings, err := sendlimit.NewUserSettingsStore(client, "")
+	settings, err := settings.NewUserSettingsStore(client, "")
 	require.NoError(t, err)
-	for user, s := range map[string]sendlimit.UserSettings{
+	for user, s := range map[string]policy.UserSettings{
 		"vera":  {Policy: "vip"},
-		"lena":  {Limits: []sendlimit.Rule{{Limit: 3, Period: sendlimit.Day}}},
+		"lena":  {Limits: []policy.Rule{{Limit: 3, Period: calendar.Day}}},
 		"bob":   {Blocked: true},
 		"tokio": {TimeZone: "Asia/Tokyo"},
 		"gone":  {Policy: "gone"},
@@ -205,26 +211,26 @@ func TestRefitKnowsWhoIsUnderThePolicy(t *testing.T) {
 			scheduled{id: "a", at: at("12:00")}, scheduled{id: "b", at: at("13:00")},
 			scheduled{id: "c", at: at("15:00")}, scheduled{id: "d", at: at("16:00")})
 	}
-	o := sendlimit.Options{Policy: everybody, Policies: []sendlimit.Policy{vip}}
+	o := sendlimit.Options{Policy: everybody, Policies: []policy.Policy{vip}}
 
-	found, totals := refitted(t, client, o, sendlimit.RefitOptions{Policy: everybody, Now: now})
+	found, totals := refitted(t, client, o, refit.RefitOptions{Policy: everybody, Now: now})
 	require.Len(t, found, 4)
 	require.Equal(t, []string{"b 1/calendar_day", "c 1/calendar_day", "d 1/calendar_day"}, breaking(found["alice"]))
 	require.Equal(t, []string{"d 3/calendar_day"}, breaking(found["lena"]), "by their own limits")
 	require.Len(t, found["bob"], 3, "what was accepted of a blocked user is sent")
 	require.Len(t, found["tokio"], 3, "the policy counts in its own zone")
-	require.Equal(t, sendlimit.RefitTotals{
+	require.Equal(t, refit.RefitTotals{
 		Users: 4, Reservations: 16, MisfitUsers: 4, Misfits: 10, Unclear: 1,
 		ByRule: map[string]int{"1/calendar_day": 9, "3/calendar_day": 1},
 	}, totals)
 
 	everybody.UserTimeZone = true
-	found, _ = refitted(t, client, o, sendlimit.RefitOptions{Policy: everybody, Now: now})
+	found, _ = refitted(t, client, o, refit.RefitOptions{Policy: everybody, Now: now})
 	require.Equal(t, []string{"b 1/calendar_day", "d 1/calendar_day"}, breaking(found["tokio"]), "in Tokyo c is on the next day")
 
-	found, totals = refitted(t, client, o, sendlimit.RefitOptions{Policy: vip, Now: now})
+	found, totals = refitted(t, client, o, refit.RefitOptions{Policy: vip, Now: now})
 	require.Equal(t, []string{"c 2/calendar_day", "d 2/calendar_day"}, breaking(found["vera"]))
-	require.Equal(t, sendlimit.RefitTotals{
+	require.Equal(t, refit.RefitTotals{
 		Users: 1, Reservations: 4, MisfitUsers: 1, Misfits: 2, Unclear: 1, ByRule: map[string]int{"2/calendar_day": 2},
 	}, totals)
 }
@@ -241,7 +247,7 @@ func TestRefitLooksAtWhatIsToBeSent(t *testing.T) {
 	require.NoError(t, client.HSet(t.Context(), keys.Record("alice", "b"), "s", "s").Err()) // being sent
 	require.NoError(t, client.ZAdd(t.Context(), keys.Uncounted("alice"), redis.Z{Score: float64(at("12:05").UnixMilli()), Member: "x"}).Err())
 	policy := policyOf(t, "1/hour")
-	found, _ := refitted(t, client, sendlimit.Options{Policy: policy}, sendlimit.RefitOptions{Policy: policy, Now: now})
+	found, _ := refitted(t, client, sendlimit.Options{Policy: policy}, refit.RefitOptions{Policy: policy, Now: now})
 	require.Equal(t, []string{"c 1/hour"}, breaking(found["alice"]))
 }
 
@@ -253,21 +259,21 @@ func TestRefitFreeTime(t *testing.T) {
 	require.NoError(t, client.HSet(t.Context(), keysOf(sendlimit.Options{}).Record("alice", "b"), "x", at("13:00").UnixMilli()).Err())
 	policy := policyOf(t, "1/hour")
 	o := sendlimit.Options{Policy: policy, ExpireAfter: 10 * time.Minute}
-	refit, err := sendlimit.NewRefit(client, o, sendlimit.RefitOptions{Policy: policy, Now: now})
+	look, err := refit.NewRefit(client, o, refit.RefitOptions{Policy: policy, Now: now})
 	require.NoError(t, err)
-	found, _ := refitted(t, client, o, sendlimit.RefitOptions{Policy: policy, Now: now})
+	found, _ := refitted(t, client, o, refit.RefitOptions{Policy: policy, Now: now})
 	require.Len(t, found["alice"], 1)
 	m := found["alice"][0]
 	require.Equal(t, at("13:00"), m.ExpiresAt)
-	free, err := refit.NextFree(t.Context(), m)
+	free, err := look.NextFree(t.Context(), m)
 	require.NoError(t, err)
 	require.Zero(t, free, "13:00 is free, and too late")
 
 	require.NoError(t, client.HDel(t.Context(), keysOf(sendlimit.Options{}).Record("alice", "b"), "x").Err())
-	found, _ = refitted(t, client, o, sendlimit.RefitOptions{Policy: policy, Now: now})
+	found, _ = refitted(t, client, o, refit.RefitOptions{Policy: policy, Now: now})
 	m = found["alice"][0]
 	require.Zero(t, m.ExpiresAt)
-	free, err = refit.NextFree(t.Context(), m)
+	free, err = look.NextFree(t.Context(), m)
 	require.NoError(t, err)
 	require.Equal(t, at("13:00"), free, "it expires so long after its new time")
 }
@@ -287,7 +293,7 @@ func TestPitfall15RefitOfAUserWithManyReservations(t *testing.T) {
 	calls := &scriptCounter{}
 	client.AddHook(calls)
 	policy := policyOf(t, "1/hour")
-	found, totals := refitted(t, client, sendlimit.Options{Policy: policy}, sendlimit.RefitOptions{Policy: policy, Now: now})
+	found, totals := refitted(t, client, sendlimit.Options{Policy: policy}, refit.RefitOptions{Policy: policy, Now: now})
 	require.Equal(t, n, totals.Reservations)
 	require.Equal(t, n-(n+59)/60, totals.Misfits)
 	for _, m := range found["alice"] {
@@ -319,29 +325,29 @@ func TestRefitRefusesAndStops(t *testing.T) {
 	t.Parallel()
 	_, client := sendlimittest.EmbeddedRedis(t)
 	policy := policyOf(t, "1/hour")
-	_, err := sendlimit.NewRefit(client, sendlimit.Options{}, sendlimit.RefitOptions{})
-	var wrong *sendlimit.InvalidError
+	_, err := refit.NewRefit(client, sendlimit.Options{}, refit.RefitOptions{})
+	var wrong *fault.InvalidError
 	require.ErrorAs(t, err, &wrong)
 
-	refit, err := sendlimit.NewRefit(client, sendlimit.Options{Policy: policy}, sendlimit.RefitOptions{Policy: policy, Now: at("10:00")})
+	look, err := refit.NewRefit(client, sendlimit.Options{Policy: policy}, refit.RefitOptions{Policy: policy, Now: at("10:00")})
 	require.NoError(t, err)
-	nothing := func(context.Context, []sendlimit.Misfit) error { return nil }
-	for _, p := range []int{-1, sendlimit.Partitions} {
-		_, err = refit.Partition(t.Context(), p, nothing)
+	nothing := func(context.Context, []refit.Misfit) error { return nil }
+	for _, p := range []int{-1, keyspace.Partitions} {
+		_, err = look.Partition(t.Context(), p, nothing)
 		require.ErrorAs(t, err, &wrong)
 		require.Equal(t, "partition", wrong.Field)
 	}
 
 	schedule(t, client, at("10:00"), "alice", scheduled{id: "a", at: at("12:00")}, scheduled{id: "b", at: at("12:30")})
 	full := errors.New("enough")
-	totals, err := refit.Partition(t.Context(), sendlimit.Partition("alice"), func(context.Context, []sendlimit.Misfit) error { return full })
+	totals, err := look.Partition(t.Context(), keyspace.Partition("alice"), func(context.Context, []refit.Misfit) error { return full })
 	require.ErrorIs(t, err, full)
 	require.Equal(t, 1, totals.Misfits, "what was found until then")
 
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = refit.Partition(ended, 0, nothing)
+	_, err = look.Partition(ended, 0, nothing)
 	require.ErrorIs(t, err, context.Canceled)
-	_, err = refit.Occupied(ended)
+	_, err = look.Occupied(ended)
 	require.ErrorIs(t, err, context.Canceled)
 }

@@ -10,6 +10,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 // copiesStay is how long a dry run's copies stay after its last use if it
@@ -30,8 +33,8 @@ type Rehearsal struct {
 // Rehearse begins a dry run over the timeline's reservations.
 func (t *Timeline) Rehearse(client redis.Cmdable) *Rehearsal {
 	copied := *t
-	copied.copyOf = &t.keys
-	copied.keys = keysUnder(t.keys.prefix + "-dry-" + NewGeneration())
+	copied.copyOf = &t.Keys
+	copied.Keys = keyspace.KeysUnder(t.Keys.Begin + "-dry-" + keyspace.NewGeneration())
 	return &Rehearsal{client: client, copied: &copied, touched: make(map[int]struct{})}
 }
 
@@ -54,13 +57,13 @@ func (r *Rehearsal) on(
 	if err != nil {
 		return Decision{}, err
 	}
-	r.touch(Partition(request.User))
-	from, to := r.copied.copyOf, r.copied.keys
+	r.touch(keyspace.Partition(request.User))
+	from, to := r.copied.copyOf, r.copied.Keys
 	timeline, record := to.Timeline(request.User), to.Record(request.User, request.ID)
 	watch, uncounted := to.Watch(request.User), to.Uncounted(request.User)
-	_, err = run(ctx, r.client, lua.Rehearse, doing, []string{
+	_, err = script.Run(ctx, r.client, lua.Rehearse, doing, []string{
 		from.Timeline(request.User), timeline, from.Record(request.User, request.ID), record, watch,
-		to.copies(Partition(request.User)), uncounted,
+		to.Copies(keyspace.Partition(request.User)), uncounted,
 	}, []any{copiesStay.Milliseconds()})
 	if err != nil {
 		return Decision{}, err
@@ -75,7 +78,7 @@ func (r *Rehearsal) on(
 		}
 		return nil
 	})
-	return d, Unavailable(err, doing)
+	return d, store.Unavailable(err, doing)
 }
 
 func (r *Rehearsal) touch(partition int) {
@@ -96,23 +99,23 @@ func (r *Rehearsal) Clear(ctx context.Context) error {
 		lists := make([]*redis.StringSliceCmd, len(partitions))
 		_, err := r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 			for i, p := range partitions {
-				lists[i] = pipe.SMembers(ctx, r.copied.keys.copies(p))
+				lists[i] = pipe.SMembers(ctx, r.copied.Keys.Copies(p))
 			}
 			return nil
 		})
 		if err != nil {
-			return Unavailable(err, doing)
+			return store.Unavailable(err, doing)
 		}
 		_, err = r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 			for i, p := range partitions {
-				for _, key := range append(lists[i].Val(), r.copied.keys.copies(p)) {
+				for _, key := range append(lists[i].Val(), r.copied.Keys.Copies(p)) {
 					pipe.Unlink(ctx, key)
 				}
 			}
 			return nil
 		})
 		if err != nil {
-			return Unavailable(err, doing)
+			return store.Unavailable(err, doing)
 		}
 		for _, p := range partitions {
 			delete(r.touched, p)

@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
 // impostor is a store that answers every script alike, and so mostly wrong.
@@ -31,7 +33,7 @@ func everything(t *testing.T, client redis.Scripter) map[string]error {
 	options := sendlimit.Options{Policy: policyOf(t, "1/minute", "10/calendar_day")}
 	timeline, err := sendlimit.NewTimeline(client, options)
 	require.NoError(t, err)
-	gate, err := sendlimit.NewGate(client, options)
+	gate, err := messages.NewGate(client, options)
 	require.NoError(t, err)
 
 	failed := make(map[string]error)
@@ -43,9 +45,9 @@ func everything(t *testing.T, client redis.Scripter) map[string]error {
 	_, failed["next free"] = timeline.NextFree(ctx, sendlimit.NextFreeRequest{User: user, Count: 3})
 	_, failed["list"] = timeline.List(ctx, sendlimit.ListRequest{User: user})
 	_, failed["usage"] = timeline.Usage(ctx, sendlimit.UsageRequest{User: user, From: now, To: now.Add(time.Hour)})
-	delivery := sendlimit.Delivery{User: user, ID: id, Generation: "g", Nonce: "n"}
+	delivery := messages.Delivery{User: user, ID: id, Generation: "g", Nonce: "n"}
 	_, failed["claim"] = gate.Claim(ctx, delivery, lease, now)
-	_, failed["settle"] = gate.Settle(ctx, delivery, sendlimit.Settlement{Delivered: true}, now)
+	_, failed["settle"] = gate.Settle(ctx, delivery, messages.Settlement{Delivered: true}, now)
 	return failed
 }
 
@@ -69,7 +71,7 @@ func TestPitfall20RepliesAreChecked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for operation, err := range everything(t, impostor{answer: answer}) {
-				require.ErrorIs(t, err, sendlimit.ErrReply, operation)
+				require.ErrorIs(t, err, script.ErrReply, operation)
 			}
 		})
 	}
@@ -117,7 +119,7 @@ func TestRepliesAreCheckedToTheLastElement(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			err := everything(t, impostor{answer: row.answer})[row.operation]
-			require.ErrorIs(t, err, sendlimit.ErrReply)
+			require.ErrorIs(t, err, script.ErrReply)
 			require.NotContains(t, err.Error(), "alice")
 		})
 	}
@@ -141,7 +143,7 @@ func FuzzReply(f *testing.F) {
 	f.Fuzz(func(t *testing.T, shape []byte) {
 		answer, _ := grow(shape, 0)
 		for operation, err := range everything(t, impostor{answer: answer}) {
-			if err != nil && !errors.Is(err, sendlimit.ErrReply) {
+			if err != nil && !errors.Is(err, script.ErrReply) {
 				t.Errorf("%s: %v", operation, err)
 			}
 		}

@@ -1,13 +1,10 @@
 package sendlimit
 
-import "time"
+import (
+	"time"
 
-// Grace is how far in the past a send time may lie and still be taken as now.
-const Grace = 5 * time.Second
-
-// DefaultReach is how far ahead a send time may lie unless Options say
-// otherwise.
-const DefaultReach = 366 * 24 * time.Hour
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+)
 
 // Request asks for a place: Reserve takes it, Check only looks.
 type Request struct {
@@ -82,10 +79,10 @@ const MaxNextFree = 100
 // then id.
 type ListRequest struct {
 	User     string
-	From, To time.Time   // zero: from the oldest remembered, to the end
-	After    Reservation // go on after this one; the zero value starts at From
-	Limit    int         // 1 to MaxList; zero means MaxList
-	Now      time.Time   // as in Request
+	From, To time.Time            // zero: from the oldest remembered, to the end
+	After    keyspace.Reservation // go on after this one; the zero value starts at From
+	Limit    int                  // 1 to MaxList; zero means MaxList
+	Now      time.Time            // as in Request
 }
 
 // MaxList is how many reservations one List call gives at most.

@@ -10,6 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // untouchable is a store that no call may reach.
@@ -35,7 +39,7 @@ func TestUsersAndIDsAreChecked(t *testing.T) {
 	t.Parallel()
 	timeline, err := sendlimit.NewTimeline(untouchable{t: t}, sendlimit.Options{})
 	require.NoError(t, err)
-	gate, err := sendlimit.NewGate(untouchable{t: t}, sendlimit.Options{})
+	gate, err := messages.NewGate(untouchable{t: t}, sendlimit.Options{})
 	require.NoError(t, err)
 	ctx := t.Context()
 	byUser := map[string]func(user string) error{
@@ -70,12 +74,12 @@ func TestUsersAndIDsAreChecked(t *testing.T) {
 			return err
 		},
 		"claim": func(user, id string) error {
-			_, err := gate.Claim(ctx, sendlimit.Delivery{User: user, ID: id, Generation: "g", Nonce: "n"}, lease, time.Time{})
+			_, err := gate.Claim(ctx, messages.Delivery{User: user, ID: id, Generation: "g", Nonce: "n"}, lease, time.Time{})
 			return err
 		},
 		"settle": func(user, id string) error {
-			_, err := gate.Settle(ctx, sendlimit.Delivery{User: user, ID: id, Generation: "g", Nonce: "n"},
-				sendlimit.Settlement{Delivered: true}, time.Time{})
+			_, err := gate.Settle(ctx, messages.Delivery{User: user, ID: id, Generation: "g", Nonce: "n"},
+				messages.Settlement{Delivered: true}, time.Time{})
 			return err
 		},
 	}
@@ -97,10 +101,10 @@ func TestUsersAndIDsAreChecked(t *testing.T) {
 func TestUsersAndIDsAtTheirBounds(t *testing.T) {
 	t.Parallel()
 	for _, user := range []string{"a", " ", strings.Repeat("x", 256), strings.Repeat("界", 85) + "x", "\u2028", "a\u00a0b"} {
-		require.True(t, sendlimit.ValidUser(user), "%q", user)
+		require.True(t, keyspace.ValidUser(user), "%q", user)
 	}
 	for _, id := range []string{"a", ".", ":", "-", "_", strings.Repeat("Z9", 64)} {
-		require.True(t, sendlimit.ValidID(id), "%q", id)
+		require.True(t, keyspace.ValidID(id), "%q", id)
 	}
 }
 
@@ -111,7 +115,7 @@ func TestOtherFieldsAreChecked(t *testing.T) {
 	require.NoError(t, err)
 	recording, err := sendlimit.NewTimeline(store, sendlimit.Options{Records: true})
 	require.NoError(t, err)
-	gate, err := sendlimit.NewGate(store, sendlimit.Options{Records: true})
+	gate, err := messages.NewGate(store, sendlimit.Options{Records: true})
 	require.NoError(t, err)
 	ctx, now := t.Context(), at("11:11:11")
 	reserve := func(timeline *sendlimit.Timeline, r *sendlimit.Record) error {
@@ -140,11 +144,11 @@ func TestOtherFieldsAreChecked(t *testing.T) {
 		return err
 	}
 	claim := func(generation, nonce string, lease time.Duration) error {
-		_, err := gate.Claim(ctx, sendlimit.Delivery{User: "alice", ID: "a", Generation: generation, Nonce: nonce}, lease, now)
+		_, err := gate.Claim(ctx, messages.Delivery{User: "alice", ID: "a", Generation: generation, Nonce: nonce}, lease, now)
 		return err
 	}
-	settle := func(generation, nonce string, s sendlimit.Settlement) error {
-		_, err := gate.Settle(ctx, sendlimit.Delivery{User: "alice", ID: "a", Generation: generation, Nonce: nonce}, s, now)
+	settle := func(generation, nonce string, s messages.Settlement) error {
+		_, err := gate.Settle(ctx, messages.Delivery{User: "alice", ID: "a", Generation: generation, Nonce: nonce}, s, now)
 		return err
 	}
 	const (
@@ -172,10 +176,10 @@ func TestOtherFieldsAreChecked(t *testing.T) {
 		{claim("g", "", lease), "generation", "", wantGeneration},
 		{claim("g", "n", 0), "lease", "0s", "at least 1 ms"},
 		{claim("g", "n", time.Millisecond-1), "lease", "999.999µs", "at least 1 ms"},
-		{settle("", "n", sendlimit.Settlement{Failed: true}), "generation", "", wantGeneration},
-		{settle("g", "a b", sendlimit.Settlement{Failed: true}), "generation", "a b", wantGeneration},
+		{settle("", "n", messages.Settlement{Failed: true}), "generation", "", wantGeneration},
+		{settle("g", "a b", messages.Settlement{Failed: true}), "generation", "a b", wantGeneration},
 		{
-			settle("g", "n", sendlimit.Settlement{Retry: &sendlimit.Retry{Generation: "é", At: now}}),
+			settle("g", "n", messages.Settlement{Retry: &messages.Retry{Generation: "é", At: now}}),
 			"generation", "é", wantGeneration,
 		},
 		{nextFree(0), "count", "0", "1 to 100"},
@@ -191,13 +195,13 @@ func TestOtherFieldsAreChecked(t *testing.T) {
 	} {
 		require.Equal(t, row.want, invalid(t, row.err, row.field, row.value))
 	}
-	for _, s := range []sendlimit.Settlement{
+	for _, s := range []messages.Settlement{
 		{},
 		{Delivered: true, Failed: true},
-		{Delivered: true, Retry: &sendlimit.Retry{Generation: "g2", At: now}},
-		{Failed: true, Retry: &sendlimit.Retry{Generation: "g2", At: now}},
+		{Delivered: true, Retry: &messages.Retry{Generation: "g2", At: now}},
+		{Failed: true, Retry: &messages.Retry{Generation: "g2", At: now}},
 	} {
-		var problem *sendlimit.InvalidError
+		var problem *fault.InvalidError
 		require.ErrorAs(t, settle("g", "n", s), &problem)
 		require.Equal(t, "settlement", problem.Field)
 		require.Equal(t, oneOf, problem.Want)
@@ -211,40 +215,40 @@ func TestOptionsAreChecked(t *testing.T) {
 		field, value, want string
 	}{
 		{sendlimit.Options{Prefix: "A"}, "prefix", "A", "1 to 32 of a-z 0-9 _ -"},
-		{sendlimit.Options{Policy: sendlimit.Policy{Name: "p"}}, "rules", "[]", "at least one rule such as 5/hour"},
+		{sendlimit.Options{Policy: policy.Policy{Name: "p"}}, "rules", "[]", "at least one rule such as 5/hour"},
 		{
-			sendlimit.Options{Policy: sendlimit.Policy{Rules: sendlimit.DefaultPolicy().Rules}},
+			sendlimit.Options{Policy: policy.Policy{Rules: policy.DefaultPolicy().Rules}},
 			"policy", "", "a name of 1 to 64 of a-z 0-9 _ -",
 		},
 		{sendlimit.Options{Reach: time.Second - 1}, "reach", "999.999999ms", "1 s to 366 days"},
 		{sendlimit.Options{Reach: -time.Hour}, "reach", "-1h0m0s", "1 s to 366 days"},
-		{sendlimit.Options{Reach: sendlimit.DefaultReach + 1}, "reach", "8784h0m0.000000001s", "1 s to 366 days"},
+		{sendlimit.Options{Reach: policy.DefaultReach + 1}, "reach", "8784h0m0.000000001s", "1 s to 366 days"},
 		{sendlimit.Options{KeepRecords: time.Second}, "keep_records", "1s", "at least 1 minute"},
 		{sendlimit.Options{ExpireAfter: time.Millisecond}, "expire_after", "1ms", "at least 1 s"},
 	} {
 		_, err := sendlimit.NewTimeline(untouchable{t: t}, row.options)
 		require.Equal(t, row.want, invalid(t, err, row.field, row.value))
-		_, err = sendlimit.NewGate(untouchable{t: t}, row.options)
+		_, err = messages.NewGate(untouchable{t: t}, row.options)
 		require.Equal(t, row.want, invalid(t, err, row.field, row.value))
 	}
-	_, err := sendlimit.NewWatchList(nil, sendlimit.Options{Prefix: "A"})
+	_, err := messages.NewWatchList(nil, sendlimit.Options{Prefix: "A"})
 	invalid(t, err, "prefix", "A")
 
 	timeline, err := sendlimit.NewTimeline(untouchable{t: t}, sendlimit.Options{})
 	require.NoError(t, err)
-	require.Equal(t, sendlimit.DefaultPolicy(), timeline.Policy())
-	_, err = timeline.WithPolicy(sendlimit.Policy{Name: "p"})
+	require.Equal(t, policy.DefaultPolicy(), timeline.Policy())
+	_, err = timeline.WithPolicy(policy.Policy{Name: "p"})
 	invalid(t, err, "rules", "[]")
 	changed, err := timeline.WithPolicy(policyOf(t, "2/minute"))
 	require.NoError(t, err)
 	require.Equal(t, "2/minute", changed.Policy().String())
-	require.Equal(t, sendlimit.DefaultPolicy(), timeline.Policy(), "the first one keeps its rules")
+	require.Equal(t, policy.DefaultPolicy(), timeline.Policy(), "the first one keeps its rules")
 }
 
 // An error of a long value stays readable, and is never cut within a letter.
 func TestLongValuesAreClipped(t *testing.T) {
 	t.Parallel()
-	err := &sendlimit.InvalidError{Field: "user", Value: strings.Repeat("界", 100), Want: "less"}
+	err := &fault.InvalidError{Field: "user", Value: strings.Repeat("界", 100), Want: "less"}
 	require.EqualError(t, err, `user "`+strings.Repeat("界", 26)+`…" is not allowed: it takes less`)
 	err.Value = strings.Repeat("x", 80)
 	require.NotContains(t, err.Error(), "…")
@@ -255,10 +259,10 @@ func TestTimesOutOfAllBounds(t *testing.T) {
 	t.Parallel()
 	s := newStory(t, "1/minute", "1/calendar_month")
 	for _, far := range []string{"2027-11-23T00:00:00.001Z", "9999-12-31T23:59:59.999Z"} {
-		require.Equal(t, sendlimit.Decision{Code: sendlimit.CodeTooFarAhead, At: at(far), Now: s.now}, s.reserve("a", far))
+		require.Equal(t, sendlimit.Decision{Code: fault.CodeTooFarAhead, At: at(far), Now: s.now}, s.reserve("a", far))
 	}
 	for _, past := range []string{"21 23:59:54.999", "1970-01-01T00:00:00.001Z", "1969-12-31T23:59:59.999Z", "0001-01-01T00:00:00.001Z"} {
-		require.Equal(t, sendlimit.Decision{Code: sendlimit.CodeInPast, At: at(past), Now: s.now}, s.reserve("a", past))
+		require.Equal(t, sendlimit.Decision{Code: fault.CodeInPast, At: at(past), Now: s.now}, s.reserve("a", past))
 	}
 	require.True(t, s.reserve("a", "2027-11-23T00:00:00Z").Allowed, "the reach to the millisecond")
 }

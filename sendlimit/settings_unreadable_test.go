@@ -8,8 +8,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
 // What the store has and can't be read is nothing that a caller gave: whoever tells
@@ -17,25 +21,25 @@ import (
 func TestWhatCantBeReadIsNotInvalid(t *testing.T) {
 	t.Parallel()
 	_, client := sendlimittest.EmbeddedRedis(t)
-	keys, err := sendlimit.NewKeys("")
+	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)
-	policies, err := sendlimit.NewPolicyStore(client, "")
+	policies, err := settings.NewPolicyStore(client, "")
 	require.NoError(t, err)
 	require.NoError(t, client.Set(t.Context(), keys.Policy("vip"), `{"name":"vip","rules":["1/moon"]}`, 0).Err())
 	_, _, policyErr := policies.Load(t.Context(), "vip")
-	settings, err := sendlimit.NewUserSettingsStore(client, "")
+	settings, err := settings.NewUserSettingsStore(client, "")
 	require.NoError(t, err)
 	require.NoError(t, client.HSet(t.Context(), keys.Settings("alice"), "v", "1", "zone", "Mars/Olympus").Err())
 	_, settingsErr := settings.Get(t.Context(), "alice")
-	require.ErrorIs(t, settingsErr, sendlimit.ErrUnreadableSettings)
-	events, err := sendlimit.NewEventStore(client, "")
+	require.ErrorIs(t, settingsErr, policy.ErrUnreadableSettings)
+	events, err := counters.NewEventStore(client, "")
 	require.NoError(t, err)
 	require.NoError(t, client.HSet(t.Context(), keys.Event("submit"), "c", "5 -1", "z", "Mars/Olympus").Err())
 	_, _, eventErr := events.Get(t.Context(), "submit")
 	for _, err := range []error{policyErr, settingsErr, eventErr} {
-		_, away := errors.AsType[*sendlimit.UnavailableError](err)
+		_, away := errors.AsType[*fault.UnavailableError](err)
 		require.True(t, away, "%v", err)
-		_, invalid := errors.AsType[*sendlimit.InvalidError](err)
+		_, invalid := errors.AsType[*fault.InvalidError](err)
 		require.False(t, invalid, "%v", err)
 	}
 }
@@ -46,7 +50,7 @@ func TestLogsOfPoliciesHaveNobodysWholeAddress(t *testing.T) {
 		"ops@example.com":              "alerts to …@example.com",
 		"https://example.com/s3cret@b": "alerts to https://example.com/…",
 	} {
-		p := sendlimit.DefaultPolicy()
+		p := policy.DefaultPolicy()
 		p.AlertTo = to
 		var log strings.Builder
 		slog.New(slog.NewTextHandler(&log, nil)).Info("it", "rules", p)

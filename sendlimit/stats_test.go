@@ -12,44 +12,46 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/stats"
 )
 
 func TestStatsOfAnAccountsDays(t *testing.T) {
 	t.Parallel()
 	server, client := sendlimittest.EmbeddedRedis(t)
 	server.SetTime(at("12:00"))
-	stats, err := sendlimit.NewStats(client, "")
+	daily, err := stats.NewStats(client, "")
 	require.NoError(t, err)
 	kolkata, err := time.LoadLocation("Asia/Kolkata")
 	require.NoError(t, err)
-	stats.Sent("shop", kolkata, at("18:29:59.999"), false)
-	stats.Sent("shop", kolkata, at("18:30"), true)
-	stats.Dropped("shop", kolkata, at("18:30"))
-	stats.Accepted("shop", kolkata, at("18:31"))
-	stats.Refused("shop", kolkata, at("18:31"), "5/hour")
-	stats.Refused("shop", kolkata, at("18:31"), "quota_exceeded")
-	stats.Sent("other", nil, at("18:30"), false)
-	require.NoError(t, stats.Flush(t.Context()))
-	stats.Sent("shop", kolkata, at("18:32"), false)
+	daily.Sent("shop", kolkata, at("18:29:59.999"), false)
+	daily.Sent("shop", kolkata, at("18:30"), true)
+	daily.Dropped("shop", kolkata, at("18:30"))
+	daily.Accepted("shop", kolkata, at("18:31"))
+	daily.Refused("shop", kolkata, at("18:31"), "5/hour")
+	daily.Refused("shop", kolkata, at("18:31"), "quota_exceeded")
+	daily.Sent("other", nil, at("18:30"), false)
+	require.NoError(t, daily.Flush(t.Context()))
+	daily.Sent("shop", kolkata, at("18:32"), false)
 	for range 2 {
-		require.NoError(t, stats.Flush(t.Context()))
+		require.NoError(t, daily.Flush(t.Context()))
 	}
 	for _, day := range []struct {
 		starts string
-		want   sendlimit.AccountStats
+		want   stats.AccountStats
 	}{
-		{"21 18:30", sendlimit.AccountStats{Sent: 1}},
-		{"22 18:30", sendlimit.AccountStats{
+		{"21 18:30", stats.AccountStats{Sent: 1}},
+		{"22 18:30", stats.AccountStats{
 			Sent: 2, Late: 1, Dropped: 1, Accepted: 1, Refused: map[string]int64{"5/hour": 1, "quota_exceeded": 1},
 		}},
 	} {
-		got, err := stats.Read(t.Context(), "shop", at(day.starts))
+		got, err := daily.Read(t.Context(), "shop", at(day.starts))
 		require.NoError(t, err)
 		require.Equal(t, day.want, got)
 	}
-	require.Equal(t, sendlimit.StatsKept+6*time.Hour+30*time.Minute, server.TTL(keysOf(sendlimit.Options{}).Stats("shop", at("22 18:30").UnixMilli())))
-	var nobody *sendlimit.Stats
+	require.Equal(t, stats.StatsKept+6*time.Hour+30*time.Minute, server.TTL(keysOf(sendlimit.Options{}).Stats("shop", at("22 18:30").UnixMilli())))
+	var nobody *stats.Stats
 	nobody.Sent("shop", nil, at("12:00"), false)
 	require.NoError(t, nobody.Flush(t.Context()))
 }
@@ -64,7 +66,7 @@ func TestPitfall48StatsWithoutAReply(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, deaf.Close()) })
 	hook := &deafTo{script: lua.StatsAdd}
 	deaf.AddHook(hook)
-	stats, err := sendlimit.NewStats(deaf, "")
+	stats, err := stats.NewStats(deaf, "")
 	require.NoError(t, err)
 	stats.Sent("shop", nil, at("12:00"), false)
 	require.ErrorIs(t, stats.Flush(t.Context()), errDeaf)
@@ -118,7 +120,7 @@ func TestDayStart(t *testing.T) {
 		require.NoError(t, err)
 		when, err := time.Parse(time.RFC3339, test.at)
 		require.NoError(t, err)
-		require.Equal(t, test.want, sendlimit.DayStart(when, zone).Format(time.RFC3339), test.zone)
+		require.Equal(t, test.want, calendar.DayStart(when, zone).Format(time.RFC3339), test.zone)
 	}
-	require.Equal(t, at("00:00"), sendlimit.DayStart(at("12:00"), nil))
+	require.Equal(t, at("00:00"), calendar.DayStart(at("12:00"), nil))
 }

@@ -10,6 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
@@ -44,12 +47,12 @@ func tell(t *testing.T, o sendlimit.Options) *story {
 
 // policyOf reads rules as they are written; a first one with a colon names
 // the time zone: "zone:Europe/Berlin".
-func policyOf(t require.TestingT, rules ...string) sendlimit.Policy {
+func policyOf(t require.TestingT, rules ...string) policy.Policy {
 	zone := ""
 	if name, ok := strings.CutPrefix(rules[0], "zone:"); ok {
 		zone, rules = name, rules[1:]
 	}
-	policy, err := sendlimit.ParsePolicy("test", zone, rules...)
+	policy, err := policy.ParsePolicy("test", zone, rules...)
 	require.NoError(t, err)
 	return policy
 }
@@ -89,8 +92,8 @@ func (s *story) until(when string) { s.wait(at(when).Sub(s.now)) }
 
 func (s *story) key() string { return keysOf(s.options).Timeline("alice") }
 
-func keysOf(o sendlimit.Options) sendlimit.Keys {
-	keys, err := sendlimit.NewKeys(o.Prefix)
+func keysOf(o sendlimit.Options) keyspace.Keys {
+	keys, err := keyspace.NewKeys(o.Prefix)
 	if err != nil {
 		panic(err) // the test is wrong
 	}
@@ -155,7 +158,7 @@ func (s *story) refused(whens ...string) {
 	for _, when := range whens {
 		d := s.reserve("refused", when)
 		require.False(s, d.Allowed, when)
-		require.Equal(s, sendlimit.CodeSendLimit, d.Code, when)
+		require.Equal(s, fault.CodeSendLimit, d.Code, when)
 	}
 }
 
@@ -164,7 +167,7 @@ func (s *story) refused(whens ...string) {
 func (s *story) refusedBy(when, previous, next string, rules ...string) {
 	s.Helper()
 	d := s.reserve("refused", when)
-	require.Equal(s, sendlimit.CodeSendLimit, d.Code, when)
+	require.Equal(s, fault.CodeSendLimit, d.Code, when)
 	require.Equal(s, rules, broken(d), when)
 	require.Equal(s, at(previous), d.PreviousFree, "%s: previous free", when)
 	require.Equal(s, at(next), d.NextFree, "%s: next free", when)

@@ -2,19 +2,24 @@ package sendlimit
 
 import (
 	"cmp"
-	"context"
 	"strconv"
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/judge"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // DefaultKeepRecords is how long a record is kept after its message ended.
-const DefaultKeepRecords = 7 * day
+const DefaultKeepRecords = 7 * calendar.DayLong
 
 // DefaultExpireAfter is how long after its send time a message is dropped
 // rather than sent.
-const DefaultExpireAfter = day
+const DefaultExpireAfter = calendar.DayLong
 
 // DefaultTolerance is how late a message may go out without being judged anew.
 const DefaultTolerance = 2 * time.Second
@@ -35,16 +40,16 @@ const DefaultOverdueAfter = time.Minute
 // default policy for every user, under the default prefix, places only.
 type Options struct {
 	Prefix string        // begins every key; "" means DefaultPrefix
-	Policy Policy        // the rules of whoever has no policy of their own; the zero value means DefaultPolicy
+	Policy policy.Policy // the rules of whoever has no policy of their own; the zero value means DefaultPolicy
 	Reach  time.Duration // how far ahead a send time may lie, at most DefaultReach, its default
 	// Policies are those that the settings of single users may name beside Policy.
-	Policies []Policy
+	Policies []policy.Policy
 	// UserSettings honours what is set for single users, see UserSettings: it holds
 	// from the next call on.
 	UserSettings bool
 	// SettingsCache is shared with timelines before and after this one, under other
 	// policies say; nil means one of its own.
-	SettingsCache *SettingsCache
+	SettingsCache *judge.SettingsCache
 	// Records keeps a record and a watch entry beside each place, for a queue
 	// that delivers through a Gate. Policies with Categories need it: a message's
 	// category is in its record.
@@ -74,11 +79,11 @@ type Options struct {
 }
 
 // withDefaults completes what is zero.
-func (o Options) withDefaults() Options {
+func (o Options) WithDefaults() Options {
 	if o.Policy.Name == "" && o.Policy.Rules == nil {
-		o.Policy = DefaultPolicy()
+		o.Policy = policy.DefaultPolicy()
 	}
-	o.Reach = cmp.Or(o.Reach, DefaultReach)
+	o.Reach = cmp.Or(o.Reach, policy.DefaultReach)
 	o.KeepRecords = cmp.Or(o.KeepRecords, DefaultKeepRecords)
 	o.ExpireAfter = cmp.Or(o.ExpireAfter, DefaultExpireAfter)
 	o.Tolerance = cmp.Or(o.Tolerance, DefaultTolerance)
@@ -89,22 +94,22 @@ func (o Options) withDefaults() Options {
 }
 
 // validate checks completed options, but for the policy.
-func (o Options) validate() error {
+func (o Options) Validate() error {
 	switch {
-	case o.Reach < time.Second || o.Reach > DefaultReach:
-		return &InvalidError{Field: "reach", Value: o.Reach.String(), Want: "1 s to 366 days"}
+	case o.Reach < time.Second || o.Reach > policy.DefaultReach:
+		return &fault.InvalidError{Field: "reach", Value: o.Reach.String(), Want: "1 s to 366 days"}
 	case o.KeepRecords < time.Minute:
-		return &InvalidError{Field: "keep_records", Value: o.KeepRecords.String(), Want: "at least 1 minute"}
+		return &fault.InvalidError{Field: "keep_records", Value: o.KeepRecords.String(), Want: "at least 1 minute"}
 	case o.ExpireAfter < time.Second:
-		return &InvalidError{Field: "expire_after", Value: o.ExpireAfter.String(), Want: "at least 1 s"}
+		return &fault.InvalidError{Field: "expire_after", Value: o.ExpireAfter.String(), Want: "at least 1 s"}
 	case o.Tolerance < 100*time.Millisecond || o.Tolerance > time.Hour: // shorter, a slow reply alone makes late
-		return &InvalidError{Field: "tolerance", Value: o.Tolerance.String(), Want: "100 ms to 1 hour"}
+		return &fault.InvalidError{Field: "tolerance", Value: o.Tolerance.String(), Want: "100 ms to 1 hour"}
 	case o.Attempts < 1:
-		return &InvalidError{Field: "max_attempts", Value: strconv.Itoa(o.Attempts), Want: "at least 1"}
+		return &fault.InvalidError{Field: "max_attempts", Value: strconv.Itoa(o.Attempts), Want: "at least 1"}
 	case o.LookAfter < time.Millisecond:
-		return &InvalidError{Field: "look_after", Value: o.LookAfter.String(), Want: "at least 1 ms"}
+		return &fault.InvalidError{Field: "look_after", Value: o.LookAfter.String(), Want: "at least 1 ms"}
 	case o.OverdueAfter < time.Millisecond:
-		return &InvalidError{Field: "overdue_after", Value: o.OverdueAfter.String(), Want: "at least 1 ms"}
+		return &fault.InvalidError{Field: "overdue_after", Value: o.OverdueAfter.String(), Want: "at least 1 ms"}
 	}
 	return nil
 }
@@ -121,26 +126,26 @@ func (o Options) validate() error {
 // *UnavailableError when the store did not answer, and ErrReply when it
 // answered nonsense.
 type Timeline struct {
-	client  redis.Scripter
-	keys    Keys
-	copyOf  *Keys // of what is real, where these are copies of a dry run; else nil
-	book    *rulebook
-	options Options // complete
+	Client  redis.Scripter
+	Keys    keyspace.Keys
+	copyOf  *keyspace.Keys // of what is real, where these are copies of a dry run; else nil
+	Book    *judge.Rulebook
+	Options Options // complete
 }
 
 // NewTimeline returns a timeline in the store behind client. The error is an
 // *InvalidError.
 func NewTimeline(client redis.Scripter, o Options) (*Timeline, error) {
-	o = o.withDefaults()
-	keys, err := NewKeys(o.Prefix)
+	o = o.WithDefaults()
+	keys, err := keyspace.NewKeys(o.Prefix)
 	if err != nil {
 		return nil, err
 	}
-	t := &Timeline{client: client, keys: keys}
+	t := &Timeline{Client: client, Keys: keys}
 	if err := t.judgeBy(o); err != nil {
 		return nil, err
 	}
-	if err := o.validate(); err != nil {
+	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	return t, nil
@@ -148,29 +153,29 @@ func NewTimeline(client redis.Scripter, o Options) (*Timeline, error) {
 
 // judgeBy makes the policies of options those that the timeline judges by.
 func (t *Timeline) judgeBy(o Options) error {
-	book, err := newRulebook(o.Policy, o.Policies, o.UserSettings, o.SettingsCache)
+	book, err := judge.NewRulebook(o.Policy, o.Policies, o.UserSettings, o.SettingsCache)
 	if err != nil {
 		return err
 	}
 	if !o.Records {
-		for _, p := range append([]Policy{o.Policy}, o.Policies...) {
+		for _, p := range append([]policy.Policy{o.Policy}, o.Policies...) {
 			if len(p.Categories) > 0 {
-				return &InvalidError{
+				return &fault.InvalidError{
 					Field: "categories", Value: p.Name,
 					Want: "none without records: what category a message is of stands there",
 				}
 			}
 		}
 	}
-	o.SettingsCache = book.cache
-	t.book, t.options = book, o
+	o.SettingsCache = book.Cache
+	t.Book, t.Options = book, o
 	return nil
 }
 
 // WithPolicy returns a timeline over the same reservations under other rules:
 // what is reserved keeps its places. Options.Policies stay.
-func (t *Timeline) WithPolicy(p Policy) (*Timeline, error) {
-	changed, o := *t, t.options
+func (t *Timeline) WithPolicy(p policy.Policy) (*Timeline, error) {
+	changed, o := *t, t.Options
 	o.Policy = p
 	if err := changed.judgeBy(o); err != nil {
 		return nil, err
@@ -182,57 +187,37 @@ func (t *Timeline) WithPolicy(p Policy) (*Timeline, error) {
 // connection on which something is to follow its calls, say.
 func (t *Timeline) On(client redis.Scripter) *Timeline {
 	changed := *t
-	changed.client = client
+	changed.Client = client
 	return &changed
 }
 
 // Policy returns the rules the timeline judges by, but for users whose settings
 // name another policy or replace a limit.
-func (t *Timeline) Policy() Policy { return t.book.base.policy }
+func (t *Timeline) Policy() policy.Policy { return t.Book.Base.Policy }
 
 // settings is the key of what is set for a user: the real one in a dry run, too.
 func (t *Timeline) settings(user string) string {
 	if t.copyOf != nil {
 		return t.copyOf.Settings(user)
 	}
-	return t.keys.Settings(user)
+	return t.Keys.Settings(user)
 }
 
 // named is how the scripts are told whose rules judge. In a dry run, they look for
 // the categories of messages of which there is no copy where they really are.
-func (t *Timeline) named(by *scope, user string) string {
-	if t.copyOf != nil && len(by.own) > 0 {
-		return by.named + " " + t.copyOf.RecordPrefix(user)
+func (t *Timeline) named(by *judge.Scope, user string) string {
+	if t.copyOf != nil && len(by.Own) > 0 {
+		return by.Named + " " + t.copyOf.RecordPrefix(user)
 	}
-	return by.named
+	return by.Named
 }
 
 // alerts is what the scripts are told of the alerts of a message that a scope
 // judges: from how many places on there may be one, and of what. A dry run alerts
 // nobody.
-func (t *Timeline) alerts(by *scope) (from any, what string) {
-	if t.copyOf != nil || by.uncounted {
+func (t *Timeline) alerts(by *judge.Scope) (from any, what string) {
+	if t.copyOf != nil || by.Uncounted {
 		return "", ""
 	}
-	return by.set.alertFrom, by.set.alerts
-}
-
-// run calls a script and returns its reply, an array.
-func run(ctx context.Context, client redis.Scripter, script *redis.Script, doing string, keys []string, args []any) (reply, error) {
-	v, err := script.Run(ctx, client, keys, args...).Result()
-	if err != nil {
-		return nil, Unavailable(err, doing)
-	}
-	if r, ok := v.([]any); ok {
-		return r, nil
-	}
-	return reply{v}, nil
-}
-
-// milliseconds is how the scripts are told a time: "" stands for none.
-func milliseconds(at time.Time) any {
-	if at.IsZero() {
-		return ""
-	}
-	return at.UnixMilli()
+	return by.Set.AlertFrom, by.Set.Alerts
 }

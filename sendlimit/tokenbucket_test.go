@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
@@ -14,29 +16,29 @@ import (
 type bucketStory struct {
 	*testing.T
 
-	buckets func(rate string, capacity int64) *sendlimit.TokenBucket
-	bucket  *sendlimit.TokenBucket
+	buckets func(rate string, capacity int64) *rate.TokenBucket
+	bucket  *rate.TokenBucket
 	now     time.Time
 }
 
-func bucketOf(t *testing.T, rate string, capacity int64) *bucketStory {
+func bucketOf(t *testing.T, rateText string, capacity int64) *bucketStory {
 	t.Helper()
 	_, client := sendlimittest.EmbeddedRedis(t)
 	s := &bucketStory{T: t, now: time.Date(2050, 11, 22, 11, 11, 11, 0, time.UTC)}
-	s.buckets = func(rate string, capacity int64) *sendlimit.TokenBucket {
-		r, err := sendlimit.ParseRate(rate)
+	s.buckets = func(rateText string, capacity int64) *rate.TokenBucket {
+		r, err := rate.ParseRate(rateText)
 		require.NoError(t, err)
-		bucket, err := sendlimit.NewTokenBucket(client, sendlimit.TokenBucketOptions{Rate: r, Capacity: capacity})
+		bucket, err := rate.NewTokenBucket(client, rate.TokenBucketOptions{Rate: r, Capacity: capacity})
 		require.NoError(t, err)
 		return bucket
 	}
-	s.bucket = s.buckets(rate, capacity)
+	s.bucket = s.buckets(rateText, capacity)
 	return s
 }
 
 func (s *bucketStory) take(n int64) sendlimit.Decision {
 	s.Helper()
-	d, err := s.bucket.Take(s.Context(), sendlimit.TokenRequest{Key: "alice", Tokens: n, Now: s.now})
+	d, err := s.bucket.Take(s.Context(), rate.TokenRequest{Key: "alice", Tokens: n, Now: s.now})
 	require.NoError(s, err)
 	return d
 }
@@ -50,7 +52,7 @@ func (s *bucketStory) refused(n int64, wait time.Duration) {
 	s.Helper()
 	d := s.take(n)
 	require.False(s, d.Allowed)
-	require.Equal(s, sendlimit.CodeRateLimited, d.Code)
+	require.Equal(s, fault.CodeRateLimited, d.Code)
 	require.Equal(s, wait, d.RetryAfter)
 }
 
@@ -124,7 +126,7 @@ func TestTokenBucketOfAClockThatGoesBack(t *testing.T) {
 	s.now = s.now.Add(time.Second)
 	s.taken(1)
 	s.now = s.now.Add(-time.Hour)
-	d, err := s.bucket.GiveBack(t.Context(), sendlimit.TokenRequest{Key: "alice", Now: s.now})
+	d, err := s.bucket.GiveBack(t.Context(), rate.TokenRequest{Key: "alice", Now: s.now})
 	require.NoError(t, err)
 	require.Equal(t, int64(1), d.Remaining)
 	s.taken(1) // what is there can be taken
@@ -135,7 +137,7 @@ func TestTokenBucketGivesBack(t *testing.T) {
 	s := bucketOf(t, "1/minute", 3)
 	s.taken(3)
 	giveBack := func(n, left int64) {
-		d, err := s.bucket.GiveBack(t.Context(), sendlimit.TokenRequest{Key: "alice", Tokens: n, Now: s.now})
+		d, err := s.bucket.GiveBack(t.Context(), rate.TokenRequest{Key: "alice", Tokens: n, Now: s.now})
 		require.NoError(t, err)
 		require.True(t, d.Allowed)
 		require.Equal(t, left, d.Remaining)
@@ -163,11 +165,11 @@ func TestPitfall11TokenBucketKeepsWhatIsTaken(t *testing.T) {
 func TestPitfall14MoreTokensThanTheBucketHolds(t *testing.T) {
 	t.Parallel()
 	s := bucketOf(t, "1/second", 3)
-	_, err := s.bucket.Take(t.Context(), sendlimit.TokenRequest{Key: "alice", Tokens: 4})
+	_, err := s.bucket.Take(t.Context(), rate.TokenRequest{Key: "alice", Tokens: 4})
 	require.EqualError(t, err, `tokens "4" is not allowed: it takes 1 to the capacity of the bucket, which is 3`)
-	_, err = s.bucket.Take(t.Context(), sendlimit.TokenRequest{Key: "alice", Tokens: -1})
+	_, err = s.bucket.Take(t.Context(), rate.TokenRequest{Key: "alice", Tokens: -1})
 	require.Error(t, err)
-	_, err = s.bucket.Take(t.Context(), sendlimit.TokenRequest{})
+	_, err = s.bucket.Take(t.Context(), rate.TokenRequest{})
 	require.EqualError(t, err, `key "" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters`)
 }
 
@@ -175,29 +177,29 @@ func TestPitfall14MoreTokensThanTheBucketHolds(t *testing.T) {
 func TestTokenBucketExpiresWhenFull(t *testing.T) {
 	t.Parallel()
 	server, client := sendlimittest.EmbeddedRedis(t)
-	bucket, err := sendlimit.NewTokenBucket(client, sendlimit.TokenBucketOptions{
-		Rate: sendlimit.Rate{Count: 1, Interval: time.Minute}, Capacity: 3,
+	bucket, err := rate.NewTokenBucket(client, rate.TokenBucketOptions{
+		Rate: rate.Rate{Count: 1, Interval: time.Minute}, Capacity: 3,
 	})
 	require.NoError(t, err)
-	_, err = bucket.Take(t.Context(), sendlimit.TokenRequest{Key: "alice", Tokens: 2})
+	_, err = bucket.Take(t.Context(), rate.TokenRequest{Key: "alice", Tokens: 2})
 	require.NoError(t, err)
 	require.Len(t, server.Keys(), 1)
 	require.InDelta(t, (2 * time.Minute).Seconds(), server.TTL(server.Keys()[0]).Seconds(), 5)
-	_, err = bucket.GiveBack(t.Context(), sendlimit.TokenRequest{Key: "alice", Tokens: 2})
+	_, err = bucket.GiveBack(t.Context(), rate.TokenRequest{Key: "alice", Tokens: 2})
 	require.NoError(t, err)
 	require.Empty(t, server.Keys())
 }
 
 func TestTokenBucketsThatAreNone(t *testing.T) {
 	t.Parallel()
-	second := sendlimit.Rate{Count: 1, Interval: time.Second}
-	for want, o := range map[string]sendlimit.TokenBucketOptions{
+	second := rate.Rate{Count: 1, Interval: time.Second}
+	for want, o := range map[string]rate.TokenBucketOptions{
 		`prefix "A" is not allowed: it takes 1 to 32 of a-z 0-9 _ -`:                                                              {Prefix: "A", Rate: second},
 		`rate "none" is not allowed: it takes a rate such as 100/second, 6000/minute or 20/500ms: 1 to 100000, in 1ms to 31 days`: {},
 		`capacity "-1" is not allowed: it takes 1 to 100000`:                                                                      {Rate: second, Capacity: -1},
 		`capacity "100001" is not allowed: it takes 1 to 100000`:                                                                  {Rate: second, Capacity: 100_001},
 	} {
-		_, err := sendlimit.NewTokenBucket(nil, o)
+		_, err := rate.NewTokenBucket(nil, o)
 		require.EqualError(t, err, want)
 	}
 }
@@ -205,17 +207,17 @@ func TestTokenBucketsThatAreNone(t *testing.T) {
 // The largest numbers stay exact: a bucket of so many parts, a year later.
 func TestTokenBucketOfTheLargestNumbers(t *testing.T) {
 	t.Parallel()
-	s := bucketOf(t, "100000/744h", sendlimit.MaxRate)
-	s.taken(sendlimit.MaxRate)
-	s.refused(sendlimit.MaxRate, sendlimit.MaxRateInterval)
-	s.now = s.now.Add(sendlimit.MaxRateInterval - time.Millisecond)
-	s.refused(sendlimit.MaxRate, time.Millisecond)
+	s := bucketOf(t, "100000/744h", rate.MaxRate)
+	s.taken(rate.MaxRate)
+	s.refused(rate.MaxRate, rate.MaxRateInterval)
+	s.now = s.now.Add(rate.MaxRateInterval - time.Millisecond)
+	s.refused(rate.MaxRate, time.Millisecond)
 	s.now = s.now.Add(time.Millisecond)
-	s.taken(sendlimit.MaxRate)
+	s.taken(rate.MaxRate)
 	s.now = s.now.Add(366 * 24 * time.Hour)
-	s.taken(sendlimit.MaxRate)
+	s.taken(rate.MaxRate)
 	s.refused(1, 26_784*time.Millisecond)
-	slow := bucketOf(t, "1/744h", sendlimit.MaxRate)
-	slow.taken(sendlimit.MaxRate)
-	slow.refused(2, 2*sendlimit.MaxRateInterval)
+	slow := bucketOf(t, "1/744h", rate.MaxRate)
+	slow.taken(rate.MaxRate)
+	slow.refused(2, 2*rate.MaxRateInterval)
 }

@@ -12,8 +12,10 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 const mayBeDone = ": what was asked for may have been done, and asking again with the same id is safe"
@@ -22,17 +24,17 @@ const mayBeDone = ": what was asked for may have been done, and asking again wit
 // store; "" where it is not one.
 func detail(t *testing.T, err error) string {
 	t.Helper()
-	wrapped := sendlimit.Unavailable(err, "reserving")
+	wrapped := store.Unavailable(err, "reserving")
 	require.ErrorIs(t, wrapped, err, "the cause stays")
 	require.ErrorContains(t, wrapped, "reserving: ")
-	problem, ok := errors.AsType[*sendlimit.UnavailableError](wrapped)
+	problem, ok := errors.AsType[*fault.UnavailableError](wrapped)
 	if !ok {
 		require.EqualError(t, wrapped, "reserving: "+err.Error())
 		return ""
 	}
-	code := sendlimit.CodeUnavailable
+	code := fault.CodeUnavailable
 	if redis.IsOOMError(err) {
-		code = sendlimit.CodeStoreFull
+		code = fault.CodeStoreFull
 	}
 	require.Equal(t, code, problem.Code())
 	require.EqualError(t, problem, problem.Detail)
@@ -121,17 +123,17 @@ func TestUnavailableByOtherCauses(t *testing.T) {
 		{context.Canceled, ""},       // the caller gave up
 		{dial(context.Canceled), ""}, // also while connecting
 		{redis.ErrClosed, ""},        // a fault of ours
-		{sendlimit.ErrReply, ""},
+		{script.ErrReply, ""},
 	} {
 		require.Equal(t, row.want, detail(t, row.err), "%v", row.err)
 	}
-	require.NoError(t, sendlimit.Unavailable(nil, "reserving"))
+	require.NoError(t, store.Unavailable(nil, "reserving"))
 }
 
 func TestUnavailableTwiceKeepsTheFirstSentence(t *testing.T) {
 	t.Parallel()
-	once := sendlimit.Unavailable(context.DeadlineExceeded, "reserving")
-	twice := sendlimit.Unavailable(once, "submitting")
+	once := store.Unavailable(context.DeadlineExceeded, "reserving")
+	twice := store.Unavailable(once, "submitting")
 	require.EqualError(t, twice, "submitting: reserving: Redis did not answer in time"+mayBeDone)
 }
 

@@ -12,14 +12,17 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // withCodes is a policy of which two categories are exempt: "otp" counts for the
 // others, "code" does not.
-func withCodes(t *testing.T, rules ...string) sendlimit.Policy {
+func withCodes(t *testing.T, rules ...string) policy.Policy {
 	t.Helper()
 	p := policyOf(t, rules...)
-	p.Categories = map[string]sendlimit.CategoryRules{
+	p.Categories = map[string]policy.CategoryRules{
 		"otp":  {Exempt: true},
 		"code": {Exempt: true, Uncounted: true},
 	}
@@ -71,7 +74,7 @@ func TestWhatDoesNotCountIsReleased(t *testing.T) {
 
 	require.True(t, s.release("c").Allowed)
 	s.places([]string{"a 11:00:00"}, none())
-	require.Equal(t, sendlimit.StateCancelled, s.stands("c").State)
+	require.Equal(t, messages.StateCancelled, s.stands("c").State)
 	s.watched("g-a/a 00:00:10")
 	d := s.ask(sendlimit.Request{ID: "c", At: at("13:00"), Record: categorized("g2", "")})
 	require.True(t, d.Allowed, "its id is free, for what counts too")
@@ -90,12 +93,12 @@ func TestWhatDoesNotCountIsDelivered(t *testing.T) {
 	require.Equal(t, "code", s.goesOut("c1").Category)
 	s.goesOut("a")
 	s.holds("a 11:00:00", "c1 11:00:00", "c2 11:00:00", "c3 11:00:00")
-	require.Equal(t, sendlimit.Send, s.claim("c2", "g-c2", "n2").Verdict)
-	require.True(t, s.settle("c2", "g-c2", "n2", sendlimit.Settlement{Failed: true, Reason: "gone"}))
-	require.Equal(t, sendlimit.Send, s.claim("c3", "g-c3", "n3").Verdict)
-	require.True(t, s.settle("c3", "g-c3", "n3", sendlimit.Settlement{Uncertain: true, Reason: "unclear"}))
+	require.Equal(t, messages.Send, s.claim("c2", "g-c2", "n2").Verdict)
+	require.True(t, s.settle("c2", "g-c2", "n2", messages.Settlement{Failed: true, Reason: "gone"}))
+	require.Equal(t, messages.Send, s.claim("c3", "g-c3", "n3").Verdict)
+	require.True(t, s.settle("c3", "g-c3", "n3", messages.Settlement{Uncertain: true, Reason: "unclear"}))
 	s.places([]string{"a 11:00:00"}, []string{"c1 11:00:00", "c3 11:00:00"})
-	ended, err := s.timeline.Records(s.client).Ended(t.Context(), sendlimit.ListRequest{User: "alice"})
+	ended, err := messages.RecordsOf(s.timeline, s.client).Ended(t.Context(), sendlimit.ListRequest{User: "alice"})
 	require.NoError(t, err)
 	require.Len(t, ended, 1)
 	require.Equal(t, "c2", ended[0].ID, "a failed one has no place")
@@ -120,7 +123,7 @@ func TestTheListHasWhatDoesNotCount(t *testing.T) {
 	slices.Sort(want)
 	for _, size := range []int{1, 2, 7, 59, 60, 61} {
 		var got []string
-		var after sendlimit.Reservation
+		var after keyspace.Reservation
 		for {
 			page, err := s.timeline.List(t.Context(), sendlimit.ListRequest{
 				User: "alice", From: at("11:00"), To: at("11:59"), After: after, Limit: size,
@@ -210,7 +213,7 @@ func TestAnExemptMessageIsLate(t *testing.T) {
 
 	// It counts where it was really sent; the other does not.
 	s.postponed(s.claim("a", "g-a", "n1"), "a 10:00:00 12:30:00", "b 11:00:00 13:30:00")
-	require.Equal(t, sendlimit.Rule{Limit: 1, Window: time.Hour}, s.stands("a").InTheWay)
+	require.Equal(t, policy.Rule{Limit: 1, Window: time.Hour}, s.stands("a").InTheWay)
 }
 
 func TestAnExemptMessageIsLateForItsExpiry(t *testing.T) {
@@ -220,7 +223,7 @@ func TestAnExemptMessageIsLateForItsExpiry(t *testing.T) {
 	r.Record.ExpiresAt = at("11:05")
 	require.True(t, s.ask(r).Allowed)
 	s.until("11:05")
-	require.Equal(t, sendlimit.ReasonExpired, s.claim("c", "g1", "n1").Reason)
+	require.Equal(t, messages.ReasonExpired, s.claim("c", "g1", "n1").Reason)
 	s.places(none(), none())
 }
 
@@ -234,7 +237,7 @@ func TestALateMessageUnderAChangedPolicy(t *testing.T) {
 	s.until("11:30")
 
 	p := policyOf(t, "1/hour")
-	p.Categories = map[string]sendlimit.CategoryRules{"news": {Exempt: true, Uncounted: true}}
+	p.Categories = map[string]policy.CategoryRules{"news": {Exempt: true, Uncounted: true}}
 	s.judgedBy(p)
 	s.goesOut("n")
 	s.places([]string{"a 11:00:00"}, []string{"c 10:00:00", "n 11:30:00"})

@@ -10,6 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
@@ -43,7 +46,7 @@ const (
 	v1Send, v1Stale, v1Busy, v1Early, v1Lapsed = 0, 1, 2, 3, 4
 )
 
-func newPrevious(t *testing.T, client redis.UniversalClient, keys sendlimit.Keys) *previous {
+func newPrevious(t *testing.T, client redis.UniversalClient, keys keyspace.Keys) *previous {
 	t.Helper()
 	p := &previous{
 		T: t, client: client, scripts: map[string]*redis.Script{},
@@ -115,9 +118,9 @@ type upgrade struct {
 
 	old      *previous
 	timeline *sendlimit.Timeline
-	gate     *sendlimit.Gate
-	watch    *sendlimit.WatchList
-	records  *sendlimit.Records
+	gate     *messages.Gate
+	watch    *messages.WatchList
+	records  *messages.Records
 	now, due time.Time
 }
 
@@ -143,11 +146,11 @@ func newUpgrade(t *testing.T, client redis.UniversalClient) *upgrade {
 	var err error
 	u.timeline, err = sendlimit.NewTimeline(client, o)
 	require.NoError(t, err)
-	u.gate, err = sendlimit.NewGate(client, o)
+	u.gate, err = messages.NewGate(client, o)
 	require.NoError(t, err)
-	u.watch, err = sendlimit.NewWatchList(client, o)
+	u.watch, err = messages.NewWatchList(client, o)
 	require.NoError(t, err)
-	u.records = u.timeline.Records(client)
+	u.records = messages.RecordsOf(u.timeline, client)
 	return u
 }
 
@@ -161,28 +164,28 @@ func (u *upgrade) submit(id string, at time.Time, generation string) sendlimit.D
 	return d
 }
 
-func (u *upgrade) claim(now time.Time, generation, nonce string) sendlimit.Claim {
+func (u *upgrade) claim(now time.Time, generation, nonce string) messages.Claim {
 	u.Helper()
 	return u.claimBy(u.gate, now, generation, nonce)
 }
 
-func (u *upgrade) claimBy(gate *sendlimit.Gate, now time.Time, generation, nonce string) sendlimit.Claim {
+func (u *upgrade) claimBy(gate *messages.Gate, now time.Time, generation, nonce string) messages.Claim {
 	u.Helper()
-	d := sendlimit.Delivery{User: "alice", ID: "a", Generation: generation, Nonce: nonce}
+	d := messages.Delivery{User: "alice", ID: "a", Generation: generation, Nonce: nonce}
 	c, err := gate.Claim(u.Context(), d, lease, now)
 	require.NoError(u, err)
 	return c
 }
 
-func (u *upgrade) settle(now time.Time, generation, nonce string, s sendlimit.Settlement) bool {
+func (u *upgrade) settle(now time.Time, generation, nonce string, s messages.Settlement) bool {
 	u.Helper()
-	held, err := u.gate.Settle(u.Context(), sendlimit.Delivery{User: "alice", ID: "a", Generation: generation, Nonce: nonce}, s, now)
+	held, err := u.gate.Settle(u.Context(), messages.Delivery{User: "alice", ID: "a", Generation: generation, Nonce: nonce}, s, now)
 	require.NoError(u, err)
 	return held
 }
 
 // stands requires that the present program finds the message in a state.
-func (u *upgrade) stands(state sendlimit.State) sendlimit.Standing {
+func (u *upgrade) stands(state messages.State) messages.Standing {
 	u.Helper()
 	standings, err := u.records.Look(u.Context(), "alice", "a")
 	require.NoError(u, err)
@@ -196,7 +199,7 @@ func first(reply []any) int {
 	return int(n)
 }
 
-var delivered = sendlimit.Settlement{Delivered: true, ProviderID: "p"} //nolint:gochecknoglobals // a constant table
+var delivered = messages.Settlement{Delivered: true, ProviderID: "p"} //nolint:gochecknoglobals // a constant table
 
 func TestPitfall43TheNewDeliversWhatTheOldAccepted(t *testing.T) {
 	t.Parallel()
@@ -205,13 +208,13 @@ func TestPitfall43TheNewDeliversWhatTheOldAccepted(t *testing.T) {
 		require.False(u, u.submit("b", u.due.Add(time.Second), "g2").Allowed, "its place counts")
 		require.True(u, u.submit("a", u.due, "g2").Replayed, "its id and fingerprint are known")
 
-		require.Equal(u, sendlimit.Early, u.claim(u.now, "g1", "n0").Verdict)
+		require.Equal(u, messages.Early, u.claim(u.now, "g1", "n0").Verdict)
 		c := u.claim(u.due, "g1", "n1")
-		require.Equal(u, sendlimit.Send, c.Verdict)
+		require.Equal(u, messages.Send, c.Verdict)
 		require.Equal(u, "text", string(c.Content))
 		require.Equal(u, v1Busy, first(u.old.claim(u.due, "g1", "n2")))
 		require.True(u, u.settle(u.due, "g1", "n1", delivered))
-		u.stands(sendlimit.StateDelivered)
+		u.stands(messages.StateDelivered)
 		require.Equal(u, v1Stale, first(u.old.claim(u.due, "g1", "n2")))
 		require.Equal(u, v1IDReused, first(u.old.reserve(u.due, u.due.Add(time.Hour), "g3", "other")))
 	})
@@ -227,16 +230,16 @@ func TestPitfall43TheNewChangesWhatTheOldAccepted(t *testing.T) {
 		require.True(u, d.Allowed)
 		require.Equal(u, v1Stale, first(u.old.claim(u.due, "g1", "n1")), "the task of the old place does nothing")
 
-		entry := sendlimit.Watched{User: "alice", ID: "a", Generation: "g2"}
+		entry := messages.Watched{User: "alice", ID: "a", Generation: "g2"}
 		renewal, due, err := u.watch.Renew(u.Context(), entry, "g3", false, u.now.Add(time.Minute))
 		require.NoError(u, err)
-		require.Equal(u, sendlimit.Renewed, renewal)
+		require.Equal(u, messages.Renewed, renewal)
 		require.Equal(u, later, due)
 		require.Equal(u, v1Stale, first(u.old.claim(later, "g2", "n1")))
 		require.Equal(u, v1Send, first(u.old.claim(later, "g3", "n1")), "an old worker has the new timer")
 		d, err = u.timeline.Release(u.Context(), sendlimit.ReleaseRequest{User: "alice", ID: "a", Now: later})
 		require.NoError(u, err)
-		require.Equal(u, sendlimit.CodeTooLate, d.Code)
+		require.Equal(u, fault.CodeTooLate, d.Code)
 		require.True(u, u.old.settle(later, "g3", "n1", "p", "unavailable", "g4", later.Add(time.Minute).UnixMilli()))
 		d, err = u.timeline.Release(u.Context(), sendlimit.ReleaseRequest{User: "alice", ID: "a", Now: later})
 		require.NoError(u, err)
@@ -253,24 +256,24 @@ func TestPitfall43TheOldDeliversWhatTheNewAccepted(t *testing.T) {
 		reply := u.old.claim(u.due, "g1", "n1")
 		require.Equal(u, v1Send, first(reply))
 		require.Equal(u, "text", reply[6])
-		require.Equal(u, sendlimit.Busy, u.claim(u.due, "g1", "n2").Verdict)
+		require.Equal(u, messages.Busy, u.claim(u.due, "g1", "n2").Verdict)
 		// A retry of the old one, which the new one claims: late by nature.
 		again := u.due.Add(time.Minute)
 		require.True(u, u.old.settle(u.due, "g1", "n1", "p", "unavailable", "g2", again.UnixMilli()))
-		require.Equal(u, sendlimit.Early, u.claim(u.due, "g2", "n2").Verdict)
+		require.Equal(u, messages.Early, u.claim(u.due, "g2", "n2").Verdict)
 		c := u.claim(again, "g2", "n2")
-		require.Equal(u, sendlimit.Send, c.Verdict)
+		require.Equal(u, messages.Send, c.Verdict)
 		require.Equal(u, 2, c.Attempt)
 		require.Equal(u, u.due, c.Promised)
 		// A retry of the new one, which the old one claims and settles.
 		again = again.Add(time.Minute)
-		require.True(u, u.settle(u.due, "g2", "n2", sendlimit.Settlement{
-			Retry: &sendlimit.Retry{Generation: "g3", At: again}, Reason: "unavailable",
+		require.True(u, u.settle(u.due, "g2", "n2", messages.Settlement{
+			Retry: &messages.Retry{Generation: "g3", At: again}, Reason: "unavailable",
 		}))
 		require.Equal(u, v1Early, first(u.old.claim(u.due, "g3", "n3")))
 		require.Equal(u, v1Send, first(u.old.claim(again, "g3", "n3")))
 		require.True(u, u.old.settle(again, "g3", "n3", "d", "provider-7"))
-		s := u.stands(sendlimit.StateDelivered)
+		s := u.stands(messages.StateDelivered)
 		require.Equal(u, "provider-7", s.ProviderID)
 		require.Equal(u, 3, s.Attempts)
 		require.Equal(u, 2*time.Minute, s.Lateness)
@@ -283,16 +286,16 @@ func TestPitfall43TheOldChangesWhatTheNewAccepted(t *testing.T) {
 		require.True(u, u.submit("a", u.due, "g1").Allowed)
 		later := u.due.Add(time.Hour)
 		require.Equal(u, v1Allowed, first(u.old.move(u.now, later, "g2")))
-		require.Equal(u, sendlimit.Stale, u.claim(u.due, "g1", "n1").Verdict)
-		require.Equal(u, u.due, u.stands(sendlimit.StatePending).MovedFrom)
-		require.Equal(u, sendlimit.Send, u.claim(later, "g2", "n1").Verdict)
+		require.Equal(u, messages.Stale, u.claim(u.due, "g1", "n1").Verdict)
+		require.Equal(u, u.due, u.stands(messages.StatePending).MovedFrom)
+		require.Equal(u, messages.Send, u.claim(later, "g2", "n1").Verdict)
 		require.Equal(u, v1TooLate, first(u.old.release(later)))
-		require.True(u, u.settle(later, "g2", "n1", sendlimit.Settlement{Failed: true, Reason: "gone"}))
+		require.True(u, u.settle(later, "g2", "n1", messages.Settlement{Failed: true, Reason: "gone"}))
 
 		require.Equal(u, v1Allowed, first(u.old.reserve(later, later.Add(time.Hour), "g3", "other")), "a failed id is free")
 		require.Equal(u, v1Allowed, first(u.old.release(later)))
-		u.stands(sendlimit.StateCancelled)
-		require.Equal(u, sendlimit.Stale, u.claim(later.Add(time.Hour), "g3", "n2").Verdict)
+		u.stands(messages.StateCancelled)
+		require.Equal(u, messages.Stale, u.claim(later.Add(time.Hour), "g3", "n2").Verdict)
 	})
 }
 
@@ -302,7 +305,7 @@ func TestPitfall43TheOldClaimsWhatTheNewPostponed(t *testing.T) {
 		u.old.reserve(u.now, u.due, "g1", "text")
 		require.True(u, u.submit("ahead", u.due.Add(10*time.Minute), "g2").Allowed)
 		c := u.claim(u.due.Add(9*time.Minute+30*time.Second), "g1", "n1") // half a minute before the other
-		require.Equal(u, sendlimit.Postponed, c.Verdict)
+		require.Equal(u, messages.Postponed, c.Verdict)
 		to := u.due.Add(11 * time.Minute)
 		require.Equal(u, to, c.Placed[0].At)
 		generation := c.Placed[0].Generation
@@ -312,7 +315,7 @@ func TestPitfall43TheOldClaimsWhatTheNewPostponed(t *testing.T) {
 		require.Equal(u, v1Send, first(u.old.claim(to, generation, "n2")))
 		require.False(u, u.settle(to, "g1", "n1", delivered))
 		require.True(u, u.old.settle(to, generation, "n2", "d", ""))
-		require.Equal(u, 11*time.Minute, u.stands(sendlimit.StateDelivered).Lateness)
+		require.Equal(u, 11*time.Minute, u.stands(messages.StateDelivered).Lateness)
 	})
 }
 
@@ -324,12 +327,12 @@ func TestPitfall43TheOldMovesWhatTheNewPostponed(t *testing.T) {
 		require.True(u, u.submit("a", u.due, "g1").Allowed)
 		require.True(u, u.submit("ahead", u.due.Add(10*time.Minute), "g2").Allowed)
 		c := u.claim(u.due.Add(9*time.Minute+30*time.Second), "g1", "n1")
-		require.Equal(u, sendlimit.Postponed, c.Verdict)
+		require.Equal(u, messages.Postponed, c.Verdict)
 		later := u.due.Add(3 * sendlimit.DefaultExpireAfter)
 		require.Equal(u, v1Allowed, first(u.old.move(c.Now, later, "g3")))
-		require.Zero(u, u.stands(sendlimit.StatePending).Promised)
-		require.Equal(u, sendlimit.Send, u.claim(later.Add(time.Hour), "g3", "n2").Verdict, "late, and not yet expired")
-		require.Equal(u, later, u.stands(sendlimit.StateSending).Promised)
+		require.Zero(u, u.stands(messages.StatePending).Promised)
+		require.Equal(u, messages.Send, u.claim(later.Add(time.Hour), "g3", "n2").Verdict, "late, and not yet expired")
+		require.Equal(u, later, u.stands(messages.StateSending).Promised)
 	})
 }
 
@@ -343,13 +346,13 @@ func TestPitfall43LeftInTheMiddleOfADelivery(t *testing.T) {
 			u.old.reserve(u.now, u.due, "g1", "text")
 			require.Equal(u, v1Send, first(u.old.claim(u.due, "g1", "n1")))
 			over := u.due.Add(lease)
-			require.Equal(u, sendlimit.Busy, u.claim(over.Add(-time.Millisecond), "g1", "n2").Verdict)
-			renewal, due, err := u.watch.Renew(u.Context(), sendlimit.Watched{User: "alice", ID: "a", Generation: "g1"}, "g2", false, over)
+			require.Equal(u, messages.Busy, u.claim(over.Add(-time.Millisecond), "g1", "n2").Verdict)
+			renewal, due, err := u.watch.Renew(u.Context(), messages.Watched{User: "alice", ID: "a", Generation: "g1"}, "g2", false, over)
 			require.NoError(u, err)
-			require.Equal(u, sendlimit.Renewed, renewal)
+			require.Equal(u, messages.Renewed, renewal)
 			require.Equal(u, over, due)
 			c := u.claim(over, "g2", "n2")
-			require.Equal(u, sendlimit.Send, c.Verdict)
+			require.Equal(u, messages.Send, c.Verdict)
 			require.Equal(u, 2, c.Attempt)
 			require.False(u, u.old.settle(over, "g1", "n1", "d", ""), "it has lost the message")
 			require.True(u, u.settle(over, "g2", "n2", delivered))
@@ -359,13 +362,13 @@ func TestPitfall43LeftInTheMiddleOfADelivery(t *testing.T) {
 		t.Parallel()
 		onBothStores(t, func(u *upgrade) {
 			u.submit("a", u.due, "g1")
-			require.Equal(u, sendlimit.Send, u.claim(u.due, "g1", "n1").Verdict)
+			require.Equal(u, messages.Send, u.claim(u.due, "g1", "n1").Verdict)
 			over := u.due.Add(lease)
 			require.Equal(u, v1Busy, first(u.old.claim(over.Add(-time.Millisecond), "g1", "n2")))
 			require.Equal(u, v1Send, first(u.old.claim(over, "g1", "n2")))
 			require.False(u, u.settle(over, "g1", "n1", delivered), "it has lost the message")
 			require.True(u, u.old.settle(over, "g1", "n2", "d", ""))
-			u.stands(sendlimit.StateDelivered)
+			u.stands(messages.StateDelivered)
 		})
 	})
 }
@@ -376,27 +379,27 @@ func TestPitfall43TheOldSendsNothingThatTheNewEnded(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {
 		end     func(*upgrade)
-		state   sendlimit.State
+		state   messages.State
 		release int // what the old one answers to a release and a move
 		again   int // and to another message with the id
 	}{
 		"uncertain": {func(u *upgrade) {
-			require.Equal(u, sendlimit.Send, u.claim(u.due, "g1", "n1").Verdict)
-			require.True(u, u.settle(u.due, "g1", "n1", sendlimit.Settlement{Uncertain: true, Reason: "uncertain"}))
-		}, sendlimit.StateUncertain, v1TooLate, v1IDReused},
+			require.Equal(u, messages.Send, u.claim(u.due, "g1", "n1").Verdict)
+			require.True(u, u.settle(u.due, "g1", "n1", messages.Settlement{Uncertain: true, Reason: "uncertain"}))
+		}, messages.StateUncertain, v1TooLate, v1IDReused},
 		"failed": {func(u *upgrade) {
-			require.Equal(u, sendlimit.Send, u.claim(u.due, "g1", "n1").Verdict)
-			require.True(u, u.settle(u.due, "g1", "n1", sendlimit.Settlement{Failed: true, Reason: "gone"}))
-		}, sendlimit.StateFailed, v1NotFound, v1Allowed},
+			require.Equal(u, messages.Send, u.claim(u.due, "g1", "n1").Verdict)
+			require.True(u, u.settle(u.due, "g1", "n1", messages.Settlement{Failed: true, Reason: "gone"}))
+		}, messages.StateFailed, v1NotFound, v1Allowed},
 		"restored": {func(u *upgrade) {
 			o := sendlimit.Options{Records: true, Policy: policyOf(u.T, "1/minute"), DropDueBefore: u.due.Add(time.Millisecond)}
-			gate, err := sendlimit.NewGate(u.old.client, o)
+			gate, err := messages.NewGate(u.old.client, o)
 			require.NoError(u, err)
-			require.Equal(u, sendlimit.ReasonRestored, u.claimBy(gate, u.due, "g1", "n1").Reason)
-		}, sendlimit.StateUncertain, v1TooLate, v1IDReused},
+			require.Equal(u, messages.ReasonRestored, u.claimBy(gate, u.due, "g1", "n1").Reason)
+		}, messages.StateUncertain, v1TooLate, v1IDReused},
 		"expired": {func(u *upgrade) {
-			require.Equal(u, sendlimit.ReasonExpired, u.claim(u.due.Add(25*time.Hour), "g1", "n1").Reason)
-		}, sendlimit.StateDropped, v1NotFound, v1Allowed},
+			require.Equal(u, messages.ReasonExpired, u.claim(u.due.Add(25*time.Hour), "g1", "n1").Reason)
+		}, messages.StateDropped, v1NotFound, v1Allowed},
 		"recorded": {func(u *upgrade) {
 			require.Equal(u, v1Allowed, first(u.old.release(u.now)))
 			recorded, err := u.timeline.RecordSent(u.Context(), sendlimit.SentRequest{
@@ -404,7 +407,7 @@ func TestPitfall43TheOldSendsNothingThatTheNewEnded(t *testing.T) {
 			})
 			require.NoError(u, err)
 			require.Equal(u, sendlimit.Recorded{At: u.now, Now: u.now}, recorded)
-		}, sendlimit.StateDelivered, v1TooLate, v1IDReused},
+		}, messages.StateDelivered, v1TooLate, v1IDReused},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -431,14 +434,14 @@ func TestPitfall43TheNewReadsWhatTheOldEnded(t *testing.T) {
 	onBothStores(t, func(u *upgrade) {
 		u.old.reserve(u.now, u.due, "g1", "text")
 		require.Equal(u, v1Lapsed, first(u.old.claim(u.due.Add(25*time.Hour), "g1", "n1")))
-		require.Equal(u, sendlimit.ReasonExpired, u.stands(sendlimit.StateDropped).Reason)
-		require.NotEqual(u, sendlimit.Send, u.claim(u.due.Add(26*time.Hour), "g1", "n2").Verdict)
+		require.Equal(u, messages.ReasonExpired, u.stands(messages.StateDropped).Reason)
+		require.NotEqual(u, messages.Send, u.claim(u.due.Add(26*time.Hour), "g1", "n2").Verdict)
 
 		u.old.reserve(u.now, u.due, "g2", "text")
 		u.old.claim(u.due, "g2", "n1")
 		require.True(u, u.old.settle(u.due, "g2", "n1", "f", "gone"))
-		require.Equal(u, "gone", u.stands(sendlimit.StateFailed).Reason)
-		require.Equal(u, sendlimit.Stale, u.claim(u.due, "g2", "n2").Verdict)
+		require.Equal(u, "gone", u.stands(messages.StateFailed).Reason)
+		require.Equal(u, messages.Stale, u.claim(u.due, "g2", "n2").Verdict)
 		require.True(u, u.submit("a", u.due.Add(time.Hour), "g3").Allowed)
 	})
 }

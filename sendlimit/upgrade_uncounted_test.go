@@ -10,6 +10,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
 // second is a program of the second version, which judged late messages and knew
@@ -19,10 +22,10 @@ type second struct {
 
 	client  redis.UniversalClient
 	scripts map[string]*redis.Script
-	keys    sendlimit.Keys
+	keys    keyspace.Keys
 }
 
-func newSecond(t *testing.T, client redis.UniversalClient, keys sendlimit.Keys) *second {
+func newSecond(t *testing.T, client redis.UniversalClient, keys keyspace.Keys) *second {
 	t.Helper()
 	p := &second{T: t, client: client, keys: keys, scripts: map[string]*redis.Script{}}
 	for _, name := range []string{"move", "release", "claim", "settle"} {
@@ -78,7 +81,7 @@ type coded struct {
 
 	second *second
 	client redis.UniversalClient
-	keys   sendlimit.Keys
+	keys   keyspace.Keys
 }
 
 // withCodesOnBothStores tells a story of an upgrade that begins with a message
@@ -92,7 +95,7 @@ func withCodesOnBothStores(t *testing.T, tell func(*coded)) {
 		var err error
 		u.timeline, err = sendlimit.NewTimeline(c.client, o)
 		require.NoError(u, err)
-		u.gate, err = sendlimit.NewGate(c.client, o)
+		u.gate, err = messages.NewGate(c.client, o)
 		require.NoError(u, err)
 		c.accept(u.due, "g1")
 		tell(c)
@@ -124,7 +127,7 @@ func (c *coded) listed(now, at time.Time) {
 		require.Empty(c, list)
 		return
 	}
-	require.Equal(c, []sendlimit.Reservation{{ID: "a", At: at}}, list)
+	require.Equal(c, []keyspace.Reservation{{ID: "a", At: at}}, list)
 }
 
 // nowhere requires that nothing is left of the message's places.
@@ -140,14 +143,14 @@ func TestPitfall43TheOldDeliversWhatDoesNotCount(t *testing.T) {
 	withCodesOnBothStores(t, func(c *coded) {
 		require.Equal(c, v1Send, first(c.old.claim(c.due, "g1", "n1")))
 		require.True(c, c.old.settle(c.due, "g1", "n1", "d", ""))
-		c.stands(sendlimit.StateDelivered)
+		c.stands(messages.StateDelivered)
 		c.listed(c.due, c.due)
 		require.True(c, c.submit("b", c.due, "g2").Allowed, "it still does not count")
 	})
 	withCodesOnBothStores(t, func(c *coded) {
 		require.Equal(c, v1Send, c.second.claim(c.due, "g1", "n1"))
 		require.Equal(c, 1, c.second.settle(c.due, "n1", "d", ""))
-		c.stands(sendlimit.StateDelivered)
+		c.stands(messages.StateDelivered)
 		c.listed(c.due, c.due)
 	})
 }
@@ -158,7 +161,7 @@ func TestPitfall43TheOldFailsWhatDoesNotCount(t *testing.T) {
 		require.Equal(c, v1Send, c.second.claim(c.due, "g1", "n1"))
 		require.Equal(c, 1, c.second.settle(c.due, "n1", "f", "gone"))
 		c.listed(c.due, time.Time{})
-		require.Equal(c, sendlimit.CodeNotFound, c.release(c.due).Code)
+		require.Equal(c, fault.CodeNotFound, c.release(c.due).Code)
 		again := c.due.Add(time.Hour)
 		c.accept(again, "g2")
 		c.listed(c.due, again)
@@ -172,7 +175,7 @@ func TestPitfall43TheOldCancelsWhatDoesNotCount(t *testing.T) {
 	withCodesOnBothStores(t, func(c *coded) {
 		require.Equal(c, v1Allowed, first(c.old.release(c.now)))
 		c.listed(c.now, time.Time{})
-		require.Equal(c, sendlimit.Stale, c.claim(c.due, "g1", "n1").Verdict)
+		require.Equal(c, messages.Stale, c.claim(c.due, "g1", "n1").Verdict)
 		require.True(c, c.submit("a", c.due, "g2").Allowed, "which counts")
 		c.listed(c.now, c.due)
 		require.True(c, c.release(c.now).Allowed)
@@ -193,8 +196,8 @@ func TestPitfall43TheOldMovesWhatDoesNotCount(t *testing.T) {
 		c.listed(c.now, later)
 		require.Equal(c, v1Allowed, c.second.move(c.now, c.due, "g3"))
 		c.listed(c.now, c.due) // in both
-		require.Equal(c, sendlimit.Send, c.claim(c.due, "g3", "n1").Verdict)
-		require.True(c, c.settle(c.due, "g3", "n1", sendlimit.Settlement{Failed: true, Reason: "gone"}))
+		require.Equal(c, messages.Send, c.claim(c.due, "g3", "n1").Verdict)
+		require.True(c, c.settle(c.due, "g3", "n1", messages.Settlement{Failed: true, Reason: "gone"}))
 		c.nowhere()
 	})
 	withCodesOnBothStores(t, func(c *coded) {
@@ -213,13 +216,13 @@ func TestPitfall43TheOldPostponesWhatDoesNotCount(t *testing.T) {
 		late := c.due.Add(5 * time.Minute)
 		require.True(c, c.submit("ahead", late.Add(30*time.Second), "g2").Allowed)
 		require.Equal(c, v2Postponed, c.second.claim(late, "g1", "n1"))
-		s := c.stands(sendlimit.StatePending)
+		s := c.stands(messages.StatePending)
 		require.Equal(c, late.Add(90*time.Second), s.SendAt)
 		generation := c.client.HGet(c.Context(), c.keys.Record("alice", "a"), "g").Val()
-		require.Equal(c, sendlimit.Send, c.claim(s.SendAt.Add(time.Minute), generation, "n2").Verdict)
+		require.Equal(c, messages.Send, c.claim(s.SendAt.Add(time.Minute), generation, "n2").Verdict)
 		require.NoError(c, c.client.ZScore(c.Context(), c.keys.Uncounted("alice"), "a").Err())
 		require.ErrorIs(c, c.client.ZScore(c.Context(), c.keys.Timeline("alice"), "a").Err(), redis.Nil)
-		require.True(c, c.settle(s.SendAt, generation, "n2", sendlimit.Settlement{Failed: true, Reason: "gone"}))
+		require.True(c, c.settle(s.SendAt, generation, "n2", messages.Settlement{Failed: true, Reason: "gone"}))
 		c.nowhere()
 	})
 }

@@ -15,7 +15,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/userdata"
 )
 
 // residents fills a store with users that have messages in every state.
@@ -25,10 +30,10 @@ type residents struct {
 	client    redis.UniversalClient
 	now       time.Time
 	timeline  *sendlimit.Timeline
-	gate      *sendlimit.Gate
+	gate      *messages.Gate
 	rehearsal *sendlimit.Rehearsal // never closed: it died
-	users     *sendlimit.Users
-	keys      sendlimit.Keys
+	users     *userdata.Users
+	keys      keyspace.Keys
 }
 
 func newResidents(t *testing.T, client redis.UniversalClient, now time.Time) *residents {
@@ -36,9 +41,9 @@ func newResidents(t *testing.T, client redis.UniversalClient, now time.Time) *re
 	o := sendlimit.Options{Records: true}
 	timeline, err := sendlimit.NewTimeline(client, o)
 	require.NoError(t, err)
-	gate, err := sendlimit.NewGate(client, o)
+	gate, err := messages.NewGate(client, o)
 	require.NoError(t, err)
-	users, err := sendlimit.NewUsers(client, sendlimit.Options{})
+	users, err := userdata.NewUsers(client, sendlimit.Options{})
 	require.NoError(t, err)
 	return &residents{
 		T: t, client: client, now: now.UTC().Truncate(time.Millisecond),
@@ -64,18 +69,18 @@ func (r *residents) settle(user string) {
 	require.True(r, d.Allowed)
 	_, err = r.timeline.Release(r.Context(), sendlimit.ReleaseRequest{User: user, ID: "cancelled", Now: r.now})
 	require.NoError(r, err)
-	r.end(user, "delivered", time.Hour, sendlimit.Settlement{Delivered: true, ProviderID: "of-" + user})
-	r.end(user, "failed", 3*time.Hour, sendlimit.Settlement{Failed: true, Reason: "gone"})
-	r.end(user, "uncertain", 5*time.Hour, sendlimit.Settlement{Uncertain: true, Reason: "uncertain"})
-	r.claim(user, "sending", 7*time.Hour, sendlimit.Send)
+	r.end(user, "delivered", time.Hour, messages.Settlement{Delivered: true, ProviderID: "of-" + user})
+	r.end(user, "failed", 3*time.Hour, messages.Settlement{Failed: true, Reason: "gone"})
+	r.end(user, "uncertain", 5*time.Hour, messages.Settlement{Uncertain: true, Reason: "uncertain"})
+	r.claim(user, "sending", 7*time.Hour, messages.Send)
 	// The worker comes 9 minutes late, half a minute before another message.
-	r.claim(user, "postponed", 9*time.Hour+9*time.Minute+30*time.Second, sendlimit.Postponed)
+	r.claim(user, "postponed", 9*time.Hour+9*time.Minute+30*time.Second, messages.Postponed)
 
 	for _, id := range []string{"rehearsed", "scheduled"} {
 		_, err = r.rehearsal.Reserve(r.Context(), r.request(user, id, 70*time.Hour))
 		require.NoError(r, err)
 	}
-	base := fmt.Sprintf("sl:{p%04d}:", sendlimit.Partition(user))
+	base := fmt.Sprintf("sl:{p%04d}:", keyspace.Partition(user))
 	require.NoError(r, r.client.HSet(r.Context(), base+"o:"+user, "zone", "of-"+user).Err())
 	r.alerts(user)
 	require.NoError(r, r.client.ZAdd(r.Context(), r.keys.Uncounted(user), redis.Z{Score: 2, Member: "code"}).Err())
@@ -89,11 +94,11 @@ const flagDay = 1795305600000
 // and an entry for the hourly mail.
 func (r *residents) alerts(user string) {
 	r.Helper()
-	partition := sendlimit.Partition(user)
+	partition := keyspace.Partition(user)
 	waiting, failed := "user_quota/"+strconv.Itoa(flagDay)+"/80/"+user, "user_quota/"+strconv.Itoa(flagDay)+"/100/"+user
 	_, err := r.client.Pipelined(r.Context(), func(pipe redis.Pipeliner) error {
 		pipe.HSet(r.Context(), r.keys.Settings(user), "contact", "of-"+user)
-		pipe.Set(r.Context(), r.keys.Alert(sendlimit.AlertOfUser, user, flagDay), "80", 0)
+		pipe.Set(r.Context(), r.keys.Alert(keyspace.AlertOfUser, user, flagDay), "80", 0)
 		pipe.HSet(r.Context(), r.keys.Notice(user, waiting), "k", "user_quota", "s", user, "u", 8, "l", 10)
 		pipe.ZAdd(r.Context(), r.keys.Notices(partition), redis.Z{Score: 1, Member: waiting})
 		pipe.HSet(r.Context(), r.keys.Notice(user, failed), "k", "user_quota", "s", user, "u", 10, "l", 10,
@@ -108,8 +113,8 @@ func (r *residents) alerts(user string) {
 }
 
 // alertAbout is the notice of an id.
-func alertAbout(id, details string, used int64) sendlimit.Notice {
-	n, _ := sendlimit.ParseNoticeID(id)
+func alertAbout(id, details string, used int64) notices.Notice {
+	n, _ := notices.ParseNoticeID(id)
 	n.Used, n.Limit, n.Details = used, 10, []byte(details)
 	return n
 }
@@ -131,18 +136,18 @@ func (r *residents) submit(user, id string, after time.Duration) {
 	require.True(r, d.Allowed, "%s: %+v", id, d)
 }
 
-func (r *residents) claim(user, id string, after time.Duration, want sendlimit.Verdict) sendlimit.Delivery {
+func (r *residents) claim(user, id string, after time.Duration, want messages.Verdict) messages.Delivery {
 	r.Helper()
-	d := sendlimit.Delivery{User: user, ID: id, Generation: "g-" + id, Nonce: "n-" + id}
+	d := messages.Delivery{User: user, ID: id, Generation: "g-" + id, Nonce: "n-" + id}
 	claim, err := r.gate.Claim(r.Context(), d, 12*time.Hour, r.now.Add(after))
 	require.NoError(r, err)
 	require.Equal(r, want, claim.Verdict, id)
 	return d
 }
 
-func (r *residents) end(user, id string, after time.Duration, s sendlimit.Settlement) {
+func (r *residents) end(user, id string, after time.Duration, s messages.Settlement) {
 	r.Helper()
-	d := r.claim(user, id, after, sendlimit.Send)
+	d := r.claim(user, id, after, messages.Send)
 	s.Began = r.now.Add(after)
 	recorded, err := r.gate.Settle(r.Context(), d, s, r.now.Add(after))
 	require.NoError(r, err)
@@ -225,7 +230,7 @@ func valueOf(ctx context.Context, server *redis.Client, key string) (string, err
 // partition.
 func inPartitionOf(user, between string) string {
 	for n := 0; ; n++ {
-		if name := fmt.Sprintf("%s%s%d", user, between, n); sendlimit.Partition(name) == sendlimit.Partition(user) {
+		if name := fmt.Sprintf("%s%s%d", user, between, n); keyspace.Partition(name) == keyspace.Partition(user) {
 			return name
 		}
 	}
@@ -260,7 +265,7 @@ func eraseLeavesTheOthers(t *testing.T, client redis.UniversalClient, names ...s
 
 		erased, err = r.users.Erase(t.Context(), user, nil)
 		require.NoError(t, err)
-		require.Equal(t, sendlimit.Erased{}, erased, "%q is gone", user)
+		require.Equal(t, userdata.Erased{}, erased, "%q is gone", user)
 	}
 }
 
@@ -310,7 +315,7 @@ func TestExportIsEverything(t *testing.T) {
 			for _, m := range data.Messages {
 				states = append(states, m.ID+" "+m.State.String())
 				content := "canary of " + user
-				if m.State == sendlimit.StateDelivered || m.State == sendlimit.StateCancelled {
+				if m.State == messages.StateDelivered || m.State == messages.StateCancelled {
 					content = ""
 				}
 				require.Equal(t, content, string(m.Content), m.ID)
@@ -322,7 +327,7 @@ func TestExportIsEverything(t *testing.T) {
 			require.Equal(t, at(25*time.Hour), data.Messages[5].MovedFrom)
 			require.Equal(t, at(9*time.Hour), data.Messages[6].Promised)
 			require.Equal(t, "of-"+user, data.Messages[3].ProviderID)
-			require.Equal(t, []sendlimit.Reservation{
+			require.Equal(t, []keyspace.Reservation{
 				{ID: "delivered", At: at(time.Hour)},
 				{ID: "uncertain", At: at(5 * time.Hour)},
 				{ID: "sending", At: at(7 * time.Hour)},
@@ -332,31 +337,31 @@ func TestExportIsEverything(t *testing.T) {
 				{ID: "a:b", At: at(23 * time.Hour)},
 				{ID: "moved", At: at(30 * time.Hour)},
 			}, data.Places)
-			require.Equal(t, []sendlimit.Reservation{
+			require.Equal(t, []keyspace.Reservation{
 				{ID: "failed", At: at(3 * time.Hour)}, {ID: "uncertain", At: at(5 * time.Hour)},
 			}, data.DeadLetters)
 			require.Len(t, data.Watched, 6, "what has not ended")
-			require.Contains(t, data.Watched, sendlimit.WatchEntry{ID: "moved", Generation: "g2-moved", At: at(sendlimit.DefaultLookAfter)})
+			require.Contains(t, data.Watched, userdata.WatchEntry{ID: "moved", Generation: "g2-moved", At: at(sendlimit.DefaultLookAfter)})
 			require.Equal(t, map[string]string{"zone": "of-" + user, "contact": "of-" + user}, data.Settings)
 			day := strconv.Itoa(flagDay)
 			since := time.UnixMilli(flagDay).UTC()
-			require.Equal(t, []sendlimit.AlertedDay{{Since: since, Threshold: 80}}, data.Alerted)
+			require.Equal(t, []userdata.AlertedDay{{Since: since, Threshold: 80}}, data.Alerted)
 			waiting, failed := "user_quota/"+day+"/80/"+user, "user_quota/"+day+"/100/"+user
-			require.Equal(t, []sendlimit.UserAlert{
+			require.Equal(t, []userdata.UserAlert{
 				{
-					Notice: alertAbout(failed, `{"rule":"10/day"}`, 10), State: sendlimit.NoticeFailed, Attempts: 3,
+					Notice: alertAbout(failed, `{"rule":"10/day"}`, 10), State: userdata.NoticeFailed, Attempts: 3,
 					Reason: "rejected", EndedAt: time.UnixMilli(2).UTC(),
 				},
-				{Notice: alertAbout(waiting, "", 8), State: sendlimit.NoticeWaiting},
+				{Notice: alertAbout(waiting, "", 8), State: userdata.NoticeWaiting},
 			}, data.Alerts)
 			require.Equal(t, map[string]time.Time{waiting: time.UnixMilli(1).UTC()}, data.Outbox)
 			require.Equal(t, map[string]time.Time{failed: time.UnixMilli(2).UTC()}, data.FailedNotices)
-			require.Equal(t, []sendlimit.GatheredAlert{{
+			require.Equal(t, []userdata.GatheredAlert{{
 				Policy: "default", Since: since, Threshold: 80, Used: 8, Limit: 10, At: time.UnixMilli(3).UTC(),
 			}}, data.Gathered)
-			require.Equal(t, []sendlimit.Reservation{{ID: "code", At: time.UnixMilli(2).UTC()}}, data.Uncounted)
+			require.Equal(t, []keyspace.Reservation{{ID: "code", At: time.UnixMilli(2).UTC()}}, data.Uncounted)
 			require.Equal(t, r.now, data.LateMark)
-			require.Equal(t, []sendlimit.Reservation{
+			require.Equal(t, []keyspace.Reservation{
 				{ID: "failed", At: r.now.Add(3 * time.Hour)}, {ID: "cancelled", At: r.now.Add(27 * time.Hour)},
 			}, data.Ended)
 
@@ -371,7 +376,7 @@ func TestExportIsEverything(t *testing.T) {
 			data, err = r.users.Export(t.Context(), "nobody", nil)
 			require.NoError(t, err)
 			require.True(t, data.Empty())
-			require.Equal(t, sendlimit.UserData{User: "nobody"}, data)
+			require.Equal(t, userdata.UserData{User: "nobody"}, data)
 		})
 	}
 }
@@ -400,10 +405,10 @@ func TestTheProgressOfAScanReachesItsEnd(t *testing.T) {
 func TestUsersRefuseWhatIsNoUser(t *testing.T) {
 	t.Parallel()
 	_, client := sendlimittest.EmbeddedRedis(t)
-	users, err := sendlimit.NewUsers(client, sendlimit.Options{})
+	users, err := userdata.NewUsers(client, sendlimit.Options{})
 	require.NoError(t, err)
 	for _, user := range []string{"", "a\nb", "\xff"} {
-		var invalid *sendlimit.InvalidError
+		var invalid *fault.InvalidError
 		_, err = users.Export(t.Context(), user, nil)
 		require.ErrorAs(t, err, &invalid)
 		_, err = users.Erase(t.Context(), user, nil)
@@ -411,7 +416,7 @@ func TestUsersRefuseWhatIsNoUser(t *testing.T) {
 		_, err = users.Messages(t.Context(), user, nil)
 		require.ErrorAs(t, err, &invalid)
 	}
-	_, err = sendlimit.NewUsers(client, sendlimit.Options{Prefix: "A"})
+	_, err = userdata.NewUsers(client, sendlimit.Options{Prefix: "A"})
 	require.ErrorContains(t, err, "prefix")
 }
 
@@ -421,10 +426,10 @@ func TestANameThatLooksLikeAKeyOfAnotherUser(t *testing.T) {
 	_, client := sendlimittest.EmbeddedRedis(t)
 	r := newResidents(t, client, time.Now())
 	user := "alice"
-	r.settle(fmt.Sprintf("x:{p%04d}:u:%s", sendlimit.Partition(user), user))
+	r.settle(fmt.Sprintf("x:{p%04d}:u:%s", keyspace.Partition(user), user))
 	before := wholeStore(t, client)
 	erased, err := r.users.Erase(t.Context(), user, nil)
 	require.NoError(t, err)
-	require.Equal(t, sendlimit.Erased{}, erased)
+	require.Equal(t, userdata.Erased{}, erased)
 	require.Empty(t, different(before, wholeStore(t, client)))
 }

@@ -12,21 +12,25 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
-func settingsStore(t *testing.T) (*miniredis.Miniredis, *sendlimit.UserSettingsStore) {
+func settingsStore(t *testing.T) (*miniredis.Miniredis, *settings.UserSettingsStore) {
 	t.Helper()
 	server, client := sendlimittest.EmbeddedRedis(t)
-	settings, err := sendlimit.NewUserSettingsStore(client, "")
+	settings, err := settings.NewUserSettingsStore(client, "")
 	require.NoError(t, err)
 	return server, settings
 }
 
-func fullSettings() sendlimit.UserSettings {
-	return sendlimit.UserSettings{
+func fullSettings() policy.UserSettings {
+	return policy.UserSettings{
 		Contact: "ada@example.org", Policy: "vip", TimeZone: "Asia/Tokyo", Blocked: true,
-		Limits: []sendlimit.Rule{{Limit: 20, Period: sendlimit.Day}, {Limit: 3, Window: time.Minute}},
+		Limits: []policy.Rule{{Limit: 20, Period: calendar.Day}, {Limit: 3, Window: time.Minute}},
 	}
 }
 
@@ -36,7 +40,7 @@ func TestUserSettings(t *testing.T) {
 	key := keysOf(sendlimit.Options{}).Settings("alice")
 	got, err := settings.Get(t.Context(), "alice")
 	require.NoError(t, err)
-	require.Equal(t, sendlimit.UserSettings{}, got)
+	require.Equal(t, policy.UserSettings{}, got)
 
 	require.NoError(t, settings.Set(t.Context(), "alice", fullSettings()))
 	first, err := settings.Get(t.Context(), "alice")
@@ -48,16 +52,16 @@ func TestUserSettings(t *testing.T) {
 	require.Equal(t, "1", server.HGet(key, "blocked"))
 	require.Equal(t, first.Version, server.HGet(key, "v"))
 
-	require.NoError(t, settings.Set(t.Context(), "alice", sendlimit.UserSettings{TimeZone: "Asia/Tokyo", Version: "mine"}))
+	require.NoError(t, settings.Set(t.Context(), "alice", policy.UserSettings{TimeZone: "Asia/Tokyo", Version: "mine"}))
 	second, err := settings.Get(t.Context(), "alice")
 	require.NoError(t, err)
-	require.Equal(t, sendlimit.UserSettings{TimeZone: "Asia/Tokyo", Version: second.Version}, second)
+	require.Equal(t, policy.UserSettings{TimeZone: "Asia/Tokyo", Version: second.Version}, second)
 	require.NotContains(t, []string{"", "mine", first.Version}, second.Version)
 	fields, err := server.HKeys(key)
 	require.NoError(t, err)
 	require.ElementsMatch(t, []string{"zone", "v"}, fields)
 
-	require.NoError(t, settings.Set(t.Context(), "alice", sendlimit.UserSettings{}))
+	require.NoError(t, settings.Set(t.Context(), "alice", policy.UserSettings{}))
 	require.False(t, server.Exists(key), "nothing is set any more")
 	cleared, err := settings.Clear(t.Context(), "alice")
 	require.NoError(t, err)
@@ -78,11 +82,11 @@ func TestUserSettingsOfOtherPrograms(t *testing.T) {
 	server.HSet(key, "contact", "ada@example.org")
 	got, err := settings.Get(t.Context(), "alice")
 	require.NoError(t, err)
-	require.Equal(t, sendlimit.UserSettings{Contact: "ada@example.org"}, got)
+	require.Equal(t, policy.UserSettings{Contact: "ada@example.org"}, got)
 
 	server.HSet(key, "favourite_colour", "green")
-	got, err = settings.Update(t.Context(), "alice", func(sendlimit.UserSettings) (sendlimit.UserSettings, error) {
-		return sendlimit.UserSettings{}, nil
+	got, err = settings.Update(t.Context(), "alice", func(policy.UserSettings) (policy.UserSettings, error) {
+		return policy.UserSettings{}, nil
 	})
 	require.NoError(t, err)
 	require.Equal(t, server.HGet(key, "v"), got.Version)
@@ -91,7 +95,7 @@ func TestUserSettingsOfOtherPrograms(t *testing.T) {
 
 	server.HSet(key, "limits", "20/blue_moon")
 	_, err = settings.Get(t.Context(), "alice")
-	var away *sendlimit.UnavailableError
+	var away *fault.UnavailableError
 	require.ErrorAs(t, err, &away)
 	require.Contains(t, away.Detail, "clear them and set them anew")
 	require.NoError(t, settings.Set(t.Context(), "alice", fullSettings()))
@@ -103,33 +107,33 @@ func TestUserSettingsOfOtherPrograms(t *testing.T) {
 func TestUserSettingsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	server, settings := settingsStore(t)
-	many := make([]sendlimit.Rule, sendlimit.MaxPolicyRules+1)
+	many := make([]policy.Rule, policy.MaxPolicyRules+1)
 	for i := range many {
-		many[i] = sendlimit.Rule{Limit: 1, Window: time.Duration(i+1) * time.Minute}
+		many[i] = policy.Rule{Limit: 1, Window: time.Duration(i+1) * time.Minute}
 	}
 	for _, row := range []struct {
-		settings           sendlimit.UserSettings
+		settings           policy.UserSettings
 		field, value, want string
 	}{
-		{sendlimit.UserSettings{Policy: "V I P"}, "policy", "V I P", "a name of 1 to 64 of a-z 0-9 _ -"},
-		{sendlimit.UserSettings{TimeZone: "Local"}, "time_zone", "Local", "an IANA time zone such as Europe/Berlin"},
-		{sendlimit.UserSettings{TimeZone: "Mars/Olympus"}, "time_zone", "Mars/Olympus", "an IANA time zone such as Europe/Berlin"},
-		{sendlimit.UserSettings{Limits: []sendlimit.Rule{{Limit: 0, Window: time.Hour}}}, "limits", "0/hour", "a limit of 1 to 1000"},
+		{policy.UserSettings{Policy: "V I P"}, "policy", "V I P", "a name of 1 to 64 of a-z 0-9 _ -"},
+		{policy.UserSettings{TimeZone: "Local"}, "time_zone", "Local", "an IANA time zone such as Europe/Berlin"},
+		{policy.UserSettings{TimeZone: "Mars/Olympus"}, "time_zone", "Mars/Olympus", "an IANA time zone such as Europe/Berlin"},
+		{policy.UserSettings{Limits: []policy.Rule{{Limit: 0, Window: time.Hour}}}, "limits", "0/hour", "a limit of 1 to 1000"},
 		{
-			sendlimit.UserSettings{Limits: []sendlimit.Rule{{Limit: 1, Window: time.Hour}, {Limit: 2, Window: time.Hour}}},
+			policy.UserSettings{Limits: []policy.Rule{{Limit: 1, Window: time.Hour}, {Limit: 2, Window: time.Hour}}},
 			"limits", "2/hour", "one limit for each window",
 		},
-		{sendlimit.UserSettings{Limits: many}, "limits", "51 limits", "at most 50 limits"},
+		{policy.UserSettings{Limits: many}, "limits", "51 limits", "at most 50 limits"},
 	} {
 		require.Equal(t, row.want, invalid(t, settings.Set(t.Context(), "alice", row.settings), row.field, row.value))
-		_, err := settings.Update(t.Context(), "alice", func(sendlimit.UserSettings) (sendlimit.UserSettings, error) {
+		_, err := settings.Update(t.Context(), "alice", func(policy.UserSettings) (policy.UserSettings, error) {
 			return row.settings, nil
 		})
 		require.Equal(t, row.want, invalid(t, err, row.field, row.value))
 	}
-	require.ErrorContains(t, settings.Set(t.Context(), "alice", sendlimit.UserSettings{Contact: "ada"}), "contact")
+	require.ErrorContains(t, settings.Set(t.Context(), "alice", policy.UserSettings{Contact: "ada"}), "contact")
 	require.ErrorContains(t, settings.Set(t.Context(), "", fullSettings()), "user")
-	_, err := settings.Update(t.Context(), "\n", func(s sendlimit.UserSettings) (sendlimit.UserSettings, error) { return s, nil })
+	_, err := settings.Update(t.Context(), "\n", func(s policy.UserSettings) (policy.UserSettings, error) { return s, nil })
 	require.ErrorContains(t, err, "user")
 	require.Empty(t, server.Keys())
 }
@@ -142,8 +146,8 @@ func TestUpdatesOfUserSettingsDoNotCross(t *testing.T) {
 	for minute := range 6 {
 		all.Go(func() {
 			ctx := context.WithoutCancel(t.Context())
-			limit := sendlimit.Rule{Limit: 1, Window: time.Duration(minute+1) * time.Minute}
-			_, err := settings.Update(ctx, "alice", func(s sendlimit.UserSettings) (sendlimit.UserSettings, error) {
+			limit := policy.Rule{Limit: 1, Window: time.Duration(minute+1) * time.Minute}
+			_, err := settings.Update(ctx, "alice", func(s policy.UserSettings) (policy.UserSettings, error) {
 				s.Limits = append(s.Limits, limit)
 				return s, nil
 			})
@@ -164,54 +168,54 @@ func TestAnUpdateOfUserSettings(t *testing.T) {
 	t.Parallel()
 	_, settings := settingsStore(t)
 	calls := 0
-	got, err := settings.Update(t.Context(), "alice", func(s sendlimit.UserSettings) (sendlimit.UserSettings, error) {
+	got, err := settings.Update(t.Context(), "alice", func(s policy.UserSettings) (policy.UserSettings, error) {
 		if calls++; calls == 1 {
-			require.NoError(t, settings.Set(t.Context(), "alice", sendlimit.UserSettings{Policy: "vip"}))
+			require.NoError(t, settings.Set(t.Context(), "alice", policy.UserSettings{Policy: "vip"}))
 		}
 		s.Blocked = true
 		return s, nil
 	})
 	require.NoError(t, err)
 	require.Equal(t, 2, calls)
-	require.Equal(t, sendlimit.UserSettings{Policy: "vip", Blocked: true, Version: got.Version}, got)
+	require.Equal(t, policy.UserSettings{Policy: "vip", Blocked: true, Version: got.Version}, got)
 
-	same, err := settings.Update(t.Context(), "alice", func(s sendlimit.UserSettings) (sendlimit.UserSettings, error) { return s, nil })
+	same, err := settings.Update(t.Context(), "alice", func(s policy.UserSettings) (policy.UserSettings, error) { return s, nil })
 	require.NoError(t, err)
 	require.Equal(t, got, same)
 
 	refused := errors.New("not this one")
-	_, err = settings.Update(t.Context(), "alice", func(s sendlimit.UserSettings) (sendlimit.UserSettings, error) {
+	_, err = settings.Update(t.Context(), "alice", func(s policy.UserSettings) (policy.UserSettings, error) {
 		return s, refused
 	})
 	require.Equal(t, refused, err)
 
-	_, err = settings.Update(t.Context(), "alice", func(s sendlimit.UserSettings) (sendlimit.UserSettings, error) {
+	_, err = settings.Update(t.Context(), "alice", func(s policy.UserSettings) (policy.UserSettings, error) {
 		s.Contact = "changed@example.org"
-		return s, settings.Set(t.Context(), "alice", sendlimit.UserSettings{Policy: "vip"})
+		return s, settings.Set(t.Context(), "alice", policy.UserSettings{Policy: "vip"})
 	})
-	var away *sendlimit.UnavailableError
+	var away *fault.UnavailableError
 	require.ErrorAs(t, err, &away, "somebody is faster each time")
 }
 
 func TestThePolicyOfAUser(t *testing.T) {
 	t.Parallel()
-	policy, err := sendlimit.ParsePolicy("p", "Europe/Berlin", "1/minute", "10/calendar_day", "20/calendar_day", "5/hour")
+	p, err := policy.ParsePolicy("p", "Europe/Berlin", "1/minute", "10/calendar_day", "20/calendar_day", "5/hour")
 	require.NoError(t, err)
 	settings := fullSettings()
-	require.Equal(t, "3/minute, 20/calendar_day, 5/hour (Europe/Berlin)", policy.For(settings).String(), "one limit for a window is the user's")
-	require.Equal(t, "Asia/Tokyo", policy.QuietZone(settings), "quiet hours are the user's own")
-	require.NoError(t, policy.CheckSettings(settings))
+	require.Equal(t, "3/minute, 20/calendar_day, 5/hour (Europe/Berlin)", p.For(settings).String(), "one limit for a window is the user's")
+	require.Equal(t, "Asia/Tokyo", p.QuietZone(settings), "quiet hours are the user's own")
+	require.NoError(t, p.CheckSettings(settings))
 
-	policy.UserTimeZone = true
-	require.Equal(t, "Asia/Tokyo", policy.For(settings).TimeZone)
+	p.UserTimeZone = true
+	require.Equal(t, "Asia/Tokyo", p.For(settings).TimeZone)
 	settings.TimeZone = ""
-	require.Equal(t, "Europe/Berlin", policy.For(settings).TimeZone)
-	require.Equal(t, "Europe/Berlin", policy.QuietZone(settings))
-	require.True(t, policy.For(sendlimit.UserSettings{Contact: "ada@example.org"}).Equal(policy))
-	require.Len(t, policy.Rules, 4, "the policy itself stays as it was")
+	require.Equal(t, "Europe/Berlin", p.For(settings).TimeZone)
+	require.Equal(t, "Europe/Berlin", p.QuietZone(settings))
+	require.True(t, p.For(policy.UserSettings{Contact: "ada@example.org"}).Equal(p))
+	require.Len(t, p.Rules, 4, "the policy itself stays as it was")
 
-	settings.Limits = append(settings.Limits, sendlimit.Rule{Limit: 1, Window: 24 * time.Hour}) // not the natural day
-	want := invalid(t, policy.CheckSettings(settings), "limits", "1/day")
+	settings.Limits = append(settings.Limits, policy.Rule{Limit: 1, Window: 24 * time.Hour}) // not the natural day
+	want := invalid(t, p.CheckSettings(settings), "limits", "1/day")
 	require.True(t, strings.HasPrefix(want, "another limit for a rule of policy p: 1/minute, "), want)
-	require.Equal(t, policy.For(fullSettings()).Rules, policy.For(settings).Rules, "and has no effect")
+	require.Equal(t, p.For(fullSettings()).Rules, p.For(settings).Rules, "and has no effect")
 }

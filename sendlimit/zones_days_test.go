@@ -7,6 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
 // Days that are not of 24 hours, on both sides of the equator: the first
@@ -44,17 +49,17 @@ func TestDaysOfClockChanges(t *testing.T) {
 				require.Equal(t, day.length, until.Sub(from), day.why)
 				s := tell(t, options)
 				if own {
-					s.set(sendlimit.UserSettings{TimeZone: day.zone})
+					s.set(policy.UserSettings{TimeZone: day.zone})
 				}
 				last := until.Add(-time.Millisecond)
 				require.True(t, s.ask(sendlimit.Request{ID: "first", At: from}).Allowed, day.why)
 				require.True(t, s.ask(sendlimit.Request{ID: "last", At: last}).Allowed, day.why)
 				for _, between := range []time.Time{from, from.Add(day.length / 2), last} {
 					d := s.ask(sendlimit.Request{ID: "between", At: between})
-					require.Equal(t, sendlimit.CodeSendLimit, d.Code, day.why)
+					require.Equal(t, fault.CodeSendLimit, d.Code, day.why)
 					require.Equal(t, []sendlimit.Violation{{
 						Rule: options.Policy.Rules[0], From: from, Until: until, ConflictsTotal: 2,
-						Conflicts: []sendlimit.Reservation{{ID: "first", At: from}, {ID: "last", At: last}},
+						Conflicts: []keyspace.Reservation{{ID: "first", At: from}, {ID: "last", At: last}},
 					}}, d.Violations, day.why)
 					require.Equal(t, until, d.NextFree, day.why)
 					require.Equal(t, from.Add(-time.Millisecond), d.PreviousFree, day.why)
@@ -67,7 +72,7 @@ func TestDaysOfClockChanges(t *testing.T) {
 				})
 				require.NoError(t, err)
 				require.Equal(t, []sendlimit.RuleUsage{{Rule: options.Policy.Rules[0], Used: 2, From: from, Until: until}}, u.Rules)
-				require.Equal(t, []sendlimit.Stretch{
+				require.Equal(t, []calendar.Stretch{
 					{From: from.Add(-time.Hour), Until: from}, {From: until, Until: until.Add(time.Hour)},
 				}, u.Free, day.why)
 			})
@@ -110,12 +115,12 @@ func TestQuietHoursThroughClockChanges(t *testing.T) {
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			t.Parallel()
-			policy := policyOf(t, "10/minute")
+			p := policyOf(t, "10/minute")
 			var err error
-			policy.QuietHours, err = sendlimit.ParseQuietHours(c.lines...)
+			p.QuietHours, err = policy.ParseQuietHours(c.lines...)
 			require.NoError(t, err)
-			s := tell(t, sendlimit.Options{Policy: policy, UserSettings: true})
-			s.set(sendlimit.UserSettings{TimeZone: c.zone}) // quiet hours are the user's, though the policy's zone is UTC
+			s := tell(t, sendlimit.Options{Policy: p, UserSettings: true})
+			s.set(policy.UserSettings{TimeZone: c.zone}) // quiet hours are the user's, though the policy's zone is UTC
 			if c.from == "" {
 				require.True(t, s.reserve("a", c.at).Allowed)
 				return
@@ -123,7 +128,7 @@ func TestQuietHoursThroughClockChanges(t *testing.T) {
 			from, until := at(c.from), at(c.until)
 			for _, when := range []time.Time{at(c.at), from, until.Add(-time.Millisecond)} {
 				d := s.ask(sendlimit.Request{ID: "a", At: when})
-				require.Equal(t, sendlimit.CodeQuietHours, d.Code)
+				require.Equal(t, fault.CodeQuietHours, d.Code)
 				require.NotNil(t, d.Quiet)
 				require.Equal(t, from, d.Quiet.From)
 				require.Equal(t, until, d.Quiet.Until)
@@ -137,8 +142,8 @@ func TestQuietHoursThroughClockChanges(t *testing.T) {
 				User: "alice", From: from.Add(-time.Minute), To: until.Add(time.Minute),
 			})
 			require.NoError(t, err)
-			require.Equal(t, []sendlimit.Stretch{{From: from, Until: until}}, u.Quiet)
-			require.Equal(t, []sendlimit.Stretch{
+			require.Equal(t, []calendar.Stretch{{From: from, Until: until}}, u.Quiet)
+			require.Equal(t, []calendar.Stretch{
 				{From: from.Add(-time.Minute), Until: from}, {From: until, Until: until.Add(time.Minute)},
 			}, u.Free)
 		})
@@ -146,9 +151,9 @@ func TestQuietHoursThroughClockChanges(t *testing.T) {
 }
 
 // set sets something for alice, in the store alone.
-func (s *story) set(settings sendlimit.UserSettings) {
+func (s *story) set(own policy.UserSettings) {
 	s.Helper()
-	store, err := sendlimit.NewUserSettingsStore(s.client, s.options.Prefix)
+	store, err := settings.NewUserSettingsStore(s.client, s.options.Prefix)
 	require.NoError(s, err)
-	require.NoError(s, store.Set(s.Context(), "alice", settings))
+	require.NoError(s, store.Set(s.Context(), "alice", own))
 }

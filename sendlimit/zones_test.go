@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // A day of a clock change was taken for one of 24 hours, or counted in the
@@ -108,7 +109,7 @@ func TestTheTurnOfTheYear(t *testing.T) {
 	s.refused("2026-12-31T00:00:00Z", "2027-01-01T22:59:59.999Z")
 	s.until("2026-12-31T22:59:59.500Z")
 	d := s.reserve("now", "")
-	require.Equal(t, sendlimit.CodeSendLimit, d.Code)
+	require.Equal(t, fault.CodeSendLimit, d.Code)
 	require.Equal(t, at("2027-01-01T23:00:00Z"), d.NextFree)
 }
 

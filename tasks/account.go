@@ -2,8 +2,10 @@ package tasks
 
 import (
 	"context"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // For returns the same submitter, acting for an account: what it submits is
@@ -67,11 +69,11 @@ func (s *Submitter) listOwn(ctx context.Context, r sendlimit.ListRequest, limit 
 			return own, nil
 		}
 		last := page[len(page)-1]
-		r.After = sendlimit.Reservation{ID: last.ID, At: last.SendAt.Time}
+		r.After = keyspace.Reservation{ID: last.ID, At: last.SendAt.Time}
 	}
 }
 
 // change is what Cancel and Move do to a message, with its account's charge.
 func (s *Submitter) change(t *sendlimit.Timeline, user, id string) *chargedChange {
-	return &chargedChange{charger: s.charger, records: t.Records(s.client), account: s.account, user: user, id: id}
+	return &chargedChange{charger: s.charger, records: messages.RecordsOf(t, s.client), account: s.account, user: user, id: id}
 }

@@ -11,7 +11,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 // DefaultStoreFullAt is how full the store may get, in percent of its
@@ -93,7 +94,7 @@ func (c *capacity) look(ctx context.Context, known *fullness) error {
 	c.added.Store(0)
 	ctx, cancel := context.WithTimeout(ctx, lookWithin)
 	defer cancel()
-	servers, err := sendlimit.ReadMemory(ctx, c.client)
+	servers, err := store.ReadMemory(ctx, c.client)
 	fullest := fullestOf(servers)
 	switch {
 	case fullest.FullAt(c.percent):
@@ -110,9 +111,9 @@ func (c *capacity) look(ctx context.Context, known *fullness) error {
 
 // fullestOf is the server that is nearest to its limit; the zero value where none
 // has one.
-func fullestOf(servers []sendlimit.Memory) sendlimit.Memory {
-	var fullest sendlimit.Memory
-	share := func(m sendlimit.Memory) float64 { return float64(m.Used) / float64(max(m.Max, 1)) }
+func fullestOf(servers []store.Memory) store.Memory {
+	var fullest store.Memory
+	share := func(m store.Memory) float64 { return float64(m.Used) / float64(max(m.Max, 1)) }
 	for _, m := range servers {
 		if m.Max > 0 && (fullest.Max == 0 || share(m) > share(fullest)) {
 			fullest = m
@@ -121,13 +122,13 @@ func fullestOf(servers []sendlimit.Memory) sendlimit.Memory {
 	return fullest
 }
 
-func (c *capacity) storeFull(m sendlimit.Memory) error {
+func (c *capacity) storeFull(m store.Memory) error {
 	server := "Redis"
 	if m.Address != "" {
 		server += " at " + m.Address
 	}
 	const megabyte = 1 << 20
-	return &sendlimit.UnavailableError{
+	return &fault.UnavailableError{
 		Full: true,
 		Detail: fmt.Sprintf("%s is %d %% full (%.1f of %.1f MB), and takes no more messages from %d %% on (store_full_at),"+
 			" so that those it has can be delivered: raise its maxmemory, or wait until messages are delivered and their records expire",

@@ -12,7 +12,7 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -58,7 +58,7 @@ func (f *filling) percent(n int) {
 // full requires the error of a store that is too full.
 func (s *story) full(err error) {
 	s.Helper()
-	s.away(err, sendlimit.CodeStoreFull)
+	s.away(err, fault.CodeStoreFull)
 }
 
 // Nothing more is accepted by a store that is quite full, and all that makes
@@ -75,7 +75,7 @@ func TestPitfall54StoreFull(t *testing.T) {
 
 		_, err := s.Submit(s.Context(), s.message("d", 3*time.Hour))
 		s.full(err)
-		var away *sendlimit.UnavailableError
+		var away *fault.UnavailableError
 		require.ErrorAs(s, err, &away)
 		require.Equal(s, "Redis at "+s.client.Options().Addr+" is 85 % full (8.5 of 10.0 MB), and takes no more messages from 85 % on"+
 			" (store_full_at), so that those it has can be delivered: raise its maxmemory,"+
@@ -90,8 +90,8 @@ func TestPitfall54StoreFull(t *testing.T) {
 
 		// What takes no room is answered.
 		require.True(s, s.submit(s.message("b", time.Hour)).Replayed)
-		require.Equal(s, sendlimit.CodeIDReused, s.submit(s.message("b", 3*time.Hour)).Code)
-		require.Equal(s, sendlimit.CodeSendLimit, s.submit(s.message("d", time.Hour)).Code)
+		require.Equal(s, fault.CodeIDReused, s.submit(s.message("b", 3*time.Hour)).Code)
+		require.Equal(s, fault.CodeSendLimit, s.submit(s.message("d", time.Hour)).Code)
 		require.Equal(s, tasks.Invalid, s.submit(tasks.Message{User: "alice"}).Outcome)
 		s.moved("b", 4*time.Hour)
 		s.cancelled("c")

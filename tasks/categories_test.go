@@ -8,15 +8,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
 // campaign is a policy that has everything.
 func (s *story) campaign() {
 	s.Helper()
-	s.policy(func(p *sendlimit.Policy) {
+	s.policy(func(p *policy.Policy) {
 		p.TimeZone, p.QuietHours = "Europe/Berlin", quiet(s, "22:00-08:00", "sun 00:00-12:00")
-		p.Categories = map[string]sendlimit.CategoryRules{
+		p.Categories = map[string]policy.CategoryRules{
 			"marketing": {Rules: rulesOf(s, "2/calendar_day", "1/hour")},
 			"otp":       {Exempt: true}, "codes": {Exempt: true, Uncounted: true},
 		}
@@ -56,15 +58,15 @@ func TestRefusalsByCategoriesAndQuietHours(t *testing.T) {
 		require.Equal(s, "1/minute", s.submit(of("marketing", "m3", "12:30:10")).RefusedBy(), "the overall rules come first")
 
 		both := s.submit(to("x", "21:00:30"))
-		require.Equal(s, sendlimit.CodeQuietHours, both.Code)
+		require.Equal(s, fault.CodeQuietHours, both.Code)
 		require.Empty(s, both.RefusedBy())
 		s.accepted(of("otp", "o1", "21:00:00"), of("codes", "c1", "21:00:10"), of("codes", "c2", "21:00:10"))
 		both = s.submit(to("x", "21:00:30"))
-		require.Equal(s, sendlimit.CodeQuietHours, both.Code, "it is said first")
+		require.Equal(s, fault.CodeQuietHours, both.Code, "it is said first")
 		require.Equal(s, "o1", both.Violations[0].Conflicts[0].ID, "and what would break, too")
 		require.Equal(s, 1, both.Violations[0].ConflictsTotal, "what does not count is not in the way")
 
-		s.set("alice", sendlimit.UserSettings{Blocked: true})
+		s.set("alice", policy.UserSettings{Blocked: true})
 		requireJSON(s.T, `{"outcome":"refused","code":"blocked","id":"x","user":"alice","send_at":"2026-11-22T21:00:30.000Z",`+
 			`"detail":"alice is blocked, and nothing is accepted: see worker user show, and worker user set to lift it"}`,
 			s.submit(to("x", "21:00:30")))
@@ -75,7 +77,7 @@ func TestRefusalsByCategoriesAndQuietHours(t *testing.T) {
 func TestOnConflictOfThePolicy(t *testing.T) {
 	t.Parallel()
 	tellAt11(t, func(s *story) {
-		s.policy(func(p *sendlimit.Policy) { p.OnConflict = sendlimit.Shift })
+		s.policy(func(p *policy.Policy) { p.OnConflict = policy.Shift })
 		s.accepted(to("a", "12:00:00"))
 		m := to("b", "12:00:30")
 		o := s.submit(m)
@@ -83,22 +85,22 @@ func TestOnConflictOfThePolicy(t *testing.T) {
 		require.True(s, o.Shifted)
 		require.True(s, s.submit(m).Replayed)
 		m.OnConflict = tasks.OnConflictShift
-		require.Equal(s, sendlimit.CodeIDReused, s.submit(m).Code, "what was sent is compared, not what it means")
+		require.Equal(s, fault.CodeIDReused, s.submit(m).Code, "what was sent is compared, not what it means")
 
 		m = to("c", "12:00:30")
 		m.OnConflict = tasks.OnConflictRefuse
-		require.Equal(s, sendlimit.CodeSendLimit, s.submit(m).Code, "a message comes first")
+		require.Equal(s, fault.CodeSendLimit, s.submit(m).Code, "a message comes first")
 
-		s.policy(func(p *sendlimit.Policy) { p.Name, p.Rules = "strict", rulesOf(s, "1/calendar_week") })
-		s.set("alice", sendlimit.UserSettings{Policy: "strict"})
-		require.Equal(s, sendlimit.CodeSendLimit, s.submit(to("d", "12:30:00")).Code)
-		s.policy(func(p *sendlimit.Policy) {
-			p.Name, p.Rules, p.OnConflict = "patient", rulesOf(s, "1/calendar_week"), sendlimit.Shift
+		s.policy(func(p *policy.Policy) { p.Name, p.Rules = "strict", rulesOf(s, "1/calendar_week") })
+		s.set("alice", policy.UserSettings{Policy: "strict"})
+		require.Equal(s, fault.CodeSendLimit, s.submit(to("d", "12:30:00")).Code)
+		s.policy(func(p *policy.Policy) {
+			p.Name, p.Rules, p.OnConflict = "patient", rulesOf(s, "1/calendar_week"), policy.Shift
 		})
-		s.set("alice", sendlimit.UserSettings{Policy: "patient"})
+		s.set("alice", policy.UserSettings{Policy: "patient"})
 		o = s.submit(to("d", "12:30:00")) // a Sunday
 		require.Equal(s, on("00:00:00").AddDate(0, 0, 1), o.SendAt.Time)
-		require.Equal(s, sendlimit.CodeSendLimit, s.submit(to("e", "12:40:00")).Code, "a shift goes no further than a day")
+		require.Equal(s, fault.CodeSendLimit, s.submit(to("e", "12:40:00")).Code, "a shift goes no further than a day")
 	})
 }
 
@@ -113,7 +115,7 @@ func TestMovesOfCategories(t *testing.T) {
 		require.Equal(s, "marketing 1/hour", o.RefusedBy())
 		o, err = s.Move(s.Context(), "alice", "m2", on("22:30:00"))
 		require.NoError(s, err)
-		require.Equal(s, sendlimit.CodeQuietHours, o.Code)
+		require.Equal(s, fault.CodeQuietHours, o.Code)
 		require.Equal(s, on("21:00:00"), o.QuietHours.From.Time)
 		o, err = s.Move(s.Context(), "alice", "o", on("22:30:00"))
 		require.NoError(s, err)
@@ -158,9 +160,9 @@ func TestRefusalsAreCountedByRulesOfPolicies(t *testing.T) {
 		s.submit(of("marketing", "m2", "12:30:00"))
 		s.submit(to("a", "12:00:10"))
 		s.submit(to("a", "23:00:00"))
-		s.set("alice", sendlimit.UserSettings{Limits: rulesOf(s, "1/hour")})
+		s.set("alice", policy.UserSettings{Limits: rulesOf(s, "1/hour")})
 		s.submit(to("a", "12:30:00"))
-		s.set("alice", sendlimit.UserSettings{Blocked: true})
+		s.set("alice", policy.UserSettings{Blocked: true})
 		s.submit(to("a", "12:30:00"))
 		lines := measured(s.T, registry)
 		for _, line := range []string{

@@ -12,6 +12,9 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -66,7 +69,7 @@ func TestMoveRefusedKeepsTheOldTime(t *testing.T) {
 		s.accepted(s.message("a", 10*time.Second), s.message("b", 30*time.Second))
 		o, err := s.Move(s.Context(), "alice", "a", s.at(31*time.Second))
 		require.NoError(s, err)
-		require.Equal(s, sendlimit.CodeSendLimit, o.Code)
+		require.Equal(s, fault.CodeSendLimit, o.Code)
 		require.Equal(s, s.at(40*time.Second), o.NextFreeAt.Time)
 		require.Equal(s, s.at(20*time.Second), o.PreviousFreeAt.Time, "its own place does not count")
 		s.moved("b", 30*time.Second)
@@ -178,12 +181,12 @@ func TestPitfall45StaleTasksDoNoHarm(t *testing.T) {
 func TestPitfall47LateConfirmChangesNothing(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		watch, err := sendlimit.NewWatchList(s.client, sendlimit.Options{})
+		watch, err := messages.NewWatchList(s.client, sendlimit.Options{})
 		require.NoError(s, err)
 		late := func(generation string) {
 			s.Helper()
 			before := s.watched("alice")
-			require.NoError(s, watch.Confirm(s.Context(), []sendlimit.Queued{
+			require.NoError(s, watch.Confirm(s.Context(), []messages.Queued{
 				{User: "alice", ID: "a", Generation: generation, Due: s.at(time.Hour)},
 			}))
 			require.Equal(s, before, s.watched("alice"))
@@ -195,7 +198,7 @@ func TestPitfall47LateConfirmChangesNothing(t *testing.T) {
 		late(first)
 		second := s.record("alice", "a")["g"]
 		require.Equal(s, map[string]time.Duration{
-			sendlimit.WatchMember("alice", "a", second): 80 * time.Second,
+			keyspace.WatchMember("alice", "a", second): 80 * time.Second,
 		}, s.watched("alice"))
 		s.cancelled("a")
 		late(second)
@@ -216,11 +219,11 @@ func TestTooLate(t *testing.T) {
 			s.Helper()
 			o, err := s.Cancel(s.Context(), "alice", "a")
 			require.NoError(s, err)
-			require.Equal(s, sendlimit.CodeTooLate, o.Code)
+			require.Equal(s, fault.CodeTooLate, o.Code)
 			require.Equal(s, "message a to alice is being sent or was sent: it can no longer be changed", o.Detail)
 			o, err = s.Move(s.Context(), "alice", "a", s.at(time.Hour))
 			require.NoError(s, err)
-			require.Equal(s, sendlimit.CodeTooLate, o.Code)
+			require.Equal(s, fault.CodeTooLate, o.Code)
 			require.Equal(s, s.at(10*time.Second), o.SendAt.Time)
 		}
 		s.accepted(s.message("a", 10*time.Second))

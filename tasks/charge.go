@@ -10,15 +10,21 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
+	"github.com/sendlimit/sendlimiter/sendlimit/stats"
 )
 
 // charger charges accounts for messages, so that charge and timeline stay
 // together: see sendlimit.Charges.
 type charger struct {
-	charges *sendlimit.Charges
+	charges *quota.Charges
 	payers  *payers
 	settler *settler
-	stats   *sendlimit.Stats
+	stats   *stats.Stats
 	clock   *clock
 	logger  *slog.Logger
 }
@@ -28,15 +34,15 @@ type charger struct {
 func newCharger(
 	client redis.UniversalClient, o sendlimit.Options, clock *clock, raised func(context.Context, []string), logger *slog.Logger,
 ) (*charger, error) {
-	charges, err := sendlimit.NewCharges(client, o)
+	charges, err := quota.NewCharges(client, o)
 	if err != nil {
 		return nil, err
 	}
-	accounts, err := sendlimit.NewAccounts(client, o.Prefix)
+	accounts, err := accounts.NewAccounts(client, o.Prefix)
 	if err != nil {
 		return nil, err
 	}
-	stats, err := sendlimit.NewStats(client, o.Prefix)
+	stats, err := stats.NewStats(client, o.Prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -52,14 +58,14 @@ const chargeTries = 8
 
 // errContended is answered when none of these tries came through.
 func errContended(doing string) error {
-	return fmt.Errorf("%s: %w", doing, &sendlimit.UnavailableError{
+	return fmt.Errorf("%s: %w", doing, &fault.UnavailableError{
 		Detail: "others change the same all the time, or the store is too slow: try again in a moment",
 	})
 }
 
 // holder keeps holds: the store, or a dry run.
 type holder interface {
-	Hold(ctx context.Context, r sendlimit.ChargeRequest) (sendlimit.Charge, error)
+	Hold(ctx context.Context, r quota.ChargeRequest) (quota.Charge, error)
 	// made ends the hold of a change that was made, giveBack that of one that will
 	// not be. leave has whoever looks after holds find out which it is.
 	made(h sendlimit.Hold)
@@ -68,7 +74,7 @@ type holder interface {
 }
 
 // Hold charges an account in the store.
-func (c *charger) Hold(ctx context.Context, r sendlimit.ChargeRequest) (sendlimit.Charge, error) {
+func (c *charger) Hold(ctx context.Context, r quota.ChargeRequest) (quota.Charge, error) {
 	charge, err := c.charges.Hold(ctx, r)
 	if err == nil {
 		c.settler.raised(ctx, charge.Notices)
@@ -94,11 +100,11 @@ const repeatedAfter = time.Second
 // command of the same call that is still on its way. It is no more once the time
 // of its hold is over.
 func mayArrive(d sendlimit.Decision, took time.Duration) bool {
-	return took >= repeatedAfter && !d.Allowed && d.Code != sendlimit.CodeHoldOver
+	return took >= repeatedAfter && !d.Allowed && d.Code != fault.CodeHoldOver
 }
 
 func (c *charger) settle(ctx context.Context, h sendlimit.Hold, made bool) {
-	notices, err := c.charges.Settle(ctx, time.Time{}, sendlimit.Settled{Account: h.Account, Attempt: h.Attempt, Made: made})
+	notices, err := c.charges.Settle(ctx, time.Time{}, quota.Settled{Account: h.Account, Attempt: h.Attempt, Made: made})
 	if err != nil {
 		c.logger.WarnContext(ctx, "could not settle a charge: it will be looked after", "error", err)
 	}
@@ -118,7 +124,7 @@ type chargedReserve struct {
 	payer payer
 	clock *clock
 	// policyOf is what a user was judged by just now.
-	policyOf func(user string) sendlimit.Policy
+	policyOf func(user string) policy.Policy
 	// open is the hold of a reserve that got no answer: the same reserve, asked
 	// again, goes on with it.
 	open *openHold
@@ -139,7 +145,7 @@ type aim struct {
 // aimAt is the place that a message is to have which is asked for at a time, zero
 // for now: what is past by no more than the grace is taken as now, too.
 func aimAt(asked, now time.Time) aim {
-	if asked.IsZero() || asked.Before(now) && now.Sub(asked) <= sendlimit.Grace {
+	if asked.IsZero() || asked.Before(now) && now.Sub(asked) <= policy.Grace {
 		return aim{at: now, present: true}
 	}
 	return aim{at: asked}
@@ -147,7 +153,7 @@ func aimAt(asked, now time.Time) aim {
 
 // around puts a message's reserve behind its charge; without one it is plain.
 func (c *chargedReserve) around(
-	to judges, policyOf func(user string) sendlimit.Policy,
+	to judges, policyOf func(user string) policy.Policy,
 ) func(context.Context, sendlimit.Request) (sendlimit.Decision, error) {
 	if c == nil {
 		return to.Reserve
@@ -168,7 +174,7 @@ func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request, judge
 		if err != nil {
 			return sendlimit.Decision{}, err
 		}
-		if refused.Code == sendlimit.CodeOutsideHold && (r.At.IsZero() || refused.Now.Sub(r.At) <= sendlimit.Grace) {
+		if refused.Code == fault.CodeOutsideHold && (r.At.IsZero() || refused.Now.Sub(r.At) <= policy.Grace) {
 			to = aimAt(r.At, refused.Now) // by the store's clock, it is another hour
 			continue
 		}
@@ -191,7 +197,7 @@ func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request, judge
 			c.made(hold)
 			return d, nil
 		}
-		request.Shift = r.Shift || r.ByPolicy && c.policyOf(r.User).OnConflict == sendlimit.Shift
+		request.Shift = r.Shift || r.ByPolicy && c.policyOf(r.User).OnConflict == policy.Shift
 		next, again := to.next(request, d, hold.Until)
 		if !again && mayArrive(d, c.clock.local().Sub(sent)) {
 			c.leave(hold)
@@ -210,11 +216,11 @@ func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request, judge
 // at until; again is false where that was the answer.
 func (a aim) next(r sendlimit.Request, d sendlimit.Decision, until time.Time) (next aim, again bool) {
 	switch {
-	case d.Code == sendlimit.CodeHoldOver:
+	case d.Code == fault.CodeHoldOver:
 		return a, true
-	case d.Code == sendlimit.CodeOutsideHold:
+	case d.Code == fault.CodeOutsideHold:
 		return aim{at: d.At, present: !d.At.After(d.Now), from: a.from}, true
-	case d.Code == sendlimit.CodeSendLimit && len(d.Violations) == 0: // what was in the way is gone
+	case d.Code == fault.CodeSendLimit && len(d.Violations) == 0: // what was in the way is gone
 		return aimAt(r.At, d.Now), true
 	case goesOn(r, d, a.from, until):
 		return aim{at: d.NextFree, from: d.NextFree}, true
@@ -231,7 +237,7 @@ func (c *chargedReserve) hold(
 		c.open, *to = nil, open.aim
 		return open.Hold, refused, nil
 	}
-	charge, err := c.Hold(ctx, sendlimit.ChargeRequest{
+	charge, err := c.Hold(ctx, quota.ChargeRequest{
 		Account: c.payer.account, Tier: c.payer.tier, User: r.User, ID: r.ID, At: to.at, Present: to.present, Now: r.Now,
 	})
 	if err == nil && !charge.Allowed {
@@ -252,7 +258,7 @@ func goesOn(r sendlimit.Request, d sendlimit.Decision, from, until time.Time) bo
 // takenOrQuiet says whether a time was refused that another may be free in place
 // of.
 func takenOrQuiet(d sendlimit.Decision) bool {
-	return d.Code == sendlimit.CodeSendLimit || d.Code == sendlimit.CodeQuietHours
+	return d.Code == fault.CodeSendLimit || d.Code == fault.CodeQuietHours
 }
 
 // unlessKnown answers for a message that is not charged, with what comes before
@@ -265,8 +271,8 @@ func (c *chargedReserve) unlessKnown(
 	switch {
 	case err != nil:
 		return d, err
-	case d.Allowed && !d.Replayed, d.Code == sendlimit.CodeSendLimit:
-		if refused.Code != sendlimit.CodeQuotaExceeded {
+	case d.Allowed && !d.Replayed, d.Code == fault.CodeSendLimit:
+		if refused.Code != fault.CodeQuotaExceeded {
 			return sendlimit.Decision{}, errContended("charging an account") // the store's clocks do not agree
 		}
 		if !refused.At.Equal(r.At) {
@@ -280,7 +286,7 @@ func (c *chargedReserve) unlessKnown(
 // check says what reserve would answer, and charges nothing.
 func (c *charger) check(ctx context.Context, p payer, r sendlimit.Request, t *sendlimit.Timeline) (sendlimit.Decision, error) {
 	d, err := t.Check(ctx, r)
-	if err != nil || (!d.Allowed || d.Replayed) && d.Code != sendlimit.CodeSendLimit {
+	if err != nil || (!d.Allowed || d.Replayed) && d.Code != fault.CodeSendLimit {
 		return d, err
 	}
 	asked := r.At
@@ -292,7 +298,7 @@ func (c *charger) check(ctx context.Context, p payer, r sendlimit.Request, t *se
 		times = append(times, d.At)
 	}
 	for _, at := range times {
-		quota, err := c.charges.Check(ctx, sendlimit.ChargeRequest{Account: p.account, Tier: p.tier, At: at, Now: d.Now})
+		quota, err := c.charges.Check(ctx, quota.ChargeRequest{Account: p.account, Tier: p.tier, At: at, Now: d.Now})
 		if err != nil {
 			return sendlimit.Decision{}, err
 		}
@@ -322,13 +328,13 @@ func (c *charger) count(p payer, o Outcome, rule string, now time.Time) {
 // quota completes a refusal by a quota, in the words and the time zone of its
 // account.
 func (p payer) quota(o *Outcome, d sendlimit.Decision) {
-	if d.Code != sendlimit.CodeQuotaExceeded || len(d.Counters) == 0 {
+	if d.Code != fault.CodeQuotaExceeded || len(d.Counters) == 0 {
 		return
 	}
 	const layout = "2006-01-02 15:04"
 	used := d.Counters[0]
 	period := "the day " + used.From.In(p.zone).Format("2006-01-02")
-	if used.Counter.Period == sendlimit.Hour {
+	if used.Counter.Period == calendar.Hour {
 		period = "the hour from " + used.From.In(p.zone).Format(layout)
 	}
 	o.Detail = fmt.Sprintf("account %s has no messages left for %s: its quota is %s; the next begins at %s %s",
@@ -340,7 +346,7 @@ func (p payer) quota(o *Outcome, d sendlimit.Decision) {
 // badAccount makes an outcome of an account that can't be charged; other errors
 // stay errors.
 func badAccount(err error, m Message) (Outcome, error) {
-	if wrong, ok := errors.AsType[*sendlimit.InvalidError](err); ok {
+	if wrong, ok := errors.AsType[*fault.InvalidError](err); ok {
 		return invalidOutcome(wrong, m), nil
 	}
 	return Outcome{}, err

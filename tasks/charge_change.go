@@ -5,6 +5,10 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 )
 
 // chargedChange moves or cancels one message, with what its account is charged
@@ -12,7 +16,7 @@ import (
 type chargedChange struct {
 	*charger
 
-	records  *sendlimit.Records
+	records  *messages.Records
 	account  string // whose it has to be; "" for anybody's
 	user, id string
 	payer    payer // of a move: who is charged
@@ -22,7 +26,7 @@ type chargedChange struct {
 }
 
 type openChange struct {
-	charge sendlimit.Charge
+	charge quota.Charge
 	from   time.Time
 }
 
@@ -32,16 +36,16 @@ type change func(h *sendlimit.Hold, from time.Time) (sendlimit.Decision, error)
 
 // hold asks for the hold of a change of a message that stands so. Where that is
 // not allowed, or nothing has to be held, it gives the decision instead.
-type hold func(ctx context.Context, s sendlimit.Standing) (sendlimit.Charge, *sendlimit.Decision, error)
+type hold func(ctx context.Context, s messages.Standing) (quota.Charge, *sendlimit.Decision, error)
 
 // notFound is the answer about another account's message.
-func notFound() sendlimit.Decision { return sendlimit.Decision{Code: sendlimit.CodeNotFound} }
+func notFound() sendlimit.Decision { return sendlimit.Decision{Code: fault.CodeNotFound} }
 
 // run makes a change: at once where nobody may have been charged, otherwise after
 // a look at the message, with a hold.
 func (c *chargedChange) run(ctx context.Context, apply change, holdFor hold) (sendlimit.Decision, error) {
 	if c.account == "" && c.open == nil {
-		if d, err := apply(nil, time.Time{}); err != nil || d.Code != sendlimit.CodeChanged {
+		if d, err := apply(nil, time.Time{}); err != nil || d.Code != fault.CodeChanged {
 			return d, err
 		}
 	}
@@ -65,16 +69,16 @@ func (c *chargedChange) try(ctx context.Context, apply change, holdFor hold) (d 
 		if c.account != "" && standing.Account != c.account {
 			return notFound(), false, nil
 		}
-		if standing.Account == "" || standing.State != sendlimit.StatePending {
+		if standing.Account == "" || standing.State != messages.StatePending {
 			d, err = apply(nil, time.Time{})
-			return d, d.Code == sendlimit.CodeChanged, err
+			return d, d.Code == fault.CodeChanged, err
 		}
 		charge, decided, err := holdFor(ctx, standing)
 		switch {
 		case err != nil:
 			return d, false, err
 		case decided != nil:
-			return *decided, decided.Code == sendlimit.CodeChanged, nil
+			return *decided, decided.Code == fault.CodeChanged, nil
 		}
 		c.settler.raised(ctx, charge.Notices)
 		open = &openChange{charge, standing.SendAt}
@@ -94,45 +98,45 @@ func (c *chargedChange) try(ctx context.Context, apply change, holdFor hold) (d 
 	if made || !mayArrive(d, c.clock.local().Sub(sent)) {
 		c.settle(ctx, held, made)
 	}
-	return d, d.Code == sendlimit.CodeChanged || d.Code == sendlimit.CodeHoldOver || d.Code == sendlimit.CodeOutsideHold, nil
+	return d, d.Code == fault.CodeChanged || d.Code == fault.CodeHoldOver || d.Code == fault.CodeOutsideHold, nil
 }
 
 // holdRelease holds what a message is charged, to be given back.
-func (c *chargedChange) holdRelease(ctx context.Context, s sendlimit.Standing) (sendlimit.Charge, *sendlimit.Decision, error) {
+func (c *chargedChange) holdRelease(ctx context.Context, s messages.Standing) (quota.Charge, *sendlimit.Decision, error) {
 	charge, err := c.charges.HoldRelease(ctx, s, time.Time{})
 	if err != nil || charge.Allowed {
 		return charge, nil, err
 	}
-	return charge, &sendlimit.Decision{Code: sendlimit.CodeChanged}, nil
+	return charge, &sendlimit.Decision{Code: fault.CodeChanged}, nil
 }
 
 // holdMove gives the hold for a move to a time; zero is now.
 func (c *chargedChange) holdMove(to time.Time) hold {
-	return func(ctx context.Context, s sendlimit.Standing) (sendlimit.Charge, *sendlimit.Decision, error) {
+	return func(ctx context.Context, s messages.Standing) (quota.Charge, *sendlimit.Decision, error) {
 		p, err := c.payers.whatever(ctx, s.Account)
 		if err != nil {
-			return sendlimit.Charge{}, nil, err
+			return quota.Charge{}, nil, err
 		}
 		c.payer = p
 		place := aimAt(to, c.clock.now())
 		for range chargeTries {
-			charge, err := c.charges.Hold(ctx, sendlimit.ChargeRequest{
+			charge, err := c.charges.Hold(ctx, quota.ChargeRequest{
 				Account: p.account, Tier: p.tier, User: s.User, ID: s.ID, At: place.at, Present: place.present, Standing: &s,
 			})
 			switch {
 			case err != nil || charge.Allowed:
 				return charge, nil, err
-			case charge.Code == sendlimit.CodeQuotaExceeded:
+			case charge.Code == fault.CodeQuotaExceeded:
 				return charge, &charge.Decision, nil
-			case charge.Code == sendlimit.CodeHoldOver:
-			case to.IsZero() || charge.Now.Sub(to) <= sendlimit.Grace:
+			case charge.Code == fault.CodeHoldOver:
+			case to.IsZero() || charge.Now.Sub(to) <= policy.Grace:
 				place = aimAt(to, charge.Now) // by the store's clock, it is another hour
 			case to.Equal(s.SendAt):
 				return charge, &sendlimit.Decision{Allowed: true, At: to, MovedFrom: to, Now: charge.Now}, nil
 			default:
-				return charge, &sendlimit.Decision{Code: sendlimit.CodeInPast, At: to, Now: charge.Now}, nil
+				return charge, &sendlimit.Decision{Code: fault.CodeInPast, At: to, Now: charge.Now}, nil
 			}
 		}
-		return sendlimit.Charge{}, nil, errContended("moving a message")
+		return quota.Charge{}, nil, errContended("moving a message")
 	}
 }

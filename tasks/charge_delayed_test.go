@@ -12,6 +12,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -52,7 +54,7 @@ func (*delayHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 func TestADelayedChangeIsCharged(t *testing.T) {
 	t.Parallel()
 	settled := func(s *story) {
-		charges, err := sendlimit.NewCharges(s.client, sendlimit.Options{})
+		charges, err := quota.NewCharges(s.client, sendlimit.Options{})
 		require.NoError(s, err)
 		time.Sleep(time.Minute)
 		due, err := charges.Due(s.Context(), time.Now(), 100)
@@ -81,7 +83,7 @@ func TestADelayedChangeIsCharged(t *testing.T) {
 	t.Run("submit", func(t *testing.T) {
 		t.Parallel()
 		tell(t, func(s *story) {
-			s.charges("acme", sendlimit.Tier{MessagesPerDay: 5}, "")
+			s.charges("acme", accounts.Tier{MessagesPerDay: 5}, "")
 			s.accepted(paid(s, "first", time.Hour))
 			late, arrive := delayed(s, lua.Reserve)
 			o, err := late.Submit(s.Context(), paid(s, "second", time.Hour))
@@ -96,7 +98,7 @@ func TestADelayedChangeIsCharged(t *testing.T) {
 	t.Run("move", func(t *testing.T) {
 		t.Parallel()
 		tell(t, func(s *story) {
-			s.charges("acme", sendlimit.Tier{MessagesPerDay: 5}, "")
+			s.charges("acme", accounts.Tier{MessagesPerDay: 5}, "")
 			s.accepted(paid(s, "first", time.Hour), paid(s, "second", 2*time.Hour))
 			late, arrive := delayed(s, lua.Move)
 			o, err := late.For("acme").Move(s.Context(), "alice", "second", s.at(time.Hour))
@@ -117,7 +119,7 @@ func TestADelayedChangeIsCharged(t *testing.T) {
 func TestTheStoresClockDecidesAboutTheHour(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		s.charges("acme", sendlimit.Tier{MessagesPerHour: 2}, "")
+		s.charges("acme", accounts.Tier{MessagesPerHour: 2}, "")
 		first, second := s.paid("1", 2*time.Hour), s.paid("2", time.Hour+500*time.Millisecond)
 		s.accepted(first)
 		s.until(time.Hour + 2*time.Second)

@@ -14,6 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -79,7 +81,7 @@ type chargeHistory struct {
 	*story
 
 	random   *rand.Rand
-	charges  *sendlimit.Charges
+	charges  *quota.Charges
 	messages map[string][]string
 }
 
@@ -100,9 +102,9 @@ func TestChargesAreWhatIsAccepted(t *testing.T) {
 // messages that there are when all have been looked after.
 func (s *story) historyOfCharges(random *rand.Rand) {
 	s.Helper()
-	s.charges("acme", sendlimit.Tier{MessagesPerHour: 4, MessagesPerDay: 9}, "")
-	s.charges("beta", sendlimit.Tier{MessagesPerHour: 3, MessagesPerDay: 7}, "Europe/Berlin")
-	charges, err := sendlimit.NewCharges(s.client, sendlimit.Options{})
+	s.charges("acme", accounts.Tier{MessagesPerHour: 4, MessagesPerDay: 9}, "")
+	s.charges("beta", accounts.Tier{MessagesPerHour: 3, MessagesPerDay: 7}, "Europe/Berlin")
+	charges, err := quota.NewCharges(s.client, sendlimit.Options{})
 	require.NoError(s, err)
 	h := &chargeHistory{story: s, random: random, charges: charges, messages: make(map[string][]string)}
 	for user := range 4 {

@@ -9,6 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 )
 
 // heldReserve plays the store to a chargedReserve: holds are of whole hours, and
@@ -28,10 +31,10 @@ type reserveEnd struct {
 	err  error
 }
 
-func (h *heldReserve) Hold(_ context.Context, r sendlimit.ChargeRequest) (sendlimit.Charge, error) {
+func (h *heldReserve) Hold(_ context.Context, r quota.ChargeRequest) (quota.Charge, error) {
 	hour := r.At.Truncate(time.Hour)
 	h.events = append(h.events, "held "+hour.Format("15h"))
-	return sendlimit.Charge{
+	return quota.Charge{
 		Decision: sendlimit.Decision{Allowed: true, At: r.At, Now: h.now},
 		Hold:     sendlimit.Hold{Account: "acme", Attempt: hour.Format("15h"), Until: hour.Add(time.Hour)},
 	}, nil
@@ -66,11 +69,11 @@ func TestHowAHoldEndsWithItsReserve(t *testing.T) {
 	}
 	refused := func(next float64) sendlimit.Decision {
 		return sendlimit.Decision{
-			Code: sendlimit.CodeSendLimit, Violations: []sendlimit.Violation{{}}, NextFree: hour(next),
+			Code: fault.CodeSendLimit, Violations: []sendlimit.Violation{{}}, NextFree: hour(next),
 		}
 	}
 	allowed := sendlimit.Decision{Allowed: true}
-	over := sendlimit.Decision{Code: sendlimit.CodeHoldOver}
+	over := sendlimit.Decision{Code: fault.CodeHoldOver}
 	for _, test := range []struct {
 		name   string
 		ends   []reserveEnd
@@ -135,7 +138,7 @@ func TestAReserveGoesOnWithItsHold(t *testing.T) {
 	next := at.Add(2 * time.Hour)
 	broken := errors.New("broken")
 	h := &heldReserve{T: t, now: at.Add(-time.Hour), ends: []reserveEnd{
-		{d: sendlimit.Decision{Code: sendlimit.CodeSendLimit, Violations: []sendlimit.Violation{{}}, NextFree: next}},
+		{d: sendlimit.Decision{Code: fault.CodeSendLimit, Violations: []sendlimit.Violation{{}}, NextFree: next}},
 		{err: broken},
 		{d: sendlimit.Decision{Allowed: true}},
 	}}
@@ -156,15 +159,15 @@ func TestAReserveGoesOnWithItsHold(t *testing.T) {
 func TestAReserveGoesOnByPolicy(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 22, 12, 30, 0, 0, time.UTC)
-	quiet := sendlimit.Decision{Code: sendlimit.CodeQuietHours, NextFree: at.Add(2 * time.Hour)}
-	for says, events := range map[sendlimit.OnConflict][]string{
-		sendlimit.Shift:  {"held 12h", "gave back 12h", "held 14h", "made 14h"},
-		sendlimit.Refuse: {"held 12h", "gave back 12h"},
-		"":               {"held 12h", "gave back 12h"},
+	quiet := sendlimit.Decision{Code: fault.CodeQuietHours, NextFree: at.Add(2 * time.Hour)}
+	for says, events := range map[policy.OnConflict][]string{
+		policy.Shift:  {"held 12h", "gave back 12h", "held 14h", "made 14h"},
+		policy.Refuse: {"held 12h", "gave back 12h"},
+		"":            {"held 12h", "gave back 12h"},
 	} {
 		h := &heldReserve{T: t, now: at.Add(-time.Hour), ends: []reserveEnd{{d: quiet}, {d: sendlimit.Decision{Allowed: true}}}}
 		c := &chargedReserve{holder: h, clock: &clock{local: func() time.Time { return h.now }}}
-		policyOf := func(string) sendlimit.Policy { return sendlimit.Policy{OnConflict: says} }
+		policyOf := func(string) policy.Policy { return policy.Policy{OnConflict: says} }
 		_, err := c.around(h, policyOf)(t.Context(), sendlimit.Request{At: at, ByPolicy: true})
 		require.NoError(t, err)
 		require.Equal(t, events, h.events, "%q", says)

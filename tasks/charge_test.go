@@ -1,6 +1,7 @@
 package tasks_test
 
 import (
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -11,18 +12,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
 // charges makes an account with a tier of its own.
-func (s *story) charges(name string, tier sendlimit.Tier, zone string) {
+func (s *story) charges(name string, tier accounts.Tier, zone string) {
 	s.Helper()
-	accounts, err := sendlimit.NewAccounts(s.client, "")
+	directory, err := accounts.NewAccounts(s.client, "")
 	require.NoError(s, err)
 	tier.Name = name
-	require.NoError(s, accounts.SetTier(s.Context(), tier))
-	_, err = accounts.Create(s.Context(), sendlimit.Account{Name: name, Tier: name, TimeZone: zone})
+	require.NoError(s, directory.SetTier(s.Context(), tier))
+	_, err = directory.Create(s.Context(), accounts.Account{Name: name, Tier: name, TimeZone: zone})
 	require.NoError(s, err)
 }
 
@@ -34,15 +37,15 @@ func (s *story) paid(id string, after time.Duration) tasks.Message {
 }
 
 // requireCharges requires that charges are what the messages of these users are.
-func (s *story) requireCharges(zones map[string]*time.Location, messages map[string][]string) {
+func (s *story) requireCharges(zones map[string]*time.Location, sent map[string][]string) {
 	s.Helper()
 	time.Sleep(10 * time.Millisecond) // what is settled in the background
 	synctest.Wait()
 	model := sendlimittest.NewChargeModel(zones)
 	timeline, err := s.Timeline(s.Context())
 	require.NoError(s, err)
-	for user, ids := range messages {
-		standings, err := timeline.Records(s.client).Look(s.Context(), user, ids...)
+	for user, ids := range sent {
+		standings, err := messages.RecordsOf(timeline, s.client).Look(s.Context(), user, ids...)
 		require.NoError(s, err)
 		for _, standing := range standings {
 			model.Stands(standing)
@@ -54,11 +57,11 @@ func (s *story) requireCharges(zones map[string]*time.Location, messages map[str
 func TestAQuotaRefusesInTheWordsOfItsAccount(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		s.charges("acme", sendlimit.Tier{MessagesPerHour: 1, MessagesPerDay: 2}, "Europe/Berlin")
+		s.charges("acme", accounts.Tier{MessagesPerHour: 1, MessagesPerDay: 2}, "Europe/Berlin")
 		s.accepted(s.paid("1", 2*time.Hour))
 		o := s.submit(s.paid("2", 2*time.Hour+30*time.Minute))
 		require.Equal(t, tasks.Refused, o.Outcome)
-		require.Equal(t, sendlimit.CodeQuotaExceeded, o.Code)
+		require.Equal(t, fault.CodeQuotaExceeded, o.Code)
 		require.Equal(t, "account acme has no messages left for the hour from 2000-01-01 03:00: its quota is 1 per hour; "+
 			"the next begins at 2000-01-01 04:00 Europe/Berlin", o.Detail)
 		require.Equal(t, s.at(3*time.Hour), o.ResetsAt.Time)
@@ -90,12 +93,12 @@ func TestAnAccountHasToExistAndNotBeDisabled(t *testing.T) {
 		require.Equal(t, tasks.Invalid, o.Outcome)
 		require.Equal(t, "account", o.Field)
 		require.Equal(t, `account "acme" is not allowed: it takes the name of an account that exists`, o.Detail)
-		s.charges("acme", sendlimit.Tier{}, "")
+		s.charges("acme", accounts.Tier{}, "")
 		s.accepted(s.paid("1", time.Hour))
-		accounts, err := sendlimit.NewAccounts(s.client, "")
+		directory, err := accounts.NewAccounts(s.client, "")
 		require.NoError(t, err)
 		disabled := true
-		_, err = accounts.Set(s.Context(), "acme", sendlimit.AccountChange{Disabled: &disabled})
+		_, err = directory.Set(s.Context(), "acme", accounts.AccountChange{Disabled: &disabled})
 		require.NoError(t, err)
 		time.Sleep(time.Second)
 		o = s.submit(s.paid("2", time.Hour))
@@ -110,7 +113,7 @@ func TestAnAccountHasToExistAndNotBeDisabled(t *testing.T) {
 func TestAReplayIsAnsweredThoughTheQuotaIsUsedUp(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		s.charges("acme", sendlimit.Tier{MessagesPerDay: 1}, "")
+		s.charges("acme", accounts.Tier{MessagesPerDay: 1}, "")
 		first := s.paid("1", time.Hour)
 		s.accepted(first)
 		again := s.submit(first)
@@ -118,13 +121,13 @@ func TestAReplayIsAnsweredThoughTheQuotaIsUsedUp(t *testing.T) {
 		require.Equal(t, tasks.Accepted, again.Outcome)
 		other := first
 		other.Title = "other"
-		require.Equal(t, sendlimit.CodeIDReused, s.submit(other).Code)
+		require.Equal(t, fault.CodeIDReused, s.submit(other).Code)
 		other = first
 		other.Account = ""
-		require.Equal(t, sendlimit.CodeIDReused, s.submit(other).Code, "another's message")
-		require.Equal(t, sendlimit.CodeInPast, s.submit(s.paid("2", -time.Hour)).Code)
-		require.Equal(t, sendlimit.CodeTooFarAhead, s.submit(s.paid("2", 400*24*time.Hour)).Code)
-		require.Equal(t, sendlimit.CodeQuotaExceeded, s.submit(s.paid("2", time.Hour)).Code)
+		require.Equal(t, fault.CodeIDReused, s.submit(other).Code, "another's message")
+		require.Equal(t, fault.CodeInPast, s.submit(s.paid("2", -time.Hour)).Code)
+		require.Equal(t, fault.CodeTooFarAhead, s.submit(s.paid("2", 400*24*time.Hour)).Code)
+		require.Equal(t, fault.CodeQuotaExceeded, s.submit(s.paid("2", time.Hour)).Code)
 		s.requireCharges(nil, map[string][]string{"user-1": {"1"}})
 	})
 }
@@ -132,15 +135,15 @@ func TestAReplayIsAnsweredThoughTheQuotaIsUsedUp(t *testing.T) {
 func TestWhatTheTimelineRefusesIsGivenBack(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		s.charges("acme", sendlimit.Tier{MessagesPerDay: 2}, "")
+		s.charges("acme", accounts.Tier{MessagesPerDay: 2}, "")
 		first, second := s.paid("1", time.Hour), s.paid("2", time.Hour)
 		second.User = first.User
 		s.accepted(first)
 		for range 5 {
-			require.Equal(t, sendlimit.CodeSendLimit, s.submit(second).Code)
+			require.Equal(t, fault.CodeSendLimit, s.submit(second).Code)
 		}
 		s.accepted(s.paid("3", time.Hour))
-		require.Equal(t, sendlimit.CodeQuotaExceeded, s.submit(second).Code, "the quota comes first")
+		require.Equal(t, fault.CodeQuotaExceeded, s.submit(second).Code, "the quota comes first")
 		s.requireCharges(nil, map[string][]string{"user-1": {"1", "2"}, "user-3": {"3"}})
 	})
 }
@@ -148,7 +151,7 @@ func TestWhatTheTimelineRefusesIsGivenBack(t *testing.T) {
 func TestAHundredSubmittersGetExactlyTheQuota(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		s.charges("acme", sendlimit.Tier{MessagesPerHour: 37, MessagesPerDay: 60}, "")
+		s.charges("acme", accounts.Tier{MessagesPerHour: 37, MessagesPerDay: 60}, "")
 		var accepted atomic.Int64
 		messages := make(map[string][]string)
 		var submitters sync.WaitGroup
@@ -170,7 +173,7 @@ func TestAHundredSubmittersGetExactlyTheQuota(t *testing.T) {
 func TestAShiftIsChargedWhereItGoes(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		s.charges("acme", sendlimit.Tier{MessagesPerHour: 2}, "")
+		s.charges("acme", accounts.Tier{MessagesPerHour: 2}, "")
 		messages := map[string][]string{"alice": {}}
 		for i := range 4 {
 			m := s.message(strconv.Itoa(i), time.Hour)
@@ -186,7 +189,7 @@ func TestAShiftIsChargedWhereItGoes(t *testing.T) {
 		other := s.paid("other", 5*time.Hour)
 		s.accepted(other, s.paid("another", 5*time.Hour))
 		o := s.submit(full)
-		require.Equal(t, sendlimit.CodeQuotaExceeded, o.Code, "where it would go")
+		require.Equal(t, fault.CodeQuotaExceeded, o.Code, "where it would go")
 		require.Equal(t, s.at(2*time.Hour), o.RequestedAt.Time)
 		require.Equal(t, s.at(6*time.Hour), o.ResetsAt.Time)
 		messages["user-other"], messages["user-another"] = []string{"other"}, []string{"another"}
@@ -197,7 +200,7 @@ func TestAShiftIsChargedWhereItGoes(t *testing.T) {
 func TestNowIsChargedInThePresentHour(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		s.charges("acme", sendlimit.Tier{MessagesPerHour: 1, MessagesPerDay: 5}, "")
+		s.charges("acme", accounts.Tier{MessagesPerHour: 1, MessagesPerDay: 5}, "")
 		s.until(time.Hour - time.Millisecond)
 		m := s.paid("1", 0)
 		m.Now, m.SendAt = true, time.Time{}
@@ -217,7 +220,7 @@ func TestNowIsChargedInThePresentHour(t *testing.T) {
 func TestMoveChargesWhereItGoesAndCancelGivesBack(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		s.charges("acme", sendlimit.Tier{MessagesPerHour: 1, MessagesPerDay: 2}, "")
+		s.charges("acme", accounts.Tier{MessagesPerHour: 1, MessagesPerDay: 2}, "")
 		messages := map[string][]string{"user-1": {"1"}, "user-2": {"2"}, "user-3": {"3"}}
 		s.accepted(s.paid("1", time.Hour), s.paid("2", 2*time.Hour))
 		move := func(id string, after time.Duration) tasks.Outcome {
@@ -229,13 +232,13 @@ func TestMoveChargesWhereItGoesAndCancelGivesBack(t *testing.T) {
 		require.Equal(t, tasks.Moved, move("1", 90*time.Minute).Outcome, "within its full hour")
 		require.Equal(t, tasks.Moved, move("1", 3*time.Hour).Outcome, "within its full day")
 		o := move("1", 2*time.Hour)
-		require.Equal(t, sendlimit.CodeQuotaExceeded, o.Code)
+		require.Equal(t, fault.CodeQuotaExceeded, o.Code)
 		require.Contains(t, o.Detail, "account acme has no messages left for the hour from 2000-01-01 02:00")
 		require.Equal(t, tasks.Moved, move("1", 25*time.Hour).Outcome)
 		require.Equal(t, tasks.Moved, move("1", 25*time.Hour).Outcome, "where it is")
-		require.Equal(t, sendlimit.CodeInPast, move("1", -time.Hour).Code)
+		require.Equal(t, fault.CodeInPast, move("1", -time.Hour).Code)
 		s.accepted(s.paid("3", time.Hour))
-		require.Equal(t, sendlimit.CodeQuotaExceeded, move("1", 5*time.Hour).Code, "the day is full again")
+		require.Equal(t, fault.CodeQuotaExceeded, move("1", 5*time.Hour).Code, "the day is full again")
 		for _, id := range []string{"1", "3", "2", "3"} {
 			o, err := s.Cancel(s.Context(), "user-"+id, id)
 			require.NoError(t, err)
@@ -249,8 +252,8 @@ func TestMoveChargesWhereItGoesAndCancelGivesBack(t *testing.T) {
 func TestAnAccountSeesItsOwnMessagesOnly(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		s.charges("acme", sendlimit.Tier{}, "")
-		s.charges("beta", sendlimit.Tier{}, "")
+		s.charges("acme", accounts.Tier{}, "")
+		s.charges("beta", accounts.Tier{}, "")
 		acme, beta := s.For("acme"), s.For("beta")
 		for i, by := range []*tasks.Submitter{acme, beta, s.Submitter, acme, beta} {
 			o, err := by.Submit(s.Context(), s.message(strconv.Itoa(i), time.Duration(i+1)*time.Hour))
@@ -263,10 +266,10 @@ func TestAnAccountSeesItsOwnMessagesOnly(t *testing.T) {
 			require.False(t, ok, id)
 			o, err := acme.Cancel(s.Context(), "alice", id)
 			require.NoError(t, err)
-			require.Equal(t, sendlimit.CodeNotFound, o.Code, id)
+			require.Equal(t, fault.CodeNotFound, o.Code, id)
 			o, err = acme.Move(s.Context(), "alice", id, s.at(10*time.Hour))
 			require.NoError(t, err)
-			require.Equal(t, sendlimit.CodeNotFound, o.Code, id)
+			require.Equal(t, fault.CodeNotFound, o.Code, id)
 		}
 		for limit := range 4 {
 			own, err := acme.List(s.Context(), sendlimit.ListRequest{User: "alice", Limit: limit})
@@ -298,7 +301,7 @@ func orMany(limit int) int {
 func TestADryRunJudgesQuotasAndLeavesNothing(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		s.charges("acme", sendlimit.Tier{MessagesPerHour: 2, MessagesPerDay: 3}, "")
+		s.charges("acme", accounts.Tier{MessagesPerHour: 2, MessagesPerDay: 3}, "")
 		s.accepted(s.paid("there", time.Hour))
 		time.Sleep(time.Second)
 		before := s.server.Dump()
@@ -329,6 +332,6 @@ func TestADryRunJudgesQuotasAndLeavesNothing(t *testing.T) {
 		check, err := s.Check(s.Context(), s.paid("x", time.Hour))
 		require.NoError(t, err)
 		require.Equal(t, s.submit(s.paid("x", time.Hour)), check)
-		require.Equal(t, sendlimit.CodeQuotaExceeded, check.Code)
+		require.Equal(t, fault.CodeQuotaExceeded, check.Code)
 	})
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
 func TestClockLearns(t *testing.T) {
@@ -99,9 +100,9 @@ func deliverByClock(t *testing.T, local func() time.Time) *notifiertest.Recorder
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	policies, err := sendlimit.NewPolicyStore(client, "")
+	policies, err := settings.NewPolicyStore(client, "")
 	require.NoError(t, err)
-	require.NoError(t, policies.Apply(t.Context(), sendlimit.DefaultPolicy()))
+	require.NoError(t, policies.Apply(t.Context(), policy.DefaultPolicy()))
 
 	recorder := notifiertest.NewRecorder(time.Now)
 	w, err := NewWorker(client, WorkerOptions{Notifier: recorder})

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -129,7 +130,7 @@ func TestBacklogByTheStoresClock(t *testing.T) {
 				s.work()
 				s.until(15 * time.Minute)
 				s.inOrder("0", "2", "3")
-				require.Equal(s, sendlimit.ReasonExpired, s.record("alice", "1")["w"])
+				require.Equal(s, messages.ReasonExpired, s.record("alice", "1")["w"])
 				for i, d := range s.recorder.Deliveries() {
 					recorded := number(s, s.record("alice", d.Notification.ID)["t"])
 					late := d.At.Add(off).UnixMilli() - recorded

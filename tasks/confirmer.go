@@ -6,16 +6,16 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
 // confirmer notes in the watch list which messages the queue has, many in one
 // round trip and without anybody waiting for it. What it does not get to note
 // costs only a needless look: the watch list errs on the safe side.
 type confirmer struct {
-	watch  *sendlimit.WatchList
+	watch  *messages.WatchList
 	logger *slog.Logger
-	queued chan sendlimit.Queued
+	queued chan messages.Queued
 	done   sync.WaitGroup
 
 	mu     sync.RWMutex // over closed: no send on a closed channel
@@ -28,14 +28,14 @@ const (
 	confirmWithin   = 5 * time.Second
 )
 
-func newConfirmer(watch *sendlimit.WatchList, logger *slog.Logger) *confirmer {
-	c := &confirmer{watch: watch, logger: logger, queued: make(chan sendlimit.Queued, confirmBacklog)}
+func newConfirmer(watch *messages.WatchList, logger *slog.Logger) *confirmer {
+	c := &confirmer{watch: watch, logger: logger, queued: make(chan messages.Queued, confirmBacklog)}
 	c.done.Go(c.run)
 	return c
 }
 
 // add notes one message as soon as there is time.
-func (c *confirmer) add(q sendlimit.Queued) {
+func (c *confirmer) add(q messages.Queued) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	if c.closed {
@@ -48,7 +48,7 @@ func (c *confirmer) add(q sendlimit.Queued) {
 }
 
 func (c *confirmer) run() {
-	batch := make([]sendlimit.Queued, 0, confirmTogether)
+	batch := make([]messages.Queued, 0, confirmTogether)
 	for q := range c.queued {
 		batch = append(batch[:0], q)
 		for more := true; more && len(batch) < confirmTogether; {
@@ -68,7 +68,7 @@ func (c *confirmer) run() {
 }
 
 // confirm notes a batch, and reports whether it could.
-func (c *confirmer) confirm(batch []sendlimit.Queued) bool {
+func (c *confirmer) confirm(batch []messages.Queued) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), confirmWithin)
 	defer cancel()
 	if err := c.watch.Confirm(ctx, batch); err != nil {

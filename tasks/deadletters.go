@@ -9,6 +9,11 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 // What a dead letter's Outcome can be, beside Refused and Invalid.
@@ -33,8 +38,8 @@ type DeadLetterOptions struct {
 // looked at, sent after all, and forgotten. Safe for concurrent use.
 type DeadLetters struct {
 	rules     *rules
-	kept      *sendlimit.DeadLetters // under no rules of the store: for all but Retry
-	notices   *sendlimit.Notices
+	kept      *messages.DeadLetters // under no rules of the store: for all but Retry
+	notices   *notices.Notices
 	queue     *queue
 	confirmer *confirmer
 	logger    *slog.Logger
@@ -48,7 +53,7 @@ func NewDeadLetters(client redis.UniversalClient, o DeadLetterOptions) (*DeadLet
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	options := sendlimit.Options{Prefix: o.Prefix, Reach: o.Reach, ExpireAfter: o.ExpireAfter}
-	watch, err := sendlimit.NewWatchList(client, options)
+	watch, err := messages.NewWatchList(client, options)
 	if err != nil {
 		return nil, err
 	}
@@ -56,11 +61,11 @@ func NewDeadLetters(client redis.UniversalClient, o DeadLetterOptions) (*DeadLet
 	if err != nil {
 		return nil, err
 	}
-	kept, err := sendlimit.NewDeadLetters(client, options)
+	kept, err := messages.NewDeadLetters(client, options)
 	if err != nil {
 		return nil, err
 	}
-	notices, err := sendlimit.NewNotices(client, options)
+	notices, err := notices.NewNotices(client, options)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +100,7 @@ type DeadLettersRequest struct {
 // Now is the store's time, which EndedAt is of.
 func (d *DeadLetters) Now(ctx context.Context) (time.Time, error) {
 	now, err := d.client.Time(ctx).Result()
-	return now.UTC().Truncate(time.Millisecond), sendlimit.Unavailable(err, "asking the store for the time")
+	return now.UTC().Truncate(time.Millisecond), store.Unavailable(err, "asking the store for the time")
 }
 
 // Count counts the dead letters; it may count a few that are none any more.
@@ -106,8 +111,8 @@ func (d *DeadLetters) Count(ctx context.Context) (int, error) {
 // List gives dead letters without their content: fewer than the limit when there
 // are no more.
 func (d *DeadLetters) List(ctx context.Context, r DeadLettersRequest) ([]Status, error) {
-	after := sendlimit.DeadLetter{Standing: sendlimit.Standing{User: r.After.User, ID: r.After.ID, EndedAt: r.After.EndedAt.Time}}
-	list, err := d.kept.List(ctx, sendlimit.DeadLettersRequest{User: r.User, Before: r.Before, After: after, Limit: r.Limit})
+	after := messages.DeadLetter{Standing: messages.Standing{User: r.After.User, ID: r.After.ID, EndedAt: r.After.EndedAt.Time}}
+	list, err := d.kept.List(ctx, messages.DeadLettersRequest{User: r.User, Before: r.Before, After: after, Limit: r.Limit})
 	if err != nil {
 		return nil, err
 	}
@@ -142,11 +147,11 @@ func (d *DeadLetters) Retry(ctx context.Context, user, id string) (Outcome, erro
 	if err != nil {
 		return Outcome{}, err
 	}
-	generation := sendlimit.NewGeneration()
+	generation := keyspace.NewGeneration()
 	var decision sendlimit.Decision
 	err = d.rules.do(ctx, l, func(l *limiters) error {
 		var err error
-		decision, err = l.timeline.DeadLetters(d.client).Retry(ctx, sendlimit.RetryRequest{User: user, ID: id, Generation: generation})
+		decision, err = messages.DeadLettersOf(l.timeline, d.client).Retry(ctx, messages.RetryRequest{User: user, ID: id, Generation: generation})
 		return err
 	})
 	if err != nil {
@@ -159,14 +164,14 @@ func (d *DeadLetters) Retry(ctx context.Context, user, id string) (Outcome, erro
 		o.Outcome, o.Code, o.Detail = Refused, decision.Code, noRetry(decision, user, id)
 		return o, nil
 	}
-	d.handOver(ctx, sendlimit.Queued{User: user, ID: id, Generation: generation, Due: decision.At})
+	d.handOver(ctx, messages.Queued{User: user, ID: id, Generation: generation, Due: decision.At})
 	d.queue.announceAll(ctx, decision.Notices, d.logger)
 	return o, nil
 }
 
 // handOver gives a message's timer to the queue. A failure changes nothing: the
 // message is on the watch list.
-func (d *DeadLetters) handOver(ctx context.Context, q sendlimit.Queued) {
+func (d *DeadLetters) handOver(ctx context.Context, q messages.Queued) {
 	if err := d.queue.enqueue(ctx, q); err != nil {
 		d.logger.WarnContext(ctx, "the queue did not take a retried message: the watch list has it", "error", err)
 		return
@@ -177,15 +182,15 @@ func (d *DeadLetters) handOver(ctx context.Context, q sendlimit.Queued) {
 // noRetry says why a dead letter is not sent after all.
 func noRetry(d sendlimit.Decision, user, id string) string {
 	switch {
-	case d.Code == sendlimit.CodeExpired:
+	case d.Code == fault.CodeExpired:
 		return fmt.Sprintf("message %s to %s expired at %s: submit it anew with a later expires_at",
 			id, user, d.ExpiresAt.Format(TimeLayout))
-	case d.Code == sendlimit.CodeBlocked:
+	case d.Code == fault.CodeBlocked:
 		return blockedSentence(user)
-	case d.Code == sendlimit.CodeSendLimit && !d.ExpiresAt.IsZero():
+	case d.Code == fault.CodeSendLimit && !d.ExpiresAt.IsZero():
 		return fmt.Sprintf("no time is free for %s before message %s expires at %s",
 			user, id, d.ExpiresAt.Format(TimeLayout))
-	case d.Code == sendlimit.CodeSendLimit:
+	case d.Code == fault.CodeSendLimit:
 		return fmt.Sprintf("no time is free for %s as far ahead as messages are taken", user)
 	default:
 		return NoDeadLetter(user, id).Detail
@@ -214,7 +219,7 @@ func (d *DeadLetters) PurgeBefore(ctx context.Context, before time.Time, limit i
 // NoDeadLetter is the outcome for a message that is none.
 func NoDeadLetter(user, id string) Outcome {
 	return Outcome{
-		Outcome: Refused, Code: sendlimit.CodeNotFound, User: user, ID: id,
+		Outcome: Refused, Code: fault.CodeNotFound, User: user, ID: id,
 		Detail: fmt.Sprintf("message %s to %s is no dead letter: list shows those there are", id, user),
 	}
 }

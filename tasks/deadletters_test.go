@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
@@ -114,7 +114,7 @@ func TestRetriesThatAreRefused(t *testing.T) {
 		s.accepted(expires)
 		s.until(20 * time.Second)
 		s.accepted(s.message("b", time.Minute), s.message("c", 2*time.Minute))
-		refused := func(id string, code sendlimit.Code, detail string) {
+		refused := func(id string, code fault.Code, detail string) {
 			s.Helper()
 			o, err := dead.Retry(s.Context(), "alice", id)
 			require.NoError(s, err)
@@ -123,12 +123,12 @@ func TestRetriesThatAreRefused(t *testing.T) {
 			}, o)
 		}
 		s.until(30 * time.Second)
-		refused("expires", sendlimit.CodeSendLimit,
+		refused("expires", fault.CodeSendLimit,
 			"no time is free for alice before message expires expires at 2000-01-01T00:02:00.000Z")
-		refused("b", sendlimit.CodeNotFound, "message b to alice is no dead letter: list shows those there are")
-		refused("none", sendlimit.CodeNotFound, "message none to alice is no dead letter: list shows those there are")
+		refused("b", fault.CodeNotFound, "message b to alice is no dead letter: list shows those there are")
+		refused("none", fault.CodeNotFound, "message none to alice is no dead letter: list shows those there are")
 		s.until(2 * time.Minute)
-		refused("expires", sendlimit.CodeExpired,
+		refused("expires", fault.CodeExpired,
 			"message expires to alice expired at 2000-01-01T00:02:00.000Z: submit it anew with a later expires_at")
 		require.Contains(s, s.listed(dead), "expires")
 
@@ -158,7 +158,7 @@ func TestDeadLettersArePurged(t *testing.T) {
 		require.Equal(s, tasks.Outcome{Outcome: tasks.Purged, User: "alice", ID: "b"}, o)
 		o, err = dead.Purge(s.Context(), "alice", "b")
 		require.NoError(s, err)
-		require.Equal(s, sendlimit.CodeNotFound, o.Code)
+		require.Equal(s, fault.CodeNotFound, o.Code)
 		_, ok, err := s.Status(s.Context(), "alice", "b")
 		require.NoError(s, err)
 		require.False(s, ok, "nothing of it is known")
@@ -203,11 +203,11 @@ func TestDeadLettersOfAStoreThatIsAway(t *testing.T) {
 		dead := s.deadLetters()
 		s.network.cut()
 		_, err := dead.Retry(s.Context(), "alice", "a")
-		s.away(err, sendlimit.CodeUnavailable)
+		s.away(err, fault.CodeUnavailable)
 		_, err = dead.Count(s.Context())
-		s.away(err, sendlimit.CodeUnavailable)
+		s.away(err, fault.CodeUnavailable)
 		_, err = dead.Now(s.Context())
-		s.away(err, sendlimit.CodeUnavailable)
+		s.away(err, fault.CodeUnavailable)
 		_, err = tasks.NewDeadLetters(s.client, tasks.DeadLetterOptions{Prefix: "A"})
 		require.ErrorContains(s, err, `prefix "A" is not allowed`)
 	})

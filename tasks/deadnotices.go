@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 )
 
 // DeadNotice is an alert or a report that could not be delivered to its contact.
@@ -27,7 +29,7 @@ type DeadNotice struct {
 // statusFailed is the status of a dead notice, as that of a message.
 const statusFailed = "failed"
 
-func deadNoticeOf(d sendlimit.DeadNotice) DeadNotice {
+func deadNoticeOf(d notices.DeadNotice) DeadNotice {
 	return DeadNotice{
 		Alert: d.ID, Kind: string(d.Kind), Subject: d.Subject, Since: Time{d.Since}, Threshold: d.Threshold,
 		Used: d.Used, Limit: d.Limit, Status: statusFailed, Reason: d.Reason, Attempts: d.Attempts, EndedAt: Time{d.EndedAt},
@@ -37,20 +39,20 @@ func deadNoticeOf(d sendlimit.DeadNotice) DeadNotice {
 // AlertOutcome is the answer to a request about a failed notice; its fields are
 // as in an Outcome.
 type AlertOutcome struct {
-	Outcome string         `json:"outcome"`
-	Code    sendlimit.Code `json:"code,omitempty"`
-	Field   string         `json:"field,omitempty"`
-	Alert   string         `json:"alert"`
-	Detail  string         `json:"detail,omitempty"`
+	Outcome string     `json:"outcome"`
+	Code    fault.Code `json:"code,omitempty"`
+	Field   string     `json:"field,omitempty"`
+	Alert   string     `json:"alert"`
+	Detail  string     `json:"detail,omitempty"`
 }
 
 // Notices lists failed notices behind one, the zero value starts, the one that
 // ended first coming first: at most sendlimit.MaxDeadNotices, and fewer when there
 // are no more.
 func (d *DeadLetters) Notices(ctx context.Context, after DeadNotice) ([]DeadNotice, error) {
-	list, err := d.notices.ListDead(ctx, sendlimit.DeadNotice{
-		Notice: sendlimit.Notice{ID: after.Alert}, EndedAt: after.EndedAt.Time,
-	}, sendlimit.MaxDeadNotices)
+	list, err := d.notices.ListDead(ctx, notices.DeadNotice{
+		Notice: notices.Notice{ID: after.Alert}, EndedAt: after.EndedAt.Time,
+	}, notices.MaxDeadNotices)
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +77,7 @@ func (d *DeadLetters) Notice(ctx context.Context, alert string) (dead DeadNotice
 
 // RetryNotice has a failed notice delivered after all, with all its tries.
 func (d *DeadLetters) RetryNotice(ctx context.Context, alert string) (AlertOutcome, error) {
-	again, err := d.notices.RetryDead(ctx, alert, sendlimit.NewGeneration(), time.Time{})
+	again, err := d.notices.RetryDead(ctx, alert, keyspace.NewGeneration(), time.Time{})
 	if err != nil {
 		return invalidAlertOr(err, alert)
 	}
@@ -117,7 +119,7 @@ func (d *DeadLetters) PurgeNoticesBefore(ctx context.Context, before time.Time) 
 			}
 			after = notice
 		}
-		if len(page) < sendlimit.MaxDeadNotices || !before.IsZero() && !after.EndedAt.Before(before) {
+		if len(page) < notices.MaxDeadNotices || !before.IsZero() && !after.EndedAt.Before(before) {
 			return purged, nil
 		}
 	}
@@ -126,7 +128,7 @@ func (d *DeadLetters) PurgeNoticesBefore(ctx context.Context, before time.Time) 
 // NoDeadNotice is the outcome for a notice that has not failed.
 func NoDeadNotice(alert string) AlertOutcome {
 	return AlertOutcome{
-		Outcome: Refused, Code: sendlimit.CodeNotFound, Alert: alert,
+		Outcome: Refused, Code: fault.CodeNotFound, Alert: alert,
 		Detail: fmt.Sprintf("alert %s is no dead letter: list shows those there are", alert),
 	}
 }
@@ -140,8 +142,8 @@ func invalidAlertOr(err error, alert string) (AlertOutcome, error) {
 
 // asAlert has an error about a notice's id speak of an alert, as callers do.
 func asAlert(err error, alert string) error {
-	if _, invalid := errors.AsType[*sendlimit.InvalidError](err); !invalid {
+	if _, invalid := errors.AsType[*fault.InvalidError](err); !invalid {
 		return err
 	}
-	return &sendlimit.InvalidError{Field: "alert", Value: alert, Want: "the id of an alert, as the list of dead letters shows it"}
+	return &fault.InvalidError{Field: "alert", Value: alert, Want: "the id of an alert, as the list of dead letters shows it"}
 }

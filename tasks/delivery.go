@@ -6,12 +6,14 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/notifier"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
 // giveBack lets a message be judged again that was claimed in time, but whose
 // answer took so long, or got lost so often, that it is late by now.
-func (h *handler) giveBack(ctx context.Context, gate *sendlimit.Gate, d sendlimit.Delivery) error {
+func (h *handler) giveBack(ctx context.Context, gate *messages.Gate, d messages.Delivery) error {
 	again, settlement := h.unsent(d)
 	held, err := h.settle(ctx, gate, d, settlement)
 	if err != nil || !held {
@@ -22,7 +24,7 @@ func (h *handler) giveBack(ctx context.Context, gate *sendlimit.Gate, d sendlimi
 }
 
 // send delivers a claimed message, and settles.
-func (h *handler) send(ctx context.Context, gate *sendlimit.Gate, d sendlimit.Delivery, claim sendlimit.Claim) error {
+func (h *handler) send(ctx context.Context, gate *messages.Gate, d messages.Delivery, claim messages.Claim) error {
 	began := h.clock.local()
 	result := h.notify(ctx, d, claim)
 	if result.Reason == notifier.ReasonRateLimited && result.RetryAfter > 0 {
@@ -64,7 +66,7 @@ func (h *handler) send(ctx context.Context, gate *sendlimit.Gate, d sendlimit.De
 
 // promised is the time that a claimed message was to be sent at, however late
 // it is: the same at every attempt.
-func promised(claim sendlimit.Claim) time.Time {
+func promised(claim messages.Claim) time.Time {
 	if claim.Promised.IsZero() {
 		return claim.SendAt
 	}
@@ -74,22 +76,22 @@ func promised(claim sendlimit.Claim) time.Time {
 // settlementOf says what to record of a delivery; of one to be tried again
 // also what to hand to the queue.
 func (h *handler) settlementOf(
-	d sendlimit.Delivery, claim sendlimit.Claim, result notifier.Result,
-) (sendlimit.Settlement, *sendlimit.Queued) {
+	d messages.Delivery, claim messages.Claim, result notifier.Result,
+) (messages.Settlement, *messages.Queued) {
 	if result.Status == notifier.Delivered {
-		return sendlimit.Settlement{Delivered: true, ProviderID: result.ProviderID, Began: claim.Now}, nil
+		return messages.Settlement{Delivered: true, ProviderID: result.ProviderID, Began: claim.Now}, nil
 	}
-	s := sendlimit.Settlement{Reason: string(result.Reason)}
+	s := messages.Settlement{Reason: string(result.Reason)}
 	again := result.Status == notifier.Retry && claim.Attempt < h.retries.Attempts
 	switch {
 	case result.Uncertain() && (h.onUncertain == SkipUncertain || !again):
 		s.Uncertain = true
 	case again:
-		retry := &sendlimit.Queued{
-			User: d.User, ID: d.ID, Generation: sendlimit.NewGeneration(),
+		retry := &messages.Queued{
+			User: d.User, ID: d.ID, Generation: keyspace.NewGeneration(),
 			Due: h.clock.now().Add(h.retries.wait(claim.Attempt, result.RetryAfter)).Truncate(time.Millisecond),
 		}
-		s.Retry = &sendlimit.Retry{Generation: retry.Generation, At: retry.Due, Uncertain: result.Uncertain()}
+		s.Retry = &messages.Retry{Generation: retry.Generation, At: retry.Due, Uncertain: result.Uncertain()}
 		return s, retry
 	default:
 		s.Failed = true
@@ -97,7 +99,7 @@ func (h *handler) settlementOf(
 	return s, nil
 }
 
-func (h *handler) handOver(ctx context.Context, q sendlimit.Queued) {
+func (h *handler) handOver(ctx context.Context, q messages.Queued) {
 	if err := h.queue.enqueue(ctx, q); err != nil {
 		h.logger.WarnContext(ctx, "the queue did not take a message that is to be sent later: the watch list has it", "error", err)
 		return
@@ -105,7 +107,7 @@ func (h *handler) handOver(ctx context.Context, q sendlimit.Queued) {
 	h.confirmer.add(q)
 }
 
-func (h *handler) notify(ctx context.Context, d sendlimit.Delivery, claim sendlimit.Claim) notifier.Result {
+func (h *handler) notify(ctx context.Context, d messages.Delivery, claim messages.Claim) notifier.Result {
 	c, err := decodeContent(claim.Content)
 	if err != nil {
 		return notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonRejected, Err: err}
@@ -127,12 +129,12 @@ const settleWithin = 2 * time.Second
 // without it the message would be sent again. It gives up only when the worker
 // no longer waits for it. Where the lease ran out meanwhile, whoever took the
 // message over settles it.
-func (h *handler) settle(ctx context.Context, gate *sendlimit.Gate, d sendlimit.Delivery, s sendlimit.Settlement) (bool, error) {
+func (h *handler) settle(ctx context.Context, gate *messages.Gate, d messages.Delivery, s messages.Settlement) (bool, error) {
 	for failed := false; ; failed = true {
 		try, done := context.WithTimeout(ctx, settleWithin)
 		held, err := gate.Settle(try, d, s, time.Time{})
 		done()
-		if _, away := errors.AsType[*sendlimit.UnavailableError](err); !away {
+		if _, away := errors.AsType[*fault.UnavailableError](err); !away {
 			return held, err
 		}
 		if !failed {

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -94,7 +94,7 @@ func TestUnreadableContentFails(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Second))
-		keys, err := sendlimit.NewKeys("")
+		keys, err := keyspace.NewKeys("")
 		require.NoError(s, err)
 		require.NoError(s, s.client.HSet(s.Context(), keys.Record("alice", "a"), "c", "{").Err())
 		s.work()

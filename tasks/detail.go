@@ -6,30 +6,32 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // detail says a refusal in a sentence that a person understands without
 // reading more, with what to do next.
 func detail(d sendlimit.Decision, user, id string) string {
 	switch d.Code {
-	case sendlimit.CodeSendLimit:
+	case fault.CodeSendLimit:
 		return conflictSentence(d, user) + "; " + otherTimes(d)
-	case sendlimit.CodeQuietHours:
+	case fault.CodeQuietHours:
 		return quietSentence(d, user) + "; " + otherTimes(d)
-	case sendlimit.CodeBlocked:
+	case fault.CodeBlocked:
 		return blockedSentence(user)
-	case sendlimit.CodeIDReused:
+	case fault.CodeIDReused:
 		return fmt.Sprintf("the id %s stands for another message to %s: use another id for another message", id, user)
-	case sendlimit.CodeTooLate:
+	case fault.CodeTooLate:
 		return fmt.Sprintf("message %s to %s is being sent or was sent: it can no longer be changed", id, user)
-	case sendlimit.CodeNotFound:
+	case fault.CodeNotFound:
 		return fmt.Sprintf("%s has no message %s waiting to be sent: list shows those there are", user, id)
-	case sendlimit.CodeInPast:
+	case fault.CodeInPast:
 		return fmt.Sprintf("%s is in the past: it is %s now; use a later time, or now",
 			timeOfDay(d.At, d.Now), d.Now.Format(TimeLayout))
-	case sendlimit.CodeTooFarAhead:
+	case fault.CodeTooFarAhead:
 		return timeOfDay(d.At, d.Now) + " is further ahead than messages are taken: use an earlier time"
-	case sendlimit.CodePastExpiry:
+	case fault.CodePastExpiry:
 		return fmt.Sprintf("%s is not before the message's expires_at %s: use an earlier time",
 			timeOfDay(d.At, d.Now), d.ExpiresAt.Format(TimeLayout))
 	default:
@@ -107,9 +109,9 @@ func spread(v sendlimit.Violation, at time.Time) string {
 
 func inPeriod(v sendlimit.Violation, at time.Time) string {
 	switch v.Rule.Period {
-	case sendlimit.Day:
+	case calendar.Day:
 		return "on that day"
-	case sendlimit.Week, sendlimit.Month, sendlimit.Hour, sendlimit.Minute, sendlimit.NoPeriod:
+	case calendar.Week, calendar.Month, calendar.Hour, calendar.Minute, calendar.NoPeriod:
 	}
 	return fmt.Sprintf("in that %s (%s to %s)", v.Rule.Period, timeOfDay(v.From, at), timeOfDay(v.Until, at))
 }

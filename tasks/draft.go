@@ -9,7 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // Draft is a message as a caller spells it: the request of every surface, a
@@ -131,7 +131,7 @@ func (d *Draft) take(fields map[string]json.RawMessage) error {
 	return nil
 }
 
-func wrongType(field string, err error, want string) *sendlimit.InvalidError {
+func wrongType(field string, err error, want string) *fault.InvalidError {
 	value := err.Error()
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		value = "a JSON " + wrong.Value
@@ -139,7 +139,7 @@ func wrongType(field string, err error, want string) *sendlimit.InvalidError {
 	return invalid(field, value, "%s", want)
 }
 
-func notAnObject(err error) *sendlimit.InvalidError {
+func notAnObject(err error) *fault.InvalidError {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return invalid("message", "a JSON "+wrong.Value, "a JSON object")
 	}
@@ -215,13 +215,13 @@ func (d Draft) Message(parse TimeParser) (Message, error) {
 	return m, nil
 }
 
-func missingSendAt() *sendlimit.InvalidError {
+func missingSendAt() *fault.InvalidError {
 	return invalid("send_at", "", "an RFC 3339 time such as 2026-11-22T11:11:11Z, or now")
 }
 
-func unreadable(field, value string, err error) *sendlimit.InvalidError {
-	if wrong, ok := errors.AsType[*sendlimit.InvalidError](err); ok {
-		return &sendlimit.InvalidError{Field: field, Value: value, Want: wrong.Want}
+func unreadable(field, value string, err error) *fault.InvalidError {
+	if wrong, ok := errors.AsType[*fault.InvalidError](err); ok {
+		return &fault.InvalidError{Field: field, Value: value, Want: wrong.Want}
 	}
-	return &sendlimit.InvalidError{Field: field, Value: value, Want: err.Error()}
+	return &fault.InvalidError{Field: field, Value: value, Want: err.Error()}
 }

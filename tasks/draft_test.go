@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -163,7 +163,7 @@ func TestDraftWithUnreadableTimes(t *testing.T) {
 
 	// A parser of a surface's own says what it takes.
 	_, err := tasks.Draft{SendAt: "2026-03-29 02:30"}.Message(func(string) (time.Time, bool, error) {
-		return time.Time{}, false, &sendlimit.InvalidError{Field: "tz", Want: "02:00 or 03:00"}
+		return time.Time{}, false, &fault.InvalidError{Field: "tz", Want: "02:00 or 03:00"}
 	})
 	refuses(t, err, `send_at "2026-03-29 02:30" is not allowed: it takes 02:00 or 03:00`)
 	_, err = tasks.Draft{SendAt: "soon"}.Message(func(string) (time.Time, bool, error) {
@@ -178,7 +178,7 @@ func FuzzDecodeDraft(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		m, err := decoded(text)
 		if err != nil {
-			var invalid *sendlimit.InvalidError
+			var invalid *fault.InvalidError
 			require.ErrorAs(t, err, &invalid)
 			return
 		}

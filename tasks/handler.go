@@ -12,7 +12,9 @@ import (
 	"github.com/hibiken/asynq"
 
 	"github.com/sendlimit/sendlimiter/notifier"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
 // handler takes a task from the queue to its end: it waits for the task's
@@ -27,9 +29,9 @@ type handler struct {
 	retries     RetryPolicy
 	onUncertain OnUncertain
 	pushTimeout time.Duration
-	tolerance   time.Duration // how late a message may go out without being judged anew
-	margin      time.Duration // how much longer than a delivery may take its lease lasts
-	slots       chan struct{} // one a delivery that runs
+	tolerance   time.Duration                                   // how late a message may go out without being judged anew
+	margin      time.Duration                                   // how much longer than a delivery may take its lease lasts
+	slots       chan struct{}                                   // one a delivery that runs
 	announce    func(ctx context.Context, payload []byte) error // takes a notice of the outbox to its end
 	tally       *tally
 	stopping    chan struct{}  // closed when no new work is to begin
@@ -96,7 +98,7 @@ func (h *handler) ProcessTask(ctx context.Context, t *asynq.Task) error {
 // handle takes a task of ours to its end. The queue ends ctx when it loses
 // track of the task, which stops the waiting, but nothing that has begun.
 func (h *handler) handle(ctx context.Context, p Payload) error {
-	d := sendlimit.Delivery{User: p.User, ID: p.ID, Generation: p.Generation}
+	d := messages.Delivery{User: p.User, ID: p.ID, Generation: p.Generation}
 	var nonceFrom time.Time
 	due := p.due()
 	for wait := due.Sub(h.clock.now()); ; {
@@ -128,28 +130,28 @@ func (h *handler) handle(ctx context.Context, p Payload) error {
 		if errors.Is(err, errStopping) {
 			return h.stopped(ctx, due)
 		}
-		var claim sendlimit.Claim
+		var claim messages.Claim
 		if err == nil {
 			if d.Nonce == "" {
-				d.Nonce, nonceFrom = sendlimit.NewGeneration(), h.clock.local()
+				d.Nonce, nonceFrom = keyspace.NewGeneration(), h.clock.local()
 			}
 			claim, err = h.deliver(context.WithoutCancel(ctx), d, permit)
 		}
-		if wrong, garbage := errors.AsType[*sendlimit.InvalidError](err); garbage {
+		if wrong, garbage := errors.AsType[*fault.InvalidError](err); garbage {
 			return h.dropped(ctx, fmt.Errorf("payload of a task: it has no valid %s", wrong.Field)) // the value may name a user
 		}
 		if UnknownRules(err) {
 			h.tellUnknown(ctx, err)
 			return &againError{after: rulesAfter, cause: err}
 		}
-		if _, away := errors.AsType[*sendlimit.UnavailableError](err); away {
+		if _, away := errors.AsType[*fault.UnavailableError](err); away {
 			// The queue could not take the task back either, and would find it
 			// again minutes later: what is in hand stays there.
 			h.logger.DebugContext(ctx, "a task waits for the store", "error", err)
 			ctx, wait = context.WithoutCancel(ctx), storePause
 			continue
 		}
-		if err != nil || claim.Verdict != sendlimit.Early {
+		if err != nil || claim.Verdict != messages.Early {
 			return err
 		}
 		// What is still missing is told by the store's own clock.
@@ -171,7 +173,7 @@ func (h *handler) tellUnknown(ctx context.Context, err error) {
 // sent it: a claim took effect, perhaps, whose reply got lost. It reports whether
 // that was so, and the message has a new task. Unless it was not, and all is
 // well, the delivery slot is given back.
-func (h *handler) giveUpNonce(ctx context.Context, d sendlimit.Delivery) (given bool, err error) {
+func (h *handler) giveUpNonce(ctx context.Context, d messages.Delivery) (given bool, err error) {
 	if d.Nonce == "" {
 		return false, nil
 	}
@@ -195,13 +197,13 @@ func (h *handler) giveUpNonce(ctx context.Context, d sendlimit.Delivery) (given 
 
 // unsent is what to record of a message that is held and was not sent, and what
 // to hand to the queue then.
-func (h *handler) unsent(d sendlimit.Delivery) (sendlimit.Queued, sendlimit.Settlement) {
-	again := sendlimit.Queued{
-		User: d.User, ID: d.ID, Generation: sendlimit.NewGeneration(), Due: h.clock.now().Truncate(time.Millisecond),
+func (h *handler) unsent(d messages.Delivery) (messages.Queued, messages.Settlement) {
+	again := messages.Queued{
+		User: d.User, ID: d.ID, Generation: keyspace.NewGeneration(), Due: h.clock.now().Truncate(time.Millisecond),
 	}
-	return again, sendlimit.Settlement{
-		Retry:  &sendlimit.Retry{Generation: again.Generation, At: again.Due, Unsent: true},
-		Reason: sendlimit.ReasonLate,
+	return again, messages.Settlement{
+		Retry:  &messages.Retry{Generation: again.Generation, At: again.Due, Unsent: true},
+		Reason: messages.ReasonLate,
 	}
 }
 
@@ -245,7 +247,7 @@ func (h *handler) stopped(ctx context.Context, due time.Time) error {
 
 // deliver claims a message; one that may be sent it sends, and settles. It has
 // a delivery slot, and gives it back; a permit too, where nothing is sent.
-func (h *handler) deliver(ctx context.Context, d sendlimit.Delivery, permit permit) (sendlimit.Claim, error) {
+func (h *handler) deliver(ctx context.Context, d messages.Delivery, permit permit) (messages.Claim, error) {
 	defer func() { <-h.slots }()
 	sent := false
 	defer func() {
@@ -255,9 +257,9 @@ func (h *handler) deliver(ctx context.Context, d sendlimit.Delivery, permit perm
 	}()
 	l, err := h.rules.lastKnown(ctx)
 	if err != nil {
-		return sendlimit.Claim{}, err
+		return messages.Claim{}, err
 	}
-	var claim sendlimit.Claim
+	var claim messages.Claim
 	var took time.Duration
 	err = h.rules.do(ctx, l, func(present *limiters) (err error) {
 		l = present
@@ -265,14 +267,14 @@ func (h *handler) deliver(ctx context.Context, d sendlimit.Delivery, permit perm
 		return err
 	})
 	if err != nil {
-		return sendlimit.Claim{}, err
+		return messages.Claim{}, err
 	}
 	// A delivery does not wait for what else was late, nor the other way round.
 	var placing sync.WaitGroup
 	placing.Go(func() { h.place(ctx, d.User, claim) })
 	defer placing.Wait()
 	switch claim.Verdict {
-	case sendlimit.Send:
+	case messages.Send:
 		if claim.TakenOver {
 			h.metrics.uncertain()
 		}
@@ -284,25 +286,25 @@ func (h *handler) deliver(ctx context.Context, d sendlimit.Delivery, permit perm
 		}
 		sent = true
 		return claim, h.send(ctx, l.gate, d, claim)
-	case sendlimit.Busy:
+	case messages.Busy:
 		return claim, &againError{after: claim.Until.Sub(claim.Now), cause: errBusy}
-	case sendlimit.Stale:
+	case messages.Stale:
 		h.logger.DebugContext(ctx, "a task is stale", "id", d.ID)
-	case sendlimit.Dropped:
+	case messages.Dropped:
 		h.countDrop(ctx, claim.Account, claim.Reason, claim.Now, claim.SendAt)
-	case sendlimit.Early, sendlimit.Postponed:
+	case messages.Early, messages.Postponed:
 	}
 	return claim, nil
 }
 
 // place hands over the late messages of a user that a claim gave other times,
 // and counts those that it dropped.
-func (h *handler) place(ctx context.Context, user string, claim sendlimit.Claim) {
+func (h *handler) place(ctx context.Context, user string, claim messages.Claim) {
 	h.queue.announceAll(ctx, claim.Notices, h.logger)
 	for _, p := range claim.Placed {
 		h.metrics.postponed()
 		h.logger.DebugContext(ctx, "postponed a late message", "id", p.ID, "from", p.From, "to", p.At)
-		h.handOver(ctx, sendlimit.Queued{User: user, ID: p.ID, Generation: p.Generation, Due: p.At})
+		h.handOver(ctx, messages.Queued{User: user, ID: p.ID, Generation: p.Generation, Due: p.At})
 	}
 	for _, dropped := range claim.Dropped {
 		h.countDrop(ctx, dropped.Account, dropped.Reason, claim.Now, dropped.SendAt)
@@ -311,7 +313,7 @@ func (h *handler) place(ctx context.Context, user string, claim sendlimit.Claim)
 
 func (h *handler) countDrop(ctx context.Context, account, reason string, now, sendAt time.Time) {
 	late := now.Sub(sendAt)
-	if reason == sendlimit.ReasonUncertain {
+	if reason == messages.ReasonUncertain {
 		h.metrics.uncertain()
 		h.logger.WarnContext(ctx, "gave up a message of which nobody knows whether it arrived", "late", late)
 		return
@@ -323,7 +325,7 @@ func (h *handler) countDrop(ctx context.Context, account, reason string, now, se
 
 // claim also returns how long the answer took: it may be that much older than
 // what it tells.
-func (h *handler) claim(ctx context.Context, gate *sendlimit.Gate, d sendlimit.Delivery) (sendlimit.Claim, time.Duration, error) {
+func (h *handler) claim(ctx context.Context, gate *messages.Gate, d messages.Delivery) (messages.Claim, time.Duration, error) {
 	sent := h.clock.local()
 	claim, err := gate.Claim(ctx, d, h.pushTimeout+h.margin, time.Time{})
 	received := h.clock.local()

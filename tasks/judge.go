@@ -7,6 +7,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // judged is what judging a message leaves beside its outcome.
@@ -65,7 +67,7 @@ func judgedByRules(d sendlimit.Decision) bool {
 	switch d.Code {
 	case "":
 		return d.Allowed && !d.Replayed
-	case sendlimit.CodeBlocked, sendlimit.CodeQuietHours, sendlimit.CodeSendLimit:
+	case fault.CodeBlocked, fault.CodeQuietHours, fault.CodeSendLimit:
 		return true
 	default:
 		return false
@@ -94,7 +96,7 @@ func (s *Submitter) request(m Message) (sendlimit.Request, error) {
 		// What a message says comes before what its user's policy says.
 		Shift: m.shifts(), ByPolicy: m.OnConflict == "" && !m.Now,
 		Record: &sendlimit.Record{
-			Generation: sendlimit.NewGeneration(), Fingerprint: string(mark[:]),
+			Generation: keyspace.NewGeneration(), Fingerprint: string(mark[:]),
 			ExpiresAt: m.ExpiresAt, Category: m.Category, Content: content,
 		},
 	}

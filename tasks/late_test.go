@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
@@ -82,7 +82,7 @@ func TestPostponedUntilTheExpiryAtMost(t *testing.T) {
 		s.until(65 * time.Minute)
 		s.inOrder("0", "1")
 		s.ended("alice", "2", "x")
-		require.Equal(s, sendlimit.ReasonNoFreeTime, s.record("alice", "2")["w"])
+		require.Equal(s, messages.ReasonNoFreeTime, s.record("alice", "2")["w"])
 		require.Equal(s, []string{"0", "1"}, s.places())
 	})
 }
@@ -117,7 +117,7 @@ func TestDropDueBefore(t *testing.T) {
 		s.workWhereDue(2*time.Hour, func(o *tasks.WorkerOptions) { o.DropDueBefore = s.at(30 * time.Minute) })
 		s.delivered("to-send +1h0m0s")
 		s.ended("alice", "sent-before", "u")
-		require.Equal(s, sendlimit.ReasonRestored, s.record("alice", "sent-before")["w"])
+		require.Equal(s, messages.ReasonRestored, s.record("alice", "sent-before")["w"])
 		require.Equal(s, []string{"sent-before", "to-send"}, s.places(), "it counts: it was sent")
 	})
 }

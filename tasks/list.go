@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
 // List says what became of a user's messages, ascending by send time, then id:
@@ -36,7 +38,7 @@ func (s *Submitter) listAll(ctx context.Context, r sendlimit.ListRequest) ([]Sta
 		// What comes behind the last of them is of no use yet.
 		others.To = places[limit-1].At.Add(time.Millisecond)
 	}
-	ended, err := t.Records(s.client).Ended(ctx, others)
+	ended, err := messages.RecordsOf(t, s.client).Ended(ctx, others)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +50,7 @@ func (s *Submitter) listAll(ctx context.Context, r sendlimit.ListRequest) ([]Sta
 }
 
 // statusesOf says what became of the messages that have places.
-func (s *Submitter) statusesOf(ctx context.Context, user string, places []sendlimit.Reservation) ([]Status, error) {
+func (s *Submitter) statusesOf(ctx context.Context, user string, places []keyspace.Reservation) ([]Status, error) {
 	ids := make([]string, len(places))
 	for i, p := range places {
 		ids[i] = p.ID
@@ -65,7 +67,7 @@ func (s *Submitter) statusesOf(ctx context.Context, user string, places []sendli
 
 // merged merges two lists in order. What is in both, since it ended in between,
 // comes once.
-func merged(placed []Status, ended []sendlimit.Standing, limit int) []Status {
+func merged(placed []Status, ended []messages.Standing, limit int) []Status {
 	all := make([]Status, 0, min(limit, len(placed)+len(ended)))
 	for len(all) < limit && len(placed)+len(ended) > 0 {
 		order := 0

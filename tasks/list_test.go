@@ -8,18 +8,20 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
 // lists returns a list of messages to alice, "status id" each.
-func (s *story) lists(r sendlimit.ListRequest) (found []string, last sendlimit.Reservation) {
+func (s *story) lists(r sendlimit.ListRequest) (found []string, last keyspace.Reservation) {
 	s.Helper()
 	r.User = "alice"
 	statuses, err := s.List(s.Context(), r)
 	require.NoError(s, err)
 	for _, status := range statuses {
 		found = append(found, status.Status+" "+status.ID)
-		last = sendlimit.Reservation{ID: status.ID, At: status.SendAt.Time}
+		last = keyspace.Reservation{ID: status.ID, At: status.SendAt.Time}
 	}
 	return found, last
 }
@@ -62,6 +64,6 @@ func TestAListHasWhatEndedToo(t *testing.T) {
 		require.ErrorContains(s, err, `limit "-1" is not allowed`)
 		s.network.cut()
 		_, err = s.List(s.Context(), sendlimit.ListRequest{User: "alice"})
-		s.away(err, sendlimit.CodeUnavailable)
+		s.away(err, fault.CodeUnavailable)
 	})
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/lua"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -138,7 +138,7 @@ func TestPitfall48SettleWithoutAReply(t *testing.T) {
 func TestPitfall36SubmitCancelAndMoveWithoutAReply(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		var away *sendlimit.UnavailableError
+		var away *fault.UnavailableError
 		again := func(script *redis.Script, ask func(*tasks.Submitter) (tasks.Outcome, error)) tasks.Outcome {
 			s.Helper()
 			s.losing(script, once())

@@ -8,7 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // MaxContent is how many bytes title, body and data have together at most.
@@ -59,11 +60,11 @@ type Message struct {
 // time against the clock is judged at submit. The error is a
 // *sendlimit.InvalidError.
 func (m Message) Validate() error {
-	if m.ID != "" && !sendlimit.ValidID(m.ID) {
-		return invalid("id", m.ID, "1 to %d of A-Z a-z 0-9 . _ : -", sendlimit.MaxID)
+	if m.ID != "" && !keyspace.ValidID(m.ID) {
+		return invalid("id", m.ID, "1 to %d of A-Z a-z 0-9 . _ : -", keyspace.MaxID)
 	}
-	if !sendlimit.ValidUser(m.User) {
-		return invalid("user", m.User, "1 to %d bytes of UTF-8 without control characters", sendlimit.MaxUser)
+	if !keyspace.ValidUser(m.User) {
+		return invalid("user", m.User, "1 to %d bytes of UTF-8 without control characters", keyspace.MaxUser)
 	}
 	if !m.Now && m.SendAt.IsZero() {
 		return missingSendAt()
@@ -136,6 +137,6 @@ func CheckCategory(name string) error {
 	return nil
 }
 
-func invalid(field, value, want string, args ...any) *sendlimit.InvalidError {
-	return &sendlimit.InvalidError{Field: field, Value: value, Want: fmt.Sprintf(want, args...)}
+func invalid(field, value, want string, args ...any) *fault.InvalidError {
+	return &fault.InvalidError{Field: field, Value: value, Want: fmt.Sprintf(want, args...)}
 }

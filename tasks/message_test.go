@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -27,7 +27,7 @@ func valid(edits ...func(*tasks.Message)) tasks.Message {
 // refuses requires the very sentence that an error says.
 func refuses(t *testing.T, err error, sentence string) {
 	t.Helper()
-	var invalid *sendlimit.InvalidError
+	var invalid *fault.InvalidError
 	require.ErrorAs(t, err, &invalid)
 	require.Equal(t, sentence, err.Error())
 }
@@ -197,7 +197,7 @@ func TestMessageWithSeveralFaults(t *testing.T) {
 		{"expires_at", func() { m.ExpiresAt = time.Time{} }},
 	} {
 		for range 10 {
-			var invalid *sendlimit.InvalidError
+			var invalid *fault.InvalidError
 			require.ErrorAs(t, m.Validate(), &invalid)
 			require.Equal(t, field.name, invalid.Field)
 		}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -41,7 +41,7 @@ func TestMovesThatAreNotAllowed(t *testing.T) {
 		if err == nil {
 			_, err = d.Time(tasks.ParseTime)
 		}
-		var invalid *sendlimit.InvalidError
+		var invalid *fault.InvalidError
 		require.ErrorAs(t, err, &invalid, wrong.text)
 		require.Equal(t, wrong.field, invalid.Field, wrong.text)
 	}

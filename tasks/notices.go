@@ -10,7 +10,8 @@ import (
 
 	"github.com/hibiken/asynq"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 // TypeAlert is the type of the task that announces a notice: an alert, a digest
@@ -59,7 +60,7 @@ func (q *queue) announce(ctx context.Context, id string, due time.Time) error {
 		return fmt.Errorf("payload of an alert: %w", err)
 	}
 	options := []asynq.Option{
-		asynq.Queue(q.name), asynq.TaskID(sendlimit.NewGeneration()), asynq.MaxRetry(maxStoreRetries), asynq.Timeout(taskTimeout),
+		asynq.Queue(q.name), asynq.TaskID(keyspace.NewGeneration()), asynq.MaxRetry(maxStoreRetries), asynq.Timeout(taskTimeout),
 	}
 	if !due.IsZero() {
 		options = append(options, asynq.ProcessAt(due))
@@ -67,7 +68,7 @@ func (q *queue) announce(ctx context.Context, id string, due time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, enqueueWithin)
 	defer cancel()
 	_, err = q.client.EnqueueContext(ctx, asynq.NewTask(TypeAlert, payload), options...)
-	return sendlimit.Unavailable(err, "handing a notice to the queue")
+	return store.Unavailable(err, "handing a notice to the queue")
 }
 
 // announceAll hands the notices that a change has raised to the queue. A failure

@@ -7,27 +7,29 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/notifier"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
 // contacts know whom a notice is for: looked up when it is delivered, so that
 // what was changed since it was raised holds.
 type contacts struct {
-	users    *sendlimit.UserSettingsStore
-	accounts *sendlimit.Accounts
-	policies *sendlimit.PolicyStore
+	users    *settings.UserSettingsStore
+	accounts *accounts.Accounts
+	policies *settings.PolicyStore
 }
 
 func newContacts(client redis.UniversalClient, prefix string) (*contacts, error) {
-	users, err := sendlimit.NewUserSettingsStore(client, prefix)
+	users, err := settings.NewUserSettingsStore(client, prefix)
 	if err != nil {
 		return nil, err
 	}
-	accounts, err := sendlimit.NewAccounts(client, prefix)
+	accounts, err := accounts.NewAccounts(client, prefix)
 	if err != nil {
 		return nil, err
 	}
-	policies, err := sendlimit.NewPolicyStore(client, prefix)
+	policies, err := settings.NewPolicyStore(client, prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -43,7 +45,7 @@ type announcement struct {
 }
 
 // announcementOf finds whom to tell of a notice, and what.
-func (c *contacts) announcementOf(ctx context.Context, n sendlimit.Notice) (announcement, error) {
+func (c *contacts) announcementOf(ctx context.Context, n notices.Notice) (announcement, error) {
 	details, err := n.ParseDetails()
 	if err != nil {
 		return announcement{unreadable: true}, nil //nolint:nilerr // it would be no better the next time
@@ -73,15 +75,15 @@ func (c *contacts) announcementOf(ctx context.Context, n sendlimit.Notice) (anno
 
 // contactOf is whom a notice is for, and the time zone of its days: of a digest
 // the policy's, as its users have days of their own.
-func (c *contacts) contactOf(ctx context.Context, n sendlimit.Notice, zone string) (to, of string, err error) {
+func (c *contacts) contactOf(ctx context.Context, n notices.Notice, zone string) (to, of string, err error) {
 	switch n.Kind {
-	case sendlimit.NoticeUserQuota:
+	case notices.NoticeUserQuota:
 		settings, err := c.users.Get(ctx, n.Subject)
 		return settings.Contact, zone, err
-	case sendlimit.NoticeAccountQuota, sendlimit.NoticeDailyReport:
+	case notices.NoticeAccountQuota, notices.NoticeDailyReport:
 		account, _, err := c.accounts.Get(ctx, n.Subject)
 		return account.Contact, zone, err
-	case sendlimit.NoticeUserQuotaDigest:
+	case notices.NoticeUserQuotaDigest:
 		policy, ok, err := c.policies.Load(ctx, n.Subject)
 		if err != nil || !ok {
 			return "", zone, err

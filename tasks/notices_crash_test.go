@@ -17,7 +17,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/notifier"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
@@ -183,7 +183,7 @@ func dieOver(t *testing.T, s *story, nth int, after bool) string {
 		require.Equal(t, mail.all()[0].notice, said.notice, "the same id, and the same words")
 	}
 	require.Zero(t, s.waitingNotices())
-	dead, err := s.notices().ListDead(t.Context(), sendlimit.DeadNotice{}, 0)
+	dead, err := s.notices().ListDead(t.Context(), notices.DeadNotice{}, 0)
 	require.NoError(t, err)
 	require.Empty(t, dead)
 	cancel()

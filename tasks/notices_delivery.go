@@ -10,7 +10,10 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/notifier"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 )
 
 // announcements takes notices from the queue to their end: it claims one, finds
@@ -20,7 +23,7 @@ import (
 // outbox. So does one that another worker has: the relay looks after it when that
 // one's lease is over.
 type announcements struct {
-	notices   *sendlimit.Notices
+	notices   *notices.Notices
 	contacts  *contacts
 	announcer notifier.Announcer // nil: notices wait
 	queue     *queue
@@ -90,7 +93,7 @@ func (a *announcements) discarded(ctx context.Context, err error) error {
 // is away it stays in hand, under one nonce: a claim that took effect and whose
 // answer got lost is answered as the first time.
 func (a *announcements) handle(ctx context.Context, id string) error {
-	nonce := sendlimit.NewGeneration()
+	nonce := keyspace.NewGeneration()
 	for {
 		claim, told, err := a.claim(ctx, id, nonce)
 		switch {
@@ -101,15 +104,15 @@ func (a *announcements) handle(ctx context.Context, id string) error {
 			}
 			continue
 		case err != nil:
-			if wrong, garbage := errors.AsType[*sendlimit.InvalidError](err); garbage {
+			if wrong, garbage := errors.AsType[*fault.InvalidError](err); garbage {
 				return a.discarded(ctx, fmt.Errorf("payload of an alert: it has no valid %s", wrong.Field))
 			}
 			return err
 		}
 		switch claim.Verdict { //nolint:exhaustive // the others are of messages
-		case sendlimit.Send:
+		case messages.Send:
 			return a.send(ctx, claim, nonce, told)
-		case sendlimit.Early:
+		case messages.Early:
 			wait := claim.Until.Sub(claim.Now)
 			if wait > earlyWait {
 				return nil
@@ -117,9 +120,9 @@ func (a *announcements) handle(ctx context.Context, id string) error {
 			if !sleep(ctx, a.stopping, wait) {
 				return &againError{cause: errStopping}
 			}
-			nonce = sendlimit.NewGeneration()
+			nonce = keyspace.NewGeneration()
 			continue
-		case sendlimit.Dropped:
+		case messages.Dropped:
 			a.endedUntold(ctx, id, claim.Reason, claim.Failed, nil)
 		}
 		return nil
@@ -127,18 +130,18 @@ func (a *announcements) handle(ctx context.Context, id string) error {
 }
 
 func isUnavailable(err error) bool {
-	_, away := errors.AsType[*sendlimit.UnavailableError](err)
+	_, away := errors.AsType[*fault.UnavailableError](err)
 	return away
 }
 
 // claim claims a notice, and says whom to tell of it what. It asks again, with
 // the same nonce, where finding that out took so much of the lease that another
 // worker might have the notice before it is told.
-func (a *announcements) claim(ctx context.Context, id, nonce string) (sendlimit.NoticeClaim, announcement, error) {
+func (a *announcements) claim(ctx context.Context, id, nonce string) (notices.NoticeClaim, announcement, error) {
 	for {
 		began := a.clock.local()
 		claim, err := a.notices.Claim(ctx, id, nonce, a.timeout+a.margin, time.Time{})
-		if err != nil || claim.Verdict != sendlimit.Send {
+		if err != nil || claim.Verdict != messages.Send {
 			return claim, announcement{}, err
 		}
 		told, err := a.contacts.announcementOf(ctx, claim.Notice)
@@ -151,15 +154,15 @@ func (a *announcements) claim(ctx context.Context, id, nonce string) (sendlimit.
 // forget ends a notice that has waited for too long. One that has not is given
 // back.
 func (a *announcements) forget(ctx context.Context, id string) error {
-	nonce := sendlimit.NewGeneration()
+	nonce := keyspace.NewGeneration()
 	claim, err := a.notices.Claim(ctx, id, nonce, a.timeout+a.margin, time.Time{})
 	switch {
 	case err != nil:
 		return err
-	case claim.Verdict == sendlimit.Dropped:
+	case claim.Verdict == messages.Dropped:
 		a.endedUntold(ctx, id, claim.Reason, claim.Failed, nil)
-	case claim.Verdict == sendlimit.Send:
-		_, err = a.settle(ctx, id, nonce, sendlimit.NoticeSettlement{
+	case claim.Verdict == messages.Send:
+		_, err = a.settle(ctx, id, nonce, notices.NoticeSettlement{
 			RetryAt: claim.Now, Unsent: true, Reason: reasonNoChannel,
 		})
 	}
@@ -167,15 +170,15 @@ func (a *announcements) forget(ctx context.Context, id string) error {
 }
 
 // send tells a claimed notice to whom it may concern, and settles.
-func (a *announcements) send(ctx context.Context, claim sendlimit.NoticeClaim, nonce string, told announcement) error {
+func (a *announcements) send(ctx context.Context, claim notices.NoticeClaim, nonce string, told announcement) error {
 	kind := string(claim.Notice.Kind)
 	if claim.TakenOver {
 		a.logger.WarnContext(ctx, "a notice was left in the middle of a delivery: it is sent again", "kind", kind)
 	}
-	settlement, result := sendlimit.NoticeSettlement{Dropped: true, Reason: reasonNoContact}, notifier.Result{}
+	settlement, result := notices.NoticeSettlement{Dropped: true, Reason: reasonNoContact}, notifier.Result{}
 	switch {
 	case told.unreadable:
-		settlement = sendlimit.NoticeSettlement{Failed: true, Reason: reasonUnreadable}
+		settlement = notices.NoticeSettlement{Failed: true, Reason: reasonUnreadable}
 	case told.to != "":
 		within, done := context.WithTimeout(ctx, a.timeout)
 		result = a.announcer.Announce(within, told.to, told.notice)
@@ -208,7 +211,7 @@ func (a *announcements) send(ctx context.Context, claim sendlimit.NoticeClaim, n
 // failed counts and tells of a try that is made again. That nothing is set up for
 // its contact is told once.
 func (a *announcements) failed(
-	ctx context.Context, claim sendlimit.NoticeClaim, settlement sendlimit.NoticeSettlement, result notifier.Result,
+	ctx context.Context, claim notices.NoticeClaim, settlement notices.NoticeSettlement, result notifier.Result,
 ) {
 	if settlement.Unsent && !a.told.CompareAndSwap(false, true) {
 		return
@@ -222,7 +225,7 @@ func (a *announcements) failed(
 // endedUntold counts a notice that ended without having been delivered. The
 // cause is what came of its last try, nil where that is not known.
 func (a *announcements) endedUntold(ctx context.Context, id, reason string, failed bool, cause error) {
-	notice, _ := sendlimit.ParseNoticeID(id)
+	notice, _ := notices.ParseNoticeID(id)
 	if failed {
 		a.metrics.announceFailed(string(notice.Kind), reason, true)
 		logger := a.logger
@@ -238,31 +241,31 @@ func (a *announcements) endedUntold(ctx context.Context, id, reason string, fail
 
 // settlementOf says what to record of a try. One of which nobody knows whether it
 // arrived is made again, too: it bears the same id.
-func (a *announcements) settlementOf(claim sendlimit.NoticeClaim, result notifier.Result) sendlimit.NoticeSettlement {
+func (a *announcements) settlementOf(claim notices.NoticeClaim, result notifier.Result) notices.NoticeSettlement {
 	attempt := claim.Attempt
 	switch {
 	case result.Status == notifier.Delivered:
-		return sendlimit.NoticeSettlement{Delivered: true, ProviderID: result.ProviderID}
+		return notices.NoticeSettlement{Delivered: true, ProviderID: result.ProviderID}
 	case errors.Is(result.Err, notifier.ErrNoChannel) && claim.Now.Sub(claim.First) >= a.kept:
-		return sendlimit.NoticeSettlement{Dropped: true, Reason: reasonNoChannel}
+		return notices.NoticeSettlement{Dropped: true, Reason: reasonNoChannel}
 	case errors.Is(result.Err, notifier.ErrNoChannel):
-		return sendlimit.NoticeSettlement{
+		return notices.NoticeSettlement{
 			RetryAt: a.clock.now().Add(channelPause), Unsent: true, Reason: reasonNoChannel,
 		}
 	case result.Status == notifier.Retry && attempt < a.retries.Attempts:
-		return sendlimit.NoticeSettlement{
+		return notices.NoticeSettlement{
 			RetryAt: a.clock.now().Add(a.retries.wait(attempt, result.RetryAfter)).Truncate(time.Millisecond),
 			Reason:  string(result.Reason),
 		}
 	default:
-		return sendlimit.NoticeSettlement{Failed: true, Reason: string(result.Reason)}
+		return notices.NoticeSettlement{Failed: true, Reason: string(result.Reason)}
 	}
 }
 
 // settle records what became of a delivery, and tries until that is stored:
 // without it the notice would be sent again. It gives up only when the worker no
 // longer waits for it.
-func (a *announcements) settle(ctx context.Context, id, nonce string, s sendlimit.NoticeSettlement) (bool, error) {
+func (a *announcements) settle(ctx context.Context, id, nonce string, s notices.NoticeSettlement) (bool, error) {
 	for failed := false; ; failed = true {
 		try, done := context.WithTimeout(ctx, settleWithin)
 		held, err := a.notices.Settle(try, id, nonce, s, time.Time{})

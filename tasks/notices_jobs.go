@@ -8,14 +8,14 @@ import (
 
 	"github.com/robfig/cron/v3"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 )
 
 // noticeJobs are what a worker does about notices every now and then: it hands
 // those to the queue that the queue may not have, makes the hourly digests, and
 // puts the daily reports. Any number of workers may do so at once.
 type noticeJobs struct {
-	notices *sendlimit.Notices
+	notices *notices.Notices
 	reports *reports
 	queue   *queue
 	clock   *clock
@@ -68,13 +68,13 @@ func (j *noticeJobs) relay(ctx context.Context) error {
 		if len(due) == 0 {
 			return unread
 		}
-		queued := make([]sendlimit.QueuedNotice, 0, len(due))
+		queued := make([]notices.QueuedNotice, 0, len(due))
 		var failed error
 		for _, notice := range due {
 			if failed = j.queue.announce(ctx, notice.ID, time.Time{}); failed != nil {
 				break
 			}
-			queued = append(queued, sendlimit.QueuedNotice{ID: notice.ID, Due: now})
+			queued = append(queued, notices.QueuedNotice{ID: notice.ID, Due: now})
 		}
 		err := errors.Join(unread, failed, j.notices.Confirm(ctx, queued...))
 		if len(queued) > 0 {
@@ -108,7 +108,7 @@ func (j *noticeJobs) endForgotten(ctx context.Context) error {
 
 // gather makes the digests of the hours that are over, once in each hour.
 func (j *noticeJobs) gather(ctx context.Context) error {
-	until := sendlimit.DigestsUntil(j.clock.now())
+	until := notices.DigestsUntil(j.clock.now())
 	if !until.After(j.gathered) {
 		return nil
 	}

@@ -17,7 +17,12 @@ import (
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -69,9 +74,9 @@ func sweeps(every time.Duration) func(*tasks.WorkerOptions) {
 	return func(o *tasks.WorkerOptions) { o.SweepEvery = every }
 }
 
-func (s *story) notices() *sendlimit.Notices {
+func (s *story) notices() *notices.Notices {
 	s.Helper()
-	notices, err := sendlimit.NewNotices(s.client, sendlimit.Options{})
+	notices, err := notices.NewNotices(s.client, sendlimit.Options{})
 	require.NoError(s, err)
 	return notices
 }
@@ -80,17 +85,17 @@ func (s *story) notices() *sendlimit.Notices {
 // outbox, and tells no queue of it.
 func (s *story) putReport() (id string) {
 	s.Helper()
-	s.account(sendlimit.Account{Name: "shop", Contact: "ops@example.com"})
-	id = sendlimit.NoticeID(sendlimit.NoticeDailyReport, s.began, 0, "shop")
-	put, err := s.notices().Put(s.Context(), sendlimit.Notice{ID: id, Details: []byte(`{"report":{"sent":7}}`)}, time.Time{})
+	s.account(accounts.Account{Name: "shop", Contact: "ops@example.com"})
+	id = notices.NoticeID(notices.NoticeDailyReport, s.began, 0, "shop")
+	put, err := s.notices().Put(s.Context(), notices.Notice{ID: id, Details: []byte(`{"report":{"sent":7}}`)}, time.Time{})
 	require.NoError(s, err)
 	require.True(s, put)
 	return id
 }
 
-func (s *story) account(a sendlimit.Account) {
+func (s *story) account(a accounts.Account) {
 	s.Helper()
-	accounts, err := sendlimit.NewAccounts(s.client, "")
+	accounts, err := accounts.NewAccounts(s.client, "")
 	require.NoError(s, err)
 	_, err = accounts.Create(s.Context(), a)
 	require.NoError(s, err)
@@ -98,14 +103,14 @@ func (s *story) account(a sendlimit.Account) {
 
 func (s *story) contactOf(user, contact string) {
 	s.Helper()
-	settings, err := sendlimit.NewUserSettingsStore(s.client, "")
+	settings, err := settings.NewUserSettingsStore(s.client, "")
 	require.NoError(s, err)
-	require.NoError(s, settings.Set(s.Context(), user, sendlimit.UserSettings{Contact: contact}))
+	require.NoError(s, settings.Set(s.Context(), user, policy.UserSettings{Contact: contact}))
 }
 
-func (s *story) deadNotices() []sendlimit.DeadNotice {
+func (s *story) deadNotices() []notices.DeadNotice {
 	s.Helper()
-	dead, err := s.notices().ListDead(s.Context(), sendlimit.DeadNotice{}, 0)
+	dead, err := s.notices().ListDead(s.Context(), notices.DeadNotice{}, 0)
 	require.NoError(s, err)
 	return dead
 }
@@ -236,7 +241,7 @@ func TestANoticeThatFailsForGoodIsADeadLetter(t *testing.T) {
 				require.Equal(s, string(answer.Reason), dead[0].Reason)
 
 				mail.answers = nil
-				again, err := s.notices().RetryDead(s.Context(), id, sendlimit.NewGeneration(), time.Time{})
+				again, err := s.notices().RetryDead(s.Context(), id, keyspace.NewGeneration(), time.Time{})
 				require.NoError(s, err)
 				require.True(s, again)
 				time.Sleep(2 * time.Minute)
@@ -278,7 +283,7 @@ func TestANoticeThatWaitedTooLongIsForgotten(t *testing.T) {
 		for _, test := range []struct {
 			after   time.Duration
 			waiting int
-		}{{sendlimit.MinNoticeKept - time.Hour, 1}, {sendlimit.MinNoticeKept + time.Hour, 0}} {
+		}{{notices.MinNoticeKept - time.Hour, 1}, {notices.MinNoticeKept + time.Hour, 0}} {
 			s.until(test.after)
 			stop := s.work(sweeps(time.Minute), func(o *tasks.WorkerOptions) { o.KeepRecords = time.Hour })
 			time.Sleep(2 * time.Minute)
@@ -293,11 +298,11 @@ func TestANoticeForNobodyIsDropped(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		var mail announcer
-		id := sendlimit.NoticeID(sendlimit.NoticeUserQuota, s.began, 80, "bob")
-		_, err := s.notices().Put(s.Context(), sendlimit.Notice{ID: id}, time.Time{})
+		id := notices.NoticeID(notices.NoticeUserQuota, s.began, 80, "bob")
+		_, err := s.notices().Put(s.Context(), notices.Notice{ID: id}, time.Time{})
 		require.NoError(s, err)
-		digest := sendlimit.NoticeID(sendlimit.NoticeUserQuotaDigest, s.began, 0, "default")
-		_, err = s.notices().Put(s.Context(), sendlimit.Notice{ID: digest}, time.Time{})
+		digest := notices.NoticeID(notices.NoticeUserQuotaDigest, s.began, 0, "default")
+		_, err = s.notices().Put(s.Context(), notices.Notice{ID: digest}, time.Time{})
 		require.NoError(s, err)
 		s.work(announces(&mail), sweeps(time.Minute))
 		time.Sleep(2 * time.Minute)
@@ -312,7 +317,7 @@ func TestTasksThatAreNoAlerts(t *testing.T) {
 	tell(t, func(s *story) {
 		var mail announcer
 		s.enqueueAlerts("nothing", 1)
-		s.enqueueAlerts(sendlimit.NoticeID(sendlimit.NoticeDailyReport, s.began, 0, "unknown"), 1)
+		s.enqueueAlerts(notices.NoticeID(notices.NoticeDailyReport, s.began, 0, "unknown"), 1)
 		s.enqueuePayloads([]byte("{"), 1)
 		s.enqueuePayloads([]byte(`{"notice":"x"}`), 1)
 		s.enqueuePayloads([]byte(`{"v":2,"letter":"of a newer program"}`), 1)
@@ -339,7 +344,7 @@ func TestPitfall48NoticeWithoutAReply(t *testing.T) {
 				var mail announcer
 				s.putReport()
 				lost := s.losing(script, once())
-				s.enqueueAlerts(sendlimit.NoticeID(sendlimit.NoticeDailyReport, s.began, 0, "shop"), 3)
+				s.enqueueAlerts(notices.NoticeID(notices.NoticeDailyReport, s.began, 0, "shop"), 3)
 				s.work(announces(&mail), sweeps(time.Minute))
 				time.Sleep(3 * time.Minute)
 				require.EqualValues(s, 1, lost.lost.Load())

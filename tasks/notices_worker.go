@@ -3,13 +3,14 @@ package tasks
 import (
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/stats"
 )
 
 // announceBy gives a worker what it takes to announce notices, and to count for
 // the daily reports.
 func (w *Worker) announceBy(client redis.UniversalClient, o WorkerOptions) error {
-	notices, err := sendlimit.NewNotices(client, w.options)
+	notices, err := notices.NewNotices(client, w.options)
 	if err != nil {
 		return err
 	}
@@ -17,7 +18,7 @@ func (w *Worker) announceBy(client redis.UniversalClient, o WorkerOptions) error
 	if err != nil {
 		return err
 	}
-	stats, err := sendlimit.NewStats(client, o.Prefix)
+	stats, err := stats.NewStats(client, o.Prefix)
 	if err != nil {
 		return err
 	}

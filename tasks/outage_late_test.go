@@ -13,6 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
@@ -28,9 +31,9 @@ func TestBacklogAfterAnOutage(t *testing.T) {
 		outage  time.Duration
 		reasons []string // why messages are dropped, at least
 	}{
-		{"some hours", 5 * time.Hour, []string{sendlimit.ReasonExpired}},
-		{"longer than the largest window", 27 * time.Hour, []string{sendlimit.ReasonExpired, sendlimit.ReasonNoFreeTime}},
-		{"longer than the expiry", 52 * time.Hour, []string{sendlimit.ReasonExpired, sendlimit.ReasonNoFreeTime}},
+		{"some hours", 5 * time.Hour, []string{messages.ReasonExpired}},
+		{"longer than the largest window", 27 * time.Hour, []string{messages.ReasonExpired, messages.ReasonNoFreeTime}},
+		{"longer than the expiry", 52 * time.Hour, []string{messages.ReasonExpired, messages.ReasonNoFreeTime}},
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			t.Parallel()
@@ -161,7 +164,7 @@ func (b *backlog) judge(before map[string][]kept) map[string]int {
 func (b *backlog) judgeUser(user string, before []kept, ended map[string]kept) int {
 	b.Helper()
 	looked := b.looked(before, ended)
-	model, err := sendlimittest.NewModel(sendlimit.DefaultPolicy(), sendlimit.DefaultReach)
+	model, err := sendlimittest.NewModel(policy.DefaultPolicy(), policy.DefaultReach)
 	require.NoError(b, err)
 	reserve := func(k kept, at, now int64) {
 		d := model.Reserve(sendlimit.Request{User: user, ID: k.ID, At: unixMilli(at), Now: unixMilli(now)})
@@ -183,8 +186,8 @@ func (b *backlog) judgeUser(user string, before []kept, ended map[string]kept) i
 	from := looked
 	for _, k := range late {
 		end := ended[k.ID]
-		if looked >= k.Expires || end.Reason == sendlimit.ReasonExpired {
-			require.Equal(b, sendlimit.ReasonExpired, end.Reason, "%s: %+v", user, end)
+		if looked >= k.Expires || end.Reason == messages.ReasonExpired {
+			require.Equal(b, messages.ReasonExpired, end.Reason, "%s: %+v", user, end)
 			require.GreaterOrEqual(b, end.Ended, k.Expires, "%s: %+v", user, end)
 			continue
 		}
@@ -198,7 +201,7 @@ func (b *backlog) judgeUser(user string, before []kept, ended map[string]kept) i
 			from = at
 			continue
 		}
-		require.Equal(b, sendlimit.ReasonNoFreeTime, end.Reason, "%s: nothing is free before %s: %+v", user, free[0], end)
+		require.Equal(b, messages.ReasonNoFreeTime, end.Reason, "%s: nothing is free before %s: %+v", user, free[0], end)
 	}
 	return len(late)
 }
@@ -214,7 +217,7 @@ func (b *backlog) looked(before []kept, ended map[string]kept) int64 {
 		case k.State != "" || k.At == end.At && end.State == "d": // before, or on time
 		case end.State == "d":
 			first = min(first, end.At)
-		case end.Reason == sendlimit.ReasonNoFreeTime:
+		case end.Reason == messages.ReasonNoFreeTime:
 			first = min(first, end.Ended)
 		}
 	}
@@ -249,7 +252,7 @@ func (s *story) workWhereDue(until time.Duration, options ...func(*tasks.WorkerO
 // story.
 func (s *story) nextTask() (time.Duration, bool) {
 	s.Helper()
-	const queue = "asynq:{" + sendlimit.DefaultPrefix + ":push}:"
+	const queue = "asynq:{" + keyspace.DefaultPrefix + ":push}:"
 	waiting, err := s.client.LLen(s.Context(), queue+"pending").Result()
 	require.NoError(s, err)
 	if waiting > 0 {

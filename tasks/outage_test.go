@@ -13,14 +13,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
 // away requires the error of a store that can't be used, with its code.
-func (s *story) away(err error, code sendlimit.Code) {
+func (s *story) away(err error, code fault.Code) {
 	s.Helper()
-	var away *sendlimit.UnavailableError
+	var away *fault.UnavailableError
 	require.ErrorAs(s, err, &away)
 	require.NotEmpty(s, away.Detail)
 	o := tasks.OutcomeOf(err)
@@ -39,12 +40,12 @@ func TestPitfall35StoreDownFailsClosed(t *testing.T) {
 		says := func(text string) func() { return func() { s.server.SetError(text) } }
 		for _, down := range []struct {
 			begin, end func()
-			code       sendlimit.Code
+			code       fault.Code
 		}{
-			{s.network.cut, s.network.mend, sendlimit.CodeUnavailable},
-			{says("LOADING Redis is loading the dataset in memory"), says(""), sendlimit.CodeUnavailable},
-			{says("READONLY You can't write against a read only replica."), says(""), sendlimit.CodeUnavailable},
-			{says("OOM command not allowed when used memory > 'maxmemory'."), says(""), sendlimit.CodeStoreFull},
+			{s.network.cut, s.network.mend, fault.CodeUnavailable},
+			{says("LOADING Redis is loading the dataset in memory"), says(""), fault.CodeUnavailable},
+			{says("READONLY You can't write against a read only replica."), says(""), fault.CodeUnavailable},
+			{says("OOM command not allowed when used memory > 'maxmemory'."), says(""), fault.CodeStoreFull},
 		} {
 			down.begin()
 			_, err := s.Submit(s.Context(), s.message("a", 2*time.Hour))
@@ -176,7 +177,7 @@ func TestCloseDuringAnOutage(t *testing.T) {
 		for i := range 1000 {
 			m := s.message("a", time.Hour)
 			m.User = strings.Repeat("u", i%256+1)
-			m.ID = sendlimit.NewGeneration()
+			m.ID = keyspace.NewGeneration()
 			_, err := submitter.Submit(s.Context(), m)
 			require.NoError(s, err)
 		}

@@ -7,28 +7,30 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // Outcome is the answer to a request on every surface. A refusal and an
 // invalid request are outcomes, not errors.
 type Outcome struct {
-	Outcome        string         `json:"outcome"` // see the constants
-	Line           int            `json:"line,omitempty"`
-	Code           sendlimit.Code `json:"code,omitempty"`
-	Field          string         `json:"field,omitempty"` // of invalid: the field at fault
-	ID             string         `json:"id,omitempty"`
-	User           string         `json:"user,omitempty"`
-	SendAt         Time           `json:"send_at,omitzero"`
-	RequestedAt    Time           `json:"requested_at,omitzero"`
-	MovedFrom      Time           `json:"moved_from,omitzero"`
-	Shifted        bool           `json:"shifted,omitempty"`
-	Replayed       bool           `json:"replayed,omitempty"`
-	Forgotten      bool           `json:"forgotten,omitempty"`   // of recorded: older than any rule looks back
-	Detail         string         `json:"detail,omitempty"`      // a sentence for a person
-	QuietHours     *QuietHours    `json:"quiet_hours,omitempty"` // of quiet_hours
-	Violations     []Violation    `json:"violations,omitempty"`
-	NextFreeAt     Time           `json:"next_free_at,omitzero"`
-	PreviousFreeAt Time           `json:"previous_free_at,omitzero"`
+	Outcome        string      `json:"outcome"` // see the constants
+	Line           int         `json:"line,omitempty"`
+	Code           fault.Code  `json:"code,omitempty"`
+	Field          string      `json:"field,omitempty"` // of invalid: the field at fault
+	ID             string      `json:"id,omitempty"`
+	User           string      `json:"user,omitempty"`
+	SendAt         Time        `json:"send_at,omitzero"`
+	RequestedAt    Time        `json:"requested_at,omitzero"`
+	MovedFrom      Time        `json:"moved_from,omitzero"`
+	Shifted        bool        `json:"shifted,omitempty"`
+	Replayed       bool        `json:"replayed,omitempty"`
+	Forgotten      bool        `json:"forgotten,omitempty"`   // of recorded: older than any rule looks back
+	Detail         string      `json:"detail,omitempty"`      // a sentence for a person
+	QuietHours     *QuietHours `json:"quiet_hours,omitempty"` // of quiet_hours
+	Violations     []Violation `json:"violations,omitempty"`
+	NextFreeAt     Time        `json:"next_free_at,omitzero"`
+	PreviousFreeAt Time        `json:"previous_free_at,omitzero"`
 	// ResetsAt is, of quota_exceeded, when the hour or day ends whose quota is used
 	// up: a later send time counts in the next. RetryAfterSeconds is how long that
 	// is, where it is the present one.
@@ -73,7 +75,7 @@ type Violation struct {
 func (v Violation) Name() string { return inCategory(v.Category, v.Rule) }
 
 // ruleName is the name of a rule of a category, "" for all.
-func ruleName(category string, rule sendlimit.Rule) string {
+func ruleName(category string, rule policy.Rule) string {
 	return inCategory(category, rule.String())
 }
 
@@ -125,7 +127,7 @@ func (o Outcome) OK() bool {
 // RefusedBy is the name of the rule that a refusal counts under, the first that
 // would break; "" where it was not for a rule.
 func (o Outcome) RefusedBy() string {
-	if o.Code != sendlimit.CodeSendLimit || len(o.Violations) == 0 {
+	if o.Code != fault.CodeSendLimit || len(o.Violations) == 0 {
 		return ""
 	}
 	return o.Violations[0].Name()
@@ -135,13 +137,13 @@ func (o Outcome) RefusedBy() string {
 // of sendlimit.InvalidErrors, of which it has the first field and all sentences;
 // otherwise error with the code of the error, where it has one.
 func OutcomeOf(err error) Outcome {
-	if several, ok := errors.AsType[sendlimit.InvalidErrors](err); ok && len(several) > 0 {
+	if several, ok := errors.AsType[fault.InvalidErrors](err); ok && len(several) > 0 {
 		return Outcome{Outcome: Invalid, Code: several.Code(), Field: several[0].Field, Detail: several.Error()}
 	}
-	if wrong, ok := errors.AsType[*sendlimit.InvalidError](err); ok {
+	if wrong, ok := errors.AsType[*fault.InvalidError](err); ok {
 		return Outcome{Outcome: Invalid, Code: wrong.Code(), Field: wrong.Field, Detail: wrong.Error()}
 	}
-	if away, ok := errors.AsType[*sendlimit.UnavailableError](err); ok {
+	if away, ok := errors.AsType[*fault.UnavailableError](err); ok {
 		return Outcome{Outcome: Errored, Code: away.Code(), Detail: away.Detail}
 	}
 	return Outcome{Outcome: Errored, Detail: err.Error()}
@@ -159,7 +161,7 @@ func outcomeOf(d sendlimit.Decision, done, user, id string) Outcome {
 		return o
 	}
 	o.Outcome, o.Code = Refused, d.Code
-	if d.Code == sendlimit.CodeInPast || d.Code == sendlimit.CodeTooFarAhead || d.Code == sendlimit.CodePastExpiry {
+	if d.Code == fault.CodeInPast || d.Code == fault.CodeTooFarAhead || d.Code == fault.CodePastExpiry {
 		o.Outcome, o.Field = Invalid, "send_at"
 	}
 	for _, v := range d.Violations {
@@ -172,7 +174,7 @@ func outcomeOf(d sendlimit.Decision, done, user, id string) Outcome {
 }
 
 // quietHoursOf spells a quiet stretch, nil for none.
-func quietHoursOf(q *sendlimit.QuietPeriod) *QuietHours {
+func quietHoursOf(q *policy.QuietPeriod) *QuietHours {
 	if q == nil {
 		return nil
 	}

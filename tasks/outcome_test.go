@@ -11,6 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -96,11 +98,11 @@ func TestOutcomeOfErrors(t *testing.T) {
 		` is not allowed: it takes an RFC 3339 time such as 2026-11-22T11:11:11Z"}`, o)
 	require.False(t, o.OK())
 
-	o = tasks.OutcomeOf(fmt.Errorf("reserving a place: %w", &sendlimit.UnavailableError{Detail: "no Redis", Err: errors.New("x")}))
+	o = tasks.OutcomeOf(fmt.Errorf("reserving a place: %w", &fault.UnavailableError{Detail: "no Redis", Err: errors.New("x")}))
 	requireJSON(t, `{"outcome":"error","code":"unavailable","detail":"no Redis"}`, o)
 	require.False(t, o.OK())
 
-	several := sendlimit.InvalidErrors{{Field: "a", Value: "1", Want: "2"}, {Field: "b", Want: "3"}}
+	several := fault.InvalidErrors{{Field: "a", Value: "1", Want: "2"}, {Field: "b", Want: "3"}}
 	requireJSON(t, `{"outcome":"invalid","code":"invalid_field","field":"a",`+
 		`"detail":"a \"1\" is not allowed: it takes 2; b \"\" is not allowed: it takes 3"}`, tasks.OutcomeOf(fmt.Errorf("reading: %w", several)))
 
@@ -223,22 +225,22 @@ func TestSentencesOfTheOtherCodes(t *testing.T) {
 	tellAt11(t, func(s *story) {
 		o := s.submit(to("a", "10:59:54.999"))
 		require.Equal(s, tasks.Invalid, o.Outcome)
-		require.Equal(s, sendlimit.CodeInPast, o.Code)
+		require.Equal(s, fault.CodeInPast, o.Code)
 		require.Equal(s, "send_at", o.Field)
 		require.Equal(s, "10:59:54.999 is in the past: it is 2026-11-22T11:00:00.000Z now; use a later time, or now", o.Detail)
 
 		far := to("a", "11:00:00.001")
-		far.SendAt = far.SendAt.Add(sendlimit.DefaultReach)
+		far.SendAt = far.SendAt.Add(policy.DefaultReach)
 		o = s.submit(far)
 		require.Equal(s, tasks.Invalid, o.Outcome)
-		require.Equal(s, sendlimit.CodeTooFarAhead, o.Code)
+		require.Equal(s, fault.CodeTooFarAhead, o.Code)
 		require.Equal(s, "send_at", o.Field)
 		require.Equal(s, "2027-11-23 11:00:00.001 is further ahead than messages are taken: use an earlier time", o.Detail)
 
 		s.accepted(to("a", "11:11:11"))
 		o = s.submit(to("a", "11:11:12"))
 		require.Equal(s, tasks.Refused, o.Outcome)
-		require.Equal(s, sendlimit.CodeIDReused, o.Code)
+		require.Equal(s, fault.CodeIDReused, o.Code)
 		require.Equal(s, "the id a stands for another message to alice: use another id for another message", o.Detail)
 
 		require.Equal(s, "alice has no message b waiting to be sent: list shows those there are",
@@ -252,7 +254,7 @@ func TestSentencesOfTheOtherCodes(t *testing.T) {
 		o, err := s.Move(s.Context(), "alice", "short", on("12:30:00"))
 		require.NoError(s, err)
 		require.Equal(s, tasks.Invalid, o.Outcome)
-		require.Equal(s, sendlimit.CodeInvalidField, o.Code)
+		require.Equal(s, fault.CodeInvalidField, o.Code)
 		require.Equal(s, "send_at", o.Field)
 		require.Equal(s, "12:30:00 is not before the message's expires_at 2026-11-22T12:30:00.000Z: use an earlier time", o.Detail)
 	})

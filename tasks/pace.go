@@ -12,6 +12,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 )
 
 // PaceTarget names the pace of the calls that deliver messages, for a
@@ -40,8 +42,8 @@ const (
 // permits, and bursts, in a bucket of tokens. Without a pace nothing is asked of
 // the store but, once a second, whether there is one.
 type pacer struct {
-	store   *sendlimit.PaceStore
-	permits *sendlimit.Permits
+	store   *rate.PaceStore
+	permits *rate.Permits
 	client  redis.UniversalClient
 	prefix  string
 	clock   *clock
@@ -52,11 +54,11 @@ type pacer struct {
 	waiting atomic.Int64  // who have the turn or wait for it
 
 	mu     sync.Mutex
-	pace   sendlimit.Pace
-	bucket *sendlimit.TokenBucket // nil where the pace has no bursts of its own
-	paused time.Time              // until when, by the store's clock
-	pauses int                    // changes with each: a look that began before knows nothing of it
-	next   time.Time              // when there may be a permit again, by the local clock
+	pace   rate.Pace
+	bucket *rate.TokenBucket // nil where the pace has no bursts of its own
+	paused time.Time         // until when, by the store's clock
+	pauses int               // changes with each: a look that began before knows nothing of it
+	next   time.Time         // when there may be a permit again, by the local clock
 }
 
 // permit lets one call through. The zero permit is that of a target without a
@@ -64,7 +66,7 @@ type pacer struct {
 type permit struct {
 	token  string
 	taken  time.Time // by the store's clock
-	bucket *sendlimit.TokenBucket
+	bucket *rate.TokenBucket
 }
 
 // pacedError sends a message to wait without a delivery slot.
@@ -73,11 +75,11 @@ type pacedError struct{ after time.Duration }
 func (e *pacedError) Error() string { return fmt.Sprintf("the pace allows it in %s", e.after) }
 
 func newPacer(client redis.UniversalClient, prefix string, c *clock, m *Metrics, logger *slog.Logger) (*pacer, error) {
-	store, err := sendlimit.NewPaceStore(client, prefix, PaceTarget)
+	store, err := rate.NewPaceStore(client, prefix, PaceTarget)
 	if err != nil {
 		return nil, err
 	}
-	permits, err := sendlimit.NewPermits(client, sendlimit.PermitsOptions{Prefix: prefix, Name: PaceTarget, Lag: paceLag})
+	permits, err := rate.NewPermits(client, rate.PermitsOptions{Prefix: prefix, Name: PaceTarget, Lag: paceLag})
 	if err != nil {
 		return nil, err
 	}
@@ -179,20 +181,20 @@ func (p *pacer) expected() time.Duration {
 // call up, nothing has to be given back.
 func (p *pacer) ask(ctx context.Context) (permit, time.Duration, error) {
 	p.mu.Lock()
-	rate, asked := p.pace.Rate, permit{bucket: p.bucket}
+	pace, asked := p.pace.Rate, permit{bucket: p.bucket}
 	p.mu.Unlock()
-	if rate.Count == 0 {
+	if pace.Count == 0 {
 		return permit{}, 0, nil // it was a pause, and is over
 	}
 	if asked.bucket != nil {
-		d, err := asked.bucket.Take(ctx, sendlimit.TokenRequest{Key: paceBucket})
+		d, err := asked.bucket.Take(ctx, rate.TokenRequest{Key: paceBucket})
 		if err != nil || !d.Allowed {
 			return permit{}, p.refused(d), err
 		}
 	}
-	token := sendlimit.NewGeneration()
-	d, err := p.permits.Acquire(ctx, sendlimit.PermitRequest{Token: token})
-	if _, removed := errors.AsType[*sendlimit.NoRateError](err); removed {
+	token := keyspace.NewGeneration()
+	d, err := p.permits.Acquire(ctx, rate.PermitRequest{Token: token})
+	if _, removed := errors.AsType[*rate.NoRateError](err); removed {
 		return asked, 0, nil // since the last look: nothing is paced any more
 	}
 	if err != nil || !d.Allowed {
@@ -247,7 +249,7 @@ func (p *pacer) giveBack(ctx context.Context, unused permit) {
 		_, failed = p.permits.GiveBack(ctx, unused.token)
 	}
 	if unused.bucket != nil {
-		_, err := unused.bucket.GiveBack(ctx, sendlimit.TokenRequest{Key: paceBucket})
+		_, err := unused.bucket.GiveBack(ctx, rate.TokenRequest{Key: paceBucket})
 		failed = errors.Join(failed, err)
 	}
 	if failed != nil {

@@ -14,25 +14,25 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/notifier"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
 // pace gives the target a pace; "" removes it.
-func (s *story) pace(rate string, burst int64) {
+func (s *story) pace(rateText string, burst int64) {
 	s.Helper()
-	pace := sendlimit.Pace{Burst: burst}
-	if rate != "" {
+	pace := rate.Pace{Burst: burst}
+	if rateText != "" {
 		var err error
-		pace.Rate, err = sendlimit.ParseRate(rate)
+		pace.Rate, err = rate.ParseRate(rateText)
 		require.NoError(s, err)
 	}
 	require.NoError(s, s.paces().Apply(s.Context(), pace))
 }
 
-func (s *story) paces() *sendlimit.PaceStore {
+func (s *story) paces() *rate.PaceStore {
 	s.Helper()
-	paces, err := sendlimit.NewPaceStore(s.client, "", tasks.PaceTarget)
+	paces, err := rate.NewPaceStore(s.client, "", tasks.PaceTarget)
 	require.NoError(s, err)
 	return paces
 }

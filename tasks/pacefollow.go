@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 )
 
 // follow looks at the pace, and from then on once a second until the returned
@@ -57,11 +57,11 @@ func (p *pacer) look(ctx context.Context) error {
 	return nil
 }
 
-func (p *pacer) bucketOf(pace sendlimit.Pace) (*sendlimit.TokenBucket, error) {
+func (p *pacer) bucketOf(pace rate.Pace) (*rate.TokenBucket, error) {
 	if pace.Burst == 0 {
 		return nil, nil //nolint:nilnil // a pace may have none
 	}
-	return sendlimit.NewTokenBucket(p.client, sendlimit.TokenBucketOptions{
+	return rate.NewTokenBucket(p.client, rate.TokenBucketOptions{
 		Prefix: p.prefix, Rate: pace.Rate, Capacity: pace.Burst,
 	})
 }

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 )
 
 // payerFor is how old what a process knows of an account may get: no submit pays
@@ -14,22 +14,22 @@ const payerFor = time.Second
 
 // payer is an account that is charged for messages, with its tier.
 type payer struct {
-	account sendlimit.Account
-	tier    sendlimit.Tier
+	account accounts.Account
+	tier    accounts.Tier
 	zone    *time.Location
 	loaded  time.Time
 }
 
 // payers follows the accounts in the store.
 type payers struct {
-	accounts *sendlimit.Accounts
+	accounts *accounts.Accounts
 	local    func() time.Time
 
 	mu    sync.Mutex
 	known map[string]payer
 }
 
-func newPayers(accounts *sendlimit.Accounts, local func() time.Time) *payers {
+func newPayers(accounts *accounts.Accounts, local func() time.Time) *payers {
 	return &payers{accounts: accounts, local: local, known: make(map[string]payer)}
 }
 
@@ -53,7 +53,7 @@ func (p *payers) active(ctx context.Context, name string) (payer, error) {
 func (p *payers) whatever(ctx context.Context, name string) (payer, error) {
 	found, err := p.get(ctx, name)
 	if err == nil && found.loaded.IsZero() {
-		found = payer{account: sendlimit.Account{Name: name}, zone: time.UTC}
+		found = payer{account: accounts.Account{Name: name}, zone: time.UTC}
 	}
 	return found, err
 }

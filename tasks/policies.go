@@ -12,7 +12,10 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/judge"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
 const (
@@ -38,9 +41,9 @@ type PoliciesOptions struct {
 // in a process that goes by them: what they know of users' settings is known once,
 // and a change is logged once. They are safe for concurrent use.
 type Policies struct {
-	store    *sendlimit.PolicyStore
-	name     string                   // of the one for users whose settings name no other
-	settings *sendlimit.SettingsCache // of users
+	store    *settings.PolicyStore
+	name     string               // of the one for users whose settings name no other
+	settings *judge.SettingsCache // of users
 	local    func() time.Time
 	logger   *slog.Logger
 
@@ -58,17 +61,17 @@ type snapshot struct {
 
 // policySet is the policies between two changes.
 type policySet struct {
-	own        sendlimit.Policy
-	others     []sendlimit.Policy // by name
-	unreadable []string           // names of those that a newer program wrote
-	missing    error              // why there is no own policy; nil where there is
-	rules      map[string]bool    // by Violation.Name
+	own        policy.Policy
+	others     []policy.Policy // by name
+	unreadable []string        // names of those that a newer program wrote
+	missing    error           // why there is no own policy; nil where there is
+	rules      map[string]bool // by Violation.Name
 }
 
 // NewPolicies follows the policies in the store behind client. The error is a
 // *sendlimit.InvalidError.
 func NewPolicies(client redis.UniversalClient, o PoliciesOptions) (*Policies, error) {
-	store, err := sendlimit.NewPolicyStore(client, o.Prefix)
+	store, err := settings.NewPolicyStore(client, o.Prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +79,7 @@ func NewPolicies(client redis.UniversalClient, o PoliciesOptions) (*Policies, er
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Policies{
-		store: store, name: cmp.Or(o.Policy, sendlimit.DefaultPolicyName), settings: sendlimit.NewSettingsCache(),
+		store: store, name: cmp.Or(o.Policy, policy.DefaultPolicyName), settings: judge.NewSettingsCache(),
 		local: newClock().local, logger: o.Logger, loading: make(chan struct{}, 1),
 	}, nil
 }
@@ -217,7 +220,7 @@ func (p *Policies) look(ctx context.Context) error {
 	return err
 }
 
-func (p *Policies) setOf(policies []sendlimit.Policy, unreadable []string) *policySet {
+func (p *Policies) setOf(policies []policy.Policy, unreadable []string) *policySet {
 	set := &policySet{unreadable: unreadable, rules: make(map[string]bool)}
 	for _, policy := range policies {
 		if policy.Name == p.name {
@@ -237,7 +240,7 @@ func (p *Policies) setOf(policies []sendlimit.Policy, unreadable []string) *poli
 	switch {
 	case set.own.Name != "":
 	case slices.Contains(unreadable, p.name):
-		set.missing = &sendlimit.UnavailableError{
+		set.missing = &fault.UnavailableError{
 			Detail: fmt.Sprintf("the rules of policy %q in the store can't be read: apply them anew, or run the newer program that wrote them", p.name),
 		}
 	default:
@@ -249,26 +252,26 @@ func (p *Policies) setOf(policies []sendlimit.Policy, unreadable []string) *poli
 // NoRules returns the error of a store that nobody has given a policy, a
 // *sendlimit.UnavailableError.
 func NoRules() error {
-	return &sendlimit.UnavailableError{
+	return &fault.UnavailableError{
 		Detail: "the store has no rules yet: start a worker on it, or give it some with worker policy apply FILE",
 	}
 }
 
 // all are the policies that can be read.
-func (s *policySet) all() []sendlimit.Policy {
+func (s *policySet) all() []policy.Policy {
 	if s.missing != nil {
 		return s.others
 	}
-	return append([]sendlimit.Policy{s.own}, s.others...)
+	return append([]policy.Policy{s.own}, s.others...)
 }
 
-func (s *policySet) find(name string) (sendlimit.Policy, bool) {
+func (s *policySet) find(name string) (policy.Policy, bool) {
 	for _, policy := range s.all() {
 		if policy.Name == name {
 			return policy, true
 		}
 	}
-	return sendlimit.Policy{}, false
+	return policy.Policy{}, false
 }
 
 func (s *policySet) equal(other *policySet) bool {
@@ -277,4 +280,4 @@ func (s *policySet) equal(other *policySet) bool {
 
 // same says whether a policy is another, of the same version: one that was
 // changed and changed back has changed.
-func same(p, other sendlimit.Policy) bool { return p.Version == other.Version && p.Equal(other) }
+func same(p, other policy.Policy) bool { return p.Version == other.Version && p.Equal(other) }

@@ -11,45 +11,49 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
 // policies is the store's.
-func (s *story) policies() *sendlimit.PolicyStore {
+func (s *story) policies() *settings.PolicyStore {
 	s.Helper()
-	store, err := sendlimit.NewPolicyStore(s.client, "")
+	store, err := settings.NewPolicyStore(s.client, "")
 	require.NoError(s, err)
 	return store
 }
 
 // policy puts the default policy, with what change does to it, into the store.
-func (s *story) policy(change func(*sendlimit.Policy)) {
+func (s *story) policy(change func(*policy.Policy)) {
 	s.Helper()
-	p := sendlimit.DefaultPolicy()
+	p := policy.DefaultPolicy()
 	change(&p)
 	require.NoError(s, s.policies().Apply(s.Context(), p))
 }
 
 // set gives a user settings, as another process does.
-func (s *story) set(user string, settings sendlimit.UserSettings) {
+func (s *story) set(user string, own policy.UserSettings) {
 	s.Helper()
-	users, err := sendlimit.NewUserSettingsStore(s.newClient(), "")
+	users, err := settings.NewUserSettingsStore(s.newClient(), "")
 	require.NoError(s, err)
-	require.NoError(s, users.Set(s.Context(), user, settings))
+	require.NoError(s, users.Set(s.Context(), user, own))
 }
 
 // quiet are quiet hours as a policy spells them.
-func quiet(tb testing.TB, lines ...string) sendlimit.QuietHours {
+func quiet(tb testing.TB, lines ...string) policy.QuietHours {
 	tb.Helper()
-	hours, err := sendlimit.ParseQuietHours(lines...)
+	hours, err := policy.ParseQuietHours(lines...)
 	require.NoError(tb, err)
 	return hours
 }
 
 // rulesOf are rules as they are written.
-func rulesOf(tb testing.TB, rules ...string) []sendlimit.Rule {
+func rulesOf(tb testing.TB, rules ...string) []policy.Rule {
 	tb.Helper()
-	p, err := sendlimit.ParsePolicy("some", "", rules...)
+	p, err := policy.ParsePolicy("some", "", rules...)
 	require.NoError(tb, err)
 	return p.Rules
 }
@@ -67,10 +71,10 @@ func TestPoliciesAreFollowedByAnIdleWorker(t *testing.T) {
 		s.accepted(s.message("a", time.Hour))
 		stop := s.work(func(o *tasks.WorkerOptions) { o.Policies, o.Logger = shared, logger })
 		s.until(10 * time.Second)
-		s.policy(func(p *sendlimit.Policy) {
+		s.policy(func(p *policy.Policy) {
 			p.Rules, p.AlertTo = rulesOf(s, "2/minute"), "https://alerts.example/hook/s3cret"
 		})
-		s.policy(func(p *sendlimit.Policy) { p.Name = "vip" })
+		s.policy(func(p *policy.Policy) { p.Name = "vip" })
 		s.until(12 * time.Second)
 		changes := func() []string {
 			var changes []string
@@ -117,7 +121,7 @@ func TestPoliciesAfterAnOutage(t *testing.T) {
 		s.network.cut()
 		s.until(13 * time.Second)
 		s.network.mend()
-		s.policy(func(p *sendlimit.Policy) { p.Rules = rulesOf(s, "2/minute") })
+		s.policy(func(p *policy.Policy) { p.Rules = rulesOf(s, "2/minute") })
 		s.until(15*time.Second + 10*time.Millisecond)
 		s.delivered("a +15s")
 		require.Equal(s, 1, strings.Count(log.String(), "could not look for changes of policies"), "an outage is said once")
@@ -133,13 +137,13 @@ func TestPolicyOfANewerProgram(t *testing.T) {
 		log := new(bytes.Buffer)
 		s.work(func(o *tasks.WorkerOptions) { o.Logger = slog.New(slog.NewJSONHandler(log, nil)) })
 		s.accepted(s.message("a", 10*time.Second))
-		keys, err := sendlimit.NewKeys("")
+		keys, err := keyspace.NewKeys("")
 		require.NoError(s, err)
 		s.until(5 * time.Second)
 		require.NoError(s, s.server.Set(keys.Policy("default"), `{"name":"default","rules":["1/moon"],"version":9}`))
 		s.until(7 * time.Second)
 		_, err = s.Submit(s.Context(), s.message("b", time.Hour))
-		s.away(err, sendlimit.CodeUnavailable)
+		s.away(err, fault.CodeUnavailable)
 		require.ErrorContains(s, err, "apply them anew, or run the newer program that wrote them")
 		s.until(12 * time.Second)
 		s.delivered("a +10s")
@@ -152,9 +156,9 @@ func TestPolicyOfANewerProgram(t *testing.T) {
 func TestPoliciesThatAreNotThereAreTold(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		s.policy(func(p *sendlimit.Policy) { p.Name = "vip" })
-		s.policy(func(p *sendlimit.Policy) { p.Name = "gone" })
-		keys, err := sendlimit.NewKeys("")
+		s.policy(func(p *policy.Policy) { p.Name = "vip" })
+		s.policy(func(p *policy.Policy) { p.Name = "gone" })
+		keys, err := keyspace.NewKeys("")
 		require.NoError(s, err)
 		require.NoError(s, s.server.Set(keys.Policy("vip"), `{"name":"vip","rules":["1/moon"],"version":9}`))
 		log := new(bytes.Buffer)
@@ -174,25 +178,25 @@ func TestSettingsHoldFromTheNextSubmit(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour))
-		require.Equal(s, sendlimit.CodeSendLimit, s.submit(s.message("b", time.Hour+time.Second)).Code)
-		s.set("alice", sendlimit.UserSettings{Limits: rulesOf(s, "3/minute")})
+		require.Equal(s, fault.CodeSendLimit, s.submit(s.message("b", time.Hour+time.Second)).Code)
+		s.set("alice", policy.UserSettings{Limits: rulesOf(s, "3/minute")})
 		s.accepted(s.message("b", time.Hour+time.Second))
-		s.set("alice", sendlimit.UserSettings{Limits: rulesOf(s, "2/minute")})
+		s.set("alice", policy.UserSettings{Limits: rulesOf(s, "2/minute")})
 		o := s.submit(s.message("c", time.Hour+2*time.Second))
 		require.Equal(s, "2/minute", o.RefusedBy())
 
-		s.set("alice", sendlimit.UserSettings{Blocked: true})
+		s.set("alice", policy.UserSettings{Blocked: true})
 		o = s.submit(s.message("c", 2*time.Hour))
 		require.Equal(s, tasks.Refused, o.Outcome)
-		require.Equal(s, sendlimit.CodeBlocked, o.Code)
+		require.Equal(s, fault.CodeBlocked, o.Code)
 		o, err := s.Move(s.Context(), "alice", "a", s.at(2*time.Hour))
 		require.NoError(s, err)
-		require.Equal(s, sendlimit.CodeBlocked, o.Code)
+		require.Equal(s, fault.CodeBlocked, o.Code)
 		s.cancelled("b")
 		s.workWhereDue(time.Hour + time.Second)
 		s.delivered("a +1h0m0s")
 
-		s.set("alice", sendlimit.UserSettings{})
+		s.set("alice", policy.UserSettings{})
 		s.accepted(s.message("c", 2*time.Hour))
 	})
 }
@@ -205,8 +209,8 @@ func TestSettingsNameAPolicyThatIsNew(t *testing.T) {
 		dead := s.deadLetters()
 		s.accepted(s.message("a", time.Hour))
 		for i, name := range []string{"vip", "vip-2", "vip-3", "vip-4", "vip-5"} {
-			s.policy(func(p *sendlimit.Policy) { p.Name, p.Rules = name, rulesOf(s, "3/minute", "100/calendar_day") })
-			s.set("alice", sendlimit.UserSettings{Policy: name})
+			s.policy(func(p *policy.Policy) { p.Name, p.Rules = name, rulesOf(s, "3/minute", "100/calendar_day") })
+			s.set("alice", policy.UserSettings{Policy: name})
 			switch i {
 			case 0:
 				s.accepted(s.message("b", time.Hour+time.Second))
@@ -228,7 +232,7 @@ func TestSettingsNameAPolicyThatIsNew(t *testing.T) {
 		}
 		o, err := dead.Retry(s.Context(), "alice", "a")
 		require.NoError(s, err)
-		require.Equal(s, sendlimit.CodeNotFound, o.Code, "it waits to be sent")
+		require.Equal(s, fault.CodeNotFound, o.Code, "it waits to be sent")
 	})
 }
 
@@ -238,11 +242,11 @@ func TestSettingsNameNoPolicy(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", 10*time.Second), s.message("b", 20*time.Second))
-		keys, err := sendlimit.NewKeys("")
+		keys, err := keyspace.NewKeys("")
 		require.NoError(s, err)
 		s.server.HSet(keys.Settings("alice"), "policy", "gone", "v", "1")
 		_, err = s.Submit(s.Context(), s.message("c", time.Hour))
-		s.away(err, sendlimit.CodeUnavailable)
+		s.away(err, fault.CodeUnavailable)
 		require.ErrorContains(s, err, `"gone"`)
 		require.ErrorContains(s, err, "worker policy apply")
 		require.NotContains(s, err.Error(), "alice", "errors are logged")
@@ -252,7 +256,7 @@ func TestSettingsNameNoPolicy(t *testing.T) {
 		s.work()
 		s.until(21 * time.Second)
 		s.delivered("b +20s")
-		s.policy(func(p *sendlimit.Policy) { p.Name, p.Rules = "gone", rulesOf(s, "1/10s") })
+		s.policy(func(p *policy.Policy) { p.Name, p.Rules = "gone", rulesOf(s, "1/10s") })
 		s.until(50 * time.Second)
 		s.inOrder("b", "a")
 	}, "1/10s")

@@ -10,7 +10,9 @@ import (
 	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 // TypeDeliver is the type of the task that delivers a push.
@@ -65,7 +67,7 @@ const lead = forwardEvery + fetchEvery + fetchEvery/2 // the queue adds up to ha
 // queue's own keys do not.
 func QueueName(prefix string) string {
 	if prefix == "" {
-		prefix = sendlimit.DefaultPrefix
+		prefix = keyspace.DefaultPrefix
 	}
 	return prefix + ":push"
 }
@@ -89,7 +91,7 @@ func newQueue(client redis.UniversalClient, prefix string) *queue {
 const enqueueWithin = 250 * time.Millisecond
 
 // enqueue hands over the timer of one generation of a message.
-func (q *queue) enqueue(ctx context.Context, m sendlimit.Queued) error {
+func (q *queue) enqueue(ctx context.Context, m messages.Queued) error {
 	payload, err := json.Marshal(Payload{
 		Version: payloadVersion, User: m.User, ID: m.ID, Generation: m.Generation, Due: m.Due.UnixMilli(),
 	})
@@ -104,7 +106,7 @@ func (q *queue) enqueue(ctx context.Context, m sendlimit.Queued) error {
 	if errors.Is(err, asynq.ErrTaskIDConflict) {
 		return nil // this very generation, handed over before: nobody else makes it
 	}
-	return sendlimit.Unavailable(err, "handing a message to the queue")
+	return store.Unavailable(err, "handing a message to the queue")
 }
 
 // hands are what the queue is working on at a moment.
@@ -124,11 +126,11 @@ func (q *queue) hands() (hands, error) {
 		return hands{idle: true}, nil
 	}
 	if err != nil {
-		return hands{}, sendlimit.Unavailable(err, doing)
+		return hands{}, store.Unavailable(err, doing)
 	}
 	active, err := q.inspector.ListActiveTasks(q.name, asynq.PageSize(mostRunning))
 	if err != nil {
-		return hands{}, sendlimit.Unavailable(err, doing)
+		return hands{}, store.Unavailable(err, doing)
 	}
 	h := hands{idle: len(waiting) == 0, running: make(map[string]bool, len(active))}
 	for _, task := range active {
@@ -149,7 +151,7 @@ func (q *queue) has(generation string, h hands) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, sendlimit.Unavailable(err, "asking the queue for a message")
+		return false, store.Unavailable(err, "asking the queue for a message")
 	}
 	switch info.State {
 	case asynq.TaskStatePending:

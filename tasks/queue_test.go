@@ -13,7 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -29,7 +31,7 @@ func (s *story) enqueue(kind, payload, id string) {
 func (s *story) repeats(user, id string) {
 	s.Helper()
 	payload := `{"v":1,"user":"` + user + `","id":"` + id + `","generation":"` + s.record(user, id)["g"] + `","due":0}`
-	s.enqueue(tasks.TypeDeliver, payload, sendlimit.NewGeneration())
+	s.enqueue(tasks.TypeDeliver, payload, keyspace.NewGeneration())
 }
 
 // Pitfall 28: a task runs twice at the same time, here and in another worker.
@@ -141,7 +143,7 @@ func TestGarbageInTheQueueIsDropped(t *testing.T) {
 			`{"v":1,"user":"alice","id":"a","generation":"g","due":0}`, // well-formed, but stands for nothing
 			`{"v":1,"user":"alice","id":"a","generation":"g","due":-9223372036854775808}`,
 		} {
-			s.enqueue(tasks.TypeDeliver, payload, sendlimit.NewGeneration())
+			s.enqueue(tasks.TypeDeliver, payload, keyspace.NewGeneration())
 		}
 		before := s.places()
 		s.work()
@@ -177,9 +179,9 @@ func TestPitfall43NewerTasksComeAgain(t *testing.T) {
 func TestPrefixesShareNothing(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		policies, err := sendlimit.NewPolicyStore(s.client, "test")
+		policies, err := settings.NewPolicyStore(s.client, "test")
 		require.NoError(s, err)
-		require.NoError(s, policies.Apply(s.Context(), sendlimit.DefaultPolicy()))
+		require.NoError(s, policies.Apply(s.Context(), policy.DefaultPolicy()))
 		other := s.newSubmitter(tasks.SubmitterOptions{Prefix: "test"})
 		stop := s.work()
 		m := s.message("a", time.Second)

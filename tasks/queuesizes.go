@@ -8,7 +8,7 @@ import (
 	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 // QueueSizes counts the tasks in the queue under a prefix by their state:
@@ -31,9 +31,9 @@ func QueueSizes(ctx context.Context, client redis.UniversalClient, prefix string
 	}()
 	select {
 	case a := <-answered:
-		return a.sizes, sendlimit.Unavailable(a.err, "counting the tasks in the queue")
+		return a.sizes, store.Unavailable(a.err, "counting the tasks in the queue")
 	case <-ctx.Done():
-		return nil, sendlimit.Unavailable(ctx.Err(), "counting the tasks in the queue")
+		return nil, store.Unavailable(ctx.Err(), "counting the tasks in the queue")
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -15,9 +17,9 @@ import (
 // all the same.
 func (s *story) nights() {
 	s.Helper()
-	s.policy(func(p *sendlimit.Policy) {
+	s.policy(func(p *policy.Policy) {
 		p.QuietHours = quiet(s, "22:00-08:00")
-		p.Categories = map[string]sendlimit.CategoryRules{"otp": {Exempt: true}}
+		p.Categories = map[string]policy.CategoryRules{"otp": {Exempt: true}}
 	})
 }
 
@@ -82,9 +84,9 @@ func TestQuietHoursForRetries(t *testing.T) {
 func TestLateMessagesOfCategories(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		s.policy(func(p *sendlimit.Policy) {
+		s.policy(func(p *policy.Policy) {
 			p.Rules = rulesOf(s, "100/hour")
-			p.Categories = map[string]sendlimit.CategoryRules{"marketing": {Rules: rulesOf(s, "1/hour")}}
+			p.Categories = map[string]policy.CategoryRules{"marketing": {Rules: rulesOf(s, "1/hour")}}
 		})
 		for i, id := range []string{"m1", "m2", "a"} {
 			m := s.message(id, time.Duration(i+1)*time.Hour)
@@ -113,10 +115,10 @@ func TestPromisesOutliveAChangeOfThePolicy(t *testing.T) {
 		s.accepted(s.message("a", 5*time.Second), s.message("b", 10*time.Second), s.message("c", 15*time.Second))
 		s.work()
 		s.until(6 * time.Second)
-		s.policy(func(p *sendlimit.Policy) {
+		s.policy(func(p *policy.Policy) {
 			p.Rules, p.QuietHours = rulesOf(s, "1/calendar_day"), quiet(s, "00:00-12:00")
 		})
-		s.set("alice", sendlimit.UserSettings{Blocked: true})
+		s.set("alice", policy.UserSettings{Blocked: true})
 		s.until(16 * time.Second)
 		s.delivered("a +5s", "b +10s", "c +15s")
 	}, "1/5s")
@@ -132,13 +134,13 @@ func TestRevivedForAfterTheQuietHours(t *testing.T) {
 		s.workWhereDue(22*time.Hour + time.Minute)
 		dead := s.deadLetters()
 		require.Len(s, s.listed(dead), 1)
-		s.set("alice", sendlimit.UserSettings{Blocked: true})
+		s.set("alice", policy.UserSettings{Blocked: true})
 		o, err := dead.Retry(s.Context(), "alice", "a")
 		require.NoError(s, err)
 		require.Equal(s, tasks.Refused, o.Outcome)
-		require.Equal(s, sendlimit.CodeBlocked, o.Code)
+		require.Equal(s, fault.CodeBlocked, o.Code)
 		require.Equal(s, "alice is blocked, and nothing is accepted: see worker user show, and worker user set to lift it", o.Detail)
-		s.set("alice", sendlimit.UserSettings{})
+		s.set("alice", policy.UserSettings{})
 		o, err = dead.Retry(s.Context(), "alice", "a")
 		require.NoError(s, err)
 		require.Equal(s, tasks.Retried, o.Outcome, "%+v", o)

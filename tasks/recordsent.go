@@ -7,6 +7,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // Recorded is the outcome of a send that was made by something else and counts
@@ -35,7 +37,7 @@ func (s *Submitter) RecordSent(ctx context.Context, m Message) (Outcome, error) 
 	request := sendlimit.SentRequest{
 		User: m.User, ID: m.ID, At: m.SendAt,
 		Record: &sendlimit.Record{
-			Generation: sendlimit.NewGeneration(), Fingerprint: string(mark[:]), Category: m.Category,
+			Generation: keyspace.NewGeneration(), Fingerprint: string(mark[:]), Category: m.Category,
 		},
 	}
 	var recorded sendlimit.Recorded
@@ -55,7 +57,7 @@ func (s *Submitter) RecordSent(ctx context.Context, m Message) (Outcome, error) 
 			Outcome: Recorded, ID: m.ID, User: m.User, SendAt: Time{recorded.At},
 			Replayed: recorded.Replayed, Forgotten: recorded.Forgotten,
 		}, nil
-	case sendlimit.CodeInvalidField:
+	case fault.CodeInvalidField:
 		return invalidOutcome(notOver(m.SendAt.UTC().Format(time.RFC3339Nano)), m), nil
 	default:
 		d := sendlimit.Decision{Code: recorded.Code, At: recorded.At, Now: recorded.Now}
@@ -75,6 +77,6 @@ func validateSent(m Message) error {
 	return m.Validate()
 }
 
-func notOver(at string) *sendlimit.InvalidError {
+func notOver(at string) *fault.InvalidError {
 	return invalid("send_at", at, "a time that has passed: only sends that are over are recorded")
 }

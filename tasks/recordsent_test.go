@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
@@ -89,7 +89,7 @@ func TestRecordSentRefusesWhatIsNotOver(t *testing.T) {
 			o, err := s.RecordSent(s.Context(), m)
 			require.NoError(s, err)
 			require.Equal(s, tasks.Outcome{
-				Outcome: tasks.Invalid, Code: sendlimit.CodeInvalidField, Field: "send_at", ID: "a", User: "alice",
+				Outcome: tasks.Invalid, Code: fault.CodeInvalidField, Field: "send_at", ID: "a", User: "alice",
 				Detail: `send_at "` + value + `" is not allowed: it takes ` + want,
 			}, o)
 			require.False(s, o.OK())
@@ -133,7 +133,7 @@ func TestRecordSentWithoutAStore(t *testing.T) {
 		s.until(time.Minute)
 		s.network.cut()
 		_, err := s.RecordSent(s.Context(), s.sent("a", 0))
-		var away *sendlimit.UnavailableError
+		var away *fault.UnavailableError
 		require.ErrorAs(s, err, &away)
 	})
 }

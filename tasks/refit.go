@@ -10,6 +10,10 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/refit"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
 // What a RefitSummary's Outcome can be.
@@ -32,7 +36,7 @@ const (
 type Refitter struct {
 	client    redis.UniversalClient
 	submitter *Submitter
-	store     *sendlimit.PolicyStore
+	store     *settings.PolicyStore
 	own       string // name of the policy of everybody without settings
 	options   sendlimit.Options
 	clock     *clock
@@ -59,12 +63,12 @@ func NewRefitter(client redis.UniversalClient, o RefitterOptions) (*Refitter, er
 	if err != nil {
 		return nil, err
 	}
-	store, err := sendlimit.NewPolicyStore(client, o.Prefix)
+	store, err := settings.NewPolicyStore(client, o.Prefix)
 	if err != nil {
 		return nil, errors.Join(err, submitter.Close())
 	}
 	r := &Refitter{
-		client: client, submitter: submitter, store: store, own: cmp.Or(o.Policy, sendlimit.DefaultPolicyName), rest: o.Rest, clock: newClock(),
+		client: client, submitter: submitter, store: store, own: cmp.Or(o.Policy, policy.DefaultPolicyName), rest: o.Rest, clock: newClock(),
 		options: sendlimit.Options{Prefix: o.Prefix, Reach: o.Reach, KeepRecords: o.KeepRecords, ExpireAfter: o.ExpireAfter},
 	}
 	if r.rest == nil {
@@ -106,7 +110,7 @@ type RefitSummary struct {
 	Next  int `json:"next_partition"`
 }
 
-func (s *RefitSummary) add(totals sendlimit.RefitTotals) {
+func (s *RefitSummary) add(totals refit.RefitTotals) {
 	s.Users += totals.Users
 	s.Reservations += totals.Reservations
 	s.MisfitUsers += totals.MisfitUsers
@@ -157,15 +161,15 @@ func (w RefitWatcher) progress(done int) {
 // its name that the store has. It changes nothing. The summary is of what was
 // looked at also beside an error: a *sendlimit.InvalidError for a policy that can't
 // be one, an *sendlimit.UnavailableError, or that of the watcher.
-func (r *Refitter) Preview(ctx context.Context, p sendlimit.Policy, w RefitWatcher) (RefitSummary, error) {
+func (r *Refitter) Preview(ctx context.Context, p policy.Policy, w RefitWatcher) (RefitSummary, error) {
 	summary := RefitSummary{Outcome: Previewed, Policy: p.Name, MisfitsByRule: map[string]int{}}
-	refit, err := r.refit(ctx, p, r.throttle)
+	look, err := r.refit(ctx, p, r.throttle)
 	if err != nil {
 		return summary, err
 	}
 	w.progress(0)
-	err = eachOccupied(ctx, refit, &summary.Next, w, func() error {
-		totals, err := refit.Partition(ctx, summary.Next, func(_ context.Context, misfits []sendlimit.Misfit) error {
+	err = eachOccupied(ctx, look, &summary.Next, w, func() error {
+		totals, err := look.Partition(ctx, summary.Next, func(_ context.Context, misfits []refit.Misfit) error {
 			for _, m := range misfits {
 				if err := w.misfit(misfitOf(m)); err != nil {
 					return err
@@ -181,12 +185,12 @@ func (r *Refitter) Preview(ctx context.Context, p sendlimit.Policy, w RefitWatch
 
 // eachOccupied goes through the partitions from next on that have users, and tells
 // how far it is. What comes to the others later was accepted under the policy.
-func eachOccupied(ctx context.Context, refit *sendlimit.Refit, next *int, w RefitWatcher, do func() error) error {
+func eachOccupied(ctx context.Context, refit *refit.Refit, next *int, w RefitWatcher, do func() error) error {
 	occupied, err := refit.Occupied(ctx)
 	if err != nil {
 		return err
 	}
-	for ; *next < sendlimit.Partitions; *next++ {
+	for ; *next < keyspace.Partitions; *next++ {
 		if occupied[*next] {
 			if err := do(); err != nil {
 				return err
@@ -200,22 +204,22 @@ func eachOccupied(ctx context.Context, refit *sendlimit.Refit, next *int, w Refi
 // refit returns what finds the misfits of a policy that everybody goes by as if
 // the store had it.
 func (r *Refitter) refit(
-	ctx context.Context, p sendlimit.Policy, throttle func(context.Context, func() error) error,
-) (*sendlimit.Refit, error) {
+	ctx context.Context, p policy.Policy, throttle func(context.Context, func() error) error,
+) (*refit.Refit, error) {
 	policies, _, err := r.store.All(ctx, r.own)
 	if err != nil {
 		return nil, err
 	}
 	o := r.options
 	o.Policies = policies
-	o.Policy = sendlimit.DefaultPolicy()
+	o.Policy = policy.DefaultPolicy()
 	o.Policy.Name = r.own // where the store has none of the name, nobody is under it yet
 	for _, stored := range policies {
 		if stored.Name == r.own {
 			o.Policy = stored
 		}
 	}
-	return sendlimit.NewRefit(r.client, o, sendlimit.RefitOptions{Policy: p, Throttle: throttle})
+	return refit.NewRefit(r.client, o, refit.RefitOptions{Policy: p, Throttle: throttle})
 }
 
 // throttle leaves the store to others for as long as it was used.

@@ -11,7 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/lua"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/refit"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -35,19 +40,19 @@ func (n *noted) watcher() tasks.RefitWatcher {
 }
 
 // policyOf is the story's policy under other rules.
-func (s *story) policyOf(rules ...string) sendlimit.Policy {
+func (s *story) policyOf(rules ...string) policy.Policy {
 	s.Helper()
-	p, err := sendlimit.ParsePolicy(sendlimit.DefaultPolicyName, "", rules...)
+	p, err := policy.ParsePolicy(policy.DefaultPolicyName, "", rules...)
 	require.NoError(s, err)
 	return p
 }
 
 // stored is the default policy as the store has it.
-func (s *story) stored() sendlimit.Policy {
+func (s *story) stored() policy.Policy {
 	s.Helper()
-	policies, err := sendlimit.NewPolicyStore(s.client, "")
+	policies, err := settings.NewPolicyStore(s.client, "")
 	require.NoError(s, err)
-	p, _, err := policies.Load(s.Context(), sendlimit.DefaultPolicyName)
+	p, _, err := policies.Load(s.Context(), policy.DefaultPolicyName)
 	require.NoError(s, err)
 	return p
 }
@@ -73,7 +78,7 @@ func TestPreviewChangesNothing(t *testing.T) {
 		require.Equal(s, noted{"b 1/calendar_day misfit"}, found)
 		require.Equal(s, tasks.RefitSummary{
 			Outcome: tasks.Previewed, Policy: "default", Users: 1, Reservations: 3, MisfitUsers: 1, Misfits: 1,
-			MisfitsByRule: map[string]int{"1/calendar_day": 1}, Next: sendlimit.Partitions,
+			MisfitsByRule: map[string]int{"1/calendar_day": 1}, Next: keyspace.Partitions,
 		}, summary)
 		require.Equal(s, before, s.server.Dump())
 		s.accepted(s.message("d", 3*time.Hour))
@@ -134,7 +139,7 @@ func TestRefitCancels(t *testing.T) {
 func TestRefitOfChargedMessages(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		s.charges("acme", sendlimit.Tier{MessagesPerHour: 5, MessagesPerDay: 4}, "")
+		s.charges("acme", accounts.Tier{MessagesPerHour: 5, MessagesPerDay: 4}, "")
 		users := map[string][]string{}
 		for _, user := range []string{"ann", "bob"} {
 			for k := range 2 {
@@ -187,14 +192,14 @@ func TestRefitGoesOnWhereItStopped(t *testing.T) {
 		stopped, err := s.refitter().Run(s.Context(), s.stored(), tasks.RefitShift, watcher)
 		require.ErrorIs(s, err, enough)
 		require.Equal(s, 8, stopped.Moved)
-		require.Less(s, stopped.Next, sendlimit.Partitions)
+		require.Less(s, stopped.Next, keyspace.Partitions)
 		require.Positive(s, stopped.Next)
 
 		rest, err := s.refitter().Run(s.Context(), s.stored(), tasks.RefitShift, found.watcher())
 		require.NoError(s, err)
 		require.Equal(s, stopped.Next, rest.First)
 		require.Equal(s, 12, rest.Moved)
-		require.Equal(s, sendlimit.Partitions, rest.Next)
+		require.Equal(s, keyspace.Partitions, rest.Next)
 		require.Zero(s, s.client.Exists(s.Context(), s.keys().Refit("default")).Val(), "nothing is left to go on with")
 
 		again, found := s.run(tasks.RefitShift)
@@ -221,9 +226,9 @@ func TestRefitEndsWithItsContext(t *testing.T) {
 	})
 }
 
-func (s *story) keys() sendlimit.Keys {
+func (s *story) keys() keyspace.Keys {
 	s.Helper()
-	keys, err := sendlimit.NewKeys("")
+	keys, err := keyspace.NewKeys("")
 	require.NoError(s, err)
 	return keys
 }
@@ -259,10 +264,10 @@ func TestRefitIsOneAtATime(t *testing.T) {
 		var runs *tasks.RefitRunsError
 		require.ErrorAs(s, second, &runs)
 		require.Equal(s, "default", runs.Policy)
-		require.Equal(s, sendlimit.CodeRefitRunning, runs.Code())
+		require.Equal(s, fault.CodeRefitRunning, runs.Code())
 
 		// Nobody keeps the turn of one that was killed.
-		killed, err := sendlimit.NewRefitTurn(s.client, "", s.stored(), string(tasks.RefitShift))
+		killed, err := refit.NewRefitTurn(s.client, "", s.stored(), string(tasks.RefitShift))
 		require.NoError(s, err)
 		_, taken, _, err := killed.Take(s.Context(), 10*time.Second)
 		require.NoError(s, err)
@@ -397,7 +402,7 @@ func TestRefitRefuses(t *testing.T) {
 			p := s.stored()
 			p.Name = c.policy
 			_, err := r.Run(s.Context(), p, tasks.RefitAction(c.action), tasks.RefitWatcher{})
-			var wrong *sendlimit.InvalidError
+			var wrong *fault.InvalidError
 			require.ErrorAs(s, err, &wrong)
 			require.Equal(s, c.field, wrong.Field)
 		}
@@ -409,10 +414,10 @@ func TestRefitRefuses(t *testing.T) {
 			_, err := r.Run(s.Context(), old, action, tasks.RefitWatcher{})
 			var replaced *tasks.PolicyReplacedError
 			require.ErrorAs(s, err, &replaced)
-			require.Equal(s, sendlimit.CodeVersionMismatch, replaced.Code())
+			require.Equal(s, fault.CodeVersionMismatch, replaced.Code())
 		}
-		_, err := r.Preview(s.Context(), sendlimit.Policy{}, tasks.RefitWatcher{})
-		var wrong *sendlimit.InvalidError
+		_, err := r.Preview(s.Context(), policy.Policy{}, tasks.RefitWatcher{})
+		var wrong *fault.InvalidError
 		require.ErrorAs(s, err, &wrong)
 	})
 }

@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 )
 
 // RefitAction is what is done with reservations that do not fit their policy.
@@ -29,7 +32,7 @@ func ParseRefitAction(text string) (RefitAction, error) {
 
 // codeElsewhere is of a reservation that does not stand any more where it was
 // found.
-const codeElsewhere sendlimit.Code = "elsewhere"
+const codeElsewhere fault.Code = "elsewhere"
 
 // elsewhere is the decision about one.
 func elsewhere(at time.Time) sendlimit.Decision {
@@ -48,14 +51,14 @@ func (c *chargedChange) runFrom(ctx context.Context, from time.Time, apply chang
 			at = from
 		}
 		d, err := apply(h, at)
-		if h == nil && d.Code == sendlimit.CodeChanged && !d.At.Equal(from) {
+		if h == nil && d.Code == fault.CodeChanged && !d.At.Equal(from) {
 			return elsewhere(d.At), err
 		}
 		return d, err
-	}, func(ctx context.Context, s sendlimit.Standing) (sendlimit.Charge, *sendlimit.Decision, error) {
+	}, func(ctx context.Context, s messages.Standing) (quota.Charge, *sendlimit.Decision, error) {
 		if !s.SendAt.Equal(from) {
 			d := elsewhere(s.SendAt)
-			return sendlimit.Charge{}, &d, nil
+			return quota.Charge{}, &d, nil
 		}
 		return holdFor(ctx, s)
 	})

@@ -4,7 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/refit"
 )
 
 // What a Misfit's Outcome can be, beside Moved and Cancelled.
@@ -19,12 +20,12 @@ type Misfit struct {
 	Outcome string `json:"outcome"`
 	// Code says why it was kept: no time is free, before its expiry if it has one of
 	// its own (send_limit), or what refused it.
-	Code     sendlimit.Code `json:"code,omitempty"`
-	ID       string         `json:"id"`
-	User     string         `json:"user"`
-	Category string         `json:"category,omitempty"`
-	SendAt   Time           `json:"send_at"`             // once moved, the new one
-	From     Time           `json:"moved_from,omitzero"` // where it did not fit
+	Code     fault.Code `json:"code,omitempty"`
+	ID       string     `json:"id"`
+	User     string     `json:"user"`
+	Category string     `json:"category,omitempty"`
+	SendAt   Time       `json:"send_at"`             // once moved, the new one
+	From     Time       `json:"moved_from,omitzero"` // where it did not fit
 	// Breaks is what it would break: "2/calendar_day", of a category's rule
 	// "marketing 2/calendar_day", or "quiet_hours", which are then in QuietHours.
 	Breaks     string      `json:"breaks"`
@@ -32,7 +33,7 @@ type Misfit struct {
 	Detail     string      `json:"detail"` // a sentence for a person
 }
 
-func misfitOf(m sendlimit.Misfit) Misfit {
+func misfitOf(m refit.Misfit) Misfit {
 	found := Misfit{
 		Outcome: NoFit, ID: m.ID, User: m.User, Category: m.Category, SendAt: Time{m.At}, Breaks: m.Breaks(),
 		QuietHours: quietHoursOf(m.Quiet),
@@ -56,7 +57,7 @@ const refitTries = 5
 
 // shift moves a misfit to its next free time, if there is one before the expiry that
 // its caller set.
-func (r *refitRun) shift(ctx context.Context, m sendlimit.Misfit) (Misfit, error) {
+func (r *refitRun) shift(ctx context.Context, m refit.Misfit) (Misfit, error) {
 	done := misfitOf(m)
 	var refused Outcome
 	for range refitTries {
@@ -65,7 +66,7 @@ func (r *refitRun) shift(ctx context.Context, m sendlimit.Misfit) (Misfit, error
 			return done, err
 		}
 		if free.IsZero() {
-			done.Outcome, done.Code = Kept, sendlimit.CodeSendLimit
+			done.Outcome, done.Code = Kept, fault.CodeSendLimit
 			done.Detail += ", and no other time is free"
 			if !m.ExpiresAt.IsZero() {
 				done.Detail += " before it expires at " + m.ExpiresAt.Format(TimeLayout)
@@ -77,7 +78,7 @@ func (r *refitRun) shift(ctx context.Context, m sendlimit.Misfit) (Misfit, error
 			return done, err
 		}
 		switch o.Code {
-		case sendlimit.CodeSendLimit, sendlimit.CodeQuietHours, sendlimit.CodeInPast:
+		case fault.CodeSendLimit, fault.CodeQuietHours, fault.CodeInPast:
 			refused = o // somebody else was quicker, or the time has passed
 		default:
 			return done.became(o), nil
@@ -87,7 +88,7 @@ func (r *refitRun) shift(ctx context.Context, m sendlimit.Misfit) (Misfit, error
 }
 
 // cancel takes a misfit back.
-func (r *refitRun) cancel(ctx context.Context, m sendlimit.Misfit) (Misfit, error) {
+func (r *refitRun) cancel(ctx context.Context, m refit.Misfit) (Misfit, error) {
 	done := misfitOf(m)
 	o, err := r.submitter.cancel(ctx, m.User, m.ID, m.At)
 	if err != nil {
@@ -110,7 +111,7 @@ func (m Misfit) became(o Outcome) Misfit {
 	case o.Outcome == Cancelled && !o.Replayed:
 		m.Outcome = Cancelled
 		m.Detail += " and was cancelled"
-	case o.OK(), o.Code == sendlimit.CodeTooLate, o.Code == sendlimit.CodeNotFound, o.Code == codeElsewhere:
+	case o.OK(), o.Code == fault.CodeTooLate, o.Code == fault.CodeNotFound, o.Code == codeElsewhere:
 		m.Outcome = Gone
 		m.Detail = fmt.Sprintf("message %s to %s was sent, moved or cancelled meanwhile", m.ID, m.User)
 	default:

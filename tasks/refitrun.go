@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/refit"
 )
 
 // RefitRunsError is returned where somebody else is at the same policy already, or
@@ -20,7 +23,7 @@ func (e *RefitRunsError) Error() string {
 }
 
 // Code returns sendlimit.CodeRefitRunning.
-func (e *RefitRunsError) Code() sendlimit.Code { return sendlimit.CodeRefitRunning }
+func (e *RefitRunsError) Code() fault.Code { return fault.CodeRefitRunning }
 
 // PolicyReplacedError is returned where the policy was replaced before or while it
 // was gone through what does not fit it.
@@ -35,15 +38,15 @@ func (e *PolicyReplacedError) Error() string {
 }
 
 // Code returns sendlimit.CodeVersionMismatch.
-func (e *PolicyReplacedError) Code() sendlimit.Code { return sendlimit.CodeVersionMismatch }
+func (e *PolicyReplacedError) Code() fault.Code { return fault.CodeVersionMismatch }
 
 // refitRun is one run of a Refitter over the misfits of a policy.
 type refitRun struct {
 	*Refitter
 
-	refit   *sendlimit.Refit
-	turn    *sendlimit.RefitTurn
-	policy  sendlimit.Policy
+	refit   *refit.Refit
+	turn    *refit.RefitTurn
+	policy  policy.Policy
 	action  RefitAction
 	watcher RefitWatcher
 	summary RefitSummary
@@ -61,7 +64,7 @@ type refitRun struct {
 // it was; what was done there fits by now. The summary is of what was done also
 // beside an error: a *RefitRunsError, a *PolicyReplacedError, a
 // *sendlimit.InvalidError, an *sendlimit.UnavailableError, or that of the watcher.
-func (r *Refitter) Run(ctx context.Context, policy sendlimit.Policy, action RefitAction, w RefitWatcher) (RefitSummary, error) {
+func (r *Refitter) Run(ctx context.Context, policy policy.Policy, action RefitAction, w RefitWatcher) (RefitSummary, error) {
 	run := &refitRun{Refitter: r, policy: policy, action: action, watcher: w, summary: RefitSummary{
 		Outcome: Refitted, Policy: policy.Name, Version: policy.Version, Action: action, MisfitsByRule: map[string]int{},
 	}}
@@ -72,11 +75,11 @@ func (r *Refitter) Run(ctx context.Context, policy sendlimit.Policy, action Refi
 		return run.summary, err
 	}
 	if action == RefitKeep {
-		run.summary.Next = sendlimit.Partitions
+		run.summary.Next = keyspace.Partitions
 		return run.summary, nil
 	}
 	var err error
-	if run.turn, err = sendlimit.NewRefitTurn(r.client, r.options.Prefix, policy, string(action)); err != nil {
+	if run.turn, err = refit.NewRefitTurn(r.client, r.options.Prefix, policy, string(action)); err != nil {
 		return run.summary, err
 	}
 	err = run.all(ctx)
@@ -162,7 +165,7 @@ func (r *refitRun) giveBack(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	err := r.turn.GiveBack(ctx, r.summary.Next)
-	if _, away := errors.AsType[*sendlimit.UnavailableError](err); away {
+	if _, away := errors.AsType[*fault.UnavailableError](err); away {
 		return nil // which is what the run has ended with, or the next will say
 	}
 	return err
@@ -173,7 +176,7 @@ func (r *refitRun) partition(ctx context.Context) error {
 	if err := r.unchanged(ctx); err != nil {
 		return err
 	}
-	totals, err := r.refit.Partition(ctx, r.summary.Next, func(ctx context.Context, misfits []sendlimit.Misfit) error {
+	totals, err := r.refit.Partition(ctx, r.summary.Next, func(ctx context.Context, misfits []refit.Misfit) error {
 		for _, m := range misfits {
 			if err := r.one(ctx, m); err != nil {
 				return err
@@ -189,7 +192,7 @@ func (r *refitRun) partition(ctx context.Context) error {
 }
 
 // one does what is to be done with a misfit, as long as it is one.
-func (r *refitRun) one(ctx context.Context, m sendlimit.Misfit) error {
+func (r *refitRun) one(ctx context.Context, m refit.Misfit) error {
 	if err := r.unchanged(ctx); err != nil {
 		return err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 )
 
 // Rehearse begins a dry run of many messages, in which those accepted earlier
@@ -36,7 +38,7 @@ func (s *Submitter) RehearseWhatIf(ctx context.Context, w WhatIf) (*Rehearsal, e
 	return s.rehearse(t, policy), nil
 }
 
-func (s *Submitter) rehearse(t *sendlimit.Timeline, policy sendlimit.Policy) *Rehearsal {
+func (s *Submitter) rehearse(t *sendlimit.Timeline, policy policy.Policy) *Rehearsal {
 	return &Rehearsal{
 		submitter: s, timeline: t, policy: policy, rehearsal: t.Rehearse(s.client), charges: heldInRehearsal{s.charger.charges.Rehearse()},
 	}
@@ -47,14 +49,14 @@ func (s *Submitter) rehearse(t *sendlimit.Timeline, policy sendlimit.Policy) *Re
 type Rehearsal struct {
 	submitter *Submitter
 	timeline  *sendlimit.Timeline
-	policy    sendlimit.Policy
+	policy    policy.Policy
 	rehearsal *sendlimit.Rehearsal
 	charges   heldInRehearsal
 }
 
 // Policy is the one that stands in for the store's, with the rules that do; where
 // nothing stands in, that of the users whose settings name no other.
-func (r *Rehearsal) Policy() sendlimit.Policy { return r.policy }
+func (r *Rehearsal) Policy() policy.Policy { return r.policy }
 
 // Submit answers what Submitter.Submit would have answered after what this
 // rehearsal accepted before. Nothing is sent.
@@ -86,7 +88,7 @@ func (r *Rehearsal) Clear(ctx context.Context) error { return r.rehearsal.Clear(
 func (r *Rehearsal) Close(ctx context.Context) error { return r.rehearsal.Close(ctx) }
 
 // heldInRehearsal keeps the holds of a dry run.
-type heldInRehearsal struct{ *sendlimit.ChargeRehearsal }
+type heldInRehearsal struct{ *quota.ChargeRehearsal }
 
 func (heldInRehearsal) made(sendlimit.Hold) {}
 

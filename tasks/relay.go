@@ -12,7 +12,9 @@ import (
 
 	"github.com/robfig/cron/v3"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 )
 
 // relay looks after the messages of the watch list whose time has come: those
@@ -20,8 +22,8 @@ import (
 // middle of a delivery. It gives them a new generation and hands that to the
 // queue. Any number of relays may run at once: of each message one renews it.
 type relay struct {
-	watch     *sendlimit.WatchList
-	charges   *sendlimit.Charges
+	watch     *messages.WatchList
+	charges   *quota.Charges
 	queue     *queue
 	confirmer *confirmer
 	clock     *clock
@@ -98,12 +100,12 @@ func (r *relay) pass(ctx context.Context) error {
 
 // lookAfterAll looks after messages, several at a time, and returns how many it
 // need not look at again, and what failed first.
-func (r *relay) lookAfterAll(ctx context.Context, due []sendlimit.Watched, hands hands) (int, error) {
+func (r *relay) lookAfterAll(ctx context.Context, due []messages.Watched, hands hands) (int, error) {
 	var moved, renewed atomic.Int64
 	var failed error
 	var once sync.Once
 	var workers sync.WaitGroup
-	entries := make(chan sendlimit.Watched)
+	entries := make(chan messages.Watched)
 	for range min(relayTogether, len(due)) {
 		workers.Go(func() {
 			for entry := range entries {
@@ -113,11 +115,11 @@ func (r *relay) lookAfterAll(ctx context.Context, due []sendlimit.Watched, hands
 					continue
 				}
 				switch result {
-				case sendlimit.NotDue: // our clock is ahead: the next pass is soon enough
+				case messages.NotDue: // our clock is ahead: the next pass is soon enough
 					continue
-				case sendlimit.Renewed:
+				case messages.Renewed:
 					renewed.Add(1)
-				case sendlimit.Gone, sendlimit.Deferred:
+				case messages.Gone, messages.Deferred:
 				}
 				moved.Add(1)
 			}
@@ -139,20 +141,20 @@ func (r *relay) lookAfterAll(ctx context.Context, due []sendlimit.Watched, hands
 }
 
 // lookAfter looks after one message.
-func (r *relay) lookAfter(ctx context.Context, entry sendlimit.Watched, hands hands) (sendlimit.Renewal, error) {
+func (r *relay) lookAfter(ctx context.Context, entry messages.Watched, hands hands) (messages.Renewal, error) {
 	queued, err := r.queue.has(entry.Generation, hands)
 	if err != nil {
-		return sendlimit.Deferred, err
+		return messages.Deferred, err
 	}
-	generation := sendlimit.NewGeneration()
+	generation := keyspace.NewGeneration()
 	result, due, err := r.watch.Renew(ctx, entry, generation, queued, time.Time{})
-	if err != nil || result != sendlimit.Renewed {
+	if err != nil || result != messages.Renewed {
 		return result, err
 	}
 	if now := r.clock.now(); due.Before(now) {
 		due = now
 	}
-	q := sendlimit.Queued{User: entry.User, ID: entry.ID, Generation: generation, Due: due}
+	q := messages.Queued{User: entry.User, ID: entry.ID, Generation: generation, Due: due}
 	if err := r.queue.enqueue(ctx, q); err != nil {
 		return result, fmt.Errorf("putting a message back into the queue: %w", err)
 	}

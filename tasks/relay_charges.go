@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 )
 
 // settleCharges settles the charges of changes that nobody has seen to the end:
@@ -28,12 +28,12 @@ func (r *relay) settleCharges(ctx context.Context) error {
 
 // settleDue looks after charges, several at a time, and returns how many it need
 // not look at again, and what failed first.
-func (r *relay) settleDue(ctx context.Context, due []sendlimit.DueHold) (int, error) {
+func (r *relay) settleDue(ctx context.Context, due []quota.DueHold) (int, error) {
 	var settled atomic.Int64
 	var failed error
 	var once sync.Once
 	var workers sync.WaitGroup
-	entries := make(chan sendlimit.DueHold)
+	entries := make(chan quota.DueHold)
 	for range min(relayTogether, len(due)) {
 		workers.Go(func() {
 			for entry := range entries {
@@ -42,7 +42,7 @@ func (r *relay) settleDue(ctx context.Context, due []sendlimit.DueHold) (int, er
 				switch {
 				case err != nil:
 					once.Do(func() { failed = err })
-				case end != sendlimit.HoldOpen: // otherwise the next pass is soon enough
+				case end != quota.HoldOpen: // otherwise the next pass is soon enough
 					settled.Add(1)
 					r.metrics.chargeSettled(end)
 				}
@@ -64,7 +64,7 @@ func (r *relay) settleDue(ctx context.Context, due []sendlimit.DueHold) (int, er
 }
 
 // chargeSettled counts a charge that the relay looked after.
-func (m *Metrics) chargeSettled(end sendlimit.HoldEnd) {
+func (m *Metrics) chargeSettled(end quota.HoldEnd) {
 	if m == nil {
 		return
 	}

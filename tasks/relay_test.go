@@ -17,6 +17,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
@@ -128,13 +130,13 @@ func (s *story) apart(least time.Duration) {
 
 func (s *story) watchKey(user string) string {
 	s.Helper()
-	keys, err := sendlimit.NewKeys("")
+	keys, err := keyspace.NewKeys("")
 	require.NoError(s, err)
 	return keys.Watch(user)
 }
 
 func (s *story) member(user, id string) string {
-	return sendlimit.WatchMember(user, id, s.record(user, id)["g"])
+	return keyspace.WatchMember(user, id, s.record(user, id)["g"])
 }
 
 // A task is archived by hand, or by a program that knows no better: it still
@@ -270,10 +272,10 @@ func TestRelayWithAClockThatIsAhead(t *testing.T) {
 		s.server.SetTime(s.at(-3 * time.Second)) // and stands still
 		_, err := s.server.ZAdd(s.watchKey("alice"), float64(s.at(-2*time.Second).UnixMilli()), "g1/a/alice")
 		require.NoError(s, err)
-		s.client.HSet(s.Context(), "sl:{p"+fmt.Sprintf("%04d", sendlimit.Partition("alice"))+"}:m:alice:a", "g", "g1", "t", "1")
+		s.client.HSet(s.Context(), "sl:{p"+fmt.Sprintf("%04d", keyspace.Partition("alice"))+"}:m:alice:a", "g", "g1", "t", "1")
 		s.work(relaying)
 		s.until(20 * time.Second)
-		require.Less(s, looks.Load(), int64(10*sendlimit.Partitions))
+		require.Less(s, looks.Load(), int64(10*keyspace.Partitions))
 	})
 }
 
@@ -312,13 +314,13 @@ func TestRelayTakesOverWhatAWorkerLeft(t *testing.T) {
 // leave claims a message of alice as a worker that dies then.
 func (s *story) leave(id string, lease time.Duration) {
 	s.Helper()
-	gate, err := sendlimit.NewGate(s.client, sendlimit.Options{Records: true})
+	gate, err := messages.NewGate(s.client, sendlimit.Options{Records: true})
 	require.NoError(s, err)
-	claim, err := gate.Claim(s.Context(), sendlimit.Delivery{
-		User: "alice", ID: id, Generation: s.record("alice", id)["g"], Nonce: sendlimit.NewGeneration(),
+	claim, err := gate.Claim(s.Context(), messages.Delivery{
+		User: "alice", ID: id, Generation: s.record("alice", id)["g"], Nonce: keyspace.NewGeneration(),
 	}, lease, time.Time{})
 	require.NoError(s, err)
-	require.Equal(s, sendlimit.Send, claim.Verdict)
+	require.Equal(s, messages.Send, claim.Verdict)
 }
 
 // A message whose delivery kills its worker each time is given up after as many

@@ -12,6 +12,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 // DefaultWaitReplicasTimeout is how long an answer waits for replicas.
@@ -25,7 +28,7 @@ const MaxWaitReplicas = 10
 // it: a replica that has it need not be the one that takes over.
 type replicas struct {
 	client redis.UniversalClient
-	keys   sendlimit.Keys
+	keys   keyspace.Keys
 	wanted int // zero waits for none
 	within time.Duration
 }
@@ -37,7 +40,7 @@ func newReplicas(client redis.UniversalClient, prefix string, wanted int, within
 	if within == 0 {
 		within = DefaultWaitReplicasTimeout
 	}
-	keys, err := sendlimit.NewKeys(prefix)
+	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +129,7 @@ func (r *replicas) connect(ctx context.Context, user, moved string) (*redis.Conn
 			return nil
 		})
 		if err != nil {
-			return nil, sendlimit.Unavailable(err, doing)
+			return nil, store.Unavailable(err, doing)
 		}
 		select {
 		case master := <-found:
@@ -136,7 +139,7 @@ func (r *replicas) connect(ctx context.Context, user, moved string) (*redis.Conn
 	}
 	master, err := cluster.MasterForKey(ctx, r.keys.Timeline(user))
 	if err != nil {
-		return nil, sendlimit.Unavailable(err, doing)
+		return nil, store.Unavailable(err, doing)
 	}
 	return master.Conn(), nil
 }
@@ -152,18 +155,18 @@ func (r *replicas) await(ctx context.Context, conn *redis.Conn) error {
 	const doing = "waiting for replicas"
 	have, err := conn.Wait(ctx, r.wanted, r.within).Result()
 	if redis.IsPermissionError(err) {
-		return fmt.Errorf("%s: %w", doing, &sendlimit.UnavailableError{
+		return fmt.Errorf("%s: %w", doing, &fault.UnavailableError{
 			Detail: "Redis does not let this user run WAIT, which wait_replicas needs: allow it, or set wait_replicas to 0" +
-				sendlimit.MayBeDone,
+				store.MayBeDone,
 			Err: err,
 		})
 	}
 	if err != nil {
-		return sendlimit.Unavailable(err, doing)
+		return store.Unavailable(err, doing)
 	}
 	if have < int64(r.wanted) {
-		return fmt.Errorf("%s: %w", doing, &sendlimit.UnavailableError{
-			Detail: fmt.Sprintf("Redis has it on %d of %d replicas after %s (wait_replicas)%s", have, r.wanted, r.within, sendlimit.MayBeDone),
+		return fmt.Errorf("%s: %w", doing, &fault.UnavailableError{
+			Detail: fmt.Sprintf("Redis has it on %d of %d replicas after %s (wait_replicas)%s", have, r.wanted, r.within, store.MayBeDone),
 		})
 	}
 	return nil

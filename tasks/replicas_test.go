@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/lua"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -78,7 +78,7 @@ func TestReplicasAreWaitedFor(t *testing.T) {
 				require.Len(s, w.taken(), 4)
 				o, err := s.Cancel(s.Context(), "alice", "nothing")
 				require.NoError(s, err)
-				require.Equal(s, sendlimit.CodeNotFound, o.Code)
+				require.Equal(s, fault.CodeNotFound, o.Code)
 				require.Empty(s, w.taken())
 				require.Equal(s, 4, s.queued(), "a message that was moved leaves its tasks behind")
 			})
@@ -96,20 +96,20 @@ func TestTooFewReplicas(t *testing.T) {
 		s.work()
 		for range 2 { // asking again waits again
 			_, err := s.Submit(s.Context(), s.message("a", 10*time.Second))
-			s.away(err, sendlimit.CodeUnavailable)
+			s.away(err, fault.CodeUnavailable)
 			require.Equal(s, "Redis has it on 1 of 2 replicas after 1s (wait_replicas):"+
 				" what was asked for may have been done, and asking again with the same id is safe", tasks.OutcomeOf(err).Detail)
 		}
 		_, err := s.Move(s.Context(), "alice", "a", s.at(20*time.Second))
-		s.away(err, sendlimit.CodeUnavailable)
+		s.away(err, fault.CodeUnavailable)
 		require.Len(s, w.taken(), 3)
 		s.until(30 * time.Second)
 		s.delivered("a +20s")
 
 		_, err = s.Submit(s.Context(), s.message("b", 2*time.Hour))
-		s.away(err, sendlimit.CodeUnavailable)
+		s.away(err, fault.CodeUnavailable)
 		_, err = s.Cancel(s.Context(), "alice", "b")
-		s.away(err, sendlimit.CodeUnavailable)
+		s.away(err, fault.CodeUnavailable)
 		require.Equal(s, "c", s.record("alice", "b")["s"])
 	})
 }
@@ -129,7 +129,7 @@ func TestReplicasAreWaitedForOnAnotherConnection(t *testing.T) {
 
 		s.network.cut()
 		_, err := s.Submit(s.Context(), s.message("c", 3*time.Hour))
-		s.away(err, sendlimit.CodeUnavailable)
+		s.away(err, fault.CodeUnavailable)
 		require.Contains(s, tasks.OutcomeOf(err).Detail, "no Redis")
 	})
 }
@@ -145,7 +145,7 @@ func TestReplicasCannotBeWaitedFor(t *testing.T) {
 		})
 		s.Submitter = s.newSubmitter(tasks.SubmitterOptions{WaitReplicas: 1})
 		_, err := s.Submit(s.Context(), s.message("a", time.Hour))
-		s.away(err, sendlimit.CodeUnavailable)
+		s.away(err, fault.CodeUnavailable)
 		require.Contains(s, tasks.OutcomeOf(err).Detail, "Redis does not let this user run WAIT")
 
 		for sentence, o := range map[string]tasks.SubmitterOptions{

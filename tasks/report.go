@@ -7,15 +7,18 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/stats"
 )
 
 // reports puts the daily reports of accounts that want one: at a local time of
 // theirs, about the local day before. It is for one caller at a time.
 type reports struct {
-	accounts *sendlimit.Accounts
-	stats    *sendlimit.Stats
-	notices  *sendlimit.Notices
+	accounts *accounts.Accounts
+	stats    *stats.Stats
+	notices  *notices.Notices
 	done     map[string]int64 // by account: the day, by its start in Unix ms, that was put last
 }
 
@@ -55,17 +58,17 @@ func (r *reports) put(ctx context.Context, now time.Time) ([]string, error) {
 }
 
 // putOne returns no id where the report was put before.
-func (r *reports) putOne(ctx context.Context, account sendlimit.Account, day time.Time) (string, error) {
+func (r *reports) putOne(ctx context.Context, account accounts.Account, day time.Time) (string, error) {
 	numbers, err := r.stats.Read(ctx, account.Name, day)
 	if err != nil {
 		return "", err
 	}
-	details, err := json.Marshal(sendlimit.NoticeDetails{TimeZone: account.TimeZone, Report: &numbers})
+	details, err := json.Marshal(notices.NoticeDetails{TimeZone: account.TimeZone, Report: &numbers})
 	if err != nil {
 		return "", fmt.Errorf("making a daily report: %w", err)
 	}
-	id := sendlimit.NoticeID(sendlimit.NoticeDailyReport, day, 0, account.Name)
-	put, err := r.notices.Put(ctx, sendlimit.Notice{ID: id, Details: details}, time.Time{})
+	id := notices.NoticeID(notices.NoticeDailyReport, day, 0, account.Name)
+	put, err := r.notices.Put(ctx, notices.Notice{ID: id, Details: details}, time.Time{})
 	if err != nil || !put {
 		return "", err
 	}
@@ -75,7 +78,7 @@ func (r *reports) putOne(ctx context.Context, account sendlimit.Account, day tim
 // reportDay is the local day, by its start, that an account is to have a report
 // of at now. A time of day that a clock change leaves out is taken as an hour
 // earlier or later on the same day, and the one that comes twice once.
-func reportDay(account sendlimit.Account, now time.Time) (day time.Time, due bool) {
+func reportDay(account accounts.Account, now time.Time) (day time.Time, due bool) {
 	zone, err := account.Location()
 	if err != nil || account.ReportAt == "" || account.Contact == "" || account.Disabled {
 		return time.Time{}, false
@@ -86,7 +89,7 @@ func reportDay(account sendlimit.Account, now time.Time) (day time.Time, due boo
 	}
 	year, month, today := now.In(zone).Date()
 	for _, date := range []int{today, today - 1} {
-		begins := sendlimit.DayStart(time.Date(year, month, date, 12, 0, 0, 0, zone), zone)
+		begins := calendar.DayStart(time.Date(year, month, date, 12, 0, 0, 0, zone), zone)
 		at := time.Date(year, month, date, clock.Hour(), clock.Minute(), 0, 0, zone)
 		if at.Before(begins) { // midnight is left out, and it was taken as the evening before
 			at = begins
@@ -98,7 +101,7 @@ func reportDay(account sendlimit.Account, now time.Time) (day time.Time, due boo
 			return time.Time{}, false
 		}
 		// A new account has nothing to be told of the days before it.
-		return sendlimit.DayStart(begins.Add(-time.Second), zone), account.CreatedAt.Before(begins)
+		return calendar.DayStart(begins.Add(-time.Second), zone), account.CreatedAt.Before(begins)
 	}
 	return time.Time{}, false
 }

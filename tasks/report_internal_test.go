@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 )
 
 func TestReportDay(t *testing.T) {
@@ -35,7 +35,7 @@ func TestReportDay(t *testing.T) {
 			t.Parallel()
 			now, err := time.Parse(time.RFC3339, test.now)
 			require.NoError(t, err)
-			day, due := reportDay(sendlimit.Account{
+			day, due := reportDay(accounts.Account{
 				Name: "shop", Contact: "ops@example.com", TimeZone: test.zone, ReportAt: test.at,
 			}, now)
 			require.Equal(t, test.day != "", due)
@@ -50,10 +50,10 @@ func TestReportDay(t *testing.T) {
 		midnight:                        false,
 		midnight.Add(8 * time.Hour):     false,
 	} {
-		_, due := reportDay(sendlimit.Account{ReportAt: "08:00", Contact: "a@example.com", CreatedAt: created}, midnight.Add(9*time.Hour))
+		_, due := reportDay(accounts.Account{ReportAt: "08:00", Contact: "a@example.com", CreatedAt: created}, midnight.Add(9*time.Hour))
 		require.Equal(t, want, due, created)
 	}
-	for _, without := range []sendlimit.Account{
+	for _, without := range []accounts.Account{
 		{ReportAt: "08:00"}, {ReportAt: "08:00", Contact: "a@example.com", Disabled: true},
 	} {
 		_, due := reportDay(without, time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC))

@@ -6,14 +6,14 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/stats"
 )
 
 // tally counts for the daily reports what a worker does with accounts' messages.
 // Counting is in memory; every second what was counted is written, without
 // anybody waiting for it. A nil tally counts nothing.
 type tally struct {
-	stats  *sendlimit.Stats
+	stats  *stats.Stats
 	payers *payers
 	logger *slog.Logger
 
@@ -29,7 +29,7 @@ type tally struct {
 type tallied struct {
 	account string
 	at      time.Time
-	what    func(s *sendlimit.Stats, account string, zone *time.Location, at time.Time)
+	what    func(s *stats.Stats, account string, zone *time.Location, at time.Time)
 }
 
 const (
@@ -37,7 +37,7 @@ const (
 	tallyWithin = 2 * time.Second
 )
 
-func newTally(stats *sendlimit.Stats, payers *payers, logger *slog.Logger) *tally {
+func newTally(stats *stats.Stats, payers *payers, logger *slog.Logger) *tally {
 	return &tally{stats: stats, payers: payers, logger: logger, zones: make(map[string]*time.Location), stop: make(chan struct{})}
 }
 
@@ -68,17 +68,17 @@ func (t *tally) close() {
 
 // sent counts a message of an account, "" for none, that was sent.
 func (t *tally) sent(account string, at time.Time, late bool) {
-	t.add(account, at, func(s *sendlimit.Stats, account string, zone *time.Location, at time.Time) {
+	t.add(account, at, func(s *stats.Stats, account string, zone *time.Location, at time.Time) {
 		s.Sent(account, zone, at, late)
 	})
 }
 
 // dropped counts a message of an account, "" for none, that ended unsent.
 func (t *tally) dropped(account string, at time.Time) {
-	t.add(account, at, (*sendlimit.Stats).Dropped)
+	t.add(account, at, (*stats.Stats).Dropped)
 }
 
-func (t *tally) add(account string, at time.Time, what func(*sendlimit.Stats, string, *time.Location, time.Time)) {
+func (t *tally) add(account string, at time.Time, what func(*stats.Stats, string, *time.Location, time.Time)) {
 	if t == nil || account == "" {
 		return
 	}

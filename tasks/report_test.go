@@ -7,8 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -36,7 +38,7 @@ func TestTheDailyReportTellsOfTheDayBefore(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		var mail announcer
-		s.account(sendlimit.Account{Name: "shop", Contact: "ops@example.com", ReportAt: "08:00"})
+		s.account(accounts.Account{Name: "shop", Contact: "ops@example.com", ReportAt: "08:00"})
 		s.accepted(s.messageOf("shop", "first", time.Hour), s.messageOf("shop", "second", 25*time.Hour))
 		require.Equal(s, tasks.Refused, s.submit(s.messageOf("shop", "refused", time.Hour)).Outcome)
 		s.workFor(59*time.Minute, 2*time.Minute, &mail)
@@ -66,7 +68,7 @@ func TestADailyReportOutlastsWorkersThatAreDown(t *testing.T) {
 	} {
 		tell(t, func(s *story) {
 			var mail announcer
-			s.account(sendlimit.Account{Name: "shop", Contact: "ops@example.com", ReportAt: "08:00"})
+			s.account(accounts.Account{Name: "shop", Contact: "ops@example.com", ReportAt: "08:00"})
 			s.workFor(test.from, 3*time.Minute, &mail)
 			s.workFor(test.from+10*time.Minute, 3*time.Minute, &mail)
 			require.Len(s, mail.all(), 1)
@@ -80,9 +82,9 @@ func TestUsersAreGatheredIntoOneMailAnHour(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		var mail announcer
-		policies, err := sendlimit.NewPolicyStore(s.client, "")
+		policies, err := settings.NewPolicyStore(s.client, "")
 		require.NoError(s, err)
-		policy, err := sendlimit.ParsePolicy(sendlimit.DefaultPolicyName, "Asia/Kolkata", "2/calendar_day")
+		policy, err := policy.ParsePolicy(policy.DefaultPolicyName, "Asia/Kolkata", "2/calendar_day")
 		require.NoError(s, err)
 		policy.AlertTo, policy.AlertAt = "ops@example.com", []int{50, 100}
 		require.NoError(s, policies.Apply(s.Context(), policy))
@@ -112,7 +114,7 @@ func TestTheDailyReportCountsWhatFailed(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		var mail announcer
-		s.account(sendlimit.Account{Name: "acme", Contact: "ops@example.com", ReportAt: "08:00"})
+		s.account(accounts.Account{Name: "acme", Contact: "ops@example.com", ReportAt: "08:00"})
 		s.accepted(s.messageOf("acme", "gone", time.Hour))
 		s.recorder.Script(notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonGone})
 		s.workFor(59*time.Minute, 2*time.Minute, &mail)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // Each wait is between half the backoff and the whole of it, and the backoff
@@ -91,7 +91,7 @@ func TestRetryPolicyOutOfBounds(t *testing.T) {
 	} {
 		err := row.policy.validate()
 		require.EqualError(t, err, row.sentence)
-		var invalid *sendlimit.InvalidError
+		var invalid *fault.InvalidError
 		require.ErrorAs(t, err, &invalid)
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -207,14 +209,14 @@ func TestClaimedByADeadWorkerIsSentWhenTheLeaseIsOver(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Minute))
-		gate, err := sendlimit.NewGate(s.client, sendlimit.Options{Records: true})
+		gate, err := messages.NewGate(s.client, sendlimit.Options{Records: true})
 		require.NoError(s, err)
 		s.until(time.Minute)
-		claim, err := gate.Claim(s.Context(), sendlimit.Delivery{
-			User: "alice", ID: "a", Generation: s.record("alice", "a")["g"], Nonce: sendlimit.NewGeneration(),
+		claim, err := gate.Claim(s.Context(), messages.Delivery{
+			User: "alice", ID: "a", Generation: s.record("alice", "a")["g"], Nonce: keyspace.NewGeneration(),
 		}, 20*time.Second, time.Time{})
 		require.NoError(s, err)
-		require.Equal(s, sendlimit.Send, claim.Verdict)
+		require.Equal(s, messages.Send, claim.Verdict)
 
 		s.work()
 		s.until(80*time.Second - time.Millisecond)

@@ -10,6 +10,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/judge"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // rules are the limiters under the store's policies, as Policies follows them.
@@ -25,7 +28,7 @@ type rules struct {
 // limiters are the timeline and the gate between two changes of the policies.
 type limiters struct {
 	timeline *sendlimit.Timeline
-	gate     *sendlimit.Gate
+	gate     *messages.Gate
 	set      *policySet
 }
 
@@ -84,14 +87,14 @@ func (r *rules) under(set *policySet) (*limiters, error) {
 	if err != nil {
 		return nil, err
 	}
-	fresh := &limiters{timeline: timeline, gate: timeline.Gate(), set: set}
+	fresh := &limiters{timeline: timeline, gate: messages.GateOf(timeline), set: set}
 	r.current.Store(fresh)
 	return fresh, nil
 }
 
 // whatIf returns the timeline under a set of which one policy is another, which is
 // not the store's. It keeps apart from the others what it knows of users' settings.
-func (r *rules) whatIf(set *policySet, policy sendlimit.Policy) (*sendlimit.Timeline, error) {
+func (r *rules) whatIf(set *policySet, policy policy.Policy) (*sendlimit.Timeline, error) {
 	o := r.options
 	o.SettingsCache = nil
 	var err error
@@ -105,7 +108,7 @@ func (r *rules) whatIf(set *policySet, policy sendlimit.Policy) (*sendlimit.Time
 // not know by which rules: the user's settings name a policy that is not there or
 // that a newer program wrote, or can't be read themselves. Others are not affected.
 func UnknownRules(err error) bool {
-	return errors.Is(err, sendlimit.ErrUnknownPolicy) || errors.Is(err, sendlimit.ErrUnreadableSettings)
+	return errors.Is(err, judge.ErrUnknownPolicy) || errors.Is(err, policy.ErrUnreadableSettings)
 }
 
 // do does what needs the limiters. Where the settings of a user name a policy that
@@ -113,7 +116,7 @@ func UnknownRules(err error) bool {
 // now: an error then names what to do.
 func (r *rules) do(ctx context.Context, l *limiters, what func(*limiters) error) error {
 	err := what(l)
-	if !errors.Is(err, sendlimit.ErrUnknownPolicy) {
+	if !errors.Is(err, judge.ErrUnknownPolicy) {
 		return err
 	}
 	set, failed := r.policies.since(ctx, r.policies.local())

@@ -11,7 +11,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -20,7 +22,7 @@ func TestRulesAreFollowed(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour))
-		require.Equal(s, sendlimit.CodeSendLimit, s.submit(s.message("b", time.Hour)).Code)
+		require.Equal(s, fault.CodeSendLimit, s.submit(s.message("b", time.Hour)).Code)
 		s.until(100 * time.Millisecond)
 		s.apply("2/minute")
 		s.until(999 * time.Millisecond)
@@ -42,9 +44,9 @@ func TestRulesAreFollowed(t *testing.T) {
 func TestRulesOfAnotherPolicy(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		policies, err := sendlimit.NewPolicyStore(s.client, "")
+		policies, err := settings.NewPolicyStore(s.client, "")
 		require.NoError(s, err)
-		strict, err := sendlimit.ParsePolicy("strict", "Europe/Berlin", "1/calendar_day")
+		strict, err := policy.ParsePolicy("strict", "Europe/Berlin", "1/calendar_day")
 		require.NoError(s, err)
 		require.NoError(s, policies.Apply(s.Context(), strict))
 		s.Submitter = s.newSubmitter(tasks.SubmitterOptions{Policy: "strict"})
@@ -64,7 +66,7 @@ func TestStoreWithoutRules(t *testing.T) {
 		const want = "the store has no rules yet: start a worker on it, or give it some with worker policy apply FILE"
 		refuse := func(err error) {
 			s.Helper()
-			var away *sendlimit.UnavailableError
+			var away *fault.UnavailableError
 			require.ErrorAs(s, err, &away)
 			require.Equal(s, want, away.Detail)
 		}

@@ -9,14 +9,18 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
 // unreadable gives a user settings as only a newer program can read them.
 func (s *story) unreadable(user string) {
 	s.Helper()
-	keys, err := sendlimit.NewKeys("")
+	keys, err := keyspace.NewKeys("")
 	require.NoError(s, err)
 	require.NoError(s, s.client.HSet(s.Context(), keys.Settings(user), "v", "1", "limits", "2/blue_moon").Err())
 }
@@ -29,7 +33,7 @@ func TestUnreadableSettingsAreNotTheCallersFault(t *testing.T) {
 		_, err := s.Submit(s.Context(), s.message("a", time.Minute))
 		o := tasks.OutcomeOf(err)
 		require.Equal(s, tasks.Errored, o.Outcome, "%+v", o)
-		require.Equal(s, sendlimit.CodeUnavailable, o.Code)
+		require.Equal(s, fault.CodeUnavailable, o.Code)
 		require.Contains(s, o.Detail, "the settings of the user in the store can't be read")
 	})
 }
@@ -38,9 +42,9 @@ func TestUnreadableSettingsAreNotTheCallersFault(t *testing.T) {
 func TestNobodyIsChargedUnderUnknownRules(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		s.charges("acme", sendlimit.Tier{MessagesPerHour: 2, MessagesPerDay: 2}, "")
+		s.charges("acme", accounts.Tier{MessagesPerHour: 2, MessagesPerDay: 2}, "")
 		s.unreadable("user-bob")
-		s.set("user-carl", sendlimit.UserSettings{Policy: "nobody-has-it"})
+		s.set("user-carl", policy.UserSettings{Policy: "nobody-has-it"})
 		for _, user := range []string{"bob", "carl", "bob", "carl"} {
 			_, err := s.Submit(s.Context(), s.paid(user, time.Hour))
 			require.True(s, tasks.UnknownRules(err), "%v", err)
@@ -70,7 +74,7 @@ func TestLateMessageWaitsForSettingsThatCanBeRead(t *testing.T) {
 		s.until(20 * time.Second)
 		s.delivered()
 		require.Equal(s, 1, strings.Count(log.String(), "late messages wait until the rules of their users are known"))
-		settings, err := sendlimit.NewUserSettingsStore(s.client, "")
+		settings, err := settings.NewUserSettingsStore(s.client, "")
 		require.NoError(s, err)
 		_, err = settings.Clear(s.Context(), "alice")
 		require.NoError(s, err)
@@ -84,8 +88,8 @@ func TestLateMessageWaitsForSettingsThatCanBeRead(t *testing.T) {
 func TestWhatIfOfUsersWhoNameThePolicyOfAll(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		s.set("bob", sendlimit.UserSettings{Policy: sendlimit.DefaultPolicyName})
-		lax := sendlimit.DefaultPolicy()
+		s.set("bob", policy.UserSettings{Policy: policy.DefaultPolicyName})
+		lax := policy.DefaultPolicy()
 		lax.Rules = rulesOf(s, "1/hour")
 		first, second := s.message("a", time.Hour), s.message("b", 2*time.Hour-time.Second)
 		first.User, second.User = "bob", "bob"

@@ -7,17 +7,19 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
+	"github.com/sendlimit/sendlimiter/sendlimit/stats"
 )
 
 // settler settles the charges of accepted messages, and writes down what was
 // counted of them: many in one round trip and without anybody waiting for it.
 // What it does not get to settle the relay settles.
 type settler struct {
-	charges *sendlimit.Charges
-	stats   *sendlimit.Stats
+	charges *quota.Charges
+	stats   *stats.Stats
 	raised  func(context.Context, []string) // is told which notices were
 	logger  *slog.Logger
-	made    chan sendlimit.Settled
+	made    chan quota.Settled
 	done    sync.WaitGroup
 
 	mu     sync.RWMutex // over closed: no send on a closed channel
@@ -31,10 +33,10 @@ const (
 )
 
 func newSettler(
-	charges *sendlimit.Charges, stats *sendlimit.Stats, raised func(context.Context, []string), logger *slog.Logger,
+	charges *quota.Charges, stats *stats.Stats, raised func(context.Context, []string), logger *slog.Logger,
 ) *settler {
 	s := &settler{
-		charges: charges, stats: stats, raised: raised, logger: logger, made: make(chan sendlimit.Settled, settleBacklog),
+		charges: charges, stats: stats, raised: raised, logger: logger, made: make(chan quota.Settled, settleBacklog),
 	}
 	s.done.Go(s.run)
 	return s
@@ -42,13 +44,13 @@ func newSettler(
 
 // add settles the charge of a change that was made, as soon as there is time.
 func (s *settler) add(h sendlimit.Hold) {
-	s.put(sendlimit.Settled{Account: h.Account, Attempt: h.Attempt, Made: true})
+	s.put(quota.Settled{Account: h.Account, Attempt: h.Attempt, Made: true})
 }
 
 // counted has the numbers written that were counted by now.
-func (s *settler) counted() { s.put(sendlimit.Settled{}) }
+func (s *settler) counted() { s.put(quota.Settled{}) }
 
-func (s *settler) put(one sendlimit.Settled) {
+func (s *settler) put(one quota.Settled) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {
@@ -61,7 +63,7 @@ func (s *settler) put(one sendlimit.Settled) {
 }
 
 func (s *settler) run() {
-	batch := make([]sendlimit.Settled, 0, settleTogether)
+	batch := make([]quota.Settled, 0, settleTogether)
 	for one := range s.made {
 		batch = batch[:0]
 		for more := true; more; {
@@ -84,7 +86,7 @@ func (s *settler) run() {
 }
 
 // settle settles a batch, and reports whether it could.
-func (s *settler) settle(batch []sendlimit.Settled) bool {
+func (s *settler) settle(batch []quota.Settled) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), settleBatchWithin)
 	defer cancel()
 	if len(batch) > 0 {

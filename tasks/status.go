@@ -6,7 +6,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // Status is what became of a message, as every surface spells it. Fields that
@@ -82,7 +84,7 @@ func (s *Submitter) Statuses(ctx context.Context, user string, ids ...string) ([
 	if err != nil {
 		return nil, err
 	}
-	standings, err := t.Records(s.client).Look(ctx, user, ids...)
+	standings, err := messages.RecordsOf(t, s.client).Look(ctx, user, ids...)
 	if err != nil {
 		return nil, err
 	}
@@ -96,19 +98,19 @@ func (s *Submitter) Statuses(ctx context.Context, user string, ids ...string) ([
 // NoStatus is the outcome of asking for a message of which nothing is known.
 func NoStatus(user, id string) Outcome {
 	return Outcome{
-		Outcome: Refused, Code: sendlimit.CodeNotFound, User: user, ID: id,
+		Outcome: Refused, Code: fault.CodeNotFound, User: user, ID: id,
 		Detail: fmt.Sprintf("nothing is known of message %s to %s: it was never accepted, or ended too long ago", id, user),
 	}
 }
 
-func statusOf(s sendlimit.Standing) Status {
+func statusOf(s messages.Standing) Status {
 	status := Status{
 		ID: s.ID, User: s.User, Status: statusWord(s), SendAt: Time{s.SendAt}, RequestedAt: Time{s.RequestedAt},
 		PromisedAt: Time{s.Promised}, MovedFrom: Time{s.MovedFrom}, Shifted: s.Shifted, ExpiresAt: Time{s.ExpiresAt},
 		ProviderID: s.ProviderID, NextTryAt: Time{s.NotBefore}, Attempts: s.Attempts, Category: s.Category,
 		Reason: reasonOf(s), Uncertain: s.Uncertain, Account: s.Account,
 	}
-	if s.State == sendlimit.StateDelivered {
+	if s.State == messages.StateDelivered {
 		late := int64(s.Lateness / time.Millisecond)
 		status.DeliveredAt, status.LatenessMS = Time{s.EndedAt}, &late
 	} else {
@@ -117,9 +119,9 @@ func statusOf(s sendlimit.Standing) Status {
 	return status
 }
 
-func statusWord(s sendlimit.Standing) string {
+func statusWord(s messages.Standing) string {
 	switch s.State {
-	case sendlimit.StatePending:
+	case messages.StatePending:
 		switch {
 		case !s.Promised.IsZero():
 			return StatusPostponed
@@ -128,30 +130,30 @@ func statusWord(s sendlimit.Standing) string {
 		default:
 			return StatusScheduled
 		}
-	case sendlimit.StateSending:
+	case messages.StateSending:
 		return StatusSending
-	case sendlimit.StateDelivered:
+	case messages.StateDelivered:
 		return StatusDelivered
-	case sendlimit.StateCancelled:
+	case messages.StateCancelled:
 		return StatusCancelled
-	case sendlimit.StateDropped:
+	case messages.StateDropped:
 		return StatusDropped
-	case sendlimit.StateFailed:
+	case messages.StateFailed:
 		return StatusFailed
-	case sendlimit.StateUncertain:
+	case messages.StateUncertain:
 		return StatusUncertain
-	case sendlimit.StateUnknown:
+	case messages.StateUnknown:
 	}
 	return ""
 }
 
-func reasonOf(s sendlimit.Standing) string {
+func reasonOf(s messages.Standing) string {
 	switch {
-	case s.Reason != sendlimit.ReasonLate:
+	case s.Reason != messages.ReasonLate:
 		return s.Reason
 	case s.InQuietHours:
 		return latePrefix + "quiet hours were in the way"
-	case s.InTheWay == (sendlimit.Rule{}):
+	case s.InTheWay == (policy.Rule{}):
 		return s.Reason
 	}
 	return latePrefix + ruleName(s.InTheWayCategory, s.InTheWay) + " was in the way"
@@ -159,7 +161,7 @@ func reasonOf(s sendlimit.Standing) string {
 
 // latePrefix begins the reason of a postponement that a rule or quiet hours were
 // behind.
-const latePrefix = sendlimit.ReasonLate + ": "
+const latePrefix = messages.ReasonLate + ": "
 
 // Failures is how many deliveries have failed, as far as is known: those tried,
 // but for one that runs and one that was successful.
@@ -178,5 +180,5 @@ func (s Status) Late() (why string, late bool) {
 	if late {
 		return why, true
 	}
-	return "", s.Reason == sendlimit.ReasonLate
+	return "", s.Reason == messages.ReasonLate
 }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -133,14 +135,14 @@ func TestStatusOfASecondTryThatRuns(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Minute))
-		gate, err := sendlimit.NewGate(s.client, sendlimit.Options{Records: true})
+		gate, err := messages.NewGate(s.client, sendlimit.Options{Records: true})
 		require.NoError(s, err)
-		d := sendlimit.Delivery{User: "alice", ID: "a", Generation: s.record("alice", "a")["g"], Nonce: "n1"}
+		d := messages.Delivery{User: "alice", ID: "a", Generation: s.record("alice", "a")["g"], Nonce: "n1"}
 		s.until(time.Minute)
 		_, err = gate.Claim(s.Context(), d, time.Minute, time.Time{})
 		require.NoError(s, err)
-		_, err = gate.Settle(s.Context(), d, sendlimit.Settlement{
-			Reason: "timeout", Retry: &sendlimit.Retry{Generation: "g2", At: s.at(61 * time.Second), Uncertain: true},
+		_, err = gate.Settle(s.Context(), d, messages.Settlement{
+			Reason: "timeout", Retry: &messages.Retry{Generation: "g2", At: s.at(61 * time.Second), Uncertain: true},
 		}, time.Time{})
 		require.NoError(s, err)
 		s.until(61 * time.Second)
@@ -157,10 +159,10 @@ func TestStatusOfAMessageThatIsBeingSent(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Minute))
-		gate, err := sendlimit.NewGate(s.client, sendlimit.Options{Records: true})
+		gate, err := messages.NewGate(s.client, sendlimit.Options{Records: true})
 		require.NoError(s, err)
 		s.until(time.Minute)
-		_, err = gate.Claim(s.Context(), sendlimit.Delivery{
+		_, err = gate.Claim(s.Context(), messages.Delivery{
 			User: "alice", ID: "a", Generation: s.record("alice", "a")["g"], Nonce: "n",
 		}, time.Minute, time.Time{})
 		require.NoError(s, err)
@@ -179,7 +181,7 @@ func TestStatusOfADroppedMessage(t *testing.T) {
 		s.until(6 * time.Minute)
 		status := s.status("a")
 		require.Equal(s, tasks.StatusDropped, status.Status)
-		require.Equal(s, sendlimit.ReasonExpired, status.Reason)
+		require.Equal(s, messages.ReasonExpired, status.Reason)
 		require.WithinDuration(s, s.at(5*time.Minute), status.EndedAt.Time, 2*time.Second)
 	})
 }
@@ -199,6 +201,6 @@ func TestStatusOfWhatIsNotKnown(t *testing.T) {
 		require.ErrorContains(s, err, `user "" is not allowed`)
 		s.network.cut()
 		_, _, err = s.Status(s.Context(), "alice", "none")
-		s.away(err, sendlimit.CodeUnavailable)
+		s.away(err, fault.CodeUnavailable)
 	})
 }

@@ -20,6 +20,9 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -76,15 +79,15 @@ func (s *story) newClient() *redis.Client {
 // apply gives the store rules.
 func (s *story) apply(rules ...string) {
 	s.Helper()
-	policy := sendlimit.DefaultPolicy()
+	p := policy.DefaultPolicy()
 	if len(rules) > 0 {
 		var err error
-		policy, err = sendlimit.ParsePolicy(sendlimit.DefaultPolicyName, "", rules...)
+		p, err = policy.ParsePolicy(policy.DefaultPolicyName, "", rules...)
 		require.NoError(s, err)
 	}
-	policies, err := sendlimit.NewPolicyStore(s.client, "")
+	policies, err := settings.NewPolicyStore(s.client, "")
 	require.NoError(s, err)
-	require.NoError(s, policies.Apply(s.Context(), policy))
+	require.NoError(s, policies.Apply(s.Context(), p))
 }
 
 func (s *story) newSubmitter(o tasks.SubmitterOptions) *tasks.Submitter {
@@ -183,7 +186,7 @@ func (s *story) delivered(wanted ...string) {
 // record reads what the store knows of a message.
 func (s *story) record(user, id string) map[string]string {
 	s.Helper()
-	keys, err := sendlimit.NewKeys("")
+	keys, err := keyspace.NewKeys("")
 	require.NoError(s, err)
 	fields, err := s.client.HGetAll(s.Context(), keys.Record(user, id)).Result()
 	require.NoError(s, err)
@@ -211,7 +214,7 @@ func (s *story) ended(user, id, state string) {
 // member.
 func (s *story) watched(user string) map[string]time.Duration {
 	s.Helper()
-	keys, err := sendlimit.NewKeys("")
+	keys, err := keyspace.NewKeys("")
 	require.NoError(s, err)
 	entries, err := s.client.ZRangeWithScores(s.Context(), keys.Watch(user), 0, -1).Result()
 	require.NoError(s, err)

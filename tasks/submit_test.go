@@ -11,7 +11,10 @@ import (
 	"github.com/hibiken/asynq"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -41,7 +44,7 @@ func TestSubmitLeavesAPlaceARecordAndATask(t *testing.T) {
 		// It is confirmed, by whoever; nobody waited for it.
 		synctest.Wait()
 		require.Equal(s, map[string]time.Duration{
-			sendlimit.WatchMember("alice", "secret", generation): time.Hour + 123*time.Millisecond + time.Minute,
+			keyspace.WatchMember("alice", "secret", generation): time.Hour + 123*time.Millisecond + time.Minute,
 		}, s.watched("alice"))
 	})
 }
@@ -62,13 +65,13 @@ func TestSubmitAgainIsReplayed(t *testing.T) {
 
 		other := m
 		other.Title = "b"
-		require.Equal(s, sendlimit.CodeIDReused, s.submit(other).Code)
+		require.Equal(s, fault.CodeIDReused, s.submit(other).Code)
 
 		s.work()
 		s.until(20 * time.Second)
 		s.delivered("a +10s")
 		require.True(s, s.submit(m).Replayed, "after the delivery too")
-		require.Equal(s, sendlimit.CodeIDReused, s.submit(other).Code)
+		require.Equal(s, fault.CodeIDReused, s.submit(other).Code)
 		s.until(40 * time.Second)
 		s.delivered("a +10s")
 	})
@@ -81,8 +84,8 @@ func TestSubmitMakesUpAnID(t *testing.T) {
 		m := tasks.Message{User: "alice", SendAt: s.at(time.Hour), Title: "a"}
 		first, second := s.submit(m), s.submit(m)
 		require.Equal(s, tasks.Accepted, first.Outcome)
-		require.True(s, sendlimit.ValidID(first.ID), first.ID)
-		require.Equal(s, sendlimit.CodeSendLimit, second.Code)
+		require.True(s, keyspace.ValidID(first.ID), first.ID)
+		require.Equal(s, fault.CodeSendLimit, second.Code)
 		require.NotEqual(s, first.ID, second.ID)
 	})
 }
@@ -106,7 +109,7 @@ func TestSubmitNow(t *testing.T) {
 		require.Equal(s, s.at(0), o.RequestedAt.Time)
 		never := now
 		never.ID, never.OnConflict = "never", tasks.OnConflictRefuse
-		require.Equal(s, sendlimit.CodeSendLimit, s.submit(never).Code)
+		require.Equal(s, fault.CodeSendLimit, s.submit(never).Code)
 
 		s.until(2 * time.Minute)
 		require.True(s, s.submit(now).Replayed)
@@ -130,18 +133,18 @@ func TestPitfall32SubmitWithinTheGrace(t *testing.T) {
 		require.Equal(s, s.at(55*time.Second), o.RequestedAt.Time)
 		s.until(2 * time.Minute)
 		require.True(s, s.submit(late).Replayed, "what is past by now was accepted then")
-		require.Equal(s, sendlimit.CodeInPast, s.submit(s.message("later", 115*time.Second-time.Millisecond)).Code)
+		require.Equal(s, fault.CodeInPast, s.submit(s.message("later", 115*time.Second-time.Millisecond)).Code)
 	})
 }
 
 func TestSubmitWithinTheReach(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		s.accepted(s.message("far", sendlimit.DefaultReach))
-		require.Equal(s, sendlimit.CodeTooFarAhead, s.submit(s.message("too-far", sendlimit.DefaultReach+time.Millisecond)).Code)
+		s.accepted(s.message("far", policy.DefaultReach))
+		require.Equal(s, fault.CodeTooFarAhead, s.submit(s.message("too-far", policy.DefaultReach+time.Millisecond)).Code)
 		s.Submitter = s.newSubmitter(tasks.SubmitterOptions{Reach: time.Hour})
 		s.accepted(s.message("near", time.Hour))
-		require.Equal(s, sendlimit.CodeTooFarAhead, s.submit(s.message("less-near", time.Hour+time.Millisecond)).Code)
+		require.Equal(s, fault.CodeTooFarAhead, s.submit(s.message("less-near", time.Hour+time.Millisecond)).Code)
 	})
 }
 
@@ -172,7 +175,7 @@ func TestSubmitShifts(t *testing.T) {
 			}
 			o := s.submit(m)
 			if !row.accepted {
-				require.Equal(s, sendlimit.CodeSendLimit, o.Code, name)
+				require.Equal(s, fault.CodeSendLimit, o.Code, name)
 				require.Equal(s, s.at(next), o.NextFreeAt.Time, name)
 				continue
 			}
@@ -190,20 +193,20 @@ func TestShiftUntilBoundsAShiftByPolicy(t *testing.T) {
 	t.Parallel()
 	next := time.Hour + time.Minute // free
 	for name, row := range map[string]struct {
-		policy sendlimit.OnConflict
+		policy policy.OnConflict
 		until  time.Duration
-		code   sendlimit.Code
+		code   fault.Code
 	}{
-		"up to it":              {sendlimit.Shift, next, ""},
-		"not up to it":          {sendlimit.Shift, next - time.Millisecond, sendlimit.CodeSendLimit},
-		"of one that refuses":   {sendlimit.Refuse, next, sendlimit.CodeSendLimit},
-		"of one that says none": {"", next, sendlimit.CodeSendLimit},
+		"up to it":              {policy.Shift, next, ""},
+		"not up to it":          {policy.Shift, next - time.Millisecond, fault.CodeSendLimit},
+		"of one that refuses":   {policy.Refuse, next, fault.CodeSendLimit},
+		"of one that says none": {"", next, fault.CodeSendLimit},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			tell(t, func(s *story) {
-				s.charges("acme", sendlimit.Tier{MessagesPerHour: 10}, "UTC")
-				s.policy(func(p *sendlimit.Policy) { p.OnConflict = row.policy })
+				s.charges("acme", accounts.Tier{MessagesPerHour: 10}, "UTC")
+				s.policy(func(p *policy.Policy) { p.OnConflict = row.policy })
 				s.accepted(s.message("a", time.Hour))
 				for _, account := range []string{"", "acme"} {
 					m := s.message("b", time.Hour+time.Second)
@@ -242,7 +245,7 @@ func TestSubmitShiftsADay(t *testing.T) {
 		require.Equal(s, s.at(25*time.Hour), s.submit(m).SendAt.Time)
 		m = s.message("c", time.Hour+time.Millisecond)
 		m.OnConflict = tasks.OnConflictShift
-		require.Equal(s, sendlimit.CodeSendLimit, s.submit(m).Code, "free only at 49 h")
+		require.Equal(s, fault.CodeSendLimit, s.submit(m).Code, "free only at 49 h")
 	}, "1/day")
 }
 
@@ -283,7 +286,7 @@ func TestSubmitInvalid(t *testing.T) {
 		before := s.server.Dump()
 		o := s.submit(tasks.Message{ID: "a", User: "alice", SendAt: s.at(time.Hour)})
 		require.Equal(s, tasks.Outcome{
-			Outcome: tasks.Invalid, Code: sendlimit.CodeInvalidField, Field: "title", ID: "a", User: "alice",
+			Outcome: tasks.Invalid, Code: fault.CodeInvalidField, Field: "title", ID: "a", User: "alice",
 			Detail: `title "" is not allowed: it takes a text, where there is no body`,
 		}, o)
 		for _, id := range []string{"", "a b"} {
@@ -355,7 +358,7 @@ func TestPitfall31SubmitWhenTheQueueDoesNotTakeIt(t *testing.T) {
 				require.Equal(s, row.waits, time.Since(began))
 				generation := s.record("alice", "a")["g"]
 				synctest.Wait()
-				watched := s.watched("alice")[sendlimit.WatchMember("alice", "a", generation)]
+				watched := s.watched("alice")[keyspace.WatchMember("alice", "a", generation)]
 				if row.waits == row.takes && row.trouble == "" {
 					require.Equal(s, 2*time.Hour+time.Minute, watched)
 				} else {

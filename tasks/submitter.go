@@ -11,6 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
 // SubmitterOptions configure a Submitter. The zero value is the default policy
@@ -77,7 +79,7 @@ func NewSubmitter(client redis.UniversalClient, o SubmitterOptions) (*Submitter,
 		Prefix: o.Prefix, Reach: o.Reach, KeepRecords: o.KeepRecords, ExpireAfter: o.ExpireAfter,
 		LookAfter: o.LookAfter, OverdueAfter: o.OverdueAfter,
 	}
-	watch, err := sendlimit.NewWatchList(client, options)
+	watch, err := messages.NewWatchList(client, options)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +207,7 @@ func (s *Submitter) submit(ctx context.Context, m Message) (Outcome, error) {
 	if o.Outcome == Accepted && !o.Replayed {
 		s.capacity.take(judged.content)
 		// Also where the replicas have it not, or not yet: the store has.
-		s.handOver(ctx, sendlimit.Queued{
+		s.handOver(ctx, messages.Queued{
 			User: o.User, ID: o.ID, Generation: judged.generation, Due: o.SendAt.Time,
 		})
 	}
@@ -292,7 +294,7 @@ func (s *Submitter) move(ctx context.Context, user, id string, from, to time.Tim
 	if err != nil {
 		return Outcome{}, err
 	}
-	generation := sendlimit.NewGeneration()
+	generation := keyspace.NewGeneration()
 	var d sendlimit.Decision
 	changed := s.change(l.timeline, user, id)
 	err = s.secure(ctx, l, user, func(t *sendlimit.Timeline) (bool, error) {
@@ -303,7 +305,7 @@ func (s *Submitter) move(ctx context.Context, user, id string, from, to time.Tim
 		return d.Allowed, err
 	})
 	if d.Allowed && !d.At.Equal(d.MovedFrom) { // also where the replicas have it not yet
-		s.handOver(ctx, sendlimit.Queued{User: user, ID: id, Generation: generation, Due: d.At})
+		s.handOver(ctx, messages.Queued{User: user, ID: id, Generation: generation, Due: d.At})
 	}
 	s.announce(ctx, d.Notices)
 	if err != nil {
@@ -325,7 +327,7 @@ func invalidOr(err error, user, id string) (Outcome, error) {
 
 // handOver gives a message's timer to the queue. A failure changes nothing:
 // the message is on the watch list.
-func (s *Submitter) handOver(ctx context.Context, q sendlimit.Queued) {
+func (s *Submitter) handOver(ctx context.Context, q messages.Queued) {
 	if err := s.queue.enqueue(ctx, q); err != nil {
 		s.logger.WarnContext(ctx, "the queue did not take a message: the watch list has it", "error", err)
 		return

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // usageAround is how much of a timeline is looked at on each side of a time.
@@ -55,7 +57,7 @@ type Stretch struct {
 
 // UsageOf spells the answer to a request, with the reservations between its From
 // and To.
-func UsageOf(r sendlimit.UsageRequest, u sendlimit.Usage, sends []sendlimit.Reservation) Usage {
+func UsageOf(r sendlimit.UsageRequest, u sendlimit.Usage, sends []keyspace.Reservation) Usage {
 	usage := Usage{
 		User: r.User, At: Time{u.At}, From: Time{r.From}, To: Time{r.To},
 		Rules: make([]RuleUsage, len(u.Rules)), Free: stretchesOf(u.Free), Blocked: u.Blocked, Sends: make([]Conflict, len(sends)),
@@ -79,7 +81,7 @@ func UsageOf(r sendlimit.UsageRequest, u sendlimit.Usage, sends []sendlimit.Rese
 	return usage
 }
 
-func stretchesOf(list []sendlimit.Stretch) []Stretch {
+func stretchesOf(list []calendar.Stretch) []Stretch {
 	stretches := make([]Stretch, len(list))
 	for i, s := range list {
 		stretches[i] = Stretch{From: Time{s.From}, Until: Time{s.Until}}

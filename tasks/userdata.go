@@ -9,24 +9,27 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/userdata"
 )
 
 // Users hands out and removes all that the store and the queue have of a user.
 // It is safe for concurrent use.
 type Users struct {
-	store   *sendlimit.Users
-	notices *sendlimit.Notices
+	store   *userdata.Users
+	notices *notices.Notices
 	queue   *userTasks
 }
 
 // NewUsers returns the users under a prefix, "" for sendlimit.DefaultPrefix. The
 // error is a *sendlimit.InvalidError.
 func NewUsers(client redis.UniversalClient, prefix string) (*Users, error) {
-	store, err := sendlimit.NewUsers(client, sendlimit.Options{Prefix: prefix})
+	store, err := userdata.NewUsers(client, sendlimit.Options{Prefix: prefix})
 	if err != nil {
 		return nil, err
 	}
-	notices, err := sendlimit.NewNotices(client, sendlimit.Options{Prefix: prefix})
+	notices, err := notices.NewNotices(client, sendlimit.Options{Prefix: prefix})
 	if err != nil {
 		return nil, err
 	}
@@ -100,7 +103,7 @@ func (d UserDocument) Empty() bool {
 }
 
 // Export reads everything that there is of a user.
-func (u *Users) Export(ctx context.Context, user string, progress sendlimit.Progress) (UserDocument, error) {
+func (u *Users) Export(ctx context.Context, user string, progress userdata.Progress) (UserDocument, error) {
 	data, err := u.store.Export(ctx, user, progress)
 	if err != nil {
 		return UserDocument{}, err
@@ -121,7 +124,7 @@ func (u *Users) Export(ctx context.Context, user string, progress sendlimit.Prog
 	return d, err
 }
 
-func documentOf(data sendlimit.UserData) (UserDocument, error) {
+func documentOf(data userdata.UserData) (UserDocument, error) {
 	d := UserDocument{
 		User: data.User, DryRun: data.DryRun, Timeline: placesOf(data.Places), Messages: []UserMessage{},
 		Settings: data.Settings, LateMark: Time{data.LateMark},
@@ -156,7 +159,7 @@ func documentOf(data sendlimit.UserData) (UserDocument, error) {
 	return d, nil
 }
 
-func placesOf(reservations []sendlimit.Reservation) []Conflict {
+func placesOf(reservations []keyspace.Reservation) []Conflict {
 	places := make([]Conflict, len(reservations))
 	for i, r := range reservations {
 		places[i] = Conflict{ID: r.ID, SendAt: Time{r.At}}
@@ -164,7 +167,7 @@ func placesOf(reservations []sendlimit.Reservation) []Conflict {
 	return places
 }
 
-func userMessageOf(m sendlimit.UserMessage) (UserMessage, error) {
+func userMessageOf(m userdata.UserMessage) (UserMessage, error) {
 	message := UserMessage{Status: statusOf(m.Standing)}
 	if len(m.Content) == 0 {
 		return message, nil
@@ -196,7 +199,7 @@ const erasePause = 250 * time.Millisecond
 // is left then is said in Erasure.Running, and a second Erase finds it. Erasing
 // twice is harmless.
 func (u *Users) Erase(
-	ctx context.Context, user string, wait time.Duration, progress sendlimit.Progress,
+	ctx context.Context, user string, wait time.Duration, progress userdata.Progress,
 ) (Erasure, error) {
 	e := Erasure{User: user}
 	ids, err := u.store.Messages(ctx, user, half(progress, 0))
@@ -253,7 +256,7 @@ func (u *Users) drop(ctx context.Context, e *Erasure) error {
 }
 
 // half is the progress of the first or second of two equal parts.
-func half(progress sendlimit.Progress, part int64) sendlimit.Progress {
+func half(progress userdata.Progress, part int64) userdata.Progress {
 	if progress == nil {
 		return nil
 	}
@@ -271,7 +274,7 @@ func userOf(payload []byte) Payload {
 	if json.Unmarshal(payload, &p) != nil {
 		return Payload{} // not one of ours
 	}
-	if notice, ok := sendlimit.ParseNoticeID(p.Notice); ok && notice.Kind == sendlimit.NoticeUserQuota {
+	if notice, ok := notices.ParseNoticeID(p.Notice); ok && notice.Kind == notices.NoticeUserQuota {
 		p.User = notice.Subject
 	}
 	return p.Payload

@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/userdata"
 )
 
 // AlertedDay is a day for which the user's quota has alerted.
@@ -39,7 +40,7 @@ type GatheredAlert struct {
 	GatheredAt Time   `json:"gathered_at"`
 }
 
-func alertedDaysOf(days []sendlimit.AlertedDay) []AlertedDay {
+func alertedDaysOf(days []userdata.AlertedDay) []AlertedDay {
 	var list []AlertedDay
 	for _, d := range days {
 		list = append(list, AlertedDay{Since: Time{d.Since}, Threshold: d.Threshold})
@@ -49,7 +50,7 @@ func alertedDaysOf(days []sendlimit.AlertedDay) []AlertedDay {
 
 // alertsOf lists the alerts about a user, those too of which there is only an
 // entry left in a list.
-func alertsOf(data sendlimit.UserData) []UserAlert {
+func alertsOf(data userdata.UserData) []UserAlert {
 	alerts := make(map[string]UserAlert)
 	for id, at := range data.FailedNotices {
 		a := userAlertOf(id)
@@ -67,7 +68,7 @@ func alertsOf(data sendlimit.UserData) []UserAlert {
 		a, known := alerts[id]
 		if !known {
 			a = userAlertOf(id)
-			a.Status = noticeStatus(sendlimit.NoticeWaiting)
+			a.Status = noticeStatus(userdata.NoticeWaiting)
 		}
 		a.LookAt = Time{at}
 		alerts[id] = a
@@ -84,26 +85,26 @@ func alertsOf(data sendlimit.UserData) []UserAlert {
 
 // userAlertOf is what the id of an alert tells.
 func userAlertOf(id string) UserAlert {
-	n, _ := sendlimit.ParseNoticeID(id) // as it was found by its id
+	n, _ := notices.ParseNoticeID(id) // as it was found by its id
 	return UserAlert{Alert: id, Since: Time{n.Since}, Threshold: n.Threshold}
 }
 
-func noticeStatus(s sendlimit.NoticeState) string {
+func noticeStatus(s userdata.NoticeState) string {
 	switch s {
-	case sendlimit.NoticeSending:
+	case userdata.NoticeSending:
 		return "sending"
-	case sendlimit.NoticeDelivered:
+	case userdata.NoticeDelivered:
 		return "delivered"
-	case sendlimit.NoticeFailed:
+	case userdata.NoticeFailed:
 		return statusFailed
-	case sendlimit.NoticeDropped:
+	case userdata.NoticeDropped:
 		return "dropped"
-	case sendlimit.NoticeWaiting:
+	case userdata.NoticeWaiting:
 	}
 	return "waiting"
 }
 
-func gatheredOf(alerts []sendlimit.GatheredAlert) []GatheredAlert {
+func gatheredOf(alerts []userdata.GatheredAlert) []GatheredAlert {
 	var list []GatheredAlert
 	for _, a := range alerts {
 		list = append(list, GatheredAlert{

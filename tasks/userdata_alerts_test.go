@@ -7,7 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -15,15 +18,15 @@ import (
 func TestAnExportTellsOfAlerts(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		policy := sendlimit.DefaultPolicy()
-		policy.Rules = []sendlimit.Rule{{Limit: 10, Period: sendlimit.Day}}
-		policy.AlertTo = "ops@example.org"
-		policies, err := sendlimit.NewPolicyStore(s.client, "")
+		p := policy.DefaultPolicy()
+		p.Rules = []policy.Rule{{Limit: 10, Period: calendar.Day}}
+		p.AlertTo = "ops@example.org"
+		policies, err := settings.NewPolicyStore(s.client, "")
 		require.NoError(s, err)
-		require.NoError(s, policies.Apply(s.Context(), policy))
-		settings, err := sendlimit.NewUserSettingsStore(s.client, "")
+		require.NoError(s, policies.Apply(s.Context(), p))
+		settings, err := settings.NewUserSettingsStore(s.client, "")
 		require.NoError(s, err)
-		require.NoError(s, settings.Set(s.Context(), "alice", sendlimit.UserSettings{Contact: "ada@example.org"}))
+		require.NoError(s, settings.Set(s.Context(), "alice", policy.UserSettings{Contact: "ada@example.org"}))
 
 		day := s.at(48 * time.Hour).Truncate(24 * time.Hour)
 		for n := range 8 {
@@ -38,7 +41,7 @@ func TestAnExportTellsOfAlerts(t *testing.T) {
 		require.False(s, document.Alerts[0].LookAt.IsZero())
 		document.Alerts[0].LookAt = tasks.Time{}
 		require.Equal(s, []tasks.UserAlert{{
-			Alert: sendlimit.NoticeID(sendlimit.NoticeUserQuota, day, 80, "alice"), Since: tasks.Time{Time: day},
+			Alert: notices.NoticeID(notices.NoticeUserQuota, day, 80, "alice"), Since: tasks.Time{Time: day},
 			Threshold: 80, Used: 8, Limit: 10, Status: "waiting",
 		}}, document.Alerts)
 		require.Len(s, document.Gathered, 1)

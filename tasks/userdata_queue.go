@@ -7,7 +7,7 @@ import (
 
 	"github.com/hibiken/asynq"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 // userTasks finds and deletes the tasks of a user, those of generations long
@@ -39,7 +39,7 @@ func (t *userTasks) find(ctx context.Context, user string) ([]*asynq.TaskInfo, e
 				return nil, nil // nothing was ever enqueued
 			}
 			if err != nil {
-				return nil, sendlimit.Unavailable(err, "looking for a user's tasks")
+				return nil, store.Unavailable(err, "looking for a user's tasks")
 			}
 			for _, task := range tasks {
 				if userOf(task.Payload).User == user && !seen[task.ID] {
@@ -89,7 +89,7 @@ func (t *userTasks) delete(id string) (bool, error) {
 	if task, err := t.inspector.GetTaskInfo(t.name, id); err == nil && task.State == asynq.TaskStateActive {
 		return false, nil
 	}
-	return false, sendlimit.Unavailable(err, "deleting a task")
+	return false, store.Unavailable(err, "deleting a task")
 }
 
 // reported counts the user's tasks that workers have reported to have in hand:
@@ -97,7 +97,7 @@ func (t *userTasks) delete(id string) (bool, error) {
 func (t *userTasks) reported(user string) (int, error) {
 	servers, err := t.inspector.Servers()
 	if err != nil {
-		return 0, sendlimit.Unavailable(err, "looking at what workers do")
+		return 0, store.Unavailable(err, "looking at what workers do")
 	}
 	count := 0
 	for _, server := range servers {

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
@@ -254,7 +254,7 @@ func TestNoUserToErase(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		_, err := s.users().Erase(s.Context(), "a\nb", time.Second, nil)
-		var invalid *sendlimit.InvalidError
+		var invalid *fault.InvalidError
 		require.ErrorAs(s, err, &invalid)
 		require.Equal(s, "user", invalid.Field)
 	})

@@ -6,39 +6,40 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // UserSettings are what is set for a user, and what holds then, as every surface
 // spells them.
 type UserSettings struct {
-	User      string           `json:"user"`
-	Contact   string           `json:"contact"`
-	Policy    string           `json:"policy"` // "" for that of everybody else
-	Limits    []sendlimit.Rule `json:"limits"`
-	TimeZone  string           `json:"time_zone"`
-	Blocked   bool             `json:"blocked"`
-	Effective *EffectiveRules  `json:"effective"` // nil where the store has not the policy
+	User      string          `json:"user"`
+	Contact   string          `json:"contact"`
+	Policy    string          `json:"policy"` // "" for that of everybody else
+	Limits    []policy.Rule   `json:"limits"`
+	TimeZone  string          `json:"time_zone"`
+	Blocked   bool            `json:"blocked"`
+	Effective *EffectiveRules `json:"effective"` // nil where the store has not the policy
 }
 
 // EffectiveRules are what holds for a user.
 type EffectiveRules struct {
-	Policy        string               `json:"policy"`
-	Version       int64                `json:"version"`
-	TimeZone      string               `json:"time_zone"` // of calendar rules
-	Rules         []EffectiveRule      `json:"rules"`
-	Exempt        []ExemptCategory     `json:"exempt,omitempty"`
-	QuietHours    sendlimit.QuietHours `json:"quiet_hours"`
-	QuietTimeZone string               `json:"quiet_time_zone"`
-	WithoutEffect []sendlimit.Rule     `json:"without_effect,omitempty"` // limits that replace no rule
+	Policy        string            `json:"policy"`
+	Version       int64             `json:"version"`
+	TimeZone      string            `json:"time_zone"` // of calendar rules
+	Rules         []EffectiveRule   `json:"rules"`
+	Exempt        []ExemptCategory  `json:"exempt,omitempty"`
+	QuietHours    policy.QuietHours `json:"quiet_hours"`
+	QuietTimeZone string            `json:"quiet_time_zone"`
+	WithoutEffect []policy.Rule     `json:"without_effect,omitempty"` // limits that replace no rule
 }
 
 // EffectiveRule is a rule that holds for a user.
 type EffectiveRule struct {
-	Rule     sendlimit.Rule  `json:"rule"`
-	Category string          `json:"category,omitempty"` // whose messages it counts; "" for all
-	From     string          `json:"from"`               // FromPolicy or FromUser
-	Replaces *sendlimit.Rule `json:"replaces,omitempty"` // of FromUser: the policy's rule
+	Rule     policy.Rule  `json:"rule"`
+	Category string       `json:"category,omitempty"` // whose messages it counts; "" for all
+	From     string       `json:"from"`               // FromPolicy or FromUser
+	Replaces *policy.Rule `json:"replaces,omitempty"` // of FromUser: the policy's rule
 }
 
 // Where an EffectiveRule comes from.
@@ -55,12 +56,12 @@ type ExemptCategory struct {
 
 // UserSettingsOf spells the settings of a user, with what they come to under the
 // store's policies, which are given by name.
-func UserSettingsOf(user string, s sendlimit.UserSettings, policies map[string]sendlimit.Policy) UserSettings {
+func UserSettingsOf(user string, s policy.UserSettings, policies map[string]policy.Policy) UserSettings {
 	spelled := UserSettings{
 		User: user, Contact: s.Contact, Policy: s.Policy, Limits: s.Limits, TimeZone: s.TimeZone, Blocked: s.Blocked,
 	}
 	if spelled.Limits == nil {
-		spelled.Limits = []sendlimit.Rule{}
+		spelled.Limits = []policy.Rule{}
 	}
 	if policy, ok := policies[policyOf(s)]; ok {
 		spelled.Effective = effectiveRules(policy, s)
@@ -72,14 +73,14 @@ func UserSettingsOf(user string, s sendlimit.UserSettings, policies map[string]s
 // which are given by name: that of the user is there, and has a rule for each limit
 // to replace. The error is a *sendlimit.InvalidError, or a
 // *sendlimit.UnavailableError where the store has no policies yet.
-func CheckUserSettings(s sendlimit.UserSettings, policies map[string]sendlimit.Policy) error {
+func CheckUserSettings(s policy.UserSettings, policies map[string]policy.Policy) error {
 	policy, ok := policies[policyOf(s)]
 	switch {
 	case !ok && s.Policy != "":
 		names := cmp.Or(strings.Join(slices.Sorted(maps.Keys(policies)), ", "), "none")
 		return invalid("policy", s.Policy, "a policy that the store has and this program can read: %s", names)
 	case !ok && len(s.Limits) > 0:
-		return &sendlimit.UnavailableError{
+		return &fault.UnavailableError{
 			Detail: "the store has no rules for everybody that this program can read, which limits would stand in for:" +
 				" start a worker on it, or give it some with worker policy apply FILE",
 		}
@@ -88,9 +89,9 @@ func CheckUserSettings(s sendlimit.UserSettings, policies map[string]sendlimit.P
 }
 
 // policyOf names the policy of a user with these settings.
-func policyOf(s sendlimit.UserSettings) string { return cmp.Or(s.Policy, sendlimit.DefaultPolicyName) }
+func policyOf(s policy.UserSettings) string { return cmp.Or(s.Policy, policy.DefaultPolicyName) }
 
-func effectiveRules(policy sendlimit.Policy, s sendlimit.UserSettings) *EffectiveRules {
+func effectiveRules(policy policy.Policy, s policy.UserSettings) *EffectiveRules {
 	own := policy.For(s)
 	e := &EffectiveRules{
 		Policy: policy.Name, Version: policy.Version, TimeZone: zoneName(own.TimeZone),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -17,10 +18,10 @@ func TestAlertsGoByTheUsersOwnRules(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		var mail announcer
-		s.policy(func(p *sendlimit.Policy) {
+		s.policy(func(p *policy.Policy) {
 			p.Name, p.UserTimeZone, p.AlertAt = "vip", true, []int{100}
 		})
-		s.set("alice", sendlimit.UserSettings{
+		s.set("alice", policy.UserSettings{
 			Policy: "vip", Contact: "alice@example.com", TimeZone: "Asia/Tokyo", Limits: rulesOf(s, "2/calendar_day"),
 		})
 		// In Tokyo it is 09:00 of 1 January, and the next day begins at 15:00 in UTC.
@@ -45,8 +46,8 @@ func TestAlertsGoByTheUsersOwnRules(t *testing.T) {
 func TestMessagesThatDoNotCount(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		s.policy(func(p *sendlimit.Policy) {
-			p.Categories = map[string]sendlimit.CategoryRules{"otp": {Exempt: true, Uncounted: true}}
+		s.policy(func(p *policy.Policy) {
+			p.Categories = map[string]policy.CategoryRules{"otp": {Exempt: true, Uncounted: true}}
 		})
 		code := func(id string, after time.Duration) tasks.Message {
 			m := s.message(id, after)

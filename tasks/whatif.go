@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // WhatIf are rules that a rehearsal judges by in place of the store's. The zero
@@ -12,16 +12,16 @@ import (
 type WhatIf struct {
 	// Policy stands in for the policy of its name, which the store has to have; nil
 	// stands in for none.
-	Policy *sendlimit.Policy
+	Policy *policy.Policy
 	// Rules stand in for those of that policy that have the same window, or are
 	// added to them, at most one of each window. Without a Policy it is the one that
 	// all follow whose settings name no other.
-	Rules []sendlimit.Rule
+	Rules []policy.Rule
 }
 
 // policy is the one that stands in for that of its name. The error is a
 // *sendlimit.InvalidError.
-func (w WhatIf) policy(own sendlimit.Policy) (sendlimit.Policy, error) {
+func (w WhatIf) policy(own policy.Policy) (policy.Policy, error) {
 	policy := own
 	if w.Policy != nil {
 		policy = *w.Policy
@@ -38,19 +38,19 @@ func (w WhatIf) policy(own sendlimit.Policy) (sendlimit.Policy, error) {
 
 // with are the policies of a set with another in the place of the one of its name.
 // The error is a *sendlimit.InvalidError where there is none.
-func (s *policySet) with(policy sendlimit.Policy) (own sendlimit.Policy, others []sendlimit.Policy, err error) {
+func (s *policySet) with(changed policy.Policy) (own policy.Policy, others []policy.Policy, err error) {
 	others = slices.Clone(s.others)
-	i := slices.IndexFunc(others, func(p sendlimit.Policy) bool { return p.Name == policy.Name })
+	i := slices.IndexFunc(others, func(p policy.Policy) bool { return p.Name == changed.Name })
 	switch {
-	case policy.Name == s.own.Name:
-		return policy, others, nil
+	case changed.Name == s.own.Name:
+		return changed, others, nil
 	case i >= 0:
-		others[i] = policy
+		others[i] = changed
 		return s.own, others, nil
-	case slices.Contains(s.unreadable, policy.Name):
-		return s.own, append(others, policy), nil
+	case slices.Contains(s.unreadable, changed.Name):
+		return s.own, append(others, changed), nil
 	default:
-		return s.own, others, invalid("policy", policy.Name, "a policy that the store has: %s", strings.Join(s.names(), ", "))
+		return s.own, others, invalid("policy", changed.Name, "a policy that the store has: %s", strings.Join(s.names(), ", "))
 	}
 }
 
@@ -65,7 +65,7 @@ func (s *policySet) names() []string {
 }
 
 // withRule puts a rule in the place of those that have its window, or at the end.
-func withRule(rules []sendlimit.Rule, rule sendlimit.Rule) []sendlimit.Rule {
+func withRule(rules []policy.Rule, rule policy.Rule) []policy.Rule {
 	i := slices.IndexFunc(rules, rule.SameWindow)
 	if i < 0 {
 		return append(rules, rule)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -34,8 +34,8 @@ func (s *story) rehearses(w tasks.WhatIf, messages ...tasks.Message) []string {
 func TestWhatIf(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		s.policy(func(p *sendlimit.Policy) { p.Name, p.Rules = "vip", rulesOf(s, "3/minute", "4/calendar_day") })
-		s.set("bob", sendlimit.UserSettings{Policy: "vip"})
+		s.policy(func(p *policy.Policy) { p.Name, p.Rules = "vip", rulesOf(s, "3/minute", "4/calendar_day") })
+		s.set("bob", policy.UserSettings{Policy: "vip"})
 		s.accepted(s.message("a", time.Hour))
 		s.until(time.Minute)
 		before := s.server.Dump()
@@ -45,7 +45,7 @@ func TestWhatIf(t *testing.T) {
 			m.User = user
 			messages = append(messages, m)
 		}
-		lax := sendlimit.DefaultPolicy()
+		lax := policy.DefaultPolicy()
 		lax.Rules = rulesOf(s, "100/minute")
 		vip := lax
 		vip.Name, vip.Rules = "vip", rulesOf(s, "1/hour")
@@ -71,11 +71,11 @@ func TestWhatIf(t *testing.T) {
 
 		for sentence, w := range map[string]tasks.WhatIf{
 			`what-if "3/minute" is not allowed: it takes one rule of each window`:  {Rules: rulesOf(s, "2/minute", "3/minute")},
-			`rules "[]" is not allowed: it takes at least one rule such as 5/hour`: {Policy: &sendlimit.Policy{Name: "none"}},
+			`rules "[]" is not allowed: it takes at least one rule such as 5/hour`: {Policy: &policy.Policy{Name: "none"}},
 			`policy "vipp" is not allowed: it takes a policy that the store has: default, vip`: {
-				Policy: &sendlimit.Policy{Name: "vipp", Rules: rulesOf(s, "1/hour")},
+				Policy: &policy.Policy{Name: "vipp", Rules: rulesOf(s, "1/hour")},
 			},
-			`policy "No" is not allowed: it takes a name of 1 to 64 of a-z 0-9 _ -`: {Policy: &sendlimit.Policy{Name: "No", Rules: rulesOf(s, "1/hour")}},
+			`policy "No" is not allowed: it takes a name of 1 to 64 of a-z 0-9 _ -`: {Policy: &policy.Policy{Name: "No", Rules: rulesOf(s, "1/hour")}},
 		} {
 			_, err := s.RehearseWhatIf(s.Context(), w)
 			refuses(s.T, err, sentence)

@@ -14,6 +14,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 )
 
 // WorkerOptions configure a Worker. Only Notifier has no default.
@@ -165,11 +167,11 @@ func (o WorkerOptions) validate() error {
 // has begun, within the shutdown timeout, and returns nil; also where ctx ends
 // before it has begun anything. A worker runs once.
 func (w *Worker) Run(ctx context.Context) error {
-	watch, err := sendlimit.NewWatchList(w.client, w.options)
+	watch, err := messages.NewWatchList(w.client, w.options)
 	if err != nil {
 		return err
 	}
-	charges, err := sendlimit.NewCharges(w.client, w.options)
+	charges, err := quota.NewCharges(w.client, w.options)
 	if err != nil {
 		return err
 	}

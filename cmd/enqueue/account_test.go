@@ -5,16 +5,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 )
 
 // account makes an account that may send so many messages a day.
 func (f *fixture) account(t *testing.T, name string, perDay int64) {
 	t.Helper()
-	accounts, err := sendlimit.NewAccounts(f.client, "")
+	directory, err := accounts.NewAccounts(f.client, "")
 	require.NoError(t, err)
-	require.NoError(t, accounts.SetTier(t.Context(), sendlimit.Tier{Name: name, MessagesPerDay: perDay}))
-	_, err = accounts.Create(t.Context(), sendlimit.Account{Name: name, Tier: name})
+	require.NoError(t, directory.SetTier(t.Context(), accounts.Tier{Name: name, MessagesPerDay: perDay}))
+	_, err = directory.Create(t.Context(), accounts.Account{Name: name, Tier: name})
 	require.NoError(t, err)
 }
 
@@ -51,10 +51,10 @@ func TestAnUnknownAccountIsOneClearError(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.account(t, "gone", 1)
-	accounts, err := sendlimit.NewAccounts(f.client, "")
+	directory, err := accounts.NewAccounts(f.client, "")
 	require.NoError(t, err)
 	disabled := true
-	_, err = accounts.Set(t.Context(), "gone", sendlimit.AccountChange{Disabled: &disabled})
+	_, err = directory.Set(t.Context(), "gone", accounts.AccountChange{Disabled: &disabled})
 	require.NoError(t, err)
 	for name, wanted := range map[string]string{
 		"acme": `account "acme" is not allowed: it takes the name of an account that exists`,

@@ -12,7 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
 	"github.com/sendlimit/sendlimiter/tasks/input"
 )
@@ -158,7 +158,7 @@ func (f bulkFlags) check() (input.Format, error) {
 		return format, err
 	}
 	invalid := func(field, value, want string) error {
-		return &sendlimit.InvalidError{Field: field, Value: value, Want: want}
+		return &fault.InvalidError{Field: field, Value: value, Want: want}
 	}
 	switch {
 	case f.fromLine < 1:

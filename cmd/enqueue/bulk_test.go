@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // fileOf writes a file of the lines, and returns its path.
@@ -181,7 +181,7 @@ func TestBulkRefusesBadInputAtOnce(t *testing.T) {
 	text, err := os.ReadFile(good)
 	require.NoError(t, err)
 	require.Equal(t, message("alice", "11:11:11")+"\n", string(text), "the messages are still there")
-	keys, err := sendlimit.NewKeys("")
+	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)
 	f.server.Del(keys.Meta()) // says only that a program of this version was here
 	require.Equal(t, before, f.everything())
@@ -191,7 +191,7 @@ func TestBulkRefusesBadInputAtOnce(t *testing.T) {
 func TestBulkPastAUserWithoutRules(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	keys, err := sendlimit.NewKeys("")
+	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)
 	f.server.HSet(keys.Settings("bob"), "v", "1", "limits", "2/blue_moon")
 	path := fileOf(t, message("alice", "11:11:11"), message("bob", "11:11:11"), message("carl", "11:11:11"))

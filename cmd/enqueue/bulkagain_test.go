@@ -17,6 +17,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
@@ -53,7 +54,7 @@ func TestBulkAgreesWithTheModel(t *testing.T) {
 	t.Parallel()
 	traffic, err := sendlimittest.LoadTraffic(2000)
 	require.NoError(t, err)
-	want, err := traffic.Judge(sendlimit.DefaultPolicy(), now(), sendlimit.DefaultReach)
+	want, err := traffic.Judge(policy.DefaultPolicy(), now(), policy.DefaultReach)
 	require.NoError(t, err)
 	lines := make([]string, len(want))
 	for i := range lines {

@@ -7,7 +7,7 @@ import (
 	"io/fs"
 	"os"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // standard is the name of standard input and output among files.
@@ -126,7 +126,7 @@ func badFile(field, name, want string, err error) error {
 	if err != nil {
 		want = fmt.Sprintf("%s (%v)", want, err)
 	}
-	return &sendlimit.InvalidError{Field: field, Value: name, Want: want}
+	return &fault.InvalidError{Field: field, Value: name, Want: want}
 }
 
 // keptOpen is a writer that Close does not end.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 func TestUsageErrors(t *testing.T) {
@@ -116,7 +116,7 @@ func TestPushWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.prints(t, "list", "--user", "alice") // which marks the layout
-	keys, err := sendlimit.NewKeys("")
+	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)
 	require.NoError(t, f.server.Set(keys.Timeline("alice"), "not a timeline"))
 	got := f.run(t, "push", "--user", "alice", "--at", "+1m", "--title", "Hi", "--id", "order-17")

@@ -8,7 +8,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
 )
@@ -17,9 +18,9 @@ import (
 func (p *program) whatIf(f bulkFlags) (tasks.WhatIf, error) {
 	var w tasks.WhatIf
 	for _, text := range f.whatIf {
-		rule, err := sendlimit.ParseRule(text)
-		if wrong, ok := errors.AsType[*sendlimit.InvalidError](err); ok {
-			err = &sendlimit.InvalidError{Field: "what-if", Value: text, Want: wrong.Want}
+		rule, err := policy.ParseRule(text)
+		if wrong, ok := errors.AsType[*fault.InvalidError](err); ok {
+			err = &fault.InvalidError{Field: "what-if", Value: text, Want: wrong.Want}
 		}
 		if err != nil {
 			return w, err
@@ -27,7 +28,7 @@ func (p *program) whatIf(f bulkFlags) (tasks.WhatIf, error) {
 		w.Rules = append(w.Rules, rule)
 	}
 	if f.policyGiven {
-		policy, err := config.ReadPolicy(f.whatIfPolicy, p.stdin, sendlimit.DefaultPolicyName)
+		policy, err := config.ReadPolicy(f.whatIfPolicy, p.stdin, policy.DefaultPolicyName)
 		if err != nil {
 			return w, fmt.Errorf("reading the policy to judge by: %w", err)
 		}
@@ -58,14 +59,14 @@ func (p *program) rehearse(
 
 // judgedBy spells the policy that stands in for one of the store's, "" where none
 // does.
-func judgedBy(w tasks.WhatIf, policy sendlimit.Policy) string {
+func judgedBy(w tasks.WhatIf, p policy.Policy) string {
 	switch {
 	case w.Policy == nil && len(w.Rules) == 0:
 		return ""
-	case policy.Name == sendlimit.DefaultPolicyName:
-		return policy.String()
+	case p.Name == policy.DefaultPolicyName:
+		return p.String()
 	default:
-		return policy.Name + ": " + policy.String()
+		return p.Name + ": " + p.String()
 	}
 }
 

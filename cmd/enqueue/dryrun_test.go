@@ -14,22 +14,23 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
 // fullPolicy has everything that may refuse or shift a message.
-func fullPolicy(t *testing.T) sendlimit.Policy {
+func fullPolicy(t *testing.T) policy.Policy {
 	t.Helper()
-	p := sendlimit.DefaultPolicy()
+	p := policy.DefaultPolicy()
 	p.TimeZone = "Europe/Berlin"
 	var err error
-	p.QuietHours, err = sendlimit.ParseQuietHours("22:00-08:00", "sun 00:00-24:00")
+	p.QuietHours, err = policy.ParseQuietHours("22:00-08:00", "sun 00:00-24:00")
 	require.NoError(t, err)
-	marketing, err := sendlimit.ParseRule("2/calendar_day")
+	marketing, err := policy.ParseRule("2/calendar_day")
 	require.NoError(t, err)
-	p.Categories = map[string]sendlimit.CategoryRules{
-		"marketing": {Rules: []sendlimit.Rule{marketing}},
+	p.Categories = map[string]policy.CategoryRules{
+		"marketing": {Rules: []policy.Rule{marketing}},
 		"otp":       {Exempt: true},
 		"codes":     {Exempt: true, Uncounted: true},
 	}
@@ -161,8 +162,8 @@ func TestWhatIf(t *testing.T) {
 		lines = append(lines, message("alice", fmt.Sprintf("%d:00:00", hour)), message("alice", fmt.Sprintf("%d:00:30", hour)))
 	}
 	path := fileOf(t, lines...)
-	policy := fileOf(t, "rules: [1/minute]", `quiet_hours: ["12:00-24:00"]`)
-	vip := sendlimit.DefaultPolicy()
+	p := fileOf(t, "rules: [1/minute]", `quiet_hours: ["12:00-24:00"]`)
+	vip := policy.DefaultPolicy()
 	vip.Name = "vip"
 	f.apply(t, vip)
 	before := f.everything()
@@ -174,8 +175,8 @@ func TestWhatIf(t *testing.T) {
 		{nil, `"refused_by_rule":{"1/minute":9}`, ""},
 		{[]string{"--what-if", "2/calendar_day"}, `"refused_by_rule":{"1/minute":2,"2/calendar_day":14}`, "1/minute, 5/hour, 2/calendar_day"},
 		{[]string{"--what-if", "2/minute", "--what-if", "1/2h"}, `"refused_by_rule":{"1/2h":13}`, "2/minute, 5/hour, 10/calendar_day, 1/2h"},
-		{[]string{"--what-if-policy", policy}, `"refused_by_rule":{"1/minute":1},"refused_by_code":{"quiet_hours":16}`, "1/minute"},
-		{[]string{"--what-if-policy", policy, "--what-if", "2/minute"}, `"refused_by_rule":{},"refused_by_code":{"quiet_hours":16}`, "2/minute"},
+		{[]string{"--what-if-policy", p}, `"refused_by_rule":{"1/minute":1},"refused_by_code":{"quiet_hours":16}`, "1/minute"},
+		{[]string{"--what-if-policy", p, "--what-if", "2/minute"}, `"refused_by_rule":{},"refused_by_code":{"quiet_hours":16}`, "2/minute"},
 		{
 			[]string{"--what-if-policy", fileOf(t, "name: vip", "rules: [1/minute, 3/hour]"), "--what-if", "2/minute"},
 			`"refused_by_rule":{"1/minute":9}`, "vip: 2/minute, 3/hour",
@@ -202,11 +203,11 @@ func TestWhatIf(t *testing.T) {
 func TestWhatIfKeepsWhatUsersHave(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	rule, err := sendlimit.ParseRule("3/calendar_day")
+	rule, err := policy.ParseRule("3/calendar_day")
 	require.NoError(t, err)
-	settings, err := sendlimit.NewUserSettingsStore(f.client, "")
+	settings, err := settings.NewUserSettingsStore(f.client, "")
 	require.NoError(t, err)
-	require.NoError(t, settings.Set(t.Context(), "alice", sendlimit.UserSettings{Limits: []sendlimit.Rule{rule}}))
+	require.NoError(t, settings.Set(t.Context(), "alice", policy.UserSettings{Limits: []policy.Rule{rule}}))
 	var lines []string
 	for _, user := range []string{"alice", "bob"} {
 		for hour := 11; hour < 16; hour++ {

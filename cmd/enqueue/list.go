@@ -10,6 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/picture"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -86,7 +87,7 @@ func (p *program) list(ctx context.Context, s *session, r sendlimit.ListRequest)
 		}
 		if len(statuses) == page {
 			last := statuses[page-1]
-			r.After = sendlimit.Reservation{ID: last.ID, At: last.SendAt.Time}
+			r.After = keyspace.Reservation{ID: last.ID, At: last.SendAt.Time}
 			continue
 		}
 		if !some && !p.json {
@@ -114,7 +115,7 @@ const page = 1000
 
 // each calls do with all places that a list has, whatever their number, a page at
 // a time.
-func (s *session) each(ctx context.Context, r sendlimit.ListRequest, do func(sendlimit.Reservation) error) error {
+func (s *session) each(ctx context.Context, r sendlimit.ListRequest, do func(keyspace.Reservation) error) error {
 	r.Limit = page
 	for {
 		places, err := s.timeline.List(ctx, r)

@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -78,7 +78,7 @@ func TestListOfWhatEnded(t *testing.T) {
 func TestListOfManyThatEnded(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	keys, err := sendlimit.NewKeys("")
+	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)
 	var want []string
 	var places, ended []redis.Z
@@ -108,7 +108,7 @@ func TestListOfManyThatEnded(t *testing.T) {
 func TestListOfManyMessages(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	keys, err := sendlimit.NewKeys("")
+	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)
 	want := make([]string, 2500)
 	reservations := make([]redis.Z, len(want))

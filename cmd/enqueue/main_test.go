@@ -13,8 +13,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -34,7 +35,7 @@ type fixture struct {
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := emptyStore(t)
-	f.apply(t, sendlimit.DefaultPolicy())
+	f.apply(t, policy.DefaultPolicy())
 	return f
 }
 
@@ -49,9 +50,9 @@ func emptyStore(t *testing.T) *fixture {
 	}
 }
 
-func (f *fixture) apply(t *testing.T, p sendlimit.Policy) {
+func (f *fixture) apply(t *testing.T, p policy.Policy) {
 	t.Helper()
-	policies, err := sendlimit.NewPolicyStore(f.client, "")
+	policies, err := settings.NewPolicyStore(f.client, "")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), p))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -97,7 +97,7 @@ func (p *program) message(f push) (tasks.Message, error) {
 	for _, entry := range f.data {
 		key, value, found := strings.Cut(entry, "=")
 		if !found || key == "" {
-			return m, &sendlimit.InvalidError{Field: "data", Value: entry, Want: "key=value"}
+			return m, &fault.InvalidError{Field: "data", Value: entry, Want: "key=value"}
 		}
 		if m.Data == nil {
 			m.Data = make(map[string]string)
@@ -118,7 +118,7 @@ func (p *program) message(f push) (tasks.Message, error) {
 func (p *program) moment(field, text string) (cli.When, error) {
 	at, err := p.when(field, text)
 	if err == nil && at.Now {
-		err = &sendlimit.InvalidError{Field: field, Value: text, Want: "a time after send_at"}
+		err = &fault.InvalidError{Field: field, Value: text, Want: "a time after send_at"}
 	}
 	return at, err
 }
@@ -134,7 +134,7 @@ func (p *program) unanswered(ctx context.Context, s *session, m tasks.Message, e
 	}
 	o.User, o.ID = m.User, m.ID
 	known := ""
-	if o.Code != sendlimit.CodeStoreFull { // which is found out before anything is asked for
+	if o.Code != fault.CodeStoreFull { // which is found out before anything is asked for
 		known = "  whether it was accepted is not known: submit it again with --id " + m.ID + "\n"
 	}
 	if p.json {

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 func TestPush(t *testing.T) {
@@ -255,7 +255,7 @@ func TestPushCarriesEveryField(t *testing.T) {
 	f := newFixture(t)
 	f.prints(t, "push", "--user", "alice", "--at", on22("11:11:11"), "--id", "i", "--title", "T", "--body", "B",
 		"--category", "news", "--data", "k=v=w", "--data", "l=a,b", "--expires-at", on22("12:00:00"))
-	keys, err := sendlimit.NewKeys("")
+	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)
 	record := func(field string) string { return f.server.HGet(keys.Record("alice", "i"), field) }
 	require.JSONEq(t, `{"title":"T","body":"B","data":{"k":"v=w","l":"a,b"}}`, record("c"))

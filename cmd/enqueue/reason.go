@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/picture"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -67,9 +67,9 @@ func failed(s tasks.Status) string {
 // uncertain says why nobody knows whether a message was sent.
 func uncertain(s tasks.Status) string {
 	switch s.Reason {
-	case sendlimit.ReasonRestored:
+	case messages.ReasonRestored:
 		return "it was due before the time that --drop-due-before gave, and may have been sent"
-	case sendlimit.ReasonUncertain:
+	case messages.ReasonUncertain:
 		return "it may have been sent, and nobody knows: a worker left its delivery in the middle"
 	default:
 		return fmt.Sprintf("it may have been sent, and nobody knows (%s)", s.Reason)
@@ -80,12 +80,12 @@ func uncertain(s tasks.Status) string {
 func (p *program) dropped(style picture.Style, s tasks.Status) string {
 	due, ended := style.Time(s.SendAt.Time), style.Time(s.EndedAt.Time)
 	switch {
-	case s.Reason == sendlimit.ReasonExpired && s.ExpiresAt.IsZero():
+	case s.Reason == messages.ReasonExpired && s.ExpiresAt.IsZero():
 		return fmt.Sprintf("it was due at %s, and had expired when a worker looked at it at %s", due, ended)
-	case s.Reason == sendlimit.ReasonExpired:
+	case s.Reason == messages.ReasonExpired:
 		return fmt.Sprintf("it was due at %s, expired at %s, and a worker looked at it at %s",
 			due, style.Time(s.ExpiresAt.Time), ended)
-	case s.Reason == sendlimit.ReasonNoFreeTime:
+	case s.Reason == messages.ReasonNoFreeTime:
 		return fmt.Sprintf("it was late at %s, and no time was free before it expired", ended)
 	default:
 		return fmt.Sprintf("%s (at %s)", s.Reason, ended)

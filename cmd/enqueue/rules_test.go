@@ -6,7 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
 func TestARefusalInQuietHoursExplainsItself(t *testing.T) {
@@ -32,9 +33,9 @@ func TestARefusalInQuietHoursExplainsItself(t *testing.T) {
 func TestARefusalOfABlockedUser(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	settings, err := sendlimit.NewUserSettingsStore(f.client, "")
+	settings, err := settings.NewUserSettingsStore(f.client, "")
 	require.NoError(t, err)
-	require.NoError(t, settings.Set(t.Context(), "alice", sendlimit.UserSettings{Blocked: true}))
+	require.NoError(t, settings.Set(t.Context(), "alice", policy.UserSettings{Blocked: true}))
 	got := f.run(t, "push", "--user", "alice", "--at", on22("11:11:11"), "--title", "Hi")
 	require.Equal(t, 3, got.status)
 	require.True(t, strings.HasPrefix(got.stdout, "refused: alice is blocked"), got.stdout)

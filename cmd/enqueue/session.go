@@ -13,6 +13,8 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -73,7 +75,7 @@ func (s *session) begin(ctx context.Context, c config.Config, m manner) error {
 	if s.timeline, err = s.submitter.Timeline(ctx); err != nil {
 		return fmt.Errorf("reading the rules: %w", err)
 	}
-	if err := sendlimit.CheckLayout(ctx, s.client, c.Prefix); err != nil {
+	if err := redisstore.CheckLayout(ctx, s.client, c.Prefix); err != nil {
 		return fmt.Errorf("looking at the layout of the store: %w", err)
 	}
 	if c.Account == "" {
@@ -93,14 +95,14 @@ const diagnoseWithin = 2 * time.Second
 // that says more: how to start one, say, or that it is too old. Who only
 // submits does not wait for such a look as long as all goes well.
 func (s *session) diagnose(ctx context.Context, err error) error {
-	_, invalid := errors.AsType[*sendlimit.InvalidError](err)
+	_, invalid := errors.AsType[*fault.InvalidError](err)
 	if ctx.Err() != nil || invalid || timedOut(err) {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, diagnoseWithin)
 	defer cancel()
 	_, problem := store.Inspect(ctx, s.client)
-	if _, unfit := errors.AsType[*sendlimit.UnavailableError](problem); unfit && !timedOut(problem) {
+	if _, unfit := errors.AsType[*fault.UnavailableError](problem); unfit && !timedOut(problem) {
 		return problem
 	}
 	return err

@@ -7,13 +7,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // record changes fields of what the store knows of a message to alice.
 func (f *fixture) record(t *testing.T, id string, fields ...any) {
 	t.Helper()
-	keys, err := sendlimit.NewKeys("")
+	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)
 	require.NoError(t, f.client.HSet(t.Context(), keys.Record("alice", id), fields...).Err())
 }

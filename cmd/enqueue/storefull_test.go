@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 // full has the store say that it uses 90 of 100 MB.
@@ -67,13 +68,13 @@ func TestBulkToAFullStore(t *testing.T) {
 func TestWhyLinesHaveNoOutcome(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{
-		"the store is too full to take them":              &sendlimit.UnavailableError{Full: true, Detail: "Redis is full"},
-		"not confirmed by the store, which may have them": sendlimit.Unavailable(context.DeadlineExceeded, "reserving"),
-		"the store did not take them":                     &sendlimit.UnavailableError{Detail: "Redis wants a password"},
+		"the store is too full to take them":              &fault.UnavailableError{Full: true, Detail: "Redis is full"},
+		"not confirmed by the store, which may have them": store.Unavailable(context.DeadlineExceeded, "reserving"),
+		"the store did not take them":                     &fault.UnavailableError{Detail: "Redis wants a password"},
 	} {
 		require.Equal(t, want, failureOf(fmt.Errorf("submitting: %w", err)))
 	}
-	require.Equal(t, "not confirmed by the store, which may have them", failureOf(&sendlimit.UnavailableError{
+	require.Equal(t, "not confirmed by the store, which may have them", failureOf(&fault.UnavailableError{
 		Detail: "Redis has it on 0 of 1 replicas after 1s (wait_replicas): what was asked for may have been done," +
 			" and asking again with the same id is safe",
 	}))

@@ -11,7 +11,8 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/picture"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
 )
@@ -53,11 +54,11 @@ func (p *program) sumUp(ctx context.Context, s *session, c *collector, f bulkFla
 // failureOf says in a few words what an error means for the lines that have no
 // outcome.
 func failureOf(err error) string {
-	away, ok := errors.AsType[*sendlimit.UnavailableError](err)
+	away, ok := errors.AsType[*fault.UnavailableError](err)
 	switch {
 	case ok && away.Full:
 		return "the store is too full to take them"
-	case ok && strings.HasSuffix(away.Detail, strings.TrimPrefix(sendlimit.MayBeDone, ": ")):
+	case ok && strings.HasSuffix(away.Detail, strings.TrimPrefix(store.MayBeDone, ": ")):
 		return "not confirmed by the store, which may have them"
 	default:
 		return "the store did not take them"

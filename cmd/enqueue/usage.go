@@ -8,6 +8,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/picture"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -64,8 +65,8 @@ func (p *program) usage(ctx context.Context, s *session, r sendlimit.UsageReques
 	if err != nil {
 		return s.diagnose(ctx, err)
 	}
-	var sends []sendlimit.Reservation
-	err = s.each(ctx, sendlimit.ListRequest{User: r.User, From: r.From, To: r.To}, func(m sendlimit.Reservation) error {
+	var sends []keyspace.Reservation
+	err = s.each(ctx, sendlimit.ListRequest{User: r.User, From: r.From, To: r.To}, func(m keyspace.Reservation) error {
 		sends = append(sends, m)
 		return nil
 	})

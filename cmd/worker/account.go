@@ -10,7 +10,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 )
 
 // accountCommands are what the subcommands of account and tier have alike.
@@ -46,12 +46,12 @@ func (p program) accountCommand(ctx context.Context) *cobra.Command {
 
 // command is a subcommand that does something with the accounts.
 func (a *accountCommands) command(
-	use, short string, args cobra.PositionalArgs, do func(accounts *sendlimit.Accounts, flags *pflag.FlagSet, args []string) error,
+	use, short string, args cobra.PositionalArgs, do func(accounts *accounts.Accounts, flags *pflag.FlagSet, args []string) error,
 ) *cobra.Command {
 	return &cobra.Command{
 		Use: use, Short: short, Args: args,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.reported(a.asJSON, a.withAccounts(a.ctx, cmd.Flags(), func(accounts *sendlimit.Accounts) error {
+			return a.reported(a.asJSON, a.withAccounts(a.ctx, cmd.Flags(), func(accounts *accounts.Accounts) error {
 				return do(accounts, cmd.Flags(), args)
 			}))
 		},
@@ -59,9 +59,9 @@ func (a *accountCommands) command(
 }
 
 // withAccounts calls do with the accounts of the store that the settings name.
-func (p program) withAccounts(ctx context.Context, flags *pflag.FlagSet, do func(*sendlimit.Accounts) error) error {
+func (p program) withAccounts(ctx context.Context, flags *pflag.FlagSet, do func(*accounts.Accounts) error) error {
 	return p.withStore(ctx, flags, func(client redis.UniversalClient, c config.Config) error {
-		accounts, err := sendlimit.NewAccounts(client, c.Prefix)
+		accounts, err := accounts.NewAccounts(client, c.Prefix)
 		if err != nil {
 			return fmt.Errorf("opening the accounts: %w", err)
 		}
@@ -84,12 +84,12 @@ func (a *accountCommands) createCommand() *cobra.Command {
 	var k keyFlags
 	var noKey bool
 	create := a.command("create NAME", "Make an account with a key, and print the key.", cli.Argument("NAME"),
-		func(accounts *sendlimit.Accounts, _ *pflag.FlagSet, args []string) error {
+		func(directory *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
 			scopes, expires, err := k.parse()
 			if err != nil {
 				return err
 			}
-			account, err := accounts.Create(a.ctx, sendlimit.Account{
+			account, err := directory.Create(a.ctx, accounts.Account{
 				Name: args[0], Tier: f.tier, Contact: f.contact, TimeZone: f.timeZone, ReportAt: f.reportAt,
 			})
 			if err != nil {
@@ -98,7 +98,7 @@ func (a *accountCommands) createCommand() *cobra.Command {
 			if noKey {
 				return a.printAccount(account)
 			}
-			secret, key, err := accounts.AddKey(a.ctx, account.Name, scopes, expires)
+			secret, key, err := directory.AddKey(a.ctx, account.Name, scopes, expires)
 			if err != nil {
 				return fmt.Errorf("the account is made, and has no key yet, worker account add-key gives it one: %w", err)
 			}
@@ -115,8 +115,8 @@ func (a *accountCommands) createCommand() *cobra.Command {
 func (a *accountCommands) setCommand() *cobra.Command {
 	var f accountFlags
 	set := a.command("set NAME", "Change what the flags name, and show the account.", cli.Argument("NAME"),
-		func(accounts *sendlimit.Accounts, flags *pflag.FlagSet, args []string) error {
-			var change sendlimit.AccountChange
+		func(directory *accounts.Accounts, flags *pflag.FlagSet, args []string) error {
+			var change accounts.AccountChange
 			given := false
 			for name, field := range map[string]struct {
 				into  **string
@@ -132,7 +132,7 @@ func (a *accountCommands) setCommand() *cobra.Command {
 			if !given {
 				return &cli.UsageError{Detail: "say what to change: --tier, --contact, --time-zone or --report-at; '' takes one away"}
 			}
-			account, err := accounts.Set(a.ctx, args[0], change)
+			account, err := directory.Set(a.ctx, args[0], change)
 			if err != nil {
 				return fmt.Errorf("changing the account: %w", err)
 			}
@@ -145,8 +145,8 @@ func (a *accountCommands) setCommand() *cobra.Command {
 
 func (a *accountCommands) ableCommand(name string, disabled bool, short string) *cobra.Command {
 	able := a.command(name+" NAME", short, cli.Argument("NAME"),
-		func(accounts *sendlimit.Accounts, _ *pflag.FlagSet, args []string) error {
-			account, err := accounts.Set(a.ctx, args[0], sendlimit.AccountChange{Disabled: &disabled})
+		func(directory *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
+			account, err := directory.Set(a.ctx, args[0], accounts.AccountChange{Disabled: &disabled})
 			if err != nil {
 				return fmt.Errorf("changing the account: %w", err)
 			}

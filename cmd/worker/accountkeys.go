@@ -12,7 +12,8 @@ import (
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // keyFlags describe an API key.
@@ -26,14 +27,14 @@ func (f *keyFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.expires, "expires-at", "", "RFC 3339 `time` from when on the key lets nobody in; never unless it is given")
 }
 
-func (f *keyFlags) parse() ([]sendlimit.Scope, time.Time, error) {
-	scopes, err := sendlimit.ParseScopes(f.scopes...)
+func (f *keyFlags) parse() ([]accounts.Scope, time.Time, error) {
+	scopes, err := accounts.ParseScopes(f.scopes...)
 	if err != nil || f.expires == "" {
 		return scopes, time.Time{}, err
 	}
 	expires, err := time.Parse(time.RFC3339, f.expires)
 	if err != nil {
-		return nil, time.Time{}, &sendlimit.InvalidError{
+		return nil, time.Time{}, &fault.InvalidError{
 			Field: "expires_at", Value: f.expires, Want: "an RFC 3339 time such as 2027-01-01T00:00:00Z",
 		}
 	}
@@ -43,7 +44,7 @@ func (f *keyFlags) parse() ([]sendlimit.Scope, time.Time, error) {
 func (a *accountCommands) addKeyCommand() *cobra.Command {
 	var k keyFlags
 	add := a.command("add-key NAME", "Give an account one more key, and print it.", cli.Argument("NAME"),
-		func(accounts *sendlimit.Accounts, _ *pflag.FlagSet, args []string) error {
+		func(accounts *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
 			scopes, expires, err := k.parse()
 			if err != nil {
 				return err
@@ -62,17 +63,17 @@ func (a *accountCommands) addKeyCommand() *cobra.Command {
 func (a *accountCommands) rotateKeyCommand() *cobra.Command {
 	var overlap string
 	rotate := a.command("rotate-key NAME [KEY-ID]", "Replace a key by a new one, and print that.", accountAndKey(false),
-		func(accounts *sendlimit.Accounts, _ *pflag.FlagSet, args []string) error {
+		func(accounts *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
 			length, err := config.ParseDuration(overlap)
 			if err != nil {
-				return &sendlimit.InvalidError{Field: "overlap", Value: overlap, Want: "a length of time such as 1h or 7d, 0 for none"}
+				return &fault.InvalidError{Field: "overlap", Value: overlap, Want: "a length of time such as 1h or 7d, 0 for none"}
 			}
 			id := ""
 			if len(args) > 1 {
 				id = args[1]
 			}
 			secret, key, err := accounts.RotateKey(a.ctx, args[0], id, length)
-			if problem, ok := errors.AsType[*sendlimit.InvalidError](err); ok && id == "" && problem.Field == "key" {
+			if problem, ok := errors.AsType[*fault.InvalidError](err); ok && id == "" && problem.Field == "key" {
 				return &cli.UsageError{Field: "key", Detail: fmt.Sprintf(
 					"%s has several keys, and KEY-ID says which: it takes %s", args[0], problem.Want)}
 			}
@@ -85,7 +86,7 @@ func (a *accountCommands) rotateKeyCommand() *cobra.Command {
 			}
 			return a.printKey(args[0], secret, key, old)
 		})
-	rotate.Flags().StringVar(&overlap, "overlap", config.FormatDuration(sendlimit.DefaultOverlap),
+	rotate.Flags().StringVar(&overlap, "overlap", config.FormatDuration(accounts.DefaultOverlap),
 		"how `long` the old key goes on letting the account in; 0 is not at all")
 	rotate.Long = "Replace a key by a new one with the same scopes, and print that. The old one lets\n" +
 		"the account in for a while yet, so that nobody is shut out before the new key is in\n" +
@@ -96,7 +97,7 @@ func (a *accountCommands) rotateKeyCommand() *cobra.Command {
 
 func (a *accountCommands) removeKeyCommand() *cobra.Command {
 	remove := a.command("remove-key NAME KEY-ID", "Let a key in no more, and show the account.", accountAndKey(true),
-		func(accounts *sendlimit.Accounts, _ *pflag.FlagSet, args []string) error {
+		func(accounts *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
 			account, err := accounts.RemoveKey(a.ctx, args[0], args[1])
 			if err != nil {
 				return fmt.Errorf("removing the key: %w", err)
@@ -131,7 +132,7 @@ type madeKey struct {
 
 // printKey prints a new key, alone on standard output so that it can be taken
 // from there, with what is to be said of it beside.
-func (a *accountCommands) printKey(account, secret string, key sendlimit.APIKey, more string) error {
+func (a *accountCommands) printKey(account, secret string, key accounts.APIKey, more string) error {
 	if a.asJSON {
 		return a.printJSON(madeKey{Account: account, NewKey: api.NewKey{Key: api.KeyOf(key), Secret: secret}})
 	}

@@ -12,12 +12,13 @@ import (
 
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 func (a *accountCommands) listCommand() *cobra.Command {
 	list := a.command("list", "List the accounts.", cli.NoArguments,
-		func(accounts *sendlimit.Accounts, _ *pflag.FlagSet, _ []string) error {
+		func(accounts *accounts.Accounts, _ *pflag.FlagSet, _ []string) error {
 			all, err := accounts.List(a.ctx)
 			if err != nil {
 				return fmt.Errorf("listing the accounts: %w", err)
@@ -44,13 +45,13 @@ func (a *accountCommands) listCommand() *cobra.Command {
 
 func (a *accountCommands) showCommand() *cobra.Command {
 	show := a.command("show NAME", "Show an account with its keys, without the keys themselves.", cli.Argument("NAME"),
-		func(accounts *sendlimit.Accounts, _ *pflag.FlagSet, args []string) error {
+		func(accounts *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
 			account, ok, err := accounts.Get(a.ctx, args[0])
 			if err != nil {
 				return fmt.Errorf("looking at the account: %w", err)
 			}
 			if !ok {
-				return &sendlimit.NoSuchError{What: "account", Name: args[0]}
+				return &fault.NoSuchError{What: "account", Name: args[0]}
 			}
 			return a.printAccount(account)
 		})
@@ -58,7 +59,7 @@ func (a *accountCommands) showCommand() *cobra.Command {
 	return show
 }
 
-func (a *accountCommands) printAccount(account sendlimit.Account) error {
+func (a *accountCommands) printAccount(account accounts.Account) error {
 	if a.asJSON {
 		return a.printJSON(api.AccountOf(account))
 	}
@@ -85,7 +86,7 @@ func (a *accountCommands) printAccount(account sendlimit.Account) error {
 	return a.print(s.String())
 }
 
-func stateOf(a sendlimit.Account) string {
+func stateOf(a accounts.Account) string {
 	if a.Disabled {
 		return "disabled"
 	}

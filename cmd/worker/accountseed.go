@@ -9,7 +9,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // openAccounts returns the accounts of the store, which gets those of the
@@ -17,8 +18,8 @@ import (
 // while nobody has a key.
 func openAccounts(
 	ctx context.Context, client redis.UniversalClient, c config.Config, logger *slog.Logger,
-) (*sendlimit.Accounts, error) {
-	accounts, err := sendlimit.NewAccounts(client, c.Prefix)
+) (*accounts.Accounts, error) {
+	accounts, err := accounts.NewAccounts(client, c.Prefix)
 	if err != nil {
 		return nil, fmt.Errorf("opening the accounts: %w", err)
 	}
@@ -33,7 +34,7 @@ func openAccounts(
 	case err != nil:
 		return nil, fmt.Errorf("looking for API keys: %w", err)
 	case !usable && c.Exposed():
-		return nil, &sendlimit.InvalidError{
+		return nil, &fault.InvalidError{
 			Field: "listen", Value: c.Listen,
 			Want: "a loopback address, or off, while no account has an API key that works: other machines may reach" +
 				" any other address; make a key with worker account create NAME --scopes submit,read",
@@ -50,7 +51,7 @@ func openAccounts(
 
 // seedAccounts gives the store the tiers and accounts that it has not. What it
 // has stays as it is, and a difference is said.
-func seedAccounts(ctx context.Context, accounts *sendlimit.Accounts, seeds config.Seeds, logger *slog.Logger) error {
+func seedAccounts(ctx context.Context, accounts *accounts.Accounts, seeds config.Seeds, logger *slog.Logger) error {
 	for _, tier := range seeds.Tiers {
 		created, err := accounts.SeedTier(ctx, tier)
 		if err != nil {
@@ -91,7 +92,7 @@ func seedAccounts(ctx context.Context, accounts *sendlimit.Accounts, seeds confi
 }
 
 // limitsOf is a tier in a line of a log.
-func limitsOf(t sendlimit.Tier) string {
+func limitsOf(t accounts.Tier) string {
 	return fmt.Sprintf("%s requests per minute, %s messages per hour, %s per day, alerts at %s",
 		limitOf(t.RequestsPerMinute), limitOf(t.MessagesPerHour), limitOf(t.MessagesPerDay), alertsOf(t))
 }
@@ -99,7 +100,7 @@ func limitsOf(t sendlimit.Tier) string {
 // differences names the settings in which two accounts are not the same, without
 // their values: a contact is somebody's address. Keys are not among them, which
 // come and go.
-func differences(a, b sendlimit.Account) []string {
+func differences(a, b accounts.Account) []string {
 	var names []string
 	for _, field := range []struct{ name, a, b string }{
 		{"tier", a.Tier, b.Tier},

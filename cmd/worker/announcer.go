@@ -11,7 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/email"
 	"github.com/sendlimit/sendlimiter/notifier/logline"
 	"github.com/sendlimit/sendlimiter/notifier/webhook"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // validAnnouncer are the config.Checks that the settings of notices make
@@ -21,7 +21,7 @@ func validAnnouncer() []config.Check {
 	for _, field := range []string{
 		"email_url", "smtp_password", "email_from", "email_tls", "email_templates", "alert_secret",
 	} {
-		checks = append(checks, func(c config.Config) *sendlimit.InvalidError {
+		checks = append(checks, func(c config.Config) *fault.InvalidError {
 			_, err := openAnnouncer(c, io.Discard)
 			return invalidSetting(err, field)
 		})
@@ -76,13 +76,13 @@ func emailOptions(c config.Config) email.Options {
 }
 
 // invalidSetting finds what an error of several says of one setting.
-func invalidSetting(err error, field string) *sendlimit.InvalidError {
+func invalidSetting(err error, field string) *fault.InvalidError {
 	switch e := err.(type) { //nolint:errorlint // it goes through the whole tree
 	case nil:
 		return nil
 	case *notifier.InvalidError:
 		if e.Field == field {
-			return &sendlimit.InvalidError{Field: e.Field, Value: e.Value, Want: e.Want}
+			return &fault.InvalidError{Field: e.Field, Value: e.Value, Want: e.Want}
 		}
 	case interface{ Unwrap() []error }:
 		for _, one := range e.Unwrap() {

@@ -12,7 +12,10 @@ import (
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -28,7 +31,7 @@ type apiServer struct {
 
 // newAPIServer returns the API on a store. Close it.
 func newAPIServer(
-	client redis.UniversalClient, c config.Config, policies *tasks.Policies, accounts *sendlimit.Accounts,
+	client redis.UniversalClient, c config.Config, policies *tasks.Policies, accounts *accounts.Accounts,
 	m *serviceMetrics, logger *slog.Logger,
 ) (_ *apiServer, err error) {
 	s := &apiServer{stopping: make(chan struct{})}
@@ -56,15 +59,15 @@ func newAPIServer(
 	if err != nil {
 		return nil, err
 	}
-	counters, err := sendlimit.NewCounters(client, c.Prefix)
+	counters, err := counters.NewCounters(client, c.Prefix)
 	if err != nil {
 		return nil, err
 	}
-	rules, err := sendlimit.NewPolicyStore(client, c.Prefix)
+	rules, err := settings.NewPolicyStore(client, c.Prefix)
 	if err != nil {
 		return nil, err
 	}
-	users, err := sendlimit.NewUserSettingsStore(client, c.Prefix)
+	users, err := settings.NewUserSettingsStore(client, c.Prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -92,7 +95,7 @@ func (s *apiServer) unlessStopping(next http.Handler) http.Handler {
 		case <-s.stopping:
 			w.Header().Set("Connection", "close")
 			api.WriteProblem(w, r, tasks.Outcome{
-				Outcome: tasks.Errored, Code: sendlimit.CodeUnavailable,
+				Outcome: tasks.Errored, Code: fault.CodeUnavailable,
 				Detail: "this server stops: ask another, or this one again in a moment",
 			})
 		default:

@@ -9,16 +9,16 @@ import (
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/pushtarget"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // validChannel is the config.Check that the push target makes a channel.
-func validChannel(c config.Config) *sendlimit.InvalidError {
+func validChannel(c config.Config) *fault.InvalidError {
 	channel, err := openChannel(c, io.Discard)
 	if err == nil {
 		err = closeChannel(channel)
 	}
-	problem, _ := errors.AsType[*sendlimit.InvalidError](err)
+	problem, _ := errors.AsType[*fault.InvalidError](err)
 	return problem
 }
 
@@ -30,7 +30,7 @@ func openChannel(c config.Config, log io.Writer) (notifier.Notifier, error) {
 		Log: log, Now: time.Now, Secret: string(c.PushSecret), Timeout: c.PushTimeout,
 	})
 	if problem, ok := errors.AsType[*notifier.InvalidError](err); ok {
-		return nil, &sendlimit.InvalidError{Field: problem.Field, Value: problem.Value, Want: problem.Want}
+		return nil, &fault.InvalidError{Field: problem.Field, Value: problem.Value, Want: problem.Want}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("opening the push target: %w", err)

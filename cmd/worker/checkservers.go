@@ -15,7 +15,8 @@ import (
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/email"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 // checkStore looks whether a worker could start on the store. It marks nothing.
@@ -23,7 +24,7 @@ func checkStore(ctx context.Context, c config.Config) checked {
 	result := checked{Name: "store", Target: config.RedactRedisURL(c.StoreURL()), status: cli.StatusUnavailable}
 	detail, err := lookAtStore(ctx, c)
 	if err != nil {
-		if problem, ok := errors.AsType[*sendlimit.UnavailableError](err); ok {
+		if problem, ok := errors.AsType[*fault.UnavailableError](err); ok {
 			err = errors.New(problem.Detail)
 		}
 		result.Detail = err.Error()
@@ -46,7 +47,7 @@ func lookAtStore(ctx context.Context, c config.Config) (string, error) {
 	if err := report.RefuseEviction(); err != nil {
 		return "", err
 	}
-	layout, err := sendlimit.ReadLayout(ctx, client, c.Prefix)
+	layout, err := redisstore.ReadLayout(ctx, client, c.Prefix)
 	if err != nil {
 		return "", err
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 const (
@@ -59,7 +59,7 @@ func furthestOffset(ctx context.Context, client redis.UniversalClient) (time.Dur
 		}
 		return err
 	})
-	return furthest, sendlimit.Unavailable(err, "asking the cluster's masters")
+	return furthest, store.Unavailable(err, "asking the cluster's masters")
 }
 
 // clockOffset is by how much the server's clock is ahead of now's, as exactly
@@ -73,7 +73,7 @@ func clockOffset(ctx context.Context, client redis.Cmdable, now func() time.Time
 		asked := now()
 		server, err := client.Time(ctx).Result()
 		if err != nil {
-			return 0, sendlimit.Unavailable(err, "asking the store for the time")
+			return 0, store.Unavailable(err, "asking the store for the time")
 		}
 		took := now().Sub(asked)
 		if i == 0 || took < quickest {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // program is what the worker has from its process.
@@ -33,7 +33,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 func (p program) run(ctx context.Context, args []string) error {
 	err := cli.Execute(ctx, p.command(ctx), args)
 	_, usage := errors.AsType[*cli.UsageError](err)
-	_, invalid := errors.AsType[*sendlimit.InvalidError](err)
+	_, invalid := errors.AsType[*fault.InvalidError](err)
 	// A command line that makes no sense never reached the command, which knows
 	// how to answer.
 	return p.reported((usage || invalid) && slices.Contains(args, "--json"), err)

@@ -14,8 +14,12 @@ import (
 	"github.com/vbauerster/mpb/v8"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 // given is a store with dead letters, whose clock stands still.
@@ -36,16 +40,16 @@ func newGiven(t *testing.T) *given {
 		now: time.Date(2026, 11, 22, 11, 11, 11, 0, time.UTC),
 	}
 	server.SetTime(g.now)
-	policies, err := sendlimit.NewPolicyStore(client, "")
+	policies, err := settings.NewPolicyStore(client, "")
 	require.NoError(t, err)
-	require.NoError(t, policies.Apply(t.Context(), sendlimit.DefaultPolicy()))
+	require.NoError(t, policies.Apply(t.Context(), policy.DefaultPolicy()))
 	return g
 }
 
 // dead makes a dead letter of a user that ended so long ago.
 func (g *given) dead(user, id string, ago time.Duration, fields ...any) {
 	g.Helper()
-	keys, err := sendlimit.NewKeys("")
+	keys, err := keyspace.NewKeys("")
 	require.NoError(g, err)
 	ended := g.now.Add(-ago).UnixMilli()
 	require.NoError(g, g.client.HSet(g.Context(), keys.Record(user, id), append([]any{
@@ -53,7 +57,7 @@ func (g *given) dead(user, id string, ago time.Duration, fields ...any) {
 		"w", "unavailable", "c", `{"title":"Your \u001b[2J table","data":{"order":"17"}}`,
 	}, fields...)...).Err())
 	require.NoError(g, g.client.ZAdd(g.Context(), keys.DeadLettersOf(user), redis.Z{
-		Score: float64(ended), Member: sendlimit.DeadLetterMember(user, id),
+		Score: float64(ended), Member: keyspace.DeadLetterMember(user, id),
 	}).Err())
 }
 
@@ -100,7 +104,7 @@ func TestDeadLettersAreListed(t *testing.T) {
 func TestManyDeadLettersAreListed(t *testing.T) {
 	t.Parallel()
 	g := newGiven(t)
-	const many = sendlimit.MaxDeadLetters + 5
+	const many = messages.MaxDeadLetters + 5
 	for i := range many {
 		g.dead("alice", strconv.Itoa(i), time.Hour)
 	}
@@ -177,7 +181,7 @@ func TestAllDeadLettersAreRetried(t *testing.T) {
 	require.JSONEq(t, `{"outcome":"refused","code":"expired","id":"late","user":"bob",
 		"detail":"message late to bob expired at 2026-11-22T11:11:10.000Z: submit it anew with a later expires_at"}`,
 		g.prints("retry --all --yes --json"))
-	keys, err := sendlimit.NewKeys("")
+	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)
 	places, err := g.client.ZRange(t.Context(), keys.Timeline("alice"), 0, -1).Result()
 	require.NoError(t, err)
@@ -261,7 +265,7 @@ func TestDeadLettersNeedAStore(t *testing.T) {
 	require.Equal(t, cli.StatusUnavailable, status, "it is judged anew")
 	require.Contains(t, stderr, "the store has no rules yet")
 	require.Empty(t, g.server.Keys(), "looking leaves nothing behind")
-	g.server.HSet("sl:meta", "layout", strconv.Itoa(sendlimit.LayoutVersion+1))
+	g.server.HSet("sl:meta", "layout", strconv.Itoa(store.LayoutVersion+1))
 	status, stdout, _ := g.runs("list --json")
 	require.Equal(t, cli.StatusUnavailable, status)
 	require.Contains(t, stdout, `"code":"unavailable"`)

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -44,7 +44,7 @@ func alertOr(others cobra.PositionalArgs) cobra.PositionalArgs {
 // about a user where one is named, and returns whether there are any.
 func (d *deadLetters) listAlerts(ctx context.Context, user string) (some bool, err error) {
 	err = d.eachAlert(ctx, func(n tasks.DeadNotice) error {
-		if user != "" && (n.Kind != string(sendlimit.NoticeUserQuota) || n.Subject != user) {
+		if user != "" && (n.Kind != string(notices.NoticeUserQuota) || n.Subject != user) {
 			return nil
 		}
 		if d.json {
@@ -75,7 +75,7 @@ func (d *deadLetters) eachAlert(ctx context.Context, do func(tasks.DeadNotice) e
 			}
 			after = n
 		}
-		if len(page) < sendlimit.MaxDeadNotices {
+		if len(page) < notices.MaxDeadNotices {
 			return nil
 		}
 	}

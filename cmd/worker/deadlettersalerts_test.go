@@ -8,20 +8,22 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 )
 
 // failedAlert has an alert of a user fail for good.
 func (g *given) failedAlert(user string) (id string) {
 	g.Helper()
-	notices, err := sendlimit.NewNotices(g.client, sendlimit.Options{})
+	outbox, err := notices.NewNotices(g.client, sendlimit.Options{})
 	require.NoError(g, err)
-	id = sendlimit.NoticeID(sendlimit.NoticeUserQuota, g.now.Truncate(24*time.Hour), 80, user)
-	_, err = notices.Put(g.Context(), sendlimit.Notice{ID: id}, time.Time{})
+	id = notices.NoticeID(notices.NoticeUserQuota, g.now.Truncate(24*time.Hour), 80, user)
+	_, err = outbox.Put(g.Context(), notices.Notice{ID: id}, time.Time{})
 	require.NoError(g, err)
-	nonce := sendlimit.NewGeneration()
-	_, err = notices.Claim(g.Context(), id, nonce, time.Minute, time.Time{})
+	nonce := keyspace.NewGeneration()
+	_, err = outbox.Claim(g.Context(), id, nonce, time.Minute, time.Time{})
 	require.NoError(g, err)
-	held, err := notices.Settle(g.Context(), id, nonce, sendlimit.NoticeSettlement{Failed: true, Reason: "rejected"}, time.Time{})
+	held, err := outbox.Settle(g.Context(), id, nonce, notices.NoticeSettlement{Failed: true, Reason: "rejected"}, time.Time{})
 	require.NoError(g, err)
 	require.True(g, held)
 	return id

@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -30,7 +30,7 @@ func (d *deadLetters) listCommand(ctx context.Context) *cobra.Command {
 }
 
 func (d *deadLetters) list(ctx context.Context, user string) error {
-	r := tasks.DeadLettersRequest{User: user, Limit: sendlimit.MaxDeadLetters}
+	r := tasks.DeadLettersRequest{User: user, Limit: messages.MaxDeadLetters}
 	some := false
 	err := d.each(ctx, r, func(s tasks.Status) error {
 		if d.json {

@@ -10,7 +10,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -97,7 +98,7 @@ func (d *deadLetters) purgeCommand(ctx context.Context) *cobra.Command {
 func olderThan(age string) (time.Duration, error) {
 	d, err := config.ParseDuration(age)
 	if err != nil || d < 0 {
-		return 0, &sendlimit.InvalidError{Field: "older_than", Value: age, Want: "a length of time such as 90m, 36h or 7d"}
+		return 0, &fault.InvalidError{Field: "older_than", Value: age, Want: "a length of time such as 90m, 36h or 7d"}
 	}
 	return d, nil
 }
@@ -118,7 +119,7 @@ func (d *deadLetters) retryAll(ctx context.Context, yes bool) error {
 	bar := startProgress(d.stderr, "retried", total)
 	defer bar.end()
 	retried, refused := 0, 0
-	r := tasks.DeadLettersRequest{Before: before, Limit: sendlimit.MaxDeadLetters}
+	r := tasks.DeadLettersRequest{Before: before, Limit: messages.MaxDeadLetters}
 	err = d.each(ctx, r, func(s tasks.Status) error {
 		o, err := d.Retry(ctx, s.User, s.ID)
 		if err != nil {
@@ -128,7 +129,7 @@ func (d *deadLetters) retryAll(ctx context.Context, yes bool) error {
 		switch {
 		case o.Outcome == tasks.Retried:
 			retried++
-		case o.Code == sendlimit.CodeNotFound:
+		case o.Code == fault.CodeNotFound:
 			return nil // somebody else was quicker
 		default:
 			refused++

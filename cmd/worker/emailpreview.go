@@ -15,7 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/email"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 const (
@@ -81,7 +81,7 @@ func (p program) previewEmail(flags *pflag.FlagSet, kind notifier.NoticeKind, sh
 	}
 	sample, ok := email.Sample(kind, shows.account)
 	if !ok {
-		return &sendlimit.InvalidError{Field: "KIND", Value: string(kind), Want: "one of " + kinds()}
+		return &fault.InvalidError{Field: "KIND", Value: string(kind), Want: "one of " + kinds()}
 	}
 	from := settings.EmailFrom
 	if from == "" {
@@ -89,7 +89,7 @@ func (p program) previewEmail(flags *pflag.FlagSet, kind notifier.NoticeKind, sh
 	}
 	composer, err := email.NewComposer(from, settings.EmailTemplates, time.Now)
 	if problem, ok := errors.AsType[*notifier.InvalidError](err); ok {
-		return &sendlimit.InvalidError{Field: problem.Field, Value: problem.Value, Want: problem.Want}
+		return &fault.InvalidError{Field: problem.Field, Value: problem.Value, Want: problem.Want}
 	}
 	if err != nil {
 		return fmt.Errorf("making a preview: %w", err)

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/api"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 const (
@@ -51,7 +51,7 @@ func newEndpoint(ctx context.Context, address, certificate, key string) (*endpoi
 		if errors.Is(err, syscall.EADDRINUSE) {
 			want = "an address that is free, and another program is listening there: choose another one with --listen, or off"
 		}
-		return nil, &sendlimit.InvalidError{Field: "listen", Value: address, Want: want}
+		return nil, &fault.InvalidError{Field: "listen", Value: address, Want: want}
 	}
 	return &endpoint{
 		listener: listener,
@@ -71,7 +71,7 @@ func tlsOf(certificate, key string) (*tls.Config, error) {
 	}
 	pair, err := tls.LoadX509KeyPair(certificate, key)
 	if err != nil {
-		return nil, &sendlimit.InvalidError{
+		return nil, &fault.InvalidError{
 			Field: "tls_cert", Value: certificate, Want: fmt.Sprintf("a certificate whose key tls_key has, both in PEM (%v)", err),
 		}
 	}

@@ -12,6 +12,9 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 func (p program) eventCommand(ctx context.Context) *cobra.Command {
@@ -39,7 +42,7 @@ type events struct {
 }
 
 func (e *events) setCommand(ctx context.Context) *cobra.Command {
-	var event sendlimit.Event
+	var event counters.Event
 	cmd := &cobra.Command{
 		Use:   "set NAME",
 		Short: "Give an event its limits, in place of those it had.",
@@ -57,7 +60,7 @@ func (e *events) setCommand(ctx context.Context) *cobra.Command {
 			}
 			for field, limit := range map[string]int64{"per-minute": event.PerMinute, "per-hour": event.PerHour, "per-day": event.PerDay} {
 				if cmd.Flags().Changed(field) && limit == 0 {
-					return e.reported(e.asJSON, &sendlimit.InvalidError{
+					return e.reported(e.asJSON, &fault.InvalidError{
 						Field: strings.ReplaceAll(field, "-", "_"), Value: "0", Want: fmt.Sprintf("1 to %d; leave it out for no limit", sendlimit.MaxCounterLimit),
 					})
 				}
@@ -79,7 +82,7 @@ func (e *events) listCommand(ctx context.Context) *cobra.Command {
 		Example: "  worker event list --json",
 		Args:    cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return e.reported(e.asJSON, e.on(ctx, cmd.Flags(), func(s *sendlimit.EventStore) error {
+			return e.reported(e.asJSON, e.on(ctx, cmd.Flags(), func(s *counters.EventStore) error {
 				all, err := s.List(ctx)
 				if err != nil {
 					return fmt.Errorf("listing the events: %w", err)
@@ -106,7 +109,7 @@ func (e *events) showCommand(ctx context.Context) *cobra.Command {
 		Example: "  worker event show submit",
 		Args:    cli.Argument("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return e.reported(e.asJSON, e.on(ctx, cmd.Flags(), func(s *sendlimit.EventStore) error {
+			return e.reported(e.asJSON, e.on(ctx, cmd.Flags(), func(s *counters.EventStore) error {
 				event, ok, err := s.Get(ctx, args[0])
 				if err != nil {
 					return fmt.Errorf("looking up an event: %w", err)
@@ -129,7 +132,7 @@ func (e *events) removeCommand(ctx context.Context) *cobra.Command {
 		Example: "  worker event remove submit",
 		Args:    cli.Argument("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return e.reported(e.asJSON, e.on(ctx, cmd.Flags(), func(s *sendlimit.EventStore) error {
+			return e.reported(e.asJSON, e.on(ctx, cmd.Flags(), func(s *counters.EventStore) error {
 				event, _, err := s.Get(ctx, args[0])
 				if err != nil {
 					return fmt.Errorf("looking up an event: %w", err)
@@ -150,15 +153,15 @@ func (e *events) removeCommand(ctx context.Context) *cobra.Command {
 	}
 }
 
-func (e *events) set(ctx context.Context, flags *pflag.FlagSet, event sendlimit.Event) error {
+func (e *events) set(ctx context.Context, flags *pflag.FlagSet, event counters.Event) error {
 	if err := event.Validate(); err != nil {
 		return fmt.Errorf("setting the limits of an event: %w", err)
 	}
 	return e.withStore(ctx, flags, func(client redis.UniversalClient, c config.Config) error {
-		if err := sendlimit.CheckLayout(ctx, client, c.Prefix); err != nil { // it marks a new store
+		if err := store.CheckLayout(ctx, client, c.Prefix); err != nil { // it marks a new store
 			return fmt.Errorf("looking at the layout of the store: %w", err)
 		}
-		s, err := sendlimit.NewEventStore(client, c.Prefix)
+		s, err := counters.NewEventStore(client, c.Prefix)
 		if err != nil {
 			return fmt.Errorf("opening the events: %w", err)
 		}
@@ -181,9 +184,9 @@ func (e *events) set(ctx context.Context, flags *pflag.FlagSet, event sendlimit.
 }
 
 // on calls do with the events of the store that the settings name.
-func (e *events) on(ctx context.Context, flags *pflag.FlagSet, do func(*sendlimit.EventStore) error) error {
+func (e *events) on(ctx context.Context, flags *pflag.FlagSet, do func(*counters.EventStore) error) error {
 	return e.withStore(ctx, flags, func(client redis.UniversalClient, c config.Config) error {
-		opened, err := sendlimit.NewEventStore(client, c.Prefix)
+		opened, err := counters.NewEventStore(client, c.Prefix)
 		if err != nil {
 			return fmt.Errorf("opening the events: %w", err)
 		}
@@ -192,7 +195,7 @@ func (e *events) on(ctx context.Context, flags *pflag.FlagSet, do func(*sendlimi
 }
 
 // answer prints an event on a line.
-func (e *events) answer(event sendlimit.Event) error {
+func (e *events) answer(event counters.Event) error {
 	if e.asJSON {
 		return e.printJSON(eventDocumentOf(event))
 	}
@@ -208,7 +211,7 @@ type eventDocument struct {
 	TimeZone  string `json:"time_zone"`
 }
 
-func eventDocumentOf(e sendlimit.Event) eventDocument {
+func eventDocumentOf(e counters.Event) eventDocument {
 	limit := func(n int64) *int64 {
 		if n == 0 {
 			return nil
@@ -234,4 +237,4 @@ func (e *eventError) Error() string {
 }
 
 // Code returns sendlimit.CodeNotFound.
-func (e *eventError) Code() sendlimit.Code { return sendlimit.CodeNotFound }
+func (e *eventError) Code() fault.Code { return fault.CodeNotFound }

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
@@ -33,10 +33,10 @@ func TestEvents(t *testing.T) {
 		"It holds from the next call on; what is counted stays counted.\n",
 		prints("set", "submit", "--per-minute", "60", "--per-hour", "100", "--per-day", "500"))
 
-	counters, err := sendlimit.NewCounters(client, "")
+	limits, err := counters.NewCounters(client, "")
 	require.NoError(t, err)
-	call := sendlimit.CountRequest{Event: "submit", Key: "alice", N: 2}
-	d, err := counters.Count(t.Context(), call)
+	call := counters.CountRequest{Event: "submit", Key: "alice", N: 2}
+	d, err := limits.Count(t.Context(), call)
 	require.NoError(t, err)
 	require.True(t, d.Allowed)
 
@@ -44,7 +44,7 @@ func TestEvents(t *testing.T) {
 	require.Equal(t, "submit: 60 per minute, 100 per hour, 500 per day → 3 per day (Europe/Berlin)\n"+
 		"It holds from the next call on; what is counted stays counted.\n",
 		prints("set", "submit", "--per-day", "3", "--time-zone", "Europe/Berlin"))
-	d, err = counters.Count(t.Context(), call)
+	d, err = limits.Count(t.Context(), call)
 	require.NoError(t, err)
 	require.Len(t, d.Counters, 1)
 	require.EqualValues(t, 3, d.Counters[0].Counter.Limit)

@@ -14,7 +14,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -39,7 +40,7 @@ func (p program) paceCommand(ctx context.Context) *cobra.Command {
 		Example: "  worker pace show --json",
 		Args:    cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.reported(asJSON, p.withPace(ctx, cmd.Flags(), func(paces *sendlimit.PaceStore) error {
+			return p.reported(asJSON, p.withPace(ctx, cmd.Flags(), func(paces *rate.PaceStore) error {
 				return p.printPace(ctx, paces, asJSON)
 			}))
 		},
@@ -76,22 +77,22 @@ func (p program) paceCommand(ctx context.Context) *cobra.Command {
 	return group
 }
 
-func (p program) setPace(ctx context.Context, flags *pflag.FlagSet, rate string, burst int64, asJSON bool) error {
-	if rate == "" {
+func (p program) setPace(ctx context.Context, flags *pflag.FlagSet, rateText string, burst int64, asJSON bool) error {
+	if rateText == "" {
 		return &cli.UsageError{Detail: "pace set needs --rate, such as --rate 100/second; worker pace clear removes the pace"}
 	}
-	parsed, err := sendlimit.ParseRate(rate)
+	parsed, err := rate.ParseRate(rateText)
 	if err != nil {
 		return err
 	}
-	pace := sendlimit.Pace{Rate: parsed, Burst: burst}
+	pace := rate.Pace{Rate: parsed, Burst: burst}
 	if err := pace.Validate(); err != nil {
 		return err
 	}
 	if flags.Changed("burst") && burst == 0 {
-		return &sendlimit.InvalidError{Field: "burst", Value: "0", Want: "at least 1; without --burst as many as the rate allows"}
+		return &fault.InvalidError{Field: "burst", Value: "0", Want: "at least 1; without --burst as many as the rate allows"}
 	}
-	return p.withPace(ctx, flags, func(paces *sendlimit.PaceStore) error {
+	return p.withPace(ctx, flags, func(paces *rate.PaceStore) error {
 		if err := paces.Apply(ctx, pace); err != nil {
 			return fmt.Errorf("setting the pace: %w", err)
 		}
@@ -100,8 +101,8 @@ func (p program) setPace(ctx context.Context, flags *pflag.FlagSet, rate string,
 }
 
 func (p program) clearPace(ctx context.Context, flags *pflag.FlagSet, asJSON bool) error {
-	return p.withPace(ctx, flags, func(paces *sendlimit.PaceStore) error {
-		if err := errors.Join(paces.Apply(ctx, sendlimit.Pace{}), paces.Resume(ctx)); err != nil {
+	return p.withPace(ctx, flags, func(paces *rate.PaceStore) error {
+		if err := errors.Join(paces.Apply(ctx, rate.Pace{}), paces.Resume(ctx)); err != nil {
 			return fmt.Errorf("removing the pace: %w", err)
 		}
 		return p.printPace(ctx, paces, asJSON)
@@ -116,7 +117,7 @@ type paceAnswer struct {
 	PausedUntil *tasks.Time `json:"paused_until,omitempty"`
 }
 
-func (p program) printPace(ctx context.Context, paces *sendlimit.PaceStore, asJSON bool) error {
+func (p program) printPace(ctx context.Context, paces *rate.PaceStore, asJSON bool) error {
 	state, err := paces.Load(ctx)
 	if err != nil {
 		return fmt.Errorf("showing the pace: %w", err)
@@ -152,9 +153,9 @@ func (a paceAnswer) String() string {
 }
 
 // withPace calls do with the pace of the store that the settings name.
-func (p program) withPace(ctx context.Context, flags *pflag.FlagSet, do func(*sendlimit.PaceStore) error) error {
+func (p program) withPace(ctx context.Context, flags *pflag.FlagSet, do func(*rate.PaceStore) error) error {
 	return p.withStore(ctx, flags, func(client redis.UniversalClient, c config.Config) error {
-		paces, err := sendlimit.NewPaceStore(client, c.Prefix, tasks.PaceTarget)
+		paces, err := rate.NewPaceStore(client, c.Prefix, tasks.PaceTarget)
 		if err != nil {
 			return fmt.Errorf("opening the pace: %w", err)
 		}
@@ -165,10 +166,10 @@ func (p program) withPace(ctx context.Context, flags *pflag.FlagSet, do func(*se
 // seedPace gives a store without a pace that of the settings. Where it has one,
 // it holds, and a difference is said.
 func seedPace(ctx context.Context, client redis.Cmdable, c config.Config, logger *slog.Logger) error {
-	if c.Pace == (sendlimit.Pace{}) || !c.Deliver {
+	if c.Pace == (rate.Pace{}) || !c.Deliver {
 		return nil
 	}
-	paces, err := sendlimit.NewPaceStore(client, c.Prefix, tasks.PaceTarget)
+	paces, err := rate.NewPaceStore(client, c.Prefix, tasks.PaceTarget)
 	if err != nil {
 		return fmt.Errorf("opening the pace: %w", err)
 	}

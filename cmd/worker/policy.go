@@ -12,7 +12,9 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -57,14 +59,14 @@ func storeFlags() *pflag.FlagSet {
 
 // on is a command that does something with the policies of a store.
 func (c *policyCommands) on(
-	cmd *cobra.Command, do func(policies *sendlimit.PolicyStore, client redis.UniversalClient, settings config.Config) error,
+	cmd *cobra.Command, do func(policies *settings.PolicyStore, client redis.UniversalClient, settings config.Config) error,
 ) error {
-	return c.reported(c.asJSON, c.withStore(c.ctx, cmd.Flags(), func(client redis.UniversalClient, settings config.Config) error {
-		policies, err := sendlimit.NewPolicyStore(client, settings.Prefix)
+	return c.reported(c.asJSON, c.withStore(c.ctx, cmd.Flags(), func(client redis.UniversalClient, cfg config.Config) error {
+		policies, err := settings.NewPolicyStore(client, cfg.Prefix)
 		if err != nil {
 			return fmt.Errorf("opening the policies: %w", err)
 		}
-		return do(policies, client, settings)
+		return do(policies, client, cfg)
 	}))
 }
 
@@ -75,7 +77,7 @@ func (c *policyCommands) listCommand() *cobra.Command {
 		Example: "  worker policy list\n  worker policy list --json",
 		Args:    cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.on(cmd, func(policies *sendlimit.PolicyStore, _ redis.UniversalClient, _ config.Config) error {
+			return c.on(cmd, func(policies *settings.PolicyStore, _ redis.UniversalClient, _ config.Config) error {
 				all, unreadable, err := policies.All(c.ctx)
 				if err != nil {
 					return fmt.Errorf("listing the policies: %w", err)
@@ -98,28 +100,28 @@ func (c *policyCommands) showCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name := sendlimit.DefaultPolicyName
+			name := policy.DefaultPolicyName
 			if len(args) == 1 {
 				name = args[0]
 			}
-			return c.on(cmd, func(policies *sendlimit.PolicyStore, _ redis.UniversalClient, _ config.Config) error {
+			return c.on(cmd, func(policies *settings.PolicyStore, _ redis.UniversalClient, _ config.Config) error {
 				return c.show(policies, name)
 			})
 		},
 	}
 }
 
-func (c *policyCommands) show(policies *sendlimit.PolicyStore, name string) error {
-	policy, ok, err := policies.Load(c.ctx, name)
+func (c *policyCommands) show(policies *settings.PolicyStore, name string) error {
+	p, ok, err := policies.Load(c.ctx, name)
 	switch {
 	case err != nil:
 		return fmt.Errorf("showing the rules: %w", err)
-	case !ok && name == sendlimit.DefaultPolicyName:
+	case !ok && name == policy.DefaultPolicyName:
 		return tasks.NoRules()
 	case !ok:
-		return &sendlimit.NoSuchError{What: "policy", Name: name}
+		return &fault.NoSuchError{What: "policy", Name: name}
 	}
-	document := policy.Document().Spelled()
+	document := p.Document().Spelled()
 	if c.asJSON {
 		return c.printJSON(document)
 	}

@@ -9,8 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 const shown = "# version 1\nname: default\ntime_zone: UTC\nrules:\n  - 1/minute\n  - 5/hour\n  - 10/calendar_day\n" +
@@ -68,9 +70,9 @@ func TestPolicyShowAndApply(t *testing.T) {
 		require.Equal(t, "default: unchanged, version 2\n", again)
 	}
 
-	policies, err := sendlimit.NewPolicyStore(client, "")
+	policies, err := settings.NewPolicyStore(client, "")
 	require.NoError(t, err)
-	policy, _, err := policies.Load(t.Context(), sendlimit.DefaultPolicyName)
+	policy, _, err := policies.Load(t.Context(), policy.DefaultPolicyName)
 	require.NoError(t, err)
 	require.Equal(t, "7/90s (Europe/Berlin)", policy.String())
 
@@ -96,9 +98,9 @@ func TestPolicyAlerts(t *testing.T) {
 		"alert_at: [50, 100]\nalert_to: https://example.com/secret\n", out)
 	apply(out)
 
-	policies, err := sendlimit.NewPolicyStore(client, "")
+	policies, err := settings.NewPolicyStore(client, "")
 	require.NoError(t, err)
-	policy, _, err := policies.Load(t.Context(), sendlimit.DefaultPolicyName)
+	policy, _, err := policies.Load(t.Context(), policy.DefaultPolicyName)
 	require.NoError(t, err)
 	require.Equal(t, []int{50, 100}, policy.AlertAt)
 	require.Equal(t, "https://example.com/secret", policy.AlertTo)
@@ -223,7 +225,7 @@ func TestPolicyOfANewerLayout(t *testing.T) {
 	environ := []string{"REDIS_URL=redis://" + m.Addr()}
 	_, err := command(t, environ, "rules: [1/minute]", "policy", "apply", "-")
 	require.NoError(t, err)
-	require.NoError(t, client.HSet(t.Context(), "sl:meta", "layout", sendlimit.LayoutVersion+1).Err())
+	require.NoError(t, client.HSet(t.Context(), "sl:meta", "layout", store.LayoutVersion+1).Err())
 	for _, line := range []string{"policy list", "policy show", "policy apply -"} {
 		_, err := command(t, environ, "rules: [2/minute]", strings.Fields(line)...)
 		status, said := failure(err)

@@ -11,7 +11,10 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -53,7 +56,7 @@ func (c *policyCommands) applyCommand() *cobra.Command {
 			return c.apply(cmd, args[0], refit)
 		},
 	}
-	apply.Flags().String(nameFlag, sendlimit.DefaultPolicyName, "`name` of the policy of a file that names none")
+	apply.Flags().String(nameFlag, policy.DefaultPolicyName, "`name` of the policy of a file that names none")
 	refit = refitFlags(apply.Flags())
 	return apply
 }
@@ -67,65 +70,65 @@ func (c *policyCommands) apply(cmd *cobra.Command, file string, refit *refitOpti
 	if err != nil {
 		return c.reported(c.asJSON, err)
 	}
-	return c.on(cmd, func(policies *sendlimit.PolicyStore, client redis.UniversalClient, settings config.Config) error {
+	return c.on(cmd, func(policies *settings.PolicyStore, client redis.UniversalClient, cfg config.Config) error {
 		if refit.preview {
-			return c.previewPolicy(c.ctx, client, settings, policy, c.asJSON)
+			return c.previewPolicy(c.ctx, client, cfg, policy, c.asJSON)
 		}
-		if err := sendlimit.CheckLayout(c.ctx, client, settings.Prefix); err != nil {
+		if err := store.CheckLayout(c.ctx, client, cfg.Prefix); err != nil {
 			return fmt.Errorf("looking at the layout of the store: %w", err)
 		}
-		change, err := policies.Replace(c.ctx, policy, sendlimit.AnyVersion)
+		change, err := policies.Replace(c.ctx, policy, settings.AnyVersion)
 		if err != nil {
 			return fmt.Errorf("replacing the policy: %w", err)
 		}
 		if err := c.printApplied(change, action); err != nil {
 			return err
 		}
-		return c.refitPolicy(c.ctx, client, settings, change.New, action, c.asJSON)
+		return c.refitPolicy(c.ctx, client, cfg, change.New, action, c.asJSON)
 	})
 }
 
 // readPolicy reads the policy of a file, which may be named by the file or by a
 // flag.
-func (c *policyCommands) readPolicy(flags *pflag.FlagSet, file string) (sendlimit.Policy, error) {
+func (c *policyCommands) readPolicy(flags *pflag.FlagSet, file string) (policy.Policy, error) {
 	name, err := flags.GetString(nameFlag)
 	if err != nil {
-		return sendlimit.Policy{}, fmt.Errorf("reading the name of the policy: %w", err)
+		return policy.Policy{}, fmt.Errorf("reading the name of the policy: %w", err)
 	}
 	if err := checkPolicyName(name); err != nil {
-		return sendlimit.Policy{}, err
+		return policy.Policy{}, err
 	}
-	policy, err := config.ReadPolicy(file, c.stdin, name)
+	p, err := config.ReadPolicy(file, c.stdin, name)
 	if err != nil {
-		return sendlimit.Policy{}, err
+		return policy.Policy{}, err
 	}
-	if flags.Changed(nameFlag) && policy.Name != name {
-		return sendlimit.Policy{}, &sendlimit.InvalidError{
-			Field: nameFlag, Value: name, Want: policy.Name + ", as the file names it, or a file that names none",
+	if flags.Changed(nameFlag) && p.Name != name {
+		return policy.Policy{}, &fault.InvalidError{
+			Field: nameFlag, Value: name, Want: p.Name + ", as the file names it, or a file that names none",
 		}
 	}
-	return policy, nil
+	return p, nil
 }
 
 // checkPolicyName says whether the flag is a name that a policy may have. The error
 // is a *sendlimit.InvalidError.
 func checkPolicyName(name string) error {
-	named := sendlimit.DefaultPolicy()
+	named := policy.DefaultPolicy()
 	named.Name = name
-	if invalid, ok := errors.AsType[*sendlimit.InvalidError](named.Validate()); ok {
-		return &sendlimit.InvalidError{Field: nameFlag, Value: name, Want: invalid.Want}
+	if invalid, ok := errors.AsType[*fault.InvalidError](named.Validate()); ok {
+		return &fault.InvalidError{Field: nameFlag, Value: name, Want: invalid.Want}
 	}
 	return nil
 }
 
 // applied is the answer to policy apply; Old is null where there was none.
 type applied struct {
-	Old     *sendlimit.PolicyDocument `json:"old"`
-	New     sendlimit.PolicyDocument  `json:"new"`
-	Changed bool                      `json:"changed"`
+	Old     *policy.PolicyDocument `json:"old"`
+	New     policy.PolicyDocument  `json:"new"`
+	Changed bool                   `json:"changed"`
 }
 
-func (c *policyCommands) printApplied(change sendlimit.PolicyChange, then tasks.RefitAction) error {
+func (c *policyCommands) printApplied(change settings.PolicyChange, then tasks.RefitAction) error {
 	if !c.asJSON {
 		return c.print(describeChange(change, then, cli.NewPalette(c.stdout, c.getenv)))
 	}
@@ -139,7 +142,7 @@ func (c *policyCommands) printApplied(change sendlimit.PolicyChange, then tasks.
 
 // describeChange says for a person what was replaced. What is scheduled keeps its
 // place unless something else is done with it then.
-func describeChange(change sendlimit.PolicyChange, then tasks.RefitAction, palette cli.Palette) string {
+func describeChange(change settings.PolicyChange, then tasks.RefitAction, palette cli.Palette) string {
 	policy, name := change.New, palette.Bold(change.New.Name)
 	if !change.Changed {
 		return fmt.Sprintf("%s: unchanged, version %d\n", name, policy.Version)

@@ -11,12 +11,12 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // policyYAML is a policy in YAML, as policy apply reads it: its version, which only
 // the store gives, is in a comment.
-func policyYAML(d sendlimit.PolicyDocument) (string, error) {
+func policyYAML(d policy.PolicyDocument) (string, error) {
 	version := d.Version
 	d.Version = 0
 	inOneLine := yaml.CustomMarshaler(func(percents []int) ([]byte, error) { return []byte("[" + joinPercents(percents) + "]"), nil })
@@ -36,7 +36,7 @@ type policyDifference struct {
 
 // policyDifferences are the fields in which a policy differs from the one that it
 // replaces, nil for none, in the order in which they are shown.
-func policyDifferences(old *sendlimit.Policy, now sendlimit.Policy) []policyDifference {
+func policyDifferences(old *policy.Policy, now policy.Policy) []policyDifference {
 	var before []policyField
 	if old != nil {
 		before = policyFields(*old)
@@ -64,7 +64,7 @@ func policyDifferences(old *sendlimit.Policy, now sendlimit.Policy) []policyDiff
 // redacted is a difference of contacts as it may be shown. Of two URLs of one host
 // it says that they are not the same.
 func (d policyDifference) redacted() policyDifference {
-	d.old, d.new = sendlimit.RedactContact(d.old), sendlimit.RedactContact(d.new)
+	d.old, d.new = policy.RedactContact(d.old), policy.RedactContact(d.new)
 	if d.old == d.new {
 		d.new += " (changed)"
 	}
@@ -78,7 +78,7 @@ const alertTo = "alert_to"
 // in it.
 type policyField struct{ name, value string }
 
-func policyFields(p sendlimit.Policy) []policyField {
+func policyFields(p policy.Policy) []policyField {
 	d := p.Document().Spelled()
 	fields := []policyField{
 		{"time_zone", d.TimeZone},
@@ -124,13 +124,13 @@ const none = "none"
 
 // policyList is the answer to policy list.
 type policyList struct {
-	Policies   []sendlimit.PolicyDocument `json:"policies"`
-	Unreadable []string                   `json:"unreadable,omitempty"` // which a newer program wrote
+	Policies   []policy.PolicyDocument `json:"policies"`
+	Unreadable []string                `json:"unreadable,omitempty"` // which a newer program wrote
 }
 
-func (c *policyCommands) printPolicies(all []sendlimit.Policy, unreadable []string) error {
+func (c *policyCommands) printPolicies(all []policy.Policy, unreadable []string) error {
 	if c.asJSON {
-		list := policyList{Policies: make([]sendlimit.PolicyDocument, len(all)), Unreadable: unreadable}
+		list := policyList{Policies: make([]policy.PolicyDocument, len(all)), Unreadable: unreadable}
 		for i, policy := range all {
 			list.Policies[i] = policy.Document().Spelled()
 		}
@@ -155,7 +155,7 @@ func (c *policyCommands) printPolicies(all []sendlimit.Policy, unreadable []stri
 }
 
 // rulesCell are all rules of a policy, those of its categories included.
-func rulesCell(p sendlimit.Policy) string {
+func rulesCell(p policy.Policy) string {
 	cell := []string{strings.Join(p.Document().Rules, ", ")}
 	for _, name := range slices.Sorted(maps.Keys(p.Categories)) {
 		cell = append(cell, name+" "+p.Categories[name].String())
@@ -163,7 +163,7 @@ func rulesCell(p sendlimit.Policy) string {
 	return strings.Join(cell, "; ")
 }
 
-func zoneCell(p sendlimit.Policy) string {
+func zoneCell(p policy.Policy) string {
 	zone := cmp.Or(p.TimeZone, "UTC")
 	if p.UserTimeZone {
 		return "the user's, else " + zone

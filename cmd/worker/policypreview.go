@@ -11,7 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -48,7 +48,7 @@ func (o *refitOptions) check() (tasks.RefitAction, error) {
 // previewPolicy lists the reservations that would not fit a policy. It applies
 // nothing.
 func (p program) previewPolicy(
-	ctx context.Context, client redis.UniversalClient, settings config.Config, policy sendlimit.Policy, asJSON bool,
+	ctx context.Context, client redis.UniversalClient, settings config.Config, policy policy.Policy, asJSON bool,
 ) error {
 	return p.withRefitter(client, settings, func(r *tasks.Refitter) error {
 		view := p.newRefitView(asJSON)
@@ -60,7 +60,7 @@ func (p program) previewPolicy(
 // refitPolicy does with the reservations that do not fit a policy which was applied,
 // as the store has it, what the action says.
 func (p program) refitPolicy(
-	ctx context.Context, client redis.UniversalClient, settings config.Config, policy sendlimit.Policy, action tasks.RefitAction, asJSON bool,
+	ctx context.Context, client redis.UniversalClient, settings config.Config, policy policy.Policy, action tasks.RefitAction, asJSON bool,
 ) error {
 	if action == tasks.RefitKeep {
 		return nil

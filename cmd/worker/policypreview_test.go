@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -47,7 +48,7 @@ func view(asJSON bool) (v *refitView, stdout, stderr *bytes.Buffer) {
 	return program{stdout: stdout, stderr: stderr}.newRefitView(asJSON), stdout, stderr
 }
 
-func misfit(outcome string, code sendlimit.Code) tasks.Misfit {
+func misfit(outcome string, code fault.Code) tasks.Misfit {
 	at := tasks.Time{Time: time.Date(2026, 11, 22, 11, 11, 11, 0, time.UTC)}
 	m := tasks.Misfit{Outcome: outcome, Code: code, ID: "order-17", User: "alice", SendAt: at, Breaks: "2/calendar_day"}
 	if outcome == tasks.Moved {
@@ -63,15 +64,15 @@ func TestRefitViewListsMisfits(t *testing.T) {
 	watcher.Progress(0)
 	for _, m := range []tasks.Misfit{
 		misfit(tasks.NoFit, ""), misfit(tasks.Moved, ""), misfit(tasks.Cancelled, ""), misfit(tasks.Gone, ""),
-		misfit(tasks.Kept, sendlimit.CodeSendLimit), misfit(tasks.Kept, sendlimit.CodeBlocked),
+		misfit(tasks.Kept, fault.CodeSendLimit), misfit(tasks.Kept, fault.CodeBlocked),
 	} {
 		require.NoError(t, watcher.Misfit(m))
 	}
-	watcher.Progress(sendlimit.Partitions)
+	watcher.Progress(keyspace.Partitions)
 	require.NoError(t, v.end(tasks.RefitSummary{
 		Outcome: tasks.Refitted, Users: 20, Reservations: 40, MisfitUsers: 3, Misfits: 7,
 		MisfitsByRule: map[string]int{"2/calendar_day": 5, "quiet_hours": 1, "marketing 1/hour": 1},
-		Moved:         4, Kept: 2, Gone: 1, First: 10, Unclear: 1, Next: sendlimit.Partitions,
+		Moved:         4, Kept: 2, Gone: 1, First: 10, Unclear: 1, Next: keyspace.Partitions,
 	}, nil))
 	require.Equal(t, strings.TrimLeft(`
 2026-11-22 11:11:11 UTC  2/calendar_day  alice  order-17

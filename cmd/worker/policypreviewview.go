@@ -11,7 +11,8 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -44,7 +45,7 @@ func (v *refitView) watcher() tasks.RefitWatcher {
 // progress is called first with what an earlier run has done.
 func (v *refitView) progress(done int) {
 	if v.bar == nil {
-		v.bar = startProgress(v.stderr, "parts of the store", sendlimit.Partitions-done)
+		v.bar = startProgress(v.stderr, "parts of the store", keyspace.Partitions-done)
 	} else {
 		v.bar.done(done - v.done)
 	}
@@ -105,13 +106,13 @@ func (v *refitView) line(m tasks.Misfit) string {
 	return strings.Join(fields, "  ")
 }
 
-func keptBecause(code sendlimit.Code) string {
+func keptBecause(code fault.Code) string {
 	switch code {
-	case sendlimit.CodeSendLimit:
+	case fault.CodeSendLimit:
 		return "no other time is free before it expires"
-	case sendlimit.CodeBlocked:
+	case fault.CodeBlocked:
 		return "the user is blocked"
-	case sendlimit.CodeQuotaExceeded:
+	case fault.CodeQuotaExceeded:
 		return "the quota of its account is used up on other days"
 	default:
 		return string(code)
@@ -139,7 +140,7 @@ func (v *refitView) end(s tasks.RefitSummary, err error) error {
 
 // stoppedEarly says how far it came.
 func stoppedEarly(s tasks.RefitSummary) string {
-	text := fmt.Sprintf("stopped after %d of %d parts of the store", s.Next, sendlimit.Partitions)
+	text := fmt.Sprintf("stopped after %d of %d parts of the store", s.Next, keyspace.Partitions)
 	if s.Outcome == tasks.Previewed {
 		return text + fmt.Sprintf(": %s did not fit in them\n", count(s.Misfits, "message", "messages"))
 	}
@@ -153,7 +154,7 @@ func (v *refitView) sumUp(s tasks.RefitSummary) string {
 		fmt.Fprintf(&text, "… and %d more, which a file or another program would get, too\n", more)
 	}
 	if s.First > 0 {
-		fmt.Fprintf(&text, "An earlier run has done the first %d of %d parts of the store. Of the others:\n", s.First, sendlimit.Partitions)
+		fmt.Fprintf(&text, "An earlier run has done the first %d of %d parts of the store. Of the others:\n", s.First, keyspace.Partitions)
 	}
 	do := "do"
 	if s.Misfits == 1 {

@@ -11,7 +11,8 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 const (
@@ -86,7 +87,7 @@ func unreadyAfter(ctx context.Context, answers http.Handler) http.Handler {
 
 func lookReady(ctx context.Context, client redis.UniversalClient, prefix string) readiness {
 	r := readiness{Status: ready}
-	if !r.check(checkReachable, sendlimit.Unavailable(client.Ping(ctx).Err(), "asking the store")) {
+	if !r.check(checkReachable, redisstore.Unavailable(client.Ping(ctx).Err(), "asking the store")) {
 		return r.giveUp(checkWritable, checkEviction, checkLayout)
 	}
 	report, err := store.Inspect(ctx, client)
@@ -104,9 +105,9 @@ func lookReady(ctx context.Context, client redis.UniversalClient, prefix string)
 // knownLayout returns an error unless the store has a layout that this program
 // knows.
 func knownLayout(ctx context.Context, client redis.Cmdable, prefix string) error {
-	version, err := sendlimit.ReadLayout(ctx, client, prefix)
+	version, err := redisstore.ReadLayout(ctx, client, prefix)
 	if err == nil && version == 0 {
-		return &sendlimit.UnavailableError{
+		return &fault.UnavailableError{
 			Detail: "the store has been emptied since this worker started: start a worker on it anew, which gives it its layout and rules",
 		}
 	}
@@ -120,9 +121,9 @@ func (r *readiness) check(name string, err error) bool {
 		return true
 	}
 	detail := err.Error()
-	if away, ok := errors.AsType[*sendlimit.UnavailableError](err); ok {
+	if away, ok := errors.AsType[*fault.UnavailableError](err); ok {
 		// Nothing was asked for that could be asked for again.
-		detail, _, _ = strings.Cut(away.Detail, sendlimit.MayBeDone)
+		detail, _, _ = strings.Cut(away.Detail, redisstore.MayBeDone)
 	}
 	r.Status = unready
 	r.Checks = append(r.Checks, check{Check: name, Status: checkFailed, Detail: detail})

@@ -11,7 +11,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // dropFlag is no setting: it belongs to one start, after a restore.
@@ -46,7 +46,7 @@ func (p program) delivers(ctx context.Context, cmd *cobra.Command) {
 	cmd.Args = cobra.NoArgs
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if before == "" && cmd.Flags().Changed(dropFlag) {
-			return &sendlimit.InvalidError{Field: dropFlag, Value: before, Want: timeOfDrop}
+			return &fault.InvalidError{Field: dropFlag, Value: before, Want: timeOfDrop}
 		}
 		at, err := pastTime(before, time.Now())
 		if err != nil {
@@ -66,7 +66,7 @@ const timeOfDrop = "an RFC 3339 time such as 2026-11-22T11:11:11Z, now, or a tim
 // *sendlimit.InvalidError.
 func pastTime(text string, now time.Time) (time.Time, error) {
 	invalid := func(want string) error {
-		return &sendlimit.InvalidError{Field: dropFlag, Value: text, Want: want}
+		return &fault.InvalidError{Field: dropFlag, Value: text, Want: want}
 	}
 	if text == "" {
 		return time.Time{}, nil

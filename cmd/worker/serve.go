@@ -14,7 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/notifier"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -30,7 +30,7 @@ func (p program) serve(ctx context.Context, flags *pflag.FlagSet, dropDueBefore 
 		return err
 	}
 	if !settings.Deliver && !dropDueBefore.IsZero() {
-		return &sendlimit.InvalidError{
+		return &fault.InvalidError{
 			Field: dropFlag, Value: dropDueBefore.Format(time.RFC3339Nano), Want: "a worker that delivers: deliver is false",
 		}
 	}

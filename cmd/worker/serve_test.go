@@ -16,8 +16,10 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -166,7 +168,7 @@ func TestStoresItWillNotWorkOn(t *testing.T) {
 	require.Contains(t, said, "Redis wants a password")
 
 	m, client, environ := elsewhere(t)
-	require.NoError(t, client.HSet(t.Context(), "sl:meta", "layout", sendlimit.LayoutVersion+1).Err())
+	require.NoError(t, client.HSet(t.Context(), "sl:meta", "layout", redisstore.LayoutVersion+1).Err())
 	status, said = refuses(t, environ)
 	require.Equal(t, cli.StatusUnavailable, status)
 	require.Contains(t, said, "use the newer program, or another prefix")
@@ -220,15 +222,15 @@ func TestRulesAreWrittenOnceAndADifferenceIsSaid(t *testing.T) {
 	require.Equal(t, "9/hour", line["settings"])
 	require.Equal(t, written, line["store"])
 
-	policies, err := sendlimit.NewPolicyStore(client, "")
+	policies, err := settings.NewPolicyStore(client, "")
 	require.NoError(t, err)
-	policy, ok, err := policies.Load(t.Context(), sendlimit.DefaultPolicyName)
+	p, ok, err := policies.Load(t.Context(), policy.DefaultPolicyName)
 	require.NoError(t, err)
 	require.True(t, ok)
-	require.Equal(t, written, policy.String(), "the store's rules are kept")
+	require.Equal(t, written, p.String(), "the store's rules are kept")
 
 	require.NoError(t, client.Del(t.Context(), "sl:policy:default").Err())
-	require.Equal(t, sendlimit.DefaultPolicy().String(), start(t, environ).started(t).attribute(t, "rules", "rules"))
+	require.Equal(t, policy.DefaultPolicy().String(), start(t, environ).started(t).attribute(t, "rules", "rules"))
 }
 
 // What is logged has nobody's whole address.

@@ -9,6 +9,9 @@ import (
 
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -22,15 +25,15 @@ const (
 // newStats returns what looks at the queue and the store for the API.
 func newStats(client redis.UniversalClient, prefix, version string) (func(context.Context) (api.Stats, error), error) {
 	options := sendlimit.Options{Prefix: prefix}
-	letters, err := sendlimit.NewDeadLetters(client, options)
+	letters, err := messages.NewDeadLetters(client, options)
 	if err != nil {
 		return nil, err
 	}
-	watch, err := sendlimit.NewWatchList(client, options)
+	watch, err := messages.NewWatchList(client, options)
 	if err != nil {
 		return nil, err
 	}
-	notices, err := sendlimit.NewNotices(client, options)
+	notices, err := notices.NewNotices(client, options)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +49,7 @@ func newStats(client redis.UniversalClient, prefix, version string) (func(contex
 	return func(ctx context.Context) (api.Stats, error) {
 		f := answer.get(ctx)
 		if f == nil {
-			return api.Stats{}, sendlimit.Unavailable(ctx.Err(), "looking at the store")
+			return api.Stats{}, store.Unavailable(ctx.Err(), "looking at the store")
 		}
 		return f.stats, f.err
 	}, nil
@@ -56,7 +59,7 @@ func newStats(client redis.UniversalClient, prefix, version string) (func(contex
 // the members stands for all.
 func lookForStats(
 	ctx context.Context, client redis.UniversalClient, prefix string,
-	letters *sendlimit.DeadLetters, notices *sendlimit.Notices, watch *sendlimit.WatchList,
+	letters *messages.DeadLetters, notices *notices.Notices, watch *messages.WatchList,
 ) (api.Stats, error) {
 	var (
 		stats  api.Stats
@@ -79,10 +82,10 @@ func lookForStats(
 
 // oldestOverdue is for how many seconds the oldest entry of the watch list has
 // been due, 0 for none.
-func oldestOverdue(ctx context.Context, client redis.UniversalClient, watch *sendlimit.WatchList) (float64, error) {
+func oldestOverdue(ctx context.Context, client redis.UniversalClient, watch *messages.WatchList) (float64, error) {
 	now, err := client.Time(ctx).Result()
 	if err != nil {
-		return 0, sendlimit.Unavailable(err, "asking the store for the time")
+		return 0, store.Unavailable(err, "asking the store for the time")
 	}
 	due, err := watch.Due(ctx, now, 1)
 	if err != nil || len(due) == 0 {
@@ -93,7 +96,7 @@ func oldestOverdue(ctx context.Context, client redis.UniversalClient, watch *sen
 
 // storeMemory is the memory of the servers that tell it.
 func storeMemory(ctx context.Context, client redis.UniversalClient) ([]api.StoreMemory, error) {
-	servers, err := sendlimit.ReadMemory(ctx, client)
+	servers, err := store.ReadMemory(ctx, client)
 	if err != nil {
 		return nil, err
 	}

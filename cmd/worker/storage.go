@@ -10,7 +10,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 // storage is the store that the settings name.
@@ -66,7 +66,7 @@ func prepare(ctx context.Context, client redis.UniversalClient, c config.Config,
 		logger.WarnContext(ctx, "the store could not be looked at in full", "detail", warning)
 	}
 	warnOfSubmits(ctx, client, report, c, logger)
-	if err := sendlimit.CheckLayout(ctx, client, c.Prefix); err != nil {
+	if err := redisstore.CheckLayout(ctx, client, c.Prefix); err != nil {
 		return fmt.Errorf("looking at the layout of the store: %w", err)
 	}
 	if err := seedPolicies(ctx, client, c, logger); err != nil {
@@ -87,7 +87,7 @@ func warnOfSubmits(
 		logger.WarnContext(ctx, "a server of the store has fewer replicas than wait_replicas: no submit is answered without an error",
 			"server", node.Address, "replicas", node.Replicas, "wait_replicas", c.WaitReplicas)
 	}
-	servers, err := sendlimit.ReadMemory(ctx, client)
+	servers, err := redisstore.ReadMemory(ctx, client)
 	if err != nil {
 		logger.WarnContext(ctx, "the store does not say how full it is", "error", err)
 	}

@@ -9,6 +9,9 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -28,7 +31,7 @@ type storeCollector struct {
 }
 
 func newStoreCollector(client redis.UniversalClient, prefix string) (*storeCollector, error) {
-	letters, err := sendlimit.NewDeadLetters(client, sendlimit.Options{Prefix: prefix})
+	letters, err := messages.NewDeadLetters(client, sendlimit.Options{Prefix: prefix})
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +54,7 @@ func newStoreCollector(client redis.UniversalClient, prefix string) (*storeColle
 		count, err := letters.Count(ctx)
 		return []prometheus.Metric{gauge(dead, float64(count))}, err
 	})
-	notices, err := sendlimit.NewNotices(client, sendlimit.Options{Prefix: prefix})
+	notices, err := notices.NewNotices(client, sendlimit.Options{Prefix: prefix})
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +66,7 @@ func newStoreCollector(client redis.UniversalClient, prefix string) (*storeColle
 	used := c.describe("sendlimit_store_memory_used_bytes", "Memory that a server of the store uses, as it counts towards its limit.", "server")
 	most := c.describe("sendlimit_store_memory_max_bytes", "Memory that a server of the store may use; absent where it has no limit.", "server")
 	c.add("memory", func(ctx context.Context) ([]prometheus.Metric, error) {
-		servers, err := sendlimit.ReadMemory(ctx, client)
+		servers, err := store.ReadMemory(ctx, client)
 		var found []prometheus.Metric
 		for _, m := range servers {
 			found = append(found, gauge(used, float64(m.Used), m.Address))

@@ -11,7 +11,9 @@ import (
 
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 func (p program) tierCommand(ctx context.Context) *cobra.Command {
@@ -32,10 +34,10 @@ func (p program) tierCommand(ctx context.Context) *cobra.Command {
 const never = "never"
 
 func (a *accountCommands) setTierCommand() *cobra.Command {
-	var given sendlimit.Tier
+	var given accounts.Tier
 	var alertAt string
 	set := a.command("set NAME", "Make a tier, or change what the flags name, and show it.", cli.Argument("NAME"),
-		func(accounts *sendlimit.Accounts, flags *pflag.FlagSet, args []string) error {
+		func(accounts *accounts.Accounts, flags *pflag.FlagSet, args []string) error {
 			tier, _, err := accounts.GetTier(a.ctx, args[0])
 			if err != nil {
 				return fmt.Errorf("looking at the tier: %w", err)
@@ -79,7 +81,7 @@ func percents(text string) ([]int, error) {
 	for word := range strings.SplitSeq(text, ",") {
 		percent, err := strconv.Atoi(strings.TrimSpace(word))
 		if err != nil {
-			return nil, &sendlimit.InvalidError{Field: "alert_at", Value: text, Want: "percents such as 80,100, or never"}
+			return nil, &fault.InvalidError{Field: "alert_at", Value: text, Want: "percents such as 80,100, or never"}
 		}
 		list = append(list, percent)
 	}
@@ -88,7 +90,7 @@ func percents(text string) ([]int, error) {
 
 func (a *accountCommands) listTiersCommand() *cobra.Command {
 	list := a.command("list", "List the tiers.", cli.NoArguments,
-		func(accounts *sendlimit.Accounts, _ *pflag.FlagSet, _ []string) error {
+		func(accounts *accounts.Accounts, _ *pflag.FlagSet, _ []string) error {
 			all, err := accounts.ListTiers(a.ctx)
 			if err != nil {
 				return fmt.Errorf("listing the tiers: %w", err)
@@ -115,13 +117,13 @@ func (a *accountCommands) listTiersCommand() *cobra.Command {
 
 func (a *accountCommands) showTierCommand() *cobra.Command {
 	show := a.command("show NAME", "Show a tier.", cli.Argument("NAME"),
-		func(accounts *sendlimit.Accounts, _ *pflag.FlagSet, args []string) error {
+		func(accounts *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
 			tier, ok, err := accounts.GetTier(a.ctx, args[0])
 			if err != nil {
 				return fmt.Errorf("looking at the tier: %w", err)
 			}
 			if !ok {
-				return &sendlimit.NoSuchError{What: "tier", Name: args[0]}
+				return &fault.NoSuchError{What: "tier", Name: args[0]}
 			}
 			return a.printTier(tier)
 		})
@@ -131,7 +133,7 @@ func (a *accountCommands) showTierCommand() *cobra.Command {
 
 func (a *accountCommands) removeTierCommand() *cobra.Command {
 	remove := a.command("remove NAME", "Remove a tier that no account has.", cli.Argument("NAME"),
-		func(accounts *sendlimit.Accounts, _ *pflag.FlagSet, args []string) error {
+		func(accounts *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
 			if err := accounts.RemoveTier(a.ctx, args[0]); err != nil {
 				return fmt.Errorf("removing the tier: %w", err)
 			}
@@ -144,7 +146,7 @@ func (a *accountCommands) removeTierCommand() *cobra.Command {
 	return remove
 }
 
-func (a *accountCommands) printTier(t sendlimit.Tier) error {
+func (a *accountCommands) printTier(t accounts.Tier) error {
 	if a.asJSON {
 		return a.printJSON(api.TierOf(t))
 	}
@@ -159,10 +161,10 @@ func limitOf(limit int64) string {
 	return strconv.FormatInt(limit, 10)
 }
 
-func alertsOf(t sendlimit.Tier) string {
+func alertsOf(t accounts.Tier) string {
 	at := t.AlertAt
 	if at == nil {
-		at = sendlimit.DefaultAlertAt()
+		at = policy.DefaultAlertAt()
 	}
 	if len(at) == 0 {
 		return never

@@ -12,7 +12,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -56,7 +56,7 @@ func (p program) exportUser(ctx context.Context, users *tasks.Users, user string
 		return fmt.Errorf("exporting a user: %w", err)
 	}
 	if document.Empty() {
-		return &userError{code: sendlimit.CodeNotFound, detail: "there is nothing of " + user}
+		return &userError{code: fault.CodeNotFound, detail: "there is nothing of " + user}
 	}
 	document.ExportedAt = tasks.Time{Time: time.Now()}
 	encoder := json.NewEncoder(p.stdout)
@@ -107,7 +107,7 @@ func (p program) confirmErase(ctx context.Context, flags *pflag.FlagSet, user st
 	}
 	wait, err := config.ParseDuration(f.wait)
 	if err != nil || wait < 0 {
-		return &sendlimit.InvalidError{Field: "wait", Value: f.wait, Want: "a length of time such as 90s or 5m, 0s not to wait"}
+		return &fault.InvalidError{Field: "wait", Value: f.wait, Want: "a length of time such as 90s or 5m, 0s not to wait"}
 	}
 	return p.withUsers(ctx, flags, func(users *tasks.Users) error {
 		return p.eraseUser(ctx, users, user, wait, f.json)
@@ -135,7 +135,7 @@ func (p program) eraseUser(ctx context.Context, users *tasks.Users, user string,
 			count(e.Entries, "entry", "entries"), count(e.Tasks, "task", "tasks")))
 	}
 	if err == nil && e.Running > 0 {
-		return &userError{code: sendlimit.CodeTooLate, detail: fmt.Sprintf(
+		return &userError{code: fault.CodeTooLate, detail: fmt.Sprintf(
 			"the queue still has the user's name in %s that a worker has in hand, or had when it died:"+
 				" run it again in a few minutes", count(e.Running, "task", "tasks"))}
 	}
@@ -152,7 +152,7 @@ func count(n int, one, many string) string {
 
 // userError says what could not be done about a user.
 type userError struct {
-	code   sendlimit.Code
+	code   fault.Code
 	detail string
 }
 
@@ -160,7 +160,7 @@ type userError struct {
 func (e *userError) Error() string { return e.detail }
 
 // Code is what decides about the exit status.
-func (e *userError) Code() sendlimit.Code { return e.code }
+func (e *userError) Code() fault.Code { return e.code }
 
 // withUsers calls do with the users of the store that the settings name.
 func (p program) withUsers(ctx context.Context, flags *pflag.FlagSet, do func(*tasks.Users) error) error {

@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -20,9 +21,9 @@ func storeOfAlice(t *testing.T) (client *redis.Client, environ []string) {
 	t.Helper()
 	server, client := sendlimittest.EmbeddedRedis(t)
 	environ = []string{"REDIS_URL=redis://" + server.Addr()}
-	policies, err := sendlimit.NewPolicyStore(client, "")
+	policies, err := settings.NewPolicyStore(client, "")
 	require.NoError(t, err)
-	require.NoError(t, policies.Apply(t.Context(), sendlimit.DefaultPolicy()))
+	require.NoError(t, policies.Apply(t.Context(), policy.DefaultPolicy()))
 	submitter, err := tasks.NewSubmitter(client, tasks.SubmitterOptions{})
 	require.NoError(t, err)
 	for i, id := range []string{"a", "b"} {

@@ -12,16 +12,18 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
 // userSettings are what is set for single users, and the policies that it refers to.
 type userSettings struct {
 	program
-	*sendlimit.UserSettingsStore
+	*settings.UserSettingsStore
 
-	policies map[string]sendlimit.Policy
+	policies map[string]policy.Policy
 	json     bool
 }
 
@@ -62,10 +64,10 @@ func (p program) settingsCommands(ctx context.Context) []*cobra.Command {
 // on calls do with the settings and the policies of the store that the flags name.
 func (u *userSettings) on(ctx context.Context, cmd *cobra.Command, do func() error) error {
 	return u.reported(u.json, u.withStore(ctx, cmd.Flags(), func(client redis.UniversalClient, c config.Config) (err error) {
-		if u.UserSettingsStore, err = sendlimit.NewUserSettingsStore(client, c.Prefix); err != nil {
+		if u.UserSettingsStore, err = settings.NewUserSettingsStore(client, c.Prefix); err != nil {
 			return fmt.Errorf("opening the settings of users: %w", err)
 		}
-		policies, err := sendlimit.NewPolicyStore(client, c.Prefix)
+		policies, err := settings.NewPolicyStore(client, c.Prefix)
 		if err != nil {
 			return fmt.Errorf("opening the policies: %w", err)
 		}
@@ -73,7 +75,7 @@ func (u *userSettings) on(ctx context.Context, cmd *cobra.Command, do func() err
 		if err != nil {
 			return fmt.Errorf("looking at the policies: %w", err)
 		}
-		u.policies = make(map[string]sendlimit.Policy, len(all))
+		u.policies = make(map[string]policy.Policy, len(all))
 		for _, policy := range all {
 			u.policies[policy.Name] = policy
 		}
@@ -110,7 +112,7 @@ func (u *userSettings) setCommand(ctx context.Context) *cobra.Command {
 			return u.reported(u.json, err)
 		}
 		return u.on(ctx, cmd, func() error {
-			_, err := u.Update(ctx, args[0], func(before sendlimit.UserSettings) (sendlimit.UserSettings, error) {
+			_, err := u.Update(ctx, args[0], func(before policy.UserSettings) (policy.UserSettings, error) {
 				settings := change.to(before)
 				return settings, u.check(settings, change)
 			})
@@ -125,7 +127,7 @@ func (u *userSettings) setCommand(ctx context.Context) *cobra.Command {
 
 // check says whether settings fit the policies, as far as a change names what
 // depends on them: what was set before may refer to rules that are gone.
-func (u *userSettings) check(settings sendlimit.UserSettings, change userChange) error {
+func (u *userSettings) check(settings policy.UserSettings, change userChange) error {
 	// What is wrong in itself is said first, and by the same call that would store it.
 	if err := settings.Validate(); err != nil {
 		return err
@@ -134,7 +136,7 @@ func (u *userSettings) check(settings sendlimit.UserSettings, change userChange)
 	case change.policy != nil:
 		return tasks.CheckUserSettings(settings, u.policies)
 	case len(change.add) > 0:
-		return tasks.CheckUserSettings(sendlimit.UserSettings{Policy: settings.Policy, Limits: change.add}, u.policies)
+		return tasks.CheckUserSettings(policy.UserSettings{Policy: settings.Policy, Limits: change.add}, u.policies)
 	default:
 		return nil
 	}
@@ -161,7 +163,7 @@ func (f *userFlags) register(flags *pflag.FlagSet) {
 // userChange is what is to be changed; nil for what stays.
 type userChange struct {
 	policy, zone, contact *string
-	add                   []sendlimit.Rule
+	add                   []policy.Rule
 	dropLimits            bool
 	blocked               *bool
 }
@@ -188,14 +190,14 @@ func (f *userFlags) change(cmd *cobra.Command) (userChange, error) {
 		c.blocked, given = &f.block, true
 	}
 	if cmd.Flags().Changed("limit") && len(f.limits) == 0 {
-		return c, &sendlimit.InvalidError{
+		return c, &fault.InvalidError{
 			Field: "limit", Value: "", Want: "a rule such as 20/calendar_day; --no-limits takes all of them away",
 		}
 	}
 	for _, text := range f.limits {
-		limit, err := sendlimit.ParseRule(text)
-		if invalid, ok := errors.AsType[*sendlimit.InvalidError](err); ok {
-			return c, &sendlimit.InvalidError{Field: "limit", Value: invalid.Value, Want: invalid.Want}
+		limit, err := policy.ParseRule(text)
+		if invalid, ok := errors.AsType[*fault.InvalidError](err); ok {
+			return c, &fault.InvalidError{Field: "limit", Value: invalid.Value, Want: invalid.Want}
 		}
 		c.add = append(c.add, limit)
 	}
@@ -207,7 +209,7 @@ func (f *userFlags) change(cmd *cobra.Command) (userChange, error) {
 }
 
 // to are settings with the change.
-func (c userChange) to(s sendlimit.UserSettings) sendlimit.UserSettings {
+func (c userChange) to(s policy.UserSettings) policy.UserSettings {
 	for _, field := range []struct{ to, from *string }{{&s.Policy, c.policy}, {&s.TimeZone, c.zone}, {&s.Contact, c.contact}} {
 		if field.from != nil {
 			*field.to = *field.from
@@ -216,7 +218,7 @@ func (c userChange) to(s sendlimit.UserSettings) sendlimit.UserSettings {
 	if c.blocked != nil {
 		s.Blocked = *c.blocked
 	}
-	var kept []sendlimit.Rule
+	var kept []policy.Rule
 	if !c.dropLimits {
 		for _, limit := range s.Limits {
 			if !slices.ContainsFunc(c.add, limit.SameWindow) {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 // withStore calls do with the settings and the store that they name, once it is
@@ -30,7 +30,7 @@ func (p program) withStore(
 	if _, err := store.Inspect(ctx, client); err != nil {
 		return err
 	}
-	if _, err := sendlimit.ReadLayout(ctx, client, settings.Prefix); err != nil {
+	if _, err := redisstore.ReadLayout(ctx, client, settings.Prefix); err != nil {
 		return fmt.Errorf("looking at the layout of the store: %w", err)
 	}
 	return do(client, settings)

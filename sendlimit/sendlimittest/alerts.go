@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // Alerts says which alerts of users' daily rules have to be raised. It shares
@@ -12,7 +14,7 @@ import (
 type Alerts struct {
 	daily      []rule
 	day        rule // the natural day, whose flag an alert sets
-	policy     sendlimit.Policy
+	policy     policy.Policy
 	thresholds []int
 	remembered int64           // ms, as in Model
 	flags      map[string]flag // by user and start of the day
@@ -35,25 +37,25 @@ type Alerted struct {
 }
 
 // NewAlerts returns the alerts of a policy, none of which has been raised.
-func NewAlerts(policy sendlimit.Policy) (*Alerts, error) {
+func NewAlerts(policy policy.Policy) (*Alerts, error) {
 	a := &Alerts{flags: make(map[string]flag)}
 	return a, a.follow(policy)
 }
 
 // follow goes on under another policy: what was alerted stays alerted.
-func (a *Alerts) follow(policy sendlimit.Policy) error {
-	zone, err := time.LoadLocation(policy.TimeZone)
+func (a *Alerts) follow(p policy.Policy) error {
+	zone, err := time.LoadLocation(p.TimeZone)
 	if err != nil {
 		return fmt.Errorf("model of alerts: %w", err)
 	}
-	a.policy, a.daily, a.thresholds = policy, nil, policy.AlertAt
+	a.policy, a.daily, a.thresholds = p, nil, p.AlertAt
 	if a.thresholds == nil {
 		a.thresholds = []int{80, 100}
 	}
-	a.day = rule{Rule: sendlimit.Rule{Limit: 1, Period: sendlimit.Day}, zone: zone}
-	a.remembered = (policy.LargestWindow() + sendlimit.Grace).Milliseconds()
-	for _, r := range policy.Rules {
-		if r.Period == sendlimit.Day || r.Window == 24*time.Hour {
+	a.day = rule{Rule: policy.Rule{Limit: 1, Period: calendar.Day}, zone: zone}
+	a.remembered = (p.LargestWindow() + policy.Grace).Milliseconds()
+	for _, r := range p.Rules {
+		if r.Period == calendar.Day || r.Window == 24*time.Hour {
 			a.daily = append(a.daily, rule{Rule: r, zone: zone})
 		}
 	}
@@ -63,7 +65,7 @@ func (a *Alerts) follow(policy sendlimit.Policy) error {
 // Taken says what the place at `at` raises, which a user has just been given.
 // held are all of the user's places, that one included, in the order of List;
 // contact is whether the user has one.
-func (a *Alerts) Taken(user string, at, now time.Time, held []sendlimit.Reservation, contact bool) Alerted {
+func (a *Alerts) Taken(user string, at, now time.Time, held []keyspace.Reservation, contact bool) Alerted {
 	if !contact && a.policy.AlertTo == "" {
 		return Alerted{}
 	}

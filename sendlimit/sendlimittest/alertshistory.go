@@ -12,6 +12,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
 // CheckAlerts draws a policy with daily rules and a history of submits, moves,
@@ -41,11 +45,11 @@ func CheckAlerts(t *rapid.T, client redis.UniversalClient, prefix string) {
 // alerting is a store in which alerts are raised, and what should be there.
 type alerting struct {
 	client    redis.UniversalClient
-	keys      sendlimit.Keys
+	keys      keyspace.Keys
 	options   sendlimit.Options
 	timeline  *sendlimit.Timeline
-	gate      *sendlimit.Gate
-	settings  *sendlimit.UserSettingsStore
+	gate      *messages.Gate
+	settings  *settings.UserSettingsStore
 	model     *Alerts
 	now       time.Time
 	contact   bool
@@ -66,11 +70,11 @@ func newAlerting(t *rapid.T, client redis.UniversalClient, prefix string) *alert
 		options: sendlimit.Options{Prefix: prefix, Records: true, KeepRecords: 50 * 365 * 24 * time.Hour},
 	}
 	var err error
-	a.keys, err = sendlimit.NewKeys(prefix)
+	a.keys, err = keyspace.NewKeys(prefix)
 	require.NoError(t, err)
-	a.settings, err = sendlimit.NewUserSettingsStore(client, prefix)
+	a.settings, err = settings.NewUserSettingsStore(client, prefix)
 	require.NoError(t, err)
-	a.model, err = NewAlerts(sendlimit.DefaultPolicy())
+	a.model, err = NewAlerts(policy.DefaultPolicy())
 	require.NoError(t, err)
 	a.rulesChange(t)
 	return a
@@ -87,7 +91,7 @@ func (a *alerting) rulesChange(t *rapid.T) {
 		{"3/day", "20/calendar_day"},
 		{"4/hour"}, // no daily rule
 	}).Draw(t, "rules")
-	policy, err := sendlimit.ParsePolicy("drawn", rapid.SampledFrom(historyZones).Draw(t, "zone"), rules...)
+	policy, err := policy.ParsePolicy("drawn", rapid.SampledFrom(historyZones).Draw(t, "zone"), rules...)
 	require.NoError(t, err)
 	policy.AlertAt = rapid.SampledFrom([][]int{nil, nil, {50, 70, 100}, {1}, {}}).Draw(t, "alert at")
 	policy.AlertTo = rapid.SampledFrom([]string{"", "ops@example.com"}).Draw(t, "alert to")
@@ -95,7 +99,7 @@ func (a *alerting) rulesChange(t *rapid.T) {
 	a.options.Policy = policy
 	a.timeline, err = sendlimit.NewTimeline(a.client, a.options)
 	require.NoError(t, err)
-	a.gate, err = sendlimit.NewGate(a.client, a.options)
+	a.gate, err = messages.NewGate(a.client, a.options)
 	require.NoError(t, err)
 	require.NoError(t, a.model.follow(policy))
 }
@@ -107,7 +111,7 @@ func (a *alerting) setContact(t *rapid.T) {
 		require.NoError(t, err)
 		return
 	}
-	require.NoError(t, a.settings.Set(t.Context(), alertingUser, sendlimit.UserSettings{Contact: "ada@example.org"}))
+	require.NoError(t, a.settings.Set(t.Context(), alertingUser, policy.UserSettings{Contact: "ada@example.org"}))
 }
 
 func (a *alerting) token(kind string) string {
@@ -224,38 +228,38 @@ func (a *alerting) deliverLate(t *rapid.T) {
 	}
 	places, err := a.timeline.List(t.Context(), sendlimit.ListRequest{User: alertingUser, Now: a.now})
 	require.NoError(t, err)
-	i := slices.IndexFunc(places, func(r sendlimit.Reservation) bool { return r.ID == id })
+	i := slices.IndexFunc(places, func(r keyspace.Reservation) bool { return r.ID == id })
 	require.GreaterOrEqual(t, i, 0)
 	stood := places[i].At
 	if late := stood.Add(time.Hour); late.After(a.now) {
 		a.now = late
 	}
-	d := sendlimit.Delivery{User: alertingUser, ID: id, Generation: a.pending[id], Nonce: a.token("n")}
+	d := messages.Delivery{User: alertingUser, ID: id, Generation: a.pending[id], Nonce: a.token("n")}
 	claim, err := a.gate.Claim(t.Context(), d, time.Minute, a.now)
 	require.NoError(t, err)
 	placed := claim.Placed
-	if claim.Verdict == sendlimit.Send {
-		placed = append(placed, sendlimit.Placement{ID: id, At: claim.SendAt, From: stood})
+	if claim.Verdict == messages.Send {
+		placed = append(placed, messages.Placement{ID: id, At: claim.SendAt, From: stood})
 	}
-	if claim.Verdict == sendlimit.Send || claim.Verdict == sendlimit.Dropped {
+	if claim.Verdict == messages.Send || claim.Verdict == messages.Dropped {
 		delete(a.pending, id)
 	}
 	for _, drop := range claim.Dropped {
 		delete(a.pending, drop.ID)
 	}
-	slices.SortFunc(placed, func(a, b sendlimit.Placement) int {
+	slices.SortFunc(placed, func(a, b messages.Placement) int {
 		return cmp.Or(a.From.Compare(b.From), cmp.Compare(a.ID, b.ID))
 	})
 	var taken []time.Time
 	for _, p := range placed {
 		taken = append(taken, p.At)
-		if p.ID != id || claim.Verdict == sendlimit.Postponed {
+		if p.ID != id || claim.Verdict == messages.Postponed {
 			a.pending[p.ID] = p.Generation
 		}
 	}
 	a.raised(t, claim.Notices, taken...)
-	if claim.Verdict == sendlimit.Send && rapid.Bool().Draw(t, "fails") {
-		settled, err := a.gate.Settle(t.Context(), d, sendlimit.Settlement{Failed: true, Reason: "no"}, a.now)
+	if claim.Verdict == messages.Send && rapid.Bool().Draw(t, "fails") {
+		settled, err := a.gate.Settle(t.Context(), d, messages.Settlement{Failed: true, Reason: "no"}, a.now)
 		require.NoError(t, err)
 		require.True(t, settled)
 		a.dead = append(a.dead, id)
@@ -266,10 +270,10 @@ func (a *alerting) revive(t *rapid.T) {
 	if len(a.dead) == 0 {
 		return
 	}
-	letters, err := sendlimit.NewDeadLetters(a.client, a.options)
+	letters, err := messages.NewDeadLetters(a.client, a.options)
 	require.NoError(t, err)
 	id := a.dead[0]
-	r := sendlimit.RetryRequest{User: alertingUser, ID: id, Generation: a.token("g"), Now: a.now}
+	r := messages.RetryRequest{User: alertingUser, ID: id, Generation: a.token("g"), Now: a.now}
 	d, err := letters.Retry(t.Context(), r)
 	require.NoError(t, err)
 	if !d.Allowed {
@@ -289,7 +293,7 @@ func (a *alerting) timeGoes(t *rapid.T) {
 
 // inspect looks at all that the store has of alerts.
 func (a *alerting) inspect(t *rapid.T) {
-	p := sendlimit.Partition(alertingUser)
+	p := keyspace.Partition(alertingUser)
 	for key, want := range map[string][]string{a.keys.Notices(p): a.notices, a.keys.Gathered(p): a.collected} {
 		got, err := a.client.ZRange(t.Context(), key, 0, -1).Result()
 		require.NoError(t, err)
@@ -302,7 +306,7 @@ func (a *alerting) inspect(t *rapid.T) {
 		require.Contains(t, fields["x"], `"policy":"drawn"`)
 	}
 	for _, want := range a.model.flags {
-		key := a.keys.Alert(sendlimit.AlertOfUser, alertingUser, want.from)
+		key := a.keys.Alert(keyspace.AlertOfUser, alertingUser, want.from)
 		got, err := a.client.Get(t.Context(), key).Int()
 		require.NoError(t, err)
 		require.Equal(t, want.threshold, got)

@@ -10,6 +10,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // CheckBacklog is CheckMessages for a user of whom more messages are late than
@@ -25,13 +27,13 @@ func CheckBacklog(t *rapid.T, client redis.UniversalClient, prefix string) {
 		{"60/hour", "70/calendar_day"},
 	}).Draw(t, "busy rules")
 	var err error
-	o.Policy, err = sendlimit.ParsePolicy("backlog", "", rules...)
+	o.Policy, err = policy.ParsePolicy("backlog", "", rules...)
 	require.NoError(t, err)
 	o.Policies = nil
 	if rapid.Bool().Draw(t, "categories") {
-		own, err := sendlimit.ParseRule(rapid.SampledFrom([]string{"1/minute", "20/10m", "2/calendar_minute"}).Draw(t, "of a category"))
+		own, err := policy.ParseRule(rapid.SampledFrom([]string{"1/minute", "20/10m", "2/calendar_minute"}).Draw(t, "of a category"))
 		require.NoError(t, err)
-		o.Policy.Categories = map[string]sendlimit.CategoryRules{"marketing": {Rules: []sendlimit.Rule{own}}, "otp": {Exempt: true}}
+		o.Policy.Categories = map[string]policy.CategoryRules{"marketing": {Rules: []policy.Rule{own}}, "otp": {Exempt: true}}
 	}
 	m := newMailbox(t, client, o)
 	m.options.DropDueBefore = time.Time{}
@@ -102,15 +104,15 @@ func (m *mailbox) drain(t *rapid.T) bool {
 		if !known.open() || m.now.Before(known.due()) {
 			continue // dropped or placed by now
 		}
-		d := sendlimit.Delivery{User: mailboxUser, ID: id, Generation: known.generation(), Nonce: m.token("n")}
+		d := messages.Delivery{User: mailboxUser, ID: id, Generation: known.generation(), Nonce: m.token("n")}
 		want := m.verdict(d)
 		got, err := m.gate.Claim(t.Context(), d, holdFor, m.now)
 		require.NoError(t, err)
 		require.Equal(t, want, got, "%+v", d)
-		if want.Verdict != sendlimit.Send {
+		if want.Verdict != messages.Send {
 			continue
 		}
-		s := sendlimit.Settlement{Delivered: true, Began: m.now}
+		s := messages.Settlement{Delivered: true, Began: m.now}
 		require.True(t, m.account(d, s))
 		held, err := m.gate.Settle(t.Context(), d, s, m.now)
 		require.NoError(t, err)

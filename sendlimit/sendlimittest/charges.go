@@ -10,7 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
 // ChargeModel is what accounts are charged, in the plainest way: a message that
@@ -35,9 +36,9 @@ func NewChargeModel(zones map[string]*time.Location) *ChargeModel {
 
 // Stands takes in how a message stands: that it was accepted for, moved to, or
 // cancelled.
-func (m *ChargeModel) Stands(s sendlimit.Standing) {
+func (m *ChargeModel) Stands(s messages.Standing) {
 	key := s.User + "\x00" + s.ID
-	if s.Account == "" || s.State == sendlimit.StateUnknown || s.State == sendlimit.StateCancelled {
+	if s.Account == "" || s.State == messages.StateUnknown || s.State == messages.StateCancelled {
 		delete(m.charged, key)
 		return
 	}
@@ -45,7 +46,7 @@ func (m *ChargeModel) Stands(s sendlimit.Standing) {
 }
 
 // Charged is what the counters of the store have to be, by their keys.
-func (m *ChargeModel) Charged(keys sendlimit.Keys) map[string]int {
+func (m *ChargeModel) Charged(keys keyspace.Keys) map[string]int {
 	counts := make(map[string]int)
 	for _, message := range m.charged {
 		zone := m.zones[message.account]
@@ -66,7 +67,7 @@ func (m *ChargeModel) Charged(keys sendlimit.Keys) map[string]int {
 // model says, each with a TTL, and that nothing is held.
 func RequireCharged(tb testing.TB, client redis.UniversalClient, prefix string, m *ChargeModel) {
 	tb.Helper()
-	keys, err := sendlimit.NewKeys(prefix)
+	keys, err := keyspace.NewKeys(prefix)
 	require.NoError(tb, err)
 	ctx := tb.Context()
 	found := make(map[string]int)

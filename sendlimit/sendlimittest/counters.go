@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // CountersModel answers what sendlimit.Counters must answer, field by field, by
@@ -13,7 +16,7 @@ import (
 // to be valid but for an N that no counter can take, and their At has to be set.
 // It is not safe for concurrent use.
 type CountersModel struct {
-	events  map[string]sendlimit.Event
+	events  map[string]counters.Event
 	counted map[string][]countedCall // by event, key and counter
 	windows map[string]span          // the last window of a counter, by the same
 }
@@ -26,14 +29,14 @@ type countedCall struct{ from, n int64 }
 // no event has limits.
 func NewCountersModel() *CountersModel {
 	return &CountersModel{
-		events:  make(map[string]sendlimit.Event),
+		events:  make(map[string]counters.Event),
 		counted: make(map[string][]countedCall),
 		windows: make(map[string]span),
 	}
 }
 
 // Set gives an event its limits.
-func (m *CountersModel) Set(e sendlimit.Event) { m.events[e.Name] = e }
+func (m *CountersModel) Set(e counters.Event) { m.events[e.Name] = e }
 
 // Remove takes an event's limits away, and says whether it had any.
 func (m *CountersModel) Remove(name string) bool {
@@ -44,7 +47,7 @@ func (m *CountersModel) Remove(name string) bool {
 
 // Count counts a call, or says why not. The error is a *sendlimit.InvalidError
 // for an N that is more than a limit.
-func (m *CountersModel) Count(r sendlimit.CountRequest) (sendlimit.Decision, error) {
+func (m *CountersModel) Count(r counters.CountRequest) (sendlimit.Decision, error) {
 	n, now := max(r.N, 1), cut(r.At)
 	usages, periods := m.usages(r)
 	d := sendlimit.Decision{Allowed: true, Now: moment(now)}
@@ -52,7 +55,7 @@ func (m *CountersModel) Count(r sendlimit.CountRequest) (sendlimit.Decision, err
 	for i := range usages {
 		u := &usages[i]
 		if n > u.Counter.Limit {
-			return sendlimit.Decision{}, fmt.Errorf("model of counters: %w", &sendlimit.InvalidError{Field: "n"})
+			return sendlimit.Decision{}, fmt.Errorf("model of counters: %w", &fault.InvalidError{Field: "n"})
 		}
 		if u.Used+n > u.Counter.Limit && (refusing == nil || u.Until.After(refusing.Until)) {
 			refusing = u
@@ -71,7 +74,7 @@ func (m *CountersModel) Count(r sendlimit.CountRequest) (sendlimit.Decision, err
 	}
 	d.Counters = usages
 	if refusing != nil {
-		d.Allowed, d.Code = false, sendlimit.CodeRateLimited
+		d.Allowed, d.Code = false, fault.CodeRateLimited
 		d.RetryAfter = refusing.Until.Sub(d.Now)
 		tightest = refusing
 	}
@@ -82,7 +85,7 @@ func (m *CountersModel) Count(r sendlimit.CountRequest) (sendlimit.Decision, err
 }
 
 // GiveBack takes a call off its counters.
-func (m *CountersModel) GiveBack(r sendlimit.CountRequest) {
+func (m *CountersModel) GiveBack(r counters.CountRequest) {
 	now := cut(r.At)
 	usages, periods := m.usages(r)
 	for i, u := range usages {
@@ -96,7 +99,7 @@ func (m *CountersModel) GiveBack(r sendlimit.CountRequest) {
 }
 
 // usages lists the counters of a call as they are before it, its event's first.
-func (m *CountersModel) usages(r sendlimit.CountRequest) (usages []sendlimit.CounterUsage, periods []span) {
+func (m *CountersModel) usages(r counters.CountRequest) (usages []sendlimit.CounterUsage, periods []span) {
 	event := m.events[r.Event]
 	zoneName := r.TimeZone
 	if r.Event != "" {
@@ -109,7 +112,7 @@ func (m *CountersModel) usages(r sendlimit.CountRequest) (usages []sendlimit.Cou
 	now := cut(r.At)
 	for _, c := range append(event.Counters(), r.Counters...) {
 		var period span
-		if c.Period == sendlimit.NoPeriod {
+		if c.Period == calendar.NoPeriod {
 			period = m.windows[counterName(r, c)]
 			if now >= period.until {
 				period = span{now, now + c.Window.Milliseconds()}
@@ -131,14 +134,14 @@ func (m *CountersModel) usages(r sendlimit.CountRequest) (usages []sendlimit.Cou
 	return usages, periods
 }
 
-func (m *CountersModel) put(r sendlimit.CountRequest, c sendlimit.Counter, period span, n int64) {
+func (m *CountersModel) put(r counters.CountRequest, c sendlimit.Counter, period span, n int64) {
 	name := counterName(r, c)
-	if c.Period == sendlimit.NoPeriod {
+	if c.Period == calendar.NoPeriod {
 		m.windows[name] = period
 	}
 	m.counted[name] = append(m.counted[name], countedCall{period.from, n})
 }
 
-func counterName(r sendlimit.CountRequest, c sendlimit.Counter) string {
+func counterName(r counters.CountRequest, c sendlimit.Counter) string {
 	return fmt.Sprintf("%q %q %q", r.Event, r.Key, c.Name)
 }

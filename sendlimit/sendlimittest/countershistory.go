@@ -8,6 +8,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // CheckCounters draws a history of calls, refunds and changed limits, puts it to
@@ -16,14 +20,14 @@ import (
 // counter's key is without an expiry. The keys begin with prefix, which no other
 // history may share. Run it by rapid.Check.
 func CheckCounters(t *rapid.T, client redis.Cmdable, prefix string) {
-	counters, err := sendlimit.NewCounters(client, prefix)
+	limits, err := counters.NewCounters(client, prefix)
 	require.NoError(t, err)
-	events, err := sendlimit.NewEventStore(client, prefix)
+	events, err := counters.NewEventStore(client, prefix)
 	require.NoError(t, err)
-	keys, err := sendlimit.NewKeys(prefix)
+	keys, err := keyspace.NewKeys(prefix)
 	require.NoError(t, err)
 	h := &countersHistory{
-		client: client, keys: keys, counters: counters, events: events, model: NewCountersModel(), now: drawStart(t),
+		client: client, keys: keys, counters: limits, events: events, model: NewCountersModel(), now: drawStart(t),
 	}
 	defer func() { // every look at the keys goes through all there are
 		if names := h.everyKey(t); len(names) > 0 {
@@ -45,23 +49,23 @@ func CheckCounters(t *rapid.T, client redis.Cmdable, prefix string) {
 // countersHistory is Counters and the model that they have to agree with.
 type countersHistory struct {
 	client   redis.Cmdable
-	keys     sendlimit.Keys
-	counters *sendlimit.Counters
-	events   *sendlimit.EventStore
+	keys     keyspace.Keys
+	counters *counters.Counters
+	events   *counters.EventStore
 	model    *CountersModel
 	now      time.Time
-	wentBack bool                     // the clock, at least once
-	counted  []sendlimit.CountRequest // as they can be given back
+	wentBack bool                    // the clock, at least once
+	counted  []counters.CountRequest // as they can be given back
 }
 
 // historyCounters is every counter that a history knows, without its limit.
 func historyCounters() []sendlimit.Counter {
 	return []sendlimit.Counter{
-		{Name: "m", Period: sendlimit.Minute},
-		{Name: "h", Period: sendlimit.Hour},
-		{Name: "d", Period: sendlimit.Day},
-		{Name: "w", Period: sendlimit.Week},
-		{Name: "month-2", Period: sendlimit.Month},
+		{Name: "m", Period: calendar.Minute},
+		{Name: "h", Period: calendar.Hour},
+		{Name: "d", Period: calendar.Day},
+		{Name: "w", Period: calendar.Week},
+		{Name: "month-2", Period: calendar.Month},
 		{Name: "burst", Window: 90 * time.Second},
 		{Name: "tier_1", Window: 1500 * time.Millisecond},
 		{Name: "long", Window: 36 * time.Hour},
@@ -72,8 +76,8 @@ func (h *countersHistory) event(t *rapid.T) string {
 	return rapid.SampledFrom([]string{"submit", "login"}).Draw(t, "event")
 }
 
-func (h *countersHistory) request(t *rapid.T) sendlimit.CountRequest {
-	r := sendlimit.CountRequest{
+func (h *countersHistory) request(t *rapid.T) counters.CountRequest {
+	r := counters.CountRequest{
 		Key: rapid.SampledFrom([]string{"a", "a:m:5", "ü b"}).Draw(t, "key"),
 		N:   int64(rapid.IntRange(0, 3).Draw(t, "n")),
 		At:  h.now,
@@ -97,7 +101,7 @@ func (h *countersHistory) count(t *rapid.T) {
 	want, refusal := h.model.Count(r)
 	got, err := h.counters.Count(t.Context(), r)
 	if refusal != nil {
-		var invalid *sendlimit.InvalidError
+		var invalid *fault.InvalidError
 		require.ErrorAs(t, err, &invalid, "%+v", r)
 		require.Equal(t, "n", invalid.Field)
 		return
@@ -113,7 +117,7 @@ func (h *countersHistory) count(t *rapid.T) {
 
 // hintHolds holds a refusal's RetryAfter to be exact: then the call is allowed,
 // a millisecond earlier it is not.
-func (h *countersHistory) hintHolds(t *rapid.T, r sendlimit.CountRequest, d sendlimit.Decision) {
+func (h *countersHistory) hintHolds(t *rapid.T, r counters.CountRequest, d sendlimit.Decision) {
 	r.At = d.Now.Add(d.RetryAfter - time.Millisecond)
 	early, err := h.counters.Count(t.Context(), r)
 	require.NoError(t, err)
@@ -151,7 +155,7 @@ func (h *countersHistory) timeGoes(t *rapid.T) {
 
 func (h *countersHistory) eventIsSet(t *rapid.T) {
 	limit := func(name string) int64 { return int64(rapid.IntRange(0, 6).Draw(t, name)) }
-	e := sendlimit.Event{
+	e := counters.Event{
 		Name: h.event(t), PerMinute: limit("minute"), PerHour: limit("hour"), PerDay: 1 + limit("day"),
 		TimeZone: rapid.SampledFrom(historyZones).Draw(t, "zone"),
 	}

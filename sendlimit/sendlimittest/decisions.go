@@ -5,10 +5,12 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // grace is sendlimit.Grace in milliseconds.
-const grace = int64(sendlimit.Grace / time.Millisecond)
+const grace = int64(policy.Grace / time.Millisecond)
 
 // Reserve takes the place asked for, or says why not.
 func (m *Model) Reserve(r sendlimit.Request) sendlimit.Decision {
@@ -39,7 +41,7 @@ func (m *Model) Check(r sendlimit.Request) sendlimit.Decision {
 		return replay(r, held.at, asked, now)
 	}
 	d := g.judge(tl.counted(), category, asked, now)
-	if d.Code != sendlimit.CodeSendLimit && d.Code != sendlimit.CodeQuietHours || !r.Shift {
+	if d.Code != fault.CodeSendLimit && d.Code != fault.CodeQuietHours || !r.Shift {
 		return d
 	}
 	last := min(cutOr(r.ShiftUntil, math.MaxInt64), now+g.reach)
@@ -59,7 +61,7 @@ func (m *Model) Move(r sendlimit.MoveRequest) sendlimit.Decision {
 	tl := m.remember(r.User, cut(r.Now))
 	held, ok := tl.find(r.ID)
 	if !ok {
-		return refused(sendlimit.CodeNotFound, cut(r.Now))
+		return refused(fault.CodeNotFound, cut(r.Now))
 	}
 	return m.move(tl.without(r.ID), held, r)
 }
@@ -93,7 +95,7 @@ func (m *Model) Release(r sendlimit.ReleaseRequest) sendlimit.Decision {
 
 	held, ok := tl.find(r.ID)
 	if !ok {
-		return refused(sendlimit.CodeNotFound, now)
+		return refused(fault.CodeNotFound, now)
 	}
 	m.users[r.User] = tl.without(r.ID)
 	return sendlimit.Decision{Allowed: true, At: moment(held.at), Now: moment(now)}
@@ -109,7 +111,7 @@ func replay(r sendlimit.Request, held, asked, now int64) sendlimit.Decision {
 	shifted := r.Shift && asked <= held && held <= cutOr(r.ShiftUntil, math.MaxInt64)
 	graced := asked < now && asked <= held && held <= asked+grace
 	if held != asked && !shifted && !graced {
-		d := refused(sendlimit.CodeIDReused, now)
+		d := refused(fault.CodeIDReused, now)
 		d.At = moment(asked)
 		return d
 	}
@@ -121,6 +123,6 @@ func replay(r sendlimit.Request, held, asked, now int64) sendlimit.Decision {
 	return d
 }
 
-func refused(code sendlimit.Code, now int64) sendlimit.Decision {
+func refused(code fault.Code, now int64) sendlimit.Decision {
 	return sendlimit.Decision{Code: code, Now: moment(now)}
 }

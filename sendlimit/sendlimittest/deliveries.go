@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
 // The deliveries of CheckMessages: what a Gate says and stores.
@@ -14,8 +14,8 @@ import (
 // delivery names a try to deliver a message: mostly of its present
 // generation, and by a worker that claims it for the first time (0), that did
 // so last (1) or before that (2).
-func (m *mailbox) delivery(t *rapid.T, id string, workers ...int) sendlimit.Delivery {
-	d := sendlimit.Delivery{User: mailboxUser, ID: id, Generation: "none", Nonce: m.token("n")}
+func (m *mailbox) delivery(t *rapid.T, id string, workers ...int) messages.Delivery {
+	d := messages.Delivery{User: mailboxUser, ID: id, Generation: "none", Nonce: m.token("n")}
 	known := m.messages[id]
 	if known == nil {
 		return d
@@ -51,8 +51,8 @@ func (m *mailbox) claim(t *rapid.T) {
 // asRepeated leaves out what a repeated call need not tell again: where the
 // message stood before, that it was taken over, and the others that were placed,
 // which the watch list has.
-func asRepeated(c sendlimit.Claim, id string) sendlimit.Claim {
-	var own []sendlimit.Placement
+func asRepeated(c messages.Claim, id string) messages.Claim {
+	var own []messages.Placement
 	for _, p := range c.Placed {
 		if p.ID == id {
 			p.From = time.Time{}
@@ -64,39 +64,39 @@ func asRepeated(c sendlimit.Claim, id string) sendlimit.Claim {
 }
 
 // verdict says what a claim should get, and keeps account of it.
-func (m *mailbox) verdict(d sendlimit.Delivery) sendlimit.Claim {
+func (m *mailbox) verdict(d messages.Delivery) messages.Claim {
 	known := m.messages[d.ID]
-	c := sendlimit.Claim{Verdict: sendlimit.Stale, Now: m.now}
+	c := messages.Claim{Verdict: messages.Stale, Now: m.now}
 	if known == nil {
 		return c
 	}
 	repeated := known.holder == d.Nonce
 	switch {
 	case known.postponedBy(d):
-		c.Verdict, c.Placed = sendlimit.Postponed, []sendlimit.Placement{known.placement()}
+		c.Verdict, c.Placed = messages.Postponed, []messages.Placement{known.placement()}
 		return c
 	case known.generation() != d.Generation:
 		return c
 	case repeated && (known.state == dropped || known.state == uncertain):
-		c.Verdict, c.SendAt, c.Reason = sendlimit.Dropped, known.at, known.reason
+		c.Verdict, c.SendAt, c.Reason = messages.Dropped, known.at, known.reason
 		return c
 	case !known.open():
 		return c
 	case known.state == sending && repeated:
 		return m.send(known, c)
 	case known.state == sending && m.now.Before(known.leaseEnd):
-		c.Verdict, c.Until = sendlimit.Busy, known.leaseEnd
+		c.Verdict, c.Until = messages.Busy, known.leaseEnd
 		return c
 	case known.state == sending && (m.options.SkipUncertain || known.attempts >= m.options.Attempts):
 		known.doubt = true
 		return m.drop(known, d.Nonce, reasonUncertain, c)
 	case m.now.Before(known.due()):
-		c.Verdict, c.Until = sendlimit.Early, known.due()
+		c.Verdict, c.Until = messages.Early, known.due()
 		return c
 	case known.at.Before(m.options.DropDueBefore):
 		known.end(uncertain, reasonRestored, m.now)
 		known.claimedBy(d.Nonce)
-		c.Verdict, c.SendAt, c.Reason = sendlimit.Dropped, known.at, known.reason
+		c.Verdict, c.SendAt, c.Reason = messages.Dropped, known.at, known.reason
 		return c
 	case !m.now.Before(known.expiry(m.options.ExpireAfter)):
 		return m.drop(known, d.Nonce, reasonExpired, c)
@@ -109,10 +109,10 @@ func (m *mailbox) verdict(d sendlimit.Delivery) sendlimit.Claim {
 }
 
 // drop ends the message that is being claimed.
-func (m *mailbox) drop(known *message, nonce, reason string, c sendlimit.Claim) sendlimit.Claim {
+func (m *mailbox) drop(known *message, nonce, reason string, c messages.Claim) messages.Claim {
 	known.endUnsent(reason, m.now)
 	known.claimedBy(nonce)
-	c.Verdict, c.SendAt, c.Reason = sendlimit.Dropped, known.at, known.reason
+	c.Verdict, c.SendAt, c.Reason = messages.Dropped, known.at, known.reason
 	return c
 }
 
@@ -126,8 +126,8 @@ func (m *mailbox) hold(known *message, nonce string) {
 	known.lookAt = known.leaseEnd
 }
 
-func (m *mailbox) send(known *message, c sendlimit.Claim) sendlimit.Claim {
-	c.Verdict, c.SendAt, c.Promised, c.RequestedAt = sendlimit.Send, known.at, known.promised, known.requested
+func (m *mailbox) send(known *message, c messages.Claim) messages.Claim {
+	c.Verdict, c.SendAt, c.Promised, c.RequestedAt = messages.Send, known.at, known.promised, known.requested
 	c.Attempt, c.Category, c.Content = known.attempts, known.category, []byte(known.content)
 	return c
 }
@@ -137,7 +137,7 @@ func (m *mailbox) settle(t *rapid.T) {
 		return known.state == sending || known.state == pending && len(known.nonces) > 0
 	})
 	d := m.delivery(t, id, 0, 1, 1, 1, 2)
-	s := sendlimit.Settlement{}
+	s := messages.Settlement{}
 	switch rapid.IntRange(0, 3).Draw(t, "outcome") {
 	case 0:
 		s.Delivered, s.ProviderID, s.Began = true, "p1", m.now
@@ -150,7 +150,7 @@ func (m *mailbox) settle(t *rapid.T) {
 		s.Uncertain, s.Reason = true, "no answer"
 	default:
 		wait := rapid.SampledFrom([]time.Duration{0, time.Second, 10 * time.Minute}).Draw(t, "wait")
-		s.Retry, s.Reason = &sendlimit.Retry{
+		s.Retry, s.Reason = &messages.Retry{
 			Generation: m.token("g"), At: m.now.Add(wait), Uncertain: rapid.Bool().Draw(t, "no answer"),
 		}, "busy"
 	}
@@ -164,7 +164,7 @@ func (m *mailbox) settle(t *rapid.T) {
 
 // account says whether a settlement should count, and keeps account of it. The
 // nonce alone says so: the relay may have renewed the generation meanwhile.
-func (m *mailbox) account(d sendlimit.Delivery, s sendlimit.Settlement) bool {
+func (m *mailbox) account(d messages.Delivery, s messages.Settlement) bool {
 	known := m.messages[d.ID]
 	if known == nil || known.holder != d.Nonce {
 		return false

@@ -9,6 +9,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // The searches hop from edge to edge; here every millisecond is judged, by
@@ -106,7 +109,7 @@ func TestWindowsAgainstEveryStart(t *testing.T) {
 				inTheWay[e] = true
 			}
 		}
-		var wanted []sendlimit.Reservation
+		var wanted []keyspace.Reservation
 		for _, e := range tl {
 			if inTheWay[e] && len(wanted) < sendlimit.MaxConflicts {
 				wanted = append(wanted, e.reservation())
@@ -204,8 +207,8 @@ func drawQuiet(t *rapid.T) (quiet, int64) {
 	return q, first
 }
 
-func drawSliding(t *rapid.T) sendlimit.Rule {
-	return sendlimit.Rule{
+func drawSliding(t *rapid.T) policy.Rule {
+	return policy.Rule{
 		Limit:  rapid.IntRange(1, 4).Draw(t, "limit"),
 		Window: time.Duration(rapid.IntRange(1, 15).Draw(t, "window")) * time.Second,
 	}
@@ -218,7 +221,7 @@ func drawRules(t *rapid.T) []rule {
 	}
 	if len(rs) == 0 || rapid.Bool().Draw(t, "calendar rule") {
 		limit := rapid.IntRange(1, 8).Draw(t, "limit a minute")
-		rs = append(rs, rule{Rule: sendlimit.Rule{Limit: limit, Period: sendlimit.Minute}, zone: time.UTC})
+		rs = append(rs, rule{Rule: policy.Rule{Limit: limit, Period: calendar.Minute}, zone: time.UTC})
 	}
 	return rs
 }

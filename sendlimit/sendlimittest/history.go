@@ -11,6 +11,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/judge"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
 // CheckHistory draws policies and a history of requests, puts each to Timelines
@@ -46,13 +50,13 @@ func CheckHistory(t *rapid.T, client redis.UniversalClient, prefix string) {
 // history is Timelines and the Model that they have to agree with.
 type history struct {
 	client   redis.UniversalClient
-	keys     sendlimit.Keys
-	settings *sendlimit.UserSettingsStore
+	keys     keyspace.Keys
+	settings *settings.UserSettingsStore
 	options  [2]sendlimit.Options // of each process
 	process  [2]*sendlimit.Timeline
 	model    *Model
 	drawn    drawnPolicies
-	policies []sendlimit.Policy
+	policies []policy.Policy
 	now      time.Time
 	times    []time.Time // asked for or answered before: worth asking about again
 	messages map[string]*booked
@@ -75,24 +79,24 @@ func newHistory(t *rapid.T, client redis.UniversalClient, prefix string) *histor
 	records, users := rapid.Bool().Draw(t, "records"), rapid.Bool().Draw(t, "settings of users")
 	h := &history{client: client, drawn: drawPolicies(t, records), messages: make(map[string]*booked)}
 	h.now = h.drawn.start
-	h.policies = []sendlimit.Policy{h.drawn.draw(t, "drawn")}
+	h.policies = []policy.Policy{h.drawn.draw(t, "drawn")}
 	if users {
 		h.policies = append(h.policies, h.drawn.draw(t, "other"))
 	}
-	reach := rapid.SampledFrom([]time.Duration{sendlimit.DefaultReach, 2 * time.Hour}).Draw(t, "reach")
+	reach := rapid.SampledFrom([]time.Duration{policy.DefaultReach, 2 * time.Hour}).Draw(t, "reach")
 	for i := range h.options {
 		h.options[i] = sendlimit.Options{
 			Prefix: prefix, Reach: reach, Records: records, UserSettings: users,
 			KeepRecords: 50 * 365 * 24 * time.Hour,
 		}
 		if users {
-			h.options[i].SettingsCache = sendlimit.NewSettingsCache()
+			h.options[i].SettingsCache = judge.NewSettingsCache()
 		}
 	}
 	var err error
-	h.keys, err = sendlimit.NewKeys(prefix)
+	h.keys, err = keyspace.NewKeys(prefix)
 	require.NoError(t, err)
-	h.settings, err = sendlimit.NewUserSettingsStore(client, prefix)
+	h.settings, err = settings.NewUserSettingsStore(client, prefix)
 	require.NoError(t, err)
 	h.model, err = NewModel(h.policies[0], reach)
 	require.NoError(t, err)
@@ -186,7 +190,7 @@ func (h *history) settingsChange(t *rapid.T) {
 	if rapid.IntRange(0, 3).Draw(t, "clear") == 0 {
 		_, err := h.settings.Clear(t.Context(), user)
 		require.NoError(t, err)
-		require.NoError(t, h.model.Set(user, sendlimit.UserSettings{}))
+		require.NoError(t, h.model.Set(user, policy.UserSettings{}))
 		return
 	}
 	s := drawSettings(t, h.policies...)

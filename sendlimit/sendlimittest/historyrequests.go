@@ -8,6 +8,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // The requests of CheckHistory, and what they should get. Without records that is
@@ -51,7 +54,7 @@ func (h *history) at(t *rapid.T) time.Time {
 	case 0:
 		return time.Time{}
 	case 1:
-		return h.now.Add(-rapid.SampledFrom([]time.Duration{0, time.Second, sendlimit.Grace}).Draw(t, "past") + edge)
+		return h.now.Add(-rapid.SampledFrom([]time.Duration{0, time.Second, policy.Grace}).Draw(t, "past") + edge)
 	case 2:
 		reach := h.model.regime(h.user(t)).reach
 		return h.now.Add(time.Duration(reach)*time.Millisecond + edge)
@@ -114,7 +117,7 @@ func (h *history) known(r sendlimit.Request) *sendlimit.Decision {
 		return nil
 	}
 	if known.request != r.Record.Fingerprint {
-		d := refused(sendlimit.CodeIDReused, cut(h.now))
+		d := refused(fault.CodeIDReused, cut(h.now))
 		d.At = moment(cutOr(r.At, cut(h.now)))
 		return &d
 	}
@@ -223,7 +226,7 @@ func (h *history) list(t *rapid.T) {
 	}
 	held := h.listed(r.User)
 	if rapid.Bool().Draw(t, "continued") {
-		r.After = sendlimit.Reservation{ID: h.id(t), At: h.at(t)}
+		r.After = keyspace.Reservation{ID: h.id(t), At: h.at(t)}
 		if len(held) > 0 && rapid.Bool().Draw(t, "after one that is there") {
 			r.After = rapid.SampledFrom(held.reservations()).Draw(t, "after")
 		}

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // inspect holds what is in the store against what should be.
@@ -20,10 +21,10 @@ func (m *mailbox) inspect(t *rapid.T) {
 	watched, letters := make(map[string]time.Time), make(map[string]time.Time)
 	for id, known := range m.messages {
 		if known.open() {
-			watched[sendlimit.WatchMember(mailboxUser, id, known.generation())] = known.lookAt
+			watched[keyspace.WatchMember(mailboxUser, id, known.generation())] = known.lookAt
 		}
 		if known.deadLetter() {
-			letters[sendlimit.DeadLetterMember(mailboxUser, id)] = known.ended
+			letters[keyspace.DeadLetterMember(mailboxUser, id)] = known.ended
 		}
 		m.inspectRecord(t, known)
 	}
@@ -117,7 +118,7 @@ func (m *mailbox) inspectDeadLetters(t *rapid.T, wanted map[string]time.Time) {
 		require.Equal(t, ended, found[member], "dead letter %s", member)
 	}
 	for member := range found {
-		user, id, ok := sendlimit.ParseDeadLetterMember(member)
+		user, id, ok := keyspace.ParseDeadLetterMember(member)
 		require.True(t, ok, member)
 		require.Equal(t, mailboxUser, user)
 		require.Contains(t, m.messages, id)

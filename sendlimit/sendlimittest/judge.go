@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // Judge returns the Model's answer to every send of the traffic, submitted in
 // order, all at the start of the year: what a store must answer to
 // Request(i, start) with start for its Now. Users are judged side by side.
-func (t Traffic) Judge(policy sendlimit.Policy, start time.Time, reach time.Duration) ([]sendlimit.Decision, error) {
+func (t Traffic) Judge(policy policy.Policy, start time.Time, reach time.Duration) ([]sendlimit.Decision, error) {
 	models := make([]*Model, runtime.GOMAXPROCS(0))
 	for i := range models {
 		m, err := NewModel(policy, reach)

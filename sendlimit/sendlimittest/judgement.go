@@ -2,6 +2,7 @@ package sendlimittest
 
 import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // place is the entry of a message that is given a place.
@@ -17,26 +18,26 @@ func (g *regime) judge(tl timeline, category string, asked, now int64) sendlimit
 	t := asked
 	switch {
 	case asked < now-grace:
-		d.Code = sendlimit.CodeInPast
+		d.Code = fault.CodeInPast
 		return d
 	case asked > now+g.reach:
-		d.Code = sendlimit.CodeTooFarAhead
+		d.Code = fault.CodeTooFarAhead
 		return d
 	case asked < now:
 		t = now
 		d.At, d.RequestedAt = moment(now), moment(asked)
 	}
 	if g.blocked {
-		d.Code = sendlimit.CodeBlocked
+		d.Code = fault.CodeBlocked
 		return d
 	}
 	ts := g.of(category)
 	d.Violations = ts.violations(tl, t)
 	switch {
 	case ts.quiet.at(t):
-		d.Code, d.Quiet = sendlimit.CodeQuietHours, ts.quiet.period(t)
+		d.Code, d.Quiet = fault.CodeQuietHours, ts.quiet.period(t)
 	case d.Violations != nil:
-		d.Code = sendlimit.CodeSendLimit
+		d.Code = fault.CodeSendLimit
 	default:
 		d.Allowed = true
 		return d

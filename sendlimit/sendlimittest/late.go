@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
 // The late half of the gate: what a claim past the tolerance does to all late
@@ -27,7 +29,7 @@ func postponed(generation, nonce string) string {
 // late judges a message that its own task claims past the tolerance, with all
 // others that are late, until there is an answer for the one. An exempt one goes
 // at once, whatever else is late.
-func (m *mailbox) late(claiming *message, nonce string, c sendlimit.Claim) sendlimit.Claim {
+func (m *mailbox) late(claiming *message, nonce string, c messages.Claim) messages.Claim {
 	g := m.regime()
 	if g.exempt[claiming.category] {
 		return m.sendLate(claiming, nonce, cut(m.now), c)
@@ -40,7 +42,7 @@ func (m *mailbox) late(claiming *message, nonce string, c sendlimit.Claim) sendl
 			}
 			left := claiming.expiry(m.options.ExpireAfter).Sub(m.now)
 			if waited := m.now.Sub(claiming.waits); waited < patience && left > inReserve {
-				c.Verdict, c.Until = sendlimit.Busy, m.now.Add(min(atMostAfter, max(afterAnother, waited)))
+				c.Verdict, c.Until = messages.Busy, m.now.Add(min(atMostAfter, max(afterAnother, waited)))
 				return c
 			}
 		}
@@ -133,7 +135,7 @@ func (m *mailbox) candidates(claiming *message) []*message {
 
 // carryOut gives late messages the places planned. It reports whether the one
 // that is being claimed is among them.
-func (m *mailbox) carryOut(plan []planned, claiming *message, nonce string, c *sendlimit.Claim) bool {
+func (m *mailbox) carryOut(plan []planned, claiming *message, nonce string, c *messages.Claim) bool {
 	found := false
 	for _, p := range plan {
 		known := p.message
@@ -149,7 +151,7 @@ func (m *mailbox) carryOut(plan []planned, claiming *message, nonce string, c *s
 			if known == claiming {
 				known.claimedBy(nonce)
 				known.holder = "" // nobody has it
-				c.Verdict = sendlimit.Postponed
+				c.Verdict = messages.Postponed
 			}
 		}
 	}
@@ -157,7 +159,7 @@ func (m *mailbox) carryOut(plan []planned, claiming *message, nonce string, c *s
 }
 
 // sendLate takes a late message for a delivery now.
-func (m *mailbox) sendLate(known *message, nonce string, now int64, c sendlimit.Claim) sendlimit.Claim {
+func (m *mailbox) sendLate(known *message, nonce string, now int64, c messages.Claim) messages.Claim {
 	known.put(moment(now), m.regime())
 	c.TakenOver = known.state == sending
 	m.hold(known, nonce)
@@ -173,14 +175,14 @@ func (m *mailbox) postpone(known *message, nonce string, p planned) {
 }
 
 // dropLate ends a late message that can't be sent any more.
-func (m *mailbox) dropLate(known, claiming *message, nonce, reason string, c *sendlimit.Claim) {
+func (m *mailbox) dropLate(known, claiming *message, nonce, reason string, c *messages.Claim) {
 	known.endUnsent(reason, m.now)
 	if known != claiming {
-		c.Dropped = append(c.Dropped, sendlimit.Drop{ID: known.id, Reason: known.reason, SendAt: known.at})
+		c.Dropped = append(c.Dropped, messages.Drop{ID: known.id, Reason: known.reason, SendAt: known.at})
 		return
 	}
 	known.claimedBy(nonce)
-	c.Verdict, c.SendAt, c.Reason = sendlimit.Dropped, known.at, known.reason
+	c.Verdict, c.SendAt, c.Reason = messages.Dropped, known.at, known.reason
 }
 
 // inTheWay spells why a message is postponed: by what does not let it go
@@ -203,8 +205,8 @@ func (ts terms) inTheWay(tl timeline, s span) []string {
 func lateness(v sendlimit.Violation) string {
 	window := strconv.FormatInt(v.Rule.Window.Milliseconds(), 10)
 	if v.Rule.Calendar() {
-		window = map[sendlimit.Period]string{
-			sendlimit.Minute: "-1", sendlimit.Hour: "-2", sendlimit.Day: "-3", sendlimit.Week: "-4", sendlimit.Month: "-5",
+		window = map[calendar.Period]string{
+			calendar.Minute: "-1", calendar.Hour: "-2", calendar.Day: "-3", calendar.Week: "-4", calendar.Month: "-5",
 		}[v.Rule.Period]
 	}
 	return strings.TrimSpace(fmt.Sprintf("late %d %s %s", v.Rule.Limit, window, v.Category))

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
 type state string
@@ -160,13 +160,13 @@ func (s state) letter() string {
 }
 
 // postponedBy reports whether this delivery gave the message the place it has.
-func (m *message) postponedBy(d sendlimit.Delivery) bool {
+func (m *message) postponedBy(d messages.Delivery) bool {
 	return m != nil && m.state == pending && m.generation() == postponed(d.Generation, d.Nonce)
 }
 
 // placement is how a claim tells that the message got another place.
-func (m *message) placement() sendlimit.Placement {
-	return sendlimit.Placement{ID: m.id, Generation: m.generation(), At: m.at, From: m.stood}
+func (m *message) placement() messages.Placement {
+	return messages.Placement{ID: m.id, Generation: m.generation(), At: m.at, From: m.stood}
 }
 
 // firstRequested is the time that was asked for, zero where it is at.

@@ -10,6 +10,12 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/judge"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
 // CheckMessages is CheckHistory for messages: it draws submits, moves,
@@ -50,9 +56,9 @@ type mailbox struct {
 	worker // the one that acts
 
 	client   redis.UniversalClient
-	keys     sendlimit.Keys
+	keys     keyspace.Keys
 	options  sendlimit.Options // completed
-	settings *sendlimit.UserSettingsStore
+	settings *settings.UserSettingsStore
 	workers  [2]worker
 
 	model    *Model
@@ -65,10 +71,10 @@ type mailbox struct {
 // itself what is set for users.
 type worker struct {
 	timeline *sendlimit.Timeline
-	gate     *sendlimit.Gate
-	watch    *sendlimit.WatchList
-	letters  *sendlimit.DeadLetters
-	cache    *sendlimit.SettingsCache
+	gate     *messages.Gate
+	watch    *messages.WatchList
+	letters  *messages.DeadLetters
+	cache    *judge.SettingsCache
 }
 
 const (
@@ -82,14 +88,14 @@ func newMailbox(t *rapid.T, client redis.UniversalClient, o sendlimit.Options) *
 		m.options.DropDueBefore = m.now.Add(time.Hour)
 	}
 	var err error
-	m.keys, err = sendlimit.NewKeys(o.Prefix)
+	m.keys, err = keyspace.NewKeys(o.Prefix)
 	require.NoError(t, err)
-	m.settings, err = sendlimit.NewUserSettingsStore(client, o.Prefix)
+	m.settings, err = settings.NewUserSettingsStore(client, o.Prefix)
 	require.NoError(t, err)
-	m.model, err = NewModel(o.Policy, sendlimit.DefaultReach)
+	m.model, err = NewModel(o.Policy, policy.DefaultReach)
 	require.NoError(t, err)
 	for i := range m.workers {
-		m.workers[i].cache = sendlimit.NewSettingsCache()
+		m.workers[i].cache = judge.NewSettingsCache()
 	}
 	m.follow(t)
 	return m
@@ -175,7 +181,7 @@ func (m *mailbox) submitAs(t *rapid.T, id string, at time.Time) {
 			}
 		}
 	case known.content != content || known.category != r.Category:
-		want = sendlimit.Decision{Code: sendlimit.CodeIDReused, At: r.At, Now: m.now}
+		want = sendlimit.Decision{Code: fault.CodeIDReused, At: r.At, Now: m.now}
 	default:
 		want = sendlimit.Decision{
 			Allowed: true, Replayed: true, Shifted: known.shifted, At: known.at, RequestedAt: known.firstRequested(), Now: m.now,
@@ -207,9 +213,9 @@ func (m *mailbox) move(t *rapid.T, id string) {
 	var want sendlimit.Decision
 	switch {
 	case known.free():
-		want = sendlimit.Decision{Code: sendlimit.CodeNotFound, Now: m.now}
+		want = sendlimit.Decision{Code: fault.CodeNotFound, Now: m.now}
 	case known.state != pending:
-		want = sendlimit.Decision{Code: sendlimit.CodeTooLate, At: known.at, Now: m.now}
+		want = sendlimit.Decision{Code: fault.CodeTooLate, At: known.at, Now: m.now}
 	default:
 		want = m.place(known, r)
 		if want.Allowed && !want.At.Equal(known.at) {
@@ -236,9 +242,9 @@ func (m *mailbox) place(known *message, r sendlimit.MoveRequest) sendlimit.Decis
 		at = m.now
 	}
 	reach := time.Duration(m.regime().reach) * time.Millisecond
-	inReach := !r.At.Before(m.now.Add(-sendlimit.Grace)) && !r.At.After(m.now.Add(reach))
+	inReach := !r.At.Before(m.now.Add(-policy.Grace)) && !r.At.After(m.now.Add(reach))
 	if inReach && !r.At.Equal(known.at) && !known.expires.IsZero() && !at.Before(known.expires) {
-		return sendlimit.Decision{Code: sendlimit.CodePastExpiry, At: at, ExpiresAt: known.expires, Now: m.now}
+		return sendlimit.Decision{Code: fault.CodePastExpiry, At: at, ExpiresAt: known.expires, Now: m.now}
 	}
 	// Its place may count no more, but the message is still to be sent.
 	return m.model.move(m.remembered().without(r.ID), known.place(), r)
@@ -249,11 +255,11 @@ func (m *mailbox) cancel(t *rapid.T, id string) {
 	want := sendlimit.Decision{Now: m.now}
 	switch {
 	case known == nil || known.state == dropped || known.state == failed:
-		want.Code = sendlimit.CodeNotFound
+		want.Code = fault.CodeNotFound
 	case known.state == cancelled:
 		want.Allowed, want.Replayed, want.At = true, true, known.at
 	case known.state != pending:
-		want.Code, want.At = sendlimit.CodeTooLate, known.at
+		want.Code, want.At = fault.CodeTooLate, known.at
 	default:
 		want.Allowed, want.At = true, known.at
 		known.end(cancelled, "", m.now)

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // Model answers what a sendlimit.Timeline must answer, field by field: the same
@@ -19,8 +20,8 @@ import (
 // other, so that many can be judged side by side by a Model each.
 type Model struct {
 	reach    time.Duration
-	policies []sendlimit.Policy // the first is for all users for whom no other is set
-	settings map[string]sendlimit.UserSettings
+	policies []policy.Policy // the first is for all users for whom no other is set
+	settings map[string]policy.UserSettings
 	common   *regime
 	own      map[string]*regime // of users for whom something is set
 	// remembered is for how long after its time a reservation is known.
@@ -31,21 +32,21 @@ type Model struct {
 // NewModel returns a Model of a policy, in which no send time lies further
 // than reach ahead. The error is or wraps a
 // *sendlimit.InvalidError.
-func NewModel(policy sendlimit.Policy, reach time.Duration) (*Model, error) {
+func NewModel(p policy.Policy, reach time.Duration) (*Model, error) {
 	if reach <= 0 {
-		return nil, &sendlimit.InvalidError{Field: "reach", Value: reach.String(), Want: "a positive length of time"}
+		return nil, &fault.InvalidError{Field: "reach", Value: reach.String(), Want: "a positive length of time"}
 	}
 	m := &Model{
 		reach: reach, users: make(map[string]timeline),
-		settings: make(map[string]sendlimit.UserSettings), own: make(map[string]*regime),
+		settings: make(map[string]policy.UserSettings), own: make(map[string]*regime),
 	}
-	return m, m.Follow(policy)
+	return m, m.Follow(p)
 }
 
 // Follow has the Model judge by policies from now on: by the first, or by the
 // one that is set for a user, if it is among them. What is reserved keeps its
 // place. The error is as of NewModel.
-func (m *Model) Follow(policies ...sendlimit.Policy) error {
+func (m *Model) Follow(policies ...policy.Policy) error {
 	var longest time.Duration
 	for _, p := range policies {
 		if err := p.Validate(); err != nil {
@@ -53,9 +54,9 @@ func (m *Model) Follow(policies ...sendlimit.Policy) error {
 		}
 		longest = max(longest, p.LargestWindow())
 	}
-	m.policies, m.remembered = policies, (longest + sendlimit.Grace).Milliseconds()
+	m.policies, m.remembered = policies, (longest + policy.Grace).Milliseconds()
 	var err error
-	if m.common, err = newRegime(policies[0], sendlimit.UserSettings{}, m.reach); err != nil {
+	if m.common, err = newRegime(policies[0], policy.UserSettings{}, m.reach); err != nil {
 		return err
 	}
 	for user, own := range m.settings {
@@ -68,7 +69,7 @@ func (m *Model) Follow(policies ...sendlimit.Policy) error {
 
 // Set has the Model judge a user by settings from now on. The error is about a
 // time zone that there is not.
-func (m *Model) Set(user string, settings sendlimit.UserSettings) error {
+func (m *Model) Set(user string, settings policy.UserSettings) error {
 	policy := m.policies[0]
 	for _, p := range m.policies {
 		if p.Name == settings.Policy {

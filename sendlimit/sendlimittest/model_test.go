@@ -7,16 +7,19 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 func TestNewModelRefusesWhatIsNotValid(t *testing.T) {
 	t.Parallel()
-	var invalid *sendlimit.InvalidError
-	_, err := sendlimittest.NewModel(sendlimit.Policy{Name: "empty"}, time.Hour)
+	var invalid *fault.InvalidError
+	_, err := sendlimittest.NewModel(policy.Policy{Name: "empty"}, time.Hour)
 	require.ErrorAs(t, err, &invalid)
 	require.Equal(t, "rules", invalid.Field)
-	_, err = sendlimittest.NewModel(sendlimit.DefaultPolicy(), 0)
+	_, err = sendlimittest.NewModel(policy.DefaultPolicy(), 0)
 	require.ErrorAs(t, err, &invalid)
 	require.Equal(t, "reach", invalid.Field)
 }
@@ -26,36 +29,36 @@ func TestPastGraceAndReach(t *testing.T) {
 	s := newStory(t, "2/minute")
 	s.now = at("11:11:11.0009") // cut to 11:11:11
 	now := at("11:11:11")
-	reach := now.Add(sendlimit.DefaultReach)
+	reach := now.Add(policy.DefaultReach)
 
-	require.Equal(t, sendlimit.Decision{Code: sendlimit.CodeInPast, At: at("11:11:05.999"), Now: now},
+	require.Equal(t, sendlimit.Decision{Code: fault.CodeInPast, At: at("11:11:05.999"), Now: now},
 		s.reserve("a", "11:11:05.999"))
 	require.Equal(t, sendlimit.Decision{Allowed: true, At: now, RequestedAt: at("11:11:06"), Now: now},
 		s.reserve("a", "11:11:06"))
 	require.Equal(t, sendlimit.Decision{Allowed: true, At: now, Now: now}, s.reserve("b", ""), "no time is now")
 	d := s.reserve("c", "11:11:10")
-	require.Equal(t, sendlimit.CodeSendLimit, d.Code)
+	require.Equal(t, fault.CodeSendLimit, d.Code)
 	require.Equal(t, now, d.At, "judged at now")
 	require.Equal(t, at("11:11:10"), d.RequestedAt)
 	require.Zero(t, d.PreviousFree, "nothing before now is free")
 
 	r := s.request("far", "")
 	r.At = reach.Add(time.Millisecond)
-	require.Equal(t, sendlimit.Decision{Code: sendlimit.CodeTooFarAhead, At: r.At, Now: now}, s.model.Reserve(r))
+	require.Equal(t, sendlimit.Decision{Code: fault.CodeTooFarAhead, At: r.At, Now: now}, s.model.Reserve(r))
 	r.At = reach
 	require.True(t, s.model.Reserve(r).Allowed)
 }
 
 func TestFreeTimesKeepToTheReach(t *testing.T) {
 	t.Parallel()
-	policy, err := sendlimit.ParsePolicy("test", "", "1/minute")
+	policy, err := policy.ParsePolicy("test", "", "1/minute")
 	require.NoError(t, err)
 	model, err := sendlimittest.NewModel(policy, time.Minute)
 	require.NoError(t, err)
 	s := &story{T: t, model: model, now: at("11:00:00")}
 	s.accepted("11:00:00.001")
 	s.refused("11:00:00.001", "", "", "1/minute")
-	require.Equal(t, sendlimit.CodeSendLimit, s.shift("b", "11:00:30", "").Code)
+	require.Equal(t, fault.CodeSendLimit, s.shift("b", "11:00:30", "").Code)
 	require.True(t, s.release("11:00:00.001").Allowed)
 	s.accepted("11:00:00")
 	s.refused("11:00:00.001", "", "11:01:00", "1/minute")
@@ -79,9 +82,9 @@ func TestShift(t *testing.T) {
 	s.accepted("11:11:11", "11:12:30")
 
 	d := s.shift("late", "11:11:12", "11:13:29.999")
-	require.Equal(t, sendlimit.CodeSendLimit, d.Code, "a millisecond too short")
+	require.Equal(t, fault.CodeSendLimit, d.Code, "a millisecond too short")
 	require.Equal(t, at("11:13:30"), d.NextFree, "lies beyond")
-	require.Equal(t, sendlimit.CodeSendLimit, s.shift("late", "11:11:12", "11:00:00").Code, "no room before it")
+	require.Equal(t, fault.CodeSendLimit, s.shift("late", "11:11:12", "11:00:00").Code, "no room before it")
 	require.Equal(t,
 		sendlimit.Decision{Allowed: true, Shifted: true, At: at("11:13:30"), RequestedAt: at("11:11:12"), Now: s.now},
 		s.shift("late", "11:11:12", "11:13:30"))
@@ -119,7 +122,7 @@ func TestReplay(t *testing.T) {
 	same.At = at("11:12:11")
 	require.Equal(t, same, s.reserve("late", "11:12:11"))
 
-	reused := sendlimit.Decision{Code: sendlimit.CodeIDReused, At: at("11:11:12"), Now: s.now}
+	reused := sendlimit.Decision{Code: fault.CodeIDReused, At: at("11:11:12"), Now: s.now}
 	require.Equal(t, reused, s.reserve("late", "11:11:12"), "does not shift")
 	require.Equal(t, reused, s.shift("late", "11:11:12", "11:12:10.999"), "not so far")
 	reused.At = at("11:12:11.001")
@@ -143,7 +146,7 @@ func TestReplayComesBeforeTheClockAndKnowsTheGrace(t *testing.T) {
 	s.now = at("11:11:30")
 	graced.Now = s.now
 	require.Equal(t, graced, s.reserve("a", "11:11:09"), "long in the past")
-	require.Equal(t, sendlimit.CodeIDReused, s.reserve("a", "11:11:05.999").Code, "more than the grace before it")
+	require.Equal(t, fault.CodeIDReused, s.reserve("a", "11:11:05.999").Code, "more than the grace before it")
 }
 
 func TestRelease(t *testing.T) {
@@ -151,7 +154,7 @@ func TestRelease(t *testing.T) {
 	s := newStory(t, "1/minute")
 	s.accepted("11:11:11")
 	require.Equal(t, sendlimit.Decision{Allowed: true, At: at("11:11:11"), Now: s.now}, s.release("11:11:11"))
-	require.Equal(t, sendlimit.Decision{Code: sendlimit.CodeNotFound, Now: s.now}, s.release("11:11:11"))
+	require.Equal(t, sendlimit.Decision{Code: fault.CodeNotFound, Now: s.now}, s.release("11:11:11"))
 	s.accepted("11:11:12")
 }
 
@@ -165,14 +168,14 @@ func TestMove(t *testing.T) {
 	require.Equal(t, moved, s.move("11:11:11", "11:11:40"), "changes nothing")
 
 	d := s.move("11:11:11", "11:12:30")
-	require.Equal(t, sendlimit.CodeSendLimit, d.Code)
+	require.Equal(t, fault.CodeSendLimit, d.Code)
 	require.Zero(t, d.MovedFrom)
-	require.Equal(t, []sendlimit.Reservation{{ID: "11:13:00", At: at("11:13:00")}}, d.Violations[0].Conflicts)
+	require.Equal(t, []keyspace.Reservation{{ID: "11:13:00", At: at("11:13:00")}}, d.Violations[0].Conflicts)
 	require.Equal(t, at("11:12:00"), d.PreviousFree, "its own place is free for it")
 	require.Equal(t, at("11:14:00"), d.NextFree)
 	s.holds("11:11:11 11:11:40", "11:13:00 11:13:00")
 
-	require.Equal(t, sendlimit.Decision{Code: sendlimit.CodeNotFound, Now: s.now}, s.move("nobody", "12:00:00"))
+	require.Equal(t, sendlimit.Decision{Code: fault.CodeNotFound, Now: s.now}, s.move("nobody", "12:00:00"))
 }
 
 func TestMoveAndTheClock(t *testing.T) {
@@ -184,7 +187,7 @@ func TestMoveAndTheClock(t *testing.T) {
 		sendlimit.Decision{Allowed: true, At: at("11:11:11"), MovedFrom: at("11:11:11"), Now: s.now},
 		s.move("11:11:11", "11:11:11"), "changes nothing, though in the past")
 	require.Equal(t,
-		sendlimit.Decision{Code: sendlimit.CodeInPast, At: at("11:11:12"), Now: s.now}, s.move("11:11:11", "11:11:12"))
+		sendlimit.Decision{Code: fault.CodeInPast, At: at("11:11:12"), Now: s.now}, s.move("11:11:11", "11:11:12"))
 	graced := sendlimit.Decision{
 		Allowed: true, At: s.now, RequestedAt: at("11:11:28"), MovedFrom: at("11:11:11"), Now: s.now,
 	}
@@ -200,10 +203,10 @@ func TestForgetting(t *testing.T) {
 	s.accepted("11:00:00")
 	s.now = at("12:00:05") // an hour and the grace later
 	s.holds("11:00:00 11:00:00")
-	require.Equal(t, sendlimit.CodeIDReused, s.reserve("11:00:00", "13:00:00").Code)
+	require.Equal(t, fault.CodeIDReused, s.reserve("11:00:00", "13:00:00").Code)
 	s.now = at("12:00:05.001")
 	s.holds()
-	require.Equal(t, sendlimit.CodeNotFound, s.release("11:00:00").Code)
+	require.Equal(t, fault.CodeNotFound, s.release("11:00:00").Code)
 	require.True(t, s.reserve("11:00:00", "13:00:00").Allowed)
 }
 

@@ -11,6 +11,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 )
 
 // CheckNotices draws a history of the outbox: notices are put, claimed, announced
@@ -42,8 +45,8 @@ func CheckNotices(t *rapid.T, client redis.UniversalClient, prefix string) {
 // noticeBox is an outbox in the store, and what should be in it.
 type noticeBox struct {
 	client  redis.UniversalClient
-	keys    sendlimit.Keys
-	outbox  *sendlimit.Notices
+	keys    keyspace.Keys
+	outbox  *notices.Notices
 	options sendlimit.Options
 
 	now     time.Time
@@ -85,7 +88,7 @@ type noticeWorker struct {
 	id, nonce string
 	holds     bool // it was told to send it
 	announced bool // the mail server has answered
-	settled   *sendlimit.NoticeSettlement
+	settled   *notices.NoticeSettlement
 }
 
 const noticeLease = 30 * time.Second
@@ -97,9 +100,9 @@ func newNoticeBox(t *rapid.T, client redis.UniversalClient, prefix string) *noti
 		Attempts: rapid.IntRange(1, 3).Draw(t, "attempts"), OverdueAfter: sendlimit.DefaultOverdueAfter,
 	}
 	var err error
-	o.keys, err = sendlimit.NewKeys(prefix)
+	o.keys, err = keyspace.NewKeys(prefix)
 	require.NoError(t, err)
-	o.outbox, err = sendlimit.NewNotices(client, o.options)
+	o.outbox, err = notices.NewNotices(client, o.options)
 	require.NoError(t, err)
 	return o
 }
@@ -113,10 +116,10 @@ func (o *noticeBox) token() string {
 func (o *noticeBox) id(t *rapid.T) string {
 	since := time.UnixMilli(1_795_305_600_000)
 	return rapid.SampledFrom([]string{
-		sendlimit.NoticeID(sendlimit.NoticeUserQuota, since, 80, "an/na:1"),
-		sendlimit.NoticeID(sendlimit.NoticeUserQuota, since, 100, "an/na:1"),
-		sendlimit.NoticeID(sendlimit.NoticeDailyReport, since, 0, "shop"),
-		sendlimit.NoticeID(sendlimit.NoticeUserQuotaDigest, since, 0, "default"),
+		notices.NoticeID(notices.NoticeUserQuota, since, 80, "an/na:1"),
+		notices.NoticeID(notices.NoticeUserQuota, since, 100, "an/na:1"),
+		notices.NoticeID(notices.NoticeDailyReport, since, 0, "shop"),
+		notices.NoticeID(notices.NoticeUserQuotaDigest, since, 0, "default"),
 	}).Draw(t, "notice")
 }
 
@@ -124,7 +127,7 @@ func (o *noticeBox) put(t *rapid.T) {
 	id := o.id(t)
 	want := o.known[id] == nil
 	details := o.token()
-	put, err := o.outbox.Put(t.Context(), sendlimit.Notice{ID: id, Details: []byte(details)}, o.now)
+	put, err := o.outbox.Put(t.Context(), notices.Notice{ID: id, Details: []byte(details)}, o.now)
 	require.NoError(t, err)
 	require.Equal(t, want, put)
 	if want {
@@ -147,35 +150,35 @@ func (o *noticeBox) claim(t *rapid.T) {
 	got, err := o.outbox.Claim(t.Context(), w.id, w.nonce, noticeLease, o.now)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
-	w.holds = got.Verdict == sendlimit.Send
+	w.holds = got.Verdict == messages.Send
 }
 
 // claimed says what a claim is answered, and keeps account of it.
-func (o *noticeBox) claimed(w *noticeWorker) sendlimit.NoticeClaim {
-	c := sendlimit.NoticeClaim{Verdict: sendlimit.Stale, Now: o.now}
+func (o *noticeBox) claimed(w *noticeWorker) notices.NoticeClaim {
+	c := notices.NoticeClaim{Verdict: messages.Stale, Now: o.now}
 	n := o.known[w.id]
 	switch {
 	case n == nil:
 	case n.state == noticePending && n.nonce != w.nonce && o.now.Before(n.notBefore):
-		c.Verdict, c.Until = sendlimit.Early, n.notBefore
+		c.Verdict, c.Until = messages.Early, n.notBefore
 	case n.state == noticePending && n.nonce != w.nonce:
 		n.tries++
 		return o.held(n, w, false)
 	case n.state == noticeSending && n.nonce == w.nonce:
 		return o.held(n, w, false)
 	case n.state == noticeSending && o.now.Before(n.leaseEnd):
-		c.Verdict, c.Until = sendlimit.Busy, n.leaseEnd
+		c.Verdict, c.Until = messages.Busy, n.leaseEnd
 	case n.state == noticeSending && n.tries >= o.options.Attempts:
 		o.lost(n)
 		n.nonce = w.nonce
-		n.end(noticeFailed, sendlimit.ReasonUncertain, o.now)
-		c.Verdict, c.Reason, c.Failed = sendlimit.Dropped, sendlimit.ReasonUncertain, true
+		n.end(noticeFailed, messages.ReasonUncertain, o.now)
+		c.Verdict, c.Reason, c.Failed = messages.Dropped, messages.ReasonUncertain, true
 	case n.state == noticeSending:
 		o.lost(n)
 		n.tries++
 		return o.held(n, w, true)
 	case (n.state == noticeFailed || n.state == noticeDropped) && n.nonce == w.nonce:
-		c.Verdict, c.Reason, c.Failed = sendlimit.Dropped, n.reason, n.state == noticeFailed
+		c.Verdict, c.Reason, c.Failed = messages.Dropped, n.reason, n.state == noticeFailed
 	}
 	return c
 }
@@ -190,15 +193,15 @@ func (o *noticeBox) lost(n *noticeAccount) {
 	}
 }
 
-func (o *noticeBox) held(n *noticeAccount, w *noticeWorker, takenOver bool) sendlimit.NoticeClaim {
+func (o *noticeBox) held(n *noticeAccount, w *noticeWorker, takenOver bool) notices.NoticeClaim {
 	if n.first.IsZero() {
 		n.first = o.now
 	}
 	n.state, n.nonce, n.leaseEnd, n.look = noticeSending, w.nonce, o.now.Add(noticeLease), o.now.Add(noticeLease)
-	notice, _ := sendlimit.ParseNoticeID(n.id)
+	notice, _ := notices.ParseNoticeID(n.id)
 	notice.Details = []byte(n.details)
-	return sendlimit.NoticeClaim{
-		Verdict: sendlimit.Send, Notice: notice, Attempt: n.tries, First: n.first, TakenOver: takenOver, Now: o.now,
+	return notices.NoticeClaim{
+		Verdict: messages.Send, Notice: notice, Attempt: n.tries, First: n.first, TakenOver: takenOver, Now: o.now,
 	}
 }
 
@@ -246,12 +249,12 @@ func (o *noticeBox) settle(t *rapid.T) {
 
 // outcome is what a worker has to say: delivered is what was announced, and
 // nothing else.
-func (o *noticeBox) outcome(t *rapid.T, w *noticeWorker) *sendlimit.NoticeSettlement {
+func (o *noticeBox) outcome(t *rapid.T, w *noticeWorker) *notices.NoticeSettlement {
 	if w.announced {
-		return &sendlimit.NoticeSettlement{Delivered: true, ProviderID: "mail-1"}
+		return &notices.NoticeSettlement{Delivered: true, ProviderID: "mail-1"}
 	}
 	again := o.now.Add(rapid.SampledFrom([]time.Duration{time.Second, time.Minute}).Draw(t, "again in"))
-	return rapid.SampledFrom([]*sendlimit.NoticeSettlement{
+	return rapid.SampledFrom([]*notices.NoticeSettlement{
 		{Failed: true, Reason: "rejected"},
 		{Dropped: true, Reason: "no_contact"},
 		{RetryAt: again, Reason: "unavailable"},
@@ -301,18 +304,18 @@ func (o *noticeBox) die(t *rapid.T) {
 func (o *noticeBox) relay(t *rapid.T) {
 	due, err := o.outbox.Due(t.Context(), o.now, 10)
 	require.NoError(t, err)
-	var want []sendlimit.DueNotice
+	var want []notices.DueNotice
 	for _, n := range o.known {
 		if (n.state == noticePending || n.state == noticeSending) && !n.look.After(o.now) {
-			want = append(want, sendlimit.DueNotice{ID: n.id, Since: n.look})
+			want = append(want, notices.DueNotice{ID: n.id, Since: n.look})
 		}
 	}
-	byAge := func(a, b sendlimit.DueNotice) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID)) }
+	byAge := func(a, b notices.DueNotice) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID)) }
 	slices.SortFunc(want, byAge)
 	slices.SortFunc(due, byAge)
 	require.Equal(t, want, due)
 	id, queued := o.id(t), o.now.Add(-time.Duration(rapid.IntRange(0, 90).Draw(t, "queued ago"))*time.Second)
-	require.NoError(t, o.outbox.Confirm(t.Context(), sendlimit.QueuedNotice{ID: id, Due: queued}))
+	require.NoError(t, o.outbox.Confirm(t.Context(), notices.QueuedNotice{ID: id, Due: queued}))
 	n, look := o.known[id], queued.Add(o.options.OverdueAfter)
 	if n != nil && (n.state == noticePending || n.state == noticeSending) && n.look.Before(look) {
 		n.look = look
@@ -368,7 +371,7 @@ func (o *noticeBox) inspect(t *rapid.T) {
 			dead[n.id] = n.ended.UnixMilli()
 		case noticeDelivered, noticeDropped:
 		}
-		notice, _ := sendlimit.ParseNoticeID(n.id)
+		notice, _ := notices.ParseNoticeID(n.id)
 		details, err := o.client.HGet(t.Context(), o.keys.Notice(notice.Subject, n.id), "x").Result()
 		if err != nil {
 			require.ErrorIs(t, err, redis.Nil)
@@ -384,7 +387,7 @@ func (o *noticeBox) inspect(t *rapid.T) {
 	}{{o.keys.Notices, looks}, {o.keys.DeadNotices, dead}} {
 		found := make(map[string]int64)
 		for _, subject := range []string{"an/na:1", "shop", "default"} {
-			entries, err := o.client.ZRangeWithScores(t.Context(), list.key(sendlimit.Partition(subject)), 0, -1).Result()
+			entries, err := o.client.ZRangeWithScores(t.Context(), list.key(keyspace.Partition(subject)), 0, -1).Result()
 			require.NoError(t, err)
 			for _, e := range entries {
 				found[fmt.Sprint(e.Member)] = int64(e.Score)

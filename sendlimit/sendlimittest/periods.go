@@ -3,7 +3,7 @@ package sendlimittest
 import (
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 )
 
 // mostAhead is more than any zone's clock has ever been ahead of or behind
@@ -11,9 +11,9 @@ import (
 const mostAhead = 26 * time.Hour
 
 // periodAt returns the natural period of a zone that t is in.
-func periodAt(period sendlimit.Period, zone *time.Location, t int64) span {
+func periodAt(period calendar.Period, zone *time.Location, t int64) span {
 	local := time.UnixMilli(t).In(zone)
-	if period == sendlimit.Minute || period == sendlimit.Hour {
+	if period == calendar.Minute || period == calendar.Hour {
 		return clockPeriod(period, local)
 	}
 	return datePeriod(period, local)
@@ -22,9 +22,9 @@ func periodAt(period sendlimit.Period, zone *time.Location, t int64) span {
 // clockPeriod returns the minute or hour of the local clock that t is in, cut
 // at clock changes: an hour in which the clock jumps is two periods, and so
 // is an hour that the clock shows twice.
-func clockPeriod(period sendlimit.Period, t time.Time) span {
+func clockPeriod(period calendar.Period, t time.Time) span {
 	length := time.Minute
-	if period == sendlimit.Hour {
+	if period == calendar.Hour {
 		length = time.Hour
 	}
 	// Truncate counts from the zero time in UTC, so the offset has to be
@@ -49,26 +49,26 @@ func clockPeriod(period sendlimit.Period, t time.Time) span {
 // that the clock jumps over is reached where the jump ends. A clock put back
 // as it strikes midnight reaches it an hour later, so that the repeated hour
 // is the earlier day's. Of a midnight shown twice the first counts.
-func datePeriod(period sendlimit.Period, t time.Time) span {
+func datePeriod(period calendar.Period, t time.Time) span {
 	year, month, day := t.Date()
 	switch period {
-	case sendlimit.Week:
+	case calendar.Week:
 		daysSinceMonday := (int(t.Weekday()) + 6) % 7
 		day -= daysSinceMonday
-	case sendlimit.Month:
+	case calendar.Month:
 		day = 1
-	case sendlimit.NoPeriod, sendlimit.Minute, sendlimit.Hour, sendlimit.Day:
+	case calendar.NoPeriod, calendar.Minute, calendar.Hour, calendar.Day:
 	}
 	// start is when the n-th period after the one of t's date starts. A date
 	// has no zone: UTC stands for the clock on the wall.
 	start := func(n int) time.Time {
 		wall := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 		switch period {
-		case sendlimit.Week:
+		case calendar.Week:
 			wall = wall.AddDate(0, 0, 7*n)
-		case sendlimit.Month:
+		case calendar.Month:
 			wall = wall.AddDate(0, n, 0)
-		case sendlimit.NoPeriod, sendlimit.Minute, sendlimit.Hour, sendlimit.Day:
+		case calendar.NoPeriod, calendar.Minute, calendar.Hour, calendar.Day:
 			wall = wall.AddDate(0, 0, n)
 		}
 		return firstShown(wall, t.Location())

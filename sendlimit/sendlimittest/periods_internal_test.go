@@ -8,22 +8,22 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 )
 
 func TestPeriods(t *testing.T) {
 	t.Parallel()
 	const (
-		minute = sendlimit.Minute
-		hour   = sendlimit.Hour
-		day    = sendlimit.Day
-		week   = sendlimit.Week
-		month  = sendlimit.Month
+		minute = calendar.Minute
+		hour   = calendar.Hour
+		day    = calendar.Day
+		week   = calendar.Week
+		month  = calendar.Month
 	)
 	for _, c := range []struct {
 		why         string
 		zone        string
-		period      sendlimit.Period
+		period      calendar.Period
 		at          string
 		from, until string
 	}{
@@ -88,8 +88,8 @@ func TestPeriodsTile(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		zone, err := time.LoadLocation(rapid.SampledFrom(zones).Draw(t, "zone"))
 		require.NoError(t, err)
-		period := rapid.SampledFrom([]sendlimit.Period{
-			sendlimit.Minute, sendlimit.Hour, sendlimit.Day, sendlimit.Week, sendlimit.Month,
+		period := rapid.SampledFrom([]calendar.Period{
+			calendar.Minute, calendar.Hour, calendar.Day, calendar.Week, calendar.Month,
 		}).Draw(t, "period")
 		at := rapid.Int64Range(earliest, latest).Draw(t, "at")
 		s := periodAt(period, zone, at)

@@ -9,12 +9,15 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 )
 
 // PermitsModel is what sendlimit.Permits are held against: a list of what was
 // taken, and when.
 type PermitsModel struct {
-	Rate  sendlimit.PermitRate // the zero value: none is set
+	Rate  rate.PermitRate // the zero value: none is set
 	Lag   time.Duration
 	taken map[string][]permitTaken // by client, "" for what was taken overall
 }
@@ -54,7 +57,7 @@ func (m *PermitsModel) Acquire(client, token string, n int64, now time.Time) sen
 	case before >= 0:
 		d.At = held[before].at
 	case used+n > m.Rate.Count:
-		d.Allowed, d.Code = false, sendlimit.CodeRateLimited
+		d.Allowed, d.Code = false, fault.CodeRateLimited
 		for free, i := m.Rate.Count-used, 0; free < n; i++ {
 			free += held[i].n
 			d.RetryAfter = held[i].at.Add(lasts).Sub(now)
@@ -90,11 +93,11 @@ func CheckPermits(t *rapid.T, client redis.Cmdable, prefix string) {
 	lag := time.Duration(rapid.SampledFrom([]int{0, 0, 1, 50}).Draw(t, "lag")) * time.Millisecond
 	h := &permitsHistory{
 		model: &PermitsModel{Lag: lag, taken: make(map[string][]permitTaken)}, now: drawStart(t),
-		permits: make(map[string]*sendlimit.Permits), tokens: make(map[string][]string), client: client, prefix: prefix,
+		permits: make(map[string]*rate.Permits), tokens: make(map[string][]string), client: client, prefix: prefix,
 	}
 	for _, name := range []string{"one", "two"} {
 		var err error
-		h.permits[name], err = sendlimit.NewPermits(client, sendlimit.PermitsOptions{Prefix: prefix, Name: "p", Client: name, Lag: lag})
+		h.permits[name], err = rate.NewPermits(client, rate.PermitsOptions{Prefix: prefix, Name: "p", Client: name, Lag: lag})
 		require.NoError(t, err)
 	}
 	h.setRate(t)
@@ -109,7 +112,7 @@ type permitsHistory struct {
 	client  redis.Cmdable
 	prefix  string
 	model   *PermitsModel
-	permits map[string]*sendlimit.Permits
+	permits map[string]*rate.Permits
 	tokens  map[string][]string // by client
 	now     time.Time
 }
@@ -130,15 +133,15 @@ func drawStep(t *rapid.T, interval time.Duration) time.Duration {
 	}
 }
 
-func drawRate(t *rapid.T) sendlimit.Rate {
-	return sendlimit.Rate{
+func drawRate(t *rapid.T) rate.Rate {
+	return rate.Rate{
 		Count:    rapid.Int64Range(1, 6).Draw(t, "count"),
 		Interval: time.Duration(rapid.SampledFrom([]int{1, 7, 100, 1000, 60_000}).Draw(t, "interval")) * time.Millisecond,
 	}
 }
 
-func (h *permitsHistory) drawRate(t *rapid.T) sendlimit.PermitRate {
-	return sendlimit.PermitRate{Rate: drawRate(t), PerClient: rapid.Bool().Draw(t, "per client")}
+func (h *permitsHistory) drawRate(t *rapid.T) rate.PermitRate {
+	return rate.PermitRate{Rate: drawRate(t), PerClient: rapid.Bool().Draw(t, "per client")}
 }
 
 func (h *permitsHistory) drawClient(t *rapid.T) string {
@@ -157,15 +160,15 @@ func (h *permitsHistory) trySetRate(t *rapid.T) {
 }
 
 func (h *permitsHistory) acquire(t *rapid.T) {
-	name, token := h.drawClient(t), sendlimit.NewGeneration()
+	name, token := h.drawClient(t), keyspace.NewGeneration()
 	if known := h.tokens[name]; len(known) > 0 && rapid.IntRange(0, 9).Draw(t, "again") == 0 {
 		token = rapid.SampledFrom(known).Draw(t, "token")
 	}
 	n := rapid.Int64Range(1, 7).Draw(t, "permits")
-	request := sendlimit.PermitRequest{Token: token, Permits: n, Now: h.now}
+	request := rate.PermitRequest{Token: token, Permits: n, Now: h.now}
 	got, err := h.permits[name].Acquire(t.Context(), request)
 	if n > h.model.Rate.Count {
-		problem := &sendlimit.InvalidError{}
+		problem := &fault.InvalidError{}
 		require.ErrorAs(t, err, &problem, "the rate never has so many")
 		return
 	}
@@ -179,10 +182,10 @@ func (h *permitsHistory) acquire(t *rapid.T) {
 // atTheHint asks for permits, and where they are refused again a millisecond
 // before the hint and at it.
 func (h *permitsHistory) atTheHint(t *rapid.T) {
-	name, token := h.drawClient(t), sendlimit.NewGeneration()
+	name, token := h.drawClient(t), keyspace.NewGeneration()
 	n := rapid.Int64Range(1, h.model.Rate.Count).Draw(t, "permits")
 	ask := func(at time.Time) sendlimit.Decision {
-		d, err := h.permits[name].Acquire(t.Context(), sendlimit.PermitRequest{Token: token, Permits: n, Now: at})
+		d, err := h.permits[name].Acquire(t.Context(), rate.PermitRequest{Token: token, Permits: n, Now: at})
 		require.NoError(t, err)
 		require.Equal(t, h.model.Acquire(name, token, n, at), d)
 		return d

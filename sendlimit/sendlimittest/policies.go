@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // drawnPolicies draws the policies of one history. Each has a rule of the same
@@ -47,7 +47,7 @@ func drawPolicies(t *rapid.T, categories bool) drawnPolicies {
 }
 
 // draw draws a policy.
-func (d drawnPolicies) draw(t *rapid.T, name string) sendlimit.Policy {
+func (d drawnPolicies) draw(t *rapid.T, name string) policy.Policy {
 	t.Helper()
 	others := rapid.SliceOfNDistinct(rapid.IntRange(0, d.longest), 0, 3, rapid.ID[int]).Draw(t, "windows")
 	rules := []string{limit(t) + "/" + windows[d.longest]}
@@ -62,12 +62,12 @@ func (d drawnPolicies) draw(t *rapid.T, name string) sendlimit.Policy {
 	if rapid.Bool().Draw(t, "any zone") {
 		zone = rapid.SampledFrom(historyZones).Draw(t, "zone")
 	}
-	p, err := sendlimit.ParsePolicy(name, zone, rules...)
+	p, err := policy.ParsePolicy(name, zone, rules...)
 	require.NoError(t, err)
 	p.UserTimeZone = rapid.Bool().Draw(t, "user's time zone")
 	p.QuietHours = d.quietHours(t, p.TimeZone)
 	p.Reach = rapid.SampledFrom([]time.Duration{0, 0, 0, 90 * time.Minute, 10 * 24 * time.Hour}).Draw(t, "reach")
-	p.OnConflict = rapid.SampledFrom([]sendlimit.OnConflict{"", sendlimit.Refuse, sendlimit.Shift}).Draw(t, "on conflict")
+	p.OnConflict = rapid.SampledFrom([]policy.OnConflict{"", policy.Refuse, policy.Shift}).Draw(t, "on conflict")
 	if d.categories {
 		p.Categories = d.drawCategories(t)
 	}
@@ -78,14 +78,14 @@ func (d drawnPolicies) draw(t *rapid.T, name string) sendlimit.Policy {
 func limit(t *rapid.T) string { return strconv.Itoa(rapid.IntRange(1, mostLimit).Draw(t, "limit")) }
 
 // drawCategories draws what a policy says of categories; nothing of the first.
-func (d drawnPolicies) drawCategories(t *rapid.T) map[string]sendlimit.CategoryRules {
-	all := make(map[string]sendlimit.CategoryRules)
+func (d drawnPolicies) drawCategories(t *rapid.T) map[string]policy.CategoryRules {
+	all := make(map[string]policy.CategoryRules)
 	for _, name := range historyCategories[1:] {
-		var c sendlimit.CategoryRules
+		var c policy.CategoryRules
 		switch rapid.IntRange(0, 5).Draw(t, name) {
 		case 0, 1, 2:
 			for _, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, d.longest), 1, 2, rapid.ID[int]).Draw(t, "windows") {
-				r, err := sendlimit.ParseRule(limit(t) + "/" + windows[i])
+				r, err := policy.ParseRule(limit(t) + "/" + windows[i])
 				require.NoError(t, err)
 				c.Rules = append(c.Rules, r)
 			}
@@ -106,11 +106,11 @@ func (d drawnPolicies) drawCategories(t *rapid.T) map[string]sendlimit.CategoryR
 
 // quietHours draws none, usual ones, or some that begin or end near the start of
 // the history.
-func (d drawnPolicies) quietHours(t *rapid.T, zone string) sendlimit.QuietHours {
+func (d drawnPolicies) quietHours(t *rapid.T, zone string) policy.QuietHours {
 	var lines []string
 	switch rapid.IntRange(0, 3).Draw(t, "quiet hours") {
 	case 0, 1:
-		return sendlimit.QuietHours{}
+		return policy.QuietHours{}
 	case 2:
 		lines = rapid.SampledFrom([][]string{
 			{"22:00-08:00"},
@@ -136,16 +136,16 @@ func (d drawnPolicies) quietHours(t *rapid.T, zone string) sendlimit.QuietHours 
 	for i := range lines {
 		lines[i] = strings.ToLower(lines[i])
 	}
-	hours, err := sendlimit.ParseQuietHours(lines...)
+	hours, err := policy.ParseQuietHours(lines...)
 	require.NoError(t, err)
 	return hours
 }
 
 // drawSettings draws what is set for a user that one of the policies may be for.
-func drawSettings(t *rapid.T, policies ...sendlimit.Policy) sendlimit.UserSettings {
+func drawSettings(t *rapid.T, policies ...policy.Policy) policy.UserSettings {
 	t.Helper()
 	p := rapid.SampledFrom(policies).Draw(t, "policy")
-	s := sendlimit.UserSettings{
+	s := policy.UserSettings{
 		TimeZone: rapid.SampledFrom(historyZones).Draw(t, "user's zone"),
 		Blocked:  rapid.IntRange(0, 3).Draw(t, "blocked") == 3,
 	}

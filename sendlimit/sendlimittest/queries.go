@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // NextFree returns the next free times, each counting those before it as
@@ -30,19 +32,19 @@ func (m *Model) NextFree(r sendlimit.NextFreeRequest) []time.Time {
 }
 
 // List returns the reservations in a span of time, nil for none.
-func (m *Model) List(r sendlimit.ListRequest) []sendlimit.Reservation {
+func (m *Model) List(r sendlimit.ListRequest) []keyspace.Reservation {
 	return m.remember(r.User, cut(r.Now)).list(r)
 }
 
 // list returns the reservations that are asked for, nil for none.
-func (tl timeline) list(r sendlimit.ListRequest) []sendlimit.Reservation {
+func (tl timeline) list(r sendlimit.ListRequest) []keyspace.Reservation {
 	if !r.From.IsZero() {
 		tl = tl.since(cut(r.From))
 	}
 	if !r.To.IsZero() {
 		tl = tl[:tl.first(cut(r.To))]
 	}
-	if r.After != (sendlimit.Reservation{}) {
+	if r.After != (keyspace.Reservation{}) {
 		after := entry{at: cut(r.After.At), id: r.After.ID}
 		for len(tl) > 0 && compareEntries(tl[0], after) <= 0 {
 			tl = tl[1:]
@@ -80,10 +82,10 @@ func (m *Model) Usage(r sendlimit.UsageRequest) sendlimit.Usage {
 }
 
 // stretches are spans as callers see them, nil for none.
-func stretches(spans []span) []sendlimit.Stretch {
-	var all []sendlimit.Stretch
+func stretches(spans []span) []calendar.Stretch {
+	var all []calendar.Stretch
 	for _, s := range spans {
-		all = append(all, sendlimit.Stretch{From: moment(s.from), Until: moment(s.until)})
+		all = append(all, calendar.Stretch{From: moment(s.from), Until: moment(s.until)})
 	}
 	return all
 }

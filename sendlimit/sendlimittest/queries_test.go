@@ -8,6 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 func TestNextFree(t *testing.T) {
@@ -25,7 +28,7 @@ func TestNextFree(t *testing.T) {
 	}, next("23:56:00", 6))
 	require.Equal(t, []time.Time{s.now}, next("11:11:11", 1), "earlier is now")
 	require.Equal(t, []time.Time{s.now}, next("", 1))
-	reach := s.now.Add(sendlimit.DefaultReach)
+	reach := s.now.Add(policy.DefaultReach)
 	require.Equal(t, []time.Time{reach.Add(-time.Minute), reach},
 		next(reach.Add(-time.Minute).Format(time.RFC3339), 5), "none beyond the reach")
 	require.Nil(t, next(reach.Add(time.Second).Format(time.RFC3339), 5))
@@ -52,8 +55,8 @@ func TestList(t *testing.T) {
 	require.Equal(t, "ac", list(sendlimit.ListRequest{To: at("12:00:00")}), "half-open")
 	require.Equal(t, "b", list(sendlimit.ListRequest{From: at("11:11:11.001")}))
 	require.Equal(t, "ac", list(sendlimit.ListRequest{Limit: 2}))
-	require.Equal(t, "cb", list(sendlimit.ListRequest{After: sendlimit.Reservation{ID: "a", At: at("11:11:11")}}))
-	require.Equal(t, "b", list(sendlimit.ListRequest{After: sendlimit.Reservation{ID: "cc", At: at("11:11:11")}}),
+	require.Equal(t, "cb", list(sendlimit.ListRequest{After: keyspace.Reservation{ID: "a", At: at("11:11:11")}}))
+	require.Equal(t, "b", list(sendlimit.ListRequest{After: keyspace.Reservation{ID: "cc", At: at("11:11:11")}}),
 		"what it goes on after may be gone")
 	require.Nil(t, s.model.List(sendlimit.ListRequest{User: "alice", From: at("13:00:00"), Now: s.now}))
 	require.Nil(t, s.model.List(sendlimit.ListRequest{User: "nobody", Now: s.now}))
@@ -68,7 +71,7 @@ func TestUsage(t *testing.T) {
 			User: "alice", At: at(when), From: at(from), To: at(to), Now: s.now,
 		})
 	}
-	minutes, daily := sendlimit.Rule{Limit: 2, Window: time.Minute}, sendlimit.Rule{Limit: 3, Period: sendlimit.Day}
+	minutes, daily := policy.Rule{Limit: 2, Window: time.Minute}, policy.Rule{Limit: 3, Period: calendar.Day}
 	require.Equal(t, sendlimit.Usage{
 		At: at("11:00:50"), Now: s.now,
 		Rules: []sendlimit.RuleUsage{
@@ -84,11 +87,11 @@ func TestUsage(t *testing.T) {
 	require.Equal(t, s.now, usage("", "", "").At, "no time is now")
 
 	require.True(t, s.release("11:00:40").Allowed)
-	require.Equal(t, []sendlimit.Stretch{{From: at("10:00:00"), Until: at("12:00:00")}},
+	require.Equal(t, []calendar.Stretch{{From: at("10:00:00"), Until: at("12:00:00")}},
 		usage("", "10:00:00", "12:00:00").Free, "two of them 70 s apart forbid nothing")
 	s.accepted("11:00:50")
 	require.Nil(t, usage("", "10:00:00", "23 00:00:00").Free, "the day is full")
-	require.Equal(t, []sendlimit.Stretch{
+	require.Equal(t, []calendar.Stretch{
 		{From: at("21 23:00:00"), Until: at("22 00:00:00")}, {From: at("23 00:00:00"), Until: at("23 01:00:00")},
 	}, usage("", "21 23:00:00", "23 01:00:00").Free, "the past as well")
 }
@@ -98,7 +101,7 @@ func TestFreeStretchesOfASlidingRule(t *testing.T) {
 	s := newStory(t, "1/minute")
 	s.accepted("11:00:00", "11:02:00", "11:04:30")
 	u := s.model.Usage(sendlimit.UsageRequest{User: "alice", From: at("11:00:30"), To: at("11:05:00"), Now: s.now})
-	require.Equal(t, []sendlimit.Stretch{
+	require.Equal(t, []calendar.Stretch{
 		{From: at("11:01:00"), Until: at("11:01:00.001")}, // that one millisecond
 		{From: at("11:03:00"), Until: at("11:03:30.001")},
 	}, u.Free)

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // quiet is when a user is left alone: whenever the clock on the wall of a zone
@@ -161,10 +161,10 @@ func (q quiet) timesOfDay() []int64 {
 }
 
 // period says of a quiet moment what makes it so.
-func (q quiet) period(t int64) *sendlimit.QuietPeriod {
+func (q quiet) period(t int64) *policy.QuietPeriod {
 	wall, around := moment(t).In(q.zone), q.around(t)
 	line := slices.IndexFunc(q.lines, func(l quietLine) bool { return l.has(wall) })
-	return &sendlimit.QuietPeriod{
+	return &policy.QuietPeriod{
 		From: moment(around.from), Until: moment(around.until),
 		TimeZone: q.zone.String(), Location: q.zone, Hours: q.lines[line].text,
 	}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // regime is all that holds for the messages of one user: a policy, with what is
@@ -23,7 +23,7 @@ type regime struct {
 
 // newRegime makes a policy ready for a user, in a store whose schedules reach no
 // further than reach.
-func newRegime(p sendlimit.Policy, own sendlimit.UserSettings, reach time.Duration) (*regime, error) {
+func newRegime(p policy.Policy, own policy.UserSettings, reach time.Duration) (*regime, error) {
 	zone, err := location(p.TimeZone)
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func newRegime(p sendlimit.Policy, own sendlimit.UserSettings, reach time.Durati
 		reach = min(reach, p.Reach)
 	}
 	g := &regime{
-		reach: reach.Milliseconds(), shift: p.OnConflict == sendlimit.Shift, blocked: own.Blocked,
+		reach: reach.Milliseconds(), shift: p.OnConflict == policy.Shift, blocked: own.Blocked,
 		categories: make(map[string]terms), exempt: make(map[string]bool), uncounted: make(map[string]bool),
 	}
 	if g.overall.quiet, err = parseQuiet(theirs, p.QuietHours.Lines()); err != nil {
@@ -66,8 +66,8 @@ func newRegime(p sendlimit.Policy, own sendlimit.UserSettings, reach time.Durati
 
 // replaced returns rules with those of a user's own in place of all that have the
 // same window.
-func replaced(rules, own []sendlimit.Rule) []sendlimit.Rule {
-	var all []sendlimit.Rule
+func replaced(rules, own []policy.Rule) []policy.Rule {
+	var all []policy.Rule
 	for _, r := range rules {
 		of := slices.IndexFunc(own, sameWindow(r))
 		if of >= 0 {
@@ -80,8 +80,8 @@ func replaced(rules, own []sendlimit.Rule) []sendlimit.Rule {
 	return all
 }
 
-func sameWindow(r sendlimit.Rule) func(sendlimit.Rule) bool {
-	return func(other sendlimit.Rule) bool { return other.Window == r.Window && other.Period == r.Period }
+func sameWindow(r policy.Rule) func(policy.Rule) bool {
+	return func(other policy.Rule) bool { return other.Window == r.Window && other.Period == r.Period }
 }
 
 // of returns the terms of a category.

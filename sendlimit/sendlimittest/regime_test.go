@@ -7,36 +7,40 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 // newPolicyStory tells of a user under a policy that begins with these rules.
-func newPolicyStory(t *testing.T, change func(*sendlimit.Policy), rules ...string) *story {
+func newPolicyStory(t *testing.T, change func(*policy.Policy), rules ...string) *story {
 	t.Helper()
-	model, err := sendlimittest.NewModel(policyWith(t, "test", change, rules...), sendlimit.DefaultReach)
+	model, err := sendlimittest.NewModel(policyWith(t, "test", change, rules...), policy.DefaultReach)
 	require.NoError(t, err)
 	return &story{T: t, model: model, now: at("00:00:00")}
 }
 
-func policyWith(t *testing.T, name string, change func(*sendlimit.Policy), rules ...string) sendlimit.Policy {
+func policyWith(t *testing.T, name string, change func(*policy.Policy), rules ...string) policy.Policy {
 	t.Helper()
-	p, err := sendlimit.ParsePolicy(name, "", rules...)
+	p, err := policy.ParsePolicy(name, "", rules...)
 	require.NoError(t, err)
 	change(&p)
 	require.NoError(t, p.Validate())
 	return p
 }
 
-func hours(t *testing.T, lines ...string) sendlimit.QuietHours {
+func hours(t *testing.T, lines ...string) policy.QuietHours {
 	t.Helper()
-	q, err := sendlimit.ParseQuietHours(lines...)
+	q, err := policy.ParseQuietHours(lines...)
 	require.NoError(t, err)
 	return q
 }
 
-func rule(t *testing.T, text string) sendlimit.Rule {
+func rule(t *testing.T, text string) policy.Rule {
 	t.Helper()
-	r, err := sendlimit.ParseRule(text)
+	r, err := policy.ParseRule(text)
 	require.NoError(t, err)
 	return r
 }
@@ -49,56 +53,56 @@ func (s *story) of(category, id, when string) sendlimit.Decision {
 
 func TestQuietHoursRefuse(t *testing.T) {
 	t.Parallel()
-	s := newPolicyStory(t, func(p *sendlimit.Policy) { p.QuietHours = hours(t, "22:00-08:00") }, "1/minute")
+	s := newPolicyStory(t, func(p *policy.Policy) { p.QuietHours = hours(t, "22:00-08:00") }, "1/minute")
 	s.accepted("21:59:30", "23 08:00:00")
 	d := s.reserve("a", "22:00:00")
-	require.Equal(t, sendlimit.CodeQuietHours, d.Code)
-	require.Equal(t, &sendlimit.QuietPeriod{
+	require.Equal(t, fault.CodeQuietHours, d.Code)
+	require.Equal(t, &policy.QuietPeriod{
 		From: at("22:00:00"), Until: at("23 08:00:00"), TimeZone: "UTC", Location: time.UTC, Hours: "22:00-08:00",
 	}, d.Quiet)
 	require.Len(t, d.Violations, 1, "the rule that would break is told as well")
 	require.Equal(t, at("23 08:01:00"), d.NextFree, "the first minute after is taken")
 	require.Equal(t, at("21:58:30"), d.PreviousFree)
 	require.Nil(t, s.reserve("a", "23:00:00").Violations)
-	require.Equal(t, sendlimit.CodeSendLimit, s.reserve("a", "23 08:00:59.999").Code, "08:00 is not quiet")
+	require.Equal(t, fault.CodeSendLimit, s.reserve("a", "23 08:00:59.999").Code, "08:00 is not quiet")
 	require.Equal(t, at("23 08:01:00"), s.shift("b", "23:00:00", "").At)
-	require.Equal(t, sendlimit.CodeQuietHours, s.shift("c", "23:00:00", "23 08:01:59.999").Code)
+	require.Equal(t, fault.CodeQuietHours, s.shift("c", "23:00:00", "23 08:01:59.999").Code)
 
 	free := s.model.NextFree(sendlimit.NextFreeRequest{User: "alice", From: at("21:58:00"), Count: 3, Now: s.now})
 	require.Equal(t, []time.Time{at("21:58:00"), at("23 08:02:00"), at("23 08:03:00")}, free)
 	u := s.model.Usage(sendlimit.UsageRequest{User: "alice", From: at("21:00:00"), To: at("23 08:00:00"), Now: s.now})
-	require.Equal(t, []sendlimit.Stretch{{From: at("22:00:00"), Until: at("23 08:00:00")}}, u.Quiet)
-	require.Equal(t, []sendlimit.Stretch{{From: at("21:00:00"), Until: at("21:58:30.001")}}, u.Free)
+	require.Equal(t, []calendar.Stretch{{From: at("22:00:00"), Until: at("23 08:00:00")}}, u.Quiet)
+	require.Equal(t, []calendar.Stretch{{From: at("21:00:00"), Until: at("21:58:30.001")}}, u.Free)
 }
 
 func TestOrderOfJudgement(t *testing.T) {
 	t.Parallel()
-	s := newPolicyStory(t, func(p *sendlimit.Policy) {
+	s := newPolicyStory(t, func(p *policy.Policy) {
 		p.QuietHours, p.Reach = hours(t, "22:00-08:00"), 48*time.Hour
 	}, "1/minute")
 	s.now = at("12:00:00")
 	s.accepted("12:30:00")
-	require.Equal(t, sendlimit.CodeTooFarAhead, s.reserve("a", "24 12:00:00.001").Code, "the policy's reach")
-	require.NoError(t, s.model.Set("alice", sendlimit.UserSettings{Blocked: true}))
+	require.Equal(t, fault.CodeTooFarAhead, s.reserve("a", "24 12:00:00.001").Code, "the policy's reach")
+	require.NoError(t, s.model.Set("alice", policy.UserSettings{Blocked: true}))
 	require.True(t, s.reserve("12:30:00", "12:30:00").Replayed, "what was accepted is")
-	require.Equal(t, sendlimit.CodeInPast, s.reserve("a", "11:00:00").Code)
-	require.Equal(t, sendlimit.CodeTooFarAhead, s.reserve("a", "24 12:00:00.001").Code)
+	require.Equal(t, fault.CodeInPast, s.reserve("a", "11:00:00").Code)
+	require.Equal(t, fault.CodeTooFarAhead, s.reserve("a", "24 12:00:00.001").Code)
 	for _, when := range []string{"12:00:00", "23:00:00", "12:30:00"} { // free, quiet, taken
-		require.Equal(t, sendlimit.Decision{Code: sendlimit.CodeBlocked, At: at(when), Now: s.now}, s.reserve("a", when))
-		require.Equal(t, sendlimit.CodeBlocked, s.shift("a", when, "").Code)
+		require.Equal(t, sendlimit.Decision{Code: fault.CodeBlocked, At: at(when), Now: s.now}, s.reserve("a", when))
+		require.Equal(t, fault.CodeBlocked, s.shift("a", when, "").Code)
 	}
-	require.Equal(t, sendlimit.CodeBlocked, s.move("12:30:00", "13:00:00").Code)
+	require.Equal(t, fault.CodeBlocked, s.move("12:30:00", "13:00:00").Code)
 	require.True(t, s.move("12:30:00", "12:30:00").Allowed, "which changes nothing")
 	require.True(t, s.release("12:30:00").Allowed)
-	require.NoError(t, s.model.Set("alice", sendlimit.UserSettings{}))
-	require.Equal(t, sendlimit.CodeQuietHours, s.reserve("a", "23:00:00").Code)
+	require.NoError(t, s.model.Set("alice", policy.UserSettings{}))
+	require.Equal(t, fault.CodeQuietHours, s.reserve("a", "23:00:00").Code)
 }
 
 func TestCategories(t *testing.T) {
 	t.Parallel()
-	s := newPolicyStory(t, func(p *sendlimit.Policy) {
-		p.Categories = map[string]sendlimit.CategoryRules{
-			"marketing": {Rules: []sendlimit.Rule{rule(t, "1/hour")}},
+	s := newPolicyStory(t, func(p *policy.Policy) {
+		p.Categories = map[string]policy.CategoryRules{
+			"marketing": {Rules: []policy.Rule{rule(t, "1/hour")}},
 			"otp":       {Exempt: true},
 			"codes":     {Exempt: true, Uncounted: true},
 		}
@@ -111,7 +115,7 @@ func TestCategories(t *testing.T) {
 	require.Len(t, d.Violations, 2, "the overall rule, then the category's")
 	require.Equal(t, sendlimit.Violation{
 		Rule: rule(t, "1/hour"), Category: "marketing", ConflictsTotal: 1,
-		Conflicts: []sendlimit.Reservation{{ID: "a", At: at("11:00:00")}},
+		Conflicts: []keyspace.Reservation{{ID: "a", At: at("11:00:00")}},
 	}, d.Violations[1])
 	require.Equal(t, at("12:00:00"), d.NextFree)
 	require.True(t, s.of("", "c", "11:30:00").Allowed, "others are not of that category")
@@ -132,16 +136,16 @@ func TestCategories(t *testing.T) {
 
 func TestWhatIsSetForAUser(t *testing.T) {
 	t.Parallel()
-	own := policyWith(t, "test", func(p *sendlimit.Policy) {
+	own := policyWith(t, "test", func(p *policy.Policy) {
 		p.UserTimeZone, p.QuietHours = true, hours(t, "22:00-06:00")
 	}, "1/minute", "2/calendar_day")
-	other := policyWith(t, "other", func(p *sendlimit.Policy) { p.OnConflict = sendlimit.Shift }, "1/hour")
+	other := policyWith(t, "other", func(p *policy.Policy) { p.OnConflict = policy.Shift }, "1/hour")
 	s := &story{T: t, now: at("00:00:00")}
 	var err error
-	s.model, err = sendlimittest.NewModel(own, sendlimit.DefaultReach)
+	s.model, err = sendlimittest.NewModel(own, policy.DefaultReach)
 	require.NoError(t, err)
 	require.NoError(t, s.model.Follow(own, other))
-	set := func(settings sendlimit.UserSettings) { require.NoError(t, s.model.Set("alice", settings)) }
+	set := func(settings policy.UserSettings) { require.NoError(t, s.model.Set("alice", settings)) }
 	byPolicy := func(id, when string) sendlimit.Decision {
 		r := s.request(id, when)
 		r.ByPolicy = true
@@ -149,26 +153,26 @@ func TestWhatIsSetForAUser(t *testing.T) {
 	}
 
 	s.accepted("18:00:00", "19:00:00")
-	require.Equal(t, sendlimit.CodeSendLimit, s.reserve("a", "20:00:00").Code)
-	set(sendlimit.UserSettings{Limits: []sendlimit.Rule{rule(t, "3/calendar_day")}})
-	require.Equal(t, sendlimit.CodeQuietHours, s.reserve("a", "22:00:00").Code)
+	require.Equal(t, fault.CodeSendLimit, s.reserve("a", "20:00:00").Code)
+	set(policy.UserSettings{Limits: []policy.Rule{rule(t, "3/calendar_day")}})
+	require.Equal(t, fault.CodeQuietHours, s.reserve("a", "22:00:00").Code)
 	s.accepted("20:00:00")
 	require.Equal(t, "3/calendar_day", s.reserve("a", "21:00:00").Violations[0].Rule.String())
 
-	set(sendlimit.UserSettings{TimeZone: "Asia/Kolkata"}) // 23:30 there at 18:00, which is quiet; 00:30 at 19:00
+	set(policy.UserSettings{TimeZone: "Asia/Kolkata"}) // 23:30 there at 18:00, which is quiet; 00:30 at 19:00
 	d := s.reserve("a", "18:30:00")
 	require.Equal(t, "Asia/Kolkata", d.Quiet.TimeZone)
 	require.Equal(t, at("16:30:00"), d.Quiet.From)
 	require.Equal(t, at("18:30:00"), d.Violations[0].From, "the day is the user's")
 
-	set(sendlimit.UserSettings{Policy: "other"})
-	require.Equal(t, sendlimit.CodeSendLimit, s.reserve("a", "18:30:00").Code)
+	set(policy.UserSettings{Policy: "other"})
+	require.Equal(t, fault.CodeSendLimit, s.reserve("a", "18:30:00").Code)
 	d = byPolicy("a", "18:30:00")
 	require.True(t, d.Shifted, "as the policy has it")
 	require.Equal(t, at("21:00:00"), d.At)
 	s.holds("18:00:00 18:00:00", "19:00:00 19:00:00", "20:00:00 20:00:00", "a 21:00:00")
-	set(sendlimit.UserSettings{})
-	require.Equal(t, sendlimit.CodeSendLimit, byPolicy("b", "17:00:00").Code, "the common one refuses")
-	require.NoError(t, s.model.Follow(policyWith(t, "test", func(*sendlimit.Policy) {}, "5/calendar_day")))
+	set(policy.UserSettings{})
+	require.Equal(t, fault.CodeSendLimit, byPolicy("b", "17:00:00").Code, "the common one refuses")
+	require.NoError(t, s.model.Follow(policyWith(t, "test", func(*policy.Policy) {}, "5/calendar_day")))
 	s.accepted("22:30:00")
 }

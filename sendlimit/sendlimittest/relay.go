@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
 // The watch list of CheckMessages: what the queue confirms, and what a relay
@@ -18,11 +18,11 @@ func (m *mailbox) confirm(t *rapid.T) {
 	if known == nil {
 		return
 	}
-	q := sendlimit.Queued{
+	q := messages.Queued{
 		User: mailboxUser, ID: id, Due: rapid.SampledFrom([]time.Time{known.at, known.first()}).Draw(t, "due"),
 		Generation: rapid.SampledFrom(known.generations).Draw(t, "generation"),
 	}
-	require.NoError(t, m.watch.Confirm(t.Context(), []sendlimit.Queued{q}))
+	require.NoError(t, m.watch.Confirm(t.Context(), []messages.Queued{q}))
 	if known.open() && q.Generation == known.generation() {
 		known.lookAt = q.Due.Add(m.options.OverdueAfter)
 	}
@@ -33,10 +33,10 @@ func (m *mailbox) confirm(t *rapid.T) {
 func (m *mailbox) relay(t *rapid.T) {
 	due, err := m.watch.Due(t.Context(), m.now, 1+len(m.messages))
 	require.NoError(t, err)
-	wanted := make(map[string]sendlimit.Watched)
+	wanted := make(map[string]messages.Watched)
 	for id, known := range m.messages {
 		if known.open() && !known.lookAt.After(m.now) {
-			wanted[id] = sendlimit.Watched{
+			wanted[id] = messages.Watched{
 				User: mailboxUser, ID: id, Generation: known.generation(), Since: known.lookAt,
 			}
 		}
@@ -50,14 +50,14 @@ func (m *mailbox) relay(t *rapid.T) {
 		}
 	}
 	if known := m.messages[m.known(t, (*message).open)]; known != nil {
-		m.renew(t, sendlimit.Watched{
+		m.renew(t, messages.Watched{
 			User: mailboxUser, ID: known.id, Since: known.lookAt,
 			Generation: rapid.SampledFrom(known.generations).Draw(t, "generation"),
 		})
 	}
 }
 
-func (m *mailbox) renew(t *rapid.T, entry sendlimit.Watched) {
+func (m *mailbox) renew(t *rapid.T, entry messages.Watched) {
 	generation, queued := m.token("g"), rapid.Bool().Draw(t, "queued")
 	want, wantDue := m.renewal(entry, generation, queued)
 	for range rapid.IntRange(1, 2).Draw(t, "calls") {
@@ -65,36 +65,36 @@ func (m *mailbox) renew(t *rapid.T, entry sendlimit.Watched) {
 		require.NoError(t, err)
 		require.Equal(t, want, got, "%+v queued %t", entry, queued)
 		require.Equal(t, wantDue, due, "%+v", entry)
-		if want == sendlimit.Deferred {
-			want = sendlimit.NotDue
+		if want == messages.Deferred {
+			want = messages.NotDue
 		}
 	}
 	got, _, err := m.watch.Renew(t.Context(), entry, m.token("g"), queued, m.now)
 	require.NoError(t, err)
-	require.NotEqual(t, sendlimit.Renewed, got, "one of several relays renews it")
+	require.NotEqual(t, messages.Renewed, got, "one of several relays renews it")
 }
 
 // renewal says what becomes of an entry, and keeps account of it.
-func (m *mailbox) renewal(entry sendlimit.Watched, generation string, queued bool) (sendlimit.Renewal, time.Time) {
+func (m *mailbox) renewal(entry messages.Watched, generation string, queued bool) (messages.Renewal, time.Time) {
 	known := m.messages[entry.ID]
 	switch {
 	case !known.open() || known.generation() != entry.Generation:
-		return sendlimit.Gone, time.Time{}
+		return messages.Gone, time.Time{}
 	case known.lookAt.After(m.now):
-		return sendlimit.NotDue, time.Time{}
+		return messages.NotDue, time.Time{}
 	case known.state == pending && queued:
 		known.lookAt = known.due().Add(m.options.OverdueAfter) // as after a confirm
 		if known.due().Before(m.now) {
 			known.lookAt = m.now.Add(m.options.OverdueAfter)
 		}
-		return sendlimit.Deferred, time.Time{}
+		return messages.Deferred, time.Time{}
 	case known.state == sending && m.now.Before(known.leaseEnd):
 		known.lookAt = known.leaseEnd
-		return sendlimit.Deferred, time.Time{}
+		return messages.Deferred, time.Time{}
 	}
 	known.renew(generation, m.now.Add(m.options.LookAfter))
 	if known.state == sending {
-		return sendlimit.Renewed, m.now
+		return messages.Renewed, m.now
 	}
-	return sendlimit.Renewed, known.due()
+	return messages.Renewed, known.due()
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // rule judges send times by one rule of a policy. All its methods go back to
@@ -16,7 +17,7 @@ import (
 //
 // A category's rule counts only what is of that category.
 type rule struct {
-	sendlimit.Rule
+	policy.Rule
 
 	zone     *time.Location // of a calendar rule
 	category string         // of a category's rule

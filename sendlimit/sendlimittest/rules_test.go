@@ -7,6 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 func TestEdgesOfASlidingWindow(t *testing.T) {
@@ -88,8 +90,8 @@ func TestConflictsAreThoseOfAllWindowsInTheWay(t *testing.T) {
 	d := s.reserve("late", "11:00:50")
 	sliding, daily := d.Violations[0], d.Violations[1]
 	require.Equal(t, sendlimit.Violation{
-		Rule: sendlimit.Rule{Limit: 2, Window: sliding.Rule.Window},
-		Conflicts: []sendlimit.Reservation{
+		Rule: policy.Rule{Limit: 2, Window: sliding.Rule.Window},
+		Conflicts: []keyspace.Reservation{
 			{ID: "11:00:00", At: at("11:00:00")},
 			{ID: "11:00:20", At: at("11:00:20")},
 			{ID: "11:01:10", At: at("11:01:10")},
@@ -103,7 +105,7 @@ func TestConflictsAreThoseOfAllWindowsInTheWay(t *testing.T) {
 
 	// Only the last two share an overfull window with this one.
 	d = s.reserve("late", "11:01:40")
-	require.Equal(t, []sendlimit.Reservation{
+	require.Equal(t, []keyspace.Reservation{
 		{ID: "11:01:10", At: at("11:01:10")}, {ID: "11:01:30", At: at("11:01:30")},
 	}, d.Violations[0].Conflicts)
 }

@@ -7,6 +7,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // What the messages of CheckMessages have to obey, and how that changes: policies
@@ -22,12 +25,12 @@ func drawOptions(t *rapid.T, prefix string) sendlimit.Options {
 		{"6/calendar_day", "1/minute", "4/2h"},
 		{"2/20s"},
 	}).Draw(t, "rules")
-	policy, err := sendlimit.ParsePolicy("messages", rapid.SampledFrom([]string{"", "Asia/Kolkata", "Europe/Berlin", "America/Santiago"}).Draw(t, "zone"), rules...)
+	p, err := policy.ParsePolicy("messages", rapid.SampledFrom([]string{"", "Asia/Kolkata", "Europe/Berlin", "America/Santiago"}).Draw(t, "zone"), rules...)
 	require.NoError(t, err)
-	users, other := rapid.Bool().Draw(t, "settings of users"), policy
+	users, other := rapid.Bool().Draw(t, "settings of users"), p
 	other.Name = "other" // which remembers as long
 	return sendlimit.Options{
-		Prefix: prefix, Policy: policy, Policies: []sendlimit.Policy{other}, Records: true, UserSettings: users,
+		Prefix: prefix, Policy: p, Policies: []policy.Policy{other}, Records: true, UserSettings: users,
 		// No record expires by the server's clock while a history runs by its own.
 		KeepRecords:   50 * 365 * 24 * time.Hour,
 		ExpireAfter:   rapid.SampledFrom([]time.Duration{sendlimit.DefaultExpireAfter, 40 * time.Minute}).Draw(t, "expire after"),
@@ -41,18 +44,18 @@ func drawOptions(t *rapid.T, prefix string) sendlimit.Options {
 
 // follow has all workers and the model judge by the options.
 func (m *mailbox) follow(t *rapid.T) {
-	require.NoError(t, m.model.Follow(append([]sendlimit.Policy{m.options.Policy}, m.options.Policies...)...))
+	require.NoError(t, m.model.Follow(append([]policy.Policy{m.options.Policy}, m.options.Policies...)...))
 	for i := range m.workers {
 		w, o := &m.workers[i], m.options
 		o.SettingsCache = w.cache
 		var err error
 		w.timeline, err = sendlimit.NewTimeline(m.client, o)
 		require.NoError(t, err)
-		w.gate, err = sendlimit.NewGate(m.client, o)
+		w.gate, err = messages.NewGate(m.client, o)
 		require.NoError(t, err)
-		w.watch, err = sendlimit.NewWatchList(m.client, o)
+		w.watch, err = messages.NewWatchList(m.client, o)
 		require.NoError(t, err)
-		w.letters = w.timeline.DeadLetters(m.client)
+		w.letters = messages.DeadLettersOf(w.timeline, m.client)
 	}
 	m.worker = m.workers[rapid.IntRange(0, len(m.workers)-1).Draw(t, "worker")]
 }
@@ -67,7 +70,7 @@ func (m *mailbox) policyChanges(t *rapid.T) {
 	m.regulate(t, p)
 	p.UserTimeZone = rapid.Bool().Draw(t, "user's time zone")
 	if rapid.Bool().Draw(t, "limits") {
-		rules := make([]sendlimit.Rule, len(p.Rules))
+		rules := make([]policy.Rule, len(p.Rules))
 		for i, r := range p.Rules {
 			r.Limit = r.Limit%mostLimit + 1
 			rules[i] = r
@@ -80,12 +83,12 @@ func (m *mailbox) policyChanges(t *rapid.T) {
 
 // regulate puts other quiet hours and categories into a policy, which remembers
 // no longer for that.
-func (m *mailbox) regulate(t *rapid.T, p *sendlimit.Policy) {
+func (m *mailbox) regulate(t *rapid.T, p *policy.Policy) {
 	drawn := drawnPolicies{categories: true, start: m.now}
 	for i := range windows {
-		r, err := sendlimit.ParseRule("1/" + windows[i])
+		r, err := policy.ParseRule("1/" + windows[i])
 		require.NoError(t, err)
-		alone := sendlimit.Policy{Rules: []sendlimit.Rule{r}}
+		alone := policy.Policy{Rules: []policy.Rule{r}}
 		if alone.LargestWindow() <= p.LargestWindow() {
 			drawn.longest = i
 		}
@@ -100,9 +103,9 @@ func (m *mailbox) settingsChange(t *rapid.T) {
 	if !m.options.UserSettings {
 		return
 	}
-	s := drawSettings(t, append([]sendlimit.Policy{m.options.Policy}, m.options.Policies...)...)
+	s := drawSettings(t, append([]policy.Policy{m.options.Policy}, m.options.Policies...)...)
 	if rapid.Bool().Draw(t, "clear") {
-		s = sendlimit.UserSettings{}
+		s = policy.UserSettings{}
 	}
 	require.NoError(t, m.settings.Set(t.Context(), mailboxUser, s))
 	require.NoError(t, m.model.Set(mailboxUser, s))
@@ -112,7 +115,7 @@ func (m *mailbox) settingsChange(t *rapid.T) {
 // revive has a dead letter sent after all.
 func (m *mailbox) revive(t *rapid.T) {
 	id := m.known(t, (*message).deadLetter)
-	r := sendlimit.RetryRequest{User: mailboxUser, ID: id, Generation: m.token("g"), Now: m.now}
+	r := messages.RetryRequest{User: mailboxUser, ID: id, Generation: m.token("g"), Now: m.now}
 	want := m.revival(m.messages[id], r.Generation)
 	for range rapid.IntRange(1, 2).Draw(t, "calls") {
 		got, err := m.letters.Retry(t.Context(), r)
@@ -126,11 +129,11 @@ func (m *mailbox) revival(known *message, generation string) sendlimit.Decision 
 	g := m.regime()
 	switch {
 	case known == nil || !known.deadLetter():
-		return sendlimit.Decision{Code: sendlimit.CodeNotFound, Now: m.now}
+		return sendlimit.Decision{Code: fault.CodeNotFound, Now: m.now}
 	case !known.expires.IsZero() && !m.now.Before(known.expires):
-		return sendlimit.Decision{Code: sendlimit.CodeExpired, ExpiresAt: known.expires, Now: m.now}
+		return sendlimit.Decision{Code: fault.CodeExpired, ExpiresAt: known.expires, Now: m.now}
 	case g.blocked:
-		return sendlimit.Decision{Code: sendlimit.CodeBlocked, Now: m.now}
+		return sendlimit.Decision{Code: fault.CodeBlocked, Now: m.now}
 	}
 	last := cut(m.now) + g.reach
 	if !known.expires.IsZero() {
@@ -139,7 +142,7 @@ func (m *mailbox) revival(known *message, generation string) sendlimit.Decision 
 	others := m.remembered().without(known.id).counted()
 	free, ok := g.of(known.category).nextFree(others, cut(m.now), last)
 	if !ok {
-		return sendlimit.Decision{Code: sendlimit.CodeSendLimit, ExpiresAt: known.expires, Now: m.now}
+		return sendlimit.Decision{Code: fault.CodeSendLimit, ExpiresAt: known.expires, Now: m.now}
 	}
 	if known.requested = known.firstRequested(); known.requested.IsZero() {
 		known.requested = known.at

@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
@@ -28,9 +30,9 @@ func newStory(t *testing.T, rules ...string) *story {
 	if last := len(rules) - 1; strings.Contains(rules[last], "zone ") {
 		zone, rules = strings.TrimPrefix(rules[last], "zone "), rules[:last]
 	}
-	policy, err := sendlimit.ParsePolicy("test", zone, rules...)
+	p, err := policy.ParsePolicy("test", zone, rules...)
 	require.NoError(t, err)
-	model, err := sendlimittest.NewModel(policy, sendlimit.DefaultReach)
+	model, err := sendlimittest.NewModel(p, policy.DefaultReach)
 	require.NoError(t, err)
 	return &story{T: t, model: model, now: at("00:00:00")}
 }
@@ -93,7 +95,7 @@ func id(when string) string { return strings.ReplaceAll(when, " ", "_") }
 func (s *story) refused(when, previous, next string, rules ...string) {
 	s.Helper()
 	d := s.reserve("refused", when)
-	require.Equal(s, sendlimit.CodeSendLimit, d.Code, when)
+	require.Equal(s, fault.CodeSendLimit, d.Code, when)
 	require.False(s, d.Allowed, when)
 	var broken []string
 	for _, v := range d.Violations {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // The model reckons in whole Unix milliseconds: an int64 that is a time is
@@ -38,8 +38,8 @@ type entry struct {
 	uncounted bool // no rule counts it
 }
 
-func (e entry) reservation() sendlimit.Reservation {
-	return sendlimit.Reservation{ID: e.id, At: moment(e.at)}
+func (e entry) reservation() keyspace.Reservation {
+	return keyspace.Reservation{ID: e.id, At: moment(e.at)}
 }
 
 func compareEntries(a, b entry) int {
@@ -97,11 +97,11 @@ func (tl timeline) counted() timeline {
 func (tl timeline) since(t int64) timeline { return tl[tl.first(t):] }
 
 // reservations returns the entries as callers see them, nil for none.
-func (tl timeline) reservations() []sendlimit.Reservation {
+func (tl timeline) reservations() []keyspace.Reservation {
 	if len(tl) == 0 {
 		return nil
 	}
-	rs := make([]sendlimit.Reservation, len(tl))
+	rs := make([]keyspace.Reservation, len(tl))
 	for i, e := range tl {
 		rs[i] = e.reservation()
 	}

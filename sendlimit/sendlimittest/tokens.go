@@ -9,12 +9,14 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 )
 
 // TokensModel is what one bucket of a sendlimit.TokenBucket is held against: a
 // fraction of tokens, and when there were so many.
 type TokensModel struct {
-	Rate     sendlimit.Rate
+	Rate     rate.Rate
 	Capacity int64
 
 	level *big.Rat // nil for a bucket that is full
@@ -65,7 +67,7 @@ func (m *TokensModel) Take(n int64, now time.Time) sendlimit.Decision {
 	if d.Allowed {
 		m.level = new(big.Rat).Sub(m.level, wanted)
 	} else {
-		d.Code, d.RetryAfter = sendlimit.CodeRateLimited, m.until(wanted, now)
+		d.Code, d.RetryAfter = fault.CodeRateLimited, m.until(wanted, now)
 	}
 	m.say(&d)
 	if !d.Allowed {
@@ -115,7 +117,7 @@ type tokensHistory struct {
 	client redis.Cmdable
 	prefix string
 	model  TokensModel
-	bucket *sendlimit.TokenBucket
+	bucket *rate.TokenBucket
 	now    time.Time
 }
 
@@ -125,14 +127,14 @@ func (h *tokensHistory) another(t *rapid.T) {
 	h.model.Rate.Count = rapid.Int64Range(1, 7).Draw(t, "count")
 	h.model.Capacity = rapid.Int64Range(1, 9).Draw(t, "capacity")
 	var err error
-	h.bucket, err = sendlimit.NewTokenBucket(h.client, sendlimit.TokenBucketOptions{
+	h.bucket, err = rate.NewTokenBucket(h.client, rate.TokenBucketOptions{
 		Prefix: h.prefix, Rate: h.model.Rate, Capacity: h.model.Capacity,
 	})
 	require.NoError(t, err)
 }
 
 func (h *tokensHistory) ask(t *rapid.T, n int64) sendlimit.Decision {
-	d, err := h.bucket.Take(t.Context(), sendlimit.TokenRequest{Key: "bucket", Tokens: n, Now: h.now})
+	d, err := h.bucket.Take(t.Context(), rate.TokenRequest{Key: "bucket", Tokens: n, Now: h.now})
 	require.NoError(t, err)
 	require.Equal(t, h.model.Take(n, h.now), d)
 	return d
@@ -160,7 +162,7 @@ func (h *tokensHistory) atTheHint(t *rapid.T) {
 
 func (h *tokensHistory) giveBack(t *rapid.T) {
 	n := rapid.Int64Range(1, h.model.Capacity).Draw(t, "tokens")
-	d, err := h.bucket.GiveBack(t.Context(), sendlimit.TokenRequest{Key: "bucket", Tokens: n, Now: h.now})
+	d, err := h.bucket.GiveBack(t.Context(), rate.TokenRequest{Key: "bucket", Tokens: n, Now: h.now})
 	require.NoError(t, err)
 	require.Equal(t, h.model.GiveBack(n, h.now), d)
 }

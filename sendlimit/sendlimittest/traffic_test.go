@@ -10,13 +10,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 // outcomes counts the decisions: accepted, or the first rule broken.
 func outcomes(t *testing.T, traffic sendlimittest.Traffic) map[string]int {
 	t.Helper()
-	decisions, err := traffic.Judge(sendlimit.DefaultPolicy(), at("2026-01-01T00:00:00Z"), sendlimit.DefaultReach)
+	decisions, err := traffic.Judge(policy.DefaultPolicy(), at("2026-01-01T00:00:00Z"), policy.DefaultReach)
 	require.NoError(t, err)
 	require.Len(t, decisions, len(traffic.Sends))
 	count := make(map[string]int)
@@ -24,7 +26,7 @@ func outcomes(t *testing.T, traffic sendlimittest.Traffic) map[string]int {
 		if d.Allowed {
 			count["accepted"]++
 		} else {
-			require.Equal(t, sendlimit.CodeSendLimit, d.Code)
+			require.Equal(t, fault.CodeSendLimit, d.Code)
 			count[d.Violations[0].Rule.String()]++
 		}
 	}

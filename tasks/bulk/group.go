@@ -5,7 +5,7 @@ import (
 	"hash/maphash"
 	"io"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
 // fanOut is into how many groups lines are told apart at a time: as many files
@@ -37,7 +37,7 @@ func (g *group) add(line *Line) error {
 
 // groupOf is the group of a user when lines are told apart first: by partition,
 // so that what is kept of a group in the store is in few of them.
-func groupOf(user string) int { return sendlimit.Partition(user) * fanOut / sendlimit.Partitions }
+func groupOf(user string) int { return keyspace.Partition(user) * fanOut / keyspace.Partitions }
 
 // split tells the lines of a group apart by their users, and empties it.
 func (g *group) split() ([]*group, error) {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
 )
@@ -132,9 +132,9 @@ func TestGroupsKeepAllThatThereIs(t *testing.T) {
 		ID: "i", User: "älice", SendAt: at, Now: true, Category: "news", Title: "t", Body: "b",
 		Data: map[string]string{"k": "", "": "v"}, ExpiresAt: at.Add(1), OnConflict: "shift", ShiftUntil: at.Add(2), Account: "acme",
 	}}
-	wrong := bulk.Line{Number: 8, Invalid: &sendlimit.InvalidError{Field: "f", Value: "v", Want: "w"}, Message: tasks.Message{ID: "j", User: "bob"}}
+	wrong := bulk.Line{Number: 8, Invalid: &fault.InvalidError{Field: "f", Value: "v", Want: "w"}, Message: tasks.Message{ID: "j", User: "bob"}}
 	refused := tasks.Outcome{
-		Outcome: tasks.Refused, Line: 7, Code: sendlimit.CodeSendLimit, ID: "i", User: "älice", SendAt: tasks.Time{Time: at},
+		Outcome: tasks.Refused, Line: 7, Code: fault.CodeSendLimit, ID: "i", User: "älice", SendAt: tasks.Time{Time: at},
 		Detail: "no", NextFreeAt: tasks.Time{Time: at.Add(time.Hour)}, RetryAfterSeconds: 3,
 		Violations: []tasks.Violation{
 			{Rule: "1/minute", Limit: 1, Conflicts: []tasks.Conflict{{ID: "k", SendAt: tasks.Time{Time: at}}}, ConflictsTotal: 1},
@@ -157,7 +157,7 @@ func TestGroupsKeepAllThatThereIs(t *testing.T) {
 	}, newTraces(t).clear, &got, bulk.GroupOptions{}))
 	require.Equal(t, []tasks.Message{whole.Message}, judged)
 	require.Equal(t, outcomes{refused, {
-		Outcome: tasks.Invalid, Line: 8, Code: sendlimit.CodeInvalidField, Field: "f", ID: "j", User: "bob", Detail: wrong.Invalid.Error(),
+		Outcome: tasks.Invalid, Line: 8, Code: fault.CodeInvalidField, Field: "f", ID: "j", User: "bob", Detail: wrong.Invalid.Error(),
 	}}, got)
 }
 
@@ -169,7 +169,7 @@ func TestGroupsTellTheirPhases(t *testing.T) {
 	next := func() (bulk.Line, error) {
 		line, err := lines.next()
 		if line.Number%10 == 1 {
-			line.Invalid = &sendlimit.InvalidError{Field: "f", Value: "v", Want: "w"}
+			line.Invalid = &fault.InvalidError{Field: "f", Value: "v", Want: "w"}
 		}
 		return line, err
 	}

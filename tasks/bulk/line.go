@@ -3,7 +3,7 @@ package bulk
 import (
 	"errors"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/input"
 )
@@ -14,7 +14,7 @@ type Line struct {
 	Message tasks.Message
 	// Invalid says what is wrong if there is no Message in the line, or only its
 	// ID and User.
-	Invalid *sendlimit.InvalidError
+	Invalid *fault.InvalidError
 }
 
 // LineOf makes a line of a record, whose times parse reads.
@@ -28,9 +28,9 @@ func LineOf(record input.Record, parse tasks.TimeParser) Line {
 	if err == nil {
 		return line
 	}
-	invalid, ok := errors.AsType[*sendlimit.InvalidError](err)
+	invalid, ok := errors.AsType[*fault.InvalidError](err)
 	if !ok {
-		invalid = &sendlimit.InvalidError{Field: "message", Value: err.Error(), Want: "a message"}
+		invalid = &fault.InvalidError{Field: "message", Value: err.Error(), Want: "a message"}
 	}
 	line.Invalid = invalid
 	return line

@@ -14,7 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/judge"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
 )
@@ -125,7 +126,7 @@ func TestAUsersLinesAreJudgedInOrderOthersBeside(t *testing.T) {
 func TestAnInvalidLineIsAnOutcome(t *testing.T) {
 	t.Parallel()
 	lines := []bulk.Line{
-		{Number: 2, Invalid: &sendlimit.InvalidError{Field: "send_at", Value: "x", Want: "a time"}, Message: tasks.Message{ID: "i", User: "u"}},
+		{Number: 2, Invalid: &fault.InvalidError{Field: "send_at", Value: "x", Want: "a time"}, Message: tasks.Message{ID: "i", User: "u"}},
 	}
 	got := &sink{}
 	err := bulk.Run(t.Context(), func() (bulk.Line, error) {
@@ -138,7 +139,7 @@ func TestAnInvalidLineIsAnOutcome(t *testing.T) {
 	}, accept, got, bulk.Options{})
 	require.NoError(t, err)
 	require.Equal(t, tasks.Outcome{
-		Outcome: tasks.Invalid, Line: 2, Code: sendlimit.CodeInvalidField, Field: "send_at", ID: "i", User: "u",
+		Outcome: tasks.Invalid, Line: 2, Code: fault.CodeInvalidField, Field: "send_at", ID: "i", User: "u",
 		Detail: `send_at "x" is not allowed: it takes a time`,
 	}, got.last)
 }
@@ -178,7 +179,7 @@ func TestAFailureStopsWithTheLineToGoOnFrom(t *testing.T) {
 // Of whom nobody knows the rules: the lines of others are judged.
 func TestUnknownRulesStopNobodyElse(t *testing.T) {
 	t.Parallel()
-	unknown := &sendlimit.UnavailableError{Detail: "no such policy", Err: sendlimit.ErrUnknownPolicy}
+	unknown := &fault.UnavailableError{Detail: "no such policy", Err: judge.ErrUnknownPolicy}
 	judge := func(ctx context.Context, m tasks.Message) (tasks.Outcome, error) {
 		if m.User == "user-1" {
 			return tasks.Outcome{}, unknown
@@ -198,7 +199,7 @@ func TestUnknownRulesStopNobodyElse(t *testing.T) {
 		require.NoError(t, run(f, got), name)
 		got.requireFirst(t, 1001)
 		require.Equal(t, tasks.Outcome{
-			Outcome: tasks.Errored, Code: sendlimit.CodeUnavailable, ID: "line-1000", User: "user-1", Line: 1000, Detail: "no such policy",
+			Outcome: tasks.Errored, Code: fault.CodeUnavailable, ID: "line-1000", User: "user-1", Line: 1000, Detail: "no such policy",
 		}, got.last, name)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -62,8 +62,8 @@ func (r *Reader) whole(first line) (text []byte, after []line, err error) {
 
 func countQuotes(l line) int { return bytes.Count(l.text, []byte{'"'}) }
 
-func unclosed() *sendlimit.InvalidError {
-	return &sendlimit.InvalidError{
+func unclosed() *fault.InvalidError {
+	return &fault.InvalidError{
 		Field: "message", Value: "a quote that is never closed",
 		Want: `fields in pairs of quotes, a quote within them written ""`,
 	}
@@ -74,7 +74,7 @@ type record struct {
 	buffer *bufio.Reader
 }
 
-func (r *record) split(text []byte) ([]string, *sendlimit.InvalidError) {
+func (r *record) split(text []byte) ([]string, *fault.InvalidError) {
 	if r.buffer == nil {
 		r.buffer = bufio.NewReader(nil)
 	}
@@ -82,13 +82,13 @@ func (r *record) split(text []byte) ([]string, *sendlimit.InvalidError) {
 	// csv takes a reader that is buffered as it is, so that this costs little.
 	fields, err := csv.NewReader(r.buffer).Read()
 	if wrong, ok := errors.AsType[*csv.ParseError](err); ok {
-		return nil, &sendlimit.InvalidError{
+		return nil, &fault.InvalidError{
 			Field: "message", Value: fmt.Sprintf("column %d: %v", wrong.Column, wrong.Err),
 			Want: `a field with quotes in it as a whole in quotes, and each quote within it written ""`,
 		}
 	}
 	if err != nil {
-		return nil, &sendlimit.InvalidError{Field: "message", Value: err.Error(), Want: "a CSV record"}
+		return nil, &fault.InvalidError{Field: "message", Value: err.Error(), Want: "a CSV record"}
 	}
 	return fields, nil
 }

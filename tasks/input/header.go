@@ -6,7 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -36,14 +36,14 @@ func parseHeader(first line, filledIn []string) (*header, error) {
 	for i, name := range names {
 		c, known := columnOf(name)
 		if !known {
-			return nil, &sendlimit.InvalidError{
+			return nil, &fault.InvalidError{
 				Field: "header", Value: strings.ToValidUTF8(name, "�"),
 				Want: fmt.Sprintf("the columns %s and data.KEY, separated by commas"+
 					" (without a header, write a JSON object a line)", strings.Join(columnNames(), ", ")),
 			}
 		}
 		if slices.Contains(names[:i], name) {
-			return nil, &sendlimit.InvalidError{Field: "header", Value: name, Want: "each column once"}
+			return nil, &fault.InvalidError{Field: "header", Value: name, Want: "each column once"}
 		}
 		h.columns = append(h.columns, c)
 	}
@@ -54,7 +54,7 @@ func parseHeader(first line, filledIn []string) (*header, error) {
 func needed(names, filledIn []string) error {
 	has := func(name string) bool { return slices.Contains(names, name) || slices.Contains(filledIn, name) }
 	missing := func(want string) error {
-		return &sendlimit.InvalidError{Field: "header", Value: strings.Join(names, ","), Want: want}
+		return &fault.InvalidError{Field: "header", Value: strings.Join(names, ","), Want: want}
 	}
 	for _, name := range []string{"user", "send_at"} {
 		if !has(name) {
@@ -102,13 +102,13 @@ func dataColumn(key string) column {
 }
 
 // read makes a draft of the text of a record, or says what is wrong with it.
-func (h *header) read(text []byte) (tasks.Draft, *sendlimit.InvalidError) {
+func (h *header) read(text []byte) (tasks.Draft, *fault.InvalidError) {
 	fields, invalid := h.records.split(text)
 	if invalid != nil {
 		return tasks.Draft{}, invalid
 	}
 	if len(fields) != len(h.columns) {
-		return tasks.Draft{}, &sendlimit.InvalidError{
+		return tasks.Draft{}, &fault.InvalidError{
 			Field: "message", Value: fmt.Sprintf("%d fields", len(fields)),
 			Want: fmt.Sprintf("%d, one for each column of the header", len(h.columns)),
 		}

@@ -9,7 +9,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -30,7 +30,7 @@ func ParseFormat(s string) (Format, error) {
 	case Auto, NDJSON, CSV:
 		return f, nil
 	default:
-		return "", &sendlimit.InvalidError{Field: "format", Value: s, Want: "auto, ndjson or csv"}
+		return "", &fault.InvalidError{Field: "format", Value: s, Want: "auto, ndjson or csv"}
 	}
 }
 
@@ -40,7 +40,7 @@ type Record struct {
 	Draft tasks.Draft
 	// Invalid says what is wrong if the line is no message; there is no Draft
 	// then.
-	Invalid *sendlimit.InvalidError
+	Invalid *fault.InvalidError
 }
 
 // Reader reads the messages of a file, in order.
@@ -103,26 +103,26 @@ func parseJSON(l line) Record {
 	if err == nil {
 		return Record{Line: l.number, Draft: draft}
 	}
-	wrong, ok := errors.AsType[*sendlimit.InvalidError](err)
+	wrong, ok := errors.AsType[*fault.InvalidError](err)
 	if !ok {
-		wrong = &sendlimit.InvalidError{Field: "message", Value: err.Error(), Want: "a JSON object"}
+		wrong = &fault.InvalidError{Field: "message", Value: err.Error(), Want: "a JSON object"}
 	}
 	return Record{Line: l.number, Invalid: cutOff(wrong, l)}
 }
 
 // cutOff adds to what is wrong with a line that the file ends within it.
-func cutOff(wrong *sendlimit.InvalidError, l line) *sendlimit.InvalidError {
+func cutOff(wrong *fault.InvalidError, l line) *fault.InvalidError {
 	if wrong == nil || !l.open {
 		return wrong
 	}
-	return &sendlimit.InvalidError{
+	return &fault.InvalidError{
 		Field: wrong.Field, Value: wrong.Value,
 		Want: wrong.Want + "; the file ends within this line, as if the rest of it were missing",
 	}
 }
 
-func tooLong() *sendlimit.InvalidError {
-	return &sendlimit.InvalidError{
+func tooLong() *fault.InvalidError {
+	return &fault.InvalidError{
 		Field: "message", Value: "a longer line", Want: fmt.Sprintf("a line of at most %d bytes", MaxLine),
 	}
 }
@@ -131,7 +131,7 @@ func tooLong() *sendlimit.InvalidError {
 func unreadable(err error, number int) error {
 	_, corrupt := errors.AsType[flate.CorruptInputError](err)
 	if corrupt || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) {
-		err = &sendlimit.InvalidError{
+		err = &fault.InvalidError{
 			Field: "file", Value: fmt.Sprintf("gzipped, broken near line %d", number), Want: "a whole gzip file",
 		}
 	}
@@ -161,7 +161,7 @@ func tell(first line) (Format, error) {
 	case bytes.HasPrefix(text, []byte("{")):
 		return NDJSON, nil
 	case bytes.HasPrefix(text, []byte("[")):
-		return "", &sendlimit.InvalidError{
+		return "", &fault.InvalidError{
 			Field: "file", Value: "a JSON array",
 			Want: "a JSON object a line, without brackets around and commas between them (jq -c '.[]' makes them)," +
 				" or CSV with a header",

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/input"
 )
@@ -35,7 +35,7 @@ func read(t *testing.T, file io.Reader, format input.Format, filledIn ...string)
 		text := fmt.Sprintf("%d %s %q", record.Line, record.Draft.User, record.Draft.Title)
 		if record.Invalid != nil {
 			require.Zero(t, record.Draft)
-			var wrong *sendlimit.InvalidError
+			var wrong *fault.InvalidError
 			require.ErrorAs(t, record.Invalid, &wrong)
 			text = fmt.Sprintf("%d: %v", record.Line, record.Invalid)
 		}
@@ -136,7 +136,7 @@ func TestGzipIsToldByItsContent(t *testing.T) {
 		for err == nil {
 			_, err = r.Next()
 		}
-		var wrong *sendlimit.InvalidError
+		var wrong *fault.InvalidError
 		require.ErrorAs(t, err, &wrong, name)
 		require.Equal(t, "file", wrong.Field)
 		require.Equal(t, "a whole gzip file", wrong.Want)

@@ -8,7 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // Usage returns what is wrong with a command line, and where to find help; field
@@ -74,5 +74,5 @@ func invalidFlag(err error) error {
 	case "int", "int64":
 		want = "a whole number"
 	}
-	return &sendlimit.InvalidError{Field: flag.Name, Value: wrong.GetValue(), Want: want}
+	return &fault.InvalidError{Field: flag.Name, Value: wrong.GetValue(), Want: want}
 }

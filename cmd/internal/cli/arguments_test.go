@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 func TestArguments(t *testing.T) {
@@ -37,7 +37,7 @@ func TestFlagsThatAreMissingOrWrong(t *testing.T) {
 	require.Equal(t, &cli.UsageError{Field: "user", Detail: "--user is missing; see tool push --help"}, err)
 	for _, number := range []string{"count", "limit"} {
 		_, _, err = execute(t, "push", "--user", "a", "--"+number, "x")
-		require.Equal(t, &sendlimit.InvalidError{Field: number, Value: "x", Want: "a whole number"}, err)
+		require.Equal(t, &fault.InvalidError{Field: number, Value: "x", Want: "a whole number"}, err)
 	}
 
 	var line strings.Builder

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // The exit statuses, the same for every command.
@@ -19,19 +19,19 @@ const (
 
 // StatusOf is the exit status of an outcome with the code; "" is that of one
 // without, which was accepted.
-func StatusOf(code sendlimit.Code) int {
+func StatusOf(code fault.Code) int {
 	switch code {
 	case "":
 		return StatusDone
-	case sendlimit.CodeInvalidField, sendlimit.CodeInPast, sendlimit.CodeTooFarAhead:
+	case fault.CodeInvalidField, fault.CodeInPast, fault.CodeTooFarAhead:
 		return StatusInvalid
-	case sendlimit.CodeSendLimit, sendlimit.CodeIDReused, sendlimit.CodeTooLate, sendlimit.CodeExpired,
-		sendlimit.CodeRateLimited, sendlimit.CodeQuotaExceeded, sendlimit.CodeQuietHours, sendlimit.CodeBlocked,
-		sendlimit.CodeVersionMismatch, sendlimit.CodeRefitRunning:
+	case fault.CodeSendLimit, fault.CodeIDReused, fault.CodeTooLate, fault.CodeExpired,
+		fault.CodeRateLimited, fault.CodeQuotaExceeded, fault.CodeQuietHours, fault.CodeBlocked,
+		fault.CodeVersionMismatch, fault.CodeRefitRunning:
 		return StatusRefused
-	case sendlimit.CodeNotFound:
+	case fault.CodeNotFound:
 		return StatusNotFound
-	case sendlimit.CodeUnavailable, sendlimit.CodeStoreFull:
+	case fault.CodeUnavailable, fault.CodeStoreFull:
 		return StatusUnavailable
 	default:
 		return StatusUnexpected
@@ -55,7 +55,7 @@ type UsageError struct {
 func (e *UsageError) Error() string { return e.Detail }
 
 // Code returns sendlimit.CodeInvalidField.
-func (e *UsageError) Code() sendlimit.Code { return sendlimit.CodeInvalidField }
+func (e *UsageError) Code() fault.Code { return fault.CodeInvalidField }
 
 // ExitCode is the exit status of a program that ends with the error.
 func ExitCode(err error) int {
@@ -76,8 +76,8 @@ func errorStatus(err error) int {
 }
 
 // codeOf is the code of the first error in the chain that has one.
-func codeOf(err error) sendlimit.Code {
-	var coded interface{ Code() sendlimit.Code }
+func codeOf(err error) fault.Code {
+	var coded interface{ Code() fault.Code }
 	if errors.As(err, &coded) {
 		return coded.Code()
 	}

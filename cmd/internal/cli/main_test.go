@@ -16,7 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 // programVariable makes the test binary one of the programs below.
@@ -52,7 +52,7 @@ func programs() map[string]cli.Run {
 			return fmt.Errorf("reading: %w", ctx.Err())
 		}),
 		"unavailable": waiting(func(context.Context) error {
-			return sendlimit.Unavailable(context.DeadlineExceeded, "settling")
+			return store.Unavailable(context.DeadlineExceeded, "settling")
 		}),
 		"stuck": waiting(func(context.Context) error { select {} }),
 	}

@@ -7,15 +7,15 @@ import (
 	"io"
 
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // errorLine is an error as an outcome.
 type errorLine struct {
-	Outcome string         `json:"outcome"` // "invalid" or "error"
-	Code    sendlimit.Code `json:"code,omitempty"`
-	Field   string         `json:"field,omitempty"`
-	Detail  string         `json:"detail"`
+	Outcome string     `json:"outcome"` // "invalid" or "error"
+	Code    fault.Code `json:"code,omitempty"`
+	Field   string     `json:"field,omitempty"`
+	Detail  string     `json:"detail"`
 }
 
 // ReportJSON prints an error as outcomes, one a line: one for each rejected
@@ -43,7 +43,7 @@ func Report(w io.Writer, palette Palette, err error) error {
 }
 
 func errorLines(err error) []errorLine {
-	several, _ := errors.AsType[sendlimit.InvalidErrors](err)
+	several, _ := errors.AsType[fault.InvalidErrors](err)
 	if settings, ok := errors.AsType[*config.Error](err); ok {
 		several = settings.Rejected
 	}
@@ -56,11 +56,11 @@ func errorLines(err error) []errorLine {
 	}
 	// These two are written for people; what was being done around them says
 	// nothing more.
-	if problem, ok := errors.AsType[*sendlimit.InvalidError](err); ok {
+	if problem, ok := errors.AsType[*fault.InvalidError](err); ok {
 		return []errorLine{invalidLine(problem)}
 	}
 	line := errorLine{Outcome: "error", Code: codeOf(err), Detail: err.Error()}
-	if problem, ok := errors.AsType[*sendlimit.UnavailableError](err); ok {
+	if problem, ok := errors.AsType[*fault.UnavailableError](err); ok {
 		line.Detail = problem.Detail
 	}
 	if errorStatus(err) == StatusInvalid {
@@ -72,6 +72,6 @@ func errorLines(err error) []errorLine {
 	return []errorLine{line}
 }
 
-func invalidLine(problem *sendlimit.InvalidError) errorLine {
+func invalidLine(problem *fault.InvalidError) errorLine {
 	return errorLine{Outcome: "invalid", Code: problem.Code(), Field: problem.Field, Detail: problem.Error()}
 }

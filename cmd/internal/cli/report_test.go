@@ -12,12 +12,13 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 func TestStatusOfEveryCode(t *testing.T) {
 	t.Parallel()
-	for code, want := range map[sendlimit.Code]int{
+	for code, want := range map[fault.Code]int{
 		"": 0, "invalid_field": 2, "in_past": 2, "too_far_ahead": 2,
 		"send_limit": 3, "id_reused": 3, "too_late": 3, "not_found": 4, "unavailable": 5,
 		"one_of_a_newer_version": 1,
@@ -28,7 +29,7 @@ func TestStatusOfEveryCode(t *testing.T) {
 
 func TestExitCode(t *testing.T) {
 	t.Parallel()
-	invalid := &sendlimit.InvalidError{Field: "user"}
+	invalid := &fault.InvalidError{Field: "user"}
 	for _, row := range []struct {
 		err  error
 		want int
@@ -38,10 +39,10 @@ func TestExitCode(t *testing.T) {
 		{context.Canceled, 1},
 		{&cli.UsageError{}, 2},
 		{fmt.Errorf("submitting: %w", invalid), 2},
-		{&config.Error{Rejected: []*sendlimit.InvalidError{invalid}}, 2},
+		{&config.Error{Rejected: []*fault.InvalidError{invalid}}, 2},
 		{cli.StatusError(3), 3},
 		{fmt.Errorf("printed: %w", cli.StatusError(4)), 4},
-		{sendlimit.Unavailable(context.DeadlineExceeded, "submitting"), 5},
+		{store.Unavailable(context.DeadlineExceeded, "submitting"), 5},
 	} {
 		require.Equal(t, row.want, cli.ExitCode(row.err), "%v", row.err)
 	}
@@ -49,8 +50,8 @@ func TestExitCode(t *testing.T) {
 
 func TestReport(t *testing.T) {
 	t.Parallel()
-	user := &sendlimit.InvalidError{Field: "user", Value: "a\x1b[2J", Want: "no <control> characters"}
-	at := &sendlimit.InvalidError{Field: "send_at", Value: "", Want: "a time"}
+	user := &fault.InvalidError{Field: "user", Value: "a\x1b[2J", Want: "no <control> characters"}
+	at := &fault.InvalidError{Field: "send_at", Value: "", Want: "a time"}
 	for _, row := range []struct {
 		err          error
 		person, json string
@@ -67,20 +68,20 @@ func TestReport(t *testing.T) {
 			`{"outcome":"invalid","code":"invalid_field","field":"user","detail":"user \"a\\x1b[2J\" is not allowed: it takes no <control> characters"}` + "\n", 2,
 		},
 		{
-			&config.Error{Rejected: []*sendlimit.InvalidError{at, user}},
+			&config.Error{Rejected: []*fault.InvalidError{at, user}},
 			"error: send_at \"\" is not allowed: it takes a time\n" +
 				`error: user "a\x1b[2J" is not allowed: it takes no <control> characters` + "\n",
 			`{"outcome":"invalid","code":"invalid_field","field":"send_at","detail":"send_at \"\" is not allowed: it takes a time"}` + "\n" +
 				`{"outcome":"invalid","code":"invalid_field","field":"user","detail":"user \"a\\x1b[2J\" is not allowed: it takes no <control> characters"}` + "\n", 2,
 		},
 		{
-			fmt.Errorf("replacing the policy: %w", sendlimit.InvalidErrors{at, {Field: "user"}}),
+			fmt.Errorf("replacing the policy: %w", fault.InvalidErrors{at, {Field: "user"}}),
 			"error: send_at \"\" is not allowed: it takes a time\nerror: user \"\" is not allowed: it takes \n",
 			`{"outcome":"invalid","code":"invalid_field","field":"send_at","detail":"send_at \"\" is not allowed: it takes a time"}` + "\n" +
 				`{"outcome":"invalid","code":"invalid_field","field":"user","detail":"user \"\" is not allowed: it takes "}` + "\n", 2,
 		},
 		{
-			fmt.Errorf("submitting: %w", &sendlimit.UnavailableError{Detail: "no Redis; start one", Err: errors.New("refused")}),
+			fmt.Errorf("submitting: %w", &fault.UnavailableError{Detail: "no Redis; start one", Err: errors.New("refused")}),
 			"error: no Redis; start one\n",
 			`{"outcome":"error","code":"unavailable","detail":"no Redis; start one"}` + "\n", 5,
 		},

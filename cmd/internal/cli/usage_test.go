@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 type contextKey struct{}
@@ -80,7 +80,7 @@ func TestBadUsage(t *testing.T) {
 		require.Equal(t, cli.StatusInvalid, cli.ExitCode(err))
 		var usage *cli.UsageError
 		require.ErrorAs(t, err, &usage)
-		require.Equal(t, sendlimit.CodeInvalidField, usage.Code())
+		require.Equal(t, fault.CodeInvalidField, usage.Code())
 	}
 }
 

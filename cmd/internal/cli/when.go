@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // When is a time as somebody wrote it.
@@ -36,7 +36,7 @@ func ParseTime(field, s, tz string, now time.Time) (When, error) {
 		return When{}, err
 	}
 	invalid := func(want string) error {
-		return &sendlimit.InvalidError{Field: field, Value: s, Want: want}
+		return &fault.InvalidError{Field: field, Value: s, Want: want}
 	}
 	if s == "now" {
 		return When{Now: true}, nil
@@ -75,7 +75,7 @@ func ParseTime(field, s, tz string, now time.Time) (When, error) {
 func ParseZone(tz string) (*time.Location, error) {
 	zone, err := time.LoadLocation(tz)
 	if err != nil || tz == "Local" {
-		return nil, &sendlimit.InvalidError{
+		return nil, &fault.InvalidError{
 			Field: "tz", Value: tz, Want: "an IANA time zone such as Europe/Berlin or UTC",
 		}
 	}

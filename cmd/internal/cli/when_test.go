@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 func now() time.Time { return time.Date(2026, 11, 21, 10, 0, 0, 123_456_789, time.UTC) }
@@ -105,7 +105,7 @@ func TestParseTimeRefuses(t *testing.T) {
 		{"2026-04-05 01:45", "Australia/Lord_Howe", twice("Australia/Lord_Howe", "2026-04-05T01:45:00+11:00", "2026-04-05T01:45:00+10:30")},
 	} {
 		got, err := cli.ParseTime("expires_at", row.s, row.tz, now())
-		require.Equal(t, &sendlimit.InvalidError{Field: "expires_at", Value: row.s, Want: row.want}, err, "%q %s", row.s, row.tz)
+		require.Equal(t, &fault.InvalidError{Field: "expires_at", Value: row.s, Want: row.want}, err, "%q %s", row.s, row.tz)
 		require.Zero(t, got)
 	}
 }
@@ -155,7 +155,7 @@ func TestParseZone(t *testing.T) {
 	require.Equal(t, time.UTC, zone)
 	for _, tz := range []string{"Mars/Olympus", "Local", "../etc/passwd", "CEST", "+01:00"} {
 		_, err := cli.ParseZone(tz)
-		want := &sendlimit.InvalidError{Field: "tz", Value: tz, Want: "an IANA time zone such as Europe/Berlin or UTC"}
+		want := &fault.InvalidError{Field: "tz", Value: tz, Want: "an IANA time zone such as Europe/Berlin or UTC"}
 		require.Equal(t, want, err)
 		// Refused also where the time would not need it.
 		_, err = cli.ParseTime("send_at", "now", tz, now())

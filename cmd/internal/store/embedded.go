@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // EmbeddedAddress is where the worker without a Redis URL has its store, and
@@ -49,7 +49,7 @@ func StartEmbedded(ctx context.Context, address string) (*Embedded, error) {
 	server := miniredis.NewMiniRedis()
 	if err := server.StartAddr(address); err != nil {
 		if errors.Is(err, syscall.EADDRINUSE) {
-			err = &sendlimit.UnavailableError{Detail: taken(ctx, address), Err: err}
+			err = &fault.UnavailableError{Detail: taken(ctx, address), Err: err}
 		}
 		return nil, fmt.Errorf("starting the embedded store: %w", err)
 	}

@@ -14,7 +14,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 // inspectTimeout bounds Inspect, repeated attempts included.
@@ -104,7 +105,7 @@ func (r Report) LacksReplicas(wanted int) []Node {
 
 // unfit says that a store which answers can't be used as it is.
 func unfit(format string, args ...any) error {
-	return &sendlimit.UnavailableError{Detail: fmt.Sprintf(format, args...)}
+	return &fault.UnavailableError{Detail: fmt.Sprintf(format, args...)}
 }
 
 // collector gathers a report, from several masters at the same time.
@@ -203,12 +204,12 @@ func explain(err error) error {
 	}
 	dial, dialed := errors.AsType[*net.OpError](err)
 	if dialed && dial.Addr != nil && dial.Addr.String() == EmbeddedAddress && errors.Is(dial, syscall.ECONNREFUSED) {
-		err = &sendlimit.UnavailableError{
+		err = &fault.UnavailableError{
 			Detail: fmt.Sprintf("no Redis at %s: connection refused; start one with %s", EmbeddedAddress, howToStart),
 			Err:    err,
 		}
 	}
-	return fmt.Errorf("looking at the store: %w", sendlimit.Unavailable(err, "asking Redis"))
+	return fmt.Errorf("looking at the store: %w", store.Unavailable(err, "asking Redis"))
 }
 
 // howToStart completes "start one with" for who has set no URL.

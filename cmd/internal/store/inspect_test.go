@@ -14,16 +14,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 // unavailable returns the sentence of an error that has to be of that kind.
 func unavailable(t *testing.T, err error) string {
 	t.Helper()
-	var problem *sendlimit.UnavailableError
+	var problem *fault.UnavailableError
 	require.ErrorAs(t, err, &problem)
-	require.Equal(t, sendlimit.CodeUnavailable, problem.Code())
+	require.Equal(t, fault.CodeUnavailable, problem.Code())
 	return problem.Detail
 }
 
@@ -197,7 +197,7 @@ func TestCanceledIsNotUnavailable(t *testing.T) {
 	miniredis, _ := sendlimittest.EmbeddedRedis(t)
 	_, err := store.Inspect(ctx, open(t, "redis://"+miniredis.Addr()))
 	require.ErrorIs(t, err, context.Canceled)
-	_, is := errors.AsType[*sendlimit.UnavailableError](err)
+	_, is := errors.AsType[*fault.UnavailableError](err)
 	require.False(t, is)
 }
 

@@ -10,7 +10,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // Schemes of servers that the client library has no URL of its own for.
@@ -20,7 +20,7 @@ const (
 )
 
 // ValidURL is the config.Check of a program that opens a store.
-func ValidURL(c config.Config) *sendlimit.InvalidError {
+func ValidURL(c config.Config) *fault.InvalidError {
 	_, problem := parseURL(c.RedisURL)
 	return problem
 }
@@ -35,14 +35,14 @@ type target struct {
 // parseURL reads the URL of a store; "" is the embedded one. What the parsers
 // say is never passed on, since it repeats parts of the URL, of which any may
 // be the password.
-func parseURL(s string) (target, *sendlimit.InvalidError) {
+func parseURL(s string) (target, *fault.InvalidError) {
 	if s == "" {
 		s = "redis://" + EmbeddedAddress
 	}
 	scheme, _, _ := strings.Cut(s, "://")
 	scheme += "://"
-	reject := func(want string) (target, *sendlimit.InvalidError) {
-		return target{}, &sendlimit.InvalidError{Field: "redis_url", Value: config.RedactRedisURL(s), Want: want}
+	reject := func(want string) (target, *fault.InvalidError) {
+		return target{}, &fault.InvalidError{Field: "redis_url", Value: config.RedactRedisURL(s), Want: want}
 	}
 	const encoded = " (in a password, write @ / : ? # and % as %40 %2F %3A %3F %23 and %25)"
 	switch scheme {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 func open(t *testing.T, url string) redis.UniversalClient {
@@ -116,7 +116,7 @@ func TestURLsThatLeadNowhere(t *testing.T) {
 		"redis-sentinel://u@x:" + password + "@/": "redis-sentinel://u@x:***@/",
 	} {
 		_, err := store.Open(url, store.Options{})
-		var invalid *sendlimit.InvalidError
+		var invalid *fault.InvalidError
 		require.ErrorAs(t, err, &invalid, url)
 		require.Equal(t, "redis_url", invalid.Field)
 		require.Equal(t, shown, invalid.Value)

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/histogram"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -55,8 +55,8 @@ func TestWhatIsCounted(t *testing.T) {
 		{Outcome: tasks.Accepted, SendAt: noon},
 		{Outcome: tasks.Accepted, SendAt: noon, Shifted: true},
 		{Outcome: tasks.Accepted, SendAt: noon, Replayed: true}, // is there already
-		{Outcome: tasks.Refused, SendAt: noon, Code: sendlimit.CodeQuietHours},
-		{Outcome: tasks.Refused, Code: sendlimit.CodeIDReused}, // has no time
+		{Outcome: tasks.Refused, SendAt: noon, Code: fault.CodeQuietHours},
+		{Outcome: tasks.Refused, Code: fault.CodeIDReused}, // has no time
 		{Outcome: tasks.Invalid, SendAt: noon},
 	} {
 		h.Add(o)

@@ -10,7 +10,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -36,7 +36,7 @@ func TestPlan(t *testing.T) {
 	t.Parallel()
 	replayed, quiet := shifted(time.Hour), refusedBy("1/minute")
 	replayed.Replayed = true
-	quiet.Code, quiet.SendAt = sendlimit.CodeQuietHours, tasks.Time{Time: noon()}
+	quiet.Code, quiet.SendAt = fault.CodeQuietHours, tasks.Time{Time: noon()}
 	marketing := refusedBy("2/calendar_day")
 	marketing.Violations[0].Category = "marketing"
 	s := planOf(

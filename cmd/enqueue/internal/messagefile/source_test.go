@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
 	"github.com/sendlimit/sendlimiter/tasks/input"
 )
@@ -67,7 +68,7 @@ func TestDerivedIDsArePinned(t *testing.T) {
 	}, idsOf(lines))
 	for _, line := range lines {
 		require.Nil(t, line.Invalid)
-		require.True(t, sendlimit.ValidID(line.Message.ID))
+		require.True(t, keyspace.ValidID(line.Message.ID))
 	}
 }
 
@@ -164,7 +165,7 @@ func TestTimesInFiles(t *testing.T) {
 			require.Equal(t, row.want, line.Message.SendAt.Format(time.RFC3339Nano), row.at)
 			continue
 		}
-		require.Equal(t, &sendlimit.InvalidError{Field: "send_at", Value: row.at, Want: row.want}, line.Invalid)
+		require.Equal(t, &fault.InvalidError{Field: "send_at", Value: row.at, Want: row.want}, line.Invalid)
 		require.Equal(t, "a", line.Message.User)
 	}
 	now := linesOf(t, "user,send_at,title\na,now,t", options{zone: "UTC"})[0]

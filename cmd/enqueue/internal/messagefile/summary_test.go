@@ -10,7 +10,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -23,7 +23,7 @@ func summaryOf(outcomes ...tasks.Outcome) *messagefile.Summary {
 }
 
 func refusedBy(rules ...string) tasks.Outcome {
-	o := tasks.Outcome{Outcome: tasks.Refused, Code: sendlimit.CodeSendLimit}
+	o := tasks.Outcome{Outcome: tasks.Refused, Code: fault.CodeSendLimit}
 	for _, rule := range rules {
 		o.Violations = append(o.Violations, tasks.Violation{Rule: rule})
 	}
@@ -37,7 +37,7 @@ func TestSummary(t *testing.T) {
 		tasks.Outcome{Outcome: tasks.Accepted, Shifted: true},
 		tasks.Outcome{Outcome: tasks.Accepted, Shifted: true, Replayed: true}, // was shifted before
 		refusedBy("1/minute", "5/hour"), refusedBy("5/hour"), refusedBy("5/hour"),
-		tasks.Outcome{Outcome: tasks.Refused, Code: sendlimit.CodeIDReused},
+		tasks.Outcome{Outcome: tasks.Refused, Code: fault.CodeIDReused},
 		tasks.Outcome{Outcome: tasks.Invalid},
 	)
 	s.Errors, s.Failure = 3, "the store is too full to take them"

@@ -10,6 +10,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/picture"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -62,7 +64,7 @@ func TestTimelineOfTenMinuteRows(t *testing.T) {
 		Sends: []time.Time{
 			at(t, "2026-11-22T11:12:00Z"), at(t, "2026-11-22T11:12:01Z"), at(t, "2026-11-22T11:24:59Z"),
 		},
-		Free: []sendlimit.Stretch{
+		Free: []calendar.Stretch{
 			{From: at(t, "2026-11-22T11:06:00Z"), Until: at(t, "2026-11-22T11:11:00Z")},
 			{From: at(t, "2026-11-22T11:13:01Z"), Until: at(t, "2026-11-22T11:24:00Z")},
 		},
@@ -82,7 +84,7 @@ func TestTimelineOfTenMinuteRows(t *testing.T) {
 func TestTimelineAdaptsToTheWidth(t *testing.T) {
 	t.Parallel()
 	tl := picture.Timeline{From: at(t, "2026-11-22T00:00:00Z"), To: at(t, "2026-11-23T00:00:00Z")}
-	tl.Free = []sendlimit.Stretch{{From: tl.From, Until: tl.To}}
+	tl.Free = []calendar.Stretch{{From: tl.From, Until: tl.To}}
 	for width, columns := range map[int]int{0: 60, 80: 60, 200: 120, 69: 60, 68: 30, 10: 30} {
 		got := draw(t, tl, picture.Style{Width: width})
 		require.Equal(t, "  05:00  "+strings.Repeat("-", columns), got[7], width)
@@ -173,7 +175,7 @@ func TestUsageBars(t *testing.T) {
 		rule string
 		used int
 	}{{"5/hour", 0}, {"5/2h", 3}, {"1000/day", 1}, {"1000/2d", 999}, {"5/3d", 5}, {"5/week", 7}} {
-		rule, err := sendlimit.ParseRule(row.rule)
+		rule, err := policy.ParseRule(row.rule)
 		require.NoError(t, err)
 		usage.Rules = append(usage.Rules, sendlimit.RuleUsage{
 			Rule: rule, Used: row.used, From: at(t, "2026-11-22T11:00:00Z"), Until: at(t, "2026-11-22T12:00:00Z"),

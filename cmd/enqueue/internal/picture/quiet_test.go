@@ -9,6 +9,9 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/picture"
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
@@ -17,11 +20,11 @@ func TestTimelineShowsQuietHours(t *testing.T) {
 	got := draw(t, picture.Timeline{
 		From: at(t, "2026-11-22T07:00:00Z"), To: at(t, "2026-11-22T10:00:00Z"), Now: at(t, "2026-11-22T07:00:00Z"),
 		Sends: []time.Time{at(t, "2026-11-22T07:10:00Z"), at(t, "2026-11-22T08:30:00Z")},
-		Free: []sendlimit.Stretch{
+		Free: []calendar.Stretch{
 			{From: at(t, "2026-11-22T08:00:00Z"), Until: at(t, "2026-11-22T08:29:00Z")},
 			{From: at(t, "2026-11-22T08:31:00Z"), Until: at(t, "2026-11-22T09:00:30Z")},
 		},
-		Quiet: []sendlimit.Stretch{
+		Quiet: []calendar.Stretch{
 			{From: at(t, "2026-11-22T06:00:00Z"), Until: at(t, "2026-11-22T08:00:00Z")},
 			{From: at(t, "2026-11-22T09:00:30Z"), Until: at(t, "2026-11-22T12:00:00Z")},
 		},
@@ -40,7 +43,7 @@ func TestTimelineShowsQuietHours(t *testing.T) {
 
 func TestUsageNamesTheCategoryOfARule(t *testing.T) {
 	t.Parallel()
-	rule, err := sendlimit.ParseRule("2/calendar_day")
+	rule, err := policy.ParseRule("2/calendar_day")
 	require.NoError(t, err)
 	day := sendlimit.RuleUsage{Rule: rule, Used: 1, From: at(t, "2026-11-22T00:00:00Z"), Until: at(t, "2026-11-23T00:00:00Z")}
 	marketing := day
@@ -55,7 +58,7 @@ func TestUsageNamesTheCategoryOfARule(t *testing.T) {
 func TestRefusalInQuietHours(t *testing.T) {
 	t.Parallel()
 	quiet := tasks.Outcome{
-		User: "alice", SendAt: tasks.Time{Time: at(t, "2026-11-22T23:00:00Z")}, Code: sendlimit.CodeQuietHours,
+		User: "alice", SendAt: tasks.Time{Time: at(t, "2026-11-22T23:00:00Z")}, Code: fault.CodeQuietHours,
 		QuietHours: &tasks.QuietHours{
 			Hours: "22:00-08:00", TimeZone: "Europe/Berlin",
 			From: tasks.Time{Time: at(t, "2026-11-22T21:00:00Z")}, Until: tasks.Time{Time: at(t, "2026-11-23T07:00:00Z")},

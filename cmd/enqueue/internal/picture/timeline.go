@@ -7,16 +7,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 )
 
 // Timeline is a user's time from From to To: what is sent, and what is free.
 type Timeline struct {
 	From, To time.Time
 	Now, At  time.Time
-	Sends    []time.Time         // ascending
-	Free     []sendlimit.Stretch // ascending
-	Quiet    []sendlimit.Stretch // ascending; none of them is free
+	Sends    []time.Time        // ascending
+	Free     []calendar.Stretch // ascending
+	Quiet    []calendar.Stretch // ascending; none of them is free
 }
 
 // unit is what one row of a timeline shows.
@@ -169,8 +169,8 @@ func (t Timeline) sends(begin, end time.Time) int {
 }
 
 // within is how much of [begin, end) stretches cover.
-func within(stretches []sendlimit.Stretch, begin, end time.Time) time.Duration {
-	i, _ := slices.BinarySearchFunc(stretches, begin, func(s sendlimit.Stretch, begin time.Time) int {
+func within(stretches []calendar.Stretch, begin, end time.Time) time.Duration {
+	i, _ := slices.BinarySearchFunc(stretches, begin, func(s calendar.Stretch, begin time.Time) int {
 		if s.Until.After(begin) {
 			return 1
 		}

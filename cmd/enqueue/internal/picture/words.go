@@ -5,13 +5,13 @@ import (
 	"strings"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks"
 )
 
 // inWords says a rule as a person does: "at most 5 in any hour".
 func inWords(rule string, limit int) string {
-	r, err := sendlimit.ParseRule(rule)
+	r, err := policy.ParseRule(rule)
 	if err != nil { // of a newer program
 		return fmt.Sprintf("at most %d", limit)
 	}

@@ -1,0 +1,292 @@
+package accounts
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// Account is who sends: it has API keys, a tier that limits what it may send,
+// and somebody to tell when that is used up.
+type Account struct {
+	Name string // 1 to 64 of a-z 0-9 _ -
+	Tier string // name of its tier; "" limits nothing
+	// Contact is told about the account's quota: an e-mail address or an https:
+	// URL, see ValidContact. "" is nobody.
+	Contact string
+	// TimeZone is the IANA zone whose hours and days the quota counts; "" means
+	// UTC.
+	TimeZone string
+	// ReportAt is the local time of the daily report, "08:00"; "" for none.
+	ReportAt  string
+	Disabled  bool      // its keys let nobody in; what it has submitted is still sent
+	CreatedAt time.Time // UTC with milliseconds
+	// Keys are those that have not been removed, the oldest first. They are
+	// changed by AddKey, RotateKey and RemoveKey alone.
+	Keys []APIKey
+}
+
+// Validate says whether each field is allowed as it is. The error is an
+// *InvalidError.
+func (a Account) Validate() error {
+	switch {
+	case !ValidAccount(a.Name):
+		return &fault.InvalidError{Field: "account", Value: a.Name, Want: "a name of 1 to 64 of a-z 0-9 _ -"}
+	case a.Tier != "" && !keyspace.ValidName(a.Tier):
+		return &fault.InvalidError{Field: "tier", Value: a.Tier, Want: tierNameWant}
+	}
+	if a.Contact != "" {
+		if err := policy.ValidContact(a.Contact); err != nil {
+			return err
+		}
+	}
+	if _, err := a.Location(); err != nil {
+		return err
+	}
+	if a.ReportAt != "" {
+		if at, err := time.Parse("15:04", a.ReportAt); err != nil || at.Format("15:04") != a.ReportAt {
+			return &fault.InvalidError{Field: "report_at", Value: a.ReportAt, Want: "a time of day such as 08:00"}
+		}
+	}
+	return nil
+}
+
+// Location is the account's time zone. The error is an *InvalidError.
+func (a Account) Location() (*time.Location, error) {
+	return policy.Policy{TimeZone: a.TimeZone}.Location()
+}
+
+// ValidAccount reports whether a name of an account is 1 to 64 of a-z 0-9 _ -.
+func ValidAccount(name string) bool { return keyspace.ValidName(name) }
+
+// Accounts keeps the accounts, their API keys and the tiers in the store, the
+// only place they live. What is changed holds from the next call of every
+// process. All of them share a slot of a Redis Cluster, so that each change is
+// made whole or not at all. It is safe for concurrent use.
+//
+// While Redis is away every call is an *UnavailableError: nobody is let in, and
+// nobody is taken for somebody else.
+type Accounts struct {
+	client redis.UniversalClient
+	keys   keyspace.Keys
+}
+
+// NewAccounts returns the accounts under a prefix, "" for DefaultPrefix. The
+// error is an *InvalidError.
+func NewAccounts(client redis.UniversalClient, prefix string) (*Accounts, error) {
+	keys, err := keyspace.NewKeys(prefix)
+	if err != nil {
+		return nil, err
+	}
+	return &Accounts{client: client, keys: keys}, nil
+}
+
+// Get returns an account; ok is false if there is none of that name. Resolve
+// has its tier besides.
+func (a *Accounts) Get(ctx context.Context, name string) (_ Account, ok bool, err error) {
+	found, err := a.find(ctx, name, "", "reading an account")
+	if err != nil || found.name == "" {
+		return Account{}, false, err
+	}
+	return found.account.public(name), true, nil
+}
+
+// Resolve returns an account with its tier in one round trip; ok is false if
+// there is none of that name. An account without a tier has the zero Tier,
+// which limits nothing.
+func (a *Accounts) Resolve(ctx context.Context, name string) (_ Account, _ Tier, ok bool, err error) {
+	found, err := a.find(ctx, name, "", "reading an account")
+	if err != nil || found.name == "" {
+		return Account{}, Tier{}, false, err
+	}
+	return found.account.public(name), found.tier, true, nil
+}
+
+// List returns all accounts by their names.
+func (a *Accounts) List(ctx context.Context) ([]Account, error) {
+	const doing = "listing accounts"
+	all, err := a.client.HGetAll(ctx, a.keys.Accounts()).Result()
+	if err != nil {
+		return nil, store.Unavailable(err, doing)
+	}
+	list := make([]Account, 0, len(all))
+	for name, text := range all {
+		stored, err := decodeAccount(name, text, doing)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, stored.public(name))
+	}
+	slices.SortFunc(list, func(x, y Account) int { return strings.Compare(x.Name, y.Name) })
+	return list, nil
+}
+
+// Create stores a new account, without keys; CreatedAt is the store's. The
+// error is an *InvalidError where the account exists, its tier does not, or a
+// field is not allowed.
+func (a *Accounts) Create(ctx context.Context, account Account) (Account, error) {
+	if err := account.Validate(); err != nil {
+		return Account{}, err
+	}
+	return a.change(ctx, account.Name, "creating an account", func(now time.Time, found *storedAccount) (*storedAccount, error) {
+		if found != nil {
+			return nil, &fault.InvalidError{Field: "account", Value: account.Name, Want: "a new name: this account exists"}
+		}
+		created := storedAccount{CreatedAt: now.UnixMilli(), Disabled: account.Disabled}
+		created.describe(account)
+		return &created, nil
+	})
+}
+
+// AccountChange says what to change of an account; what is nil stays.
+type AccountChange struct {
+	Tier, Contact, TimeZone, ReportAt *string
+	Disabled                          *bool
+}
+
+// Set changes an account. A lower quota holds from the next charge, and what is
+// charged stays charged. The error is a *NoSuchError where there is no such
+// account.
+func (a *Accounts) Set(ctx context.Context, name string, change AccountChange) (Account, error) {
+	return a.change(ctx, name, "changing an account", func(_ time.Time, found *storedAccount) (*storedAccount, error) {
+		if found == nil {
+			return nil, fault.NoSuchAccount(name)
+		}
+		changed := found.public(name)
+		for _, field := range []struct{ to, from *string }{
+			{&changed.Tier, change.Tier},
+			{&changed.Contact, change.Contact},
+			{&changed.TimeZone, change.TimeZone},
+			{&changed.ReportAt, change.ReportAt},
+		} {
+			if field.from != nil {
+				*field.to = *field.from
+			}
+		}
+		if err := changed.Validate(); err != nil {
+			return nil, err
+		}
+		next := *found
+		next.describe(changed)
+		if change.Disabled != nil {
+			next.Disabled = *change.Disabled
+		}
+		return &next, nil
+	})
+}
+
+// foundAccount is what the store has of an account.
+type foundAccount struct {
+	now     time.Time
+	name    string // "" for none
+	text    string // as it is stored
+	account storedAccount
+	tier    Tier
+}
+
+// find looks an account up by its name or, where that is "", by the hash of a
+// key.
+func (a *Accounts) find(ctx context.Context, name, hash, doing string) (foundAccount, error) {
+	answer, err := script.Run(ctx, a.client, lua.AccountFind, doing,
+		[]string{a.keys.Accounts(), a.keys.AccountKeys(), a.keys.Tiers()}, []any{name, hash})
+	if err != nil {
+		return foundAccount{}, err
+	}
+	in := script.Read(answer, doing)
+	found := foundAccount{now: in.Time(0), name: in.String(1), text: in.String(2)}
+	tier := in.String(3)
+	if in.Err != nil || found.name == "" {
+		return found, in.Err
+	}
+	if found.account, err = decodeAccount(found.name, found.text, doing); err != nil {
+		return foundAccount{}, err
+	}
+	if found.account.Tier == "" {
+		return found, nil
+	}
+	if tier == "" {
+		return foundAccount{}, fmt.Errorf("%s: %w", doing, &fault.UnavailableError{Detail: fmt.Sprintf(
+			"account %q has the tier %q, which the store has not: set the tier", found.name, found.account.Tier)})
+	}
+	found.tier, err = decodeTier(found.account.Tier, tier, doing)
+	return found, err
+}
+
+// maxChangeTries bounds how often a change is made anew because others changed
+// the same account in between.
+const maxChangeTries = 32
+
+// change stores what edit makes of an account; nil stands for one that is not
+// there. It is made anew while others change the same account in between, so
+// edit may run more than once.
+func (a *Accounts) change(
+	ctx context.Context, name, doing string, edit func(now time.Time, found *storedAccount) (*storedAccount, error),
+) (Account, error) {
+	for range maxChangeTries {
+		found, err := a.find(ctx, name, "", doing)
+		if err != nil {
+			return Account{}, err
+		}
+		var before *storedAccount
+		if found.name != "" {
+			before = &found.account
+		}
+		after, err := edit(found.now, before)
+		if err != nil {
+			return Account{}, err
+		}
+		after.forgetExpired(found.now)
+		stored, err := a.store(ctx, name, doing, found, *after)
+		if err != nil {
+			return Account{}, err
+		}
+		if stored {
+			return after.public(name), nil
+		}
+	}
+	return Account{}, fmt.Errorf("%s: %w", doing, &fault.UnavailableError{
+		Detail: fmt.Sprintf("account %q is being changed by others all the time: try again in a moment", name),
+	})
+}
+
+// store puts an account in place of what was found; false says that it is no
+// longer what it was.
+func (a *Accounts) store(ctx context.Context, name, doing string, found foundAccount, after storedAccount) (bool, error) {
+	text, err := json.Marshal(after)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", doing, err)
+	}
+	answer, err := script.Run(ctx, a.client, lua.AccountChange, doing,
+		[]string{a.keys.Accounts(), a.keys.AccountKeys(), a.keys.Tiers()},
+		[]any{name, found.text, text, after.Tier, after.hashesBeside(found.account), found.account.hashesBeside(after)})
+	if err != nil {
+		return false, err
+	}
+	in := script.Read(answer, doing)
+	switch result := in.Int(0); {
+	case in.Err != nil:
+		return false, in.Err
+	case result == 1:
+		return true, nil
+	case result == 0:
+		return false, nil
+	case result == -1:
+		return false, &fault.InvalidError{Field: "tier", Value: after.Tier, Want: "the name of a tier that exists"}
+	case result == -2:
+		return false, &fault.InvalidError{Field: "key", Want: "a key that is no other account's"}
+	default:
+		return false, script.ReplyError(doing, fmt.Sprintf("result %d", result))
+	}
+}

@@ -1,0 +1,288 @@
+package accounts
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// Scope is what an API key may be used for.
+type Scope string
+
+// The scopes. With submit and read a key reaches the account's own messages
+// alone; admin is the operator's, and reaches everything.
+const (
+	ScopeSubmit Scope = "submit" // submit, check, move and cancel messages
+	ScopeRead   Scope = "read"   // see messages, usage and free times
+	ScopeAdmin  Scope = "admin"
+)
+
+// ParseScopes reads scopes, each of them once. None at all means submit and
+// read. The error is an *InvalidError.
+func ParseScopes(names ...string) ([]Scope, error) {
+	if len(names) == 0 {
+		return []Scope{ScopeSubmit, ScopeRead}, nil
+	}
+	scopes := make([]Scope, len(names))
+	for i, name := range names {
+		scopes[i] = Scope(name)
+	}
+	return scopes, checkScopes(scopes)
+}
+
+func checkScopes(scopes []Scope) error {
+	for i, scope := range scopes {
+		known := scope == ScopeSubmit || scope == ScopeRead || scope == ScopeAdmin
+		if !known || slices.Contains(scopes[:i], scope) {
+			return &fault.InvalidError{Field: "scopes", Value: string(scope), Want: "submit, read and admin, each once"}
+		}
+	}
+	if len(scopes) == 0 {
+		return &fault.InvalidError{Field: "scopes", Want: "at least one of submit, read and admin"}
+	}
+	return nil
+}
+
+// APIKey is what is known of a key that lets an account in. The key itself is
+// nowhere: the store has its SHA-256.
+type APIKey struct {
+	ID        string // public: what comes after "sk_", or the first 8 of the SHA-256 of a seeded key
+	Scopes    []Scope
+	CreatedAt time.Time // UTC with milliseconds
+	ExpiresAt time.Time // it lets nobody in from then on; zero for never
+}
+
+// Identity is whom a key stands for.
+type Identity struct {
+	Account Account
+	Tier    Tier // the zero Tier, which limits nothing, for an account without
+	Key     APIKey
+}
+
+// May reports whether the key has a scope; admin has them all.
+func (i Identity) May(scope Scope) bool {
+	return slices.Contains(i.Key.Scopes, scope) || slices.Contains(i.Key.Scopes, ScopeAdmin)
+}
+
+// DefaultOverlap is how long a rotated key goes on letting its account in.
+const DefaultOverlap = 24 * time.Hour
+
+// MaxKeys is how many keys an account has at most.
+const MaxKeys = 16
+
+// maxSecret bounds what is taken for a key, bytes.
+const maxSecret = 256
+
+const (
+	keyPrefix      = "sk_"
+	keyIDLength    = 8
+	keySecretChars = 43 // of 62: 256 bits
+	keyAlphabet    = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+)
+
+// Authenticate says whom a key stands for, in one round trip; ok is false for
+// one that is unknown, has expired or is of a disabled account, which are
+// never told apart.
+func (a *Accounts) Authenticate(ctx context.Context, secret string) (_ Identity, ok bool, err error) {
+	if secret == "" || len(secret) > maxSecret {
+		return Identity{}, false, nil
+	}
+	hash := hashKey(secret)
+	found, err := a.find(ctx, "", hash, "checking an API key")
+	if err != nil || found.name == "" || found.account.Disabled {
+		return Identity{}, false, err
+	}
+	for _, key := range found.account.Keys {
+		if subtle.ConstantTimeCompare([]byte(key.SHA256), []byte(hash)) == 1 && !key.expired(found.now) {
+			return Identity{Account: found.account.public(found.name), Tier: found.tier, Key: key.public()}, true, nil
+		}
+	}
+	return Identity{}, false, nil
+}
+
+// AddKey gives an account a new key, and returns the key itself: it can't be
+// had again. A zero expiry is none.
+func (a *Accounts) AddKey(ctx context.Context, account string, scopes []Scope, expires time.Time) (secret string, _ APIKey, err error) {
+	if err := checkScopes(scopes); err != nil {
+		return "", APIKey{}, err
+	}
+	secret, id := newKey()
+	var added storedKey
+	_, err = a.change(ctx, account, "adding an API key", func(now time.Time, found *storedAccount) (*storedAccount, error) {
+		if found == nil {
+			return nil, fault.NoSuchAccount(account)
+		}
+		if !expires.IsZero() && !expires.After(now) {
+			return nil, &fault.InvalidError{Field: "expires_at", Value: expires.Format(time.RFC3339), Want: "a time to come"}
+		}
+		added = storedKey{ID: id, SHA256: hashKey(secret), Scopes: scopes, CreatedAt: now.UnixMilli()}
+		if !expires.IsZero() {
+			added.ExpiresAt = expires.UnixMilli()
+		}
+		return found.with(now, added)
+	})
+	if err != nil {
+		return "", APIKey{}, err
+	}
+	return secret, added.public(), nil
+}
+
+// RotateKey gives an account a new key with the scopes of one it has, which
+// lets it in for the overlap yet, so that no caller is shut out before it has
+// the new one; at an overlap of 0 the old key ends at once. An id of "" stands
+// for the only key. The error is a *NoSuchError or an *InvalidError.
+func (a *Accounts) RotateKey(
+	ctx context.Context, account, id string, overlap time.Duration,
+) (secret string, _ APIKey, err error) {
+	if overlap < 0 || overlap > MaxOverlap {
+		return "", APIKey{}, &fault.InvalidError{Field: "overlap", Value: overlap.String(), Want: fmt.Sprintf("0 to %s", MaxOverlap)}
+	}
+	secret, newID := newKey()
+	var added storedKey
+	_, err = a.change(ctx, account, "rotating an API key", func(now time.Time, found *storedAccount) (*storedAccount, error) {
+		if found == nil {
+			return nil, fault.NoSuchAccount(account)
+		}
+		next := *found
+		next.forgetExpired(now)
+		old, err := next.key(id)
+		if err != nil {
+			return nil, err
+		}
+		added = storedKey{
+			ID: newID, SHA256: hashKey(secret), Scopes: old.Scopes, CreatedAt: now.UnixMilli(),
+		}
+		until := now.Add(overlap).UnixMilli()
+		if old.ExpiresAt == 0 || old.ExpiresAt > until {
+			old.ExpiresAt = until
+		}
+		next.forgetExpired(now)
+		return next.with(now, added)
+	})
+	if err != nil {
+		return "", APIKey{}, err
+	}
+	return secret, added.public(), nil
+}
+
+// MaxOverlap is the longest overlap of RotateKey.
+const MaxOverlap = 366 * 24 * time.Hour
+
+// RemoveKey removes a key, which lets nobody in from now on, and returns the
+// account as it is then. The error is a *NoSuchError.
+func (a *Accounts) RemoveKey(ctx context.Context, account, id string) (Account, error) {
+	return a.change(ctx, account, "removing an API key", func(_ time.Time, found *storedAccount) (*storedAccount, error) {
+		if found == nil {
+			return nil, fault.NoSuchAccount(account)
+		}
+		if id == "" {
+			return nil, &fault.NoSuchError{What: "key", Name: id}
+		}
+		old, err := found.key(id)
+		if err != nil {
+			return nil, err
+		}
+		next := *found
+		next.Keys = slices.DeleteFunc(slices.Clone(found.Keys), func(k storedKey) bool { return k.SHA256 == old.SHA256 })
+		return &next, nil
+	})
+}
+
+// Usable reports whether any key lets anybody in.
+func (a *Accounts) Usable(ctx context.Context) (bool, error) {
+	const doing = "looking for an API key"
+	now, err := a.client.Time(ctx).Result()
+	if err != nil {
+		return false, store.Unavailable(err, doing)
+	}
+	all, err := a.List(ctx)
+	if err != nil {
+		return false, err
+	}
+	for _, account := range all {
+		if !account.Disabled && slices.ContainsFunc(account.Keys, func(k APIKey) bool {
+			return k.ExpiresAt.IsZero() || k.ExpiresAt.After(now)
+		}) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// with is the account with one more key.
+func (s *storedAccount) with(now time.Time, added storedKey) (*storedAccount, error) {
+	next := *s
+	next.forgetExpired(now)
+	if len(next.Keys) >= MaxKeys {
+		return nil, &fault.InvalidError{
+			Field: "keys", Value: strconv.Itoa(len(next.Keys) + 1), Want: fmt.Sprintf("at most %d keys an account: remove one", MaxKeys),
+		}
+	}
+	next.Keys = append(next.Keys, added)
+	return &next, nil
+}
+
+// key is the key of an id, or the only key for "".
+func (s *storedAccount) key(id string) (*storedKey, error) {
+	if id == "" && len(s.Keys) == 1 {
+		return &s.Keys[0], nil
+	}
+	if id == "" {
+		ids := make([]string, len(s.Keys))
+		for i, key := range s.Keys {
+			ids[i] = key.ID
+		}
+		want := "the id of a key: " + strings.Join(ids, ", ")
+		if len(ids) == 0 {
+			want = "an account with a key: add one"
+		}
+		return nil, &fault.InvalidError{Field: "key", Want: want}
+	}
+	for i := range s.Keys {
+		if s.Keys[i].ID == id {
+			return &s.Keys[i], nil
+		}
+	}
+	return nil, &fault.NoSuchError{What: "key", Name: id}
+}
+
+// newKey makes a key, "sk_", its public id, "_" and 256 random bits.
+func newKey() (secret, id string) {
+	id = randomText(keyIDLength)
+	return keyPrefix + id + "_" + randomText(keySecretChars), id
+}
+
+// randomText has so many random letters and digits.
+func randomText(length int) string {
+	text := make([]byte, 0, length)
+	var b [64]byte
+	for {
+		_, _ = rand.Read(b[:]) // never fails, and ends the program if the system has no randomness
+		for _, random := range b {
+			random &= 0x3F // two of 64 are passed over, so that all 62 are as likely
+			if int(random) >= len(keyAlphabet) {
+				continue
+			}
+			if text = append(text, keyAlphabet[random]); len(text) == length {
+				return string(text)
+			}
+		}
+	}
+}
+
+// hashKey is how the store knows a key. A key has 256 random bits, so that a
+// plain SHA-256 can't be searched for it.
+func hashKey(secret string) string {
+	sum := sha256.Sum256([]byte(secret))
+	return hex.EncodeToString(sum[:])
+}

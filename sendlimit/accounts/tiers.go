@@ -1,0 +1,172 @@
+package accounts
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+const tierNameWant = "a name of 1 to 64 of a-z 0-9 _ -"
+
+// MaxTierLimit is the largest limit that a Tier can have.
+const MaxTierLimit = 1_000_000_000
+
+// Tier is what its accounts may send; a limit of 0 is none.
+type Tier struct {
+	Name              string // 1 to 64 of a-z 0-9 _ -
+	RequestsPerMinute int64  // submits over the API, in each natural minute
+	// MessagesPerHour and MessagesPerDay count accepted messages in the natural
+	// hour and day of their send times, in the account's zone.
+	MessagesPerHour, MessagesPerDay int64
+	// AlertAt are the percents of MessagesPerDay at which the account's contact
+	// is told, 1 to 100, ascending; nil means 80 and 100, empty means never.
+	AlertAt []int
+}
+
+// Validate says whether each field is allowed as it is. The error is an
+// *InvalidError.
+func (t Tier) Validate() error {
+	if !keyspace.ValidName(t.Name) {
+		return &fault.InvalidError{Field: "tier", Value: t.Name, Want: tierNameWant}
+	}
+	for _, limit := range []struct {
+		field string
+		value int64
+	}{
+		{"requests_per_minute", t.RequestsPerMinute},
+		{"messages_per_hour", t.MessagesPerHour},
+		{"messages_per_day", t.MessagesPerDay},
+	} {
+		if limit.value < 0 || limit.value > MaxTierLimit {
+			return &fault.InvalidError{
+				Field: limit.field, Value: strconv.FormatInt(limit.value, 10),
+				Want: fmt.Sprintf("0, which is no limit, to %d", MaxTierLimit),
+			}
+		}
+	}
+	for i, percent := range t.AlertAt {
+		if percent < 1 || percent > 100 || i > 0 && percent <= t.AlertAt[i-1] {
+			return &fault.InvalidError{
+				Field: "alert_at", Value: strings.Trim(fmt.Sprint(t.AlertAt), "[]"),
+				Want: "percents of 1 to 100, ascending, such as 80 and 100",
+			}
+		}
+	}
+	return nil
+}
+
+// storedTier is a tier as the store has it.
+type storedTier struct {
+	RequestsPerMinute int64 `json:"requests_per_minute,omitempty"`
+	MessagesPerHour   int64 `json:"messages_per_hour,omitempty"`
+	MessagesPerDay    int64 `json:"messages_per_day,omitempty"`
+	AlertAt           []int `json:"alert_at,omitzero"` // absent is the usual, empty is never
+}
+
+func decodeTier(name, text, doing string) (Tier, error) {
+	var stored storedTier
+	if err := json.Unmarshal([]byte(text), &stored); err != nil {
+		return Tier{}, fmt.Errorf("%s: %w", doing, &fault.UnavailableError{
+			Detail: fmt.Sprintf("tier %q in the store can't be read: set it anew, or run the newer program that wrote it", name),
+			Err:    err,
+		})
+	}
+	return Tier{
+		Name: name, RequestsPerMinute: stored.RequestsPerMinute,
+		MessagesPerHour: stored.MessagesPerHour, MessagesPerDay: stored.MessagesPerDay, AlertAt: stored.AlertAt,
+	}, nil
+}
+
+func encodeTier(t Tier) ([]byte, error) {
+	if err := t.Validate(); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(storedTier{
+		RequestsPerMinute: t.RequestsPerMinute,
+		MessagesPerHour:   t.MessagesPerHour, MessagesPerDay: t.MessagesPerDay, AlertAt: t.AlertAt,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("encoding a tier: %w", err)
+	}
+	return text, nil
+}
+
+// SetTier stores a tier in place of the one of its name, if there is one. It
+// holds for all its accounts from their next call; what is charged stays
+// charged. The error is an *InvalidError or an *UnavailableError.
+func (a *Accounts) SetTier(ctx context.Context, t Tier) error {
+	text, err := encodeTier(t)
+	if err != nil {
+		return err
+	}
+	if err := a.client.HSet(ctx, a.keys.Tiers(), t.Name, text).Err(); err != nil {
+		return store.Unavailable(err, "storing a tier")
+	}
+	return nil
+}
+
+// GetTier returns a tier; ok is false if there is none of that name.
+func (a *Accounts) GetTier(ctx context.Context, name string) (_ Tier, ok bool, err error) {
+	const doing = "reading a tier"
+	text, err := a.client.HGet(ctx, a.keys.Tiers(), name).Result()
+	if errors.Is(err, redis.Nil) {
+		return Tier{}, false, nil
+	}
+	if err != nil {
+		return Tier{}, false, store.Unavailable(err, doing)
+	}
+	t, err := decodeTier(name, text, doing)
+	return t, err == nil, err
+}
+
+// ListTiers returns all tiers by their names.
+func (a *Accounts) ListTiers(ctx context.Context) ([]Tier, error) {
+	const doing = "listing tiers"
+	all, err := a.client.HGetAll(ctx, a.keys.Tiers()).Result()
+	if err != nil {
+		return nil, store.Unavailable(err, doing)
+	}
+	list := make([]Tier, 0, len(all))
+	for name, text := range all {
+		t, err := decodeTier(name, text, doing)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, t)
+	}
+	slices.SortFunc(list, func(x, y Tier) int { return strings.Compare(x.Name, y.Name) })
+	return list, nil
+}
+
+// RemoveTier removes a tier that no account has. The error is an *InvalidError
+// that names an account which has it, or a *NoSuchError.
+func (a *Accounts) RemoveTier(ctx context.Context, name string) error {
+	const doing = "removing a tier"
+	answer, err := script.Run(ctx, a.client, lua.AccountRemoveTier, doing, []string{a.keys.Accounts(), a.keys.Tiers()}, []any{name})
+	if err != nil {
+		return err
+	}
+	in := script.Read(answer, doing)
+	result, account := in.Int(0), in.String(1)
+	switch {
+	case in.Err != nil:
+		return in.Err
+	case result < 0:
+		return &fault.InvalidError{Field: "tier", Value: name, Want: fmt.Sprintf("a tier that no account has: account %q has it", account)}
+	case result == 0:
+		return &fault.NoSuchError{What: "tier", Name: name}
+	}
+	return nil
+}

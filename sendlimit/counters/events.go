@@ -1,0 +1,212 @@
+package counters
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// Event is something that happens, and how often it may for each key: per
+// natural minute, hour and day. A limit of zero is none.
+type Event struct {
+	Name      string // 1 to 64 of a-z 0-9 _ -
+	PerMinute int64
+	PerHour   int64
+	PerDay    int64
+	TimeZone  string // IANA name of the zone of the natural periods; "" is UTC
+}
+
+// Validate says whether the event is within its bounds. The error is an
+// *InvalidError.
+func (e Event) Validate() error {
+	if err := checkEvent(e.Name); err != nil {
+		return err
+	}
+	for p, limit := range []int64{calendar.Minute: e.PerMinute, calendar.Hour: e.PerHour, calendar.Day: e.PerDay} {
+		if limit < 0 || limit > sendlimit.MaxCounterLimit {
+			return &fault.InvalidError{Field: "per_" + calendar.PeriodNames[p], Value: strconv.FormatInt(limit, 10), Want: fmt.Sprintf("1 to %d, or 0 for no limit", sendlimit.MaxCounterLimit)}
+		}
+	}
+	if len(e.Counters()) == 0 {
+		return &fault.InvalidError{Field: "event", Value: e.Name, Want: "at least one limit: per minute, per hour or per day"}
+	}
+	_, err := policy.Policy{TimeZone: e.TimeZone}.Location()
+	return err
+}
+
+func checkEvent(name string) error {
+	if !keyspace.ValidName(name) {
+		return &fault.InvalidError{Field: "event", Value: name, Want: "a name, 1 to 64 of a-z 0-9 _ -"}
+	}
+	return nil
+}
+
+// Counters are the event's limits, as a Decision names them: "minute", "hour",
+// "day".
+func (e Event) Counters() []sendlimit.Counter {
+	var counters []sendlimit.Counter
+	add := func(p calendar.Period, limit int64) {
+		if limit > 0 {
+			counters = append(counters, eventCounter(p, limit))
+		}
+	}
+	add(calendar.Minute, e.PerMinute)
+	add(calendar.Hour, e.PerHour)
+	add(calendar.Day, e.PerDay)
+	return counters
+}
+
+// String returns the limits for a sentence: "60 per minute, 500 per day
+// (Europe/Berlin)".
+func (e Event) String() string {
+	var words []string
+	for _, c := range e.Counters() {
+		words = append(words, c.String())
+	}
+	s := strings.Join(words, ", ")
+	if e.TimeZone != "" {
+		s += " (" + e.TimeZone + ")"
+	}
+	return s
+}
+
+// EventStore keeps the limits of events in the store, the only place they live:
+// Counters looks them up in the very script that counts, so that a change holds
+// from the next call on, in every process.
+type EventStore struct {
+	client redis.Cmdable
+	keys   keyspace.Keys
+}
+
+// NewEventStore returns the events under a prefix, "" for DefaultPrefix.
+func NewEventStore(client redis.Cmdable, prefix string) (*EventStore, error) {
+	keys, err := keyspace.NewKeys(prefix)
+	if err != nil {
+		return nil, err
+	}
+	return &EventStore{client: client, keys: keys}, nil
+}
+
+// Set gives an event its limits in place of those it had. What is counted stays
+// counted; in another time zone the periods begin at other times, and count
+// anew where they do.
+func (s *EventStore) Set(ctx context.Context, e Event) error {
+	const doing = "setting the limits of an event"
+	if err := e.Validate(); err != nil {
+		return err
+	}
+	words := make([]string, 0, len(e.Counters()))
+	for _, c := range e.Counters() {
+		words = append(words, c.Words())
+	}
+	zone := e.TimeZone
+	if zone == "UTC" {
+		zone = ""
+	}
+	// The name comes first: one without limits is skipped where events are
+	// listed, but limits without a name would never be.
+	if err := s.client.SAdd(ctx, s.keys.Events(), e.Name).Err(); err != nil {
+		return store.Unavailable(err, doing)
+	}
+	if err := s.client.HSet(ctx, s.keys.Event(e.Name), "c", strings.Join(words, " "), "z", zone).Err(); err != nil {
+		return store.Unavailable(err, doing)
+	}
+	return nil
+}
+
+// Get returns an event; ok is false if it has no limits.
+func (s *EventStore) Get(ctx context.Context, name string) (e Event, ok bool, err error) {
+	const doing = "looking up an event"
+	if err := checkEvent(name); err != nil {
+		return Event{}, false, err
+	}
+	fields, err := s.client.HGetAll(ctx, s.keys.Event(name)).Result()
+	if err != nil {
+		return Event{}, false, store.Unavailable(err, doing)
+	}
+	if len(fields) == 0 {
+		return Event{}, false, nil
+	}
+	e, err = readEvent(name, fields)
+	if err != nil {
+		return Event{}, false, fmt.Errorf("%s: %w", doing, &fault.UnavailableError{
+			Detail: fmt.Sprintf("the limits of event %q in the store can't be read: set them anew, or run the newer program that wrote them", name),
+			Err:    errors.New(err.Error()), // as of PolicyStore.Load
+		})
+	}
+	return e, true, nil
+}
+
+// List returns the events that have limits, by name.
+func (s *EventStore) List(ctx context.Context) ([]Event, error) {
+	names, err := s.client.SMembers(ctx, s.keys.Events()).Result()
+	if err != nil {
+		return nil, store.Unavailable(err, "listing the events")
+	}
+	slices.Sort(names)
+	var events []Event
+	for _, name := range names {
+		e, ok, err := s.Get(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			events = append(events, e)
+		}
+	}
+	return events, nil
+}
+
+// Remove takes an event's limits away, so that its calls are limited no more;
+// removed is false if it had none. What has been counted is forgotten when its
+// period is over.
+func (s *EventStore) Remove(ctx context.Context, name string) (removed bool, err error) {
+	if err := checkEvent(name); err != nil {
+		return false, err
+	}
+	// Its name stays listed: taking that away, too, could cross with a Set.
+	n, err := s.client.Del(ctx, s.keys.Event(name)).Result()
+	if err != nil {
+		return false, store.Unavailable(err, "removing the limits of an event")
+	}
+	return n > 0, nil
+}
+
+var errEventFields = errors.New("not limits of natural periods")
+
+func readEvent(name string, fields map[string]string) (Event, error) {
+	e := Event{Name: name, TimeZone: fields["z"]}
+	words := strings.Fields(fields["c"])
+	for ; len(words) >= 2; words = words[2:] {
+		limit, err := strconv.ParseInt(words[0], 10, 64)
+		if err != nil {
+			return Event{}, fmt.Errorf("limit of an event: %w", err)
+		}
+		switch words[1] {
+		case "-1":
+			e.PerMinute = limit
+		case "-2":
+			e.PerHour = limit
+		case "-3":
+			e.PerDay = limit
+		default:
+			return Event{}, errEventFields
+		}
+	}
+	if len(words) > 0 {
+		return Event{}, errEventFields
+	}
+	return e, e.Validate()
+}

@@ -1,0 +1,162 @@
+package judge
+
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+)
+
+// ruleset is a policy made ready for the scripts.
+type Ruleset struct {
+	Policy     policy.Policy
+	zone       *time.Location // of the calendar rules
+	quietZone  *time.Location
+	zones      *calendar.ZoneTables
+	zoned      bool          // a calendar rule, or an alert of a day, counts in a zone that is not UTC
+	Keep       time.Duration // what is older than this is forgotten
+	Rules      string        // limit and window of each overall one, as lua/fragments/policy.lua reads them
+	Categories string        // those of categories, as lua/fragments/policy.lua reads them
+	week       string        // the quiet hours of a week, as lua/fragments/quiet.lua reads them
+	AlertFrom  any           // as Policy.alerts has it
+	Alerts     string
+	others     *Scope // of categories for which the policy has nothing
+	tables     atomic.Pointer[yearTables]
+}
+
+// yearTables are what the scripts are told of the zones around a year.
+type yearTables struct {
+	year      int
+	offsets   string
+	quiet     string
+	quietZone *calendar.ZoneTable // nil where there are no quiet hours
+}
+
+// newRuleset makes a policy ready whose zone and limits are those of the user it
+// is for; quietZone is that of its quiet hours. The error is an *InvalidError.
+func newRuleset(p policy.Policy, quietZone string, zones *calendar.ZoneTables) (*Ruleset, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	s := &Ruleset{Policy: p, zones: zones, Keep: p.LargestWindow() + policy.Grace, Rules: policy.RuleWords(p.Rules), week: p.QuietHours.Words()}
+	var err error
+	if s.zone, err = zones.Location(p.TimeZone); err != nil {
+		return nil, err
+	}
+	if s.quietZone, err = zones.Location(quietZone); err != nil {
+		return nil, err
+	}
+	s.AlertFrom, s.Alerts = p.Alerts()
+	calendar := s.Alerts != "" || slices.ContainsFunc(p.Rules, policy.Rule.Calendar)
+	entries := make([]string, 0, len(p.Categories))
+	for _, name := range slices.Sorted(maps.Keys(p.Categories)) {
+		category := p.Categories[name]
+		calendar = calendar || slices.ContainsFunc(category.Rules, policy.Rule.Calendar)
+		entries = append(entries, name+"="+cmp.Or(category.Exemption(), policy.RuleWords(category.Rules)))
+	}
+	s.Categories = strings.Join(entries, ",")
+	s.zoned = calendar && s.zone != time.UTC
+	s.others = &Scope{Set: s, Words: s.Rules}
+	return s, nil
+}
+
+// reach is how far ahead a send time may lie where the program's own reach is
+// that.
+func (s *Ruleset) Reach(own time.Duration) time.Duration {
+	if s.Policy.Reach == 0 {
+		return own
+	}
+	return min(s.Policy.Reach, own)
+}
+
+// offsets returns the offsets of the calendar rules' zone as lua/fragments/zone.lua
+// reads them, for the years that a request about the time at can look at, see
+// zoneTables.around. The zero time stands for the local clock: only its year
+// matters.
+func (s *Ruleset) Offsets(at time.Time) string {
+	if !s.zoned {
+		return ""
+	}
+	return s.around(at).offsets
+}
+
+// quietHours returns the quiet hours as lua/fragments/quiet.lua reads them, for
+// the same years as offsets.
+func (s *Ruleset) QuietHours(at time.Time) string {
+	if s.week == "" {
+		return ""
+	}
+	return s.around(at).quiet
+}
+
+func (s *Ruleset) around(at time.Time) *yearTables {
+	at = calendar.OrLocalClock(at)
+	year := at.UTC().Year()
+	if t := s.tables.Load(); t != nil && t.year == year {
+		return t
+	}
+	t := &yearTables{year: year}
+	if s.zoned {
+		t.offsets = s.zones.Around(s.zone, at).Words
+	}
+	if s.week != "" {
+		t.quietZone = s.zones.Around(s.quietZone, at)
+		t.quiet = t.quietZone.Words + "|" + s.week
+	}
+	s.tables.Store(t)
+	return t
+}
+
+// isQuiet reports whether an instant, Unix ms, is in the quiet hours.
+func (s *Ruleset) isQuiet(at int64) bool {
+	if s.week == "" {
+		return false
+	}
+	return s.Policy.QuietHours.At(policy.WeekOf(s.quietTable(at).Local(at)))
+}
+
+// quietPeriod is the stretch of quiet hours that a time is in; nil for none.
+func (s *Ruleset) QuietPeriod(at time.Time) *policy.QuietPeriod {
+	if s.week == "" {
+		return nil
+	}
+	ms := at.UnixMilli()
+	table := s.quietTable(ms)
+	from, until, quiet := s.Policy.QuietHours.Around(ms, table)
+	if !quiet {
+		return nil
+	}
+	return &policy.QuietPeriod{
+		From: time.UnixMilli(from).UTC(), Until: time.UnixMilli(until).UTC(),
+		TimeZone: s.quietZone.String(), Location: s.quietZone, Hours: s.Policy.QuietHours.LineAt(ms, table),
+	}
+}
+
+// quietTable is the table of the quiet hours' zone, where there are any, around an
+// instant, Unix ms.
+func (s *Ruleset) quietTable(at int64) *calendar.ZoneTable {
+	return s.around(time.UnixMilli(at)).quietZone
+}
+
+// span bounds what any rule looks at around the send time at, first and last
+// millisecond included: the overall rules and those of a category. It may be wider
+// than needed, never narrower.
+func (s *Ruleset) span(at int64, category []policy.Rule) (first, last int64) {
+	first, last = math.MaxInt64, math.MinInt64
+	for _, rules := range [...][]policy.Rule{s.Policy.Rules, category} {
+		for _, r := range rules {
+			from, till := at-r.Longest().Milliseconds()+1, at+r.Longest().Milliseconds()
+			if r.Calendar() && s.zone == time.UTC && r.Period != calendar.Month {
+				from, till = calendar.NaturalPeriod(r.Period, at)
+			}
+			first, last = min(first, from), max(last, till-1)
+		}
+	}
+	return first, last
+}

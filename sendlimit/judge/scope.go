@@ -1,0 +1,94 @@
+package judge
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+)
+
+// scope is what judges the messages of one category: the overall rules, and the
+// category's own.
+type Scope struct {
+	Set      *Ruleset
+	Own      []policy.Rule // of the category
+	category string        // that has rules of its own, or is exempt; "" for any other
+	Words    string        // all of the rules, as lua/fragments/policy.lua reads them
+	Named    string        // whose they are, as it reads that
+
+	exempt    bool // neither rules nor quiet hours judge
+	Uncounted bool // nor does it count for the others
+}
+
+// scope returns what judges a category, "" for none.
+func (s *Ruleset) Scope(category string) *Scope {
+	rules, ok := s.Policy.Categories[category]
+	switch {
+	case !ok:
+		return s.others
+	case rules.Exempt:
+		return &Scope{Set: s, category: category, Named: rules.Exemption(), exempt: true, Uncounted: rules.Uncounted}
+	}
+	return &Scope{
+		Set: s, Own: rules.Rules, category: category,
+		Words: s.Rules + " " + policy.RuleWords(rules.Rules),
+		Named: strconv.Itoa(len(s.Policy.Rules)) + " " + category,
+	}
+}
+
+// count is how many rules judge.
+func (c *Scope) Count() int {
+	if c.exempt {
+		return 0
+	}
+	return len(c.Set.Policy.Rules) + len(c.Own)
+}
+
+// rule returns the rule that the scripts give a number, from 1 to count, and the
+// category whose messages it counts, "" for all.
+func (c *Scope) Rule(number int) (policy.Rule, string) {
+	overall := c.Set.Policy.Rules
+	if number <= len(overall) {
+		return overall[number-1], ""
+	}
+	return c.Own[number-len(overall)-1], c.category
+}
+
+// places is the key of the set that the user's places of the category are in.
+func (c *Scope) Places(keys keyspace.Keys, user string) string {
+	if c.Uncounted {
+		return keys.Uncounted(user)
+	}
+	return keys.Timeline(user)
+}
+
+// span bounds what the rules look at around a send time, as ruleset.span has it. An
+// exempt message has none, and what it may alert of counts as the overall rules do.
+func (c *Scope) Span(at int64) (first, last int64) {
+	if c.exempt && (c.Uncounted || c.Set.Alerts == "") {
+		return at, at
+	}
+	return c.Set.span(at, c.Own)
+}
+
+// quietHours is what ruleset.quietHours has, "" where quiet hours don't judge.
+func (c *Scope) QuietHours(at time.Time) string {
+	if c.exempt {
+		return ""
+	}
+	return c.Set.QuietHours(at)
+}
+
+// quietWithin are the stretches of quiet hours in [from, until), Unix ms.
+func (c *Scope) QuietWithin(from, until int64) []calendar.Stretch {
+	if c.exempt || c.Set.week == "" {
+		return nil
+	}
+	return c.Set.Policy.QuietHours.Within(from, until, c.Set.quietTable(from))
+}
+
+// quietAt reports whether an instant, Unix ms, is in quiet hours that hold for the
+// category.
+func (c *Scope) QuietAt(at int64) bool { return !c.exempt && c.Set.isQuiet(at) }

@@ -1,0 +1,376 @@
+package keyspace
+
+import (
+	"fmt"
+	"hash/fnv"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+)
+
+// validName says whether a name is 1 to 64 of a-z 0-9 _ -.
+func ValidName(name string) bool {
+	return name != "" && len(name) <= 64 && OnlyBytes(name, "abcdefghijklmnopqrstuvwxyz0123456789_-")
+}
+
+func CheckMessage(user, id string) error {
+	if err := CheckUser(user); err != nil {
+		return err
+	}
+	return CheckID(id)
+}
+
+// Reservation is a message's place in its user's timeline.
+type Reservation struct {
+	ID string
+	At time.Time
+}
+
+// after reports whether a reservation comes behind another in a list.
+func (r Reservation) After(o Reservation) bool {
+	return r.At.After(o.At) || r.At.Equal(o.At) && r.ID > o.ID
+}
+
+// Partitions is how many hash tags the users are spread over. It is fixed for
+// ever: another number would send every user to other keys.
+const Partitions = 1024
+
+// DefaultPrefix begins every key unless Options say otherwise.
+const DefaultPrefix = "sl"
+
+// Keys spells every key of a store. All keys of one user share a hash tag, so
+// that a script may touch them together in a Redis Cluster.
+//
+//	sl:{p0042}:u:<user>        ZSET  the user's timeline: message id -> send time, Unix ms
+//	sl:{p0042}:x:<user>        ZSET  the places that do not count: message id -> send time, Unix ms
+//	sl:{p0042}:m:<user>:<id>   HASH  the record of a message, see lua/fragments/record.lua
+//	sl:{p0042}:watch           ZSET  every message not ended: watch member -> when to look, Unix ms
+//	sl:{p0042}:dead            ZSET  the dead letters: dead-letter member -> when it ended, Unix ms
+//	sl:{p0042}:l:<user>        STRING  the late mark: what stands before it in the timeline has ended, Unix ms
+//	sl:{p0042}:e:<user>        ZSET  what ended and gave its place back: message id -> send time, Unix ms
+//	sl:{p0042}:stats:<account>:<day start>  HASH  what the account's messages came to on a day of its own
+//	sl:{p0042}:holds           ZSET  charges that are not settled: attempt -> when to look, Unix ms
+//	sl:{p0042}:h:<attempt>     HASH  such a charge, see lua/fragments/charge.lua
+//	sl:{p0042}:q:<account>:<unit>:<start>  STRING  what an account is charged in an hour (h) or day (d), and of
+//	                           a day what is settled (s)
+//	sl-dry-<token>:…           the same of a dry run, and {p0042}:copies, SET, what to remove of it
+//	sl:{p0042}:o:<user>        HASH  the user's own settings, see UserSettings
+//	sl:{p0042}:alert:<u|a>:<subject>:<day>  STRING  the highest threshold of a quota, percent, that was alerted on a day
+//	sl:{p0042}:notices         ZSET  every notice not ended: notice id -> when to look, Unix ms
+//	sl:{p0042}:n:<notice id>   HASH  a notice, see lua/fragments/outbox.lua
+//	sl:{p0042}:deadnotices     ZSET  failed notices: notice id -> when it ended, Unix ms
+//	sl:{p0042}:gathered        ZSET  users to be told of together, see lua/fragments/user_alert.lua -> since when, Unix ms
+//	sl:policy:<name>           STRING  a policy, JSON
+//	sl:refit:<name>            HASH  how far it is gone through what does not fit a policy, see lua/refit_turn.lua
+//	sl:policies                SET  the names of the policies; older programs did not list what they stored
+//	sl:meta                    HASH  the version of this layout
+//	sl:{p0042}:count:<key>:<name>:<start>      STRING  a counter in the natural period from start, Unix ms, on: how many;
+//	                           of a window <name>:w, HASH, see lua/fragments/counters.lua. Both expire with their period
+//	sl:{event:NAME}:event      HASH  the limits of an event, see lua/fragments/counted.lua
+//	sl:{event:NAME}:c:<key>:<name>:<start>     the same as :count:, of calls of the event
+//	sl:events                  SET  the names of the events that have limits, or once had
+//	sl:{accounts}:accounts     HASH  the accounts: name -> account, JSON
+//	sl:{accounts}:keys         HASH  their API keys: SHA-256 of the key, hex -> name of the account
+//	sl:{accounts}:tiers        HASH  the tiers: name -> tier, JSON
+//	sl:{pace:NAME}:rate        STRING  the rate of the permits of a name, see lua/permits_acquire.lua
+//	sl:{pace:NAME}:permits     ZSET  permits taken overall, and :permits:<client> by each client: token/1 … -> when, Unix ms
+//	sl:{pace:NAME}:burst       STRING  how many calls of a pace may go at once
+//	sl:{pace:NAME}:pause       STRING  until when a target takes no calls, Unix ms
+//	sl:{p0042}:tokens:<key>    HASH  a token bucket, see lua/fragments/tokens.lua
+//
+// Both a user and an id may hold colons. In a record's key a colon of the id
+// is written as a slash, which no id has: what follows the last colon is the
+// id, and no two messages share a key.
+type Keys struct {
+	Begin      string
+	Partitions []string // "sl:{p0000}:" and so on
+}
+
+// NewKeys returns the keys that begin with prefix, 1 to 32 of a-z 0-9 _ -; ""
+// means DefaultPrefix. The error is an *InvalidError.
+func NewKeys(prefix string) (Keys, error) {
+	if prefix == "" {
+		prefix = DefaultPrefix
+	}
+	if len(prefix) > 32 || !OnlyBytes(prefix, "abcdefghijklmnopqrstuvwxyz0123456789_-") {
+		return Keys{}, &fault.InvalidError{Field: "prefix", Value: prefix, Want: "1 to 32 of a-z 0-9 _ -"}
+	}
+	return KeysUnder(prefix), nil
+}
+
+func KeysUnder(prefix string) Keys {
+	k := Keys{Begin: prefix, Partitions: make([]string, Partitions)}
+	for p := range k.Partitions {
+		k.Partitions[p] = fmt.Sprintf("%s:{p%04d}:", prefix, p)
+	}
+	return k
+}
+
+// Partition is the partition of a user: FNV-1a 32 of the name, modulo
+// Partitions.
+func Partition(user string) int {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(user)) // a hash never fails
+	return int(h.Sum32() % Partitions)
+}
+
+// Prefix begins every key.
+func (k Keys) Prefix() string { return k.Begin }
+
+// Timeline is the key of a user's timeline.
+func (k Keys) Timeline(user string) string {
+	return k.Partitions[Partition(user)] + "u:" + user
+}
+
+// Uncounted is the key of a user's places that do not count for the others: those
+// of messages whose category is exempt and uncounted, see CategoryRules. Their
+// records say so.
+func (k Keys) Uncounted(user string) string {
+	return k.Partitions[Partition(user)] + "x:" + user
+}
+
+// Record is the key of a message's record.
+func (k Keys) Record(user, id string) string {
+	return k.RecordPrefix(user) + strings.ReplaceAll(id, ":", "/")
+}
+
+// RecordPrefix begins the keys of all records of a user.
+func (k Keys) RecordPrefix(user string) string {
+	return k.Partitions[Partition(user)] + "m:" + user + ":"
+}
+
+// Watch is the key of the watch list of a user's partition.
+func (k Keys) Watch(user string) string { return k.WatchOf(Partition(user)) }
+
+// WatchOf is the key of the watch list of a partition.
+func (k Keys) WatchOf(partition int) string { return k.Partitions[partition] + "watch" }
+
+// DeadLetters is the key of the dead letters of a partition.
+func (k Keys) DeadLetters(partition int) string { return k.Partitions[partition] + "dead" }
+
+// DeadLettersOf is the key of the dead letters of a user's partition.
+func (k Keys) DeadLettersOf(user string) string { return k.DeadLetters(Partition(user)) }
+
+// LateMark is the key of how far a user's timeline has been seen to have ended.
+func (k Keys) LateMark(user string) string {
+	return k.Partitions[Partition(user)] + "l:" + user
+}
+
+// Ended is the key of a user's messages that were cancelled, dropped or failed,
+// and so are in no timeline. With ids of 10 to 20 bytes it takes 20 to 40 bytes
+// a message while it has up to 128 of them, otherwise 100 to 120, and goes with
+// the record of the last one.
+func (k Keys) Ended(user string) string {
+	return k.Partitions[Partition(user)] + "e:" + user
+}
+
+// Stats is the key of the numbers of an account and a day, which begins at Unix
+// milliseconds.
+func (k Keys) Stats(account string, day int64) string {
+	return k.Partitions[Partition(account)] + "stats:" + account + ":" + strconv.FormatInt(day, 10)
+}
+
+// Settings is the key of a user's own settings.
+func (k Keys) Settings(user string) string {
+	return k.Partitions[Partition(user)] + "o:" + user
+}
+
+// The letters of the subjects that quotas are of, in the keys of their alerts.
+const (
+	AlertOfUser    = "u"
+	AlertOfAccount = "a"
+)
+
+// Alert is the key of what was alerted of a subject on the day that begins at
+// dayFrom, in Unix ms. The letter is AlertOfUser or AlertOfAccount.
+func (k Keys) Alert(letter, subject string, dayFrom int64) string {
+	return k.Partitions[Partition(subject)] + "alert:" + letter + ":" + subject + ":" + strconv.FormatInt(dayFrom, 10)
+}
+
+// Notices is the key of the notices of a partition that have not ended.
+func (k Keys) Notices(partition int) string { return k.Partitions[partition] + "notices" }
+
+// Notice is the key of a notice about a subject, whose partition it is in.
+func (k Keys) Notice(subject, id string) string {
+	return k.Partitions[Partition(subject)] + "n:" + id
+}
+
+// DeadNotices is the key of the failed notices of a partition.
+func (k Keys) DeadNotices(partition int) string { return k.Partitions[partition] + "deadnotices" }
+
+// Gathered is the key of a partition's users to be told of together.
+func (k Keys) Gathered(partition int) string { return k.Partitions[partition] + "gathered" }
+
+// Holds is the key of the charges that are not settled, of the partition of an
+// account.
+func (k Keys) Holds(account string) string { return k.HoldsOf(Partition(account)) }
+
+func (k Keys) HoldsOf(partition int) string { return k.Partitions[partition] + "holds" }
+
+// hold is the key of one of them.
+func (k Keys) Hold(account, attempt string) string {
+	return k.HoldOf(Partition(account), attempt)
+}
+
+func (k Keys) HoldOf(partition int, attempt string) string {
+	return k.Partitions[partition] + "h:" + attempt
+}
+
+// Charged is the key of what an account is charged in the hour (unit "h") or the
+// day ("d") that begins at a time; "s" is the part of a day that is settled.
+func (k Keys) Charged(account, unit string, start time.Time) string {
+	return k.Partitions[Partition(account)] + "q:" + account + ":" + unit + ":" + strconv.FormatInt(start.UnixMilli(), 10)
+}
+
+// copies is the key of what copies a dry run has made in a partition.
+func (k Keys) Copies(partition int) string { return k.Partitions[partition] + "copies" }
+
+// Policy is the key of a policy.
+func (k Keys) Policy(name string) string { return k.Begin + ":policy:" + name }
+
+// Refit is the key of how far it is gone through what does not fit a policy.
+func (k Keys) Refit(policy string) string { return k.Begin + ":refit:" + policy }
+
+// Policies is the key of the names of the policies.
+func (k Keys) Policies() string { return k.Begin + ":policies" }
+
+// Meta is the key of what is known of the layout itself.
+func (k Keys) Meta() string { return k.Begin + ":meta" }
+
+// Accounts is the key of the accounts. It shares a hash tag with AccountKeys and
+// Tiers.
+func (k Keys) Accounts() string { return k.Begin + ":{accounts}:accounts" }
+
+// AccountKeys is the key of the hashes of all API keys.
+func (k Keys) AccountKeys() string { return k.Begin + ":{accounts}:keys" }
+
+// Tiers is the key of the tiers.
+func (k Keys) Tiers() string { return k.Begin + ":{accounts}:tiers" }
+
+// counters begins the keys of the counters of a call without an event.
+func (k Keys) Counters(key string) string {
+	return k.Partitions[Partition(key)] + "count:" + key + ":"
+}
+
+// Event is the key of the limits of an event.
+func (k Keys) Event(name string) string { return k.Begin + ":{event:" + name + "}:event" }
+
+// eventCounters begins the keys of the counters of an event's calls. They share
+// a hash tag with the event.
+func (k Keys) EventCounters(name, key string) string {
+	return k.Begin + ":{event:" + name + "}:c:" + key + ":"
+}
+
+// Events is the key of the names of all events that ever had limits.
+func (k Keys) Events() string { return k.Begin + ":events" }
+
+// permitRate is the key of the rate of permits of a name. All keys of a name
+// share a hash tag.
+func (k Keys) PermitRate(name string) string { return k.pace(name) + "rate" }
+
+// permits is the key of the permits taken overall; permitsOf of those that a
+// client has.
+func (k Keys) Permits(name string) string { return k.pace(name) + "permits" }
+
+func (k Keys) PermitsOf(name, client string) string { return k.Permits(name) + ":" + client }
+
+// burst is the key of how many calls of a pace may go at once.
+func (k Keys) Burst(name string) string { return k.pace(name) + "burst" }
+
+// pause is the key of until when a target takes no calls.
+func (k Keys) Pause(name string) string { return k.pace(name) + "pause" }
+
+func (k Keys) pace(name string) string { return k.Begin + ":{pace:" + name + "}:" }
+
+// tokens is the key of a token bucket.
+func (k Keys) Tokens(key string) string {
+	return k.Partitions[Partition(key)] + "tokens:" + key
+}
+
+// WatchMember is what the watch list holds of a message: generation, id and
+// user, in this order since only the user may contain a slash.
+func WatchMember(user, id, generation string) string {
+	return generation + WatchSuffix(user, id)
+}
+
+func WatchSuffix(user, id string) string { return "/" + id + "/" + user }
+
+// ParseWatchMember takes a watch member apart; ok is false if it is none.
+func ParseWatchMember(member string) (user, id, generation string, ok bool) {
+	parts := strings.SplitN(member, "/", 3)
+	if len(parts) != 3 || parts[0] == "" || !ValidID(parts[1]) || !ValidUser(parts[2]) {
+		return "", "", "", false
+	}
+	return parts[2], parts[1], parts[0], true
+}
+
+// DeadLetterMember is what the dead letters hold of a message: id and user, in
+// this order since only the user may contain a slash.
+func DeadLetterMember(user, id string) string { return id + "/" + user }
+
+// ParseDeadLetterMember takes a dead-letter member apart; ok is false if it is
+// none.
+func ParseDeadLetterMember(member string) (user, id string, ok bool) {
+	id, user, ok = strings.Cut(member, "/")
+	if !ok || !ValidID(id) || !ValidUser(user) {
+		return "", "", false
+	}
+	return user, id, true
+}
+
+// MaxUser is how many bytes a user name has at most, MaxID an id.
+const (
+	MaxUser = 256
+	MaxID   = 128
+)
+
+// ValidUser reports whether a user name is 1 to MaxUser bytes of UTF-8 without
+// control characters.
+func ValidUser(user string) bool {
+	if user == "" || len(user) > MaxUser || !utf8.ValidString(user) {
+		return false
+	}
+	return strings.IndexFunc(user, unicode.IsControl) < 0
+}
+
+const idBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:-"
+
+// ValidID reports whether a message id is 1 to MaxID of A-Z a-z 0-9 . _ : -.
+func ValidID(id string) bool {
+	return id != "" && len(id) <= MaxID && OnlyBytes(id, idBytes)
+}
+
+func OnlyBytes(s, allowed string) bool {
+	for i := range len(s) {
+		if strings.IndexByte(allowed, s[i]) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func CheckUser(user string) error {
+	if !ValidUser(user) {
+		return &fault.InvalidError{
+			Field: "user", Value: user,
+			Want: fmt.Sprintf("1 to %d bytes of UTF-8 without control characters", MaxUser),
+		}
+	}
+	return nil
+}
+
+func CheckID(id string) error {
+	if !ValidID(id) {
+		return &fault.InvalidError{
+			Field: "id", Value: id,
+			Want: fmt.Sprintf("1 to %d of A-Z a-z 0-9 . _ : -", MaxID),
+		}
+	}
+	return nil
+}
+
+const WantName = "a name of 1 to 64 of a-z 0-9 _ -"

@@ -1,0 +1,106 @@
+package messages
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// Ended gives a user's messages that ended and gave their places back, which
+// Timeline.List does not have: cancelled, dropped and failed ones, ascending by
+// the send time they had, then by id, for as long as their records are kept. It
+// is fewer than the limit when there are no more. Its order is that of List, so
+// that the two can be merged.
+//
+// What is left of a message that was submitted anew, sent after all or forgotten
+// is passed over. Now is not looked at.
+func (r *Records) Ended(ctx context.Context, l sendlimit.ListRequest) ([]Standing, error) {
+	limit, err := l.Check()
+	if err != nil {
+		return nil, err
+	}
+	var ended []Standing
+	for more := true; more && len(ended) < limit; {
+		var entries []keyspace.Reservation
+		if entries, more, err = r.endedAfter(ctx, l, limit); err != nil {
+			return nil, err
+		}
+		if ended, err = r.stillEnded(ctx, l.User, ended, entries); err != nil {
+			return nil, err
+		}
+		if len(entries) > 0 {
+			l.After = entries[len(entries)-1]
+		}
+	}
+	return ended[:min(limit, len(ended))], nil
+}
+
+// endedAfter reads entries in order, and says whether there may be more.
+func (r *Records) endedAfter(ctx context.Context, l sendlimit.ListRequest, limit int) (entries []keyspace.Reservation, more bool, err error) {
+	start, till := "-inf", "+inf"
+	if from := later(l.From, l.After.At); !from.IsZero() {
+		start = strconv.FormatInt(from.UnixMilli(), 10)
+	}
+	if !l.To.IsZero() {
+		till = "(" + strconv.FormatInt(l.To.UnixMilli(), 10)
+	}
+	// Reading begins at a time, not behind an entry: those of that time that come
+	// before it are read again.
+	for offset := int64(0); ; offset += int64(limit) {
+		read, err := r.client.ZRangeArgsWithScores(ctx, redis.ZRangeArgs{
+			Key: r.keys.Ended(l.User), Start: start, Stop: till, ByScore: true, Offset: offset, Count: int64(limit),
+		}).Result()
+		if err != nil {
+			return nil, false, store.Unavailable(err, doingEnded)
+		}
+		for _, z := range read {
+			id, _ := z.Member.(string) // the client gives nothing else
+			entry := keyspace.Reservation{ID: id, At: time.UnixMilli(int64(z.Score)).UTC()}
+			if entry.After(l.After) {
+				entries = append(entries, entry)
+			}
+		}
+		more = len(read) == limit
+		if len(entries) > 0 || !more {
+			return entries, more, nil
+		}
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
+const doingEnded = "listing messages that ended"
+
+// stillEnded adds where the messages of entries stand that have no place.
+func (r *Records) stillEnded(ctx context.Context, user string, ended []Standing, entries []keyspace.Reservation) ([]Standing, error) {
+	if len(entries) == 0 {
+		return ended, nil
+	}
+	ids := make([]string, len(entries))
+	for i, e := range entries {
+		ids[i] = e.ID
+	}
+	standings, err := r.Look(ctx, user, ids...)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", doingEnded, err)
+	}
+	for i, s := range standings {
+		gone := s.State == StateCancelled || s.State == StateDropped || s.State == StateFailed
+		if gone && s.SendAt.Equal(entries[i].At) {
+			ended = append(ended, s)
+		}
+	}
+	return ended, nil
+}

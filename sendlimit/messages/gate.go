@@ -1,0 +1,267 @@
+package messages
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/judge"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+)
+
+// Gate is what a message passes just before its delivery: Claim takes it for
+// one delivery, Settle records what became of that. Both may be repeated with
+// the same nonce and answer as the first time.
+type Gate struct {
+	client redis.Scripter
+	keys   keyspace.Keys
+	book   *judge.Rulebook
+	fixed  sendlimit.Options // complete; the policies are the book's
+}
+
+// NewGate returns the gate of a Timeline that has the same Options.
+func NewGate(client redis.Scripter, o sendlimit.Options) (*Gate, error) {
+	t, err := sendlimit.NewTimeline(client, o)
+	if err != nil {
+		return nil, err
+	}
+	return GateOf(t), nil
+}
+
+// Gate returns the gate of the timeline, under its rules. In a process that has
+// both, they know together what is set for users.
+func GateOf(t *sendlimit.Timeline) *Gate {
+	return &Gate{client: t.Client, keys: t.Keys, book: t.Book, fixed: t.Options}
+}
+
+// Verdict is what a Claim says of a task.
+type Verdict uint8
+
+// The verdicts, as lua/claim.lua numbers them.
+const (
+	Send      Verdict = iota // deliver it now, and settle
+	Stale                    // not the message's present generation, or it ended: nothing to do
+	Busy                     // another delivery goes first: ask again at Claim.Until
+	Early                    // it is not due before Claim.Until
+	Dropped                  // it ended undelivered, Claim.Reason says why
+	Postponed                // late, and the rules have no room now: it is among Claim.Placed
+
+	lookOn // the script wants to be called again
+)
+
+var verdictNames = [...]string{"send", "stale", "busy", "early", "dropped", "postponed"} //nolint:gochecknoglobals // a constant table
+
+// String returns the verdict as logs and metrics show it.
+func (v Verdict) String() string {
+	if int(v) < len(verdictNames) {
+		return verdictNames[v]
+	}
+	return "verdict(" + strconv.Itoa(int(v)) + ")"
+}
+
+// Why a message is dropped, or ends uncertain.
+const (
+	ReasonExpired    = "expired"      // past its expiry when its time came
+	ReasonNoFreeTime = "no_free_time" // late, and no time is free before its expiry
+	ReasonRestored   = "restored"     // due before Options.DropDueBefore: it may have been sent, and keeps its place
+	ReasonUncertain  = "uncertain"    // left in the middle of a delivery; it keeps its place
+)
+
+// Delivery names one try to deliver one generation of a message.
+type Delivery struct {
+	User       string
+	ID         string
+	Generation string
+	Nonce      string // made for this try, see NewGeneration
+}
+
+// Claim is the gate's answer.
+type Claim struct {
+	Verdict Verdict
+	Until   time.Time // of Busy and Early
+	// The message, of Send; of Dropped only SendAt and Account.
+	SendAt      time.Time // the real time where it is sent late
+	Promised    time.Time // the send time before it was first late; zero where it is SendAt
+	RequestedAt time.Time // zero where it is SendAt
+	Attempt     int       // deliveries tried, this one included
+	TakenOver   bool      // from a delivery that was left in the middle: what became of that is uncertain
+	Category    string
+	Content     []byte
+	Account     string // who was charged for it; "" for nobody
+	Reason      string // of Dropped
+	// Placed are messages of the user that were late and got another time, the
+	// claimed one among them if it was postponed: each wants a task of its new
+	// generation. The watch list has them too.
+	Placed []Placement
+	// Dropped are other messages of the user that were late and ended.
+	Dropped []Drop
+	// Notices names the alerts that the new times have raised, as in Decision.
+	Notices []string
+	// Now is the server's clock, or the one given.
+	Now time.Time
+}
+
+// Placement is a late message that got another time.
+type Placement struct {
+	ID         string
+	Generation string
+	At         time.Time
+	From       time.Time // the time it had
+	Account    string    // as in Claim
+}
+
+// Drop is a message that ended undelivered.
+type Drop struct {
+	ID     string
+	Reason string
+	SendAt time.Time
+
+	Account string // as in Claim
+}
+
+// Claim asks whether the task may deliver now, by the server's clock, or by
+// now where that is not zero. On Send the message is held for the lease; a
+// worker that has not settled by then may lose it to the next.
+//
+// Within Options.Tolerance of its send time a message goes out and keeps its
+// place, whatever the rules have become since it was accepted. A later one is
+// judged anew at the real time, by the rules and quiet hours of now, with all
+// others of its user that are late: oldest first, each gets the next free time
+// before its expiry, behind everything on time. Late ones of a category with rules
+// of its own keep their order, as do all others together; where an older one of
+// these could go at once, the claimed one is Busy for a moment, so that the older
+// goes first. One of an exempt category goes out at once. The reach of a policy
+// bounds what is asked for, not where a late message may go.
+//
+// A late message of a user whose settings name a policy that is not among
+// Options.Policies fails with an *UnavailableError, see ErrUnknownPolicy.
+func (g *Gate) Claim(ctx context.Context, d Delivery, lease time.Duration, now time.Time) (Claim, error) {
+	if err := d.check(); err != nil {
+		return Claim{}, err
+	}
+	if lease < time.Millisecond {
+		return Claim{}, &fault.InvalidError{Field: "lease", Value: lease.String(), Want: "at least 1 ms"}
+	}
+	var placed []Placement
+	var dropped []Drop
+	var notices []string
+	cursor := judge.SearchCursor{Begin: ""}
+	for {
+		c, err := g.claim(ctx, d, lease, now, &cursor)
+		if err != nil {
+			return Claim{}, err
+		}
+		placed, dropped = append(placed, c.Placed...), append(dropped, c.Dropped...)
+		notices = append(notices, c.Notices...)
+		c.Placed, c.Dropped, c.Notices = placed, dropped, notices
+		if c.Verdict != lookOn {
+			return c, nil
+		}
+	}
+}
+
+// claim is one call of the script. Of lookOn it notes where to go on.
+func (g *Gate) claim(ctx context.Context, d Delivery, lease time.Duration, now time.Time, cursor *judge.SearchCursor) (Claim, error) {
+	const doing = "claiming a message"
+	keys := []string{
+		g.keys.Record(d.User, d.ID), g.keys.Timeline(d.User), g.keys.Watch(d.User),
+		g.keys.DeadLettersOf(d.User), g.keys.LateMark(d.User), g.keys.Ended(d.User),
+	}
+	answer, by, err := judge.Judged(ctx, g.book, d.User, doing, func(by judge.UserRules) (script.Reply, error) {
+		return script.Run(ctx, g.client, lua.Claim, doing, keys, g.claimArguments(d, lease, now, cursor.Under(by), by))
+	})
+	if err != nil {
+		return Claim{}, err
+	}
+	in := script.Read(answer, doing)
+	verdict := in.Int(0)
+	if in.Err == nil && (verdict < 0 || verdict > int64(lookOn)) {
+		return Claim{}, script.ReplyError(doing, fmt.Sprintf("verdict %d", verdict))
+	}
+	c := Claim{Verdict: Verdict(verdict), Now: in.Time(1)} //nolint:gosec // within 0 to lookOn, see above
+	switch c.Verdict {
+	case Send:
+		c.SendAt, c.Promised, c.RequestedAt = in.Time(2), in.Time(3), in.Time(4)
+		c.Attempt, c.Category, c.Content = int(in.Int(5)), in.String(6), []byte(in.String(7))
+		c.TakenOver = in.Int(8) == 1
+		c.Account = in.String(9)
+		c.changes(in, 10)
+	case Busy, Early:
+		c.Until = in.Time(2)
+	case Dropped:
+		c.SendAt, c.Reason = in.Time(2), in.String(3)
+		c.Account = in.String(4)
+		c.changes(in, 5)
+	case Postponed:
+		c.changes(in, 2)
+	case lookOn:
+		at, class := in.Int(2), in.String(3)
+		c.changes(in, 4)
+		if in.Err != nil {
+			break
+		}
+		if at == 0 { // others were placed: the search is another one
+			*cursor = judge.SearchCursor{Begin: cursor.Begin}
+		} else if err := cursor.GoOn(doing, by, strconv.FormatInt(at, 10)+" "+class); err != nil {
+			return Claim{}, err
+		}
+	case Stale:
+	}
+	return c, in.Err
+}
+
+// claimArguments are the arguments of lua.Claim.
+func (g *Gate) claimArguments(d Delivery, lease time.Duration, now time.Time, from any, by judge.UserRules) []any {
+	drop := any("")
+	if !g.fixed.DropDueBefore.IsZero() {
+		drop = g.fixed.DropDueBefore.UnixMilli()
+	}
+	attempts := g.fixed.Attempts
+	if g.fixed.SkipUncertain {
+		attempts = 0
+	}
+	rules := by.Rules
+	return []any{
+		script.Milliseconds(now), d.Generation, d.Nonce, lease.Milliseconds(),
+		keyspace.WatchMember(d.User, d.ID, d.Generation), d.ID, g.fixed.KeepRecords.Milliseconds(), g.fixed.ExpireAfter.Milliseconds(),
+		g.fixed.Tolerance.Milliseconds(), attempts, drop, g.book.Keep.Milliseconds(), g.fixed.Reach.Milliseconds(),
+		rules.Rules, rules.Offsets(now), g.fixed.LookAfter.Milliseconds(), from, rules.Alerts,
+		rules.Categories, rules.QuietHours(now), by.Settings(),
+	}
+}
+
+// changes reads what a claim did to the user's late messages, from element i
+// on: first the notices, then five elements a message.
+func (c *Claim) changes(in *script.ReplyReader, i int) {
+	notices := in.Nested(i)
+	c.Notices = notices.Strings(0)
+	in.Absorb(notices)
+	for i++; i < len(in.Reply); i += 5 {
+		account := in.String(i + 4)
+		if at := in.Time(i + 2); at.IsZero() {
+			c.Dropped = append(c.Dropped, Drop{ID: in.String(i), Reason: in.String(i + 1), SendAt: in.Time(i + 3), Account: account})
+		} else {
+			c.Placed = append(c.Placed, Placement{ID: in.String(i), Generation: in.String(i + 1), At: at, From: in.Time(i + 3), Account: account})
+		}
+	}
+}
+
+func (d Delivery) check() error {
+	if err := keyspace.CheckUser(d.User); err != nil {
+		return err
+	}
+	if err := keyspace.CheckID(d.ID); err != nil {
+		return err
+	}
+	if err := keyspace.CheckGeneration(d.Generation); err != nil {
+		return err
+	}
+	return keyspace.CheckGeneration(d.Nonce)
+}

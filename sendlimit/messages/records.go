@@ -1,0 +1,281 @@
+package messages
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// parseCharge takes the field y of a record apart.
+func parseCharge(y string) (account, attempt string, former []string) {
+	words := strings.Fields(y)
+	if len(words) < 2 {
+		return "", "", nil
+	}
+	for i, w := range words[:2] {
+		if w == script.None {
+			words[i] = ""
+		}
+	}
+	if len(words) > 2 {
+		former = words[2:]
+	}
+	return words[0], words[1], former
+}
+
+// State is where a message is on its way.
+type State uint8
+
+// The states. A message that waits for a retry is pending, too.
+const (
+	StateUnknown   State = iota // there is no record: it never was, or ended long ago
+	StatePending                // still to come
+	StateSending                // a worker has it
+	StateDelivered              // the provider has it
+	StateCancelled              // released before it was sent
+	StateDropped                // not sent: Reason is ReasonExpired or ReasonNoFreeTime
+	StateFailed                 // given up after its last attempt: a dead letter
+	StateUncertain              // given up, and nobody knows whether it was sent: a dead letter
+)
+
+var stateNames = [...]string{ //nolint:gochecknoglobals // a constant table
+	"unknown", "pending", "sending", "delivered", "cancelled", "dropped", "failed", "uncertain",
+}
+
+// String returns the state as logs and metrics show it.
+func (s State) String() string {
+	if int(s) < len(stateNames) {
+		return stateNames[s]
+	}
+	return "state(" + strconv.Itoa(int(s)) + ")"
+}
+
+// ReasonLate is said of a message that was postponed: its time had passed.
+// Standing.InTheWay and Standing.InQuietHours say what was in the way then.
+const ReasonLate = "late"
+
+// lateQuiet is ReasonLate of a message that quiet hours postponed, as lua/claim.lua
+// spells it.
+const lateQuiet = ReasonLate + " quiet"
+
+// Standing is what the store knows of a message: where it stands on its way, or
+// how it ended. All times are UTC with milliseconds; a zero time means there is
+// none.
+type Standing struct {
+	User  string
+	ID    string
+	State State
+
+	// SendAt is the present send time, or the last one. Promised is what it was
+	// before the message was first postponed or sent late, RequestedAt what the
+	// caller asked for; each is zero where it is SendAt.
+	SendAt      time.Time
+	Promised    time.Time
+	RequestedAt time.Time
+	Shifted     bool      // a shift chose the send time
+	MovedFrom   time.Time // the send time before the last move
+	NotBefore   time.Time // of a pending one that failed: when it is tried again
+	ExpiresAt   time.Time // what the caller set
+
+	// EndedAt is when the message ended; of a delivered one when its delivery
+	// began, Lateness after the time promised.
+	EndedAt  time.Time
+	Lateness time.Duration
+
+	Attempts int // deliveries tried, the one that runs included
+	// Reason is why it ended so, is tried again or was postponed; of one that is
+	// being sent or was delivered why it was not sent before. "" for none.
+	Reason string
+	// With ReasonLate: the first rule that postponed the message, the zero Rule
+	// where none did, with the category whose rule it is, "" for an overall one; or
+	// that quiet hours did.
+	InTheWay         policy.Rule
+	InTheWayCategory string
+	InQuietHours     bool
+	ProviderID       string // the provider's name for the delivered message
+	Uncertain        bool   // an earlier delivery may have arrived, too
+	Category         string
+	// Uncounted says that its place does not count for the others: its category is
+	// exempt and uncounted, or was when it got that place.
+	Uncounted bool
+
+	// Account is who was charged for the message; "" for nobody. Hold is the
+	// attempt of the Hold under which it came to where it stands, and FormerHolds
+	// are attempts under which the id was given a place before: of all these the
+	// change was made.
+	Account     string
+	Hold        string
+	FormerHolds []string
+}
+
+// Records reads what became of messages. It is safe for concurrent use.
+type Records struct {
+	client redis.Cmdable
+	keys   keyspace.Keys
+}
+
+// Records returns the records beside the timeline's places.
+func RecordsOf(t *sendlimit.Timeline, client redis.Cmdable) *Records {
+	return &Records{client: client, keys: t.Keys}
+}
+
+// Look says where a user's messages stand, in the order of the ids; unknown ones
+// have StateUnknown. One round trip for all. The error is an *InvalidError, an
+// *UnavailableError, or ErrReply for a record that a newer program wrote.
+func (r *Records) Look(ctx context.Context, user string, ids ...string) ([]Standing, error) {
+	const doing = "looking at messages"
+	if err := keyspace.CheckUser(user); err != nil {
+		return nil, err
+	}
+	for _, id := range ids {
+		if err := keyspace.CheckID(id); err != nil {
+			return nil, err
+		}
+	}
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	found := make([]*redis.SliceCmd, len(ids))
+	_, err := r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for i, id := range ids {
+			found[i] = pipe.HMGet(ctx, r.keys.Record(user, id), StandingFields...)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, store.Unavailable(err, doing)
+	}
+	standings := make([]Standing, len(ids))
+	for i, id := range ids {
+		if standings[i], err = StandingOf(user, id, found[i].Val(), doing); err != nil {
+			return nil, err
+		}
+	}
+	return standings, nil
+}
+
+// standingFields are the fields of a record that standing reads, see
+// lua/fragments/record.lua.
+var StandingFields = []string{ //nolint:gochecknoglobals // a constant table
+	"s", "g", "t", "p", "r", "m", "a", "x", "e", "n", "h", "w", "i", "k", "q", "y", "z",
+}
+
+// standing makes sense of the standingFields of a record.
+func StandingOf(user, id string, values []any, doing string) (Standing, error) {
+	f := script.Fields{Values: values}
+	s := Standing{User: user, ID: id, State: state(&f, 0, 1)}
+	if s.State == StateUnknown {
+		return s, f.Err(doing)
+	}
+	s.SendAt, s.Promised, s.RequestedAt = f.Time(2), f.Time(3), f.Time(4)
+	s.MovedFrom, s.NotBefore, s.ExpiresAt, s.EndedAt = f.Time(5), f.Time(6), f.Time(7), f.Time(8)
+	if !s.MovedFrom.IsZero() {
+		s.Promised = time.Time{} // of before the move, by a program that knew no promised time
+	}
+	s.Attempts, s.Shifted = int(f.Int(9)), f.Text(10) != ""
+	s.Reason, s.ProviderID, s.Category = f.Text(11), f.Text(12), f.Text(13)
+	s.Uncertain = f.Text(14) != "" && s.State != StateUncertain // which says so itself
+	s.Account, s.Hold, s.FormerHolds = parseCharge(f.Text(15))
+	s.Uncounted = f.Text(16) != ""
+	switch {
+	case s.State == StateDelivered:
+		s.Lateness = s.EndedAt.Sub(s.promised())
+	case s.State == StateDropped && s.Reason == "":
+		s.Reason = ReasonExpired // the one reason there was, and not written, at first
+	case s.State == StateCancelled:
+		s.Reason = ""
+	}
+	if s.State != StatePending {
+		s.NotBefore = time.Time{} // of the try that has begun
+	}
+	s.readLate()
+	return s, f.Err(doing)
+}
+
+// readLate takes the reason of a message that was late apart: "late quiet", or
+// "late" with limit and window of a rule and the category whose it is.
+func (s *Standing) readLate() {
+	text, late := strings.CutPrefix(s.Reason, ReasonLate+" ")
+	if !late {
+		return
+	}
+	s.InQuietHours = s.Reason == lateQuiet
+	s.Reason = ReasonLate
+	words := strings.SplitN(text, " ", 3)
+	if len(words) == 1 {
+		return
+	}
+	s.InTheWay = ruleOf(words[0], words[1])
+	if len(words) == 3 && s.InTheWay != (policy.Rule{}) {
+		s.InTheWayCategory = words[2]
+	}
+}
+
+// promised is the send time the message was promised for.
+func (s Standing) promised() time.Time {
+	if s.Promised.IsZero() {
+		return s.SendAt
+	}
+	return s.Promised
+}
+
+// ruleOf reads limit and window of a rule as lua/fragments/policy.lua spells them,
+// "1" and "60000"; the zero Rule is none.
+func ruleOf(limit, window string) policy.Rule {
+	n, err := strconv.Atoi(limit)
+	if err != nil {
+		return policy.Rule{}
+	}
+	length, err := strconv.ParseInt(window, 10, 64)
+	if err != nil || length < -int64(calendar.Month) {
+		return policy.Rule{}
+	}
+	r := policy.Rule{Limit: n}
+	if length < 0 {
+		r.Period = calendar.Period(-length)
+	} else {
+		r.Window = time.Duration(length) * time.Millisecond
+	}
+	if r.Validate() != nil {
+		return policy.Rule{}
+	}
+	return r
+}
+
+// state reads the state from its field and the generation's.
+func state(f *script.Fields, i, generation int) State {
+	switch letter := f.Text(i); letter {
+	case "":
+		if f.Text(generation) == "" {
+			return StateUnknown
+		}
+		return StatePending
+	case "s":
+		return StateSending
+	case "d":
+		return StateDelivered
+	case "c":
+		return StateCancelled
+	case "x":
+		return StateDropped
+	case "f":
+		return StateFailed
+	case "u":
+		return StateUncertain
+	default:
+		f.Wrong = fmt.Sprintf("state %q of a record", fault.Clip(letter))
+		return StateUnknown
+	}
+}

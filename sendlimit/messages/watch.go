@@ -1,0 +1,152 @@
+package messages
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// WatchList knows every message that has not ended, and when to look after it
+// if nothing happens: the outbox of messages that the queue does not have yet,
+// and the guard over timers that got lost and deliveries that nobody finished.
+type WatchList struct {
+	client  redis.Cmdable
+	keys    keyspace.Keys
+	look    time.Duration
+	overdue time.Duration
+}
+
+// NewWatchList returns the watch list of a Timeline that has the same Options.
+// The error is an *InvalidError.
+func NewWatchList(client redis.Cmdable, o sendlimit.Options) (*WatchList, error) {
+	o = o.WithDefaults()
+	keys, err := keyspace.NewKeys(o.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	return &WatchList{client: client, keys: keys, look: o.LookAfter, overdue: o.OverdueAfter}, nil
+}
+
+// Queued names a generation of a message that the queue has taken.
+type Queued struct {
+	User       string
+	ID         string
+	Generation string
+	Due        time.Time
+}
+
+// Confirm notes that the queue has these messages: there is nothing to look
+// after until Options.OverdueAfter past their time. An entry of a generation
+// that has been superseded or has ended is gone and stays so. One round trip
+// for all.
+func (w *WatchList) Confirm(ctx context.Context, queued []Queued) error {
+	_, err := w.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for _, q := range queued {
+			pipe.ZAddXX(ctx, w.keys.Watch(q.User), redis.Z{
+				Score:  float64(q.Due.Add(w.overdue).UnixMilli()),
+				Member: keyspace.WatchMember(q.User, q.ID, q.Generation),
+			})
+		}
+		return nil
+	})
+	if err != nil {
+		return store.Unavailable(err, "confirming queued messages")
+	}
+	return nil
+}
+
+// Watched is an entry of the watch list.
+type Watched struct {
+	User       string
+	ID         string
+	Generation string
+	Since      time.Time // when it was to be looked after
+}
+
+const ReadingWatchList = "reading the watch list"
+
+// Due lists what is to be looked after at now, oldest first, at most
+// perPartition of each partition, in a few round trips. Beside an error there is
+// what could be read: of a cluster, say, what the other masters have.
+func (w *WatchList) Due(ctx context.Context, now time.Time, perPartition int) ([]Watched, error) {
+	if perPartition < 1 {
+		return nil, &fault.InvalidError{Field: "per_partition", Value: strconv.Itoa(perPartition), Want: "at least 1"}
+	}
+	span := redis.ZRangeArgs{Start: "-inf", Stop: now.UnixMilli(), ByScore: true, Count: int64(perPartition)}
+	var due []Watched
+	failed := script.EachPartition(ctx, w.client, ReadingWatchList, w.keys.WatchOf, span, func(_ int, entry redis.Z) {
+		member, _ := entry.Member.(string) // no other type comes back
+		user, id, generation, ok := keyspace.ParseWatchMember(member)
+		if !ok {
+			return // of a newer program, perhaps: it looks after it
+		}
+		due = append(due, Watched{
+			User: user, ID: id, Generation: generation, Since: time.UnixMilli(int64(entry.Score)).UTC(),
+		})
+	})
+	slices.SortStableFunc(due, func(a, b Watched) int { return a.Since.Compare(b.Since) })
+	return due, failed
+}
+
+// Renewal is what Renew found out about an entry.
+type Renewal uint8
+
+// The renewals, as lua/renew.lua numbers them.
+const (
+	Renewed  Renewal = iota // its new generation is to be handed to the queue
+	Gone                    // it ended or has another generation: there is nothing to do
+	Deferred                // in good hands: somebody looks again later
+	NotDue                  // nobody has to look yet, by the server's clock
+)
+
+// Renew gives an entry that is due a new generation, unless queued says that
+// the queue has a task of the present one that is going to run. A message that
+// a worker holds keeps its generation until the worker's lease is over. Of any
+// number of callers with the same entry one renews it. The time returned is
+// when the message is due, of Renewed. A zero now is the server's clock.
+func (w *WatchList) Renew(ctx context.Context, entry Watched, generation string, queued bool, now time.Time) (Renewal, time.Time, error) {
+	const doing = "renewing a message"
+	for _, g := range []string{entry.Generation, generation} {
+		if err := keyspace.CheckGeneration(g); err != nil {
+			return 0, time.Time{}, err
+		}
+	}
+	has := 0
+	if queued {
+		has = 1
+	}
+	answer, err := script.Run(ctx, w.client, lua.Renew, doing,
+		[]string{w.keys.Record(entry.User, entry.ID), w.keys.Watch(entry.User)}, []any{
+			script.Milliseconds(now), entry.Generation, keyspace.WatchSuffix(entry.User, entry.ID), generation, has,
+			w.look.Milliseconds(), w.overdue.Milliseconds(),
+		})
+	if err != nil {
+		return 0, time.Time{}, err
+	}
+	in := script.Read(answer, doing)
+	_ = in.Time(1)
+	switch result := in.Int(0); {
+	case in.Err != nil:
+		return 0, time.Time{}, in.Err
+	case result == int64(Renewed):
+		return Renewed, in.Time(2), in.Err
+	case result == int64(Gone), result == int64(Deferred), result == int64(NotDue):
+		return Renewal(result), time.Time{}, nil
+	default:
+		return 0, time.Time{}, script.ReplyError(doing, fmt.Sprintf("result %d", result))
+	}
+}

@@ -1,0 +1,182 @@
+package notices
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// DeadNotice is a notice that failed for good. It keeps what it says as long as
+// any that ended, and can be announced after all.
+type DeadNotice struct {
+	Notice // without Details in a list
+
+	EndedAt  time.Time
+	Attempts int    // deliveries tried
+	Reason   string // of the last one, or ReasonUncertain
+}
+
+// MaxDeadNotices is how many failed notices one call lists at most.
+const MaxDeadNotices = 1000
+
+// CountDead counts the failed notices.
+func (n *Notices) CountDead(ctx context.Context) (int, error) {
+	counts := make([]*redis.IntCmd, keyspace.Partitions)
+	_, err := n.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for p := range counts {
+			counts[p] = pipe.ZCard(ctx, n.keys.DeadNotices(p))
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, store.Unavailable(err, "counting failed notices")
+	}
+	total := 0
+	for _, count := range counts {
+		total += int(count.Val())
+	}
+	return total, nil
+}
+
+// ListDead lists failed notices, ascending by the time they ended, then by id:
+// those behind after, of which ID and EndedAt count (the zero value starts), and
+// at most limit of them, 1 to MaxDeadNotices, which zero means. There are no more
+// where it gives fewer.
+func (n *Notices) ListDead(ctx context.Context, after DeadNotice, limit int) ([]DeadNotice, error) {
+	const doing = "listing failed notices"
+	limit = cmp.Or(limit, MaxDeadNotices)
+	if limit < 1 || limit > MaxDeadNotices {
+		return nil, &fault.InvalidError{Field: "limit", Value: strconv.Itoa(limit), Want: fmt.Sprintf("1 to %d", MaxDeadNotices)}
+	}
+	var dead []DeadNotice
+	add := func(_ int, entry redis.Z) {
+		id, _ := entry.Member.(string)
+		notice, ok := ParseNoticeID(id)
+		found := DeadNotice{Notice: notice, EndedAt: time.UnixMilli(int64(entry.Score)).UTC()}
+		if ok && (after.EndedAt.IsZero() || after.compare(found) < 0) {
+			dead = append(dead, found)
+		}
+	}
+	later := redis.ZRangeArgs{Start: "-inf", Stop: "+inf", ByScore: true, Count: int64(limit)}
+	if !after.EndedAt.IsZero() {
+		ended := strconv.FormatInt(after.EndedAt.UnixMilli(), 10)
+		same := redis.ZRangeArgs{Start: ended, Stop: ended, ByScore: true}
+		if err := script.EachPartition(ctx, n.client, doing, n.keys.DeadNotices, same, add); err != nil {
+			return nil, err
+		}
+		later.Start = "(" + ended
+	}
+	if err := script.EachPartition(ctx, n.client, doing, n.keys.DeadNotices, later, add); err != nil {
+		return nil, err
+	}
+	slices.SortFunc(dead, DeadNotice.compare)
+	dead = dead[:min(limit, len(dead))]
+	return dead, n.describe(ctx, dead)
+}
+
+func (d DeadNotice) compare(other DeadNotice) int {
+	return cmp.Or(d.EndedAt.Compare(other.EndedAt), cmp.Compare(d.ID, other.ID))
+}
+
+// describe reads what a list tells of its notices.
+func (n *Notices) describe(ctx context.Context, dead []DeadNotice) error {
+	const doing = "reading failed notices"
+	found := make([]*redis.SliceCmd, len(dead))
+	_, err := n.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for i, d := range dead {
+			found[i] = pipe.HMGet(ctx, n.keys.Notice(d.Subject, d.ID), "n", "w", "u", "l")
+		}
+		return nil
+	})
+	if err != nil {
+		return store.Unavailable(err, doing)
+	}
+	for i := range dead {
+		f := script.Fields{Values: found[i].Val()}
+		dead[i].Attempts, dead[i].Reason = int(f.Int(0)), f.Text(1)
+		dead[i].Used, dead[i].Limit = f.Int(2), f.Int(3)
+		if err := f.Err(doing); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// GetDead returns a failed notice with its details; ok is false where there is
+// none of this id.
+func (n *Notices) GetDead(ctx context.Context, id string) (dead DeadNotice, ok bool, err error) {
+	const doing = "reading a failed notice"
+	notice, err := parseNotice(id)
+	if err != nil {
+		return DeadNotice{}, false, err
+	}
+	var ended *redis.FloatCmd
+	var values *redis.SliceCmd
+	_, err = n.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		ended = pipe.ZScore(ctx, n.keys.DeadNotices(keyspace.Partition(notice.Subject)), id)
+		values = pipe.HMGet(ctx, n.keys.Notice(notice.Subject, id), "z", "e", "n", "w", "u", "l", "x")
+		return nil
+	})
+	if errors.Is(err, redis.Nil) {
+		return DeadNotice{}, false, nil
+	}
+	if err != nil {
+		return DeadNotice{}, false, store.Unavailable(err, doing)
+	}
+	f := script.Fields{Values: values.Val()}
+	dead = DeadNotice{Notice: notice, EndedAt: f.Time(1), Attempts: int(f.Int(2)), Reason: f.Text(3)}
+	dead.Used, dead.Limit, dead.Details = f.Int(4), f.Int(5), []byte(f.Text(6))
+	if err := f.Err(doing); err != nil {
+		return DeadNotice{}, false, err
+	}
+	return dead, f.Text(0) == "f" && dead.EndedAt.UnixMilli() == int64(ended.Val()), nil
+}
+
+// RetryDead puts a failed notice back into the outbox, with all its tries, and
+// reports false where there is none of this id. The token is made for this call,
+// see NewGeneration: repeated with the same one, it gives the first answer again.
+// A zero now is the server's clock.
+func (n *Notices) RetryDead(ctx context.Context, id, token string, now time.Time) (bool, error) {
+	const doing = "retrying a failed notice"
+	notice, err := parseNotice(id)
+	if err != nil {
+		return false, err
+	}
+	if err := keyspace.CheckGeneration(token); err != nil {
+		return false, err
+	}
+	answer, err := script.Run(ctx, n.client, lua.NoticeRevive, doing, n.keysOf(notice), []any{script.Milliseconds(now), id, token})
+	if err != nil {
+		return false, err
+	}
+	return script.Yes(script.Read(answer, doing))
+}
+
+// PurgeDead forgets what a failed notice says, unless it ended at before or
+// later, zero for no such time; it is not raised again. It reports false where
+// there is none of this id.
+func (n *Notices) PurgeDead(ctx context.Context, id string, before time.Time) (bool, error) {
+	const doing = "purging a failed notice"
+	notice, err := parseNotice(id)
+	if err != nil {
+		return false, err
+	}
+	keys := n.keysOf(notice)
+	answer, err := script.Run(ctx, n.client, lua.NoticePurge, doing, []string{keys[0], keys[2]}, []any{id, script.Milliseconds(before)})
+	if err != nil {
+		return false, err
+	}
+	return script.Yes(script.Read(answer, doing))
+}

@@ -1,0 +1,149 @@
+package notices
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+)
+
+// NoticeClaim is the answer to a Claim of a notice. Its Verdict is Send, Stale,
+// Busy, Early or Dropped.
+type NoticeClaim struct {
+	Verdict messages.Verdict
+	Until   time.Time // of Busy and Early
+	Notice  Notice    // of Send
+	Attempt int       // of Send: deliveries tried, this one included
+	First   time.Time // of Send: when it was first claimed
+	// TakenOver says that another delivery was left in the middle: what became of
+	// it is uncertain.
+	TakenOver bool
+	Reason    string    // of Dropped: ReasonExpired or ReasonUncertain
+	Failed    bool      // of Dropped: it is among the failed notices
+	Now       time.Time // the server's clock, or the one given
+}
+
+// Claim takes a notice for one delivery, which has a nonce of its own (see
+// NewGeneration) and the notice for the lease. Who got no answer asks again with
+// the same nonce, and has a whole lease from the answer on. A zero now is the
+// server's clock.
+//
+// A notice is dropped where nobody has looked after it for Options.KeepRecords:
+// nothing could announce it. One that deliveries were left in the middle of fails
+// after Options.Attempts of them.
+func (n *Notices) Claim(ctx context.Context, id, nonce string, lease time.Duration, now time.Time) (NoticeClaim, error) {
+	const doing = "claiming a notice"
+	notice, err := parseNotice(id)
+	if err != nil {
+		return NoticeClaim{}, err
+	}
+	if err := keyspace.CheckGeneration(nonce); err != nil {
+		return NoticeClaim{}, err
+	}
+	if lease < time.Millisecond {
+		return NoticeClaim{}, &fault.InvalidError{Field: "lease", Value: lease.String(), Want: "at least 1 ms"}
+	}
+	answer, err := script.Run(ctx, n.client, lua.NoticeClaim, doing, n.keysOf(notice), []any{
+		script.Milliseconds(now), id, nonce, lease.Milliseconds(), n.fixed.Attempts, n.fixed.KeepRecords.Milliseconds(),
+	})
+	if err != nil {
+		return NoticeClaim{}, err
+	}
+	in := script.Read(answer, doing)
+	verdict := in.Int(0)
+	c := NoticeClaim{Now: in.Time(1)}
+	switch {
+	case in.Err != nil:
+	case verdict == int64(messages.Send):
+		c.Verdict, c.Attempt, c.TakenOver = messages.Send, int(in.Int(2)), in.Int(3) == 1
+		c.Notice, c.First = notice, in.Time(7)
+		c.Notice.Used, c.Notice.Limit, c.Notice.Details = in.Int(4), in.Int(5), []byte(in.String(6))
+	case verdict == int64(messages.Stale):
+		c.Verdict = messages.Stale
+	case verdict == int64(messages.Busy):
+		c.Verdict, c.Until = messages.Busy, in.Time(2)
+	case verdict == int64(messages.Early):
+		c.Verdict, c.Until = messages.Early, in.Time(2)
+	case verdict == int64(messages.Dropped):
+		c.Verdict, c.Reason, c.Failed = messages.Dropped, in.String(2), in.Int(3) == 1
+	default:
+		return NoticeClaim{}, script.ReplyError(doing, fmt.Sprintf("verdict %d", verdict))
+	}
+	return c, in.Err
+}
+
+// NoticeSettlement is what became of the delivery of a notice. Exactly one of
+// Delivered, Failed, Dropped and RetryAt says so.
+type NoticeSettlement struct {
+	Delivered  bool
+	ProviderID string    // of Delivered: what the provider calls it, if anything
+	Failed     bool      // for good: it is among the failed notices
+	Dropped    bool      // it is not to be announced: nobody is there to be told, say
+	RetryAt    time.Time // not before; hand it to the queue
+	Unsent     bool      // of RetryAt: nothing was tried, and it counts as no try
+	Reason     string    // of all but Delivered
+}
+
+// Settle records what became of a delivery, and reports false where the delivery
+// no longer has the notice: another took it over, whose settlement counts. What a
+// notice says is erased when it ends, unless it failed. One to be tried again is
+// looked after Options.OverdueAfter past its time.
+func (n *Notices) Settle(ctx context.Context, id, nonce string, s NoticeSettlement, now time.Time) (bool, error) {
+	const doing = "settling a notice"
+	notice, err := parseNotice(id)
+	if err != nil {
+		return false, err
+	}
+	if err := keyspace.CheckGeneration(nonce); err != nil {
+		return false, err
+	}
+	outcome, err := s.outcome()
+	if err != nil {
+		return false, err
+	}
+	reason := s.Reason
+	if s.Delivered {
+		reason = s.ProviderID
+	}
+	unsent, look := 0, s.RetryAt
+	if s.Unsent {
+		unsent = 1
+	}
+	if !look.IsZero() {
+		look = look.Add(n.fixed.OverdueAfter)
+	}
+	answer, err := script.Run(ctx, n.client, lua.NoticeSettle, doing, n.keysOf(notice), []any{
+		script.Milliseconds(now), id, nonce, outcome, n.fixed.KeepRecords.Milliseconds(), reason,
+		script.Milliseconds(s.RetryAt), script.Milliseconds(look), unsent,
+	})
+	if err != nil {
+		return false, err
+	}
+	return script.Yes(script.Read(answer, doing))
+}
+
+// outcome is the settlement as lua/notice_settle.lua spells it.
+func (s NoticeSettlement) outcome() (string, error) {
+	said, outcome := 0, ""
+	for _, possible := range []struct {
+		name string
+		is   bool
+	}{{"d", s.Delivered}, {"f", s.Failed}, {"x", s.Dropped}, {"p", !s.RetryAt.IsZero()}} {
+		if possible.is {
+			said++
+			outcome = possible.name
+		}
+	}
+	if said != 1 || s.Unsent && outcome != "p" {
+		return "", &fault.InvalidError{
+			Field: "settlement", Value: fmt.Sprintf("%+v", s),
+			Want: "exactly one of delivered, failed, dropped and a time to retry, and unsent only with the last",
+		}
+	}
+	return outcome, nil
+}

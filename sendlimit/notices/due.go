@@ -1,0 +1,72 @@
+package notices
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// DueNotice is a notice of the outbox that is to be looked after.
+type DueNotice struct {
+	ID    string
+	Since time.Time // when it was to be looked after
+}
+
+// Due lists the notices that are to be looked after at now, oldest first, at
+// most perPartition of each partition, in a few round trips. Beside an error
+// there is what could be read: of a cluster, say, what the other masters have.
+func (n *Notices) Due(ctx context.Context, now time.Time, perPartition int) ([]DueNotice, error) {
+	const doing = "reading the outbox of notices"
+	if perPartition < 1 {
+		return nil, &fault.InvalidError{Field: "per_partition", Value: strconv.Itoa(perPartition), Want: "at least 1"}
+	}
+	span := redis.ZRangeArgs{Start: "-inf", Stop: now.UnixMilli(), ByScore: true, Count: int64(perPartition)}
+	var due []DueNotice
+	failed := script.EachPartition(ctx, n.client, doing, n.keys.Notices, span, func(_ int, entry redis.Z) {
+		// What is no id is of a newer program, perhaps: it looks after it.
+		id, _ := entry.Member.(string)
+		if _, ok := ParseNoticeID(id); ok {
+			due = append(due, DueNotice{ID: id, Since: time.UnixMilli(int64(entry.Score)).UTC()})
+		}
+	})
+	slices.SortStableFunc(due, func(a, b DueNotice) int { return a.Since.Compare(b.Since) })
+	return due, failed
+}
+
+// QueuedNotice is a notice that the queue has taken.
+type QueuedNotice struct {
+	ID  string
+	Due time.Time
+}
+
+// Confirm notes that the queue has these notices: there is nothing to look after
+// until Options.OverdueAfter past their time. What has ended stays so, and what a
+// delivery has meanwhile is looked after no earlier than its lease ends. One round
+// trip for all.
+func (n *Notices) Confirm(ctx context.Context, queued ...QueuedNotice) error {
+	notices := make([]Notice, len(queued))
+	for i, q := range queued {
+		var err error
+		if notices[i], err = parseNotice(q.ID); err != nil {
+			return err
+		}
+	}
+	_, err := n.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for i, q := range queued {
+			pipe.ZAddArgs(ctx, n.keys.Notices(keyspace.Partition(notices[i].Subject)), redis.ZAddArgs{
+				XX: true, GT: true,
+				Members: []redis.Z{{Score: float64(q.Due.Add(n.fixed.OverdueAfter).UnixMilli()), Member: q.ID}},
+			})
+		}
+		return nil
+	})
+	return store.Unavailable(err, "confirming queued notices")
+}

@@ -1,0 +1,154 @@
+package notices
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+)
+
+// NoticeKind says what a notice is about.
+type NoticeKind string
+
+// The kinds of notices, as package notifier spells them.
+const (
+	NoticeAccountQuota    NoticeKind = "account_quota"     // an account's daily quota reached a threshold
+	NoticeUserQuota       NoticeKind = "user_quota"        // a user's daily rule reached a threshold
+	NoticeUserQuotaDigest NoticeKind = "user_quota_digest" // users of a policy whose daily rule reached a threshold
+	NoticeDailyReport     NoticeKind = "daily_report"      // what became of an account's messages on a day
+)
+
+// alerts reports whether notices of the kind have a threshold.
+func (k NoticeKind) alerts() bool { return k == NoticeAccountQuota || k == NoticeUserQuota }
+
+// Notice is something to be said to a contact: a quota reached, or a report.
+type Notice struct {
+	// ID names it for ever; see NoticeID. Kind, Subject, Threshold and Since
+	// follow from it.
+	ID      string
+	Kind    NoticeKind
+	Subject string    // a user, an account, or the policy of a digest
+	Since   time.Time // the start of the day, of a digest the hour, that it is about
+
+	Threshold   int   // percent; zero of a digest and a report
+	Used, Limit int64 // messages of that day; zero of a digest and a report
+	// Details is what else there is to say: JSON of whoever raised it.
+	Details []byte
+}
+
+// NoticeID is the id of a notice: what it is about, and for alerts the threshold
+// that was reached. The subject comes last, as only it may contain a slash.
+func NoticeID(kind NoticeKind, since time.Time, threshold int, subject string) string {
+	id := string(kind) + "/" + strconv.FormatInt(since.UnixMilli(), 10) + "/"
+	if kind.alerts() {
+		id += strconv.Itoa(threshold) + "/"
+	}
+	return id + subject
+}
+
+// ParseNoticeID takes a notice id apart; ok is false if it is none. The Notice
+// has what follows from its id.
+func ParseNoticeID(id string) (n Notice, ok bool) {
+	kind, rest, _ := strings.Cut(id, "/")
+	n = Notice{ID: id, Kind: NoticeKind(kind)}
+	switch n.Kind {
+	case NoticeAccountQuota, NoticeUserQuota, NoticeUserQuotaDigest, NoticeDailyReport:
+	default:
+		return Notice{}, false
+	}
+	start, rest, _ := strings.Cut(rest, "/")
+	ms, err := strconv.ParseInt(start, 10, 64)
+	if err != nil {
+		return Notice{}, false
+	}
+	n.Since = time.UnixMilli(ms).UTC()
+	if n.Kind.alerts() {
+		var threshold string
+		threshold, rest, _ = strings.Cut(rest, "/")
+		if n.Threshold, err = strconv.Atoi(threshold); err != nil || n.Threshold < 1 || n.Threshold > 100 {
+			return Notice{}, false
+		}
+	}
+	n.Subject = rest
+	return n, keyspace.ValidUser(rest) && NoticeID(n.Kind, n.Since, n.Threshold, rest) == id
+}
+
+// Notices is the outbox of what is to be said to contacts: each notice is put
+// once, goes to one delivery at a time, and stays until that has said how it
+// ended. Alerts are put by the scripts that count. It is safe for concurrent
+// use, by any number of processes.
+//
+// A notice is announced once, but where a process died between the answer of
+// the mail server and Settle: then once more, under the same id.
+type Notices struct {
+	client redis.UniversalClient
+	keys   keyspace.Keys
+	fixed  sendlimit.Options // complete; the policy does not matter
+}
+
+// MinNoticeKept is how long it is known at least that a notice has ended: longer
+// than anything is put that was put before.
+const MinNoticeKept = 48 * time.Hour
+
+// NewNotices returns the notices of a store. Of the Options the Prefix counts,
+// KeepRecords (how long it is known that a notice has ended, and how long one
+// waits that nobody looks after; at least MinNoticeKept), Attempts and
+// OverdueAfter. The error is an
+// *InvalidError.
+func NewNotices(client redis.UniversalClient, o sendlimit.Options) (*Notices, error) {
+	o = o.WithDefaults()
+	keys, err := keyspace.NewKeys(o.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	o.KeepRecords = max(o.KeepRecords, MinNoticeKept)
+	return &Notices{client: client, keys: keys, fixed: o}, nil
+}
+
+// Kept is how long it is known that a notice has ended, and how long one waits
+// that nobody looks after.
+func (n *Notices) Kept() time.Duration { return n.fixed.KeepRecords }
+
+// Put puts a digest or a report into the outbox, by its ID, and reports whether
+// it was not there before: as long as it is known that it was, it is not put
+// again. A zero now is the server's clock.
+func (n *Notices) Put(ctx context.Context, notice Notice, now time.Time) (bool, error) {
+	const doing = "putting a notice into the outbox"
+	parsed, err := parseNotice(notice.ID)
+	if err != nil {
+		return false, err
+	}
+	keys := n.keysOf(parsed)
+	answer, err := script.Run(ctx, n.client, lua.NoticePut, doing, keys[:2], []any{
+		script.Milliseconds(now), parsed.ID, string(parsed.Kind), parsed.Subject, parsed.Since.UnixMilli(), notice.Details,
+	})
+	if err != nil {
+		return false, err
+	}
+	return script.Yes(script.Read(answer, doing))
+}
+
+// keysOf are the notice, the outbox and the failed notices.
+func (n *Notices) keysOf(notice Notice) []string {
+	p := keyspace.Partition(notice.Subject)
+	return []string{n.keys.Notice(notice.Subject, notice.ID), n.keys.Notices(p), n.keys.DeadNotices(p)}
+}
+
+func parseNotice(id string) (Notice, error) {
+	n, ok := ParseNoticeID(id)
+	if !ok {
+		return Notice{}, &fault.InvalidError{Field: "notice", Value: id, Want: "the id of a notice"}
+	}
+	return n, nil
+}

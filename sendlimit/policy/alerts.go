@@ -1,0 +1,106 @@
+package policy
+
+import (
+	"cmp"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+)
+
+// DefaultAlertAt returns the percents of a quota at which an alert is raised
+// where nothing else is set: 80 and 100.
+func DefaultAlertAt() []int { return []int{80, 100} }
+
+// validateAlerts checks when and to whom a policy alerts.
+func (p Policy) validateAlerts() error {
+	var wrong fault.InvalidErrors
+	if !validThresholds(p.AlertAt) {
+		wrong.Add(&fault.InvalidError{
+			Field: "alert_at", Value: strings.Trim(fmt.Sprint(p.AlertAt), "[]"),
+			Want: "percents of 1 to 100, ascending, such as 80 and 100",
+		})
+	}
+	if p.AlertTo != "" {
+		wrong.Add(fault.InField(ValidContact(p.AlertTo), "alert_to"))
+	}
+	return wrong.Err()
+}
+
+// validThresholds reports whether percents of a quota are 1 to 100, ascending.
+func validThresholds(percents []int) bool {
+	for i, percent := range percents {
+		if percent < 1 || percent > 100 || i > 0 && percent <= percents[i-1] {
+			return false
+		}
+	}
+	return true
+}
+
+// thresholds are the percents at which the policy alerts.
+func (p Policy) thresholds() []int {
+	if p.AlertAt == nil {
+		return DefaultAlertAt()
+	}
+	return p.AlertAt
+}
+
+// unusualAlerts spells for String what is not the default.
+func (p Policy) unusualAlerts() string {
+	s := ""
+	switch percents := strings.Trim(fmt.Sprint(p.thresholds()), "[]"); {
+	case percents == "":
+		s = ", no alerts"
+	case !slices.Equal(p.thresholds(), DefaultAlertAt()):
+		s = ", alerts at " + strings.ReplaceAll(percents, " ", ", ") + " %"
+	}
+	if p.AlertTo == "" {
+		return s
+	}
+	return s + ", alerts to " + RedactContact(p.AlertTo)
+}
+
+// LogValue is String for a log, which has nobody's whole address.
+func (p Policy) LogValue() slog.Value {
+	if _, domain, address := strings.Cut(p.AlertTo, "@"); address && !strings.Contains(p.AlertTo, "://") {
+		p.AlertTo = "…@" + domain
+	}
+	return slog.StringValue(p.String())
+}
+
+// daily reports whether the rule is one that users are alerted of.
+func (r Rule) daily() bool { return r.Period == calendar.Day || r.Window == calendar.DayLong }
+
+// alerts tells the scripts of a policy's alerts: the fewest places of a day that
+// reach a threshold, and what to alert of, as lua/fragments/user_alert.lua reads
+// it. Both are "" where there are none.
+func (p Policy) Alerts() (from any, what string) {
+	thresholds := p.thresholds()
+	fewest := 0
+	var daily []string
+	for _, r := range p.Rules {
+		if r.daily() && len(thresholds) > 0 {
+			daily = append(daily, strings.Replace(RuleWords([]Rule{r}), " ", "/", 1))
+			reached := (r.Limit*thresholds[0] + 99) / 100
+			if fewest == 0 || reached < fewest {
+				fewest = reached
+			}
+		}
+	}
+	if fewest == 0 {
+		return "", ""
+	}
+	gathered := "0"
+	if p.AlertTo != "" {
+		gathered = "1"
+	}
+	words := []string{p.Name, cmp.Or(p.TimeZone, "UTC"), gathered, strings.Join(daily, ",")}
+	for _, percent := range thresholds {
+		words = append(words, strconv.Itoa(percent))
+	}
+	return fewest, strings.Join(words, " ")
+}

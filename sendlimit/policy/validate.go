@@ -1,0 +1,138 @@
+package policy
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+)
+
+// Bounds of a policy.
+const (
+	MaxCategories  = 100 // with something of their own
+	MaxPolicyRules = 50  // overall, and of a category
+)
+
+// Validate says whether the policy has a name and rules, each valid, no two
+// equal, a time zone that exists, and all else within its bounds: messages can be
+// judged by it. A PolicyStore is more particular, see PolicyStore.Replace. The
+// error is an *InvalidError, or InvalidErrors.
+func (p Policy) Validate() error {
+	var wrong fault.InvalidErrors
+	if !keyspace.ValidName(p.Name) {
+		wrong.Add(&fault.InvalidError{Field: "policy", Value: p.Name, Want: keyspace.WantName})
+	}
+	if len(p.Rules) == 0 {
+		wrong.Add(&fault.InvalidError{Field: "rules", Value: "[]", Want: "at least one rule such as 5/hour"})
+	}
+	wrong.Add(validateRules(p.Rules, "rules"))
+	wrong.Add(p.validateReach())
+	switch p.OnConflict {
+	case "", Refuse, Shift:
+	default:
+		wrong.Add(&fault.InvalidError{Field: "on_conflict", Value: string(p.OnConflict), Want: "refuse or shift"})
+	}
+	wrong.Add(p.validateCategories())
+	wrong.Add(p.validateAlerts())
+	_, err := p.Location()
+	wrong.Add(err)
+	return wrong.Err()
+}
+
+// validateRules checks a list of rules, to which errors refer by field unless a
+// rule is wrong in itself.
+func validateRules(rules []Rule, field string) error {
+	if len(rules) > MaxPolicyRules {
+		return &fault.InvalidError{
+			Field: field, Value: strconv.Itoa(len(rules)) + " rules",
+			Want: fmt.Sprintf("at most %d rules", MaxPolicyRules),
+		}
+	}
+	var wrong fault.InvalidErrors
+	seen := make(map[Rule]bool, len(rules))
+	for _, r := range rules {
+		wrong.Add(r.Validate())
+		if seen[r] {
+			wrong.Add(&fault.InvalidError{Field: field, Value: r.String(), Want: "each rule once"})
+		}
+		seen[r] = true
+	}
+	return wrong.Err()
+}
+
+// validateWindows says whether no two rules of the policy, or of one of its
+// categories, have the same window. Such rules can be judged, and older programs
+// stored them. But the tightest alone counts, and a user's limit, which stands for
+// the rule of its window, would loosen what the other was to hold: so they are not
+// taken anew.
+func (p Policy) ValidateWindows() error {
+	var wrong fault.InvalidErrors
+	wrong.Add(oneRuleEach(p.Rules, "rules"))
+	for _, name := range slices.Sorted(maps.Keys(p.Categories)) {
+		wrong.Add(oneRuleEach(p.Categories[name].Rules, "categories."+name+".rules"))
+	}
+	return wrong.Err()
+}
+
+// oneRuleEach checks that a list, to which errors refer by field, has one rule for
+// each window. Of equal ones validateRules says so.
+func oneRuleEach(rules []Rule, field string) error {
+	var wrong fault.InvalidErrors
+	for i, r := range rules {
+		before := slices.IndexFunc(rules[:i], r.SameWindow)
+		if before >= 0 && !slices.Contains(rules[:i], r) {
+			wrong.Add(&fault.InvalidError{
+				Field: field, Value: r.String(),
+				Want: fmt.Sprintf("one rule for each window, which %s has already", rules[before]),
+			})
+		}
+	}
+	return wrong.Err()
+}
+
+func (p Policy) validateReach() error {
+	if p.Reach == 0 || p.Reach >= time.Second && p.Reach <= DefaultReach && p.Reach%time.Second == 0 {
+		return nil
+	}
+	return &fault.InvalidError{Field: "reach", Value: p.Reach.String(), Want: wantReach}
+}
+
+func (p Policy) validateCategories() error {
+	if len(p.Categories) > MaxCategories {
+		return &fault.InvalidError{
+			Field: "categories", Value: strconv.Itoa(len(p.Categories)) + " categories",
+			Want: fmt.Sprintf("at most %d categories", MaxCategories),
+		}
+	}
+	var wrong fault.InvalidErrors
+	for _, name := range slices.Sorted(maps.Keys(p.Categories)) {
+		if keyspace.ValidName(name) { // which is spelled alike
+			wrong.Add(p.Categories[name].validate("categories." + name))
+		} else {
+			wrong.Add(&fault.InvalidError{Field: "categories", Value: name, Want: keyspace.WantName})
+		}
+	}
+	return wrong.Err()
+}
+
+func (c CategoryRules) validate(field string) error {
+	switch {
+	case c.Exempt && len(c.Rules) > 0:
+		return &fault.InvalidError{
+			Field: field, Value: JoinRules(c.Rules, ", "),
+			Want: "either rules or exempt: true, as an exempt message is judged by none",
+		}
+	case c.Uncounted && !c.Exempt:
+		return &fault.InvalidError{Field: field + ".counts", Value: "false", Want: "true, or exempt: true beside it: what is judged counts"}
+	case !c.Exempt && len(c.Rules) == 0:
+		return &fault.InvalidError{Field: field, Value: "{}", Want: "at least one rule such as 2/calendar_day, or exempt: true"}
+	}
+	return fault.InField(validateRules(c.Rules, field+".rules"), field+".rules")
+}
+
+func (p Policy) Location() (*time.Location, error) { return calendar.ParseTimeZone(p.TimeZone) }

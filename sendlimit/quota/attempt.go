@@ -1,0 +1,39 @@
+package quota
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+)
+
+// attemptRandom is how many characters of an attempt are random.
+const attemptRandom = keyspace.GenerationBytes * 4 / 3
+
+// newAttempt makes the token of a hold for a place that the hour and the day are
+// charged for. It names them, in seconds: whoever finds it in a record knows
+// what is to be given back, though the message was postponed since or the
+// account lives in another time zone.
+func newAttempt(hour, day time.Time) string {
+	const base = 36
+	return keyspace.NewGeneration() + "-" + strconv.FormatInt(hour.Unix(), base) + "-" + strconv.FormatInt(day.Unix(), base)
+}
+
+// chargedBy is the hour and the day that an attempt names; ok is false where it
+// names none.
+func chargedBy(attempt string) (hour, day time.Time, ok bool) {
+	if len(attempt) <= attemptRandom+1 {
+		return time.Time{}, time.Time{}, false
+	}
+	first, second, _ := strings.Cut(attempt[attemptRandom+1:], "-")
+	hourStart, err := strconv.ParseInt(first, 36, 64)
+	if err != nil {
+		return time.Time{}, time.Time{}, false
+	}
+	dayStart, err := strconv.ParseInt(second, 36, 64)
+	if err != nil {
+		return time.Time{}, time.Time{}, false
+	}
+	return time.Unix(hourStart, 0).UTC(), time.Unix(dayStart, 0).UTC(), true
+}

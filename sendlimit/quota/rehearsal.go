@@ -1,0 +1,115 @@
+package quota
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+)
+
+// ChargeRehearsal is a dry run of many charges: it begins with what accounts are
+// charged when it first asks, counts on for itself, and writes nothing. Its zero
+// value is not usable, see Charges.Rehearse. It is safe for concurrent use.
+type ChargeRehearsal struct {
+	charges *Charges
+
+	mu   sync.Mutex
+	used map[string]int64 // by the counter's key
+}
+
+// Rehearse begins a dry run over what is charged.
+func (c *Charges) Rehearse() *ChargeRehearsal {
+	return &ChargeRehearsal{charges: c, used: make(map[string]int64)}
+}
+
+// Hold answers what Charges.Hold would have answered if all that this rehearsal
+// holds had been charged. Its Hold is for a timeline's Rehearsal, and has all the
+// time there is.
+func (r *ChargeRehearsal) Hold(ctx context.Context, request ChargeRequest) (Charge, error) {
+	if err := checkCharge(request.Account.Name, request.User, request.ID); err != nil {
+		return Charge{}, err
+	}
+	usage, err := r.usage(ctx, request)
+	if err != nil {
+		return Charge{}, err
+	}
+	d := sendlimit.Decision{At: request.At, Now: request.Now}
+	if d.Now.IsZero() {
+		if d.Now, err = r.charges.now(ctx); err != nil {
+			return Charge{}, err
+		}
+	}
+	hour, day := usage[0], usage[1]
+	if !d.Now.Before(hour.Until) {
+		d.Code = fault.CodeOutsideHold
+		return Charge{Decision: d}, nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	keys := r.keys(request.Account.Name, hour.From, day.From)
+	for i, u := range []sendlimit.CounterUsage{hour, day} {
+		u.Used = r.used[keys[i]]
+		if u.Counter.Limit > 0 && u.Remaining() == 0 {
+			quotaExceeded(&d, u) // of both, the day
+		}
+	}
+	if d.Code != "" {
+		return Charge{Decision: d}, nil
+	}
+	for _, key := range keys {
+		r.used[key]++
+	}
+	d.Allowed = true
+	return Charge{Decision: d, Hold: sendlimit.Hold{
+		Account: request.Account.Name, Attempt: newAttempt(hour.From, day.From),
+		NotAfter: time.UnixMilli(script.EndOfTime).UTC(), Until: hour.Until,
+	}}, nil
+}
+
+// GiveBack takes back what was held.
+func (r *ChargeRehearsal) GiveBack(h sendlimit.Hold) {
+	hour, day, ok := chargedBy(h.Attempt)
+	if !ok {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, key := range r.keys(h.Account, hour, day) {
+		r.used[key] = max(r.used[key]-1, 0)
+	}
+}
+
+// usage reads what the account is charged, and notes what is not known yet.
+func (r *ChargeRehearsal) usage(ctx context.Context, request ChargeRequest) ([]sendlimit.CounterUsage, error) {
+	usage, err := r.charges.periods(request.Account, request.Tier, request.At)
+	if err != nil {
+		return nil, err
+	}
+	keys := r.keys(request.Account.Name, usage[0].From, usage[1].From)
+	r.mu.Lock()
+	_, hour := r.used[keys[0]]
+	_, day := r.used[keys[1]]
+	r.mu.Unlock()
+	if hour && day {
+		return usage, nil
+	}
+	charged, err := r.charges.Usage(ctx, request.Account, request.Tier, request.At)
+	if err != nil {
+		return nil, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i, key := range keys {
+		if _, known := r.used[key]; !known {
+			r.used[key] = charged[i].Used
+		}
+	}
+	return usage, nil
+}
+
+func (r *ChargeRehearsal) keys(account string, hour, day time.Time) []string {
+	return []string{r.charges.keys.Charged(account, "h", hour), r.charges.keys.Charged(account, "d", day)}
+}

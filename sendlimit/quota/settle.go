@@ -1,0 +1,203 @@
+package quota
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// Settled says how a hold ends.
+type Settled struct {
+	Account string
+	Attempt string
+	// Made says that the change was made that the hold was for: the charge stays,
+	// and what it is in place of is given back. Otherwise the charge is given back,
+	// and the change must never be made any more.
+	Made bool
+}
+
+// Settle ends holds, in one round trip, and returns the ids of the notices that
+// this raises. A hold that is not there, or not there any more, is left at that:
+// of any number of callers one settles it. Now is the server's clock unless it is
+// set.
+//
+// An error leaves holds that were not settled to LookAfter; those that were are
+// not settled again. Beside it stand the notices that were raised.
+func (c *Charges) Settle(ctx context.Context, now time.Time, holds ...Settled) (notices []string, err error) {
+	const doing = "settling charges"
+	calls := make([]*redis.Cmd, len(holds))
+	_, err = c.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for i, s := range holds {
+			keys, args := c.settleCall(keyspace.Partition(s.Account), s.Attempt, s.Made, now)
+			calls[i] = pipe.EvalSha(ctx, lua.SettleHold.Hash(), keys, args...)
+		}
+		return nil
+	})
+	if err != nil && !redis.HasErrorPrefix(err, "NOSCRIPT") {
+		err = store.Unavailable(err, doing)
+	} else {
+		err = nil
+	}
+	for i, call := range calls {
+		var answer script.Reply
+		var failed error
+		switch v, problem := call.Result(); {
+		case redis.HasErrorPrefix(problem, "NOSCRIPT"): // a pipeline does not load it
+			keys, args := c.settleCall(keyspace.Partition(holds[i].Account), holds[i].Attempt, holds[i].Made, now)
+			answer, failed = script.Run(ctx, c.client, lua.SettleHold, doing, keys, args)
+		case problem != nil:
+			failed = store.Unavailable(problem, doing)
+		default:
+			answer, _ = v.([]any)
+		}
+		if failed != nil {
+			err = firstError(err, failed)
+			continue
+		}
+		_, raised, problem := settled(answer, doing)
+		notices = append(notices, raised...)
+		err = firstError(err, problem)
+	}
+	return notices, err
+}
+
+// firstError is the first of two errors.
+func firstError(first, second error) error {
+	if first != nil {
+		return first
+	}
+	return second
+}
+
+func (c *Charges) settleCall(partition int, attempt string, made bool, now time.Time) ([]string, []any) {
+	change := 0
+	if made {
+		change = 1
+	}
+	return []string{c.keys.HoldsOf(partition)}, []any{script.Milliseconds(now), c.keys.Partitions[partition], attempt, change}
+}
+
+// settled reads the reply of lua/settle_hold.lua.
+func settled(answer script.Reply, doing string) (now bool, notices []string, err error) {
+	in := script.Read(answer, doing)
+	now = in.Int(0) == 1
+	_ = in.Time(1)
+	for i := 2; i < len(answer); i++ {
+		notices = append(notices, in.String(i))
+	}
+	return now, notices, in.Err
+}
+
+// DueHold is a charge that was not settled in time.
+type DueHold struct {
+	Attempt string
+	Since   time.Time // when it was to be looked after
+
+	partition int
+}
+
+// Due lists the charges that are to be looked after at now, oldest first, at most
+// perPartition of each partition, in a few round trips. Beside an error there is
+// what could be read.
+func (c *Charges) Due(ctx context.Context, now time.Time, perPartition int) ([]DueHold, error) {
+	const doing = "reading the charges that are not settled"
+	if perPartition < 1 {
+		return nil, &fault.InvalidError{Field: "per_partition", Value: strconv.Itoa(perPartition), Want: "at least 1"}
+	}
+	span := redis.ZRangeArgs{Start: "-inf", Stop: now.UnixMilli(), ByScore: true, Count: int64(perPartition)}
+	var due []DueHold
+	failed := script.EachPartition(ctx, c.client, doing, c.keys.HoldsOf, span, func(partition int, entry redis.Z) {
+		attempt, _ := entry.Member.(string) // no other type comes back
+		due = append(due, DueHold{
+			Attempt: attempt, Since: time.UnixMilli(int64(entry.Score)).UTC(), partition: partition,
+		})
+	})
+	slices.SortStableFunc(due, func(a, b DueHold) int { return a.Since.Compare(b.Since) })
+	return due, failed
+}
+
+// HoldEnd is what LookAfter found out about a hold.
+type HoldEnd uint8
+
+// How a hold may end.
+const (
+	HoldOpen      HoldEnd = iota // the change may still be made: somebody looks again
+	HoldCharged                  // the change was made
+	HoldGivenBack                // the change was not made, and will not be
+	HoldGone                     // somebody else has settled it
+)
+
+// String returns the end as metrics show it.
+func (e HoldEnd) String() string {
+	switch e {
+	case HoldOpen:
+		return "open"
+	case HoldCharged:
+		return "charged"
+	case HoldGivenBack:
+		return "given_back"
+	case HoldGone:
+		return "gone"
+	default:
+		return "end(" + strconv.Itoa(int(e)) + ")"
+	}
+}
+
+// LookAfter settles a charge that is due, by what the record of its message says,
+// and returns the ids of the notices that this raises. A zero now is the clock of
+// the server that has the message; a change that is not made some time after it
+// could have been will not be, though that clock be set back a little.
+func (c *Charges) LookAfter(ctx context.Context, due DueHold, now time.Time) (HoldEnd, []string, error) {
+	const doing = "looking after a charge"
+	values, err := c.client.HMGet(ctx, c.keys.HoldOf(due.partition, due.Attempt), "a", "u", "i", "n").Result()
+	if err != nil {
+		return HoldOpen, nil, store.Unavailable(err, doing)
+	}
+	f := script.Fields{Values: values}
+	user, id, notAfter := f.Text(1), f.Text(2), f.Time(3)
+	if err := f.Err(doing); err != nil {
+		return HoldOpen, nil, err
+	}
+	made := false
+	if f.Text(0) != "" { // otherwise it was settled by now
+		answer, err := script.Run(ctx, c.client, lua.HoldLook, doing, []string{c.keys.Record(user, id)}, []any{script.Milliseconds(now)})
+		if err != nil {
+			return HoldOpen, nil, err
+		}
+		in := script.Read(answer, doing)
+		looked, attempts := in.Time(0), strings.Fields(in.String(1))
+		if in.Err != nil {
+			return HoldOpen, nil, in.Err
+		}
+		made = len(attempts) > 1 && slices.Contains(attempts[1:], due.Attempt)
+		if !made && !looked.After(notAfter.Add(c.within)) {
+			return HoldOpen, nil, nil
+		}
+	}
+	keys, args := c.settleCall(due.partition, due.Attempt, made, now)
+	answer, err := script.Run(ctx, c.client, lua.SettleHold, doing, keys, args)
+	if err != nil {
+		return HoldOpen, nil, err
+	}
+	this, notices, err := settled(answer, doing)
+	switch {
+	case err != nil:
+		return HoldOpen, notices, err
+	case !this:
+		return HoldGone, notices, nil
+	case made:
+		return HoldCharged, notices, nil
+	default:
+		return HoldGivenBack, notices, nil
+	}
+}

@@ -1,0 +1,83 @@
+package quota
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// Check says what Hold would answer, and charges nothing.
+func (c *Charges) Check(ctx context.Context, r ChargeRequest) (sendlimit.Decision, error) {
+	usage, err := c.Usage(ctx, r.Account, r.Tier, r.At)
+	if err != nil {
+		return sendlimit.Decision{}, err
+	}
+	d := sendlimit.Decision{At: r.At, Now: r.Now, Allowed: true}
+	if d.Now.IsZero() {
+		if d.Now, err = c.now(ctx); err != nil {
+			return sendlimit.Decision{}, err
+		}
+	}
+	slices.Reverse(usage) // of both that refuse, the day
+	for _, u := range usage {
+		if u.Counter.Limit > 0 && u.Remaining() == 0 && d.Allowed {
+			d.Allowed = false
+			quotaExceeded(&d, u)
+		}
+	}
+	return d, nil
+}
+
+// Usage says how much of an account's hour and day around a time is charged,
+// what is held included. A Limit of 0 is none.
+func (c *Charges) Usage(ctx context.Context, a accounts.Account, t accounts.Tier, at time.Time) ([]sendlimit.CounterUsage, error) {
+	const doing = "reading what an account is charged"
+	usage, err := c.periods(a, t, at)
+	if err != nil {
+		return nil, err
+	}
+	counts, err := c.client.MGet(ctx,
+		c.keys.Charged(a.Name, "h", usage[0].From), c.keys.Charged(a.Name, "d", usage[1].From)).Result()
+	if err != nil {
+		return nil, store.Unavailable(err, doing)
+	}
+	for i, count := range counts {
+		text, ok := count.(string)
+		if !ok {
+			continue // nothing is charged
+		}
+		if usage[i].Used, err = strconv.ParseInt(text, 10, 64); err != nil {
+			return nil, script.ReplyError(doing, "a counter is no integer")
+		}
+	}
+	return usage, nil
+}
+
+// periods are the hour and the day around a time, with nothing used of them.
+func (c *Charges) periods(a accounts.Account, t accounts.Tier, at time.Time) ([]sendlimit.CounterUsage, error) {
+	zone, err := a.Location()
+	if err != nil {
+		return nil, err
+	}
+	hour, day := calendar.ChargedPeriods(zone, at)
+	return []sendlimit.CounterUsage{
+		{Counter: sendlimit.Counter{Name: calendar.Hour.String(), Period: calendar.Hour, Limit: t.MessagesPerHour}, From: hour.From, Until: hour.Until},
+		{Counter: sendlimit.Counter{Name: calendar.Day.String(), Period: calendar.Day, Limit: t.MessagesPerDay}, From: day.From, Until: day.Until},
+	}, nil
+}
+
+// now is the clock of a server that has no part in what is judged.
+func (c *Charges) now(ctx context.Context) (time.Time, error) {
+	now, err := c.client.Time(ctx).Result()
+	if err != nil {
+		return time.Time{}, store.Unavailable(err, "reading the store's clock")
+	}
+	return now.UTC().Truncate(time.Millisecond), nil
+}

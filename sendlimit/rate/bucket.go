@@ -1,0 +1,136 @@
+package rate
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+)
+
+// TokenBucket allows bursts up to a capacity, and a steady rate behind them:
+// each key has a bucket that is full at first, every call takes tokens out of
+// it, and they come back one by one at the rate, up to the capacity. It is safe
+// for concurrent use by any number of processes, and the server's clock is the
+// only one; while that goes back, no tokens come and none are lost.
+//
+// What comes back is reckoned from the time that has passed since the last call,
+// in whole parts of a token: nothing is rounded, whatever the rate and however
+// often the bucket is asked.
+//
+// A refusal takes nothing. Its RetryAfter is the time until enough tokens have
+// come: asked for then, they are given, and a millisecond before they are not,
+// unless somebody else takes or gives back some meanwhile.
+//
+// Rate and capacity are arguments of every call: a bucket under others keeps
+// the tokens it has, as many as it now holds at most, and the time since the
+// last call counts at the new rate. A larger capacity fills up at the rate; only
+// a bucket that was full is full again.
+//
+// When Redis is away nothing is allowed, the error is an *UnavailableError, and
+// whether to wait or to go on without is for the caller to say. A bucket
+// expires when it is full.
+//
+// In an interval that begins with a full bucket as much as capacity and rate
+// together can be taken. Where no interval may ever see more than the rate, or
+// the rate is to be changed for all processes at once, take Permits; to limit
+// what a user gets at times to come, a Timeline; for natural hours and days
+// Counters.
+type TokenBucket struct {
+	client   redis.Scripter
+	keys     keyspace.Keys
+	rate     Rate
+	capacity int64
+}
+
+// TokenBucketOptions configure a TokenBucket. Only Rate has no default.
+type TokenBucketOptions struct {
+	Prefix   string // begins every key; "" means DefaultPrefix
+	Rate     Rate   // tokens that come in an interval
+	Capacity int64  // tokens that a bucket holds, up to MaxRate; zero means Rate.Count
+}
+
+// NewTokenBucket returns buckets in the store behind client. The error is an
+// *InvalidError.
+func NewTokenBucket(client redis.Scripter, o TokenBucketOptions) (*TokenBucket, error) {
+	keys, err := keyspace.NewKeys(o.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.Rate.Validate(); err != nil {
+		return nil, err
+	}
+	if o.Capacity == 0 {
+		o.Capacity = o.Rate.Count
+	}
+	if o.Capacity < 1 || o.Capacity > MaxRate {
+		return nil, &fault.InvalidError{
+			Field: "capacity", Value: strconv.FormatInt(o.Capacity, 10), Want: fmt.Sprintf("1 to %d", MaxRate),
+		}
+	}
+	return &TokenBucket{client: client, keys: keys, rate: o.Rate, capacity: o.Capacity}, nil
+}
+
+// TokenRequest asks for tokens, or gives them back.
+type TokenRequest struct {
+	Key    string    // whose bucket: 1 to 256 bytes of UTF-8 without control characters
+	Tokens int64     // to take together; zero means 1
+	Now    time.Time // zero means the server's clock
+}
+
+// Take takes tokens out of a bucket, all or none. Of its Decision Remaining is
+// how many whole tokens are left, RetryAfter how long to wait for as many as
+// were asked for, and ResetsAt when the bucket is full.
+//
+// The error is an *InvalidError, for more tokens than the bucket holds too, an
+// *UnavailableError when the store did not answer, or ErrReply. After an
+// *UnavailableError the tokens may be taken.
+func (b *TokenBucket) Take(ctx context.Context, r TokenRequest) (sendlimit.Decision, error) {
+	return b.run(ctx, lua.TokensTake, "taking tokens", r)
+}
+
+// GiveBack puts tokens back that were taken for what did not happen, up to the
+// capacity; its Decision says what is in the bucket then. Unlike that of Permits
+// it does so each time it is called. The error is as of Take.
+func (b *TokenBucket) GiveBack(ctx context.Context, r TokenRequest) (sendlimit.Decision, error) {
+	return b.run(ctx, lua.TokensGiveBack, "giving tokens back", r)
+}
+
+func (b *TokenBucket) run(ctx context.Context, lua *redis.Script, doing string, r TokenRequest) (sendlimit.Decision, error) {
+	if r.Tokens == 0 {
+		r.Tokens = 1
+	}
+	if !keyspace.ValidUser(r.Key) {
+		return sendlimit.Decision{}, &fault.InvalidError{
+			Field: "key", Value: r.Key,
+			Want: fmt.Sprintf("1 to %d bytes of UTF-8 without control characters", keyspace.MaxUser),
+		}
+	}
+	if r.Tokens < 1 || r.Tokens > b.capacity {
+		return sendlimit.Decision{}, &fault.InvalidError{
+			Field: "tokens", Value: strconv.FormatInt(r.Tokens, 10),
+			Want: fmt.Sprintf("1 to the capacity of the bucket, which is %d", b.capacity),
+		}
+	}
+	answer, err := script.Run(ctx, b.client, lua, doing, []string{b.keys.Tokens(r.Key)},
+		[]any{script.Milliseconds(r.Now), r.Tokens, b.rate.Count, b.rate.Interval.Milliseconds(), b.capacity})
+	if err != nil {
+		return sendlimit.Decision{}, err
+	}
+	f := script.Read(answer, doing)
+	d := sendlimit.Decision{
+		Allowed: f.Int(0) == 1, Now: f.Time(1), Remaining: f.Int(2),
+		RetryAfter: time.Duration(f.Int(3)) * time.Millisecond, ResetsAt: f.Time(4),
+	}
+	if !d.Allowed {
+		d.Code = fault.CodeRateLimited
+	}
+	return d, f.Err
+}

@@ -1,0 +1,160 @@
+package rate
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// Pace is how fast the calls to a target may come. The zero Pace is as fast as
+// they can.
+type Pace struct {
+	Rate  Rate  // of all processes together; zero means no limit
+	Burst int64 // that may go at once, at most the rate's; zero means as many as the rate allows
+}
+
+// Validate says whether the pace is within its bounds. The error is an
+// *InvalidError for the field "rate" or "burst".
+func (p Pace) Validate() error {
+	if p == (Pace{}) {
+		return nil
+	}
+	if err := p.Rate.Validate(); err != nil {
+		return err
+	}
+	if p.Burst < 0 || p.Burst > p.Rate.Count {
+		return &fault.InvalidError{
+			Field: "burst", Value: strconv.FormatInt(p.Burst, 10),
+			Want: fmt.Sprintf("1 to %d, which is all that the rate allows in %s", p.Rate.Count, p.Rate.Interval),
+		}
+	}
+	return nil
+}
+
+// String returns the pace for a sentence: "100/second, at most 20 at once".
+func (p Pace) String() string {
+	if p.Burst == 0 {
+		return p.Rate.String()
+	}
+	return fmt.Sprintf("%s, at most %d at once", p.Rate, p.Burst)
+}
+
+// PaceState is the pace of a target, and whether it is paused.
+type PaceState struct {
+	Pace
+
+	PausedUntil time.Time // by the server's clock; zero where it is not
+}
+
+// PaceStore keeps the pace of a target in the store, the only place it lives.
+// Its rate is that of the Permits with the target's name.
+type PaceStore struct {
+	client redis.Cmdable
+	keys   keyspace.Keys
+	target string
+}
+
+// NewPaceStore returns the pace of a target, 1 to 64 of a-z 0-9 _ -, under a
+// prefix, "" for DefaultPrefix. The error is an *InvalidError.
+func NewPaceStore(client redis.Cmdable, prefix, target string) (*PaceStore, error) {
+	keys, err := keyspace.NewKeys(prefix)
+	if err != nil {
+		return nil, err
+	}
+	if !keyspace.ValidName(target) {
+		return nil, &fault.InvalidError{Field: "target", Value: target, Want: "1 to 64 of a-z 0-9 _ -"}
+	}
+	return &PaceStore{client: client, keys: keys, target: target}, nil
+}
+
+// Load returns the pace, the zero Pace where there is none. The error is an
+// *UnavailableError.
+func (s *PaceStore) Load(ctx context.Context) (PaceState, error) {
+	const doing = "looking at the pace"
+	values, err := s.client.MGet(ctx, s.keys.PermitRate(s.target), s.keys.Burst(s.target), s.keys.Pause(s.target)).Result()
+	if err != nil {
+		return PaceState{}, store.Unavailable(err, doing)
+	}
+	f := script.Fields{Values: values}
+	state := PaceState{PausedUntil: f.Time(2)}
+	if text := f.Text(0); text != "" {
+		rate, err := parsePermitRate(text)
+		if err != nil {
+			return PaceState{}, fmt.Errorf("%s: %w", doing, err)
+		}
+		state.Rate, state.Burst = rate.Rate, min(max(0, f.Int(1)), rate.Count)
+	}
+	return state, f.Err(doing)
+}
+
+// Apply stores a pace in the place of the one there is; the zero Pace removes
+// it. It holds from the next call on, and what is taken stays taken.
+func (s *PaceStore) Apply(ctx context.Context, p Pace) error {
+	if err := p.Validate(); err != nil {
+		return err
+	}
+	rate, burst := s.keys.PermitRate(s.target), s.keys.Burst(s.target)
+	_, err := s.client.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
+		if p.Burst > 0 {
+			pipe.Set(ctx, burst, p.Burst, 0)
+		} else {
+			pipe.Del(ctx, burst)
+		}
+		if p.Rate.Count > 0 {
+			pipe.Set(ctx, rate, PermitRate{Rate: p.Rate}.text(), 0)
+		} else {
+			pipe.Del(ctx, rate)
+		}
+		return nil
+	})
+	return store.Unavailable(err, "storing the pace")
+}
+
+// Seed stores a pace if the store has none, and returns the one that it has
+// then.
+func (s *PaceStore) Seed(ctx context.Context, p Pace) (Pace, error) {
+	if err := p.Validate(); err != nil {
+		return Pace{}, err
+	}
+	if p != (Pace{}) {
+		pairs := []any{s.keys.PermitRate(s.target), PermitRate{Rate: p.Rate}.text()}
+		if p.Burst > 0 {
+			pairs = append(pairs, s.keys.Burst(s.target), p.Burst)
+		}
+		if err := s.client.MSetNX(ctx, pairs...).Err(); err != nil {
+			return Pace{}, store.Unavailable(err, "storing the pace")
+		}
+	}
+	state, err := s.Load(ctx)
+	return state.Pace, err
+}
+
+// Pause keeps all calls from the target for a while, from 1 ms on, unless they
+// are kept from it for longer already. It returns until when.
+func (s *PaceStore) Pause(ctx context.Context, d time.Duration) (time.Time, error) {
+	const doing = "pausing a target"
+	if d < time.Millisecond {
+		return time.Time{}, &fault.InvalidError{Field: "pause", Value: d.String(), Want: "at least 1ms"}
+	}
+	answer, err := script.Run(ctx, s.client, lua.Pause, doing, []string{s.keys.Pause(s.target)}, []any{"", d.Milliseconds()})
+	if err != nil {
+		return time.Time{}, err
+	}
+	f := script.Read(answer, doing)
+	until := f.Time(1)
+	return until, f.Err
+}
+
+// Resume ends a pause before its time.
+func (s *PaceStore) Resume(ctx context.Context) error {
+	return store.Unavailable(s.client.Del(ctx, s.keys.Pause(s.target)).Err(), "ending a pause")
+}

@@ -1,0 +1,130 @@
+package rate
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+)
+
+// Bounds of a Rate.
+const (
+	MaxRate         = 100_000 // permits or tokens in an interval, and in a bucket
+	MaxRateInterval = 31 * calendar.DayLong
+)
+
+// Rate is so many permits or tokens in each interval. The zero Rate is none.
+type Rate struct {
+	Count    int64         // 1 to MaxRate
+	Interval time.Duration // whole milliseconds, up to MaxRateInterval
+}
+
+// rateUnits are the intervals that have a name.
+var rateUnits = []struct { //nolint:gochecknoglobals // a constant table
+	name   string
+	length time.Duration
+}{{"second", time.Second}, {"minute", time.Minute}, {"hour", time.Hour}, {"day", calendar.DayLong}}
+
+// ParseRate reads a rate as it is written everywhere: "100/second",
+// "6000/minute", "50/hour", "10/day" or "20/500ms". The error is an
+// *InvalidError for the field "rate".
+func ParseRate(s string) (Rate, error) {
+	count, interval, _ := strings.Cut(s, "/")
+	n, err := strconv.ParseInt(count, 10, 64)
+	if err != nil || strconv.FormatInt(n, 10) != count {
+		return Rate{}, invalidRate(s)
+	}
+	r := Rate{Count: n}
+	for _, unit := range rateUnits {
+		if unit.name == interval {
+			r.Interval = unit.length
+		}
+	}
+	if r.Interval == 0 {
+		r.Interval, err = time.ParseDuration(interval)
+	}
+	if err != nil || r.Validate() != nil {
+		return Rate{}, invalidRate(s)
+	}
+	return r, nil
+}
+
+// String returns the rate as ParseRate reads it, and "none" for the zero Rate.
+func (r Rate) String() string {
+	if r == (Rate{}) {
+		return "none"
+	}
+	count := strconv.FormatInt(r.Count, 10) + "/"
+	for _, unit := range rateUnits {
+		if unit.length == r.Interval {
+			return count + unit.name
+		}
+	}
+	return count + r.Interval.String()
+}
+
+// Validate says whether the rate is within its bounds; the zero Rate is not.
+// The error is an *InvalidError for the field "rate".
+func (r Rate) Validate() error {
+	inBounds := r.Count >= 1 && r.Count <= MaxRate &&
+		r.Interval >= time.Millisecond && r.Interval <= MaxRateInterval && r.Interval%time.Millisecond == 0
+	if !inBounds {
+		return invalidRate(r.String())
+	}
+	return nil
+}
+
+func invalidRate(s string) error {
+	return &fault.InvalidError{
+		Field: "rate", Value: s,
+		Want: fmt.Sprintf("a rate such as 100/second, 6000/minute or 20/500ms: 1 to %d, in 1ms to 31 days", MaxRate),
+	}
+}
+
+// PermitRate is how many permits there are. The zero PermitRate is not valid.
+type PermitRate struct {
+	Rate
+
+	PerClient bool // each client has so many, rather than all of them together
+}
+
+// text is a rate as lua/permits_acquire.lua reads it.
+func (r PermitRate) text() string {
+	whose := "o"
+	if r.PerClient {
+		whose = "c"
+	}
+	return fmt.Sprintf("%d %d %s", r.Count, r.Interval.Milliseconds(), whose)
+}
+
+// parsePermitRate reads what text wrote. What a newer program may have added
+// after it is passed over, as the script does.
+func parsePermitRate(s string) (PermitRate, error) {
+	words := strings.Fields(s)
+	if len(words) < 3 || words[2] != "o" && words[2] != "c" {
+		return PermitRate{}, &fault.UnavailableError{
+			Detail: "the rate of permits in the store can't be read: set it anew, or run the newer program that wrote it",
+		}
+	}
+	count, wrong := strconv.ParseInt(words[0], 10, 64)
+	length, garbage := strconv.ParseInt(words[1], 10, 64)
+	r := PermitRate{Rate: Rate{Count: count, Interval: time.Duration(length) * time.Millisecond}, PerClient: words[2] == "c"}
+	if wrong != nil || garbage != nil || length > MaxRateInterval.Milliseconds() || r.Validate() != nil {
+		return parsePermitRate("") // it is none
+	}
+	return r, nil
+}
+
+// NoRateError is returned when permits are asked for that have no rate yet.
+// Nothing was done.
+type NoRateError struct {
+	Name string // of the Permits
+}
+
+// Error names what sets a rate.
+func (e *NoRateError) Error() string {
+	return fmt.Sprintf("the permits %q have no rate yet: give them one with TrySetRate", e.Name)
+}

@@ -1,0 +1,244 @@
+package refit
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// Refit finds the reservations still to be sent that do not fit a policy, which
+// may be one that is not applied. It changes nothing.
+//
+// It goes by time: a reservation stays if it breaks nothing together with those of
+// its user that stay, those of exempt categories and all that are due or were sent.
+// Otherwise it does not fit, and does not count against those after it. One that is
+// due by now, or waits to be tried again, is judged when it goes out, and a message
+// that was accepted without a place of its own has none that could not fit: neither
+// is looked at.
+//
+// It goes through the watch lists, one partition after the other, so that its memory
+// grows with the users of one partition and the misfits of a few users alone, and
+// each of its calls is short. Safe for concurrent use.
+type Refit struct {
+	client   redis.Cmdable
+	timeline *sendlimit.Timeline
+	policy   policy.Policy
+	own      bool // the policy is for all users whose settings name no other
+	now      time.Time
+	throttle func(ctx context.Context, batch func() error) error
+}
+
+// RefitOptions say what a Refit is to find.
+type RefitOptions struct {
+	// Policy is the one to fit. Users are judged by it whose settings name it, and
+	// where it is Options.Policy, by its name, all whose settings name none.
+	Policy policy.Policy
+	Now    time.Time // replaces the server's clock, for tests; zero means the server's
+	// Throttle runs a few calls to the store at a time, and may wait before it
+	// returns, so that others have the store meanwhile; nil runs them as they come.
+	Throttle func(ctx context.Context, batch func() error) error
+}
+
+// NewRefit returns a Refit of a store whose timelines have the options, but for
+// RefitOptions.Policy, which stands in for the one of its name. The error is an
+// *InvalidError.
+func NewRefit(client redis.Cmdable, o sendlimit.Options, r RefitOptions) (*Refit, error) {
+	o = o.WithDefaults()
+	o.Records, o.UserSettings = true, true
+	own := o.Policy.Name == r.Policy.Name
+	if own {
+		o.Policy = r.Policy
+	}
+	o.Policies = append(slices.DeleteFunc(slices.Clone(o.Policies), func(p policy.Policy) bool {
+		return p.Name == r.Policy.Name
+	}), r.Policy)
+	t, err := sendlimit.NewTimeline(client, o)
+	if err != nil {
+		return nil, err
+	}
+	if r.Throttle == nil {
+		r.Throttle = func(_ context.Context, batch func() error) error { return batch() }
+	}
+	return &Refit{client: client, timeline: t, policy: r.Policy, own: own, now: r.Now, throttle: r.Throttle}, nil
+}
+
+// Misfit is a reservation that does not fit.
+type Misfit struct {
+	User string
+	keyspace.Reservation
+
+	Category string
+	// ExpiresAt is when the message expires, as its caller set it: its send time has
+	// to be before. Zero where none was set, since the message then expires so long
+	// after its send time, whichever that is.
+	ExpiresAt time.Time
+
+	// Rule is the first that it breaks together with those that stay, RuleCategory
+	// whose rule that is, "" for an overall one. Quiet is set instead where its time
+	// is quiet.
+	Rule         policy.Rule
+	RuleCategory string
+	Quiet        *policy.QuietPeriod
+}
+
+// Breaks names what a misfit breaks: "2/calendar_day", of a category's rule
+// "marketing 2/calendar_day", or "quiet_hours".
+func (m Misfit) Breaks() string {
+	switch {
+	case m.Quiet != nil:
+		return string(fault.CodeQuietHours)
+	case m.RuleCategory != "":
+		return m.RuleCategory + " " + m.Rule.String()
+	default:
+		return m.Rule.String()
+	}
+}
+
+// RefitTotals are how many there are. The zero value is nobody.
+type RefitTotals struct {
+	Users        int // under the policy who have messages still to be sent
+	Reservations int // of theirs that were judged
+	MisfitUsers  int // of the users, who have misfits
+	Misfits      int
+	ByRule       map[string]int // misfits by what they break, as Misfit.Breaks names it
+	// Unclear counts users who are under no policy that is known here, and were
+	// passed over.
+	Unclear int
+}
+
+// Add adds others to the totals.
+func (t *RefitTotals) Add(others RefitTotals) {
+	t.Users += others.Users
+	t.Reservations += others.Reservations
+	t.MisfitUsers += others.MisfitUsers
+	t.Misfits += others.Misfits
+	t.Unclear += others.Unclear
+	for name, n := range others.ByRule {
+		t.count(name, n)
+	}
+}
+
+func (t *RefitTotals) count(name string, n int) {
+	if t.ByRule == nil {
+		t.ByRule = make(map[string]int)
+	}
+	t.ByRule[name] += n
+}
+
+// Occupied says of each partition whether it has users to look at, in a few round
+// trips. Most partitions of a small store have none. The error is an
+// *UnavailableError.
+func (r *Refit) Occupied(ctx context.Context) ([]bool, error) {
+	occupied := make([]bool, keyspace.Partitions)
+	oldest := redis.ZRangeArgs{Start: 0, Stop: 0}
+	err := script.EachPartition(ctx, r.client, messages.ReadingWatchList, r.timeline.Keys.WatchOf, oldest, func(partition int, _ redis.Z) {
+		occupied[partition] = true
+	})
+	return occupied, err
+}
+
+// Partition looks at the users of one partition, from 0 to Partitions - 1, and
+// calls do with the misfits of each user who has some, ascending by time, then id.
+// Misfits may be sent, moved or cancelled by others meanwhile. The totals are of
+// the whole partition, beside an error of what was looked at before it. The error
+// is an *InvalidError, an *UnavailableError, ErrReply or that of do.
+func (r *Refit) Partition(
+	ctx context.Context, partition int, do func(ctx context.Context, misfits []Misfit) error,
+) (RefitTotals, error) {
+	var totals RefitTotals
+	if partition < 0 || partition >= keyspace.Partitions {
+		return totals, &fault.InvalidError{
+			Field: "partition", Value: strconv.Itoa(partition), Want: fmt.Sprintf("0 to %d", keyspace.Partitions-1),
+		}
+	}
+	users, err := r.users(ctx, partition)
+	if err != nil {
+		return totals, err
+	}
+	for some := range slices.Chunk(users, refitUsersAtOnce) {
+		looks, err := r.look(ctx, some)
+		if err != nil {
+			return totals, err
+		}
+		for _, l := range looks {
+			if l.passed {
+				totals.Unclear += l.unclear
+				continue
+			}
+			totals.Users++
+			totals.Reservations += l.progress.judged
+			if len(l.progress.misfits) == 0 {
+				continue
+			}
+			totals.MisfitUsers++
+			totals.Misfits += len(l.progress.misfits)
+			for _, m := range l.progress.misfits {
+				totals.count(m.Breaks(), 1)
+			}
+			if err := do(ctx, l.progress.misfits); err != nil {
+				return totals, err
+			}
+		}
+	}
+	return totals, nil
+}
+
+// watchedAtOnce is how many entries of a watch list one call looks at, about.
+const watchedAtOnce = 1000
+
+// users lists who has messages in a partition that have not ended.
+func (r *Refit) users(ctx context.Context, partition int) ([]string, error) {
+	seen := make(map[string]struct{})
+	var users []string
+	for cursor := uint64(0); ; {
+		err := r.throttle(ctx, func() error {
+			entries, next, err := r.client.ZScan(ctx, r.timeline.Keys.WatchOf(partition), cursor, "", watchedAtOnce).Result()
+			if err != nil {
+				return store.Unavailable(err, messages.ReadingWatchList)
+			}
+			cursor = next
+			for i := 0; i < len(entries); i += 2 { // member and score
+				user, _, _, ok := keyspace.ParseWatchMember(entries[i])
+				if !ok {
+					continue // of a newer program, perhaps
+				}
+				if _, known := seen[user]; !known {
+					seen[user] = struct{}{}
+					users = append(users, user)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		if cursor == 0 {
+			return users, nil
+		}
+	}
+}
+
+// NextFree is the next time after a misfit's own that is free for it under the
+// policy, before Misfit.ExpiresAt where that is set; zero where there is none.
+func (r *Refit) NextFree(ctx context.Context, m Misfit) (time.Time, error) {
+	if err := keyspace.CheckUser(m.User); err != nil {
+		return time.Time{}, err
+	}
+	times, _, err := r.timeline.Search(ctx, sendlimit.NextFreeRequest{User: m.User, From: m.At, Category: m.Category, Count: 1, Now: r.now}, m.ID, 1)
+	if err != nil || len(times) == 0 || !m.ExpiresAt.IsZero() && !times[0].Before(m.ExpiresAt) {
+		return time.Time{}, err
+	}
+	return times[0], nil
+}

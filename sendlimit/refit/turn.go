@@ -1,0 +1,92 @@
+package refit
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+)
+
+// RefitTurn is the turn of going, partition by partition, through what does not
+// fit a policy and doing something with it. One at a time has it, and whoever has
+// it next for the same version of the policy and the same action goes on where it
+// ended, however it did. Its methods return an *UnavailableError when the store
+// did not answer.
+type RefitTurn struct {
+	client  redis.Scripter
+	key     string
+	owner   string
+	version int64
+	action  string
+}
+
+// NewRefitTurn returns a turn that is not taken yet, for a policy as the store has
+// it, under a prefix, "" for DefaultPrefix. What the action is called is up to the
+// caller. The error is an *InvalidError.
+func NewRefitTurn(client redis.Scripter, prefix string, p policy.Policy, action string) (*RefitTurn, error) {
+	keys, err := keyspace.NewKeys(prefix)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	return &RefitTurn{client: client, key: keys.Refit(p.Name), owner: keyspace.NewGeneration(), version: p.Version, action: action}, nil
+}
+
+// Take takes the turn for so long unless it is kept, and returns the partition to
+// go on with. Where somebody else has it, it returns for how long at least.
+func (t *RefitTurn) Take(ctx context.Context, lasts time.Duration) (next int, taken bool, wait time.Duration, err error) {
+	return t.call(ctx, lasts, "")
+}
+
+// Keep keeps the turn for so long from now on, and notes which partition is next.
+// It returns false where somebody else has it by now.
+func (t *RefitTurn) Keep(ctx context.Context, next int, lasts time.Duration) (kept bool, err error) {
+	_, kept, _, err = t.call(ctx, lasts, strconv.Itoa(next))
+	return kept, err
+}
+
+// GiveBack ends the turn before its time: whoever is next goes on with that
+// partition.
+func (t *RefitTurn) GiveBack(ctx context.Context, next int) error {
+	_, err := t.Keep(ctx, next, 0)
+	return err
+}
+
+// Done ends the turn, of which nothing is left to do.
+func (t *RefitTurn) Done(ctx context.Context) error {
+	_, _, _, err := t.call(ctx, 0, "done")
+	return err
+}
+
+func (t *RefitTurn) call(
+	ctx context.Context, lasts time.Duration, partition string,
+) (next int, taken bool, wait time.Duration, err error) {
+	const doing = "taking the turn of going through reservations"
+	answer, err := script.Run(ctx, t.client, lua.RefitTurn, doing, []string{t.key}, []any{
+		"", t.owner, lasts.Milliseconds(), t.version, t.action, partition,
+	})
+	if err != nil {
+		return 0, false, 0, err
+	}
+	in := script.Read(answer, doing)
+	result, number := in.Int(0), in.Int(1)
+	switch {
+	case in.Err != nil:
+		return 0, false, 0, in.Err
+	case result == 0:
+		return 0, false, time.Duration(number) * time.Millisecond, nil
+	case number < 0 || number > keyspace.Partitions:
+		return 0, false, 0, script.ReplyError(doing, fmt.Sprintf("partition %d", number))
+	default:
+		return int(number), true, 0, nil
+	}
+}

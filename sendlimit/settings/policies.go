@@ -1,0 +1,226 @@
+package settings
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// PolicyStore keeps policies in the store, the only place they live: every
+// process reads its rules there. Each has a version, which is another one
+// whenever the policy is. What is stored is a PolicyDocument in JSON.
+type PolicyStore struct {
+	client redis.Cmdable
+	keys   keyspace.Keys
+}
+
+// AnyVersion is what PolicyStore.Replace takes for whatever the store has.
+const AnyVersion int64 = -1
+
+// PolicyChange is what PolicyStore.Replace has done.
+type PolicyChange struct {
+	Old     *policy.Policy // what was stored; nil for nothing, or nothing that can be read
+	New     policy.Policy  // what is stored now, with its version
+	Changed bool           // whether it was stored in other words before
+}
+
+// VersionError is returned when a policy is not at the version that was to be
+// replaced: somebody has changed it since. Nothing was done.
+type VersionError struct {
+	Name     string
+	Expected int64
+	Present  int64 // 0 for none of that name
+}
+
+// Error says which version there is.
+func (e *VersionError) Error() string {
+	switch {
+	case e.Present == 0:
+		return fmt.Sprintf("there is no policy %s, so no version %d of it", e.Name, e.Expected)
+	case e.Expected == 0:
+		return fmt.Sprintf("there is a policy %s already, at version %d", e.Name, e.Present)
+	}
+	return fmt.Sprintf("policy %s is at version %d, no longer at %d", e.Name, e.Present, e.Expected)
+}
+
+// Code returns CodeVersionMismatch.
+func (e *VersionError) Code() fault.Code { return fault.CodeVersionMismatch }
+
+// NewPolicyStore returns the policies under a prefix, "" for DefaultPrefix.
+func NewPolicyStore(client redis.Cmdable, prefix string) (*PolicyStore, error) {
+	keys, err := keyspace.NewKeys(prefix)
+	if err != nil {
+		return nil, err
+	}
+	return &PolicyStore{client: client, keys: keys}, nil
+}
+
+// Load returns a policy; ok is false if the store has none of that name. The error
+// is an *UnavailableError where only a newer program can read it.
+func (s *PolicyStore) Load(ctx context.Context, name string) (p policy.Policy, ok bool, err error) {
+	text, err := s.client.Get(ctx, s.keys.Policy(name)).Result()
+	if errors.Is(err, redis.Nil) {
+		return policy.Policy{}, false, nil
+	}
+	if err != nil {
+		return policy.Policy{}, false, store.Unavailable(err, "loading the policy")
+	}
+	if p, err = readPolicy(text); err != nil {
+		return policy.Policy{}, false, &fault.UnavailableError{
+			Detail: fmt.Sprintf("the rules of policy %q in the store can't be read: apply them anew, or run the newer program that wrote them", name),
+			Err:    errors.New(err.Error()), // an *InvalidError in the chain would be the fault of who called
+		}
+	}
+	return p, true, nil
+}
+
+// All returns the policies of the store by name, and the names of those that only
+// a newer program can read. Older programs did not list what they stored: besides
+// the default policy, those named by also are looked for even so. It takes two
+// round trips.
+func (s *PolicyStore) All(ctx context.Context, also ...string) (policies []policy.Policy, unreadable []string, err error) {
+	const doing = "loading the policies"
+	names, err := s.client.SMembers(ctx, s.keys.Policies()).Result()
+	if err != nil {
+		return nil, nil, store.Unavailable(err, doing)
+	}
+	names = append(append(names, policy.DefaultPolicyName), also...)
+	slices.Sort(names)
+	names = slices.Compact(names)
+	texts := make([]*redis.StringCmd, len(names))
+	_, err = s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
+		for i, name := range names {
+			texts[i] = pipe.Get(ctx, s.keys.Policy(name))
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, redis.Nil) {
+		return nil, nil, store.Unavailable(err, doing)
+	}
+	for i, name := range names {
+		text, err := texts[i].Result()
+		if errors.Is(err, redis.Nil) {
+			continue // one that was listed, and then not stored; or one of those that are looked for
+		}
+		if err != nil {
+			return nil, nil, store.Unavailable(err, doing)
+		}
+		if p, err := readPolicy(text); err != nil {
+			unreadable = append(unreadable, name)
+		} else {
+			policies = append(policies, p)
+		}
+	}
+	return policies, unreadable, nil
+}
+
+// Apply stores a policy in place of the one of its name, whatever that is. It
+// holds from the next decision of every process that looks; what is reserved keeps
+// its places, and what was forgotten under a shorter window stays forgotten.
+func (s *PolicyStore) Apply(ctx context.Context, p policy.Policy) error {
+	_, err := s.Replace(ctx, p, AnyVersion)
+	return err
+}
+
+// Replace is Apply, of a version of the policy alone: 0 where there must be none of
+// its name, or AnyVersion. It returns what was stored and what is now. The same
+// policy again, word for word, stays as it is at its version, whichever is
+// expected: a call may be repeated. Of the rules of the policy, and of those of a
+// category, no two may have the same window: a limit of a user stands for one. The
+// error is an *InvalidError, a *VersionError or an *UnavailableError.
+func (s *PolicyStore) Replace(ctx context.Context, p policy.Policy, expected int64) (PolicyChange, error) {
+	const doing = "storing the policy"
+	text, err := encodePolicy(p, 0)
+	if err != nil {
+		return PolicyChange{}, err
+	}
+	if expected < AnyVersion {
+		return PolicyChange{}, &fault.InvalidError{
+			Field: "version", Value: strconv.FormatInt(expected, 10), Want: "a version from 1 on, 0 for none, or -1 for any",
+		}
+	}
+	if err := s.list(ctx, p.Name); err != nil {
+		return PolicyChange{}, err
+	}
+	answer, err := script.Run(ctx, s.client, lua.PolicyApply, doing, []string{s.keys.Policy(p.Name)}, []any{text, expected})
+	if err != nil {
+		return PolicyChange{}, err
+	}
+	r := script.Read(answer, doing)
+	status, version, before := r.Int(0), r.Int(1), r.String(2)
+	if r.Err != nil {
+		return PolicyChange{}, r.Err
+	}
+	if status < 0 {
+		return PolicyChange{}, &VersionError{Name: p.Name, Expected: expected, Present: version}
+	}
+	change := PolicyChange{New: p, Changed: status > 0}
+	change.New.Version = version
+	if old, err := readPolicy(before); err == nil {
+		change.Old = &old
+	}
+	return change, nil
+}
+
+// Seed stores a policy if the store has none of its name, and returns the one
+// that the store has then.
+func (s *PolicyStore) Seed(ctx context.Context, p policy.Policy) (policy.Policy, error) {
+	text, err := encodePolicy(p, 1)
+	if err != nil {
+		return policy.Policy{}, err
+	}
+	if err := s.list(ctx, p.Name); err != nil {
+		return policy.Policy{}, err
+	}
+	if err := s.client.SetNX(ctx, s.keys.Policy(p.Name), text, 0).Err(); err != nil {
+		return policy.Policy{}, store.Unavailable(err, "storing the policy")
+	}
+	stored, _, err := s.Load(ctx, p.Name)
+	return stored, err
+}
+
+// list has All find a policy. It comes before the policy itself, which may be in
+// another slot: a name without a policy is passed over, but a policy without a
+// name would never be found.
+func (s *PolicyStore) list(ctx context.Context, name string) error {
+	return store.Unavailable(s.client.SAdd(ctx, s.keys.Policies(), name).Err(), "listing the policy")
+}
+
+// encodePolicy is a policy as the store has it under a version, 0 for without.
+func encodePolicy(p policy.Policy, version int64) (string, error) {
+	if err := p.Validate(); err != nil {
+		return "", err
+	}
+	if err := p.ValidateWindows(); err != nil {
+		return "", err
+	}
+	p.Version = version
+	text, err := json.Marshal(p)
+	if err != nil {
+		return "", fmt.Errorf("policy %q: %w", p.Name, err)
+	}
+	return string(text), nil
+}
+
+// readPolicy reads what the store has. Programs that knew no versions wrote none,
+// which is the first.
+func readPolicy(text string) (policy.Policy, error) {
+	var p policy.Policy
+	if err := json.Unmarshal([]byte(text), &p); err != nil {
+		return policy.Policy{}, fmt.Errorf("reading the policy: %w", err)
+	}
+	p.Version = max(p.Version, 1)
+	return p, nil
+}

@@ -1,0 +1,204 @@
+package stats
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// Stats counts what becomes of accounts' messages, by account and natural day of
+// the account. Counting stays in this process, and costs no round trip; Flush
+// writes what was counted, and has to be called every now and then, and at the
+// end. A process that is killed loses what it has not flushed.
+//
+// A nil *Stats is valid and counts nothing. It is safe for concurrent use.
+type Stats struct {
+	client redis.Cmdable
+	keys   keyspace.Keys
+
+	mu      sync.Mutex // over counted
+	counted map[statsDay]map[string]int64
+
+	flushing sync.Mutex // over pending
+	pending  []statsBatch
+}
+
+// statsDay is a day of an account, by its start in Unix ms.
+type statsDay struct {
+	account string
+	start   int64
+}
+
+// statsBatch is what is to be added to a day, once: it has a token.
+type statsBatch struct {
+	statsDay
+
+	token  string
+	counts map[string]int64
+}
+
+// AccountStats are the numbers of an account on one day.
+type AccountStats struct {
+	Sent     int64 `json:"sent"`     // late ones included
+	Late     int64 `json:"late"`     // sent past the tolerance
+	Dropped  int64 `json:"dropped"`  // ended unsent
+	Accepted int64 `json:"accepted"` // submits
+	// Refused are submits by what refused them, the first rule of the violations
+	// or the code.
+	Refused map[string]int64 `json:"refused,omitempty"`
+}
+
+// StatsKept is how long the numbers of a day are kept past its start.
+const StatsKept = 8 * 24 * time.Hour
+
+// What is counted, as the fields of the HASH.
+const (
+	statSent     = "sent"
+	statLate     = "late"
+	statDropped  = "dropped"
+	statAccepted = "accepted"
+	statRefused  = "refused:" // and by what
+	callsField   = "_"        // has the tokens of the last calls that added to it
+)
+
+// NewStats returns Stats that count nothing yet. Keys begin with prefix, "" for
+// DefaultPrefix. The error is an *InvalidError.
+func NewStats(client redis.Cmdable, prefix string) (*Stats, error) {
+	keys, err := keyspace.NewKeys(prefix)
+	if err != nil {
+		return nil, err
+	}
+	return &Stats{client: client, keys: keys, counted: make(map[statsDay]map[string]int64)}, nil
+}
+
+// Sent counts a message that was sent at a time; zone is the account's.
+func (s *Stats) Sent(account string, zone *time.Location, at time.Time, late bool) {
+	s.count(account, zone, at, statSent)
+	if late {
+		s.count(account, zone, at, statLate)
+	}
+}
+
+// Dropped counts a message that ended unsent.
+func (s *Stats) Dropped(account string, zone *time.Location, at time.Time) {
+	s.count(account, zone, at, statDropped)
+}
+
+// Accepted counts a submit that was accepted at a time, wherever its message is
+// to be sent.
+func (s *Stats) Accepted(account string, zone *time.Location, at time.Time) {
+	s.count(account, zone, at, statAccepted)
+}
+
+// Refused counts a submit that a rule refused, as it is written, or anything else
+// that has a code.
+func (s *Stats) Refused(account string, zone *time.Location, at time.Time, by string) {
+	s.count(account, zone, at, statRefused+by)
+}
+
+func (s *Stats) count(account string, zone *time.Location, at time.Time, what string) {
+	if s == nil || account == "" {
+		return
+	}
+	day := statsDay{account, calendar.DayStart(at, zone).UnixMilli()}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.counted[day] == nil {
+		s.counted[day] = make(map[string]int64)
+	}
+	s.counted[day][what]++
+}
+
+// Flush writes what was counted. What could not be written is kept for the next
+// time, and is not written twice where only the answer got lost.
+func (s *Stats) Flush(ctx context.Context) error {
+	if s == nil {
+		return nil
+	}
+	s.flushing.Lock()
+	defer s.flushing.Unlock()
+	s.mu.Lock()
+	for day, counts := range s.counted {
+		s.pending = append(s.pending, statsBatch{day, keyspace.NewGeneration(), counts})
+	}
+	clear(s.counted)
+	s.mu.Unlock()
+	var failed error
+	s.pending = slices.DeleteFunc(s.pending, func(b statsBatch) bool {
+		if failed == nil {
+			failed = s.write(ctx, b)
+		}
+		return failed == nil
+	})
+	return failed
+}
+
+func (s *Stats) write(ctx context.Context, b statsBatch) error {
+	const doing = "writing the numbers of an account"
+	counts, err := json.Marshal(b.counts)
+	if err != nil {
+		return store.Unavailable(err, doing) // never: they are numbers
+	}
+	answer, err := script.Run(ctx, s.client, lua.StatsAdd, doing, []string{s.keys.Stats(b.account, b.start)},
+		[]any{b.token, b.start + StatsKept.Milliseconds(), counts})
+	if err != nil {
+		return err
+	}
+	_, err = script.Yes(script.Read(answer, doing))
+	return err
+}
+
+// Read returns the numbers of an account and the natural day that begins at a
+// time, as far as processes have flushed them.
+func (s *Stats) Read(ctx context.Context, account string, day time.Time) (AccountStats, error) {
+	const doing = "reading the numbers of an account"
+	if !accounts.ValidAccount(account) {
+		return AccountStats{}, &fault.InvalidError{Field: "account", Value: account, Want: "a name of 1 to 64 of a-z 0-9 _ -"}
+	}
+	values, err := s.client.HGetAll(ctx, s.keys.Stats(account, day.UnixMilli())).Result()
+	if err != nil {
+		return AccountStats{}, store.Unavailable(err, doing)
+	}
+	var a AccountStats
+	var wrong error
+	for _, what := range slices.Sorted(maps.Keys(values)) {
+		n, err := strconv.ParseInt(values[what], 10, 64)
+		by, refused := strings.CutPrefix(what, statRefused)
+		switch {
+		case what == callsField:
+			continue
+		case err != nil:
+			wrong = errors.Join(wrong, script.ReplyError(doing, fault.Clip(what)+" is no number"))
+		case what == statSent:
+			a.Sent = n
+		case what == statLate:
+			a.Late = n
+		case what == statDropped:
+			a.Dropped = n
+		case what == statAccepted:
+			a.Accepted = n
+		case refused:
+			if a.Refused == nil {
+				a.Refused = make(map[string]int64)
+			}
+			a.Refused[by] = n
+		}
+	}
+	return a, wrong
+}

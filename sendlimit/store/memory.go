@@ -1,0 +1,94 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/redis/go-redis/v9"
+)
+
+// Memory is how full one server of a store is.
+type Memory struct {
+	// Address is host:port as the client knows it; empty where it asks Sentinels
+	// for it.
+	Address string
+	// Used counts towards Max, bytes: what the server holds, without the
+	// buffers that it sends to its replicas and its append-only file from.
+	Used int64
+	Max  int64 // maxmemory, bytes; zero means none is set
+}
+
+// FullAt reports whether so many percent of the memory are used, or more; never
+// where there is no limit.
+func (m Memory) FullAt(percent int) bool { return m.Max > 0 && m.Used*100 >= m.Max*int64(percent) }
+
+// failoverAddress is what the client library has in the place of an address
+// where the Sentinels tell it.
+const failoverAddress = "FailoverClient"
+
+// ReadMemory asks the server, or every master of a cluster, how full it is. A
+// server that does not say, the embedded store among them, is not in the answer.
+// With an error, an *UnavailableError where a server did not answer, come those
+// that did.
+func ReadMemory(ctx context.Context, client redis.UniversalClient) ([]Memory, error) {
+	const doing = "asking how full the store is"
+	cluster, ok := client.(*redis.ClusterClient)
+	if !ok {
+		address := ""
+		if one, ok := client.(*redis.Client); ok && one.Options().Addr != failoverAddress {
+			address = one.Options().Addr
+		}
+		m, ok, err := readMemory(ctx, client, address)
+		if err != nil || !ok {
+			return nil, Unavailable(err, doing)
+		}
+		return []Memory{m}, nil
+	}
+	var (
+		mu  sync.Mutex
+		all []Memory
+	)
+	err := cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
+		m, ok, err := readMemory(ctx, master, master.Options().Addr)
+		if ok {
+			mu.Lock()
+			defer mu.Unlock()
+			all = append(all, m)
+		}
+		return err
+	})
+	return all, Unavailable(err, doing)
+}
+
+// readMemory asks one server; ok is false if it does not say.
+func readMemory(ctx context.Context, client redis.Cmdable, address string) (m Memory, ok bool, err error) {
+	text, err := client.Info(ctx, "memory").Result()
+	if _, replied := errors.AsType[redis.Error](err); replied && describeReply(err) == "" {
+		return Memory{}, false, nil // INFO is forbidden, or has no such section
+	}
+	if err != nil {
+		return Memory{}, false, err //nolint:wrapcheck // the caller says what was being done
+	}
+	m = Memory{Address: address}
+	var apart int64
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(strings.TrimSpace(line), ":")
+		n, err := strconv.ParseInt(value, 10, 64)
+		if err != nil {
+			continue // the numbers that matter are whole
+		}
+		switch name {
+		case "used_memory":
+			m.Used, ok = n, true
+		case "mem_not_counted_for_evict":
+			apart = n
+		case "maxmemory":
+			m.Max = n
+		}
+	}
+	m.Used -= apart
+	return m, ok, nil
+}

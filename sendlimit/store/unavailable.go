@@ -1,0 +1,133 @@
+package store
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"syscall"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+)
+
+// Unavailable wraps an error of the Redis client with what was being done,
+// "reserving a place". Where the store is what failed, an *UnavailableError
+// stands in the chain; everything else, a caller that gave up included, is
+// only wrapped. A nil error stays nil.
+func Unavailable(err error, doing string) error {
+	if err == nil {
+		return nil
+	}
+	if _, done := errors.AsType[*fault.UnavailableError](err); done {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	detail := describeReply(err)
+	if detail == "" {
+		detail = describeConnection(err)
+	}
+	if detail == "" {
+		return fmt.Errorf("%s: %w", doing, err)
+	}
+	return fmt.Errorf("%s: %w", doing, &fault.UnavailableError{
+		Detail: detail, Full: redis.IsOOMError(err), Err: err,
+	})
+}
+
+// MayBeDone ends the Detail of an UnavailableError of a call whose answer got
+// lost.
+const MayBeDone = ": what was asked for may have been done, and asking again with the same id is safe"
+
+// describeReply says what an error that the server answered with means for the
+// store; "" for one that says nothing about it.
+func describeReply(err error) string {
+	switch {
+	case redis.HasErrorPrefix(err, "WRONGPASS"):
+		return "Redis refuses the user or password: correct them in the URL, redis://USER:PASSWORD@HOST:PORT"
+	case redis.IsAuthError(err):
+		return "Redis wants a password: put it in the URL, redis://:PASSWORD@HOST:PORT"
+	case redis.IsLoadingError(err):
+		return "Redis is still loading its data: try again in a moment"
+	case redis.IsReadOnlyError(err):
+		return "Redis is a read-only replica: give the address of its master"
+	case redis.IsOOMError(err):
+		return "Redis is full: raise its maxmemory, or wait until messages are delivered and their records expire"
+	case redis.IsMaxClientsError(err):
+		return "Redis has no connection left: raise its maxclients or close other clients"
+	case redis.HasErrorPrefix(err, "MOVED "), redis.HasErrorPrefix(err, "ASK "):
+		return "the Redis Cluster is moving keys from one master to another: try again in a moment"
+	case redis.IsClusterDownError(err), redis.IsTryAgainError(err):
+		return "the Redis Cluster is not whole: see CLUSTER INFO on one of its nodes"
+	case redis.IsMasterDownError(err):
+		return "Redis is a replica that has lost its master: give the address of a master"
+	case redis.IsNoReplicasError(err):
+		return "Redis takes no writes with so few replicas: start them, or lower its min-replicas-to-write"
+	case redis.HasErrorPrefix(err, "MISCONF"):
+		return "Redis takes no writes because it can't save to disk: see its log"
+	case redis.HasErrorPrefix(err, "BUSY "):
+		return "Redis is busy with a long script: try again in a moment"
+	}
+	return ""
+}
+
+// describeConnection says what is wrong with the way to the server; "" where
+// nothing is known to be.
+func describeConnection(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return "" // the caller gave up: that says nothing about the store
+	}
+	// A failure to connect comes first: it may carry a deadline too, but then
+	// nothing was sent.
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Op == "dial" {
+		address := ""
+		if op.Addr != nil {
+			address = " at " + op.Addr.String()
+		}
+		return fmt.Sprintf("no Redis%s: %s; check that it runs and that the address is right", address, dialReason(op))
+	}
+	if dns, ok := errors.AsType[*net.DNSError](err); ok {
+		return fmt.Sprintf("no Redis found: %s; check the host name", dnsReason(dns))
+	}
+	var record tls.RecordHeaderError
+	var certificate *tls.CertificateVerificationError
+	var network net.Error
+	switch {
+	case errors.As(err, &record):
+		return "Redis does not speak TLS on this port: use redis:// or the TLS port"
+	case errors.As(err, &certificate):
+		return fmt.Sprintf("the certificate of Redis is not trusted: %v", certificate.Err)
+	case errors.Is(err, redis.ErrPoolTimeout), errors.Is(err, redis.ErrPoolExhausted):
+		return "every connection to Redis was busy for too long: lower the load or raise the pool's size"
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
+		return "Redis did not answer in time" + MayBeDone
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
+		errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return "Redis closed the connection" + MayBeDone
+	}
+	return ""
+}
+
+// dialReason is the bare reason why no connection came about, without the
+// address and the system call that Go's text repeats.
+func dialReason(op *net.OpError) string {
+	if dns, ok := errors.AsType[*net.DNSError](op.Err); ok {
+		return dnsReason(dns)
+	}
+	if op.Timeout() {
+		return "no answer"
+	}
+	if errno, ok := errors.AsType[syscall.Errno](op.Err); ok {
+		return errno.Error()
+	}
+	return op.Err.Error()
+}
+
+func dnsReason(err *net.DNSError) string {
+	if err.IsNotFound {
+		return fmt.Sprintf("the host %q does not exist", err.Name)
+	}
+	return fmt.Sprintf("the host %q can't be looked up", err.Name)
+}
