@@ -1,9 +1,6 @@
 package tasks
 
 import (
-	"errors"
-	"fmt"
-	"io"
 	"math"
 	"testing"
 	"time"
@@ -94,14 +91,4 @@ func TestRetryPolicyOutOfBounds(t *testing.T) {
 		var invalid *fault.InvalidError
 		require.ErrorAs(t, err, &invalid)
 	}
-}
-
-// Pitfall 29: an error that was wrapped on its way is still known.
-func TestPitfall29WrappedErrorsComeAgainWhenTheySay(t *testing.T) {
-	t.Parallel()
-	again := &againError{after: 7 * time.Second, cause: errBusy}
-	require.Equal(t, 7*time.Second, comeAgain(3, fmt.Errorf("a: %w", errors.Join(again, io.EOF)), nil))
-	require.Equal(t, errorPause, comeAgain(3, io.EOF, nil))
-	require.ErrorIs(t, again, errBusy)
-	require.EqualError(t, again, "again in 7s: another delivery goes first: of the same message, or of an older one that is late")
 }

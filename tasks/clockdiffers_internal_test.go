@@ -1,0 +1,75 @@
+package tasks
+
+import (
+	"context"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/alicebob/miniredis/v2"
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+)
+
+// Pitfall 55: where the local clock is off the store's, deliveries go by the
+// store's, from the first one on.
+func TestPitfall55ClocksDiffer(t *testing.T) {
+	t.Parallel()
+	for _, off := range []time.Duration{3 * time.Second, -3 * time.Second, 90 * time.Minute, -time.Millisecond} {
+		t.Run(off.String(), func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				recorder := deliverByClock(t, func() time.Time { return time.Now().Add(off) })
+				require.Len(t, recorder.Deliveries(), 1)
+				d := recorder.Deliveries()[0]
+				late := d.At.Sub(d.Notification.SendAt)
+				require.GreaterOrEqual(t, late, time.Duration(0), "early")
+				require.Less(t, late, time.Millisecond)
+			})
+		})
+	}
+}
+
+// deliverByClock has a worker whose local clock is local deliver one message.
+func deliverByClock(t *testing.T, local func() time.Time) *notifiertest.Recorder {
+	t.Helper()
+	server := miniredis.NewMiniRedis()
+	t.Cleanup(server.Close)
+	client := redis.NewClient(&redis.Options{
+		Dialer: func(context.Context, string, string) (net.Conn, error) { return server.Dial() },
+		// Neither is of use here.
+		DisableIdentity:          true,
+		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
+	})
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	policies, err := settings.NewPolicyStore(client, "")
+	require.NoError(t, err)
+	require.NoError(t, policies.Apply(t.Context(), policy.DefaultPolicy()))
+
+	recorder := notifiertest.NewRecorder(time.Now)
+	w, err := NewWorker(client, WorkerOptions{Notifier: recorder})
+	require.NoError(t, err)
+	w.handler.clock.local, w.handler.rules.policies.local = local, local
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(ctx) }()
+	defer func() {
+		stop()
+		require.NoError(t, <-ended)
+	}()
+
+	s, err := NewSubmitter(client, SubmitterOptions{})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, s.Close()) }()
+	o, err := s.Submit(t.Context(), Message{User: "alice", Title: "a", SendAt: time.Now().Add(5678 * time.Millisecond)})
+	require.NoError(t, err)
+	require.Equal(t, Accepted, o.Outcome)
+	time.Sleep(10 * time.Second)
+	return recorder
+}
