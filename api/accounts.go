@@ -10,7 +10,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 const (
@@ -20,22 +20,22 @@ const (
 
 // Account is who sends, as callers see it.
 type Account struct {
-	Name      string     `json:"name" doc:"1 to 64 of a-z 0-9 _ -"`
-	Tier      string     `json:"tier,omitempty" doc:"Its tier; absent where nothing limits what it sends."`
-	Contact   string     `json:"contact,omitempty" doc:"Who is told about its quota: an e-mail address or an https: URL."`
-	TimeZone  string     `json:"time_zone" doc:"The IANA time zone whose hours and days its quota counts."`
-	ReportAt  string     `json:"report_at,omitempty" doc:"The local time of its daily report; absent where it gets none."`
-	Disabled  bool       `json:"disabled,omitempty" doc:"Its keys let nobody in; what it has submitted is still sent."`
-	CreatedAt tasks.Time `json:"created_at" doc:"When it was made."`
-	Keys      []Key      `json:"keys" doc:"Its API keys, the oldest first, without the keys themselves."`
+	Name      string       `json:"name" doc:"1 to 64 of a-z 0-9 _ -"`
+	Tier      string       `json:"tier,omitempty" doc:"Its tier; absent where nothing limits what it sends."`
+	Contact   string       `json:"contact,omitempty" doc:"Who is told about its quota: an e-mail address or an https: URL."`
+	TimeZone  string       `json:"time_zone" doc:"The IANA time zone whose hours and days its quota counts."`
+	ReportAt  string       `json:"report_at,omitempty" doc:"The local time of its daily report; absent where it gets none."`
+	Disabled  bool         `json:"disabled,omitempty" doc:"Its keys let nobody in; what it has submitted is still sent."`
+	CreatedAt message.Time `json:"created_at" doc:"When it was made."`
+	Keys      []Key        `json:"keys" doc:"Its API keys, the oldest first, without the keys themselves."`
 }
 
 // Key is what is known of an API key.
 type Key struct {
 	ID        string           `json:"id" doc:"Names the key, and lets nobody in."`
 	Scopes    []accounts.Scope `json:"scopes" doc:"What it may be used for: submit, read, admin."`
-	CreatedAt tasks.Time       `json:"created_at" doc:"When it was made."`
-	ExpiresAt tasks.Time       `json:"expires_at,omitzero" doc:"From when on it lets nobody in; absent for never."`
+	CreatedAt message.Time     `json:"created_at" doc:"When it was made."`
+	ExpiresAt message.Time     `json:"expires_at,omitzero" doc:"From when on it lets nobody in; absent for never."`
 }
 
 // NewKey is an API key that was just made.
@@ -79,7 +79,7 @@ type KeyDraft struct {
 func AccountOf(a accounts.Account) Account {
 	account := Account{
 		Name: a.Name, Tier: a.Tier, Contact: a.Contact, TimeZone: a.TimeZone, ReportAt: a.ReportAt,
-		Disabled: a.Disabled, CreatedAt: tasks.Time{Time: a.CreatedAt}, Keys: make([]Key, len(a.Keys)),
+		Disabled: a.Disabled, CreatedAt: message.Time{Time: a.CreatedAt}, Keys: make([]Key, len(a.Keys)),
 	}
 	if account.TimeZone == "" {
 		account.TimeZone = "UTC"
@@ -92,7 +92,7 @@ func AccountOf(a accounts.Account) Account {
 
 // KeyOf is an API key as callers see it.
 func KeyOf(k accounts.APIKey) Key {
-	return Key{ID: k.ID, Scopes: k.Scopes, CreatedAt: tasks.Time{Time: k.CreatedAt}, ExpiresAt: tasks.Time{Time: k.ExpiresAt}}
+	return Key{ID: k.ID, Scopes: k.Scopes, CreatedAt: message.Time{Time: k.CreatedAt}, ExpiresAt: message.Time{Time: k.ExpiresAt}}
 }
 
 func (s *server) listAccountsRoute() route {

@@ -13,20 +13,22 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/deadletters"
+	"github.com/sendlimit/sendlimiter/tasks/refit"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // Options configure the API. Submitter, DeadLetters, Policies, Refitter, Users,
 // Accounts, Counters, Stats and Now have to be there; the zero value of the rest is
 // what most want.
 type Options struct {
-	Submitter   *tasks.Submitter
-	DeadLetters *tasks.DeadLetters
+	Submitter   *submit.Submitter
+	DeadLetters *deadletters.DeadLetters
 	// Policies say who may get what and when, Users what is set for single users,
 	// and Refitter finds what is scheduled and does not fit a policy.
 	Policies *settings.PolicyStore
 	Users    *settings.UserSettingsStore
-	Refitter *tasks.Refitter
+	Refitter *refit.Refitter
 	// Accounts say whom a key stands for, and Counters how often it may submit.
 	Accounts *accounts.Accounts
 	Counters *counters.Counters
@@ -62,11 +64,11 @@ type Options struct {
 
 // server answers the operations.
 type server struct {
-	submitter      *tasks.Submitter
-	deadLetters    *tasks.DeadLetters
+	submitter      *submit.Submitter
+	deadLetters    *deadletters.DeadLetters
 	policies       *settings.PolicyStore
 	users          *settings.UserSettingsStore
-	refitter       *tasks.Refitter
+	refitter       *refit.Refitter
 	accounts       *accounts.Accounts
 	counters       *counters.Counters
 	stats          func(context.Context) (Stats, error)

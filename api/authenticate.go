@@ -12,7 +12,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // caller is who sends a request. The zero value is nobody, who may do nothing.
@@ -176,8 +176,8 @@ func unauthorized(detail, reason string) error {
 	if reason != "" {
 		header.Set("WWW-Authenticate", challenge+`, error="`+reason+`"`)
 	}
-	return &httpError{status: http.StatusUnauthorized, header: header, outcome: tasks.Outcome{
-		Outcome: tasks.Errored, Code: fault.CodeUnauthorized, Detail: detail,
+	return &httpError{status: http.StatusUnauthorized, header: header, outcome: message.Outcome{
+		Outcome: message.Errored, Code: fault.CodeUnauthorized, Detail: detail,
 	}}
 }
 
@@ -185,8 +185,8 @@ func tooManyLogins(wait time.Duration) error {
 	return &httpError{
 		status: http.StatusTooManyRequests,
 		header: http.Header{"Retry-After": {retryAfter(wait)}},
-		outcome: tasks.Outcome{
-			Outcome: tasks.Refused, Code: fault.CodeRateLimited,
+		outcome: message.Outcome{
+			Outcome: message.Refused, Code: fault.CodeRateLimited,
 			Detail: "too many requests with a wrong key have come from this address: wait until Retry-After",
 		},
 	}

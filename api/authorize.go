@@ -10,7 +10,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // authorized lets through who may do what a route does.
@@ -59,22 +60,22 @@ func forbidden(scope accounts.Scope) error {
 	return &httpError{
 		status: http.StatusForbidden,
 		header: http.Header{"Www-Authenticate": {challenge + `, error="insufficient_scope", scope="` + string(scope) + `"`}},
-		outcome: tasks.Outcome{
-			Outcome: tasks.Errored, Code: codeForbidden, Detail: "the key has not the scope " + string(scope) + ", which this wants",
+		outcome: message.Outcome{
+			Outcome: message.Errored, Code: codeForbidden, Detail: "the key has not the scope " + string(scope) + ", which this wants",
 		},
 	}
 }
 
 // charging is the submitter of what the caller submits, for which its account is
 // charged.
-func (s *server) charging(ctx context.Context) *tasks.Submitter {
+func (s *server) charging(ctx context.Context) *submit.Submitter {
 	return s.actingFor(callerOf(ctx).account())
 }
 
 // reaching is the submitter of what the caller sees and changes. To who is
 // confined to an account, others' messages are as if there were none; whose a
 // message is, is judged with what is done to it.
-func (s *server) reaching(ctx context.Context) *tasks.Submitter {
+func (s *server) reaching(ctx context.Context) *submit.Submitter {
 	who := callerOf(ctx)
 	if !who.confined() {
 		return s.submitter
@@ -82,7 +83,7 @@ func (s *server) reaching(ctx context.Context) *tasks.Submitter {
 	return s.actingFor(who.account())
 }
 
-func (s *server) actingFor(account string) *tasks.Submitter {
+func (s *server) actingFor(account string) *submit.Submitter {
 	if account == "" {
 		return s.submitter
 	}
@@ -91,11 +92,11 @@ func (s *server) actingFor(account string) *tasks.Submitter {
 
 // concealed is an outcome for the caller to see: without the ids of others'
 // messages in the way.
-func (s *server) concealed(ctx context.Context, o tasks.Outcome) (tasks.Outcome, error) {
+func (s *server) concealed(ctx context.Context, o message.Outcome) (message.Outcome, error) {
 	if !callerOf(ctx).confined() || len(o.Violations) == 0 {
 		return o, nil
 	}
-	lists := make([][]tasks.Conflict, len(o.Violations))
+	lists := make([][]message.Conflict, len(o.Violations))
 	for i, v := range o.Violations {
 		lists[i] = v.Conflicts
 	}
@@ -104,7 +105,7 @@ func (s *server) concealed(ctx context.Context, o tasks.Outcome) (tasks.Outcome,
 
 // conceal takes the ids of others' messages out of lists of a user's. Whose they
 // are is looked up once for all lists; what is not known is taken for others'.
-func (s *server) conceal(ctx context.Context, user string, lists ...[]tasks.Conflict) error {
+func (s *server) conceal(ctx context.Context, user string, lists ...[]message.Conflict) error {
 	if !callerOf(ctx).confined() {
 		return nil
 	}

@@ -17,7 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // locked has the API ask for keys.
@@ -209,7 +209,7 @@ func TestOthersConflictsHaveNoID(t *testing.T) {
 		}
 		require.Contains(t, string(r.with(operator, q).body), "secret-id", name)
 	}
-	usage := into[tasks.Usage](t, http.StatusOK, r.with(other, request{method: http.MethodGet, target: "/v1/users/alice/usage?at=" + on22("11:00:00")}))
+	usage := into[message.Usage](t, http.StatusOK, r.with(other, request{method: http.MethodGet, target: "/v1/users/alice/usage?at=" + on22("11:00:00")}))
 	require.Len(t, usage.Sends, 2)
 	require.Equal(t, []string{"", "theirs"}, []string{usage.Sends[0].ID, usage.Sends[1].ID})
 }

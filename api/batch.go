@@ -15,8 +15,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // ndjson is a JSON value a line, in a batch and in its answer.
@@ -41,7 +41,7 @@ func (s *server) batchRoute() route {
 		Description: "The outcome of each line, in their order, as a JSON object a line; `line` is its number from 1. " +
 			"One whose outcome is `error` is the last, and was not judged: go on with its line.",
 		Headers: headers(requestIDHeader),
-		Content: map[string]*huma.MediaType{ndjson: {Schema: schemaOf[tasks.Outcome](s)}},
+		Content: map[string]*huma.MediaType{ndjson: {Schema: schemaOf[message.Outcome](s)}},
 	}
 	return route{
 		Operation: huma.Operation{
@@ -55,7 +55,7 @@ func (s *server) batchRoute() route {
 				"An account's batch counts as one of its requests, and each line is charged as one message: a line beyond the quota is " +
 				"refused with quota_exceeded, and the rest go on.",
 			RequestBody: &huma.RequestBody{
-				Required: true, Content: map[string]*huma.MediaType{ndjson: {Schema: schemaOf[tasks.Draft](s)}},
+				Required: true, Content: map[string]*huma.MediaType{ndjson: {Schema: schemaOf[message.Draft](s)}},
 			},
 			Responses: all,
 		},
@@ -117,14 +117,14 @@ func (s *server) endWhenStopping(ctx context.Context, stop context.CancelCauseFu
 
 // judgeLine submits a message. It runs in goroutines of the batch, whose panic
 // nobody else would catch.
-func (s *server) judgeLine(ctx context.Context, m tasks.Message) (o tasks.Outcome, err error) {
+func (s *server) judgeLine(ctx context.Context, m message.Message) (o message.Outcome, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			err = fmt.Errorf("panic: %v\n%s", reason, debug.Stack())
 		}
 	}()
 	if o, err = s.charging(ctx).Submit(ctx, m); err != nil {
-		return tasks.Outcome{}, err
+		return message.Outcome{}, err
 	}
 	return s.concealed(ctx, o)
 }
@@ -154,8 +154,8 @@ func (s *server) endBatch(w http.ResponseWriter, r *http.Request, lines *lines, 
 }
 
 // whyStopped is the outcome that a batch ends with early, and its HTTP status.
-func (s *server) whyStopped(ctx context.Context, stopped *bulk.StoppedError, err error) (int, tasks.Outcome) {
-	status, o := http.StatusServiceUnavailable, tasks.Outcome{Code: fault.CodeUnavailable}
+func (s *server) whyStopped(ctx context.Context, stopped *bulk.StoppedError, err error) (int, message.Outcome) {
+	status, o := http.StatusServiceUnavailable, message.Outcome{Code: fault.CodeUnavailable}
 	broken, unreadable := errors.AsType[*bodyError](err)
 	switch {
 	case errors.Is(err, errStopping):
@@ -171,7 +171,7 @@ func (s *server) whyStopped(ctx context.Context, stopped *bulk.StoppedError, err
 		status = kindOf(o.Code).status
 	}
 	// Whatever the code: this is no line's own outcome.
-	o.Outcome, o.Line = tasks.Errored, stopped.Line
+	o.Outcome, o.Line = message.Errored, stopped.Line
 	o.Detail += fmt.Sprintf(": go on with line %d", stopped.Line)
 	return status, o
 }

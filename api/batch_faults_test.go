@@ -15,7 +15,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // One place for batches: each of these tests sees by it that a broken one is
@@ -125,9 +125,9 @@ func TestABodyThatBreaksOff(t *testing.T) {
 	require.NoError(t, conn.CloseWrite())
 	outcomes := b.outcomes(response)
 	require.Len(t, outcomes, 3)
-	require.Equal(t, tasks.Accepted, outcomes[1].Outcome)
-	require.Equal(t, tasks.Outcome{
-		Outcome: tasks.Errored, Line: 3, Code: fault.CodeInvalidField, Field: "body",
+	require.Equal(t, message.Accepted, outcomes[1].Outcome)
+	require.Equal(t, message.Outcome{
+		Outcome: message.Errored, Line: 3, Code: fault.CodeInvalidField, Field: "body",
 		Detail: `body "" is not allowed: it takes to come whole (unexpected EOF): go on with line 3`,
 	}, outcomes[2])
 
@@ -143,15 +143,15 @@ func TestALineThatNeverEnds(t *testing.T) {
 	t.Parallel()
 	b := newBatches(t, oneBatch(500*time.Millisecond))
 	talk := b.talk(b.line("a", 0))
-	require.Equal(t, tasks.Accepted, talk.hear().Outcome)
+	require.Equal(t, message.Accepted, talk.hear().Outcome)
 	for n := 2; n < 5; n++ {
 		time.Sleep(300 * time.Millisecond)
 		talk.say(b.line("a", n))
-		require.Equal(t, tasks.Accepted, talk.hear().Outcome)
+		require.Equal(t, message.Accepted, talk.hear().Outcome)
 	}
 	stop := trickle(talk.lines)
-	require.Equal(t, tasks.Outcome{
-		Outcome: tasks.Errored, Code: fault.CodeUnavailable, Line: 5, Detail: "no whole line came within 500ms: go on with line 5",
+	require.Equal(t, message.Outcome{
+		Outcome: message.Errored, Code: fault.CodeUnavailable, Line: 5, Detail: "no whole line came within 500ms: go on with line 5",
 	}, talk.hear())
 	talk.ends()
 	stop()

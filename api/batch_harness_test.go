@@ -22,7 +22,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/deadletters"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/refit"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // batches is a server that batches are sent to.
@@ -45,9 +48,9 @@ func newBatches(t *testing.T, limits api.Limits) *batches {
 	require.NoError(t, err)
 	_, err = policies.Seed(t.Context(), policy.DefaultPolicy())
 	require.NoError(t, err)
-	submitter, err := tasks.NewSubmitter(client, tasks.SubmitterOptions{Batch: true})
+	submitter, err := submit.NewSubmitter(client, submit.SubmitterOptions{Batch: true})
 	require.NoError(t, err)
-	letters, err := tasks.NewDeadLetters(client, tasks.DeadLetterOptions{})
+	letters, err := deadletters.NewDeadLetters(client, deadletters.DeadLetterOptions{})
 	require.NoError(t, err)
 	b := &batches{
 		T: t, store: store, stopping: make(chan struct{}),
@@ -60,7 +63,7 @@ func newBatches(t *testing.T, limits api.Limits) *batches {
 	require.NoError(t, err)
 	users, err := settings.NewUserSettingsStore(client, "")
 	require.NoError(t, err)
-	refitter, err := tasks.NewRefitter(client, tasks.RefitterOptions{})
+	refitter, err := refit.NewRefitter(client, refit.RefitterOptions{})
 	require.NoError(t, err)
 	handler, err := api.New(api.Options{
 		Policies: policies, Users: users, Refitter: refitter,
@@ -106,15 +109,15 @@ func (b *batches) post(body io.Reader) batchReply {
 }
 
 // outcomes are those of a batch that was answered.
-func (b *batches) outcomes(reply batchReply) []tasks.Outcome {
+func (b *batches) outcomes(reply batchReply) []message.Outcome {
 	b.Helper()
 	require.Equal(b, http.StatusOK, reply.status)
 	require.Equal(b, "application/x-ndjson", reply.header.Get("Content-Type"))
 	require.NotEmpty(b, reply.header.Get("X-Request-Id"))
-	var all []tasks.Outcome
+	var all []message.Outcome
 	decoder := json.NewDecoder(reply.body)
 	for decoder.More() {
-		var o tasks.Outcome
+		var o message.Outcome
 		require.NoError(b, decoder.Decode(&o))
 		all = append(all, o)
 	}
@@ -175,9 +178,9 @@ func (t *talk) say(line string) {
 }
 
 // hear returns the next answer.
-func (t *talk) hear() tasks.Outcome {
+func (t *talk) hear() message.Outcome {
 	t.Helper()
-	var o tasks.Outcome
+	var o message.Outcome
 	text, err := t.answers.ReadBytes('\n')
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(text, &o))

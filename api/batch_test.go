@@ -17,7 +17,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Of a user's lines for the same minute the first takes the place, whatever
@@ -39,7 +39,7 @@ func TestABatchIsJudgedAndAnsweredInOrder(t *testing.T) {
 		require.Equal(t, i+1, o.Line)
 		require.Equal(t, fmt.Sprintf("user-%d-%d", i%users, i/users), o.ID)
 		if i < users {
-			require.Equal(t, tasks.Accepted, o.Outcome, o.Detail)
+			require.Equal(t, message.Accepted, o.Outcome, o.Detail)
 			continue
 		}
 		require.Equal(t, fault.CodeSendLimit, o.Code)
@@ -73,15 +73,15 @@ func TestLinesThatAreNoMessages(t *testing.T) {
 		require.Less(t, len(o.Detail), 300)
 	}
 	require.Equal(t, []seen{
-		{1, tasks.Accepted, "", "a"},
-		{4, tasks.Invalid, "message", ""},
-		{5, tasks.Invalid, "send_at", "a"},
-		{6, tasks.Invalid, "tilte", ""},
-		{7, tasks.Invalid, "message", ""},
-		{8, tasks.Invalid, "body", "a"},
-		{9, tasks.Invalid, "user", ""}, // too long to be repeated
-		{10, tasks.Invalid, "message", ""},
-		{11, tasks.Accepted, "", "a"},
+		{1, message.Accepted, "", "a"},
+		{4, message.Invalid, "message", ""},
+		{5, message.Invalid, "send_at", "a"},
+		{6, message.Invalid, "tilte", ""},
+		{7, message.Invalid, "message", ""},
+		{8, message.Invalid, "body", "a"},
+		{9, message.Invalid, "user", ""}, // too long to be repeated
+		{10, message.Invalid, "message", ""},
+		{11, message.Accepted, "", "a"},
 	}, got)
 	require.Equal(t, "i", outcomes[2].ID)
 	require.Equal(t, `user "`+long[:80]+`…" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters`,
@@ -103,12 +103,12 @@ func TestABatchIsAnsweredWhileItIsRead(t *testing.T) {
 	b := newBatches(t, api.Limits{})
 	talk := b.talk(b.line("a", 0))
 	require.Equal(t, "HTTP/1.1", talk.reply.proto)
-	require.Equal(t, tasks.Accepted, talk.hear().Outcome)
+	require.Equal(t, message.Accepted, talk.hear().Outcome)
 	for n := 2; n < 5; n++ {
 		talk.say(b.line("a", n))
 		o := talk.hear()
 		require.Equal(t, n, o.Line)
-		require.Equal(t, tasks.Accepted, o.Outcome)
+		require.Equal(t, message.Accepted, o.Outcome)
 	}
 	require.NoError(t, talk.lines.Close())
 	talk.ends()
@@ -120,7 +120,7 @@ func TestABatchSentAgainChangesNothing(t *testing.T) {
 	body := b.line("a", 0) + b.line("b", 0) + b.line("a", 1)
 	for _, replayed := range []bool{false, true} {
 		for _, o := range b.outcomes(b.post(strings.NewReader(body))) {
-			require.Equal(t, tasks.Accepted, o.Outcome)
+			require.Equal(t, message.Accepted, o.Outcome)
 			require.Equal(t, replayed, o.Replayed)
 		}
 	}
@@ -167,7 +167,7 @@ func TestNoMoreBatchesThanTheLimit(t *testing.T) {
 	require.Equal(t, "1", refused.header.Get("Retry-After"))
 	b.accepts("d") // counted apart
 	for _, talk := range []*talk{first, second} {
-		require.Equal(t, tasks.Accepted, talk.hear().Outcome)
+		require.Equal(t, message.Accepted, talk.hear().Outcome)
 		require.NoError(t, talk.lines.Close())
 		talk.ends()
 	}
@@ -178,12 +178,12 @@ func TestTheStoreFailsDuringABatch(t *testing.T) {
 	t.Parallel()
 	b := newBatches(t, api.Limits{})
 	talk := b.talk(b.line("a", 0))
-	require.Equal(t, tasks.Accepted, talk.hear().Outcome)
+	require.Equal(t, message.Accepted, talk.hear().Outcome)
 	b.store.SetError("LOADING Redis is loading the dataset in memory")
 	talk.say(b.line("a", 2))
 	last := talk.hear()
-	require.Equal(t, tasks.Outcome{
-		Outcome: tasks.Errored, Code: fault.CodeUnavailable, Line: 2,
+	require.Equal(t, message.Outcome{
+		Outcome: message.Errored, Code: fault.CodeUnavailable, Line: 2,
 		Detail: "Redis is still loading its data: try again in a moment: go on with line 2",
 	}, last)
 	talk.ends()
@@ -204,10 +204,10 @@ func TestAServerThatStopsEndsItsBatches(t *testing.T) {
 	t.Parallel()
 	b := newBatches(t, api.Limits{})
 	talk := b.talk(b.line("a", 0))
-	require.Equal(t, tasks.Accepted, talk.hear().Outcome)
+	require.Equal(t, message.Accepted, talk.hear().Outcome)
 	close(b.stopping)
-	require.Equal(t, tasks.Outcome{
-		Outcome: tasks.Errored, Code: fault.CodeUnavailable, Line: 2, Detail: "this server stops: go on with line 2",
+	require.Equal(t, message.Outcome{
+		Outcome: message.Errored, Code: fault.CodeUnavailable, Line: 2, Detail: "this server stops: go on with line 2",
 	}, talk.hear())
 	talk.ends() // though the client has not ended it
 

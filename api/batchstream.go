@@ -14,9 +14,9 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
 	"github.com/sendlimit/sendlimiter/tasks/input"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // bodyError is returned when a request's body can't be read any further. It
@@ -87,7 +87,7 @@ func (l *lines) next() (line bulk.Line, err error) {
 	if err != nil {
 		return bulk.Line{}, ofBody(err)
 	}
-	return small(bulk.LineOf(record, tasks.ParseTime)), nil
+	return small(bulk.LineOf(record, message.ParseTime)), nil
 }
 
 // ofBody has what is wrong with a file be wrong with the body.
@@ -112,7 +112,7 @@ func small(line bulk.Line) bulk.Line {
 	wrong := *line.Invalid
 	wrong.Field, wrong.Value = beginning(wrong.Field, quoted), beginning(wrong.Value, quoted)
 	line.Invalid = &wrong
-	who := tasks.Message{ID: line.Message.ID, User: line.Message.User}
+	who := message.Message{ID: line.Message.ID, User: line.Message.User}
 	if len(who.ID) > keyspace.MaxID {
 		who.ID = ""
 	}
@@ -196,7 +196,7 @@ func (a *answers) Write(b []byte) (int, error) {
 }
 
 // Emit takes the outcome of the next line.
-func (a *answers) Emit(o tasks.Outcome) error { return a.line(o) }
+func (a *answers) Emit(o message.Outcome) error { return a.line(o) }
 
 // line takes a line of any kind.
 func (a *answers) line(value any) error {

@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // readJSON reads a request's body, which has to be JSON of some shape; which
@@ -27,8 +27,8 @@ func (s *server) readJSON(r *http.Request) ([]byte, error) {
 	case tooLarge:
 		return nil, badRequest(http.StatusRequestEntityTooLarge, "body", "a longer one", fmt.Sprintf("at most %d bytes", s.limits.Body))
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return nil, &httpError{status: http.StatusRequestTimeout, outcome: tasks.Outcome{
-			Outcome: tasks.Errored, Code: fault.CodeUnavailable,
+		return nil, &httpError{status: http.StatusRequestTimeout, outcome: message.Outcome{
+			Outcome: message.Errored, Code: fault.CodeUnavailable,
 			Detail: fmt.Sprintf("the request did not come whole within %s: it can be sent again", s.limits.Timeout),
 		}}
 	case err != nil:

@@ -9,15 +9,16 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/deadletters"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 const deadLetterPattern = "/v1/users/{user}/dead-letters/{id}"
 
 // DeadLetters is a page of messages that were given up.
 type DeadLetters struct {
-	DeadLetters []tasks.Status `json:"dead_letters"`
-	NextCursor  string         `json:"next_cursor,omitempty" doc:"Absent where there are no more; what follows may also be an empty page."`
+	DeadLetters []message.Status `json:"dead_letters"`
+	NextCursor  string           `json:"next_cursor,omitempty" doc:"Absent where there are no more; what follows may also be an empty page."`
 }
 
 func (s *server) listDeadLettersRoute() route {
@@ -52,9 +53,9 @@ func (s *server) listDeadLetters(r *http.Request, q query) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	request := tasks.DeadLettersRequest{User: user, Limit: limit}
+	request := deadletters.DeadLettersRequest{User: user, Limit: limit}
 	if after != (cursor{}) {
-		request.After = tasks.Status{ID: after.ID, User: after.User, EndedAt: tasks.Time{Time: after.time()}}
+		request.After = message.Status{ID: after.ID, User: after.User, EndedAt: message.Time{Time: after.time()}}
 	}
 	letters, err := s.deadLetters.List(r.Context(), request)
 	if err != nil {
@@ -80,7 +81,7 @@ func (s *server) showDeadLetterRoute() route {
 					Schema: &huma.Schema{Type: huma.TypeBoolean, Default: false},
 				},
 			},
-			Responses: responses[tasks.DeadLetter](s, "The dead letter.", http.StatusNotFound),
+			Responses: responses[deadletters.DeadLetter](s, "The dead letter.", http.StatusNotFound),
 		},
 		scope: accounts.ScopeAdmin, do: s.showDeadLetter,
 	}
@@ -97,10 +98,10 @@ func (s *server) showDeadLetter(r *http.Request, q query) (answer, error) {
 		return answer{}, err
 	}
 	if !known {
-		return answer{}, &refusal{tasks.NoDeadLetter(user, id)}
+		return answer{}, &refusal{deadletters.NoDeadLetter(user, id)}
 	}
 	if !content {
-		letter = tasks.DeadLetter{Status: letter.Status}
+		letter = deadletters.DeadLetter{Status: letter.Status}
 	}
 	return done(letter), nil
 }
@@ -112,7 +113,7 @@ func (s *server) purgeDeadLetterRoute() route {
 			Summary:     "Forget a dead letter",
 			Description: "Its content, its record and its id are gone.",
 			Parameters:  []*huma.Param{userParameter(), idParameter()},
-			Responses:   responses[tasks.Outcome](s, "Purged.", http.StatusNotFound),
+			Responses:   responses[message.Outcome](s, "Purged.", http.StatusNotFound),
 		},
 		scope: accounts.ScopeAdmin, do: s.purgeDeadLetter,
 	}
@@ -129,7 +130,7 @@ func (s *server) retryDeadLetterRoute() route {
 			Summary:     "Send a dead letter after all",
 			Description: "At the next time that is free for its user, with all its attempts. Where it can't be, it stays as it is.",
 			Parameters:  []*huma.Param{userParameter(), idParameter()},
-			Responses:   responses[tasks.Outcome](s, "Retried: it is sent at send_at.", http.StatusNotFound, http.StatusConflict),
+			Responses:   responses[message.Outcome](s, "Retried: it is sent at send_at.", http.StatusNotFound, http.StatusConflict),
 		},
 		scope: accounts.ScopeAdmin, do: s.retryDeadLetter,
 	}

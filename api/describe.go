@@ -5,7 +5,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/refit"
 )
 
 // describe says of the schemas what their types can't. Objects in answers may
@@ -67,9 +68,9 @@ func wordsOf(schema, member string) []string {
 	case "outcome":
 		switch schema {
 		case "Misfit":
-			return []string{tasks.NoFit, tasks.Moved, tasks.Cancelled, tasks.Kept, tasks.Gone}
+			return []string{refit.NoFit, message.Moved, message.Cancelled, refit.Kept, refit.Gone}
 		case "RefitSummary":
-			return []string{tasks.Previewed, tasks.Refitted}
+			return []string{refit.Previewed, refit.Refitted}
 		case "RefitProgress":
 			return []string{refitProgress}
 		}

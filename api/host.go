@@ -6,7 +6,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // checkHost refuses a request that has no key, and asks for this server by a name
@@ -16,8 +16,8 @@ func checkHost(host string) error {
 	if localHost(host) {
 		return nil
 	}
-	return &httpError{status: http.StatusForbidden, outcome: tasks.Outcome{
-		Outcome: tasks.Errored, Code: codeCrossOrigin,
+	return &httpError{status: http.StatusForbidden, outcome: message.Outcome{
+		Outcome: message.Errored, Code: codeCrossOrigin,
 		Detail: valid(host) + " can be the name of another site's page: without a key, ask for this server by its IP address or as localhost",
 	}}
 }

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Limits bound what callers can take up. The zero value of each means its
@@ -95,8 +95,8 @@ func (s *server) bounded(rt route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		exchangeOf(r.Context()).route = pattern
 		if !places.try() {
-			WriteProblem(w, r, tasks.Outcome{
-				Outcome: tasks.Errored, Code: fault.CodeUnavailable,
+			WriteProblem(w, r, message.Outcome{
+				Outcome: message.Errored, Code: fault.CodeUnavailable,
 				Detail: fmt.Sprintf("%d %s are being answered, and no more are at a time: try again in a moment", cap(places), what),
 			})
 			return

@@ -6,7 +6,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 const messagePattern = "/v1/users/{user}/messages/{id}"
@@ -18,7 +18,7 @@ func (s *server) statusRoute() route {
 			Summary:     "See what became of a message",
 			Description: "Is known until a while after the message's end, 7 days unless the workers are set otherwise.",
 			Parameters:  []*huma.Param{userParameter(), idParameter()},
-			Responses:   responses[tasks.Status](s, "What became of it.", http.StatusNotFound),
+			Responses:   responses[message.Status](s, "What became of it.", http.StatusNotFound),
 		},
 		scope: accounts.ScopeRead, do: s.status,
 	}
@@ -31,7 +31,7 @@ func (s *server) status(r *http.Request, _ query) (answer, error) {
 		return answer{}, err
 	}
 	if !known {
-		return answer{}, &refusal{tasks.NoStatus(user, id)}
+		return answer{}, &refusal{message.NoStatus(user, id)}
 	}
 	return done(status), nil
 }
@@ -43,8 +43,8 @@ func (s *server) moveRoute() route {
 			Summary:     "Move a message to another send time",
 			Description: "Works until the message is being sent. Where the rules have no room at the new time, the message keeps the old one.",
 			Parameters:  []*huma.Param{userParameter(), idParameter()},
-			RequestBody: jsonBody[tasks.MoveDraft](s),
-			Responses:   responses[tasks.Outcome](s, "Moved.", bodyProblems(http.StatusNotFound, http.StatusConflict)...),
+			RequestBody: jsonBody[message.MoveDraft](s),
+			Responses:   responses[message.Outcome](s, "Moved.", bodyProblems(http.StatusNotFound, http.StatusConflict)...),
 		},
 		scope: accounts.ScopeSubmit, do: s.move,
 	}
@@ -55,11 +55,11 @@ func (s *server) move(r *http.Request, _ query) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	draft, err := tasks.DecodeMove(text)
+	draft, err := message.DecodeMove(text)
 	if err != nil {
 		return answer{}, err
 	}
-	at, err := draft.Time(tasks.ParseTime)
+	at, err := draft.Time(message.ParseTime)
 	if err != nil {
 		return answer{}, err
 	}
@@ -77,7 +77,7 @@ func (s *server) cancelRoute() route {
 			Summary:     "Cancel a message",
 			Description: "Works until the message is being sent, and erases its content. Cancelling twice is no error: replayed says so.",
 			Parameters:  []*huma.Param{userParameter(), idParameter()},
-			Responses:   responses[tasks.Outcome](s, "Cancelled: it is not sent.", http.StatusNotFound, http.StatusConflict),
+			Responses:   responses[message.Outcome](s, "Cancelled: it is not sent.", http.StatusNotFound, http.StatusConflict),
 		},
 		scope: accounts.ScopeSubmit, do: s.cancel,
 	}
@@ -88,7 +88,7 @@ func (s *server) cancel(r *http.Request, _ query) (answer, error) {
 }
 
 // doneUnlessRefused answers with an outcome.
-func doneUnlessRefused(o tasks.Outcome, err error) (answer, error) {
+func doneUnlessRefused(o message.Outcome, err error) (answer, error) {
 	if o, err = unlessRefused(o, err); err != nil {
 		return answer{}, err
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // requestIDHeader has the id of a request, in the request and in the answer.
@@ -113,8 +113,8 @@ func (s *server) answerPanic(w http.ResponseWriter, r *http.Request, reason any)
 func sameOrigin(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		WriteProblem(w, r, tasks.Outcome{
-			Outcome: tasks.Errored, Code: codeCrossOrigin,
+		WriteProblem(w, r, message.Outcome{
+			Outcome: message.Errored, Code: codeCrossOrigin,
 			Detail: "a page of another site has asked for this: only a program, or a page of this address, can",
 		})
 	}))

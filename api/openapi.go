@@ -13,14 +13,14 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // newSchemas returns the schemas of the document, which are made of the types
 // that the answers are.
 func newSchemas() huma.Registry {
 	schemas := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
-	schemas.RegisterTypeAlias(reflect.TypeFor[tasks.Time](), reflect.TypeFor[time.Time]())
+	schemas.RegisterTypeAlias(reflect.TypeFor[message.Time](), reflect.TypeFor[time.Time]())
 	schemas.RegisterTypeAlias(reflect.TypeFor[policy.Rule](), reflect.TypeFor[string]())
 	schemas.RegisterTypeAlias(reflect.TypeFor[policy.QuietHours](), reflect.TypeFor[[]string]())
 	return schemas

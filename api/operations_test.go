@@ -15,7 +15,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/deadletters"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Users of any name are reached by the address that their message is said to
@@ -36,17 +37,17 @@ func TestUsersOfAnyNameSurviveThePath(t *testing.T) {
 
 		got = r.get(at)
 		require.Equal(t, http.StatusOK, got.status, "%q at %s: %s", user, at, got.body)
-		status := into[tasks.Status](t, http.StatusOK, got)
+		status := into[message.Status](t, http.StatusOK, got)
 		require.Equal(t, []string{user, id}, []string{status.User, status.ID})
 		all := strings.TrimSuffix(at, "/messages/"+id)
 		list := into[api.Messages](t, http.StatusOK, r.get(all+"/messages"))
 		require.Len(t, list.Messages, 1, user)
-		require.Equal(t, user, into[tasks.Usage](t, http.StatusOK, r.get(all+"/usage")).User)
+		require.Equal(t, user, into[message.Usage](t, http.StatusOK, r.get(all+"/usage")).User)
 		require.Equal(t, user, into[api.FreeTimes](t, http.StatusOK, r.get(all+"/next-free")).Times[0].User)
 		moved := r.send(request{http.MethodPatch, at, `{"send_at":"` + on22("12:00:00") + `"}`, nil})
-		require.Equal(t, user, into[tasks.Outcome](t, http.StatusOK, moved).User)
+		require.Equal(t, user, into[message.Outcome](t, http.StatusOK, moved).User)
 		cancelled := r.send(request{method: http.MethodDelete, target: at})
-		require.Equal(t, tasks.Cancelled, into[tasks.Outcome](t, http.StatusOK, cancelled).Outcome)
+		require.Equal(t, message.Cancelled, into[message.Outcome](t, http.StatusOK, cancelled).Outcome)
 	}
 	for _, user := range []string{"%00", "%FF", "a%0Ab", strings.Repeat("x", keyspace.MaxUser+1)} {
 		p := r.problem(http.StatusUnprocessableEntity, r.get("/v1/users/"+user+"/messages"))
@@ -63,8 +64,8 @@ func TestARefusalIsTheContracts(t *testing.T) {
 	p := r.problem(http.StatusConflict, got)
 	require.Equal(t, fault.CodeSendLimit, p.Code)
 	require.Equal(t, "alice already has a message at 11:11:11, within 1 minute; the next free time is 11:12:11", p.Detail)
-	require.Equal(t, on22("11:12:11.000"), p.NextFreeAt.Format(tasks.TimeLayout))
-	require.Equal(t, on22("11:10:11.000"), p.PreviousFreeAt.Format(tasks.TimeLayout))
+	require.Equal(t, on22("11:12:11.000"), p.NextFreeAt.Format(message.TimeLayout))
+	require.Equal(t, on22("11:10:11.000"), p.PreviousFreeAt.Format(message.TimeLayout))
 	require.Equal(t, "1/minute", p.Violations[0].Rule)
 	require.Equal(t, "a", p.Violations[0].Conflicts[0].ID)
 	require.Equal(t, []string{"c", "alice"}, []string{p.ID, p.User})
@@ -81,12 +82,12 @@ func TestTheIdempotencyKeyStandsForTheID(t *testing.T) {
 			http.Header{"Content-Type": {"application/json"}, "Idempotency-Key": keys},
 		})
 	}
-	require.Equal(t, "a", into[tasks.Outcome](t, http.StatusCreated, submit("", "a")).ID)
-	again := into[tasks.Outcome](t, http.StatusOK, submit("", "a"))
+	require.Equal(t, "a", into[message.Outcome](t, http.StatusCreated, submit("", "a")).ID)
+	again := into[message.Outcome](t, http.StatusOK, submit("", "a"))
 	require.True(t, again.Replayed)
-	require.True(t, into[tasks.Outcome](t, http.StatusOK, submit("", `"a"`)).Replayed, "as the header's own specification spells it")
-	require.True(t, into[tasks.Outcome](t, http.StatusOK, submit(`"id":"a",`, "a")).Replayed)
-	require.True(t, into[tasks.Outcome](t, http.StatusOK, submit(`"id":"a",`)).Replayed)
+	require.True(t, into[message.Outcome](t, http.StatusOK, submit("", `"a"`)).Replayed, "as the header's own specification spells it")
+	require.True(t, into[message.Outcome](t, http.StatusOK, submit(`"id":"a",`, "a")).Replayed)
+	require.True(t, into[message.Outcome](t, http.StatusOK, submit(`"id":"a",`)).Replayed)
 
 	p := r.problem(http.StatusUnprocessableEntity, submit(`"id":"a",`, "b"))
 	require.Equal(t, "id", p.Field)
@@ -138,7 +139,7 @@ func TestAListGoesOnByItsCursor(t *testing.T) {
 			page := into[api.Messages](t, http.StatusOK, r.get(target+cursor))
 			require.LessOrEqual(t, len(page.Messages), limit)
 			for _, m := range page.Messages {
-				require.Equal(t, tasks.StatusScheduled, m.Status)
+				require.Equal(t, message.StatusScheduled, m.Status)
 				got = append(got, m.ID)
 			}
 			if page.NextCursor == "" {
@@ -189,8 +190,8 @@ func TestUsageAndNextFree(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	booked(r)
-	usage := into[tasks.Usage](t, http.StatusOK, r.get("/v1/users/alice/usage?at="+on22("11:11:30.5")))
-	require.Equal(t, on22("11:11:30.500"), usage.At.Format(tasks.TimeLayout))
+	usage := into[message.Usage](t, http.StatusOK, r.get("/v1/users/alice/usage?at="+on22("11:11:30.5")))
+	require.Equal(t, on22("11:11:30.500"), usage.At.Format(message.TimeLayout))
 	require.Equal(t, 24*time.Hour, usage.To.Sub(usage.From.Time))
 	require.Equal(t, []string{"1/minute", "5/hour", "10/calendar_day"}, []string{usage.Rules[0].Rule, usage.Rules[1].Rule, usage.Rules[2].Rule})
 	require.Equal(t, []int{1, 1, 2}, []int{usage.Rules[0].Used, usage.Rules[1].Used, usage.Rules[2].Used})
@@ -198,8 +199,8 @@ func TestUsageAndNextFree(t *testing.T) {
 	require.NotEmpty(t, usage.Free)
 
 	free := into[api.FreeTimes](t, http.StatusOK, r.get("/v1/users/alice/next-free?count=2&from="+on22("11:11:11")))
-	require.Equal(t, on22("11:12:11.000"), free.Times[0].FreeAt.Format(tasks.TimeLayout))
-	require.Equal(t, on22("11:13:11.000"), free.Times[1].FreeAt.Format(tasks.TimeLayout))
+	require.Equal(t, on22("11:12:11.000"), free.Times[0].FreeAt.Format(message.TimeLayout))
+	require.Equal(t, on22("11:13:11.000"), free.Times[1].FreeAt.Format(message.TimeLayout))
 }
 
 func TestDeadLetters(t *testing.T) {
@@ -214,7 +215,7 @@ func TestDeadLetters(t *testing.T) {
 	for {
 		page := into[api.DeadLetters](t, http.StatusOK, r.get("/v1/dead-letters?limit=2"+cursor))
 		for _, letter := range page.DeadLetters {
-			require.Equal(t, tasks.StatusFailed, letter.Status)
+			require.Equal(t, message.StatusFailed, letter.Status)
 			got = append(got, letter.ID)
 		}
 		if page.NextCursor == "" {
@@ -227,13 +228,13 @@ func TestDeadLetters(t *testing.T) {
 
 	const at = "/v1/users/alice/dead-letters/"
 	require.NotContains(t, string(r.get(at+"a").body), "secret", "nobody sees content who has not asked for it")
-	letter := into[tasks.DeadLetter](t, http.StatusOK, r.get(at+"a?content=true"))
+	letter := into[deadletters.DeadLetter](t, http.StatusOK, r.get(at+"a?content=true"))
 	require.Equal(t, []any{"secret", map[string]string{"k": "v"}}, []any{letter.Title, letter.Data})
 
-	retried := into[tasks.Outcome](t, http.StatusOK, r.post(at+"a/retry", ""))
-	require.Equal(t, tasks.Retried, retried.Outcome)
-	purged := into[tasks.Outcome](t, http.StatusOK, r.send(request{method: http.MethodDelete, target: at + "b"}))
-	require.Equal(t, tasks.Purged, purged.Outcome)
+	retried := into[message.Outcome](t, http.StatusOK, r.post(at+"a/retry", ""))
+	require.Equal(t, deadletters.Retried, retried.Outcome)
+	purged := into[message.Outcome](t, http.StatusOK, r.send(request{method: http.MethodDelete, target: at + "b"}))
+	require.Equal(t, deadletters.Purged, purged.Outcome)
 	require.Equal(t, 1, into[api.Stats](t, http.StatusOK, r.get("/v1/stats")).DeadLetters)
 }
 
@@ -279,7 +280,7 @@ func TestPitfall35StoreAway(t *testing.T) {
 		got := r.send(o.request())
 		p := r.problem(http.StatusServiceUnavailable, got)
 		require.Equal(t, fault.CodeUnavailable, p.Code, "%s %s", o.method, o.path)
-		require.Equal(t, tasks.Errored, p.Outcome.Outcome)
+		require.Equal(t, message.Errored, p.Outcome.Outcome)
 		require.Equal(t, "1", got.header.Get("Retry-After"))
 	}
 	require.NoError(t, r.store.Restart())

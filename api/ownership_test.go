@@ -15,7 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // An id that one account gives up and another takes, while the first still
@@ -48,9 +48,9 @@ func TestAnIDThatGoesFromOneAccountToAnother(t *testing.T) {
 			continue
 		}
 		taken++
-		status := into[tasks.Status](t, http.StatusOK, r.with(other, request{method: http.MethodGet, target: aliceA}))
-		require.Equal(t, tasks.StatusScheduled, status.Status)
-		require.Equal(t, on22("11:11:11.000"), status.SendAt.Format(tasks.TimeLayout))
+		status := into[message.Status](t, http.StatusOK, r.with(other, request{method: http.MethodGet, target: aliceA}))
+		require.Equal(t, message.StatusScheduled, status.Status)
+		require.Equal(t, on22("11:11:11.000"), status.SendAt.Format(message.TimeLayout))
 		require.Equal(t, http.StatusOK, r.with(other, cancel).status)
 	}
 	require.NotZero(t, taken, "nothing was tried")
@@ -65,8 +65,8 @@ func TestAnAccountCancelsTwice(t *testing.T) {
 		method: http.MethodPost, target: messagesPath, body: `{"user":"alice","id":"a","send_at":"` + on22("11:11:11") + `","title":"Hi"}`,
 	}).status)
 	cancel := request{method: http.MethodDelete, target: aliceA}
-	require.False(t, into[tasks.Outcome](t, http.StatusOK, r.with(own, cancel)).Replayed)
-	require.True(t, into[tasks.Outcome](t, http.StatusOK, r.with(own, cancel)).Replayed)
+	require.False(t, into[message.Outcome](t, http.StatusOK, r.with(own, cancel)).Replayed)
+	require.True(t, into[message.Outcome](t, http.StatusOK, r.with(own, cancel)).Replayed)
 	require.Equal(t, http.StatusNotFound, r.with(other, cancel).status)
 }
 

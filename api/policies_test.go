@@ -13,7 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // conditional is a request with a body of JSON under a condition, "If-Match: x".
@@ -217,7 +217,7 @@ func TestRefusalsOfPolicies(t *testing.T) {
 	night := r.problem(http.StatusConflict, r.post(messagesPath, draft("alice", "23:00:00", "")))
 	require.Equal(t, fault.CodeQuietHours, night.Code)
 	require.Equal(t, []string{"22:00-08:00", "UTC"}, []string{night.QuietHours.Hours, night.QuietHours.TimeZone})
-	require.Equal(t, "2026-11-23T08:00:00.000Z", night.QuietHours.Until.Format(tasks.TimeLayout))
+	require.Equal(t, "2026-11-23T08:00:00.000Z", night.QuietHours.Until.Format(message.TimeLayout))
 	require.Equal(t, night.QuietHours.Until, night.NextFreeAt)
 
 	r.accepted(draft("alice", "11:00:00", `,"category":"marketing"`))
@@ -225,14 +225,14 @@ func TestRefusalsOfPolicies(t *testing.T) {
 	require.Equal(t, fault.CodeSendLimit, second.Code)
 	require.Equal(t, []string{"1/calendar_day", "marketing"}, []string{second.Violations[0].Rule, second.Violations[0].Category})
 
-	usage := into[tasks.Usage](t, http.StatusOK, r.get("/v1/users/alice/usage?category=marketing&at="+on22("11:00:00")))
+	usage := into[message.Usage](t, http.StatusOK, r.get("/v1/users/alice/usage?category=marketing&at="+on22("11:00:00")))
 	require.Len(t, usage.Rules, 2)
 	require.Equal(t, []any{"marketing", 1}, []any{usage.Rules[1].Category, usage.Rules[1].Used})
 	require.NotEmpty(t, usage.Quiet)
 	free := func(more string) string {
 		t.Helper()
 		times := into[api.FreeTimes](t, http.StatusOK, r.get("/v1/users/alice/next-free?from="+on22("12:00:00")+more)).Times
-		return times[0].FreeAt.Format(tasks.TimeLayout)
+		return times[0].FreeAt.Format(message.TimeLayout)
 	}
 	require.Equal(t, on22("12:00:00.000"), free(""))
 	require.Equal(t, "2026-11-23T08:00:00.000Z", free("&category=marketing"))
@@ -244,7 +244,7 @@ func TestRefusalsOfPolicies(t *testing.T) {
 
 	r.sets("bob", policy.UserSettings{Blocked: true})
 	p := r.problem(http.StatusForbidden, r.post(messagesPath, draft("bob", "11:00:00", "")))
-	require.Equal(t, []any{fault.CodeBlocked, tasks.Refused}, []any{p.Code, p.Outcome.Outcome})
+	require.Equal(t, []any{fault.CodeBlocked, message.Refused}, []any{p.Code, p.Outcome.Outcome})
 	// Settings hold from the very next decision on.
 	r.sets("bob", policy.UserSettings{})
 	r.accepted(draft("bob", "11:00:00", ""))

@@ -9,7 +9,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // noVersion stands for the version of what is not there.
@@ -62,8 +62,8 @@ func headerError(name string, values []string, want string) error {
 
 // otherVersion is the answer to a request that wants to find another version.
 func otherVersion(present, detail string) error {
-	p := &httpError{status: http.StatusPreconditionFailed, outcome: tasks.Outcome{
-		Outcome: tasks.Refused, Code: fault.CodeVersionMismatch, Detail: detail,
+	p := &httpError{status: http.StatusPreconditionFailed, outcome: message.Outcome{
+		Outcome: message.Refused, Code: fault.CodeVersionMismatch, Detail: detail,
 	}}
 	if present != noVersion {
 		p.header = etag(present)

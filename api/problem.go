@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Problem is the body of every answer that is not a success, as RFC 9457 has
@@ -20,7 +20,7 @@ type Problem struct {
 	Title    string `json:"title" doc:"The kind of problem in a few words."`
 	Status   int    `json:"status" doc:"The HTTP status."`
 	Instance string `json:"instance,omitempty" doc:"The request's id, as X-Request-Id has it."`
-	tasks.Outcome
+	message.Outcome
 }
 
 const problemType = "application/problem+json"
@@ -28,13 +28,13 @@ const problemType = "application/problem+json"
 // WriteProblem answers a request with an outcome that is not a success, with
 // the HTTP status of its code. For 429 and 503 it sets a Retry-After of a second
 // where there is none.
-func WriteProblem(w http.ResponseWriter, r *http.Request, o tasks.Outcome) {
+func WriteProblem(w http.ResponseWriter, r *http.Request, o message.Outcome) {
 	writeProblem(w, r, kindOf(o.Code).status, o)
 }
 
 // writeProblem answers with a status that is not that of the outcome's code: of
 // a request that already HTTP has a word for.
-func writeProblem(w http.ResponseWriter, r *http.Request, status int, o tasks.Outcome) {
+func writeProblem(w http.ResponseWriter, r *http.Request, status int, o message.Outcome) {
 	h := w.Header()
 	retry := status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
 	if retry && h.Get("Retry-After") == "" {
@@ -66,14 +66,14 @@ func (s *server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 
 // outcomeOf makes an outcome of an error, as the other surfaces do, but one
 // that has a code in any case.
-func (s *server) outcomeOf(ctx context.Context, err error) tasks.Outcome {
+func (s *server) outcomeOf(ctx context.Context, err error) message.Outcome {
 	if refused, ok := errors.AsType[*refusal](err); ok {
 		return refused.outcome
 	}
 	if missing, ok := errors.AsType[*fault.NoSuchError](err); ok {
-		return tasks.Outcome{Outcome: tasks.Refused, Code: missing.Code(), Field: missing.What, Detail: missing.Error()}
+		return message.Outcome{Outcome: message.Refused, Code: missing.Code(), Field: missing.What, Detail: missing.Error()}
 	}
-	o := tasks.OutcomeOf(err)
+	o := message.OutcomeOf(err)
 	if o.Code != "" {
 		return o
 	}
@@ -83,10 +83,10 @@ func (s *server) outcomeOf(ctx context.Context, err error) tasks.Outcome {
 	}
 	switch {
 	case errors.As(err, &refused):
-		return tasks.Outcome{Outcome: tasks.Refused, Code: refused.Code(), Detail: refused.Error()}
+		return message.Outcome{Outcome: message.Refused, Code: refused.Code(), Detail: refused.Error()}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		return tasks.Outcome{
-			Outcome: tasks.Errored, Code: fault.CodeUnavailable,
+		return message.Outcome{
+			Outcome: message.Errored, Code: fault.CodeUnavailable,
 			Detail: "there was no answer in time: the same request with the same id can be sent again",
 		}
 	default:
@@ -95,25 +95,25 @@ func (s *server) outcomeOf(ctx context.Context, err error) tasks.Outcome {
 	}
 }
 
-func internalError() tasks.Outcome {
-	return tasks.Outcome{
-		Outcome: tasks.Errored, Code: codeInternal,
+func internalError() message.Outcome {
+	return message.Outcome{
+		Outcome: message.Errored, Code: codeInternal,
 		Detail: "something went wrong here, and not in the request: the log has more under the request's id",
 	}
 }
 
 // refusal is an outcome that is not a success, on its way to the caller.
-type refusal struct{ outcome tasks.Outcome }
+type refusal struct{ outcome message.Outcome }
 
 func (r *refusal) Error() string { return r.outcome.Detail }
 
 // unlessRefused returns an outcome that is a success, and others as an error.
-func unlessRefused(o tasks.Outcome, err error) (tasks.Outcome, error) {
+func unlessRefused(o message.Outcome, err error) (message.Outcome, error) {
 	if err != nil {
-		return tasks.Outcome{}, err
+		return message.Outcome{}, err
 	}
 	if o.Code != "" {
-		return tasks.Outcome{}, &refusal{o}
+		return message.Outcome{}, &refusal{o}
 	}
 	return o, nil
 }
@@ -123,7 +123,7 @@ func unlessRefused(o tasks.Outcome, err error) (tasks.Outcome, error) {
 type httpError struct {
 	status  int
 	header  http.Header
-	outcome tasks.Outcome
+	outcome message.Outcome
 }
 
 func (e *httpError) Error() string { return e.outcome.Detail }
@@ -132,7 +132,7 @@ func (e *httpError) Error() string { return e.outcome.Detail }
 // field.
 func badRequest(status int, field, value, want string) *httpError {
 	wrong := &fault.InvalidError{Field: field, Value: value, Want: want}
-	return &httpError{status: status, outcome: tasks.OutcomeOf(wrong)}
+	return &httpError{status: status, outcome: message.OutcomeOf(wrong)}
 }
 
 // clip keeps a sentence readable when what is quoted in it is not.

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // query has the parameters of a request, each at most once.
@@ -55,7 +55,7 @@ func (q query) time(name string, now time.Time) (time.Time, error) {
 	if !given {
 		return time.Time{}, nil
 	}
-	at, isNow, err := tasks.ParseTime(text)
+	at, isNow, err := message.ParseTime(text)
 	if err != nil {
 		want := err.Error() + ", or now"
 		if strings.Contains(text, " ") {
@@ -73,9 +73,9 @@ func (q query) time(name string, now time.Time) (time.Time, error) {
 func (q query) category() (string, error) {
 	text, given := q["category"]
 	if given && text == "" {
-		return "", &fault.InvalidError{Field: "category", Want: fmt.Sprintf("1 to %d of a-z 0-9 _ -", tasks.MaxCategory)}
+		return "", &fault.InvalidError{Field: "category", Want: fmt.Sprintf("1 to %d of a-z 0-9 _ -", message.MaxCategory)}
 	}
-	return text, tasks.CheckCategory(text)
+	return text, message.CheckCategory(text)
 }
 
 // count reads a whole number from 1 to most; it is usual where the parameter is

@@ -12,7 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // atNow has the server's clock stand where the store's does. It is no clock for
@@ -65,7 +65,7 @@ func TestHowLongAQuotaIsUsedUp(t *testing.T) {
 				got := r.direct(secret, q)
 				p := r.problem(http.StatusTooManyRequests, got)
 				require.Equal(t, fault.CodeQuotaExceeded, p.Code, q.target)
-				require.Equal(t, row.resets, p.ResetsAt.Format(tasks.TimeLayout))
+				require.Equal(t, row.resets, p.ResetsAt.Format(message.TimeLayout))
 				require.Equal(t, row.retryAfter, got.header.Get("Retry-After"), q.target)
 			}
 			require.Equal(t, http.StatusNotFound, r.direct(secret, request{method: http.MethodGet, target: "/v1/users/carol/messages/c"}).status)
@@ -91,7 +91,7 @@ func TestABatchIsChargedByTheLine(t *testing.T) {
 	require.Equal(t, `"requests_per_minute";r=59;t=60`, got.header.Get("RateLimit"))
 	var codes []fault.Code
 	for text := range strings.Lines(string(got.body)) {
-		codes = append(codes, into[tasks.Outcome](t, http.StatusOK, reply{status: got.status, header: got.header, body: []byte(text)}).Code)
+		codes = append(codes, into[message.Outcome](t, http.StatusOK, reply{status: got.status, header: got.header, body: []byte(text)}).Code)
 	}
 	require.Equal(t, []fault.Code{"", "send_limit", "", "quota_exceeded", "", "invalid_field"}, codes,
 		"what the user's rules refuse is not charged")

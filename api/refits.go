@@ -13,7 +13,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/refit"
 )
 
 // mostRefits is how many previews and refits there are at a time: each takes up to
@@ -47,7 +48,7 @@ func (s *server) previewPolicy(w http.ResponseWriter, r *http.Request) {
 		s.writeError(w, r, err)
 		return
 	}
-	s.streamRefit(w, r, func(ctx context.Context, watcher tasks.RefitWatcher) (tasks.RefitSummary, error) {
+	s.streamRefit(w, r, func(ctx context.Context, watcher refit.RefitWatcher) (refit.RefitSummary, error) {
 		return s.refitter.Preview(ctx, policy, watcher)
 	})
 }
@@ -60,9 +61,9 @@ func (s *server) refitPolicyRoute() route {
 			Description: "Of the policy as it is stored. It can be ended at any time: asked for again, for the same version and in the same way, " +
 				"it goes on where it was. It begins two seconds after the first line, when every program goes by the policy. Each message that does not fit is a line. " + refitLines,
 			Parameters: []*huma.Param{policyParameter(), {
-				Name: "then", In: "query", Required: true, Example: string(tasks.RefitShift),
+				Name: "then", In: "query", Required: true, Example: string(refit.RefitShift),
 				Description: "shift moves each message to its next free time before it expires; cancel takes it back.",
-				Schema:      &huma.Schema{Type: huma.TypeString, Enum: []any{string(tasks.RefitShift), string(tasks.RefitCancel)}},
+				Schema:      &huma.Schema{Type: huma.TypeString, Enum: []any{string(refit.RefitShift), string(refit.RefitCancel)}},
 			}},
 			Responses: s.refitResponses(http.StatusNotFound, http.StatusConflict),
 		},
@@ -72,8 +73,8 @@ func (s *server) refitPolicyRoute() route {
 
 func (s *server) refitPolicy(w http.ResponseWriter, r *http.Request) {
 	q, err := parseQuery(r.URL.RawQuery, []string{"then"})
-	action := tasks.RefitAction(q["then"])
-	if err == nil && action != tasks.RefitShift && action != tasks.RefitCancel {
+	action := refit.RefitAction(q["then"])
+	if err == nil && action != refit.RefitShift && action != refit.RefitCancel {
 		err = &fault.InvalidError{Field: "then", Value: q["then"], Want: "shift or cancel"}
 	}
 	var policy policy.Policy
@@ -84,7 +85,7 @@ func (s *server) refitPolicy(w http.ResponseWriter, r *http.Request) {
 		s.writeError(w, r, err)
 		return
 	}
-	s.streamRefit(w, r, func(ctx context.Context, watcher tasks.RefitWatcher) (tasks.RefitSummary, error) {
+	s.streamRefit(w, r, func(ctx context.Context, watcher refit.RefitWatcher) (refit.RefitSummary, error) {
 		return s.refitter.Run(ctx, policy, action, watcher)
 	})
 }
@@ -101,7 +102,7 @@ func (s *server) refitResponses(problems ...int) map[string]*huma.Response {
 		Description: "A JSON object a line; `outcome` says of what kind.",
 		Headers:     headers(requestIDHeader),
 		Content: map[string]*huma.MediaType{ndjson: {Schema: &huma.Schema{AnyOf: []*huma.Schema{
-			schemaOf[RefitProgress](s), schemaOf[tasks.Misfit](s), schemaOf[tasks.RefitSummary](s), schemaOf[tasks.Outcome](s),
+			schemaOf[RefitProgress](s), schemaOf[refit.Misfit](s), schemaOf[refit.RefitSummary](s), schemaOf[message.Outcome](s),
 		}}}},
 	}
 	return all
@@ -109,11 +110,11 @@ func (s *server) refitResponses(problems ...int) map[string]*huma.Response {
 
 // streamRefit runs a preview or a refit, and answers with its lines as they come.
 func (s *server) streamRefit(
-	w http.ResponseWriter, r *http.Request, run func(context.Context, tasks.RefitWatcher) (tasks.RefitSummary, error),
+	w http.ResponseWriter, r *http.Request, run func(context.Context, refit.RefitWatcher) (refit.RefitSummary, error),
 ) {
 	if !s.refits.try() {
-		WriteProblem(w, r, tasks.Outcome{
-			Outcome: tasks.Refused, Code: fault.CodeRateLimited,
+		WriteProblem(w, r, message.Outcome{
+			Outcome: message.Refused, Code: fault.CodeRateLimited,
 			Detail: "a preview or a refit is being answered, and one is at a time: try again when it has ended",
 		})
 		return
@@ -126,7 +127,7 @@ func (s *server) streamRefit(
 	ctx, stop := context.WithCancelCause(r.Context())
 	lines := &refitStream{answers: newAnswers(w, control, s.now, s.limits.Timeout), now: s.now, stop: stop}
 	watched := s.endWhenStopping(ctx, stop, lines.answers)
-	summary, err := run(ctx, tasks.RefitWatcher{Misfit: lines.misfit, Progress: lines.progress})
+	summary, err := run(ctx, refit.RefitWatcher{Misfit: lines.misfit, Progress: lines.progress})
 	if err != nil {
 		err = errors.Join(err, context.Cause(ctx))
 	}
@@ -137,7 +138,7 @@ func (s *server) streamRefit(
 
 // endRefit answers with the summary, and says why it is not of everything, if so: in
 // a last line, or in the status where there was none yet.
-func (s *server) endRefit(w http.ResponseWriter, r *http.Request, answers *answers, summary tasks.RefitSummary, err error) {
+func (s *server) endRefit(w http.ResponseWriter, r *http.Request, answers *answers, summary refit.RefitSummary, err error) {
 	if _, gone := errors.AsType[*answerError](err); gone || r.Context().Err() != nil {
 		return
 	}
@@ -152,7 +153,7 @@ func (s *server) endRefit(w http.ResponseWriter, r *http.Request, answers *answe
 	_ = answers.line(summary)
 	if err != nil {
 		last := s.outcomeOf(r.Context(), err)
-		last.Outcome = tasks.Errored
+		last.Outcome = message.Errored
 		_ = answers.line(last)
 	}
 	_ = answers.Flush()
@@ -181,7 +182,7 @@ type refitStream struct {
 }
 
 // misfit is called for each, of which a part of the store may have many.
-func (l *refitStream) misfit(m tasks.Misfit) error {
+func (l *refitStream) misfit(m refit.Misfit) error {
 	if err := l.answers.line(m); err != nil {
 		return err
 	}

@@ -18,7 +18,8 @@ import (
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/refit"
 )
 
 // refitLine is any line of a preview or a refit.
@@ -62,20 +63,20 @@ func TestPreviewAndRefit(t *testing.T) {
 	const strictly = `{"rules":["1/calendar_day"]}`
 	lines := r.lines(r.post(defaultPath+"/preview", strictly))
 	require.Equal(t, []refitLine{
-		{Outcome: tasks.NoFit, ID: "b", User: "alice", SendAt: on22("12:11:11.000"), Breaks: "1/calendar_day"},
-		{Outcome: tasks.Previewed, Misfits: 1, Next: keyspace.Partitions},
+		{Outcome: refit.NoFit, ID: "b", User: "alice", SendAt: on22("12:11:11.000"), Breaks: "1/calendar_day"},
+		{Outcome: refit.Previewed, Misfits: 1, Next: keyspace.Partitions},
 	}, lines)
 	require.Equal(t, before, r.store.Dump())
 
 	require.Equal(t, http.StatusOK, r.send(conditional(http.MethodPut, defaultPath, strictly, "")).status)
 	lines = r.lines(r.post(defaultPath+"/refit?then=shift", ""))
 	require.Equal(t, []refitLine{
-		{Outcome: tasks.Moved, ID: "b", User: "alice", SendAt: "2026-11-23T00:00:00.000Z", Breaks: "1/calendar_day"},
-		{Outcome: tasks.Refitted, Misfits: 1, Moved: 1, Next: keyspace.Partitions},
+		{Outcome: message.Moved, ID: "b", User: "alice", SendAt: "2026-11-23T00:00:00.000Z", Breaks: "1/calendar_day"},
+		{Outcome: refit.Refitted, Misfits: 1, Moved: 1, Next: keyspace.Partitions},
 	}, lines)
-	status := into[tasks.Status](t, http.StatusOK, r.get("/v1/users/alice/messages/b"))
-	require.Equal(t, "2026-11-23T00:00:00.000Z", status.SendAt.Format(tasks.TimeLayout))
-	require.Equal(t, []refitLine{{Outcome: tasks.Refitted, Next: keyspace.Partitions}}, r.lines(r.post(defaultPath+"/refit?then=shift", "")))
+	status := into[message.Status](t, http.StatusOK, r.get("/v1/users/alice/messages/b"))
+	require.Equal(t, "2026-11-23T00:00:00.000Z", status.SendAt.Format(message.TimeLayout))
+	require.Equal(t, []refitLine{{Outcome: refit.Refitted, Next: keyspace.Partitions}}, r.lines(r.post(defaultPath+"/refit?then=shift", "")))
 
 	for query, says := range map[string]string{"": "shift or cancel", "?then=": "shift or cancel", "?then=keep": "shift or cancel", "?to=shift": "there are then"} {
 		require.Contains(t, r.problem(http.StatusUnprocessableEntity, r.post(defaultPath+"/refit"+query, "")).Detail, says)
@@ -94,7 +95,7 @@ func newStepped(t *testing.T, options ...func(*api.Options)) (*rig, *steps) {
 	t.Helper()
 	s := &steps{next: make(chan struct{}), ended: make(chan error, 1)}
 	r := newRig(t)
-	refitter, err := tasks.NewRefitter(r.client, tasks.RefitterOptions{Rest: func(ctx context.Context, _ time.Duration) error {
+	refitter, err := refit.NewRefitter(r.client, refit.RefitterOptions{Rest: func(ctx context.Context, _ time.Duration) error {
 		select {
 		case <-s.next:
 			return nil
@@ -173,7 +174,7 @@ func TestAPreviewIsToldAsItGoes(t *testing.T) {
 	for first.Outcome == "progress" {
 		first = p.next()
 	}
-	require.Equal(t, []string{tasks.NoFit, early}, []string{first.Outcome, first.User}, "while the other is not looked at yet")
+	require.Equal(t, []string{refit.NoFit, early}, []string{first.Outcome, first.User}, "while the other is not looked at yet")
 
 	busy := r.post(defaultPath+"/preview", `{"rules":["1/calendar_day"]}`)
 	require.Equal(t, fault.CodeRateLimited, r.problem(http.StatusTooManyRequests, busy).Code)
@@ -210,9 +211,9 @@ func TestAPreviewEndsWhenTheServerStops(t *testing.T) {
 	for summary.Outcome == "progress" {
 		summary = p.next()
 	}
-	require.Equal(t, tasks.Previewed, summary.Outcome)
+	require.Equal(t, refit.Previewed, summary.Outcome)
 	require.Equal(t, partitions[2], summary.Next)
 	last := p.next()
-	require.Equal(t, refitLine{Outcome: tasks.Errored, Code: fault.CodeUnavailable}, last)
+	require.Equal(t, refitLine{Outcome: message.Errored, Code: fault.CodeUnavailable}, last)
 	require.False(t, p.lines.Scan())
 }

@@ -27,7 +27,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/deadletters"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/refit"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // now is the time on the store's clock and on this one.
@@ -66,10 +69,10 @@ func newRig(tb testing.TB, options ...func(*api.Options)) *rig {
 	require.NoError(tb, err)
 	require.NoError(tb, policies.Apply(tb.Context(), policy.DefaultPolicy()))
 
-	submitter, err := tasks.NewSubmitter(r.client, tasks.SubmitterOptions{})
+	submitter, err := submit.NewSubmitter(r.client, submit.SubmitterOptions{})
 	require.NoError(tb, err)
 	tb.Cleanup(func() { require.NoError(tb, submitter.Close()) })
-	letters, err := tasks.NewDeadLetters(r.client, tasks.DeadLetterOptions{})
+	letters, err := deadletters.NewDeadLetters(r.client, deadletters.DeadLetterOptions{})
 	require.NoError(tb, err)
 	tb.Cleanup(letters.Close)
 	r.accounts, err = accounts.NewAccounts(r.client, "")
@@ -78,7 +81,7 @@ func newRig(tb testing.TB, options ...func(*api.Options)) *rig {
 	require.NoError(tb, err)
 	users, err := settings.NewUserSettingsStore(r.client, "")
 	require.NoError(tb, err)
-	refitter, err := tasks.NewRefitter(r.client, tasks.RefitterOptions{
+	refitter, err := refit.NewRefitter(r.client, refit.RefitterOptions{
 		Rest: func(context.Context, time.Duration) error { return nil }, // nobody else uses the store
 	})
 	require.NoError(tb, err)
@@ -203,7 +206,7 @@ func (r *rig) post(target, body string) reply {
 // accepted submits a message that has to be.
 func (r *rig) accepted(draft string) {
 	r.Helper()
-	into[tasks.Outcome](r, http.StatusCreated, r.post("/v1/messages", draft))
+	into[message.Outcome](r, http.StatusCreated, r.post("/v1/messages", draft))
 }
 
 // problem requires a problem of a status, and returns it.

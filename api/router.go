@@ -12,7 +12,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // router finds what answers a request. It is here since http.ServeMux takes a
@@ -120,15 +120,15 @@ func (a *address) matches(r *http.Request, segments []string) bool {
 
 func (a *address) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Allow", a.allow)
-	WriteProblem(w, r, tasks.Outcome{
-		Outcome: tasks.Errored, Code: codeMethodNotAllowed,
+	WriteProblem(w, r, message.Outcome{
+		Outcome: message.Errored, Code: codeMethodNotAllowed,
 		Detail: fmt.Sprintf("%q is not a method of this address: it takes %s", clip(r.Method), a.allow),
 	})
 }
 
 func notFound(w http.ResponseWriter, r *http.Request) {
-	WriteProblem(w, r, tasks.Outcome{
-		Outcome: tasks.Refused, Code: fault.CodeNotFound,
+	WriteProblem(w, r, message.Outcome{
+		Outcome: message.Refused, Code: fault.CodeNotFound,
 		Detail: "there is nothing at this address: /docs lists what there is, and a / in a user's name is written %2F",
 	})
 }

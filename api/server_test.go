@@ -16,7 +16,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 func TestARequestHasAnID(t *testing.T) {
@@ -214,9 +214,9 @@ func TestBeforeTheOperations(t *testing.T) {
 					next.ServeHTTP(w, q)
 				case "busy":
 					w.Header().Set("Retry-After", "7")
-					api.WriteProblem(w, q, tasks.Outcome{Outcome: tasks.Refused, Code: "rate_limited", Detail: "too many"})
+					api.WriteProblem(w, q, message.Outcome{Outcome: message.Refused, Code: "rate_limited", Detail: "too many"})
 				default:
-					api.WriteProblem(w, q, tasks.Outcome{Outcome: tasks.Errored, Code: "unauthorized", Detail: "no key"})
+					api.WriteProblem(w, q, message.Outcome{Outcome: message.Errored, Code: "unauthorized", Detail: "no key"})
 				}
 			})
 		}

@@ -14,7 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 const settingsPattern = "/v1/users/{user}/settings"
@@ -48,7 +48,7 @@ func (s *server) settingsRoute(id, method, summary, description string, problems
 		Operation: huma.Operation{
 			OperationID: id, Method: method, Path: settingsPattern, Tags: []string{"users"},
 			Summary: summary, Description: description, Parameters: parameters,
-			Responses: versioned(responses[tasks.UserSettings](s, "What is set, and what holds for the user then.", problems...)),
+			Responses: versioned(responses[message.UserSettings](s, "What is set, and what holds for the user then.", problems...)),
 		},
 		scope: accounts.ScopeAdmin,
 	}
@@ -148,7 +148,7 @@ func (s *server) setSettings(r *http.Request, checked bool, change func(Settings
 		}
 		settings, err := draft.settings()
 		if err == nil && checked {
-			err = tasks.CheckUserSettings(settings, policies)
+			err = message.CheckUserSettings(settings, policies)
 		}
 		return settings, err
 	})
@@ -188,7 +188,7 @@ func (s *server) policiesByName(ctx context.Context) (map[string]policy.Policy, 
 func settingsAnswer(r *http.Request, settings policy.UserSettings, policies map[string]policy.Policy) answer {
 	return answer{
 		status: http.StatusOK, header: etag(cmp.Or(settings.Version, noVersion)),
-		body: tasks.UserSettingsOf(r.PathValue("user"), settings, policies),
+		body: message.UserSettingsOf(r.PathValue("user"), settings, policies),
 	}
 }
 

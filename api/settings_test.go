@@ -9,13 +9,13 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // A user's settings in short, as they are answered.
 func (r *rig) settings(got reply) string {
 	r.Helper()
-	s := into[tasks.UserSettings](r, http.StatusOK, got)
+	s := into[message.UserSettings](r, http.StatusOK, got)
 	text := fmt.Sprintf("%s|%s|%s|%v", s.Contact, s.Policy, s.TimeZone, s.Limits)
 	if s.Blocked {
 		text += "|blocked"
@@ -125,7 +125,7 @@ func TestSettingsThatAreNotAllowed(t *testing.T) {
 	// Who was set limits that the policy has lost is not kept from being blocked.
 	r.applies(policy.PolicyDocument{Name: "vip", Rules: []string{"1/hour"}})
 	r.sets("alice", policy.UserSettings{Policy: "vip", Limits: []policy.Rule{{Limit: 5, Period: calendar.Day}}})
-	got := into[tasks.UserSettings](t, http.StatusOK, r.send(conditional(http.MethodPatch, aliceSettings, `{"blocked":true}`, "")))
+	got := into[message.UserSettings](t, http.StatusOK, r.send(conditional(http.MethodPatch, aliceSettings, `{"blocked":true}`, "")))
 	require.True(t, got.Blocked)
 	require.Len(t, got.Effective.WithoutEffect, 1)
 }

@@ -12,14 +12,14 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 const idempotencyKeyHeader = "Idempotency-Key"
 
 func (s *server) submitRoute() route {
-	all := responses[tasks.Outcome](s, "Accepted before: the same request gets its first answer again.", bodyProblems(http.StatusConflict)...)
-	accepted := jsonResponse[tasks.Outcome](s, "Accepted: the message is stored, and sent at send_at.")
+	all := responses[message.Outcome](s, "Accepted before: the same request gets its first answer again.", bodyProblems(http.StatusConflict)...)
+	accepted := jsonResponse[message.Outcome](s, "Accepted: the message is stored, and sent at send_at.")
 	accepted.Headers = headers(requestIDHeader, "Location")
 	all[strconv.Itoa(http.StatusCreated)] = accepted
 	return route{
@@ -29,7 +29,7 @@ func (s *server) submitRoute() route {
 			Description: "Takes a message, if the user's rules have room at its send time. It is then sent, even if this server " +
 				"ends right after. Without an id one is made up; with one the request can be repeated, and is accepted once.",
 			Parameters:  []*huma.Param{idempotencyKeyParameter()},
-			RequestBody: jsonBody[tasks.Draft](s),
+			RequestBody: jsonBody[message.Draft](s),
 			Responses:   all,
 		},
 		scope: accounts.ScopeSubmit, do: s.submit, limited: true,
@@ -55,8 +55,8 @@ func (s *server) dryRunRoute() route {
 			Summary:     "Ask what a submit would answer",
 			Description: "Judges a message as a submit would, and leaves nothing behind: its place can be taken by another a moment later.",
 			Parameters:  []*huma.Param{idempotencyKeyParameter()},
-			RequestBody: jsonBody[tasks.Draft](s),
-			Responses:   responses[tasks.Outcome](s, "It would be accepted.", bodyProblems(http.StatusConflict)...),
+			RequestBody: jsonBody[message.Draft](s),
+			Responses:   responses[message.Outcome](s, "It would be accepted.", bodyProblems(http.StatusConflict)...),
 		},
 		scope: accounts.ScopeSubmit, do: s.dryRun, limited: true,
 	}
@@ -71,25 +71,25 @@ func (s *server) dryRun(r *http.Request, _ query) (answer, error) {
 }
 
 // judge reads the message of a request, and puts it to submit or to check.
-func (s *server) judge(r *http.Request, put func(context.Context, tasks.Message) (tasks.Outcome, error)) (tasks.Outcome, error) {
+func (s *server) judge(r *http.Request, put func(context.Context, message.Message) (message.Outcome, error)) (message.Outcome, error) {
 	text, err := s.readJSON(r)
 	if err != nil {
-		return tasks.Outcome{}, err
+		return message.Outcome{}, err
 	}
-	draft, err := tasks.DecodeDraft(text)
+	draft, err := message.DecodeDraft(text)
 	if err != nil {
-		return tasks.Outcome{}, err
+		return message.Outcome{}, err
 	}
 	if err := takeIdempotencyKey(&draft, r.Header); err != nil {
-		return tasks.Outcome{}, err
+		return message.Outcome{}, err
 	}
-	m, err := draft.Message(tasks.ParseTime)
+	m, err := draft.Message(message.ParseTime)
 	if err != nil {
-		return tasks.Outcome{}, err
+		return message.Outcome{}, err
 	}
 	o, err := put(r.Context(), m)
 	if err != nil {
-		return tasks.Outcome{}, err
+		return message.Outcome{}, err
 	}
 	return unlessRefused(s.concealed(r.Context(), o))
 }
@@ -103,7 +103,7 @@ func idempotencyKeyParameter() *huma.Param {
 }
 
 // takeIdempotencyKey has the header stand for the draft's id.
-func takeIdempotencyKey(d *tasks.Draft, h http.Header) error {
+func takeIdempotencyKey(d *message.Draft, h http.Header) error {
 	given := h.Values(idempotencyKeyHeader)
 	if len(given) == 0 {
 		return nil

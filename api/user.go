@@ -9,13 +9,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Messages is a page of a user's messages.
 type Messages struct {
-	Messages   []tasks.Listed `json:"messages"`
-	NextCursor string         `json:"next_cursor,omitempty" doc:"Absent where there are no more; what follows may also be an empty page."`
+	Messages   []message.Listed `json:"messages"`
+	NextCursor string           `json:"next_cursor,omitempty" doc:"Absent where there are no more; what follows may also be an empty page."`
 }
 
 // A page has usualPage entries unless the caller says otherwise, and at most
@@ -67,14 +67,14 @@ func (s *server) list(r *http.Request, q query) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	page := Messages{Messages: []tasks.Listed{}}
+	page := Messages{Messages: []message.Listed{}}
 	if len(statuses) > limit {
 		statuses = statuses[:limit]
 		last := statuses[limit-1]
 		page.NextCursor = cursor{Milliseconds: last.SendAt.UnixMilli(), ID: last.ID}.String()
 	}
 	for _, status := range statuses {
-		page.Messages = append(page.Messages, tasks.ListedOf(status))
+		page.Messages = append(page.Messages, message.ListedOf(status))
 	}
 	return done(page), nil
 }
@@ -110,7 +110,7 @@ func (s *server) usageRoute() route {
 				timeParameter("to", "Where the timeline ends, up to 32 days later; by default 12 hours after at."),
 				categoryParameter("Looks at the rules of this category, too, and at what is free for its messages."),
 			},
-			Responses: responses[tasks.Usage](s, "How full they are."),
+			Responses: responses[message.Usage](s, "How full they are."),
 		},
 		scope: accounts.ScopeRead, do: s.usage,
 	}
@@ -129,7 +129,7 @@ func (s *server) usage(r *http.Request, q query) (answer, error) {
 	if request.Category, err = q.category(); err != nil {
 		return answer{}, err
 	}
-	request.From, request.To = tasks.UsageSpan(middle)
+	request.From, request.To = message.UsageSpan(middle)
 	if err := s.interval(q, &request.From, &request.To); err != nil {
 		return answer{}, err
 	}
@@ -145,7 +145,7 @@ func (s *server) usage(r *http.Request, q query) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	report := tasks.UsageOf(request, usage, sends)
+	report := message.UsageOf(request, usage, sends)
 	report.More = len(sends) == sendlimit.MaxList
 	if err := s.conceal(r.Context(), request.User, report.Sends); err != nil {
 		return answer{}, err
@@ -155,7 +155,7 @@ func (s *server) usage(r *http.Request, q query) (answer, error) {
 
 // FreeTimes are the next times that are free for a user.
 type FreeTimes struct {
-	Times []tasks.FreeTime `json:"times" doc:"Fewer than asked for where no more are free as far ahead as messages are taken."`
+	Times []message.FreeTime `json:"times" doc:"Fewer than asked for where no more are free as far ahead as messages are taken."`
 }
 
 func (s *server) nextFreeRoute() route {
@@ -191,5 +191,5 @@ func (s *server) nextFree(r *http.Request, q query) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return done(FreeTimes{Times: tasks.FreeTimesOf(request.User, times)}), nil
+	return done(FreeTimes{Times: message.FreeTimesOf(request.User, times)}), nil
 }

@@ -17,7 +17,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/deadletters"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
+	"github.com/sendlimit/sendlimiter/tasks/refit"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 const (
@@ -46,9 +50,9 @@ func measureAPI(ctx context.Context, size sizes) (rows []row, err error) {
 	}
 	each := 1 + (size.slices*size.submits+size.users-1)/size.users
 	times := newSchedule(size.users, each)
-	library := s.submitting(tasks.SubmitterOptions{}, times)
-	behind := s.submitting(tasks.SubmitterOptions{Prefix: behindPrefix, Batch: true}, times)
-	posted := s.posting(tasks.SubmitterOptions{Prefix: apiPrefix, Batch: true}, times)
+	library := s.submitting(submit.SubmitterOptions{}, times)
+	behind := s.submitting(submit.SubmitterOptions{Prefix: behindPrefix, Batch: true}, times)
+	posted := s.posting(submit.SubmitterOptions{Prefix: apiPrefix, Batch: true}, times)
 
 	first := max(size.slices/4, 1)
 	if err := s.interleave(ctx, first, size.submits, library, behind, posted); err != nil {
@@ -59,7 +63,7 @@ func measureAPI(ctx context.Context, size sizes) (rows []row, err error) {
 		return nil, err
 	}
 	growth := liveHeap() - before
-	if err := s.checkQueued(ctx, size, tasks.QueueName(""), tasks.QueueName(behindPrefix), tasks.QueueName(apiPrefix)); err != nil {
+	if err := s.checkQueued(ctx, size, queue.QueueName(""), queue.QueueName(behindPrefix), queue.QueueName(apiPrefix)); err != nil {
 		return nil, err
 	}
 	requests := (size.slices - first) * size.submits
@@ -91,7 +95,7 @@ func liveHeap() int64 {
 
 // posting submits as submitting does, through the API. Every slice has a server
 // of its own.
-func (s *store) posting(options tasks.SubmitterOptions, times *schedule) *side {
+func (s *store) posting(options submit.SubmitterOptions, times *schedule) *side {
 	to := &turns{schedule: times}
 	return &side{prepare: func(n int) (slice, error) {
 		bodies, err := drafts(to.take(n))
@@ -119,7 +123,7 @@ func (s *store) posting(options tasks.SubmitterOptions, times *schedule) *side {
 func drafts(requests []sendlimit.Request) ([][]byte, error) {
 	bodies := make([][]byte, len(requests))
 	for i, r := range requests {
-		draft := tasks.Draft{User: r.User, SendAt: r.At.Format(tasks.TimeLayout), Title: title, Body: body}
+		draft := message.Draft{User: r.User, SendAt: r.At.Format(message.TimeLayout), Title: title, Body: body}
 		var err error
 		if bodies[i], err = json.Marshal(draft); err != nil {
 			return nil, fmt.Errorf("spell a message: %w", err)
@@ -129,16 +133,16 @@ func drafts(requests []sendlimit.Request) ([][]byte, error) {
 }
 
 // serveAPI serves the API on the store, and returns what ends it.
-func (s *store) serveAPI(options tasks.SubmitterOptions) (*httptest.Server, func() error, error) {
-	submitter, err := tasks.NewSubmitter(s.client, options)
+func (s *store) serveAPI(options submit.SubmitterOptions) (*httptest.Server, func() error, error) {
+	submitter, err := submit.NewSubmitter(s.client, options)
 	if err != nil {
 		return nil, nil, fmt.Errorf("submitter: %w", err)
 	}
-	letters, err := tasks.NewDeadLetters(s.client, tasks.DeadLetterOptions{Prefix: options.Prefix})
+	letters, err := deadletters.NewDeadLetters(s.client, deadletters.DeadLetterOptions{Prefix: options.Prefix})
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("dead letters: %w", err), submitter.Close())
 	}
-	refitter, err := tasks.NewRefitter(s.client, tasks.RefitterOptions{SubmitterOptions: options})
+	refitter, err := refit.NewRefitter(s.client, refit.RefitterOptions{SubmitterOptions: options})
 	if err != nil {
 		letters.Close()
 		return nil, nil, errors.Join(fmt.Errorf("refitter: %w", err), submitter.Close())

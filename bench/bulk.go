@@ -15,7 +15,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // What the default policy says of the whole real traffic in the coming year.
@@ -103,7 +103,7 @@ func (b bulkRun) prepare(ctx context.Context) error {
 	lines := json.NewEncoder(buffered)
 	for i := range b.traffic.Sends {
 		r := b.traffic.Request(i, b.start)
-		if err = lines.Encode(tasks.Draft{
+		if err = lines.Encode(message.Draft{
 			ID: r.ID, User: r.User, SendAt: r.At.Format(time.RFC3339), Title: title, Body: body,
 		}); err != nil {
 			break

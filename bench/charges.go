@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // chargedAccount is who is charged, with quotas that nothing here reaches, and
@@ -35,8 +35,8 @@ func measureCharges(ctx context.Context, size sizes) (rows []row, err error) {
 	}
 	each := 1 + (size.slices*size.submits+size.users-1)/size.users
 	times := newSchedule(size.users, each)
-	plain := s.submitting(tasks.SubmitterOptions{}, times)
-	charged := s.submittingFor(chargedAccount, tasks.SubmitterOptions{Prefix: chargedPrefix}, times)
+	plain := s.submitting(submit.SubmitterOptions{}, times)
+	charged := s.submittingFor(chargedAccount, submit.SubmitterOptions{Prefix: chargedPrefix}, times)
 	if err := s.interleave(ctx, size.slices, size.submits, plain, charged); err != nil {
 		return nil, err
 	}

@@ -12,6 +12,8 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // What the product's worker gives asynq, which the bare server gets too.
@@ -77,13 +79,13 @@ func (s *store) fillDeliveries(ctx context.Context, round, n int, due time.Time)
 	if err := s.seedPolicy(ctx, deliveryPrefix(round)); err != nil {
 		return err
 	}
-	submitter, err := tasks.NewSubmitter(s.client, tasks.SubmitterOptions{Prefix: deliveryPrefix(round)})
+	submitter, err := submit.NewSubmitter(s.client, submit.SubmitterOptions{Prefix: deliveryPrefix(round)})
 	if err != nil {
 		return fmt.Errorf("submitter: %w", err)
 	}
 	queue := asynq.NewClientFromRedisClient(s.client)
 	_, err = drive(ctx, n, func(ctx context.Context, i int) error {
-		if err := submitted(ctx, submitter, tasks.Message{User: userName(i), SendAt: due, Title: title, Body: body}); err != nil {
+		if err := submitted(ctx, submitter, message.Message{User: userName(i), SendAt: due, Title: title, Body: body}); err != nil {
 			return err
 		}
 		return enqueueBare(ctx, queue, bareQueue(round), sendlimit.Request{User: userName(i), At: due})

@@ -11,6 +11,8 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/notifier/webhook"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // measureLateness runs a worker with a webhook and says how late messages
@@ -77,7 +79,7 @@ func measureLateness(ctx context.Context, size sizes) (rows []row, err error) {
 // submitDue submits messages that are due at random times a few seconds ahead.
 func (s *store) submitDue(ctx context.Context, size sizes) error {
 	const ahead = 4 * time.Second
-	submitter, err := tasks.NewSubmitter(s.client, tasks.SubmitterOptions{})
+	submitter, err := submit.NewSubmitter(s.client, submit.SubmitterOptions{})
 	if err != nil {
 		return fmt.Errorf("submitter: %w", err)
 	}
@@ -88,7 +90,7 @@ func (s *store) submitDue(ctx context.Context, size sizes) error {
 		times[i] = from.Add(time.Duration(random.Int64N(size.dueWithin.Milliseconds())) * time.Millisecond)
 	}
 	_, err = drive(ctx, len(times), func(ctx context.Context, i int) error {
-		return submitted(ctx, submitter, tasks.Message{User: userName(i), SendAt: times[i], Title: title, Body: body})
+		return submitted(ctx, submitter, message.Message{User: userName(i), SendAt: times[i], Title: title, Body: body})
 	})
 	if err == nil && time.Now().After(from) {
 		err = errors.New("messages were due before all were submitted: the machine is too slow for these sizes")

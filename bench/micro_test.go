@@ -11,7 +11,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // canned is a Redis that answers every script at once with the same reply: what
@@ -86,7 +87,7 @@ func BenchmarkMessage(b *testing.B) {
 	b.Cleanup(func() { require.NoError(b, client.Close()) })
 	client.AddHook(cannedHook{reply: []any{int64(idReused), time.Now().UnixMilli(), time.Now().UnixMilli(), int64(0)}})
 	submitter := newSubmitter(b, client)
-	m := tasks.Message{
+	m := message.Message{
 		User: userName(123), SendAt: time.Now().Add(time.Hour), Title: title, Body: body,
 		Data: map[string]string{"order": "4711", "link": "https://shop.example.com/orders/4711"},
 	}
@@ -94,7 +95,7 @@ func BenchmarkMessage(b *testing.B) {
 	for b.Loop() {
 		o, err := submitter.Submit(b.Context(), m)
 		require.NoError(b, err)
-		require.Equal(b, tasks.Refused, o.Outcome)
+		require.Equal(b, message.Refused, o.Outcome)
 	}
 }
 
@@ -126,9 +127,9 @@ func (h cannedHook) ProcessHook(redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-func newSubmitter(b *testing.B, client redis.UniversalClient) *tasks.Submitter {
+func newSubmitter(b *testing.B, client redis.UniversalClient) *submit.Submitter {
 	b.Helper()
-	submitter, err := tasks.NewSubmitter(client, tasks.SubmitterOptions{})
+	submitter, err := submit.NewSubmitter(client, submit.SubmitterOptions{})
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, submitter.Close()) })
 	return submitter
@@ -145,7 +146,7 @@ func BenchmarkSubmit(b *testing.B) {
 	b.ResetTimer()
 	_, err := drive(b.Context(), b.N, func(ctx context.Context, i int) error {
 		r := times.request(i)
-		return submitted(ctx, submitter, tasks.Message{User: r.User, SendAt: r.At, Title: title, Body: body})
+		return submitted(ctx, submitter, message.Message{User: r.User, SendAt: r.At, Title: title, Body: body})
 	})
 	require.NoError(b, err)
 }

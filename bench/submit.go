@@ -13,7 +13,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 const (
@@ -46,18 +48,18 @@ func measureSubmit(ctx context.Context, size sizes) (rows []row, err error) {
 	each := 1 + (size.slices*size.submits+size.users-1)/size.users
 	times := newSchedule(size.users, each)
 	limiter := redis_rate.NewLimiter(s.client)
-	queue := asynq.NewClientFromRedisClient(s.client)
+	client := asynq.NewClientFromRedisClient(s.client)
 
-	submit := s.submitting(tasks.SubmitterOptions{}, times)
-	together := s.submitting(tasks.SubmitterOptions{Prefix: batchedPrefix, Batch: true}, times)
-	bare := enqueueing(queue, "bare", times, func(context.Context, string) error { return nil })
-	byHand := enqueueing(queue, "by-hand", times, func(ctx context.Context, user string) error {
+	ours := s.submitting(submit.SubmitterOptions{}, times)
+	together := s.submitting(submit.SubmitterOptions{Prefix: batchedPrefix, Batch: true}, times)
+	bare := enqueueing(client, "bare", times, func(context.Context, string) error { return nil })
+	byHand := enqueueing(client, "by-hand", times, func(ctx context.Context, user string) error {
 		return allow(ctx, limiter, user, threeLimits())
 	})
-	if err := s.interleave(ctx, size.slices, size.submits, submit, together, bare, byHand); err != nil {
+	if err := s.interleave(ctx, size.slices, size.submits, ours, together, bare, byHand); err != nil {
 		return nil, err
 	}
-	if err := s.checkQueued(ctx, size, "bare", "by-hand", tasks.QueueName(""), tasks.QueueName(batchedPrefix)); err != nil {
+	if err := s.checkQueued(ctx, size, "bare", "by-hand", queue.QueueName(""), queue.QueueName(batchedPrefix)); err != nil {
 		return nil, err
 	}
 
@@ -68,15 +70,15 @@ func measureSubmit(ctx context.Context, size sizes) (rows []row, err error) {
 	}
 
 	const what = "Submit (reserve, enqueue, confirm) a second / "
-	ours := fmt.Sprintf("Submit %.0f/s, %s of Redis time in %.0f scripts", submit.rate(), submit.timing(), submit.series.runs)
+	said := fmt.Sprintf("Submit %.0f/s, %s of Redis time in %.0f scripts", ours.rate(), ours.timing(), ours.series.runs)
 	return []row{
-		atLeast("submit-enqueue", what+"a bare asynq Enqueue with ProcessAt", submit.rateOver(bare), 0.45,
-			ours, fmt.Sprintf("Enqueue %.0f/s, %s", bare.rate(), bare.timing())),
+		atLeast("submit-enqueue", what+"a bare asynq Enqueue with ProcessAt", ours.rateOver(bare), 0.45,
+			said, fmt.Sprintf("Enqueue %.0f/s, %s", bare.rate(), bare.timing())),
 		atLeast("submit-batched", "the same with SubmitterOptions.Batch, which sends callers' commands together and the bare side does not",
 			together.rateOver(bare), 0.45,
 			fmt.Sprintf("Submit %.0f/s, %s of Redis time", together.rate(), together.timing())),
-		atLeast("submit-by-hand", what+"three Allow and Enqueue", submit.rateOver(byHand), 1,
-			ours, fmt.Sprintf("three Allow and Enqueue %.0f/s, %s", byHand.rate(), byHand.timing())),
+		atLeast("submit-by-hand", what+"three Allow and Enqueue", ours.rateOver(byHand), 1,
+			said, fmt.Sprintf("three Allow and Enqueue %.0f/s, %s", byHand.rate(), byHand.timing())),
 		state("submit-refusal", "a refusal of Submit with both free times / a bare Enqueue",
 			fmt.Sprintf("%.2f × a second", refused.rateOver(bare)),
 			fmt.Sprintf("refused Submit %.0f/s, %s of Redis time", refused.rate(), refused.timing())),
@@ -98,22 +100,22 @@ func (s *store) seedPolicy(ctx context.Context, prefix string) error {
 // submitting submits a message for each of the requests, without an id: the
 // product makes one. Every slice has a Submitter of its own, whose Close waits
 // for the confirms.
-func (s *store) submitting(options tasks.SubmitterOptions, times *schedule) *side {
+func (s *store) submitting(options submit.SubmitterOptions, times *schedule) *side {
 	return s.submittingFor("", options, times)
 }
 
 // submittingFor is submitting for an account, "" for none.
-func (s *store) submittingFor(account string, options tasks.SubmitterOptions, times *schedule) *side {
+func (s *store) submittingFor(account string, options submit.SubmitterOptions, times *schedule) *side {
 	to := &turns{schedule: times}
 	return &side{prepare: func(n int) (slice, error) {
 		requests := to.take(n)
-		submitter, err := tasks.NewSubmitter(s.client, options)
+		submitter, err := submit.NewSubmitter(s.client, options)
 		if err != nil {
 			return slice{}, fmt.Errorf("submitter: %w", err)
 		}
 		return slice{
 			do: func(ctx context.Context, i int) error {
-				return submitted(ctx, submitter, tasks.Message{
+				return submitted(ctx, submitter, message.Message{
 					User: requests[i].User, SendAt: requests[i].At, Title: title, Body: body, Account: account,
 				})
 			},
@@ -122,12 +124,12 @@ func (s *store) submittingFor(account string, options tasks.SubmitterOptions, ti
 	}}
 }
 
-func submitted(ctx context.Context, submitter *tasks.Submitter, m tasks.Message) error {
+func submitted(ctx context.Context, submitter *submit.Submitter, m message.Message) error {
 	o, err := submitter.Submit(ctx, m)
 	if err != nil {
 		return fmt.Errorf("submit: %w", err)
 	}
-	if o.Outcome != tasks.Accepted {
+	if o.Outcome != message.Accepted {
 		return fmt.Errorf("submit: %s, where every time is free: %s", o.Outcome, o.Detail)
 	}
 	return nil
@@ -143,19 +145,19 @@ func (s *store) submittingInVain(times *schedule, users int) *side {
 			requests[i] = times.request(next % users)
 			next++
 		}
-		submitter, err := tasks.NewSubmitter(s.client, tasks.SubmitterOptions{})
+		submitter, err := submit.NewSubmitter(s.client, submit.SubmitterOptions{})
 		if err != nil {
 			return slice{}, fmt.Errorf("submitter: %w", err)
 		}
 		return slice{
 			do: func(ctx context.Context, i int) error {
-				o, err := submitter.Submit(ctx, tasks.Message{
+				o, err := submitter.Submit(ctx, message.Message{
 					User: requests[i].User, SendAt: requests[i].At.Add(beside), Title: title, Body: body,
 				})
 				if err != nil {
 					return fmt.Errorf("submit: %w", err)
 				}
-				if o.Outcome != tasks.Refused || o.NextFreeAt.IsZero() || o.PreviousFreeAt.IsZero() {
+				if o.Outcome != message.Refused || o.NextFreeAt.IsZero() || o.PreviousFreeAt.IsZero() {
 					return fmt.Errorf("submit: %s, where a refusal with both free times is due", o.Outcome)
 				}
 				return nil

@@ -21,6 +21,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/deadletters"
+	"github.com/sendlimit/sendlimiter/tasks/refit"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // realAPI is the API on the embedded store, whose clock stands at now.
@@ -51,12 +54,12 @@ func startRealAPI(ctx context.Context, closing func(func()), adjust func(*api.Op
 	if _, err := policies.Seed(ctx, policy.DefaultPolicy()); err != nil {
 		return nil, err
 	}
-	submitter, err := tasks.NewSubmitter(r.store, tasks.SubmitterOptions{})
+	submitter, err := submit.NewSubmitter(r.store, submit.SubmitterOptions{})
 	if err != nil {
 		return nil, err
 	}
 	closing(func() { _ = submitter.Close() })
-	letters, err := tasks.NewDeadLetters(r.store, tasks.DeadLetterOptions{})
+	letters, err := deadletters.NewDeadLetters(r.store, deadletters.DeadLetterOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +76,7 @@ func startRealAPI(ctx context.Context, closing func(func()), adjust func(*api.Op
 	if err != nil {
 		return nil, err
 	}
-	refitter, err := tasks.NewRefitter(r.store, tasks.RefitterOptions{})
+	refitter, err := refit.NewRefitter(r.store, refit.RefitterOptions{})
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/deliver"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 const (
@@ -73,7 +76,7 @@ func newKilledStore(t *testing.T) *killedStore {
 	for user := range killedUsers {
 		require.NoError(t, settings.Set(t.Context(), paidUser(user), policy.UserSettings{Contact: "ada@receiver.example"}))
 	}
-	paces, err := rate.NewPaceStore(client, "", tasks.PaceTarget)
+	paces, err := rate.NewPaceStore(client, "", deliver.PaceTarget)
 	require.NoError(t, err)
 	require.NoError(t, paces.Apply(t.Context(), rate.Pace{Rate: perSecond(killedPace), Burst: killedPace / 2}))
 	return k
@@ -176,7 +179,7 @@ func (k *killedStore) submit(seed uint64) (wait func()) {
 	k.Helper()
 	var lanes sync.WaitGroup
 	for lane := range killedLanes {
-		submitter, err := tasks.NewSubmitter(k.client(), tasks.SubmitterOptions{
+		submitter, err := submit.NewSubmitter(k.client(), submit.SubmitterOptions{
 			LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter,
 		})
 		require.NoError(k, err)
@@ -191,29 +194,29 @@ func (k *killedStore) submit(seed uint64) (wait func()) {
 	return lanes.Wait
 }
 
-func (k *killedStore) step(s *tasks.Submitter, random *rand.Rand, lane, step int) {
+func (k *killedStore) step(s *submit.Submitter, random *rand.Rand, lane, step int) {
 	day := noon().Truncate(24 * time.Hour)
 	sometime := func() time.Time { return day.Add(time.Duration(random.IntN(24*60)) * time.Minute) }
-	paid := tasks.Message{
+	paid := message.Message{
 		ID: fmt.Sprintf("m-%d-%d", lane, step), User: paidUser(random.IntN(killedUsers)), SendAt: sometime(), Title: "Hi", Account: "acme",
 	}
 	k.mu.Lock()
 	k.ids[paid.User] = append(k.ids[paid.User], paid.ID)
 	k.mu.Unlock()
-	k.ask(func(ctx context.Context) (tasks.Outcome, error) { return s.Submit(ctx, paid) })
+	k.ask(func(ctx context.Context) (message.Outcome, error) { return s.Submit(ctx, paid) })
 	switch random.IntN(5) {
 	case 0:
-		k.ask(func(ctx context.Context) (tasks.Outcome, error) { return s.Cancel(ctx, paid.User, paid.ID) })
+		k.ask(func(ctx context.Context) (message.Outcome, error) { return s.Cancel(ctx, paid.User, paid.ID) })
 	case 1:
 		to := sometime()
-		k.ask(func(ctx context.Context) (tasks.Outcome, error) { return s.Move(ctx, paid.User, paid.ID, to) })
+		k.ask(func(ctx context.Context) (message.Outcome, error) { return s.Move(ctx, paid.User, paid.ID, to) })
 	}
-	free := tasks.Message{ID: "m", User: fmt.Sprintf("now-%d-%d", lane, step), SendAt: time.Now().Add(300 * time.Millisecond), Title: "Hi"}
-	k.ask(func(ctx context.Context) (tasks.Outcome, error) { return s.Submit(ctx, free) })
+	free := message.Message{ID: "m", User: fmt.Sprintf("now-%d-%d", lane, step), SendAt: time.Now().Add(300 * time.Millisecond), Title: "Hi"}
+	k.ask(func(ctx context.Context) (message.Outcome, error) { return s.Submit(ctx, free) })
 }
 
 // ask asks until there is an answer.
-func (k *killedStore) ask(call func(context.Context) (tasks.Outcome, error)) tasks.Outcome {
+func (k *killedStore) ask(call func(context.Context) (message.Outcome, error)) message.Outcome {
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		try, cancel := context.WithTimeout(context.WithoutCancel(k.Context()), 2*time.Second)
 		o, err := call(try)
@@ -273,7 +276,7 @@ func TestRedisKilledUnderAccounts(t *testing.T) {
 		k.kill(answered, time.Duration(50+150*i)*time.Millisecond)
 	}
 	wait()
-	last, err := tasks.NewSubmitter(k.client(), tasks.SubmitterOptions{})
+	last, err := submit.NewSubmitter(k.client(), submit.SubmitterOptions{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, last.Close()) })
 	store := newCrashStore(t, k.server.Client(), "")
@@ -290,7 +293,7 @@ func TestRedisKilledUnderAccounts(t *testing.T) {
 
 // fill uses up what is left of the account's day, once nothing is held any more
 // that is going to be given back.
-func (k *killedStore) fill(s *tasks.Submitter, store crashStore) {
+func (k *killedStore) fill(s *submit.Submitter, store crashStore) {
 	k.Helper()
 	day := store.keys.Charged("acme", "d", noon().Truncate(24*time.Hour))
 	for n := 0; ; n++ {
@@ -299,12 +302,12 @@ func (k *killedStore) fill(s *tasks.Submitter, store crashStore) {
 			break
 		}
 		require.Less(k, n, 2*killedQuota)
-		m := tasks.Message{ID: "m", User: fmt.Sprintf("fill-%d", n), SendAt: noon(), Title: "Hi", Account: "acme"}
+		m := message.Message{ID: "m", User: fmt.Sprintf("fill-%d", n), SendAt: noon(), Title: "Hi", Account: "acme"}
 		k.ids[m.User] = []string{m.ID}
-		k.ask(func(ctx context.Context) (tasks.Outcome, error) { return s.Submit(ctx, m) })
+		k.ask(func(ctx context.Context) (message.Outcome, error) { return s.Submit(ctx, m) })
 	}
-	o := k.ask(func(ctx context.Context) (tasks.Outcome, error) {
-		return s.Submit(ctx, tasks.Message{ID: "m", User: "late", SendAt: noon(), Title: "Hi", Account: "acme"})
+	o := k.ask(func(ctx context.Context) (message.Outcome, error) {
+		return s.Submit(ctx, message.Message{ID: "m", User: "late", SendAt: noon(), Title: "Hi", Account: "acme"})
 	})
 	require.Equal(k, fault.CodeQuotaExceeded, o.Code)
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // TestAPIProcess holds the built worker's API, on a real Redis, against clients
@@ -254,11 +254,11 @@ func (a *apiProcess) batch(ctx context.Context, user string, lines int) error {
 	answers := bufio.NewScanner(response.Body)
 	n := 0
 	for answers.Scan() {
-		var o tasks.Outcome
+		var o message.Outcome
 		if err := json.Unmarshal(answers.Bytes(), &o); err != nil {
 			return err
 		}
-		if n++; o.Outcome != tasks.Accepted || o.Line != n {
+		if n++; o.Outcome != message.Accepted || o.Line != n {
 			return fmt.Errorf("answer %d: %s", n, answers.Bytes())
 		}
 	}

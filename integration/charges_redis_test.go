@@ -19,11 +19,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // chargedSubmitter is a submitter on a store with an account of that tier.
-func chargedSubmitter(t *testing.T, client redis.UniversalClient, prefix string, tier accounts.Tier) *tasks.Submitter {
+func chargedSubmitter(t *testing.T, client redis.UniversalClient, prefix string, tier accounts.Tier) *submit.Submitter {
 	t.Helper()
 	policies, err := settings.NewPolicyStore(client, prefix)
 	require.NoError(t, err)
@@ -36,7 +37,7 @@ func chargedSubmitter(t *testing.T, client redis.UniversalClient, prefix string,
 	require.NoError(t, directory.SetTier(t.Context(), tier))
 	_, err = directory.Create(t.Context(), accounts.Account{Name: "acme", Tier: "tier", Contact: "ops@example.com"})
 	require.NoError(t, err)
-	submitter, err := tasks.NewSubmitter(client, tasks.SubmitterOptions{Prefix: prefix})
+	submitter, err := submit.NewSubmitter(client, submit.SubmitterOptions{Prefix: prefix})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, submitter.Close()) })
 	return submitter
@@ -45,7 +46,7 @@ func chargedSubmitter(t *testing.T, client redis.UniversalClient, prefix string,
 // requireCharged waits until the charges are those of the messages that there
 // are.
 func requireCharged(
-	t *testing.T, client redis.UniversalClient, prefix string, submitter *tasks.Submitter, ids map[string][]string,
+	t *testing.T, client redis.UniversalClient, prefix string, submitter *submit.Submitter, ids map[string][]string,
 ) {
 	t.Helper()
 	timeline, err := submitter.Timeline(t.Context())
@@ -74,10 +75,10 @@ func testAHundredSubmittersAtTheQuota(t *testing.T, client redis.UniversalClient
 	var accepted atomic.Int64
 	var submitters sync.WaitGroup
 	for i := range 100 {
-		m := tasks.Message{ID: "m", User: fmt.Sprintf("user-%d", i), SendAt: at, Title: "Hi", Account: "acme"}
+		m := message.Message{ID: "m", User: fmt.Sprintf("user-%d", i), SendAt: at, Title: "Hi", Account: "acme"}
 		ids[m.User] = []string{m.ID}
 		submitters.Go(func() {
-			if o, err := submitter.Submit(t.Context(), m); err == nil && o.Outcome == tasks.Accepted {
+			if o, err := submitter.Submit(t.Context(), m); err == nil && o.Outcome == message.Accepted {
 				accepted.Add(1)
 			}
 		})
@@ -123,7 +124,7 @@ func testRandomChangesAtOnce(t *testing.T, client redis.UniversalClient, prefix 
 			for range changes {
 				user, id := fmt.Sprintf("user-%d", random.IntN(users)), fmt.Sprintf("m%d", random.IntN(messages))
 				to := at.Add(time.Duration(random.IntN(30*60)) * time.Minute)
-				failures <- changeSomething(t.Context(), submitter, random, tasks.Message{
+				failures <- changeSomething(t.Context(), submitter, random, message.Message{
 					ID: id, User: user, SendAt: to, Title: "Hi", Account: "acme",
 				})
 			}
@@ -137,14 +138,14 @@ func testRandomChangesAtOnce(t *testing.T, client redis.UniversalClient, prefix 
 	requireCharged(t, client, prefix, submitter, ids)
 }
 
-func changeSomething(ctx context.Context, submitter *tasks.Submitter, random *rand.Rand, m tasks.Message) (err error) {
+func changeSomething(ctx context.Context, submitter *submit.Submitter, random *rand.Rand, m message.Message) (err error) {
 	switch random.IntN(4) {
 	case 0:
 		_, err = submitter.Cancel(ctx, m.User, m.ID)
 	case 1:
 		_, err = submitter.Move(ctx, m.User, m.ID, m.SendAt)
 	case 2:
-		m.OnConflict = tasks.OnConflictShift
+		m.OnConflict = message.OnConflictShift
 		_, err = submitter.Submit(ctx, m)
 	default:
 		_, err = submitter.Submit(ctx, m)

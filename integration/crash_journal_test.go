@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // crashEvent is a line of a journal that several processes write. Each line is
@@ -29,11 +29,11 @@ type crashEvent struct {
 	ID    string `json:"id,omitempty"`
 	Nonce string `json:"nonce,omitempty"` // of claims, free
 
-	Lane    int            `json:"lane,omitempty"` // of begins, ends
-	Step    int            `json:"step,omitempty"`
-	SendAt  time.Time      `json:"send_at,omitzero"` // of begins: what is asked for
-	Outcome *tasks.Outcome `json:"outcome,omitempty"`
-	Detail  string         `json:"detail,omitempty"`
+	Lane    int              `json:"lane,omitempty"` // of begins, ends
+	Step    int              `json:"step,omitempty"`
+	SendAt  time.Time        `json:"send_at,omitzero"` // of begins: what is asked for
+	Outcome *message.Outcome `json:"outcome,omitempty"`
+	Detail  string           `json:"detail,omitempty"`
 }
 
 // The events. What a process claims and does not give free before it dies is

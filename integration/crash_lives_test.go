@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // life is one message, as its submitter knows it: of an id that was cancelled
@@ -73,17 +73,17 @@ func (l *life) asks(step crashStep, e crashEvent) {
 func (l *life) answered(step crashStep, e crashEvent, first bool) (problem string) {
 	o := e.Outcome
 	switch {
-	case o.Outcome == tasks.Accepted:
+	case o.Outcome == message.Accepted:
 		if o.Shifted && !step.Shift && step.In > 0 {
 			return "shifted unasked"
 		}
 		l.mayBeAbsent = false
 		l.stands(o.SendAt.Time)
-	case o.Outcome == tasks.Moved:
+	case o.Outcome == message.Moved:
 		l.stands(o.SendAt.Time)
-	case o.Outcome == tasks.Cancelled:
+	case o.Outcome == message.Cancelled:
 		l.cancelled = true
-	case o.Outcome != tasks.Refused && o.Outcome != tasks.Invalid:
+	case o.Outcome != message.Refused && o.Outcome != message.Invalid:
 		return "an answer of another kind"
 	case step.Do == doSubmit:
 		l.absent = true

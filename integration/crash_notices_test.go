@@ -19,7 +19,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/deliver"
 )
 
 const (
@@ -139,7 +139,7 @@ func (r *crashRound) gus() string {
 // pace has the provider called at a pace that nothing has to wait for.
 func (r *crashRound) pace() {
 	r.Helper()
-	paces, err := rate.NewPaceStore(r.store.client, r.base.Prefix, tasks.PaceTarget)
+	paces, err := rate.NewPaceStore(r.store.client, r.base.Prefix, deliver.PaceTarget)
 	require.NoError(r, err)
 	require.NoError(r, paces.Apply(r.Context(), rate.Pace{Rate: perSecond(500), Burst: 100}))
 }

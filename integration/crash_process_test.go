@@ -18,6 +18,9 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/email"
 	"github.com/sendlimit/sendlimiter/notifier/webhook"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/deliver"
+	"github.com/sendlimit/sendlimiter/tasks/retry"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // crashEnv has TestCrashProcess be the process it describes.
@@ -129,7 +132,7 @@ func TestCrashProcess(t *testing.T) {
 	require.NoError(t, err)
 	var steps crashPlan
 	require.NoError(t, json.Unmarshal(plan, &steps))
-	submitter, err := tasks.NewSubmitter(client, tasks.SubmitterOptions{
+	submitter, err := submit.NewSubmitter(client, submit.SubmitterOptions{
 		Prefix: config.Prefix, Logger: crashLog(), Batch: config.Batch,
 		LookAfter: crashLookAfter, OverdueAfter: crashOverdueAfter,
 	})
@@ -144,14 +147,14 @@ func crashWorker(ctx context.Context, t *testing.T, config crashConfig, client *
 	require.NoError(t, err)
 	mails, err := email.Open(email.Options{URL: config.Mails, From: crashSender, Now: time.Now})
 	require.NoError(t, err)
-	onUncertain := tasks.ResendUncertain
+	onUncertain := deliver.ResendUncertain
 	if config.Skip {
-		onUncertain = tasks.SkipUncertain
+		onUncertain = deliver.SkipUncertain
 	}
 	worker, err := tasks.NewWorker(client, tasks.WorkerOptions{
 		Prefix: config.Prefix, Notifier: crashNotifier{hook, channel}, Announcer: crashAnnouncer{hook, mails}, Logger: crashLog(),
 		PushTimeout: crashPushTimeout, SettleMargin: crashSettleMargin, ShutdownTimeout: 2 * time.Second,
-		Retries:     tasks.RetryPolicy{Min: 50 * time.Millisecond, Max: 200 * time.Millisecond, Attempts: crashAttempts},
+		Retries:     retry.RetryPolicy{Min: 50 * time.Millisecond, Max: 200 * time.Millisecond, Attempts: crashAttempts},
 		Tolerance:   config.Tolerance,
 		OnUncertain: onUncertain,
 		LookAfter:   crashLookAfter, OverdueAfter: crashOverdueAfter, RelayEvery: crashRelayEvery,

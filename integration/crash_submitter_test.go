@@ -8,20 +8,21 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // crashSubmitter asks for what is planned. It goes on where another before it
 // died: what that one had no answer to it asks again, or gives up.
 type crashSubmitter struct {
-	*tasks.Submitter
+	*submit.Submitter
 
 	journal *crashJournal
 	begun   map[[2]int]crashEvent // by lane and step
 	ended   map[[2]int]bool
 }
 
-func newCrashSubmitter(s *tasks.Submitter, journal *crashJournal, before []crashEvent) *crashSubmitter {
+func newCrashSubmitter(s *submit.Submitter, journal *crashJournal, before []crashEvent) *crashSubmitter {
 	c := &crashSubmitter{Submitter: s, journal: journal, begun: make(map[[2]int]crashEvent), ended: make(map[[2]int]bool)}
 	for _, e := range before {
 		at := [2]int{e.Lane, e.Step}
@@ -70,19 +71,19 @@ func (c *crashSubmitter) step(ctx context.Context, at [2]int, s crashStep) {
 	c.journal.write(event)
 }
 
-func (c *crashSubmitter) ask(ctx context.Context, s crashStep, at time.Time) (tasks.Outcome, error) {
+func (c *crashSubmitter) ask(ctx context.Context, s crashStep, at time.Time) (message.Outcome, error) {
 	switch s.Do {
 	case doMove:
 		return c.Move(ctx, s.User, s.ID, at)
 	case doCancel:
 		return c.Cancel(ctx, s.User, s.ID)
 	}
-	m := tasks.Message{
+	m := message.Message{
 		ID: s.ID, User: s.User, SendAt: at, Now: at.IsZero(), Account: s.Account,
 		Title: contentOf(s.User, s.ID, s.Life), Data: map[string]string{"provider": s.Provider},
 	}
 	if s.Shift && !m.Now {
-		m.OnConflict, m.ShiftUntil = tasks.OnConflictShift, at.Add(2*time.Second)
+		m.OnConflict, m.ShiftUntil = message.OnConflictShift, at.Add(2*time.Second)
 	}
 	if s.Expires > 0 && !m.Now {
 		m.ExpiresAt = at.Add(s.Expires)

@@ -17,7 +17,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
 // deliveryWorkerEnv has the test below be a worker: the store's address and the
@@ -51,7 +52,7 @@ func TestDeliveryOutlastsAKilledWorker(t *testing.T) {
 	t.Cleanup(func() { _ = process.Process.Kill() })
 	// It delivers: it is not killed before it began.
 	d.due["first"] = time.Now().Add(time.Second).UTC().Truncate(time.Millisecond)
-	_, err := d.Submit(t.Context(), tasks.Message{ID: "m", User: "first", SendAt: d.due["first"], Title: "a"})
+	_, err := d.Submit(t.Context(), message.Message{ID: "m", User: "first", SendAt: d.due["first"], Title: "a"})
 	require.NoError(t, err)
 	d.arrived()
 
@@ -74,7 +75,7 @@ func TestPitfall36SubmitWithoutAReply(t *testing.T) {
 	way := newLink(t, server.Addr)
 	d := newDelivery(t, way.address())
 	d.work(d.client())
-	m := tasks.Message{ID: "m", User: "alice", SendAt: time.Now().Add(time.Hour), Title: "a"}
+	m := message.Message{ID: "m", User: "alice", SendAt: time.Now().Add(time.Hour), Title: "a"}
 	warm := m
 	warm.User = "bob"
 	_, err := d.Submit(t.Context(), warm) // the rules and the scripts are loaded
@@ -91,7 +92,7 @@ func TestPitfall36SubmitWithoutAReply(t *testing.T) {
 	way.set("", "")
 	o, err := d.Submit(t.Context(), m)
 	require.NoError(t, err)
-	require.Equal(t, tasks.Accepted, o.Outcome)
+	require.Equal(t, message.Accepted, o.Outcome)
 	require.True(t, o.Replayed)
 	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)
@@ -121,9 +122,9 @@ func TestSubmitWhoseConnectionBreaks(t *testing.T) {
 		way.cut()
 	}()
 	at := time.Now().Add(2 * time.Second).UTC().Truncate(time.Millisecond)
-	o, err := d.Submit(t.Context(), tasks.Message{ID: "m", User: "alice", SendAt: at, Title: "a"})
+	o, err := d.Submit(t.Context(), message.Message{ID: "m", User: "alice", SendAt: at, Title: "a"})
 	require.NoError(t, err)
-	require.Equal(t, tasks.Accepted, o.Outcome)
+	require.Equal(t, message.Accepted, o.Outcome)
 	require.False(t, o.Replayed, "it is the same call")
 	d.due["alice"] = at
 	d.arrived()
@@ -139,9 +140,9 @@ func TestSubmitWhileTheQueueHangs(t *testing.T) {
 	d := newDelivery(t, way.address())
 	submit := func(id string) time.Duration {
 		began := time.Now()
-		o, err := d.Submit(t.Context(), tasks.Message{ID: id, User: id, SendAt: began.Add(time.Hour), Title: "a"})
+		o, err := d.Submit(t.Context(), message.Message{ID: id, User: id, SendAt: began.Add(time.Hour), Title: "a"})
 		require.NoError(t, err)
-		require.Equal(t, tasks.Accepted, o.Outcome)
+		require.Equal(t, message.Accepted, o.Outcome)
 		return time.Since(began)
 	}
 	submit("warm")
@@ -151,7 +152,7 @@ func TestSubmitWhileTheQueueHangs(t *testing.T) {
 	require.Less(t, took, 2*time.Second)
 	way.set("", "")
 	submit("b")
-	info, err := asynq.NewInspectorFromRedisClient(server.Client()).GetQueueInfo(tasks.QueueName(""))
+	info, err := asynq.NewInspectorFromRedisClient(server.Client()).GetQueueInfo(queue.QueueName(""))
 	require.NoError(t, err)
 	require.Equal(t, 2, info.Scheduled)
 }

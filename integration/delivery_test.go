@@ -21,13 +21,16 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/retry"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // delivery is a store with the default rules, a receiver of webhooks, and who
 // submits.
 type delivery struct {
 	*testing.T
-	*tasks.Submitter
+	*submit.Submitter
 
 	address  string
 	receiver *notifiertest.Receiver
@@ -61,9 +64,9 @@ func (d *delivery) client() *redis.Client {
 	return client
 }
 
-func (d *delivery) submitter(client redis.UniversalClient) *tasks.Submitter {
+func (d *delivery) submitter(client redis.UniversalClient) *submit.Submitter {
 	d.Helper()
-	s, err := tasks.NewSubmitter(client, tasks.SubmitterOptions{})
+	s, err := submit.NewSubmitter(client, submit.SubmitterOptions{})
 	require.NoError(d, err)
 	d.Cleanup(func() { require.NoError(d, s.Close()) })
 	return s
@@ -76,7 +79,7 @@ func webhookWorker(client redis.UniversalClient, url string) (*tasks.Worker, err
 	}
 	return tasks.NewWorker(client, tasks.WorkerOptions{
 		Notifier: channel, PushTimeout: 2 * time.Second,
-		Retries: tasks.RetryPolicy{Min: 200 * time.Millisecond, Max: time.Second, Attempts: 5},
+		Retries: retry.RetryPolicy{Min: 200 * time.Millisecond, Max: time.Second, Attempts: 5},
 	})
 }
 
@@ -105,9 +108,9 @@ func (d *delivery) crowd(n int, in, span time.Duration) {
 	for i := range n {
 		user := fmt.Sprintf("user-%d", i)
 		at := start.Add(time.Duration(random.Int64N(span.Milliseconds())) * time.Millisecond)
-		o, err := d.Submit(d.Context(), tasks.Message{ID: "m", User: user, SendAt: at, Title: user})
+		o, err := d.Submit(d.Context(), message.Message{ID: "m", User: user, SendAt: at, Title: user})
 		require.NoError(d, err)
-		require.Equal(d, tasks.Accepted, o.Outcome, "%+v", o)
+		require.Equal(d, message.Accepted, o.Outcome, "%+v", o)
 		d.due[user] = at
 	}
 	require.True(d, time.Now().Before(start), "submitting took longer than %s", in)
@@ -181,7 +184,7 @@ func TestPitfall16DeliveredOnACluster(t *testing.T) {
 
 	rehearsal, err := d.Rehearse(t.Context())
 	require.NoError(t, err)
-	again := tasks.Message{ID: "again", User: "user-0", SendAt: d.due["user-0"], Title: "again"}
+	again := message.Message{ID: "again", User: "user-0", SendAt: d.due["user-0"], Title: "again"}
 	o, err := rehearsal.Submit(t.Context(), again)
 	require.NoError(t, err)
 	require.Equal(t, "m", o.Violations[0].Conflicts[0].ID)
@@ -189,12 +192,12 @@ func TestPitfall16DeliveredOnACluster(t *testing.T) {
 
 	o, err = d.Cancel(t.Context(), "user-0", "m")
 	require.NoError(t, err)
-	require.Equal(t, tasks.Cancelled, o.Outcome)
+	require.Equal(t, message.Cancelled, o.Outcome)
 	delete(d.due, "user-0")
 	d.due["user-1"] = d.due["user-1"].Add(2 * time.Second)
 	o, err = d.Move(t.Context(), "user-1", "m", d.due["user-1"])
 	require.NoError(t, err)
-	require.Equal(t, tasks.Moved, o.Outcome)
+	require.Equal(t, message.Moved, o.Outcome)
 
 	d.arrived()
 	d.settled(cluster.Client())
@@ -230,9 +233,9 @@ func TestDeliveryFollowsTheAnswers(t *testing.T) {
 	want := map[string]int{"gone": 1, "never": 5, "busy": 2, "down": 3, "mute": 2}
 	all := 0
 	for user, attempts := range want {
-		o, err := d.Submit(t.Context(), tasks.Message{ID: "m", User: user, SendAt: at, Title: "a"})
+		o, err := d.Submit(t.Context(), message.Message{ID: "m", User: user, SendAt: at, Title: "a"})
 		require.NoError(t, err)
-		require.Equal(t, tasks.Accepted, o.Outcome)
+		require.Equal(t, message.Accepted, o.Outcome)
 		all += attempts
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

@@ -20,6 +20,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/retry"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // load is callers who submit, move and cancel, a provider, and what the callers
@@ -92,7 +95,7 @@ func (l *load) work(address, url string) {
 	require.NoError(l, err)
 	worker, err := tasks.NewWorker(l.client(address), tasks.WorkerOptions{
 		Notifier: unsureNotifier{channel, l}, PushTimeout: loadPushTimeout, SettleMargin: loadSettleMargin,
-		Retries:   tasks.RetryPolicy{Min: 100 * time.Millisecond, Max: 400 * time.Millisecond, Attempts: 50},
+		Retries:   retry.RetryPolicy{Min: 100 * time.Millisecond, Max: 400 * time.Millisecond, Attempts: 50},
 		LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter, RelayEvery: 500 * time.Millisecond,
 	})
 	require.NoError(l, err)
@@ -129,7 +132,7 @@ func (l *load) call(address string, callers int) (stop func()) {
 	ctx, cancel := context.WithCancel(l.Context())
 	var calling sync.WaitGroup
 	for n := range callers {
-		submitter, err := tasks.NewSubmitter(l.client(address), tasks.SubmitterOptions{
+		submitter, err := submit.NewSubmitter(l.client(address), submit.SubmitterOptions{
 			LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter,
 		})
 		require.NoError(l, err)
@@ -155,7 +158,7 @@ func (l *load) call(address string, callers int) (stop func()) {
 // caller asks for one thing after the other. What has no answer it asks for
 // again until it has one.
 type caller struct {
-	*tasks.Submitter
+	*submit.Submitter
 
 	load   *load
 	name   string
@@ -174,13 +177,13 @@ func (c *caller) message(ctx context.Context, n int) {
 	}
 	pause(60 * time.Millisecond)
 	name := messageName{fmt.Sprintf("user-%d", c.random.IntN(loadUsers)), fmt.Sprintf("%s-%d", c.name, n)}
-	m := tasks.Message{ID: name.id, User: name.user, SendAt: soon(), Title: name.id}
+	m := message.Message{ID: name.id, User: name.user, SendAt: soon(), Title: name.id}
 	if c.random.IntN(2) == 0 {
-		m.OnConflict, m.ShiftUntil = tasks.OnConflictShift, m.SendAt.Add(3*time.Second)
+		m.OnConflict, m.ShiftUntil = message.OnConflictShift, m.SendAt.Add(3*time.Second)
 	}
 	known := &told{}
-	o, doubt := c.ask(ctx, func(ctx context.Context) (tasks.Outcome, error) { return c.Submit(ctx, m) })
-	known.accepted, known.doubt = o.Outcome == tasks.Accepted, doubt && o.Outcome != tasks.Accepted
+	o, doubt := c.ask(ctx, func(ctx context.Context) (message.Outcome, error) { return c.Submit(ctx, m) })
+	known.accepted, known.doubt = o.Outcome == message.Accepted, doubt && o.Outcome != message.Accepted
 	known.asked(m.SendAt)
 	if known.accepted {
 		known.stands(o.SendAt.Time)
@@ -196,24 +199,24 @@ func (c *caller) message(ctx context.Context, n int) {
 		pause(100 * time.Millisecond)
 		at := soon()
 		known.asked(at)
-		o, doubt := c.ask(ctx, func(ctx context.Context) (tasks.Outcome, error) { return c.Move(ctx, name.user, name.id, at) })
+		o, doubt := c.ask(ctx, func(ctx context.Context) (message.Outcome, error) { return c.Move(ctx, name.user, name.id, at) })
 		switch {
-		case o.Outcome == tasks.Moved:
+		case o.Outcome == message.Moved:
 			known.stands(o.SendAt.Time)
 		case !doubt:
 			known.places = known.places[:1]
 		}
 	case 1:
 		pause(100 * time.Millisecond)
-		o, doubt := c.ask(ctx, func(ctx context.Context) (tasks.Outcome, error) { return c.Cancel(ctx, name.user, name.id) })
-		known.cancelled = o.Outcome == tasks.Cancelled
+		o, doubt := c.ask(ctx, func(ctx context.Context) (message.Outcome, error) { return c.Cancel(ctx, name.user, name.id) })
+		known.cancelled = o.Outcome == message.Cancelled
 		known.doubt = doubt && !known.cancelled
 	}
 }
 
 // ask asks until there is an answer. Doubt says that a call before had none, and
 // may still be under way to the store.
-func (c *caller) ask(ctx context.Context, call func(context.Context) (tasks.Outcome, error)) (o tasks.Outcome, doubt bool) {
+func (c *caller) ask(ctx context.Context, call func(context.Context) (message.Outcome, error)) (o message.Outcome, doubt bool) {
 	// It goes on when the load stops, and gives up only when the test is lost.
 	for end := time.Now().Add(time.Minute); ; doubt = true {
 		try, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)

@@ -24,6 +24,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // No worker runs for a minute, and 500 users have full timelines. Afterwards
@@ -76,7 +78,7 @@ const outageUsers = 500
 // submit fills the users' timelines around the end of the outage.
 func (o *outage) submit() {
 	o.Helper()
-	submitter, err := tasks.NewSubmitter(o.server.Client(), tasks.SubmitterOptions{})
+	submitter, err := submit.NewSubmitter(o.server.Client(), submit.SubmitterOptions{})
 	require.NoError(o, err)
 	defer func() { require.NoError(o, submitter.Close()) }()
 	names := make(chan uint64)
@@ -98,7 +100,7 @@ func (o *outage) submit() {
 
 // fill asks for more messages of a user than there is room for: those that are
 // going to be late, and those that are due a while after the workers are up.
-func (o *outage) fill(submitter *tasks.Submitter, n uint64) {
+func (o *outage) fill(submitter *submit.Submitter, n uint64) {
 	user := fmt.Sprintf("user-%d", n)
 	random := rand.New(rand.NewPCG(n, 1))
 	var accepted []string
@@ -107,8 +109,8 @@ func (o *outage) fill(submitter *tasks.Submitter, n uint64) {
 		if i >= 8 {
 			from, span = o.up.Add(14*time.Second), 9*time.Second
 		}
-		m := tasks.Message{
-			ID: strconv.Itoa(i), User: user, Title: "a", OnConflict: tasks.OnConflictShift,
+		m := message.Message{
+			ID: strconv.Itoa(i), User: user, Title: "a", OnConflict: message.OnConflictShift,
 			Category:   []string{"", "news", "alerts"}[random.IntN(3)],
 			SendAt:     from.Add(time.Duration(random.Int64N(span.Milliseconds())) * time.Millisecond),
 			ShiftUntil: from.Add(span),
@@ -121,7 +123,7 @@ func (o *outage) fill(submitter *tasks.Submitter, n uint64) {
 			o.Error(err)
 			return
 		}
-		if answer.Outcome == tasks.Accepted {
+		if answer.Outcome == message.Accepted {
 			accepted = append(accepted, m.ID)
 		}
 	}

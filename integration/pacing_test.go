@@ -18,6 +18,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/deliver"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // pacedProvider takes every message, and notes when and by which worker.
@@ -57,7 +60,7 @@ type pacing struct {
 	client    redis.UniversalClient
 	provider  *pacedProvider
 	paces     *rate.PaceStore
-	submitter *tasks.Submitter
+	submitter *submit.Submitter
 	sent      int
 }
 
@@ -67,10 +70,10 @@ func newPacing(t *testing.T, pace rate.Pace, workers int) *pacing {
 	policies, err := settings.NewPolicyStore(p.client, "")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy.DefaultPolicy()))
-	p.paces, err = rate.NewPaceStore(p.client, "", tasks.PaceTarget)
+	p.paces, err = rate.NewPaceStore(p.client, "", deliver.PaceTarget)
 	require.NoError(t, err)
 	require.NoError(t, p.paces.Apply(t.Context(), pace))
-	p.submitter, err = tasks.NewSubmitter(p.client, tasks.SubmitterOptions{})
+	p.submitter, err = submit.NewSubmitter(p.client, submit.SubmitterOptions{})
 	require.NoError(t, err)
 	var running sync.WaitGroup
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -97,11 +100,11 @@ func (p *pacing) submit(n int, after time.Duration) {
 	at := time.Now().Add(after)
 	for range n {
 		p.sent++
-		o, err := p.submitter.Submit(p.Context(), tasks.Message{
+		o, err := p.submitter.Submit(p.Context(), message.Message{
 			User: fmt.Sprintf("user-%d", p.sent), ID: "m", SendAt: at, Title: "Hello",
 		})
 		require.NoError(p, err)
-		require.Equal(p, tasks.Accepted, o.Outcome)
+		require.Equal(p, message.Accepted, o.Outcome)
 	}
 }
 
@@ -186,7 +189,7 @@ func TestPacingGivesBackWhatTheClaimRefuses(t *testing.T) {
 	for i := range 8 {
 		o, err := p.submitter.Cancel(t.Context(), fmt.Sprintf("user-%d", i+1), "m")
 		require.NoError(t, err)
-		require.Equal(t, tasks.Cancelled, o.Outcome)
+		require.Equal(t, message.Cancelled, o.Outcome)
 	}
 	p.submit(1, 4500*time.Millisecond)
 	p.await(1, 15*time.Second)
@@ -200,10 +203,10 @@ func TestPacingWithTheStoreKilled(t *testing.T) {
 	policies, err := settings.NewPolicyStore(client, "")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy.DefaultPolicy()))
-	paces, err := rate.NewPaceStore(client, "", tasks.PaceTarget)
+	paces, err := rate.NewPaceStore(client, "", deliver.PaceTarget)
 	require.NoError(t, err)
 	require.NoError(t, paces.Apply(t.Context(), rate.Pace{Rate: perSecond(20), Burst: 5}))
-	submitter, err := tasks.NewSubmitter(client, tasks.SubmitterOptions{})
+	submitter, err := submit.NewSubmitter(client, submit.SubmitterOptions{})
 	require.NoError(t, err)
 	p := &pacing{T: t, client: client, provider: &pacedProvider{by: make(map[int]int)}, paces: paces, submitter: submitter}
 	worker, err := tasks.NewWorker(client, tasks.WorkerOptions{Notifier: pacedChannel{p.provider, 0}})

@@ -17,7 +17,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/refit"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 const (
@@ -38,16 +40,16 @@ func TestRefitGoesOnAfterAKill(t *testing.T) {
 	generous, err := policy.ParsePolicy(policy.DefaultPolicyName, "", "100/calendar_day")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), generous))
-	submitter, err := tasks.NewSubmitter(client, tasks.SubmitterOptions{ExpireAfter: 30 * 24 * time.Hour})
+	submitter, err := submit.NewSubmitter(client, submit.SubmitterOptions{ExpireAfter: 30 * 24 * time.Hour})
 	require.NoError(t, err)
 	day := time.Now().UTC().Truncate(24 * time.Hour).Add(3 * 24 * time.Hour)
 	for u := range refitUsers {
 		for k := range refitEach {
-			o, err := submitter.Submit(t.Context(), tasks.Message{
+			o, err := submitter.Submit(t.Context(), message.Message{
 				User: refitUser(u), ID: fmt.Sprint("m", k), Title: "Hi", SendAt: day.Add(time.Duration(k) * time.Hour),
 			})
 			require.NoError(t, err)
-			require.Equal(t, tasks.Accepted, o.Outcome)
+			require.Equal(t, message.Accepted, o.Outcome)
 		}
 	}
 	require.NoError(t, submitter.Close())
@@ -70,9 +72,9 @@ func TestRefitGoesOnAfterAKill(t *testing.T) {
 	rest := p.workerCommand(t, environ, "policy", "apply", file, "--then", "shift", "--json")
 	require.Zero(t, rest.status, rest.stderr)
 	lines := strings.Split(strings.TrimSpace(rest.stdout), "\n")
-	var summary tasks.RefitSummary
+	var summary refit.RefitSummary
 	require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-1]), &summary))
-	require.Equal(t, tasks.Refitted, summary.Outcome)
+	require.Equal(t, refit.Refitted, summary.Outcome)
 	require.Positive(t, summary.First, "it did not begin anew")
 	require.Zero(t, summary.Kept+summary.Gone)
 	// The last message that was moved may not have been told.
@@ -127,28 +129,28 @@ func TestRefitInACluster(t *testing.T) {
 	policies, err := settings.NewPolicyStore(client, "")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy))
-	r, err := tasks.NewRefitter(client, tasks.RefitterOptions{})
+	r, err := refit.NewRefitter(client, refit.RefitterOptions{})
 	require.NoError(t, err)
-	submitter, err := tasks.NewSubmitter(client, tasks.SubmitterOptions{})
+	submitter, err := submit.NewSubmitter(client, submit.SubmitterOptions{})
 	require.NoError(t, err)
 	day := time.Now().UTC().Truncate(24 * time.Hour).Add(3 * 24 * time.Hour)
 	for u := range 30 {
 		for k := range 2 {
-			o, err := submitter.Submit(t.Context(), tasks.Message{
+			o, err := submitter.Submit(t.Context(), message.Message{
 				User: refitUser(u), ID: fmt.Sprint("m", k), Title: "Hi", SendAt: day.Add(time.Duration(k) * time.Hour),
 			})
 			require.NoError(t, err)
-			require.Equal(t, tasks.Accepted, o.Outcome)
+			require.Equal(t, message.Accepted, o.Outcome)
 		}
 	}
 	require.NoError(t, submitter.Close())
 	policy.Rules[0].Limit = 1
-	summary, err := r.Preview(t.Context(), policy, tasks.RefitWatcher{})
+	summary, err := r.Preview(t.Context(), policy, refit.RefitWatcher{})
 	require.NoError(t, err)
 	require.Equal(t, []int{30, 60, 30}, []int{summary.Users, summary.Reservations, summary.Misfits})
 	change, err := policies.Replace(t.Context(), policy, settings.AnyVersion)
 	require.NoError(t, err)
-	summary, err = r.Run(t.Context(), change.New, tasks.RefitCancel, tasks.RefitWatcher{})
+	summary, err = r.Run(t.Context(), change.New, refit.RefitCancel, refit.RefitWatcher{})
 	require.NoError(t, err)
 	require.Equal(t, 30, summary.Cancelled)
 	require.NoError(t, r.Close())

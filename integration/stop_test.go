@@ -13,7 +13,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // TestWorkerProcessIsStopped holds the built worker against what operators are
@@ -103,14 +104,14 @@ func workerStoppedWhileItsProviderHangs(t *testing.T, p programs) {
 		return w
 	}
 	worker := start()
-	submitter, err := tasks.NewSubmitter(l.client(server.Addr), tasks.SubmitterOptions{})
+	submitter, err := submit.NewSubmitter(l.client(server.Addr), submit.SubmitterOptions{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, submitter.Close()) }()
 	for i := range messages {
-		m := tasks.Message{ID: "m", User: fmt.Sprintf("user-%d", i), SendAt: time.Now().Add(time.Second), Title: "m"}
+		m := message.Message{ID: "m", User: fmt.Sprintf("user-%d", i), SendAt: time.Now().Add(time.Second), Title: "m"}
 		o, err := submitter.Submit(t.Context(), m)
 		require.NoError(t, err)
-		require.Equal(t, tasks.Accepted, o.Outcome)
+		require.Equal(t, message.Accepted, o.Outcome)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()

@@ -18,11 +18,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // fill submits as fast as it can until the store takes no more, a message to
 // each user, and returns how many were accepted and what ended it.
-func fill(t *testing.T, submitter *tasks.Submitter, at time.Time) (accepted int64, refusal error) {
+func fill(t *testing.T, submitter *submit.Submitter, at time.Time) (accepted int64, refusal error) {
 	t.Helper()
 	body := strings.Repeat("x", 4000)
 	var next, count atomic.Int64
@@ -38,10 +40,10 @@ func fill(t *testing.T, submitter *tasks.Submitter, at time.Time) (accepted int6
 				default:
 				}
 				user := fmt.Sprint("user-", next.Add(1))
-				o, err := submitter.Submit(t.Context(), tasks.Message{
+				o, err := submitter.Submit(t.Context(), message.Message{
 					ID: "m", User: user, SendAt: at, Title: "t", Body: body,
 				})
-				if err != nil || o.Outcome != tasks.Accepted {
+				if err != nil || o.Outcome != message.Accepted {
 					once.Do(func() {
 						refusal = err
 						close(stop)
@@ -81,7 +83,7 @@ func TestPitfall54AFullStoreDelivers(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, PoolSize: 128, ContextTimeoutEnabled: true})
 	defer client.Close()
 	seedDefaultPolicy(t, client)
-	submitter, err := tasks.NewSubmitter(client, tasks.SubmitterOptions{Batch: true})
+	submitter, err := submit.NewSubmitter(client, submit.SubmitterOptions{Batch: true})
 	require.NoError(t, err)
 	defer submitter.Close()
 
@@ -101,10 +103,10 @@ func TestPitfall54AFullStoreDelivers(t *testing.T) {
 	// What is there can be taken back and moved.
 	o, err := submitter.Cancel(t.Context(), "user-1", "m")
 	require.NoError(t, err)
-	require.Equal(t, tasks.Cancelled, o.Outcome)
+	require.Equal(t, message.Cancelled, o.Outcome)
 	o, err = submitter.Move(t.Context(), "user-2", "m", at.Add(time.Second))
 	require.NoError(t, err)
-	require.Equal(t, tasks.Moved, o.Outcome)
+	require.Equal(t, message.Moved, o.Outcome)
 
 	recorder := notifiertest.NewRecorder(time.Now)
 	worker, err := tasks.NewWorker(client, tasks.WorkerOptions{Notifier: recorder})
@@ -126,8 +128,8 @@ func TestPitfall54AFullStoreDelivers(t *testing.T) {
 
 	// Their contents are gone, and there is room again.
 	require.Eventually(t, func() bool {
-		o, err := submitter.Submit(t.Context(), tasks.Message{ID: "again", User: "alice", Now: true, Title: "t"})
-		return err == nil && o.Outcome == tasks.Accepted
+		o, err := submitter.Submit(t.Context(), message.Message{ID: "again", User: "alice", Now: true, Title: "t"})
+		return err == nil && o.Outcome == message.Accepted
 	}, 60*time.Second, 100*time.Millisecond)
 }
 
@@ -136,11 +138,11 @@ func TestRedisOutOfMemory(t *testing.T) {
 	t.Parallel()
 	server := sendlimittest.RealRedis(t)
 	seedDefaultPolicy(t, server.Client())
-	submitter, err := tasks.NewSubmitter(server.Client(), tasks.SubmitterOptions{})
+	submitter, err := submit.NewSubmitter(server.Client(), submit.SubmitterOptions{})
 	require.NoError(t, err)
 	defer submitter.Close()
 	submit := func(user string) error {
-		_, err := submitter.Submit(t.Context(), tasks.Message{ID: "m", User: user, SendAt: time.Now().Add(time.Hour), Title: "t"})
+		_, err := submitter.Submit(t.Context(), message.Message{ID: "m", User: user, SendAt: time.Now().Add(time.Hour), Title: "t"})
 		return err
 	}
 	require.NoError(t, submit("alice")) // and now it is not asked for two seconds how full it is

@@ -19,6 +19,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
 // What has to be found nowhere afterwards: the name that all who are erased
@@ -106,18 +109,18 @@ func populate(t *testing.T, server *sendlimittest.RedisServer) *population {
 	policies, err := settings.NewPolicyStore(u.client, "")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy.DefaultPolicy()))
-	submitter, err := tasks.NewSubmitter(u.client, tasks.SubmitterOptions{})
+	submitter, err := submit.NewSubmitter(u.client, submit.SubmitterOptions{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, submitter.Close()) })
 
 	now := time.Now().UTC().Truncate(time.Millisecond)
 	submit := func(user, id string, after time.Duration) {
 		t.Helper()
-		o, err := submitter.Submit(t.Context(), tasks.Message{
+		o, err := submitter.Submit(t.Context(), message.Message{
 			ID: id, User: user, SendAt: now.Add(after), Body: erasedCanary, Data: map[string]string{"k": erasedCanary},
 		})
 		require.NoError(t, err)
-		require.Equal(t, tasks.Accepted, o.Outcome, "%+v", o)
+		require.Equal(t, message.Accepted, o.Outcome, "%+v", o)
 	}
 	for _, state := range []string{"scheduled", "moved", "cancelled"} {
 		submit(erasable(state), "m", time.Hour)
@@ -127,7 +130,7 @@ func populate(t *testing.T, server *sendlimittest.RedisServer) *population {
 	}
 	submit(erasable("postponed"), "m", time.Second)
 	submit(erasable("postponed"), "z-ahead", 61500*time.Millisecond)
-	_, err = submitter.Submit(t.Context(), tasks.Message{ID: "m", User: "bystander:[*]", SendAt: now.Add(time.Hour), Body: "Hi"})
+	_, err = submitter.Submit(t.Context(), message.Message{ID: "m", User: "bystander:[*]", SendAt: now.Add(time.Hour), Body: "Hi"})
 	require.NoError(t, err)
 	_, err = submitter.Move(t.Context(), erasable("moved"), "m", now.Add(2*time.Hour))
 	require.NoError(t, err)
@@ -135,7 +138,7 @@ func populate(t *testing.T, server *sendlimittest.RedisServer) *population {
 	require.NoError(t, err)
 	rehearsal, err := submitter.Rehearse(t.Context()) // as a dry run that was killed
 	require.NoError(t, err)
-	_, err = rehearsal.Submit(t.Context(), tasks.Message{
+	_, err = rehearsal.Submit(t.Context(), message.Message{
 		ID: "m", User: erasable("rehearsed"), SendAt: now.Add(time.Hour), Body: erasedCanary,
 	})
 	require.NoError(t, err)
@@ -191,11 +194,11 @@ func (u *population) awaitReports(t *testing.T) {
 }
 
 // document is what the export of a user gives.
-func (u *population) document(t *testing.T, p programs, environ []string, user string) tasks.UserDocument {
+func (u *population) document(t *testing.T, p programs, environ []string, user string) userdata.UserDocument {
 	t.Helper()
 	done := p.workerCommand(t, environ, "user", "export", user)
 	require.Zero(t, done.status, done.stderr)
-	var document tasks.UserDocument
+	var document userdata.UserDocument
 	require.NoError(t, json.Unmarshal([]byte(done.stdout), &document))
 	return document
 }

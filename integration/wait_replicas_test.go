@@ -14,23 +14,24 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // replicated is a primary with a replica, and who submits and waits for it.
 type replicated struct {
 	*testing.T
-	*tasks.Submitter
+	*submit.Submitter
 
 	primary, replica *sendlimittest.RedisServer
-	hasty            *tasks.Submitter // does not wait long for replicas
+	hasty            *submit.Submitter // does not wait long for replicas
 }
 
 // A replica that runs has whatever time a busy machine takes; one that does not
 // is not waited for.
 const patience, haste = 30 * time.Second, 300 * time.Millisecond
 
-func newReplicated(t *testing.T, o tasks.SubmitterOptions) *replicated {
+func newReplicated(t *testing.T, o submit.SubmitterOptions) *replicated {
 	t.Helper()
 	r := &replicated{T: t, primary: sendlimittest.RealRedis(t)}
 	host, port, err := net.SplitHostPort(r.primary.Addr)
@@ -51,10 +52,10 @@ func online(t *testing.T, primary *sendlimittest.RedisServer) bool {
 	return strings.Contains(info, "state=online")
 }
 
-func (r *replicated) submitter(client redis.UniversalClient, o tasks.SubmitterOptions, wait time.Duration) *tasks.Submitter {
+func (r *replicated) submitter(client redis.UniversalClient, o submit.SubmitterOptions, wait time.Duration) *submit.Submitter {
 	r.Helper()
 	o.WaitReplicas, o.WaitReplicasTimeout = 1, wait
-	s, err := tasks.NewSubmitter(client, o)
+	s, err := submit.NewSubmitter(client, o)
 	require.NoError(r, err)
 	r.Cleanup(func() { require.NoError(r, s.Close()) })
 	return s
@@ -64,12 +65,12 @@ func (r *replicated) submitter(client redis.UniversalClient, o tasks.SubmitterOp
 func (r *replicated) pause()  { require.NoError(r, syscall.Kill(r.replica.PID(), syscall.SIGSTOP)) }
 func (r *replicated) resume() { require.NoError(r, syscall.Kill(r.replica.PID(), syscall.SIGCONT)) }
 
-func messageAt(id string, in time.Duration) tasks.Message {
-	return tasks.Message{ID: id, User: "alice", SendAt: time.Now().Add(in).Truncate(time.Second), Title: "t"}
+func messageAt(id string, in time.Duration) message.Message {
+	return message.Message{ID: id, User: "alice", SendAt: time.Now().Add(in).Truncate(time.Second), Title: "t"}
 }
 
 // unsecured requires the error of too few replicas.
-func (r *replicated) unsecured(_ tasks.Outcome, err error) {
+func (r *replicated) unsecured(_ message.Outcome, err error) {
 	r.Helper()
 	var away *fault.UnavailableError
 	require.ErrorAs(r, err, &away)
@@ -82,7 +83,7 @@ func (r *replicated) unsecured(_ tasks.Outcome, err error) {
 // however often it is asked for.
 func TestReplicasHaveWhatWasAnswered(t *testing.T) {
 	t.Parallel()
-	for name, o := range map[string]tasks.SubmitterOptions{"one by one": {}, "in batches": {Batch: true}} {
+	for name, o := range map[string]submit.SubmitterOptions{"one by one": {}, "in batches": {Batch: true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newReplicated(t, o)
@@ -94,7 +95,7 @@ func TestReplicasHaveWhatWasAnswered(t *testing.T) {
 				m := messageAt(fmt.Sprint("m", i), time.Duration(i+1)*3*time.Hour)
 				o, err := r.Submit(t.Context(), m)
 				require.NoError(t, err)
-				require.Equal(t, tasks.Accepted, o.Outcome, "%+v", o)
+				require.Equal(t, message.Accepted, o.Outcome, "%+v", o)
 				require.NotEmpty(t, state(m.ID), "the replica has it by now")
 			}
 
@@ -135,8 +136,8 @@ func TestReplicasOfACluster(t *testing.T) {
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs(), ContextTimeoutEnabled: true})
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	seedDefaultPolicy(t, client)
-	within := func(wait time.Duration) *tasks.Submitter {
-		s, err := tasks.NewSubmitter(client, tasks.SubmitterOptions{WaitReplicas: 1, WaitReplicasTimeout: wait})
+	within := func(wait time.Duration) *submit.Submitter {
+		s, err := submit.NewSubmitter(client, submit.SubmitterOptions{WaitReplicas: 1, WaitReplicasTimeout: wait})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, s.Close()) })
 		return s
@@ -149,12 +150,12 @@ func TestReplicasOfACluster(t *testing.T) {
 		require.NoError(t, err)
 		return master.Options().Addr
 	}
-	submit := func(submitter *tasks.Submitter, user string) error {
+	submit := func(submitter *submit.Submitter, user string) error {
 		m := messageAt("m", time.Hour)
 		m.User = user
 		o, err := submitter.Submit(t.Context(), m)
 		if err == nil {
-			require.Equal(t, tasks.Accepted, o.Outcome, "%+v", o)
+			require.Equal(t, message.Accepted, o.Outcome, "%+v", o)
 		}
 		return err
 	}

@@ -13,7 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // filling has the store say how full it is, and counts how often it is asked.
@@ -92,7 +93,7 @@ func TestPitfall54StoreFull(t *testing.T) {
 		require.True(s, s.submit(s.message("b", time.Hour)).Replayed)
 		require.Equal(s, fault.CodeIDReused, s.submit(s.message("b", 3*time.Hour)).Code)
 		require.Equal(s, fault.CodeSendLimit, s.submit(s.message("d", time.Hour)).Code)
-		require.Equal(s, tasks.Invalid, s.submit(tasks.Message{User: "alice"}).Outcome)
+		require.Equal(s, message.Invalid, s.submit(message.Message{User: "alice"}).Outcome)
 		s.moved("b", 4*time.Hour)
 		s.cancelled("c")
 		s.until(20 * time.Second)
@@ -112,7 +113,7 @@ func TestStoreFullShifts(t *testing.T) {
 		s.filling().percent(99)
 		s.until(2 * time.Second)
 		m := s.message("b", time.Hour)
-		m.OnConflict = tasks.OnConflictShift
+		m.OnConflict = message.OnConflictShift
 		_, err := s.Submit(s.Context(), m)
 		s.full(err)
 	})
@@ -182,7 +183,7 @@ func TestStoreThatDoesNotSayHowFullItIs(t *testing.T) {
 	tell(t, func(s *story) {
 		f := s.filling()
 		at := time.Duration(0)
-		next := func() (tasks.Outcome, error) {
+		next := func() (message.Outcome, error) {
 			at += 2 * time.Second
 			s.until(at)
 			return s.Submit(s.Context(), s.message(fmt.Sprint(at), time.Hour+30*at))
@@ -196,7 +197,7 @@ func TestStoreThatDoesNotSayHowFullItIs(t *testing.T) {
 			f.says(answer)
 			o, err := next()
 			require.NoError(s, err, answer)
-			require.Equal(s, tasks.Accepted, o.Outcome, answer)
+			require.Equal(s, message.Accepted, o.Outcome, answer)
 		}
 		f.percent(90)
 		_, err := next()
@@ -207,7 +208,7 @@ func TestStoreThatDoesNotSayHowFullItIs(t *testing.T) {
 		f.percent(80)
 		o, err := next()
 		require.NoError(s, err)
-		require.Equal(s, tasks.Accepted, o.Outcome)
+		require.Equal(s, message.Accepted, o.Outcome)
 	}, "100/minute")
 }
 
@@ -233,14 +234,14 @@ func TestStoreFullAtIsASetting(t *testing.T) {
 	tell(t, func(s *story) {
 		f := s.filling()
 		f.percent(99)
-		brim := s.newSubmitter(tasks.SubmitterOptions{StoreFullAt: 100, Batch: true})
+		brim := s.newSubmitter(submit.SubmitterOptions{StoreFullAt: 100, Batch: true})
 		_, err := brim.Submit(s.Context(), s.message("a", time.Hour))
 		require.NoError(s, err)
 		f.percent(50)
-		_, err = s.newSubmitter(tasks.SubmitterOptions{StoreFullAt: 50}).Submit(s.Context(), s.message("b", 2*time.Hour))
+		_, err = s.newSubmitter(submit.SubmitterOptions{StoreFullAt: 50}).Submit(s.Context(), s.message("b", 2*time.Hour))
 		s.full(err)
 		for _, percent := range []int{-1, 49, 101} {
-			_, err := tasks.NewSubmitter(s.client, tasks.SubmitterOptions{StoreFullAt: percent})
+			_, err := submit.NewSubmitter(s.client, submit.SubmitterOptions{StoreFullAt: percent})
 			refuses(s.T, err, fmt.Sprintf(`store_full_at "%d%%" is not allowed: it takes 50%% to 100%%`, percent))
 		}
 	})

@@ -10,7 +10,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // campaign is a policy that has everything.
@@ -26,7 +27,7 @@ func (s *story) campaign() {
 }
 
 // of is a message of a category to alice at a time of day.
-func of(category, id, clock string) tasks.Message {
+func of(category, id, clock string) message.Message {
 	m := to(id, clock)
 	m.Category = category
 	return m
@@ -84,11 +85,11 @@ func TestOnConflictOfThePolicy(t *testing.T) {
 		require.Equal(s, on("12:01:00"), o.SendAt.Time)
 		require.True(s, o.Shifted)
 		require.True(s, s.submit(m).Replayed)
-		m.OnConflict = tasks.OnConflictShift
+		m.OnConflict = message.OnConflictShift
 		require.Equal(s, fault.CodeIDReused, s.submit(m).Code, "what was sent is compared, not what it means")
 
 		m = to("c", "12:00:30")
-		m.OnConflict = tasks.OnConflictRefuse
+		m.OnConflict = message.OnConflictRefuse
 		require.Equal(s, fault.CodeSendLimit, s.submit(m).Code, "a message comes first")
 
 		s.policy(func(p *policy.Policy) { p.Name, p.Rules = "strict", rulesOf(s, "1/calendar_week") })
@@ -119,7 +120,7 @@ func TestMovesOfCategories(t *testing.T) {
 		require.Equal(s, on("21:00:00"), o.QuietHours.From.Time)
 		o, err = s.Move(s.Context(), "alice", "o", on("22:30:00"))
 		require.NoError(s, err)
-		require.Equal(s, tasks.Moved, o.Outcome)
+		require.Equal(s, message.Moved, o.Outcome)
 	})
 }
 
@@ -133,7 +134,7 @@ func TestUsageOfCategories(t *testing.T) {
 		}
 		u, err := s.Usage(s.Context(), r)
 		require.NoError(s, err)
-		usage := tasks.UsageOf(r, u, nil)
+		usage := message.UsageOf(r, u, nil)
 		used := map[string]int{}
 		for _, rule := range usage.Rules {
 			used[rule.Category+" "+rule.Rule] = rule.Used
@@ -141,8 +142,8 @@ func TestUsageOfCategories(t *testing.T) {
 		require.Equal(s, map[string]int{
 			" 1/minute": 1, " 5/hour": 1, " 10/calendar_day": 2, "marketing 2/calendar_day": 1, "marketing 1/hour": 1,
 		}, used)
-		require.Equal(s, []tasks.Stretch{{From: tasks.Time{Time: on("21:00:00")}, Until: tasks.Time{Time: on("22:00:00")}}}, usage.Quiet)
-		require.Equal(s, tasks.Stretch{From: tasks.Time{Time: on("13:00:00")}, Until: tasks.Time{Time: on("15:59:00.001")}}, usage.Free[1], "between an hour after the one and a minute before the other")
+		require.Equal(s, []message.Stretch{{From: message.Time{Time: on("21:00:00")}, Until: message.Time{Time: on("22:00:00")}}}, usage.Quiet)
+		require.Equal(s, message.Stretch{From: message.Time{Time: on("13:00:00")}, Until: message.Time{Time: on("15:59:00.001")}}, usage.Free[1], "between an hour after the one and a minute before the other")
 		free, err := s.NextFree(s.Context(), sendlimit.NextFreeRequest{User: "alice", Category: "marketing", From: on("11:30:00"), Count: 2})
 		require.NoError(s, err)
 		require.Equal(s, []time.Time{on("13:00:00"), on("07:00:00").AddDate(0, 0, 1)}, free)
@@ -155,7 +156,7 @@ func TestRefusalsAreCountedByRulesOfPolicies(t *testing.T) {
 	tellAt11(t, func(s *story) {
 		s.campaign()
 		m, registry := newMetrics(s.T)
-		s.Submitter = s.newSubmitter(tasks.SubmitterOptions{Metrics: m})
+		s.Submitter = s.newSubmitter(submit.SubmitterOptions{Metrics: m})
 		s.accepted(of("marketing", "m1", "12:00:00"))
 		s.submit(of("marketing", "m2", "12:30:00"))
 		s.submit(to("a", "12:00:10"))

@@ -15,7 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
 // Pitfall 33: cancelled, yet sent.
@@ -143,17 +143,17 @@ func TestPitfall45StaleTasksDoNoHarm(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()
-		queue := asynq.NewClientFromRedisClient(s.client)
+		client := asynq.NewClientFromRedisClient(s.client)
 		var generations []string
 		ran := func() {
 			s.Helper()
 			generations = append(generations, s.record("alice", "a")["g"])
 			for _, generation := range generations {
-				payload, err := json.Marshal(tasks.Payload{
+				payload, err := json.Marshal(queue.Payload{
 					Version: 1, User: "alice", ID: "a", Generation: generation, Due: time.Now().UnixMilli(),
 				})
 				require.NoError(s, err)
-				_, err = queue.Enqueue(asynq.NewTask(tasks.TypeDeliver, payload), asynq.Queue(tasks.QueueName("")))
+				_, err = client.Enqueue(asynq.NewTask(queue.TypeDeliver, payload), asynq.Queue(queue.QueueName("")))
 				require.NoError(s, err)
 			}
 			time.Sleep(time.Second)

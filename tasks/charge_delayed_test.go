@@ -14,7 +14,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // delayHook has the first call of a script arrive late: its answer is that of the
@@ -66,16 +67,16 @@ func TestADelayedChangeIsCharged(t *testing.T) {
 		s.requireCharges(nil, map[string][]string{"alice": {"first", "second"}})
 	}
 	// delayed is a submitter that a script of is delayed to, and what sends that on.
-	delayed := func(s *story, script *redis.Script) (*tasks.Submitter, func()) {
+	delayed := func(s *story, script *redis.Script) (*submit.Submitter, func()) {
 		hook := &delayHook{script: script, timeout: 3 * time.Second}
 		s.hook = hook
 		client := s.newClient()
-		submitter, err := tasks.NewSubmitter(client, tasks.SubmitterOptions{})
+		submitter, err := submit.NewSubmitter(client, submit.SubmitterOptions{})
 		require.NoError(s, err)
 		s.Cleanup(func() { require.NoError(s, submitter.Close()) })
 		return submitter, func() { require.NoError(s, s.client.Do(s.Context(), hook.delayed...).Err()) }
 	}
-	paid := func(s *story, id string, after time.Duration) tasks.Message {
+	paid := func(s *story, id string, after time.Duration) message.Message {
 		m := s.message(id, after)
 		m.Account = "acme"
 		return m
@@ -88,7 +89,7 @@ func TestADelayedChangeIsCharged(t *testing.T) {
 			late, arrive := delayed(s, lua.Reserve)
 			o, err := late.Submit(s.Context(), paid(s, "second", time.Hour))
 			require.NoError(s, err)
-			require.Equal(s, tasks.Refused, o.Outcome)
+			require.Equal(s, message.Refused, o.Outcome)
 			s.cancelled("first")
 			arrive()
 			require.NotEmpty(s, s.record("alice", "second"), "it was accepted")
@@ -103,7 +104,7 @@ func TestADelayedChangeIsCharged(t *testing.T) {
 			late, arrive := delayed(s, lua.Move)
 			o, err := late.For("acme").Move(s.Context(), "alice", "second", s.at(time.Hour))
 			require.NoError(s, err)
-			require.Equal(s, tasks.Refused, o.Outcome)
+			require.Equal(s, message.Refused, o.Outcome)
 			s.cancelled("first")
 			arrive()
 			status, _, err := s.Status(s.Context(), "alice", "second")
@@ -124,14 +125,14 @@ func TestTheStoresClockDecidesAboutTheHour(t *testing.T) {
 		s.accepted(first)
 		s.until(time.Hour + 2*time.Second)
 		s.server.SetTime(s.at(time.Hour - 2*time.Second))
-		ahead := s.newSubmitter(tasks.SubmitterOptions{})
+		ahead := s.newSubmitter(submit.SubmitterOptions{})
 		o, err := ahead.Move(s.Context(), first.User, first.ID, s.at(time.Hour+500*time.Millisecond))
 		require.NoError(s, err)
-		require.Equal(s, tasks.Moved, o.Outcome)
+		require.Equal(s, message.Moved, o.Outcome)
 		require.Equal(s, s.at(time.Hour+500*time.Millisecond), o.SendAt.Time)
-		o, err = s.newSubmitter(tasks.SubmitterOptions{}).Submit(s.Context(), second)
+		o, err = s.newSubmitter(submit.SubmitterOptions{}).Submit(s.Context(), second)
 		require.NoError(s, err)
-		require.Equal(s, tasks.Accepted, o.Outcome)
+		require.Equal(s, message.Accepted, o.Outcome)
 		s.requireCharges(nil, map[string][]string{first.User: {"1"}, second.User: {"2"}})
 	})
 }

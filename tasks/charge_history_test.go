@@ -16,7 +16,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // deathHook has a program's calls come to nothing after so many of them: as if it
@@ -133,7 +134,7 @@ func (h *chargeHistory) step() {
 	hook := &deathHook{left: -1}
 	h.hook = hook
 	client := h.newClient()
-	submitter, err := tasks.NewSubmitter(client, tasks.SubmitterOptions{})
+	submitter, err := submit.NewSubmitter(client, submit.SubmitterOptions{})
 	require.NoError(h, err)
 	_, err = submitter.Timeline(h.Context()) // it has its rules
 	require.NoError(h, err)
@@ -154,7 +155,7 @@ func (h *chargeHistory) step() {
 		m := h.message(id, after)
 		m.User, m.Account = user, account
 		if h.random.IntN(3) == 0 {
-			m.OnConflict = tasks.OnConflictShift
+			m.OnConflict = message.OnConflictShift
 		}
 		_, err = submitter.Submit(h.Context(), m)
 	}

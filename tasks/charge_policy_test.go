@@ -9,11 +9,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // charged is a message of account acme to a user.
-func (s *story) charged(user, id string, after time.Duration) tasks.Message {
+func (s *story) charged(user, id string, after time.Duration) message.Message {
 	m := s.message(id, after)
 	m.User, m.Account = user, "acme"
 	return m
@@ -42,7 +42,7 @@ func TestAShiftByPolicyIsCharged(t *testing.T) {
 		require.Equal(s, s.at(33*time.Hour), o.ResetsAt.Time)
 
 		refused := s.charged("u4", "d", night)
-		refused.OnConflict = tasks.OnConflictRefuse
+		refused.OnConflict = message.OnConflictRefuse
 		require.Equal(s, fault.CodeQuietHours, s.submit(refused).Code, "it holds nothing")
 		s.requireCharges(map[string]*time.Location{"acme": time.UTC},
 			map[string][]string{"u1": {"a"}, "u2": {"b"}, "u3": {"c"}, "u4": {"d"}})

@@ -15,7 +15,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // charges makes an account with a tier of its own.
@@ -30,7 +31,7 @@ func (s *story) charges(name string, tier accounts.Tier, zone string) {
 }
 
 // paid is a message of account acme to a user of its own.
-func (s *story) paid(id string, after time.Duration) tasks.Message {
+func (s *story) paid(id string, after time.Duration) message.Message {
 	m := s.message(id, after)
 	m.User, m.Account = "user-"+id, "acme"
 	return m
@@ -60,7 +61,7 @@ func TestAQuotaRefusesInTheWordsOfItsAccount(t *testing.T) {
 		s.charges("acme", accounts.Tier{MessagesPerHour: 1, MessagesPerDay: 2}, "Europe/Berlin")
 		s.accepted(s.paid("1", 2*time.Hour))
 		o := s.submit(s.paid("2", 2*time.Hour+30*time.Minute))
-		require.Equal(t, tasks.Refused, o.Outcome)
+		require.Equal(t, message.Refused, o.Outcome)
 		require.Equal(t, fault.CodeQuotaExceeded, o.Code)
 		require.Equal(t, "account acme has no messages left for the hour from 2000-01-01 03:00: its quota is 1 per hour; "+
 			"the next begins at 2000-01-01 04:00 Europe/Berlin", o.Detail)
@@ -90,7 +91,7 @@ func TestAnAccountHasToExistAndNotBeDisabled(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		o := s.submit(s.paid("1", time.Hour))
-		require.Equal(t, tasks.Invalid, o.Outcome)
+		require.Equal(t, message.Invalid, o.Outcome)
 		require.Equal(t, "account", o.Field)
 		require.Equal(t, `account "acme" is not allowed: it takes the name of an account that exists`, o.Detail)
 		s.charges("acme", accounts.Tier{}, "")
@@ -105,7 +106,7 @@ func TestAnAccountHasToExistAndNotBeDisabled(t *testing.T) {
 		require.Equal(t, `account "acme" is not allowed: it takes an account that is not disabled`, o.Detail)
 		o, err = s.Cancel(s.Context(), "user-1", "1")
 		require.NoError(t, err)
-		require.Equal(t, tasks.Cancelled, o.Outcome, "the operator can")
+		require.Equal(t, message.Cancelled, o.Outcome, "the operator can")
 		s.requireCharges(nil, nil)
 	})
 }
@@ -118,7 +119,7 @@ func TestAReplayIsAnsweredThoughTheQuotaIsUsedUp(t *testing.T) {
 		s.accepted(first)
 		again := s.submit(first)
 		require.True(t, again.Replayed)
-		require.Equal(t, tasks.Accepted, again.Outcome)
+		require.Equal(t, message.Accepted, again.Outcome)
 		other := first
 		other.Title = "other"
 		require.Equal(t, fault.CodeIDReused, s.submit(other).Code)
@@ -159,7 +160,7 @@ func TestAHundredSubmittersGetExactlyTheQuota(t *testing.T) {
 			m := s.paid(strconv.Itoa(i), time.Hour)
 			messages[m.User] = []string{m.ID}
 			submitters.Go(func() {
-				if o, err := s.Submit(s.Context(), m); err == nil && o.Outcome == tasks.Accepted {
+				if o, err := s.Submit(s.Context(), m); err == nil && o.Outcome == message.Accepted {
 					accepted.Add(1)
 				}
 			})
@@ -177,15 +178,15 @@ func TestAShiftIsChargedWhereItGoes(t *testing.T) {
 		messages := map[string][]string{"alice": {}}
 		for i := range 4 {
 			m := s.message(strconv.Itoa(i), time.Hour)
-			m.Account, m.OnConflict = "acme", tasks.OnConflictShift
+			m.Account, m.OnConflict = "acme", message.OnConflictShift
 			messages["alice"] = append(messages["alice"], m.ID)
 			o := s.submit(m)
-			require.Equal(t, tasks.Accepted, o.Outcome, "%+v", o)
+			require.Equal(t, message.Accepted, o.Outcome, "%+v", o)
 			require.Equal(t, s.at(time.Duration(i+1)*time.Hour), o.SendAt.Time)
 		}
 		s.requireCharges(nil, messages)
 		full := s.message("full", 2*time.Hour)
-		full.Account, full.OnConflict = "acme", tasks.OnConflictShift
+		full.Account, full.OnConflict = "acme", message.OnConflictShift
 		other := s.paid("other", 5*time.Hour)
 		s.accepted(other, s.paid("another", 5*time.Hour))
 		o := s.submit(full)
@@ -204,14 +205,14 @@ func TestNowIsChargedInThePresentHour(t *testing.T) {
 		s.until(time.Hour - time.Millisecond)
 		m := s.paid("1", 0)
 		m.Now, m.SendAt = true, time.Time{}
-		require.Equal(t, tasks.Accepted, s.submit(m).Outcome)
+		require.Equal(t, message.Accepted, s.submit(m).Outcome)
 		m.ID, m.User = "2", "user-2"
 		o := s.submit(m)
-		require.Contains(t, []string{tasks.Accepted, tasks.Refused}, o.Outcome)
+		require.Contains(t, []string{message.Accepted, message.Refused}, o.Outcome)
 		s.until(time.Hour + time.Second)
 		graced := s.paid("3", time.Hour-time.Second)
 		o = s.submit(graced)
-		require.Equal(t, tasks.Accepted, o.Outcome, "%+v", o)
+		require.Equal(t, message.Accepted, o.Outcome, "%+v", o)
 		require.False(t, o.SendAt.Before(s.at(time.Hour)), "a time within the grace is now")
 		s.requireCharges(nil, map[string][]string{"user-1": {"1"}, "user-2": {"2"}, "user-3": {"3"}})
 	})
@@ -223,26 +224,26 @@ func TestMoveChargesWhereItGoesAndCancelGivesBack(t *testing.T) {
 		s.charges("acme", accounts.Tier{MessagesPerHour: 1, MessagesPerDay: 2}, "")
 		messages := map[string][]string{"user-1": {"1"}, "user-2": {"2"}, "user-3": {"3"}}
 		s.accepted(s.paid("1", time.Hour), s.paid("2", 2*time.Hour))
-		move := func(id string, after time.Duration) tasks.Outcome {
+		move := func(id string, after time.Duration) message.Outcome {
 			o, err := s.Move(s.Context(), "user-"+id, id, s.at(after))
 			require.NoError(t, err)
 			s.requireCharges(nil, messages)
 			return o
 		}
-		require.Equal(t, tasks.Moved, move("1", 90*time.Minute).Outcome, "within its full hour")
-		require.Equal(t, tasks.Moved, move("1", 3*time.Hour).Outcome, "within its full day")
+		require.Equal(t, message.Moved, move("1", 90*time.Minute).Outcome, "within its full hour")
+		require.Equal(t, message.Moved, move("1", 3*time.Hour).Outcome, "within its full day")
 		o := move("1", 2*time.Hour)
 		require.Equal(t, fault.CodeQuotaExceeded, o.Code)
 		require.Contains(t, o.Detail, "account acme has no messages left for the hour from 2000-01-01 02:00")
-		require.Equal(t, tasks.Moved, move("1", 25*time.Hour).Outcome)
-		require.Equal(t, tasks.Moved, move("1", 25*time.Hour).Outcome, "where it is")
+		require.Equal(t, message.Moved, move("1", 25*time.Hour).Outcome)
+		require.Equal(t, message.Moved, move("1", 25*time.Hour).Outcome, "where it is")
 		require.Equal(t, fault.CodeInPast, move("1", -time.Hour).Code)
 		s.accepted(s.paid("3", time.Hour))
 		require.Equal(t, fault.CodeQuotaExceeded, move("1", 5*time.Hour).Code, "the day is full again")
 		for _, id := range []string{"1", "3", "2", "3"} {
 			o, err := s.Cancel(s.Context(), "user-"+id, id)
 			require.NoError(t, err)
-			require.Equal(t, tasks.Cancelled, o.Outcome)
+			require.Equal(t, message.Cancelled, o.Outcome)
 			s.requireCharges(nil, messages)
 		}
 		s.requireCharges(nil, nil)
@@ -255,10 +256,10 @@ func TestAnAccountSeesItsOwnMessagesOnly(t *testing.T) {
 		s.charges("acme", accounts.Tier{}, "")
 		s.charges("beta", accounts.Tier{}, "")
 		acme, beta := s.For("acme"), s.For("beta")
-		for i, by := range []*tasks.Submitter{acme, beta, s.Submitter, acme, beta} {
+		for i, by := range []*submit.Submitter{acme, beta, s.Submitter, acme, beta} {
 			o, err := by.Submit(s.Context(), s.message(strconv.Itoa(i), time.Duration(i+1)*time.Hour))
 			require.NoError(t, err)
-			require.Equal(t, tasks.Accepted, o.Outcome)
+			require.Equal(t, message.Accepted, o.Outcome)
 		}
 		for _, id := range []string{"1", "2", "unknown"} {
 			_, ok, err := acme.Status(s.Context(), "alice", id)
@@ -282,10 +283,10 @@ func TestAnAccountSeesItsOwnMessagesOnly(t *testing.T) {
 		}
 		o, err := acme.Cancel(s.Context(), "alice", "0")
 		require.NoError(t, err)
-		require.Equal(t, tasks.Cancelled, o.Outcome)
+		require.Equal(t, message.Cancelled, o.Outcome)
 		o, err = beta.Move(s.Context(), "alice", "1", s.at(11*time.Hour))
 		require.NoError(t, err)
-		require.Equal(t, tasks.Moved, o.Outcome)
+		require.Equal(t, message.Moved, o.Outcome)
 		s.requireCharges(nil, map[string][]string{"alice": {"0", "1", "2", "3", "4"}})
 	})
 }
@@ -305,7 +306,7 @@ func TestADryRunJudgesQuotasAndLeavesNothing(t *testing.T) {
 		s.accepted(s.paid("there", time.Hour))
 		time.Sleep(time.Second)
 		before := s.server.Dump()
-		messages := []tasks.Message{
+		messages := []message.Message{
 			s.paid("a", time.Hour), s.paid("b", time.Hour), s.paid("a", time.Hour), s.paid("c", 2*time.Hour), s.paid("d", 3*time.Hour),
 			s.paid("e", 25*time.Hour), s.paid("a", time.Hour), s.message("free", time.Hour),
 		}
@@ -313,7 +314,7 @@ func TestADryRunJudgesQuotasAndLeavesNothing(t *testing.T) {
 		require.NoError(t, err)
 		rehearsal, err := s.Rehearse(s.Context())
 		require.NoError(t, err)
-		var rehearsed []tasks.Outcome
+		var rehearsed []message.Outcome
 		for _, m := range messages {
 			o, err := rehearsal.Submit(s.Context(), m)
 			require.NoError(t, err)

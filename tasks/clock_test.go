@@ -12,6 +12,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // storeAhead sets the store's clock ahead of that of everybody else: of
@@ -46,7 +48,7 @@ func TestPitfall55AllByTheStoresClock(t *testing.T) {
 			t.Parallel()
 			tell(t, func(s *story) {
 				s.storeAhead(row.storeAhead)
-				s.Submitter = s.newSubmitter(tasks.SubmitterOptions{OverdueAfter: overdueAfter})
+				s.Submitter = s.newSubmitter(submit.SubmitterOptions{OverdueAfter: overdueAfter})
 				stop := s.work(retrying(3))
 				s.work(retrying(3), relaying, func(o *tasks.WorkerOptions) { o.OverdueAfter = overdueAfter })
 				s.recorder.Script(unavailable(), unavailable())
@@ -70,13 +72,13 @@ func TestPitfall55AllByTheStoresClock(t *testing.T) {
 				s.until(25 * time.Second)
 				o, err := s.Move(s.Context(), "alice", "moved", at(40*time.Second))
 				require.NoError(s, err)
-				require.Equal(s, tasks.Moved, o.Outcome)
+				require.Equal(s, message.Moved, o.Outcome)
 				s.until(45 * time.Second)
 				require.Equal(s, 2, s.loseTasks(), "and that of the time before the move")
 				m := s.message("now", 0)
 				m.User, m.SendAt, m.Now = "bob", time.Time{}, true
 				o = s.submit(m)
-				require.Equal(s, tasks.Accepted, o.Outcome)
+				require.Equal(s, message.Accepted, o.Outcome)
 				require.Equal(s, at(45*time.Second), o.SendAt.Time, "now is the store's now")
 				s.until(48 * time.Second)
 				stop()

@@ -15,6 +15,8 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // Pitfall 55: where the local clock is off the store's, deliveries go by the
@@ -55,7 +57,7 @@ func deliverByClock(t *testing.T, local func() time.Time) *notifiertest.Recorder
 	recorder := notifiertest.NewRecorder(time.Now)
 	w, err := NewWorker(client, WorkerOptions{Notifier: recorder})
 	require.NoError(t, err)
-	w.handler.clock.local, w.handler.rules.policies.local = local, local
+	w.handler.Clock.Local, w.handler.Rules.Policies.Local = local, local
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(ctx) }()
@@ -64,12 +66,12 @@ func deliverByClock(t *testing.T, local func() time.Time) *notifiertest.Recorder
 		require.NoError(t, <-ended)
 	}()
 
-	s, err := NewSubmitter(client, SubmitterOptions{})
+	s, err := submit.NewSubmitter(client, submit.SubmitterOptions{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
-	o, err := s.Submit(t.Context(), Message{User: "alice", Title: "a", SendAt: time.Now().Add(5678 * time.Millisecond)})
+	o, err := s.Submit(t.Context(), message.Message{User: "alice", Title: "a", SendAt: time.Now().Add(5678 * time.Millisecond)})
 	require.NoError(t, err)
-	require.Equal(t, Accepted, o.Outcome)
+	require.Equal(t, message.Accepted, o.Outcome)
 	time.Sleep(10 * time.Second)
 	return recorder
 }

@@ -9,22 +9,23 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/deadletters"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // deadLetters opens the dead letters of the story.
-func (s *story) deadLetters() *tasks.DeadLetters {
+func (s *story) deadLetters() *deadletters.DeadLetters {
 	s.Helper()
-	dead, err := tasks.NewDeadLetters(s.client, tasks.DeadLetterOptions{})
+	dead, err := deadletters.NewDeadLetters(s.client, deadletters.DeadLetterOptions{})
 	require.NoError(s, err)
 	s.Cleanup(dead.Close)
 	return dead
 }
 
 // listed are the ids of the dead letters to alice.
-func (s *story) listed(dead *tasks.DeadLetters) []string {
+func (s *story) listed(dead *deadletters.DeadLetters) []string {
 	s.Helper()
-	list, err := dead.List(s.Context(), tasks.DeadLettersRequest{User: "alice"})
+	list, err := dead.List(s.Context(), deadletters.DeadLettersRequest{User: "alice"})
 	require.NoError(s, err)
 	ids := []string{}
 	for _, status := range list {
@@ -56,7 +57,7 @@ func TestPitfall49ADeadLetterIsSentAfterAll(t *testing.T) {
 		require.NoError(s, err)
 		require.True(s, ok)
 		require.Equal(s, s.status("a"), letter.Status)
-		require.Equal(s, tasks.StatusFailed, letter.Status.Status)
+		require.Equal(s, message.StatusFailed, letter.Status.Status)
 		require.Equal(s, []any{"a", "body", m.Data}, []any{letter.Title, letter.Body, letter.Data})
 		require.Equal(s, []string{"a"}, s.listed(dead))
 
@@ -64,10 +65,10 @@ func TestPitfall49ADeadLetterIsSentAfterAll(t *testing.T) {
 		s.accepted(s.message("b", 90*time.Second))
 		o, err := dead.Retry(s.Context(), "alice", "a")
 		require.NoError(s, err)
-		require.Equal(s, tasks.Retried, o.Outcome)
+		require.Equal(s, deadletters.Retried, o.Outcome)
 		require.Equal(s, s.at(150*time.Second), o.SendAt.Time, "the rules hold for it")
 		require.Equal(s, m.SendAt.UTC(), o.RequestedAt.Time)
-		require.Equal(s, tasks.StatusScheduled, s.status("a").Status)
+		require.Equal(s, message.StatusScheduled, s.status("a").Status)
 		require.Empty(s, s.listed(dead))
 		require.Equal(s, 2, s.queued(), "the queue has its timer")
 
@@ -94,7 +95,7 @@ func TestARetryThatTheQueueDoesNotTake(t *testing.T) {
 		stop()
 		o, err := dead.Retry(s.Context(), "alice", "a")
 		require.NoError(s, err)
-		require.Equal(s, tasks.Retried, o.Outcome)
+		require.Equal(s, deadletters.Retried, o.Outcome)
 		require.Equal(s, 1, s.loseTasks())
 		s.work(relaying)
 		s.until(5 * time.Minute)
@@ -118,8 +119,8 @@ func TestRetriesThatAreRefused(t *testing.T) {
 			s.Helper()
 			o, err := dead.Retry(s.Context(), "alice", id)
 			require.NoError(s, err)
-			require.Equal(s, tasks.Outcome{
-				Outcome: tasks.Refused, Code: code, User: "alice", ID: id, Detail: detail,
+			require.Equal(s, message.Outcome{
+				Outcome: message.Refused, Code: code, User: "alice", ID: id, Detail: detail,
 			}, o)
 		}
 		s.until(30 * time.Second)
@@ -134,7 +135,7 @@ func TestRetriesThatAreRefused(t *testing.T) {
 
 		o, err := dead.Retry(s.Context(), "", "a")
 		require.NoError(s, err)
-		require.Equal(s, []any{tasks.Invalid, "user"}, []any{o.Outcome, o.Field})
+		require.Equal(s, []any{message.Invalid, "user"}, []any{o.Outcome, o.Field})
 	})
 }
 
@@ -155,7 +156,7 @@ func TestDeadLettersArePurged(t *testing.T) {
 
 		o, err := dead.Purge(s.Context(), "alice", "b")
 		require.NoError(s, err)
-		require.Equal(s, tasks.Outcome{Outcome: tasks.Purged, User: "alice", ID: "b"}, o)
+		require.Equal(s, message.Outcome{Outcome: deadletters.Purged, User: "alice", ID: "b"}, o)
 		o, err = dead.Purge(s.Context(), "alice", "b")
 		require.NoError(s, err)
 		require.Equal(s, fault.CodeNotFound, o.Code)
@@ -185,7 +186,7 @@ func TestDeadLettersAreListedInPages(t *testing.T) {
 			s.accepted(s.message(id, time.Duration(i+1)*time.Minute))
 		}
 		s.until(4 * time.Minute)
-		r := tasks.DeadLettersRequest{Limit: 2}
+		r := deadletters.DeadLettersRequest{Limit: 2}
 		first, err := dead.List(s.Context(), r)
 		require.NoError(s, err)
 		require.Len(s, first, 2)
@@ -208,7 +209,7 @@ func TestDeadLettersOfAStoreThatIsAway(t *testing.T) {
 		s.away(err, fault.CodeUnavailable)
 		_, err = dead.Now(s.Context())
 		s.away(err, fault.CodeUnavailable)
-		_, err = tasks.NewDeadLetters(s.client, tasks.DeadLetterOptions{Prefix: "A"})
+		_, err = deadletters.NewDeadLetters(s.client, deadletters.DeadLetterOptions{Prefix: "A"})
 		require.ErrorContains(s, err, `prefix "A" is not allowed`)
 	})
 }

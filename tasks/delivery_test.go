@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // The queue knows whole seconds only, and looks for what is due every now and
@@ -52,10 +53,10 @@ func TestEverythingReachesTheChannel(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()
-		m := tasks.Message{
+		m := message.Message{
 			ID: "order:17", User: "alice / ü", SendAt: s.at(2*time.Second + 5*time.Millisecond), Category: "orders",
 			Title: "Shipped <b>", Body: "It is \"on\" its way 🙂\n", Data: map[string]string{"order": "17", "": "empty"},
-			OnConflict: tasks.OnConflictShift, ShiftUntil: s.at(time.Hour), ExpiresAt: s.at(2 * time.Hour),
+			OnConflict: message.OnConflictShift, ShiftUntil: s.at(time.Hour), ExpiresAt: s.at(2 * time.Hour),
 		}
 		s.accepted(m)
 		second := m

@@ -9,18 +9,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // decoded makes a message of JSON, as every surface does.
-func decoded(text string) (tasks.Message, error) {
-	draft, err := tasks.DecodeDraft([]byte(text))
+func decoded(text string) (message.Message, error) {
+	draft, err := message.DecodeDraft([]byte(text))
 	if err != nil {
-		return tasks.Message{}, err
+		return message.Message{}, err
 	}
-	m, err := draft.Message(tasks.ParseTime)
+	m, err := draft.Message(message.ParseTime)
 	if err != nil {
-		return tasks.Message{}, err
+		return message.Message{}, err
 	}
 	return m, m.Validate()
 }
@@ -32,7 +32,7 @@ func TestDraftWithEveryField(t *testing.T) {
 		"title": "Shipped", "body": "It is \"on\" its way \ud83d\ude42", "data": {"order": "17", "empty": ""},
 		"expires_at": "2026-11-23T00:00:00Z", "on_conflict": "shift", "shift_until": "2026-11-22T12:00:00Z"}`)
 	require.NoError(t, err)
-	require.Equal(t, tasks.Message{
+	require.Equal(t, message.Message{
 		ID: "order-17", User: "alice", Category: "orders", Title: "Shipped", Body: `It is "on" its way 🙂`,
 		SendAt:    time.Date(2026, time.November, 22, 11, 11, 11, 123e6, time.UTC), // cut, not rounded
 		Data:      map[string]string{"order": "17", "empty": ""},
@@ -50,7 +50,7 @@ func TestDraftWithTheLeast(t *testing.T) {
 	} {
 		m, err := decoded(text)
 		require.NoError(t, err)
-		require.Equal(t, tasks.Message{User: "alice", Now: true, Body: "b"}, m)
+		require.Equal(t, message.Message{User: "alice", Now: true, Body: "b"}, m)
 	}
 }
 
@@ -106,12 +106,12 @@ func TestParseTime(t *testing.T) {
 		"9999-12-31T23:59:59.9990-00:00":  time.Date(9999, time.December, 31, 23, 59, 59, 999e6, time.UTC),
 		"0001-01-01T00:00:00.00100+00:00": time.Date(1, time.January, 1, 0, 0, 0, 1e6, time.UTC),
 	} {
-		at, now, err := tasks.ParseTime(text)
+		at, now, err := message.ParseTime(text)
 		require.NoError(t, err, text)
 		require.False(t, now)
 		require.Equal(t, want, at, text)
 	}
-	at, now, err := tasks.ParseTime("now")
+	at, now, err := message.ParseTime("now")
 	require.NoError(t, err)
 	require.True(t, now)
 	require.Zero(t, at)
@@ -141,7 +141,7 @@ func TestParseTimeRefuses(t *testing.T) {
 		"２０２６-11-22T11:11:11Z",       // digits, but not ASCII's
 		strings.Repeat("2026-", 100), //
 	} {
-		_, _, err := tasks.ParseTime(text)
+		_, _, err := message.ParseTime(text)
 		require.EqualError(t, err, "an RFC 3339 time such as 2026-11-22T11:11:11Z", text)
 	}
 }
@@ -162,11 +162,11 @@ func TestDraftWithUnreadableTimes(t *testing.T) {
 	}
 
 	// A parser of a surface's own says what it takes.
-	_, err := tasks.Draft{SendAt: "2026-03-29 02:30"}.Message(func(string) (time.Time, bool, error) {
+	_, err := message.Draft{SendAt: "2026-03-29 02:30"}.Message(func(string) (time.Time, bool, error) {
 		return time.Time{}, false, &fault.InvalidError{Field: "tz", Want: "02:00 or 03:00"}
 	})
 	refuses(t, err, `send_at "2026-03-29 02:30" is not allowed: it takes 02:00 or 03:00`)
-	_, err = tasks.Draft{SendAt: "soon"}.Message(func(string) (time.Time, bool, error) {
+	_, err = message.Draft{SendAt: "soon"}.Message(func(string) (time.Time, bool, error) {
 		return time.Time{}, false, errors.New("a time of day")
 	})
 	refuses(t, err, `send_at "soon" is not allowed: it takes a time of day`)

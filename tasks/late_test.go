@@ -11,6 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/retry"
 )
 
 // An hour's messages fell due while no worker ran: they go out one a minute
@@ -93,7 +94,7 @@ func TestRetriesAreJudgedAnew(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.work(func(o *tasks.WorkerOptions) {
-			o.Retries = tasks.RetryPolicy{Min: 10 * time.Second, Max: 20 * time.Second, Attempts: 3}
+			o.Retries = retry.RetryPolicy{Min: 10 * time.Second, Max: 20 * time.Second, Attempts: 3}
 		})
 		s.recorder.Script(unavailable())
 		s.accepted(s.message("a", time.Minute), s.message("b", 2*time.Minute))

@@ -10,7 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // lists returns a list of messages to alice, "status id" each.
@@ -59,7 +59,7 @@ func TestAListHasWhatEndedToo(t *testing.T) {
 
 		statuses, err := s.List(s.Context(), sendlimit.ListRequest{User: "alice", Limit: 1})
 		require.NoError(s, err)
-		require.Equal(s, []tasks.Status{s.status("failed")}, statuses, "as the status tells it")
+		require.Equal(s, []message.Status{s.status("failed")}, statuses, "as the status tells it")
 		_, err = s.List(s.Context(), sendlimit.ListRequest{User: "alice", Limit: -1})
 		require.ErrorContains(s, err, `limit "-1" is not allowed`)
 		s.network.cut()

@@ -16,6 +16,9 @@ import (
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/deliver"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // losesReplies is a client hook: the store does what a script is to do, and the
@@ -81,7 +84,7 @@ func TestPitfall48ClaimWithoutAReply(t *testing.T) {
 // anew. With skip it is not lost, as one whose worker died would be.
 func TestClaimWithoutAReplyForLong(t *testing.T) {
 	t.Parallel()
-	for _, uncertain := range []tasks.OnUncertain{tasks.ResendUncertain, tasks.SkipUncertain} {
+	for _, uncertain := range []deliver.OnUncertain{deliver.ResendUncertain, deliver.SkipUncertain} {
 		t.Run(string(uncertain), func(t *testing.T) {
 			t.Parallel()
 			tell(t, func(s *story) {
@@ -139,10 +142,10 @@ func TestPitfall36SubmitCancelAndMoveWithoutAReply(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		var away *fault.UnavailableError
-		again := func(script *redis.Script, ask func(*tasks.Submitter) (tasks.Outcome, error)) tasks.Outcome {
+		again := func(script *redis.Script, ask func(*submit.Submitter) (message.Outcome, error)) message.Outcome {
 			s.Helper()
 			s.losing(script, once())
-			submitter, err := tasks.NewSubmitter(s.newClient(), tasks.SubmitterOptions{})
+			submitter, err := submit.NewSubmitter(s.newClient(), submit.SubmitterOptions{})
 			require.NoError(s, err)
 			defer func() { require.NoError(s, submitter.Close()) }()
 			_, err = ask(submitter)
@@ -152,26 +155,26 @@ func TestPitfall36SubmitCancelAndMoveWithoutAReply(t *testing.T) {
 			require.NoError(s, err)
 			return o
 		}
-		o := again(lua.Reserve, func(submitter *tasks.Submitter) (tasks.Outcome, error) {
+		o := again(lua.Reserve, func(submitter *submit.Submitter) (message.Outcome, error) {
 			return submitter.Submit(s.Context(), s.message("a", 10*time.Second))
 		})
-		require.Equal(s, tasks.Accepted, o.Outcome)
+		require.Equal(s, message.Accepted, o.Outcome)
 		require.True(s, o.Replayed)
 		require.Equal(s, []string{"a"}, s.places())
 		require.Zero(s, s.queued(), "nobody handed it over")
 		require.Equal(s, []time.Duration{10 * time.Second}, slices.Collect(maps.Values(s.watched("alice"))), "and the watch list knows")
 
-		o = again(lua.Move, func(submitter *tasks.Submitter) (tasks.Outcome, error) {
+		o = again(lua.Move, func(submitter *submit.Submitter) (message.Outcome, error) {
 			return submitter.Move(s.Context(), "alice", "a", s.at(20*time.Second))
 		})
-		require.Equal(s, tasks.Moved, o.Outcome)
+		require.Equal(s, message.Moved, o.Outcome)
 		require.Equal(s, s.at(20*time.Second), o.SendAt.Time)
 		require.Len(s, s.watched("alice"), 1)
 
-		o = again(lua.Release, func(submitter *tasks.Submitter) (tasks.Outcome, error) {
+		o = again(lua.Release, func(submitter *submit.Submitter) (message.Outcome, error) {
 			return submitter.Cancel(s.Context(), "alice", "a")
 		})
-		require.Equal(s, tasks.Cancelled, o.Outcome)
+		require.Equal(s, message.Cancelled, o.Outcome)
 		require.True(s, o.Replayed)
 		require.Empty(s, s.watched("alice"))
 	})

@@ -9,15 +9,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // noon is the send time of messages that are judged by themselves.
 func noon() time.Time { return time.Date(2026, time.November, 22, 12, 0, 0, 0, time.UTC) }
 
 // valid is a message that the edits of a test make invalid.
-func valid(edits ...func(*tasks.Message)) tasks.Message {
-	m := tasks.Message{ID: "order-17", User: "alice", SendAt: noon(), Title: "Shipped"}
+func valid(edits ...func(*message.Message)) message.Message {
+	m := message.Message{ID: "order-17", User: "alice", SendAt: noon(), Title: "Shipped"}
 	for _, edit := range edits {
 		edit(&m)
 	}
@@ -34,33 +34,33 @@ func refuses(t *testing.T, err error, sentence string) {
 
 func TestMessageWithinTheBounds(t *testing.T) {
 	t.Parallel()
-	for name, edit := range map[string]func(*tasks.Message){
-		"the least there is":         func(m *tasks.Message) { *m = tasks.Message{User: "a", Now: true, Body: "b"} },
-		"the longest id":             func(m *tasks.Message) { m.ID = strings.Repeat("a", 128) },
-		"every byte of an id":        func(m *tasks.Message) { m.ID = "AZaz09._:-" },
-		"the longest user":           func(m *tasks.Message) { m.User = strings.Repeat("ü", 128) },
-		"a user with signs and such": func(m *tasks.Message) { m.User = "a b/c:d{e}🙂" },
-		"the longest category":       func(m *tasks.Message) { m.Category = strings.Repeat("a", 64) },
-		"every byte of a category":   func(m *tasks.Message) { m.Category = "az09_-" },
-		"lines in a text":            func(m *tasks.Message) { m.Title, m.Body = "", "one\r\n\ttwo" },
-		"the most content": func(m *tasks.Message) {
+	for name, edit := range map[string]func(*message.Message){
+		"the least there is":         func(m *message.Message) { *m = message.Message{User: "a", Now: true, Body: "b"} },
+		"the longest id":             func(m *message.Message) { m.ID = strings.Repeat("a", 128) },
+		"every byte of an id":        func(m *message.Message) { m.ID = "AZaz09._:-" },
+		"the longest user":           func(m *message.Message) { m.User = strings.Repeat("ü", 128) },
+		"a user with signs and such": func(m *message.Message) { m.User = "a b/c:d{e}🙂" },
+		"the longest category":       func(m *message.Message) { m.Category = strings.Repeat("a", 64) },
+		"every byte of a category":   func(m *message.Message) { m.Category = "az09_-" },
+		"lines in a text":            func(m *message.Message) { m.Title, m.Body = "", "one\r\n\ttwo" },
+		"the most content": func(m *message.Message) {
 			m.Title, m.Body = strings.Repeat("t", 1000), strings.Repeat("b", 3000)
 			m.Data = map[string]string{"key": strings.Repeat("d", 93)}
 		},
-		"empty data":                    func(m *tasks.Message) { m.Data = map[string]string{"": ""} },
-		"an expiry a millisecond after": func(m *tasks.Message) { m.ExpiresAt = noon().Add(time.Millisecond) },
-		"a refusal asked for":           func(m *tasks.Message) { m.OnConflict = "refuse" },
-		"a shift": func(m *tasks.Message) {
+		"empty data":                    func(m *message.Message) { m.Data = map[string]string{"": ""} },
+		"an expiry a millisecond after": func(m *message.Message) { m.ExpiresAt = noon().Add(time.Millisecond) },
+		"a refusal asked for":           func(m *message.Message) { m.OnConflict = "refuse" },
+		"a shift": func(m *message.Message) {
 			m.OnConflict, m.ShiftUntil = "shift", noon() // inclusive
 		},
-		"a bound of a shift that the policy may make": func(m *tasks.Message) { m.ShiftUntil = noon() },
-		"a bound of now's own shift": func(m *tasks.Message) {
+		"a bound of a shift that the policy may make": func(m *message.Message) { m.ShiftUntil = noon() },
+		"a bound of now's own shift": func(m *message.Message) {
 			m.SendAt, m.Now, m.ShiftUntil = time.Time{}, true, noon()
 		},
-		"now looks at no send time": func(m *tasks.Message) {
+		"now looks at no send time": func(m *message.Message) {
 			m.Now, m.ExpiresAt = true, noon().Add(-time.Hour)
 		},
-		"ends in the same millisecond": func(m *tasks.Message) {
+		"ends in the same millisecond": func(m *message.Message) {
 			m.SendAt, m.OnConflict, m.ShiftUntil = noon().Add(900), "shift", noon().Add(100)
 		},
 	} {
@@ -76,91 +76,91 @@ func TestMessageOutOfBounds(t *testing.T) {
 		categories = "1 to 64 of a-z 0-9 _ -"
 	)
 	for _, row := range []struct {
-		edit     func(*tasks.Message)
+		edit     func(*message.Message)
 		sentence string
 	}{
 		{
-			func(m *tasks.Message) { m.ID = strings.Repeat("a", 129) },
+			func(m *message.Message) { m.ID = strings.Repeat("a", 129) },
 			`id "` + strings.Repeat("a", 80) + `…" is not allowed: it takes ` + ids,
 		},
-		{func(m *tasks.Message) { m.ID = "a b" }, `id "a b" is not allowed: it takes ` + ids},
-		{func(m *tasks.Message) { m.ID = "a/b" }, `id "a/b" is not allowed: it takes ` + ids},
-		{func(m *tasks.Message) { m.ID = "ä" }, `id "ä" is not allowed: it takes ` + ids},
-		{func(m *tasks.Message) { m.ID = "a\n" }, `id "a\n" is not allowed: it takes ` + ids},
-		{func(m *tasks.Message) { m.User = "" }, `user "" is not allowed: it takes ` + users},
+		{func(m *message.Message) { m.ID = "a b" }, `id "a b" is not allowed: it takes ` + ids},
+		{func(m *message.Message) { m.ID = "a/b" }, `id "a/b" is not allowed: it takes ` + ids},
+		{func(m *message.Message) { m.ID = "ä" }, `id "ä" is not allowed: it takes ` + ids},
+		{func(m *message.Message) { m.ID = "a\n" }, `id "a\n" is not allowed: it takes ` + ids},
+		{func(m *message.Message) { m.User = "" }, `user "" is not allowed: it takes ` + users},
 		{
-			func(m *tasks.Message) { m.User = strings.Repeat("ü", 128) + "a" }, // 257 bytes
+			func(m *message.Message) { m.User = strings.Repeat("ü", 128) + "a" }, // 257 bytes
 			`user "` + strings.Repeat("ü", 40) + `…" is not allowed: it takes ` + users,
 		},
-		{func(m *tasks.Message) { m.User = "a\x00b" }, `user "a\x00b" is not allowed: it takes ` + users},
-		{func(m *tasks.Message) { m.User = "a\u0085" }, `user "a\u0085" is not allowed: it takes ` + users},
-		{func(m *tasks.Message) { m.User = "a\xff" }, `user "a\xff" is not allowed: it takes ` + users},
+		{func(m *message.Message) { m.User = "a\x00b" }, `user "a\x00b" is not allowed: it takes ` + users},
+		{func(m *message.Message) { m.User = "a\u0085" }, `user "a\u0085" is not allowed: it takes ` + users},
+		{func(m *message.Message) { m.User = "a\xff" }, `user "a\xff" is not allowed: it takes ` + users},
 		{
-			func(m *tasks.Message) { m.SendAt = time.Time{} },
+			func(m *message.Message) { m.SendAt = time.Time{} },
 			`send_at "" is not allowed: it takes an RFC 3339 time such as 2026-11-22T11:11:11Z, or now`,
 		},
 		{
-			func(m *tasks.Message) { m.Category = strings.Repeat("a", 65) },
+			func(m *message.Message) { m.Category = strings.Repeat("a", 65) },
 			`category "` + strings.Repeat("a", 65) + `" is not allowed: it takes ` + categories,
 		},
-		{func(m *tasks.Message) { m.Category = "News" }, `category "News" is not allowed: it takes ` + categories},
-		{func(m *tasks.Message) { m.Category = "a.b" }, `category "a.b" is not allowed: it takes ` + categories},
+		{func(m *message.Message) { m.Category = "News" }, `category "News" is not allowed: it takes ` + categories},
+		{func(m *message.Message) { m.Category = "a.b" }, `category "a.b" is not allowed: it takes ` + categories},
 		{
-			func(m *tasks.Message) { m.Title = "" },
+			func(m *message.Message) { m.Title = "" },
 			`title "" is not allowed: it takes a text, where there is no body`,
 		},
 		{
-			func(m *tasks.Message) { m.Title, m.Data = "", map[string]string{"only": "data"} },
+			func(m *message.Message) { m.Title, m.Data = "", map[string]string{"only": "data"} },
 			`title "" is not allowed: it takes a text, where there is no body`,
 		},
-		{func(m *tasks.Message) { m.Title = "a\xff" }, `title "a�" is not allowed: it takes text in UTF-8`},
-		{func(m *tasks.Message) { m.Body = "a\xff" }, `body "a�" is not allowed: it takes text in UTF-8`},
+		{func(m *message.Message) { m.Title = "a\xff" }, `title "a�" is not allowed: it takes text in UTF-8`},
+		{func(m *message.Message) { m.Body = "a\xff" }, `body "a�" is not allowed: it takes text in UTF-8`},
 		{
-			func(m *tasks.Message) { m.Data = map[string]string{"key": "a\xff"} },
+			func(m *message.Message) { m.Data = map[string]string{"key": "a\xff"} },
 			`data "key" is not allowed: it takes text in UTF-8`,
 		},
 		{
-			func(m *tasks.Message) { m.Data = map[string]string{"k\xff": "a"} },
+			func(m *message.Message) { m.Data = map[string]string{"k\xff": "a"} },
 			`data "k�" is not allowed: it takes text in UTF-8`,
 		},
 		{ // the title has 7
-			func(m *tasks.Message) { m.Body = strings.Repeat("b", 4090) },
+			func(m *message.Message) { m.Body = strings.Repeat("b", 4090) },
 			`body "4097 bytes with title and data" is not allowed: it takes at most 4096 bytes together`,
 		},
 		{ // names in data count as well
-			func(m *tasks.Message) { m.Data = map[string]string{strings.Repeat("k", 4090): ""} },
+			func(m *message.Message) { m.Data = map[string]string{strings.Repeat("k", 4090): ""} },
 			`body "4097 bytes with title and data" is not allowed: it takes at most 4096 bytes together`,
 		},
 		{
-			func(m *tasks.Message) { m.OnConflict = "Shift" },
+			func(m *message.Message) { m.OnConflict = "Shift" },
 			`on_conflict "Shift" is not allowed: it takes refuse or shift`,
 		},
 		{
-			func(m *tasks.Message) { m.OnConflict, m.ShiftUntil = "refuse", noon().Add(time.Hour) },
+			func(m *message.Message) { m.OnConflict, m.ShiftUntil = "refuse", noon().Add(time.Hour) },
 			`shift_until "2026-11-22T13:00:00Z" is not allowed: it takes on_conflict shift beside it`,
 		},
 		{ // whatever the user's policy says
-			func(m *tasks.Message) { m.ShiftUntil = noon().Add(-time.Millisecond) },
+			func(m *message.Message) { m.ShiftUntil = noon().Add(-time.Millisecond) },
 			`shift_until "2026-11-22T11:59:59.999Z" is not allowed: it takes a time not before send_at`,
 		},
 		{
-			func(m *tasks.Message) { m.Now, m.OnConflict, m.ShiftUntil = true, "refuse", noon() },
+			func(m *message.Message) { m.Now, m.OnConflict, m.ShiftUntil = true, "refuse", noon() },
 			`shift_until "2026-11-22T12:00:00Z" is not allowed: it takes on_conflict shift beside it`,
 		},
 		{
-			func(m *tasks.Message) { m.OnConflict, m.ShiftUntil = "shift", noon().Add(-time.Millisecond) },
+			func(m *message.Message) { m.OnConflict, m.ShiftUntil = "shift", noon().Add(-time.Millisecond) },
 			`shift_until "2026-11-22T11:59:59.999Z" is not allowed: it takes a time not before send_at`,
 		},
 		{
-			func(m *tasks.Message) { m.ExpiresAt = noon() },
+			func(m *message.Message) { m.ExpiresAt = noon() },
 			`expires_at "2026-11-22T12:00:00Z" is not allowed: it takes a time after send_at`,
 		},
 		{ // what is finer than a millisecond is cut off, so this is the same time
-			func(m *tasks.Message) { m.ExpiresAt = noon().Add(999 * time.Microsecond) },
+			func(m *message.Message) { m.ExpiresAt = noon().Add(999 * time.Microsecond) },
 			`expires_at "2026-11-22T12:00:00.000999Z" is not allowed: it takes a time after send_at`,
 		},
 		{
-			func(m *tasks.Message) { m.ExpiresAt = noon().In(time.FixedZone("", 3600)).Add(-time.Hour) },
+			func(m *message.Message) { m.ExpiresAt = noon().In(time.FixedZone("", 3600)).Add(-time.Hour) },
 			`expires_at "2026-11-22T11:00:00Z" is not allowed: it takes a time after send_at`,
 		},
 	} {
@@ -172,19 +172,19 @@ func TestMessageOutOfBounds(t *testing.T) {
 func TestCheckCategory(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"", "n", "az09_-", strings.Repeat("a", 64), "unknown-to-the-rules"} {
-		require.NoError(t, tasks.CheckCategory(name), name)
+		require.NoError(t, message.CheckCategory(name), name)
 	}
 	for _, name := range []string{"News", "a.b", "a b", " a", "ä", "a\xff", strings.Repeat("a", 65)} {
-		refuses(t, tasks.CheckCategory(name), fmt.Sprintf("category %q is not allowed: it takes 1 to 64 of a-z 0-9 _ -", name))
-		err := valid(func(m *tasks.Message) { m.Category = name }).Validate()
-		require.Equal(t, tasks.CheckCategory(name), err)
+		refuses(t, message.CheckCategory(name), fmt.Sprintf("category %q is not allowed: it takes 1 to 64 of a-z 0-9 _ -", name))
+		err := valid(func(m *message.Message) { m.Category = name }).Validate()
+		require.Equal(t, message.CheckCategory(name), err)
 	}
 }
 
 // The first field in the contract's order is named, and always the same one.
 func TestMessageWithSeveralFaults(t *testing.T) {
 	t.Parallel()
-	m := tasks.Message{ID: "a b", SendAt: noon(), Title: "\xff", Body: "\xff", Category: "!", ExpiresAt: noon()}
+	m := message.Message{ID: "a b", SendAt: noon(), Title: "\xff", Body: "\xff", Category: "!", ExpiresAt: noon()}
 	for _, field := range []struct {
 		name string
 		mend func()

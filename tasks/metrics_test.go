@@ -12,6 +12,10 @@ import (
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/metrics"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // measured is what a registry has gathered, a line each: the name, the values
@@ -36,10 +40,10 @@ func measured(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 	return lines
 }
 
-func newMetrics(t *testing.T) (*tasks.Metrics, *prometheus.Registry) {
+func newMetrics(t *testing.T) (*metrics.Metrics, *prometheus.Registry) {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
-	m, err := tasks.NewMetrics(registry)
+	m, err := metrics.NewMetrics(registry)
 	require.NoError(t, err)
 	return m, registry
 }
@@ -49,12 +53,12 @@ func TestMetricsOfSubmitsAndDeliveries(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		m, registry := newMetrics(s.T)
-		s.Submitter = s.newSubmitter(tasks.SubmitterOptions{Metrics: m})
+		s.Submitter = s.newSubmitter(submit.SubmitterOptions{Metrics: m})
 		s.work(func(o *tasks.WorkerOptions) { o.Metrics = m })
 		s.accepted(s.message("canary", 10*time.Second))
 		s.submit(s.message("canary", 10*time.Second))
 		s.submit(s.message("b", 11*time.Second))
-		s.submit(tasks.Message{User: "alice"})
+		s.submit(message.Message{User: "alice"})
 		s.until(12 * time.Second)
 		s.delivered("canary +10s")
 		s.network.cut()
@@ -93,7 +97,7 @@ func TestMetricsOfScripts(t *testing.T) {
 			tell(t, func(s *story) {
 				m, registry := newMetrics(s.T)
 				m.MeasureScripts(s.client)
-				s.Submitter = s.newSubmitter(tasks.SubmitterOptions{Batch: batch})
+				s.Submitter = s.newSubmitter(submit.SubmitterOptions{Batch: batch})
 				s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour), s.message("c", 3*time.Hour))
 				s.cancelled("a")
 				s.moved("b", 4*time.Hour)
@@ -163,21 +167,21 @@ func TestQueueSizes(t *testing.T) {
 	tell(t, func(s *story) {
 		sizes := func() map[string]int {
 			s.Helper()
-			sizes, err := tasks.QueueSizes(s.Context(), s.client, "")
+			sizes, err := queue.QueueSizes(s.Context(), s.client, "")
 			require.NoError(s, err)
 			require.Len(s, sizes, 5)
 			return sizes
 		}
 		require.Equal(s, 0, sizes()["scheduled"], "there is no queue yet")
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
-		s.submit(tasks.Message{User: "bob", Now: true, Title: "t"})
+		s.submit(message.Message{User: "bob", Now: true, Title: "t"})
 		require.Equal(s, map[string]int{"scheduled": 2, "pending": 1, "active": 0, "retry": 0, "archived": 0}, sizes())
-		other, err := tasks.QueueSizes(s.Context(), s.client, "other")
+		other, err := queue.QueueSizes(s.Context(), s.client, "other")
 		require.NoError(s, err)
 		require.Zero(s, other["scheduled"])
 
 		s.network.cut()
-		_, err = tasks.QueueSizes(s.Context(), s.client, "")
+		_, err = queue.QueueSizes(s.Context(), s.client, "")
 		s.away(err, "unavailable")
 	})
 }

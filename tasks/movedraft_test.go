@@ -7,18 +7,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 func TestDecodeMove(t *testing.T) {
 	t.Parallel()
-	d, err := tasks.DecodeMove([]byte(`{"send_at":"2026-11-22T12:11:11.0009+01:00"}`))
+	d, err := message.DecodeMove([]byte(`{"send_at":"2026-11-22T12:11:11.0009+01:00"}`))
 	require.NoError(t, err)
-	at, err := d.Time(tasks.ParseTime)
+	at, err := d.Time(message.ParseTime)
 	require.NoError(t, err)
 	require.Equal(t, time.Date(2026, 11, 22, 11, 11, 11, 0, time.UTC), at)
 
-	at, err = tasks.MoveDraft{SendAt: "now"}.Time(tasks.ParseTime)
+	at, err = message.MoveDraft{SendAt: "now"}.Time(message.ParseTime)
 	require.NoError(t, err)
 	require.Zero(t, at)
 }
@@ -37,9 +37,9 @@ func TestMovesThatAreNotAllowed(t *testing.T) {
 		{`[]`, "message"},
 		{"{\"send_at\":\"\xff\"}", "message"},
 	} {
-		d, err := tasks.DecodeMove([]byte(wrong.text))
+		d, err := message.DecodeMove([]byte(wrong.text))
 		if err == nil {
-			_, err = d.Time(tasks.ParseTime)
+			_, err = d.Time(message.ParseTime)
 		}
 		var invalid *fault.InvalidError
 		require.ErrorAs(t, err, &invalid, wrong.text)

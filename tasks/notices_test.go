@@ -24,6 +24,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
+	"github.com/sendlimit/sendlimiter/tasks/retry"
 )
 
 // announcer writes down what it is told to announce, and answers as told: the
@@ -179,7 +181,7 @@ func TestOneOfManyTasksDeliversANotice(t *testing.T) {
 // enqueueAlerts hands the queue so many tasks of a notice, or of what may be one.
 func (s *story) enqueueAlerts(id string, count int) {
 	s.Helper()
-	payload, err := json.Marshal(tasks.AlertPayload{Version: 1, Notice: id})
+	payload, err := json.Marshal(queue.AlertPayload{Version: 1, Notice: id})
 	require.NoError(s, err)
 	s.enqueuePayloads(payload, count)
 }
@@ -187,7 +189,7 @@ func (s *story) enqueueAlerts(id string, count int) {
 func (s *story) enqueuePayloads(payload []byte, count int) {
 	s.Helper()
 	for range count {
-		_, err := asynq.NewClientFromRedisClient(s.client).Enqueue(asynq.NewTask(tasks.TypeAlert, payload), asynq.Queue(tasks.QueueName("")))
+		_, err := asynq.NewClientFromRedisClient(s.client).Enqueue(asynq.NewTask(queue.TypeAlert, payload), asynq.Queue(queue.QueueName("")))
 		require.NoError(s, err)
 	}
 }
@@ -230,7 +232,7 @@ func TestANoticeThatFailsForGoodIsADeadLetter(t *testing.T) {
 				mail := announcer{answers: []notifier.Result{answer}}
 				id := s.putReport()
 				s.work(announces(&mail), sweeps(time.Minute), func(o *tasks.WorkerOptions) {
-					o.Retries = tasks.RetryPolicy{Min: time.Second, Max: time.Second, Attempts: 3}
+					o.Retries = retry.RetryPolicy{Min: time.Second, Max: time.Second, Attempts: 3}
 				})
 				time.Sleep(2 * time.Minute)
 				require.Len(s, mail.all(), tries)
@@ -266,7 +268,7 @@ func TestANoticeWaitsForSomethingToAnnounceItBy(t *testing.T) {
 			{Status: notifier.Retry, Reason: notifier.ReasonUnavailable, Err: notifier.ErrNoChannel}, {Status: notifier.Delivered},
 		}}
 		s.work(announces(&mail), sweeps(time.Minute), func(o *tasks.WorkerOptions) {
-			o.Retries = tasks.RetryPolicy{Min: time.Second, Max: time.Second, Attempts: 1}
+			o.Retries = retry.RetryPolicy{Min: time.Second, Max: time.Second, Attempts: 1}
 		})
 		time.Sleep(16 * time.Minute)
 		require.Len(s, mail.all(), 2, "no channel is no try")
@@ -324,7 +326,7 @@ func TestTasksThatAreNoAlerts(t *testing.T) {
 		s.work(announces(&mail))
 		time.Sleep(time.Minute)
 		require.Empty(s, mail.all())
-		sizes, err := tasks.QueueSizes(s.Context(), s.client, "")
+		sizes, err := queue.QueueSizes(s.Context(), s.client, "")
 		require.NoError(s, err)
 		total := 0
 		for _, size := range sizes {

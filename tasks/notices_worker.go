@@ -5,6 +5,9 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/stats"
+	"github.com/sendlimit/sendlimiter/tasks/announce"
+	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
+	"github.com/sendlimit/sendlimiter/tasks/report"
 )
 
 // announceBy gives a worker what it takes to announce notices, and to count for
@@ -14,7 +17,7 @@ func (w *Worker) announceBy(client redis.UniversalClient, o WorkerOptions) error
 	if err != nil {
 		return err
 	}
-	whom, err := newContacts(client, o.Prefix)
+	whom, err := announce.NewContacts(client, o.Prefix)
 	if err != nil {
 		return err
 	}
@@ -23,17 +26,17 @@ func (w *Worker) announceBy(client redis.UniversalClient, o WorkerOptions) error
 		return err
 	}
 	h := w.handler
-	h.tally = newTally(stats, newPayers(whom.accounts, h.clock.local), w.logger)
-	announced := &announcements{
-		notices: notices, contacts: whom, announcer: o.Announcer, queue: h.queue, clock: h.clock,
-		retries: o.Retries, kept: notices.Kept(), timeout: o.PushTimeout, margin: o.SettleMargin, slots: make(chan struct{}, announcing),
-		stopping: h.stopping, ended: h.ended, metrics: o.Metrics, logger: w.logger,
+	h.Tally = report.NewTally(stats, payers.NewPayers(whom.Accounts, h.Clock.Local), w.logger)
+	announced := &announce.Announcements{
+		Notices: notices, Contacts: whom, Announcer: o.Announcer, Queue: h.Queue, Clock: h.Clock,
+		Retries: o.Retries, Kept: notices.Kept(), Timeout: o.PushTimeout, Margin: o.SettleMargin, Slots: make(chan struct{}, announce.Announcing),
+		Stopping: h.Stopping, Ended: h.Ended, Metrics: o.Metrics, Logger: w.logger,
 	}
-	h.announce = announced.process
-	w.noticeJobs = &noticeJobs{
-		notices: notices, queue: h.queue, clock: h.clock, deliver: o.Announcer != nil,
-		kept: notices.Kept(), forget: announced.forget, logger: w.logger,
-		reports: &reports{accounts: whom.accounts, stats: stats, notices: notices, done: make(map[string]int64)},
+	h.Announce = announced.Process
+	w.noticeJobs = &announce.NoticeJobs{
+		Notices: notices, Queue: h.Queue, Clock: h.Clock, Deliver: o.Announcer != nil,
+		Kept: notices.Kept(), Forget: announced.Forget, Logger: w.logger,
+		Reports: &report.Reports{Accounts: whom.Accounts, Stats: stats, Notices: notices, Done: make(map[string]int64)},
 	}
 	return nil
 }

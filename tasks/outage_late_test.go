@@ -18,6 +18,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // The workers are down for a while in the middle of timelines that are full.
@@ -78,15 +79,15 @@ func newBacklog(s *story, users int, down, outage time.Duration) *backlog {
 	for n := range users {
 		user := fmt.Sprintf("user-%d", n)
 		for i := range days * (7 + random.IntN(5)) { // ten a day are allowed
-			m := tasks.Message{
-				ID: strconv.Itoa(i), User: user, Title: "a", OnConflict: tasks.OnConflictShift,
+			m := message.Message{
+				ID: strconv.Itoa(i), User: user, Title: "a", OnConflict: message.OnConflictShift,
 				Category: []string{"", "news", "alerts"}[random.IntN(3)],
 				SendAt:   s.at(time.Minute + time.Duration(random.Int64N(int64(b.up+12*time.Hour)))).Truncate(time.Millisecond),
 			}
 			if random.IntN(3) == 0 {
 				m.ExpiresAt = m.SendAt.Add(30*time.Minute + time.Duration(random.Int64N(int64(30*time.Hour)))).Truncate(time.Millisecond)
 			}
-			if o := s.submit(m); o.Outcome == tasks.Accepted {
+			if o := s.submit(m); o.Outcome == message.Accepted {
 				b.ids[user] = append(b.ids[user], m.ID)
 			}
 		}

@@ -16,6 +16,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // away requires the error of a store that can't be used, with its code.
@@ -24,8 +27,8 @@ func (s *story) away(err error, code fault.Code) {
 	var away *fault.UnavailableError
 	require.ErrorAs(s, err, &away)
 	require.NotEmpty(s, away.Detail)
-	o := tasks.OutcomeOf(err)
-	require.Equal(s, tasks.Errored, o.Outcome)
+	o := message.OutcomeOf(err)
+	require.Equal(s, message.Errored, o.Outcome)
 	require.Equal(s, code, o.Code)
 }
 
@@ -73,7 +76,7 @@ func TestSubmitOfACallerThatGaveUp(t *testing.T) {
 		cancel()
 		_, err := s.Submit(ctx, s.message("b", 2*time.Hour))
 		require.ErrorIs(s, err, context.Canceled)
-		require.Equal(s, tasks.Outcome{Outcome: tasks.Errored, Detail: err.Error()}, tasks.OutcomeOf(err))
+		require.Equal(s, message.Outcome{Outcome: message.Errored, Detail: err.Error()}, message.OutcomeOf(err))
 	})
 }
 
@@ -167,7 +170,7 @@ func TestStoppedDuringAnOutage(t *testing.T) {
 func TestCloseDuringAnOutage(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		submitter := s.newSubmitter(tasks.SubmitterOptions{})
+		submitter := s.newSubmitter(submit.SubmitterOptions{})
 		s.server.Server().SetPreHook(func(_ *server.Peer, command string, args ...string) bool {
 			if command == "ZADD" && strings.EqualFold(args[1], "XX") { // what confirms
 				time.Sleep(time.Hour)
@@ -187,7 +190,7 @@ func TestCloseDuringAnOutage(t *testing.T) {
 		require.LessOrEqual(s, time.Since(began), 6*time.Second)
 		o, err := submitter.Submit(s.Context(), s.message("after", 2*time.Hour))
 		require.NoError(s, err)
-		require.Equal(s, tasks.Accepted, o.Outcome, "and so is a submit after it")
+		require.Equal(s, message.Accepted, o.Outcome, "and so is a submit after it")
 		s.server.Server().SetPreHook(nil)
 	}, "1000/minute")
 }
@@ -198,9 +201,9 @@ func TestLogNamesNobody(t *testing.T) {
 	tell(t, func(s *story) {
 		log := new(bytes.Buffer)
 		logger := slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-		s.Submitter = s.newSubmitter(tasks.SubmitterOptions{Logger: logger})
+		s.Submitter = s.newSubmitter(submit.SubmitterOptions{Logger: logger})
 		stop := s.work(retrying(2), func(o *tasks.WorkerOptions) { o.Logger = logger })
-		m := tasks.Message{ID: "m1", User: "Malory", SendAt: s.at(time.Second), Title: "Tidings", Body: "Bodily"}
+		m := message.Message{ID: "m1", User: "Malory", SendAt: s.at(time.Second), Title: "Tidings", Body: "Bodily"}
 		m.Data = map[string]string{"Keyword": "Valued"}
 		s.recorder.Script(unavailable(), unavailable())
 		s.accepted(m)
@@ -208,7 +211,7 @@ func TestLogNamesNobody(t *testing.T) {
 		m.ID, m.SendAt = "m2", s.at(20*time.Second)
 		s.accepted(m)
 		s.until(15 * time.Second)
-		s.enqueue(tasks.TypeDeliver, `{"v":1,"user":"Malory\u0000","id":"Tidings","generation":"g","due":0}`, "garbage")
+		s.enqueue(queue.TypeDeliver, `{"v":1,"user":"Malory\u0000","id":"Tidings","generation":"g","due":0}`, "garbage")
 		s.until(16 * time.Second)
 		s.network.cut()
 		s.until(25 * time.Second)

@@ -13,7 +13,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // on is a time of day of the contract's examples, 2026-11-22.
@@ -35,18 +36,18 @@ func tellAt11(t *testing.T, told func(*story), rules ...string) {
 }
 
 // to is a message to alice at a time of day.
-func to(id, clock string) tasks.Message {
-	return tasks.Message{ID: id, User: "alice", SendAt: on(clock), Title: id}
+func to(id, clock string) message.Message {
+	return message.Message{ID: id, User: "alice", SendAt: on(clock), Title: id}
 }
 
 // requireJSON requires the very text, the order of fields included.
-func requireJSON(t *testing.T, want string, o tasks.Outcome) {
+func requireJSON(t *testing.T, want string, o message.Outcome) {
 	t.Helper()
 	text, err := json.Marshal(o)
 	require.NoError(t, err)
 	require.Equal(t, want, string(text))
 
-	var again tasks.Outcome
+	var again message.Outcome
 	require.NoError(t, json.Unmarshal(text, &again))
 	require.Equal(t, o, again, "read back")
 }
@@ -91,26 +92,26 @@ func TestOutcomesAsTheContractSpellsThem(t *testing.T) {
 
 func TestOutcomeOfErrors(t *testing.T) {
 	t.Parallel()
-	_, err := tasks.Draft{User: "alice", SendAt: "tomorrow"}.Message(tasks.ParseTime)
-	o := tasks.OutcomeOf(fmt.Errorf("line 7: %w", err))
+	_, err := message.Draft{User: "alice", SendAt: "tomorrow"}.Message(message.ParseTime)
+	o := message.OutcomeOf(fmt.Errorf("line 7: %w", err))
 	o.Line = 7
 	requireJSON(t, `{"outcome":"invalid","line":7,"code":"invalid_field","field":"send_at","detail":"send_at \"tomorrow\"`+
 		` is not allowed: it takes an RFC 3339 time such as 2026-11-22T11:11:11Z"}`, o)
 	require.False(t, o.OK())
 
-	o = tasks.OutcomeOf(fmt.Errorf("reserving a place: %w", &fault.UnavailableError{Detail: "no Redis", Err: errors.New("x")}))
+	o = message.OutcomeOf(fmt.Errorf("reserving a place: %w", &fault.UnavailableError{Detail: "no Redis", Err: errors.New("x")}))
 	requireJSON(t, `{"outcome":"error","code":"unavailable","detail":"no Redis"}`, o)
 	require.False(t, o.OK())
 
 	several := fault.InvalidErrors{{Field: "a", Value: "1", Want: "2"}, {Field: "b", Want: "3"}}
 	requireJSON(t, `{"outcome":"invalid","code":"invalid_field","field":"a",`+
-		`"detail":"a \"1\" is not allowed: it takes 2; b \"\" is not allowed: it takes 3"}`, tasks.OutcomeOf(fmt.Errorf("reading: %w", several)))
+		`"detail":"a \"1\" is not allowed: it takes 2; b \"\" is not allowed: it takes 3"}`, message.OutcomeOf(fmt.Errorf("reading: %w", several)))
 
-	requireJSON(t, `{"outcome":"error","detail":"something else"}`, tasks.OutcomeOf(errors.New("something else")))
+	requireJSON(t, `{"outcome":"error","detail":"something else"}`, message.OutcomeOf(errors.New("something else")))
 }
 
 // sentence is what a person is told of a refusal.
-func (s *story) sentence(o tasks.Outcome, err error) string {
+func (s *story) sentence(o message.Outcome, err error) string {
 	s.Helper()
 	require.NoError(s, err)
 	require.False(s, o.OK(), "%+v", o)
@@ -206,7 +207,7 @@ func TestOutcomeOfACalendarRule(t *testing.T) {
 func TestSentencesAtTheReach(t *testing.T) {
 	t.Parallel()
 	tellAt11(t, func(s *story) {
-		s.Submitter = s.newSubmitter(tasks.SubmitterOptions{Reach: time.Hour})
+		s.Submitter = s.newSubmitter(submit.SubmitterOptions{Reach: time.Hour})
 		s.accepted(to("a", "11:50:00"))
 		o := s.submit(to("b", "11:40:00"))
 		require.Equal(s, "alice already has a message at 11:50:00, within 15 minutes;"+
@@ -224,7 +225,7 @@ func TestSentencesOfTheOtherCodes(t *testing.T) {
 	t.Parallel()
 	tellAt11(t, func(s *story) {
 		o := s.submit(to("a", "10:59:54.999"))
-		require.Equal(s, tasks.Invalid, o.Outcome)
+		require.Equal(s, message.Invalid, o.Outcome)
 		require.Equal(s, fault.CodeInPast, o.Code)
 		require.Equal(s, "send_at", o.Field)
 		require.Equal(s, "10:59:54.999 is in the past: it is 2026-11-22T11:00:00.000Z now; use a later time, or now", o.Detail)
@@ -232,14 +233,14 @@ func TestSentencesOfTheOtherCodes(t *testing.T) {
 		far := to("a", "11:00:00.001")
 		far.SendAt = far.SendAt.Add(policy.DefaultReach)
 		o = s.submit(far)
-		require.Equal(s, tasks.Invalid, o.Outcome)
+		require.Equal(s, message.Invalid, o.Outcome)
 		require.Equal(s, fault.CodeTooFarAhead, o.Code)
 		require.Equal(s, "send_at", o.Field)
 		require.Equal(s, "2027-11-23 11:00:00.001 is further ahead than messages are taken: use an earlier time", o.Detail)
 
 		s.accepted(to("a", "11:11:11"))
 		o = s.submit(to("a", "11:11:12"))
-		require.Equal(s, tasks.Refused, o.Outcome)
+		require.Equal(s, message.Refused, o.Outcome)
 		require.Equal(s, fault.CodeIDReused, o.Code)
 		require.Equal(s, "the id a stands for another message to alice: use another id for another message", o.Detail)
 
@@ -253,7 +254,7 @@ func TestSentencesOfTheOtherCodes(t *testing.T) {
 		s.accepted(short)
 		o, err := s.Move(s.Context(), "alice", "short", on("12:30:00"))
 		require.NoError(s, err)
-		require.Equal(s, tasks.Invalid, o.Outcome)
+		require.Equal(s, message.Invalid, o.Outcome)
 		require.Equal(s, fault.CodeInvalidField, o.Code)
 		require.Equal(s, "send_at", o.Field)
 		require.Equal(s, "12:30:00 is not before the message's expires_at 2026-11-22T12:30:00.000Z: use an earlier time", o.Detail)
@@ -263,11 +264,11 @@ func TestSentencesOfTheOtherCodes(t *testing.T) {
 // A time in an outcome is one in UTC with milliseconds, whatever was given.
 func TestTimeOfAnOutcome(t *testing.T) {
 	t.Parallel()
-	at := tasks.Time{Time: time.Date(2026, time.November, 22, 12, 11, 11, 123999999, time.FixedZone("", 3600))}
+	at := message.Time{Time: time.Date(2026, time.November, 22, 12, 11, 11, 123999999, time.FixedZone("", 3600))}
 	text, err := at.MarshalText()
 	require.NoError(t, err)
 	require.Equal(t, "2026-11-22T11:11:11.123Z", string(text))
-	var read tasks.Time
+	var read message.Time
 	require.NoError(t, json.Unmarshal([]byte(`"2026-11-22T12:11:11.123+01:00"`), &read))
 	require.Equal(t, on("11:11:11.123"), read.Time)
 	require.ErrorContains(t, json.Unmarshal([]byte(`"noon"`), &read), "time of an outcome")

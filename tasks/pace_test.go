@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/deliver"
 )
 
 // pace gives the target a pace; "" removes it.
@@ -32,7 +33,7 @@ func (s *story) pace(rateText string, burst int64) {
 
 func (s *story) paces() *rate.PaceStore {
 	s.Helper()
-	paces, err := rate.NewPaceStore(s.client, "", tasks.PaceTarget)
+	paces, err := rate.NewPaceStore(s.client, "", deliver.PaceTarget)
 	require.NoError(s, err)
 	return paces
 }

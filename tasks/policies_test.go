@@ -16,6 +16,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/rules"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // policies is the store's.
@@ -65,9 +68,9 @@ func TestPoliciesAreFollowedByAnIdleWorker(t *testing.T) {
 	tell(t, func(s *story) {
 		log := new(bytes.Buffer)
 		logger := slog.New(slog.NewJSONHandler(log, nil))
-		shared, err := tasks.NewPolicies(s.client, tasks.PoliciesOptions{Logger: logger})
+		shared, err := rules.NewPolicies(s.client, rules.PoliciesOptions{Logger: logger})
 		require.NoError(s, err)
-		s.Submitter = s.newSubmitter(tasks.SubmitterOptions{Policies: shared, Logger: logger})
+		s.Submitter = s.newSubmitter(submit.SubmitterOptions{Policies: shared, Logger: logger})
 		s.accepted(s.message("a", time.Hour))
 		stop := s.work(func(o *tasks.WorkerOptions) { o.Policies, o.Logger = shared, logger })
 		s.until(10 * time.Second)
@@ -187,7 +190,7 @@ func TestSettingsHoldFromTheNextSubmit(t *testing.T) {
 
 		s.set("alice", policy.UserSettings{Blocked: true})
 		o = s.submit(s.message("c", 2*time.Hour))
-		require.Equal(s, tasks.Refused, o.Outcome)
+		require.Equal(s, message.Refused, o.Outcome)
 		require.Equal(s, fault.CodeBlocked, o.Code)
 		o, err := s.Move(s.Context(), "alice", "a", s.at(2*time.Hour))
 		require.NoError(s, err)
@@ -217,7 +220,7 @@ func TestSettingsNameAPolicyThatIsNew(t *testing.T) {
 			case 1:
 				o, err := s.Check(s.Context(), s.message("c", time.Hour+2*time.Second))
 				require.NoError(s, err)
-				require.Equal(s, tasks.Accepted, o.Outcome)
+				require.Equal(s, message.Accepted, o.Outcome)
 			case 2:
 				s.moved("b", time.Hour+2*time.Second)
 			case 3:

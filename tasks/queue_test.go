@@ -17,13 +17,16 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // enqueue puts a task into the queue to run now, as any program might.
 func (s *story) enqueue(kind, payload, id string) {
 	s.Helper()
 	_, err := asynq.NewClientFromRedisClient(s.client).Enqueue(asynq.NewTask(kind, []byte(payload)),
-		asynq.Queue(tasks.QueueName("")), asynq.TaskID(id))
+		asynq.Queue(queue.QueueName("")), asynq.TaskID(id))
 	require.NoError(s, err)
 }
 
@@ -31,7 +34,7 @@ func (s *story) enqueue(kind, payload, id string) {
 func (s *story) repeats(user, id string) {
 	s.Helper()
 	payload := `{"v":1,"user":"` + user + `","id":"` + id + `","generation":"` + s.record(user, id)["g"] + `","due":0}`
-	s.enqueue(tasks.TypeDeliver, payload, keyspace.NewGeneration())
+	s.enqueue(queue.TypeDeliver, payload, keyspace.NewGeneration())
 }
 
 // Pitfall 28: a task runs twice at the same time, here and in another worker.
@@ -78,7 +81,7 @@ func TestPitfall25And29ComingAgainUsesUpNoRetry(t *testing.T) {
 		s.work()
 		s.until(50 * time.Second)
 		require.Greater(s, failures, 20)
-		task, err := asynq.NewInspectorFromRedisClient(s.client).GetTaskInfo(tasks.QueueName(""), generation)
+		task, err := asynq.NewInspectorFromRedisClient(s.client).GetTaskInfo(queue.QueueName(""), generation)
 		require.NoError(s, err)
 		require.Zero(s, task.Retried)
 		s.delivered()
@@ -143,7 +146,7 @@ func TestGarbageInTheQueueIsDropped(t *testing.T) {
 			`{"v":1,"user":"alice","id":"a","generation":"g","due":0}`, // well-formed, but stands for nothing
 			`{"v":1,"user":"alice","id":"a","generation":"g","due":-9223372036854775808}`,
 		} {
-			s.enqueue(tasks.TypeDeliver, payload, keyspace.NewGeneration())
+			s.enqueue(queue.TypeDeliver, payload, keyspace.NewGeneration())
 		}
 		before := s.places()
 		s.work()
@@ -159,13 +162,13 @@ func TestGarbageInTheQueueIsDropped(t *testing.T) {
 func TestPitfall43NewerTasksComeAgain(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		s.enqueue(tasks.TypeDeliver, `{"v":2,"message":"who knows"}`, "newer-version")
+		s.enqueue(queue.TypeDeliver, `{"v":2,"message":"who knows"}`, "newer-version")
 		s.enqueue("push:digest", `{"v":1}`, "newer-type")
 		stop := s.work()
 		s.until(time.Minute)
 		inspector := asynq.NewInspectorFromRedisClient(s.client)
 		for _, id := range []string{"newer-version", "newer-type"} {
-			task, err := inspector.GetTaskInfo(tasks.QueueName(""), id)
+			task, err := inspector.GetTaskInfo(queue.QueueName(""), id)
 			require.NoError(s, err)
 			require.Zero(s, task.Retried)
 			require.Contains(s, task.LastErr, "a newer program wrote the task")
@@ -182,12 +185,12 @@ func TestPrefixesShareNothing(t *testing.T) {
 		policies, err := settings.NewPolicyStore(s.client, "test")
 		require.NoError(s, err)
 		require.NoError(s, policies.Apply(s.Context(), policy.DefaultPolicy()))
-		other := s.newSubmitter(tasks.SubmitterOptions{Prefix: "test"})
+		other := s.newSubmitter(submit.SubmitterOptions{Prefix: "test"})
 		stop := s.work()
 		m := s.message("a", time.Second)
 		o, err := other.Submit(s.Context(), m)
 		require.NoError(s, err)
-		require.Equal(s, tasks.Accepted, o.Outcome)
+		require.Equal(s, message.Accepted, o.Outcome)
 		s.until(10 * time.Second)
 		s.delivered()
 		stop()

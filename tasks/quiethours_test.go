@@ -11,6 +11,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/deadletters"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/retry"
 )
 
 // nights is the default policy with quiet nights, and one-time codes that go out
@@ -56,7 +59,7 @@ func TestQuietHoursForRetries(t *testing.T) {
 		const ten = 22 * time.Hour
 		s.until(ten - 10*time.Second)
 		stop := s.work(func(o *tasks.WorkerOptions) {
-			o.Retries = tasks.RetryPolicy{Min: 14 * time.Second, Max: time.Minute, Attempts: 5}
+			o.Retries = retry.RetryPolicy{Min: 14 * time.Second, Max: time.Minute, Attempts: 5}
 		})
 		s.always(unavailable())
 		code := s.message("code", ten-6*time.Second)
@@ -68,12 +71,12 @@ func TestQuietHoursForRetries(t *testing.T) {
 		s.until(ten + 12*time.Second)
 		s.inOrder("code", "a", "code")
 		status := s.status("a")
-		require.Equal(s, tasks.StatusPostponed, status.Status)
+		require.Equal(s, message.StatusPostponed, status.Status)
 		require.Equal(s, "late: quiet hours were in the way", status.Reason)
 		require.Equal(s, s.at(32*time.Hour), status.SendAt.Time)
 		listed, err := s.List(s.Context(), sendlimit.ListRequest{User: "alice"})
 		require.NoError(s, err)
-		require.Equal(s, status.Reason, tasks.ListedOf(listed[0]).Reason)
+		require.Equal(s, status.Reason, message.ListedOf(listed[0]).Reason)
 		stop()
 		s.workWhereDue(33 * time.Hour)
 		s.inOrder("code", "a", "code", "a")
@@ -137,13 +140,13 @@ func TestRevivedForAfterTheQuietHours(t *testing.T) {
 		s.set("alice", policy.UserSettings{Blocked: true})
 		o, err := dead.Retry(s.Context(), "alice", "a")
 		require.NoError(s, err)
-		require.Equal(s, tasks.Refused, o.Outcome)
+		require.Equal(s, message.Refused, o.Outcome)
 		require.Equal(s, fault.CodeBlocked, o.Code)
 		require.Equal(s, "alice is blocked, and nothing is accepted: see worker user show, and worker user set to lift it", o.Detail)
 		s.set("alice", policy.UserSettings{})
 		o, err = dead.Retry(s.Context(), "alice", "a")
 		require.NoError(s, err)
-		require.Equal(s, tasks.Retried, o.Outcome, "%+v", o)
+		require.Equal(s, deadletters.Retried, o.Outcome, "%+v", o)
 		require.Equal(s, s.at(32*time.Hour), o.SendAt.Time)
 	})
 }

@@ -9,10 +9,10 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-func (s *story) recordSent(m tasks.Message) string {
+func (s *story) recordSent(m message.Message) string {
 	s.Helper()
 	o, err := s.RecordSent(s.Context(), m)
 	require.NoError(s, err)
@@ -23,8 +23,8 @@ func (s *story) recordSent(m tasks.Message) string {
 
 // sent is a message to alice that was sent at a time of the story, without what
 // it said.
-func (s *story) sent(id string, after time.Duration) tasks.Message {
-	return tasks.Message{ID: id, User: "alice", SendAt: s.at(after)}
+func (s *story) sent(id string, after time.Duration) message.Message {
+	return message.Message{ID: id, User: "alice", SendAt: s.at(after)}
 }
 
 func TestRecordSent(t *testing.T) {
@@ -49,7 +49,7 @@ func TestRecordSent(t *testing.T) {
 		status, known, err := s.Status(s.Context(), "alice", "a")
 		require.NoError(s, err)
 		require.True(s, known)
-		require.Equal(s, tasks.StatusDelivered, status.Status)
+		require.Equal(s, message.StatusDelivered, status.Status)
 		require.Zero(s, *status.LatenessMS)
 		require.Zero(s, s.queued())
 		require.Empty(s, s.watched("alice"))
@@ -79,34 +79,34 @@ func TestRecordSentRefusesWhatIsNotOver(t *testing.T) {
 		s.until(time.Minute)
 		before := s.server.Dump()
 		const want = "a time that has passed: only sends that are over are recorded"
-		for value, edit := range map[string]func(*tasks.Message){
-			"2000-01-01T00:01:00.001Z": func(m *tasks.Message) { m.SendAt = s.at(time.Minute + time.Millisecond) },
-			"2001-01-01T00:00:00Z":     func(m *tasks.Message) { m.SendAt = s.at(366 * 24 * time.Hour) },
-			"now":                      func(m *tasks.Message) { m.SendAt, m.Now = time.Time{}, true },
+		for value, edit := range map[string]func(*message.Message){
+			"2000-01-01T00:01:00.001Z": func(m *message.Message) { m.SendAt = s.at(time.Minute + time.Millisecond) },
+			"2001-01-01T00:00:00Z":     func(m *message.Message) { m.SendAt = s.at(366 * 24 * time.Hour) },
+			"now":                      func(m *message.Message) { m.SendAt, m.Now = time.Time{}, true },
 		} {
 			m := s.sent("a", 0)
 			edit(&m)
 			o, err := s.RecordSent(s.Context(), m)
 			require.NoError(s, err)
-			require.Equal(s, tasks.Outcome{
-				Outcome: tasks.Invalid, Code: fault.CodeInvalidField, Field: "send_at", ID: "a", User: "alice",
+			require.Equal(s, message.Outcome{
+				Outcome: message.Invalid, Code: fault.CodeInvalidField, Field: "send_at", ID: "a", User: "alice",
 				Detail: `send_at "` + value + `" is not allowed: it takes ` + want,
 			}, o)
 			require.False(s, o.OK())
 		}
-		for field, edit := range map[string]func(*tasks.Message){
-			"user":       func(m *tasks.Message) { m.User = "" },
-			"id":         func(m *tasks.Message) { m.ID = "a b" },
-			"send_at":    func(m *tasks.Message) { m.SendAt = time.Time{} },
-			"category":   func(m *tasks.Message) { m.Category = "A" },
-			"title":      func(m *tasks.Message) { m.Title = "\xff" },
-			"expires_at": func(m *tasks.Message) { m.ExpiresAt = m.SendAt },
+		for field, edit := range map[string]func(*message.Message){
+			"user":       func(m *message.Message) { m.User = "" },
+			"id":         func(m *message.Message) { m.ID = "a b" },
+			"send_at":    func(m *message.Message) { m.SendAt = time.Time{} },
+			"category":   func(m *message.Message) { m.Category = "A" },
+			"title":      func(m *message.Message) { m.Title = "\xff" },
+			"expires_at": func(m *message.Message) { m.ExpiresAt = m.SendAt },
 		} {
 			m := s.sent("a", time.Second)
 			edit(&m)
 			o, err := s.RecordSent(s.Context(), m)
 			require.NoError(s, err)
-			require.Equal(s, tasks.Invalid, o.Outcome)
+			require.Equal(s, message.Invalid, o.Outcome)
 			require.Equal(s, field, o.Field)
 		}
 		require.Equal(s, before, s.server.Dump())

@@ -15,15 +15,16 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/refit"
+	misfits "github.com/sendlimit/sendlimiter/sendlimit/refit"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/refit"
 )
 
 // refitter opens what finds misfits in the story's store.
-func (s *story) refitter() *tasks.Refitter {
+func (s *story) refitter() *refit.Refitter {
 	s.Helper()
-	r, err := tasks.NewRefitter(s.newClient(), tasks.RefitterOptions{})
+	r, err := refit.NewRefitter(s.newClient(), refit.RefitterOptions{})
 	require.NoError(s, err)
 	s.Cleanup(func() { require.NoError(s, r.Close()) })
 	return r
@@ -32,8 +33,8 @@ func (s *story) refitter() *tasks.Refitter {
 // noted are misfits in short, as a watcher is told of them.
 type noted []string
 
-func (n *noted) watcher() tasks.RefitWatcher {
-	return tasks.RefitWatcher{Misfit: func(m tasks.Misfit) error {
+func (n *noted) watcher() refit.RefitWatcher {
+	return refit.RefitWatcher{Misfit: func(m refit.Misfit) error {
 		*n = append(*n, fmt.Sprintf("%s %s %s", m.ID, m.Breaks, m.Outcome))
 		return nil
 	}}
@@ -58,7 +59,7 @@ func (s *story) stored() policy.Policy {
 }
 
 // run does with misfits what the action says.
-func (s *story) run(action tasks.RefitAction) (tasks.RefitSummary, noted) {
+func (s *story) run(action refit.RefitAction) (refit.RefitSummary, noted) {
 	s.Helper()
 	var found noted
 	summary, err := s.refitter().Run(s.Context(), s.stored(), action, found.watcher())
@@ -76,8 +77,8 @@ func TestPreviewChangesNothing(t *testing.T) {
 		summary, err := s.refitter().Preview(s.Context(), s.policyOf("1/calendar_day"), found.watcher())
 		require.NoError(s, err)
 		require.Equal(s, noted{"b 1/calendar_day misfit"}, found)
-		require.Equal(s, tasks.RefitSummary{
-			Outcome: tasks.Previewed, Policy: "default", Users: 1, Reservations: 3, MisfitUsers: 1, Misfits: 1,
+		require.Equal(s, refit.RefitSummary{
+			Outcome: refit.Previewed, Policy: "default", Users: 1, Reservations: 3, MisfitUsers: 1, Misfits: 1,
 			MisfitsByRule: map[string]int{"1/calendar_day": 1}, Next: keyspace.Partitions,
 		}, summary)
 		require.Equal(s, before, s.server.Dump())
@@ -90,7 +91,7 @@ func TestWhatWasAcceptedIsSentUnderTheOldPromise(t *testing.T) {
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
 		s.apply("1/calendar_day")
-		_, found := s.run(tasks.RefitKeep)
+		_, found := s.run(refit.RefitKeep)
 		require.Empty(s, found)
 		s.workWhereDue(3 * time.Hour)
 		s.delivered("a +1h0m0s", "b +2h0m0s")
@@ -104,7 +105,7 @@ func TestRefitShifts(t *testing.T) {
 		soon.ExpiresAt = s.at(6 * time.Hour)
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour), s.message("c", 3*time.Hour), soon)
 		s.apply("1/calendar_day")
-		summary, found := s.run(tasks.RefitShift)
+		summary, found := s.run(refit.RefitShift)
 		require.Equal(s, noted{
 			"b 1/calendar_day moved",
 			"c 1/calendar_day moved", // to the day after, the next being taken by now
@@ -123,10 +124,10 @@ func TestRefitCancels(t *testing.T) {
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour), s.message("c", 3*time.Hour))
 		s.apply("2/calendar_day")
-		summary, found := s.run(tasks.RefitCancel)
+		summary, found := s.run(refit.RefitCancel)
 		require.Equal(s, noted{"c 2/calendar_day cancelled"}, found)
 		require.Equal(s, 1, summary.Cancelled)
-		summary, found = s.run(tasks.RefitCancel)
+		summary, found = s.run(refit.RefitCancel)
 		require.Empty(s, found, "what is left fits")
 		require.Zero(s, summary.Misfits)
 		s.workWhereDue(4 * time.Hour)
@@ -156,11 +157,11 @@ func TestRefitOfChargedMessages(t *testing.T) {
 			users[m.User] = []string{m.ID}
 		}
 		s.apply("1/calendar_day")
-		summary, found := s.run(tasks.RefitShift)
+		summary, found := s.run(refit.RefitShift)
 		require.Len(s, found, 2)
 		require.Equal(s, []int{1, 1}, []int{summary.Moved, summary.Kept})
 		s.requireCharges(nil, users)
-		summary, _ = s.run(tasks.RefitCancel)
+		summary, _ = s.run(refit.RefitCancel)
 		require.Equal(s, 1, summary.Cancelled)
 		s.requireCharges(nil, users)
 	})
@@ -183,26 +184,26 @@ func TestRefitGoesOnWhereItStopped(t *testing.T) {
 		var found noted
 		watcher := found.watcher()
 		note := watcher.Misfit
-		watcher.Misfit = func(m tasks.Misfit) error {
+		watcher.Misfit = func(m refit.Misfit) error {
 			if len(found) == 7 {
 				return enough
 			}
 			return note(m)
 		}
-		stopped, err := s.refitter().Run(s.Context(), s.stored(), tasks.RefitShift, watcher)
+		stopped, err := s.refitter().Run(s.Context(), s.stored(), refit.RefitShift, watcher)
 		require.ErrorIs(s, err, enough)
 		require.Equal(s, 8, stopped.Moved)
 		require.Less(s, stopped.Next, keyspace.Partitions)
 		require.Positive(s, stopped.Next)
 
-		rest, err := s.refitter().Run(s.Context(), s.stored(), tasks.RefitShift, found.watcher())
+		rest, err := s.refitter().Run(s.Context(), s.stored(), refit.RefitShift, found.watcher())
 		require.NoError(s, err)
 		require.Equal(s, stopped.Next, rest.First)
 		require.Equal(s, 12, rest.Moved)
 		require.Equal(s, keyspace.Partitions, rest.Next)
 		require.Zero(s, s.client.Exists(s.Context(), s.keys().Refit("default")).Val(), "nothing is left to go on with")
 
-		again, found := s.run(tasks.RefitShift)
+		again, found := s.run(refit.RefitShift)
 		require.Zero(s, again.First, "a run that has ended begins anew")
 		require.Empty(s, found)
 	})
@@ -216,12 +217,12 @@ func TestRefitEndsWithItsContext(t *testing.T) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
 		s.apply("1/calendar_day")
 		ctx, stop := context.WithCancelCause(s.Context())
-		watcher := tasks.RefitWatcher{Misfit: func(tasks.Misfit) error {
+		watcher := refit.RefitWatcher{Misfit: func(refit.Misfit) error {
 			time.Sleep(100 * time.Millisecond) // which it rests for as well, and is stopped in
 			stop(errors.New("a signal"))
 			return nil
 		}}
-		_, err := s.refitter().Run(ctx, s.stored(), tasks.RefitShift, watcher)
+		_, err := s.refitter().Run(ctx, s.stored(), refit.RefitShift, watcher)
 		require.ErrorIs(s, err, context.Canceled)
 	})
 }
@@ -246,7 +247,7 @@ func TestRefitIsOneAtATime(t *testing.T) {
 		s.apply("1/calendar_day")
 		// Its turn is kept while it goes on.
 		var second error
-		slow, err := tasks.NewRefitter(s.client, tasks.RefitterOptions{Rest: func(ctx context.Context, _ time.Duration) error {
+		slow, err := refit.NewRefitter(s.client, refit.RefitterOptions{Rest: func(ctx context.Context, _ time.Duration) error {
 			time.Sleep(300 * time.Millisecond)
 			return ctx.Err()
 		}})
@@ -256,18 +257,18 @@ func TestRefitIsOneAtATime(t *testing.T) {
 		go func() {
 			defer close(ended)
 			time.Sleep(20 * time.Second)
-			_, second = s.refitter().Run(s.Context(), s.stored(), tasks.RefitCancel, tasks.RefitWatcher{})
+			_, second = s.refitter().Run(s.Context(), s.stored(), refit.RefitCancel, refit.RefitWatcher{})
 		}()
-		_, err = slow.Run(s.Context(), s.stored(), tasks.RefitShift, tasks.RefitWatcher{})
+		_, err = slow.Run(s.Context(), s.stored(), refit.RefitShift, refit.RefitWatcher{})
 		require.NoError(s, err)
 		<-ended
-		var runs *tasks.RefitRunsError
+		var runs *refit.RefitRunsError
 		require.ErrorAs(s, second, &runs)
 		require.Equal(s, "default", runs.Policy)
 		require.Equal(s, fault.CodeRefitRunning, runs.Code())
 
 		// Nobody keeps the turn of one that was killed.
-		killed, err := refit.NewRefitTurn(s.client, "", s.stored(), string(tasks.RefitShift))
+		killed, err := misfits.NewRefitTurn(s.client, "", s.stored(), string(refit.RefitShift))
 		require.NoError(s, err)
 		_, taken, _, err := killed.Take(s.Context(), 10*time.Second)
 		require.NoError(s, err)
@@ -276,7 +277,7 @@ func TestRefitIsOneAtATime(t *testing.T) {
 		kept, err := killed.Keep(s.Context(), 900, 10*time.Second)
 		require.NoError(s, err)
 		require.True(s, kept)
-		summary, _ := s.run(tasks.RefitShift)
+		summary, _ := s.run(refit.RefitShift)
 		require.Equal(s, 900, summary.First)
 		require.GreaterOrEqual(s, time.Since(began), 9*time.Second)
 		kept, err = killed.Keep(s.Context(), 901, 10*time.Second)
@@ -291,17 +292,17 @@ func TestRefitOfAPolicyThatIsReplaced(t *testing.T) {
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
 		s.apply("1/calendar_day")
-		_, err := s.refitter().Run(s.Context(), s.stored(), tasks.RefitShift, tasks.RefitWatcher{
+		_, err := s.refitter().Run(s.Context(), s.stored(), refit.RefitShift, refit.RefitWatcher{
 			Progress: func(done int) {
 				if done == 3 {
 					s.apply("2/calendar_day")
 				}
 			},
 		})
-		var replaced *tasks.PolicyReplacedError
+		var replaced *refit.PolicyReplacedError
 		require.ErrorAs(s, err, &replaced)
 		require.Equal(s, s.at(2*time.Hour), s.status("b").SendAt.Time)
-		_, found := s.run(tasks.RefitShift)
+		_, found := s.run(refit.RefitShift)
 		require.Empty(s, found, "it fits the new one")
 	})
 }
@@ -317,28 +318,28 @@ func TestRefitStopsWhereItsPolicyIsTakenBack(t *testing.T) {
 		var found noted
 		watcher := found.watcher()
 		note := watcher.Misfit
-		watcher.Misfit = func(m tasks.Misfit) error {
+		watcher.Misfit = func(m refit.Misfit) error {
 			if len(found) == 0 {
 				s.apply("10/calendar_day")
 				time.Sleep(2 * time.Second)
 			}
 			return note(m)
 		}
-		summary, err := s.refitter().Run(s.Context(), s.stored(), tasks.RefitCancel, watcher)
-		var replaced *tasks.PolicyReplacedError
+		summary, err := s.refitter().Run(s.Context(), s.stored(), refit.RefitCancel, watcher)
+		var replaced *refit.PolicyReplacedError
 		require.ErrorAs(s, err, &replaced)
 		require.Equal(s, noted{"m1 1/calendar_day cancelled"}, found)
 		require.Equal(s, 1, summary.Cancelled)
 
 		// It is found out also where nothing is left to be done.
 		s.apply("1/calendar_day")
-		watcher.Misfit = func(m tasks.Misfit) error {
+		watcher.Misfit = func(m refit.Misfit) error {
 			if m.ID == "m4" {
 				s.apply("10/calendar_day")
 			}
 			return nil
 		}
-		_, err = s.refitter().Run(s.Context(), s.stored(), tasks.RefitCancel, watcher)
+		_, err = s.refitter().Run(s.Context(), s.stored(), refit.RefitCancel, watcher)
 		require.ErrorAs(s, err, &replaced)
 	})
 }
@@ -355,14 +356,14 @@ func TestRefitLeavesWhatOthersChangeMeanwhile(t *testing.T) {
 			for _, id := range []string{"b", "c"} {
 				o, err := s.Cancel(s.Context(), "alice", id)
 				require.NoError(s, err)
-				require.Equal(s, tasks.Cancelled, o.Outcome)
+				require.Equal(s, message.Cancelled, o.Outcome)
 			}
 			o, err := s.Move(s.Context(), "alice", "d", s.at(50*time.Hour))
 			require.NoError(s, err)
-			require.Equal(s, tasks.Moved, o.Outcome)
+			require.Equal(s, message.Moved, o.Outcome)
 		}}
 		s.hook = race
-		summary, found := s.run(tasks.RefitShift)
+		summary, found := s.run(refit.RefitShift)
 		require.Equal(s, noted{"b 1/calendar_day gone", "c 1/calendar_day gone", "d 1/calendar_day gone"}, found)
 		require.Equal(s, 3, summary.Gone)
 		require.Equal(s, s.at(50*time.Hour), s.status("d").SendAt.Time)
@@ -401,7 +402,7 @@ func TestRefitRefuses(t *testing.T) {
 		} {
 			p := s.stored()
 			p.Name = c.policy
-			_, err := r.Run(s.Context(), p, tasks.RefitAction(c.action), tasks.RefitWatcher{})
+			_, err := r.Run(s.Context(), p, refit.RefitAction(c.action), refit.RefitWatcher{})
 			var wrong *fault.InvalidError
 			require.ErrorAs(s, err, &wrong)
 			require.Equal(s, c.field, wrong.Field)
@@ -410,13 +411,13 @@ func TestRefitRefuses(t *testing.T) {
 		old := s.stored()
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
 		s.apply("1/calendar_day")
-		for _, action := range []tasks.RefitAction{tasks.RefitCancel, tasks.RefitKeep} {
-			_, err := r.Run(s.Context(), old, action, tasks.RefitWatcher{})
-			var replaced *tasks.PolicyReplacedError
+		for _, action := range []refit.RefitAction{refit.RefitCancel, refit.RefitKeep} {
+			_, err := r.Run(s.Context(), old, action, refit.RefitWatcher{})
+			var replaced *refit.PolicyReplacedError
 			require.ErrorAs(s, err, &replaced)
 			require.Equal(s, fault.CodeVersionMismatch, replaced.Code())
 		}
-		_, err := r.Preview(s.Context(), policy.Policy{}, tasks.RefitWatcher{})
+		_, err := r.Preview(s.Context(), policy.Policy{}, refit.RefitWatcher{})
 		var wrong *fault.InvalidError
 		require.ErrorAs(s, err, &wrong)
 	})
@@ -434,7 +435,7 @@ func TestRefitKeepsWhatFitsAgain(t *testing.T) {
 			s.cancelled("a")
 			queued = s.queued()
 		}}
-		summary, found := s.run(tasks.RefitShift)
+		summary, found := s.run(refit.RefitShift)
 		require.Equal(s, noted{"b 1/calendar_day kept"}, found)
 		require.Equal(s, 1, summary.Kept)
 		require.Equal(s, queued, s.queued())

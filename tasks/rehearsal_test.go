@@ -10,13 +10,13 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // randomMessages are messages of a few users within a few hours: many collide,
 // some repeat an earlier one or its id, some are invalid.
-func (s *story) randomMessages(random *rand.Rand, n int) []tasks.Message {
-	messages := make([]tasks.Message, n)
+func (s *story) randomMessages(random *rand.Rand, n int) []message.Message {
+	messages := make([]message.Message, n)
 	for i := range messages {
 		m := s.message(fmt.Sprintf("m%d", i), time.Duration(random.Int64N(3*3600*1000))*time.Millisecond)
 		m.User = fmt.Sprintf("user-%d", random.IntN(5))
@@ -24,9 +24,9 @@ func (s *story) randomMessages(random *rand.Rand, n int) []tasks.Message {
 		case 0:
 			m.Now, m.SendAt = true, time.Time{}
 		case 1, 2:
-			m.OnConflict = tasks.OnConflictShift
+			m.OnConflict = message.OnConflictShift
 		case 3:
-			m.OnConflict, m.ShiftUntil = tasks.OnConflictShift, m.SendAt.Add(time.Minute)
+			m.OnConflict, m.ShiftUntil = message.OnConflictShift, m.SendAt.Add(time.Minute)
 		case 4:
 			m.SendAt = s.at(-time.Duration(random.IntN(10)) * time.Second) // within the grace or not
 		case 5:
@@ -80,7 +80,7 @@ func TestRehearsalIsAsTheRealRun(t *testing.T) {
 					require.Equal(s, s.spelled(o), rehearsed[i], "message %d: %+v", i, m)
 					counts[o.Outcome]++
 				}
-				for _, outcome := range []string{tasks.Accepted, tasks.Refused, tasks.Invalid} {
+				for _, outcome := range []string{message.Accepted, message.Refused, message.Invalid} {
 					require.Greater(s, counts[outcome], 5, outcome)
 				}
 			})
@@ -88,7 +88,7 @@ func TestRehearsalIsAsTheRealRun(t *testing.T) {
 	}
 }
 
-func (s *story) spelled(o tasks.Outcome) string {
+func (s *story) spelled(o message.Outcome) string {
 	s.Helper()
 	text, err := json.Marshal(o)
 	require.NoError(s, err)
@@ -103,14 +103,14 @@ func TestRehearsalsAreApart(t *testing.T) {
 		require.NoError(s, err)
 		second, err := s.Rehearse(s.Context())
 		require.NoError(s, err)
-		for _, submit := range []func() (tasks.Outcome, error){
-			func() (tasks.Outcome, error) { return first.Submit(s.Context(), s.message("a", time.Hour)) },
-			func() (tasks.Outcome, error) { return second.Submit(s.Context(), s.message("b", time.Hour)) },
-			func() (tasks.Outcome, error) { return s.Submit(s.Context(), s.message("c", time.Hour)) },
+		for _, submit := range []func() (message.Outcome, error){
+			func() (message.Outcome, error) { return first.Submit(s.Context(), s.message("a", time.Hour)) },
+			func() (message.Outcome, error) { return second.Submit(s.Context(), s.message("b", time.Hour)) },
+			func() (message.Outcome, error) { return s.Submit(s.Context(), s.message("c", time.Hour)) },
 		} {
 			o, err := submit()
 			require.NoError(s, err)
-			require.Equal(s, tasks.Accepted, o.Outcome)
+			require.Equal(s, message.Accepted, o.Outcome)
 		}
 		require.NoError(s, first.Close(s.Context()))
 		o, err := second.Submit(s.Context(), s.message("d", time.Hour))

@@ -21,6 +21,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/deliver"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
 // relaying has a worker look after messages as often as one does by default.
@@ -32,7 +34,7 @@ func (s *story) loseTasks() int {
 	inspector := asynq.NewInspectorFromRedisClient(s.client)
 	lost := 0
 	for _, remove := range []func(string) (int, error){inspector.DeleteAllScheduledTasks, inspector.DeleteAllPendingTasks, inspector.DeleteAllRetryTasks} {
-		n, err := remove(tasks.QueueName(""))
+		n, err := remove(queue.QueueName(""))
 		require.NoError(s, err)
 		lost += n
 	}
@@ -91,11 +93,11 @@ func TestRelayFindsWhatIsInNoList(t *testing.T) {
 				s.accepted(s.message("a", time.Minute))
 				if list == "pending" {
 					s.until(time.Minute)
-					info, err := asynq.NewInspectorFromRedisClient(s.client).GetTaskInfo(tasks.QueueName(""), s.record("alice", "a")["g"])
+					info, err := asynq.NewInspectorFromRedisClient(s.client).GetTaskInfo(queue.QueueName(""), s.record("alice", "a")["g"])
 					require.NoError(s, err)
-					require.NoError(s, asynq.NewInspectorFromRedisClient(s.client).RunTask(tasks.QueueName(""), info.ID))
+					require.NoError(s, asynq.NewInspectorFromRedisClient(s.client).RunTask(queue.QueueName(""), info.ID))
 				}
-				require.EqualValues(s, 1, s.client.Del(s.Context(), "asynq:{"+tasks.QueueName("")+"}:"+list).Val())
+				require.EqualValues(s, 1, s.client.Del(s.Context(), "asynq:{"+queue.QueueName("")+"}:"+list).Val())
 				s.work(relaying)
 				s.until(2*time.Minute - time.Millisecond)
 				s.delivered()
@@ -149,7 +151,7 @@ func TestPitfall45AnArchivedTaskIsNoTimer(t *testing.T) {
 		s.accepted(s.message("a", time.Minute))
 		s.until(time.Second)
 		inspector := asynq.NewInspectorFromRedisClient(s.client)
-		require.NoError(s, inspector.ArchiveTask(tasks.QueueName(""), s.record("alice", "a")["g"]))
+		require.NoError(s, inspector.ArchiveTask(queue.QueueName(""), s.record("alice", "a")["g"]))
 		s.until(3 * time.Minute)
 		require.Len(s, s.recorder.Deliveries(), 1)
 		s.ended("alice", "a", "d")
@@ -180,8 +182,8 @@ func TestRelayDoesNotWaitForATaskOfADeadWorker(t *testing.T) {
 // takeTask takes a task as a worker does of which nothing is heard any more.
 func (s *story) takeTask(id string) {
 	s.Helper()
-	key := "asynq:{" + tasks.QueueName("") + "}:"
-	require.NoError(s, asynq.NewInspectorFromRedisClient(s.client).RunTask(tasks.QueueName(""), id))
+	key := "asynq:{" + queue.QueueName("") + "}:"
+	require.NoError(s, asynq.NewInspectorFromRedisClient(s.client).RunTask(queue.QueueName(""), id))
 	require.Equal(s, id, s.client.LMove(s.Context(), key+"pending", key+"active", "right", "left").Val())
 	require.NoError(s, s.client.HSet(s.Context(), key+"t:"+id, "state", "active").Err())
 	lease := float64(time.Now().Add(30 * time.Second).Unix())
@@ -283,7 +285,7 @@ func TestRelayWithAClockThatIsAhead(t *testing.T) {
 // relay finds the message when the lease is over.
 func TestRelayTakesOverWhatAWorkerLeft(t *testing.T) {
 	t.Parallel()
-	for _, uncertain := range []tasks.OnUncertain{tasks.ResendUncertain, tasks.SkipUncertain} {
+	for _, uncertain := range []deliver.OnUncertain{deliver.ResendUncertain, deliver.SkipUncertain} {
 		t.Run(string(uncertain), func(t *testing.T) {
 			t.Parallel()
 			tell(t, func(s *story) {
@@ -295,7 +297,7 @@ func TestRelayTakesOverWhatAWorkerLeft(t *testing.T) {
 				s.until(80*time.Second - time.Millisecond)
 				s.delivered()
 				s.until(90 * time.Second)
-				if uncertain == tasks.SkipUncertain {
+				if uncertain == deliver.SkipUncertain {
 					s.delivered()
 					s.ended("alice", "a", "u")
 					require.Equal(s, "uncertain", s.record("alice", "a")["w"])

@@ -11,7 +11,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // waits notes what the store was asked to wait for, and on which connection
@@ -57,7 +58,7 @@ func TestReplicasAreWaitedFor(t *testing.T) {
 			t.Parallel()
 			tell(t, func(s *story) {
 				w := s.waits(2)
-				s.Submitter = s.newSubmitter(tasks.SubmitterOptions{WaitReplicas: 2, WaitReplicasTimeout: 300 * time.Millisecond, Batch: batch})
+				s.Submitter = s.newSubmitter(submit.SubmitterOptions{WaitReplicas: 2, WaitReplicasTimeout: 300 * time.Millisecond, Batch: batch})
 				s.accepted(s.message("first", 30*time.Minute)) // and the script is there from now on
 				require.Len(s, w.taken(), 1)
 
@@ -66,8 +67,8 @@ func TestReplicasAreWaitedFor(t *testing.T) {
 				require.Equal(s, waited, w.taken())
 				require.True(s, s.submit(s.message("a", time.Hour)).Replayed)
 				require.Equal(s, waited, w.taken())
-				require.Equal(s, tasks.Refused, s.submit(s.message("b", time.Hour)).Outcome)
-				require.Equal(s, tasks.Invalid, s.submit(tasks.Message{}).Outcome)
+				require.Equal(s, message.Refused, s.submit(s.message("b", time.Hour)).Outcome)
+				require.Equal(s, message.Invalid, s.submit(message.Message{}).Outcome)
 				_, err := s.Check(s.Context(), s.message("b", 2*time.Hour))
 				require.NoError(s, err)
 				require.Empty(s, w.taken())
@@ -92,13 +93,13 @@ func TestTooFewReplicas(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		w := s.waits(1)
-		s.Submitter = s.newSubmitter(tasks.SubmitterOptions{WaitReplicas: 2})
+		s.Submitter = s.newSubmitter(submit.SubmitterOptions{WaitReplicas: 2})
 		s.work()
 		for range 2 { // asking again waits again
 			_, err := s.Submit(s.Context(), s.message("a", 10*time.Second))
 			s.away(err, fault.CodeUnavailable)
 			require.Equal(s, "Redis has it on 1 of 2 replicas after 1s (wait_replicas):"+
-				" what was asked for may have been done, and asking again with the same id is safe", tasks.OutcomeOf(err).Detail)
+				" what was asked for may have been done, and asking again with the same id is safe", message.OutcomeOf(err).Detail)
 		}
 		_, err := s.Move(s.Context(), "alice", "a", s.at(20*time.Second))
 		s.away(err, fault.CodeUnavailable)
@@ -120,7 +121,7 @@ func TestReplicasAreWaitedForOnAnotherConnection(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		w := s.waits(1)
-		s.Submitter = s.newSubmitter(tasks.SubmitterOptions{WaitReplicas: 1})
+		s.Submitter = s.newSubmitter(submit.SubmitterOptions{WaitReplicas: 1})
 		s.accepted(s.message("a", time.Hour))
 		s.network.cut()
 		s.network.mend()
@@ -130,7 +131,7 @@ func TestReplicasAreWaitedForOnAnotherConnection(t *testing.T) {
 		s.network.cut()
 		_, err := s.Submit(s.Context(), s.message("c", 3*time.Hour))
 		s.away(err, fault.CodeUnavailable)
-		require.Contains(s, tasks.OutcomeOf(err).Detail, "no Redis")
+		require.Contains(s, message.OutcomeOf(err).Detail, "no Redis")
 	})
 }
 
@@ -143,24 +144,24 @@ func TestReplicasCannotBeWaitedFor(t *testing.T) {
 			}
 			return command == "WAIT"
 		})
-		s.Submitter = s.newSubmitter(tasks.SubmitterOptions{WaitReplicas: 1})
+		s.Submitter = s.newSubmitter(submit.SubmitterOptions{WaitReplicas: 1})
 		_, err := s.Submit(s.Context(), s.message("a", time.Hour))
 		s.away(err, fault.CodeUnavailable)
-		require.Contains(s, tasks.OutcomeOf(err).Detail, "Redis does not let this user run WAIT")
+		require.Contains(s, message.OutcomeOf(err).Detail, "Redis does not let this user run WAIT")
 
-		for sentence, o := range map[string]tasks.SubmitterOptions{
+		for sentence, o := range map[string]submit.SubmitterOptions{
 			`wait_replicas "-1" is not allowed: it takes 0 to 10`:                {WaitReplicas: -1},
 			`wait_replicas "11" is not allowed: it takes 0 to 10`:                {WaitReplicas: 11},
 			`wait_replicas_timeout "1ns" is not allowed: it takes at least 1 ms`: {WaitReplicasTimeout: 1},
 			`wait_replicas_timeout "-1s" is not allowed: it takes at least 1 ms`: {WaitReplicasTimeout: -time.Second},
 			`prefix "A" is not allowed: it takes 1 to 32 of a-z 0-9 _ -`:         {WaitReplicas: 1, Prefix: "A"},
 		} {
-			_, err := tasks.NewSubmitter(s.client, o)
+			_, err := submit.NewSubmitter(s.client, o)
 			refuses(s.T, err, sentence)
 		}
 		ring := redis.NewRing(&redis.RingOptions{})
 		defer ring.Close()
-		_, err = tasks.NewSubmitter(ring, tasks.SubmitterOptions{WaitReplicas: 1})
+		_, err = submit.NewSubmitter(ring, submit.SubmitterOptions{WaitReplicas: 1})
 		refuses(s.T, err, `wait_replicas "1" is not allowed: it takes 0 with a *redis.Ring, which lends out no connection`)
 	})
 }
@@ -172,7 +173,7 @@ func TestPitfall48ASubmitTriedOnAnotherConnectionIsTheSame(t *testing.T) {
 	tell(t, func(s *story) {
 		s.waits(1)
 		lost := s.losing(lua.Reserve, once())
-		submitter, err := tasks.NewSubmitter(s.newClient(), tasks.SubmitterOptions{WaitReplicas: 1})
+		submitter, err := submit.NewSubmitter(s.newClient(), submit.SubmitterOptions{WaitReplicas: 1})
 		require.NoError(s, err)
 		s.Cleanup(func() { require.NoError(s, submitter.Close()) })
 		m := s.message("", 30*time.Minute)
@@ -180,7 +181,7 @@ func TestPitfall48ASubmitTriedOnAnotherConnectionIsTheSame(t *testing.T) {
 		o, err := submitter.Submit(s.Context(), m)
 		require.NoError(s, err)
 		require.EqualValues(s, 1, lost.lost.Load())
-		require.Equal(s, tasks.Accepted, o.Outcome, "%+v", o)
+		require.Equal(s, message.Accepted, o.Outcome, "%+v", o)
 		require.Equal(s, []string{o.ID}, s.places())
 		require.Equal(s, 1, s.queued())
 	}, "5/hour")

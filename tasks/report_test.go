@@ -11,7 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // workFor has two workers work for a while, from a time on: idle ones for days
@@ -27,7 +27,7 @@ func (s *story) workFor(from, span time.Duration, a *announcer) {
 }
 
 // messageOf is a message that an account sends.
-func (s *story) messageOf(account, id string, after time.Duration) tasks.Message {
+func (s *story) messageOf(account, id string, after time.Duration) message.Message {
 	m := s.message(id, after)
 	m.Account = account
 	return m
@@ -40,7 +40,7 @@ func TestTheDailyReportTellsOfTheDayBefore(t *testing.T) {
 		var mail announcer
 		s.account(accounts.Account{Name: "shop", Contact: "ops@example.com", ReportAt: "08:00"})
 		s.accepted(s.messageOf("shop", "first", time.Hour), s.messageOf("shop", "second", 25*time.Hour))
-		require.Equal(s, tasks.Refused, s.submit(s.messageOf("shop", "refused", time.Hour)).Outcome)
+		require.Equal(s, message.Refused, s.submit(s.messageOf("shop", "refused", time.Hour)).Outcome)
 		s.workFor(59*time.Minute, 2*time.Minute, &mail)
 		s.workFor(25*time.Hour-time.Minute, 2*time.Minute, &mail)
 		s.workFor(32*time.Hour-2*time.Minute, 5*time.Minute, &mail)

@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/retry"
 )
 
 // unavailable is what a provider answers that is down for now.
@@ -23,7 +24,7 @@ func unavailable() notifier.Result {
 // retrying is a retry policy of seconds.
 func retrying(attempts int) func(*tasks.WorkerOptions) {
 	return func(o *tasks.WorkerOptions) {
-		o.Retries = tasks.RetryPolicy{Min: time.Second, Max: 4 * time.Second, Attempts: attempts}
+		o.Retries = retry.RetryPolicy{Min: time.Second, Max: 4 * time.Second, Attempts: attempts}
 	}
 }
 

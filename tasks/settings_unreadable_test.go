@@ -15,6 +15,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
 // unreadable gives a user settings as only a newer program can read them.
@@ -31,8 +33,8 @@ func TestUnreadableSettingsAreNotTheCallersFault(t *testing.T) {
 	tell(t, func(s *story) {
 		s.unreadable("alice")
 		_, err := s.Submit(s.Context(), s.message("a", time.Minute))
-		o := tasks.OutcomeOf(err)
-		require.Equal(s, tasks.Errored, o.Outcome, "%+v", o)
+		o := message.OutcomeOf(err)
+		require.Equal(s, message.Errored, o.Outcome, "%+v", o)
 		require.Equal(s, fault.CodeUnavailable, o.Code)
 		require.Contains(s, o.Detail, "the settings of the user in the store can't be read")
 	})
@@ -47,7 +49,7 @@ func TestNobodyIsChargedUnderUnknownRules(t *testing.T) {
 		s.set("user-carl", policy.UserSettings{Policy: "nobody-has-it"})
 		for _, user := range []string{"bob", "carl", "bob", "carl"} {
 			_, err := s.Submit(s.Context(), s.paid(user, time.Hour))
-			require.True(s, tasks.UnknownRules(err), "%v", err)
+			require.True(s, rules.UnknownRules(err), "%v", err)
 		}
 		s.accepted(s.paid("a", time.Hour), s.paid("b", time.Hour))
 		s.requireCharges(nil, map[string][]string{"user-a": {"a"}, "user-b": {"b"}})
@@ -56,7 +58,7 @@ func TestNobodyIsChargedUnderUnknownRules(t *testing.T) {
 		s.unreadable("user-a")
 		for range 3 {
 			_, err := s.Move(s.Context(), "user-a", "a", s.at(30*time.Hour))
-			require.True(s, tasks.UnknownRules(err), "%v", err)
+			require.True(s, rules.UnknownRules(err), "%v", err)
 		}
 		s.requireCharges(nil, map[string][]string{"user-a": {"a"}, "user-b": {"b"}})
 	})
@@ -93,6 +95,6 @@ func TestWhatIfOfUsersWhoNameThePolicyOfAll(t *testing.T) {
 		lax.Rules = rulesOf(s, "1/hour")
 		first, second := s.message("a", time.Hour), s.message("b", 2*time.Hour-time.Second)
 		first.User, second.User = "bob", "bob"
-		require.Equal(s, []string{"", "1/hour"}, s.rehearses(tasks.WhatIf{Policy: &lax}, first, second))
+		require.Equal(s, []string{"", "1/hour"}, s.rehearses(rules.WhatIf{Policy: &lax}, first, second))
 	})
 }

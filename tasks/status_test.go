@@ -11,11 +11,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // status is what became of a message to alice.
-func (s *story) status(id string) tasks.Status {
+func (s *story) status(id string) message.Status {
 	s.Helper()
 	status, ok, err := s.Status(s.Context(), "alice", id)
 	require.NoError(s, err)
@@ -31,7 +31,7 @@ func (s *story) spells(id, want string) {
 	require.NoError(s, err)
 	require.Equal(s, want, string(text))
 
-	var again tasks.Status
+	var again message.Status
 	require.NoError(s, json.Unmarshal(text, &again))
 	require.Equal(s, status, again, "read back")
 }
@@ -50,7 +50,7 @@ func TestStatusesAsTheContractSpellsThem(t *testing.T) {
 			`"expires_at":"2000-01-01T00:20:00.000Z","category":"news"}`)
 
 		shifted := s.message("b", time.Minute)
-		shifted.OnConflict = tasks.OnConflictShift
+		shifted.OnConflict = message.OnConflictShift
 		s.submit(shifted)
 		s.spells("b", `{"id":"b","user":"alice","status":"scheduled","send_at":"2000-01-01T00:02:00.000Z",`+
 			`"requested_at":"2000-01-01T00:01:00.000Z","shifted":true}`)
@@ -83,14 +83,14 @@ func TestStatusOfLateMessages(t *testing.T) {
 		s.work()
 		s.until(10*time.Minute + 30*time.Second)
 		a := s.status("a")
-		require.Equal(s, tasks.StatusDelivered, a.Status)
+		require.Equal(s, message.StatusDelivered, a.Status)
 		require.Equal(s, s.at(time.Minute), a.PromisedAt.Time)
 		require.Equal(s, a.DeliveredAt.Sub(a.PromisedAt.Time).Milliseconds(), *a.LatenessMS)
 		require.GreaterOrEqual(s, *a.LatenessMS, (9 * time.Minute).Milliseconds())
 		require.Empty(s, a.Reason)
 
 		b := s.status("b")
-		require.Equal(s, tasks.StatusPostponed, b.Status)
+		require.Equal(s, message.StatusPostponed, b.Status)
 		require.Equal(s, s.at(2*time.Minute), b.PromisedAt.Time)
 		require.Equal(s, a.DeliveredAt.Add(time.Minute), b.SendAt.Time)
 		require.Equal(s, "late: 1/minute was in the way", b.Reason)
@@ -98,11 +98,11 @@ func TestStatusOfLateMessages(t *testing.T) {
 		// A move makes a new promise.
 		s.moved("c", 30*time.Minute)
 		c := s.status("c")
-		require.Equal(s, tasks.StatusMoved, c.Status)
+		require.Equal(s, message.StatusMoved, c.Status)
 		require.Zero(s, c.PromisedAt)
 		s.until(12 * time.Minute)
 		b = s.status("b")
-		require.Equal(s, tasks.StatusDelivered, b.Status)
+		require.Equal(s, message.StatusDelivered, b.Status)
 		require.Equal(s, "late: 1/minute was in the way", b.Reason, "why it was late")
 	})
 }
@@ -117,14 +117,14 @@ func TestStatusOfAMessageThatIsTriedAgain(t *testing.T) {
 		s.accepted(s.message("a", 10*time.Second))
 		s.until(11 * time.Second)
 		status := s.status("a")
-		require.Equal(s, tasks.StatusScheduled, status.Status)
+		require.Equal(s, message.StatusScheduled, status.Status)
 		require.Equal(s, "rate_limited", status.Reason)
 		require.Equal(s, 1, status.Attempts)
 		require.WithinDuration(s, s.at(30*time.Second), status.NextTryAt.Time, 5*time.Millisecond)
 		require.Equal(s, 1, status.Failures())
 		s.until(31 * time.Second)
 		status = s.status("a")
-		require.Equal(s, tasks.StatusDelivered, status.Status)
+		require.Equal(s, message.StatusDelivered, status.Status)
 		require.Equal(s, "rate_limited", status.Reason, "why it was late")
 		require.Equal(s, []int{2, 1}, []int{status.Attempts, status.Failures()})
 	})
@@ -180,7 +180,7 @@ func TestStatusOfADroppedMessage(t *testing.T) {
 		s.work()
 		s.until(6 * time.Minute)
 		status := s.status("a")
-		require.Equal(s, tasks.StatusDropped, status.Status)
+		require.Equal(s, message.StatusDropped, status.Status)
 		require.Equal(s, messages.ReasonExpired, status.Reason)
 		require.WithinDuration(s, s.at(5*time.Minute), status.EndedAt.Time, 2*time.Second)
 	})
@@ -194,7 +194,7 @@ func TestStatusOfWhatIsNotKnown(t *testing.T) {
 		require.False(s, ok)
 		requireJSON(s.T, `{"outcome":"refused","code":"not_found","id":"none","user":"alice",`+
 			`"detail":"nothing is known of message none to alice: it was never accepted, or ended too long ago"}`,
-			tasks.NoStatus("alice", "none"))
+			message.NoStatus("alice", "none"))
 		_, _, err = s.Status(s.Context(), "alice", "a/b")
 		require.ErrorContains(s, err, `id "a/b" is not allowed`)
 		_, err = s.Statuses(s.Context(), "")

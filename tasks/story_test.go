@@ -24,6 +24,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // story is a store, a submitter and, where it tells of one, a worker, in a
@@ -31,7 +34,7 @@ import (
 // begins at midnight of 2000-01-01 in UTC.
 type story struct {
 	*testing.T
-	*tasks.Submitter
+	*submit.Submitter
 
 	server   *miniredis.Miniredis
 	network  *network
@@ -57,7 +60,7 @@ func newStory(t *testing.T, rules ...string) *story {
 	s.network = &network{server: s.server}
 	s.client = s.newClient()
 	s.apply(rules...)
-	s.Submitter = s.newSubmitter(tasks.SubmitterOptions{})
+	s.Submitter = s.newSubmitter(submit.SubmitterOptions{})
 	return s
 }
 
@@ -90,9 +93,9 @@ func (s *story) apply(rules ...string) {
 	require.NoError(s, policies.Apply(s.Context(), p))
 }
 
-func (s *story) newSubmitter(o tasks.SubmitterOptions) *tasks.Submitter {
+func (s *story) newSubmitter(o submit.SubmitterOptions) *submit.Submitter {
 	s.Helper()
-	submitter, err := tasks.NewSubmitter(s.client, o)
+	submitter, err := submit.NewSubmitter(s.client, o)
 	require.NoError(s, err)
 	s.Cleanup(func() { require.NoError(s, submitter.Close()) })
 	return submitter
@@ -131,11 +134,11 @@ func (s *story) until(after time.Duration) {
 }
 
 // message is a message to alice, whose id is its title.
-func (s *story) message(id string, after time.Duration) tasks.Message {
-	return tasks.Message{ID: id, User: "alice", SendAt: s.at(after), Title: id}
+func (s *story) message(id string, after time.Duration) message.Message {
+	return message.Message{ID: id, User: "alice", SendAt: s.at(after), Title: id}
 }
 
-func (s *story) submit(m tasks.Message) tasks.Outcome {
+func (s *story) submit(m message.Message) message.Outcome {
 	s.Helper()
 	o, err := s.Submit(s.Context(), m)
 	require.NoError(s, err)
@@ -143,11 +146,11 @@ func (s *story) submit(m tasks.Message) tasks.Outcome {
 }
 
 // accepted submits messages that must be accepted as they are.
-func (s *story) accepted(messages ...tasks.Message) {
+func (s *story) accepted(messages ...message.Message) {
 	s.Helper()
 	for _, m := range messages {
 		o := s.submit(m)
-		require.Equal(s, tasks.Accepted, o.Outcome, "%+v", o)
+		require.Equal(s, message.Accepted, o.Outcome, "%+v", o)
 		require.Equal(s, m.SendAt.UTC(), o.SendAt.Time)
 		require.False(s, o.Replayed)
 	}
@@ -158,7 +161,7 @@ func (s *story) cancelled(id string) {
 	s.Helper()
 	o, err := s.Cancel(s.Context(), "alice", id)
 	require.NoError(s, err)
-	require.Equal(s, tasks.Cancelled, o.Outcome, "%+v", o)
+	require.Equal(s, message.Cancelled, o.Outcome, "%+v", o)
 }
 
 // moved moves a message of alice.
@@ -166,7 +169,7 @@ func (s *story) moved(id string, after time.Duration) {
 	s.Helper()
 	o, err := s.Move(s.Context(), "alice", id, s.at(after))
 	require.NoError(s, err)
-	require.Equal(s, tasks.Moved, o.Outcome, "%+v", o)
+	require.Equal(s, message.Moved, o.Outcome, "%+v", o)
 	require.Equal(s, s.at(after), o.SendAt.Time)
 }
 
@@ -247,7 +250,7 @@ func (s *story) queued() int {
 	if !s.server.Exists("asynq:queues") {
 		return 0
 	}
-	info, err := asynq.NewInspectorFromRedisClient(s.client).GetQueueInfo(tasks.QueueName(""))
+	info, err := asynq.NewInspectorFromRedisClient(s.client).GetQueueInfo(queue.QueueName(""))
 	require.NoError(s, err)
 	require.Zero(s, info.Archived, "nothing is ever archived")
 	require.Zero(s, info.Completed, "nothing is ever retained")

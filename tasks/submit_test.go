@@ -15,7 +15,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // Accepted leaves a place, a record, a watch entry and a task, and the task
@@ -30,7 +32,7 @@ func TestSubmitLeavesAPlaceARecordAndATask(t *testing.T) {
 		require.Equal(s, []string{"secret"}, s.places())
 
 		generation := record["g"]
-		task, err := asynq.NewInspectorFromRedisClient(s.client).GetTaskInfo(tasks.QueueName(""), generation)
+		task, err := asynq.NewInspectorFromRedisClient(s.client).GetTaskInfo(queue.QueueName(""), generation)
 		require.NoError(s, err)
 		require.Equal(s, "push:deliver", task.Type)
 		require.JSONEq(s, fmt.Sprintf(`{"v":1,"user":"alice","id":"secret","generation":%q,"due":%d}`,
@@ -58,7 +60,7 @@ func TestSubmitAgainIsReplayed(t *testing.T) {
 		for range 3 {
 			o := s.submit(m)
 			require.True(s, o.Replayed)
-			require.Equal(s, tasks.Accepted, o.Outcome)
+			require.Equal(s, message.Accepted, o.Outcome)
 		}
 		require.Equal(s, 1, s.queued(), "it is in the queue once")
 		require.Equal(s, generation, s.record("alice", "a")["g"])
@@ -81,9 +83,9 @@ func TestSubmitAgainIsReplayed(t *testing.T) {
 func TestSubmitMakesUpAnID(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		m := tasks.Message{User: "alice", SendAt: s.at(time.Hour), Title: "a"}
+		m := message.Message{User: "alice", SendAt: s.at(time.Hour), Title: "a"}
 		first, second := s.submit(m), s.submit(m)
-		require.Equal(s, tasks.Accepted, first.Outcome)
+		require.Equal(s, message.Accepted, first.Outcome)
 		require.True(s, keyspace.ValidID(first.ID), first.ID)
 		require.Equal(s, fault.CodeSendLimit, second.Code)
 		require.NotEqual(s, first.ID, second.ID)
@@ -94,9 +96,9 @@ func TestSubmitNow(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.work()
-		now := tasks.Message{ID: "now", User: "alice", Now: true, Title: "now"}
+		now := message.Message{ID: "now", User: "alice", Now: true, Title: "now"}
 		o := s.submit(now)
-		require.Equal(s, tasks.Accepted, o.Outcome)
+		require.Equal(s, message.Accepted, o.Outcome)
 		require.Equal(s, s.at(0), o.SendAt.Time)
 		require.False(s, o.Shifted)
 
@@ -108,7 +110,7 @@ func TestSubmitNow(t *testing.T) {
 		require.Equal(s, s.at(time.Minute), o.SendAt.Time)
 		require.Equal(s, s.at(0), o.RequestedAt.Time)
 		never := now
-		never.ID, never.OnConflict = "never", tasks.OnConflictRefuse
+		never.ID, never.OnConflict = "never", message.OnConflictRefuse
 		require.Equal(s, fault.CodeSendLimit, s.submit(never).Code)
 
 		s.until(2 * time.Minute)
@@ -128,7 +130,7 @@ func TestPitfall32SubmitWithinTheGrace(t *testing.T) {
 		s.until(time.Minute)
 		late := s.message("late", 55*time.Second)
 		o := s.submit(late)
-		require.Equal(s, tasks.Accepted, o.Outcome)
+		require.Equal(s, message.Accepted, o.Outcome)
 		require.Equal(s, s.at(time.Minute), o.SendAt.Time)
 		require.Equal(s, s.at(55*time.Second), o.RequestedAt.Time)
 		s.until(2 * time.Minute)
@@ -142,7 +144,7 @@ func TestSubmitWithinTheReach(t *testing.T) {
 	tell(t, func(s *story) {
 		s.accepted(s.message("far", policy.DefaultReach))
 		require.Equal(s, fault.CodeTooFarAhead, s.submit(s.message("too-far", policy.DefaultReach+time.Millisecond)).Code)
-		s.Submitter = s.newSubmitter(tasks.SubmitterOptions{Reach: time.Hour})
+		s.Submitter = s.newSubmitter(submit.SubmitterOptions{Reach: time.Hour})
 		s.accepted(s.message("near", time.Hour))
 		require.Equal(s, fault.CodeTooFarAhead, s.submit(s.message("less-near", time.Hour+time.Millisecond)).Code)
 	})
@@ -166,7 +168,7 @@ func TestSubmitShifts(t *testing.T) {
 			"expiring before the end": {next + time.Hour, next, false},
 		} {
 			m := s.message("b", time.Hour+time.Second)
-			m.OnConflict = tasks.OnConflictShift
+			m.OnConflict = message.OnConflictShift
 			if row.until != 0 {
 				m.ShiftUntil = s.at(row.until)
 			}
@@ -179,7 +181,7 @@ func TestSubmitShifts(t *testing.T) {
 				require.Equal(s, s.at(next), o.NextFreeAt.Time, name)
 				continue
 			}
-			require.Equal(s, tasks.Accepted, o.Outcome, name)
+			require.Equal(s, message.Accepted, o.Outcome, name)
 			require.Equal(s, s.at(next), o.SendAt.Time, name)
 			s.cancelled("b")
 		}
@@ -241,10 +243,10 @@ func TestSubmitShiftsADay(t *testing.T) {
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour))
 		m := s.message("b", time.Hour)
-		m.OnConflict = tasks.OnConflictShift
+		m.OnConflict = message.OnConflictShift
 		require.Equal(s, s.at(25*time.Hour), s.submit(m).SendAt.Time)
 		m = s.message("c", time.Hour+time.Millisecond)
-		m.OnConflict = tasks.OnConflictShift
+		m.OnConflict = message.OnConflictShift
 		require.Equal(s, fault.CodeSendLimit, s.submit(m).Code, "free only at 49 h")
 	}, "1/day")
 }
@@ -254,8 +256,8 @@ func TestSubmitShiftsADay(t *testing.T) {
 func TestSubmitOfWhatHasExpired(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		now := tasks.Message{ID: "now", User: "alice", Now: true, Title: "now", ExpiresAt: s.at(time.Minute)}
-		require.Equal(s, tasks.Accepted, s.submit(now).Outcome)
+		now := message.Message{ID: "now", User: "alice", Now: true, Title: "now", ExpiresAt: s.at(time.Minute)}
+		require.Equal(s, message.Accepted, s.submit(now).Outcome)
 		s.until(time.Minute)
 		require.True(s, s.submit(now).Replayed)
 
@@ -265,9 +267,9 @@ func TestSubmitOfWhatHasExpired(t *testing.T) {
 		before := s.server.Dump()
 		rehearsal, err := s.Rehearse(s.Context())
 		require.NoError(s, err)
-		for _, m := range []tasks.Message{now, graced} {
+		for _, m := range []message.Message{now, graced} {
 			o := s.submit(m)
-			require.Equal(s, tasks.Invalid, o.Outcome)
+			require.Equal(s, message.Invalid, o.Outcome)
 			require.Equal(s, "expires_at", o.Field)
 			require.Equal(s, m.ID, o.ID)
 			require.Contains(s, o.Detail, "is not allowed: it takes a time after now")
@@ -284,9 +286,9 @@ func TestSubmitInvalid(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		before := s.server.Dump()
-		o := s.submit(tasks.Message{ID: "a", User: "alice", SendAt: s.at(time.Hour)})
-		require.Equal(s, tasks.Outcome{
-			Outcome: tasks.Invalid, Code: fault.CodeInvalidField, Field: "title", ID: "a", User: "alice",
+		o := s.submit(message.Message{ID: "a", User: "alice", SendAt: s.at(time.Hour)})
+		require.Equal(s, message.Outcome{
+			Outcome: message.Invalid, Code: fault.CodeInvalidField, Field: "title", ID: "a", User: "alice",
 			Detail: `title "" is not allowed: it takes a text, where there is no body`,
 		}, o)
 		for _, id := range []string{"", "a b"} {
@@ -308,8 +310,8 @@ func TestCheckOnlyLooks(t *testing.T) {
 		s.accepted(s.message("a", time.Hour))
 		synctest.Wait()
 		shifted := s.message("c", time.Hour+time.Second)
-		shifted.OnConflict = tasks.OnConflictShift
-		for _, m := range []tasks.Message{
+		shifted.OnConflict = message.OnConflictShift
+		for _, m := range []message.Message{
 			s.message("a", time.Hour), s.message("a", 2*time.Hour), s.message("b", time.Hour+time.Second), shifted,
 			s.message("d", 3*time.Hour), s.message("e", -time.Hour),
 			{},

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
 // A task that the first version put into the queue, with its options, is
@@ -19,7 +19,7 @@ import (
 func TestPitfall43ATaskOfTheFirstVersion(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		text, err := os.ReadFile("testdata/push_deliver.v1.json")
+		text, err := os.ReadFile("queue/testdata/push_deliver.v1.json")
 		require.NoError(s, err)
 		const user, id, generation, pinned = "alice <a&b>/ü:{p}", "order:17", "Jz0k-3_9aQpL", 1795345871123
 		due := s.at(5*time.Second + 123*time.Millisecond)
@@ -28,7 +28,7 @@ func TestPitfall43ATaskOfTheFirstVersion(t *testing.T) {
 
 		timeline, err := s.Timeline(s.Context())
 		require.NoError(s, err)
-		content, err := os.ReadFile("testdata/content.v1.json")
+		content, err := os.ReadFile("message/testdata/content.v1.json")
 		require.NoError(s, err)
 		d, err := timeline.Reserve(s.Context(), sendlimit.Request{
 			User: user, ID: id, At: due,
@@ -54,6 +54,6 @@ func TestPitfall43ATaskOfTheFirstVersion(t *testing.T) {
 
 		e, err := s.users().Erase(s.Context(), user, time.Minute, nil)
 		require.NoError(s, err)
-		require.Equal(s, tasks.Erasure{User: user, Messages: 1, Keys: 2}, e)
+		require.Equal(s, userdata.Erasure{User: user, Messages: 1, Keys: 2}, e)
 	})
 }

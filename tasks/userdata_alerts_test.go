@@ -11,7 +11,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
 // What an export tells of alerts can be read by whoever it is about.
@@ -36,18 +37,18 @@ func TestAnExportTellsOfAlerts(t *testing.T) {
 		}
 		document, err := s.users().Export(s.Context(), "alice", nil)
 		require.NoError(s, err)
-		require.Equal(s, []tasks.AlertedDay{{Since: tasks.Time{Time: day}, Threshold: 80}}, document.Alerted)
+		require.Equal(s, []userdata.AlertedDay{{Since: message.Time{Time: day}, Threshold: 80}}, document.Alerted)
 		require.Len(s, document.Alerts, 1)
 		require.False(s, document.Alerts[0].LookAt.IsZero())
-		document.Alerts[0].LookAt = tasks.Time{}
-		require.Equal(s, []tasks.UserAlert{{
-			Alert: notices.NoticeID(notices.NoticeUserQuota, day, 80, "alice"), Since: tasks.Time{Time: day},
+		document.Alerts[0].LookAt = message.Time{}
+		require.Equal(s, []userdata.UserAlert{{
+			Alert: notices.NoticeID(notices.NoticeUserQuota, day, 80, "alice"), Since: message.Time{Time: day},
 			Threshold: 80, Used: 8, Limit: 10, Status: "waiting",
 		}}, document.Alerts)
 		require.Len(s, document.Gathered, 1)
-		document.Gathered[0].GatheredAt = tasks.Time{}
-		require.Equal(s, []tasks.GatheredAlert{{
-			Policy: "default", Since: tasks.Time{Time: day}, Threshold: 80, Used: 8, Limit: 10,
+		document.Gathered[0].GatheredAt = message.Time{}
+		require.Equal(s, []userdata.GatheredAlert{{
+			Policy: "default", Since: message.Time{Time: day}, Threshold: 80, Used: 8, Limit: 10,
 		}}, document.Gathered)
 	})
 }

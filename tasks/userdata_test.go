@@ -15,17 +15,20 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
+	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
 // users hands out and erases what there is of a user.
-func (s *story) users() *tasks.Users {
+func (s *story) users() *userdata.Users {
 	s.Helper()
-	users, err := tasks.NewUsers(s.client, "")
+	users, err := userdata.NewUsers(s.client, "")
 	require.NoError(s, err)
 	return users
 }
 
-func (s *story) eraseAlice() tasks.Erasure {
+func (s *story) eraseAlice() userdata.Erasure {
 	s.Helper()
 	e, err := s.users().Erase(s.Context(), "alice", time.Minute, nil)
 	require.NoError(s, err)
@@ -36,7 +39,7 @@ func (s *story) eraseAlice() tasks.Erasure {
 const canary = "Xanadu is a pleasure dome"
 
 // toAlice is a message to alice that can be found again.
-func (s *story) toAlice(id string, after time.Duration) tasks.Message {
+func (s *story) toAlice(id string, after time.Duration) message.Message {
 	m := s.message(id, after)
 	m.Body = canary
 	m.Data = map[string]string{"k": canary}
@@ -94,12 +97,12 @@ func TestEraseAUser(t *testing.T) {
 		require.NotEmpty(s, s.mentions(canary), "it is found while it is there")
 		require.Equal(s, 5, s.queued(), "two of them stale")
 
-		require.Equal(s, tasks.Erasure{
+		require.Equal(s, userdata.Erasure{
 			User: "alice", Messages: 3, Cancelled: 2, Tasks: 4, Keys: 4,
 		}, s.eraseAlice(), "those cancelled are off the timeline and the watch list by themselves")
 		s.nothingLeft()
 		require.Equal(s, 1, s.queued())
-		require.Equal(s, tasks.Erasure{User: "alice"}, s.eraseAlice(), "twice is harmless")
+		require.Equal(s, userdata.Erasure{User: "alice"}, s.eraseAlice(), "twice is harmless")
 
 		s.work()
 		s.until(5 * time.Minute)
@@ -180,7 +183,7 @@ func TestEraseFindsWhatFailed(t *testing.T) {
 		for generation := range s.watched("alice") {
 			id, _, _ := strings.Cut(generation, "/")
 			if strings.Contains(generation, "archived") {
-				require.NoError(s, asynq.NewInspectorFromRedisClient(s.client).ArchiveTask(tasks.QueueName(""), id))
+				require.NoError(s, asynq.NewInspectorFromRedisClient(s.client).ArchiveTask(queue.QueueName(""), id))
 			}
 		}
 		e := s.eraseAlice()

@@ -10,7 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // A user is alerted of the limit, the policy and the day that are the user's own.
@@ -49,7 +49,7 @@ func TestMessagesThatDoNotCount(t *testing.T) {
 		s.policy(func(p *policy.Policy) {
 			p.Categories = map[string]policy.CategoryRules{"otp": {Exempt: true, Uncounted: true}}
 		})
-		code := func(id string, after time.Duration) tasks.Message {
+		code := func(id string, after time.Duration) message.Message {
 			m := s.message(id, after)
 			m.Category = "otp"
 			return m

@@ -8,12 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
 // rehearses is what a dry run under other rules answers to messages, by the rule
 // that refuses each, "" for none.
-func (s *story) rehearses(w tasks.WhatIf, messages ...tasks.Message) []string {
+func (s *story) rehearses(w rules.WhatIf, messages ...message.Message) []string {
 	s.Helper()
 	rehearsal, err := s.RehearseWhatIf(s.Context(), w)
 	require.NoError(s, err)
@@ -39,7 +40,7 @@ func TestWhatIf(t *testing.T) {
 		s.accepted(s.message("a", time.Hour))
 		s.until(time.Minute)
 		before := s.server.Dump()
-		var messages []tasks.Message
+		var messages []message.Message
 		for i, user := range []string{"alice", "alice", "alice", "bob", "bob"} {
 			m := s.message(string(rune('b'+i)), time.Hour+time.Duration(i+1)*20*time.Second)
 			m.User = user
@@ -51,25 +52,25 @@ func TestWhatIf(t *testing.T) {
 		vip.Name, vip.Rules = "vip", rulesOf(s, "1/hour")
 		for _, row := range []struct {
 			why    string
-			what   tasks.WhatIf
+			what   rules.WhatIf
 			refuse []string
 		}{
-			{"nothing changed", tasks.WhatIf{}, []string{"1/minute", "1/minute", "", "", ""}},
+			{"nothing changed", rules.WhatIf{}, []string{"1/minute", "1/minute", "", "", ""}},
 			{
 				"a rule replaced: bob has a policy of his own",
-				tasks.WhatIf{Rules: rulesOf(s, "2/minute")},
+				rules.WhatIf{Rules: rulesOf(s, "2/minute")},
 				[]string{"", "2/minute", "", "", ""},
 			},
-			{"a rule added", tasks.WhatIf{Rules: rulesOf(s, "1/90s")}, []string{"1/minute", "1/minute", "1/90s", "", ""}},
-			{"another policy for whoever has none of their own", tasks.WhatIf{Policy: &lax}, []string{"", "", "", "", ""}},
-			{"with a rule", tasks.WhatIf{Policy: &lax, Rules: rulesOf(s, "2/hour")}, []string{"", "2/hour", "2/hour", "", ""}},
-			{"another policy for those of its name", tasks.WhatIf{Policy: &vip}, []string{"1/minute", "1/minute", "", "", "1/hour"}},
+			{"a rule added", rules.WhatIf{Rules: rulesOf(s, "1/90s")}, []string{"1/minute", "1/minute", "1/90s", "", ""}},
+			{"another policy for whoever has none of their own", rules.WhatIf{Policy: &lax}, []string{"", "", "", "", ""}},
+			{"with a rule", rules.WhatIf{Policy: &lax, Rules: rulesOf(s, "2/hour")}, []string{"", "2/hour", "2/hour", "", ""}},
+			{"another policy for those of its name", rules.WhatIf{Policy: &vip}, []string{"1/minute", "1/minute", "", "", "1/hour"}},
 		} {
 			require.Equal(s, row.refuse, s.rehearses(row.what, messages...), row.why)
 		}
 		require.Equal(s, before, s.server.Dump())
 
-		for sentence, w := range map[string]tasks.WhatIf{
+		for sentence, w := range map[string]rules.WhatIf{
 			`what-if "3/minute" is not allowed: it takes one rule of each window`:  {Rules: rulesOf(s, "2/minute", "3/minute")},
 			`rules "[]" is not allowed: it takes at least one rule such as 5/hour`: {Policy: &policy.Policy{Name: "none"}},
 			`policy "vipp" is not allowed: it takes a policy that the store has: default, vip`: {
@@ -93,7 +94,7 @@ func TestWhatIfOverTwoRulesOfAWindow(t *testing.T) {
 		for rule, want := range map[string]string{
 			"4/hour": "4/hour, 1/minute", "2/minute": "2/hour, 2/minute, 3/hour", "5/day": "2/hour, 1/minute, 3/hour, 5/day",
 		} {
-			rehearsal, err := s.RehearseWhatIf(s.Context(), tasks.WhatIf{Rules: rulesOf(s, rule)})
+			rehearsal, err := s.RehearseWhatIf(s.Context(), rules.WhatIf{Rules: rulesOf(s, rule)})
 			require.NoError(s, err)
 			require.Equal(s, want, rehearsal.Policy().String())
 			require.NoError(s, rehearsal.Close(s.Context()))

@@ -16,27 +16,36 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
+	"github.com/sendlimit/sendlimiter/tasks/announce"
+	"github.com/sendlimit/sendlimiter/tasks/deliver"
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/metrics"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
+	"github.com/sendlimit/sendlimiter/tasks/relay"
+	"github.com/sendlimit/sendlimiter/tasks/retry"
+	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
 // WorkerOptions configure a Worker. Only Notifier has no default.
 type WorkerOptions struct {
 	Prefix          string            // of keys and queue; "" means sendlimit.DefaultPrefix
 	Policy          string            // as in SubmitterOptions
-	Policies        *Policies         // as in SubmitterOptions; a worker that runs keeps them up to date
+	Policies        *rules.Policies   // as in SubmitterOptions; a worker that runs keeps them up to date
 	Notifier        notifier.Notifier // delivers
 	Reach           time.Duration     // as in SubmitterOptions
 	KeepRecords     time.Duration     // as in SubmitterOptions
 	ExpireAfter     time.Duration     // zero means sendlimit.DefaultExpireAfter
 	PushTimeout     time.Duration     // of one delivery; zero means 10 s
 	Deliveries      int               // at a time; zero means 64
-	Retries         RetryPolicy
+	Retries         retry.RetryPolicy
 	ShutdownTimeout time.Duration // zero means 30 s; above PushTimeout
 	// Tolerance is how late a message may go out without the rules being judged
 	// anew; zero means sendlimit.DefaultTolerance.
 	Tolerance time.Duration
 	// OnUncertain is what becomes of a message of which nobody knows whether the
 	// provider has it; "" means ResendUncertain.
-	OnUncertain OnUncertain
+	OnUncertain deliver.OnUncertain
 	// DropDueBefore drops what was to be sent before it, as after a restore from
 	// an old backup; zero drops nothing.
 	DropDueBefore time.Time
@@ -51,46 +60,29 @@ type WorkerOptions struct {
 	// SweepEvery is the same of notices and charges, of which only a death or a
 	// store that was away leaves any; zero means six times RelayEvery.
 	SweepEvery time.Duration
-	Metrics    *Metrics     // nil means none
-	Logger     *slog.Logger // nil means none
+	Metrics    *metrics.Metrics // nil means none
+	Logger     *slog.Logger     // nil means none
 	// Announcer takes alerts and reports to contacts, each try within
 	// PushTimeout; nil means none: they wait until some worker has one.
 	Announcer notifier.Announcer
 }
 
-// OnUncertain is what becomes of a message whose delivery nobody can say the
-// outcome of: the worker died in the middle of it, or the provider gave no
-// answer.
-type OnUncertain string
-
-// The answers to an uncertain delivery.
-const (
-	ResendUncertain OnUncertain = "resend" // it may arrive twice
-	SkipUncertain   OnUncertain = "skip"   // it may be lost
-)
-
-const (
-	// handlers is how many tasks are in hand at a time: most of them wait for
-	// the rest of their second and cost next to nothing.
-	handlers = 512
-	// forwardEvery is how often asynq looks for tasks that are due, fetchEvery
-	// how often for work when it found none.
-	forwardEvery = 200 * time.Millisecond
-	fetchEvery   = 100 * time.Millisecond
-)
+// handlers is how many tasks are in hand at a time: most of them wait for
+// the rest of their second and cost next to nothing.
+const handlers = 512
 
 // Worker delivers messages when they are due. Any number may run on one store.
 type Worker struct {
 	client   redis.UniversalClient
 	prefix   string
 	options  sendlimit.Options
-	handler  *handler
+	handler  *deliver.Handler
 	shutdown time.Duration
 	relay    time.Duration // between two looks at the watch list
 	sweep    time.Duration // between two looks at notices and charges
 	logger   *slog.Logger
 
-	noticeJobs *noticeJobs
+	noticeJobs *announce.NoticeJobs
 }
 
 // NewWorker returns a worker on the store behind client. The error is a
@@ -102,8 +94,8 @@ func NewWorker(client redis.UniversalClient, o WorkerOptions) (*Worker, error) {
 	o.SettleMargin = cmp.Or(o.SettleMargin, 10*time.Second)
 	o.RelayEvery = cmp.Or(o.RelayEvery, 5*time.Second)
 	o.SweepEvery = cmp.Or(o.SweepEvery, 6*o.RelayEvery)
-	o.OnUncertain = cmp.Or(o.OnUncertain, ResendUncertain)
-	o.Retries = o.Retries.withDefaults()
+	o.OnUncertain = cmp.Or(o.OnUncertain, deliver.ResendUncertain)
+	o.Retries = o.Retries.WithDefaults()
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -112,26 +104,26 @@ func NewWorker(client redis.UniversalClient, o WorkerOptions) (*Worker, error) {
 	}
 	options := sendlimit.Options{
 		Prefix: o.Prefix, Reach: o.Reach, KeepRecords: o.KeepRecords, ExpireAfter: o.ExpireAfter,
-		Tolerance: o.Tolerance, Attempts: o.Retries.Attempts, SkipUncertain: o.OnUncertain == SkipUncertain,
+		Tolerance: o.Tolerance, Attempts: o.Retries.Attempts, SkipUncertain: o.OnUncertain == deliver.SkipUncertain,
 		DropDueBefore: o.DropDueBefore, LookAfter: o.LookAfter, OverdueAfter: o.OverdueAfter,
 	}
-	r, err := newRules(client, o.Policies, PoliciesOptions{Prefix: o.Prefix, Policy: o.Policy, Logger: o.Logger}, options)
+	r, err := rules.NewRules(client, o.Policies, rules.PoliciesOptions{Prefix: o.Prefix, Policy: o.Policy, Logger: o.Logger}, options)
 	if err != nil {
 		return nil, err
 	}
-	storeClock := newClock()
-	paces, err := newPacer(client, o.Prefix, storeClock, o.Metrics, o.Logger)
+	storeClock := storeclock.NewClock()
+	paces, err := deliver.NewPacer(client, o.Prefix, storeClock, o.Metrics, o.Logger)
 	if err != nil {
 		return nil, err
 	}
 	w := &Worker{
 		client: client, prefix: o.Prefix, options: options, shutdown: o.ShutdownTimeout, relay: o.RelayEvery, sweep: o.SweepEvery, logger: o.Logger,
-		handler: &handler{
-			rules: r, queue: newQueue(client, o.Prefix), clock: storeClock, notifier: o.Notifier, pacer: paces,
-			retries: o.Retries, onUncertain: o.OnUncertain, pushTimeout: o.PushTimeout, margin: o.SettleMargin,
-			tolerance: cmp.Or(o.Tolerance, sendlimit.DefaultTolerance),
-			slots:     make(chan struct{}, o.Deliveries), stopping: make(chan struct{}), ended: make(chan struct{}),
-			metrics: o.Metrics, logger: o.Logger,
+		handler: &deliver.Handler{
+			Rules: r, Queue: queue.NewQueue(client, o.Prefix), Clock: storeClock, Notifier: o.Notifier, Pacer: paces,
+			Retries: o.Retries, OnUncertain: o.OnUncertain, PushTimeout: o.PushTimeout, Margin: o.SettleMargin,
+			Tolerance: cmp.Or(o.Tolerance, sendlimit.DefaultTolerance),
+			Slots:     make(chan struct{}, o.Deliveries), Stopping: make(chan struct{}), Ended: make(chan struct{}),
+			Metrics: o.Metrics, Logger: o.Logger,
 		},
 	}
 	if err := w.announceBy(client, o); err != nil {
@@ -143,24 +135,24 @@ func NewWorker(client redis.UniversalClient, o WorkerOptions) (*Worker, error) {
 func (o WorkerOptions) validate() error {
 	switch {
 	case o.Notifier == nil:
-		return invalid("push_url", "", "a push target")
+		return message.NotAllowed("push_url", "", "a push target")
 	case o.PushTimeout < time.Millisecond:
-		return invalid("push_timeout", o.PushTimeout.String(), "at least 1 ms")
+		return message.NotAllowed("push_timeout", o.PushTimeout.String(), "at least 1 ms")
 	case o.Deliveries < 1:
-		return invalid("deliveries", strconv.Itoa(o.Deliveries), "at least 1")
-	case o.OnUncertain != ResendUncertain && o.OnUncertain != SkipUncertain:
-		return invalid("on_uncertain", string(o.OnUncertain), "%s or %s", ResendUncertain, SkipUncertain)
+		return message.NotAllowed("deliveries", strconv.Itoa(o.Deliveries), "at least 1")
+	case o.OnUncertain != deliver.ResendUncertain && o.OnUncertain != deliver.SkipUncertain:
+		return message.NotAllowed("on_uncertain", string(o.OnUncertain), "%s or %s", deliver.ResendUncertain, deliver.SkipUncertain)
 	case o.SettleMargin < time.Millisecond:
-		return invalid("settle_margin", o.SettleMargin.String(), "at least 1 ms")
+		return message.NotAllowed("settle_margin", o.SettleMargin.String(), "at least 1 ms")
 	case o.RelayEvery < time.Millisecond:
-		return invalid("relay_every", o.RelayEvery.String(), "at least 1 ms")
+		return message.NotAllowed("relay_every", o.RelayEvery.String(), "at least 1 ms")
 	case o.SweepEvery < time.Millisecond:
-		return invalid("sweep_every", o.SweepEvery.String(), "at least 1 ms")
+		return message.NotAllowed("sweep_every", o.SweepEvery.String(), "at least 1 ms")
 	case o.ShutdownTimeout <= o.PushTimeout:
-		return invalid("shutdown_timeout", o.ShutdownTimeout.String(),
+		return message.NotAllowed("shutdown_timeout", o.ShutdownTimeout.String(),
 			"more than push_timeout, %s: a delivery that is cut off is delivered again", o.PushTimeout)
 	}
-	return o.Retries.validate()
+	return o.Retries.Validate()
 }
 
 // Run delivers until ctx ends. Then it takes no new work, sees through what it
@@ -177,29 +169,29 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	// The rules are there before the first task is, or the worker does not
 	// start.
-	if _, err := w.handler.rules.limiters(ctx); err != nil {
+	if _, err := w.handler.Rules.Limiters(ctx); err != nil {
 		return unlessStopped(ctx, err)
 	}
 	w.learnClock(ctx)
-	stopPacer, err := w.handler.pacer.follow(ctx)
+	stopPacer, err := w.handler.Pacer.Follow(ctx)
 	if err != nil {
 		return unlessStopped(ctx, err)
 	}
-	w.handler.confirmer = newConfirmer(watch, w.logger)
+	w.handler.Confirmer = queue.NewConfirmer(watch, w.logger)
 	server := asynq.NewServerFromRedisClient(w.client, w.config())
 	if err := server.Start(w.handler); err != nil {
-		w.handler.confirmer.close()
+		w.handler.Confirmer.Close()
 		stopPacer()
 		return fmt.Errorf("starting the queue: %w", err)
 	}
-	stopRelay := (&relay{
-		watch: watch, charges: charges, queue: w.handler.queue, confirmer: w.handler.confirmer, clock: w.handler.clock, learn: w.learnClock,
-		metrics: w.handler.metrics, logger: w.logger,
-	}).start(context.WithoutCancel(ctx), w.relay, w.sweep)
-	stopPolicies := w.handler.rules.policies.Follow(ctx)
-	w.handler.tally.start(ctx)
-	stopNotices := w.noticeJobs.start(context.WithoutCancel(ctx), w.sweep)
-	w.logger.InfoContext(ctx, "delivering", "queue", QueueName(w.prefix))
+	stopRelay := (&relay.Relay{
+		Watch: watch, Charges: charges, Queue: w.handler.Queue, Confirmer: w.handler.Confirmer, Clock: w.handler.Clock, Learn: w.learnClock,
+		Metrics: w.handler.Metrics, Logger: w.logger,
+	}).Start(context.WithoutCancel(ctx), w.relay, w.sweep)
+	stopPolicies := w.handler.Rules.Policies.Follow(ctx)
+	w.handler.Tally.Start(ctx)
+	stopNotices := w.noticeJobs.Start(context.WithoutCancel(ctx), w.sweep)
+	w.logger.InfoContext(ctx, "delivering", "queue", queue.QueueName(w.prefix))
 	<-ctx.Done()
 	w.logger.InfoContext(ctx, "stopping: finishing what runs", "within", w.shutdown)
 	timeout, tooLong := time.NewTimer(w.shutdown), time.NewTimer(w.shutdown+stopMargin)
@@ -209,13 +201,13 @@ func (w *Worker) Run(ctx context.Context) error {
 	go func() {
 		defer close(stopped)
 		server.Stop()
-		close(w.handler.stopping)
+		close(w.handler.Stopping)
 		stopRelay()
 		stopNotices()
 		server.Shutdown()
 		w.awaitHandlers(timeout.C)
-		w.handler.tally.close()
-		w.handler.confirmer.close()
+		w.handler.Tally.Close()
+		w.handler.Confirmer.Close()
 		stopPolicies()
 		stopPacer()
 	}()
@@ -253,59 +245,48 @@ const stopMargin = 2 * time.Second
 func (w *Worker) awaitHandlers(timeout <-chan time.Time) {
 	done := make(chan struct{})
 	go func() {
-		w.handler.running.Wait()
+		w.handler.Running.Wait()
 		close(done)
 	}()
 	select {
 	case <-done:
 	case <-timeout:
 	}
-	close(w.handler.ended)
+	close(w.handler.Ended)
 }
 
 // learnClock learns the store's clock before there is work. It can do without:
 // each claim tells it again.
 func (w *Worker) learnClock(ctx context.Context) {
-	clock := w.handler.clock
-	sent := clock.local()
+	clock := w.handler.Clock
+	sent := clock.Local()
 	now, err := w.client.Time(ctx).Result()
 	if err != nil {
 		w.logger.DebugContext(ctx, "the store does not tell its clock yet", "error", err)
 		return
 	}
-	clock.learn(sent, clock.local(), now)
+	clock.Learn(sent, clock.Local(), now)
 }
 
 func (w *Worker) config() asynq.Config {
 	return asynq.Config{
 		Concurrency:              handlers,
-		Queues:                   map[string]int{QueueName(w.prefix): 1},
-		DelayedTaskCheckInterval: forwardEvery,
-		TaskCheckInterval:        fetchEvery,
+		Queues:                   map[string]int{queue.QueueName(w.prefix): 1},
+		DelayedTaskCheckInterval: queue.ForwardEvery,
+		TaskCheckInterval:        queue.FetchEvery,
 		ShutdownTimeout:          w.shutdown,
 		// A task that comes again is no failure, and neither is a lease that
 		// ran out: what a message's failures are is counted in its record.
 		IsFailure:      func(error) bool { return false },
-		RetryDelayFunc: comeAgain,
+		RetryDelayFunc: queue.ComeAgain,
 		ErrorHandler:   asynq.ErrorHandlerFunc(w.reportError),
-		Logger:         newQueueLogger(w.logger, w.handler.clock.local),
+		Logger:         queue.NewQueueLogger(w.logger, w.handler.Clock.Local),
 		LogLevel:       asynq.WarnLevel,
 	}
 }
 
-// errorPause is when a task comes again that failed otherwise than by the store
-// being away: a script of the store does not work, say.
-const errorPause = 2 * time.Second
-
-func comeAgain(_ int, err error, _ *asynq.Task) time.Duration {
-	if again, ok := errors.AsType[*againError](err); ok {
-		return again.after
-	}
-	return errorPause
-}
-
 func (w *Worker) reportError(ctx context.Context, _ *asynq.Task, err error) {
-	if _, expected := errors.AsType[*againError](err); expected {
+	if _, expected := errors.AsType[*queue.AgainError](err); expected {
 		w.logger.DebugContext(ctx, "a task comes again", "reason", err)
 		return
 	}

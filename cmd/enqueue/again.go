@@ -8,13 +8,13 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // again is the command line with another --at: the next free time, or else the
 // previous one. It is "" where neither is free. A --shift-until that is over by
 // then would not be allowed beside it, and is left out.
-func again(cmd *cobra.Command, args []string, o tasks.Outcome, expires, shiftUntil time.Time) string {
+func again(cmd *cobra.Command, args []string, o message.Outcome, expires, shiftUntil time.Time) string {
 	at := o.NextFreeAt.Time
 	if at.IsZero() || !expires.IsZero() && !at.Before(expires) {
 		at = o.PreviousFreeAt.Time

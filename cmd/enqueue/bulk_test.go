@@ -24,7 +24,7 @@ func fileOf(t *testing.T, lines ...string) string {
 	return path
 }
 
-func message(user, clock string) string {
+func messageLine(user, clock string) string {
 	return fmt.Sprintf(`{"user":%q,"send_at":%q,"title":"Hi"}`, user, on22(clock))
 }
 
@@ -43,11 +43,11 @@ func TestBulk(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	path := fileOf(t,
-		message("alice", "11:11:11"),
-		message("bob", "11:11:11"),
-		message("alice", "11:11:12"),
+		messageLine("alice", "11:11:11"),
+		messageLine("bob", "11:11:11"),
+		messageLine("alice", "11:11:12"),
 		`{"id":"mine","user":"alice","send_at":"2093-11-22T11:11:12Z","title":"Hi","on_conflict":"shift"}`,
-		message("alice", "11:12:12"),
+		messageLine("alice", "11:12:12"),
 	)
 	outcomes, summary := f.bulk(t, path)
 	require.Len(t, outcomes, 5)
@@ -87,7 +87,7 @@ func TestBulkReadsStandardInputAndGzip(t *testing.T) {
 	f := newFixture(t)
 	var zipped bytes.Buffer
 	w := gzip.NewWriter(&zipped)
-	_, err := io.WriteString(w, message("alice", "11:11:11"))
+	_, err := io.WriteString(w, messageLine("alice", "11:11:11"))
 	require.NoError(t, err)
 	require.NoError(t, w.Close())
 	f.stdin = &zipped
@@ -101,13 +101,13 @@ func TestBulkReportsBadLinesAndSkipsThem(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	path := fileOf(
-		t, message("alice", "11:11:11"),
+		t, messageLine("alice", "11:11:11"),
 		`{"user":"alice","send_at":"tomorrow","title":"Hi"}`,
 		`{"user":"alice",`,
 		`{"user":"alice","send_at":"2093-11-20T00:00:00Z","title":"Hi"}`,
 		`{"id":"i","user":"alice","send_at":"now","title":"`+strings.Repeat("x", 5000)+`"}`,
 		`{"user":"`+strings.Repeat("x", 100_000)+`"}`,
-		message("alice", "11:11:12"),
+		messageLine("alice", "11:11:12"),
 		`{"user":"alice","send_at":"2093-11-22T1`,
 	)
 	got := f.run(t, "bulk", path, "--results", path+".out")
@@ -145,7 +145,7 @@ func TestBulkRefusesBadInputAtOnce(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	before := f.everything()
-	good := fileOf(t, message("alice", "11:11:11"))
+	good := fileOf(t, messageLine("alice", "11:11:11"))
 	for _, row := range []struct {
 		args []string
 		want string
@@ -180,7 +180,7 @@ func TestBulkRefusesBadInputAtOnce(t *testing.T) {
 	}
 	text, err := os.ReadFile(good)
 	require.NoError(t, err)
-	require.Equal(t, message("alice", "11:11:11")+"\n", string(text), "the messages are still there")
+	require.Equal(t, messageLine("alice", "11:11:11")+"\n", string(text), "the messages are still there")
 	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)
 	f.server.Del(keys.Meta()) // says only that a program of this version was here
@@ -194,7 +194,7 @@ func TestBulkPastAUserWithoutRules(t *testing.T) {
 	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)
 	f.server.HSet(keys.Settings("bob"), "v", "1", "limits", "2/blue_moon")
-	path := fileOf(t, message("alice", "11:11:11"), message("bob", "11:11:11"), message("carl", "11:11:11"))
+	path := fileOf(t, messageLine("alice", "11:11:11"), messageLine("bob", "11:11:11"), messageLine("carl", "11:11:11"))
 	for _, args := range [][]string{{"--dry-run"}, {}} {
 		got := f.run(t, append([]string{"bulk", path}, args...)...)
 		require.Equal(t, cli.StatusUnavailable, got.status, args)
@@ -208,6 +208,6 @@ func TestBulkPastAUserWithoutRules(t *testing.T) {
 func TestBulkIntoAStoreWithoutRules(t *testing.T) {
 	t.Parallel()
 	f := emptyStore(t)
-	got := f.run(t, "bulk", fileOf(t, message("alice", "11:11:11")))
+	got := f.run(t, "bulk", fileOf(t, messageLine("alice", "11:11:11")))
 	require.Equal(t, result{5, "", "error: the store has no rules yet: start a worker on it, or give it some with worker policy apply FILE\n"}, got)
 }

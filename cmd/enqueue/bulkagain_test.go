@@ -19,7 +19,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // trafficLines is the traffic as a file has it, without ids, in a year that
@@ -64,7 +64,7 @@ func TestBulkAgreesWithTheModel(t *testing.T) {
 	outcomes, _ := newFixture(t).bulk(t, fileOf(t, lines...))
 	require.Len(t, outcomes, len(want))
 	for i, text := range outcomes {
-		var got tasks.Outcome
+		var got message.Outcome
 		require.NoError(t, json.Unmarshal([]byte(text), &got))
 		require.Equal(t, i+1, got.Line)
 		require.Equal(t, traffic.Request(i, now()).ID, got.ID)
@@ -72,9 +72,9 @@ func TestBulkAgreesWithTheModel(t *testing.T) {
 	}
 }
 
-func requireDecision(t *testing.T, want sendlimit.Decision, got tasks.Outcome) {
+func requireDecision(t *testing.T, want sendlimit.Decision, got message.Outcome) {
 	t.Helper()
-	require.Equal(t, want.Allowed, got.Outcome == tasks.Accepted, "line %d", got.Line)
+	require.Equal(t, want.Allowed, got.Outcome == message.Accepted, "line %d", got.Line)
 	require.Equal(t, want.Code, got.Code)
 	require.True(t, want.At.Equal(got.SendAt.Time))
 	require.True(t, want.NextFree.Equal(got.NextFreeAt.Time))
@@ -113,7 +113,7 @@ func TestBulkAgainChangesNothing(t *testing.T) {
 	var mixed []string
 	for i, line := range lines {
 		for random.IntN(2) == 0 {
-			mixed = append(mixed, message(fmt.Sprintf("other-%d-%d", i, len(mixed)), "11:11:11"))
+			mixed = append(mixed, messageLine(fmt.Sprintf("other-%d-%d", i, len(mixed)), "11:11:11"))
 		}
 		mixed = append(mixed, line)
 	}
@@ -200,7 +200,7 @@ func TestABrokenGzipFileIsDoneAsFarAsItGoes(t *testing.T) {
 	f := newFixture(t)
 	var broken bytes.Buffer
 	w := gzip.NewWriter(&broken)
-	_, err := io.WriteString(w, message("alice", "11:11:11")+"\n")
+	_, err := io.WriteString(w, messageLine("alice", "11:11:11")+"\n")
 	require.NoError(t, err)
 	require.NoError(t, w.Flush()) // and no end
 	f.stdin = &broken

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // collector takes in the outcomes of a file: it counts them, writes them where
@@ -25,7 +25,7 @@ type collector struct {
 const linesShown = 20
 
 // Emit takes in the outcome of the next line.
-func (c *collector) Emit(o tasks.Outcome) error {
+func (c *collector) Emit(o message.Outcome) error {
 	if c.results != nil {
 		if err := c.write(o); err != nil {
 			return err
@@ -33,7 +33,7 @@ func (c *collector) Emit(o tasks.Outcome) error {
 	}
 	c.summary.Add(o)
 	c.progress.add(1)
-	if o.Outcome != tasks.Invalid && o.Outcome != tasks.Errored {
+	if o.Outcome != message.Invalid && o.Outcome != message.Errored {
 		return nil
 	}
 	switch n := c.summary.Invalid + c.summary.Errors; {
@@ -46,7 +46,7 @@ func (c *collector) Emit(o tasks.Outcome) error {
 	}
 }
 
-func (c *collector) write(o tasks.Outcome) error {
+func (c *collector) write(o message.Outcome) error {
 	if err := c.begin(); err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func TestNothingListening(t *testing.T) {
 		{"list", "--user", "a"},
 		{"usage", "--user", "a"},
 		{"next-free", "--user", "a"},
-		{"bulk", fileOf(t, message("alice", "11:11:11"))},
+		{"bulk", fileOf(t, messageLine("alice", "11:11:11"))},
 	} {
 		want := "no Redis at " + address + ": connection refused; check that it runs and that the address is right"
 		require.Equal(t, result{5, "", "error: " + want + "\n"}, f.run(t, args...), args)

@@ -10,13 +10,14 @@ import (
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
+	"github.com/sendlimit/sendlimiter/tasks/rules"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // whatIf reads the rules that a dry run is to judge by in place of the store's.
-func (p *program) whatIf(f bulkFlags) (tasks.WhatIf, error) {
-	var w tasks.WhatIf
+func (p *program) whatIf(f bulkFlags) (rules.WhatIf, error) {
+	var w rules.WhatIf
 	for _, text := range f.whatIf {
 		rule, err := policy.ParseRule(text)
 		if wrong, ok := errors.AsType[*fault.InvalidError](err); ok {
@@ -42,7 +43,7 @@ const removeWithin = 30 * time.Second
 
 // rehearse says what would become of what the source has, and sums up.
 func (p *program) rehearse(
-	ctx context.Context, s *session, source *messagefile.Source, c *collector, f bulkFlags, rules tasks.WhatIf,
+	ctx context.Context, s *session, source *messagefile.Source, c *collector, f bulkFlags, rules rules.WhatIf,
 ) error {
 	rehearsal, err := s.submitter.RehearseWhatIf(ctx, rules)
 	if err != nil {
@@ -59,7 +60,7 @@ func (p *program) rehearse(
 
 // judgedBy spells the policy that stands in for one of the store's, "" where none
 // does.
-func judgedBy(w tasks.WhatIf, p policy.Policy) string {
+func judgedBy(w rules.WhatIf, p policy.Policy) string {
 	switch {
 	case w.Policy == nil && len(w.Rules) == 0:
 		return ""
@@ -71,7 +72,7 @@ func judgedBy(w tasks.WhatIf, p policy.Policy) string {
 }
 
 // endRehearsal removes what a dry run made, also when it was interrupted.
-func (p *program) endRehearsal(ctx context.Context, rehearsal *tasks.Rehearsal) error {
+func (p *program) endRehearsal(ctx context.Context, rehearsal *submit.Rehearsal) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeWithin)
 	defer cancel()
 	if err := rehearsal.Close(ctx); err != nil {

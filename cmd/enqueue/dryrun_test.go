@@ -131,7 +131,7 @@ func TestBulkDryRunSaysExactlyWhatTheRunDoes(t *testing.T) {
 func TestADryRunForAPerson(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	path := fileOf(t, message("alice", "11:11:11"), message("bob", "11:12:11"), message("alice", "11:11:12"),
+	path := fileOf(t, messageLine("alice", "11:11:11"), messageLine("bob", "11:12:11"), messageLine("alice", "11:11:12"),
 		`{"user":"alice","send_at":"2093-11-22T11:11:12Z","title":"Hi","on_conflict":"shift"}`)
 	require.Equal(t, `4 lines in 0.0 seconds (dry run: nothing was changed)
 
@@ -159,7 +159,7 @@ func TestWhatIf(t *testing.T) {
 	f := newFixture(t)
 	var lines []string
 	for hour := 11; hour < 20; hour++ {
-		lines = append(lines, message("alice", fmt.Sprintf("%d:00:00", hour)), message("alice", fmt.Sprintf("%d:00:30", hour)))
+		lines = append(lines, messageLine("alice", fmt.Sprintf("%d:00:00", hour)), messageLine("alice", fmt.Sprintf("%d:00:30", hour)))
 	}
 	path := fileOf(t, lines...)
 	p := fileOf(t, "rules: [1/minute]", `quiet_hours: ["12:00-24:00"]`)
@@ -211,7 +211,7 @@ func TestWhatIfKeepsWhatUsersHave(t *testing.T) {
 	var lines []string
 	for _, user := range []string{"alice", "bob"} {
 		for hour := 11; hour < 16; hour++ {
-			lines = append(lines, message(user, fmt.Sprintf("%d:00:00", hour)))
+			lines = append(lines, messageLine(user, fmt.Sprintf("%d:00:00", hour)))
 		}
 	}
 	outcomes, _ := f.bulk(t, fileOf(t, lines...), "--dry-run", "--what-if", "1/calendar_day")
@@ -296,7 +296,7 @@ func TestResultsReplaceEarlierOnes(t *testing.T) {
 	f := newFixture(t)
 	for _, args := range [][]string{{"--dry-run"}, {}} {
 		results := fileOf(t, strings.Repeat("of an earlier run\n", 100))
-		f.prints(t, append([]string{"bulk", fileOf(t, message("alice", "11:11:11")), "--results", results}, args...)...)
+		f.prints(t, append([]string{"bulk", fileOf(t, messageLine("alice", "11:11:11")), "--results", results}, args...)...)
 		text, err := os.ReadFile(results)
 		require.NoError(t, err)
 		require.Regexp(t, `^{"outcome":"accepted","line":1,.*}\n$`, string(text))
@@ -331,7 +331,7 @@ func TestADryRunThatIsStoppedInTheMiddleLeavesNothing(t *testing.T) {
 func TestADryRunOfABrokenFileSaysHowFarItWent(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.stdin = io.MultiReader(strings.NewReader(message("alice", "11:11:11")+"\n"), readerFunc(func([]byte) (int, error) {
+	f.stdin = io.MultiReader(strings.NewReader(messageLine("alice", "11:11:11")+"\n"), readerFunc(func([]byte) (int, error) {
 		return 0, io.ErrClosedPipe
 	}))
 	got := f.run(t, "bulk", "-", "--dry-run", "--format", "ndjson")

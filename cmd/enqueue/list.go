@@ -11,7 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 func (p *program) listCommand(ctx context.Context) *cobra.Command {
@@ -97,9 +97,9 @@ func (p *program) list(ctx context.Context, s *session, r sendlimit.ListRequest)
 	}
 }
 
-func (p *program) printListed(style picture.Style, s tasks.Status) error {
+func (p *program) printListed(style picture.Style, s message.Status) error {
 	if p.json {
-		return printJSON(p.stdout, tasks.ListedOf(s))
+		return printJSON(p.stdout, message.ListedOf(s))
 	}
 	why := p.reason(style, s)
 	if why != "" {

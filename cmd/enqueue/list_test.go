@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 func TestList(t *testing.T) {
@@ -97,7 +97,7 @@ func TestListOfManyThatEnded(t *testing.T) {
 	require.NoError(t, f.client.ZAdd(t.Context(), keys.Ended("alice"), ended...).Err())
 	var got []string
 	for line := range strings.Lines(f.prints(t, "list", "--user", "alice", "--json")) {
-		var m tasks.Listed
+		var m message.Listed
 		require.NoError(t, json.Unmarshal([]byte(line), &m))
 		got = append(got, m.ID)
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 func (p *program) nextFreeCommand(ctx context.Context) *cobra.Command {
@@ -25,7 +25,7 @@ is.`,
   enqueue next-free --user alice --category marketing --json`,
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := tasks.CheckCategory(r.Category); err != nil {
+			if err := message.CheckCategory(r.Category); err != nil {
 				return err
 			}
 			at, err := p.when("from", from)
@@ -53,7 +53,7 @@ func (p *program) nextFree(ctx context.Context, s *session, r sendlimit.NextFree
 	if err != nil {
 		return err
 	}
-	for _, free := range tasks.FreeTimesOf(r.User, times) {
+	for _, free := range message.FreeTimesOf(r.User, times) {
 		if p.json {
 			err = printJSON(p.stdout, free)
 		} else {

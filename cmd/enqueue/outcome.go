@@ -8,12 +8,12 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/picture"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // answer is an outcome, with what the sentence about it needs to know.
 type answer struct {
-	tasks.Outcome
+	message.Outcome
 
 	dryRun bool
 	// try is the command line that would be accepted; "" where there is none.
@@ -38,12 +38,12 @@ func (p *program) printOutcome(a answer) error {
 		return err
 	}
 	switch {
-	case a.Outcome.Outcome == tasks.Invalid:
+	case a.Outcome.Outcome == message.Invalid:
 		_, err := fmt.Fprintf(p.stderr, "%s %s\n", cli.NewPalette(p.stderr, p.getenv).Red("error:"), a.Detail)
 		return err //nolint:wrapcheck // there is nowhere to say so
 	case len(a.Violations) > 0 || a.QuietHours != nil:
 		return picture.Refusal(p.stdout, s, a.Outcome, a.try)
-	case a.Outcome.Outcome == tasks.Refused:
+	case a.Outcome.Outcome == message.Refused:
 		return p.printf("%s %s\n", s.Palette.Yellow("refused:"), a.Detail)
 	default:
 		return p.printf("%s", p.sentence(s, a))
@@ -54,12 +54,12 @@ func (p *program) printOutcome(a answer) error {
 func (p *program) sentence(s picture.Style, a answer) string {
 	done := func(word string) string { return s.Palette.Green(word + ":") }
 	switch a.Outcome.Outcome {
-	case tasks.Cancelled:
+	case message.Cancelled:
 		if a.Replayed {
 			return fmt.Sprintf("%s %s to %s was cancelled before\n", done("cancelled"), a.ID, a.User)
 		}
 		return fmt.Sprintf("%s %s to %s\n", done("cancelled"), a.ID, a.User)
-	case tasks.Moved:
+	case message.Moved:
 		if a.SendAt.Equal(a.MovedFrom.Time) {
 			return fmt.Sprintf("%s %s to %s is at %s already\n", done("moved"), a.ID, a.User, s.Time(a.SendAt.Time))
 		}

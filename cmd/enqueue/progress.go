@@ -11,8 +11,8 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // progress shows on a terminal how far a file is, how fast it goes and how long
@@ -101,7 +101,7 @@ func (s *progress) reading(next func() (bulk.Line, error)) func() (bulk.Line, er
 
 // judging counts the lines that a judge has answered.
 func (s *progress) judging(judge bulk.Judge) bulk.Judge {
-	return func(ctx context.Context, m tasks.Message) (tasks.Outcome, error) {
+	return func(ctx context.Context, m message.Message) (message.Outcome, error) {
 		o, err := judge(ctx, m)
 		if err == nil {
 			s.add(1)

@@ -14,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/vbauerster/mpb/v8"
 
-	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // screen is what a bar is drawn on.
@@ -95,9 +95,9 @@ func TestProgressOfADryRun(t *testing.T) {
 	require.Eventually(t, seen.shows("25 %"), 10*time.Second, time.Millisecond)
 
 	p.phase(bulk.Judging, 8)
-	judge := p.judging(func(context.Context, tasks.Message) (tasks.Outcome, error) { return tasks.Outcome{}, nil })
+	judge := p.judging(func(context.Context, message.Message) (message.Outcome, error) { return message.Outcome{}, nil })
 	for range 6 {
-		_, err = judge(t.Context(), tasks.Message{})
+		_, err = judge(t.Context(), message.Message{})
 		require.NoError(t, err)
 	}
 	require.Eventually(t, seen.shows("judging  6 lines  "), 10*time.Second, time.Millisecond)

@@ -10,12 +10,12 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // push is what the flags of the command say.
 type push struct {
-	message                   tasks.Message
+	message                   message.Message
 	at, expiresAt, shiftUntil string
 	data                      []string
 	dryRun                    bool
@@ -78,7 +78,7 @@ func (p *program) push(ctx context.Context, cmd *cobra.Command, args []string, f
 
 // message makes the message of the flags, with an id: who gets no answer has to
 // know it to ask again.
-func (p *program) message(f push) (tasks.Message, error) {
+func (p *program) message(f push) (message.Message, error) {
 	m := f.message
 	at, err := p.when("at", f.at)
 	if err != nil {
@@ -124,12 +124,12 @@ func (p *program) moment(field, text string) (cli.When, error) {
 }
 
 // unanswered reports a store that failed, with the id to ask again with.
-func (p *program) unanswered(ctx context.Context, s *session, m tasks.Message, err error) error {
+func (p *program) unanswered(ctx context.Context, s *session, m message.Message, err error) error {
 	if ctx.Err() != nil {
 		return err
 	}
-	o := tasks.OutcomeOf(s.diagnose(ctx, err))
-	if o.Outcome != tasks.Errored {
+	o := message.OutcomeOf(s.diagnose(ctx, err))
+	if o.Outcome != message.Errored {
 		return err
 	}
 	o.User, o.ID = m.User, m.ID

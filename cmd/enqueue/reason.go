@@ -5,18 +5,18 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/picture"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // reason says in words why a message is where it is; "" where there is nothing
 // to say.
-func (p *program) reason(style picture.Style, s tasks.Status) string {
+func (p *program) reason(style picture.Style, s message.Status) string {
 	switch s.Status {
-	case tasks.StatusDropped:
+	case message.StatusDropped:
 		return p.dropped(style, s)
-	case tasks.StatusUncertain:
+	case message.StatusUncertain:
 		return uncertain(s)
-	case tasks.StatusFailed:
+	case message.StatusFailed:
 		return failed(s)
 	default:
 		return p.before(style, s)
@@ -24,11 +24,11 @@ func (p *program) reason(style picture.Style, s tasks.Status) string {
 }
 
 // before says what has kept a message from being sent at its time, or at once.
-func (p *program) before(style picture.Style, s tasks.Status) string {
+func (p *program) before(style picture.Style, s message.Status) string {
 	rule, late := s.Late()
 	next := fmt.Sprintf("at %s%s", style.Time(s.NextTryAt.Time), p.fromNow(s.NextTryAt.Time))
 	tries := ""
-	if s.Status == tasks.StatusDelivered && s.Attempts > 1 {
+	if s.Status == message.StatusDelivered && s.Attempts > 1 {
 		tries = fmt.Sprintf("%d tries", s.Attempts)
 	}
 	switch {
@@ -36,7 +36,7 @@ func (p *program) before(style picture.Style, s tasks.Status) string {
 		return "" // it was taken back
 	case late && !s.NextTryAt.IsZero():
 		return "it was late when its turn came, and is judged anew " + next
-	case late && s.Status == tasks.StatusPostponed:
+	case late && s.Status == message.StatusPostponed:
 		return s.Reason
 	case rule != "":
 		return joined(tries, "postponed: "+rule)
@@ -57,7 +57,7 @@ func joined(tries, why string) string {
 }
 
 // failed says how often a delivery failed, and why the last time.
-func failed(s tasks.Status) string {
+func failed(s message.Status) string {
 	if n := s.Failures(); n != 1 {
 		return fmt.Sprintf("delivery failed (%s) %d times", s.Reason, n)
 	}
@@ -65,7 +65,7 @@ func failed(s tasks.Status) string {
 }
 
 // uncertain says why nobody knows whether a message was sent.
-func uncertain(s tasks.Status) string {
+func uncertain(s message.Status) string {
 	switch s.Reason {
 	case messages.ReasonRestored:
 		return "it was due before the time that --drop-due-before gave, and may have been sent"
@@ -77,7 +77,7 @@ func uncertain(s tasks.Status) string {
 }
 
 // dropped says why a message was not sent.
-func (p *program) dropped(style picture.Style, s tasks.Status) string {
+func (p *program) dropped(style picture.Style, s message.Status) string {
 	due, ended := style.Time(s.SendAt.Time), style.Time(s.EndedAt.Time)
 	switch {
 	case s.Reason == messages.ReasonExpired && s.ExpiresAt.IsZero():

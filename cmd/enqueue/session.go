@@ -15,13 +15,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // session is a connection to the store, with the submitter on it.
 type session struct {
 	client    redis.UniversalClient
-	submitter *tasks.Submitter
+	submitter *submit.Submitter
 	timeline  *sendlimit.Timeline // under the rules that the store had at the start
 }
 
@@ -69,7 +69,7 @@ func (s *session) begin(ctx context.Context, c config.Config, m manner) error {
 	options := store.SubmitterOptions(c)
 	options.Batch = m == inBatches
 	var err error
-	if s.submitter, err = tasks.NewSubmitter(s.client, options); err != nil {
+	if s.submitter, err = submit.NewSubmitter(s.client, options); err != nil {
 		return fmt.Errorf("preparing to submit: %w", err)
 	}
 	if s.timeline, err = s.submitter.Timeline(ctx); err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/picture"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 func (p *program) statusCommand(ctx context.Context) *cobra.Command {
@@ -32,7 +32,7 @@ after its end, 7 days unless the workers are set otherwise.`,
 					return s.diagnose(ctx, err)
 				}
 				if !ok {
-					return p.print(answer{Outcome: tasks.NoStatus(user, args[0])})
+					return p.print(answer{Outcome: message.NoStatus(user, args[0])})
 				}
 				return p.printStatus(status)
 			})
@@ -43,7 +43,7 @@ after its end, 7 days unless the workers are set otherwise.`,
 	return cmd
 }
 
-func (p *program) printStatus(s tasks.Status) error {
+func (p *program) printStatus(s message.Status) error {
 	if p.json {
 		return printJSON(p.stdout, s)
 	}
@@ -55,7 +55,7 @@ func (p *program) printStatus(s tasks.Status) error {
 }
 
 // story tells what became of a message: a sentence, and lines with the rest.
-func (p *program) story(style picture.Style, s tasks.Status) string {
+func (p *program) story(style picture.Style, s message.Status) string {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, "  "+format+"\n", args...) }
 
@@ -66,10 +66,10 @@ func (p *program) story(style picture.Style, s tasks.Status) string {
 	if s.Uncertain {
 		line("an earlier delivery may have arrived, and nobody knows whether it did")
 	}
-	if !s.MovedFrom.IsZero() && s.Status != tasks.StatusMoved {
+	if !s.MovedFrom.IsZero() && s.Status != message.StatusMoved {
 		line("moved before, from %s", style.Time(s.MovedFrom.Time))
 	}
-	if !s.PromisedAt.IsZero() && s.Status != tasks.StatusPostponed {
+	if !s.PromisedAt.IsZero() && s.Status != message.StatusPostponed {
 		line("promised for %s", style.Time(s.PromisedAt.Time))
 	}
 	if !s.RequestedAt.IsZero() {
@@ -85,22 +85,22 @@ func (p *program) story(style picture.Style, s tasks.Status) string {
 }
 
 // predicate completes the sentence that begins with the message.
-func (p *program) predicate(style picture.Style, s tasks.Status) string {
-	at := func(t tasks.Time) string { return style.Palette.Bold(style.Time(t.Time)) }
+func (p *program) predicate(style picture.Style, s message.Status) string {
+	at := func(t message.Time) string { return style.Palette.Bold(style.Time(t.Time)) }
 	switch s.Status {
-	case tasks.StatusScheduled:
+	case message.StatusScheduled:
 		return fmt.Sprintf("is to be sent at %s%s", at(s.SendAt), p.fromNow(s.SendAt.Time))
-	case tasks.StatusPostponed:
+	case message.StatusPostponed:
 		return fmt.Sprintf("was postponed from %s to %s%s", style.Time(s.PromisedAt.Time), at(s.SendAt), p.fromNow(s.SendAt.Time))
-	case tasks.StatusMoved:
+	case message.StatusMoved:
 		return fmt.Sprintf("was moved from %s to %s%s", style.Time(s.MovedFrom.Time), at(s.SendAt), p.fromNow(s.SendAt.Time))
-	case tasks.StatusSending:
+	case message.StatusSending:
 		return "is being sent now, try number " + strconv.Itoa(s.Attempts)
-	case tasks.StatusDelivered:
+	case message.StatusDelivered:
 		return fmt.Sprintf("was sent at %s, %s", at(s.DeliveredAt), lateness(s))
-	case tasks.StatusDropped:
+	case message.StatusDropped:
 		return "was not sent: " + p.reason(style, s)
-	case tasks.StatusFailed, tasks.StatusUncertain:
+	case message.StatusFailed, message.StatusUncertain:
 		return fmt.Sprintf("was given up at %s: %s", at(s.EndedAt), p.reason(style, s))
 	default:
 		return "was taken back at " + style.Time(s.EndedAt.Time)
@@ -108,7 +108,7 @@ func (p *program) predicate(style picture.Style, s tasks.Status) string {
 }
 
 // lateness says how punctual a delivery was.
-func lateness(s tasks.Status) string {
+func lateness(s message.Status) string {
 	late := time.Duration(*s.LatenessMS) * time.Millisecond
 	if late == 0 {
 		return "on the dot"
@@ -120,9 +120,9 @@ func lateness(s tasks.Status) string {
 // failed.
 func colourOf(palette cli.Palette, status string) func(string) string {
 	switch status {
-	case tasks.StatusFailed, tasks.StatusDropped, tasks.StatusUncertain:
+	case message.StatusFailed, message.StatusDropped, message.StatusUncertain:
 		return palette.Red
-	case tasks.StatusPostponed, tasks.StatusMoved, tasks.StatusCancelled:
+	case message.StatusPostponed, message.StatusMoved, message.StatusCancelled:
 		return palette.Yellow
 	default:
 		return palette.Green

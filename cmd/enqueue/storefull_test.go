@@ -51,9 +51,9 @@ func TestPushToAFullStore(t *testing.T) {
 func TestBulkToAFullStore(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	f.prints(t, "bulk", fileOf(t, message("alice", "11:11:11")))
+	f.prints(t, "bulk", fileOf(t, messageLine("alice", "11:11:11")))
 	f.full()
-	path := fileOf(t, message("alice", "11:11:11"), message("alice", "11:11:12"), message("alice", "12:12:12"), message("alice", "13:13:13"))
+	path := fileOf(t, messageLine("alice", "11:11:11"), messageLine("alice", "11:11:12"), messageLine("alice", "12:12:12"), messageLine("alice", "13:13:13"))
 	got := f.run(t, "bulk", path)
 	require.Equal(t, cli.StatusUnavailable, got.status)
 	require.Contains(t, got.stdout, "replayed    1")

@@ -13,8 +13,8 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
-	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // sumUp prints the summary of a file and, if it was stopped, why and from which
@@ -83,15 +83,15 @@ func (p *program) printSummary(w io.Writer, summary *messagefile.Summary) error 
 
 // halted says from which line to go on.
 func (p *program) halted(ctx context.Context, s *session, w io.Writer, halt *bulk.StoppedError, f bulkFlags) error {
-	done := tasks.Accepted
+	done := message.Accepted
 	if f.sent {
-		done = tasks.Recorded
+		done = message.Recorded
 	}
 	next := fmt.Sprintf("go on with --from-line %d, or run it all again: what was %s is not %[2]s twice", halt.Line, done)
 	if f.dryRun {
 		next = "the lines before it were judged, and nothing was changed"
 	}
-	return p.stopped(ctx, s, w, halt.Err, tasks.Outcome{Line: halt.Line}, fmt.Sprintf("stopped at line %d", halt.Line), next)
+	return p.stopped(ctx, s, w, halt.Err, message.Outcome{Line: halt.Line}, fmt.Sprintf("stopped at line %d", halt.Line), next)
 }
 
 // unfinished says that a dry run has no result.
@@ -104,19 +104,19 @@ func (p *program) unfinished(ctx context.Context, s *session, w io.Writer, u *bu
 	if _, local := errors.AsType[*fs.PathError](u.Err); local {
 		next = "nothing was changed; lines are set aside in the folder that TMPDIR names"
 	}
-	return p.stopped(ctx, s, w, u.Err, tasks.Outcome{}, where, next)
+	return p.stopped(ctx, s, w, u.Err, message.Outcome{}, where, next)
 }
 
 // stopped prints why a run was stopped, as an error outcome where JSON is asked
 // for, and what to do next. It returns what to end with.
 func (p *program) stopped(
-	ctx context.Context, s *session, w io.Writer, cause error, o tasks.Outcome, where, next string,
+	ctx context.Context, s *session, w io.Writer, cause error, o message.Outcome, where, next string,
 ) error {
 	line, interrupted := o.Line, errors.Is(cause, context.Canceled)
-	o.Outcome, o.Detail = tasks.Errored, "interrupted"
+	o.Outcome, o.Detail = message.Errored, "interrupted"
 	if !interrupted {
 		cause = s.diagnose(ctx, cause)
-		o = tasks.OutcomeOf(cause)
+		o = message.OutcomeOf(cause)
 		o.Line = line
 	}
 	o.Detail = fmt.Sprintf("%s: %s; %s", where, o.Detail, next)

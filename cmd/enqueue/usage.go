@@ -9,7 +9,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 func (p *program) usageCommand(ctx context.Context) *cobra.Command {
@@ -32,7 +32,7 @@ are shown, too, and what is free is free for it.`,
 		Args: cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			r := sendlimit.UsageRequest{User: user, Category: category}
-			if err := tasks.CheckCategory(category); err != nil {
+			if err := message.CheckCategory(category); err != nil {
 				return err
 			}
 			asked, err := p.when("at", at)
@@ -44,7 +44,7 @@ are shown, too, and what is free is free for it.`,
 			if middle.IsZero() {
 				middle = p.now().UTC()
 			}
-			r.From, r.To = tasks.UsageSpan(middle)
+			r.From, r.To = message.UsageSpan(middle)
 			if err := p.interval(&r.From, &r.To, from, to); err != nil {
 				return err
 			}
@@ -74,7 +74,7 @@ func (p *program) usage(ctx context.Context, s *session, r sendlimit.UsageReques
 		return err
 	}
 	if p.json {
-		return printJSON(p.stdout, tasks.UsageOf(r, usage, sends))
+		return printJSON(p.stdout, message.UsageOf(r, usage, sends))
 	}
 	style, err := p.style()
 	if err != nil {

@@ -16,22 +16,26 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/deadletters"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/refit"
+	"github.com/sendlimit/sendlimiter/tasks/rules"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // apiServer is the API with what it works on.
 type apiServer struct {
 	http.Handler
 
-	submitter   *tasks.Submitter
-	deadLetters *tasks.DeadLetters
-	refitter    *tasks.Refitter
+	submitter   *submit.Submitter
+	deadLetters *deadletters.DeadLetters
+	refitter    *refit.Refitter
 	stopping    chan struct{}
 }
 
 // newAPIServer returns the API on a store. Close it.
 func newAPIServer(
-	client redis.UniversalClient, c config.Config, policies *tasks.Policies, accounts *accounts.Accounts,
+	client redis.UniversalClient, c config.Config, policies *rules.Policies, accounts *accounts.Accounts,
 	m *serviceMetrics, logger *slog.Logger,
 ) (_ *apiServer, err error) {
 	s := &apiServer{stopping: make(chan struct{})}
@@ -42,14 +46,14 @@ func newAPIServer(
 	}()
 	submits := store.SubmitterOptions(c)
 	submits.Policies, submits.Logger, submits.Metrics = policies, logger, m.tasks
-	if s.refitter, err = tasks.NewRefitter(client, tasks.RefitterOptions{SubmitterOptions: submits}); err != nil {
+	if s.refitter, err = refit.NewRefitter(client, refit.RefitterOptions{SubmitterOptions: submits}); err != nil {
 		return nil, err
 	}
 	submits.Batch = true // many ask at the same time, and batches must not take all connections
-	if s.submitter, err = tasks.NewSubmitter(client, submits); err != nil {
+	if s.submitter, err = submit.NewSubmitter(client, submits); err != nil {
 		return nil, err
 	}
-	s.deadLetters, err = tasks.NewDeadLetters(client, tasks.DeadLetterOptions{
+	s.deadLetters, err = deadletters.NewDeadLetters(client, deadletters.DeadLetterOptions{
 		Prefix: c.Prefix, Policies: policies, Reach: c.Reach, ExpireAfter: c.ExpireAfter, Logger: logger,
 	})
 	if err != nil {
@@ -94,8 +98,8 @@ func (s *apiServer) unlessStopping(next http.Handler) http.Handler {
 		select {
 		case <-s.stopping:
 			w.Header().Set("Connection", "close")
-			api.WriteProblem(w, r, tasks.Outcome{
-				Outcome: tasks.Errored, Code: fault.CodeUnavailable,
+			api.WriteProblem(w, r, message.Outcome{
+				Outcome: message.Errored, Code: fault.CodeUnavailable,
 				Detail: "this server stops: ask another, or this one again in a moment",
 			})
 		default:

@@ -13,11 +13,12 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
-// message is a submit that is accepted once.
-func message(user string, at time.Time) string {
+// messageLine is a submit that is accepted once.
+func messageLine(user string, at time.Time) string {
 	return `{"id":"one","user":"` + user + `","send_at":"` + at.UTC().Format(time.RFC3339Nano) + `","title":"t"}`
 }
 
@@ -38,10 +39,10 @@ func TestTheAPIBesideDeliveries(t *testing.T) {
 	t.Parallel()
 	worker := start(t, nil).started(t)
 	require.Equal(t, http.StatusOK, get(t, worker.attribute(t, "API endpoint", "docs")).status)
-	accepted, _, _ := worker.post(t, "messages", "application/json", strings.NewReader(message("alice", time.Now().Add(time.Second))))
+	accepted, _, _ := worker.post(t, "messages", "application/json", strings.NewReader(messageLine("alice", time.Now().Add(time.Second))))
 	require.Equal(t, http.StatusCreated, accepted)
 	refused, _, _ := worker.post(t, "messages", "application/json",
-		strings.NewReader(strings.Replace(message("alice", time.Now().Add(2*time.Second)), "one", "two", 1)))
+		strings.NewReader(strings.Replace(messageLine("alice", time.Now().Add(2*time.Second)), "one", "two", 1)))
 	require.Equal(t, http.StatusConflict, refused)
 	require.Eventually(t, func() bool { return len(worker.stdout.lines(t)) == 1 }, 10*time.Second, 10*time.Millisecond)
 	counted := series(t, worker.page(t, "metrics"))
@@ -53,11 +54,11 @@ func TestTheAPIBesideDeliveries(t *testing.T) {
 // It needs no push target, and delivers nothing.
 func TestTheAPIAlone(t *testing.T) {
 	t.Parallel()
-	pending := "asynq:{" + tasks.QueueName("") + "}:pending"
+	pending := "asynq:{" + queue.QueueName("") + "}:pending"
 	m, client, _ := elsewhere(t)
 	worker := start(t, []string{"REDIS_URL=redis://" + m.Addr()}, "--deliver=false")
 	url := worker.attribute(t, "API endpoint", "url")
-	accepted, _, _ := worker.post(t, "messages", "application/json", strings.NewReader(message("alice", time.Now())))
+	accepted, _, _ := worker.post(t, "messages", "application/json", strings.NewReader(messageLine("alice", time.Now())))
 	require.Equal(t, http.StatusCreated, accepted)
 	require.Eventually(t, func() bool {
 		return client.LLen(t.Context(), pending).Val() == 1 // from where a worker would take it at once
@@ -139,16 +140,16 @@ func TestTheAPIWhileTheWorkerStops(t *testing.T) {
 	t.Cleanup(receiver.Close)
 	receiver.Script(notifiertest.Answer{Delay: 2 * time.Second})
 	worker := start(t, environ, "--push-url", receiver.URL()).started(t)
-	submit(t, strings.TrimPrefix(environ[0], "REDIS_URL="), "alice", 0)
+	submitMessage(t, strings.TrimPrefix(environ[0], "REDIS_URL="), "alice", 0)
 
 	body, lines := io.Pipe()
 	defer lines.Close()
-	go func() { _, _ = io.WriteString(lines, message("bob", time.Now().Add(time.Hour))+"\n") }()
+	go func() { _, _ = io.WriteString(lines, messageLine("bob", time.Now().Add(time.Hour))+"\n") }()
 	_, _, answer := worker.post(t, "messages/batch", "application/x-ndjson", body)
 	outcomes := json.NewDecoder(answer)
-	var o tasks.Outcome
+	var o message.Outcome
 	require.NoError(t, outcomes.Decode(&o))
-	require.Equal(t, tasks.Accepted, o.Outcome)
+	require.Equal(t, message.Accepted, o.Outcome)
 	require.Eventually(t, func() bool { return len(receiver.Requests()) == 1 }, 10*time.Second, 5*time.Millisecond)
 
 	worker.stop()
@@ -156,7 +157,7 @@ func TestTheAPIWhileTheWorkerStops(t *testing.T) {
 	require.Equal(t, "this server stops: go on with line 2", o.Detail)
 	require.Equal(t, 2, o.Line)
 	require.ErrorIs(t, outcomes.Decode(&o), io.EOF)
-	refused, header, _ := worker.post(t, "messages", "application/json", strings.NewReader(message("carol", time.Now().Add(time.Hour))))
+	refused, header, _ := worker.post(t, "messages", "application/json", strings.NewReader(messageLine("carol", time.Now().Add(time.Hour))))
 	require.Equal(t, http.StatusServiceUnavailable, refused)
 	require.NotEmpty(t, header.Get("Retry-After"))
 	require.NotEmpty(t, header.Get("X-Request-Id"))

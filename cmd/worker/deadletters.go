@@ -13,13 +13,14 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/deadletters"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // deadLetters are the dead letters of a store, and how to show them.
 type deadLetters struct {
 	program
-	*tasks.DeadLetters
+	*deadletters.DeadLetters
 
 	json    bool
 	tz      string
@@ -62,7 +63,7 @@ func (d *deadLetters) open(ctx context.Context, flags *pflag.FlagSet, do func() 
 	}
 	d.palette = cli.NewPalette(d.stdout, d.getenv)
 	return d.withStore(ctx, flags, func(client redis.UniversalClient, c config.Config) error {
-		d.DeadLetters, err = tasks.NewDeadLetters(client, tasks.DeadLetterOptions{
+		d.DeadLetters, err = deadletters.NewDeadLetters(client, deadletters.DeadLetterOptions{
 			Prefix: c.Prefix, Reach: c.Reach, ExpireAfter: c.ExpireAfter,
 		})
 		if err != nil {
@@ -102,7 +103,7 @@ func oneOrMany(many ...string) cobra.PositionalArgs {
 }
 
 // answer prints the outcome for one message, and returns what to end with.
-func (d *deadLetters) answer(o tasks.Outcome) error {
+func (d *deadLetters) answer(o message.Outcome) error {
 	if err := d.printOutcome(o); err != nil {
 		return err
 	}
@@ -112,16 +113,16 @@ func (d *deadLetters) answer(o tasks.Outcome) error {
 	return nil
 }
 
-func (d *deadLetters) printOutcome(o tasks.Outcome) error {
+func (d *deadLetters) printOutcome(o message.Outcome) error {
 	switch {
 	case d.json:
 		return d.printJSON(o)
-	case o.Outcome == tasks.Retried:
+	case o.Outcome == deadletters.Retried:
 		return d.print(fmt.Sprintf("%s message %s to %s is sent at %s\n",
 			d.palette.Green("retried:"), o.ID, o.User, d.palette.Bold(d.time(o.SendAt))))
-	case o.Outcome == tasks.Purged:
+	case o.Outcome == deadletters.Purged:
 		return d.print(fmt.Sprintf("%s message %s to %s\n", d.palette.Green("purged:"), o.ID, o.User))
-	case o.Outcome == tasks.Invalid:
+	case o.Outcome == message.Invalid:
 		_, err := fmt.Fprintf(d.stderr, "%s %s\n", cli.NewPalette(d.stderr, d.getenv).Red("error:"), o.Detail)
 		return err //nolint:wrapcheck // there is nowhere to say so
 	default:
@@ -129,7 +130,7 @@ func (d *deadLetters) printOutcome(o tasks.Outcome) error {
 	}
 }
 
-func (d *deadLetters) time(at tasks.Time) string { return cli.FormatTime(at.Time, d.zone) }
+func (d *deadLetters) time(at message.Time) string { return cli.FormatTime(at.Time, d.zone) }
 
 // getenv is os.Getenv for what the program was given.
 func (p program) getenv(name string) string {

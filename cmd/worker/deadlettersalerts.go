@@ -12,7 +12,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/deadletters"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 const alertFlag = "alert"
@@ -43,7 +44,7 @@ func alertOr(others cobra.PositionalArgs) cobra.PositionalArgs {
 // listAlerts lists the alerts and reports that could not be delivered, those
 // about a user where one is named, and returns whether there are any.
 func (d *deadLetters) listAlerts(ctx context.Context, user string) (some bool, err error) {
-	err = d.eachAlert(ctx, func(n tasks.DeadNotice) error {
+	err = d.eachAlert(ctx, func(n deadletters.DeadNotice) error {
 		if user != "" && (n.Kind != string(notices.NoticeUserQuota) || n.Subject != user) {
 			return nil
 		}
@@ -63,8 +64,8 @@ func (d *deadLetters) listAlerts(ctx context.Context, user string) (some bool, e
 }
 
 // eachAlert calls do with the failed alerts and reports, a page at a time.
-func (d *deadLetters) eachAlert(ctx context.Context, do func(tasks.DeadNotice) error) error {
-	for after := (tasks.DeadNotice{}); ; {
+func (d *deadLetters) eachAlert(ctx context.Context, do func(deadletters.DeadNotice) error) error {
+	for after := (deadletters.DeadNotice{}); ; {
 		page, err := d.Notices(ctx, after)
 		if err != nil {
 			return fmt.Errorf("listing alerts: %w", err)
@@ -87,7 +88,7 @@ func (d *deadLetters) showAlert(ctx context.Context, id string) error {
 		return fmt.Errorf("showing an alert: %w", err)
 	}
 	if !ok {
-		return d.answerAlert(tasks.NoDeadNotice(id))
+		return d.answerAlert(deadletters.NoDeadNotice(id))
 	}
 	if d.json {
 		return d.printJSON(n)
@@ -122,7 +123,7 @@ func (d *deadLetters) retryAlert(ctx context.Context, id string) error {
 // many.
 func (d *deadLetters) retryAlerts(ctx context.Context, before time.Time, bar *progress) (int, error) {
 	retried := 0
-	err := d.eachAlert(ctx, func(n tasks.DeadNotice) error {
+	err := d.eachAlert(ctx, func(n deadletters.DeadNotice) error {
 		if !n.EndedAt.Before(before) {
 			return nil
 		}
@@ -131,7 +132,7 @@ func (d *deadLetters) retryAlerts(ctx context.Context, before time.Time, bar *pr
 			return fmt.Errorf("retrying an alert: %w", err)
 		}
 		bar.done(1)
-		if o.Outcome == tasks.Retried {
+		if o.Outcome == deadletters.Retried {
 			retried++
 		}
 		if d.json {
@@ -151,16 +152,16 @@ func (d *deadLetters) purgeAlert(ctx context.Context, id string) error {
 }
 
 // answerAlert prints the outcome for one alert, and returns what to end with.
-func (d *deadLetters) answerAlert(o tasks.AlertOutcome) error {
+func (d *deadLetters) answerAlert(o deadletters.AlertOutcome) error {
 	var err error
 	switch {
 	case d.json:
 		err = d.printJSON(o)
-	case o.Outcome == tasks.Retried:
+	case o.Outcome == deadletters.Retried:
 		err = d.print(fmt.Sprintf("%s alert %s is delivered again\n", d.palette.Green("retried:"), o.Alert))
-	case o.Outcome == tasks.Purged:
+	case o.Outcome == deadletters.Purged:
 		err = d.print(fmt.Sprintf("%s alert %s\n", d.palette.Green("purged:"), o.Alert))
-	case o.Outcome == tasks.Invalid:
+	case o.Outcome == message.Invalid:
 		_, err = fmt.Fprintf(d.stderr, "%s %s\n", cli.NewPalette(d.stderr, d.getenv).Red("error:"), o.Detail)
 	default:
 		err = d.print(fmt.Sprintf("%s %s\n", d.palette.Yellow("refused:"), o.Detail))

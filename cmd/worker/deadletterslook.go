@@ -11,7 +11,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/deadletters"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 func (d *deadLetters) listCommand(ctx context.Context) *cobra.Command {
@@ -30,9 +31,9 @@ func (d *deadLetters) listCommand(ctx context.Context) *cobra.Command {
 }
 
 func (d *deadLetters) list(ctx context.Context, user string) error {
-	r := tasks.DeadLettersRequest{User: user, Limit: messages.MaxDeadLetters}
+	r := deadletters.DeadLettersRequest{User: user, Limit: messages.MaxDeadLetters}
 	some := false
-	err := d.each(ctx, r, func(s tasks.Status) error {
+	err := d.each(ctx, r, func(s message.Status) error {
 		if d.json {
 			return d.printJSON(s)
 		}
@@ -58,7 +59,7 @@ func (d *deadLetters) list(ctx context.Context, user string) error {
 }
 
 // each calls do with dead letters, whatever their number, a page at a time.
-func (d *deadLetters) each(ctx context.Context, r tasks.DeadLettersRequest, do func(tasks.Status) error) error {
+func (d *deadLetters) each(ctx context.Context, r deadletters.DeadLettersRequest, do func(message.Status) error) error {
 	for {
 		page, err := d.List(ctx, r)
 		if err != nil {
@@ -113,10 +114,10 @@ func (d *deadLetters) show(ctx context.Context, user, id string, content bool) e
 		return fmt.Errorf("showing a dead letter: %w", err)
 	}
 	if !ok {
-		return d.answer(tasks.NoDeadLetter(user, id))
+		return d.answer(deadletters.NoDeadLetter(user, id))
 	}
 	if !content {
-		letter = tasks.DeadLetter{Status: letter.Status}
+		letter = deadletters.DeadLetter{Status: letter.Status}
 	}
 	if d.json {
 		return d.printJSON(letter)
@@ -125,7 +126,7 @@ func (d *deadLetters) show(ctx context.Context, user, id string, content bool) e
 }
 
 // describe tells all that is known of a dead letter, for a person.
-func (d *deadLetters) describe(l tasks.DeadLetter) string {
+func (d *deadLetters) describe(l deadletters.DeadLetter) string {
 	var text strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&text, "  %-10s %s\n", name, fmt.Sprintf(format, args...))
@@ -137,7 +138,7 @@ func (d *deadLetters) describe(l tasks.DeadLetter) string {
 	line("send time", "%s", d.time(l.SendAt))
 	for _, at := range []struct {
 		name string
-		time tasks.Time
+		time message.Time
 	}{
 		{"promised", l.PromisedAt},
 		{"requested", l.RequestedAt},

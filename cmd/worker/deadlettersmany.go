@@ -12,7 +12,8 @@ import (
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/deadletters"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 func (d *deadLetters) retryCommand(ctx context.Context) *cobra.Command {
@@ -119,15 +120,15 @@ func (d *deadLetters) retryAll(ctx context.Context, yes bool) error {
 	bar := startProgress(d.stderr, "retried", total)
 	defer bar.end()
 	retried, refused := 0, 0
-	r := tasks.DeadLettersRequest{Before: before, Limit: messages.MaxDeadLetters}
-	err = d.each(ctx, r, func(s tasks.Status) error {
+	r := deadletters.DeadLettersRequest{Before: before, Limit: messages.MaxDeadLetters}
+	err = d.each(ctx, r, func(s message.Status) error {
 		o, err := d.Retry(ctx, s.User, s.ID)
 		if err != nil {
 			return fmt.Errorf("retrying a dead letter: %w", err)
 		}
 		bar.done(1)
 		switch {
-		case o.Outcome == tasks.Retried:
+		case o.Outcome == deadletters.Retried:
 			retried++
 		case o.Code == fault.CodeNotFound:
 			return nil // somebody else was quicker
@@ -137,7 +138,7 @@ func (d *deadLetters) retryAll(ctx context.Context, yes bool) error {
 		switch {
 		case d.json:
 			return d.printJSON(o)
-		case o.Outcome == tasks.Retried || refused > refusedShown:
+		case o.Outcome == deadletters.Retried || refused > refusedShown:
 			return nil
 		default:
 			return bar.printf("refused: %s\n", o.Detail)
@@ -189,7 +190,7 @@ func (d *deadLetters) purgeMany(ctx context.Context, age time.Duration, sure boo
 	bar.done(alerts)
 	bar.end()
 	if d.json {
-		return d.printJSON(map[string]any{"outcome": tasks.Purged, "dead_letters": sum})
+		return d.printJSON(map[string]any{"outcome": deadletters.Purged, "dead_letters": sum})
 	}
 	return d.summary("%s forgotten\n", counted(sum))
 }

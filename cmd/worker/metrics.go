@@ -11,13 +11,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/metrics"
 )
 
 // metrics are what the worker tells of itself, its process and its store.
 type serviceMetrics struct {
 	registry *prometheus.Registry
-	tasks    *tasks.Metrics
+	tasks    *metrics.Metrics
 	// refusedLogins counts requests with a wrong key.
 	refusedLogins prometheus.Counter
 }
@@ -26,7 +26,7 @@ type serviceMetrics struct {
 // before anything else is.
 func newMetrics(client redis.UniversalClient, prefix string) (*serviceMetrics, error) {
 	registry := prometheus.NewRegistry()
-	measured, err := tasks.NewMetrics(registry)
+	measured, err := metrics.NewMetrics(registry)
 	if err != nil {
 		return nil, err
 	}

@@ -46,8 +46,8 @@ func TestMetrics(t *testing.T) {
 	m, client, environ := elsewhere(t)
 	informs(m, "redis_version:7.2.4\r\nrole:master\r\nmaxmemory_policy:noeviction\r\nused_memory:1000\r\nmaxmemory:4000\r\n")
 	worker := start(t, environ).started(t)
-	submit(t, "redis://"+m.Addr(), "canary", 500*time.Millisecond)
-	submit(t, "redis://"+m.Addr(), "bob", time.Hour)
+	submitMessage(t, "redis://"+m.Addr(), "canary", 500*time.Millisecond)
+	submitMessage(t, "redis://"+m.Addr(), "bob", time.Hour)
 	require.Eventually(t, func() bool { return len(worker.stdout.lines(t)) == 1 }, 10*time.Second, 10*time.Millisecond)
 	require.NoError(t, client.ZAdd(t.Context(), "sl:{p0001}:dead", redis.Z{Member: "1/x"}, redis.Z{Member: "2/y"}).Err())
 

@@ -16,7 +16,8 @@ import (
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/deliver"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 func (p program) paceCommand(ctx context.Context) *cobra.Command {
@@ -111,10 +112,10 @@ func (p program) clearPace(ctx context.Context, flags *pflag.FlagSet, asJSON boo
 
 // paceAnswer is what the commands print: "" and 0 where there is none.
 type paceAnswer struct {
-	Target      string      `json:"target"`
-	Rate        string      `json:"rate"`
-	Burst       int64       `json:"burst"`
-	PausedUntil *tasks.Time `json:"paused_until,omitempty"`
+	Target      string        `json:"target"`
+	Rate        string        `json:"rate"`
+	Burst       int64         `json:"burst"`
+	PausedUntil *message.Time `json:"paused_until,omitempty"`
 }
 
 func (p program) printPace(ctx context.Context, paces *rate.PaceStore, asJSON bool) error {
@@ -122,12 +123,12 @@ func (p program) printPace(ctx context.Context, paces *rate.PaceStore, asJSON bo
 	if err != nil {
 		return fmt.Errorf("showing the pace: %w", err)
 	}
-	answer := paceAnswer{Target: tasks.PaceTarget, Burst: state.Burst}
+	answer := paceAnswer{Target: deliver.PaceTarget, Burst: state.Burst}
 	if state.Rate.Count > 0 {
 		answer.Rate = state.Rate.String()
 	}
 	if state.PausedUntil.After(time.Now()) {
-		answer.PausedUntil = &tasks.Time{Time: state.PausedUntil}
+		answer.PausedUntil = &message.Time{Time: state.PausedUntil}
 	}
 	if asJSON {
 		return p.printJSON(answer)
@@ -155,7 +156,7 @@ func (a paceAnswer) String() string {
 // withPace calls do with the pace of the store that the settings name.
 func (p program) withPace(ctx context.Context, flags *pflag.FlagSet, do func(*rate.PaceStore) error) error {
 	return p.withStore(ctx, flags, func(client redis.UniversalClient, c config.Config) error {
-		paces, err := rate.NewPaceStore(client, c.Prefix, tasks.PaceTarget)
+		paces, err := rate.NewPaceStore(client, c.Prefix, deliver.PaceTarget)
 		if err != nil {
 			return fmt.Errorf("opening the pace: %w", err)
 		}
@@ -169,7 +170,7 @@ func seedPace(ctx context.Context, client redis.Cmdable, c config.Config, logger
 	if c.Pace == (rate.Pace{}) || !c.Deliver {
 		return nil
 	}
-	paces, err := rate.NewPaceStore(client, c.Prefix, tasks.PaceTarget)
+	paces, err := rate.NewPaceStore(client, c.Prefix, deliver.PaceTarget)
 	if err != nil {
 		return fmt.Errorf("opening the pace: %w", err)
 	}

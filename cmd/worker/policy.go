@@ -15,7 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
 // policyCommands are what the subcommands of policy have alike.
@@ -117,7 +117,7 @@ func (c *policyCommands) show(policies *settings.PolicyStore, name string) error
 	case err != nil:
 		return fmt.Errorf("showing the rules: %w", err)
 	case !ok && name == policy.DefaultPolicyName:
-		return tasks.NoRules()
+		return rules.NoRules()
 	case !ok:
 		return &fault.NoSuchError{What: "policy", Name: name}
 	}

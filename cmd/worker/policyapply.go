@@ -15,7 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/refit"
 )
 
 // nameFlag names the policy of a file that names none.
@@ -128,7 +128,7 @@ type applied struct {
 	Changed bool                   `json:"changed"`
 }
 
-func (c *policyCommands) printApplied(change settings.PolicyChange, then tasks.RefitAction) error {
+func (c *policyCommands) printApplied(change settings.PolicyChange, then refit.RefitAction) error {
 	if !c.asJSON {
 		return c.print(describeChange(change, then, cli.NewPalette(c.stdout, c.getenv)))
 	}
@@ -142,7 +142,7 @@ func (c *policyCommands) printApplied(change settings.PolicyChange, then tasks.R
 
 // describeChange says for a person what was replaced. What is scheduled keeps its
 // place unless something else is done with it then.
-func describeChange(change settings.PolicyChange, then tasks.RefitAction, palette cli.Palette) string {
+func describeChange(change settings.PolicyChange, then refit.RefitAction, palette cli.Palette) string {
 	policy, name := change.New, palette.Bold(change.New.Name)
 	if !change.Changed {
 		return fmt.Sprintf("%s: unchanged, version %d\n", name, policy.Version)
@@ -161,7 +161,7 @@ func describeChange(change settings.PolicyChange, then tasks.RefitAction, palett
 		}
 	}
 	s.WriteString("It holds from the next decision on")
-	if then == tasks.RefitKeep {
+	if then == refit.RefitKeep {
 		s.WriteString("; what is scheduled keeps its place")
 	}
 	s.WriteString(".\n")

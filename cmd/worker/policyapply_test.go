@@ -135,7 +135,7 @@ func TestPolicyPreviewAndThen(t *testing.T) {
 	m, _ := sendlimittest.EmbeddedRedis(t)
 	environ := []string{"REDIS_URL=redis://" + m.Addr()}
 	worker := start(t, append(environ, "SENDLIMIT_PUSH_URL=log:")).started(t)
-	submit(t, "redis://"+m.Addr(), "alice", 49*time.Hour)
+	submitMessage(t, "redis://"+m.Addr(), "alice", 49*time.Hour)
 	const quieter = "rules: [1/minute]\nreach: 1h\nquiet_hours: [mon-sat 00:00-24:00, sun 00:00-23:59]"
 
 	previewed, err := command(t, environ, quieter, "policy", "apply", "-", "--preview")

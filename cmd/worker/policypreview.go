@@ -12,7 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/refit"
 )
 
 // refitOptions say what is done about the reservations that do not fit a policy
@@ -31,14 +31,14 @@ func refitFlags(flags *pflag.FlagSet) *refitOptions {
 }
 
 // check returns what is to be done.
-func (o *refitOptions) check() (tasks.RefitAction, error) {
+func (o *refitOptions) check() (refit.RefitAction, error) {
 	switch {
 	case o.then == "":
-		return tasks.RefitKeep, nil
+		return refit.RefitKeep, nil
 	case o.preview:
 		return "", &cli.UsageError{Field: "then", Detail: "--preview changes nothing, and so goes without --then"}
 	}
-	action, err := tasks.ParseRefitAction(o.then)
+	action, err := refit.ParseRefitAction(o.then)
 	if err != nil {
 		return "", fmt.Errorf("reading --then: %w", err)
 	}
@@ -50,7 +50,7 @@ func (o *refitOptions) check() (tasks.RefitAction, error) {
 func (p program) previewPolicy(
 	ctx context.Context, client redis.UniversalClient, settings config.Config, policy policy.Policy, asJSON bool,
 ) error {
-	return p.withRefitter(client, settings, func(r *tasks.Refitter) error {
+	return p.withRefitter(client, settings, func(r *refit.Refitter) error {
 		view := p.newRefitView(asJSON)
 		summary, err := r.Preview(ctx, policy, view.watcher())
 		return view.end(summary, err)
@@ -60,20 +60,20 @@ func (p program) previewPolicy(
 // refitPolicy does with the reservations that do not fit a policy which was applied,
 // as the store has it, what the action says.
 func (p program) refitPolicy(
-	ctx context.Context, client redis.UniversalClient, settings config.Config, policy policy.Policy, action tasks.RefitAction, asJSON bool,
+	ctx context.Context, client redis.UniversalClient, settings config.Config, policy policy.Policy, action refit.RefitAction, asJSON bool,
 ) error {
-	if action == tasks.RefitKeep {
+	if action == refit.RefitKeep {
 		return nil
 	}
-	return p.withRefitter(client, settings, func(r *tasks.Refitter) error {
+	return p.withRefitter(client, settings, func(r *refit.Refitter) error {
 		view := p.newRefitView(asJSON)
 		summary, err := r.Run(ctx, policy, action, view.watcher())
 		return view.end(summary, err)
 	})
 }
 
-func (p program) withRefitter(client redis.UniversalClient, c config.Config, do func(*tasks.Refitter) error) (err error) {
-	r, err := tasks.NewRefitter(client, tasks.RefitterOptions{SubmitterOptions: store.SubmitterOptions(c)})
+func (p program) withRefitter(client redis.UniversalClient, c config.Config, do func(*refit.Refitter) error) (err error) {
+	r, err := refit.NewRefitter(client, refit.RefitterOptions{SubmitterOptions: store.SubmitterOptions(c)})
 	if err != nil {
 		return fmt.Errorf("opening the reservations: %w", err)
 	}

@@ -14,20 +14,21 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/refit"
 )
 
 func TestRefitOptions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		options refitOptions
-		want    tasks.RefitAction
+		want    refit.RefitAction
 		wrong   string
 	}{
-		{options: refitOptions{}, want: tasks.RefitKeep},
-		{options: refitOptions{preview: true}, want: tasks.RefitKeep},
-		{options: refitOptions{then: "shift"}, want: tasks.RefitShift},
-		{options: refitOptions{then: "cancel"}, want: tasks.RefitCancel},
+		{options: refitOptions{}, want: refit.RefitKeep},
+		{options: refitOptions{preview: true}, want: refit.RefitKeep},
+		{options: refitOptions{then: "shift"}, want: refit.RefitShift},
+		{options: refitOptions{then: "cancel"}, want: refit.RefitCancel},
 		{options: refitOptions{then: "drop"}, wrong: `then "drop" is not allowed: it takes keep, shift or cancel`},
 		{options: refitOptions{preview: true, then: "shift"}, wrong: "--preview changes nothing, and so goes without --then"},
 	} {
@@ -48,11 +49,11 @@ func view(asJSON bool) (v *refitView, stdout, stderr *bytes.Buffer) {
 	return program{stdout: stdout, stderr: stderr}.newRefitView(asJSON), stdout, stderr
 }
 
-func misfit(outcome string, code fault.Code) tasks.Misfit {
-	at := tasks.Time{Time: time.Date(2026, 11, 22, 11, 11, 11, 0, time.UTC)}
-	m := tasks.Misfit{Outcome: outcome, Code: code, ID: "order-17", User: "alice", SendAt: at, Breaks: "2/calendar_day"}
-	if outcome == tasks.Moved {
-		m.From, m.SendAt = at, tasks.Time{Time: at.Add(24 * time.Hour)}
+func misfit(outcome string, code fault.Code) refit.Misfit {
+	at := message.Time{Time: time.Date(2026, 11, 22, 11, 11, 11, 0, time.UTC)}
+	m := refit.Misfit{Outcome: outcome, Code: code, ID: "order-17", User: "alice", SendAt: at, Breaks: "2/calendar_day"}
+	if outcome == message.Moved {
+		m.From, m.SendAt = at, message.Time{Time: at.Add(24 * time.Hour)}
 	}
 	return m
 }
@@ -62,15 +63,15 @@ func TestRefitViewListsMisfits(t *testing.T) {
 	v, stdout, _ := view(false)
 	watcher := v.watcher()
 	watcher.Progress(0)
-	for _, m := range []tasks.Misfit{
-		misfit(tasks.NoFit, ""), misfit(tasks.Moved, ""), misfit(tasks.Cancelled, ""), misfit(tasks.Gone, ""),
-		misfit(tasks.Kept, fault.CodeSendLimit), misfit(tasks.Kept, fault.CodeBlocked),
+	for _, m := range []refit.Misfit{
+		misfit(refit.NoFit, ""), misfit(message.Moved, ""), misfit(message.Cancelled, ""), misfit(refit.Gone, ""),
+		misfit(refit.Kept, fault.CodeSendLimit), misfit(refit.Kept, fault.CodeBlocked),
 	} {
 		require.NoError(t, watcher.Misfit(m))
 	}
 	watcher.Progress(keyspace.Partitions)
-	require.NoError(t, v.end(tasks.RefitSummary{
-		Outcome: tasks.Refitted, Users: 20, Reservations: 40, MisfitUsers: 3, Misfits: 7,
+	require.NoError(t, v.end(refit.RefitSummary{
+		Outcome: refit.Refitted, Users: 20, Reservations: 40, MisfitUsers: 3, Misfits: 7,
 		MisfitsByRule: map[string]int{"2/calendar_day": 5, "quiet_hours": 1, "marketing 1/hour": 1},
 		Moved:         4, Kept: 2, Gone: 1, First: 10, Unclear: 1, Next: keyspace.Partitions,
 	}, nil))
@@ -97,17 +98,17 @@ func TestRefitViewOnATerminal(t *testing.T) {
 	v, stdout, _ := view(false)
 	v.watched = true
 	for range misfitsShown + 7 {
-		require.NoError(t, v.misfit(misfit(tasks.NoFit, "")))
+		require.NoError(t, v.misfit(misfit(refit.NoFit, "")))
 	}
 	require.Equal(t, misfitsShown, strings.Count(stdout.String(), "order-17"))
-	require.NoError(t, v.end(tasks.RefitSummary{Outcome: tasks.Previewed}, nil))
+	require.NoError(t, v.end(refit.RefitSummary{Outcome: refit.Previewed}, nil))
 	require.Contains(t, stdout.String(), "… and 7 more, which a file or another program would get, too\n")
 	require.Contains(t, stdout.String(), "Nothing was changed.\n")
 
 	v, stdout, _ = view(true)
 	v.watched = true
 	for range misfitsShown + 7 {
-		require.NoError(t, v.misfit(misfit(tasks.NoFit, "")))
+		require.NoError(t, v.misfit(misfit(refit.NoFit, "")))
 	}
 	require.Equal(t, misfitsShown+7, strings.Count(stdout.String(), "order-17"), "JSON has them all")
 }
@@ -117,16 +118,16 @@ func TestRefitViewThatEndsEarly(t *testing.T) {
 	enough := errors.New("enough")
 	v, stdout, stderr := view(false)
 	v.progress(0)
-	require.ErrorIs(t, v.end(tasks.RefitSummary{Outcome: tasks.Refitted, Moved: 3, Next: 512}, enough), enough)
+	require.ErrorIs(t, v.end(refit.RefitSummary{Outcome: refit.Refitted, Moved: 3, Next: 512}, enough), enough)
 	require.Empty(t, stdout.String())
 	require.Equal(t, "stopped after 512 of 1024 parts of the store: 3 moved by then; the same command goes on there\n", stderr.String())
 
 	v, stdout, _ = view(true)
-	require.ErrorIs(t, v.end(tasks.RefitSummary{}, enough), enough)
+	require.ErrorIs(t, v.end(refit.RefitSummary{}, enough), enough)
 	require.Empty(t, stdout.String(), "nothing was begun")
 	v.progress(0)
-	require.NoError(t, v.misfit(misfit(tasks.Moved, "")))
-	require.ErrorIs(t, v.end(tasks.RefitSummary{Outcome: tasks.Refitted, Moved: 1, Next: 3}, enough), enough)
+	require.NoError(t, v.misfit(misfit(message.Moved, "")))
+	require.ErrorIs(t, v.end(refit.RefitSummary{Outcome: refit.Refitted, Moved: 1, Next: 3}, enough), enough)
 	lines := strings.Split(stdout.String(), "\n")
 	require.Len(t, lines, 3)
 	require.Empty(t, lines[2], "each line ends")

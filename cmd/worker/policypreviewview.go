@@ -13,7 +13,8 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/refit"
 )
 
 // misfitsShown is how many misfits a person is shown one by one. A file, and
@@ -38,8 +39,8 @@ func (p program) newRefitView(asJSON bool) *refitView {
 	}
 }
 
-func (v *refitView) watcher() tasks.RefitWatcher {
-	return tasks.RefitWatcher{Misfit: v.misfit, Progress: v.progress}
+func (v *refitView) watcher() refit.RefitWatcher {
+	return refit.RefitWatcher{Misfit: v.misfit, Progress: v.progress}
 }
 
 // progress is called first with what an earlier run has done.
@@ -62,7 +63,7 @@ func (v *refitView) unlisted() int {
 }
 
 // misfit lists one.
-func (v *refitView) misfit(m tasks.Misfit) error {
+func (v *refitView) misfit(m refit.Misfit) error {
 	v.listed++
 	if v.unlisted() > 0 {
 		return nil
@@ -87,16 +88,16 @@ func (v *refitView) misfit(m tasks.Misfit) error {
 
 // line is a misfit for a person: when, what it breaks, whose and which, and what
 // became of it.
-func (v *refitView) line(m tasks.Misfit) string {
+func (v *refitView) line(m refit.Misfit) string {
 	at, became := m.SendAt, ""
 	switch m.Outcome {
-	case tasks.Moved:
+	case message.Moved:
 		at, became = m.From, v.palette.Green("moved to "+cli.FormatTime(m.SendAt.Time, time.UTC))
-	case tasks.Cancelled:
+	case message.Cancelled:
 		became = v.palette.Green("cancelled")
-	case tasks.Gone:
+	case refit.Gone:
 		became = v.palette.Dim("sent, moved or cancelled meanwhile")
-	case tasks.Kept:
+	case refit.Kept:
 		became = v.palette.Yellow("kept: " + keptBecause(m.Code))
 	}
 	fields := []string{cli.FormatTime(at.Time, time.UTC), v.palette.Yellow(m.Breaks), m.User, m.ID}
@@ -121,7 +122,7 @@ func keptBecause(code fault.Code) string {
 
 // end says what it came to, also where it ended early, and returns what to end
 // with.
-func (v *refitView) end(s tasks.RefitSummary, err error) error {
+func (v *refitView) end(s refit.RefitSummary, err error) error {
 	if v.bar != nil {
 		v.bar.end()
 	}
@@ -139,16 +140,16 @@ func (v *refitView) end(s tasks.RefitSummary, err error) error {
 }
 
 // stoppedEarly says how far it came.
-func stoppedEarly(s tasks.RefitSummary) string {
+func stoppedEarly(s refit.RefitSummary) string {
 	text := fmt.Sprintf("stopped after %d of %d parts of the store", s.Next, keyspace.Partitions)
-	if s.Outcome == tasks.Previewed {
+	if s.Outcome == refit.Previewed {
 		return text + fmt.Sprintf(": %s did not fit in them\n", count(s.Misfits, "message", "messages"))
 	}
 	return text + fmt.Sprintf(": %s by then; the same command goes on there\n", refitted(s))
 }
 
 // sumUp sums up for a person.
-func (v *refitView) sumUp(s tasks.RefitSummary) string {
+func (v *refitView) sumUp(s refit.RefitSummary) string {
 	var text strings.Builder
 	if more := v.unlisted(); more > 0 {
 		fmt.Fprintf(&text, "… and %d more, which a file or another program would get, too\n", more)
@@ -176,7 +177,7 @@ func (v *refitView) sumUp(s tasks.RefitSummary) string {
 		fmt.Fprintf(&text, "%s passed over, whose settings name a policy that is not there or can't be read.\n",
 			count(s.Unclear, "user was", "users were"))
 	}
-	if s.Outcome == tasks.Previewed {
+	if s.Outcome == refit.Previewed {
 		text.WriteString("Nothing was changed.\n")
 	} else if s.Misfits > 0 {
 		fmt.Fprintf(&text, "Of these: %s.\n", refitted(s))
@@ -185,7 +186,7 @@ func (v *refitView) sumUp(s tasks.RefitSummary) string {
 }
 
 // refitted says what was done.
-func refitted(s tasks.RefitSummary) string {
+func refitted(s refit.RefitSummary) string {
 	parts := []string{}
 	for _, p := range []struct {
 		n    int

@@ -16,6 +16,10 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/deliver"
+	"github.com/sendlimit/sendlimiter/tasks/metrics"
+	"github.com/sendlimit/sendlimiter/tasks/retry"
+	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
 // serve delivers and serves the API until ctx ends; what was due before a time
@@ -65,7 +69,7 @@ func (p program) serve(ctx context.Context, flags *pflag.FlagSet, dropDueBefore 
 	if err != nil {
 		return err
 	}
-	policies, err := tasks.NewPolicies(storage.client, tasks.PoliciesOptions{Prefix: settings.Prefix, Logger: logger})
+	policies, err := rules.NewPolicies(storage.client, rules.PoliciesOptions{Prefix: settings.Prefix, Logger: logger})
 	if err != nil {
 		return err
 	}
@@ -91,7 +95,7 @@ func (p program) serve(ctx context.Context, flags *pflag.FlagSet, dropDueBefore 
 // openWork returns what the worker does beside the API until its context ends,
 // and what to do after that.
 func (p program) openWork(
-	client redis.UniversalClient, c config.Config, policies *tasks.Policies, m *tasks.Metrics,
+	client redis.UniversalClient, c config.Config, policies *rules.Policies, m *metrics.Metrics,
 	dropDueBefore time.Time, logger *slog.Logger,
 ) (work func(context.Context) error, release func() error, err error) {
 	if !c.Deliver {
@@ -150,8 +154,8 @@ func onlyGet(w http.ResponseWriter, _ *http.Request) {
 }
 
 func newWorker(
-	client redis.UniversalClient, c config.Config, policies *tasks.Policies,
-	channel notifier.Notifier, announcer notifier.Announcer, m *tasks.Metrics,
+	client redis.UniversalClient, c config.Config, policies *rules.Policies,
+	channel notifier.Notifier, announcer notifier.Announcer, m *metrics.Metrics,
 	dropDueBefore time.Time, logger *slog.Logger,
 ) (*tasks.Worker, error) {
 	return tasks.NewWorker(client, tasks.WorkerOptions{
@@ -164,9 +168,9 @@ func newWorker(
 		ExpireAfter:     c.ExpireAfter,
 		PushTimeout:     c.PushTimeout,
 		Deliveries:      c.Deliveries,
-		Retries:         tasks.RetryPolicy{Min: c.RetryMin, Max: c.RetryMax, Attempts: c.MaxAttempts},
+		Retries:         retry.RetryPolicy{Min: c.RetryMin, Max: c.RetryMax, Attempts: c.MaxAttempts},
 		ShutdownTimeout: c.ShutdownTimeout,
-		OnUncertain:     tasks.OnUncertain(c.OnUncertain),
+		OnUncertain:     deliver.OnUncertain(c.OnUncertain),
 		Tolerance:       c.Tolerance,
 		DropDueBefore:   dropDueBefore,
 		Metrics:         m,

@@ -20,7 +20,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // elsewhere is a Redis beside the worker, with the settings that lead there.
@@ -30,28 +31,28 @@ func elsewhere(t *testing.T) (*miniredis.Miniredis, *redis.Client, []string) {
 	return m, client, []string{"REDIS_URL=redis://" + m.Addr(), "SENDLIMIT_PUSH_URL=log:"}
 }
 
-// submit sends a message to the store, due after the given time, and returns
+// submitMessage sends a message to the store, due after the given time, and returns
 // when it is to go out.
-func submit(t *testing.T, url, user string, after time.Duration) time.Time {
+func submitMessage(t *testing.T, url, user string, after time.Duration) time.Time {
 	t.Helper()
 	client, err := store.Open(url, store.Options{})
 	require.NoError(t, err)
 	defer client.Close()
-	submitter, err := tasks.NewSubmitter(client, tasks.SubmitterOptions{})
+	submitter, err := submit.NewSubmitter(client, submit.SubmitterOptions{})
 	require.NoError(t, err)
 	defer submitter.Close()
-	o, err := submitter.Submit(t.Context(), tasks.Message{
+	o, err := submitter.Submit(t.Context(), message.Message{
 		ID: "id-" + user, User: user, SendAt: time.Now().Add(after), Title: "Hello",
 	})
 	require.NoError(t, err)
-	require.Equal(t, tasks.Accepted, o.Outcome, o.Detail)
+	require.Equal(t, message.Accepted, o.Outcome, o.Detail)
 	return o.SendAt.Time
 }
 
 func TestWithNothingInstalledItDeliversOnTheEmbeddedStore(t *testing.T) {
 	t.Parallel()
 	worker := start(t, nil).started(t)
-	due := submit(t, worker.storeURL(t), "alice", 1200*time.Millisecond)
+	due := submitMessage(t, worker.storeURL(t), "alice", 1200*time.Millisecond)
 	require.Eventually(t, func() bool { return len(worker.stdout.lines(t)) == 1 }, 10*time.Second, 10*time.Millisecond)
 	line := worker.stdout.lines(t)[0]
 	require.Equal(t, "alice", line["user"])
@@ -302,7 +303,7 @@ func TestStoppingFinishesWhatRuns(t *testing.T) {
 	t.Cleanup(receiver.Close)
 	receiver.Script(notifiertest.Answer{Delay: time.Second})
 	worker := start(t, environ, "--push-url", receiver.URL()).started(t)
-	submit(t, strings.TrimPrefix(environ[0], "REDIS_URL="), "alice", 0)
+	submitMessage(t, strings.TrimPrefix(environ[0], "REDIS_URL="), "alice", 0)
 	require.Eventually(t, func() bool { return len(receiver.Requests()) == 1 }, 10*time.Second, 5*time.Millisecond)
 	health := worker.attribute(t, "health endpoint", "url")
 	worker.stop()

@@ -12,7 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
 const (
@@ -66,7 +66,7 @@ func lookForStats(
 		asking sync.WaitGroup
 		errs   [5]error
 	)
-	asking.Go(func() { stats.Queue, errs[0] = tasks.QueueSizes(ctx, client, prefix) })
+	asking.Go(func() { stats.Queue, errs[0] = queue.QueueSizes(ctx, client, prefix) })
 	asking.Go(func() { stats.DeadLetters, errs[1] = letters.Count(ctx) })
 	asking.Go(func() { stats.OldestOverdueSeconds, errs[2] = oldestOverdue(ctx, client, watch) })
 	asking.Go(func() { stats.Store, errs[3] = storeMemory(ctx, client) })

@@ -12,7 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
 const (
@@ -42,7 +42,7 @@ func newStoreCollector(client redis.UniversalClient, prefix string) (*storeColle
 
 	queued := c.describe("sendlimit_queue_tasks", "Tasks in the queue by state.", "state")
 	c.add("queue", func(ctx context.Context) ([]prometheus.Metric, error) {
-		sizes, err := tasks.QueueSizes(ctx, client, prefix)
+		sizes, err := queue.QueueSizes(ctx, client, prefix)
 		var found []prometheus.Metric
 		for state, size := range sizes {
 			found = append(found, gauge(queued, float64(size), state))

@@ -13,7 +13,8 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
 func (p program) userCommand(ctx context.Context) *cobra.Command {
@@ -41,14 +42,14 @@ func (p program) exportCommand(ctx context.Context) *cobra.Command {
 		Example: "  worker user export alice > alice.json",
 		Args:    cli.Argument("USER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withUsers(ctx, cmd.Flags(), func(users *tasks.Users) error {
+			return p.withUsers(ctx, cmd.Flags(), func(users *userdata.Users) error {
 				return p.exportUser(ctx, users, args[0])
 			})
 		},
 	}
 }
 
-func (p program) exportUser(ctx context.Context, users *tasks.Users, user string) error {
+func (p program) exportUser(ctx context.Context, users *userdata.Users, user string) error {
 	bar := p.scanBar()
 	document, err := users.Export(ctx, user, bar.update)
 	bar.end()
@@ -58,7 +59,7 @@ func (p program) exportUser(ctx context.Context, users *tasks.Users, user string
 	if document.Empty() {
 		return &userError{code: fault.CodeNotFound, detail: "there is nothing of " + user}
 	}
-	document.ExportedAt = tasks.Time{Time: time.Now()}
+	document.ExportedAt = message.Time{Time: time.Now()}
 	encoder := json.NewEncoder(p.stdout)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
@@ -109,7 +110,7 @@ func (p program) confirmErase(ctx context.Context, flags *pflag.FlagSet, user st
 	if err != nil || wait < 0 {
 		return &fault.InvalidError{Field: "wait", Value: f.wait, Want: "a length of time such as 90s or 5m, 0s not to wait"}
 	}
-	return p.withUsers(ctx, flags, func(users *tasks.Users) error {
+	return p.withUsers(ctx, flags, func(users *userdata.Users) error {
 		return p.eraseUser(ctx, users, user, wait, f.json)
 	})
 }
@@ -117,10 +118,10 @@ func (p program) confirmErase(ctx context.Context, flags *pflag.FlagSet, user st
 // erasure is the answer of user erase.
 type erasure struct {
 	Outcome string `json:"outcome"`
-	tasks.Erasure
+	userdata.Erasure
 }
 
-func (p program) eraseUser(ctx context.Context, users *tasks.Users, user string, wait time.Duration, asJSON bool) error {
+func (p program) eraseUser(ctx context.Context, users *userdata.Users, user string, wait time.Duration, asJSON bool) error {
 	bar := p.scanBar()
 	e, err := users.Erase(ctx, user, wait, bar.update)
 	bar.end()
@@ -163,9 +164,9 @@ func (e *userError) Error() string { return e.detail }
 func (e *userError) Code() fault.Code { return e.code }
 
 // withUsers calls do with the users of the store that the settings name.
-func (p program) withUsers(ctx context.Context, flags *pflag.FlagSet, do func(*tasks.Users) error) error {
+func (p program) withUsers(ctx context.Context, flags *pflag.FlagSet, do func(*userdata.Users) error) error {
 	return p.withStore(ctx, flags, func(client redis.UniversalClient, c config.Config) error {
-		users, err := tasks.NewUsers(client, c.Prefix)
+		users, err := userdata.NewUsers(client, c.Prefix)
 		if err != nil {
 			return fmt.Errorf("opening the users: %w", err)
 		}

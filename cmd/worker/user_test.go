@@ -12,7 +12,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
 // storeOfAlice is a store with two messages to alice, of which one was
@@ -24,14 +26,14 @@ func storeOfAlice(t *testing.T) (client *redis.Client, environ []string) {
 	policies, err := settings.NewPolicyStore(client, "")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy.DefaultPolicy()))
-	submitter, err := tasks.NewSubmitter(client, tasks.SubmitterOptions{})
+	submitter, err := submit.NewSubmitter(client, submit.SubmitterOptions{})
 	require.NoError(t, err)
 	for i, id := range []string{"a", "b"} {
-		o, err := submitter.Submit(t.Context(), tasks.Message{
+		o, err := submitter.Submit(t.Context(), message.Message{
 			ID: id, User: "alice", SendAt: time.Now().Add(time.Duration(i+1) * time.Hour), Title: "Hi <there>",
 		})
 		require.NoError(t, err)
-		require.Equal(t, tasks.Accepted, o.Outcome)
+		require.Equal(t, message.Accepted, o.Outcome)
 	}
 	_, err = submitter.Cancel(t.Context(), "alice", "b")
 	require.NoError(t, err)
@@ -45,7 +47,7 @@ func TestUserExport(t *testing.T) {
 	text, err := command(t, environ, "", "user", "export", "alice")
 	require.NoError(t, err)
 	require.Contains(t, text, `      "title": "Hi <there>"`+"\n", "for a person to read, too")
-	var document tasks.UserDocument
+	var document userdata.UserDocument
 	require.NoError(t, json.Unmarshal([]byte(text), &document))
 	require.Equal(t, "alice", document.User)
 	require.WithinDuration(t, time.Now(), document.ExportedAt.Time, time.Minute)

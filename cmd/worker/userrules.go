@@ -7,18 +7,18 @@ import (
 	"strings"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // userDocument is what is set for a user, and what holds then, as answers have it.
-type userDocument struct{ tasks.UserSettings }
+type userDocument struct{ message.UserSettings }
 
 func (u *userSettings) show(ctx context.Context, user string) error {
 	settings, err := u.Get(ctx, user)
 	if err != nil {
 		return fmt.Errorf("showing a user's settings: %w", err)
 	}
-	document := userDocument{tasks.UserSettingsOf(user, settings, u.policies)}
+	document := userDocument{message.UserSettingsOf(user, settings, u.policies)}
 	if u.json {
 		return u.printJSON(document)
 	}
@@ -62,7 +62,7 @@ func (d userDocument) set() []string {
 	return words
 }
 
-func describeRules(s *strings.Builder, h *tasks.EffectiveRules, user string) {
+func describeRules(s *strings.Builder, h *message.EffectiveRules, user string) {
 	fmt.Fprintf(s, "policy %s, version %d:\n", h.Policy, h.Version)
 	width := 0
 	for _, r := range h.Rules {
@@ -76,7 +76,7 @@ func describeRules(s *strings.Builder, h *tasks.EffectiveRules, user string) {
 			counts = "category " + r.Category
 		}
 		fmt.Fprintf(s, "  %-*s  %s", width, r.Rule, counts)
-		if r.From == tasks.FromUser {
+		if r.From == message.FromUser {
 			fmt.Fprintf(s, ", set for %s in place of %s", user, r.Replaces)
 		}
 		s.WriteString("\n")

@@ -15,7 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // userSettings are what is set for single users, and the policies that it refers to.
@@ -134,9 +134,9 @@ func (u *userSettings) check(settings policy.UserSettings, change userChange) er
 	}
 	switch {
 	case change.policy != nil:
-		return tasks.CheckUserSettings(settings, u.policies)
+		return message.CheckUserSettings(settings, u.policies)
 	case len(change.add) > 0:
-		return tasks.CheckUserSettings(policy.UserSettings{Policy: settings.Policy, Limits: change.add}, u.policies)
+		return message.CheckUserSettings(policy.UserSettings{Policy: settings.Policy, Limits: change.add}, u.policies)
 	default:
 		return nil
 	}

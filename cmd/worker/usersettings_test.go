@@ -149,7 +149,7 @@ func TestAnAlertThatIsGivenUpSaysWhy(t *testing.T) {
 	_, err := command(t, environ, "", "user", "set", "alice", "--contact", "https://127.0.0.1:9/alerts/s3cret")
 	require.NoError(t, err)
 	worker := start(t, environ, "--policy-rules", "1/calendar_day").started(t)
-	submit(t, "redis://"+m.Addr(), "alice", time.Hour)
+	submitMessage(t, "redis://"+m.Addr(), "alice", time.Hour)
 	line := worker.logged(t, "gave up a notice")
 	require.Equal(t, "user_quota", line["kind"])
 	require.Contains(t, line["error"], "its address is an internal one, which is not allowed")

@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // The lines of the user who has most do not begin when all others are done.
@@ -33,7 +33,7 @@ func TestALongChainBeginsInTime(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
 				got := &sink{}
-				err := bulk.Run(t.Context(), file.next, func(ctx context.Context, m tasks.Message) (tasks.Outcome, error) {
+				err := bulk.Run(t.Context(), file.next, func(ctx context.Context, m message.Message) (message.Outcome, error) {
 					time.Sleep(each)
 					return accept(ctx, m)
 				}, got, bulk.Options{Lanes: lanes, Window: window})

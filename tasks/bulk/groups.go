@@ -8,7 +8,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Phase is what a RunInGroups is doing.
@@ -77,10 +77,10 @@ func RunInGroups(
 	r := &groupRun{judge: judge, forget: forget, options: o}
 	groups := newGroups(o.Folder)
 	err := r.read(ctx, next, groups)
-	var outcomes *merged[tasks.Outcome]
+	var outcomes *merged[message.Outcome]
 	if err == nil {
 		o.Phase(Judging, r.lines-r.invalid)
-		var results []*spool[tasks.Outcome]
+		var results []*spool[message.Outcome]
 		results, err = r.judgeAll(ctx, groups)
 		defer closeAll(results)
 		outcomes = merge(results, lineOf)
@@ -139,9 +139,9 @@ func (r *groupRun) read(ctx context.Context, next func() (Line, error), groups [
 
 // judgeAll judges groups, one batch after the other, and empties them. What it
 // returns is to be closed, also with an error.
-func (r *groupRun) judgeAll(ctx context.Context, groups []*group) (results []*spool[tasks.Outcome], err error) {
+func (r *groupRun) judgeAll(ctx context.Context, groups []*group) (results []*spool[message.Outcome], err error) {
 	for _, batch := range batches(groups, r.options.Group) {
-		result := &spool[tasks.Outcome]{folder: r.options.Folder}
+		result := &spool[message.Outcome]{folder: r.options.Folder}
 		results = append(results, result)
 		if first := batch[0]; first.lines.count > r.options.Group && first.mixed {
 			err = r.judgeParts(ctx, first, result)
@@ -156,7 +156,7 @@ func (r *groupRun) judgeAll(ctx context.Context, groups []*group) (results []*sp
 }
 
 // judgeParts judges a group that is too large, in parts.
-func (r *groupRun) judgeParts(ctx context.Context, g *group, into *spool[tasks.Outcome]) error {
+func (r *groupRun) judgeParts(ctx context.Context, g *group, into *spool[message.Outcome]) error {
 	parts, err := g.split()
 	if err != nil {
 		return err
@@ -182,7 +182,7 @@ func (r *groupRun) judgeParts(ctx context.Context, g *group, into *spool[tasks.O
 }
 
 // judgeBatch judges groups together.
-func (r *groupRun) judgeBatch(ctx context.Context, batch []*group, into *spool[tasks.Outcome]) error {
+func (r *groupRun) judgeBatch(ctx context.Context, batch []*group, into *spool[message.Outcome]) error {
 	lines := make([]*spool[Line], len(batch))
 	for i, g := range batch {
 		lines[i] = g.lines
@@ -201,7 +201,7 @@ func (r *groupRun) judgeBatch(ctx context.Context, batch []*group, into *spool[t
 }
 
 // handOn gives the outcomes to the sink.
-func (r *groupRun) handOn(ctx context.Context, outcomes *merged[tasks.Outcome], sink Sink) error {
+func (r *groupRun) handOn(ctx context.Context, outcomes *merged[message.Outcome], sink Sink) error {
 	for line := 0; ; {
 		o, err := outcomes.next()
 		if errors.Is(err, io.EOF) {
@@ -225,10 +225,10 @@ func (r *groupRun) handOn(ctx context.Context, outcomes *merged[tasks.Outcome], 
 
 // whole gives an outcome back what a spool does not keep: it makes no difference
 // between an empty list and none.
-func whole(o tasks.Outcome) tasks.Outcome {
+func whole(o message.Outcome) message.Outcome {
 	for i := range o.Violations {
 		if o.Violations[i].Conflicts == nil {
-			o.Violations[i].Conflicts = []tasks.Conflict{}
+			o.Violations[i].Conflicts = []message.Conflict{}
 		}
 	}
 	return o
@@ -260,20 +260,20 @@ func (r *groupReader) end() {
 }
 
 // spoolSink sets outcomes aside.
-type spoolSink struct{ *spool[tasks.Outcome] }
+type spoolSink struct{ *spool[message.Outcome] }
 
 // Emit implements Sink.
-func (s spoolSink) Emit(o tasks.Outcome) error { return s.add(&o) }
+func (s spoolSink) Emit(o message.Outcome) error { return s.add(&o) }
 
 // Flush implements Sink: nobody reads before the end.
 func (s spoolSink) Flush() error { return nil }
 
 func numberOf(line *Line) int { return line.Number }
 
-func lineOf(o *tasks.Outcome) int { return o.Line }
+func lineOf(o *message.Outcome) int { return o.Line }
 
 // closeAll removes the files of spools that were read, or are not needed.
-func closeAll(spools []*spool[tasks.Outcome]) {
+func closeAll(spools []*spool[message.Outcome]) {
 	for _, s := range spools {
 		_ = s.close() // what was in it is where it belongs
 	}

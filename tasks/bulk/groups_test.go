@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // traces is a judge that keeps a trace of each line it judged, by user.
@@ -39,18 +39,18 @@ func newTraces(t *testing.T) *traces {
 
 // judge says how many of the user's lines were judged before, which no clear may
 // have made it forget.
-func (j *traces) judge(_ context.Context, m tasks.Message) (tasks.Outcome, error) {
+func (j *traces) judge(_ context.Context, m message.Message) (message.Outcome, error) {
 	j.judging.Add(1)
 	defer j.judging.Add(-1)
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.gone[m.User] {
-		return tasks.Outcome{}, fmt.Errorf("%s was cleared", m.User)
+		return message.Outcome{}, fmt.Errorf("%s was cleared", m.User)
 	}
 	j.now[m.User]++
 	j.kept++
 	j.most = max(j.most, j.kept)
-	return tasks.Outcome{Outcome: tasks.Accepted, ID: m.ID, User: m.User, Detail: strconv.Itoa(j.now[m.User])}, nil
+	return message.Outcome{Outcome: message.Accepted, ID: m.ID, User: m.User, Detail: strconv.Itoa(j.now[m.User])}, nil
 }
 
 func (j *traces) clear(context.Context) error {
@@ -67,9 +67,9 @@ func (j *traces) clear(context.Context) error {
 }
 
 // outcomes keeps what it is given.
-type outcomes []tasks.Outcome
+type outcomes []message.Outcome
 
-func (o *outcomes) Emit(one tasks.Outcome) error {
+func (o *outcomes) Emit(one message.Outcome) error {
 	*o = append(*o, one)
 	return nil
 }
@@ -128,21 +128,21 @@ func TestGroupsGiveTheSameOutcomes(t *testing.T) {
 func TestGroupsKeepAllThatThereIs(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 11, 22, 11, 11, 11, 1e6, time.UTC)
-	whole := bulk.Line{Number: 7, Message: tasks.Message{
+	whole := bulk.Line{Number: 7, Message: message.Message{
 		ID: "i", User: "älice", SendAt: at, Now: true, Category: "news", Title: "t", Body: "b",
 		Data: map[string]string{"k": "", "": "v"}, ExpiresAt: at.Add(1), OnConflict: "shift", ShiftUntil: at.Add(2), Account: "acme",
 	}}
-	wrong := bulk.Line{Number: 8, Invalid: &fault.InvalidError{Field: "f", Value: "v", Want: "w"}, Message: tasks.Message{ID: "j", User: "bob"}}
-	refused := tasks.Outcome{
-		Outcome: tasks.Refused, Line: 7, Code: fault.CodeSendLimit, ID: "i", User: "älice", SendAt: tasks.Time{Time: at},
-		Detail: "no", NextFreeAt: tasks.Time{Time: at.Add(time.Hour)}, RetryAfterSeconds: 3,
-		Violations: []tasks.Violation{
-			{Rule: "1/minute", Limit: 1, Conflicts: []tasks.Conflict{{ID: "k", SendAt: tasks.Time{Time: at}}}, ConflictsTotal: 1},
-			{Rule: "1/hour", Conflicts: []tasks.Conflict{}},
+	wrong := bulk.Line{Number: 8, Invalid: &fault.InvalidError{Field: "f", Value: "v", Want: "w"}, Message: message.Message{ID: "j", User: "bob"}}
+	refused := message.Outcome{
+		Outcome: message.Refused, Line: 7, Code: fault.CodeSendLimit, ID: "i", User: "älice", SendAt: message.Time{Time: at},
+		Detail: "no", NextFreeAt: message.Time{Time: at.Add(time.Hour)}, RetryAfterSeconds: 3,
+		Violations: []message.Violation{
+			{Rule: "1/minute", Limit: 1, Conflicts: []message.Conflict{{ID: "k", SendAt: message.Time{Time: at}}}, ConflictsTotal: 1},
+			{Rule: "1/hour", Conflicts: []message.Conflict{}},
 		},
 	}
 	lines := []bulk.Line{whole, wrong}
-	var judged []tasks.Message
+	var judged []message.Message
 	var got outcomes
 	require.NoError(t, bulk.RunInGroups(t.Context(), func() (bulk.Line, error) {
 		if len(lines) == 0 {
@@ -151,13 +151,13 @@ func TestGroupsKeepAllThatThereIs(t *testing.T) {
 		line := lines[0]
 		lines = lines[1:]
 		return line, nil
-	}, func(_ context.Context, m tasks.Message) (tasks.Outcome, error) {
+	}, func(_ context.Context, m message.Message) (message.Outcome, error) {
 		judged = append(judged, m)
 		return refused, nil
 	}, newTraces(t).clear, &got, bulk.GroupOptions{}))
-	require.Equal(t, []tasks.Message{whole.Message}, judged)
+	require.Equal(t, []message.Message{whole.Message}, judged)
 	require.Equal(t, outcomes{refused, {
-		Outcome: tasks.Invalid, Line: 8, Code: fault.CodeInvalidField, Field: "f", ID: "j", User: "bob", Detail: wrong.Invalid.Error(),
+		Outcome: message.Invalid, Line: 8, Code: fault.CodeInvalidField, Field: "f", ID: "j", User: "bob", Detail: wrong.Invalid.Error(),
 	}}, got)
 }
 
@@ -187,9 +187,9 @@ func TestGroupsThatFailHandNothingOn(t *testing.T) {
 		clear func(context.Context) error
 		err   error
 	}{
-		"the judge": {func(ctx context.Context, m tasks.Message) (tasks.Outcome, error) {
+		"the judge": {func(ctx context.Context, m message.Message) (message.Outcome, error) {
 			if m.ID == "line-7777" {
-				return tasks.Outcome{}, broken
+				return message.Outcome{}, broken
 			}
 			return accept(ctx, m)
 		}, func(context.Context) error { return nil }, broken},

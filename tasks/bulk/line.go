@@ -4,21 +4,21 @@ import (
 	"errors"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/input"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Line is one line of a file, or a CSV record over several.
 type Line struct {
 	Number  int // from 1
-	Message tasks.Message
+	Message message.Message
 	// Invalid says what is wrong if there is no Message in the line, or only its
 	// ID and User.
 	Invalid *fault.InvalidError
 }
 
 // LineOf makes a line of a record, whose times parse reads.
-func LineOf(record input.Record, parse tasks.TimeParser) Line {
+func LineOf(record input.Record, parse message.TimeParser) Line {
 	line := Line{Number: record.Line, Invalid: record.Invalid}
 	if line.Invalid != nil {
 		return line

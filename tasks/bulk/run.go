@@ -9,17 +9,18 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
 // Judge submits a message, or only says what the answer would be. An error
 // means that there is no answer.
-type Judge func(ctx context.Context, m tasks.Message) (tasks.Outcome, error)
+type Judge func(ctx context.Context, m message.Message) (message.Outcome, error)
 
 // Sink gets the outcomes in the order of the file, one at a time. Flush is
 // called when there are no more for the moment.
 type Sink interface {
-	Emit(o tasks.Outcome) error
+	Emit(o message.Outcome) error
 	Flush() error
 }
 
@@ -112,7 +113,7 @@ type job struct {
 // answer is the outcome of a job, or that it has none.
 type answer struct {
 	place, line int
-	outcome     tasks.Outcome
+	outcome     message.Outcome
 	judged      bool
 	here        bool
 }
@@ -177,15 +178,15 @@ func (r *run) work(ctx context.Context) {
 		switch {
 		case r.halted.Load() || ctx.Err() != nil:
 		case j.line.Invalid != nil:
-			a.outcome, a.judged = tasks.OutcomeOf(j.line.Invalid), true
+			a.outcome, a.judged = message.OutcomeOf(j.line.Invalid), true
 			a.outcome.ID, a.outcome.User = j.line.Message.ID, j.line.Message.User
 		default:
 			// What is being judged is finished when ctx ends: it is over soon,
 			// and cutting it off would leave its outcome unknown.
 			o, err := r.judge(context.WithoutCancel(ctx), j.line.Message)
 			switch {
-			case tasks.UnknownRules(err): // as for all lines of the user, and no other's
-				a.outcome, a.judged = tasks.OutcomeOf(err), true
+			case rules.UnknownRules(err): // as for all lines of the user, and no other's
+				a.outcome, a.judged = message.OutcomeOf(err), true
 				a.outcome.ID, a.outcome.User = j.line.Message.ID, j.line.Message.User
 			case err != nil:
 				r.failed.Add(1)
@@ -245,7 +246,7 @@ func (r *run) receive() (answer, bool) {
 	return a, ok
 }
 
-func (r *run) emit(o tasks.Outcome) bool {
+func (r *run) emit(o message.Outcome) bool {
 	if err := r.sink.Emit(o); err != nil {
 		r.halt(err)
 		return false

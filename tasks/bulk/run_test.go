@@ -16,8 +16,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/judge"
-	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 const (
@@ -38,7 +38,7 @@ func (f *file) next() (bulk.Line, error) {
 		f.read.Add(-1)
 		return bulk.Line{}, f.end
 	}
-	return bulk.Line{Number: n, Message: tasks.Message{ID: fmt.Sprintf("line-%d", n), User: f.users[n-1]}}, nil
+	return bulk.Line{Number: n, Message: message.Message{ID: fmt.Sprintf("line-%d", n), User: f.users[n-1]}}, nil
 }
 
 func fileOf(lines, users int) *file {
@@ -54,13 +54,13 @@ func fileOf(lines, users int) *file {
 type sink struct {
 	lines   []int
 	ids     []string
-	last    tasks.Outcome
+	last    message.Outcome
 	flushed int
 	err     error // of every Emit from the line on
 	errAt   int
 }
 
-func (s *sink) Emit(o tasks.Outcome) error {
+func (s *sink) Emit(o message.Outcome) error {
 	if s.err != nil && o.Line >= s.errAt {
 		return s.err
 	}
@@ -83,8 +83,8 @@ func (s *sink) requireFirst(t *testing.T, line int) {
 	require.Equal(t, line-1, s.flushed)
 }
 
-func accept(_ context.Context, m tasks.Message) (tasks.Outcome, error) {
-	return tasks.Outcome{Outcome: tasks.Accepted, ID: m.ID, User: m.User}, nil
+func accept(_ context.Context, m message.Message) (message.Outcome, error) {
+	return message.Outcome{Outcome: message.Accepted, ID: m.ID, User: m.User}, nil
 }
 
 func TestAUsersLinesAreJudgedInOrderOthersBeside(t *testing.T) {
@@ -94,7 +94,7 @@ func TestAUsersLinesAreJudgedInOrderOthersBeside(t *testing.T) {
 	judged, inFlight := make(map[string][]string), make(map[string]bool)
 	var now, most atomic.Int64
 	got := &sink{}
-	err := bulk.Run(t.Context(), f.next, func(ctx context.Context, m tasks.Message) (tasks.Outcome, error) {
+	err := bulk.Run(t.Context(), f.next, func(ctx context.Context, m message.Message) (message.Outcome, error) {
 		most.Store(max(most.Load(), now.Add(1)))
 		defer now.Add(-1)
 		mu.Lock()
@@ -107,7 +107,7 @@ func TestAUsersLinesAreJudgedInOrderOthersBeside(t *testing.T) {
 		delete(inFlight, m.User)
 		mu.Unlock()
 		if busy {
-			return tasks.Outcome{}, errors.New("two lines of a user at once")
+			return message.Outcome{}, errors.New("two lines of a user at once")
 		}
 		return accept(ctx, m)
 	}, got, bulk.Options{})
@@ -126,7 +126,7 @@ func TestAUsersLinesAreJudgedInOrderOthersBeside(t *testing.T) {
 func TestAnInvalidLineIsAnOutcome(t *testing.T) {
 	t.Parallel()
 	lines := []bulk.Line{
-		{Number: 2, Invalid: &fault.InvalidError{Field: "send_at", Value: "x", Want: "a time"}, Message: tasks.Message{ID: "i", User: "u"}},
+		{Number: 2, Invalid: &fault.InvalidError{Field: "send_at", Value: "x", Want: "a time"}, Message: message.Message{ID: "i", User: "u"}},
 	}
 	got := &sink{}
 	err := bulk.Run(t.Context(), func() (bulk.Line, error) {
@@ -138,8 +138,8 @@ func TestAnInvalidLineIsAnOutcome(t *testing.T) {
 		return line, nil
 	}, accept, got, bulk.Options{})
 	require.NoError(t, err)
-	require.Equal(t, tasks.Outcome{
-		Outcome: tasks.Invalid, Line: 2, Code: fault.CodeInvalidField, Field: "send_at", ID: "i", User: "u",
+	require.Equal(t, message.Outcome{
+		Outcome: message.Invalid, Line: 2, Code: fault.CodeInvalidField, Field: "send_at", ID: "i", User: "u",
 		Detail: `send_at "x" is not allowed: it takes a time`,
 	}, got.last)
 }
@@ -152,9 +152,9 @@ func TestAFailureStopsWithTheLineToGoOnFrom(t *testing.T) {
 	var mu sync.Mutex
 	judged := make(map[string]bool)
 	got := &sink{}
-	err := bulk.Run(t.Context(), f.next, func(ctx context.Context, m tasks.Message) (tasks.Outcome, error) {
+	err := bulk.Run(t.Context(), f.next, func(ctx context.Context, m message.Message) (message.Outcome, error) {
 		if m.ID == fmt.Sprintf("line-%d", failing) {
-			return tasks.Outcome{}, broken
+			return message.Outcome{}, broken
 		}
 		mu.Lock()
 		judged[m.ID] = true
@@ -180,9 +180,9 @@ func TestAFailureStopsWithTheLineToGoOnFrom(t *testing.T) {
 func TestUnknownRulesStopNobodyElse(t *testing.T) {
 	t.Parallel()
 	unknown := &fault.UnavailableError{Detail: "no such policy", Err: judge.ErrUnknownPolicy}
-	judge := func(ctx context.Context, m tasks.Message) (tasks.Outcome, error) {
+	judge := func(ctx context.Context, m message.Message) (message.Outcome, error) {
 		if m.User == "user-1" {
-			return tasks.Outcome{}, unknown
+			return message.Outcome{}, unknown
 		}
 		return accept(ctx, m)
 	}
@@ -198,8 +198,8 @@ func TestUnknownRulesStopNobodyElse(t *testing.T) {
 		got := &sink{}
 		require.NoError(t, run(f, got), name)
 		got.requireFirst(t, 1001)
-		require.Equal(t, tasks.Outcome{
-			Outcome: tasks.Errored, Code: fault.CodeUnavailable, ID: "line-1000", User: "user-1", Line: 1000, Detail: "no such policy",
+		require.Equal(t, message.Outcome{
+			Outcome: message.Errored, Code: fault.CodeUnavailable, ID: "line-1000", User: "user-1", Line: 1000, Detail: "no such policy",
 		}, got.last, name)
 	}
 }
@@ -221,11 +221,11 @@ func TestAnInterruptFinishesWhatIsBeingJudged(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	got := &sink{}
-	err := bulk.Run(ctx, f.next, func(ctx context.Context, m tasks.Message) (tasks.Outcome, error) {
+	err := bulk.Run(ctx, f.next, func(ctx context.Context, m message.Message) (message.Outcome, error) {
 		if m.ID == "line-3000" {
 			cancel()
 		}
-		return tasks.Outcome{Outcome: tasks.Accepted, ID: m.ID}, ctx.Err()
+		return message.Outcome{Outcome: message.Accepted, ID: m.ID}, ctx.Err()
 	}, got, bulk.Options{})
 	require.ErrorIs(t, err, context.Canceled)
 	var stopped *bulk.StoppedError
@@ -251,7 +251,7 @@ func TestAnInterruptDoesNotWaitForTheInput(t *testing.T) {
 			<-release
 		}
 		return line, err
-	}, func(ctx context.Context, m tasks.Message) (tasks.Outcome, error) {
+	}, func(ctx context.Context, m message.Message) (message.Outcome, error) {
 		if judging.Add(1) == 3 { // the last of them, in whatever lane
 			go func() { <-waiting; cancel() }()
 		}
@@ -280,7 +280,7 @@ func TestNoMoreIsReadThanTheWindow(t *testing.T) {
 	done := make(chan error, 1)
 	var judged atomic.Int64
 	go func() {
-		done <- bulk.Run(t.Context(), f.next, func(ctx context.Context, m tasks.Message) (tasks.Outcome, error) {
+		done <- bulk.Run(t.Context(), f.next, func(ctx context.Context, m message.Message) (message.Outcome, error) {
 			if m.ID == "line-1" {
 				close(held)
 				<-release
@@ -308,7 +308,7 @@ func TestLanesAndWindowAreOptions(t *testing.T) {
 	got := &sink{}
 	done := make(chan error, 1)
 	go func() {
-		done <- bulk.Run(t.Context(), f.next, func(ctx context.Context, m tasks.Message) (tasks.Outcome, error) {
+		done <- bulk.Run(t.Context(), f.next, func(ctx context.Context, m message.Message) (message.Outcome, error) {
 			most.Store(max(most.Load(), now.Add(1)))
 			defer now.Add(-1)
 			<-release

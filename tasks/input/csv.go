@@ -9,7 +9,7 @@ import (
 	"io"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // nextCSV reads the record that begins on the line, with as many lines more as
@@ -24,7 +24,7 @@ func (r *Reader) nextCSV(first line) (Record, error) {
 	if len(after) > 0 {
 		last = after[len(after)-1]
 	}
-	draft, invalid := tasks.Draft{}, unclosed()
+	draft, invalid := message.Draft{}, unclosed()
 	if text != nil {
 		draft, invalid = r.csv.read(text)
 	}

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // dataPrefix begins the name of a column that holds one entry of data.
@@ -20,7 +20,7 @@ type header struct {
 }
 
 // column puts a field of a record into a draft. An empty field is none.
-type column func(d *tasks.Draft, text string)
+type column func(d *message.Draft, text string)
 
 // parseHeader reads the first line of a CSV file. The error is a
 // *sendlimit.InvalidError.
@@ -68,29 +68,29 @@ func needed(names, filledIn []string) error {
 }
 
 func columnNames() []string {
-	return slices.DeleteFunc(tasks.DraftFields(), func(name string) bool { return name == "data" })
+	return slices.DeleteFunc(message.DraftFields(), func(name string) bool { return name == "data" })
 }
 
 func columnOf(name string) (column, bool) {
 	if key, ok := strings.CutPrefix(name, dataPrefix); ok {
 		return dataColumn(key), key != "" && utf8.ValidString(key)
 	}
-	field, known := map[string]func(*tasks.Draft) *string{
-		"id":          func(d *tasks.Draft) *string { return &d.ID },
-		"user":        func(d *tasks.Draft) *string { return &d.User },
-		"send_at":     func(d *tasks.Draft) *string { return &d.SendAt },
-		"category":    func(d *tasks.Draft) *string { return &d.Category },
-		"title":       func(d *tasks.Draft) *string { return &d.Title },
-		"body":        func(d *tasks.Draft) *string { return &d.Body },
-		"expires_at":  func(d *tasks.Draft) *string { return &d.ExpiresAt },
-		"on_conflict": func(d *tasks.Draft) *string { return &d.OnConflict },
-		"shift_until": func(d *tasks.Draft) *string { return &d.ShiftUntil },
+	field, known := map[string]func(*message.Draft) *string{
+		"id":          func(d *message.Draft) *string { return &d.ID },
+		"user":        func(d *message.Draft) *string { return &d.User },
+		"send_at":     func(d *message.Draft) *string { return &d.SendAt },
+		"category":    func(d *message.Draft) *string { return &d.Category },
+		"title":       func(d *message.Draft) *string { return &d.Title },
+		"body":        func(d *message.Draft) *string { return &d.Body },
+		"expires_at":  func(d *message.Draft) *string { return &d.ExpiresAt },
+		"on_conflict": func(d *message.Draft) *string { return &d.OnConflict },
+		"shift_until": func(d *message.Draft) *string { return &d.ShiftUntil },
 	}[name]
-	return func(d *tasks.Draft, text string) { *field(d) = text }, known
+	return func(d *message.Draft, text string) { *field(d) = text }, known
 }
 
 func dataColumn(key string) column {
-	return func(d *tasks.Draft, text string) {
+	return func(d *message.Draft, text string) {
 		if text == "" {
 			return
 		}
@@ -102,18 +102,18 @@ func dataColumn(key string) column {
 }
 
 // read makes a draft of the text of a record, or says what is wrong with it.
-func (h *header) read(text []byte) (tasks.Draft, *fault.InvalidError) {
+func (h *header) read(text []byte) (message.Draft, *fault.InvalidError) {
 	fields, invalid := h.records.split(text)
 	if invalid != nil {
-		return tasks.Draft{}, invalid
+		return message.Draft{}, invalid
 	}
 	if len(fields) != len(h.columns) {
-		return tasks.Draft{}, &fault.InvalidError{
+		return message.Draft{}, &fault.InvalidError{
 			Field: "message", Value: fmt.Sprintf("%d fields", len(fields)),
 			Want: fmt.Sprintf("%d, one for each column of the header", len(h.columns)),
 		}
 	}
-	var d tasks.Draft
+	var d message.Draft
 	for i, text := range fields {
 		h.columns[i](&d, text)
 	}

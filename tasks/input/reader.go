@@ -10,7 +10,7 @@ import (
 	"io"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Format is how a file spells messages.
@@ -37,7 +37,7 @@ func ParseFormat(s string) (Format, error) {
 // Record is one message of a file.
 type Record struct {
 	Line  int // the number of its first line, from 1
-	Draft tasks.Draft
+	Draft message.Draft
 	// Invalid says what is wrong if the line is no message; there is no Draft
 	// then.
 	Invalid *fault.InvalidError
@@ -99,7 +99,7 @@ func (r *Reader) Next() (Record, error) {
 }
 
 func parseJSON(l line) Record {
-	draft, err := tasks.DecodeDraft(l.text)
+	draft, err := message.DecodeDraft(l.text)
 	if err == nil {
 		return Record{Line: l.number, Draft: draft}
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/input"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 const at = "2026-11-22T11:11:11Z"
@@ -179,7 +179,7 @@ func TestTheFormat(t *testing.T) {
 
 func TestTheFieldsOfBothFormatsAreTheSame(t *testing.T) {
 	t.Parallel()
-	want := tasks.Draft{
+	want := message.Draft{
 		ID: "i", User: "u", SendAt: at, Category: "c", Title: "t", Body: "b\nb", Data: map[string]string{"k": "v", "l.m": "w"},
 		ExpiresAt: "e", OnConflict: "shift", ShiftUntil: "s",
 	}
@@ -195,5 +195,5 @@ func TestTheFieldsOfBothFormatsAreTheSame(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, record.Draft)
 	}
-	require.Len(t, tasks.DraftFields(), 10, "a new field wants a column")
+	require.Len(t, message.DraftFields(), 10, "a new field wants a column")
 }

@@ -5,13 +5,13 @@ import (
 	"slices"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Bucket is what is counted in a stretch of time, Until not included.
 type Bucket struct {
-	From  tasks.Time `json:"from"`
-	Until tasks.Time `json:"until"`
+	From  message.Time `json:"from"`
+	Until message.Time `json:"until"`
 	Count
 }
 
@@ -39,7 +39,7 @@ func (h *Histogram) Buckets(zone *time.Location) Buckets {
 	width, starts := startsOf(h.time(first).In(zone), h.time(last))
 	b := Buckets{Width: width, All: make([]Bucket, len(starts)-1)}
 	for i := range b.All {
-		b.All[i].From, b.All[i].Until = tasks.Time{Time: starts[i].UTC()}, tasks.Time{Time: starts[i+1].UTC()}
+		b.All[i].From, b.All[i].Until = message.Time{Time: starts[i].UTC()}, message.Time{Time: starts[i+1].UTC()}
 	}
 	for grain, n := range h.counts {
 		i, found := slices.BinarySearchFunc(starts, h.time(grain), time.Time.Compare)

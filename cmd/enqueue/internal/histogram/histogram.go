@@ -6,7 +6,7 @@ package histogram
 import (
 	"time"
 
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Count is how many outcomes there are in some stretch of time.
@@ -41,16 +41,16 @@ func (h *Histogram) grain() time.Duration {
 
 // Add counts an outcome that is new: one that was accepted before is no part of
 // the campaign any more.
-func (h *Histogram) Add(o tasks.Outcome) {
+func (h *Histogram) Add(o message.Outcome) {
 	if o.SendAt.IsZero() || o.Replayed {
 		return
 	}
 	switch {
-	case o.Outcome == tasks.Refused:
+	case o.Outcome == message.Refused:
 		h.add(o.SendAt.Time, Count{Refused: 1})
-	case o.Outcome == tasks.Accepted && o.Shifted:
+	case o.Outcome == message.Accepted && o.Shifted:
 		h.add(o.SendAt.Time, Count{Accepted: 1, Shifted: 1})
-	case o.Outcome == tasks.Accepted:
+	case o.Outcome == message.Accepted:
 		h.add(o.SendAt.Time, Count{Accepted: 1})
 	}
 }

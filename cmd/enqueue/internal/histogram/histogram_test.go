@@ -12,7 +12,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/histogram"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 func at(t *testing.T, text string) time.Time {
@@ -22,8 +22,8 @@ func at(t *testing.T, text string) time.Time {
 	return parsed
 }
 
-func accepted(at time.Time) tasks.Outcome {
-	return tasks.Outcome{Outcome: tasks.Accepted, SendAt: tasks.Time{Time: at}}
+func accepted(at time.Time) message.Outcome {
+	return message.Outcome{Outcome: message.Accepted, SendAt: message.Time{Time: at}}
 }
 
 func zone(t *testing.T, name string) *time.Location {
@@ -48,16 +48,16 @@ func starts(b histogram.Buckets, zone *time.Location) []string {
 
 func TestWhatIsCounted(t *testing.T) {
 	t.Parallel()
-	noon := tasks.Time{Time: at(t, "2026-11-22T12:00:59.999Z")}
+	noon := message.Time{Time: at(t, "2026-11-22T12:00:59.999Z")}
 	var h histogram.Histogram
 	require.Empty(t, h.Buckets(time.UTC).All)
-	for _, o := range []tasks.Outcome{
-		{Outcome: tasks.Accepted, SendAt: noon},
-		{Outcome: tasks.Accepted, SendAt: noon, Shifted: true},
-		{Outcome: tasks.Accepted, SendAt: noon, Replayed: true}, // is there already
-		{Outcome: tasks.Refused, SendAt: noon, Code: fault.CodeQuietHours},
-		{Outcome: tasks.Refused, Code: fault.CodeIDReused}, // has no time
-		{Outcome: tasks.Invalid, SendAt: noon},
+	for _, o := range []message.Outcome{
+		{Outcome: message.Accepted, SendAt: noon},
+		{Outcome: message.Accepted, SendAt: noon, Shifted: true},
+		{Outcome: message.Accepted, SendAt: noon, Replayed: true}, // is there already
+		{Outcome: message.Refused, SendAt: noon, Code: fault.CodeQuietHours},
+		{Outcome: message.Refused, Code: fault.CodeIDReused}, // has no time
+		{Outcome: message.Invalid, SendAt: noon},
 	} {
 		h.Add(o)
 	}

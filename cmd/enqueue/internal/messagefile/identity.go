@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/ordinal"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // autoID is the id of a message that has none: derived from what it says and
@@ -21,4 +21,4 @@ func autoID(content ordinal.Key, nth uint32) string {
 }
 
 // contentOf is what messages have in common that say the same.
-func contentOf(m tasks.Message) ordinal.Key { return tasks.Fingerprint(m) }
+func contentOf(m message.Message) ordinal.Key { return message.Fingerprint(m) }

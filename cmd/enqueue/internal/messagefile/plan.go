@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/histogram"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Plan is what a dry run says of a campaign beside its Summary: when messages
@@ -17,9 +17,9 @@ type Plan struct {
 	shifts shifts
 }
 
-func (p *Plan) add(o tasks.Outcome) {
+func (p *Plan) add(o message.Outcome) {
 	p.times.Add(o)
-	if o.Outcome == tasks.Accepted && o.Shifted && !o.Replayed && !o.RequestedAt.IsZero() {
+	if o.Outcome == message.Accepted && o.Shifted && !o.Replayed && !o.RequestedAt.IsZero() {
 		p.shifts.add(o.SendAt.Sub(o.RequestedAt.Time))
 	}
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // planOf is the summary of a dry run.
-func planOf(outcomes ...tasks.Outcome) *messagefile.Summary {
+func planOf(outcomes ...message.Outcome) *messagefile.Summary {
 	s := &messagefile.Summary{Plan: &messagefile.Plan{}}
 	for _, o := range outcomes {
 		s.Add(o)
@@ -26,9 +26,9 @@ func planOf(outcomes ...tasks.Outcome) *messagefile.Summary {
 
 func noon() time.Time { return time.Date(2026, 11, 22, 12, 0, 0, 0, time.UTC) }
 
-func shifted(by time.Duration) tasks.Outcome {
-	return tasks.Outcome{
-		Outcome: tasks.Accepted, SendAt: tasks.Time{Time: noon().Add(by)}, RequestedAt: tasks.Time{Time: noon()}, Shifted: true,
+func shifted(by time.Duration) message.Outcome {
+	return message.Outcome{
+		Outcome: message.Accepted, SendAt: message.Time{Time: noon().Add(by)}, RequestedAt: message.Time{Time: noon()}, Shifted: true,
 	}
 }
 
@@ -36,11 +36,11 @@ func TestPlan(t *testing.T) {
 	t.Parallel()
 	replayed, quiet := shifted(time.Hour), refusedBy("1/minute")
 	replayed.Replayed = true
-	quiet.Code, quiet.SendAt = fault.CodeQuietHours, tasks.Time{Time: noon()}
+	quiet.Code, quiet.SendAt = fault.CodeQuietHours, message.Time{Time: noon()}
 	marketing := refusedBy("2/calendar_day")
 	marketing.Violations[0].Category = "marketing"
 	s := planOf(
-		tasks.Outcome{Outcome: tasks.Accepted, SendAt: tasks.Time{Time: noon()}, RequestedAt: tasks.Time{Time: noon().Add(-time.Second)}},
+		message.Outcome{Outcome: message.Accepted, SendAt: message.Time{Time: noon()}, RequestedAt: message.Time{Time: noon().Add(-time.Second)}},
 		shifted(61234*time.Millisecond), shifted(time.Second), shifted(90*time.Second), replayed, quiet, marketing,
 	)
 	s.Plan.JudgedBy = "1/hour"
@@ -76,7 +76,7 @@ func TestPlan(t *testing.T) {
 func TestShiftsAreRight(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1, 2, 3, 10, 11, 99, 100, 50_000} {
-		var all []tasks.Outcome
+		var all []message.Outcome
 		for i := 1; i <= n; i++ {
 			all = append(all, shifted(time.Duration(i)*1234*time.Millisecond))
 		}

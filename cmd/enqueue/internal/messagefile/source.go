@@ -10,9 +10,9 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/ordinal"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
 	"github.com/sendlimit/sendlimiter/tasks/input"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Fill is what lines get that lack it.
@@ -32,7 +32,7 @@ func (f Fill) Columns() []string {
 }
 
 // in fills in what a draft lacks.
-func (f Fill) in(draft *tasks.Draft) {
+func (f Fill) in(draft *message.Draft) {
 	draft.Title = cmp.Or(draft.Title, f.Title)
 	draft.Body = cmp.Or(draft.Body, f.Body)
 	draft.Category = cmp.Or(draft.Category, f.Category)
@@ -93,7 +93,7 @@ func (s *Source) line(record input.Record) (bulk.Line, error) {
 	return line, err
 }
 
-func (s *Source) deriveID(m tasks.Message) (string, error) {
+func (s *Source) deriveID(m message.Message) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -110,7 +110,7 @@ func (s *Source) deriveID(m tasks.Message) (string, error) {
 // parseTime reads a time as a file may have it. A time from now on is none: it
 // would be another one whenever the file is run.
 func (s *Source) parseTime(text string) (at time.Time, now bool, err error) {
-	at, now, err = tasks.ParseTime(text)
+	at, now, err = message.ParseTime(text)
 	if err == nil || !startsWithDate(text) {
 		return at, now, err
 	}

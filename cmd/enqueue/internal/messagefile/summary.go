@@ -12,7 +12,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/histogram"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Summary counts the outcomes of a file. Its JSON is part of the contract.
@@ -49,8 +49,8 @@ type Summary struct {
 }
 
 // Add counts an outcome.
-func (s *Summary) Add(o tasks.Outcome) {
-	if o.Outcome == tasks.Errored {
+func (s *Summary) Add(o message.Outcome) {
+	if o.Outcome == message.Errored {
 		s.Errors++
 		s.Failure = "the rules of their users are not known"
 		return
@@ -60,13 +60,13 @@ func (s *Summary) Add(o tasks.Outcome) {
 		s.Plan.add(o)
 	}
 	switch {
-	case o.Outcome == tasks.Invalid:
+	case o.Outcome == message.Invalid:
 		s.Invalid++
-	case o.Outcome == tasks.Refused:
+	case o.Outcome == message.Refused:
 		s.refuse(o)
 	case o.Replayed:
 		s.Replayed++
-	case o.Outcome == tasks.Recorded:
+	case o.Outcome == message.Recorded:
 		s.Recorded++
 		if o.Forgotten {
 			s.forgotten++
@@ -79,7 +79,7 @@ func (s *Summary) Add(o tasks.Outcome) {
 	}
 }
 
-func (s *Summary) refuse(o tasks.Outcome) {
+func (s *Summary) refuse(o message.Outcome) {
 	s.Refused++
 	if rule := o.RefusedBy(); rule != "" {
 		count(&s.RefusedByRule, rule)

@@ -11,10 +11,10 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/messagefile"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-func summaryOf(outcomes ...tasks.Outcome) *messagefile.Summary {
+func summaryOf(outcomes ...message.Outcome) *messagefile.Summary {
 	s := &messagefile.Summary{}
 	for _, o := range outcomes {
 		s.Add(o)
@@ -22,10 +22,10 @@ func summaryOf(outcomes ...tasks.Outcome) *messagefile.Summary {
 	return s
 }
 
-func refusedBy(rules ...string) tasks.Outcome {
-	o := tasks.Outcome{Outcome: tasks.Refused, Code: fault.CodeSendLimit}
+func refusedBy(rules ...string) message.Outcome {
+	o := message.Outcome{Outcome: message.Refused, Code: fault.CodeSendLimit}
 	for _, rule := range rules {
-		o.Violations = append(o.Violations, tasks.Violation{Rule: rule})
+		o.Violations = append(o.Violations, message.Violation{Rule: rule})
 	}
 	return o
 }
@@ -33,12 +33,12 @@ func refusedBy(rules ...string) tasks.Outcome {
 func TestSummary(t *testing.T) {
 	t.Parallel()
 	s := summaryOf(
-		tasks.Outcome{Outcome: tasks.Accepted},
-		tasks.Outcome{Outcome: tasks.Accepted, Shifted: true},
-		tasks.Outcome{Outcome: tasks.Accepted, Shifted: true, Replayed: true}, // was shifted before
+		message.Outcome{Outcome: message.Accepted},
+		message.Outcome{Outcome: message.Accepted, Shifted: true},
+		message.Outcome{Outcome: message.Accepted, Shifted: true, Replayed: true}, // was shifted before
 		refusedBy("1/minute", "5/hour"), refusedBy("5/hour"), refusedBy("5/hour"),
-		tasks.Outcome{Outcome: tasks.Refused, Code: fault.CodeIDReused},
-		tasks.Outcome{Outcome: tasks.Invalid},
+		message.Outcome{Outcome: message.Refused, Code: fault.CodeIDReused},
+		message.Outcome{Outcome: message.Invalid},
 	)
 	s.Errors, s.Failure = 3, "the store is too full to take them"
 	s.Finish(1234567 * time.Microsecond)

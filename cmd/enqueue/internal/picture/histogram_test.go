@@ -9,7 +9,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/histogram"
 	"github.com/sendlimit/sendlimiter/cmd/enqueue/internal/picture"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // counts are buckets of a length, one after the other.
@@ -18,7 +18,7 @@ func counts(t *testing.T, from string, width time.Duration, all ...histogram.Cou
 	b := histogram.Buckets{Width: width}
 	next := at(t, from)
 	for _, n := range all {
-		b.All = append(b.All, histogram.Bucket{From: tasks.Time{Time: next}, Until: tasks.Time{Time: next.Add(width)}, Count: n})
+		b.All = append(b.All, histogram.Bucket{From: message.Time{Time: next}, Until: message.Time{Time: next.Add(width)}, Count: n})
 		next = next.Add(width)
 	}
 	return b

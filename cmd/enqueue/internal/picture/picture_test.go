@@ -12,7 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 func at(t *testing.T, text string) time.Time {
@@ -194,10 +194,10 @@ func TestUsageBars(t *testing.T) {
 
 func TestRefusalOfARuleOfANewerProgram(t *testing.T) {
 	t.Parallel()
-	asked := tasks.Time{Time: at(t, "2026-11-22T11:11:11Z")}
+	asked := message.Time{Time: at(t, "2026-11-22T11:11:11Z")}
 	var text strings.Builder
-	require.NoError(t, picture.Refusal(&text, picture.Style{Width: 40}, tasks.Outcome{
-		User: "alice", SendAt: asked, Violations: []tasks.Violation{{Rule: "3/fortnight", Limit: 3, ConflictsTotal: 3}},
+	require.NoError(t, picture.Refusal(&text, picture.Style{Width: 40}, message.Outcome{
+		User: "alice", SendAt: asked, Violations: []message.Violation{{Rule: "3/fortnight", Limit: 3, ConflictsTotal: 3}},
 	}, ""))
 	require.Equal(t, `refused: alice can't get a message at 2026-11-22 11:11:11 UTC
 
@@ -215,11 +215,11 @@ func TestRefusalOfARuleOfANewerProgram(t *testing.T) {
 func TestRefusalOnANarrowTerminal(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
-	require.NoError(t, picture.Refusal(&text, picture.Style{Width: 40}, tasks.Outcome{
-		User: "alice", SendAt: tasks.Time{Time: at(t, "2026-11-22T23:00:00Z")},
-		PreviousFreeAt: tasks.Time{Time: at(t, "2026-11-21T23:59:59Z")},
-		NextFreeAt:     tasks.Time{Time: at(t, "2026-11-23T00:00:00Z")},
-		Violations:     []tasks.Violation{{Rule: "1/calendar_day", Limit: 1}},
+	require.NoError(t, picture.Refusal(&text, picture.Style{Width: 40}, message.Outcome{
+		User: "alice", SendAt: message.Time{Time: at(t, "2026-11-22T23:00:00Z")},
+		PreviousFreeAt: message.Time{Time: at(t, "2026-11-21T23:59:59Z")},
+		NextFreeAt:     message.Time{Time: at(t, "2026-11-23T00:00:00Z")},
+		Violations:     []message.Violation{{Rule: "1/calendar_day", Limit: 1}},
 	}, ""))
 	require.Contains(t, text.String(), `
   ---############################X#---

@@ -12,7 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 func TestTimelineShowsQuietHours(t *testing.T) {
@@ -57,14 +57,14 @@ func TestUsageNamesTheCategoryOfARule(t *testing.T) {
 
 func TestRefusalInQuietHours(t *testing.T) {
 	t.Parallel()
-	quiet := tasks.Outcome{
-		User: "alice", SendAt: tasks.Time{Time: at(t, "2026-11-22T23:00:00Z")}, Code: fault.CodeQuietHours,
-		QuietHours: &tasks.QuietHours{
+	quiet := message.Outcome{
+		User: "alice", SendAt: message.Time{Time: at(t, "2026-11-22T23:00:00Z")}, Code: fault.CodeQuietHours,
+		QuietHours: &message.QuietHours{
 			Hours: "22:00-08:00", TimeZone: "Europe/Berlin",
-			From: tasks.Time{Time: at(t, "2026-11-22T21:00:00Z")}, Until: tasks.Time{Time: at(t, "2026-11-23T07:00:00Z")},
+			From: message.Time{Time: at(t, "2026-11-22T21:00:00Z")}, Until: message.Time{Time: at(t, "2026-11-23T07:00:00Z")},
 		},
-		PreviousFreeAt: tasks.Time{Time: at(t, "2026-11-22T20:59:59.999Z")},
-		NextFreeAt:     tasks.Time{Time: at(t, "2026-11-23T07:00:00Z")},
+		PreviousFreeAt: message.Time{Time: at(t, "2026-11-22T20:59:59.999Z")},
+		NextFreeAt:     message.Time{Time: at(t, "2026-11-23T07:00:00Z")},
 	}
 	var text strings.Builder
 	require.NoError(t, picture.Refusal(&text, picture.Style{Width: 60, Zone: zone(t, "Europe/Berlin")}, quiet, "enqueue push"))
@@ -83,9 +83,9 @@ func TestRefusalInQuietHours(t *testing.T) {
   try  enqueue push
 `, text.String())
 
-	quiet.Violations = []tasks.Violation{{
+	quiet.Violations = []message.Violation{{
 		Rule: "2/calendar_day", Category: "marketing", Limit: 2,
-		Conflicts: []tasks.Conflict{{ID: "a", SendAt: tasks.Time{Time: at(t, "2026-11-23T08:00:00Z")}}}, ConflictsTotal: 1,
+		Conflicts: []message.Conflict{{ID: "a", SendAt: message.Time{Time: at(t, "2026-11-23T08:00:00Z")}}}, ConflictsTotal: 1,
 	}}
 	text.Reset()
 	require.NoError(t, picture.Refusal(&text, picture.Style{Width: 60}, quiet, ""))

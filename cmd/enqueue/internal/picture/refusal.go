@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Refusal draws why a time was refused, an outcome with violations or quiet
@@ -19,7 +19,7 @@ import (
 //	o in the way   # taken   - free
 //
 // with . for quiet hours, and lists the rules and quiet hours in the way, the free times next to it, and what to try.
-func Refusal(w io.Writer, s Style, o tasks.Outcome, try string) error {
+func Refusal(w io.Writer, s Style, o message.Outcome, try string) error {
 	lines := make([]string, 0, 32)
 	lines = append(lines, fmt.Sprintf("%s %s can't get a message at %s", s.Palette.Yellow("refused:"), o.User,
 		s.Palette.Bold(s.Time(o.SendAt.Time))), "")
@@ -35,7 +35,7 @@ func Refusal(w io.Writer, s Style, o tasks.Outcome, try string) error {
 	return writeLines(w, lines)
 }
 
-func (s Style) orNone(t tasks.Time) string {
+func (s Style) orNone(t message.Time) string {
 	if t.IsZero() {
 		return "none"
 	}
@@ -52,13 +52,13 @@ const freeMargin = 3
 type scale struct {
 	Style
 
-	outcome     tasks.Outcome
+	outcome     message.Outcome
 	from, until time.Time
 	columns     int // of what is taken
 	left, right int // columns of free time
 }
 
-func newScale(s Style, o tasks.Outcome) *scale {
+func newScale(s Style, o message.Outcome) *scale {
 	at := o.SendAt.Time
 	c := &scale{Style: s, outcome: o, from: at, until: at}
 	for _, v := range o.Violations {

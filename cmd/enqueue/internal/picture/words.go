@@ -6,7 +6,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // inWords says a rule as a person does: "at most 5 in any hour".
@@ -27,7 +27,7 @@ const conflictsShown = 5
 
 // reasons lists what is in the way: the quiet hours, and the rules with the
 // messages they count.
-func (s Style) reasons(o tasks.Outcome) []string {
+func (s Style) reasons(o message.Outcome) []string {
 	names := 0
 	for _, v := range o.Violations {
 		names = max(names, len(v.Name()))

@@ -1,0 +1,104 @@
+package announce
+
+import (
+	"context"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+)
+
+// contacts know whom a notice is for: looked up when it is delivered, so that
+// what was changed since it was raised holds.
+type contacts struct {
+	users    *settings.UserSettingsStore
+	Accounts *accounts.Accounts
+	policies *settings.PolicyStore
+}
+
+func NewContacts(client redis.UniversalClient, prefix string) (*contacts, error) {
+	users, err := settings.NewUserSettingsStore(client, prefix)
+	if err != nil {
+		return nil, err
+	}
+	accounts, err := accounts.NewAccounts(client, prefix)
+	if err != nil {
+		return nil, err
+	}
+	policies, err := settings.NewPolicyStore(client, prefix)
+	if err != nil {
+		return nil, err
+	}
+	return &contacts{users: users, Accounts: accounts, policies: policies}, nil
+}
+
+// announcement is a notice in the words of a channel, and to whom it goes: to
+// nobody where to is empty.
+type announcement struct {
+	to         string
+	notice     notifier.Notice
+	unreadable bool // there is nothing in it that could be announced
+}
+
+// announcementOf finds whom to tell of a notice, and what.
+func (c *contacts) announcementOf(ctx context.Context, n notices.Notice) (announcement, error) {
+	details, err := n.ParseDetails()
+	if err != nil {
+		return announcement{unreadable: true}, nil //nolint:nilerr // it would be no better the next time
+	}
+	to, zone, err := c.contactOf(ctx, n, details.TimeZone)
+	if err != nil {
+		return announcement{}, err
+	}
+	said := notifier.Notice{
+		ID: n.ID, Kind: notifier.NoticeKind(n.Kind), Subject: n.Subject,
+		Threshold: n.Threshold, Used: n.Used, Limit: n.Limit,
+		Day: dayOf(n.Since, zone), TimeZone: zone, Rule: details.Rule, Policy: details.Policy, More: details.More,
+	}
+	for _, user := range details.Users {
+		said.Users = append(said.Users, notifier.UserQuota{
+			User: user.User, Threshold: user.Threshold, Used: user.Used, Limit: user.Limit,
+			Day: dayOf(time.UnixMilli(user.Day), zone),
+		})
+	}
+	if r := details.Report; r != nil {
+		said.Report = &notifier.Report{
+			Sent: r.Sent, Dropped: r.Dropped, Late: r.Late, Accepted: r.Accepted, Refused: r.Refused,
+		}
+	}
+	return announcement{to: to, notice: said}, nil
+}
+
+// contactOf is whom a notice is for, and the time zone of its days: of a digest
+// the policy's, as its users have days of their own.
+func (c *contacts) contactOf(ctx context.Context, n notices.Notice, zone string) (to, of string, err error) {
+	switch n.Kind {
+	case notices.NoticeUserQuota:
+		settings, err := c.users.Get(ctx, n.Subject)
+		return settings.Contact, zone, err
+	case notices.NoticeAccountQuota, notices.NoticeDailyReport:
+		account, _, err := c.Accounts.Get(ctx, n.Subject)
+		return account.Contact, zone, err
+	case notices.NoticeUserQuotaDigest:
+		policy, ok, err := c.policies.Load(ctx, n.Subject)
+		if err != nil || !ok {
+			return "", zone, err
+		}
+		return policy.AlertTo, policy.TimeZone, nil
+	default:
+		return "", zone, nil
+	}
+}
+
+// dayOf is a natural day, by an instant in it, as notices spell it.
+func dayOf(at time.Time, zone string) string {
+	location, err := time.LoadLocation(zone) // "" is UTC
+	if err != nil {
+		location = time.UTC // a zone that this program does not know
+	}
+	return at.In(location).Format(time.DateOnly)
+}

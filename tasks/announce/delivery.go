@@ -1,0 +1,287 @@
+package announce
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync/atomic"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
+	"github.com/sendlimit/sendlimiter/tasks/metrics"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
+	"github.com/sendlimit/sendlimiter/tasks/retry"
+)
+
+// announcements takes notices from the queue to their end: it claims one, finds
+// whom to tell, tells it, and settles what became of that.
+//
+// A notice that nobody can announce, as nothing is set up for it, waits in the
+// outbox. So does one that another worker has: the relay looks after it when that
+// one's lease is over.
+type Announcements struct {
+	Notices   *notices.Notices
+	Contacts  *contacts
+	Announcer notifier.Announcer // nil: notices wait
+	Queue     *queue.Queue
+	Clock     *storeclock.Clock
+	Retries   retry.RetryPolicy
+	Kept      time.Duration // how long a notice waits that nothing is set up for
+	Timeout   time.Duration // of one try
+	Margin    time.Duration // how much longer than a try may take its lease lasts
+	Slots     chan struct{} // one a notice in hand
+	Stopping  <-chan struct{}
+	Ended     <-chan struct{}
+	told      atomic.Bool // that nothing is set up for some contact
+	Metrics   *metrics.Metrics
+	Logger    *slog.Logger
+}
+
+const (
+	// announcing is how many notices are in hand at a time: apart from messages,
+	// which a slow mail server does not hold up.
+	Announcing = 8
+	// crowdedPause is about when a task comes again that found no place.
+	crowdedPause = time.Second
+	// earlyWait is how long a task waits for the time of its notice; one that
+	// comes earlier ends, since whoever set the time has made another.
+	earlyWait = 2 * time.Second
+	// channelPause is when a notice is tried again that nothing is set up for.
+	channelPause = 10 * time.Minute
+)
+
+var errCrowded = errors.New("many notices are in hand already")
+
+// Why a notice ends that nobody was told of.
+const (
+	reasonNoContact  = "no_contact" // there is nobody to be told, or not any more
+	reasonNoChannel  = "no_channel" // nothing is set up for contacts of this kind
+	reasonUnreadable = "unreadable" // what it says is of no use
+)
+
+// process takes one task to its end.
+func (a *Announcements) Process(ctx context.Context, payload []byte) error {
+	p, err := queue.DecodeAlert(payload)
+	if err != nil {
+		return a.discarded(ctx, err)
+	}
+	if p.Version > queue.AlertVersion {
+		return &queue.AgainError{After: queue.NewerAfter, Cause: queue.ErrNewer}
+	}
+	if a.Announcer == nil {
+		return nil // it waits in the outbox
+	}
+	select {
+	case a.Slots <- struct{}{}:
+		defer func() { <-a.Slots }()
+	default:
+		return &queue.AgainError{After: crowdedPause + rand.N(crowdedPause), Cause: errCrowded} //nolint:gosec // spreads load, guards nothing
+	}
+	// The queue ends ctx when it loses track of the task, which ends nothing here.
+	return a.handle(context.WithoutCancel(ctx), p.Notice)
+}
+
+func (a *Announcements) discarded(ctx context.Context, err error) error {
+	a.Logger.ErrorContext(ctx, "dropped a task that is not ours", "error", err)
+	return nil
+}
+
+// handle claims a notice, and delivers it if that is to be done. While the store
+// is away it stays in hand, under one nonce: a claim that took effect and whose
+// answer got lost is answered as the first time.
+func (a *Announcements) handle(ctx context.Context, id string) error {
+	nonce := keyspace.NewGeneration()
+	for {
+		claim, told, err := a.claim(ctx, id, nonce)
+		switch {
+		case isUnavailable(err):
+			a.Logger.DebugContext(ctx, "a notice waits for the store", "error", err)
+			if !storeclock.Sleep(ctx, a.Stopping, queue.StorePause) {
+				return &queue.AgainError{Cause: queue.ErrStopping}
+			}
+			continue
+		case err != nil:
+			if wrong, garbage := errors.AsType[*fault.InvalidError](err); garbage {
+				return a.discarded(ctx, fmt.Errorf("payload of an alert: it has no valid %s", wrong.Field))
+			}
+			return err
+		}
+		switch claim.Verdict { //nolint:exhaustive // the others are of messages
+		case messages.Send:
+			return a.send(ctx, claim, nonce, told)
+		case messages.Early:
+			wait := claim.Until.Sub(claim.Now)
+			if wait > earlyWait {
+				return nil
+			}
+			if !storeclock.Sleep(ctx, a.Stopping, wait) {
+				return &queue.AgainError{Cause: queue.ErrStopping}
+			}
+			nonce = keyspace.NewGeneration()
+			continue
+		case messages.Dropped:
+			a.endedUntold(ctx, id, claim.Reason, claim.Failed, nil)
+		}
+		return nil
+	}
+}
+
+func isUnavailable(err error) bool {
+	_, away := errors.AsType[*fault.UnavailableError](err)
+	return away
+}
+
+// claim claims a notice, and says whom to tell of it what. It asks again, with
+// the same nonce, where finding that out took so much of the lease that another
+// worker might have the notice before it is told.
+func (a *Announcements) claim(ctx context.Context, id, nonce string) (notices.NoticeClaim, announcement, error) {
+	for {
+		began := a.Clock.Local()
+		claim, err := a.Notices.Claim(ctx, id, nonce, a.Timeout+a.Margin, time.Time{})
+		if err != nil || claim.Verdict != messages.Send {
+			return claim, announcement{}, err
+		}
+		told, err := a.Contacts.announcementOf(ctx, claim.Notice)
+		if err != nil || a.Clock.Local().Sub(began) <= a.Margin/2 {
+			return claim, told, err
+		}
+	}
+}
+
+// forget ends a notice that has waited for too long. One that has not is given
+// back.
+func (a *Announcements) Forget(ctx context.Context, id string) error {
+	nonce := keyspace.NewGeneration()
+	claim, err := a.Notices.Claim(ctx, id, nonce, a.Timeout+a.Margin, time.Time{})
+	switch {
+	case err != nil:
+		return err
+	case claim.Verdict == messages.Dropped:
+		a.endedUntold(ctx, id, claim.Reason, claim.Failed, nil)
+	case claim.Verdict == messages.Send:
+		_, err = a.settle(ctx, id, nonce, notices.NoticeSettlement{
+			RetryAt: claim.Now, Unsent: true, Reason: reasonNoChannel,
+		})
+	}
+	return err
+}
+
+// send tells a claimed notice to whom it may concern, and settles.
+func (a *Announcements) send(ctx context.Context, claim notices.NoticeClaim, nonce string, told announcement) error {
+	kind := string(claim.Notice.Kind)
+	if claim.TakenOver {
+		a.Logger.WarnContext(ctx, "a notice was left in the middle of a delivery: it is sent again", "kind", kind)
+	}
+	settlement, result := notices.NoticeSettlement{Dropped: true, Reason: reasonNoContact}, notifier.Result{}
+	switch {
+	case told.unreadable:
+		settlement = notices.NoticeSettlement{Failed: true, Reason: reasonUnreadable}
+	case told.to != "":
+		within, done := context.WithTimeout(ctx, a.Timeout)
+		result = a.Announcer.Announce(within, told.to, told.notice)
+		done()
+		settlement = a.settlementOf(claim, result)
+	}
+	held, err := a.settle(ctx, claim.Notice.ID, nonce, settlement)
+	if err != nil {
+		return err
+	}
+	if !held {
+		a.Logger.WarnContext(ctx, "the delivery of a notice was not recorded: its lease had run out and another worker"+
+			" took it over, or it was erased meanwhile", "kind", kind)
+		return nil
+	}
+	switch {
+	case settlement.Delivered:
+		a.Metrics.Announced(kind)
+	case settlement.RetryAt.IsZero():
+		a.endedUntold(ctx, claim.Notice.ID, settlement.Reason, settlement.Failed, result.Err)
+	default:
+		a.failed(ctx, claim, settlement, result)
+		if err := a.Queue.Announce(ctx, claim.Notice.ID, settlement.RetryAt); err != nil {
+			a.Logger.WarnContext(ctx, "the queue did not take a notice: the outbox has it", "error", err)
+		}
+	}
+	return nil
+}
+
+// failed counts and tells of a try that is made again. That nothing is set up for
+// its contact is told once.
+func (a *Announcements) failed(
+	ctx context.Context, claim notices.NoticeClaim, settlement notices.NoticeSettlement, result notifier.Result,
+) {
+	if settlement.Unsent && !a.told.CompareAndSwap(false, true) {
+		return
+	}
+	kind := string(claim.Notice.Kind)
+	a.Metrics.AnnounceFailed(kind, settlement.Reason, false)
+	a.Logger.WarnContext(ctx, "a notice could not be delivered: it is tried again", "kind", kind,
+		"reason", settlement.Reason, "attempt", claim.Attempt, "error", result.Err)
+}
+
+// endedUntold counts a notice that ended without having been delivered. The
+// cause is what came of its last try, nil where that is not known.
+func (a *Announcements) endedUntold(ctx context.Context, id, reason string, failed bool, cause error) {
+	notice, _ := notices.ParseNoticeID(id)
+	if failed {
+		a.Metrics.AnnounceFailed(string(notice.Kind), reason, true)
+		logger := a.Logger
+		if cause != nil {
+			logger = logger.With("error", cause)
+		}
+		logger.WarnContext(ctx, "gave up a notice: it is among the dead letters", "kind", notice.Kind, "reason", reason)
+		return
+	}
+	a.Metrics.AnnounceDropped(string(notice.Kind), reason)
+	a.Logger.InfoContext(ctx, "dropped a notice", "kind", notice.Kind, "reason", reason)
+}
+
+// settlementOf says what to record of a try. One of which nobody knows whether it
+// arrived is made again, too: it bears the same id.
+func (a *Announcements) settlementOf(claim notices.NoticeClaim, result notifier.Result) notices.NoticeSettlement {
+	attempt := claim.Attempt
+	switch {
+	case result.Status == notifier.Delivered:
+		return notices.NoticeSettlement{Delivered: true, ProviderID: result.ProviderID}
+	case errors.Is(result.Err, notifier.ErrNoChannel) && claim.Now.Sub(claim.First) >= a.Kept:
+		return notices.NoticeSettlement{Dropped: true, Reason: reasonNoChannel}
+	case errors.Is(result.Err, notifier.ErrNoChannel):
+		return notices.NoticeSettlement{
+			RetryAt: a.Clock.Now().Add(channelPause), Unsent: true, Reason: reasonNoChannel,
+		}
+	case result.Status == notifier.Retry && attempt < a.Retries.Attempts:
+		return notices.NoticeSettlement{
+			RetryAt: a.Clock.Now().Add(a.Retries.Wait(attempt, result.RetryAfter)).Truncate(time.Millisecond),
+			Reason:  string(result.Reason),
+		}
+	default:
+		return notices.NoticeSettlement{Failed: true, Reason: string(result.Reason)}
+	}
+}
+
+// settle records what became of a delivery, and tries until that is stored:
+// without it the notice would be sent again. It gives up only when the worker no
+// longer waits for it.
+func (a *Announcements) settle(ctx context.Context, id, nonce string, s notices.NoticeSettlement) (bool, error) {
+	for failed := false; ; failed = true {
+		try, done := context.WithTimeout(ctx, queue.SettleWithin)
+		held, err := a.Notices.Settle(try, id, nonce, s, time.Time{})
+		done()
+		if !isUnavailable(err) {
+			return held, err
+		}
+		if !failed {
+			a.Logger.WarnContext(ctx, "could not settle a notice: trying until it is stored", "error", err)
+		}
+		if !storeclock.Sleep(ctx, a.Ended, queue.StorePause) {
+			return false, err
+		}
+	}
+}

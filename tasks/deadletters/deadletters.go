@@ -1,0 +1,228 @@
+package deadletters
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
+	"github.com/sendlimit/sendlimiter/tasks/rules"
+)
+
+// What a dead letter's Outcome can be, beside Refused and Invalid.
+const (
+	Retried = "retried" // it is sent after all, at SendAt
+	Purged  = "purged"
+)
+
+// DeadLetterOptions configure DeadLetters. The zero value is the default policy
+// under the default prefix.
+type DeadLetterOptions struct {
+	Prefix      string          // as in SubmitterOptions
+	Policy      string          // as in SubmitterOptions
+	Policies    *rules.Policies // as in SubmitterOptions
+	Reach       time.Duration   // as in SubmitterOptions
+	ExpireAfter time.Duration   // as in WorkerOptions
+	Logger      *slog.Logger    // nil means none
+}
+
+// DeadLetters are the messages that were given up: those that failed for good,
+// and those of which nobody knows whether the provider has them. They can be
+// looked at, sent after all, and forgotten. Safe for concurrent use.
+type DeadLetters struct {
+	rules     *rules.Rules
+	kept      *messages.DeadLetters // under no rules of the store: for all but Retry
+	notices   *notices.Notices
+	queue     *queue.Queue
+	confirmer *queue.Confirmer
+	logger    *slog.Logger
+	client    redis.UniversalClient
+}
+
+// NewDeadLetters returns the dead letters in the store behind client. The error
+// is a *sendlimit.InvalidError. Close them.
+func NewDeadLetters(client redis.UniversalClient, o DeadLetterOptions) (*DeadLetters, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	options := sendlimit.Options{Prefix: o.Prefix, Reach: o.Reach, ExpireAfter: o.ExpireAfter}
+	watch, err := messages.NewWatchList(client, options)
+	if err != nil {
+		return nil, err
+	}
+	r, err := rules.NewRules(client, o.Policies, rules.PoliciesOptions{Prefix: o.Prefix, Policy: o.Policy, Logger: o.Logger}, options)
+	if err != nil {
+		return nil, err
+	}
+	kept, err := messages.NewDeadLetters(client, options)
+	if err != nil {
+		return nil, err
+	}
+	notices, err := notices.NewNotices(client, options)
+	if err != nil {
+		return nil, err
+	}
+	return &DeadLetters{
+		rules: r, kept: kept, notices: notices, queue: queue.NewQueue(client, o.Prefix), confirmer: queue.NewConfirmer(watch, o.Logger),
+		logger: o.Logger, client: client,
+	}, nil
+}
+
+// Close waits for what is being noted about messages that were retried. The
+// client stays open.
+func (d *DeadLetters) Close() { d.confirmer.Close() }
+
+// DeadLetter is a message that was given up, with its content.
+type DeadLetter struct {
+	message.Status
+
+	Title string            `json:"title,omitempty"`
+	Body  string            `json:"body,omitempty"`
+	Data  map[string]string `json:"data,omitempty"`
+}
+
+// DeadLettersRequest asks for dead letters, the one that ended first coming
+// first. The zero value asks for the first of all.
+type DeadLettersRequest struct {
+	User   string         // "" for all users
+	Before time.Time      // ended before this; zero for all
+	After  message.Status // go on after this one; the zero value starts
+	Limit  int            // 1 to sendlimit.MaxDeadLetters, which zero means
+}
+
+// Now is the store's time, which EndedAt is of.
+func (d *DeadLetters) Now(ctx context.Context) (time.Time, error) {
+	now, err := d.client.Time(ctx).Result()
+	return now.UTC().Truncate(time.Millisecond), store.Unavailable(err, "asking the store for the time")
+}
+
+// Count counts the dead letters; it may count a few that are none any more.
+func (d *DeadLetters) Count(ctx context.Context) (int, error) {
+	return d.kept.Count(ctx)
+}
+
+// List gives dead letters without their content: fewer than the limit when there
+// are no more.
+func (d *DeadLetters) List(ctx context.Context, r DeadLettersRequest) ([]message.Status, error) {
+	after := messages.DeadLetter{Standing: messages.Standing{User: r.After.User, ID: r.After.ID, EndedAt: r.After.EndedAt.Time}}
+	list, err := d.kept.List(ctx, messages.DeadLettersRequest{User: r.User, Before: r.Before, After: after, Limit: r.Limit})
+	if err != nil {
+		return nil, err
+	}
+	statuses := make([]message.Status, len(list))
+	for i, letter := range list {
+		statuses[i] = message.StatusOf(letter.Standing)
+	}
+	return statuses, nil
+}
+
+// Get returns a dead letter; ok is false where the message is none.
+func (d *DeadLetters) Get(ctx context.Context, user, id string) (letter DeadLetter, ok bool, err error) {
+	found, ok, err := d.kept.Get(ctx, user, id)
+	if err != nil || !ok {
+		return DeadLetter{}, false, err
+	}
+	letter.Status = message.StatusOf(found.Standing)
+	if len(found.Content) > 0 {
+		c, err := message.DecodeContent(found.Content)
+		if err != nil {
+			return DeadLetter{}, false, err
+		}
+		letter.Title, letter.Body, letter.Data = c.Title, c.Body, c.Data
+	}
+	return letter, true, nil
+}
+
+// Retry has a dead letter sent after all, at the next time that is free for its
+// user from now on, with all its attempts. Where it can't be, it stays as it is.
+func (d *DeadLetters) Retry(ctx context.Context, user, id string) (message.Outcome, error) {
+	l, err := d.rules.Limiters(ctx)
+	if err != nil {
+		return message.Outcome{}, err
+	}
+	generation := keyspace.NewGeneration()
+	var decision sendlimit.Decision
+	err = d.rules.Do(ctx, l, func(l *rules.Limiters) error {
+		var err error
+		decision, err = messages.DeadLettersOf(l.Timeline, d.client).Retry(ctx, messages.RetryRequest{User: user, ID: id, Generation: generation})
+		return err
+	})
+	if err != nil {
+		return message.InvalidOr(err, user, id)
+	}
+	o := message.Outcome{
+		Outcome: Retried, User: user, ID: id, SendAt: message.Time{Time: decision.At}, RequestedAt: message.Time{Time: decision.RequestedAt},
+	}
+	if !decision.Allowed {
+		o.Outcome, o.Code, o.Detail = message.Refused, decision.Code, noRetry(decision, user, id)
+		return o, nil
+	}
+	d.handOver(ctx, messages.Queued{User: user, ID: id, Generation: generation, Due: decision.At})
+	d.queue.AnnounceAll(ctx, decision.Notices, d.logger)
+	return o, nil
+}
+
+// handOver gives a message's timer to the queue. A failure changes nothing: the
+// message is on the watch list.
+func (d *DeadLetters) handOver(ctx context.Context, q messages.Queued) {
+	if err := d.queue.Enqueue(ctx, q); err != nil {
+		d.logger.WarnContext(ctx, "the queue did not take a retried message: the watch list has it", "error", err)
+		return
+	}
+	d.confirmer.Add(q)
+}
+
+// noRetry says why a dead letter is not sent after all.
+func noRetry(d sendlimit.Decision, user, id string) string {
+	switch {
+	case d.Code == fault.CodeExpired:
+		return fmt.Sprintf("message %s to %s expired at %s: submit it anew with a later expires_at",
+			id, user, d.ExpiresAt.Format(message.TimeLayout))
+	case d.Code == fault.CodeBlocked:
+		return message.BlockedSentence(user)
+	case d.Code == fault.CodeSendLimit && !d.ExpiresAt.IsZero():
+		return fmt.Sprintf("no time is free for %s before message %s expires at %s",
+			user, id, d.ExpiresAt.Format(message.TimeLayout))
+	case d.Code == fault.CodeSendLimit:
+		return fmt.Sprintf("no time is free for %s as far ahead as messages are taken", user)
+	default:
+		return NoDeadLetter(user, id).Detail
+	}
+}
+
+// Purge forgets a dead letter: its content, its record and its id.
+func (d *DeadLetters) Purge(ctx context.Context, user, id string) (message.Outcome, error) {
+	purged, err := d.kept.Purge(ctx, user, id)
+	if err != nil {
+		return message.InvalidOr(err, user, id)
+	}
+	if !purged {
+		return NoDeadLetter(user, id), nil
+	}
+	return message.Outcome{Outcome: Purged, User: user, ID: id}, nil
+}
+
+// PurgeBefore forgets the oldest dead letters of those that ended before a time,
+// zero for all: at most limit of them. It returns how many, and whether there
+// may be more.
+func (d *DeadLetters) PurgeBefore(ctx context.Context, before time.Time, limit int) (purged int, more bool, err error) {
+	return d.kept.PurgeBefore(ctx, before, limit)
+}
+
+// NoDeadLetter is the outcome for a message that is none.
+func NoDeadLetter(user, id string) message.Outcome {
+	return message.Outcome{
+		Outcome: message.Refused, Code: fault.CodeNotFound, User: user, ID: id,
+		Detail: fmt.Sprintf("message %s to %s is no dead letter: list shows those there are", id, user),
+	}
+}

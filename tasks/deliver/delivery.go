@@ -1,0 +1,158 @@
+package deliver
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
+)
+
+// giveBack lets a message be judged again that was claimed in time, but whose
+// answer took so long, or got lost so often, that it is late by now.
+func (h *Handler) giveBack(ctx context.Context, gate *messages.Gate, d messages.Delivery) error {
+	again, settlement := h.unsent(d)
+	held, err := h.settle(ctx, gate, d, settlement)
+	if err != nil || !held {
+		return err
+	}
+	h.handOver(ctx, again)
+	return nil
+}
+
+// send delivers a claimed message, and settles.
+func (h *Handler) send(ctx context.Context, gate *messages.Gate, d messages.Delivery, claim messages.Claim) error {
+	began := h.Clock.Local()
+	result := h.notify(ctx, d, claim)
+	if result.Reason == notifier.ReasonRateLimited && result.RetryAfter > 0 {
+		defer h.Pacer.pause(result.RetryAfter)(ctx)
+	}
+	took := h.Clock.Local().Sub(began)
+	settlement, retry := h.settlementOf(d, claim, result)
+	if !settlement.Delivered {
+		h.Logger.WarnContext(ctx, "a delivery failed", "reason", result.Reason, "attempt", claim.Attempt,
+			"final", retry == nil, "error", result.Err)
+	}
+	held, err := h.settle(ctx, gate, d, settlement)
+	if err != nil {
+		return err
+	}
+	if !held {
+		h.Logger.WarnContext(ctx, "a delivery was not recorded: its lease had run out and another worker took the message over,"+
+			" or the message was erased meanwhile")
+		return nil
+	}
+	switch {
+	case settlement.Delivered:
+		late := claim.Now.Sub(promised(claim))
+		h.Metrics.Delivered(late, took)
+		h.Tally.Sent(claim.Account, claim.Now, late > h.Tolerance)
+	case settlement.Uncertain:
+		h.Metrics.Uncertain()
+	default:
+		h.Metrics.AttemptFailed(settlement.Reason, retry == nil)
+		if retry == nil {
+			h.Tally.Dropped(claim.Account, claim.Now)
+		}
+	}
+	if retry != nil {
+		h.handOver(ctx, *retry)
+	}
+	return nil
+}
+
+// promised is the time that a claimed message was to be sent at, however late
+// it is: the same at every attempt.
+func promised(claim messages.Claim) time.Time {
+	if claim.Promised.IsZero() {
+		return claim.SendAt
+	}
+	return claim.Promised
+}
+
+// settlementOf says what to record of a delivery; of one to be tried again
+// also what to hand to the queue.
+func (h *Handler) settlementOf(
+	d messages.Delivery, claim messages.Claim, result notifier.Result,
+) (messages.Settlement, *messages.Queued) {
+	if result.Status == notifier.Delivered {
+		return messages.Settlement{Delivered: true, ProviderID: result.ProviderID, Began: claim.Now}, nil
+	}
+	s := messages.Settlement{Reason: string(result.Reason)}
+	again := result.Status == notifier.Retry && claim.Attempt < h.Retries.Attempts
+	switch {
+	case result.Uncertain() && (h.OnUncertain == SkipUncertain || !again):
+		s.Uncertain = true
+	case again:
+		retry := &messages.Queued{
+			User: d.User, ID: d.ID, Generation: keyspace.NewGeneration(),
+			Due: h.Clock.Now().Add(h.Retries.Wait(claim.Attempt, result.RetryAfter)).Truncate(time.Millisecond),
+		}
+		s.Retry = &messages.Retry{Generation: retry.Generation, At: retry.Due, Uncertain: result.Uncertain()}
+		return s, retry
+	default:
+		s.Failed = true
+	}
+	return s, nil
+}
+
+func (h *Handler) handOver(ctx context.Context, q messages.Queued) {
+	if err := h.Queue.Enqueue(ctx, q); err != nil {
+		h.Logger.WarnContext(ctx, "the queue did not take a message that is to be sent later: the watch list has it", "error", err)
+		return
+	}
+	h.Confirmer.Add(q)
+}
+
+func (h *Handler) notify(ctx context.Context, d messages.Delivery, claim messages.Claim) notifier.Result {
+	c, err := message.DecodeContent(claim.Content)
+	if err != nil {
+		return notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonRejected, Err: err}
+	}
+	ctx, cancel := context.WithTimeout(ctx, h.PushTimeout)
+	defer cancel()
+	return h.Notifier.Notify(ctx, notifier.Notification{
+		ID: d.ID, User: d.User, Category: claim.Category,
+		Title: c.Title, Body: c.Body, Data: c.Data,
+		SendAt: promised(claim), RequestedAt: claim.RequestedAt, Attempt: claim.Attempt,
+		IdempotencyKey: notifier.IdempotencyKey(claim.Account, d.User, d.ID),
+	})
+}
+
+// settle records what became of a delivery, and tries until that is stored:
+// without it the message would be sent again. It gives up only when the worker
+// no longer waits for it. Where the lease ran out meanwhile, whoever took the
+// message over settles it.
+func (h *Handler) settle(ctx context.Context, gate *messages.Gate, d messages.Delivery, s messages.Settlement) (bool, error) {
+	for failed := false; ; failed = true {
+		try, done := context.WithTimeout(ctx, queue.SettleWithin)
+		held, err := gate.Settle(try, d, s, time.Time{})
+		done()
+		if _, away := errors.AsType[*fault.UnavailableError](err); !away {
+			return held, err
+		}
+		if !failed {
+			h.Logger.WarnContext(ctx, "could not settle a delivery: trying until it is stored", "error", err)
+		}
+		if !storeclock.Sleep(ctx, h.Ended, queue.StorePause) {
+			return false, err
+		}
+	}
+}
+
+// OnUncertain is what becomes of a message whose delivery nobody can say the
+// outcome of: the worker died in the middle of it, or the provider gave no
+// answer.
+type OnUncertain string
+
+// The answers to an uncertain delivery.
+const (
+	ResendUncertain OnUncertain = "resend" // it may arrive twice
+	SkipUncertain   OnUncertain = "skip"   // it may be lost
+)

@@ -1,0 +1,109 @@
+package payers
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// payerFor is how old what a process knows of an account may get: no submit pays
+// a round trip for it, and a change holds for everybody soon after it.
+const payerFor = time.Second
+
+// payer is an account that is charged for messages, with its tier.
+type Payer struct {
+	Account accounts.Account
+	Tier    accounts.Tier
+	Zone    *time.Location
+	loaded  time.Time
+}
+
+// payers follows the accounts in the store.
+type Payers struct {
+	accounts *accounts.Accounts
+	local    func() time.Time
+
+	mu    sync.Mutex
+	known map[string]Payer
+}
+
+func NewPayers(accounts *accounts.Accounts, local func() time.Time) *Payers {
+	return &Payers{accounts: accounts, local: local, known: make(map[string]Payer)}
+}
+
+// active returns an account that may submit. The error is a
+// *sendlimit.InvalidError for one that there is not, or that is disabled.
+func (p *Payers) Active(ctx context.Context, name string) (Payer, error) {
+	found, err := p.get(ctx, name)
+	switch {
+	case err != nil:
+		return Payer{}, err
+	case found.loaded.IsZero():
+		return Payer{}, message.NotAllowed("account", name, "the name of an account that exists")
+	case found.Account.Disabled:
+		return Payer{}, message.NotAllowed("account", name, "an account that is not disabled")
+	}
+	return found, nil
+}
+
+// whatever returns an account that was charged for a message, though it were
+// disabled; one that is known no more has no limits.
+func (p *Payers) Whatever(ctx context.Context, name string) (Payer, error) {
+	found, err := p.get(ctx, name)
+	if err == nil && found.loaded.IsZero() {
+		found = Payer{Account: accounts.Account{Name: name}, Zone: time.UTC}
+	}
+	return found, err
+}
+
+// get returns the zero payer for an account that there is not.
+func (p *Payers) get(ctx context.Context, name string) (Payer, error) {
+	p.mu.Lock()
+	found, ok := p.known[name]
+	p.mu.Unlock()
+	if ok && p.local().Sub(found.loaded) < payerFor {
+		return found, nil
+	}
+	account, tier, ok, err := p.accounts.Resolve(ctx, name)
+	if err != nil {
+		return Payer{}, err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !ok {
+		delete(p.known, name)
+		return Payer{}, nil
+	}
+	zone, err := account.Location()
+	if err != nil {
+		return Payer{}, err
+	}
+	fresh := Payer{Account: account, Tier: tier, Zone: zone, loaded: p.local()}
+	p.known[name] = fresh
+	return fresh, nil
+}
+
+// quota completes a refusal by a quota, in the words and the time zone of its
+// account.
+func (p Payer) Quota(o *message.Outcome, d sendlimit.Decision) {
+	if d.Code != fault.CodeQuotaExceeded || len(d.Counters) == 0 {
+		return
+	}
+	const layout = "2006-01-02 15:04"
+	used := d.Counters[0]
+	period := "the day " + used.From.In(p.Zone).Format("2006-01-02")
+	if used.Counter.Period == calendar.Hour {
+		period = "the hour from " + used.From.In(p.Zone).Format(layout)
+	}
+	o.Detail = fmt.Sprintf("account %s has no messages left for %s: its quota is %s; the next begins at %s %s",
+		p.Account.Name, period, used.Counter, used.Until.In(p.Zone).Format(layout), p.Zone)
+	o.ResetsAt = message.Time{Time: d.ResetsAt}
+	o.RetryAfterSeconds = int64((d.RetryAfter + time.Second - 1) / time.Second)
+}

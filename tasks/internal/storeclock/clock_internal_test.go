@@ -1,0 +1,62 @@
+package storeclock
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestClockLearns(t *testing.T) {
+	t.Parallel()
+	began := time.Date(2026, time.November, 22, 11, 0, 0, 0, time.UTC)
+	local := began
+	c := &Clock{Local: func() time.Time { return local }}
+	require.Equal(t, began, c.Now(), "nothing is known yet")
+
+	// learn takes in a reply that took so long, while the store was ahead by so
+	// much half way.
+	learn := func(took, ahead time.Duration) {
+		sent := local
+		local = local.Add(took)
+		c.Learn(sent, local, sent.Add(took/2).Add(ahead))
+	}
+	for _, row := range []struct {
+		why                string
+		after, took, ahead time.Duration
+		want               time.Duration
+	}{
+		{"the first is taken, as slow as it was", 0, 2 * time.Second, 3 * time.Second, 3 * time.Second},
+		{"a quicker one is better", 0, 10 * time.Millisecond, 2900 * time.Millisecond, 2900 * time.Millisecond},
+		{"a slower one is not", time.Second, 20 * time.Millisecond, 5 * time.Second, 2900 * time.Millisecond},
+		{"as quick and newer is", time.Second, 10 * time.Millisecond, 2901 * time.Millisecond, 2901 * time.Millisecond},
+		{"an old one counts no more, clocks drift", 10 * time.Second, time.Second, time.Second, time.Second},
+		{"behind", time.Second, 0, -3 * time.Second, -3 * time.Second},
+	} {
+		local = local.Add(row.after)
+		learn(row.took, row.ahead)
+		require.Equal(t, local.Add(row.want), c.Now(), row.why)
+	}
+}
+
+func TestSleepEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		require.True(t, Sleep(t.Context(), nil, -time.Second))
+		require.True(t, Sleep(t.Context(), nil, time.Second))
+		require.Equal(t, time.Second, time.Since(began))
+
+		stop := make(chan struct{})
+		time.AfterFunc(time.Second, func() { close(stop) })
+		require.False(t, Sleep(t.Context(), stop, time.Hour))
+		require.Equal(t, 2*time.Second, time.Since(began))
+
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.False(t, Sleep(ctx, nil, time.Hour))
+		require.Equal(t, 3*time.Second, time.Since(began))
+	})
+}

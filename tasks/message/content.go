@@ -1,0 +1,29 @@
+package message
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// content is what a record holds of a message for its delivery.
+type content struct {
+	Title string            `json:"title,omitempty"`
+	Body  string            `json:"body,omitempty"`
+	Data  map[string]string `json:"data,omitempty"`
+}
+
+func EncodeContent(m Message) ([]byte, error) {
+	text, err := json.Marshal(content{Title: m.Title, Body: m.Body, Data: m.Data})
+	if err != nil {
+		return nil, fmt.Errorf("content of a message: %w", err)
+	}
+	return text, nil
+}
+
+func DecodeContent(text []byte) (content, error) {
+	var c content
+	if err := json.Unmarshal(text, &c); err != nil {
+		return c, fmt.Errorf("content of a message: %w", err)
+	}
+	return c, nil
+}

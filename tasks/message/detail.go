@@ -1,0 +1,150 @@
+package message
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+)
+
+// detail says a refusal in a sentence that a person understands without
+// reading more, with what to do next.
+func detail(d sendlimit.Decision, user, id string) string {
+	switch d.Code {
+	case fault.CodeSendLimit:
+		return conflictSentence(d, user) + "; " + otherTimes(d)
+	case fault.CodeQuietHours:
+		return quietSentence(d, user) + "; " + otherTimes(d)
+	case fault.CodeBlocked:
+		return BlockedSentence(user)
+	case fault.CodeIDReused:
+		return fmt.Sprintf("the id %s stands for another message to %s: use another id for another message", id, user)
+	case fault.CodeTooLate:
+		return fmt.Sprintf("message %s to %s is being sent or was sent: it can no longer be changed", id, user)
+	case fault.CodeNotFound:
+		return fmt.Sprintf("%s has no message %s waiting to be sent: list shows those there are", user, id)
+	case fault.CodeInPast:
+		return fmt.Sprintf("%s is in the past: it is %s now; use a later time, or now",
+			timeOfDay(d.At, d.Now), d.Now.Format(TimeLayout))
+	case fault.CodeTooFarAhead:
+		return timeOfDay(d.At, d.Now) + " is further ahead than messages are taken: use an earlier time"
+	case fault.CodePastExpiry:
+		return fmt.Sprintf("%s is not before the message's expires_at %s: use an earlier time",
+			timeOfDay(d.At, d.Now), d.ExpiresAt.Format(TimeLayout))
+	default:
+		return string(d.Code)
+	}
+}
+
+func conflictSentence(d sendlimit.Decision, user string) string {
+	v := d.Violations[0]
+	switch n := v.ConflictsTotal; {
+	case v.Rule.Calendar():
+		return fmt.Sprintf("%s already has %s %s, and %d is the limit",
+			user, countMessages(n, v.Category), inPeriod(v, d.At), v.Rule.Limit)
+	case n == 1:
+		return fmt.Sprintf("%s already has a %s at %s, within %s",
+			user, kindOfMessage(v.Category), timeOfDay(v.Conflicts[0].At, d.At), length(v.Rule.Window))
+	default:
+		return fmt.Sprintf("%s already has %s around then (%s), and %d in any %s is the limit",
+			user, countMessages(n, v.Category), spread(v, d.At), v.Rule.Limit, length(v.Rule.Window))
+	}
+}
+
+// otherTimes says what time to take instead.
+func otherTimes(d sendlimit.Decision) string {
+	switch {
+	case !d.NextFree.IsZero():
+		return "the next free time is " + timeOfDay(d.NextFree, d.At)
+	case !d.PreviousFree.IsZero():
+		return "no later time is free, the last free one is " + timeOfDay(d.PreviousFree, d.At)
+	default:
+		return "no time is free as far ahead as messages are taken"
+	}
+}
+
+// quietSentence says what the wall clock shows that is quiet, since times are in
+// UTC otherwise.
+func quietSentence(d sendlimit.Decision, user string) string {
+	zone := d.Quiet.Location
+	if zone == time.UTC {
+		return fmt.Sprintf("%s is in the quiet hours of %s (%s)", timeOfDay(d.At, d.Now), user, d.Quiet.Hours)
+	}
+	return fmt.Sprintf("%s is in the quiet hours of %s (%s in %s, where it is %s then)",
+		timeOfDay(d.At, d.Now), user, d.Quiet.Hours, zone, d.At.In(zone).Format("15:04"))
+}
+
+func BlockedSentence(user string) string {
+	return user + " is blocked, and nothing is accepted: see worker user show, and worker user set to lift it"
+}
+
+func zoneName(zone string) string { return cmp.Or(zone, "UTC") }
+
+func countMessages(n int, category string) string {
+	if n == 1 {
+		return "1 " + kindOfMessage(category)
+	}
+	return fmt.Sprintf("%d %ss", n, kindOfMessage(category))
+}
+
+func kindOfMessage(category string) string {
+	if category == "" {
+		return "message"
+	}
+	return category + " message"
+}
+
+// spread says from when to when conflicts reach; of more than are listed the
+// last is not known.
+func spread(v sendlimit.Violation, at time.Time) string {
+	first, last := v.Conflicts[0].At, v.Conflicts[len(v.Conflicts)-1].At
+	if v.ConflictsTotal > len(v.Conflicts) {
+		return "from " + timeOfDay(first, at) + " on"
+	}
+	return timeOfDay(first, at) + " to " + timeOfDay(last, at)
+}
+
+func inPeriod(v sendlimit.Violation, at time.Time) string {
+	switch v.Rule.Period {
+	case calendar.Day:
+		return "on that day"
+	case calendar.Week, calendar.Month, calendar.Hour, calendar.Minute, calendar.NoPeriod:
+	}
+	return fmt.Sprintf("in that %s (%s to %s)", v.Rule.Period, timeOfDay(v.From, at), timeOfDay(v.Until, at))
+}
+
+// timeOfDay writes a time in UTC as shortly as is clear beside another: the date
+// only where it differs, milliseconds only where there are any.
+func timeOfDay(at, beside time.Time) string {
+	at, beside = at.UTC(), beside.UTC()
+	layout := "15:04:05"
+	if at.Nanosecond() != 0 {
+		layout = "15:04:05.000"
+	}
+	if at.YearDay() != beside.YearDay() || at.Year() != beside.Year() {
+		layout = "2006-01-02 " + layout
+	}
+	return at.Format(layout)
+}
+
+// length writes a window as a person says it, "1 minute".
+func length(d time.Duration) string {
+	for _, unit := range []struct {
+		name   string
+		length time.Duration
+	}{{"week", 7 * 24 * time.Hour}, {"day", 24 * time.Hour}, {"hour", time.Hour}, {"minute", time.Minute}} {
+		if d%unit.length == 0 {
+			if n := d / unit.length; n > 1 {
+				return fmt.Sprintf("%d %ss", n, unit.name)
+			}
+			return "1 " + unit.name
+		}
+	}
+	if d == time.Second {
+		return "1 second"
+	}
+	return fmt.Sprintf("%d seconds", d/time.Second)
+}

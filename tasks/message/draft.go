@@ -1,0 +1,227 @@
+package message
+
+import (
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+)
+
+// Draft is a message as a caller spells it: the request of every surface, a
+// line of a file included. Times are text.
+type Draft struct {
+	ID         string            `json:"id,omitempty"`
+	User       string            `json:"user"`
+	SendAt     string            `json:"send_at"`
+	Category   string            `json:"category,omitempty"`
+	Title      string            `json:"title,omitempty"`
+	Body       string            `json:"body,omitempty"`
+	Data       map[string]string `json:"data,omitempty"`
+	ExpiresAt  string            `json:"expires_at,omitempty"`
+	OnConflict string            `json:"on_conflict,omitempty"`
+	ShiftUntil string            `json:"shift_until,omitempty"`
+}
+
+// DraftFields names the fields of a Draft, as JSON and CSV spell them.
+func DraftFields() []string {
+	return []string{
+		"id", "user", "send_at", "category", "title", "body", "data", "expires_at", "on_conflict", "shift_until",
+	}
+}
+
+// DecodeDraft reads a Draft from a JSON object. The error is a
+// *sendlimit.InvalidError that names the field: unknown ones are refused.
+func DecodeDraft(text []byte) (Draft, error) {
+	fields, err := fieldsOf(text)
+	if err != nil {
+		return Draft{}, err
+	}
+	var d Draft
+	if err := d.take(fields); err != nil {
+		return Draft{}, err
+	}
+	if err := unknownField(fields, DraftFields()); err != nil {
+		return Draft{}, err
+	}
+	return d, nil
+}
+
+// fieldsOf reads a JSON object. By way of a map, because names are taken as they
+// are spelled: decoding into a struct would take "User" for user.
+func fieldsOf(text []byte) (map[string]json.RawMessage, error) {
+	if !utf8.Valid(text) {
+		return nil, NotAllowed("message", strings.ToValidUTF8(string(text), "�"), "JSON in UTF-8")
+	}
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal(text, &fields); err != nil {
+		return nil, notAnObject(err)
+	}
+	if fields == nil {
+		return nil, NotAllowed("message", "a JSON null", "a JSON object")
+	}
+	return fields, nil
+}
+
+// unknownField names the first field that is left, if any is.
+func unknownField(fields map[string]json.RawMessage, known []string) error {
+	if len(fields) == 0 {
+		return nil
+	}
+	unknown := slices.Sorted(maps.Keys(fields))
+	return NotAllowed(unknown[0], string(fields[unknown[0]]), "no value: there is no such field; there are %s",
+		strings.Join(known, ", "))
+}
+
+// takeText reads a field, and removes it. A null is an absent field.
+func takeText(fields map[string]json.RawMessage, name string, into *string) error {
+	text, given := fields[name]
+	if !given {
+		return nil
+	}
+	delete(fields, name)
+	if err := json.Unmarshal(text, into); err != nil {
+		return wrongType(name, err, "a text")
+	}
+	return nil
+}
+
+// take reads the fields that it knows, and removes them.
+func (d *Draft) take(fields map[string]json.RawMessage) error {
+	for _, known := range []struct {
+		name string
+		into *string
+	}{
+		{"id", &d.ID},
+		{"user", &d.User},
+		{"send_at", &d.SendAt},
+		{"category", &d.Category},
+		{"title", &d.Title},
+		{"body", &d.Body},
+		{"expires_at", &d.ExpiresAt},
+		{"on_conflict", &d.OnConflict},
+		{"shift_until", &d.ShiftUntil},
+	} {
+		if err := takeText(fields, known.name, known.into); err != nil {
+			return err
+		}
+	}
+	text, given := fields["data"]
+	if !given {
+		return nil
+	}
+	delete(fields, "data")
+	var data map[string]*string // a pointer tells null from ""
+	if err := json.Unmarshal(text, &data); err != nil {
+		return wrongType("data", err, "an object of texts")
+	}
+	for key, value := range data {
+		if value == nil {
+			return NotAllowed("data", "a JSON null", "an object of texts")
+		}
+		if d.Data == nil {
+			d.Data = make(map[string]string, len(data))
+		}
+		d.Data[key] = *value
+	}
+	return nil
+}
+
+func wrongType(field string, err error, want string) *fault.InvalidError {
+	value := err.Error()
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		value = "a JSON " + wrong.Value
+	}
+	return NotAllowed(field, value, "%s", want)
+}
+
+func notAnObject(err error) *fault.InvalidError {
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		return NotAllowed("message", "a JSON "+wrong.Value, "a JSON object")
+	}
+	return NotAllowed("message", "", "a JSON object (%s)", strings.TrimPrefix(err.Error(), "json: "))
+}
+
+// TimeParser reads the time that a field holds; now reports the word "now".
+type TimeParser func(text string) (at time.Time, now bool, err error)
+
+// ParseTime is the contract's TimeParser: an RFC 3339 time with its zone, or
+// "now". The error says what is wrong, without the field.
+func ParseTime(text string) (at time.Time, now bool, err error) {
+	if text == "now" {
+		return time.Time{}, true, nil
+	}
+	at, err = time.Parse(time.RFC3339Nano, text)
+	if err != nil || !strict(text) {
+		return time.Time{}, false, errNotRFC3339
+	}
+	if at = at.UTC().Truncate(time.Millisecond); at.IsZero() { // would read as no time at all
+		return time.Time{}, false, errNotRFC3339
+	}
+	return at, false, nil
+}
+
+// strict looks for what Go takes for RFC 3339 and nobody else does: an hour of
+// one digit, a comma before the fraction, an offset of 24 hours or 60 minutes.
+func strict(text string) bool {
+	if text[len("2006-01-02T15")] != ':' || strings.Contains(text, ",") {
+		return false
+	}
+	offset := text[len(text)-len("07:00"):]
+	return strings.HasSuffix(text, "Z") || offset[:2] < "24" && offset[3:] < "60"
+}
+
+var errNotRFC3339 = errors.New("an RFC 3339 time such as 2026-11-22T11:11:11Z")
+
+// Message turns the draft into a Message, reading its times by parse. The
+// error is a *sendlimit.InvalidError: only what cannot be read; Validate says
+// the rest.
+func (d Draft) Message(parse TimeParser) (Message, error) {
+	m := Message{
+		ID: d.ID, User: d.User, Category: d.Category, Title: d.Title, Body: d.Body, Data: d.Data,
+		OnConflict: d.OnConflict,
+	}
+	if d.SendAt == "" {
+		return m, missingSendAt()
+	}
+	at, now, err := parse(d.SendAt)
+	if err != nil {
+		return m, unreadable("send_at", d.SendAt, err)
+	}
+	m.SendAt, m.Now = at, now
+	for _, optional := range []struct {
+		field, text string
+		into        *time.Time
+	}{
+		{"expires_at", d.ExpiresAt, &m.ExpiresAt},
+		{"shift_until", d.ShiftUntil, &m.ShiftUntil},
+	} {
+		if optional.text == "" {
+			continue
+		}
+		at, now, err := parse(optional.text)
+		if err == nil && now {
+			err = errNotRFC3339
+		}
+		if err != nil {
+			return m, unreadable(optional.field, optional.text, err)
+		}
+		*optional.into = at
+	}
+	return m, nil
+}
+
+func missingSendAt() *fault.InvalidError {
+	return NotAllowed("send_at", "", "an RFC 3339 time such as 2026-11-22T11:11:11Z, or now")
+}
+
+func unreadable(field, value string, err error) *fault.InvalidError {
+	if wrong, ok := errors.AsType[*fault.InvalidError](err); ok {
+		return &fault.InvalidError{Field: field, Value: value, Want: wrong.Want}
+	}
+	return &fault.InvalidError{Field: field, Value: value, Want: err.Error()}
+}

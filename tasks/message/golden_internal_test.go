@@ -1,0 +1,134 @@
+package message
+
+import (
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func golden(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name))
+	require.NoError(t, err)
+	return strings.TrimSuffix(string(text), "\n")
+}
+
+func TestContentV1IsReadForEver(t *testing.T) {
+	t.Parallel()
+	m := Message{
+		Title: "Shipped", Body: "It is \"on\" its way 🙂\n", Data: map[string]string{"order": "17", "empty": ""},
+	}
+	want := content{Title: m.Title, Body: m.Body, Data: m.Data}
+	text := golden(t, "content.v1.json")
+	for _, text := range []string{text, strings.Replace(text, "{", `{"icon":{"new":true},`, 1)} {
+		got, err := DecodeContent([]byte(text))
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	written, err := EncodeContent(m)
+	require.NoError(t, err)
+	require.JSONEq(t, text, string(written))
+
+	_, err = DecodeContent(nil)
+	require.ErrorContains(t, err, "content of a message")
+}
+
+// wholeMessage has every field set.
+func wholeMessage() Message {
+	at := time.Date(2026, time.November, 22, 11, 11, 11, 123e6, time.UTC)
+	return Message{
+		ID: "order-17", User: "alice", SendAt: at, Category: "orders", Title: "Shipped", Body: "It is on its way.",
+		Data:      map[string]string{"order": "17", "colour": "red"},
+		ExpiresAt: at.Add(time.Hour), OnConflict: "shift", ShiftUntil: at.Add(time.Minute),
+	}
+}
+
+// A fingerprint that changed would make every repeated request after an upgrade
+// one with a used id.
+func TestFingerprintIsPinned(t *testing.T) {
+	t.Parallel()
+	for want, m := range map[string]Message{
+		"709a5661c75099f3253cea093a1c5d62": wholeMessage(),
+		"38b15b6b5658598095a9065502a5da10": {
+			ID: "other", User: "alice", Now: true, Title: "Shipped",
+		},
+		"34ff395a1c2925f78a5123b7521c13db": {User: "alice", SendAt: wholeMessage().SendAt, Body: "Shipped"},
+	} {
+		require.Equal(t, want, fingerprintHex(m))
+	}
+}
+
+// Each field tells requests apart, but for the id, which is what they are
+// compared under.
+func TestFingerprintTellsRequestsApart(t *testing.T) {
+	t.Parallel()
+	seen := map[string]string{fingerprintHex(wholeMessage()): "unchanged"}
+	for name, edit := range map[string]func(*Message){
+		"user":                func(m *Message) { m.User = "alice2" },
+		"send_at":             func(m *Message) { m.SendAt = m.SendAt.Add(time.Millisecond) },
+		"now":                 func(m *Message) { m.Now = true },
+		"category":            func(m *Message) { m.Category = "news" },
+		"no category":         func(m *Message) { m.Category = "" },
+		"title":               func(m *Message) { m.Title = "shipped" },
+		"body":                func(m *Message) { m.Body = "" },
+		"title into body":     func(m *Message) { m.Title, m.Body = m.Title[:3], m.Title[3:]+m.Body },
+		"title and body":      func(m *Message) { m.Title, m.Body = m.Body, m.Title },
+		"expires_at":          func(m *Message) { m.ExpiresAt = m.ExpiresAt.Add(time.Millisecond) },
+		"no expires_at":       func(m *Message) { m.ExpiresAt = time.Time{} },
+		"times swapped":       func(m *Message) { m.ExpiresAt, m.ShiftUntil = m.ShiftUntil, m.ExpiresAt },
+		"on_conflict":         func(m *Message) { m.OnConflict = "refuse" },
+		"default on_conflict": func(m *Message) { m.OnConflict = "" }, // before defaults
+		"shift_until":         func(m *Message) { m.ShiftUntil = m.ShiftUntil.Add(time.Millisecond) },
+		"no shift_until":      func(m *Message) { m.ShiftUntil = time.Time{} },
+		"no data":             func(m *Message) { m.Data = nil },
+		"a value":             func(m *Message) { m.Data = map[string]string{"order": "18", "colour": "red"} },
+		"a name":              func(m *Message) { m.Data = map[string]string{"order": "17", "color": "red"} },
+		"one more":            func(m *Message) { m.Data = map[string]string{"order": "17", "colour": "red", "": ""} },
+		"name into value":     func(m *Message) { m.Data = map[string]string{"order1": "7", "colour": "red"} },
+		"values swapped":      func(m *Message) { m.Data = map[string]string{"order": "red", "colour": "17"} },
+	} {
+		m := wholeMessage()
+		edit(&m)
+		mark := fingerprintHex(m)
+		require.Len(t, mark, 32)
+		require.NotContains(t, seen, mark, "%s looks like %s", name, seen[mark])
+		seen[mark] = name
+	}
+
+	same := wholeMessage()
+	same.ID, same.SendAt = "", same.SendAt.Add(999*time.Microsecond).In(time.FixedZone("", 3600))
+	require.Equal(t, fingerprintHex(wholeMessage()), fingerprintHex(same), "the id does not count, nor what is finer than a millisecond")
+	same.Data = map[string]string{}
+	none := same
+	none.Data = nil
+	require.Equal(t, fingerprintHex(none), fingerprintHex(same), "empty data is none")
+}
+
+// Every file in testdata is held by a test above.
+func TestGoldenFilesAreAllHeld(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/*.json")
+	require.NoError(t, err)
+	require.Equal(t, []string{"testdata/content.v1.json"}, files)
+}
+
+func fingerprintHex(m Message) string {
+	mark := Fingerprint(m)
+	return hex.EncodeToString(mark[:])
+}
+
+// The account is part of what is asked for; without one nothing has changed.
+func TestFingerprintOfAnAccount(t *testing.T) {
+	t.Parallel()
+	m := Message{User: "alice", SendAt: time.UnixMilli(1763810471000), Title: "Hi", Data: map[string]string{"k": "v"}}
+	plain := Fingerprint(m)
+	require.Equal(t, "076c900e105c39128a522e6bb48cdafe", hex.EncodeToString(plain[:]))
+	m.Account = "acme"
+	of := Fingerprint(m)
+	require.Equal(t, "5d5a1c8e43715aced66c2eff92189925", hex.EncodeToString(of[:]))
+}

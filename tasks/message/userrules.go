@@ -1,0 +1,122 @@
+package message
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+)
+
+// UserSettings are what is set for a user, and what holds then, as every surface
+// spells them.
+type UserSettings struct {
+	User      string          `json:"user"`
+	Contact   string          `json:"contact"`
+	Policy    string          `json:"policy"` // "" for that of everybody else
+	Limits    []policy.Rule   `json:"limits"`
+	TimeZone  string          `json:"time_zone"`
+	Blocked   bool            `json:"blocked"`
+	Effective *EffectiveRules `json:"effective"` // nil where the store has not the policy
+}
+
+// EffectiveRules are what holds for a user.
+type EffectiveRules struct {
+	Policy        string            `json:"policy"`
+	Version       int64             `json:"version"`
+	TimeZone      string            `json:"time_zone"` // of calendar rules
+	Rules         []EffectiveRule   `json:"rules"`
+	Exempt        []ExemptCategory  `json:"exempt,omitempty"`
+	QuietHours    policy.QuietHours `json:"quiet_hours"`
+	QuietTimeZone string            `json:"quiet_time_zone"`
+	WithoutEffect []policy.Rule     `json:"without_effect,omitempty"` // limits that replace no rule
+}
+
+// EffectiveRule is a rule that holds for a user.
+type EffectiveRule struct {
+	Rule     policy.Rule  `json:"rule"`
+	Category string       `json:"category,omitempty"` // whose messages it counts; "" for all
+	From     string       `json:"from"`               // FromPolicy or FromUser
+	Replaces *policy.Rule `json:"replaces,omitempty"` // of FromUser: the policy's rule
+}
+
+// Where an EffectiveRule comes from.
+const (
+	FromPolicy = "policy"
+	FromUser   = "user"
+)
+
+// ExemptCategory is a category whose messages are judged by nothing.
+type ExemptCategory struct {
+	Category string `json:"category"`
+	Counts   bool   `json:"counts"` // whether they count for the others
+}
+
+// UserSettingsOf spells the settings of a user, with what they come to under the
+// store's policies, which are given by name.
+func UserSettingsOf(user string, s policy.UserSettings, policies map[string]policy.Policy) UserSettings {
+	spelled := UserSettings{
+		User: user, Contact: s.Contact, Policy: s.Policy, Limits: s.Limits, TimeZone: s.TimeZone, Blocked: s.Blocked,
+	}
+	if spelled.Limits == nil {
+		spelled.Limits = []policy.Rule{}
+	}
+	if policy, ok := policies[policyOf(s)]; ok {
+		spelled.Effective = effectiveRules(policy, s)
+	}
+	return spelled
+}
+
+// CheckUserSettings says whether settings are allowed under the store's policies,
+// which are given by name: that of the user is there, and has a rule for each limit
+// to replace. The error is a *sendlimit.InvalidError, or a
+// *sendlimit.UnavailableError where the store has no policies yet.
+func CheckUserSettings(s policy.UserSettings, policies map[string]policy.Policy) error {
+	policy, ok := policies[policyOf(s)]
+	switch {
+	case !ok && s.Policy != "":
+		names := cmp.Or(strings.Join(slices.Sorted(maps.Keys(policies)), ", "), "none")
+		return NotAllowed("policy", s.Policy, "a policy that the store has and this program can read: %s", names)
+	case !ok && len(s.Limits) > 0:
+		return &fault.UnavailableError{
+			Detail: "the store has no rules for everybody that this program can read, which limits would stand in for:" +
+				" start a worker on it, or give it some with worker policy apply FILE",
+		}
+	}
+	return policy.CheckSettings(s)
+}
+
+// policyOf names the policy of a user with these settings.
+func policyOf(s policy.UserSettings) string { return cmp.Or(s.Policy, policy.DefaultPolicyName) }
+
+func effectiveRules(policy policy.Policy, s policy.UserSettings) *EffectiveRules {
+	own := policy.For(s)
+	e := &EffectiveRules{
+		Policy: policy.Name, Version: policy.Version, TimeZone: zoneName(own.TimeZone),
+		QuietHours: policy.QuietHours, QuietTimeZone: zoneName(policy.QuietZone(s)),
+	}
+	for _, rule := range own.Rules {
+		r := EffectiveRule{Rule: rule, From: FromPolicy}
+		if slices.ContainsFunc(s.Limits, rule.SameWindow) {
+			r.From, r.Replaces = FromUser, &policy.Rules[slices.IndexFunc(policy.Rules, rule.SameWindow)]
+		}
+		e.Rules = append(e.Rules, r)
+	}
+	for _, name := range slices.Sorted(maps.Keys(policy.Categories)) {
+		category := policy.Categories[name]
+		for _, rule := range category.Rules {
+			e.Rules = append(e.Rules, EffectiveRule{Rule: rule, Category: name, From: FromPolicy})
+		}
+		if category.Exempt {
+			e.Exempt = append(e.Exempt, ExemptCategory{Category: name, Counts: !category.Uncounted})
+		}
+	}
+	for _, limit := range s.Limits {
+		if !slices.ContainsFunc(policy.Rules, limit.SameWindow) {
+			e.WithoutEffect = append(e.WithoutEffect, limit)
+		}
+	}
+	return e
+}

@@ -1,0 +1,111 @@
+package metrics
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+func TestMetricsCount(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewPedanticRegistry()
+	m, err := NewMetrics(registry)
+	require.NoError(t, err)
+
+	m.Submitted(message.Outcome{Outcome: message.Accepted}, "")
+	m.Submitted(message.Outcome{Outcome: message.Accepted, Shifted: true}, "")
+	m.Submitted(message.Outcome{Outcome: message.Accepted, Replayed: true}, "")
+	m.Submitted(message.Outcome{Outcome: message.Refused, Code: "send_limit"}, "1/minute")
+	m.Submitted(message.Outcome{Outcome: message.Refused, Code: "id_reused"}, "")
+	m.Submitted(message.Outcome{Outcome: message.Errored, Code: "store_full"}, "")
+	m.Delivered(250*time.Millisecond, 20*time.Millisecond)
+	m.Delivered(3*time.Second, time.Second)
+	m.AttemptFailed("timeout", false)
+	m.AttemptFailed("gone", true)
+	m.Postponed()
+	m.Dropped("expired")
+	m.Uncertain()
+	m.Overdue(90 * time.Second)
+	m.Relayed(0)
+	m.Relayed(7)
+
+	const want = `
+# HELP sendlimit_delivery_failures_total Attempts to deliver that failed, by reason; final ones are not tried again.
+# TYPE sendlimit_delivery_failures_total counter
+sendlimit_delivery_failures_total{final="false",reason="timeout"} 1
+sendlimit_delivery_failures_total{final="true",reason="gone"} 1
+# HELP sendlimit_dropped_total Messages that ended unsent, by reason.
+# TYPE sendlimit_dropped_total counter
+sendlimit_dropped_total{reason="expired"} 1
+# HELP sendlimit_postponed_total Late messages that got a later time, since the rules left none at once.
+# TYPE sendlimit_postponed_total counter
+sendlimit_postponed_total 1
+# HELP sendlimit_relayed_total Messages that the queue did not have, and that the relay put back.
+# TYPE sendlimit_relayed_total counter
+sendlimit_relayed_total 7
+# HELP sendlimit_submits_total Submits by outcome, code and the first rule that would break.
+# TYPE sendlimit_submits_total counter
+sendlimit_submits_total{code="",outcome="accepted",rule=""} 2
+sendlimit_submits_total{code="",outcome="replayed",rule=""} 1
+sendlimit_submits_total{code="id_reused",outcome="refused",rule=""} 1
+sendlimit_submits_total{code="send_limit",outcome="refused",rule="1/minute"} 1
+sendlimit_submits_total{code="store_full",outcome="error",rule=""} 1
+# HELP sendlimit_uncertain_total Deliveries of which nobody knows whether the provider took the message.
+# TYPE sendlimit_uncertain_total counter
+sendlimit_uncertain_total 1
+# HELP sendlimit_watch_oldest_overdue_seconds How long the oldest entry of the watch list has been due, at the last pass of the relay; 0 for none.
+# TYPE sendlimit_watch_oldest_overdue_seconds gauge
+sendlimit_watch_oldest_overdue_seconds 90
+`
+	require.NoError(t, testutil.GatherAndCompare(registry, strings.NewReader(want),
+		"sendlimit_delivery_failures_total", "sendlimit_dropped_total", "sendlimit_postponed_total",
+		"sendlimit_relayed_total", "sendlimit_submits_total", "sendlimit_uncertain_total",
+		"sendlimit_watch_oldest_overdue_seconds"))
+
+	problems, err := testutil.GatherAndLint(registry)
+	require.NoError(t, err)
+	require.Empty(t, problems)
+
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	sums := map[string]float64{}
+	for _, family := range families {
+		if h := family.GetMetric()[0].GetHistogram(); h != nil {
+			require.EqualValues(t, 2, h.GetSampleCount(), family.GetName())
+			sums[family.GetName()] = h.GetSampleSum()
+		}
+	}
+	require.InDelta(t, 3.25, sums["sendlimit_delivery_lateness_seconds"], 1e-9)
+	require.InDelta(t, 1.02, sums["sendlimit_delivery_duration_seconds"], 1e-9)
+}
+
+func TestNoMetricsCountNothing(t *testing.T) {
+	t.Parallel()
+	var m *Metrics
+	require.NotPanics(t, func() {
+		m.Submitted(message.Outcome{}, "")
+		m.Delivered(0, 0)
+		m.AttemptFailed("", false)
+		m.Postponed()
+		m.Dropped("")
+		m.Uncertain()
+		m.Overdue(0)
+		m.Relayed(1)
+		m.MeasureScripts(nil)
+	})
+}
+
+func TestMetricsRegisteredTwice(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	_, err := NewMetrics(registry)
+	require.NoError(t, err)
+	_, err = NewMetrics(registry)
+	require.ErrorContains(t, err, "registering metrics: ")
+}

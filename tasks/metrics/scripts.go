@@ -1,0 +1,91 @@
+package metrics
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
+)
+
+// MeasureScripts has the scripts measured that are called through client, in
+// pipelines too. Call it before anything else is done with the client.
+func (m *Metrics) MeasureScripts(client redis.UniversalClient) {
+	if m == nil {
+		return
+	}
+	hook := scriptHook{names: lua.Names(), took: m.scripts, local: storeclock.NewClock().Local}
+	if cluster, ok := client.(*redis.ClusterClient); ok {
+		// At the nodes, which is where connections taken from them are seen too.
+		cluster.OnNewNode(func(node *redis.Client) { node.AddHook(hook) })
+		return
+	}
+	client.AddHook(hook)
+}
+
+// scriptHook measures the calls of our scripts, and nothing else: what the
+// queue calls has no name here.
+type scriptHook struct {
+	names map[string]string // by hash
+	took  *prometheus.HistogramVec
+	local func() time.Time
+}
+
+// DialHook changes nothing.
+func (scriptHook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+// ProcessHook measures a single call.
+func (h scriptHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		name := h.script(cmd)
+		if name == "" {
+			return next(ctx, cmd)
+		}
+		began := h.local()
+		err := next(ctx, cmd)
+		h.observe(name, err, h.local().Sub(began))
+		return err
+	}
+}
+
+// ProcessPipelineHook measures the calls in a pipeline.
+func (h scriptHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return func(ctx context.Context, cmds []redis.Cmder) error {
+		began := h.local()
+		err := next(ctx, cmds)
+		took := h.local().Sub(began)
+		for _, cmd := range cmds {
+			if name := h.script(cmd); name != "" {
+				h.observe(name, cmd.Err(), took)
+			}
+		}
+		return err
+	}
+}
+
+// script is the name of the script that a command calls, "" for none of ours.
+func (h scriptHook) script(cmd redis.Cmder) string {
+	args := cmd.Args()
+	if len(args) < 2 {
+		return ""
+	}
+	text, _ := args[1].(string)
+	switch cmd.Name() {
+	case "evalsha":
+		return h.names[text]
+	case "eval": // once for each server, which keeps the script from then on
+		return h.names[redis.NewScript(text).Hash()]
+	}
+	return ""
+}
+
+// observe notes a call, unless the server only said that it has not got the
+// script: the one that follows is the call.
+func (h scriptHook) observe(name string, err error, took time.Duration) {
+	if !redis.HasErrorPrefix(err, "NOSCRIPT") {
+		h.took.WithLabelValues(name).Observe(took.Seconds())
+	}
+}

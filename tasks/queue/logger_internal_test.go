@@ -1,0 +1,34 @@
+package queue
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// While the store is away the queue says so several times a second.
+func TestTheQueueRepeatsItselfOnceAMinute(t *testing.T) {
+	t.Parallel()
+	var said bytes.Buffer
+	now := time.Unix(0, 0)
+	logger := NewQueueLogger(slog.New(slog.NewTextHandler(&said, nil)), func() time.Time { return now })
+	count := func() int { return strings.Count(said.String(), "\n") }
+	for range 200 { // a minute
+		logger.Error("Failed to forward scheduled tasks: ", errors.New("dial tcp 127.0.0.1:1"))
+		now = now.Add(300 * time.Millisecond)
+	}
+	require.Equal(t, 1, count())
+	logger.Error("Failed to forward scheduled tasks: ", errors.New("EOF"))
+	logger.Warn("Recoverer: could not list lease expired tasks: ", errors.New("EOF"))
+	require.Equal(t, 3, count())
+	for i := range 10 * mostSaid {
+		logger.Error(fmt.Sprintf("%d is none like the other", i))
+	}
+	require.LessOrEqual(t, len(logger.said), mostSaid)
+}

@@ -1,0 +1,56 @@
+package queue
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/hibiken/asynq"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// QueueSizes counts the tasks in the queue under a prefix by their state:
+// "scheduled" for later, "pending" for a worker, "active" in one, "retry" to
+// come again, "archived" of another program's making. A queue that has never had
+// a task has none. The error is an *sendlimit.UnavailableError where the store
+// is at fault.
+//
+// When ctx ends, what has been asked is no longer waited for; the client's own
+// timeouts end it.
+func QueueSizes(ctx context.Context, client redis.UniversalClient, prefix string) (map[string]int, error) {
+	type answer struct {
+		sizes map[string]int
+		err   error
+	}
+	answered := make(chan answer, 1)
+	go func() {
+		sizes, err := queueSizes(client, QueueName(prefix))
+		answered <- answer{sizes, err}
+	}()
+	select {
+	case a := <-answered:
+		return a.sizes, store.Unavailable(a.err, "counting the tasks in the queue")
+	case <-ctx.Done():
+		return nil, store.Unavailable(ctx.Err(), "counting the tasks in the queue")
+	}
+}
+
+func queueSizes(client redis.UniversalClient, queue string) (map[string]int, error) {
+	inspector := asynq.NewInspectorFromRedisClient(client)
+	queues, err := inspector.Queues()
+	if err != nil {
+		return nil, fmt.Errorf("listing the queues: %w", err)
+	}
+	info := new(asynq.QueueInfo)
+	if slices.Contains(queues, queue) {
+		if info, err = inspector.GetQueueInfo(queue); err != nil {
+			return nil, fmt.Errorf("looking at the queue: %w", err)
+		}
+	}
+	return map[string]int{
+		"scheduled": info.Scheduled, "pending": info.Pending, "active": info.Active,
+		"retry": info.Retry, "archived": info.Archived,
+	}, nil
+}

@@ -1,0 +1,235 @@
+package refit
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/refit"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
+)
+
+// What a RefitSummary's Outcome can be.
+const (
+	Previewed = "previewed" // nothing was done
+	Refitted  = "refitted"
+)
+
+// How long a turn lasts unless it is kept, and how often that is done. A run that
+// was killed is waited for so long by the one that goes on with it.
+const (
+	refitTurn     = 10 * time.Second
+	refitTurnKept = 3 * time.Second
+)
+
+// Refitter finds the reservations that do not fit a policy, and moves or cancels
+// them. What it does not touch is sent as it was promised. It takes no more than
+// about half of the store's time: after each batch of calls it rests for as long as
+// they took. Safe for concurrent use.
+type Refitter struct {
+	client    redis.UniversalClient
+	submitter *submit.Submitter
+	store     *settings.PolicyStore
+	own       string // name of the policy of everybody without settings
+	options   sendlimit.Options
+	clock     *storeclock.Clock
+	rest      func(ctx context.Context, took time.Duration) error
+}
+
+// RefitterOptions configure a Refitter. The zero value is the default policy under
+// the default prefix.
+type RefitterOptions struct {
+	submit.SubmitterOptions
+
+	// Rest waits after calls to the store that took so long; nil waits for as long
+	// as they took, at most a second. The error of a context that ended is returned.
+	Rest func(ctx context.Context, took time.Duration) error
+}
+
+// longestRest bounds a rest: calls that took longer were held up by something else.
+const longestRest = time.Second
+
+// NewRefitter returns a Refitter on the store behind client. The error is a
+// *sendlimit.InvalidError. Close it.
+func NewRefitter(client redis.UniversalClient, o RefitterOptions) (*Refitter, error) {
+	submitter, err := submit.NewSubmitter(client, o.SubmitterOptions)
+	if err != nil {
+		return nil, err
+	}
+	store, err := settings.NewPolicyStore(client, o.Prefix)
+	if err != nil {
+		return nil, errors.Join(err, submitter.Close())
+	}
+	r := &Refitter{
+		client: client, submitter: submitter, store: store, own: cmp.Or(o.Policy, policy.DefaultPolicyName), rest: o.Rest, clock: storeclock.NewClock(),
+		options: sendlimit.Options{Prefix: o.Prefix, Reach: o.Reach, KeepRecords: o.KeepRecords, ExpireAfter: o.ExpireAfter},
+	}
+	if r.rest == nil {
+		r.rest = func(ctx context.Context, took time.Duration) error {
+			if !storeclock.Sleep(ctx, nil, min(took, longestRest)) {
+				return fmt.Errorf("resting: %w", ctx.Err())
+			}
+			return nil
+		}
+	}
+	return r, nil
+}
+
+// Close waits for what is being noted about messages that were moved. The client
+// stays open.
+func (r *Refitter) Close() error { return r.submitter.Close() }
+
+// RefitSummary counts what was found, and what was done about it. Of a run that
+// went on where another had stopped it is this run's part.
+type RefitSummary struct {
+	Outcome       string         `json:"outcome"` // Previewed or Refitted
+	Policy        string         `json:"policy"`
+	Version       int64          `json:"version,omitempty"` // absent of one that is not applied
+	Action        RefitAction    `json:"then,omitempty"`
+	Users         int            `json:"users"`        // under the policy who have messages still to be sent
+	Reservations  int            `json:"reservations"` // of theirs
+	MisfitUsers   int            `json:"misfit_users"`
+	Misfits       int            `json:"misfits"`
+	MisfitsByRule map[string]int `json:"misfits_by_rule"`
+	Moved         int            `json:"moved,omitempty"`
+	Cancelled     int            `json:"cancelled,omitempty"`
+	Kept          int            `json:"kept,omitempty"`
+	Gone          int            `json:"gone,omitempty"`
+	// Unclear counts users whose settings name a policy that is not there.
+	Unclear int `json:"unclear_users,omitempty"`
+	// First is the partition it went on with, Next the one that is next:
+	// sendlimit.Partitions where it is through.
+	First int `json:"first_partition,omitempty"`
+	Next  int `json:"next_partition"`
+}
+
+func (s *RefitSummary) add(totals refit.RefitTotals) {
+	s.Users += totals.Users
+	s.Reservations += totals.Reservations
+	s.MisfitUsers += totals.MisfitUsers
+	s.Misfits += totals.Misfits
+	s.Unclear += totals.Unclear
+	for name, n := range totals.ByRule {
+		s.MisfitsByRule[name] += n
+	}
+}
+
+func (s *RefitSummary) count(outcome string) {
+	switch outcome {
+	case message.Moved:
+		s.Moved++
+	case message.Cancelled:
+		s.Cancelled++
+	case Kept:
+		s.Kept++
+	case Gone:
+		s.Gone++
+	}
+}
+
+// RefitWatcher is told how it goes. Either function may be nil.
+type RefitWatcher struct {
+	// Misfit is called for each misfit, once it is known what became of it. Its
+	// error ends the run, which can be gone on with.
+	Misfit func(Misfit) error
+	// Progress is called with how many of sendlimit.Partitions are done: first with
+	// what an earlier run has done, then after each.
+	Progress func(done int)
+}
+
+func (w RefitWatcher) misfit(m Misfit) error {
+	if w.Misfit == nil {
+		return nil
+	}
+	return w.Misfit(m)
+}
+
+func (w RefitWatcher) progress(done int) {
+	if w.Progress != nil {
+		w.Progress(done)
+	}
+}
+
+// Preview says which reservations would not fit a policy in place of the one of
+// its name that the store has. It changes nothing. The summary is of what was
+// looked at also beside an error: a *sendlimit.InvalidError for a policy that can't
+// be one, an *sendlimit.UnavailableError, or that of the watcher.
+func (r *Refitter) Preview(ctx context.Context, p policy.Policy, w RefitWatcher) (RefitSummary, error) {
+	summary := RefitSummary{Outcome: Previewed, Policy: p.Name, MisfitsByRule: map[string]int{}}
+	look, err := r.refit(ctx, p, r.throttle)
+	if err != nil {
+		return summary, err
+	}
+	w.progress(0)
+	err = eachOccupied(ctx, look, &summary.Next, w, func() error {
+		totals, err := look.Partition(ctx, summary.Next, func(_ context.Context, misfits []refit.Misfit) error {
+			for _, m := range misfits {
+				if err := w.misfit(misfitOf(m)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		summary.add(totals)
+		return err
+	})
+	return summary, err
+}
+
+// eachOccupied goes through the partitions from next on that have users, and tells
+// how far it is. What comes to the others later was accepted under the policy.
+func eachOccupied(ctx context.Context, refit *refit.Refit, next *int, w RefitWatcher, do func() error) error {
+	occupied, err := refit.Occupied(ctx)
+	if err != nil {
+		return err
+	}
+	for ; *next < keyspace.Partitions; *next++ {
+		if occupied[*next] {
+			if err := do(); err != nil {
+				return err
+			}
+		}
+		w.progress(*next + 1)
+	}
+	return nil
+}
+
+// refit returns what finds the misfits of a policy that everybody goes by as if
+// the store had it.
+func (r *Refitter) refit(
+	ctx context.Context, p policy.Policy, throttle func(context.Context, func() error) error,
+) (*refit.Refit, error) {
+	policies, _, err := r.store.All(ctx, r.own)
+	if err != nil {
+		return nil, err
+	}
+	o := r.options
+	o.Policies = policies
+	o.Policy = policy.DefaultPolicy()
+	o.Policy.Name = r.own // where the store has none of the name, nobody is under it yet
+	for _, stored := range policies {
+		if stored.Name == r.own {
+			o.Policy = stored
+		}
+	}
+	return refit.NewRefit(r.client, o, refit.RefitOptions{Policy: p, Throttle: throttle})
+}
+
+// throttle leaves the store to others for as long as it was used.
+func (r *Refitter) throttle(ctx context.Context, batch func() error) error {
+	began := r.clock.Local()
+	if err := batch(); err != nil {
+		return err
+	}
+	return r.rest(ctx, r.clock.Local().Sub(began))
+}

@@ -1,0 +1,241 @@
+package refit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/refit"
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/rules"
+)
+
+// RefitRunsError is returned where somebody else is at the same policy already, or
+// has taken over.
+type RefitRunsError struct{ Policy string }
+
+// Error names the policy.
+func (e *RefitRunsError) Error() string {
+	return fmt.Sprintf("somebody else is going through what does not fit policy %q right now:"+
+		" wait for that to end, or stop it and try again", e.Policy)
+}
+
+// Code returns sendlimit.CodeRefitRunning.
+func (e *RefitRunsError) Code() fault.Code { return fault.CodeRefitRunning }
+
+// PolicyReplacedError is returned where the policy was replaced before or while it
+// was gone through what does not fit it.
+type PolicyReplacedError struct {
+	Policy        string
+	Version, Then int64 // what it was, and what it is now
+}
+
+// Error names the policy and its versions.
+func (e *PolicyReplacedError) Error() string {
+	return fmt.Sprintf("policy %q was replaced meanwhile: it was version %d and is now version %d", e.Policy, e.Version, e.Then)
+}
+
+// Code returns sendlimit.CodeVersionMismatch.
+func (e *PolicyReplacedError) Code() fault.Code { return fault.CodeVersionMismatch }
+
+// refitRun is one run of a Refitter over the misfits of a policy.
+type refitRun struct {
+	*Refitter
+
+	refit   *refit.Refit
+	turn    *refit.RefitTurn
+	policy  policy.Policy
+	action  RefitAction
+	watcher RefitWatcher
+	summary RefitSummary
+	kept    time.Time // when the turn was last kept
+}
+
+// Run does with the reservations that do not fit a policy what the action says. The
+// policy is one that the store has, as it gave it when that was applied or loaded;
+// Run waits until every process follows it, so that what is accepted under the old
+// rules until then is looked at too. What somebody sends, moves or cancels meanwhile
+// is left to them.
+//
+// It can be stopped at any time, and killed. Called again for the same version of
+// the policy and the same action, by whomever, it goes on with the partition where
+// it was; what was done there fits by now. The summary is of what was done also
+// beside an error: a *RefitRunsError, a *PolicyReplacedError, a
+// *sendlimit.InvalidError, an *sendlimit.UnavailableError, or that of the watcher.
+func (r *Refitter) Run(ctx context.Context, policy policy.Policy, action RefitAction, w RefitWatcher) (RefitSummary, error) {
+	run := &refitRun{Refitter: r, policy: policy, action: action, watcher: w, summary: RefitSummary{
+		Outcome: Refitted, Policy: policy.Name, Version: policy.Version, Action: action, MisfitsByRule: map[string]int{},
+	}}
+	if _, err := ParseRefitAction(string(action)); err != nil {
+		return run.summary, err
+	}
+	if err := run.current(ctx); err != nil {
+		return run.summary, err
+	}
+	if action == RefitKeep {
+		run.summary.Next = keyspace.Partitions
+		return run.summary, nil
+	}
+	var err error
+	if run.turn, err = refit.NewRefitTurn(r.client, r.options.Prefix, policy, string(action)); err != nil {
+		return run.summary, err
+	}
+	err = run.all(ctx)
+	return run.summary, err
+}
+
+// unchanged makes sure that the store had the policy a moment ago.
+func (r *refitRun) unchanged(ctx context.Context) error {
+	set, err := r.submitter.Rules.Policies.Present(ctx)
+	if err != nil {
+		return err
+	}
+	if p, ok := set.Find(r.policy.Name); ok && p.Version == r.policy.Version {
+		return nil
+	}
+	return r.current(ctx)
+}
+
+// current makes sure that the store has the policy still.
+func (r *refitRun) current(ctx context.Context) error {
+	now, ok, err := r.store.Load(ctx, r.policy.Name)
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return message.NotAllowed("policy", r.policy.Name, "the name of a policy that the store has")
+	case now.Version != r.policy.Version:
+		return &PolicyReplacedError{Policy: r.policy.Name, Version: r.policy.Version, Then: now.Version}
+	default:
+		return nil
+	}
+}
+
+// all takes the turn, says where it goes on, waits until every process follows the
+// policy, goes through all partitions that are left, and gives the turn back.
+func (r *refitRun) all(ctx context.Context) error {
+	next, err := r.take(ctx)
+	if err != nil {
+		return err
+	}
+	r.summary.First, r.summary.Next = next, next
+	r.watcher.progress(next)
+	if !storeclock.Sleep(ctx, nil, rules.PoliciesWithin) {
+		err = fmt.Errorf("waiting until every process follows the policy: %w", ctx.Err())
+		return errors.Join(err, r.giveBack(ctx))
+	}
+	if r.refit, err = r.Refitter.refit(ctx, r.policy, r.throttle); err != nil {
+		return errors.Join(err, r.giveBack(ctx))
+	}
+	err = eachOccupied(ctx, r.refit, &r.summary.Next, r.watcher, func() error { return r.partition(ctx) })
+	if err != nil {
+		return errors.Join(err, r.giveBack(ctx))
+	}
+	if err := r.current(ctx); err != nil {
+		return errors.Join(err, r.giveBack(ctx))
+	}
+	return r.turn.Done(ctx)
+}
+
+// take takes the turn. Of a run that was killed nobody keeps it, and it is waited
+// for; of one that goes on it is kept.
+func (r *refitRun) take(ctx context.Context) (int, error) {
+	for waited := false; ; waited = true {
+		next, taken, wait, err := r.turn.Take(ctx, refitTurn)
+		switch {
+		case err != nil:
+			return 0, err
+		case taken:
+			r.kept = r.clock.Local()
+			return next, nil
+		case waited:
+			return 0, &RefitRunsError{Policy: r.policy.Name}
+		}
+		const margin = 50 * time.Millisecond
+		if !storeclock.Sleep(ctx, nil, min(wait, refitTurn)+margin) {
+			return 0, fmt.Errorf("waiting for an earlier run to end: %w", ctx.Err())
+		}
+	}
+}
+
+// giveBack lets the next run begin at once. Where that fails, it waits a little.
+func (r *refitRun) giveBack(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
+	defer cancel()
+	err := r.turn.GiveBack(ctx, r.summary.Next)
+	if _, away := errors.AsType[*fault.UnavailableError](err); away {
+		return nil // which is what the run has ended with, or the next will say
+	}
+	return err
+}
+
+// partition goes through one partition.
+func (r *refitRun) partition(ctx context.Context) error {
+	if err := r.unchanged(ctx); err != nil {
+		return err
+	}
+	totals, err := r.refit.Partition(ctx, r.summary.Next, func(ctx context.Context, misfits []refit.Misfit) error {
+		for _, m := range misfits {
+			if err := r.one(ctx, m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	r.summary.add(totals)
+	if err != nil {
+		return err
+	}
+	return r.keep(ctx, r.summary.Next+1, true)
+}
+
+// one does what is to be done with a misfit, as long as it is one.
+func (r *refitRun) one(ctx context.Context, m refit.Misfit) error {
+	if err := r.unchanged(ctx); err != nil {
+		return err
+	}
+	var done Misfit
+	err := r.throttle(ctx, func() (err error) {
+		if r.action == RefitShift {
+			done, err = r.shift(ctx, m)
+		} else {
+			done, err = r.cancel(ctx, m)
+		}
+		return err
+	})
+	if done.Outcome == NoFit || done.Outcome == "" {
+		return err
+	}
+	r.summary.count(done.Outcome)
+	return errors.Join(err, r.watcher.misfit(done))
+}
+
+// throttle leaves the store to others, and keeps the turn.
+func (r *refitRun) throttle(ctx context.Context, batch func() error) error {
+	if err := r.keep(ctx, r.summary.Next, false); err != nil {
+		return err
+	}
+	return r.Refitter.throttle(ctx, batch)
+}
+
+// keep keeps the turn, if it is time to or something is to be noted.
+func (r *refitRun) keep(ctx context.Context, next int, now bool) error {
+	local := r.clock.Local()
+	if !now && local.Sub(r.kept) < refitTurnKept {
+		return nil
+	}
+	kept, err := r.turn.Keep(ctx, next, refitTurn)
+	if err != nil {
+		return err
+	}
+	if !kept {
+		return &RefitRunsError{Policy: r.policy.Name}
+	}
+	r.kept = local
+	return nil
+}

@@ -1,0 +1,65 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
+)
+
+// settleCharges settles the charges of changes that nobody has seen to the end:
+// their program died, or the store was away. Any number of relays may do so at
+// once: of each charge one settles it.
+func (r *Relay) settleCharges(ctx context.Context) error {
+	for {
+		due, unread := r.Charges.Due(ctx, r.Clock.Now(), storeclock.RelayPerPartition)
+		if len(due) == 0 {
+			return unread
+		}
+		settled, err := r.settleDue(ctx, due)
+		if err = errors.Join(unread, err); err != nil || settled == 0 {
+			return err
+		}
+	}
+}
+
+// settleDue looks after charges, several at a time, and returns how many it need
+// not look at again, and what failed first.
+func (r *Relay) settleDue(ctx context.Context, due []quota.DueHold) (int, error) {
+	var settled atomic.Int64
+	var failed error
+	var once sync.Once
+	var workers sync.WaitGroup
+	entries := make(chan quota.DueHold)
+	for range min(relayTogether, len(due)) {
+		workers.Go(func() {
+			for entry := range entries {
+				end, notices, err := r.Charges.LookAfter(ctx, entry, time.Time{})
+				r.Queue.AnnounceAll(ctx, notices, r.Logger)
+				switch {
+				case err != nil:
+					once.Do(func() { failed = err })
+				case end != quota.HoldOpen: // otherwise the next pass is soon enough
+					settled.Add(1)
+					r.Metrics.ChargeSettled(end)
+				}
+			}
+		})
+	}
+	for _, entry := range due {
+		if ctx.Err() != nil {
+			break
+		}
+		entries <- entry
+	}
+	close(entries)
+	workers.Wait()
+	if settled.Load() > 0 {
+		r.Logger.InfoContext(ctx, "settled charges that were left open", "charges", settled.Load())
+	}
+	return int(settled.Load()), errors.Join(failed, ctx.Err())
+}

@@ -1,0 +1,152 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
+	"github.com/sendlimit/sendlimiter/tasks/metrics"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
+)
+
+// relay looks after the messages of the watch list whose time has come: those
+// that the queue never got or has lost, and those that a worker left in the
+// middle of a delivery. It gives them a new generation and hands that to the
+// queue. Any number of relays may run at once: of each message one renews it.
+type Relay struct {
+	Watch     *messages.WatchList
+	Charges   *quota.Charges
+	Queue     *queue.Queue
+	Confirmer *queue.Confirmer
+	Clock     *storeclock.Clock
+	Learn     func(context.Context) // the store's clock
+	Metrics   *metrics.Metrics
+	Logger    *slog.Logger
+}
+
+// relayTogether is how many entries a relay works on at a time, and
+// relayPerPartition how many it takes of a partition before it goes around.
+const relayTogether = 32
+
+// start looks at the watch list and at the charges every so often, until the
+// function returned is called, which waits for what runs to end.
+func (r *Relay) Start(ctx context.Context, watchEvery, chargesEvery time.Duration) func() {
+	ctx, cancel := context.WithCancel(ctx)
+	jobs := cron.New(cron.WithChain(cron.SkipIfStillRunning(cron.DiscardLogger)), cron.WithLogger(cron.DiscardLogger))
+	jobs.Schedule(storeclock.Schedule(watchEvery), cron.FuncJob(func() {
+		r.Learn(ctx)
+		if err := r.pass(ctx); err != nil && ctx.Err() == nil {
+			r.Logger.WarnContext(ctx, "could not look after every message: the next pass does", "error", err)
+		}
+	}))
+	jobs.Schedule(storeclock.Schedule(chargesEvery), cron.FuncJob(func() {
+		if err := r.settleCharges(ctx); err != nil && ctx.Err() == nil {
+			r.Logger.WarnContext(ctx, "could not look after every charge: the next pass does", "error", err)
+		}
+	}))
+	jobs.Start()
+	return func() {
+		cancel()
+		<-jobs.Stop().Done()
+	}
+}
+
+// pass looks after everything that is due, until nothing is or nothing moves.
+func (r *Relay) pass(ctx context.Context) error {
+	for first := true; ; first = false {
+		now := r.Clock.Now()
+		due, unread := r.Watch.Due(ctx, now, storeclock.RelayPerPartition)
+		if first {
+			oldest := time.Duration(0)
+			if len(due) > 0 {
+				oldest = now.Sub(due[0].Since)
+			}
+			r.Metrics.Overdue(oldest)
+		}
+		if len(due) == 0 {
+			return unread
+		}
+		hands, err := r.Queue.Hands()
+		if err != nil {
+			return errors.Join(unread, err)
+		}
+		moved, err := r.lookAfterAll(ctx, due, hands)
+		if err = errors.Join(unread, err); err != nil || moved == 0 {
+			return err
+		}
+	}
+}
+
+// lookAfterAll looks after messages, several at a time, and returns how many it
+// need not look at again, and what failed first.
+func (r *Relay) lookAfterAll(ctx context.Context, due []messages.Watched, hands queue.Hands) (int, error) {
+	var moved, renewed atomic.Int64
+	var failed error
+	var once sync.Once
+	var workers sync.WaitGroup
+	entries := make(chan messages.Watched)
+	for range min(relayTogether, len(due)) {
+		workers.Go(func() {
+			for entry := range entries {
+				result, err := r.lookAfter(ctx, entry, hands)
+				if err != nil {
+					once.Do(func() { failed = err })
+					continue
+				}
+				switch result {
+				case messages.NotDue: // our clock is ahead: the next pass is soon enough
+					continue
+				case messages.Renewed:
+					renewed.Add(1)
+				case messages.Gone, messages.Deferred:
+				}
+				moved.Add(1)
+			}
+		})
+	}
+	for _, entry := range due {
+		if ctx.Err() != nil {
+			break
+		}
+		entries <- entry
+	}
+	close(entries)
+	workers.Wait()
+	r.Metrics.Relayed(int(renewed.Load()))
+	if renewed.Load() > 0 {
+		r.Logger.InfoContext(ctx, "put messages back into the queue", "messages", renewed.Load())
+	}
+	return int(moved.Load()), errors.Join(failed, ctx.Err())
+}
+
+// lookAfter looks after one message.
+func (r *Relay) lookAfter(ctx context.Context, entry messages.Watched, hands queue.Hands) (messages.Renewal, error) {
+	queued, err := r.Queue.Has(entry.Generation, hands)
+	if err != nil {
+		return messages.Deferred, err
+	}
+	generation := keyspace.NewGeneration()
+	result, due, err := r.Watch.Renew(ctx, entry, generation, queued, time.Time{})
+	if err != nil || result != messages.Renewed {
+		return result, err
+	}
+	if now := r.Clock.Now(); due.Before(now) {
+		due = now
+	}
+	q := messages.Queued{User: entry.User, ID: entry.ID, Generation: generation, Due: due}
+	if err := r.Queue.Enqueue(ctx, q); err != nil {
+		return result, fmt.Errorf("putting a message back into the queue: %w", err)
+	}
+	r.Confirmer.Add(q)
+	return result, nil
+}

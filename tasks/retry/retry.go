@@ -1,0 +1,48 @@
+package retry
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// RetryPolicy says when a delivery that failed is tried again. The zero value
+// is the default: 8 attempts, 5 seconds to 15 minutes apart.
+type RetryPolicy struct {
+	Min, Max time.Duration // the first wait, and the longest of our own
+	Attempts int           // deliveries tried in all
+}
+
+func (p RetryPolicy) WithDefaults() RetryPolicy {
+	if p == (RetryPolicy{}) {
+		return RetryPolicy{Min: 5 * time.Second, Max: 15 * time.Minute, Attempts: 8}
+	}
+	return p
+}
+
+func (p RetryPolicy) Validate() error {
+	switch {
+	case p.Min < time.Millisecond:
+		return message.NotAllowed("retry_min", p.Min.String(), "at least 1 ms")
+	case p.Max < p.Min:
+		return message.NotAllowed("retry_max", p.Max.String(), "at least retry_min, %s", p.Min)
+	case p.Attempts < 1:
+		return message.NotAllowed("max_attempts", strconv.Itoa(p.Attempts), "at least 1")
+	}
+	return nil
+}
+
+// wait is how long to wait after the attempt-th delivery failed: twice as long
+// each time up to Max, half of it at random so that messages that failed
+// together do not come back together, and no less than the provider asked for.
+func (p RetryPolicy) Wait(attempt int, asked time.Duration) time.Duration {
+	backoff := p.Max
+	// Compared from above: shifting Min up first could overflow.
+	if doublings := max(attempt, 1) - 1; p.Min <= p.Max>>doublings {
+		backoff = p.Min << doublings
+	}
+	jittered := backoff/2 + rand.N(backoff/2+1) //nolint:gosec // spreads load, guards nothing
+	return max(jittered, asked)
+}

@@ -1,0 +1,77 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// WhatIf are rules that a rehearsal judges by in place of the store's. The zero
+// value changes nothing.
+type WhatIf struct {
+	// Policy stands in for the policy of its name, which the store has to have; nil
+	// stands in for none.
+	Policy *policy.Policy
+	// Rules stand in for those of that policy that have the same window, or are
+	// added to them, at most one of each window. Without a Policy it is the one that
+	// all follow whose settings name no other.
+	Rules []policy.Rule
+}
+
+// policy is the one that stands in for that of its name. The error is a
+// *sendlimit.InvalidError.
+func (w WhatIf) Under(own policy.Policy) (policy.Policy, error) {
+	policy := own
+	if w.Policy != nil {
+		policy = *w.Policy
+	}
+	policy.Rules = slices.Clone(policy.Rules)
+	for i, rule := range w.Rules {
+		if slices.ContainsFunc(w.Rules[:i], rule.SameWindow) {
+			return policy, message.NotAllowed("what-if", rule.String(), "one rule of each window")
+		}
+		policy.Rules = withRule(policy.Rules, rule)
+	}
+	return policy, policy.Validate()
+}
+
+// with are the policies of a set with another in the place of the one of its name.
+// The error is a *sendlimit.InvalidError where there is none.
+func (s *policySet) with(changed policy.Policy) (own policy.Policy, others []policy.Policy, err error) {
+	others = slices.Clone(s.others)
+	i := slices.IndexFunc(others, func(p policy.Policy) bool { return p.Name == changed.Name })
+	switch {
+	case changed.Name == s.Own.Name:
+		return changed, others, nil
+	case i >= 0:
+		others[i] = changed
+		return s.Own, others, nil
+	case slices.Contains(s.unreadable, changed.Name):
+		return s.Own, append(others, changed), nil
+	default:
+		return s.Own, others, message.NotAllowed("policy", changed.Name, "a policy that the store has: %s", strings.Join(s.names(), ", "))
+	}
+}
+
+// names are those of all policies, ascending.
+func (s *policySet) names() []string {
+	names := slices.Clone(s.unreadable)
+	for _, policy := range s.all() {
+		names = append(names, policy.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// withRule puts a rule in the place of those that have its window, or at the end.
+func withRule(rules []policy.Rule, rule policy.Rule) []policy.Rule {
+	i := slices.IndexFunc(rules, rule.SameWindow)
+	if i < 0 {
+		return append(rules, rule)
+	}
+	rules[i] = rule
+	rest := slices.DeleteFunc(rules[i+1:], rule.SameWindow)
+	return rules[:i+1+len(rest)]
+}

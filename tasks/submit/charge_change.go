@@ -1,0 +1,208 @@
+package submit
+
+import (
+	"context"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
+	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/rules"
+)
+
+// chargedChange moves or cancels one message, with what its account is charged
+// for it. Of a message that nobody was charged for it is a plain change.
+type chargedChange struct {
+	*charger
+
+	records  *messages.Records
+	account  string // whose it has to be; "" for anybody's
+	user, id string
+	payer    payers.Payer // of a move: who is charged
+	// open is the hold of a change that got no answer: the same change, asked
+	// again, goes on with it.
+	open *openChange
+}
+
+type openChange struct {
+	charge quota.Charge
+	from   time.Time
+}
+
+// change is what is done to a message, with the hold for it, nil for none, and
+// where it has to stand then.
+type change func(h *sendlimit.Hold, from time.Time) (sendlimit.Decision, error)
+
+// hold asks for the hold of a change of a message that stands so. Where that is
+// not allowed, or nothing has to be held, it gives the decision instead.
+type hold func(ctx context.Context, s messages.Standing) (quota.Charge, *sendlimit.Decision, error)
+
+// notFound is the answer about another account's message.
+func notFound() sendlimit.Decision { return sendlimit.Decision{Code: fault.CodeNotFound} }
+
+// run makes a change: at once where nobody may have been charged, otherwise after
+// a look at the message, with a hold.
+func (c *chargedChange) run(ctx context.Context, apply change, holdFor hold) (sendlimit.Decision, error) {
+	if c.account == "" && c.open == nil {
+		if d, err := apply(nil, time.Time{}); err != nil || d.Code != fault.CodeChanged {
+			return d, err
+		}
+	}
+	for range chargeTries {
+		d, again, err := c.try(ctx, apply, holdFor)
+		if err != nil || !again {
+			return d, err
+		}
+	}
+	return sendlimit.Decision{}, errContended("changing a message")
+}
+
+func (c *chargedChange) try(ctx context.Context, apply change, holdFor hold) (d sendlimit.Decision, again bool, err error) {
+	open := c.open
+	if open == nil {
+		found, err := c.records.Look(ctx, c.user, c.id)
+		if err != nil {
+			return d, false, err
+		}
+		standing := found[0]
+		if c.account != "" && standing.Account != c.account {
+			return notFound(), false, nil
+		}
+		if standing.Account == "" || standing.State != messages.StatePending {
+			d, err = apply(nil, time.Time{})
+			return d, d.Code == fault.CodeChanged, err
+		}
+		charge, decided, err := holdFor(ctx, standing)
+		switch {
+		case err != nil:
+			return d, false, err
+		case decided != nil:
+			return *decided, decided.Code == fault.CodeChanged, nil
+		}
+		c.settler.raised(ctx, charge.Notices)
+		open = &openChange{charge, standing.SendAt}
+	}
+	held := open.charge.Hold
+	sent := c.clock.Local()
+	if d, err = apply(&held, open.from); err != nil {
+		if c.open = open; rules.UnknownRules(err) && !mayArrive(d, c.clock.Local().Sub(sent)) {
+			c.open = nil // nothing was done
+			c.settle(ctx, held, false)
+		}
+		return d, false, err
+	}
+	c.open = nil
+	// What a change gives back is there for the caller's next message.
+	made := d.Allowed && !d.Replayed && (d.MovedFrom.IsZero() || !d.At.Equal(d.MovedFrom))
+	if made || !mayArrive(d, c.clock.Local().Sub(sent)) {
+		c.settle(ctx, held, made)
+	}
+	return d, d.Code == fault.CodeChanged || d.Code == fault.CodeHoldOver || d.Code == fault.CodeOutsideHold, nil
+}
+
+// holdRelease holds what a message is charged, to be given back.
+func (c *chargedChange) holdRelease(ctx context.Context, s messages.Standing) (quota.Charge, *sendlimit.Decision, error) {
+	charge, err := c.charges.HoldRelease(ctx, s, time.Time{})
+	if err != nil || charge.Allowed {
+		return charge, nil, err
+	}
+	return charge, &sendlimit.Decision{Code: fault.CodeChanged}, nil
+}
+
+// holdMove gives the hold for a move to a time; zero is now.
+func (c *chargedChange) holdMove(to time.Time) hold {
+	return func(ctx context.Context, s messages.Standing) (quota.Charge, *sendlimit.Decision, error) {
+		p, err := c.payers.Whatever(ctx, s.Account)
+		if err != nil {
+			return quota.Charge{}, nil, err
+		}
+		c.payer = p
+		place := aimAt(to, c.clock.Now())
+		for range chargeTries {
+			charge, err := c.charges.Hold(ctx, quota.ChargeRequest{
+				Account: p.Account, Tier: p.Tier, User: s.User, ID: s.ID, At: place.at, Present: place.present, Standing: &s,
+			})
+			switch {
+			case err != nil || charge.Allowed:
+				return charge, nil, err
+			case charge.Code == fault.CodeQuotaExceeded:
+				return charge, &charge.Decision, nil
+			case charge.Code == fault.CodeHoldOver:
+			case to.IsZero() || charge.Now.Sub(to) <= policy.Grace:
+				place = aimAt(to, charge.Now) // by the store's clock, it is another hour
+			case to.Equal(s.SendAt):
+				return charge, &sendlimit.Decision{Allowed: true, At: to, MovedFrom: to, Now: charge.Now}, nil
+			default:
+				return charge, &sendlimit.Decision{Code: fault.CodeInPast, At: to, Now: charge.Now}, nil
+			}
+		}
+		return quota.Charge{}, nil, errContended("moving a message")
+	}
+}
+
+// codeElsewhere is of a reservation that does not stand any more where it was
+// found.
+const CodeElsewhere fault.Code = "elsewhere"
+
+// elsewhere is the decision about one.
+func elsewhere(at time.Time) sendlimit.Decision {
+	return sendlimit.Decision{Code: CodeElsewhere, At: at}
+}
+
+// runFrom makes a change only of a reservation that still stands at a time; a zero
+// from is any. A charged one is looked at before its change, and held to where it
+// stood then.
+func (c *chargedChange) runFrom(ctx context.Context, from time.Time, apply change, holdFor hold) (sendlimit.Decision, error) {
+	if from.IsZero() {
+		return c.run(ctx, apply, holdFor)
+	}
+	return c.run(ctx, func(h *sendlimit.Hold, at time.Time) (sendlimit.Decision, error) {
+		if h == nil {
+			at = from
+		}
+		d, err := apply(h, at)
+		if h == nil && d.Code == fault.CodeChanged && !d.At.Equal(from) {
+			return elsewhere(d.At), err
+		}
+		return d, err
+	}, func(ctx context.Context, s messages.Standing) (quota.Charge, *sendlimit.Decision, error) {
+		if !s.SendAt.Equal(from) {
+			d := elsewhere(s.SendAt)
+			return quota.Charge{}, &d, nil
+		}
+		return holdFor(ctx, s)
+	})
+}
+
+// Status says what became of a message; ok is false where nothing is known of
+// it: it never was accepted, or ended so long ago that it is forgotten. The
+// error is a *sendlimit.InvalidError or says that the store did not answer.
+func (s *Submitter) Status(ctx context.Context, user, id string) (status message.Status, ok bool, err error) {
+	statuses, err := s.Statuses(ctx, user, id)
+	if err != nil {
+		return message.Status{}, false, err
+	}
+	return statuses[0], statuses[0].Status != "", nil
+}
+
+// Statuses says what became of a user's messages, in the order of the ids, in
+// one round trip. The Status of one of which nothing is known is empty.
+func (s *Submitter) Statuses(ctx context.Context, user string, ids ...string) ([]message.Status, error) {
+	t, err := s.Timeline(ctx)
+	if err != nil {
+		return nil, err
+	}
+	standings, err := messages.RecordsOf(t, s.client).Look(ctx, user, ids...)
+	if err != nil {
+		return nil, err
+	}
+	statuses := make([]message.Status, len(standings))
+	for i, standing := range standings {
+		statuses[i] = message.StatusOf(standing)
+	}
+	return s.ownStatuses(statuses), nil
+}

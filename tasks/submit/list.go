@@ -1,0 +1,93 @@
+package submit
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// List says what became of a user's messages, ascending by send time, then id:
+// those that have a place, as Timeline.List gives them, and those that were
+// cancelled, dropped or failed, as long as they are remembered. It is fewer than
+// the limit when there are no more; to go on, r.After is the last one. Of a place
+// of which nothing more is known, the status is "".
+func (s *Submitter) List(ctx context.Context, r sendlimit.ListRequest) ([]message.Status, error) {
+	if s.account != "" {
+		return s.listOwn(ctx, r, cmp.Or(r.Limit, sendlimit.MaxList))
+	}
+	return s.listAll(ctx, r)
+}
+
+// listAll lists everybody's messages to a user.
+func (s *Submitter) listAll(ctx context.Context, r sendlimit.ListRequest) ([]message.Status, error) {
+	t, err := s.Timeline(ctx)
+	if err != nil {
+		return nil, err
+	}
+	limit := cmp.Or(r.Limit, sendlimit.MaxList)
+	places, err := t.List(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	others := r
+	if len(places) == limit {
+		// What comes behind the last of them is of no use yet.
+		others.To = places[limit-1].At.Add(time.Millisecond)
+	}
+	ended, err := messages.RecordsOf(t, s.client).Ended(ctx, others)
+	if err != nil {
+		return nil, err
+	}
+	placed, err := s.statusesOf(ctx, r.User, places)
+	if err != nil {
+		return nil, err
+	}
+	return merged(placed, ended, limit), nil
+}
+
+// statusesOf says what became of the messages that have places.
+func (s *Submitter) statusesOf(ctx context.Context, user string, places []keyspace.Reservation) ([]message.Status, error) {
+	ids := make([]string, len(places))
+	for i, p := range places {
+		ids[i] = p.ID
+	}
+	statuses, err := s.Statuses(ctx, user, ids...)
+	if err != nil {
+		return nil, err
+	}
+	for i, p := range places {
+		statuses[i].SendAt = message.Time{Time: p.At} // its record may be gone, or say more by now
+	}
+	return statuses, nil
+}
+
+// merged merges two lists in order. What is in both, since it ended in between,
+// comes once.
+func merged(placed []message.Status, ended []messages.Standing, limit int) []message.Status {
+	all := make([]message.Status, 0, min(limit, len(placed)+len(ended)))
+	for len(all) < limit && len(placed)+len(ended) > 0 {
+		order := 0
+		switch {
+		case len(placed) == 0:
+			order = 1
+		case len(ended) == 0:
+			order = -1
+		default:
+			order = cmp.Or(placed[0].SendAt.Compare(ended[0].SendAt), cmp.Compare(placed[0].ID, ended[0].ID))
+		}
+		if order <= 0 {
+			all, placed = append(all, placed[0]), placed[1:]
+		} else {
+			all = append(all, message.StatusOf(ended[0]))
+		}
+		if order >= 0 {
+			ended = ended[1:]
+		}
+	}
+	return all
+}

@@ -1,0 +1,79 @@
+package submit
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// RecordSent records a message that was sent by something else, so that later
+// ones are judged with it: nothing is judged now, and nothing is delivered. It
+// needs no title or body. The outcome is Recorded, marked Forgotten where no
+// rule looks back as far, and Replayed where the same was recorded before.
+func (s *Submitter) RecordSent(ctx context.Context, m message.Message) (message.Outcome, error) {
+	if err := validateSent(m); err != nil {
+		return message.InvalidOutcome(err, m), nil
+	}
+	if err := s.capacity.refusal(ctx); err != nil {
+		return message.Outcome{}, err
+	}
+	l, err := s.Rules.Limiters(ctx)
+	if err != nil {
+		return message.Outcome{}, err
+	}
+	if m.ID == "" {
+		m.ID = uuid.Must(uuid.NewV7()).String() // fails only where the system has no randomness
+	}
+	mark := message.Fingerprint(m)
+	request := sendlimit.SentRequest{
+		User: m.User, ID: m.ID, At: m.SendAt,
+		Record: &sendlimit.Record{
+			Generation: keyspace.NewGeneration(), Fingerprint: string(mark[:]), Category: m.Category,
+		},
+	}
+	var recorded sendlimit.Recorded
+	err = s.secure(ctx, l, m.User, func(t *sendlimit.Timeline) (bool, error) {
+		var err error
+		recorded, err = t.RecordSent(ctx, request)
+		return recorded.Code == "", err
+	})
+	if err != nil {
+		return message.Outcome{}, err
+	}
+	switch recorded.Code {
+	case "":
+		s.announce(ctx, recorded.Notices)
+		s.capacity.take(0)
+		return message.Outcome{
+			Outcome: message.Recorded, ID: m.ID, User: m.User, SendAt: message.Time{Time: recorded.At},
+			Replayed: recorded.Replayed, Forgotten: recorded.Forgotten,
+		}, nil
+	case fault.CodeInvalidField:
+		return message.InvalidOutcome(notOver(m.SendAt.UTC().Format(time.RFC3339Nano)), m), nil
+	default:
+		d := sendlimit.Decision{Code: recorded.Code, At: recorded.At, Now: recorded.Now}
+		return message.DecisionOutcome(d, message.Recorded, m.User, m.ID), nil
+	}
+}
+
+// validateSent is Message.Validate for a message that needs no content any
+// more, and has a time. The error is a *sendlimit.InvalidError.
+func validateSent(m message.Message) error {
+	if m.Now {
+		return notOver("now")
+	}
+	if m.Title == "" && m.Body == "" {
+		m.Title = "sent"
+	}
+	return m.Validate()
+}
+
+func notOver(at string) *fault.InvalidError {
+	return message.NotAllowed("send_at", at, "a time that has passed: only sends that are over are recorded")
+}

@@ -1,0 +1,100 @@
+package submit
+
+import (
+	"context"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/rules"
+)
+
+// Rehearse begins a dry run of many messages, in which those accepted earlier
+// count. Close it.
+func (s *Submitter) Rehearse(ctx context.Context) (*Rehearsal, error) {
+	t, err := s.Timeline(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return s.rehearse(t, t.Policy()), nil
+}
+
+// RehearseWhatIf begins a dry run under other rules than the store's, which stay
+// as they are; with the zero WhatIf it is Rehearse. The error is a
+// *sendlimit.InvalidError for rules that can't be, or says that the store did not
+// answer.
+func (s *Submitter) RehearseWhatIf(ctx context.Context, w rules.WhatIf) (*Rehearsal, error) {
+	l, err := s.Rules.Limiters(ctx)
+	if err != nil {
+		return nil, err
+	}
+	policy, err := w.Under(l.Set.Own)
+	if err != nil {
+		return nil, err
+	}
+	t, err := s.Rules.WhatIf(l.Set, policy)
+	if err != nil {
+		return nil, err
+	}
+	return s.rehearse(t, policy), nil
+}
+
+func (s *Submitter) rehearse(t *sendlimit.Timeline, policy policy.Policy) *Rehearsal {
+	return &Rehearsal{
+		submitter: s, timeline: t, policy: policy, rehearsal: t.Rehearse(s.client), charges: heldInRehearsal{s.charger.charges.Rehearse()},
+	}
+}
+
+// Rehearsal is a dry run of many messages. Its rules are those there were at
+// its start; its quotas count on from what was charged when it first asked.
+type Rehearsal struct {
+	submitter *Submitter
+	timeline  *sendlimit.Timeline
+	policy    policy.Policy
+	rehearsal *sendlimit.Rehearsal
+	charges   heldInRehearsal
+}
+
+// Policy is the one that stands in for the store's, with the rules that do; where
+// nothing stands in, that of the users whose settings name no other.
+func (r *Rehearsal) Policy() policy.Policy { return r.policy }
+
+// Submit answers what Submitter.Submit would have answered after what this
+// rehearsal accepted before. Nothing is sent.
+func (r *Rehearsal) Submit(ctx context.Context, m message.Message) (message.Outcome, error) {
+	m = r.submitter.message(m)
+	var charged *chargedReserve
+	if m.Account != "" {
+		p, err := r.submitter.charger.payers.Active(ctx, m.Account)
+		if err != nil {
+			return badAccount(err, m)
+		}
+		charged = &chargedReserve{holder: r.charges, payer: p, clock: r.submitter.clock}
+	}
+	o, request := r.submitter.judge(ctx, m, r.timeline, charged.around(r.rehearsal, r.timeline.PolicyOf))
+	if o.Outcome == message.Accepted && !o.Replayed {
+		r.submitter.capacity.take(request.content) // its copies take room too
+	}
+	if charged != nil {
+		charged.payer.Quota(&o, request.decision)
+	}
+	return o, request.err
+}
+
+// Clear removes the copies of the users judged so far, whose messages no longer
+// count then; what was charged does. Nothing may be judged meanwhile.
+func (r *Rehearsal) Clear(ctx context.Context) error { return r.rehearsal.Clear(ctx) }
+
+// Close removes what the rehearsal left in the store.
+func (r *Rehearsal) Close(ctx context.Context) error { return r.rehearsal.Close(ctx) }
+
+// heldInRehearsal keeps the holds of a dry run.
+type heldInRehearsal struct{ *quota.ChargeRehearsal }
+
+func (heldInRehearsal) made(sendlimit.Hold) {}
+
+func (h heldInRehearsal) giveBack(_ context.Context, held sendlimit.Hold) { h.GiveBack(held) }
+
+// leave gives back: nobody looks after a dry run.
+func (h heldInRehearsal) leave(held sendlimit.Hold) { h.GiveBack(held) }

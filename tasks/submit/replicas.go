@@ -1,0 +1,174 @@
+package submit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// DefaultWaitReplicasTimeout is how long an answer waits for replicas.
+const DefaultWaitReplicasTimeout = time.Second
+
+// MaxWaitReplicas is how many replicas an answer can wait for at most.
+const MaxWaitReplicas = 10
+
+// replicas holds an answer back until so many replicas of the store have what
+// stands behind it. That narrows what a failover may lose, and does not close
+// it: a replica that has it need not be the one that takes over.
+type replicas struct {
+	client redis.UniversalClient
+	keys   keyspace.Keys
+	wanted int // zero waits for none
+	within time.Duration
+}
+
+// connections is a client that lends out a single connection.
+type connections interface{ Conn() *redis.Conn }
+
+func newReplicas(client redis.UniversalClient, prefix string, wanted int, within time.Duration) (*replicas, error) {
+	if within == 0 {
+		within = DefaultWaitReplicasTimeout
+	}
+	keys, err := keyspace.NewKeys(prefix)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case wanted < 0 || wanted > MaxWaitReplicas:
+		return nil, message.NotAllowed("wait_replicas", strconv.Itoa(wanted), "0 to %d", MaxWaitReplicas)
+	case within < time.Millisecond:
+		return nil, message.NotAllowed("wait_replicas_timeout", within.String(), "at least 1 ms")
+	}
+	if wanted > 0 {
+		_, one := client.(connections)
+		_, cluster := client.(*redis.ClusterClient)
+		if !one && !cluster {
+			return nil, message.NotAllowed("wait_replicas", strconv.Itoa(wanted), "0 with a %T, which lends out no connection", client)
+		}
+	}
+	return &replicas{client: client, keys: keys, wanted: wanted, within: within}, nil
+}
+
+// connectionTries is on how many connections a change is tried: the client
+// library does not repeat on another one what it does on one of ours.
+const connectionTries = 3
+
+// secure makes a change in a user's timeline, and waits until the replicas have
+// it. The change says whether it holds, or was made before; one that was refused
+// is waited for by nobody.
+//
+// Waiting counts for all that was done in the store before the last command of
+// the connection, so that a change which was made before is waited for again. It
+// has to be that connection: on another one the command before may have been
+// answered by another server.
+func (r *replicas) secure(
+	ctx context.Context, t *sendlimit.Timeline, user string, change func(*sendlimit.Timeline) (holds bool, err error),
+) error {
+	if r.wanted == 0 {
+		_, err := change(t)
+		return err
+	}
+	moved := ""
+	for try := 1; ; try++ {
+		conn, err := r.connect(ctx, user, moved)
+		if err != nil {
+			return err
+		}
+		answered, err := r.on(ctx, conn, t, change)
+		var again bool
+		moved, again = redis.IsMovedError(err)
+		if answered || !again && !broken(err) || try == connectionTries {
+			return err
+		}
+	}
+}
+
+// on makes a change and waits for the replicas on one connection, which it
+// closes. It reports whether the change got an answer.
+func (r *replicas) on(
+	ctx context.Context, conn *redis.Conn, t *sendlimit.Timeline, change func(*sendlimit.Timeline) (bool, error),
+) (answered bool, err error) {
+	defer conn.Close() // gives it back to the client
+	holds, err := change(t.On(conn))
+	if err != nil {
+		return false, err
+	}
+	if holds {
+		err = r.await(ctx, conn)
+	}
+	return true, err
+}
+
+// connect takes a connection to the master that has the user, or that the
+// cluster said it has moved to.
+func (r *replicas) connect(ctx context.Context, user, moved string) (*redis.Conn, error) {
+	const doing = "looking for the master of a user"
+	cluster, ok := r.client.(*redis.ClusterClient)
+	if !ok {
+		one, _ := r.client.(connections) // as newReplicas has seen
+		return one.Conn(), nil
+	}
+	if moved != "" {
+		// This reads the cluster's state anew.
+		found := make(chan *redis.Client, 1)
+		err := cluster.ForEachMaster(ctx, func(_ context.Context, master *redis.Client) error {
+			if master.Options().Addr == moved {
+				found <- master
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, store.Unavailable(err, doing)
+		}
+		select {
+		case master := <-found:
+			return master.Conn(), nil
+		default:
+		}
+	}
+	master, err := cluster.MasterForKey(ctx, r.keys.Timeline(user))
+	if err != nil {
+		return nil, store.Unavailable(err, doing)
+	}
+	return master.Conn(), nil
+}
+
+// broken says whether a connection that was open has turned out not to be.
+func broken(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
+}
+
+// await returns an *sendlimit.UnavailableError unless enough replicas have what
+// was done on the connection.
+func (r *replicas) await(ctx context.Context, conn *redis.Conn) error {
+	const doing = "waiting for replicas"
+	have, err := conn.Wait(ctx, r.wanted, r.within).Result()
+	if redis.IsPermissionError(err) {
+		return fmt.Errorf("%s: %w", doing, &fault.UnavailableError{
+			Detail: "Redis does not let this user run WAIT, which wait_replicas needs: allow it, or set wait_replicas to 0" +
+				store.MayBeDone,
+			Err: err,
+		})
+	}
+	if err != nil {
+		return store.Unavailable(err, doing)
+	}
+	if have < int64(r.wanted) {
+		return fmt.Errorf("%s: %w", doing, &fault.UnavailableError{
+			Detail: fmt.Sprintf("Redis has it on %d of %d replicas after %s (wait_replicas)%s", have, r.wanted, r.within, store.MayBeDone),
+		})
+	}
+	return nil
+}

@@ -1,0 +1,333 @@
+package submit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/metrics"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
+	"github.com/sendlimit/sendlimiter/tasks/rules"
+)
+
+// SubmitterOptions configure a Submitter. The zero value is the default policy
+// under the default prefix.
+type SubmitterOptions struct {
+	Prefix      string           // of keys and queue; "" means sendlimit.DefaultPrefix
+	Policy      string           // name of the policy of users whose settings name no other; "" means sendlimit.DefaultPolicyName
+	Policies    *rules.Policies  // follows them, for others too; nil means one of its own. With it Policy is not looked at
+	Reach       time.Duration    // how far ahead a send time may lie; zero means sendlimit.DefaultReach
+	KeepRecords time.Duration    // how long a record outlives its message; zero means sendlimit.DefaultKeepRecords
+	ExpireAfter time.Duration    // the workers'; zero means sendlimit.DefaultExpireAfter
+	Logger      *slog.Logger     // nil means none
+	Metrics     *metrics.Metrics // nil means none
+	// LookAfter and OverdueAfter are as in sendlimit.Options.
+	LookAfter, OverdueAfter time.Duration
+	// StoreFullAt is how full the store may get, in percent of its maxmemory,
+	// before nothing more is accepted: 50 to 100, zero means DefaultStoreFullAt.
+	// A store that has no maxmemory, or does not tell, has no limit.
+	StoreFullAt int
+	// WaitReplicas is how many replicas of the store have to have a submit, a
+	// move or a cancel before it is answered, at most MaxWaitReplicas. Where they
+	// have not within WaitReplicasTimeout (zero means
+	// DefaultWaitReplicasTimeout), the answer is an *sendlimit.UnavailableError,
+	// and what was asked for may have been done.
+	WaitReplicas        int
+	WaitReplicasTimeout time.Duration
+	// Batch sends what concurrent callers ask for in common pipelines: for
+	// many callers at once, each of whom then waits for a pipeline to end and
+	// not only for its own context. A caller alone is no slower. With
+	// WaitReplicas only the queue gets batches: each caller has a connection.
+	Batch bool
+}
+
+// Submitter takes messages, and takes them back. It is safe for concurrent
+// use. Its answers are Outcomes, refusals and invalid messages included; an
+// error means that the store did not answer (an *sendlimit.UnavailableError)
+// or that ctx ended, and then the same message with the same id can be
+// submitted again.
+//
+// The client should end commands with their context (ContextTimeoutEnabled),
+// or a slow queue holds up callers for as long as the client's own timeouts.
+type Submitter struct {
+	Rules     *rules.Rules
+	capacity  *capacity
+	replicas  *replicas
+	queue     *queue.Queue
+	confirmer *queue.Confirmer
+	clock     *storeclock.Clock
+	logger    *slog.Logger
+	metrics   *metrics.Metrics
+	client    redis.UniversalClient
+	batcher   io.Closer // nil without Batch
+	charger   *charger
+	account   string // whom it acts for, see For; "" for anybody
+}
+
+// NewSubmitter returns a Submitter on the store behind client. The error is a
+// *sendlimit.InvalidError. Close it.
+func NewSubmitter(client redis.UniversalClient, o SubmitterOptions) (*Submitter, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	options := sendlimit.Options{
+		Prefix: o.Prefix, Reach: o.Reach, KeepRecords: o.KeepRecords, ExpireAfter: o.ExpireAfter,
+		LookAfter: o.LookAfter, OverdueAfter: o.OverdueAfter,
+	}
+	watch, err := messages.NewWatchList(client, options)
+	if err != nil {
+		return nil, err
+	}
+	room, err := newCapacity(client, o.StoreFullAt)
+	if err != nil {
+		return nil, err
+	}
+	copies, err := newReplicas(client, o.Prefix, o.WaitReplicas, o.WaitReplicasTimeout)
+	if err != nil {
+		return nil, err
+	}
+	commands, batcher, err := commandsOf(client, o.Batch)
+	if err != nil {
+		return nil, err
+	}
+	r, err := rules.NewRules(commands, o.Policies, rules.PoliciesOptions{Prefix: o.Prefix, Policy: o.Policy, Logger: o.Logger}, options)
+	if err != nil {
+		if batcher != nil {
+			err = errors.Join(err, batcher.Close())
+		}
+		return nil, err
+	}
+	s := &Submitter{
+		Rules: r, capacity: room, replicas: copies, queue: queue.NewQueue(commands, o.Prefix), batcher: batcher,
+		clock: storeclock.NewClock(), logger: o.Logger, metrics: o.Metrics, client: client,
+	}
+	s.charger, err = newCharger(commands, options, s.clock, s.announce, o.Logger)
+	if err != nil {
+		if batcher != nil {
+			err = errors.Join(err, batcher.Close())
+		}
+		return nil, err
+	}
+	s.confirmer = queue.NewConfirmer(watch, o.Logger)
+	return s, nil
+}
+
+// announce hands notices that were raised to the queue.
+func (s *Submitter) announce(ctx context.Context, notices []string) {
+	s.queue.AnnounceAll(ctx, notices, s.logger)
+}
+
+// Close waits for what is being noted about accepted messages. The client
+// stays open.
+func (s *Submitter) Close() error {
+	s.confirmer.Close()
+	s.charger.settler.close()
+	if s.batcher == nil {
+		return nil
+	}
+	if err := s.batcher.Close(); err != nil {
+		return fmt.Errorf("ending the batches: %w", err)
+	}
+	return nil
+}
+
+// commandsOf returns what a submitter sends its commands by, and what to close
+// of it.
+func commandsOf(client redis.UniversalClient, batch bool) (redis.UniversalClient, io.Closer, error) {
+	if !batch {
+		return client, nil, nil
+	}
+	// Small batches, two at a time, came out best by measure: one is read while
+	// the other is run.
+	batcher, err := client.AutoPipelineWithOptions(&redis.AutoPipelineOptions{
+		MaxBatchSize: 32, MaxConcurrentBatches: 2, Unordered: true,
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("sending commands in batches: %w", err)
+	}
+	return batcher, batcher, nil
+}
+
+// Timeline returns the timeline under the store's present rules, for looking
+// around in it.
+func (s *Submitter) Timeline(ctx context.Context) (*sendlimit.Timeline, error) {
+	l, err := s.Rules.Limiters(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return l.Timeline, nil
+}
+
+// Submit judges a message and takes its place, or says why not. Accepted means
+// durable: the message is sent even if this process ends right after.
+func (s *Submitter) Submit(ctx context.Context, m message.Message) (message.Outcome, error) {
+	o, err := s.submit(ctx, m)
+	if err != nil {
+		s.metrics.Submitted(message.OutcomeOf(err), "")
+		return message.Outcome{}, err
+	}
+	s.metrics.Submitted(o, s.Rules.Label(o))
+	return o, nil
+}
+
+func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outcome, error) {
+	m = s.message(m)
+	l, err := s.Rules.Limiters(ctx)
+	if err != nil {
+		return message.Outcome{}, err
+	}
+	request, err := s.request(m)
+	if err != nil {
+		return message.InvalidOutcome(err, m), nil
+	}
+	var charged *chargedReserve
+	if m.Account != "" {
+		p, err := s.charger.payers.Active(ctx, m.Account)
+		if err != nil {
+			return badAccount(err, m)
+		}
+		charged = &chargedReserve{holder: s.charger, payer: p, clock: s.clock}
+	}
+	var o message.Outcome
+	var judged judged
+	err = s.secure(ctx, l, m.User, func(t *sendlimit.Timeline) (bool, error) {
+		o, judged = s.judgeRequest(ctx, m, request, t, charged.around(t, t.PolicyOf))
+		return o.Outcome == message.Accepted, judged.err
+	})
+	if charged != nil && judged.err == nil {
+		charged.payer.Quota(&o, judged.decision)
+		s.charger.count(charged.payer, o, s.Rules.Label(o), s.clock.Now())
+	}
+	s.announce(ctx, judged.decision.Notices)
+	if o.Outcome == message.Accepted && !o.Replayed {
+		s.capacity.take(judged.content)
+		// Also where the replicas have it not, or not yet: the store has.
+		s.handOver(ctx, messages.Queued{
+			User: o.User, ID: o.ID, Generation: judged.generation, Due: o.SendAt.Time,
+		})
+	}
+	return o, err
+}
+
+// secure makes a change in a user's timeline that needs the rules, see
+// replicas.secure.
+func (s *Submitter) secure(
+	ctx context.Context, l *rules.Limiters, user string, change func(*sendlimit.Timeline) (holds bool, err error),
+) error {
+	return s.Rules.Do(ctx, l, func(l *rules.Limiters) error {
+		return s.replicas.secure(ctx, l.Timeline, user, change)
+	})
+}
+
+// Check says what Submit would answer, and leaves nothing behind.
+func (s *Submitter) Check(ctx context.Context, m message.Message) (o message.Outcome, err error) {
+	m = s.message(m)
+	l, err := s.Rules.Limiters(ctx)
+	if err != nil {
+		return message.Outcome{}, err
+	}
+	var p payers.Payer
+	if m.Account != "" {
+		if p, err = s.charger.payers.Active(ctx, m.Account); err != nil {
+			return badAccount(err, m)
+		}
+	}
+	err = s.Rules.Do(ctx, l, func(l *rules.Limiters) error {
+		check := l.Timeline.Check
+		if m.Account != "" {
+			check = func(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error) {
+				return s.charger.check(ctx, p, r, l.Timeline)
+			}
+		}
+		var request judged
+		o, request = s.judge(ctx, m, l.Timeline, check)
+		p.Quota(&o, request.decision)
+		return request.err
+	})
+	return o, err
+}
+
+// Cancel takes a message back, until it is being sent.
+func (s *Submitter) Cancel(ctx context.Context, user, id string) (message.Outcome, error) {
+	return s.CancelFrom(ctx, user, id, time.Time{})
+}
+
+// cancel takes a message back that stands at a time, see runFrom.
+func (s *Submitter) CancelFrom(ctx context.Context, user, id string, from time.Time) (message.Outcome, error) {
+	t, err := s.Timeline(ctx)
+	if err != nil {
+		return message.Outcome{}, err
+	}
+	var d sendlimit.Decision
+	changed := s.change(t, user, id)
+	err = s.replicas.secure(ctx, t, user, func(t *sendlimit.Timeline) (bool, error) {
+		var err error
+		d, err = changed.runFrom(ctx, from, func(h *sendlimit.Hold, from time.Time) (sendlimit.Decision, error) {
+			return t.Release(ctx, sendlimit.ReleaseRequest{User: user, ID: id, Hold: h, From: from})
+		}, changed.holdRelease)
+		return d.Allowed, err
+	})
+	if err != nil {
+		return message.InvalidOr(err, user, id)
+	}
+	o := message.DecisionOutcome(d, message.Cancelled, user, id)
+	if d.Allowed {
+		o.SendAt = message.Time{}
+	}
+	return o, nil
+}
+
+// Move gives a message another send time, until it is being sent; a zero time
+// means now. The old time is kept when the new one is refused.
+func (s *Submitter) Move(ctx context.Context, user, id string, at time.Time) (message.Outcome, error) {
+	return s.MoveFrom(ctx, user, id, time.Time{}, at)
+}
+
+// move gives another send time to a message that stands at a time, see runFrom.
+func (s *Submitter) MoveFrom(ctx context.Context, user, id string, from, to time.Time) (message.Outcome, error) {
+	l, err := s.Rules.Limiters(ctx)
+	if err != nil {
+		return message.Outcome{}, err
+	}
+	generation := keyspace.NewGeneration()
+	var d sendlimit.Decision
+	changed := s.change(l.Timeline, user, id)
+	err = s.secure(ctx, l, user, func(t *sendlimit.Timeline) (bool, error) {
+		var err error
+		d, err = changed.runFrom(ctx, from, func(h *sendlimit.Hold, from time.Time) (sendlimit.Decision, error) {
+			return t.Move(ctx, sendlimit.MoveRequest{User: user, ID: id, At: to, Generation: generation, Hold: h, From: from})
+		}, changed.holdMove(to))
+		return d.Allowed, err
+	})
+	if d.Allowed && !d.At.Equal(d.MovedFrom) { // also where the replicas have it not yet
+		s.handOver(ctx, messages.Queued{User: user, ID: id, Generation: generation, Due: d.At})
+	}
+	s.announce(ctx, d.Notices)
+	if err != nil {
+		return message.InvalidOr(err, user, id)
+	}
+	o := message.DecisionOutcome(d, message.Moved, user, id)
+	changed.payer.Quota(&o, d)
+	return o, nil
+}
+
+// handOver gives a message's timer to the queue. A failure changes nothing:
+// the message is on the watch list.
+func (s *Submitter) handOver(ctx context.Context, q messages.Queued) {
+	if err := s.queue.Enqueue(ctx, q); err != nil {
+		s.logger.WarnContext(ctx, "the queue did not take a message: the watch list has it", "error", err)
+		return
+	}
+	s.confirmer.Add(q)
+}

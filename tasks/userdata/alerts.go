@@ -1,0 +1,116 @@
+package userdata
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/userdata"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// AlertedDay is a day for which the user's quota has alerted.
+type AlertedDay struct {
+	Since     message.Time `json:"since"`
+	Threshold int          `json:"threshold"` // the highest, percent
+}
+
+// UserAlert is a quota alert about the user.
+type UserAlert struct {
+	Alert      string       `json:"alert"` // its id
+	Since      message.Time `json:"since"` // the start of the day that it is about
+	Threshold  int          `json:"threshold"`
+	Used       int64        `json:"used,omitempty"`
+	Limit      int64        `json:"limit,omitempty"`
+	Status     string       `json:"status"` // waiting, sending, delivered, failed or dropped
+	Attempts   int          `json:"attempts,omitempty"`
+	Reason     string       `json:"reason,omitempty"`
+	ProviderID string       `json:"provider_id,omitempty"`
+	LookAt     message.Time `json:"look_at,omitzero"` // when somebody looks after it
+	EndedAt    message.Time `json:"ended_at,omitzero"`
+}
+
+// GatheredAlert is what somebody else is going to be told of the user in an
+// hourly mail.
+type GatheredAlert struct {
+	Policy     string       `json:"policy"`
+	Since      message.Time `json:"since"` // the start of the day
+	Threshold  int          `json:"threshold"`
+	Used       int64        `json:"used"`
+	Limit      int64        `json:"limit"`
+	GatheredAt message.Time `json:"gathered_at"`
+}
+
+func alertedDaysOf(days []userdata.AlertedDay) []AlertedDay {
+	var list []AlertedDay
+	for _, d := range days {
+		list = append(list, AlertedDay{Since: message.Time{Time: d.Since}, Threshold: d.Threshold})
+	}
+	return list
+}
+
+// alertsOf lists the alerts about a user, those too of which there is only an
+// entry left in a list.
+func alertsOf(data userdata.UserData) []UserAlert {
+	alerts := make(map[string]UserAlert)
+	for id, at := range data.FailedNotices {
+		a := userAlertOf(id)
+		a.Status, a.EndedAt = message.NoticeFailed, message.Time{Time: at}
+		alerts[id] = a
+	}
+	for _, notice := range data.Alerts {
+		a := userAlertOf(notice.ID)
+		a.Used, a.Limit, a.Attempts = notice.Used, notice.Limit, notice.Attempts
+		a.Status, a.Reason, a.ProviderID = noticeStatus(notice.State), notice.Reason, notice.ProviderID
+		a.EndedAt = message.Time{Time: notice.EndedAt}
+		alerts[notice.ID] = a
+	}
+	for id, at := range data.Outbox {
+		a, known := alerts[id]
+		if !known {
+			a = userAlertOf(id)
+			a.Status = noticeStatus(userdata.NoticeWaiting)
+		}
+		a.LookAt = message.Time{Time: at}
+		alerts[id] = a
+	}
+	var list []UserAlert
+	for _, a := range alerts {
+		list = append(list, a)
+	}
+	slices.SortFunc(list, func(a, b UserAlert) int {
+		return cmp.Or(a.Since.Compare(b.Since.Time), cmp.Compare(a.Threshold, b.Threshold))
+	})
+	return list
+}
+
+// userAlertOf is what the id of an alert tells.
+func userAlertOf(id string) UserAlert {
+	n, _ := notices.ParseNoticeID(id) // as it was found by its id
+	return UserAlert{Alert: id, Since: message.Time{Time: n.Since}, Threshold: n.Threshold}
+}
+
+func noticeStatus(s userdata.NoticeState) string {
+	switch s {
+	case userdata.NoticeSending:
+		return "sending"
+	case userdata.NoticeDelivered:
+		return "delivered"
+	case userdata.NoticeFailed:
+		return message.NoticeFailed
+	case userdata.NoticeDropped:
+		return "dropped"
+	case userdata.NoticeWaiting:
+	}
+	return "waiting"
+}
+
+func gatheredOf(alerts []userdata.GatheredAlert) []GatheredAlert {
+	var list []GatheredAlert
+	for _, a := range alerts {
+		list = append(list, GatheredAlert{
+			Policy: a.Policy, Since: message.Time{Time: a.Since}, Threshold: a.Threshold, Used: a.Used, Limit: a.Limit, GatheredAt: message.Time{Time: a.At},
+		})
+	}
+	return list
+}

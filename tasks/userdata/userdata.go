@@ -1,0 +1,266 @@
+package userdata
+
+import (
+	"context"
+	"time"
+
+	"github.com/hibiken/asynq"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/userdata"
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
+)
+
+// Users hands out and removes all that the store and the queue have of a user.
+// It is safe for concurrent use.
+type Users struct {
+	store   *userdata.Users
+	notices *notices.Notices
+	queue   *queue.UserTasks
+}
+
+// NewUsers returns the users under a prefix, "" for sendlimit.DefaultPrefix. The
+// error is a *sendlimit.InvalidError.
+func NewUsers(client redis.UniversalClient, prefix string) (*Users, error) {
+	store, err := userdata.NewUsers(client, sendlimit.Options{Prefix: prefix})
+	if err != nil {
+		return nil, err
+	}
+	notices, err := notices.NewNotices(client, sendlimit.Options{Prefix: prefix})
+	if err != nil {
+		return nil, err
+	}
+	return &Users{
+		store: store, notices: notices,
+		queue: &queue.UserTasks{Inspector: asynq.NewInspectorFromRedisClient(client), Name: queue.QueueName(prefix)},
+	}, nil
+}
+
+// UserDocument is everything that there is of a user. Times are spelled as in
+// outcomes.
+type UserDocument struct {
+	User       string       `json:"user"`
+	ExportedAt message.Time `json:"exported_at,omitzero"` // left to the caller
+	// DryRun is the token of the dry run whose copies these are.
+	DryRun    string             `json:"dry_run,omitempty"`
+	Timeline  []message.Conflict `json:"timeline"`
+	Uncounted []message.Conflict `json:"uncounted,omitempty"` // places that count for nobody
+	Messages  []UserMessage      `json:"messages"`
+	Settings  map[string]string  `json:"settings,omitempty"`
+	Alerted   []AlertedDay       `json:"alerted,omitempty"` // days whose quota alerted
+	LateMark  message.Time       `json:"late_mark,omitzero"`
+	Ended     []message.Conflict `json:"ended,omitempty"` // what gave its place back
+	Dead      []DeadEntry        `json:"dead_letters,omitempty"`
+	WatchList []WatchEntry       `json:"watch_list,omitempty"`
+	Tasks     []TaskEntry        `json:"tasks,omitempty"`
+	// Of quota alerts: those about the user, and what others are to be told.
+	Alerts   []UserAlert     `json:"alerts,omitempty"`
+	Gathered []GatheredAlert `json:"gathered,omitempty"`
+
+	DryRuns []UserDocument `json:"dry_runs,omitempty"` // what dry runs that died have left
+}
+
+// UserMessage is where a message stands, with its content as long as that is
+// kept.
+type UserMessage struct {
+	message.Status
+
+	Title string            `json:"title,omitempty"`
+	Body  string            `json:"body,omitempty"`
+	Data  map[string]string `json:"data,omitempty"`
+}
+
+// DeadEntry is an entry of the dead letters.
+type DeadEntry struct {
+	ID      string       `json:"id"`
+	EndedAt message.Time `json:"ended_at"`
+}
+
+// WatchEntry is an entry of the watch list.
+type WatchEntry struct {
+	ID         string       `json:"id"`
+	Generation string       `json:"generation"`
+	LookAt     message.Time `json:"look_at"`
+}
+
+// TaskEntry is a task in the queue; its own id is the generation. One that is to
+// deliver a quota alert has no ID.
+type TaskEntry struct {
+	ID         string       `json:"id,omitempty"`
+	Generation string       `json:"generation"`
+	State      string       `json:"state"` // as the queue calls it
+	Due        message.Time `json:"due,omitzero"`
+}
+
+// Empty reports whether there is nothing of the user.
+func (d UserDocument) Empty() bool {
+	return len(d.Timeline)+len(d.Uncounted)+len(d.Messages)+len(d.Settings)+len(d.Alerted)+
+		len(d.Ended)+len(d.Dead)+len(d.WatchList)+len(d.Tasks)+len(d.DryRuns)+
+		len(d.Alerts)+len(d.Gathered) == 0 && d.LateMark.IsZero()
+}
+
+// Export reads everything that there is of a user.
+func (u *Users) Export(ctx context.Context, user string, progress userdata.Progress) (UserDocument, error) {
+	data, err := u.store.Export(ctx, user, progress)
+	if err != nil {
+		return UserDocument{}, err
+	}
+	d, err := documentOf(data)
+	if err != nil {
+		return UserDocument{}, err
+	}
+	found, err := u.queue.Find(ctx, user)
+	for _, task := range found {
+		p := queue.UserOf(task.Payload)
+		entry := TaskEntry{ID: p.ID, Generation: task.ID, State: task.State.String()}
+		if p.Due != 0 {
+			entry.Due = message.Time{Time: p.DueAt()}
+		}
+		d.Tasks = append(d.Tasks, entry)
+	}
+	return d, err
+}
+
+func documentOf(data userdata.UserData) (UserDocument, error) {
+	d := UserDocument{
+		User: data.User, DryRun: data.DryRun, Timeline: placesOf(data.Places), Messages: []UserMessage{},
+		Settings: data.Settings, LateMark: message.Time{Time: data.LateMark},
+		Alerted: alertedDaysOf(data.Alerted), Alerts: alertsOf(data), Gathered: gatheredOf(data.Gathered),
+	}
+	if len(data.Uncounted) > 0 {
+		d.Uncounted = placesOf(data.Uncounted)
+	}
+	for _, m := range data.Messages {
+		message, err := userMessageOf(m)
+		if err != nil {
+			return d, err
+		}
+		d.Messages = append(d.Messages, message)
+	}
+	if len(data.Ended) > 0 {
+		d.Ended = placesOf(data.Ended)
+	}
+	for _, r := range data.DeadLetters {
+		d.Dead = append(d.Dead, DeadEntry{ID: r.ID, EndedAt: message.Time{Time: r.At}})
+	}
+	for _, w := range data.Watched {
+		d.WatchList = append(d.WatchList, WatchEntry{ID: w.ID, Generation: w.Generation, LookAt: message.Time{Time: w.At}})
+	}
+	for _, run := range data.DryRuns {
+		copies, err := documentOf(run)
+		if err != nil {
+			return d, err
+		}
+		d.DryRuns = append(d.DryRuns, copies)
+	}
+	return d, nil
+}
+
+func placesOf(reservations []keyspace.Reservation) []message.Conflict {
+	places := make([]message.Conflict, len(reservations))
+	for i, r := range reservations {
+		places[i] = message.Conflict{ID: r.ID, SendAt: message.Time{Time: r.At}}
+	}
+	return places
+}
+
+func userMessageOf(m userdata.UserMessage) (UserMessage, error) {
+	data := UserMessage{Status: message.StatusOf(m.Standing)}
+	if len(m.Content) == 0 {
+		return data, nil
+	}
+	c, err := message.DecodeContent(m.Content)
+	data.Title, data.Body, data.Data = c.Title, c.Body, c.Data
+	return data, err
+}
+
+// Erasure says what was removed of a user.
+type Erasure struct {
+	User      string `json:"user"`
+	Messages  int    `json:"messages"`  // with a record
+	Cancelled int    `json:"cancelled"` // of those, that were still to come
+	Tasks     int    `json:"tasks"`     // in the queue
+	Keys      int    `json:"keys"`      // of the store, those of messages and dry runs included
+	Entries   int    `json:"entries"`   // in lists of the store that other users are in, too
+	// Running is how many tasks are being handled, which nobody can take away:
+	// the queue has the user's name until they have ended.
+	Running int `json:"running"`
+}
+
+// erasePause is between two looks at what a worker still has in hand.
+const erasePause = 250 * time.Millisecond
+
+// Erase removes everything that there is of a user. What is still to come is
+// cancelled first, so that nothing more is sent. A task that a worker has in
+// hand can't be taken from it, and is waited for, but no longer than wait; what
+// is left then is said in Erasure.Running, and a second Erase finds it. Erasing
+// twice is harmless.
+func (u *Users) Erase(
+	ctx context.Context, user string, wait time.Duration, progress userdata.Progress,
+) (Erasure, error) {
+	e := Erasure{User: user}
+	ids, err := u.store.Messages(ctx, user, half(progress, 0))
+	if err != nil {
+		return e, err
+	}
+	waiting, done := context.WithTimeout(ctx, wait)
+	defer done()
+	for {
+		// Each time, as a delivery that fails leaves the message pending again.
+		for _, id := range ids {
+			cancelled, err := u.store.Cancel(ctx, user, id)
+			if err != nil {
+				return e, err
+			}
+			if cancelled {
+				e.Cancelled++
+			}
+		}
+		if err := u.drop(ctx, &e); err != nil {
+			return e, err
+		}
+		if e.Running == 0 || !storeclock.Sleep(waiting, nil, erasePause) {
+			break
+		}
+	}
+	erased, err := u.store.Erase(ctx, user, half(progress, 1))
+	e.Messages, e.Keys, e.Entries = erased.Messages, erased.Keys, erased.Entries
+	if err != nil {
+		return e, err
+	}
+	digests, err := u.notices.EraseFromDigests(ctx, user)
+	e.Entries += digests
+	if err != nil {
+		return e, err
+	}
+	// Who read a message before it was gone may have handed it to the queue since.
+	for before := -1; before < e.Tasks; {
+		before = e.Tasks
+		storeclock.Sleep(ctx, nil, queue.EnqueueWithin)
+		if err := u.drop(ctx, &e); err != nil {
+			return e, err
+		}
+	}
+	return e, nil
+}
+
+// drop deletes the user's tasks, but for those that are running.
+func (u *Users) drop(ctx context.Context, e *Erasure) error {
+	deleted, running, err := u.queue.Drop(ctx, e.User)
+	e.Tasks += deleted
+	e.Running = running
+	return err
+}
+
+// half is the progress of the first or second of two equal parts.
+func half(progress userdata.Progress, part int64) userdata.Progress {
+	if progress == nil {
+		return nil
+	}
+	return func(done, total int64) { progress(part*total+done, 2*total) }
+}
