@@ -193,7 +193,7 @@ func (s *server) changeAccount(r *http.Request, _ query) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	account, err := s.accounts.Set(r.Context(), r.PathValue("account"), accounts.AccountChange{
+	account, err := s.accounts.Set(r.Context(), r.PathValue("account"), accounts.Change{
 		Tier: patch.Tier, Contact: patch.Contact, TimeZone: patch.TimeZone, ReportAt: patch.ReportAt, Disabled: patch.Disabled,
 	})
 	if err != nil {

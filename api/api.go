@@ -23,11 +23,11 @@ import (
 // what most want.
 type Options struct {
 	Submitter   *submit.Submitter
-	DeadLetters *deadletters.DeadLetters
+	DeadLetters *deadletters.Letters
 	// Policies say who may get what and when, Users what is set for single users,
 	// and Refitter finds what is scheduled and does not fit a policy.
-	Policies *settings.PolicyStore
-	Users    *settings.UserSettingsStore
+	Policies *settings.Policies
+	Users    *settings.Users
 	Refitter *refit.Refitter
 	// Accounts say whom a key stands for, and Counters how often it may submit.
 	Accounts *accounts.Accounts
@@ -65,9 +65,9 @@ type Options struct {
 // server answers the operations.
 type server struct {
 	submitter      *submit.Submitter
-	deadLetters    *deadletters.DeadLetters
-	policies       *settings.PolicyStore
-	users          *settings.UserSettingsStore
+	deadLetters    *deadletters.Letters
+	policies       *settings.Policies
+	users          *settings.Users
 	refitter       *refit.Refitter
 	accounts       *accounts.Accounts
 	counters       *counters.Counters

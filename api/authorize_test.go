@@ -62,7 +62,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 	require.NoError(t, err)
 	r.store.SetTime(now().Add(time.Minute))
 	disabled, yes := r.key("disabled", accounts.ScopeAdmin), true
-	_, err = r.accounts.Set(t.Context(), "disabled", accounts.AccountChange{Disabled: &yes})
+	_, err = r.accounts.Set(t.Context(), "disabled", accounts.Change{Disabled: &yes})
 	require.NoError(t, err)
 	refused := []int{http.StatusUnauthorized, http.StatusForbidden}
 	for i, o := range operations() {

@@ -44,26 +44,26 @@ type batches struct {
 func newBatches(t *testing.T, limits api.Limits) *batches {
 	t.Helper()
 	store, client := sendlimittest.EmbeddedRedis(t)
-	policies, err := settings.NewPolicyStore(client, "")
+	policies, err := settings.NewPolicies(client, "")
 	require.NoError(t, err)
-	_, err = policies.Seed(t.Context(), policy.DefaultPolicy())
+	_, err = policies.Seed(t.Context(), policy.Default())
 	require.NoError(t, err)
-	submitter, err := submit.NewSubmitter(client, submit.SubmitterOptions{Batch: true})
+	submitter, err := submit.New(client, submit.Options{Batch: true})
 	require.NoError(t, err)
-	letters, err := deadletters.NewDeadLetters(client, deadletters.DeadLetterOptions{})
+	letters, err := deadletters.New(client, deadletters.Options{})
 	require.NoError(t, err)
 	b := &batches{
 		T: t, store: store, stopping: make(chan struct{}),
 		at:     time.Now().Add(72 * time.Hour).UTC().Truncate(24 * time.Hour),
 		client: &http.Client{Transport: &http.Transport{}},
 	}
-	accounts, err := accounts.NewAccounts(client, "")
+	accounts, err := accounts.New(client, "")
 	require.NoError(t, err)
-	counters, err := counters.NewCounters(client, "")
+	counters, err := counters.New(client, "")
 	require.NoError(t, err)
-	users, err := settings.NewUserSettingsStore(client, "")
+	users, err := settings.NewUsers(client, "")
 	require.NoError(t, err)
-	refitter, err := refit.NewRefitter(client, refit.RefitterOptions{})
+	refitter, err := refit.New(client, refit.Options{})
 	require.NoError(t, err)
 	handler, err := api.New(api.Options{
 		Policies: policies, Users: users, Refitter: refitter,

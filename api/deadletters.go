@@ -53,7 +53,7 @@ func (s *server) listDeadLetters(r *http.Request, q query) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	request := deadletters.DeadLettersRequest{User: user, Limit: limit}
+	request := deadletters.ListRequest{User: user, Limit: limit}
 	if after != (cursor{}) {
 		request.After = message.Status{ID: after.ID, User: after.User, EndedAt: message.Time{Time: after.time()}}
 	}
@@ -81,7 +81,7 @@ func (s *server) showDeadLetterRoute() route {
 					Schema: &huma.Schema{Type: huma.TypeBoolean, Default: false},
 				},
 			},
-			Responses: responses[deadletters.DeadLetter](s, "The dead letter.", http.StatusNotFound),
+			Responses: responses[deadletters.Letter](s, "The dead letter.", http.StatusNotFound),
 		},
 		scope: accounts.ScopeAdmin, do: s.showDeadLetter,
 	}
@@ -101,7 +101,7 @@ func (s *server) showDeadLetter(r *http.Request, q query) (answer, error) {
 		return answer{}, &refusal{deadletters.NoDeadLetter(user, id)}
 	}
 	if !content {
-		letter = deadletters.DeadLetter{Status: letter.Status}
+		letter = deadletters.Letter{Status: letter.Status}
 	}
 	return done(letter), nil
 }

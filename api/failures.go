@@ -39,7 +39,7 @@ func (f *failures) blocked(address string, now time.Time) time.Duration {
 
 // count counts a failure, and says how long the address has to wait after it.
 func (f *failures) count(ctx context.Context, address string, now time.Time) (time.Duration, error) {
-	d, err := f.counters.Count(ctx, counters.CountRequest{
+	d, err := f.counters.Count(ctx, counters.Request{
 		Key: "address " + address, Counters: []sendlimit.Counter{failedLogins()},
 	})
 	if err != nil || d.Allowed {

@@ -119,9 +119,9 @@ func TestADryRunLeavesNothingBehind(t *testing.T) {
 func TestAListGoesOnByItsCursor(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	policies, err := settings.NewPolicyStore(r.client, "")
+	policies, err := settings.NewPolicies(r.client, "")
 	require.NoError(t, err)
-	loose, err := policy.ParsePolicy(policy.DefaultPolicyName, "", "100/minute")
+	loose, err := policy.Parse(policy.DefaultName, "", "100/minute")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), loose))
 	var want []string
@@ -228,7 +228,7 @@ func TestDeadLetters(t *testing.T) {
 
 	const at = "/v1/users/alice/dead-letters/"
 	require.NotContains(t, string(r.get(at+"a").body), "secret", "nobody sees content who has not asked for it")
-	letter := into[deadletters.DeadLetter](t, http.StatusOK, r.get(at+"a?content=true"))
+	letter := into[deadletters.Letter](t, http.StatusOK, r.get(at+"a?content=true"))
 	require.Equal(t, []any{"secret", map[string]string{"k": "v"}}, []any{letter.Title, letter.Data})
 
 	retried := into[message.Outcome](t, http.StatusOK, r.post(at+"a/retry", ""))

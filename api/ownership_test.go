@@ -75,9 +75,9 @@ func TestAnAccountCancelsTwice(t *testing.T) {
 func TestAnAccountsListAmongOthers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, locked)
-	policies, err := settings.NewPolicyStore(r.client, "")
+	policies, err := settings.NewPolicies(r.client, "")
 	require.NoError(t, err)
-	loose, err := policy.ParsePolicy(policy.DefaultPolicyName, "", "1000/minute")
+	loose, err := policy.Parse(policy.DefaultName, "", "1000/minute")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), loose))
 	both := []accounts.Scope{accounts.ScopeSubmit, accounts.ScopeRead}

@@ -19,7 +19,7 @@ const (
 )
 
 // Policy is what is laid down for the messages of its users, as callers see it.
-type Policy policy.PolicyDocument
+type Policy policy.Document
 
 // Policies are all of them.
 type Policies struct {
@@ -105,7 +105,7 @@ func (s *server) applyPolicyRoute() route {
 				"and what is left out is as usual, not as it was. What is scheduled keeps its place, and is sent as it was promised: previewPolicy lists " +
 				"what would not fit, and refitPolicy does something about it. The same policy again changes nothing, at whichever version it was wanted.",
 			Parameters:  append([]*huma.Param{policyParameter()}, conditionParameters("the policy is")...),
-			RequestBody: jsonBody[policy.PolicyDocument](s),
+			RequestBody: jsonBody[policy.Document](s),
 			Responses:   versioned(responses[PolicyChange](s, "What was stored, and what is now.", bodyProblems(http.StatusPreconditionFailed)...)),
 		},
 		scope: accounts.ScopeAdmin, do: s.applyPolicy,
@@ -143,7 +143,7 @@ func (s *server) applyPolicy(r *http.Request, _ query) (answer, error) {
 // readPolicy reads the policy of a request, which has the name that the address
 // says. What it has for a version is passed over: that is as it was read.
 func (s *server) readPolicy(r *http.Request) (policy.Policy, error) {
-	document, err := readBody[policy.PolicyDocument](s, r)
+	document, err := readBody[policy.Document](s, r)
 	if err != nil {
 		return policy.Policy{}, err
 	}

@@ -18,7 +18,7 @@ const (
 )
 
 // applies stores a policy.
-func (r *rig) applies(d policy.PolicyDocument) {
+func (r *rig) applies(d policy.Document) {
 	r.Helper()
 	p, err := d.Policy()
 	require.NoError(r, err)
@@ -27,7 +27,7 @@ func (r *rig) applies(d policy.PolicyDocument) {
 
 // vip has a policy of everything beside the default one.
 func vip(r *rig) {
-	r.applies(policy.PolicyDocument{
+	r.applies(policy.Document{
 		Name: "vip", TimeZone: "Europe/Berlin", UserTimeZone: true, Rules: []string{"3/minute", "20/calendar_day"},
 		QuietHours: []string{"22:00-08:00"}, Reach: "30d", OnConflict: "shift", AlertAt: []int{50}, AlertTo: "ops@acme.example",
 		Categories: map[string]policy.CategoryDocument{
@@ -38,7 +38,7 @@ func vip(r *rig) {
 
 // quiet has nobody get anything at night, and little marketing.
 func quiet(r *rig) {
-	r.applies(policy.PolicyDocument{
+	r.applies(policy.Document{
 		Name: "default", Rules: []string{"1/minute"}, QuietHours: []string{"22:00-08:00"},
 		Categories: map[string]policy.CategoryDocument{"marketing": {Rules: []string{"1/calendar_day"}}},
 	})
@@ -47,7 +47,7 @@ func quiet(r *rig) {
 // strict has two messages to alice on a day that has room for one.
 func strict(r *rig) {
 	booked(r)
-	r.applies(policy.PolicyDocument{Name: "default", Rules: []string{"1/calendar_day"}})
+	r.applies(policy.Document{Name: "default", Rules: []string{"1/calendar_day"}})
 }
 
 // sets sets what is a user's own.
@@ -63,7 +63,7 @@ func refitting(r *rig) {
 	strict(r)
 	p, _, err := r.options.Policies.Load(r.Context(), "default")
 	require.NoError(r, err)
-	turn, err := refit.NewRefitTurn(r.client, "", p, "cancel")
+	turn, err := refit.NewTurn(r.client, "", p, "cancel")
 	require.NoError(r, err)
 	_, taken, _, err := turn.Take(r.Context(), 100*time.Millisecond) // for ever, on the store's clock
 	require.NoError(r, err)

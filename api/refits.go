@@ -29,7 +29,7 @@ func (s *server) previewPolicyRoute() route {
 			Description: "Of a policy that is not applied by this: nothing is changed. Each message that would not fit is a line, going by time: one stays that " +
 				"breaks nothing together with those that stay. " + refitLines,
 			Parameters:  []*huma.Param{policyParameter()},
-			RequestBody: jsonBody[policy.PolicyDocument](s),
+			RequestBody: jsonBody[policy.Document](s),
 			Responses:   s.refitResponses(bodyProblems()...),
 		},
 		scope: accounts.ScopeAdmin, handle: s.previewPolicy, streams: true, attended: true,
@@ -48,7 +48,7 @@ func (s *server) previewPolicy(w http.ResponseWriter, r *http.Request) {
 		s.writeError(w, r, err)
 		return
 	}
-	s.streamRefit(w, r, func(ctx context.Context, watcher refit.RefitWatcher) (refit.RefitSummary, error) {
+	s.streamRefit(w, r, func(ctx context.Context, watcher refit.Watcher) (refit.Summary, error) {
 		return s.refitter.Preview(ctx, policy, watcher)
 	})
 }
@@ -61,9 +61,9 @@ func (s *server) refitPolicyRoute() route {
 			Description: "Of the policy as it is stored. It can be ended at any time: asked for again, for the same version and in the same way, " +
 				"it goes on where it was. It begins two seconds after the first line, when every program goes by the policy. Each message that does not fit is a line. " + refitLines,
 			Parameters: []*huma.Param{policyParameter(), {
-				Name: "then", In: "query", Required: true, Example: string(refit.RefitShift),
+				Name: "then", In: "query", Required: true, Example: string(refit.Shift),
 				Description: "shift moves each message to its next free time before it expires; cancel takes it back.",
-				Schema:      &huma.Schema{Type: huma.TypeString, Enum: []any{string(refit.RefitShift), string(refit.RefitCancel)}},
+				Schema:      &huma.Schema{Type: huma.TypeString, Enum: []any{string(refit.Shift), string(refit.Cancel)}},
 			}},
 			Responses: s.refitResponses(http.StatusNotFound, http.StatusConflict),
 		},
@@ -73,8 +73,8 @@ func (s *server) refitPolicyRoute() route {
 
 func (s *server) refitPolicy(w http.ResponseWriter, r *http.Request) {
 	q, err := parseQuery(r.URL.RawQuery, []string{"then"})
-	action := refit.RefitAction(q["then"])
-	if err == nil && action != refit.RefitShift && action != refit.RefitCancel {
+	action := refit.Action(q["then"])
+	if err == nil && action != refit.Shift && action != refit.Cancel {
 		err = &fault.InvalidError{Field: "then", Value: q["then"], Want: "shift or cancel"}
 	}
 	var policy policy.Policy
@@ -85,7 +85,7 @@ func (s *server) refitPolicy(w http.ResponseWriter, r *http.Request) {
 		s.writeError(w, r, err)
 		return
 	}
-	s.streamRefit(w, r, func(ctx context.Context, watcher refit.RefitWatcher) (refit.RefitSummary, error) {
+	s.streamRefit(w, r, func(ctx context.Context, watcher refit.Watcher) (refit.Summary, error) {
 		return s.refitter.Run(ctx, policy, action, watcher)
 	})
 }
@@ -102,7 +102,7 @@ func (s *server) refitResponses(problems ...int) map[string]*huma.Response {
 		Description: "A JSON object a line; `outcome` says of what kind.",
 		Headers:     headers(requestIDHeader),
 		Content: map[string]*huma.MediaType{ndjson: {Schema: &huma.Schema{AnyOf: []*huma.Schema{
-			schemaOf[RefitProgress](s), schemaOf[refit.Misfit](s), schemaOf[refit.RefitSummary](s), schemaOf[message.Outcome](s),
+			schemaOf[RefitProgress](s), schemaOf[refit.Misfit](s), schemaOf[refit.Summary](s), schemaOf[message.Outcome](s),
 		}}}},
 	}
 	return all
@@ -110,7 +110,7 @@ func (s *server) refitResponses(problems ...int) map[string]*huma.Response {
 
 // streamRefit runs a preview or a refit, and answers with its lines as they come.
 func (s *server) streamRefit(
-	w http.ResponseWriter, r *http.Request, run func(context.Context, refit.RefitWatcher) (refit.RefitSummary, error),
+	w http.ResponseWriter, r *http.Request, run func(context.Context, refit.Watcher) (refit.Summary, error),
 ) {
 	if !s.refits.try() {
 		WriteProblem(w, r, message.Outcome{
@@ -127,7 +127,7 @@ func (s *server) streamRefit(
 	ctx, stop := context.WithCancelCause(r.Context())
 	lines := &refitStream{answers: newAnswers(w, control, s.now, s.limits.Timeout), now: s.now, stop: stop}
 	watched := s.endWhenStopping(ctx, stop, lines.answers)
-	summary, err := run(ctx, refit.RefitWatcher{Misfit: lines.misfit, Progress: lines.progress})
+	summary, err := run(ctx, refit.Watcher{Misfit: lines.misfit, Progress: lines.progress})
 	if err != nil {
 		err = errors.Join(err, context.Cause(ctx))
 	}
@@ -138,7 +138,7 @@ func (s *server) streamRefit(
 
 // endRefit answers with the summary, and says why it is not of everything, if so: in
 // a last line, or in the status where there was none yet.
-func (s *server) endRefit(w http.ResponseWriter, r *http.Request, answers *answers, summary refit.RefitSummary, err error) {
+func (s *server) endRefit(w http.ResponseWriter, r *http.Request, answers *answers, summary refit.Summary, err error) {
 	if _, gone := errors.AsType[*answerError](err); gone || r.Context().Err() != nil {
 		return
 	}

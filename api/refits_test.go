@@ -95,7 +95,7 @@ func newStepped(t *testing.T, options ...func(*api.Options)) (*rig, *steps) {
 	t.Helper()
 	s := &steps{next: make(chan struct{}), ended: make(chan error, 1)}
 	r := newRig(t)
-	refitter, err := refit.NewRefitter(r.client, refit.RefitterOptions{Rest: func(ctx context.Context, _ time.Duration) error {
+	refitter, err := refit.New(r.client, refit.Options{Rest: func(ctx context.Context, _ time.Duration) error {
 		select {
 		case <-s.next:
 			return nil

@@ -65,23 +65,23 @@ func newRig(tb testing.TB, options ...func(*api.Options)) *rig {
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 	tb.Cleanup(func() { require.NoError(tb, r.client.Close()) })
-	policies, err := settings.NewPolicyStore(r.client, "")
+	policies, err := settings.NewPolicies(r.client, "")
 	require.NoError(tb, err)
-	require.NoError(tb, policies.Apply(tb.Context(), policy.DefaultPolicy()))
+	require.NoError(tb, policies.Apply(tb.Context(), policy.Default()))
 
-	submitter, err := submit.NewSubmitter(r.client, submit.SubmitterOptions{})
+	submitter, err := submit.New(r.client, submit.Options{})
 	require.NoError(tb, err)
 	tb.Cleanup(func() { require.NoError(tb, submitter.Close()) })
-	letters, err := deadletters.NewDeadLetters(r.client, deadletters.DeadLetterOptions{})
+	letters, err := deadletters.New(r.client, deadletters.Options{})
 	require.NoError(tb, err)
 	tb.Cleanup(letters.Close)
-	r.accounts, err = accounts.NewAccounts(r.client, "")
+	r.accounts, err = accounts.New(r.client, "")
 	require.NoError(tb, err)
-	counters, err := counters.NewCounters(r.client, "")
+	counters, err := counters.New(r.client, "")
 	require.NoError(tb, err)
-	users, err := settings.NewUserSettingsStore(r.client, "")
+	users, err := settings.NewUsers(r.client, "")
 	require.NoError(tb, err)
-	refitter, err := refit.NewRefitter(r.client, refit.RefitterOptions{
+	refitter, err := refit.New(r.client, refit.Options{
 		Rest: func(context.Context, time.Duration) error { return nil }, // nobody else uses the store
 	})
 	require.NoError(tb, err)
@@ -144,9 +144,9 @@ func (r *rig) claims(id string) {
 // claim has a message to alice claimed.
 func (r *rig) claim(id string) (*messages.Gate, messages.Delivery) {
 	r.Helper()
-	gate, err := messages.NewGate(r.client, sendlimit.Options{Policy: policy.DefaultPolicy(), Records: true})
+	gate, err := messages.NewGate(r.client, sendlimit.Options{Policy: policy.Default(), Records: true})
 	require.NoError(r, err)
-	d := messages.Delivery{User: "alice", ID: id, Nonce: keyspace.NewGeneration()}
+	d := messages.Delivery{User: "alice", ID: id, Nonce: keyspace.NewToken()}
 	for _, key := range r.store.Keys() {
 		if strings.HasSuffix(key, ":m:alice:"+id) {
 			d.Generation = r.store.HGet(key, "g")

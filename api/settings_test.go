@@ -123,7 +123,7 @@ func TestSettingsThatAreNotAllowed(t *testing.T) {
 	require.Equal(t, before, r.store.Dump())
 
 	// Who was set limits that the policy has lost is not kept from being blocked.
-	r.applies(policy.PolicyDocument{Name: "vip", Rules: []string{"1/hour"}})
+	r.applies(policy.Document{Name: "vip", Rules: []string{"1/hour"}})
 	r.sets("alice", policy.UserSettings{Policy: "vip", Limits: []policy.Rule{{Limit: 5, Period: calendar.Day}}})
 	got := into[message.UserSettings](t, http.StatusOK, r.send(conditional(http.MethodPatch, aliceSettings, `{"blocked":true}`, "")))
 	require.True(t, got.Blocked)

@@ -50,9 +50,9 @@ func measureAPI(ctx context.Context, size sizes) (rows []row, err error) {
 	}
 	each := 1 + (size.slices*size.submits+size.users-1)/size.users
 	times := newSchedule(size.users, each)
-	library := s.submitting(submit.SubmitterOptions{}, times)
-	behind := s.submitting(submit.SubmitterOptions{Prefix: behindPrefix, Batch: true}, times)
-	posted := s.posting(submit.SubmitterOptions{Prefix: apiPrefix, Batch: true}, times)
+	library := s.submitting(submit.Options{}, times)
+	behind := s.submitting(submit.Options{Prefix: behindPrefix, Batch: true}, times)
+	posted := s.posting(submit.Options{Prefix: apiPrefix, Batch: true}, times)
 
 	first := max(size.slices/4, 1)
 	if err := s.interleave(ctx, first, size.submits, library, behind, posted); err != nil {
@@ -63,7 +63,7 @@ func measureAPI(ctx context.Context, size sizes) (rows []row, err error) {
 		return nil, err
 	}
 	growth := liveHeap() - before
-	if err := s.checkQueued(ctx, size, queue.QueueName(""), queue.QueueName(behindPrefix), queue.QueueName(apiPrefix)); err != nil {
+	if err := s.checkQueued(ctx, size, queue.Name(""), queue.Name(behindPrefix), queue.Name(apiPrefix)); err != nil {
 		return nil, err
 	}
 	requests := (size.slices - first) * size.submits
@@ -95,7 +95,7 @@ func liveHeap() int64 {
 
 // posting submits as submitting does, through the API. Every slice has a server
 // of its own.
-func (s *store) posting(options submit.SubmitterOptions, times *schedule) *side {
+func (s *store) posting(options submit.Options, times *schedule) *side {
 	to := &turns{schedule: times}
 	return &side{prepare: func(n int) (slice, error) {
 		bodies, err := drafts(to.take(n))
@@ -133,16 +133,16 @@ func drafts(requests []sendlimit.Request) ([][]byte, error) {
 }
 
 // serveAPI serves the API on the store, and returns what ends it.
-func (s *store) serveAPI(options submit.SubmitterOptions) (*httptest.Server, func() error, error) {
-	submitter, err := submit.NewSubmitter(s.client, options)
+func (s *store) serveAPI(options submit.Options) (*httptest.Server, func() error, error) {
+	submitter, err := submit.New(s.client, options)
 	if err != nil {
 		return nil, nil, fmt.Errorf("submitter: %w", err)
 	}
-	letters, err := deadletters.NewDeadLetters(s.client, deadletters.DeadLetterOptions{Prefix: options.Prefix})
+	letters, err := deadletters.New(s.client, deadletters.Options{Prefix: options.Prefix})
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("dead letters: %w", err), submitter.Close())
 	}
-	refitter, err := refit.NewRefitter(s.client, refit.RefitterOptions{SubmitterOptions: options})
+	refitter, err := refit.New(s.client, refit.Options{Options: options})
 	if err != nil {
 		letters.Close()
 		return nil, nil, errors.Join(fmt.Errorf("refitter: %w", err), submitter.Close())
@@ -151,19 +151,19 @@ func (s *store) serveAPI(options submit.SubmitterOptions) (*httptest.Server, fun
 		letters.Close()
 		return errors.Join(submitter.Close(), refitter.Close())
 	}
-	policies, err := settings.NewPolicyStore(s.client, options.Prefix)
+	policies, err := settings.NewPolicies(s.client, options.Prefix)
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("policies: %w", err), end())
 	}
-	users, err := settings.NewUserSettingsStore(s.client, options.Prefix)
+	users, err := settings.NewUsers(s.client, options.Prefix)
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("settings of users: %w", err), end())
 	}
-	accounts, err := accounts.NewAccounts(s.client, options.Prefix)
+	accounts, err := accounts.New(s.client, options.Prefix)
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("accounts: %w", err), end())
 	}
-	counters, err := counters.NewCounters(s.client, options.Prefix)
+	counters, err := counters.New(s.client, options.Prefix)
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("counters: %w", err), end())
 	}

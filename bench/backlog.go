@@ -108,7 +108,7 @@ func (b *backlog) drain(ctx context.Context, gate *messages.Gate, now time.Time,
 		if next.due.After(now) {
 			now = next.due
 		}
-		d := messages.Delivery{User: b.user, ID: next.id, Generation: next.generation, Nonce: keyspace.NewGeneration()}
+		d := messages.Delivery{User: b.user, ID: next.id, Generation: next.generation, Nonce: keyspace.NewToken()}
 		claims.Add(1)
 		c, err := gate.Claim(ctx, d, time.Minute, now)
 		if err != nil {

@@ -35,8 +35,8 @@ func measureCharges(ctx context.Context, size sizes) (rows []row, err error) {
 	}
 	each := 1 + (size.slices*size.submits+size.users-1)/size.users
 	times := newSchedule(size.users, each)
-	plain := s.submitting(submit.SubmitterOptions{}, times)
-	charged := s.submittingFor(chargedAccount, submit.SubmitterOptions{Prefix: chargedPrefix}, times)
+	plain := s.submitting(submit.Options{}, times)
+	charged := s.submittingFor(chargedAccount, submit.Options{Prefix: chargedPrefix}, times)
 	if err := s.interleave(ctx, size.slices, size.submits, plain, charged); err != nil {
 		return nil, err
 	}
@@ -48,7 +48,7 @@ func measureCharges(ctx context.Context, size sizes) (rows []row, err error) {
 
 // seedAccount makes the account.
 func (s *store) seedAccount(ctx context.Context) error {
-	directory, err := accounts.NewAccounts(s.client, chargedPrefix)
+	directory, err := accounts.New(s.client, chargedPrefix)
 	if err != nil {
 		return fmt.Errorf("accounts: %w", err)
 	}

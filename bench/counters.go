@@ -24,11 +24,11 @@ func measureCounters(ctx context.Context, size sizes) (rows []row, err error) {
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 
-	all, err := counters.NewCounters(s.client, "")
+	all, err := counters.New(s.client, "")
 	if err != nil {
 		return nil, fmt.Errorf("counters: %w", err)
 	}
-	events, err := counters.NewEventStore(s.client, "")
+	events, err := counters.NewEvents(s.client, "")
 	if err != nil {
 		return nil, fmt.Errorf("events: %w", err)
 	}
@@ -39,8 +39,8 @@ func measureCounters(ctx context.Context, size sizes) (rows []row, err error) {
 
 	each := 1 + (size.slices*size.reserves+size.users-1)/size.users
 	times := newSchedule(size.users, each)
-	own := counting(all, times, counters.CountRequest{Counters: limits.Counters()})
-	event := counting(all, times, counters.CountRequest{Event: countedEvent})
+	own := counting(all, times, counters.Request{Counters: limits.Counters()})
+	event := counting(all, times, counters.Request{Event: countedEvent})
 	three := allowing(redis_rate.NewLimiter(s.client), times, 0, threeLimits())
 	if err := s.interleave(ctx, size.slices, size.reserves, own, event, three); err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func measureCounters(ctx context.Context, size sizes) (rows []row, err error) {
 }
 
 // counting counts calls like the one given, each for the user whose turn it is.
-func counting(counters *counters.Counters, times *schedule, call counters.CountRequest) *side {
+func counting(counters *counters.Counters, times *schedule, call counters.Request) *side {
 	to := &turns{schedule: times}
 	return just(func(n int) operation {
 		requests := to.take(n)

@@ -79,7 +79,7 @@ func (s *store) fillDeliveries(ctx context.Context, round, n int, due time.Time)
 	if err := s.seedPolicy(ctx, deliveryPrefix(round)); err != nil {
 		return err
 	}
-	submitter, err := submit.NewSubmitter(s.client, submit.SubmitterOptions{Prefix: deliveryPrefix(round)})
+	submitter, err := submit.New(s.client, submit.Options{Prefix: deliveryPrefix(round)})
 	if err != nil {
 		return fmt.Errorf("submitter: %w", err)
 	}

@@ -37,7 +37,7 @@ func measureHistory(ctx context.Context, size sizes) (rows []row, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	policy, err := policy.ParsePolicy("long", "", "1/minute", "5/hour", "50/calendar_day")
+	policy, err := policy.Parse("long", "", "1/minute", "5/hour", "50/calendar_day")
 	if err != nil {
 		return nil, fmt.Errorf("policy of a long history: %w", err)
 	}

@@ -79,7 +79,7 @@ func measureLateness(ctx context.Context, size sizes) (rows []row, err error) {
 // submitDue submits messages that are due at random times a few seconds ahead.
 func (s *store) submitDue(ctx context.Context, size sizes) error {
 	const ahead = 4 * time.Second
-	submitter, err := submit.NewSubmitter(s.client, submit.SubmitterOptions{})
+	submitter, err := submit.New(s.client, submit.Options{})
 	if err != nil {
 		return fmt.Errorf("submitter: %w", err)
 	}

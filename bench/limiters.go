@@ -39,7 +39,7 @@ func measureLimiters(ctx context.Context, size sizes) (rows []row, err error) {
 	each := 1 + (size.slices*size.reserves+size.users-1)/size.users
 	times := newSchedule(size.users, each)
 	permitted := asking(times, "acquire", func(ctx context.Context, _ string) (sendlimit.Decision, error) {
-		return permits.Acquire(ctx, rate.PermitRequest{Token: keyspace.NewGeneration()})
+		return permits.Acquire(ctx, rate.PermitRequest{Token: keyspace.NewToken()})
 	})
 	taken := asking(times, "take", func(ctx context.Context, user string) (sendlimit.Decision, error) {
 		return buckets.Take(ctx, rate.TokenRequest{Key: user})

@@ -123,7 +123,7 @@ func (s *store) deliverAll(ctx context.Context) error {
 		return fmt.Errorf("deliver everything: %w", err)
 	}
 	_, err = drive(ctx, len(due), func(ctx context.Context, i int) error {
-		d := messages.Delivery{User: due[i].User, ID: due[i].ID, Generation: due[i].Generation, Nonce: keyspace.NewGeneration()}
+		d := messages.Delivery{User: due[i].User, ID: due[i].ID, Generation: due[i].Generation, Nonce: keyspace.NewToken()}
 		c, err := gate.Claim(ctx, d, time.Minute, time.Time{})
 		if err == nil && c.Verdict == messages.Early {
 			at := c.Until

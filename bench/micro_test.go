@@ -129,7 +129,7 @@ func (h cannedHook) ProcessHook(redis.ProcessHook) redis.ProcessHook {
 
 func newSubmitter(b *testing.B, client redis.UniversalClient) *submit.Submitter {
 	b.Helper()
-	submitter, err := submit.NewSubmitter(client, submit.SubmitterOptions{})
+	submitter, err := submit.New(client, submit.Options{})
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, submitter.Close()) })
 	return submitter

@@ -50,8 +50,8 @@ func measureSubmit(ctx context.Context, size sizes) (rows []row, err error) {
 	limiter := redis_rate.NewLimiter(s.client)
 	client := asynq.NewClientFromRedisClient(s.client)
 
-	ours := s.submitting(submit.SubmitterOptions{}, times)
-	together := s.submitting(submit.SubmitterOptions{Prefix: batchedPrefix, Batch: true}, times)
+	ours := s.submitting(submit.Options{}, times)
+	together := s.submitting(submit.Options{Prefix: batchedPrefix, Batch: true}, times)
 	bare := enqueueing(client, "bare", times, func(context.Context, string) error { return nil })
 	byHand := enqueueing(client, "by-hand", times, func(ctx context.Context, user string) error {
 		return allow(ctx, limiter, user, threeLimits())
@@ -59,7 +59,7 @@ func measureSubmit(ctx context.Context, size sizes) (rows []row, err error) {
 	if err := s.interleave(ctx, size.slices, size.submits, ours, together, bare, byHand); err != nil {
 		return nil, err
 	}
-	if err := s.checkQueued(ctx, size, "bare", "by-hand", queue.QueueName(""), queue.QueueName(batchedPrefix)); err != nil {
+	if err := s.checkQueued(ctx, size, "bare", "by-hand", queue.Name(""), queue.Name(batchedPrefix)); err != nil {
 		return nil, err
 	}
 
@@ -87,11 +87,11 @@ func measureSubmit(ctx context.Context, size sizes) (rows []row, err error) {
 
 // seedPolicy gives the store the default policy, as a worker does at its start.
 func (s *store) seedPolicy(ctx context.Context, prefix string) error {
-	policies, err := settings.NewPolicyStore(s.client, prefix)
+	policies, err := settings.NewPolicies(s.client, prefix)
 	if err != nil {
 		return fmt.Errorf("policies: %w", err)
 	}
-	if _, err := policies.Seed(ctx, policy.DefaultPolicy()); err != nil {
+	if _, err := policies.Seed(ctx, policy.Default()); err != nil {
 		return fmt.Errorf("seed the policy: %w", err)
 	}
 	return nil
@@ -100,16 +100,16 @@ func (s *store) seedPolicy(ctx context.Context, prefix string) error {
 // submitting submits a message for each of the requests, without an id: the
 // product makes one. Every slice has a Submitter of its own, whose Close waits
 // for the confirms.
-func (s *store) submitting(options submit.SubmitterOptions, times *schedule) *side {
+func (s *store) submitting(options submit.Options, times *schedule) *side {
 	return s.submittingFor("", options, times)
 }
 
 // submittingFor is submitting for an account, "" for none.
-func (s *store) submittingFor(account string, options submit.SubmitterOptions, times *schedule) *side {
+func (s *store) submittingFor(account string, options submit.Options, times *schedule) *side {
 	to := &turns{schedule: times}
 	return &side{prepare: func(n int) (slice, error) {
 		requests := to.take(n)
-		submitter, err := submit.NewSubmitter(s.client, options)
+		submitter, err := submit.New(s.client, options)
 		if err != nil {
 			return slice{}, fmt.Errorf("submitter: %w", err)
 		}
@@ -145,7 +145,7 @@ func (s *store) submittingInVain(times *schedule, users int) *side {
 			requests[i] = times.request(next % users)
 			next++
 		}
-		submitter, err := submit.NewSubmitter(s.client, submit.SubmitterOptions{})
+		submitter, err := submit.New(s.client, submit.Options{})
 		if err != nil {
 			return slice{}, fmt.Errorf("submitter: %w", err)
 		}

@@ -108,7 +108,7 @@ func (t *turns) takeFirst(n int) []sendlimit.Request {
 func withRecords(requests []sendlimit.Request) []sendlimit.Request {
 	for i := range requests {
 		requests[i].Record = &sendlimit.Record{
-			Generation: keyspace.NewGeneration(), Fingerprint: fmt.Sprintf("fingerprint%05d", i%100_000),
+			Generation: keyspace.NewToken(), Fingerprint: fmt.Sprintf("fingerprint%05d", i%100_000),
 		}
 	}
 	return requests

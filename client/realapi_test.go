@@ -47,36 +47,36 @@ func startRealAPI(ctx context.Context, closing func(func()), adjust func(*api.Op
 	r.redis.SetTime(r.now)
 	r.store = redis.NewClient(&redis.Options{Addr: r.redis.Addr(), ContextTimeoutEnabled: true, MaxRetries: -1})
 	closing(func() { _ = r.store.Close() })
-	policies, err := settings.NewPolicyStore(r.store, "")
+	policies, err := settings.NewPolicies(r.store, "")
 	if err != nil {
 		return nil, err
 	}
-	if _, err := policies.Seed(ctx, policy.DefaultPolicy()); err != nil {
+	if _, err := policies.Seed(ctx, policy.Default()); err != nil {
 		return nil, err
 	}
-	submitter, err := submit.NewSubmitter(r.store, submit.SubmitterOptions{})
+	submitter, err := submit.New(r.store, submit.Options{})
 	if err != nil {
 		return nil, err
 	}
 	closing(func() { _ = submitter.Close() })
-	letters, err := deadletters.NewDeadLetters(r.store, deadletters.DeadLetterOptions{})
+	letters, err := deadletters.New(r.store, deadletters.Options{})
 	if err != nil {
 		return nil, err
 	}
 	closing(letters.Close)
-	accounts, err := accounts.NewAccounts(r.store, "")
+	accounts, err := accounts.New(r.store, "")
 	if err != nil {
 		return nil, err
 	}
-	counters, err := counters.NewCounters(r.store, "")
+	counters, err := counters.New(r.store, "")
 	if err != nil {
 		return nil, err
 	}
-	users, err := settings.NewUserSettingsStore(r.store, "")
+	users, err := settings.NewUsers(r.store, "")
 	if err != nil {
 		return nil, err
 	}
-	refitter, err := refit.NewRefitter(r.store, refit.RefitterOptions{})
+	refitter, err := refit.New(r.store, refit.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -204,7 +204,7 @@ func Load(flags *pflag.FlagSet, environ []string, file string, checks ...Check) 
 		rejected rejections
 	)
 	rows := settings(&w, &c)
-	c.Policy.Name = policy.DefaultPolicyName
+	c.Policy.Name = policy.DefaultName
 	rejected.add(readFile(file, rows, &c)...)
 	unread := rejected.has(FileFlag)
 	rejected.add(readEnvironment(environ, &w, rows)...)

@@ -26,7 +26,7 @@ func defaults() config.Config {
 		Listen:          "127.0.0.1:8080",
 		Deliver:         true,
 		PushTimeout:     10 * time.Second,
-		Policy:          policy.DefaultPolicy(),
+		Policy:          policy.Default(),
 		Reach:           policy.DefaultReach,
 		ExpireAfter:     24 * time.Hour,
 		KeepRecords:     168 * time.Hour,
@@ -267,11 +267,11 @@ func TestSpecialValues(t *testing.T) {
 	require.Equal(t, config.LogTarget, load("push_url", "").PushTarget())
 
 	utc := load("policy.time_zone", "UTC")
-	require.Equal(t, policy.DefaultPolicy(), utc.Policy, "UTC is spelled as no zone")
+	require.Equal(t, policy.Default(), utc.Policy, "UTC is spelled as no zone")
 	require.True(t, utc.PolicyGiven)
 
 	zone := load("policy.time_zone", "Asia/Kathmandu")
-	require.Equal(t, policy.DefaultPolicy().Rules, zone.Policy.Rules, "a zone alone keeps the default rules")
+	require.Equal(t, policy.Default().Rules, zone.Policy.Rules, "a zone alone keeps the default rules")
 	require.NoError(t, zone.Policy.Validate())
 }
 

@@ -86,23 +86,23 @@ func words(s string) []string {
 
 // alone judges one field of a policy by itself: the others are those of the default
 // one. It returns the policy with that field.
-func alone(d policy.PolicyDocument) (policy.Policy, *fault.InvalidError) {
+func alone(d policy.Document) (policy.Policy, *fault.InvalidError) {
 	policy, err := completed(d).Policy()
 	return policy, invalid(err)
 }
 
 // completed is a document with the name and rules that it has to have.
-func completed(d policy.PolicyDocument) policy.PolicyDocument {
+func completed(d policy.Document) policy.Document {
 	d.Name = nobody
 	if d.Rules == nil {
-		d.Rules = policy.DefaultPolicy().Document().Rules
+		d.Rules = policy.Default().Document().Rules
 	}
 	return d
 }
 
 func timeZone(c *Config) func(string) *fault.InvalidError {
 	return func(s string) *fault.InvalidError {
-		if _, problem := alone(policy.PolicyDocument{TimeZone: s}); problem != nil {
+		if _, problem := alone(policy.Document{TimeZone: s}); problem != nil {
 			return takes("%s", problem.Want)
 		}
 		if s != "UTC" { // which a policy spells as none
@@ -114,7 +114,7 @@ func timeZone(c *Config) func(string) *fault.InvalidError {
 
 func rules(c *Config) func(string) *fault.InvalidError {
 	return func(s string) *fault.InvalidError {
-		policy, problem := alone(policy.PolicyDocument{Rules: append([]string{}, words(s)...)}) // none are not the default ones
+		policy, problem := alone(policy.Document{Rules: append([]string{}, words(s)...)}) // none are not the default ones
 		if problem != nil {
 			return problem
 		}
@@ -156,7 +156,7 @@ func quietLines(words []string) (lines []string, last []int) {
 
 func policyReach(c *Config) func(string) *fault.InvalidError {
 	return func(s string) *fault.InvalidError {
-		policy, problem := alone(policy.PolicyDocument{Reach: s})
+		policy, problem := alone(policy.Document{Reach: s})
 		if problem != nil {
 			return takes("%s", problem.Want)
 		}
@@ -167,7 +167,7 @@ func policyReach(c *Config) func(string) *fault.InvalidError {
 
 func onConflict(c *Config) func(string) *fault.InvalidError {
 	return func(s string) *fault.InvalidError {
-		if _, problem := alone(policy.PolicyDocument{OnConflict: s}); problem != nil {
+		if _, problem := alone(policy.Document{OnConflict: s}); problem != nil {
 			return takes("%s", problem.Want)
 		}
 		if answer := policy.OnConflict(s); answer != policy.Refuse { // which a policy spells as none
@@ -189,7 +189,7 @@ func alertAt(c *Config) func(string) *fault.InvalidError {
 			}
 			percents = append(percents, percent)
 		}
-		if _, problem := alone(policy.PolicyDocument{AlertAt: percents}); problem != nil {
+		if _, problem := alone(policy.Document{AlertAt: percents}); problem != nil {
 			return takes("%s", problem.Want)
 		}
 		if !slices.Equal(percents, policy.DefaultAlertAt()) {

@@ -18,7 +18,7 @@ type policyReader struct {
 	*fileReader
 
 	path     string // before the names of its fields: "" or "policies.vip."
-	document policy.PolicyDocument
+	document policy.Document
 	rulesAt  string // where the rules stand
 }
 
@@ -26,7 +26,7 @@ type policyReader struct {
 // name another. What is wrong goes to the problems.
 func (r *fileReader) policy(path, name string, node ast.Node, source string) policy.Policy {
 	before := len(r.problems)
-	p := &policyReader{fileReader: r, path: path, document: policy.PolicyDocument{Name: name}}
+	p := &policyReader{fileReader: r, path: path, document: policy.Document{Name: name}}
 	r.entries(path, node, source, p.known())
 	p.allRules(source)
 	if len(r.problems) > before {
@@ -45,7 +45,7 @@ func (p *policyReader) allRules(source string) {
 	if rejections(p.problems).has(p.path + "rules") {
 		return
 	}
-	together := policy.PolicyDocument{Rules: append([]string{}, p.document.Rules...)}
+	together := policy.Document{Rules: append([]string{}, p.document.Rules...)}
 	_, err := completed(together).Policy()
 	for _, problem := range invalids(err) {
 		p.reject(p.path+problem.Field, problem.Value, problem.Want, cmp.Or(p.rulesAt, source))
@@ -91,17 +91,17 @@ func (r *fileReader) entries(path string, node ast.Node, source string, known []
 func (p *policyReader) known() []entry {
 	d := &p.document
 	all := []entry{
-		p.text("time_zone", &d.TimeZone, func(one *policy.PolicyDocument, s string) { one.TimeZone = s }),
+		p.text("time_zone", &d.TimeZone, func(one *policy.Document, s string) { one.TimeZone = s }),
 		p.truth("user_time_zone", &d.UserTimeZone),
 		p.field("rules", func(field string, node ast.Node, source string) {
 			p.rulesAt = source
 			p.rules(&d.Rules, field, node, source)
 		}),
 		p.field("quiet_hours", p.quietHours),
-		p.text("reach", &d.Reach, func(one *policy.PolicyDocument, s string) { one.Reach = s }),
-		p.text("on_conflict", &d.OnConflict, func(one *policy.PolicyDocument, s string) { one.OnConflict = s }),
+		p.text("reach", &d.Reach, func(one *policy.Document, s string) { one.Reach = s }),
+		p.text("on_conflict", &d.OnConflict, func(one *policy.Document, s string) { one.OnConflict = s }),
 		p.field("alert_at", p.percents),
-		p.text("alert_to", &d.AlertTo, func(one *policy.PolicyDocument, s string) { one.AlertTo = s }),
+		p.text("alert_to", &d.AlertTo, func(one *policy.Document, s string) { one.AlertTo = s }),
 		p.field("categories", p.categoryRules),
 	}
 	if p.path != "" {
@@ -122,7 +122,7 @@ func (p *policyReader) known() []entry {
 
 // badName says what is wrong with the name of a policy.
 func badName(name string) *fault.InvalidError {
-	policy := policy.DefaultPolicy()
+	policy := policy.Default()
 	policy.Name = name
 	return invalid(policy.Validate())
 }
@@ -142,13 +142,13 @@ func (p *policyReader) plain(field string, node ast.Node, source string) (string
 }
 
 // text is a field with a plain value, judged by itself.
-func (p *policyReader) text(name string, into *string, set func(one *policy.PolicyDocument, s string)) entry {
+func (p *policyReader) text(name string, into *string, set func(one *policy.Document, s string)) entry {
 	return p.field(name, func(field string, node ast.Node, source string) {
 		s, ok := p.plain(field, node, source)
 		if !ok {
 			return
 		}
-		var one policy.PolicyDocument
+		var one policy.Document
 		set(&one, s)
 		if _, problem := alone(one); problem != nil {
 			p.reject(field, problem.Value, problem.Want, source)
@@ -248,7 +248,7 @@ func (p *policyReader) percents(field string, node ast.Node, source string) {
 	if len(p.problems) > before {
 		return
 	}
-	if _, problem := alone(policy.PolicyDocument{AlertAt: percents}); problem != nil {
+	if _, problem := alone(policy.Document{AlertAt: percents}); problem != nil {
 		p.reject(field, problem.Value, problem.Want, source)
 	}
 	p.document.AlertAt = percents

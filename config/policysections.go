@@ -11,7 +11,7 @@ func (r *fileReader) furtherPolicy(name string, node ast.Node, source string) {
 	if problem := badName(name); problem != nil {
 		r.reject(policiesKey, name, problem.Want, source)
 	}
-	if name == policy.DefaultPolicyName {
+	if name == policy.DefaultName {
 		r.reject(policiesKey, name, "another name: what everybody else goes by is under policy", source)
 	}
 	policy := r.policy(policiesKey+"."+name+".", name, node, source)
@@ -27,7 +27,7 @@ func (r *fileReader) categories(node ast.Node, source string) {
 	if len(r.problems) > before {
 		return
 	}
-	policy, problem := alone(policy.PolicyDocument{Categories: p.document.Categories})
+	policy, problem := alone(policy.Document{Categories: p.document.Categories})
 	if problem != nil {
 		r.reject(section+problem.Field, problem.Value, problem.Want, source)
 	}
@@ -64,7 +64,7 @@ func (p *policyReader) category(field, name string, node ast.Node, source string
 	if len(p.problems) > before {
 		return c
 	}
-	one := policy.PolicyDocument{Categories: map[string]policy.CategoryDocument{name: c}}
+	one := policy.Document{Categories: map[string]policy.CategoryDocument{name: c}}
 	_, err := completed(one).Policy()
 	for _, problem := range invalids(err) {
 		p.reject(p.path+problem.Field, problem.Value, problem.Want, source)

@@ -18,7 +18,7 @@ import (
 type Seeds struct {
 	Policies []policy.Policy // beside the one of the section policy
 	Tiers    []accounts.Tier
-	Accounts []accounts.AccountSeed
+	Accounts []accounts.Seed
 }
 
 // Names of the settings that are only in the file.
@@ -110,7 +110,7 @@ func (r *fileReader) account(name string, node ast.Node, source string) {
 	} {
 		r.judge(path+".", alone.Validate(), source)
 	}
-	r.config.Seeds.Accounts = append(r.config.Seeds.Accounts, accounts.AccountSeed{
+	r.config.Seeds.Accounts = append(r.config.Seeds.Accounts, accounts.Seed{
 		Account: account, Keys: r.keys(path+".keys", keys, source),
 	})
 }
@@ -140,7 +140,7 @@ func (r *fileReader) keys(path string, node ast.Node, source string) []accounts.
 			scopes, _ = accounts.ParseScopes()
 		}
 		key.Scopes = scopes
-		alone := accounts.AccountSeed{Account: accounts.Account{Name: nobody}, Keys: []accounts.KeySeed{key}}
+		alone := accounts.Seed{Account: accounts.Account{Name: nobody}, Keys: []accounts.KeySeed{key}}
 		r.judge(path+".", alone.Validate(), source)
 		keys = append(keys, key)
 	}

@@ -61,22 +61,22 @@ func newKilledStore(t *testing.T) *killedStore {
 		mails:  make(map[string]time.Time), settled: make(map[string]time.Time),
 	}
 	client := k.server.Client()
-	policies, err := settings.NewPolicyStore(client, "")
+	policies, err := settings.NewPolicies(client, "")
 	require.NoError(t, err)
-	p, err := policy.ParsePolicy(policy.DefaultPolicyName, "", "10/calendar_day")
+	p, err := policy.Parse(policy.DefaultName, "", "10/calendar_day")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), p))
-	directory, err := accounts.NewAccounts(client, "")
+	directory, err := accounts.New(client, "")
 	require.NoError(t, err)
 	require.NoError(t, directory.SetTier(t.Context(), accounts.Tier{Name: "small", MessagesPerDay: killedQuota}))
 	_, err = directory.Create(t.Context(), accounts.Account{Name: "acme", Tier: "small", Contact: "ops@receiver.example"})
 	require.NoError(t, err)
-	settings, err := settings.NewUserSettingsStore(client, "")
+	settings, err := settings.NewUsers(client, "")
 	require.NoError(t, err)
 	for user := range killedUsers {
 		require.NoError(t, settings.Set(t.Context(), paidUser(user), policy.UserSettings{Contact: "ada@receiver.example"}))
 	}
-	paces, err := rate.NewPaceStore(client, "", deliver.PaceTarget)
+	paces, err := rate.NewPaces(client, "", deliver.PaceTarget)
 	require.NoError(t, err)
 	require.NoError(t, paces.Apply(t.Context(), rate.Pace{Rate: perSecond(killedPace), Burst: killedPace / 2}))
 	return k
@@ -179,7 +179,7 @@ func (k *killedStore) submit(seed uint64) (wait func()) {
 	k.Helper()
 	var lanes sync.WaitGroup
 	for lane := range killedLanes {
-		submitter, err := submit.NewSubmitter(k.client(), submit.SubmitterOptions{
+		submitter, err := submit.New(k.client(), submit.Options{
 			LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter,
 		})
 		require.NoError(k, err)
@@ -276,7 +276,7 @@ func TestRedisKilledUnderAccounts(t *testing.T) {
 		k.kill(answered, time.Duration(50+150*i)*time.Millisecond)
 	}
 	wait()
-	last, err := submit.NewSubmitter(k.client(), submit.SubmitterOptions{})
+	last, err := submit.New(k.client(), submit.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, last.Close()) })
 	store := newCrashStore(t, k.server.Client(), "")
@@ -333,14 +333,14 @@ func (k *killedStore) requireMails(store crashStore) {
 	}
 	require.Empty(k, arrived, "mails of no notice")
 	for _, threshold := range policy.DefaultAlertAt() {
-		require.Contains(k, noticeFields, notices.NoticeID(notices.NoticeAccountQuota, day, threshold, "acme"))
+		require.Contains(k, noticeFields, notices.FormatID(notices.AccountQuota, day, threshold, "acme"))
 	}
 	for user, ids := range k.ids {
 		switch used := store.state(k.T, user, ids).perDay()[day]; {
 		case used >= 10:
-			require.Contains(k, noticeFields, notices.NoticeID(notices.NoticeUserQuota, day, 100, user))
+			require.Contains(k, noticeFields, notices.FormatID(notices.UserQuota, day, 100, user))
 		case used >= 8:
-			require.Contains(k, noticeFields, notices.NoticeID(notices.NoticeUserQuota, day, 80, user))
+			require.Contains(k, noticeFields, notices.FormatID(notices.UserQuota, day, 80, user))
 		}
 	}
 	k.Logf("%d notices, %d charged messages asked for", len(noticeFields), killedLanes*killedSteps)

@@ -42,11 +42,11 @@ func TestAlertHistoriesOnACluster(t *testing.T) {
 func TestPitfall34AHundredSubmittersOnRedis(t *testing.T) {
 	server := sendlimittest.RealRedis(t)
 	client := server.Client()
-	p, err := policy.ParsePolicy("alerts", "", "50/calendar_day")
+	p, err := policy.Parse("alerts", "", "50/calendar_day")
 	require.NoError(t, err)
 	timeline, err := sendlimit.NewTimeline(client, sendlimit.Options{Records: true, Policy: p})
 	require.NoError(t, err)
-	settings, err := settings.NewUserSettingsStore(client, "")
+	settings, err := settings.NewUsers(client, "")
 	require.NoError(t, err)
 	require.NoError(t, settings.Set(t.Context(), "alice", policy.UserSettings{Contact: "ada@example.org"}))
 
@@ -59,7 +59,7 @@ func TestPitfall34AHundredSubmittersOnRedis(t *testing.T) {
 				id := strconv.Itoa(i)
 				d, err := timeline.Reserve(t.Context(), sendlimit.Request{
 					User: "alice", ID: id, At: day.Add(time.Duration(i) * time.Minute),
-					Record: &sendlimit.Record{Generation: keyspace.NewGeneration(), Fingerprint: id},
+					Record: &sendlimit.Record{Generation: keyspace.NewToken(), Fingerprint: id},
 				})
 				if err != nil {
 					t.Errorf("submit %d: %v", i, err)
@@ -80,8 +80,8 @@ func TestPitfall34AHundredSubmittersOnRedis(t *testing.T) {
 	for _, notices := range raised {
 		all = append(all, notices...)
 	}
-	first := notices.NoticeID(notices.NoticeUserQuota, day, 80, "alice")
-	second := notices.NoticeID(notices.NoticeUserQuota, day, 100, "alice")
+	first := notices.FormatID(notices.UserQuota, day, 80, "alice")
+	second := notices.FormatID(notices.UserQuota, day, 100, "alice")
 	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)
 	kept, err := client.ZRange(t.Context(), keys.Notices(keyspace.Partition("alice")), 0, -1).Result()

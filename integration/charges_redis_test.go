@@ -26,18 +26,18 @@ import (
 // chargedSubmitter is a submitter on a store with an account of that tier.
 func chargedSubmitter(t *testing.T, client redis.UniversalClient, prefix string, tier accounts.Tier) *submit.Submitter {
 	t.Helper()
-	policies, err := settings.NewPolicyStore(client, prefix)
+	policies, err := settings.NewPolicies(client, prefix)
 	require.NoError(t, err)
-	policy, err := policy.ParsePolicy(policy.DefaultPolicyName, "", "1/minute", "3/hour")
+	policy, err := policy.Parse(policy.DefaultName, "", "1/minute", "3/hour")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy))
-	directory, err := accounts.NewAccounts(client, prefix)
+	directory, err := accounts.New(client, prefix)
 	require.NoError(t, err)
 	tier.Name = "tier"
 	require.NoError(t, directory.SetTier(t.Context(), tier))
 	_, err = directory.Create(t.Context(), accounts.Account{Name: "acme", Tier: "tier", Contact: "ops@example.com"})
 	require.NoError(t, err)
-	submitter, err := submit.NewSubmitter(client, submit.SubmitterOptions{Prefix: prefix})
+	submitter, err := submit.New(client, submit.Options{Prefix: prefix})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, submitter.Close()) })
 	return submitter
@@ -95,8 +95,8 @@ func testAHundredSubmittersAtTheQuota(t *testing.T, client redis.UniversalClient
 	require.NoError(t, err)
 	day := at.Truncate(24 * time.Hour)
 	require.ElementsMatch(t, []string{
-		notices.NoticeID(notices.NoticeAccountQuota, day, 80, "acme"),
-		notices.NoticeID(notices.NoticeAccountQuota, day, 100, "acme"),
+		notices.FormatID(notices.AccountQuota, day, 80, "acme"),
+		notices.FormatID(notices.AccountQuota, day, 100, "acme"),
 	}, put)
 }
 

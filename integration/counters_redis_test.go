@@ -35,16 +35,16 @@ func TestCounterHistoriesOnRedis(t *testing.T) {
 func TestPitfall16CountersOnACluster(t *testing.T) {
 	cluster := sendlimittest.RealCluster(t)
 	client := cluster.Client()
-	limits, err := counters.NewCounters(client, "")
+	limits, err := counters.New(client, "")
 	require.NoError(t, err)
-	events, err := counters.NewEventStore(client, "")
+	events, err := counters.NewEvents(client, "")
 	require.NoError(t, err)
 	for i := range 20 {
 		name := fmt.Sprintf("event-%d", i)
 		require.NoError(t, events.Set(t.Context(), counters.Event{Name: name, PerDay: 1, TimeZone: "Europe/Berlin"}))
-		for _, call := range []counters.CountRequest{
+		for _, call := range []counters.Request{
 			{Event: name, Key: "alice", Counters: countersOfEveryKind()},
-			{Key: name, Counters: countersOfEveryKind(), Alert: &counters.CounterAlert{Counter: "d", At: []int{20}, Kind: "quota"}},
+			{Key: name, Counters: countersOfEveryKind(), Alert: &counters.Alert{Counter: "d", At: []int{20}, Kind: "quota"}},
 		} {
 			d, err := limits.Count(t.Context(), call)
 			require.NoError(t, err)
@@ -88,10 +88,10 @@ func TestPitfall04AClientKilledAnywhereLeavesNoKeyWithoutAnExpiry(t *testing.T) 
 				return cut, err
 			},
 		})
-		limits, err := counters.NewCounters(dying, "")
+		limits, err := counters.New(dying, "")
 		require.NoError(t, err)
 		key := fmt.Sprintf("caller-%02d", point)
-		_, err = limits.Count(t.Context(), counters.CountRequest{Key: key, Counters: countersOfEveryKind()})
+		_, err = limits.Count(t.Context(), counters.Request{Key: key, Counters: countersOfEveryKind()})
 		if point == 0 {
 			require.NoError(t, err)
 			whole = cut.written
@@ -148,9 +148,9 @@ func (c *cutConnection) Write(p []byte) (int, error) {
 func TestPitfall19CountersExpireWithTheirPeriod(t *testing.T) {
 	server := sendlimittest.RealRedis(t)
 	client := server.Client()
-	limits, err := counters.NewCounters(client, "")
+	limits, err := counters.New(client, "")
 	require.NoError(t, err)
-	call := counters.CountRequest{Key: "alice", Counters: []sendlimit.Counter{{Name: "w", Limit: 1, Window: 300 * time.Millisecond}}}
+	call := counters.Request{Key: "alice", Counters: []sendlimit.Counter{{Name: "w", Limit: 1, Window: 300 * time.Millisecond}}}
 	first, err := limits.Count(t.Context(), call)
 	require.NoError(t, err)
 	require.True(t, first.Allowed)

@@ -69,9 +69,9 @@ func ofBase36(t *testing.T, text string) time.Time {
 // leaveHold leaves the hold of a submitter that has died, for a worker to find.
 func (r *crashRound) leaveHold() {
 	r.Helper()
-	charges, err := quota.NewCharges(r.store.client, sendlimit.Options{Prefix: r.base.Prefix, LookAfter: crashLookAfter})
+	charges, err := quota.New(r.store.client, sendlimit.Options{Prefix: r.base.Prefix, LookAfter: crashLookAfter})
 	require.NoError(r, err)
-	charge, err := charges.Hold(r.Context(), quota.ChargeRequest{
+	charge, err := charges.Hold(r.Context(), quota.Request{
 		Account: accounts.Account{Name: crashAccount}, User: "dora", ID: "lost", At: time.Now().Add(time.Hour),
 	})
 	require.NoError(r, err)

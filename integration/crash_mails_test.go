@@ -125,7 +125,7 @@ func (r *crashRound) alertFaults(noticeFields map[string]map[string]string) []st
 	}
 	for day, used := range r.settledCharges() {
 		if alerted := r.alerted(keyspace.AlertOfAccount, crashAccount, day, used, r.perDay, &found); alerted > 0 {
-			isThere(notices.NoticeID(notices.NoticeAccountQuota, day, alerted, crashAccount))
+			isThere(notices.FormatID(notices.AccountQuota, day, alerted, crashAccount))
 		}
 	}
 	for user, u := range r.history.users {
@@ -135,7 +135,7 @@ func (r *crashRound) alertFaults(noticeFields map[string]map[string]string) []st
 		for day, used := range u.perDay() {
 			alerted := r.alerted(keyspace.AlertOfUser, user, day, used, crashDaily, &found)
 			if alerted > 0 && slices.Contains(crashContacts(), user) {
-				isThere(notices.NoticeID(notices.NoticeUserQuota, day, alerted, user))
+				isThere(notices.FormatID(notices.UserQuota, day, alerted, user))
 			}
 		}
 	}
@@ -145,7 +145,7 @@ func (r *crashRound) alertFaults(noticeFields map[string]map[string]string) []st
 	waits, err := r.store.client.ZScore(r.Context(), r.store.gathered(crashGus), r.gus()).Result()
 	if errors.Is(err, redis.Nil) {
 		hour := r.left.Add(-crashGusBefore).Truncate(time.Hour)
-		isThere(notices.NoticeID(notices.NoticeUserQuotaDigest, hour, 0, r.history.policy.Name))
+		isThere(notices.FormatID(notices.UserQuotaDigest, hour, 0, r.history.policy.Name))
 	} else {
 		require.NoError(r, err)
 		require.Positive(r, waits)

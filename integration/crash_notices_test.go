@@ -79,7 +79,7 @@ func (r *crashRound) openMailServer() {
 // of what they reach.
 func (r *crashRound) openAccount() {
 	r.Helper()
-	directory, err := accounts.NewAccounts(r.store.client, r.base.Prefix)
+	directory, err := accounts.New(r.store.client, r.base.Prefix)
 	require.NoError(r, err)
 	tier := accounts.Tier{Name: crashTier, MessagesPerDay: r.perDay, AlertAt: crashAlertAt()}
 	require.NoError(r, directory.SetTier(r.Context(), tier))
@@ -89,7 +89,7 @@ func (r *crashRound) openAccount() {
 	})
 	require.NoError(r, err)
 	r.ageAccount()
-	settings, err := settings.NewUserSettingsStore(r.store.client, r.base.Prefix)
+	settings, err := settings.NewUsers(r.store.client, r.base.Prefix)
 	require.NoError(r, err)
 	for _, user := range crashContacts() {
 		require.NoError(r, settings.Set(r.Context(), user, policy.UserSettings{Contact: user + "@receiver.example"}))
@@ -117,10 +117,10 @@ func (r *crashRound) ageAccount() {
 func (r *crashRound) leaveNotices() {
 	r.Helper()
 	r.left = time.Now().UTC()
-	outbox, err := notices.NewNotices(r.store.client, sendlimit.Options{Prefix: r.base.Prefix})
+	outbox, err := notices.New(r.store.client, sendlimit.Options{Prefix: r.base.Prefix})
 	require.NoError(r, err)
 	put, err := outbox.Put(r.Context(), notices.Notice{
-		ID:      notices.NoticeID(notices.NoticeDailyReport, r.left.Truncate(24*time.Hour).AddDate(0, 0, -3), 0, crashAccount),
+		ID:      notices.FormatID(notices.DailyReport, r.left.Truncate(24*time.Hour).AddDate(0, 0, -3), 0, crashAccount),
 		Details: []byte(`{"report":{"sent":1}}`),
 	}, time.Time{})
 	require.NoError(r, err)
@@ -139,7 +139,7 @@ func (r *crashRound) gus() string {
 // pace has the provider called at a pace that nothing has to wait for.
 func (r *crashRound) pace() {
 	r.Helper()
-	paces, err := rate.NewPaceStore(r.store.client, r.base.Prefix, deliver.PaceTarget)
+	paces, err := rate.NewPaces(r.store.client, r.base.Prefix, deliver.PaceTarget)
 	require.NoError(r, err)
 	require.NoError(r, paces.Apply(r.Context(), rate.Pace{Rate: perSecond(500), Burst: 100}))
 }

@@ -132,7 +132,7 @@ func TestCrashProcess(t *testing.T) {
 	require.NoError(t, err)
 	var steps crashPlan
 	require.NoError(t, json.Unmarshal(plan, &steps))
-	submitter, err := submit.NewSubmitter(client, submit.SubmitterOptions{
+	submitter, err := submit.New(client, submit.Options{
 		Prefix: config.Prefix, Logger: crashLog(), Batch: config.Batch,
 		LookAfter: crashLookAfter, OverdueAfter: crashOverdueAfter,
 	})
@@ -154,7 +154,7 @@ func crashWorker(ctx context.Context, t *testing.T, config crashConfig, client *
 	worker, err := tasks.NewWorker(client, tasks.WorkerOptions{
 		Prefix: config.Prefix, Notifier: crashNotifier{hook, channel}, Announcer: crashAnnouncer{hook, mails}, Logger: crashLog(),
 		PushTimeout: crashPushTimeout, SettleMargin: crashSettleMargin, ShutdownTimeout: 2 * time.Second,
-		Retries:     retry.RetryPolicy{Min: 50 * time.Millisecond, Max: 200 * time.Millisecond, Attempts: crashAttempts},
+		Retries:     retry.Policy{Min: 50 * time.Millisecond, Max: 200 * time.Millisecond, Attempts: crashAttempts},
 		Tolerance:   config.Tolerance,
 		OnUncertain: onUncertain,
 		LookAfter:   crashLookAfter, OverdueAfter: crashOverdueAfter, RelayEvery: crashRelayEvery,

@@ -44,10 +44,10 @@ func newCrashRound(
 	t *testing.T, server *sendlimittest.RedisServer, scripts scriptNames, prefix string, perDay int64, rules ...string,
 ) *crashRound {
 	t.Helper()
-	policy, err := policy.ParsePolicy(policy.DefaultPolicyName, "", rules...)
+	policy, err := policy.Parse(policy.DefaultName, "", rules...)
 	require.NoError(t, err)
 	policy.AlertAt, policy.AlertTo = crashAlertAt(), "team@receiver.example"
-	policies, err := settings.NewPolicyStore(server.Client(), prefix)
+	policies, err := settings.NewPolicies(server.Client(), prefix)
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy))
 	r := &crashRound{
@@ -128,7 +128,7 @@ func (r *crashRound) judge() {
 	r.require(append(r.history.faults(r.T), r.noticeFaults()...))
 	r.store.requireCharges(r.T, r.history.users)
 	r.store.remove(r.T, r.base.Prefix+":*")
-	r.store.remove(r.T, "asynq:{"+queue.QueueName(r.base.Prefix)+"}:*")
+	r.store.remove(r.T, "asynq:{"+queue.Name(r.base.Prefix)+"}:*")
 }
 
 // require fails with the journal, for faults that are about a message with that
@@ -219,7 +219,7 @@ func (r *crashRound) play(c crashCast) {
 		}
 		if c.empties > 0 && time.Since(began) > c.empties {
 			c.empties = 0
-			r.store.remove(r.T, "asynq:{"+queue.QueueName(r.base.Prefix)+"}:*")
+			r.store.remove(r.T, "asynq:{"+queue.Name(r.base.Prefix)+"}:*")
 		}
 		if was := done; !submitter.running() {
 			if done = !submitter.killed(r.T) && r.look() == 0; done && !was {
@@ -258,7 +258,7 @@ func (r *crashRound) inTime(began time.Time, worker *crashProcess) {
 	for _, u := range r.history.users {
 		text.WriteString(u.unended())
 	}
-	queued, err := r.store.client.Keys(r.Context(), "asynq:{"+queue.QueueName(r.base.Prefix)+"}:*").Result()
+	queued, err := r.store.client.Keys(r.Context(), "asynq:{"+queue.Name(r.base.Prefix)+"}:*").Result()
 	require.NoError(r, err)
 	r.stop(worker)
 	require.Fail(r, "the round does not end", "%s\n%q\n%s", &text, queued, &worker.said)

@@ -152,7 +152,7 @@ func TestSubmitWhileTheQueueHangs(t *testing.T) {
 	require.Less(t, took, 2*time.Second)
 	way.set("", "")
 	submit("b")
-	info, err := asynq.NewInspectorFromRedisClient(server.Client()).GetQueueInfo(queue.QueueName(""))
+	info, err := asynq.NewInspectorFromRedisClient(server.Client()).GetQueueInfo(queue.Name(""))
 	require.NoError(t, err)
 	require.Equal(t, 2, info.Scheduled)
 }

@@ -50,9 +50,9 @@ func newDelivery(t *testing.T, address string) *delivery {
 
 func seedDefaultPolicy(t *testing.T, client redis.UniversalClient) {
 	t.Helper()
-	policies, err := settings.NewPolicyStore(client, "")
+	policies, err := settings.NewPolicies(client, "")
 	require.NoError(t, err)
-	_, err = policies.Seed(t.Context(), policy.DefaultPolicy())
+	_, err = policies.Seed(t.Context(), policy.Default())
 	require.NoError(t, err)
 }
 
@@ -66,7 +66,7 @@ func (d *delivery) client() *redis.Client {
 
 func (d *delivery) submitter(client redis.UniversalClient) *submit.Submitter {
 	d.Helper()
-	s, err := submit.NewSubmitter(client, submit.SubmitterOptions{})
+	s, err := submit.New(client, submit.Options{})
 	require.NoError(d, err)
 	d.Cleanup(func() { require.NoError(d, s.Close()) })
 	return s
@@ -79,7 +79,7 @@ func webhookWorker(client redis.UniversalClient, url string) (*tasks.Worker, err
 	}
 	return tasks.NewWorker(client, tasks.WorkerOptions{
 		Notifier: channel, PushTimeout: 2 * time.Second,
-		Retries: retry.RetryPolicy{Min: 200 * time.Millisecond, Max: time.Second, Attempts: 5},
+		Retries: retry.Policy{Min: 200 * time.Millisecond, Max: time.Second, Attempts: 5},
 	})
 }
 

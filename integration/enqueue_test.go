@@ -43,9 +43,9 @@ func TestEnqueueProcess(t *testing.T) {
 func storeWithRules(t *testing.T, args ...string) (*sendlimittest.RedisServer, []string) {
 	t.Helper()
 	server := sendlimittest.RealRedis(t, args...)
-	policies, err := settings.NewPolicyStore(server.Client(), "")
+	policies, err := settings.NewPolicies(server.Client(), "")
 	require.NoError(t, err)
-	require.NoError(t, policies.Apply(t.Context(), policy.DefaultPolicy()))
+	require.NoError(t, policies.Apply(t.Context(), policy.Default()))
 	return server, []string{"REDIS_URL=" + server.URL()}
 }
 
@@ -65,7 +65,7 @@ func trafficFile(t *testing.T, lines int) (path string, traffic sendlimittest.Tr
 	path = filepath.Join(t.TempDir(), "traffic.ndjson")
 	require.NoError(t, os.WriteFile(path, text.Bytes(), 0o600))
 
-	decisions, err := traffic.Judge(policy.DefaultPolicy(), start, policy.DefaultReach)
+	decisions, err := traffic.Judge(policy.Default(), start, policy.DefaultReach)
 	require.NoError(t, err)
 	for _, d := range decisions {
 		if d.Allowed {

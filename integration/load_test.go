@@ -63,9 +63,9 @@ const (
 
 func newLoad(t *testing.T, server *sendlimittest.RedisServer, rules ...string) *load {
 	t.Helper()
-	policy, err := policy.ParsePolicy(policy.DefaultPolicyName, "", rules...)
+	policy, err := policy.Parse(policy.DefaultName, "", rules...)
 	require.NoError(t, err)
-	policies, err := settings.NewPolicyStore(server.Client(), "")
+	policies, err := settings.NewPolicies(server.Client(), "")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy))
 	l := &load{
@@ -95,7 +95,7 @@ func (l *load) work(address, url string) {
 	require.NoError(l, err)
 	worker, err := tasks.NewWorker(l.client(address), tasks.WorkerOptions{
 		Notifier: unsureNotifier{channel, l}, PushTimeout: loadPushTimeout, SettleMargin: loadSettleMargin,
-		Retries:   retry.RetryPolicy{Min: 100 * time.Millisecond, Max: 400 * time.Millisecond, Attempts: 50},
+		Retries:   retry.Policy{Min: 100 * time.Millisecond, Max: 400 * time.Millisecond, Attempts: 50},
 		LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter, RelayEvery: 500 * time.Millisecond,
 	})
 	require.NoError(l, err)
@@ -132,7 +132,7 @@ func (l *load) call(address string, callers int) (stop func()) {
 	ctx, cancel := context.WithCancel(l.Context())
 	var calling sync.WaitGroup
 	for n := range callers {
-		submitter, err := submit.NewSubmitter(l.client(address), submit.SubmitterOptions{
+		submitter, err := submit.New(l.client(address), submit.Options{
 			LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter,
 		})
 		require.NoError(l, err)

@@ -38,16 +38,16 @@ func TestPitfall16NoticeHistoriesOnACluster(t *testing.T) {
 // Many workers put the same digest and claim the same notice at once: one does.
 func TestOfManyWorkersOneHasANotice(t *testing.T) {
 	server := sendlimittest.RealRedis(t)
-	outbox, err := notices.NewNotices(server.Client(), sendlimit.Options{})
+	outbox, err := notices.New(server.Client(), sendlimit.Options{})
 	require.NoError(t, err)
-	id := notices.NoticeID(notices.NoticeDailyReport, time.UnixMilli(0), 0, "shop")
+	id := notices.FormatID(notices.DailyReport, time.UnixMilli(0), 0, "shop")
 	var mu sync.Mutex
 	put, sends := 0, 0
 	var workers sync.WaitGroup
 	for range 100 {
 		workers.Go(func() {
 			first, err := outbox.Put(t.Context(), notices.Notice{ID: id}, time.Time{})
-			claim, claimErr := outbox.Claim(t.Context(), id, keyspace.NewGeneration(), time.Minute, time.Time{})
+			claim, claimErr := outbox.Claim(t.Context(), id, keyspace.NewToken(), time.Minute, time.Time{})
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil && first {

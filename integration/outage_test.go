@@ -62,9 +62,9 @@ type outage struct {
 
 func newOutage(t *testing.T, server *sendlimittest.RedisServer, d time.Duration, rules ...string) *outage {
 	t.Helper()
-	policy, err := policy.ParsePolicy(policy.DefaultPolicyName, "", rules...)
+	policy, err := policy.Parse(policy.DefaultName, "", rules...)
 	require.NoError(t, err)
-	policies, err := settings.NewPolicyStore(server.Client(), "")
+	policies, err := settings.NewPolicies(server.Client(), "")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy))
 	return &outage{
@@ -78,7 +78,7 @@ const outageUsers = 500
 // submit fills the users' timelines around the end of the outage.
 func (o *outage) submit() {
 	o.Helper()
-	submitter, err := submit.NewSubmitter(o.server.Client(), submit.SubmitterOptions{})
+	submitter, err := submit.New(o.server.Client(), submit.Options{})
 	require.NoError(o, err)
 	defer func() { require.NoError(o, submitter.Close()) }()
 	names := make(chan uint64)

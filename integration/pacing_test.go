@@ -59,7 +59,7 @@ type pacing struct {
 
 	client    redis.UniversalClient
 	provider  *pacedProvider
-	paces     *rate.PaceStore
+	paces     *rate.Paces
 	submitter *submit.Submitter
 	sent      int
 }
@@ -67,13 +67,13 @@ type pacing struct {
 func newPacing(t *testing.T, pace rate.Pace, workers int) *pacing {
 	t.Helper()
 	p := &pacing{T: t, client: sendlimittest.RealRedis(t).Client(), provider: &pacedProvider{by: make(map[int]int)}}
-	policies, err := settings.NewPolicyStore(p.client, "")
+	policies, err := settings.NewPolicies(p.client, "")
 	require.NoError(t, err)
-	require.NoError(t, policies.Apply(t.Context(), policy.DefaultPolicy()))
-	p.paces, err = rate.NewPaceStore(p.client, "", deliver.PaceTarget)
+	require.NoError(t, policies.Apply(t.Context(), policy.Default()))
+	p.paces, err = rate.NewPaces(p.client, "", deliver.PaceTarget)
 	require.NoError(t, err)
 	require.NoError(t, p.paces.Apply(t.Context(), pace))
-	p.submitter, err = submit.NewSubmitter(p.client, submit.SubmitterOptions{})
+	p.submitter, err = submit.New(p.client, submit.Options{})
 	require.NoError(t, err)
 	var running sync.WaitGroup
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -200,13 +200,13 @@ func TestPacingGivesBackWhatTheClaimRefuses(t *testing.T) {
 func TestPacingWithTheStoreKilled(t *testing.T) {
 	server := sendlimittest.RealRedis(t, "--appendonly", "yes", "--appendfsync", "always")
 	client := server.Client()
-	policies, err := settings.NewPolicyStore(client, "")
+	policies, err := settings.NewPolicies(client, "")
 	require.NoError(t, err)
-	require.NoError(t, policies.Apply(t.Context(), policy.DefaultPolicy()))
-	paces, err := rate.NewPaceStore(client, "", deliver.PaceTarget)
+	require.NoError(t, policies.Apply(t.Context(), policy.Default()))
+	paces, err := rate.NewPaces(client, "", deliver.PaceTarget)
 	require.NoError(t, err)
 	require.NoError(t, paces.Apply(t.Context(), rate.Pace{Rate: perSecond(20), Burst: 5}))
-	submitter, err := submit.NewSubmitter(client, submit.SubmitterOptions{})
+	submitter, err := submit.New(client, submit.Options{})
 	require.NoError(t, err)
 	p := &pacing{T: t, client: client, provider: &pacedProvider{by: make(map[int]int)}, paces: paces, submitter: submitter}
 	worker, err := tasks.NewWorker(client, tasks.WorkerOptions{Notifier: pacedChannel{p.provider, 0}})

@@ -33,7 +33,7 @@ func TestPitfall16PermitsAndTokensOnACluster(t *testing.T) {
 	var client redis.UniversalClient = cluster.Client()
 	checkLimiters(t, client, 3*time.Second)
 
-	paces, err := rate.NewPaceStore(client, "", "push")
+	paces, err := rate.NewPaces(client, "", "push")
 	require.NoError(t, err)
 	pace := rate.Pace{Rate: rate.Rate{Count: 10, Interval: time.Second}, Burst: 3}
 	holds, err := paces.Seed(t.Context(), pace)
@@ -71,7 +71,7 @@ func TestPermitsByTheServersClock(t *testing.T) {
 		clients.Go(func() {
 			permits := newPermits()
 			for time.Now().Before(end) {
-				d, err := permits.Acquire(context.WithoutCancel(t.Context()), rate.PermitRequest{Token: keyspace.NewGeneration()})
+				d, err := permits.Acquire(context.WithoutCancel(t.Context()), rate.PermitRequest{Token: keyspace.NewToken()})
 				if err != nil {
 					t.Error(err)
 					return

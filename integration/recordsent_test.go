@@ -21,9 +21,9 @@ func TestEnqueueRecordsWhatWasSent(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)
 	server := sendlimittest.RealRedis(t)
-	policies, err := settings.NewPolicyStore(server.Client(), "")
+	policies, err := settings.NewPolicies(server.Client(), "")
 	require.NoError(t, err)
-	policy, err := policy.ParsePolicy(policy.DefaultPolicyName, "", "10/calendar_day")
+	policy, err := policy.Parse(policy.DefaultName, "", "10/calendar_day")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy))
 	environ := []string{"REDIS_URL=" + server.URL()}

@@ -35,12 +35,12 @@ func TestRefitGoesOnAfterAKill(t *testing.T) {
 	p := buildPrograms(t)
 	server := sendlimittest.RealRedis(t)
 	client := server.Client()
-	policies, err := settings.NewPolicyStore(client, "")
+	policies, err := settings.NewPolicies(client, "")
 	require.NoError(t, err)
-	generous, err := policy.ParsePolicy(policy.DefaultPolicyName, "", "100/calendar_day")
+	generous, err := policy.Parse(policy.DefaultName, "", "100/calendar_day")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), generous))
-	submitter, err := submit.NewSubmitter(client, submit.SubmitterOptions{ExpireAfter: 30 * 24 * time.Hour})
+	submitter, err := submit.New(client, submit.Options{ExpireAfter: 30 * 24 * time.Hour})
 	require.NoError(t, err)
 	day := time.Now().UTC().Truncate(24 * time.Hour).Add(3 * 24 * time.Hour)
 	for u := range refitUsers {
@@ -62,7 +62,7 @@ func TestRefitGoesOnAfterAKill(t *testing.T) {
 	require.Contains(t, previewed.stdout, "360 of 600 messages to come do not fit, of 120 of 120 users.\n")
 	require.Contains(t, previewed.stdout, "Nothing was changed.\n")
 	require.Equal(t, 3, strings.Count(previewed.stdout, "  "+refitUser(7)+"  "), "everything is listed where no person watches")
-	policy, _, err := policies.Load(t.Context(), policy.DefaultPolicyName)
+	policy, _, err := policies.Load(t.Context(), policy.DefaultName)
 	require.NoError(t, err)
 	require.Equal(t, generous.Rules, policy.Rules)
 
@@ -72,7 +72,7 @@ func TestRefitGoesOnAfterAKill(t *testing.T) {
 	rest := p.workerCommand(t, environ, "policy", "apply", file, "--then", "shift", "--json")
 	require.Zero(t, rest.status, rest.stderr)
 	lines := strings.Split(strings.TrimSpace(rest.stdout), "\n")
-	var summary refit.RefitSummary
+	var summary refit.Summary
 	require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-1]), &summary))
 	require.Equal(t, refit.Refitted, summary.Outcome)
 	require.Positive(t, summary.First, "it did not begin anew")
@@ -124,14 +124,14 @@ func (p programs) moveUntilKilled(t *testing.T, environ []string, file string, e
 func TestRefitInACluster(t *testing.T) {
 	t.Parallel()
 	client := sendlimittest.RealCluster(t).Client()
-	policy, err := policy.ParsePolicy(policy.DefaultPolicyName, "", "100/calendar_day")
+	policy, err := policy.Parse(policy.DefaultName, "", "100/calendar_day")
 	require.NoError(t, err)
-	policies, err := settings.NewPolicyStore(client, "")
+	policies, err := settings.NewPolicies(client, "")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy))
-	r, err := refit.NewRefitter(client, refit.RefitterOptions{})
+	r, err := refit.New(client, refit.Options{})
 	require.NoError(t, err)
-	submitter, err := submit.NewSubmitter(client, submit.SubmitterOptions{})
+	submitter, err := submit.New(client, submit.Options{})
 	require.NoError(t, err)
 	day := time.Now().UTC().Truncate(24 * time.Hour).Add(3 * 24 * time.Hour)
 	for u := range 30 {
@@ -145,12 +145,12 @@ func TestRefitInACluster(t *testing.T) {
 	}
 	require.NoError(t, submitter.Close())
 	policy.Rules[0].Limit = 1
-	summary, err := r.Preview(t.Context(), policy, refit.RefitWatcher{})
+	summary, err := r.Preview(t.Context(), policy, refit.Watcher{})
 	require.NoError(t, err)
 	require.Equal(t, []int{30, 60, 30}, []int{summary.Users, summary.Reservations, summary.Misfits})
 	change, err := policies.Replace(t.Context(), policy, settings.AnyVersion)
 	require.NoError(t, err)
-	summary, err = r.Run(t.Context(), change.New, refit.RefitCancel, refit.RefitWatcher{})
+	summary, err = r.Run(t.Context(), change.New, refit.Cancel, refit.Watcher{})
 	require.NoError(t, err)
 	require.Equal(t, 30, summary.Cancelled)
 	require.NoError(t, r.Close())

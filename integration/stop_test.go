@@ -104,7 +104,7 @@ func workerStoppedWhileItsProviderHangs(t *testing.T, p programs) {
 		return w
 	}
 	worker := start()
-	submitter, err := submit.NewSubmitter(l.client(server.Addr), submit.SubmitterOptions{})
+	submitter, err := submit.New(l.client(server.Addr), submit.Options{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, submitter.Close()) }()
 	for i := range messages {

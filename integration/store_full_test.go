@@ -83,7 +83,7 @@ func TestPitfall54AFullStoreDelivers(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, PoolSize: 128, ContextTimeoutEnabled: true})
 	defer client.Close()
 	seedDefaultPolicy(t, client)
-	submitter, err := submit.NewSubmitter(client, submit.SubmitterOptions{Batch: true})
+	submitter, err := submit.New(client, submit.Options{Batch: true})
 	require.NoError(t, err)
 	defer submitter.Close()
 
@@ -138,7 +138,7 @@ func TestRedisOutOfMemory(t *testing.T) {
 	t.Parallel()
 	server := sendlimittest.RealRedis(t)
 	seedDefaultPolicy(t, server.Client())
-	submitter, err := submit.NewSubmitter(server.Client(), submit.SubmitterOptions{})
+	submitter, err := submit.New(server.Client(), submit.Options{})
 	require.NoError(t, err)
 	defer submitter.Close()
 	submit := func(user string) error {

@@ -98,7 +98,7 @@ func (s spec) step(o operation) (bool, spec) {
 // in which they began and ended, gives all their answers.
 func linearizable(t *testing.T, history []operation) porcupine.CheckResult {
 	t.Helper()
-	p, err := policy.ParsePolicy("test", "", linearizableRules...)
+	p, err := policy.Parse("test", "", linearizableRules...)
 	require.NoError(t, err)
 	model, err := sendlimittest.NewModel(p, policy.DefaultReach)
 	require.NoError(t, err)
@@ -130,7 +130,7 @@ var linearizableRules = []string{"1/minute", "3/hour"} //nolint:gochecknoglobals
 
 func linearizableTimeline(t *testing.T, client redis.Scripter) *sendlimit.Timeline {
 	t.Helper()
-	policy, err := policy.ParsePolicy("test", "", linearizableRules...)
+	policy, err := policy.Parse("test", "", linearizableRules...)
 	require.NoError(t, err)
 	timeline, err := sendlimit.NewTimeline(client, sendlimit.Options{Policy: policy})
 	require.NoError(t, err)

@@ -75,7 +75,7 @@ func contests(t *testing.T, client *redis.Client) []contest {
 		all = append(all, contest{user, func(ctx context.Context, id string) (sendlimit.Decision, error) {
 			r := sendlimit.Request{User: user, ID: id, At: when, Now: when.Add(-time.Hour)}
 			if records {
-				r.Record = &sendlimit.Record{Generation: keyspace.NewGeneration(), Fingerprint: id}
+				r.Record = &sendlimit.Record{Generation: keyspace.NewToken(), Fingerprint: id}
 			}
 			return timeline.Reserve(ctx, r)
 		}})

@@ -29,7 +29,7 @@ func newTimeline(t *testing.T, client redis.Scripter, o sendlimit.Options, rules
 	t.Helper()
 	if len(rules) > 0 {
 		var err error
-		o.Policy, err = policy.ParsePolicy("test", "", rules...)
+		o.Policy, err = policy.Parse("test", "", rules...)
 		require.NoError(t, err)
 	}
 	timeline, err := sendlimit.NewTimeline(client, o)

@@ -27,7 +27,7 @@ func TestTrafficAgreesWithTheModel(t *testing.T) {
 	t.Log(traffic.Source)
 	// Days ahead of the server's clock, so that no key expires meanwhile.
 	start := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 3)
-	p := policy.DefaultPolicy()
+	p := policy.Default()
 	want, err := traffic.Judge(p, start, policy.DefaultReach)
 	require.NoError(t, err)
 	outcomes := make(map[string]int)

@@ -106,10 +106,10 @@ func populate(t *testing.T, server *sendlimittest.RedisServer) *population {
 		}
 		return notifiertest.Answer{}
 	})
-	policies, err := settings.NewPolicyStore(u.client, "")
+	policies, err := settings.NewPolicies(u.client, "")
 	require.NoError(t, err)
-	require.NoError(t, policies.Apply(t.Context(), policy.DefaultPolicy()))
-	submitter, err := submit.NewSubmitter(u.client, submit.SubmitterOptions{})
+	require.NoError(t, policies.Apply(t.Context(), policy.Default()))
+	submitter, err := submit.New(u.client, submit.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, submitter.Close()) })
 
@@ -194,11 +194,11 @@ func (u *population) awaitReports(t *testing.T) {
 }
 
 // document is what the export of a user gives.
-func (u *population) document(t *testing.T, p programs, environ []string, user string) userdata.UserDocument {
+func (u *population) document(t *testing.T, p programs, environ []string, user string) userdata.Document {
 	t.Helper()
 	done := p.workerCommand(t, environ, "user", "export", user)
 	require.Zero(t, done.status, done.stderr)
-	var document userdata.UserDocument
+	var document userdata.Document
 	require.NoError(t, json.Unmarshal([]byte(done.stdout), &document))
 	return document
 }

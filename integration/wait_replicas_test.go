@@ -31,7 +31,7 @@ type replicated struct {
 // is not waited for.
 const patience, haste = 30 * time.Second, 300 * time.Millisecond
 
-func newReplicated(t *testing.T, o submit.SubmitterOptions) *replicated {
+func newReplicated(t *testing.T, o submit.Options) *replicated {
 	t.Helper()
 	r := &replicated{T: t, primary: sendlimittest.RealRedis(t)}
 	host, port, err := net.SplitHostPort(r.primary.Addr)
@@ -52,10 +52,10 @@ func online(t *testing.T, primary *sendlimittest.RedisServer) bool {
 	return strings.Contains(info, "state=online")
 }
 
-func (r *replicated) submitter(client redis.UniversalClient, o submit.SubmitterOptions, wait time.Duration) *submit.Submitter {
+func (r *replicated) submitter(client redis.UniversalClient, o submit.Options, wait time.Duration) *submit.Submitter {
 	r.Helper()
 	o.WaitReplicas, o.WaitReplicasTimeout = 1, wait
-	s, err := submit.NewSubmitter(client, o)
+	s, err := submit.New(client, o)
 	require.NoError(r, err)
 	r.Cleanup(func() { require.NoError(r, s.Close()) })
 	return s
@@ -83,7 +83,7 @@ func (r *replicated) unsecured(_ message.Outcome, err error) {
 // however often it is asked for.
 func TestReplicasHaveWhatWasAnswered(t *testing.T) {
 	t.Parallel()
-	for name, o := range map[string]submit.SubmitterOptions{"one by one": {}, "in batches": {Batch: true}} {
+	for name, o := range map[string]submit.Options{"one by one": {}, "in batches": {Batch: true}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := newReplicated(t, o)
@@ -137,7 +137,7 @@ func TestReplicasOfACluster(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	seedDefaultPolicy(t, client)
 	within := func(wait time.Duration) *submit.Submitter {
-		s, err := submit.NewSubmitter(client, submit.SubmitterOptions{WaitReplicas: 1, WaitReplicasTimeout: wait})
+		s, err := submit.New(client, submit.Options{WaitReplicas: 1, WaitReplicasTimeout: wait})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, s.Close()) })
 		return s

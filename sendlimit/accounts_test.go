@@ -30,7 +30,7 @@ func newRegistry(t *testing.T) *registry {
 	r := &registry{T: t, server: server, now: time.Date(2026, 11, 22, 11, 0, 0, 0, time.UTC)}
 	server.SetTime(r.now)
 	var err error
-	r.Accounts, err = accounts.NewAccounts(client, "")
+	r.Accounts, err = accounts.New(client, "")
 	require.NoError(t, err)
 	return r
 }
@@ -81,7 +81,7 @@ func TestAccountsAreKept(t *testing.T) {
 	require.Equal(t, want, account)
 	require.Equal(t, accounts.Tier{Name: "free", MessagesPerDay: 500, AlertAt: []int{}}, tier, "empty alerts are not the usual ones")
 
-	changed, err := r.Set(t.Context(), "acme", accounts.AccountChange{Tier: new(""), Disabled: new(true)})
+	changed, err := r.Set(t.Context(), "acme", accounts.Change{Tier: new(""), Disabled: new(true)})
 	require.NoError(t, err)
 	want.Tier, want.Disabled = "", true
 	require.Equal(t, want, changed)
@@ -119,9 +119,9 @@ func TestAccountsRefuseWhatIsNotAllowed(t *testing.T) {
 	_, ok, err := r.Get(t.Context(), "acme")
 	require.NoError(t, err)
 	require.False(t, ok, "nothing is written")
-	_, err = r.Set(t.Context(), "good", accounts.AccountChange{Tier: new("gold")})
+	_, err = r.Set(t.Context(), "good", accounts.Change{Tier: new("gold")})
 	require.ErrorContains(t, err, "the name of a tier that exists")
-	_, err = r.Set(t.Context(), "nobody", accounts.AccountChange{})
+	_, err = r.Set(t.Context(), "nobody", accounts.Change{})
 	require.EqualError(t, err, `there is no account "nobody"`)
 	_, _, err = r.AddKey(t.Context(), "good", []accounts.Scope{"root"}, time.Time{})
 	require.ErrorContains(t, err, "submit, read and admin, each once")
@@ -178,7 +178,7 @@ func TestConcurrentChangesOfAnAccount(t *testing.T) {
 		})
 	}
 	all.Go(func() {
-		_, err := r.Set(t.Context(), "acme", accounts.AccountChange{Contact: new("ops@acme.example")})
+		_, err := r.Set(t.Context(), "acme", accounts.Change{Contact: new("ops@acme.example")})
 		require.NoError(t, err)
 	})
 	all.Wait()
@@ -202,7 +202,7 @@ func TestSeeds(t *testing.T) {
 	r := newRegistry(t)
 	const key = "a long random text of the operator's"
 	const hash = "7b0d1e4d4f0a3a9ad93bf27ad8d0c9f7ddcb6f0b0d1e4d4f0a3a9ad93bf27ad8"
-	seed := accounts.AccountSeed{
+	seed := accounts.Seed{
 		Account: accounts.Account{Name: "acme", Contact: "ops@acme.example"},
 		Keys:    []accounts.KeySeed{{SHA256: hash, Scopes: []accounts.Scope{accounts.ScopeRead}}},
 	}

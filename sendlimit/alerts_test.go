@@ -30,7 +30,7 @@ func newAlerts(t *testing.T, rules ...string) *messageStory {
 
 func (s *messageStory) contact(user, contact string) {
 	s.Helper()
-	settings, err := settings.NewUserSettingsStore(s.client, "")
+	settings, err := settings.NewUsers(s.client, "")
 	require.NoError(s, err)
 	require.NoError(s, settings.Set(s.Context(), user, policy.UserSettings{Contact: contact}))
 }
@@ -50,7 +50,7 @@ func (s *messageStory) fill(from, till int) []string {
 
 // alertOf is the id of the notice about a user whose day begins then.
 func alertOf(user, day string, threshold int) string {
-	return notices.NoticeID(notices.NoticeUserQuota, at(day), threshold, user)
+	return notices.FormatID(notices.UserQuota, at(day), threshold, user)
 }
 
 func (s *messageStory) notices() []string {
@@ -258,7 +258,7 @@ func TestAlertsOfUsersWithUnusualNames(t *testing.T) {
 		})
 		require.NoError(t, err)
 		require.Equal(t, []string{alertOf(user, "00:00", 100)}, d.Notices, user)
-		parsed, ok := notices.ParseNoticeID(d.Notices[0])
+		parsed, ok := notices.ParseID(d.Notices[0])
 		require.True(t, ok)
 		require.Equal(t, user, parsed.Subject)
 		require.True(t, s.server.Exists(keysOf(s.options).Notice(user, d.Notices[0])))

@@ -28,7 +28,7 @@ func TestAuthenticate(t *testing.T) {
 	r := newRegistry(t)
 	require.NoError(t, r.SetTier(t.Context(), accounts.Tier{Name: "free", RequestsPerMinute: 60}))
 	secret, key := r.creates("acme")
-	_, err := r.Set(t.Context(), "acme", accounts.AccountChange{Tier: new("free")})
+	_, err := r.Set(t.Context(), "acme", accounts.Change{Tier: new("free")})
 	require.NoError(t, err)
 
 	identity, ok, err := r.Authenticate(t.Context(), secret)
@@ -47,10 +47,10 @@ func TestAuthenticate(t *testing.T) {
 		require.False(t, r.lets(wrong))
 	}
 
-	_, err = r.Set(t.Context(), "acme", accounts.AccountChange{Disabled: new(true)})
+	_, err = r.Set(t.Context(), "acme", accounts.Change{Disabled: new(true)})
 	require.NoError(t, err)
 	require.False(t, r.lets(secret), "disabled")
-	_, err = r.Set(t.Context(), "acme", accounts.AccountChange{Disabled: new(false)})
+	_, err = r.Set(t.Context(), "acme", accounts.Change{Disabled: new(false)})
 	require.NoError(t, err)
 	require.True(t, r.lets(secret))
 
@@ -80,7 +80,7 @@ func TestAKeyExpires(t *testing.T) {
 
 	// The next change forgets it.
 	require.Len(t, r.hashes(), 2)
-	_, err = r.Set(t.Context(), "acme", accounts.AccountChange{})
+	_, err = r.Set(t.Context(), "acme", accounts.Change{})
 	require.NoError(t, err)
 	require.Len(t, r.hashes(), 1)
 	require.Len(t, r.acme().Keys, 1)
@@ -154,10 +154,10 @@ func TestUsable(t *testing.T) {
 	_, _, err = r.AddKey(t.Context(), "acme", []accounts.Scope{accounts.ScopeRead}, r.now.Add(time.Hour))
 	require.NoError(t, err)
 	require.True(t, usable())
-	_, err = r.Set(t.Context(), "acme", accounts.AccountChange{Disabled: new(true)})
+	_, err = r.Set(t.Context(), "acme", accounts.Change{Disabled: new(true)})
 	require.NoError(t, err)
 	require.False(t, usable())
-	_, err = r.Set(t.Context(), "acme", accounts.AccountChange{Disabled: new(false)})
+	_, err = r.Set(t.Context(), "acme", accounts.Change{Disabled: new(false)})
 	require.NoError(t, err)
 	r.passes(time.Hour)
 	require.False(t, usable(), "expired")

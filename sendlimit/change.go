@@ -29,7 +29,7 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 	keys := []string{t.Keys.Timeline(r.User), t.settings(r.User)}
 	var recorded []any
 	if t.Options.Records {
-		if err := keyspace.CheckGeneration(r.Generation); err != nil {
+		if err := keyspace.CheckToken(r.Generation); err != nil {
 			return Decision{}, err
 		}
 		keys = append(keys, t.Keys.Record(r.User, r.ID), t.Keys.Watch(r.User))

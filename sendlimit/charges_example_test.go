@@ -28,7 +28,7 @@ func ExampleCharges() {
 	server.SetTime(now)
 	ctx := context.Background()
 
-	charges, err := quota.NewCharges(client, sendlimit.Options{})
+	charges, err := quota.New(client, sendlimit.Options{})
 	if err != nil {
 		panic(err)
 	}
@@ -40,7 +40,7 @@ func ExampleCharges() {
 	tier := accounts.Tier{Name: "free", MessagesPerDay: 1}
 	for _, id := range []string{"1", "2"} {
 		at := now.Add(11 * time.Hour)
-		charge, err := charges.Hold(ctx, quota.ChargeRequest{Account: account, Tier: tier, User: "alice", ID: id, At: at})
+		charge, err := charges.Hold(ctx, quota.Request{Account: account, Tier: tier, User: "alice", ID: id, At: at})
 		if err != nil {
 			panic(err)
 		}
@@ -50,7 +50,7 @@ func ExampleCharges() {
 		}
 		d, err := timeline.Reserve(ctx, sendlimit.Request{
 			User: "alice", ID: id, At: at, Hold: &charge.Hold,
-			Record: &sendlimit.Record{Generation: keyspace.NewGeneration()},
+			Record: &sendlimit.Record{Generation: keyspace.NewToken()},
 		})
 		if err != nil {
 			panic(err) // whether the place was taken LookAfter finds out

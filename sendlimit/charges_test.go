@@ -44,7 +44,7 @@ func newChargeStory(t *testing.T) *chargeStory {
 	}
 	server.SetTime(s.now)
 	var err error
-	s.charges, err = quota.NewCharges(client, sendlimit.Options{})
+	s.charges, err = quota.New(client, sendlimit.Options{})
 	require.NoError(t, err)
 	s.timeline, err = sendlimit.NewTimeline(client, sendlimit.Options{Records: true})
 	require.NoError(t, err)
@@ -61,7 +61,7 @@ func (s *chargeStory) wait(d time.Duration) {
 
 func (s *chargeStory) hold(id string, when time.Time) quota.Charge {
 	s.Helper()
-	charge, err := s.charges.Hold(s.Context(), quota.ChargeRequest{
+	charge, err := s.charges.Hold(s.Context(), quota.Request{
 		Account: s.account, Tier: s.tier, User: id, ID: id, At: when,
 	})
 	require.NoError(s, err)
@@ -79,7 +79,7 @@ func (s *chargeStory) held(id string, when time.Time) sendlimit.Hold {
 func (s *chargeStory) reserve(id string, when time.Time, h sendlimit.Hold) sendlimit.Decision {
 	s.Helper()
 	d, err := s.timeline.Reserve(s.Context(), sendlimit.Request{
-		User: id, ID: id, At: when, Hold: &h, Record: &sendlimit.Record{Generation: keyspace.NewGeneration()},
+		User: id, ID: id, At: when, Hold: &h, Record: &sendlimit.Record{Generation: keyspace.NewToken()},
 	})
 	require.NoError(s, err)
 	return d
@@ -152,7 +152,7 @@ func TestQuotaOfHourAndDay(t *testing.T) {
 func TestRefusalsChargeNothingAndCheckAgrees(t *testing.T) {
 	t.Parallel()
 	s := newChargeStory(t)
-	request := quota.ChargeRequest{Account: s.account, Tier: s.tier, At: at("10:00")}
+	request := quota.Request{Account: s.account, Tier: s.tier, At: at("10:00")}
 	for i := range 4 {
 		d, err := s.charges.Check(t.Context(), request)
 		require.NoError(t, err)
@@ -243,10 +243,10 @@ func TestAlertsAreRaisedWhenSettled(t *testing.T) {
 	s.held("lost", at("21:00"))
 	s.wait(20 * time.Second)
 	_, raised := s.relay()
-	day := notices.NoticeID(notices.NoticeAccountQuota, at("00:00"), 80, "acme")
+	day := notices.FormatID(notices.AccountQuota, at("00:00"), 80, "acme")
 	require.Equal(t, []string{day}, raised, "what is held and given back counts in no alert")
 	require.Empty(t, s.accept("9", at("21:00")))
-	require.Equal(t, []string{notices.NoticeID(notices.NoticeAccountQuota, at("00:00"), 100, "acme")}, s.accept("10", at("22:00")))
+	require.Equal(t, []string{notices.FormatID(notices.AccountQuota, at("00:00"), 100, "acme")}, s.accept("10", at("22:00")))
 }
 
 func TestWhomToTellDecidesAboutAlerts(t *testing.T) {
@@ -291,7 +291,7 @@ func TestNowHasToBeThePresentHour(t *testing.T) {
 		"ahead of time is what charges are for":    {at("01:00"), false, ""},
 		"no hour that is over is charged any more": {at("00:00").Add(-1), false, fault.CodeOutsideHold},
 	} {
-		charge, err := s.charges.Hold(t.Context(), quota.ChargeRequest{
+		charge, err := s.charges.Hold(t.Context(), quota.Request{
 			Account: s.account, Tier: s.tier, User: "u", ID: "i", At: test.at, Present: test.present,
 		})
 		require.NoError(t, err)

@@ -15,12 +15,12 @@ import (
 )
 
 // alertingCall is a call that is told of at 80 and 100 of its 10 a day.
-func alertingCall(t *testing.T) counters.CountRequest {
+func alertingCall(t *testing.T) counters.Request {
 	t.Helper()
-	return counters.CountRequest{
+	return counters.Request{
 		Key: "alice", At: at("2050-11-22T11:11:11Z"),
 		Counters: []sendlimit.Counter{{Name: "burst", Limit: 99, Window: time.Hour}, {Name: "d", Limit: 10, Period: calendar.Day}},
-		Alert:    &counters.CounterAlert{Counter: "d", At: []int{80, 100}, Kind: "quota", Details: `{"plan":"free"}`},
+		Alert:    &counters.Alert{Counter: "d", At: []int{80, 100}, Kind: "quota", Details: `{"plan":"free"}`},
 	}
 }
 

@@ -17,11 +17,11 @@ import (
 func ExampleCounters() {
 	client, end := exampleStore()
 	defer end()
-	limits, err := counters.NewCounters(client, "")
+	limits, err := counters.New(client, "")
 	if err != nil {
 		panic(err)
 	}
-	call := counters.CountRequest{
+	call := counters.Request{
 		Key: "alice", N: 2,
 		Counters: []sendlimit.Counter{
 			{Name: "minute", Limit: 3, Period: calendar.Minute},
@@ -42,18 +42,18 @@ func ExampleCounters() {
 }
 
 // The limits of an event live in the store, and hold from the next call on.
-func ExampleEventStore() {
+func ExampleEvents() {
 	client, end := exampleStore()
 	defer end()
-	events, err := counters.NewEventStore(client, "")
+	events, err := counters.NewEvents(client, "")
 	if err != nil {
 		panic(err)
 	}
-	limits, err := counters.NewCounters(client, "")
+	limits, err := counters.New(client, "")
 	if err != nil {
 		panic(err)
 	}
-	login := counters.CountRequest{Event: "login", Key: "192.0.2.7"}
+	login := counters.Request{Event: "login", Key: "192.0.2.7"}
 	for _, limit := range []int64{1, 2} {
 		if err := events.Set(context.Background(), counters.Event{Name: "login", PerDay: limit}); err != nil {
 			panic(err)
@@ -76,7 +76,7 @@ func ExampleEventStore() {
 func ExampleGuarded() {
 	client, end := exampleStore()
 	defer end()
-	limits, err := counters.NewCounters(client, "")
+	limits, err := counters.New(client, "")
 	if err != nil {
 		panic(err)
 	}
@@ -101,7 +101,7 @@ func ExampleGuarded() {
 func ExampleGuardHandler() {
 	client, end := exampleStore()
 	defer end()
-	limits, err := counters.NewCounters(client, "")
+	limits, err := counters.New(client, "")
 	if err != nil {
 		panic(err)
 	}

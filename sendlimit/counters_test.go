@@ -23,27 +23,27 @@ type counting struct {
 
 	client   *redis.Client
 	counters *counters.Counters
-	events   *counters.EventStore
+	events   *counters.Events
 }
 
 func newCounting(t *testing.T) counting {
 	t.Helper()
 	_, client := sendlimittest.EmbeddedRedis(t)
-	limits, err := counters.NewCounters(client, "")
+	limits, err := counters.New(client, "")
 	require.NoError(t, err)
-	events, err := counters.NewEventStore(client, "")
+	events, err := counters.NewEvents(client, "")
 	require.NoError(t, err)
 	return counting{t, client, limits, events}
 }
 
-func (c counting) count(r counters.CountRequest) sendlimit.Decision {
+func (c counting) count(r counters.Request) sendlimit.Decision {
 	c.Helper()
 	d, err := c.counters.Count(c.Context(), r)
 	require.NoError(c, err)
 	return d
 }
 
-func (c counting) accepted(r counters.CountRequest) sendlimit.Decision {
+func (c counting) accepted(r counters.Request) sendlimit.Decision {
 	c.Helper()
 	d := c.count(r)
 	require.True(c, d.Allowed, "%+v", d)
@@ -52,7 +52,7 @@ func (c counting) accepted(r counters.CountRequest) sendlimit.Decision {
 	return d
 }
 
-func (c counting) refused(r counters.CountRequest) sendlimit.Decision {
+func (c counting) refused(r counters.Request) sendlimit.Decision {
 	c.Helper()
 	d := c.count(r)
 	require.False(c, d.Allowed, "%+v", d)
@@ -82,7 +82,7 @@ func naturalCounters(limits ...int64) []sendlimit.Counter {
 func TestPitfall8IfOneRefusesNoneIsCharged(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
-	call := counters.CountRequest{Key: "alice", At: at("2050-11-22T11:11:11Z"), Counters: naturalCounters(5, 2, 9)}
+	call := counters.Request{Key: "alice", At: at("2050-11-22T11:11:11Z"), Counters: naturalCounters(5, 2, 9)}
 	c.accepted(call)
 	d := c.accepted(call)
 	require.Equal(t, []int64{2, 2, 2}, c.used(d))
@@ -99,7 +99,7 @@ func TestPitfall8IfOneRefusesNoneIsCharged(t *testing.T) {
 func TestTheCounterThatResetsLastIsNamed(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
-	call := counters.CountRequest{Key: "alice", N: 2, At: at("2050-11-22T11:11:11Z"), Counters: naturalCounters(3, 3, 9)}
+	call := counters.Request{Key: "alice", N: 2, At: at("2050-11-22T11:11:11Z"), Counters: naturalCounters(3, 3, 9)}
 	c.accepted(call)
 	d := c.refused(call)
 	require.Equal(t, "h", d.Counter, "the minute refuses as well, but waiting for it would not do")
@@ -109,14 +109,14 @@ func TestTheCounterThatResetsLastIsNamed(t *testing.T) {
 func TestPitfall14MoreThanALimitIsInvalid(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
-	call := counters.CountRequest{Key: "alice", N: 4, At: at("2050-11-22T11:11:11Z"), Counters: naturalCounters(9, 3)}
+	call := counters.Request{Key: "alice", N: 4, At: at("2050-11-22T11:11:11Z"), Counters: naturalCounters(9, 3)}
 	_, err := c.counters.Count(t.Context(), call)
 	require.EqualError(t, err, `n "4" is not allowed: it takes at most 3: counter h allows 3 per hour`)
 	call.N = 3
 	require.Equal(t, []int64{3, 3}, c.used(c.accepted(call)), "nothing was charged before")
 
 	require.NoError(t, c.events.Set(t.Context(), counters.Event{Name: "submit", PerDay: 2}))
-	_, err = c.counters.Count(t.Context(), counters.CountRequest{Event: "submit", Key: "alice", N: 3})
+	_, err = c.counters.Count(t.Context(), counters.Request{Event: "submit", Key: "alice", N: 3})
 	require.EqualError(t, err, `n "3" is not allowed: it takes at most 2: counter day allows 2 per day`)
 }
 
@@ -132,7 +132,7 @@ func TestPitfall17CountersInDaysOf23And25Hours(t *testing.T) {
 		{"2051-10-29T23:00:00Z", "2051-10-29T23:00:00Z", "2051-10-30T23:00:00Z", 24 * time.Hour}, // the next day begins with its first ms
 	} {
 		c := newCounting(t)
-		d := c.accepted(counters.CountRequest{
+		d := c.accepted(counters.Request{
 			Key: "alice", At: at(row.at), TimeZone: "Europe/Berlin",
 			Counters: []sendlimit.Counter{{Name: "d", Limit: 1, Period: calendar.Day}},
 		})
@@ -150,7 +150,7 @@ func TestPitfall19NoPeriodReachesIntoTheNext(t *testing.T) {
 		{Name: "w", Limit: 1, Window: 1500 * time.Millisecond},
 	} {
 		c := newCounting(t)
-		call := counters.CountRequest{Key: "alice", At: at("2050-11-22T11:11:11.250Z"), Counters: []sendlimit.Counter{counter}}
+		call := counters.Request{Key: "alice", At: at("2050-11-22T11:11:11.250Z"), Counters: []sendlimit.Counter{counter}}
 		reset := c.accepted(call).ResetsAt
 		call.At = reset.Add(-time.Millisecond)
 		d := c.refused(call)
@@ -164,7 +164,7 @@ func TestPitfall19NoPeriodReachesIntoTheNext(t *testing.T) {
 func TestPitfall11AChangedLimitKeepsWhatIsCounted(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
-	call := counters.CountRequest{Key: "alice", At: at("2050-11-22T11:11:11Z"), N: 3, Counters: naturalCounters(4)}
+	call := counters.Request{Key: "alice", At: at("2050-11-22T11:11:11Z"), N: 3, Counters: naturalCounters(4)}
 	c.accepted(call)
 	call.N, call.Counters = 1, naturalCounters(2)
 	d := c.refused(call)
@@ -177,12 +177,12 @@ func TestPitfall11AChangedLimitKeepsWhatIsCounted(t *testing.T) {
 func TestPitfall12TheServersClockDecides(t *testing.T) {
 	t.Parallel()
 	server, client := sendlimittest.EmbeddedRedis(t)
-	limits, err := counters.NewCounters(client, "")
+	limits, err := counters.New(client, "")
 	require.NoError(t, err)
 	now := at("2050-11-22T11:11:59.999Z")
 	server.SetTime(now)
 	c := counting{T: t, client: client, counters: limits}
-	call := counters.CountRequest{Key: "alice", Counters: naturalCounters(1)}
+	call := counters.Request{Key: "alice", Counters: naturalCounters(1)}
 	require.Equal(t, now, c.accepted(call).Now)
 	require.Equal(t, time.Millisecond, c.refused(call).RetryAfter)
 	server.SetTime(now.Add(time.Millisecond))
@@ -192,7 +192,7 @@ func TestPitfall12TheServersClockDecides(t *testing.T) {
 func TestPitfall18AThousandCallersAtOnce(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
-	call := counters.CountRequest{Key: "alice", At: at("2050-11-22T11:11:11Z"), Counters: naturalCounters(30, 17)}
+	call := counters.Request{Key: "alice", At: at("2050-11-22T11:11:11Z"), Counters: naturalCounters(30, 17)}
 	var allowed atomic.Int64
 	var callers sync.WaitGroup
 	for range 1000 {
@@ -210,11 +210,11 @@ func TestPitfall18AThousandCallersAtOnce(t *testing.T) {
 func TestPitfall9GivingBack(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
-	call := counters.CountRequest{
+	call := counters.Request{
 		Key: "alice", At: at("2050-11-22T11:59:59Z"), N: 2,
 		Counters: append(naturalCounters(5, 5), sendlimit.Counter{Name: "w", Limit: 5, Window: 3 * time.Second}),
 	}
-	giveBack := func(r counters.CountRequest) {
+	giveBack := func(r counters.Request) {
 		require.NoError(t, c.counters.GiveBack(t.Context(), r))
 	}
 	giveBack(call)
@@ -249,11 +249,11 @@ func TestKeysOfCountersAreApart(t *testing.T) {
 	c := newCounting(t)
 	now := at("2050-11-22T11:11:00Z")
 	for _, key := range []string{"a", "a:m:2552728260000", "a:m", ":", "ü"} {
-		c.accepted(counters.CountRequest{Key: key, At: now, Counters: naturalCounters(1, 1, 1)})
+		c.accepted(counters.Request{Key: key, At: now, Counters: naturalCounters(1, 1, 1)})
 	}
 	require.NoError(t, c.events.Set(t.Context(), counters.Event{Name: "submit", PerMinute: 1}))
-	c.accepted(counters.CountRequest{Event: "submit", Key: "a", At: now, Counters: naturalCounters(1, 1, 1)})
-	c.accepted(counters.CountRequest{Event: "login", Key: "a", At: now, Counters: naturalCounters(1, 1, 1)})
+	c.accepted(counters.Request{Event: "submit", Key: "a", At: now, Counters: naturalCounters(1, 1, 1)})
+	c.accepted(counters.Request{Event: "login", Key: "a", At: now, Counters: naturalCounters(1, 1, 1)})
 }
 
 func TestCountRequestsThatAreInvalid(t *testing.T) {
@@ -261,52 +261,52 @@ func TestCountRequestsThatAreInvalid(t *testing.T) {
 	c := newCounting(t)
 	one := naturalCounters(1)
 	for _, row := range []struct {
-		request counters.CountRequest
+		request counters.Request
 		want    string
 	}{
-		{counters.CountRequest{Counters: one}, `key "" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters`},
-		{counters.CountRequest{Key: "a\nb", Counters: one}, `key "a\nb" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters`},
-		{counters.CountRequest{Key: "a", N: -1, Counters: one}, `n "-1" is not allowed: it takes at least 1`},
-		{counters.CountRequest{Key: "a", At: time.Unix(-9, 0), Counters: one}, `at "1969-12-31T23:59:51Z" is not allowed: it takes a time of the years 1970 to 9999`},
-		{counters.CountRequest{Key: "a"}, `counters "[]" is not allowed: it takes at least one counter, or an event`},
-		{counters.CountRequest{Key: "a", Counters: make([]sendlimit.Counter, 17)}, `counters "17" is not allowed: it takes at most 16 counters`},
-		{counters.CountRequest{Key: "a", Event: "A"}, `event "A" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`},
-		{counters.CountRequest{Key: "a", Event: "e", TimeZone: "UTC"}, `time_zone "UTC" is not allowed: it takes none beside an event, whose own holds`},
-		{counters.CountRequest{Key: "a", TimeZone: "Mars/Olympus", Counters: one}, `time_zone "Mars/Olympus" is not allowed: it takes an IANA time zone such as Europe/Berlin`},
-		{counters.CountRequest{Key: "a", Counters: append(one, one...)}, `counter "m" is not allowed: it takes a name that no other counter of the call has; minute, hour and day are the event's`},
+		{counters.Request{Counters: one}, `key "" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters`},
+		{counters.Request{Key: "a\nb", Counters: one}, `key "a\nb" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters`},
+		{counters.Request{Key: "a", N: -1, Counters: one}, `n "-1" is not allowed: it takes at least 1`},
+		{counters.Request{Key: "a", At: time.Unix(-9, 0), Counters: one}, `at "1969-12-31T23:59:51Z" is not allowed: it takes a time of the years 1970 to 9999`},
+		{counters.Request{Key: "a"}, `counters "[]" is not allowed: it takes at least one counter, or an event`},
+		{counters.Request{Key: "a", Counters: make([]sendlimit.Counter, 17)}, `counters "17" is not allowed: it takes at most 16 counters`},
+		{counters.Request{Key: "a", Event: "A"}, `event "A" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`},
+		{counters.Request{Key: "a", Event: "e", TimeZone: "UTC"}, `time_zone "UTC" is not allowed: it takes none beside an event, whose own holds`},
+		{counters.Request{Key: "a", TimeZone: "Mars/Olympus", Counters: one}, `time_zone "Mars/Olympus" is not allowed: it takes an IANA time zone such as Europe/Berlin`},
+		{counters.Request{Key: "a", Counters: append(one, one...)}, `counter "m" is not allowed: it takes a name that no other counter of the call has; minute, hour and day are the event's`},
 		{
-			counters.CountRequest{Key: "a", Event: "e", Counters: []sendlimit.Counter{{Name: "day", Limit: 1, Period: calendar.Day}}},
+			counters.Request{Key: "a", Event: "e", Counters: []sendlimit.Counter{{Name: "day", Limit: 1, Period: calendar.Day}}},
 			`counter "day" is not allowed: it takes a name that no other counter of the call has; minute, hour and day are the event's`,
 		},
-		{counters.CountRequest{Key: "a", Counters: []sendlimit.Counter{{Limit: 1, Period: calendar.Day}}}, `counter "" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`},
-		{counters.CountRequest{Key: "a", Counters: []sendlimit.Counter{{Name: "c", Period: calendar.Day}}}, `counter "c" is not allowed: it takes a limit of 1 to 1000000000000, not 0`},
-		{counters.CountRequest{Key: "a", Counters: []sendlimit.Counter{{Name: "c", Limit: 1}}}, `counter "c" is not allowed: it takes either a natural period or a window`},
+		{counters.Request{Key: "a", Counters: []sendlimit.Counter{{Limit: 1, Period: calendar.Day}}}, `counter "" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`},
+		{counters.Request{Key: "a", Counters: []sendlimit.Counter{{Name: "c", Period: calendar.Day}}}, `counter "c" is not allowed: it takes a limit of 1 to 1000000000000, not 0`},
+		{counters.Request{Key: "a", Counters: []sendlimit.Counter{{Name: "c", Limit: 1}}}, `counter "c" is not allowed: it takes either a natural period or a window`},
 		{
-			counters.CountRequest{Key: "a", Counters: []sendlimit.Counter{{Name: "c", Limit: 1, Period: calendar.Day, Window: time.Second}}},
+			counters.Request{Key: "a", Counters: []sendlimit.Counter{{Name: "c", Limit: 1, Period: calendar.Day, Window: time.Second}}},
 			`counter "c" is not allowed: it takes either a natural period or a window`,
 		},
 		{
-			counters.CountRequest{Key: "a", Counters: []sendlimit.Counter{{Name: "c", Limit: 1, Window: time.Microsecond}}},
+			counters.Request{Key: "a", Counters: []sendlimit.Counter{{Name: "c", Limit: 1, Window: time.Microsecond}}},
 			`counter "c" is not allowed: it takes a window of whole milliseconds, up to 366 days, not 1µs`,
 		},
 		{
-			counters.CountRequest{Key: "a", Event: "e", Counters: one, Alert: &counters.CounterAlert{Counter: "m"}},
+			counters.Request{Key: "a", Event: "e", Counters: one, Alert: &counters.Alert{Counter: "m"}},
 			`alert "m" is not allowed: it takes a call without an event`,
 		},
 		{
-			counters.CountRequest{Key: "a", Counters: one, Alert: &counters.CounterAlert{Counter: "x"}},
+			counters.Request{Key: "a", Counters: one, Alert: &counters.Alert{Counter: "x"}},
 			`alert.counter "x" is not allowed: it takes the name of one of the call's own counters`,
 		},
 		{
-			counters.CountRequest{Key: "a", Counters: one, Alert: &counters.CounterAlert{Counter: "m"}},
+			counters.Request{Key: "a", Counters: one, Alert: &counters.Alert{Counter: "m"}},
 			`alert.kind "" is not allowed: it takes 1 to 64 of a-z 0-9 _ -`,
 		},
 		{
-			counters.CountRequest{Key: "a", Counters: one, Alert: &counters.CounterAlert{Counter: "m", Kind: "k"}},
+			counters.Request{Key: "a", Counters: one, Alert: &counters.Alert{Counter: "m", Kind: "k"}},
 			`alert.at "[]" is not allowed: it takes percents, such as 80, 100`,
 		},
 		{
-			counters.CountRequest{Key: "a", Counters: one, Alert: &counters.CounterAlert{Counter: "m", Kind: "k", At: []int{80, 80}}},
+			counters.Request{Key: "a", Counters: one, Alert: &counters.Alert{Counter: "m", Kind: "k", At: []int{80, 80}}},
 			`alert.at "80" is not allowed: it takes percents of 1 to 100, ascending`,
 		},
 	} {
@@ -315,7 +315,7 @@ func TestCountRequestsThatAreInvalid(t *testing.T) {
 		var invalid *fault.InvalidError
 		require.ErrorAs(t, err, &invalid)
 	}
-	_, err := counters.NewCounters(c.client, "A B")
+	_, err := counters.New(c.client, "A B")
 	require.ErrorContains(t, err, "prefix")
 	keys, err := c.client.Keys(t.Context(), "*").Result()
 	require.NoError(t, err)

@@ -77,7 +77,7 @@ func TestARetryOfAnExemptMessage(t *testing.T) {
 func TestARetryForABlockedUser(t *testing.T) {
 	t.Parallel()
 	s := giveUp(t, "", policyOf(t, "1/minute"))
-	settings, err := settings.NewUserSettingsStore(s.client, "")
+	settings, err := settings.NewUsers(s.client, "")
 	require.NoError(t, err)
 	require.NoError(t, settings.Set(t.Context(), "alice", policy.UserSettings{Blocked: true}))
 	before := s.server.Dump()
@@ -138,7 +138,7 @@ func TestAPurgedUncertainMessageCountsForItsCategory(t *testing.T) {
 	require.Equal(t, fault.CodeNotFound, s.release("a").Code)
 	require.Equal(t, fault.CodeNotFound, s.retry("a", "g2").Code)
 	require.Equal(t, fault.CodeNotFound, s.moveTo("a", "16:00", "g2").Code)
-	users, err := userdata.NewUsers(s.client, s.options)
+	users, err := userdata.New(s.client, s.options)
 	require.NoError(t, err)
 	data, err := users.Export(t.Context(), "alice", nil)
 	require.NoError(t, err)

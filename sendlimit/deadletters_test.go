@@ -35,7 +35,7 @@ func newGraveyard(t *testing.T, rules ...string) *graveyard {
 // delivery claims a message of alice that is due and settles it.
 func (s *graveyard) delivery(id string, settlement messages.Settlement) {
 	s.Helper()
-	d := messages.Delivery{User: "alice", ID: id, Generation: s.field(id, "g"), Nonce: keyspace.NewGeneration()}
+	d := messages.Delivery{User: "alice", ID: id, Generation: s.field(id, "g"), Nonce: keyspace.NewToken()}
 	claim, err := s.gate.Claim(s.Context(), d, time.Minute, time.Time{})
 	require.NoError(s, err)
 	require.Equal(s, messages.Send, claim.Verdict)

@@ -21,7 +21,7 @@ func (c counting) set(e counters.Event) {
 func TestAnEventsLimitsHoldFromTheNextCall(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
-	call := counters.CountRequest{Event: "submit", Key: "alice", At: at("2050-11-22T11:11:11Z")}
+	call := counters.Request{Event: "submit", Key: "alice", At: at("2050-11-22T11:11:11Z")}
 	d := c.accepted(call)
 	require.Empty(t, d.Counters, "an event without limits is not limited")
 	require.Empty(t, d.Counter)
@@ -59,8 +59,8 @@ func TestAnEventsLimitsHoldFromTheNextCall(t *testing.T) {
 func TestPitfall17TheZoneIsTheEvents(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
-	call := counters.CountRequest{Event: "submit", Key: "alice", At: at("2050-11-22T23:30:00Z")}
-	other, err := counters.NewCounters(c.client, "")
+	call := counters.Request{Event: "submit", Key: "alice", At: at("2050-11-22T23:30:00Z")}
+	other, err := counters.New(c.client, "")
 	require.NoError(t, err)
 	for i, row := range []struct{ zone, until string }{
 		{"", "2050-11-23T00:00:00Z"},
@@ -154,11 +154,11 @@ func TestCountersWithoutAStore(t *testing.T) {
 	t.Parallel()
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1})
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	limits, err := counters.NewCounters(client, "")
+	limits, err := counters.New(client, "")
 	require.NoError(t, err)
-	events, err := counters.NewEventStore(client, "")
+	events, err := counters.NewEvents(client, "")
 	require.NoError(t, err)
-	call := counters.CountRequest{Key: "alice", Counters: naturalCounters(1)}
+	call := counters.Request{Key: "alice", Counters: naturalCounters(1)}
 	_, counting := limits.Count(t.Context(), call)
 	_, removing := events.Remove(t.Context(), "e")
 	_, _, looking := events.Get(t.Context(), "e")
@@ -170,7 +170,7 @@ func TestCountersWithoutAStore(t *testing.T) {
 		var unavailable *fault.UnavailableError
 		require.ErrorAs(t, err, &unavailable)
 	}
-	_, err = counters.NewEventStore(client, "A B")
+	_, err = counters.NewEvents(client, "A B")
 	require.Error(t, err)
 	require.Equal(t, "5 in 1m30s", sendlimit.Counter{Limit: 5, Window: 90 * time.Second}.String())
 }

@@ -212,7 +212,7 @@ func ExampleGate() {
 	}
 
 	noon := time.Date(2050, time.November, 22, 12, 0, 0, 0, time.UTC)
-	generation := keyspace.NewGeneration() // what the queue's timer brings back
+	generation := keyspace.NewToken() // what the queue's timer brings back
 	_, err = timeline.Reserve(ctx, sendlimit.Request{
 		User: "alice", ID: "reminder-1", At: noon, Now: noon.Add(-time.Hour),
 		Record: &sendlimit.Record{Generation: generation, Fingerprint: "…", Content: []byte("Your train leaves at one")},
@@ -221,7 +221,7 @@ func ExampleGate() {
 		panic(err)
 	}
 
-	delivery := messages.Delivery{User: "alice", ID: "reminder-1", Generation: generation, Nonce: keyspace.NewGeneration()}
+	delivery := messages.Delivery{User: "alice", ID: "reminder-1", Generation: generation, Nonce: keyspace.NewToken()}
 	claim, err := gate.Claim(ctx, delivery, 30*time.Second, noon.Add(-time.Millisecond))
 	if err != nil {
 		panic(err)

@@ -19,7 +19,7 @@ import (
 type personal struct {
 	*messageStory
 
-	settings *settings.UserSettingsStore
+	settings *settings.Users
 }
 
 func newPersonal(t *testing.T, o sendlimit.Options) *personal {
@@ -27,7 +27,7 @@ func newPersonal(t *testing.T, o sendlimit.Options) *personal {
 	o.UserSettings = true
 	s := &personal{messageStory: tellMessages(t, o)}
 	var err error
-	s.settings, err = settings.NewUserSettingsStore(s.client, "")
+	s.settings, err = settings.NewUsers(s.client, "")
 	require.NoError(t, err)
 	return s
 }

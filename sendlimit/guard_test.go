@@ -23,10 +23,10 @@ func guarding(t *testing.T) (limits *counters.Counters, setTime func(time.Time))
 	t.Helper()
 	server, client := sendlimittest.EmbeddedRedis(t)
 	server.SetTime(at("2050-11-22T11:11:11.250Z"))
-	events, err := counters.NewEventStore(client, "")
+	events, err := counters.NewEvents(client, "")
 	require.NoError(t, err)
 	require.NoError(t, events.Set(t.Context(), counters.Event{Name: "submit", PerMinute: 2, PerDay: 500}))
-	limits, err = counters.NewCounters(client, "")
+	limits, err = counters.New(client, "")
 	require.NoError(t, err)
 	return limits, server.SetTime
 }
@@ -36,7 +36,7 @@ func away(t *testing.T) *counters.Counters {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1})
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	counters, err := counters.NewCounters(client, "")
+	counters, err := counters.New(client, "")
 	require.NoError(t, err)
 	return counters
 }
@@ -210,7 +210,7 @@ func TestPitfall35AGuardedHandlerWithoutAStore(t *testing.T) {
 // nonsense is counters on a store that answers what no script does.
 func nonsense(t *testing.T) *counters.Counters {
 	t.Helper()
-	counters, err := counters.NewCounters(answering{reply: []any{"x"}}, "")
+	counters, err := counters.New(answering{reply: []any{"x"}}, "")
 	require.NoError(t, err)
 	return counters
 }
@@ -246,9 +246,9 @@ func TestPitfall20RepliesOfCounters(t *testing.T) {
 		"zone without end":  {int64(-2), int64(9), "Europe/Berlin"},
 		"event's has no id": {int64(1), int64(9), int64(0), int64(1), "", row, row, int64(1)},
 	} {
-		limits, err := counters.NewCounters(answering{reply: reply}, "")
+		limits, err := counters.New(answering{reply: reply}, "")
 		require.NoError(t, err)
-		d, err := limits.Count(t.Context(), counters.CountRequest{
+		d, err := limits.Count(t.Context(), counters.Request{
 			Event: "submit", Key: "a", Counters: []sendlimit.Counter{{Name: "m", Limit: 5, Period: calendar.Minute}},
 		})
 		require.ErrorIs(t, err, script.ErrReply, name)

@@ -45,7 +45,7 @@ func (h *Hold) check(records bool) error {
 	case h.NotAfter.IsZero():
 		return &fault.InvalidError{Field: "not_after", Value: "", Want: "a time until which the change may be made"}
 	}
-	return keyspace.CheckGeneration(h.Attempt)
+	return keyspace.CheckToken(h.Attempt)
 }
 
 // charge is the field y of a record, see lua/fragments/record.lua; "" without a
@@ -64,7 +64,7 @@ func (h *Hold) bounds(searchFrom time.Time) string {
 	if h == nil && searchFrom.IsZero() {
 		return ""
 	}
-	words := []string{script.None, script.None, script.Word(searchFrom)}
+	words := []string{script.NoValue, script.NoValue, script.Word(searchFrom)}
 	if h != nil {
 		words[0], words[1] = script.Word(h.NotAfter), script.Word(h.Until)
 	}

@@ -236,7 +236,7 @@ func TestPitfall48AChangeIsKnownByItsAttempt(t *testing.T) {
 	s := newMessages(t, "1/minute")
 	renewed := func() {
 		s.Helper()
-		require.NoError(s, s.client.HSet(s.Context(), keysOf(s.options).Record("alice", "a"), "g", keyspace.NewGeneration()).Err())
+		require.NoError(s, s.client.HSet(s.Context(), keysOf(s.options).Record("alice", "a"), "g", keyspace.NewToken()).Err())
 	}
 	same := func(d sendlimit.Decision) {
 		s.Helper()

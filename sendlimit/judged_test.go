@@ -26,7 +26,7 @@ type user struct {
 
 	client   *redis.Client
 	timeline *sendlimit.Timeline
-	stored   *settings.UserSettingsStore
+	stored   *settings.Users
 	calls    *scriptCalls
 }
 
@@ -85,7 +85,7 @@ func onEachStore(t *testing.T, o sendlimit.Options, test func(u *user)) {
 		var err error
 		u.timeline, err = sendlimit.NewTimeline(client, o)
 		require.NoError(t, err)
-		u.stored, err = settings.NewUserSettingsStore(client, o.Prefix)
+		u.stored, err = settings.NewUsers(client, o.Prefix)
 		require.NoError(t, err)
 		test(u)
 	}

@@ -128,7 +128,7 @@ func TestWatchMembersReadBack(t *testing.T) {
 	t.Parallel()
 	for _, user := range hostileUsers {
 		for _, id := range []string{"a", "a:b", "-._:", strings.Repeat("Z", keyspace.MaxID)} {
-			generation := keyspace.NewGeneration()
+			generation := keyspace.NewToken()
 			u, i, g, ok := keyspace.ParseWatchMember(keyspace.WatchMember(user, id, generation))
 			require.True(t, ok)
 			require.Equal(t, []string{user, id, generation}, []string{u, i, g})

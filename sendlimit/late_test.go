@@ -44,7 +44,7 @@ func (s *messageStory) waits(id string) {
 	s.Helper()
 	generation := s.field(id, "g")
 	require.Equal(s, messages.Claim{Verdict: messages.Busy, Until: s.now.Add(500 * time.Millisecond), Now: s.now},
-		s.claim(id, generation, keyspace.NewGeneration()))
+		s.claim(id, generation, keyspace.NewToken()))
 	require.Equal(s, generation, s.field(id, "g"))
 	require.Empty(s, s.field(id, "s"), "pending")
 }
@@ -52,7 +52,7 @@ func (s *messageStory) waits(id string) {
 // goesOut requires that a message goes out now, and delivers it.
 func (s *messageStory) goesOut(id string) messages.Claim {
 	s.Helper()
-	nonce := keyspace.NewGeneration()
+	nonce := keyspace.NewToken()
 	claim := s.claim(id, s.field(id, "g"), nonce)
 	require.Equal(s, messages.Send, claim.Verdict, id)
 	require.True(s, s.settle(id, s.field(id, "g"), nonce, messages.Settlement{Delivered: true, Began: claim.Now}))

@@ -126,7 +126,7 @@ func (t *Timeline) Usage(ctx context.Context, r UsageRequest) (Usage, error) {
 	u.Blocked = by.Blocked
 	if err == nil && spanned {
 		u.Quiet = judge.QuietWithin(r.From.UnixMilli(), r.To.UnixMilli())
-		u.Free = without(u.Free, u.Quiet)
+		u.Free = subtract(u.Free, u.Quiet)
 		if by.Blocked {
 			u.Free = nil
 		}
@@ -154,9 +154,9 @@ func usage(c *judge.Scope, in *script.ReplyReader, spanned bool) (Usage, error) 
 	return u, in.Err
 }
 
-// without is what is left of stretches when others are taken away; both are
+// subtract is what is left of stretches when others are taken away; both are
 // ascending, and none of the same overlap.
-func without(stretches, others []calendar.Stretch) []calendar.Stretch {
+func subtract(stretches, others []calendar.Stretch) []calendar.Stretch {
 	var left []calendar.Stretch
 	for _, s := range stretches {
 		for _, o := range others {

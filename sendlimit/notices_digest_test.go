@@ -26,7 +26,7 @@ type gatherings struct {
 	*testing.T
 
 	client *redis.Client
-	outbox *notices.Notices
+	outbox *notices.Outbox
 	keys   keyspace.Keys
 }
 
@@ -34,7 +34,7 @@ func gather(t *testing.T) *gatherings {
 	t.Helper()
 	server, client := sendlimittest.EmbeddedRedis(t)
 	server.SetTime(at("12:05"))
-	outbox, err := notices.NewNotices(client, sendlimit.Options{})
+	outbox, err := notices.New(client, sendlimit.Options{})
 	require.NoError(t, err)
 	return &gatherings{T: t, client: client, outbox: outbox, keys: keysOf(sendlimit.Options{})}
 }
@@ -56,9 +56,9 @@ func (g *gatherings) digest(now string) []string {
 }
 
 // read returns the details of a digest that is in the outbox.
-func (g *gatherings) read(id string) notices.NoticeDetails {
+func (g *gatherings) read(id string) notices.Details {
 	g.Helper()
-	claim, err := g.outbox.Claim(g.Context(), id, keyspace.NewGeneration(), time.Minute, time.Time{})
+	claim, err := g.outbox.Claim(g.Context(), id, keyspace.NewToken(), time.Minute, time.Time{})
 	require.NoError(g, err)
 	require.Equal(g, messages.Send, claim.Verdict)
 	details, err := claim.Notice.ParseDetails()
@@ -78,12 +78,12 @@ func TestDigestsOfPoliciesAndHours(t *testing.T) {
 	require.Empty(t, g.digest("11:00:59.999"), "the servers of a cluster may tell the time differently")
 	ids := g.digest("12:05")
 	require.Equal(t, []string{
-		notices.NoticeID(notices.NoticeUserQuotaDigest, at("10:00"), 0, "default"),
-		notices.NoticeID(notices.NoticeUserQuotaDigest, at("11:00"), 0, "default"),
-		notices.NoticeID(notices.NoticeUserQuotaDigest, at("11:00"), 0, "vip"),
+		notices.FormatID(notices.UserQuotaDigest, at("10:00"), 0, "default"),
+		notices.FormatID(notices.UserQuotaDigest, at("11:00"), 0, "default"),
+		notices.FormatID(notices.UserQuotaDigest, at("11:00"), 0, "vip"),
 	}, ids)
 	day := at("00:00").UnixMilli()
-	require.Equal(t, notices.NoticeDetails{Policy: "default", Users: []notices.DigestUser{
+	require.Equal(t, notices.Details{Policy: "default", Users: []notices.DigestUser{
 		{User: "ann", Day: day, Threshold: 100, Used: 10, Limit: 10},
 		{User: "bob/2", Day: day, Threshold: 80, Used: 8, Limit: 10},
 	}}, g.read(ids[1]))
@@ -144,7 +144,7 @@ func TestPitfall34ADigestIsPutOnceWhoeverDies(t *testing.T) {
 	mortal := redis.NewClient(g.client.Options())
 	t.Cleanup(func() { require.NoError(t, mortal.Close()) })
 	mortal.AddHook(&diesAfter{script: lua.NoticePut})
-	outbox, err := notices.NewNotices(mortal, sendlimit.Options{})
+	outbox, err := notices.New(mortal, sendlimit.Options{})
 	require.NoError(t, err)
 	_, err = outbox.Digest(t.Context(), notices.DigestsUntil(at("12:05")))
 	require.ErrorIs(t, err, errDead)
@@ -184,15 +184,15 @@ func TestNoticeIDs(t *testing.T) {
 		"user_quota/1795305600000/80/an/na", "account_quota/1795305600000/100/shop",
 		"user_quota_digest/1795305600000/default", "daily_report/1795305600000/shop",
 	} {
-		n, ok := notices.ParseNoticeID(id)
+		n, ok := notices.ParseID(id)
 		require.True(t, ok, id)
-		require.Equal(t, id, notices.NoticeID(n.Kind, n.Since, n.Threshold, n.Subject))
+		require.Equal(t, id, notices.FormatID(n.Kind, n.Since, n.Threshold, n.Subject))
 	}
 	for _, id := range []string{
 		"", "user_quota", "user_quota/1/80", "user_quota/1/80/", "user_quota/1/0/a", "user_quota/1/101/a", "user_quota/x/80/a",
 		"user_quota/01/80/a", "other/1/a", "daily_report/1/", "daily_report/1/" + strings.Repeat("a", 300), "user_quota/1/80/a\n",
 	} {
-		_, ok := notices.ParseNoticeID(id)
+		_, ok := notices.ParseID(id)
 		require.False(t, ok, id)
 	}
 }

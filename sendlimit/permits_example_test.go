@@ -25,7 +25,7 @@ func ExamplePermits() {
 
 	now := time.Date(2050, time.November, 22, 11, 11, 11, 0, time.UTC) // without it the server's clock
 	for range 3 {
-		d, err := permits.Acquire(ctx, rate.PermitRequest{Token: keyspace.NewGeneration(), Now: now})
+		d, err := permits.Acquire(ctx, rate.PermitRequest{Token: keyspace.NewToken(), Now: now})
 		if err != nil {
 			panic(err)
 		}
@@ -50,7 +50,7 @@ func ExamplePermits_GiveBack() {
 	if err := permits.SetRate(ctx, rate.PermitRate{Rate: rate.Rate{Count: 5, Interval: time.Second}}); err != nil {
 		panic(err)
 	}
-	token := keyspace.NewGeneration()
+	token := keyspace.NewToken()
 	if _, err := permits.Acquire(ctx, rate.PermitRequest{Token: token, Permits: 3}); err != nil {
 		panic(err)
 	}

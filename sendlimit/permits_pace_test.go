@@ -43,7 +43,7 @@ func TestParseRate(t *testing.T) {
 func TestPaceIsStored(t *testing.T) {
 	t.Parallel()
 	server, client := sendlimittest.EmbeddedRedis(t)
-	paces, err := rate.NewPaceStore(client, "", "push")
+	paces, err := rate.NewPaces(client, "", "push")
 	require.NoError(t, err)
 	loaded := func() rate.PaceState {
 		state, err := paces.Load(t.Context())
@@ -90,7 +90,7 @@ func TestPaceIsStored(t *testing.T) {
 func TestPacesThatAreNone(t *testing.T) {
 	t.Parallel()
 	server, client := sendlimittest.EmbeddedRedis(t)
-	paces, err := rate.NewPaceStore(client, "", "push")
+	paces, err := rate.NewPaces(client, "", "push")
 	require.NoError(t, err)
 	second := rate.Rate{Count: 10, Interval: time.Second}
 	for want, pace := range map[string]rate.Pace{
@@ -106,9 +106,9 @@ func TestPacesThatAreNone(t *testing.T) {
 	}
 	_, err = paces.Pause(t.Context(), 0)
 	require.EqualError(t, err, `pause "0s" is not allowed: it takes at least 1ms`)
-	_, err = rate.NewPaceStore(client, "", "{}")
+	_, err = rate.NewPaces(client, "", "{}")
 	require.EqualError(t, err, `target "{}" is not allowed: it takes 1 to 64 of a-z 0-9 _ -`)
-	_, err = rate.NewPaceStore(client, "A", "push")
+	_, err = rate.NewPaces(client, "A", "push")
 	require.Error(t, err)
 
 	require.NoError(t, client.Set(t.Context(), "sl:{pace:push}:rate", "5 x o", 0).Err())

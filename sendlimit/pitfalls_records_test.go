@@ -19,7 +19,7 @@ func TestPitfall44TheSameIDOfTwoUsers(t *testing.T) {
 	s.until("11:00")
 	for _, user := range []string{"alice", "bob", "ali", "alice:a", "a/alice"} {
 		d, err := s.timeline.Reserve(t.Context(), sendlimit.Request{
-			User: user, ID: "a", Record: recordOf("g-"+keyspace.NewGeneration(), "to "+user),
+			User: user, ID: "a", Record: recordOf("g-"+keyspace.NewToken(), "to "+user),
 		})
 		require.NoError(t, err)
 		require.Equal(t, sendlimit.Decision{Allowed: true, At: s.now, Now: s.now}, d)
@@ -45,16 +45,16 @@ func TestPitfall45AGenerationIsNeverReused(t *testing.T) {
 	present := func() {
 		generations = append(generations, s.field("a", "g"))
 	}
-	s.submit("a", "11:00", keyspace.NewGeneration(), "text")
+	s.submit("a", "11:00", keyspace.NewToken(), "text")
 	present()
-	s.moveTo("a", "12:00", keyspace.NewGeneration())
+	s.moveTo("a", "12:00", keyspace.NewToken())
 	present()
 	s.until("12:00")
 	s.claim("a", generations[1], "n1")
-	s.settle("a", generations[1], "n1", messages.Settlement{Retry: &messages.Retry{Generation: keyspace.NewGeneration(), At: s.now}})
+	s.settle("a", generations[1], "n1", messages.Settlement{Retry: &messages.Retry{Generation: keyspace.NewToken(), At: s.now}})
 	present()
 	s.release("a")
-	s.submit("a", "12:30", keyspace.NewGeneration(), "text")
+	s.submit("a", "12:30", keyspace.NewToken(), "text")
 	present()
 	s.until("12:30")
 	for _, old := range generations[:3] {
@@ -64,7 +64,7 @@ func TestPitfall45AGenerationIsNeverReused(t *testing.T) {
 
 	made := make(map[string]bool)
 	for range 10_000 {
-		g := keyspace.NewGeneration()
+		g := keyspace.NewToken()
 		require.Regexp(t, `^[A-Za-z0-9_-]{12}$`, g)
 		require.False(t, made[g])
 		made[g] = true

@@ -46,7 +46,7 @@ func TestPitfall02RefusalsLeaveNothing(t *testing.T) {
 			ask := func(id, when string, shift bool) sendlimit.Decision {
 				r := sendlimit.Request{ID: id, At: at(when), Shift: shift, ShiftUntil: at(when).Add(time.Minute)}
 				if records {
-					r.Record = &sendlimit.Record{Generation: keyspace.NewGeneration(), Fingerprint: id + when, Content: []byte("text")}
+					r.Record = &sendlimit.Record{Generation: keyspace.NewToken(), Fingerprint: id + when, Content: []byte("text")}
 				}
 				return s.ask(r)
 			}
@@ -312,7 +312,7 @@ func TestPitfall14MoreThanTheLimit(t *testing.T) {
 	require.Equal(t, []time.Time{
 		at("23:59:30"), at("23 00:00:30"), at("23 00:01:30"), at("24 00:00"), at("24 00:01"),
 	}, times)
-	_, err = policy.ParsePolicy("test", "", "0/minute")
+	_, err = policy.Parse("test", "", "0/minute")
 	require.ErrorContains(t, err, `rule "0/minute" is not allowed: it takes a limit of 1 to 1000`)
 }
 

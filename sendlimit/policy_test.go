@@ -68,7 +68,7 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 		many[fmt.Sprintf("c%d", i)] = policy.CategoryRules{Exempt: true}
 	}
 	var crowd []policy.Rule
-	for i := range policy.MaxPolicyRules + 1 {
+	for i := range policy.MaxRules + 1 {
 		crowd = append(crowd, policy.Rule{Limit: i + 1, Window: time.Hour})
 	}
 	long := strings.Repeat("a", 65)
@@ -121,7 +121,7 @@ func TestEverythingThatIsWrongWithAPolicy(t *testing.T) {
 	p := policyOf(t, "1/day", "2/day")
 	p.Reach, p.OnConflict, p.AlertTo = -1, "drop", "ada"
 	require.Equal(t, []string{"reach", "on_conflict", "alert_to"}, wrongFields(t, p.Validate()))
-	_, err := policy.PolicyDocument{
+	_, err := policy.Document{
 		Rules: []string{"often", "always"}, QuietHours: []string{"at night", "22:00-08:00"}, Reach: "30", TimeZone: "Local",
 		Categories: map[string]policy.CategoryDocument{"a": {Rules: []string{"x"}}, "b": {Rules: []string{"1/day", "2/day", "2/day"}}},
 	}.Policy()
@@ -153,30 +153,30 @@ func wrongFields(t *testing.T, err error) []string {
 func TestDocumentsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
-		document     policy.PolicyDocument
+		document     policy.Document
 		field, value string
 	}{
-		{policy.PolicyDocument{Name: "P", Rules: []string{"1/day"}}, "policy", "P"},
-		{policy.PolicyDocument{Name: "p"}, "rules", "[]"},
-		{policy.PolicyDocument{Name: "p", Rules: []string{"soon"}}, "rules", "soon"},
-		{policy.PolicyDocument{Name: "p", Rules: []string{"1/day"}, TimeZone: "Mars/Olympus"}, "time_zone", "Mars/Olympus"},
-		{policy.PolicyDocument{Name: "p", Rules: []string{"1/day"}, QuietHours: []string{"00:00-24:00"}}, "quiet_hours", "00:00-24:00"},
-		{policy.PolicyDocument{Name: "p", Rules: []string{"1/day"}, QuietHours: []string{"at night"}}, "quiet_hours", "at night"},
-		{policy.PolicyDocument{Name: "p", Rules: []string{"1/day"}, Reach: "400d"}, "reach", "400d"},
-		{policy.PolicyDocument{Name: "p", Rules: []string{"1/day"}, Reach: "0s"}, "reach", "0s"},
+		{policy.Document{Name: "P", Rules: []string{"1/day"}}, "policy", "P"},
+		{policy.Document{Name: "p"}, "rules", "[]"},
+		{policy.Document{Name: "p", Rules: []string{"soon"}}, "rules", "soon"},
+		{policy.Document{Name: "p", Rules: []string{"1/day"}, TimeZone: "Mars/Olympus"}, "time_zone", "Mars/Olympus"},
+		{policy.Document{Name: "p", Rules: []string{"1/day"}, QuietHours: []string{"00:00-24:00"}}, "quiet_hours", "00:00-24:00"},
+		{policy.Document{Name: "p", Rules: []string{"1/day"}, QuietHours: []string{"at night"}}, "quiet_hours", "at night"},
+		{policy.Document{Name: "p", Rules: []string{"1/day"}, Reach: "400d"}, "reach", "400d"},
+		{policy.Document{Name: "p", Rules: []string{"1/day"}, Reach: "0s"}, "reach", "0s"},
 		{
-			policy.PolicyDocument{
+			policy.Document{
 				Name: "p", Rules: []string{"1/day"},
 				Categories: map[string]policy.CategoryDocument{"ads": {Rules: []string{"often"}}},
 			}, "categories.ads.rules", "often",
 		},
 		{
-			policy.PolicyDocument{
+			policy.Document{
 				Name: "p", Rules: []string{"1/day"},
 				Categories: map[string]policy.CategoryDocument{"otp": {Counts: new(bool)}},
 			}, "categories.otp.counts", "false",
 		},
-		{policy.PolicyDocument{Name: "p", Rules: []string{"1/day"}, AlertAt: []int{0}}, "alert_at", "0"},
+		{policy.Document{Name: "p", Rules: []string{"1/day"}, AlertAt: []int{0}}, "alert_at", "0"},
 	} {
 		p, err := row.document.Policy()
 		require.NotEmpty(t, invalid(t, err, row.field, row.value))

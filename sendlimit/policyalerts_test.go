@@ -12,7 +12,7 @@ import (
 func TestPolicyAlertsAreKept(t *testing.T) {
 	t.Parallel()
 	server, client := sendlimittest.EmbeddedRedis(t)
-	policies, err := settings.NewPolicyStore(client, "")
+	policies, err := settings.NewPolicies(client, "")
 	require.NoError(t, err)
 	for _, row := range []struct {
 		alertAt []int

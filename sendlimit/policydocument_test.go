@@ -14,7 +14,7 @@ import (
 
 // fullPolicy has something in every field.
 func fullPolicy(t require.TestingT) policy.Policy {
-	p, err := policy.ParsePolicy("full", "Europe/Berlin", "1/minute", "10/calendar_day")
+	p, err := policy.Parse("full", "Europe/Berlin", "1/minute", "10/calendar_day")
 	require.NoError(t, err)
 	p.UserTimeZone, p.Reach, p.OnConflict = true, 30*24*time.Hour, policy.Shift
 	p.QuietHours = quiet(t, "mon-fri 22:00-07:30", "sat,sun 00:00-24:00")
@@ -54,7 +54,7 @@ func TestPolicyDocument(t *testing.T) {
 // What is as usual is left out, however it was written, and spelled for people.
 func TestWhatADocumentLeavesOut(t *testing.T) {
 	t.Parallel()
-	usual := policy.PolicyDocument{
+	usual := policy.Document{
 		Name: "default", TimeZone: "UTC", Rules: []string{"60/60s"}, QuietHours: []string{}, OnConflict: "refuse",
 		AlertAt: []int{80, 100}, Categories: map[string]policy.CategoryDocument{},
 	}
@@ -86,7 +86,7 @@ func TestWhatADocumentLeavesOut(t *testing.T) {
 func TestAWrongRuleOfADocument(t *testing.T) {
 	t.Parallel()
 	right := []string{"1/minute"}
-	for field, d := range map[string]policy.PolicyDocument{
+	for field, d := range map[string]policy.Document{
 		"rules": {Name: "p", Rules: []string{"0/minute"}},
 		"categories.news.rules": {
 			Name: "p", Rules: right, Categories: map[string]policy.CategoryDocument{"news": {Rules: []string{"0/minute"}}},
@@ -126,7 +126,7 @@ func TestReach(t *testing.T) {
 
 func drawPolicy(t *rapid.T) policy.Policy {
 	rules := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"1/minute", "5/hour", "10/calendar_day", "7/90s", "3/calendar_month"}), 1, 3, rapid.ID)
-	p, err := policy.ParsePolicy("drawn", rapid.SampledFrom([]string{"", "Asia/Tokyo"}).Draw(t, "zone"), rules.Draw(t, "rules")...)
+	p, err := policy.Parse("drawn", rapid.SampledFrom([]string{"", "Asia/Tokyo"}).Draw(t, "zone"), rules.Draw(t, "rules")...)
 	require.NoError(t, err)
 	p.UserTimeZone = rapid.Bool().Draw(t, "user zone")
 	if rapid.Bool().Draw(t, "quiet") {

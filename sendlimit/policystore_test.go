@@ -16,9 +16,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
-func policyStore(t *testing.T, client redis.Cmdable) *settings.PolicyStore {
+func policyStore(t *testing.T, client redis.Cmdable) *settings.Policies {
 	t.Helper()
-	policies, err := settings.NewPolicyStore(client, "")
+	policies, err := settings.NewPolicies(client, "")
 	require.NoError(t, err)
 	return policies
 }

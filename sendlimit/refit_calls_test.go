@@ -93,7 +93,7 @@ func TestRefitBeginsAnewWhereSettingsChange(t *testing.T) {
 			schedule(t, client, now, "alice", everyMinute(now, n, "")...)
 			p := policyOf(t, "1/hour")
 			o := sendlimit.Options{Policy: p, UserSettings: true, SettingsCache: judge.NewSettingsCache()}
-			settings, err := settings.NewUserSettingsStore(client, "")
+			settings, err := settings.NewUsers(client, "")
 			require.NoError(t, err)
 			counted := afterCalls(t, client, lua.Refit, 1, func() {
 				require.NoError(t, settings.Set(t.Context(), "alice", policy.UserSettings{Limits: limitsOf(t, "60/hour")}))
@@ -104,9 +104,9 @@ func TestRefitBeginsAnewWhereSettingsChange(t *testing.T) {
 					require.NoError(t, err)
 				}
 			})
-			found, totals := refitted(t, client, o, refit.RefitOptions{Policy: p, Now: now})
+			found, totals := refitted(t, client, o, refit.Options{Policy: p, Now: now})
 			require.Empty(t, found)
-			require.Equal(t, refit.RefitTotals{Users: 1, Reservations: n}, totals)
+			require.Equal(t, refit.Totals{Users: 1, Reservations: n}, totals)
 			require.Greater(t, counted.calls, 1)
 		})
 	}

@@ -34,7 +34,7 @@ func schedule(t *testing.T, client redis.UniversalClient, now time.Time, user st
 	keys := keysOf(sendlimit.Options{})
 	_, err := client.Pipelined(t.Context(), func(pipe redis.Pipeliner) error {
 		for _, m := range messages {
-			generation := keyspace.NewGeneration()
+			generation := keyspace.NewToken()
 			pipe.ZAdd(t.Context(), keys.Timeline(user), redis.Z{Score: float64(m.at.UnixMilli()), Member: m.id})
 			record := []any{"g", generation, "t", m.at.UnixMilli()}
 			if m.category != "" {
@@ -56,12 +56,12 @@ func schedule(t *testing.T, client redis.UniversalClient, now time.Time, user st
 
 // refitted goes through all partitions that have users, and returns what does not fit, by
 // user, and the totals.
-func refitted(t *testing.T, client redis.UniversalClient, o sendlimit.Options, r refit.RefitOptions) (map[string][]refit.Misfit, refit.RefitTotals) {
+func refitted(t *testing.T, client redis.UniversalClient, o sendlimit.Options, r refit.Options) (map[string][]refit.Misfit, refit.Totals) {
 	t.Helper()
-	look, err := refit.NewRefit(client, o, r)
+	look, err := refit.New(client, o, r)
 	require.NoError(t, err)
 	found := make(map[string][]refit.Misfit)
-	var sum refit.RefitTotals
+	var sum refit.Totals
 	occupied, err := look.Occupied(t.Context())
 	require.NoError(t, err)
 	require.Len(t, occupied, keyspace.Partitions)
@@ -86,7 +86,7 @@ func refitted(t *testing.T, client redis.UniversalClient, o sendlimit.Options, r
 // refittedUser returns what does not fit of one user.
 func refittedUser(t *testing.T, client redis.UniversalClient, p policy.Policy, now time.Time, user string) []refit.Misfit {
 	t.Helper()
-	look, err := refit.NewRefit(client, sendlimit.Options{Policy: p}, refit.RefitOptions{Policy: p, Now: now})
+	look, err := refit.New(client, sendlimit.Options{Policy: p}, refit.Options{Policy: p, Now: now})
 	require.NoError(t, err)
 	var found []refit.Misfit
 	_, err = look.Partition(t.Context(), keyspace.Partition(user), func(_ context.Context, misfits []refit.Misfit) error {
@@ -169,7 +169,7 @@ func TestRefit(t *testing.T) {
 				messages = append(messages, m)
 			}
 			schedule(t, client, now, "alice", messages...)
-			found, totals := refitted(t, client, sendlimit.Options{Policy: c.policy}, refit.RefitOptions{Policy: c.policy, Now: now})
+			found, totals := refitted(t, client, sendlimit.Options{Policy: c.policy}, refit.Options{Policy: c.policy, Now: now})
 			require.Equal(t, c.want, strings.Join(breaking(found["alice"]), ","))
 			require.Equal(t, 1, totals.Users)
 			require.Equal(t, len(found["alice"]), totals.Misfits)
@@ -195,7 +195,7 @@ func TestRefitKnowsWhoIsUnderThePolicy(t *testing.T) {
 	everybody.Name = "default"
 	vip := policyOf(t, "2/calendar_day")
 	vip.Name = "vip"
-	settings, err := settings.NewUserSettingsStore(client, "")
+	settings, err := settings.NewUsers(client, "")
 	require.NoError(t, err)
 	for user, s := range map[string]policy.UserSettings{
 		"vera":  {Policy: "vip"},
@@ -213,24 +213,24 @@ func TestRefitKnowsWhoIsUnderThePolicy(t *testing.T) {
 	}
 	o := sendlimit.Options{Policy: everybody, Policies: []policy.Policy{vip}}
 
-	found, totals := refitted(t, client, o, refit.RefitOptions{Policy: everybody, Now: now})
+	found, totals := refitted(t, client, o, refit.Options{Policy: everybody, Now: now})
 	require.Len(t, found, 4)
 	require.Equal(t, []string{"b 1/calendar_day", "c 1/calendar_day", "d 1/calendar_day"}, breaking(found["alice"]))
 	require.Equal(t, []string{"d 3/calendar_day"}, breaking(found["lena"]), "by their own limits")
 	require.Len(t, found["bob"], 3, "what was accepted of a blocked user is sent")
 	require.Len(t, found["tokio"], 3, "the policy counts in its own zone")
-	require.Equal(t, refit.RefitTotals{
+	require.Equal(t, refit.Totals{
 		Users: 4, Reservations: 16, MisfitUsers: 4, Misfits: 10, Unclear: 1,
 		ByRule: map[string]int{"1/calendar_day": 9, "3/calendar_day": 1},
 	}, totals)
 
 	everybody.UserTimeZone = true
-	found, _ = refitted(t, client, o, refit.RefitOptions{Policy: everybody, Now: now})
+	found, _ = refitted(t, client, o, refit.Options{Policy: everybody, Now: now})
 	require.Equal(t, []string{"b 1/calendar_day", "d 1/calendar_day"}, breaking(found["tokio"]), "in Tokyo c is on the next day")
 
-	found, totals = refitted(t, client, o, refit.RefitOptions{Policy: vip, Now: now})
+	found, totals = refitted(t, client, o, refit.Options{Policy: vip, Now: now})
 	require.Equal(t, []string{"c 2/calendar_day", "d 2/calendar_day"}, breaking(found["vera"]))
-	require.Equal(t, refit.RefitTotals{
+	require.Equal(t, refit.Totals{
 		Users: 1, Reservations: 4, MisfitUsers: 1, Misfits: 2, Unclear: 1, ByRule: map[string]int{"2/calendar_day": 2},
 	}, totals)
 }
@@ -247,7 +247,7 @@ func TestRefitLooksAtWhatIsToBeSent(t *testing.T) {
 	require.NoError(t, client.HSet(t.Context(), keys.Record("alice", "b"), "s", "s").Err()) // being sent
 	require.NoError(t, client.ZAdd(t.Context(), keys.Uncounted("alice"), redis.Z{Score: float64(at("12:05").UnixMilli()), Member: "x"}).Err())
 	policy := policyOf(t, "1/hour")
-	found, _ := refitted(t, client, sendlimit.Options{Policy: policy}, refit.RefitOptions{Policy: policy, Now: now})
+	found, _ := refitted(t, client, sendlimit.Options{Policy: policy}, refit.Options{Policy: policy, Now: now})
 	require.Equal(t, []string{"c 1/hour"}, breaking(found["alice"]))
 }
 
@@ -259,9 +259,9 @@ func TestRefitFreeTime(t *testing.T) {
 	require.NoError(t, client.HSet(t.Context(), keysOf(sendlimit.Options{}).Record("alice", "b"), "x", at("13:00").UnixMilli()).Err())
 	policy := policyOf(t, "1/hour")
 	o := sendlimit.Options{Policy: policy, ExpireAfter: 10 * time.Minute}
-	look, err := refit.NewRefit(client, o, refit.RefitOptions{Policy: policy, Now: now})
+	look, err := refit.New(client, o, refit.Options{Policy: policy, Now: now})
 	require.NoError(t, err)
-	found, _ := refitted(t, client, o, refit.RefitOptions{Policy: policy, Now: now})
+	found, _ := refitted(t, client, o, refit.Options{Policy: policy, Now: now})
 	require.Len(t, found["alice"], 1)
 	m := found["alice"][0]
 	require.Equal(t, at("13:00"), m.ExpiresAt)
@@ -270,7 +270,7 @@ func TestRefitFreeTime(t *testing.T) {
 	require.Zero(t, free, "13:00 is free, and too late")
 
 	require.NoError(t, client.HDel(t.Context(), keysOf(sendlimit.Options{}).Record("alice", "b"), "x").Err())
-	found, _ = refitted(t, client, o, refit.RefitOptions{Policy: policy, Now: now})
+	found, _ = refitted(t, client, o, refit.Options{Policy: policy, Now: now})
 	m = found["alice"][0]
 	require.Zero(t, m.ExpiresAt)
 	free, err = look.NextFree(t.Context(), m)
@@ -293,7 +293,7 @@ func TestPitfall15RefitOfAUserWithManyReservations(t *testing.T) {
 	calls := &scriptCounter{}
 	client.AddHook(calls)
 	policy := policyOf(t, "1/hour")
-	found, totals := refitted(t, client, sendlimit.Options{Policy: policy}, refit.RefitOptions{Policy: policy, Now: now})
+	found, totals := refitted(t, client, sendlimit.Options{Policy: policy}, refit.Options{Policy: policy, Now: now})
 	require.Equal(t, n, totals.Reservations)
 	require.Equal(t, n-(n+59)/60, totals.Misfits)
 	for _, m := range found["alice"] {
@@ -325,11 +325,11 @@ func TestRefitRefusesAndStops(t *testing.T) {
 	t.Parallel()
 	_, client := sendlimittest.EmbeddedRedis(t)
 	policy := policyOf(t, "1/hour")
-	_, err := refit.NewRefit(client, sendlimit.Options{}, refit.RefitOptions{})
+	_, err := refit.New(client, sendlimit.Options{}, refit.Options{})
 	var wrong *fault.InvalidError
 	require.ErrorAs(t, err, &wrong)
 
-	look, err := refit.NewRefit(client, sendlimit.Options{Policy: policy}, refit.RefitOptions{Policy: policy, Now: at("10:00")})
+	look, err := refit.New(client, sendlimit.Options{Policy: policy}, refit.Options{Policy: policy, Now: at("10:00")})
 	require.NoError(t, err)
 	nothing := func(context.Context, []refit.Misfit) error { return nil }
 	for _, p := range []int{-1, keyspace.Partitions} {

@@ -34,7 +34,7 @@ type Rehearsal struct {
 func (t *Timeline) Rehearse(client redis.Cmdable) *Rehearsal {
 	copied := *t
 	copied.copyOf = &t.Keys
-	copied.Keys = keyspace.KeysUnder(t.Keys.Begin + "-dry-" + keyspace.NewGeneration())
+	copied.Keys = keyspace.KeysUnder(t.Keys.Begin + "-dry-" + keyspace.NewToken())
 	return &Rehearsal{client: client, copied: &copied, touched: make(map[int]struct{})}
 }
 
@@ -78,7 +78,7 @@ func (r *Rehearsal) on(
 		}
 		return nil
 	})
-	return d, store.Unavailable(err, doing)
+	return d, store.Explain(err, doing)
 }
 
 func (r *Rehearsal) touch(partition int) {
@@ -104,7 +104,7 @@ func (r *Rehearsal) Clear(ctx context.Context) error {
 			return nil
 		})
 		if err != nil {
-			return store.Unavailable(err, doing)
+			return store.Explain(err, doing)
 		}
 		_, err = r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 			for i, p := range partitions {
@@ -115,7 +115,7 @@ func (r *Rehearsal) Clear(ctx context.Context) error {
 			return nil
 		})
 		if err != nil {
-			return store.Unavailable(err, doing)
+			return store.Explain(err, doing)
 		}
 		for _, p := range partitions {
 			delete(r.touched, p)

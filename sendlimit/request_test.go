@@ -217,7 +217,7 @@ func TestOptionsAreChecked(t *testing.T) {
 		{sendlimit.Options{Prefix: "A"}, "prefix", "A", "1 to 32 of a-z 0-9 _ -"},
 		{sendlimit.Options{Policy: policy.Policy{Name: "p"}}, "rules", "[]", "at least one rule such as 5/hour"},
 		{
-			sendlimit.Options{Policy: policy.Policy{Rules: policy.DefaultPolicy().Rules}},
+			sendlimit.Options{Policy: policy.Policy{Rules: policy.Default().Rules}},
 			"policy", "", "a name of 1 to 64 of a-z 0-9 _ -",
 		},
 		{sendlimit.Options{Reach: time.Second - 1}, "reach", "999.999999ms", "1 s to 366 days"},
@@ -236,13 +236,13 @@ func TestOptionsAreChecked(t *testing.T) {
 
 	timeline, err := sendlimit.NewTimeline(untouchable{t: t}, sendlimit.Options{})
 	require.NoError(t, err)
-	require.Equal(t, policy.DefaultPolicy(), timeline.Policy())
+	require.Equal(t, policy.Default(), timeline.Policy())
 	_, err = timeline.WithPolicy(policy.Policy{Name: "p"})
 	invalid(t, err, "rules", "[]")
 	changed, err := timeline.WithPolicy(policyOf(t, "2/minute"))
 	require.NoError(t, err)
 	require.Equal(t, "2/minute", changed.Policy().String())
-	require.Equal(t, policy.DefaultPolicy(), timeline.Policy(), "the first one keeps its rules")
+	require.Equal(t, policy.Default(), timeline.Policy(), "the first one keeps its rules")
 }
 
 // An error of a long value stays readable, and is never cut within a letter.

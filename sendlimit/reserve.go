@@ -101,7 +101,7 @@ func (t *Timeline) checked(r Request) (Request, error) {
 }
 
 func checkRecord(r *Record) error {
-	return keyspace.CheckGeneration(r.Generation)
+	return keyspace.CheckToken(r.Generation)
 }
 
 // reserveCall builds the keys and arguments of lua.Reserve.

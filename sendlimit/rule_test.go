@@ -153,7 +153,7 @@ func FuzzParseRule(f *testing.F) {
 
 func TestParsePolicy(t *testing.T) {
 	t.Parallel()
-	p, err := policy.ParsePolicy("night-shift_2", "Europe/Berlin", "1/minute", "5/3600s")
+	p, err := policy.Parse("night-shift_2", "Europe/Berlin", "1/minute", "5/3600s")
 	require.NoError(t, err)
 	require.Equal(t, "1/minute, 5/hour (Europe/Berlin)", p.String())
 	require.Equal(t, time.Hour, p.LargestWindow())
@@ -165,7 +165,7 @@ func TestParsePolicy(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &read))
 	require.Equal(t, p, read)
 
-	standard := policy.DefaultPolicy()
+	standard := policy.Default()
 	require.NoError(t, standard.Validate())
 	require.Equal(t, "1/minute, 5/hour, 10/calendar_day", standard.String())
 }
@@ -191,10 +191,10 @@ func TestParsePolicyRefuses(t *testing.T) {
 		{"p", "Local", []string{"1/minute"}, "time_zone", "Local", "an IANA time zone such as Europe/Berlin"}, // the process's own
 		{"p", "../etc/passwd", []string{"1/minute"}, "time_zone", "../etc/passwd", "an IANA time zone such as Europe/Berlin"},
 	} {
-		_, err := policy.ParsePolicy(row.name, row.zone, row.rules...)
+		_, err := policy.Parse(row.name, row.zone, row.rules...)
 		require.Equal(t, row.want, invalid(t, err, row.field, row.value))
 	}
-	_, err := policy.ParsePolicy("p", "UTC", "1/day", "1/calendar_day", "2/day", "1/calendar_week")
+	_, err := policy.Parse("p", "UTC", "1/day", "1/calendar_day", "2/day", "1/calendar_week")
 	require.NoError(t, err, "alike is not equal")
 }
 
@@ -211,7 +211,7 @@ func TestLargestWindow(t *testing.T) {
 		"1/calendar_week 1/day":           7*24*time.Hour + 2*time.Hour,
 		"1/calendar_month 1/calendar_day": 31*24*time.Hour + 2*time.Hour,
 	} {
-		p, err := policy.ParsePolicy("p", "", strings.Fields(rules)...)
+		p, err := policy.Parse("p", "", strings.Fields(rules)...)
 		require.NoError(t, err)
 		require.Equal(t, least, p.LargestWindow(), rules)
 	}

@@ -23,16 +23,16 @@ func TestWhatCantBeReadIsNotInvalid(t *testing.T) {
 	_, client := sendlimittest.EmbeddedRedis(t)
 	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)
-	policies, err := settings.NewPolicyStore(client, "")
+	policies, err := settings.NewPolicies(client, "")
 	require.NoError(t, err)
 	require.NoError(t, client.Set(t.Context(), keys.Policy("vip"), `{"name":"vip","rules":["1/moon"]}`, 0).Err())
 	_, _, policyErr := policies.Load(t.Context(), "vip")
-	settings, err := settings.NewUserSettingsStore(client, "")
+	settings, err := settings.NewUsers(client, "")
 	require.NoError(t, err)
 	require.NoError(t, client.HSet(t.Context(), keys.Settings("alice"), "v", "1", "zone", "Mars/Olympus").Err())
 	_, settingsErr := settings.Get(t.Context(), "alice")
 	require.ErrorIs(t, settingsErr, policy.ErrUnreadableSettings)
-	events, err := counters.NewEventStore(client, "")
+	events, err := counters.NewEvents(client, "")
 	require.NoError(t, err)
 	require.NoError(t, client.HSet(t.Context(), keys.Event("submit"), "c", "5 -1", "z", "Mars/Olympus").Err())
 	_, _, eventErr := events.Get(t.Context(), "submit")
@@ -50,7 +50,7 @@ func TestLogsOfPoliciesHaveNobodysWholeAddress(t *testing.T) {
 		"ops@example.com":              "alerts to …@example.com",
 		"https://example.com/s3cret@b": "alerts to https://example.com/…",
 	} {
-		p := policy.DefaultPolicy()
+		p := policy.Default()
 		p.AlertTo = to
 		var log strings.Builder
 		slog.New(slog.NewTextHandler(&log, nil)).Info("it", "rules", p)

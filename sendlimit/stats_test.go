@@ -21,7 +21,7 @@ func TestStatsOfAnAccountsDays(t *testing.T) {
 	t.Parallel()
 	server, client := sendlimittest.EmbeddedRedis(t)
 	server.SetTime(at("12:00"))
-	daily, err := stats.NewStats(client, "")
+	daily, err := stats.New(client, "")
 	require.NoError(t, err)
 	kolkata, err := time.LoadLocation("Asia/Kolkata")
 	require.NoError(t, err)
@@ -50,7 +50,7 @@ func TestStatsOfAnAccountsDays(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, day.want, got)
 	}
-	require.Equal(t, stats.StatsKept+6*time.Hour+30*time.Minute, server.TTL(keysOf(sendlimit.Options{}).Stats("shop", at("22 18:30").UnixMilli())))
+	require.Equal(t, stats.Kept+6*time.Hour+30*time.Minute, server.TTL(keysOf(sendlimit.Options{}).Stats("shop", at("22 18:30").UnixMilli())))
 	var nobody *stats.Stats
 	nobody.Sent("shop", nil, at("12:00"), false)
 	require.NoError(t, nobody.Flush(t.Context()))
@@ -66,7 +66,7 @@ func TestPitfall48StatsWithoutAReply(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, deaf.Close()) })
 	hook := &deafTo{script: lua.StatsAdd}
 	deaf.AddHook(hook)
-	stats, err := stats.NewStats(deaf, "")
+	stats, err := stats.New(deaf, "")
 	require.NoError(t, err)
 	stats.Sent("shop", nil, at("12:00"), false)
 	require.ErrorIs(t, stats.Flush(t.Context()), errDeaf)

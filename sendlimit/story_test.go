@@ -52,7 +52,7 @@ func policyOf(t require.TestingT, rules ...string) policy.Policy {
 	if name, ok := strings.CutPrefix(rules[0], "zone:"); ok {
 		zone, rules = name, rules[1:]
 	}
-	policy, err := policy.ParsePolicy("test", zone, rules...)
+	policy, err := policy.Parse("test", zone, rules...)
 	require.NoError(t, err)
 	return policy
 }

@@ -81,7 +81,7 @@ type Options struct {
 // withDefaults completes what is zero.
 func (o Options) WithDefaults() Options {
 	if o.Policy.Name == "" && o.Policy.Rules == nil {
-		o.Policy = policy.DefaultPolicy()
+		o.Policy = policy.Default()
 	}
 	o.Reach = cmp.Or(o.Reach, policy.DefaultReach)
 	o.KeepRecords = cmp.Or(o.KeepRecords, DefaultKeepRecords)

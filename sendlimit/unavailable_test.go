@@ -24,7 +24,7 @@ const mayBeDone = ": what was asked for may have been done, and asking again wit
 // store; "" where it is not one.
 func detail(t *testing.T, err error) string {
 	t.Helper()
-	wrapped := store.Unavailable(err, "reserving")
+	wrapped := store.Explain(err, "reserving")
 	require.ErrorIs(t, wrapped, err, "the cause stays")
 	require.ErrorContains(t, wrapped, "reserving: ")
 	problem, ok := errors.AsType[*fault.UnavailableError](wrapped)
@@ -127,13 +127,13 @@ func TestUnavailableByOtherCauses(t *testing.T) {
 	} {
 		require.Equal(t, row.want, detail(t, row.err), "%v", row.err)
 	}
-	require.NoError(t, store.Unavailable(nil, "reserving"))
+	require.NoError(t, store.Explain(nil, "reserving"))
 }
 
 func TestUnavailableTwiceKeepsTheFirstSentence(t *testing.T) {
 	t.Parallel()
-	once := store.Unavailable(context.DeadlineExceeded, "reserving")
-	twice := store.Unavailable(once, "submitting")
+	once := store.Explain(context.DeadlineExceeded, "reserving")
+	twice := store.Explain(once, "submitting")
 	require.EqualError(t, twice, "submitting: reserving: Redis did not answer in time"+mayBeDone)
 }
 

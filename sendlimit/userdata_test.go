@@ -43,7 +43,7 @@ func newResidents(t *testing.T, client redis.UniversalClient, now time.Time) *re
 	require.NoError(t, err)
 	gate, err := messages.NewGate(client, o)
 	require.NoError(t, err)
-	users, err := userdata.NewUsers(client, sendlimit.Options{})
+	users, err := userdata.New(client, sendlimit.Options{})
 	require.NoError(t, err)
 	return &residents{
 		T: t, client: client, now: now.UTC().Truncate(time.Millisecond),
@@ -114,7 +114,7 @@ func (r *residents) alerts(user string) {
 
 // alertAbout is the notice of an id.
 func alertAbout(id, details string, used int64) notices.Notice {
-	n, _ := notices.ParseNoticeID(id)
+	n, _ := notices.ParseID(id)
 	n.Used, n.Limit, n.Details = used, 10, []byte(details)
 	return n
 }
@@ -347,7 +347,7 @@ func TestExportIsEverything(t *testing.T) {
 			since := time.UnixMilli(flagDay).UTC()
 			require.Equal(t, []userdata.AlertedDay{{Since: since, Threshold: 80}}, data.Alerted)
 			waiting, failed := "user_quota/"+day+"/80/"+user, "user_quota/"+day+"/100/"+user
-			require.Equal(t, []userdata.UserAlert{
+			require.Equal(t, []userdata.Alert{
 				{
 					Notice: alertAbout(failed, `{"rule":"10/day"}`, 10), State: userdata.NoticeFailed, Attempts: 3,
 					Reason: "rejected", EndedAt: time.UnixMilli(2).UTC(),
@@ -376,7 +376,7 @@ func TestExportIsEverything(t *testing.T) {
 			data, err = r.users.Export(t.Context(), "nobody", nil)
 			require.NoError(t, err)
 			require.True(t, data.Empty())
-			require.Equal(t, userdata.UserData{User: "nobody"}, data)
+			require.Equal(t, userdata.Data{User: "nobody"}, data)
 		})
 	}
 }
@@ -405,7 +405,7 @@ func TestTheProgressOfAScanReachesItsEnd(t *testing.T) {
 func TestUsersRefuseWhatIsNoUser(t *testing.T) {
 	t.Parallel()
 	_, client := sendlimittest.EmbeddedRedis(t)
-	users, err := userdata.NewUsers(client, sendlimit.Options{})
+	users, err := userdata.New(client, sendlimit.Options{})
 	require.NoError(t, err)
 	for _, user := range []string{"", "a\nb", "\xff"} {
 		var invalid *fault.InvalidError
@@ -416,7 +416,7 @@ func TestUsersRefuseWhatIsNoUser(t *testing.T) {
 		_, err = users.Messages(t.Context(), user, nil)
 		require.ErrorAs(t, err, &invalid)
 	}
-	_, err = userdata.NewUsers(client, sendlimit.Options{Prefix: "A"})
+	_, err = userdata.New(client, sendlimit.Options{Prefix: "A"})
 	require.ErrorContains(t, err, "prefix")
 }
 

@@ -19,10 +19,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
-func settingsStore(t *testing.T) (*miniredis.Miniredis, *settings.UserSettingsStore) {
+func settingsStore(t *testing.T) (*miniredis.Miniredis, *settings.Users) {
 	t.Helper()
 	server, client := sendlimittest.EmbeddedRedis(t)
-	settings, err := settings.NewUserSettingsStore(client, "")
+	settings, err := settings.NewUsers(client, "")
 	require.NoError(t, err)
 	return server, settings
 }
@@ -107,7 +107,7 @@ func TestUserSettingsOfOtherPrograms(t *testing.T) {
 func TestUserSettingsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	server, settings := settingsStore(t)
-	many := make([]policy.Rule, policy.MaxPolicyRules+1)
+	many := make([]policy.Rule, policy.MaxRules+1)
 	for i := range many {
 		many[i] = policy.Rule{Limit: 1, Window: time.Duration(i+1) * time.Minute}
 	}
@@ -199,7 +199,7 @@ func TestAnUpdateOfUserSettings(t *testing.T) {
 
 func TestThePolicyOfAUser(t *testing.T) {
 	t.Parallel()
-	p, err := policy.ParsePolicy("p", "Europe/Berlin", "1/minute", "10/calendar_day", "20/calendar_day", "5/hour")
+	p, err := policy.Parse("p", "Europe/Berlin", "1/minute", "10/calendar_day", "20/calendar_day", "5/hour")
 	require.NoError(t, err)
 	settings := fullSettings()
 	require.Equal(t, "3/minute, 20/calendar_day, 5/hour (Europe/Berlin)", p.For(settings).String(), "one limit for a window is the user's")

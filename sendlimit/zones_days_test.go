@@ -153,7 +153,7 @@ func TestQuietHoursThroughClockChanges(t *testing.T) {
 // set sets something for alice, in the store alone.
 func (s *story) set(own policy.UserSettings) {
 	s.Helper()
-	store, err := settings.NewUserSettingsStore(s.client, s.options.Prefix)
+	store, err := settings.NewUsers(s.client, s.options.Prefix)
 	require.NoError(s, err)
 	require.NoError(s, store.Set(s.Context(), "alice", own))
 }

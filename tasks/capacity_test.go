@@ -234,14 +234,14 @@ func TestStoreFullAtIsASetting(t *testing.T) {
 	tell(t, func(s *story) {
 		f := s.filling()
 		f.percent(99)
-		brim := s.newSubmitter(submit.SubmitterOptions{StoreFullAt: 100, Batch: true})
+		brim := s.newSubmitter(submit.Options{StoreFullAt: 100, Batch: true})
 		_, err := brim.Submit(s.Context(), s.message("a", time.Hour))
 		require.NoError(s, err)
 		f.percent(50)
-		_, err = s.newSubmitter(submit.SubmitterOptions{StoreFullAt: 50}).Submit(s.Context(), s.message("b", 2*time.Hour))
+		_, err = s.newSubmitter(submit.Options{StoreFullAt: 50}).Submit(s.Context(), s.message("b", 2*time.Hour))
 		s.full(err)
 		for _, percent := range []int{-1, 49, 101} {
-			_, err := submit.NewSubmitter(s.client, submit.SubmitterOptions{StoreFullAt: percent})
+			_, err := submit.New(s.client, submit.Options{StoreFullAt: percent})
 			refuses(s.T, err, fmt.Sprintf(`store_full_at "%d%%" is not allowed: it takes 50%% to 100%%`, percent))
 		}
 	})

@@ -153,7 +153,7 @@ func TestPitfall45StaleTasksDoNoHarm(t *testing.T) {
 					Version: 1, User: "alice", ID: "a", Generation: generation, Due: time.Now().UnixMilli(),
 				})
 				require.NoError(s, err)
-				_, err = client.Enqueue(asynq.NewTask(queue.TypeDeliver, payload), asynq.Queue(queue.QueueName("")))
+				_, err = client.Enqueue(asynq.NewTask(queue.TypeDeliver, payload), asynq.Queue(queue.Name("")))
 				require.NoError(s, err)
 			}
 			time.Sleep(time.Second)

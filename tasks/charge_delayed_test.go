@@ -55,7 +55,7 @@ func (*delayHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 func TestADelayedChangeIsCharged(t *testing.T) {
 	t.Parallel()
 	settled := func(s *story) {
-		charges, err := quota.NewCharges(s.client, sendlimit.Options{})
+		charges, err := quota.New(s.client, sendlimit.Options{})
 		require.NoError(s, err)
 		time.Sleep(time.Minute)
 		due, err := charges.Due(s.Context(), time.Now(), 100)
@@ -71,7 +71,7 @@ func TestADelayedChangeIsCharged(t *testing.T) {
 		hook := &delayHook{script: script, timeout: 3 * time.Second}
 		s.hook = hook
 		client := s.newClient()
-		submitter, err := submit.NewSubmitter(client, submit.SubmitterOptions{})
+		submitter, err := submit.New(client, submit.Options{})
 		require.NoError(s, err)
 		s.Cleanup(func() { require.NoError(s, submitter.Close()) })
 		return submitter, func() { require.NoError(s, s.client.Do(s.Context(), hook.delayed...).Err()) }
@@ -125,12 +125,12 @@ func TestTheStoresClockDecidesAboutTheHour(t *testing.T) {
 		s.accepted(first)
 		s.until(time.Hour + 2*time.Second)
 		s.server.SetTime(s.at(time.Hour - 2*time.Second))
-		ahead := s.newSubmitter(submit.SubmitterOptions{})
+		ahead := s.newSubmitter(submit.Options{})
 		o, err := ahead.Move(s.Context(), first.User, first.ID, s.at(time.Hour+500*time.Millisecond))
 		require.NoError(s, err)
 		require.Equal(s, message.Moved, o.Outcome)
 		require.Equal(s, s.at(time.Hour+500*time.Millisecond), o.SendAt.Time)
-		o, err = s.newSubmitter(submit.SubmitterOptions{}).Submit(s.Context(), second)
+		o, err = s.newSubmitter(submit.Options{}).Submit(s.Context(), second)
 		require.NoError(s, err)
 		require.Equal(s, message.Accepted, o.Outcome)
 		s.requireCharges(nil, map[string][]string{first.User: {"1"}, second.User: {"2"}})

@@ -105,7 +105,7 @@ func (s *story) historyOfCharges(random *rand.Rand) {
 	s.Helper()
 	s.charges("acme", accounts.Tier{MessagesPerHour: 4, MessagesPerDay: 9}, "")
 	s.charges("beta", accounts.Tier{MessagesPerHour: 3, MessagesPerDay: 7}, "Europe/Berlin")
-	charges, err := quota.NewCharges(s.client, sendlimit.Options{})
+	charges, err := quota.New(s.client, sendlimit.Options{})
 	require.NoError(s, err)
 	h := &chargeHistory{story: s, random: random, charges: charges, messages: make(map[string][]string)}
 	for user := range 4 {
@@ -134,7 +134,7 @@ func (h *chargeHistory) step() {
 	hook := &deathHook{left: -1}
 	h.hook = hook
 	client := h.newClient()
-	submitter, err := submit.NewSubmitter(client, submit.SubmitterOptions{})
+	submitter, err := submit.New(client, submit.Options{})
 	require.NoError(h, err)
 	_, err = submitter.Timeline(h.Context()) // it has its rules
 	require.NoError(h, err)

@@ -22,7 +22,7 @@ import (
 // charges makes an account with a tier of its own.
 func (s *story) charges(name string, tier accounts.Tier, zone string) {
 	s.Helper()
-	directory, err := accounts.NewAccounts(s.client, "")
+	directory, err := accounts.New(s.client, "")
 	require.NoError(s, err)
 	tier.Name = name
 	require.NoError(s, directory.SetTier(s.Context(), tier))
@@ -96,10 +96,10 @@ func TestAnAccountHasToExistAndNotBeDisabled(t *testing.T) {
 		require.Equal(t, `account "acme" is not allowed: it takes the name of an account that exists`, o.Detail)
 		s.charges("acme", accounts.Tier{}, "")
 		s.accepted(s.paid("1", time.Hour))
-		directory, err := accounts.NewAccounts(s.client, "")
+		directory, err := accounts.New(s.client, "")
 		require.NoError(t, err)
 		disabled := true
-		_, err = directory.Set(s.Context(), "acme", accounts.AccountChange{Disabled: &disabled})
+		_, err = directory.Set(s.Context(), "acme", accounts.Change{Disabled: &disabled})
 		require.NoError(t, err)
 		time.Sleep(time.Second)
 		o = s.submit(s.paid("2", time.Hour))

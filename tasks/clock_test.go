@@ -48,7 +48,7 @@ func TestPitfall55AllByTheStoresClock(t *testing.T) {
 			t.Parallel()
 			tell(t, func(s *story) {
 				s.storeAhead(row.storeAhead)
-				s.Submitter = s.newSubmitter(submit.SubmitterOptions{OverdueAfter: overdueAfter})
+				s.Submitter = s.newSubmitter(submit.Options{OverdueAfter: overdueAfter})
 				stop := s.work(retrying(3))
 				s.work(retrying(3), relaying, func(o *tasks.WorkerOptions) { o.OverdueAfter = overdueAfter })
 				s.recorder.Script(unavailable(), unavailable())

@@ -50,9 +50,9 @@ func deliverByClock(t *testing.T, local func() time.Time) *notifiertest.Recorder
 		MaintNotificationsConfig: &maintnotifications.Config{Mode: maintnotifications.ModeDisabled},
 	})
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
-	policies, err := settings.NewPolicyStore(client, "")
+	policies, err := settings.NewPolicies(client, "")
 	require.NoError(t, err)
-	require.NoError(t, policies.Apply(t.Context(), policy.DefaultPolicy()))
+	require.NoError(t, policies.Apply(t.Context(), policy.Default()))
 
 	recorder := notifiertest.NewRecorder(time.Now)
 	w, err := NewWorker(client, WorkerOptions{Notifier: recorder})
@@ -66,7 +66,7 @@ func deliverByClock(t *testing.T, local func() time.Time) *notifiertest.Recorder
 		require.NoError(t, <-ended)
 	}()
 
-	s, err := submit.NewSubmitter(client, submit.SubmitterOptions{})
+	s, err := submit.New(client, submit.Options{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	o, err := s.Submit(t.Context(), message.Message{User: "alice", Title: "a", SendAt: time.Now().Add(5678 * time.Millisecond)})

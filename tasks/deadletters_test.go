@@ -14,18 +14,18 @@ import (
 )
 
 // deadLetters opens the dead letters of the story.
-func (s *story) deadLetters() *deadletters.DeadLetters {
+func (s *story) deadLetters() *deadletters.Letters {
 	s.Helper()
-	dead, err := deadletters.NewDeadLetters(s.client, deadletters.DeadLetterOptions{})
+	dead, err := deadletters.New(s.client, deadletters.Options{})
 	require.NoError(s, err)
 	s.Cleanup(dead.Close)
 	return dead
 }
 
 // listed are the ids of the dead letters to alice.
-func (s *story) listed(dead *deadletters.DeadLetters) []string {
+func (s *story) listed(dead *deadletters.Letters) []string {
 	s.Helper()
-	list, err := dead.List(s.Context(), deadletters.DeadLettersRequest{User: "alice"})
+	list, err := dead.List(s.Context(), deadletters.ListRequest{User: "alice"})
 	require.NoError(s, err)
 	ids := []string{}
 	for _, status := range list {
@@ -186,7 +186,7 @@ func TestDeadLettersAreListedInPages(t *testing.T) {
 			s.accepted(s.message(id, time.Duration(i+1)*time.Minute))
 		}
 		s.until(4 * time.Minute)
-		r := deadletters.DeadLettersRequest{Limit: 2}
+		r := deadletters.ListRequest{Limit: 2}
 		first, err := dead.List(s.Context(), r)
 		require.NoError(s, err)
 		require.Len(s, first, 2)
@@ -209,7 +209,7 @@ func TestDeadLettersOfAStoreThatIsAway(t *testing.T) {
 		s.away(err, fault.CodeUnavailable)
 		_, err = dead.Now(s.Context())
 		s.away(err, fault.CodeUnavailable)
-		_, err = deadletters.NewDeadLetters(s.client, deadletters.DeadLetterOptions{Prefix: "A"})
+		_, err = deadletters.New(s.client, deadletters.Options{Prefix: "A"})
 		require.ErrorContains(s, err, `prefix "A" is not allowed`)
 	})
 }

@@ -94,7 +94,7 @@ func TestRetriesAreJudgedAnew(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.work(func(o *tasks.WorkerOptions) {
-			o.Retries = retry.RetryPolicy{Min: 10 * time.Second, Max: 20 * time.Second, Attempts: 3}
+			o.Retries = retry.Policy{Min: 10 * time.Second, Max: 20 * time.Second, Attempts: 3}
 		})
 		s.recorder.Script(unavailable())
 		s.accepted(s.message("a", time.Minute), s.message("b", 2*time.Minute))

@@ -43,7 +43,7 @@ func measured(t *testing.T, registry *prometheus.Registry) map[string]float64 {
 func newMetrics(t *testing.T) (*metrics.Metrics, *prometheus.Registry) {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
-	m, err := metrics.NewMetrics(registry)
+	m, err := metrics.New(registry)
 	require.NoError(t, err)
 	return m, registry
 }
@@ -53,7 +53,7 @@ func TestMetricsOfSubmitsAndDeliveries(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		m, registry := newMetrics(s.T)
-		s.Submitter = s.newSubmitter(submit.SubmitterOptions{Metrics: m})
+		s.Submitter = s.newSubmitter(submit.Options{Metrics: m})
 		s.work(func(o *tasks.WorkerOptions) { o.Metrics = m })
 		s.accepted(s.message("canary", 10*time.Second))
 		s.submit(s.message("canary", 10*time.Second))
@@ -97,7 +97,7 @@ func TestMetricsOfScripts(t *testing.T) {
 			tell(t, func(s *story) {
 				m, registry := newMetrics(s.T)
 				m.MeasureScripts(s.client)
-				s.Submitter = s.newSubmitter(submit.SubmitterOptions{Batch: batch})
+				s.Submitter = s.newSubmitter(submit.Options{Batch: batch})
 				s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour), s.message("c", 3*time.Hour))
 				s.cancelled("a")
 				s.moved("b", 4*time.Hour)
@@ -167,7 +167,7 @@ func TestQueueSizes(t *testing.T) {
 	tell(t, func(s *story) {
 		sizes := func() map[string]int {
 			s.Helper()
-			sizes, err := queue.QueueSizes(s.Context(), s.client, "")
+			sizes, err := queue.Sizes(s.Context(), s.client, "")
 			require.NoError(s, err)
 			require.Len(s, sizes, 5)
 			return sizes
@@ -176,12 +176,12 @@ func TestQueueSizes(t *testing.T) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
 		s.submit(message.Message{User: "bob", Now: true, Title: "t"})
 		require.Equal(s, map[string]int{"scheduled": 2, "pending": 1, "active": 0, "retry": 0, "archived": 0}, sizes())
-		other, err := queue.QueueSizes(s.Context(), s.client, "other")
+		other, err := queue.Sizes(s.Context(), s.client, "other")
 		require.NoError(s, err)
 		require.Zero(s, other["scheduled"])
 
 		s.network.cut()
-		_, err = queue.QueueSizes(s.Context(), s.client, "")
+		_, err = queue.Sizes(s.Context(), s.client, "")
 		s.away(err, "unavailable")
 	})
 }

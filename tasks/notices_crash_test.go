@@ -183,7 +183,7 @@ func dieOver(t *testing.T, s *story, nth int, after bool) string {
 		require.Equal(t, mail.all()[0].notice, said.notice, "the same id, and the same words")
 	}
 	require.Zero(t, s.waitingNotices())
-	dead, err := s.notices().ListDead(t.Context(), notices.DeadNotice{}, 0)
+	dead, err := s.notices().ListDead(t.Context(), notices.Dead{}, 0)
 	require.NoError(t, err)
 	require.Empty(t, dead)
 	cancel()

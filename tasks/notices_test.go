@@ -76,9 +76,9 @@ func sweeps(every time.Duration) func(*tasks.WorkerOptions) {
 	return func(o *tasks.WorkerOptions) { o.SweepEvery = every }
 }
 
-func (s *story) notices() *notices.Notices {
+func (s *story) notices() *notices.Outbox {
 	s.Helper()
-	notices, err := notices.NewNotices(s.client, sendlimit.Options{})
+	notices, err := notices.New(s.client, sendlimit.Options{})
 	require.NoError(s, err)
 	return notices
 }
@@ -88,7 +88,7 @@ func (s *story) notices() *notices.Notices {
 func (s *story) putReport() (id string) {
 	s.Helper()
 	s.account(accounts.Account{Name: "shop", Contact: "ops@example.com"})
-	id = notices.NoticeID(notices.NoticeDailyReport, s.began, 0, "shop")
+	id = notices.FormatID(notices.DailyReport, s.began, 0, "shop")
 	put, err := s.notices().Put(s.Context(), notices.Notice{ID: id, Details: []byte(`{"report":{"sent":7}}`)}, time.Time{})
 	require.NoError(s, err)
 	require.True(s, put)
@@ -97,7 +97,7 @@ func (s *story) putReport() (id string) {
 
 func (s *story) account(a accounts.Account) {
 	s.Helper()
-	accounts, err := accounts.NewAccounts(s.client, "")
+	accounts, err := accounts.New(s.client, "")
 	require.NoError(s, err)
 	_, err = accounts.Create(s.Context(), a)
 	require.NoError(s, err)
@@ -105,14 +105,14 @@ func (s *story) account(a accounts.Account) {
 
 func (s *story) contactOf(user, contact string) {
 	s.Helper()
-	settings, err := settings.NewUserSettingsStore(s.client, "")
+	settings, err := settings.NewUsers(s.client, "")
 	require.NoError(s, err)
 	require.NoError(s, settings.Set(s.Context(), user, policy.UserSettings{Contact: contact}))
 }
 
-func (s *story) deadNotices() []notices.DeadNotice {
+func (s *story) deadNotices() []notices.Dead {
 	s.Helper()
-	dead, err := s.notices().ListDead(s.Context(), notices.DeadNotice{}, 0)
+	dead, err := s.notices().ListDead(s.Context(), notices.Dead{}, 0)
 	require.NoError(s, err)
 	return dead
 }
@@ -189,7 +189,7 @@ func (s *story) enqueueAlerts(id string, count int) {
 func (s *story) enqueuePayloads(payload []byte, count int) {
 	s.Helper()
 	for range count {
-		_, err := asynq.NewClientFromRedisClient(s.client).Enqueue(asynq.NewTask(queue.TypeAlert, payload), asynq.Queue(queue.QueueName("")))
+		_, err := asynq.NewClientFromRedisClient(s.client).Enqueue(asynq.NewTask(queue.TypeAlert, payload), asynq.Queue(queue.Name("")))
 		require.NoError(s, err)
 	}
 }
@@ -232,7 +232,7 @@ func TestANoticeThatFailsForGoodIsADeadLetter(t *testing.T) {
 				mail := announcer{answers: []notifier.Result{answer}}
 				id := s.putReport()
 				s.work(announces(&mail), sweeps(time.Minute), func(o *tasks.WorkerOptions) {
-					o.Retries = retry.RetryPolicy{Min: time.Second, Max: time.Second, Attempts: 3}
+					o.Retries = retry.Policy{Min: time.Second, Max: time.Second, Attempts: 3}
 				})
 				time.Sleep(2 * time.Minute)
 				require.Len(s, mail.all(), tries)
@@ -243,7 +243,7 @@ func TestANoticeThatFailsForGoodIsADeadLetter(t *testing.T) {
 				require.Equal(s, string(answer.Reason), dead[0].Reason)
 
 				mail.answers = nil
-				again, err := s.notices().RetryDead(s.Context(), id, keyspace.NewGeneration(), time.Time{})
+				again, err := s.notices().RetryDead(s.Context(), id, keyspace.NewToken(), time.Time{})
 				require.NoError(s, err)
 				require.True(s, again)
 				time.Sleep(2 * time.Minute)
@@ -268,7 +268,7 @@ func TestANoticeWaitsForSomethingToAnnounceItBy(t *testing.T) {
 			{Status: notifier.Retry, Reason: notifier.ReasonUnavailable, Err: notifier.ErrNoChannel}, {Status: notifier.Delivered},
 		}}
 		s.work(announces(&mail), sweeps(time.Minute), func(o *tasks.WorkerOptions) {
-			o.Retries = retry.RetryPolicy{Min: time.Second, Max: time.Second, Attempts: 1}
+			o.Retries = retry.Policy{Min: time.Second, Max: time.Second, Attempts: 1}
 		})
 		time.Sleep(16 * time.Minute)
 		require.Len(s, mail.all(), 2, "no channel is no try")
@@ -285,7 +285,7 @@ func TestANoticeThatWaitedTooLongIsForgotten(t *testing.T) {
 		for _, test := range []struct {
 			after   time.Duration
 			waiting int
-		}{{notices.MinNoticeKept - time.Hour, 1}, {notices.MinNoticeKept + time.Hour, 0}} {
+		}{{notices.MinKept - time.Hour, 1}, {notices.MinKept + time.Hour, 0}} {
 			s.until(test.after)
 			stop := s.work(sweeps(time.Minute), func(o *tasks.WorkerOptions) { o.KeepRecords = time.Hour })
 			time.Sleep(2 * time.Minute)
@@ -300,10 +300,10 @@ func TestANoticeForNobodyIsDropped(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		var mail announcer
-		id := notices.NoticeID(notices.NoticeUserQuota, s.began, 80, "bob")
+		id := notices.FormatID(notices.UserQuota, s.began, 80, "bob")
 		_, err := s.notices().Put(s.Context(), notices.Notice{ID: id}, time.Time{})
 		require.NoError(s, err)
-		digest := notices.NoticeID(notices.NoticeUserQuotaDigest, s.began, 0, "default")
+		digest := notices.FormatID(notices.UserQuotaDigest, s.began, 0, "default")
 		_, err = s.notices().Put(s.Context(), notices.Notice{ID: digest}, time.Time{})
 		require.NoError(s, err)
 		s.work(announces(&mail), sweeps(time.Minute))
@@ -319,14 +319,14 @@ func TestTasksThatAreNoAlerts(t *testing.T) {
 	tell(t, func(s *story) {
 		var mail announcer
 		s.enqueueAlerts("nothing", 1)
-		s.enqueueAlerts(notices.NoticeID(notices.NoticeDailyReport, s.began, 0, "unknown"), 1)
+		s.enqueueAlerts(notices.FormatID(notices.DailyReport, s.began, 0, "unknown"), 1)
 		s.enqueuePayloads([]byte("{"), 1)
 		s.enqueuePayloads([]byte(`{"notice":"x"}`), 1)
 		s.enqueuePayloads([]byte(`{"v":2,"letter":"of a newer program"}`), 1)
 		s.work(announces(&mail))
 		time.Sleep(time.Minute)
 		require.Empty(s, mail.all())
-		sizes, err := queue.QueueSizes(s.Context(), s.client, "")
+		sizes, err := queue.Sizes(s.Context(), s.client, "")
 		require.NoError(s, err)
 		total := 0
 		for _, size := range sizes {
@@ -346,7 +346,7 @@ func TestPitfall48NoticeWithoutAReply(t *testing.T) {
 				var mail announcer
 				s.putReport()
 				lost := s.losing(script, once())
-				s.enqueueAlerts(notices.NoticeID(notices.NoticeDailyReport, s.began, 0, "shop"), 3)
+				s.enqueueAlerts(notices.FormatID(notices.DailyReport, s.began, 0, "shop"), 3)
 				s.work(announces(&mail), sweeps(time.Minute))
 				time.Sleep(3 * time.Minute)
 				require.EqualValues(s, 1, lost.lost.Load())

@@ -13,7 +13,7 @@ import (
 // announceBy gives a worker what it takes to announce notices, and to count for
 // the daily reports.
 func (w *Worker) announceBy(client redis.UniversalClient, o WorkerOptions) error {
-	notices, err := notices.NewNotices(client, w.options)
+	notices, err := notices.New(client, w.options)
 	if err != nil {
 		return err
 	}
@@ -21,12 +21,12 @@ func (w *Worker) announceBy(client redis.UniversalClient, o WorkerOptions) error
 	if err != nil {
 		return err
 	}
-	stats, err := stats.NewStats(client, o.Prefix)
+	stats, err := stats.New(client, o.Prefix)
 	if err != nil {
 		return err
 	}
 	h := w.handler
-	h.Tally = report.NewTally(stats, payers.NewPayers(whom.Accounts, h.Clock.Local), w.logger)
+	h.Tally = report.NewTally(stats, payers.New(whom.Accounts, h.Clock.Local), w.logger)
 	announced := &announce.Announcements{
 		Notices: notices, Contacts: whom, Announcer: o.Announcer, Queue: h.Queue, Clock: h.Clock,
 		Retries: o.Retries, Kept: notices.Kept(), Timeout: o.PushTimeout, Margin: o.SettleMargin, Slots: make(chan struct{}, announce.Announcing),

@@ -165,7 +165,7 @@ func (b *backlog) judge(before map[string][]kept) map[string]int {
 func (b *backlog) judgeUser(user string, before []kept, ended map[string]kept) int {
 	b.Helper()
 	looked := b.looked(before, ended)
-	model, err := sendlimittest.NewModel(policy.DefaultPolicy(), policy.DefaultReach)
+	model, err := sendlimittest.NewModel(policy.Default(), policy.DefaultReach)
 	require.NoError(b, err)
 	reserve := func(k kept, at, now int64) {
 		d := model.Reserve(sendlimit.Request{User: user, ID: k.ID, At: unixMilli(at), Now: unixMilli(now)})

@@ -170,7 +170,7 @@ func TestStoppedDuringAnOutage(t *testing.T) {
 func TestCloseDuringAnOutage(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		submitter := s.newSubmitter(submit.SubmitterOptions{})
+		submitter := s.newSubmitter(submit.Options{})
 		s.server.Server().SetPreHook(func(_ *server.Peer, command string, args ...string) bool {
 			if command == "ZADD" && strings.EqualFold(args[1], "XX") { // what confirms
 				time.Sleep(time.Hour)
@@ -180,7 +180,7 @@ func TestCloseDuringAnOutage(t *testing.T) {
 		for i := range 1000 {
 			m := s.message("a", time.Hour)
 			m.User = strings.Repeat("u", i%256+1)
-			m.ID = keyspace.NewGeneration()
+			m.ID = keyspace.NewToken()
 			_, err := submitter.Submit(s.Context(), m)
 			require.NoError(s, err)
 		}
@@ -201,7 +201,7 @@ func TestLogNamesNobody(t *testing.T) {
 	tell(t, func(s *story) {
 		log := new(bytes.Buffer)
 		logger := slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-		s.Submitter = s.newSubmitter(submit.SubmitterOptions{Logger: logger})
+		s.Submitter = s.newSubmitter(submit.Options{Logger: logger})
 		stop := s.work(retrying(2), func(o *tasks.WorkerOptions) { o.Logger = logger })
 		m := message.Message{ID: "m1", User: "Malory", SendAt: s.at(time.Second), Title: "Tidings", Body: "Bodily"}
 		m.Data = map[string]string{"Keyword": "Valued"}

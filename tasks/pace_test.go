@@ -31,9 +31,9 @@ func (s *story) pace(rateText string, burst int64) {
 	require.NoError(s, s.paces().Apply(s.Context(), pace))
 }
 
-func (s *story) paces() *rate.PaceStore {
+func (s *story) paces() *rate.Paces {
 	s.Helper()
-	paces, err := rate.NewPaceStore(s.client, "", deliver.PaceTarget)
+	paces, err := rate.NewPaces(s.client, "", deliver.PaceTarget)
 	require.NoError(s, err)
 	return paces
 }

@@ -22,9 +22,9 @@ import (
 )
 
 // policies is the store's.
-func (s *story) policies() *settings.PolicyStore {
+func (s *story) policies() *settings.Policies {
 	s.Helper()
-	store, err := settings.NewPolicyStore(s.client, "")
+	store, err := settings.NewPolicies(s.client, "")
 	require.NoError(s, err)
 	return store
 }
@@ -32,7 +32,7 @@ func (s *story) policies() *settings.PolicyStore {
 // policy puts the default policy, with what change does to it, into the store.
 func (s *story) policy(change func(*policy.Policy)) {
 	s.Helper()
-	p := policy.DefaultPolicy()
+	p := policy.Default()
 	change(&p)
 	require.NoError(s, s.policies().Apply(s.Context(), p))
 }
@@ -40,7 +40,7 @@ func (s *story) policy(change func(*policy.Policy)) {
 // set gives a user settings, as another process does.
 func (s *story) set(user string, own policy.UserSettings) {
 	s.Helper()
-	users, err := settings.NewUserSettingsStore(s.newClient(), "")
+	users, err := settings.NewUsers(s.newClient(), "")
 	require.NoError(s, err)
 	require.NoError(s, users.Set(s.Context(), user, own))
 }
@@ -56,7 +56,7 @@ func quiet(tb testing.TB, lines ...string) policy.QuietHours {
 // rulesOf are rules as they are written.
 func rulesOf(tb testing.TB, rules ...string) []policy.Rule {
 	tb.Helper()
-	p, err := policy.ParsePolicy("some", "", rules...)
+	p, err := policy.Parse("some", "", rules...)
 	require.NoError(tb, err)
 	return p.Rules
 }
@@ -70,7 +70,7 @@ func TestPoliciesAreFollowedByAnIdleWorker(t *testing.T) {
 		logger := slog.New(slog.NewJSONHandler(log, nil))
 		shared, err := rules.NewPolicies(s.client, rules.PoliciesOptions{Logger: logger})
 		require.NoError(s, err)
-		s.Submitter = s.newSubmitter(submit.SubmitterOptions{Policies: shared, Logger: logger})
+		s.Submitter = s.newSubmitter(submit.Options{Policies: shared, Logger: logger})
 		s.accepted(s.message("a", time.Hour))
 		stop := s.work(func(o *tasks.WorkerOptions) { o.Policies, o.Logger = shared, logger })
 		s.until(10 * time.Second)

@@ -26,7 +26,7 @@ import (
 func (s *story) enqueue(kind, payload, id string) {
 	s.Helper()
 	_, err := asynq.NewClientFromRedisClient(s.client).Enqueue(asynq.NewTask(kind, []byte(payload)),
-		asynq.Queue(queue.QueueName("")), asynq.TaskID(id))
+		asynq.Queue(queue.Name("")), asynq.TaskID(id))
 	require.NoError(s, err)
 }
 
@@ -34,7 +34,7 @@ func (s *story) enqueue(kind, payload, id string) {
 func (s *story) repeats(user, id string) {
 	s.Helper()
 	payload := `{"v":1,"user":"` + user + `","id":"` + id + `","generation":"` + s.record(user, id)["g"] + `","due":0}`
-	s.enqueue(queue.TypeDeliver, payload, keyspace.NewGeneration())
+	s.enqueue(queue.TypeDeliver, payload, keyspace.NewToken())
 }
 
 // Pitfall 28: a task runs twice at the same time, here and in another worker.
@@ -81,7 +81,7 @@ func TestPitfall25And29ComingAgainUsesUpNoRetry(t *testing.T) {
 		s.work()
 		s.until(50 * time.Second)
 		require.Greater(s, failures, 20)
-		task, err := asynq.NewInspectorFromRedisClient(s.client).GetTaskInfo(queue.QueueName(""), generation)
+		task, err := asynq.NewInspectorFromRedisClient(s.client).GetTaskInfo(queue.Name(""), generation)
 		require.NoError(s, err)
 		require.Zero(s, task.Retried)
 		s.delivered()
@@ -146,7 +146,7 @@ func TestGarbageInTheQueueIsDropped(t *testing.T) {
 			`{"v":1,"user":"alice","id":"a","generation":"g","due":0}`, // well-formed, but stands for nothing
 			`{"v":1,"user":"alice","id":"a","generation":"g","due":-9223372036854775808}`,
 		} {
-			s.enqueue(queue.TypeDeliver, payload, keyspace.NewGeneration())
+			s.enqueue(queue.TypeDeliver, payload, keyspace.NewToken())
 		}
 		before := s.places()
 		s.work()
@@ -168,7 +168,7 @@ func TestPitfall43NewerTasksComeAgain(t *testing.T) {
 		s.until(time.Minute)
 		inspector := asynq.NewInspectorFromRedisClient(s.client)
 		for _, id := range []string{"newer-version", "newer-type"} {
-			task, err := inspector.GetTaskInfo(queue.QueueName(""), id)
+			task, err := inspector.GetTaskInfo(queue.Name(""), id)
 			require.NoError(s, err)
 			require.Zero(s, task.Retried)
 			require.Contains(s, task.LastErr, "a newer program wrote the task")
@@ -182,10 +182,10 @@ func TestPitfall43NewerTasksComeAgain(t *testing.T) {
 func TestPrefixesShareNothing(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		policies, err := settings.NewPolicyStore(s.client, "test")
+		policies, err := settings.NewPolicies(s.client, "test")
 		require.NoError(s, err)
-		require.NoError(s, policies.Apply(s.Context(), policy.DefaultPolicy()))
-		other := s.newSubmitter(submit.SubmitterOptions{Prefix: "test"})
+		require.NoError(s, policies.Apply(s.Context(), policy.Default()))
+		other := s.newSubmitter(submit.Options{Prefix: "test"})
 		stop := s.work()
 		m := s.message("a", time.Second)
 		o, err := other.Submit(s.Context(), m)

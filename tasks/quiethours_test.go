@@ -59,7 +59,7 @@ func TestQuietHoursForRetries(t *testing.T) {
 		const ten = 22 * time.Hour
 		s.until(ten - 10*time.Second)
 		stop := s.work(func(o *tasks.WorkerOptions) {
-			o.Retries = retry.RetryPolicy{Min: 14 * time.Second, Max: time.Minute, Attempts: 5}
+			o.Retries = retry.Policy{Min: 14 * time.Second, Max: time.Minute, Attempts: 5}
 		})
 		s.always(unavailable())
 		code := s.message("code", ten-6*time.Second)

@@ -24,7 +24,7 @@ import (
 // refitter opens what finds misfits in the story's store.
 func (s *story) refitter() *refit.Refitter {
 	s.Helper()
-	r, err := refit.NewRefitter(s.newClient(), refit.RefitterOptions{})
+	r, err := refit.New(s.newClient(), refit.Options{})
 	require.NoError(s, err)
 	s.Cleanup(func() { require.NoError(s, r.Close()) })
 	return r
@@ -33,8 +33,8 @@ func (s *story) refitter() *refit.Refitter {
 // noted are misfits in short, as a watcher is told of them.
 type noted []string
 
-func (n *noted) watcher() refit.RefitWatcher {
-	return refit.RefitWatcher{Misfit: func(m refit.Misfit) error {
+func (n *noted) watcher() refit.Watcher {
+	return refit.Watcher{Misfit: func(m refit.Misfit) error {
 		*n = append(*n, fmt.Sprintf("%s %s %s", m.ID, m.Breaks, m.Outcome))
 		return nil
 	}}
@@ -43,7 +43,7 @@ func (n *noted) watcher() refit.RefitWatcher {
 // policyOf is the story's policy under other rules.
 func (s *story) policyOf(rules ...string) policy.Policy {
 	s.Helper()
-	p, err := policy.ParsePolicy(policy.DefaultPolicyName, "", rules...)
+	p, err := policy.Parse(policy.DefaultName, "", rules...)
 	require.NoError(s, err)
 	return p
 }
@@ -51,15 +51,15 @@ func (s *story) policyOf(rules ...string) policy.Policy {
 // stored is the default policy as the store has it.
 func (s *story) stored() policy.Policy {
 	s.Helper()
-	policies, err := settings.NewPolicyStore(s.client, "")
+	policies, err := settings.NewPolicies(s.client, "")
 	require.NoError(s, err)
-	p, _, err := policies.Load(s.Context(), policy.DefaultPolicyName)
+	p, _, err := policies.Load(s.Context(), policy.DefaultName)
 	require.NoError(s, err)
 	return p
 }
 
 // run does with misfits what the action says.
-func (s *story) run(action refit.RefitAction) (refit.RefitSummary, noted) {
+func (s *story) run(action refit.Action) (refit.Summary, noted) {
 	s.Helper()
 	var found noted
 	summary, err := s.refitter().Run(s.Context(), s.stored(), action, found.watcher())
@@ -77,7 +77,7 @@ func TestPreviewChangesNothing(t *testing.T) {
 		summary, err := s.refitter().Preview(s.Context(), s.policyOf("1/calendar_day"), found.watcher())
 		require.NoError(s, err)
 		require.Equal(s, noted{"b 1/calendar_day misfit"}, found)
-		require.Equal(s, refit.RefitSummary{
+		require.Equal(s, refit.Summary{
 			Outcome: refit.Previewed, Policy: "default", Users: 1, Reservations: 3, MisfitUsers: 1, Misfits: 1,
 			MisfitsByRule: map[string]int{"1/calendar_day": 1}, Next: keyspace.Partitions,
 		}, summary)
@@ -91,7 +91,7 @@ func TestWhatWasAcceptedIsSentUnderTheOldPromise(t *testing.T) {
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
 		s.apply("1/calendar_day")
-		_, found := s.run(refit.RefitKeep)
+		_, found := s.run(refit.Keep)
 		require.Empty(s, found)
 		s.workWhereDue(3 * time.Hour)
 		s.delivered("a +1h0m0s", "b +2h0m0s")
@@ -105,7 +105,7 @@ func TestRefitShifts(t *testing.T) {
 		soon.ExpiresAt = s.at(6 * time.Hour)
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour), s.message("c", 3*time.Hour), soon)
 		s.apply("1/calendar_day")
-		summary, found := s.run(refit.RefitShift)
+		summary, found := s.run(refit.Shift)
 		require.Equal(s, noted{
 			"b 1/calendar_day moved",
 			"c 1/calendar_day moved", // to the day after, the next being taken by now
@@ -124,10 +124,10 @@ func TestRefitCancels(t *testing.T) {
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour), s.message("c", 3*time.Hour))
 		s.apply("2/calendar_day")
-		summary, found := s.run(refit.RefitCancel)
+		summary, found := s.run(refit.Cancel)
 		require.Equal(s, noted{"c 2/calendar_day cancelled"}, found)
 		require.Equal(s, 1, summary.Cancelled)
-		summary, found = s.run(refit.RefitCancel)
+		summary, found = s.run(refit.Cancel)
 		require.Empty(s, found, "what is left fits")
 		require.Zero(s, summary.Misfits)
 		s.workWhereDue(4 * time.Hour)
@@ -157,11 +157,11 @@ func TestRefitOfChargedMessages(t *testing.T) {
 			users[m.User] = []string{m.ID}
 		}
 		s.apply("1/calendar_day")
-		summary, found := s.run(refit.RefitShift)
+		summary, found := s.run(refit.Shift)
 		require.Len(s, found, 2)
 		require.Equal(s, []int{1, 1}, []int{summary.Moved, summary.Kept})
 		s.requireCharges(nil, users)
-		summary, _ = s.run(refit.RefitCancel)
+		summary, _ = s.run(refit.Cancel)
 		require.Equal(s, 1, summary.Cancelled)
 		s.requireCharges(nil, users)
 	})
@@ -190,20 +190,20 @@ func TestRefitGoesOnWhereItStopped(t *testing.T) {
 			}
 			return note(m)
 		}
-		stopped, err := s.refitter().Run(s.Context(), s.stored(), refit.RefitShift, watcher)
+		stopped, err := s.refitter().Run(s.Context(), s.stored(), refit.Shift, watcher)
 		require.ErrorIs(s, err, enough)
 		require.Equal(s, 8, stopped.Moved)
 		require.Less(s, stopped.Next, keyspace.Partitions)
 		require.Positive(s, stopped.Next)
 
-		rest, err := s.refitter().Run(s.Context(), s.stored(), refit.RefitShift, found.watcher())
+		rest, err := s.refitter().Run(s.Context(), s.stored(), refit.Shift, found.watcher())
 		require.NoError(s, err)
 		require.Equal(s, stopped.Next, rest.First)
 		require.Equal(s, 12, rest.Moved)
 		require.Equal(s, keyspace.Partitions, rest.Next)
 		require.Zero(s, s.client.Exists(s.Context(), s.keys().Refit("default")).Val(), "nothing is left to go on with")
 
-		again, found := s.run(refit.RefitShift)
+		again, found := s.run(refit.Shift)
 		require.Zero(s, again.First, "a run that has ended begins anew")
 		require.Empty(s, found)
 	})
@@ -217,12 +217,12 @@ func TestRefitEndsWithItsContext(t *testing.T) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
 		s.apply("1/calendar_day")
 		ctx, stop := context.WithCancelCause(s.Context())
-		watcher := refit.RefitWatcher{Misfit: func(refit.Misfit) error {
+		watcher := refit.Watcher{Misfit: func(refit.Misfit) error {
 			time.Sleep(100 * time.Millisecond) // which it rests for as well, and is stopped in
 			stop(errors.New("a signal"))
 			return nil
 		}}
-		_, err := s.refitter().Run(ctx, s.stored(), refit.RefitShift, watcher)
+		_, err := s.refitter().Run(ctx, s.stored(), refit.Shift, watcher)
 		require.ErrorIs(s, err, context.Canceled)
 	})
 }
@@ -247,7 +247,7 @@ func TestRefitIsOneAtATime(t *testing.T) {
 		s.apply("1/calendar_day")
 		// Its turn is kept while it goes on.
 		var second error
-		slow, err := refit.NewRefitter(s.client, refit.RefitterOptions{Rest: func(ctx context.Context, _ time.Duration) error {
+		slow, err := refit.New(s.client, refit.Options{Rest: func(ctx context.Context, _ time.Duration) error {
 			time.Sleep(300 * time.Millisecond)
 			return ctx.Err()
 		}})
@@ -257,18 +257,18 @@ func TestRefitIsOneAtATime(t *testing.T) {
 		go func() {
 			defer close(ended)
 			time.Sleep(20 * time.Second)
-			_, second = s.refitter().Run(s.Context(), s.stored(), refit.RefitCancel, refit.RefitWatcher{})
+			_, second = s.refitter().Run(s.Context(), s.stored(), refit.Cancel, refit.Watcher{})
 		}()
-		_, err = slow.Run(s.Context(), s.stored(), refit.RefitShift, refit.RefitWatcher{})
+		_, err = slow.Run(s.Context(), s.stored(), refit.Shift, refit.Watcher{})
 		require.NoError(s, err)
 		<-ended
-		var runs *refit.RefitRunsError
+		var runs *refit.RunningError
 		require.ErrorAs(s, second, &runs)
 		require.Equal(s, "default", runs.Policy)
 		require.Equal(s, fault.CodeRefitRunning, runs.Code())
 
 		// Nobody keeps the turn of one that was killed.
-		killed, err := misfits.NewRefitTurn(s.client, "", s.stored(), string(refit.RefitShift))
+		killed, err := misfits.NewTurn(s.client, "", s.stored(), string(refit.Shift))
 		require.NoError(s, err)
 		_, taken, _, err := killed.Take(s.Context(), 10*time.Second)
 		require.NoError(s, err)
@@ -277,7 +277,7 @@ func TestRefitIsOneAtATime(t *testing.T) {
 		kept, err := killed.Keep(s.Context(), 900, 10*time.Second)
 		require.NoError(s, err)
 		require.True(s, kept)
-		summary, _ := s.run(refit.RefitShift)
+		summary, _ := s.run(refit.Shift)
 		require.Equal(s, 900, summary.First)
 		require.GreaterOrEqual(s, time.Since(began), 9*time.Second)
 		kept, err = killed.Keep(s.Context(), 901, 10*time.Second)
@@ -292,7 +292,7 @@ func TestRefitOfAPolicyThatIsReplaced(t *testing.T) {
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
 		s.apply("1/calendar_day")
-		_, err := s.refitter().Run(s.Context(), s.stored(), refit.RefitShift, refit.RefitWatcher{
+		_, err := s.refitter().Run(s.Context(), s.stored(), refit.Shift, refit.Watcher{
 			Progress: func(done int) {
 				if done == 3 {
 					s.apply("2/calendar_day")
@@ -302,7 +302,7 @@ func TestRefitOfAPolicyThatIsReplaced(t *testing.T) {
 		var replaced *refit.PolicyReplacedError
 		require.ErrorAs(s, err, &replaced)
 		require.Equal(s, s.at(2*time.Hour), s.status("b").SendAt.Time)
-		_, found := s.run(refit.RefitShift)
+		_, found := s.run(refit.Shift)
 		require.Empty(s, found, "it fits the new one")
 	})
 }
@@ -325,7 +325,7 @@ func TestRefitStopsWhereItsPolicyIsTakenBack(t *testing.T) {
 			}
 			return note(m)
 		}
-		summary, err := s.refitter().Run(s.Context(), s.stored(), refit.RefitCancel, watcher)
+		summary, err := s.refitter().Run(s.Context(), s.stored(), refit.Cancel, watcher)
 		var replaced *refit.PolicyReplacedError
 		require.ErrorAs(s, err, &replaced)
 		require.Equal(s, noted{"m1 1/calendar_day cancelled"}, found)
@@ -339,7 +339,7 @@ func TestRefitStopsWhereItsPolicyIsTakenBack(t *testing.T) {
 			}
 			return nil
 		}
-		_, err = s.refitter().Run(s.Context(), s.stored(), refit.RefitCancel, watcher)
+		_, err = s.refitter().Run(s.Context(), s.stored(), refit.Cancel, watcher)
 		require.ErrorAs(s, err, &replaced)
 	})
 }
@@ -363,7 +363,7 @@ func TestRefitLeavesWhatOthersChangeMeanwhile(t *testing.T) {
 			require.Equal(s, message.Moved, o.Outcome)
 		}}
 		s.hook = race
-		summary, found := s.run(refit.RefitShift)
+		summary, found := s.run(refit.Shift)
 		require.Equal(s, noted{"b 1/calendar_day gone", "c 1/calendar_day gone", "d 1/calendar_day gone"}, found)
 		require.Equal(s, 3, summary.Gone)
 		require.Equal(s, s.at(50*time.Hour), s.status("d").SendAt.Time)
@@ -402,7 +402,7 @@ func TestRefitRefuses(t *testing.T) {
 		} {
 			p := s.stored()
 			p.Name = c.policy
-			_, err := r.Run(s.Context(), p, refit.RefitAction(c.action), refit.RefitWatcher{})
+			_, err := r.Run(s.Context(), p, refit.Action(c.action), refit.Watcher{})
 			var wrong *fault.InvalidError
 			require.ErrorAs(s, err, &wrong)
 			require.Equal(s, c.field, wrong.Field)
@@ -411,13 +411,13 @@ func TestRefitRefuses(t *testing.T) {
 		old := s.stored()
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
 		s.apply("1/calendar_day")
-		for _, action := range []refit.RefitAction{refit.RefitCancel, refit.RefitKeep} {
-			_, err := r.Run(s.Context(), old, action, refit.RefitWatcher{})
+		for _, action := range []refit.Action{refit.Cancel, refit.Keep} {
+			_, err := r.Run(s.Context(), old, action, refit.Watcher{})
 			var replaced *refit.PolicyReplacedError
 			require.ErrorAs(s, err, &replaced)
 			require.Equal(s, fault.CodeVersionMismatch, replaced.Code())
 		}
-		_, err := r.Preview(s.Context(), policy.Policy{}, refit.RefitWatcher{})
+		_, err := r.Preview(s.Context(), policy.Policy{}, refit.Watcher{})
 		var wrong *fault.InvalidError
 		require.ErrorAs(s, err, &wrong)
 	})
@@ -435,7 +435,7 @@ func TestRefitKeepsWhatFitsAgain(t *testing.T) {
 			s.cancelled("a")
 			queued = s.queued()
 		}}
-		summary, found := s.run(refit.RefitShift)
+		summary, found := s.run(refit.Shift)
 		require.Equal(s, noted{"b 1/calendar_day kept"}, found)
 		require.Equal(s, 1, summary.Kept)
 		require.Equal(s, queued, s.queued())

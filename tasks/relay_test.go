@@ -34,7 +34,7 @@ func (s *story) loseTasks() int {
 	inspector := asynq.NewInspectorFromRedisClient(s.client)
 	lost := 0
 	for _, remove := range []func(string) (int, error){inspector.DeleteAllScheduledTasks, inspector.DeleteAllPendingTasks, inspector.DeleteAllRetryTasks} {
-		n, err := remove(queue.QueueName(""))
+		n, err := remove(queue.Name(""))
 		require.NoError(s, err)
 		lost += n
 	}
@@ -93,11 +93,11 @@ func TestRelayFindsWhatIsInNoList(t *testing.T) {
 				s.accepted(s.message("a", time.Minute))
 				if list == "pending" {
 					s.until(time.Minute)
-					info, err := asynq.NewInspectorFromRedisClient(s.client).GetTaskInfo(queue.QueueName(""), s.record("alice", "a")["g"])
+					info, err := asynq.NewInspectorFromRedisClient(s.client).GetTaskInfo(queue.Name(""), s.record("alice", "a")["g"])
 					require.NoError(s, err)
-					require.NoError(s, asynq.NewInspectorFromRedisClient(s.client).RunTask(queue.QueueName(""), info.ID))
+					require.NoError(s, asynq.NewInspectorFromRedisClient(s.client).RunTask(queue.Name(""), info.ID))
 				}
-				require.EqualValues(s, 1, s.client.Del(s.Context(), "asynq:{"+queue.QueueName("")+"}:"+list).Val())
+				require.EqualValues(s, 1, s.client.Del(s.Context(), "asynq:{"+queue.Name("")+"}:"+list).Val())
 				s.work(relaying)
 				s.until(2*time.Minute - time.Millisecond)
 				s.delivered()
@@ -151,7 +151,7 @@ func TestPitfall45AnArchivedTaskIsNoTimer(t *testing.T) {
 		s.accepted(s.message("a", time.Minute))
 		s.until(time.Second)
 		inspector := asynq.NewInspectorFromRedisClient(s.client)
-		require.NoError(s, inspector.ArchiveTask(queue.QueueName(""), s.record("alice", "a")["g"]))
+		require.NoError(s, inspector.ArchiveTask(queue.Name(""), s.record("alice", "a")["g"]))
 		s.until(3 * time.Minute)
 		require.Len(s, s.recorder.Deliveries(), 1)
 		s.ended("alice", "a", "d")
@@ -182,8 +182,8 @@ func TestRelayDoesNotWaitForATaskOfADeadWorker(t *testing.T) {
 // takeTask takes a task as a worker does of which nothing is heard any more.
 func (s *story) takeTask(id string) {
 	s.Helper()
-	key := "asynq:{" + queue.QueueName("") + "}:"
-	require.NoError(s, asynq.NewInspectorFromRedisClient(s.client).RunTask(queue.QueueName(""), id))
+	key := "asynq:{" + queue.Name("") + "}:"
+	require.NoError(s, asynq.NewInspectorFromRedisClient(s.client).RunTask(queue.Name(""), id))
 	require.Equal(s, id, s.client.LMove(s.Context(), key+"pending", key+"active", "right", "left").Val())
 	require.NoError(s, s.client.HSet(s.Context(), key+"t:"+id, "state", "active").Err())
 	lease := float64(time.Now().Add(30 * time.Second).Unix())
@@ -319,7 +319,7 @@ func (s *story) leave(id string, lease time.Duration) {
 	gate, err := messages.NewGate(s.client, sendlimit.Options{Records: true})
 	require.NoError(s, err)
 	claim, err := gate.Claim(s.Context(), messages.Delivery{
-		User: "alice", ID: id, Generation: s.record("alice", id)["g"], Nonce: keyspace.NewGeneration(),
+		User: "alice", ID: id, Generation: s.record("alice", id)["g"], Nonce: keyspace.NewToken(),
 	}, lease, time.Time{})
 	require.NoError(s, err)
 	require.Equal(s, messages.Send, claim.Verdict)

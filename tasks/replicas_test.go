@@ -58,7 +58,7 @@ func TestReplicasAreWaitedFor(t *testing.T) {
 			t.Parallel()
 			tell(t, func(s *story) {
 				w := s.waits(2)
-				s.Submitter = s.newSubmitter(submit.SubmitterOptions{WaitReplicas: 2, WaitReplicasTimeout: 300 * time.Millisecond, Batch: batch})
+				s.Submitter = s.newSubmitter(submit.Options{WaitReplicas: 2, WaitReplicasTimeout: 300 * time.Millisecond, Batch: batch})
 				s.accepted(s.message("first", 30*time.Minute)) // and the script is there from now on
 				require.Len(s, w.taken(), 1)
 
@@ -93,7 +93,7 @@ func TestTooFewReplicas(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		w := s.waits(1)
-		s.Submitter = s.newSubmitter(submit.SubmitterOptions{WaitReplicas: 2})
+		s.Submitter = s.newSubmitter(submit.Options{WaitReplicas: 2})
 		s.work()
 		for range 2 { // asking again waits again
 			_, err := s.Submit(s.Context(), s.message("a", 10*time.Second))
@@ -121,7 +121,7 @@ func TestReplicasAreWaitedForOnAnotherConnection(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		w := s.waits(1)
-		s.Submitter = s.newSubmitter(submit.SubmitterOptions{WaitReplicas: 1})
+		s.Submitter = s.newSubmitter(submit.Options{WaitReplicas: 1})
 		s.accepted(s.message("a", time.Hour))
 		s.network.cut()
 		s.network.mend()
@@ -144,24 +144,24 @@ func TestReplicasCannotBeWaitedFor(t *testing.T) {
 			}
 			return command == "WAIT"
 		})
-		s.Submitter = s.newSubmitter(submit.SubmitterOptions{WaitReplicas: 1})
+		s.Submitter = s.newSubmitter(submit.Options{WaitReplicas: 1})
 		_, err := s.Submit(s.Context(), s.message("a", time.Hour))
 		s.away(err, fault.CodeUnavailable)
 		require.Contains(s, message.OutcomeOf(err).Detail, "Redis does not let this user run WAIT")
 
-		for sentence, o := range map[string]submit.SubmitterOptions{
+		for sentence, o := range map[string]submit.Options{
 			`wait_replicas "-1" is not allowed: it takes 0 to 10`:                {WaitReplicas: -1},
 			`wait_replicas "11" is not allowed: it takes 0 to 10`:                {WaitReplicas: 11},
 			`wait_replicas_timeout "1ns" is not allowed: it takes at least 1 ms`: {WaitReplicasTimeout: 1},
 			`wait_replicas_timeout "-1s" is not allowed: it takes at least 1 ms`: {WaitReplicasTimeout: -time.Second},
 			`prefix "A" is not allowed: it takes 1 to 32 of a-z 0-9 _ -`:         {WaitReplicas: 1, Prefix: "A"},
 		} {
-			_, err := submit.NewSubmitter(s.client, o)
+			_, err := submit.New(s.client, o)
 			refuses(s.T, err, sentence)
 		}
 		ring := redis.NewRing(&redis.RingOptions{})
 		defer ring.Close()
-		_, err = submit.NewSubmitter(ring, submit.SubmitterOptions{WaitReplicas: 1})
+		_, err = submit.New(ring, submit.Options{WaitReplicas: 1})
 		refuses(s.T, err, `wait_replicas "1" is not allowed: it takes 0 with a *redis.Ring, which lends out no connection`)
 	})
 }
@@ -173,7 +173,7 @@ func TestPitfall48ASubmitTriedOnAnotherConnectionIsTheSame(t *testing.T) {
 	tell(t, func(s *story) {
 		s.waits(1)
 		lost := s.losing(lua.Reserve, once())
-		submitter, err := submit.NewSubmitter(s.newClient(), submit.SubmitterOptions{WaitReplicas: 1})
+		submitter, err := submit.New(s.newClient(), submit.Options{WaitReplicas: 1})
 		require.NoError(s, err)
 		s.Cleanup(func() { require.NoError(s, submitter.Close()) })
 		m := s.message("", 30*time.Minute)

@@ -82,9 +82,9 @@ func TestUsersAreGatheredIntoOneMailAnHour(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		var mail announcer
-		policies, err := settings.NewPolicyStore(s.client, "")
+		policies, err := settings.NewPolicies(s.client, "")
 		require.NoError(s, err)
-		policy, err := policy.ParsePolicy(policy.DefaultPolicyName, "Asia/Kolkata", "2/calendar_day")
+		policy, err := policy.Parse(policy.DefaultName, "Asia/Kolkata", "2/calendar_day")
 		require.NoError(s, err)
 		policy.AlertTo, policy.AlertAt = "ops@example.com", []int{50, 100}
 		require.NoError(s, policies.Apply(s.Context(), policy))

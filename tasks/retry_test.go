@@ -24,7 +24,7 @@ func unavailable() notifier.Result {
 // retrying is a retry policy of seconds.
 func retrying(attempts int) func(*tasks.WorkerOptions) {
 	return func(o *tasks.WorkerOptions) {
-		o.Retries = retry.RetryPolicy{Min: time.Second, Max: 4 * time.Second, Attempts: attempts}
+		o.Retries = retry.Policy{Min: time.Second, Max: 4 * time.Second, Attempts: attempts}
 	}
 }
 
@@ -214,7 +214,7 @@ func TestClaimedByADeadWorkerIsSentWhenTheLeaseIsOver(t *testing.T) {
 		require.NoError(s, err)
 		s.until(time.Minute)
 		claim, err := gate.Claim(s.Context(), messages.Delivery{
-			User: "alice", ID: "a", Generation: s.record("alice", "a")["g"], Nonce: keyspace.NewGeneration(),
+			User: "alice", ID: "a", Generation: s.record("alice", "a")["g"], Nonce: keyspace.NewToken(),
 		}, 20*time.Second, time.Time{})
 		require.NoError(s, err)
 		require.Equal(s, messages.Send, claim.Verdict)

@@ -47,12 +47,12 @@ func TestRulesAreFollowed(t *testing.T) {
 func TestRulesOfAnotherPolicy(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		policies, err := settings.NewPolicyStore(s.client, "")
+		policies, err := settings.NewPolicies(s.client, "")
 		require.NoError(s, err)
-		strict, err := policy.ParsePolicy("strict", "Europe/Berlin", "1/calendar_day")
+		strict, err := policy.Parse("strict", "Europe/Berlin", "1/calendar_day")
 		require.NoError(s, err)
 		require.NoError(s, policies.Apply(s.Context(), strict))
-		s.Submitter = s.newSubmitter(submit.SubmitterOptions{Policy: "strict"})
+		s.Submitter = s.newSubmitter(submit.Options{Policy: "strict"})
 		s.accepted(s.message("a", 22*time.Hour+59*time.Minute)) // midnight in Berlin is at 23:00
 		o := s.submit(s.message("b", 22*time.Hour))
 		require.Equal(s, "1/calendar_day", o.Violations[0].Rule)
@@ -167,14 +167,14 @@ func TestRulesAreFirstLoadedByMany(t *testing.T) {
 func TestOptionsOutOfBounds(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		for sentence, o := range map[string]submit.SubmitterOptions{
+		for sentence, o := range map[string]submit.Options{
 			`prefix "A" is not allowed: it takes 1 to 32 of a-z 0-9 _ -`: {Prefix: "A"},
 			`reach "1ms" is not allowed: it takes 1 s to 366 days`:       {Reach: time.Millisecond},
 			`keep_records "1s" is not allowed: it takes at least 1 minute`: {
 				KeepRecords: time.Second,
 			},
 		} {
-			_, err := submit.NewSubmitter(s.client, o)
+			_, err := submit.New(s.client, o)
 			refuses(s.T, err, sentence)
 			_, err = tasks.NewWorker(s.client, tasks.WorkerOptions{
 				Notifier: s.recorder, Prefix: o.Prefix, Reach: o.Reach, KeepRecords: o.KeepRecords,
@@ -186,7 +186,7 @@ func TestOptionsOutOfBounds(t *testing.T) {
 			`push_timeout "1ns" is not allowed: it takes at least 1 ms`: {Notifier: s.recorder, PushTimeout: 1},
 			`deliveries "-1" is not allowed: it takes at least 1`:       {Notifier: s.recorder, Deliveries: -1},
 			`expire_after "1ms" is not allowed: it takes at least 1 s`:  {Notifier: s.recorder, ExpireAfter: time.Millisecond},
-			`retry_min "0s" is not allowed: it takes at least 1 ms`:     {Notifier: s.recorder, Retries: retry.RetryPolicy{Attempts: 1}},
+			`retry_min "0s" is not allowed: it takes at least 1 ms`:     {Notifier: s.recorder, Retries: retry.Policy{Attempts: 1}},
 			`shutdown_timeout "10s" is not allowed: it takes more than push_timeout, 10s: ` + // pitfall 50
 				`a delivery that is cut off is delivered again`: {Notifier: s.recorder, ShutdownTimeout: 10 * time.Second},
 		} {

@@ -76,7 +76,7 @@ func TestLateMessageWaitsForSettingsThatCanBeRead(t *testing.T) {
 		s.until(20 * time.Second)
 		s.delivered()
 		require.Equal(s, 1, strings.Count(log.String(), "late messages wait until the rules of their users are known"))
-		settings, err := settings.NewUserSettingsStore(s.client, "")
+		settings, err := settings.NewUsers(s.client, "")
 		require.NoError(s, err)
 		_, err = settings.Clear(s.Context(), "alice")
 		require.NoError(s, err)
@@ -90,8 +90,8 @@ func TestLateMessageWaitsForSettingsThatCanBeRead(t *testing.T) {
 func TestWhatIfOfUsersWhoNameThePolicyOfAll(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		s.set("bob", policy.UserSettings{Policy: policy.DefaultPolicyName})
-		lax := policy.DefaultPolicy()
+		s.set("bob", policy.UserSettings{Policy: policy.DefaultName})
+		lax := policy.Default()
 		lax.Rules = rulesOf(s, "1/hour")
 		first, second := s.message("a", time.Hour), s.message("b", 2*time.Hour-time.Second)
 		first.User, second.User = "bob", "bob"

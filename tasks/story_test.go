@@ -60,7 +60,7 @@ func newStory(t *testing.T, rules ...string) *story {
 	s.network = &network{server: s.server}
 	s.client = s.newClient()
 	s.apply(rules...)
-	s.Submitter = s.newSubmitter(submit.SubmitterOptions{})
+	s.Submitter = s.newSubmitter(submit.Options{})
 	return s
 }
 
@@ -82,20 +82,20 @@ func (s *story) newClient() *redis.Client {
 // apply gives the store rules.
 func (s *story) apply(rules ...string) {
 	s.Helper()
-	p := policy.DefaultPolicy()
+	p := policy.Default()
 	if len(rules) > 0 {
 		var err error
-		p, err = policy.ParsePolicy(policy.DefaultPolicyName, "", rules...)
+		p, err = policy.Parse(policy.DefaultName, "", rules...)
 		require.NoError(s, err)
 	}
-	policies, err := settings.NewPolicyStore(s.client, "")
+	policies, err := settings.NewPolicies(s.client, "")
 	require.NoError(s, err)
 	require.NoError(s, policies.Apply(s.Context(), p))
 }
 
-func (s *story) newSubmitter(o submit.SubmitterOptions) *submit.Submitter {
+func (s *story) newSubmitter(o submit.Options) *submit.Submitter {
 	s.Helper()
-	submitter, err := submit.NewSubmitter(s.client, o)
+	submitter, err := submit.New(s.client, o)
 	require.NoError(s, err)
 	s.Cleanup(func() { require.NoError(s, submitter.Close()) })
 	return submitter
@@ -250,7 +250,7 @@ func (s *story) queued() int {
 	if !s.server.Exists("asynq:queues") {
 		return 0
 	}
-	info, err := asynq.NewInspectorFromRedisClient(s.client).GetQueueInfo(queue.QueueName(""))
+	info, err := asynq.NewInspectorFromRedisClient(s.client).GetQueueInfo(queue.Name(""))
 	require.NoError(s, err)
 	require.Zero(s, info.Archived, "nothing is ever archived")
 	require.Zero(s, info.Completed, "nothing is ever retained")

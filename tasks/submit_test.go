@@ -32,7 +32,7 @@ func TestSubmitLeavesAPlaceARecordAndATask(t *testing.T) {
 		require.Equal(s, []string{"secret"}, s.places())
 
 		generation := record["g"]
-		task, err := asynq.NewInspectorFromRedisClient(s.client).GetTaskInfo(queue.QueueName(""), generation)
+		task, err := asynq.NewInspectorFromRedisClient(s.client).GetTaskInfo(queue.Name(""), generation)
 		require.NoError(s, err)
 		require.Equal(s, "push:deliver", task.Type)
 		require.JSONEq(s, fmt.Sprintf(`{"v":1,"user":"alice","id":"secret","generation":%q,"due":%d}`,
@@ -144,7 +144,7 @@ func TestSubmitWithinTheReach(t *testing.T) {
 	tell(t, func(s *story) {
 		s.accepted(s.message("far", policy.DefaultReach))
 		require.Equal(s, fault.CodeTooFarAhead, s.submit(s.message("too-far", policy.DefaultReach+time.Millisecond)).Code)
-		s.Submitter = s.newSubmitter(submit.SubmitterOptions{Reach: time.Hour})
+		s.Submitter = s.newSubmitter(submit.Options{Reach: time.Hour})
 		s.accepted(s.message("near", time.Hour))
 		require.Equal(s, fault.CodeTooFarAhead, s.submit(s.message("less-near", time.Hour+time.Millisecond)).Code)
 	})

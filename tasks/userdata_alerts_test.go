@@ -19,13 +19,13 @@ import (
 func TestAnExportTellsOfAlerts(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		p := policy.DefaultPolicy()
+		p := policy.Default()
 		p.Rules = []policy.Rule{{Limit: 10, Period: calendar.Day}}
 		p.AlertTo = "ops@example.org"
-		policies, err := settings.NewPolicyStore(s.client, "")
+		policies, err := settings.NewPolicies(s.client, "")
 		require.NoError(s, err)
 		require.NoError(s, policies.Apply(s.Context(), p))
-		settings, err := settings.NewUserSettingsStore(s.client, "")
+		settings, err := settings.NewUsers(s.client, "")
 		require.NoError(s, err)
 		require.NoError(s, settings.Set(s.Context(), "alice", policy.UserSettings{Contact: "ada@example.org"}))
 
@@ -41,8 +41,8 @@ func TestAnExportTellsOfAlerts(t *testing.T) {
 		require.Len(s, document.Alerts, 1)
 		require.False(s, document.Alerts[0].LookAt.IsZero())
 		document.Alerts[0].LookAt = message.Time{}
-		require.Equal(s, []userdata.UserAlert{{
-			Alert: notices.NoticeID(notices.NoticeUserQuota, day, 80, "alice"), Since: message.Time{Time: day},
+		require.Equal(s, []userdata.Alert{{
+			Alert: notices.FormatID(notices.UserQuota, day, 80, "alice"), Since: message.Time{Time: day},
 			Threshold: 80, Used: 8, Limit: 10, Status: "waiting",
 		}}, document.Alerts)
 		require.Len(s, document.Gathered, 1)

@@ -23,7 +23,7 @@ import (
 // users hands out and erases what there is of a user.
 func (s *story) users() *userdata.Users {
 	s.Helper()
-	users, err := userdata.NewUsers(s.client, "")
+	users, err := userdata.New(s.client, "")
 	require.NoError(s, err)
 	return users
 }
@@ -183,7 +183,7 @@ func TestEraseFindsWhatFailed(t *testing.T) {
 		for generation := range s.watched("alice") {
 			id, _, _ := strings.Cut(generation, "/")
 			if strings.Contains(generation, "archived") {
-				require.NoError(s, asynq.NewInspectorFromRedisClient(s.client).ArchiveTask(queue.QueueName(""), id))
+				require.NoError(s, asynq.NewInspectorFromRedisClient(s.client).ArchiveTask(queue.Name(""), id))
 			}
 		}
 		e := s.eraseAlice()

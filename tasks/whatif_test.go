@@ -46,7 +46,7 @@ func TestWhatIf(t *testing.T) {
 			m.User = user
 			messages = append(messages, m)
 		}
-		lax := policy.DefaultPolicy()
+		lax := policy.Default()
 		lax.Rules = rulesOf(s, "100/minute")
 		vip := lax
 		vip.Name, vip.Rules = "vip", rulesOf(s, "1/hour")

@@ -38,7 +38,7 @@ type WorkerOptions struct {
 	ExpireAfter     time.Duration     // zero means sendlimit.DefaultExpireAfter
 	PushTimeout     time.Duration     // of one delivery; zero means 10 s
 	Deliveries      int               // at a time; zero means 64
-	Retries         retry.RetryPolicy
+	Retries         retry.Policy
 	ShutdownTimeout time.Duration // zero means 30 s; above PushTimeout
 	// Tolerance is how late a message may go out without the rules being judged
 	// anew; zero means sendlimit.DefaultTolerance.
@@ -107,11 +107,11 @@ func NewWorker(client redis.UniversalClient, o WorkerOptions) (*Worker, error) {
 		Tolerance: o.Tolerance, Attempts: o.Retries.Attempts, SkipUncertain: o.OnUncertain == deliver.SkipUncertain,
 		DropDueBefore: o.DropDueBefore, LookAfter: o.LookAfter, OverdueAfter: o.OverdueAfter,
 	}
-	r, err := rules.NewRules(client, o.Policies, rules.PoliciesOptions{Prefix: o.Prefix, Policy: o.Policy, Logger: o.Logger}, options)
+	r, err := rules.New(client, o.Policies, rules.PoliciesOptions{Prefix: o.Prefix, Policy: o.Policy, Logger: o.Logger}, options)
 	if err != nil {
 		return nil, err
 	}
-	storeClock := storeclock.NewClock()
+	storeClock := storeclock.New()
 	paces, err := deliver.NewPacer(client, o.Prefix, storeClock, o.Metrics, o.Logger)
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func NewWorker(client redis.UniversalClient, o WorkerOptions) (*Worker, error) {
 	w := &Worker{
 		client: client, prefix: o.Prefix, options: options, shutdown: o.ShutdownTimeout, relay: o.RelayEvery, sweep: o.SweepEvery, logger: o.Logger,
 		handler: &deliver.Handler{
-			Rules: r, Queue: queue.NewQueue(client, o.Prefix), Clock: storeClock, Notifier: o.Notifier, Pacer: paces,
+			Rules: r, Queue: queue.New(client, o.Prefix), Clock: storeClock, Notifier: o.Notifier, Pacer: paces,
 			Retries: o.Retries, OnUncertain: o.OnUncertain, PushTimeout: o.PushTimeout, Margin: o.SettleMargin,
 			Tolerance: cmp.Or(o.Tolerance, sendlimit.DefaultTolerance),
 			Slots:     make(chan struct{}, o.Deliveries), Stopping: make(chan struct{}), Ended: make(chan struct{}),
@@ -163,7 +163,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	charges, err := quota.NewCharges(w.client, w.options)
+	charges, err := quota.New(w.client, w.options)
 	if err != nil {
 		return err
 	}
@@ -191,7 +191,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	stopPolicies := w.handler.Rules.Policies.Follow(ctx)
 	w.handler.Tally.Start(ctx)
 	stopNotices := w.noticeJobs.Start(context.WithoutCancel(ctx), w.sweep)
-	w.logger.InfoContext(ctx, "delivering", "queue", queue.QueueName(w.prefix))
+	w.logger.InfoContext(ctx, "delivering", "queue", queue.Name(w.prefix))
 	<-ctx.Done()
 	w.logger.InfoContext(ctx, "stopping: finishing what runs", "within", w.shutdown)
 	timeout, tooLong := time.NewTimer(w.shutdown), time.NewTimer(w.shutdown+stopMargin)
@@ -271,7 +271,7 @@ func (w *Worker) learnClock(ctx context.Context) {
 func (w *Worker) config() asynq.Config {
 	return asynq.Config{
 		Concurrency:              handlers,
-		Queues:                   map[string]int{queue.QueueName(w.prefix): 1},
+		Queues:                   map[string]int{queue.Name(w.prefix): 1},
 		DelayedTaskCheckInterval: queue.ForwardEvery,
 		TaskCheckInterval:        queue.FetchEvery,
 		ShutdownTimeout:          w.shutdown,
@@ -280,7 +280,7 @@ func (w *Worker) config() asynq.Config {
 		IsFailure:      func(error) bool { return false },
 		RetryDelayFunc: queue.ComeAgain,
 		ErrorHandler:   asynq.ErrorHandlerFunc(w.reportError),
-		Logger:         queue.NewQueueLogger(w.logger, w.handler.Clock.Local),
+		Logger:         queue.NewLogger(w.logger, w.handler.Clock.Local),
 		LogLevel:       asynq.WarnLevel,
 	}
 }

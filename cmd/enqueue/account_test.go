@@ -11,7 +11,7 @@ import (
 // account makes an account that may send so many messages a day.
 func (f *fixture) account(t *testing.T, name string, perDay int64) {
 	t.Helper()
-	directory, err := accounts.NewAccounts(f.client, "")
+	directory, err := accounts.New(f.client, "")
 	require.NoError(t, err)
 	require.NoError(t, directory.SetTier(t.Context(), accounts.Tier{Name: name, MessagesPerDay: perDay}))
 	_, err = directory.Create(t.Context(), accounts.Account{Name: name, Tier: name})
@@ -51,10 +51,10 @@ func TestAnUnknownAccountIsOneClearError(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
 	f.account(t, "gone", 1)
-	directory, err := accounts.NewAccounts(f.client, "")
+	directory, err := accounts.New(f.client, "")
 	require.NoError(t, err)
 	disabled := true
-	_, err = directory.Set(t.Context(), "gone", accounts.AccountChange{Disabled: &disabled})
+	_, err = directory.Set(t.Context(), "gone", accounts.Change{Disabled: &disabled})
 	require.NoError(t, err)
 	for name, wanted := range map[string]string{
 		"acme": `account "acme" is not allowed: it takes the name of an account that exists`,

@@ -54,7 +54,7 @@ func TestBulkAgreesWithTheModel(t *testing.T) {
 	t.Parallel()
 	traffic, err := sendlimittest.LoadTraffic(2000)
 	require.NoError(t, err)
-	want, err := traffic.Judge(policy.DefaultPolicy(), now(), policy.DefaultReach)
+	want, err := traffic.Judge(policy.Default(), now(), policy.DefaultReach)
 	require.NoError(t, err)
 	lines := make([]string, len(want))
 	for i := range lines {

@@ -29,7 +29,7 @@ func (p *program) whatIf(f bulkFlags) (rules.WhatIf, error) {
 		w.Rules = append(w.Rules, rule)
 	}
 	if f.policyGiven {
-		policy, err := config.ReadPolicy(f.whatIfPolicy, p.stdin, policy.DefaultPolicyName)
+		policy, err := config.ReadPolicy(f.whatIfPolicy, p.stdin, policy.DefaultName)
 		if err != nil {
 			return w, fmt.Errorf("reading the policy to judge by: %w", err)
 		}
@@ -64,7 +64,7 @@ func judgedBy(w rules.WhatIf, p policy.Policy) string {
 	switch {
 	case w.Policy == nil && len(w.Rules) == 0:
 		return ""
-	case p.Name == policy.DefaultPolicyName:
+	case p.Name == policy.DefaultName:
 		return p.String()
 	default:
 		return p.Name + ": " + p.String()

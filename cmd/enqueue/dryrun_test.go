@@ -22,7 +22,7 @@ import (
 // fullPolicy has everything that may refuse or shift a message.
 func fullPolicy(t *testing.T) policy.Policy {
 	t.Helper()
-	p := policy.DefaultPolicy()
+	p := policy.Default()
 	p.TimeZone = "Europe/Berlin"
 	var err error
 	p.QuietHours, err = policy.ParseQuietHours("22:00-08:00", "sun 00:00-24:00")
@@ -163,7 +163,7 @@ func TestWhatIf(t *testing.T) {
 	}
 	path := fileOf(t, lines...)
 	p := fileOf(t, "rules: [1/minute]", `quiet_hours: ["12:00-24:00"]`)
-	vip := policy.DefaultPolicy()
+	vip := policy.Default()
 	vip.Name = "vip"
 	f.apply(t, vip)
 	before := f.everything()
@@ -205,7 +205,7 @@ func TestWhatIfKeepsWhatUsersHave(t *testing.T) {
 	f := newFixture(t)
 	rule, err := policy.ParseRule("3/calendar_day")
 	require.NoError(t, err)
-	settings, err := settings.NewUserSettingsStore(f.client, "")
+	settings, err := settings.NewUsers(f.client, "")
 	require.NoError(t, err)
 	require.NoError(t, settings.Set(t.Context(), "alice", policy.UserSettings{Limits: []policy.Rule{rule}}))
 	var lines []string

@@ -35,7 +35,7 @@ type fixture struct {
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := emptyStore(t)
-	f.apply(t, policy.DefaultPolicy())
+	f.apply(t, policy.Default())
 	return f
 }
 
@@ -52,7 +52,7 @@ func emptyStore(t *testing.T) *fixture {
 
 func (f *fixture) apply(t *testing.T, p policy.Policy) {
 	t.Helper()
-	policies, err := settings.NewPolicyStore(f.client, "")
+	policies, err := settings.NewPolicies(f.client, "")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), p))
 }

@@ -33,7 +33,7 @@ func TestARefusalInQuietHoursExplainsItself(t *testing.T) {
 func TestARefusalOfABlockedUser(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t)
-	settings, err := settings.NewUserSettingsStore(f.client, "")
+	settings, err := settings.NewUsers(f.client, "")
 	require.NoError(t, err)
 	require.NoError(t, settings.Set(t.Context(), "alice", policy.UserSettings{Blocked: true}))
 	got := f.run(t, "push", "--user", "alice", "--at", on22("11:11:11"), "--title", "Hi")

@@ -69,7 +69,7 @@ func (s *session) begin(ctx context.Context, c config.Config, m manner) error {
 	options := store.SubmitterOptions(c)
 	options.Batch = m == inBatches
 	var err error
-	if s.submitter, err = submit.NewSubmitter(s.client, options); err != nil {
+	if s.submitter, err = submit.New(s.client, options); err != nil {
 		return fmt.Errorf("preparing to submit: %w", err)
 	}
 	if s.timeline, err = s.submitter.Timeline(ctx); err != nil {

@@ -69,7 +69,7 @@ func TestWhyLinesHaveNoOutcome(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{
 		"the store is too full to take them":              &fault.UnavailableError{Full: true, Detail: "Redis is full"},
-		"not confirmed by the store, which may have them": store.Unavailable(context.DeadlineExceeded, "reserving"),
+		"not confirmed by the store, which may have them": store.Explain(context.DeadlineExceeded, "reserving"),
 		"the store did not take them":                     &fault.UnavailableError{Detail: "Redis wants a password"},
 	} {
 		require.Equal(t, want, failureOf(fmt.Errorf("submitting: %w", err)))

@@ -61,7 +61,7 @@ func (a *accountCommands) command(
 // withAccounts calls do with the accounts of the store that the settings name.
 func (p program) withAccounts(ctx context.Context, flags *pflag.FlagSet, do func(*accounts.Accounts) error) error {
 	return p.withStore(ctx, flags, func(client redis.UniversalClient, c config.Config) error {
-		accounts, err := accounts.NewAccounts(client, c.Prefix)
+		accounts, err := accounts.New(client, c.Prefix)
 		if err != nil {
 			return fmt.Errorf("opening the accounts: %w", err)
 		}
@@ -116,7 +116,7 @@ func (a *accountCommands) setCommand() *cobra.Command {
 	var f accountFlags
 	set := a.command("set NAME", "Change what the flags name, and show the account.", cli.Argument("NAME"),
 		func(directory *accounts.Accounts, flags *pflag.FlagSet, args []string) error {
-			var change accounts.AccountChange
+			var change accounts.Change
 			given := false
 			for name, field := range map[string]struct {
 				into  **string
@@ -146,7 +146,7 @@ func (a *accountCommands) setCommand() *cobra.Command {
 func (a *accountCommands) ableCommand(name string, disabled bool, short string) *cobra.Command {
 	able := a.command(name+" NAME", short, cli.Argument("NAME"),
 		func(directory *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
-			account, err := directory.Set(a.ctx, args[0], accounts.AccountChange{Disabled: &disabled})
+			account, err := directory.Set(a.ctx, args[0], accounts.Change{Disabled: &disabled})
 			if err != nil {
 				return fmt.Errorf("changing the account: %w", err)
 			}

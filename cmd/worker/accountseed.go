@@ -19,7 +19,7 @@ import (
 func openAccounts(
 	ctx context.Context, client redis.UniversalClient, c config.Config, logger *slog.Logger,
 ) (*accounts.Accounts, error) {
-	accounts, err := accounts.NewAccounts(client, c.Prefix)
+	accounts, err := accounts.New(client, c.Prefix)
 	if err != nil {
 		return nil, fmt.Errorf("opening the accounts: %w", err)
 	}

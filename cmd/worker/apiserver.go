@@ -28,7 +28,7 @@ type apiServer struct {
 	http.Handler
 
 	submitter   *submit.Submitter
-	deadLetters *deadletters.DeadLetters
+	deadLetters *deadletters.Letters
 	refitter    *refit.Refitter
 	stopping    chan struct{}
 }
@@ -46,14 +46,14 @@ func newAPIServer(
 	}()
 	submits := store.SubmitterOptions(c)
 	submits.Policies, submits.Logger, submits.Metrics = policies, logger, m.tasks
-	if s.refitter, err = refit.NewRefitter(client, refit.RefitterOptions{SubmitterOptions: submits}); err != nil {
+	if s.refitter, err = refit.New(client, refit.Options{Options: submits}); err != nil {
 		return nil, err
 	}
 	submits.Batch = true // many ask at the same time, and batches must not take all connections
-	if s.submitter, err = submit.NewSubmitter(client, submits); err != nil {
+	if s.submitter, err = submit.New(client, submits); err != nil {
 		return nil, err
 	}
-	s.deadLetters, err = deadletters.NewDeadLetters(client, deadletters.DeadLetterOptions{
+	s.deadLetters, err = deadletters.New(client, deadletters.Options{
 		Prefix: c.Prefix, Policies: policies, Reach: c.Reach, ExpireAfter: c.ExpireAfter, Logger: logger,
 	})
 	if err != nil {
@@ -63,15 +63,15 @@ func newAPIServer(
 	if err != nil {
 		return nil, err
 	}
-	counters, err := counters.NewCounters(client, c.Prefix)
+	counters, err := counters.New(client, c.Prefix)
 	if err != nil {
 		return nil, err
 	}
-	rules, err := settings.NewPolicyStore(client, c.Prefix)
+	rules, err := settings.NewPolicies(client, c.Prefix)
 	if err != nil {
 		return nil, err
 	}
-	users, err := settings.NewUserSettingsStore(client, c.Prefix)
+	users, err := settings.NewUsers(client, c.Prefix)
 	if err != nil {
 		return nil, err
 	}

@@ -54,7 +54,7 @@ func TestTheAPIBesideDeliveries(t *testing.T) {
 // It needs no push target, and delivers nothing.
 func TestTheAPIAlone(t *testing.T) {
 	t.Parallel()
-	pending := "asynq:{" + queue.QueueName("") + "}:pending"
+	pending := "asynq:{" + queue.Name("") + "}:pending"
 	m, client, _ := elsewhere(t)
 	worker := start(t, []string{"REDIS_URL=redis://" + m.Addr()}, "--deliver=false")
 	url := worker.attribute(t, "API endpoint", "url")

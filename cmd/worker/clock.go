@@ -59,7 +59,7 @@ func furthestOffset(ctx context.Context, client redis.UniversalClient) (time.Dur
 		}
 		return err
 	})
-	return furthest, store.Unavailable(err, "asking the cluster's masters")
+	return furthest, store.Explain(err, "asking the cluster's masters")
 }
 
 // clockOffset is by how much the server's clock is ahead of now's, as exactly
@@ -73,7 +73,7 @@ func clockOffset(ctx context.Context, client redis.Cmdable, now func() time.Time
 		asked := now()
 		server, err := client.Time(ctx).Result()
 		if err != nil {
-			return 0, store.Unavailable(err, "asking the store for the time")
+			return 0, store.Explain(err, "asking the store for the time")
 		}
 		took := now().Sub(asked)
 		if i == 0 || took < quickest {

@@ -20,7 +20,7 @@ import (
 // deadLetters are the dead letters of a store, and how to show them.
 type deadLetters struct {
 	program
-	*deadletters.DeadLetters
+	*deadletters.Letters
 
 	json    bool
 	tz      string
@@ -63,7 +63,7 @@ func (d *deadLetters) open(ctx context.Context, flags *pflag.FlagSet, do func() 
 	}
 	d.palette = cli.NewPalette(d.stdout, d.getenv)
 	return d.withStore(ctx, flags, func(client redis.UniversalClient, c config.Config) error {
-		d.DeadLetters, err = deadletters.NewDeadLetters(client, deadletters.DeadLetterOptions{
+		d.Letters, err = deadletters.New(client, deadletters.Options{
 			Prefix: c.Prefix, Reach: c.Reach, ExpireAfter: c.ExpireAfter,
 		})
 		if err != nil {

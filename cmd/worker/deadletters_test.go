@@ -40,9 +40,9 @@ func newGiven(t *testing.T) *given {
 		now: time.Date(2026, 11, 22, 11, 11, 11, 0, time.UTC),
 	}
 	server.SetTime(g.now)
-	policies, err := settings.NewPolicyStore(client, "")
+	policies, err := settings.NewPolicies(client, "")
 	require.NoError(t, err)
-	require.NoError(t, policies.Apply(t.Context(), policy.DefaultPolicy()))
+	require.NoError(t, policies.Apply(t.Context(), policy.Default()))
 	return g
 }
 

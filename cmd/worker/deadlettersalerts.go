@@ -44,8 +44,8 @@ func alertOr(others cobra.PositionalArgs) cobra.PositionalArgs {
 // listAlerts lists the alerts and reports that could not be delivered, those
 // about a user where one is named, and returns whether there are any.
 func (d *deadLetters) listAlerts(ctx context.Context, user string) (some bool, err error) {
-	err = d.eachAlert(ctx, func(n deadletters.DeadNotice) error {
-		if user != "" && (n.Kind != string(notices.NoticeUserQuota) || n.Subject != user) {
+	err = d.eachAlert(ctx, func(n deadletters.Notice) error {
+		if user != "" && (n.Kind != string(notices.UserQuota) || n.Subject != user) {
 			return nil
 		}
 		if d.json {
@@ -64,8 +64,8 @@ func (d *deadLetters) listAlerts(ctx context.Context, user string) (some bool, e
 }
 
 // eachAlert calls do with the failed alerts and reports, a page at a time.
-func (d *deadLetters) eachAlert(ctx context.Context, do func(deadletters.DeadNotice) error) error {
-	for after := (deadletters.DeadNotice{}); ; {
+func (d *deadLetters) eachAlert(ctx context.Context, do func(deadletters.Notice) error) error {
+	for after := (deadletters.Notice{}); ; {
 		page, err := d.Notices(ctx, after)
 		if err != nil {
 			return fmt.Errorf("listing alerts: %w", err)
@@ -76,7 +76,7 @@ func (d *deadLetters) eachAlert(ctx context.Context, do func(deadletters.DeadNot
 			}
 			after = n
 		}
-		if len(page) < notices.MaxDeadNotices {
+		if len(page) < notices.MaxDead {
 			return nil
 		}
 	}
@@ -123,7 +123,7 @@ func (d *deadLetters) retryAlert(ctx context.Context, id string) error {
 // many.
 func (d *deadLetters) retryAlerts(ctx context.Context, before time.Time, bar *progress) (int, error) {
 	retried := 0
-	err := d.eachAlert(ctx, func(n deadletters.DeadNotice) error {
+	err := d.eachAlert(ctx, func(n deadletters.Notice) error {
 		if !n.EndedAt.Before(before) {
 			return nil
 		}

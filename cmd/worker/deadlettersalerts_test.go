@@ -15,15 +15,15 @@ import (
 // failedAlert has an alert of a user fail for good.
 func (g *given) failedAlert(user string) (id string) {
 	g.Helper()
-	outbox, err := notices.NewNotices(g.client, sendlimit.Options{})
+	outbox, err := notices.New(g.client, sendlimit.Options{})
 	require.NoError(g, err)
-	id = notices.NoticeID(notices.NoticeUserQuota, g.now.Truncate(24*time.Hour), 80, user)
+	id = notices.FormatID(notices.UserQuota, g.now.Truncate(24*time.Hour), 80, user)
 	_, err = outbox.Put(g.Context(), notices.Notice{ID: id}, time.Time{})
 	require.NoError(g, err)
-	nonce := keyspace.NewGeneration()
+	nonce := keyspace.NewToken()
 	_, err = outbox.Claim(g.Context(), id, nonce, time.Minute, time.Time{})
 	require.NoError(g, err)
-	held, err := outbox.Settle(g.Context(), id, nonce, notices.NoticeSettlement{Failed: true, Reason: "rejected"}, time.Time{})
+	held, err := outbox.Settle(g.Context(), id, nonce, notices.Settlement{Failed: true, Reason: "rejected"}, time.Time{})
 	require.NoError(g, err)
 	require.True(g, held)
 	return id

@@ -31,7 +31,7 @@ func (d *deadLetters) listCommand(ctx context.Context) *cobra.Command {
 }
 
 func (d *deadLetters) list(ctx context.Context, user string) error {
-	r := deadletters.DeadLettersRequest{User: user, Limit: messages.MaxDeadLetters}
+	r := deadletters.ListRequest{User: user, Limit: messages.MaxDeadLetters}
 	some := false
 	err := d.each(ctx, r, func(s message.Status) error {
 		if d.json {
@@ -59,7 +59,7 @@ func (d *deadLetters) list(ctx context.Context, user string) error {
 }
 
 // each calls do with dead letters, whatever their number, a page at a time.
-func (d *deadLetters) each(ctx context.Context, r deadletters.DeadLettersRequest, do func(message.Status) error) error {
+func (d *deadLetters) each(ctx context.Context, r deadletters.ListRequest, do func(message.Status) error) error {
 	for {
 		page, err := d.List(ctx, r)
 		if err != nil {
@@ -117,7 +117,7 @@ func (d *deadLetters) show(ctx context.Context, user, id string, content bool) e
 		return d.answer(deadletters.NoDeadLetter(user, id))
 	}
 	if !content {
-		letter = deadletters.DeadLetter{Status: letter.Status}
+		letter = deadletters.Letter{Status: letter.Status}
 	}
 	if d.json {
 		return d.printJSON(letter)
@@ -126,7 +126,7 @@ func (d *deadLetters) show(ctx context.Context, user, id string, content bool) e
 }
 
 // describe tells all that is known of a dead letter, for a person.
-func (d *deadLetters) describe(l deadletters.DeadLetter) string {
+func (d *deadLetters) describe(l deadletters.Letter) string {
 	var text strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&text, "  %-10s %s\n", name, fmt.Sprintf(format, args...))

@@ -120,7 +120,7 @@ func (d *deadLetters) retryAll(ctx context.Context, yes bool) error {
 	bar := startProgress(d.stderr, "retried", total)
 	defer bar.end()
 	retried, refused := 0, 0
-	r := deadletters.DeadLettersRequest{Before: before, Limit: messages.MaxDeadLetters}
+	r := deadletters.ListRequest{Before: before, Limit: messages.MaxDeadLetters}
 	err = d.each(ctx, r, func(s message.Status) error {
 		o, err := d.Retry(ctx, s.User, s.ID)
 		if err != nil {

@@ -82,7 +82,7 @@ func (e *events) listCommand(ctx context.Context) *cobra.Command {
 		Example: "  worker event list --json",
 		Args:    cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return e.reported(e.asJSON, e.on(ctx, cmd.Flags(), func(s *counters.EventStore) error {
+			return e.reported(e.asJSON, e.on(ctx, cmd.Flags(), func(s *counters.Events) error {
 				all, err := s.List(ctx)
 				if err != nil {
 					return fmt.Errorf("listing the events: %w", err)
@@ -109,7 +109,7 @@ func (e *events) showCommand(ctx context.Context) *cobra.Command {
 		Example: "  worker event show submit",
 		Args:    cli.Argument("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return e.reported(e.asJSON, e.on(ctx, cmd.Flags(), func(s *counters.EventStore) error {
+			return e.reported(e.asJSON, e.on(ctx, cmd.Flags(), func(s *counters.Events) error {
 				event, ok, err := s.Get(ctx, args[0])
 				if err != nil {
 					return fmt.Errorf("looking up an event: %w", err)
@@ -132,7 +132,7 @@ func (e *events) removeCommand(ctx context.Context) *cobra.Command {
 		Example: "  worker event remove submit",
 		Args:    cli.Argument("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return e.reported(e.asJSON, e.on(ctx, cmd.Flags(), func(s *counters.EventStore) error {
+			return e.reported(e.asJSON, e.on(ctx, cmd.Flags(), func(s *counters.Events) error {
 				event, _, err := s.Get(ctx, args[0])
 				if err != nil {
 					return fmt.Errorf("looking up an event: %w", err)
@@ -161,7 +161,7 @@ func (e *events) set(ctx context.Context, flags *pflag.FlagSet, event counters.E
 		if err := store.CheckLayout(ctx, client, c.Prefix); err != nil { // it marks a new store
 			return fmt.Errorf("looking at the layout of the store: %w", err)
 		}
-		s, err := counters.NewEventStore(client, c.Prefix)
+		s, err := counters.NewEvents(client, c.Prefix)
 		if err != nil {
 			return fmt.Errorf("opening the events: %w", err)
 		}
@@ -184,9 +184,9 @@ func (e *events) set(ctx context.Context, flags *pflag.FlagSet, event counters.E
 }
 
 // on calls do with the events of the store that the settings name.
-func (e *events) on(ctx context.Context, flags *pflag.FlagSet, do func(*counters.EventStore) error) error {
+func (e *events) on(ctx context.Context, flags *pflag.FlagSet, do func(*counters.Events) error) error {
 	return e.withStore(ctx, flags, func(client redis.UniversalClient, c config.Config) error {
-		opened, err := counters.NewEventStore(client, c.Prefix)
+		opened, err := counters.NewEvents(client, c.Prefix)
 		if err != nil {
 			return fmt.Errorf("opening the events: %w", err)
 		}

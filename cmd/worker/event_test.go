@@ -33,9 +33,9 @@ func TestEvents(t *testing.T) {
 		"It holds from the next call on; what is counted stays counted.\n",
 		prints("set", "submit", "--per-minute", "60", "--per-hour", "100", "--per-day", "500"))
 
-	limits, err := counters.NewCounters(client, "")
+	limits, err := counters.New(client, "")
 	require.NoError(t, err)
-	call := counters.CountRequest{Event: "submit", Key: "alice", N: 2}
+	call := counters.Request{Event: "submit", Key: "alice", N: 2}
 	d, err := limits.Count(t.Context(), call)
 	require.NoError(t, err)
 	require.True(t, d.Allowed)

@@ -26,7 +26,7 @@ type serviceMetrics struct {
 // before anything else is.
 func newMetrics(client redis.UniversalClient, prefix string) (*serviceMetrics, error) {
 	registry := prometheus.NewRegistry()
-	measured, err := metrics.NewMetrics(registry)
+	measured, err := metrics.New(registry)
 	if err != nil {
 		return nil, err
 	}

@@ -41,7 +41,7 @@ func (p program) paceCommand(ctx context.Context) *cobra.Command {
 		Example: "  worker pace show --json",
 		Args:    cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return p.reported(asJSON, p.withPace(ctx, cmd.Flags(), func(paces *rate.PaceStore) error {
+			return p.reported(asJSON, p.withPace(ctx, cmd.Flags(), func(paces *rate.Paces) error {
 				return p.printPace(ctx, paces, asJSON)
 			}))
 		},
@@ -93,7 +93,7 @@ func (p program) setPace(ctx context.Context, flags *pflag.FlagSet, rateText str
 	if flags.Changed("burst") && burst == 0 {
 		return &fault.InvalidError{Field: "burst", Value: "0", Want: "at least 1; without --burst as many as the rate allows"}
 	}
-	return p.withPace(ctx, flags, func(paces *rate.PaceStore) error {
+	return p.withPace(ctx, flags, func(paces *rate.Paces) error {
 		if err := paces.Apply(ctx, pace); err != nil {
 			return fmt.Errorf("setting the pace: %w", err)
 		}
@@ -102,7 +102,7 @@ func (p program) setPace(ctx context.Context, flags *pflag.FlagSet, rateText str
 }
 
 func (p program) clearPace(ctx context.Context, flags *pflag.FlagSet, asJSON bool) error {
-	return p.withPace(ctx, flags, func(paces *rate.PaceStore) error {
+	return p.withPace(ctx, flags, func(paces *rate.Paces) error {
 		if err := errors.Join(paces.Apply(ctx, rate.Pace{}), paces.Resume(ctx)); err != nil {
 			return fmt.Errorf("removing the pace: %w", err)
 		}
@@ -118,7 +118,7 @@ type paceAnswer struct {
 	PausedUntil *message.Time `json:"paused_until,omitempty"`
 }
 
-func (p program) printPace(ctx context.Context, paces *rate.PaceStore, asJSON bool) error {
+func (p program) printPace(ctx context.Context, paces *rate.Paces, asJSON bool) error {
 	state, err := paces.Load(ctx)
 	if err != nil {
 		return fmt.Errorf("showing the pace: %w", err)
@@ -154,9 +154,9 @@ func (a paceAnswer) String() string {
 }
 
 // withPace calls do with the pace of the store that the settings name.
-func (p program) withPace(ctx context.Context, flags *pflag.FlagSet, do func(*rate.PaceStore) error) error {
+func (p program) withPace(ctx context.Context, flags *pflag.FlagSet, do func(*rate.Paces) error) error {
 	return p.withStore(ctx, flags, func(client redis.UniversalClient, c config.Config) error {
-		paces, err := rate.NewPaceStore(client, c.Prefix, deliver.PaceTarget)
+		paces, err := rate.NewPaces(client, c.Prefix, deliver.PaceTarget)
 		if err != nil {
 			return fmt.Errorf("opening the pace: %w", err)
 		}
@@ -170,7 +170,7 @@ func seedPace(ctx context.Context, client redis.Cmdable, c config.Config, logger
 	if c.Pace == (rate.Pace{}) || !c.Deliver {
 		return nil
 	}
-	paces, err := rate.NewPaceStore(client, c.Prefix, deliver.PaceTarget)
+	paces, err := rate.NewPaces(client, c.Prefix, deliver.PaceTarget)
 	if err != nil {
 		return fmt.Errorf("opening the pace: %w", err)
 	}

@@ -28,7 +28,7 @@ func TestPaceShowSetAndClear(t *testing.T) {
 	says(`{"target":"push","rate":"100/second","burst":20}`+"\n", "show", "--json")
 	says("6000/minute over all workers\n", "set", "--rate", "6000/minute")
 
-	paces, err := rate.NewPaceStore(client, "", deliver.PaceTarget)
+	paces, err := rate.NewPaces(client, "", deliver.PaceTarget)
 	require.NoError(t, err)
 	_, err = paces.Pause(t.Context(), time.Hour)
 	require.NoError(t, err)

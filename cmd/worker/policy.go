@@ -59,10 +59,10 @@ func storeFlags() *pflag.FlagSet {
 
 // on is a command that does something with the policies of a store.
 func (c *policyCommands) on(
-	cmd *cobra.Command, do func(policies *settings.PolicyStore, client redis.UniversalClient, settings config.Config) error,
+	cmd *cobra.Command, do func(policies *settings.Policies, client redis.UniversalClient, settings config.Config) error,
 ) error {
 	return c.reported(c.asJSON, c.withStore(c.ctx, cmd.Flags(), func(client redis.UniversalClient, cfg config.Config) error {
-		policies, err := settings.NewPolicyStore(client, cfg.Prefix)
+		policies, err := settings.NewPolicies(client, cfg.Prefix)
 		if err != nil {
 			return fmt.Errorf("opening the policies: %w", err)
 		}
@@ -77,7 +77,7 @@ func (c *policyCommands) listCommand() *cobra.Command {
 		Example: "  worker policy list\n  worker policy list --json",
 		Args:    cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return c.on(cmd, func(policies *settings.PolicyStore, _ redis.UniversalClient, _ config.Config) error {
+			return c.on(cmd, func(policies *settings.Policies, _ redis.UniversalClient, _ config.Config) error {
 				all, unreadable, err := policies.All(c.ctx)
 				if err != nil {
 					return fmt.Errorf("listing the policies: %w", err)
@@ -100,23 +100,23 @@ func (c *policyCommands) showCommand() *cobra.Command {
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name := policy.DefaultPolicyName
+			name := policy.DefaultName
 			if len(args) == 1 {
 				name = args[0]
 			}
-			return c.on(cmd, func(policies *settings.PolicyStore, _ redis.UniversalClient, _ config.Config) error {
+			return c.on(cmd, func(policies *settings.Policies, _ redis.UniversalClient, _ config.Config) error {
 				return c.show(policies, name)
 			})
 		},
 	}
 }
 
-func (c *policyCommands) show(policies *settings.PolicyStore, name string) error {
+func (c *policyCommands) show(policies *settings.Policies, name string) error {
 	p, ok, err := policies.Load(c.ctx, name)
 	switch {
 	case err != nil:
 		return fmt.Errorf("showing the rules: %w", err)
-	case !ok && name == policy.DefaultPolicyName:
+	case !ok && name == policy.DefaultName:
 		return rules.NoRules()
 	case !ok:
 		return &fault.NoSuchError{What: "policy", Name: name}

@@ -70,9 +70,9 @@ func TestPolicyShowAndApply(t *testing.T) {
 		require.Equal(t, "default: unchanged, version 2\n", again)
 	}
 
-	policies, err := settings.NewPolicyStore(client, "")
+	policies, err := settings.NewPolicies(client, "")
 	require.NoError(t, err)
-	policy, _, err := policies.Load(t.Context(), policy.DefaultPolicyName)
+	policy, _, err := policies.Load(t.Context(), policy.DefaultName)
 	require.NoError(t, err)
 	require.Equal(t, "7/90s (Europe/Berlin)", policy.String())
 
@@ -98,9 +98,9 @@ func TestPolicyAlerts(t *testing.T) {
 		"alert_at: [50, 100]\nalert_to: https://example.com/secret\n", out)
 	apply(out)
 
-	policies, err := settings.NewPolicyStore(client, "")
+	policies, err := settings.NewPolicies(client, "")
 	require.NoError(t, err)
-	policy, _, err := policies.Load(t.Context(), policy.DefaultPolicyName)
+	policy, _, err := policies.Load(t.Context(), policy.DefaultName)
 	require.NoError(t, err)
 	require.Equal(t, []int{50, 100}, policy.AlertAt)
 	require.Equal(t, "https://example.com/secret", policy.AlertTo)

@@ -56,7 +56,7 @@ func (c *policyCommands) applyCommand() *cobra.Command {
 			return c.apply(cmd, args[0], refit)
 		},
 	}
-	apply.Flags().String(nameFlag, policy.DefaultPolicyName, "`name` of the policy of a file that names none")
+	apply.Flags().String(nameFlag, policy.DefaultName, "`name` of the policy of a file that names none")
 	refit = refitFlags(apply.Flags())
 	return apply
 }
@@ -70,7 +70,7 @@ func (c *policyCommands) apply(cmd *cobra.Command, file string, refit *refitOpti
 	if err != nil {
 		return c.reported(c.asJSON, err)
 	}
-	return c.on(cmd, func(policies *settings.PolicyStore, client redis.UniversalClient, cfg config.Config) error {
+	return c.on(cmd, func(policies *settings.Policies, client redis.UniversalClient, cfg config.Config) error {
 		if refit.preview {
 			return c.previewPolicy(c.ctx, client, cfg, policy, c.asJSON)
 		}
@@ -113,7 +113,7 @@ func (c *policyCommands) readPolicy(flags *pflag.FlagSet, file string) (policy.P
 // checkPolicyName says whether the flag is a name that a policy may have. The error
 // is a *sendlimit.InvalidError.
 func checkPolicyName(name string) error {
-	named := policy.DefaultPolicy()
+	named := policy.Default()
 	named.Name = name
 	if invalid, ok := errors.AsType[*fault.InvalidError](named.Validate()); ok {
 		return &fault.InvalidError{Field: nameFlag, Value: name, Want: invalid.Want}
@@ -123,12 +123,12 @@ func checkPolicyName(name string) error {
 
 // applied is the answer to policy apply; Old is null where there was none.
 type applied struct {
-	Old     *policy.PolicyDocument `json:"old"`
-	New     policy.PolicyDocument  `json:"new"`
-	Changed bool                   `json:"changed"`
+	Old     *policy.Document `json:"old"`
+	New     policy.Document  `json:"new"`
+	Changed bool             `json:"changed"`
 }
 
-func (c *policyCommands) printApplied(change settings.PolicyChange, then refit.RefitAction) error {
+func (c *policyCommands) printApplied(change settings.PolicyChange, then refit.Action) error {
 	if !c.asJSON {
 		return c.print(describeChange(change, then, cli.NewPalette(c.stdout, c.getenv)))
 	}
@@ -142,7 +142,7 @@ func (c *policyCommands) printApplied(change settings.PolicyChange, then refit.R
 
 // describeChange says for a person what was replaced. What is scheduled keeps its
 // place unless something else is done with it then.
-func describeChange(change settings.PolicyChange, then refit.RefitAction, palette cli.Palette) string {
+func describeChange(change settings.PolicyChange, then refit.Action, palette cli.Palette) string {
 	policy, name := change.New, palette.Bold(change.New.Name)
 	if !change.Changed {
 		return fmt.Sprintf("%s: unchanged, version %d\n", name, policy.Version)
@@ -161,7 +161,7 @@ func describeChange(change settings.PolicyChange, then refit.RefitAction, palett
 		}
 	}
 	s.WriteString("It holds from the next decision on")
-	if then == refit.RefitKeep {
+	if then == refit.Keep {
 		s.WriteString("; what is scheduled keeps its place")
 	}
 	s.WriteString(".\n")

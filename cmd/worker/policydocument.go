@@ -16,7 +16,7 @@ import (
 
 // policyYAML is a policy in YAML, as policy apply reads it: its version, which only
 // the store gives, is in a comment.
-func policyYAML(d policy.PolicyDocument) (string, error) {
+func policyYAML(d policy.Document) (string, error) {
 	version := d.Version
 	d.Version = 0
 	inOneLine := yaml.CustomMarshaler(func(percents []int) ([]byte, error) { return []byte("[" + joinPercents(percents) + "]"), nil })
@@ -124,13 +124,13 @@ const none = "none"
 
 // policyList is the answer to policy list.
 type policyList struct {
-	Policies   []policy.PolicyDocument `json:"policies"`
-	Unreadable []string                `json:"unreadable,omitempty"` // which a newer program wrote
+	Policies   []policy.Document `json:"policies"`
+	Unreadable []string          `json:"unreadable,omitempty"` // which a newer program wrote
 }
 
 func (c *policyCommands) printPolicies(all []policy.Policy, unreadable []string) error {
 	if c.asJSON {
-		list := policyList{Policies: make([]policy.PolicyDocument, len(all)), Unreadable: unreadable}
+		list := policyList{Policies: make([]policy.Document, len(all)), Unreadable: unreadable}
 		for i, policy := range all {
 			list.Policies[i] = policy.Document().Spelled()
 		}

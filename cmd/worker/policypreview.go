@@ -31,14 +31,14 @@ func refitFlags(flags *pflag.FlagSet) *refitOptions {
 }
 
 // check returns what is to be done.
-func (o *refitOptions) check() (refit.RefitAction, error) {
+func (o *refitOptions) check() (refit.Action, error) {
 	switch {
 	case o.then == "":
-		return refit.RefitKeep, nil
+		return refit.Keep, nil
 	case o.preview:
 		return "", &cli.UsageError{Field: "then", Detail: "--preview changes nothing, and so goes without --then"}
 	}
-	action, err := refit.ParseRefitAction(o.then)
+	action, err := refit.ParseAction(o.then)
 	if err != nil {
 		return "", fmt.Errorf("reading --then: %w", err)
 	}
@@ -60,9 +60,9 @@ func (p program) previewPolicy(
 // refitPolicy does with the reservations that do not fit a policy which was applied,
 // as the store has it, what the action says.
 func (p program) refitPolicy(
-	ctx context.Context, client redis.UniversalClient, settings config.Config, policy policy.Policy, action refit.RefitAction, asJSON bool,
+	ctx context.Context, client redis.UniversalClient, settings config.Config, policy policy.Policy, action refit.Action, asJSON bool,
 ) error {
-	if action == refit.RefitKeep {
+	if action == refit.Keep {
 		return nil
 	}
 	return p.withRefitter(client, settings, func(r *refit.Refitter) error {
@@ -73,7 +73,7 @@ func (p program) refitPolicy(
 }
 
 func (p program) withRefitter(client redis.UniversalClient, c config.Config, do func(*refit.Refitter) error) (err error) {
-	r, err := refit.NewRefitter(client, refit.RefitterOptions{SubmitterOptions: store.SubmitterOptions(c)})
+	r, err := refit.New(client, refit.Options{Options: store.SubmitterOptions(c)})
 	if err != nil {
 		return fmt.Errorf("opening the reservations: %w", err)
 	}

@@ -22,13 +22,13 @@ func TestRefitOptions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		options refitOptions
-		want    refit.RefitAction
+		want    refit.Action
 		wrong   string
 	}{
-		{options: refitOptions{}, want: refit.RefitKeep},
-		{options: refitOptions{preview: true}, want: refit.RefitKeep},
-		{options: refitOptions{then: "shift"}, want: refit.RefitShift},
-		{options: refitOptions{then: "cancel"}, want: refit.RefitCancel},
+		{options: refitOptions{}, want: refit.Keep},
+		{options: refitOptions{preview: true}, want: refit.Keep},
+		{options: refitOptions{then: "shift"}, want: refit.Shift},
+		{options: refitOptions{then: "cancel"}, want: refit.Cancel},
 		{options: refitOptions{then: "drop"}, wrong: `then "drop" is not allowed: it takes keep, shift or cancel`},
 		{options: refitOptions{preview: true, then: "shift"}, wrong: "--preview changes nothing, and so goes without --then"},
 	} {
@@ -70,7 +70,7 @@ func TestRefitViewListsMisfits(t *testing.T) {
 		require.NoError(t, watcher.Misfit(m))
 	}
 	watcher.Progress(keyspace.Partitions)
-	require.NoError(t, v.end(refit.RefitSummary{
+	require.NoError(t, v.end(refit.Summary{
 		Outcome: refit.Refitted, Users: 20, Reservations: 40, MisfitUsers: 3, Misfits: 7,
 		MisfitsByRule: map[string]int{"2/calendar_day": 5, "quiet_hours": 1, "marketing 1/hour": 1},
 		Moved:         4, Kept: 2, Gone: 1, First: 10, Unclear: 1, Next: keyspace.Partitions,
@@ -101,7 +101,7 @@ func TestRefitViewOnATerminal(t *testing.T) {
 		require.NoError(t, v.misfit(misfit(refit.NoFit, "")))
 	}
 	require.Equal(t, misfitsShown, strings.Count(stdout.String(), "order-17"))
-	require.NoError(t, v.end(refit.RefitSummary{Outcome: refit.Previewed}, nil))
+	require.NoError(t, v.end(refit.Summary{Outcome: refit.Previewed}, nil))
 	require.Contains(t, stdout.String(), "… and 7 more, which a file or another program would get, too\n")
 	require.Contains(t, stdout.String(), "Nothing was changed.\n")
 
@@ -118,16 +118,16 @@ func TestRefitViewThatEndsEarly(t *testing.T) {
 	enough := errors.New("enough")
 	v, stdout, stderr := view(false)
 	v.progress(0)
-	require.ErrorIs(t, v.end(refit.RefitSummary{Outcome: refit.Refitted, Moved: 3, Next: 512}, enough), enough)
+	require.ErrorIs(t, v.end(refit.Summary{Outcome: refit.Refitted, Moved: 3, Next: 512}, enough), enough)
 	require.Empty(t, stdout.String())
 	require.Equal(t, "stopped after 512 of 1024 parts of the store: 3 moved by then; the same command goes on there\n", stderr.String())
 
 	v, stdout, _ = view(true)
-	require.ErrorIs(t, v.end(refit.RefitSummary{}, enough), enough)
+	require.ErrorIs(t, v.end(refit.Summary{}, enough), enough)
 	require.Empty(t, stdout.String(), "nothing was begun")
 	v.progress(0)
 	require.NoError(t, v.misfit(misfit(message.Moved, "")))
-	require.ErrorIs(t, v.end(refit.RefitSummary{Outcome: refit.Refitted, Moved: 1, Next: 3}, enough), enough)
+	require.ErrorIs(t, v.end(refit.Summary{Outcome: refit.Refitted, Moved: 1, Next: 3}, enough), enough)
 	lines := strings.Split(stdout.String(), "\n")
 	require.Len(t, lines, 3)
 	require.Empty(t, lines[2], "each line ends")

@@ -39,8 +39,8 @@ func (p program) newRefitView(asJSON bool) *refitView {
 	}
 }
 
-func (v *refitView) watcher() refit.RefitWatcher {
-	return refit.RefitWatcher{Misfit: v.misfit, Progress: v.progress}
+func (v *refitView) watcher() refit.Watcher {
+	return refit.Watcher{Misfit: v.misfit, Progress: v.progress}
 }
 
 // progress is called first with what an earlier run has done.
@@ -122,7 +122,7 @@ func keptBecause(code fault.Code) string {
 
 // end says what it came to, also where it ended early, and returns what to end
 // with.
-func (v *refitView) end(s refit.RefitSummary, err error) error {
+func (v *refitView) end(s refit.Summary, err error) error {
 	if v.bar != nil {
 		v.bar.end()
 	}
@@ -140,7 +140,7 @@ func (v *refitView) end(s refit.RefitSummary, err error) error {
 }
 
 // stoppedEarly says how far it came.
-func stoppedEarly(s refit.RefitSummary) string {
+func stoppedEarly(s refit.Summary) string {
 	text := fmt.Sprintf("stopped after %d of %d parts of the store", s.Next, keyspace.Partitions)
 	if s.Outcome == refit.Previewed {
 		return text + fmt.Sprintf(": %s did not fit in them\n", count(s.Misfits, "message", "messages"))
@@ -149,7 +149,7 @@ func stoppedEarly(s refit.RefitSummary) string {
 }
 
 // sumUp sums up for a person.
-func (v *refitView) sumUp(s refit.RefitSummary) string {
+func (v *refitView) sumUp(s refit.Summary) string {
 	var text strings.Builder
 	if more := v.unlisted(); more > 0 {
 		fmt.Fprintf(&text, "… and %d more, which a file or another program would get, too\n", more)
@@ -186,7 +186,7 @@ func (v *refitView) sumUp(s refit.RefitSummary) string {
 }
 
 // refitted says what was done.
-func refitted(s refit.RefitSummary) string {
+func refitted(s refit.Summary) string {
 	parts := []string{}
 	for _, p := range []struct {
 		n    int

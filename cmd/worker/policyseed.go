@@ -16,7 +16,7 @@ import (
 // seedPolicies gives a store those policies of the settings that it has not. What it
 // has holds, and a difference is said.
 func seedPolicies(ctx context.Context, client redis.Cmdable, c config.Config, logger *slog.Logger) error {
-	policies, err := settings.NewPolicyStore(client, c.Prefix)
+	policies, err := settings.NewPolicies(client, c.Prefix)
 	if err != nil {
 		return fmt.Errorf("opening the policies: %w", err)
 	}
@@ -33,7 +33,7 @@ func seedPolicies(ctx context.Context, client redis.Cmdable, c config.Config, lo
 
 // seedPolicy gives a store a policy where it has none of its name. Only one that
 // was given, rather than being the default, can differ from what the store has.
-func seedPolicy(ctx context.Context, policies *settings.PolicyStore, policy policy.Policy, given bool, logger *slog.Logger) error {
+func seedPolicy(ctx context.Context, policies *settings.Policies, policy policy.Policy, given bool, logger *slog.Logger) error {
 	stored, err := policies.Seed(ctx, policy)
 	if err != nil {
 		return fmt.Errorf("giving the store the policy %q: %w", policy.Name, err)

@@ -87,7 +87,7 @@ func unreadyAfter(ctx context.Context, answers http.Handler) http.Handler {
 
 func lookReady(ctx context.Context, client redis.UniversalClient, prefix string) readiness {
 	r := readiness{Status: ready}
-	if !r.check(checkReachable, redisstore.Unavailable(client.Ping(ctx).Err(), "asking the store")) {
+	if !r.check(checkReachable, redisstore.Explain(client.Ping(ctx).Err(), "asking the store")) {
 		return r.giveUp(checkWritable, checkEviction, checkLayout)
 	}
 	report, err := store.Inspect(ctx, client)

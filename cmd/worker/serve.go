@@ -168,7 +168,7 @@ func newWorker(
 		ExpireAfter:     c.ExpireAfter,
 		PushTimeout:     c.PushTimeout,
 		Deliveries:      c.Deliveries,
-		Retries:         retry.RetryPolicy{Min: c.RetryMin, Max: c.RetryMax, Attempts: c.MaxAttempts},
+		Retries:         retry.Policy{Min: c.RetryMin, Max: c.RetryMax, Attempts: c.MaxAttempts},
 		ShutdownTimeout: c.ShutdownTimeout,
 		OnUncertain:     deliver.OnUncertain(c.OnUncertain),
 		Tolerance:       c.Tolerance,

@@ -38,7 +38,7 @@ func submitMessage(t *testing.T, url, user string, after time.Duration) time.Tim
 	client, err := store.Open(url, store.Options{})
 	require.NoError(t, err)
 	defer client.Close()
-	submitter, err := submit.NewSubmitter(client, submit.SubmitterOptions{})
+	submitter, err := submit.New(client, submit.Options{})
 	require.NoError(t, err)
 	defer submitter.Close()
 	o, err := submitter.Submit(t.Context(), message.Message{
@@ -223,15 +223,15 @@ func TestRulesAreWrittenOnceAndADifferenceIsSaid(t *testing.T) {
 	require.Equal(t, "9/hour", line["settings"])
 	require.Equal(t, written, line["store"])
 
-	policies, err := settings.NewPolicyStore(client, "")
+	policies, err := settings.NewPolicies(client, "")
 	require.NoError(t, err)
-	p, ok, err := policies.Load(t.Context(), policy.DefaultPolicyName)
+	p, ok, err := policies.Load(t.Context(), policy.DefaultName)
 	require.NoError(t, err)
 	require.True(t, ok)
 	require.Equal(t, written, p.String(), "the store's rules are kept")
 
 	require.NoError(t, client.Del(t.Context(), "sl:policy:default").Err())
-	require.Equal(t, policy.DefaultPolicy().String(), start(t, environ).started(t).attribute(t, "rules", "rules"))
+	require.Equal(t, policy.Default().String(), start(t, environ).started(t).attribute(t, "rules", "rules"))
 }
 
 // What is logged has nobody's whole address.

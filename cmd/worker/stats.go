@@ -33,7 +33,7 @@ func newStats(client redis.UniversalClient, prefix, version string) (func(contex
 	if err != nil {
 		return nil, err
 	}
-	notices, err := notices.NewNotices(client, options)
+	notices, err := notices.New(client, options)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func newStats(client redis.UniversalClient, prefix, version string) (func(contex
 	return func(ctx context.Context) (api.Stats, error) {
 		f := answer.get(ctx)
 		if f == nil {
-			return api.Stats{}, store.Unavailable(ctx.Err(), "looking at the store")
+			return api.Stats{}, store.Explain(ctx.Err(), "looking at the store")
 		}
 		return f.stats, f.err
 	}, nil
@@ -59,14 +59,14 @@ func newStats(client redis.UniversalClient, prefix, version string) (func(contex
 // the members stands for all.
 func lookForStats(
 	ctx context.Context, client redis.UniversalClient, prefix string,
-	letters *messages.DeadLetters, notices *notices.Notices, watch *messages.WatchList,
+	letters *messages.DeadLetters, notices *notices.Outbox, watch *messages.WatchList,
 ) (api.Stats, error) {
 	var (
 		stats  api.Stats
 		asking sync.WaitGroup
 		errs   [5]error
 	)
-	asking.Go(func() { stats.Queue, errs[0] = queue.QueueSizes(ctx, client, prefix) })
+	asking.Go(func() { stats.Queue, errs[0] = queue.Sizes(ctx, client, prefix) })
 	asking.Go(func() { stats.DeadLetters, errs[1] = letters.Count(ctx) })
 	asking.Go(func() { stats.OldestOverdueSeconds, errs[2] = oldestOverdue(ctx, client, watch) })
 	asking.Go(func() { stats.Store, errs[3] = storeMemory(ctx, client) })
@@ -85,7 +85,7 @@ func lookForStats(
 func oldestOverdue(ctx context.Context, client redis.UniversalClient, watch *messages.WatchList) (float64, error) {
 	now, err := client.Time(ctx).Result()
 	if err != nil {
-		return 0, store.Unavailable(err, "asking the store for the time")
+		return 0, store.Explain(err, "asking the store for the time")
 	}
 	due, err := watch.Due(ctx, now, 1)
 	if err != nil || len(due) == 0 {

@@ -42,7 +42,7 @@ func newStoreCollector(client redis.UniversalClient, prefix string) (*storeColle
 
 	queued := c.describe("sendlimit_queue_tasks", "Tasks in the queue by state.", "state")
 	c.add("queue", func(ctx context.Context) ([]prometheus.Metric, error) {
-		sizes, err := queue.QueueSizes(ctx, client, prefix)
+		sizes, err := queue.Sizes(ctx, client, prefix)
 		var found []prometheus.Metric
 		for state, size := range sizes {
 			found = append(found, gauge(queued, float64(size), state))
@@ -54,7 +54,7 @@ func newStoreCollector(client redis.UniversalClient, prefix string) (*storeColle
 		count, err := letters.Count(ctx)
 		return []prometheus.Metric{gauge(dead, float64(count))}, err
 	})
-	notices, err := notices.NewNotices(client, sendlimit.Options{Prefix: prefix})
+	notices, err := notices.New(client, sendlimit.Options{Prefix: prefix})
 	if err != nil {
 		return nil, err
 	}

@@ -166,7 +166,7 @@ func (e *userError) Code() fault.Code { return e.code }
 // withUsers calls do with the users of the store that the settings name.
 func (p program) withUsers(ctx context.Context, flags *pflag.FlagSet, do func(*userdata.Users) error) error {
 	return p.withStore(ctx, flags, func(client redis.UniversalClient, c config.Config) error {
-		users, err := userdata.NewUsers(client, c.Prefix)
+		users, err := userdata.New(client, c.Prefix)
 		if err != nil {
 			return fmt.Errorf("opening the users: %w", err)
 		}

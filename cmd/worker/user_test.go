@@ -23,10 +23,10 @@ func storeOfAlice(t *testing.T) (client *redis.Client, environ []string) {
 	t.Helper()
 	server, client := sendlimittest.EmbeddedRedis(t)
 	environ = []string{"REDIS_URL=redis://" + server.Addr()}
-	policies, err := settings.NewPolicyStore(client, "")
+	policies, err := settings.NewPolicies(client, "")
 	require.NoError(t, err)
-	require.NoError(t, policies.Apply(t.Context(), policy.DefaultPolicy()))
-	submitter, err := submit.NewSubmitter(client, submit.SubmitterOptions{})
+	require.NoError(t, policies.Apply(t.Context(), policy.Default()))
+	submitter, err := submit.New(client, submit.Options{})
 	require.NoError(t, err)
 	for i, id := range []string{"a", "b"} {
 		o, err := submitter.Submit(t.Context(), message.Message{
@@ -47,7 +47,7 @@ func TestUserExport(t *testing.T) {
 	text, err := command(t, environ, "", "user", "export", "alice")
 	require.NoError(t, err)
 	require.Contains(t, text, `      "title": "Hi <there>"`+"\n", "for a person to read, too")
-	var document userdata.UserDocument
+	var document userdata.Document
 	require.NoError(t, json.Unmarshal([]byte(text), &document))
 	require.Equal(t, "alice", document.User)
 	require.WithinDuration(t, time.Now(), document.ExportedAt.Time, time.Minute)

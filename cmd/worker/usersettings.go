@@ -21,7 +21,7 @@ import (
 // userSettings are what is set for single users, and the policies that it refers to.
 type userSettings struct {
 	program
-	*settings.UserSettingsStore
+	*settings.Users
 
 	policies map[string]policy.Policy
 	json     bool
@@ -64,10 +64,10 @@ func (p program) settingsCommands(ctx context.Context) []*cobra.Command {
 // on calls do with the settings and the policies of the store that the flags name.
 func (u *userSettings) on(ctx context.Context, cmd *cobra.Command, do func() error) error {
 	return u.reported(u.json, u.withStore(ctx, cmd.Flags(), func(client redis.UniversalClient, c config.Config) (err error) {
-		if u.UserSettingsStore, err = settings.NewUserSettingsStore(client, c.Prefix); err != nil {
+		if u.Users, err = settings.NewUsers(client, c.Prefix); err != nil {
 			return fmt.Errorf("opening the settings of users: %w", err)
 		}
-		policies, err := settings.NewPolicyStore(client, c.Prefix)
+		policies, err := settings.NewPolicies(client, c.Prefix)
 		if err != nil {
 			return fmt.Errorf("opening the policies: %w", err)
 		}

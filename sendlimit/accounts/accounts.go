@@ -83,9 +83,9 @@ type Accounts struct {
 	keys   keyspace.Keys
 }
 
-// NewAccounts returns the accounts under a prefix, "" for DefaultPrefix. The
+// New returns the accounts under a prefix, "" for DefaultPrefix. The
 // error is an *InvalidError.
-func NewAccounts(client redis.UniversalClient, prefix string) (*Accounts, error) {
+func New(client redis.UniversalClient, prefix string) (*Accounts, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
 		return nil, err
@@ -119,7 +119,7 @@ func (a *Accounts) List(ctx context.Context) ([]Account, error) {
 	const doing = "listing accounts"
 	all, err := a.client.HGetAll(ctx, a.keys.Accounts()).Result()
 	if err != nil {
-		return nil, store.Unavailable(err, doing)
+		return nil, store.Explain(err, doing)
 	}
 	list := make([]Account, 0, len(all))
 	for name, text := range all {
@@ -150,8 +150,8 @@ func (a *Accounts) Create(ctx context.Context, account Account) (Account, error)
 	})
 }
 
-// AccountChange says what to change of an account; what is nil stays.
-type AccountChange struct {
+// Change says what to change of an account; what is nil stays.
+type Change struct {
 	Tier, Contact, TimeZone, ReportAt *string
 	Disabled                          *bool
 }
@@ -159,7 +159,7 @@ type AccountChange struct {
 // Set changes an account. A lower quota holds from the next charge, and what is
 // charged stays charged. The error is a *NoSuchError where there is no such
 // account.
-func (a *Accounts) Set(ctx context.Context, name string, change AccountChange) (Account, error) {
+func (a *Accounts) Set(ctx context.Context, name string, change Change) (Account, error) {
 	return a.change(ctx, name, "changing an account", func(_ time.Time, found *storedAccount) (*storedAccount, error) {
 		if found == nil {
 			return nil, fault.NoSuchAccount(name)

@@ -203,7 +203,7 @@ func (a *Accounts) Usable(ctx context.Context) (bool, error) {
 	const doing = "looking for an API key"
 	now, err := a.client.Time(ctx).Result()
 	if err != nil {
-		return false, store.Unavailable(err, doing)
+		return false, store.Explain(err, doing)
 	}
 	all, err := a.List(ctx)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// AccountSeed is an account that a store gets if it has none of the name.
-type AccountSeed struct {
+// Seed is an account that a store gets if it has none of the name.
+type Seed struct {
 	Account
 
 	Keys []KeySeed
@@ -25,7 +25,7 @@ type KeySeed struct {
 
 // Validate says whether each field is allowed as it is. The error is an
 // *InvalidError.
-func (s AccountSeed) Validate() error {
+func (s Seed) Validate() error {
 	if err := s.Account.Validate(); err != nil {
 		return err
 	}
@@ -45,7 +45,7 @@ const sha256Bytes = 32
 
 // Seed stores a new account with its keys; an account of the name stays as it
 // is, and created is false.
-func (a *Accounts) Seed(ctx context.Context, s AccountSeed) (created bool, err error) {
+func (a *Accounts) Seed(ctx context.Context, s Seed) (created bool, err error) {
 	if err := s.Validate(); err != nil {
 		return false, err
 	}
@@ -75,7 +75,7 @@ func (a *Accounts) SeedTier(ctx context.Context, t Tier) (created bool, err erro
 	}
 	created, err = a.client.HSetNX(ctx, a.keys.Tiers(), t.Name, text).Result()
 	if err != nil {
-		return false, store.Unavailable(err, "giving the store a tier")
+		return false, store.Explain(err, "giving the store a tier")
 	}
 	return created, nil
 }

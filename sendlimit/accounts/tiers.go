@@ -112,7 +112,7 @@ func (a *Accounts) SetTier(ctx context.Context, t Tier) error {
 		return err
 	}
 	if err := a.client.HSet(ctx, a.keys.Tiers(), t.Name, text).Err(); err != nil {
-		return store.Unavailable(err, "storing a tier")
+		return store.Explain(err, "storing a tier")
 	}
 	return nil
 }
@@ -125,7 +125,7 @@ func (a *Accounts) GetTier(ctx context.Context, name string) (_ Tier, ok bool, e
 		return Tier{}, false, nil
 	}
 	if err != nil {
-		return Tier{}, false, store.Unavailable(err, doing)
+		return Tier{}, false, store.Explain(err, doing)
 	}
 	t, err := decodeTier(name, text, doing)
 	return t, err == nil, err
@@ -136,7 +136,7 @@ func (a *Accounts) ListTiers(ctx context.Context) ([]Tier, error) {
 	const doing = "listing tiers"
 	all, err := a.client.HGetAll(ctx, a.keys.Tiers()).Result()
 	if err != nil {
-		return nil, store.Unavailable(err, doing)
+		return nil, store.Explain(err, doing)
 	}
 	list := make([]Tier, 0, len(all))
 	for name, text := range all {

@@ -42,9 +42,9 @@ func (z *ZoneTables) Location(name string) (*time.Location, error) {
 	return zone, err
 }
 
-// around returns a zone's offsets for all that a request about the time at can
+// TableAt returns a zone's offsets for all that a request about the time at can
 // look at: the reach ahead, and a reach and a largest window back.
-func (z *ZoneTables) Around(zone *time.Location, at time.Time) *ZoneTable {
+func (z *ZoneTables) TableAt(zone *time.Location, at time.Time) *ZoneTable {
 	key := zoneYear{zone: zone.String(), year: at.UTC().Year()}
 	if table, ok := z.tables.Load(key); ok {
 		return table.(*ZoneTable) //nolint:forcetypeassert // nothing else is stored

@@ -10,10 +10,10 @@ import (
 
 const MaxCounters = 16 // of one call, its event's not among them
 
-// CounterAlert tells of a counter that reaches a share of its limit: a notice is
+// Alert tells of a counter that reaches a share of its limit: a notice is
 // put into the outbox in the script that counts, so that neither a crash nor two
 // callers at once lose it or raise it twice.
-type CounterAlert struct {
+type Alert struct {
 	// Counter names the one, of those the call brings itself.
 	Counter string
 	// At has the percents of its limit that are told of, 1 to 100, ascending.
@@ -29,7 +29,7 @@ type CounterAlert struct {
 
 // validate checks an alert against the counters of its call, and returns which
 // of them it is about.
-func (a CounterAlert) validate(counters []sendlimit.Counter) (index int, err error) {
+func (a Alert) validate(counters []sendlimit.Counter) (index int, err error) {
 	index = -1
 	for i, c := range counters {
 		if c.Name == a.Counter {

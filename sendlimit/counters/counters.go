@@ -54,8 +54,8 @@ type Counters struct {
 	events sync.Map // name of an event -> name of the time zone it was last seen in
 }
 
-// CountRequest is one call to be counted.
-type CountRequest struct {
+// Request is one call to be counted.
+type Request struct {
 	// Event is what happens; the limits that were set for it hold, see
 	// EventStore. An event that has none is limited by Counters alone, and
 	// where those are empty too, by nothing. "" is no event.
@@ -75,12 +75,12 @@ type CountRequest struct {
 	TimeZone string
 	// Alert tells of one of Counters, at most, that fills up; only without an
 	// Event, whose counters are apart from where notices are looked for.
-	Alert *CounterAlert
+	Alert *Alert
 }
 
-// NewCounters returns the counters in the store behind client, under a prefix,
+// New returns the counters in the store behind client, under a prefix,
 // "" for DefaultPrefix. The error is an *InvalidError.
-func NewCounters(client redis.Scripter, prefix string) (*Counters, error) {
+func New(client redis.Scripter, prefix string) (*Counters, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func NewCounters(client redis.Scripter, prefix string) (*Counters, error) {
 }
 
 // Count counts a call, or says why not.
-func (c *Counters) Count(ctx context.Context, r CountRequest) (sendlimit.Decision, error) {
+func (c *Counters) Count(ctx context.Context, r Request) (sendlimit.Decision, error) {
 	const doing = "counting a call"
 	answer, err := c.call(ctx, lua.Count, doing, r)
 	if err != nil {
@@ -106,7 +106,7 @@ func (c *Counters) Count(ctx context.Context, r CountRequest) (sendlimit.Decisio
 //
 // A call that never was counted must not be given back, nor one twice: the room
 // would be another's.
-func (c *Counters) GiveBack(ctx context.Context, r CountRequest) error {
+func (c *Counters) GiveBack(ctx context.Context, r Request) error {
 	r.Alert = nil
 	_, err := c.call(ctx, lua.GiveBack, "giving a call back", r)
 	return err
@@ -118,7 +118,7 @@ const otherZone = -2
 
 // call runs one of the scripts of counters, again where the event's time zone
 // was not known.
-func (c *Counters) call(ctx context.Context, lua *redis.Script, doing string, r CountRequest) (script.Reply, error) {
+func (c *Counters) call(ctx context.Context, lua *redis.Script, doing string, r Request) (script.Reply, error) {
 	r.N = cmp.Or(r.N, 1)
 	alert, err := r.validate()
 	if err != nil {
@@ -160,7 +160,7 @@ func (c *Counters) call(ctx context.Context, lua *redis.Script, doing string, r 
 }
 
 // arguments are those that both scripts take, from ARGV[1] on.
-func (c *Counters) arguments(r CountRequest, alert int) ([]any, error) {
+func (c *Counters) arguments(r Request, alert int) ([]any, error) {
 	zone := r.TimeZone
 	if zone == "UTC" {
 		zone = ""
@@ -186,7 +186,7 @@ func (c *Counters) arguments(r CountRequest, alert int) ([]any, error) {
 }
 
 // offsets are those of the request's time zone around its time.
-func (c *Counters) offsets(r CountRequest) (string, error) {
+func (c *Counters) offsets(r Request) (string, error) {
 	if r.TimeZone == "" {
 		return "", nil
 	}
@@ -194,11 +194,11 @@ func (c *Counters) offsets(r CountRequest) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return c.zones.Around(zone, calendar.OrLocalClock(r.At)).Words, nil
+	return c.zones.TableAt(zone, calendar.OrLocalClock(r.At)).Words, nil
 }
 
 // validate checks a request, and returns which counter its alert is about.
-func (r CountRequest) validate() (alert int, err error) {
+func (r Request) validate() (alert int, err error) {
 	switch {
 	case !keyspace.ValidUser(r.Key):
 		return 0, &fault.InvalidError{Field: "key", Value: r.Key, Want: fmt.Sprintf("1 to %d bytes of UTF-8 without control characters", keyspace.MaxUser)}

@@ -82,27 +82,27 @@ func (e Event) String() string {
 	return s
 }
 
-// EventStore keeps the limits of events in the store, the only place they live:
+// Events keeps the limits of events in the store, the only place they live:
 // Counters looks them up in the very script that counts, so that a change holds
 // from the next call on, in every process.
-type EventStore struct {
+type Events struct {
 	client redis.Cmdable
 	keys   keyspace.Keys
 }
 
-// NewEventStore returns the events under a prefix, "" for DefaultPrefix.
-func NewEventStore(client redis.Cmdable, prefix string) (*EventStore, error) {
+// NewEvents returns the events under a prefix, "" for DefaultPrefix.
+func NewEvents(client redis.Cmdable, prefix string) (*Events, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
 		return nil, err
 	}
-	return &EventStore{client: client, keys: keys}, nil
+	return &Events{client: client, keys: keys}, nil
 }
 
 // Set gives an event its limits in place of those it had. What is counted stays
 // counted; in another time zone the periods begin at other times, and count
 // anew where they do.
-func (s *EventStore) Set(ctx context.Context, e Event) error {
+func (s *Events) Set(ctx context.Context, e Event) error {
 	const doing = "setting the limits of an event"
 	if err := e.Validate(); err != nil {
 		return err
@@ -118,23 +118,23 @@ func (s *EventStore) Set(ctx context.Context, e Event) error {
 	// The name comes first: one without limits is skipped where events are
 	// listed, but limits without a name would never be.
 	if err := s.client.SAdd(ctx, s.keys.Events(), e.Name).Err(); err != nil {
-		return store.Unavailable(err, doing)
+		return store.Explain(err, doing)
 	}
 	if err := s.client.HSet(ctx, s.keys.Event(e.Name), "c", strings.Join(words, " "), "z", zone).Err(); err != nil {
-		return store.Unavailable(err, doing)
+		return store.Explain(err, doing)
 	}
 	return nil
 }
 
 // Get returns an event; ok is false if it has no limits.
-func (s *EventStore) Get(ctx context.Context, name string) (e Event, ok bool, err error) {
+func (s *Events) Get(ctx context.Context, name string) (e Event, ok bool, err error) {
 	const doing = "looking up an event"
 	if err := checkEvent(name); err != nil {
 		return Event{}, false, err
 	}
 	fields, err := s.client.HGetAll(ctx, s.keys.Event(name)).Result()
 	if err != nil {
-		return Event{}, false, store.Unavailable(err, doing)
+		return Event{}, false, store.Explain(err, doing)
 	}
 	if len(fields) == 0 {
 		return Event{}, false, nil
@@ -150,10 +150,10 @@ func (s *EventStore) Get(ctx context.Context, name string) (e Event, ok bool, er
 }
 
 // List returns the events that have limits, by name.
-func (s *EventStore) List(ctx context.Context) ([]Event, error) {
+func (s *Events) List(ctx context.Context) ([]Event, error) {
 	names, err := s.client.SMembers(ctx, s.keys.Events()).Result()
 	if err != nil {
-		return nil, store.Unavailable(err, "listing the events")
+		return nil, store.Explain(err, "listing the events")
 	}
 	slices.Sort(names)
 	var events []Event
@@ -172,14 +172,14 @@ func (s *EventStore) List(ctx context.Context) ([]Event, error) {
 // Remove takes an event's limits away, so that its calls are limited no more;
 // removed is false if it had none. What has been counted is forgotten when its
 // period is over.
-func (s *EventStore) Remove(ctx context.Context, name string) (removed bool, err error) {
+func (s *Events) Remove(ctx context.Context, name string) (removed bool, err error) {
 	if err := checkEvent(name); err != nil {
 		return false, err
 	}
 	// Its name stays listed: taking that away, too, could cross with a Set.
 	n, err := s.client.Del(ctx, s.keys.Event(name)).Result()
 	if err != nil {
-		return false, store.Unavailable(err, "removing the limits of an event")
+		return false, store.Explain(err, "removing the limits of an event")
 	}
 	return n > 0, nil
 }

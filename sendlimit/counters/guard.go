@@ -69,7 +69,7 @@ func (g Guard[C]) Admit(ctx context.Context, call C) (sendlimit.Decision, error)
 	if key == "" {
 		return sendlimit.Decision{Allowed: true}, nil
 	}
-	request := CountRequest{Event: g.Event, Key: key}
+	request := Request{Event: g.Event, Key: key}
 	if g.Extra != nil {
 		request.Counters = g.Extra(ctx, call)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // decision reads the reply of lua/count.lua.
-func (r CountRequest) decision(in *script.ReplyReader) (sendlimit.Decision, error) {
+func (r Request) decision(in *script.ReplyReader) (sendlimit.Decision, error) {
 	const (
 		counted = 1
 		refused = 0

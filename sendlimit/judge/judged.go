@@ -36,7 +36,7 @@ func Judged(
 			return nil, UserRules{}, fmt.Errorf("%s: %w", doing, err)
 		}
 		if err := ctx.Err(); err != nil {
-			return nil, UserRules{}, store.Unavailable(err, doing)
+			return nil, UserRules{}, store.Explain(err, doing)
 		}
 	}
 	return nil, UserRules{}, &fault.UnavailableError{Detail: "the settings of the user change faster than they can be read: try again"}

@@ -15,7 +15,7 @@ import (
 
 func policyNamed(t *testing.T, name, zone string, rules ...string) policy.Policy {
 	t.Helper()
-	p, err := policy.ParsePolicy(name, zone, rules...)
+	p, err := policy.Parse(name, zone, rules...)
 	require.NoError(t, err)
 	return p
 }
@@ -144,7 +144,7 @@ func TestSettingsOutliveARulebook(t *testing.T) {
 
 func TestARulebookOfBadPolicies(t *testing.T) {
 	t.Parallel()
-	_, err := NewRulebook(policy.DefaultPolicy(), []policy.Policy{{Name: "empty"}}, false, nil)
+	_, err := NewRulebook(policy.Default(), []policy.Policy{{Name: "empty"}}, false, nil)
 	require.ErrorContains(t, err, "at least one rule")
 	_, err = NewRulebook(policy.Policy{}, nil, false, nil)
 	require.ErrorContains(t, err, "a name of 1 to 64")

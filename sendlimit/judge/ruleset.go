@@ -83,7 +83,7 @@ func (s *Ruleset) Offsets(at time.Time) string {
 	if !s.zoned {
 		return ""
 	}
-	return s.around(at).offsets
+	return s.tablesAt(at).offsets
 }
 
 // quietHours returns the quiet hours as lua/fragments/quiet.lua reads them, for
@@ -92,10 +92,10 @@ func (s *Ruleset) QuietHours(at time.Time) string {
 	if s.week == "" {
 		return ""
 	}
-	return s.around(at).quiet
+	return s.tablesAt(at).quiet
 }
 
-func (s *Ruleset) around(at time.Time) *yearTables {
+func (s *Ruleset) tablesAt(at time.Time) *yearTables {
 	at = calendar.OrLocalClock(at)
 	year := at.UTC().Year()
 	if t := s.tables.Load(); t != nil && t.year == year {
@@ -103,10 +103,10 @@ func (s *Ruleset) around(at time.Time) *yearTables {
 	}
 	t := &yearTables{year: year}
 	if s.zoned {
-		t.offsets = s.zones.Around(s.zone, at).Words
+		t.offsets = s.zones.TableAt(s.zone, at).Words
 	}
 	if s.week != "" {
-		t.quietZone = s.zones.Around(s.quietZone, at)
+		t.quietZone = s.zones.TableAt(s.quietZone, at)
 		t.quiet = t.quietZone.Words + "|" + s.week
 	}
 	s.tables.Store(t)
@@ -128,7 +128,7 @@ func (s *Ruleset) QuietPeriod(at time.Time) *policy.QuietPeriod {
 	}
 	ms := at.UnixMilli()
 	table := s.quietTable(ms)
-	from, until, quiet := s.Policy.QuietHours.Around(ms, table)
+	from, until, quiet := s.Policy.QuietHours.StretchAt(ms, table)
 	if !quiet {
 		return nil
 	}
@@ -141,7 +141,7 @@ func (s *Ruleset) QuietPeriod(at time.Time) *policy.QuietPeriod {
 // quietTable is the table of the quiet hours' zone, where there are any, around an
 // instant, Unix ms.
 func (s *Ruleset) quietTable(at int64) *calendar.ZoneTable {
-	return s.around(time.UnixMilli(at)).quietZone
+	return s.tablesAt(time.UnixMilli(at)).quietZone
 }
 
 // span bounds what any rule looks at around the send time at, first and last

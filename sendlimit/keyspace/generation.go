@@ -7,17 +7,17 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-const GenerationBytes = 9 // 72 random bits: 12 characters
+const TokenBytes = 9 // 72 random bits: 12 characters
 
-// NewGeneration makes a generation, or the nonce of a delivery: a random token
+// NewToken makes a generation, or the nonce of a delivery: a random token
 // of 12 characters, safe in keys and task ids, never made twice.
-func NewGeneration() string {
-	var b [GenerationBytes]byte
+func NewToken() string {
+	var b [TokenBytes]byte
 	_, _ = rand.Read(b[:]) // never fails, and ends the program if the system has no randomness
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-func CheckGeneration(g string) error {
+func CheckToken(g string) error {
 	const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 	if g == "" || len(g) > 64 || !OnlyBytes(g, allowed) {
 		return &fault.InvalidError{Field: "generation", Value: g, Want: "1 to 64 of A-Z a-z 0-9 _ -, see NewGeneration"}

@@ -63,7 +63,7 @@ func (d *DeadLetters) Count(ctx context.Context) (int, error) {
 		return nil
 	})
 	if err != nil {
-		return 0, store.Unavailable(err, "counting dead letters")
+		return 0, store.Explain(err, "counting dead letters")
 	}
 	total := 0
 	for _, count := range counts {
@@ -91,7 +91,7 @@ func (d *DeadLetters) Get(ctx context.Context, user, id string) (letter DeadLett
 		return DeadLetter{}, false, nil
 	}
 	if err != nil {
-		return DeadLetter{}, false, store.Unavailable(err, doing)
+		return DeadLetter{}, false, store.Explain(err, doing)
 	}
 	values := record.Val()
 	letter.Standing, err = StandingOf(user, id, values, doing)
@@ -136,7 +136,7 @@ func (d *DeadLetters) Retry(ctx context.Context, r RetryRequest) (sendlimit.Deci
 	if err := keyspace.CheckMessage(r.User, r.ID); err != nil {
 		return sendlimit.Decision{}, err
 	}
-	if err := keyspace.CheckGeneration(r.Generation); err != nil {
+	if err := keyspace.CheckToken(r.Generation); err != nil {
 		return sendlimit.Decision{}, err
 	}
 	t := d.timeline

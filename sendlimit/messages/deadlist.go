@@ -71,7 +71,7 @@ func (d *DeadLetters) read(ctx context.Context, letters []DeadLetter, entries []
 		return nil
 	})
 	if err != nil {
-		return nil, store.Unavailable(err, doing)
+		return nil, store.Explain(err, doing)
 	}
 	for i, e := range entries {
 		s, err := StandingOf(e.user, e.id, records[i].Val(), doing)
@@ -227,7 +227,7 @@ func (m *deadMerge) read(ctx context.Context, tails []*deadTail) error {
 		return nil
 	})
 	if err != nil {
-		return store.Unavailable(err, "listing dead letters")
+		return store.Explain(err, "listing dead letters")
 	}
 	for i, tail := range tails {
 		tail.absorb(reads[i].Val())

@@ -58,7 +58,7 @@ func (r *Records) endedAfter(ctx context.Context, l sendlimit.ListRequest, limit
 			Key: r.keys.Ended(l.User), Start: start, Stop: till, ByScore: true, Offset: offset, Count: int64(limit),
 		}).Result()
 		if err != nil {
-			return nil, false, store.Unavailable(err, doingEnded)
+			return nil, false, store.Explain(err, doingEnded)
 		}
 		for _, z := range read {
 			id, _ := z.Member.(string) // the client gives nothing else

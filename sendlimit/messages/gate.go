@@ -260,8 +260,8 @@ func (d Delivery) check() error {
 	if err := keyspace.CheckID(d.ID); err != nil {
 		return err
 	}
-	if err := keyspace.CheckGeneration(d.Generation); err != nil {
+	if err := keyspace.CheckToken(d.Generation); err != nil {
 		return err
 	}
-	return keyspace.CheckGeneration(d.Nonce)
+	return keyspace.CheckToken(d.Nonce)
 }

@@ -25,7 +25,7 @@ func parseCharge(y string) (account, attempt string, former []string) {
 		return "", "", nil
 	}
 	for i, w := range words[:2] {
-		if w == script.None {
+		if w == script.NoValue {
 			words[i] = ""
 		}
 	}
@@ -155,7 +155,7 @@ func (r *Records) Look(ctx context.Context, user string, ids ...string) ([]Stand
 		return nil
 	})
 	if err != nil {
-		return nil, store.Unavailable(err, doing)
+		return nil, store.Explain(err, doing)
 	}
 	standings := make([]Standing, len(ids))
 	for i, id := range ids {

@@ -98,7 +98,7 @@ func (s Settlement) outcome() (string, error) {
 		}
 	}
 	if s.Retry != nil {
-		return outcome, keyspace.CheckGeneration(s.Retry.Generation)
+		return outcome, keyspace.CheckToken(s.Retry.Generation)
 	}
 	return outcome, nil
 }

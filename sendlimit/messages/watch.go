@@ -64,7 +64,7 @@ func (w *WatchList) Confirm(ctx context.Context, queued []Queued) error {
 		return nil
 	})
 	if err != nil {
-		return store.Unavailable(err, "confirming queued messages")
+		return store.Explain(err, "confirming queued messages")
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ const (
 func (w *WatchList) Renew(ctx context.Context, entry Watched, generation string, queued bool, now time.Time) (Renewal, time.Time, error) {
 	const doing = "renewing a message"
 	for _, g := range []string{entry.Generation, generation} {
-		if err := keyspace.CheckGeneration(g); err != nil {
+		if err := keyspace.CheckToken(g); err != nil {
 			return 0, time.Time{}, err
 		}
 	}

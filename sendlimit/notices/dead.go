@@ -18,9 +18,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// DeadNotice is a notice that failed for good. It keeps what it says as long as
+// Dead is a notice that failed for good. It keeps what it says as long as
 // any that ended, and can be announced after all.
-type DeadNotice struct {
+type Dead struct {
 	Notice // without Details in a list
 
 	EndedAt  time.Time
@@ -28,11 +28,11 @@ type DeadNotice struct {
 	Reason   string // of the last one, or ReasonUncertain
 }
 
-// MaxDeadNotices is how many failed notices one call lists at most.
-const MaxDeadNotices = 1000
+// MaxDead is how many failed notices one call lists at most.
+const MaxDead = 1000
 
 // CountDead counts the failed notices.
-func (n *Notices) CountDead(ctx context.Context) (int, error) {
+func (n *Outbox) CountDead(ctx context.Context) (int, error) {
 	counts := make([]*redis.IntCmd, keyspace.Partitions)
 	_, err := n.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for p := range counts {
@@ -41,7 +41,7 @@ func (n *Notices) CountDead(ctx context.Context) (int, error) {
 		return nil
 	})
 	if err != nil {
-		return 0, store.Unavailable(err, "counting failed notices")
+		return 0, store.Explain(err, "counting failed notices")
 	}
 	total := 0
 	for _, count := range counts {
@@ -54,17 +54,17 @@ func (n *Notices) CountDead(ctx context.Context) (int, error) {
 // those behind after, of which ID and EndedAt count (the zero value starts), and
 // at most limit of them, 1 to MaxDeadNotices, which zero means. There are no more
 // where it gives fewer.
-func (n *Notices) ListDead(ctx context.Context, after DeadNotice, limit int) ([]DeadNotice, error) {
+func (n *Outbox) ListDead(ctx context.Context, after Dead, limit int) ([]Dead, error) {
 	const doing = "listing failed notices"
-	limit = cmp.Or(limit, MaxDeadNotices)
-	if limit < 1 || limit > MaxDeadNotices {
-		return nil, &fault.InvalidError{Field: "limit", Value: strconv.Itoa(limit), Want: fmt.Sprintf("1 to %d", MaxDeadNotices)}
+	limit = cmp.Or(limit, MaxDead)
+	if limit < 1 || limit > MaxDead {
+		return nil, &fault.InvalidError{Field: "limit", Value: strconv.Itoa(limit), Want: fmt.Sprintf("1 to %d", MaxDead)}
 	}
-	var dead []DeadNotice
+	var dead []Dead
 	add := func(_ int, entry redis.Z) {
 		id, _ := entry.Member.(string)
-		notice, ok := ParseNoticeID(id)
-		found := DeadNotice{Notice: notice, EndedAt: time.UnixMilli(int64(entry.Score)).UTC()}
+		notice, ok := ParseID(id)
+		found := Dead{Notice: notice, EndedAt: time.UnixMilli(int64(entry.Score)).UTC()}
 		if ok && (after.EndedAt.IsZero() || after.compare(found) < 0) {
 			dead = append(dead, found)
 		}
@@ -81,17 +81,17 @@ func (n *Notices) ListDead(ctx context.Context, after DeadNotice, limit int) ([]
 	if err := script.EachPartition(ctx, n.client, doing, n.keys.DeadNotices, later, add); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(dead, DeadNotice.compare)
+	slices.SortFunc(dead, Dead.compare)
 	dead = dead[:min(limit, len(dead))]
 	return dead, n.describe(ctx, dead)
 }
 
-func (d DeadNotice) compare(other DeadNotice) int {
+func (d Dead) compare(other Dead) int {
 	return cmp.Or(d.EndedAt.Compare(other.EndedAt), cmp.Compare(d.ID, other.ID))
 }
 
 // describe reads what a list tells of its notices.
-func (n *Notices) describe(ctx context.Context, dead []DeadNotice) error {
+func (n *Outbox) describe(ctx context.Context, dead []Dead) error {
 	const doing = "reading failed notices"
 	found := make([]*redis.SliceCmd, len(dead))
 	_, err := n.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
@@ -101,7 +101,7 @@ func (n *Notices) describe(ctx context.Context, dead []DeadNotice) error {
 		return nil
 	})
 	if err != nil {
-		return store.Unavailable(err, doing)
+		return store.Explain(err, doing)
 	}
 	for i := range dead {
 		f := script.Fields{Values: found[i].Val()}
@@ -116,11 +116,11 @@ func (n *Notices) describe(ctx context.Context, dead []DeadNotice) error {
 
 // GetDead returns a failed notice with its details; ok is false where there is
 // none of this id.
-func (n *Notices) GetDead(ctx context.Context, id string) (dead DeadNotice, ok bool, err error) {
+func (n *Outbox) GetDead(ctx context.Context, id string) (dead Dead, ok bool, err error) {
 	const doing = "reading a failed notice"
 	notice, err := parseNotice(id)
 	if err != nil {
-		return DeadNotice{}, false, err
+		return Dead{}, false, err
 	}
 	var ended *redis.FloatCmd
 	var values *redis.SliceCmd
@@ -130,16 +130,16 @@ func (n *Notices) GetDead(ctx context.Context, id string) (dead DeadNotice, ok b
 		return nil
 	})
 	if errors.Is(err, redis.Nil) {
-		return DeadNotice{}, false, nil
+		return Dead{}, false, nil
 	}
 	if err != nil {
-		return DeadNotice{}, false, store.Unavailable(err, doing)
+		return Dead{}, false, store.Explain(err, doing)
 	}
 	f := script.Fields{Values: values.Val()}
-	dead = DeadNotice{Notice: notice, EndedAt: f.Time(1), Attempts: int(f.Int(2)), Reason: f.Text(3)}
+	dead = Dead{Notice: notice, EndedAt: f.Time(1), Attempts: int(f.Int(2)), Reason: f.Text(3)}
 	dead.Used, dead.Limit, dead.Details = f.Int(4), f.Int(5), []byte(f.Text(6))
 	if err := f.Err(doing); err != nil {
-		return DeadNotice{}, false, err
+		return Dead{}, false, err
 	}
 	return dead, f.Text(0) == "f" && dead.EndedAt.UnixMilli() == int64(ended.Val()), nil
 }
@@ -148,13 +148,13 @@ func (n *Notices) GetDead(ctx context.Context, id string) (dead DeadNotice, ok b
 // reports false where there is none of this id. The token is made for this call,
 // see NewGeneration: repeated with the same one, it gives the first answer again.
 // A zero now is the server's clock.
-func (n *Notices) RetryDead(ctx context.Context, id, token string, now time.Time) (bool, error) {
+func (n *Outbox) RetryDead(ctx context.Context, id, token string, now time.Time) (bool, error) {
 	const doing = "retrying a failed notice"
 	notice, err := parseNotice(id)
 	if err != nil {
 		return false, err
 	}
-	if err := keyspace.CheckGeneration(token); err != nil {
+	if err := keyspace.CheckToken(token); err != nil {
 		return false, err
 	}
 	answer, err := script.Run(ctx, n.client, lua.NoticeRevive, doing, n.keysOf(notice), []any{script.Milliseconds(now), id, token})
@@ -167,7 +167,7 @@ func (n *Notices) RetryDead(ctx context.Context, id, token string, now time.Time
 // PurgeDead forgets what a failed notice says, unless it ended at before or
 // later, zero for no such time; it is not raised again. It reports false where
 // there is none of this id.
-func (n *Notices) PurgeDead(ctx context.Context, id string, before time.Time) (bool, error) {
+func (n *Outbox) PurgeDead(ctx context.Context, id string, before time.Time) (bool, error) {
 	const doing = "purging a failed notice"
 	notice, err := parseNotice(id)
 	if err != nil {

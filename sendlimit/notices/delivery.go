@@ -12,9 +12,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
-// NoticeClaim is the answer to a Claim of a notice. Its Verdict is Send, Stale,
+// Claim is the answer to a Claim of a notice. Its Verdict is Send, Stale,
 // Busy, Early or Dropped.
-type NoticeClaim struct {
+type Claim struct {
 	Verdict messages.Verdict
 	Until   time.Time // of Busy and Early
 	Notice  Notice    // of Send
@@ -36,27 +36,27 @@ type NoticeClaim struct {
 // A notice is dropped where nobody has looked after it for Options.KeepRecords:
 // nothing could announce it. One that deliveries were left in the middle of fails
 // after Options.Attempts of them.
-func (n *Notices) Claim(ctx context.Context, id, nonce string, lease time.Duration, now time.Time) (NoticeClaim, error) {
+func (n *Outbox) Claim(ctx context.Context, id, nonce string, lease time.Duration, now time.Time) (Claim, error) {
 	const doing = "claiming a notice"
 	notice, err := parseNotice(id)
 	if err != nil {
-		return NoticeClaim{}, err
+		return Claim{}, err
 	}
-	if err := keyspace.CheckGeneration(nonce); err != nil {
-		return NoticeClaim{}, err
+	if err := keyspace.CheckToken(nonce); err != nil {
+		return Claim{}, err
 	}
 	if lease < time.Millisecond {
-		return NoticeClaim{}, &fault.InvalidError{Field: "lease", Value: lease.String(), Want: "at least 1 ms"}
+		return Claim{}, &fault.InvalidError{Field: "lease", Value: lease.String(), Want: "at least 1 ms"}
 	}
 	answer, err := script.Run(ctx, n.client, lua.NoticeClaim, doing, n.keysOf(notice), []any{
 		script.Milliseconds(now), id, nonce, lease.Milliseconds(), n.fixed.Attempts, n.fixed.KeepRecords.Milliseconds(),
 	})
 	if err != nil {
-		return NoticeClaim{}, err
+		return Claim{}, err
 	}
 	in := script.Read(answer, doing)
 	verdict := in.Int(0)
-	c := NoticeClaim{Now: in.Time(1)}
+	c := Claim{Now: in.Time(1)}
 	switch {
 	case in.Err != nil:
 	case verdict == int64(messages.Send):
@@ -72,14 +72,14 @@ func (n *Notices) Claim(ctx context.Context, id, nonce string, lease time.Durati
 	case verdict == int64(messages.Dropped):
 		c.Verdict, c.Reason, c.Failed = messages.Dropped, in.String(2), in.Int(3) == 1
 	default:
-		return NoticeClaim{}, script.ReplyError(doing, fmt.Sprintf("verdict %d", verdict))
+		return Claim{}, script.ReplyError(doing, fmt.Sprintf("verdict %d", verdict))
 	}
 	return c, in.Err
 }
 
-// NoticeSettlement is what became of the delivery of a notice. Exactly one of
+// Settlement is what became of the delivery of a notice. Exactly one of
 // Delivered, Failed, Dropped and RetryAt says so.
-type NoticeSettlement struct {
+type Settlement struct {
 	Delivered  bool
 	ProviderID string    // of Delivered: what the provider calls it, if anything
 	Failed     bool      // for good: it is among the failed notices
@@ -93,13 +93,13 @@ type NoticeSettlement struct {
 // no longer has the notice: another took it over, whose settlement counts. What a
 // notice says is erased when it ends, unless it failed. One to be tried again is
 // looked after Options.OverdueAfter past its time.
-func (n *Notices) Settle(ctx context.Context, id, nonce string, s NoticeSettlement, now time.Time) (bool, error) {
+func (n *Outbox) Settle(ctx context.Context, id, nonce string, s Settlement, now time.Time) (bool, error) {
 	const doing = "settling a notice"
 	notice, err := parseNotice(id)
 	if err != nil {
 		return false, err
 	}
-	if err := keyspace.CheckGeneration(nonce); err != nil {
+	if err := keyspace.CheckToken(nonce); err != nil {
 		return false, err
 	}
 	outcome, err := s.outcome()
@@ -128,7 +128,7 @@ func (n *Notices) Settle(ctx context.Context, id, nonce string, s NoticeSettleme
 }
 
 // outcome is the settlement as lua/notice_settle.lua spells it.
-func (s NoticeSettlement) outcome() (string, error) {
+func (s Settlement) outcome() (string, error) {
 	said, outcome := 0, ""
 	for _, possible := range []struct {
 		name string

@@ -18,8 +18,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// NoticeDetails are what a Notice has to say beside its numbers, in its Details.
-type NoticeDetails struct {
+// Details are what a Notice has to say beside its numbers, in its Details.
+type Details struct {
 	Policy   string              `json:"policy,omitempty"` // of a user's quota
 	TimeZone string              `json:"zone,omitempty"`   // of the day; "" for UTC
 	Rule     string              `json:"rule,omitempty"`   // of a user's quota
@@ -38,8 +38,8 @@ type DigestUser struct {
 }
 
 // ParseDetails reads the details of a notice. The error is ErrReply.
-func (n Notice) ParseDetails() (NoticeDetails, error) {
-	var d NoticeDetails
+func (n Notice) ParseDetails() (Details, error) {
+	var d Details
 	if len(n.Details) == 0 {
 		return d, nil
 	}
@@ -75,7 +75,7 @@ func DigestsUntil(now time.Time) time.Time { return now.Add(-digestMargin).Trunc
 // see DigestsUntil, and returns the ids of those that it put. Each is put once however many
 // processes call it, and what is in it is removed behind it: a process that dies
 // between the two leaves that to the next call.
-func (n *Notices) Digest(ctx context.Context, until time.Time) ([]string, error) {
+func (n *Outbox) Digest(ctx context.Context, until time.Time) ([]string, error) {
 	digests, err := n.gathered(ctx, until.Truncate(time.Hour))
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func (n *Notices) Digest(ctx context.Context, until time.Time) ([]string, error)
 		if err != nil {
 			return ids, script.ReplyError("making a digest", err.Error())
 		}
-		id := NoticeID(NoticeUserQuotaDigest, time.UnixMilli(d.hour), 0, d.policy)
+		id := FormatID(UserQuotaDigest, time.UnixMilli(d.hour), 0, d.policy)
 		put, err := n.Put(ctx, Notice{ID: id, Details: details}, time.Time{})
 		if err != nil {
 			return ids, err
@@ -103,7 +103,7 @@ func (n *Notices) Digest(ctx context.Context, until time.Time) ([]string, error)
 
 // gathered reads what was gathered before a time, by policy and hour, the oldest
 // hour first.
-func (n *Notices) gathered(ctx context.Context, until time.Time) ([]*digest, error) {
+func (n *Outbox) gathered(ctx context.Context, until time.Time) ([]*digest, error) {
 	type name struct {
 		policy string
 		hour   int64
@@ -147,7 +147,7 @@ func (d *digest) add(user DigestUser) {
 }
 
 // details lists the users, the highest thresholds and the most used first.
-func (d *digest) details() NoticeDetails {
+func (d *digest) details() Details {
 	users := make([]DigestUser, 0, len(d.users))
 	for _, user := range d.users {
 		users = append(users, user)
@@ -157,10 +157,10 @@ func (d *digest) details() NoticeDetails {
 			cmp.Compare(a.User, b.User), cmp.Compare(a.Day, b.Day))
 	})
 	listed := min(len(users), MaxDigestUsers)
-	return NoticeDetails{Policy: d.policy, Users: users[:listed], More: len(users) - listed}
+	return Details{Policy: d.policy, Users: users[:listed], More: len(users) - listed}
 }
 
-func (n *Notices) removeGathered(ctx context.Context, members map[int][]any) error {
+func (n *Outbox) removeGathered(ctx context.Context, members map[int][]any) error {
 	_, err := n.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for p, of := range members {
 			for some := range slices.Chunk(of, removedTogether) {
@@ -169,7 +169,7 @@ func (n *Notices) removeGathered(ctx context.Context, members map[int][]any) err
 		}
 		return nil
 	})
-	return store.Unavailable(err, "removing what is told in a digest")
+	return store.Explain(err, "removing what is told in a digest")
 }
 
 // parseGathered takes an entry of what is gathered apart: start of the day, Unix

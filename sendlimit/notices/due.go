@@ -14,8 +14,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// DueNotice is a notice of the outbox that is to be looked after.
-type DueNotice struct {
+// Due is a notice of the outbox that is to be looked after.
+type Due struct {
 	ID    string
 	Since time.Time // when it was to be looked after
 }
@@ -23,26 +23,26 @@ type DueNotice struct {
 // Due lists the notices that are to be looked after at now, oldest first, at
 // most perPartition of each partition, in a few round trips. Beside an error
 // there is what could be read: of a cluster, say, what the other masters have.
-func (n *Notices) Due(ctx context.Context, now time.Time, perPartition int) ([]DueNotice, error) {
+func (n *Outbox) Due(ctx context.Context, now time.Time, perPartition int) ([]Due, error) {
 	const doing = "reading the outbox of notices"
 	if perPartition < 1 {
 		return nil, &fault.InvalidError{Field: "per_partition", Value: strconv.Itoa(perPartition), Want: "at least 1"}
 	}
 	span := redis.ZRangeArgs{Start: "-inf", Stop: now.UnixMilli(), ByScore: true, Count: int64(perPartition)}
-	var due []DueNotice
+	var due []Due
 	failed := script.EachPartition(ctx, n.client, doing, n.keys.Notices, span, func(_ int, entry redis.Z) {
 		// What is no id is of a newer program, perhaps: it looks after it.
 		id, _ := entry.Member.(string)
-		if _, ok := ParseNoticeID(id); ok {
-			due = append(due, DueNotice{ID: id, Since: time.UnixMilli(int64(entry.Score)).UTC()})
+		if _, ok := ParseID(id); ok {
+			due = append(due, Due{ID: id, Since: time.UnixMilli(int64(entry.Score)).UTC()})
 		}
 	})
-	slices.SortStableFunc(due, func(a, b DueNotice) int { return a.Since.Compare(b.Since) })
+	slices.SortStableFunc(due, func(a, b Due) int { return a.Since.Compare(b.Since) })
 	return due, failed
 }
 
-// QueuedNotice is a notice that the queue has taken.
-type QueuedNotice struct {
+// Queued is a notice that the queue has taken.
+type Queued struct {
 	ID  string
 	Due time.Time
 }
@@ -51,7 +51,7 @@ type QueuedNotice struct {
 // until Options.OverdueAfter past their time. What has ended stays so, and what a
 // delivery has meanwhile is looked after no earlier than its lease ends. One round
 // trip for all.
-func (n *Notices) Confirm(ctx context.Context, queued ...QueuedNotice) error {
+func (n *Outbox) Confirm(ctx context.Context, queued ...Queued) error {
 	notices := make([]Notice, len(queued))
 	for i, q := range queued {
 		var err error
@@ -68,5 +68,5 @@ func (n *Notices) Confirm(ctx context.Context, queued ...QueuedNotice) error {
 		}
 		return nil
 	})
-	return store.Unavailable(err, "confirming queued notices")
+	return store.Explain(err, "confirming queued notices")
 }

@@ -13,16 +13,16 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// noticeOf reports whether a notice is about a user, by what follows "n:" in its
+// NoticeIsAbout reports whether a notice is about a user, by what follows "n:" in its
 // key, or by its entry in the outbox or among the failed notices.
-func NoticeOf(id, user string) bool {
-	n, ok := ParseNoticeID(id)
-	return ok && n.Kind == NoticeUserQuota && n.Subject == user
+func NoticeIsAbout(id, user string) bool {
+	n, ok := ParseID(id)
+	return ok && n.Kind == UserQuota && n.Subject == user
 }
 
-// gatheredOf reports whether an entry of what is gathered for a digest is about a
+// GatheredIsAbout reports whether an entry of what is gathered for a digest is about a
 // user.
-func GatheredOf(member, user string) bool {
+func GatheredIsAbout(member, user string) bool {
 	_, line, ok := ParseGathered(member)
 	return ok && line.User == user
 }
@@ -31,7 +31,7 @@ func GatheredOf(member, user string) bool {
 // and returns out of how many. A digest that a delivery has at this moment may
 // still name the user; it forgets all names when it ends. What is gathered for
 // the next ones is in the user's own partition.
-func (n *Notices) EraseFromDigests(ctx context.Context, user string) (int, error) {
+func (n *Outbox) EraseFromDigests(ctx context.Context, user string) (int, error) {
 	const doing = "looking for a user in digests"
 	if err := keyspace.CheckUser(user); err != nil {
 		return 0, err
@@ -39,7 +39,7 @@ func (n *Notices) EraseFromDigests(ctx context.Context, user string) (int, error
 	var ids []string
 	add := func(_ int, entry redis.Z) {
 		id, _ := entry.Member.(string)
-		if notice, ok := ParseNoticeID(id); ok && notice.Kind == NoticeUserQuotaDigest {
+		if notice, ok := ParseID(id); ok && notice.Kind == UserQuotaDigest {
 			ids = append(ids, id)
 		}
 	}
@@ -62,7 +62,7 @@ func (n *Notices) EraseFromDigests(ctx context.Context, user string) (int, error
 	return erased, nil
 }
 
-func (n *Notices) eraseFromDigest(ctx context.Context, id, user string) (bool, error) {
+func (n *Outbox) eraseFromDigest(ctx context.Context, id, user string) (bool, error) {
 	const doing = "taking a user out of a digest"
 	notice, err := parseNotice(id)
 	if err != nil {
@@ -106,7 +106,7 @@ func (n *Notices) eraseFromDigest(ctx context.Context, id, user string) (bool, e
 	if errors.Is(err, redis.Nil) {
 		return false, nil // it has ended, and names nobody
 	}
-	return erased, store.Unavailable(err, doing)
+	return erased, store.Explain(err, doing)
 }
 
 // digestChanges is how often a digest that is being delivered may change while a

@@ -15,26 +15,26 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// NoticeKind says what a notice is about.
-type NoticeKind string
+// Kind says what a notice is about.
+type Kind string
 
 // The kinds of notices, as package notifier spells them.
 const (
-	NoticeAccountQuota    NoticeKind = "account_quota"     // an account's daily quota reached a threshold
-	NoticeUserQuota       NoticeKind = "user_quota"        // a user's daily rule reached a threshold
-	NoticeUserQuotaDigest NoticeKind = "user_quota_digest" // users of a policy whose daily rule reached a threshold
-	NoticeDailyReport     NoticeKind = "daily_report"      // what became of an account's messages on a day
+	AccountQuota    Kind = "account_quota"     // an account's daily quota reached a threshold
+	UserQuota       Kind = "user_quota"        // a user's daily rule reached a threshold
+	UserQuotaDigest Kind = "user_quota_digest" // users of a policy whose daily rule reached a threshold
+	DailyReport     Kind = "daily_report"      // what became of an account's messages on a day
 )
 
 // alerts reports whether notices of the kind have a threshold.
-func (k NoticeKind) alerts() bool { return k == NoticeAccountQuota || k == NoticeUserQuota }
+func (k Kind) alerts() bool { return k == AccountQuota || k == UserQuota }
 
 // Notice is something to be said to a contact: a quota reached, or a report.
 type Notice struct {
 	// ID names it for ever; see NoticeID. Kind, Subject, Threshold and Since
 	// follow from it.
 	ID      string
-	Kind    NoticeKind
+	Kind    Kind
 	Subject string    // a user, an account, or the policy of a digest
 	Since   time.Time // the start of the day, of a digest the hour, that it is about
 
@@ -44,9 +44,9 @@ type Notice struct {
 	Details []byte
 }
 
-// NoticeID is the id of a notice: what it is about, and for alerts the threshold
+// FormatID is the id of a notice: what it is about, and for alerts the threshold
 // that was reached. The subject comes last, as only it may contain a slash.
-func NoticeID(kind NoticeKind, since time.Time, threshold int, subject string) string {
+func FormatID(kind Kind, since time.Time, threshold int, subject string) string {
 	id := string(kind) + "/" + strconv.FormatInt(since.UnixMilli(), 10) + "/"
 	if kind.alerts() {
 		id += strconv.Itoa(threshold) + "/"
@@ -54,13 +54,13 @@ func NoticeID(kind NoticeKind, since time.Time, threshold int, subject string) s
 	return id + subject
 }
 
-// ParseNoticeID takes a notice id apart; ok is false if it is none. The Notice
+// ParseID takes a notice id apart; ok is false if it is none. The Notice
 // has what follows from its id.
-func ParseNoticeID(id string) (n Notice, ok bool) {
+func ParseID(id string) (n Notice, ok bool) {
 	kind, rest, _ := strings.Cut(id, "/")
-	n = Notice{ID: id, Kind: NoticeKind(kind)}
+	n = Notice{ID: id, Kind: Kind(kind)}
 	switch n.Kind {
-	case NoticeAccountQuota, NoticeUserQuota, NoticeUserQuotaDigest, NoticeDailyReport:
+	case AccountQuota, UserQuota, UserQuotaDigest, DailyReport:
 	default:
 		return Notice{}, false
 	}
@@ -78,32 +78,32 @@ func ParseNoticeID(id string) (n Notice, ok bool) {
 		}
 	}
 	n.Subject = rest
-	return n, keyspace.ValidUser(rest) && NoticeID(n.Kind, n.Since, n.Threshold, rest) == id
+	return n, keyspace.ValidUser(rest) && FormatID(n.Kind, n.Since, n.Threshold, rest) == id
 }
 
-// Notices is the outbox of what is to be said to contacts: each notice is put
+// Outbox is the outbox of what is to be said to contacts: each notice is put
 // once, goes to one delivery at a time, and stays until that has said how it
 // ended. Alerts are put by the scripts that count. It is safe for concurrent
 // use, by any number of processes.
 //
 // A notice is announced once, but where a process died between the answer of
 // the mail server and Settle: then once more, under the same id.
-type Notices struct {
+type Outbox struct {
 	client redis.UniversalClient
 	keys   keyspace.Keys
 	fixed  sendlimit.Options // complete; the policy does not matter
 }
 
-// MinNoticeKept is how long it is known at least that a notice has ended: longer
+// MinKept is how long it is known at least that a notice has ended: longer
 // than anything is put that was put before.
-const MinNoticeKept = 48 * time.Hour
+const MinKept = 48 * time.Hour
 
-// NewNotices returns the notices of a store. Of the Options the Prefix counts,
+// New returns the notices of a store. Of the Options the Prefix counts,
 // KeepRecords (how long it is known that a notice has ended, and how long one
 // waits that nobody looks after; at least MinNoticeKept), Attempts and
 // OverdueAfter. The error is an
 // *InvalidError.
-func NewNotices(client redis.UniversalClient, o sendlimit.Options) (*Notices, error) {
+func New(client redis.UniversalClient, o sendlimit.Options) (*Outbox, error) {
 	o = o.WithDefaults()
 	keys, err := keyspace.NewKeys(o.Prefix)
 	if err != nil {
@@ -112,18 +112,18 @@ func NewNotices(client redis.UniversalClient, o sendlimit.Options) (*Notices, er
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	o.KeepRecords = max(o.KeepRecords, MinNoticeKept)
-	return &Notices{client: client, keys: keys, fixed: o}, nil
+	o.KeepRecords = max(o.KeepRecords, MinKept)
+	return &Outbox{client: client, keys: keys, fixed: o}, nil
 }
 
 // Kept is how long it is known that a notice has ended, and how long one waits
 // that nobody looks after.
-func (n *Notices) Kept() time.Duration { return n.fixed.KeepRecords }
+func (n *Outbox) Kept() time.Duration { return n.fixed.KeepRecords }
 
 // Put puts a digest or a report into the outbox, by its ID, and reports whether
 // it was not there before: as long as it is known that it was, it is not put
 // again. A zero now is the server's clock.
-func (n *Notices) Put(ctx context.Context, notice Notice, now time.Time) (bool, error) {
+func (n *Outbox) Put(ctx context.Context, notice Notice, now time.Time) (bool, error) {
 	const doing = "putting a notice into the outbox"
 	parsed, err := parseNotice(notice.ID)
 	if err != nil {
@@ -140,13 +140,13 @@ func (n *Notices) Put(ctx context.Context, notice Notice, now time.Time) (bool, 
 }
 
 // keysOf are the notice, the outbox and the failed notices.
-func (n *Notices) keysOf(notice Notice) []string {
+func (n *Outbox) keysOf(notice Notice) []string {
 	p := keyspace.Partition(notice.Subject)
 	return []string{n.keys.Notice(notice.Subject, notice.ID), n.keys.Notices(p), n.keys.DeadNotices(p)}
 }
 
 func parseNotice(id string) (Notice, error) {
-	n, ok := ParseNoticeID(id)
+	n, ok := ParseID(id)
 	if !ok {
 		return Notice{}, &fault.InvalidError{Field: "notice", Value: id, Want: "the id of a notice"}
 	}

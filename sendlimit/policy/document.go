@@ -13,14 +13,14 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// PolicyDocument is a policy as files, the store and the API have it. What is as
+// Document is a policy as files, the store and the API have it. What is as
 // usual may be left out: a time zone of UTC, alerts at 80 and 100 percent.
 //
 // A program ignores fields that only a newer one knows, so that both can go by
 // one store while programs are replaced: until then it judges by the rules that
 // it does know. Whoever writes a document for people to correct should refuse
 // them.
-type PolicyDocument struct {
+type Document struct {
 	Name         string                      `json:"name,omitempty"`
 	TimeZone     string                      `json:"time_zone,omitempty"`
 	UserTimeZone bool                        `json:"user_time_zone,omitempty"`
@@ -42,8 +42,8 @@ type CategoryDocument struct {
 }
 
 // Document returns the policy as it is written, without what is as usual.
-func (p Policy) Document() PolicyDocument {
-	d := PolicyDocument{
+func (p Policy) Document() Document {
+	d := Document{
 		Name: p.Name, UserTimeZone: p.UserTimeZone, Rules: ruleTexts(p.Rules),
 		QuietHours: p.QuietHours.Lines(), AlertTo: p.AlertTo, Version: p.Version,
 	}
@@ -86,7 +86,7 @@ func ruleTexts(rules []Rule) []string {
 
 // Spelled returns the document with what is as usual spelled out, to be shown:
 // time_zone, on_conflict and alert_at.
-func (d PolicyDocument) Spelled() PolicyDocument {
+func (d Document) Spelled() Document {
 	if d.TimeZone == "" {
 		d.TimeZone = "UTC"
 	}
@@ -102,7 +102,7 @@ func (d PolicyDocument) Spelled() PolicyDocument {
 // Policy returns the policy that the document says, one that a PolicyStore takes.
 // The error is an *InvalidError, or InvalidErrors: for the fields that are wrong in
 // themselves, and then as of Policy.Validate and PolicyStore.Replace.
-func (d PolicyDocument) Policy() (Policy, error) {
+func (d Document) Policy() (Policy, error) {
 	p, wrong := d.read()
 	wrong.Add(p.ValidateWindows())
 	if len(wrong) > 0 {
@@ -113,7 +113,7 @@ func (d PolicyDocument) Policy() (Policy, error) {
 
 // read returns the policy that the document says, be it one that only older
 // programs took, and what is wrong with it.
-func (d PolicyDocument) read() (Policy, fault.InvalidErrors) {
+func (d Document) read() (Policy, fault.InvalidErrors) {
 	p := Policy{
 		Name: d.Name, TimeZone: d.TimeZone, UserTimeZone: d.UserTimeZone,
 		OnConflict: OnConflict(d.OnConflict), AlertAt: d.AlertAt, AlertTo: d.AlertTo, Version: d.Version,
@@ -182,7 +182,7 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 
 // UnmarshalJSON reads a PolicyDocument, and refuses what Policy.Validate does.
 func (p *Policy) UnmarshalJSON(text []byte) error {
-	var d PolicyDocument
+	var d Document
 	if err := json.Unmarshal(text, &d); err != nil {
 		return fmt.Errorf("policy: %w", err)
 	}

@@ -22,8 +22,8 @@ type QuietPeriod struct {
 	Hours       string         // the line of the policy that says so, "22:00-08:00"
 }
 
-// DefaultPolicyName names the policy that applies when no other is asked for.
-const DefaultPolicyName = "default"
+// DefaultName names the policy that applies when no other is asked for.
+const DefaultName = "default"
 
 // Policy is a named list of rules, all of which must hold, and what else is laid
 // down for the messages of its users. A policy without rules is not valid: it
@@ -84,10 +84,10 @@ type CategoryRules struct {
 	Uncounted bool
 }
 
-// DefaultPolicy returns 1/minute, 5/hour and 10/calendar_day in UTC.
-func DefaultPolicy() Policy {
+// Default returns 1/minute, 5/hour and 10/calendar_day in UTC.
+func Default() Policy {
 	return Policy{
-		Name: DefaultPolicyName,
+		Name: DefaultName,
 		Rules: []Rule{
 			{Limit: 1, Window: time.Minute},
 			{Limit: 5, Window: time.Hour},
@@ -96,9 +96,9 @@ func DefaultPolicy() Policy {
 	}
 }
 
-// ParsePolicy makes a policy of rules as they are written, see ParseRule. The
+// Parse makes a policy of rules as they are written, see ParseRule. The
 // error is an *InvalidError.
-func ParsePolicy(name, timeZone string, rules ...string) (Policy, error) {
+func Parse(name, timeZone string, rules ...string) (Policy, error) {
 	p := Policy{Name: name, TimeZone: timeZone, Rules: make([]Rule, len(rules))}
 	for i, s := range rules {
 		r, err := ParseRule(s)

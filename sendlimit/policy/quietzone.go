@@ -74,9 +74,9 @@ func (h QuietHours) LineAt(at int64, zone *calendar.ZoneTable) string {
 	return ""
 }
 
-// around gives the longest stretch of quiet time that an instant is in, half-open,
+// StretchAt gives the longest stretch of quiet time that an instant is in, half-open,
 // Unix ms; quiet is false if it is in none.
-func (h QuietHours) Around(at int64, zone *calendar.ZoneTable) (from, until int64, quiet bool) {
+func (h QuietHours) StretchAt(at int64, zone *calendar.ZoneTable) (from, until int64, quiet bool) {
 	if !h.At(WeekOf(zone.Local(at))) {
 		return 0, 0, false
 	}

@@ -98,7 +98,7 @@ func TestQuietHoursAreWhatTheClocksShow(t *testing.T) {
 		}
 		middle, err := time.Parse(time.DateOnly, date)
 		require.NoError(t, err)
-		table := zones.Around(location, middle)
+		table := zones.TableAt(location, middle)
 
 		const span = 10 * calendar.DayLong
 		first := middle.Add(-span / 2)
@@ -124,7 +124,7 @@ func TestQuietHoursAreWhatTheClocksShow(t *testing.T) {
 
 		minute := rapid.IntRange(0, len(quiet)-1).Draw(t, "minute")
 		at := first.Add(time.Duration(minute)*time.Minute + time.Duration(rapid.IntRange(0, 59_999).Draw(t, "ms"))*time.Millisecond)
-		from, until, in := h.Around(at.UnixMilli(), table)
+		from, until, in := h.StretchAt(at.UnixMilli(), table)
 		require.Equal(t, quiet[minute], in)
 		require.Equal(t, in, h.LineAt(at.UnixMilli(), table) != "")
 		if !in {
@@ -168,8 +168,8 @@ func TestTheQuietStretchAround(t *testing.T) {
 		require.NoError(t, err)
 		at, err := time.Parse(time.RFC3339Nano, row.at)
 		require.NoError(t, err)
-		table := zones.Around(location, at)
-		from, until, in := h.Around(at.UnixMilli(), table)
+		table := zones.TableAt(location, at)
+		from, until, in := h.StretchAt(at.UnixMilli(), table)
 		require.True(t, in, row)
 		require.Equal(t, row.from, time.UnixMilli(from).UTC().Format(time.RFC3339Nano), row)
 		require.Equal(t, row.until, time.UnixMilli(until).UTC().Format(time.RFC3339Nano), row)
@@ -181,8 +181,8 @@ func TestTheQuietStretchAround(t *testing.T) {
 	h, err := ParseQuietHours("00:00-01:00")
 	require.NoError(t, err)
 	begins := time.Date(2027, 9, 5, 4, 0, 0, 0, time.UTC)
-	require.Empty(t, h.Within(begins.UnixMilli(), begins.Add(23*time.Hour).UnixMilli(), zones.Around(santiago, begins)))
-	require.Empty(t, QuietHours{}.Within(0, begins.UnixMilli(), zones.Around(santiago, begins)))
+	require.Empty(t, h.Within(begins.UnixMilli(), begins.Add(23*time.Hour).UnixMilli(), zones.TableAt(santiago, begins)))
+	require.Empty(t, QuietHours{}.Within(0, begins.UnixMilli(), zones.TableAt(santiago, begins)))
 }
 
 // What the scripts are told of, merged and in one week.

@@ -63,10 +63,10 @@ func (s UserSettings) Validate() error {
 }
 
 func (s UserSettings) validateLimits() error {
-	if len(s.Limits) > MaxPolicyRules {
+	if len(s.Limits) > MaxRules {
 		return &fault.InvalidError{
 			Field: "limits", Value: strconv.Itoa(len(s.Limits)) + " limits",
-			Want: fmt.Sprintf("at most %d limits", MaxPolicyRules),
+			Want: fmt.Sprintf("at most %d limits", MaxRules),
 		}
 	}
 	for i, limit := range s.Limits {

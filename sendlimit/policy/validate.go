@@ -14,8 +14,8 @@ import (
 
 // Bounds of a policy.
 const (
-	MaxCategories  = 100 // with something of their own
-	MaxPolicyRules = 50  // overall, and of a category
+	MaxCategories = 100 // with something of their own
+	MaxRules      = 50  // overall, and of a category
 )
 
 // Validate says whether the policy has a name and rules, each valid, no two
@@ -47,10 +47,10 @@ func (p Policy) Validate() error {
 // validateRules checks a list of rules, to which errors refer by field unless a
 // rule is wrong in itself.
 func validateRules(rules []Rule, field string) error {
-	if len(rules) > MaxPolicyRules {
+	if len(rules) > MaxRules {
 		return &fault.InvalidError{
 			Field: field, Value: strconv.Itoa(len(rules)) + " rules",
-			Want: fmt.Sprintf("at most %d rules", MaxPolicyRules),
+			Want: fmt.Sprintf("at most %d rules", MaxRules),
 		}
 	}
 	var wrong fault.InvalidErrors

@@ -9,7 +9,7 @@ import (
 )
 
 // attemptRandom is how many characters of an attempt are random.
-const attemptRandom = keyspace.GenerationBytes * 4 / 3
+const attemptRandom = keyspace.TokenBytes * 4 / 3
 
 // newAttempt makes the token of a hold for a place that the hour and the day are
 // charged for. It names them, in seconds: whoever finds it in a record knows
@@ -17,7 +17,7 @@ const attemptRandom = keyspace.GenerationBytes * 4 / 3
 // account lives in another time zone.
 func newAttempt(hour, day time.Time) string {
 	const base = 36
-	return keyspace.NewGeneration() + "-" + strconv.FormatInt(hour.Unix(), base) + "-" + strconv.FormatInt(day.Unix(), base)
+	return keyspace.NewToken() + "-" + strconv.FormatInt(hour.Unix(), base) + "-" + strconv.FormatInt(day.Unix(), base)
 }
 
 // chargedBy is the hour and the day that an attempt names; ok is false where it

@@ -58,10 +58,10 @@ type Charges struct {
 	look   time.Duration // how long after that somebody looks
 }
 
-// NewCharges returns the charges beside the timelines of the same Options, of
+// New returns the charges beside the timelines of the same Options, of
 // which the Prefix counts and LookAfter: half of it a change may take, and a
 // hold is looked after that long later still. The error is an *InvalidError.
-func NewCharges(client redis.UniversalClient, o sendlimit.Options) (*Charges, error) {
+func New(client redis.UniversalClient, o sendlimit.Options) (*Charges, error) {
 	o = o.WithDefaults()
 	keys, err := keyspace.NewKeys(o.Prefix)
 	if err != nil {
@@ -73,8 +73,8 @@ func NewCharges(client redis.UniversalClient, o sendlimit.Options) (*Charges, er
 	return &Charges{client: client, keys: keys, within: o.LookAfter / 2, look: o.LookAfter}, nil
 }
 
-// ChargeRequest asks to charge an account for a message at a send time.
-type ChargeRequest struct {
+// Request asks to charge an account for a message at a send time.
+type Request struct {
 	Account accounts.Account
 	Tier    accounts.Tier // its limits and when to tell the account's contact
 	User    string
@@ -101,7 +101,7 @@ type Charge struct {
 
 // Hold charges an account for a message that is about to get a place, a new one
 // or another.
-func (c *Charges) Hold(ctx context.Context, r ChargeRequest) (Charge, error) {
+func (c *Charges) Hold(ctx context.Context, r Request) (Charge, error) {
 	if err := checkCharge(r.Account.Name, r.User, r.ID); err != nil {
 		return Charge{}, err
 	}
@@ -111,7 +111,7 @@ func (c *Charges) Hold(ctx context.Context, r ChargeRequest) (Charge, error) {
 	}
 	hour, day := calendar.ChargedPeriods(zone, r.At)
 	h := holding{
-		ChargeRequest: r, hour: hour, day: day,
+		Request: r, hour: hour, day: day,
 		attempt: newAttempt(hour.From, day.From), chargeHour: true, chargeDay: true,
 	}
 	if r.Standing != nil {
@@ -127,8 +127,8 @@ func (c *Charges) HoldRelease(ctx context.Context, s messages.Standing, now time
 		return Charge{}, err
 	}
 	h := holding{
-		ChargeRequest: ChargeRequest{Account: accounts.Account{Name: s.Account}, User: s.User, ID: s.ID, Now: now},
-		attempt:       keyspace.NewGeneration(),
+		Request: Request{Account: accounts.Account{Name: s.Account}, User: s.User, ID: s.ID, Now: now},
+		attempt: keyspace.NewToken(),
 	}
 	h.takesOver(s)
 	return c.hold(ctx, h)
@@ -146,7 +146,7 @@ func checkCharge(account, user, id string) error {
 
 // holding is a hold that is being asked for.
 type holding struct {
-	ChargeRequest
+	Request
 
 	attempt               string
 	hour, day             calendar.Stretch // zero of a release

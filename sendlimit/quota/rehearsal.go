@@ -10,10 +10,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 )
 
-// ChargeRehearsal is a dry run of many charges: it begins with what accounts are
+// Rehearsal is a dry run of many charges: it begins with what accounts are
 // charged when it first asks, counts on for itself, and writes nothing. Its zero
 // value is not usable, see Charges.Rehearse. It is safe for concurrent use.
-type ChargeRehearsal struct {
+type Rehearsal struct {
 	charges *Charges
 
 	mu   sync.Mutex
@@ -21,14 +21,14 @@ type ChargeRehearsal struct {
 }
 
 // Rehearse begins a dry run over what is charged.
-func (c *Charges) Rehearse() *ChargeRehearsal {
-	return &ChargeRehearsal{charges: c, used: make(map[string]int64)}
+func (c *Charges) Rehearse() *Rehearsal {
+	return &Rehearsal{charges: c, used: make(map[string]int64)}
 }
 
 // Hold answers what Charges.Hold would have answered if all that this rehearsal
 // holds had been charged. Its Hold is for a timeline's Rehearsal, and has all the
 // time there is.
-func (r *ChargeRehearsal) Hold(ctx context.Context, request ChargeRequest) (Charge, error) {
+func (r *Rehearsal) Hold(ctx context.Context, request Request) (Charge, error) {
 	if err := checkCharge(request.Account.Name, request.User, request.ID); err != nil {
 		return Charge{}, err
 	}
@@ -70,7 +70,7 @@ func (r *ChargeRehearsal) Hold(ctx context.Context, request ChargeRequest) (Char
 }
 
 // GiveBack takes back what was held.
-func (r *ChargeRehearsal) GiveBack(h sendlimit.Hold) {
+func (r *Rehearsal) GiveBack(h sendlimit.Hold) {
 	hour, day, ok := chargedBy(h.Attempt)
 	if !ok {
 		return
@@ -83,7 +83,7 @@ func (r *ChargeRehearsal) GiveBack(h sendlimit.Hold) {
 }
 
 // usage reads what the account is charged, and notes what is not known yet.
-func (r *ChargeRehearsal) usage(ctx context.Context, request ChargeRequest) ([]sendlimit.CounterUsage, error) {
+func (r *Rehearsal) usage(ctx context.Context, request Request) ([]sendlimit.CounterUsage, error) {
 	usage, err := r.charges.periods(request.Account, request.Tier, request.At)
 	if err != nil {
 		return nil, err
@@ -110,6 +110,6 @@ func (r *ChargeRehearsal) usage(ctx context.Context, request ChargeRequest) ([]s
 	return usage, nil
 }
 
-func (r *ChargeRehearsal) keys(account string, hour, day time.Time) []string {
+func (r *Rehearsal) keys(account string, hour, day time.Time) []string {
 	return []string{r.charges.keys.Charged(account, "h", hour), r.charges.keys.Charged(account, "d", day)}
 }

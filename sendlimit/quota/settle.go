@@ -44,7 +44,7 @@ func (c *Charges) Settle(ctx context.Context, now time.Time, holds ...Settled) (
 		return nil
 	})
 	if err != nil && !redis.HasErrorPrefix(err, "NOSCRIPT") {
-		err = store.Unavailable(err, doing)
+		err = store.Explain(err, doing)
 	} else {
 		err = nil
 	}
@@ -56,7 +56,7 @@ func (c *Charges) Settle(ctx context.Context, now time.Time, holds ...Settled) (
 			keys, args := c.settleCall(keyspace.Partition(holds[i].Account), holds[i].Attempt, holds[i].Made, now)
 			answer, failed = script.Run(ctx, c.client, lua.SettleHold, doing, keys, args)
 		case problem != nil:
-			failed = store.Unavailable(problem, doing)
+			failed = store.Explain(problem, doing)
 		default:
 			answer, _ = v.([]any)
 		}
@@ -161,7 +161,7 @@ func (c *Charges) LookAfter(ctx context.Context, due DueHold, now time.Time) (Ho
 	const doing = "looking after a charge"
 	values, err := c.client.HMGet(ctx, c.keys.HoldOf(due.partition, due.Attempt), "a", "u", "i", "n").Result()
 	if err != nil {
-		return HoldOpen, nil, store.Unavailable(err, doing)
+		return HoldOpen, nil, store.Explain(err, doing)
 	}
 	f := script.Fields{Values: values}
 	user, id, notAfter := f.Text(1), f.Text(2), f.Time(3)

@@ -14,7 +14,7 @@ import (
 )
 
 // Check says what Hold would answer, and charges nothing.
-func (c *Charges) Check(ctx context.Context, r ChargeRequest) (sendlimit.Decision, error) {
+func (c *Charges) Check(ctx context.Context, r Request) (sendlimit.Decision, error) {
 	usage, err := c.Usage(ctx, r.Account, r.Tier, r.At)
 	if err != nil {
 		return sendlimit.Decision{}, err
@@ -46,7 +46,7 @@ func (c *Charges) Usage(ctx context.Context, a accounts.Account, t accounts.Tier
 	counts, err := c.client.MGet(ctx,
 		c.keys.Charged(a.Name, "h", usage[0].From), c.keys.Charged(a.Name, "d", usage[1].From)).Result()
 	if err != nil {
-		return nil, store.Unavailable(err, doing)
+		return nil, store.Explain(err, doing)
 	}
 	for i, count := range counts {
 		text, ok := count.(string)
@@ -77,7 +77,7 @@ func (c *Charges) periods(a accounts.Account, t accounts.Tier, at time.Time) ([]
 func (c *Charges) now(ctx context.Context) (time.Time, error) {
 	now, err := c.client.Time(ctx).Result()
 	if err != nil {
-		return time.Time{}, store.Unavailable(err, "reading the store's clock")
+		return time.Time{}, store.Explain(err, "reading the store's clock")
 	}
 	return now.UTC().Truncate(time.Millisecond), nil
 }

@@ -55,17 +55,17 @@ type PaceState struct {
 	PausedUntil time.Time // by the server's clock; zero where it is not
 }
 
-// PaceStore keeps the pace of a target in the store, the only place it lives.
+// Paces keeps the pace of a target in the store, the only place it lives.
 // Its rate is that of the Permits with the target's name.
-type PaceStore struct {
+type Paces struct {
 	client redis.Cmdable
 	keys   keyspace.Keys
 	target string
 }
 
-// NewPaceStore returns the pace of a target, 1 to 64 of a-z 0-9 _ -, under a
+// NewPaces returns the pace of a target, 1 to 64 of a-z 0-9 _ -, under a
 // prefix, "" for DefaultPrefix. The error is an *InvalidError.
-func NewPaceStore(client redis.Cmdable, prefix, target string) (*PaceStore, error) {
+func NewPaces(client redis.Cmdable, prefix, target string) (*Paces, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
 		return nil, err
@@ -73,16 +73,16 @@ func NewPaceStore(client redis.Cmdable, prefix, target string) (*PaceStore, erro
 	if !keyspace.ValidName(target) {
 		return nil, &fault.InvalidError{Field: "target", Value: target, Want: "1 to 64 of a-z 0-9 _ -"}
 	}
-	return &PaceStore{client: client, keys: keys, target: target}, nil
+	return &Paces{client: client, keys: keys, target: target}, nil
 }
 
 // Load returns the pace, the zero Pace where there is none. The error is an
 // *UnavailableError.
-func (s *PaceStore) Load(ctx context.Context) (PaceState, error) {
+func (s *Paces) Load(ctx context.Context) (PaceState, error) {
 	const doing = "looking at the pace"
 	values, err := s.client.MGet(ctx, s.keys.PermitRate(s.target), s.keys.Burst(s.target), s.keys.Pause(s.target)).Result()
 	if err != nil {
-		return PaceState{}, store.Unavailable(err, doing)
+		return PaceState{}, store.Explain(err, doing)
 	}
 	f := script.Fields{Values: values}
 	state := PaceState{PausedUntil: f.Time(2)}
@@ -98,7 +98,7 @@ func (s *PaceStore) Load(ctx context.Context) (PaceState, error) {
 
 // Apply stores a pace in the place of the one there is; the zero Pace removes
 // it. It holds from the next call on, and what is taken stays taken.
-func (s *PaceStore) Apply(ctx context.Context, p Pace) error {
+func (s *Paces) Apply(ctx context.Context, p Pace) error {
 	if err := p.Validate(); err != nil {
 		return err
 	}
@@ -116,12 +116,12 @@ func (s *PaceStore) Apply(ctx context.Context, p Pace) error {
 		}
 		return nil
 	})
-	return store.Unavailable(err, "storing the pace")
+	return store.Explain(err, "storing the pace")
 }
 
 // Seed stores a pace if the store has none, and returns the one that it has
 // then.
-func (s *PaceStore) Seed(ctx context.Context, p Pace) (Pace, error) {
+func (s *Paces) Seed(ctx context.Context, p Pace) (Pace, error) {
 	if err := p.Validate(); err != nil {
 		return Pace{}, err
 	}
@@ -131,7 +131,7 @@ func (s *PaceStore) Seed(ctx context.Context, p Pace) (Pace, error) {
 			pairs = append(pairs, s.keys.Burst(s.target), p.Burst)
 		}
 		if err := s.client.MSetNX(ctx, pairs...).Err(); err != nil {
-			return Pace{}, store.Unavailable(err, "storing the pace")
+			return Pace{}, store.Explain(err, "storing the pace")
 		}
 	}
 	state, err := s.Load(ctx)
@@ -140,7 +140,7 @@ func (s *PaceStore) Seed(ctx context.Context, p Pace) (Pace, error) {
 
 // Pause keeps all calls from the target for a while, from 1 ms on, unless they
 // are kept from it for longer already. It returns until when.
-func (s *PaceStore) Pause(ctx context.Context, d time.Duration) (time.Time, error) {
+func (s *Paces) Pause(ctx context.Context, d time.Duration) (time.Time, error) {
 	const doing = "pausing a target"
 	if d < time.Millisecond {
 		return time.Time{}, &fault.InvalidError{Field: "pause", Value: d.String(), Want: "at least 1ms"}
@@ -155,6 +155,6 @@ func (s *PaceStore) Pause(ctx context.Context, d time.Duration) (time.Time, erro
 }
 
 // Resume ends a pause before its time.
-func (s *PaceStore) Resume(ctx context.Context) error {
-	return store.Unavailable(s.client.Del(ctx, s.keys.Pause(s.target)).Err(), "ending a pause")
+func (s *Paces) Resume(ctx context.Context) error {
+	return store.Explain(s.client.Del(ctx, s.keys.Pause(s.target)).Err(), "ending a pause")
 }

@@ -74,7 +74,7 @@ func NewPermits(client redis.Cmdable, o PermitsOptions) (*Permits, error) {
 		return nil, err
 	}
 	if o.Client == "" {
-		o.Client = keyspace.NewGeneration()
+		o.Client = keyspace.NewToken()
 	}
 	switch {
 	case !keyspace.ValidName(o.Name):
@@ -97,7 +97,7 @@ func (p *Permits) TrySetRate(ctx context.Context, r PermitRate) (PermitRate, err
 		return PermitRate{}, err
 	}
 	if err := p.client.SetNX(ctx, p.keys.PermitRate(p.name), r.text(), 0).Err(); err != nil {
-		return PermitRate{}, store.Unavailable(err, "setting the rate of permits")
+		return PermitRate{}, store.Explain(err, "setting the rate of permits")
 	}
 	holds, ok, err := p.Rate(ctx)
 	if err == nil && !ok {
@@ -111,7 +111,7 @@ func (p *Permits) SetRate(ctx context.Context, r PermitRate) error {
 	if err := r.Validate(); err != nil {
 		return err
 	}
-	return store.Unavailable(p.client.Set(ctx, p.keys.PermitRate(p.name), r.text(), 0).Err(), "setting the rate of permits")
+	return store.Explain(p.client.Set(ctx, p.keys.PermitRate(p.name), r.text(), 0).Err(), "setting the rate of permits")
 }
 
 // Rate returns the rate that holds; ok is false if none was set.
@@ -121,7 +121,7 @@ func (p *Permits) Rate(ctx context.Context) (r PermitRate, ok bool, err error) {
 		return PermitRate{}, false, nil
 	}
 	if err != nil {
-		return PermitRate{}, false, store.Unavailable(err, "looking at the rate of permits")
+		return PermitRate{}, false, store.Explain(err, "looking at the rate of permits")
 	}
 	if r, err = parsePermitRate(text); err != nil {
 		return PermitRate{}, false, err
@@ -150,7 +150,7 @@ func (p *Permits) Acquire(ctx context.Context, r PermitRequest) (sendlimit.Decis
 	if r.Permits == 0 {
 		r.Permits = 1
 	}
-	if err := keyspace.CheckGeneration(r.Token); err != nil {
+	if err := keyspace.CheckToken(r.Token); err != nil {
 		return sendlimit.Decision{}, &fault.InvalidError{Field: "token", Value: r.Token, Want: "1 to 64 of A-Z a-z 0-9 _ -, see NewGeneration"}
 	}
 	if r.Permits < 1 {

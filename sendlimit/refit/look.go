@@ -77,7 +77,7 @@ func (r *Refit) readSettings(ctx context.Context, looks []*refitLook) error {
 		return nil
 	})
 	if err != nil {
-		return store.Unavailable(err, "reading the settings of users")
+		return store.Explain(err, "reading the settings of users")
 	}
 	for i, l := range looks {
 		r.learn(l, found[i].Val())
@@ -112,7 +112,7 @@ func (r *Refit) call(ctx context.Context, looks []*refitLook) error {
 		return nil
 	})
 	if err != nil && !redis.HasErrorPrefix(err, "NOSCRIPT") {
-		return store.Unavailable(err, refitting)
+		return store.Explain(err, refitting)
 	}
 	for _, l := range looks {
 		if l.answer == nil {
@@ -124,7 +124,7 @@ func (r *Refit) call(ctx context.Context, looks []*refitLook) error {
 			answer, err = lua.Refit.Run(ctx, r.client, keys, args...).Slice()
 		}
 		if err != nil {
-			return store.Unavailable(err, refitting)
+			return store.Explain(err, refitting)
 		}
 		if err := r.read(l, script.Read(answer, refitting)); err != nil {
 			return err

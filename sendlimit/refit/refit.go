@@ -40,8 +40,8 @@ type Refit struct {
 	throttle func(ctx context.Context, batch func() error) error
 }
 
-// RefitOptions say what a Refit is to find.
-type RefitOptions struct {
+// Options say what a Refit is to find.
+type Options struct {
 	// Policy is the one to fit. Users are judged by it whose settings name it, and
 	// where it is Options.Policy, by its name, all whose settings name none.
 	Policy policy.Policy
@@ -51,10 +51,10 @@ type RefitOptions struct {
 	Throttle func(ctx context.Context, batch func() error) error
 }
 
-// NewRefit returns a Refit of a store whose timelines have the options, but for
+// New returns a Refit of a store whose timelines have the options, but for
 // RefitOptions.Policy, which stands in for the one of its name. The error is an
 // *InvalidError.
-func NewRefit(client redis.Cmdable, o sendlimit.Options, r RefitOptions) (*Refit, error) {
+func New(client redis.Cmdable, o sendlimit.Options, r Options) (*Refit, error) {
 	o = o.WithDefaults()
 	o.Records, o.UserSettings = true, true
 	own := o.Policy.Name == r.Policy.Name
@@ -106,8 +106,8 @@ func (m Misfit) Breaks() string {
 	}
 }
 
-// RefitTotals are how many there are. The zero value is nobody.
-type RefitTotals struct {
+// Totals are how many there are. The zero value is nobody.
+type Totals struct {
 	Users        int // under the policy who have messages still to be sent
 	Reservations int // of theirs that were judged
 	MisfitUsers  int // of the users, who have misfits
@@ -119,7 +119,7 @@ type RefitTotals struct {
 }
 
 // Add adds others to the totals.
-func (t *RefitTotals) Add(others RefitTotals) {
+func (t *Totals) Add(others Totals) {
 	t.Users += others.Users
 	t.Reservations += others.Reservations
 	t.MisfitUsers += others.MisfitUsers
@@ -130,7 +130,7 @@ func (t *RefitTotals) Add(others RefitTotals) {
 	}
 }
 
-func (t *RefitTotals) count(name string, n int) {
+func (t *Totals) count(name string, n int) {
 	if t.ByRule == nil {
 		t.ByRule = make(map[string]int)
 	}
@@ -156,8 +156,8 @@ func (r *Refit) Occupied(ctx context.Context) ([]bool, error) {
 // is an *InvalidError, an *UnavailableError, ErrReply or that of do.
 func (r *Refit) Partition(
 	ctx context.Context, partition int, do func(ctx context.Context, misfits []Misfit) error,
-) (RefitTotals, error) {
-	var totals RefitTotals
+) (Totals, error) {
+	var totals Totals
 	if partition < 0 || partition >= keyspace.Partitions {
 		return totals, &fault.InvalidError{
 			Field: "partition", Value: strconv.Itoa(partition), Want: fmt.Sprintf("0 to %d", keyspace.Partitions-1),
@@ -206,7 +206,7 @@ func (r *Refit) users(ctx context.Context, partition int) ([]string, error) {
 		err := r.throttle(ctx, func() error {
 			entries, next, err := r.client.ZScan(ctx, r.timeline.Keys.WatchOf(partition), cursor, "", watchedAtOnce).Result()
 			if err != nil {
-				return store.Unavailable(err, messages.ReadingWatchList)
+				return store.Explain(err, messages.ReadingWatchList)
 			}
 			cursor = next
 			for i := 0; i < len(entries); i += 2 { // member and score

@@ -14,12 +14,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// RefitTurn is the turn of going, partition by partition, through what does not
+// Turn is the turn of going, partition by partition, through what does not
 // fit a policy and doing something with it. One at a time has it, and whoever has
 // it next for the same version of the policy and the same action goes on where it
 // ended, however it did. Its methods return an *UnavailableError when the store
 // did not answer.
-type RefitTurn struct {
+type Turn struct {
 	client  redis.Scripter
 	key     string
 	owner   string
@@ -27,10 +27,10 @@ type RefitTurn struct {
 	action  string
 }
 
-// NewRefitTurn returns a turn that is not taken yet, for a policy as the store has
+// NewTurn returns a turn that is not taken yet, for a policy as the store has
 // it, under a prefix, "" for DefaultPrefix. What the action is called is up to the
 // caller. The error is an *InvalidError.
-func NewRefitTurn(client redis.Scripter, prefix string, p policy.Policy, action string) (*RefitTurn, error) {
+func NewTurn(client redis.Scripter, prefix string, p policy.Policy, action string) (*Turn, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
 		return nil, err
@@ -38,36 +38,36 @@ func NewRefitTurn(client redis.Scripter, prefix string, p policy.Policy, action 
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	return &RefitTurn{client: client, key: keys.Refit(p.Name), owner: keyspace.NewGeneration(), version: p.Version, action: action}, nil
+	return &Turn{client: client, key: keys.Refit(p.Name), owner: keyspace.NewToken(), version: p.Version, action: action}, nil
 }
 
 // Take takes the turn for so long unless it is kept, and returns the partition to
 // go on with. Where somebody else has it, it returns for how long at least.
-func (t *RefitTurn) Take(ctx context.Context, lasts time.Duration) (next int, taken bool, wait time.Duration, err error) {
+func (t *Turn) Take(ctx context.Context, lasts time.Duration) (next int, taken bool, wait time.Duration, err error) {
 	return t.call(ctx, lasts, "")
 }
 
 // Keep keeps the turn for so long from now on, and notes which partition is next.
 // It returns false where somebody else has it by now.
-func (t *RefitTurn) Keep(ctx context.Context, next int, lasts time.Duration) (kept bool, err error) {
+func (t *Turn) Keep(ctx context.Context, next int, lasts time.Duration) (kept bool, err error) {
 	_, kept, _, err = t.call(ctx, lasts, strconv.Itoa(next))
 	return kept, err
 }
 
 // GiveBack ends the turn before its time: whoever is next goes on with that
 // partition.
-func (t *RefitTurn) GiveBack(ctx context.Context, next int) error {
+func (t *Turn) GiveBack(ctx context.Context, next int) error {
 	_, err := t.Keep(ctx, next, 0)
 	return err
 }
 
 // Done ends the turn, of which nothing is left to do.
-func (t *RefitTurn) Done(ctx context.Context) error {
+func (t *Turn) Done(ctx context.Context) error {
 	_, _, _, err := t.call(ctx, 0, "done")
 	return err
 }
 
-func (t *RefitTurn) call(
+func (t *Turn) call(
 	ctx context.Context, lasts time.Duration, partition string,
 ) (next int, taken bool, wait time.Duration, err error) {
 	const doing = "taking the turn of going through reservations"

@@ -49,7 +49,7 @@ type alerting struct {
 	options   sendlimit.Options
 	timeline  *sendlimit.Timeline
 	gate      *messages.Gate
-	settings  *settings.UserSettingsStore
+	settings  *settings.Users
 	model     *Alerts
 	now       time.Time
 	contact   bool
@@ -72,9 +72,9 @@ func newAlerting(t *rapid.T, client redis.UniversalClient, prefix string) *alert
 	var err error
 	a.keys, err = keyspace.NewKeys(prefix)
 	require.NoError(t, err)
-	a.settings, err = settings.NewUserSettingsStore(client, prefix)
+	a.settings, err = settings.NewUsers(client, prefix)
 	require.NoError(t, err)
-	a.model, err = NewAlerts(policy.DefaultPolicy())
+	a.model, err = NewAlerts(policy.Default())
 	require.NoError(t, err)
 	a.rulesChange(t)
 	return a
@@ -91,7 +91,7 @@ func (a *alerting) rulesChange(t *rapid.T) {
 		{"3/day", "20/calendar_day"},
 		{"4/hour"}, // no daily rule
 	}).Draw(t, "rules")
-	policy, err := policy.ParsePolicy("drawn", rapid.SampledFrom(historyZones).Draw(t, "zone"), rules...)
+	policy, err := policy.Parse("drawn", rapid.SampledFrom(historyZones).Draw(t, "zone"), rules...)
 	require.NoError(t, err)
 	policy.AlertAt = rapid.SampledFrom([][]int{nil, nil, {50, 70, 100}, {1}, {}}).Draw(t, "alert at")
 	policy.AlertTo = rapid.SampledFrom([]string{"", "ops@example.com"}).Draw(t, "alert to")

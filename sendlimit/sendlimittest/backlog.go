@@ -27,7 +27,7 @@ func CheckBacklog(t *rapid.T, client redis.UniversalClient, prefix string) {
 		{"60/hour", "70/calendar_day"},
 	}).Draw(t, "busy rules")
 	var err error
-	o.Policy, err = policy.ParsePolicy("backlog", "", rules...)
+	o.Policy, err = policy.Parse("backlog", "", rules...)
 	require.NoError(t, err)
 	o.Policies = nil
 	if rapid.Bool().Draw(t, "categories") {

@@ -47,7 +47,7 @@ func (m *CountersModel) Remove(name string) bool {
 
 // Count counts a call, or says why not. The error is a *sendlimit.InvalidError
 // for an N that is more than a limit.
-func (m *CountersModel) Count(r counters.CountRequest) (sendlimit.Decision, error) {
+func (m *CountersModel) Count(r counters.Request) (sendlimit.Decision, error) {
 	n, now := max(r.N, 1), cut(r.At)
 	usages, periods := m.usages(r)
 	d := sendlimit.Decision{Allowed: true, Now: moment(now)}
@@ -85,7 +85,7 @@ func (m *CountersModel) Count(r counters.CountRequest) (sendlimit.Decision, erro
 }
 
 // GiveBack takes a call off its counters.
-func (m *CountersModel) GiveBack(r counters.CountRequest) {
+func (m *CountersModel) GiveBack(r counters.Request) {
 	now := cut(r.At)
 	usages, periods := m.usages(r)
 	for i, u := range usages {
@@ -99,7 +99,7 @@ func (m *CountersModel) GiveBack(r counters.CountRequest) {
 }
 
 // usages lists the counters of a call as they are before it, its event's first.
-func (m *CountersModel) usages(r counters.CountRequest) (usages []sendlimit.CounterUsage, periods []span) {
+func (m *CountersModel) usages(r counters.Request) (usages []sendlimit.CounterUsage, periods []span) {
 	event := m.events[r.Event]
 	zoneName := r.TimeZone
 	if r.Event != "" {
@@ -134,7 +134,7 @@ func (m *CountersModel) usages(r counters.CountRequest) (usages []sendlimit.Coun
 	return usages, periods
 }
 
-func (m *CountersModel) put(r counters.CountRequest, c sendlimit.Counter, period span, n int64) {
+func (m *CountersModel) put(r counters.Request, c sendlimit.Counter, period span, n int64) {
 	name := counterName(r, c)
 	if c.Period == calendar.NoPeriod {
 		m.windows[name] = period
@@ -142,6 +142,6 @@ func (m *CountersModel) put(r counters.CountRequest, c sendlimit.Counter, period
 	m.counted[name] = append(m.counted[name], countedCall{period.from, n})
 }
 
-func counterName(r counters.CountRequest, c sendlimit.Counter) string {
+func counterName(r counters.Request, c sendlimit.Counter) string {
 	return fmt.Sprintf("%q %q %q", r.Event, r.Key, c.Name)
 }

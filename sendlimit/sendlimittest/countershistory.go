@@ -20,9 +20,9 @@ import (
 // counter's key is without an expiry. The keys begin with prefix, which no other
 // history may share. Run it by rapid.Check.
 func CheckCounters(t *rapid.T, client redis.Cmdable, prefix string) {
-	limits, err := counters.NewCounters(client, prefix)
+	limits, err := counters.New(client, prefix)
 	require.NoError(t, err)
-	events, err := counters.NewEventStore(client, prefix)
+	events, err := counters.NewEvents(client, prefix)
 	require.NoError(t, err)
 	keys, err := keyspace.NewKeys(prefix)
 	require.NoError(t, err)
@@ -51,11 +51,11 @@ type countersHistory struct {
 	client   redis.Cmdable
 	keys     keyspace.Keys
 	counters *counters.Counters
-	events   *counters.EventStore
+	events   *counters.Events
 	model    *CountersModel
 	now      time.Time
-	wentBack bool                    // the clock, at least once
-	counted  []counters.CountRequest // as they can be given back
+	wentBack bool               // the clock, at least once
+	counted  []counters.Request // as they can be given back
 }
 
 // historyCounters is every counter that a history knows, without its limit.
@@ -76,8 +76,8 @@ func (h *countersHistory) event(t *rapid.T) string {
 	return rapid.SampledFrom([]string{"submit", "login"}).Draw(t, "event")
 }
 
-func (h *countersHistory) request(t *rapid.T) counters.CountRequest {
-	r := counters.CountRequest{
+func (h *countersHistory) request(t *rapid.T) counters.Request {
+	r := counters.Request{
 		Key: rapid.SampledFrom([]string{"a", "a:m:5", "ü b"}).Draw(t, "key"),
 		N:   int64(rapid.IntRange(0, 3).Draw(t, "n")),
 		At:  h.now,
@@ -117,7 +117,7 @@ func (h *countersHistory) count(t *rapid.T) {
 
 // hintHolds holds a refusal's RetryAfter to be exact: then the call is allowed,
 // a millisecond earlier it is not.
-func (h *countersHistory) hintHolds(t *rapid.T, r counters.CountRequest, d sendlimit.Decision) {
+func (h *countersHistory) hintHolds(t *rapid.T, r counters.Request, d sendlimit.Decision) {
 	r.At = d.Now.Add(d.RetryAfter - time.Millisecond)
 	early, err := h.counters.Count(t.Context(), r)
 	require.NoError(t, err)

@@ -51,7 +51,7 @@ func CheckHistory(t *rapid.T, client redis.UniversalClient, prefix string) {
 type history struct {
 	client   redis.UniversalClient
 	keys     keyspace.Keys
-	settings *settings.UserSettingsStore
+	settings *settings.Users
 	options  [2]sendlimit.Options // of each process
 	process  [2]*sendlimit.Timeline
 	model    *Model
@@ -96,7 +96,7 @@ func newHistory(t *rapid.T, client redis.UniversalClient, prefix string) *histor
 	var err error
 	h.keys, err = keyspace.NewKeys(prefix)
 	require.NoError(t, err)
-	h.settings, err = settings.NewUserSettingsStore(client, prefix)
+	h.settings, err = settings.NewUsers(client, prefix)
 	require.NoError(t, err)
 	h.model, err = NewModel(h.policies[0], reach)
 	require.NoError(t, err)

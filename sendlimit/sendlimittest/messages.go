@@ -58,7 +58,7 @@ type mailbox struct {
 	client   redis.UniversalClient
 	keys     keyspace.Keys
 	options  sendlimit.Options // completed
-	settings *settings.UserSettingsStore
+	settings *settings.Users
 	workers  [2]worker
 
 	model    *Model
@@ -90,7 +90,7 @@ func newMailbox(t *rapid.T, client redis.UniversalClient, o sendlimit.Options) *
 	var err error
 	m.keys, err = keyspace.NewKeys(o.Prefix)
 	require.NoError(t, err)
-	m.settings, err = settings.NewUserSettingsStore(client, o.Prefix)
+	m.settings, err = settings.NewUsers(client, o.Prefix)
 	require.NoError(t, err)
 	m.model, err = NewModel(o.Policy, policy.DefaultReach)
 	require.NoError(t, err)

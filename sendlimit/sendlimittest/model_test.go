@@ -19,7 +19,7 @@ func TestNewModelRefusesWhatIsNotValid(t *testing.T) {
 	_, err := sendlimittest.NewModel(policy.Policy{Name: "empty"}, time.Hour)
 	require.ErrorAs(t, err, &invalid)
 	require.Equal(t, "rules", invalid.Field)
-	_, err = sendlimittest.NewModel(policy.DefaultPolicy(), 0)
+	_, err = sendlimittest.NewModel(policy.Default(), 0)
 	require.ErrorAs(t, err, &invalid)
 	require.Equal(t, "reach", invalid.Field)
 }
@@ -51,7 +51,7 @@ func TestPastGraceAndReach(t *testing.T) {
 
 func TestFreeTimesKeepToTheReach(t *testing.T) {
 	t.Parallel()
-	policy, err := policy.ParsePolicy("test", "", "1/minute")
+	policy, err := policy.Parse("test", "", "1/minute")
 	require.NoError(t, err)
 	model, err := sendlimittest.NewModel(policy, time.Minute)
 	require.NoError(t, err)

@@ -46,7 +46,7 @@ func CheckNotices(t *rapid.T, client redis.UniversalClient, prefix string) {
 type noticeBox struct {
 	client  redis.UniversalClient
 	keys    keyspace.Keys
-	outbox  *notices.Notices
+	outbox  *notices.Outbox
 	options sendlimit.Options
 
 	now     time.Time
@@ -88,7 +88,7 @@ type noticeWorker struct {
 	id, nonce string
 	holds     bool // it was told to send it
 	announced bool // the mail server has answered
-	settled   *notices.NoticeSettlement
+	settled   *notices.Settlement
 }
 
 const noticeLease = 30 * time.Second
@@ -102,7 +102,7 @@ func newNoticeBox(t *rapid.T, client redis.UniversalClient, prefix string) *noti
 	var err error
 	o.keys, err = keyspace.NewKeys(prefix)
 	require.NoError(t, err)
-	o.outbox, err = notices.NewNotices(client, o.options)
+	o.outbox, err = notices.New(client, o.options)
 	require.NoError(t, err)
 	return o
 }
@@ -116,10 +116,10 @@ func (o *noticeBox) token() string {
 func (o *noticeBox) id(t *rapid.T) string {
 	since := time.UnixMilli(1_795_305_600_000)
 	return rapid.SampledFrom([]string{
-		notices.NoticeID(notices.NoticeUserQuota, since, 80, "an/na:1"),
-		notices.NoticeID(notices.NoticeUserQuota, since, 100, "an/na:1"),
-		notices.NoticeID(notices.NoticeDailyReport, since, 0, "shop"),
-		notices.NoticeID(notices.NoticeUserQuotaDigest, since, 0, "default"),
+		notices.FormatID(notices.UserQuota, since, 80, "an/na:1"),
+		notices.FormatID(notices.UserQuota, since, 100, "an/na:1"),
+		notices.FormatID(notices.DailyReport, since, 0, "shop"),
+		notices.FormatID(notices.UserQuotaDigest, since, 0, "default"),
 	}).Draw(t, "notice")
 }
 
@@ -154,8 +154,8 @@ func (o *noticeBox) claim(t *rapid.T) {
 }
 
 // claimed says what a claim is answered, and keeps account of it.
-func (o *noticeBox) claimed(w *noticeWorker) notices.NoticeClaim {
-	c := notices.NoticeClaim{Verdict: messages.Stale, Now: o.now}
+func (o *noticeBox) claimed(w *noticeWorker) notices.Claim {
+	c := notices.Claim{Verdict: messages.Stale, Now: o.now}
 	n := o.known[w.id]
 	switch {
 	case n == nil:
@@ -193,14 +193,14 @@ func (o *noticeBox) lost(n *noticeAccount) {
 	}
 }
 
-func (o *noticeBox) held(n *noticeAccount, w *noticeWorker, takenOver bool) notices.NoticeClaim {
+func (o *noticeBox) held(n *noticeAccount, w *noticeWorker, takenOver bool) notices.Claim {
 	if n.first.IsZero() {
 		n.first = o.now
 	}
 	n.state, n.nonce, n.leaseEnd, n.look = noticeSending, w.nonce, o.now.Add(noticeLease), o.now.Add(noticeLease)
-	notice, _ := notices.ParseNoticeID(n.id)
+	notice, _ := notices.ParseID(n.id)
 	notice.Details = []byte(n.details)
-	return notices.NoticeClaim{
+	return notices.Claim{
 		Verdict: messages.Send, Notice: notice, Attempt: n.tries, First: n.first, TakenOver: takenOver, Now: o.now,
 	}
 }
@@ -249,12 +249,12 @@ func (o *noticeBox) settle(t *rapid.T) {
 
 // outcome is what a worker has to say: delivered is what was announced, and
 // nothing else.
-func (o *noticeBox) outcome(t *rapid.T, w *noticeWorker) *notices.NoticeSettlement {
+func (o *noticeBox) outcome(t *rapid.T, w *noticeWorker) *notices.Settlement {
 	if w.announced {
-		return &notices.NoticeSettlement{Delivered: true, ProviderID: "mail-1"}
+		return &notices.Settlement{Delivered: true, ProviderID: "mail-1"}
 	}
 	again := o.now.Add(rapid.SampledFrom([]time.Duration{time.Second, time.Minute}).Draw(t, "again in"))
-	return rapid.SampledFrom([]*notices.NoticeSettlement{
+	return rapid.SampledFrom([]*notices.Settlement{
 		{Failed: true, Reason: "rejected"},
 		{Dropped: true, Reason: "no_contact"},
 		{RetryAt: again, Reason: "unavailable"},
@@ -304,18 +304,18 @@ func (o *noticeBox) die(t *rapid.T) {
 func (o *noticeBox) relay(t *rapid.T) {
 	due, err := o.outbox.Due(t.Context(), o.now, 10)
 	require.NoError(t, err)
-	var want []notices.DueNotice
+	var want []notices.Due
 	for _, n := range o.known {
 		if (n.state == noticePending || n.state == noticeSending) && !n.look.After(o.now) {
-			want = append(want, notices.DueNotice{ID: n.id, Since: n.look})
+			want = append(want, notices.Due{ID: n.id, Since: n.look})
 		}
 	}
-	byAge := func(a, b notices.DueNotice) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID)) }
+	byAge := func(a, b notices.Due) int { return cmp.Or(a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID)) }
 	slices.SortFunc(want, byAge)
 	slices.SortFunc(due, byAge)
 	require.Equal(t, want, due)
 	id, queued := o.id(t), o.now.Add(-time.Duration(rapid.IntRange(0, 90).Draw(t, "queued ago"))*time.Second)
-	require.NoError(t, o.outbox.Confirm(t.Context(), notices.QueuedNotice{ID: id, Due: queued}))
+	require.NoError(t, o.outbox.Confirm(t.Context(), notices.Queued{ID: id, Due: queued}))
 	n, look := o.known[id], queued.Add(o.options.OverdueAfter)
 	if n != nil && (n.state == noticePending || n.state == noticeSending) && n.look.Before(look) {
 		n.look = look
@@ -371,7 +371,7 @@ func (o *noticeBox) inspect(t *rapid.T) {
 			dead[n.id] = n.ended.UnixMilli()
 		case noticeDelivered, noticeDropped:
 		}
-		notice, _ := notices.ParseNoticeID(n.id)
+		notice, _ := notices.ParseID(n.id)
 		details, err := o.client.HGet(t.Context(), o.keys.Notice(notice.Subject, n.id), "x").Result()
 		if err != nil {
 			require.ErrorIs(t, err, redis.Nil)

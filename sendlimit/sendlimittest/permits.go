@@ -160,7 +160,7 @@ func (h *permitsHistory) trySetRate(t *rapid.T) {
 }
 
 func (h *permitsHistory) acquire(t *rapid.T) {
-	name, token := h.drawClient(t), keyspace.NewGeneration()
+	name, token := h.drawClient(t), keyspace.NewToken()
 	if known := h.tokens[name]; len(known) > 0 && rapid.IntRange(0, 9).Draw(t, "again") == 0 {
 		token = rapid.SampledFrom(known).Draw(t, "token")
 	}
@@ -182,7 +182,7 @@ func (h *permitsHistory) acquire(t *rapid.T) {
 // atTheHint asks for permits, and where they are refused again a millisecond
 // before the hint and at it.
 func (h *permitsHistory) atTheHint(t *rapid.T) {
-	name, token := h.drawClient(t), keyspace.NewGeneration()
+	name, token := h.drawClient(t), keyspace.NewToken()
 	n := rapid.Int64Range(1, h.model.Rate.Count).Draw(t, "permits")
 	ask := func(at time.Time) sendlimit.Decision {
 		d, err := h.permits[name].Acquire(t.Context(), rate.PermitRequest{Token: token, Permits: n, Now: at})

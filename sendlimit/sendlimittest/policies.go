@@ -62,7 +62,7 @@ func (d drawnPolicies) draw(t *rapid.T, name string) policy.Policy {
 	if rapid.Bool().Draw(t, "any zone") {
 		zone = rapid.SampledFrom(historyZones).Draw(t, "zone")
 	}
-	p, err := policy.ParsePolicy(name, zone, rules...)
+	p, err := policy.Parse(name, zone, rules...)
 	require.NoError(t, err)
 	p.UserTimeZone = rapid.Bool().Draw(t, "user's time zone")
 	p.QuietHours = d.quietHours(t, p.TimeZone)

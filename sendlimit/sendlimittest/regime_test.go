@@ -24,7 +24,7 @@ func newPolicyStory(t *testing.T, change func(*policy.Policy), rules ...string) 
 
 func policyWith(t *testing.T, name string, change func(*policy.Policy), rules ...string) policy.Policy {
 	t.Helper()
-	p, err := policy.ParsePolicy(name, "", rules...)
+	p, err := policy.Parse(name, "", rules...)
 	require.NoError(t, err)
 	change(&p)
 	require.NoError(t, p.Validate())

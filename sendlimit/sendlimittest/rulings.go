@@ -25,7 +25,7 @@ func drawOptions(t *rapid.T, prefix string) sendlimit.Options {
 		{"6/calendar_day", "1/minute", "4/2h"},
 		{"2/20s"},
 	}).Draw(t, "rules")
-	p, err := policy.ParsePolicy("messages", rapid.SampledFrom([]string{"", "Asia/Kolkata", "Europe/Berlin", "America/Santiago"}).Draw(t, "zone"), rules...)
+	p, err := policy.Parse("messages", rapid.SampledFrom([]string{"", "Asia/Kolkata", "Europe/Berlin", "America/Santiago"}).Draw(t, "zone"), rules...)
 	require.NoError(t, err)
 	users, other := rapid.Bool().Draw(t, "settings of users"), p
 	other.Name = "other" // which remembers as long

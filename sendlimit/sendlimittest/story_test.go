@@ -30,7 +30,7 @@ func newStory(t *testing.T, rules ...string) *story {
 	if last := len(rules) - 1; strings.Contains(rules[last], "zone ") {
 		zone, rules = strings.TrimPrefix(rules[last], "zone "), rules[:last]
 	}
-	p, err := policy.ParsePolicy("test", zone, rules...)
+	p, err := policy.Parse("test", zone, rules...)
 	require.NoError(t, err)
 	model, err := sendlimittest.NewModel(p, policy.DefaultReach)
 	require.NoError(t, err)

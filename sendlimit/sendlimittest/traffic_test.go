@@ -18,7 +18,7 @@ import (
 // outcomes counts the decisions: accepted, or the first rule broken.
 func outcomes(t *testing.T, traffic sendlimittest.Traffic) map[string]int {
 	t.Helper()
-	decisions, err := traffic.Judge(policy.DefaultPolicy(), at("2026-01-01T00:00:00Z"), policy.DefaultReach)
+	decisions, err := traffic.Judge(policy.Default(), at("2026-01-01T00:00:00Z"), policy.DefaultReach)
 	require.NoError(t, err)
 	require.Len(t, decisions, len(traffic.Sends))
 	count := make(map[string]int)

@@ -18,10 +18,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// PolicyStore keeps policies in the store, the only place they live: every
+// Policies keeps policies in the store, the only place they live: every
 // process reads its rules there. Each has a version, which is another one
 // whenever the policy is. What is stored is a PolicyDocument in JSON.
-type PolicyStore struct {
+type Policies struct {
 	client redis.Cmdable
 	keys   keyspace.Keys
 }
@@ -58,24 +58,24 @@ func (e *VersionError) Error() string {
 // Code returns CodeVersionMismatch.
 func (e *VersionError) Code() fault.Code { return fault.CodeVersionMismatch }
 
-// NewPolicyStore returns the policies under a prefix, "" for DefaultPrefix.
-func NewPolicyStore(client redis.Cmdable, prefix string) (*PolicyStore, error) {
+// NewPolicies returns the policies under a prefix, "" for DefaultPrefix.
+func NewPolicies(client redis.Cmdable, prefix string) (*Policies, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
 		return nil, err
 	}
-	return &PolicyStore{client: client, keys: keys}, nil
+	return &Policies{client: client, keys: keys}, nil
 }
 
 // Load returns a policy; ok is false if the store has none of that name. The error
 // is an *UnavailableError where only a newer program can read it.
-func (s *PolicyStore) Load(ctx context.Context, name string) (p policy.Policy, ok bool, err error) {
+func (s *Policies) Load(ctx context.Context, name string) (p policy.Policy, ok bool, err error) {
 	text, err := s.client.Get(ctx, s.keys.Policy(name)).Result()
 	if errors.Is(err, redis.Nil) {
 		return policy.Policy{}, false, nil
 	}
 	if err != nil {
-		return policy.Policy{}, false, store.Unavailable(err, "loading the policy")
+		return policy.Policy{}, false, store.Explain(err, "loading the policy")
 	}
 	if p, err = readPolicy(text); err != nil {
 		return policy.Policy{}, false, &fault.UnavailableError{
@@ -90,13 +90,13 @@ func (s *PolicyStore) Load(ctx context.Context, name string) (p policy.Policy, o
 // a newer program can read. Older programs did not list what they stored: besides
 // the default policy, those named by also are looked for even so. It takes two
 // round trips.
-func (s *PolicyStore) All(ctx context.Context, also ...string) (policies []policy.Policy, unreadable []string, err error) {
+func (s *Policies) All(ctx context.Context, also ...string) (policies []policy.Policy, unreadable []string, err error) {
 	const doing = "loading the policies"
 	names, err := s.client.SMembers(ctx, s.keys.Policies()).Result()
 	if err != nil {
-		return nil, nil, store.Unavailable(err, doing)
+		return nil, nil, store.Explain(err, doing)
 	}
-	names = append(append(names, policy.DefaultPolicyName), also...)
+	names = append(append(names, policy.DefaultName), also...)
 	slices.Sort(names)
 	names = slices.Compact(names)
 	texts := make([]*redis.StringCmd, len(names))
@@ -107,7 +107,7 @@ func (s *PolicyStore) All(ctx context.Context, also ...string) (policies []polic
 		return nil
 	})
 	if err != nil && !errors.Is(err, redis.Nil) {
-		return nil, nil, store.Unavailable(err, doing)
+		return nil, nil, store.Explain(err, doing)
 	}
 	for i, name := range names {
 		text, err := texts[i].Result()
@@ -115,7 +115,7 @@ func (s *PolicyStore) All(ctx context.Context, also ...string) (policies []polic
 			continue // one that was listed, and then not stored; or one of those that are looked for
 		}
 		if err != nil {
-			return nil, nil, store.Unavailable(err, doing)
+			return nil, nil, store.Explain(err, doing)
 		}
 		if p, err := readPolicy(text); err != nil {
 			unreadable = append(unreadable, name)
@@ -129,7 +129,7 @@ func (s *PolicyStore) All(ctx context.Context, also ...string) (policies []polic
 // Apply stores a policy in place of the one of its name, whatever that is. It
 // holds from the next decision of every process that looks; what is reserved keeps
 // its places, and what was forgotten under a shorter window stays forgotten.
-func (s *PolicyStore) Apply(ctx context.Context, p policy.Policy) error {
+func (s *Policies) Apply(ctx context.Context, p policy.Policy) error {
 	_, err := s.Replace(ctx, p, AnyVersion)
 	return err
 }
@@ -140,7 +140,7 @@ func (s *PolicyStore) Apply(ctx context.Context, p policy.Policy) error {
 // expected: a call may be repeated. Of the rules of the policy, and of those of a
 // category, no two may have the same window: a limit of a user stands for one. The
 // error is an *InvalidError, a *VersionError or an *UnavailableError.
-func (s *PolicyStore) Replace(ctx context.Context, p policy.Policy, expected int64) (PolicyChange, error) {
+func (s *Policies) Replace(ctx context.Context, p policy.Policy, expected int64) (PolicyChange, error) {
 	const doing = "storing the policy"
 	text, err := encodePolicy(p, 0)
 	if err != nil {
@@ -176,7 +176,7 @@ func (s *PolicyStore) Replace(ctx context.Context, p policy.Policy, expected int
 
 // Seed stores a policy if the store has none of its name, and returns the one
 // that the store has then.
-func (s *PolicyStore) Seed(ctx context.Context, p policy.Policy) (policy.Policy, error) {
+func (s *Policies) Seed(ctx context.Context, p policy.Policy) (policy.Policy, error) {
 	text, err := encodePolicy(p, 1)
 	if err != nil {
 		return policy.Policy{}, err
@@ -185,7 +185,7 @@ func (s *PolicyStore) Seed(ctx context.Context, p policy.Policy) (policy.Policy,
 		return policy.Policy{}, err
 	}
 	if err := s.client.SetNX(ctx, s.keys.Policy(p.Name), text, 0).Err(); err != nil {
-		return policy.Policy{}, store.Unavailable(err, "storing the policy")
+		return policy.Policy{}, store.Explain(err, "storing the policy")
 	}
 	stored, _, err := s.Load(ctx, p.Name)
 	return stored, err
@@ -194,8 +194,8 @@ func (s *PolicyStore) Seed(ctx context.Context, p policy.Policy) (policy.Policy,
 // list has All find a policy. It comes before the policy itself, which may be in
 // another slot: a name without a policy is passed over, but a policy without a
 // name would never be found.
-func (s *PolicyStore) list(ctx context.Context, name string) error {
-	return store.Unavailable(s.client.SAdd(ctx, s.keys.Policies(), name).Err(), "listing the policy")
+func (s *Policies) list(ctx context.Context, name string) error {
+	return store.Explain(s.client.SAdd(ctx, s.keys.Policies(), name).Err(), "listing the policy")
 }
 
 // encodePolicy is a policy as the store has it under a version, 0 for without.

@@ -13,34 +13,34 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// UserSettingsStore keeps the settings of users in the store, the only place they
+// Users keeps the settings of users in the store, the only place they
 // live: what is changed holds from the next decision on. Its methods return an
 // *InvalidError for a user that can't be one, and an *UnavailableError when the
 // store did not answer, or has settings that only a newer program can read. It is
 // safe for concurrent use.
-type UserSettingsStore struct {
+type Users struct {
 	client redis.Cmdable
 	keys   keyspace.Keys
 }
 
-// NewUserSettingsStore returns the settings under a prefix, "" for
+// NewUsers returns the settings under a prefix, "" for
 // DefaultPrefix. The error is an *InvalidError.
-func NewUserSettingsStore(client redis.Cmdable, prefix string) (*UserSettingsStore, error) {
+func NewUsers(client redis.Cmdable, prefix string) (*Users, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
 		return nil, err
 	}
-	return &UserSettingsStore{client: client, keys: keys}, nil
+	return &Users{client: client, keys: keys}, nil
 }
 
 // Get returns what is set for a user.
-func (s *UserSettingsStore) Get(ctx context.Context, user string) (policy.UserSettings, error) {
+func (s *Users) Get(ctx context.Context, user string) (policy.UserSettings, error) {
 	if err := keyspace.CheckUser(user); err != nil {
 		return policy.UserSettings{}, err
 	}
 	values, err := s.client.HGetAll(ctx, s.keys.Settings(user)).Result()
 	if err != nil {
-		return policy.UserSettings{}, store.Unavailable(err, "reading the settings of a user")
+		return policy.UserSettings{}, store.Explain(err, "reading the settings of a user")
 	}
 	settings, err := policy.ReadSettings(values)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *UserSettingsStore) Get(ctx context.Context, user string) (policy.UserSe
 // Set puts settings in place of those that there are, under a new version; what
 // is empty is set no more. Settings that only a newer program knows stay. The
 // error may also be an *InvalidError as of UserSettings.Validate.
-func (s *UserSettingsStore) Set(ctx context.Context, user string, settings policy.UserSettings) error {
+func (s *Users) Set(ctx context.Context, user string, settings policy.UserSettings) error {
 	if err := keyspace.CheckUser(user); err != nil {
 		return err
 	}
@@ -67,7 +67,7 @@ const mostUpdates = 16
 // else changes them meanwhile, it is asked again with those. It returns what is set
 // then. An error of change ends it, and is returned as it is. Where change leaves
 // everything as it was, the version stays, too.
-func (s *UserSettingsStore) Update(
+func (s *Users) Update(
 	ctx context.Context, user string, change func(policy.UserSettings) (policy.UserSettings, error),
 ) (policy.UserSettings, error) {
 	for range mostUpdates {
@@ -94,14 +94,14 @@ func (s *UserSettingsStore) Update(
 
 // change stores settings in place of those of a version, * for any, and reports
 // whether it was that.
-func (s *UserSettingsStore) change(
+func (s *Users) change(
 	ctx context.Context, user, version string, settings policy.UserSettings,
 ) (policy.UserSettings, bool, error) {
 	const doing = "storing the settings of a user"
 	if err := settings.Validate(); err != nil {
 		return policy.UserSettings{}, false, err
 	}
-	args := append([]any{version, keyspace.NewGeneration()}, settings.Stored()...)
+	args := append([]any{version, keyspace.NewToken()}, settings.Stored()...)
 	answer, err := script.Run(ctx, s.client, lua.SettingsChange, doing, []string{s.keys.Settings(user)}, args)
 	if err != nil {
 		return policy.UserSettings{}, false, err
@@ -113,10 +113,10 @@ func (s *UserSettingsStore) change(
 }
 
 // Clear removes all that is set for a user, and reports whether anything was.
-func (s *UserSettingsStore) Clear(ctx context.Context, user string) (bool, error) {
+func (s *Users) Clear(ctx context.Context, user string) (bool, error) {
 	if err := keyspace.CheckUser(user); err != nil {
 		return false, err
 	}
 	removed, err := s.client.Del(ctx, s.keys.Settings(user)).Result()
-	return removed > 0, store.Unavailable(err, "removing the settings of a user")
+	return removed > 0, store.Explain(err, "removing the settings of a user")
 }

@@ -64,8 +64,8 @@ type AccountStats struct {
 	Refused map[string]int64 `json:"refused,omitempty"`
 }
 
-// StatsKept is how long the numbers of a day are kept past its start.
-const StatsKept = 8 * 24 * time.Hour
+// Kept is how long the numbers of a day are kept past its start.
+const Kept = 8 * 24 * time.Hour
 
 // What is counted, as the fields of the HASH.
 const (
@@ -77,9 +77,9 @@ const (
 	callsField   = "_"        // has the tokens of the last calls that added to it
 )
 
-// NewStats returns Stats that count nothing yet. Keys begin with prefix, "" for
+// New returns Stats that count nothing yet. Keys begin with prefix, "" for
 // DefaultPrefix. The error is an *InvalidError.
-func NewStats(client redis.Cmdable, prefix string) (*Stats, error) {
+func New(client redis.Cmdable, prefix string) (*Stats, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (s *Stats) Flush(ctx context.Context) error {
 	defer s.flushing.Unlock()
 	s.mu.Lock()
 	for day, counts := range s.counted {
-		s.pending = append(s.pending, statsBatch{day, keyspace.NewGeneration(), counts})
+		s.pending = append(s.pending, statsBatch{day, keyspace.NewToken(), counts})
 	}
 	clear(s.counted)
 	s.mu.Unlock()
@@ -153,10 +153,10 @@ func (s *Stats) write(ctx context.Context, b statsBatch) error {
 	const doing = "writing the numbers of an account"
 	counts, err := json.Marshal(b.counts)
 	if err != nil {
-		return store.Unavailable(err, doing) // never: they are numbers
+		return store.Explain(err, doing) // never: they are numbers
 	}
 	answer, err := script.Run(ctx, s.client, lua.StatsAdd, doing, []string{s.keys.Stats(b.account, b.start)},
-		[]any{b.token, b.start + StatsKept.Milliseconds(), counts})
+		[]any{b.token, b.start + Kept.Milliseconds(), counts})
 	if err != nil {
 		return err
 	}
@@ -173,7 +173,7 @@ func (s *Stats) Read(ctx context.Context, account string, day time.Time) (Accoun
 	}
 	values, err := s.client.HGetAll(ctx, s.keys.Stats(account, day.UnixMilli())).Result()
 	if err != nil {
-		return AccountStats{}, store.Unavailable(err, doing)
+		return AccountStats{}, store.Explain(err, doing)
 	}
 	var a AccountStats
 	var wrong error

@@ -27,7 +27,7 @@ func CheckLayout(ctx context.Context, client redis.Cmdable, prefix string) error
 		return err
 	}
 	if err := client.HSetNX(ctx, keys.Meta(), layoutField, LayoutVersion).Err(); err != nil {
-		return Unavailable(err, "marking the layout")
+		return Explain(err, "marking the layout")
 	}
 	_, err = ReadLayout(ctx, client, prefix)
 	return err
@@ -46,7 +46,7 @@ func ReadLayout(ctx context.Context, client redis.Cmdable, prefix string) (int, 
 		return 0, nil
 	}
 	if err != nil {
-		return 0, Unavailable(err, "reading the layout")
+		return 0, Explain(err, "reading the layout")
 	}
 	version, err := strconv.Atoi(text)
 	if err != nil || version > LayoutVersion {

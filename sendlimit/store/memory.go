@@ -43,7 +43,7 @@ func ReadMemory(ctx context.Context, client redis.UniversalClient) ([]Memory, er
 		}
 		m, ok, err := readMemory(ctx, client, address)
 		if err != nil || !ok {
-			return nil, Unavailable(err, doing)
+			return nil, Explain(err, doing)
 		}
 		return []Memory{m}, nil
 	}
@@ -60,7 +60,7 @@ func ReadMemory(ctx context.Context, client redis.UniversalClient) ([]Memory, er
 		}
 		return err
 	})
-	return all, Unavailable(err, doing)
+	return all, Explain(err, doing)
 }
 
 // readMemory asks one server; ok is false if it does not say.

@@ -14,11 +14,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Unavailable wraps an error of the Redis client with what was being done,
+// Explain wraps an error of the Redis client with what was being done,
 // "reserving a place". Where the store is what failed, an *UnavailableError
 // stands in the chain; everything else, a caller that gave up included, is
 // only wrapped. A nil error stays nil.
-func Unavailable(err error, doing string) error {
+func Explain(err error, doing string) error {
 	if err == nil {
 		return nil
 	}

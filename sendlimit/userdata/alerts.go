@@ -18,8 +18,8 @@ type AlertedDay struct {
 	Threshold int       // the highest, percent
 }
 
-// UserAlert is a notice about a user, and what became of it.
-type UserAlert struct {
+// Alert is a notice about a user, and what became of it.
+type Alert struct {
 	notices.Notice
 
 	State      NoticeState
@@ -50,7 +50,7 @@ type GatheredAlert struct {
 	At          time.Time // when it was gathered
 }
 
-func (u *Users) alertedDay(ctx context.Context, k userKey, into *UserData) error {
+func (u *Users) alertedDay(ctx context.Context, k userKey, into *Data) error {
 	threshold, err := u.client.Get(ctx, k.key).Int()
 	if errors.Is(err, redis.Nil) {
 		return nil // it has expired since it was found
@@ -63,15 +63,15 @@ func (u *Users) alertedDay(ctx context.Context, k userKey, into *UserData) error
 	return err
 }
 
-func (u *Users) alert(ctx context.Context, k userKey, into *UserData) error {
+func (u *Users) alert(ctx context.Context, k userKey, into *Data) error {
 	const doing = "reading an alert"
 	values, err := u.client.HMGet(ctx, k.key, "k", "z", "n", "w", "i", "e", "u", "l", "x").Result()
 	if err != nil {
 		return err //nolint:wrapcheck // the caller says what was being done
 	}
 	f := script.Fields{Values: values}
-	notice, _ := notices.ParseNoticeID(k.name) // as it was found by its id
-	a := UserAlert{
+	notice, _ := notices.ParseID(k.name) // as it was found by its id
+	a := Alert{
 		Notice: notice, State: NoticeState(f.Text(1)), Attempts: int(f.Int(2)),
 		Reason: f.Text(3), ProviderID: f.Text(4), EndedAt: f.Time(5),
 	}
@@ -83,7 +83,7 @@ func (u *Users) alert(ctx context.Context, k userKey, into *UserData) error {
 	return f.Err(doing)
 }
 
-func (u *Users) gathered(ctx context.Context, k userKey, into *UserData) error {
+func (u *Users) gathered(ctx context.Context, k userKey, into *Data) error {
 	entries, err := u.entries(ctx, k, into.User)
 	for member, at := range entries {
 		policy, line, _ := notices.ParseGathered(member) // as it was found to be the user's

@@ -51,9 +51,9 @@ func (k keyKind) entryOf(user string) func(member string) bool {
 		case deadLettersKey:
 			of, _, _ = keyspace.ParseDeadLetterMember(member)
 		case noticesKey, deadNoticesKey:
-			return notices.NoticeOf(member, user)
+			return notices.NoticeIsAbout(member, user)
 		case gatheredKey:
-			return notices.GatheredOf(member, user)
+			return notices.GatheredIsAbout(member, user)
 		case timelineKey, uncountedKey, lateMarkKey, endedKey, settingsKey, recordKey, flagKey, noticeKey, copiesKey:
 		}
 		return of == user

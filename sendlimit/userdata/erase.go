@@ -57,7 +57,7 @@ func (u *Users) eraseFrom(ctx context.Context, k userKey, user string) (int, err
 			return 0, err
 		}
 		removed, err := u.client.SRem(ctx, k.key, anyOf(members)...).Result()
-		return int(removed), store.Unavailable(err, doing)
+		return int(removed), store.Explain(err, doing)
 	}
 	entries, err := u.members(ctx, k.key, k.kind.entryOf(user))
 	if err != nil || len(entries) == 0 {
@@ -68,7 +68,7 @@ func (u *Users) eraseFrom(ctx context.Context, k userKey, user string) (int, err
 		members = append(members, member)
 	}
 	removed, err := u.client.ZRem(ctx, k.key, anyOf(members)...).Result()
-	return int(removed), store.Unavailable(err, doing)
+	return int(removed), store.Explain(err, doing)
 }
 
 func anyOf(texts []string) []any {
@@ -93,7 +93,7 @@ func (u *Users) unlink(ctx context.Context, keys []string) (int, error) {
 			return nil
 		})
 		if err != nil {
-			return removed, store.Unavailable(err, "removing a user's keys")
+			return removed, store.Explain(err, "removing a user's keys")
 		}
 		for _, command := range commands {
 			removed += int(command.Val())

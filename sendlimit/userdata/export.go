@@ -29,9 +29,9 @@ type Users struct {
 	timeline *sendlimit.Timeline
 }
 
-// NewUsers returns the users of a Timeline that has the same Options; the policy
+// New returns the users of a Timeline that has the same Options; the policy
 // does not matter. The error is an *InvalidError.
-func NewUsers(client redis.UniversalClient, o sendlimit.Options) (*Users, error) {
+func New(client redis.UniversalClient, o sendlimit.Options) (*Users, error) {
 	o.Records = true
 	t, err := sendlimit.NewTimeline(client, o)
 	if err != nil {
@@ -40,9 +40,9 @@ func NewUsers(client redis.UniversalClient, o sendlimit.Options) (*Users, error)
 	return &Users{client: client, timeline: t}, nil
 }
 
-// UserData is everything that a store has of a user. What there is none of is
+// Data is everything that a store has of a user. What there is none of is
 // empty.
-type UserData struct {
+type Data struct {
 	User string
 	// DryRun is the token of the dry run that made these copies, and did not
 	// live to remove them; empty for what is real.
@@ -50,7 +50,7 @@ type UserData struct {
 
 	Places    []keyspace.Reservation // the timeline, ascending by time, then id
 	Uncounted []keyspace.Reservation // places that do not count, ascending by time, then id
-	Messages  []UserMessage          // in the order of their ids
+	Messages  []Message              // in the order of their ids
 	Settings  map[string]string
 	Alerted   []AlertedDay           // of quota alerts, ascending
 	LateMark  time.Time              // what stands before it in the timeline has ended
@@ -59,17 +59,17 @@ type UserData struct {
 	DeadLetters []keyspace.Reservation // At is when the message ended
 	Watched     []WatchEntry
 
-	Alerts        []UserAlert          // in the order of their ids
+	Alerts        []Alert              // in the order of their ids
 	Outbox        map[string]time.Time // notices not ended, by id: when to look
 	FailedNotices map[string]time.Time // by id: when it ended
 	Gathered      []GatheredAlert      // what others are to be told of, the oldest first
 
-	DryRuns []UserData // in the order of their tokens; each without a DryRuns of its own
+	DryRuns []Data // in the order of their tokens; each without a DryRuns of its own
 }
 
-// UserMessage is where a message stands, with its content as long as that is
+// Message is where a message stands, with its content as long as that is
 // kept.
-type UserMessage struct {
+type Message struct {
 	messages.Standing
 
 	Content []byte
@@ -83,7 +83,7 @@ type WatchEntry struct {
 }
 
 // Empty reports whether the store has nothing of the user.
-func (d UserData) Empty() bool {
+func (d Data) Empty() bool {
 	return len(d.Places)+len(d.Uncounted)+len(d.Messages)+len(d.Settings)+len(d.Alerted)+
 		len(d.Ended)+len(d.DeadLetters)+len(d.Watched)+len(d.DryRuns)+
 		len(d.Alerts)+len(d.Outbox)+len(d.FailedNotices)+len(d.Gathered) == 0 && d.LateMark.IsZero()
@@ -131,30 +131,30 @@ func (u *Users) Cancel(ctx context.Context, user, id string) (bool, error) {
 		r.Hold, r.From = nil, found[0].SendAt
 		if found[0].Hold != "" {
 			r.Hold = &sendlimit.Hold{
-				Account: found[0].Account, Attempt: keyspace.NewGeneration(), NotAfter: d.Now.Add(time.Minute), Former: found[0].Hold,
+				Account: found[0].Account, Attempt: keyspace.NewToken(), NotAfter: d.Now.Add(time.Minute), Former: found[0].Hold,
 			}
 		}
 	}
-	return false, store.Unavailable(errors.New("it keeps being changed"), "cancelling a message")
+	return false, store.Explain(errors.New("it keeps being changed"), "cancelling a message")
 }
 
 // Export reads everything that the store has of a user. What changes meanwhile
 // may be in it as it was before or after.
-func (u *Users) Export(ctx context.Context, user string, progress Progress) (UserData, error) {
+func (u *Users) Export(ctx context.Context, user string, progress Progress) (Data, error) {
 	if err := keyspace.CheckUser(user); err != nil {
-		return UserData{}, err
+		return Data{}, err
 	}
 	keys, err := u.find(ctx, user, progress)
 	if err != nil {
-		return UserData{}, err
+		return Data{}, err
 	}
-	runs := map[string]*UserData{"": {User: user}}
+	runs := map[string]*Data{"": {User: user}}
 	for _, k := range keys {
 		if runs[k.run] == nil {
-			runs[k.run] = &UserData{User: user, DryRun: k.run}
+			runs[k.run] = &Data{User: user, DryRun: k.run}
 		}
 		if err := u.read(ctx, k, runs[k.run]); err != nil {
-			return UserData{}, err
+			return Data{}, err
 		}
 	}
 	whole := *runs[""]
@@ -170,7 +170,7 @@ func (u *Users) Export(ctx context.Context, user string, progress Progress) (Use
 }
 
 // read adds what a key holds of the user.
-func (u *Users) read(ctx context.Context, k userKey, into *UserData) (err error) {
+func (u *Users) read(ctx context.Context, k userKey, into *Data) (err error) {
 	const doing = "reading what there is of a user"
 	switch k.kind {
 	case timelineKey:
@@ -178,7 +178,7 @@ func (u *Users) read(ctx context.Context, k userKey, into *UserData) (err error)
 	case uncountedKey:
 		into.Uncounted, err = u.places(ctx, k.key)
 	case recordKey:
-		var m UserMessage
+		var m Message
 		if m, err = u.message(ctx, k, into.User); m.State != messages.StateUnknown {
 			into.Messages = append(into.Messages, m)
 		}
@@ -207,7 +207,7 @@ func (u *Users) read(ctx context.Context, k userKey, into *UserData) (err error)
 		err = u.gathered(ctx, k, into)
 	case copiesKey: // says only what else there is
 	}
-	return store.Unavailable(err, doing)
+	return store.Explain(err, doing)
 }
 
 // absent makes an empty text of a key that has expired since it was found.
@@ -231,13 +231,13 @@ func (u *Users) places(ctx context.Context, key string) ([]keyspace.Reservation,
 	return places, nil
 }
 
-func (u *Users) message(ctx context.Context, k userKey, user string) (UserMessage, error) {
+func (u *Users) message(ctx context.Context, k userKey, user string) (Message, error) {
 	wanted := append(slices.Clip(messages.StandingFields), "c")
 	values, err := u.client.HMGet(ctx, k.key, wanted...).Result()
 	if err != nil {
-		return UserMessage{}, err //nolint:wrapcheck // the caller says what was being done
+		return Message{}, err //nolint:wrapcheck // the caller says what was being done
 	}
-	m := UserMessage{}
+	m := Message{}
 	m.Standing, err = messages.StandingOf(user, k.id(), values, "reading a message")
 	if content, kept := values[len(messages.StandingFields)].(string); kept {
 		m.Content = []byte(content)
@@ -246,18 +246,18 @@ func (u *Users) message(ctx context.Context, k userKey, user string) (UserMessag
 }
 
 // sort brings what was found in no order into the order that is documented.
-func (d *UserData) sort() {
-	slices.SortFunc(d.Messages, func(a, b UserMessage) int { return strings.Compare(a.ID, b.ID) })
+func (d *Data) sort() {
+	slices.SortFunc(d.Messages, func(a, b Message) int { return strings.Compare(a.ID, b.ID) })
 	slices.SortFunc(d.Watched, func(a, b WatchEntry) int {
 		return strings.Compare(a.ID+"/"+a.Generation, b.ID+"/"+b.Generation)
 	})
 	slices.SortFunc(d.DeadLetters, func(a, b keyspace.Reservation) int { return strings.Compare(a.ID, b.ID) })
 	slices.SortFunc(d.Alerted, func(a, b AlertedDay) int { return a.Since.Compare(b.Since) })
-	slices.SortFunc(d.Alerts, func(a, b UserAlert) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(d.Alerts, func(a, b Alert) int { return strings.Compare(a.ID, b.ID) })
 	slices.SortFunc(d.Gathered, func(a, b GatheredAlert) int {
 		return cmp.Or(a.At.Compare(b.At), a.Since.Compare(b.Since), a.Threshold-b.Threshold)
 	})
-	slices.SortFunc(d.DryRuns, func(a, b UserData) int { return strings.Compare(a.DryRun, b.DryRun) })
+	slices.SortFunc(d.DryRuns, func(a, b Data) int { return strings.Compare(a.DryRun, b.DryRun) })
 }
 
 // parseTime reads Unix milliseconds.

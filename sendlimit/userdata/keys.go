@@ -94,7 +94,7 @@ func (u userKeys) parse(key string) (found userKey, ok bool) {
 		return found, owner == u.user
 	case noticeKey:
 		found.name = owner
-		return found, notices.NoticeOf(owner, u.user)
+		return found, notices.NoticeIsAbout(owner, u.user)
 	case flagKey:
 		letter, subject, _ := strings.Cut(owner, ":")
 		return found.named(subject, u.user, letter == keyspace.AlertOfUser)
@@ -128,11 +128,11 @@ func (u *Users) find(ctx context.Context, user string, progress Progress) ([]use
 	const doing = "looking for a user's keys"
 	server, err := u.serverOf(ctx, user)
 	if err != nil {
-		return nil, store.Unavailable(err, doing)
+		return nil, store.Explain(err, doing)
 	}
 	total, err := server.DBSize(ctx).Result()
 	if err != nil {
-		return nil, store.Unavailable(err, doing)
+		return nil, store.Explain(err, doing)
 	}
 	own := keysOfUser(u.timeline.Keys, user)
 	seen := make(map[string]bool) // SCAN may give a key twice
@@ -142,7 +142,7 @@ func (u *Users) find(ctx context.Context, user string, progress Progress) ([]use
 		var keys []string
 		keys, cursor, err = server.Scan(ctx, cursor, own.pattern(), scanCount).Result()
 		if err != nil {
-			return nil, store.Unavailable(err, doing)
+			return nil, store.Explain(err, doing)
 		}
 		for _, key := range keys {
 			k, ok := own.parse(key)
@@ -187,7 +187,7 @@ func (u *Users) members(ctx context.Context, key string, parse func(member strin
 		var err error
 		page, cursor, err = u.client.ZScan(ctx, key, cursor, "", scanCount).Result()
 		if err != nil {
-			return nil, store.Unavailable(err, "looking through a partition")
+			return nil, store.Explain(err, "looking through a partition")
 		}
 		for i := 0; i+1 < len(page); i += 2 {
 			if !parse(page[i]) {
@@ -212,7 +212,7 @@ func (u *Users) copiesOf(ctx context.Context, key string, own userKeys) ([]strin
 		var err error
 		page, cursor, err = u.client.SScan(ctx, key, cursor, "", scanCount).Result()
 		if err != nil {
-			return nil, store.Unavailable(err, "looking through the copies of a dry run")
+			return nil, store.Explain(err, "looking through the copies of a dry run")
 		}
 		for _, member := range page {
 			if k, ok := own.parse(member); ok && !k.kind.shared() {

@@ -15,21 +15,21 @@ import (
 // contacts know whom a notice is for: looked up when it is delivered, so that
 // what was changed since it was raised holds.
 type contacts struct {
-	users    *settings.UserSettingsStore
+	users    *settings.Users
 	Accounts *accounts.Accounts
-	policies *settings.PolicyStore
+	policies *settings.Policies
 }
 
 func NewContacts(client redis.UniversalClient, prefix string) (*contacts, error) {
-	users, err := settings.NewUserSettingsStore(client, prefix)
+	users, err := settings.NewUsers(client, prefix)
 	if err != nil {
 		return nil, err
 	}
-	accounts, err := accounts.NewAccounts(client, prefix)
+	accounts, err := accounts.New(client, prefix)
 	if err != nil {
 		return nil, err
 	}
-	policies, err := settings.NewPolicyStore(client, prefix)
+	policies, err := settings.NewPolicies(client, prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -77,13 +77,13 @@ func (c *contacts) announcementOf(ctx context.Context, n notices.Notice) (announ
 // the policy's, as its users have days of their own.
 func (c *contacts) contactOf(ctx context.Context, n notices.Notice, zone string) (to, of string, err error) {
 	switch n.Kind {
-	case notices.NoticeUserQuota:
+	case notices.UserQuota:
 		settings, err := c.users.Get(ctx, n.Subject)
 		return settings.Contact, zone, err
-	case notices.NoticeAccountQuota, notices.NoticeDailyReport:
+	case notices.AccountQuota, notices.DailyReport:
 		account, _, err := c.Accounts.Get(ctx, n.Subject)
 		return account.Contact, zone, err
-	case notices.NoticeUserQuotaDigest:
+	case notices.UserQuotaDigest:
 		policy, ok, err := c.policies.Load(ctx, n.Subject)
 		if err != nil || !ok {
 			return "", zone, err

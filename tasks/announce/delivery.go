@@ -27,12 +27,12 @@ import (
 // outbox. So does one that another worker has: the relay looks after it when that
 // one's lease is over.
 type Announcements struct {
-	Notices   *notices.Notices
+	Notices   *notices.Outbox
 	Contacts  *contacts
 	Announcer notifier.Announcer // nil: notices wait
 	Queue     *queue.Queue
 	Clock     *storeclock.Clock
-	Retries   retry.RetryPolicy
+	Retries   retry.Policy
 	Kept      time.Duration // how long a notice waits that nothing is set up for
 	Timeout   time.Duration // of one try
 	Margin    time.Duration // how much longer than a try may take its lease lasts
@@ -97,7 +97,7 @@ func (a *Announcements) discarded(ctx context.Context, err error) error {
 // is away it stays in hand, under one nonce: a claim that took effect and whose
 // answer got lost is answered as the first time.
 func (a *Announcements) handle(ctx context.Context, id string) error {
-	nonce := keyspace.NewGeneration()
+	nonce := keyspace.NewToken()
 	for {
 		claim, told, err := a.claim(ctx, id, nonce)
 		switch {
@@ -124,7 +124,7 @@ func (a *Announcements) handle(ctx context.Context, id string) error {
 			if !storeclock.Sleep(ctx, a.Stopping, wait) {
 				return &queue.AgainError{Cause: queue.ErrStopping}
 			}
-			nonce = keyspace.NewGeneration()
+			nonce = keyspace.NewToken()
 			continue
 		case messages.Dropped:
 			a.endedUntold(ctx, id, claim.Reason, claim.Failed, nil)
@@ -141,7 +141,7 @@ func isUnavailable(err error) bool {
 // claim claims a notice, and says whom to tell of it what. It asks again, with
 // the same nonce, where finding that out took so much of the lease that another
 // worker might have the notice before it is told.
-func (a *Announcements) claim(ctx context.Context, id, nonce string) (notices.NoticeClaim, announcement, error) {
+func (a *Announcements) claim(ctx context.Context, id, nonce string) (notices.Claim, announcement, error) {
 	for {
 		began := a.Clock.Local()
 		claim, err := a.Notices.Claim(ctx, id, nonce, a.Timeout+a.Margin, time.Time{})
@@ -158,7 +158,7 @@ func (a *Announcements) claim(ctx context.Context, id, nonce string) (notices.No
 // forget ends a notice that has waited for too long. One that has not is given
 // back.
 func (a *Announcements) Forget(ctx context.Context, id string) error {
-	nonce := keyspace.NewGeneration()
+	nonce := keyspace.NewToken()
 	claim, err := a.Notices.Claim(ctx, id, nonce, a.Timeout+a.Margin, time.Time{})
 	switch {
 	case err != nil:
@@ -166,7 +166,7 @@ func (a *Announcements) Forget(ctx context.Context, id string) error {
 	case claim.Verdict == messages.Dropped:
 		a.endedUntold(ctx, id, claim.Reason, claim.Failed, nil)
 	case claim.Verdict == messages.Send:
-		_, err = a.settle(ctx, id, nonce, notices.NoticeSettlement{
+		_, err = a.settle(ctx, id, nonce, notices.Settlement{
 			RetryAt: claim.Now, Unsent: true, Reason: reasonNoChannel,
 		})
 	}
@@ -174,15 +174,15 @@ func (a *Announcements) Forget(ctx context.Context, id string) error {
 }
 
 // send tells a claimed notice to whom it may concern, and settles.
-func (a *Announcements) send(ctx context.Context, claim notices.NoticeClaim, nonce string, told announcement) error {
+func (a *Announcements) send(ctx context.Context, claim notices.Claim, nonce string, told announcement) error {
 	kind := string(claim.Notice.Kind)
 	if claim.TakenOver {
 		a.Logger.WarnContext(ctx, "a notice was left in the middle of a delivery: it is sent again", "kind", kind)
 	}
-	settlement, result := notices.NoticeSettlement{Dropped: true, Reason: reasonNoContact}, notifier.Result{}
+	settlement, result := notices.Settlement{Dropped: true, Reason: reasonNoContact}, notifier.Result{}
 	switch {
 	case told.unreadable:
-		settlement = notices.NoticeSettlement{Failed: true, Reason: reasonUnreadable}
+		settlement = notices.Settlement{Failed: true, Reason: reasonUnreadable}
 	case told.to != "":
 		within, done := context.WithTimeout(ctx, a.Timeout)
 		result = a.Announcer.Announce(within, told.to, told.notice)
@@ -215,7 +215,7 @@ func (a *Announcements) send(ctx context.Context, claim notices.NoticeClaim, non
 // failed counts and tells of a try that is made again. That nothing is set up for
 // its contact is told once.
 func (a *Announcements) failed(
-	ctx context.Context, claim notices.NoticeClaim, settlement notices.NoticeSettlement, result notifier.Result,
+	ctx context.Context, claim notices.Claim, settlement notices.Settlement, result notifier.Result,
 ) {
 	if settlement.Unsent && !a.told.CompareAndSwap(false, true) {
 		return
@@ -229,7 +229,7 @@ func (a *Announcements) failed(
 // endedUntold counts a notice that ended without having been delivered. The
 // cause is what came of its last try, nil where that is not known.
 func (a *Announcements) endedUntold(ctx context.Context, id, reason string, failed bool, cause error) {
-	notice, _ := notices.ParseNoticeID(id)
+	notice, _ := notices.ParseID(id)
 	if failed {
 		a.Metrics.AnnounceFailed(string(notice.Kind), reason, true)
 		logger := a.Logger
@@ -245,31 +245,31 @@ func (a *Announcements) endedUntold(ctx context.Context, id, reason string, fail
 
 // settlementOf says what to record of a try. One of which nobody knows whether it
 // arrived is made again, too: it bears the same id.
-func (a *Announcements) settlementOf(claim notices.NoticeClaim, result notifier.Result) notices.NoticeSettlement {
+func (a *Announcements) settlementOf(claim notices.Claim, result notifier.Result) notices.Settlement {
 	attempt := claim.Attempt
 	switch {
 	case result.Status == notifier.Delivered:
-		return notices.NoticeSettlement{Delivered: true, ProviderID: result.ProviderID}
+		return notices.Settlement{Delivered: true, ProviderID: result.ProviderID}
 	case errors.Is(result.Err, notifier.ErrNoChannel) && claim.Now.Sub(claim.First) >= a.Kept:
-		return notices.NoticeSettlement{Dropped: true, Reason: reasonNoChannel}
+		return notices.Settlement{Dropped: true, Reason: reasonNoChannel}
 	case errors.Is(result.Err, notifier.ErrNoChannel):
-		return notices.NoticeSettlement{
+		return notices.Settlement{
 			RetryAt: a.Clock.Now().Add(channelPause), Unsent: true, Reason: reasonNoChannel,
 		}
 	case result.Status == notifier.Retry && attempt < a.Retries.Attempts:
-		return notices.NoticeSettlement{
+		return notices.Settlement{
 			RetryAt: a.Clock.Now().Add(a.Retries.Wait(attempt, result.RetryAfter)).Truncate(time.Millisecond),
 			Reason:  string(result.Reason),
 		}
 	default:
-		return notices.NoticeSettlement{Failed: true, Reason: string(result.Reason)}
+		return notices.Settlement{Failed: true, Reason: string(result.Reason)}
 	}
 }
 
 // settle records what became of a delivery, and tries until that is stored:
 // without it the notice would be sent again. It gives up only when the worker no
 // longer waits for it.
-func (a *Announcements) settle(ctx context.Context, id, nonce string, s notices.NoticeSettlement) (bool, error) {
+func (a *Announcements) settle(ctx context.Context, id, nonce string, s notices.Settlement) (bool, error) {
 	for failed := false; ; failed = true {
 		try, done := context.WithTimeout(ctx, queue.SettleWithin)
 		held, err := a.Notices.Settle(try, id, nonce, s, time.Time{})

@@ -18,7 +18,7 @@ import (
 // those to the queue that the queue may not have, makes the hourly digests, and
 // puts the daily reports. Any number of workers may do so at once.
 type NoticeJobs struct {
-	Notices *notices.Notices
+	Notices *notices.Outbox
 	Reports *report.Reports
 	Queue   *queue.Queue
 	Clock   *storeclock.Clock
@@ -71,13 +71,13 @@ func (j *NoticeJobs) relay(ctx context.Context) error {
 		if len(due) == 0 {
 			return unread
 		}
-		queued := make([]notices.QueuedNotice, 0, len(due))
+		queued := make([]notices.Queued, 0, len(due))
 		var failed error
 		for _, notice := range due {
 			if failed = j.Queue.Announce(ctx, notice.ID, time.Time{}); failed != nil {
 				break
 			}
-			queued = append(queued, notices.QueuedNotice{ID: notice.ID, Due: now})
+			queued = append(queued, notices.Queued{ID: notice.ID, Due: now})
 		}
 		err := errors.Join(unread, failed, j.Notices.Confirm(ctx, queued...))
 		if len(queued) > 0 {

@@ -25,9 +25,9 @@ const (
 	Purged  = "purged"
 )
 
-// DeadLetterOptions configure DeadLetters. The zero value is the default policy
+// Options configure DeadLetters. The zero value is the default policy
 // under the default prefix.
-type DeadLetterOptions struct {
+type Options struct {
 	Prefix      string          // as in SubmitterOptions
 	Policy      string          // as in SubmitterOptions
 	Policies    *rules.Policies // as in SubmitterOptions
@@ -36,22 +36,22 @@ type DeadLetterOptions struct {
 	Logger      *slog.Logger    // nil means none
 }
 
-// DeadLetters are the messages that were given up: those that failed for good,
+// Letters are the messages that were given up: those that failed for good,
 // and those of which nobody knows whether the provider has them. They can be
 // looked at, sent after all, and forgotten. Safe for concurrent use.
-type DeadLetters struct {
+type Letters struct {
 	rules     *rules.Rules
 	kept      *messages.DeadLetters // under no rules of the store: for all but Retry
-	notices   *notices.Notices
+	notices   *notices.Outbox
 	queue     *queue.Queue
 	confirmer *queue.Confirmer
 	logger    *slog.Logger
 	client    redis.UniversalClient
 }
 
-// NewDeadLetters returns the dead letters in the store behind client. The error
+// New returns the dead letters in the store behind client. The error
 // is a *sendlimit.InvalidError. Close them.
-func NewDeadLetters(client redis.UniversalClient, o DeadLetterOptions) (*DeadLetters, error) {
+func New(client redis.UniversalClient, o Options) (*Letters, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -60,7 +60,7 @@ func NewDeadLetters(client redis.UniversalClient, o DeadLetterOptions) (*DeadLet
 	if err != nil {
 		return nil, err
 	}
-	r, err := rules.NewRules(client, o.Policies, rules.PoliciesOptions{Prefix: o.Prefix, Policy: o.Policy, Logger: o.Logger}, options)
+	r, err := rules.New(client, o.Policies, rules.PoliciesOptions{Prefix: o.Prefix, Policy: o.Policy, Logger: o.Logger}, options)
 	if err != nil {
 		return nil, err
 	}
@@ -68,22 +68,22 @@ func NewDeadLetters(client redis.UniversalClient, o DeadLetterOptions) (*DeadLet
 	if err != nil {
 		return nil, err
 	}
-	notices, err := notices.NewNotices(client, options)
+	notices, err := notices.New(client, options)
 	if err != nil {
 		return nil, err
 	}
-	return &DeadLetters{
-		rules: r, kept: kept, notices: notices, queue: queue.NewQueue(client, o.Prefix), confirmer: queue.NewConfirmer(watch, o.Logger),
+	return &Letters{
+		rules: r, kept: kept, notices: notices, queue: queue.New(client, o.Prefix), confirmer: queue.NewConfirmer(watch, o.Logger),
 		logger: o.Logger, client: client,
 	}, nil
 }
 
 // Close waits for what is being noted about messages that were retried. The
 // client stays open.
-func (d *DeadLetters) Close() { d.confirmer.Close() }
+func (d *Letters) Close() { d.confirmer.Close() }
 
-// DeadLetter is a message that was given up, with its content.
-type DeadLetter struct {
+// Letter is a message that was given up, with its content.
+type Letter struct {
 	message.Status
 
 	Title string            `json:"title,omitempty"`
@@ -91,9 +91,9 @@ type DeadLetter struct {
 	Data  map[string]string `json:"data,omitempty"`
 }
 
-// DeadLettersRequest asks for dead letters, the one that ended first coming
+// ListRequest asks for dead letters, the one that ended first coming
 // first. The zero value asks for the first of all.
-type DeadLettersRequest struct {
+type ListRequest struct {
 	User   string         // "" for all users
 	Before time.Time      // ended before this; zero for all
 	After  message.Status // go on after this one; the zero value starts
@@ -101,19 +101,19 @@ type DeadLettersRequest struct {
 }
 
 // Now is the store's time, which EndedAt is of.
-func (d *DeadLetters) Now(ctx context.Context) (time.Time, error) {
+func (d *Letters) Now(ctx context.Context) (time.Time, error) {
 	now, err := d.client.Time(ctx).Result()
-	return now.UTC().Truncate(time.Millisecond), store.Unavailable(err, "asking the store for the time")
+	return now.UTC().Truncate(time.Millisecond), store.Explain(err, "asking the store for the time")
 }
 
 // Count counts the dead letters; it may count a few that are none any more.
-func (d *DeadLetters) Count(ctx context.Context) (int, error) {
+func (d *Letters) Count(ctx context.Context) (int, error) {
 	return d.kept.Count(ctx)
 }
 
 // List gives dead letters without their content: fewer than the limit when there
 // are no more.
-func (d *DeadLetters) List(ctx context.Context, r DeadLettersRequest) ([]message.Status, error) {
+func (d *Letters) List(ctx context.Context, r ListRequest) ([]message.Status, error) {
 	after := messages.DeadLetter{Standing: messages.Standing{User: r.After.User, ID: r.After.ID, EndedAt: r.After.EndedAt.Time}}
 	list, err := d.kept.List(ctx, messages.DeadLettersRequest{User: r.User, Before: r.Before, After: after, Limit: r.Limit})
 	if err != nil {
@@ -127,16 +127,16 @@ func (d *DeadLetters) List(ctx context.Context, r DeadLettersRequest) ([]message
 }
 
 // Get returns a dead letter; ok is false where the message is none.
-func (d *DeadLetters) Get(ctx context.Context, user, id string) (letter DeadLetter, ok bool, err error) {
+func (d *Letters) Get(ctx context.Context, user, id string) (letter Letter, ok bool, err error) {
 	found, ok, err := d.kept.Get(ctx, user, id)
 	if err != nil || !ok {
-		return DeadLetter{}, false, err
+		return Letter{}, false, err
 	}
 	letter.Status = message.StatusOf(found.Standing)
 	if len(found.Content) > 0 {
 		c, err := message.DecodeContent(found.Content)
 		if err != nil {
-			return DeadLetter{}, false, err
+			return Letter{}, false, err
 		}
 		letter.Title, letter.Body, letter.Data = c.Title, c.Body, c.Data
 	}
@@ -145,12 +145,12 @@ func (d *DeadLetters) Get(ctx context.Context, user, id string) (letter DeadLett
 
 // Retry has a dead letter sent after all, at the next time that is free for its
 // user from now on, with all its attempts. Where it can't be, it stays as it is.
-func (d *DeadLetters) Retry(ctx context.Context, user, id string) (message.Outcome, error) {
+func (d *Letters) Retry(ctx context.Context, user, id string) (message.Outcome, error) {
 	l, err := d.rules.Limiters(ctx)
 	if err != nil {
 		return message.Outcome{}, err
 	}
-	generation := keyspace.NewGeneration()
+	generation := keyspace.NewToken()
 	var decision sendlimit.Decision
 	err = d.rules.Do(ctx, l, func(l *rules.Limiters) error {
 		var err error
@@ -174,7 +174,7 @@ func (d *DeadLetters) Retry(ctx context.Context, user, id string) (message.Outco
 
 // handOver gives a message's timer to the queue. A failure changes nothing: the
 // message is on the watch list.
-func (d *DeadLetters) handOver(ctx context.Context, q messages.Queued) {
+func (d *Letters) handOver(ctx context.Context, q messages.Queued) {
 	if err := d.queue.Enqueue(ctx, q); err != nil {
 		d.logger.WarnContext(ctx, "the queue did not take a retried message: the watch list has it", "error", err)
 		return
@@ -201,7 +201,7 @@ func noRetry(d sendlimit.Decision, user, id string) string {
 }
 
 // Purge forgets a dead letter: its content, its record and its id.
-func (d *DeadLetters) Purge(ctx context.Context, user, id string) (message.Outcome, error) {
+func (d *Letters) Purge(ctx context.Context, user, id string) (message.Outcome, error) {
 	purged, err := d.kept.Purge(ctx, user, id)
 	if err != nil {
 		return message.InvalidOr(err, user, id)
@@ -215,7 +215,7 @@ func (d *DeadLetters) Purge(ctx context.Context, user, id string) (message.Outco
 // PurgeBefore forgets the oldest dead letters of those that ended before a time,
 // zero for all: at most limit of them. It returns how many, and whether there
 // may be more.
-func (d *DeadLetters) PurgeBefore(ctx context.Context, before time.Time, limit int) (purged int, more bool, err error) {
+func (d *Letters) PurgeBefore(ctx context.Context, before time.Time, limit int) (purged int, more bool, err error) {
 	return d.kept.PurgeBefore(ctx, before, limit)
 }
 

@@ -12,8 +12,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// DeadNotice is an alert or a report that could not be delivered to its contact.
-type DeadNotice struct {
+// Notice is an alert or a report that could not be delivered to its contact.
+type Notice struct {
 	Alert     string       `json:"alert"` // its id
 	Kind      string       `json:"kind"`
 	Subject   string       `json:"subject"` // the user, the account, or the policy
@@ -27,8 +27,8 @@ type DeadNotice struct {
 	EndedAt   message.Time `json:"ended_at"`
 }
 
-func deadNoticeOf(d notices.DeadNotice) DeadNotice {
-	return DeadNotice{
+func deadNoticeOf(d notices.Dead) Notice {
+	return Notice{
 		Alert: d.ID, Kind: string(d.Kind), Subject: d.Subject, Since: message.Time{Time: d.Since}, Threshold: d.Threshold,
 		Used: d.Used, Limit: d.Limit, Status: message.NoticeFailed, Reason: d.Reason, Attempts: d.Attempts, EndedAt: message.Time{Time: d.EndedAt},
 	}
@@ -47,14 +47,14 @@ type AlertOutcome struct {
 // Notices lists failed notices behind one, the zero value starts, the one that
 // ended first coming first: at most sendlimit.MaxDeadNotices, and fewer when there
 // are no more.
-func (d *DeadLetters) Notices(ctx context.Context, after DeadNotice) ([]DeadNotice, error) {
-	list, err := d.notices.ListDead(ctx, notices.DeadNotice{
+func (d *Letters) Notices(ctx context.Context, after Notice) ([]Notice, error) {
+	list, err := d.notices.ListDead(ctx, notices.Dead{
 		Notice: notices.Notice{ID: after.Alert}, EndedAt: after.EndedAt.Time,
-	}, notices.MaxDeadNotices)
+	}, notices.MaxDead)
 	if err != nil {
 		return nil, err
 	}
-	dead := make([]DeadNotice, len(list))
+	dead := make([]Notice, len(list))
 	for i, notice := range list {
 		dead[i] = deadNoticeOf(notice)
 	}
@@ -62,20 +62,20 @@ func (d *DeadLetters) Notices(ctx context.Context, after DeadNotice) ([]DeadNoti
 }
 
 // CountNotices counts the failed notices.
-func (d *DeadLetters) CountNotices(ctx context.Context) (int, error) { return d.notices.CountDead(ctx) }
+func (d *Letters) CountNotices(ctx context.Context) (int, error) { return d.notices.CountDead(ctx) }
 
 // Notice returns a failed notice; ok is false where there is none of this id.
-func (d *DeadLetters) Notice(ctx context.Context, alert string) (dead DeadNotice, ok bool, err error) {
+func (d *Letters) Notice(ctx context.Context, alert string) (dead Notice, ok bool, err error) {
 	found, ok, err := d.notices.GetDead(ctx, alert)
 	if err != nil || !ok {
-		return DeadNotice{}, false, asAlert(err, alert)
+		return Notice{}, false, asAlert(err, alert)
 	}
 	return deadNoticeOf(found), true, nil
 }
 
 // RetryNotice has a failed notice delivered after all, with all its tries.
-func (d *DeadLetters) RetryNotice(ctx context.Context, alert string) (AlertOutcome, error) {
-	again, err := d.notices.RetryDead(ctx, alert, keyspace.NewGeneration(), time.Time{})
+func (d *Letters) RetryNotice(ctx context.Context, alert string) (AlertOutcome, error) {
+	again, err := d.notices.RetryDead(ctx, alert, keyspace.NewToken(), time.Time{})
 	if err != nil {
 		return invalidAlertOr(err, alert)
 	}
@@ -87,7 +87,7 @@ func (d *DeadLetters) RetryNotice(ctx context.Context, alert string) (AlertOutco
 }
 
 // PurgeNotice forgets what a failed notice says; it is not raised again.
-func (d *DeadLetters) PurgeNotice(ctx context.Context, alert string) (AlertOutcome, error) {
+func (d *Letters) PurgeNotice(ctx context.Context, alert string) (AlertOutcome, error) {
 	purged, err := d.notices.PurgeDead(ctx, alert, time.Time{})
 	if err != nil {
 		return invalidAlertOr(err, alert)
@@ -100,9 +100,9 @@ func (d *DeadLetters) PurgeNotice(ctx context.Context, alert string) (AlertOutco
 
 // PurgeNoticesBefore forgets the failed notices that ended before a time, zero
 // for all, and returns how many.
-func (d *DeadLetters) PurgeNoticesBefore(ctx context.Context, before time.Time) (int, error) {
+func (d *Letters) PurgeNoticesBefore(ctx context.Context, before time.Time) (int, error) {
 	purged := 0
-	for after := (DeadNotice{}); ; {
+	for after := (Notice{}); ; {
 		page, err := d.Notices(ctx, after)
 		if err != nil {
 			return purged, err
@@ -117,7 +117,7 @@ func (d *DeadLetters) PurgeNoticesBefore(ctx context.Context, before time.Time) 
 			}
 			after = notice
 		}
-		if len(page) < notices.MaxDeadNotices || !before.IsZero() && !after.EndedAt.Before(before) {
+		if len(page) < notices.MaxDead || !before.IsZero() && !after.EndedAt.Before(before) {
 			return purged, nil
 		}
 	}

@@ -91,7 +91,7 @@ func (h *Handler) settlementOf(
 		s.Uncertain = true
 	case again:
 		retry := &messages.Queued{
-			User: d.User, ID: d.ID, Generation: keyspace.NewGeneration(),
+			User: d.User, ID: d.ID, Generation: keyspace.NewToken(),
 			Due: h.Clock.Now().Add(h.Retries.Wait(claim.Attempt, result.RetryAfter)).Truncate(time.Millisecond),
 		}
 		s.Retry = &messages.Retry{Generation: retry.Generation, At: retry.Due, Uncertain: result.Uncertain()}

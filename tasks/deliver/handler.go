@@ -32,7 +32,7 @@ type Handler struct {
 	Confirmer   *queue.Confirmer
 	Clock       *storeclock.Clock
 	Notifier    notifier.Notifier
-	Retries     retry.RetryPolicy
+	Retries     retry.Policy
 	OnUncertain OnUncertain
 	PushTimeout time.Duration
 	Tolerance   time.Duration                                   // how late a message may go out without being judged anew
@@ -119,7 +119,7 @@ func (h *Handler) handle(ctx context.Context, p queue.Payload) error {
 		var claim messages.Claim
 		if err == nil {
 			if d.Nonce == "" {
-				d.Nonce, nonceFrom = keyspace.NewGeneration(), h.Clock.Local()
+				d.Nonce, nonceFrom = keyspace.NewToken(), h.Clock.Local()
 			}
 			claim, err = h.deliver(context.WithoutCancel(ctx), d, permit)
 		}
@@ -185,7 +185,7 @@ func (h *Handler) giveUpNonce(ctx context.Context, d messages.Delivery) (given b
 // to hand to the queue then.
 func (h *Handler) unsent(d messages.Delivery) (messages.Queued, messages.Settlement) {
 	again := messages.Queued{
-		User: d.User, ID: d.ID, Generation: keyspace.NewGeneration(), Due: h.Clock.Now().Truncate(time.Millisecond),
+		User: d.User, ID: d.ID, Generation: keyspace.NewToken(), Due: h.Clock.Now().Truncate(time.Millisecond),
 	}
 	return again, messages.Settlement{
 		Retry:  &messages.Retry{Generation: again.Generation, At: again.Due, Unsent: true},

@@ -45,7 +45,7 @@ const (
 // permits, and bursts, in a bucket of tokens. Without a pace nothing is asked of
 // the store but, once a second, whether there is one.
 type pacer struct {
-	store   *rate.PaceStore
+	store   *rate.Paces
 	permits *rate.Permits
 	client  redis.UniversalClient
 	prefix  string
@@ -78,7 +78,7 @@ type pacedError struct{ after time.Duration }
 func (e *pacedError) Error() string { return fmt.Sprintf("the pace allows it in %s", e.after) }
 
 func NewPacer(client redis.UniversalClient, prefix string, c *storeclock.Clock, m *metrics.Metrics, logger *slog.Logger) (*pacer, error) {
-	store, err := rate.NewPaceStore(client, prefix, PaceTarget)
+	store, err := rate.NewPaces(client, prefix, PaceTarget)
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +195,7 @@ func (p *pacer) ask(ctx context.Context) (permit, time.Duration, error) {
 			return permit{}, p.refused(d), err
 		}
 	}
-	token := keyspace.NewGeneration()
+	token := keyspace.NewToken()
 	d, err := p.permits.Acquire(ctx, rate.PermitRequest{Token: token})
 	if _, removed := errors.AsType[*rate.NoRateError](err); removed {
 		return asked, 0, nil // since the last look: nothing is paced any more

@@ -89,7 +89,7 @@ func CheckUserSettings(s policy.UserSettings, policies map[string]policy.Policy)
 }
 
 // policyOf names the policy of a user with these settings.
-func policyOf(s policy.UserSettings) string { return cmp.Or(s.Policy, policy.DefaultPolicyName) }
+func policyOf(s policy.UserSettings) string { return cmp.Or(s.Policy, policy.DefaultName) }
 
 func effectiveRules(policy policy.Policy, s policy.UserSettings) *EffectiveRules {
 	own := policy.For(s)

@@ -36,9 +36,9 @@ type Metrics struct {
 // said before: only then do accepted ones add up to the messages there are.
 const outcomeReplayed = "replayed"
 
-// NewMetrics returns metrics that r gathers. The error says that r has some of
+// New returns metrics that r gathers. The error says that r has some of
 // these names already.
-func NewMetrics(r prometheus.Registerer) (*Metrics, error) {
+func New(r prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		submits: counters("submits_total", "Submits by outcome, code and the first rule that would break.",
 			"outcome", "code", "rule"),

@@ -15,7 +15,7 @@ import (
 func TestMetricsCount(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewPedanticRegistry()
-	m, err := NewMetrics(registry)
+	m, err := New(registry)
 	require.NoError(t, err)
 
 	m.Submitted(message.Outcome{Outcome: message.Accepted}, "")
@@ -104,8 +104,8 @@ func TestNoMetricsCountNothing(t *testing.T) {
 func TestMetricsRegisteredTwice(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
-	_, err := NewMetrics(registry)
+	_, err := New(registry)
 	require.NoError(t, err)
-	_, err = NewMetrics(registry)
+	_, err = New(registry)
 	require.ErrorContains(t, err, "registering metrics: ")
 }

@@ -17,7 +17,7 @@ func (m *Metrics) MeasureScripts(client redis.UniversalClient) {
 	if m == nil {
 		return
 	}
-	hook := scriptHook{names: lua.Names(), took: m.scripts, local: storeclock.NewClock().Local}
+	hook := scriptHook{names: lua.Names(), took: m.scripts, local: storeclock.New().Local}
 	if cluster, ok := client.(*redis.ClusterClient); ok {
 		// At the nodes, which is where connections taken from them are seen too.
 		cluster.OnNewNode(func(node *redis.Client) { node.AddHook(hook) })

@@ -60,7 +60,7 @@ func (q *Queue) Announce(ctx context.Context, id string, due time.Time) error {
 		return fmt.Errorf("payload of an alert: %w", err)
 	}
 	options := []asynq.Option{
-		asynq.Queue(q.name), asynq.TaskID(keyspace.NewGeneration()), asynq.MaxRetry(maxStoreRetries), asynq.Timeout(taskTimeout),
+		asynq.Queue(q.name), asynq.TaskID(keyspace.NewToken()), asynq.MaxRetry(maxStoreRetries), asynq.Timeout(taskTimeout),
 	}
 	if !due.IsZero() {
 		options = append(options, asynq.ProcessAt(due))
@@ -68,7 +68,7 @@ func (q *Queue) Announce(ctx context.Context, id string, due time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, EnqueueWithin)
 	defer cancel()
 	_, err = q.client.EnqueueContext(ctx, asynq.NewTask(TypeAlert, payload), options...)
-	return store.Unavailable(err, "handing a notice to the queue")
+	return store.Explain(err, "handing a notice to the queue")
 }
 
 // announceAll hands the notices that a change has raised to the queue. A failure

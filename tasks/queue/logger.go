@@ -26,7 +26,7 @@ const (
 	mostSaid    = 100
 )
 
-func NewQueueLogger(logger *slog.Logger, local func() time.Time) *queueLogger {
+func NewLogger(logger *slog.Logger, local func() time.Time) *queueLogger {
 	return &queueLogger{logger: logger, local: local, said: make(map[string]time.Time)}
 }
 

@@ -17,7 +17,7 @@ func TestTheQueueRepeatsItselfOnceAMinute(t *testing.T) {
 	t.Parallel()
 	var said bytes.Buffer
 	now := time.Unix(0, 0)
-	logger := NewQueueLogger(slog.New(slog.NewTextHandler(&said, nil)), func() time.Time { return now })
+	logger := NewLogger(slog.New(slog.NewTextHandler(&said, nil)), func() time.Time { return now })
 	count := func() int { return strings.Count(said.String(), "\n") }
 	for range 200 { // a minute
 		logger.Error("Failed to forward scheduled tasks: ", errors.New("dial tcp 127.0.0.1:1"))

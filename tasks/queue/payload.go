@@ -47,7 +47,7 @@ func UserOf(payload []byte) Payload {
 	if json.Unmarshal(payload, &p) != nil {
 		return Payload{} // not one of ours
 	}
-	if notice, ok := notices.ParseNoticeID(p.Notice); ok && notice.Kind == notices.NoticeUserQuota {
+	if notice, ok := notices.ParseID(p.Notice); ok && notice.Kind == notices.UserQuota {
 		p.User = notice.Subject
 	}
 	return p.Payload

@@ -41,8 +41,8 @@ func TestPayloadThatIsWritten(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "push:deliver", TypeDeliver)
 	require.Equal(t, 1, PayloadVersion, "a new version needs a golden file and a decoder for the old one")
-	require.Equal(t, "sl:push", QueueName(""))
-	require.Equal(t, "test-2:push", QueueName("test-2"))
+	require.Equal(t, "sl:push", Name(""))
+	require.Equal(t, "test-2:push", Name("test-2"))
 	written, err := json.Marshal(Payload{
 		Version: PayloadVersion, User: "alice <a&b>/ü:{p}", ID: "order:17", Generation: "Jz0k-3_9aQpL", Due: 1795345871123,
 	})

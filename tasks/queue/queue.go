@@ -63,9 +63,9 @@ func DecodePayload(text []byte) (Payload, error) {
 // for the rest.
 const lead = ForwardEvery + FetchEvery + FetchEvery/2 // the queue adds up to half to its wait
 
-// QueueName is the queue under a prefix: it carries the prefix, since the
+// Name is the queue under a prefix: it carries the prefix, since the
 // queue's own keys do not.
-func QueueName(prefix string) string {
+func Name(prefix string) string {
 	if prefix == "" {
 		prefix = keyspace.DefaultPrefix
 	}
@@ -79,10 +79,10 @@ type Queue struct {
 	name      string
 }
 
-func NewQueue(client redis.UniversalClient, prefix string) *Queue {
+func New(client redis.UniversalClient, prefix string) *Queue {
 	return &Queue{
 		client: asynq.NewClientFromRedisClient(client), inspector: asynq.NewInspectorFromRedisClient(client),
-		name: QueueName(prefix),
+		name: Name(prefix),
 	}
 }
 
@@ -106,11 +106,11 @@ func (q *Queue) Enqueue(ctx context.Context, m messages.Queued) error {
 	if errors.Is(err, asynq.ErrTaskIDConflict) {
 		return nil // this very generation, handed over before: nobody else makes it
 	}
-	return store.Unavailable(err, "handing a message to the queue")
+	return store.Explain(err, "handing a message to the queue")
 }
 
-// hands are what the queue is working on at a moment.
-type Hands struct {
+// InHand are what the queue is working on at a moment.
+type InHand struct {
 	idle    bool            // no task waits to be taken
 	running map[string]bool // the tasks in the hands of workers that live
 }
@@ -119,20 +119,20 @@ type Hands struct {
 // workers.
 const mostRunning = 10_000
 
-func (q *Queue) Hands() (Hands, error) {
+func (q *Queue) InHand() (InHand, error) {
 	const doing = "asking the queue what it is working on"
 	waiting, err := q.inspector.ListPendingTasks(q.name, asynq.PageSize(1))
 	if errors.Is(err, asynq.ErrQueueNotFound) {
-		return Hands{idle: true}, nil
+		return InHand{idle: true}, nil
 	}
 	if err != nil {
-		return Hands{}, store.Unavailable(err, doing)
+		return InHand{}, store.Explain(err, doing)
 	}
 	active, err := q.inspector.ListActiveTasks(q.name, asynq.PageSize(mostRunning))
 	if err != nil {
-		return Hands{}, store.Unavailable(err, doing)
+		return InHand{}, store.Explain(err, doing)
 	}
-	h := Hands{idle: len(waiting) == 0, running: make(map[string]bool, len(active))}
+	h := InHand{idle: len(waiting) == 0, running: make(map[string]bool, len(active))}
 	for _, task := range active {
 		if !task.IsOrphaned {
 			h.running[task.ID] = true
@@ -145,13 +145,13 @@ func (q *Queue) Hands() (Hands, error) {
 // run, or runs with a worker that lives: it may wait for a delivery slot. A task
 // that only says that it waits does not count, where somebody has removed the
 // list it would wait in.
-func (q *Queue) Has(generation string, h Hands) (bool, error) {
+func (q *Queue) Has(generation string, h InHand) (bool, error) {
 	info, err := q.inspector.GetTaskInfo(q.name, generation)
 	if errors.Is(err, asynq.ErrTaskNotFound) || errors.Is(err, asynq.ErrQueueNotFound) {
 		return false, nil
 	}
 	if err != nil {
-		return false, store.Unavailable(err, "asking the queue for a message")
+		return false, store.Explain(err, "asking the queue for a message")
 	}
 	switch info.State {
 	case asynq.TaskStatePending:

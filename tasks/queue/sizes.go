@@ -11,7 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// QueueSizes counts the tasks in the queue under a prefix by their state:
+// Sizes counts the tasks in the queue under a prefix by their state:
 // "scheduled" for later, "pending" for a worker, "active" in one, "retry" to
 // come again, "archived" of another program's making. A queue that has never had
 // a task has none. The error is an *sendlimit.UnavailableError where the store
@@ -19,21 +19,21 @@ import (
 //
 // When ctx ends, what has been asked is no longer waited for; the client's own
 // timeouts end it.
-func QueueSizes(ctx context.Context, client redis.UniversalClient, prefix string) (map[string]int, error) {
+func Sizes(ctx context.Context, client redis.UniversalClient, prefix string) (map[string]int, error) {
 	type answer struct {
 		sizes map[string]int
 		err   error
 	}
 	answered := make(chan answer, 1)
 	go func() {
-		sizes, err := queueSizes(client, QueueName(prefix))
+		sizes, err := queueSizes(client, Name(prefix))
 		answered <- answer{sizes, err}
 	}()
 	select {
 	case a := <-answered:
-		return a.sizes, store.Unavailable(a.err, "counting the tasks in the queue")
+		return a.sizes, store.Explain(a.err, "counting the tasks in the queue")
 	case <-ctx.Done():
-		return nil, store.Unavailable(ctx.Err(), "counting the tasks in the queue")
+		return nil, store.Explain(ctx.Err(), "counting the tasks in the queue")
 	}
 }
 

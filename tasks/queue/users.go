@@ -39,7 +39,7 @@ func (t *UserTasks) Find(ctx context.Context, user string) ([]*asynq.TaskInfo, e
 				return nil, nil // nothing was ever enqueued
 			}
 			if err != nil {
-				return nil, store.Unavailable(err, "looking for a user's tasks")
+				return nil, store.Explain(err, "looking for a user's tasks")
 			}
 			for _, task := range tasks {
 				if UserOf(task.Payload).User == user && !seen[task.ID] {
@@ -89,7 +89,7 @@ func (t *UserTasks) delete(id string) (bool, error) {
 	if task, err := t.Inspector.GetTaskInfo(t.Name, id); err == nil && task.State == asynq.TaskStateActive {
 		return false, nil
 	}
-	return false, store.Unavailable(err, "deleting a task")
+	return false, store.Explain(err, "deleting a task")
 }
 
 // reported counts the user's tasks that workers have reported to have in hand:
@@ -97,7 +97,7 @@ func (t *UserTasks) delete(id string) (bool, error) {
 func (t *UserTasks) reported(user string) (int, error) {
 	servers, err := t.Inspector.Servers()
 	if err != nil {
-		return 0, store.Unavailable(err, "looking at what workers do")
+		return 0, store.Explain(err, "looking at what workers do")
 	}
 	count := 0
 	for _, server := range servers {

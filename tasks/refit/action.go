@@ -4,22 +4,22 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// RefitAction is what is done with reservations that do not fit their policy.
-type RefitAction string
+// Action is what is done with reservations that do not fit their policy.
+type Action string
 
 // The actions.
 const (
-	RefitKeep   RefitAction = "keep"   // they are sent as they were promised
-	RefitShift  RefitAction = "shift"  // each goes to its next free time before it expires
-	RefitCancel RefitAction = "cancel" // they are taken back
+	Keep   Action = "keep"   // they are sent as they were promised
+	Shift  Action = "shift"  // each goes to its next free time before it expires
+	Cancel Action = "cancel" // they are taken back
 )
 
-// ParseRefitAction reads an action. The error is a *sendlimit.InvalidError.
-func ParseRefitAction(text string) (RefitAction, error) {
-	switch a := RefitAction(text); a {
-	case RefitKeep, RefitShift, RefitCancel:
+// ParseAction reads an action. The error is a *sendlimit.InvalidError.
+func ParseAction(text string) (Action, error) {
+	switch a := Action(text); a {
+	case Keep, Shift, Cancel:
 		return a, nil
 	default:
-		return "", message.NotAllowed("then", text, "%s, %s or %s", RefitKeep, RefitShift, RefitCancel)
+		return "", message.NotAllowed("then", text, "%s, %s or %s", Keep, Shift, Cancel)
 	}
 }

@@ -39,17 +39,17 @@ const (
 type Refitter struct {
 	client    redis.UniversalClient
 	submitter *submit.Submitter
-	store     *settings.PolicyStore
+	store     *settings.Policies
 	own       string // name of the policy of everybody without settings
 	options   sendlimit.Options
 	clock     *storeclock.Clock
 	rest      func(ctx context.Context, took time.Duration) error
 }
 
-// RefitterOptions configure a Refitter. The zero value is the default policy under
+// Options configure a Refitter. The zero value is the default policy under
 // the default prefix.
-type RefitterOptions struct {
-	submit.SubmitterOptions
+type Options struct {
+	submit.Options
 
 	// Rest waits after calls to the store that took so long; nil waits for as long
 	// as they took, at most a second. The error of a context that ended is returned.
@@ -59,19 +59,19 @@ type RefitterOptions struct {
 // longestRest bounds a rest: calls that took longer were held up by something else.
 const longestRest = time.Second
 
-// NewRefitter returns a Refitter on the store behind client. The error is a
+// New returns a Refitter on the store behind client. The error is a
 // *sendlimit.InvalidError. Close it.
-func NewRefitter(client redis.UniversalClient, o RefitterOptions) (*Refitter, error) {
-	submitter, err := submit.NewSubmitter(client, o.SubmitterOptions)
+func New(client redis.UniversalClient, o Options) (*Refitter, error) {
+	submitter, err := submit.New(client, o.Options)
 	if err != nil {
 		return nil, err
 	}
-	store, err := settings.NewPolicyStore(client, o.Prefix)
+	store, err := settings.NewPolicies(client, o.Prefix)
 	if err != nil {
 		return nil, errors.Join(err, submitter.Close())
 	}
 	r := &Refitter{
-		client: client, submitter: submitter, store: store, own: cmp.Or(o.Policy, policy.DefaultPolicyName), rest: o.Rest, clock: storeclock.NewClock(),
+		client: client, submitter: submitter, store: store, own: cmp.Or(o.Policy, policy.DefaultName), rest: o.Rest, clock: storeclock.New(),
 		options: sendlimit.Options{Prefix: o.Prefix, Reach: o.Reach, KeepRecords: o.KeepRecords, ExpireAfter: o.ExpireAfter},
 	}
 	if r.rest == nil {
@@ -89,13 +89,13 @@ func NewRefitter(client redis.UniversalClient, o RefitterOptions) (*Refitter, er
 // stays open.
 func (r *Refitter) Close() error { return r.submitter.Close() }
 
-// RefitSummary counts what was found, and what was done about it. Of a run that
+// Summary counts what was found, and what was done about it. Of a run that
 // went on where another had stopped it is this run's part.
-type RefitSummary struct {
+type Summary struct {
 	Outcome       string         `json:"outcome"` // Previewed or Refitted
 	Policy        string         `json:"policy"`
 	Version       int64          `json:"version,omitempty"` // absent of one that is not applied
-	Action        RefitAction    `json:"then,omitempty"`
+	Action        Action         `json:"then,omitempty"`
 	Users         int            `json:"users"`        // under the policy who have messages still to be sent
 	Reservations  int            `json:"reservations"` // of theirs
 	MisfitUsers   int            `json:"misfit_users"`
@@ -113,7 +113,7 @@ type RefitSummary struct {
 	Next  int `json:"next_partition"`
 }
 
-func (s *RefitSummary) add(totals refit.RefitTotals) {
+func (s *Summary) add(totals refit.Totals) {
 	s.Users += totals.Users
 	s.Reservations += totals.Reservations
 	s.MisfitUsers += totals.MisfitUsers
@@ -124,7 +124,7 @@ func (s *RefitSummary) add(totals refit.RefitTotals) {
 	}
 }
 
-func (s *RefitSummary) count(outcome string) {
+func (s *Summary) count(outcome string) {
 	switch outcome {
 	case message.Moved:
 		s.Moved++
@@ -137,8 +137,8 @@ func (s *RefitSummary) count(outcome string) {
 	}
 }
 
-// RefitWatcher is told how it goes. Either function may be nil.
-type RefitWatcher struct {
+// Watcher is told how it goes. Either function may be nil.
+type Watcher struct {
 	// Misfit is called for each misfit, once it is known what became of it. Its
 	// error ends the run, which can be gone on with.
 	Misfit func(Misfit) error
@@ -147,14 +147,14 @@ type RefitWatcher struct {
 	Progress func(done int)
 }
 
-func (w RefitWatcher) misfit(m Misfit) error {
+func (w Watcher) misfit(m Misfit) error {
 	if w.Misfit == nil {
 		return nil
 	}
 	return w.Misfit(m)
 }
 
-func (w RefitWatcher) progress(done int) {
+func (w Watcher) progress(done int) {
 	if w.Progress != nil {
 		w.Progress(done)
 	}
@@ -164,8 +164,8 @@ func (w RefitWatcher) progress(done int) {
 // its name that the store has. It changes nothing. The summary is of what was
 // looked at also beside an error: a *sendlimit.InvalidError for a policy that can't
 // be one, an *sendlimit.UnavailableError, or that of the watcher.
-func (r *Refitter) Preview(ctx context.Context, p policy.Policy, w RefitWatcher) (RefitSummary, error) {
-	summary := RefitSummary{Outcome: Previewed, Policy: p.Name, MisfitsByRule: map[string]int{}}
+func (r *Refitter) Preview(ctx context.Context, p policy.Policy, w Watcher) (Summary, error) {
+	summary := Summary{Outcome: Previewed, Policy: p.Name, MisfitsByRule: map[string]int{}}
 	look, err := r.refit(ctx, p, r.throttle)
 	if err != nil {
 		return summary, err
@@ -188,7 +188,7 @@ func (r *Refitter) Preview(ctx context.Context, p policy.Policy, w RefitWatcher)
 
 // eachOccupied goes through the partitions from next on that have users, and tells
 // how far it is. What comes to the others later was accepted under the policy.
-func eachOccupied(ctx context.Context, refit *refit.Refit, next *int, w RefitWatcher, do func() error) error {
+func eachOccupied(ctx context.Context, refit *refit.Refit, next *int, w Watcher, do func() error) error {
 	occupied, err := refit.Occupied(ctx)
 	if err != nil {
 		return err
@@ -215,14 +215,14 @@ func (r *Refitter) refit(
 	}
 	o := r.options
 	o.Policies = policies
-	o.Policy = policy.DefaultPolicy()
+	o.Policy = policy.Default()
 	o.Policy.Name = r.own // where the store has none of the name, nobody is under it yet
 	for _, stored := range policies {
 		if stored.Name == r.own {
 			o.Policy = stored
 		}
 	}
-	return refit.NewRefit(r.client, o, refit.RefitOptions{Policy: p, Throttle: throttle})
+	return refit.New(r.client, o, refit.Options{Policy: p, Throttle: throttle})
 }
 
 // throttle leaves the store to others for as long as it was used.

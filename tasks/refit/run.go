@@ -15,18 +15,18 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
-// RefitRunsError is returned where somebody else is at the same policy already, or
+// RunningError is returned where somebody else is at the same policy already, or
 // has taken over.
-type RefitRunsError struct{ Policy string }
+type RunningError struct{ Policy string }
 
 // Error names the policy.
-func (e *RefitRunsError) Error() string {
+func (e *RunningError) Error() string {
 	return fmt.Sprintf("somebody else is going through what does not fit policy %q right now:"+
 		" wait for that to end, or stop it and try again", e.Policy)
 }
 
 // Code returns sendlimit.CodeRefitRunning.
-func (e *RefitRunsError) Code() fault.Code { return fault.CodeRefitRunning }
+func (e *RunningError) Code() fault.Code { return fault.CodeRefitRunning }
 
 // PolicyReplacedError is returned where the policy was replaced before or while it
 // was gone through what does not fit it.
@@ -48,11 +48,11 @@ type refitRun struct {
 	*Refitter
 
 	refit   *refit.Refit
-	turn    *refit.RefitTurn
+	turn    *refit.Turn
 	policy  policy.Policy
-	action  RefitAction
-	watcher RefitWatcher
-	summary RefitSummary
+	action  Action
+	watcher Watcher
+	summary Summary
 	kept    time.Time // when the turn was last kept
 }
 
@@ -67,22 +67,22 @@ type refitRun struct {
 // it was; what was done there fits by now. The summary is of what was done also
 // beside an error: a *RefitRunsError, a *PolicyReplacedError, a
 // *sendlimit.InvalidError, an *sendlimit.UnavailableError, or that of the watcher.
-func (r *Refitter) Run(ctx context.Context, policy policy.Policy, action RefitAction, w RefitWatcher) (RefitSummary, error) {
-	run := &refitRun{Refitter: r, policy: policy, action: action, watcher: w, summary: RefitSummary{
+func (r *Refitter) Run(ctx context.Context, policy policy.Policy, action Action, w Watcher) (Summary, error) {
+	run := &refitRun{Refitter: r, policy: policy, action: action, watcher: w, summary: Summary{
 		Outcome: Refitted, Policy: policy.Name, Version: policy.Version, Action: action, MisfitsByRule: map[string]int{},
 	}}
-	if _, err := ParseRefitAction(string(action)); err != nil {
+	if _, err := ParseAction(string(action)); err != nil {
 		return run.summary, err
 	}
 	if err := run.current(ctx); err != nil {
 		return run.summary, err
 	}
-	if action == RefitKeep {
+	if action == Keep {
 		run.summary.Next = keyspace.Partitions
 		return run.summary, nil
 	}
 	var err error
-	if run.turn, err = refit.NewRefitTurn(r.client, r.options.Prefix, policy, string(action)); err != nil {
+	if run.turn, err = refit.NewTurn(r.client, r.options.Prefix, policy, string(action)); err != nil {
 		return run.summary, err
 	}
 	err = run.all(ctx)
@@ -154,7 +154,7 @@ func (r *refitRun) take(ctx context.Context) (int, error) {
 			r.kept = r.clock.Local()
 			return next, nil
 		case waited:
-			return 0, &RefitRunsError{Policy: r.policy.Name}
+			return 0, &RunningError{Policy: r.policy.Name}
 		}
 		const margin = 50 * time.Millisecond
 		if !storeclock.Sleep(ctx, nil, min(wait, refitTurn)+margin) {
@@ -201,7 +201,7 @@ func (r *refitRun) one(ctx context.Context, m refit.Misfit) error {
 	}
 	var done Misfit
 	err := r.throttle(ctx, func() (err error) {
-		if r.action == RefitShift {
+		if r.action == Shift {
 			done, err = r.shift(ctx, m)
 		} else {
 			done, err = r.cancel(ctx, m)
@@ -234,7 +234,7 @@ func (r *refitRun) keep(ctx context.Context, next int, now bool) error {
 		return err
 	}
 	if !kept {
-		return &RefitRunsError{Policy: r.policy.Name}
+		return &RunningError{Policy: r.policy.Name}
 	}
 	r.kept = local
 	return nil

@@ -76,7 +76,7 @@ func (r *Relay) pass(ctx context.Context) error {
 		if len(due) == 0 {
 			return unread
 		}
-		hands, err := r.Queue.Hands()
+		hands, err := r.Queue.InHand()
 		if err != nil {
 			return errors.Join(unread, err)
 		}
@@ -89,7 +89,7 @@ func (r *Relay) pass(ctx context.Context) error {
 
 // lookAfterAll looks after messages, several at a time, and returns how many it
 // need not look at again, and what failed first.
-func (r *Relay) lookAfterAll(ctx context.Context, due []messages.Watched, hands queue.Hands) (int, error) {
+func (r *Relay) lookAfterAll(ctx context.Context, due []messages.Watched, hands queue.InHand) (int, error) {
 	var moved, renewed atomic.Int64
 	var failed error
 	var once sync.Once
@@ -130,12 +130,12 @@ func (r *Relay) lookAfterAll(ctx context.Context, due []messages.Watched, hands 
 }
 
 // lookAfter looks after one message.
-func (r *Relay) lookAfter(ctx context.Context, entry messages.Watched, hands queue.Hands) (messages.Renewal, error) {
+func (r *Relay) lookAfter(ctx context.Context, entry messages.Watched, hands queue.InHand) (messages.Renewal, error) {
 	queued, err := r.Queue.Has(entry.Generation, hands)
 	if err != nil {
 		return messages.Deferred, err
 	}
-	generation := keyspace.NewGeneration()
+	generation := keyspace.NewToken()
 	result, due, err := r.Watch.Renew(ctx, entry, generation, queued, time.Time{})
 	if err != nil || result != messages.Renewed {
 		return result, err

@@ -18,7 +18,7 @@ import (
 type Reports struct {
 	Accounts *accounts.Accounts
 	Stats    *stats.Stats
-	Notices  *notices.Notices
+	Notices  *notices.Outbox
 	Done     map[string]int64 // by account: the day, by its start in Unix ms, that was put last
 }
 
@@ -63,11 +63,11 @@ func (r *Reports) putOne(ctx context.Context, account accounts.Account, day time
 	if err != nil {
 		return "", err
 	}
-	details, err := json.Marshal(notices.NoticeDetails{TimeZone: account.TimeZone, Report: &numbers})
+	details, err := json.Marshal(notices.Details{TimeZone: account.TimeZone, Report: &numbers})
 	if err != nil {
 		return "", fmt.Errorf("making a daily report: %w", err)
 	}
-	id := notices.NoticeID(notices.NoticeDailyReport, day, 0, account.Name)
+	id := notices.FormatID(notices.DailyReport, day, 0, account.Name)
 	put, err := r.Notices.Put(ctx, notices.Notice{ID: id, Details: details}, time.Time{})
 	if err != nil || !put {
 		return "", err

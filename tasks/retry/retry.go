@@ -8,21 +8,21 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// RetryPolicy says when a delivery that failed is tried again. The zero value
+// Policy says when a delivery that failed is tried again. The zero value
 // is the default: 8 attempts, 5 seconds to 15 minutes apart.
-type RetryPolicy struct {
+type Policy struct {
 	Min, Max time.Duration // the first wait, and the longest of our own
 	Attempts int           // deliveries tried in all
 }
 
-func (p RetryPolicy) WithDefaults() RetryPolicy {
-	if p == (RetryPolicy{}) {
-		return RetryPolicy{Min: 5 * time.Second, Max: 15 * time.Minute, Attempts: 8}
+func (p Policy) WithDefaults() Policy {
+	if p == (Policy{}) {
+		return Policy{Min: 5 * time.Second, Max: 15 * time.Minute, Attempts: 8}
 	}
 	return p
 }
 
-func (p RetryPolicy) Validate() error {
+func (p Policy) Validate() error {
 	switch {
 	case p.Min < time.Millisecond:
 		return message.NotAllowed("retry_min", p.Min.String(), "at least 1 ms")
@@ -37,7 +37,7 @@ func (p RetryPolicy) Validate() error {
 // wait is how long to wait after the attempt-th delivery failed: twice as long
 // each time up to Max, half of it at random so that messages that failed
 // together do not come back together, and no less than the provider asked for.
-func (p RetryPolicy) Wait(attempt int, asked time.Duration) time.Duration {
+func (p Policy) Wait(attempt int, asked time.Duration) time.Duration {
 	backoff := p.Max
 	// Compared from above: shifting Min up first could overflow.
 	if doublings := max(attempt, 1) - 1; p.Min <= p.Max>>doublings {

@@ -14,8 +14,8 @@ import (
 // doubles from Min to Max.
 func TestRetryWaits(t *testing.T) {
 	t.Parallel()
-	p := RetryPolicy{}.WithDefaults()
-	require.Equal(t, RetryPolicy{Min: 5 * time.Second, Max: 15 * time.Minute, Attempts: 8}, p)
+	p := Policy{}.WithDefaults()
+	require.Equal(t, Policy{Min: 5 * time.Second, Max: 15 * time.Minute, Attempts: 8}, p)
 	for attempt, backoff := range map[int]time.Duration{
 		1: 5 * time.Second,
 		2: 10 * time.Second,
@@ -40,7 +40,7 @@ func TestRetryWaits(t *testing.T) {
 // However many attempts and however long the waits, nothing overflows.
 func TestRetryWaitsStayWithinMax(t *testing.T) {
 	t.Parallel()
-	for _, p := range []RetryPolicy{
+	for _, p := range []Policy{
 		{Min: 1<<32 + 1, Max: time.Hour, Attempts: 1}, // doubled 33 times it is 8 seconds again, if nobody looks
 		{Min: time.Millisecond, Max: math.MaxInt64, Attempts: 1},
 		{Min: math.MaxInt64, Max: math.MaxInt64, Attempts: 1},
@@ -55,13 +55,13 @@ func TestRetryWaitsStayWithinMax(t *testing.T) {
 			before = wait
 		}
 	}
-	require.LessOrEqual(t, RetryPolicy{}.WithDefaults().Wait(math.MaxInt, 0), 15*time.Minute)
+	require.LessOrEqual(t, Policy{}.WithDefaults().Wait(math.MaxInt, 0), 15*time.Minute)
 }
 
 // What the provider asks for is the least, and may be more than Max.
 func TestRetryAfterIsTheLeast(t *testing.T) {
 	t.Parallel()
-	p := RetryPolicy{Min: time.Second, Max: 4 * time.Second, Attempts: 3}
+	p := Policy{Min: time.Second, Max: 4 * time.Second, Attempts: 3}
 	for range 100 {
 		require.Equal(t, time.Hour, p.Wait(1, time.Hour))
 		require.GreaterOrEqual(t, p.Wait(3, time.Millisecond), 2*time.Second)
@@ -72,17 +72,17 @@ func TestRetryAfterIsTheLeast(t *testing.T) {
 func TestRetryPolicyOutOfBounds(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
-		policy   RetryPolicy
+		policy   Policy
 		sentence string
 	}{
-		{RetryPolicy{Attempts: 3}, `retry_min "0s" is not allowed: it takes at least 1 ms`},
-		{RetryPolicy{Min: -1, Max: 1, Attempts: 3}, `retry_min "-1ns" is not allowed: it takes at least 1 ms`},
+		{Policy{Attempts: 3}, `retry_min "0s" is not allowed: it takes at least 1 ms`},
+		{Policy{Min: -1, Max: 1, Attempts: 3}, `retry_min "-1ns" is not allowed: it takes at least 1 ms`},
 		{
-			RetryPolicy{Min: 2 * time.Second, Max: time.Second, Attempts: 3},
+			Policy{Min: 2 * time.Second, Max: time.Second, Attempts: 3},
 			`retry_max "1s" is not allowed: it takes at least retry_min, 2s`,
 		},
 		{
-			RetryPolicy{Min: time.Second, Max: time.Second, Attempts: -3},
+			Policy{Min: time.Second, Max: time.Second, Attempts: -3},
 			`max_attempts "-3" is not allowed: it takes at least 1`,
 		},
 	} {

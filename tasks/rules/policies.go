@@ -43,7 +43,7 @@ type PoliciesOptions struct {
 // in a process that goes by them: what they know of users' settings is known once,
 // and a change is logged once. They are safe for concurrent use.
 type Policies struct {
-	store    *settings.PolicyStore
+	store    *settings.Policies
 	name     string               // of the one for users whose settings name no other
 	settings *judge.SettingsCache // of users
 	Local    func() time.Time
@@ -73,7 +73,7 @@ type policySet struct {
 // NewPolicies follows the policies in the store behind client. The error is a
 // *sendlimit.InvalidError.
 func NewPolicies(client redis.UniversalClient, o PoliciesOptions) (*Policies, error) {
-	store, err := settings.NewPolicyStore(client, o.Prefix)
+	store, err := settings.NewPolicies(client, o.Prefix)
 	if err != nil {
 		return nil, err
 	}
@@ -81,8 +81,8 @@ func NewPolicies(client redis.UniversalClient, o PoliciesOptions) (*Policies, er
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	return &Policies{
-		store: store, name: cmp.Or(o.Policy, policy.DefaultPolicyName), settings: judge.NewSettingsCache(),
-		Local: storeclock.NewClock().Local, logger: o.Logger, loading: make(chan struct{}, 1),
+		store: store, name: cmp.Or(o.Policy, policy.DefaultName), settings: judge.NewSettingsCache(),
+		Local: storeclock.New().Local, logger: o.Logger, loading: make(chan struct{}, 1),
 	}, nil
 }
 

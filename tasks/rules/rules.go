@@ -33,9 +33,9 @@ type Limiters struct {
 	Set      *policySet
 }
 
-// newRules returns the rules that policies follow, or, where there are none, some
+// New returns the rules that policies follow, or, where there are none, some
 // that follow on their own.
-func NewRules(client redis.UniversalClient, policies *Policies, own PoliciesOptions, o sendlimit.Options) (*Rules, error) {
+func New(client redis.UniversalClient, policies *Policies, own PoliciesOptions, o sendlimit.Options) (*Rules, error) {
 	if policies == nil {
 		var err error
 		if policies, err = NewPolicies(client, own); err != nil {

@@ -51,12 +51,12 @@ func (s *policySet) with(changed policy.Policy) (own policy.Policy, others []pol
 	case slices.Contains(s.unreadable, changed.Name):
 		return s.Own, append(others, changed), nil
 	default:
-		return s.Own, others, message.NotAllowed("policy", changed.Name, "a policy that the store has: %s", strings.Join(s.names(), ", "))
+		return s.Own, others, message.NotAllowed("policy", changed.Name, "a policy that the store has: %s", strings.Join(s.policyNames(), ", "))
 	}
 }
 
-// names are those of all policies, ascending.
-func (s *policySet) names() []string {
+// policyNames are those of all policies, ascending.
+func (s *policySet) policyNames() []string {
 	names := slices.Clone(s.unreadable)
 	for _, policy := range s.all() {
 		names = append(names, policy.Name)

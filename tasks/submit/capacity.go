@@ -60,7 +60,7 @@ func newCapacity(client redis.UniversalClient, percent int) (*capacity, error) {
 	if percent < 50 || percent > 100 {
 		return nil, message.NotAllowed("store_full_at", strconv.Itoa(percent)+"%", "50%% to 100%%")
 	}
-	return &capacity{client: client, percent: percent, local: storeclock.NewClock().Local}, nil
+	return &capacity{client: client, percent: percent, local: storeclock.New().Local}, nil
 }
 
 // take notes that a message was accepted, with so many bytes of content.

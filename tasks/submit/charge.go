@@ -37,20 +37,20 @@ type charger struct {
 func newCharger(
 	client redis.UniversalClient, o sendlimit.Options, clock *storeclock.Clock, raised func(context.Context, []string), logger *slog.Logger,
 ) (*charger, error) {
-	charges, err := quota.NewCharges(client, o)
+	charges, err := quota.New(client, o)
 	if err != nil {
 		return nil, err
 	}
-	accounts, err := accounts.NewAccounts(client, o.Prefix)
+	accounts, err := accounts.New(client, o.Prefix)
 	if err != nil {
 		return nil, err
 	}
-	stats, err := stats.NewStats(client, o.Prefix)
+	stats, err := stats.New(client, o.Prefix)
 	if err != nil {
 		return nil, err
 	}
 	return &charger{
-		charges: charges, payers: payers.NewPayers(accounts, clock.Local), stats: stats, clock: clock, logger: logger,
+		charges: charges, payers: payers.New(accounts, clock.Local), stats: stats, clock: clock, logger: logger,
 		settler: newSettler(charges, stats, raised, logger),
 	}, nil
 }
@@ -68,16 +68,16 @@ func errContended(doing string) error {
 
 // holder keeps holds: the store, or a dry run.
 type holder interface {
-	Hold(ctx context.Context, r quota.ChargeRequest) (quota.Charge, error)
+	Hold(ctx context.Context, r quota.Request) (quota.Charge, error)
 	// made ends the hold of a change that was made, giveBack that of one that will
 	// not be. leave has whoever looks after holds find out which it is.
-	made(h sendlimit.Hold)
+	settleLater(h sendlimit.Hold)
 	giveBack(ctx context.Context, h sendlimit.Hold)
 	leave(h sendlimit.Hold)
 }
 
 // Hold charges an account in the store.
-func (c *charger) Hold(ctx context.Context, r quota.ChargeRequest) (quota.Charge, error) {
+func (c *charger) Hold(ctx context.Context, r quota.Request) (quota.Charge, error) {
 	charge, err := c.charges.Hold(ctx, r)
 	if err == nil {
 		c.settler.raised(ctx, charge.Notices)
@@ -85,7 +85,7 @@ func (c *charger) Hold(ctx context.Context, r quota.ChargeRequest) (quota.Charge
 	return charge, err
 }
 
-func (c *charger) made(h sendlimit.Hold) { c.settler.add(h) }
+func (c *charger) settleLater(h sendlimit.Hold) { c.settler.add(h) }
 
 // giveBack has what was held back before the caller has an answer. What it can't
 // give back the relay does.
@@ -154,8 +154,8 @@ func aimAt(asked, now time.Time) aim {
 	return aim{at: asked}
 }
 
-// around puts a message's reserve behind its charge; without one it is plain.
-func (c *chargedReserve) around(
+// chargeThenReserve puts a message's reserve behind its charge; without one it is plain.
+func (c *chargedReserve) chargeThenReserve(
 	to judges, policyOf func(user string) policy.Policy,
 ) func(context.Context, sendlimit.Request) (sendlimit.Decision, error) {
 	if c == nil {
@@ -197,7 +197,7 @@ func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request, judge
 			return d, err
 		}
 		if d.Allowed && !d.Replayed {
-			c.made(hold)
+			c.settleLater(hold)
 			return d, nil
 		}
 		request.Shift = r.Shift || r.ByPolicy && c.policyOf(r.User).OnConflict == policy.Shift
@@ -240,7 +240,7 @@ func (c *chargedReserve) hold(
 		c.open, *to = nil, open.aim
 		return open.Hold, refused, nil
 	}
-	charge, err := c.Hold(ctx, quota.ChargeRequest{
+	charge, err := c.Hold(ctx, quota.Request{
 		Account: c.payer.Account, Tier: c.payer.Tier, User: r.User, ID: r.ID, At: to.at, Present: to.present, Now: r.Now,
 	})
 	if err == nil && !charge.Allowed {
@@ -301,7 +301,7 @@ func (c *charger) check(ctx context.Context, p payers.Payer, r sendlimit.Request
 		times = append(times, d.At)
 	}
 	for _, at := range times {
-		quota, err := c.charges.Check(ctx, quota.ChargeRequest{Account: p.Account, Tier: p.Tier, At: at, Now: d.Now})
+		quota, err := c.charges.Check(ctx, quota.Request{Account: p.Account, Tier: p.Tier, At: at, Now: d.Now})
 		if err != nil {
 			return sendlimit.Decision{}, err
 		}

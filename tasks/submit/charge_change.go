@@ -123,7 +123,7 @@ func (c *chargedChange) holdMove(to time.Time) hold {
 		c.payer = p
 		place := aimAt(to, c.clock.Now())
 		for range chargeTries {
-			charge, err := c.charges.Hold(ctx, quota.ChargeRequest{
+			charge, err := c.charges.Hold(ctx, quota.Request{
 				Account: p.Account, Tier: p.Tier, User: s.User, ID: s.ID, At: place.at, Present: place.present, Standing: &s,
 			})
 			switch {

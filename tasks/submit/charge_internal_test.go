@@ -32,7 +32,7 @@ type reserveEnd struct {
 	err  error
 }
 
-func (h *heldReserve) Hold(_ context.Context, r quota.ChargeRequest) (quota.Charge, error) {
+func (h *heldReserve) Hold(_ context.Context, r quota.Request) (quota.Charge, error) {
 	hour := r.At.Truncate(time.Hour)
 	h.events = append(h.events, "held "+hour.Format("15h"))
 	return quota.Charge{
@@ -41,7 +41,9 @@ func (h *heldReserve) Hold(_ context.Context, r quota.ChargeRequest) (quota.Char
 	}, nil
 }
 
-func (h *heldReserve) made(hold sendlimit.Hold) { h.events = append(h.events, "made "+hold.Attempt) }
+func (h *heldReserve) settleLater(hold sendlimit.Hold) {
+	h.events = append(h.events, "made "+hold.Attempt)
+}
 
 func (h *heldReserve) giveBack(_ context.Context, hold sendlimit.Hold) {
 	h.events = append(h.events, "gave back "+hold.Attempt)
@@ -116,7 +118,7 @@ func TestHowAHoldEndsWithItsReserve(t *testing.T) {
 			t.Parallel()
 			h := &heldReserve{T: t, now: hour(1), ends: test.ends}
 			c := &chargedReserve{holder: h, clock: &storeclock.Clock{Local: func() time.Time { return h.now }}}
-			_, err := c.around(h, nil)(t.Context(), sendlimit.Request{At: hour(12.5), Shift: true, ShiftUntil: hour(15)})
+			_, err := c.chargeThenReserve(h, nil)(t.Context(), sendlimit.Request{At: hour(12.5), Shift: true, ShiftUntil: hour(15)})
 			require.NoError(t, err)
 			require.Equal(t, test.events, h.events)
 			require.Len(t, h.asked, len(test.from))
@@ -144,7 +146,7 @@ func TestAReserveGoesOnWithItsHold(t *testing.T) {
 		{d: sendlimit.Decision{Allowed: true}},
 	}}
 	c := &chargedReserve{holder: h, clock: &storeclock.Clock{Local: func() time.Time { return h.now }}}
-	reserve, request := c.around(h, nil), sendlimit.Request{At: at, Shift: true}
+	reserve, request := c.chargeThenReserve(h, nil), sendlimit.Request{At: at, Shift: true}
 	_, err := reserve(t.Context(), request)
 	require.ErrorIs(t, err, broken)
 	d, err := reserve(t.Context(), request)
@@ -169,7 +171,7 @@ func TestAReserveGoesOnByPolicy(t *testing.T) {
 		h := &heldReserve{T: t, now: at.Add(-time.Hour), ends: []reserveEnd{{d: quiet}, {d: sendlimit.Decision{Allowed: true}}}}
 		c := &chargedReserve{holder: h, clock: &storeclock.Clock{Local: func() time.Time { return h.now }}}
 		policyOf := func(string) policy.Policy { return policy.Policy{OnConflict: says} }
-		_, err := c.around(h, policyOf)(t.Context(), sendlimit.Request{At: at, ByPolicy: true})
+		_, err := c.chargeThenReserve(h, policyOf)(t.Context(), sendlimit.Request{At: at, ByPolicy: true})
 		require.NoError(t, err)
 		require.Equal(t, events, h.events, "%q", says)
 	}

@@ -91,7 +91,7 @@ func (s *Submitter) request(m message.Message) (sendlimit.Request, error) {
 		// What a message says comes before what its user's policy says.
 		Shift: m.Shifts(), ByPolicy: m.OnConflict == "" && !m.Now,
 		Record: &sendlimit.Record{
-			Generation: keyspace.NewGeneration(), Fingerprint: string(mark[:]),
+			Generation: keyspace.NewToken(), Fingerprint: string(mark[:]),
 			ExpiresAt: m.ExpiresAt, Category: m.Category, Content: content,
 		},
 	}

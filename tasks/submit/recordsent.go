@@ -34,7 +34,7 @@ func (s *Submitter) RecordSent(ctx context.Context, m message.Message) (message.
 	request := sendlimit.SentRequest{
 		User: m.User, ID: m.ID, At: m.SendAt,
 		Record: &sendlimit.Record{
-			Generation: keyspace.NewGeneration(), Fingerprint: string(mark[:]), Category: m.Category,
+			Generation: keyspace.NewToken(), Fingerprint: string(mark[:]), Category: m.Category,
 		},
 	}
 	var recorded sendlimit.Recorded

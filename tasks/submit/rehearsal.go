@@ -72,7 +72,7 @@ func (r *Rehearsal) Submit(ctx context.Context, m message.Message) (message.Outc
 		}
 		charged = &chargedReserve{holder: r.charges, payer: p, clock: r.submitter.clock}
 	}
-	o, request := r.submitter.judge(ctx, m, r.timeline, charged.around(r.rehearsal, r.timeline.PolicyOf))
+	o, request := r.submitter.judge(ctx, m, r.timeline, charged.chargeThenReserve(r.rehearsal, r.timeline.PolicyOf))
 	if o.Outcome == message.Accepted && !o.Replayed {
 		r.submitter.capacity.take(request.content) // its copies take room too
 	}
@@ -90,9 +90,9 @@ func (r *Rehearsal) Clear(ctx context.Context) error { return r.rehearsal.Clear(
 func (r *Rehearsal) Close(ctx context.Context) error { return r.rehearsal.Close(ctx) }
 
 // heldInRehearsal keeps the holds of a dry run.
-type heldInRehearsal struct{ *quota.ChargeRehearsal }
+type heldInRehearsal struct{ *quota.Rehearsal }
 
-func (heldInRehearsal) made(sendlimit.Hold) {}
+func (heldInRehearsal) settleLater(sendlimit.Hold) {}
 
 func (h heldInRehearsal) giveBack(_ context.Context, held sendlimit.Hold) { h.GiveBack(held) }
 

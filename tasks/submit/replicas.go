@@ -130,7 +130,7 @@ func (r *replicas) connect(ctx context.Context, user, moved string) (*redis.Conn
 			return nil
 		})
 		if err != nil {
-			return nil, store.Unavailable(err, doing)
+			return nil, store.Explain(err, doing)
 		}
 		select {
 		case master := <-found:
@@ -140,7 +140,7 @@ func (r *replicas) connect(ctx context.Context, user, moved string) (*redis.Conn
 	}
 	master, err := cluster.MasterForKey(ctx, r.keys.Timeline(user))
 	if err != nil {
-		return nil, store.Unavailable(err, doing)
+		return nil, store.Explain(err, doing)
 	}
 	return master.Conn(), nil
 }
@@ -163,7 +163,7 @@ func (r *replicas) await(ctx context.Context, conn *redis.Conn) error {
 		})
 	}
 	if err != nil {
-		return store.Unavailable(err, doing)
+		return store.Explain(err, doing)
 	}
 	if have < int64(r.wanted) {
 		return fmt.Errorf("%s: %w", doing, &fault.UnavailableError{

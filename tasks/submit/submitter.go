@@ -21,9 +21,9 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
-// SubmitterOptions configure a Submitter. The zero value is the default policy
+// Options configure a Submitter. The zero value is the default policy
 // under the default prefix.
-type SubmitterOptions struct {
+type Options struct {
 	Prefix      string           // of keys and queue; "" means sendlimit.DefaultPrefix
 	Policy      string           // name of the policy of users whose settings name no other; "" means sendlimit.DefaultPolicyName
 	Policies    *rules.Policies  // follows them, for others too; nil means one of its own. With it Policy is not looked at
@@ -75,9 +75,9 @@ type Submitter struct {
 	account   string // whom it acts for, see For; "" for anybody
 }
 
-// NewSubmitter returns a Submitter on the store behind client. The error is a
+// New returns a Submitter on the store behind client. The error is a
 // *sendlimit.InvalidError. Close it.
-func NewSubmitter(client redis.UniversalClient, o SubmitterOptions) (*Submitter, error) {
+func New(client redis.UniversalClient, o Options) (*Submitter, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -101,7 +101,7 @@ func NewSubmitter(client redis.UniversalClient, o SubmitterOptions) (*Submitter,
 	if err != nil {
 		return nil, err
 	}
-	r, err := rules.NewRules(commands, o.Policies, rules.PoliciesOptions{Prefix: o.Prefix, Policy: o.Policy, Logger: o.Logger}, options)
+	r, err := rules.New(commands, o.Policies, rules.PoliciesOptions{Prefix: o.Prefix, Policy: o.Policy, Logger: o.Logger}, options)
 	if err != nil {
 		if batcher != nil {
 			err = errors.Join(err, batcher.Close())
@@ -109,8 +109,8 @@ func NewSubmitter(client redis.UniversalClient, o SubmitterOptions) (*Submitter,
 		return nil, err
 	}
 	s := &Submitter{
-		Rules: r, capacity: room, replicas: copies, queue: queue.NewQueue(commands, o.Prefix), batcher: batcher,
-		clock: storeclock.NewClock(), logger: o.Logger, metrics: o.Metrics, client: client,
+		Rules: r, capacity: room, replicas: copies, queue: queue.New(commands, o.Prefix), batcher: batcher,
+		clock: storeclock.New(), logger: o.Logger, metrics: o.Metrics, client: client,
 	}
 	s.charger, err = newCharger(commands, options, s.clock, s.announce, o.Logger)
 	if err != nil {
@@ -202,7 +202,7 @@ func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outc
 	var o message.Outcome
 	var judged judged
 	err = s.secure(ctx, l, m.User, func(t *sendlimit.Timeline) (bool, error) {
-		o, judged = s.judgeRequest(ctx, m, request, t, charged.around(t, t.PolicyOf))
+		o, judged = s.judgeRequest(ctx, m, request, t, charged.chargeThenReserve(t, t.PolicyOf))
 		return o.Outcome == message.Accepted, judged.err
 	})
 	if charged != nil && judged.err == nil {
@@ -300,7 +300,7 @@ func (s *Submitter) MoveFrom(ctx context.Context, user, id string, from, to time
 	if err != nil {
 		return message.Outcome{}, err
 	}
-	generation := keyspace.NewGeneration()
+	generation := keyspace.NewToken()
 	var d sendlimit.Decision
 	changed := s.change(l.Timeline, user, id)
 	err = s.secure(ctx, l, user, func(t *sendlimit.Timeline) (bool, error) {

@@ -15,8 +15,8 @@ type AlertedDay struct {
 	Threshold int          `json:"threshold"` // the highest, percent
 }
 
-// UserAlert is a quota alert about the user.
-type UserAlert struct {
+// Alert is a quota alert about the user.
+type Alert struct {
 	Alert      string       `json:"alert"` // its id
 	Since      message.Time `json:"since"` // the start of the day that it is about
 	Threshold  int          `json:"threshold"`
@@ -51,8 +51,8 @@ func alertedDaysOf(days []userdata.AlertedDay) []AlertedDay {
 
 // alertsOf lists the alerts about a user, those too of which there is only an
 // entry left in a list.
-func alertsOf(data userdata.UserData) []UserAlert {
-	alerts := make(map[string]UserAlert)
+func alertsOf(data userdata.Data) []Alert {
+	alerts := make(map[string]Alert)
 	for id, at := range data.FailedNotices {
 		a := userAlertOf(id)
 		a.Status, a.EndedAt = message.NoticeFailed, message.Time{Time: at}
@@ -74,20 +74,20 @@ func alertsOf(data userdata.UserData) []UserAlert {
 		a.LookAt = message.Time{Time: at}
 		alerts[id] = a
 	}
-	var list []UserAlert
+	var list []Alert
 	for _, a := range alerts {
 		list = append(list, a)
 	}
-	slices.SortFunc(list, func(a, b UserAlert) int {
+	slices.SortFunc(list, func(a, b Alert) int {
 		return cmp.Or(a.Since.Compare(b.Since.Time), cmp.Compare(a.Threshold, b.Threshold))
 	})
 	return list
 }
 
 // userAlertOf is what the id of an alert tells.
-func userAlertOf(id string) UserAlert {
-	n, _ := notices.ParseNoticeID(id) // as it was found by its id
-	return UserAlert{Alert: id, Since: message.Time{Time: n.Since}, Threshold: n.Threshold}
+func userAlertOf(id string) Alert {
+	n, _ := notices.ParseID(id) // as it was found by its id
+	return Alert{Alert: id, Since: message.Time{Time: n.Since}, Threshold: n.Threshold}
 }
 
 func noticeStatus(s userdata.NoticeState) string {

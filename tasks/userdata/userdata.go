@@ -20,37 +20,37 @@ import (
 // It is safe for concurrent use.
 type Users struct {
 	store   *userdata.Users
-	notices *notices.Notices
+	notices *notices.Outbox
 	queue   *queue.UserTasks
 }
 
-// NewUsers returns the users under a prefix, "" for sendlimit.DefaultPrefix. The
+// New returns the users under a prefix, "" for sendlimit.DefaultPrefix. The
 // error is a *sendlimit.InvalidError.
-func NewUsers(client redis.UniversalClient, prefix string) (*Users, error) {
-	store, err := userdata.NewUsers(client, sendlimit.Options{Prefix: prefix})
+func New(client redis.UniversalClient, prefix string) (*Users, error) {
+	store, err := userdata.New(client, sendlimit.Options{Prefix: prefix})
 	if err != nil {
 		return nil, err
 	}
-	notices, err := notices.NewNotices(client, sendlimit.Options{Prefix: prefix})
+	notices, err := notices.New(client, sendlimit.Options{Prefix: prefix})
 	if err != nil {
 		return nil, err
 	}
 	return &Users{
 		store: store, notices: notices,
-		queue: &queue.UserTasks{Inspector: asynq.NewInspectorFromRedisClient(client), Name: queue.QueueName(prefix)},
+		queue: &queue.UserTasks{Inspector: asynq.NewInspectorFromRedisClient(client), Name: queue.Name(prefix)},
 	}, nil
 }
 
-// UserDocument is everything that there is of a user. Times are spelled as in
+// Document is everything that there is of a user. Times are spelled as in
 // outcomes.
-type UserDocument struct {
+type Document struct {
 	User       string       `json:"user"`
 	ExportedAt message.Time `json:"exported_at,omitzero"` // left to the caller
 	// DryRun is the token of the dry run whose copies these are.
 	DryRun    string             `json:"dry_run,omitempty"`
 	Timeline  []message.Conflict `json:"timeline"`
 	Uncounted []message.Conflict `json:"uncounted,omitempty"` // places that count for nobody
-	Messages  []UserMessage      `json:"messages"`
+	Messages  []Message          `json:"messages"`
 	Settings  map[string]string  `json:"settings,omitempty"`
 	Alerted   []AlertedDay       `json:"alerted,omitempty"` // days whose quota alerted
 	LateMark  message.Time       `json:"late_mark,omitzero"`
@@ -59,15 +59,15 @@ type UserDocument struct {
 	WatchList []WatchEntry       `json:"watch_list,omitempty"`
 	Tasks     []TaskEntry        `json:"tasks,omitempty"`
 	// Of quota alerts: those about the user, and what others are to be told.
-	Alerts   []UserAlert     `json:"alerts,omitempty"`
+	Alerts   []Alert         `json:"alerts,omitempty"`
 	Gathered []GatheredAlert `json:"gathered,omitempty"`
 
-	DryRuns []UserDocument `json:"dry_runs,omitempty"` // what dry runs that died have left
+	DryRuns []Document `json:"dry_runs,omitempty"` // what dry runs that died have left
 }
 
-// UserMessage is where a message stands, with its content as long as that is
+// Message is where a message stands, with its content as long as that is
 // kept.
-type UserMessage struct {
+type Message struct {
 	message.Status
 
 	Title string            `json:"title,omitempty"`
@@ -98,21 +98,21 @@ type TaskEntry struct {
 }
 
 // Empty reports whether there is nothing of the user.
-func (d UserDocument) Empty() bool {
+func (d Document) Empty() bool {
 	return len(d.Timeline)+len(d.Uncounted)+len(d.Messages)+len(d.Settings)+len(d.Alerted)+
 		len(d.Ended)+len(d.Dead)+len(d.WatchList)+len(d.Tasks)+len(d.DryRuns)+
 		len(d.Alerts)+len(d.Gathered) == 0 && d.LateMark.IsZero()
 }
 
 // Export reads everything that there is of a user.
-func (u *Users) Export(ctx context.Context, user string, progress userdata.Progress) (UserDocument, error) {
+func (u *Users) Export(ctx context.Context, user string, progress userdata.Progress) (Document, error) {
 	data, err := u.store.Export(ctx, user, progress)
 	if err != nil {
-		return UserDocument{}, err
+		return Document{}, err
 	}
 	d, err := documentOf(data)
 	if err != nil {
-		return UserDocument{}, err
+		return Document{}, err
 	}
 	found, err := u.queue.Find(ctx, user)
 	for _, task := range found {
@@ -126,9 +126,9 @@ func (u *Users) Export(ctx context.Context, user string, progress userdata.Progr
 	return d, err
 }
 
-func documentOf(data userdata.UserData) (UserDocument, error) {
-	d := UserDocument{
-		User: data.User, DryRun: data.DryRun, Timeline: placesOf(data.Places), Messages: []UserMessage{},
+func documentOf(data userdata.Data) (Document, error) {
+	d := Document{
+		User: data.User, DryRun: data.DryRun, Timeline: placesOf(data.Places), Messages: []Message{},
 		Settings: data.Settings, LateMark: message.Time{Time: data.LateMark},
 		Alerted: alertedDaysOf(data.Alerted), Alerts: alertsOf(data), Gathered: gatheredOf(data.Gathered),
 	}
@@ -169,8 +169,8 @@ func placesOf(reservations []keyspace.Reservation) []message.Conflict {
 	return places
 }
 
-func userMessageOf(m userdata.UserMessage) (UserMessage, error) {
-	data := UserMessage{Status: message.StatusOf(m.Standing)}
+func userMessageOf(m userdata.Message) (Message, error) {
+	data := Message{Status: message.StatusOf(m.Standing)}
 	if len(m.Content) == 0 {
 		return data, nil
 	}

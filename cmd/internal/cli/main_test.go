@@ -52,7 +52,7 @@ func programs() map[string]cli.Run {
 			return fmt.Errorf("reading: %w", ctx.Err())
 		}),
 		"unavailable": waiting(func(context.Context) error {
-			return store.Unavailable(context.DeadlineExceeded, "settling")
+			return store.Explain(context.DeadlineExceeded, "settling")
 		}),
 		"stuck": waiting(func(context.Context) error { select {} }),
 	}

@@ -42,7 +42,7 @@ func TestExitCode(t *testing.T) {
 		{&config.Error{Rejected: []*fault.InvalidError{invalid}}, 2},
 		{cli.StatusError(3), 3},
 		{fmt.Errorf("printed: %w", cli.StatusError(4)), 4},
-		{store.Unavailable(context.DeadlineExceeded, "submitting"), 5},
+		{store.Explain(context.DeadlineExceeded, "submitting"), 5},
 	} {
 		require.Equal(t, row.want, cli.ExitCode(row.err), "%v", row.err)
 	}

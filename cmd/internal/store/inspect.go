@@ -209,7 +209,7 @@ func explain(err error) error {
 			Err:    err,
 		}
 	}
-	return fmt.Errorf("looking at the store: %w", store.Unavailable(err, "asking Redis"))
+	return fmt.Errorf("looking at the store: %w", store.Explain(err, "asking Redis"))
 }
 
 // howToStart completes "start one with" for who has set no URL.

@@ -30,7 +30,7 @@ func EachPartition(
 			return nil
 		})
 		if err != nil && failed == nil {
-			failed = store.Unavailable(err, doing)
+			failed = store.Explain(err, doing)
 		}
 		for i, list := range lists {
 			for _, entry := range list.Val() {

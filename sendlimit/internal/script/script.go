@@ -17,13 +17,13 @@ import (
 // script.
 var ErrReply = errors.New("unexpected reply of a script")
 
-// none stands for a word that is absent; no account, attempt or number is it.
-const None = "."
+// NoValue stands for a word that is absent; no account, attempt or number is it.
+const NoValue = "."
 
 // word is a time in Unix ms as one word.
 func Word(at time.Time) string {
 	if at.IsZero() {
-		return None
+		return NoValue
 	}
 	return strconv.FormatInt(at.UnixMilli(), 10)
 }
@@ -87,7 +87,7 @@ const EndOfTime = int64(1) << 53
 func Run(ctx context.Context, client redis.Scripter, script *redis.Script, doing string, keys []string, args []any) (Reply, error) {
 	v, err := script.Run(ctx, client, keys, args...).Result()
 	if err != nil {
-		return nil, store.Unavailable(err, doing)
+		return nil, store.Explain(err, doing)
 	}
 	if r, ok := v.([]any); ok {
 		return r, nil

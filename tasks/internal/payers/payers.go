@@ -34,7 +34,7 @@ type Payers struct {
 	known map[string]Payer
 }
 
-func NewPayers(accounts *accounts.Accounts, local func() time.Time) *Payers {
+func New(accounts *accounts.Accounts, local func() time.Time) *Payers {
 	return &Payers{accounts: accounts, local: local, known: make(map[string]Payer)}
 }
 

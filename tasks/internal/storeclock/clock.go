@@ -23,9 +23,9 @@ type Clock struct {
 // clocks drift.
 const trusted = 10 * time.Second
 
-// newClock goes on from the time it is made at by the monotonic clock, so that
+// New goes on from the time it is made at by the monotonic clock, so that
 // setting this machine's clock moves nothing.
-func NewClock() *Clock {
+func New() *Clock {
 	began := time.Now() //nolint:forbidigo // the one place this package takes the time from
 	return &Clock{Local: func() time.Time { return began.Add(time.Since(began)) }}
 }
