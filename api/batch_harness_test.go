@@ -20,7 +20,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -43,7 +43,7 @@ type batches struct {
 // the test.
 func newBatches(t *testing.T, limits api.Limits) *batches {
 	t.Helper()
-	store, client := sendlimittest.EmbeddedRedis(t)
+	store, client := redistest.Embedded(t)
 	policies, err := settings.NewPolicies(client, "")
 	require.NoError(t, err)
 	_, err = policies.Seed(t.Context(), policy.Default())

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // tinySizes are enough to see that every row can be measured.
@@ -27,7 +27,7 @@ func tinySizes() sizes {
 
 func TestEveryRowIsMeasured(t *testing.T) {
 	t.Parallel()
-	sendlimittest.NeedRedis(t)
+	redistest.NeedServer(t)
 	for _, m := range measurements() {
 		t.Run(m.rows[0], func(t *testing.T) {
 			t.Parallel()
@@ -49,7 +49,7 @@ func TestEveryRowIsMeasured(t *testing.T) {
 
 func TestRunPrintsAndSavesTheTable(t *testing.T) {
 	t.Parallel()
-	sendlimittest.NeedRedis(t)
+	redistest.NeedServer(t)
 	path := filepath.Join(t.TempDir(), "README.md")
 	require.NoError(t, os.WriteFile(path, []byte("before\n"+saveFrom+"old\n"+saveUntil+"after\n"), 0o600))
 	var table, progress bytes.Buffer
@@ -67,7 +67,7 @@ func TestRunPrintsAndSavesTheTable(t *testing.T) {
 
 func TestRunPrintsJSON(t *testing.T) {
 	t.Parallel()
-	sendlimittest.NeedRedis(t)
+	redistest.NeedServer(t)
 	var out, progress bytes.Buffer
 
 	require.NoError(t, run(t.Context(), []string{"-quick", "-only", "^booked-solid$", "-json"}, &out, &progress))
@@ -80,7 +80,7 @@ func TestRunPrintsJSON(t *testing.T) {
 
 func TestRunRefusesWhatItCannotMeasure(t *testing.T) {
 	t.Parallel()
-	sendlimittest.NeedRedis(t)
+	redistest.NeedServer(t)
 	for _, args := range [][]string{{"-only", "no such row"}, {"-only", "("}, {"-fast"}} {
 		require.Error(t, run(t.Context(), args, &bytes.Buffer{}, &bytes.Buffer{}), "%q", args)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/hibiken/asynq"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/traffic"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -39,13 +39,13 @@ func measureBulk(ctx context.Context, size sizes) (rows []row, err error) {
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
 
-	traffic, err := sendlimittest.LoadTraffic(size.bulkLines)
+	trace, err := traffic.Load(size.bulkLines)
 	if err != nil {
 		return nil, fmt.Errorf("traffic: %w", err)
 	}
 	b := bulkRun{
 		program: filepath.Join(folder, "enqueue"), file: filepath.Join(folder, "messages.ndjson"),
-		traffic: traffic, start: time.Now().UTC().Truncate(day).Add(day),
+		trace: trace, start: time.Now().UTC().Truncate(day).Add(day),
 	}
 	if err := b.prepare(ctx); err != nil {
 		return nil, err
@@ -63,22 +63,22 @@ func measureBulk(ctx context.Context, size sizes) (rows []row, err error) {
 		}
 		bare = append(bare, took.Seconds())
 	}
-	if traffic.Real && size.bulkLines == 0 && (summary.Accepted != realAccepted || summary.Refused != realRefused) {
+	if trace.Real && size.bulkLines == 0 && (summary.Accepted != realAccepted || summary.Refused != realRefused) {
 		return nil, fmt.Errorf("bulk accepted %d lines and refused %d, not %d and %d",
 			summary.Accepted, summary.Refused, realAccepted, realRefused)
 	}
-	lines := float64(len(traffic.Sends))
+	lines := float64(len(trace.Sends))
 	return []row{
 		atLeast("bulk", "lines a second of enqueue bulk / of a loop of bare Enqueue calls", median(bare)/median(ours), 0.4,
 			fmt.Sprintf("bulk %.0f/s (%.2f s), %d accepted, %d refused", lines/median(ours), median(ours), summary.Accepted, summary.Refused),
-			fmt.Sprintf("Enqueue %.0f/s (%.2f s)", lines/median(bare), median(bare)), traffic.Source),
+			fmt.Sprintf("Enqueue %.0f/s (%.2f s)", lines/median(bare), median(bare)), trace.Source),
 	}, nil
 }
 
 // bulkRun is what both sides are given.
 type bulkRun struct {
 	program, file string
-	traffic       sendlimittest.Traffic
+	trace         traffic.Trace
 	start         time.Time // of the year that the traffic is placed into
 }
 
@@ -101,8 +101,8 @@ func (b bulkRun) prepare(ctx context.Context) error {
 	}
 	buffered := bufio.NewWriter(file)
 	lines := json.NewEncoder(buffered)
-	for i := range b.traffic.Sends {
-		r := b.traffic.Request(i, b.start)
+	for i := range b.trace.Sends {
+		r := b.trace.Request(i, b.start)
 		if err = lines.Encode(message.Draft{
 			ID: r.ID, User: r.User, SendAt: r.At.Format(time.RFC3339), Title: title, Body: body,
 		}); err != nil {
@@ -136,8 +136,8 @@ func (b bulkRun) submit(ctx context.Context, s *store, summary *bulkSummary) (ti
 	if err := json.Unmarshal(output, summary); err != nil {
 		return 0, fmt.Errorf("summary of enqueue bulk: %w", err)
 	}
-	if summary.Lines != len(b.traffic.Sends) || summary.Accepted+summary.Refused != summary.Lines {
-		return 0, fmt.Errorf("enqueue bulk of %d lines: %s", len(b.traffic.Sends), output)
+	if summary.Lines != len(b.trace.Sends) || summary.Accepted+summary.Refused != summary.Lines {
+		return 0, fmt.Errorf("enqueue bulk of %d lines: %s", len(b.trace.Sends), output)
 	}
 	return took, nil
 }
@@ -147,9 +147,9 @@ func (b bulkRun) enqueue(ctx context.Context, s *store) (time.Duration, error) {
 	if err := s.empty(ctx); err != nil {
 		return 0, err
 	}
-	requests := make([]sendlimit.Request, len(b.traffic.Sends))
+	requests := make([]sendlimit.Request, len(b.trace.Sends))
 	for i := range requests {
-		requests[i] = b.traffic.Request(i, b.start)
+		requests[i] = b.trace.Request(i, b.start)
 	}
 	queue := asynq.NewClientFromRedisClient(s.client)
 	return drive(ctx, len(requests), func(ctx context.Context, i int) error {

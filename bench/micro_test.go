@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
@@ -166,7 +166,7 @@ func BenchmarkEnqueue(b *testing.B) {
 
 func benchStore(b *testing.B) *store {
 	b.Helper()
-	sendlimittest.NeedRedis(b)
+	redistest.NeedServer(b)
 	s, err := openStore(b.Context())
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, s.close()) })

@@ -11,7 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/lua"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // callers is how many goroutines call at once, each with a connection: the
@@ -21,14 +21,14 @@ const callers = 64
 // store is a Redis of its own for one measurement, and the client that both
 // sides share.
 type store struct {
-	server *sendlimittest.RedisServer
+	server *redistest.Server
 	client *redis.Client
 }
 
 // openStore starts an empty Redis that writes nothing to disk, with the
 // product's scripts loaded.
 func openStore(ctx context.Context) (*store, error) {
-	server, err := sendlimittest.StartRedis(ctx, sendlimittest.RedisOptions{})
+	server, err := redistest.Start(ctx, redistest.Options{})
 	if err != nil {
 		return nil, fmt.Errorf("start redis-server, which the benchmarks need in PATH: %w", err)
 	}
@@ -41,7 +41,7 @@ func openStore(ctx context.Context) (*store, error) {
 	return s, nil
 }
 
-func connect(server *sendlimittest.RedisServer, connections int) *redis.Client {
+func connect(server *redistest.Server, connections int) *redis.Client {
 	return redis.NewClient(&redis.Options{
 		Addr: server.Addr, PoolSize: connections, MinIdleConns: connections,
 		ContextTimeoutEnabled: true, // as the programs have it

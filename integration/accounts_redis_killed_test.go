@@ -20,7 +20,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
@@ -41,7 +41,7 @@ const (
 type killedStore struct {
 	*testing.T
 
-	server   *sendlimittest.RedisServer
+	server   *redistest.Server
 	box      mailbox
 	provider *pacedProvider
 	answered atomic.Int64 // to the submitters
@@ -57,7 +57,7 @@ func newKilledStore(t *testing.T) *killedStore {
 	t.Helper()
 	k := &killedStore{
 		T: t, box: startMailbox(t), provider: &pacedProvider{by: make(map[int]int)}, ids: make(map[string][]string),
-		server: sendlimittest.RealRedis(t, "--appendonly", "yes", "--appendfsync", "always"),
+		server: redistest.Real(t, "--appendonly", "yes", "--appendfsync", "always"),
 		mails:  make(map[string]time.Time), settled: make(map[string]time.Time),
 	}
 	client := k.server.Client()

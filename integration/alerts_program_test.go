@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // alertPrograms is a worker that sends mail to a mail server of another make, and
@@ -27,7 +27,7 @@ type alertPrograms struct {
 
 func startAlertPrograms(t *testing.T) *alertPrograms {
 	t.Helper()
-	box, p, server := startMailbox(t), buildPrograms(t), sendlimittest.RealRedis(t)
+	box, p, server := startMailbox(t), buildPrograms(t), redistest.Real(t)
 	a := &alertPrograms{programs: p, box: box, store: []string{"REDIS_URL=" + server.URL()}, noon: noon()}
 	a.worker = p.worker(t, append(a.store,
 		"SENDLIMIT_EMAIL_URL=smtp://"+box.address, "SENDLIMIT_EMAIL_FROM=Alerts <alerts@sender.example>"), "--push-url", "log:")

@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
@@ -22,7 +23,7 @@ import (
 func TestAlertHistoriesOnRedis(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	checkFor(t, 6*time.Second, "a", func(t *rapid.T, prefix string) {
 		sendlimittest.CheckAlerts(t, server.Client(), prefix)
 	})
@@ -31,7 +32,7 @@ func TestAlertHistoriesOnRedis(t *testing.T) {
 func TestAlertHistoriesOnACluster(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	cluster := sendlimittest.RealCluster(t)
+	cluster := redistest.RealCluster(t)
 	checkFor(t, 3*time.Second, "a", func(t *rapid.T, prefix string) {
 		sendlimittest.CheckAlerts(t, cluster.Client(), prefix)
 	})
@@ -40,7 +41,7 @@ func TestAlertHistoriesOnACluster(t *testing.T) {
 // Each threshold alerts once, however many submitters cross it together, and
 // however often they go back below it and over it again.
 func TestPitfall34AHundredSubmittersOnRedis(t *testing.T) {
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	client := server.Client()
 	p, err := policy.Parse("alerts", "", "50/calendar_day")
 	require.NoError(t, err)

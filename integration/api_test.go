@@ -19,7 +19,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -51,7 +51,7 @@ type apiProcess struct {
 
 func startAPI(t *testing.T, p programs) *apiProcess {
 	t.Helper()
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	worker := p.worker(t, []string{"REDIS_URL=" + server.URL()}, "--deliver=false")
 	u, err := url.Parse(worker.logged(t, "API endpoint", "url"))
 	require.NoError(t, err)

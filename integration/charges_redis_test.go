@@ -3,12 +3,13 @@ package integration_test
 import (
 	"context"
 	"fmt"
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
@@ -18,6 +19,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -155,7 +157,7 @@ func changeSomething(ctx context.Context, submitter *submit.Submitter, random *r
 
 func TestChargesOnARealRedis(t *testing.T) {
 	t.Parallel()
-	client := sendlimittest.RealRedis(t).Client()
+	client := redistest.Real(t).Client()
 	testAHundredSubmittersAtTheQuota(t, client, "hundred")
 	testRandomChangesAtOnce(t, client, "random")
 }
@@ -164,7 +166,7 @@ func TestChargesOnARealRedis(t *testing.T) {
 // script on one.
 func TestPitfall16ChargesOnACluster(t *testing.T) {
 	t.Parallel()
-	client := sendlimittest.RealCluster(t).Client()
+	client := redistest.RealCluster(t).Client()
 	testAHundredSubmittersAtTheQuota(t, client, "hundred")
 	testRandomChangesAtOnce(t, client, "random")
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // Counters and their model give the same answers to any history, on a real
@@ -24,7 +25,7 @@ import (
 func TestCounterHistoriesOnRedis(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	checkFor(t, 6*time.Second, "c", func(t *rapid.T, prefix string) {
 		sendlimittest.CheckCounters(t, server.Client(), prefix)
 	})
@@ -33,7 +34,7 @@ func TestCounterHistoriesOnRedis(t *testing.T) {
 // An event's limits and counters share a slot, and so do a key's counters and
 // the notice that they raise.
 func TestPitfall16CountersOnACluster(t *testing.T) {
-	cluster := sendlimittest.RealCluster(t)
+	cluster := redistest.RealCluster(t)
 	client := cluster.Client()
 	limits, err := counters.New(client, "")
 	require.NoError(t, err)
@@ -68,7 +69,7 @@ func countersOfEveryKind() []sendlimit.Counter {
 // Pitfall 4: a client is killed at many points of all that it sends, and the
 // server has either counted the call with every expiry, or not at all.
 func TestPitfall04AClientKilledAnywhereLeavesNoKeyWithoutAnExpiry(t *testing.T) {
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	client := server.Client()
 	const points = 60
 	whole := 0 // bytes that a call takes
@@ -146,7 +147,7 @@ func (c *cutConnection) Write(p []byte) (int, error) {
 
 // What the periods end by is the server's clock, to the millisecond.
 func TestPitfall19CountersExpireWithTheirPeriod(t *testing.T) {
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	client := server.Client()
 	limits, err := counters.New(client, "")
 	require.NoError(t, err)

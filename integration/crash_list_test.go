@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // submitterCalls lists every call that a submitter makes for taking, moving and
@@ -120,7 +121,7 @@ func crashTargets() []crashTarget {
 func TestCrashPointsAreAllListed(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	scripts := nameScripts(t, server.Client())
 	listed := map[string][]string{submitterName: submitterCalls(), workerName: workerCalls()}
 	made := map[string][]string{}

@@ -18,7 +18,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
@@ -41,7 +41,7 @@ type crashRound struct {
 
 // newCrashRound makes a round with an account of so many messages a day.
 func newCrashRound(
-	t *testing.T, server *sendlimittest.RedisServer, scripts scriptNames, prefix string, perDay int64, rules ...string,
+	t *testing.T, server *redistest.Server, scripts scriptNames, prefix string, perDay int64, rules ...string,
 ) *crashRound {
 	t.Helper()
 	policy, err := policy.Parse(policy.DefaultName, "", rules...)

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 const (
@@ -34,7 +35,7 @@ const (
 // It is not run beside other tests, whose messages it would make late.
 func TestCrashPointsLoseAndDoubleNothing(t *testing.T) {
 	sendlimittest.Long(t)
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	scripts := nameScripts(t, server.Client())
 	died := crashCount{times: make(map[crashTarget]int)}
 	play := func(t *testing.T, seed uint64) {

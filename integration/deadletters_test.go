@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // Pitfall 49: a provider that always answers 503 ends in the dead letters, and
@@ -23,7 +24,7 @@ import (
 func TestPitfall49DeadLettersProcess(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)
-	redis := sendlimittest.RealRedis(t)
+	redis := redistest.Real(t)
 	receiver := notifiertest.NewReceiver(time.Now)
 	t.Cleanup(receiver.Close)
 	var well atomic.Bool
@@ -91,7 +92,7 @@ func TestPitfall49DeadLettersProcess(t *testing.T) {
 // after all and forgotten.
 func TestPitfall16DeadLettersOnACluster(t *testing.T) {
 	t.Parallel()
-	cluster := sendlimittest.RealCluster(t)
+	cluster := redistest.RealCluster(t)
 	o := sendlimit.Options{Records: true}
 	timeline, err := sendlimit.NewTimeline(cluster.Client(), o)
 	require.NoError(t, err)
@@ -170,7 +171,7 @@ func TestPitfall16DeadLettersOnACluster(t *testing.T) {
 func TestPitfall39MoreDeadLettersThanAnArchiveKeeps(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	client := sendlimittest.RealRedis(t).Client()
+	client := redistest.Real(t).Client()
 	o := sendlimit.Options{Records: true}
 	timeline := newTimeline(t, client, o)
 	gate, err := messages.NewGate(client, o)

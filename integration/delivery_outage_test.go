@@ -16,7 +16,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
@@ -42,7 +42,7 @@ func TestDeliveryWorkerProcess(t *testing.T) {
 // everything in time.
 func TestDeliveryOutlastsAKilledWorker(t *testing.T) {
 	t.Parallel()
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	d := newDelivery(t, server.Addr)
 	process := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestDeliveryWorkerProcess$") //nolint:gosec // the test runs itself
 	process.Env = append(os.Environ(), deliveryWorkerEnv+"="+server.Addr+" "+d.receiver.URL())
@@ -71,7 +71,7 @@ func TestDeliveryOutlastsAKilledWorker(t *testing.T) {
 // it was, once.
 func TestPitfall36SubmitWithoutAReply(t *testing.T) {
 	t.Parallel()
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	way := newLink(t, server.Addr)
 	d := newDelivery(t, way.address())
 	d.work(d.client())
@@ -111,7 +111,7 @@ func TestPitfall36SubmitWithoutAReply(t *testing.T) {
 // library asks again, and the caller notices nothing.
 func TestSubmitWhoseConnectionBreaks(t *testing.T) {
 	t.Parallel()
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	way := newLink(t, server.Addr)
 	d := newDelivery(t, way.address())
 	d.work(d.client())
@@ -135,7 +135,7 @@ func TestSubmitWhoseConnectionBreaks(t *testing.T) {
 // of a second for it, and not longer.
 func TestSubmitWhileTheQueueHangs(t *testing.T) {
 	t.Parallel()
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	way := newLink(t, server.Addr)
 	d := newDelivery(t, way.address())
 	submit := func(id string) time.Duration {

@@ -19,6 +19,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -157,7 +158,7 @@ func (d *delivery) settled(client redis.UniversalClient) {
 // Two workers share what falls due, while one is replaced.
 func TestPitfall22DeliveredOnceNotEarlyAndNotLate(t *testing.T) {
 	t.Parallel()
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	d := newDelivery(t, server.Addr)
 	stop := d.work(d.client())
 	d.work(d.client())
@@ -174,7 +175,7 @@ func TestPitfall22DeliveredOnceNotEarlyAndNotLate(t *testing.T) {
 func TestPitfall16DeliveredOnACluster(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	cluster := sendlimittest.RealCluster(t)
+	cluster := redistest.RealCluster(t)
 	seedDefaultPolicy(t, cluster.Client())
 	d := &delivery{T: t, receiver: notifiertest.NewReceiver(time.Now), due: map[string]time.Time{}}
 	t.Cleanup(d.receiver.Close)
@@ -207,7 +208,7 @@ func TestPitfall16DeliveredOnACluster(t *testing.T) {
 // again with a growing wait, or given up.
 func TestDeliveryFollowsTheAnswers(t *testing.T) {
 	t.Parallel()
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	d := newDelivery(t, server.Addr)
 	d.receiver.AnswerWith(func(r notifiertest.Request) notifiertest.Answer {
 		p, err := r.Payload()

@@ -18,6 +18,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/traffic"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
@@ -40,9 +42,9 @@ func TestEnqueueProcess(t *testing.T) {
 
 // storeWithRules is a Redis with the default rules, and the environment that
 // names it.
-func storeWithRules(t *testing.T, args ...string) (*sendlimittest.RedisServer, []string) {
+func storeWithRules(t *testing.T, args ...string) (*redistest.Server, []string) {
 	t.Helper()
-	server := sendlimittest.RealRedis(t, args...)
+	server := redistest.Real(t, args...)
 	policies, err := settings.NewPolicies(server.Client(), "")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy.Default()))
@@ -51,28 +53,28 @@ func storeWithRules(t *testing.T, args ...string) (*sendlimittest.RedisServer, [
 
 // trafficFile is a file of traffic in the year from the coming midnight on, 0
 // for all of it, with the number of lines that the model accepts.
-func trafficFile(t *testing.T, lines int) (path string, traffic sendlimittest.Traffic, accepted int) {
+func trafficFile(t *testing.T, lines int) (path string, trace traffic.Trace, accepted int) {
 	t.Helper()
-	traffic, err := sendlimittest.LoadTraffic(lines)
+	trace, err := traffic.Load(lines)
 	require.NoError(t, err)
-	t.Log(traffic.Source)
+	t.Log(trace.Source)
 	start := time.Now().UTC().Truncate(24 * time.Hour).Add(24 * time.Hour)
 	var text bytes.Buffer
-	for i := range traffic.Sends {
-		r := traffic.Request(i, start)
+	for i := range trace.Sends {
+		r := trace.Request(i, start)
 		fmt.Fprintf(&text, `{"id":%q,"user":%q,"send_at":%q,"title":"Hi"}`+"\n", r.ID, r.User, r.At.Format(time.RFC3339))
 	}
 	path = filepath.Join(t.TempDir(), "traffic.ndjson")
 	require.NoError(t, os.WriteFile(path, text.Bytes(), 0o600))
 
-	decisions, err := traffic.Judge(policy.Default(), start, policy.DefaultReach)
+	decisions, err := sendlimittest.Judge(trace, policy.Default(), start, policy.DefaultReach)
 	require.NoError(t, err)
 	for _, d := range decisions {
 		if d.Allowed {
 			accepted++
 		}
 	}
-	return path, traffic, accepted
+	return path, trace, accepted
 }
 
 // summary is what a run of bulk --json prints first.
@@ -108,9 +110,9 @@ func (p programs) bulk(t *testing.T, environ []string, path string, args ...stri
 func enqueueJudgesTheTraffic(t *testing.T, p programs) {
 	t.Helper()
 	_, environ := storeWithRules(t)
-	path, traffic, accepted := trafficFile(t, 0)
-	lines := len(traffic.Sends)
-	if traffic.Real {
+	path, trace, accepted := trafficFile(t, 0)
+	lines := len(trace.Sends)
+	if trace.Real {
 		require.Equal(t, []int{81_959, 42_514}, []int{lines, accepted})
 	}
 	first := p.bulk(t, environ, path)
@@ -180,7 +182,7 @@ func (r *running) stopped(t *testing.T, status int) int {
 
 func enqueueSurvivesTheStore(t *testing.T, p programs) {
 	t.Helper()
-	path, traffic, accepted := trafficFile(t, 20_000)
+	path, trace, accepted := trafficFile(t, 20_000)
 	clean, environ := storeWithRules(t)
 	p.bulk(t, environ, path)
 
@@ -188,7 +190,7 @@ func enqueueSurvivesTheStore(t *testing.T, p programs) {
 	run := p.startBulk(t, environ, path, 2000)
 	killed.Kill()
 	line := run.stopped(t, 5)
-	require.Less(t, line, len(traffic.Sends))
+	require.Less(t, line, len(trace.Sends))
 	require.Contains(t, run.stdout.String(), `"code":"unavailable"`)
 	require.NoError(t, killed.Restart(t.Context()))
 
@@ -201,7 +203,7 @@ func enqueueSurvivesTheStore(t *testing.T, p programs) {
 
 func enqueueIsInterrupted(t *testing.T, p programs) {
 	t.Helper()
-	path, traffic, accepted := trafficFile(t, 20_000)
+	path, trace, accepted := trafficFile(t, 20_000)
 	clean, environ := storeWithRules(t)
 	p.bulk(t, environ, path)
 
@@ -209,10 +211,10 @@ func enqueueIsInterrupted(t *testing.T, p programs) {
 	run := p.startBulk(t, environ, path, 2000)
 	require.NoError(t, run.command.Process.Signal(syscall.SIGINT))
 	line := run.stopped(t, 130)
-	require.Less(t, line, len(traffic.Sends))
+	require.Less(t, line, len(trace.Sends))
 
 	rest := p.bulk(t, environ, path, "--from-line", strconv.Itoa(line))
-	require.Equal(t, len(traffic.Sends)-line+1, rest.Lines)
+	require.Equal(t, len(trace.Sends)-line+1, rest.Lines)
 	before := summaryOf(t, run.stdout.String())
 	require.Zero(t, before.Errors)
 	require.Equal(t, accepted, before.Accepted+rest.Accepted+rest.Replayed, "none is missing, none is twice")
@@ -227,10 +229,10 @@ func enqueueRefusesAStore(t *testing.T, p programs) {
 	bulk := []string{"bulk", file}
 
 	evicting, _ := storeWithRules(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
-	guarded, err := sendlimittest.StartRedis(t.Context(), sendlimittest.RedisOptions{Password: "secret"})
+	guarded, err := redistest.Start(t.Context(), redistest.Options{Password: "secret"})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, guarded.Close()) })
-	replica := sendlimittest.RealRedis(t)
+	replica := redistest.Real(t)
 	master, port, _ := strings.Cut(evicting.Addr, ":")
 	require.NoError(t, replica.Client().ReplicaOf(t.Context(), master, port).Err())
 	require.Eventually(t, func() bool {

@@ -17,7 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/webhook"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -30,7 +30,7 @@ import (
 type load struct {
 	*testing.T
 
-	server   *sendlimittest.RedisServer
+	server   *redistest.Server
 	policy   policy.Policy
 	receiver *notifiertest.Receiver
 
@@ -61,7 +61,7 @@ const (
 	loadIOTimeout    = 400 * time.Millisecond
 )
 
-func newLoad(t *testing.T, server *sendlimittest.RedisServer, rules ...string) *load {
+func newLoad(t *testing.T, server *redistest.Server, rules ...string) *load {
 	t.Helper()
 	policy, err := policy.Parse(policy.DefaultName, "", rules...)
 	require.NoError(t, err)

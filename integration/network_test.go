@@ -12,7 +12,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // toxic is one thing that can be wrong with a network.
@@ -86,7 +86,7 @@ func TestNetworkFaultsUnderLoad(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := sendlimittest.RealRedis(t)
+			server := redistest.Real(t)
 			l := newLoad(t, server, "3/1s", "8/5s")
 			provider := strings.TrimPrefix(l.receiver.URL(), "http://")
 			callers, worker, push := server.Addr, server.Addr, provider

@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // The outbox and the plain account of each notice agree on a real Redis as on the
@@ -21,7 +22,7 @@ import (
 func TestNoticeHistoriesOnRedis(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	checkFor(t, 4*time.Second, "n", func(t *rapid.T, prefix string) {
 		sendlimittest.CheckNotices(t, server.Client(), prefix)
 	})
@@ -30,14 +31,14 @@ func TestNoticeHistoriesOnRedis(t *testing.T) {
 func TestPitfall16NoticeHistoriesOnACluster(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	cluster := sendlimittest.RealCluster(t)
+	cluster := redistest.RealCluster(t)
 	var client redis.UniversalClient = cluster.Client()
 	checkFor(t, 3*time.Second, "n", func(t *rapid.T, prefix string) { sendlimittest.CheckNotices(t, client, prefix) })
 }
 
 // Many workers put the same digest and claim the same notice at once: one does.
 func TestOfManyWorkersOneHasANotice(t *testing.T) {
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	outbox, err := notices.New(server.Client(), sendlimit.Options{})
 	require.NoError(t, err)
 	id := notices.FormatID(notices.DailyReport, time.UnixMilli(0), 0, "shop")

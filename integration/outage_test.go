@@ -22,6 +22,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -35,7 +36,7 @@ import (
 // It is not run beside others, which would make its messages late.
 func TestAMinuteWithoutWorkers(t *testing.T) {
 	sendlimittest.Long(t)
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	o := newOutage(t, server, time.Minute, "1/2s", "5/20s")
 	o.submit()
 	before := o.states()
@@ -51,7 +52,7 @@ func TestAMinuteWithoutWorkers(t *testing.T) {
 type outage struct {
 	*testing.T
 
-	server   *sendlimittest.RedisServer
+	server   *redistest.Server
 	policy   policy.Policy
 	recorder *notifiertest.Recorder
 	up       time.Time
@@ -60,7 +61,7 @@ type outage struct {
 	ids map[string][]string // by user
 }
 
-func newOutage(t *testing.T, server *sendlimittest.RedisServer, d time.Duration, rules ...string) *outage {
+func newOutage(t *testing.T, server *redistest.Server, d time.Duration, rules ...string) *outage {
 	t.Helper()
 	policy, err := policy.Parse(policy.DefaultName, "", rules...)
 	require.NoError(t, err)

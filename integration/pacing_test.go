@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
@@ -66,7 +67,7 @@ type pacing struct {
 
 func newPacing(t *testing.T, pace rate.Pace, workers int) *pacing {
 	t.Helper()
-	p := &pacing{T: t, client: sendlimittest.RealRedis(t).Client(), provider: &pacedProvider{by: make(map[int]int)}}
+	p := &pacing{T: t, client: redistest.Real(t).Client(), provider: &pacedProvider{by: make(map[int]int)}}
 	policies, err := settings.NewPolicies(p.client, "")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy.Default()))
@@ -198,7 +199,7 @@ func TestPacingGivesBackWhatTheClaimRefuses(t *testing.T) {
 
 // The store is killed in the middle of a paced crowd, and comes back.
 func TestPacingWithTheStoreKilled(t *testing.T) {
-	server := sendlimittest.RealRedis(t, "--appendonly", "yes", "--appendfsync", "always")
+	server := redistest.Real(t, "--appendonly", "yes", "--appendfsync", "always")
 	client := server.Client()
 	policies, err := settings.NewPolicies(client, "")
 	require.NoError(t, err)

@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // Permits and token buckets give the same answers as their models on a real
@@ -22,14 +23,14 @@ import (
 func TestPermitsAndTokensOnRedis(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	checkLimiters(t, server.Client(), 4*time.Second)
 }
 
 func TestPitfall16PermitsAndTokensOnACluster(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	cluster := sendlimittest.RealCluster(t)
+	cluster := redistest.RealCluster(t)
 	var client redis.UniversalClient = cluster.Client()
 	checkLimiters(t, client, 3*time.Second)
 
@@ -54,7 +55,7 @@ func checkLimiters(t *testing.T, client redis.UniversalClient, budget time.Durat
 // By the server's own clock: many clients that ask all the time take no more than
 // the rate in any interval, and not much less.
 func TestPermitsByTheServersClock(t *testing.T) {
-	client := sendlimittest.RealRedis(t).Client()
+	client := redistest.Real(t).Client()
 	const pace, span = 50, 2500 * time.Millisecond
 	newPermits := func() *rate.Permits {
 		permits, err := rate.NewPermits(client, rate.PermitsOptions{Name: "push"})
@@ -98,7 +99,7 @@ func TestPermitsByTheServersClock(t *testing.T) {
 // A client killed between any two commands leaves no key that lives for ever:
 // each call is one script.
 func TestLimitersLeaveNothingBehind(t *testing.T) {
-	client := sendlimittest.RealRedis(t).Client()
+	client := redistest.Real(t).Client()
 	bucket, err := rate.NewTokenBucket(client, rate.TokenBucketOptions{
 		Rate: rate.Rate{Count: 20, Interval: time.Second}, Capacity: 10,
 	})

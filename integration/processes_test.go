@@ -13,7 +13,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // Clients in processes of their own are this test's program, run again for
@@ -32,7 +32,7 @@ const (
 
 // runProcesses runs a test in so many processes, all of which begin together,
 // and returns what each of them reported.
-func runProcesses[R any](t *testing.T, server *sendlimittest.RedisServer, test string, processes int, seed uint64) []R {
+func runProcesses[R any](t *testing.T, server *redistest.Server, test string, processes int, seed uint64) []R {
 	t.Helper()
 	t.Logf("seed %d", seed)
 	folder := t.TempDir()

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // readme is the README, whose commands, picture and example have to be true.
@@ -99,7 +100,7 @@ func onADayToCome(t *testing.T, text string) (moved, day string) {
 func TestReadmeExample(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	_, client := sendlimittest.EmbeddedRedis(t)
+	_, client := redistest.Embedded(t)
 	output := runExample(t, "As a library", "127.0.0.1:6379", client.Options().Addr)
 	require.Contains(t, output, "reserved; hand it to your queue for ")
 }

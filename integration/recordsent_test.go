@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
@@ -20,7 +20,7 @@ import (
 func TestEnqueueRecordsWhatWasSent(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	policies, err := settings.NewPolicies(server.Client(), "")
 	require.NoError(t, err)
 	policy, err := policy.Parse(policy.DefaultName, "", "10/calendar_day")

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // The store is killed several times under load, and comes back from its
@@ -17,7 +18,7 @@ import (
 func TestRedisKilledUnderLoad(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	server := sendlimittest.RealRedis(t, "--appendonly", "yes", "--appendfsync", "always")
+	server := redistest.Real(t, "--appendonly", "yes", "--appendfsync", "always")
 	l := newLoad(t, server, "3/1s", "8/5s")
 	l.work(server.Addr, l.receiver.URL())
 	l.work(server.Addr, l.receiver.URL())

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
@@ -33,7 +33,7 @@ const (
 func TestRefitGoesOnAfterAKill(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	client := server.Client()
 	policies, err := settings.NewPolicies(client, "")
 	require.NoError(t, err)
@@ -123,7 +123,7 @@ func (p programs) moveUntilKilled(t *testing.T, environ []string, file string, e
 // at first.
 func TestRefitInACluster(t *testing.T) {
 	t.Parallel()
-	client := sendlimittest.RealCluster(t).Client()
+	client := redistest.RealCluster(t).Client()
 	policy, err := policy.Parse(policy.DefaultName, "", "100/calendar_day")
 	require.NoError(t, err)
 	policies, err := settings.NewPolicies(client, "")

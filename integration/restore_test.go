@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // A store that was restored from a backup has messages as scheduled that were
@@ -38,7 +38,7 @@ func TestWorkerAfterARestore(t *testing.T) {
 	require.Equal(t, 5, strings.Count(first.stdout.String(), `"user":"soon-`))
 	server.Kill()
 
-	restored := sendlimittest.RealRedis(t, "--dir", backup)
+	restored := redistest.Real(t, "--dir", backup)
 	environ = []string{"REDIS_URL=" + restored.URL()}
 	require.Contains(t, p.enqueue(t, environ, "status", "--user", "soon-1", "m", "--json").stdout, `"status":"scheduled"`,
 		"the store has forgotten that it was sent")
@@ -61,7 +61,7 @@ func TestWorkerAfterARestore(t *testing.T) {
 }
 
 // backUp saves a store, and returns a folder with the copy.
-func backUp(t *testing.T, server *sendlimittest.RedisServer) string {
+func backUp(t *testing.T, server *redistest.Server) string {
 	t.Helper()
 	require.NoError(t, server.Client().Save(t.Context()).Err())
 	folder, err := server.Client().ConfigGet(t.Context(), "dir").Result()

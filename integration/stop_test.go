@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
@@ -48,7 +48,7 @@ func (w *workerProcess) stoppedWithin(t *testing.T, bound time.Duration) {
 func workersStoppedUnderLoad(t *testing.T, p programs) {
 	t.Helper()
 	const shutdown = 4 * time.Second
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	l := newLoad(t, server, "3/1s", "8/5s")
 	l.receiver.AnswerWith(func(notifiertest.Request) notifiertest.Answer {
 		return notifiertest.Answer{Delay: 100 * time.Millisecond}
@@ -85,7 +85,7 @@ func workersStoppedUnderLoad(t *testing.T, p programs) {
 func workerStoppedWhileItsProviderHangs(t *testing.T, p programs) {
 	t.Helper()
 	const messages, shutdown = 30, 3 * time.Second
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	l := newLoad(t, server, "1/minute")
 	var hangs atomic.Bool
 	hangs.Store(true)

@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -79,7 +80,7 @@ func awaitProgress(t *testing.T, want int, count func() int) {
 func TestPitfall54AFullStoreDelivers(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	server := sendlimittest.RealRedis(t, "--maxmemory", "32mb")
+	server := redistest.Real(t, "--maxmemory", "32mb")
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, PoolSize: 128, ContextTimeoutEnabled: true})
 	defer client.Close()
 	seedDefaultPolicy(t, client)
@@ -136,7 +137,7 @@ func TestPitfall54AFullStoreDelivers(t *testing.T) {
 // Where Redis itself has no room left, that is said in the same way.
 func TestRedisOutOfMemory(t *testing.T) {
 	t.Parallel()
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	seedDefaultPolicy(t, server.Client())
 	submitter, err := submit.New(server.Client(), submit.Options{})
 	require.NoError(t, err)

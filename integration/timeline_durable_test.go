@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // account is a store with some messages in every state, and all that can be
@@ -113,7 +114,7 @@ func (a *account) answers(t *testing.T, client redis.UniversalClient) string {
 // that was rewritten in the middle.
 func TestTheTimelineSurvivesARestart(t *testing.T) {
 	t.Parallel()
-	server := sendlimittest.RealRedis(t, "--appendonly", "yes", "--appendfsync", "always")
+	server := redistest.Real(t, "--appendonly", "yes", "--appendfsync", "always")
 	client := server.Client()
 	a := &account{client: client, now: noon()}
 	a.fill(t, 20)
@@ -135,7 +136,7 @@ func TestTheTimelineSurvivesARestart(t *testing.T) {
 func TestAReplicaAnswersTheSame(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	server, replica := sendlimittest.RealRedis(t), sendlimittest.RealRedis(t)
+	server, replica := redistest.Real(t), redistest.Real(t)
 	a := &account{client: server.Client(), now: noon()}
 	a.fill(t, 10)
 	host, port, found := strings.Cut(server.Addr, ":")
@@ -167,7 +168,7 @@ func TestAReplicaAnswersTheSame(t *testing.T) {
 // the users are spread over all masters.
 func TestPitfall16EveryOperationOnACluster(t *testing.T) {
 	sendlimittest.Long(t)
-	cluster := sendlimittest.RealCluster(t)
+	cluster := redistest.RealCluster(t)
 	a := &account{client: cluster.Client(), now: noon()}
 	a.fill(t, 60)
 	answers := a.answers(t, cluster.Client())
@@ -179,7 +180,7 @@ func TestPitfall16EveryOperationOnACluster(t *testing.T) {
 	}
 	// A single server says the same, but for when records expire, which goes by
 	// its own clock.
-	single := sendlimittest.RealRedis(t)
+	single := redistest.Real(t)
 	b := &account{client: single.Client(), now: a.now}
 	b.fill(t, 60)
 	require.Equal(t, withoutExpiry(answers), withoutExpiry(b.answers(t, single.Client())))

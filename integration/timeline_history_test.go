@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // The scripts and the model give the same answers to any history, on a real
@@ -16,7 +17,7 @@ import (
 // touched keys of two slots would fail (pitfall 16).
 func TestTimelineHistoriesOnRedis(t *testing.T) {
 	sendlimittest.Long(t)
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	for name, check := range map[string]func(t *rapid.T, client redis.UniversalClient, prefix string){
 		"places": sendlimittest.CheckHistory, "messages": sendlimittest.CheckMessages, "backlogs": sendlimittest.CheckBacklog,
 	} {
@@ -30,7 +31,7 @@ func TestTimelineHistoriesOnRedis(t *testing.T) {
 func TestPitfall16HistoriesOnACluster(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	cluster := sendlimittest.RealCluster(t)
+	cluster := redistest.RealCluster(t)
 	var client redis.UniversalClient = cluster.Client()
 	checkFor(t, 5*time.Second, "h", func(t *rapid.T, prefix string) { sendlimittest.CheckHistory(t, client, prefix) })
 	checkFor(t, 4*time.Second, "m", func(t *rapid.T, prefix string) { sendlimittest.CheckMessages(t, client, prefix) })

@@ -19,6 +19,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // operation is a call of a client, in a form that goes from process to
@@ -143,7 +144,7 @@ func firstPlace() time.Time { return time.Now().UTC().Truncate(24 * time.Hour).A
 
 func TestTimelineIsLinearizable(t *testing.T) {
 	const processes = 4
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	reports := runProcesses[[]operation](t, server, "TestLinearizableClients", processes, rand.Uint64())
 	var history []operation
 	kinds := make(map[string]int)
@@ -230,7 +231,7 @@ func (l checkThenInsert) Reserve(ctx context.Context, r sendlimit.Request) (send
 // The proof above is worth something only if it fails for a limiter that is
 // not atomic.
 func TestALimiterThatIsNotAtomicIsFoundOut(t *testing.T) {
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	timeline := linearizableTimeline(t, server.Client())
 	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)

@@ -14,12 +14,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // Whoever counted first and inserted then let two through at once.
 func TestPitfall18OneWinnerAmongGoroutines(t *testing.T) {
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	for _, c := range contests(t, server.Client()) {
 		require.Len(t, c.race(t, "id", 1000), 1, "winners of %s", c.user)
 	}
@@ -27,7 +27,7 @@ func TestPitfall18OneWinnerAmongGoroutines(t *testing.T) {
 
 func TestPitfall18OneWinnerAmongProcesses(t *testing.T) {
 	const processes = 4
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	reports := runProcesses[map[string][]string](t, server, "TestRacer", processes, rand.Uint64())
 	timeline, err := sendlimit.NewTimeline(server.Client(), sendlimit.Options{})
 	require.NoError(t, err)

@@ -17,6 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // What only a real Redis shows: how it writes numbers, when keys expire, what
@@ -55,7 +56,7 @@ func mustReserve(t *testing.T, timeline *sendlimit.Timeline, r sendlimit.Request
 // not on the embedded store: whatever is stored keeps all.
 func TestPitfall38EveryMillisecondIsKept(t *testing.T) {
 	t.Parallel()
-	client := sendlimittest.RealRedis(t).Client()
+	client := redistest.Real(t).Client()
 	o := sendlimit.Options{Records: true}
 	timeline := newTimeline(t, client, o)
 	gate, err := messages.NewGate(client, o)
@@ -136,7 +137,7 @@ func TestPitfall38EveryMillisecondIsKept(t *testing.T) {
 func TestPitfall51And04TimelinesExpire(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	client := sendlimittest.RealRedis(t).Client()
+	client := redistest.Real(t).Client()
 	key, now := defaultKeys(t).Timeline("alice"), noon()
 	const keep = time.Hour + policy.Grace
 	timeline := newTimeline(t, client, sendlimit.Options{}, "1/minute", "5/hour")
@@ -187,7 +188,7 @@ func TestPitfall51And04TimelinesExpire(t *testing.T) {
 // one line of a user is in flight.
 func TestPitfall53NoScriptInAPipeline(t *testing.T) {
 	t.Parallel()
-	client := sendlimittest.RealRedis(t).Client()
+	client := redistest.Real(t).Client()
 	pipelined := func() []error {
 		pipe := client.Pipeline()
 		for _, script := range lua.All() {
@@ -240,7 +241,7 @@ func TestPitfall53NoScriptInAPipeline(t *testing.T) {
 // The server forgets its scripts while clients are in the middle of it.
 func TestScriptsSurviveAFlush(t *testing.T) {
 	t.Parallel()
-	client := sendlimittest.RealRedis(t).Client()
+	client := redistest.Real(t).Client()
 	timeline := newTimeline(t, client, sendlimit.Options{}, "1/minute")
 	now := noon()
 	done := make(chan struct{})
@@ -287,7 +288,7 @@ func TestScriptsSurviveAFlush(t *testing.T) {
 // A list goes on after an id as the sorted set orders ids, byte by byte, also
 // on a server whose locale has "a" before "B".
 func TestListUnderAnyLocale(t *testing.T) {
-	sendlimittest.NeedRedis(t)
+	redistest.NeedServer(t)
 	folder := t.TempDir()
 	localedef := exec.CommandContext(t.Context(), "localedef", "-i", "en_US", "-f", "UTF-8", folder+"/en_US.UTF-8")
 	if output, err := localedef.CombinedOutput(); err != nil {
@@ -295,7 +296,7 @@ func TestListUnderAnyLocale(t *testing.T) {
 	}
 	t.Setenv("LOCPATH", folder)
 	t.Setenv("LC_ALL", "en_US.UTF-8")
-	client := sendlimittest.RealRedis(t).Client()
+	client := redistest.Real(t).Client()
 	less, err := client.Eval(t.Context(), "return {'B' < 'a' and 1 or 0}", nil).Int64Slice()
 	require.NoError(t, err)
 	require.Equal(t, []int64{0}, less, "the server's locale is not the one asked for")

@@ -13,7 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // book puts places into a user's timeline directly, one every step.
@@ -41,7 +41,7 @@ func makeRange(n int) []int {
 // still finds the very millisecond that is free, on either side.
 func TestASearchThroughAFullYear(t *testing.T) {
 	t.Parallel()
-	client := sendlimittest.RealRedis(t).Client()
+	client := redistest.Real(t).Client()
 	timeline := newTimeline(t, client, sendlimit.Options{}, "5/hour")
 	now := noon()
 	const step, places = 12 * time.Minute, 366 * 24 * 5
@@ -83,7 +83,7 @@ func TestASearchThroughAFullYear(t *testing.T) {
 // Free times that several calls find count each other as taken.
 func TestNextFreeGoesOnInFurtherCalls(t *testing.T) {
 	t.Parallel()
-	client := sendlimittest.RealRedis(t).Client()
+	client := redistest.Real(t).Client()
 	timeline := newTimeline(t, client, sendlimit.Options{}, "300/hour")
 	now := noon()
 	const wanted = 100
@@ -113,7 +113,7 @@ func TestNextFreeGoesOnInFurtherCalls(t *testing.T) {
 // search neither blocks the server for long nor goes on for ever where it is.
 func TestASearchGetsOn(t *testing.T) {
 	t.Parallel()
-	client := sendlimittest.RealRedis(t).Client()
+	client := redistest.Real(t).Client()
 	timeline := newTimeline(t, client, sendlimit.Options{}, "1/minute", "1000/366d")
 	now := noon().AddDate(1, 0, 0)
 	book(t, client, "alice", now.AddDate(0, 0, -360), 12*time.Minute, 40_000)
@@ -134,7 +134,7 @@ func TestASearchGetsOn(t *testing.T) {
 // Large windows were slow. The benchmarks state the ratio; here it only must
 // not grow with the reservations.
 func TestPitfall15TenThousandReservations(t *testing.T) {
-	client := sendlimittest.RealRedis(t).Client()
+	client := redistest.Real(t).Client()
 	timeline := newTimeline(t, client, sendlimit.Options{}, "1/minute", "5/hour", "100/calendar_day")
 	now := noon()
 	const calls = 300

@@ -14,6 +14,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/traffic"
 )
 
 // A year of real sends, or generated ones where those are not here: every
@@ -22,13 +24,13 @@ import (
 func TestTrafficAgreesWithTheModel(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	traffic, err := sendlimittest.LoadTraffic(0)
+	trace, err := traffic.Load(0)
 	require.NoError(t, err)
-	t.Log(traffic.Source)
+	t.Log(trace.Source)
 	// Days ahead of the server's clock, so that no key expires meanwhile.
 	start := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 3)
 	p := policy.Default()
-	want, err := traffic.Judge(p, start, policy.DefaultReach)
+	want, err := sendlimittest.Judge(trace, p, start, policy.DefaultReach)
 	require.NoError(t, err)
 	outcomes := make(map[string]int)
 	for _, d := range want {
@@ -39,15 +41,15 @@ func TestTrafficAgreesWithTheModel(t *testing.T) {
 		}
 	}
 	t.Log(outcomes)
-	if traffic.Real {
+	if trace.Real {
 		require.Equal(t, map[string]int{
 			"accepted": 42_514, "1/minute": 37_684, "5/hour": 1_241, "10/calendar_day": 520,
 		}, outcomes)
 	}
 
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	t.Run("one call a line", func(t *testing.T) {
-		judgeTraffic(t, server.Client(), "single", traffic, start, want)
+		judgeTraffic(t, server.Client(), "single", trace, start, want)
 	})
 	// Pitfall 53: in a pipeline a script that the server does not know fails
 	// alone, and what was behind it is done before it is repeated. Scripts are
@@ -60,19 +62,19 @@ func TestTrafficAgreesWithTheModel(t *testing.T) {
 		pipeline, err := server.Client().AutoPipeline()
 		require.NoError(t, err)
 		defer pipeline.Close()
-		judgeTraffic(t, pipeline, "pipelined", traffic, start, want)
+		judgeTraffic(t, pipeline, "pipelined", trace, start, want)
 	})
 }
 
 // judgeTraffic submits the traffic to a timeline of its own.
 func judgeTraffic(
-	t *testing.T, client redis.Scripter, prefix string, traffic sendlimittest.Traffic, start time.Time, want []sendlimit.Decision,
+	t *testing.T, client redis.Scripter, prefix string, trace traffic.Trace, start time.Time, want []sendlimit.Decision,
 ) {
 	t.Helper()
 	timeline, err := sendlimit.NewTimeline(client, sendlimit.Options{Prefix: prefix})
 	require.NoError(t, err)
 	lines := make(map[string][]int) // of each user
-	for i, send := range traffic.Sends {
+	for i, send := range trace.Sends {
 		lines[send.User] = append(lines[send.User], i)
 	}
 	users := make(chan []int)
@@ -87,7 +89,7 @@ func judgeTraffic(
 					if ctx.Err() != nil {
 						break // one line that is wrong will do
 					}
-					r := traffic.Request(i, start)
+					r := trace.Request(i, start)
 					r.Now = start
 					got, err := timeline.Reserve(ctx, r)
 					if err != nil || !reflect.DeepEqual(want[i], got) {
@@ -103,5 +105,5 @@ func judgeTraffic(
 	}
 	close(users)
 	wg.Wait()
-	t.Logf("%d lines in %s", len(traffic.Sends), time.Since(began).Round(time.Millisecond))
+	t.Logf("%d lines in %s", len(trace.Sends), time.Since(began).Round(time.Millisecond))
 }

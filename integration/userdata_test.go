@@ -16,7 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/notifier/webhook"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -40,7 +40,7 @@ func erasable(state string) string { return erasedName + ":[" + state + "]*" }
 func TestUserErase(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	environ := []string{"REDIS_URL=" + server.URL()}
 	u := populate(t, server)
 
@@ -90,7 +90,7 @@ type population struct {
 
 // populate has a worker on the store, and waits until each user's message is in
 // the state that the user is named after.
-func populate(t *testing.T, server *sendlimittest.RedisServer) *population {
+func populate(t *testing.T, server *redistest.Server) *population {
 	t.Helper()
 	u := &population{
 		receiver: notifiertest.NewReceiver(time.Now), client: server.Client(),

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
@@ -23,7 +24,7 @@ type replicated struct {
 	*testing.T
 	*submit.Submitter
 
-	primary, replica *sendlimittest.RedisServer
+	primary, replica *redistest.Server
 	hasty            *submit.Submitter // does not wait long for replicas
 }
 
@@ -33,10 +34,10 @@ const patience, haste = 30 * time.Second, 300 * time.Millisecond
 
 func newReplicated(t *testing.T, o submit.Options) *replicated {
 	t.Helper()
-	r := &replicated{T: t, primary: sendlimittest.RealRedis(t)}
+	r := &replicated{T: t, primary: redistest.Real(t)}
 	host, port, err := net.SplitHostPort(r.primary.Addr)
 	require.NoError(t, err)
-	r.replica = sendlimittest.RealRedis(t, "--replicaof", host+" "+port)
+	r.replica = redistest.Real(t, "--replicaof", host+" "+port)
 	require.Eventually(t, func() bool { return online(t, r.primary) }, 60*time.Second, 50*time.Millisecond)
 	seedDefaultPolicy(t, r.primary.Client())
 	r.Submitter = r.submitter(r.primary.Client(), o, patience)
@@ -45,7 +46,7 @@ func newReplicated(t *testing.T, o submit.Options) *replicated {
 }
 
 // online says whether a server has a replica that follows it.
-func online(t *testing.T, primary *sendlimittest.RedisServer) bool {
+func online(t *testing.T, primary *redistest.Server) bool {
 	t.Helper()
 	info, err := primary.Client().Info(t.Context(), "replication").Result()
 	require.NoError(t, err)
@@ -131,7 +132,7 @@ func TestReplicasHaveWhatWasAnswered(t *testing.T) {
 func TestReplicasOfACluster(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	cluster := sendlimittest.RealCluster(t)
+	cluster := redistest.RealCluster(t)
 	replica := replicaOf(t, cluster, 0)
 	client := redis.NewClusterClient(&redis.ClusterOptions{Addrs: cluster.Addrs(), ContextTimeoutEnabled: true})
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
@@ -188,14 +189,14 @@ func TestReplicasOfACluster(t *testing.T) {
 }
 
 // replicaOf starts a replica of a node of a cluster, and waits until it follows.
-func replicaOf(t *testing.T, cluster *sendlimittest.RedisCluster, node int) *sendlimittest.RedisServer {
+func replicaOf(t *testing.T, cluster *redistest.Cluster, node int) *redistest.Server {
 	t.Helper()
 	bus, err := new(net.ListenConfig).Listen(t.Context(), "tcp4", "127.0.0.1:0")
 	require.NoError(t, err)
 	_, busPort, err := net.SplitHostPort(bus.Addr().String())
 	require.NoError(t, err)
 	require.NoError(t, bus.Close())
-	replica := sendlimittest.RealRedis(t, "--cluster-enabled", "yes", "--cluster-port", busPort)
+	replica := redistest.Real(t, "--cluster-enabled", "yes", "--cluster-port", busPort)
 	host, port, err := net.SplitHostPort(replica.Addr)
 	require.NoError(t, err)
 	require.NoError(t, cluster.Nodes[node].Client().Do(t.Context(), "cluster", "meet", host, port, busPort).Err())
@@ -207,7 +208,7 @@ func replicaOf(t *testing.T, cluster *sendlimittest.RedisCluster, node int) *sen
 	return replica
 }
 
-func nodeID(t *testing.T, node *sendlimittest.RedisServer) string {
+func nodeID(t *testing.T, node *redistest.Server) string {
 	t.Helper()
 	id, err := node.Client().Do(t.Context(), "cluster", "myid").Text()
 	require.NoError(t, err)
@@ -215,12 +216,12 @@ func nodeID(t *testing.T, node *sendlimittest.RedisServer) string {
 }
 
 // giveSlot gives the slot of a key, which has no keys yet, to a node.
-func giveSlot(t *testing.T, cluster *sendlimittest.RedisCluster, key string, node int) {
+func giveSlot(t *testing.T, cluster *redistest.Cluster, key string, node int) {
 	t.Helper()
 	slot, err := cluster.Nodes[node].Client().ClusterKeySlot(t.Context(), key).Result()
 	require.NoError(t, err)
 	id := nodeID(t, cluster.Nodes[node])
-	give := func(ctx context.Context, to *sendlimittest.RedisServer) {
+	give := func(ctx context.Context, to *redistest.Server) {
 		require.NoError(t, to.Client().Do(ctx, "cluster", "setslot", slot, "node", id).Err())
 	}
 	give(t.Context(), cluster.Nodes[node]) // who gets it is told first

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // TestWorkerProcess holds the built worker against what operators are promised.
@@ -74,7 +74,7 @@ func workerFindsItsAddressTaken(t *testing.T, p programs) {
 
 func workerStopsUnderDeliveries(t *testing.T, p programs) {
 	t.Helper()
-	redis := sendlimittest.RealRedis(t)
+	redis := redistest.Real(t)
 	receiver := notifiertest.NewReceiver(time.Now)
 	t.Cleanup(receiver.Close)
 	receiver.AnswerWith(func(notifiertest.Request) notifiertest.Answer {
@@ -139,7 +139,7 @@ func workerEndsAtASecondSignal(t *testing.T, p programs) {
 
 func workerSaysWhetherItIsWell(t *testing.T, p programs) {
 	t.Helper()
-	redis := sendlimittest.RealRedis(t, "--appendonly", "yes")
+	redis := redistest.Real(t, "--appendonly", "yes")
 	worker := p.worker(t, []string{"REDIS_URL=" + redis.URL()}, "--push-url", "log:")
 	worker.delivers(t)
 	url := worker.logged(t, "health endpoint", "url")
@@ -163,7 +163,7 @@ func workerNeedsAPushTarget(t *testing.T, p programs) {
 
 func workerRefusesAStoreThatEvicts(t *testing.T, p programs) {
 	t.Helper()
-	redis := sendlimittest.RealRedis(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
+	redis := redistest.Real(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
 	worker := p.worker(t, []string{"REDIS_URL=" + redis.URL()}, "--push-url", "log:")
 	require.Equal(t, 5, worker.status(t))
 	require.Contains(t, worker.stderr.String(), "has the maxmemory-policy allkeys-lru, which would throw scheduled messages away")
@@ -171,7 +171,7 @@ func workerRefusesAStoreThatEvicts(t *testing.T, p programs) {
 
 func workerChangesItsRules(t *testing.T, p programs) {
 	t.Helper()
-	redis := sendlimittest.RealRedis(t)
+	redis := redistest.Real(t)
 	environ := []string{"REDIS_URL=" + redis.URL()}
 	worker := p.worker(t, environ, "--push-url", "log:")
 	worker.delivers(t)
@@ -193,7 +193,7 @@ func workerChangesItsRules(t *testing.T, p programs) {
 
 func workerSaysThatRulesDiffer(t *testing.T, p programs) {
 	t.Helper()
-	redis := sendlimittest.RealRedis(t)
+	redis := redistest.Real(t)
 	environ := []string{"REDIS_URL=" + redis.URL(), "SENDLIMIT_PUSH_URL=log:"}
 	first := p.worker(t, environ)
 	first.delivers(t)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // script is a file of this folder, and what its header says.
@@ -136,7 +137,7 @@ func (s script) counts(keys, args int) bool {
 func TestPitfall20ArgumentsAreCounted(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	server, client := sendlimittest.EmbeddedRedis(t)
+	server, client := redistest.Embedded(t)
 	for _, s := range scripts(t) {
 		text, err := lua.Text(s.name)
 		require.NoError(t, err)
@@ -253,7 +254,7 @@ func TestTextOfWhatIsNotThere(t *testing.T) {
 // All is what a server has to know before a pipeline may call anything.
 func TestAllIsEveryScript(t *testing.T) {
 	t.Parallel()
-	_, client := sendlimittest.EmbeddedRedis(t)
+	_, client := redistest.Embedded(t)
 	known := make(map[string]bool)
 	for _, s := range lua.All() {
 		hash, err := s.Load(t.Context(), client).Result()

@@ -12,7 +12,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // registry is a store with accounts, whose clock stands still.
@@ -26,7 +26,7 @@ type registry struct {
 
 func newRegistry(t *testing.T) *registry {
 	t.Helper()
-	server, client := sendlimittest.EmbeddedRedis(t)
+	server, client := redistest.Embedded(t)
 	r := &registry{T: t, server: server, now: time.Date(2026, 11, 22, 11, 0, 0, 0, time.UTC)}
 	server.SetTime(r.now)
 	var err error

@@ -13,7 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // sorted are options under which marketing has a rule of its own, one-time codes
@@ -125,7 +125,7 @@ func TestFreeTimesAndUsageOfACategory(t *testing.T) {
 // are of.
 func TestUsageReadsTheRecordsThatMatter(t *testing.T) {
 	t.Parallel()
-	client := sendlimittest.RealRedis(t).Client()
+	client := redistest.Real(t).Client()
 	timeline, err := sendlimit.NewTimeline(client, sorted(t, "9/minute"))
 	require.NoError(t, err)
 	reserve := func(id, when, category string) {

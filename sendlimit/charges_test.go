@@ -15,7 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // chargeStory tells of the charges of account acme, with 2 messages an hour and 3
@@ -36,7 +36,7 @@ type chargeStory struct {
 
 func newChargeStory(t *testing.T) *chargeStory {
 	t.Helper()
-	server, client := sendlimittest.EmbeddedRedis(t)
+	server, client := redistest.Embedded(t)
 	s := &chargeStory{
 		T: t, server: server, client: client, now: at("00:00"),
 		account: accounts.Account{Name: "acme", Contact: "ops@example.com"},

@@ -8,12 +8,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // The scripts and the list of all calls give the same answers to any history.
 func TestCountersAgreeWithTheModel(t *testing.T) {
 	t.Parallel()
-	_, client := sendlimittest.EmbeddedRedis(t)
+	_, client := redistest.Embedded(t)
 	var histories atomic.Int64
 	rapid.Check(t, func(t *rapid.T) {
 		sendlimittest.CheckCounters(t, client, fmt.Sprintf("c%d", histories.Add(1)))

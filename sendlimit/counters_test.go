@@ -13,7 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // counting is a test with counters; its clock lies ahead of the server's, so
@@ -28,7 +28,7 @@ type counting struct {
 
 func newCounting(t *testing.T) counting {
 	t.Helper()
-	_, client := sendlimittest.EmbeddedRedis(t)
+	_, client := redistest.Embedded(t)
 	limits, err := counters.New(client, "")
 	require.NoError(t, err)
 	events, err := counters.NewEvents(client, "")
@@ -176,7 +176,7 @@ func TestPitfall11AChangedLimitKeepsWhatIsCounted(t *testing.T) {
 
 func TestPitfall12TheServersClockDecides(t *testing.T) {
 	t.Parallel()
-	server, client := sendlimittest.EmbeddedRedis(t)
+	server, client := redistest.Embedded(t)
 	limits, err := counters.New(client, "")
 	require.NoError(t, err)
 	now := at("2050-11-22T11:11:59.999Z")

@@ -18,6 +18,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // bury makes dead letters of many users at random times, several at a time, and
@@ -82,7 +83,7 @@ func listed(t *testing.T, dead *messages.DeadLetters, r messages.DeadLettersRequ
 func TestDeadLettersAreListedInOrder(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	_, client := sendlimittest.EmbeddedRedis(t)
+	_, client := redistest.Embedded(t)
 	dead, err := messages.NewDeadLetters(client, sendlimit.Options{})
 	require.NoError(t, err)
 	buried := bury(t, client, rand.Uint64(), 3000)
@@ -116,7 +117,7 @@ func TestDeadLettersAreListedInOrder(t *testing.T) {
 // More in one millisecond than one read has.
 func TestManyDeadLettersOfOneMoment(t *testing.T) {
 	t.Parallel()
-	_, client := sendlimittest.EmbeddedRedis(t)
+	_, client := redistest.Embedded(t)
 	dead, err := messages.NewDeadLetters(client, sendlimit.Options{})
 	require.NoError(t, err)
 	keys := keysOf(sendlimit.Options{})
@@ -144,7 +145,7 @@ func TestManyDeadLettersOfOneMoment(t *testing.T) {
 // timeline is filled.
 func TestRetryAgreesWithTheModel(t *testing.T) {
 	t.Parallel()
-	_, client := sendlimittest.EmbeddedRedis(t)
+	_, client := redistest.Embedded(t)
 	run := 0
 	rapid.Check(t, func(t *rapid.T) {
 		run++

@@ -15,13 +15,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // guarding is counters on a server whose clock stands still.
 func guarding(t *testing.T) (limits *counters.Counters, setTime func(time.Time)) {
 	t.Helper()
-	server, client := sendlimittest.EmbeddedRedis(t)
+	server, client := redistest.Embedded(t)
 	server.SetTime(at("2050-11-22T11:11:11.250Z"))
 	events, err := counters.NewEvents(client, "")
 	require.NoError(t, err)

@@ -8,12 +8,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // The scripts and the brute-force model give the same answers to any history.
 func TestTimelineAgreesWithTheModel(t *testing.T) {
 	t.Parallel()
-	_, client := sendlimittest.EmbeddedRedis(t)
+	_, client := redistest.Embedded(t)
 	var histories atomic.Int64
 	rapid.Check(t, func(t *rapid.T) {
 		sendlimittest.CheckHistory(t, client, fmt.Sprintf("h%d", histories.Add(1)))
@@ -23,7 +24,7 @@ func TestTimelineAgreesWithTheModel(t *testing.T) {
 // So do alerts of users and a model that looks at the whole timeline.
 func TestAlertsAgreeWithTheModel(t *testing.T) {
 	t.Parallel()
-	_, client := sendlimittest.EmbeddedRedis(t)
+	_, client := redistest.Embedded(t)
 	var histories atomic.Int64
 	rapid.Check(t, func(t *rapid.T) {
 		sendlimittest.CheckAlerts(t, client, fmt.Sprintf("a%d", histories.Add(1)))
@@ -34,7 +35,7 @@ func TestAlertsAgreeWithTheModel(t *testing.T) {
 // message.
 func TestMessagesAgreeWithTheirAccount(t *testing.T) {
 	t.Parallel()
-	_, client := sendlimittest.EmbeddedRedis(t)
+	_, client := redistest.Embedded(t)
 	var mailboxes atomic.Int64
 	rapid.Check(t, func(t *rapid.T) {
 		sendlimittest.CheckMessages(t, client, fmt.Sprintf("m%d", mailboxes.Add(1)))

@@ -15,7 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
@@ -91,12 +91,12 @@ func onEachStore(t *testing.T, o sendlimit.Options, test func(u *user)) {
 	}
 	t.Run("embedded", func(t *testing.T) {
 		t.Parallel()
-		_, client := sendlimittest.EmbeddedRedis(t)
+		_, client := redistest.Embedded(t)
 		run(t, client)
 	})
 	t.Run("redis", func(t *testing.T) {
 		t.Parallel()
-		run(t, sendlimittest.RealRedis(t).Client())
+		run(t, redistest.Real(t).Client())
 	})
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // postponed requires that a task gets nothing to deliver, since its message got
@@ -452,7 +453,7 @@ func TestUncertain(t *testing.T) {
 // answered nonetheless, and order is kept.
 func TestABacklogOfManyMessages(t *testing.T) {
 	t.Parallel()
-	_, client := sendlimittest.EmbeddedRedis(t)
+	_, client := redistest.Embedded(t)
 	enough := int64(12) // a backlog takes longer than a history
 	if testing.Short() {
 		enough = 1

@@ -6,13 +6,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
 func TestLayout(t *testing.T) {
 	t.Parallel()
-	server, client := sendlimittest.EmbeddedRedis(t)
+	server, client := redistest.Embedded(t)
 	version, err := store.ReadLayout(t.Context(), client, "")
 	require.NoError(t, err)
 	require.Zero(t, version)
@@ -32,7 +32,7 @@ func TestLayout(t *testing.T) {
 func TestLayoutOfANewerProgram(t *testing.T) {
 	t.Parallel()
 	for _, newer := range []string{"2", "1.1", "two"} {
-		server, client := sendlimittest.EmbeddedRedis(t)
+		server, client := redistest.Embedded(t)
 		server.HSet("sl:meta", "layout", newer)
 		_, err := store.ReadLayout(t.Context(), client, "")
 		for _, err := range []error{err, store.CheckLayout(t.Context(), client, "")} {
@@ -47,7 +47,7 @@ func TestLayoutOfANewerProgram(t *testing.T) {
 
 func TestLayoutThatCannotBeRead(t *testing.T) {
 	t.Parallel()
-	server, client := sendlimittest.EmbeddedRedis(t)
+	server, client := redistest.Embedded(t)
 	server.SetError("LOADING Redis is loading the dataset in memory")
 	client.Options().MaxRetries = 0
 	_, err := store.ReadLayout(t.Context(), client, "")

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
@@ -32,7 +32,7 @@ func informs(m *miniredis.Miniredis, lines ...string) {
 
 func TestReadMemory(t *testing.T) {
 	t.Parallel()
-	m, client := sendlimittest.EmbeddedRedis(t)
+	m, client := redistest.Embedded(t)
 	for _, row := range []struct {
 		why   string
 		lines []string
@@ -69,7 +69,7 @@ func TestReadMemory(t *testing.T) {
 
 func TestReadMemoryOfRealServers(t *testing.T) {
 	t.Parallel()
-	alone := sendlimittest.RealRedis(t, "--maxmemory", "100mb")
+	alone := redistest.Real(t, "--maxmemory", "100mb")
 	got, err := store.ReadMemory(t.Context(), alone.Client())
 	require.NoError(t, err)
 	require.Len(t, got, 1)
@@ -78,7 +78,7 @@ func TestReadMemoryOfRealServers(t *testing.T) {
 	require.Positive(t, got[0].Used)
 	require.Less(t, got[0].Used, got[0].Max)
 
-	cluster := sendlimittest.RealCluster(t)
+	cluster := redistest.RealCluster(t)
 	got, err = store.ReadMemory(t.Context(), cluster.Client())
 	require.NoError(t, err)
 	var addresses []string

@@ -17,7 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // gatherings are users gathered on an embedded store whose clock shows some
@@ -32,7 +32,7 @@ type gatherings struct {
 
 func gather(t *testing.T) *gatherings {
 	t.Helper()
-	server, client := sendlimittest.EmbeddedRedis(t)
+	server, client := redistest.Embedded(t)
 	server.SetTime(at("12:05"))
 	outbox, err := notices.New(client, sendlimit.Options{})
 	require.NoError(t, err)

@@ -8,12 +8,13 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // The outbox and a plain account of each notice agree, whoever dies when.
 func TestNoticesAgreeWithTheirAccount(t *testing.T) {
 	t.Parallel()
-	_, client := sendlimittest.EmbeddedRedis(t)
+	_, client := redistest.Embedded(t)
 	var histories atomic.Int64
 	rapid.Check(t, func(t *rapid.T) {
 		sendlimittest.CheckNotices(t, client, fmt.Sprintf("n%d", histories.Add(1)))

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 func TestParseRate(t *testing.T) {
@@ -42,7 +42,7 @@ func TestParseRate(t *testing.T) {
 
 func TestPaceIsStored(t *testing.T) {
 	t.Parallel()
-	server, client := sendlimittest.EmbeddedRedis(t)
+	server, client := redistest.Embedded(t)
 	paces, err := rate.NewPaces(client, "", "push")
 	require.NoError(t, err)
 	loaded := func() rate.PaceState {
@@ -89,7 +89,7 @@ func TestPaceIsStored(t *testing.T) {
 
 func TestPacesThatAreNone(t *testing.T) {
 	t.Parallel()
-	server, client := sendlimittest.EmbeddedRedis(t)
+	server, client := redistest.Embedded(t)
 	paces, err := rate.NewPaces(client, "", "push")
 	require.NoError(t, err)
 	second := rate.Rate{Count: 10, Interval: time.Second}

@@ -15,7 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // permitsStory is about permits under a rate, asked for by its own clock.
@@ -31,7 +31,7 @@ type permitsStory struct {
 // permitsUnder tells of permits with a rate; with "" they have none.
 func permitsUnder(t *testing.T, rateText string) *permitsStory {
 	t.Helper()
-	_, client := sendlimittest.EmbeddedRedis(t)
+	_, client := redistest.Embedded(t)
 	permits, err := rate.NewPermits(client, rate.PermitsOptions{Name: "push"})
 	require.NoError(t, err)
 	s := &permitsStory{T: t, Permits: permits, client: client, now: time.Date(2050, 11, 22, 11, 11, 11, 0, time.UTC)}
@@ -247,7 +247,7 @@ func TestPermitsWithALag(t *testing.T) {
 // What is taken expires with the last permit; the rate stays.
 func TestPermitsExpire(t *testing.T) {
 	t.Parallel()
-	server, client := sendlimittest.EmbeddedRedis(t)
+	server, client := redistest.Embedded(t)
 	permits, err := rate.NewPermits(client, rate.PermitsOptions{Name: "push"})
 	require.NoError(t, err)
 	require.NoError(t, permits.SetRate(t.Context(), permitRate(t, "2/minute")))
@@ -310,7 +310,7 @@ func TestPermitsThatAreNone(t *testing.T) {
 
 func TestPermitsWithoutTheStore(t *testing.T) {
 	t.Parallel()
-	server, client := sendlimittest.EmbeddedRedis(t)
+	server, client := redistest.Embedded(t)
 	permits, err := rate.NewPermits(client, rate.PermitsOptions{Name: "push"})
 	require.NoError(t, err)
 	require.NoError(t, client.Set(t.Context(), "sl:{pace:push}:rate", "many", 0).Err())

@@ -12,7 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
@@ -27,7 +27,7 @@ func policyStore(t *testing.T, client redis.Cmdable) *settings.Policies {
 // again keeps it.
 func TestPolicyVersions(t *testing.T) {
 	t.Parallel()
-	server, client := sendlimittest.EmbeddedRedis(t)
+	server, client := redistest.Embedded(t)
 	policies := policyStore(t, client)
 	full := fullPolicy(t)
 
@@ -68,7 +68,7 @@ func TestPolicyVersions(t *testing.T) {
 // Who expects another version has not seen what is stored, and replaces nothing.
 func TestAPolicyThatHasChangedSince(t *testing.T) {
 	t.Parallel()
-	_, client := sendlimittest.EmbeddedRedis(t)
+	_, client := redistest.Embedded(t)
 	policies := policyStore(t, client)
 	first, second, third := policyOf(t, "1/day"), policyOf(t, "2/day"), policyOf(t, "3/day")
 	mismatch := func(p policy.Policy, expected, present int64, says string) {
@@ -96,7 +96,7 @@ func TestAPolicyThatHasChangedSince(t *testing.T) {
 // Of many who replace the same version one does.
 func TestOneReplacesAVersion(t *testing.T) {
 	t.Parallel()
-	_, client := sendlimittest.EmbeddedRedis(t)
+	_, client := redistest.Embedded(t)
 	policies := policyStore(t, client)
 	require.NoError(t, policies.Apply(t.Context(), policyOf(t, "100/day")))
 	var all sync.WaitGroup
@@ -124,7 +124,7 @@ func TestOneReplacesAVersion(t *testing.T) {
 // A bad policy changes nothing, and is not listed.
 func TestABadPolicyIsNotStored(t *testing.T) {
 	t.Parallel()
-	server, client := sendlimittest.EmbeddedRedis(t)
+	server, client := redistest.Embedded(t)
 	policies := policyStore(t, client)
 	bad := policyOf(t, "1/day")
 	bad.Reach = -1
@@ -138,7 +138,7 @@ func TestABadPolicyIsNotStored(t *testing.T) {
 // they are not taken anew, and those that older programs stored hold as they did.
 func TestRulesOfTheSameWindowAreNotStored(t *testing.T) {
 	t.Parallel()
-	server, client := sendlimittest.EmbeddedRedis(t)
+	server, client := redistest.Embedded(t)
 	policies := policyStore(t, client)
 	category := func(name string, rules ...string) policy.Policy {
 		p := policyOf(t, "5/hour", "9/calendar_day")
@@ -190,7 +190,7 @@ func TestRulesOfTheSameWindowAreNotStored(t *testing.T) {
 // stands in nobody's way.
 func TestAllPolicies(t *testing.T) {
 	t.Parallel()
-	server, client := sendlimittest.EmbeddedRedis(t)
+	server, client := redistest.Embedded(t)
 	policies := policyStore(t, client)
 	names := func(also ...string) (names, unreadable []string) {
 		all, unreadable, err := policies.All(t.Context(), also...)
@@ -230,7 +230,7 @@ func TestAllPolicies(t *testing.T) {
 // Programs that know no versions stored none: theirs is the first.
 func TestPoliciesOfProgramsBefore(t *testing.T) {
 	t.Parallel()
-	server, client := sendlimittest.EmbeddedRedis(t)
+	server, client := redistest.Embedded(t)
 	policies := policyStore(t, client)
 	const before = `{"name":"test","rules":["1/day"],"alert_at":[]}`
 	require.NoError(t, server.Set("sl:policy:test", before))
@@ -255,7 +255,7 @@ func TestPoliciesOfProgramsBefore(t *testing.T) {
 
 func TestSeedAPolicy(t *testing.T) {
 	t.Parallel()
-	server, client := sendlimittest.EmbeddedRedis(t)
+	server, client := redistest.Embedded(t)
 	policies := policyStore(t, client)
 	seeded, err := policies.Seed(t.Context(), fullPolicy(t))
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // crowd is a timeline that reservations fill at random, under random rules.
@@ -81,7 +81,7 @@ func (c *crowd) members(t *rapid.T) []redis.Z {
 // harmless.
 func TestPitfall09ACancelUndoesASubmit(t *testing.T) {
 	t.Parallel()
-	_, client := sendlimittest.EmbeddedRedis(t)
+	_, client := redistest.Embedded(t)
 	var crowds atomic.Int64
 	rapid.Check(t, func(t *rapid.T) {
 		c := fill(t, client, fmt.Sprintf("c%d", crowds.Add(1)))
@@ -114,7 +114,7 @@ func TestPitfall09ACancelUndoesASubmit(t *testing.T) {
 // the same of the previous one; and all that lies between is refused.
 func TestHintsAreExact(t *testing.T) {
 	t.Parallel()
-	_, client := sendlimittest.EmbeddedRedis(t)
+	_, client := redistest.Embedded(t)
 	var crowds atomic.Int64
 	rapid.Check(t, func(t *rapid.T) {
 		c := fill(t, client, fmt.Sprintf("c%d", crowds.Add(1)))
@@ -142,7 +142,7 @@ func TestHintsAreExact(t *testing.T) {
 // what Reserve takes.
 func TestFreeTimesCanBeTaken(t *testing.T) {
 	t.Parallel()
-	_, client := sendlimittest.EmbeddedRedis(t)
+	_, client := redistest.Embedded(t)
 	var crowds atomic.Int64
 	rapid.Check(t, func(t *rapid.T) {
 		c := fill(t, client, fmt.Sprintf("c%d", crowds.Add(1)))

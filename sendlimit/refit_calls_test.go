@@ -13,7 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/refit"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
@@ -47,7 +47,7 @@ func TestRefitLooksAheadOnce(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			_, client := sendlimittest.EmbeddedRedis(t)
+			_, client := redistest.Embedded(t)
 			p := policyOf(t, c.rule)
 			p.Categories = map[string]policy.CategoryRules{
 				"otp": {Exempt: true}, "marketing": {Rules: []policy.Rule{{Limit: 100, Period: calendar.Month}}},
@@ -65,7 +65,7 @@ func TestRefitLooksAheadOnce(t *testing.T) {
 // What was sent is gone through in calls that are short each, too.
 func TestRefitOfManyThatWereSent(t *testing.T) {
 	t.Parallel()
-	client := sendlimittest.RealRedis(t).Client()
+	client := redistest.Real(t).Client()
 	now := at("20:00")
 	p := policyOf(t, "1000/10h")
 	p.Categories = map[string]policy.CategoryRules{
@@ -88,7 +88,7 @@ func TestRefitBeginsAnewWhereSettingsChange(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			const n = 1000
-			_, client := sendlimittest.EmbeddedRedis(t)
+			_, client := redistest.Embedded(t)
 			now := at("10:00")
 			schedule(t, client, now, "alice", everyMinute(now, n, "")...)
 			p := policyOf(t, "1/hour")

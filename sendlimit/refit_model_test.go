@@ -13,7 +13,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // refitModel says by plain counting what does not fit a policy.
@@ -172,7 +172,7 @@ func TestRefitAgreesWithPlainCounting(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 6))
-	_, client := sendlimittest.EmbeddedRedis(t)
+	_, client := redistest.Embedded(t)
 	misfits := 0
 	for round := range 150 {
 		now := []time.Time{at("2026-11-22T00:00:00Z"), at("2026-10-24T20:00:00Z"), at("2026-03-28T22:00:00Z"), at("2026-10-03T10:00:00Z")}[random.IntN(4)]

@@ -18,6 +18,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/refit"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
@@ -158,7 +159,7 @@ func TestRefit(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			now := at("10:00")
-			_, client := sendlimittest.EmbeddedRedis(t)
+			_, client := redistest.Embedded(t)
 			var messages []scheduled
 			for text := range strings.FieldsSeq(c.messages) {
 				m := scheduled{id: text, at: time.Time{}}
@@ -189,7 +190,7 @@ func quietPolicy(t *testing.T, hours string, rules ...string) policy.Policy {
 
 func TestRefitKnowsWhoIsUnderThePolicy(t *testing.T) {
 	t.Parallel()
-	_, client := sendlimittest.EmbeddedRedis(t)
+	_, client := redistest.Embedded(t)
 	now := at("10:00")
 	everybody := policyOf(t, "1/calendar_day")
 	everybody.Name = "default"
@@ -239,7 +240,7 @@ func TestRefitKnowsWhoIsUnderThePolicy(t *testing.T) {
 // reservation without a message behind it is nobody's to move.
 func TestRefitLooksAtWhatIsToBeSent(t *testing.T) {
 	t.Parallel()
-	_, client := sendlimittest.EmbeddedRedis(t)
+	_, client := redistest.Embedded(t)
 	now := at("10:00")
 	schedule(t, client, now, "alice",
 		scheduled{id: "a", at: at("12:00")}, scheduled{id: "b", at: at("12:10")}, scheduled{id: "c", at: at("12:20")})
@@ -253,7 +254,7 @@ func TestRefitLooksAtWhatIsToBeSent(t *testing.T) {
 
 func TestRefitFreeTime(t *testing.T) {
 	t.Parallel()
-	_, client := sendlimittest.EmbeddedRedis(t)
+	_, client := redistest.Embedded(t)
 	now := at("10:00")
 	schedule(t, client, now, "alice", scheduled{id: "a", at: at("12:00")}, scheduled{id: "b", at: at("12:30")})
 	require.NoError(t, client.HSet(t.Context(), keysOf(sendlimit.Options{}).Record("alice", "b"), "x", at("13:00").UnixMilli()).Err())
@@ -283,7 +284,7 @@ func TestPitfall15RefitOfAUserWithManyReservations(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	const n = 10_000
-	_, client := sendlimittest.EmbeddedRedis(t)
+	_, client := redistest.Embedded(t)
 	now := at("10:00")
 	messages := make([]scheduled, n)
 	for i := range messages {
@@ -323,7 +324,7 @@ func (c *scriptCounter) ProcessPipelineHook(next redis.ProcessPipelineHook) redi
 
 func TestRefitRefusesAndStops(t *testing.T) {
 	t.Parallel()
-	_, client := sendlimittest.EmbeddedRedis(t)
+	_, client := redistest.Embedded(t)
 	policy := policyOf(t, "1/hour")
 	_, err := refit.New(client, sendlimit.Options{}, refit.Options{})
 	var wrong *fault.InvalidError

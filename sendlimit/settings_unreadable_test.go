@@ -12,7 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
@@ -20,7 +20,7 @@ import (
 // one from the other by the chain of an error must not find an InvalidError there.
 func TestWhatCantBeReadIsNotInvalid(t *testing.T) {
 	t.Parallel()
-	_, client := sendlimittest.EmbeddedRedis(t)
+	_, client := redistest.Embedded(t)
 	keys, err := keyspace.NewKeys("")
 	require.NoError(t, err)
 	policies, err := settings.NewPolicies(client, "")

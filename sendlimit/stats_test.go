@@ -13,13 +13,13 @@ import (
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/stats"
 )
 
 func TestStatsOfAnAccountsDays(t *testing.T) {
 	t.Parallel()
-	server, client := sendlimittest.EmbeddedRedis(t)
+	server, client := redistest.Embedded(t)
 	server.SetTime(at("12:00"))
 	daily, err := stats.New(client, "")
 	require.NoError(t, err)
@@ -59,7 +59,7 @@ func TestStatsOfAnAccountsDays(t *testing.T) {
 // What was written and whose answer got lost is not counted twice.
 func TestPitfall48StatsWithoutAReply(t *testing.T) {
 	t.Parallel()
-	server, client := sendlimittest.EmbeddedRedis(t)
+	server, client := redistest.Embedded(t)
 	server.SetTime(at("12:00"))
 	require.NoError(t, lua.StatsAdd.Load(t.Context(), client).Err())
 	deaf := redis.NewClient(client.Options())

@@ -13,7 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // story tells of alice's timeline on an embedded store. The store's clock
@@ -36,7 +36,7 @@ func newStory(t *testing.T, rules ...string) *story {
 
 func tell(t *testing.T, o sendlimit.Options) *story {
 	t.Helper()
-	server, client := sendlimittest.EmbeddedRedis(t)
+	server, client := redistest.Embedded(t)
 	s := &story{T: t, server: server, client: client, options: o, now: at("00:00")}
 	server.SetTime(s.now)
 	var err error

@@ -10,6 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // bucketStory is about one bucket, asked by its own clock.
@@ -23,7 +24,7 @@ type bucketStory struct {
 
 func bucketOf(t *testing.T, rateText string, capacity int64) *bucketStory {
 	t.Helper()
-	_, client := sendlimittest.EmbeddedRedis(t)
+	_, client := redistest.Embedded(t)
 	s := &bucketStory{T: t, now: time.Date(2050, 11, 22, 11, 11, 11, 0, time.UTC)}
 	s.buckets = func(rateText string, capacity int64) *rate.TokenBucket {
 		r, err := rate.ParseRate(rateText)
@@ -176,7 +177,7 @@ func TestPitfall14MoreTokensThanTheBucketHolds(t *testing.T) {
 // A full bucket takes no room.
 func TestTokenBucketExpiresWhenFull(t *testing.T) {
 	t.Parallel()
-	server, client := sendlimittest.EmbeddedRedis(t)
+	server, client := redistest.Embedded(t)
 	bucket, err := rate.NewTokenBucket(client, rate.TokenBucketOptions{
 		Rate: rate.Rate{Count: 1, Interval: time.Minute}, Capacity: 3,
 	})

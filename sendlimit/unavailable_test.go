@@ -14,7 +14,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
@@ -66,7 +66,7 @@ func TestUnavailableByReply(t *testing.T) {
 	} {
 		t.Run(reply, func(t *testing.T) {
 			t.Parallel()
-			server, client := sendlimittest.EmbeddedRedis(t)
+			server, client := redistest.Embedded(t)
 			require.NoError(t, client.Ping(t.Context()).Err(), "the connection is there before the errors begin")
 			client.Options().MaxRetries = 0
 			server.SetError(reply)

@@ -13,7 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // The scripts in testdata are those of released versions, as the server ran
@@ -129,12 +129,12 @@ func onBothStores(t *testing.T, tell func(*upgrade)) {
 	t.Helper()
 	t.Run("embedded", func(t *testing.T) {
 		t.Parallel()
-		_, client := sendlimittest.EmbeddedRedis(t)
+		_, client := redistest.Embedded(t)
 		tell(newUpgrade(t, client))
 	})
 	t.Run("real", func(t *testing.T) {
 		t.Parallel()
-		tell(newUpgrade(t, sendlimittest.RealRedis(t).Client()))
+		tell(newUpgrade(t, redistest.Real(t).Client()))
 	})
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/userdata"
 )
 
@@ -280,26 +281,26 @@ func trickyNames() []string {
 func TestEraseLeavesOthersAlone(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	_, client := sendlimittest.EmbeddedRedis(t)
+	_, client := redistest.Embedded(t)
 	eraseLeavesTheOthers(t, client, trickyNames()...)
 }
 
 func TestEraseLeavesOthersAloneOnRealRedis(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	eraseLeavesTheOthers(t, sendlimittest.RealRedis(t).Client(), trickyNames()...)
+	eraseLeavesTheOthers(t, redistest.Real(t).Client(), trickyNames()...)
 }
 
 func TestEraseLeavesOthersAloneOnACluster(t *testing.T) {
 	t.Parallel()
-	eraseLeavesTheOthers(t, sendlimittest.RealCluster(t).Client(), "a", "alice", "*", "{p0001}", "[a-z]*")
+	eraseLeavesTheOthers(t, redistest.RealCluster(t).Client(), "a", "alice", "*", "{p0001}", "[a-z]*")
 }
 
 func TestExportIsEverything(t *testing.T) {
 	t.Parallel()
 	for name, client := range map[string]redis.UniversalClient{
-		"embedded": func() redis.UniversalClient { _, client := sendlimittest.EmbeddedRedis(t); return client }(),
-		"real":     sendlimittest.RealRedis(t).Client(),
+		"embedded": func() redis.UniversalClient { _, client := redistest.Embedded(t); return client }(),
+		"real":     redistest.Real(t).Client(),
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newResidents(t, client, time.Now())
@@ -383,7 +384,7 @@ func TestExportIsEverything(t *testing.T) {
 
 func TestTheProgressOfAScanReachesItsEnd(t *testing.T) {
 	t.Parallel()
-	client := sendlimittest.RealRedis(t).Client()
+	client := redistest.Real(t).Client()
 	pipe := client.Pipeline()
 	for n := range 5000 {
 		pipe.Set(t.Context(), fmt.Sprintf("foreign:%d", n), "", 0)
@@ -404,7 +405,7 @@ func TestTheProgressOfAScanReachesItsEnd(t *testing.T) {
 
 func TestUsersRefuseWhatIsNoUser(t *testing.T) {
 	t.Parallel()
-	_, client := sendlimittest.EmbeddedRedis(t)
+	_, client := redistest.Embedded(t)
 	users, err := userdata.New(client, sendlimit.Options{})
 	require.NoError(t, err)
 	for _, user := range []string{"", "a\nb", "\xff"} {
@@ -423,7 +424,7 @@ func TestUsersRefuseWhatIsNoUser(t *testing.T) {
 // A stranger whose name has the tag and the key of another user in it.
 func TestANameThatLooksLikeAKeyOfAnotherUser(t *testing.T) {
 	t.Parallel()
-	_, client := sendlimittest.EmbeddedRedis(t)
+	_, client := redistest.Embedded(t)
 	r := newResidents(t, client, time.Now())
 	user := "alice"
 	r.settle(fmt.Sprintf("x:{p%04d}:u:%s", keyspace.Partition(user), user))

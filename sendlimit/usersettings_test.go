@@ -15,13 +15,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
 func settingsStore(t *testing.T) (*miniredis.Miniredis, *settings.Users) {
 	t.Helper()
-	server, client := sendlimittest.EmbeddedRedis(t)
+	server, client := redistest.Embedded(t)
 	settings, err := settings.NewUsers(client, "")
 	require.NoError(t, err)
 	return server, settings

@@ -19,6 +19,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/traffic"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -26,10 +27,10 @@ import (
 // begins at now.
 func trafficLines(t *testing.T, lines int) []string {
 	t.Helper()
-	traffic, err := sendlimittest.LoadTraffic(lines)
+	trace, err := traffic.Load(lines)
 	require.NoError(t, err)
-	all := make([]string, len(traffic.Sends))
-	for i, send := range traffic.Sends {
+	all := make([]string, len(trace.Sends))
+	for i, send := range trace.Sends {
 		all[i] = fmt.Sprintf(`{"user":%q,"send_at":%q,"title":"Hi"}`, send.User, now().Add(send.Offset).Format(time.RFC3339))
 	}
 	return all
@@ -52,13 +53,13 @@ func (f *fixture) reservations(t *testing.T) map[string]map[string]float64 {
 // The real traffic comes out as the model says, line by line.
 func TestBulkAgreesWithTheModel(t *testing.T) {
 	t.Parallel()
-	traffic, err := sendlimittest.LoadTraffic(2000)
+	trace, err := traffic.Load(2000)
 	require.NoError(t, err)
-	want, err := traffic.Judge(policy.Default(), now(), policy.DefaultReach)
+	want, err := sendlimittest.Judge(trace, policy.Default(), now(), policy.DefaultReach)
 	require.NoError(t, err)
 	lines := make([]string, len(want))
 	for i := range lines {
-		r := traffic.Request(i, now())
+		r := trace.Request(i, now())
 		lines[i] = fmt.Sprintf(`{"id":%q,"user":%q,"send_at":%q,"title":"Hi"}`, r.ID, r.User, r.At.Format(time.RFC3339))
 	}
 	outcomes, _ := newFixture(t).bulk(t, fileOf(t, lines...))
@@ -67,7 +68,7 @@ func TestBulkAgreesWithTheModel(t *testing.T) {
 		var got message.Outcome
 		require.NoError(t, json.Unmarshal([]byte(text), &got))
 		require.Equal(t, i+1, got.Line)
-		require.Equal(t, traffic.Request(i, now()).ID, got.ID)
+		require.Equal(t, trace.Request(i, now()).ID, got.ID)
 		requireDecision(t, want[i], got)
 	}
 }

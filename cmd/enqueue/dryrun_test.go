@@ -16,6 +16,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/traffic"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
@@ -42,10 +43,10 @@ func fullPolicy(t *testing.T) policy.Policy {
 // else under the same id, and some are no messages.
 func campaignLines(t *testing.T, lines int) []string {
 	t.Helper()
-	traffic, err := sendlimittest.LoadTraffic(lines)
+	trace, err := traffic.Load(lines)
 	require.NoError(t, err)
 	var all []string
-	for i, send := range traffic.Sends {
+	for i, send := range trace.Sends {
 		category := []string{"", "marketing", "marketing", "otp", "codes"}[i%5]
 		onConflict := []string{"", "shift", "refuse"}[i%3]
 		line := fmt.Sprintf(`{"id":"m%d","user":%q,"send_at":%q,"title":"Hi","category":%q,"on_conflict":%q}`,

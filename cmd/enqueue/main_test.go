@@ -14,7 +14,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
@@ -42,7 +42,7 @@ func newFixture(t *testing.T) *fixture {
 // emptyStore is a store that no worker has seen.
 func emptyStore(t *testing.T) *fixture {
 	t.Helper()
-	server, client := sendlimittest.EmbeddedRedis(t)
+	server, client := redistest.Embedded(t)
 	server.SetTime(now())
 	return &fixture{
 		server: server, client: client, environ: []string{"REDIS_URL=redis://" + server.Addr()}, stdin: strings.NewReader(""),

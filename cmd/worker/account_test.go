@@ -21,7 +21,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // says runs a subcommand that has something to say beside its answer.
@@ -35,7 +35,7 @@ func says(t *testing.T, environ []string, args ...string) (stdout, stderr string
 
 func TestAccountsOnTheCommandLine(t *testing.T) {
 	t.Parallel()
-	m, _ := sendlimittest.EmbeddedRedis(t)
+	m, _ := redistest.Embedded(t)
 	m.SetTime(time.Date(2026, 11, 22, 11, 0, 0, 0, time.UTC))
 	environ := []string{"REDIS_URL=redis://" + m.Addr()}
 	run := func(args ...string) string {
@@ -85,7 +85,7 @@ func TestAccountsOnTheCommandLine(t *testing.T) {
 
 func TestAccountsOnTheCommandLineRefuse(t *testing.T) {
 	t.Parallel()
-	m, _ := sendlimittest.EmbeddedRedis(t)
+	m, _ := redistest.Embedded(t)
 	environ := []string{"REDIS_URL=redis://" + m.Addr()}
 	for line, want := range map[string]struct {
 		status int

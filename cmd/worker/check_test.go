@@ -13,7 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // looked runs a check and returns what it found, by name.
@@ -33,7 +33,7 @@ func looked(t *testing.T, environ []string, wantStatus int) map[string]checked {
 
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	m, _ := sendlimittest.EmbeddedRedis(t)
+	m, _ := redistest.Embedded(t)
 	push := notifiertest.NewReceiver(time.Now)
 	t.Cleanup(push.Close)
 	mails, err := notifiertest.NewMailServer(t.Context(), notifiertest.MailServerOptions{})
@@ -67,7 +67,7 @@ func TestCheck(t *testing.T) {
 
 func TestCheckOfWhatIsNotSetUp(t *testing.T) {
 	t.Parallel()
-	m, _ := sendlimittest.EmbeddedRedis(t)
+	m, _ := redistest.Embedded(t)
 	found := looked(t, []string{"REDIS_URL=redis://" + m.Addr(), "SENDLIMIT_PUSH_URL=log:"}, cli.StatusDone)
 	require.Contains(t, found["email"].Detail, "notices to e-mail addresses wait")
 	require.Contains(t, found["push"].Detail, "standard output")

@@ -17,7 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
@@ -34,7 +34,7 @@ type given struct {
 
 func newGiven(t *testing.T) *given {
 	t.Helper()
-	server, client := sendlimittest.EmbeddedRedis(t)
+	server, client := redistest.Embedded(t)
 	g := &given{
 		T: t, server: server, client: client, environ: []string{"REDIS_URL=redis://" + server.Addr()},
 		now: time.Date(2026, 11, 22, 11, 11, 11, 0, time.UTC),

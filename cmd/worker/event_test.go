@@ -8,12 +8,12 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 func TestEvents(t *testing.T) {
 	t.Parallel()
-	m, client := sendlimittest.EmbeddedRedis(t)
+	m, client := redistest.Embedded(t)
 	environ := []string{"REDIS_URL=redis://" + m.Addr()}
 	prints := func(args ...string) string {
 		t.Helper()
@@ -69,7 +69,7 @@ func TestEvents(t *testing.T) {
 
 func TestEventsThatAreRefused(t *testing.T) {
 	t.Parallel()
-	m, _ := sendlimittest.EmbeddedRedis(t)
+	m, _ := redistest.Embedded(t)
 	environ := []string{"REDIS_URL=redis://" + m.Addr()}
 	for want, args := range map[string][]string{
 		`at least one of --per-minute, --per-hour and --per-day is needed` +

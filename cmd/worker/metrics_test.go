@@ -14,7 +14,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // series reads what a scrape gives: the number of each series.
@@ -108,7 +108,7 @@ func TestMetricsOfAStoreThatHangs(t *testing.T) {
 
 func TestMetricsOfTheStoreAreWellFormed(t *testing.T) {
 	t.Parallel()
-	m, client := sendlimittest.EmbeddedRedis(t)
+	m, client := redistest.Embedded(t)
 	informs(m, "used_memory:1000\r\nmaxmemory:0\r\n")
 	collector, err := newStoreCollector(client, "")
 	require.NoError(t, err)

@@ -8,13 +8,13 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 )
 
 func TestPaceShowSetAndClear(t *testing.T) {
 	t.Parallel()
-	m, client := sendlimittest.EmbeddedRedis(t)
+	m, client := redistest.Embedded(t)
 	environ := []string{"REDIS_URL=redis://" + m.Addr()}
 	says := func(want string, args ...string) {
 		t.Helper()
@@ -41,7 +41,7 @@ func TestPaceShowSetAndClear(t *testing.T) {
 
 func TestPaceThatIsRefused(t *testing.T) {
 	t.Parallel()
-	m, _ := sendlimittest.EmbeddedRedis(t)
+	m, _ := redistest.Embedded(t)
 	environ := []string{"REDIS_URL=redis://" + m.Addr()}
 	for want, args := range map[string][]string{
 		`error: rate "fast" is not allowed: it takes a rate such as 100/second, 6000/minute or 20/500ms: 1 to 100000, in 1ms to 31 days` + "\n": {

@@ -10,7 +10,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
@@ -27,7 +27,7 @@ func policyFile(t *testing.T, content string) string {
 
 func TestPolicyShowAndApply(t *testing.T) {
 	t.Parallel()
-	m, client := sendlimittest.EmbeddedRedis(t)
+	m, client := redistest.Embedded(t)
 	environ := []string{"REDIS_URL=redis://" + m.Addr()}
 
 	_, err := command(t, environ, "", "policy", "show")
@@ -82,7 +82,7 @@ func TestPolicyShowAndApply(t *testing.T) {
 
 func TestPolicyAlerts(t *testing.T) {
 	t.Parallel()
-	m, client := sendlimittest.EmbeddedRedis(t)
+	m, client := redistest.Embedded(t)
 	environ := []string{"REDIS_URL=redis://" + m.Addr()}
 	apply := func(content string) string {
 		t.Helper()
@@ -151,7 +151,7 @@ categories:
 // What a policy can have comes back as it was given.
 func TestPoliciesByName(t *testing.T) {
 	t.Parallel()
-	m, _ := sendlimittest.EmbeddedRedis(t)
+	m, _ := redistest.Embedded(t)
 	environ := []string{"REDIS_URL=redis://" + m.Addr()}
 	run := func(stdin string, args ...string) string {
 		t.Helper()
@@ -221,7 +221,7 @@ func TestCommandLinesThatMakeNoSense(t *testing.T) {
 
 func TestPolicyOfANewerLayout(t *testing.T) {
 	t.Parallel()
-	m, client := sendlimittest.EmbeddedRedis(t)
+	m, client := redistest.Embedded(t)
 	environ := []string{"REDIS_URL=redis://" + m.Addr()}
 	_, err := command(t, environ, "rules: [1/minute]", "policy", "apply", "-")
 	require.NoError(t, err)

@@ -9,13 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // A change is told field by field, and what is the same is not.
 func TestPolicyApplySaysWhatChanges(t *testing.T) {
 	t.Parallel()
-	m, _ := sendlimittest.EmbeddedRedis(t)
+	m, _ := redistest.Embedded(t)
 	environ := []string{"REDIS_URL=redis://" + m.Addr()}
 	apply := func(content string) string {
 		t.Helper()
@@ -56,7 +56,7 @@ func TestPolicyApplySaysWhatChanges(t *testing.T) {
 // Each bad policy is refused for its reason, and nothing of it is applied.
 func TestPoliciesThatAreRefused(t *testing.T) {
 	t.Parallel()
-	m, _ := sendlimittest.EmbeddedRedis(t)
+	m, _ := redistest.Embedded(t)
 	environ := []string{"REDIS_URL=redis://" + m.Addr()}
 	const never = "hours that leave some time of the week, as nothing could ever be sent otherwise"
 	for _, row := range []struct{ content, want string }{
@@ -132,7 +132,7 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 // was before.
 func TestPolicyPreviewAndThen(t *testing.T) {
 	t.Parallel()
-	m, _ := sendlimittest.EmbeddedRedis(t)
+	m, _ := redistest.Embedded(t)
 	environ := []string{"REDIS_URL=redis://" + m.Addr()}
 	worker := start(t, append(environ, "SENDLIMIT_PUSH_URL=log:")).started(t)
 	submitMessage(t, "redis://"+m.Addr(), "alice", 49*time.Hour)

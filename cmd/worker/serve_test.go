@@ -17,7 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -27,7 +27,7 @@ import (
 // elsewhere is a Redis beside the worker, with the settings that lead there.
 func elsewhere(t *testing.T) (*miniredis.Miniredis, *redis.Client, []string) {
 	t.Helper()
-	m, client := sendlimittest.EmbeddedRedis(t)
+	m, client := redistest.Embedded(t)
 	return m, client, []string{"REDIS_URL=redis://" + m.Addr(), "SENDLIMIT_PUSH_URL=log:"}
 }
 
@@ -99,7 +99,7 @@ func TestItSaysWhatTheEmbeddedStoreIsAndWhatToTryNext(t *testing.T) {
 
 func TestTheEmbeddedAddressTaken(t *testing.T) {
 	t.Parallel()
-	m, _ := sendlimittest.EmbeddedRedis(t)
+	m, _ := redistest.Embedded(t)
 	status, said := refuses(t, nil, "--embedded-address", m.Addr())
 	require.Equal(t, cli.StatusUnavailable, status)
 	require.Contains(t, said, "is taken by a Redis or by another worker's embedded store: share it with REDIS_URL=")
@@ -278,7 +278,7 @@ func TestClocksApartAreSaid(t *testing.T) {
 
 func TestTheClockIsReadOnTheQuickestWay(t *testing.T) {
 	t.Parallel()
-	m, client := sendlimittest.EmbeddedRedis(t)
+	m, client := redistest.Embedded(t)
 	server := time.Unix(1_800_000_000, 0)
 	m.SetTime(server)
 	// The round trips take 400, 20 and 100 ms; the store's clock is at server

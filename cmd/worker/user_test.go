@@ -10,7 +10,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -21,7 +21,7 @@ import (
 // cancelled, and the environment that names it.
 func storeOfAlice(t *testing.T) (client *redis.Client, environ []string) {
 	t.Helper()
-	server, client := sendlimittest.EmbeddedRedis(t)
+	server, client := redistest.Embedded(t)
 	environ = []string{"REDIS_URL=redis://" + server.Addr()}
 	policies, err := settings.NewPolicies(client, "")
 	require.NoError(t, err)

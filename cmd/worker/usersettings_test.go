@@ -7,13 +7,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // settingsOf runs worker user on a store, which has two policies.
 func settingsOf(t *testing.T) (run func(args ...string) string, environ []string) {
 	t.Helper()
-	server, _ := sendlimittest.EmbeddedRedis(t)
+	server, _ := redistest.Embedded(t)
 	environ = []string{"REDIS_URL=redis://" + server.Addr()}
 	for _, policy := range []string{
 		"rules: [1/minute, 10/calendar_day]\nquiet_hours: [22:00-08:00]",
@@ -127,7 +127,7 @@ func TestUserSettingsThatAreRefused(t *testing.T) {
 // set before the first worker starts.
 func TestUserSettingsBeforeThereArePolicies(t *testing.T) {
 	t.Parallel()
-	server, _ := sendlimittest.EmbeddedRedis(t)
+	server, _ := redistest.Embedded(t)
 	environ := []string{"REDIS_URL=redis://" + server.Addr()}
 	out, err := command(t, environ, "", "user", "set", "alice", "--contact", "ada@example.org")
 	require.NoError(t, err)

@@ -1,11 +1,14 @@
-// Package sendlimittest has what tests of the limiters, here and in other
-// packages, are held against and run on.
+// Package sendlimittest tests implementations of the limiters against plain
+// models.
 //
-//   - Model is a plain Go model of sendlimit.Timeline. It follows the
-//     definitions of the rules word for word and shares nothing with the
-//     scripts, so that where the two differ one of them is wrong.
-//   - Traffic is a year of real sends, or a generated one of the same shape.
-//   - EmbeddedRedis, StartRedis and StartCluster give a store to run on.
+// Model is a Go model of sendlimit.Timeline. It follows the definitions of the
+// rules word for word and shares no code with the scripts: where the two
+// differ, one of them is wrong. The other limiters have models of their own.
 //
-// It is for tests and benchmarks only: no program imports it.
+// Functions named Check... run random histories against a store and compare
+// every answer with the model's. Judge gives the model's decisions about a
+// whole trace of traffic.
+//
+// Package redistest starts the stores to test on. Package traffic has the
+// sends to test with. No program imports any of the three.
 package sendlimittest

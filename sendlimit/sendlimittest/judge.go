@@ -7,12 +7,13 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/traffic"
 )
 
-// Judge returns the Model's answer to every send of the traffic, submitted in
-// order, all at the start of the year: what a store must answer to
-// Request(i, start) with start for its Now. Users are judged side by side.
-func (t Traffic) Judge(policy policy.Policy, start time.Time, reach time.Duration) ([]sendlimit.Decision, error) {
+// Judge returns the Model's decision about every send of the trace, in its
+// order. A store must decide the same about trace.Request(i, start) with Now
+// set to start. Users are judged in parallel.
+func Judge(trace traffic.Trace, policy policy.Policy, start time.Time, reach time.Duration) ([]sendlimit.Decision, error) {
 	models := make([]*Model, runtime.GOMAXPROCS(0))
 	for i := range models {
 		m, err := NewModel(policy, reach)
@@ -24,18 +25,18 @@ func (t Traffic) Judge(policy policy.Policy, start time.Time, reach time.Duratio
 	// A user belongs to one model, whose goroutine alone writes the user's
 	// decisions.
 	owner := make(map[string]*Model)
-	for _, send := range t.Sends {
+	for _, send := range trace.Sends {
 		if owner[send.User] == nil {
 			owner[send.User] = models[len(owner)%len(models)]
 		}
 	}
-	decisions := make([]sendlimit.Decision, len(t.Sends))
+	decisions := make([]sendlimit.Decision, len(trace.Sends))
 	var wg sync.WaitGroup
 	for _, m := range models {
 		wg.Go(func() {
-			for i, send := range t.Sends {
+			for i, send := range trace.Sends {
 				if owner[send.User] == m {
-					r := t.Request(i, start)
+					r := trace.Request(i, start)
 					r.Now = start
 					decisions[i] = m.Reserve(r)
 				}

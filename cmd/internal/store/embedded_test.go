@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 func startEmbedded(t *testing.T) *store.Embedded {
@@ -61,7 +61,7 @@ func TestEmbeddedAddressTaken(t *testing.T) {
 	require.Equal(t, "port "+port+" is taken by a Redis or by another worker's embedded store:"+
 		" share it with REDIS_URL=redis://"+first.Address()+", or choose another port with --embedded-address", unavailable(t, err))
 
-	locked, _ := sendlimittest.EmbeddedRedis(t)
+	locked, _ := redistest.Embedded(t)
 	locked.RequireAuth("secret")
 	_, err = store.StartEmbedded(t.Context(), locked.Addr())
 	require.Contains(t, unavailable(t, err), "is taken by a Redis", "one that wants a password is one too")

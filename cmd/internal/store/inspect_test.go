@@ -15,7 +15,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // unavailable returns the sentence of an error that has to be of that kind.
@@ -55,7 +55,7 @@ func fake(t *testing.T, info, other string) string {
 
 func TestInspectTheEmbeddedStore(t *testing.T) {
 	t.Parallel()
-	miniredis, _ := sendlimittest.EmbeddedRedis(t)
+	miniredis, _ := redistest.Embedded(t)
 	require.NoError(t, miniredis.Set("sl:key", "value"))
 
 	report, err := store.Inspect(t.Context(), open(t, "redis://"+miniredis.Addr()))
@@ -194,7 +194,7 @@ func TestCanceledIsNotUnavailable(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	miniredis, _ := sendlimittest.EmbeddedRedis(t)
+	miniredis, _ := redistest.Embedded(t)
 	_, err := store.Inspect(ctx, open(t, "redis://"+miniredis.Addr()))
 	require.ErrorIs(t, err, context.Canceled)
 	_, is := errors.AsType[*fault.UnavailableError](err)

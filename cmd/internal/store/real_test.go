@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // These run against real servers, where there is a redis-server to start.
@@ -23,10 +23,10 @@ func inspect(t *testing.T, url string) (store.Report, error) {
 	return store.Inspect(t.Context(), open(t, url))
 }
 
-func realRedis(t *testing.T, options sendlimittest.RedisOptions) *sendlimittest.RedisServer {
+func realRedis(t *testing.T, options redistest.Options) *redistest.Server {
 	t.Helper()
-	sendlimittest.NeedRedis(t)
-	server, err := sendlimittest.StartRedis(t.Context(), options)
+	redistest.NeedServer(t)
+	server, err := redistest.Start(t.Context(), options)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	return server
@@ -34,7 +34,7 @@ func realRedis(t *testing.T, options sendlimittest.RedisOptions) *sendlimittest.
 
 func TestRealRedis(t *testing.T) {
 	t.Parallel()
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	report, err := inspect(t, server.URL()+"/3")
 	require.NoError(t, err)
 	require.Empty(t, report.Warnings)
@@ -50,7 +50,7 @@ func TestRealRedis(t *testing.T) {
 
 func TestRealRedisOnAUnixSocket(t *testing.T) {
 	t.Parallel()
-	server := realRedis(t, sendlimittest.RedisOptions{UnixSocket: true})
+	server := realRedis(t, redistest.Options{UnixSocket: true})
 	report, err := inspect(t, server.URL())
 	require.NoError(t, err)
 	require.Equal(t, server.Addr, report.Nodes[0].Address)
@@ -58,7 +58,7 @@ func TestRealRedisOnAUnixSocket(t *testing.T) {
 
 func TestRealRedisWithAPassword(t *testing.T) {
 	t.Parallel()
-	server := realRedis(t, sendlimittest.RedisOptions{Password: "hunter2"})
+	server := realRedis(t, redistest.Options{Password: "hunter2"})
 	_, err := inspect(t, "redis://"+server.Addr)
 	require.Equal(t, "Redis wants a password: put it in the URL, redis://:PASSWORD@HOST:PORT", unavailable(t, err))
 
@@ -73,17 +73,17 @@ func TestRealRedisWithAPassword(t *testing.T) {
 		require.NoError(t, err)
 	}
 	// A password for a server that wants none does no harm.
-	unlocked := sendlimittest.RealRedis(t)
+	unlocked := redistest.Real(t)
 	_, err = inspect(t, "redis://:hunter2@"+unlocked.Addr)
 	require.NoError(t, err)
 }
 
 func TestRealReplica(t *testing.T) {
 	t.Parallel()
-	master := sendlimittest.RealRedis(t)
+	master := redistest.Real(t)
 	host, port, err := net.SplitHostPort(master.Addr)
 	require.NoError(t, err)
-	replica := sendlimittest.RealRedis(t, "--replicaof", host+" "+port)
+	replica := redistest.Real(t, "--replicaof", host+" "+port)
 	_, err = inspect(t, replica.URL())
 	require.Equal(t, fmt.Sprintf("Redis at %s is a read-only replica: give the address of its master, %s", replica.Addr, master.Addr),
 		unavailable(t, err))
@@ -96,7 +96,7 @@ func TestRealReplica(t *testing.T) {
 
 func TestPitfall30RealRedisThatEvicts(t *testing.T) {
 	t.Parallel()
-	server := sendlimittest.RealRedis(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
+	server := redistest.Real(t, "--maxmemory", "100mb", "--maxmemory-policy", "allkeys-lru")
 	report, err := inspect(t, server.URL())
 	require.NoError(t, err, "who only submits can work with it")
 	require.Contains(t, unavailable(t, report.RefuseEviction()), "has the maxmemory-policy allkeys-lru")
@@ -104,7 +104,7 @@ func TestPitfall30RealRedisThatEvicts(t *testing.T) {
 
 func TestRealRedisWithFewRights(t *testing.T) {
 	t.Parallel()
-	server := sendlimittest.RealRedis(t, "--maxmemory-policy", "allkeys-lru")
+	server := redistest.Real(t, "--maxmemory-policy", "allkeys-lru")
 	setUser := func(name string, rules ...string) string {
 		require.NoError(t, server.Client().ACLSetUser(t.Context(), name, append([]string{"on", ">pw"}, rules...)...).Err())
 		return "redis://" + name + ":pw@" + server.Addr
@@ -128,7 +128,7 @@ func TestRealRedisWithFewRights(t *testing.T) {
 
 func TestRealCluster(t *testing.T) {
 	t.Parallel()
-	cluster := sendlimittest.RealCluster(t)
+	cluster := redistest.RealCluster(t)
 	report, err := inspect(t, "redis-cluster://"+strings.Join(cluster.Addrs(), ","))
 	require.NoError(t, err)
 	var addresses []string
@@ -146,14 +146,14 @@ func TestRealCluster(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, unavailable(t, report.RefuseEviction()), cluster.Addrs()[1])
 
-	alone := sendlimittest.RealRedis(t)
+	alone := redistest.Real(t)
 	_, err = inspect(t, "redis-cluster://"+alone.Addr)
 	require.Equal(t, "Redis is not a cluster: give a URL that begins with redis://", unavailable(t, err))
 }
 
 func TestRealSentinel(t *testing.T) {
 	t.Parallel()
-	master := realRedis(t, sendlimittest.RedisOptions{Password: "hunter2"})
+	master := realRedis(t, redistest.Options{Password: "hunter2"})
 	sentinel := startSentinel(t, "mymaster", master.Addr, "hunter2")
 
 	require.Eventually(t, func() bool {

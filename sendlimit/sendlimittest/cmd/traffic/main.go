@@ -16,7 +16,7 @@ import (
 	"os"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/traffic"
 )
 
 func main() {
@@ -51,19 +51,19 @@ func run(args []string, stdout, stderr io.Writer, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("reading -start: %w", err)
 	}
-	traffic, err := sendlimittest.LoadTraffic(*lines)
+	trace, err := traffic.Load(*lines)
 	if err != nil {
 		return fmt.Errorf("loading the traffic: %w", err)
 	}
-	fmt.Fprintln(stderr, traffic.Source)
-	return write(stdout, traffic, start)
+	fmt.Fprintln(stderr, trace.Source)
+	return write(stdout, trace, start)
 }
 
-func write(w io.Writer, traffic sendlimittest.Traffic, start time.Time) error {
+func write(w io.Writer, trace traffic.Trace, start time.Time) error {
 	buffered := bufio.NewWriter(w)
 	encoder := json.NewEncoder(buffered)
-	for i := range traffic.Sends {
-		r := traffic.Request(i, start)
+	for i := range trace.Sends {
+		r := trace.Request(i, start)
 		m := message{ID: r.ID, User: r.User, SendAt: r.At, Title: fmt.Sprintf("Message %d", i+1)}
 		if err := encoder.Encode(m); err != nil {
 			return fmt.Errorf("printing a message: %w", err)

@@ -1,4 +1,4 @@
-package sendlimittest
+package traffic
 
 import (
 	"cmp"
@@ -9,18 +9,19 @@ import (
 	"time"
 )
 
-// realLines is how many lines the real traffic has.
+// realLines is the number of lines of the real traffic.
 const realLines = 81_959
 
-// quantile is a point of a distribution: a share of all values is at most
-// value.
+// quantile is a point of a distribution: share is the share of values that are
+// at most value.
 type quantile struct{ share, value float64 }
 
-// distribution is drawn from by its quantiles; between two of them values are
-// spread evenly on a logarithmic scale, as all of these have long tails.
+// distribution is a list of quantiles. Between two of them values are spread
+// evenly on a logarithmic scale, because all distributions here have long
+// tails.
 type distribution []quantile
 
-// The shape of the real traffic, measured.
+// The shape of the real traffic, as measured.
 //
 //nolint:gochecknoglobals // constant tables
 var (
@@ -40,8 +41,8 @@ var (
 		{0.998, 1287},
 		{1, 2108},
 	}
-	// A session is a stretch of sends with less than four hours between one
-	// and the next. Busy users have longer ones.
+	// A session is a sequence of sends with less than four hours between one
+	// and the next. Busy users have longer sessions.
 	sendsPerSession = distribution{
 		{0, 1}, {0.7, 1.5}, {0.8, 2.5}, {0.9, 3.5}, {0.95, 5}, {0.98, 8}, {0.99, 10}, {0.995, 14}, {0.999, 23}, {1, 54},
 	}
@@ -60,8 +61,8 @@ var (
 		{0.999, 50},
 		{1, 79},
 	}
-	// The seconds between sends of a session: within a volley, and between
-	// volleys.
+	// The seconds between two sends of a session: within a burst and between
+	// bursts.
 	shortGap = distribution{{0, 0.25}, {0.15, 0.5}, {0.7, 1.5}, {0.8, 4}, {0.9, 16}, {0.95, 32}, {1, 59}}
 	longGap  = distribution{
 		{0, 60},
@@ -79,18 +80,18 @@ var (
 )
 
 const (
-	busy        = 64   // sends that make a busy user
-	alike       = 0.4  // share of gaps that are short or long because the one before was
-	late        = 0.09 // share of sends submitted later than their times would have it
-	quick       = 0.25 // share of sessions with the shorter of the long gaps only
-	linesAYear  = 4000 // users of one year are submitted side by side, years one after the other
+	busy        = 64   // a busy user has at least so many sends
+	alike       = 0.4  // share of gaps that are as short or long as the one before
+	late        = 0.09 // share of sends that are submitted later than their order
+	quick       = 0.25 // share of sessions whose long gaps are all from the lower half
+	linesAYear  = 4000 // users of one year are submitted in parallel, years in sequence
 	yearSeconds = 365 * 24 * 60 * 60
 )
 
 // draw returns a value of the distribution.
 func (d distribution) draw(r *rand.Rand) float64 { return d.at(r.Float64()) }
 
-// at returns the value that a share of all values does not exceed.
+// at returns the value that a share of the values does not exceed.
 func (d distribution) at(share float64) float64 {
 	i := 1
 	for d[i].share < share {
@@ -101,10 +102,10 @@ func (d distribution) at(share float64) float64 {
 	return low.value * math.Pow(high.value/low.value, between)
 }
 
-// GenerateTraffic returns sends of the shape of the real traffic: as many a
-// user, as bursty and as far out of order, so that the rules refuse about as
-// many, for the same reasons. The same seed and lines give the same sends.
-func GenerateTraffic(seed uint64, lines int) []Send {
+// Generate returns sends of the same shape as the real traffic: as many per
+// user, as bursty, and as far out of order. The rules refuse about as many of
+// them, for the same reasons. The same seed and lines give the same sends.
+func Generate(seed uint64, lines int) []Send {
 	r := rand.New(rand.NewPCG(seed, uint64(lines))) //nolint:gosec // to be repeatable, not secret
 	years := lines/linesAYear + 1
 	var drafts []draft
@@ -122,7 +123,7 @@ func GenerateTraffic(seed uint64, lines int) []Send {
 	return sends
 }
 
-// draft is a send that has yet to find its place in the order of submission.
+// draft is a send and the time of its submission.
 type draft struct {
 	Send
 
@@ -131,7 +132,7 @@ type draft struct {
 }
 
 func draftUser(r *rand.Rand, user string, year, sends int) []draft {
-	// Who sends little does so within a part of the year.
+	// Users with few sends are active in a part of the year only.
 	begin, end := r.Float64(), r.Float64()
 	if begin > end {
 		begin, end = end, begin
@@ -150,9 +151,9 @@ func draftUser(r *rand.Rand, user string, year, sends int) []draft {
 }
 
 // draftSession returns the sends of a session that begins at a second of the
-// year, as far as they are still in the year.
+// year. It ends with the year.
 func draftSession(r *rand.Rand, user string, year int, at float64, sends int) []draft {
-	// The more sends, the more of them in volleys.
+	// The more sends, the larger the share of them in bursts.
 	shortShare := 1 - 0.52*math.Pow(2/float64(sends), 0.6)
 	short := r.Float64() < shortShare
 	longest := 1.0
@@ -178,8 +179,8 @@ func draftSession(r *rand.Rand, user string, year int, at float64, sends int) []
 	return drafts
 }
 
-// drawDelay returns how long after its turn a send is submitted: mostly not
-// at all, otherwise anything from minutes to weeks.
+// drawDelay returns the seconds by which a send is submitted too late: mostly
+// 0, otherwise minutes to weeks.
 func drawDelay(r *rand.Rand) float64 {
 	if r.Float64() >= late {
 		return 0

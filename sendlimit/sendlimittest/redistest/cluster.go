@@ -1,4 +1,4 @@
-package sendlimittest
+package redistest
 
 import (
 	"context"
@@ -17,29 +17,29 @@ const (
 	clusterSlots   = 16_384
 )
 
-// RedisCluster is a Redis Cluster of three masters, without replicas.
-type RedisCluster struct {
-	Nodes []*RedisServer
+// Cluster is a Redis Cluster of three masters without replicas.
+type Cluster struct {
+	Nodes []*Server
 
 	client *redis.ClusterClient
 }
 
-// StartCluster starts three servers, shares the slots out among them, and
-// waits until each finds the cluster whole. Args are for each of them. The
-// caller closes it.
-func StartCluster(ctx context.Context, args ...string) (*RedisCluster, error) {
-	c := &RedisCluster{}
+// StartCluster starts three servers, gives each a third of the slots, and
+// waits until all of them report the cluster as complete. Args are arguments
+// for each redis-server. The caller closes the cluster.
+func StartCluster(ctx context.Context, args ...string) (*Cluster, error) {
+	c := &Cluster{}
 	if err := c.start(ctx, args); err != nil {
 		return nil, errors.Join(fmt.Errorf("start a redis cluster: %w", err), c.Close())
 	}
 	return c, nil
 }
 
-// Client returns a client of the cluster, which Close closes.
-func (c *RedisCluster) Client() *redis.ClusterClient { return c.client }
+// Client returns a client of the cluster. Close closes it.
+func (c *Cluster) Client() *redis.ClusterClient { return c.client }
 
 // Addrs returns the addresses of the nodes, host:port.
-func (c *RedisCluster) Addrs() []string {
+func (c *Cluster) Addrs() []string {
 	addrs := make([]string, len(c.Nodes))
 	for i, node := range c.Nodes {
 		addrs[i] = node.Addr
@@ -48,7 +48,7 @@ func (c *RedisCluster) Addrs() []string {
 }
 
 // Close ends all nodes. Closing twice is harmless.
-func (c *RedisCluster) Close() error {
+func (c *Cluster) Close() error {
 	var errs []error
 	if c.client != nil {
 		if err := c.client.Close(); err != nil && !errors.Is(err, redis.ErrClosed) {
@@ -61,15 +61,16 @@ func (c *RedisCluster) Close() error {
 	return errors.Join(errs...)
 }
 
-func (c *RedisCluster) start(ctx context.Context, args []string) error {
+func (c *Cluster) start(ctx context.Context, args []string) error {
 	busPorts := make([]int, clusterMasters)
 	for i := range busPorts {
-		// The usual bus port, 10,000 above the other, may be beyond the last.
+		// By default the bus port is 10,000 above the other, which may be
+		// above 65,535.
 		port, err := freePort(ctx)
 		if err != nil {
 			return err
 		}
-		node, err := StartRedis(ctx, RedisOptions{Args: append([]string{
+		node, err := Start(ctx, Options{Args: append([]string{
 			"--cluster-enabled", "yes", "--cluster-port", strconv.Itoa(port),
 		}, args...)})
 		if err != nil {
@@ -81,7 +82,7 @@ func (c *RedisCluster) start(ctx context.Context, args []string) error {
 	if err := c.join(ctx, busPorts); err != nil {
 		return err
 	}
-	if err := c.awaitWhole(ctx); err != nil {
+	if err := c.awaitComplete(ctx); err != nil {
 		return err
 	}
 	c.client = redis.NewClusterClient(&redis.ClusterOptions{Addrs: c.Addrs()})
@@ -89,13 +90,13 @@ func (c *RedisCluster) start(ctx context.Context, args []string) error {
 }
 
 // join gives each node its slots and makes the nodes known to each other.
-func (c *RedisCluster) join(ctx context.Context, busPorts []int) error {
+func (c *Cluster) join(ctx context.Context, busPorts []int) error {
 	for i, node := range c.Nodes {
 		first, next := i*clusterSlots/clusterMasters, (i+1)*clusterSlots/clusterMasters
 		if err := node.Client().ClusterAddSlotsRange(ctx, first, next-1).Err(); err != nil {
 			return fmt.Errorf("assign slots %d to %d: %w", first, next-1, err)
 		}
-		// Nodes of the same epoch would have to agree on another first.
+		// Nodes with the same epoch would first have to agree on new ones.
 		if err := node.Client().Do(ctx, "cluster", "set-config-epoch", i+1).Err(); err != nil {
 			return fmt.Errorf("set the epoch of %s: %w", node.Addr, err)
 		}
@@ -112,8 +113,8 @@ func (c *RedisCluster) join(ctx context.Context, busPorts []int) error {
 	return nil
 }
 
-// awaitWhole waits until every node knows who has which slot.
-func (c *RedisCluster) awaitWhole(ctx context.Context) error {
+// awaitComplete waits until every node knows the owner of every slot.
+func (c *Cluster) awaitComplete(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	poll := time.NewTicker(startPoll)

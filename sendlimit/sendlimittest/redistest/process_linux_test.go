@@ -1,4 +1,4 @@
-package sendlimittest_test
+package redistest_test
 
 import (
 	"net"
@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // crashEnv has TestCrashWithAServer do what its name says.
@@ -21,7 +21,7 @@ func TestCrashWithAServer(t *testing.T) {
 	if os.Getenv(crashEnv) == "" {
 		t.Skip("is run by TestServersDieWithTheTest")
 	}
-	server, err := sendlimittest.StartRedis(t.Context(), sendlimittest.RedisOptions{})
+	server, err := redistest.Start(t.Context(), redistest.Options{})
 	require.NoError(t, err)
 	_, err = os.Stdout.WriteString("\n" + server.Addr + "\n")
 	require.NoError(t, err)
@@ -31,7 +31,7 @@ func TestCrashWithAServer(t *testing.T) {
 
 func TestServersDieWithTheTest(t *testing.T) {
 	t.Parallel()
-	sendlimittest.NeedRedis(t)
+	redistest.NeedServer(t)
 	crash := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestCrashWithAServer$", "-test.v=false") //nolint:gosec // the test runs itself
 	crash.Env = append(os.Environ(), crashEnv+"=1", "TMPDIR="+t.TempDir())
 	printed, err := crash.Output()

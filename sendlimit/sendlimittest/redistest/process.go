@@ -1,4 +1,4 @@
-package sendlimittest
+package redistest
 
 import (
 	"context"
@@ -8,14 +8,14 @@ import (
 	"runtime"
 )
 
-// process is a program that runs in the background until it is killed.
+// process is a program in the background.
 type process struct {
 	running *os.Process
 	ended   chan struct{} // closed when it has ended
 }
 
-// startProcess starts a program that writes what it prints to a file. It lives
-// on when ctx ends.
+// startProcess starts a program whose output goes to a file. The program
+// outlives ctx.
 func startProcess(ctx context.Context, output, program string, args ...string) (*process, error) {
 	log, err := os.OpenFile(output, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -28,15 +28,15 @@ func startProcess(ctx context.Context, output, program string, args ...string) (
 	p := &process{ended: make(chan struct{})}
 	started := make(chan error, 1)
 	go func() {
-		// The parent that dieWithParent means is a thread: this one, which
-		// therefore stays until the program has ended.
+		// For dieWithParent the parent is a thread: this one. It has to stay
+		// until the program has ended.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		defer log.Close()
 		err := cmd.Start()
 		started <- err
 		if err == nil {
-			_ = cmd.Wait() // how it ended is of no interest: it is killed
+			_ = cmd.Wait() // always an error: the program is killed
 			close(p.ended)
 		}
 	}()
@@ -47,8 +47,8 @@ func startProcess(ctx context.Context, output, program string, args ...string) (
 	return p, nil
 }
 
-// kill ends the process at once, as a crash would, and waits for its end.
+// kill kills the process and waits for its end.
 func (p *process) kill() {
-	_ = p.running.Kill() // fails only if it has ended
+	_ = p.running.Kill() // fails only if it has already ended
 	<-p.ended
 }

@@ -1,4 +1,4 @@
-package sendlimittest
+package redistest
 
 import (
 	"context"
@@ -21,44 +21,44 @@ const redisProgram = "redis-server"
 const (
 	startTimeout = 30 * time.Second
 	startPoll    = 5 * time.Millisecond
-	// portTries is how often another port is tried, as somebody else may take
-	// a free one before the server does.
+	// portTries is the number of ports to try: another process may take a
+	// free port before the server does.
 	portTries = 5
 )
 
-// RedisOptions say how to start a server. The zero value is an empty Redis
-// that writes nothing to disk, on a free port of 127.0.0.1.
-type RedisOptions struct {
-	// Args are further arguments of redis-server, such as "--appendonly",
-	// "yes".
+// Options configures a server. The zero value starts an empty Redis on a free
+// port of 127.0.0.1 that writes nothing to disk.
+type Options struct {
+	// Args are arguments for redis-server, such as "--appendonly", "yes".
 	Args []string
-	// Password is asked of every client; empty for none.
+	// Password is required of every client, unless it is empty.
 	Password string
-	// UnixSocket has it listen on a socket in its folder instead of a port.
+	// UnixSocket makes the server listen on a socket in its folder instead of
+	// a port.
 	UnixSocket bool
 }
 
-// RedisServer is a redis-server process with a folder of its own. Its methods
-// are not safe for concurrent use; its client is.
-type RedisServer struct {
+// Server is a redis-server process with its own folder. Its methods are not
+// safe for concurrent use; its client is.
+type Server struct {
 	Addr string // host:port, or the path of the Unix socket
 
-	options RedisOptions
+	options Options
 	folder  string
 	client  *redis.Client
 	process *process
 }
 
-// StartRedis starts a redis-server from PATH and waits until it answers. The
-// caller closes it. The error has the end of the server's log.
-func StartRedis(ctx context.Context, options RedisOptions) (*RedisServer, error) {
+// Start starts the redis-server in PATH and waits until it answers. The caller
+// closes the server. The error contains the end of the server's log.
+func Start(ctx context.Context, options Options) (*Server, error) {
 	folder, err := os.MkdirTemp("", "sendlimit-redis-")
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for redis: %w", err)
 	}
-	s := &RedisServer{options: options, folder: folder}
+	s := &Server{options: options, folder: folder}
 	for range portTries {
-		if err = s.listenAnew(ctx); err != nil {
+		if err = s.chooseAddress(ctx); err != nil {
 			break
 		}
 		if err = s.start(ctx); !errors.Is(err, errPortTaken) {
@@ -72,13 +72,13 @@ func StartRedis(ctx context.Context, options RedisOptions) (*RedisServer, error)
 	return s, nil
 }
 
-// Client returns a client of the server, which Close closes. It survives
-// Restart.
-func (s *RedisServer) Client() *redis.Client { return s.client }
+// Client returns a client of the server. It stays usable after Restart. Close
+// closes it.
+func (s *Server) Client() *redis.Client { return s.client }
 
-// URL returns where the server is, with its password, as redis.ParseURL reads
-// it.
-func (s *RedisServer) URL() string {
+// URL returns the server's address and password in the form that
+// redis.ParseURL reads.
+func (s *Server) URL() string {
 	u := url.URL{Scheme: "redis", Host: s.Addr}
 	if s.options.UnixSocket {
 		u = url.URL{Scheme: "unix", Path: s.Addr}
@@ -90,22 +90,22 @@ func (s *RedisServer) URL() string {
 }
 
 // PID returns the id of the server's process.
-func (s *RedisServer) PID() int { return s.process.running.Pid }
+func (s *Server) PID() int { return s.process.running.Pid }
 
-// Kill ends the server at once by SIGKILL, as a crash would. Its folder stays.
-// Killing it twice is harmless.
-func (s *RedisServer) Kill() { s.process.kill() }
+// Kill ends the server by SIGKILL, like a crash. Its folder stays. Killing it
+// twice is harmless.
+func (s *Server) Kill() { s.process.kill() }
 
-// Restart kills the server if it still runs, starts it again at the same
-// address on the same folder, and waits until it has loaded what is there.
-func (s *RedisServer) Restart(ctx context.Context) error {
+// Restart kills the server if it runs, starts it again at the same address on
+// the same folder, and waits until it has loaded the data there.
+func (s *Server) Restart(ctx context.Context) error {
 	s.Kill()
 	return s.start(ctx)
 }
 
 // Close kills the server, closes its client and removes its folder. Closing
 // twice is harmless.
-func (s *RedisServer) Close() error {
+func (s *Server) Close() error {
 	s.Kill()
 	if err := s.client.Close(); err != nil && !errors.Is(err, redis.ErrClosed) {
 		return fmt.Errorf("close the client of redis: %w", err)
@@ -116,8 +116,8 @@ func (s *RedisServer) Close() error {
 	return nil
 }
 
-// listenAnew chooses where the server is to listen.
-func (s *RedisServer) listenAnew(ctx context.Context) error {
+// chooseAddress sets the address to listen at.
+func (s *Server) chooseAddress(ctx context.Context) error {
 	if s.options.UnixSocket {
 		s.Addr = filepath.Join(s.folder, "redis.sock")
 		return nil
@@ -127,7 +127,7 @@ func (s *RedisServer) listenAnew(ctx context.Context) error {
 	return err
 }
 
-func (s *RedisServer) arguments() []string {
+func (s *Server) arguments() []string {
 	args := []string{"--dir", s.folder, "--save", ""}
 	if s.options.UnixSocket {
 		args = append(args, "--port", "0", "--unixsocket", s.Addr, "--unixsocketperm", "700")
@@ -141,7 +141,7 @@ func (s *RedisServer) arguments() []string {
 	return append(args, s.options.Args...)
 }
 
-func (s *RedisServer) clientOptions() *redis.Options {
+func (s *Server) clientOptions() *redis.Options {
 	network := "tcp"
 	if s.options.UnixSocket {
 		network = "unix"
@@ -149,9 +149,9 @@ func (s *RedisServer) clientOptions() *redis.Options {
 	return &redis.Options{Network: network, Addr: s.Addr, Password: s.options.Password}
 }
 
-// start runs the process and waits until it answers; on an error it does not
-// run.
-func (s *RedisServer) start(ctx context.Context) error {
+// start starts the process and waits until it answers. After an error the
+// process does not run.
+func (s *Server) start(ctx context.Context) error {
 	process, err := startProcess(ctx, s.logFile(), redisProgram, s.arguments()...)
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func (s *RedisServer) start(ctx context.Context) error {
 	return nil
 }
 
-func (s *RedisServer) awaitReady(ctx context.Context) error {
+func (s *Server) awaitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	client := redis.NewClient(s.clientOptions())
@@ -184,10 +184,10 @@ func (s *RedisServer) awaitReady(ctx context.Context) error {
 	return nil
 }
 
-// answers reports whether the server is there and has loaded its data. It asks
-// for the process, as it may be another server that has taken the port.
-func (s *RedisServer) answers(ctx context.Context, client *redis.Client) bool {
-	// The client would log each attempt in vain.
+// answers reports whether the server has loaded its data. It compares the id
+// of the process, because another server may have taken the port.
+func (s *Server) answers(ctx context.Context, client *redis.Client) bool {
+	// The client would log every failed attempt.
 	options := client.Options()
 	conn, err := new(net.Dialer).DialContext(ctx, options.Network, options.Addr)
 	if err != nil {
@@ -200,11 +200,12 @@ func (s *RedisServer) answers(ctx context.Context, client *redis.Client) bool {
 	return err == nil && strings.Contains(info, fmt.Sprintf("process_id:%d\r\n", s.PID()))
 }
 
-// errPortTaken is returned when somebody else listens at the server's address.
+// errPortTaken is returned when another process listens at the server's
+// address.
 var errPortTaken = errors.New("the port is taken")
 
-// failure says why the process ended.
-func (s *RedisServer) failure() error {
+// failure returns why the process ended.
+func (s *Server) failure() error {
 	log := s.logTail()
 	if strings.Contains(log, "Address already in use") {
 		return fmt.Errorf("redis ended at its start: %w\n%s", errPortTaken, log)
@@ -212,10 +213,10 @@ func (s *RedisServer) failure() error {
 	return fmt.Errorf("redis ended at its start:\n%s", log)
 }
 
-func (s *RedisServer) logFile() string { return filepath.Join(s.folder, "redis.log") }
+func (s *Server) logFile() string { return filepath.Join(s.folder, "redis.log") }
 
 // logTail returns the end of the server's log, for an error.
-func (s *RedisServer) logTail() string {
+func (s *Server) logTail() string {
 	const most = 2000
 	log, err := os.ReadFile(s.logFile())
 	if err != nil {
@@ -224,7 +225,7 @@ func (s *RedisServer) logTail() string {
 	return strings.TrimSpace(string(log[max(0, len(log)-most):]))
 }
 
-// freePort returns a port of 127.0.0.1 that nobody listened on just now.
+// freePort returns a port of 127.0.0.1 that is free at the moment.
 func freePort(ctx context.Context) (int, error) {
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp4", "127.0.0.1:0")
 	if err != nil {

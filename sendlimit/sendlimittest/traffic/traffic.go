@@ -1,4 +1,4 @@
-package sendlimittest
+package traffic
 
 import (
 	"bufio"
@@ -17,16 +17,16 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
-// TrafficEnv names the environment variable with the path of the real
-// traffic, for where it is not at its usual place.
-const TrafficEnv = "SENDLIMIT_TRAFFIC"
+// PathEnv is the name of the environment variable with the path of the real
+// traffic.
+const PathEnv = "SENDLIMIT_TRAFFIC"
 
-// DefaultTrafficSeed is the seed of the traffic that LoadTraffic generates.
-const DefaultTrafficSeed = 1
+// DefaultSeed is the seed of the traffic that Load generates.
+const DefaultSeed = 1
 
 const (
 	modulePath = "github.com/sendlimit/sendlimiter"
-	// realTraffic is where the real traffic is, relative to the module.
+	// realTraffic is the usual path of the real traffic, relative to the module.
 	realTraffic = "../shared/data/sends.csv.gz"
 )
 
@@ -36,20 +36,20 @@ type Send struct {
 	Offset time.Duration // from the start of a year; whole seconds
 }
 
-// Traffic is a year of sends in the order in which they are to be submitted:
-// bursty, and not in the order of their times.
-type Traffic struct {
+// Trace is a year of sends in the order of their submission. The order differs
+// from that of their send times, and sends come in bursts.
+type Trace struct {
 	Sends []Send
-	// Source says where they are from, to be printed beside what was measured
-	// with them.
+	// Source describes the origin of the sends. Print it beside figures that
+	// were measured with them.
 	Source string
-	// Real is false for generated traffic.
+	// Real is true for real traffic and false for generated traffic.
 	Real bool
 }
 
-// Request returns the request for the i-th send, in a year that begins at
-// start. Each has an id of its own, the same in every run.
-func (t Traffic) Request(i int, start time.Time) sendlimit.Request {
+// Request returns the request for the i-th send in a year that begins at
+// start. Every request has its own id, which is the same in every run.
+func (t Trace) Request(i int, start time.Time) sendlimit.Request {
 	return sendlimit.Request{
 		User: t.Sends[i].User,
 		ID:   "line-" + strconv.Itoa(i+1),
@@ -57,14 +57,15 @@ func (t Traffic) Request(i int, start time.Time) sendlimit.Request {
 	}
 }
 
-// LoadTraffic returns the first lines of the real traffic, or generated
-// traffic of so many lines where the real one is absent; zero lines means as
-// many as the real traffic has. Looked for is what TrafficEnv names, or else
-// the usual place beside the module around the working directory.
+// Load returns the first lines of the real traffic. If there is no file of it,
+// Load generates as many lines instead. Zero lines means all lines of the real
+// traffic, and as many generated ones.
 //
-// An absent file is no error, unless TrafficEnv names it.
-func LoadTraffic(lines int) (Traffic, error) {
-	path := os.Getenv(TrafficEnv)
+// The file is the one that PathEnv names. If PathEnv is not set, it is
+// ../shared/data/sends.csv.gz, relative to the module of the working
+// directory. A missing file is an error only if PathEnv names it.
+func Load(lines int) (Trace, error) {
+	path := os.Getenv(PathEnv)
 	if path == "" {
 		root, ok := moduleRoot()
 		if !ok {
@@ -75,33 +76,33 @@ func LoadTraffic(lines int) (Traffic, error) {
 			return generated(lines), nil
 		}
 	}
-	sends, err := RealTraffic(path)
+	sends, err := Read(path)
 	if err != nil {
-		return Traffic{}, err
+		return Trace{}, err
 	}
 	if lines > 0 {
 		sends = sends[:min(lines, len(sends))]
 	}
-	return Traffic{
+	return Trace{
 		Sends:  sends,
 		Source: fmt.Sprintf("real traffic, %d lines of %s", len(sends), filepath.Base(path)),
 		Real:   true,
 	}, nil
 }
 
-func generated(lines int) Traffic {
+func generated(lines int) Trace {
 	if lines <= 0 {
 		lines = realLines
 	}
-	return Traffic{
-		Sends:  GenerateTraffic(DefaultTrafficSeed, lines),
-		Source: fmt.Sprintf("generated traffic, %d lines, seed %d", lines, DefaultTrafficSeed),
+	return Trace{
+		Sends:  Generate(DefaultSeed, lines),
+		Source: fmt.Sprintf("generated traffic, %d lines, seed %d", lines, DefaultSeed),
 	}
 }
 
-// RealTraffic reads a gzipped CSV file with the header user,offset_s. An error
-// names the file, and the line that is wrong.
-func RealTraffic(path string) ([]Send, error) {
+// Read reads a gzipped CSV file with the header user,offset_s. An error names
+// the file and the invalid line.
+func Read(path string) ([]Send, error) {
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, fmt.Errorf("open traffic: %w", err)
@@ -147,9 +148,9 @@ func readSends(from io.Reader) ([]Send, error) {
 	}
 }
 
-// moduleRoot returns the nearest folder around the working directory that
-// has this module's go.mod. The benchmarks are in it, though they are a module
-// of their own.
+// moduleRoot returns the nearest folder with this module's go.mod, from the
+// working directory upwards. This works for the benchmarks too: they are
+// another module inside this one.
 func moduleRoot() (string, bool) {
 	folder, err := os.Getwd()
 	if err != nil {

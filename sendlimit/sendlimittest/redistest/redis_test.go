@@ -1,4 +1,4 @@
-package sendlimittest_test
+package redistest_test
 
 import (
 	"net"
@@ -10,12 +10,12 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 func TestEmbeddedRedis(t *testing.T) {
 	t.Parallel()
-	server, client := sendlimittest.EmbeddedRedis(t)
+	server, client := redistest.Embedded(t)
 	require.NoError(t, client.Set(t.Context(), "k", "v", time.Minute).Err())
 	server.FastForward(time.Minute)
 	require.False(t, server.Exists("k"))
@@ -23,7 +23,7 @@ func TestEmbeddedRedis(t *testing.T) {
 
 func TestRealRedisKeepsItsDataOverACrash(t *testing.T) {
 	t.Parallel()
-	server := sendlimittest.RealRedis(t, "--appendonly", "yes", "--appendfsync", "always")
+	server := redistest.Real(t, "--appendonly", "yes", "--appendfsync", "always")
 	require.NoError(t, server.Client().Set(t.Context(), "k", "v", 0).Err())
 	addr, pid := server.Addr, server.PID()
 
@@ -39,7 +39,7 @@ func TestRealRedisKeepsItsDataOverACrash(t *testing.T) {
 
 func TestRealRedisForgetsWithoutAppendOnly(t *testing.T) {
 	t.Parallel()
-	server := sendlimittest.RealRedis(t)
+	server := redistest.Real(t)
 	require.NoError(t, server.Client().Set(t.Context(), "k", "v", 0).Err())
 	require.NoError(t, server.Restart(t.Context()), "kills it first")
 	require.Zero(t, server.Client().Exists(t.Context(), "k").Val())
@@ -47,7 +47,7 @@ func TestRealRedisForgetsWithoutAppendOnly(t *testing.T) {
 
 func TestStartRedisWithAPassword(t *testing.T) {
 	t.Parallel()
-	for name, options := range map[string]sendlimittest.RedisOptions{
+	for name, options := range map[string]redistest.Options{
 		"tcp":  {Password: "s€cret:/@"},
 		"unix": {Password: "s€cret:/@", UnixSocket: true},
 	} {
@@ -67,10 +67,10 @@ func TestStartRedisWithAPassword(t *testing.T) {
 
 func TestStartRedisAsAReplica(t *testing.T) {
 	t.Parallel()
-	primary := sendlimittest.RealRedis(t, "--repl-diskless-sync-delay", "0")
+	primary := redistest.Real(t, "--repl-diskless-sync-delay", "0")
 	_, port, err := net.SplitHostPort(primary.Addr)
 	require.NoError(t, err)
-	replica := sendlimittest.RealRedis(t, "--replicaof", "127.0.0.1", port)
+	replica := redistest.Real(t, "--replicaof", "127.0.0.1", port)
 	require.NoError(t, primary.Client().Set(t.Context(), "k", "v", 0).Err())
 	require.Eventually(t, func() bool {
 		return replica.Client().Get(t.Context(), "k").Val() == "v"
@@ -80,8 +80,8 @@ func TestStartRedisAsAReplica(t *testing.T) {
 
 func TestStartRedisSaysWhyItFailed(t *testing.T) {
 	t.Parallel()
-	sendlimittest.NeedRedis(t)
-	_, err := sendlimittest.StartRedis(t.Context(), sendlimittest.RedisOptions{
+	redistest.NeedServer(t)
+	_, err := redistest.Start(t.Context(), redistest.Options{
 		Args: []string{"--no-such-setting", "1"},
 	})
 	require.ErrorContains(t, err, "no-such-setting")
@@ -89,15 +89,15 @@ func TestStartRedisSaysWhyItFailed(t *testing.T) {
 
 func TestStartRedisWithoutAServer(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	_, err := sendlimittest.StartRedis(t.Context(), sendlimittest.RedisOptions{})
+	_, err := redistest.Start(t.Context(), redistest.Options{})
 	require.ErrorContains(t, err, "redis-server")
 }
 
 func TestCloseLeavesNothingBehind(t *testing.T) {
-	sendlimittest.NeedRedis(t)
+	redistest.NeedServer(t)
 	folder := t.TempDir()
 	t.Setenv("TMPDIR", folder)
-	server, err := sendlimittest.StartRedis(t.Context(), sendlimittest.RedisOptions{})
+	server, err := redistest.Start(t.Context(), redistest.Options{})
 	require.NoError(t, err)
 	pid := server.PID()
 	require.NoError(t, server.Close())
@@ -112,7 +112,7 @@ func TestCloseLeavesNothingBehind(t *testing.T) {
 
 func TestRealCluster(t *testing.T) {
 	t.Parallel()
-	cluster := sendlimittest.RealCluster(t, "--maxmemory-policy", "noeviction")
+	cluster := redistest.RealCluster(t, "--maxmemory-policy", "noeviction")
 	require.Len(t, cluster.Addrs(), 3)
 	client := cluster.Client()
 	for i := range 50 { // on all three nodes
@@ -125,10 +125,10 @@ func TestRealCluster(t *testing.T) {
 	require.ErrorContains(t, err, "CROSSSLOT")
 }
 
-func start(t *testing.T, options sendlimittest.RedisOptions) *sendlimittest.RedisServer {
+func start(t *testing.T, options redistest.Options) *redistest.Server {
 	t.Helper()
-	sendlimittest.NeedRedis(t)
-	server, err := sendlimittest.StartRedis(t.Context(), options)
+	redistest.NeedServer(t)
+	server, err := redistest.Start(t.Context(), options)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	return server

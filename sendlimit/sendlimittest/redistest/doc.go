@@ -1,0 +1,13 @@
+// Package redistest starts Redis servers for tests and benchmarks.
+//
+//   - Embedded starts a miniredis inside the test's process.
+//   - Real and RealCluster start redis-server processes. The test is skipped
+//     if there is no redis-server in PATH; see RequireEnv.
+//   - Start and StartCluster do the same without a test. The caller closes
+//     what they return.
+//
+// Servers listen on free ports of 127.0.0.1 and write to temporary folders. On
+// Linux they end even if the test is killed.
+//
+// The package does not know the limiters or their models.
+package redistest
