@@ -10,6 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // Messages is a page of a user's messages.
@@ -145,7 +146,7 @@ func (s *server) usage(r *http.Request, q query) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	report := message.UsageOf(request, usage, sends)
+	report := submit.UsageOf(request, usage, sends)
 	report.More = len(sends) == sendlimit.MaxList
 	if err := s.conceal(r.Context(), request.User, report.Sends); err != nil {
 		return answer{}, err

@@ -134,7 +134,7 @@ func TestUsageOfCategories(t *testing.T) {
 		}
 		u, err := s.Usage(s.Context(), r)
 		require.NoError(s, err)
-		usage := message.UsageOf(r, u, nil)
+		usage := submit.UsageOf(r, u, nil)
 		used := map[string]int{}
 		for _, rule := range usage.Rules {
 			used[rule.Category+" "+rule.Rule] = rule.Used

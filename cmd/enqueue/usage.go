@@ -10,6 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 func (p *program) usageCommand(ctx context.Context) *cobra.Command {
@@ -74,7 +75,7 @@ func (p *program) usage(ctx context.Context, s *session, r sendlimit.UsageReques
 		return err
 	}
 	if p.json {
-		return printJSON(p.stdout, message.UsageOf(r, usage, sends))
+		return printJSON(p.stdout, submit.UsageOf(r, usage, sends))
 	}
 	style, err := p.style()
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/rules"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // What a dead letter's Outcome can be, beside Refused and Invalid.
@@ -121,7 +122,7 @@ func (d *Letters) List(ctx context.Context, r ListRequest) ([]message.Status, er
 	}
 	statuses := make([]message.Status, len(list))
 	for i, letter := range list {
-		statuses[i] = message.StatusOf(letter.Standing)
+		statuses[i] = submit.StatusOf(letter.Standing)
 	}
 	return statuses, nil
 }
@@ -132,7 +133,7 @@ func (d *Letters) Get(ctx context.Context, user, id string) (letter Letter, ok b
 	if err != nil || !ok {
 		return Letter{}, false, err
 	}
-	letter.Status = message.StatusOf(found.Standing)
+	letter.Status = submit.StatusOf(found.Standing)
 	if len(found.Content) > 0 {
 		c, err := message.DecodeContent(found.Content)
 		if err != nil {
@@ -189,7 +190,7 @@ func noRetry(d sendlimit.Decision, user, id string) string {
 		return fmt.Sprintf("message %s to %s expired at %s: submit it anew with a later expires_at",
 			id, user, d.ExpiresAt.Format(message.TimeLayout))
 	case d.Code == fault.CodeBlocked:
-		return message.BlockedSentence(user)
+		return submit.BlockedSentence(user)
 	case d.Code == fault.CodeSendLimit && !d.ExpiresAt.IsZero():
 		return fmt.Sprintf("no time is free for %s before message %s expires at %s",
 			user, id, d.ExpiresAt.Format(message.TimeLayout))

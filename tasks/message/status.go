@@ -3,11 +3,8 @@ package message
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
-	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 // Status is what became of a message, as every surface spells it. Fields that
@@ -73,65 +70,13 @@ func NoStatus(user, id string) Outcome {
 	}
 }
 
-func StatusOf(s messages.Standing) Status {
-	status := Status{
-		ID: s.ID, User: s.User, Status: statusWord(s), SendAt: Time{s.SendAt}, RequestedAt: Time{s.RequestedAt},
-		PromisedAt: Time{s.Promised}, MovedFrom: Time{s.MovedFrom}, Shifted: s.Shifted, ExpiresAt: Time{s.ExpiresAt},
-		ProviderID: s.ProviderID, NextTryAt: Time{s.NotBefore}, Attempts: s.Attempts, Category: s.Category,
-		Reason: reasonOf(s), Uncertain: s.Uncertain, Account: s.Account,
-	}
-	if s.State == messages.StateDelivered {
-		late := int64(s.Lateness / time.Millisecond)
-		status.DeliveredAt, status.LatenessMS = Time{s.EndedAt}, &late
-	} else {
-		status.EndedAt = Time{s.EndedAt}
-	}
-	return status
-}
-
-func statusWord(s messages.Standing) string {
-	switch s.State {
-	case messages.StatePending:
-		switch {
-		case !s.Promised.IsZero():
-			return StatusPostponed
-		case !s.MovedFrom.IsZero():
-			return StatusMoved
-		default:
-			return StatusScheduled
-		}
-	case messages.StateSending:
-		return StatusSending
-	case messages.StateDelivered:
-		return StatusDelivered
-	case messages.StateCancelled:
-		return StatusCancelled
-	case messages.StateDropped:
-		return StatusDropped
-	case messages.StateFailed:
-		return StatusFailed
-	case messages.StateUncertain:
-		return StatusUncertain
-	case messages.StateUnknown:
-	}
-	return ""
-}
-
-func reasonOf(s messages.Standing) string {
-	switch {
-	case s.Reason != messages.ReasonLate:
-		return s.Reason
-	case s.InQuietHours:
-		return latePrefix + "quiet hours were in the way"
-	case s.InTheWay == (policy.Rule{}):
-		return s.Reason
-	}
-	return latePrefix + RuleName(s.InTheWayCategory, s.InTheWay) + " was in the way"
-}
-
-// latePrefix begins the reason of a postponement that a rule or quiet hours were
-// behind.
-const latePrefix = messages.ReasonLate + ": "
+// LatePrefix begins the Reason of a message that was late because a rule or quiet
+// hours were in the way. Where nothing is known to have been in the way, Reason is
+// only "late".
+const (
+	LatePrefix = reasonLate + ": "
+	reasonLate = "late"
+)
 
 // Failures is how many deliveries have failed, as far as is known: those tried,
 // but for one that runs and one that was successful.
@@ -146,9 +91,9 @@ func (s Status) Failures() int {
 // delivery failed; why is what it says about what was in the way, "" for
 // nothing.
 func (s Status) Late() (why string, late bool) {
-	why, late = strings.CutPrefix(s.Reason, latePrefix)
+	why, late = strings.CutPrefix(s.Reason, LatePrefix)
 	if late {
 		return why, true
 	}
-	return "", s.Reason == messages.ReasonLate
+	return "", s.Reason == reasonLate
 }

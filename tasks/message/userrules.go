@@ -91,6 +91,8 @@ func CheckUserSettings(s policy.UserSettings, policies map[string]policy.Policy)
 // policyOf names the policy of a user with these settings.
 func policyOf(s policy.UserSettings) string { return cmp.Or(s.Policy, policy.DefaultName) }
 
+func zoneName(zone string) string { return cmp.Or(zone, "UTC") }
+
 func effectiveRules(policy policy.Policy, s policy.UserSettings) *EffectiveRules {
 	own := policy.For(s)
 	e := &EffectiveRules{

@@ -202,7 +202,7 @@ func (s *Submitter) Statuses(ctx context.Context, user string, ids ...string) ([
 	}
 	statuses := make([]message.Status, len(standings))
 	for i, standing := range standings {
-		statuses[i] = message.StatusOf(standing)
+		statuses[i] = StatusOf(standing)
 	}
 	return s.ownStatuses(statuses), nil
 }

@@ -57,7 +57,7 @@ func (s *Submitter) judgeRequest(
 	if full != nil && d.Allowed && !d.Replayed {
 		return message.Outcome{}, judged{err: full}
 	}
-	return message.DecisionOutcome(d, message.Accepted, m.User, request.ID), judged{
+	return outcomeOf(d, message.Accepted, m.User, request.ID), judged{
 		generation: request.Record.Generation, content: len(request.Record.Content), decision: d,
 	}
 }

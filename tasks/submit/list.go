@@ -83,7 +83,7 @@ func merged(placed []message.Status, ended []messages.Standing, limit int) []mes
 		if order <= 0 {
 			all, placed = append(all, placed[0]), placed[1:]
 		} else {
-			all = append(all, message.StatusOf(ended[0]))
+			all = append(all, StatusOf(ended[0]))
 		}
 		if order >= 0 {
 			ended = ended[1:]

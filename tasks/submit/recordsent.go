@@ -58,7 +58,7 @@ func (s *Submitter) RecordSent(ctx context.Context, m message.Message) (message.
 		return message.InvalidOutcome(notOver(m.SendAt.UTC().Format(time.RFC3339Nano)), m), nil
 	default:
 		d := sendlimit.Decision{Code: recorded.Code, At: recorded.At, Now: recorded.Now}
-		return message.DecisionOutcome(d, message.Recorded, m.User, m.ID), nil
+		return outcomeOf(d, message.Recorded, m.User, m.ID), nil
 	}
 }
 

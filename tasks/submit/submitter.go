@@ -281,7 +281,7 @@ func (s *Submitter) CancelFrom(ctx context.Context, user, id string, from time.T
 	if err != nil {
 		return message.InvalidOr(err, user, id)
 	}
-	o := message.DecisionOutcome(d, message.Cancelled, user, id)
+	o := outcomeOf(d, message.Cancelled, user, id)
 	if d.Allowed {
 		o.SendAt = message.Time{}
 	}
@@ -317,7 +317,7 @@ func (s *Submitter) MoveFrom(ctx context.Context, user, id string, from, to time
 	if err != nil {
 		return message.InvalidOr(err, user, id)
 	}
-	o := message.DecisionOutcome(d, message.Moved, user, id)
+	o := outcomeOf(d, message.Moved, user, id)
 	changed.payer.Quota(&o, d)
 	return o, nil
 }

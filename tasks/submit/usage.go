@@ -5,6 +5,9 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
@@ -33,4 +36,38 @@ func (s *Submitter) NextFree(ctx context.Context, r sendlimit.NextFreeRequest) (
 		return err
 	})
 	return times, err
+}
+
+// UsageOf spells the answer to a request, with the reservations between its From
+// and To.
+func UsageOf(r sendlimit.UsageRequest, u sendlimit.Usage, sends []keyspace.Reservation) message.Usage {
+	usage := message.Usage{
+		User: r.User, At: message.Time{Time: u.At}, From: message.Time{Time: r.From}, To: message.Time{Time: r.To},
+		Rules: make([]message.RuleUsage, len(u.Rules)), Free: stretchesOf(u.Free), Blocked: u.Blocked, Sends: make([]message.Conflict, len(sends)),
+	}
+	for i, rule := range u.Rules {
+		kind := "sliding"
+		if rule.Rule.Calendar() {
+			kind = "calendar"
+		}
+		usage.Rules[i] = message.RuleUsage{
+			Rule: rule.Rule.String(), Category: rule.Category, Limit: rule.Rule.Limit, Kind: kind, WindowSeconds: int(rule.Rule.Window / time.Second),
+			Used: rule.Used, From: message.Time{Time: rule.From}, Until: message.Time{Time: rule.Until},
+		}
+	}
+	if len(u.Quiet) > 0 {
+		usage.Quiet = stretchesOf(u.Quiet)
+	}
+	for i, m := range sends {
+		usage.Sends[i] = message.Conflict{ID: m.ID, SendAt: message.Time{Time: m.At}}
+	}
+	return usage
+}
+
+func stretchesOf(list []calendar.Stretch) []message.Stretch {
+	stretches := make([]message.Stretch, len(list))
+	for i, s := range list {
+		stretches[i] = message.Stretch{From: message.Time{Time: s.From}, Until: message.Time{Time: s.Until}}
+	}
+	return stretches
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // Users hands out and removes all that the store and the queue have of a user.
@@ -170,7 +171,7 @@ func placesOf(reservations []keyspace.Reservation) []message.Conflict {
 }
 
 func userMessageOf(m userdata.Message) (Message, error) {
-	data := Message{Status: message.StatusOf(m.Standing)}
+	data := Message{Status: submit.StatusOf(m.Standing)}
 	if len(m.Content) == 0 {
 		return data, nil
 	}

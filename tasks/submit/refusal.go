@@ -1,18 +1,18 @@
-package message
+package submit
 
 import (
-	"cmp"
 	"fmt"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// detail says a refusal in a sentence that a person understands without
+// refusalSentence says a refusal in a sentence that a person understands without
 // reading more, with what to do next.
-func detail(d sendlimit.Decision, user, id string) string {
+func refusalSentence(d sendlimit.Decision, user, id string) string {
 	switch d.Code {
 	case fault.CodeSendLimit:
 		return conflictSentence(d, user) + "; " + otherTimes(d)
@@ -28,12 +28,12 @@ func detail(d sendlimit.Decision, user, id string) string {
 		return fmt.Sprintf("%s has no message %s waiting to be sent: list shows those there are", user, id)
 	case fault.CodeInPast:
 		return fmt.Sprintf("%s is in the past: it is %s now; use a later time, or now",
-			timeOfDay(d.At, d.Now), d.Now.Format(TimeLayout))
+			timeOfDay(d.At, d.Now), d.Now.Format(message.TimeLayout))
 	case fault.CodeTooFarAhead:
 		return timeOfDay(d.At, d.Now) + " is further ahead than messages are taken: use an earlier time"
 	case fault.CodePastExpiry:
 		return fmt.Sprintf("%s is not before the message's expires_at %s: use an earlier time",
-			timeOfDay(d.At, d.Now), d.ExpiresAt.Format(TimeLayout))
+			timeOfDay(d.At, d.Now), d.ExpiresAt.Format(message.TimeLayout))
 	default:
 		return string(d.Code)
 	}
@@ -80,8 +80,6 @@ func quietSentence(d sendlimit.Decision, user string) string {
 func BlockedSentence(user string) string {
 	return user + " is blocked, and nothing is accepted: see worker user show, and worker user set to lift it"
 }
-
-func zoneName(zone string) string { return cmp.Or(zone, "UTC") }
 
 func countMessages(n int, category string) string {
 	if n == 1 {

@@ -1,0 +1,32 @@
+package message
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Time is a time as outcomes spell it: UTC with milliseconds.
+type Time struct{ time.Time }
+
+// TimeLayout is how outcomes spell a time.
+const TimeLayout = "2006-01-02T15:04:05.000Z"
+
+// MarshalText writes the time in TimeLayout.
+func (t Time) MarshalText() ([]byte, error) {
+	return t.UTC().AppendFormat(nil, TimeLayout), nil
+}
+
+// MarshalJSON writes the time in TimeLayout, in quotes.
+func (t Time) MarshalJSON() ([]byte, error) {
+	return t.UTC().AppendFormat(nil, `"`+TimeLayout+`"`), nil
+}
+
+// UnmarshalJSON reads an RFC 3339 time.
+func (t *Time) UnmarshalJSON(text []byte) error {
+	if err := json.Unmarshal(text, &t.Time); err != nil {
+		return fmt.Errorf("time of an outcome: %w", err)
+	}
+	t.Time = t.UTC()
+	return nil
+}

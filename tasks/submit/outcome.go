@@ -1,0 +1,49 @@
+package submit
+
+import (
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// outcomeOf makes the outcome of a decision about a message; done is what it
+// is called when it was allowed.
+func outcomeOf(d sendlimit.Decision, done, user, id string) message.Outcome {
+	o := message.Outcome{
+		Outcome: done, ID: id, User: user,
+		SendAt: message.Time{Time: d.At}, RequestedAt: message.Time{Time: d.RequestedAt}, MovedFrom: message.Time{Time: d.MovedFrom},
+		Shifted: d.Shifted, Replayed: d.Replayed,
+	}
+	if d.Allowed {
+		return o
+	}
+	o.Outcome, o.Code = message.Refused, d.Code
+	if d.Code == fault.CodeInPast || d.Code == fault.CodeTooFarAhead || d.Code == fault.CodePastExpiry {
+		o.Outcome, o.Field = message.Invalid, "send_at"
+	}
+	for _, v := range d.Violations {
+		o.Violations = append(o.Violations, violationOf(v))
+	}
+	o.QuietHours = message.QuietHoursOf(d.Quiet)
+	o.NextFreeAt, o.PreviousFreeAt = message.Time{Time: d.NextFree}, message.Time{Time: d.PreviousFree}
+	o.Detail = refusalSentence(d, user, id)
+	return o
+}
+
+func violationOf(v sendlimit.Violation) message.Violation {
+	out := message.Violation{
+		Rule: v.Rule.String(), Category: v.Category, Limit: v.Rule.Limit, Kind: "sliding",
+		WindowSeconds:  int(v.Rule.Window / time.Second),
+		Conflicts:      make([]message.Conflict, len(v.Conflicts)),
+		ConflictsTotal: v.ConflictsTotal,
+	}
+	if v.Rule.Calendar() {
+		out.Kind, out.From, out.Until = "calendar", message.Time{Time: v.From}, message.Time{Time: v.Until}
+	}
+	for i, c := range v.Conflicts {
+		out.Conflicts[i] = message.Conflict{ID: c.ID, SendAt: message.Time{Time: c.At}}
+	}
+	return out
+}

@@ -1,0 +1,65 @@
+package submit
+
+import (
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+func StatusOf(s messages.Standing) message.Status {
+	status := message.Status{
+		ID: s.ID, User: s.User, Status: statusWord(s), SendAt: message.Time{Time: s.SendAt}, RequestedAt: message.Time{Time: s.RequestedAt},
+		PromisedAt: message.Time{Time: s.Promised}, MovedFrom: message.Time{Time: s.MovedFrom}, Shifted: s.Shifted, ExpiresAt: message.Time{Time: s.ExpiresAt},
+		ProviderID: s.ProviderID, NextTryAt: message.Time{Time: s.NotBefore}, Attempts: s.Attempts, Category: s.Category,
+		Reason: reasonOf(s), Uncertain: s.Uncertain, Account: s.Account,
+	}
+	if s.State == messages.StateDelivered {
+		late := int64(s.Lateness / time.Millisecond)
+		status.DeliveredAt, status.LatenessMS = message.Time{Time: s.EndedAt}, &late
+	} else {
+		status.EndedAt = message.Time{Time: s.EndedAt}
+	}
+	return status
+}
+
+func statusWord(s messages.Standing) string {
+	switch s.State {
+	case messages.StatePending:
+		switch {
+		case !s.Promised.IsZero():
+			return message.StatusPostponed
+		case !s.MovedFrom.IsZero():
+			return message.StatusMoved
+		default:
+			return message.StatusScheduled
+		}
+	case messages.StateSending:
+		return message.StatusSending
+	case messages.StateDelivered:
+		return message.StatusDelivered
+	case messages.StateCancelled:
+		return message.StatusCancelled
+	case messages.StateDropped:
+		return message.StatusDropped
+	case messages.StateFailed:
+		return message.StatusFailed
+	case messages.StateUncertain:
+		return message.StatusUncertain
+	case messages.StateUnknown:
+	}
+	return ""
+}
+
+func reasonOf(s messages.Standing) string {
+	switch {
+	case s.Reason != messages.ReasonLate:
+		return s.Reason
+	case s.InQuietHours:
+		return message.LatePrefix + "quiet hours were in the way"
+	case s.InTheWay == (policy.Rule{}):
+		return s.Reason
+	}
+	return message.LatePrefix + message.RuleName(s.InTheWayCategory, s.InTheWay) + " was in the way"
+}
