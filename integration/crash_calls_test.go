@@ -28,10 +28,7 @@ type scriptNames map[string]string
 func nameScripts(t *testing.T, client redis.Cmdable) scriptNames {
 	t.Helper()
 	names := make(scriptNames)
-	files, err := filepath.Glob("../lua/*.lua")
-	require.NoError(t, err)
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".lua")
+	for _, name := range lua.Names() {
 		text, err := lua.Text(name)
 		require.NoError(t, err)
 		names.add(t, client, name, text)

@@ -19,25 +19,26 @@ import (
 // cancelling messages. Before and after each it is made to die.
 func submitterCalls() []string {
 	return []string{
-		"account_find", "asynq enqueue", "asynq schedule", "check", "client", "dial", "get policy", "hello", "hmget record", "hold",
-		"info memory", "move", "release", "reserve", "sadd asynq:queues", "settle_hold", "smembers policies", "stats_add",
-		"zadd watch",
+		"account/find", "account/stats_add", "asynq enqueue", "asynq schedule", "charge/hold", "charge/settle_hold",
+		"client", "dial", "get policy", "hello", "hmget record", "info memory", "place/check", "place/move",
+		"place/release", "place/reserve", "sadd asynq:queues", "smembers policies", "zadd watch",
 	}
 }
 
 // workerCalls lists every call of a worker, its relay included.
 func workerCalls() []string {
 	return []string{
-		"account_find", "announce", "asynq clearServerState", "asynq deleteExpiredCompletedTasks", "asynq dequeue", "asynq done", "asynq enqueue",
-		"asynq forward", "asynq getTaskInfo", "asynq listLeaseExpired", "asynq listMessages",
-		"asynq reclaimStateAggregationSets", "asynq retry",
-		"asynq schedule", "asynq writeServerState", "claim", "client", "dial", "get policy", "hello", "hgetall accounts",
-		"hgetall settings", "hgetall stats", "hmget hold", "hold_look", "mget rate", "notice_claim", "notice_put",
-		"notice_settle", "notify", "pause", "permits_acquire", "permits_give_back", "renew",
-		"sadd asynq:queues", "settle", "settle_hold", "sismember asynq:queues", "smembers policies", "stats_add", "time", "tokens_give_back",
-		"tokens_take", "zadd asynq:lease", "zadd asynq:servers", "zadd asynq:workers", "zadd notices", "zadd watch",
-		"zrange gathered", "zrange holds", "zrange notices", "zrange watch", "zrem asynq:servers", "zrem asynq:workers",
-		"zrem gathered",
+		"account/find", "account/stats_add", "announce", "asynq clearServerState",
+		"asynq deleteExpiredCompletedTasks", "asynq dequeue", "asynq done", "asynq enqueue", "asynq forward",
+		"asynq getTaskInfo", "asynq listLeaseExpired", "asynq listMessages", "asynq reclaimStateAggregationSets",
+		"asynq retry", "asynq schedule", "asynq writeServerState", "charge/hold_look", "charge/settle_hold",
+		"client", "dial", "get policy", "hello", "hgetall accounts", "hgetall settings", "hgetall stats",
+		"hmget hold", "message/claim", "message/renew", "message/settle", "mget rate", "notice/claim", "notice/put",
+		"notice/settle", "notify", "rate/pause", "rate/permits_acquire", "rate/permits_give_back",
+		"rate/tokens_give_back", "rate/tokens_take", "sadd asynq:queues", "sismember asynq:queues",
+		"smembers policies", "time", "zadd asynq:lease", "zadd asynq:servers", "zadd asynq:workers", "zadd notices",
+		"zadd watch", "zrange gathered", "zrange holds", "zrange notices", "zrange watch", "zrem asynq:servers",
+		"zrem asynq:workers", "zrem gathered",
 	}
 }
 
@@ -74,19 +75,19 @@ func (t crashTarget) String() string {
 // comes tells when the point does.
 func (t crashTarget) comes() occasion {
 	switch {
-	case t.call == "check":
+	case t.call == "place/check":
 		return callsOnQuota
 	case !t.worker:
 		return callsAlways
-	case slices.Contains([]string{"asynq getTaskInfo", "asynq listMessages", "asynq schedule", "renew", "sismember asynq:queues"}, t.call):
+	case slices.Contains([]string{"asynq getTaskInfo", "asynq listMessages", "asynq schedule", "message/renew", "sismember asynq:queues"}, t.call):
 		return callsOnLoss
-	case slices.Contains([]string{"hmget hold", "hold_look", "settle_hold"}, t.call):
+	case slices.Contains([]string{"hmget hold", "charge/hold_look", "charge/settle_hold"}, t.call):
 		return callsOnHold
-	case t.call == "pause":
+	case t.call == "rate/pause":
 		return callsOnPause
 	case slices.Contains([]string{
-		"account_find", "hgetall accounts", "hgetall stats", "notice_put", "permits_give_back", "stats_add",
-		"tokens_give_back", "zadd notices", "zrange gathered", "zrange holds", "zrange notices", "zrem gathered",
+		"account/find", "hgetall accounts", "hgetall stats", "notice/put", "rate/permits_give_back", "account/stats_add",
+		"rate/tokens_give_back", "zadd notices", "zrange gathered", "zrange holds", "zrange notices", "zrem gathered",
 	}, t.call):
 		return callsInTime
 	case slices.Contains([]string{"asynq clearServerState", "asynq retry", "zrem asynq:servers", "zrem asynq:workers"}, t.call):
@@ -99,7 +100,7 @@ func (t crashTarget) comes() occasion {
 
 // paced reports whether the call is made only where the provider has a pace.
 func (t crashTarget) paced() bool {
-	return strings.HasPrefix(t.call, "permits_") || strings.HasPrefix(t.call, "tokens_")
+	return strings.HasPrefix(t.call, "rate/permits_") || strings.HasPrefix(t.call, "rate/tokens_")
 }
 
 // crashTargets has both points of every call.

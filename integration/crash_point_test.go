@@ -38,11 +38,11 @@ const (
 	callDial     = "dial"
 	callNotify   = "notify"
 	callAnnounce = "announce"
-	callClaim    = "claim"
-	callSettle   = "settle"
+	callClaim    = "message/claim"
+	callSettle   = "message/settle"
 	// The same of notices.
-	callNoticeClaim  = "notice_claim"
-	callNoticeSettle = "notice_settle"
+	callNoticeClaim  = "notice/claim"
+	callNoticeSettle = "notice/settle"
 )
 
 func claims(call string) bool  { return call == callClaim || call == callNoticeClaim }

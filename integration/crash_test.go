@@ -159,7 +159,7 @@ func playRandomRound(r *crashRound, seed uint64) {
 	case callsOnLoss:
 		cast.submitter = append([]crashPoint{{Call: "asynq schedule", Nth: 1}}, cast.submitter...)
 	case callsOnHold:
-		cast.submitter = append([]crashPoint{{Call: "reserve", After: true, Nth: 1}}, cast.submitter...)
+		cast.submitter = append([]crashPoint{{Call: "place/reserve", After: true, Nth: 1}}, cast.submitter...)
 		for i := range plan {
 			plan[i][0].Wait = max(plan[i][0].Wait, 400*time.Millisecond)
 		}

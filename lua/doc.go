@@ -1,5 +1,6 @@
 // Package lua holds the scripts that run inside Redis, one file an operation,
-// embedded and ready to call.
+// embedded and ready to call, in a folder for each thing that they are about:
+// place, message, charge, account, notice, count, rate, setting, refit.
 //
 // A script is the only thing that ever writes a timeline, a record or a watch
 // list: each makes all its reads and checks before its first write, since Redis
@@ -13,7 +14,7 @@
 //
 // so that a script stays one text, one SHA-1 and one round trip. The place of
 // the line matters: what stands before it runs before the fragment's functions
-// are even made, which reserve.lua uses to keep its common case short.
+// are even made, which place/reserve.lua uses to keep its common case short.
 //
 // Numbers: Unix milliseconds have 13 digits. Redis's tostring and ".." keep 14
 // of them; the scripts pass numbers to commands and replies as numbers, which

@@ -15,6 +15,6 @@ func TestEveryScriptHasAName(t *testing.T) {
 	for _, script := range lua.All() {
 		require.NotEmpty(t, names[script.Hash()])
 	}
-	require.Equal(t, "reserve", names[lua.Reserve.Hash()])
-	require.Equal(t, "next_free", names[lua.NextFree.Hash()])
+	require.Equal(t, "place/reserve", names[lua.Reserve.Hash()])
+	require.Equal(t, "place/next_free", names[lua.NextFree.Hash()])
 }

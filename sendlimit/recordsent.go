@@ -42,7 +42,7 @@ type Recorded struct {
 	Now time.Time
 }
 
-// What lua/record_sent.lua says beside the statuses of a decision.
+// What lua/place/record_sent.lua says beside the statuses of a decision.
 const (
 	statusNotOver = 9
 	flagForgotten = 4

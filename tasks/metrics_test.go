@@ -103,11 +103,11 @@ func TestMetricsOfScripts(t *testing.T) {
 				s.moved("b", 4*time.Hour)
 				require.NoError(s, s.client.Eval(s.Context(), "return 1", nil).Err())
 				lines := measured(s.T, registry)
-				require.InDelta(s, 3, lines["script_duration_seconds reserve"], 0)
-				require.InDelta(s, 1, lines["script_duration_seconds release"], 0)
-				require.InDelta(s, 1, lines["script_duration_seconds move"], 0)
+				require.InDelta(s, 3, lines["script_duration_seconds place/reserve"], 0)
+				require.InDelta(s, 1, lines["script_duration_seconds place/release"], 0)
+				require.InDelta(s, 1, lines["script_duration_seconds place/move"], 0)
 				for line := range lines {
-					require.NotRegexp(s, "script_duration_seconds (claim|other)", line)
+					require.NotRegexp(s, "script_duration_seconds (message/claim|other)", line)
 				}
 
 				called := func() float64 {
@@ -119,7 +119,7 @@ func TestMetricsOfScripts(t *testing.T) {
 						return pipe.Ping(s.Context()).Err()
 					})
 					require.Error(s, err)
-					return measured(s.T, registry)["script_duration_seconds check"]
+					return measured(s.T, registry)["script_duration_seconds place/check"]
 				}
 				require.Zero(s, called(), "the server has not got it")
 				require.NoError(s, lua.Check.Load(s.Context(), s.client).Err())
@@ -138,7 +138,7 @@ func TestMetricsOfScriptsInACluster(t *testing.T) {
 	m, registry := newMetrics(t)
 	m.MeasureScripts(client)
 	require.NoError(t, lua.Rehearse.Run(t.Context(), client, rehearseKeys(), 1000).Err())
-	require.InDelta(t, 1, measured(t, registry)["script_duration_seconds rehearse"], 0)
+	require.InDelta(t, 1, measured(t, registry)["script_duration_seconds place/rehearse"], 0)
 
 	node, err := client.MasterForKey(t.Context(), "{a}")
 	require.NoError(t, err)
@@ -150,7 +150,7 @@ func TestMetricsOfScriptsInACluster(t *testing.T) {
 	lua.Rehearse.EvalSha(t.Context(), pipe, rehearseKeys(), 1000)
 	_, err = pipe.Exec(t.Context())
 	require.NoError(t, err)
-	require.InDelta(t, 4, measured(t, registry)["script_duration_seconds rehearse"], 0)
+	require.InDelta(t, 4, measured(t, registry)["script_duration_seconds place/rehearse"], 0)
 }
 
 // rehearseKeys are seven keys of a slot, none of which there is.

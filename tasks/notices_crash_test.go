@@ -74,7 +74,7 @@ func (m *mortal) name(cmd redis.Cmder) string {
 	if key := fmt.Sprint(args[1]); name == "" && cmd.Name() != "zrange" && strings.HasSuffix(key, "}:notices") {
 		name = cmd.Name() + " notices"
 	}
-	if strings.HasPrefix(name, "notice_") || strings.HasPrefix(name, "account_") || strings.HasSuffix(name, " notices") {
+	if strings.HasPrefix(name, "notice/") || name == "account/find" || strings.HasSuffix(name, " notices") {
 		return name
 	}
 	return ""
@@ -136,7 +136,7 @@ func TestPitfall34AWorkerDiesAtAnyPointOfAnAlert(t *testing.T) {
 			points[died]++
 		}
 	}
-	for _, name := range []string{"notice_claim", "account_find", "announce", "notice_settle", "zadd notices"} {
+	for _, name := range []string{"notice/claim", "account/find", "announce", "notice/settle", "zadd notices"} {
 		require.GreaterOrEqual(t, points[name], 2, "before and after %s: %v", name, points)
 	}
 }
@@ -174,7 +174,7 @@ func dieOver(t *testing.T, s *story, nth int, after bool) string {
 	died := m.died
 	m.mu.Unlock()
 	most := 2 // the one that failed, and the one that did not
-	if died == "announce" && after || died == "notice_settle" && !after {
+	if died == "announce" && after || died == "notice/settle" && !after {
 		most++
 	}
 	require.GreaterOrEqual(t, len(mail.all()), 2, "died at %q: %v", died, m.calls)

@@ -352,7 +352,7 @@ func TestRefitLeavesWhatOthersChangeMeanwhile(t *testing.T) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour), s.message("c", 3*time.Hour), s.message("d", 4*time.Hour))
 		s.apply("1/calendar_day")
 		// Between the list of misfits and the first change.
-		race := &beforeScript{name: "next_free", do: func() {
+		race := &beforeScript{name: "place/next_free", do: func() {
 			for _, id := range []string{"b", "c"} {
 				o, err := s.Cancel(s.Context(), "alice", id)
 				require.NoError(s, err)
@@ -431,7 +431,7 @@ func TestRefitKeepsWhatFitsAgain(t *testing.T) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
 		s.apply("1/calendar_day")
 		queued, generation := 0, s.record("alice", "b")["g"]
-		s.hook = &beforeScript{name: "next_free", do: func() {
+		s.hook = &beforeScript{name: "place/next_free", do: func() {
 			s.cancelled("a")
 			queued = s.queued()
 		}}

@@ -13,10 +13,13 @@ fi
 joined=$(mktemp -d)
 trap 'rm -rf "$joined"' EXIT
 
-for script in lua/*.lua; do
+for script in lua/*/*.lua; do
+  [[ $script == lua/fragments/* ]] && continue
+  # A file for each script, named for its folder too: two have a claim.lua.
+  name=${script#lua/}
   # A fragment serves several scripts, none of which uses all of it, and has
   # names of its own: unused (211) and shadowing (43) names are no fault there.
-  awk -v map="$joined/map" -v out="$joined/$(basename "$script")" -v script="$script" '
+  awk -v map="$joined/map" -v out="$joined/${name//\//.}" -v script="$script" '
     function put(line, file, number) {
       print line > out
       print out ":" ++lines, file ":" number >> map

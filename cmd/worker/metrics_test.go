@@ -54,24 +54,24 @@ func TestMetrics(t *testing.T) {
 	got := series(t, worker.page(t, "metrics"))
 	server := fmt.Sprintf(`{server=%q}`, m.Addr())
 	for name, want := range map[string]string{
-		"sendlimit_delivery_lateness_seconds_count":                "1",
-		"sendlimit_delivery_duration_seconds_count":                "1",
-		"sendlimit_postponed_total":                                "0",
-		"sendlimit_uncertain_total":                                "0",
-		"sendlimit_relayed_total":                                  "0",
-		`sendlimit_queue_tasks{state="scheduled"}`:                 "1",
-		`sendlimit_queue_tasks{state="archived"}`:                  "0",
-		"sendlimit_dead_letters":                                   "2",
-		"sendlimit_store_memory_used_bytes" + server:               "1000",
-		"sendlimit_store_memory_max_bytes" + server:                "4000",
-		`sendlimit_collect_failures_total{source="queue"}`:         "0",
-		`sendlimit_collect_failures_total{source="dead_letters"}`:  "0",
-		`sendlimit_collect_failures_total{source="memory"}`:        "0",
-		`sendlimit_script_duration_seconds_count{script="settle"}`: "1",
+		"sendlimit_delivery_lateness_seconds_count":                        "1",
+		"sendlimit_delivery_duration_seconds_count":                        "1",
+		"sendlimit_postponed_total":                                        "0",
+		"sendlimit_uncertain_total":                                        "0",
+		"sendlimit_relayed_total":                                          "0",
+		`sendlimit_queue_tasks{state="scheduled"}`:                         "1",
+		`sendlimit_queue_tasks{state="archived"}`:                          "0",
+		"sendlimit_dead_letters":                                           "2",
+		"sendlimit_store_memory_used_bytes" + server:                       "1000",
+		"sendlimit_store_memory_max_bytes" + server:                        "4000",
+		`sendlimit_collect_failures_total{source="queue"}`:                 "0",
+		`sendlimit_collect_failures_total{source="dead_letters"}`:          "0",
+		`sendlimit_collect_failures_total{source="memory"}`:                "0",
+		`sendlimit_script_duration_seconds_count{script="message/settle"}`: "1",
 	} {
 		require.Equal(t, want, got[name], name)
 	}
-	for _, name := range []string{"go_goroutines", "process_open_fds", `sendlimit_script_duration_seconds_count{script="claim"}`} {
+	for _, name := range []string{"go_goroutines", "process_open_fds", `sendlimit_script_duration_seconds_count{script="message/claim"}`} {
 		require.Contains(t, got, name)
 	}
 	for name := range got {

@@ -12,7 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 )
 
-// decision reads the reply of lua/count.lua.
+// decision reads the reply of lua/count/count.lua.
 func (r Request) decision(in *script.ReplyReader) (sendlimit.Decision, error) {
 	const (
 		counted = 1

@@ -65,7 +65,7 @@ const DefaultPrefix = "sl"
 //	sl:{p0042}:deadnotices     ZSET  failed notices: notice id -> when it ended, Unix ms
 //	sl:{p0042}:gathered        ZSET  users to be told of together, see lua/fragments/user_alert.lua -> since when, Unix ms
 //	sl:policy:<name>           STRING  a policy, JSON
-//	sl:refit:<name>            HASH  how far it is gone through what does not fit a policy, see lua/refit_turn.lua
+//	sl:refit:<name>            HASH  how far it is gone through what does not fit a policy, see lua/refit/refit_turn.lua
 //	sl:policies                SET  the names of the policies; older programs did not list what they stored
 //	sl:meta                    HASH  the version of this layout
 //	sl:{p0042}:count:<key>:<name>:<start>      STRING  a counter in the natural period from start, Unix ms, on: how many;
@@ -76,7 +76,7 @@ const DefaultPrefix = "sl"
 //	sl:{accounts}:accounts     HASH  the accounts: name -> account, JSON
 //	sl:{accounts}:keys         HASH  their API keys: SHA-256 of the key, hex -> name of the account
 //	sl:{accounts}:tiers        HASH  the tiers: name -> tier, JSON
-//	sl:{pace:NAME}:rate        STRING  the rate of the permits of a name, see lua/permits_acquire.lua
+//	sl:{pace:NAME}:rate        STRING  the rate of the permits of a name, see lua/rate/permits_acquire.lua
 //	sl:{pace:NAME}:permits     ZSET  permits taken overall, and :permits:<client> by each client: token/1 … -> when, Unix ms
 //	sl:{pace:NAME}:burst       STRING  how many calls of a pace may go at once
 //	sl:{pace:NAME}:pause       STRING  until when a target takes no calls, Unix ms

@@ -172,7 +172,7 @@ func (d *DeadLetters) Retry(ctx context.Context, r RetryRequest) (sendlimit.Deci
 	}
 }
 
-// statusNoFreeTime is what lua/revive.lua has beside the common statuses.
+// statusNoFreeTime is what lua/message/revive.lua has beside the common statuses.
 const statusNoFreeTime = judge.StatusPastExpiry + 1
 
 // retried turns a reply of lua.Revive into a Decision.

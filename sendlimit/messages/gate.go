@@ -44,7 +44,7 @@ func GateOf(t *sendlimit.Timeline) *Gate {
 // Verdict is what a Claim says of a task.
 type Verdict uint8
 
-// The verdicts, as lua/claim.lua numbers them.
+// The verdicts, as lua/message/claim.lua numbers them.
 const (
 	Send      Verdict = iota // deliver it now, and settle
 	Stale                    // not the message's present generation, or it ended: nothing to do

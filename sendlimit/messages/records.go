@@ -66,7 +66,7 @@ func (s State) String() string {
 // Standing.InTheWay and Standing.InQuietHours say what was in the way then.
 const ReasonLate = "late"
 
-// lateQuiet is ReasonLate of a message that quiet hours postponed, as lua/claim.lua
+// lateQuiet is ReasonLate of a message that quiet hours postponed, as lua/message/claim.lua
 // spells it.
 const lateQuiet = ReasonLate + " quiet"
 

@@ -80,7 +80,7 @@ func (g *Gate) Settle(ctx context.Context, d Delivery, s Settlement, now time.Ti
 	return recorded == 1, in.Err
 }
 
-// outcome is the settlement as lua/settle.lua spells it.
+// outcome is the settlement as lua/message/settle.lua spells it.
 func (s Settlement) outcome() (string, error) {
 	said, outcome := 0, ""
 	for _, possible := range []struct {

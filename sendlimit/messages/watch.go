@@ -105,7 +105,7 @@ func (w *WatchList) Due(ctx context.Context, now time.Time, perPartition int) ([
 // Renewal is what Renew found out about an entry.
 type Renewal uint8
 
-// The renewals, as lua/renew.lua numbers them.
+// The renewals, as lua/message/renew.lua numbers them.
 const (
 	Renewed  Renewal = iota // its new generation is to be handed to the queue
 	Gone                    // it ended or has another generation: there is nothing to do

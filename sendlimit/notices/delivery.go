@@ -127,7 +127,7 @@ func (n *Outbox) Settle(ctx context.Context, id, nonce string, s Settlement, now
 	return script.Yes(script.Read(answer, doing))
 }
 
-// outcome is the settlement as lua/notice_settle.lua spells it.
+// outcome is the settlement as lua/notice/settle.lua spells it.
 func (s Settlement) outcome() (string, error) {
 	said, outcome := 0, ""
 	for _, possible := range []struct {

@@ -122,7 +122,7 @@ func (p Policy) CheckSettings(s UserSettings) error {
 }
 
 // The fields of a user's settings in the store, in the order of
-// lua/settings_change.lua. The version comes last.
+// lua/setting/settings_change.lua. The version comes last.
 const (
 	fieldContact = "contact"
 	fieldPolicy  = "policy"

@@ -175,7 +175,7 @@ func (h *holding) takesOver(s messages.Standing) {
 	}
 }
 
-// What lua/hold.lua says first.
+// What lua/charge/hold.lua says first.
 const (
 	holdHeld = iota
 	holdExceeded

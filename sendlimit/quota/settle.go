@@ -87,7 +87,7 @@ func (c *Charges) settleCall(partition int, attempt string, made bool, now time.
 	return []string{c.keys.HoldsOf(partition)}, []any{script.Milliseconds(now), c.keys.Partitions[partition], attempt, change}
 }
 
-// settled reads the reply of lua/settle_hold.lua.
+// settled reads the reply of lua/charge/settle_hold.lua.
 func settled(answer script.Reply, doing string) (now bool, notices []string, err error) {
 	in := script.Read(answer, doing)
 	now = in.Int(0) == 1

@@ -91,7 +91,7 @@ type PermitRate struct {
 	PerClient bool // each client has so many, rather than all of them together
 }
 
-// text is a rate as lua/permits_acquire.lua reads it.
+// text is a rate as lua/rate/permits_acquire.lua reads it.
 func (r PermitRate) text() string {
 	whose := "o"
 	if r.PerClient {

@@ -39,7 +39,7 @@ type refitLook struct {
 type refitProgress struct {
 	version string    // of the settings that all of it goes by
 	till    time.Time // what is up to it has been judged
-	counted string    // what the rules counted by then, as lua/refit.lua wants it back
+	counted string    // what the rules counted by then, as lua/refit/refit.lua wants it back
 	judged  int
 	misfits []Misfit
 }
