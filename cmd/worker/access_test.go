@@ -41,7 +41,7 @@ func TestWhatIsOpenWithoutAKey(t *testing.T) {
 			}, 5*time.Second, 50*time.Millisecond)
 			var told readiness
 			require.NoError(t, json.Unmarshal([]byte(get(t, base+"/readyz").body), &told))
-			require.Equal(t, check{Check: checkReachable, Status: checkFailed}, told.Checks[0])
+			require.Equal(t, condition{Check: "reachable", Status: "failed"}, told.Checks[0])
 			worker.logged(t, "not ready")
 			require.Equal(t, http.StatusOK, statusWith(t, http.DefaultTransport, base+"/metrics", strings.TrimSpace(key)), "a key that was valid")
 			m.SetError("")

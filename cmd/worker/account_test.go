@@ -28,8 +28,8 @@ import (
 func says(t *testing.T, environ []string, args ...string) (stdout, stderr string) {
 	t.Helper()
 	var out, log output
-	p := program{environ: environ, stdin: strings.NewReader(""), stdout: &out, stderr: &log}
-	require.NoError(t, p.run(t.Context(), args))
+	p := cli.Program{Environ: environ, Stdin: strings.NewReader(""), Stdout: &out, Stderr: &log}
+	require.NoError(t, runProgram(t.Context(), p, args))
 	return out.String(), log.String()
 }
 
@@ -61,7 +61,10 @@ func TestAccountsOnTheCommandLine(t *testing.T) {
 	require.NotContains(t, run("account", "remove-key", "acme", key[3:11]), key[3:11])
 	require.Contains(t, run("account", "show", "acme"), next[3:11])
 
-	var added madeKey
+	var added struct {
+		Account, ID string
+		Secret      string `json:"key"`
+	}
 	require.NoError(t, json.Unmarshal([]byte(run("account", "add-key", "acme", "--scopes", "admin", "--expires-at", "2027-01-01T00:00:00Z", "--json")), &added))
 	require.Equal(t, "acme", added.Account)
 	require.Equal(t, added.ID, added.Secret[3:11])

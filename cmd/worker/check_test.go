@@ -11,24 +11,29 @@ import (
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/config"
-	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
+// found is a line of the answer of worker check.
+type found struct {
+	Name, Target, Detail string
+	OK                   bool
+}
+
 // looked runs a check and returns what it found, by name.
-func looked(t *testing.T, environ []string, wantStatus int) map[string]checked {
+func looked(t *testing.T, environ []string, wantStatus int) map[string]found {
 	t.Helper()
 	out, err := command(t, environ, "", "check", "--json")
 	require.Equal(t, wantStatus, cli.ExitCode(err), "%s %v", out, err)
-	found := make(map[string]checked)
+	all := make(map[string]found)
 	for line := range strings.Lines(out) {
-		var c checked
+		var c found
 		require.NoError(t, json.Unmarshal([]byte(line), &c), line)
-		found[c.Name] = c
+		all[c.Name] = c
 	}
-	require.Len(t, found, 3, out)
-	return found
+	require.Len(t, all, 3, out)
+	return all
 }
 
 func TestCheck(t *testing.T) {
@@ -93,21 +98,4 @@ func TestWrongSettingsOfNoticesAreAllReported(t *testing.T) {
 		require.Equal(t, []string{"smtp_password", "email_from", "email_templates"}, fields)
 		require.NotContains(t, err.Error(), "hunter2")
 	}
-}
-
-func TestEmailIsPrintedOnTheEmbeddedStore(t *testing.T) {
-	t.Parallel()
-	var out output
-	announcer, err := openAnnouncer(config.Config{}, &out)
-	require.NoError(t, err)
-	result := announcer.Announce(t.Context(), "ops@example.com", notifiertest.Notices()["account"])
-	require.Equal(t, notifier.Delivered, result.Status)
-	require.Equal(t, "ops@example.com", out.lines(t)[0]["to"])
-
-	// A store worth keeping has mail wait for a server instead.
-	announcer, err = openAnnouncer(config.Config{RedisURL: "redis://h"}, &out)
-	require.NoError(t, err)
-	result = announcer.Announce(t.Context(), "ops@example.com", notifiertest.Notices()["account"])
-	require.ErrorIs(t, result.Err, notifier.ErrNoChannel)
-	require.NoError(t, announcer.Close())
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"testing"
 
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 )
@@ -17,5 +18,5 @@ func TestEveryCommandHasAnExample(t *testing.T) {
 			look(under)
 		}
 	}
-	look(program{}.command(t.Context()))
+	look(newCommand(cli.Program{}))
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
-	"github.com/vbauerster/mpb/v8"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -65,8 +64,8 @@ func (g *given) dead(user, id string, ago time.Duration, fields ...any) {
 func (g *given) runs(line string) (status int, stdout, stderr string) {
 	g.Helper()
 	var out, log output
-	p := program{environ: g.environ, stdin: strings.NewReader("y\n"), stdout: &out, stderr: &log}
-	err := p.run(g.Context(), append([]string{"dead-letters"}, strings.Fields(line)...))
+	p := cli.Program{Environ: g.environ, Stdin: strings.NewReader("y\n"), Stdout: &out, Stderr: &log}
+	err := runProgram(g.Context(), p, append([]string{"dead-letters"}, strings.Fields(line)...))
 	status = cli.ExitCode(err)
 	if _, printed := errors.AsType[cli.StatusError](err); err != nil && !printed {
 		_, said := failure(err)
@@ -270,41 +269,4 @@ func TestDeadLettersNeedAStore(t *testing.T) {
 	require.Equal(t, cli.StatusUnavailable, status)
 	require.Contains(t, stdout, `"code":"unavailable"`)
 	require.Contains(t, stdout, "use the newer program")
-}
-
-func TestTheQuestionWhetherAllAreMeant(t *testing.T) {
-	t.Parallel()
-	for answer, agreed := range map[string]bool{
-		"y\n": true, "Yes\n": true, " yes \r\n": true, "yes": true, "n\n": false, "\n": false, "": false, "yesterday\n": false,
-	} {
-		var asked strings.Builder
-		got, err := ask(strings.NewReader(answer), &asked, "Forget 3 dead letters for good?")
-		require.NoError(t, err)
-		require.Equal(t, agreed, got, "%q", answer)
-		require.Equal(t, "Forget 3 dead letters for good? [y/N] ", asked.String())
-	}
-	require.False(t, isTerminal(strings.NewReader("")))
-}
-
-func TestProgressOfDeadLetters(t *testing.T) {
-	t.Parallel()
-	var screen output
-	bar := newProgress(&screen, "purged", 12, mpb.WithAutoRefresh())
-	bar.done(5)
-	shows := func(text string) func() bool {
-		return func() bool { return strings.Contains(screen.String(), text) }
-	}
-	require.Eventually(t, shows("5 of 12 purged"), 10*time.Second, time.Millisecond)
-	require.Eventually(t, shows(" left"), 10*time.Second, time.Millisecond)
-	require.NoError(t, bar.printf("refused: %s\n", "it"))
-	require.Eventually(t, shows("refused: it\n"), 10*time.Second, time.Millisecond)
-	bar.end()
-	bar.end()
-
-	var file output
-	bar = startProgress(&file, "purged", 12)
-	bar.done(5)
-	require.NoError(t, bar.printf("refused: %s\n", "it"))
-	bar.end()
-	require.Equal(t, "refused: it\n", file.String())
 }

@@ -63,10 +63,10 @@ func start(t *testing.T, environ []string, args ...string) *running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	r := &running{stop: cancel, ended: make(chan struct{})}
-	p := program{environ: environ, stdin: strings.NewReader(""), stdout: &r.stdout, stderr: &r.stderr}
+	p := cli.Program{Environ: environ, Stdin: strings.NewReader(""), Stdout: &r.stdout, Stderr: &r.stderr}
 	go func() {
 		defer close(r.ended)
-		r.err = p.run(ctx, append([]string{"--listen", "127.0.0.1:0", "--embedded-address", "127.0.0.1:0"}, args...))
+		r.err = runProgram(ctx, p, append([]string{"--listen", "127.0.0.1:0", "--embedded-address", "127.0.0.1:0"}, args...))
 	}()
 	t.Cleanup(func() {
 		cancel()
@@ -155,8 +155,8 @@ func failure(err error) (status int, sentences string) {
 func command(t *testing.T, environ []string, stdin string, args ...string) (stdout string, err error) {
 	t.Helper()
 	var out, log output
-	p := program{environ: environ, stdin: strings.NewReader(stdin), stdout: &out, stderr: &log}
-	err = p.run(t.Context(), args)
+	p := cli.Program{Environ: environ, Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &log}
+	err = runProgram(t.Context(), p, args)
 	require.Empty(t, log.String())
 	return out.String(), err
 }

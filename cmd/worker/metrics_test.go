@@ -9,12 +9,8 @@ import (
 	"time"
 
 	"github.com/alicebob/miniredis/v2/server"
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
-
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 // series reads what a scrape gives: the number of each series.
@@ -104,21 +100,4 @@ func TestMetricsOfAStoreThatHangs(t *testing.T) {
 		require.Contains(t, got, "go_goroutines")
 	}
 	require.Less(t, time.Since(begun), 2*time.Second)
-}
-
-func TestMetricsOfTheStoreAreWellFormed(t *testing.T) {
-	t.Parallel()
-	m, client := redistest.Embedded(t)
-	informs(m, "used_memory:1000\r\nmaxmemory:0\r\n")
-	collector, err := newStoreCollector(client, "")
-	require.NoError(t, err)
-	registry := prometheus.NewPedanticRegistry()
-	require.NoError(t, registry.Register(collector))
-	problems, err := testutil.GatherAndLint(registry)
-	require.NoError(t, err)
-	require.Empty(t, problems)
-	require.Zero(t, testutil.CollectAndCount(collector, "sendlimit_store_memory_max_bytes"), "no limit is not a limit of 0")
-	require.Equal(t, 1, testutil.CollectAndCount(collector, "sendlimit_store_memory_used_bytes"))
-	_, err = newStoreCollector(client, "A")
-	require.Error(t, err)
 }

@@ -1,16 +1,11 @@
 package main
 
 import (
-	"context"
 	"encoding/json"
 	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -38,6 +33,15 @@ func informs(m *miniredis.Miniredis, answer string) {
 		return true
 	})
 }
+
+// readiness is the answer of /readyz.
+type readiness struct {
+	Status string
+	Checks []condition
+}
+
+// condition is one thing that has to be so for a worker to be ready.
+type condition struct{ Check, Status, Detail string }
 
 // looksReady asks until the answer is a new one, which it is within a second.
 func looksReady(t *testing.T, url string, wanted int) readiness {
@@ -74,18 +78,18 @@ func TestReady(t *testing.T) {
 	}{
 		{
 			"not reachable", func() { m.SetError("LOADING Redis is loading the dataset in memory") }, 503,
-			checkReachable, "Redis is still loading its data: try again in a moment", "failed unknown unknown unknown",
+			"reachable", "Redis is still loading its data: try again in a moment", "failed unknown unknown unknown",
 		},
 		{
 			"a replica", func() {
 				m.SetError("")
 				informs(m, "redis_version:7.2.4\r\nrole:slave\r\nmaster_host:h\r\nmaster_port:1")
 			}, 503,
-			checkWritable, "Redis at " + m.Addr() + " is a read-only replica: give the address of its master, h:1", "ok failed unknown unknown",
+			"writable", "Redis at " + m.Addr() + " is a read-only replica: give the address of its master, h:1", "ok failed unknown unknown",
 		},
 		{
 			"evicting", func() { informs(m, "redis_version:7.2.4\r\nrole:master\r\nmaxmemory_policy:allkeys-lru") }, 503,
-			checkEviction, "Redis at " + m.Addr() + " has the maxmemory-policy allkeys-lru, which would throw scheduled messages away:" +
+			"eviction", "Redis at " + m.Addr() + " has the maxmemory-policy allkeys-lru, which would throw scheduled messages away:" +
 				" set it to noeviction", "ok ok failed ok",
 		},
 		{
@@ -93,11 +97,11 @@ func TestReady(t *testing.T) {
 				m.Server().SetPreHook(nil)
 				m.HSet("sl:meta", "layout", "99")
 			}, 503,
-			checkLayout, `the store has layout "99", this program knows up to 1: use the newer program, or another prefix`, "ok ok ok failed",
+			"layout", `the store has layout "99", this program knows up to 1: use the newer program, or another prefix`, "ok ok ok failed",
 		},
 		{
 			"emptied", m.FlushAll, 503,
-			checkLayout, "the store has been emptied since this worker started: start a worker on it anew, which gives it its layout and rules",
+			"layout", "the store has been emptied since this worker started: start a worker on it anew, which gives it its layout and rules",
 			"ok ok ok failed",
 		},
 		{
@@ -105,7 +109,7 @@ func TestReady(t *testing.T) {
 				m.HSet("sl:meta", "layout", "1")
 				informs(m, "-NOPERM this user has no permissions to run the 'info' command")
 			}, 200,
-			checkEviction, "Redis at " + m.Addr() + " does not let this user see INFO: its version (7.0 or newer), its role (master)" +
+			"eviction", "Redis at " + m.Addr() + " does not let this user see INFO: its version (7.0 or newer), its role (master)" +
 				" and its maxmemory-policy (noeviction) are not checked", "ok ok unknown ok",
 		},
 	} {
@@ -143,59 +147,4 @@ func TestReadyOfAStoreThatHangs(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, got.status)
 	require.Contains(t, got.body, `"detail":"Redis did not answer in time"`, "nothing was asked for that could be asked for again")
 	require.Less(t, time.Since(begun), 2900*time.Millisecond)
-}
-
-func TestReadyWhileTheWorkerStops(t *testing.T) {
-	t.Parallel()
-	ctx, stop := context.WithCancel(t.Context())
-	answers := unreadyAfter(ctx, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
-	asked := func(path string) *httptest.ResponseRecorder {
-		w := httptest.NewRecorder()
-		answers.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))
-		return w
-	}
-	require.Equal(t, http.StatusOK, asked("/readyz").Code)
-	stop()
-	require.Equal(t, http.StatusServiceUnavailable, asked("/readyz").Code)
-	require.JSONEq(t, `{"status":"stopping","checks":[]}`, asked("/readyz").Body.String())
-	require.Equal(t, http.StatusOK, asked("/healthz").Code, "it lives, and finishes what it has in hand")
-}
-
-// Asking often costs the store no more than asking once a second.
-func TestSharedAnswers(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		var looks atomic.Int32
-		s := newShared(2*time.Second, time.Second, func(ctx context.Context) int32 {
-			select {
-			case <-time.After(300 * time.Millisecond):
-			case <-ctx.Done():
-			}
-			return looks.Add(1)
-		})
-		ask := func() []int32 {
-			var all sync.WaitGroup
-			answers := make([]int32, 10)
-			for i := range answers {
-				all.Go(func() { answers[i] = s.get(t.Context()) })
-			}
-			all.Wait()
-			return answers
-		}
-		require.Equal(t, []int32{1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, ask(), "those who come together")
-		time.Sleep(time.Second - time.Nanosecond)
-		require.Equal(t, int32(1), s.get(t.Context()))
-		time.Sleep(time.Nanosecond)
-
-		gone, leave := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer leave()
-		require.Equal(t, int32(2), s.get(gone), "a look goes on without the one who asked first")
-		require.Equal(t, int32(2), s.get(t.Context()))
-
-		began := time.Now()
-		s.within = 100 * time.Millisecond
-		time.Sleep(time.Second)
-		s.get(t.Context())
-		require.Equal(t, 1100*time.Millisecond, time.Since(began), "it is bounded")
-	})
 }

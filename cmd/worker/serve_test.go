@@ -81,10 +81,6 @@ func TestItSaysWhatTheEmbeddedStoreIsAndWhatToTryNext(t *testing.T) {
 	require.EqualValues(t, 10_000, line["meant_for_pending"])
 	prefix := "REDIS_URL=" + worker.storeURL(t) + " go run ./cmd/enqueue push --user alice"
 	require.Equal(t, []any{prefix + ` --at +10s --title "Hello"`, prefix + ` --at +30s --title "Too soon"`}, line["try"])
-	require.Equal(t, [2]string{
-		`go run ./cmd/enqueue push --user alice --at +10s --title "Hello"`,
-		`go run ./cmd/enqueue push --user alice --at +30s --title "Too soon"`,
-	}, tryNext(store.EmbeddedAddress), "at its usual place it is found without a URL")
 
 	person := start(t, nil, "--log-format", "text")
 	require.Eventually(t, func() bool {
@@ -274,25 +270,6 @@ func TestClocksApartAreSaid(t *testing.T) {
 		return command == "TIME"
 	})
 	start(t, environ).logged(t, "the store does not let this user see its clock")
-}
-
-func TestTheClockIsReadOnTheQuickestWay(t *testing.T) {
-	t.Parallel()
-	m, client := redistest.Embedded(t)
-	server := time.Unix(1_800_000_000, 0)
-	m.SetTime(server)
-	// The round trips take 400, 20 and 100 ms; the store's clock is at server
-	// throughout.
-	local := server.Add(-time.Minute)
-	steps := []int{0, 400, 0, 20, 0, 100}
-	offset, err := clockOffset(t.Context(), client, func() time.Time {
-		local = local.Add(time.Duration(steps[0]) * time.Millisecond)
-		steps = steps[1:]
-		return local
-	})
-	require.NoError(t, err)
-	require.Equal(t, time.Minute-410*time.Millisecond, offset)
-	require.Empty(t, steps)
 }
 
 // Deliveries that run when the worker is told to stop are seen through.

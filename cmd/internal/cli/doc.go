@@ -1,4 +1,11 @@
-// Package cli is what the programs share on the command line: exit statuses,
-// signals, errors as one sentence or one JSON line, times as people write
-// them, and output that has colour on a terminal only.
+// Package cli is what the programs share on the command line.
+//
+//   - Main runs a program: signals, the last error, the exit status.
+//   - Program is what a command gets from its process: environment, streams, settings.
+//   - Execute runs a cobra command and turns its mistakes into a UsageError.
+//   - Report and ReportJSON print an error as one sentence or one line of JSON.
+//   - ParseTime and the Format functions read and write times and numbers for people.
+//   - Progress, Ask and Palette use a terminal if there is one.
+//
+// It opens no store and knows no command.
 package cli

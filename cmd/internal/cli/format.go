@@ -6,7 +6,12 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
+
+// Never is how people write an empty list of percents.
+const Never = "never"
 
 // TimeWidth is how wide the longest of the usual times is that FormatTime writes:
 // the column of a list that has them.
@@ -68,4 +73,36 @@ func Thousands(n int) string {
 	groups = append(groups, digits)
 	slices.Reverse(groups)
 	return strings.Join(groups, ",")
+}
+
+// FormatCount writes a number with the name of what is counted: "1 key", "2 keys".
+func FormatCount(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// FormatLimit writes a limit of which 0 means none.
+func FormatLimit(limit int64) string {
+	if limit == 0 {
+		return "no limit"
+	}
+	return strconv.FormatInt(limit, 10)
+}
+
+// FormatAlertAt writes the percents at which somebody is alerted: "80%, 100%". Nil
+// are the default ones, an empty list is Never.
+func FormatAlertAt(percents []int) string {
+	if percents == nil {
+		percents = policy.DefaultAlertAt()
+	}
+	if len(percents) == 0 {
+		return Never
+	}
+	words := make([]string, 0, len(percents))
+	for _, percent := range percents {
+		words = append(words, strconv.Itoa(percent)+"%")
+	}
+	return strings.Join(words, ", ")
 }

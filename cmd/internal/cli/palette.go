@@ -6,9 +6,10 @@ import (
 	"golang.org/x/term"
 )
 
-// IsTerminal says whether what is written there is seen by a person at once.
-func IsTerminal(w io.Writer) bool {
-	file, ok := w.(interface{ Fd() uintptr })
+// IsTerminal reports whether a person is at the other end of a stream, which is an
+// io.Reader or io.Writer.
+func IsTerminal(stream any) bool {
+	file, ok := stream.(interface{ Fd() uintptr })
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 

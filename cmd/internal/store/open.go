@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -65,6 +66,14 @@ func Open(url string, options Options) (redis.UniversalClient, error) {
 		tune(to.single)
 		return redis.NewClient(to.single), nil
 	}
+}
+
+// Close closes a client. A second call does nothing.
+func Close(client redis.UniversalClient) error {
+	if err := client.Close(); err != nil && !errors.Is(err, redis.ErrClosed) {
+		return fmt.Errorf("closing the store: %w", err)
+	}
+	return nil
 }
 
 func tune(o *redis.Options) {

@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/sendlimit/sendlimiter/config"
+)
+
+// Program is what a command gets from the process: environment and streams.
+// Tests give it their own.
+type Program struct {
+	Environ []string // as os.Environ returns it
+	Stdin   io.Reader
+	Stdout  io.Writer // answers
+	Stderr  io.Writer // logs, progress and questions
+}
+
+// Getenv returns the value of a variable of the environment, "" if it is not set.
+func (p Program) Getenv(name string) string {
+	value := ""
+	for _, entry := range p.Environ {
+		if rest, found := strings.CutPrefix(entry, name+"="); found {
+			value = rest
+		}
+	}
+	return value
+}
+
+// Palette returns the colours for standard output.
+func (p Program) Palette() Palette { return NewPalette(p.Stdout, p.Getenv) }
+
+// Print writes an answer to standard output.
+func (p Program) Print(answer string) error {
+	if _, err := fmt.Fprint(p.Stdout, answer); err != nil {
+		return fmt.Errorf("printing the answer: %w", err)
+	}
+	return nil
+}
+
+// PrintJSON writes an answer to standard output as one line of JSON.
+func (p Program) PrintJSON(answer any) error {
+	encoder := json.NewEncoder(p.Stdout)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(answer); err != nil {
+		return fmt.Errorf("printing the answer: %w", err)
+	}
+	return nil
+}
+
+// Report prints an error as JSON if asJSON is set, and returns the error to end
+// with. It prints neither an error that is already printed nor a canceled context:
+// after a signal, the signal decides about the exit status.
+func (p Program) Report(asJSON bool, err error) error {
+	if _, printed := errors.AsType[StatusError](err); printed || err == nil || !asJSON || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return ReportJSON(p.Stdout, err)
+}
+
+// Load reads the settings from the flags, the environment and the file that a flag
+// names.
+func (p Program) Load(flags *pflag.FlagSet, checks ...config.Check) (config.Config, error) {
+	file, err := flags.GetString(config.FileFlag)
+	if err != nil {
+		return config.Config{}, fmt.Errorf("reading the flag of the settings file: %w", err)
+	}
+	return config.Load(flags, p.Environ, file, checks...)
+}
+
+// StoreFlags returns the worker's flags that name a store.
+func StoreFlags() *pflag.FlagSet {
+	return SettingFlags("redis-url", "embedded-address", "prefix", config.FileFlag)
+}
+
+// SettingFlags returns the worker's flags of these names.
+func SettingFlags(names ...string) *pflag.FlagSet {
+	all := pflag.NewFlagSet("settings", pflag.ContinueOnError)
+	config.RegisterFlags(all, config.Worker)
+	some := pflag.NewFlagSet("some", pflag.ContinueOnError)
+	for _, name := range names {
+		some.AddFlag(all.Lookup(name))
+	}
+	return some
+}

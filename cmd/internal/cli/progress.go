@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+)
+
+// Progress shows on a terminal how much is done and how long the rest takes.
+// Elsewhere it shows nothing.
+type Progress struct {
+	out  io.Writer // for lines: above the bar if there is one
+	bars *mpb.Progress
+	bar  *mpb.Bar // nil if w is no terminal
+	once sync.Once
+}
+
+// StartProgress shows "0 of TOTAL WHAT". Call End when all is done.
+func StartProgress(w io.Writer, what string, total int) *Progress {
+	if !IsTerminal(w) {
+		return &Progress{out: w}
+	}
+	return newProgress(w, what, total)
+}
+
+func newProgress(w io.Writer, what string, total int, options ...mpb.ContainerOption) *Progress {
+	bars := mpb.New(append(options, mpb.WithOutput(w))...)
+	bar := bars.AddBar(int64(total),
+		mpb.PrependDecorators(decor.CountersNoUnit("%d of %d "+what+" ")),
+		mpb.AppendDecorators(decor.AverageETA(decor.ET_STYLE_GO), decor.Name(" left")))
+	return &Progress{out: bars, bars: bars, bar: bar}
+}
+
+// Add counts n more as done.
+func (s *Progress) Add(n int) {
+	if s.bar != nil {
+		s.bar.IncrBy(n)
+	}
+}
+
+// Printf prints lines above the bar.
+func (s *Progress) Printf(format string, args ...any) error {
+	if _, err := fmt.Fprintf(s.out, format, args...); err != nil {
+		return fmt.Errorf("printing: %w", err)
+	}
+	return nil
+}
+
+// Above returns where to write lines that would disturb the bar on out. Without a
+// bar that is out itself. A nil Progress has no bar.
+func (s *Progress) Above(out io.Writer) io.Writer {
+	if s == nil || s.bar == nil {
+		return out
+	}
+	return s.out
+}
+
+// End removes the bar. A second call does nothing.
+func (s *Progress) End() {
+	s.once.Do(func() {
+		if s.bars != nil {
+			s.bar.Abort(true)
+			s.bars.Wait()
+		}
+	})
+}
+
+// Ask asks a question on w and reads the answer from r. It returns true for y or
+// yes, false for everything else.
+func Ask(r io.Reader, w io.Writer, question string) (bool, error) {
+	if _, err := fmt.Fprintf(w, "%s [y/N] ", question); err != nil {
+		return false, fmt.Errorf("asking: %w", err)
+	}
+	line, err := bufio.NewReader(r).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		return false, fmt.Errorf("reading the answer: %w", err)
+	}
+	switch strings.ToLower(strings.TrimSpace(line)) {
+	case "y", "yes":
+		return true, nil
+	default:
+		return false, nil
+	}
+}

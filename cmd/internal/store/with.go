@@ -1,0 +1,38 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/pflag"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// With reads the settings, opens the store that they name, and calls do with both.
+// It calls do only if the store can be used and has a layout that this program
+// knows. It closes the store after do.
+func With(
+	ctx context.Context, p cli.Program, flags *pflag.FlagSet, do func(redis.UniversalClient, config.Config) error,
+) (err error) {
+	settings, err := p.Load(flags, ValidURL)
+	if err != nil {
+		return err
+	}
+	client, err := Open(settings.StoreURL(), Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, Close(client)) }()
+	if _, err := Inspect(ctx, client); err != nil {
+		return err
+	}
+	if _, err := store.ReadLayout(ctx, client, settings.Prefix); err != nil {
+		return fmt.Errorf("looking at the layout of the store: %w", err)
+	}
+	return do(client, settings)
+}

@@ -1,0 +1,153 @@
+package account
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+)
+
+// commands is what the subcommands of account and tier share.
+type commands struct {
+	cli.Program
+
+	asJSON bool
+}
+
+// Command returns the group "worker account".
+func Command(p cli.Program) *cobra.Command {
+	a := &commands{Program: p}
+	group := &cobra.Command{
+		Use:   "account",
+		Short: "Make, show and change the accounts that send, and their API keys.",
+		Long: "Make, show and change the accounts that send, and their API keys.\n\n" +
+			"A key is printed once, when it is made: the store has its SHA-256 alone. Changes\n" +
+			"hold from the next request on, in every process within a second.",
+		Example: "  worker tier set free --requests-per-minute 60 --messages-per-day 500\n" +
+			"  worker account create acme --tier free --contact ops@acme.example\n" +
+			"  worker account rotate-key acme --overlap 1h",
+	}
+	group.PersistentFlags().AddFlagSet(cli.StoreFlags())
+	group.PersistentFlags().BoolVar(&a.asJSON, "json", false, "answer with one line of JSON")
+	group.AddCommand(
+		a.createCommand(), a.listCommand(), a.showCommand(), a.setCommand(),
+		a.addKeyCommand(), a.rotateKeyCommand(), a.removeKeyCommand(),
+		a.ableCommand("disable", true, "Let an account's keys in no more; what it has submitted is still sent."),
+		a.ableCommand("enable", false, "Let an account's keys in again."),
+	)
+	return group
+}
+
+// command is a subcommand that does something with the accounts.
+func (a *commands) command(
+	use, short string, args cobra.PositionalArgs,
+	do func(ctx context.Context, accounts *accounts.Accounts, flags *pflag.FlagSet, args []string) error,
+) *cobra.Command {
+	return &cobra.Command{
+		Use: use, Short: short, Args: args,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			return a.Report(a.asJSON, store.With(ctx, a.Program, cmd.Flags(), func(client redis.UniversalClient, c config.Config) error {
+				accounts, err := accounts.New(client, c.Prefix)
+				if err != nil {
+					return fmt.Errorf("opening the accounts: %w", err)
+				}
+				return do(ctx, accounts, cmd.Flags(), args)
+			}))
+		},
+	}
+}
+
+// accountFlags describe an account.
+type accountFlags struct{ tier, contact, timeZone, reportAt string }
+
+func (f *accountFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.tier, "tier", "", "`name` of its tier; none limits nothing")
+	flags.StringVar(&f.contact, "contact", "", "`who` is told about its quota: an e-mail address or an https: URL")
+	flags.StringVar(&f.timeZone, "time-zone", "", "IANA `zone` whose hours and days its quota counts; UTC unless it is given")
+	flags.StringVar(&f.reportAt, "report-at", "", "local `time` of a daily report, such as 08:00; none unless it is given")
+}
+
+func (a *commands) createCommand() *cobra.Command {
+	var f accountFlags
+	var k keyFlags
+	var noKey bool
+	create := a.command("create NAME", "Make an account with a key, and print the key.", cli.Argument("NAME"),
+		func(ctx context.Context, directory *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
+			scopes, expires, err := k.parse()
+			if err != nil {
+				return err
+			}
+			account, err := directory.Create(ctx, accounts.Account{
+				Name: args[0], Tier: f.tier, Contact: f.contact, TimeZone: f.timeZone, ReportAt: f.reportAt,
+			})
+			if err != nil {
+				return fmt.Errorf("making the account: %w", err)
+			}
+			if noKey {
+				return a.printAccount(account)
+			}
+			secret, key, err := directory.AddKey(ctx, account.Name, scopes, expires)
+			if err != nil {
+				return fmt.Errorf("the account is made, and has no key yet, worker account add-key gives it one: %w", err)
+			}
+			return a.printKey(account.Name, secret, key, "")
+		})
+	f.register(create.Flags())
+	k.register(create.Flags())
+	create.Flags().BoolVar(&noKey, "no-key", false, "make no key, and show the account")
+	create.Example = "  worker account create acme --tier free --contact ops@acme.example --time-zone Europe/Berlin\n" +
+		"  KEY=$(worker account create operator --scopes admin)"
+	return create
+}
+
+func (a *commands) setCommand() *cobra.Command {
+	var f accountFlags
+	set := a.command("set NAME", "Change what the flags name, and show the account.", cli.Argument("NAME"),
+		func(ctx context.Context, directory *accounts.Accounts, flags *pflag.FlagSet, args []string) error {
+			var change accounts.Change
+			given := false
+			for name, field := range map[string]struct {
+				into  **string
+				value *string
+			}{
+				"tier": {&change.Tier, &f.tier}, "contact": {&change.Contact, &f.contact},
+				"time-zone": {&change.TimeZone, &f.timeZone}, "report-at": {&change.ReportAt, &f.reportAt},
+			} {
+				if flags.Changed(name) {
+					*field.into, given = field.value, true
+				}
+			}
+			if !given {
+				return &cli.UsageError{Detail: "say what to change: --tier, --contact, --time-zone or --report-at; '' takes one away"}
+			}
+			account, err := directory.Set(ctx, args[0], change)
+			if err != nil {
+				return fmt.Errorf("changing the account: %w", err)
+			}
+			return a.printAccount(account)
+		})
+	f.register(set.Flags())
+	set.Example = "  worker account set acme --tier business\n  worker account set acme --report-at ''"
+	return set
+}
+
+func (a *commands) ableCommand(name string, disabled bool, short string) *cobra.Command {
+	able := a.command(name+" NAME", short, cli.Argument("NAME"),
+		func(ctx context.Context, directory *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
+			account, err := directory.Set(ctx, args[0], accounts.Change{Disabled: &disabled})
+			if err != nil {
+				return fmt.Errorf("changing the account: %w", err)
+			}
+			return a.printAccount(account)
+		})
+	able.Example = "  worker account " + name + " acme"
+	return able
+}

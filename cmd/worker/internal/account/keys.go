@@ -1,0 +1,153 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+)
+
+// keyFlags describe an API key.
+type keyFlags struct {
+	scopes  []string
+	expires string
+}
+
+func (f *keyFlags) register(flags *pflag.FlagSet) {
+	flags.StringSliceVar(&f.scopes, "scopes", []string{"submit", "read"}, "what the key may be used for: submit, read, admin")
+	flags.StringVar(&f.expires, "expires-at", "", "RFC 3339 `time` from when on the key lets nobody in; never unless it is given")
+}
+
+func (f *keyFlags) parse() ([]accounts.Scope, time.Time, error) {
+	scopes, err := accounts.ParseScopes(f.scopes...)
+	if err != nil || f.expires == "" {
+		return scopes, time.Time{}, err
+	}
+	expires, err := time.Parse(time.RFC3339, f.expires)
+	if err != nil {
+		return nil, time.Time{}, &fault.InvalidError{
+			Field: "expires_at", Value: f.expires, Want: "an RFC 3339 time such as 2027-01-01T00:00:00Z",
+		}
+	}
+	return scopes, expires, nil
+}
+
+func (a *commands) addKeyCommand() *cobra.Command {
+	var k keyFlags
+	add := a.command("add-key NAME", "Give an account one more key, and print it.", cli.Argument("NAME"),
+		func(ctx context.Context, accounts *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
+			scopes, expires, err := k.parse()
+			if err != nil {
+				return err
+			}
+			secret, key, err := accounts.AddKey(ctx, args[0], scopes, expires)
+			if err != nil {
+				return fmt.Errorf("adding the key: %w", err)
+			}
+			return a.printKey(args[0], secret, key, "")
+		})
+	k.register(add.Flags())
+	add.Example = "  worker account add-key acme --scopes read --expires-at 2027-01-01T00:00:00Z"
+	return add
+}
+
+func (a *commands) rotateKeyCommand() *cobra.Command {
+	var overlap string
+	rotate := a.command("rotate-key NAME [KEY-ID]", "Replace a key by a new one, and print that.", accountAndKey(false),
+		func(ctx context.Context, accounts *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
+			length, err := config.ParseDuration(overlap)
+			if err != nil {
+				return &fault.InvalidError{Field: "overlap", Value: overlap, Want: "a length of time such as 1h or 7d, 0 for none"}
+			}
+			id := ""
+			if len(args) > 1 {
+				id = args[1]
+			}
+			secret, key, err := accounts.RotateKey(ctx, args[0], id, length)
+			if problem, ok := errors.AsType[*fault.InvalidError](err); ok && id == "" && problem.Field == "key" {
+				return &cli.UsageError{Field: "key", Detail: fmt.Sprintf(
+					"%s has several keys, and KEY-ID says which: it takes %s", args[0], problem.Want)}
+			}
+			if err != nil {
+				return fmt.Errorf("rotating the key: %w", err)
+			}
+			old := "The old key lets the account in no more."
+			if length > 0 {
+				old = "The old key lets the account in for " + config.FormatDuration(length) + " yet."
+			}
+			return a.printKey(args[0], secret, key, old)
+		})
+	rotate.Flags().StringVar(&overlap, "overlap", config.FormatDuration(accounts.DefaultOverlap),
+		"how `long` the old key goes on letting the account in; 0 is not at all")
+	rotate.Long = "Replace a key by a new one with the same scopes, and print that. The old one lets\n" +
+		"the account in for a while yet, so that nobody is shut out before the new key is in\n" +
+		"use. KEY-ID can be left out where the account has one key."
+	rotate.Example = "  worker account rotate-key acme --overlap 1h\n  worker account rotate-key acme Zx3kQ9aB --overlap 0"
+	return rotate
+}
+
+func (a *commands) removeKeyCommand() *cobra.Command {
+	remove := a.command("remove-key NAME KEY-ID", "Let a key in no more, and show the account.", accountAndKey(true),
+		func(ctx context.Context, accounts *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
+			account, err := accounts.RemoveKey(ctx, args[0], args[1])
+			if err != nil {
+				return fmt.Errorf("removing the key: %w", err)
+			}
+			return a.printAccount(account)
+		})
+	remove.Example = "  worker account remove-key acme Zx3kQ9aB"
+	return remove
+}
+
+// accountAndKey makes cobra insist on the name of an account and the id of a
+// key, which may have to be there.
+func accountAndKey(required bool) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0:
+			return cli.Usage(c, "name", "NAME is missing")
+		case len(args) == 1 && required:
+			return cli.Usage(c, "key", "KEY-ID is missing: worker account show lists those there are")
+		case len(args) > 2:
+			return cli.Usage(c, "key", fmt.Sprintf("%q is too much: one KEY-ID is expected", args[2]))
+		}
+		return nil
+	}
+}
+
+// madeKey is a key that was made, with the account it is of.
+type madeKey struct {
+	Account string `json:"account"`
+	api.NewKey
+}
+
+// printKey prints a new key, alone on standard output so that it can be taken
+// from there, with what is to be said of it beside.
+func (a *commands) printKey(account, secret string, key accounts.APIKey, more string) error {
+	if a.asJSON {
+		return a.PrintJSON(madeKey{Account: account, NewKey: api.NewKey{Key: api.KeyOf(key), Secret: secret}})
+	}
+	scopes := make([]string, len(key.Scopes))
+	for i, scope := range key.Scopes {
+		scopes[i] = string(scope)
+	}
+	sentence := fmt.Sprintf("This is key %s of account %s (%s). It is not shown again: the store has its SHA-256 alone.\n",
+		key.ID, account, strings.Join(scopes, ", "))
+	if more != "" {
+		sentence += more + "\n"
+	}
+	if _, err := fmt.Fprint(a.Stderr, sentence); err != nil {
+		return fmt.Errorf("saying what the key is: %w", err)
+	}
+	return a.Print(secret + "\n")
+}

@@ -1,0 +1,153 @@
+package account
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+)
+
+// TierCommand returns the group "worker tier".
+func TierCommand(p cli.Program) *cobra.Command {
+	a := &commands{Program: p}
+	group := &cobra.Command{
+		Use:   "tier",
+		Short: "Make, show and change the tiers, which say what accounts may send.",
+		Long: "Make, show and change the tiers, which say what accounts may send. Changes hold for\n" +
+			"all accounts of the tier from their next requests on; what is charged stays charged.",
+		Example: "  worker tier set free --requests-per-minute 60 --messages-per-hour 100 --messages-per-day 500",
+	}
+	group.PersistentFlags().AddFlagSet(cli.StoreFlags())
+	group.PersistentFlags().BoolVar(&a.asJSON, "json", false, "answer with one line of JSON")
+	group.AddCommand(a.setTierCommand(), a.listTiersCommand(), a.showTierCommand(), a.removeTierCommand())
+	return group
+}
+
+func (a *commands) setTierCommand() *cobra.Command {
+	var given accounts.Tier
+	var alertAt string
+	set := a.command("set NAME", "Make a tier, or change what the flags name, and show it.", cli.Argument("NAME"),
+		func(ctx context.Context, accounts *accounts.Accounts, flags *pflag.FlagSet, args []string) error {
+			tier, _, err := accounts.GetTier(ctx, args[0])
+			if err != nil {
+				return fmt.Errorf("looking at the tier: %w", err)
+			}
+			tier.Name = args[0]
+			for name, field := range map[string]struct{ into, from *int64 }{
+				"requests-per-minute": {&tier.RequestsPerMinute, &given.RequestsPerMinute},
+				"messages-per-hour":   {&tier.MessagesPerHour, &given.MessagesPerHour},
+				"messages-per-day":    {&tier.MessagesPerDay, &given.MessagesPerDay},
+			} {
+				if flags.Changed(name) {
+					*field.into = *field.from
+				}
+			}
+			if flags.Changed("alert-at") {
+				if tier.AlertAt, err = percents(alertAt); err != nil {
+					return err
+				}
+			}
+			if err := accounts.SetTier(ctx, tier); err != nil {
+				return fmt.Errorf("setting the tier: %w", err)
+			}
+			return a.printTier(tier)
+		})
+	set.Flags().Int64Var(&given.RequestsPerMinute, "requests-per-minute", 0, "`number` of requests that submit, over the API; 0 is no limit")
+	set.Flags().Int64Var(&given.MessagesPerHour, "messages-per-hour", 0, "`number` of messages by their send times; 0 is no limit")
+	set.Flags().Int64Var(&given.MessagesPerDay, "messages-per-day", 0, "`number` of messages by their send times; 0 is no limit")
+	set.Flags().StringVar(&alertAt, "alert-at", "80,100",
+		"`percents` of messages-per-day at which an account's contact is told, or never")
+	set.Example = "  worker tier set free --requests-per-minute 60 --messages-per-hour 100 --messages-per-day 500\n" +
+		"  worker tier set free --alert-at 50,80,100"
+	return set
+}
+
+// percents reads a list of percents, or never.
+func percents(text string) ([]int, error) {
+	list := []int{}
+	if text == cli.Never {
+		return list, nil
+	}
+	for word := range strings.SplitSeq(text, ",") {
+		percent, err := strconv.Atoi(strings.TrimSpace(word))
+		if err != nil {
+			return nil, &fault.InvalidError{Field: "alert_at", Value: text, Want: "percents such as 80,100, or never"}
+		}
+		list = append(list, percent)
+	}
+	return list, nil
+}
+
+func (a *commands) listTiersCommand() *cobra.Command {
+	list := a.command("list", "List the tiers.", cli.NoArguments,
+		func(ctx context.Context, accounts *accounts.Accounts, _ *pflag.FlagSet, _ []string) error {
+			all, err := accounts.ListTiers(ctx)
+			if err != nil {
+				return fmt.Errorf("listing the tiers: %w", err)
+			}
+			if a.asJSON {
+				list := api.Tiers{Tiers: make([]api.Tier, len(all))}
+				for i, tier := range all {
+					list.Tiers[i] = api.TierOf(tier)
+				}
+				return a.PrintJSON(list)
+			}
+			if len(all) == 0 {
+				return a.Print("There are no tiers: worker tier set NAME makes one.\n")
+			}
+			return a.printTable("NAME\tREQUESTS/MINUTE\tMESSAGES/HOUR\tMESSAGES/DAY\tALERT AT", func(row func(...any)) {
+				for _, tier := range all {
+					row(tier.Name, cli.FormatLimit(tier.RequestsPerMinute), cli.FormatLimit(tier.MessagesPerHour), cli.FormatLimit(tier.MessagesPerDay), cli.FormatAlertAt(tier.AlertAt))
+				}
+			})
+		})
+	list.Example = "  worker tier list --json"
+	return list
+}
+
+func (a *commands) showTierCommand() *cobra.Command {
+	show := a.command("show NAME", "Show a tier.", cli.Argument("NAME"),
+		func(ctx context.Context, accounts *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
+			tier, ok, err := accounts.GetTier(ctx, args[0])
+			if err != nil {
+				return fmt.Errorf("looking at the tier: %w", err)
+			}
+			if !ok {
+				return &fault.NoSuchError{What: "tier", Name: args[0]}
+			}
+			return a.printTier(tier)
+		})
+	show.Example = "  worker tier show free"
+	return show
+}
+
+func (a *commands) removeTierCommand() *cobra.Command {
+	remove := a.command("remove NAME", "Remove a tier that no account has.", cli.Argument("NAME"),
+		func(ctx context.Context, accounts *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
+			if err := accounts.RemoveTier(ctx, args[0]); err != nil {
+				return fmt.Errorf("removing the tier: %w", err)
+			}
+			if a.asJSON {
+				return a.PrintJSON(map[string]string{"outcome": "removed", "tier": args[0]})
+			}
+			return a.Print("removed the tier " + args[0] + "\n")
+		})
+	remove.Example = "  worker account set acme --tier business\n  worker tier remove free"
+	return remove
+}
+
+func (a *commands) printTier(t accounts.Tier) error {
+	if a.asJSON {
+		return a.PrintJSON(api.TierOf(t))
+	}
+	return a.Print(fmt.Sprintf("name: %s\nrequests_per_minute: %s\nmessages_per_hour: %s\nmessages_per_day: %s\nalert_at: %s\n",
+		t.Name, cli.FormatLimit(t.RequestsPerMinute), cli.FormatLimit(t.MessagesPerHour), cli.FormatLimit(t.MessagesPerDay), cli.FormatAlertAt(t.AlertAt)))
+}

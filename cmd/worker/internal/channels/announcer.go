@@ -1,0 +1,98 @@
+package channels
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/email"
+	"github.com/sendlimit/sendlimiter/notifier/logline"
+	"github.com/sendlimit/sendlimiter/notifier/webhook"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+)
+
+// ValidNotices returns a config.Check for each setting of the channels of notices, so
+// that every wrong setting is reported.
+func ValidNotices() []config.Check {
+	var checks []config.Check
+	for _, field := range []string{
+		"email_url", "smtp_password", "email_from", "email_tls", "email_templates", "alert_secret",
+	} {
+		checks = append(checks, func(c config.Config) *fault.InvalidError {
+			_, err := OpenNotices(c, io.Discard)
+			return invalidSetting(err, field)
+		})
+	}
+	return checks
+}
+
+// OpenNotices returns the channels that deliver notices to contacts. With the mail
+// target "log:", mails become lines of log. Without a mail server, notices to e-mail
+// addresses fail with notifier.ErrNoChannel. The error contains a
+// *notifier.InvalidError for each wrong setting.
+func OpenNotices(c config.Config, log io.Writer) (notifier.ByContact, error) {
+	posts, problem := webhook.NewAnnouncer(webhook.AnnouncerConfig{
+		Secret: string(c.AlertSecret), AllowInternal: c.AllowInternalWebhooks, Timeout: c.PushTimeout, Now: time.Now,
+	})
+	mails, err := openEmail(c, log)
+	if err := errors.Join(err, problem); err != nil {
+		return notifier.ByContact{}, fmt.Errorf("opening the channels of notices: %w", err)
+	}
+	return notifier.ByContact{Email: mails, Webhook: posts}, nil
+}
+
+// openEmail returns nil if no mail server is set.
+func openEmail(c config.Config, log io.Writer) (notifier.Announcer, error) {
+	switch target := c.EmailTarget(); target {
+	case "":
+		return nil, nil
+	case config.LogTarget:
+		lines, err := logline.New(log, time.Now)
+		if err != nil {
+			return nil, err
+		}
+		// Wrong templates are reported before there is a mail server, too.
+		if _, err := email.LoadTemplates(c.EmailTemplates); err != nil {
+			return nil, err
+		}
+		return lines, nil
+	default:
+		mails, err := email.Open(EmailOptions(c))
+		if err != nil {
+			return nil, err
+		}
+		return mails, nil
+	}
+}
+
+// EmailOptions returns the settings of the mail server.
+func EmailOptions(c config.Config) email.Options {
+	return email.Options{
+		URL: c.EmailURL, Password: string(c.SMTPPassword), From: c.EmailFrom,
+		Templates: c.EmailTemplates, TLS: c.EmailTLS, Now: time.Now,
+	}
+}
+
+// invalidSetting returns what an error says about one setting. Nil means nothing.
+func invalidSetting(err error, field string) *fault.InvalidError {
+	switch e := err.(type) { //nolint:errorlint // it walks the whole tree
+	case nil:
+		return nil
+	case *notifier.InvalidError:
+		if e.Field == field {
+			return &fault.InvalidError{Field: e.Field, Value: e.Value, Want: e.Want}
+		}
+	case interface{ Unwrap() []error }:
+		for _, one := range e.Unwrap() {
+			if problem := invalidSetting(one, field); problem != nil {
+				return problem
+			}
+		}
+	default:
+		return invalidSetting(errors.Unwrap(err), field)
+	}
+	return nil
+}

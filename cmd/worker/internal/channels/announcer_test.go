@@ -1,0 +1,32 @@
+package channels_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"testing"
+
+	"github.com/sendlimit/sendlimiter/cmd/worker/internal/channels"
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
+	"github.com/stretchr/testify/require"
+)
+
+func TestEmailIsPrintedOnTheEmbeddedStore(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	announcer, err := channels.OpenNotices(config.Config{}, &out)
+	require.NoError(t, err)
+	result := announcer.Announce(t.Context(), "ops@example.com", notifiertest.Notices()["account"])
+	require.Equal(t, notifier.Delivered, result.Status)
+	var line map[string]any
+	require.NoError(t, json.Unmarshal(out.Bytes(), &line))
+	require.Equal(t, "ops@example.com", line["to"])
+
+	// A store worth keeping has mail wait for a server instead.
+	announcer, err = channels.OpenNotices(config.Config{RedisURL: "redis://h"}, &out)
+	require.NoError(t, err)
+	result = announcer.Announce(t.Context(), "ops@example.com", notifiertest.Notices()["account"])
+	require.ErrorIs(t, result.Err, notifier.ErrNoChannel)
+	require.NoError(t, announcer.Close())
+}

@@ -1,0 +1,114 @@
+package check
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/cmd/worker/internal/channels"
+	"github.com/sendlimit/sendlimiter/config"
+)
+
+// checkTimeout bounds the look at one server.
+const checkTimeout = 15 * time.Second
+
+// checked is what a look at one server found.
+type checked struct {
+	Name   string `json:"name"`   // "store", "email", "push"
+	Target string `json:"target"` // without what is secret
+	OK     bool   `json:"ok"`
+	Detail string `json:"detail"`
+	// Milliseconds is how long it took.
+	Milliseconds int64 `json:"milliseconds"`
+
+	status int // to end with where it is not OK
+}
+
+// Command returns "worker check".
+func Command(p cli.Program) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Try the settings: connect to Redis, the mail server and the push target.",
+		Long: "Try the settings: connect to Redis, the mail server and the push target as the worker\n" +
+			"would, and say of each what works and how long it took. Nothing is sent, and nothing\n" +
+			"is changed: the mail server is logged in to, the push target is connected to.\n\n" +
+			"The exit status is 5 where the store can't be used, 1 where something else fails, and\n" +
+			"2 where a setting is rejected.",
+		Example: "  worker check --config sendlimit.yaml\n  worker check --config sendlimit.yaml --json",
+		Args:    cli.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return check(cmd.Context(), p, cmd.Flags(), asJSON)
+		},
+	}
+	config.RegisterFlags(cmd.Flags(), config.Worker)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "answer with a line of JSON each")
+	return cmd
+}
+
+func check(ctx context.Context, p cli.Program, flags *pflag.FlagSet, asJSON bool) error {
+	settings, err := p.Load(flags, slices.Concat(
+		[]config.Check{config.NeedsPushTarget, store.ValidURL, channels.ValidPush}, channels.ValidNotices())...)
+	if err != nil {
+		return p.Report(asJSON, err)
+	}
+	looks := []func(context.Context, config.Config) checked{checkStore, checkEmail, checkPush}
+	found := make([]checked, len(looks))
+	var all sync.WaitGroup
+	for i, look := range looks {
+		all.Go(func() {
+			ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+			defer cancel()
+			began := time.Now()
+			found[i] = look(ctx, settings)
+			found[i].Milliseconds = time.Since(began).Milliseconds()
+		})
+	}
+	all.Wait()
+	if err := printChecked(p, found, asJSON); err != nil {
+		return err
+	}
+	status := cli.StatusDone
+	for _, c := range found {
+		if !c.OK {
+			status = max(status, c.status)
+		}
+	}
+	if status != cli.StatusDone {
+		return cli.StatusError(status)
+	}
+	return nil
+}
+
+func printChecked(p cli.Program, found []checked, asJSON bool) error {
+	palette := p.Palette()
+	for _, c := range found {
+		var line string
+		if asJSON {
+			text, err := json.Marshal(c)
+			if err != nil {
+				return fmt.Errorf("encoding what was found: %w", err)
+			}
+			line = string(text)
+		} else {
+			word := "ok   "
+			if !c.OK {
+				word = palette.Red("fails")
+			}
+			line = fmt.Sprintf("%s %-5s %s: %s (%d ms)", word, c.Name, strings.TrimSuffix(c.Target, ":"), c.Detail, c.Milliseconds)
+		}
+		if _, err := fmt.Fprintln(p.Stdout, line); err != nil {
+			return fmt.Errorf("printing what was found: %w", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,106 @@
+package check
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/email"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+)
+
+const (
+	// previewFrom and previewTo stand in a preview where no sender is set, and
+	// for the receiver.
+	previewFrom = "sendlimit@localhost"
+	previewTo   = "contact@example.com"
+)
+
+// preview is what of a message is shown.
+type preview struct {
+	html, text, headers bool
+	account             string
+}
+
+// PreviewCommand returns "worker email-preview".
+func PreviewCommand(p cli.Program) *cobra.Command {
+	var shows preview
+	cmd := &cobra.Command{
+		Use:   "email-preview KIND",
+		Short: "Show what an e-mail looks like, with made-up numbers.",
+		Long: "Show what an e-mail looks like, with made-up numbers, through the templates that the\n" +
+			"settings name. Nothing is sent. KIND is one of " + kinds() + ".\n\n" +
+			"Without one of the flags, the subject and the text are shown.",
+		Example: "  worker email-preview account_quota\n" +
+			"  worker email-preview daily_report --html --account acme >report.html",
+		Args: cli.Argument("KIND"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return previewEmail(p, cmd.Flags(), notifier.NoticeKind(args[0]), shows)
+		},
+	}
+	cmd.Flags().AddFlagSet(cli.SettingFlags("email-from", "email-templates", config.FileFlag))
+	cmd.Flags().BoolVar(&shows.text, "text", false, "show the text alone")
+	cmd.Flags().BoolVar(&shows.html, "html", false, "show the HTML alone")
+	cmd.Flags().BoolVar(&shows.headers, "headers", false, "show the headers alone")
+	cmd.Flags().StringVar(&shows.account, "account", "", "the `name` of the account, user or policy that it is about")
+	cmd.MarkFlagsMutuallyExclusive("text", "html", "headers")
+	return cmd
+}
+
+func kinds() string {
+	var names []string
+	for _, kind := range notifier.NoticeKinds() {
+		names = append(names, string(kind))
+	}
+	return strings.Join(names, ", ")
+}
+
+func previewEmail(p cli.Program, flags *pflag.FlagSet, kind notifier.NoticeKind, shows preview) error {
+	settings, err := p.Load(flags)
+	if err != nil {
+		return err
+	}
+	sample, ok := email.Sample(kind, shows.account)
+	if !ok {
+		return &fault.InvalidError{Field: "KIND", Value: string(kind), Want: "one of " + kinds()}
+	}
+	from := settings.EmailFrom
+	if from == "" {
+		from = previewFrom
+	}
+	composer, err := email.NewComposer(from, settings.EmailTemplates, time.Now)
+	if problem, ok := errors.AsType[*notifier.InvalidError](err); ok {
+		return &fault.InvalidError{Field: problem.Field, Value: problem.Value, Want: problem.Want}
+	}
+	if err != nil {
+		return fmt.Errorf("making a preview: %w", err)
+	}
+	message, err := composer.Compose(previewTo, sample)
+	if err != nil {
+		return fmt.Errorf("making a preview: %w", err)
+	}
+	return showPreview(p, message, shows)
+}
+
+func showPreview(p cli.Program, message email.Message, shows preview) error {
+	text := "Subject: " + message.Subject + "\n\n" + message.Text
+	switch {
+	case shows.text:
+		text = message.Text
+	case shows.html:
+		text = message.HTML
+	case shows.headers:
+		var err error
+		if text, err = message.Headers(); err != nil {
+			return err
+		}
+	}
+	return p.Print(text)
+}

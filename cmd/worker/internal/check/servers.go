@@ -1,0 +1,152 @@
+package check
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"strings"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/cmd/worker/internal/channels"
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/notifier/email"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// checkStore looks whether a worker could start on the store. It marks nothing.
+func checkStore(ctx context.Context, c config.Config) checked {
+	result := checked{Name: "store", Target: config.RedactRedisURL(c.StoreURL()), status: cli.StatusUnavailable}
+	detail, err := lookAtStore(ctx, c)
+	if err != nil {
+		if problem, ok := errors.AsType[*fault.UnavailableError](err); ok {
+			err = errors.New(problem.Detail)
+		}
+		result.Detail = err.Error()
+		return result
+	}
+	result.OK, result.Detail = true, detail
+	return result
+}
+
+func lookAtStore(ctx context.Context, c config.Config) (string, error) {
+	client, err := store.Open(c.StoreURL(), store.Options{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return "", err
+	}
+	defer client.Close()
+	report, err := store.Inspect(ctx, client)
+	if err != nil {
+		return "", err
+	}
+	if err := report.RefuseEviction(); err != nil {
+		return "", err
+	}
+	layout, err := redisstore.ReadLayout(ctx, client, c.Prefix)
+	if err != nil {
+		return "", err
+	}
+	var found []string
+	for _, node := range report.Nodes {
+		version, eviction := "embedded", ""
+		if node.Version != "" {
+			version = "Redis " + node.Version
+		}
+		if node.Eviction != "" {
+			eviction = ", " + node.Eviction
+		}
+		found = append(found, fmt.Sprintf("%s at %s%s", version, node.Address, eviction))
+	}
+	found = append(found, "takes writes")
+	if layout == 0 {
+		found = append(found, "new, no worker has started on it")
+	} else {
+		found = append(found, fmt.Sprintf("layout %d", layout))
+	}
+	return strings.Join(append(found, report.Warnings...), "; "), nil
+}
+
+// checkEmail goes as far as a mail would before it names its sender.
+func checkEmail(ctx context.Context, c config.Config) checked {
+	target := c.EmailTarget()
+	result := checked{Name: "email", Target: notifier.RedactURL(target), OK: true, status: cli.StatusUnexpected}
+	switch target {
+	case "":
+		result.Target = "email_url"
+		result.Detail = "not set: notices to e-mail addresses wait until it is"
+		return result
+	case config.LogTarget:
+		result.Detail = "a line each on standard output"
+		return result
+	}
+	mails, err := email.Open(channels.EmailOptions(c))
+	if err == nil {
+		err = mails.Check(ctx)
+	}
+	if err != nil {
+		result.OK, result.Detail = false, err.Error()
+		return result
+	}
+	result.Detail = "ready to take mail"
+	if c.EmailURL != "" && strings.Contains(c.EmailURL, "@") {
+		result.Detail = "logged in, ready to take mail"
+	}
+	return result
+}
+
+// checkPush connects, and sends nothing: what is posted would be delivered.
+func checkPush(ctx context.Context, c config.Config) checked {
+	target := c.PushTarget()
+	result := checked{Name: "push", Target: notifier.RedactURL(target), OK: true, status: cli.StatusUnexpected}
+	if !c.Deliver {
+		result.Detail = "not used: deliver is false"
+		return result
+	}
+	if target == config.LogTarget {
+		result.Detail = "a line each on standard output"
+		return result
+	}
+	detail, err := connectToPush(ctx, target)
+	if err != nil {
+		result.OK, result.Detail = false, err.Error()
+		return result
+	}
+	result.Detail = detail
+	return result
+}
+
+func connectToPush(ctx context.Context, target string) (string, error) {
+	u, err := url.Parse(target)
+	if err != nil {
+		return "", errors.New("the URL can't be read") // err repeats it
+	}
+	secured := strings.EqualFold(u.Scheme, "https")
+	port := u.Port()
+	switch {
+	case port == "" && secured:
+		port = "443"
+	case port == "":
+		port = "80"
+	}
+	address := net.JoinHostPort(u.Hostname(), port)
+	if !secured {
+		conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+		if err != nil {
+			return "", fmt.Errorf("connecting: %w", err)
+		}
+		_ = conn.Close()
+		return "connected, nothing sent", nil
+	}
+	conn, err := new(tls.Dialer).DialContext(ctx, "tcp", address)
+	if err != nil {
+		return "", fmt.Errorf("connecting with TLS: %w", err)
+	}
+	_ = conn.Close()
+	return "connected with TLS, nothing sent", nil
+}

@@ -1,0 +1,165 @@
+package deadletters
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/tasks/deadletters"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+func (d *commands) listCommand() *cobra.Command {
+	var user string
+	cmd := &cobra.Command{
+		Use:     "list",
+		Short:   "List dead letters, the one that ended first coming first.",
+		Example: "  worker dead-letters list\n  worker dead-letters list --user alice --json",
+		Args:    cli.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return d.withLetters(cmd, func(ctx context.Context) error { return d.list(ctx, user) })
+		},
+	}
+	cmd.Flags().StringVar(&user, "user", "", "only those to the user of this `name`")
+	return cmd
+}
+
+func (d *commands) list(ctx context.Context, user string) error {
+	r := deadletters.ListRequest{User: user, Limit: messages.MaxDeadLetters}
+	some := false
+	err := d.each(ctx, r, func(s message.Status) error {
+		if d.json {
+			return d.PrintJSON(s)
+		}
+		if !some {
+			some = true
+			header := fmt.Sprintf("%-*s  %-9s  %5s  %-12s  %-*s  %s",
+				cli.TimeWidth, "ended", "status", "tries", "reason", cli.TimeWidth, "send time", "id, user")
+			if err := d.Print(d.palette.Dim(header) + "\n"); err != nil {
+				return err
+			}
+		}
+		return d.Print(fmt.Sprintf("%-*s  %-9s  %5d  %-12s  %-*s  %s  %s\n", cli.TimeWidth, d.time(s.EndedAt),
+			s.Status, s.Attempts, s.Reason, cli.TimeWidth, d.time(s.SendAt), s.ID, s.User))
+	})
+	if err != nil {
+		return err
+	}
+	alerts, err := d.listAlerts(ctx, user)
+	if err == nil && !some && !alerts && !d.json {
+		return d.Print("There are no dead letters.\n")
+	}
+	return err
+}
+
+// each calls do with dead letters, whatever their number, a page at a time.
+func (d *commands) each(ctx context.Context, r deadletters.ListRequest, do func(message.Status) error) error {
+	for {
+		page, err := d.List(ctx, r)
+		if err != nil {
+			return fmt.Errorf("listing dead letters: %w", err)
+		}
+		for _, s := range page {
+			if err := do(s); err != nil {
+				return err
+			}
+		}
+		if len(page) < r.Limit {
+			return nil
+		}
+		r.After = page[len(page)-1]
+	}
+}
+
+func (d *commands) showCommand() *cobra.Command {
+	var user, alert string
+	var content bool
+	cmd := &cobra.Command{
+		Use:     "show ID",
+		Short:   "Show one dead letter.",
+		Example: "  worker dead-letters show --user alice order-17\n  worker dead-letters show --user alice order-17 --content",
+		Args:    alertOr(oneOf),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return d.withLetters(cmd, func(ctx context.Context) error {
+				if alert != "" {
+					return d.showAlert(ctx, alert)
+				}
+				return d.show(ctx, user, args[0], content)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&user, "user", "", "`name` of the user who was to receive it")
+	cmd.Flags().BoolVar(&content, "content", false, "show what it says, too")
+	addAlertFlag(cmd.Flags(), &alert)
+	return cmd
+}
+
+// oneOf makes cobra insist on --user and an ID.
+func oneOf(cmd *cobra.Command, args []string) error {
+	if !cmd.Flag("user").Changed {
+		return cli.Usage(cmd, "user", "--user is missing")
+	}
+	return cli.Argument("ID")(cmd, args)
+}
+
+func (d *commands) show(ctx context.Context, user, id string, content bool) error {
+	letter, ok, err := d.Get(ctx, user, id)
+	if err != nil {
+		return fmt.Errorf("showing a dead letter: %w", err)
+	}
+	if !ok {
+		return d.answer(deadletters.NoDeadLetter(user, id))
+	}
+	if !content {
+		letter = deadletters.Letter{Status: letter.Status}
+	}
+	if d.json {
+		return d.PrintJSON(letter)
+	}
+	return d.Print(d.describe(letter))
+}
+
+// describe tells all that is known of a dead letter, for a person.
+func (d *commands) describe(l deadletters.Letter) string {
+	var text strings.Builder
+	line := func(name, format string, args ...any) {
+		fmt.Fprintf(&text, "  %-10s %s\n", name, fmt.Sprintf(format, args...))
+	}
+	fmt.Fprintf(&text, "%s message %s to %s\n", d.palette.Red(l.Status.Status+":"), l.ID, l.User)
+	line("ended", "%s", d.time(l.EndedAt))
+	line("reason", "%s", l.Reason)
+	line("tries", "%d", l.Attempts)
+	line("send time", "%s", d.time(l.SendAt))
+	for _, at := range []struct {
+		name string
+		time message.Time
+	}{
+		{"promised", l.PromisedAt},
+		{"requested", l.RequestedAt},
+		{"expires", l.ExpiresAt},
+	} {
+		if !at.time.IsZero() {
+			line(at.name, "%s", d.time(at.time))
+		}
+	}
+	if l.Category != "" {
+		line("category", "%s", l.Category)
+	}
+	// Quoted: what a caller wrote is not to move the cursor about.
+	if l.Title != "" {
+		line("title", "%q", l.Title)
+	}
+	if l.Body != "" {
+		line("body", "%q", l.Body)
+	}
+	for _, key := range slices.Sorted(maps.Keys(l.Data)) {
+		line("data", "%q: %q", key, l.Data[key])
+	}
+	return text.String()
+}

@@ -1,0 +1,241 @@
+package event
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// Command returns the group "worker event".
+func Command(p cli.Program) *cobra.Command {
+	group := &cobra.Command{
+		Use:   "event",
+		Short: "Show or change how often an event may happen for each key.",
+		Long: "Show or change how often an event may happen for each key, such as the submits\n" +
+			"of each account. The limits live in the store, and hold from the next call on in\n" +
+			"every program. An event without limits is not limited.",
+		Example: "  worker event set submit --per-minute 60 --per-hour 100 --per-day 500\n" +
+			"  worker event list",
+	}
+	e := &commands{Program: p}
+	group.PersistentFlags().AddFlagSet(cli.StoreFlags())
+	group.PersistentFlags().BoolVar(&e.asJSON, "json", false, "answer with one line of JSON for each event")
+	group.AddCommand(e.setCommand(), e.listCommand(), e.showCommand(), e.removeCommand())
+	return group
+}
+
+// commands is what the subcommands of event share.
+type commands struct {
+	cli.Program
+
+	asJSON bool
+}
+
+func (e *commands) setCommand() *cobra.Command {
+	var event counters.Event
+	cmd := &cobra.Command{
+		Use:   "set NAME",
+		Short: "Give an event its limits, in place of those it had.",
+		Long: "Give an event its limits, in place of those it had: per natural minute, hour\n" +
+			"and day. They hold from the next call on, and what is counted stays counted. A\n" +
+			"limit that is left out is none.",
+		Example: "  worker event set submit --per-minute 60 --per-hour 100 --per-day 500\n" +
+			"  worker event set login --per-hour 5 --time-zone Europe/Berlin",
+		Args: cli.Argument("NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			event.Name = args[0]
+			if !cmd.Flags().Changed("per-minute") && !cmd.Flags().Changed("per-hour") && !cmd.Flags().Changed("per-day") {
+				return e.Report(e.asJSON, cli.Usage(cmd, "per_minute",
+					"at least one of --per-minute, --per-hour and --per-day is needed (worker event remove takes all limits away)"))
+			}
+			for field, limit := range map[string]int64{"per-minute": event.PerMinute, "per-hour": event.PerHour, "per-day": event.PerDay} {
+				if cmd.Flags().Changed(field) && limit == 0 {
+					return e.Report(e.asJSON, &fault.InvalidError{
+						Field: strings.ReplaceAll(field, "-", "_"), Value: "0", Want: fmt.Sprintf("1 to %d; leave it out for no limit", sendlimit.MaxCounterLimit),
+					})
+				}
+			}
+			return e.Report(e.asJSON, e.set(cmd, event))
+		},
+	}
+	cmd.Flags().Int64Var(&event.PerMinute, "per-minute", 0, "how often in a natural minute, a `number`")
+	cmd.Flags().Int64Var(&event.PerHour, "per-hour", 0, "how often in a natural hour, a `number`")
+	cmd.Flags().Int64Var(&event.PerDay, "per-day", 0, "how often in a natural day, a `number`")
+	cmd.Flags().StringVar(&event.TimeZone, "time-zone", "", "`zone` of the natural periods, such as Europe/Berlin (default UTC)")
+	return cmd
+}
+
+func (e *commands) listCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "list",
+		Short:   "List the events that have limits.",
+		Example: "  worker event list --json",
+		Args:    cli.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return e.Report(e.asJSON, e.withEvents(cmd, func(ctx context.Context, s *counters.Events) error {
+				all, err := s.List(ctx)
+				if err != nil {
+					return fmt.Errorf("listing the events: %w", err)
+				}
+				for _, event := range all {
+					if err := e.printEvent(event); err != nil {
+						return err
+					}
+				}
+				if len(all) == 0 && !e.asJSON {
+					return e.Print("No event has limits: worker event set NAME gives it some.\n")
+				}
+				return nil
+			}))
+		},
+	}
+}
+
+func (e *commands) showCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:     "show NAME",
+		Short:   "Show the limits of an event.",
+		Long:    "Show the limits of an event. The exit status is 4 where it has none.",
+		Example: "  worker event show submit",
+		Args:    cli.Argument("NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return e.Report(e.asJSON, e.withEvents(cmd, func(ctx context.Context, s *counters.Events) error {
+				event, ok, err := s.Get(ctx, args[0])
+				if err != nil {
+					return fmt.Errorf("looking up an event: %w", err)
+				}
+				if !ok {
+					return &missingError{args[0]}
+				}
+				return e.printEvent(event)
+			}))
+		},
+	}
+}
+
+func (e *commands) removeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "remove NAME",
+		Short: "Take the limits of an event away, so that it is limited no more.",
+		Long: "Take the limits of an event away, so that it is limited no more, from the next\n" +
+			"call on. The exit status is 4 where it has none.",
+		Example: "  worker event remove submit",
+		Args:    cli.Argument("NAME"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return e.Report(e.asJSON, e.withEvents(cmd, func(ctx context.Context, s *counters.Events) error {
+				event, _, err := s.Get(ctx, args[0])
+				if err != nil {
+					return fmt.Errorf("looking up an event: %w", err)
+				}
+				removed, err := s.Remove(ctx, args[0])
+				if err != nil {
+					return fmt.Errorf("removing the limits of an event: %w", err)
+				}
+				if !removed {
+					return &missingError{args[0]}
+				}
+				if e.asJSON {
+					return e.PrintJSON(documentOf(event))
+				}
+				return e.Print(fmt.Sprintf("%s: %s → no limit\nIt holds from the next call on.\n", event.Name, event))
+			}))
+		},
+	}
+}
+
+func (e *commands) set(cmd *cobra.Command, event counters.Event) error {
+	ctx := cmd.Context()
+	if err := event.Validate(); err != nil {
+		return fmt.Errorf("setting the limits of an event: %w", err)
+	}
+	return store.With(ctx, e.Program, cmd.Flags(), func(client redis.UniversalClient, c config.Config) error {
+		if err := redisstore.CheckLayout(ctx, client, c.Prefix); err != nil { // it marks a new store
+			return fmt.Errorf("looking at the layout of the store: %w", err)
+		}
+		s, err := counters.NewEvents(client, c.Prefix)
+		if err != nil {
+			return fmt.Errorf("opening the events: %w", err)
+		}
+		old, had, err := s.Get(ctx, event.Name)
+		if err != nil {
+			return fmt.Errorf("looking at the limits to replace: %w", err)
+		}
+		if err := s.Set(ctx, event); err != nil {
+			return fmt.Errorf("setting the limits of an event: %w", err)
+		}
+		if e.asJSON {
+			return e.PrintJSON(documentOf(event))
+		}
+		before := "no limit"
+		if had {
+			before = old.String()
+		}
+		return e.Print(fmt.Sprintf("%s: %s → %s\nIt holds from the next call on; what is counted stays counted.\n", event.Name, before, event))
+	})
+}
+
+// withEvents calls do with the events of the store that the settings name.
+func (e *commands) withEvents(cmd *cobra.Command, do func(context.Context, *counters.Events) error) error {
+	return store.With(cmd.Context(), e.Program, cmd.Flags(), func(client redis.UniversalClient, c config.Config) error {
+		opened, err := counters.NewEvents(client, c.Prefix)
+		if err != nil {
+			return fmt.Errorf("opening the events: %w", err)
+		}
+		return do(cmd.Context(), opened)
+	})
+}
+
+// printEvent prints an event on a line.
+func (e *commands) printEvent(event counters.Event) error {
+	if e.asJSON {
+		return e.PrintJSON(documentOf(event))
+	}
+	return e.Print(event.Name + ": " + event.String() + "\n")
+}
+
+// document is an event in answers. A null limit is no limit.
+type document struct {
+	Name      string `json:"name"`
+	PerMinute *int64 `json:"per_minute"`
+	PerHour   *int64 `json:"per_hour"`
+	PerDay    *int64 `json:"per_day"`
+	TimeZone  string `json:"time_zone"`
+}
+
+func documentOf(e counters.Event) document {
+	limit := func(n int64) *int64 {
+		if n == 0 {
+			return nil
+		}
+		return &n
+	}
+	d := document{
+		Name: e.Name, PerMinute: limit(e.PerMinute), PerHour: limit(e.PerHour), PerDay: limit(e.PerDay), TimeZone: e.TimeZone,
+	}
+	if d.TimeZone == "" {
+		d.TimeZone = "UTC"
+	}
+	return d
+}
+
+// missingError is returned for an event without limits.
+type missingError struct{ name string }
+
+// Error says how to give the event limits.
+func (e *missingError) Error() string {
+	return fmt.Sprintf("the event %q has no limits: worker event set %s --per-minute 60 gives it one", e.name, e.name)
+}
+
+// Code returns fault.CodeNotFound.
+func (e *missingError) Code() fault.Code { return fault.CodeNotFound }

@@ -1,0 +1,168 @@
+package pace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
+	"github.com/sendlimit/sendlimiter/tasks/deliver"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// commands is what the subcommands of pace share.
+type commands struct {
+	cli.Program
+
+	asJSON bool
+}
+
+// Command returns the group "worker pace".
+func Command(p cli.Program) *cobra.Command {
+	c := &commands{Program: p}
+	group := &cobra.Command{
+		Use:   "pace",
+		Short: "Show or change how fast all workers together call the push target.",
+		Long: "Show or change how fast all workers together call the push target, in the store\n" +
+			"of REDIS_URL, or else the embedded one of a worker that runs. Workers follow\n" +
+			"within seconds; what is late by the pace is judged as all that is late.",
+		Example: "  worker pace set --rate 100/second --burst 20\n" +
+			"  worker pace show --json\n" +
+			"  worker pace clear",
+	}
+	group.PersistentFlags().AddFlagSet(cli.StoreFlags())
+	group.PersistentFlags().BoolVar(&c.asJSON, "json", false, "answer with one line of JSON")
+
+	show := &cobra.Command{
+		Use:     "show",
+		Short:   "Show the pace, and whether the target has asked for a pause.",
+		Example: "  worker pace show --json",
+		Args:    cli.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.Report(c.asJSON, c.withPaces(cmd, c.printPace))
+		},
+	}
+	var rate string
+	var burst int64
+	set := &cobra.Command{
+		Use:   "set --rate RATE [--burst N]",
+		Short: "Set the pace in the place of the one there is.",
+		Long: "Set the pace in the place of the one there is. No second, or whatever the rate\n" +
+			"names, sees more deliveries than it allows. With a burst so many may go at once,\n" +
+			"and the others follow one by one at the rate; without one, as many as it allows.",
+		Example: "  worker pace set --rate 100/second\n" +
+			"  worker pace set --rate 6000/minute --burst 50",
+		Args: cli.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.Report(c.asJSON, c.set(cmd, rate, burst))
+		},
+	}
+	set.Flags().StringVar(&rate, "rate", "", "deliveries in an interval: 100/second, 6000/minute, 20/500ms")
+	set.Flags().Int64Var(&burst, "burst", 0, "deliveries that may go at once, at most the rate's")
+	clearing := &cobra.Command{
+		Use:   "clear",
+		Short: "Remove the pace, and end a pause.",
+		Long: "Remove the pace, and end a pause that the target has asked for. A worker that\n" +
+			"starts with a pace in its settings gives the store that one again.",
+		Example: "  worker pace clear",
+		Args:    cli.NoArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return c.Report(c.asJSON, c.withPaces(cmd, c.clearPace))
+		},
+	}
+	group.AddCommand(show, set, clearing)
+	return group
+}
+
+func (c *commands) set(cmd *cobra.Command, rateText string, burst int64) error {
+	if rateText == "" {
+		return &cli.UsageError{Detail: "pace set needs --rate, such as --rate 100/second; worker pace clear removes the pace"}
+	}
+	parsed, err := rate.ParseRate(rateText)
+	if err != nil {
+		return err
+	}
+	pace := rate.Pace{Rate: parsed, Burst: burst}
+	if err := pace.Validate(); err != nil {
+		return err
+	}
+	if cmd.Flags().Changed("burst") && burst == 0 {
+		return &fault.InvalidError{Field: "burst", Value: "0", Want: "at least 1; without --burst as many as the rate allows"}
+	}
+	return c.withPaces(cmd, func(ctx context.Context, paces *rate.Paces) error {
+		if err := paces.Apply(ctx, pace); err != nil {
+			return fmt.Errorf("setting the pace: %w", err)
+		}
+		return c.printPace(ctx, paces)
+	})
+}
+
+func (c *commands) clearPace(ctx context.Context, paces *rate.Paces) error {
+	if err := errors.Join(paces.Apply(ctx, rate.Pace{}), paces.Resume(ctx)); err != nil {
+		return fmt.Errorf("removing the pace: %w", err)
+	}
+	return c.printPace(ctx, paces)
+}
+
+// answer is what the commands print. Without a pace, Rate is "" and Burst 0.
+type answer struct {
+	Target      string        `json:"target"`
+	Rate        string        `json:"rate"`
+	Burst       int64         `json:"burst"`
+	PausedUntil *message.Time `json:"paused_until,omitempty"`
+}
+
+func (c *commands) printPace(ctx context.Context, paces *rate.Paces) error {
+	state, err := paces.Load(ctx)
+	if err != nil {
+		return fmt.Errorf("showing the pace: %w", err)
+	}
+	found := answer{Target: deliver.PaceTarget, Burst: state.Burst}
+	if state.Rate.Count > 0 {
+		found.Rate = state.Rate.String()
+	}
+	if state.PausedUntil.After(time.Now()) {
+		found.PausedUntil = &message.Time{Time: state.PausedUntil}
+	}
+	if c.asJSON {
+		return c.PrintJSON(found)
+	}
+	return c.Print(found.String())
+}
+
+// String says for a person how fast deliveries may come.
+func (a answer) String() string {
+	var s strings.Builder
+	switch {
+	case a.Rate == "":
+		s.WriteString("no pace: deliveries go as fast as they can\n")
+	case a.Burst == 0:
+		fmt.Fprintf(&s, "%s over all workers\n", a.Rate)
+	default:
+		fmt.Fprintf(&s, "%s over all workers, at most %d at once\n", a.Rate, a.Burst)
+	}
+	if a.PausedUntil != nil {
+		fmt.Fprintf(&s, "paused until %s, as the target has asked\n", cli.FormatTime(a.PausedUntil.Time, time.UTC))
+	}
+	return s.String()
+}
+
+// withPaces calls do with the paces of the store that the settings name.
+func (c *commands) withPaces(cmd *cobra.Command, do func(context.Context, *rate.Paces) error) error {
+	return store.With(cmd.Context(), c.Program, cmd.Flags(), func(client redis.UniversalClient, settings config.Config) error {
+		paces, err := rate.NewPaces(client, settings.Prefix, deliver.PaceTarget)
+		if err != nil {
+			return fmt.Errorf("opening the pace: %w", err)
+		}
+		return do(cmd.Context(), paces)
+	})
+}

@@ -1,0 +1,176 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/worker/internal/policyview"
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/refit"
+)
+
+// nameFlag names the policy of a file that names none.
+const nameFlag = "name"
+
+func (c *commands) applyCommand() *cobra.Command {
+	var refit *refitOptions
+	apply := &cobra.Command{
+		Use:   "apply FILE",
+		Short: "Replace a policy by that of a YAML or JSON file, - for standard input.",
+		Long: "Replace a policy by that of a YAML or JSON file, - for standard input:\n\n" +
+			"  name: default               # or another one, for worker user set --policy\n" +
+			"  time_zone: Europe/Berlin    # of calendar rules and quiet hours; UTC unless given\n" +
+			"  user_time_zone: true        # calendar rules count in the user's own zone, if set\n" +
+			"  rules: [1/minute, 5/hour, 10/calendar_day]\n" +
+			"  quiet_hours:                # nothing is sent, by the clocks of the user's zone\n" +
+			"    - 22:00-08:00             # ends on the next day\n" +
+			"    - sat,sun 00:00-24:00\n" +
+			"  reach: 30d                  # how far ahead a send time may lie\n" +
+			"  on_conflict: shift          # or refuse: where a message does not say so itself\n" +
+			"  alert_at: [80, 100]         # percent of a daily rule that alert a user's contact\n" +
+			"  alert_to: ops@example.com   # told once an hour of such users\n" +
+			"  categories:                 # beside the rules above, which count all of them\n" +
+			"    marketing: {rules: [2/calendar_day]}\n" +
+			"    codes: {exempt: true, counts: false}\n\n" +
+			"Only rules are needed, and what is left out is as usual, not as it was. Nothing is\n" +
+			"applied unless all of it is right. It holds from the next decision on, in every\n" +
+			"program within two seconds.\n\n" +
+			"Messages that are scheduled already keep their places, and are sent as promised.\n" +
+			"--preview lists those that would not fit, and applies nothing; --then says what\n" +
+			"becomes of them.",
+		Example: "  worker policy apply rules.yaml\n" +
+			"  worker policy apply rules.yaml --preview\n" +
+			"  worker policy apply rules.yaml --then shift\n" +
+			"  echo '{\"rules\": [\"5/minute\", \"100/calendar_day\"]}' | worker policy apply - --name vip",
+		Args: cli.Argument("FILE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return c.apply(cmd, args[0], refit)
+		},
+	}
+	apply.Flags().String(nameFlag, policy.DefaultName, "`name` of the policy of a file that names none")
+	refit = refitFlags(apply.Flags())
+	return apply
+}
+
+func (c *commands) apply(cmd *cobra.Command, file string, refit *refitOptions) error {
+	ctx := cmd.Context()
+	action, err := refit.check()
+	if err != nil {
+		return c.Report(c.asJSON, err)
+	}
+	policy, err := c.readPolicy(cmd.Flags(), file)
+	if err != nil {
+		return c.Report(c.asJSON, err)
+	}
+	return c.withPolicies(cmd, func(policies *settings.Policies, client redis.UniversalClient, cfg config.Config) error {
+		if refit.preview {
+			return c.previewPolicy(ctx, client, cfg, policy)
+		}
+		if err := store.CheckLayout(ctx, client, cfg.Prefix); err != nil {
+			return fmt.Errorf("looking at the layout of the store: %w", err)
+		}
+		change, err := policies.Replace(ctx, policy, settings.AnyVersion)
+		if err != nil {
+			return fmt.Errorf("replacing the policy: %w", err)
+		}
+		if err := c.printApplied(change, action); err != nil {
+			return err
+		}
+		return c.refitPolicy(ctx, client, cfg, change.New, action)
+	})
+}
+
+// readPolicy reads the policy of a file, which may be named by the file or by a
+// flag.
+func (c *commands) readPolicy(flags *pflag.FlagSet, file string) (policy.Policy, error) {
+	name, err := flags.GetString(nameFlag)
+	if err != nil {
+		return policy.Policy{}, fmt.Errorf("reading the name of the policy: %w", err)
+	}
+	if err := checkPolicyName(name); err != nil {
+		return policy.Policy{}, err
+	}
+	p, err := config.ReadPolicy(file, c.Stdin, name)
+	if err != nil {
+		return policy.Policy{}, err
+	}
+	if flags.Changed(nameFlag) && p.Name != name {
+		return policy.Policy{}, &fault.InvalidError{
+			Field: nameFlag, Value: name, Want: p.Name + ", as the file names it, or a file that names none",
+		}
+	}
+	return p, nil
+}
+
+// checkPolicyName says whether the flag is a name that a policy may have. The error
+// is a *sendlimit.InvalidError.
+func checkPolicyName(name string) error {
+	named := policy.Default()
+	named.Name = name
+	if invalid, ok := errors.AsType[*fault.InvalidError](named.Validate()); ok {
+		return &fault.InvalidError{Field: nameFlag, Value: name, Want: invalid.Want}
+	}
+	return nil
+}
+
+// applied is the answer to policy apply; Old is null where there was none.
+type applied struct {
+	Old     *policy.Document `json:"old"`
+	New     policy.Document  `json:"new"`
+	Changed bool             `json:"changed"`
+}
+
+func (c *commands) printApplied(change settings.PolicyChange, then refit.Action) error {
+	if !c.asJSON {
+		return c.Print(describeChange(change, then, c.Palette()))
+	}
+	answer := applied{New: change.New.Document().Spelled(), Changed: change.Changed}
+	if change.Old != nil {
+		old := change.Old.Document().Spelled()
+		answer.Old = &old
+	}
+	return c.PrintJSON(answer)
+}
+
+// describeChange says for a person what was replaced. What is scheduled keeps its
+// place unless something else is done with it then.
+func describeChange(change settings.PolicyChange, then refit.Action, palette cli.Palette) string {
+	policy, name := change.New, palette.Bold(change.New.Name)
+	if !change.Changed {
+		return fmt.Sprintf("%s: unchanged, version %d\n", name, policy.Version)
+	}
+	var s strings.Builder
+	if change.Old == nil {
+		fmt.Fprintf(&s, "%s: none → version %d\n", name, policy.Version)
+	} else {
+		fmt.Fprintf(&s, "%s: version %d → %d\n", name, change.Old.Version, policy.Version)
+	}
+	differences := policyview.Differences(change.Old, policy)
+	width := 0
+	for _, d := range differences {
+		width = max(width, len(d.Name))
+	}
+	for _, d := range differences {
+		if change.Old == nil {
+			fmt.Fprintf(&s, "  %-*s  %s\n", width, d.Name, d.New)
+		} else {
+			fmt.Fprintf(&s, "  %-*s  %s → %s\n", width, d.Name, palette.Dim(d.Old), palette.Green(d.New))
+		}
+	}
+	s.WriteString("It holds from the next decision on")
+	if then == refit.Keep {
+		s.WriteString("; what is scheduled keeps its place")
+	}
+	s.WriteString(".\n")
+	return s.String()
+}

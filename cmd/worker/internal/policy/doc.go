@@ -1,0 +1,7 @@
+// Package policy is "worker policy": it lists, shows and replaces the policies of a
+// store.
+//
+// "policy apply" may leave scheduled messages that break the new policy. --preview
+// lists them and changes nothing; --then says what to do with them. refitView prints
+// both, for a person or as JSON.
+package policy

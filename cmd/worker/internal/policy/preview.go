@@ -1,0 +1,82 @@
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/pflag"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/tasks/refit"
+)
+
+// refitOptions say what is done about the reservations that do not fit a policy
+// which is to be applied.
+type refitOptions struct {
+	preview bool
+	then    string
+}
+
+func refitFlags(flags *pflag.FlagSet) *refitOptions {
+	o := &refitOptions{}
+	flags.BoolVar(&o.preview, "preview", false, "apply nothing, and list the messages already scheduled that would not fit")
+	flags.StringVar(&o.then, "then", "", "`action` for those messages: keep them where they are, as without this; shift\n"+
+		"each to its next free time; or cancel them")
+	return o
+}
+
+// check returns what is to be done.
+func (o *refitOptions) check() (refit.Action, error) {
+	switch {
+	case o.then == "":
+		return refit.Keep, nil
+	case o.preview:
+		return "", &cli.UsageError{Field: "then", Detail: "--preview changes nothing, and so goes without --then"}
+	}
+	action, err := refit.ParseAction(o.then)
+	if err != nil {
+		return "", fmt.Errorf("reading --then: %w", err)
+	}
+	return action, nil
+}
+
+// previewPolicy lists the reservations that would not fit a policy. It applies
+// nothing.
+func (c *commands) previewPolicy(
+	ctx context.Context, client redis.UniversalClient, settings config.Config, policy policy.Policy,
+) error {
+	return withRefitter(client, settings, func(r *refit.Refitter) error {
+		view := newRefitView(c.Program, c.asJSON)
+		summary, err := r.Preview(ctx, policy, view.watcher())
+		return view.end(summary, err)
+	})
+}
+
+// refitPolicy does with the reservations that do not fit a policy which was applied,
+// as the store has it, what the action says.
+func (c *commands) refitPolicy(
+	ctx context.Context, client redis.UniversalClient, settings config.Config, policy policy.Policy, action refit.Action,
+) error {
+	if action == refit.Keep {
+		return nil
+	}
+	return withRefitter(client, settings, func(r *refit.Refitter) error {
+		view := newRefitView(c.Program, c.asJSON)
+		summary, err := r.Run(ctx, policy, action, view.watcher())
+		return view.end(summary, err)
+	})
+}
+
+func withRefitter(client redis.UniversalClient, c config.Config, do func(*refit.Refitter) error) (err error) {
+	r, err := refit.New(client, refit.Options{Options: store.SubmitterOptions(c)})
+	if err != nil {
+		return fmt.Errorf("opening the reservations: %w", err)
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	return do(r)
+}

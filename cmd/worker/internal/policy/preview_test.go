@@ -1,0 +1,136 @@
+package policy
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/refit"
+)
+
+func TestRefitOptions(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		options refitOptions
+		want    refit.Action
+		wrong   string
+	}{
+		{options: refitOptions{}, want: refit.Keep},
+		{options: refitOptions{preview: true}, want: refit.Keep},
+		{options: refitOptions{then: "shift"}, want: refit.Shift},
+		{options: refitOptions{then: "cancel"}, want: refit.Cancel},
+		{options: refitOptions{then: "drop"}, wrong: `then "drop" is not allowed: it takes keep, shift or cancel`},
+		{options: refitOptions{preview: true, then: "shift"}, wrong: "--preview changes nothing, and so goes without --then"},
+	} {
+		action, err := c.options.check()
+		if c.wrong != "" {
+			require.ErrorContains(t, err, c.wrong)
+			require.Equal(t, cli.StatusInvalid, cli.ExitCode(err))
+			continue
+		}
+		require.NoError(t, err)
+		require.Equal(t, c.want, action)
+	}
+}
+
+// view is a refitView on buffers, as programs and files have it.
+func view(asJSON bool) (v *refitView, stdout, stderr *bytes.Buffer) {
+	stdout, stderr = &bytes.Buffer{}, &bytes.Buffer{}
+	return newRefitView(cli.Program{Stdout: stdout, Stderr: stderr}, asJSON), stdout, stderr
+}
+
+func misfit(outcome string, code fault.Code) refit.Misfit {
+	at := message.Time{Time: time.Date(2026, 11, 22, 11, 11, 11, 0, time.UTC)}
+	m := refit.Misfit{Outcome: outcome, Code: code, ID: "order-17", User: "alice", SendAt: at, Breaks: "2/calendar_day"}
+	if outcome == message.Moved {
+		m.From, m.SendAt = at, message.Time{Time: at.Add(24 * time.Hour)}
+	}
+	return m
+}
+
+func TestRefitViewListsMisfits(t *testing.T) {
+	t.Parallel()
+	v, stdout, _ := view(false)
+	watcher := v.watcher()
+	watcher.Progress(0)
+	for _, m := range []refit.Misfit{
+		misfit(refit.NoFit, ""), misfit(message.Moved, ""), misfit(message.Cancelled, ""), misfit(refit.Gone, ""),
+		misfit(refit.Kept, fault.CodeSendLimit), misfit(refit.Kept, fault.CodeBlocked),
+	} {
+		require.NoError(t, watcher.Misfit(m))
+	}
+	watcher.Progress(keyspace.Partitions)
+	require.NoError(t, v.end(refit.Summary{
+		Outcome: refit.Refitted, Users: 20, Reservations: 40, MisfitUsers: 3, Misfits: 7,
+		MisfitsByRule: map[string]int{"2/calendar_day": 5, "quiet_hours": 1, "marketing 1/hour": 1},
+		Moved:         4, Kept: 2, Gone: 1, First: 10, Unclear: 1, Next: keyspace.Partitions,
+	}, nil))
+	require.Equal(t, strings.TrimLeft(`
+2026-11-22 11:11:11 UTC  2/calendar_day  alice  order-17
+2026-11-22 11:11:11 UTC  2/calendar_day  alice  order-17  moved to 2026-11-23 11:11:11 UTC
+2026-11-22 11:11:11 UTC  2/calendar_day  alice  order-17  cancelled
+2026-11-22 11:11:11 UTC  2/calendar_day  alice  order-17  sent, moved or cancelled meanwhile
+2026-11-22 11:11:11 UTC  2/calendar_day  alice  order-17  kept: no other time is free before it expires
+2026-11-22 11:11:11 UTC  2/calendar_day  alice  order-17  kept: the user is blocked
+An earlier run has done the first 10 of 1024 parts of the store. Of the others:
+7 of 40 messages to come do not fit, of 3 of 20 users.
+         5  2/calendar_day
+         1  marketing 1/hour
+         1  quiet_hours
+1 user was passed over, whose settings name a policy that is not there or can't be read.
+Of these: 4 moved, 2 kept, 1 sent, moved or cancelled by somebody else meanwhile.
+`, "\n"), stdout.String())
+}
+
+// A person who watches is shown some, and how many more there are.
+func TestRefitViewOnATerminal(t *testing.T) {
+	t.Parallel()
+	v, stdout, _ := view(false)
+	v.watched = true
+	for range misfitsShown + 7 {
+		require.NoError(t, v.misfit(misfit(refit.NoFit, "")))
+	}
+	require.Equal(t, misfitsShown, strings.Count(stdout.String(), "order-17"))
+	require.NoError(t, v.end(refit.Summary{Outcome: refit.Previewed}, nil))
+	require.Contains(t, stdout.String(), "… and 7 more, which a file or another program would get, too\n")
+	require.Contains(t, stdout.String(), "Nothing was changed.\n")
+
+	v, stdout, _ = view(true)
+	v.watched = true
+	for range misfitsShown + 7 {
+		require.NoError(t, v.misfit(misfit(refit.NoFit, "")))
+	}
+	require.Equal(t, misfitsShown+7, strings.Count(stdout.String(), "order-17"), "JSON has them all")
+}
+
+func TestRefitViewThatEndsEarly(t *testing.T) {
+	t.Parallel()
+	enough := errors.New("enough")
+	v, stdout, stderr := view(false)
+	v.progress(0)
+	require.ErrorIs(t, v.end(refit.Summary{Outcome: refit.Refitted, Moved: 3, Next: 512}, enough), enough)
+	require.Empty(t, stdout.String())
+	require.Equal(t, "stopped after 512 of 1024 parts of the store: 3 moved by then; the same command goes on there\n", stderr.String())
+
+	v, stdout, _ = view(true)
+	require.ErrorIs(t, v.end(refit.Summary{}, enough), enough)
+	require.Empty(t, stdout.String(), "nothing was begun")
+	v.progress(0)
+	require.NoError(t, v.misfit(misfit(message.Moved, "")))
+	require.ErrorIs(t, v.end(refit.Summary{Outcome: refit.Refitted, Moved: 1, Next: 3}, enough), enough)
+	lines := strings.Split(stdout.String(), "\n")
+	require.Len(t, lines, 3)
+	require.Empty(t, lines[2], "each line ends")
+	require.JSONEq(t, `{"outcome":"moved","id":"order-17","user":"alice","send_at":"2026-11-23T11:11:11.000Z",`+
+		`"moved_from":"2026-11-22T11:11:11.000Z","breaks":"2/calendar_day","detail":""}`, lines[0])
+	require.JSONEq(t, `{"outcome":"refitted","policy":"","users":0,"reservations":0,"misfit_users":0,"misfits":0,`+
+		`"misfits_by_rule":null,"moved":1,"next_partition":3}`, lines[1])
+}

@@ -1,0 +1,208 @@
+package policy
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/refit"
+)
+
+// misfitsShown is how many misfits a person is shown one by one. A file, and
+// another program, get them all.
+const misfitsShown = 50
+
+// refitView shows how a Refitter goes on, and what it came to.
+type refitView struct {
+	cli.Program
+
+	json    bool
+	palette cli.Palette
+	watched bool // standard output is a terminal
+	listed  int
+	done    int
+	bar     *cli.Progress // nil before it began
+}
+
+func newRefitView(p cli.Program, asJSON bool) *refitView {
+	return &refitView{
+		Program: p, json: asJSON, watched: cli.IsTerminal(p.Stdout), palette: p.Palette(),
+	}
+}
+
+func (v *refitView) watcher() refit.Watcher {
+	return refit.Watcher{Misfit: v.misfit, Progress: v.progress}
+}
+
+// progress is called first with what an earlier run has done.
+func (v *refitView) progress(done int) {
+	if v.bar == nil {
+		v.bar = cli.StartProgress(v.Stderr, "parts of the store", keyspace.Partitions-done)
+	} else {
+		v.bar.Add(done - v.done)
+	}
+	v.done = done
+}
+
+// unlisted is how many misfits a person is spared so far. JSON is for a program, on
+// a terminal too.
+func (v *refitView) unlisted() int {
+	if !v.watched || v.json {
+		return 0
+	}
+	return max(0, v.listed-misfitsShown)
+}
+
+// misfit lists one.
+func (v *refitView) misfit(m refit.Misfit) error {
+	v.listed++
+	if v.unlisted() > 0 {
+		return nil
+	}
+	out := v.Stdout
+	if v.watched {
+		out = v.bar.Above(out)
+	}
+	var err error
+	if v.json {
+		encoder := json.NewEncoder(out)
+		encoder.SetEscapeHTML(false)
+		err = encoder.Encode(m)
+	} else {
+		_, err = fmt.Fprintln(out, v.line(m))
+	}
+	if err != nil {
+		return fmt.Errorf("printing a message that does not fit: %w", err)
+	}
+	return nil
+}
+
+// line is a misfit for a person: when, what it breaks, whose and which, and what
+// became of it.
+func (v *refitView) line(m refit.Misfit) string {
+	at, became := m.SendAt, ""
+	switch m.Outcome {
+	case message.Moved:
+		at, became = m.From, v.palette.Green("moved to "+cli.FormatTime(m.SendAt.Time, time.UTC))
+	case message.Cancelled:
+		became = v.palette.Green("cancelled")
+	case refit.Gone:
+		became = v.palette.Dim("sent, moved or cancelled meanwhile")
+	case refit.Kept:
+		became = v.palette.Yellow("kept: " + keptBecause(m.Code))
+	}
+	fields := []string{cli.FormatTime(at.Time, time.UTC), v.palette.Yellow(m.Breaks), m.User, m.ID}
+	if became != "" {
+		fields = append(fields, became)
+	}
+	return strings.Join(fields, "  ")
+}
+
+func keptBecause(code fault.Code) string {
+	switch code {
+	case fault.CodeSendLimit:
+		return "no other time is free before it expires"
+	case fault.CodeBlocked:
+		return "the user is blocked"
+	case fault.CodeQuotaExceeded:
+		return "the quota of its account is used up on other days"
+	default:
+		return string(code)
+	}
+}
+
+// end says what it came to, also where it ended early, and returns what to end
+// with.
+func (v *refitView) end(s refit.Summary, err error) error {
+	if v.bar != nil {
+		v.bar.End()
+	}
+	switch {
+	case err != nil && v.bar == nil: // nothing was looked at
+		return err
+	case v.json:
+		return errors.Join(err, v.PrintJSON(s))
+	case err != nil:
+		_, failed := fmt.Fprint(v.Stderr, stoppedEarly(s))
+		return errors.Join(err, failed)
+	default:
+		return v.Print(v.sumUp(s))
+	}
+}
+
+// stoppedEarly says how far it came.
+func stoppedEarly(s refit.Summary) string {
+	text := fmt.Sprintf("stopped after %d of %d parts of the store", s.Next, keyspace.Partitions)
+	if s.Outcome == refit.Previewed {
+		return text + fmt.Sprintf(": %s did not fit in them\n", cli.FormatCount(s.Misfits, "message", "messages"))
+	}
+	return text + fmt.Sprintf(": %s by then; the same command goes on there\n", refitted(s))
+}
+
+// sumUp sums up for a person.
+func (v *refitView) sumUp(s refit.Summary) string {
+	var text strings.Builder
+	if more := v.unlisted(); more > 0 {
+		fmt.Fprintf(&text, "… and %d more, which a file or another program would get, too\n", more)
+	}
+	if s.First > 0 {
+		fmt.Fprintf(&text, "An earlier run has done the first %d of %d parts of the store. Of the others:\n", s.First, keyspace.Partitions)
+	}
+	do := "do"
+	if s.Misfits == 1 {
+		do = "does"
+	}
+	fmt.Fprintf(&text, "%s of %s to come %s not fit, of %d of %s.\n",
+		v.palette.Bold(strconv.Itoa(s.Misfits)), cli.FormatCount(s.Reservations, "message", "messages"), do,
+		s.MisfitUsers, cli.FormatCount(s.Users, "user", "users"))
+	names := slices.SortedFunc(maps.Keys(s.MisfitsByRule), func(a, b string) int {
+		if n := s.MisfitsByRule[b] - s.MisfitsByRule[a]; n != 0 {
+			return n
+		}
+		return strings.Compare(a, b)
+	})
+	for _, name := range names {
+		fmt.Fprintf(&text, "  %8d  %s\n", s.MisfitsByRule[name], name)
+	}
+	if s.Unclear > 0 {
+		fmt.Fprintf(&text, "%s passed over, whose settings name a policy that is not there or can't be read.\n",
+			cli.FormatCount(s.Unclear, "user was", "users were"))
+	}
+	if s.Outcome == refit.Previewed {
+		text.WriteString("Nothing was changed.\n")
+	} else if s.Misfits > 0 {
+		fmt.Fprintf(&text, "Of these: %s.\n", refitted(s))
+	}
+	return text.String()
+}
+
+// refitted says what was done.
+func refitted(s refit.Summary) string {
+	parts := []string{}
+	for _, p := range []struct {
+		n    int
+		what string
+	}{
+		{s.Moved, "moved"},
+		{s.Cancelled, "cancelled"},
+		{s.Kept, "kept"},
+		{s.Gone, "sent, moved or cancelled by somebody else meanwhile"},
+	} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+		}
+	}
+	if len(parts) == 0 {
+		return "nothing was to be done"
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,117 @@
+package serve
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+)
+
+// openAccounts returns the accounts of the store, which gets those of the
+// settings that it has not. It refuses a worker whose API other machines reach
+// while nobody has a key.
+func openAccounts(
+	ctx context.Context, client redis.UniversalClient, c config.Config, logger *slog.Logger,
+) (*accounts.Accounts, error) {
+	accounts, err := accounts.New(client, c.Prefix)
+	if err != nil {
+		return nil, fmt.Errorf("opening the accounts: %w", err)
+	}
+	if err := seedAccounts(ctx, accounts, c.Seeds, logger); err != nil {
+		return nil, err
+	}
+	if !c.RequireKeys && !c.Exposed() {
+		return accounts, nil
+	}
+	usable, err := accounts.Usable(ctx)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("looking for API keys: %w", err)
+	case !usable && c.Exposed():
+		return nil, &fault.InvalidError{
+			Field: "listen", Value: c.Listen,
+			Want: "a loopback address, or off, while no account has an API key that works: other machines may reach" +
+				" any other address; make a key with worker account create NAME --scopes submit,read",
+		}
+	case !usable:
+		logger.WarnContext(ctx, "the API asks for keys, and no account has one that works: worker account create NAME makes one")
+	}
+	if c.Exposed() && c.TLSCert == "" {
+		logger.WarnContext(ctx, "the API is served without TLS on an address that other machines may reach: unless a proxy"+
+			" in front does TLS, everybody on the way can read the keys (tls_cert, tls_key)", "listen", c.Listen)
+	}
+	return accounts, nil
+}
+
+// seedAccounts gives the store the tiers and accounts that it has not. What it
+// has stays as it is, and a difference is said.
+func seedAccounts(ctx context.Context, accounts *accounts.Accounts, seeds config.Seeds, logger *slog.Logger) error {
+	for _, tier := range seeds.Tiers {
+		created, err := accounts.SeedTier(ctx, tier)
+		if err != nil {
+			return fmt.Errorf("giving the store the tier %q: %w", tier.Name, err)
+		}
+		if created {
+			logger.InfoContext(ctx, "made a tier of the settings", "tier", tier.Name)
+			continue
+		}
+		stored, ok, err := accounts.GetTier(ctx, tier.Name)
+		if err != nil {
+			return fmt.Errorf("looking at the tier %q: %w", tier.Name, err)
+		}
+		if ok && limitsOf(stored) != limitsOf(tier) {
+			logger.WarnContext(ctx, "a tier in the settings is not that of the store, which holds: worker tier set changes it",
+				"tier", tier.Name, "settings", limitsOf(tier), "store", limitsOf(stored))
+		}
+	}
+	for _, seed := range seeds.Accounts {
+		created, err := accounts.Seed(ctx, seed)
+		if err != nil {
+			return fmt.Errorf("giving the store the account %q: %w", seed.Name, err)
+		}
+		if created {
+			logger.InfoContext(ctx, "made an account of the settings", "account", seed.Name, "keys", len(seed.Keys))
+			continue
+		}
+		stored, ok, err := accounts.Get(ctx, seed.Name)
+		if err != nil {
+			return fmt.Errorf("looking at the account %q: %w", seed.Name, err)
+		}
+		if differs := differences(stored, seed.Account); ok && len(differs) > 0 {
+			logger.WarnContext(ctx, "an account in the settings is not that of the store, which holds: worker account set changes it",
+				"account", seed.Name, "differs_in", differs)
+		}
+	}
+	return nil
+}
+
+// limitsOf is a tier in a line of a log.
+func limitsOf(t accounts.Tier) string {
+	return fmt.Sprintf("%s requests per minute, %s messages per hour, %s per day, alerts at %s",
+		cli.FormatLimit(t.RequestsPerMinute), cli.FormatLimit(t.MessagesPerHour), cli.FormatLimit(t.MessagesPerDay), cli.FormatAlertAt(t.AlertAt))
+}
+
+// differences names the settings in which two accounts are not the same, without
+// their values: a contact is somebody's address. Keys are not among them, which
+// come and go.
+func differences(a, b accounts.Account) []string {
+	var names []string
+	for _, field := range []struct{ name, a, b string }{
+		{"tier", a.Tier, b.Tier},
+		{"contact", a.Contact, b.Contact},
+		{"time_zone", cmp.Or(a.TimeZone, "UTC"), cmp.Or(b.TimeZone, "UTC")},
+		{"report_at", a.ReportAt, b.ReportAt},
+	} {
+		if field.a != field.b {
+			names = append(names, field.name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,137 @@
+package serve
+
+import (
+	"errors"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/tasks/deadletters"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/refit"
+	"github.com/sendlimit/sendlimiter/tasks/rules"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
+)
+
+// apiServer is the API with what it works on.
+type apiServer struct {
+	http.Handler
+
+	submitter   *submit.Submitter
+	deadLetters *deadletters.Letters
+	refitter    *refit.Refitter
+	stopping    chan struct{}
+}
+
+// newAPIServer returns the API on a store. Close it.
+func newAPIServer(
+	client redis.UniversalClient, c config.Config, policies *rules.Policies, accounts *accounts.Accounts,
+	m *serviceMetrics, logger *slog.Logger,
+) (_ *apiServer, err error) {
+	s := &apiServer{stopping: make(chan struct{})}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	submits := store.SubmitterOptions(c)
+	submits.Policies, submits.Logger, submits.Metrics = policies, logger, m.tasks
+	if s.refitter, err = refit.New(client, refit.Options{Options: submits}); err != nil {
+		return nil, err
+	}
+	submits.Batch = true // many ask at the same time, and batches must not take all connections
+	if s.submitter, err = submit.New(client, submits); err != nil {
+		return nil, err
+	}
+	s.deadLetters, err = deadletters.New(client, deadletters.Options{
+		Prefix: c.Prefix, Policies: policies, Reach: c.Reach, ExpireAfter: c.ExpireAfter, Logger: logger,
+	})
+	if err != nil {
+		return nil, err
+	}
+	stats, err := newStats(client, c.Prefix, version())
+	if err != nil {
+		return nil, err
+	}
+	counters, err := counters.New(client, c.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := settings.NewPolicies(client, c.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	users, err := settings.NewUsers(client, c.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	s.Handler, err = api.New(api.Options{
+		Submitter: s.submitter, DeadLetters: s.deadLetters, Policies: rules, Users: users, Refitter: s.refitter, Stats: stats, Now: time.Now, Logger: logger,
+		Accounts: accounts, Counters: counters, RequireKeys: asksForKeys(c), TrustedProxies: c.TrustedProxies,
+		Metrics: m.handler(logger), LoginRefused: m.refusedLogins.Inc,
+		Version: version(), Stopping: s.stopping, Before: s.unlessStopping,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// asksForKeys reports whether the API is for nobody without a key.
+func asksForKeys(c config.Config) bool { return c.RequireKeys || c.Exposed() }
+
+// unlessStopping stands before the operations. Once the worker stops none
+// begins any more, while those that run are finished, and the health endpoint
+// answers to the end.
+func (s *apiServer) unlessStopping(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case <-s.stopping:
+			w.Header().Set("Connection", "close")
+			api.WriteProblem(w, r, message.Outcome{
+				Outcome: message.Errored, Code: fault.CodeUnavailable,
+				Detail: "this server stops: ask another, or this one again in a moment",
+			})
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// stop has no operation begin any more, and ends the batches. It is called once.
+func (s *apiServer) stop() { close(s.stopping) }
+
+// close notes what is left to be noted of what was accepted and retried. What is
+// still answered after it may miss that, and loses nothing.
+func (s *apiServer) close() error {
+	var err error
+	if s.submitter != nil {
+		err = s.submitter.Close()
+	}
+	if s.refitter != nil {
+		err = errors.Join(err, s.refitter.Close())
+	}
+	if s.deadLetters != nil {
+		s.deadLetters.Close()
+	}
+	return err
+}
+
+// version is that of the module, as the Go command noted it when it built the
+// program; "" where it did not.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info.Main.Version
+	}
+	return ""
+}

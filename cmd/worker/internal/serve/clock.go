@@ -1,0 +1,84 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+const (
+	// clockTolerance is how far the clocks of store and worker may differ
+	// without a word.
+	clockTolerance = 500 * time.Millisecond
+	// clockSamples is how often a clock is asked for: the quickest answer tells
+	// the most.
+	clockSamples = 3
+)
+
+// checkClock warns where this machine's clock and the store's differ. Messages
+// go out by the store's clock whatever this one shows; but who compares the
+// worker's log with a send time would wonder.
+func checkClock(ctx context.Context, client redis.UniversalClient, logger *slog.Logger) error {
+	offset, err := furthestOffset(ctx, client)
+	switch {
+	case redis.IsPermissionError(err):
+		logger.WarnContext(ctx, "the store does not let this user see its clock: it is not compared with this machine's")
+		return nil
+	case err != nil:
+		return fmt.Errorf("comparing clocks: %w", err)
+	case offset.Abs() > clockTolerance:
+		logger.WarnContext(ctx, "the clocks of the store and of this machine differ: messages go out by the store's",
+			"store_ahead", offset.Round(time.Millisecond))
+	}
+	return nil
+}
+
+// furthestOffset is by how much the store's clock is ahead of this one's; of a
+// cluster, the one that differs most.
+func furthestOffset(ctx context.Context, client redis.UniversalClient) (time.Duration, error) {
+	cluster, ok := client.(*redis.ClusterClient)
+	if !ok {
+		return clockOffset(ctx, client, time.Now)
+	}
+	var (
+		mu       sync.Mutex
+		furthest time.Duration
+	)
+	err := cluster.ForEachMaster(ctx, func(ctx context.Context, master *redis.Client) error {
+		offset, err := clockOffset(ctx, master, time.Now)
+		mu.Lock()
+		defer mu.Unlock()
+		if offset.Abs() > furthest.Abs() {
+			furthest = offset
+		}
+		return err
+	})
+	return furthest, store.Explain(err, "asking the cluster's masters")
+}
+
+// clockOffset is by how much the server's clock is ahead of now's, as exactly
+// as the quickest of a few round trips tells.
+func clockOffset(ctx context.Context, client redis.Cmdable, now func() time.Time) (time.Duration, error) {
+	var (
+		offset   time.Duration
+		quickest time.Duration
+	)
+	for i := range clockSamples {
+		asked := now()
+		server, err := client.Time(ctx).Result()
+		if err != nil {
+			return 0, store.Explain(err, "asking the store for the time")
+		}
+		took := now().Sub(asked)
+		if i == 0 || took < quickest {
+			offset, quickest = server.Sub(asked.Add(took/2)), took
+		}
+	}
+	return offset, nil
+}

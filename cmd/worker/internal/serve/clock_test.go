@@ -1,0 +1,28 @@
+package serve
+
+import (
+	"testing"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/stretchr/testify/require"
+)
+
+func TestTheClockIsReadOnTheQuickestWay(t *testing.T) {
+	t.Parallel()
+	m, client := redistest.Embedded(t)
+	server := time.Unix(1_800_000_000, 0)
+	m.SetTime(server)
+	// The round trips take 400, 20 and 100 ms; the store's clock is at server
+	// throughout.
+	local := server.Add(-time.Minute)
+	steps := []int{0, 400, 0, 20, 0, 100}
+	offset, err := clockOffset(t.Context(), client, func() time.Time {
+		local = local.Add(time.Duration(steps[0]) * time.Millisecond)
+		steps = steps[1:]
+		return local
+	})
+	require.NoError(t, err)
+	require.Equal(t, time.Minute-410*time.Millisecond, offset)
+	require.Empty(t, steps)
+}

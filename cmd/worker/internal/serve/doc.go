@@ -1,0 +1,18 @@
+// Package serve is the worker that runs: "worker" and "worker run".
+//
+// It starts in this order, and ends in the reverse order:
+//
+//  1. Read and check the settings; nothing is touched before they are right.
+//  2. Listen at the address of the API, so that a taken address stops the worker early.
+//  3. Open the store, or start the embedded one.
+//  4. Check the store, give it the policies, pace, tiers and accounts that it lacks,
+//     and compare its clock with this machine's.
+//  5. Open the channels, then deliver and answer requests until the context ends.
+//
+// service ends a worker in order: the API accepts no more operations, deliveries
+// finish, then the last requests are answered.
+//
+// Beside the API the endpoint answers /healthz (the store answers), /readyz (the store
+// is fit for deliveries) and /metrics. Their looks at the store are cached for a short
+// time by shared, so that frequent requests cost the store little.
+package serve

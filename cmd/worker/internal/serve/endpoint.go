@@ -1,0 +1,146 @@
+package serve
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"syscall"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+)
+
+const (
+	headerTimeout = 5 * time.Second // to read the headers of a request
+	// bodyTimeout and answerTimeout are what a request may take to be read, and
+	// from its beginning to be answered, where its handler says nothing else.
+	bodyTimeout    = 30 * time.Second
+	answerTimeout  = 35 * time.Second
+	idleTimeout    = time.Minute // between requests of a connection
+	maxHeaderBytes = 16 << 10
+)
+
+// endpoint is where the worker answers: who uses the API, and who runs the
+// worker. Its zero value is none, and serves nothing.
+type endpoint struct {
+	listener net.Listener
+	server   *http.Server
+}
+
+// newEndpoint takes the address, which serve answers at; "" is none. It is
+// taken early so that a worker that can't have it touches nothing. With the files
+// of a certificate and its key it serves TLS. The error is a
+// *sendlimit.InvalidError.
+func newEndpoint(ctx context.Context, address, certificate, key string) (*endpoint, error) {
+	if address == "" {
+		return &endpoint{}, nil
+	}
+	secured, err := tlsOf(certificate, key)
+	if err != nil {
+		return nil, err
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		want := fmt.Sprintf("an address that can be listened at (%v)", err)
+		if errors.Is(err, syscall.EADDRINUSE) {
+			want = "an address that is free, and another program is listening there: choose another one with --listen, or off"
+		}
+		return nil, &fault.InvalidError{Field: "listen", Value: address, Want: want}
+	}
+	return &endpoint{
+		listener: listener,
+		server: &http.Server{
+			ReadHeaderTimeout: headerTimeout,
+			IdleTimeout:       idleTimeout,
+			MaxHeaderBytes:    maxHeaderBytes,
+			TLSConfig:         secured,
+		},
+	}, nil
+}
+
+// tlsOf reads the files of a certificate and its key; nil where there are none.
+func tlsOf(certificate, key string) (*tls.Config, error) {
+	if certificate == "" {
+		return nil, nil //nolint:nilnil // no TLS is no error
+	}
+	pair, err := tls.LoadX509KeyPair(certificate, key)
+	if err != nil {
+		return nil, &fault.InvalidError{
+			Field: "tls_cert", Value: certificate, Want: fmt.Sprintf("a certificate whose key tls_key has, both in PEM (%v)", err),
+		}
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
+}
+
+// serve answers until shutdown or close; once ctx has ended, that the worker is
+// not ready.
+func (e *endpoint) serve(ctx context.Context, handler http.Handler, logger *slog.Logger) error {
+	if e.server == nil {
+		<-ctx.Done()
+		return nil
+	}
+	// One byte more than a body may have is too many.
+	e.server.Handler = timed(readAhead(unreadyAfter(ctx, handler), api.DefaultBody+1))
+	e.server.ErrorLog = slog.NewLogLogger(logger.Handler(), slog.LevelWarn)
+	scheme, serve := "http://", e.server.Serve
+	if e.server.TLSConfig != nil {
+		scheme, serve = "https://", func(l net.Listener) error { return e.server.ServeTLS(l, "", "") }
+	}
+	base := scheme + e.listener.Addr().String()
+	logger.InfoContext(ctx, "health endpoint", "url", base+"/healthz")
+	logger.InfoContext(ctx, "API endpoint", "url", base+"/v1/", "docs", base+"/docs")
+	if err := serve(e.listener); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serving the API and the health endpoint: %w", err)
+	}
+	return nil
+}
+
+// timed bounds how long requests take. It sets deadlines, where the server's own
+// timeouts could not be put off by a handler that takes longer for a reason.
+func timed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		control, now := http.NewResponseController(w), time.Now()
+		_ = control.SetReadDeadline(now.Add(bodyTimeout)) // every connection of a server has deadlines
+		_ = control.SetWriteDeadline(now.Add(answerTimeout))
+		next.ServeHTTP(w, r)
+	})
+}
+
+// shutdown ends serve, after the requests that are being answered; when ctx ends
+// before they are, their connections are closed.
+func (e *endpoint) shutdown(ctx context.Context, logger *slog.Logger) error {
+	if e.server == nil {
+		return nil
+	}
+	err := e.server.Shutdown(ctx)
+	if errors.Is(err, context.DeadlineExceeded) {
+		logger.WarnContext(ctx, "requests that took too long to end were broken off")
+		err = e.server.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("ending the API and the health endpoint: %w", err)
+	}
+	return nil
+}
+
+// close gives the address back, whether serve was reached or not.
+func (e *endpoint) close() {
+	if e.listener != nil {
+		_ = e.listener.Close() // serve has closed it already, as a rule
+	}
+}
+
+// answerJSON answers a request with a status and a value.
+func answerJSON(w http.ResponseWriter, status int, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	// Who asked and has gone away gets no answer.
+	_ = json.NewEncoder(w).Encode(value)
+}

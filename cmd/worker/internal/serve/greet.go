@@ -1,0 +1,46 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/config"
+)
+
+// greet says what the embedded store is and is not, and what to do next: in
+// words where a person reads, as one line of the log elsewhere.
+func greet(ctx context.Context, w io.Writer, address string, c config.Config, logger *slog.Logger) error {
+	try := tryNext(address)
+	if !logsText(w, c) {
+		logger.WarnContext(ctx, "started the embedded store, which keeps nothing when this worker ends",
+			"address", address, "meant_for_pending", store.EmbeddedCapacity, "try", try)
+		return nil
+	}
+	_, err := fmt.Fprintf(w, `
+Started the embedded store at %s. It keeps nothing when this worker ends,
+and is meant for up to 10,000 pending messages.
+
+Try next, in another terminal: a delivery, and a time too close to it.
+
+  %s
+  %s
+
+`, address, try[0], try[1])
+	if err != nil {
+		return fmt.Errorf("saying what to do next: %w", err)
+	}
+	return nil
+}
+
+// tryNext is a submit that is accepted, and one that the default rules refuse
+// after it.
+func tryNext(address string) [2]string {
+	command := "go run ./cmd/enqueue push --user alice"
+	if address != store.EmbeddedAddress {
+		command = "REDIS_URL=redis://" + address + " " + command
+	}
+	return [2]string{command + ` --at +10s --title "Hello"`, command + ` --at +30s --title "Too soon"`}
+}

@@ -1,0 +1,17 @@
+package serve
+
+import (
+	"testing"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/stretchr/testify/require"
+)
+
+// At its usual address programs find the embedded store without a URL.
+func TestTryNextAtTheUsualAddress(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, [2]string{
+		`go run ./cmd/enqueue push --user alice --at +10s --title "Hello"`,
+		`go run ./cmd/enqueue push --user alice --at +30s --title "Too soon"`,
+	}, tryNext(store.EmbeddedAddress))
+}

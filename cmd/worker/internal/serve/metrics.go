@@ -1,0 +1,61 @@
+package serve
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/tasks/metrics"
+)
+
+// metrics are what the worker tells of itself, its process and its store.
+type serviceMetrics struct {
+	registry *prometheus.Registry
+	tasks    *metrics.Metrics
+	// refusedLogins counts requests with a wrong key.
+	refusedLogins prometheus.Counter
+}
+
+// newMetrics measures what is done with a client from now on, which should be
+// before anything else is.
+func newMetrics(client redis.UniversalClient, prefix string) (*serviceMetrics, error) {
+	registry := prometheus.NewRegistry()
+	measured, err := metrics.New(registry)
+	if err != nil {
+		return nil, err
+	}
+	measured.MeasureScripts(client)
+	store, err := newStoreCollector(client, prefix)
+	if err != nil {
+		return nil, err
+	}
+	refusedLogins := prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "sendlimit_refused_logins_total",
+		Help: "Requests to the API whose key is unknown, expired or of a disabled account, or came too often to be looked at.",
+	})
+	err = errors.Join(
+		registry.Register(refusedLogins),
+		registry.Register(collectors.NewGoCollector()),
+		registry.Register(collectors.NewProcessCollector(collectors.ProcessCollectorOpts{})),
+		registry.Register(store),
+	)
+	if err != nil {
+		return nil, fmt.Errorf("registering metrics: %w", err)
+	}
+	return &serviceMetrics{registry: registry, tasks: measured, refusedLogins: refusedLogins}, nil
+}
+
+// handler answers with all metrics, in the format that Prometheus reads.
+func (m *serviceMetrics) handler(logger *slog.Logger) http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
+		// What can't be gathered is left out.
+		ErrorHandling: promhttp.ContinueOnError,
+		ErrorLog:      slog.NewLogLogger(logger.Handler(), slog.LevelWarn),
+	})
+}

@@ -1,0 +1,34 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
+	"github.com/sendlimit/sendlimiter/tasks/deliver"
+)
+
+// seedPace gives a store without a pace that of the settings. Where it has one,
+// it holds, and a difference is said.
+func seedPace(ctx context.Context, client redis.Cmdable, c config.Config, logger *slog.Logger) error {
+	if c.Pace == (rate.Pace{}) || !c.Deliver {
+		return nil
+	}
+	paces, err := rate.NewPaces(client, c.Prefix, deliver.PaceTarget)
+	if err != nil {
+		return fmt.Errorf("opening the pace: %w", err)
+	}
+	stored, err := paces.Seed(ctx, c.Pace)
+	if err != nil {
+		return fmt.Errorf("giving the store its pace: %w", err)
+	}
+	if stored != c.Pace {
+		logger.WarnContext(ctx, "the pace in the settings is not that of the store, which holds: worker pace set replaces it",
+			"settings", c.Pace.String(), "store", stored.String())
+	}
+	return nil
+}

@@ -1,0 +1,54 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/cmd/worker/internal/policyview"
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+)
+
+// seedPolicies gives a store those policies of the settings that it has not. What it
+// has holds, and a difference is said.
+func seedPolicies(ctx context.Context, client redis.Cmdable, c config.Config, logger *slog.Logger) error {
+	policies, err := settings.NewPolicies(client, c.Prefix)
+	if err != nil {
+		return fmt.Errorf("opening the policies: %w", err)
+	}
+	if err := seedPolicy(ctx, policies, c.Policy, c.PolicyGiven, logger); err != nil {
+		return err
+	}
+	for _, policy := range c.Seeds.Policies {
+		if err := seedPolicy(ctx, policies, policy, true, logger); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// seedPolicy gives a store a policy where it has none of its name. Only one that
+// was given, rather than being the default, can differ from what the store has.
+func seedPolicy(ctx context.Context, policies *settings.Policies, policy policy.Policy, given bool, logger *slog.Logger) error {
+	stored, err := policies.Seed(ctx, policy)
+	if err != nil {
+		return fmt.Errorf("giving the store the policy %q: %w", policy.Name, err)
+	}
+	logger.InfoContext(ctx, "rules", "policy", stored.Name, "version", stored.Version, "rules", stored)
+	if !given || stored.Equal(policy) {
+		return nil
+	}
+	var differs []string
+	for _, d := range policyview.Differences(&stored, policy) {
+		differs = append(differs, d.Name)
+	}
+	logger.WarnContext(ctx, "the rules in the settings are not those of the store, which hold:"+
+		" worker policy apply FILE replaces them", "policy", policy.Name,
+		"settings", policy, "store", stored, "differs_in", strings.Join(differs, ", "))
+	return nil
+}

@@ -1,0 +1,150 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+const (
+	// readyWithin bounds a look at the store for /readyz, readyFresh is how long
+	// its answer is given.
+	readyWithin = 2 * time.Second
+	readyFresh  = time.Second
+)
+
+// readiness is what /readyz answers.
+type readiness struct {
+	Status string  `json:"status"` // ready, unready, or stopping
+	Checks []check `json:"checks"`
+}
+
+// check is one thing that has to be so.
+type check struct {
+	Check  string `json:"check"`
+	Status string `json:"status"`           // ok, failed, or unknown: an earlier one failed, or it can't be seen
+	Detail string `json:"detail,omitempty"` // what is wrong, and what to do
+}
+
+// The words of the answer.
+const (
+	ready    = "ready"
+	unready  = "unready"
+	stopping = "stopping" // ordered to stop: no look is taken any more
+
+	checkOK      = "ok"
+	checkFailed  = "failed"
+	checkUnknown = "unknown"
+
+	checkReachable = "reachable"
+	checkWritable  = "writable"
+	checkEviction  = "eviction"
+	checkLayout    = "layout"
+)
+
+// readyHandler answers whether the store is fit for deliveries, with each check
+// that tells. What is wrong, which tells of the store, anybody may read where
+// open is set; otherwise it is logged.
+func readyHandler(client redis.UniversalClient, prefix string, open bool, logger *slog.Logger) http.HandlerFunc {
+	answer := newShared(readyWithin, readyFresh, func(ctx context.Context) readiness {
+		found := lookReady(ctx, client, prefix)
+		if !open {
+			found.withhold(ctx, logger)
+		}
+		return found
+	})
+	return func(w http.ResponseWriter, r *http.Request) {
+		status, found := http.StatusOK, answer.get(r.Context())
+		if found.Status != ready {
+			status = http.StatusServiceUnavailable
+		}
+		answerJSON(w, status, found)
+	}
+}
+
+// readyPath is where readyHandler answers.
+const readyPath = "/readyz"
+
+// unreadyAfter has the answer be that the worker is stopping once ctx has ended.
+func unreadyAfter(ctx context.Context, answers http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == readyPath && ctx.Err() != nil {
+			answerJSON(w, http.StatusServiceUnavailable, readiness{Status: stopping, Checks: []check{}})
+			return
+		}
+		answers.ServeHTTP(w, r)
+	})
+}
+
+func lookReady(ctx context.Context, client redis.UniversalClient, prefix string) readiness {
+	r := readiness{Status: ready}
+	if !r.check(checkReachable, redisstore.Explain(client.Ping(ctx).Err(), "asking the store")) {
+		return r.giveUp(checkWritable, checkEviction, checkLayout)
+	}
+	report, err := store.Inspect(ctx, client)
+	if !r.check(checkWritable, err) {
+		return r.giveUp(checkEviction, checkLayout)
+	}
+	if r.check(checkEviction, report.RefuseEviction()) && len(report.Warnings) > 0 {
+		seen := &r.Checks[len(r.Checks)-1]
+		seen.Status, seen.Detail = checkUnknown, strings.Join(report.Warnings, "; ")
+	}
+	r.check(checkLayout, knownLayout(ctx, client, prefix))
+	return r
+}
+
+// knownLayout returns an error unless the store has a layout that this program
+// knows.
+func knownLayout(ctx context.Context, client redis.Cmdable, prefix string) error {
+	version, err := redisstore.ReadLayout(ctx, client, prefix)
+	if err == nil && version == 0 {
+		return &fault.UnavailableError{
+			Detail: "the store has been emptied since this worker started: start a worker on it anew, which gives it its layout and rules",
+		}
+	}
+	return err
+}
+
+// check notes the outcome of a check, and reports whether it was met.
+func (r *readiness) check(name string, err error) bool {
+	if err == nil {
+		r.Checks = append(r.Checks, check{Check: name, Status: checkOK})
+		return true
+	}
+	detail := err.Error()
+	if away, ok := errors.AsType[*fault.UnavailableError](err); ok {
+		// Nothing was asked for that could be asked for again.
+		detail, _, _ = strings.Cut(away.Detail, redisstore.MayBeDone)
+	}
+	r.Status = unready
+	r.Checks = append(r.Checks, check{Check: name, Status: checkFailed, Detail: detail})
+	return false
+}
+
+// withhold takes out the details, and logs those of what failed.
+func (r *readiness) withhold(ctx context.Context, logger *slog.Logger) {
+	for i := range r.Checks {
+		c := &r.Checks[i]
+		if c.Status == checkFailed {
+			logger.WarnContext(ctx, "not ready", "check", c.Check, "reason", c.Detail)
+		}
+		c.Detail = ""
+	}
+}
+
+// giveUp notes the checks that were not made.
+func (r *readiness) giveUp(names ...string) readiness {
+	for _, name := range names {
+		r.Checks = append(r.Checks, check{Check: name, Status: checkUnknown})
+	}
+	return *r
+}

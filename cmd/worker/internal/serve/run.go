@@ -1,0 +1,101 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+)
+
+// dropFlag is no setting: it belongs to one start, after a restore.
+const dropFlag = "drop-due-before"
+
+// Command returns "worker run", which does the same as worker without a command.
+func Command(p cli.Program) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "run",
+		Short: "Deliver messages, as the bare call does.",
+		Long: "Deliver scheduled messages at their time, until a SIGTERM: the same as worker\n" +
+			"without a command, with the same flags.\n\n" +
+			"After a restore from a backup, the store has messages as scheduled that went out\n" +
+			"after the backup was made. --drop-due-before gives up what was due before a time\n" +
+			"instead of sending it again: it keeps its place and its id, since it may have been\n" +
+			"sent, and is among the dead letters with the reason restored. Give the flag to\n" +
+			"every worker until the next ordinary start.",
+		Example: "  worker run --drop-due-before 2026-11-22T11:11:11Z\n" +
+			"  worker run --drop-due-before now      # nothing that should have gone out while it was down\n" +
+			"  worker run --drop-due-before -2h",
+	}
+	Setup(p, cmd)
+	return cmd
+}
+
+// Setup makes a command one that runs the worker.
+func Setup(p cli.Program, cmd *cobra.Command) {
+	var before string
+	config.RegisterFlags(cmd.Flags(), config.Worker)
+	cmd.Flags().StringVar(&before, dropFlag, "", "drop messages due before this `time` instead of sending them,"+
+		" after a restore from a backup: RFC 3339, now, or -2h")
+	cmd.Args = cobra.NoArgs
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		if before == "" && cmd.Flags().Changed(dropFlag) {
+			return &fault.InvalidError{Field: dropFlag, Value: before, Want: timeOfDrop}
+		}
+		at, err := pastTime(before, time.Now())
+		if err != nil {
+			return err
+		}
+		ctx := cmd.Context()
+		if err := serve(ctx, p, cmd.Flags(), at); ctx.Err() == nil || !errors.Is(err, context.Canceled) {
+			return err
+		}
+		return nil // told to stop before it delivered, which is no failure
+	}
+}
+
+// timeOfDrop is what dropFlag takes.
+const timeOfDrop = "an RFC 3339 time such as 2026-11-22T11:11:11Z, now, or a time before now such as -2h"
+
+// pastTime reads the time of dropFlag; "" is the zero time. The error is a
+// *fault.InvalidError.
+func pastTime(text string, now time.Time) (time.Time, error) {
+	invalid := func(want string) error {
+		return &fault.InvalidError{Field: dropFlag, Value: text, Want: want}
+	}
+	if text == "" {
+		return time.Time{}, nil
+	}
+	if ago, relative := strings.CutPrefix(text, "-"); relative {
+		d, err := config.ParseDuration(ago)
+		if err != nil || d < 0 || strings.HasPrefix(ago, "+") {
+			return time.Time{}, invalid("a length of time after the -, such as -90s, -90m, -36h or -7d")
+		}
+		return now.Add(-d).UTC().Truncate(time.Millisecond), nil
+	}
+	when, err := cli.ParseTime(dropFlag, text, "", now)
+	switch {
+	case err != nil:
+		return time.Time{}, invalid(timeOfDrop)
+	case when.Now:
+		return now.UTC().Truncate(time.Millisecond), nil
+	case when.At.After(now):
+		return time.Time{}, invalid("a time that has passed: what is due later is not of the time before the restore")
+	}
+	return when.At, nil
+}
+
+// warnOfDropping says at the start what will not be sent; nothing where that is
+// nothing.
+func warnOfDropping(ctx context.Context, before time.Time, logger *slog.Logger) {
+	if before.IsZero() {
+		return
+	}
+	logger.WarnContext(ctx, "messages that were due before this time are dropped instead of sent", "drop_due_before", before)
+}

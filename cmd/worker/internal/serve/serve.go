@@ -1,0 +1,182 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/pflag"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/cmd/worker/internal/channels"
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/notifier"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/deliver"
+	"github.com/sendlimit/sendlimiter/tasks/metrics"
+	"github.com/sendlimit/sendlimiter/tasks/retry"
+	"github.com/sendlimit/sendlimiter/tasks/rules"
+)
+
+// serve delivers and serves the API until ctx ends; what was due before a time
+// is dropped, where that is not zero. What can be wrong with the settings is
+// looked at before the store is touched, and the store before anything is
+// delivered.
+func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefore time.Time) (err error) {
+	settings, err := p.Load(flags, slices.Concat([]config.Check{
+		config.NeedsPushTarget, config.HasSomethingToDo, config.ReplicasNeedRedis, config.BurstHasRate, config.BothOfTLS, store.ValidURL, channels.ValidPush,
+	}, channels.ValidNotices())...)
+	if err != nil {
+		return err
+	}
+	if !settings.Deliver && !dropDueBefore.IsZero() {
+		return &fault.InvalidError{
+			Field: dropFlag, Value: dropDueBefore.Format(time.RFC3339Nano), Want: "a worker that delivers: deliver is false",
+		}
+	}
+	logger := newLogger(p.Stderr, settings)
+	warnOfDropping(ctx, dropDueBefore, logger)
+	endpoint, err := newEndpoint(ctx, settings.Listen, settings.TLSCert, settings.TLSKey)
+	if err != nil {
+		return err
+	}
+	defer endpoint.close()
+	storage, err := openStorage(ctx, settings, logger)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if errors.Is(err, tasks.ErrUnfinished) {
+			logger.WarnContext(ctx, "stopped without waiting any longer for the store", "error", err)
+			err = nil
+			return // what still uses the store ends with the process
+		}
+		err = errors.Join(err, storage.close())
+	}()
+
+	measured, err := newMetrics(storage.client, settings.Prefix)
+	if err != nil {
+		return err
+	}
+	if err := prepare(ctx, storage.client, settings, logger); err != nil {
+		return err
+	}
+	accounts, err := openAccounts(ctx, storage.client, settings, logger)
+	if err != nil {
+		return err
+	}
+	policies, err := rules.NewPolicies(storage.client, rules.PoliciesOptions{Prefix: settings.Prefix, Logger: logger})
+	if err != nil {
+		return err
+	}
+	work, release, err := openWork(p.Stdout, storage.client, settings, policies, measured.tasks, dropDueBefore, logger)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	served, err := newAPIServer(storage.client, settings, policies, accounts, measured, logger)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, served.close()) }()
+	if storage.embedded != nil {
+		if err := greet(ctx, p.Stderr, storage.embedded.Address(), settings, logger); err != nil {
+			return err
+		}
+	}
+	s := service{work: work, endpoint: endpoint, api: served, timeout: settings.ShutdownTimeout, logger: logger}
+	return s.run(ctx, answers(storage.client, settings, served, logger))
+}
+
+// openWork returns what the worker does beside the API until its context ends,
+// and what to do after that.
+func openWork(
+	log io.Writer, client redis.UniversalClient, c config.Config, policies *rules.Policies, m *metrics.Metrics,
+	dropDueBefore time.Time, logger *slog.Logger,
+) (work func(context.Context) error, release func() error, err error) {
+	if !c.Deliver {
+		wait := func(ctx context.Context) error {
+			defer policies.Follow(ctx)()
+			waitForStop(ctx, c, logger)
+			return nil
+		}
+		return wait, func() error { return nil }, nil
+	}
+	channel, err := channels.OpenPush(c, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	announcer, err := channels.OpenNotices(c, log)
+	if err != nil {
+		return nil, nil, errors.Join(err, channels.ClosePush(channel))
+	}
+	release = func() error { return errors.Join(channels.ClosePush(channel), announcer.Close()) }
+	worker, err := newWorker(client, c, policies, channel, announcer, m, dropDueBefore, logger)
+	if err != nil {
+		return nil, nil, errors.Join(err, release())
+	}
+	return worker.Run, release, nil
+}
+
+// waitForStop is all that a worker does which does not deliver.
+func waitForStop(ctx context.Context, c config.Config, logger *slog.Logger) {
+	logger.InfoContext(ctx, "serving the API alone: what is accepted is delivered by other workers on the store")
+	if c.RedisURL == "" {
+		logger.WarnContext(ctx, "the embedded store begins empty, and nothing is delivered from it before a worker"+
+			" that delivers has its address as redis_url")
+	}
+	<-ctx.Done()
+	logger.InfoContext(ctx, "stopping: finishing what runs", "within", c.ShutdownTimeout)
+}
+
+// answers are those of the endpoint: the API, and what asks for no key, since
+// whoever starts and stops workers has none.
+func answers(client redis.UniversalClient, c config.Config, served http.Handler, logger *slog.Logger) http.Handler {
+	mux := http.NewServeMux()
+	for path, handler := range map[string]http.Handler{
+		"/healthz": healthHandler(client, logger),
+		readyPath:  readyHandler(client, c.Prefix, !asksForKeys(c), logger),
+	} {
+		mux.Handle("GET "+path, handler)
+		mux.HandleFunc(path, onlyGet) // or the API would say that there is no such address
+	}
+	mux.Handle("/", served)
+	return mux
+}
+
+func onlyGet(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Allow", http.MethodGet+", "+http.MethodHead)
+	http.Error(w, "this address takes GET", http.StatusMethodNotAllowed)
+}
+
+func newWorker(
+	client redis.UniversalClient, c config.Config, policies *rules.Policies,
+	channel notifier.Notifier, announcer notifier.Announcer, m *metrics.Metrics,
+	dropDueBefore time.Time, logger *slog.Logger,
+) (*tasks.Worker, error) {
+	return tasks.NewWorker(client, tasks.WorkerOptions{
+		Prefix:          c.Prefix,
+		Policies:        policies,
+		Notifier:        channel,
+		Announcer:       announcer,
+		Reach:           c.Reach,
+		KeepRecords:     c.KeepRecords,
+		ExpireAfter:     c.ExpireAfter,
+		PushTimeout:     c.PushTimeout,
+		Deliveries:      c.Deliveries,
+		Retries:         retry.Policy{Min: c.RetryMin, Max: c.RetryMax, Attempts: c.MaxAttempts},
+		ShutdownTimeout: c.ShutdownTimeout,
+		OnUncertain:     deliver.OnUncertain(c.OnUncertain),
+		Tolerance:       c.Tolerance,
+		DropDueBefore:   dropDueBefore,
+		Metrics:         m,
+		Logger:          logger,
+	})
+}

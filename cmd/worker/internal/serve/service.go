@@ -1,0 +1,47 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"time"
+)
+
+// lastAnswersWithin is what requests may take to end after the deliveries did,
+// where these have left less of the time to stop.
+const lastAnswersWithin = 5 * time.Second
+
+// service is a worker that is ready to run.
+type service struct {
+	work     func(context.Context) error // until its context ends
+	endpoint *endpoint
+	api      *apiServer
+	timeout  time.Duration // to finish what runs
+	logger   *slog.Logger
+}
+
+// run works and serves until ctx ends. Then no operation of the API begins any
+// more, and the endpoint answers until the last delivery is done and the last
+// request is answered. Where working or serving fails, both end.
+func (s service) run(ctx context.Context, answers http.Handler) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	stopped := make(chan time.Time, 1)
+	context.AfterFunc(ctx, func() {
+		s.api.stop()
+		stopped <- time.Now()
+	})
+	served := make(chan error, 1)
+	go func() {
+		defer stop()
+		served <- s.endpoint.serve(ctx, answers, s.logger)
+	}()
+	err := s.work(ctx)
+	stop()
+
+	within := max(time.Until((<-stopped).Add(s.timeout)), lastAnswersWithin)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), within)
+	defer cancel()
+	return errors.Join(err, s.endpoint.shutdown(last, s.logger), <-served)
+}

@@ -1,0 +1,108 @@
+package serve
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
+)
+
+const (
+	// statsWithin bounds a look at the store for the API's stats, statsFresh is
+	// how long its answer is given.
+	statsWithin = 5 * time.Second
+	statsFresh  = time.Second
+)
+
+// newStats returns what looks at the queue and the store for the API.
+func newStats(client redis.UniversalClient, prefix, version string) (func(context.Context) (api.Stats, error), error) {
+	options := sendlimit.Options{Prefix: prefix}
+	letters, err := messages.NewDeadLetters(client, options)
+	if err != nil {
+		return nil, err
+	}
+	watch, err := messages.NewWatchList(client, options)
+	if err != nil {
+		return nil, err
+	}
+	notices, err := notices.New(client, options)
+	if err != nil {
+		return nil, err
+	}
+	type found struct {
+		stats api.Stats
+		err   error
+	}
+	answer := newShared(statsWithin, statsFresh, func(ctx context.Context) *found {
+		stats, err := lookForStats(ctx, client, prefix, letters, notices, watch)
+		stats.Version = version
+		return &found{stats, err}
+	})
+	return func(ctx context.Context) (api.Stats, error) {
+		f := answer.get(ctx)
+		if f == nil {
+			return api.Stats{}, store.Explain(ctx.Err(), "looking at the store")
+		}
+		return f.stats, f.err
+	}, nil
+}
+
+// lookForStats asks for all at the same time. The first error in the order of
+// the members stands for all.
+func lookForStats(
+	ctx context.Context, client redis.UniversalClient, prefix string,
+	letters *messages.DeadLetters, notices *notices.Outbox, watch *messages.WatchList,
+) (api.Stats, error) {
+	var (
+		stats  api.Stats
+		asking sync.WaitGroup
+		errs   [5]error
+	)
+	asking.Go(func() { stats.Queue, errs[0] = queue.Sizes(ctx, client, prefix) })
+	asking.Go(func() { stats.DeadLetters, errs[1] = letters.Count(ctx) })
+	asking.Go(func() { stats.OldestOverdueSeconds, errs[2] = oldestOverdue(ctx, client, watch) })
+	asking.Go(func() { stats.Store, errs[3] = storeMemory(ctx, client) })
+	asking.Go(func() { stats.FailedAlerts, errs[4] = notices.CountDead(ctx) })
+	asking.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return api.Stats{}, err
+		}
+	}
+	return stats, nil
+}
+
+// oldestOverdue is for how many seconds the oldest entry of the watch list has
+// been due, 0 for none.
+func oldestOverdue(ctx context.Context, client redis.UniversalClient, watch *messages.WatchList) (float64, error) {
+	now, err := client.Time(ctx).Result()
+	if err != nil {
+		return 0, store.Explain(err, "asking the store for the time")
+	}
+	due, err := watch.Due(ctx, now, 1)
+	if err != nil || len(due) == 0 {
+		return 0, err
+	}
+	return max(0, now.Sub(due[0].Since).Round(time.Millisecond).Seconds()), nil
+}
+
+// storeMemory is the memory of the servers that tell it.
+func storeMemory(ctx context.Context, client redis.UniversalClient) ([]api.StoreMemory, error) {
+	servers, err := store.ReadMemory(ctx, client)
+	if err != nil {
+		return nil, err
+	}
+	memory := make([]api.StoreMemory, len(servers))
+	for i, m := range servers {
+		memory[i] = api.StoreMemory{Server: m.Address, UsedBytes: m.Used, MaxBytes: m.Max}
+	}
+	return memory, nil
+}

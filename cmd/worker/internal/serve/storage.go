@@ -1,0 +1,96 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/config"
+	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// storage is the store that the settings name.
+type storage struct {
+	client   redis.UniversalClient
+	embedded *store.Embedded // nil where the store is elsewhere
+}
+
+// openStorage connects to the store, and starts the embedded one first where
+// the settings name no other.
+func openStorage(ctx context.Context, c config.Config, logger *slog.Logger) (storage, error) {
+	url := c.RedisURL
+	var embedded *store.Embedded
+	if url == "" {
+		var err error
+		if embedded, err = store.StartEmbedded(ctx, c.EmbeddedAddress); err != nil {
+			return storage{}, err
+		}
+		url = embedded.URL()
+	}
+	client, err := store.Open(url, store.Options{Logger: logger})
+	if err != nil {
+		if embedded != nil {
+			embedded.Close()
+		}
+		return storage{}, err
+	}
+	return storage{client: client, embedded: embedded}, nil
+}
+
+func (s storage) close() error {
+	err := store.Close(s.client)
+	if s.embedded != nil {
+		s.embedded.Close()
+	}
+	return err
+}
+
+// prepare looks whether the store is fit for deliveries, and gives it the rules
+// where it has none.
+func prepare(ctx context.Context, client redis.UniversalClient, c config.Config, logger *slog.Logger) error {
+	report, err := store.Inspect(ctx, client)
+	if err != nil {
+		return err
+	}
+	if err := report.RefuseEviction(); err != nil {
+		return err
+	}
+	for _, warning := range report.Warnings {
+		logger.WarnContext(ctx, "the store could not be looked at in full", "detail", warning)
+	}
+	warnOfSubmits(ctx, client, report, c, logger)
+	if err := redisstore.CheckLayout(ctx, client, c.Prefix); err != nil {
+		return fmt.Errorf("looking at the layout of the store: %w", err)
+	}
+	if err := seedPolicies(ctx, client, c, logger); err != nil {
+		return err
+	}
+	if err := seedPace(ctx, client, c, logger); err != nil {
+		return err
+	}
+	return checkClock(ctx, client, logger)
+}
+
+// warnOfSubmits says what will keep programs with these settings from
+// submitting, though the worker can deliver.
+func warnOfSubmits(
+	ctx context.Context, client redis.UniversalClient, report store.Report, c config.Config, logger *slog.Logger,
+) {
+	for _, node := range report.LacksReplicas(c.WaitReplicas) {
+		logger.WarnContext(ctx, "a server of the store has fewer replicas than wait_replicas: no submit is answered without an error",
+			"server", node.Address, "replicas", node.Replicas, "wait_replicas", c.WaitReplicas)
+	}
+	servers, err := redisstore.ReadMemory(ctx, client)
+	if err != nil {
+		logger.WarnContext(ctx, "the store does not say how full it is", "error", err)
+	}
+	for _, m := range servers {
+		if m.FullAt(c.StoreFullAt) {
+			logger.WarnContext(ctx, "the store is nearly full: nothing more is accepted until messages are delivered or its maxmemory is raised",
+				"server", m.Address, "used_bytes", m.Used, "max_bytes", m.Max, "store_full_at_percent", c.StoreFullAt)
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package serve
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
+)
+
+const (
+	// gatherWithin bounds a look at the store for /metrics, gatherFresh is how
+	// long what it found is given.
+	gatherWithin = time.Second
+	gatherFresh  = 5 * time.Second
+)
+
+// storeCollector gathers what the store holds, which every worker on it tells
+// alike. What can't be gathered is left out, and counted.
+type storeCollector struct {
+	descriptions []*prometheus.Desc
+	sources      []*shared[[]prometheus.Metric]
+	failures     *prometheus.CounterVec
+}
+
+func newStoreCollector(client redis.UniversalClient, prefix string) (*storeCollector, error) {
+	letters, err := messages.NewDeadLetters(client, sendlimit.Options{Prefix: prefix})
+	if err != nil {
+		return nil, err
+	}
+	c := &storeCollector{failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "sendlimit_collect_failures_total",
+		Help: "Looks at the store in vain, by what was looked for; its series are left out meanwhile.",
+	}, []string{"source"})}
+
+	queued := c.describe("sendlimit_queue_tasks", "Tasks in the queue by state.", "state")
+	c.add("queue", func(ctx context.Context) ([]prometheus.Metric, error) {
+		sizes, err := queue.Sizes(ctx, client, prefix)
+		var found []prometheus.Metric
+		for state, size := range sizes {
+			found = append(found, gauge(queued, float64(size), state))
+		}
+		return found, err
+	})
+	dead := c.describe("sendlimit_dead_letters", "Messages that were given up, and that can be sent after all.")
+	c.add("dead_letters", func(ctx context.Context) ([]prometheus.Metric, error) {
+		count, err := letters.Count(ctx)
+		return []prometheus.Metric{gauge(dead, float64(count))}, err
+	})
+	notices, err := notices.New(client, sendlimit.Options{Prefix: prefix})
+	if err != nil {
+		return nil, err
+	}
+	failed := c.describe("sendlimit_dead_notices", "Alerts and reports that were given up, and that can be delivered after all.")
+	c.add("dead_notices", func(ctx context.Context) ([]prometheus.Metric, error) {
+		count, err := notices.CountDead(ctx)
+		return []prometheus.Metric{gauge(failed, float64(count))}, err
+	})
+	used := c.describe("sendlimit_store_memory_used_bytes", "Memory that a server of the store uses, as it counts towards its limit.", "server")
+	most := c.describe("sendlimit_store_memory_max_bytes", "Memory that a server of the store may use; absent where it has no limit.", "server")
+	c.add("memory", func(ctx context.Context) ([]prometheus.Metric, error) {
+		servers, err := store.ReadMemory(ctx, client)
+		var found []prometheus.Metric
+		for _, m := range servers {
+			found = append(found, gauge(used, float64(m.Used), m.Address))
+			if m.Max > 0 {
+				found = append(found, gauge(most, float64(m.Max), m.Address))
+			}
+		}
+		return found, err
+	})
+	return c, nil
+}
+
+func (c *storeCollector) describe(name, help string, labels ...string) *prometheus.Desc {
+	d := prometheus.NewDesc(name, help, labels, nil)
+	c.descriptions = append(c.descriptions, d)
+	return d
+}
+
+// add adds a source of metrics, none of which are told when it fails.
+func (c *storeCollector) add(name string, gather func(context.Context) ([]prometheus.Metric, error)) {
+	failures := c.failures.WithLabelValues(name)
+	c.sources = append(c.sources, newShared(gatherWithin, gatherFresh, func(ctx context.Context) []prometheus.Metric {
+		found, err := gather(ctx)
+		if err != nil {
+			failures.Inc()
+			return nil
+		}
+		return found
+	}))
+}
+
+func gauge(d *prometheus.Desc, value float64, labels ...string) prometheus.Metric {
+	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
+}
+
+// Describe names the metrics.
+func (c *storeCollector) Describe(into chan<- *prometheus.Desc) {
+	for _, d := range c.descriptions {
+		into <- d
+	}
+	c.failures.Describe(into)
+}
+
+// Collect tells the metrics.
+func (c *storeCollector) Collect(into chan<- prometheus.Metric) {
+	var looking sync.WaitGroup
+	for _, source := range c.sources {
+		looking.Go(func() {
+			for _, m := range source.get(context.Background()) {
+				into <- m
+			}
+		})
+	}
+	looking.Wait()
+	c.failures.Collect(into) // after the looks that it counts
+}

@@ -1,0 +1,100 @@
+package user
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// userDocument is what is set for a user, and what holds then, as answers have it.
+type userDocument struct{ message.UserSettings }
+
+func (u *userSettings) show(ctx context.Context, user string) error {
+	settings, err := u.Get(ctx, user)
+	if err != nil {
+		return fmt.Errorf("showing a user's settings: %w", err)
+	}
+	document := userDocument{message.UserSettingsOf(user, settings, u.policies)}
+	if u.json {
+		return u.PrintJSON(document)
+	}
+	return u.Print(document.describe(u.Palette()))
+}
+
+// describe is the document for a person.
+func (d userDocument) describe(palette cli.Palette) string {
+	var s strings.Builder
+	if d.Blocked {
+		fmt.Fprintf(&s, "%s is %s: nothing more is accepted\n", palette.Bold(d.User), palette.Red("blocked"))
+	}
+	fmt.Fprintf(&s, "set for %s: %s\n", palette.Bold(d.User), cmp.Or(strings.Join(d.set(), ", "), "nothing"))
+	if d.Effective == nil {
+		missing := "the store has no rules yet: start a worker on it"
+		if d.Policy != "" {
+			missing = fmt.Sprintf("the store has no policy %s that this program can read: nothing is accepted"+
+				" until worker policy apply gives it one, or worker user set another", d.Policy)
+		}
+		return s.String() + missing + "\n"
+	}
+	describeRules(&s, d.Effective, d.User)
+	return s.String()
+}
+
+// set names what is set.
+func (d userDocument) set() []string {
+	var words []string
+	if d.Policy != "" {
+		words = append(words, "policy "+d.Policy)
+	}
+	for _, limit := range d.Limits {
+		words = append(words, limit.String())
+	}
+	if d.TimeZone != "" {
+		words = append(words, "time zone "+d.TimeZone)
+	}
+	if d.Contact != "" {
+		words = append(words, "quota alerts to "+d.Contact)
+	}
+	return words
+}
+
+func describeRules(s *strings.Builder, h *message.EffectiveRules, user string) {
+	fmt.Fprintf(s, "policy %s, version %d:\n", h.Policy, h.Version)
+	width := 0
+	for _, r := range h.Rules {
+		width = max(width, len(r.Rule.String()))
+	}
+	calendar := false
+	for _, r := range h.Rules {
+		calendar = calendar || r.Rule.Calendar()
+		counts := "all messages"
+		if r.Category != "" {
+			counts = "category " + r.Category
+		}
+		fmt.Fprintf(s, "  %-*s  %s", width, r.Rule, counts)
+		if r.From == message.FromUser {
+			fmt.Fprintf(s, ", set for %s in place of %s", user, r.Replaces)
+		}
+		s.WriteString("\n")
+	}
+	if calendar {
+		fmt.Fprintf(s, "  calendar periods are those of %s\n", h.TimeZone)
+	}
+	for _, category := range h.Exempt {
+		counts := "counts for the others"
+		if !category.Counts {
+			counts = "does not count"
+		}
+		fmt.Fprintf(s, "  category %s is exempt, and %s\n", category.Category, counts)
+	}
+	if !h.QuietHours.IsZero() {
+		fmt.Fprintf(s, "  quiet %s in %s\n", h.QuietHours, h.QuietTimeZone)
+	}
+	for _, limit := range h.WithoutEffect {
+		fmt.Fprintf(s, "  %s has no effect: the policy has no rule of that window\n", limit)
+	}
+}

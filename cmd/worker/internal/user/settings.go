@@ -1,0 +1,233 @@
+package user
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
+	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// userSettings are the settings of users, and the policies that they name.
+type userSettings struct {
+	cli.Program
+	*settings.Users
+
+	policies map[string]policy.Policy
+	json     bool
+}
+
+// settingsCommands returns the commands that show and change the settings of a user.
+func settingsCommands(p cli.Program) []*cobra.Command {
+	u := &userSettings{Program: p}
+	show := &cobra.Command{
+		Use:     "show USER",
+		Short:   "Show what is set for a user, and the rules that hold for the user.",
+		Example: "  worker user show alice\n  worker user show alice --json",
+		Args:    cli.Argument("USER"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return u.withSettings(cmd, func(ctx context.Context) error { return u.show(ctx, args[0]) })
+		},
+	}
+	clearAll := &cobra.Command{
+		Use:     "clear USER",
+		Short:   "Remove all that is set for a user.",
+		Long:    "Remove all that is set for a user. Messages of the user stay as they are.",
+		Example: "  worker user clear alice",
+		Args:    cli.Argument("USER"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return u.withSettings(cmd, func(ctx context.Context) error {
+				if _, err := u.Clear(ctx, args[0]); err != nil {
+					return fmt.Errorf("clearing a user's settings: %w", err)
+				}
+				return u.show(ctx, args[0])
+			})
+		},
+	}
+	commands := []*cobra.Command{show, u.setCommand(), clearAll}
+	for _, cmd := range commands {
+		cmd.Flags().BoolVar(&u.json, "json", false, "answer with one line of JSON")
+	}
+	return commands
+}
+
+// withSettings reads the policies of the store that the flags name, and calls do.
+func (u *userSettings) withSettings(cmd *cobra.Command, do func(context.Context) error) error {
+	ctx := cmd.Context()
+	return u.Report(u.json, store.With(ctx, u.Program, cmd.Flags(), func(client redis.UniversalClient, c config.Config) (err error) {
+		if u.Users, err = settings.NewUsers(client, c.Prefix); err != nil {
+			return fmt.Errorf("opening the settings of users: %w", err)
+		}
+		policies, err := settings.NewPolicies(client, c.Prefix)
+		if err != nil {
+			return fmt.Errorf("opening the policies: %w", err)
+		}
+		all, _, err := policies.All(ctx)
+		if err != nil {
+			return fmt.Errorf("looking at the policies: %w", err)
+		}
+		u.policies = make(map[string]policy.Policy, len(all))
+		for _, policy := range all {
+			u.policies[policy.Name] = policy
+		}
+		return do(ctx)
+	}))
+}
+
+func (u *userSettings) setCommand() *cobra.Command {
+	set := &cobra.Command{
+		Use:   "set USER",
+		Short: "Change what the flags name of a user's own settings, and show them.",
+		Long: "Change what the flags name of a user's own settings, and show them. It holds from\n" +
+			"the very next decision on. '' takes a policy, time zone or contact away, and\n" +
+			"--no-limits the limits.\n\n" +
+			"A --limit replaces the rule of the user's policy that has the same window:\n" +
+			"20/calendar_day stands for 10/calendar_day. Those of other windows stay as they\n" +
+			"are, and category rules hold as before.\n\n" +
+			"For a user who is blocked nothing more is accepted. What was accepted before is\n" +
+			"sent, unless it is cancelled.\n\n" +
+			"The contact, an e-mail address or an https: URL that gets a POST, is told when a\n" +
+			"daily rule is 80 % and 100 % full, once a day each; see alert_at in worker policy\n" +
+			"apply for others.",
+		Example: "  worker user set alice --policy vip --time-zone Europe/Berlin\n" +
+			"  worker user set alice --limit 20/calendar_day --limit 3/minute\n" +
+			"  worker user set alice --no-limits --contact ''\n" +
+			"  worker user set alice --block",
+		Args: cli.Argument("USER"),
+	}
+	var f userFlags
+	f.register(set.Flags())
+	set.RunE = func(cmd *cobra.Command, args []string) error {
+		change, err := f.change(cmd)
+		if err != nil {
+			return u.Report(u.json, err)
+		}
+		return u.withSettings(cmd, func(ctx context.Context) error {
+			_, err := u.Update(ctx, args[0], func(before policy.UserSettings) (policy.UserSettings, error) {
+				settings := change.to(before)
+				return settings, u.check(settings, change)
+			})
+			if err != nil {
+				return fmt.Errorf("setting what is a user's own: %w", err)
+			}
+			return u.show(ctx, args[0])
+		})
+	}
+	return set
+}
+
+// check says whether settings fit the policies, as far as a change names what
+// depends on them: what was set before may refer to rules that are gone.
+func (u *userSettings) check(settings policy.UserSettings, change userChange) error {
+	// What is wrong in itself is said first, and by the same call that would store it.
+	if err := settings.Validate(); err != nil {
+		return err
+	}
+	switch {
+	case change.policy != nil:
+		return message.CheckUserSettings(settings, u.policies)
+	case len(change.add) > 0:
+		return message.CheckUserSettings(policy.UserSettings{Policy: settings.Policy, Limits: change.add}, u.policies)
+	default:
+		return nil
+	}
+}
+
+// userFlags are what may be set for a user.
+type userFlags struct {
+	policy, zone, contact string
+	limits                []string
+	noLimits              bool
+	block, unblock        bool
+}
+
+func (f *userFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.policy, "policy", "", "`name` of the policy that holds for the user, in place of the default one")
+	flags.StringSliceVar(&f.limits, "limit", nil, "`rule` in place of that of the policy with the same window, such as 20/calendar_day; may be repeated")
+	flags.BoolVar(&f.noLimits, "no-limits", false, "drop all limits of the user's own, but for those given beside it")
+	flags.StringVar(&f.zone, "time-zone", "", "IANA `zone` of the user, by whose clocks quiet hours go")
+	flags.StringVar(&f.contact, "contact", "", "e-mail `address` or https: URL for quota alerts")
+	flags.BoolVar(&f.block, "block", false, "accept nothing more for the user")
+	flags.BoolVar(&f.unblock, "unblock", false, "accept messages for the user again")
+}
+
+// userChange is what is to be changed; nil for what stays.
+type userChange struct {
+	policy, zone, contact *string
+	add                   []policy.Rule
+	dropLimits            bool
+	blocked               *bool
+}
+
+// limits reports whether limits are changed.
+func (c userChange) limits() bool { return len(c.add) > 0 || c.dropLimits }
+
+// change reads the flags that were given.
+func (f *userFlags) change(cmd *cobra.Command) (userChange, error) {
+	var c userChange
+	given := false
+	for name, field := range map[string]struct {
+		into  **string
+		value *string
+	}{"policy": {&c.policy, &f.policy}, "time-zone": {&c.zone, &f.zone}, "contact": {&c.contact, &f.contact}} {
+		if cmd.Flags().Changed(name) {
+			*field.into, given = field.value, true
+		}
+	}
+	if f.block && f.unblock {
+		return c, cli.Usage(cmd, "unblock", "--block and --unblock can't be given together")
+	}
+	if f.block || f.unblock {
+		c.blocked, given = &f.block, true
+	}
+	if cmd.Flags().Changed("limit") && len(f.limits) == 0 {
+		return c, &fault.InvalidError{
+			Field: "limit", Value: "", Want: "a rule such as 20/calendar_day; --no-limits takes all of them away",
+		}
+	}
+	for _, text := range f.limits {
+		limit, err := policy.ParseRule(text)
+		if invalid, ok := errors.AsType[*fault.InvalidError](err); ok {
+			return c, &fault.InvalidError{Field: "limit", Value: invalid.Value, Want: invalid.Want}
+		}
+		c.add = append(c.add, limit)
+	}
+	c.dropLimits = f.noLimits
+	if !given && !c.limits() {
+		return c, cli.Usage(cmd, "", "say what to change: --policy, --limit, --no-limits, --time-zone, --contact, --block or --unblock")
+	}
+	return c, nil
+}
+
+// to are settings with the change.
+func (c userChange) to(s policy.UserSettings) policy.UserSettings {
+	for _, field := range []struct{ to, from *string }{{&s.Policy, c.policy}, {&s.TimeZone, c.zone}, {&s.Contact, c.contact}} {
+		if field.from != nil {
+			*field.to = *field.from
+		}
+	}
+	if c.blocked != nil {
+		s.Blocked = *c.blocked
+	}
+	var kept []policy.Rule
+	if !c.dropLimits {
+		for _, limit := range s.Limits {
+			if !slices.ContainsFunc(c.add, limit.SameWindow) {
+				kept = append(kept, limit)
+			}
+		}
+	}
+	s.Limits = append(kept, c.add...)
+	return s
+}
