@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
 // sorted are options under which marketing has a rule of its own, one-time codes
@@ -50,19 +51,19 @@ func TestACategoryIsJudgedWithTheOverallRules(t *testing.T) {
 		u.accepted("c", "10:30", "")
 		d := u.submit("d", "10:30", "marketing")
 		require.Equal(u, []string{"2/minute", "marketing 1/hour"}, brokenOf(d), "in one call")
-		require.Equal(u, []keyspace.Reservation{{ID: "a", At: ahead("10:00")}}, d.Violations[1].Conflicts, "its own alone")
+		require.Equal(u, []keyspace.Reservation{{ID: "a", At: story.Ahead("10:00")}}, d.Violations[1].Conflicts, "its own alone")
 		require.Equal(u, 1, d.Violations[1].ConflictsTotal)
-		require.Equal(u, ahead("11:00"), d.NextFree)
-		require.Equal(u, ahead("09:00"), d.PreviousFree)
+		require.Equal(u, story.Ahead("11:00"), d.NextFree)
+		require.Equal(u, story.Ahead("09:00"), d.PreviousFree)
 		require.True(u, u.submit("d", "10:29", "news").Allowed, "marketing's rules are not the news'")
 
 		u.accepted("e", "12:00", "marketing")
 		d = u.submit("f", "18:00", "marketing")
 		require.Equal(u, []string{"marketing 2/calendar_day"}, brokenOf(d))
-		require.Equal(u, []keyspace.Reservation{{ID: "a", At: ahead("10:00")}, {ID: "e", At: ahead("12:00")}}, d.Violations[0].Conflicts)
-		require.Equal(u, ahead("00:00"), d.Violations[0].From)
-		require.Equal(u, ahead("23 00:00"), d.Violations[0].Until)
-		require.Equal(u, ahead("23 00:00"), d.NextFree)
+		require.Equal(u, []keyspace.Reservation{{ID: "a", At: story.Ahead("10:00")}, {ID: "e", At: story.Ahead("12:00")}}, d.Violations[0].Conflicts)
+		require.Equal(u, story.Ahead("00:00"), d.Violations[0].From)
+		require.Equal(u, story.Ahead("23 00:00"), d.Violations[0].Until)
+		require.Equal(u, story.Ahead("23 00:00"), d.NextFree)
 		require.Zero(u, d.PreviousFree)
 		u.accepted("g", "18:00", "news")
 		d = u.submit("h", "18:00", "marketing")
@@ -79,7 +80,7 @@ func TestAMoveIsJudgedByTheMessagesCategory(t *testing.T) {
 		u.accepted("n", "13:00", "news")
 		d := u.move("b", "10:30", "b2")
 		require.Equal(u, []string{"marketing 1/hour"}, brokenOf(d))
-		require.Equal(u, ahead("11:00"), d.NextFree, "its own place is not in its way")
+		require.Equal(u, story.Ahead("11:00"), d.NextFree, "its own place is not in its way")
 		require.True(u, u.move("n", "10:30", "n2").Allowed)
 		require.True(u, u.move("b", "11:00", "b3").Allowed)
 	})
@@ -92,32 +93,32 @@ func TestFreeTimesAndUsageOfACategory(t *testing.T) {
 		u.accepted("n", "10:30", "news")
 		next := func(category string) []time.Time {
 			times, err := u.timeline.NextFree(u.Context(), sendlimit.NextFreeRequest{
-				User: "alice", Category: category, From: ahead("10:30"), Count: 3, Now: ahead("00:00"),
+				User: "alice", Category: category, From: story.Ahead("10:30"), Count: 3, Now: story.Ahead("00:00"),
 			})
 			require.NoError(u, err)
 			return times
 		}
-		require.Equal(u, []time.Time{ahead("11:00"), ahead("23 00:00"), ahead("23 01:00")}, next("marketing"), "each counts as marketing")
-		require.Equal(u, []time.Time{ahead("10:30"), ahead("10:31"), ahead("10:31")}, next("news"))
-		require.Equal(u, []time.Time{ahead("10:30"), ahead("10:30"), ahead("10:30")}, next("otp"))
+		require.Equal(u, []time.Time{story.Ahead("11:00"), story.Ahead("23 00:00"), story.Ahead("23 01:00")}, next("marketing"), "each counts as marketing")
+		require.Equal(u, []time.Time{story.Ahead("10:30"), story.Ahead("10:31"), story.Ahead("10:31")}, next("news"))
+		require.Equal(u, []time.Time{story.Ahead("10:30"), story.Ahead("10:30"), story.Ahead("10:30")}, next("otp"))
 
 		usage := func(category string) sendlimit.Usage {
 			got, err := u.timeline.Usage(u.Context(), sendlimit.UsageRequest{
-				User: "alice", Category: category, At: ahead("10:00"), From: ahead("10:00"), To: ahead("12:00"), Now: ahead("00:00"),
+				User: "alice", Category: category, At: story.Ahead("10:00"), From: story.Ahead("10:00"), To: story.Ahead("12:00"), Now: story.Ahead("00:00"),
 			})
 			require.NoError(u, err)
 			return got
 		}
 		got := usage("marketing")
 		require.Equal(u, []sendlimit.RuleUsage{
-			{Rule: policy.Rule{Limit: 2, Window: time.Minute}, Used: 1, From: ahead("10:00"), Until: ahead("10:01")},
-			{Rule: policy.Rule{Limit: 2, Period: calendar.Day}, Category: "marketing", Used: 1, From: ahead("00:00"), Until: ahead("23 00:00")},
-			{Rule: policy.Rule{Limit: 1, Window: time.Hour}, Category: "marketing", Used: 1, From: ahead("10:00"), Until: ahead("11:00")},
+			{Rule: policy.Rule{Limit: 2, Window: time.Minute}, Used: 1, From: story.Ahead("10:00"), Until: story.Ahead("10:01")},
+			{Rule: policy.Rule{Limit: 2, Period: calendar.Day}, Category: "marketing", Used: 1, From: story.Ahead("00:00"), Until: story.Ahead("23 00:00")},
+			{Rule: policy.Rule{Limit: 1, Window: time.Hour}, Category: "marketing", Used: 1, From: story.Ahead("10:00"), Until: story.Ahead("11:00")},
 		}, got.Rules)
-		require.Equal(u, []calendar.Stretch{{From: ahead("11:00"), Until: ahead("12:00")}}, got.Free)
+		require.Equal(u, []calendar.Stretch{{From: story.Ahead("11:00"), Until: story.Ahead("12:00")}}, got.Free)
 		require.Len(u, usage("").Rules, 1)
 		require.Empty(u, usage("otp").Rules)
-		require.Equal(u, []calendar.Stretch{{From: ahead("10:00"), Until: ahead("12:00")}}, usage("otp").Free)
+		require.Equal(u, []calendar.Stretch{{From: story.Ahead("10:00"), Until: story.Ahead("12:00")}}, usage("otp").Free)
 	})
 }
 
@@ -130,7 +131,7 @@ func TestUsageReadsTheRecordsThatMatter(t *testing.T) {
 	require.NoError(t, err)
 	reserve := func(id, when, category string) {
 		d, err := timeline.Reserve(t.Context(), sendlimit.Request{
-			User: "alice", ID: id, At: ahead(when), Now: ahead("00:00"), Category: category, Record: recordOf(id, id),
+			User: "alice", ID: id, At: story.Ahead(when), Now: story.Ahead("00:00"), Category: category, Record: story.RecordOf(id, id),
 		})
 		require.NoError(t, err)
 		require.True(t, d.Allowed, "%s: %+v", id, d)
@@ -139,7 +140,7 @@ func TestUsageReadsTheRecordsThatMatter(t *testing.T) {
 		reserve(fmt.Sprint("news-", day), fmt.Sprint(day, " 12:00"), "news")
 	}
 	reserve("marketing", "27 18:00", "marketing")
-	all := []calendar.Stretch{{From: ahead("23 00:00"), Until: ahead("30 00:00")}}
+	all := []calendar.Stretch{{From: story.Ahead("23 00:00"), Until: story.Ahead("30 00:00")}}
 	for _, row := range []struct {
 		why  string
 		rule policy.Rule
@@ -150,20 +151,20 @@ func TestUsageReadsTheRecordsThatMatter(t *testing.T) {
 		{"two within twelve hours", policy.Rule{Limit: 2, Window: 12 * time.Hour}, 2, all},
 		{"never three within a day", policy.Rule{Limit: 3, Window: 24 * time.Hour}, 0, all},
 		{"each day may have one", policy.Rule{Limit: 1, Period: calendar.Day}, 8, []calendar.Stretch{
-			{From: ahead("23 00:00"), Until: ahead("27 00:00")}, {From: ahead("28 00:00"), Until: ahead("30 00:00")},
+			{From: story.Ahead("23 00:00"), Until: story.Ahead("27 00:00")}, {From: story.Ahead("28 00:00"), Until: story.Ahead("30 00:00")},
 		}},
 		{"each may be one", policy.Rule{Limit: 1, Window: time.Hour}, 8, []calendar.Stretch{
-			{From: ahead("23 00:00"), Until: ahead("27 17:00:00.001")}, {From: ahead("27 19:00"), Until: ahead("30 00:00")},
+			{From: story.Ahead("23 00:00"), Until: story.Ahead("27 17:00:00.001")}, {From: story.Ahead("27 19:00"), Until: story.Ahead("30 00:00")},
 		}},
 	} {
-		p := policyOf(t, "9/minute")
+		p := story.PolicyOf(t, "9/minute")
 		p.Categories = map[string]policy.CategoryRules{"marketing": {Rules: []policy.Rule{row.rule}}}
 		timeline, err := timeline.WithPolicy(p)
 		require.NoError(t, err)
 		require.NoError(t, client.ConfigResetStat(t.Context()).Err())
 		usage, err := timeline.Usage(t.Context(), sendlimit.UsageRequest{
-			User: "alice", Category: "marketing", At: ahead("2026-12-24T12:00:00Z"),
-			From: ahead("23 00:00"), To: ahead("30 00:00"), Now: ahead("00:00"),
+			User: "alice", Category: "marketing", At: story.Ahead("2026-12-24T12:00:00Z"),
+			From: story.Ahead("23 00:00"), To: story.Ahead("30 00:00"), Now: story.Ahead("00:00"),
 		})
 		require.NoError(t, err)
 		require.Equal(t, row.free, usage.Free, row.why)
@@ -187,7 +188,7 @@ func TestExemptMessages(t *testing.T) {
 	t.Parallel()
 	o := sorted(t, "1/hour")
 	o.Policy.QuietHours = quietHours(t, "22:00-08:00")
-	keys := keysOf(o)
+	keys := story.KeysOf(o)
 	onEachStore(t, o, func(u *user) {
 		u.accepted("n", "10:00", "")
 		u.accepted("code", "10:00", "otp")
@@ -212,7 +213,7 @@ func TestExemptMessages(t *testing.T) {
 func TestAPlaceFollowsTheCategory(t *testing.T) {
 	t.Parallel()
 	o := sorted(t, "1/hour")
-	keys := keysOf(o)
+	keys := story.KeysOf(o)
 	onEachStore(t, o, func(u *user) {
 		u.accepted("probe", "10:00", "probe")
 		u.accepted("news", "12:00", "news")
@@ -288,19 +289,19 @@ func TestRecordedSendsOfACategory(t *testing.T) {
 	onEachStore(t, o, func(u *user) {
 		for i, category := range []string{"marketing", "marketing", "probe"} {
 			id := category + string(rune('a'+i))
-			record := recordOf(id, id)
+			record := story.RecordOf(id, id)
 			record.Category = category
 			recorded, err := u.timeline.RecordSent(u.Context(), sendlimit.SentRequest{
-				User: "alice", ID: id, At: ahead("2026-11-21T12:00:00Z").Add(time.Duration(i) * time.Hour),
-				Now: ahead("2026-11-21T16:00:00Z"), Record: record,
+				User: "alice", ID: id, At: story.Ahead("2026-11-21T12:00:00Z").Add(time.Duration(i) * time.Hour),
+				Now: story.Ahead("2026-11-21T16:00:00Z"), Record: record,
 			})
 			require.NoError(u, err)
 			require.Empty(u, recorded.Code)
 		}
 		request := u.request("m", "2026-11-21T18:00:00Z", "marketing")
-		request.Now = ahead("2026-11-21T16:00:00Z")
+		request.Now = story.Ahead("2026-11-21T16:00:00Z")
 		require.Equal(u, []string{"marketing 2/calendar_day"}, brokenOf(u.ask(request)))
-		require.Equal(u, []string{"probec 14:00:00"}, u.places(keysOf(o).Uncounted("alice")))
+		require.Equal(u, []string{"probec 14:00:00"}, u.places(story.KeysOf(o).Uncounted("alice")))
 	})
 }
 
@@ -308,7 +309,7 @@ func TestCategoriesOfARequest(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, sorted(t, "9/minute"), func(u *user) {
 		u.accepted("a", "10:00", "marketing") // which the record does not say
-		category, err := u.client.HGet(u.Context(), keysOf(sendlimit.Options{}).Record("alice", "a"), "k").Result()
+		category, err := u.client.HGet(u.Context(), story.KeysOf(sendlimit.Options{}).Record("alice", "a"), "k").Result()
 		require.NoError(u, err)
 		require.Equal(u, "marketing", category)
 		r := u.request("b", "10:30", "")
@@ -326,7 +327,7 @@ func TestCategoriesNeedRecords(t *testing.T) {
 	o.Records = false
 	_, err := sendlimit.NewTimeline(nil, o)
 	require.EqualError(t, err, `categories "test" is not allowed: it takes none without records: what category a message is of stands there`)
-	s := newStory(t, "1/minute")
-	_, err = s.timeline.WithPolicy(o.Policy)
+	s := story.New(t, "1/minute")
+	_, err = s.Timeline.WithPolicy(o.Policy)
 	require.Error(t, err)
 }

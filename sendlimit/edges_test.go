@@ -11,6 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
 // What random histories seldom hit: the last millisecond of a bound, and
@@ -18,13 +19,13 @@ import (
 
 func TestShiftUntilIsInclusive(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "1/minute")
-	s.accepted("11:11:11")
+	s := story.New(t, "1/minute")
+	s.Accepted("11:11:11")
 	ask := func(id, until string) sendlimit.Decision {
-		return s.ask(sendlimit.Request{ID: id, At: at("11:11:12"), Shift: true, ShiftUntil: at(until)})
+		return s.Ask(sendlimit.Request{ID: id, At: story.At("11:11:12"), Shift: true, ShiftUntil: story.At(until)})
 	}
 	require.Equal(t, fault.CodeSendLimit, ask("a", "11:12:10.999").Code)
-	shifted := sendlimit.Decision{Allowed: true, Shifted: true, At: at("11:12:11"), RequestedAt: at("11:11:12"), Now: s.now}
+	shifted := sendlimit.Decision{Allowed: true, Shifted: true, At: story.At("11:12:11"), RequestedAt: story.At("11:11:12"), Now: s.Now}
 	require.Equal(t, shifted, ask("a", "11:12:11"))
 	shifted.Replayed = true
 	require.Equal(t, shifted, ask("a", "11:12:11"), "the same request again")
@@ -33,131 +34,131 @@ func TestShiftUntilIsInclusive(t *testing.T) {
 
 func TestTheGraceToTheMillisecond(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "1/minute")
-	s.until("11:11:11")
-	require.Equal(t, fault.CodeInPast, s.reserve("a", "11:11:05.999").Code)
-	graced := sendlimit.Decision{Allowed: true, At: at("11:11:11"), RequestedAt: at("11:11:06"), Now: s.now}
-	require.Equal(t, graced, s.reserve("a", "11:11:06"))
+	s := story.New(t, "1/minute")
+	s.Until("11:11:11")
+	require.Equal(t, fault.CodeInPast, s.Reserve("a", "11:11:05.999").Code)
+	graced := sendlimit.Decision{Allowed: true, At: story.At("11:11:11"), RequestedAt: story.At("11:11:06"), Now: s.Now}
+	require.Equal(t, graced, s.Reserve("a", "11:11:06"))
 	graced.Replayed = true
-	require.Equal(t, graced, s.reserve("a", "11:11:06"))
-	require.Equal(t, fault.CodeIDReused, s.reserve("a", "11:11:05.999").Code)
+	require.Equal(t, graced, s.Reserve("a", "11:11:06"))
+	require.Equal(t, fault.CodeIDReused, s.Reserve("a", "11:11:05.999").Code)
 }
 
 func TestForgottenToTheMillisecond(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "1/minute")
-	s.accepted("11:00", "11:10")
-	s.until("11:01:05") // a minute and the grace later
-	s.holds("11:00 11:00:00", "11:10 11:10:00")
-	require.Equal(t, fault.CodeIDReused, s.reserve("11:00", "15:00").Code)
-	require.True(t, s.shift("trims", "11:10").Allowed)
-	s.holds("11:00 11:00:00", "11:10 11:10:00", "trims 11:11:00")
-	require.Equal(t, at("11:00"), s.move("11:00", "11:00").At, "it is still there to be moved")
-	require.True(t, s.release("11:00").Allowed)
+	s := story.New(t, "1/minute")
+	s.Accepted("11:00", "11:10")
+	s.Until("11:01:05") // a minute and the grace later
+	s.Holds("11:00 11:00:00", "11:10 11:10:00")
+	require.Equal(t, fault.CodeIDReused, s.Reserve("11:00", "15:00").Code)
+	require.True(t, s.Shift("trims", "11:10").Allowed)
+	s.Holds("11:00 11:00:00", "11:10 11:10:00", "trims 11:11:00")
+	require.Equal(t, story.At("11:00"), s.Move("11:00", "11:00").At, "it is still there to be moved")
+	require.True(t, s.Release("11:00").Allowed)
 
-	s.until("11:11:05")
-	require.Equal(t, at("11:10"), s.move("11:10", "11:10").At)
-	s.wait(time.Millisecond)
-	s.holds("trims 11:11:00")
-	require.Equal(t, fault.CodeNotFound, s.move("11:10", "11:20").Code)
-	require.Equal(t, fault.CodeNotFound, s.release("11:10").Code)
-	require.True(t, s.reserve("11:10", "15:00").Allowed, "its id is free")
+	s.Until("11:11:05")
+	require.Equal(t, story.At("11:10"), s.Move("11:10", "11:10").At)
+	s.Wait(time.Millisecond)
+	s.Holds("trims 11:11:00")
+	require.Equal(t, fault.CodeNotFound, s.Move("11:10", "11:20").Code)
+	require.Equal(t, fault.CodeNotFound, s.Release("11:10").Code)
+	require.True(t, s.Reserve("11:10", "15:00").Allowed, "its id is free")
 }
 
 func TestFreeTimesToTheEndOfTheReach(t *testing.T) {
 	t.Parallel()
-	s := tell(t, sendlimit.Options{Policy: policyOf(t, "1/minute"), Reach: 2 * time.Hour})
-	s.accepted("01:59")
-	require.Equal(t, at("02:00"), s.reserve("a", "01:59:30").NextFree)
-	s.release("01:59")
-	s.accepted("01:59:00.001")
-	require.Zero(t, s.reserve("a", "01:59:30").NextFree)
-	require.Equal(t, fault.CodeSendLimit, s.shift("a", "01:59:30").Code)
-	times, err := s.timeline.NextFree(t.Context(), sendlimit.NextFreeRequest{User: "alice", From: at("01:58"), Count: 2})
+	s := story.Tell(t, sendlimit.Options{Policy: story.PolicyOf(t, "1/minute"), Reach: 2 * time.Hour})
+	s.Accepted("01:59")
+	require.Equal(t, story.At("02:00"), s.Reserve("a", "01:59:30").NextFree)
+	s.Release("01:59")
+	s.Accepted("01:59:00.001")
+	require.Zero(t, s.Reserve("a", "01:59:30").NextFree)
+	require.Equal(t, fault.CodeSendLimit, s.Shift("a", "01:59:30").Code)
+	times, err := s.Timeline.NextFree(t.Context(), sendlimit.NextFreeRequest{User: "alice", From: story.At("01:58"), Count: 2})
 	require.NoError(t, err)
-	require.Equal(t, []time.Time{at("01:58")}, times)
+	require.Equal(t, []time.Time{story.At("01:58")}, times)
 }
 
 // A reservation at the very end of a natural period is of the next one, also
 // where another rule makes the decision a long one.
 func TestAPeriodEndsBeforeItsEnd(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "2/calendar_minute", "1/10s", "1000/hour")
-	s.accepted("11:11:10", "11:12:00")
-	s.refusedBy("11:11:12", "11:11:00", "11:11:20", "1/10s")
-	require.Equal(t, at("11:11:20"), s.shift("a", "11:11:12").At)
+	s := story.New(t, "2/calendar_minute", "1/10s", "1000/hour")
+	s.Accepted("11:11:10", "11:12:00")
+	s.RefusedBy("11:11:12", "11:11:00", "11:11:20", "1/10s")
+	require.Equal(t, story.At("11:11:20"), s.Shift("a", "11:11:12").At)
 }
 
 // Two reservations exactly a window apart share none.
 func TestAWindowApartIsNoGroup(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "2/minute")
-	s.accepted("11:00", "11:01")
-	usage, err := s.timeline.Usage(t.Context(), sendlimit.UsageRequest{User: "alice", From: at("10:58"), To: at("11:03")})
+	s := story.New(t, "2/minute")
+	s.Accepted("11:00", "11:01")
+	usage, err := s.Timeline.Usage(t.Context(), sendlimit.UsageRequest{User: "alice", From: story.At("10:58"), To: story.At("11:03")})
 	require.NoError(t, err)
-	require.Equal(t, []calendar.Stretch{{From: at("10:58"), Until: at("11:03")}}, usage.Free)
-	s.accepted("10:59:50")
-	s.refusedBy("11:00:10", "10:59:00", "11:00:50", "2/minute")
+	require.Equal(t, []calendar.Stretch{{From: story.At("10:58"), Until: story.At("11:03")}}, usage.Free)
+	s.Accepted("10:59:50")
+	s.RefusedBy("11:00:10", "10:59:00", "11:00:50", "2/minute")
 }
 
 // A reservation is not in its own way, not even where a search gets to it
 // after a while.
 func TestAMoveSearchesOverItsOwnPlace(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "1/minute")
-	s.accepted("11:00", "11:01:30", "11:10")
-	d := s.move("11:01:30", "11:00:30")
-	require.Equal(t, at("11:01"), d.NextFree)
-	require.Equal(t, at("10:59"), d.PreviousFree)
-	s.release("11:10")
-	s.accepted("11:03")
-	d = s.move("11:01:30", "11:03:30")
-	require.Equal(t, at("11:02"), d.PreviousFree)
+	s := story.New(t, "1/minute")
+	s.Accepted("11:00", "11:01:30", "11:10")
+	d := s.Move("11:01:30", "11:00:30")
+	require.Equal(t, story.At("11:01"), d.NextFree)
+	require.Equal(t, story.At("10:59"), d.PreviousFree)
+	s.Release("11:10")
+	s.Accepted("11:03")
+	d = s.Move("11:01:30", "11:03:30")
+	require.Equal(t, story.At("11:02"), d.PreviousFree)
 }
 
 // A search goes on from what the decision has read around the time asked for:
 // what lies at the edge of that is neither read twice nor left out.
 func TestTheEdgeOfWhatWasRead(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "2/minute")
-	s.accepted("11:00", "11:00:01", "11:01:29.999") // the last one looked at for 11:00:30
-	s.refusedBy("11:00:30", "10:59:01", "11:01:00", "2/minute")
+	s := story.New(t, "2/minute")
+	s.Accepted("11:00", "11:00:01", "11:01:29.999") // the last one looked at for 11:00:30
+	s.RefusedBy("11:00:30", "10:59:01", "11:01:00", "2/minute")
 
-	s = newStory(t, "2/minute")
-	s.accepted("11:00:59", "11:01:00", "10:59:30.001") // the first one
-	s.refusedBy("11:00:30", "11:00:00", "11:01:59", "2/minute")
+	s = story.New(t, "2/minute")
+	s.Accepted("11:00:59", "11:01:00", "10:59:30.001") // the first one
+	s.RefusedBy("11:00:30", "11:00:00", "11:01:59", "2/minute")
 
-	s = newStory(t, "1/minute")
-	s.accepted("11:00:00.001", "11:02:00") // the first one not looked at for 11:01
-	s.refusedBy("11:01", "10:59:00.001", "11:03:00", "1/minute")
+	s = story.New(t, "1/minute")
+	s.Accepted("11:00:00.001", "11:02:00") // the first one not looked at for 11:01
+	s.RefusedBy("11:01", "10:59:00.001", "11:03:00", "1/minute")
 
-	s = newStory(t, "1/minute")
-	s.accepted("11:01:59.999", "11:00:00") // the last one before
-	s.refusedBy("11:01", "10:59:00", "11:02:59.999", "1/minute")
+	s = story.New(t, "1/minute")
+	s.Accepted("11:01:59.999", "11:00:00") // the last one before
+	s.RefusedBy("11:01", "10:59:00", "11:02:59.999", "1/minute")
 }
 
 // More reservations of one millisecond than are read at once.
 func TestManyOfOneMillisecond(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "41/minute")
+	s := story.New(t, "41/minute")
 	for i := range 40 {
-		require.True(t, s.reserve(fmt.Sprintf("m%02d", i), "11:00").Allowed)
+		require.True(t, s.Reserve(fmt.Sprintf("m%02d", i), "11:00").Allowed)
 	}
-	times, err := s.timeline.NextFree(t.Context(), sendlimit.NextFreeRequest{User: "alice", From: at("11:00"), Count: 2})
+	times, err := s.Timeline.NextFree(t.Context(), sendlimit.NextFreeRequest{User: "alice", From: story.At("11:00"), Count: 2})
 	require.NoError(t, err)
-	require.Equal(t, []time.Time{at("11:00"), at("11:01")}, times)
-	require.True(t, s.reserve("m40", "11:00").Allowed)
-	d := s.reserve("m41", "11:00")
+	require.Equal(t, []time.Time{story.At("11:00"), story.At("11:01")}, times)
+	require.True(t, s.Reserve("m40", "11:00").Allowed)
+	d := s.Reserve("m41", "11:00")
 	require.Equal(t, 41, d.Violations[0].ConflictsTotal)
 	require.Equal(t, "m09", d.Violations[0].Conflicts[9].ID, "the first ten by id")
-	require.Equal(t, at("10:59"), d.PreviousFree)
+	require.Equal(t, story.At("10:59"), d.PreviousFree)
 
 	// Page by page, each reservation once.
 	for _, limit := range []int{1, 2, 7, 40} {
 		var ids []string
 		var after keyspace.Reservation
 		for {
-			page, err := s.timeline.List(t.Context(), sendlimit.ListRequest{User: "alice", After: after, Limit: limit})
+			page, err := s.Timeline.List(t.Context(), sendlimit.ListRequest{User: "alice", After: after, Limit: limit})
 			require.NoError(t, err)
 			if len(page) == 0 {
 				break

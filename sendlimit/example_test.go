@@ -5,28 +5,14 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
-
-// exampleStore is an embedded store, and a client of it. Any Redis from 7.0 on
-// will do: redis.NewClient(&redis.Options{Addr: "127.0.0.1:6379"}).
-func exampleStore() (*redis.Client, func()) {
-	server, err := miniredis.Run()
-	if err != nil {
-		panic(err)
-	}
-	client := redis.NewClient(&redis.Options{Addr: server.Addr()})
-	return client, func() {
-		_ = client.Close()
-		server.Close()
-	}
-}
 
 // exampleTimeline has one message, at 11:11:11, and looks at it from midnight.
 func exampleTimeline(client *redis.Client) (timeline *sendlimit.Timeline, midnight time.Time) {
@@ -45,7 +31,7 @@ func exampleTimeline(client *redis.Client) (timeline *sendlimit.Timeline, midnig
 }
 
 func Example() {
-	client, end := exampleStore()
+	client, end := redistest.OpenEmbedded()
 	defer end()
 	timeline, err := sendlimit.NewTimeline(client, sendlimit.Options{}) // 1/minute, 5/hour, 10/calendar_day
 	if err != nil {
@@ -65,7 +51,7 @@ func Example() {
 
 // A refusal says what is in the way, and where there is room.
 func ExampleTimeline_Reserve() {
-	client, end := exampleStore()
+	client, end := redistest.OpenEmbedded()
 	defer end()
 	timeline, midnight := exampleTimeline(client)
 
@@ -88,7 +74,7 @@ func ExampleTimeline_Reserve() {
 
 // With Shift the next free time is found and taken in one atomic call.
 func ExampleTimeline_Reserve_shift() {
-	client, end := exampleStore()
+	client, end := redistest.OpenEmbedded()
 	defer end()
 	timeline, midnight := exampleTimeline(client)
 
@@ -109,7 +95,7 @@ func ExampleTimeline_Reserve_shift() {
 // A reservation is not in its own way: 30 seconds later is less than a minute
 // from where it stands.
 func ExampleTimeline_Move() {
-	client, end := exampleStore()
+	client, end := redistest.OpenEmbedded()
 	defer end()
 	timeline, midnight := exampleTimeline(client)
 
@@ -125,7 +111,7 @@ func ExampleTimeline_Move() {
 
 // Each free time counts those before it as taken, so that all of them can be.
 func ExampleTimeline_NextFree() {
-	client, end := exampleStore()
+	client, end := redistest.OpenEmbedded()
 	defer end()
 	timeline, midnight := exampleTimeline(client)
 
@@ -147,7 +133,7 @@ func ExampleTimeline_NextFree() {
 }
 
 func ExampleTimeline_Usage() {
-	client, end := exampleStore()
+	client, end := redistest.OpenEmbedded()
 	defer end()
 	timeline, midnight := exampleTimeline(client)
 
@@ -174,7 +160,7 @@ func ExampleTimeline_Usage() {
 
 // Release gives a place back, for good: releasing it twice does no harm.
 func ExampleTimeline_Release() {
-	client, end := exampleStore()
+	client, end := redistest.OpenEmbedded()
 	defer end()
 	timeline, midnight := exampleTimeline(client)
 
@@ -198,7 +184,7 @@ func ExampleTimeline_Release() {
 
 // A worker claims a message at its time, delivers it, and settles.
 func ExampleGate() {
-	client, end := exampleStore()
+	client, end := redistest.OpenEmbedded()
 	defer end()
 	ctx := context.Background()
 	options := sendlimit.Options{Records: true}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
 // A timeline outlives a place by what the rules look back that it was taken under,
@@ -18,9 +19,9 @@ func TestATimelineOutlivesAPlaceByItsOwnRules(t *testing.T) {
 	// Keys expire by the server's own clock: what is told must be ahead of it.
 	const day = "2090-11-22T"
 	const week = 7 * 24 * time.Hour
-	weekly := policyOf(t, "1/minute", "9/7d")
+	weekly := story.PolicyOf(t, "1/minute", "9/7d")
 	weekly.Categories = map[string]policy.CategoryRules{"otp": {Exempt: true}}
-	weeklyMarketing := policyOf(t, "1/minute")
+	weeklyMarketing := story.PolicyOf(t, "1/minute")
 	weeklyMarketing.Categories = map[string]policy.CategoryRules{
 		"marketing": {Rules: []policy.Rule{{Limit: 9, Window: week}}},
 	}
@@ -44,7 +45,7 @@ func TestATimelineOutlivesAPlaceByItsOwnRules(t *testing.T) {
 			require.NoError(u, u.client.FlushAll(u.Context()).Err())
 			take := func(n int, when, category string) time.Time {
 				r := u.request(fmt.Sprintf("m%d", n), day+when+":00Z", category)
-				r.Now, r.Shift = at(day+"00:00:00Z"), true
+				r.Now, r.Shift = story.At(day+"00:00:00Z"), true
 				d := u.ask(r)
 				require.True(u, d.Allowed, row.reason)
 				return d.At
@@ -56,9 +57,9 @@ func TestATimelineOutlivesAPlaceByItsOwnRules(t *testing.T) {
 			var err error
 			u.timeline, err = u.timeline.WithPolicy(row.policy)
 			require.NoError(u, err)
-			taken := at(day + row.taken + ":00Z")
+			taken := story.At(day + row.taken + ":00Z")
 			require.Equal(u, taken, take(len(row.before), row.asked, row.category), row.reason)
-			expires := u.client.PExpireTime(u.Context(), keysOf(sendlimit.Options{}).Timeline("alice")).Val()
+			expires := u.client.PExpireTime(u.Context(), story.KeysOf(sendlimit.Options{}).Timeline("alice")).Val()
 			// The embedded store keeps how long is left, by a clock that goes on.
 			require.WithinDuration(u, taken.Add(week+policy.Grace), time.UnixMilli(expires.Milliseconds()), time.Minute, row.reason)
 		}
@@ -71,20 +72,20 @@ func TestAPlaceBeforeOneUnderAShorterWindowGoesOnCounting(t *testing.T) {
 	for name, records := range map[string]bool{"places": false, "records": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := tell(t, sendlimit.Options{Policy: policyOf(t, "1/minute"), Records: records})
+			s := story.Tell(t, sendlimit.Options{Policy: story.PolicyOf(t, "1/minute"), Records: records})
 			taken := func(id, when string) bool {
-				r := sendlimit.Request{ID: id, At: at(when)}
+				r := sendlimit.Request{ID: id, At: story.At(when)}
 				if records {
-					r.Record = recordOf("g-"+id, id)
+					r.Record = story.RecordOf("g-"+id, id)
 				}
-				return s.ask(r).Allowed
+				return s.Ask(r).Allowed
 			}
 			require.True(t, taken("x", "03:00"))
-			s.under("1/minute", "2/7d")
+			s.Under("1/minute", "2/7d")
 			require.True(t, taken("y", "02:00"))
-			s.until("23 04:00")
+			s.Until("23 04:00")
 			require.False(t, taken("z", "23 05:00"))
-			s.until("29 02:00")
+			s.Until("29 02:00")
 			require.True(t, taken("z", "29 02:00"))
 		})
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
 // Free times that are found among messages of another category count as taken
@@ -15,21 +16,21 @@ import (
 // ever come upon it.
 func TestFreeTimesAmongMessagesOfAnotherCategory(t *testing.T) {
 	t.Parallel()
-	p := policyOf(t, "10/minute")
+	p := story.PolicyOf(t, "10/minute")
 	p.Categories = map[string]policy.CategoryRules{
 		"marketing": {Rules: []policy.Rule{{Limit: 3, Window: time.Minute}}},
 	}
-	s := tell(t, sendlimit.Options{Policy: p, Records: true})
+	s := story.Tell(t, sendlimit.Options{Policy: p, Records: true})
 	for id, category := range map[string]string{"11:00:10": "news", "11:00:20": "marketing"} {
-		d := s.ask(sendlimit.Request{
-			ID: id, At: at(id), Category: category,
+		d := s.Ask(sendlimit.Request{
+			ID: id, At: story.At(id), Category: category,
 			Record: &sendlimit.Record{Generation: category, Category: category, Fingerprint: id, Content: []byte("text")},
 		})
 		require.True(t, d.Allowed)
 	}
-	free, err := s.timeline.NextFree(t.Context(), sendlimit.NextFreeRequest{
-		User: "alice", From: at("11:00"), Category: "marketing", Count: 4,
+	free, err := s.Timeline.NextFree(t.Context(), sendlimit.NextFreeRequest{
+		User: "alice", From: story.At("11:00"), Category: "marketing", Count: 4,
 	})
 	require.NoError(t, err)
-	require.Equal(t, []time.Time{at("11:00"), at("11:00"), at("11:01"), at("11:01")}, free)
+	require.Equal(t, []time.Time{story.At("11:00"), story.At("11:00"), story.At("11:01"), story.At("11:01")}, free)
 }

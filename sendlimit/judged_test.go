@@ -1,10 +1,7 @@
 package sendlimit_test
 
 import (
-	"context"
 	"fmt"
-	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
@@ -27,52 +25,7 @@ type user struct {
 	client   *redis.Client
 	timeline *sendlimit.Timeline
 	stored   *settings.Users
-	calls    *scriptCalls
-}
-
-// scriptCalls counts the calls of scripts.
-type scriptCalls struct {
-	mu    sync.Mutex
-	count int
-}
-
-func (c *scriptCalls) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (c *scriptCalls) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (c *scriptCalls) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		err := next(ctx, cmd)
-		if strings.HasPrefix(cmd.Name(), "eval") && !redis.HasErrorPrefix(err, "NOSCRIPT") {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			c.count++
-		}
-		return err
-	}
-}
-
-// during counts the calls that something makes.
-func (c *scriptCalls) during(do func()) int {
-	c.mu.Lock()
-	before := c.count
-	c.mu.Unlock()
-	do()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.count - before
-}
-
-// ahead reads a time as at does, but of 2093 in place of 2026, whose days have the
-// same names: keys expire by the server's own clock, which nobody sets here.
-func ahead(s string) time.Time {
-	moment := at(s)
-	if moment.Year() != 2026 {
-		return moment
-	}
-	return moment.AddDate(2093-2026, 0, 0)
+	calls    *redistest.ScriptCalls
 }
 
 // onEachStore runs a test on the embedded store and on Redis.
@@ -80,7 +33,7 @@ func onEachStore(t *testing.T, o sendlimit.Options, test func(u *user)) {
 	t.Helper()
 	run := func(t *testing.T, client *redis.Client) {
 		t.Helper()
-		u := &user{T: t, client: client, calls: &scriptCalls{}}
+		u := &user{T: t, client: client, calls: &redistest.ScriptCalls{}}
 		client.AddHook(u.calls)
 		var err error
 		u.timeline, err = sendlimit.NewTimeline(client, o)
@@ -108,7 +61,7 @@ func (u *user) set(s policy.UserSettings) {
 // request asks for a place of a message; its generation and content are its id.
 func (u *user) request(id, when, category string) sendlimit.Request {
 	return sendlimit.Request{
-		User: "alice", ID: id, At: ahead(when), Now: ahead("00:00"), Category: category, Record: recordOf(id, id),
+		User: "alice", ID: id, At: story.Ahead(when), Now: story.Ahead("00:00"), Category: category, Record: story.RecordOf(id, id),
 	}
 }
 
@@ -137,13 +90,13 @@ func (u *user) again(id, when, category string) sendlimit.Decision {
 
 func (u *user) accepted(id, when, category string) {
 	u.Helper()
-	require.Equal(u, sendlimit.Decision{Allowed: true, At: ahead(when), Now: ahead("00:00")}, u.submit(id, when, category), id)
+	require.Equal(u, sendlimit.Decision{Allowed: true, At: story.Ahead(when), Now: story.Ahead("00:00")}, u.submit(id, when, category), id)
 }
 
 func (u *user) move(id, when, generation string) sendlimit.Decision {
 	u.Helper()
 	d, err := u.timeline.Move(u.Context(), sendlimit.MoveRequest{
-		User: "alice", ID: id, At: ahead(when), Now: ahead("00:00"), Generation: generation,
+		User: "alice", ID: id, At: story.Ahead(when), Now: story.Ahead("00:00"), Generation: generation,
 	})
 	require.NoError(u, err)
 	return d
@@ -163,14 +116,14 @@ func (u *user) places(key string) []string {
 
 func withSettings(t *testing.T, rules ...string) sendlimit.Options {
 	t.Helper()
-	return sendlimit.Options{Policy: policyOf(t, rules...), Records: true, UserSettings: true}
+	return sendlimit.Options{Policy: story.PolicyOf(t, rules...), Records: true, UserSettings: true}
 }
 
 func TestSettingsHoldFromTheNextDecisionOn(t *testing.T) {
 	t.Parallel()
 	onEachStore(t, withSettings(t, "1/minute"), func(u *user) {
 		reserve := func(id, when string) (d sendlimit.Decision, calls int) {
-			calls = u.calls.during(func() {
+			calls = u.calls.During(func() {
 				var err error
 				d, err = u.timeline.Reserve(u.Context(), u.request(id, when, ""))
 				require.NoError(u, err)
@@ -187,7 +140,7 @@ func TestSettingsHoldFromTheNextDecisionOn(t *testing.T) {
 		require.Equal(u, 2, calls, "once more with what was set")
 		d, calls = reserve("c", "10:00:30")
 		require.False(u, d.Allowed)
-		require.Equal(u, []string{"2/minute"}, broken(d))
+		require.Equal(u, []string{"2/minute"}, story.Broken(d))
 		require.Equal(u, 1, calls, "and known from then on")
 
 		u.set(policy.UserSettings{Blocked: true})
@@ -199,7 +152,7 @@ func TestSettingsHoldFromTheNextDecisionOn(t *testing.T) {
 		require.NoError(u, err)
 		require.True(u, cleared)
 		d, calls = reserve("e", "10:00:30")
-		require.Equal(u, []string{"1/minute"}, broken(d))
+		require.Equal(u, []string{"1/minute"}, story.Broken(d))
 		require.Equal(u, 2, calls)
 		d, calls = reserve("f", "12:00")
 		require.True(u, d.Allowed)
@@ -214,21 +167,21 @@ func TestEveryCallFollowsTheSettings(t *testing.T) {
 		u.accepted("a", "10:00", "")
 		u.accepted("b", "11:00", "")
 		u.set(policy.UserSettings{Limits: []policy.Rule{{Limit: 2, Window: time.Minute}}})
-		usage, err := u.timeline.Usage(u.Context(), sendlimit.UsageRequest{User: "alice", At: ahead("10:00"), Now: ahead("00:00")})
+		usage, err := u.timeline.Usage(u.Context(), sendlimit.UsageRequest{User: "alice", At: story.Ahead("10:00"), Now: story.Ahead("00:00")})
 		require.NoError(u, err)
 		require.Equal(u, 2, usage.Rules[0].Rule.Limit)
 
 		u.set(policy.UserSettings{Limits: []policy.Rule{{Limit: 3, Window: time.Minute}}})
-		times, err := u.timeline.NextFree(u.Context(), sendlimit.NextFreeRequest{User: "alice", From: ahead("10:00"), Count: 3, Now: ahead("00:00")})
+		times, err := u.timeline.NextFree(u.Context(), sendlimit.NextFreeRequest{User: "alice", From: story.Ahead("10:00"), Count: 3, Now: story.Ahead("00:00")})
 		require.NoError(u, err)
-		require.Equal(u, []time.Time{ahead("10:00"), ahead("10:00"), ahead("10:01")}, times)
+		require.Equal(u, []time.Time{story.Ahead("10:00"), story.Ahead("10:00"), story.Ahead("10:01")}, times)
 
 		u.set(policy.UserSettings{Limits: []policy.Rule{{Limit: 4, Window: time.Minute}}})
 		require.True(u, u.move("b", "10:00", "b2").Allowed)
 
 		u.set(policy.UserSettings{Blocked: true})
 		recorded, err := u.timeline.RecordSent(u.Context(), sendlimit.SentRequest{
-			User: "alice", ID: "sent", At: ahead("2026-11-21T23:00:00Z"), Now: ahead("00:00"), Record: recordOf("sent", "sent"),
+			User: "alice", ID: "sent", At: story.Ahead("2026-11-21T23:00:00Z"), Now: story.Ahead("00:00"), Record: story.RecordOf("sent", "sent"),
 		})
 		require.NoError(u, err)
 		require.Empty(u, recorded.Code, "what is over is recorded of whoever it was")
@@ -246,7 +199,7 @@ func TestBlockedIsJudgedInItsTurn(t *testing.T) {
 		require.True(u, u.again("a", "10:00", "").Replayed, "a replay comes first")
 		require.Equal(u, fault.CodeTooFarAhead, u.submit("far", "2095-01-01T00:00:00Z", "").Code)
 		require.Equal(u, fault.CodeInPast, u.submit("past", "2026-11-21T00:00:00Z", "").Code)
-		require.Equal(u, sendlimit.Decision{Code: fault.CodeBlocked, At: ahead("23:00"), Now: ahead("00:00")}, u.submit("quiet", "23:00", ""))
+		require.Equal(u, sendlimit.Decision{Code: fault.CodeBlocked, At: story.Ahead("23:00"), Now: story.Ahead("00:00")}, u.submit("quiet", "23:00", ""))
 		require.Equal(u, fault.CodeBlocked, u.submit("now", "", "").Code)
 		shifting := u.request("shifting", "10:00", "")
 		shifting.Shift = true
@@ -254,26 +207,26 @@ func TestBlockedIsJudgedInItsTurn(t *testing.T) {
 		require.Equal(u, fault.CodeBlocked, u.move("b", "12:00", "b2").Code)
 		require.Equal(u, fault.CodeNotFound, u.move("none", "12:00", "n2").Code)
 		require.True(u, u.move("b", "11:00", "b3").Allowed, "which changes nothing")
-		times, err := u.timeline.NextFree(u.Context(), sendlimit.NextFreeRequest{User: "alice", From: ahead("12:00"), Count: 2, Now: ahead("00:00")})
+		times, err := u.timeline.NextFree(u.Context(), sendlimit.NextFreeRequest{User: "alice", From: story.Ahead("12:00"), Count: 2, Now: story.Ahead("00:00")})
 		require.NoError(u, err)
 		require.Empty(u, times, "whatever the time, it would be refused")
-		usage, err := u.timeline.Usage(u.Context(), sendlimit.UsageRequest{User: "alice", From: ahead("09:00"), To: ahead("12:00"), Now: ahead("00:00")})
+		usage, err := u.timeline.Usage(u.Context(), sendlimit.UsageRequest{User: "alice", From: story.Ahead("09:00"), To: story.Ahead("12:00"), Now: story.Ahead("00:00")})
 		require.NoError(u, err)
 		require.Empty(u, usage.Free)
 		require.NotEmpty(u, usage.Rules)
-		d, err := u.timeline.Release(u.Context(), sendlimit.ReleaseRequest{User: "alice", ID: "b", Now: ahead("00:00")})
+		d, err := u.timeline.Release(u.Context(), sendlimit.ReleaseRequest{User: "alice", ID: "b", Now: story.Ahead("00:00")})
 		require.NoError(u, err)
 		require.True(u, d.Allowed, "what was accepted can be cancelled")
-		require.Equal(u, []string{"a 10:00:00"}, u.places(keysOf(o).Timeline("alice")))
+		require.Equal(u, []string{"a 10:00:00"}, u.places(story.KeysOf(o).Timeline("alice")))
 	})
 }
 
 // A timeline that honours no settings doesn't look at them.
 func TestSettingsThatAreNotHonoured(t *testing.T) {
 	t.Parallel()
-	onEachStore(t, sendlimit.Options{Policy: policyOf(t, "1/minute"), Records: true}, func(u *user) {
+	onEachStore(t, sendlimit.Options{Policy: story.PolicyOf(t, "1/minute"), Records: true}, func(u *user) {
 		u.set(policy.UserSettings{Blocked: true})
-		require.Equal(u, 1, u.calls.during(func() {
+		require.Equal(u, 1, u.calls.During(func() {
 			d, err := u.timeline.Reserve(u.Context(), u.request("a", "10:00", ""))
 			require.NoError(u, err)
 			require.True(u, d.Allowed)
@@ -289,7 +242,7 @@ func TestAPolicyThatIsNotKnown(t *testing.T) {
 		require.ErrorIs(u, err, judge.ErrUnknownPolicy)
 		unavailable := &fault.UnavailableError{}
 		require.ErrorAs(u, err, &unavailable)
-		require.Empty(u, u.places(keysOf(sendlimit.Options{}).Timeline("alice")))
+		require.Empty(u, u.places(story.KeysOf(sendlimit.Options{}).Timeline("alice")))
 	})
 }
 
@@ -297,13 +250,13 @@ func TestAPolicyThatIsNotKnown(t *testing.T) {
 func TestShiftByPolicy(t *testing.T) {
 	t.Parallel()
 	o := withSettings(t, "1/minute")
-	shifting := policyOf(t, "1/minute")
+	shifting := story.PolicyOf(t, "1/minute")
 	shifting.Name, shifting.OnConflict = "shifting", policy.Shift
 	o.Policies = []policy.Policy{shifting}
 	onEachStore(t, o, func(u *user) {
 		byPolicy := func(id string) sendlimit.Decision {
 			r := u.request(id, "10:00", "")
-			r.ByPolicy, r.ShiftUntil = true, ahead("10:01")
+			r.ByPolicy, r.ShiftUntil = true, story.Ahead("10:01")
 			return u.ask(r)
 		}
 		require.True(u, byPolicy("a").Allowed)
@@ -311,7 +264,7 @@ func TestShiftByPolicy(t *testing.T) {
 		u.set(policy.UserSettings{Policy: "shifting"})
 		d := byPolicy("b")
 		require.True(u, d.Shifted)
-		require.Equal(u, ahead("10:01"), d.At)
+		require.Equal(u, story.Ahead("10:01"), d.At)
 		require.Equal(u, fault.CodeSendLimit, byPolicy("c").Code, "not past ShiftUntil")
 	})
 }

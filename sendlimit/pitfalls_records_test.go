@@ -9,26 +9,27 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
 // Two users had messages of the same id, and a key made of the id alone: one
 // of them was never delivered.
 func TestPitfall44TheSameIDOfTwoUsers(t *testing.T) {
 	t.Parallel()
-	s := newMessages(t, "1/minute")
-	s.until("11:00")
+	s := story.NewMessages(t, "1/minute")
+	s.Until("11:00")
 	for _, user := range []string{"alice", "bob", "ali", "alice:a", "a/alice"} {
-		d, err := s.timeline.Reserve(t.Context(), sendlimit.Request{
-			User: user, ID: "a", Record: recordOf("g-"+keyspace.NewToken(), "to "+user),
+		d, err := s.Timeline.Reserve(t.Context(), sendlimit.Request{
+			User: user, ID: "a", Record: story.RecordOf("g-"+keyspace.NewToken(), "to "+user),
 		})
 		require.NoError(t, err)
-		require.Equal(t, sendlimit.Decision{Allowed: true, At: s.now, Now: s.now}, d)
+		require.Equal(t, sendlimit.Decision{Allowed: true, At: s.Now, Now: s.Now}, d)
 	}
 	for _, user := range []string{"alice", "bob", "ali", "alice:a", "a/alice"} {
-		record := keysOf(s.options).Record(user, "a")
-		claim, err := s.gate.Claim(t.Context(), messages.Delivery{
-			User: user, ID: "a", Generation: s.server.HGet(record, "g"), Nonce: "n",
-		}, lease, time.Time{})
+		record := story.KeysOf(s.Options).Record(user, "a")
+		claim, err := s.Gate.Claim(t.Context(), messages.Delivery{
+			User: user, ID: "a", Generation: s.Server.HGet(record, "g"), Nonce: "n",
+		}, story.Lease, time.Time{})
 		require.NoError(t, err)
 		require.Equal(t, messages.Send, claim.Verdict)
 		require.Equal(t, "to "+user, string(claim.Content))
@@ -40,27 +41,27 @@ func TestPitfall44TheSameIDOfTwoUsers(t *testing.T) {
 // and whatever makes a new task has a new one.
 func TestPitfall45AGenerationIsNeverReused(t *testing.T) {
 	t.Parallel()
-	s := newMessages(t, "1/minute")
+	s := story.NewMessages(t, "1/minute")
 	var generations []string
 	present := func() {
-		generations = append(generations, s.field("a", "g"))
+		generations = append(generations, s.Field("a", "g"))
 	}
-	s.submit("a", "11:00", keyspace.NewToken(), "text")
+	s.Submit("a", "11:00", keyspace.NewToken(), "text")
 	present()
-	s.moveTo("a", "12:00", keyspace.NewToken())
+	s.MoveTo("a", "12:00", keyspace.NewToken())
 	present()
-	s.until("12:00")
-	s.claim("a", generations[1], "n1")
-	s.settle("a", generations[1], "n1", messages.Settlement{Retry: &messages.Retry{Generation: keyspace.NewToken(), At: s.now}})
+	s.Until("12:00")
+	s.Claim("a", generations[1], "n1")
+	s.Settle("a", generations[1], "n1", messages.Settlement{Retry: &messages.Retry{Generation: keyspace.NewToken(), At: s.Now}})
 	present()
-	s.release("a")
-	s.submit("a", "12:30", keyspace.NewToken(), "text")
+	s.Release("a")
+	s.Submit("a", "12:30", keyspace.NewToken(), "text")
 	present()
-	s.until("12:30")
+	s.Until("12:30")
 	for _, old := range generations[:3] {
-		require.Equal(t, messages.Stale, s.claim("a", old, "n2").Verdict)
+		require.Equal(t, messages.Stale, s.Claim("a", old, "n2").Verdict)
 	}
-	require.Equal(t, messages.Send, s.claim("a", generations[3], "n2").Verdict)
+	require.Equal(t, messages.Send, s.Claim("a", generations[3], "n2").Verdict)
 
 	made := make(map[string]bool)
 	for range 10_000 {
@@ -78,93 +79,93 @@ func TestPitfall45AGenerationIsNeverReused(t *testing.T) {
 func TestPitfall48RepeatedCalls(t *testing.T) {
 	t.Parallel()
 	const shown = "11:11:11"
-	begin := func(t *testing.T) *messageStory {
+	begin := func(t *testing.T) *story.Messages {
 		t.Helper()
-		s := newMessages(t, "1/minute")
-		s.until(shown)
-		s.submit("held", "12:00", "h1", "text")
+		s := story.NewMessages(t, "1/minute")
+		s.Until(shown)
+		s.Submit("held", "12:00", "h1", "text")
 		return s
 	}
-	claimed := func(t *testing.T) *messageStory {
+	claimed := func(t *testing.T) *story.Messages {
 		t.Helper()
 		s := begin(t)
-		s.until("12:00")
-		require.Equal(t, messages.Send, s.claim("held", "h1", "n1").Verdict)
+		s.Until("12:00")
+		require.Equal(t, messages.Send, s.Claim("held", "h1", "n1").Verdict)
 		return s
 	}
 	for name, test := range map[string]struct {
-		begin   func(*testing.T) *messageStory
-		call    func(*messageStory) any
-		between func(*messageStory) // what others do until the call is repeated
+		begin   func(*testing.T) *story.Messages
+		call    func(*story.Messages) any
+		between func(*story.Messages) // what others do until the call is repeated
 	}{
-		"reserve":             {call: func(s *messageStory) any { return s.submit("a", "11:30", "g1", "text") }},
-		"reserve, now":        {call: func(s *messageStory) any { return s.submit("a", "", "g1", "text") }},
-		"reserve, shifted":    {call: func(s *messageStory) any { return s.submitShifting("a", "12:00:01", "g1") }},
-		"reserve, with grace": {call: func(s *messageStory) any { return s.submit("a", "11:11:08", "g1", "text") }},
+		"reserve":             {call: func(s *story.Messages) any { return s.Submit("a", "11:30", "g1", "text") }},
+		"reserve, now":        {call: func(s *story.Messages) any { return s.Submit("a", "", "g1", "text") }},
+		"reserve, shifted":    {call: func(s *story.Messages) any { return s.SubmitShifting("a", "12:00:01", "g1") }},
+		"reserve, with grace": {call: func(s *story.Messages) any { return s.Submit("a", "11:11:08", "g1", "text") }},
 		"reserve, then cancelled": {
-			call:    func(s *messageStory) any { return s.submit("a", "11:30", "g1", "text") },
-			between: func(s *messageStory) { s.release("a") },
+			call:    func(s *story.Messages) any { return s.Submit("a", "11:30", "g1", "text") },
+			between: func(s *story.Messages) { s.Release("a") },
 		},
 		"reserve, then claimed": {
-			call:    func(s *messageStory) any { return s.submit("a", shown, "g1", "text") },
-			between: func(s *messageStory) { s.claim("a", "g1", "n1") },
+			call:    func(s *story.Messages) any { return s.Submit("a", shown, "g1", "text") },
+			between: func(s *story.Messages) { s.Claim("a", "g1", "n1") },
 		},
-		"reserve, refused": {call: func(s *messageStory) any { return s.submit("a", "12:00", "g1", "text") }},
-		"move":             {call: func(s *messageStory) any { return s.moveTo("held", "12:30", "g1") }},
-		"move, now":        {call: func(s *messageStory) any { return s.moveTo("held", "", "g1") }},
-		"move, with grace": {call: func(s *messageStory) any { return s.moveTo("held", "11:11:08", "g1") }},
+		"reserve, refused": {call: func(s *story.Messages) any { return s.Submit("a", "12:00", "g1", "text") }},
+		"move":             {call: func(s *story.Messages) any { return s.MoveTo("held", "12:30", "g1") }},
+		"move, now":        {call: func(s *story.Messages) any { return s.MoveTo("held", "", "g1") }},
+		"move, with grace": {call: func(s *story.Messages) any { return s.MoveTo("held", "11:11:08", "g1") }},
 		"move, then cancelled": {
-			call:    func(s *messageStory) any { return s.moveTo("held", "12:30", "g1") },
-			between: func(s *messageStory) { s.release("held") },
+			call:    func(s *story.Messages) any { return s.MoveTo("held", "12:30", "g1") },
+			between: func(s *story.Messages) { s.Release("held") },
 		},
-		"claim":        {begin: claimed, call: func(s *messageStory) any { return s.claim("held", "h1", "n1") }},
-		"claim, early": {call: func(s *messageStory) any { return s.claim("held", "h1", "n1") }},
+		"claim":        {begin: claimed, call: func(s *story.Messages) any { return s.Claim("held", "h1", "n1") }},
+		"claim, early": {call: func(s *story.Messages) any { return s.Claim("held", "h1", "n1") }},
 		"claim, expired": {
-			begin: func(t *testing.T) *messageStory {
+			begin: func(t *testing.T) *story.Messages {
 				t.Helper()
 				s := begin(t)
-				s.until("23 12:00")
+				s.Until("23 12:00")
 				return s
 			},
-			call: func(s *messageStory) any { return s.claim("held", "h1", "n1") },
+			call: func(s *story.Messages) any { return s.Claim("held", "h1", "n1") },
 		},
 		"claim, late": {
-			begin: func(t *testing.T) *messageStory {
+			begin: func(t *testing.T) *story.Messages {
 				t.Helper()
 				s := begin(t)
-				s.until("13:00")
+				s.Until("13:00")
 				return s
 			},
-			call: func(s *messageStory) any { return s.claim("held", "h1", "n1") },
+			call: func(s *story.Messages) any { return s.Claim("held", "h1", "n1") },
 		},
 		"claim, postponed": {
-			begin: func(t *testing.T) *messageStory {
+			begin: func(t *testing.T) *story.Messages {
 				t.Helper()
 				s := begin(t)
-				s.submit("ahead", "13:00", "h2", "text")
-				s.until("12:59:30")
+				s.Submit("ahead", "13:00", "h2", "text")
+				s.Until("12:59:30")
 				return s
 			},
-			call: func(s *messageStory) any { return s.claim("held", "h1", "n1") },
+			call: func(s *story.Messages) any { return s.Claim("held", "h1", "n1") },
 		},
-		"settle, delivered": {begin: claimed, call: func(s *messageStory) any {
-			return s.settle("held", "h1", "n1", messages.Settlement{Delivered: true})
+		"settle, delivered": {begin: claimed, call: func(s *story.Messages) any {
+			return s.Settle("held", "h1", "n1", messages.Settlement{Delivered: true})
 		}},
-		"settle, failed": {begin: claimed, call: func(s *messageStory) any {
-			return s.settle("held", "h1", "n1", messages.Settlement{Failed: true, Reason: "gone"})
+		"settle, failed": {begin: claimed, call: func(s *story.Messages) any {
+			return s.Settle("held", "h1", "n1", messages.Settlement{Failed: true, Reason: "gone"})
 		}},
-		"settle, uncertain": {begin: claimed, call: func(s *messageStory) any {
-			return s.settle("held", "h1", "n1", messages.Settlement{Uncertain: true, Reason: "no answer"})
+		"settle, uncertain": {begin: claimed, call: func(s *story.Messages) any {
+			return s.Settle("held", "h1", "n1", messages.Settlement{Uncertain: true, Reason: "no answer"})
 		}},
-		"settle, retry": {begin: claimed, call: func(s *messageStory) any {
-			return s.settle("held", "h1", "n1", messages.Settlement{Retry: &messages.Retry{Generation: "g1", At: at("13:00")}})
+		"settle, retry": {begin: claimed, call: func(s *story.Messages) any {
+			return s.Settle("held", "h1", "n1", messages.Settlement{Retry: &messages.Retry{Generation: "g1", At: story.At("13:00")}})
 		}},
 		"settle, retry, then cancelled": {
 			begin: claimed,
-			call: func(s *messageStory) any {
-				return s.settle("held", "h1", "n1", messages.Settlement{Retry: &messages.Retry{Generation: "g1", At: at("13:00")}})
+			call: func(s *story.Messages) any {
+				return s.Settle("held", "h1", "n1", messages.Settlement{Retry: &messages.Retry{Generation: "g1", At: story.At("13:00")}})
 			},
-			between: func(s *messageStory) { s.release("held") },
+			between: func(s *story.Messages) { s.Release("held") },
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -178,21 +179,21 @@ func TestPitfall48RepeatedCalls(t *testing.T) {
 			if test.between != nil {
 				test.between(s)
 			}
-			after := s.server.Dump()
+			after := s.Server.Dump()
 			for range 3 {
 				require.Equal(t, first, test.call(s))
 			}
-			require.Equal(t, after, s.server.Dump(), "it is done once")
+			require.Equal(t, after, s.Server.Dump(), "it is done once")
 		})
 	}
 	t.Run("release", func(t *testing.T) {
 		t.Parallel()
 		s := begin(t)
-		first := s.release("held")
-		after := s.server.Dump()
+		first := s.Release("held")
+		after := s.Server.Dump()
 		first.Replayed = true
-		require.Equal(t, first, s.release("held"), "the same, but for saying so")
-		require.Equal(t, after, s.server.Dump())
+		require.Equal(t, first, s.Release("held"), "the same, but for saying so")
+		require.Equal(t, after, s.Server.Dump())
 	})
 }
 
@@ -200,14 +201,14 @@ func TestPitfall48RepeatedCalls(t *testing.T) {
 // out a quarter of a second after its time and was recorded there.
 func TestPitfall52APromisedTimeStaysFree(t *testing.T) {
 	t.Parallel()
-	s := newMessages(t, "1/minute")
-	s.submit("a", "11:00", "g1", "text")
-	promised := s.submit("b", "11:00:30", "g2", "text").NextFree
-	require.Equal(t, at("11:01"), promised)
-	s.until("11:00:00.250")
-	require.Equal(t, messages.Send, s.claim("a", "g1", "n1").Verdict)
-	s.wait(500 * time.Millisecond)
-	require.True(t, s.settle("a", "g1", "n1", messages.Settlement{Delivered: true}))
-	s.holds("a 11:00:00")
-	require.True(t, s.ask(sendlimit.Request{ID: "b", At: promised, Record: recordOf("g3", "text")}).Allowed)
+	s := story.NewMessages(t, "1/minute")
+	s.Submit("a", "11:00", "g1", "text")
+	promised := s.Submit("b", "11:00:30", "g2", "text").NextFree
+	require.Equal(t, story.At("11:01"), promised)
+	s.Until("11:00:00.250")
+	require.Equal(t, messages.Send, s.Claim("a", "g1", "n1").Verdict)
+	s.Wait(500 * time.Millisecond)
+	require.True(t, s.Settle("a", "g1", "n1", messages.Settlement{Delivered: true}))
+	s.Holds("a 11:00:00")
+	require.True(t, s.Ask(sendlimit.Request{ID: "b", At: promised, Record: story.RecordOf("g3", "text")}).Allowed)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
 // Each test here is named after a bug that another limiter or queue shipped,
@@ -25,14 +26,14 @@ import (
 // millisecond are one.
 func TestPitfall01SameMillisecond(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "2/minute")
-	require.True(t, s.reserve("a", "11:11:11").Allowed)
-	require.True(t, s.reserve("b", "11:11:11").Allowed)
-	s.holds("a 11:11:11", "b 11:11:11")
-	s.refused("11:11:11", "11:11:12")
-	s.release("a")
-	s.holds("b 11:11:11")
-	s.accepted("11:11:12")
+	s := story.New(t, "2/minute")
+	require.True(t, s.Reserve("a", "11:11:11").Allowed)
+	require.True(t, s.Reserve("b", "11:11:11").Allowed)
+	s.Holds("a 11:11:11", "b 11:11:11")
+	s.Refused("11:11:11", "11:11:12")
+	s.Release("a")
+	s.Holds("b 11:11:11")
+	s.Accepted("11:11:12")
 }
 
 // Refused attempts were stored and counted, so that who kept asking was never
@@ -42,24 +43,24 @@ func TestPitfall02RefusalsLeaveNothing(t *testing.T) {
 	for name, records := range map[string]bool{"places": false, "records": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := tell(t, sendlimit.Options{Policy: policyOf(t, "1/minute", "2/hour"), Records: records})
+			s := story.Tell(t, sendlimit.Options{Policy: story.PolicyOf(t, "1/minute", "2/hour"), Records: records})
 			ask := func(id, when string, shift bool) sendlimit.Decision {
-				r := sendlimit.Request{ID: id, At: at(when), Shift: shift, ShiftUntil: at(when).Add(time.Minute)}
+				r := sendlimit.Request{ID: id, At: story.At(when), Shift: shift, ShiftUntil: story.At(when).Add(time.Minute)}
 				if records {
 					r.Record = &sendlimit.Record{Generation: keyspace.NewToken(), Fingerprint: id + when, Content: []byte("text")}
 				}
-				return s.ask(r)
+				return s.Ask(r)
 			}
 			require.True(t, ask("a", "11:00", false).Allowed)
 			require.True(t, ask("b", "11:10", false).Allowed)
-			before := s.server.Dump()
+			before := s.Server.Dump()
 			for i := range 20 {
 				require.Equal(t, fault.CodeSendLimit, ask(fmt.Sprintf("x%d", i), "11:20", i%2 == 0).Code)
 				require.Equal(t, fault.CodeInPast, ask("past", "21 23:59:54.999", false).Code)
 				require.Equal(t, fault.CodeTooFarAhead, ask("far", "2027-11-23T00:00:00.001Z", false).Code)
 				require.Equal(t, fault.CodeIDReused, ask("a", "11:00:00.001", false).Code)
 			}
-			require.Equal(t, before, s.server.Dump())
+			require.Equal(t, before, s.Server.Dump())
 			require.True(t, ask("c", "12:00", false).Allowed, "twenty refusals do not count")
 		})
 	}
@@ -69,22 +70,22 @@ func TestPitfall02RefusalsLeaveNothing(t *testing.T) {
 // ahead wiped all before it; or stale entries went on counting.
 func TestPitfall03TrimmedAgainstNow(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "1/hour")
-	s.accepted("11:00", "2027-10-01T00:00:00Z")
-	s.refused("11:30")
-	s.until("11:59:59")
-	s.refused("11:59:59.999")
-	s.accepted("12:00")
-	s.holds("11:00 11:00:00", "12:00 12:00:00", "2027-10-01T00:00:00Z 00:00:00")
+	s := story.New(t, "1/hour")
+	s.Accepted("11:00", "2027-10-01T00:00:00Z")
+	s.Refused("11:30")
+	s.Until("11:59:59")
+	s.Refused("11:59:59.999")
+	s.Accepted("12:00")
+	s.Holds("11:00 11:00:00", "12:00 12:00:00", "2027-10-01T00:00:00Z 00:00:00")
 
-	s.until("13:00:05.001") // past 12:00 by the hour and the grace
-	s.holds("2027-10-01T00:00:00Z 00:00:00")
+	s.Until("13:00:05.001") // past 12:00 by the hour and the grace
+	s.Holds("2027-10-01T00:00:00Z 00:00:00")
 	for range 16 { // not every call trims
-		s.wait(time.Millisecond)
-		s.accepted("14:00")
-		s.release("14:00")
+		s.Wait(time.Millisecond)
+		s.Accepted("14:00")
+		s.Release("14:00")
 	}
-	members, err := s.client.ZCard(t.Context(), s.key()).Result()
+	members, err := s.Client.ZCard(t.Context(), s.Key()).Result()
 	require.NoError(t, err)
 	require.EqualValues(t, 1, members, "what is forgotten is away, though a message far ahead is not")
 }
@@ -92,43 +93,43 @@ func TestPitfall03TrimmedAgainstNow(t *testing.T) {
 // A key expired before its last send, which then no longer counted; or never.
 func TestPitfall04KeysExpireAfterTheirLastSend(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "1/minute", "5/hour")
+	s := story.New(t, "1/minute", "5/hour")
 	expires := func(last string) {
 		t.Helper()
-		ms, err := s.client.Do(t.Context(), "PEXPIRETIME", s.key()).Int64()
+		ms, err := s.Client.Do(t.Context(), "PEXPIRETIME", s.Key()).Int64()
 		require.NoError(t, err)
-		require.Equal(t, at(last).Add(time.Hour+policy.Grace), time.UnixMilli(ms).UTC())
+		require.Equal(t, story.At(last).Add(time.Hour+policy.Grace), time.UnixMilli(ms).UTC())
 	}
-	s.accepted("15:00:00.500")
+	s.Accepted("15:00:00.500")
 	expires("15:00:00.500")
-	s.accepted("12:00")
+	s.Accepted("12:00")
 	expires("15:00:00.500")
-	s.accepted("14:30") // with a neighbour after it
+	s.Accepted("14:30") // with a neighbour after it
 	expires("15:00:00.500")
-	s.accepted("15:10") // with neighbours before it
+	s.Accepted("15:10") // with neighbours before it
 	expires("15:10")
-	require.True(t, s.shift("shifted", "15:10").Shifted)
+	require.True(t, s.Shift("shifted", "15:10").Shifted)
 	expires("15:11")
-	require.True(t, s.move("12:00", "15:20").Allowed)
+	require.True(t, s.Move("12:00", "15:20").Allowed)
 	expires("15:20")
-	require.True(t, s.move("15:10", "11:00").Allowed)
+	require.True(t, s.Move("15:10", "11:00").Allowed)
 	expires("15:20")
-	require.True(t, s.release("12:00").Allowed)
+	require.True(t, s.Release("12:00").Allowed)
 	expires("15:20")
 
-	s.until("16:20:04.999")
-	require.True(t, s.server.Exists(s.key()))
-	s.wait(time.Millisecond)
-	require.False(t, s.server.Exists(s.key()))
+	s.Until("16:20:04.999")
+	require.True(t, s.Server.Exists(s.Key()))
+	s.Wait(time.Millisecond)
+	require.False(t, s.Server.Exists(s.Key()))
 }
 
 // The limit was counted when the message was created, not when it was due.
 func TestPitfall05CountedAtTheSendTime(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "1/minute")
-	s.accepted("11:11:11", "23 11:11:11") // submitted at once, a day apart
-	s.wait(3 * time.Hour)
-	s.refused("11:11:11", "23 11:11:11") // submitted hours later, for the same times
+	s := story.New(t, "1/minute")
+	s.Accepted("11:11:11", "23 11:11:11") // submitted at once, a day apart
+	s.Wait(3 * time.Hour)
+	s.Refused("11:11:11", "23 11:11:11") // submitted hours later, for the same times
 }
 
 // Off by one at the edges of a window.
@@ -175,12 +176,12 @@ func TestPitfall06EdgesToTheMillisecond(t *testing.T) {
 			t.Parallel()
 			// Alone, and beside a rule that looks further than it does.
 			for _, rules := range [][]string{{edge.rule}, {edge.rule, "1000/366d"}, {"1000/366d", edge.rule}} {
-				s := newStory(t, rules...)
-				s.accepted(edge.held)
-				s.refused(edge.forbidden...)
+				s := story.New(t, rules...)
+				s.Accepted(edge.held)
+				s.Refused(edge.forbidden...)
 				for _, free := range edge.free {
-					s.accepted(free)
-					s.release(id(free))
+					s.Accepted(free)
+					s.Release(story.ID(free))
 				}
 			}
 		})
@@ -191,61 +192,61 @@ func TestPitfall06EdgesToTheMillisecond(t *testing.T) {
 // places that were free; counting the past alone broke later messages.
 func TestPitfall07NoSixthAndBothSides(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "5/hour")
-	s.accepted("11:00", "11:10", "11:20", "11:30", "11:59:59.999")
-	s.refused("11:40", "11:00", "11:59:59.999")
-	s.accepted("12:10")
+	s := story.New(t, "5/hour")
+	s.Accepted("11:00", "11:10", "11:20", "11:30", "11:59:59.999")
+	s.Refused("11:40", "11:00", "11:59:59.999")
+	s.Accepted("12:10")
 
-	s = newStory(t, "2/hour")
-	s.accepted("10:10", "11:50")
-	s.accepted("11:00") // two neighbours within an hour, but not of one window
+	s = story.New(t, "2/hour")
+	s.Accepted("10:10", "11:50")
+	s.Accepted("11:00") // two neighbours within an hour, but not of one window
 
-	s = newStory(t, "2/hour")
-	s.accepted("11:10", "11:50")
-	s.refused("10:55") // nothing before it, but a third in the hour after it
-	s.accepted("10:50")
+	s = story.New(t, "2/hour")
+	s.Accepted("11:10", "11:50")
+	s.Refused("10:55") // nothing before it, but a third in the hour after it
+	s.Accepted("10:50")
 }
 
 // One rule refused, the others stayed charged.
 func TestPitfall08NoPartialCharge(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "1/minute", "2/hour", "3/calendar_day")
-	s.accepted("11:00", "11:10")
-	s.refusedBy("11:20", "10:10", "12:00", "2/hour")
-	s.accepted("12:00")
-	s.refusedBy("13:00", "", "23 00:00", "3/calendar_day")
-	s.release("11:10")
-	s.accepted("11:20:30") // within a minute of the refused one
+	s := story.New(t, "1/minute", "2/hour", "3/calendar_day")
+	s.Accepted("11:00", "11:10")
+	s.RefusedBy("11:20", "10:10", "12:00", "2/hour")
+	s.Accepted("12:00")
+	s.RefusedBy("13:00", "", "23 00:00", "3/calendar_day")
+	s.Release("11:10")
+	s.Accepted("11:20:30") // within a minute of the refused one
 }
 
 // The hint when to retry came from the newest entry or the key's TTL. The
 // property in general is TestHintsAreExact.
 func TestPitfall10TheHintIsExact(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "1/minute", "3/hour")
-	s.accepted("11:00", "11:20", "11:40", "15:00")
-	s.refusedBy("11:50", "10:40", "12:00", "3/hour")
-	s.refused("11:59:59.999")
-	s.accepted("12:00")
-	s.refusedBy("11:50", "10:40", "12:20", "3/hour")
-	s.accepted("10:40")
+	s := story.New(t, "1/minute", "3/hour")
+	s.Accepted("11:00", "11:20", "11:40", "15:00")
+	s.RefusedBy("11:50", "10:40", "12:00", "3/hour")
+	s.Refused("11:59:59.999")
+	s.Accepted("12:00")
+	s.RefusedBy("11:50", "10:40", "12:20", "3/hour")
+	s.Accepted("10:40")
 }
 
 // A changed limit was ignored, or wiped what was taken.
 func TestPitfall11AChangedLimit(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "4/hour")
-	s.accepted("11:00", "11:10", "11:20")
-	s.under("1/hour")
-	s.holds("11:00 11:00:00", "11:10 11:10:00", "11:20 11:20:00")
-	s.refusedBy("11:30", "10:00", "12:20", "1/hour")
-	s.accepted("12:20", "10:00") // windows that hold, beside one that is overfull
-	s.under("5/hour")
-	s.accepted("11:30", "11:31")
-	s.refused("11:32")
-	s.under("5/hour", "1/calendar_day")
-	s.refused("11:45", "00:00")
-	s.accepted("23 11:00")
+	s := story.New(t, "4/hour")
+	s.Accepted("11:00", "11:10", "11:20")
+	s.Under("1/hour")
+	s.Holds("11:00 11:00:00", "11:10 11:10:00", "11:20 11:20:00")
+	s.RefusedBy("11:30", "10:00", "12:20", "1/hour")
+	s.Accepted("12:20", "10:00") // windows that hold, beside one that is overfull
+	s.Under("5/hour")
+	s.Accepted("11:30", "11:31")
+	s.Refused("11:32")
+	s.Under("5/hour", "1/calendar_day")
+	s.Refused("11:45", "00:00")
+	s.Accepted("23 11:00")
 }
 
 // The clock of whoever asked decided. Two clients five seconds apart get the
@@ -255,7 +256,7 @@ func TestPitfall12TheServersClock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := miniredis.NewMiniRedis()
 		defer server.Close()
-		server.SetTime(at("11:11:11"))
+		server.SetTime(story.At("11:11:11"))
 		client := redis.NewClient(&redis.Options{Dialer: func(context.Context, string, string) (net.Conn, error) {
 			return server.Dial()
 		}})
@@ -265,7 +266,7 @@ func TestPitfall12TheServersClock(t *testing.T) {
 		ask := func() [3]sendlimit.Decision {
 			var answers [3]sendlimit.Decision
 			for i, when := range []string{"11:11:05.999", "11:11:06", ""} {
-				answers[i], err = timeline.Check(t.Context(), sendlimit.Request{User: "alice", ID: "a", At: at(when)})
+				answers[i], err = timeline.Check(t.Context(), sendlimit.Request{User: "alice", ID: "a", At: story.At(when)})
 				require.NoError(t, err)
 			}
 			return answers
@@ -275,7 +276,7 @@ func TestPitfall12TheServersClock(t *testing.T) {
 		time.Sleep(5 * time.Second) // the client's clock alone: the server's stands
 		require.Equal(t, 5*time.Second, time.Since(now))
 		require.Equal(t, first, ask())
-		require.Equal(t, at("11:11:11"), first[2].At)
+		require.Equal(t, story.At("11:11:11"), first[2].At)
 		require.Equal(t, fault.CodeInPast, first[0].Code)
 		require.True(t, first[1].Allowed)
 	})
@@ -288,9 +289,9 @@ func TestPitfall13LimitsOfOne(t *testing.T) {
 		rule := policy.Rule{Limit: 1, Window: window}
 		t.Run(rule.String(), func(t *testing.T) {
 			t.Parallel()
-			s := newStory(t, rule.String())
+			s := story.New(t, rule.String())
 			ask := func(id string, after time.Duration) bool {
-				return s.ask(sendlimit.Request{ID: id, At: s.now.Add(after)}).Allowed
+				return s.Ask(sendlimit.Request{ID: id, At: s.Now.Add(after)}).Allowed
 			}
 			require.True(t, ask("first", 0))
 			require.False(t, ask("same", 0))
@@ -305,12 +306,12 @@ func TestPitfall13LimitsOfOne(t *testing.T) {
 // for them, and a rule that nothing could pass is not valid.
 func TestPitfall14MoreThanTheLimit(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "1/minute", "2/calendar_day")
-	s.until("23:59:30")
-	times, err := s.timeline.NextFree(t.Context(), sendlimit.NextFreeRequest{User: "alice", Count: 5})
+	s := story.New(t, "1/minute", "2/calendar_day")
+	s.Until("23:59:30")
+	times, err := s.Timeline.NextFree(t.Context(), sendlimit.NextFreeRequest{User: "alice", Count: 5})
 	require.NoError(t, err)
 	require.Equal(t, []time.Time{
-		at("23:59:30"), at("23 00:00:30"), at("23 00:01:30"), at("24 00:00"), at("24 00:01"),
+		story.At("23:59:30"), story.At("23 00:00:30"), story.At("23 00:01:30"), story.At("24 00:00"), story.At("24 00:01"),
 	}, times)
 	_, err = policy.Parse("test", "", "0/minute")
 	require.ErrorContains(t, err, `rule "0/minute" is not allowed: it takes a limit of 1 to 1000`)
@@ -321,18 +322,18 @@ func TestPitfall14MoreThanTheLimit(t *testing.T) {
 func TestPitfall15AWindowOfAYear(t *testing.T) {
 	t.Parallel()
 	const held = 10_000
-	s := newStory(t, "1/minute", "1000/366d")
+	s := story.New(t, "1/minute", "1000/366d")
 	members := make([]redis.Z, held)
 	for i := range members { // as a policy without the year's rule left them
-		members[i] = redis.Z{Score: float64(at("12:00").Add(time.Duration(i) * time.Minute).UnixMilli()), Member: fmt.Sprintf("m%05d", i)}
+		members[i] = redis.Z{Score: float64(story.At("12:00").Add(time.Duration(i) * time.Minute).UnixMilli()), Member: fmt.Sprintf("m%05d", i)}
 	}
-	require.NoError(t, s.client.ZAdd(t.Context(), s.key(), members...).Err())
-	d := s.reserve("one", "11:00")
-	require.Equal(t, []string{"1000/366d"}, broken(d))
+	require.NoError(t, s.Client.ZAdd(t.Context(), s.Key(), members...).Err())
+	d := s.Reserve("one", "11:00")
+	require.Equal(t, []string{"1000/366d"}, story.Broken(d))
 	require.Equal(t, held, d.Violations[0].ConflictsTotal)
 	require.Len(t, d.Violations[0].Conflicts, sendlimit.MaxConflicts)
 	require.Zero(t, d.NextFree, "the year after the last lies beyond the reach")
 
-	s.under("1/minute")
-	s.refusedBy("23 11:11", "11:59", "29 10:40", "1/minute")
+	s.Under("1/minute")
+	s.RefusedBy("23 11:11", "11:59", "29 10:40", "1/minute")
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
 // crowd is a timeline that reservations fill at random, under random rules.
@@ -34,10 +35,10 @@ func fill(t *rapid.T, client *redis.Client, prefix string) *crowd {
 		{"2/10s", "3/minute", "4/calendar_minute"},
 		{"zone:Europe/Berlin", "1/20s", "6/calendar_hour"},
 	}).Draw(t, "rules")
-	o := sendlimit.Options{Prefix: prefix, Policy: policyOf(t, rules...)}
+	o := sendlimit.Options{Prefix: prefix, Policy: story.PolicyOf(t, rules...)}
 	timeline, err := sendlimit.NewTimeline(client, o)
 	require.NoError(t, err)
-	c := &crowd{timeline: timeline, client: client, key: keysOf(o).Timeline("alice"), now: at("2051-03-26T00:59:00Z")}
+	c := &crowd{timeline: timeline, client: client, key: story.KeysOf(o).Timeline("alice"), now: story.At("2051-03-26T00:59:00Z")}
 	for i := range rapid.IntRange(0, 20).Draw(t, "reservations") {
 		id := fmt.Sprintf("m%d", i)
 		if c.reserve(t, id, c.drawTime(t)).Allowed {

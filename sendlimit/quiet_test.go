@@ -13,6 +13,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
 func quietHours(t *testing.T, lines ...string) policy.QuietHours {
@@ -40,17 +42,17 @@ func TestQuietHoursOverMidnight(t *testing.T) {
 		u.accepted("first", "23 07:00", "")
 		d := u.submit("a", "23:30", "")
 		require.Equal(u, sendlimit.Decision{
-			Code: fault.CodeQuietHours, At: ahead("23:30"), Now: ahead("00:00"),
+			Code: fault.CodeQuietHours, At: story.Ahead("23:30"), Now: story.Ahead("00:00"),
 			Quiet: &policy.QuietPeriod{
-				From: ahead("21:00"), Until: ahead("23 07:00"), TimeZone: "Europe/Berlin", Location: berlin, Hours: "22:00-08:00",
+				From: story.Ahead("21:00"), Until: story.Ahead("23 07:00"), TimeZone: "Europe/Berlin", Location: berlin, Hours: "22:00-08:00",
 			},
-			NextFree: ahead("23 07:00"), PreviousFree: ahead("20:59:59.999"),
+			NextFree: story.Ahead("23 07:00"), PreviousFree: story.Ahead("20:59:59.999"),
 		}, d)
 		require.Equal(u, fault.CodeQuietHours, u.submit("a", "21:00", "").Code)
 		require.Equal(u, fault.CodeQuietHours, u.submit("a", "23 06:59:59.999", "").Code)
 		require.Equal(u, fault.CodeQuietHours, u.submit("a", "", "").Code, "now, which is 01:00 in Berlin")
 		require.Equal(u, fault.CodeQuietHours, u.move("last", "22:00", "g2").Code)
-		require.Equal(u, []string{"last 20:59:59.999", "first 07:00:00"}, u.places(keysOf(sendlimit.Options{}).Timeline("alice")))
+		require.Equal(u, []string{"last 20:59:59.999", "first 07:00:00"}, u.places(story.KeysOf(sendlimit.Options{}).Timeline("alice")))
 	})
 }
 
@@ -62,40 +64,40 @@ func TestQuietHoursAndRules(t *testing.T) {
 		u.accepted("morning", "23 07:30", "")
 		d := u.submit("a", "21:10", "")
 		require.Equal(u, fault.CodeQuietHours, d.Code)
-		require.Equal(u, []string{"1/hour"}, broken(d), "a refusal for quiet hours says what else is in the way")
-		require.Equal(u, ahead("23 08:30"), d.NextFree, "the morning's hour is taken")
-		require.Equal(u, ahead("19:30"), d.PreviousFree)
+		require.Equal(u, []string{"1/hour"}, story.Broken(d), "a refusal for quiet hours says what else is in the way")
+		require.Equal(u, story.Ahead("23 08:30"), d.NextFree, "the morning's hour is taken")
+		require.Equal(u, story.Ahead("19:30"), d.PreviousFree)
 		d = u.submit("a", "20:40", "")
 		require.Equal(u, fault.CodeSendLimit, d.Code)
 		require.Nil(u, d.Quiet)
-		require.Equal(u, ahead("23 08:30"), d.NextFree)
+		require.Equal(u, story.Ahead("23 08:30"), d.NextFree)
 
 		shifting := u.request("a", "21:10", "")
-		shifting.Shift, shifting.ShiftUntil = true, ahead("23 08:29")
+		shifting.Shift, shifting.ShiftUntil = true, story.Ahead("23 08:29")
 		require.Equal(u, fault.CodeQuietHours, u.ask(shifting).Code)
-		shifting.ShiftUntil = ahead("23 08:30")
+		shifting.ShiftUntil = story.Ahead("23 08:30")
 		d = u.ask(shifting)
 		require.True(u, d.Shifted)
-		require.Equal(u, ahead("23 08:30"), d.At)
+		require.Equal(u, story.Ahead("23 08:30"), d.At)
 
 		// It is in its own way no more than elsewhere.
 		d = u.move("evening", "21:00", "g2")
 		require.Equal(u, fault.CodeQuietHours, d.Code)
 		require.Empty(u, d.Violations)
-		require.Equal(u, ahead("20:59:59.999"), d.PreviousFree)
+		require.Equal(u, story.Ahead("20:59:59.999"), d.PreviousFree)
 
 		times, err := u.timeline.NextFree(u.Context(), sendlimit.NextFreeRequest{
-			User: "alice", From: ahead("23 19:00"), Count: 4, Now: ahead("00:00"),
+			User: "alice", From: story.Ahead("23 19:00"), Count: 4, Now: story.Ahead("00:00"),
 		})
 		require.NoError(u, err)
-		require.Equal(u, []time.Time{ahead("23 19:00"), ahead("23 20:00"), ahead("24 07:00"), ahead("24 08:00")}, times)
+		require.Equal(u, []time.Time{story.Ahead("23 19:00"), story.Ahead("23 20:00"), story.Ahead("24 07:00"), story.Ahead("24 08:00")}, times)
 
 		usage, err := u.timeline.Usage(u.Context(), sendlimit.UsageRequest{
-			User: "alice", At: ahead("20:30"), From: ahead("20:00"), To: ahead("23 10:00"), Now: ahead("00:00"),
+			User: "alice", At: story.Ahead("20:30"), From: story.Ahead("20:00"), To: story.Ahead("23 10:00"), Now: story.Ahead("00:00"),
 		})
 		require.NoError(u, err)
-		require.Equal(u, []calendar.Stretch{{From: ahead("21:00"), Until: ahead("23 07:00")}}, usage.Quiet)
-		require.Equal(u, []calendar.Stretch{{From: ahead("23 09:30"), Until: ahead("23 10:00")}}, usage.Free)
+		require.Equal(u, []calendar.Stretch{{From: story.Ahead("21:00"), Until: story.Ahead("23 07:00")}}, usage.Quiet)
+		require.Equal(u, []calendar.Stretch{{From: story.Ahead("23 09:30"), Until: story.Ahead("23 10:00")}}, usage.Free)
 	})
 }
 
@@ -107,13 +109,13 @@ func TestQuietHoursOfWeekdays(t *testing.T) {
 		d := u.submit("a", "12:00", "")
 		require.Equal(u, fault.CodeQuietHours, d.Code)
 		require.Equal(u, "2093-11-20T21:00:00Z", d.Quiet.From.Format(time.RFC3339), "from Friday at 22:00")
-		require.Equal(u, ahead("23 00:00"), d.Quiet.Until, "until Monday at 01:00, when Sunday's line ends")
+		require.Equal(u, story.Ahead("23 00:00"), d.Quiet.Until, "until Monday at 01:00, when Sunday's line ends")
 		require.Equal(u, "sat,sun 00:00-24:00", d.Quiet.Hours)
-		require.Equal(u, ahead("23 00:00"), d.NextFree)
+		require.Equal(u, story.Ahead("23 00:00"), d.NextFree)
 		require.Zero(u, d.PreviousFree, "all before it is quiet, down to now")
 		u.accepted("b", "23 00:00", "")
 		require.Equal(u, fault.CodeQuietHours, u.submit("c", "23 21:00", "").Code)
-		require.Equal(u, ahead("24 06:30"), u.submit("c", "23 21:00", "").NextFree)
+		require.Equal(u, story.Ahead("24 06:30"), u.submit("c", "23 21:00", "").NextFree)
 	})
 }
 
@@ -137,7 +139,7 @@ func TestQuietHoursThroughASearch(t *testing.T) {
 			t.Parallel()
 			onEachStore(t, sleeping(t, []string{row.lines}, "1/minute"), func(u *user) {
 				times, err := u.timeline.NextFree(u.Context(), sendlimit.NextFreeRequest{
-					User: "alice", From: ahead(row.from), Count: len(row.free), Now: ahead(row.now),
+					User: "alice", From: story.Ahead(row.from), Count: len(row.free), Now: story.Ahead(row.now),
 				})
 				require.NoError(u, err)
 				var free []string
@@ -157,11 +159,11 @@ func TestQuietHoursAreTheUsers(t *testing.T) {
 		u.set(policy.UserSettings{TimeZone: "Asia/Tokyo"}) // quiet from 13:00 to 23:00 UTC
 		d := u.submit("a", "14:00", "")
 		require.Equal(u, "Asia/Tokyo", d.Quiet.TimeZone)
-		require.Equal(u, ahead("23:00"), d.NextFree)
+		require.Equal(u, story.Ahead("23:00"), d.NextFree)
 		u.accepted("a", "23:00", "")
 		d = u.submit("b", "23:30", "")
-		require.Equal(u, ahead("23 23:00"), d.NextFree, "Berlin's Monday ends at 23:00 UTC")
-		require.Equal(u, ahead("12:59:59.999"), d.PreviousFree, "the last of Tokyo's day, on Berlin's Sunday")
+		require.Equal(u, story.Ahead("23 23:00"), d.NextFree, "Berlin's Monday ends at 23:00 UTC")
+		require.Equal(u, story.Ahead("12:59:59.999"), d.PreviousFree, "the last of Tokyo's day, on Berlin's Sunday")
 	})
 }
 
@@ -170,27 +172,27 @@ func TestQuietHoursAreTheUsers(t *testing.T) {
 func TestQuietHoursThroughALongSearch(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	o := sendlimit.Options{Policy: policyOf(t, "1/minute")}
+	o := sendlimit.Options{Policy: story.PolicyOf(t, "1/minute")}
 	o.Policy.QuietHours = quietHours(t, "00:00-23:00")
-	s := tell(t, o)
-	calls := &scriptCalls{}
-	s.client.AddHook(calls)
+	s := story.Tell(t, o)
+	calls := &redistest.ScriptCalls{}
+	s.Client.AddHook(calls)
 	const days = 300
 	places := make([]redis.Z, 0, days*60)
 	for minute := range days * 60 {
-		when := at("23:00").AddDate(0, 0, minute/60).Add(time.Duration(minute%60) * time.Minute)
+		when := story.At("23:00").AddDate(0, 0, minute/60).Add(time.Duration(minute%60) * time.Minute)
 		places = append(places, redis.Z{Member: strconv.Itoa(minute), Score: float64(when.UnixMilli())})
 	}
-	require.NoError(t, s.client.ZAdd(t.Context(), s.key(), places...).Err())
-	made := calls.during(func() {
-		d := s.reserve("a", "23:00")
+	require.NoError(t, s.Client.ZAdd(t.Context(), s.Key(), places...).Err())
+	made := calls.During(func() {
+		d := s.Reserve("a", "23:00")
 		require.Equal(t, fault.CodeSendLimit, d.Code)
-		require.Equal(t, at("23:00").AddDate(0, 0, days), d.NextFree)
+		require.Equal(t, story.At("23:00").AddDate(0, 0, days), d.NextFree)
 	})
 	require.Greater(t, made, 1)
-	made = calls.during(func() {
-		d := s.shift("a", "23:00")
-		require.Equal(t, at("23:00").AddDate(0, 0, days), d.At)
+	made = calls.During(func() {
+		d := s.Shift("a", "23:00")
+		require.Equal(t, story.At("23:00").AddDate(0, 0, days), d.At)
 	})
 	require.Greater(t, made, 1)
 }

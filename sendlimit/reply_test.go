@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
 // impostor is a store that answers every script alike, and so mostly wrong.
@@ -30,14 +31,14 @@ func (i impostor) EvalSha(context.Context, string, []string, ...any) *redis.Cmd 
 // by the operation's name.
 func everything(t *testing.T, client redis.Scripter) map[string]error {
 	t.Helper()
-	options := sendlimit.Options{Policy: policyOf(t, "1/minute", "10/calendar_day")}
+	options := sendlimit.Options{Policy: story.PolicyOf(t, "1/minute", "10/calendar_day")}
 	timeline, err := sendlimit.NewTimeline(client, options)
 	require.NoError(t, err)
 	gate, err := messages.NewGate(client, options)
 	require.NoError(t, err)
 
 	failed := make(map[string]error)
-	ctx, user, id, now := t.Context(), "alice", "a", at("11:11:11")
+	ctx, user, id, now := t.Context(), "alice", "a", story.At("11:11:11")
 	_, failed["reserve"] = timeline.Reserve(ctx, sendlimit.Request{User: user, ID: id, At: now, Shift: true})
 	_, failed["check"] = timeline.Check(ctx, sendlimit.Request{User: user, ID: id})
 	_, failed["move"] = timeline.Move(ctx, sendlimit.MoveRequest{User: user, ID: id, At: now})
@@ -46,7 +47,7 @@ func everything(t *testing.T, client redis.Scripter) map[string]error {
 	_, failed["list"] = timeline.List(ctx, sendlimit.ListRequest{User: user})
 	_, failed["usage"] = timeline.Usage(ctx, sendlimit.UsageRequest{User: user, From: now, To: now.Add(time.Hour)})
 	delivery := messages.Delivery{User: user, ID: id, Generation: "g", Nonce: "n"}
-	_, failed["claim"] = gate.Claim(ctx, delivery, lease, now)
+	_, failed["claim"] = gate.Claim(ctx, delivery, story.Lease, now)
 	_, failed["settle"] = gate.Settle(ctx, delivery, messages.Settlement{Delivered: true}, now)
 	return failed
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
 // untouchable is a store that no call may reach.
@@ -74,7 +75,7 @@ func TestUsersAndIDsAreChecked(t *testing.T) {
 			return err
 		},
 		"claim": func(user, id string) error {
-			_, err := gate.Claim(ctx, messages.Delivery{User: user, ID: id, Generation: "g", Nonce: "n"}, lease, time.Time{})
+			_, err := gate.Claim(ctx, messages.Delivery{User: user, ID: id, Generation: "g", Nonce: "n"}, story.Lease, time.Time{})
 			return err
 		},
 		"settle": func(user, id string) error {
@@ -86,13 +87,13 @@ func TestUsersAndIDsAreChecked(t *testing.T) {
 	for operation, call := range byID {
 		byUser[operation] = func(user string) error { return call(user, "a") }
 		for _, id := range []string{"", "a b", "a/b", "ä", "a\n", "a\x00", "{a}", "*", "\xff", strings.Repeat("a", 129)} {
-			require.Equal(t, wantID, invalid(t, call("alice", id), "id", id), "%s %q", operation, id)
+			require.Equal(t, wantID, story.Invalid(t, call("alice", id), "id", id), "%s %q", operation, id)
 		}
 	}
 	require.Len(t, byUser, 9, "every operation")
 	for operation, call := range byUser {
 		for _, user := range []string{"", "\x00", "a\nb", "a\tb", "\x7f", "a\u0085b", "\xff", "a\xc3", strings.Repeat("x", 257), strings.Repeat("界", 86)} {
-			require.Equal(t, wantUser, invalid(t, call(user), "user", user), "%s %q", operation, user)
+			require.Equal(t, wantUser, story.Invalid(t, call(user), "user", user), "%s %q", operation, user)
 		}
 	}
 }
@@ -117,7 +118,7 @@ func TestOtherFieldsAreChecked(t *testing.T) {
 	require.NoError(t, err)
 	gate, err := messages.NewGate(store, sendlimit.Options{Records: true})
 	require.NoError(t, err)
-	ctx, now := t.Context(), at("11:11:11")
+	ctx, now := t.Context(), story.At("11:11:11")
 	reserve := func(timeline *sendlimit.Timeline, r *sendlimit.Record) error {
 		_, err := timeline.Reserve(ctx, sendlimit.Request{User: "alice", ID: "a", At: now, Record: r})
 		return err
@@ -172,8 +173,8 @@ func TestOtherFieldsAreChecked(t *testing.T) {
 		{reserve(recording, &sendlimit.Record{Generation: "a:b"}), "generation", "a:b", wantGeneration},
 		{reserve(recording, &sendlimit.Record{Generation: long}), "generation", long, wantGeneration},
 		{move(recording, ""), "generation", "", wantGeneration},
-		{claim("", "n", lease), "generation", "", wantGeneration},
-		{claim("g", "", lease), "generation", "", wantGeneration},
+		{claim("", "n", story.Lease), "generation", "", wantGeneration},
+		{claim("g", "", story.Lease), "generation", "", wantGeneration},
 		{claim("g", "n", 0), "lease", "0s", "at least 1 ms"},
 		{claim("g", "n", time.Millisecond-1), "lease", "999.999µs", "at least 1 ms"},
 		{settle("", "n", messages.Settlement{Failed: true}), "generation", "", wantGeneration},
@@ -193,7 +194,7 @@ func TestOtherFieldsAreChecked(t *testing.T) {
 		{usage(time.Time{}, now), "to", "2026-11-22T11:11:11Z", afterFrom},
 		{usage(now, now.Add(32*24*time.Hour+1)), "to", "2026-12-24T11:11:11Z", afterFrom},
 	} {
-		require.Equal(t, row.want, invalid(t, row.err, row.field, row.value))
+		require.Equal(t, row.want, story.Invalid(t, row.err, row.field, row.value))
 	}
 	for _, s := range []messages.Settlement{
 		{},
@@ -227,19 +228,19 @@ func TestOptionsAreChecked(t *testing.T) {
 		{sendlimit.Options{ExpireAfter: time.Millisecond}, "expire_after", "1ms", "at least 1 s"},
 	} {
 		_, err := sendlimit.NewTimeline(untouchable{t: t}, row.options)
-		require.Equal(t, row.want, invalid(t, err, row.field, row.value))
+		require.Equal(t, row.want, story.Invalid(t, err, row.field, row.value))
 		_, err = messages.NewGate(untouchable{t: t}, row.options)
-		require.Equal(t, row.want, invalid(t, err, row.field, row.value))
+		require.Equal(t, row.want, story.Invalid(t, err, row.field, row.value))
 	}
 	_, err := messages.NewWatchList(nil, sendlimit.Options{Prefix: "A"})
-	invalid(t, err, "prefix", "A")
+	story.Invalid(t, err, "prefix", "A")
 
 	timeline, err := sendlimit.NewTimeline(untouchable{t: t}, sendlimit.Options{})
 	require.NoError(t, err)
 	require.Equal(t, policy.Default(), timeline.Policy())
 	_, err = timeline.WithPolicy(policy.Policy{Name: "p"})
-	invalid(t, err, "rules", "[]")
-	changed, err := timeline.WithPolicy(policyOf(t, "2/minute"))
+	story.Invalid(t, err, "rules", "[]")
+	changed, err := timeline.WithPolicy(story.PolicyOf(t, "2/minute"))
 	require.NoError(t, err)
 	require.Equal(t, "2/minute", changed.Policy().String())
 	require.Equal(t, policy.Default(), timeline.Policy(), "the first one keeps its rules")
@@ -257,12 +258,12 @@ func TestLongValuesAreClipped(t *testing.T) {
 // Times far beyond any schedule are refused as such, not taken for others.
 func TestTimesOutOfAllBounds(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "1/minute", "1/calendar_month")
+	s := story.New(t, "1/minute", "1/calendar_month")
 	for _, far := range []string{"2027-11-23T00:00:00.001Z", "9999-12-31T23:59:59.999Z"} {
-		require.Equal(t, sendlimit.Decision{Code: fault.CodeTooFarAhead, At: at(far), Now: s.now}, s.reserve("a", far))
+		require.Equal(t, sendlimit.Decision{Code: fault.CodeTooFarAhead, At: story.At(far), Now: s.Now}, s.Reserve("a", far))
 	}
 	for _, past := range []string{"21 23:59:54.999", "1970-01-01T00:00:00.001Z", "1969-12-31T23:59:59.999Z", "0001-01-01T00:00:00.001Z"} {
-		require.Equal(t, sendlimit.Decision{Code: fault.CodeInPast, At: at(past), Now: s.now}, s.reserve("a", past))
+		require.Equal(t, sendlimit.Decision{Code: fault.CodeInPast, At: story.At(past), Now: s.Now}, s.Reserve("a", past))
 	}
-	require.True(t, s.reserve("a", "2027-11-23T00:00:00Z").Allowed, "the reach to the millisecond")
+	require.True(t, s.Reserve("a", "2027-11-23T00:00:00Z").Allowed, "the reach to the millisecond")
 }

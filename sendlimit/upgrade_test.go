@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
 // The scripts in testdata are those of released versions, as the server ran
@@ -96,7 +97,7 @@ func (p *previous) release(now time.Time) []any {
 
 func (p *previous) claim(now time.Time, generation, nonce string) []any {
 	p.Helper()
-	return p.run("claim", p.keys, now.UnixMilli(), generation, nonce, lease.Milliseconds(),
+	return p.run("claim", p.keys, now.UnixMilli(), generation, nonce, story.Lease.Milliseconds(),
 		generation+"/a/alice", "a", v1Kept, v1Expire)
 }
 
@@ -140,9 +141,9 @@ func onBothStores(t *testing.T, tell func(*upgrade)) {
 
 func newUpgrade(t *testing.T, client redis.UniversalClient) *upgrade {
 	t.Helper()
-	o := sendlimit.Options{Records: true, Policy: policyOf(t, "1/minute")}
+	o := sendlimit.Options{Records: true, Policy: story.PolicyOf(t, "1/minute")}
 	now := time.Now().UTC().Truncate(time.Second)
-	u := &upgrade{T: t, old: newPrevious(t, client, keysOf(o)), now: now, due: now.Add(time.Hour)}
+	u := &upgrade{T: t, old: newPrevious(t, client, story.KeysOf(o)), now: now, due: now.Add(time.Hour)}
 	var err error
 	u.timeline, err = sendlimit.NewTimeline(client, o)
 	require.NoError(t, err)
@@ -158,7 +159,7 @@ func newUpgrade(t *testing.T, client redis.UniversalClient) *upgrade {
 func (u *upgrade) submit(id string, at time.Time, generation string) sendlimit.Decision {
 	u.Helper()
 	d, err := u.timeline.Reserve(u.Context(), sendlimit.Request{
-		User: "alice", ID: id, At: at, Now: u.now, Record: recordOf(generation, "text"),
+		User: "alice", ID: id, At: at, Now: u.now, Record: story.RecordOf(generation, "text"),
 	})
 	require.NoError(u, err)
 	return d
@@ -172,7 +173,7 @@ func (u *upgrade) claim(now time.Time, generation, nonce string) messages.Claim 
 func (u *upgrade) claimBy(gate *messages.Gate, now time.Time, generation, nonce string) messages.Claim {
 	u.Helper()
 	d := messages.Delivery{User: "alice", ID: "a", Generation: generation, Nonce: nonce}
-	c, err := gate.Claim(u.Context(), d, lease, now)
+	c, err := gate.Claim(u.Context(), d, story.Lease, now)
 	require.NoError(u, err)
 	return c
 }
@@ -345,7 +346,7 @@ func TestPitfall43LeftInTheMiddleOfADelivery(t *testing.T) {
 		onBothStores(t, func(u *upgrade) {
 			u.old.reserve(u.now, u.due, "g1", "text")
 			require.Equal(u, v1Send, first(u.old.claim(u.due, "g1", "n1")))
-			over := u.due.Add(lease)
+			over := u.due.Add(story.Lease)
 			require.Equal(u, messages.Busy, u.claim(over.Add(-time.Millisecond), "g1", "n2").Verdict)
 			renewal, due, err := u.watch.Renew(u.Context(), messages.Watched{User: "alice", ID: "a", Generation: "g1"}, "g2", false, over)
 			require.NoError(u, err)
@@ -363,7 +364,7 @@ func TestPitfall43LeftInTheMiddleOfADelivery(t *testing.T) {
 		onBothStores(t, func(u *upgrade) {
 			u.submit("a", u.due, "g1")
 			require.Equal(u, messages.Send, u.claim(u.due, "g1", "n1").Verdict)
-			over := u.due.Add(lease)
+			over := u.due.Add(story.Lease)
 			require.Equal(u, v1Busy, first(u.old.claim(over.Add(-time.Millisecond), "g1", "n2")))
 			require.Equal(u, v1Send, first(u.old.claim(over, "g1", "n2")))
 			require.False(u, u.settle(over, "g1", "n1", delivered), "it has lost the message")
@@ -392,7 +393,7 @@ func TestPitfall43TheOldSendsNothingThatTheNewEnded(t *testing.T) {
 			require.True(u, u.settle(u.due, "g1", "n1", messages.Settlement{Failed: true, Reason: "gone"}))
 		}, messages.StateFailed, v1NotFound, v1Allowed},
 		"restored": {func(u *upgrade) {
-			o := sendlimit.Options{Records: true, Policy: policyOf(u.T, "1/minute"), DropDueBefore: u.due.Add(time.Millisecond)}
+			o := sendlimit.Options{Records: true, Policy: story.PolicyOf(u.T, "1/minute"), DropDueBefore: u.due.Add(time.Millisecond)}
 			gate, err := messages.NewGate(u.old.client, o)
 			require.NoError(u, err)
 			require.Equal(u, messages.ReasonRestored, u.claimBy(gate, u.due, "g1", "n1").Reason)
@@ -403,7 +404,7 @@ func TestPitfall43TheOldSendsNothingThatTheNewEnded(t *testing.T) {
 		"recorded": {func(u *upgrade) {
 			require.Equal(u, v1Allowed, first(u.old.release(u.now)))
 			recorded, err := u.timeline.RecordSent(u.Context(), sendlimit.SentRequest{
-				User: "alice", ID: "a", At: u.now, Record: recordOf("g7", "text"), Now: u.now,
+				User: "alice", ID: "a", At: u.now, Record: story.RecordOf("g7", "text"), Now: u.now,
 			})
 			require.NoError(u, err)
 			require.Equal(u, sendlimit.Recorded{At: u.now, Now: u.now}, recorded)

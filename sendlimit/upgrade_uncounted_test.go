@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
 // second is a program of the second version, which judged late messages and knew
@@ -50,7 +51,7 @@ func (p *second) claim(now time.Time, generation, nonce string) int {
 	return p.run("claim", []string{
 		p.record(), p.keys.Timeline("alice"), p.keys.Watch("alice"), p.keys.DeadLettersOf("alice"),
 		p.keys.LateMark("alice"), p.keys.Ended("alice"),
-	}, now.UnixMilli(), generation, nonce, lease.Milliseconds(), generation+"/a/alice", "a", v1Kept, v1Expire,
+	}, now.UnixMilli(), generation, nonce, story.Lease.Milliseconds(), generation+"/a/alice", "a", v1Kept, v1Expire,
 		2000, 8, "", v1Keep, v1Reach, v1Rules, "", v1Look, "", "")
 }
 
@@ -89,8 +90,8 @@ type coded struct {
 func withCodesOnBothStores(t *testing.T, tell func(*coded)) {
 	t.Helper()
 	onBothStores(t, func(u *upgrade) {
-		o := sendlimit.Options{Records: true, Policy: withCodes(u.T, "1/minute")}
-		c := &coded{upgrade: u, client: u.old.client, keys: keysOf(o)}
+		o := sendlimit.Options{Records: true, Policy: story.WithCodes(u.T, "1/minute")}
+		c := &coded{upgrade: u, client: u.old.client, keys: story.KeysOf(o)}
 		c.second = newSecond(u.T, c.client, c.keys)
 		var err error
 		u.timeline, err = sendlimit.NewTimeline(c.client, o)
@@ -105,7 +106,7 @@ func withCodesOnBothStores(t *testing.T, tell func(*coded)) {
 func (c *coded) accept(at time.Time, generation string) {
 	c.Helper()
 	d, err := c.timeline.Reserve(c.Context(), sendlimit.Request{
-		User: "alice", ID: "a", At: at, Now: c.now, Record: categorized(generation, "code"),
+		User: "alice", ID: "a", At: at, Now: c.now, Record: story.Categorized(generation, "code"),
 	})
 	require.NoError(c, err)
 	require.True(c, d.Allowed, "%+v", d)

@@ -11,6 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
@@ -38,24 +39,24 @@ func TestDaysOfClockChanges(t *testing.T) {
 		{"Australia/Lord_Howe", "2027-04-03T13:00:00Z", "2027-04-04T13:30:00Z", 24*time.Hour + 30*time.Minute, "half an hour is there twice"},
 	} {
 		for _, own := range []bool{false, true} {
-			name, options := "policy's "+day.zone+" "+day.from, sendlimit.Options{Policy: policyOf(t, "zone:"+day.zone, "2/calendar_day")}
+			name, options := "policy's "+day.zone+" "+day.from, sendlimit.Options{Policy: story.PolicyOf(t, "zone:"+day.zone, "2/calendar_day")}
 			if own {
 				name, options.UserSettings = "user's "+day.zone+" "+day.from, true
 				options.Policy.TimeZone, options.Policy.UserTimeZone = "Asia/Tokyo", true
 			}
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
-				from, until := at(day.from), at(day.until)
+				from, until := story.At(day.from), story.At(day.until)
 				require.Equal(t, day.length, until.Sub(from), day.why)
-				s := tell(t, options)
+				s := story.Tell(t, options)
 				if own {
-					s.set(policy.UserSettings{TimeZone: day.zone})
+					set(s, policy.UserSettings{TimeZone: day.zone})
 				}
 				last := until.Add(-time.Millisecond)
-				require.True(t, s.ask(sendlimit.Request{ID: "first", At: from}).Allowed, day.why)
-				require.True(t, s.ask(sendlimit.Request{ID: "last", At: last}).Allowed, day.why)
+				require.True(t, s.Ask(sendlimit.Request{ID: "first", At: from}).Allowed, day.why)
+				require.True(t, s.Ask(sendlimit.Request{ID: "last", At: last}).Allowed, day.why)
 				for _, between := range []time.Time{from, from.Add(day.length / 2), last} {
-					d := s.ask(sendlimit.Request{ID: "between", At: between})
+					d := s.Ask(sendlimit.Request{ID: "between", At: between})
 					require.Equal(t, fault.CodeSendLimit, d.Code, day.why)
 					require.Equal(t, []sendlimit.Violation{{
 						Rule: options.Policy.Rules[0], From: from, Until: until, ConflictsTotal: 2,
@@ -65,9 +66,9 @@ func TestDaysOfClockChanges(t *testing.T) {
 					require.Equal(t, from.Add(-time.Millisecond), d.PreviousFree, day.why)
 				}
 				for id, beside := range map[string]time.Time{"next": until, "before": from.Add(-time.Millisecond)} {
-					require.True(t, s.ask(sendlimit.Request{ID: id, At: beside}).Allowed, day.why)
+					require.True(t, s.Ask(sendlimit.Request{ID: id, At: beside}).Allowed, day.why)
 				}
-				u, err := s.timeline.Usage(t.Context(), sendlimit.UsageRequest{
+				u, err := s.Timeline.Usage(t.Context(), sendlimit.UsageRequest{
 					User: "alice", At: last, From: from.Add(-time.Hour), To: until.Add(time.Hour),
 				})
 				require.NoError(t, err)
@@ -115,19 +116,19 @@ func TestQuietHoursThroughClockChanges(t *testing.T) {
 	} {
 		t.Run(c.why, func(t *testing.T) {
 			t.Parallel()
-			p := policyOf(t, "10/minute")
+			p := story.PolicyOf(t, "10/minute")
 			var err error
 			p.QuietHours, err = policy.ParseQuietHours(c.lines...)
 			require.NoError(t, err)
-			s := tell(t, sendlimit.Options{Policy: p, UserSettings: true})
-			s.set(policy.UserSettings{TimeZone: c.zone}) // quiet hours are the user's, though the policy's zone is UTC
+			s := story.Tell(t, sendlimit.Options{Policy: p, UserSettings: true})
+			set(s, policy.UserSettings{TimeZone: c.zone}) // quiet hours are the user's, though the policy's zone is UTC
 			if c.from == "" {
-				require.True(t, s.reserve("a", c.at).Allowed)
+				require.True(t, s.Reserve("a", c.at).Allowed)
 				return
 			}
-			from, until := at(c.from), at(c.until)
-			for _, when := range []time.Time{at(c.at), from, until.Add(-time.Millisecond)} {
-				d := s.ask(sendlimit.Request{ID: "a", At: when})
+			from, until := story.At(c.from), story.At(c.until)
+			for _, when := range []time.Time{story.At(c.at), from, until.Add(-time.Millisecond)} {
+				d := s.Ask(sendlimit.Request{ID: "a", At: when})
 				require.Equal(t, fault.CodeQuietHours, d.Code)
 				require.NotNil(t, d.Quiet)
 				require.Equal(t, from, d.Quiet.From)
@@ -136,9 +137,9 @@ func TestQuietHoursThroughClockChanges(t *testing.T) {
 				require.Equal(t, until, d.NextFree)
 				require.Equal(t, from.Add(-time.Millisecond), d.PreviousFree)
 			}
-			require.Equal(t, until, s.shift("shifted", c.at).At)
-			require.True(t, s.ask(sendlimit.Request{ID: "before", At: from.Add(-time.Millisecond)}).Allowed)
-			u, err := s.timeline.Usage(t.Context(), sendlimit.UsageRequest{
+			require.Equal(t, until, s.Shift("shifted", c.at).At)
+			require.True(t, s.Ask(sendlimit.Request{ID: "before", At: from.Add(-time.Millisecond)}).Allowed)
+			u, err := s.Timeline.Usage(t.Context(), sendlimit.UsageRequest{
 				User: "alice", From: from.Add(-time.Minute), To: until.Add(time.Minute),
 			})
 			require.NoError(t, err)
@@ -151,9 +152,9 @@ func TestQuietHoursThroughClockChanges(t *testing.T) {
 }
 
 // set sets something for alice, in the store alone.
-func (s *story) set(own policy.UserSettings) {
+func set(s *story.Alice, own policy.UserSettings) {
 	s.Helper()
-	store, err := settings.NewUsers(s.client, s.options.Prefix)
+	store, err := settings.NewUsers(s.Client, s.Options.Prefix)
 	require.NoError(s, err)
 	require.NoError(s, store.Set(s.Context(), "alice", own))
 }

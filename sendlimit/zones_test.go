@@ -8,6 +8,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
 // A day of a clock change was taken for one of 24 hours, or counted in the
@@ -33,12 +34,12 @@ func TestPitfall17DaysOf23And25Hours(t *testing.T) {
 		{"Antarctica/Troll", "2027-10-30T22:00:00Z", "2027-11-01T00:00:00Z", 26},      // two hours
 	} {
 		t.Run(day.zone+" "+day.from, func(t *testing.T) {
-			from, until := at(day.from), at(day.until)
+			from, until := story.At(day.from), story.At(day.until)
 			require.InDelta(t, day.hours, until.Sub(from).Hours(), 0)
-			s := newStory(t, "zone:"+day.zone, "1/calendar_day")
+			s := story.New(t, "zone:"+day.zone, "1/calendar_day")
 			last := until.Add(-time.Millisecond)
 			ask := func(id string, when time.Time) sendlimit.Decision {
-				return s.ask(sendlimit.Request{ID: id, At: when.In(tokyo)})
+				return s.Ask(sendlimit.Request{ID: id, At: when.In(tokyo)})
 			}
 			require.True(t, ask("first", from).Allowed)
 			d := ask("last", last)
@@ -57,18 +58,18 @@ func TestPitfall17DaysOf23And25Hours(t *testing.T) {
 // or one begun at the first use.
 func TestPitfall19WindowsDoNotBleed(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "2/calendar_minute", "1000/calendar_day")
-	s.until("11:11:59.100")
-	s.accepted("11:11:59.400", "11:11:59.999")
-	s.refused("11:11:59.600")
-	s.accepted("11:12:00", "11:12:00.001")
-	s.refused("11:12:59.999")
-	s.accepted("11:13:00")
-	s.until("11:12:00")
-	s.refused("11:12:00", "11:12:30")
-	s.until("11:13:00")
-	s.accepted("11:13:59.999")
-	s.refused("11:13:30")
+	s := story.New(t, "2/calendar_minute", "1000/calendar_day")
+	s.Until("11:11:59.100")
+	s.Accepted("11:11:59.400", "11:11:59.999")
+	s.Refused("11:11:59.600")
+	s.Accepted("11:12:00", "11:12:00.001")
+	s.Refused("11:12:59.999")
+	s.Accepted("11:13:00")
+	s.Until("11:12:00")
+	s.Refused("11:12:00", "11:12:30")
+	s.Until("11:13:00")
+	s.Accepted("11:13:59.999")
+	s.Refused("11:13:30")
 }
 
 // A week begins on Monday of the policy's zone, a month has the days it has.
@@ -88,14 +89,14 @@ func TestWeeksAndMonths(t *testing.T) {
 	} {
 		t.Run(period.rule+" "+period.within, func(t *testing.T) {
 			t.Parallel()
-			s := newStory(t, "zone:"+period.zone, period.rule)
-			s.accepted(period.within)
-			v := s.reserve("x", period.from).Violations
+			s := story.New(t, "zone:"+period.zone, period.rule)
+			s.Accepted(period.within)
+			v := s.Reserve("x", period.from).Violations
 			require.Len(t, v, 1)
-			require.Equal(t, at(period.from), v[0].From)
-			require.Equal(t, at(period.until), v[0].Until)
-			s.refused(at(period.until).Add(-time.Millisecond).Format(time.RFC3339Nano))
-			s.accepted(period.until, at(period.from).Add(-time.Millisecond).Format(time.RFC3339Nano))
+			require.Equal(t, story.At(period.from), v[0].From)
+			require.Equal(t, story.At(period.until), v[0].Until)
+			s.Refused(story.At(period.until).Add(-time.Millisecond).Format(time.RFC3339Nano))
+			s.Accepted(period.until, story.At(period.from).Add(-time.Millisecond).Format(time.RFC3339Nano))
 		})
 	}
 }
@@ -104,28 +105,28 @@ func TestWeeksAndMonths(t *testing.T) {
 // the turn of the year has others than one before.
 func TestTheTurnOfTheYear(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "zone:Europe/Berlin", "1/calendar_day")
-	s.accepted("2026-12-31T22:59:59.999Z", "2026-12-31T23:00:00Z") // 31 December and 1 January
-	s.refused("2026-12-31T00:00:00Z", "2027-01-01T22:59:59.999Z")
-	s.until("2026-12-31T22:59:59.500Z")
-	d := s.reserve("now", "")
+	s := story.New(t, "zone:Europe/Berlin", "1/calendar_day")
+	s.Accepted("2026-12-31T22:59:59.999Z", "2026-12-31T23:00:00Z") // 31 December and 1 January
+	s.Refused("2026-12-31T00:00:00Z", "2027-01-01T22:59:59.999Z")
+	s.Until("2026-12-31T22:59:59.500Z")
+	d := s.Reserve("now", "")
 	require.Equal(t, fault.CodeSendLimit, d.Code)
-	require.Equal(t, at("2027-01-01T23:00:00Z"), d.NextFree)
+	require.Equal(t, story.At("2027-01-01T23:00:00Z"), d.NextFree)
 }
 
 // Newfoundland put its clocks back a minute after midnight: the day before was
 // shown again, but the new one had begun.
 func TestAMidnightShownTwice(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "zone:America/St_Johns", "1/calendar_day")
-	s.now = at("2010-11-01T00:00:00Z")
-	s.server.SetTime(s.now)
-	s.accepted("2010-11-07T02:30:00Z")
+	s := story.New(t, "zone:America/St_Johns", "1/calendar_day")
+	s.Now = story.At("2010-11-01T00:00:00Z")
+	s.Server.SetTime(s.Now)
+	s.Accepted("2010-11-07T02:30:00Z")
 	for _, when := range []string{"2010-11-07T02:30:30Z", "2010-11-07T03:00:00Z", "2010-11-08T03:29:59.999Z"} {
-		v := s.reserve("x", when).Violations
+		v := s.Reserve("x", when).Violations
 		require.Len(t, v, 1, when)
-		require.Equal(t, at("2010-11-07T02:30:00Z"), v[0].From)
-		require.Equal(t, at("2010-11-08T03:30:00Z"), v[0].Until)
+		require.Equal(t, story.At("2010-11-07T02:30:00Z"), v[0].From)
+		require.Equal(t, story.At("2010-11-08T03:30:00Z"), v[0].Until)
 	}
-	s.accepted("2010-11-07T02:29:59.999Z", "2010-11-08T03:30:00Z")
+	s.Accepted("2010-11-07T02:29:59.999Z", "2010-11-08T03:30:00Z")
 }

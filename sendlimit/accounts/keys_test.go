@@ -1,0 +1,164 @@
+package accounts_test
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+)
+
+// lets says whether a key lets its account in.
+func (r *registry) lets(secret string) bool {
+	r.Helper()
+	identity, ok, err := r.Authenticate(r.Context(), secret)
+	require.NoError(r, err)
+	if !ok {
+		require.Zero(r, identity)
+	}
+	return ok
+}
+
+func TestAuthenticate(t *testing.T) {
+	t.Parallel()
+	r := newRegistry(t)
+	require.NoError(t, r.SetTier(t.Context(), accounts.Tier{Name: "free", RequestsPerMinute: 60}))
+	secret, key := r.creates("acme")
+	_, err := r.Set(t.Context(), "acme", accounts.Change{Tier: new("free")})
+	require.NoError(t, err)
+
+	identity, ok, err := r.Authenticate(t.Context(), secret)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, "acme", identity.Account.Name)
+	require.Equal(t, key, identity.Key)
+	require.Equal(t, int64(60), identity.Tier.RequestsPerMinute)
+	require.True(t, identity.May(accounts.ScopeRead))
+	require.False(t, identity.May(accounts.ScopeAdmin))
+
+	for _, wrong := range []string{
+		"", "sk_", secret[:len(secret)-1], secret + "x", secret[:len(secret)-1] + "-", key.ID, r.hashes()[0],
+		"sk_" + key.ID + "_" + "0123456789012345678901234567890123456789012", string(make([]byte, 1<<20)),
+	} {
+		require.False(t, r.lets(wrong))
+	}
+
+	_, err = r.Set(t.Context(), "acme", accounts.Change{Disabled: new(true)})
+	require.NoError(t, err)
+	require.False(t, r.lets(secret), "disabled")
+	_, err = r.Set(t.Context(), "acme", accounts.Change{Disabled: new(false)})
+	require.NoError(t, err)
+	require.True(t, r.lets(secret))
+
+	// The entry of a hash leads to an account, and does not let it in.
+	r.server.HSet("sl:{accounts}:keys", fmt.Sprintf("%x", sha256.Sum256([]byte("anything"))), "acme")
+	require.False(t, r.lets("anything"))
+}
+
+func TestAdminMayEverything(t *testing.T) {
+	t.Parallel()
+	i := accounts.Identity{Key: accounts.APIKey{Scopes: []accounts.Scope{accounts.ScopeAdmin}}}
+	require.True(t, i.May(accounts.ScopeSubmit) && i.May(accounts.ScopeRead) && i.May(accounts.ScopeAdmin))
+	require.False(t, accounts.Identity{}.May(accounts.ScopeRead))
+}
+
+func TestAKeyExpires(t *testing.T) {
+	t.Parallel()
+	r := newRegistry(t)
+	r.creates("acme")
+	secret, key, err := r.AddKey(t.Context(), "acme", []accounts.Scope{accounts.ScopeAdmin}, r.now.Add(time.Hour))
+	require.NoError(t, err)
+	require.Equal(t, r.now.Add(time.Hour), key.ExpiresAt)
+	r.passes(time.Hour - time.Millisecond)
+	require.True(t, r.lets(secret))
+	r.passes(time.Millisecond)
+	require.False(t, r.lets(secret))
+
+	// The next change forgets it.
+	require.Len(t, r.hashes(), 2)
+	_, err = r.Set(t.Context(), "acme", accounts.Change{})
+	require.NoError(t, err)
+	require.Len(t, r.hashes(), 1)
+	require.Len(t, r.acme().Keys, 1)
+}
+
+func TestRotation(t *testing.T) {
+	t.Parallel()
+	r := newRegistry(t)
+	old, oldKey := r.creates("acme")
+	next, nextKey, err := r.RotateKey(t.Context(), "acme", "", time.Hour)
+	require.NoError(t, err)
+	require.Equal(t, oldKey.Scopes, nextKey.Scopes)
+	require.NotEqual(t, oldKey.ID, nextKey.ID)
+	require.True(t, r.lets(old), "both, during the overlap")
+	require.True(t, r.lets(next))
+
+	_, _, err = r.RotateKey(t.Context(), "acme", "", time.Hour)
+	require.ErrorContains(t, err, "the id of a key: "+oldKey.ID+", "+nextKey.ID)
+	// To rotate an old key again does not make it live longer.
+	_, _, err = r.RotateKey(t.Context(), "acme", oldKey.ID, 24*time.Hour)
+	require.NoError(t, err)
+	r.passes(time.Hour)
+	require.False(t, r.lets(old))
+
+	third, _, err := r.RotateKey(t.Context(), "acme", nextKey.ID, 0)
+	require.NoError(t, err)
+	require.False(t, r.lets(next), "without an overlap at once")
+	require.True(t, r.lets(third))
+
+	_, _, err = r.RotateKey(t.Context(), "acme", "nokey", 0)
+	require.EqualError(t, err, `there is no key "nokey"`)
+	_, _, err = r.RotateKey(t.Context(), "acme", "", -1)
+	require.ErrorContains(t, err, "overlap")
+}
+
+func TestKeysAreRemovedAndBounded(t *testing.T) {
+	t.Parallel()
+	r := newRegistry(t)
+	secret, key := r.creates("acme")
+	for range accounts.MaxKeys - 1 {
+		_, _, err := r.AddKey(t.Context(), "acme", []accounts.Scope{accounts.ScopeRead}, time.Time{})
+		require.NoError(t, err)
+	}
+	_, _, err := r.AddKey(t.Context(), "acme", []accounts.Scope{accounts.ScopeRead}, time.Time{})
+	require.ErrorContains(t, err, "at most 16 keys an account")
+	account, err := r.RemoveKey(t.Context(), "acme", key.ID)
+	require.NoError(t, err)
+	require.Len(t, account.Keys, accounts.MaxKeys-1)
+	require.False(t, r.lets(secret))
+	require.Len(t, r.hashes(), accounts.MaxKeys-1)
+	for _, none := range []string{key.ID, ""} {
+		_, err = r.RemoveKey(t.Context(), "acme", none)
+		var missing *fault.NoSuchError
+		require.ErrorAs(t, err, &missing)
+		require.Equal(t, fault.CodeNotFound, missing.Code())
+	}
+}
+
+func TestUsable(t *testing.T) {
+	t.Parallel()
+	r := newRegistry(t)
+	usable := func() bool {
+		usable, err := r.Usable(t.Context())
+		require.NoError(t, err)
+		return usable
+	}
+	require.False(t, usable())
+	_, err := r.Create(t.Context(), accounts.Account{Name: "acme"})
+	require.NoError(t, err)
+	require.False(t, usable(), "no key")
+	_, _, err = r.AddKey(t.Context(), "acme", []accounts.Scope{accounts.ScopeRead}, r.now.Add(time.Hour))
+	require.NoError(t, err)
+	require.True(t, usable())
+	_, err = r.Set(t.Context(), "acme", accounts.Change{Disabled: new(true)})
+	require.NoError(t, err)
+	require.False(t, usable())
+	_, err = r.Set(t.Context(), "acme", accounts.Change{Disabled: new(false)})
+	require.NoError(t, err)
+	r.passes(time.Hour)
+	require.False(t, usable(), "expired")
+}

@@ -1,0 +1,177 @@
+package counters_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
+)
+
+func (c counting) set(e counters.Event) {
+	c.Helper()
+	require.NoError(c, c.events.Set(c.Context(), e))
+}
+
+func TestAnEventsLimitsHoldFromTheNextCall(t *testing.T) {
+	t.Parallel()
+	c := newCounting(t)
+	call := counters.Request{Event: "submit", Key: "alice", At: story.At("2050-11-22T11:11:11Z")}
+	d := c.accepted(call)
+	require.Empty(t, d.Counters, "an event without limits is not limited")
+	require.Empty(t, d.Counter)
+
+	c.set(counters.Event{Name: "submit", PerMinute: 2, PerDay: 9})
+	d = c.accepted(call)
+	require.Equal(t, []sendlimit.CounterUsage{
+		{
+			Counter: sendlimit.Counter{Name: "minute", Limit: 2, Period: calendar.Minute}, Used: 1,
+			From: story.At("2050-11-22T11:11:00Z"), Until: story.At("2050-11-22T11:12:00Z"),
+		},
+		{
+			Counter: sendlimit.Counter{Name: "day", Limit: 9, Period: calendar.Day}, Used: 1,
+			From: story.At("2050-11-22T00:00:00Z"), Until: story.At("2050-11-23T00:00:00Z"),
+		},
+	}, d.Counters)
+	c.accepted(call)
+	require.Equal(t, "minute", c.refused(call).Counter)
+
+	c.set(counters.Event{Name: "submit", PerMinute: 3})
+	require.Equal(t, []int64{3}, c.used(c.accepted(call)), "what was counted stays counted")
+	c.refused(call)
+
+	removed, err := c.events.Remove(t.Context(), "submit")
+	require.NoError(t, err)
+	require.True(t, removed)
+	c.accepted(call)
+	removed, err = c.events.Remove(t.Context(), "submit")
+	require.NoError(t, err)
+	require.False(t, removed)
+}
+
+// A process that has never seen the event's time zone, or has seen another,
+// counts in the right one in the same call.
+func TestPitfall17TheZoneIsTheEvents(t *testing.T) {
+	t.Parallel()
+	c := newCounting(t)
+	call := counters.Request{Event: "submit", Key: "alice", At: story.At("2050-11-22T23:30:00Z")}
+	other, err := counters.New(c.client, "")
+	require.NoError(t, err)
+	for i, row := range []struct{ zone, until string }{
+		{"", "2050-11-23T00:00:00Z"},
+		{"Europe/Berlin", "2050-11-23T23:00:00Z"},
+		{"Asia/Kolkata", "2050-11-23T18:30:00Z"},
+		{"UTC", "2050-11-23T00:00:00Z"},
+	} {
+		c.set(counters.Event{Name: "submit", PerDay: 99, TimeZone: row.zone})
+		for _, counters := range []*counters.Counters{c.counters, other} {
+			c.counters = counters
+			d := c.accepted(call)
+			require.Equal(t, story.At(row.until), d.ResetsAt, row.zone)
+			require.NoError(t, c.counters.GiveBack(t.Context(), call))
+			require.Equal(t, []int64{1}, c.used(c.accepted(call)), "%d: counted once, given back once", i)
+			require.NoError(t, c.counters.GiveBack(t.Context(), call))
+		}
+	}
+
+	// A newer program may know zones that this one does not.
+	require.NoError(t, c.client.HSet(t.Context(), "sl:{event:submit}:event", "z", "Mars/Olympus").Err())
+	_, err = c.counters.Count(t.Context(), call)
+	var unavailable *fault.UnavailableError
+	require.ErrorAs(t, err, &unavailable)
+	require.ErrorContains(t, err, `the time zone "Mars/Olympus" of event "submit" is not known here`)
+}
+
+func TestEventsAreListedByName(t *testing.T) {
+	t.Parallel()
+	c := newCounting(t)
+	events, err := c.events.List(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, events)
+
+	submit := counters.Event{Name: "submit", PerMinute: 60, PerHour: 100, PerDay: 500, TimeZone: "Europe/Berlin"}
+	login := counters.Event{Name: "login", PerHour: 5}
+	c.set(submit)
+	c.set(login)
+	c.set(counters.Event{Name: "gone", PerHour: 5})
+	_, err = c.events.Remove(t.Context(), "gone")
+	require.NoError(t, err)
+	events, err = c.events.List(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []counters.Event{login, submit}, events)
+	require.Equal(t, "60 per minute, 100 per hour, 500 per day (Europe/Berlin)", submit.String())
+
+	_, ok, err := c.events.Get(t.Context(), "gone")
+	require.NoError(t, err)
+	require.False(t, ok)
+}
+
+func TestEventsThatAreInvalid(t *testing.T) {
+	t.Parallel()
+	c := newCounting(t)
+	for want, e := range map[string]counters.Event{
+		`event "" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`:                          {PerDay: 1},
+		`event "a}b" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`:                       {Name: "a}b", PerDay: 1},
+		`event "e" is not allowed: it takes at least one limit: per minute, per hour or per day`:    {Name: "e"},
+		`per_hour "-1" is not allowed: it takes 1 to 1000000000000, or 0 for no limit`:              {Name: "e", PerHour: -1},
+		`per_day "1000000000001" is not allowed: it takes 1 to 1000000000000, or 0 for no limit`:    {Name: "e", PerDay: 1_000_000_000_001},
+		`time_zone "Mars/Olympus" is not allowed: it takes an IANA time zone such as Europe/Berlin`: {Name: "e", PerDay: 1, TimeZone: "Mars/Olympus"},
+		`time_zone "Local" is not allowed: it takes an IANA time zone such as Europe/Berlin`:        {Name: "e", PerDay: 1, TimeZone: "Local"},
+		`event "` + "e\x00" + `" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`:           {Name: "e\x00", PerDay: 1},
+	} {
+		err := c.events.Set(t.Context(), e)
+		var invalid *fault.InvalidError
+		require.ErrorAs(t, err, &invalid, want)
+		if e.Name != "e\x00" {
+			require.EqualError(t, err, want)
+		}
+	}
+	for _, name := range []string{"", "A"} {
+		_, _, err := c.events.Get(t.Context(), name)
+		require.Error(t, err)
+		_, err = c.events.Remove(t.Context(), name)
+		require.Error(t, err)
+	}
+}
+
+func TestAnEventThatCannotBeRead(t *testing.T) {
+	t.Parallel()
+	c := newCounting(t)
+	for _, limits := range []string{"x -1", "5", "5 -4", "5 90000", "0 -1", ""} {
+		require.NoError(t, c.client.HSet(t.Context(), "sl:{event:e}:event", "c", limits).Err())
+		_, _, err := c.events.Get(t.Context(), "e")
+		var unavailable *fault.UnavailableError
+		require.ErrorAs(t, err, &unavailable, limits)
+	}
+}
+
+func TestCountersWithoutAStore(t *testing.T) {
+	t.Parallel()
+	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1})
+	t.Cleanup(func() { require.NoError(t, client.Close()) })
+	limits, err := counters.New(client, "")
+	require.NoError(t, err)
+	events, err := counters.NewEvents(client, "")
+	require.NoError(t, err)
+	call := counters.Request{Key: "alice", Counters: naturalCounters(1)}
+	_, counting := limits.Count(t.Context(), call)
+	_, removing := events.Remove(t.Context(), "e")
+	_, _, looking := events.Get(t.Context(), "e")
+	_, listing := events.List(t.Context())
+	for _, err := range []error{
+		counting, removing, looking, listing,
+		limits.GiveBack(t.Context(), call), events.Set(t.Context(), counters.Event{Name: "e", PerDay: 1}),
+	} {
+		var unavailable *fault.UnavailableError
+		require.ErrorAs(t, err, &unavailable)
+	}
+	_, err = counters.NewEvents(client, "A B")
+	require.Error(t, err)
+	require.Equal(t, "5 in 1m30s", sendlimit.Counter{Limit: 5, Window: 90 * time.Second}.String())
+}

@@ -1,0 +1,169 @@
+package keyspace_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
+)
+
+// The partition of a user is fixed for ever: with any other, what is stored
+// would no longer be found. The numbers are FNV-1a 32 modulo 1,024.
+func TestPartitionsArePinned(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, 1024, keyspace.Partitions)
+	for user, partition := range map[string]int{
+		"a":                300, // 0xe40c292c, of the function's published test vectors
+		"foobar":           360, // 0xbf9cf968
+		"alice":            999,
+		"bob":              212,
+		"u00001":           947,
+		"user@example.com": 507,
+		"42":               387,
+		"Zoë":              476,
+		"北京":               385,
+		"with space":       967,
+		"{p0000}":          57,
+		"team:7/user:3":    216,
+	} {
+		require.Equal(t, partition, keyspace.Partition(user), user)
+	}
+}
+
+func TestKeysAreSpelledAsDocumented(t *testing.T) {
+	t.Parallel()
+	keys, err := keyspace.NewKeys("")
+	require.NoError(t, err)
+	require.Equal(t, "sl", keys.Prefix())
+	require.Equal(t, "sl:{p0999}:u:alice", keys.Timeline("alice"))
+	require.Equal(t, "sl:{p0999}:m:alice:id-1", keys.Record("alice", "id-1"))
+	require.Equal(t, "sl:{p0999}:m:alice:a/b", keys.Record("alice", "a:b"))
+	require.Equal(t, "sl:{p0999}:watch", keys.Watch("alice"))
+	require.Equal(t, "sl:policy:default", keys.Policy("default"))
+	require.Equal(t, "sl:policies", keys.Policies())
+	require.Equal(t, "sl:meta", keys.Meta())
+
+	keys, err = keyspace.NewKeys("staging_2-b")
+	require.NoError(t, err)
+	require.Equal(t, "staging_2-b:{p0999}:u:alice", keys.Timeline("alice"))
+	require.Equal(t, "staging_2-b:policy:default", keys.Policy("default"))
+}
+
+func TestNewKeysRefuses(t *testing.T) {
+	t.Parallel()
+	for _, prefix := range []string{"SL", "s l", "a:b", "{a}", "a}b", "é", "a\n", strings.Repeat("a", 33)} {
+		_, err := keyspace.NewKeys(prefix)
+		require.Equal(t, "1 to 32 of a-z 0-9 _ -", story.Invalid(t, err, "prefix", prefix))
+	}
+	_, err := keyspace.NewKeys(strings.Repeat("a", 32))
+	require.NoError(t, err)
+}
+
+// hostileUsers are names that a key or a parameter could be taken apart by.
+var hostileUsers = []string{ //nolint:gochecknoglobals // a constant table
+	"a", "a:b", "a:b:c", ":", "::", "a/b", "/", "//", "{", "}", "{}", "{p0001}", "*", "?", "[a]", "u:alice", "m:alice:1",
+	"watch", "with space", " ", "Zoë", "Zoe\u0308", "北京", "👩‍👩‍👧", "\u202etrick", "$1", "\"", "'", "\\", "%s", "\uFFFD", "..", "-1", "(1", "+inf", "nil",
+	strings.Repeat("x", keyspace.MaxUser), strings.Repeat("界", 85),
+}
+
+func TestKeysOfHostileUsers(t *testing.T) {
+	t.Parallel()
+	keys, err := keyspace.NewKeys("")
+	require.NoError(t, err)
+	owner := make(map[string]string)
+	mine := func(key, whose string) {
+		t.Helper()
+		require.NotContains(t, owner, key, whose)
+		owner[key] = whose
+	}
+	for _, user := range hostileUsers {
+		require.True(t, keyspace.ValidUser(user), user)
+		tag := "{p" + partitionDigits(user) + "}"
+		mine(keys.Timeline(user), "timeline of "+user)
+		for _, id := range []string{"a", "a:b", ":", "::", "b", "b:c", "watch", "u:a"} {
+			mine(keys.Record(user, id), "record "+id+" of "+user)
+			// What is between the first "{" and the next "}" is what a cluster
+			// hashes.
+			_, after, _ := strings.Cut(keys.Record(user, id), "{")
+			require.True(t, strings.HasPrefix("{"+after, tag), keys.Record(user, id))
+		}
+		require.True(t, strings.HasPrefix(keys.Timeline(user), "sl:"+tag+":u:"))
+		require.Equal(t, "sl:"+tag+":watch", keys.Watch(user))
+		require.NotContains(t, owner, keys.Watch(user))
+	}
+}
+
+func partitionDigits(user string) string {
+	digits := strconv.Itoa(keyspace.Partition(user))
+	return strings.Repeat("0", 4-len(digits)) + digits
+}
+
+// No two messages share a key or a watch member, whatever colons and slashes
+// their users and ids have.
+func TestKeysAreUnambiguous(t *testing.T) {
+	t.Parallel()
+	keys, err := keyspace.NewKeys("")
+	require.NoError(t, err)
+	user := rapid.StringMatching(`[a:/]{1,4}`)
+	id := rapid.StringMatching(`[a:]{1,4}`)
+	rapid.Check(t, func(t *rapid.T) {
+		u1, u2, i1, i2 := user.Draw(t, "user"), user.Draw(t, "other user"), id.Draw(t, "id"), id.Draw(t, "other id")
+		if u1 == u2 && i1 == i2 {
+			return
+		}
+		// Their partitions mostly tell two users apart, but not always.
+		_, r1, _ := strings.Cut(keys.Record(u1, i1), "}:m:")
+		_, r2, _ := strings.Cut(keys.Record(u2, i2), "}:m:")
+		require.NotEqual(t, r1, r2)
+		require.NotEqual(t, keyspace.WatchMember(u1, i1, "g"), keyspace.WatchMember(u2, i2, "g"))
+	})
+}
+
+func TestWatchMembersReadBack(t *testing.T) {
+	t.Parallel()
+	for _, user := range hostileUsers {
+		for _, id := range []string{"a", "a:b", "-._:", strings.Repeat("Z", keyspace.MaxID)} {
+			generation := keyspace.NewToken()
+			u, i, g, ok := keyspace.ParseWatchMember(keyspace.WatchMember(user, id, generation))
+			require.True(t, ok)
+			require.Equal(t, []string{user, id, generation}, []string{u, i, g})
+		}
+	}
+	for _, member := range []string{"", "g", "g/a", "/a/alice", "g//alice", "g/a/", "g/ä/alice", "g/a/\x00", "g/a/\xff"} {
+		_, _, _, ok := keyspace.ParseWatchMember(member)
+		require.False(t, ok, "%q", member)
+	}
+}
+
+// A hostile user's timeline works as any other, and is not another user's.
+func TestHostileUsersHaveTimelinesOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute")
+	for _, user := range hostileUsers {
+		d, err := s.Timeline.Reserve(t.Context(), sendlimit.Request{
+			User: user, ID: "a:b", At: story.At("11:11:11"), Record: story.RecordOf("g", user),
+		})
+		require.NoError(t, err)
+		require.True(t, d.Allowed, user)
+		require.False(t, d.Replayed, user)
+	}
+	for _, user := range hostileUsers {
+		list, err := s.Timeline.List(t.Context(), sendlimit.ListRequest{User: user})
+		require.NoError(t, err)
+		require.Equal(t, []keyspace.Reservation{{ID: "a:b", At: story.At("11:11:11")}}, list)
+		d, err := s.Timeline.Release(t.Context(), sendlimit.ReleaseRequest{User: user, ID: "a:b"})
+		require.NoError(t, err)
+		require.True(t, d.Allowed)
+		require.False(t, d.Replayed)
+	}
+	for _, user := range hostileUsers {
+		require.False(t, s.Server.Exists(story.KeysOf(s.Options).Timeline(user)))
+		require.False(t, s.Server.Exists(story.KeysOf(s.Options).Watch(user)))
+	}
+}

@@ -1,0 +1,155 @@
+package messages_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/sendlimit/userdata"
+)
+
+// giveUp is a story of a message of a category that failed at 21:30, under a
+// policy that comes after that.
+func giveUp(t *testing.T, category string, later policy.Policy) *graveyard {
+	t.Helper()
+	o := sendlimit.Options{Policy: story.PolicyOf(t, "1/minute"), UserSettings: true}
+	s := &graveyard{Messages: story.TellMessages(t, o)}
+	submitCategory(s.Messages, category, "a", "21:30")
+	s.Until("21:30")
+	s.delivery("a", messages.Settlement{Failed: true, Reason: "gone"})
+	o.Records, o.Policy = true, later
+	var err error
+	s.dead, err = messages.NewDeadLetters(s.Client, o)
+	require.NoError(t, err)
+	s.Timeline, err = sendlimit.NewTimeline(s.Client, o)
+	require.NoError(t, err)
+	return s
+}
+
+func TestARetryWaitsForTheEndOfQuietHours(t *testing.T) {
+	t.Parallel()
+	s := giveUp(t, "", quietAt(t, story.PolicyOf(t, "1/minute"), "22:00-08:00"))
+	s.Until("23:00")
+	require.Equal(t,
+		sendlimit.Decision{Allowed: true, At: story.At("23 08:00"), RequestedAt: story.At("21:30"), Now: s.Now},
+		s.retry("a", "g2"))
+}
+
+func TestARetryIsJudgedByItsCategory(t *testing.T) {
+	t.Parallel()
+	s := giveUp(t, "marketing", withCategory(t, story.PolicyOf(t, "1/minute"), "marketing", "1/hour"))
+	submitCategory(s.Messages, "marketing", "b", "22:00")
+	s.Until("21:40")
+	require.Equal(t, story.At("23:00"), s.retry("a", "g2").At)
+	s = giveUp(t, "news", withCategory(t, story.PolicyOf(t, "1/minute"), "marketing", "1/hour"))
+	submitCategory(s.Messages, "marketing", "b", "22:00")
+	s.Until("21:40")
+	require.Equal(t, story.At("21:40"), s.retry("a", "g2").At, "of another category")
+}
+
+func TestARetryOfAnExemptMessage(t *testing.T) {
+	t.Parallel()
+	for category, wanted := range map[string][2][]string{
+		"otp":  {{"b 22:59:30", "a 23:00:00"}, nil},
+		"code": {{"b 22:59:30"}, {"a 23:00:00"}},
+	} {
+		s := giveUp(t, category, quietAt(t, story.WithCodes(t, "1/minute"), "22:00-08:00"))
+		other, err := sendlimit.NewTimeline(s.Client, s.Options)
+		require.NoError(t, err)
+		d, err := other.Reserve(t.Context(), sendlimit.Request{
+			User: "alice", ID: "b", At: story.At("22:59:30"), Record: story.RecordOf("g1", "text"),
+		})
+		require.NoError(t, err)
+		require.True(t, d.Allowed)
+		s.Until("23:00")
+		require.Equal(t, story.At("23:00"), s.retry("a", "g2").At, category)
+		requirePlaces(s.Messages, wanted[0], wanted[1])
+		require.Equal(t, category == "code", s.Look("a").Uncounted)
+	}
+}
+
+func TestARetryForABlockedUser(t *testing.T) {
+	t.Parallel()
+	s := giveUp(t, "", story.PolicyOf(t, "1/minute"))
+	settings, err := settings.NewUsers(s.Client, "")
+	require.NoError(t, err)
+	require.NoError(t, settings.Set(t.Context(), "alice", policy.UserSettings{Blocked: true}))
+	before := s.Server.Dump()
+	for range 2 { // with settings not yet known, and known
+		require.Equal(t, sendlimit.Decision{Code: fault.CodeBlocked, Now: s.Now}, s.retry("a", "g2"))
+	}
+	require.Equal(t, before, s.Server.Dump())
+	s.lists("a 21:30:00")
+	_, err = settings.Clear(t.Context(), "alice")
+	require.NoError(t, err)
+	require.True(t, s.retry("a", "g2").Allowed)
+}
+
+// The reach of a policy bounds a retry: it is a promise made anew.
+func TestARetryStaysWithinThePolicysReach(t *testing.T) {
+	t.Parallel()
+	p := quietAt(t, story.PolicyOf(t, "1/minute"), "22:00-08:00")
+	p.Reach = time.Hour
+	s := giveUp(t, "", p)
+	s.Until("22:30")
+	require.Equal(t, sendlimit.Decision{Code: fault.CodeSendLimit, Now: s.Now}, s.retry("a", "g2"))
+	s.Until("23 07:30")
+	require.Equal(t, story.At("23 08:00"), s.retry("a", "g2").At)
+}
+
+// What may have been sent counts for the rules of its category, though nothing else
+// is known of it any more.
+func TestAPurgedUncertainMessageCountsForItsCategory(t *testing.T) {
+	t.Parallel()
+	o := sendlimit.Options{Policy: withCategory(t, story.PolicyOf(t, "1/minute"), "marketing", "2/calendar_day")}
+	s := &graveyard{Messages: story.TellMessages(t, o)}
+	var err error
+	s.dead, err = messages.NewDeadLetters(s.Client, s.Options)
+	require.NoError(t, err)
+	for id, when := range map[string]string{"a": "11:00", "b": "11:10"} {
+		submitCategory(s.Messages, "marketing", id, when)
+	}
+	for _, id := range []string{"a", "b"} {
+		s.Until(map[string]string{"a": "11:00", "b": "11:10"}[id])
+		s.delivery(id, messages.Settlement{Uncertain: true, Reason: "timeout"})
+	}
+	refused := func() {
+		d := s.Ask(sendlimit.Request{ID: "c", At: story.At("15:00"), Record: story.Categorized("g-c", "marketing")})
+		require.Equal(t, fault.CodeSendLimit, d.Code)
+		require.Equal(t, "marketing", d.Violations[0].Category)
+	}
+	refused()
+	kept := s.KeptFor("a")
+	for _, id := range []string{"a", "b"} {
+		purged, err := s.dead.Purge(t.Context(), "alice", id)
+		require.NoError(t, err)
+		require.True(t, purged)
+	}
+	refused()
+	s.lists()
+	require.Equal(t, kept, s.KeptFor("a"))
+	require.Equal(t, messages.Standing{User: "alice", ID: "a"}, s.Look("a"))
+	require.Equal(t, fault.CodeNotFound, s.Release("a").Code)
+	require.Equal(t, fault.CodeNotFound, s.retry("a", "g2").Code)
+	require.Equal(t, fault.CodeNotFound, s.MoveTo("a", "16:00", "g2").Code)
+	users, err := userdata.New(s.Client, s.Options)
+	require.NoError(t, err)
+	data, err := users.Export(t.Context(), "alice", nil)
+	require.NoError(t, err)
+	require.Empty(t, data.Messages)
+	require.Len(t, data.Places, 2)
+
+	submitCategory(s.Messages, "news", "a", "23 11:00") // its id is free
+	require.Equal(t, "news", s.Look("a").Category)
+	require.Zero(t, s.KeptFor("a"), "with a record of its own")
+	_, err = users.Erase(t.Context(), "alice", nil)
+	require.NoError(t, err)
+	require.Empty(t, s.Server.Keys())
+}

@@ -1,0 +1,239 @@
+package messages_test
+
+import (
+	"fmt"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
+)
+
+// withCategory adds a category with rules of its own to a policy.
+func withCategory(t *testing.T, p policy.Policy, category string, rules ...string) policy.Policy {
+	t.Helper()
+	if p.Categories == nil {
+		p.Categories = map[string]policy.CategoryRules{}
+	}
+	p.Categories[category] = policy.CategoryRules{Rules: story.PolicyOf(t, rules...).Rules}
+	return p
+}
+
+// usePolicy lets the gate judge by a policy that has come since.
+func usePolicy(s *story.Messages, p policy.Policy) {
+	s.Helper()
+	o := s.Options
+	o.Records, o.Policy = true, p
+	var err error
+	s.Gate, err = messages.NewGate(s.Client, o)
+	require.NoError(s, err)
+}
+
+// A category's rule holds its own late messages back, and no others.
+func TestALateMessageIsJudgedByItsCategory(t *testing.T) {
+	t.Parallel()
+	s := story.TellMessages(t, sendlimit.Options{
+		Policy: withCategory(t, story.PolicyOf(t, "2/minute"), "marketing", "1/hour"),
+	})
+	submitCategory(s, "marketing", "m1", "10:00")
+	submitCategory(s, "marketing", "m2", "11:00")
+	submitCategory(s, "news", "n1", "11:01")
+	submitCategory(s, "", "a1", "11:02")
+	s.Until("11:30")
+	claim := deliver(s, "m1")
+	requirePlaced(s, claim, "m2 11:00:00 12:30:00", "n1 11:01:00 11:30:00", "a1 11:02:00 11:31:00")
+	require.Equal(t, "late 1 3600000 marketing", s.Field("m2", "w"))
+	require.Equal(t, "late", s.Field("n1", "w"), "it goes at once")
+	require.Equal(t, "late 2 60000", s.Field("a1", "w"))
+	stands := s.Look("m2")
+	require.Equal(t, policy.Rule{Limit: 1, Window: time.Hour}, stands.InTheWay)
+	require.Equal(t, "marketing", stands.InTheWayCategory)
+	for _, want := range []string{"n1 11:30", "a1 11:31", "m2 12:30"} {
+		id, when := want[:2], want[3:]
+		s.Until(when)
+		deliver(s, id)
+	}
+}
+
+// The messages of a category count for its rule wherever they are and whatever
+// judged them when they were accepted.
+func TestACategoryCountsWhatWasAcceptedBeforeItHadRules(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute")
+	submitCategory(s, "marketing", "sent", "11:00")
+	submitCategory(s, "marketing", "late", "11:20")
+	submitCategory(s, "marketing", "ahead", "11:50")
+	submitCategory(s, "", "other", "12:30")
+	s.Until("11:00")
+	deliver(s, "sent")
+	s.Until("11:25")
+	usePolicy(s, withCategory(t, story.PolicyOf(t, "1/minute"), "marketing", "1/hour"))
+	requirePostponed(s, s.Claim("late", "g-late", "n1"), "late 11:20:00 12:50:00")
+	require.Equal(t, "marketing", s.Look("late").InTheWayCategory)
+
+	// What is on time goes out under the promise it was given.
+	s.Until("11:50")
+	require.Zero(t, deliver(s, "ahead").Promised)
+}
+
+// Messages wait for an older one of their class, and for no other.
+func TestClassesDoNotWaitForEachOther(t *testing.T) {
+	t.Parallel()
+	s := story.TellMessages(t, sendlimit.Options{
+		Policy: withCategory(t, story.PolicyOf(t, "3/minute"), "marketing", "2/day"),
+	})
+	submitCategory(s, "marketing", "m1", "10:00")
+	submitCategory(s, "", "a1", "10:10")
+	submitCategory(s, "marketing", "m2", "10:20")
+	submitCategory(s, "news", "n1", "10:30")
+	s.Until("11:00")
+	requireBusy(s, "m2") // for m1
+	requireBusy(s, "n1") // for a1: neither has rules of its own
+	claim := deliver(s, "a1")
+	require.Equal(t, story.At("11:00"), claim.SendAt, "though m1 is older and can go, too")
+	requirePlaced(s, claim, "m1 10:00:00 11:00:00", "m2 10:20:00 11:00:00", "n1 10:30:00 11:01:00")
+	deliver(s, "m1")
+	deliver(s, "m2")
+}
+
+// Of one class, nobody overtakes; what another class has taken counts.
+func TestEachClassKeepsItsOrder(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute")
+	for n, category := range []string{"x", "y", "", "x", "y", "", "x", "y", "", "x"} {
+		submitCategory(s, category, fmt.Sprintf("%s%d", category, n), fmt.Sprintf("10:%02d", 5*n))
+	}
+	s.Until("11:00")
+	usePolicy(s, withCategory(t, withCategory(t, story.PolicyOf(t, "1/minute"), "x", "2/hour"), "y", "1/10m"))
+	requirePlaced(s, deliver(s, "x0"),
+		"y1 10:05:00 11:01:00", "2 10:10:00 11:02:00", "x3 10:15:00 11:03:00", "y4 10:20:00 11:11:00",
+		"5 10:25:00 11:04:00", "x6 10:30:00 12:00:00", "y7 10:35:00 11:21:00", "8 10:40:00 11:05:00",
+		"x9 10:45:00 12:03:00")
+}
+
+// Whatever is late when the rules are lifted goes out in its turn, and each class
+// is placed again while others are on their way.
+func TestLateAgainWithSeveralClasses(t *testing.T) {
+	t.Parallel()
+	s := story.TellMessages(t, sendlimit.Options{
+		Policy: withCategory(t, story.PolicyOf(t, "1/minute"), "m", "1/hour"),
+	})
+	submitCategory(s, "m", "m1", "09:00")
+	submitCategory(s, "m", "m2", "10:00")
+	submitCategory(s, "", "a1", "10:01")
+	submitCategory(s, "", "a2", "10:02")
+	s.Until("11:00")
+	requirePlaced(s, deliver(s, "m1"), "m2 10:00:00 12:00:00", "a1 10:01:00 11:01:00", "a2 10:02:00 11:02:00")
+	s.Until("12:30")
+	requirePlaced(s, deliver(s, "a1"), "a2 11:02:00 12:31:00", "m2 12:00:00 12:32:00")
+	require.Equal(t, "late 1 60000", s.Field("m2", "w"), "its hour was over")
+	require.Equal(t, story.At("10:00"), s.Look("m2").Promised)
+}
+
+// More are late than one call places, of several classes: all are placed, in
+// order, and no rule breaks.
+func TestABacklogOfSeveralClasses(t *testing.T) {
+	sendlimittest.Long(t)
+	t.Parallel()
+	p := withCategory(t, withCategory(t, story.PolicyOf(t, "2/minute"), "x", "1/minute"), "y", "3/10m")
+	p.Categories["free"] = policy.CategoryRules{Exempt: true}
+	s := story.TellMessages(t, sendlimit.Options{Policy: p})
+	const count = 150
+	classes := []string{"x", "", "y", "", "x", "free"}
+	for n := range count {
+		category := classes[n%len(classes)]
+		r := sendlimit.Request{
+			ID: fmt.Sprintf("m%03d", n), At: story.At("01:00"), Shift: true, Record: story.Categorized(fmt.Sprintf("g%d", n), category),
+		}
+		r.Record.ExpiresAt = story.At("30 00:00")
+		require.True(t, s.Ask(r).Allowed)
+	}
+	s.Until("23 23:00")
+	last := map[string]time.Time{}
+	sent := map[string][]time.Time{}
+	for round := 0; len(s.Held()) > 0 && round < 10*count; round++ {
+		list, err := s.Timeline.List(t.Context(), sendlimit.ListRequest{User: "alice"})
+		require.NoError(t, err)
+		progress := false
+		for n, r := range list {
+			stands := s.Look(r.ID)
+			if stands.State != messages.StatePending || r.At.After(s.Now) {
+				continue
+			}
+			claim := s.Claim(r.ID, s.Field(r.ID, "g"), fmt.Sprintf("n%d-%d", round, n))
+			switch claim.Verdict {
+			case messages.Send:
+				require.True(t, s.Settle(r.ID, s.Field(r.ID, "g"), fmt.Sprintf("n%d-%d", round, n), messages.Settlement{Delivered: true}))
+				class := claim.Category
+				require.False(t, claim.Promised.Before(last[class]) && class != "free", "%s keeps its order", r.ID)
+				last[class] = claim.Promised
+				sent[class] = append(sent[class], claim.SendAt)
+				progress = true
+			case messages.Postponed, messages.Busy, messages.Early: // placed since the list was made
+				progress = progress || claim.Verdict == messages.Postponed
+			case messages.Stale, messages.Dropped:
+				require.Fail(t, "not of a late one", "%s: %+v", r.ID, claim)
+			}
+		}
+		if !progress {
+			s.Wait(30 * time.Second)
+		}
+		if len(sent["x"])+len(sent["y"])+len(sent[""])+len(sent["free"]) == count {
+			break
+		}
+	}
+	require.Equal(t, count, len(sent["x"])+len(sent["y"])+len(sent[""])+len(sent["free"]))
+	within := func(times []time.Time, window time.Duration, most int) {
+		t.Helper()
+		for i := range times {
+			if i+most < len(times) {
+				require.GreaterOrEqual(t, times[i+most].Sub(times[i]), window)
+			}
+		}
+	}
+	within(sent["x"], time.Minute, 1)
+	within(sent["y"], 10*time.Minute, 3)
+}
+
+// reserveEveryMinute has so many places taken from a time on.
+func reserveEveryMinute(s *story.Messages, from string, n int) {
+	s.Helper()
+	places := make([]redis.Z, n)
+	for i := range places {
+		when := story.At(from).Add(time.Duration(i) * time.Minute)
+		places[i] = redis.Z{Score: float64(when.UnixMilli()), Member: "reserved" + strconv.Itoa(i)}
+	}
+	require.NoError(s, s.Client.ZAdd(s.Context(), s.Key(), places...).Err())
+}
+
+// Each class searches for itself, and no call takes longer for that.
+func TestTheSearchesOfAClaimShareItsSteps(t *testing.T) {
+	t.Parallel()
+	const n = 12
+	policy := story.PolicyOf(t, "1/minute")
+	for i := range n {
+		policy = withCategory(t, policy, fmt.Sprintf("c%d", i), "1000/day")
+	}
+	s := story.TellMessages(t, sendlimit.Options{Policy: policy, ExpireAfter: 30 * 24 * time.Hour})
+	var wanted []string
+	for i := range n {
+		id := fmt.Sprintf("a%d", i)
+		former, when := story.At("11:00").Add(time.Duration(i)*time.Minute), story.At("12:00").Add(time.Duration(900+i)*time.Minute)
+		submitCategory(s, fmt.Sprintf("c%d", i), id, former.Format("15:04"))
+		wanted = append(wanted, id+" "+former.Format("15:04:05")+" "+when.Format("15:04:05"))
+	}
+	reserveEveryMinute(s, "12:00", 900)
+	s.Until("12:00")
+	claims := redistest.DoAfterCalls(t, s.Client, lua.Claim, 0, nil)
+	requirePostponed(s, s.Claim("a11", "g-a11", "n1"), wanted...)
+	require.GreaterOrEqual(t, claims.Calls, n/4)
+}

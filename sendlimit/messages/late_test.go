@@ -1,0 +1,468 @@
+package messages_test
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
+)
+
+// requirePostponed requires that a task gets nothing to deliver, since its message got
+// another time: it and the others that did, "id former new" each.
+func requirePostponed(s *story.Messages, claim messages.Claim, placed ...string) {
+	s.Helper()
+	require.Equal(s, messages.Postponed, claim.Verdict)
+	requirePlaced(s, claim, placed...)
+}
+
+// requirePlaced requires what a claim did to late messages, and that their records
+// agree.
+func requirePlaced(s *story.Messages, claim messages.Claim, wanted ...string) {
+	s.Helper()
+	var found []string
+	for _, p := range claim.Placed {
+		found = append(found, p.ID+" "+p.From.Format("15:04:05.999")+" "+p.At.Format("15:04:05.999"))
+		require.Equal(s, p.Generation, s.Field(p.ID, "g"))
+	}
+	require.Equal(s, wanted, found)
+}
+
+// requireBusy requires that a task gets nothing to deliver yet, since an older late
+// message can go at once, and that nothing has changed.
+func requireBusy(s *story.Messages, id string) {
+	s.Helper()
+	generation := s.Field(id, "g")
+	require.Equal(s, messages.Claim{Verdict: messages.Busy, Until: s.Now.Add(500 * time.Millisecond), Now: s.Now},
+		s.Claim(id, generation, keyspace.NewToken()))
+	require.Equal(s, generation, s.Field(id, "g"))
+	require.Empty(s, s.Field(id, "s"), "pending")
+}
+
+// deliver requires that a message goes out now, and delivers it.
+func deliver(s *story.Messages, id string) messages.Claim {
+	s.Helper()
+	nonce := keyspace.NewToken()
+	claim := s.Claim(id, s.Field(id, "g"), nonce)
+	require.Equal(s, messages.Send, claim.Verdict, id)
+	require.True(s, s.Settle(id, s.Field(id, "g"), nonce, messages.Settlement{Delivered: true, Began: claim.Now}))
+	return claim
+}
+
+// usedAt is how full the last of the rules is around a time.
+func usedAt(s *story.Messages, when time.Time) int {
+	s.Helper()
+	usage, err := s.Timeline.Usage(s.Context(), sendlimit.UsageRequest{User: "alice", At: when})
+	require.NoError(s, err)
+	return usage.Rules[len(usage.Rules)-1].Used
+}
+
+// requireDeadLetters requires that these are listed, "id" and the time of day each
+// ended.
+func requireDeadLetters(s *story.Messages, wanted ...string) {
+	s.Helper()
+	entries, err := s.Client.ZRangeWithScores(s.Context(), story.KeysOf(s.Options).DeadLettersOf("alice"), 0, -1).Result()
+	require.NoError(s, err)
+	var found []string
+	for _, e := range entries {
+		member, ok := e.Member.(string)
+		require.True(s, ok)
+		user, id, ok := keyspace.ParseDeadLetterMember(member)
+		require.True(s, ok)
+		require.Equal(s, "alice", user)
+		found = append(found, id+" "+time.UnixMilli(int64(e.Score)).UTC().Format("15:04:05.999"))
+	}
+	require.Equal(s, wanted, found)
+}
+
+func TestTheToleranceEndsToTheMillisecond(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute")
+	s.Submit("a", "11:00", "g1", "text")
+	s.Submit("b", "11:01", "g2", "text")
+
+	s.Until("11:00:02")
+	require.Zero(t, deliver(s, "a").Promised, "on time")
+	s.Until("11:01:02.001")
+	claim := deliver(s, "b")
+	require.Equal(t, s.Now, claim.SendAt, "late")
+	require.Equal(t, story.At("11:01"), claim.Promised)
+	s.Holds("a 11:00:00", "b 11:01:02.001") // an on-time one keeps the time that was promised
+}
+
+func TestALateMessageIsSentAtTheRealTime(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute")
+	s.Submit("a", "11:00", "g1", "text")
+	s.Until("11:10")
+	require.Equal(t, messages.Claim{
+		Verdict: messages.Send, SendAt: s.Now, Promised: story.At("11:00"), Attempt: 1, Content: []byte("text"), Now: s.Now,
+	}, s.Claim("a", "g1", "n1"))
+	s.Wait(time.Second)
+	require.True(t, s.Settle("a", "g1", "n1", messages.Settlement{Delivered: true, Began: story.At("11:10")}))
+	require.Equal(t, strconv.FormatInt(story.At("11:00").UnixMilli(), 10), s.Field("a", "p"))
+	require.Equal(t, strconv.FormatInt(story.At("11:10").UnixMilli(), 10), s.Field("a", "e"), "10 minutes late, though the answer took a second")
+	require.False(t, s.Submit("b", "11:10:59.999", "g2", "text").Allowed, "it counts where it was sent")
+	require.True(t, s.Submit("b", "11:11", "g2", "text").Allowed)
+}
+
+// After an outage everything due was forwarded at once and burst on each user.
+func TestPitfall23ABacklogNeverBursts(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute", "3/hour")
+	for i, when := range []string{"11:00", "11:01", "11:02", "12:10", "12:11"} {
+		s.Submit(fmt.Sprint("m", i), when, fmt.Sprint("g", i), "text")
+	}
+	s.Until("12:30")
+	// Whichever task comes first, the oldest goes first, and all else that is late
+	// gets its place then, in order.
+	requireBusy(s, "m3")
+	claim := deliver(s, "m0")
+	requirePlaced(s, claim, "m1 11:01:00 12:31:00", "m2 11:02:00 12:32:00", "m3 12:10:00 13:30:00", "m4 12:11:00 13:31:00")
+	require.Equal(t, "late 1 60000", s.Field("m1", "w"))
+	require.Equal(t, "late 1 60000", s.Field("m3", "w"), "the first in the way, though the hour's is too")
+	var entries []string
+	for i := 1; i < 5; i++ {
+		entries = append(entries, fmt.Sprintf("%s/m%d 12:30:10", s.Field(fmt.Sprint("m", i), "g"), i))
+	}
+	slices.Sort(entries) // all at the same time
+	s.Watched(entries...)
+	for i := range 5 {
+		require.NotEqual(t, messages.Send, s.Claim(fmt.Sprint("m", i), fmt.Sprint("g", i), "n2").Verdict, "an old task")
+	}
+	for i, when := range []string{"12:31", "12:32", "13:30", "13:31"} {
+		s.Until(when)
+		deliver(s, fmt.Sprint("m", i+1))
+	}
+	s.Holds("m1 12:31:00", "m2 12:32:00", "m3 13:30:00", "m4 13:31:00") // m0 counts no more
+}
+
+// The queue confirmed the task of a generation that a postponement had
+// superseded, and nobody looked after the new one in time.
+func TestPitfall47ALateConfirmAfterAPostponement(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute")
+	s.Submit("a", "11:00", "g1", "text")
+	s.Submit("ahead", "11:05:30", "g2", "text")
+	s.Until("11:05")
+	requirePostponed(s, s.Claim("a", "g1", "n1"), "a 11:00:00 11:06:30")
+	s.Confirm("g1", "11:00")
+	s.Watched("g2/ahead 00:00:10", s.Field("a", "g")+"/a 11:05:10")
+	s.Confirm(s.Field("a", "g"), "11:06:30")
+	s.Watched("g2/ahead 00:00:10", s.Field("a", "g")+"/a 11:07:30")
+}
+
+func TestALateMessageYieldsToThoseOnTime(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute")
+	s.Submit("late", "11:00", "g1", "text")
+	s.Submit("ahead", "11:10:59.999", "g2", "text")
+	s.Submit("far", "11:13", "g3", "text")
+	s.Until("11:10")
+	// Sent now, it would be within a minute of one that is promised.
+	requirePostponed(s, s.Claim("late", "g1", "n1"), "late 11:00:00 11:11:59.999")
+	s.Until("11:10:59.999")
+	require.Zero(t, deliver(s, "ahead").Promised, "on time, it overtakes the late one")
+	s.Until("11:11:59.999")
+	require.Equal(t, story.At("11:00"), deliver(s, "late").Promised)
+	s.Until("11:13")
+	deliver(s, "far")
+}
+
+func TestLateMessagesKeepTheirOrder(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute")
+	s.Submit("b", "11:00", "g1", "text")
+	s.Submit("a", "11:01", "g2", "text")
+	s.Until("11:05")
+	requireBusy(s, "a")
+	requirePlaced(s, deliver(s, "b"), "a 11:01:00 11:06:00")
+
+	// Late again, they stay behind each other, and behind what is on time.
+	s.Submit("c", "11:08", "g3", "text")
+	s.Submit("ahead", "11:09:30", "g4", "text")
+	s.Until("11:09")
+	requirePostponed(s, s.Claim("c", "g3", "n2"), "a 11:06:00 11:10:30", "c 11:08:00 11:11:30")
+	require.Equal(t, strconv.FormatInt(story.At("11:01").UnixMilli(), 10), s.Field("a", "p"), "the first promise")
+}
+
+func TestAPostponementIsBoundedByTheExpiry(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/hour")
+	submit := func(id, when, expires string) {
+		r := sendlimit.Request{ID: id, At: story.At(when), Record: story.RecordOf("g-"+id, "text")}
+		r.Record.ExpiresAt = story.At(expires)
+		require.True(t, s.Ask(r).Allowed)
+	}
+	submit("gone", "10:00", "13:29:59.999")
+	submit("first", "11:00", "20:00")
+	submit("short", "12:00", "14:30")
+	submit("fits", "13:00", "14:30:00.001")
+	s.Until("13:30")
+	claim := deliver(s, "first")
+	requirePlaced(s, claim, "fits 13:00:00 14:30:00")
+	require.Equal(t, []messages.Drop{
+		{ID: "gone", SendAt: story.At("10:00"), Reason: "expired"},
+		{ID: "short", SendAt: story.At("12:00"), Reason: "no_free_time"},
+	}, claim.Dropped, "strictly before its expiry")
+	for id, reason := range map[string]string{"gone": "expired", "short": "no_free_time"} {
+		require.Equal(t, "x", s.Field(id, "s"))
+		require.Equal(t, reason, s.Field(id, "w"))
+		require.Empty(t, s.Field(id, "c"))
+		require.Equal(t, sendlimit.DefaultKeepRecords, s.KeptFor(id))
+		require.Equal(t, messages.Stale, s.Claim(id, "g-"+id, "n2").Verdict)
+	}
+	s.Holds("first 13:30:00", "fits 14:30:00")
+	requireDeadLetters(s)
+}
+
+func TestTheClaimedMessageHasNoFreeTime(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/hour")
+	r := sendlimit.Request{ID: "a", At: story.At("11:00"), Record: story.RecordOf("g1", "text")}
+	r.Record.ExpiresAt = story.At("12:30")
+	s.Ask(r)
+	s.Submit("ahead", "12:00", "g2", "text")
+	s.Until("11:30")
+	require.Equal(t,
+		messages.Claim{Verdict: messages.Dropped, SendAt: story.At("11:00"), Reason: "no_free_time", Now: s.Now},
+		s.Claim("a", "g1", "n1"))
+	s.Holds("ahead 12:00:00")
+}
+
+func TestARetryIsJudgedAnew(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute")
+	s.Submit("a", "11:00", "g1", "text")
+	s.Submit("b", "11:05:30", "g2", "text")
+	s.Until("11:00")
+	s.Claim("a", "g1", "n1")
+	s.Settle("a", "g1", "n1", messages.Settlement{Retry: &messages.Retry{Generation: "g3", At: story.At("11:05")}, Reason: "busy"})
+	s.Until("11:05")
+	requirePostponed(s, s.Claim("a", "g3", "n2"), "a 11:00:00 11:06:30")
+	require.Empty(t, s.Field("a", "a"))
+	s.Until("11:06:30")
+	require.Equal(t, 2, deliver(s, "a").Attempt)
+}
+
+// A message that waits for its retry is not placed with the late ones, nor is
+// one that is being sent.
+func TestWhatWaitsOrIsBeingSentStaysWhereItIs(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/10s")
+	s.Submit("waits", "11:00:00", "g1", "text")
+	s.Submit("sending", "11:00:10", "g2", "text")
+	s.Submit("a", "11:00:20", "g3", "text")
+	s.Until("11:00")
+	s.Claim("waits", "g1", "n1")
+	s.Settle("waits", "g1", "n1", messages.Settlement{Retry: &messages.Retry{Generation: "g4", At: story.At("12:00")}})
+	s.Until("11:00:10")
+	require.Equal(t, messages.Send, s.Claim("sending", "g2", "n2").Verdict)
+	s.Until("11:00:30")
+	require.Empty(t, deliver(s, "a").Placed)
+	require.Equal(t, messages.Early, s.Claim("waits", "g4", "n4").Verdict)
+	require.Equal(t, messages.Busy, s.Claim("sending", "g2", "n4").Verdict)
+}
+
+func TestASettlementCountsAfterTheLeaseAndARenewal(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute")
+	s.Submit("a", "11:00", "g1", "text")
+	s.Until("11:00")
+	s.Claim("a", "g1", "n1")
+	s.Wait(story.Lease)
+	due, err := s.Watch.Due(t.Context(), s.Now, 10)
+	require.NoError(t, err)
+	require.Equal(t, []messages.Watched{{User: "alice", ID: "a", Generation: "g1", Since: s.Now}}, due)
+	renewal, when, err := s.Watch.Renew(t.Context(), due[0], "g2", true, time.Time{})
+	require.NoError(t, err)
+	require.Equal(t, messages.Renewed, renewal, "whatever the queue has: nobody delivers it")
+	require.Equal(t, s.Now, when)
+	s.Watched("g2/a 11:00:40")
+
+	require.True(t, s.Settle("a", "g1", "n1", messages.Settlement{Delivered: true, Began: story.At("11:00")}), "nobody else claimed it")
+	require.Equal(t, messages.Stale, s.Claim("a", "g2", "n2").Verdict)
+	s.Watched()
+}
+
+// Workers were down for longer than the largest window: what was to be sent
+// was forgotten with its place, or expired with the key.
+func TestPitfall46DownForLongerThanTheLargestWindow(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute", "2/hour")
+	for i, when := range []string{"11:00", "11:01", "12:30"} {
+		s.Submit(fmt.Sprint("m", i), when, fmt.Sprint("g", i), "text")
+	}
+	s.Until("20:00") // the store's clock too: what would expire has
+	require.Equal(t, int64(3), s.Client.ZCard(t.Context(), s.Key()).Val())
+	require.Equal(t, 0, usedAt(s, story.At("20:00")), "though none counts any more")
+	s.Submit("new", "20:30", "g9", "text")
+	s.Wait(16 * time.Millisecond) // a submit at such a moment trims
+	s.Submit("newer", "20:40", "g8", "text")
+	requirePostponed(s, s.Claim("m2", "g2", "n1"),
+		"m0 11:00:00 21:30:00", "m1 11:01:00 21:40:00", "m2 12:30:00 22:30:00")
+}
+
+func TestPlacesOfWhatHasEndedAreTrimmed(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "1/minute")
+	s.Submit("done", "11:00", "g1", "text")
+	s.Submit("waits", "11:01", "g2", "text")
+	s.Until("11:00")
+	deliver(s, "done")
+	s.Until("12:00")
+	s.Submit("new", "13:00", "g3", "text")
+	members, err := s.Client.ZRange(t.Context(), s.Key(), 0, -1).Result()
+	require.NoError(t, err)
+	require.Equal(t, []string{"waits", "new"}, members)
+	expires, err := s.Client.PExpireTime(t.Context(), s.Key()).Result()
+	require.NoError(t, err)
+	require.Equal(t, story.At("23 13:00").UnixMilli(), expires.Milliseconds(), "as long as the last can be sent")
+}
+
+// The timeline expires no earlier than any of its messages, in whatever order
+// they came.
+func TestATimelineLivesAsLongAsItsMessages(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "3/minute")
+	far := sendlimit.Request{ID: "far", At: story.At("15:00"), Record: story.RecordOf("g1", "text")}
+	far.Record.ExpiresAt = story.At("15:01")
+	s.Ask(far)
+	for i, when := range []string{"15:00", "11:00", "14:59:30"} {
+		r := sendlimit.Request{ID: fmt.Sprint("m", i), At: story.At(when), Record: story.RecordOf("g2", "text")}
+		r.Record.ExpiresAt = story.At("24 11:00").Add(time.Duration(i) * time.Hour)
+		require.True(t, s.Ask(r).Allowed)
+		expires := s.Client.PExpireTime(t.Context(), s.Key()).Val()
+		require.Equal(t, r.Record.ExpiresAt.UnixMilli(), expires.Milliseconds())
+	}
+}
+
+// After a restore from a backup, what was due before it may have been sent:
+// it is not sent again, counts, keeps its id, and can be sent by hand.
+func TestWhatWasDueBeforeARestoreIsGivenUp(t *testing.T) {
+	t.Parallel()
+	s := story.TellMessages(t, sendlimit.Options{Policy: story.PolicyOf(t, "1/minute"), DropDueBefore: story.At("11:30")})
+	s.Submit("old", "11:00", "g1", "text")
+	s.Submit("older", "11:01", "g2", "text")
+	s.Submit("new", "11:30", "g3", "text")
+	s.Until("11:31")
+	require.Empty(t, deliver(s, "new").Placed, "nothing that is to be dropped gets another time")
+	for id, generation := range map[string]string{"old": "g1", "older": "g2"} {
+		sendAt := story.At("11:00")
+		if id == "older" {
+			sendAt = story.At("11:01")
+		}
+		require.Equal(t,
+			messages.Claim{Verdict: messages.Dropped, SendAt: sendAt, Reason: "restored", Now: s.Now},
+			s.Claim(id, generation, "n1"))
+		require.Equal(t, "restored", s.Field(id, "w"))
+		require.Equal(t, "u", s.Field(id, "s"))
+		require.NotZero(t, s.Client.ZScore(t.Context(), s.Key(), id).Val(), "its place is kept")
+		require.True(t, s.Submit(id, sendAt.Format("15:04"), "g9", "text").Replayed, "and its id")
+	}
+	s.Watched()
+	requireDeadLetters(s, "old 11:31:00", "older 11:31:00")
+}
+
+func TestDeadLettersAreForgottenWithTheirRecords(t *testing.T) {
+	t.Parallel()
+	s := story.TellMessages(t, sendlimit.Options{Policy: story.PolicyOf(t, "1/minute"), KeepRecords: time.Hour})
+	fail := func(id, when string) {
+		s.Submit(id, when, "g-"+id, "text")
+		s.Until(when)
+		s.Claim(id, "g-"+id, "n1")
+		require.True(t, s.Settle(id, "g-"+id, "n1", messages.Settlement{Failed: true, Reason: "gone"}))
+	}
+	fail("a", "11:00")
+	fail("b", "11:30")
+	requireDeadLetters(s, "a 11:00:00", "b 11:30:00")
+	fail("c", "12:00:01")
+	requireDeadLetters(s, "b 11:30:00", "c 12:00:01")
+	require.Negative(t, s.KeptFor("a"))
+}
+
+func TestUncertain(t *testing.T) {
+	t.Parallel()
+	begin := func(o sendlimit.Options) *story.Messages {
+		o.Policy = story.PolicyOf(t, "1/minute")
+		s := story.TellMessages(t, o)
+		s.Submit("a", "11:00", "g1", "text")
+		s.Until("11:00")
+		s.Claim("a", "g1", "n1")
+		s.Wait(story.Lease)
+		return s
+	}
+	ended := func(s *story.Messages, claim messages.Claim) {
+		require.Equal(t, messages.Claim{Verdict: messages.Dropped, SendAt: story.At("11:00"), Reason: "uncertain", Now: s.Now}, claim)
+		require.Equal(t, "u", s.Field("a", "s"))
+		require.Equal(t, "text", s.Field("a", "c"))
+		s.Holds("a 11:00:00") // it may have been sent, and counts
+		requireDeadLetters(s, "a 11:00:30")
+		s.Watched()
+		require.Equal(t, fault.CodeTooLate, s.Release("a").Code, "its id is not free")
+		require.Equal(t, fault.CodeIDReused, s.Submit("a", "15:00", "g9", "other").Code)
+		require.False(t, s.Settle("a", "g1", "n1", messages.Settlement{Delivered: true}), "another claim found it")
+	}
+	t.Run("resend", func(t *testing.T) {
+		t.Parallel()
+		s := begin(sendlimit.Options{})
+		claim := s.Claim("a", "g1", "n2")
+		require.Equal(t, messages.Send, claim.Verdict)
+		require.Equal(t, 2, claim.Attempt)
+		require.Equal(t, story.At("11:00"), claim.Promised, "late by now, and judged so")
+	})
+	t.Run("skip", func(t *testing.T) {
+		t.Parallel()
+		s := begin(sendlimit.Options{SkipUncertain: true})
+		ended(s, s.Claim("a", "g1", "n2"))
+	})
+	t.Run("attempts used up", func(t *testing.T) {
+		t.Parallel()
+		s := begin(sendlimit.Options{Attempts: 1})
+		ended(s, s.Claim("a", "g1", "n2"))
+	})
+	t.Run("postponed, and the first answers at last", func(t *testing.T) {
+		t.Parallel()
+		s := begin(sendlimit.Options{})
+		s.Submit("b", "11:01", "g2", "text")
+		requirePostponed(s, s.Claim("a", "g1", "n2"), "a 11:00:00 11:02:00")
+		require.False(t, s.Settle("a", "g1", "n1", messages.Settlement{Delivered: true}), "it will be sent again")
+	})
+	t.Run("no answer from the provider", func(t *testing.T) {
+		t.Parallel()
+		s := begin(sendlimit.Options{})
+		require.True(t, s.Settle("a", "g1", "n1", messages.Settlement{Uncertain: true, Reason: "timeout"}))
+		require.Equal(t, "timeout", s.Field("a", "w"))
+		requireDeadLetters(s, "a 11:00:30")
+		s.Holds("a 11:00:00")
+	})
+}
+
+// More messages are late than one call of the script places: every claim is
+// answered nonetheless, and order is kept.
+func TestABacklogOfManyMessages(t *testing.T) {
+	t.Parallel()
+	_, client := redistest.Embedded(t)
+	enough := int64(12) // a backlog takes longer than a history
+	if testing.Short() {
+		enough = 1
+	}
+	var backlogs atomic.Int64
+	rapid.Check(t, func(t *rapid.T) {
+		if n := backlogs.Add(1); n <= enough {
+			sendlimittest.CheckBacklog(t, client, fmt.Sprintf("b%d", n))
+		}
+	})
+}

@@ -1,0 +1,248 @@
+package messages_test
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
+)
+
+// submitCategory submits a message of a category, with the generation "g-id", and
+// requires that it is accepted.
+func submitCategory(s *story.Messages, category, id, when string) {
+	s.Helper()
+	d := s.Ask(sendlimit.Request{ID: id, At: story.At(when), Record: story.Categorized("g-"+id, category)})
+	require.True(s, d.Allowed, "%s: %+v", id, d)
+}
+
+// requirePlaces requires which ids are in the timeline and which beside it, each with the
+// time of day.
+func requirePlaces(s *story.Messages, timeline, uncounted []string) {
+	s.Helper()
+	for key, wanted := range map[string][]string{
+		s.Key(): timeline, story.KeysOf(s.Options).Uncounted("alice"): uncounted,
+	} {
+		entries, err := s.Client.ZRangeWithScores(s.Context(), key, 0, -1).Result()
+		require.NoError(s, err)
+		var found []string
+		for _, e := range entries {
+			found = append(found, fmt.Sprint(e.Member)+" "+time.UnixMilli(int64(e.Score)).UTC().Format("15:04:05.999"))
+		}
+		require.Equal(s, wanted, found, key)
+	}
+}
+
+func none() []string { return nil }
+
+func TestWhatDoesNotCountIsReleased(t *testing.T) {
+	t.Parallel()
+	s := story.TellMessages(t, sendlimit.Options{Policy: story.WithCodes(t, "1/hour")})
+	submitCategory(s, "", "a", "11:00")
+	submitCategory(s, "code", "c", "11:00")
+	require.True(t, s.Look("c").Uncounted)
+	require.False(t, s.Look("a").Uncounted)
+	requirePlaces(s, []string{"a 11:00:00"}, []string{"c 11:00:00"})
+
+	require.True(t, s.Release("c").Allowed)
+	requirePlaces(s, []string{"a 11:00:00"}, none())
+	require.Equal(t, messages.StateCancelled, s.Look("c").State)
+	s.Watched("g-a/a 00:00:10")
+	d := s.Ask(sendlimit.Request{ID: "c", At: story.At("13:00"), Record: story.Categorized("g2", "")})
+	require.True(t, d.Allowed, "its id is free, for what counts too")
+	require.False(t, s.Look("c").Uncounted)
+	requirePlaces(s, []string{"a 11:00:00", "c 13:00:00"}, none())
+}
+
+func TestWhatDoesNotCountIsDelivered(t *testing.T) {
+	t.Parallel()
+	s := story.TellMessages(t, sendlimit.Options{Policy: story.WithCodes(t, "1/hour")})
+	for _, id := range []string{"c1", "c2", "c3"} {
+		submitCategory(s, "code", id, "11:00")
+	}
+	submitCategory(s, "", "a", "11:00")
+	s.Until("11:00")
+	require.Equal(t, "code", deliver(s, "c1").Category)
+	deliver(s, "a")
+	s.Holds("a 11:00:00", "c1 11:00:00", "c2 11:00:00", "c3 11:00:00")
+	require.Equal(t, messages.Send, s.Claim("c2", "g-c2", "n2").Verdict)
+	require.True(t, s.Settle("c2", "g-c2", "n2", messages.Settlement{Failed: true, Reason: "gone"}))
+	require.Equal(t, messages.Send, s.Claim("c3", "g-c3", "n3").Verdict)
+	require.True(t, s.Settle("c3", "g-c3", "n3", messages.Settlement{Uncertain: true, Reason: "unclear"}))
+	requirePlaces(s, []string{"a 11:00:00"}, []string{"c1 11:00:00", "c3 11:00:00"})
+	ended, err := messages.RecordsOf(s.Timeline, s.Client).Ended(t.Context(), sendlimit.ListRequest{User: "alice"})
+	require.NoError(t, err)
+	require.Len(t, ended, 1)
+	require.Equal(t, "c2", ended[0].ID, "a failed one has no place")
+
+	s.Until("13:00") // forgotten by any rule
+	s.Holds()
+	submitCategory(s, "code", "c4", "14:00")
+	requirePlaces(s, []string{"a 11:00:00"}, []string{"c4 14:00:00"})
+}
+
+// The list has both in the order of their times, then ids, in pages of any size.
+func TestTheListHasWhatDoesNotCount(t *testing.T) {
+	t.Parallel()
+	s := story.TellMessages(t, sendlimit.Options{Policy: story.WithCodes(t, "5/minute")})
+	var want []string
+	for n := range 60 {
+		category, when := []string{"", "code"}[n*7%3%2], "11:"+fmt.Sprintf("%02d", n/3)
+		id := fmt.Sprintf("m%02d", (n*37)%60)
+		submitCategory(s, category, id, when)
+		want = append(want, when+" "+id)
+	}
+	slices.Sort(want)
+	for _, size := range []int{1, 2, 7, 59, 60, 61} {
+		var got []string
+		var after keyspace.Reservation
+		for {
+			page, err := s.Timeline.List(t.Context(), sendlimit.ListRequest{
+				User: "alice", From: story.At("11:00"), To: story.At("11:59"), After: after, Limit: size,
+			})
+			require.NoError(t, err)
+			for _, r := range page {
+				got = append(got, r.At.Format("15:04")+" "+r.ID)
+			}
+			if len(page) < size {
+				break
+			}
+			after = page[len(page)-1]
+		}
+		require.Equal(t, want, got, "pages of %d", size)
+	}
+	page, err := s.Timeline.List(t.Context(), sendlimit.ListRequest{User: "alice", From: story.At("11:05"), To: story.At("11:06")})
+	require.NoError(t, err)
+	require.Len(t, page, 3)
+}
+
+// What a program that knew only the timeline has left beside it is not listed,
+// and a message that it has given a place there is listed once.
+func TestTheListPassesOverWhatIsLeftBesideTheTimeline(t *testing.T) {
+	t.Parallel()
+	s := story.TellMessages(t, sendlimit.Options{Policy: story.WithCodes(t, "5/minute")})
+	uncounted := story.KeysOf(s.Options).Uncounted("alice")
+	for _, id := range []string{"real", "moved", "cancelled", "anew", "there-and-back", "twice"} {
+		submitCategory(s, "code", id, "11:00")
+	}
+	score := func(key, id, when string) {
+		require.NoError(t, s.Client.ZAdd(t.Context(), key, redis.Z{Member: id, Score: float64(story.At(when).UnixMilli())}).Err())
+	}
+	record := func(id, field, value string) {
+		s.Server.HSet(story.KeysOf(s.Options).Record("alice", id), field, value)
+	}
+	score(s.Key(), "moved", "12:00")
+	record("moved", "t", ms("12:00"))
+	record("cancelled", "s", "c")
+	s.Server.HDel(story.KeysOf(s.Options).Record("alice", "anew"), "z")
+	score(s.Key(), "anew", "11:00")
+	score(s.Key(), "twice", "11:00")
+	score(uncounted, "unknown", "11:00")
+	s.Holds("anew 11:00:00", "real 11:00:00", "there-and-back 11:00:00", "twice 11:00:00", "moved 12:00:00")
+
+	// Whatever takes the place away takes it away for good.
+	for _, id := range []string{"moved", "twice"} {
+		require.True(t, s.Release(id).Allowed)
+	}
+	s.Holds("anew 11:00:00", "real 11:00:00", "there-and-back 11:00:00")
+	require.Error(t, s.Client.ZScore(t.Context(), uncounted, "twice").Err())
+}
+
+// One call looks at a thousand records, whichever list they are of.
+func TestTheListIsBounded(t *testing.T) {
+	t.Parallel()
+	s := story.TellMessages(t, sendlimit.Options{Policy: story.WithCodes(t, "1/minute")})
+	uncounted := story.KeysOf(s.Options).Uncounted("alice")
+	left := make([]redis.Z, 1500)
+	for i := range left {
+		left[i] = redis.Z{Member: fmt.Sprintf("x%04d", i), Score: float64(story.At("10:00").Add(time.Duration(i) * time.Second).UnixMilli())}
+	}
+	require.NoError(t, s.Client.ZAdd(t.Context(), uncounted, left...).Err())
+	submitCategory(s, "code", "c", "12:00")
+	submitCategory(s, "", "a", "11:00")
+	s.Holds("a 11:00:00", "c 12:00:00")
+
+	reply, err := lua.List.Run(t.Context(), s.Client, []string{s.Key(), uncounted}, "", "", "", "", "", 10, 1000,
+		story.KeysOf(s.Options).RecordPrefix("alice")).Slice()
+	require.NoError(t, err)
+	require.Equal(t, []any{s.Now.UnixMilli(), story.At("10:16:39").UnixMilli(), "x0999"}, reply)
+}
+
+// An exempt message that is late goes out at once, whatever the rules say and
+// whatever else is late.
+func TestAnExemptMessageIsLate(t *testing.T) {
+	t.Parallel()
+	s := story.TellMessages(t, sendlimit.Options{Policy: story.WithCodes(t, "1/hour")})
+	submitCategory(s, "", "a", "10:00")
+	submitCategory(s, "", "b", "11:00")
+	submitCategory(s, "otp", "o", "11:00")
+	submitCategory(s, "code", "c", "11:00")
+	s.Until("11:30")
+	claim := deliver(s, "o")
+	require.Empty(t, claim.Placed, "the others have tasks of their own")
+	require.Equal(t, story.At("11:00"), claim.Promised)
+	require.Equal(t, story.At("11:30"), claim.SendAt)
+	require.Equal(t, story.At("11:00"), deliver(s, "c").Promised)
+	requirePlaces(s, []string{"a 10:00:00", "b 11:00:00", "o 11:30:00"}, []string{"c 11:30:00"})
+
+	// It counts where it was really sent; the other does not.
+	requirePostponed(s, s.Claim("a", "g-a", "n1"), "a 10:00:00 12:30:00", "b 11:00:00 13:30:00")
+	require.Equal(t, policy.Rule{Limit: 1, Window: time.Hour}, s.Look("a").InTheWay)
+}
+
+func TestAnExemptMessageIsLateForItsExpiry(t *testing.T) {
+	t.Parallel()
+	s := story.TellMessages(t, sendlimit.Options{Policy: story.WithCodes(t, "1/hour")})
+	r := sendlimit.Request{ID: "c", At: story.At("11:00"), Record: story.Categorized("g1", "code")}
+	r.Record.ExpiresAt = story.At("11:05")
+	require.True(t, s.Ask(r).Allowed)
+	s.Until("11:05")
+	require.Equal(t, messages.ReasonExpired, s.Claim("c", "g1", "n1").Reason)
+	requirePlaces(s, none(), none())
+}
+
+// The policy of the moment says whether a late message counts.
+func TestALateMessageUnderAChangedPolicy(t *testing.T) {
+	t.Parallel()
+	s := story.TellMessages(t, sendlimit.Options{Policy: story.WithCodes(t, "1/hour")})
+	submitCategory(s, "code", "c", "10:00")
+	submitCategory(s, "news", "n", "10:00")
+	submitCategory(s, "", "a", "11:00")
+	s.Until("11:30")
+
+	p := story.PolicyOf(t, "1/hour")
+	p.Categories = map[string]policy.CategoryRules{"news": {Exempt: true, Uncounted: true}}
+	usePolicy(s, p)
+	deliver(s, "n")
+	requirePlaces(s, []string{"a 11:00:00"}, []string{"c 10:00:00", "n 11:30:00"})
+	require.True(t, s.Look("n").Uncounted)
+	requirePlaced(s, deliver(s, "c"), "a 11:00:00 12:30:00") // which counts by now
+	requirePlaces(s, []string{"c 11:30:00", "a 12:30:00"}, []string{"n 11:30:00"})
+	require.False(t, s.Look("c").Uncounted)
+}
+
+// What is not counted is forgotten with what is, and stays as long as it can be
+// sent.
+func TestPlacesThatDoNotCountExpire(t *testing.T) {
+	t.Parallel()
+	s := story.TellMessages(t, sendlimit.Options{Policy: story.WithCodes(t, "1/hour")})
+	key := story.KeysOf(s.Options).Uncounted("alice")
+	r := sendlimit.Request{ID: "c", At: story.At("11:00"), Record: story.Categorized("g-c", "code")}
+	r.Record.ExpiresAt = story.At("23 15:00")
+	require.True(t, s.Ask(r).Allowed)
+	require.Equal(t, story.At("23 15:00").UnixMilli(), s.Client.PExpireTime(t.Context(), key).Val().Milliseconds())
+	s.Until("23 14:00")
+	deliver(s, "c")
+	require.GreaterOrEqual(t, s.Client.PExpireTime(t.Context(), key).Val().Milliseconds(), story.At("23 15:00:05").UnixMilli())
+	require.Equal(t, strconv.FormatInt(story.At("11:00").UnixMilli(), 10), s.Field("c", "p"))
+}

@@ -1,0 +1,285 @@
+package notices_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+)
+
+// newAlerts begins a story of alice, who has a contact.
+func newAlerts(t *testing.T, rules ...string) *story.Messages {
+	t.Helper()
+	s := story.NewMessages(t, rules...)
+	setContact(s, "alice", "ada@example.org")
+	return s
+}
+
+func setContact(s *story.Messages, user, contact string) {
+	s.Helper()
+	settings, err := settings.NewUsers(s.Client, "")
+	require.NoError(s, err)
+	require.NoError(s, settings.Set(s.Context(), user, policy.UserSettings{Contact: contact}))
+}
+
+// submitMinutes submits messages of 22 November, each a minute after the one before, and
+// returns what the last of them raised.
+func submitMinutes(s *story.Messages, from, till int) []string {
+	s.Helper()
+	var notices []string
+	for i := from; i <= till; i++ {
+		d := s.Submit("m"+strconv.Itoa(i), fmt.Sprintf("12:%02d", i), "g"+strconv.Itoa(i), "text")
+		require.True(s, d.Allowed)
+		notices = d.Notices
+	}
+	return notices
+}
+
+// alertOf is the id of the notice about a user whose day begins then.
+func alertOf(user, day string, threshold int) string {
+	return notices.FormatID(notices.UserQuota, story.At(day), threshold, user)
+}
+
+func outbox(s *story.Messages) []string {
+	s.Helper()
+	ids, err := s.Client.ZRange(s.Context(), story.KeysOf(s.Options).Notices(keyspace.Partition("alice")), 0, -1).Result()
+	require.NoError(s, err)
+	return ids
+}
+
+func TestAlertsAtThresholds(t *testing.T) {
+	t.Parallel()
+	s := newAlerts(t, "10/calendar_day")
+	require.Empty(t, submitMinutes(s, 1, 7))
+	first, second := alertOf("alice", "00:00", 80), alertOf("alice", "00:00", 100)
+	require.Equal(t, []string{first}, submitMinutes(s, 8, 8))
+	require.Empty(t, submitMinutes(s, 9, 9))
+	require.Equal(t, []string{second}, submitMinutes(s, 10, 10))
+	require.ElementsMatch(t, []string{first, second}, outbox(s))
+
+	fields, err := s.Client.HGetAll(t.Context(), story.KeysOf(s.Options).Notice("alice", first)).Result()
+	require.NoError(t, err)
+	var extra map[string]string
+	require.NoError(t, json.Unmarshal([]byte(fields["x"]), &extra))
+	require.Equal(t, map[string]string{"policy": "test", "zone": "UTC", "rule": "10/calendar_day"}, extra)
+	delete(fields, "x")
+	require.Equal(t, map[string]string{
+		"k": "user_quota", "s": "alice", "d": strconv.FormatInt(story.At("00:00").UnixMilli(), 10), "h": "80", "u": "8", "l": "10",
+	}, fields)
+
+	flag := story.KeysOf(s.Options).Alert(keyspace.AlertOfUser, "alice", story.At("00:00").UnixMilli())
+	require.Equal(t, 54*time.Hour, s.Server.TTL(flag), "30 hours past the end of the day")
+}
+
+// Whom nobody is to be told of costs nothing: no flag, no notice.
+func TestNobodyToAlert(t *testing.T) {
+	t.Parallel()
+	s := story.NewMessages(t, "10/calendar_day")
+	require.Empty(t, submitMinutes(s, 1, 10))
+	for _, key := range s.Server.Keys() {
+		require.NotContains(t, key, "alert")
+		require.NotContains(t, key, "notice")
+		require.NotContains(t, key, "gathered")
+	}
+}
+
+func TestPitfall34EightSevenEightAlertsOnce(t *testing.T) {
+	t.Parallel()
+	s := newAlerts(t, "10/calendar_day")
+	require.Len(t, submitMinutes(s, 1, 8), 1)
+	require.True(t, s.Release("m8").Allowed)
+	again := s.Submit("m8", "12:08", "g8a", "text")
+	require.True(t, again.Allowed)
+	require.Empty(t, again.Notices)
+	require.True(t, s.MoveTo("m8", "23 12:00", "g8b").Allowed)
+	require.Empty(t, s.MoveTo("m8", "13:00", "g8c").Notices, "back by a move")
+	require.Len(t, outbox(s), 1)
+}
+
+// Two that are late and of yesterday come together to seven of today.
+func TestPitfall34AJumpOverAThresholdAlertsOnce(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		alertAt   []int
+		threshold int
+	}{
+		{nil, 80},
+		{[]int{80, 85, 90}, 90}, // the highest stands for all that it jumped over
+	} {
+		policy := story.PolicyOf(t, "10/calendar_day")
+		policy.AlertAt = row.alertAt
+		s := story.TellMessages(t, sendlimit.Options{Policy: policy})
+		setContact(s, "alice", "ada@example.org")
+		s.Submit("y1", "23:50", "y1", "text")
+		s.Submit("y2", "23:51", "y2", "text")
+		for i := range 7 {
+			require.Empty(t, s.Submit("m"+strconv.Itoa(i), fmt.Sprintf("23 12:%02d", i), "g"+strconv.Itoa(i), "text").Notices)
+		}
+		s.Until("23 09:00")
+		claim := s.Claim("y1", "y1", "n1")
+		require.Equal(t, messages.Send, claim.Verdict)
+		require.Len(t, claim.Placed, 1)
+		require.Equal(t, []string{alertOf("alice", "23 00:00", row.threshold)}, claim.Notices)
+		require.Equal(t, claim.Notices, outbox(s))
+		used, err := s.Client.HGet(t.Context(), story.KeysOf(s.Options).Notice("alice", claim.Notices[0]), "u").Int()
+		require.NoError(t, err)
+		require.Equal(t, 9, used)
+	}
+}
+
+func TestPitfall34AHundredSubmittersCrossTogether(t *testing.T) {
+	t.Parallel()
+	s := newAlerts(t, "10/calendar_day")
+	var group sync.WaitGroup
+	raised := make([][]string, 100)
+	for i := range raised {
+		group.Go(func() {
+			d, err := s.Timeline.Reserve(t.Context(), sendlimit.Request{
+				User: "alice", ID: strconv.Itoa(i), At: story.At("12:00").Add(time.Duration(i) * time.Second),
+				Record: story.RecordOf("g"+strconv.Itoa(i), "text"),
+			})
+			if err == nil {
+				raised[i] = d.Notices
+			}
+		})
+	}
+	group.Wait()
+	var all []string
+	for _, notices := range raised {
+		all = append(all, notices...)
+	}
+	require.ElementsMatch(t, []string{alertOf("alice", "00:00", 80), alertOf("alice", "00:00", 100)}, all)
+	require.ElementsMatch(t, all, outbox(s))
+}
+
+// Both thresholds are reached with the first, which is one alert.
+func TestAlertOfALimitOfOne(t *testing.T) {
+	t.Parallel()
+	s := newAlerts(t, "1/calendar_day")
+	require.Equal(t, []string{alertOf("alice", "00:00", 100)}, s.Submit("a", "12:00", "a", "text").Notices)
+	require.Len(t, outbox(s), 1)
+}
+
+// A sliding day counts the fullest one that the place is in, and alerts once on
+// each natural day.
+func TestAlertOfASlidingDay(t *testing.T) {
+	t.Parallel()
+	s := newAlerts(t, "5/day")
+	for _, when := range []string{"20:00", "21:00", "22:00"} {
+		require.Empty(t, s.Submit(story.ID(when), when, "g", "text").Notices)
+	}
+	require.Equal(t, []string{alertOf("alice", "23 00:00", 80)}, s.Submit("d", "23 19:00", "d", "text").Notices)
+	require.Equal(t, []string{alertOf("alice", "00:00", 100)}, s.Submit("e", "22:30", "e", "text").Notices)
+	require.Empty(t, s.Submit("f", "25 12:00", "f", "text").Notices)
+}
+
+// Each user is told of, not the policy's address: that gets them together.
+func TestGatheredForThePolicy(t *testing.T) {
+	t.Parallel()
+	policy := story.PolicyOf(t, "1/minute", "10/calendar_day")
+	policy.AlertTo = "ops@example.com"
+	s := story.TellMessages(t, sendlimit.Options{Policy: policy})
+	require.Empty(t, submitMinutes(s, 1, 10), "there is no contact of her own")
+	gathered, err := s.Client.ZRangeWithScores(t.Context(), story.KeysOf(s.Options).Gathered(keyspace.Partition("alice")), 0, -1).Result()
+	require.NoError(t, err)
+	day := strconv.FormatInt(story.At("00:00").UnixMilli(), 10)
+	now := float64(s.Now.UnixMilli())
+	require.ElementsMatch(t, []redis.Z{
+		{Member: day + "/80/8/10/test/alice", Score: now}, {Member: day + "/100/10/10/test/alice", Score: now},
+	}, gathered)
+	require.Empty(t, outbox(s))
+}
+
+// A dry run raises nothing, and leaves nothing behind.
+func TestARehearsalAlertsNobody(t *testing.T) {
+	t.Parallel()
+	policy := story.PolicyOf(t, "2/calendar_day")
+	policy.AlertTo = "ops@example.com"
+	s := story.TellMessages(t, sendlimit.Options{Policy: policy})
+	setContact(s, "alice", "ada@example.org")
+	before := s.Server.Keys()
+	run := s.Timeline.Rehearse(s.Client)
+	for i, when := range []string{"12:00", "13:00"} {
+		d, err := run.Reserve(t.Context(), sendlimit.Request{
+			User: "alice", ID: strconv.Itoa(i), At: story.At(when), Record: story.RecordOf("g", "text"),
+		})
+		require.NoError(t, err)
+		require.True(t, d.Allowed)
+		require.Empty(t, d.Notices)
+	}
+	require.NoError(t, run.Close(t.Context()))
+	require.Equal(t, before, s.Server.Keys())
+}
+
+// The day of an alert is the natural one of the policy's zone, 23 and 25 hours
+// long where clocks change.
+func TestAlertsOnDaysOfClockChanges(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct {
+		rule, first, last, day, until string
+	}{
+		{"3/calendar_day", "2027-03-27T23:00:00Z", "2027-03-28T21:59:59Z", "2027-03-27T23:00:00Z", "2027-03-28T22:00:00Z"},
+		{"3/calendar_day", "2027-10-30T22:00:00Z", "2027-10-31T22:59:59Z", "2027-10-30T22:00:00Z", "2027-10-31T23:00:00Z"},
+		// The window slides, the day does not: and it needs the zone though no rule does.
+		{"3/day", "2027-03-28T00:00:00Z", "2027-03-28T21:59:59Z", "2027-03-27T23:00:00Z", "2027-03-28T22:00:00Z"},
+		{"3/day", "2027-10-30T23:00:00Z", "2027-10-31T22:59:59Z", "2027-10-30T22:00:00Z", "2027-10-31T23:00:00Z"},
+	} {
+		s := newAlerts(t, "zone:Europe/Berlin", row.rule)
+		middle := story.At(row.first).Add(12 * time.Hour).Format(time.RFC3339)
+		require.Empty(t, s.Submit("a", row.first, "a", "text").Notices)
+		require.Empty(t, s.Submit("b", middle, "b", "text").Notices)
+		require.Equal(t, []string{alertOf("alice", row.day, 100)}, s.Submit("c", row.last, "c", "text").Notices)
+		flag := story.KeysOf(s.Options).Alert(keyspace.AlertOfUser, "alice", story.At(row.day).UnixMilli())
+		require.Equal(t, story.At(row.until).Add(30*time.Hour).Sub(s.Now), s.Server.TTL(flag))
+	}
+}
+
+// What a name has that keys are made of changes nothing.
+func TestAlertsOfUsersWithUnusualNames(t *testing.T) {
+	t.Parallel()
+	for _, user := range []string{"a:b", "u:x", "a/b", "{p0001}:u:x", "}:", "ö \"q\" <b>", strings.Repeat("x", 256)} {
+		s := story.NewMessages(t, "1/calendar_day")
+		setContact(s, user, "https://example.org/hook")
+		d, err := s.Timeline.Reserve(t.Context(), sendlimit.Request{
+			User: user, ID: "a", At: story.At("12:00"), Record: story.RecordOf("a", "text"),
+		})
+		require.NoError(t, err)
+		require.Equal(t, []string{alertOf(user, "00:00", 100)}, d.Notices, user)
+		parsed, ok := notices.ParseID(d.Notices[0])
+		require.True(t, ok)
+		require.Equal(t, user, parsed.Subject)
+		require.True(t, s.Server.Exists(story.KeysOf(s.Options).Notice(user, d.Notices[0])))
+		require.True(t, s.Server.Exists(story.KeysOf(s.Options).Alert(keyspace.AlertOfUser, user, story.At("00:00").UnixMilli())))
+	}
+}
+
+// A day that is over alerts nobody, though a send of it is only known now.
+func TestImportsOfADayThatIsOverAlertNobody(t *testing.T) {
+	t.Parallel()
+	s := newAlerts(t, "1/calendar_day")
+	s.Until("23 01:00")
+	record := func(id, when string) []string {
+		recorded, err := s.Timeline.RecordSent(t.Context(), sendlimit.SentRequest{
+			User: "alice", ID: id, At: story.At(when), Record: story.RecordOf(id, "text"),
+		})
+		require.NoError(t, err)
+		require.False(t, recorded.Forgotten)
+		return recorded.Notices
+	}
+	require.Empty(t, record("a", "22 12:00"))
+	require.Equal(t, []string{alertOf("alice", "23 00:00", 100)}, record("b", "23 00:30"))
+}

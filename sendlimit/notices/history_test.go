@@ -1,0 +1,22 @@
+package notices_test
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+)
+
+// The outbox and a plain account of each notice agree, whoever dies when.
+func TestNoticesAgreeWithTheirAccount(t *testing.T) {
+	t.Parallel()
+	_, client := redistest.Embedded(t)
+	var histories atomic.Int64
+	rapid.Check(t, func(t *rapid.T) {
+		sendlimittest.CheckNotices(t, client, fmt.Sprintf("n%d", histories.Add(1)))
+	})
+}

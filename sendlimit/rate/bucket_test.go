@@ -1,0 +1,224 @@
+package rate_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+)
+
+// bucketStory is about one bucket, asked by its own clock.
+type bucketStory struct {
+	*testing.T
+
+	buckets func(rate string, capacity int64) *rate.TokenBucket
+	bucket  *rate.TokenBucket
+	now     time.Time
+}
+
+func bucketOf(t *testing.T, rateText string, capacity int64) *bucketStory {
+	t.Helper()
+	_, client := redistest.Embedded(t)
+	s := &bucketStory{T: t, now: time.Date(2050, 11, 22, 11, 11, 11, 0, time.UTC)}
+	s.buckets = func(rateText string, capacity int64) *rate.TokenBucket {
+		r, err := rate.ParseRate(rateText)
+		require.NoError(t, err)
+		bucket, err := rate.NewTokenBucket(client, rate.TokenBucketOptions{Rate: r, Capacity: capacity})
+		require.NoError(t, err)
+		return bucket
+	}
+	s.bucket = s.buckets(rateText, capacity)
+	return s
+}
+
+func (s *bucketStory) take(n int64) sendlimit.Decision {
+	s.Helper()
+	d, err := s.bucket.Take(s.Context(), rate.TokenRequest{Key: "alice", Tokens: n, Now: s.now})
+	require.NoError(s, err)
+	return d
+}
+
+func (s *bucketStory) taken(n int64) {
+	s.Helper()
+	require.True(s, s.take(n).Allowed)
+}
+
+func (s *bucketStory) refused(n int64, wait time.Duration) {
+	s.Helper()
+	d := s.take(n)
+	require.False(s, d.Allowed)
+	require.Equal(s, fault.CodeRateLimited, d.Code)
+	require.Equal(s, wait, d.RetryAfter)
+}
+
+func TestTokenBucketBurstsAndRefills(t *testing.T) {
+	t.Parallel()
+	s := bucketOf(t, "2/second", 5)
+	d := s.take(4)
+	require.Equal(t, sendlimit.Decision{Allowed: true, Remaining: 1, Now: s.now, ResetsAt: s.now.Add(2 * time.Second)}, d)
+	s.refused(2, 500*time.Millisecond)
+	s.taken(1)
+	s.now = s.now.Add(499 * time.Millisecond)
+	s.refused(1, time.Millisecond)
+	s.now = s.now.Add(time.Millisecond)
+	s.taken(1)
+	s.now = s.now.Add(time.Hour)
+	s.taken(5) // never above the capacity
+	s.refused(1, 500*time.Millisecond)
+}
+
+// A seventh of a day is no whole number of milliseconds. Asked all the time for a
+// year, the bucket has given neither a token more nor one less than the rate.
+func TestTokenBucketDoesNotDriftInAYear(t *testing.T) {
+	sendlimittest.Long(t)
+	t.Parallel()
+	s := bucketOf(t, "7/day", 1)
+	s.taken(1)
+	began, given := s.now, int64(0)
+	for s.now.Sub(began) < 365*24*time.Hour {
+		s.now = s.now.Add(3*time.Hour + 1234567*time.Millisecond)
+		if d := s.take(1); !d.Allowed {
+			s.now = s.now.Add(d.RetryAfter)
+			s.taken(1)
+		}
+		given++
+	}
+	require.Equal(t, s.now.Sub(began).Milliseconds()*7/(24*time.Hour).Milliseconds(), given)
+}
+
+// Looking often loses nothing: a token of 333 1/3 ms comes three times a second.
+func TestTokenBucketLosesNothingBelowASecond(t *testing.T) {
+	t.Parallel()
+	s := bucketOf(t, "3/second", 3)
+	s.taken(3)
+	given := 0
+	for range 2000 {
+		s.now = s.now.Add(time.Millisecond)
+		if s.take(1).Allowed {
+			given++
+		}
+	}
+	require.Equal(t, 6, given)
+	fast := bucketOf(t, "7000/second", 14)
+	fast.taken(14)
+	for range 200 {
+		fast.now = fast.now.Add(time.Millisecond)
+		fast.taken(7)
+	}
+	fast.refused(1, time.Millisecond)
+}
+
+func TestTokenBucketOfAClockThatGoesBack(t *testing.T) {
+	t.Parallel()
+	s := bucketOf(t, "1/second", 2)
+	s.taken(2)
+	for range 5 { // flapping between two servers' clocks gives nothing
+		s.now = s.now.Add(-time.Hour)
+		s.refused(1, time.Hour+time.Second)
+		s.now = s.now.Add(time.Hour)
+		s.refused(1, time.Second)
+	}
+	s.now = s.now.Add(time.Second)
+	s.taken(1)
+	s.now = s.now.Add(-time.Hour)
+	d, err := s.bucket.GiveBack(t.Context(), rate.TokenRequest{Key: "alice", Now: s.now})
+	require.NoError(t, err)
+	require.Equal(t, int64(1), d.Remaining)
+	s.taken(1) // what is there can be taken
+}
+
+func TestTokenBucketGivesBack(t *testing.T) {
+	t.Parallel()
+	s := bucketOf(t, "1/minute", 3)
+	s.taken(3)
+	giveBack := func(n, left int64) {
+		d, err := s.bucket.GiveBack(t.Context(), rate.TokenRequest{Key: "alice", Tokens: n, Now: s.now})
+		require.NoError(t, err)
+		require.True(t, d.Allowed)
+		require.Equal(t, left, d.Remaining)
+	}
+	giveBack(2, 2)
+	giveBack(2, 3)
+	giveBack(3, 3)
+	s.taken(3)
+}
+
+// A bucket under other numbers keeps the tokens it has.
+func TestPitfall11TokenBucketKeepsWhatIsTaken(t *testing.T) {
+	t.Parallel()
+	s := bucketOf(t, "1/second", 10)
+	s.taken(8)
+	s.bucket = s.buckets("1/second", 20)
+	s.refused(3, time.Second)
+	s.bucket = s.buckets("1/minute", 20)
+	s.refused(3, time.Minute)
+	s.bucket = s.buckets("1/minute", 1)
+	s.taken(1)
+	s.refused(1, time.Minute)
+}
+
+func TestPitfall14MoreTokensThanTheBucketHolds(t *testing.T) {
+	t.Parallel()
+	s := bucketOf(t, "1/second", 3)
+	_, err := s.bucket.Take(t.Context(), rate.TokenRequest{Key: "alice", Tokens: 4})
+	require.EqualError(t, err, `tokens "4" is not allowed: it takes 1 to the capacity of the bucket, which is 3`)
+	_, err = s.bucket.Take(t.Context(), rate.TokenRequest{Key: "alice", Tokens: -1})
+	require.Error(t, err)
+	_, err = s.bucket.Take(t.Context(), rate.TokenRequest{})
+	require.EqualError(t, err, `key "" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters`)
+}
+
+// A full bucket takes no room.
+func TestTokenBucketExpiresWhenFull(t *testing.T) {
+	t.Parallel()
+	server, client := redistest.Embedded(t)
+	bucket, err := rate.NewTokenBucket(client, rate.TokenBucketOptions{
+		Rate: rate.Rate{Count: 1, Interval: time.Minute}, Capacity: 3,
+	})
+	require.NoError(t, err)
+	_, err = bucket.Take(t.Context(), rate.TokenRequest{Key: "alice", Tokens: 2})
+	require.NoError(t, err)
+	require.Len(t, server.Keys(), 1)
+	require.InDelta(t, (2 * time.Minute).Seconds(), server.TTL(server.Keys()[0]).Seconds(), 5)
+	_, err = bucket.GiveBack(t.Context(), rate.TokenRequest{Key: "alice", Tokens: 2})
+	require.NoError(t, err)
+	require.Empty(t, server.Keys())
+}
+
+func TestTokenBucketsThatAreNone(t *testing.T) {
+	t.Parallel()
+	second := rate.Rate{Count: 1, Interval: time.Second}
+	for want, o := range map[string]rate.TokenBucketOptions{
+		`prefix "A" is not allowed: it takes 1 to 32 of a-z 0-9 _ -`:                                                              {Prefix: "A", Rate: second},
+		`rate "none" is not allowed: it takes a rate such as 100/second, 6000/minute or 20/500ms: 1 to 100000, in 1ms to 31 days`: {},
+		`capacity "-1" is not allowed: it takes 1 to 100000`:                                                                      {Rate: second, Capacity: -1},
+		`capacity "100001" is not allowed: it takes 1 to 100000`:                                                                  {Rate: second, Capacity: 100_001},
+	} {
+		_, err := rate.NewTokenBucket(nil, o)
+		require.EqualError(t, err, want)
+	}
+}
+
+// The largest numbers stay exact: a bucket of so many parts, a year later.
+func TestTokenBucketOfTheLargestNumbers(t *testing.T) {
+	t.Parallel()
+	s := bucketOf(t, "100000/744h", rate.MaxRate)
+	s.taken(rate.MaxRate)
+	s.refused(rate.MaxRate, rate.MaxRateInterval)
+	s.now = s.now.Add(rate.MaxRateInterval - time.Millisecond)
+	s.refused(rate.MaxRate, time.Millisecond)
+	s.now = s.now.Add(time.Millisecond)
+	s.taken(rate.MaxRate)
+	s.now = s.now.Add(366 * 24 * time.Hour)
+	s.taken(rate.MaxRate)
+	s.refused(1, 26_784*time.Millisecond)
+	slow := bucketOf(t, "1/744h", rate.MaxRate)
+	slow.taken(rate.MaxRate)
+	slow.refused(2, 2*rate.MaxRateInterval)
+}

@@ -1,0 +1,87 @@
+package rate_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+)
+
+// Calls to a provider, over all processes: two in any second.
+func ExamplePermits() {
+	client, end := redistest.OpenEmbedded()
+	defer end()
+	ctx := context.Background()
+	permits, err := rate.NewPermits(client, rate.PermitsOptions{Name: "provider"})
+	if err != nil {
+		panic(err)
+	}
+	pace := rate.PermitRate{Rate: rate.Rate{Count: 2, Interval: time.Second}}
+	if _, err := permits.TrySetRate(ctx, pace); err != nil { // the first process sets it
+		panic(err)
+	}
+
+	now := time.Date(2050, time.November, 22, 11, 11, 11, 0, time.UTC) // without it the server's clock
+	for range 3 {
+		d, err := permits.Acquire(ctx, rate.PermitRequest{Token: keyspace.NewToken(), Now: now})
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(d.Allowed, d.Remaining, d.RetryAfter)
+		now = now.Add(100 * time.Millisecond)
+	}
+	// Output:
+	// true 1 0s
+	// true 0 0s
+	// false 0 800ms
+}
+
+// Permits for what did not happen after all are given back.
+func ExamplePermits_GiveBack() {
+	client, end := redistest.OpenEmbedded()
+	defer end()
+	ctx := context.Background()
+	permits, err := rate.NewPermits(client, rate.PermitsOptions{Name: "provider"})
+	if err != nil {
+		panic(err)
+	}
+	if err := permits.SetRate(ctx, rate.PermitRate{Rate: rate.Rate{Count: 5, Interval: time.Second}}); err != nil {
+		panic(err)
+	}
+	token := keyspace.NewToken()
+	if _, err := permits.Acquire(ctx, rate.PermitRequest{Token: token, Permits: 3}); err != nil {
+		panic(err)
+	}
+	given, err := permits.GiveBack(ctx, token)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(given)
+	// Output: 3
+}
+
+// Bursts of three, and one each ten seconds behind them.
+func ExampleTokenBucket() {
+	client, end := redistest.OpenEmbedded()
+	defer end()
+	bucket, err := rate.NewTokenBucket(client, rate.TokenBucketOptions{
+		Rate: rate.Rate{Count: 6, Interval: time.Minute}, Capacity: 3,
+	})
+	if err != nil {
+		panic(err)
+	}
+	now := time.Date(2050, time.November, 22, 11, 11, 11, 0, time.UTC) // without it the server's clock
+	for _, tokens := range []int64{2, 2} {
+		d, err := bucket.Take(context.Background(), rate.TokenRequest{Key: "alice", Tokens: tokens, Now: now})
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(d.Allowed, d.Remaining, d.RetryAfter)
+	}
+	// Output:
+	// true 1 0s
+	// false 1 10s
+}

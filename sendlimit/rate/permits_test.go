@@ -1,0 +1,327 @@
+package rate_test
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/rate"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+)
+
+// permitsStory is about permits under a rate, asked for by its own clock.
+type permitsStory struct {
+	*testing.T
+	*rate.Permits
+
+	client redis.Cmdable
+	now    time.Time
+	asked  int
+}
+
+// permitsUnder tells of permits with a rate; with "" they have none.
+func permitsUnder(t *testing.T, rateText string) *permitsStory {
+	t.Helper()
+	_, client := redistest.Embedded(t)
+	permits, err := rate.NewPermits(client, rate.PermitsOptions{Name: "push"})
+	require.NoError(t, err)
+	s := &permitsStory{T: t, Permits: permits, client: client, now: time.Date(2050, 11, 22, 11, 11, 11, 0, time.UTC)}
+	if rateText != "" {
+		s.setRate(rateText)
+	}
+	return s
+}
+
+func (s *permitsStory) setRate(rate string) {
+	s.Helper()
+	require.NoError(s, s.SetRate(s.Context(), permitRate(s.T, rate)))
+}
+
+func permitRate(t *testing.T, rateText string) rate.PermitRate {
+	t.Helper()
+	r, err := rate.ParseRate(rateText)
+	require.NoError(t, err)
+	return rate.PermitRate{Rate: r}
+}
+
+func (s *permitsStory) acquire(n int64) sendlimit.Decision {
+	s.Helper()
+	s.asked++
+	d, err := s.Acquire(s.Context(), rate.PermitRequest{Token: "t" + strconv.Itoa(s.asked), Permits: n, Now: s.now})
+	require.NoError(s, err)
+	return d
+}
+
+func (s *permitsStory) acquired(n int64) {
+	s.Helper()
+	require.True(s, s.acquire(n).Allowed)
+}
+
+func (s *permitsStory) refused(n int64, wait time.Duration) {
+	s.Helper()
+	d := s.acquire(n)
+	require.False(s, d.Allowed)
+	require.Equal(s, fault.CodeRateLimited, d.Code)
+	require.Equal(s, wait, d.RetryAfter)
+}
+
+func TestPermitsComeBackOneByOne(t *testing.T) {
+	t.Parallel()
+	s := permitsUnder(t, "3/second")
+	s.acquired(1)
+	s.now = s.now.Add(100 * time.Millisecond)
+	d := s.acquire(2)
+	require.Equal(t, sendlimit.Decision{Allowed: true, Now: s.now, At: s.now, ResetsAt: s.now.Add(time.Second)}, d)
+	s.refused(1, 900*time.Millisecond)
+	s.refused(2, time.Second) // the one and one of the two
+	s.refused(3, time.Second)
+	s.now = s.now.Add(900 * time.Millisecond)
+	s.acquired(1)
+	s.refused(1, 100*time.Millisecond)
+}
+
+// The wait is reckoned from the permits that have to come back, neither from the
+// newest nor from the life of the key.
+func TestPitfall10PermitsAtTheHint(t *testing.T) {
+	t.Parallel()
+	s := permitsUnder(t, "5/minute")
+	for range 5 {
+		s.acquired(1)
+		s.now = s.now.Add(7 * time.Second)
+	}
+	s.refused(1, 25*time.Second)
+	s.refused(3, 39*time.Second)
+	s.now = s.now.Add(39*time.Second - time.Millisecond)
+	s.refused(3, time.Millisecond)
+	s.now = s.now.Add(time.Millisecond)
+	s.acquired(3)
+}
+
+// Redisson ignored a changed rate, or forgot what was taken.
+func TestPitfall11PermitsKeepWhatIsTaken(t *testing.T) {
+	t.Parallel()
+	s := permitsUnder(t, "4/minute")
+	s.acquired(3)
+	s.now = s.now.Add(20 * time.Second)
+	s.setRate("2/minute")
+	s.refused(1, 40*time.Second)
+	s.setRate("5/minute")
+	s.acquired(2)
+	s.refused(1, 40*time.Second)
+	s.setRate("5/hour")
+	s.refused(1, time.Hour-20*time.Second)
+	s.setRate("5/10s")
+	s.acquired(3) // the first three are back, the later two are not
+	s.refused(1, 10*time.Second)
+}
+
+func TestPermitsTheFirstRateWins(t *testing.T) {
+	t.Parallel()
+	s := permitsUnder(t, "")
+	var winners sync.Map
+	var first atomic.Value
+	var all sync.WaitGroup
+	for i := range 8 {
+		all.Go(func() {
+			rate := rate.PermitRate{Rate: rate.Rate{Count: int64(i + 1), Interval: time.Second}, PerClient: i%2 == 0}
+			holds, err := s.TrySetRate(context.WithoutCancel(t.Context()), rate)
+			if err != nil {
+				t.Error(err)
+			}
+			winners.Store(holds, true)
+			first.Store(holds)
+		})
+	}
+	all.Wait()
+	count := 0
+	winners.Range(func(any, any) bool { count++; return true })
+	require.Equal(t, 1, count, "all are told the same rate")
+	holds, ok, err := s.Rate(t.Context())
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, first.Load(), holds)
+}
+
+func TestPermitsBeforeARate(t *testing.T) {
+	t.Parallel()
+	s := permitsUnder(t, "")
+	_, err := s.Acquire(t.Context(), rate.PermitRequest{Token: "t"})
+	missing := &rate.NoRateError{}
+	require.ErrorAs(t, err, &missing)
+	require.EqualError(t, err, `the permits "push" have no rate yet: give them one with TrySetRate`)
+	_, ok, err := s.Rate(t.Context())
+	require.NoError(t, err)
+	require.False(t, ok)
+}
+
+func TestPitfall14MorePermitsThanTheRate(t *testing.T) {
+	t.Parallel()
+	s := permitsUnder(t, "5/second")
+	_, err := s.Acquire(t.Context(), rate.PermitRequest{Token: "t", Permits: 6, Now: s.now})
+	require.EqualError(t, err, `permits "6" is not allowed: it takes at most the rate of "push", which is 5/second`)
+	s.acquired(5)
+}
+
+// At a rate of 1, at first use and at the edge.
+func TestPitfall13PermitsAtARateOfOne(t *testing.T) {
+	t.Parallel()
+	s := permitsUnder(t, "1/7ms")
+	s.acquired(1)
+	s.refused(1, 7*time.Millisecond)
+	for range 100 {
+		s.now = s.now.Add(6 * time.Millisecond)
+		s.refused(1, time.Millisecond)
+		s.now = s.now.Add(time.Millisecond)
+		s.acquired(1)
+	}
+}
+
+// go-redis repeats a call whose answer got lost.
+func TestPitfall48PermitsOfARepeatedCall(t *testing.T) {
+	t.Parallel()
+	s := permitsUnder(t, "3/second")
+	first := s.now
+	for range 3 {
+		d, err := s.Acquire(t.Context(), rate.PermitRequest{Token: "same", Permits: 2, Now: s.now})
+		require.NoError(t, err)
+		require.True(t, d.Allowed)
+		require.Equal(t, int64(1), d.Remaining)
+		require.Equal(t, first, d.At)
+		s.now = s.now.Add(10 * time.Millisecond)
+	}
+	given, err := s.GiveBack(t.Context(), "same")
+	require.NoError(t, err)
+	require.Equal(t, int64(2), given)
+	given, err = s.GiveBack(t.Context(), "same")
+	require.NoError(t, err)
+	require.Zero(t, given)
+	s.acquired(3)
+}
+
+func TestPermitsOfEachClient(t *testing.T) {
+	t.Parallel()
+	s := permitsUnder(t, "1/second")
+	r := permitRate(t, "1/second")
+	r.PerClient = true
+	require.NoError(t, s.SetRate(t.Context(), r))
+	other, err := rate.NewPermits(s.client, rate.PermitsOptions{Name: "push"})
+	require.NoError(t, err)
+	s.acquired(1)
+	s.refused(1, time.Second)
+	d, err := other.Acquire(t.Context(), rate.PermitRequest{Token: "other", Now: s.now})
+	require.NoError(t, err)
+	require.True(t, d.Allowed, "a name made up for each")
+}
+
+// A clock that goes back neither gives permits nor keeps them for longer than
+// until it is where it was and the interval has passed.
+func TestPermitsOfAClockThatGoesBack(t *testing.T) {
+	t.Parallel()
+	s := permitsUnder(t, "1/second")
+	s.acquired(1)
+	s.now = s.now.Add(-time.Minute)
+	s.refused(1, time.Minute+time.Second)
+	s.now = s.now.Add(time.Minute + time.Second)
+	s.acquired(1)
+}
+
+func TestPermitsWithALag(t *testing.T) {
+	t.Parallel()
+	s := permitsUnder(t, "1/second")
+	var err error
+	s.Permits, err = rate.NewPermits(s.client, rate.PermitsOptions{Name: "push", Lag: 50 * time.Millisecond})
+	require.NoError(t, err)
+	s.acquired(1)
+	s.refused(1, 1050*time.Millisecond)
+}
+
+// What is taken expires with the last permit; the rate stays.
+func TestPermitsExpire(t *testing.T) {
+	t.Parallel()
+	server, client := redistest.Embedded(t)
+	permits, err := rate.NewPermits(client, rate.PermitsOptions{Name: "push"})
+	require.NoError(t, err)
+	require.NoError(t, permits.SetRate(t.Context(), permitRate(t, "2/minute")))
+	_, err = permits.Acquire(t.Context(), rate.PermitRequest{Token: "t"})
+	require.NoError(t, err)
+	require.Equal(t, []string{"sl:{pace:push}:permits", "sl:{pace:push}:rate"}, server.Keys())
+	require.InDelta(t, time.Minute.Seconds(), server.TTL("sl:{pace:push}:permits").Seconds(), 5)
+	server.FastForward(61 * time.Second)
+	require.Equal(t, []string{"sl:{pace:push}:rate"}, server.Keys())
+}
+
+// Many ask at once: exactly as many are given as there are.
+func TestPitfall18ManyAskForPermitsAtOnce(t *testing.T) {
+	t.Parallel()
+	s := permitsUnder(t, "100/minute")
+	var given atomic.Int64
+	var all sync.WaitGroup
+	for g := range 40 {
+		all.Go(func() {
+			for i := range 10 {
+				d, err := s.Acquire(context.WithoutCancel(t.Context()),
+					rate.PermitRequest{Token: fmt.Sprintf("%d-%d", g, i), Now: s.now})
+				if err != nil {
+					t.Error(err)
+				}
+				if d.Allowed {
+					given.Add(1)
+				}
+			}
+		})
+	}
+	all.Wait()
+	require.Equal(t, int64(100), given.Load())
+}
+
+func TestPermitsThatAreNone(t *testing.T) {
+	t.Parallel()
+	s := permitsUnder(t, "5/second")
+	for want, o := range map[string]rate.PermitsOptions{
+		`prefix "A" is not allowed: it takes 1 to 32 of a-z 0-9 _ -`:                              {Prefix: "A", Name: "n"},
+		`name "" is not allowed: it takes 1 to 64 of a-z 0-9 _ -`:                                 {},
+		`client "\n" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters`: {Name: "n", Client: "\n"},
+		`lag "1.5ms" is not allowed: it takes whole milliseconds, up to 1m`:                       {Name: "n", Lag: 1500 * time.Microsecond},
+		`lag "-1s" is not allowed: it takes whole milliseconds, up to 1m`:                         {Name: "n", Lag: -time.Second},
+	} {
+		_, err := rate.NewPermits(s.client, o)
+		require.EqualError(t, err, want)
+	}
+	for want, r := range map[string]rate.PermitRequest{
+		`token "" is not allowed: it takes 1 to 64 of A-Z a-z 0-9 _ -, see NewGeneration`: {},
+		`permits "-1" is not allowed: it takes at least 1`:                                {Token: "t", Permits: -1},
+	} {
+		_, err := s.Acquire(t.Context(), r)
+		require.EqualError(t, err, want)
+	}
+	require.Error(t, s.SetRate(t.Context(), rate.PermitRate{}))
+	_, err := s.TrySetRate(t.Context(), rate.PermitRate{})
+	require.Error(t, err)
+}
+
+func TestPermitsWithoutTheStore(t *testing.T) {
+	t.Parallel()
+	server, client := redistest.Embedded(t)
+	permits, err := rate.NewPermits(client, rate.PermitsOptions{Name: "push"})
+	require.NoError(t, err)
+	require.NoError(t, client.Set(t.Context(), "sl:{pace:push}:rate", "many", 0).Err())
+	away := &fault.UnavailableError{}
+	_, _, err = permits.Rate(t.Context())
+	require.ErrorAs(t, err, &away, "a newer program's, perhaps")
+	_, err = permits.Acquire(t.Context(), rate.PermitRequest{Token: "t"})
+	require.ErrorContains(t, err, "the rate is not one")
+	server.Close()
+	_, err = permits.Acquire(t.Context(), rate.PermitRequest{Token: "t"})
+	require.ErrorAs(t, err, &away)
+	_, err = permits.GiveBack(t.Context(), "t")
+	require.ErrorAs(t, err, &away)
+}

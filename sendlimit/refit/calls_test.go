@@ -1,0 +1,114 @@
+package refit_test
+
+import (
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/judge"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/refit"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+)
+
+// everyMinute is n messages from a time on, of the categories in turn.
+func everyMinute(from time.Time, n int, categories ...string) []scheduled {
+	messages := make([]scheduled, n)
+	for i := range messages {
+		messages[i] = scheduled{
+			id: "m" + strconv.Itoa(i), category: categories[i%len(categories)], at: from.Add(time.Duration(i+1) * time.Minute),
+		}
+	}
+	return messages
+}
+
+// The number of calls grows with the reservations alone, wherever exempt ones may
+// be ahead, and each looks up no more than so many.
+func TestRefitLooksAheadOnce(t *testing.T) {
+	t.Parallel()
+	now := story.At("10:00")
+	for _, c := range []struct {
+		name, rule string
+		n          int
+		categories []string
+	}{
+		{"of a limit that is far off", "1000/calendar_month", 700, []string{""}},
+		{"of a limit that is reached", "300/calendar_month", 700, []string{"", "news", "otp"}},
+		{"of a limit that exempt ones reach alone", "200/calendar_month", 700, []string{"", "otp"}},
+		{"of a window that slides", "80/2h", 400, []string{"", "news", "otp"}},
+		{"of a long window that slides", "200/5h", 400, []string{"otp", "", "news", ""}},
+		{"of a category's limit", "1000/calendar_month", 700, []string{"news", "marketing", ""}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, client := redistest.Embedded(t)
+			p := story.PolicyOf(t, c.rule)
+			p.Categories = map[string]policy.CategoryRules{
+				"otp": {Exempt: true}, "marketing": {Rules: []policy.Rule{{Limit: 100, Period: calendar.Month}}},
+			}
+			messages := everyMinute(now, c.n, c.categories...)
+			schedule(t, client, now, "alice", messages...)
+			counted := redistest.DoAfterCalls(t, client, lua.Refit, 0, nil)
+			found := refittedUser(t, client, p, now, "alice")
+			require.Equal(t, refitModel{policy: p, zone: time.UTC, now: now}.breaking(messages), breaking(found))
+			require.LessOrEqual(t, counted.Calls, 2+c.n/80)
+		})
+	}
+}
+
+// What was sent is gone through in calls that are short each, too.
+func TestRefitOfManyThatWereSent(t *testing.T) {
+	t.Parallel()
+	client := redistest.Real(t).Client()
+	now := story.At("20:00")
+	p := story.PolicyOf(t, "1000/10h")
+	p.Categories = map[string]policy.CategoryRules{
+		"marketing": {Rules: []policy.Rule{{Limit: 450, Period: calendar.Month}}}, "otp": {Exempt: true},
+	}
+	schedule(t, client, now, "alice", everyMinute(story.At("00:00"), 1205, "marketing", "")...)
+	counted := redistest.DoAfterCalls(t, client, lua.Refit, 0, nil)
+	found := refittedUser(t, client, p, now, "alice")
+	require.Equal(t, []string{
+		"m1200 marketing 450/calendar_month", "m1202 marketing 450/calendar_month", "m1204 marketing 450/calendar_month",
+	}, breaking(found))
+	require.Greater(t, counted.Calls, 2)
+}
+
+// A look that takes several calls goes by the settings that hold in the last one,
+// whoever finds that they have changed.
+func TestRefitBeginsAnewWhereSettingsChange(t *testing.T) {
+	t.Parallel()
+	for name, known := range map[string]bool{"found by the script": false, "found by somebody else": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const n = 1000
+			_, client := redistest.Embedded(t)
+			now := story.At("10:00")
+			schedule(t, client, now, "alice", everyMinute(now, n, "")...)
+			p := story.PolicyOf(t, "1/hour")
+			o := sendlimit.Options{Policy: p, UserSettings: true, SettingsCache: judge.NewSettingsCache()}
+			settings, err := settings.NewUsers(client, "")
+			require.NoError(t, err)
+			counted := redistest.DoAfterCalls(t, client, lua.Refit, 1, func() {
+				require.NoError(t, settings.Set(t.Context(), "alice", policy.UserSettings{Limits: story.LimitsOf(t, "60/hour")}))
+				if known {
+					timeline, err := sendlimit.NewTimeline(client, o)
+					require.NoError(t, err)
+					_, err = timeline.NextFree(t.Context(), sendlimit.NextFreeRequest{User: "alice", Count: 1, Now: now})
+					require.NoError(t, err)
+				}
+			})
+			found, totals := refitted(t, client, o, refit.Options{Policy: p, Now: now})
+			require.Empty(t, found)
+			require.Equal(t, refit.Totals{Users: 1, Reservations: n}, totals)
+			require.Greater(t, counted.Calls, 1)
+		})
+	}
+}

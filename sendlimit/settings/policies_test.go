@@ -1,0 +1,282 @@
+package settings_test
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+)
+
+func policyStore(t *testing.T, client redis.Cmdable) *settings.Policies {
+	t.Helper()
+	policies, err := settings.NewPolicies(client, "")
+	require.NoError(t, err)
+	return policies
+}
+
+// Each policy that says something else has a version of its own; the same one
+// again keeps it.
+func TestPolicyVersions(t *testing.T) {
+	t.Parallel()
+	server, client := redistest.Embedded(t)
+	policies := policyStore(t, client)
+	full := story.FullPolicy(t)
+
+	change, err := policies.Replace(t.Context(), full, settings.AnyVersion)
+	require.NoError(t, err)
+	require.Nil(t, change.Old)
+	require.True(t, change.Changed)
+	require.Equal(t, int64(1), change.New.Version)
+	stored, err := server.Get("sl:policy:full")
+	require.NoError(t, err)
+	require.Equal(t, strings.Replace(story.FullDocument, `"version":3`, `"version":1`, 1), stored) //nolint:testifylint // the very bytes are what is compared
+
+	full.Version = 17 // what is given counts for nothing
+	change, err = policies.Replace(t.Context(), full, settings.AnyVersion)
+	require.NoError(t, err)
+	require.False(t, change.Changed)
+	require.Equal(t, int64(1), change.New.Version)
+	require.Equal(t, change.New, *change.Old)
+
+	looser := full
+	looser.Rules = looser.Rules[1:]
+	change, err = policies.Replace(t.Context(), looser, 1)
+	require.NoError(t, err)
+	require.True(t, change.Changed)
+	require.True(t, full.Equal(*change.Old))
+	require.Equal(t, int64(1), change.Old.Version)
+	require.Equal(t, int64(2), change.New.Version)
+	loaded, ok, err := policies.Load(t.Context(), "full")
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, change.New, loaded)
+
+	_, ok, err = policies.Load(t.Context(), "other")
+	require.NoError(t, err)
+	require.False(t, ok)
+}
+
+// Who expects another version has not seen what is stored, and replaces nothing.
+func TestAPolicyThatHasChangedSince(t *testing.T) {
+	t.Parallel()
+	_, client := redistest.Embedded(t)
+	policies := policyStore(t, client)
+	first, second, third := story.PolicyOf(t, "1/day"), story.PolicyOf(t, "2/day"), story.PolicyOf(t, "3/day")
+	mismatch := func(p policy.Policy, expected, present int64, says string) {
+		_, err := policies.Replace(t.Context(), p, expected)
+		var problem *settings.VersionError
+		require.ErrorAs(t, err, &problem)
+		require.Equal(t, settings.VersionError{Name: "test", Expected: expected, Present: present}, *problem)
+		require.EqualError(t, err, says)
+	}
+	mismatch(first, 1, 0, "there is no policy test, so no version 1 of it")
+	_, err := policies.Replace(t.Context(), first, 0)
+	require.NoError(t, err)
+	mismatch(second, 0, 1, "there is a policy test already, at version 1")
+	_, err = policies.Replace(t.Context(), second, 1)
+	require.NoError(t, err)
+	mismatch(third, 1, 2, "policy test is at version 2, no longer at 1")
+	// A repeated call, whose first answer was lost, has the same outcome.
+	change, err := policies.Replace(t.Context(), second, 1)
+	require.NoError(t, err)
+	require.Equal(t, int64(2), change.New.Version)
+	_, err = policies.Replace(t.Context(), second, -2)
+	require.NotEmpty(t, story.Invalid(t, err, "version", "-2"))
+}
+
+// Of many who replace the same version one does.
+func TestOneReplacesAVersion(t *testing.T) {
+	t.Parallel()
+	_, client := redistest.Embedded(t)
+	policies := policyStore(t, client)
+	require.NoError(t, policies.Apply(t.Context(), story.PolicyOf(t, "100/day")))
+	var all sync.WaitGroup
+	errs := make([]error, 8)
+	for i := range errs {
+		all.Go(func() {
+			p := story.PolicyOf(t, "100/day")
+			p.Rules[0].Limit = i + 1
+			_, errs[i] = policies.Replace(context.WithoutCancel(t.Context()), p, 1)
+		})
+	}
+	all.Wait()
+	replaced := 0
+	for _, err := range errs {
+		if err == nil {
+			replaced++
+			continue
+		}
+		var problem *settings.VersionError
+		require.ErrorAs(t, err, &problem)
+	}
+	require.Equal(t, 1, replaced)
+}
+
+// A bad policy changes nothing, and is not listed.
+func TestABadPolicyIsNotStored(t *testing.T) {
+	t.Parallel()
+	server, client := redistest.Embedded(t)
+	policies := policyStore(t, client)
+	bad := story.PolicyOf(t, "1/day")
+	bad.Reach = -1
+	require.Error(t, policies.Apply(t.Context(), bad))
+	_, err := policies.Seed(t.Context(), bad)
+	require.Error(t, err)
+	require.Empty(t, server.Keys())
+}
+
+// Of two rules of one window nobody could say which a limit of a user stands for:
+// they are not taken anew, and those that older programs stored hold as they did.
+func TestRulesOfTheSameWindowAreNotStored(t *testing.T) {
+	t.Parallel()
+	server, client := redistest.Embedded(t)
+	policies := policyStore(t, client)
+	category := func(name string, rules ...string) policy.Policy {
+		p := story.PolicyOf(t, "5/hour", "9/calendar_day")
+		p.Categories = map[string]policy.CategoryRules{name: {Rules: story.PolicyOf(t, rules...).Rules}}
+		return p
+	}
+	for _, row := range []struct {
+		policy             policy.Policy
+		field, value, want string
+	}{
+		{story.PolicyOf(t, "5/hour", "1/minute", "7/hour"), "rules", "7/hour", "one rule for each window, which 5/hour has already"},
+		{story.PolicyOf(t, "5/60m", "7/3600s"), "rules", "7/hour", "one rule for each window, which 5/hour has already"},
+		{story.PolicyOf(t, "2/calendar_day", "1/calendar_day"), "rules", "1/calendar_day", "one rule for each window, which 2/calendar_day has already"},
+		{category("ads", "2/day", "3/day"), "categories.ads.rules", "3/day", "one rule for each window, which 2/day has already"},
+	} {
+		require.NoError(t, row.policy.Validate(), "it can be judged by")
+		_, err := row.policy.Document().Policy()
+		require.Equal(t, row.want, story.Invalid(t, err, row.field, row.value))
+		_, err = policies.Replace(t.Context(), row.policy, settings.AnyVersion)
+		require.Equal(t, row.want, story.Invalid(t, err, row.field, row.value))
+		_, err = policies.Seed(t.Context(), row.policy)
+		require.Equal(t, row.want, story.Invalid(t, err, row.field, row.value))
+	}
+	require.Empty(t, server.Keys())
+
+	for _, fine := range []policy.Policy{story.PolicyOf(t, "5/day", "7/calendar_day", "9/25h"), category("ads", "2/hour", "3/calendar_day")} {
+		_, err := fine.Document().Policy()
+		require.NoError(t, err)
+		require.NoError(t, policies.Apply(t.Context(), fine))
+	}
+
+	require.NoError(t, server.Set("sl:policy:test", `{"name":"test","rules":["5/hour","7/hour"],"categories":{"ads":{"rules":["3/day","2/day"]}},"version":4}`))
+	stored, ok, err := policies.Load(t.Context(), "test")
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, "5/hour, 7/hour, ads 3/day and 2/day", stored.String())
+	all, unreadable, err := policies.All(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []policy.Policy{stored}, all)
+	require.Empty(t, unreadable)
+	_, err = sendlimit.NewTimeline(client, sendlimit.Options{Policy: stored, Records: true})
+	require.NoError(t, err)
+	change, err := policies.Replace(t.Context(), story.PolicyOf(t, "5/hour"), 4)
+	require.NoError(t, err)
+	require.Equal(t, &stored, change.Old)
+}
+
+// Policies that programs before stored are found, and what a newer one wrote
+// stands in nobody's way.
+func TestAllPolicies(t *testing.T) {
+	t.Parallel()
+	server, client := redistest.Embedded(t)
+	policies := policyStore(t, client)
+	names := func(also ...string) (names, unreadable []string) {
+		all, unreadable, err := policies.All(t.Context(), also...)
+		require.NoError(t, err)
+		for _, p := range all {
+			names = append(names, p.Name)
+		}
+		return names, unreadable
+	}
+	found, unreadable := names("own")
+	require.Empty(t, found)
+	require.Empty(t, unreadable)
+
+	require.NoError(t, server.Set("sl:policy:default", `{"name":"default","time_zone":"UTC","rules":["1/minute"],"alert_at":[80,100]}`))
+	require.NoError(t, server.Set("sl:policy:own", `{"name":"own","rules":["1/minute"]}`))
+	require.NoError(t, policies.Apply(t.Context(), story.FullPolicy(t)))
+	require.NoError(t, policies.Apply(t.Context(), story.PolicyOf(t, "1/day")))
+	found, _ = names()
+	require.Equal(t, []string{"default", "full", "test"}, found)
+	found, _ = names("own", "own", "default", "none")
+	require.Equal(t, []string{"default", "full", "own", "test"}, found)
+
+	require.NoError(t, server.Set("sl:policy:test", `{"name":"test","rules":["1/blue moon"],"version":4}`))
+	found, unreadable = names()
+	require.Equal(t, []string{"default", "full"}, found)
+	require.Equal(t, []string{"test"}, unreadable)
+	_, _, err := policies.Load(t.Context(), "test")
+	var away *fault.UnavailableError
+	require.ErrorAs(t, err, &away)
+	require.Contains(t, away.Detail, `policy "test" in the store can't be read: apply them anew`)
+	change, err := policies.Replace(t.Context(), story.PolicyOf(t, "1/day"), settings.AnyVersion)
+	require.NoError(t, err)
+	require.Nil(t, change.Old)
+	require.Equal(t, int64(5), change.New.Version)
+}
+
+// Programs that know no versions stored none: theirs is the first.
+func TestPoliciesOfProgramsBefore(t *testing.T) {
+	t.Parallel()
+	server, client := redistest.Embedded(t)
+	policies := policyStore(t, client)
+	const before = `{"name":"test","rules":["1/day"],"alert_at":[]}`
+	require.NoError(t, server.Set("sl:policy:test", before))
+	loaded, _, err := policies.Load(t.Context(), "test")
+	require.NoError(t, err)
+	require.Equal(t, int64(1), loaded.Version)
+	require.Equal(t, "1/day, no alerts", loaded.String())
+	seeded, err := policies.Seed(t.Context(), story.PolicyOf(t, "5/day"))
+	require.NoError(t, err)
+	require.Equal(t, loaded, seeded)
+
+	change, err := policies.Replace(t.Context(), loaded, 1)
+	require.NoError(t, err)
+	require.False(t, change.Changed)
+	stored, err := server.Get("sl:policy:test")
+	require.NoError(t, err)
+	require.Equal(t, before, stored) //nolint:testifylint // the very bytes are what is compared
+	change, err = policies.Replace(t.Context(), story.PolicyOf(t, "2/day"), 1)
+	require.NoError(t, err)
+	require.Equal(t, int64(2), change.New.Version)
+}
+
+func TestSeedAPolicy(t *testing.T) {
+	t.Parallel()
+	server, client := redistest.Embedded(t)
+	policies := policyStore(t, client)
+	seeded, err := policies.Seed(t.Context(), story.FullPolicy(t))
+	require.NoError(t, err)
+	require.Equal(t, int64(1), seeded.Version)
+	require.True(t, story.FullPolicy(t).Equal(seeded))
+	members, err := server.SMembers("sl:policies")
+	require.NoError(t, err)
+	require.Equal(t, []string{"full"}, members)
+	change, err := policies.Replace(t.Context(), story.FullPolicy(t), settings.AnyVersion)
+	require.NoError(t, err)
+	require.False(t, change.Changed)
+
+	server.SetError("NOAUTH Authentication required.")
+	for _, do := range []func() error{
+		func() error { _, err := policies.Seed(t.Context(), story.FullPolicy(t)); return err },
+		func() error { return policies.Apply(t.Context(), story.FullPolicy(t)) },
+		func() error { _, _, err := policies.All(t.Context()); return err },
+		func() error { _, _, err := policies.Load(t.Context(), "full"); return err },
+	} {
+		var away *fault.UnavailableError
+		require.ErrorAs(t, do(), &away)
+	}
+}

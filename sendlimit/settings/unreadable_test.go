@@ -1,0 +1,61 @@
+package settings_test
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+)
+
+// What the store has and can't be read is nothing that a caller gave: whoever tells
+// one from the other by the chain of an error must not find an InvalidError there.
+func TestWhatCantBeReadIsNotInvalid(t *testing.T) {
+	t.Parallel()
+	_, client := redistest.Embedded(t)
+	keys, err := keyspace.NewKeys("")
+	require.NoError(t, err)
+	policies, err := settings.NewPolicies(client, "")
+	require.NoError(t, err)
+	require.NoError(t, client.Set(t.Context(), keys.Policy("vip"), `{"name":"vip","rules":["1/moon"]}`, 0).Err())
+	_, _, policyErr := policies.Load(t.Context(), "vip")
+	settings, err := settings.NewUsers(client, "")
+	require.NoError(t, err)
+	require.NoError(t, client.HSet(t.Context(), keys.Settings("alice"), "v", "1", "zone", "Mars/Olympus").Err())
+	_, settingsErr := settings.Get(t.Context(), "alice")
+	require.ErrorIs(t, settingsErr, policy.ErrUnreadableSettings)
+	events, err := counters.NewEvents(client, "")
+	require.NoError(t, err)
+	require.NoError(t, client.HSet(t.Context(), keys.Event("submit"), "c", "5 -1", "z", "Mars/Olympus").Err())
+	_, _, eventErr := events.Get(t.Context(), "submit")
+	for _, err := range []error{policyErr, settingsErr, eventErr} {
+		_, away := errors.AsType[*fault.UnavailableError](err)
+		require.True(t, away, "%v", err)
+		_, invalid := errors.AsType[*fault.InvalidError](err)
+		require.False(t, invalid, "%v", err)
+	}
+}
+
+func TestLogsOfPoliciesHaveNobodysWholeAddress(t *testing.T) {
+	t.Parallel()
+	for to, logged := range map[string]string{
+		"ops@example.com":              "alerts to …@example.com",
+		"https://example.com/s3cret@b": "alerts to https://example.com/…",
+	} {
+		p := policy.Default()
+		p.AlertTo = to
+		var log strings.Builder
+		slog.New(slog.NewTextHandler(&log, nil)).Info("it", "rules", p)
+		require.Contains(t, log.String(), logged, to)
+		require.NotContains(t, log.String(), "s3cret", to)
+		require.NotContains(t, log.String(), "ops", to)
+	}
+}

@@ -1,0 +1,127 @@
+package stats_test
+
+import (
+	"context"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
+	"github.com/sendlimit/sendlimiter/sendlimit/stats"
+)
+
+func TestStatsOfAnAccountsDays(t *testing.T) {
+	t.Parallel()
+	server, client := redistest.Embedded(t)
+	server.SetTime(story.At("12:00"))
+	daily, err := stats.New(client, "")
+	require.NoError(t, err)
+	kolkata, err := time.LoadLocation("Asia/Kolkata")
+	require.NoError(t, err)
+	daily.Sent("shop", kolkata, story.At("18:29:59.999"), false)
+	daily.Sent("shop", kolkata, story.At("18:30"), true)
+	daily.Dropped("shop", kolkata, story.At("18:30"))
+	daily.Accepted("shop", kolkata, story.At("18:31"))
+	daily.Refused("shop", kolkata, story.At("18:31"), "5/hour")
+	daily.Refused("shop", kolkata, story.At("18:31"), "quota_exceeded")
+	daily.Sent("other", nil, story.At("18:30"), false)
+	require.NoError(t, daily.Flush(t.Context()))
+	daily.Sent("shop", kolkata, story.At("18:32"), false)
+	for range 2 {
+		require.NoError(t, daily.Flush(t.Context()))
+	}
+	for _, day := range []struct {
+		starts string
+		want   stats.AccountStats
+	}{
+		{"21 18:30", stats.AccountStats{Sent: 1}},
+		{"22 18:30", stats.AccountStats{
+			Sent: 2, Late: 1, Dropped: 1, Accepted: 1, Refused: map[string]int64{"5/hour": 1, "quota_exceeded": 1},
+		}},
+	} {
+		got, err := daily.Read(t.Context(), "shop", story.At(day.starts))
+		require.NoError(t, err)
+		require.Equal(t, day.want, got)
+	}
+	require.Equal(t, stats.Kept+6*time.Hour+30*time.Minute, server.TTL(story.KeysOf(sendlimit.Options{}).Stats("shop", story.At("22 18:30").UnixMilli())))
+	var nobody *stats.Stats
+	nobody.Sent("shop", nil, story.At("12:00"), false)
+	require.NoError(t, nobody.Flush(t.Context()))
+}
+
+// What was written and whose answer got lost is not counted twice.
+func TestPitfall48StatsWithoutAReply(t *testing.T) {
+	t.Parallel()
+	server, client := redistest.Embedded(t)
+	server.SetTime(story.At("12:00"))
+	require.NoError(t, lua.StatsAdd.Load(t.Context(), client).Err())
+	deaf := redis.NewClient(client.Options())
+	t.Cleanup(func() { require.NoError(t, deaf.Close()) })
+	hook := &deafTo{script: lua.StatsAdd}
+	deaf.AddHook(hook)
+	stats, err := stats.New(deaf, "")
+	require.NoError(t, err)
+	stats.Sent("shop", nil, story.At("12:00"), false)
+	require.ErrorIs(t, stats.Flush(t.Context()), errDeaf)
+	stats.Sent("shop", nil, story.At("12:00"), false)
+	require.NoError(t, stats.Flush(t.Context()))
+	got, err := stats.Read(t.Context(), "shop", story.At("00:00"))
+	require.NoError(t, err)
+	require.EqualValues(t, 2, got.Sent)
+}
+
+// deafTo is a client hook that loses the first answer of a script.
+type deafTo struct {
+	script *redis.Script
+	lost   bool
+}
+
+func (d *deafTo) DialHook(next redis.DialHook) redis.DialHook {
+	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
+}
+
+func (d *deafTo) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (d *deafTo) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error {
+		err := next(ctx, cmd)
+		if args := cmd.Args(); err == nil && !d.lost && len(args) > 1 && args[1] == d.script.Hash() {
+			d.lost = true
+			cmd.SetErr(errDeaf)
+			return errDeaf
+		}
+		return err
+	}
+}
+
+var errDeaf = errors.New("no answer")
+
+func TestDayStart(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct{ zone, at, want string }{
+		{"UTC", "2026-11-22T00:00:00Z", "2026-11-22T00:00:00Z"},
+		{"UTC", "2026-11-22T23:59:59.999Z", "2026-11-22T00:00:00Z"},
+		{"Europe/Berlin", "2026-03-29T21:59:59Z", "2026-03-29T00:00:00+01:00"},     // of 23 hours
+		{"Europe/Berlin", "2026-10-25T22:59:59Z", "2026-10-25T00:00:00+02:00"},     // of 25 hours
+		{"America/Sao_Paulo", "2018-11-04T03:00:00Z", "2018-11-04T01:00:00-02:00"}, // which begins at one
+		{"America/Havana", "2026-11-01T12:00:00Z", "2026-11-01T00:00:00-04:00"},    // whose first hour comes twice
+		{"Asia/Kathmandu", "2026-11-22T18:14:59Z", "2026-11-22T00:00:00+05:45"},
+	} {
+		zone, err := time.LoadLocation(test.zone)
+		require.NoError(t, err)
+		when, err := time.Parse(time.RFC3339, test.at)
+		require.NoError(t, err)
+		require.Equal(t, test.want, calendar.DayStart(when, zone).Format(time.RFC3339), test.zone)
+	}
+	require.Equal(t, story.At("00:00"), calendar.DayStart(story.At("12:00"), nil))
+}
