@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
@@ -43,12 +42,12 @@ func (s *server) limited(next http.Handler) http.Handler {
 	guard := counters.Guard[*http.Request]{
 		Counters: s.counters, Event: submitEvent,
 		Key: func(ctx context.Context, _ *http.Request) string { return callerOf(ctx).account() },
-		Extra: func(ctx context.Context, _ *http.Request) []sendlimit.Counter {
+		Extra: func(ctx context.Context, _ *http.Request) []counters.Counter {
 			limit := callerOf(ctx).identity.Tier.RequestsPerMinute
 			if limit == 0 {
 				return nil
 			}
-			return []sendlimit.Counter{{Name: "requests_per_minute", Limit: limit, Period: calendar.Minute}}
+			return []counters.Counter{{Name: "requests_per_minute", Limit: limit, Period: calendar.Minute}}
 		},
 	}
 	return counters.GuardHandler(guard, next, func(w http.ResponseWriter, r *http.Request, _ int, err error) {

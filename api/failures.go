@@ -5,14 +5,13 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 )
 
 // failedLogins is how many requests with a wrong key an address has in a minute,
 // which begins with the first of them.
-func failedLogins() sendlimit.Counter {
-	return sendlimit.Counter{Name: "failed_logins", Limit: 10, Window: time.Minute}
+func failedLogins() counters.Counter {
+	return counters.Counter{Name: "failed_logins", Limit: 10, Window: time.Minute}
 }
 
 // mostBlocked is how many addresses are remembered to have had too many.
@@ -40,7 +39,7 @@ func (f *failures) blocked(address string, now time.Time) time.Duration {
 // count counts a failure, and says how long the address has to wait after it.
 func (f *failures) count(ctx context.Context, address string, now time.Time) (time.Duration, error) {
 	d, err := f.counters.Count(ctx, counters.Request{
-		Key: "address " + address, Counters: []sendlimit.Counter{failedLogins()},
+		Key: "address " + address, Counters: []counters.Counter{failedLogins()},
 	})
 	if err != nil || d.Allowed {
 		return 0, err

@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-redis/redis_rate/v10"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 )
@@ -38,10 +37,10 @@ func measureLimiters(ctx context.Context, size sizes) (rows []row, err error) {
 
 	each := 1 + (size.slices*size.reserves+size.users-1)/size.users
 	times := newSchedule(size.users, each)
-	permitted := asking(times, "acquire", func(ctx context.Context, _ string) (sendlimit.Decision, error) {
+	permitted := asking(times, "acquire", func(ctx context.Context, _ string) (rate.Grant, error) {
 		return permits.Acquire(ctx, rate.PermitRequest{Token: keyspace.NewToken()})
 	})
-	taken := asking(times, "take", func(ctx context.Context, user string) (sendlimit.Decision, error) {
+	taken := asking(times, "take", func(ctx context.Context, user string) (rate.Grant, error) {
 		return buckets.Take(ctx, rate.TokenRequest{Key: user})
 	})
 	allowed := allowing(redis_rate.NewLimiter(s.client), times, 0, oneLimit())
@@ -58,17 +57,17 @@ func measureLimiters(ctx context.Context, size sizes) (rows []row, err error) {
 
 // asking asks a limiter for the user whose turn it is.
 func asking(
-	times *schedule, doing string, ask func(ctx context.Context, user string) (sendlimit.Decision, error),
+	times *schedule, doing string, ask func(ctx context.Context, user string) (rate.Grant, error),
 ) *side {
 	to := &turns{schedule: times}
 	return just(func(n int) operation {
 		requests := to.take(n)
 		return func(ctx context.Context, i int) error {
-			decision, err := ask(ctx, requests[i].User)
+			grant, err := ask(ctx, requests[i].User)
 			if err != nil {
 				return fmt.Errorf("%s: %w", doing, err)
 			}
-			if !decision.Allowed {
+			if !grant.Allowed {
 				return fmt.Errorf("%s: refused, where there is room", doing)
 			}
 			return nil

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
@@ -58,8 +57,8 @@ func TestPitfall16CountersOnACluster(t *testing.T) {
 	require.Len(t, all, 20)
 }
 
-func countersOfEveryKind() []sendlimit.Counter {
-	return []sendlimit.Counter{
+func countersOfEveryKind() []counters.Counter {
+	return []counters.Counter{
 		{Name: "m", Limit: 5, Period: calendar.Minute},
 		{Name: "d", Limit: 5, Period: calendar.Day},
 		{Name: "w", Limit: 5, Window: time.Hour},
@@ -151,11 +150,11 @@ func TestPitfall19CountersExpireWithTheirPeriod(t *testing.T) {
 	client := server.Client()
 	limits, err := counters.New(client, "")
 	require.NoError(t, err)
-	call := counters.Request{Key: "alice", Counters: []sendlimit.Counter{{Name: "w", Limit: 1, Window: 300 * time.Millisecond}}}
+	call := counters.Request{Key: "alice", Counters: []counters.Counter{{Name: "w", Limit: 1, Window: 300 * time.Millisecond}}}
 	first, err := limits.Count(t.Context(), call)
 	require.NoError(t, err)
 	require.True(t, first.Allowed)
-	var again sendlimit.Decision
+	var again counters.Decision
 	require.Eventually(t, func() bool {
 		again, err = limits.Count(t.Context(), call)
 		return err != nil || again.Allowed
@@ -163,7 +162,7 @@ func TestPitfall19CountersExpireWithTheirPeriod(t *testing.T) {
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, again.Now.Sub(first.Now), 300*time.Millisecond)
 
-	call.Counters = []sendlimit.Counter{{Name: "d", Limit: 1, Period: calendar.Day}}
+	call.Counters = []counters.Counter{{Name: "d", Limit: 1, Period: calendar.Day}}
 	d, err := limits.Count(t.Context(), call)
 	require.NoError(t, err)
 	keys, err := client.Keys(t.Context(), "*:count:alice:d:*").Result()

@@ -8,88 +8,12 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/lua"
-	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
-
-const MaxCounterLimit = 1_000_000_000_000 // of a Counter, and of an Event
-
-// Counter allows at most Limit in each Period or Window. The zero Counter is not
-// valid.
-type Counter struct {
-	// Name tells the counters of a key apart: 1 to 64 of a-z 0-9 _ -. One name
-	// stands for one Period or Window; under another it counts anew.
-	Name  string
-	Limit int64 // 1 to MaxCounterLimit
-	// Period is the natural period that is counted; with NoPeriod it is a
-	// Window, of whole milliseconds up to MaxWindow, that begins with its first
-	// use and is over when its time is, however often it is used in between.
-	Period calendar.Period
-	Window time.Duration
-}
-
-// Validate says whether the counter is within its bounds. The error is an
-// *InvalidError for the field "counter".
-func (c Counter) Validate() error {
-	bad := func(want string) error {
-		return &fault.InvalidError{Field: "counter", Value: c.Name, Want: want}
-	}
-	switch {
-	case !keyspace.ValidName(c.Name):
-		return bad("a name, 1 to 64 of a-z 0-9 _ -")
-	case c.Limit < 1 || c.Limit > MaxCounterLimit:
-		return bad(fmt.Sprintf("a limit of 1 to %d, not %d", MaxCounterLimit, c.Limit))
-	case c.Period > calendar.Month || (c.Period == calendar.NoPeriod) == (c.Window == 0):
-		return bad("either a natural period or a window")
-	case c.Period != calendar.NoPeriod:
-		return nil
-	case c.Window < time.Millisecond || c.Window > calendar.MaxWindow || c.Window%time.Millisecond != 0:
-		return bad("a window of whole milliseconds, up to 366 days, not " + c.Window.String())
-	}
-	return nil
-}
-
-// period is how lua/fragments/policy.lua is told it: ms of a window, a negative
-// number for a natural period.
-func (c Counter) Scripted() int64 {
-	if c.Period != calendar.NoPeriod {
-		return -int64(c.Period)
-	}
-	return c.Window.Milliseconds()
-}
-
-// words is the counter as lua/fragments/policy.lua reads it.
-func (c Counter) Words() string {
-	return strconv.FormatInt(c.Limit, 10) + " " + strconv.FormatInt(c.Scripted(), 10)
-}
-
-// String says what the counter allows: "60 per minute", "5 in 90s".
-func (c Counter) String() string {
-	if c.Period != calendar.NoPeriod {
-		return strconv.FormatInt(c.Limit, 10) + " per " + c.Period.String()
-	}
-	return strconv.FormatInt(c.Limit, 10) + " in " + c.Window.String()
-}
-
-// CounterUsage is a Counter and how much of it is used in the period
-// [From, Until) that was judged.
-type CounterUsage struct {
-	Counter     Counter
-	Used        int64
-	From, Until time.Time
-}
-
-// Remaining is how much more the counter would take in its period: never below
-// zero, though a limit that was lowered may leave it overfull.
-func (u CounterUsage) Remaining() int64 { return max(u.Counter.Limit-u.Used, 0) }
-
-func (d *Decision) DecidedBy(u CounterUsage) {
-	d.Counter, d.Remaining, d.ResetsAt = u.Counter.Name, u.Remaining(), u.Until
-}
 
 const (
 	flagShifted  = 1

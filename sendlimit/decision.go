@@ -45,20 +45,6 @@ type Decision struct {
 	NextFree     time.Time
 	PreviousFree time.Time
 
-	// Remaining is how much more the limit would allow right now, ResetsAt when it
-	// will be whole again, and RetryAfter how long to wait until the same call is
-	// allowed, if nothing else comes before. Of a Timeline they are zero: a
-	// place is free or taken however long one waits, and NextFree is the answer.
-	Remaining  int64
-	RetryAfter time.Duration
-	ResetsAt   time.Time
-
-	// Counter names the one of several Counters that Remaining and ResetsAt are
-	// about: the one that refuses, of several the one that resets last, or else
-	// the one with the least left. Counters has them all.
-	Counter  string
-	Counters []CounterUsage
-
 	// Notices names the alerts that the change has raised, which are to be
 	// delivered; what is not is found by looking after Notices that are due.
 	Notices []string

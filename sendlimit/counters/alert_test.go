@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -20,7 +19,7 @@ func alertingCall(t *testing.T) counters.Request {
 	t.Helper()
 	return counters.Request{
 		Key: "alice", At: story.At("2050-11-22T11:11:11Z"),
-		Counters: []sendlimit.Counter{{Name: "burst", Limit: 99, Window: time.Hour}, {Name: "d", Limit: 10, Period: calendar.Day}},
+		Counters: []counters.Counter{{Name: "burst", Limit: 99, Window: time.Hour}, {Name: "d", Limit: 10, Period: calendar.Day}},
 		Alert:    &counters.Alert{Counter: "d", At: []int{80, 100}, Kind: "quota", Details: `{"plan":"free"}`},
 	}
 }

@@ -1,55 +1,85 @@
 package counters
 
 import (
+	"fmt"
 	"strconv"
+	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-const MaxCounters = 16 // of one call, its event's not among them
+// Bounds of a call.
+const (
+	MaxCounters = 16                // Counters of a Request, without those of its event
+	MaxLimit    = 1_000_000_000_000 // Limit of a Counter, and of an Event
+)
 
-// Alert tells of a counter that reaches a share of its limit: a notice is
-// put into the outbox in the script that counts, so that neither a crash nor two
-// callers at once lose it or raise it twice.
-type Alert struct {
-	// Counter names the one, of those the call brings itself.
-	Counter string
-	// At has the percents of its limit that are told of, 1 to 100, ascending.
-	// Each is told of once in a period, of several reached at once the highest;
-	// what is given back does not arm it again.
-	At []int
-	// Kind begins the notice's id, 1 to 64 of a-z 0-9 _ -, and tells whoever
-	// delivers it what it is. Its subject is the call's Key.
-	Kind string
-	// Details is handed to whoever delivers the notice as it is.
-	Details string
+// Counter allows at most Limit calls in each Period or Window. The zero Counter
+// is not valid.
+type Counter struct {
+	// Name tells the counters of a key apart: 1 to 64 of a-z 0-9 _ -. Each name
+	// has one Period or Window; with another one it counts from zero.
+	Name  string
+	Limit int64 // 1 to MaxLimit
+	// Period is the natural period that is counted. With NoPeriod, Window counts
+	// instead: whole milliseconds, up to calendar.MaxWindow. A window begins with
+	// its first call and ends after that time; later calls do not extend it.
+	Period calendar.Period
+	Window time.Duration
 }
 
-// validate checks an alert against the counters of its call, and returns which
-// of them it is about.
-func (a Alert) validate(counters []sendlimit.Counter) (index int, err error) {
-	index = -1
-	for i, c := range counters {
-		if c.Name == a.Counter {
-			index = i
-		}
+// Validate checks the counter's bounds. The error is an *InvalidError for the
+// field "counter".
+func (c Counter) Validate() error {
+	bad := func(want string) error {
+		return &fault.InvalidError{Field: "counter", Value: c.Name, Want: want}
 	}
 	switch {
-	case index < 0:
-		return 0, &fault.InvalidError{Field: "alert.counter", Value: a.Counter, Want: "the name of one of the call's own counters"}
-	case !keyspace.ValidName(a.Kind):
-		return 0, &fault.InvalidError{Field: "alert.kind", Value: a.Kind, Want: "1 to 64 of a-z 0-9 _ -"}
-	case len(a.At) == 0:
-		return 0, &fault.InvalidError{Field: "alert.at", Value: "[]", Want: "percents, such as 80, 100"}
+	case !keyspace.ValidName(c.Name):
+		return bad("a name, 1 to 64 of a-z 0-9 _ -")
+	case c.Limit < 1 || c.Limit > MaxLimit:
+		return bad(fmt.Sprintf("a limit of 1 to %d, not %d", MaxLimit, c.Limit))
+	case c.Period > calendar.Month || (c.Period == calendar.NoPeriod) == (c.Window == 0):
+		return bad("either a natural period or a window")
+	case c.Period != calendar.NoPeriod:
+		return nil
+	case c.Window < time.Millisecond || c.Window > calendar.MaxWindow || c.Window%time.Millisecond != 0:
+		return bad("a window of whole milliseconds, up to 366 days, not " + c.Window.String())
 	}
-	last := 0
-	for _, percent := range a.At {
-		if percent <= last || percent > 100 {
-			return 0, &fault.InvalidError{Field: "alert.at", Value: strconv.Itoa(percent), Want: "percents of 1 to 100, ascending"}
-		}
-		last = percent
-	}
-	return index, nil
+	return nil
 }
+
+// scriptPeriod is the period as lua/fragments/policy.lua reads it: milliseconds
+// of a window, or a negative number for a natural period.
+func (c Counter) scriptPeriod() int64 {
+	if c.Period != calendar.NoPeriod {
+		return -int64(c.Period)
+	}
+	return c.Window.Milliseconds()
+}
+
+// words is the counter as lua/fragments/policy.lua reads it.
+func (c Counter) words() string {
+	return strconv.FormatInt(c.Limit, 10) + " " + strconv.FormatInt(c.scriptPeriod(), 10)
+}
+
+// String says what the counter allows: "60 per minute", "5 in 90s".
+func (c Counter) String() string {
+	if c.Period != calendar.NoPeriod {
+		return strconv.FormatInt(c.Limit, 10) + " per " + c.Period.String()
+	}
+	return strconv.FormatInt(c.Limit, 10) + " in " + c.Window.String()
+}
+
+// Usage says how much of a Counter is used in the period [From, Until).
+type Usage struct {
+	Counter     Counter
+	Used        int64
+	From, Until time.Time
+}
+
+// Remaining returns how much more the counter allows in its period. It is never
+// negative, even where a limit was lowered below Used.
+func (u Usage) Remaining() int64 { return max(u.Counter.Limit-u.Used, 0) }

@@ -13,7 +13,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/lua"
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
@@ -69,7 +68,7 @@ type Request struct {
 	// that is over by the server's clock nothing is counted.
 	At time.Time
 	// Counters are more limits, beside those of the event.
-	Counters []sendlimit.Counter
+	Counters []Counter
 	// TimeZone is the IANA time zone of the natural periods, "" for UTC. With an
 	// Event it has to be "": the event's holds.
 	TimeZone string
@@ -89,11 +88,11 @@ func New(client redis.Scripter, prefix string) (*Counters, error) {
 }
 
 // Count counts a call, or says why not.
-func (c *Counters) Count(ctx context.Context, r Request) (sendlimit.Decision, error) {
+func (c *Counters) Count(ctx context.Context, r Request) (Decision, error) {
 	const doing = "counting a call"
 	answer, err := c.call(ctx, lua.Count, doing, r)
 	if err != nil {
-		return sendlimit.Decision{}, err
+		return Decision{}, err
 	}
 	return r.decision(script.Read(answer, doing))
 }
@@ -171,7 +170,7 @@ func (c *Counters) arguments(r Request, alert int) ([]any, error) {
 	}
 	limits, names := make([]string, len(r.Counters)), make([]string, len(r.Counters))
 	for i, counter := range r.Counters {
-		limits[i], names[i] = counter.Words(), counter.Name
+		limits[i], names[i] = counter.words(), counter.Name
 	}
 	args := []any{script.Milliseconds(r.At), r.N, strings.Join(limits, " "), strings.Join(names, " "), zone, offsets}
 	if r.Alert != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -37,14 +36,14 @@ func newCounting(t *testing.T) counting {
 	return counting{t, client, limits, events}
 }
 
-func (c counting) count(r counters.Request) sendlimit.Decision {
+func (c counting) count(r counters.Request) counters.Decision {
 	c.Helper()
 	d, err := c.counters.Count(c.Context(), r)
 	require.NoError(c, err)
 	return d
 }
 
-func (c counting) accepted(r counters.Request) sendlimit.Decision {
+func (c counting) accepted(r counters.Request) counters.Decision {
 	c.Helper()
 	d := c.count(r)
 	require.True(c, d.Allowed, "%+v", d)
@@ -53,7 +52,7 @@ func (c counting) accepted(r counters.Request) sendlimit.Decision {
 	return d
 }
 
-func (c counting) refused(r counters.Request) sendlimit.Decision {
+func (c counting) refused(r counters.Request) counters.Decision {
 	c.Helper()
 	d := c.count(r)
 	require.False(c, d.Allowed, "%+v", d)
@@ -61,7 +60,7 @@ func (c counting) refused(r counters.Request) sendlimit.Decision {
 	return d
 }
 
-func (c counting) used(d sendlimit.Decision) []int64 {
+func (c counting) used(d counters.Decision) []int64 {
 	c.Helper()
 	var used []int64
 	for _, u := range d.Counters {
@@ -70,8 +69,8 @@ func (c counting) used(d sendlimit.Decision) []int64 {
 	return used
 }
 
-func naturalCounters(limits ...int64) []sendlimit.Counter {
-	all := []sendlimit.Counter{
+func naturalCounters(limits ...int64) []counters.Counter {
+	all := []counters.Counter{
 		{Name: "m", Period: calendar.Minute}, {Name: "h", Period: calendar.Hour}, {Name: "d", Period: calendar.Day},
 	}
 	for i, limit := range limits {
@@ -135,7 +134,7 @@ func TestPitfall17CountersInDaysOf23And25Hours(t *testing.T) {
 		c := newCounting(t)
 		d := c.accepted(counters.Request{
 			Key: "alice", At: story.At(row.at), TimeZone: "Europe/Berlin",
-			Counters: []sendlimit.Counter{{Name: "d", Limit: 1, Period: calendar.Day}},
+			Counters: []counters.Counter{{Name: "d", Limit: 1, Period: calendar.Day}},
 		})
 		u := d.Counters[0]
 		require.Equal(t, story.At(row.from), u.From, row.at)
@@ -146,12 +145,12 @@ func TestPitfall17CountersInDaysOf23And25Hours(t *testing.T) {
 
 func TestPitfall19NoPeriodReachesIntoTheNext(t *testing.T) {
 	t.Parallel()
-	for _, counter := range []sendlimit.Counter{
+	for _, counter := range []counters.Counter{
 		{Name: "m", Limit: 1, Period: calendar.Minute},
 		{Name: "w", Limit: 1, Window: 1500 * time.Millisecond},
 	} {
 		c := newCounting(t)
-		call := counters.Request{Key: "alice", At: story.At("2050-11-22T11:11:11.250Z"), Counters: []sendlimit.Counter{counter}}
+		call := counters.Request{Key: "alice", At: story.At("2050-11-22T11:11:11.250Z"), Counters: []counters.Counter{counter}}
 		reset := c.accepted(call).ResetsAt
 		call.At = reset.Add(-time.Millisecond)
 		d := c.refused(call)
@@ -213,7 +212,7 @@ func TestPitfall9GivingBack(t *testing.T) {
 	c := newCounting(t)
 	call := counters.Request{
 		Key: "alice", At: story.At("2050-11-22T11:59:59Z"), N: 2,
-		Counters: append(naturalCounters(5, 5), sendlimit.Counter{Name: "w", Limit: 5, Window: 3 * time.Second}),
+		Counters: append(naturalCounters(5, 5), counters.Counter{Name: "w", Limit: 5, Window: 3 * time.Second}),
 	}
 	giveBack := func(r counters.Request) {
 		require.NoError(t, c.counters.GiveBack(t.Context(), r))
@@ -270,24 +269,24 @@ func TestCountRequestsThatAreInvalid(t *testing.T) {
 		{counters.Request{Key: "a", N: -1, Counters: one}, `n "-1" is not allowed: it takes at least 1`},
 		{counters.Request{Key: "a", At: time.Unix(-9, 0), Counters: one}, `at "1969-12-31T23:59:51Z" is not allowed: it takes a time of the years 1970 to 9999`},
 		{counters.Request{Key: "a"}, `counters "[]" is not allowed: it takes at least one counter, or an event`},
-		{counters.Request{Key: "a", Counters: make([]sendlimit.Counter, 17)}, `counters "17" is not allowed: it takes at most 16 counters`},
+		{counters.Request{Key: "a", Counters: make([]counters.Counter, 17)}, `counters "17" is not allowed: it takes at most 16 counters`},
 		{counters.Request{Key: "a", Event: "A"}, `event "A" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`},
 		{counters.Request{Key: "a", Event: "e", TimeZone: "UTC"}, `time_zone "UTC" is not allowed: it takes none beside an event, whose own holds`},
 		{counters.Request{Key: "a", TimeZone: "Mars/Olympus", Counters: one}, `time_zone "Mars/Olympus" is not allowed: it takes an IANA time zone such as Europe/Berlin`},
 		{counters.Request{Key: "a", Counters: append(one, one...)}, `counter "m" is not allowed: it takes a name that no other counter of the call has; minute, hour and day are the event's`},
 		{
-			counters.Request{Key: "a", Event: "e", Counters: []sendlimit.Counter{{Name: "day", Limit: 1, Period: calendar.Day}}},
+			counters.Request{Key: "a", Event: "e", Counters: []counters.Counter{{Name: "day", Limit: 1, Period: calendar.Day}}},
 			`counter "day" is not allowed: it takes a name that no other counter of the call has; minute, hour and day are the event's`,
 		},
-		{counters.Request{Key: "a", Counters: []sendlimit.Counter{{Limit: 1, Period: calendar.Day}}}, `counter "" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`},
-		{counters.Request{Key: "a", Counters: []sendlimit.Counter{{Name: "c", Period: calendar.Day}}}, `counter "c" is not allowed: it takes a limit of 1 to 1000000000000, not 0`},
-		{counters.Request{Key: "a", Counters: []sendlimit.Counter{{Name: "c", Limit: 1}}}, `counter "c" is not allowed: it takes either a natural period or a window`},
+		{counters.Request{Key: "a", Counters: []counters.Counter{{Limit: 1, Period: calendar.Day}}}, `counter "" is not allowed: it takes a name, 1 to 64 of a-z 0-9 _ -`},
+		{counters.Request{Key: "a", Counters: []counters.Counter{{Name: "c", Period: calendar.Day}}}, `counter "c" is not allowed: it takes a limit of 1 to 1000000000000, not 0`},
+		{counters.Request{Key: "a", Counters: []counters.Counter{{Name: "c", Limit: 1}}}, `counter "c" is not allowed: it takes either a natural period or a window`},
 		{
-			counters.Request{Key: "a", Counters: []sendlimit.Counter{{Name: "c", Limit: 1, Period: calendar.Day, Window: time.Second}}},
+			counters.Request{Key: "a", Counters: []counters.Counter{{Name: "c", Limit: 1, Period: calendar.Day, Window: time.Second}}},
 			`counter "c" is not allowed: it takes either a natural period or a window`,
 		},
 		{
-			counters.Request{Key: "a", Counters: []sendlimit.Counter{{Name: "c", Limit: 1, Window: time.Microsecond}}},
+			counters.Request{Key: "a", Counters: []counters.Counter{{Name: "c", Limit: 1, Window: time.Microsecond}}},
 			`counter "c" is not allowed: it takes a window of whole milliseconds, up to 366 days, not 1µs`,
 		},
 		{

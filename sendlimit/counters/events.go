@@ -10,7 +10,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -35,8 +34,8 @@ func (e Event) Validate() error {
 		return err
 	}
 	for p, limit := range []int64{calendar.Minute: e.PerMinute, calendar.Hour: e.PerHour, calendar.Day: e.PerDay} {
-		if limit < 0 || limit > sendlimit.MaxCounterLimit {
-			return &fault.InvalidError{Field: "per_" + calendar.PeriodNames[p], Value: strconv.FormatInt(limit, 10), Want: fmt.Sprintf("1 to %d, or 0 for no limit", sendlimit.MaxCounterLimit)}
+		if limit < 0 || limit > MaxLimit {
+			return &fault.InvalidError{Field: "per_" + calendar.PeriodNames[p], Value: strconv.FormatInt(limit, 10), Want: fmt.Sprintf("1 to %d, or 0 for no limit", MaxLimit)}
 		}
 	}
 	if len(e.Counters()) == 0 {
@@ -55,8 +54,8 @@ func checkEvent(name string) error {
 
 // Counters are the event's limits, as a Decision names them: "minute", "hour",
 // "day".
-func (e Event) Counters() []sendlimit.Counter {
-	var counters []sendlimit.Counter
+func (e Event) Counters() []Counter {
+	var counters []Counter
 	add := func(p calendar.Period, limit int64) {
 		if limit > 0 {
 			counters = append(counters, eventCounter(p, limit))
@@ -109,7 +108,7 @@ func (s *Events) Set(ctx context.Context, e Event) error {
 	}
 	words := make([]string, 0, len(e.Counters()))
 	for _, c := range e.Counters() {
-		words = append(words, c.Words())
+		words = append(words, c.words())
 	}
 	zone := e.TimeZone
 	if zone == "UTC" {

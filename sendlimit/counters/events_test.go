@@ -7,7 +7,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -29,13 +28,13 @@ func TestAnEventsLimitsHoldFromTheNextCall(t *testing.T) {
 
 	c.set(counters.Event{Name: "submit", PerMinute: 2, PerDay: 9})
 	d = c.accepted(call)
-	require.Equal(t, []sendlimit.CounterUsage{
+	require.Equal(t, []counters.Usage{
 		{
-			Counter: sendlimit.Counter{Name: "minute", Limit: 2, Period: calendar.Minute}, Used: 1,
+			Counter: counters.Counter{Name: "minute", Limit: 2, Period: calendar.Minute}, Used: 1,
 			From: story.At("2050-11-22T11:11:00Z"), Until: story.At("2050-11-22T11:12:00Z"),
 		},
 		{
-			Counter: sendlimit.Counter{Name: "day", Limit: 9, Period: calendar.Day}, Used: 1,
+			Counter: counters.Counter{Name: "day", Limit: 9, Period: calendar.Day}, Used: 1,
 			From: story.At("2050-11-22T00:00:00Z"), Until: story.At("2050-11-23T00:00:00Z"),
 		},
 	}, d.Counters)
@@ -173,5 +172,5 @@ func TestCountersWithoutAStore(t *testing.T) {
 	}
 	_, err = counters.NewEvents(client, "A B")
 	require.Error(t, err)
-	require.Equal(t, "5 in 1m30s", sendlimit.Counter{Limit: 5, Window: 90 * time.Second}.String())
+	require.Equal(t, "5 in 1m30s", counters.Counter{Limit: 5, Window: 90 * time.Second}.String())
 }

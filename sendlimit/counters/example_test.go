@@ -8,7 +8,6 @@ import (
 	"net/http/httptest"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
@@ -24,7 +23,7 @@ func ExampleCounters() {
 	}
 	call := counters.Request{
 		Key: "alice", N: 2,
-		Counters: []sendlimit.Counter{
+		Counters: []counters.Counter{
 			{Name: "minute", Limit: 3, Period: calendar.Minute},
 			{Name: "hour", Limit: 5, Period: calendar.Hour},
 		},
@@ -84,8 +83,8 @@ func ExampleGuarded() {
 	greet := counters.Guarded(counters.Guard[string]{
 		Counters: limits,
 		Key:      func(_ context.Context, name string) string { return name },
-		Extra: func(context.Context, string) []sendlimit.Counter {
-			return []sendlimit.Counter{{Name: "greetings", Limit: 1, Window: time.Hour}}
+		Extra: func(context.Context, string) []counters.Counter {
+			return []counters.Counter{{Name: "greetings", Limit: 1, Window: time.Hour}}
 		},
 	}, func(_ context.Context, name string) (string, error) { return "hello " + name, nil })
 
@@ -109,8 +108,8 @@ func ExampleGuardHandler() {
 	guard := counters.Guard[*http.Request]{
 		Counters: limits,
 		Key:      func(_ context.Context, r *http.Request) string { return r.RemoteAddr },
-		Extra: func(context.Context, *http.Request) []sendlimit.Counter {
-			return []sendlimit.Counter{{Name: "burst", Limit: 1, Window: time.Minute}}
+		Extra: func(context.Context, *http.Request) []counters.Counter {
+			return []counters.Counter{{Name: "burst", Limit: 1, Window: time.Minute}}
 		},
 	}
 	handler := counters.GuardHandler(guard, http.NotFoundHandler(), nil)

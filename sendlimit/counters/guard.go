@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
@@ -32,7 +31,7 @@ type Guard[C any] struct {
 	Key func(ctx context.Context, call C) string
 	// Extra are limits beside those of the event, such as those of the caller's
 	// tier; nil is none.
-	Extra func(ctx context.Context, call C) []sendlimit.Counter
+	Extra func(ctx context.Context, call C) []Counter
 	// OnUnavailable, where it is not nil, has calls run while the store is
 	// away, and is told of each with the reason, to be counted or logged.
 	OnUnavailable func(ctx context.Context, err error)
@@ -42,7 +41,7 @@ type Guard[C any] struct {
 type LimitedError struct {
 	Event    string
 	Key      string
-	Decision sendlimit.Decision // says which counter refuses, and when to try again
+	Decision Decision // says which counter refuses, and when to try again
 }
 
 // Error says which counter refuses and when to try again; not the key, which
@@ -64,25 +63,25 @@ func (e *LimitedError) Code() fault.Code { return e.Decision.Code }
 // Admit counts a call, or refuses it with a *LimitedError, whose Decision it
 // returns as well. A call that is not counted, for want of a key or of the
 // store, has a Decision without Counters.
-func (g Guard[C]) Admit(ctx context.Context, call C) (sendlimit.Decision, error) {
+func (g Guard[C]) Admit(ctx context.Context, call C) (Decision, error) {
 	key := g.Key(ctx, call)
 	if key == "" {
-		return sendlimit.Decision{Allowed: true}, nil
+		return Decision{Allowed: true}, nil
 	}
 	request := Request{Event: g.Event, Key: key}
 	if g.Extra != nil {
 		request.Counters = g.Extra(ctx, call)
 	}
 	if request.Event == "" && len(request.Counters) == 0 {
-		return sendlimit.Decision{Allowed: true}, nil
+		return Decision{Allowed: true}, nil
 	}
 	d, err := g.Counters.Count(ctx, request)
 	if err != nil {
 		if _, away := errors.AsType[*fault.UnavailableError](err); away && g.OnUnavailable != nil {
 			g.OnUnavailable(ctx, err)
-			return sendlimit.Decision{Allowed: true}, nil
+			return Decision{Allowed: true}, nil
 		}
-		return sendlimit.Decision{}, err
+		return Decision{}, err
 	}
 	if !d.Allowed {
 		return d, &LimitedError{Event: g.Event, Key: key, Decision: d}

@@ -10,7 +10,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -87,11 +86,11 @@ func TestGuardWithExtraCounters(t *testing.T) {
 	guard := counters.Guard[string]{
 		Counters: limits, Event: "submit",
 		Key: func(_ context.Context, name string) string { return name },
-		Extra: func(context.Context, string) []sendlimit.Counter {
+		Extra: func(context.Context, string) []counters.Counter {
 			if tier == 0 {
 				return nil
 			}
-			return []sendlimit.Counter{{Name: "tier", Limit: tier, Period: calendar.Minute}}
+			return []counters.Counter{{Name: "tier", Limit: tier, Period: calendar.Minute}}
 		},
 	}
 	_, err := guard.Admit(t.Context(), "alice")
@@ -250,7 +249,7 @@ func TestPitfall20RepliesOfCounters(t *testing.T) {
 		limits, err := counters.New(answering{reply: reply}, "")
 		require.NoError(t, err)
 		d, err := limits.Count(t.Context(), counters.Request{
-			Event: "submit", Key: "a", Counters: []sendlimit.Counter{{Name: "m", Limit: 5, Period: calendar.Minute}},
+			Event: "submit", Key: "a", Counters: []counters.Counter{{Name: "m", Limit: 5, Period: calendar.Minute}},
 		})
 		require.ErrorIs(t, err, script.ErrReply, name)
 		require.Zero(t, d, name)

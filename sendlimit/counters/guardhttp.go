@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
@@ -56,7 +55,7 @@ func GuardHandler(g Guard[*http.Request], next http.Handler, refuse func(w http.
 // RateLimit what remains, r, until it resets in t seconds. They are those of
 // draft-ietf-httpapi-ratelimit-headers-10. A refusal has Retry-After as well.
 // Without counters there is nothing to say.
-func WriteRateLimit(h http.Header, d sendlimit.Decision) {
+func WriteRateLimit(h http.Header, d Decision) {
 	if len(d.Counters) == 0 {
 		return
 	}

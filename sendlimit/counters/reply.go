@@ -6,14 +6,13 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 )
 
 // decision reads the reply of lua/count/count.lua.
-func (r Request) decision(in *script.ReplyReader) (sendlimit.Decision, error) {
+func (r Request) decision(in *script.ReplyReader) (Decision, error) {
 	const (
 		counted = 1
 		refused = 0
@@ -21,20 +20,20 @@ func (r Request) decision(in *script.ReplyReader) (sendlimit.Decision, error) {
 		first   = 5 // the counters begin there
 	)
 	status, now, decides, events, raised := in.Int(0), in.Time(1), in.Int(2), int(in.Int(3)), in.String(4)
-	d := sendlimit.Decision{Allowed: status == counted, Now: now}
+	d := Decision{Allowed: status == counted, Now: now}
 	if raised != "" {
 		d.Notices = []string{raised}
 	}
 	for i := range len(in.Reply) - first {
 		row := in.Nested(first + i)
-		usage := sendlimit.CounterUsage{Used: row.Int(2), From: row.Time(3), Until: row.Time(4)}
+		usage := Usage{Used: row.Int(2), From: row.Time(3), Until: row.Time(4)}
 		period := row.Int(1)
 		if own := i - events; own >= 0 && own < len(r.Counters) {
 			usage.Counter = r.Counters[own]
 		} else {
 			usage.Counter = eventCounter(calendar.Period(max(-period, 0)), row.Int(0)) //nolint:gosec // checked there
 		}
-		if row.Err == nil && usage.Counter.Scripted() != period {
+		if row.Err == nil && usage.Counter.scriptPeriod() != period {
 			row.Fail(1, "period of "+usage.Counter.Name)
 		}
 		in.Absorb(row)
@@ -45,22 +44,22 @@ func (r Request) decision(in *script.ReplyReader) (sendlimit.Decision, error) {
 		in.Fail(0, "answer to that")
 	}
 	if in.Err != nil {
-		return sendlimit.Decision{}, in.Err
+		return Decision{}, in.Err
 	}
 	switch status {
 	case never:
 		limit := d.Counters[decides-1].Counter
-		return sendlimit.Decision{}, &fault.InvalidError{
+		return Decision{}, &fault.InvalidError{
 			Field: "n", Value: strconv.FormatInt(cmp.Or(r.N, 1), 10),
 			Want: fmt.Sprintf("at most %d: counter %s allows %s", limit.Limit, limit.Name, limit),
 		}
 	case refused:
 		d.Code = fault.CodeRateLimited
-		d.DecidedBy(d.Counters[decides-1])
+		d.decidedBy(d.Counters[decides-1])
 		d.RetryAfter = max(d.ResetsAt.Sub(now), time.Millisecond)
 	default:
 		if tightest, ok := leastLeft(d.Counters); ok {
-			d.DecidedBy(tightest)
+			d.decidedBy(tightest)
 		}
 	}
 	return d, nil
@@ -68,7 +67,7 @@ func (r Request) decision(in *script.ReplyReader) (sendlimit.Decision, error) {
 
 // leastLeft gives the counter with the least left, of several the one that
 // resets last; ok is false if there is none.
-func leastLeft(counters []sendlimit.CounterUsage) (tightest sendlimit.CounterUsage, ok bool) {
+func leastLeft(counters []Usage) (tightest Usage, ok bool) {
 	for _, u := range counters {
 		switch left := u.Remaining() - tightest.Remaining(); {
 		case !ok, left < 0, left == 0 && u.Until.After(tightest.Until):
@@ -79,6 +78,6 @@ func leastLeft(counters []sendlimit.CounterUsage) (tightest sendlimit.CounterUsa
 }
 
 // eventCounter is the counter of an event in a natural period.
-func eventCounter(p calendar.Period, limit int64) sendlimit.Counter {
-	return sendlimit.Counter{Name: p.String(), Limit: limit, Period: p}
+func eventCounter(p calendar.Period, limit int64) Counter {
+	return Counter{Name: p.String(), Limit: limit, Period: p}
 }

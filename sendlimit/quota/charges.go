@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -89,14 +90,32 @@ type Request struct {
 	Now      time.Time // as in Request
 }
 
-// Charge is the answer of Hold: where it is Allowed, the change is to be made
-// with its Hold, and the hold to be settled; otherwise there is nothing to
-// settle. CodeOutsideHold says that At was not the store's present hour, or in
-// one that is over; Now is the store's clock then.
+// Charge answers Hold and Check. A refusal is a Charge with Allowed false, not an
+// error, and charges nothing.
 type Charge struct {
-	sendlimit.Decision
+	Allowed bool
+	// Code says why not; it is empty when Allowed. CodeQuotaExceeded: the hour or
+	// the day is used up. CodeOutsideHold: At is not in the store's present hour,
+	// though the request is Present, or its hour is over. CodeHoldOver: this attempt
+	// was settled before.
+	Code fault.Code
 
+	At time.Time // the send time that was judged
+	// UsedUp is the hour or the day that has no messages left, with
+	// CodeQuotaExceeded; of both, the day. A send time from its Until on counts in
+	// the next one.
+	UsedUp counters.Usage
+	// RetryAfter is how long the period that is used up still lasts. It is zero if
+	// that period has not begun: waiting makes no room in it.
+	RetryAfter time.Duration
+
+	// Hold is what the change has to be made with. A Charge that is Allowed has to
+	// be settled; another has nothing to settle.
 	Hold sendlimit.Hold
+	// Notices has the ids of the notices that the charge put into the outbox.
+	Notices []string
+	// Now is the time that was judged: the store's clock, or the request's Now.
+	Now time.Time
 }
 
 // Hold charges an account for a message that is about to get a place, a new one
@@ -191,27 +210,26 @@ func (c *Charges) hold(ctx context.Context, h holding) (Charge, error) {
 	}
 	in := script.Read(answer, doing)
 	status := in.Int(0)
-	d := sendlimit.Decision{At: h.At, Now: in.Time(1)}
+	charge := Charge{At: h.At, Now: in.Time(1)}
 	notices := len(answer)
 	switch status {
 	case holdHeld:
-		d.Allowed = true
+		charge.Allowed = true
 		notices = 3
 	case holdExceeded:
-		exceeded(&d, h, in)
+		charge.refuse(h.exceeded(in))
 		notices = 5
 	case holdOutside:
-		d.Code = fault.CodeOutsideHold
+		charge.Code = fault.CodeOutsideHold
 	case holdOver:
-		d.Code = fault.CodeHoldOver
+		charge.Code = fault.CodeHoldOver
 	default:
 		return Charge{}, script.ReplyError(doing, fmt.Sprintf("status %d", status))
 	}
 	for i := notices; i < len(answer); i++ {
-		d.Notices = append(d.Notices, in.String(i))
+		charge.Notices = append(charge.Notices, in.String(i))
 	}
-	charge := Charge{Decision: d}
-	if d.Allowed {
+	if charge.Allowed {
 		charge.Hold = sendlimit.Hold{
 			Account: h.Account.Name, Attempt: h.attempt, NotAfter: in.Time(2), Until: h.hour.Until, Former: h.former,
 		}
@@ -219,23 +237,23 @@ func (c *Charges) hold(ctx context.Context, h holding) (Charge, error) {
 	return charge, in.Err
 }
 
-// exceeded reads which counter refuses.
-func exceeded(d *sendlimit.Decision, h holding, in *script.ReplyReader) {
-	usage := sendlimit.CounterUsage{
-		Counter: sendlimit.Counter{Name: calendar.Hour.String(), Period: calendar.Hour, Limit: in.Int(4)}, Used: in.Int(3), From: h.hour.From, Until: h.hour.Until,
-	}
+// exceeded reads which of the two periods is used up.
+func (h holding) exceeded(in *script.ReplyReader) counters.Usage {
+	period, stretch := calendar.Hour, h.hour
 	if in.String(2) == "d" {
-		usage.Counter.Name, usage.Counter.Period, usage.From, usage.Until = calendar.Day.String(), calendar.Day, h.day.From, h.day.Until
+		period, stretch = calendar.Day, h.day
 	}
-	quotaExceeded(d, usage)
+	return counters.Usage{
+		Counter: counters.Counter{Name: period.String(), Period: period, Limit: in.Int(4)},
+		Used:    in.Int(3), From: stretch.From, Until: stretch.Until,
+	}
 }
 
-// quotaExceeded completes a refusal by a counter.
-func quotaExceeded(d *sendlimit.Decision, u sendlimit.CounterUsage) {
-	d.Code, d.Counters = fault.CodeQuotaExceeded, []sendlimit.CounterUsage{u}
-	d.DecidedBy(u)
-	if !d.Now.Before(u.From) {
-		d.RetryAfter = max(u.Until.Sub(d.Now), time.Millisecond)
+// refuse completes the charge of a period that is used up.
+func (c *Charge) refuse(usedUp counters.Usage) {
+	c.Code, c.UsedUp = fault.CodeQuotaExceeded, usedUp
+	if !c.Now.Before(usedUp.From) {
+		c.RetryAfter = max(usedUp.Until.Sub(c.Now), time.Millisecond)
 	}
 }
 

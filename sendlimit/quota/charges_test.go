@@ -72,7 +72,7 @@ func (s *chargeStory) hold(id string, when time.Time) quota.Charge {
 func (s *chargeStory) held(id string, when time.Time) sendlimit.Hold {
 	s.Helper()
 	charge := s.hold(id, when)
-	require.True(s, charge.Allowed, "%+v", charge.Decision)
+	require.True(s, charge.Allowed, "%+v", charge)
 	return charge.Hold
 }
 
@@ -135,16 +135,16 @@ func TestQuotaOfHourAndDay(t *testing.T) {
 	refused := s.hold("3", story.At("10:30"))
 	require.False(t, refused.Allowed)
 	require.Equal(t, fault.CodeQuotaExceeded, refused.Code)
-	require.Equal(t, "hour", refused.Counter)
-	require.Equal(t, story.At("11:00"), refused.ResetsAt)
+	require.Equal(t, "hour", refused.UsedUp.Counter.Name)
+	require.Equal(t, story.At("11:00"), refused.UsedUp.Until)
 	require.Zero(t, refused.RetryAfter, "no waiting makes room in an hour to come")
-	require.Equal(t, int64(2), refused.Counters[0].Used)
+	require.Equal(t, int64(2), refused.UsedUp.Used)
 	s.accept("4", story.At("11:00"))
 	refused = s.hold("5", story.At("12:00"))
-	require.Equal(t, "day", refused.Counter)
-	require.Equal(t, story.At("00:00").AddDate(0, 0, 1), refused.ResetsAt)
+	require.Equal(t, "day", refused.UsedUp.Counter.Name)
+	require.Equal(t, story.At("00:00").AddDate(0, 0, 1), refused.UsedUp.Until)
 	require.Equal(t, 24*time.Hour, refused.RetryAfter, "it is today")
-	require.Equal(t, "day", s.hold("6", story.At("10:00")).Counter, "of both the one that ends last")
+	require.Equal(t, "day", s.hold("6", story.At("10:00")).UsedUp.Counter.Name, "of both the one that ends last")
 	s.accept("7", story.At("00:00").AddDate(0, 0, 1))
 	s.requireUsed(2, 3, story.At("10:00"))
 	s.requireUsed(1, 1, story.At("00:00").AddDate(0, 0, 1))
@@ -160,7 +160,7 @@ func TestRefusalsChargeNothingAndCheckAgrees(t *testing.T) {
 		charge := s.hold(strconv.Itoa(i), story.At("10:00"))
 		require.Equal(t, charge.Allowed, d.Allowed)
 		require.Equal(t, charge.Code, d.Code)
-		require.Equal(t, charge.ResetsAt, d.ResetsAt)
+		require.Equal(t, charge.UsedUp, d.UsedUp)
 	}
 	s.requireUsed(2, 2, story.At("10:00"))
 }

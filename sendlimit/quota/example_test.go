@@ -45,7 +45,7 @@ func ExampleCharges() {
 			panic(err)
 		}
 		if !charge.Allowed {
-			fmt.Println(id, charge.Code, charge.Counters[0].Counter, "until", charge.ResetsAt.Format(time.DateTime))
+			fmt.Println(id, charge.Code, charge.UsedUp.Counter, "until", charge.UsedUp.Until.Format(time.DateTime))
 			continue
 		}
 		d, err := timeline.Reserve(ctx, sendlimit.Request{

@@ -4,9 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/stretchr/testify/require"
-
-	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
 // plainPeriods are the natural hours and days of a zone around a time, found by
@@ -32,7 +31,7 @@ func newPlainPeriods(zone *time.Location, around time.Time) plainPeriods {
 	return p
 }
 
-func requirePeriod(t *testing.T, starts []time.Time, at time.Time, u sendlimit.CounterUsage) {
+func requirePeriod(t *testing.T, starts []time.Time, at time.Time, u counters.Usage) {
 	t.Helper()
 	i := 1
 	for !starts[i].After(at) {

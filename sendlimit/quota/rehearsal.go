@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 )
@@ -36,37 +37,38 @@ func (r *Rehearsal) Hold(ctx context.Context, request Request) (Charge, error) {
 	if err != nil {
 		return Charge{}, err
 	}
-	d := sendlimit.Decision{At: request.At, Now: request.Now}
-	if d.Now.IsZero() {
-		if d.Now, err = r.charges.now(ctx); err != nil {
+	charge := Charge{At: request.At, Now: request.Now}
+	if charge.Now.IsZero() {
+		if charge.Now, err = r.charges.now(ctx); err != nil {
 			return Charge{}, err
 		}
 	}
 	hour, day := usage[0], usage[1]
-	if !d.Now.Before(hour.Until) {
-		d.Code = fault.CodeOutsideHold
-		return Charge{Decision: d}, nil
+	if !charge.Now.Before(hour.Until) {
+		charge.Code = fault.CodeOutsideHold
+		return charge, nil
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	keys := r.keys(request.Account.Name, hour.From, day.From)
-	for i, u := range []sendlimit.CounterUsage{hour, day} {
+	for i, u := range []counters.Usage{hour, day} {
 		u.Used = r.used[keys[i]]
 		if u.Counter.Limit > 0 && u.Remaining() == 0 {
-			quotaExceeded(&d, u) // of both, the day
+			charge.refuse(u) // of both, the day
 		}
 	}
-	if d.Code != "" {
-		return Charge{Decision: d}, nil
+	if charge.Code != "" {
+		return charge, nil
 	}
 	for _, key := range keys {
 		r.used[key]++
 	}
-	d.Allowed = true
-	return Charge{Decision: d, Hold: sendlimit.Hold{
+	charge.Allowed = true
+	charge.Hold = sendlimit.Hold{
 		Account: request.Account.Name, Attempt: newAttempt(hour.From, day.From),
 		NotAfter: time.UnixMilli(script.EndOfTime).UTC(), Until: hour.Until,
-	}}, nil
+	}
+	return charge, nil
 }
 
 // GiveBack takes back what was held.
@@ -83,7 +85,7 @@ func (r *Rehearsal) GiveBack(h sendlimit.Hold) {
 }
 
 // usage reads what the account is charged, and notes what is not known yet.
-func (r *Rehearsal) usage(ctx context.Context, request Request) ([]sendlimit.CounterUsage, error) {
+func (r *Rehearsal) usage(ctx context.Context, request Request) ([]counters.Usage, error) {
 	usage, err := r.charges.periods(request.Account, request.Tier, request.At)
 	if err != nil {
 		return nil, err

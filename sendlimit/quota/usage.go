@@ -6,38 +6,38 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Check says what Hold would answer, and charges nothing.
-func (c *Charges) Check(ctx context.Context, r Request) (sendlimit.Decision, error) {
+// Check says what Hold would answer, and charges and holds nothing.
+func (c *Charges) Check(ctx context.Context, r Request) (Charge, error) {
 	usage, err := c.Usage(ctx, r.Account, r.Tier, r.At)
 	if err != nil {
-		return sendlimit.Decision{}, err
+		return Charge{}, err
 	}
-	d := sendlimit.Decision{At: r.At, Now: r.Now, Allowed: true}
-	if d.Now.IsZero() {
-		if d.Now, err = c.now(ctx); err != nil {
-			return sendlimit.Decision{}, err
+	charge := Charge{At: r.At, Now: r.Now, Allowed: true}
+	if charge.Now.IsZero() {
+		if charge.Now, err = c.now(ctx); err != nil {
+			return Charge{}, err
 		}
 	}
 	slices.Reverse(usage) // of both that refuse, the day
 	for _, u := range usage {
-		if u.Counter.Limit > 0 && u.Remaining() == 0 && d.Allowed {
-			d.Allowed = false
-			quotaExceeded(&d, u)
+		if u.Counter.Limit > 0 && u.Remaining() == 0 && charge.Allowed {
+			charge.Allowed = false
+			charge.refuse(u)
 		}
 	}
-	return d, nil
+	return charge, nil
 }
 
 // Usage says how much of an account's hour and day around a time is charged,
 // what is held included. A Limit of 0 is none.
-func (c *Charges) Usage(ctx context.Context, a accounts.Account, t accounts.Tier, at time.Time) ([]sendlimit.CounterUsage, error) {
+func (c *Charges) Usage(ctx context.Context, a accounts.Account, t accounts.Tier, at time.Time) ([]counters.Usage, error) {
 	const doing = "reading what an account is charged"
 	usage, err := c.periods(a, t, at)
 	if err != nil {
@@ -61,15 +61,15 @@ func (c *Charges) Usage(ctx context.Context, a accounts.Account, t accounts.Tier
 }
 
 // periods are the hour and the day around a time, with nothing used of them.
-func (c *Charges) periods(a accounts.Account, t accounts.Tier, at time.Time) ([]sendlimit.CounterUsage, error) {
+func (c *Charges) periods(a accounts.Account, t accounts.Tier, at time.Time) ([]counters.Usage, error) {
 	zone, err := a.Location()
 	if err != nil {
 		return nil, err
 	}
 	hour, day := calendar.ChargedPeriods(zone, at)
-	return []sendlimit.CounterUsage{
-		{Counter: sendlimit.Counter{Name: calendar.Hour.String(), Period: calendar.Hour, Limit: t.MessagesPerHour}, From: hour.From, Until: hour.Until},
-		{Counter: sendlimit.Counter{Name: calendar.Day.String(), Period: calendar.Day, Limit: t.MessagesPerDay}, From: day.From, Until: day.Until},
+	return []counters.Usage{
+		{Counter: counters.Counter{Name: calendar.Hour.String(), Period: calendar.Hour, Limit: t.MessagesPerHour}, From: hour.From, Until: hour.Until},
+		{Counter: counters.Counter{Name: calendar.Day.String(), Period: calendar.Day, Limit: t.MessagesPerDay}, From: day.From, Until: day.Until},
 	}, nil
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/lua"
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -85,36 +84,36 @@ type TokenRequest struct {
 	Now    time.Time // zero means the server's clock
 }
 
-// Take takes tokens out of a bucket, all or none. Of its Decision Remaining is
+// Take takes tokens out of a bucket, all or none. In its Grant, Remaining is
 // how many whole tokens are left, RetryAfter how long to wait for as many as
 // were asked for, and ResetsAt when the bucket is full.
 //
 // The error is an *InvalidError, for more tokens than the bucket holds too, an
 // *UnavailableError when the store did not answer, or ErrReply. After an
 // *UnavailableError the tokens may be taken.
-func (b *TokenBucket) Take(ctx context.Context, r TokenRequest) (sendlimit.Decision, error) {
+func (b *TokenBucket) Take(ctx context.Context, r TokenRequest) (Grant, error) {
 	return b.run(ctx, lua.TokensTake, "taking tokens", r)
 }
 
 // GiveBack puts tokens back that were taken for what did not happen, up to the
-// capacity; its Decision says what is in the bucket then. Unlike that of Permits
+// capacity; its Grant says what is in the bucket then. Unlike that of Permits
 // it does so each time it is called. The error is as of Take.
-func (b *TokenBucket) GiveBack(ctx context.Context, r TokenRequest) (sendlimit.Decision, error) {
+func (b *TokenBucket) GiveBack(ctx context.Context, r TokenRequest) (Grant, error) {
 	return b.run(ctx, lua.TokensGiveBack, "giving tokens back", r)
 }
 
-func (b *TokenBucket) run(ctx context.Context, lua *redis.Script, doing string, r TokenRequest) (sendlimit.Decision, error) {
+func (b *TokenBucket) run(ctx context.Context, lua *redis.Script, doing string, r TokenRequest) (Grant, error) {
 	if r.Tokens == 0 {
 		r.Tokens = 1
 	}
 	if !keyspace.ValidUser(r.Key) {
-		return sendlimit.Decision{}, &fault.InvalidError{
+		return Grant{}, &fault.InvalidError{
 			Field: "key", Value: r.Key,
 			Want: fmt.Sprintf("1 to %d bytes of UTF-8 without control characters", keyspace.MaxUser),
 		}
 	}
 	if r.Tokens < 1 || r.Tokens > b.capacity {
-		return sendlimit.Decision{}, &fault.InvalidError{
+		return Grant{}, &fault.InvalidError{
 			Field: "tokens", Value: strconv.FormatInt(r.Tokens, 10),
 			Want: fmt.Sprintf("1 to the capacity of the bucket, which is %d", b.capacity),
 		}
@@ -122,15 +121,15 @@ func (b *TokenBucket) run(ctx context.Context, lua *redis.Script, doing string, 
 	answer, err := script.Run(ctx, b.client, lua, doing, []string{b.keys.Tokens(r.Key)},
 		[]any{script.Milliseconds(r.Now), r.Tokens, b.rate.Count, b.rate.Interval.Milliseconds(), b.capacity})
 	if err != nil {
-		return sendlimit.Decision{}, err
+		return Grant{}, err
 	}
 	f := script.Read(answer, doing)
-	d := sendlimit.Decision{
+	g := Grant{
 		Allowed: f.Int(0) == 1, Now: f.Time(1), Remaining: f.Int(2),
 		RetryAfter: time.Duration(f.Int(3)) * time.Millisecond, ResetsAt: f.Time(4),
 	}
-	if !d.Allowed {
-		d.Code = fault.CodeRateLimited
+	if !g.Allowed {
+		g.Code = fault.CodeRateLimited
 	}
-	return d, f.Err
+	return g, f.Err
 }

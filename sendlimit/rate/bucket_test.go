@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
@@ -37,7 +36,7 @@ func bucketOf(t *testing.T, rateText string, capacity int64) *bucketStory {
 	return s
 }
 
-func (s *bucketStory) take(n int64) sendlimit.Decision {
+func (s *bucketStory) take(n int64) rate.Grant {
 	s.Helper()
 	d, err := s.bucket.Take(s.Context(), rate.TokenRequest{Key: "alice", Tokens: n, Now: s.now})
 	require.NoError(s, err)
@@ -61,7 +60,7 @@ func TestTokenBucketBurstsAndRefills(t *testing.T) {
 	t.Parallel()
 	s := bucketOf(t, "2/second", 5)
 	d := s.take(4)
-	require.Equal(t, sendlimit.Decision{Allowed: true, Remaining: 1, Now: s.now, ResetsAt: s.now.Add(2 * time.Second)}, d)
+	require.Equal(t, rate.Grant{Allowed: true, Remaining: 1, Now: s.now, ResetsAt: s.now.Add(2 * time.Second)}, d)
 	s.refused(2, 500*time.Millisecond)
 	s.taken(1)
 	s.now = s.now.Add(499 * time.Millisecond)

@@ -10,7 +10,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/lua"
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -138,51 +137,51 @@ type PermitRequest struct {
 	Now     time.Time // zero means the server's clock
 }
 
-// Acquire takes permits, all or none. Of its Decision At is when they were taken,
+// Acquire takes permits, all or none. In its Grant, TakenAt is when they were taken,
 // Remaining how many more there are, RetryAfter how long to wait for as many as were
 // asked for, and ResetsAt when all are back.
 //
 // The error is a *NoRateError before a rate is set, an *InvalidError for more
 // permits than the rate has, an *UnavailableError when the store did not
 // answer, or ErrReply.
-func (p *Permits) Acquire(ctx context.Context, r PermitRequest) (sendlimit.Decision, error) {
+func (p *Permits) Acquire(ctx context.Context, r PermitRequest) (Grant, error) {
 	const doing = "acquiring permits"
 	if r.Permits == 0 {
 		r.Permits = 1
 	}
 	if err := keyspace.CheckToken(r.Token); err != nil {
-		return sendlimit.Decision{}, &fault.InvalidError{Field: "token", Value: r.Token, Want: "1 to 64 of A-Z a-z 0-9 _ -, see NewGeneration"}
+		return Grant{}, &fault.InvalidError{Field: "token", Value: r.Token, Want: "1 to 64 of A-Z a-z 0-9 _ -, see NewGeneration"}
 	}
 	if r.Permits < 1 {
-		return sendlimit.Decision{}, &fault.InvalidError{Field: "permits", Value: strconv.FormatInt(r.Permits, 10), Want: "at least 1"}
+		return Grant{}, &fault.InvalidError{Field: "permits", Value: strconv.FormatInt(r.Permits, 10), Want: "at least 1"}
 	}
 	answer, err := script.Run(ctx, p.client, lua.PermitsAcquire, doing,
 		[]string{p.keys.PermitRate(p.name), p.keys.Permits(p.name), p.keys.PermitsOf(p.name, p.owner)},
 		[]any{script.Milliseconds(r.Now), r.Token, r.Permits, p.lag.Milliseconds()})
 	if err != nil {
-		return sendlimit.Decision{}, err
+		return Grant{}, err
 	}
 	f := script.Read(answer, doing)
 	switch status := f.Int(0); status {
 	case permitsNoRate:
-		return sendlimit.Decision{}, &NoRateError{Name: p.name}
+		return Grant{}, &NoRateError{Name: p.name}
 	case permitsOverRate:
 		rate := Rate{Count: f.Int(2), Interval: time.Duration(f.Int(3)) * time.Millisecond}
-		return sendlimit.Decision{}, &fault.InvalidError{
+		return Grant{}, &fault.InvalidError{
 			Field: "permits", Value: strconv.FormatInt(r.Permits, 10),
 			Want: fmt.Sprintf("at most the rate of %q, which is %s", p.name, rate),
 		}
 	default:
-		d := sendlimit.Decision{
+		g := Grant{
 			Allowed: status == 1, Now: f.Time(1), Remaining: max(0, f.Int(2)-f.Int(4)),
 			RetryAfter: time.Duration(f.Int(5)) * time.Millisecond, ResetsAt: f.Time(6),
 		}
-		if d.Allowed {
-			d.At = f.Time(7)
+		if g.Allowed {
+			g.TakenAt = f.Time(7)
 		} else {
-			d.Code = fault.CodeRateLimited
+			g.Code = fault.CodeRateLimited
 		}
-		return d, f.Err
+		return g, f.Err
 	}
 }
 

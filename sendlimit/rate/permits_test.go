@@ -12,7 +12,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
@@ -53,7 +52,7 @@ func permitRate(t *testing.T, rateText string) rate.PermitRate {
 	return rate.PermitRate{Rate: r}
 }
 
-func (s *permitsStory) acquire(n int64) sendlimit.Decision {
+func (s *permitsStory) acquire(n int64) rate.Grant {
 	s.Helper()
 	s.asked++
 	d, err := s.Acquire(s.Context(), rate.PermitRequest{Token: "t" + strconv.Itoa(s.asked), Permits: n, Now: s.now})
@@ -80,7 +79,7 @@ func TestPermitsComeBackOneByOne(t *testing.T) {
 	s.acquired(1)
 	s.now = s.now.Add(100 * time.Millisecond)
 	d := s.acquire(2)
-	require.Equal(t, sendlimit.Decision{Allowed: true, Now: s.now, At: s.now, ResetsAt: s.now.Add(time.Second)}, d)
+	require.Equal(t, rate.Grant{Allowed: true, Now: s.now, TakenAt: s.now, ResetsAt: s.now.Add(time.Second)}, d)
 	s.refused(1, 900*time.Millisecond)
 	s.refused(2, time.Second) // the one and one of the two
 	s.refused(3, time.Second)
@@ -195,7 +194,7 @@ func TestPitfall48PermitsOfARepeatedCall(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, d.Allowed)
 		require.Equal(t, int64(1), d.Remaining)
-		require.Equal(t, first, d.At)
+		require.Equal(t, first, d.TakenAt)
 		s.now = s.now.Add(10 * time.Millisecond)
 	}
 	given, err := s.GiveBack(t.Context(), "same")

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -47,15 +46,15 @@ func (m *CountersModel) Remove(name string) bool {
 
 // Count counts a call, or says why not. The error is a *sendlimit.InvalidError
 // for an N that is more than a limit.
-func (m *CountersModel) Count(r counters.Request) (sendlimit.Decision, error) {
+func (m *CountersModel) Count(r counters.Request) (counters.Decision, error) {
 	n, now := max(r.N, 1), cut(r.At)
 	usages, periods := m.usages(r)
-	d := sendlimit.Decision{Allowed: true, Now: moment(now)}
-	var refusing, tightest *sendlimit.CounterUsage
+	d := counters.Decision{Allowed: true, Now: moment(now)}
+	var refusing, tightest *counters.Usage
 	for i := range usages {
 		u := &usages[i]
 		if n > u.Counter.Limit {
-			return sendlimit.Decision{}, fmt.Errorf("model of counters: %w", &fault.InvalidError{Field: "n"})
+			return counters.Decision{}, fmt.Errorf("model of counters: %w", &fault.InvalidError{Field: "n"})
 		}
 		if u.Used+n > u.Counter.Limit && (refusing == nil || u.Until.After(refusing.Until)) {
 			refusing = u
@@ -99,7 +98,7 @@ func (m *CountersModel) GiveBack(r counters.Request) {
 }
 
 // usages lists the counters of a call as they are before it, its event's first.
-func (m *CountersModel) usages(r counters.Request) (usages []sendlimit.CounterUsage, periods []span) {
+func (m *CountersModel) usages(r counters.Request) (usages []counters.Usage, periods []span) {
 	event := m.events[r.Event]
 	zoneName := r.TimeZone
 	if r.Event != "" {
@@ -126,7 +125,7 @@ func (m *CountersModel) usages(r counters.Request) (usages []sendlimit.CounterUs
 				used += call.n
 			}
 		}
-		usages = append(usages, sendlimit.CounterUsage{
+		usages = append(usages, counters.Usage{
 			Counter: c, Used: used, From: moment(period.from), Until: moment(period.until),
 		})
 		periods = append(periods, period)
@@ -134,7 +133,7 @@ func (m *CountersModel) usages(r counters.Request) (usages []sendlimit.CounterUs
 	return usages, periods
 }
 
-func (m *CountersModel) put(r counters.Request, c sendlimit.Counter, period span, n int64) {
+func (m *CountersModel) put(r counters.Request, c counters.Counter, period span, n int64) {
 	name := counterName(r, c)
 	if c.Period == calendar.NoPeriod {
 		m.windows[name] = period
@@ -142,6 +141,6 @@ func (m *CountersModel) put(r counters.Request, c sendlimit.Counter, period span
 	m.counted[name] = append(m.counted[name], countedCall{period.from, n})
 }
 
-func counterName(r counters.Request, c sendlimit.Counter) string {
+func counterName(r counters.Request, c counters.Counter) string {
 	return fmt.Sprintf("%q %q %q", r.Event, r.Key, c.Name)
 }

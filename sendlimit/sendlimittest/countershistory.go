@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
@@ -59,8 +58,8 @@ type countersHistory struct {
 }
 
 // historyCounters is every counter that a history knows, without its limit.
-func historyCounters() []sendlimit.Counter {
-	return []sendlimit.Counter{
+func historyCounters() []counters.Counter {
+	return []counters.Counter{
 		{Name: "m", Period: calendar.Minute},
 		{Name: "h", Period: calendar.Hour},
 		{Name: "d", Period: calendar.Day},
@@ -89,7 +88,7 @@ func (h *countersHistory) request(t *rapid.T) counters.Request {
 		r.TimeZone = rapid.SampledFrom(historyZones).Draw(t, "zone")
 	}
 	r.Counters = rapid.SliceOfNDistinct(rapid.SampledFrom(historyCounters()), least, 4,
-		func(c sendlimit.Counter) string { return c.Name }).Draw(t, "counters")
+		func(c counters.Counter) string { return c.Name }).Draw(t, "counters")
 	for i := range r.Counters { // each time another limit
 		r.Counters[i].Limit = int64(rapid.IntRange(2, 6).Draw(t, "limit"))
 	}
@@ -117,7 +116,7 @@ func (h *countersHistory) count(t *rapid.T) {
 
 // hintHolds holds a refusal's RetryAfter to be exact: then the call is allowed,
 // a millisecond earlier it is not.
-func (h *countersHistory) hintHolds(t *rapid.T, r counters.Request, d sendlimit.Decision) {
+func (h *countersHistory) hintHolds(t *rapid.T, r counters.Request, d counters.Decision) {
 	r.At = d.Now.Add(d.RetryAfter - time.Millisecond)
 	early, err := h.counters.Count(t.Context(), r)
 	require.NoError(t, err)

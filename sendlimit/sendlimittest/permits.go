@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
@@ -44,10 +43,10 @@ func (m *PermitsModel) held(client string, now time.Time) (whose string, held []
 }
 
 // Acquire is Permits.Acquire of a client, whose name is not empty.
-func (m *PermitsModel) Acquire(client, token string, n int64, now time.Time) sendlimit.Decision {
+func (m *PermitsModel) Acquire(client, token string, n int64, now time.Time) rate.Grant {
 	whose, held := m.held(client, now)
 	lasts := m.Rate.Interval + m.Lag
-	d := sendlimit.Decision{Allowed: true, Now: now}
+	d := rate.Grant{Allowed: true, Now: now}
 	used := int64(0)
 	for _, t := range held {
 		used += t.n
@@ -55,7 +54,7 @@ func (m *PermitsModel) Acquire(client, token string, n int64, now time.Time) sen
 	before := slices.IndexFunc(held, func(t permitTaken) bool { return t.token == token })
 	switch {
 	case before >= 0:
-		d.At = held[before].at
+		d.TakenAt = held[before].at
 	case used+n > m.Rate.Count:
 		d.Allowed, d.Code = false, fault.CodeRateLimited
 		for free, i := m.Rate.Count-used, 0; free < n; i++ {
@@ -63,7 +62,7 @@ func (m *PermitsModel) Acquire(client, token string, n int64, now time.Time) sen
 			d.RetryAfter = held[i].at.Add(lasts).Sub(now)
 		}
 	default:
-		d.At = now
+		d.TakenAt = now
 		held = append(held, permitTaken{token, n, now})
 		m.taken[whose] = held
 		used += n
@@ -184,7 +183,7 @@ func (h *permitsHistory) acquire(t *rapid.T) {
 func (h *permitsHistory) atTheHint(t *rapid.T) {
 	name, token := h.drawClient(t), keyspace.NewToken()
 	n := rapid.Int64Range(1, h.model.Rate.Count).Draw(t, "permits")
-	ask := func(at time.Time) sendlimit.Decision {
+	ask := func(at time.Time) rate.Grant {
 		d, err := h.permits[name].Acquire(t.Context(), rate.PermitRequest{Token: token, Permits: n, Now: at})
 		require.NoError(t, err)
 		require.Equal(t, h.model.Acquire(name, token, n, at), d)

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 )
@@ -59,11 +58,11 @@ func (m *TokensModel) until(tokens *big.Rat, now time.Time) time.Duration {
 }
 
 // Take is TokenBucket.Take, of no more than the capacity.
-func (m *TokensModel) Take(n int64, now time.Time) sendlimit.Decision {
+func (m *TokensModel) Take(n int64, now time.Time) rate.Grant {
 	before, at := m.level, m.at
 	m.fill(now)
 	wanted := new(big.Rat).SetInt64(n)
-	d := sendlimit.Decision{Allowed: m.level.Cmp(wanted) >= 0, Now: now}
+	d := rate.Grant{Allowed: m.level.Cmp(wanted) >= 0, Now: now}
 	if d.Allowed {
 		m.level = new(big.Rat).Sub(m.level, wanted)
 	} else {
@@ -77,14 +76,14 @@ func (m *TokensModel) Take(n int64, now time.Time) sendlimit.Decision {
 }
 
 // GiveBack is TokenBucket.GiveBack.
-func (m *TokensModel) GiveBack(n int64, now time.Time) sendlimit.Decision {
+func (m *TokensModel) GiveBack(n int64, now time.Time) rate.Grant {
 	known := m.level != nil
 	m.fill(now)
 	m.level = new(big.Rat).Add(m.level, new(big.Rat).SetInt64(n))
 	if full := new(big.Rat).SetInt64(m.Capacity); m.level.Cmp(full) > 0 {
 		m.level = full
 	}
-	d := sendlimit.Decision{Allowed: true, Now: now}
+	d := rate.Grant{Allowed: true, Now: now}
 	m.say(&d)
 	if !known {
 		m.level = nil
@@ -92,7 +91,7 @@ func (m *TokensModel) GiveBack(n int64, now time.Time) sendlimit.Decision {
 	return d
 }
 
-func (m *TokensModel) say(d *sendlimit.Decision) {
+func (m *TokensModel) say(d *rate.Grant) {
 	d.Remaining = new(big.Int).Quo(m.level.Num(), m.level.Denom()).Int64()
 	d.ResetsAt = d.Now.Add(m.until(new(big.Rat).SetInt64(m.Capacity), d.Now))
 }
@@ -133,7 +132,7 @@ func (h *tokensHistory) another(t *rapid.T) {
 	require.NoError(t, err)
 }
 
-func (h *tokensHistory) ask(t *rapid.T, n int64) sendlimit.Decision {
+func (h *tokensHistory) ask(t *rapid.T, n int64) rate.Grant {
 	d, err := h.bucket.Take(t.Context(), rate.TokenRequest{Key: "bucket", Tokens: n, Now: h.now})
 	require.NoError(t, err)
 	require.Equal(t, h.model.Take(n, h.now), d)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
@@ -204,7 +203,7 @@ func (p *pacer) ask(ctx context.Context) (permit, time.Duration, error) {
 		p.giveBack(ctx, asked)
 		return permit{}, p.refused(d), err
 	}
-	asked.token, asked.taken = token, d.At
+	asked.token, asked.taken = token, d.TakenAt
 	return asked, 0, nil
 }
 
@@ -232,11 +231,11 @@ func (p *pacer) renew(ctx context.Context, stop <-chan struct{}, held permit) (p
 const paceBucket = "pace/" + PaceTarget
 
 // refused notes when to ask again.
-func (p *pacer) refused(d sendlimit.Decision) time.Duration {
+func (p *pacer) refused(g rate.Grant) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.next = p.clock.Local().Add(d.RetryAfter)
-	return d.RetryAfter
+	p.next = p.clock.Local().Add(g.RetryAfter)
+	return g.RetryAfter
 }
 
 // giveBack gives a permit back whose call was not made. Where the store does not

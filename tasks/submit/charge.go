@@ -131,6 +131,8 @@ type chargedReserve struct {
 	// open is the hold of a reserve that got no answer: the same reserve, asked
 	// again, goes on with it.
 	open *openHold
+	// refused is the charge that refused the message, if it was the quota that did.
+	refused quota.Charge
 }
 
 type openHold struct {
@@ -172,6 +174,7 @@ func (c *chargedReserve) chargeThenReserve(
 // where the one held has no free time.
 func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request, judge judges) (sendlimit.Decision, error) {
 	to := aimAt(r.At, c.clock.Now())
+	c.refused = quota.Charge{}
 	for range chargeTries {
 		hold, refused, err := c.hold(ctx, r, &to)
 		if err != nil {
@@ -235,7 +238,7 @@ func (a aim) next(r sendlimit.Request, d sendlimit.Decision, until time.Time) (n
 // the place that it is for.
 func (c *chargedReserve) hold(
 	ctx context.Context, r sendlimit.Request, to *aim,
-) (held sendlimit.Hold, refused sendlimit.Decision, err error) {
+) (held sendlimit.Hold, refused quota.Charge, err error) {
 	if open := c.open; open != nil {
 		c.open, *to = nil, open.aim
 		return open.Hold, refused, nil
@@ -244,7 +247,7 @@ func (c *chargedReserve) hold(
 		Account: c.payer.Account, Tier: c.payer.Tier, User: r.User, ID: r.ID, At: to.at, Present: to.present, Now: r.Now,
 	})
 	if err == nil && !charge.Allowed {
-		refused = charge.Decision
+		refused = charge
 	}
 	return charge.Hold, refused, err
 }
@@ -268,7 +271,7 @@ func takenOrQuiet(d sendlimit.Decision) bool {
 // the quota: what was said of its id before, that its time is past or in quiet
 // hours, or that its user is blocked.
 func (c *chargedReserve) unlessKnown(
-	ctx context.Context, r sendlimit.Request, refused sendlimit.Decision, to judges,
+	ctx context.Context, r sendlimit.Request, refused quota.Charge, to judges,
 ) (sendlimit.Decision, error) {
 	d, err := to.Check(ctx, r)
 	switch {
@@ -278,19 +281,29 @@ func (c *chargedReserve) unlessKnown(
 		if refused.Code != fault.CodeQuotaExceeded {
 			return sendlimit.Decision{}, errContended("charging an account") // the store's clocks do not agree
 		}
-		if !refused.At.Equal(r.At) {
-			refused.RequestedAt = r.At
+		c.refused = refused
+		d = quotaDecision(refused)
+		if !d.At.Equal(r.At) {
+			d.RequestedAt = r.At
 		}
-		return refused, nil
+		return d, nil
 	}
 	return d, nil
 }
 
-// check says what reserve would answer, and charges nothing.
-func (c *charger) check(ctx context.Context, p payers.Payer, r sendlimit.Request, t *sendlimit.Timeline) (sendlimit.Decision, error) {
+// quotaDecision is the decision about a message whose quota is used up.
+func quotaDecision(refused quota.Charge) sendlimit.Decision {
+	return sendlimit.Decision{Code: refused.Code, At: refused.At, Now: refused.Now}
+}
+
+// check says what reserve would answer, and charges nothing. Where it is the quota
+// that refuses, it returns the charge as well.
+func (c *charger) check(
+	ctx context.Context, p payers.Payer, r sendlimit.Request, t *sendlimit.Timeline,
+) (sendlimit.Decision, quota.Charge, error) {
 	d, err := t.Check(ctx, r)
 	if err != nil || (!d.Allowed || d.Replayed) && d.Code != fault.CodeSendLimit {
-		return d, err
+		return d, quota.Charge{}, err
 	}
 	asked := r.At
 	if asked.Before(d.Now) {
@@ -301,15 +314,15 @@ func (c *charger) check(ctx context.Context, p payers.Payer, r sendlimit.Request
 		times = append(times, d.At)
 	}
 	for _, at := range times {
-		quota, err := c.charges.Check(ctx, quota.Request{Account: p.Account, Tier: p.Tier, At: at, Now: d.Now})
+		charge, err := c.charges.Check(ctx, quota.Request{Account: p.Account, Tier: p.Tier, At: at, Now: d.Now})
 		if err != nil {
-			return sendlimit.Decision{}, err
+			return sendlimit.Decision{}, quota.Charge{}, err
 		}
-		if !quota.Allowed {
-			return quota, nil
+		if !charge.Allowed {
+			return quotaDecision(charge), charge, nil
 		}
 	}
-	return d, nil
+	return d, quota.Charge{}, nil
 }
 
 // count counts what a submit came to in the numbers of its account; rule is what

@@ -26,6 +26,8 @@ type chargedChange struct {
 	// open is the hold of a change that got no answer: the same change, asked
 	// again, goes on with it.
 	open *openChange
+	// refused is the charge that refused a move, if it was the quota that did.
+	refused quota.Charge
 }
 
 type openChange struct {
@@ -47,6 +49,7 @@ func notFound() sendlimit.Decision { return sendlimit.Decision{Code: fault.CodeN
 // run makes a change: at once where nobody may have been charged, otherwise after
 // a look at the message, with a hold.
 func (c *chargedChange) run(ctx context.Context, apply change, holdFor hold) (sendlimit.Decision, error) {
+	c.refused = quota.Charge{}
 	if c.account == "" && c.open == nil {
 		if d, err := apply(nil, time.Time{}); err != nil || d.Code != fault.CodeChanged {
 			return d, err
@@ -77,13 +80,13 @@ func (c *chargedChange) try(ctx context.Context, apply change, holdFor hold) (d 
 			return d, d.Code == fault.CodeChanged, err
 		}
 		charge, decided, err := holdFor(ctx, standing)
-		switch {
-		case err != nil:
+		if err != nil {
 			return d, false, err
-		case decided != nil:
-			return *decided, decided.Code == fault.CodeChanged, nil
 		}
 		c.settler.raised(ctx, charge.Notices)
+		if decided != nil {
+			return *decided, decided.Code == fault.CodeChanged, nil
+		}
 		open = &openChange{charge, standing.SendAt}
 	}
 	held := open.charge.Hold
@@ -130,7 +133,9 @@ func (c *chargedChange) holdMove(to time.Time) hold {
 			case err != nil || charge.Allowed:
 				return charge, nil, err
 			case charge.Code == fault.CodeQuotaExceeded:
-				return charge, &charge.Decision, nil
+				c.refused = charge
+				d := quotaDecision(charge)
+				return charge, &d, nil
 			case charge.Code == fault.CodeHoldOver:
 			case to.IsZero() || charge.Now.Sub(to) <= policy.Grace:
 				place = aimAt(to, charge.Now) // by the store's clock, it is another hour

@@ -36,8 +36,8 @@ func (h *heldReserve) Hold(_ context.Context, r quota.Request) (quota.Charge, er
 	hour := r.At.Truncate(time.Hour)
 	h.events = append(h.events, "held "+hour.Format("15h"))
 	return quota.Charge{
-		Decision: sendlimit.Decision{Allowed: true, At: r.At, Now: h.now},
-		Hold:     sendlimit.Hold{Account: "acme", Attempt: hour.Format("15h"), Until: hour.Add(time.Hour)},
+		Allowed: true, At: r.At, Now: h.now,
+		Hold: sendlimit.Hold{Account: "acme", Attempt: hour.Format("15h"), Until: hour.Add(time.Hour)},
 	}, nil
 }
 

@@ -77,7 +77,7 @@ func (r *Rehearsal) Submit(ctx context.Context, m message.Message) (message.Outc
 		r.submitter.capacity.take(request.content) // its copies take room too
 	}
 	if charged != nil {
-		charged.payer.Quota(&o, request.decision)
+		charged.payer.Quota(&o, charged.refused)
 	}
 	return o, request.err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -206,7 +207,7 @@ func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outc
 		return o.Outcome == message.Accepted, judged.err
 	})
 	if charged != nil && judged.err == nil {
-		charged.payer.Quota(&o, judged.decision)
+		charged.payer.Quota(&o, charged.refused)
 		s.charger.count(charged.payer, o, s.Rules.Label(o), s.clock.Now())
 	}
 	s.announce(ctx, judged.decision.Notices)
@@ -245,14 +246,16 @@ func (s *Submitter) Check(ctx context.Context, m message.Message) (o message.Out
 	}
 	err = s.Rules.Do(ctx, l, func(l *rules.Limiters) error {
 		check := l.Timeline.Check
+		var refused quota.Charge
 		if m.Account != "" {
-			check = func(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error) {
-				return s.charger.check(ctx, p, r, l.Timeline)
+			check = func(ctx context.Context, r sendlimit.Request) (d sendlimit.Decision, err error) {
+				d, refused, err = s.charger.check(ctx, p, r, l.Timeline)
+				return d, err
 			}
 		}
 		var request judged
 		o, request = s.judge(ctx, m, l.Timeline, check)
-		p.Quota(&o, request.decision)
+		p.Quota(&o, refused)
 		return request.err
 	})
 	return o, err
@@ -318,7 +321,7 @@ func (s *Submitter) MoveFrom(ctx context.Context, user, id string, from, to time
 		return message.InvalidOr(err, user, id)
 	}
 	o := outcomeOf(d, message.Moved, user, id)
-	changed.payer.Quota(&o, d)
+	changed.payer.Quota(&o, changed.refused)
 	return o, nil
 }
 

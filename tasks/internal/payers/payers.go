@@ -6,10 +6,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -90,20 +90,20 @@ func (p *Payers) get(ctx context.Context, name string) (Payer, error) {
 	return fresh, nil
 }
 
-// quota completes a refusal by a quota, in the words and the time zone of its
-// account.
-func (p Payer) Quota(o *message.Outcome, d sendlimit.Decision) {
-	if d.Code != fault.CodeQuotaExceeded || len(d.Counters) == 0 {
+// Quota completes the outcome of a message whose quota is used up, in the words
+// and the time zone of its account. Another charge changes nothing.
+func (p Payer) Quota(o *message.Outcome, c quota.Charge) {
+	if c.Code != fault.CodeQuotaExceeded {
 		return
 	}
 	const layout = "2006-01-02 15:04"
-	used := d.Counters[0]
+	used := c.UsedUp
 	period := "the day " + used.From.In(p.Zone).Format("2006-01-02")
 	if used.Counter.Period == calendar.Hour {
 		period = "the hour from " + used.From.In(p.Zone).Format(layout)
 	}
 	o.Detail = fmt.Sprintf("account %s has no messages left for %s: its quota is %s; the next begins at %s %s",
 		p.Account.Name, period, used.Counter, used.Until.In(p.Zone).Format(layout), p.Zone)
-	o.ResetsAt = message.Time{Time: d.ResetsAt}
-	o.RetryAfterSeconds = int64((d.RetryAfter + time.Second - 1) / time.Second)
+	o.ResetsAt = message.Time{Time: used.Until}
+	o.RetryAfterSeconds = int64((c.RetryAfter + time.Second - 1) / time.Second)
 }
