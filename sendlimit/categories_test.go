@@ -187,7 +187,7 @@ func lookUps(t *testing.T, client *redis.Client) (calls int) {
 func TestExemptMessages(t *testing.T) {
 	t.Parallel()
 	o := sorted(t, "1/hour")
-	o.Policy.QuietHours = quietHours(t, "22:00-08:00")
+	o.Policy.QuietHours = story.QuietHours(t, "22:00-08:00")
 	keys := story.KeysOf(o)
 	onEachStore(t, o, func(u *user) {
 		u.accepted("n", "10:00", "")

@@ -191,7 +191,7 @@ func TestEveryCallFollowsTheSettings(t *testing.T) {
 func TestBlockedIsJudgedInItsTurn(t *testing.T) {
 	t.Parallel()
 	o := withSettings(t, "1/minute")
-	o.Policy.QuietHours = quietHours(t, "22:00-08:00")
+	o.Policy.QuietHours = story.QuietHours(t, "22:00-08:00")
 	onEachStore(t, o, func(u *user) {
 		u.accepted("a", "10:00", "")
 		u.accepted("b", "11:00", "")

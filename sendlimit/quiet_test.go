@@ -17,19 +17,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-func quietHours(t *testing.T, lines ...string) policy.QuietHours {
-	t.Helper()
-	hours, err := policy.ParseQuietHours(lines...)
-	require.NoError(t, err)
-	return hours
-}
-
 // sleeping are options with quiet hours in Berlin, an hour ahead of UTC in
 // winter.
 func sleeping(t *testing.T, lines []string, rules ...string) sendlimit.Options {
 	t.Helper()
 	o := withSettings(t, append([]string{"zone:Europe/Berlin"}, rules...)...)
-	o.Policy.QuietHours = quietHours(t, lines...)
+	o.Policy.QuietHours = story.QuietHours(t, lines...)
 	return o
 }
 
@@ -173,7 +166,7 @@ func TestQuietHoursThroughALongSearch(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	o := sendlimit.Options{Policy: story.PolicyOf(t, "1/minute")}
-	o.Policy.QuietHours = quietHours(t, "00:00-23:00")
+	o.Policy.QuietHours = story.QuietHours(t, "00:00-23:00")
 	s := story.Tell(t, o)
 	calls := &redistest.ScriptCalls{}
 	s.Client.AddHook(calls)

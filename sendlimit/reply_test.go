@@ -1,7 +1,6 @@
 package sendlimit_test
 
 import (
-	"context"
 	"errors"
 	"math"
 	"testing"
@@ -13,19 +12,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
-
-// impostor is a store that answers every script alike, and so mostly wrong.
-type impostor struct {
-	redis.Scripter // nil: nothing but EvalSha is called
-
-	answer any
-}
-
-func (i impostor) EvalSha(context.Context, string, []string, ...any) *redis.Cmd {
-	return redis.NewCmdResult(i.answer, nil)
-}
 
 // everything calls every operation that runs a script, and returns the errors
 // by the operation's name.
@@ -71,7 +60,7 @@ func TestPitfall20RepliesAreChecked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for operation, err := range everything(t, impostor{answer: answer}) {
+			for operation, err := range everything(t, redistest.FixedReply{Reply: answer}) {
 				require.ErrorIs(t, err, script.ErrReply, operation)
 			}
 		})
@@ -119,7 +108,7 @@ func TestRepliesAreCheckedToTheLastElement(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := everything(t, impostor{answer: row.answer})[row.operation]
+			err := everything(t, redistest.FixedReply{Reply: row.answer})[row.operation]
 			require.ErrorIs(t, err, script.ErrReply)
 			require.NotContains(t, err.Error(), "alice")
 		})
@@ -143,7 +132,7 @@ func FuzzReply(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, shape []byte) {
 		answer, _ := grow(shape, 0)
-		for operation, err := range everything(t, impostor{answer: answer}) {
+		for operation, err := range everything(t, redistest.FixedReply{Reply: answer}) {
 			if err != nil && !errors.Is(err, script.ErrReply) {
 				t.Errorf("%s: %v", operation, err)
 			}

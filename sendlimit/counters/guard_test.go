@@ -210,22 +210,9 @@ func TestPitfall35AGuardedHandlerWithoutAStore(t *testing.T) {
 // nonsense is counters on a store that answers what no script does.
 func nonsense(t *testing.T) *counters.Counters {
 	t.Helper()
-	counters, err := counters.New(answering{reply: []any{"x"}}, "")
+	counters, err := counters.New(redistest.FixedReply{Reply: []any{"x"}}, "")
 	require.NoError(t, err)
 	return counters
-}
-
-// answering is a store that gives every script the same reply.
-type answering struct {
-	redis.Scripter
-
-	reply []any
-}
-
-func (a answering) EvalSha(ctx context.Context, _ string, _ []string, _ ...any) *redis.Cmd {
-	cmd := redis.NewCmd(ctx)
-	cmd.SetVal(a.reply)
-	return cmd
 }
 
 func TestPitfall20RepliesOfCounters(t *testing.T) {
@@ -246,7 +233,7 @@ func TestPitfall20RepliesOfCounters(t *testing.T) {
 		"zone without end":  {int64(-2), int64(9), "Europe/Berlin"},
 		"event's has no id": {int64(1), int64(9), int64(0), int64(1), "", row, row, int64(1)},
 	} {
-		limits, err := counters.New(answering{reply: reply}, "")
+		limits, err := counters.New(redistest.FixedReply{Reply: reply}, "")
 		require.NoError(t, err)
 		d, err := limits.Count(t.Context(), counters.Request{
 			Event: "submit", Key: "a", Counters: []counters.Counter{{Name: "m", Limit: 5, Period: calendar.Minute}},

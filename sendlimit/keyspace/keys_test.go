@@ -167,3 +167,14 @@ func TestHostileUsersHaveTimelinesOfTheirOwn(t *testing.T) {
 		require.False(t, s.Server.Exists(story.KeysOf(s.Options).Watch(user)))
 	}
 }
+
+// The bounds themselves are valid.
+func TestUsersAndIDsAtTheirBounds(t *testing.T) {
+	t.Parallel()
+	for _, user := range []string{"a", " ", strings.Repeat("x", 256), strings.Repeat("界", 85) + "x", "\u2028", "a\u00a0b"} {
+		require.True(t, keyspace.ValidUser(user), "%q", user)
+	}
+	for _, id := range []string{"a", ".", ":", "-", "_", strings.Repeat("Z9", 64)} {
+		require.True(t, keyspace.ValidID(id), "%q", id)
+	}
+}

@@ -1,27 +1,15 @@
 package messages_test
 
 import (
-	"context"
 	"testing"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
-
-// mimic is a store that answers every script alike.
-type mimic struct {
-	redis.UniversalClient // nil: nothing but EvalSha is called
-
-	answer any
-}
-
-func (m mimic) EvalSha(context.Context, string, []string, ...any) *redis.Cmd {
-	return redis.NewCmdResult(m.answer, nil)
-}
 
 func TestRepliesAboutDeadLettersAreChecked(t *testing.T) {
 	t.Parallel()
@@ -48,7 +36,7 @@ func TestRepliesAboutDeadLettersAreChecked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			client := mimic{answer: row.answer}
+			client := redistest.FixedReply{Reply: row.answer}
 			dead, err := messages.NewDeadLetters(client, sendlimit.Options{})
 			require.NoError(t, err)
 			timeline, err := sendlimit.NewTimeline(client, sendlimit.Options{})

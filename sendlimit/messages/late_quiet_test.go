@@ -15,9 +15,7 @@ import (
 // quietAt adds quiet hours to a policy.
 func quietAt(t *testing.T, p policy.Policy, lines ...string) policy.Policy {
 	t.Helper()
-	var err error
-	p.QuietHours, err = policy.ParseQuietHours(lines...)
-	require.NoError(t, err)
+	p.QuietHours = story.QuietHours(t, lines...)
 	return p
 }
 

@@ -183,9 +183,7 @@ func TestRefit(t *testing.T) {
 func quietPolicy(t *testing.T, hours string, rules ...string) policy.Policy {
 	t.Helper()
 	p := story.PolicyOf(t, rules...)
-	var err error
-	p.QuietHours, err = policy.ParseQuietHours(hours)
-	require.NoError(t, err)
+	p.QuietHours = story.QuietHours(t, hours)
 	return p
 }
 
@@ -292,10 +290,14 @@ func TestPitfall15RefitOfAUserWithManyReservations(t *testing.T) {
 		messages[i] = scheduled{id: "m" + strconv.Itoa(i), at: now.Add(time.Duration(i+1) * time.Minute)}
 	}
 	schedule(t, client, now, "alice", messages...)
-	calls := &scriptCounter{}
+	calls := &redistest.ScriptCalls{}
 	client.AddHook(calls)
 	policy := story.PolicyOf(t, "1/hour")
-	found, totals := refitted(t, client, sendlimit.Options{Policy: policy}, refit.Options{Policy: policy, Now: now})
+	var found map[string][]refit.Misfit
+	var totals refit.Totals
+	made := calls.During(func() {
+		found, totals = refitted(t, client, sendlimit.Options{Policy: policy}, refit.Options{Policy: policy, Now: now})
+	})
 	require.Equal(t, n, totals.Reservations)
 	require.Equal(t, n-(n+59)/60, totals.Misfits)
 	for _, m := range found["alice"] {
@@ -303,24 +305,7 @@ func TestPitfall15RefitOfAUserWithManyReservations(t *testing.T) {
 		require.NoError(t, err)
 		require.NotZero(t, minute%60, "each first of an hour stays")
 	}
-	require.Greater(t, calls.n, 10, "in many calls")
-}
-
-// scriptCounter counts the scripts that are called in pipelines.
-type scriptCounter struct{ n int }
-
-func (c *scriptCounter) DialHook(next redis.DialHook) redis.DialHook          { return next }
-func (c *scriptCounter) ProcessHook(next redis.ProcessHook) redis.ProcessHook { return next }
-
-func (c *scriptCounter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return func(ctx context.Context, cmds []redis.Cmder) error {
-		for _, cmd := range cmds {
-			if cmd.Name() == "evalsha" {
-				c.n++
-			}
-		}
-		return next(ctx, cmds)
-	}
+	require.Greater(t, made, 10, "in many calls")
 }
 
 func TestRefitRefusesAndStops(t *testing.T) {

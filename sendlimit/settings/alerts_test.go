@@ -35,15 +35,3 @@ func TestPolicyAlertsAreKept(t *testing.T) {
 		require.True(t, policy.Equal(loaded))
 	}
 }
-
-func TestPolicyAlertsThatAreRefused(t *testing.T) {
-	t.Parallel()
-	for _, percents := range [][]int{{0}, {101}, {80, 80}, {100, 80}, {-1, 50}} {
-		policy := story.PolicyOf(t, "1/day")
-		policy.AlertAt = percents
-		require.ErrorContains(t, policy.Validate(), "alert_at")
-	}
-	policy := story.PolicyOf(t, "1/day")
-	policy.AlertTo = "http://example.com"
-	require.ErrorContains(t, policy.Validate(), `alert_to "http://example.com" is not allowed`)
-}

@@ -1,9 +1,7 @@
-package settings_test
+package sendlimit_test
 
 import (
 	"errors"
-	"log/slog"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -41,21 +39,5 @@ func TestWhatCantBeReadIsNotInvalid(t *testing.T) {
 		require.True(t, away, "%v", err)
 		_, invalid := errors.AsType[*fault.InvalidError](err)
 		require.False(t, invalid, "%v", err)
-	}
-}
-
-func TestLogsOfPoliciesHaveNobodysWholeAddress(t *testing.T) {
-	t.Parallel()
-	for to, logged := range map[string]string{
-		"ops@example.com":              "alerts to …@example.com",
-		"https://example.com/s3cret@b": "alerts to https://example.com/…",
-	} {
-		p := policy.Default()
-		p.AlertTo = to
-		var log strings.Builder
-		slog.New(slog.NewTextHandler(&log, nil)).Info("it", "rules", p)
-		require.Contains(t, log.String(), logged, to)
-		require.NotContains(t, log.String(), "s3cret", to)
-		require.NotContains(t, log.String(), "ops", to)
 	}
 }
