@@ -454,14 +454,23 @@ func TestUncertain(t *testing.T) {
 // answered nonetheless, and order is kept.
 func TestABacklogOfManyMessages(t *testing.T) {
 	t.Parallel()
+	checkBacklogs(t, 1)
+}
+
+func TestBacklogsOfManyMessages(t *testing.T) {
+	sendlimittest.Long(t)
+	t.Parallel()
+	checkBacklogs(t, 12)
+}
+
+// checkBacklogs checks at most count random backlogs: one takes longer than a
+// history.
+func checkBacklogs(t *testing.T, count int64) {
+	t.Helper()
 	_, client := redistest.Embedded(t)
-	enough := int64(12) // a backlog takes longer than a history
-	if testing.Short() {
-		enough = 1
-	}
 	var backlogs atomic.Int64
 	rapid.Check(t, func(t *rapid.T) {
-		if n := backlogs.Add(1); n <= enough {
+		if n := backlogs.Add(1); n <= count {
 			sendlimittest.CheckBacklog(t, client, fmt.Sprintf("b%d", n))
 		}
 	})

@@ -2,12 +2,13 @@ package sendlimittest
 
 import "testing"
 
-// Long skips a test in short mode, as the run under the race detector is: one whose
-// length is its point, or that only starts programs, shows a detector nothing that
-// shorter ones do not, and takes many times as long under it.
+// Long skips a test in short mode, which is how all tests run under the race
+// detector. Call it first in a test that takes long or starts programs: under
+// the detector it would take several times as long, and find nothing that
+// shorter tests do not. Long tests run without the detector.
 func Long(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
+	if testing.Short() { //nolint:forbidigo // the one place
 		t.Skip("long, and left out in short mode")
 	}
 }

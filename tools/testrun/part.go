@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+)
+
+// slow is from when on a test's time is printed.
+const slow = 10 * time.Second
+
+// event is a line of go test -json.
+type event struct {
+	Action  string
+	Package string
+	Test    string
+	Output  string
+	Elapsed float64 // seconds
+}
+
+// outcomes is what became of the tests of one call of go test.
+type outcomes struct {
+	out     io.Writer
+	actions map[testName]string // the last one: pass, skip, fail, or run of a test that did not end
+	reasons map[testName]string // why a test skipped itself
+	texts   map[testName]*strings.Builder
+}
+
+// runPart calls go and prints a line a package, each slow test, and all that
+// failing tests print.
+func runPart(out io.Writer, args []string) (*outcomes, error) {
+	o := &outcomes{
+		out: out, actions: make(map[testName]string), reasons: make(map[testName]string),
+		texts: make(map[testName]*strings.Builder),
+	}
+	command := exec.Command("go", args...) //nolint:gosec,noctx // the arguments are make's
+	command.Stderr = os.Stderr
+	stdout, err := command.StdoutPipe()
+	if err != nil {
+		return o, fmt.Errorf("go test: %w", err)
+	}
+	if err := command.Start(); err != nil {
+		return o, fmt.Errorf("go test: %w", err)
+	}
+	lines := bufio.NewReader(stdout)
+	for {
+		line, err := lines.ReadBytes('\n')
+		var e event
+		if json.Unmarshal(line, &e) == nil {
+			o.take(e)
+		} else {
+			_, _ = out.Write(line)
+		}
+		if err != nil {
+			break
+		}
+	}
+	if err := command.Wait(); err != nil {
+		return o, fmt.Errorf("go test: %w", err)
+	}
+	return o, nil
+}
+
+// take follows one event.
+func (o *outcomes) take(e event) {
+	name := testName{e.Package, e.Test}
+	switch e.Action {
+	case "build-output":
+		fmt.Fprint(o.out, e.Output)
+	case "output":
+		o.keep(name, e.Output)
+	case "run":
+		o.actions[name] = e.Action
+	case "pass", "skip", "fail":
+		if e.Test == "" {
+			o.endPackage(e)
+			return
+		}
+		o.actions[name] = e.Action
+		o.endTest(name, e)
+	}
+}
+
+// keep keeps what a test prints until its end.
+func (o *outcomes) keep(name testName, text string) {
+	if strings.HasPrefix(text, "=== ") {
+		return
+	}
+	if o.texts[name] == nil {
+		o.texts[name] = &strings.Builder{}
+	}
+	o.texts[name].WriteString(text)
+}
+
+// text returns what a test or a package has printed, and forgets it.
+func (o *outcomes) text(name testName) string {
+	kept := o.texts[name]
+	delete(o.texts, name)
+	if kept == nil {
+		return ""
+	}
+	return kept.String()
+}
+
+func (o *outcomes) endTest(name testName, e event) {
+	text := o.text(name)
+	switch {
+	case e.Action == "fail":
+		fmt.Fprint(o.out, text)
+	case e.Action == "skip":
+		reason, _, _ := strings.Cut(text, "\n") // then comes the line that says SKIP
+		o.reasons[name] = strings.TrimSpace(reason)
+	}
+	if took := time.Duration(e.Elapsed * float64(time.Second)); took >= slow && name == name.top() {
+		fmt.Fprintf(o.out, "   %s %s\n", name.test, took.Round(100*time.Millisecond))
+	}
+}
+
+// endPackage prints the line of a package that passed, or else all that it and
+// its tests that did not end have printed.
+func (o *outcomes) endPackage(e event) {
+	text := o.text(testName{e.Package, ""})
+	if e.Action != "fail" {
+		for line := range strings.Lines(text) {
+			if strings.HasPrefix(line, "ok ") {
+				fmt.Fprint(o.out, line)
+			}
+		}
+		return
+	}
+	for name := range maps.Clone(o.texts) {
+		if name.pkg == e.Package {
+			fmt.Fprintf(o.out, "--- did not end: %s\n%s", name, o.text(name))
+		}
+	}
+	fmt.Fprint(o.out, text)
+}
+
+// skippedTests names the test functions that skipped themselves, or a subtest.
+func (o *outcomes) skippedTests() []testName {
+	skipped := make(map[testName]bool)
+	for name, action := range o.actions {
+		if action == "skip" {
+			skipped[name.top()] = true
+		}
+	}
+	return slices.SortedFunc(maps.Keys(skipped), compareNames)
+}

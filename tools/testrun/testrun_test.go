@@ -1,0 +1,96 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const goodTests = `package a
+
+import (
+	"os"
+	"testing"
+)
+
+func long(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long")
+	}
+	if os.Getenv("TESTRUN_FAIL") == t.Name() {
+		t.Fatal("a long one fails")
+	}
+}
+
+func TestShort(t *testing.T) {
+	if os.Getenv("TESTRUN_FAIL") == t.Name() {
+		t.Fatal("a short one fails")
+	}
+}
+func TestLong(t *testing.T)    { long(t) }
+func TestPartly(t *testing.T)  { t.Run("long", long) }
+func TestNowhere(t *testing.T) { t.Skip("is run elsewhere") }
+func FuzzNothing(f *testing.F) { f.Fuzz(func(*testing.T, int) {}) }
+`
+
+// A main function of the tests that forgets to run them.
+const forgetfulTests = `package b
+
+import "testing"
+
+func TestMain(*testing.M)      {}
+func TestForgotten(t *testing.T) {}
+`
+
+// run runs the tests of a module with the given files.
+func run(t *testing.T, files map[string]string) (string, error) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	files["go.mod"] = "module example\n"
+	for name, text := range files {
+		if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out strings.Builder
+	err := runAll(&out, []string{"./..."}, 0, false)
+	t.Log(out.String())
+	return out.String(), err
+}
+
+func TestEveryTestRunsOnce(t *testing.T) {
+	out, err := run(t, map[string]string{"a/a_test.go": goodTests})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"-- 3 long tests", "skipped: example/a TestNowhere: a_test.go:24: is run elsewhere", "-- 4 of 5 tests ran",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+}
+
+func TestAFailureInEitherPartCounts(t *testing.T) {
+	for test, want := range map[string]string{"TestShort": "a short one fails", "TestLong": "a long one fails", "TestPartly/long": "a long one fails"} {
+		t.Run(test, func(t *testing.T) {
+			t.Setenv("TESTRUN_FAIL", test)
+			out, err := run(t, map[string]string{"a/a_test.go": goodTests})
+			if err == nil || !strings.Contains(out, want) {
+				t.Errorf("no failure with %q: %v", want, err)
+			}
+		})
+	}
+}
+
+func TestAForgottenTestFails(t *testing.T) {
+	_, err := run(t, map[string]string{"a/a_test.go": goodTests, "b/b_test.go": forgetfulTests})
+	if err == nil || err.Error() != "example/b TestForgotten did not run" {
+		t.Errorf("got %v", err)
+	}
+}
