@@ -14,8 +14,13 @@ help: ## Show this list
 build: ## Build the programs into bin/
 	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
 
+.PHONY: quick
+quick: ## Run the short tests, those of packages that have not changed from the cache
+	@tools/install-packages.sh
+	go test -short -vet=off ./...
+
 .PHONY: test
-test: ## Run all tests, on a real Redis too where there is one, and with the race detector
+test: ## Run all tests: the short ones with the race detector, the long ones without
 	@tools/install-packages.sh
 	@tools/test.sh
 

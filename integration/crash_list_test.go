@@ -48,6 +48,7 @@ type occasion int
 // The occasions.
 const (
 	callsAlways  occasion = iota
+	callsAtStart          // soon after a worker has started, with nothing to do
 	callsOnLoss           // when a submitter died over a message for later
 	callsOnHold           // when one died that had charged an account
 	callsOnQuota          // when an account has no messages left
@@ -87,13 +88,20 @@ func (t crashTarget) comes() occasion {
 		return callsOnPause
 	case slices.Contains([]string{
 		"account/find", "hgetall accounts", "hgetall stats", "notice/put", "rate/permits_give_back", "account/stats_add",
-		"rate/tokens_give_back", "zadd notices", "zrange gathered", "zrange holds", "zrange notices", "zrem gathered",
+		"rate/tokens_give_back", "zadd notices", "zrem gathered",
 	}, t.call):
 		return callsInTime
 	case slices.Contains([]string{"asynq clearServerState", "asynq retry", "zrem asynq:servers", "zrem asynq:workers"}, t.call):
 		return callsAtStop
 	case slices.Contains([]string{"asynq deleteExpiredCompletedTasks", "zadd asynq:lease"}, t.call):
 		return callsLate
+	case slices.Contains([]string{
+		"asynq dequeue", "asynq forward", "asynq listLeaseExpired", "asynq reclaimStateAggregationSets",
+		"asynq writeServerState", "client", "dial", "get policy", "hello", "mget rate",
+		"sadd asynq:queues", "smembers policies", "time", "zadd asynq:servers", "zrange gathered", "zrange holds",
+		"zrange notices", "zrange watch",
+	}, t.call):
+		return callsAtStart
 	}
 	return callsAlways
 }
@@ -114,6 +122,55 @@ func crashTargets() []crashTarget {
 	add(false, submitterCalls())
 	add(true, workerCalls())
 	return targets
+}
+
+func crashPairCount() int { return (len(crashTargets()) + 1) / 2 }
+
+// crashPair returns the targets of a round. As many seeds in a row as there are
+// pairs, from a multiple of that, have all of them.
+func crashPair(seed uint64) [2]crashTarget {
+	count := uint64(crashPairCount())
+	return crashPairs(rand.New(rand.NewPCG(seed/count, 1)))[seed%count]
+}
+
+// crashPairs puts all targets into random pairs, for a round each. The second of
+// a pair must still come when a process has died at the first. So it is one of a
+// worker after a submitter's, or one that every worker reaches when it starts.
+func crashPairs(random *rand.Rand) [][2]crashTarget {
+	targets := crashTargets()
+	random.Shuffle(len(targets), func(i, j int) { targets[i], targets[j] = targets[j], targets[i] })
+	rank := func(t crashTarget) int {
+		switch {
+		case !t.worker:
+			return 0
+		case t.comes() == callsOnLoss, t.comes() == callsOnHold, t.comes() == callsOnPause:
+			return 1
+		case t.comes() == callsAlways:
+			return 2
+		case t.comes() == callsAtStart:
+			return 4
+		}
+		return 3 // the worker is to live for a while
+	}
+	slices.SortStableFunc(targets, func(a, b crashTarget) int { return rank(a) - rank(b) })
+	pairs := make([][2]crashTarget, crashPairCount())
+	for i := range pairs {
+		pairs[i] = [2]crashTarget{targets[i], targets[(i+len(pairs))%len(targets)]}
+	}
+	return pairs
+}
+
+// The second target of every pair still comes when a process died at the first.
+func TestCrashPairsReachBothTargets(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(100) {
+		reached := make(map[crashTarget]bool)
+		for _, pair := range crashPairs(rand.New(rand.NewPCG(seed, 1))) {
+			reached[pair[0]], reached[pair[1]] = true, true
+			require.True(t, pair[1].worker && (!pair[0].worker || pair[1].comes() == callsAtStart), "%s", pair)
+		}
+		require.Len(t, reached, len(crashTargets()))
+	}
 }
 
 // A round in which nobody dies and everything happens that can: the calls are

@@ -173,7 +173,8 @@ type crashCast struct {
 	submitter, worker []crashPoint  // where they die, one life after the other
 	stop              time.Duration // how long after its first work a worker is told to stop, once; zero for never
 	empties           time.Duration // when the queue loses everything; zero for never
-	patience          time.Duration // how long a worker with a point goes on when all is done
+	certain           int           // how many of the worker's points must be reached, the first ones
+	patience          time.Duration // how long a worker goes on for those when all is done
 	random            *rand.Rand
 }
 
@@ -193,7 +194,7 @@ func (r *crashRound) play(c crashCast) {
 	began, done := time.Now(), false
 	poll := time.NewTicker(50 * time.Millisecond)
 	defer poll.Stop()
-	for idle := began; !done || worker.running() && worker.config.Point.Nth > 0 && time.Since(idle) < c.patience; {
+	for idle := began; !done || worker.running() && c.certain > 0 && time.Since(idle) < c.patience; {
 		<-poll.C
 		r.inTime(began, worker)
 		if !submitter.running() && submitter.killed(r.T) {
@@ -205,7 +206,8 @@ func (r *crashRound) play(c crashCast) {
 			require.True(r, worker.killed(r.T), "the worker stopped by itself\n%s", &worker.said)
 			r.look()
 			time.Sleep(time.Duration(c.random.Int64N(300)) * time.Millisecond)
-			worker = r.worker(workerName, next(&c.worker))
+			worker, idle = r.worker(workerName, next(&c.worker)), time.Now()
+			c.certain--
 		}
 		if c.stop > 0 && r.works() > c.stop {
 			c.stop = 0
@@ -214,6 +216,7 @@ func (r *crashRound) play(c crashCast) {
 			point := worker.config.Point // still to come
 			if worker.endedBy(syscall.SIGKILL) {
 				point = next(&c.worker)
+				c.certain--
 			}
 			worker = r.worker(workerName, point)
 		}
