@@ -29,18 +29,18 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// No worker runs for a minute, and 500 users have full timelines. Afterwards
+// No worker runs for 20 seconds, and 500 users have full timelines. Afterwards
 // nothing is lost and nothing bursts: the rules hold, each user's late messages
 // keep their order and go out at the next free times, those on time go out on
 // time, and those that expired are dropped.
 // It is not run beside others, which would make its messages late.
-func TestAMinuteWithoutWorkers(t *testing.T) {
+func TestAWhileWithoutWorkers(t *testing.T) {
 	sendlimittest.Long(t)
-	server := redistest.Real(t)
-	o := newOutage(t, server, time.Minute, "1/2s", "5/20s")
-	o.submit()
+	o := newOutage(t, 20*time.Second, "1/1s", "5/7s")
+	for !o.submit() { // a busy machine takes longer
+		o = newOutage(t, 2*o.lasts, "1/1s", "5/7s")
+	}
 	before := o.states()
-	require.True(t, time.Now().Before(o.up.Add(-30*time.Second)), "submitting took too long")
 	time.Sleep(time.Until(o.up))
 	require.Empty(t, o.recorder.Deliveries())
 	o.work()
@@ -55,14 +55,16 @@ type outage struct {
 	server   *redistest.Server
 	policy   policy.Policy
 	recorder *notifiertest.Recorder
+	lasts    time.Duration
 	up       time.Time
 
 	mu  sync.Mutex
 	ids map[string][]string // by user
 }
 
-func newOutage(t *testing.T, server *redistest.Server, d time.Duration, rules ...string) *outage {
+func newOutage(t *testing.T, lasts time.Duration, rules ...string) *outage {
 	t.Helper()
+	server := redistest.Real(t)
 	policy, err := policy.Parse(policy.DefaultName, "", rules...)
 	require.NoError(t, err)
 	policies, err := settings.NewPolicies(server.Client(), "")
@@ -70,14 +72,18 @@ func newOutage(t *testing.T, server *redistest.Server, d time.Duration, rules ..
 	require.NoError(t, policies.Apply(t.Context(), policy))
 	return &outage{
 		T: t, server: server, policy: policy, recorder: notifiertest.NewRecorder(time.Now),
-		up: time.Now().Add(d).UTC().Truncate(time.Millisecond), ids: make(map[string][]string),
+		lasts: lasts, up: time.Now().Add(lasts).UTC().Truncate(time.Millisecond), ids: make(map[string][]string),
 	}
 }
 
-const outageUsers = 500
+const (
+	outageUsers = 500
+	outageLate  = 10 * time.Second // how late a message is at most
+)
 
-// submit fills the users' timelines around the end of the outage.
-func (o *outage) submit() {
+// submit fills the users' timelines around the end of the outage. It reports
+// whether it did before any of the messages was due.
+func (o *outage) submit() bool {
 	o.Helper()
 	submitter, err := submit.New(o.server.Client(), submit.Options{})
 	require.NoError(o, err)
@@ -97,6 +103,7 @@ func (o *outage) submit() {
 	close(names)
 	filling.Wait()
 	require.Len(o, o.ids, outageUsers)
+	return time.Now().Before(o.up.Add(-outageLate))
 }
 
 // fill asks for more messages of a user than there is room for: those that are
@@ -106,9 +113,9 @@ func (o *outage) fill(submitter *submit.Submitter, n uint64) {
 	random := rand.New(rand.NewPCG(n, 1))
 	var accepted []string
 	for i := range 12 {
-		from, span := o.up.Add(-25*time.Second), 19*time.Second
+		from, span := o.up.Add(-outageLate), outageLate-3*time.Second // more than the tolerance
 		if i >= 8 {
-			from, span = o.up.Add(14*time.Second), 9*time.Second
+			from, span = o.up.Add(5*time.Second), 3*time.Second
 		}
 		m := message.Message{
 			ID: strconv.Itoa(i), User: user, Title: "a", OnConflict: message.OnConflictShift,
@@ -117,7 +124,7 @@ func (o *outage) fill(submitter *submit.Submitter, n uint64) {
 			ShiftUntil: from.Add(span),
 		}
 		if i < 8 && random.IntN(4) == 0 {
-			m.ExpiresAt = m.SendAt.Add(time.Duration(5_000+random.IntN(40_000)) * time.Millisecond)
+			m.ExpiresAt = m.SendAt.Add(time.Duration(2_000+random.IntN(15_000)) * time.Millisecond)
 		}
 		answer, err := submitter.Submit(o.Context(), m)
 		if err != nil {
@@ -216,7 +223,7 @@ func (o *outage) judge(before, after map[string]userState) {
 	}
 	require.Zero(o, moved, "what is on time goes out on time")
 	require.Zero(o, slack[len(slack)*9/10], "most go out to the millisecond when the rules allow it")
-	require.Less(o, slack[len(slack)-1], 10*time.Second)
+	require.Less(o, slack[len(slack)-1], 5*time.Second)
 }
 
 // overloaded reports whether more than four threads waited for each processor
