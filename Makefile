@@ -25,12 +25,12 @@ test: ## Run all tests: the short ones with the race detector, the long ones wit
 	@tools/test.sh
 
 .PHONY: soak
-soak: ## Kill submitters and workers in 5,000 random rounds, and serve 64 connections for a minute
+soak: ## Run long: 5,000 rounds of killed processes, a minute without workers, a minute of full API
 	@tools/install-packages.sh
-	cd integration && SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_API_SOAK=1m \
-	  go test -count=1 -run '^TestAPISoak$$'
-	cd integration && SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_CRASH_ROUNDS=5000 \
-	  go test -count=1 -timeout 4h -run '^TestCrashPoints'
+	SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_API_SOAK=1m SENDLIMIT_TEST_OUTAGE=1m \
+	  go test -count=1 -run '^(TestAPISoak|TestAWhileWithoutWorkers)$$' ./integration
+	SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_CRASH_ROUNDS=5000 \
+	  go test -count=1 -timeout 4h -run '^TestCrashPoints' ./integration
 
 .PHONY: cover
 cover: ## Run the tests and show how much of each function they reach

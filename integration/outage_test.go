@@ -29,6 +29,9 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
+// outageEnv is for how long no worker runs, in whole units; 20 s unless it is set.
+const outageEnv = "SENDLIMIT_TEST_OUTAGE"
+
 // No worker runs for 20 seconds, and 500 users have full timelines. Afterwards
 // nothing is lost and nothing bursts: the rules hold, each user's late messages
 // keep their order and go out at the next free times, those on time go out on
@@ -36,16 +39,22 @@ import (
 // It is not run beside others, which would make its messages late.
 func TestAWhileWithoutWorkers(t *testing.T) {
 	sendlimittest.Long(t)
-	o := newOutage(t, 20*time.Second, "1/1s", "5/7s")
+	unit := time.Second
+	if text := os.Getenv(outageEnv); text != "" {
+		lasts, err := time.ParseDuration(text)
+		require.NoError(t, err, outageEnv)
+		unit = lasts / outageLasts
+	}
+	o := newOutage(t, unit)
 	for !o.submit() { // a busy machine takes longer
-		o = newOutage(t, 2*o.lasts, "1/1s", "5/7s")
+		o = newOutage(t, 2*o.unit)
 	}
 	before := o.states()
 	time.Sleep(time.Until(o.up))
 	require.Empty(t, o.recorder.Deliveries())
 	o.work()
 	o.work()
-	o.judge(before, o.ended(time.Minute))
+	o.judge(before, o.ended(outageLasts*o.unit+time.Minute))
 }
 
 // outage is a store whose workers come up at a time.
@@ -55,30 +64,33 @@ type outage struct {
 	server   *redistest.Server
 	policy   policy.Policy
 	recorder *notifiertest.Recorder
-	lasts    time.Duration
+	unit     time.Duration // whole seconds: what all its times are multiples of
 	up       time.Time
 
 	mu  sync.Mutex
 	ids map[string][]string // by user
 }
 
-func newOutage(t *testing.T, lasts time.Duration, rules ...string) *outage {
+func newOutage(t *testing.T, unit time.Duration) *outage {
 	t.Helper()
 	server := redistest.Real(t)
-	policy, err := policy.Parse(policy.DefaultName, "", rules...)
+	policy, err := policy.Parse(policy.DefaultName, "", "1/"+unit.String(), "5/"+(7*unit).String())
 	require.NoError(t, err)
 	policies, err := settings.NewPolicies(server.Client(), "")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy))
 	return &outage{
 		T: t, server: server, policy: policy, recorder: notifiertest.NewRecorder(time.Now),
-		lasts: lasts, up: time.Now().Add(lasts).UTC().Truncate(time.Millisecond), ids: make(map[string][]string),
+		unit: unit, up: time.Now().Add(outageLasts * unit).UTC().Truncate(time.Millisecond), ids: make(map[string][]string),
 	}
 }
 
+const outageUsers = 500
+
+// Times in units.
 const (
-	outageUsers = 500
-	outageLate  = 10 * time.Second // how late a message is at most
+	outageLasts = 20
+	outageLate  = 10 // how late a message is at most
 )
 
 // submit fills the users' timelines around the end of the outage. It reports
@@ -103,7 +115,7 @@ func (o *outage) submit() bool {
 	close(names)
 	filling.Wait()
 	require.Len(o, o.ids, outageUsers)
-	return time.Now().Before(o.up.Add(-outageLate))
+	return time.Now().Before(o.up.Add(-outageLate * o.unit))
 }
 
 // fill asks for more messages of a user than there is room for: those that are
@@ -113,9 +125,9 @@ func (o *outage) fill(submitter *submit.Submitter, n uint64) {
 	random := rand.New(rand.NewPCG(n, 1))
 	var accepted []string
 	for i := range 12 {
-		from, span := o.up.Add(-outageLate), outageLate-3*time.Second // more than the tolerance
+		from, span := o.up.Add(-outageLate*o.unit), (outageLate-3)*o.unit // 3 units are more than the tolerance
 		if i >= 8 {
-			from, span = o.up.Add(5*time.Second), 3*time.Second
+			from, span = o.up.Add(5*o.unit), 3*o.unit
 		}
 		m := message.Message{
 			ID: strconv.Itoa(i), User: user, Title: "a", OnConflict: message.OnConflictShift,
@@ -124,7 +136,7 @@ func (o *outage) fill(submitter *submit.Submitter, n uint64) {
 			ShiftUntil: from.Add(span),
 		}
 		if i < 8 && random.IntN(4) == 0 {
-			m.ExpiresAt = m.SendAt.Add(time.Duration(2_000+random.IntN(15_000)) * time.Millisecond)
+			m.ExpiresAt = m.SendAt.Add(2*o.unit + time.Duration(random.Int64N(15*int64(o.unit))).Truncate(time.Millisecond))
 		}
 		answer, err := submitter.Submit(o.Context(), m)
 		if err != nil {
@@ -223,7 +235,7 @@ func (o *outage) judge(before, after map[string]userState) {
 	}
 	require.Zero(o, moved, "what is on time goes out on time")
 	require.Zero(o, slack[len(slack)*9/10], "most go out to the millisecond when the rules allow it")
-	require.Less(o, slack[len(slack)-1], 5*time.Second)
+	require.Less(o, slack[len(slack)-1], 5*o.unit)
 }
 
 // overloaded reports whether more than four threads waited for each processor
