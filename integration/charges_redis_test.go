@@ -58,7 +58,7 @@ func requireCharged(
 		standings, err := messages.RecordsOf(timeline, client).Look(t.Context(), user, of...)
 		require.NoError(t, err)
 		for _, standing := range standings {
-			model.Stands(standing)
+			model.Update(standing)
 		}
 	}
 	keys, err := keyspace.NewKeys(prefix)

@@ -49,7 +49,7 @@ func (s *story) requireCharges(zones map[string]*time.Location, sent map[string]
 		standings, err := messages.RecordsOf(timeline, s.client).Look(s.Context(), user, ids...)
 		require.NoError(s, err)
 		for _, standing := range standings {
-			model.Stands(standing)
+			model.Update(standing)
 		}
 	}
 	sendlimittest.RequireCharged(s, s.client, "", model)

@@ -9,40 +9,40 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// Alerts says which alerts of users' daily rules have to be raised. It shares
-// with Model how windows are counted, and is told what a timeline holds.
+// Alerts is a model of the alerts about users' daily rules. It counts windows
+// like Model. The caller tells it what a timeline holds.
 type Alerts struct {
 	daily      []rule
-	day        rule // the natural day, whose flag an alert sets
+	day        rule // the natural day that an alert is about
 	policy     policy.Policy
 	thresholds []int
 	remembered int64           // ms, as in Model
 	flags      map[string]flag // by user and start of the day
 }
 
-// flag is what was alerted of a day.
+// flag is the last alert about a day.
 type flag struct {
 	threshold int
 	from      int64
 	expires   int64
 }
 
-// flagKept is how long a flag outlives its day.
+// flagKept is the time that a flag outlives its day.
 const flagKept = 30 * time.Hour
 
-// Alerted is what has to be found in the store once an alert was raised.
+// Alerted is what an alert adds to the store.
 type Alerted struct {
-	Notice   string // id of the notice for the user's contact; "" for none
-	Gathered string // the entry for the hourly mail of the policy; "" for none
+	Notice   string // id of the notice for the user's contact, or ""
+	Gathered string // entry for the hourly mail of the policy, or ""
 }
 
-// NewAlerts returns the alerts of a policy, none of which has been raised.
+// NewAlerts returns a model of a policy's alerts. None has been raised.
 func NewAlerts(policy policy.Policy) (*Alerts, error) {
 	a := &Alerts{flags: make(map[string]flag)}
 	return a, a.follow(policy)
 }
 
-// follow goes on under another policy: what was alerted stays alerted.
+// follow changes the policy. Alerts that were raised are not raised again.
 func (a *Alerts) follow(p policy.Policy) error {
 	zone, err := time.LoadLocation(p.TimeZone)
 	if err != nil {
@@ -62,10 +62,10 @@ func (a *Alerts) follow(p policy.Policy) error {
 	return nil
 }
 
-// Taken says what the place at `at` raises, which a user has just been given.
-// held are all of the user's places, that one included, in the order of List;
-// contact is whether the user has one.
-func (a *Alerts) Taken(user string, at, now time.Time, held []keyspace.Reservation, contact bool) Alerted {
+// Take returns the alert that a new place at a time raises. held are all places
+// of the user, in the order of List, with the new one among them. contact
+// reports whether the user has a contact.
+func (a *Alerts) Take(user string, at, now time.Time, held []keyspace.Reservation, contact bool) Alerted {
 	if !contact && a.policy.AlertTo == "" {
 		return Alerted{}
 	}

@@ -18,16 +18,15 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
-// CheckAlerts draws a policy with daily rules and a history of submits, moves,
-// cancels, imports, late and failed deliveries, and holds the alerts that the
-// scripts raise against Alerts, which is told what the timeline holds after each.
-// Contacts, limits and thresholds change on the way. Keys begin with prefix, as
-// in CheckHistory.
+// CheckAlerts runs a random history of submits, moves, cancels, imports, late and
+// failed deliveries under a policy with daily rules. It compares the alerts that
+// the scripts raise with those of Alerts. Contacts, limits and thresholds change
+// meanwhile. Keys begin with prefix, as in CheckHistory.
 func CheckAlerts(t *rapid.T, client redis.UniversalClient, prefix string) {
 	a := newAlerting(t, client, prefix)
 	t.Repeat(map[string]func(*rapid.T){
 		"submit":     a.submit,
-		"submit ":    a.submit, // more often than the rest
+		"submit ":    a.submit, // three times as often as others
 		"submit  ":   a.submit,
 		"cancel":     a.cancel,
 		"move":       a.move,
@@ -35,14 +34,14 @@ func CheckAlerts(t *rapid.T, client redis.UniversalClient, prefix string) {
 		"be late":    a.deliverLate,
 		"revive":     a.revive,
 		"contact":    a.setContact,
-		"rules":      a.rulesChange,
-		"time goes":  a.timeGoes,
+		"rules":      a.changeRules,
+		"time goes":  a.passTime,
 		"look at it": a.inspect,
 	})
 	a.inspect(t)
 }
 
-// alerting is a store in which alerts are raised, and what should be there.
+// alerting is a store with alerts, and the model of them.
 type alerting struct {
 	client    redis.UniversalClient
 	keys      keyspace.Keys
@@ -55,18 +54,18 @@ type alerting struct {
 	contact   bool
 	pending   map[string]string // id -> generation
 	dead      []string          // ids
-	made      int
+	tokens    int
 	notices   []string
 	collected []string
 }
 
-// alertingUser has what a notice id and a key are made of.
+// alertingUser contains the separators of notice ids and of keys.
 const alertingUser = "user:1/2"
 
 func newAlerting(t *rapid.T, client redis.UniversalClient, prefix string) *alerting {
 	a := &alerting{
 		client: client, now: drawStart(t), pending: make(map[string]string),
-		// No record expires by the server's clock while a history runs by its own.
+		// The history has its own clock: no record may expire by the server's.
 		options: sendlimit.Options{Prefix: prefix, Records: true, KeepRecords: 50 * 365 * 24 * time.Hour},
 	}
 	var err error
@@ -76,12 +75,12 @@ func newAlerting(t *rapid.T, client redis.UniversalClient, prefix string) *alert
 	require.NoError(t, err)
 	a.model, err = NewAlerts(policy.Default())
 	require.NoError(t, err)
-	a.rulesChange(t)
+	a.changeRules(t)
 	return a
 }
 
-// rulesChange puts other rules, thresholds and an other AlertTo in place.
-func (a *alerting) rulesChange(t *rapid.T) {
+// changeRules draws new rules, thresholds and AlertTo.
+func (a *alerting) changeRules(t *rapid.T) {
 	rules := rapid.SampledFrom([][]string{
 		{"10/calendar_day"},
 		{"5/day"},
@@ -114,18 +113,18 @@ func (a *alerting) setContact(t *rapid.T) {
 	require.NoError(t, a.settings.Set(t.Context(), alertingUser, policy.UserSettings{Contact: "ada@example.org"}))
 }
 
-func (a *alerting) token(kind string) string {
-	a.made++
-	return kind + strconv.Itoa(a.made)
+func (a *alerting) newToken(kind string) string {
+	a.tokens++
+	return kind + strconv.Itoa(a.tokens)
 }
 
-func (a *alerting) at(t *rapid.T) time.Time {
+func (a *alerting) drawTime(t *rapid.T) time.Time {
 	step := rapid.SampledFrom([]time.Duration{time.Minute, 37 * time.Minute, 5 * time.Hour, 24 * time.Hour}).Draw(t, "step")
 	return a.now.Add(time.Duration(rapid.IntRange(0, 6).Draw(t, "steps"))*step + time.Millisecond)
 }
 
-// anyOf draws a message that is still to come; "" where there is none.
-func (a *alerting) anyOf(t *rapid.T) string {
+// drawPending draws the id of a pending message. It is "" if there is none.
+func (a *alerting) drawPending(t *rapid.T) string {
 	ids := make([]string, 0, len(a.pending))
 	for id := range a.pending {
 		ids = append(ids, id)
@@ -137,14 +136,14 @@ func (a *alerting) anyOf(t *rapid.T) string {
 	return rapid.SampledFrom(ids).Draw(t, "id")
 }
 
-// raised compares what a change has raised with what the model says of the
-// places that it has taken.
-func (a *alerting) raised(t *rapid.T, got []string, taken ...time.Time) {
+// requireRaised compares the alerts of a change with the model's, given the
+// places that the change has taken.
+func (a *alerting) requireRaised(t *rapid.T, got []string, taken ...time.Time) {
 	held, err := a.timeline.List(t.Context(), sendlimit.ListRequest{User: alertingUser, Now: a.now})
 	require.NoError(t, err)
 	var want []string
 	for _, at := range taken {
-		expected := a.model.Taken(alertingUser, at, a.now, held, a.contact)
+		expected := a.model.Take(alertingUser, at, a.now, held, a.contact)
 		if expected.Notice != "" {
 			want = append(want, expected.Notice)
 		}
@@ -157,10 +156,10 @@ func (a *alerting) raised(t *rapid.T, got []string, taken ...time.Time) {
 }
 
 func (a *alerting) submit(t *rapid.T) {
-	id := a.token("m")
+	id := a.newToken("m")
 	r := sendlimit.Request{
-		User: alertingUser, ID: id, At: a.at(t), Now: a.now, Shift: rapid.Bool().Draw(t, "shift"),
-		Record: &sendlimit.Record{Generation: a.token("g"), Fingerprint: id},
+		User: alertingUser, ID: id, At: a.drawTime(t), Now: a.now, Shift: rapid.Bool().Draw(t, "shift"),
+		Record: &sendlimit.Record{Generation: a.newToken("g"), Fingerprint: id},
 	}
 	if rapid.IntRange(0, 3).Draw(t, "now") == 0 {
 		r.At = time.Time{}
@@ -172,7 +171,7 @@ func (a *alerting) submit(t *rapid.T) {
 		return
 	}
 	a.pending[id] = r.Record.Generation
-	a.raised(t, d.Notices, d.At)
+	a.requireRaised(t, d.Notices, d.At)
 	again, err := a.timeline.Reserve(t.Context(), r)
 	require.NoError(t, err)
 	require.True(t, again.Allowed)
@@ -180,7 +179,7 @@ func (a *alerting) submit(t *rapid.T) {
 }
 
 func (a *alerting) cancel(t *rapid.T) {
-	id := a.anyOf(t)
+	id := a.drawPending(t)
 	if id == "" {
 		return
 	}
@@ -190,39 +189,39 @@ func (a *alerting) cancel(t *rapid.T) {
 }
 
 func (a *alerting) move(t *rapid.T) {
-	id := a.anyOf(t)
+	id := a.drawPending(t)
 	if id == "" {
 		return
 	}
-	r := sendlimit.MoveRequest{User: alertingUser, ID: id, At: a.at(t), Generation: a.token("g"), Now: a.now}
+	r := sendlimit.MoveRequest{User: alertingUser, ID: id, At: a.drawTime(t), Generation: a.newToken("g"), Now: a.now}
 	d, err := a.timeline.Move(t.Context(), r)
 	require.NoError(t, err)
 	if d.Allowed && !d.At.Equal(d.MovedFrom) {
 		a.pending[id] = r.Generation
-		a.raised(t, d.Notices, d.At)
+		a.requireRaised(t, d.Notices, d.At)
 	} else {
 		require.Empty(t, d.Notices)
 	}
 }
 
 func (a *alerting) recordSent(t *rapid.T) {
-	id := a.token("s")
+	id := a.newToken("s")
 	recorded, err := a.timeline.RecordSent(t.Context(), sendlimit.SentRequest{
 		User: alertingUser, ID: id, Now: a.now,
 		At:     a.now.Add(-time.Duration(rapid.IntRange(0, 30).Draw(t, "hours ago")) * time.Hour),
-		Record: &sendlimit.Record{Generation: a.token("g"), Fingerprint: id},
+		Record: &sendlimit.Record{Generation: a.newToken("g"), Fingerprint: id},
 	})
 	require.NoError(t, err)
 	require.Empty(t, recorded.Code)
 	if !recorded.Forgotten {
-		a.raised(t, recorded.Notices, recorded.At)
+		a.requireRaised(t, recorded.Notices, recorded.At)
 	}
 }
 
-// deliverLate claims a message after its time, with which all that are late get
-// other times, and has it fail where it is sent.
+// deliverLate claims a message after its time. All late messages get other times
+// then. If the message is to be sent, the delivery may fail.
 func (a *alerting) deliverLate(t *rapid.T) {
-	id := a.anyOf(t)
+	id := a.drawPending(t)
 	if id == "" {
 		return
 	}
@@ -234,7 +233,7 @@ func (a *alerting) deliverLate(t *rapid.T) {
 	if late := stood.Add(time.Hour); late.After(a.now) {
 		a.now = late
 	}
-	d := messages.Delivery{User: alertingUser, ID: id, Generation: a.pending[id], Nonce: a.token("n")}
+	d := messages.Delivery{User: alertingUser, ID: id, Generation: a.pending[id], Nonce: a.newToken("n")}
 	claim, err := a.gate.Claim(t.Context(), d, time.Minute, a.now)
 	require.NoError(t, err)
 	placed := claim.Placed
@@ -257,7 +256,7 @@ func (a *alerting) deliverLate(t *rapid.T) {
 			a.pending[p.ID] = p.Generation
 		}
 	}
-	a.raised(t, claim.Notices, taken...)
+	a.requireRaised(t, claim.Notices, taken...)
 	if claim.Verdict == messages.Send && rapid.Bool().Draw(t, "fails") {
 		settled, err := a.gate.Settle(t.Context(), d, messages.Settlement{Failed: true, Reason: "no"}, a.now)
 		require.NoError(t, err)
@@ -273,7 +272,7 @@ func (a *alerting) revive(t *rapid.T) {
 	letters, err := messages.NewDeadLetters(a.client, a.options)
 	require.NoError(t, err)
 	id := a.dead[0]
-	r := messages.RetryRequest{User: alertingUser, ID: id, Generation: a.token("g"), Now: a.now}
+	r := messages.RetryRequest{User: alertingUser, ID: id, Generation: a.newToken("g"), Now: a.now}
 	d, err := letters.Retry(t.Context(), r)
 	require.NoError(t, err)
 	if !d.Allowed {
@@ -282,16 +281,16 @@ func (a *alerting) revive(t *rapid.T) {
 	}
 	a.dead = a.dead[1:]
 	a.pending[id] = r.Generation
-	a.raised(t, d.Notices, d.At)
+	a.requireRaised(t, d.Notices, d.At)
 }
 
-func (a *alerting) timeGoes(t *rapid.T) {
+func (a *alerting) passTime(t *rapid.T) {
 	a.now = a.now.Add(rapid.SampledFrom([]time.Duration{
 		time.Second, time.Minute, time.Hour, 13 * time.Hour, 2 * 24 * time.Hour,
 	}).Draw(t, "step"))
 }
 
-// inspect looks at all that the store has of alerts.
+// inspect compares the store with the model.
 func (a *alerting) inspect(t *rapid.T) {
 	p := keyspace.Partition(alertingUser)
 	for key, want := range map[string][]string{a.keys.Notices(p): a.notices, a.keys.Gathered(p): a.collected} {
@@ -312,7 +311,7 @@ func (a *alerting) inspect(t *rapid.T) {
 		require.Equal(t, want.threshold, got)
 		expires, err := a.client.PExpireTime(t.Context(), key).Result()
 		require.NoError(t, err)
-		// The embedded store counts down by another clock than it tells.
+		// The embedded store expires keys by another clock than it shows.
 		require.InDelta(t, want.expires, expires.Milliseconds(), 60_000, "30 hours past the end of its day")
 	}
 }

@@ -14,10 +14,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// CheckBacklog is CheckMessages for a user of whom more messages are late than
-// one call of the gate's script places: it draws them, an outage and the order
-// in which the tasks come back, and holds every claim against the account,
-// until all have been sent or dropped. Among the late ones order is kept.
+// CheckBacklog is like CheckMessages, for a user with more late messages than one
+// call of the gate's script places. It draws the messages, an outage and the
+// order of the tasks after it. It compares every claim with the model's until
+// all messages are sent or dropped, and requires that late messages keep their
+// order.
 func CheckBacklog(t *rapid.T, client redis.UniversalClient, prefix string) {
 	o := drawOptions(t, prefix)
 	rules := rapid.SampledFrom([][]string{
@@ -37,7 +38,7 @@ func CheckBacklog(t *rapid.T, client redis.UniversalClient, prefix string) {
 	}
 	m := newMailbox(t, client, o)
 	m.options.DropDueBefore = time.Time{}
-	m.options.Policy.QuietHours = drawnPolicies{start: m.now}.quietHours(t, "")
+	m.options.Policy.QuietHours = drawnPolicies{start: m.now}.drawQuietHours(t, "")
 	m.follow(t)
 
 	m.fill(t, rapid.IntRange(mostPlaced-1, 2*mostPlaced+mostPlaced/2).Draw(t, "messages"))
@@ -54,11 +55,11 @@ func CheckBacklog(t *rapid.T, client redis.UniversalClient, prefix string) {
 	m.inspect(t)
 }
 
-// fill submits messages of which each takes the next free time.
+// fill submits messages. Each takes the next free time.
 func (m *mailbox) fill(t *rapid.T, messages int) {
 	at := m.now
 	for i := range messages {
-		id, generation := fmt.Sprintf("m%03d", i), m.token("g")
+		id, generation := fmt.Sprintf("m%03d", i), m.newToken("g")
 		r := sendlimit.Request{
 			User: mailboxUser, ID: id, At: at, Shift: true, Now: m.now,
 			Record: &sendlimit.Record{
@@ -80,14 +81,14 @@ func (m *mailbox) fill(t *rapid.T, messages int) {
 	}
 }
 
-// drain claims and delivers what is due, in any order, and lets time go to
-// what is due next. It reports false when nothing is left.
+// drain claims and delivers what is due, in any order. If nothing is due, time
+// passes until the next message is. It reports false when no message is left.
 func (m *mailbox) drain(t *rapid.T) bool {
 	var due []string
 	next := time.Time{}
 	for id, known := range m.messages {
 		switch {
-		case !known.open():
+		case !known.isOpen():
 		case !m.now.Before(known.due()):
 			due = append(due, id)
 		case next.IsZero() || known.due().Before(next):
@@ -101,11 +102,11 @@ func (m *mailbox) drain(t *rapid.T) bool {
 	slices.Sort(due)
 	for _, id := range rapid.Permutation(due).Draw(t, "tasks") {
 		known := m.messages[id]
-		if !known.open() || m.now.Before(known.due()) {
-			continue // dropped or placed by now
+		if !known.isOpen() || m.now.Before(known.due()) {
+			continue // dropped or postponed meanwhile
 		}
-		d := messages.Delivery{User: mailboxUser, ID: id, Generation: known.generation(), Nonce: m.token("n")}
-		want := m.verdict(d)
+		d := messages.Delivery{User: mailboxUser, ID: id, Generation: known.generation(), Nonce: m.newToken("n")}
+		want := m.expectClaim(d)
 		got, err := m.gate.Claim(t.Context(), d, holdFor, m.now)
 		require.NoError(t, err)
 		require.Equal(t, want, got, "%+v", d)
@@ -113,7 +114,7 @@ func (m *mailbox) drain(t *rapid.T) bool {
 			continue
 		}
 		s := messages.Settlement{Delivered: true, Began: m.now}
-		require.True(t, m.account(d, s))
+		require.True(t, m.expectSettlement(d, s))
 		held, err := m.gate.Settle(t.Context(), d, s, m.now)
 		require.NoError(t, err)
 		require.True(t, held)
@@ -121,13 +122,13 @@ func (m *mailbox) drain(t *rapid.T) bool {
 	return true
 }
 
-// requireOrder requires that what was late has been sent, or is going to be, in
-// the order in which it stood at first: within each class, and but for what is
-// exempt. What is still late has no time yet.
+// requireOrder requires that late messages of a class keep the order of their
+// first send times. Exempt messages need not. Messages that are still late have
+// no new time yet.
 func requireOrder(t *rapid.T, first map[string]time.Time, m *mailbox) {
 	sent := make(map[string][]*message)
 	for _, known := range m.messages {
-		if known.state == delivered || known.open() && !known.at.Before(m.now) {
+		if known.state == delivered || known.isOpen() && !known.at.Before(m.now) {
 			if class := m.regime().class(known.category); !m.regime().exempt[class] {
 				sent[class] = append(sent[class], known)
 			}

@@ -14,10 +14,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
-// ChargeModel is what accounts are charged, in the plainest way: a message that
-// was accepted and not cancelled counts once in the hour and once in the day of
-// its send time, in its account's zone. Hours and days are those of a wall clock:
-// it is not for the days on which the clocks change.
+// ChargeModel is a plain model of accounts' charges. A message that was accepted
+// and not cancelled counts once in the hour and once in the day of its send time,
+// in its account's zone. Do not use it for days on which the clocks change.
 type ChargeModel struct {
 	zones   map[string]*time.Location // by account
 	charged map[string]chargedMessage // by user and id
@@ -28,15 +27,14 @@ type chargedMessage struct {
 	at      time.Time
 }
 
-// NewChargeModel returns a model in which no account is charged. Accounts it is
-// not told the zone of count in UTC.
+// NewChargeModel returns a model in which no account is charged. Accounts that
+// are not in zones count in UTC.
 func NewChargeModel(zones map[string]*time.Location) *ChargeModel {
 	return &ChargeModel{zones: zones, charged: make(map[string]chargedMessage)}
 }
 
-// Stands takes in how a message stands: that it was accepted for, moved to, or
-// cancelled.
-func (m *ChargeModel) Stands(s messages.Standing) {
+// Update sets the state of a message: accepted, moved or cancelled.
+func (m *ChargeModel) Update(s messages.Standing) {
 	key := s.User + "\x00" + s.ID
 	if s.Account == "" || s.State == messages.StateUnknown || s.State == messages.StateCancelled {
 		delete(m.charged, key)
@@ -45,7 +43,7 @@ func (m *ChargeModel) Stands(s messages.Standing) {
 	m.charged[key] = chargedMessage{s.Account, s.SendAt}
 }
 
-// Charged is what the counters of the store have to be, by their keys.
+// Charged returns the expected counters of the store by their keys.
 func (m *ChargeModel) Charged(keys keyspace.Keys) map[string]int {
 	counts := make(map[string]int)
 	for _, message := range m.charged {
@@ -63,8 +61,8 @@ func (m *ChargeModel) Charged(keys keyspace.Keys) map[string]int {
 	return counts
 }
 
-// RequireCharged requires that the counters under a prefix are exactly what a
-// model says, each with a TTL, and that nothing is held.
+// RequireCharged requires that the counters under a prefix are exactly the
+// model's, that each has a TTL, and that there is no hold.
 func RequireCharged(tb testing.TB, client redis.UniversalClient, prefix string, m *ChargeModel) {
 	tb.Helper()
 	keys, err := keyspace.NewKeys(prefix)
@@ -82,7 +80,7 @@ func RequireCharged(tb testing.TB, client redis.UniversalClient, prefix string, 
 	require.Empty(tb, keysOf(ctx, tb, client, keys.Prefix()+":{p*}:holds"), "what is held")
 }
 
-// keysOf lists the keys of a pattern, of all masters of a cluster.
+// keysOf lists the keys that match a pattern, on all masters of a cluster.
 func keysOf(ctx context.Context, tb testing.TB, client redis.UniversalClient, pattern string) []string {
 	tb.Helper()
 	cluster, ok := client.(*redis.ClusterClient)

@@ -9,23 +9,21 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// CountersModel answers what sendlimit.Counters must answer, field by field, by
-// going through the list of all calls that were ever counted, with the begin of
-// the period that each was counted in. Requests are taken
-// to be valid but for an N that no counter can take, and their At has to be set.
-// It is not safe for concurrent use.
+// CountersModel is a plain model of counters.Counters. It keeps a list of all
+// calls ever counted, with the beginning of the period of each. Requests must be
+// valid, except that N may be above a limit. Their At must be set. The model is
+// not safe for concurrent use.
 type CountersModel struct {
 	events  map[string]counters.Event
 	counted map[string][]countedCall // by event, key and counter
-	windows map[string]span          // the last window of a counter, by the same
+	windows map[string]span          // the last window of a counter, by the same key
 }
 
-// countedCall is a call as one counter has it: when its period begins, and how
-// many; fewer than none for what was given back.
+// countedCall is a call in one counter: the beginning of the period and the
+// amount. The amount is negative for a call that was given back.
 type countedCall struct{ from, n int64 }
 
-// NewCountersModel returns a model of a store in which nothing was counted and
-// no event has limits.
+// NewCountersModel returns a model of an empty store.
 func NewCountersModel() *CountersModel {
 	return &CountersModel{
 		events:  make(map[string]counters.Event),
@@ -34,18 +32,18 @@ func NewCountersModel() *CountersModel {
 	}
 }
 
-// Set gives an event its limits.
+// Set sets an event's limits.
 func (m *CountersModel) Set(e counters.Event) { m.events[e.Name] = e }
 
-// Remove takes an event's limits away, and says whether it had any.
+// Remove removes an event's limits. It reports whether there were any.
 func (m *CountersModel) Remove(name string) bool {
 	_, had := m.events[name]
 	delete(m.events, name)
 	return had
 }
 
-// Count counts a call, or says why not. The error is a *sendlimit.InvalidError
-// for an N that is more than a limit.
+// Count counts or refuses a call. The error wraps a *fault.InvalidError if N is
+// above a limit.
 func (m *CountersModel) Count(r counters.Request) (counters.Decision, error) {
 	n, now := max(r.N, 1), cut(r.At)
 	usages, periods := m.usages(r)
@@ -83,7 +81,7 @@ func (m *CountersModel) Count(r counters.Request) (counters.Decision, error) {
 	return d, nil
 }
 
-// GiveBack takes a call off its counters.
+// GiveBack subtracts a call from its counters.
 func (m *CountersModel) GiveBack(r counters.Request) {
 	now := cut(r.At)
 	usages, periods := m.usages(r)
@@ -97,7 +95,8 @@ func (m *CountersModel) GiveBack(r counters.Request) {
 	}
 }
 
-// usages lists the counters of a call as they are before it, its event's first.
+// usages lists the counters of a call before it is counted, those of its event
+// first.
 func (m *CountersModel) usages(r counters.Request) (usages []counters.Usage, periods []span) {
 	event := m.events[r.Event]
 	zoneName := r.TimeZone
@@ -106,7 +105,7 @@ func (m *CountersModel) usages(r counters.Request) (usages []counters.Usage, per
 	}
 	zone, err := time.LoadLocation(zoneName)
 	if err != nil {
-		panic(err) // requests are taken to be valid
+		panic(err) // requests must be valid
 	}
 	now := cut(r.At)
 	for _, c := range append(event.Counters(), r.Counters...) {

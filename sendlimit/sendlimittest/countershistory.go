@@ -13,11 +13,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// CheckCounters draws a history of calls, refunds and changed limits, puts it to
-// Counters in the store behind client and to a CountersModel, and holds every
-// answer of the one against the other's, field by field. After each step, no
-// counter's key is without an expiry. The keys begin with prefix, which no other
-// history may share. Run it by rapid.Check.
+// CheckCounters runs a random history of calls, refunds and changed limits on
+// Counters and on a CountersModel, and compares every answer. After each step
+// every counter's key has an expiry. Keys begin with prefix, which no other
+// history may use. Call it from rapid.Check.
 func CheckCounters(t *rapid.T, client redis.Cmdable, prefix string) {
 	limits, err := counters.New(client, prefix)
 	require.NoError(t, err)
@@ -28,24 +27,24 @@ func CheckCounters(t *rapid.T, client redis.Cmdable, prefix string) {
 	h := &countersHistory{
 		client: client, keys: keys, counters: limits, events: events, model: NewCountersModel(), now: drawStart(t),
 	}
-	defer func() { // every look at the keys goes through all there are
-		if names := h.everyKey(t); len(names) > 0 {
+	defer func() { // listing keys goes through all keys of the store
+		if names := h.listKeys(t); len(names) > 0 {
 			require.NoError(t, client.Del(t.Context(), names...).Err())
 		}
 	}()
 	t.Repeat(map[string]func(*rapid.T){
 		"count":        h.count,
-		"count ":       h.count, // more often than the rest
+		"count ":       h.count, // three times as often as others
 		"count  ":      h.count,
 		"give back":    h.giveBack,
-		"time goes":    h.timeGoes,
-		"event is set": h.eventIsSet,
-		"event is not": h.eventIsRemoved,
-		"":             h.everyKeyExpires,
+		"time goes":    h.passTime,
+		"event is set": h.setEvent,
+		"event is not": h.removeEvent,
+		"":             h.requireExpiry,
 	})
 }
 
-// countersHistory is Counters and the model that they have to agree with.
+// countersHistory is Counters and their model.
 type countersHistory struct {
 	client   redis.Cmdable
 	keys     keyspace.Keys
@@ -53,11 +52,11 @@ type countersHistory struct {
 	events   *counters.Events
 	model    *CountersModel
 	now      time.Time
-	wentBack bool               // the clock, at least once
-	counted  []counters.Request // as they can be given back
+	wentBack bool               // whether the clock ever went back
+	counted  []counters.Request // to give back
 }
 
-// historyCounters is every counter that a history knows, without its limit.
+// historyCounters returns all counters of a history, without limits.
 func historyCounters() []counters.Counter {
 	return []counters.Counter{
 		{Name: "m", Period: calendar.Minute},
@@ -71,11 +70,11 @@ func historyCounters() []counters.Counter {
 	}
 }
 
-func (h *countersHistory) event(t *rapid.T) string {
+func (h *countersHistory) drawEvent(t *rapid.T) string {
 	return rapid.SampledFrom([]string{"submit", "login"}).Draw(t, "event")
 }
 
-func (h *countersHistory) request(t *rapid.T) counters.Request {
+func (h *countersHistory) drawRequest(t *rapid.T) counters.Request {
 	r := counters.Request{
 		Key: rapid.SampledFrom([]string{"a", "a:m:5", "ü b"}).Draw(t, "key"),
 		N:   int64(rapid.IntRange(0, 3).Draw(t, "n")),
@@ -83,20 +82,20 @@ func (h *countersHistory) request(t *rapid.T) counters.Request {
 	}
 	least := 1
 	if rapid.Bool().Draw(t, "of an event") {
-		r.Event, least = h.event(t), 0
+		r.Event, least = h.drawEvent(t), 0
 	} else {
 		r.TimeZone = rapid.SampledFrom(historyZones).Draw(t, "zone")
 	}
 	r.Counters = rapid.SliceOfNDistinct(rapid.SampledFrom(historyCounters()), least, 4,
 		func(c counters.Counter) string { return c.Name }).Draw(t, "counters")
-	for i := range r.Counters { // each time another limit
+	for i := range r.Counters { // another limit each time
 		r.Counters[i].Limit = int64(rapid.IntRange(2, 6).Draw(t, "limit"))
 	}
 	return r
 }
 
 func (h *countersHistory) count(t *rapid.T) {
-	r := h.request(t)
+	r := h.drawRequest(t)
 	want, refusal := h.model.Count(r)
 	got, err := h.counters.Count(t.Context(), r)
 	if refusal != nil {
@@ -111,17 +110,17 @@ func (h *countersHistory) count(t *rapid.T) {
 		h.counted = append(h.counted, r)
 		return
 	}
-	h.hintHolds(t, r, got)
+	h.requireExactHint(t, r, got)
 }
 
-// hintHolds holds a refusal's RetryAfter to be exact: then the call is allowed,
-// a millisecond earlier it is not.
-func (h *countersHistory) hintHolds(t *rapid.T, r counters.Request, d counters.Decision) {
+// requireExactHint requires that a refused call is allowed after RetryAfter, and
+// still refused a millisecond earlier.
+func (h *countersHistory) requireExactHint(t *rapid.T, r counters.Request, d counters.Decision) {
 	r.At = d.Now.Add(d.RetryAfter - time.Millisecond)
 	early, err := h.counters.Count(t.Context(), r)
 	require.NoError(t, err)
 	require.False(t, early.Allowed, "%+v was allowed before %s was over", r, d.RetryAfter)
-	if h.wentBack || !rapid.Bool().Draw(t, "wait") { // what was counted later already may be in the way
+	if h.wentBack || !rapid.Bool().Draw(t, "wait") { // calls counted at a later time may be in the way
 		return
 	}
 	h.now = d.Now.Add(d.RetryAfter)
@@ -135,27 +134,27 @@ func (h *countersHistory) hintHolds(t *rapid.T, r counters.Request, d counters.D
 }
 
 func (h *countersHistory) giveBack(t *rapid.T) {
-	r := h.request(t)
+	r := h.drawRequest(t)
 	if len(h.counted) > 0 && rapid.IntRange(0, 3).Draw(t, "one that was counted") > 0 {
 		r = rapid.SampledFrom(h.counted).Draw(t, "call")
 	}
-	before := h.everyKey(t)
+	before := h.listKeys(t)
 	h.model.GiveBack(r)
 	require.NoError(t, h.counters.GiveBack(t.Context(), r))
-	require.Subset(t, before, h.everyKey(t), "giving back makes no key")
+	require.Subset(t, before, h.listKeys(t), "giving back makes no key")
 }
 
-func (h *countersHistory) timeGoes(t *rapid.T) {
+func (h *countersHistory) passTime(t *rapid.T) {
 	step := rapid.SampledFrom([]time.Duration{
 		-3 * time.Second, time.Millisecond, time.Second, 25 * time.Second, time.Minute, 40 * time.Minute, 5 * time.Hour, 30 * time.Hour,
 	}).Draw(t, "step")
 	h.now, h.wentBack = h.now.Add(step), h.wentBack || step < 0
 }
 
-func (h *countersHistory) eventIsSet(t *rapid.T) {
+func (h *countersHistory) setEvent(t *rapid.T) {
 	limit := func(name string) int64 { return int64(rapid.IntRange(0, 6).Draw(t, name)) }
 	e := counters.Event{
-		Name: h.event(t), PerMinute: limit("minute"), PerHour: limit("hour"), PerDay: 1 + limit("day"),
+		Name: h.drawEvent(t), PerMinute: limit("minute"), PerHour: limit("hour"), PerDay: 1 + limit("day"),
 		TimeZone: rapid.SampledFrom(historyZones).Draw(t, "zone"),
 	}
 	require.NoError(t, h.events.Set(t.Context(), e))
@@ -169,15 +168,15 @@ func (h *countersHistory) eventIsSet(t *rapid.T) {
 	require.Equal(t, e, got)
 }
 
-func (h *countersHistory) eventIsRemoved(t *rapid.T) {
-	name := h.event(t)
+func (h *countersHistory) removeEvent(t *rapid.T) {
+	name := h.drawEvent(t)
 	removed, err := h.events.Remove(t.Context(), name)
 	require.NoError(t, err)
 	require.Equal(t, h.model.Remove(name), removed)
 }
 
-// everyKey lists the keys of counters.
-func (h *countersHistory) everyKey(t *rapid.T) []string {
+// listKeys lists the keys of counters.
+func (h *countersHistory) listKeys(t *rapid.T) []string {
 	var names []string
 	for _, pattern := range []string{"*:count:*", "*:c:*"} {
 		found, err := h.client.Keys(t.Context(), h.keys.Prefix()+":{"+pattern).Result()
@@ -187,8 +186,8 @@ func (h *countersHistory) everyKey(t *rapid.T) []string {
 	return names
 }
 
-func (h *countersHistory) everyKeyExpires(t *rapid.T) {
-	for _, key := range h.everyKey(t) {
+func (h *countersHistory) requireExpiry(t *rapid.T) {
+	for _, key := range h.listKeys(t) {
 		left, err := h.client.PTTL(t.Context(), key).Result()
 		require.NoError(t, err)
 		require.Positive(t, left, "%s never expires", key)

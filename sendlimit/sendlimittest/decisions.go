@@ -9,19 +9,19 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// grace is sendlimit.Grace in milliseconds.
+// grace is policy.Grace in milliseconds.
 const grace = int64(policy.Grace / time.Millisecond)
 
-// Reserve takes the place asked for, or says why not.
+// Reserve takes a place or refuses it.
 func (m *Model) Reserve(r sendlimit.Request) sendlimit.Decision {
 	d := m.Check(r)
 	if d.Allowed && !d.Replayed {
-		m.users[r.User] = m.users[r.User].with(m.regime(r.User).place(cut(d.At), r.ID, categoryOf(r)))
+		m.users[r.User] = m.users[r.User].add(m.regime(r.User).newEntry(cut(d.At), r.ID, categoryOf(r)))
 	}
 	return d
 }
 
-// categoryOf is what a request is judged as.
+// categoryOf returns the category by which a request is judged.
 func categoryOf(r sendlimit.Request) string {
 	if r.Category == "" && r.Record != nil {
 		return r.Record.Category
@@ -29,7 +29,7 @@ func categoryOf(r sendlimit.Request) string {
 	return r.Category
 }
 
-// Check gives the answer that Reserve would, and takes nothing.
+// Check returns the decision of Reserve and takes no place.
 func (m *Model) Check(r sendlimit.Request) sendlimit.Decision {
 	now := cut(r.Now)
 	asked := cutOr(r.At, now)
@@ -45,7 +45,7 @@ func (m *Model) Check(r sendlimit.Request) sendlimit.Decision {
 		return d
 	}
 	last := min(cutOr(r.ShiftUntil, math.MaxInt64), now+g.reach)
-	free, ok := g.of(category).nextFree(tl.counted(), cut(d.At), last)
+	free, ok := g.termsOf(category).nextFree(tl.counted(), cut(d.At), last)
 	if !ok {
 		return d
 	}
@@ -55,18 +55,18 @@ func (m *Model) Check(r sendlimit.Request) sendlimit.Decision {
 	}
 }
 
-// Move takes another place for a reservation and gives up the one it has,
-// which is not in its own way.
+// Move moves a reservation to another place. Its own place does not conflict
+// with the new one.
 func (m *Model) Move(r sendlimit.MoveRequest) sendlimit.Decision {
 	tl := m.remember(r.User, cut(r.Now))
 	held, ok := tl.find(r.ID)
 	if !ok {
 		return refused(fault.CodeNotFound, cut(r.Now))
 	}
-	return m.move(tl.without(r.ID), held, r)
+	return m.move(tl.remove(r.ID), held, r)
 }
 
-// move is Move of a place that is held, beside others.
+// move moves a reservation that is not among others.
 func (m *Model) move(others timeline, held entry, r sendlimit.MoveRequest) sendlimit.Decision {
 	now := cut(r.Now)
 	asked := cutOr(r.At, now)
@@ -74,7 +74,7 @@ func (m *Model) move(others timeline, held entry, r sendlimit.MoveRequest) sendl
 		return sendlimit.Decision{Allowed: true, At: moment(asked), MovedFrom: moment(held.at), Now: moment(now)}
 	}
 	if now-grace <= asked && asked < now && now == held.at {
-		// Now, which the grace stands for, is the place it has.
+		// Within the grace the time is now, and now is its place already.
 		return sendlimit.Decision{
 			Allowed: true, At: moment(now), RequestedAt: moment(asked), MovedFrom: moment(now), Now: moment(now),
 		}
@@ -83,7 +83,7 @@ func (m *Model) move(others timeline, held entry, r sendlimit.MoveRequest) sendl
 	d := g.judge(others.counted(), held.category, asked, now)
 	if d.Allowed {
 		d.MovedFrom = moment(held.at)
-		m.users[r.User] = others.with(g.place(cut(d.At), r.ID, held.category))
+		m.users[r.User] = others.add(g.newEntry(cut(d.At), r.ID, held.category))
 	}
 	return d
 }
@@ -97,16 +97,16 @@ func (m *Model) Release(r sendlimit.ReleaseRequest) sendlimit.Decision {
 	if !ok {
 		return refused(fault.CodeNotFound, now)
 	}
-	m.users[r.User] = tl.without(r.ID)
+	m.users[r.User] = tl.remove(r.ID)
 	return sendlimit.Decision{Allowed: true, At: moment(held.at), Now: moment(now)}
 }
 
-// replay answers a request whose id is held, at the time held: either it is
-// the same request again, or the id stands for another.
+// replay answers a request whose id has a reservation at the time held. Either
+// the request is a repetition, or the id belongs to another request.
 //
-// It is the same if it asks for the very time, or if the time is one that it
-// could have been given: later because it shifts, or because what it asks for
-// was now when it came first and has passed into the grace since.
+// The request is a repetition if it asks for the time held, or for a time that
+// led to it: by a shift, or by the grace (the time asked for was slightly past,
+// so it got the time of the first request).
 func replay(r sendlimit.Request, held, asked, now int64) sendlimit.Decision {
 	shifted := r.Shift && asked <= held && held <= cutOr(r.ShiftUntil, math.MaxInt64)
 	graced := asked < now && asked <= held && held <= asked+grace

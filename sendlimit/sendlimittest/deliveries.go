@@ -9,13 +9,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
-// The deliveries of CheckMessages: what a Gate says and stores.
+// The deliveries of CheckMessages: claims and settlements at a Gate.
 
-// delivery names a try to deliver a message: mostly of its present
-// generation, and by a worker that claims it for the first time (0), that did
-// so last (1) or before that (2).
-func (m *mailbox) delivery(t *rapid.T, id string, workers ...int) messages.Delivery {
-	d := messages.Delivery{User: mailboxUser, ID: id, Generation: "none", Nonce: m.token("n")}
+// drawDelivery draws an attempt to deliver a message, mostly of its present
+// generation. The worker is a new one (0), the last one that claimed the message
+// (1) or the one before (2).
+func (m *mailbox) drawDelivery(t *rapid.T, id string, workers ...int) messages.Delivery {
+	d := messages.Delivery{User: mailboxUser, ID: id, Generation: "none", Nonce: m.newToken("n")}
 	known := m.messages[id]
 	if known == nil {
 		return d
@@ -32,11 +32,11 @@ func (m *mailbox) delivery(t *rapid.T, id string, workers ...int) messages.Deliv
 }
 
 func (m *mailbox) claim(t *rapid.T) {
-	id := m.known(t, func(known *message) bool { return known.open() && !m.now.Before(known.due()) })
-	d := m.delivery(t, id, 0, 0, 0, 0, 1, 2)
+	id := m.drawKnown(t, func(known *message) bool { return known.isOpen() && !m.now.Before(known.due()) })
+	d := m.drawDelivery(t, id, 0, 0, 0, 0, 1, 2)
 	known := m.messages[d.ID]
 	repeated := known.postponedBy(d)
-	want := m.verdict(d)
+	want := m.expectClaim(d)
 	for range rapid.IntRange(1, 2).Draw(t, "calls") {
 		got, err := m.gate.Claim(t.Context(), d, holdFor, m.now)
 		require.NoError(t, err)
@@ -48,9 +48,9 @@ func (m *mailbox) claim(t *rapid.T) {
 	}
 }
 
-// asRepeated leaves out what a repeated call need not tell again: where the
-// message stood before, that it was taken over, and the others that were placed,
-// which the watch list has.
+// asRepeated removes what the reply to a repeated claim may lack: the former
+// place of the message, that it was taken over, and the other messages that were
+// placed. The watch list has those.
 func asRepeated(c messages.Claim, id string) messages.Claim {
 	var own []messages.Placement
 	for _, p := range c.Placed {
@@ -63,8 +63,8 @@ func asRepeated(c messages.Claim, id string) messages.Claim {
 	return c
 }
 
-// verdict says what a claim should get, and keeps account of it.
-func (m *mailbox) verdict(d messages.Delivery) messages.Claim {
+// expectClaim returns the expected answer to a claim and updates the model.
+func (m *mailbox) expectClaim(d messages.Delivery) messages.Claim {
 	known := m.messages[d.ID]
 	c := messages.Claim{Verdict: messages.Stale, Now: m.now}
 	if known == nil {
@@ -80,7 +80,7 @@ func (m *mailbox) verdict(d messages.Delivery) messages.Claim {
 	case repeated && (known.state == dropped || known.state == uncertain):
 		c.Verdict, c.SendAt, c.Reason = messages.Dropped, known.at, known.reason
 		return c
-	case !known.open():
+	case !known.isOpen():
 		return c
 	case known.state == sending && repeated:
 		return m.send(known, c)
@@ -95,30 +95,30 @@ func (m *mailbox) verdict(d messages.Delivery) messages.Claim {
 		return c
 	case known.at.Before(m.options.DropDueBefore):
 		known.end(uncertain, reasonRestored, m.now)
-		known.claimedBy(d.Nonce)
+		known.addClaim(d.Nonce)
 		c.Verdict, c.SendAt, c.Reason = messages.Dropped, known.at, known.reason
 		return c
 	case !m.now.Before(known.expiry(m.options.ExpireAfter)):
 		return m.drop(known, d.Nonce, reasonExpired, c)
 	case m.now.After(known.at.Add(m.options.Tolerance)):
-		return m.late(known, d.Nonce, c)
+		return m.expectLateClaim(known, d.Nonce, c)
 	}
 	c.TakenOver = known.state == sending
-	m.hold(known, d.Nonce)
+	m.claimMessage(known, d.Nonce)
 	return m.send(known, c)
 }
 
-// drop ends the message that is being claimed.
+// drop ends the message of a claim.
 func (m *mailbox) drop(known *message, nonce, reason string, c messages.Claim) messages.Claim {
 	known.endUnsent(reason, m.now)
-	known.claimedBy(nonce)
+	known.addClaim(nonce)
 	c.Verdict, c.SendAt, c.Reason = messages.Dropped, known.at, known.reason
 	return c
 }
 
-// hold takes a message for one delivery.
-func (m *mailbox) hold(known *message, nonce string) {
-	known.claimedBy(nonce)
+// claimMessage gives a message to a delivery.
+func (m *mailbox) claimMessage(known *message, nonce string) {
+	known.addClaim(nonce)
 	known.doubt = known.doubt || known.state == sending
 	known.state, known.began, known.waits = sending, m.now, time.Time{}
 	known.attempts++
@@ -133,10 +133,10 @@ func (m *mailbox) send(known *message, c messages.Claim) messages.Claim {
 }
 
 func (m *mailbox) settle(t *rapid.T) {
-	id := m.known(t, func(known *message) bool {
+	id := m.drawKnown(t, func(known *message) bool {
 		return known.state == sending || known.state == pending && len(known.nonces) > 0
 	})
-	d := m.delivery(t, id, 0, 1, 1, 1, 2)
+	d := m.drawDelivery(t, id, 0, 1, 1, 1, 2)
 	s := messages.Settlement{}
 	switch rapid.IntRange(0, 3).Draw(t, "outcome") {
 	case 0:
@@ -151,10 +151,10 @@ func (m *mailbox) settle(t *rapid.T) {
 	default:
 		wait := rapid.SampledFrom([]time.Duration{0, time.Second, 10 * time.Minute}).Draw(t, "wait")
 		s.Retry, s.Reason = &messages.Retry{
-			Generation: m.token("g"), At: m.now.Add(wait), Uncertain: rapid.Bool().Draw(t, "no answer"),
+			Generation: m.newToken("g"), At: m.now.Add(wait), Uncertain: rapid.Bool().Draw(t, "no answer"),
 		}, "busy"
 	}
-	want := m.account(d, s)
+	want := m.expectSettlement(d, s)
 	for range rapid.IntRange(1, 2).Draw(t, "calls") {
 		got, err := m.gate.Settle(t.Context(), d, s, m.now)
 		require.NoError(t, err)
@@ -162,9 +162,10 @@ func (m *mailbox) settle(t *rapid.T) {
 	}
 }
 
-// account says whether a settlement should count, and keeps account of it. The
-// nonce alone says so: the relay may have renewed the generation meanwhile.
-func (m *mailbox) account(d messages.Delivery, s messages.Settlement) bool {
+// expectSettlement returns the expected answer to a settlement and updates the
+// model. Only the nonce matters: the relay may have renewed the generation
+// meanwhile.
+func (m *mailbox) expectSettlement(d messages.Delivery, s messages.Settlement) bool {
 	known := m.messages[d.ID]
 	if known == nil || known.holder != d.Nonce {
 		return false

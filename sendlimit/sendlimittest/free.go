@@ -5,10 +5,10 @@ import (
 	"sort"
 )
 
-// What a rule says of a time can only change where the time enters or leaves
-// the span around a reservation, and what quiet hours say where they begin or
-// end. So the searches below hop from one such edge to the next and judge each
-// by the definitions; the times between two edges are judged alike.
+// A rule's answer changes only where a time enters or leaves the span that a
+// reservation affects, and the answer of quiet hours only where they begin or
+// end. So the searches below judge one such edge after the other. All times
+// between two edges have the same answer.
 
 // nextFree returns the earliest allowed time in [from, last].
 func (ts terms) nextFree(tl timeline, from, last int64) (int64, bool) {
@@ -30,8 +30,8 @@ func (ts terms) previousFree(tl timeline, from, first int64) (int64, bool) {
 	return 0, false
 }
 
-// freeSpans returns the longest spans within s all of whose times are
-// allowed, ascending.
+// freeSpans returns the longest spans within s in which all times are allowed,
+// ascending.
 func (ts terms) freeSpans(tl timeline, s span) []span {
 	var free []span
 	for t := s.from; t < s.until; {
@@ -46,7 +46,7 @@ func (ts terms) freeSpans(tl timeline, s span) []span {
 }
 
 // nextForbidden returns the earliest time in [from, until) that is not allowed,
-// until where there is none.
+// or until.
 func (ts terms) nextForbidden(tl timeline, from, until int64) int64 {
 	for t := from; t < until; t = ts.nextEdge(tl, t, entering) {
 		if !ts.allow(tl, t) {
@@ -56,27 +56,27 @@ func (ts terms) nextForbidden(tl timeline, from, until int64) int64 {
 	return until
 }
 
-// entering and leaving are the first time in a span and the first after it.
+// entering returns the first time in a span, leaving the first time after it.
 func entering(s span) int64 { return s.from }
 func leaving(s span) int64  { return s.until }
 
-// nextEdge returns the earliest edge after t, of quiet hours, all rules and
-// reservations; a time past all others where there is none.
+// nextEdge returns the earliest edge after t of quiet hours, rules and
+// reservations. Without one it returns the largest time.
 func (ts terms) nextEdge(tl timeline, t int64, edge func(span) int64) int64 {
 	next := ts.quiet.nextEdge(t)
 	for _, r := range ts.rules {
 		tl := r.counts(tl)
-		i := sort.Search(len(tl), func(i int) bool { return edge(r.around(tl[i].at)) > t })
+		i := sort.Search(len(tl), func(i int) bool { return edge(r.affected(tl[i].at)) > t })
 		if i < len(tl) {
-			next = min(next, edge(r.around(tl[i].at)))
+			next = min(next, edge(r.affected(tl[i].at)))
 		}
 	}
 	return next
 }
 
-// previousEdge returns the latest time before t that is the last before the
-// span around a reservation, or before an edge of quiet hours; a time before all
-// others where there is none.
+// previousEdge returns the latest time before t that is directly before a span
+// that a reservation affects, or before an edge of quiet hours. Without one it
+// returns the smallest time.
 func (ts terms) previousEdge(tl timeline, t int64) int64 {
 	previous := int64(math.MinInt64)
 	if edge := ts.quiet.previousEdge(t); edge > previous {
@@ -84,9 +84,9 @@ func (ts terms) previousEdge(tl timeline, t int64) int64 {
 	}
 	for _, r := range ts.rules {
 		tl := r.counts(tl)
-		i := sort.Search(len(tl), func(i int) bool { return r.around(tl[i].at).from > t })
+		i := sort.Search(len(tl), func(i int) bool { return r.affected(tl[i].at).from > t })
 		if i > 0 {
-			previous = max(previous, r.around(tl[i-1].at).from-1)
+			previous = max(previous, r.affected(tl[i-1].at).from-1)
 		}
 	}
 	return previous

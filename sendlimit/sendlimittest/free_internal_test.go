@@ -30,7 +30,7 @@ func TestSearchesAgainstEveryMillisecond(t *testing.T) {
 		disturbed := false
 		for at := range forbidden {
 			if now := first + int64(at); at == 0 || now%1000 == 0 { // clocks change, and quiet hours begin, at whole seconds
-				disturbed = q.at(now)
+				disturbed = q.covers(now)
 			}
 			forbidden[at] = forbidden[at] || disturbed
 		}
@@ -166,7 +166,7 @@ func drawTimeline(t *rapid.T, first, length int64) timeline {
 		at := first + rapid.Int64Range(0, length/grid).Draw(t, "at")*grid
 		id := rapid.StringMatching(`[a-z]{3}`).Draw(t, "id")
 		category := rapid.SampledFrom([]string{"", "marketing"}).Draw(t, "category")
-		tl = tl.without(id).with(entry{at: at, id: id, category: category})
+		tl = tl.remove(id).add(entry{at: at, id: id, category: category})
 	}
 	return tl
 }

@@ -17,22 +17,20 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
-// CheckHistory draws policies and a history of requests, puts each to Timelines
-// in the store behind client and to a Model, and holds every answer of the one
-// against the other's, field by field. On the way policies change, and what is
-// set for single users: by one of two processes, each with a memory of its own of
-// that. The keys begin with prefix, which no other history may share. Run it by
-// rapid.Check.
+// CheckHistory draws policies, runs a random history of requests on Timelines and
+// on a Model, and compares every answer. Policies and users' settings change
+// meanwhile. There are two processes, each with its own cache of settings. Keys
+// begin with prefix, which no other history may use. Call it from rapid.Check.
 //
-// Half of the histories are of messages with records, and have categories.
+// Half of the histories have records and categories.
 //
-// The clock of a history lies decades ahead, so that no key expires by the
-// server's clock while the history runs by its own.
+// The clock of a history is decades ahead, so that no key expires by the server's
+// clock.
 func CheckHistory(t *rapid.T, client redis.UniversalClient, prefix string) {
 	h := newHistory(t, client, prefix)
 	t.Repeat(map[string]func(*rapid.T){
 		"reserve":   h.reserve,
-		"reserve ":  h.reserve, // more often than the rest
+		"reserve ":  h.reserve, // three times as often as others
 		"reserve  ": h.reserve,
 		"check":     h.check,
 		"release":   h.release,
@@ -40,34 +38,34 @@ func CheckHistory(t *rapid.T, client redis.UniversalClient, prefix string) {
 		"next free": h.nextFree,
 		"list":      h.list,
 		"usage":     h.usage,
-		"time goes": h.timeGoes,
-		"policies":  h.policiesChange,
-		"settings":  h.settingsChange,
-		"keys":      h.keysStay,
+		"time goes": h.passTime,
+		"policies":  h.changePolicy,
+		"settings":  h.changeSettings,
+		"keys":      h.inspectKeys,
 	})
 }
 
-// history is Timelines and the Model that they have to agree with.
+// history is Timelines and their Model.
 type history struct {
-	client   redis.UniversalClient
-	keys     keyspace.Keys
-	settings *settings.Users
-	options  [2]sendlimit.Options // of each process
-	process  [2]*sendlimit.Timeline
-	model    *Model
-	drawn    drawnPolicies
-	policies []policy.Policy
-	now      time.Time
-	times    []time.Time // asked for or answered before: worth asking about again
-	messages map[string]*booked
-	made     int // generations
+	client      redis.UniversalClient
+	keys        keyspace.Keys
+	settings    *settings.Users
+	options     [2]sendlimit.Options // of each process
+	process     [2]*sendlimit.Timeline
+	model       *Model
+	drawn       drawnPolicies
+	policies    []policy.Policy
+	now         time.Time
+	times       []time.Time // of requests and answers so far
+	messages    map[string]*booked
+	generations int // so far
 }
 
-// booked is what is known of a message with a record.
+// booked is the expected state of a message with a record.
 type booked struct {
 	entry
 
-	request   string // that it came by
+	request   string // fingerprint
 	requested time.Time
 	shifted   bool
 	cancelled bool
@@ -104,7 +102,7 @@ func newHistory(t *rapid.T, client redis.UniversalClient, prefix string) *histor
 	return h
 }
 
-// follow has the processes and the model judge by the policies.
+// follow makes the processes and the model judge by the policies.
 func (h *history) follow(t *rapid.T) {
 	require.NoError(t, h.model.Follow(h.policies...))
 	for i, o := range h.options {
@@ -117,36 +115,36 @@ func (h *history) follow(t *rapid.T) {
 
 func (h *history) records() bool { return h.options[0].Records }
 
-// timeline is the one of either process.
-func (h *history) timeline(t *rapid.T) *sendlimit.Timeline {
+// drawProcess draws a process and returns its timeline.
+func (h *history) drawProcess(t *rapid.T) *sendlimit.Timeline {
 	return h.process[rapid.IntRange(0, len(h.process)-1).Draw(t, "process")]
 }
 
-func (h *history) user(t *rapid.T) string {
+func (h *history) drawUser(t *rapid.T) string {
 	return "user:" + strconv.Itoa(rapid.IntRange(1, historyUsers).Draw(t, "user"))
 }
 
-func (h *history) id(t *rapid.T) string {
+func (h *history) drawID(t *rapid.T) string {
 	return "m" + strconv.Itoa(rapid.IntRange(1, 25).Draw(t, "id"))
 }
 
-// held draws an id, mostly one that has a place.
-func (h *history) held(t *rapid.T, user string) string {
+// drawHeld draws an id, mostly of a reservation.
+func (h *history) drawHeld(t *rapid.T, user string) string {
 	if all := h.listed(user); len(all) > 0 && rapid.IntRange(0, 3).Draw(t, "any other") < 3 {
 		return rapid.SampledFrom(all).Draw(t, "held").id
 	}
-	return h.id(t)
+	return h.drawID(t)
 }
 
-// category draws what a message is of; nothing without records.
-func (h *history) category(t *rapid.T) string {
+// drawCategory draws a category. It is "" without records.
+func (h *history) drawCategory(t *rapid.T) string {
 	if !h.records() {
 		return ""
 	}
 	return rapid.SampledFrom(historyCategories).Draw(t, "category")
 }
 
-func (h *history) timeGoes(t *rapid.T) {
+func (h *history) passTime(t *rapid.T) {
 	step := rapid.SampledFrom([]time.Duration{
 		time.Millisecond, time.Second, 30 * time.Second, time.Minute, time.Hour, 13 * time.Hour, 8 * 24 * time.Hour,
 	}).Draw(t, "step")
@@ -161,16 +159,16 @@ func (h *history) timeGoes(t *rapid.T) {
 	}
 }
 
-// policiesChange turns every limit of a policy into another, up or down, or
-// replaces the policy: what is reserved stays, though windows may then be
-// overfull, or places in quiet hours.
-func (h *history) policiesChange(t *rapid.T) {
+// changePolicy changes every limit of a policy, up or down, or replaces the
+// policy. Reservations stay, even if windows are overfull then, or places in
+// quiet hours.
+func (h *history) changePolicy(t *rapid.T) {
 	i := rapid.IntRange(0, len(h.policies)-1).Draw(t, "policy")
 	p := h.policies[i]
 	if rapid.Bool().Draw(t, "limits only") {
 		turn := rapid.IntRange(1, mostLimit-1).Draw(t, "turn")
 		p.Rules = slices.Clone(p.Rules)
-		for i, r := range p.Rules { // turned alike, no two that differ become equal
+		for i, r := range p.Rules { // rules that differ still differ
 			p.Rules[i].Limit = (r.Limit-1+turn)%mostLimit + 1
 		}
 	} else {
@@ -180,13 +178,13 @@ func (h *history) policiesChange(t *rapid.T) {
 	h.follow(t)
 }
 
-// settingsChange sets something for a user, or nothing any more: it holds from
-// the very next decision of any process.
-func (h *history) settingsChange(t *rapid.T) {
+// changeSettings sets or clears a user's settings. They take effect immediately
+// in all processes.
+func (h *history) changeSettings(t *rapid.T) {
 	if !h.options[0].UserSettings {
 		return
 	}
-	user := h.user(t)
+	user := h.drawUser(t)
 	if rapid.IntRange(0, 3).Draw(t, "clear") == 0 {
 		_, err := h.settings.Clear(t.Context(), user)
 		require.NoError(t, err)
@@ -198,16 +196,16 @@ func (h *history) settingsChange(t *rapid.T) {
 	require.NoError(t, h.model.Set(user, s))
 }
 
-// keysStay looks at the keys themselves: they expire, but not before the last
-// reservation in them can be forgotten.
-func (h *history) keysStay(t *rapid.T) {
-	user := h.user(t)
+// inspectKeys requires that a user's keys have the expected places, and expire,
+// but not before their last reservation is forgotten.
+func (h *history) inspectKeys(t *rapid.T) {
+	user := h.drawUser(t)
 	places := h.model.remember(user, cut(h.now))
-	h.keyStays(t, h.keys.Timeline(user), places.counted())
-	h.keyStays(t, h.keys.Uncounted(user), slices.DeleteFunc(slices.Clone(places), func(e entry) bool { return !e.uncounted }))
+	h.inspectKey(t, h.keys.Timeline(user), places.counted())
+	h.inspectKey(t, h.keys.Uncounted(user), slices.DeleteFunc(slices.Clone(places), func(e entry) bool { return !e.uncounted }))
 }
 
-func (h *history) keyStays(t *rapid.T, key string, held timeline) {
+func (h *history) inspectKey(t *rapid.T, key string, held timeline) {
 	members, err := h.client.ZRangeWithScores(t.Context(), key, 0, -1).Result()
 	require.NoError(t, err)
 	found := make(map[string]time.Time)

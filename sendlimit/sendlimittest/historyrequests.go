@@ -13,18 +13,17 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// The requests of CheckHistory, and what they should get. Without records that is
-// the Model's answer; with them, ids are known for longer than places.
+// The requests of CheckHistory and their expected answers. Without records the
+// Model has the answer. With records, ids are known for longer than places.
 
-// drawStart picks a moment shortly before one at which something changes: a
-// day, a week, a month or a year ends, clocks change, a leap day comes.
+// drawStart draws a time shortly before a change: the end of a day, week, month or
+// year, a clock change, a leap day.
 func drawStart(t *rapid.T) time.Time {
 	start, _ := drawZonedStart(t)
 	return start
 }
 
-// drawZonedStart is drawStart with the name of a zone in which something changes
-// then.
+// drawZonedStart is like drawStart and returns the zone of the change too.
 func drawZonedStart(t *rapid.T) (start time.Time, zone string) {
 	at := rapid.SampledFrom([]struct{ moment, zone string }{
 		{"2051-03-25T23:59:00Z", "Europe/Berlin"},
@@ -43,9 +42,9 @@ func drawZonedStart(t *rapid.T) (start time.Time, zone string) {
 	return start.Add(time.Duration(rapid.IntRange(0, 1999).Draw(t, "ms")) * time.Millisecond), at.zone
 }
 
-// at draws a time that is likely to matter: near now, at the edge of a window
-// around a time met before, of quiet hours, or of the reach.
-func (h *history) at(t *rapid.T) time.Time {
+// drawTime draws a time near now, near the edge of a window around an earlier
+// time, near an edge of quiet hours, or near the end of the reach.
+func (h *history) drawTime(t *rapid.T) time.Time {
 	edge := time.Duration(rapid.IntRange(-1, 1).Draw(t, "edge")) * time.Millisecond
 	unit := rapid.SampledFrom([]time.Duration{
 		time.Second, 20 * time.Second, time.Minute, time.Hour, 5 * time.Hour, 24 * time.Hour,
@@ -56,7 +55,7 @@ func (h *history) at(t *rapid.T) time.Time {
 	case 1:
 		return h.now.Add(-rapid.SampledFrom([]time.Duration{0, time.Second, policy.Grace}).Draw(t, "past") + edge)
 	case 2:
-		reach := h.model.regime(h.user(t)).reach
+		reach := h.model.regime(h.drawUser(t)).reach
 		return h.now.Add(time.Duration(reach)*time.Millisecond + edge)
 	case 3, 4, 5:
 		if len(h.times) > 0 {
@@ -68,7 +67,7 @@ func (h *history) at(t *rapid.T) time.Time {
 			return rapid.SampledFrom(h.times).Draw(t, "near").Add(step + edge)
 		}
 	case 6, 7:
-		if q := h.model.regime(h.user(t)).overall.quiet; q.lines != nil {
+		if q := h.model.regime(h.drawUser(t)).overall.quiet; q.lines != nil {
 			at := cut(h.now)
 			for range rapid.IntRange(1, 4).Draw(t, "edges of quiet hours") {
 				at = q.nextEdge(at)
@@ -79,7 +78,7 @@ func (h *history) at(t *rapid.T) time.Time {
 	return h.now.Add(time.Duration(rapid.IntRange(0, 12).Draw(t, "units"))*unit + edge)
 }
 
-func (h *history) met(times ...time.Time) {
+func (h *history) noteTimes(times ...time.Time) {
 	for _, at := range times {
 		if !at.IsZero() {
 			h.times = append(h.times, at)
@@ -90,28 +89,29 @@ func (h *history) met(times ...time.Time) {
 	}
 }
 
-func (h *history) request(t *rapid.T) sendlimit.Request {
-	r := sendlimit.Request{User: h.user(t), ID: h.id(t), At: h.at(t), Category: h.category(t), Now: h.now}
+func (h *history) drawRequest(t *rapid.T) sendlimit.Request {
+	r := sendlimit.Request{User: h.drawUser(t), ID: h.drawID(t), At: h.drawTime(t), Category: h.drawCategory(t), Now: h.now}
 	r.Shift, r.ByPolicy = rapid.Bool().Draw(t, "shift"), rapid.Bool().Draw(t, "by policy")
 	if (r.Shift || r.ByPolicy) && rapid.Bool().Draw(t, "bounded") {
-		r.ShiftUntil = h.at(t)
+		r.ShiftUntil = h.drawTime(t)
 	}
 	if known := h.messages[r.User+r.ID]; known != nil && !known.cancelled && rapid.Bool().Draw(t, "the same again") {
 		r.Category = known.category
 	}
 	if h.records() {
-		h.made++
+		h.generations++
 		r.Record = &sendlimit.Record{
-			Generation: fmt.Sprintf("g%d", h.made), Category: r.Category, Content: []byte("text"),
-			// Coarse, so that a request may be the same again.
+			Generation: fmt.Sprintf("g%d", h.generations), Category: r.Category, Content: []byte("text"),
+			// Coarse, so that requests repeat.
 			Fingerprint: r.Category + r.At.Truncate(time.Hour).String(),
 		}
 	}
 	return r
 }
 
-// known answers a request by a message whose id it has, nil if that is free.
-func (h *history) known(r sendlimit.Request) *sendlimit.Decision {
+// expectReplay returns the answer to a request whose id is in use, nil if the id
+// is free.
+func (h *history) expectReplay(r sendlimit.Request) *sendlimit.Decision {
 	known := h.messages[r.User+r.ID]
 	if known == nil || known.cancelled {
 		return nil
@@ -128,17 +128,17 @@ func (h *history) known(r sendlimit.Request) *sendlimit.Decision {
 }
 
 func (h *history) reserve(t *rapid.T) {
-	r := h.request(t)
-	want := h.reserved(r)
-	got, err := h.timeline(t).Reserve(t.Context(), r)
-	h.agree(t, r, want, got, err)
+	r := h.drawRequest(t)
+	want := h.expectReserve(r)
+	got, err := h.drawProcess(t).Reserve(t.Context(), r)
+	h.requireEqual(t, r, want, got, err)
 }
 
-func (h *history) reserved(r sendlimit.Request) sendlimit.Decision {
+func (h *history) expectReserve(r sendlimit.Request) sendlimit.Decision {
 	if !h.records() {
 		return h.model.Reserve(r)
 	}
-	if known := h.known(r); known != nil {
+	if known := h.expectReplay(r); known != nil {
 		return *known
 	}
 	d := h.model.Reserve(r)
@@ -150,48 +150,48 @@ func (h *history) reserved(r sendlimit.Request) sendlimit.Decision {
 }
 
 func (h *history) check(t *rapid.T) {
-	r := h.request(t)
+	r := h.drawRequest(t)
 	want := h.model.Check(r)
 	if h.records() {
-		if known := h.known(r); known != nil {
+		if known := h.expectReplay(r); known != nil {
 			want = *known
 		}
 	}
-	got, err := h.timeline(t).Check(t.Context(), r)
-	h.agree(t, r, want, got, err)
+	got, err := h.drawProcess(t).Check(t.Context(), r)
+	h.requireEqual(t, r, want, got, err)
 }
 
 func (h *history) release(t *rapid.T) {
-	r := sendlimit.ReleaseRequest{User: h.user(t), Now: h.now}
-	r.ID = h.held(t, r.User)
+	r := sendlimit.ReleaseRequest{User: h.drawUser(t), Now: h.now}
+	r.ID = h.drawHeld(t, r.User)
 	want := h.model.Release(r)
 	if known := h.messages[r.User+r.ID]; h.records() && known != nil {
 		want = sendlimit.Decision{Allowed: true, Replayed: known.cancelled, At: moment(known.at), Now: moment(cut(h.now))}
 		known.cancelled = true
 	}
-	got, err := h.timeline(t).Release(t.Context(), r)
-	h.agree(t, r, want, got, err)
+	got, err := h.drawProcess(t).Release(t.Context(), r)
+	h.requireEqual(t, r, want, got, err)
 }
 
 func (h *history) move(t *rapid.T) {
-	r := sendlimit.MoveRequest{User: h.user(t), At: h.at(t), Now: h.now}
-	r.ID = h.held(t, r.User)
+	r := sendlimit.MoveRequest{User: h.drawUser(t), At: h.drawTime(t), Now: h.now}
+	r.ID = h.drawHeld(t, r.User)
 	if h.records() {
-		h.made++
-		r.Generation = fmt.Sprintf("g%d", h.made)
+		h.generations++
+		r.Generation = fmt.Sprintf("g%d", h.generations)
 	}
-	want := h.moved(r)
-	got, err := h.timeline(t).Move(t.Context(), r)
-	h.agree(t, r, want, got, err)
+	want := h.expectMove(r)
+	got, err := h.drawProcess(t).Move(t.Context(), r)
+	h.requireEqual(t, r, want, got, err)
 }
 
-func (h *history) moved(r sendlimit.MoveRequest) sendlimit.Decision {
+func (h *history) expectMove(r sendlimit.MoveRequest) sendlimit.Decision {
 	known := h.messages[r.User+r.ID]
 	if known == nil || known.cancelled {
 		return h.model.Move(r)
 	}
-	// The place may count no more, but the message is still to be sent.
-	d := h.model.move(h.model.remember(r.User, cut(r.Now)).without(r.ID), known.entry, r)
+	// The place may be forgotten, but the message is still pending.
+	d := h.model.move(h.model.remember(r.User, cut(r.Now)).remove(r.ID), known.entry, r)
 	if d.Allowed && cut(d.At) != known.at {
 		if known.requested.IsZero() {
 			known.requested = moment(known.at)
@@ -201,60 +201,60 @@ func (h *history) moved(r sendlimit.MoveRequest) sendlimit.Decision {
 	return d
 }
 
-func (h *history) agree(t *rapid.T, request any, want, got sendlimit.Decision, err error) {
+func (h *history) requireEqual(t *rapid.T, request any, want, got sendlimit.Decision, err error) {
 	require.NoError(t, err, "%+v", request)
 	require.Equal(t, want, got, "policies %s\nset %+v\nrequest %+v", h.policies, h.model.settings, request)
-	h.met(got.At, got.NextFree, got.PreviousFree)
+	h.noteTimes(got.At, got.NextFree, got.PreviousFree)
 }
 
 func (h *history) nextFree(t *rapid.T) {
 	r := sendlimit.NextFreeRequest{
-		User: h.user(t), From: h.at(t), Category: h.category(t), Count: rapid.IntRange(1, 12).Draw(t, "count"), Now: h.now,
+		User: h.drawUser(t), From: h.drawTime(t), Category: h.drawCategory(t), Count: rapid.IntRange(1, 12).Draw(t, "count"), Now: h.now,
 	}
-	got, err := h.timeline(t).NextFree(t.Context(), r)
+	got, err := h.drawProcess(t).NextFree(t.Context(), r)
 	require.NoError(t, err, "%+v", r)
 	require.Equal(t, h.model.NextFree(r), got, "policies %s\nset %+v\nrequest %+v", h.policies, h.model.settings, r)
 }
 
 func (h *history) list(t *rapid.T) {
-	r := sendlimit.ListRequest{User: h.user(t), Now: h.now, Limit: rapid.IntRange(0, 5).Draw(t, "limit")}
+	r := sendlimit.ListRequest{User: h.drawUser(t), Now: h.now, Limit: rapid.IntRange(0, 5).Draw(t, "limit")}
 	if rapid.Bool().Draw(t, "spanned") {
-		r.From, r.To = h.at(t), h.at(t)
+		r.From, r.To = h.drawTime(t), h.drawTime(t)
 		if !r.From.IsZero() && !r.To.After(r.From) {
 			r.To = time.Time{}
 		}
 	}
 	held := h.listed(r.User)
 	if rapid.Bool().Draw(t, "continued") {
-		r.After = keyspace.Reservation{ID: h.id(t), At: h.at(t)}
+		r.After = keyspace.Reservation{ID: h.drawID(t), At: h.drawTime(t)}
 		if len(held) > 0 && rapid.Bool().Draw(t, "after one that is there") {
 			r.After = rapid.SampledFrom(held.reservations()).Draw(t, "after")
 		}
 	}
-	got, err := h.timeline(t).List(t.Context(), r)
+	got, err := h.drawProcess(t).List(t.Context(), r)
 	require.NoError(t, err, "%+v", r)
 	require.Equal(t, held.list(r), got, "policies %s\nrequest %+v", h.policies, r)
 }
 
-// listed are the places that count, and those of all that is still to be sent.
+// listed returns the places that count and those of pending messages.
 func (h *history) listed(user string) timeline {
 	tl := h.model.remember(user, cut(h.now))
 	for i := range 25 {
 		id := fmt.Sprintf("m%d", i+1)
 		if known := h.messages[user+id]; known != nil && !known.cancelled {
-			tl = tl.without(id).with(known.entry)
+			tl = tl.remove(id).add(known.entry)
 		}
 	}
 	return tl
 }
 
 func (h *history) usage(t *rapid.T) {
-	r := sendlimit.UsageRequest{User: h.user(t), At: h.at(t), Category: h.category(t), Now: h.now}
+	r := sendlimit.UsageRequest{User: h.drawUser(t), At: h.drawTime(t), Category: h.drawCategory(t), Now: h.now}
 	if rapid.Bool().Draw(t, "spanned") {
 		r.From = h.now.Add(time.Duration(rapid.IntRange(-3, 3).Draw(t, "hours")) * time.Hour)
 		r.To = r.From.Add(time.Duration(rapid.IntRange(1, 30*24).Draw(t, "span")) * time.Hour)
 	}
-	got, err := h.timeline(t).Usage(t.Context(), r)
+	got, err := h.drawProcess(t).Usage(t.Context(), r)
 	require.NoError(t, err, "%+v", r)
 	require.Equal(t, h.model.Usage(r), got, "policies %s\nset %+v\nrequest %+v", h.policies, h.model.settings, r)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// inspect holds what is in the store against what should be.
+// inspect compares the store with the model.
 func (m *mailbox) inspect(t *rapid.T) {
 	list, err := m.timeline.List(t.Context(), sendlimit.ListRequest{User: mailboxUser, Now: m.now})
 	require.NoError(t, err)
@@ -20,7 +20,7 @@ func (m *mailbox) inspect(t *rapid.T) {
 
 	watched, letters := make(map[string]time.Time), make(map[string]time.Time)
 	for id, known := range m.messages {
-		if known.open() {
+		if known.isOpen() {
 			watched[keyspace.WatchMember(mailboxUser, id, known.generation())] = known.lookAt
 		}
 		if known.deadLetter() {
@@ -33,11 +33,11 @@ func (m *mailbox) inspect(t *rapid.T) {
 	m.inspectTimeline(t)
 }
 
-// listed are the places that count, and those of all that is still to be sent.
+// listed returns the places that count and those of pending messages.
 func (m *mailbox) listed() timeline {
 	counted := cut(m.now) - m.model.remembered
 	return slices.DeleteFunc(places(m.messages), func(e entry) bool {
-		return e.at < counted && !m.messages[e.id].open()
+		return e.at < counted && !m.messages[e.id].isOpen()
 	})
 }
 
@@ -65,8 +65,8 @@ func (m *mailbox) inspectRecord(t *rapid.T, known *message) {
 	if known.uncounted {
 		fields["z"] = "1"
 	}
-	if known.open() || known.deadLetter() {
-		fields["c"] = known.content // which is erased when the message ends
+	if known.isOpen() || known.deadLetter() {
+		fields["c"] = known.content // erased when the message ends
 	} else {
 		fields["e"] = stored(known.ended)
 	}
@@ -76,7 +76,7 @@ func (m *mailbox) inspectRecord(t *rapid.T, known *message) {
 	if known.state == pending {
 		fields["a"], fields["b"] = stored(known.notBefore), stored(known.waits)
 	}
-	if known.open() {
+	if known.isOpen() {
 		fields["q"] = ""
 		if known.doubt {
 			fields["q"] = "1"
@@ -99,10 +99,10 @@ func (m *mailbox) inspectRecord(t *rapid.T, known *message) {
 	}
 	expires, err := m.client.PTTL(t.Context(), m.keys.Record(mailboxUser, known.id)).Result()
 	require.NoError(t, err)
-	require.Equal(t, known.open(), expires < 0, "a record expires once the message has ended: %+v", *known)
+	require.Equal(t, known.isOpen(), expires < 0, "a record expires once the message has ended: %+v", *known)
 }
 
-// stored is how a record has a time; what it has not is absent.
+// stored spells a time as records do, "" for the zero time.
 func stored(at time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -110,8 +110,8 @@ func stored(at time.Time) string {
 	return strconv.FormatInt(cut(at), 10)
 }
 
-// inspectDeadLetters requires an entry of every dead letter. What else is there
-// has to be of a message that is none any more, which readers skip.
+// inspectDeadLetters requires an entry for every dead letter. Other entries must
+// be of messages that are no dead letters any more. Readers skip those.
 func (m *mailbox) inspectDeadLetters(t *rapid.T, wanted map[string]time.Time) {
 	found := m.scores(t, m.keys.DeadLettersOf(mailboxUser))
 	for member, ended := range wanted {
@@ -125,9 +125,8 @@ func (m *mailbox) inspectDeadLetters(t *rapid.T, wanted map[string]time.Time) {
 	}
 }
 
-// inspectTimeline looks at the keys themselves, which have the places of all that
-// is to be sent, however long ago that should have been, until they expire: those
-// that count apart from the others.
+// inspectTimeline compares the keys of the timeline. They have the places of all
+// pending messages, however late. Places that do not count have their own key.
 func (m *mailbox) inspectTimeline(t *rapid.T) {
 	m.inspectPlaces(t, m.keys.Timeline(mailboxUser), false)
 	m.inspectPlaces(t, m.keys.Uncounted(mailboxUser), true)
@@ -138,14 +137,14 @@ func (m *mailbox) inspectPlaces(t *rapid.T, key string, uncounted bool) {
 	lasts := time.Time{}
 	for _, e := range m.remembered() {
 		if e.uncounted != uncounted {
-			require.NotContains(t, found, e.id, "it is elsewhere")
+			require.NotContains(t, found, e.id, "it is in the other key")
 			continue
 		}
 		require.Equal(t, moment(e.at), found[e.id])
 		lasts = moment(e.at + m.model.remembered)
 	}
 	for id, known := range m.messages {
-		if !known.open() || known.uncounted != uncounted {
+		if !known.isOpen() || known.uncounted != uncounted {
 			continue
 		}
 		require.Equal(t, known.at, found[id], "the place of %+v", *known)

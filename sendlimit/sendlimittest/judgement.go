@@ -5,14 +5,14 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// place is the entry of a message that is given a place.
-func (g *regime) place(at int64, id, category string) entry {
+// newEntry returns the entry of a message with a new place.
+func (g *regime) newEntry(at int64, id, category string) entry {
 	return entry{at: at, id: id, category: category, uncounted: g.uncounted[category]}
 }
 
-// judge judges a time: by the clock, then by what is set for the user, then by
-// quiet hours, then by the rules. A refusal by either of the last two has the
-// rules that would break and the free times on both sides.
+// judge judges a time by the clock, then by the user's settings, then by quiet
+// hours, then by the rules. A refusal by quiet hours or rules has all rules that
+// the time would break, and the free times before and after it.
 func (g *regime) judge(tl timeline, category string, asked, now int64) sendlimit.Decision {
 	d := sendlimit.Decision{At: moment(asked), Now: moment(now)}
 	t := asked
@@ -31,10 +31,10 @@ func (g *regime) judge(tl timeline, category string, asked, now int64) sendlimit
 		d.Code = fault.CodeBlocked
 		return d
 	}
-	ts := g.of(category)
+	ts := g.termsOf(category)
 	d.Violations = ts.violations(tl, t)
 	switch {
-	case ts.quiet.at(t):
+	case ts.quiet.covers(t):
 		d.Code, d.Quiet = fault.CodeQuietHours, ts.quiet.period(t)
 	case d.Violations != nil:
 		d.Code = fault.CodeSendLimit

@@ -1,7 +1,7 @@
 package sendlimittest
 
 import (
-	"crypto/sha1" //nolint:gosec // what the scripts make generations of
+	"crypto/sha1" //nolint:gosec // the scripts make generations with it
 	"encoding/hex"
 	"fmt"
 	"slices"
@@ -14,22 +14,22 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
-// The late half of the gate: what a claim past the tolerance does to all late
-// messages of the user.
+// Late messages: what a claim after the tolerance does to all late messages of the
+// user.
 
-// mostPlaced is how many late messages one call of the script places.
+// mostPlaced is the maximum of late messages that one call of the script places.
 const mostPlaced = 100
 
-// postponed is the generation that a claim gives to a message it places.
+// postponed returns the generation that a claim gives to a message it postpones.
 func postponed(generation, nonce string) string {
 	sum := sha1.Sum([]byte(generation + "/" + nonce)) //nolint:gosec // an id, not a signature
 	return hex.EncodeToString(sum[:])[:18]
 }
 
-// late judges a message that its own task claims past the tolerance, with all
-// others that are late, until there is an answer for the one. An exempt one goes
-// at once, whatever else is late.
-func (m *mailbox) late(claiming *message, nonce string, c messages.Claim) messages.Claim {
+// expectLateClaim judges a message that is claimed after the tolerance, together
+// with all other late messages, until there is an answer for it. An exempt
+// message is sent immediately.
+func (m *mailbox) expectLateClaim(claiming *message, nonce string, c messages.Claim) messages.Claim {
 	g := m.regime()
 	if g.exempt[claiming.category] {
 		return m.sendLate(claiming, nonce, cut(m.now), c)
@@ -51,39 +51,36 @@ func (m *mailbox) late(claiming *message, nonce string, c messages.Claim) messag
 	return c
 }
 
-// afterAnother is how long a message waits for an older one before it looks
-// again, at least, atMostAfter at most, patience how long in all, and inReserve
-// what it keeps of the time until it expires.
+// How long a message waits for an older one.
 const (
-	afterAnother = 500 * time.Millisecond
-	atMostAfter  = 2 * time.Second
-	patience     = 30 * time.Second
-	inReserve    = 5 * time.Second
+	afterAnother = 500 * time.Millisecond // at least, until it is claimed again
+	atMostAfter  = 2 * time.Second        // at most, until it is claimed again
+	patience     = 30 * time.Second       // in total
+	inReserve    = 5 * time.Second        // it stops waiting this long before it expires
 )
 
-// planned is where a late message goes.
+// planned is the new place of a late message.
 type planned struct {
 	*message
 
-	to      int64    // Unix ms; where it is dropped it has none
-	dropped string   // why, if so
-	reasons []string // of being late for as long as that: one of these
+	to      int64    // Unix ms, unless it is dropped
+	dropped string   // why, or ""
+	reasons []string // one of them is recorded
 }
 
-// plan gives the oldest candidates in order the first time from now on that is
-// free for them beside everything else and those before them, and none that is
-// before the last of their class. Where the younger ones stood does not count
-// either: they will be placed behind these.
+// plan gives each of the oldest candidates, in order, the next free time from now
+// on. No candidate gets a time before the previous one of its class. The former
+// places of candidates do not count.
 func (m *mailbox) plan(candidates []*message) []planned {
 	g := m.regime()
 	others := m.remembered().counted()
 	for _, known := range candidates {
-		others = others.without(known.id)
+		others = others.remove(known.id)
 	}
 	from, reasons := make(map[string]int64), make(map[string][]string)
 	var plan []planned
 	for _, known := range candidates[:min(len(candidates), mostPlaced)] {
-		class, terms := g.class(known.category), g.of(known.category)
+		class, terms := g.class(known.category), g.termsOf(known.category)
 		if from[class] == 0 {
 			from[class], reasons[class] = cut(m.now), []string{"late"}
 		}
@@ -97,17 +94,17 @@ func (m *mailbox) plan(candidates []*message) []planned {
 			plan = append(plan, planned{message: known, dropped: reasonNoFreeTime})
 			continue
 		}
-		if free > from[class] { // else it waits for what the one before it waits for
+		if free > from[class] { // otherwise the reason is the same as before
 			reasons[class] = terms.inTheWay(others, span{from[class], free})
 		}
 		plan = append(plan, planned{message: known, to: free, reasons: reasons[class]})
-		others, from[class] = others.with(entry{at: free, id: known.id, category: known.category}), free
+		others, from[class] = others.add(entry{at: free, id: known.id, category: known.category}), free
 	}
 	return plan
 }
 
-// anotherFirst says whether the oldest message of its class that can be sent at
-// all is another one, and can go at once.
+// anotherFirst reports whether the oldest message of the class that is not
+// dropped is another one, and can be sent immediately.
 func (m *mailbox) anotherFirst(plan []planned, claiming *message) bool {
 	g := m.regime()
 	i := slices.IndexFunc(plan, func(p planned) bool {
@@ -116,9 +113,9 @@ func (m *mailbox) anotherFirst(plan []planned, claiming *message) bool {
 	return i >= 0 && plan[i].message != claiming && plan[i].to == cut(m.now)
 }
 
-// candidates are the late messages that nothing else holds back, the oldest first.
-// One that is exempt, or whose place has not counted so far, is left to its own
-// task.
+// candidates returns the late messages that are due, the oldest first. It leaves
+// out exempt messages and those whose place does not count, unless the message is
+// the claimed one.
 func (m *mailbox) candidates(claiming *message) []*message {
 	g := m.regime()
 	var late []*message
@@ -133,8 +130,8 @@ func (m *mailbox) candidates(claiming *message) []*message {
 	return late
 }
 
-// carryOut gives late messages the places planned. It reports whether the one
-// that is being claimed is among them.
+// carryOut gives late messages their planned places. It reports whether the
+// claimed message is among them.
 func (m *mailbox) carryOut(plan []planned, claiming *message, nonce string, c *messages.Claim) bool {
 	found := false
 	for _, p := range plan {
@@ -149,8 +146,8 @@ func (m *mailbox) carryOut(plan []planned, claiming *message, nonce string, c *m
 			m.postpone(known, nonce, p)
 			c.Placed = append(c.Placed, known.placement())
 			if known == claiming {
-				known.claimedBy(nonce)
-				known.holder = "" // nobody has it
+				known.addClaim(nonce)
+				known.holder = "" // no delivery holds it
 				c.Verdict = messages.Postponed
 			}
 		}
@@ -158,39 +155,39 @@ func (m *mailbox) carryOut(plan []planned, claiming *message, nonce string, c *m
 	return found
 }
 
-// sendLate takes a late message for a delivery now.
+// sendLate gives a late message to a delivery now.
 func (m *mailbox) sendLate(known *message, nonce string, now int64, c messages.Claim) messages.Claim {
-	known.put(moment(now), m.regime())
+	known.postponeTo(moment(now), m.regime())
 	c.TakenOver = known.state == sending
-	m.hold(known, nonce)
+	m.claimMessage(known, nonce)
 	return m.send(known, c)
 }
 
-// postpone gives a late message another time, and another generation.
+// postpone gives a late message another time and generation.
 func (m *mailbox) postpone(known *message, nonce string, p planned) {
-	known.put(moment(p.to), m.regime())
+	known.postponeTo(moment(p.to), m.regime())
 	known.doubt = known.doubt || known.state == sending
 	known.state, known.reason, known.reasons = pending, "", p.reasons
 	known.renew(postponed(known.generation(), nonce), m.now.Add(m.options.LookAfter))
 }
 
-// dropLate ends a late message that can't be sent any more.
+// dropLate drops a late message.
 func (m *mailbox) dropLate(known, claiming *message, nonce, reason string, c *messages.Claim) {
 	known.endUnsent(reason, m.now)
 	if known != claiming {
 		c.Dropped = append(c.Dropped, messages.Drop{ID: known.id, Reason: known.reason, SendAt: known.at})
 		return
 	}
-	known.claimedBy(nonce)
+	known.addClaim(nonce)
 	c.Verdict, c.SendAt, c.Reason = messages.Dropped, known.at, known.reason
 }
 
-// inTheWay spells why a message is postponed: by what does not let it go
-// somewhere in a span.
+// inTheWay returns the reasons for which no time in a span is allowed, as records
+// spell them.
 func (ts terms) inTheWay(tl timeline, s span) []string {
 	var reasons []string
 	for t := s.from; t < s.until; t = min(ts.nextEdge(tl, t, entering), ts.nextEdge(tl, t, leaving)) {
-		if ts.quiet.at(t) {
+		if ts.quiet.covers(t) {
 			reasons = append(reasons, "late quiet")
 		}
 		for _, v := range ts.violations(tl, t) {
@@ -200,8 +197,7 @@ func (ts terms) inTheWay(tl timeline, s span) []string {
 	return reasons
 }
 
-// lateness spells a broken rule as the reason of a postponement, as the scripts
-// do.
+// lateness spells a broken rule as a reason, like the scripts.
 func lateness(v sendlimit.Violation) string {
 	window := strconv.FormatInt(v.Rule.Window.Milliseconds(), 10)
 	if v.Rule.Calendar() {

@@ -28,46 +28,46 @@ const (
 	reasonUncertain  = "uncertain"
 )
 
-// message is what is known of a message.
+// message is the expected state of a message.
 type message struct {
 	id          string
 	state       state
-	generations []string // the last one is the present one
+	generations []string // the last one is current
 	at          time.Time
-	promised    time.Time // what at was before it was first late; zero where that is at
-	stood       time.Time // what at was before it was last late
-	requested   time.Time // zero where it is, and always was, at
+	promised    time.Time // the former at, before it was first late; zero if that is at
+	stood       time.Time // the former at, before it was last late
+	requested   time.Time // zero if it always was at
 	shifted     bool
 	category    string
-	uncounted   bool // where its place is, if it has one
+	uncounted   bool // whether its place is among those that do not count
 	content     string
-	expires     time.Time // zero for the default, counted from what was promised
+	expires     time.Time // zero for the default, from the promised time on
 	nonces      []string  // of all deliveries that claimed, in order
-	holder      string    // the nonce of the one that may settle, or that ended it
-	began       time.Time // that delivery
+	holder      string    // nonce of the delivery that may settle, or that ended it
+	began       time.Time // of that delivery
 	leaseEnd    time.Time
 	notBefore   time.Time // of a retry
 	attempts    int
-	doubt       bool      // a delivery before may have arrived
-	waits       time.Time // since when, for an older one that is late
-	reason      string    // why it ended, was postponed or is tried again
-	reasons     []string  // of a postponed one: one of these
-	ended       time.Time // of a delivered one, when its delivery began
-	lookAt      time.Time // the watch entry of the present generation
+	doubt       bool      // an earlier delivery may have arrived
+	waits       time.Time // since when it waits for an older late one
+	reason      string    // of its end, postponement or retry
+	reasons     []string  // of a postponed message: one of these
+	ended       time.Time // of a delivered message, the start of the delivery
+	lookAt      time.Time // time of the watch entry
 	placeless   bool      // its place was given back
 }
 
 func (m *message) generation() string { return m.generations[len(m.generations)-1] }
 
-// open reports whether the message is still to be sent, or being sent.
-func (m *message) open() bool { return m.state == pending || m.state == sending }
+// isOpen reports whether the message is pending or being sent.
+func (m *message) isOpen() bool { return m.state == pending || m.state == sending }
 
-// free reports whether the id may be used again.
-func (m *message) free() bool {
+// isFree reports whether the id may be used again.
+func (m *message) isFree() bool {
 	return m == nil || m.state == cancelled || m.state == dropped || m.state == failed
 }
 
-// due is when the message may be sent.
+// due returns the time from which the message may be sent.
 func (m *message) due() time.Time {
 	if m.state == pending && !m.notBefore.IsZero() {
 		return m.notBefore
@@ -75,8 +75,8 @@ func (m *message) due() time.Time {
 	return m.at
 }
 
-// first is the send time that was promised.
-func (m *message) first() time.Time {
+// firstPromised returns the send time that was promised first.
+func (m *message) firstPromised() time.Time {
 	if m.promised.IsZero() {
 		return m.at
 	}
@@ -85,36 +85,38 @@ func (m *message) first() time.Time {
 
 func (m *message) expiry(after time.Duration) time.Time {
 	if m.expires.IsZero() {
-		return m.first().Add(after)
+		return m.firstPromised().Add(after)
 	}
 	return m.expires
 }
 
-// put gives the message another place because it is late.
-func (m *message) put(at time.Time, g *regime) {
-	m.promised, m.stood, m.at, m.notBefore, m.waits = m.first(), m.at, at, time.Time{}, time.Time{}
+// postponeTo gives a late message another place.
+func (m *message) postponeTo(at time.Time, g *regime) {
+	m.promised, m.stood, m.at, m.notBefore, m.waits = m.firstPromised(), m.at, at, time.Time{}, time.Time{}
 	m.uncounted = g.uncounted[m.category]
 }
 
-// renew gives the message another generation, and a watch entry for it.
+// renew gives the message another generation and watch entry.
 func (m *message) renew(generation string, lookAt time.Time) {
 	m.generations = append(m.generations, generation)
 	m.lookAt = lookAt
 }
 
-// claimedBy notes a delivery that holds the message, or ends it.
-func (m *message) claimedBy(nonce string) {
+// addClaim sets the delivery that holds or ends the message.
+func (m *message) addClaim(nonce string) {
 	m.holder = nonce
 	m.nonces = append(m.nonces, nonce)
 }
 
-// end ends the message. Only what counts, or may count, keeps its place.
+// end ends the message. It keeps its place only if it was or may have been
+// delivered.
 func (m *message) end(how state, reason string, at time.Time) {
 	m.state, m.reason, m.reasons, m.ended = how, reason, nil, at
 	m.placeless = how == cancelled || how == failed || how == dropped
 }
 
-// endUnsent ends a message that can't be sent any more, unless it may have been.
+// endUnsent drops the message. If a delivery may have arrived, the message ends as
+// uncertain.
 func (m *message) endUnsent(reason string, at time.Time) {
 	if m.doubt || m.state == sending {
 		m.end(uncertain, reasonUncertain, at)
@@ -123,12 +125,12 @@ func (m *message) endUnsent(reason string, at time.Time) {
 	m.end(dropped, reason, at)
 }
 
-// deadLetter reports whether somebody should look at how the message ended. It
-// keeps its content, so that it can be sent after all.
+// deadLetter reports whether the message is a dead letter. Those keep their
+// content for a retry.
 func (m *message) deadLetter() bool { return m.state == failed || m.state == uncertain }
 
-// places is a user's timeline as the messages have it: all that is or may have
-// been delivered, and all that is to be, however long ago.
+// places returns the timeline of all messages that are open or that were or may
+// have been delivered.
 func places(messages map[string]*message) timeline {
 	var tl timeline
 	for _, known := range messages {
@@ -140,36 +142,36 @@ func places(messages map[string]*message) timeline {
 	return tl
 }
 
-// place is the message's place as it is now.
+// place returns the message's place.
 func (m *message) place() entry {
 	return entry{at: cut(m.at), id: m.id, category: m.category, uncounted: m.uncounted}
 }
 
-// inOrder sorts messages as they were to be sent.
+// inOrder sorts messages by send time, then id.
 func inOrder(messages []*message) {
 	slices.SortFunc(messages, func(a, b *message) int {
 		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.id, b.id))
 	})
 }
 
-// letter is how a record spells a state; a pending message's is absent.
+// letter returns the letter of a state in records, "" for pending.
 func (s state) letter() string {
 	return map[state]string{
 		sending: "s", delivered: "d", cancelled: "c", dropped: "x", failed: "f", uncertain: "u",
 	}[s]
 }
 
-// postponedBy reports whether this delivery gave the message the place it has.
+// postponedBy reports whether this delivery gave the message its place.
 func (m *message) postponedBy(d messages.Delivery) bool {
 	return m != nil && m.state == pending && m.generation() == postponed(d.Generation, d.Nonce)
 }
 
-// placement is how a claim tells that the message got another place.
+// placement returns what a claim answers about a postponed message.
 func (m *message) placement() messages.Placement {
 	return messages.Placement{ID: m.id, Generation: m.generation(), At: m.at, From: m.stood}
 }
 
-// firstRequested is the time that was asked for, zero where it is at.
+// firstRequested returns the time of the request, zero if it is at.
 func (m *message) firstRequested() time.Time {
 	if m.requested.IsZero() {
 		return m.promised

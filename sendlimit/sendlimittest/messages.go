@@ -18,12 +18,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
-// CheckMessages is CheckHistory for messages: it draws submits, moves,
-// cancels, claims, settlements, revivals and what the relay does, the late, stale
-// and repeated ones among them, and holds a Timeline with records, its Gate, its
-// WatchList and its DeadLetters against a plain account of what became of each
-// message. The Model decides about places. On the way the policy changes, and what
-// is set for the user. Keys begin with prefix, as in CheckHistory.
+// CheckMessages runs a random history of one user's messages: submits, moves,
+// cancels, claims, settlements, revivals and the relay, with late, stale and
+// repeated calls among them. It compares a Timeline with records, its Gate,
+// WatchList and DeadLetters with a plain model of each message. The Model decides
+// about places. The policy and the user's settings change meanwhile. Keys begin
+// with prefix, as in CheckHistory.
 func CheckMessages(t *rapid.T, client redis.UniversalClient, prefix string) {
 	m := newMailbox(t, client, drawOptions(t, prefix))
 	if rapid.Bool().Draw(t, "regulated") {
@@ -36,24 +36,24 @@ func CheckMessages(t *rapid.T, client redis.UniversalClient, prefix string) {
 		"submit some":  m.submitSome,
 		"change":       m.change,
 		"claim":        m.claim,
-		"claim ":       m.claim, // more often than the rest
+		"claim ":       m.claim, // three times as often as others
 		"claim  ":      m.claim,
 		"settle":       m.settle,
 		"settle ":      m.settle,
 		"confirm":      m.confirm,
 		"relay":        m.relay,
 		"revive":       m.revive,
-		"policy":       m.policyChanges,
-		"settings":     m.settingsChange,
-		"time goes":    m.timeGoes,
-		"workers down": m.workersDown,
+		"policy":       m.changePolicy,
+		"settings":     m.changeSettings,
+		"time goes":    m.passTime,
+		"workers down": m.stopWorkers,
 		"":             m.inspect,
 	})
 }
 
-// mailbox is one user's messages in the store, and what should be there.
+// mailbox is one user's messages in the store, and the model of them.
 type mailbox struct {
-	worker // the one that acts
+	worker // the current one
 
 	client   redis.UniversalClient
 	keys     keyspace.Keys
@@ -64,11 +64,11 @@ type mailbox struct {
 	model    *Model
 	now      time.Time
 	messages map[string]*message
-	made     int // generations and nonces
+	tokens   int // generations and nonces so far
 }
 
-// worker is one of several programs on the same store, which remembers for
-// itself what is set for users.
+// worker is one of several programs on the same store. Each has its own cache of
+// users' settings.
 type worker struct {
 	timeline *sendlimit.Timeline
 	gate     *messages.Gate
@@ -101,21 +101,20 @@ func newMailbox(t *rapid.T, client redis.UniversalClient, o sendlimit.Options) *
 	return m
 }
 
-// regime is what holds for the user.
+// regime returns the user's regime.
 func (m *mailbox) regime() *regime { return m.model.regime(mailboxUser) }
 
-func (m *mailbox) token(kind string) string {
-	m.made++
-	return fmt.Sprintf("%s%d", kind, m.made)
+func (m *mailbox) newToken(kind string) string {
+	m.tokens++
+	return fmt.Sprintf("%s%d", kind, m.tokens)
 }
 
-func (m *mailbox) id(t *rapid.T) string {
+func (m *mailbox) drawID(t *rapid.T) string {
 	return rapid.SampledFrom([]string{"a", "a:b", "B", "c", "d", "e", "f", "g"}).Draw(t, "id")
 }
 
-// known names a message that is likely to matter: mostly one that does, if
-// there is any.
-func (m *mailbox) known(t *rapid.T, matters func(*message) bool) string {
+// drawKnown draws the id of a message, mostly one that matters.
+func (m *mailbox) drawKnown(t *rapid.T, matters func(*message) bool) string {
 	var ids []string
 	for id, known := range m.messages {
 		if matters(known) {
@@ -123,42 +122,42 @@ func (m *mailbox) known(t *rapid.T, matters func(*message) bool) string {
 		}
 	}
 	if len(ids) == 0 || rapid.IntRange(0, 5).Draw(t, "any other") == 5 {
-		return m.id(t)
+		return m.drawID(t)
 	}
 	slices.Sort(ids)
 	return rapid.SampledFrom(ids).Draw(t, "of these")
 }
 
-// remembered lets the model have the places that are remembered now, and
-// returns them.
+// remembered passes the messages' places to the model and returns those that are
+// not forgotten.
 func (m *mailbox) remembered() timeline {
 	m.model.users[mailboxUser] = places(m.messages)
 	return m.model.remember(mailboxUser, cut(m.now))
 }
 
-func (m *mailbox) at(t *rapid.T) time.Time {
+func (m *mailbox) drawTime(t *rapid.T) time.Time {
 	step := rapid.SampledFrom([]time.Duration{
 		-2 * time.Second, 0, time.Second, 20 * time.Second, time.Minute, 10 * time.Minute, 26 * time.Hour,
 	}).Draw(t, "step")
 	at := m.now.Add(step * time.Duration(rapid.IntRange(1, 3).Draw(t, "steps")))
-	if held := m.messages[m.id(t)]; held != nil && rapid.Bool().Draw(t, "near") {
+	if held := m.messages[m.drawID(t)]; held != nil && rapid.Bool().Draw(t, "near") {
 		at = held.at.Add(step)
 	}
 	return at
 }
 
-func (m *mailbox) submit(t *rapid.T) { m.submitAs(t, m.id(t), m.at(t)) }
+func (m *mailbox) submit(t *rapid.T) { m.submitMessage(t, m.drawID(t), m.drawTime(t)) }
 
-// submitSome lets several messages of the user wait at once, all soon.
+// submitSome submits several messages for the near future.
 func (m *mailbox) submitSome(t *rapid.T) {
 	for _, id := range []string{"c", "e", "a:b", "d", "a", "B"}[rapid.IntRange(0, 3).Draw(t, "left out"):] {
 		step := rapid.SampledFrom([]time.Duration{0, time.Second, time.Minute, 10 * time.Minute}).Draw(t, "step")
-		m.submitAs(t, id, m.now.Add(step*time.Duration(rapid.IntRange(1, 4).Draw(t, "steps"))))
+		m.submitMessage(t, id, m.now.Add(step*time.Duration(rapid.IntRange(1, 4).Draw(t, "steps"))))
 	}
 }
 
-func (m *mailbox) submitAs(t *rapid.T, id string, at time.Time) {
-	generation := m.token("g")
+func (m *mailbox) submitMessage(t *rapid.T, id string, at time.Time) {
+	generation := m.newToken("g")
 	r := sendlimit.Request{User: mailboxUser, ID: id, At: at, Shift: rapid.IntRange(0, 3).Draw(t, "shift") > 0, Now: m.now}
 	content := rapid.SampledFrom([]string{"text", "other text"}).Draw(t, "content")
 	r.Category = rapid.SampledFrom(historyCategories).Draw(t, "category")
@@ -169,11 +168,11 @@ func (m *mailbox) submitAs(t *rapid.T, id string, at time.Time) {
 	known := m.messages[id]
 	var want sendlimit.Decision
 	switch {
-	case known.free():
+	case known.isFree():
 		m.remembered()
-		fresh := r
-		fresh.ID = "fresh" // a place that the id has from before counts as any other
-		want = m.model.Check(fresh)
+		other := r
+		other.ID = "other" // a former place of the id counts like any other
+		want = m.model.Check(other)
 		if want.Allowed {
 			m.messages[id] = &message{
 				id: id, state: pending, generations: []string{generation}, at: want.At, requested: want.RequestedAt,
@@ -190,7 +189,7 @@ func (m *mailbox) submitAs(t *rapid.T, id string, at time.Time) {
 	r.Record = &sendlimit.Record{
 		Generation: generation, Category: r.Category, Fingerprint: r.Category + content, ExpiresAt: expires, Content: []byte(content),
 	}
-	for range rapid.IntRange(1, 2).Draw(t, "calls") { // a client repeats what got no answer
+	for range rapid.IntRange(1, 2).Draw(t, "calls") { // clients repeat calls without an answer
 		got, err := m.timeline.Reserve(t.Context(), r)
 		require.NoError(t, err)
 		require.Equal(t, want, got, "%+v", r)
@@ -199,7 +198,7 @@ func (m *mailbox) submitAs(t *rapid.T, id string, at time.Time) {
 
 // change moves or cancels a message.
 func (m *mailbox) change(t *rapid.T) {
-	id := m.known(t, (*message).open)
+	id := m.drawKnown(t, (*message).isOpen)
 	if rapid.Bool().Draw(t, "cancel") {
 		m.cancel(t, id)
 		return
@@ -208,16 +207,16 @@ func (m *mailbox) change(t *rapid.T) {
 }
 
 func (m *mailbox) move(t *rapid.T, id string) {
-	r := sendlimit.MoveRequest{User: mailboxUser, ID: id, At: m.at(t), Generation: m.token("g"), Now: m.now}
+	r := sendlimit.MoveRequest{User: mailboxUser, ID: id, At: m.drawTime(t), Generation: m.newToken("g"), Now: m.now}
 	known := m.messages[id]
 	var want sendlimit.Decision
 	switch {
-	case known.free():
+	case known.isFree():
 		want = sendlimit.Decision{Code: fault.CodeNotFound, Now: m.now}
 	case known.state != pending:
 		want = sendlimit.Decision{Code: fault.CodeTooLate, At: known.at, Now: m.now}
 	default:
-		want = m.place(known, r)
+		want = m.expectMove(known, r)
 		if want.Allowed && !want.At.Equal(known.at) {
 			if known.requested = known.firstRequested(); known.requested.IsZero() {
 				known.requested = known.at
@@ -235,8 +234,8 @@ func (m *mailbox) move(t *rapid.T, id string) {
 	}
 }
 
-// place says whether a pending message may move.
-func (m *mailbox) place(known *message, r sendlimit.MoveRequest) sendlimit.Decision {
+// expectMove returns the decision about a move of a pending message.
+func (m *mailbox) expectMove(known *message, r sendlimit.MoveRequest) sendlimit.Decision {
 	at := r.At
 	if at.Before(m.now) {
 		at = m.now
@@ -246,8 +245,8 @@ func (m *mailbox) place(known *message, r sendlimit.MoveRequest) sendlimit.Decis
 	if inReach && !r.At.Equal(known.at) && !known.expires.IsZero() && !at.Before(known.expires) {
 		return sendlimit.Decision{Code: fault.CodePastExpiry, At: at, ExpiresAt: known.expires, Now: m.now}
 	}
-	// Its place may count no more, but the message is still to be sent.
-	return m.model.move(m.remembered().without(r.ID), known.place(), r)
+	// Its place may be forgotten, but the message is still pending.
+	return m.model.move(m.remembered().remove(r.ID), known.place(), r)
 }
 
 func (m *mailbox) cancel(t *rapid.T, id string) {
@@ -269,17 +268,17 @@ func (m *mailbox) cancel(t *rapid.T, id string) {
 	require.Equal(t, want, got, id)
 }
 
-func (m *mailbox) timeGoes(t *rapid.T) {
+func (m *mailbox) passTime(t *rapid.T) {
 	m.now = m.now.Add(rapid.SampledFrom([]time.Duration{
 		time.Millisecond, time.Second, 29 * time.Second, 30 * time.Second, 10 * time.Minute, time.Hour, 25 * time.Hour,
 	}).Draw(t, "step"))
 }
 
-// workersDown lets time go past what waits, to an edge of the gate's judgement
-// of one of them.
-func (m *mailbox) workersDown(t *rapid.T) {
-	known := m.messages[m.known(t, (*message).open)]
-	if known == nil || !known.open() {
+// stopWorkers lets time pass to an edge of the gate's judgement of an open
+// message.
+func (m *mailbox) stopWorkers(t *rapid.T) {
+	known := m.messages[m.drawKnown(t, (*message).isOpen)]
+	if known == nil || !known.isOpen() {
 		return
 	}
 	edge := time.Duration(rapid.IntRange(-1, 1).Draw(t, "edge")) * time.Millisecond
@@ -290,7 +289,7 @@ func (m *mailbox) workersDown(t *rapid.T) {
 	if later.After(m.now) {
 		m.now = later
 	}
-	if rapid.Bool().Draw(t, "forget the late mark") { // which only saves the gate work
+	if rapid.Bool().Draw(t, "forget the late mark") { // it is only a cache
 		require.NoError(t, m.client.Del(t.Context(), m.keys.LateMark(mailboxUser)).Err())
 	}
 }

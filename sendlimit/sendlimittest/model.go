@@ -8,30 +8,29 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// Model answers what a sendlimit.Timeline must answer, field by field: the same
-// methods and requests, without a store.
+// Model is a plain model of sendlimit.Timeline. It has the same methods and
+// requests, and its decisions must be equal field by field. It has no store.
 //
-// A request's Now is its only clock and has to be set; a user's requests come
-// in its order. Requests are taken to be valid: a Model has no errors to
-// return. Of a Record it knows the category alone, and of ids only that a place
-// has one: with records, who asks it has to know what became of a message.
+// Now must be set in every request, and must not go back for a user. Requests must
+// be valid. A Model ignores records except for their category, and it forgets an
+// id together with its place: with records, the caller has to know which ids are
+// in use.
 //
-// A Model is not safe for concurrent use. Users have nothing to do with each
-// other, so that many can be judged side by side by a Model each.
+// A Model is not safe for concurrent use. Users are independent, so several Models
+// can judge different users in parallel.
 type Model struct {
 	reach    time.Duration
-	policies []policy.Policy // the first is for all users for whom no other is set
+	policies []policy.Policy // the first applies to users without a policy of their own
 	settings map[string]policy.UserSettings
 	common   *regime
-	own      map[string]*regime // of users for whom something is set
-	// remembered is for how long after its time a reservation is known.
+	own      map[string]*regime // of users with settings
+	// remembered is the time after which a past reservation is forgotten.
 	remembered int64 // ms
 	users      map[string]timeline
 }
 
-// NewModel returns a Model of a policy, in which no send time lies further
-// than reach ahead. The error is or wraps a
-// *sendlimit.InvalidError.
+// NewModel returns a Model that judges by a policy and refuses send times beyond
+// reach. The error is or wraps a *fault.InvalidError.
 func NewModel(p policy.Policy, reach time.Duration) (*Model, error) {
 	if reach <= 0 {
 		return nil, &fault.InvalidError{Field: "reach", Value: reach.String(), Want: "a positive length of time"}
@@ -43,9 +42,8 @@ func NewModel(p policy.Policy, reach time.Duration) (*Model, error) {
 	return m, m.Follow(p)
 }
 
-// Follow has the Model judge by policies from now on: by the first, or by the
-// one that is set for a user, if it is among them. What is reserved keeps its
-// place. The error is as of NewModel.
+// Follow changes the policies. The first one applies to users without a policy of
+// their own. Reservations stay. Errors are those of NewModel.
 func (m *Model) Follow(policies ...policy.Policy) error {
 	var longest time.Duration
 	for _, p := range policies {
@@ -67,8 +65,7 @@ func (m *Model) Follow(policies ...policy.Policy) error {
 	return nil
 }
 
-// Set has the Model judge a user by settings from now on. The error is about a
-// time zone that there is not.
+// Set changes a user's settings. The error is about an unknown time zone.
 func (m *Model) Set(user string, settings policy.UserSettings) error {
 	policy := m.policies[0]
 	for _, p := range m.policies {
@@ -84,7 +81,7 @@ func (m *Model) Set(user string, settings policy.UserSettings) error {
 	return nil
 }
 
-// regime returns what holds for a user.
+// regime returns a user's regime.
 func (m *Model) regime(user string) *regime {
 	if own := m.own[user]; own != nil {
 		return own
@@ -92,8 +89,7 @@ func (m *Model) regime(user string) *regime {
 	return m.common
 }
 
-// remember drops what is forgotten at now of a user's timeline, and returns
-// the rest.
+// remember removes the forgotten entries from a user's timeline and returns it.
 func (m *Model) remember(user string, now int64) timeline {
 	tl := m.users[user].since(now - m.remembered)
 	m.users[user] = tl

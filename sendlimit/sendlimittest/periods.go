@@ -6,11 +6,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 )
 
-// mostAhead is more than any zone's clock has ever been ahead of or behind
-// UTC.
+// mostAhead is larger than the offset of any zone from UTC.
 const mostAhead = 26 * time.Hour
 
-// periodAt returns the natural period of a zone that t is in.
+// periodAt returns the natural period that contains t in a zone.
 func periodAt(period calendar.Period, zone *time.Location, t int64) span {
 	local := time.UnixMilli(t).In(zone)
 	if period == calendar.Minute || period == calendar.Hour {
@@ -19,16 +18,16 @@ func periodAt(period calendar.Period, zone *time.Location, t int64) span {
 	return datePeriod(period, local)
 }
 
-// clockPeriod returns the minute or hour of the local clock that t is in, cut
-// at clock changes: an hour in which the clock jumps is two periods, and so
+// clockPeriod returns the minute or hour of the local clock that contains t. It
+// ends at clock changes: an hour in which the clock jumps is two periods, and so
 // is an hour that the clock shows twice.
 func clockPeriod(period calendar.Period, t time.Time) span {
 	length := time.Minute
 	if period == calendar.Hour {
 		length = time.Hour
 	}
-	// Truncate counts from the zero time in UTC, so the offset has to be
-	// added for it to find a full hour of the local clock.
+	// Truncate counts from the zero time in UTC. With the offset added it
+	// finds a full hour of the local clock.
 	offset := offsetAt(t)
 	start := t.Add(offset).Truncate(length).Add(-offset)
 	end := start.Add(length)
@@ -41,14 +40,14 @@ func clockPeriod(period calendar.Period, t time.Time) span {
 	return span{start.UnixMilli(), end.UnixMilli()}
 }
 
-// datePeriod returns the day, ISO week or month that t is in: from the first
-// instant at which the local clock has reached its first midnight to the same
-// of the next one.
+// datePeriod returns the day, ISO week or month that contains t. It begins when
+// the local clock first reaches its first midnight, and ends when the next period
+// begins.
 //
-// The first instant matters where clocks change around midnight. A midnight
-// that the clock jumps over is reached where the jump ends. A clock put back
-// as it strikes midnight reaches it an hour later, so that the repeated hour
-// is the earlier day's. Of a midnight shown twice the first counts.
+// Clocks may change around midnight. If the clock jumps over midnight, the period
+// begins at the end of the jump. If the clock is put back at midnight, it reaches
+// midnight an hour later, and the repeated hour belongs to the earlier day. If the
+// clock shows midnight twice, the first one counts.
 func datePeriod(period calendar.Period, t time.Time) span {
 	year, month, day := t.Date()
 	switch period {
@@ -59,8 +58,8 @@ func datePeriod(period calendar.Period, t time.Time) span {
 		day = 1
 	case calendar.NoPeriod, calendar.Minute, calendar.Hour, calendar.Day:
 	}
-	// start is when the n-th period after the one of t's date starts. A date
-	// has no zone: UTC stands for the clock on the wall.
+	// start returns the start of the n-th period after the one of t's date. A
+	// date has no zone: UTC stands for the local clock.
 	start := func(n int) time.Time {
 		wall := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 		switch period {
@@ -73,8 +72,8 @@ func datePeriod(period calendar.Period, t time.Time) span {
 		}
 		return firstShown(wall, t.Location())
 	}
-	// The clock may show an earlier date again after it has shown a later
-	// one, so it is the latest period to have started by t.
+	// The clock may show an earlier date again after a later one. t belongs to
+	// the latest period that has started.
 	n := 2
 	for start(n).After(t) {
 		n--
@@ -82,8 +81,8 @@ func datePeriod(period calendar.Period, t time.Time) span {
 	return span{start(n).UnixMilli(), start(n + 1).UnixMilli()}
 }
 
-// firstShown returns the first instant at which the clock on a zone's wall
-// shows wall, or more where it jumps over it.
+// firstShown returns the first instant at which a zone's clock shows wall, or a
+// later time if it jumps over wall.
 func firstShown(wall time.Time, zone *time.Location) time.Time {
 	t := wall.Add(-mostAhead).In(zone)
 	for {
@@ -99,15 +98,15 @@ func firstShown(wall time.Time, zone *time.Location) time.Time {
 	}
 }
 
-// offsetAt returns how far the clock is ahead of UTC.
+// offsetAt returns the offset of t's zone from UTC.
 func offsetAt(t time.Time) time.Duration {
 	_, seconds := t.Zone()
 	return time.Duration(seconds) * time.Second
 }
 
-// clockChangeAfter returns the first instant after t from which t's zone has
-// another offset. A zone's bounds that leave the offset as it is (another
-// name, or the turn of the year) are no change of the clock.
+// clockChangeAfter returns the first instant after t at which the offset of t's
+// zone changes. Some bounds of a zone do not change the offset: those of a new
+// abbreviation, and the turn of a year.
 func clockChangeAfter(t time.Time) (time.Time, bool) {
 	for bound := t; ; {
 		_, next := bound.ZoneBounds()
@@ -115,8 +114,8 @@ func clockChangeAfter(t time.Time) (time.Time, bool) {
 			return time.Time{}, false
 		}
 		if !next.After(bound) {
-			// Past its tables, package time has a zone end with the year, but
-			// takes every year to have 365 days.
+			// After its tables, package time ends a zone with the year, but
+			// counts 365 days for every year.
 			next = time.Date(bound.UTC().Year()+1, time.January, 1, 0, 0, 0, 0, time.UTC).In(t.Location())
 		}
 		bound = next
@@ -126,8 +125,8 @@ func clockChangeAfter(t time.Time) (time.Time, bool) {
 	}
 }
 
-// clockChangeBefore returns the instant from which t's zone has had t's
-// offset; the zero time for always.
+// clockChangeBefore returns the instant from which t's zone has had the offset of
+// t. It is the zero time if there was no change before.
 func clockChangeBefore(t time.Time) time.Time {
 	for bound := t; ; {
 		bound, _ = bound.ZoneBounds()

@@ -13,12 +13,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 )
 
-// PermitsModel is what sendlimit.Permits are held against: a list of what was
-// taken, and when.
+// PermitsModel is a plain model of rate.Permits: a list of the permits taken.
 type PermitsModel struct {
-	Rate  rate.PermitRate // the zero value: none is set
+	Rate  rate.PermitRate // the zero value if none is set
 	Lag   time.Duration
-	taken map[string][]permitTaken // by client, "" for what was taken overall
+	taken map[string][]permitTaken // by client, "" for a rate of all clients
 }
 
 type permitTaken struct {
@@ -27,8 +26,8 @@ type permitTaken struct {
 	at    time.Time
 }
 
-// held lists whose permits they are under the rate, and which of them have not
-// come back.
+// held returns the key under which a client's permits are counted, and those that
+// are not available again.
 func (m *PermitsModel) held(client string, now time.Time) (whose string, held []permitTaken) {
 	if m.Rate.PerClient {
 		whose = client
@@ -42,7 +41,7 @@ func (m *PermitsModel) held(client string, now time.Time) (whose string, held []
 	return whose, held
 }
 
-// Acquire is Permits.Acquire of a client, whose name is not empty.
+// Acquire models Permits.Acquire of a client.
 func (m *PermitsModel) Acquire(client, token string, n int64, now time.Time) rate.Grant {
 	whose, held := m.held(client, now)
 	lasts := m.Rate.Interval + m.Lag
@@ -76,18 +75,17 @@ func (m *PermitsModel) Acquire(client, token string, n int64, now time.Time) rat
 	return d
 }
 
-// GiveBack is Permits.GiveBack of a client.
+// GiveBack models Permits.GiveBack of a client.
 func (m *PermitsModel) GiveBack(client, token string) {
 	for _, whose := range []string{"", client} {
 		m.taken[whose] = slices.DeleteFunc(m.taken[whose], func(t permitTaken) bool { return t.token == token })
 	}
 }
 
-// CheckPermits draws a history of permits taken and given back by clients,
-// with rates that change on the way and a clock that may go back, and holds
-// every answer of the Permits in the store behind client against those of the
-// model. The keys begin with prefix, which no other history may share. Run it by
-// rapid.Check.
+// CheckPermits runs a random history of permits that clients take and give back,
+// and compares every answer of Permits with the model's. Rates change meanwhile,
+// and the clock may go back. Keys begin with prefix, which no other history may
+// use. Call it from rapid.Check.
 func CheckPermits(t *rapid.T, client redis.Cmdable, prefix string) {
 	lag := time.Duration(rapid.SampledFrom([]int{0, 0, 1, 50}).Draw(t, "lag")) * time.Millisecond
 	h := &permitsHistory{
@@ -101,8 +99,8 @@ func CheckPermits(t *rapid.T, client redis.Cmdable, prefix string) {
 	}
 	h.setRate(t)
 	t.Repeat(map[string]func(*rapid.T){
-		"acquire": h.acquire, "acquire ": h.acquire, "acquire  ": h.acquire, // more often than the rest
-		"at the hint": h.atTheHint, "give back": h.giveBack, "try set rate": h.trySetRate, "set rate": h.setRate,
+		"acquire": h.acquire, "acquire ": h.acquire, "acquire  ": h.acquire, // three times as often as others
+		"at the hint": h.tryAtHint, "give back": h.giveBack, "try set rate": h.trySetRate, "set rate": h.setRate,
 		"time goes": func(t *rapid.T) { h.now = h.now.Add(drawStep(t, h.model.Rate.Interval)) },
 	})
 }
@@ -116,8 +114,8 @@ type permitsHistory struct {
 	now     time.Time
 }
 
-// drawStep is how time goes in a history: back too, and to the edges of an
-// interval.
+// drawStep draws a time to pass: to an edge of an interval, between edges, an hour,
+// or backwards.
 func drawStep(t *rapid.T, interval time.Duration) time.Duration {
 	edge := time.Duration(rapid.IntRange(-1, 1).Draw(t, "edge")) * time.Millisecond
 	switch rapid.IntRange(0, 5).Draw(t, "step") {
@@ -178,9 +176,9 @@ func (h *permitsHistory) acquire(t *rapid.T) {
 	}
 }
 
-// atTheHint asks for permits, and where they are refused again a millisecond
-// before the hint and at it.
-func (h *permitsHistory) atTheHint(t *rapid.T) {
+// tryAtHint asks for permits. If they are refused, it requires that they are
+// refused a millisecond before RetryAfter and allowed at RetryAfter.
+func (h *permitsHistory) tryAtHint(t *rapid.T) {
 	name, token := h.drawClient(t), keyspace.NewToken()
 	n := rapid.Int64Range(1, h.model.Rate.Count).Draw(t, "permits")
 	ask := func(at time.Time) rate.Grant {

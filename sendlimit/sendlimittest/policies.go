@@ -13,29 +13,30 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// drawnPolicies draws the policies of one history. Each has a rule of the same
-// longest window and none of a longer one, so that they forget reservations
-// after the same time, and none counts what another has forgotten.
+// drawnPolicies draws the policies of one history. All have a rule with the same
+// longest window. So all forget reservations after the same time, and none counts
+// what another has forgotten.
 type drawnPolicies struct {
-	longest    int // in windows
+	longest    int // index in windows
 	categories bool
-	start      time.Time // of the history: quiet hours are around it
-	zone       string    // in which something changes then
+	start      time.Time // of the history: quiet hours may be near it
+	zone       string    // with a change at that time
 }
 
-// windows are in the order of how far they look back.
+// windows are in ascending order of length.
 var windows = []string{ //nolint:gochecknoglobals // a constant table
 	"1s", "2s", "10s", "minute", "calendar_minute", "7m", "hour", "calendar_hour", "day", "calendar_day", "3d",
 	"week", "calendar_week", "calendar_month",
 }
 
-// historyZones have clock changes at midnight, of half an hour, of a whole day
-// and none at all, on both sides of the equator.
+// historyZones are zones of both hemispheres. Some have no clock changes, some have
+// changes at midnight or of half an hour.
 var historyZones = []string{ //nolint:gochecknoglobals // a constant table
 	"", "UTC", "Europe/Berlin", "America/New_York", "America/Santiago", "Australia/Lord_Howe", "Asia/Kolkata", "Asia/Beirut",
 }
 
-// Categories of messages, of which policies may say something.
+// historyCategories are the categories of messages. Policies may have rules for all
+// but the first.
 var historyCategories = []string{"", "marketing", "news", "otp", "codes"} //nolint:gochecknoglobals // a constant table
 
 const mostLimit = 6
@@ -50,10 +51,10 @@ func drawPolicies(t *rapid.T, categories bool) drawnPolicies {
 func (d drawnPolicies) draw(t *rapid.T, name string) policy.Policy {
 	t.Helper()
 	others := rapid.SliceOfNDistinct(rapid.IntRange(0, d.longest), 0, 3, rapid.ID[int]).Draw(t, "windows")
-	rules := []string{limit(t) + "/" + windows[d.longest]}
+	rules := []string{drawLimit(t) + "/" + windows[d.longest]}
 	for _, i := range others {
 		if i != d.longest || rapid.Bool().Draw(t, "a window twice") {
-			if text := limit(t) + "/" + windows[i]; text != rules[0] {
+			if text := drawLimit(t) + "/" + windows[i]; text != rules[0] {
 				rules = append(rules, text)
 			}
 		}
@@ -65,7 +66,7 @@ func (d drawnPolicies) draw(t *rapid.T, name string) policy.Policy {
 	p, err := policy.Parse(name, zone, rules...)
 	require.NoError(t, err)
 	p.UserTimeZone = rapid.Bool().Draw(t, "user's time zone")
-	p.QuietHours = d.quietHours(t, p.TimeZone)
+	p.QuietHours = d.drawQuietHours(t, p.TimeZone)
 	p.Reach = rapid.SampledFrom([]time.Duration{0, 0, 0, 90 * time.Minute, 10 * 24 * time.Hour}).Draw(t, "reach")
 	p.OnConflict = rapid.SampledFrom([]policy.OnConflict{"", policy.Refuse, policy.Shift}).Draw(t, "on conflict")
 	if d.categories {
@@ -75,9 +76,9 @@ func (d drawnPolicies) draw(t *rapid.T, name string) policy.Policy {
 	return p
 }
 
-func limit(t *rapid.T) string { return strconv.Itoa(rapid.IntRange(1, mostLimit).Draw(t, "limit")) }
+func drawLimit(t *rapid.T) string { return strconv.Itoa(rapid.IntRange(1, mostLimit).Draw(t, "limit")) }
 
-// drawCategories draws what a policy says of categories; nothing of the first.
+// drawCategories draws the categories of a policy.
 func (d drawnPolicies) drawCategories(t *rapid.T) map[string]policy.CategoryRules {
 	all := make(map[string]policy.CategoryRules)
 	for _, name := range historyCategories[1:] {
@@ -85,7 +86,7 @@ func (d drawnPolicies) drawCategories(t *rapid.T) map[string]policy.CategoryRule
 		switch rapid.IntRange(0, 5).Draw(t, name) {
 		case 0, 1, 2:
 			for _, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, d.longest), 1, 2, rapid.ID[int]).Draw(t, "windows") {
-				r, err := policy.ParseRule(limit(t) + "/" + windows[i])
+				r, err := policy.ParseRule(drawLimit(t) + "/" + windows[i])
 				require.NoError(t, err)
 				c.Rules = append(c.Rules, r)
 			}
@@ -104,9 +105,9 @@ func (d drawnPolicies) drawCategories(t *rapid.T) map[string]policy.CategoryRule
 	return all
 }
 
-// quietHours draws none, usual ones, or some that begin or end near the start of
-// the history.
-func (d drawnPolicies) quietHours(t *rapid.T, zone string) policy.QuietHours {
+// drawQuietHours draws no quiet hours, usual ones, or ones that begin or end near
+// the start of the history.
+func (d drawnPolicies) drawQuietHours(t *rapid.T, zone string) policy.QuietHours {
 	var lines []string
 	switch rapid.IntRange(0, 3).Draw(t, "quiet hours") {
 	case 0, 1:
@@ -141,7 +142,7 @@ func (d drawnPolicies) quietHours(t *rapid.T, zone string) policy.QuietHours {
 	return hours
 }
 
-// drawSettings draws what is set for a user that one of the policies may be for.
+// drawSettings draws a user's settings, perhaps with one of the policies.
 func drawSettings(t *rapid.T, policies ...policy.Policy) policy.UserSettings {
 	t.Helper()
 	p := rapid.SampledFrom(policies).Draw(t, "policy")

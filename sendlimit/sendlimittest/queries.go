@@ -8,8 +8,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// NextFree returns the next free times, each counting those before it as
-// taken; fewer than asked for where the reach ends, nil for none.
+// NextFree returns the next free times. Each counts those before it as taken.
+// There are fewer than requested if the reach ends, and nil for none.
 func (m *Model) NextFree(r sendlimit.NextFreeRequest) []time.Time {
 	now := cut(r.Now)
 	tl := m.remember(r.User, now).counted()
@@ -21,22 +21,22 @@ func (m *Model) NextFree(r sendlimit.NextFreeRequest) []time.Time {
 	var free []time.Time
 	from := max(cutOr(r.From, now), now)
 	for range r.Count {
-		t, ok := g.of(r.Category).nextFree(tl, from, now+g.reach)
+		t, ok := g.termsOf(r.Category).nextFree(tl, from, now+g.reach)
 		if !ok {
 			break
 		}
 		free = append(free, moment(t))
-		tl, from = tl.with(entry{at: t, category: r.Category}), t
+		tl, from = tl.add(entry{at: t, category: r.Category}), t
 	}
 	return free
 }
 
-// List returns the reservations in a span of time, nil for none.
+// List returns reservations, nil for none.
 func (m *Model) List(r sendlimit.ListRequest) []keyspace.Reservation {
 	return m.remember(r.User, cut(r.Now)).list(r)
 }
 
-// list returns the reservations that are asked for, nil for none.
+// list returns the reservations of a request, nil for none.
 func (tl timeline) list(r sendlimit.ListRequest) []keyspace.Reservation {
 	if !r.From.IsZero() {
 		tl = tl.since(cut(r.From))
@@ -57,14 +57,14 @@ func (tl timeline) list(r sendlimit.ListRequest) []keyspace.Reservation {
 	return tl[:min(limit, len(tl))].reservations()
 }
 
-// Usage returns how full the rules are around a time, and which stretches of
-// a span are quiet, and which are free, whatever the clock says.
+// Usage returns the usage of the rules at a time, and the quiet and the free
+// stretches of a span. It does not depend on the clock.
 func (m *Model) Usage(r sendlimit.UsageRequest) sendlimit.Usage {
 	now := cut(r.Now)
 	at := cutOr(r.At, now)
 	tl := m.remember(r.User, now).counted()
 	g := m.regime(r.User)
-	ts := g.of(r.Category)
+	ts := g.termsOf(r.Category)
 
 	u := sendlimit.Usage{At: moment(at), Blocked: g.blocked, Now: moment(now)}
 	for _, rule := range ts.rules {
@@ -81,7 +81,7 @@ func (m *Model) Usage(r sendlimit.UsageRequest) sendlimit.Usage {
 	return u
 }
 
-// stretches are spans as callers see them, nil for none.
+// stretches converts spans, nil for none.
 func stretches(spans []span) []calendar.Stretch {
 	var all []calendar.Stretch
 	for _, s := range spans {

@@ -10,22 +10,23 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// quiet is when a user is left alone: whenever the clock on the wall of a zone
-// shows a time that one of the lines has. The zero value is never.
+// quiet is a user's quiet hours: all times at which a zone's clock shows a time
+// that one of the lines covers. The zero value covers no time.
 type quiet struct {
 	zone  *time.Location
 	lines []quietLine
 }
 
-// quietLine is one line of quiet hours: a time of day to begin at, on some days
-// of the week, and one to end at, which is the next day's where it comes first.
+// quietLine is one line of quiet hours: the times of day at which they begin and
+// end, and the days of the week on which they begin. If the end is not after the
+// beginning, it is on the next day.
 type quietLine struct {
 	text        string
-	on          [7]bool // by time.Weekday: the days on which it begins
+	days        [7]bool // by time.Weekday: the days on which they begin
 	from, until time.Duration
 }
 
-// parseQuiet reads lines as a policy has them, such as "fri-sun 22:00-08:00".
+// parseQuiet parses lines of a policy, such as "fri-sun 22:00-08:00".
 func parseQuiet(zone *time.Location, lines []string) (quiet, error) {
 	q := quiet{zone: zone}
 	for _, text := range lines {
@@ -53,8 +54,8 @@ func parseQuietLine(text string) (quietLine, error) {
 		if from < 0 || until < 0 {
 			return quietLine{}, fmt.Errorf("no day of the week in %q", part)
 		}
-		for day := from; ; day = (day + 1) % len(line.on) {
-			line.on[day] = true
+		for day := from; ; day = (day + 1) % len(line.days) {
+			line.days[day] = true
 			if day == until {
 				break
 			}
@@ -68,39 +69,38 @@ func parseQuietLine(text string) (quietLine, error) {
 	return line, nil
 }
 
-// dayNames has the days of the week in the order of time.Weekday.
+// dayNames returns the days of the week in the order of time.Weekday.
 func dayNames() []string { return []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"} }
 
 func timeOfDay(hours, minutes int) time.Duration {
 	return time.Duration(hours)*time.Hour + time.Duration(minutes)*time.Minute
 }
 
-// at reports whether t is in the quiet hours.
-func (q quiet) at(t int64) bool {
+// covers reports whether t is in the quiet hours.
+func (q quiet) covers(t int64) bool {
 	if q.lines == nil {
 		return false
 	}
 	wall := moment(t).In(q.zone)
-	return slices.ContainsFunc(q.lines, func(l quietLine) bool { return l.has(wall) })
+	return slices.ContainsFunc(q.lines, func(l quietLine) bool { return l.covers(wall) })
 }
 
-// has reports whether a line has what a clock shows.
-func (l quietLine) has(wall time.Time) bool {
+// covers reports whether the line covers what a clock shows.
+func (l quietLine) covers(wall time.Time) bool {
 	today := wall.Weekday()
 	yesterday := (today + 6) % 7
 	clock := timeOfDay(wall.Hour(), wall.Minute())
 	if l.from < l.until {
-		return l.on[today] && l.from <= clock && clock < l.until
+		return l.days[today] && l.from <= clock && clock < l.until
 	}
-	return l.on[today] && l.from <= clock || l.on[yesterday] && clock < l.until
+	return l.days[today] && l.from <= clock || l.days[yesterday] && clock < l.until
 }
 
-// What a clock shows becomes quiet, or ceases to be, only at the times of day
-// that the lines name, at midnight, when it is another day's turn, and where the
-// clock is changed.
+// Edges: quiet hours begin or end only at the times of day of the lines, at
+// midnight (the next day may differ) and at clock changes.
 
-// nextEdge returns the earliest such instant after t; one past all others where
-// there are none.
+// nextEdge returns the earliest edge after t. Without quiet hours it returns the
+// largest time.
 func (q quiet) nextEdge(t int64) int64 {
 	if q.lines == nil {
 		return math.MaxInt64
@@ -120,8 +120,8 @@ func (q quiet) nextEdge(t int64) int64 {
 	return next
 }
 
-// previousEdge returns the latest such instant up to t; one before all others
-// where there are none.
+// previousEdge returns the latest edge up to t. Without quiet hours it returns the
+// smallest time.
 func (q quiet) previousEdge(t int64) int64 {
 	if q.lines == nil {
 		return math.MinInt64
@@ -143,15 +143,15 @@ func (q quiet) previousEdge(t int64) int64 {
 
 const dayLength = int64(24 * time.Hour / time.Millisecond)
 
-// midnight returns the time at which the date on the wall begins, on an axis on
-// which the clock is never changed, and how far that axis is ahead of UTC.
+// midnight returns the beginning of the local date in local milliseconds, as if the
+// offset never changed, and the offset.
 func (q quiet) midnight(wall time.Time) (midnight, ahead int64) {
 	ahead = offsetAt(wall).Milliseconds()
 	local := cut(wall) + ahead
 	return local - ((local%dayLength)+dayLength)%dayLength, ahead
 }
 
-// timesOfDay are those that the lines name, in milliseconds since midnight.
+// timesOfDay returns the times of the lines in milliseconds since midnight.
 func (q quiet) timesOfDay() []int64 {
 	times := make([]int64, 0, 2*len(q.lines))
 	for _, l := range q.lines {
@@ -160,37 +160,37 @@ func (q quiet) timesOfDay() []int64 {
 	return times
 }
 
-// period says of a quiet moment what makes it so.
+// period returns the quiet period that contains t.
 func (q quiet) period(t int64) *policy.QuietPeriod {
-	wall, around := moment(t).In(q.zone), q.around(t)
-	line := slices.IndexFunc(q.lines, func(l quietLine) bool { return l.has(wall) })
+	wall, around := moment(t).In(q.zone), q.stretchAt(t)
+	line := slices.IndexFunc(q.lines, func(l quietLine) bool { return l.covers(wall) })
 	return &policy.QuietPeriod{
 		From: moment(around.from), Until: moment(around.until),
 		TimeZone: q.zone.String(), Location: q.zone, Hours: q.lines[line].text,
 	}
 }
 
-// around returns the longest stretch of quiet that t is in.
-func (q quiet) around(t int64) span {
+// stretchAt returns the longest quiet stretch that contains t.
+func (q quiet) stretchAt(t int64) span {
 	s := span{t, t}
-	for q.at(s.until) {
+	for q.covers(s.until) {
 		s.until = q.nextEdge(s.until)
 	}
-	for q.at(s.from) {
+	for q.covers(s.from) {
 		s.from = q.previousEdge(s.from) - 1
 	}
 	s.from++
 	return s
 }
 
-// spans returns the longest stretches of quiet within s, ascending.
+// spans returns the longest quiet stretches within s, ascending.
 func (q quiet) spans(s span) []span {
 	var found []span
 	for t := s.from; t < s.until; t = q.nextEdge(t) {
-		if !q.at(t) {
+		if !q.covers(t) {
 			continue
 		}
-		stretch := q.around(t)
+		stretch := q.stretchAt(t)
 		found = append(found, span{max(stretch.from, s.from), min(stretch.until, s.until)})
 		t = stretch.until - 1
 	}

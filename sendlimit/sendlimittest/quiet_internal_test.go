@@ -52,13 +52,13 @@ func TestQuiet(t *testing.T) {
 			q, err := parseQuiet(zone(t, c.zone), c.lines)
 			require.NoError(t, err)
 			at := parse(t, c.at)
-			require.Equal(t, c.from != "", q.at(at))
+			require.Equal(t, c.from != "", q.covers(at))
 			if c.from == "" {
 				require.Empty(t, q.spans(span{at, at + 1}))
 				return
 			}
 			want := span{parse(t, c.from), parse(t, c.until)}
-			require.Equal(t, want, q.around(at))
+			require.Equal(t, want, q.stretchAt(at))
 			require.Equal(t, []span{want}, q.spans(span{want.from - 1, want.until + 1}))
 			require.Equal(t, []span{{at, at + 1}}, q.spans(span{at, at + 1}), "cut")
 		})
@@ -83,7 +83,7 @@ func TestQuietEdges(t *testing.T) {
 		require.LessOrEqual(t, previous, at)
 		require.Equal(t, previous, q.previousEdge(next-1))
 		within := rapid.Int64Range(previous, next-1).Draw(t, "within")
-		require.Equal(t, q.at(at), q.at(within))
+		require.Equal(t, q.covers(at), q.covers(within))
 		require.Equal(t, next, q.nextEdge(within))
 	})
 }

@@ -8,21 +8,21 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// regime is all that holds for the messages of one user: a policy, with what is
-// set for the user alone.
+// regime is what applies to the messages of one user: a policy and the user's
+// settings.
 type regime struct {
 	reach   int64 // ms
-	shift   bool  // what a message does that leaves it to the policy
+	shift   bool  // what requests with ByPolicy do on a conflict
 	blocked bool
-	// overall is for all categories but those below.
+	// overall applies to all categories except those below.
 	overall    terms
 	categories map[string]terms
-	exempt     map[string]bool // the categories that nothing judges
-	uncounted  map[string]bool // and those of them that nothing counts
+	exempt     map[string]bool // categories that are not judged
+	uncounted  map[string]bool // categories that are not counted either
 }
 
-// newRegime makes a policy ready for a user, in a store whose schedules reach no
-// further than reach.
+// newRegime returns the regime of a user. reach is the store's limit for send
+// times.
 func newRegime(p policy.Policy, own policy.UserSettings, reach time.Duration) (*regime, error) {
 	zone, err := location(p.TimeZone)
 	if err != nil {
@@ -64,8 +64,8 @@ func newRegime(p policy.Policy, own policy.UserSettings, reach time.Duration) (*
 	return g, nil
 }
 
-// replaced returns rules with those of a user's own in place of all that have the
-// same window.
+// replaced returns rules. Rules with the same window as one of the user's own are
+// replaced by it.
 func replaced(rules, own []policy.Rule) []policy.Rule {
 	var all []policy.Rule
 	for _, r := range rules {
@@ -84,16 +84,16 @@ func sameWindow(r policy.Rule) func(policy.Rule) bool {
 	return func(other policy.Rule) bool { return other.Window == r.Window && other.Period == r.Period }
 }
 
-// of returns the terms of a category.
-func (g *regime) of(category string) terms {
+// termsOf returns the terms of a category.
+func (g *regime) termsOf(category string) terms {
 	if ts, special := g.categories[category]; special {
 		return ts
 	}
 	return g.overall
 }
 
-// class is what messages that are late keep their order in: a category of which
-// the policy says something, "" for all others.
+// class returns the class of a category. Late messages keep their order within a
+// class. The class is the category if the policy has rules for it, otherwise "".
 func (g *regime) class(category string) string {
 	if _, special := g.categories[category]; special {
 		return category

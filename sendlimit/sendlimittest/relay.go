@@ -9,33 +9,31 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
-// The watch list of CheckMessages: what the queue confirms, and what a relay
-// finds due and renews.
+// The watch list of CheckMessages: confirmations of the queue, and the relay.
 
 func (m *mailbox) confirm(t *rapid.T) {
-	id := m.known(t, (*message).open)
+	id := m.drawKnown(t, (*message).isOpen)
 	known := m.messages[id]
 	if known == nil {
 		return
 	}
 	q := messages.Queued{
-		User: mailboxUser, ID: id, Due: rapid.SampledFrom([]time.Time{known.at, known.first()}).Draw(t, "due"),
+		User: mailboxUser, ID: id, Due: rapid.SampledFrom([]time.Time{known.at, known.firstPromised()}).Draw(t, "due"),
 		Generation: rapid.SampledFrom(known.generations).Draw(t, "generation"),
 	}
 	require.NoError(t, m.watch.Confirm(t.Context(), []messages.Queued{q}))
-	if known.open() && q.Generation == known.generation() {
+	if known.isOpen() && q.Generation == known.generation() {
 		known.lookAt = q.Due.Add(m.options.OverdueAfter)
 	}
 }
 
-// relay goes through what is due, as it is or as it was for another relay a
-// while ago.
+// relay renews due entries, and an entry as another relay may have seen it earlier.
 func (m *mailbox) relay(t *rapid.T) {
 	due, err := m.watch.Due(t.Context(), m.now, 1+len(m.messages))
 	require.NoError(t, err)
 	wanted := make(map[string]messages.Watched)
 	for id, known := range m.messages {
-		if known.open() && !known.lookAt.After(m.now) {
+		if known.isOpen() && !known.lookAt.After(m.now) {
 			wanted[id] = messages.Watched{
 				User: mailboxUser, ID: id, Generation: known.generation(), Since: known.lookAt,
 			}
@@ -49,7 +47,7 @@ func (m *mailbox) relay(t *rapid.T) {
 			m.renew(t, entry)
 		}
 	}
-	if known := m.messages[m.known(t, (*message).open)]; known != nil {
+	if known := m.messages[m.drawKnown(t, (*message).isOpen)]; known != nil {
 		m.renew(t, messages.Watched{
 			User: mailboxUser, ID: known.id, Since: known.lookAt,
 			Generation: rapid.SampledFrom(known.generations).Draw(t, "generation"),
@@ -58,8 +56,8 @@ func (m *mailbox) relay(t *rapid.T) {
 }
 
 func (m *mailbox) renew(t *rapid.T, entry messages.Watched) {
-	generation, queued := m.token("g"), rapid.Bool().Draw(t, "queued")
-	want, wantDue := m.renewal(entry, generation, queued)
+	generation, queued := m.newToken("g"), rapid.Bool().Draw(t, "queued")
+	want, wantDue := m.expectRenewal(entry, generation, queued)
 	for range rapid.IntRange(1, 2).Draw(t, "calls") {
 		got, due, err := m.watch.Renew(t.Context(), entry, generation, queued, m.now)
 		require.NoError(t, err)
@@ -69,16 +67,16 @@ func (m *mailbox) renew(t *rapid.T, entry messages.Watched) {
 			want = messages.NotDue
 		}
 	}
-	got, _, err := m.watch.Renew(t.Context(), entry, m.token("g"), queued, m.now)
+	got, _, err := m.watch.Renew(t.Context(), entry, m.newToken("g"), queued, m.now)
 	require.NoError(t, err)
 	require.NotEqual(t, messages.Renewed, got, "one of several relays renews it")
 }
 
-// renewal says what becomes of an entry, and keeps account of it.
-func (m *mailbox) renewal(entry messages.Watched, generation string, queued bool) (messages.Renewal, time.Time) {
+// expectRenewal returns the expected answer to a renewal and updates the model.
+func (m *mailbox) expectRenewal(entry messages.Watched, generation string, queued bool) (messages.Renewal, time.Time) {
 	known := m.messages[entry.ID]
 	switch {
-	case !known.open() || known.generation() != entry.Generation:
+	case !known.isOpen() || known.generation() != entry.Generation:
 		return messages.Gone, time.Time{}
 	case known.lookAt.After(m.now):
 		return messages.NotDue, time.Time{}

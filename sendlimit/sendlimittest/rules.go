@@ -9,13 +9,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// rule judges send times by one rule of a policy. All its methods go back to
-// the definition in windows: the rule allows a time when each window that
-// contains it has room for one more. Windows that do not contain the time are
-// not judged, so that older ones, overfull since a limit was lowered, forbid
-// nothing elsewhere.
+// rule judges send times by one rule of a policy. All methods follow the
+// definition in windows: the rule allows a time if each window that contains it
+// has room for one more. Other windows do not matter. They may be overfull after
+// a limit was lowered.
 //
-// A category's rule counts only what is of that category.
+// A category's rule counts only messages of the category.
 type rule struct {
 	policy.Rule
 
@@ -23,19 +22,18 @@ type rule struct {
 	category string         // of a category's rule
 }
 
-// counts returns the reservations that the rule is about.
+// counts returns the reservations that the rule counts.
 func (r rule) counts(tl timeline) timeline {
 	if r.category == "" {
 		return tl
 	}
-	return tl.of(r.category)
+	return tl.ofCategory(r.category)
 }
 
-// windows yields the windows that contain t, those from earlier on first. The
-// only one of a calendar rule is the natural period. A sliding rule has one
-// for every start, but it is enough to look at those that start at t or at a
-// reservation: any other can start later, at the first of the times in it,
-// without losing any of them or t.
+// windows yields the windows that contain t, the earliest first. A calendar rule
+// has only one, the natural period. A sliding rule has a window for every start,
+// but those that start at t or at a reservation suffice: any other window can
+// start later, at the first of its times, without losing any of them or t.
 func (r rule) windows(tl timeline, t int64) iter.Seq[span] {
 	return func(yield func(span) bool) {
 		if r.Calendar() {
@@ -55,8 +53,8 @@ func (r rule) windows(tl timeline, t int64) iter.Seq[span] {
 // full reports whether a window has no room for one more.
 func (r rule) full(tl timeline, window span) bool { return len(tl.within(window)) >= r.Limit }
 
-// breaks reports whether a send at t would break the rule.
-func (r rule) breaks(tl timeline, t int64) bool {
+// brokenAt reports whether a send at t would break the rule.
+func (r rule) brokenAt(tl timeline, t int64) bool {
 	tl = r.counts(tl)
 	for window := range r.windows(tl, t) {
 		if r.full(tl, window) {
@@ -66,10 +64,11 @@ func (r rule) breaks(tl timeline, t int64) bool {
 	return false
 }
 
-// violation says what is in the way of a send at t; false where nothing is.
+// violation returns how a send at t would break the rule. It returns false if it
+// would not.
 func (r rule) violation(tl timeline, t int64) (sendlimit.Violation, bool) {
 	tl = r.counts(tl)
-	// All windows in the way contain t, so that together they are one span.
+	// All full windows contain t, so together they are one span.
 	union := span{from: math.MaxInt64, until: math.MinInt64}
 	for window := range r.windows(tl, t) {
 		if r.full(tl, window) {
@@ -93,7 +92,8 @@ func (r rule) violation(tl timeline, t int64) (sendlimit.Violation, bool) {
 	return v, true
 }
 
-// usage returns the fullest window that contains t, the earliest of several.
+// usage returns the fullest window that contains t, the earliest of several equal
+// ones.
 func (r rule) usage(tl timeline, t int64) sendlimit.RuleUsage {
 	tl = r.counts(tl)
 	most, fullest := -1, span{}
@@ -108,9 +108,9 @@ func (r rule) usage(tl timeline, t int64) sendlimit.RuleUsage {
 	}
 }
 
-// around returns the times that have a window in common with a send at t.
-// Neither end of it moves back as t moves on.
-func (r rule) around(t int64) span {
+// affected returns the times that share a window with a send at t. Both ends of the
+// span are monotonic in t.
+func (r rule) affected(t int64) span {
 	if r.Calendar() {
 		return periodAt(r.Period, r.zone, t)
 	}

@@ -12,11 +12,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// What the messages of CheckMessages have to obey, and how that changes: policies
-// and what is set for the user. And what brings a message back that was given up.
+// The policies and settings of CheckMessages, how they change, and the revival of
+// dead letters.
 
-// drawOptions draws policies under which several messages are late at once,
-// and some of them for longer than any rule looks back.
+// drawOptions draws policies under which several messages are late at the same
+// time, some for longer than the longest window.
 func drawOptions(t *rapid.T, prefix string) sendlimit.Options {
 	rules := rapid.SampledFrom([][]string{
 		{"1/minute", "3/hour"},
@@ -28,10 +28,10 @@ func drawOptions(t *rapid.T, prefix string) sendlimit.Options {
 	p, err := policy.Parse("messages", rapid.SampledFrom([]string{"", "Asia/Kolkata", "Europe/Berlin", "America/Santiago"}).Draw(t, "zone"), rules...)
 	require.NoError(t, err)
 	users, other := rapid.Bool().Draw(t, "settings of users"), p
-	other.Name = "other" // which remembers as long
+	other.Name = "other" // with the same longest window
 	return sendlimit.Options{
 		Prefix: prefix, Policy: p, Policies: []policy.Policy{other}, Records: true, UserSettings: users,
-		// No record expires by the server's clock while a history runs by its own.
+		// The history has its own clock: no record may expire by the server's.
 		KeepRecords:   50 * 365 * 24 * time.Hour,
 		ExpireAfter:   rapid.SampledFrom([]time.Duration{sendlimit.DefaultExpireAfter, 40 * time.Minute}).Draw(t, "expire after"),
 		Tolerance:     rapid.SampledFrom([]time.Duration{sendlimit.DefaultTolerance, 45 * time.Second}).Draw(t, "tolerance"),
@@ -42,7 +42,8 @@ func drawOptions(t *rapid.T, prefix string) sendlimit.Options {
 	}
 }
 
-// follow has all workers and the model judge by the options.
+// follow makes all workers and the model judge by the options, and draws the
+// current worker.
 func (m *mailbox) follow(t *rapid.T) {
 	require.NoError(t, m.model.Follow(append([]policy.Policy{m.options.Policy}, m.options.Policies...)...))
 	for i := range m.workers {
@@ -60,9 +61,9 @@ func (m *mailbox) follow(t *rapid.T) {
 	m.worker = m.workers[rapid.IntRange(0, len(m.workers)-1).Draw(t, "worker")]
 }
 
-// policyChanges puts quiet hours and categories in the policy's place, and other
-// limits for the same windows.
-func (m *mailbox) policyChanges(t *rapid.T) {
+// changePolicy changes the quiet hours and categories of a policy, and perhaps its
+// limits. Windows stay.
+func (m *mailbox) changePolicy(t *rapid.T) {
 	p := &m.options.Policy
 	if len(m.options.Policies) > 0 && rapid.Bool().Draw(t, "the other policy") {
 		p = &m.options.Policies[0]
@@ -81,8 +82,8 @@ func (m *mailbox) policyChanges(t *rapid.T) {
 	m.follow(t)
 }
 
-// regulate puts other quiet hours and categories into a policy, which remembers
-// no longer for that.
+// regulate draws the quiet hours and categories of a policy. Its longest window
+// stays.
 func (m *mailbox) regulate(t *rapid.T, p *policy.Policy) {
 	drawn := drawnPolicies{categories: true, start: m.now}
 	for i := range windows {
@@ -93,13 +94,12 @@ func (m *mailbox) regulate(t *rapid.T, p *policy.Policy) {
 			drawn.longest = i
 		}
 	}
-	p.QuietHours = drawn.quietHours(t, p.TimeZone)
+	p.QuietHours = drawn.drawQuietHours(t, p.TimeZone)
 	p.Categories = drawn.drawCategories(t)
 }
 
-// settingsChange sets something for the user, which holds from the very next
-// decision.
-func (m *mailbox) settingsChange(t *rapid.T) {
+// changeSettings sets or clears the user's settings. They take effect immediately.
+func (m *mailbox) changeSettings(t *rapid.T) {
 	if !m.options.UserSettings {
 		return
 	}
@@ -112,11 +112,11 @@ func (m *mailbox) settingsChange(t *rapid.T) {
 	m.worker = m.workers[rapid.IntRange(0, len(m.workers)-1).Draw(t, "worker")]
 }
 
-// revive has a dead letter sent after all.
+// revive retries a dead letter.
 func (m *mailbox) revive(t *rapid.T) {
-	id := m.known(t, (*message).deadLetter)
-	r := messages.RetryRequest{User: mailboxUser, ID: id, Generation: m.token("g"), Now: m.now}
-	want := m.revival(m.messages[id], r.Generation)
+	id := m.drawKnown(t, (*message).deadLetter)
+	r := messages.RetryRequest{User: mailboxUser, ID: id, Generation: m.newToken("g"), Now: m.now}
+	want := m.expectRevival(m.messages[id], r.Generation)
 	for range rapid.IntRange(1, 2).Draw(t, "calls") {
 		got, err := m.letters.Retry(t.Context(), r)
 		require.NoError(t, err)
@@ -124,8 +124,8 @@ func (m *mailbox) revive(t *rapid.T) {
 	}
 }
 
-// revival says what a retry should get, and keeps account of it.
-func (m *mailbox) revival(known *message, generation string) sendlimit.Decision {
+// expectRevival returns the expected answer to a retry and updates the model.
+func (m *mailbox) expectRevival(known *message, generation string) sendlimit.Decision {
 	g := m.regime()
 	switch {
 	case known == nil || !known.deadLetter():
@@ -139,8 +139,8 @@ func (m *mailbox) revival(known *message, generation string) sendlimit.Decision 
 	if !known.expires.IsZero() {
 		last = min(last, cut(known.expires)-1)
 	}
-	others := m.remembered().without(known.id).counted()
-	free, ok := g.of(known.category).nextFree(others, cut(m.now), last)
+	others := m.remembered().remove(known.id).counted()
+	free, ok := g.termsOf(known.category).nextFree(others, cut(m.now), last)
 	if !ok {
 		return sendlimit.Decision{Code: fault.CodeSendLimit, ExpiresAt: known.expires, Now: m.now}
 	}

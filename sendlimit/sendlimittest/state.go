@@ -5,15 +5,14 @@ import (
 	"slices"
 )
 
-// Clone returns a Model in the same state; from then on the two have nothing
-// to do with each other.
+// Clone returns an independent copy of the Model.
 func (m *Model) Clone() *Model {
 	clone := *m
 	clone.users, clone.settings, clone.own = maps.Clone(m.users), maps.Clone(m.settings), maps.Clone(m.own)
 	return &clone
 }
 
-// Equal reports whether two Models of the same rules are in the same state.
+// Equal reports whether two Models with the same rules are in the same state.
 func (m *Model) Equal(other *Model) bool {
 	return maps.EqualFunc(m.users, other.users, func(a, b timeline) bool { return slices.Equal(a, b) })
 }

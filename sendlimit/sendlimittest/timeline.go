@@ -8,13 +8,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// The model reckons in whole Unix milliseconds: an int64 that is a time is
-// always that.
+// Times in the model are Unix milliseconds, as int64.
 
-// cut turns a time into Unix milliseconds; what is finer is cut off.
+// cut converts a time to Unix milliseconds. It cuts off fractions.
 func cut(t time.Time) int64 { return t.UnixMilli() }
 
-// cutOr is cut, with instead for the zero time.
+// cutOr is like cut. It returns instead for the zero time.
 func cutOr(t time.Time, instead int64) int64 {
 	if t.IsZero() {
 		return instead
@@ -22,7 +21,7 @@ func cutOr(t time.Time, instead int64) int64 {
 	return cut(t)
 }
 
-// moment is the reverse of cut. It is in UTC.
+// moment converts Unix milliseconds to a time in UTC.
 func moment(ms int64) time.Time { return time.UnixMilli(ms).UTC() }
 
 // span is the half-open interval [from, until).
@@ -30,7 +29,7 @@ type span struct{ from, until int64 }
 
 func (s span) contains(t int64) bool { return s.from <= t && t < s.until }
 
-// entry is a reservation: a message's place in its user's timeline.
+// entry is a reservation in a user's timeline.
 type entry struct {
 	at        int64
 	id        string
@@ -46,8 +45,8 @@ func compareEntries(a, b entry) int {
 	return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.id, b.id))
 }
 
-// timeline is one user's reservations, ascending by time, then id. It is
-// never changed in place: with and without return another one.
+// timeline is one user's reservations, ascending by time, then id. It is never
+// changed in place: add and remove return another one.
 type timeline []entry
 
 // first returns the index of the first entry at t or later.
@@ -59,7 +58,7 @@ func (tl timeline) first(t int64) int {
 // within returns the entries in s.
 func (tl timeline) within(s span) timeline { return tl[tl.first(s.from):tl.first(s.until)] }
 
-// find returns the entry of an id.
+// find returns the entry with an id.
 func (tl timeline) find(id string) (entry, bool) {
 	i := slices.IndexFunc(tl, func(e entry) bool { return e.id == id })
 	if i < 0 {
@@ -68,19 +67,19 @@ func (tl timeline) find(id string) (entry, bool) {
 	return tl[i], true
 }
 
-// with returns the timeline with one entry more.
-func (tl timeline) with(e entry) timeline {
+// add returns the timeline with an additional entry.
+func (tl timeline) add(e entry) timeline {
 	i, _ := slices.BinarySearchFunc(tl, e, compareEntries)
 	return slices.Concat(tl[:i], timeline{e}, tl[i:])
 }
 
-// without returns the timeline without the entry of an id.
-func (tl timeline) without(id string) timeline {
+// remove returns the timeline without the entry with an id.
+func (tl timeline) remove(id string) timeline {
 	return slices.DeleteFunc(slices.Clone(tl), func(e entry) bool { return e.id == id })
 }
 
-// of returns the entries of a category.
-func (tl timeline) of(category string) timeline {
+// ofCategory returns the entries of a category.
+func (tl timeline) ofCategory(category string) timeline {
 	return slices.DeleteFunc(slices.Clone(tl), func(e entry) bool { return e.category != category })
 }
 
@@ -96,7 +95,7 @@ func (tl timeline) counted() timeline {
 // since returns the entries at t or later.
 func (tl timeline) since(t int64) timeline { return tl[tl.first(t):] }
 
-// reservations returns the entries as callers see them, nil for none.
+// reservations converts the entries, nil for none.
 func (tl timeline) reservations() []keyspace.Reservation {
 	if len(tl) == 0 {
 		return nil

@@ -12,13 +12,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 )
 
-// TokensModel is what one bucket of a sendlimit.TokenBucket is held against: a
-// fraction of tokens, and when there were so many.
+// TokensModel is a plain model of one bucket of a rate.TokenBucket: the tokens at a
+// time, as a fraction.
 type TokensModel struct {
 	Rate     rate.Rate
 	Capacity int64
 
-	level *big.Rat // nil for a bucket that is full
+	level *big.Rat // nil for a full bucket
 	at    time.Time
 }
 
@@ -26,7 +26,7 @@ func (m *TokensModel) perMillisecond() *big.Rat {
 	return big.NewRat(m.Rate.Count, m.Rate.Interval.Milliseconds())
 }
 
-// fill adds what has come until now.
+// fill adds the tokens that came until now.
 func (m *TokensModel) fill(now time.Time) {
 	full := new(big.Rat).SetInt64(m.Capacity)
 	if m.level == nil {
@@ -42,9 +42,9 @@ func (m *TokensModel) fill(now time.Time) {
 	}
 }
 
-// until is how long it takes until the bucket has so many tokens, in whole
+// timeUntil returns the time until the bucket has so many tokens, rounded up to
 // milliseconds.
-func (m *TokensModel) until(tokens *big.Rat, now time.Time) time.Duration {
+func (m *TokensModel) timeUntil(tokens *big.Rat, now time.Time) time.Duration {
 	wait := time.Duration(0)
 	if missing := new(big.Rat).Sub(tokens, m.level); missing.Sign() > 0 {
 		ms := missing.Quo(missing, m.perMillisecond())
@@ -57,7 +57,7 @@ func (m *TokensModel) until(tokens *big.Rat, now time.Time) time.Duration {
 	return wait + m.at.Sub(now)
 }
 
-// Take is TokenBucket.Take, of no more than the capacity.
+// Take models TokenBucket.Take. n must not exceed the capacity.
 func (m *TokensModel) Take(n int64, now time.Time) rate.Grant {
 	before, at := m.level, m.at
 	m.fill(now)
@@ -66,16 +66,16 @@ func (m *TokensModel) Take(n int64, now time.Time) rate.Grant {
 	if d.Allowed {
 		m.level = new(big.Rat).Sub(m.level, wanted)
 	} else {
-		d.Code, d.RetryAfter = fault.CodeRateLimited, m.until(wanted, now)
+		d.Code, d.RetryAfter = fault.CodeRateLimited, m.timeUntil(wanted, now)
 	}
-	m.say(&d)
+	m.setBalance(&d)
 	if !d.Allowed {
 		m.level, m.at = before, at // a refusal changes nothing
 	}
 	return d
 }
 
-// GiveBack is TokenBucket.GiveBack.
+// GiveBack models TokenBucket.GiveBack.
 func (m *TokensModel) GiveBack(n int64, now time.Time) rate.Grant {
 	known := m.level != nil
 	m.fill(now)
@@ -84,30 +84,30 @@ func (m *TokensModel) GiveBack(n int64, now time.Time) rate.Grant {
 		m.level = full
 	}
 	d := rate.Grant{Allowed: true, Now: now}
-	m.say(&d)
+	m.setBalance(&d)
 	if !known {
 		m.level = nil
 	}
 	return d
 }
 
-func (m *TokensModel) say(d *rate.Grant) {
+// setBalance sets what a grant says about the bucket.
+func (m *TokensModel) setBalance(d *rate.Grant) {
 	d.Remaining = new(big.Int).Quo(m.level.Num(), m.level.Denom()).Int64()
-	d.ResetsAt = d.Now.Add(m.until(new(big.Rat).SetInt64(m.Capacity), d.Now))
+	d.ResetsAt = d.Now.Add(m.timeUntil(new(big.Rat).SetInt64(m.Capacity), d.Now))
 }
 
-// CheckTokenBucket draws a history of tokens taken and given back, with a rate
-// and a capacity that change on the way and a clock that may go back, and holds
-// every answer of the TokenBucket in the store behind client against those of
-// the model. The keys begin with prefix, which no other history may share. Run
-// it by rapid.Check.
+// CheckTokenBucket runs a random history of tokens taken and given back, and
+// compares every answer of a TokenBucket with the model's. Rate and capacity
+// change meanwhile, and the clock may go back. Keys begin with prefix, which no
+// other history may use. Call it from rapid.Check.
 func CheckTokenBucket(t *rapid.T, client redis.Cmdable, prefix string) {
 	h := &tokensHistory{client: client, prefix: prefix, now: drawStart(t)}
 	h.model.Rate = drawRate(t)
-	h.another(t)
+	h.changeRate(t)
 	t.Repeat(map[string]func(*rapid.T){
-		"take": h.take, "take ": h.take, "at the hint": h.atTheHint, "give back": h.giveBack,
-		"another rate": h.another,
+		"take": h.take, "take ": h.take, "at the hint": h.tryAtHint, "give back": h.giveBack,
+		"another rate": h.changeRate,
 		"time goes":    func(t *rapid.T) { h.now = h.now.Add(drawStep(t, h.model.Rate.Interval)) },
 	})
 }
@@ -120,9 +120,9 @@ type tokensHistory struct {
 	now    time.Time
 }
 
-// another changes how many tokens come, and how many there can be. The interval
-// stays: under another one a part of a token may be lost.
-func (h *tokensHistory) another(t *rapid.T) {
+// changeRate changes the rate and the capacity. The interval stays: with another
+// one a fraction of a token could get lost.
+func (h *tokensHistory) changeRate(t *rapid.T) {
 	h.model.Rate.Count = rapid.Int64Range(1, 7).Draw(t, "count")
 	h.model.Capacity = rapid.Int64Range(1, 9).Draw(t, "capacity")
 	var err error
@@ -143,9 +143,9 @@ func (h *tokensHistory) take(t *rapid.T) {
 	h.ask(t, rapid.Int64Range(1, h.model.Capacity).Draw(t, "tokens"))
 }
 
-// atTheHint takes tokens, and where they are refused again a millisecond before
-// the hint and at it.
-func (h *tokensHistory) atTheHint(t *rapid.T) {
+// tryAtHint takes tokens. If they are refused, it requires that they are refused a
+// millisecond before RetryAfter and allowed at RetryAfter.
+func (h *tokensHistory) tryAtHint(t *rapid.T) {
 	n := rapid.Int64Range(1, h.model.Capacity).Draw(t, "tokens")
 	d := h.ask(t, n)
 	if d.Allowed {
