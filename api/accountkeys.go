@@ -7,14 +7,15 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 const keysPattern = accountPattern + "/keys"
 
 func (s *server) addKeyRoute() route {
-	all := responses[NewKey](s, "", bodyProblems(http.StatusNotFound)...)
+	all := responses[message.NewAPIKey](s, "", bodyProblems(http.StatusNotFound)...)
 	delete(all, strconv.Itoa(http.StatusOK))
-	all[strconv.Itoa(http.StatusCreated)] = jsonResponse[NewKey](s, "Made: the key is told this once.")
+	all[strconv.Itoa(http.StatusCreated)] = jsonResponse[message.NewAPIKey](s, "Made: the key is told this once.")
 	return route{
 		Operation: huma.Operation{
 			OperationID: "addAccountKey", Method: http.MethodPost, Path: keysPattern, Tags: []string{"accounts"},
@@ -22,7 +23,7 @@ func (s *server) addKeyRoute() route {
 			Description: "The others go on letting it in: to rotate a key without a gap, make a new one, use it, and remove the old one. " +
 				"Each request makes a key, repeated ones too.",
 			Parameters:  []*huma.Param{accountParameter()},
-			RequestBody: jsonBody[KeyDraft](s),
+			RequestBody: jsonBody[message.APIKeyDraft](s),
 			Responses:   all,
 		},
 		scope: accounts.ScopeAdmin, do: s.addKey,
@@ -30,7 +31,7 @@ func (s *server) addKeyRoute() route {
 }
 
 func (s *server) addKey(r *http.Request, _ query) (answer, error) {
-	draft, err := readBody[KeyDraft](s, r)
+	draft, err := readBody[message.APIKeyDraft](s, r)
 	if err != nil {
 		return answer{}, err
 	}
@@ -38,7 +39,7 @@ func (s *server) addKey(r *http.Request, _ query) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	expires, err := draft.time()
+	expires, err := expiryOf(draft)
 	if err != nil {
 		return answer{}, err
 	}
@@ -46,7 +47,7 @@ func (s *server) addKey(r *http.Request, _ query) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{status: http.StatusCreated, body: NewKey{Key: KeyOf(key), Secret: secret}}, nil
+	return answer{status: http.StatusCreated, body: message.NewAPIKey{APIKey: KeyOf(key), Secret: secret}}, nil
 }
 
 func (s *server) removeKeyRoute() route {
@@ -60,7 +61,7 @@ func (s *server) removeKeyRoute() route {
 				Description: "The key's id, which is not the key itself.",
 				Schema:      &huma.Schema{Type: huma.TypeString},
 			}},
-			Responses: responses[Account](s, "Removed: the account as it is now.", http.StatusNotFound),
+			Responses: responses[message.Account](s, "Removed: the account as it is now.", http.StatusNotFound),
 		},
 		scope: accounts.ScopeAdmin, do: s.removeKey,
 	}

@@ -18,68 +18,11 @@ const (
 	accountPattern = accountsPath + "/{account}"
 )
 
-// Account is who sends, as callers see it.
-type Account struct {
-	Name      string       `json:"name" doc:"1 to 64 of a-z 0-9 _ -"`
-	Tier      string       `json:"tier,omitempty" doc:"Its tier; absent where nothing limits what it sends."`
-	Contact   string       `json:"contact,omitempty" doc:"Who is told about its quota: an e-mail address or an https: URL."`
-	TimeZone  string       `json:"time_zone" doc:"The IANA time zone whose hours and days its quota counts."`
-	ReportAt  string       `json:"report_at,omitempty" doc:"The local time of its daily report; absent where it gets none."`
-	Disabled  bool         `json:"disabled,omitempty" doc:"Its keys let nobody in; what it has submitted is still sent."`
-	CreatedAt message.Time `json:"created_at" doc:"When it was made."`
-	Keys      []Key        `json:"keys" doc:"Its API keys, the oldest first, without the keys themselves."`
-}
-
-// Key is what is known of an API key.
-type Key struct {
-	ID        string           `json:"id" doc:"Names the key, and lets nobody in."`
-	Scopes    []accounts.Scope `json:"scopes" doc:"What it may be used for: submit, read, admin."`
-	CreatedAt message.Time     `json:"created_at" doc:"When it was made."`
-	ExpiresAt message.Time     `json:"expires_at,omitzero" doc:"From when on it lets nobody in; absent for never."`
-}
-
-// NewKey is an API key that was just made.
-type NewKey struct {
-	Key
-
-	Secret string `json:"key" doc:"The key itself, which is told this once."`
-}
-
-// Accounts are all of them.
-type Accounts struct {
-	Accounts []Account `json:"accounts" doc:"By name."`
-}
-
-// AccountDraft is an account to be made.
-type AccountDraft struct {
-	Name     string `json:"name" doc:"1 to 64 of a-z 0-9 _ -"`
-	Tier     string `json:"tier,omitempty" doc:"The name of a tier that exists; without one nothing limits what it sends."`
-	Contact  string `json:"contact,omitempty" doc:"Who is told about its quota: an e-mail address or an https: URL."`
-	TimeZone string `json:"time_zone,omitempty" doc:"An IANA time zone, by default UTC."`
-	ReportAt string `json:"report_at,omitempty" doc:"Local time of a daily report, such as 08:00; by default there is none."`
-}
-
-// AccountPatch says what to change of an account; what is absent stays, and what
-// is empty is taken away.
-type AccountPatch struct {
-	Tier     *string `json:"tier,omitempty" doc:"The name of a tier that exists."`
-	Contact  *string `json:"contact,omitempty" doc:"An e-mail address or an https: URL."`
-	TimeZone *string `json:"time_zone,omitempty" doc:"An IANA time zone."`
-	ReportAt *string `json:"report_at,omitempty" doc:"Local time of a daily report, such as 08:00."`
-	Disabled *bool   `json:"disabled,omitempty" doc:"Whether its keys let nobody in."`
-}
-
-// KeyDraft is an API key to be made.
-type KeyDraft struct {
-	Scopes    []string `json:"scopes,omitempty" doc:"What it may be used for: submit, read, admin; by default submit and read."`
-	ExpiresAt string   `json:"expires_at,omitempty" doc:"RFC 3339: from when on it lets nobody in; by default never."`
-}
-
 // AccountOf is an account as callers see it.
-func AccountOf(a accounts.Account) Account {
-	account := Account{
+func AccountOf(a accounts.Account) message.Account {
+	account := message.Account{
 		Name: a.Name, Tier: a.Tier, Contact: a.Contact, TimeZone: a.TimeZone, ReportAt: a.ReportAt,
-		Disabled: a.Disabled, CreatedAt: message.Time{Time: a.CreatedAt}, Keys: make([]Key, len(a.Keys)),
+		Disabled: a.Disabled, CreatedAt: message.Time{Time: a.CreatedAt}, Keys: make([]message.APIKey, len(a.Keys)),
 	}
 	if account.TimeZone == "" {
 		account.TimeZone = "UTC"
@@ -91,8 +34,12 @@ func AccountOf(a accounts.Account) Account {
 }
 
 // KeyOf is an API key as callers see it.
-func KeyOf(k accounts.APIKey) Key {
-	return Key{ID: k.ID, Scopes: k.Scopes, CreatedAt: message.Time{Time: k.CreatedAt}, ExpiresAt: message.Time{Time: k.ExpiresAt}}
+func KeyOf(k accounts.APIKey) message.APIKey {
+	scopes := make([]message.Scope, len(k.Scopes))
+	for i, scope := range k.Scopes {
+		scopes[i] = message.Scope(scope)
+	}
+	return message.APIKey{ID: k.ID, Scopes: scopes, CreatedAt: message.Time{Time: k.CreatedAt}, ExpiresAt: message.Time{Time: k.ExpiresAt}}
 }
 
 func (s *server) listAccountsRoute() route {
@@ -100,7 +47,7 @@ func (s *server) listAccountsRoute() route {
 		Operation: huma.Operation{
 			OperationID: "listAccounts", Method: http.MethodGet, Path: accountsPath, Tags: []string{"accounts"},
 			Summary:   "List the accounts",
-			Responses: responses[Accounts](s, "All of them."),
+			Responses: responses[message.Accounts](s, "All of them."),
 		},
 		scope: accounts.ScopeAdmin, do: s.listAccounts,
 	}
@@ -111,7 +58,7 @@ func (s *server) listAccounts(r *http.Request, _ query) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	list := Accounts{Accounts: make([]Account, len(all))}
+	list := message.Accounts{Accounts: make([]message.Account, len(all))}
 	for i, account := range all {
 		list.Accounts[i] = AccountOf(account)
 	}
@@ -119,14 +66,14 @@ func (s *server) listAccounts(r *http.Request, _ query) (answer, error) {
 }
 
 func (s *server) createAccountRoute() route {
-	all := responses[Account](s, "", bodyProblems()...)
+	all := responses[message.Account](s, "", bodyProblems()...)
 	delete(all, strconv.Itoa(http.StatusOK))
-	all[strconv.Itoa(http.StatusCreated)] = jsonResponse[Account](s, "Made, without a key.")
+	all[strconv.Itoa(http.StatusCreated)] = jsonResponse[message.Account](s, "Made, without a key.")
 	return route{
 		Operation: huma.Operation{
 			OperationID: "createAccount", Method: http.MethodPost, Path: accountsPath, Tags: []string{"accounts"},
 			Summary:     "Make an account",
-			RequestBody: jsonBody[AccountDraft](s),
+			RequestBody: jsonBody[message.AccountDraft](s),
 			Responses:   all,
 		},
 		scope: accounts.ScopeAdmin, do: s.createAccount,
@@ -134,7 +81,7 @@ func (s *server) createAccountRoute() route {
 }
 
 func (s *server) createAccount(r *http.Request, _ query) (answer, error) {
-	draft, err := readBody[AccountDraft](s, r)
+	draft, err := readBody[message.AccountDraft](s, r)
 	if err != nil {
 		return answer{}, err
 	}
@@ -156,7 +103,7 @@ func (s *server) showAccountRoute() route {
 			OperationID: "getAccount", Method: http.MethodGet, Path: accountPattern, Tags: []string{"accounts"},
 			Summary:    "Look at an account",
 			Parameters: []*huma.Param{accountParameter()},
-			Responses:  responses[Account](s, "The account.", http.StatusNotFound),
+			Responses:  responses[message.Account](s, "The account.", http.StatusNotFound),
 		},
 		scope: accounts.ScopeAdmin, do: s.showAccount,
 	}
@@ -181,15 +128,15 @@ func (s *server) changeAccountRoute() route {
 			Summary:     "Change an account",
 			Description: "Holds from the next request of its keys on, in every process within a second. What is charged stays charged.",
 			Parameters:  []*huma.Param{accountParameter()},
-			RequestBody: jsonBody[AccountPatch](s),
-			Responses:   responses[Account](s, "Changed.", bodyProblems(http.StatusNotFound)...),
+			RequestBody: jsonBody[message.AccountPatch](s),
+			Responses:   responses[message.Account](s, "Changed.", bodyProblems(http.StatusNotFound)...),
 		},
 		scope: accounts.ScopeAdmin, do: s.changeAccount,
 	}
 }
 
 func (s *server) changeAccount(r *http.Request, _ query) (answer, error) {
-	patch, err := readBody[AccountPatch](s, r)
+	patch, err := readBody[message.AccountPatch](s, r)
 	if err != nil {
 		return answer{}, err
 	}
@@ -202,8 +149,8 @@ func (s *server) changeAccount(r *http.Request, _ query) (answer, error) {
 	return done(AccountOf(account)), nil
 }
 
-// time reads an expiry; the zero time is none.
-func (d KeyDraft) time() (time.Time, error) {
+// expiryOf reads the expiry of a key; the zero time is none.
+func expiryOf(d message.APIKeyDraft) (time.Time, error) {
 	if d.ExpiresAt == "" {
 		return time.Time{}, nil
 	}

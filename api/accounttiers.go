@@ -7,6 +7,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 const (
@@ -14,28 +15,9 @@ const (
 	tierPattern = tiersPath + "/{tier}"
 )
 
-// Tier is what its accounts may send, as callers see it.
-type Tier struct {
-	Name string `json:"name" doc:"1 to 64 of a-z 0-9 _ -"`
-	TierLimits
-}
-
-// TierLimits are what a tier limits; 0 is no limit.
-type TierLimits struct {
-	RequestsPerMinute int64 `json:"requests_per_minute" required:"false" doc:"Requests that submit, in each natural minute; 0 is no limit."`
-	MessagesPerHour   int64 `json:"messages_per_hour" required:"false" doc:"Messages to be sent in each natural hour of the account's time zone; 0 is no limit."`
-	MessagesPerDay    int64 `json:"messages_per_day" required:"false" doc:"Messages to be sent in each natural day of the account's time zone; 0 is no limit."`
-	AlertAt           []int `json:"alert_at,omitzero" doc:"Percents of messages_per_day at which the account's contact is told; absent is 80 and 100, empty is never."`
-}
-
-// Tiers are all of them.
-type Tiers struct {
-	Tiers []Tier `json:"tiers" doc:"By name."`
-}
-
 // TierOf is a tier as callers see it.
-func TierOf(t accounts.Tier) Tier {
-	return Tier{Name: t.Name, TierLimits: TierLimits{
+func TierOf(t accounts.Tier) message.Tier {
+	return message.Tier{Name: t.Name, TierLimits: message.TierLimits{
 		RequestsPerMinute: t.RequestsPerMinute,
 		MessagesPerHour:   t.MessagesPerHour, MessagesPerDay: t.MessagesPerDay, AlertAt: t.AlertAt,
 	}}
@@ -46,7 +28,7 @@ func (s *server) listTiersRoute() route {
 		Operation: huma.Operation{
 			OperationID: "listTiers", Method: http.MethodGet, Path: tiersPath, Tags: []string{"accounts"},
 			Summary:   "List the tiers",
-			Responses: responses[Tiers](s, "All of them."),
+			Responses: responses[message.Tiers](s, "All of them."),
 		},
 		scope: accounts.ScopeAdmin, do: s.listTiers,
 	}
@@ -57,7 +39,7 @@ func (s *server) listTiers(r *http.Request, _ query) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	list := Tiers{Tiers: make([]Tier, len(all))}
+	list := message.Tiers{Tiers: make([]message.Tier, len(all))}
 	for i, tier := range all {
 		list.Tiers[i] = TierOf(tier)
 	}
@@ -70,7 +52,7 @@ func (s *server) showTierRoute() route {
 			OperationID: "getTier", Method: http.MethodGet, Path: tierPattern, Tags: []string{"accounts"},
 			Summary:    "Look at a tier",
 			Parameters: []*huma.Param{tierParameter()},
-			Responses:  responses[Tier](s, "The tier.", http.StatusNotFound),
+			Responses:  responses[message.Tier](s, "The tier.", http.StatusNotFound),
 		},
 		scope: accounts.ScopeAdmin, do: s.showTier,
 	}
@@ -96,15 +78,15 @@ func (s *server) setTierRoute() route {
 			Description: "Holds for all its accounts from their next requests on, in every process within a second. " +
 				"What is charged stays charged.",
 			Parameters:  []*huma.Param{tierParameter()},
-			RequestBody: jsonBody[TierLimits](s),
-			Responses:   responses[Tier](s, "As it is now.", bodyProblems()...),
+			RequestBody: jsonBody[message.TierLimits](s),
+			Responses:   responses[message.Tier](s, "As it is now.", bodyProblems()...),
 		},
 		scope: accounts.ScopeAdmin, do: s.setTier,
 	}
 }
 
 func (s *server) setTier(r *http.Request, _ query) (answer, error) {
-	limits, err := readBody[TierLimits](s, r)
+	limits, err := readBody[message.TierLimits](s, r)
 	if err != nil {
 		return answer{}, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
@@ -34,7 +35,7 @@ type Options struct {
 	Counters *counters.Counters
 	// Stats says what is known of the queue and the store. An error is answered
 	// as one of the store.
-	Stats func(context.Context) (Stats, error)
+	Stats func(context.Context) (message.Stats, error)
 	// Now is the local clock, for deadlines and where a request leaves a time
 	// out. Messages are judged by the store's.
 	Now     func() time.Time
@@ -71,7 +72,7 @@ type server struct {
 	refitter       *refit.Refitter
 	accounts       *accounts.Accounts
 	counters       *counters.Counters
-	stats          func(context.Context) (Stats, error)
+	stats          func(context.Context) (message.Stats, error)
 	metrics        http.Handler // nil for none
 	now            func() time.Time
 	logger         *slog.Logger

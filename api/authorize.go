@@ -9,6 +9,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
@@ -60,7 +61,7 @@ func forbidden(scope accounts.Scope) error {
 		status: http.StatusForbidden,
 		header: http.Header{"Www-Authenticate": {challenge + `, error="insufficient_scope", scope="` + string(scope) + `"`}},
 		outcome: message.Outcome{
-			Outcome: message.Errored, Code: codeForbidden, Detail: "the key has not the scope " + string(scope) + ", which this wants",
+			Outcome: message.Errored, Code: fault.CodeForbidden, Detail: "the key has not the scope " + string(scope) + ", which this wants",
 		},
 	}
 }

@@ -68,7 +68,7 @@ func newBatches(t *testing.T, limits api.Limits) *batches {
 	handler, err := api.New(api.Options{
 		Policies: policies, Users: users, Refitter: refitter,
 		Accounts: accounts, Counters: counters, Submitter: submitter, DeadLetters: letters, Limits: limits, Now: time.Now, Stopping: b.stopping,
-		Stats: func(context.Context) (api.Stats, error) { return api.Stats{}, nil },
+		Stats: func(context.Context) (message.Stats, error) { return message.Stats{}, nil },
 	})
 	require.NoError(t, err)
 	b.server = httptest.NewServer(handler)

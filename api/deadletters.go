@@ -15,12 +15,6 @@ import (
 
 const deadLetterPattern = "/v1/users/{user}/dead-letters/{id}"
 
-// DeadLetters is a page of messages that were given up.
-type DeadLetters struct {
-	DeadLetters []message.Status `json:"dead_letters"`
-	NextCursor  string           `json:"next_cursor,omitempty" doc:"Absent where there are no more; what follows may also be an empty page."`
-}
-
 func (s *server) listDeadLettersRoute() route {
 	return route{
 		Operation: huma.Operation{
@@ -34,7 +28,7 @@ func (s *server) listDeadLettersRoute() route {
 				},
 				countParameter("limit", "Dead letters a page.", usualPage, messages.MaxDeadLetters), cursorParameter(),
 			},
-			Responses: responses[DeadLetters](s, "A page of them."),
+			Responses: responses[message.DeadLetters](s, "A page of them."),
 		},
 		scope: accounts.ScopeAdmin, do: s.listDeadLetters,
 	}
@@ -61,7 +55,7 @@ func (s *server) listDeadLetters(r *http.Request, q query) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	page := DeadLetters{DeadLetters: letters}
+	page := message.DeadLetters{DeadLetters: letters}
 	if len(letters) == limit {
 		last := letters[limit-1]
 		page.NextCursor = cursor{Milliseconds: last.EndedAt.UnixMilli(), ID: last.ID, User: last.User}.String()
@@ -81,7 +75,7 @@ func (s *server) showDeadLetterRoute() route {
 					Schema: &huma.Schema{Type: huma.TypeBoolean, Default: false},
 				},
 			},
-			Responses: responses[deadletters.Letter](s, "The dead letter.", http.StatusNotFound),
+			Responses: responses[message.DeadLetter](s, "The dead letter.", http.StatusNotFound),
 		},
 		scope: accounts.ScopeAdmin, do: s.showDeadLetter,
 	}
@@ -101,7 +95,7 @@ func (s *server) showDeadLetter(r *http.Request, q query) (answer, error) {
 		return answer{}, &refusal{deadletters.NoDeadLetter(user, id)}
 	}
 	if !content {
-		letter = deadletters.Letter{Status: letter.Status}
+		letter = message.DeadLetter{Status: letter.Status}
 	}
 	return done(letter), nil
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/sendlimit/sendlimiter/tasks/message"
-	"github.com/sendlimit/sendlimiter/tasks/refit"
 )
 
 // describe says of the schemas what their types can't. Objects in answers may
@@ -68,11 +67,11 @@ func wordsOf(schema, member string) []string {
 	case "outcome":
 		switch schema {
 		case "Misfit":
-			return []string{refit.NoFit, message.Moved, message.Cancelled, refit.Kept, refit.Gone}
+			return []string{message.MisfitFound, message.Moved, message.Cancelled, message.MisfitKept, message.MisfitGone}
 		case "RefitSummary":
-			return []string{refit.Previewed, refit.Refitted}
+			return []string{message.Previewed, message.Refitted}
 		case "RefitProgress":
-			return []string{refitProgress}
+			return []string{message.RefitProgressing}
 		}
 		return []string{"accepted", "cancelled", "moved", "retried", "purged", "refused", "invalid", "error"}
 	case "rule":

@@ -11,6 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // measured serves a page of metrics.
@@ -64,10 +65,10 @@ func TestMetricsAreNotCountedAmongRequests(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	r := newRig(t, measured, func(o *api.Options) {
 		o.Limits.InFlight = 1
-		o.Stats = func(context.Context) (api.Stats, error) {
+		o.Stats = func(context.Context) (message.Stats, error) {
 			entered <- struct{}{}
 			<-leave
-			return api.Stats{}, nil
+			return message.Stats{}, nil
 		}
 	})
 	done := make(chan int, 1)

@@ -19,11 +19,25 @@ import (
 // newSchemas returns the schemas of the document, which are made of the types
 // that the answers are.
 func newSchemas() huma.Registry {
-	schemas := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
+	schemas := huma.NewMapRegistry("#/components/schemas/", schemaName)
 	schemas.RegisterTypeAlias(reflect.TypeFor[message.Time](), reflect.TypeFor[time.Time]())
-	schemas.RegisterTypeAlias(reflect.TypeFor[policy.Rule](), reflect.TypeFor[string]())
-	schemas.RegisterTypeAlias(reflect.TypeFor[policy.QuietHours](), reflect.TypeFor[[]string]())
 	return schemas
+}
+
+// schemaName names the schema of a type after the type, unless that says too little
+// outside of its package.
+func schemaName(t reflect.Type, hint string) string {
+	switch t {
+	case reflect.TypeFor[policy.Document]():
+		return "PolicyDocument"
+	case reflect.TypeFor[message.APIKey]():
+		return "Key"
+	case reflect.TypeFor[message.NewAPIKey]():
+		return "NewKey"
+	case reflect.TypeFor[message.APIKeyDraft]():
+		return "KeyDraft"
+	}
+	return huma.DefaultSchemaNamer(t, hint)
 }
 
 // document is the OpenAPI document.

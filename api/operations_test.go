@@ -15,7 +15,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
-	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -40,10 +39,10 @@ func TestUsersOfAnyNameSurviveThePath(t *testing.T) {
 		status := into[message.Status](t, http.StatusOK, got)
 		require.Equal(t, []string{user, id}, []string{status.User, status.ID})
 		all := strings.TrimSuffix(at, "/messages/"+id)
-		list := into[api.Messages](t, http.StatusOK, r.get(all+"/messages"))
+		list := into[message.Messages](t, http.StatusOK, r.get(all+"/messages"))
 		require.Len(t, list.Messages, 1, user)
 		require.Equal(t, user, into[message.Usage](t, http.StatusOK, r.get(all+"/usage")).User)
-		require.Equal(t, user, into[api.FreeTimes](t, http.StatusOK, r.get(all+"/next-free")).Times[0].User)
+		require.Equal(t, user, into[message.FreeTimes](t, http.StatusOK, r.get(all+"/next-free")).Times[0].User)
 		moved := r.send(request{http.MethodPatch, at, `{"send_at":"` + on22("12:00:00") + `"}`, nil})
 		require.Equal(t, user, into[message.Outcome](t, http.StatusOK, moved).User)
 		cancelled := r.send(request{method: http.MethodDelete, target: at})
@@ -136,7 +135,7 @@ func TestAListGoesOnByItsCursor(t *testing.T) {
 		target := fmt.Sprintf("/v1/users/alice/messages?limit=%d", limit)
 		pages := 0
 		for cursor := ""; ; pages++ {
-			page := into[api.Messages](t, http.StatusOK, r.get(target+cursor))
+			page := into[message.Messages](t, http.StatusOK, r.get(target+cursor))
 			require.LessOrEqual(t, len(page.Messages), limit)
 			for _, m := range page.Messages {
 				require.Equal(t, message.StatusScheduled, m.Status)
@@ -151,14 +150,14 @@ func TestAListGoesOnByItsCursor(t *testing.T) {
 		require.Equal(t, want, got, "in pages of %d", limit)
 		require.Equal(t, (25+limit-1)/limit, pages+1, "no page is empty")
 	}
-	some := into[api.Messages](t, http.StatusOK, r.get("/v1/users/alice/messages?from="+on22("11:11:01")+"&to="+on22("11:11:02")))
+	some := into[message.Messages](t, http.StatusOK, r.get("/v1/users/alice/messages?from="+on22("11:11:01")+"&to="+on22("11:11:02")))
 	require.Len(t, some.Messages, 4)
 }
 
 func TestParametersThatAreNotAllowed(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	cursor := into[api.Messages](t, http.StatusOK, r.get("/v1/users/alice/messages")).NextCursor
+	cursor := into[message.Messages](t, http.StatusOK, r.get("/v1/users/alice/messages")).NextCursor
 	require.Empty(t, cursor)
 	for _, wrong := range []struct{ target, field, says string }{
 		{"/v1/users/alice/messages?limit=0", "limit", "1 to 1000"},
@@ -198,7 +197,7 @@ func TestUsageAndNextFree(t *testing.T) {
 	require.Len(t, usage.Sends, 2)
 	require.NotEmpty(t, usage.Free)
 
-	free := into[api.FreeTimes](t, http.StatusOK, r.get("/v1/users/alice/next-free?count=2&from="+on22("11:11:11")))
+	free := into[message.FreeTimes](t, http.StatusOK, r.get("/v1/users/alice/next-free?count=2&from="+on22("11:11:11")))
 	require.Equal(t, on22("11:12:11.000"), free.Times[0].FreeAt.Format(message.TimeLayout))
 	require.Equal(t, on22("11:13:11.000"), free.Times[1].FreeAt.Format(message.TimeLayout))
 }
@@ -213,7 +212,7 @@ func TestDeadLetters(t *testing.T) {
 	var got []string
 	cursor := ""
 	for {
-		page := into[api.DeadLetters](t, http.StatusOK, r.get("/v1/dead-letters?limit=2"+cursor))
+		page := into[message.DeadLetters](t, http.StatusOK, r.get("/v1/dead-letters?limit=2"+cursor))
 		for _, letter := range page.DeadLetters {
 			require.Equal(t, message.StatusFailed, letter.Status)
 			got = append(got, letter.ID)
@@ -224,18 +223,18 @@ func TestDeadLetters(t *testing.T) {
 		cursor = "&cursor=" + page.NextCursor
 	}
 	require.Equal(t, []string{"a", "b", "c"}, got)
-	require.Empty(t, into[api.DeadLetters](t, http.StatusOK, r.get("/v1/dead-letters?user=bob")).DeadLetters)
+	require.Empty(t, into[message.DeadLetters](t, http.StatusOK, r.get("/v1/dead-letters?user=bob")).DeadLetters)
 
 	const at = "/v1/users/alice/dead-letters/"
 	require.NotContains(t, string(r.get(at+"a").body), "secret", "nobody sees content who has not asked for it")
-	letter := into[deadletters.Letter](t, http.StatusOK, r.get(at+"a?content=true"))
+	letter := into[message.DeadLetter](t, http.StatusOK, r.get(at+"a?content=true"))
 	require.Equal(t, []any{"secret", map[string]string{"k": "v"}}, []any{letter.Title, letter.Data})
 
 	retried := into[message.Outcome](t, http.StatusOK, r.post(at+"a/retry", ""))
-	require.Equal(t, deadletters.Retried, retried.Outcome)
+	require.Equal(t, message.Retried, retried.Outcome)
 	purged := into[message.Outcome](t, http.StatusOK, r.send(request{method: http.MethodDelete, target: at + "b"}))
-	require.Equal(t, deadletters.Purged, purged.Outcome)
-	require.Equal(t, 1, into[api.Stats](t, http.StatusOK, r.get("/v1/stats")).DeadLetters)
+	require.Equal(t, message.Purged, purged.Outcome)
+	require.Equal(t, 1, into[message.Stats](t, http.StatusOK, r.get("/v1/stats")).DeadLetters)
 }
 
 // What a caller sends in a body is read as on every surface, and bodies that

@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
@@ -96,7 +95,7 @@ func TestAnAccountsListAmongOthers(t *testing.T) {
 		var got []string
 		for cursor := ""; ; {
 			q := request{method: http.MethodGet, target: fmt.Sprintf("/v1/users/alice/messages?limit=%d%s", limit, cursor)}
-			page := into[api.Messages](t, http.StatusOK, r.with(own, q))
+			page := into[message.Messages](t, http.StatusOK, r.with(own, q))
 			for _, m := range page.Messages {
 				got = append(got, m.ID)
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 const (
@@ -18,31 +19,12 @@ const (
 	policyPattern = policiesPath + "/{policy}"
 )
 
-// Policy is what is laid down for the messages of its users, as callers see it.
-type Policy policy.Document
-
-// Policies are all of them.
-type Policies struct {
-	Policies   []Policy `json:"policies" doc:"By name."`
-	Unreadable []string `json:"unreadable,omitempty" doc:"Names of those that only a newer program can read."`
-}
-
-// PolicyChange is what a PUT has done.
-type PolicyChange struct {
-	Old     *Policy `json:"old,omitempty" doc:"What was stored; absent where nothing was."`
-	New     Policy  `json:"new" doc:"What is stored now."`
-	Changed bool    `json:"changed" doc:"Whether it is another than before, with another version."`
-}
-
-// PolicyOf is a policy as callers see it.
-func PolicyOf(p policy.Policy) Policy { return Policy(p.Document().Spelled()) }
-
 func (s *server) listPoliciesRoute() route {
 	return route{
 		Operation: huma.Operation{
 			OperationID: "listPolicies", Method: http.MethodGet, Path: policiesPath, Tags: []string{"policies"},
 			Summary:   "List the policies",
-			Responses: responses[Policies](s, "All of them."),
+			Responses: responses[message.Policies](s, "All of them."),
 		},
 		scope: accounts.ScopeAdmin, do: s.listPolicies,
 	}
@@ -53,9 +35,9 @@ func (s *server) listPolicies(r *http.Request, _ query) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	list := Policies{Policies: make([]Policy, len(all)), Unreadable: unreadable}
+	list := message.Policies{Policies: make([]message.Policy, len(all)), Unreadable: unreadable}
 	for i, policy := range all {
-		list.Policies[i] = PolicyOf(policy)
+		list.Policies[i] = message.PolicyOf(policy)
 	}
 	return done(list), nil
 }
@@ -67,7 +49,7 @@ func (s *server) showPolicyRoute() route {
 			Summary:     "Look at a policy",
 			Description: "As applyPolicy takes it.",
 			Parameters:  []*huma.Param{policyParameter()},
-			Responses:   versioned(responses[Policy](s, "The policy.", http.StatusNotFound)),
+			Responses:   versioned(responses[message.Policy](s, "The policy.", http.StatusNotFound)),
 		},
 		scope: accounts.ScopeAdmin, do: s.showPolicy,
 	}
@@ -78,7 +60,7 @@ func (s *server) showPolicy(r *http.Request, _ query) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return answer{status: http.StatusOK, header: policyTag(policy), body: PolicyOf(policy)}, nil
+	return answer{status: http.StatusOK, header: policyTag(policy), body: message.PolicyOf(policy)}, nil
 }
 
 // storedPolicy is the one that the address names.
@@ -106,7 +88,7 @@ func (s *server) applyPolicyRoute() route {
 				"what would not fit, and refitPolicy does something about it. The same policy again changes nothing, at whichever version it was wanted.",
 			Parameters:  append([]*huma.Param{policyParameter()}, conditionParameters("the policy is")...),
 			RequestBody: jsonBody[policy.Document](s),
-			Responses:   versioned(responses[PolicyChange](s, "What was stored, and what is now.", bodyProblems(http.StatusPreconditionFailed)...)),
+			Responses:   versioned(responses[message.PolicyChange](s, "What was stored, and what is now.", bodyProblems(http.StatusPreconditionFailed)...)),
 		},
 		scope: accounts.ScopeAdmin, do: s.applyPolicy,
 	}
@@ -132,9 +114,9 @@ func (s *server) applyPolicy(r *http.Request, _ query) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	done := PolicyChange{New: PolicyOf(change.New), Changed: change.Changed}
+	done := message.PolicyChange{New: message.PolicyOf(change.New), Changed: change.Changed}
 	if change.Old != nil {
-		old := PolicyOf(*change.Old)
+		old := message.PolicyOf(*change.Old)
 		done.Old = &old
 	}
 	return answer{status: http.StatusOK, header: policyTag(change.New), body: done}, nil

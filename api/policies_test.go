@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -36,9 +35,9 @@ func TestPoliciesAreReplacedByVersion(t *testing.T) {
 	vip(r)
 	got := r.get(vipPath)
 	require.Equal(t, `"1"`, got.header.Get("ETag"))
-	same := into[api.PolicyChange](t, http.StatusOK, r.send(conditional(http.MethodPut, vipPath, string(got.body), "")))
+	same := into[message.PolicyChange](t, http.StatusOK, r.send(conditional(http.MethodPut, vipPath, string(got.body), "")))
 	require.False(t, same.Changed)
-	require.Equal(t, into[api.Policy](t, http.StatusOK, got), same.New)
+	require.Equal(t, into[message.Policy](t, http.StatusOK, got), same.New)
 	require.Equal(t, &same.New, same.Old)
 
 	for i, step := range []struct {
@@ -75,7 +74,7 @@ func TestPoliciesAreReplacedByVersion(t *testing.T) {
 	require.Equal(t, "If-None-Match", r.problem(http.StatusUnprocessableEntity, r.send(both)).Field)
 
 	made := r.send(conditional(http.MethodPut, "/v1/policies/new", `{"rules":["1/minute"]}`, "If-None-Match: *"))
-	change := into[api.PolicyChange](t, http.StatusOK, made)
+	change := into[message.PolicyChange](t, http.StatusOK, made)
 	require.Nil(t, change.Old)
 	require.Equal(t, []any{"new", int64(1), true}, []any{change.New.Name, change.New.Version, change.Changed})
 	none := r.send(conditional(http.MethodPut, "/v1/policies/other", `{"rules":["1/minute"]}`, `If-Match: "1"`))
@@ -83,7 +82,7 @@ func TestPoliciesAreReplacedByVersion(t *testing.T) {
 	require.Empty(t, none.header.Get("ETag"))
 
 	var names []string
-	for _, p := range into[api.Policies](t, http.StatusOK, r.get("/v1/policies")).Policies {
+	for _, p := range into[message.Policies](t, http.StatusOK, r.get("/v1/policies")).Policies {
 		names = append(names, p.Name)
 	}
 	require.Equal(t, []string{"default", "new", "vip"}, names)
@@ -231,7 +230,7 @@ func TestRefusalsOfPolicies(t *testing.T) {
 	require.NotEmpty(t, usage.Quiet)
 	free := func(more string) string {
 		t.Helper()
-		times := into[api.FreeTimes](t, http.StatusOK, r.get("/v1/users/alice/next-free?from="+on22("12:00:00")+more)).Times
+		times := into[message.FreeTimes](t, http.StatusOK, r.get("/v1/users/alice/next-free?from="+on22("12:00:00")+more)).Times
 		return times[0].FreeAt.Format(message.TimeLayout)
 	}
 	require.Equal(t, on22("12:00:00.000"), free(""))

@@ -97,7 +97,7 @@ func (s *server) outcomeOf(ctx context.Context, err error) message.Outcome {
 
 func internalError() message.Outcome {
 	return message.Outcome{
-		Outcome: message.Errored, Code: codeInternal,
+		Outcome: message.Errored, Code: fault.CodeInternal,
 		Detail: "something went wrong here, and not in the request: the log has more under the request's id",
 	}
 }

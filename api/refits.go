@@ -48,7 +48,7 @@ func (s *server) previewPolicy(w http.ResponseWriter, r *http.Request) {
 		s.writeError(w, r, err)
 		return
 	}
-	s.streamRefit(w, r, func(ctx context.Context, watcher refit.Watcher) (refit.Summary, error) {
+	s.streamRefit(w, r, func(ctx context.Context, watcher refit.Watcher) (message.RefitSummary, error) {
 		return s.refitter.Preview(ctx, policy, watcher)
 	})
 }
@@ -61,9 +61,9 @@ func (s *server) refitPolicyRoute() route {
 			Description: "Of the policy as it is stored. It can be ended at any time: asked for again, for the same version and in the same way, " +
 				"it goes on where it was. It begins two seconds after the first line, when every program goes by the policy. Each message that does not fit is a line. " + refitLines,
 			Parameters: []*huma.Param{policyParameter(), {
-				Name: "then", In: "query", Required: true, Example: string(refit.Shift),
+				Name: "then", In: "query", Required: true, Example: string(message.RefitShift),
 				Description: "shift moves each message to its next free time before it expires; cancel takes it back.",
-				Schema:      &huma.Schema{Type: huma.TypeString, Enum: []any{string(refit.Shift), string(refit.Cancel)}},
+				Schema:      &huma.Schema{Type: huma.TypeString, Enum: []any{string(message.RefitShift), string(message.RefitCancel)}},
 			}},
 			Responses: s.refitResponses(http.StatusNotFound, http.StatusConflict),
 		},
@@ -73,8 +73,8 @@ func (s *server) refitPolicyRoute() route {
 
 func (s *server) refitPolicy(w http.ResponseWriter, r *http.Request) {
 	q, err := parseQuery(r.URL.RawQuery, []string{"then"})
-	action := refit.Action(q["then"])
-	if err == nil && action != refit.Shift && action != refit.Cancel {
+	action := message.RefitAction(q["then"])
+	if err == nil && action != message.RefitShift && action != message.RefitCancel {
 		err = &fault.InvalidError{Field: "then", Value: q["then"], Want: "shift or cancel"}
 	}
 	var policy policy.Policy
@@ -85,7 +85,7 @@ func (s *server) refitPolicy(w http.ResponseWriter, r *http.Request) {
 		s.writeError(w, r, err)
 		return
 	}
-	s.streamRefit(w, r, func(ctx context.Context, watcher refit.Watcher) (refit.Summary, error) {
+	s.streamRefit(w, r, func(ctx context.Context, watcher refit.Watcher) (message.RefitSummary, error) {
 		return s.refitter.Run(ctx, policy, action, watcher)
 	})
 }
@@ -102,7 +102,7 @@ func (s *server) refitResponses(problems ...int) map[string]*huma.Response {
 		Description: "A JSON object a line; `outcome` says of what kind.",
 		Headers:     headers(requestIDHeader),
 		Content: map[string]*huma.MediaType{ndjson: {Schema: &huma.Schema{AnyOf: []*huma.Schema{
-			schemaOf[RefitProgress](s), schemaOf[refit.Misfit](s), schemaOf[refit.Summary](s), schemaOf[message.Outcome](s),
+			schemaOf[message.RefitProgress](s), schemaOf[message.Misfit](s), schemaOf[message.RefitSummary](s), schemaOf[message.Outcome](s),
 		}}}},
 	}
 	return all
@@ -110,7 +110,7 @@ func (s *server) refitResponses(problems ...int) map[string]*huma.Response {
 
 // streamRefit runs a preview or a refit, and answers with its lines as they come.
 func (s *server) streamRefit(
-	w http.ResponseWriter, r *http.Request, run func(context.Context, refit.Watcher) (refit.Summary, error),
+	w http.ResponseWriter, r *http.Request, run func(context.Context, refit.Watcher) (message.RefitSummary, error),
 ) {
 	if !s.refits.try() {
 		WriteProblem(w, r, message.Outcome{
@@ -138,7 +138,7 @@ func (s *server) streamRefit(
 
 // endRefit answers with the summary, and says why it is not of everything, if so: in
 // a last line, or in the status where there was none yet.
-func (s *server) endRefit(w http.ResponseWriter, r *http.Request, answers *answers, summary refit.Summary, err error) {
+func (s *server) endRefit(w http.ResponseWriter, r *http.Request, answers *answers, summary message.RefitSummary, err error) {
 	if _, gone := errors.AsType[*answerError](err); gone || r.Context().Err() != nil {
 		return
 	}
@@ -159,16 +159,6 @@ func (s *server) endRefit(w http.ResponseWriter, r *http.Request, answers *answe
 	_ = answers.Flush()
 }
 
-// RefitProgress is how far a preview or a refit is.
-type RefitProgress struct {
-	Outcome    string `json:"outcome"`
-	Done       int    `json:"partitions_done" doc:"Parts of the store that it has gone through, an earlier run's included."`
-	Partitions int    `json:"partitions" doc:"Parts that there are."`
-}
-
-// refitProgress is the outcome of a RefitProgress.
-const refitProgress = "progress"
-
 // progressEvery is how often a caller is told how far it is, at most.
 const progressEvery = time.Second
 
@@ -182,7 +172,7 @@ type refitStream struct {
 }
 
 // misfit is called for each, of which a part of the store may have many.
-func (l *refitStream) misfit(m refit.Misfit) error {
+func (l *refitStream) misfit(m message.Misfit) error {
 	if err := l.answers.line(m); err != nil {
 		return err
 	}
@@ -206,5 +196,5 @@ func (l *refitStream) progress(done int) {
 
 func (l *refitStream) tell() error {
 	l.told = l.now()
-	return l.answers.line(RefitProgress{Outcome: refitProgress, Done: l.done, Partitions: keyspace.Partitions})
+	return l.answers.line(message.RefitProgress{Outcome: message.RefitProgressing, Done: l.done, Partitions: keyspace.Partitions})
 }

@@ -63,8 +63,8 @@ func TestPreviewAndRefit(t *testing.T) {
 	const strictly = `{"rules":["1/calendar_day"]}`
 	lines := r.lines(r.post(defaultPath+"/preview", strictly))
 	require.Equal(t, []refitLine{
-		{Outcome: refit.NoFit, ID: "b", User: "alice", SendAt: on22("12:11:11.000"), Breaks: "1/calendar_day"},
-		{Outcome: refit.Previewed, Misfits: 1, Next: keyspace.Partitions},
+		{Outcome: message.MisfitFound, ID: "b", User: "alice", SendAt: on22("12:11:11.000"), Breaks: "1/calendar_day"},
+		{Outcome: message.Previewed, Misfits: 1, Next: keyspace.Partitions},
 	}, lines)
 	require.Equal(t, before, r.store.Dump())
 
@@ -72,11 +72,11 @@ func TestPreviewAndRefit(t *testing.T) {
 	lines = r.lines(r.post(defaultPath+"/refit?then=shift", ""))
 	require.Equal(t, []refitLine{
 		{Outcome: message.Moved, ID: "b", User: "alice", SendAt: "2026-11-23T00:00:00.000Z", Breaks: "1/calendar_day"},
-		{Outcome: refit.Refitted, Misfits: 1, Moved: 1, Next: keyspace.Partitions},
+		{Outcome: message.Refitted, Misfits: 1, Moved: 1, Next: keyspace.Partitions},
 	}, lines)
 	status := into[message.Status](t, http.StatusOK, r.get("/v1/users/alice/messages/b"))
 	require.Equal(t, "2026-11-23T00:00:00.000Z", status.SendAt.Format(message.TimeLayout))
-	require.Equal(t, []refitLine{{Outcome: refit.Refitted, Next: keyspace.Partitions}}, r.lines(r.post(defaultPath+"/refit?then=shift", "")))
+	require.Equal(t, []refitLine{{Outcome: message.Refitted, Next: keyspace.Partitions}}, r.lines(r.post(defaultPath+"/refit?then=shift", "")))
 
 	for query, says := range map[string]string{"": "shift or cancel", "?then=": "shift or cancel", "?then=keep": "shift or cancel", "?to=shift": "there are then"} {
 		require.Contains(t, r.problem(http.StatusUnprocessableEntity, r.post(defaultPath+"/refit"+query, "")).Detail, says)
@@ -174,7 +174,7 @@ func TestAPreviewIsToldAsItGoes(t *testing.T) {
 	for first.Outcome == "progress" {
 		first = p.next()
 	}
-	require.Equal(t, []string{refit.NoFit, early}, []string{first.Outcome, first.User}, "while the other is not looked at yet")
+	require.Equal(t, []string{message.MisfitFound, early}, []string{first.Outcome, first.User}, "while the other is not looked at yet")
 
 	busy := r.post(defaultPath+"/preview", `{"rules":["1/calendar_day"]}`)
 	require.Equal(t, fault.CodeRateLimited, r.problem(http.StatusTooManyRequests, busy).Code)
@@ -211,7 +211,7 @@ func TestAPreviewEndsWhenTheServerStops(t *testing.T) {
 	for summary.Outcome == "progress" {
 		summary = p.next()
 	}
-	require.Equal(t, refit.Previewed, summary.Outcome)
+	require.Equal(t, message.Previewed, summary.Outcome)
 	require.Equal(t, partitions[2], summary.Next)
 	last := p.next()
 	require.Equal(t, refitLine{Outcome: message.Errored, Code: fault.CodeUnavailable}, last)

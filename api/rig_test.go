@@ -111,11 +111,11 @@ func (r *rig) serves(options ...func(*api.Options)) {
 }
 
 // stats are those that a program would give.
-func (r *rig) stats(ctx context.Context) (api.Stats, error) {
+func (r *rig) stats(ctx context.Context) (message.Stats, error) {
 	letters, err := r.options.DeadLetters.Count(ctx)
-	return api.Stats{
+	return message.Stats{
 		Version: "1.2.3", Queue: map[string]int{"scheduled": 3}, DeadLetters: letters,
-		Store: []api.StoreMemory{{UsedBytes: 1000, MaxBytes: 2000}},
+		Store: []message.StoreMemory{{UsedBytes: 1000, MaxBytes: 2000}},
 	}, err
 }
 

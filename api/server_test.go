@@ -132,10 +132,10 @@ func TestRequestsInFlightAreBounded(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	r := newRig(t, func(o *api.Options) {
 		o.Limits.InFlight, o.Limits.Streams = 2, 1
-		o.Stats = func(context.Context) (api.Stats, error) {
+		o.Stats = func(context.Context) (message.Stats, error) {
 			entered <- struct{}{}
 			<-leave
-			return api.Stats{}, nil
+			return message.Stats{}, nil
 		}
 	})
 	statuses := make(chan int)
@@ -159,7 +159,7 @@ func TestRequestsInFlightAreBounded(t *testing.T) {
 func TestAPanicIsAnsweredAndLogged(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(o *api.Options) {
-		o.Stats = func(context.Context) (api.Stats, error) { panic("the drawer is stuck") }
+		o.Stats = func(context.Context) (message.Stats, error) { panic("the drawer is stuck") }
 	})
 	p := r.problem(http.StatusInternalServerError, r.get("/v1/stats"))
 	require.Equal(t, fault.Code("internal"), p.Code)
@@ -196,7 +196,9 @@ func TestAPanicInTheMiddleOfAnAnswer(t *testing.T) {
 func TestAnUnexpectedErrorStaysHere(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(o *api.Options) {
-		o.Stats = func(context.Context) (api.Stats, error) { return api.Stats{}, errors.New("password is hunter2") }
+		o.Stats = func(context.Context) (message.Stats, error) {
+			return message.Stats{}, errors.New("password is hunter2")
+		}
 	})
 	p := r.problem(http.StatusInternalServerError, r.get("/v1/stats"))
 	require.NotContains(t, p.Detail, "hunter2")

@@ -19,25 +19,6 @@ import (
 
 const settingsPattern = "/v1/users/{user}/settings"
 
-// SettingsDraft is all that is to be set for a user; what is absent or empty is not.
-type SettingsDraft struct {
-	Contact  string   `json:"contact,omitempty" doc:"Who is told when a daily rule is full: an e-mail address or an https: URL."`
-	Policy   string   `json:"policy,omitempty" doc:"The name of a policy that exists, in place of default."`
-	Limits   []string `json:"limits,omitempty" doc:"Rules in place of those of the policy that have the same window: 20/calendar_day for 10/calendar_day."`
-	TimeZone string   `json:"time_zone,omitempty" doc:"An IANA time zone, by whose clocks quiet hours go."`
-	Blocked  bool     `json:"blocked,omitempty" doc:"Nothing more is accepted for the user; what was is still sent."`
-}
-
-// SettingsPatch says what to change of what is set for a user; what is absent stays,
-// and what is null or empty is set no more.
-type SettingsPatch struct {
-	Contact  *string  `json:"contact,omitempty" doc:"An e-mail address or an https: URL."`
-	Policy   *string  `json:"policy,omitempty" doc:"The name of a policy that exists."`
-	Limits   []string `json:"limits,omitempty" doc:"All rules that are set for the user."`
-	TimeZone *string  `json:"time_zone,omitempty" doc:"An IANA time zone."`
-	Blocked  *bool    `json:"blocked,omitempty" doc:"Whether nothing more is accepted."`
-}
-
 func (s *server) settingsRoute(id, method, summary, description string, problems ...int) route {
 	parameters := []*huma.Param{userParameter()}
 	if method != http.MethodGet {
@@ -74,13 +55,13 @@ func (s *server) showSettingsRoute() route {
 func (s *server) putSettingsRoute() route {
 	rt := s.settingsRoute("setUserSettings", http.MethodPut, "Set what is a user's own",
 		"In place of all that was set. It holds from the very next decision on.", bodyProblems()...)
-	rt.RequestBody = jsonBody[SettingsDraft](s)
+	rt.RequestBody = jsonBody[message.SettingsDraft](s)
 	rt.do = func(r *http.Request, _ query) (answer, error) {
-		draft, err := readBody[SettingsDraft](s, r)
+		draft, err := readBody[message.SettingsDraft](s, r)
 		if err != nil {
 			return answer{}, err
 		}
-		return s.setSettings(r, true, func(SettingsDraft) (SettingsDraft, error) { return draft, nil })
+		return s.setSettings(r, true, func(message.SettingsDraft) (message.SettingsDraft, error) { return draft, nil })
 	}
 	return rt
 }
@@ -88,9 +69,9 @@ func (s *server) putSettingsRoute() route {
 func (s *server) changeSettingsRoute() route {
 	rt := s.settingsRoute("changeUserSettings", http.MethodPatch, "Change what is a user's own",
 		"What is absent stays; what is null or empty is set no more. It holds from the very next decision on.", bodyProblems()...)
-	rt.RequestBody = jsonBody[SettingsPatch](s)
+	rt.RequestBody = jsonBody[message.SettingsPatch](s)
 	rt.do = func(r *http.Request, _ query) (answer, error) {
-		_, given, err := readMembers[SettingsPatch](s, r)
+		_, given, err := readMembers[message.SettingsPatch](s, r)
 		if err != nil {
 			return answer{}, err
 		}
@@ -98,7 +79,7 @@ func (s *server) changeSettingsRoute() route {
 		// keep the rest from being changed.
 		_, policy := given["policy"]
 		_, limits := given["limits"]
-		return s.setSettings(r, policy || limits, func(before SettingsDraft) (SettingsDraft, error) { return before.merged(given) })
+		return s.setSettings(r, policy || limits, func(before message.SettingsDraft) (message.SettingsDraft, error) { return merged(before, given) })
 	}
 	return rt
 }
@@ -112,7 +93,7 @@ func (s *server) clearSettingsRoute() route {
 			return answer{}, err
 		}
 		if condition != (precondition{}) {
-			return s.setSettings(r, false, func(SettingsDraft) (SettingsDraft, error) { return SettingsDraft{}, nil })
+			return s.setSettings(r, false, func(message.SettingsDraft) (message.SettingsDraft, error) { return message.SettingsDraft{}, nil })
 		}
 		// So that settings which only a newer program can read go, too.
 		if _, err := s.users.Clear(r.Context(), r.PathValue("user")); err != nil {
@@ -129,7 +110,7 @@ func (s *server) clearSettingsRoute() route {
 
 // setSettings sets what change makes of what is set, if that is at the version that
 // the request wants; checked says whether policy and limits have to fit the policies.
-func (s *server) setSettings(r *http.Request, checked bool, change func(SettingsDraft) (SettingsDraft, error)) (answer, error) {
+func (s *server) setSettings(r *http.Request, checked bool, change func(message.SettingsDraft) (message.SettingsDraft, error)) (answer, error) {
 	condition, err := preconditionOf(r.Header)
 	if err != nil {
 		return answer{}, err
@@ -146,7 +127,7 @@ func (s *server) setSettings(r *http.Request, checked bool, change func(Settings
 		if err != nil {
 			return policy.UserSettings{}, err
 		}
-		settings, err := draft.settings()
+		settings, err := settingsOf(draft)
 		if err == nil && checked {
 			err = message.CheckUserSettings(settings, policies)
 		}
@@ -192,16 +173,16 @@ func settingsAnswer(r *http.Request, settings policy.UserSettings, policies map[
 	}
 }
 
-func draftOf(s policy.UserSettings) SettingsDraft {
-	draft := SettingsDraft{Contact: s.Contact, Policy: s.Policy, TimeZone: s.TimeZone, Blocked: s.Blocked}
+func draftOf(s policy.UserSettings) message.SettingsDraft {
+	draft := message.SettingsDraft{Contact: s.Contact, Policy: s.Policy, TimeZone: s.TimeZone, Blocked: s.Blocked}
 	for _, limit := range s.Limits {
 		draft.Limits = append(draft.Limits, limit.String())
 	}
 	return draft
 }
 
-// settings reads the draft. The error is a *sendlimit.InvalidError.
-func (d SettingsDraft) settings() (policy.UserSettings, error) {
+// settingsOf reads a draft. The error is a *sendlimit.InvalidError.
+func settingsOf(d message.SettingsDraft) (policy.UserSettings, error) {
 	s := policy.UserSettings{Contact: d.Contact, Policy: d.Policy, TimeZone: d.TimeZone, Blocked: d.Blocked}
 	for _, text := range d.Limits {
 		limit, err := policy.ParseRule(text)
@@ -221,26 +202,26 @@ func inField(err error, field string) error {
 	return err
 }
 
-// merged is the draft with members in place of its own, without those that are null.
+// merged returns a draft with members in place of its own, without those that are null.
 // The members are of the types that a SettingsPatch has.
-func (d SettingsDraft) merged(given map[string]json.RawMessage) (SettingsDraft, error) {
-	var merged SettingsDraft
+func merged(d message.SettingsDraft, given map[string]json.RawMessage) (message.SettingsDraft, error) {
+	var changed message.SettingsDraft
 	own, err := json.Marshal(d)
 	if err != nil {
-		return merged, fmt.Errorf("changing settings: %w", err)
+		return changed, fmt.Errorf("changing settings: %w", err)
 	}
 	members := make(map[string]json.RawMessage)
 	if err := json.Unmarshal(own, &members); err != nil {
-		return merged, fmt.Errorf("changing settings: %w", err)
+		return changed, fmt.Errorf("changing settings: %w", err)
 	}
 	maps.Copy(members, given)
 	text, err := json.Marshal(members)
 	if err != nil {
-		return merged, fmt.Errorf("changing settings: %w", err)
+		return changed, fmt.Errorf("changing settings: %w", err)
 	}
 	// Into a draft where nothing is set, so null sets nothing.
-	if err := json.Unmarshal(text, &merged); err != nil {
-		return merged, fmt.Errorf("changing settings: %w", err)
+	if err := json.Unmarshal(text, &changed); err != nil {
+		return changed, fmt.Errorf("changing settings: %w", err)
 	}
-	return merged, nil
+	return changed, nil
 }

@@ -10,8 +10,6 @@ import (
 const (
 	codeMethodNotAllowed fault.Code = "method_not_allowed"
 	codeCrossOrigin      fault.Code = "cross_origin"
-	codeForbidden        fault.Code = "forbidden"
-	codeInternal         fault.Code = "internal"
 )
 
 // kind is what HTTP calls a code.
@@ -39,9 +37,9 @@ func kinds() []kind {
 		{fault.CodeStoreFull, http.StatusServiceUnavailable, "The store is full"},
 		{codeMethodNotAllowed, http.StatusMethodNotAllowed, "The address has no such method"},
 		{codeCrossOrigin, http.StatusForbidden, "Another site's page must not do this"},
-		{codeInternal, http.StatusInternalServerError, "Internal error"},
+		{fault.CodeInternal, http.StatusInternalServerError, "Internal error"},
 		{fault.CodeUnauthorized, http.StatusUnauthorized, "The key is missing or unknown"},
-		{codeForbidden, http.StatusForbidden, "The key has not the scope"},
+		{fault.CodeForbidden, http.StatusForbidden, "The key has not the scope"},
 		{fault.CodeBlocked, http.StatusForbidden, "Nothing is accepted for the user"},
 		{fault.CodeRateLimited, http.StatusTooManyRequests, "Too many requests"},
 		{fault.CodeQuotaExceeded, http.StatusTooManyRequests, "The quota is used up"},
@@ -55,5 +53,5 @@ func kindOf(code fault.Code) kind {
 			return k
 		}
 	}
-	return kindOf(codeInternal)
+	return kindOf(fault.CodeInternal)
 }

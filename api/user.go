@@ -13,12 +13,6 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// Messages is a page of a user's messages.
-type Messages struct {
-	Messages   []message.Listed `json:"messages"`
-	NextCursor string           `json:"next_cursor,omitempty" doc:"Absent where there are no more; what follows may also be an empty page."`
-}
-
 // A page has usualPage entries unless the caller says otherwise, and at most
 // largestPage.
 const (
@@ -41,7 +35,7 @@ func (s *server) listRoute() route {
 				timeParameter("to", "Send time to stop before; by default the end."),
 				countParameter("limit", "Messages a page.", usualPage, largestPage), cursorParameter(),
 			},
-			Responses: responses[Messages](s, "A page of them."),
+			Responses: responses[message.Messages](s, "A page of them."),
 		},
 		scope: accounts.ScopeRead, do: s.list,
 	}
@@ -68,7 +62,7 @@ func (s *server) list(r *http.Request, q query) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	page := Messages{Messages: []message.Listed{}}
+	page := message.Messages{Messages: []message.Listed{}}
 	if len(statuses) > limit {
 		statuses = statuses[:limit]
 		last := statuses[limit-1]
@@ -154,11 +148,6 @@ func (s *server) usage(r *http.Request, q query) (answer, error) {
 	return done(report), nil
 }
 
-// FreeTimes are the next times that are free for a user.
-type FreeTimes struct {
-	Times []message.FreeTime `json:"times" doc:"Fewer than asked for where no more are free as far ahead as messages are taken."`
-}
-
 func (s *server) nextFreeRoute() route {
 	return route{
 		Operation: huma.Operation{
@@ -170,7 +159,7 @@ func (s *server) nextFreeRoute() route {
 				countParameter("count", "Number of times.", 1, sendlimit.MaxNextFree),
 				categoryParameter("Of the messages to be sent then: its rules hold, too."),
 			},
-			Responses: responses[FreeTimes](s, "The times, in order."),
+			Responses: responses[message.FreeTimes](s, "The times, in order."),
 		},
 		scope: accounts.ScopeRead, do: s.nextFree,
 	}
@@ -192,5 +181,5 @@ func (s *server) nextFree(r *http.Request, q query) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	return done(FreeTimes{Times: message.FreeTimesOf(request.User, times)}), nil
+	return done(message.FreeTimes{Times: message.FreeTimesOf(request.User, times)}), nil
 }

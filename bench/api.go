@@ -170,7 +170,7 @@ func (s *store) serveAPI(options submit.Options) (*httptest.Server, func() error
 	handler, err := api.New(api.Options{
 		Accounts: accounts, Counters: counters, Submitter: submitter, DeadLetters: letters, Now: time.Now,
 		Policies: policies, Users: users, Refitter: refitter,
-		Stats: func(context.Context) (api.Stats, error) { return api.Stats{}, nil },
+		Stats: func(context.Context) (message.Stats, error) { return message.Stats{}, nil },
 	})
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("API: %w", err), end())

@@ -2,80 +2,37 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// Scope is what an API key may be used for.
-type Scope string
+// What the calls about accounts and tiers take and return.
+type (
+	Account       = message.Account
+	NewAccount    = message.AccountDraft // Name is required
+	AccountChange = message.AccountPatch // what is nil stays
+	APIKey        = message.APIKey
+	Scope         = message.Scope
+	Tier          = message.Tier
+	TierLimits    = message.TierLimits
+)
 
-// The scopes. With submit and read a key reaches its account's own messages;
-// admin reaches everything.
+// The scopes of API keys.
 const (
-	ScopeSubmit Scope = "submit"
-	ScopeRead   Scope = "read"
-	ScopeAdmin  Scope = "admin"
+	ScopeSubmit = message.ScopeSubmit
+	ScopeRead   = message.ScopeRead
+	ScopeAdmin  = message.ScopeAdmin
 )
-
-// Account is who sends.
-type Account struct {
-	Name      string    `json:"name"`
-	Tier      string    `json:"tier"`      // "" limits nothing
-	Contact   string    `json:"contact"`   // who is told about its quota: an e-mail address or an https: URL
-	TimeZone  string    `json:"time_zone"` // IANA
-	ReportAt  string    `json:"report_at"` // local time of the daily report; "" for none
-	Disabled  bool      `json:"disabled"`
-	CreatedAt time.Time `json:"created_at"`
-	Keys      []APIKey  `json:"keys"`
-}
-
-// APIKey is what is known of an API key: not the key itself.
-type APIKey struct {
-	ID        string    `json:"id"`
-	Scopes    []Scope   `json:"scopes"`
-	CreatedAt time.Time `json:"created_at"`
-	ExpiresAt time.Time `json:"expires_at"` // zero for never
-}
-
-// NewAccount is an account to be made; Name has to be there.
-type NewAccount struct {
-	Name     string `json:"name"`
-	Tier     string `json:"tier,omitempty"`
-	Contact  string `json:"contact,omitempty"`
-	TimeZone string `json:"time_zone,omitempty"` // "" means UTC
-	ReportAt string `json:"report_at,omitempty"`
-}
-
-// AccountChange says what to change of an account; what is nil stays.
-type AccountChange struct {
-	Tier     *string `json:"tier,omitempty"`
-	Contact  *string `json:"contact,omitempty"`
-	TimeZone *string `json:"time_zone,omitempty"`
-	ReportAt *string `json:"report_at,omitempty"`
-	Disabled *bool   `json:"disabled,omitempty"`
-}
-
-// Tier is what its accounts may send; a limit of zero is none.
-type Tier struct {
-	Name              string `json:"name"`
-	RequestsPerMinute int64  `json:"requests_per_minute"`
-	MessagesPerHour   int64  `json:"messages_per_hour"`
-	MessagesPerDay    int64  `json:"messages_per_day"`
-	// AlertAt are the percents of MessagesPerDay at which an account's contact is
-	// told; nil means 80 and 100, empty never.
-	AlertAt []int `json:"alert_at,omitzero"`
-}
 
 // Accounts returns all accounts by name. It takes a key with the scope admin,
 // as do all calls about accounts and tiers.
 func (c *Client) Accounts(ctx context.Context) ([]Account, error) {
-	var answer struct {
-		Accounts []Account `json:"accounts"`
-	}
+	var answer message.Accounts
 	err := c.do(ctx, call{doing: "listing accounts", method: http.MethodGet, path: accountsPath()}, &answer)
 	return answer.Accounts, err
 }
@@ -101,18 +58,14 @@ func (c *Client) ChangeAccount(ctx context.Context, name string, change AccountC
 // again. A zero expiry is none. It is sent once: where the answer got lost, there
 // may be a key that nobody has, to be removed.
 func (c *Client) AddAPIKey(ctx context.Context, account string, expires time.Time, scopes ...Scope) (Key, APIKey, error) {
-	body := struct {
-		Scopes    []Scope   `json:"scopes,omitempty"`
-		ExpiresAt time.Time `json:"expires_at,omitzero"`
-	}{scopes, expires}
-	var answer struct {
-		APIKey
-
-		Key string `json:"key"`
+	body := message.APIKeyDraft{ExpiresAt: spell(expires)}
+	for _, scope := range scopes {
+		body.Scopes = append(body.Scopes, string(scope))
 	}
+	var answer message.NewAPIKey
 	what := call{doing: "adding an API key", method: http.MethodPost, once: true}
 	err := c.change(ctx, what, body, &answer, account, "keys")
-	return Key(answer.Key), answer.APIKey, err
+	return Key(answer.Secret), answer.APIKey, err
 }
 
 // RemoveAPIKey removes a key by its id, and returns the account as it is then.
@@ -123,9 +76,7 @@ func (c *Client) RemoveAPIKey(ctx context.Context, account, id string) (Account,
 
 // Tiers returns all tiers by name.
 func (c *Client) Tiers(ctx context.Context) ([]Tier, error) {
-	var answer struct {
-		Tiers []Tier `json:"tiers"`
-	}
+	var answer message.Tiers
 	err := c.do(ctx, call{doing: "listing tiers", method: http.MethodGet, path: "/v1/tiers"}, &answer)
 	return answer.Tiers, err
 }
@@ -139,19 +90,13 @@ func (c *Client) Tier(ctx context.Context, name string) (Tier, error) {
 
 // SetTier makes a tier, or replaces the one of its name.
 func (c *Client) SetTier(ctx context.Context, t Tier) (Tier, error) {
-	const doing = "setting a tier"
-	limits := map[string]any{
-		"requests_per_minute": t.RequestsPerMinute, "messages_per_hour": t.MessagesPerHour, "messages_per_day": t.MessagesPerDay,
-	}
-	if t.AlertAt != nil {
-		limits["alert_at"] = t.AlertAt
-	}
-	body, err := json.Marshal(limits)
+	what := call{doing: "setting a tier", method: http.MethodPut, path: "/v1/tiers/" + segment(t.Name)}
+	what, err := what.with(t.TierLimits)
 	if err != nil {
-		return Tier{}, fmt.Errorf("%s: %w", doing, err)
+		return Tier{}, err
 	}
 	var set Tier
-	err = c.do(ctx, call{doing: doing, method: http.MethodPut, path: "/v1/tiers/" + segment(t.Name), body: body}, &set)
+	err = c.do(ctx, what, &set)
 	return set, err
 }
 

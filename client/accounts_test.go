@@ -15,7 +15,7 @@ func TestAccountsAndTheirKeys(t *testing.T) {
 	t.Parallel()
 	a := realAPIOf(t)
 	ctx := t.Context()
-	tier := client.Tier{Name: "free", MessagesPerDay: 500, AlertAt: []int{}}
+	tier := client.Tier{Name: "free", TierLimits: client.TierLimits{MessagesPerDay: 500, AlertAt: []int{}}}
 	set, err := a.SetTier(ctx, tier)
 	require.NoError(t, err)
 	require.Equal(t, tier, set)
@@ -29,13 +29,13 @@ func TestAccountsAndTheirKeys(t *testing.T) {
 	made, err := a.CreateAccount(ctx, client.NewAccount{Name: "acme", Tier: "free", ReportAt: "08:00"})
 	require.NoError(t, err)
 	require.Equal(t, client.Account{
-		Name: "acme", Tier: "free", TimeZone: "UTC", ReportAt: "08:00", CreatedAt: a.now, Keys: []client.APIKey{},
+		Name: "acme", Tier: "free", TimeZone: "UTC", ReportAt: "08:00", CreatedAt: wire(a.now), Keys: []client.APIKey{},
 	}, made)
 	key, known, err := a.AddAPIKey(ctx, "acme", a.now.Add(time.Hour), client.ScopeRead)
 	require.NoError(t, err)
 	require.Equal(t, string(key)[3:11], known.ID)
 	require.Equal(t, client.APIKey{
-		ID: known.ID, Scopes: []client.Scope{client.ScopeRead}, CreatedAt: a.now, ExpiresAt: a.now.Add(time.Hour),
+		ID: known.ID, Scopes: []client.Scope{client.ScopeRead}, CreatedAt: wire(a.now), ExpiresAt: wire(a.now.Add(time.Hour)),
 	}, known)
 
 	theirs, err := client.New(a.server.URL, client.Options{Key: key, Attempts: 1})

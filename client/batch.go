@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"iter"
 	"sync"
+
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Result is the answer to one message of a batch.
@@ -89,7 +91,7 @@ func (b *batch) run(ctx context.Context) error {
 }
 
 // answered gives the caller the result of the message that has waited longest.
-func (b *batch) answered(o outcome) *failure {
+func (b *batch) answered(o message.Outcome) *failure {
 	e, some := b.waiting.remove()
 	if !some {
 		return &failure{err: &ResponseError{Detail: "the API answered more lines than it was asked"}}
@@ -98,12 +100,12 @@ func (b *batch) answered(o outcome) *failure {
 	b.next++
 	switch {
 	case r.Err != nil:
-	case o.Outcome == outcomeAccepted:
-		r.Accepted = o.accepted()
-	case o.Outcome == outcomeRefused:
-		r.Err = o.refusal()
+	case o.Outcome == message.Accepted:
+		r.Accepted = acceptedOf(o)
+	case o.Outcome == message.Refused:
+		r.Err = refusalOf(o)
 	default:
-		r.Err = o.invalid()
+		r.Err = invalidOf(o)
 	}
 	b.left = !b.yield(r, nil)
 	return nil

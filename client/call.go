@@ -12,6 +12,8 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 const (
@@ -170,14 +172,14 @@ func bare(err error) error {
 
 // problem says what an answer that is no success means.
 func (c *Client) problem(ctx context.Context, response *http.Response) *failure {
-	var o outcome
+	var o message.Outcome
 	if is(response, typeProblem) {
 		text, failed := c.read(ctx, response, mostProblem)
 		if failed != nil {
 			return failed
 		}
 		if err := json.Unmarshal(text, &o); err != nil {
-			o = outcome{} // the status says enough
+			o = message.Outcome{} // the status says enough
 		}
 	}
 	id, after := response.Header.Get("X-Request-Id"), retryAfter(response.Header)
@@ -193,7 +195,7 @@ func (c *Client) problem(ctx context.Context, response *http.Response) *failure 
 		if o.Code == "" { // of a proxy
 			o.Code = CodeRateLimited
 		}
-		refused := o.refusal()
+		refused := refusalOf(o)
 		refused.RetryAfter, refused.RequestID = cmp.Or(after, refused.RetryAfter), id
 		// The quota of an hour or a day is no matter of seconds.
 		return &failure{again: o.Code != CodeQuotaExceeded, after: after, err: refused}
@@ -202,12 +204,12 @@ func (c *Client) problem(ctx context.Context, response *http.Response) *failure 
 	// there is none of: that is another API, and says nothing about a message.
 	elsewhere := o.Code == CodeNotFound && o.User == "" && o.Field == ""
 	switch {
-	case o.Outcome == outcomeRefused && !elsewhere:
-		refused := o.refusal()
+	case o.Outcome == message.Refused && !elsewhere:
+		refused := refusalOf(o)
 		refused.RequestID = id
 		return &failure{err: refused}
-	case o.Outcome == outcomeInvalid:
-		wrong := o.invalid()
+	case o.Outcome == message.Invalid:
+		wrong := invalidOf(o)
 		wrong.RequestID = id
 		return &failure{err: wrong}
 	default:

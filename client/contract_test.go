@@ -11,6 +11,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"slices"
@@ -274,27 +275,56 @@ func TestWhatTheAPITakesCanBeSent(t *testing.T) {
 	}
 }
 
-// Every code that the API documents has a name.
+// Every code that the API documents has a name here.
 func TestEveryCodeHasAName(t *testing.T) {
 	t.Parallel()
-	file, err := parser.ParseFile(token.NewFileSet(), "errors.go", nil, parser.SkipObjectResolution)
-	require.NoError(t, err)
 	named := map[string]bool{
 		"method_not_allowed": true, // the client knows the methods
 		"cross_origin":       true, // and is no page of a browser
 	}
-	ast.Inspect(file, func(n ast.Node) bool {
-		if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
-			text, err := strconv.Unquote(literal.Value)
+	text := make(map[string]string) // of the codes, by their names in package fault
+	for _, value := range constants(t, "../sendlimit/fault") {
+		if literal, ok := value.value.(*ast.BasicLit); ok {
+			unquoted, err := strconv.Unquote(literal.Value)
 			require.NoError(t, err)
-			named[text] = true
+			text[value.name] = unquoted
 		}
-		return true
-	})
+	}
+	for _, value := range constants(t, ".") {
+		if of, ok := value.value.(*ast.SelectorExpr); ok {
+			named[text[of.Sel.Name]] = true
+		}
+	}
 	c, _ := readContract(t)
 	codes := c.Components.Schemas["Problem"].Properties["code"].Examples
 	require.NotEmpty(t, codes)
 	for _, code := range codes {
 		require.True(t, named[fmt.Sprint(code)], "%v", code)
 	}
+}
+
+// constant is a constant of a package, and what it is set to.
+type constant struct {
+	name  string
+	value ast.Expr
+}
+
+// constants returns the constants Code... of the package in a folder.
+func constants(t *testing.T, folder string) []constant {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+	require.NoError(t, err)
+	var all []constant
+	for _, name := range files {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		require.NoError(t, err)
+		ast.Inspect(file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Values) == 1 && strings.HasPrefix(spec.Names[0].Name, "Code") {
+				all = append(all, constant{name: spec.Names[0].Name, value: spec.Values[0]})
+			}
+			return true
+		})
+	}
+	require.NotEmpty(t, all)
+	return all
 }

@@ -69,7 +69,9 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 		"removeAccountKey": func(ctx ctx, c c) []any { return told(c.RemoveAPIKey(ctx, "acme", "k")) },
 		"listTiers":        func(ctx ctx, c c) []any { return told(c.Tiers(ctx)) },
 		"getTier":          func(ctx ctx, c c) []any { return told(c.Tier(ctx, "free")) },
-		"setTier":          func(ctx ctx, c c) []any { return told(c.SetTier(ctx, client.Tier{Name: "free", AlertAt: []int{80}})) },
+		"setTier": func(ctx ctx, c c) []any {
+			return told(c.SetTier(ctx, client.Tier{Name: "free", TierLimits: client.TierLimits{AlertAt: []int{80}}}))
+		},
 
 		"listPolicies": func(ctx ctx, c c) []any {
 			policies, unreadable, err := c.Policies(ctx)

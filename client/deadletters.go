@@ -5,17 +5,12 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
+
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// DeadLetter is a message that was given up, with its content where it was asked
-// for.
-type DeadLetter struct {
-	Status
-
-	Title string            `json:"title"`
-	Body  string            `json:"body"`
-	Data  map[string]string `json:"data"`
-}
+// DeadLetter is a message that was given up, with its content if that was asked for.
+type DeadLetter = message.DeadLetter
 
 // DeadLettersRequest asks for dead letters. The zero value asks for all.
 type DeadLettersRequest struct {
@@ -32,10 +27,7 @@ func (c *Client) DeadLetters(ctx context.Context, r DeadLettersRequest) iter.Seq
 			query: values("user", r.User, "limit", count(r.PageSize)),
 		}
 		pages(ctx, what, func(ctx context.Context, what call) (page []Status, next string, err error) {
-			var answer struct {
-				DeadLetters []Status `json:"dead_letters"`
-				NextCursor  string   `json:"next_cursor"`
-			}
+			var answer message.DeadLetters
 			err = c.do(ctx, what, &answer)
 			return answer.DeadLetters, answer.NextCursor, err
 		})(yield)
@@ -63,21 +55,21 @@ func (c *Client) DeadLetter(ctx context.Context, user, id string, content bool) 
 // free for its user. Where the answer to a first try got lost, ErrNotFound may
 // mean that the dead letter is one no more because of it.
 func (c *Client) RetryDeadLetter(ctx context.Context, user, id string) (Retried, error) {
-	o, err := c.aboutDeadLetter(ctx, call{doing: "retrying a dead letter", method: http.MethodPost}, outcomeRetried, user, id, "retry")
-	return Retried{ID: o.ID, User: o.User, SendAt: o.SendAt, RequestedAt: o.RequestedAt}, err
+	o, err := c.aboutDeadLetter(ctx, call{doing: "retrying a dead letter", method: http.MethodPost}, message.Retried, user, id, "retry")
+	return Retried{ID: o.ID, User: o.User, SendAt: o.SendAt.Time, RequestedAt: o.RequestedAt.Time}, err
 }
 
 // PurgeDeadLetter forgets a dead letter: its content, its record and its id.
 // ErrNotFound may mean that a first try, whose answer got lost, has done it.
 func (c *Client) PurgeDeadLetter(ctx context.Context, user, id string) error {
-	_, err := c.aboutDeadLetter(ctx, call{doing: "purging a dead letter", method: http.MethodDelete}, outcomePurged, user, id)
+	_, err := c.aboutDeadLetter(ctx, call{doing: "purging a dead letter", method: http.MethodDelete}, message.Purged, user, id)
 	return err
 }
 
-func (c *Client) aboutDeadLetter(ctx context.Context, what call, success, user, id string, rest ...string) (outcome, error) {
+func (c *Client) aboutDeadLetter(ctx context.Context, what call, success, user, id string, rest ...string) (message.Outcome, error) {
 	path, err := messagePath(user, "dead-letters", id, rest...)
 	if err != nil {
-		return outcome{}, fmt.Errorf("%s: %w", what.doing, err)
+		return message.Outcome{}, fmt.Errorf("%s: %w", what.doing, err)
 	}
 	what.path = path
 	return c.outcome(ctx, what, success)

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // ErrNotFound is what errors.Is finds in a *Refusal with CodeNotFound: nothing
@@ -12,29 +15,29 @@ import (
 var ErrNotFound = errors.New("not found")
 
 // Code says, for machines, why something was not done.
-type Code string
+type Code = fault.Code
 
-// The codes. There may be more one day.
+// The codes. More may be added.
 const (
-	CodeInvalidField    Code = "invalid_field"
-	CodeInPast          Code = "in_past"
-	CodeTooFarAhead     Code = "too_far_ahead"
-	CodeSendLimit       Code = "send_limit"       // the time would break a rule: see Refusal.Violations
-	CodeQuietHours      Code = "quiet_hours"      // the user gets nothing at that time
-	CodeIDReused        Code = "id_reused"        // the id stands for another message
-	CodeTooLate         Code = "too_late"         // the message is being sent, or was sent
-	CodeExpired         Code = "expired"          // a dead letter outlived its expiry
-	CodeRefitRunning    Code = "refit_running"    // somebody else refits the policy right now
-	CodeVersionMismatch Code = "version_mismatch" // it was changed: see Condition
-	CodeRateLimited     Code = "rate_limited"     // too many requests at a time
-	CodeQuotaExceeded   Code = "quota_exceeded"   // too many messages in the account's period
-	CodeBlocked         Code = "blocked"          // the user wants nothing
-	CodeNotFound        Code = "not_found"
-	CodeUnauthorized    Code = "unauthorized" // there is no key, or it lets nobody in
-	CodeForbidden       Code = "forbidden"    // the key has not the scope
-	CodeUnavailable     Code = "unavailable"
-	CodeStoreFull       Code = "store_full"
-	CodeInternal        Code = "internal"
+	CodeInvalidField    = fault.CodeInvalidField
+	CodeInPast          = fault.CodeInPast
+	CodeTooFarAhead     = fault.CodeTooFarAhead
+	CodeSendLimit       = fault.CodeSendLimit       // the time would break a rule: see Refusal.Violations
+	CodeQuietHours      = fault.CodeQuietHours      // the time is in the user's quiet hours
+	CodeIDReused        = fault.CodeIDReused        // the id belongs to another message
+	CodeTooLate         = fault.CodeTooLate         // the message is being sent, or was sent
+	CodeExpired         = fault.CodeExpired         // the dead letter has expired
+	CodeRefitRunning    = fault.CodeRefitRunning    // somebody else refits the policy right now
+	CodeVersionMismatch = fault.CodeVersionMismatch // it was changed: see Condition
+	CodeRateLimited     = fault.CodeRateLimited     // too many requests at a time
+	CodeQuotaExceeded   = fault.CodeQuotaExceeded   // too many messages in the account's hour or day
+	CodeBlocked         = fault.CodeBlocked         // the user is blocked
+	CodeNotFound        = fault.CodeNotFound
+	CodeUnauthorized    = fault.CodeUnauthorized // there is no key, or it is not valid
+	CodeForbidden       = fault.CodeForbidden    // the key does not have the scope
+	CodeUnavailable     = fault.CodeUnavailable
+	CodeStoreFull       = fault.CodeStoreFull
+	CodeInternal        = fault.CodeInternal
 )
 
 // Refusal is returned when a request was judged, and refused: with the same
@@ -69,33 +72,13 @@ func (e *Refusal) Error() string { return describe("refused", e.Code, e.Detail) 
 // Is reports whether this is the ErrNotFound that is looked for.
 func (e *Refusal) Is(target error) bool { return target == ErrNotFound && e.Code == CodeNotFound }
 
-// Violation is a rule that accepting would break.
-type Violation struct {
-	Rule          string     `json:"rule"`     // 1/minute
-	Category      string     `json:"category"` // whose messages it counts; "" for all
-	Limit         int        `json:"limit"`
-	Kind          string     `json:"kind"` // sliding or calendar
-	WindowSeconds int        `json:"window_seconds"`
-	From          time.Time  `json:"from"`  // of a calendar rule's period, half-open
-	Until         time.Time  `json:"until"` // of a calendar rule's period
-	Conflicts     []Conflict `json:"conflicts"`
-	// ConflictsTotal counts all that are in the way; Conflicts has 10 at most.
-	ConflictsTotal int `json:"conflicts_total"`
-}
-
-// QuietHours is the quiet stretch, half-open, that a send time is in.
-type QuietHours struct {
-	Hours    string    `json:"hours"`     // as the policy has them: 22:00-08:00
-	TimeZone string    `json:"time_zone"` // IANA, by whose clocks they go
-	From     time.Time `json:"from"`
-	Until    time.Time `json:"until"`
-}
-
-// Conflict is a message in the way, or another of a user's sends.
-type Conflict struct {
-	ID     string    `json:"id"` // "" of another account's
-	SendAt time.Time `json:"send_at"`
-}
+// What a Refusal says about the rules in the way.
+type (
+	Violation  = message.Violation
+	QuietHours = message.QuietHours
+	Conflict   = message.Conflict // ID is "" for another account's message
+	Time       = message.Time
+)
 
 // InvalidError is returned when a request is wrong. Nothing was done.
 type InvalidError struct {

@@ -7,11 +7,12 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // What Message.OnConflict can be.
 const (
-	OnConflictRefuse = "refuse"
+	OnConflictRefuse = message.OnConflictRefuse
 	OnConflictShift  = "shift" // take the next free time
 )
 
@@ -29,20 +30,6 @@ type Message struct {
 	ExpiresAt  time.Time // after it the message is dropped rather than sent; zero means the API's default
 	OnConflict string    // "" means what the user's policy says, which is OnConflictRefuse unless it says otherwise
 	ShiftUntil time.Time // how far a shift may go; zero means the API's default
-}
-
-// draft is a message as the API reads it.
-type draft struct {
-	ID         string            `json:"id,omitempty"`
-	User       string            `json:"user"`
-	SendAt     string            `json:"send_at,omitempty"`
-	Category   string            `json:"category,omitempty"`
-	Title      string            `json:"title,omitempty"`
-	Body       string            `json:"body,omitempty"`
-	Data       map[string]string `json:"data,omitempty"`
-	ExpiresAt  string            `json:"expires_at,omitempty"`
-	OnConflict string            `json:"on_conflict,omitempty"`
-	ShiftUntil string            `json:"shift_until,omitempty"`
 }
 
 // encode spells the message as JSON. The error is an *InvalidError: JSON is
@@ -64,7 +51,7 @@ func (m Message) encode() ([]byte, error) {
 			return nil, invalid(t.field, "takes UTF-8")
 		}
 	}
-	encoded, err := json.Marshal(draft{
+	encoded, err := json.Marshal(message.Draft{
 		ID: m.ID, User: m.User, SendAt: spellSendAt(m.SendAt, m.Now), Category: m.Category, Title: m.Title, Body: m.Body,
 		Data: m.Data, ExpiresAt: spell(m.ExpiresAt), OnConflict: m.OnConflict, ShiftUntil: spell(m.ShiftUntil),
 	})

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // Submit submits a message. One without an id gets a UUIDv7 first, which
@@ -30,14 +32,14 @@ func (c *Client) submit(ctx context.Context, doing, path string, m Message) (Acc
 	if err != nil {
 		return Accepted{}, fmt.Errorf("%s: %w", doing, err)
 	}
-	o, err := c.outcome(ctx, call{doing: doing, method: http.MethodPost, path: path, body: body}, outcomeAccepted)
-	return o.accepted(), err
+	o, err := c.outcome(ctx, call{doing: doing, method: http.MethodPost, path: path, body: body}, message.Accepted)
+	return acceptedOf(o), err
 }
 
 // Cancel takes a message back, until it is being sent. To cancel twice is no
 // error.
 func (c *Client) Cancel(ctx context.Context, user, id string) (Cancelled, error) {
-	o, err := c.aboutMessage(ctx, call{doing: "cancelling a message", method: http.MethodDelete}, user, id, outcomeCancelled)
+	o, err := c.aboutMessage(ctx, call{doing: "cancelling a message", method: http.MethodDelete}, user, id, message.Cancelled)
 	return Cancelled{ID: o.ID, User: o.User, Replayed: o.Replayed}, err
 }
 
@@ -45,21 +47,19 @@ func (c *Client) Cancel(ctx context.Context, user, id string) (Cancelled, error)
 // means now. The old time is kept when the new one is refused.
 func (c *Client) Move(ctx context.Context, user, id string, at time.Time) (Moved, error) {
 	const doing = "moving a message"
-	body, err := json.Marshal(struct {
-		SendAt string `json:"send_at"`
-	}{spellSendAt(at, at.IsZero())})
+	body, err := json.Marshal(message.MoveDraft{SendAt: spellSendAt(at, at.IsZero())})
 	if err != nil {
 		return Moved{}, fmt.Errorf("%s: %w", doing, err)
 	}
-	o, err := c.aboutMessage(ctx, call{doing: doing, method: http.MethodPatch, body: body}, user, id, outcomeMoved)
-	return Moved{ID: o.ID, User: o.User, SendAt: o.SendAt, MovedFrom: o.MovedFrom, RequestedAt: o.RequestedAt}, err
+	o, err := c.aboutMessage(ctx, call{doing: doing, method: http.MethodPatch, body: body}, user, id, message.Moved)
+	return Moved{ID: o.ID, User: o.User, SendAt: o.SendAt.Time, MovedFrom: o.MovedFrom.Time, RequestedAt: o.RequestedAt.Time}, err
 }
 
 // aboutMessage does something to a user's message.
-func (c *Client) aboutMessage(ctx context.Context, what call, user, id, success string) (outcome, error) {
+func (c *Client) aboutMessage(ctx context.Context, what call, user, id, success string) (message.Outcome, error) {
 	path, err := messagePath(user, "messages", id)
 	if err != nil {
-		return outcome{}, fmt.Errorf("%s: %w", what.doing, err)
+		return message.Outcome{}, fmt.Errorf("%s: %w", what.doing, err)
 	}
 	what.path = path
 	return c.outcome(ctx, what, success)
@@ -67,14 +67,14 @@ func (c *Client) aboutMessage(ctx context.Context, what call, user, id, success 
 
 // outcome asks for something that ends in an outcome. It is empty beside an
 // error.
-func (c *Client) outcome(ctx context.Context, what call, success string) (outcome, error) {
-	var o outcome
+func (c *Client) outcome(ctx context.Context, what call, success string) (message.Outcome, error) {
+	var o message.Outcome
 	err := c.do(ctx, what, &o)
 	if err == nil {
-		err = o.must(success)
+		err = must(o, success)
 	}
 	if err != nil {
-		return outcome{}, err
+		return message.Outcome{}, err
 	}
 	return o, nil
 }

@@ -132,7 +132,7 @@ func TestRefusalsAndUsageUnderAPolicy(t *testing.T) {
 	require.ErrorAs(t, err, &refusal)
 	require.Equal(t, client.CodeQuietHours, refusal.Code)
 	require.Equal(t, &client.QuietHours{
-		Hours: "22:00-08:00", TimeZone: "UTC", From: at("2026-11-22T22:00:00Z"), Until: morning,
+		Hours: "22:00-08:00", TimeZone: "UTC", From: wire(at("2026-11-22T22:00:00Z")), Until: wire(morning),
 	}, refusal.QuietHours)
 
 	usage, err := a.Usage(ctx, client.UsageRequest{
@@ -141,7 +141,7 @@ func TestRefusalsAndUsageUnderAPolicy(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, usage.Rules, 2)
 	require.Equal(t, []any{"marketing", 1}, []any{usage.Rules[1].Category, usage.Rules[1].Used})
-	require.Equal(t, []client.Stretch{{From: at("2026-11-22T22:00:00Z"), Until: morning}}, usage.Quiet)
+	require.Equal(t, []client.Stretch{{From: wire(at("2026-11-22T22:00:00Z")), Until: wire(morning)}}, usage.Quiet)
 	times, err := a.NextFree(ctx, client.NextFreeRequest{User: "alice", From: m.SendAt, Category: "marketing"})
 	require.NoError(t, err)
 	require.Equal(t, morning, times[0])

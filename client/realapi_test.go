@@ -22,6 +22,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
@@ -84,8 +85,8 @@ func startRealAPI(ctx context.Context, closing func(func()), adjust func(*api.Op
 	o := api.Options{
 		Policies: policies, Users: users, Refitter: refitter,
 		Accounts: accounts, Counters: counters, Submitter: submitter, DeadLetters: letters, Now: time.Now, Version: "v1.2.3",
-		Stats: func(context.Context) (api.Stats, error) {
-			return api.Stats{Version: "v1.2.3", Queue: map[string]int{"scheduled": 3}, DeadLetters: 1, OldestOverdueSeconds: 1.5}, nil
+		Stats: func(context.Context) (message.Stats, error) {
+			return message.Stats{Version: "v1.2.3", Queue: map[string]int{"scheduled": 3}, DeadLetters: 1, OldestOverdueSeconds: 1.5}, nil
 		},
 	}
 	adjust(&o)
@@ -142,7 +143,7 @@ func TestAMessagesLife(t *testing.T) {
 	require.Equal(t, at("2026-11-22T11:10:11Z"), refusal.PreviousFreeAt)
 	require.Equal(t, []client.Violation{{
 		Rule: "1/minute", Limit: 1, Kind: "sliding", WindowSeconds: 60, ConflictsTotal: 1,
-		Conflicts: []client.Conflict{{ID: accepted.ID, SendAt: at("2026-11-22T11:11:11Z")}},
+		Conflicts: []client.Conflict{{ID: accepted.ID, SendAt: wire(at("2026-11-22T11:11:11Z"))}},
 	}}, refusal.Violations)
 	require.NotEmpty(t, refusal.RequestID)
 	m.OnConflict = client.OnConflictShift
@@ -160,7 +161,7 @@ func TestAMessagesLife(t *testing.T) {
 	status, err := c.Status(t.Context(), "alice", "beside")
 	require.NoError(t, err)
 	require.Equal(t, client.StatusMoved, status.Status)
-	require.Equal(t, refusal.NextFreeAt, status.MovedFrom)
+	require.Equal(t, refusal.NextFreeAt, status.MovedFrom.Time)
 
 	cancelled, err := c.Cancel(t.Context(), "alice", "beside")
 	require.NoError(t, err)
@@ -288,10 +289,10 @@ func TestUsageAndFreeTimes(t *testing.T) {
 	from, to := at("2026-11-22T11:11:00Z"), at("2026-11-22T11:13:00Z")
 	usage, err := c.Usage(t.Context(), client.UsageRequest{User: "alice", At: at("2026-11-22T11:11:30Z"), From: from, To: to})
 	require.NoError(t, err)
-	require.Equal(t, []any{"alice", from, to, 3}, []any{usage.User, usage.From, usage.To, len(usage.Rules)})
+	require.Equal(t, []any{"alice", from, to, 3}, []any{usage.User, usage.From.Time, usage.To.Time, len(usage.Rules)})
 	require.Equal(t, []any{"1/minute", 1, 1}, []any{usage.Rules[0].Rule, usage.Rules[0].Limit, usage.Rules[0].Used})
-	require.Equal(t, []client.Stretch{{From: at("2026-11-22T11:12:11Z"), Until: to}}, usage.Free)
-	require.Equal(t, []client.Conflict{{ID: "a", SendAt: at("2026-11-22T11:11:11Z")}}, usage.Sends)
+	require.Equal(t, []client.Stretch{{From: wire(at("2026-11-22T11:12:11Z")), Until: wire(to)}}, usage.Free)
+	require.Equal(t, []client.Conflict{{ID: "a", SendAt: wire(at("2026-11-22T11:11:11Z"))}}, usage.Sends)
 
 	times, err := c.NextFree(t.Context(), client.NextFreeRequest{User: "alice", From: at("2026-11-22T11:11:30Z"), Count: 2})
 	require.NoError(t, err)
@@ -401,10 +402,10 @@ func TestTheRealAPIIsBusy(t *testing.T) {
 	began, end := make(chan struct{}), make(chan struct{})
 	r, err := startRealAPI(t.Context(), t.Cleanup, func(o *api.Options) {
 		o.Limits.InFlight = 1
-		o.Stats = func(context.Context) (api.Stats, error) {
+		o.Stats = func(context.Context) (message.Stats, error) {
 			close(began)
 			<-end
-			return api.Stats{}, nil
+			return message.Stats{}, nil
 		}
 	})
 	require.NoError(t, err)

@@ -5,16 +5,31 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
-	"time"
+
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// RefitAction is what RefitPolicy does with messages that do not fit.
-type RefitAction string
+// What the calls about misfits take and return.
+type (
+	RefitAction   = message.RefitAction
+	RefitProgress = message.RefitProgress
+	RefitSummary  = message.RefitSummary
+	Misfit        = message.Misfit
+)
 
-// The actions.
+// The actions of RefitPolicy.
 const (
-	RefitShift  RefitAction = "shift"  // each is moved to its next free time before it expires
-	RefitCancel RefitAction = "cancel" // each is taken back
+	RefitShift  = message.RefitShift  // each message moves to its next free time before it expires
+	RefitCancel = message.RefitCancel // each message is cancelled
+)
+
+// Values of Misfit.Outcome. More may be added.
+const (
+	MisfitFound     = message.MisfitFound // of a preview
+	MisfitMoved     = message.Moved
+	MisfitCancelled = message.Cancelled
+	MisfitKept      = message.MisfitKept // it is sent as promised: nothing could be done
+	MisfitGone      = message.MisfitGone // it was sent, moved or cancelled by somebody else
 )
 
 // RefitEvent is what a preview or a refit tells while it goes: one of the three.
@@ -22,60 +37,6 @@ type RefitEvent struct {
 	Misfit   *Misfit
 	Progress *RefitProgress
 	Summary  *RefitSummary // the last one, but for an error
-}
-
-// What Misfit.Outcome can be. There may be more one day.
-const (
-	MisfitFound     = "misfit" // of a preview
-	MisfitMoved     = "moved"
-	MisfitCancelled = "cancelled"
-	MisfitKept      = "kept" // nothing could be done: it is sent as it was promised
-	MisfitGone      = "gone" // somebody else was quicker
-)
-
-// Misfit is a message that does not fit a policy, and what was done about it.
-type Misfit struct {
-	Outcome   string    `json:"outcome"`
-	Code      Code      `json:"code"` // why it was kept; "" of others
-	ID        string    `json:"id"`
-	User      string    `json:"user"`
-	Category  string    `json:"category"`
-	SendAt    time.Time `json:"send_at"`    // once moved, the new one
-	MovedFrom time.Time `json:"moved_from"` // where it did not fit; zero of one that was not moved
-	// Breaks is the rule that it would break, 10/calendar_day, behind its category
-	// where it is of one, or quiet_hours, which QuietHours then has.
-	Breaks     string      `json:"breaks"`
-	QuietHours *QuietHours `json:"quiet_hours"`
-	Detail     string      `json:"detail"` // a sentence for a person
-}
-
-// RefitProgress is how far a preview or a refit is.
-type RefitProgress struct {
-	Done       int `json:"partitions_done"` // parts of the store that it has gone through, an earlier run's included
-	Partitions int `json:"partitions"`
-}
-
-// RefitSummary counts what was found, and what was done about it. Beside an error,
-// and after an earlier run, it is of what was looked at.
-type RefitSummary struct {
-	Outcome       string         `json:"outcome"` // previewed or refitted
-	Policy        string         `json:"policy"`
-	Version       int64          `json:"version"`      // zero of a preview
-	Action        RefitAction    `json:"then"`         // "" of a preview
-	Users         int            `json:"users"`        // of the policy who have messages still to be sent
-	Reservations  int            `json:"reservations"` // those messages
-	MisfitUsers   int            `json:"misfit_users"`
-	Misfits       int            `json:"misfits"`
-	MisfitsByRule map[string]int `json:"misfits_by_rule"` // by Misfit.Breaks
-	Moved         int            `json:"moved"`
-	Cancelled     int            `json:"cancelled"`
-	Kept          int            `json:"kept"`
-	Gone          int            `json:"gone"`
-	UnclearUsers  int            `json:"unclear_users"` // passed over: their settings name a policy that is not there
-	// First is the part of the store that it went on with, Next the one that is
-	// next: as many as there are, where it is through.
-	First int `json:"first_partition"`
-	Next  int `json:"next_partition"`
 }
 
 // PreviewPolicy tells what is scheduled and would not fit a policy if it were

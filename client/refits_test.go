@@ -54,9 +54,9 @@ func TestPreviewAndRefitOfTheRealAPI(t *testing.T) {
 	misfits, summary := told(a.PreviewPolicy(ctx, strict))
 	require.Contains(t, misfits[0].Detail, "message a to alice")
 	misfits[0].Detail = broken
-	quiet := &client.QuietHours{Hours: "11:00-11:30", TimeZone: "UTC", From: at("2026-11-22T11:00:00Z"), Until: at("2026-11-22T11:30:00Z")}
+	quiet := &client.QuietHours{Hours: "11:00-11:30", TimeZone: "UTC", From: wire(at("2026-11-22T11:00:00Z")), Until: wire(at("2026-11-22T11:30:00Z"))}
 	require.Equal(t, []client.Misfit{{
-		Outcome: client.MisfitFound, ID: "a", User: "alice", SendAt: at("2026-11-22T11:11:11Z"), Breaks: "quiet_hours", QuietHours: quiet, Detail: broken,
+		Outcome: client.MisfitFound, ID: "a", User: "alice", SendAt: wire(at("2026-11-22T11:11:11Z")), Breaks: "quiet_hours", QuietHours: quiet, Detail: broken,
 	}}, misfits)
 	require.Equal(t, client.RefitSummary{
 		Outcome: "previewed", Policy: "default", Users: 1, Reservations: 2, MisfitUsers: 1, Misfits: 1,
@@ -68,7 +68,7 @@ func TestPreviewAndRefitOfTheRealAPI(t *testing.T) {
 	misfits, summary = told(a.RefitPolicy(ctx, "default", client.RefitShift))
 	require.Len(t, misfits, 1)
 	require.Equal(t, []any{client.MisfitMoved, "a", at("2026-11-22T11:11:11Z"), at("2026-11-23T00:00:00Z")}, []any{
-		misfits[0].Outcome, misfits[0].ID, misfits[0].MovedFrom, misfits[0].SendAt,
+		misfits[0].Outcome, misfits[0].ID, misfits[0].MovedFrom.Time, misfits[0].SendAt.Time,
 	})
 	require.Equal(t, client.RefitSummary{
 		Outcome: "refitted", Policy: "default", Version: 2, Action: client.RefitShift, Users: 1, Reservations: 2, MisfitUsers: 1, Misfits: 1,
@@ -179,7 +179,7 @@ func TestARefitIsAskedForUntilItBegins(t *testing.T) {
 	events := c.RefitPolicy(t.Context(), "vip", client.RefitCancel)
 	told, err := until(events)
 	require.NoError(t, err)
-	require.Equal(t, &client.RefitProgress{Done: 3, Partitions: 1024}, told[0].Progress)
+	require.Equal(t, &client.RefitProgress{Outcome: "progress", Done: 3, Partitions: 1024}, told[0].Progress)
 	require.Equal(t, 3, told[1].Summary.Reservations)
 	require.EqualValues(t, 5, requests.Load())
 	again, err := until(events)
@@ -285,7 +285,7 @@ func TestARefitIsBounded(t *testing.T) {
 	n := 0
 	for event, err := range c.PreviewPolicy(t.Context(), vip()) {
 		require.NoError(t, err)
-		require.Equal(t, at("2026-11-22T11:11:11Z"), event.Misfit.SendAt)
+		require.Equal(t, at("2026-11-22T11:11:11Z"), event.Misfit.SendAt.Time)
 		n++
 		require.LessOrEqual(t, misfits.read-n*len(misfitLine), 4<<10)
 		if n == 20_000 {

@@ -8,14 +8,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
-)
 
-// What a line of a preview or a refit can be, beside a misfit and an error.
-const (
-	outcomeProgress  = "progress"
-	outcomePreviewed = "previewed"
-	outcomeRefitted  = "refitted"
-	outcomeError     = "error"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // refit is a preview or a refit under way.
@@ -79,18 +73,18 @@ func (r *refit) event(response *http.Response, n int, line []byte) (RefitEvent, 
 	}
 	err := json.Unmarshal(line, &kind)
 	var event RefitEvent
-	if r.whole && kind.Outcome != outcomeError {
+	if r.whole && kind.Outcome != message.Errored {
 		return event, undocumented(response, fmt.Sprintf("line %d comes after the summary", n), err)
 	}
 	switch kind.Outcome {
-	case outcomeError:
-		var o outcome
+	case message.Errored:
+		var o message.Outcome
 		if err = json.Unmarshal(line, &o); err == nil {
 			return event, endOf(o)
 		}
-	case outcomeProgress:
+	case message.RefitProgressing:
 		err = json.Unmarshal(line, &event.Progress)
-	case outcomePreviewed, outcomeRefitted:
+	case message.Previewed, message.Refitted:
 		r.whole = true
 		err = json.Unmarshal(line, &event.Summary)
 	case MisfitFound, MisfitMoved, MisfitCancelled, MisfitKept, MisfitGone:
@@ -105,12 +99,12 @@ func (r *refit) event(response *http.Response, n int, line []byte) (RefitEvent, 
 }
 
 // endOf says what it means that a preview or a refit ended with an error.
-func endOf(o outcome) *failure {
+func endOf(o message.Outcome) *failure {
 	switch o.Code {
 	case CodeRefitRunning, CodeVersionMismatch:
-		return &failure{err: o.refusal()}
+		return &failure{err: refusalOf(o)}
 	case CodeInvalidField:
-		return &failure{err: o.invalid()}
+		return &failure{err: invalidOf(o)}
 	case CodeUnavailable, CodeStoreFull:
 		return &failure{again: true, err: &UnavailableError{Code: o.Code, Detail: o.Detail}}
 	default:

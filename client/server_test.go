@@ -77,3 +77,6 @@ func table() client.Message {
 type counted struct{ atomic.Int32 }
 
 func (c *counted) next() int { return int(c.Add(1)) }
+
+// wire is a time as answers have it.
+func wire(at time.Time) client.Time { return client.Time{Time: at} }

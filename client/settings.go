@@ -4,28 +4,18 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// Settings are what is a user's own; what is empty is not set.
-type Settings struct {
-	Contact string `json:"contact,omitempty"` // who is told when a daily rule is full: an e-mail address or an https: URL
-	Policy  string `json:"policy,omitempty"`  // the name of one that exists; "" means that of everybody else
-	// Limits are rules in place of those of the policy that have the same window:
-	// 20/calendar_day for 10/calendar_day.
-	Limits   []string `json:"limits,omitempty"`
-	TimeZone string   `json:"time_zone,omitempty"` // IANA
-	Blocked  bool     `json:"blocked,omitempty"`   // nothing more is accepted; what was is still sent
-}
-
-// SettingsChange says what to change of a user's settings; what is nil stays, and
-// what is empty is set no more.
-type SettingsChange struct {
-	Contact  *string  `json:"contact,omitempty"`
-	Policy   *string  `json:"policy,omitempty"`
-	Limits   []string `json:"limits,omitzero"`
-	TimeZone *string  `json:"time_zone,omitempty"`
-	Blocked  *bool    `json:"blocked,omitempty"`
-}
+// What the calls about a user's settings take and return.
+type (
+	Settings       = message.SettingsDraft // an empty field is not set
+	SettingsChange = message.SettingsPatch // what is nil stays, what is empty is removed
+	EffectiveRules = message.EffectiveRules
+	EffectiveRule  = message.EffectiveRule
+	ExemptCategory = message.ExemptCategory
+)
 
 // UserSettings are what is set for a user, and what holds for the user then.
 type UserSettings struct {
@@ -38,32 +28,6 @@ type UserSettings struct {
 	// Version is another one after each change, for IfVersion; "0" where nothing is
 	// set.
 	Version string `json:"-"`
-}
-
-// EffectiveRules are what holds for a user.
-type EffectiveRules struct {
-	Policy        string           `json:"policy"`
-	Version       int64            `json:"version"`   // of the policy
-	TimeZone      string           `json:"time_zone"` // in which calendar rules count
-	Rules         []EffectiveRule  `json:"rules"`     // those of categories last
-	Exempt        []ExemptCategory `json:"exempt"`
-	QuietHours    []string         `json:"quiet_hours"`
-	QuietTimeZone string           `json:"quiet_time_zone"`
-	WithoutEffect []string         `json:"without_effect"` // limits of the user that replace no rule
-}
-
-// EffectiveRule is a rule that holds for a user.
-type EffectiveRule struct {
-	Rule     string `json:"rule"`
-	Category string `json:"category"` // whose messages it counts; "" for all
-	From     string `json:"from"`     // policy or user
-	Replaces string `json:"replaces"` // the policy's rule, where it is the user's
-}
-
-// ExemptCategory is a category whose messages nothing judges.
-type ExemptCategory struct {
-	Category string `json:"category"`
-	Counts   bool   `json:"counts"` // whether they count for the others
 }
 
 // UserSettings says what is set for a user, and what holds for the user. Where

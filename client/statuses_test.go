@@ -44,7 +44,7 @@ func TestARefusalSaysWhatIsInTheWay(t *testing.T) {
 		SendAt: at("2026-11-22T11:11:12Z"), RequestID: "r-1",
 		Violations: []client.Violation{{
 			Rule: "1/minute", Limit: 1, Kind: "sliding", WindowSeconds: 60, ConflictsTotal: 1,
-			Conflicts: []client.Conflict{{ID: "b", SendAt: at("2026-11-22T11:11:11Z")}},
+			Conflicts: []client.Conflict{{ID: "b", SendAt: wire(at("2026-11-22T11:11:11Z"))}},
 		}},
 		NextFreeAt: at("2026-11-22T11:12:11Z"), PreviousFreeAt: at("2026-11-22T11:10:11Z"),
 	}, refusal)

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // window is how many messages of a batch are under way at most.
@@ -160,7 +162,7 @@ func (s *stream) read(ctx context.Context, response *http.Response) *failure {
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(make([]byte, 0, 4<<10), mostProblem)
 	for n := 1; s.scan(lines); n++ {
-		var o outcome
+		var o message.Outcome
 		if err := json.Unmarshal(lines.Bytes(), &o); err != nil {
 			return undocumented(response, fmt.Sprintf("line %d does not have the documented form", n), err)
 		}
@@ -193,9 +195,9 @@ func (s *stream) scan(lines *bufio.Scanner) bool {
 
 // failureOf is a line that ends the stream: an error in place of a message's
 // outcome, or what is none.
-func failureOf(o outcome, line int) *failure {
+func failureOf(o message.Outcome, line int) *failure {
 	switch o.Outcome {
-	case outcomeAccepted, outcomeRefused, outcomeInvalid:
+	case message.Accepted, message.Refused, message.Invalid:
 		if o.Line != line {
 			return &failure{err: &ResponseError{Detail: fmt.Sprintf("the API answered line %d where line %d was due", o.Line, line)}}
 		}

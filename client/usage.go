@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // UsageRequest asks how full a user's rules are.
@@ -17,39 +19,12 @@ type UsageRequest struct {
 	Category string
 }
 
-// Usage is how full a user's rules are around a time. Sent and unsent messages
-// both count.
-type Usage struct {
-	User    string      `json:"user"`
-	At      time.Time   `json:"at"`
-	From    time.Time   `json:"from"`
-	To      time.Time   `json:"to"`
-	Rules   []RuleUsage `json:"rules"`   // in the policy's order
-	Free    []Stretch   `json:"free"`    // in which every millisecond is free
-	Blocked bool        `json:"blocked"` // nothing is accepted for the user, so nothing is free
-	Quiet   []Stretch   `json:"quiet"`   // in quiet hours
-	Sends   []Conflict  `json:"sends"`
-	More    bool        `json:"more"` // there are more sends than are listed
-}
-
-// RuleUsage is the fullest window of a sliding rule that contains the time, or
-// the period of a calendar rule that it is in.
-type RuleUsage struct {
-	Rule          string    `json:"rule"`
-	Category      string    `json:"category"` // whose messages it counts; "" for all
-	Limit         int       `json:"limit"`
-	Kind          string    `json:"kind"` // sliding or calendar
-	WindowSeconds int       `json:"window_seconds"`
-	Used          int       `json:"used"`
-	From          time.Time `json:"from"` // the window counted, half-open
-	Until         time.Time `json:"until"`
-}
-
-// Stretch is a half-open interval of send times.
-type Stretch struct {
-	From  time.Time `json:"from"`
-	Until time.Time `json:"until"`
-}
+// What Usage returns. Messages that were sent and those still to be sent both count.
+type (
+	Usage     = message.Usage
+	RuleUsage = message.RuleUsage // the fullest window of a rule that contains Usage.At
+	Stretch   = message.Stretch
+)
 
 // Usage says how full a user's rules are, and what is free.
 func (c *Client) Usage(ctx context.Context, r UsageRequest) (Usage, error) {
@@ -83,11 +58,7 @@ func (c *Client) NextFree(ctx context.Context, r NextFreeRequest) ([]time.Time, 
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", doing, err)
 	}
-	var answer struct {
-		Times []struct {
-			FreeAt time.Time `json:"free_at"`
-		} `json:"times"`
-	}
+	var answer message.FreeTimes
 	err = c.do(ctx, call{
 		doing: doing, method: http.MethodGet, path: path,
 		query: values("from", spell(r.From), "count", count(r.Count), "category", r.Category),
@@ -97,7 +68,7 @@ func (c *Client) NextFree(ctx context.Context, r NextFreeRequest) ([]time.Time, 
 	}
 	times := make([]time.Time, len(answer.Times))
 	for i, free := range answer.Times {
-		times[i] = free.FreeAt
+		times[i] = free.FreeAt.Time
 	}
 	return times, nil
 }

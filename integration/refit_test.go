@@ -72,9 +72,9 @@ func TestRefitGoesOnAfterAKill(t *testing.T) {
 	rest := p.workerCommand(t, environ, "policy", "apply", file, "--then", "shift", "--json")
 	require.Zero(t, rest.status, rest.stderr)
 	lines := strings.Split(strings.TrimSpace(rest.stdout), "\n")
-	var summary refit.Summary
+	var summary message.RefitSummary
 	require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-1]), &summary))
-	require.Equal(t, refit.Refitted, summary.Outcome)
+	require.Equal(t, message.Refitted, summary.Outcome)
 	require.Positive(t, summary.First, "it did not begin anew")
 	require.Zero(t, summary.Kept+summary.Gone)
 	// The last message that was moved may not have been told.
@@ -150,7 +150,7 @@ func TestRefitInACluster(t *testing.T) {
 	require.Equal(t, []int{30, 60, 30}, []int{summary.Users, summary.Reservations, summary.Misfits})
 	change, err := policies.Replace(t.Context(), policy, settings.AnyVersion)
 	require.NoError(t, err)
-	summary, err = r.Run(t.Context(), change.New, refit.Cancel, refit.Watcher{})
+	summary, err = r.Run(t.Context(), change.New, message.RefitCancel, refit.Watcher{})
 	require.NoError(t, err)
 	require.Equal(t, 30, summary.Cancelled)
 	require.NoError(t, r.Close())

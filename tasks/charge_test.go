@@ -1,13 +1,14 @@
 package tasks_test
 
 import (
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 
 	"github.com/stretchr/testify/require"
 

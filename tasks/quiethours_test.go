@@ -11,7 +11,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks"
-	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/retry"
 )
@@ -146,7 +145,7 @@ func TestRevivedForAfterTheQuietHours(t *testing.T) {
 		s.set("alice", policy.UserSettings{})
 		o, err = dead.Retry(s.Context(), "alice", "a")
 		require.NoError(s, err)
-		require.Equal(s, deadletters.Retried, o.Outcome, "%+v", o)
+		require.Equal(s, message.Retried, o.Outcome, "%+v", o)
 		require.Equal(s, s.at(32*time.Hour), o.SendAt.Time)
 	})
 }

@@ -34,7 +34,7 @@ func (s *story) refitter() *refit.Refitter {
 type noted []string
 
 func (n *noted) watcher() refit.Watcher {
-	return refit.Watcher{Misfit: func(m refit.Misfit) error {
+	return refit.Watcher{Misfit: func(m message.Misfit) error {
 		*n = append(*n, fmt.Sprintf("%s %s %s", m.ID, m.Breaks, m.Outcome))
 		return nil
 	}}
@@ -59,7 +59,7 @@ func (s *story) stored() policy.Policy {
 }
 
 // run does with misfits what the action says.
-func (s *story) run(action refit.Action) (refit.Summary, noted) {
+func (s *story) run(action message.RefitAction) (message.RefitSummary, noted) {
 	s.Helper()
 	var found noted
 	summary, err := s.refitter().Run(s.Context(), s.stored(), action, found.watcher())
@@ -77,8 +77,8 @@ func TestPreviewChangesNothing(t *testing.T) {
 		summary, err := s.refitter().Preview(s.Context(), s.policyOf("1/calendar_day"), found.watcher())
 		require.NoError(s, err)
 		require.Equal(s, noted{"b 1/calendar_day misfit"}, found)
-		require.Equal(s, refit.Summary{
-			Outcome: refit.Previewed, Policy: "default", Users: 1, Reservations: 3, MisfitUsers: 1, Misfits: 1,
+		require.Equal(s, message.RefitSummary{
+			Outcome: message.Previewed, Policy: "default", Users: 1, Reservations: 3, MisfitUsers: 1, Misfits: 1,
 			MisfitsByRule: map[string]int{"1/calendar_day": 1}, Next: keyspace.Partitions,
 		}, summary)
 		require.Equal(s, before, s.server.Dump())
@@ -91,7 +91,7 @@ func TestWhatWasAcceptedIsSentUnderTheOldPromise(t *testing.T) {
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
 		s.apply("1/calendar_day")
-		_, found := s.run(refit.Keep)
+		_, found := s.run(message.RefitKeep)
 		require.Empty(s, found)
 		s.workWhereDue(3 * time.Hour)
 		s.delivered("a +1h0m0s", "b +2h0m0s")
@@ -105,7 +105,7 @@ func TestRefitShifts(t *testing.T) {
 		soon.ExpiresAt = s.at(6 * time.Hour)
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour), s.message("c", 3*time.Hour), soon)
 		s.apply("1/calendar_day")
-		summary, found := s.run(refit.Shift)
+		summary, found := s.run(message.RefitShift)
 		require.Equal(s, noted{
 			"b 1/calendar_day moved",
 			"c 1/calendar_day moved", // to the day after, the next being taken by now
@@ -124,10 +124,10 @@ func TestRefitCancels(t *testing.T) {
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour), s.message("c", 3*time.Hour))
 		s.apply("2/calendar_day")
-		summary, found := s.run(refit.Cancel)
+		summary, found := s.run(message.RefitCancel)
 		require.Equal(s, noted{"c 2/calendar_day cancelled"}, found)
 		require.Equal(s, 1, summary.Cancelled)
-		summary, found = s.run(refit.Cancel)
+		summary, found = s.run(message.RefitCancel)
 		require.Empty(s, found, "what is left fits")
 		require.Zero(s, summary.Misfits)
 		s.workWhereDue(4 * time.Hour)
@@ -157,11 +157,11 @@ func TestRefitOfChargedMessages(t *testing.T) {
 			users[m.User] = []string{m.ID}
 		}
 		s.apply("1/calendar_day")
-		summary, found := s.run(refit.Shift)
+		summary, found := s.run(message.RefitShift)
 		require.Len(s, found, 2)
 		require.Equal(s, []int{1, 1}, []int{summary.Moved, summary.Kept})
 		s.requireCharges(nil, users)
-		summary, _ = s.run(refit.Cancel)
+		summary, _ = s.run(message.RefitCancel)
 		require.Equal(s, 1, summary.Cancelled)
 		s.requireCharges(nil, users)
 	})
@@ -184,26 +184,26 @@ func TestRefitGoesOnWhereItStopped(t *testing.T) {
 		var found noted
 		watcher := found.watcher()
 		note := watcher.Misfit
-		watcher.Misfit = func(m refit.Misfit) error {
+		watcher.Misfit = func(m message.Misfit) error {
 			if len(found) == 7 {
 				return enough
 			}
 			return note(m)
 		}
-		stopped, err := s.refitter().Run(s.Context(), s.stored(), refit.Shift, watcher)
+		stopped, err := s.refitter().Run(s.Context(), s.stored(), message.RefitShift, watcher)
 		require.ErrorIs(s, err, enough)
 		require.Equal(s, 8, stopped.Moved)
 		require.Less(s, stopped.Next, keyspace.Partitions)
 		require.Positive(s, stopped.Next)
 
-		rest, err := s.refitter().Run(s.Context(), s.stored(), refit.Shift, found.watcher())
+		rest, err := s.refitter().Run(s.Context(), s.stored(), message.RefitShift, found.watcher())
 		require.NoError(s, err)
 		require.Equal(s, stopped.Next, rest.First)
 		require.Equal(s, 12, rest.Moved)
 		require.Equal(s, keyspace.Partitions, rest.Next)
 		require.Zero(s, s.client.Exists(s.Context(), s.keys().Refit("default")).Val(), "nothing is left to go on with")
 
-		again, found := s.run(refit.Shift)
+		again, found := s.run(message.RefitShift)
 		require.Zero(s, again.First, "a run that has ended begins anew")
 		require.Empty(s, found)
 	})
@@ -217,12 +217,12 @@ func TestRefitEndsWithItsContext(t *testing.T) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
 		s.apply("1/calendar_day")
 		ctx, stop := context.WithCancelCause(s.Context())
-		watcher := refit.Watcher{Misfit: func(refit.Misfit) error {
+		watcher := refit.Watcher{Misfit: func(message.Misfit) error {
 			time.Sleep(100 * time.Millisecond) // which it rests for as well, and is stopped in
 			stop(errors.New("a signal"))
 			return nil
 		}}
-		_, err := s.refitter().Run(ctx, s.stored(), refit.Shift, watcher)
+		_, err := s.refitter().Run(ctx, s.stored(), message.RefitShift, watcher)
 		require.ErrorIs(s, err, context.Canceled)
 	})
 }
@@ -257,9 +257,9 @@ func TestRefitIsOneAtATime(t *testing.T) {
 		go func() {
 			defer close(ended)
 			time.Sleep(20 * time.Second)
-			_, second = s.refitter().Run(s.Context(), s.stored(), refit.Cancel, refit.Watcher{})
+			_, second = s.refitter().Run(s.Context(), s.stored(), message.RefitCancel, refit.Watcher{})
 		}()
-		_, err = slow.Run(s.Context(), s.stored(), refit.Shift, refit.Watcher{})
+		_, err = slow.Run(s.Context(), s.stored(), message.RefitShift, refit.Watcher{})
 		require.NoError(s, err)
 		<-ended
 		var runs *refit.RunningError
@@ -268,7 +268,7 @@ func TestRefitIsOneAtATime(t *testing.T) {
 		require.Equal(s, fault.CodeRefitRunning, runs.Code())
 
 		// Nobody keeps the turn of one that was killed.
-		killed, err := misfits.NewTurn(s.client, "", s.stored(), string(refit.Shift))
+		killed, err := misfits.NewTurn(s.client, "", s.stored(), string(message.RefitShift))
 		require.NoError(s, err)
 		_, taken, _, err := killed.Take(s.Context(), 10*time.Second)
 		require.NoError(s, err)
@@ -277,7 +277,7 @@ func TestRefitIsOneAtATime(t *testing.T) {
 		kept, err := killed.Keep(s.Context(), 900, 10*time.Second)
 		require.NoError(s, err)
 		require.True(s, kept)
-		summary, _ := s.run(refit.Shift)
+		summary, _ := s.run(message.RefitShift)
 		require.Equal(s, 900, summary.First)
 		require.GreaterOrEqual(s, time.Since(began), 9*time.Second)
 		kept, err = killed.Keep(s.Context(), 901, 10*time.Second)
@@ -292,7 +292,7 @@ func TestRefitOfAPolicyThatIsReplaced(t *testing.T) {
 	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
 		s.apply("1/calendar_day")
-		_, err := s.refitter().Run(s.Context(), s.stored(), refit.Shift, refit.Watcher{
+		_, err := s.refitter().Run(s.Context(), s.stored(), message.RefitShift, refit.Watcher{
 			Progress: func(done int) {
 				if done == 3 {
 					s.apply("2/calendar_day")
@@ -302,7 +302,7 @@ func TestRefitOfAPolicyThatIsReplaced(t *testing.T) {
 		var replaced *refit.PolicyReplacedError
 		require.ErrorAs(s, err, &replaced)
 		require.Equal(s, s.at(2*time.Hour), s.status("b").SendAt.Time)
-		_, found := s.run(refit.Shift)
+		_, found := s.run(message.RefitShift)
 		require.Empty(s, found, "it fits the new one")
 	})
 }
@@ -318,14 +318,14 @@ func TestRefitStopsWhereItsPolicyIsTakenBack(t *testing.T) {
 		var found noted
 		watcher := found.watcher()
 		note := watcher.Misfit
-		watcher.Misfit = func(m refit.Misfit) error {
+		watcher.Misfit = func(m message.Misfit) error {
 			if len(found) == 0 {
 				s.apply("10/calendar_day")
 				time.Sleep(2 * time.Second)
 			}
 			return note(m)
 		}
-		summary, err := s.refitter().Run(s.Context(), s.stored(), refit.Cancel, watcher)
+		summary, err := s.refitter().Run(s.Context(), s.stored(), message.RefitCancel, watcher)
 		var replaced *refit.PolicyReplacedError
 		require.ErrorAs(s, err, &replaced)
 		require.Equal(s, noted{"m1 1/calendar_day cancelled"}, found)
@@ -333,13 +333,13 @@ func TestRefitStopsWhereItsPolicyIsTakenBack(t *testing.T) {
 
 		// It is found out also where nothing is left to be done.
 		s.apply("1/calendar_day")
-		watcher.Misfit = func(m refit.Misfit) error {
+		watcher.Misfit = func(m message.Misfit) error {
 			if m.ID == "m4" {
 				s.apply("10/calendar_day")
 			}
 			return nil
 		}
-		_, err = s.refitter().Run(s.Context(), s.stored(), refit.Cancel, watcher)
+		_, err = s.refitter().Run(s.Context(), s.stored(), message.RefitCancel, watcher)
 		require.ErrorAs(s, err, &replaced)
 	})
 }
@@ -363,7 +363,7 @@ func TestRefitLeavesWhatOthersChangeMeanwhile(t *testing.T) {
 			require.Equal(s, message.Moved, o.Outcome)
 		}}
 		s.hook = race
-		summary, found := s.run(refit.Shift)
+		summary, found := s.run(message.RefitShift)
 		require.Equal(s, noted{"b 1/calendar_day gone", "c 1/calendar_day gone", "d 1/calendar_day gone"}, found)
 		require.Equal(s, 3, summary.Gone)
 		require.Equal(s, s.at(50*time.Hour), s.status("d").SendAt.Time)
@@ -402,7 +402,7 @@ func TestRefitRefuses(t *testing.T) {
 		} {
 			p := s.stored()
 			p.Name = c.policy
-			_, err := r.Run(s.Context(), p, refit.Action(c.action), refit.Watcher{})
+			_, err := r.Run(s.Context(), p, message.RefitAction(c.action), refit.Watcher{})
 			var wrong *fault.InvalidError
 			require.ErrorAs(s, err, &wrong)
 			require.Equal(s, c.field, wrong.Field)
@@ -411,7 +411,7 @@ func TestRefitRefuses(t *testing.T) {
 		old := s.stored()
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
 		s.apply("1/calendar_day")
-		for _, action := range []refit.Action{refit.Cancel, refit.Keep} {
+		for _, action := range []message.RefitAction{message.RefitCancel, message.RefitKeep} {
 			_, err := r.Run(s.Context(), old, action, refit.Watcher{})
 			var replaced *refit.PolicyReplacedError
 			require.ErrorAs(s, err, &replaced)
@@ -435,7 +435,7 @@ func TestRefitKeepsWhatFitsAgain(t *testing.T) {
 			s.cancelled("a")
 			queued = s.queued()
 		}}
-		summary, found := s.run(refit.Shift)
+		summary, found := s.run(message.RefitShift)
 		require.Equal(s, noted{"b 1/calendar_day kept"}, found)
 		require.Equal(s, 1, summary.Kept)
 		require.Equal(s, queued, s.queued())

@@ -19,9 +19,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // says runs a subcommand that has something to say beside its answer.
@@ -72,7 +72,7 @@ func TestAccountsOnTheCommandLine(t *testing.T) {
 	require.Contains(t, run("account", "disable", "acme"), "state: disabled\n")
 	require.Contains(t, run("account", "enable", "acme"), "state: enabled\n")
 	require.Contains(t, run("account", "set", "acme", "--tier", "", "--report-at", "08:00"), "tier: none\n")
-	var shown api.Account
+	var shown message.Account
 	require.NoError(t, json.Unmarshal([]byte(run("account", "show", "acme", "--json")), &shown))
 	require.Equal(t, "08:00", shown.ReportAt)
 	require.Equal(t, "ops@acme.example", shown.Contact)

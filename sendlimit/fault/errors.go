@@ -30,6 +30,8 @@ const (
 	CodeRateLimited   Code = "rate_limited"   // too many calls: see RetryAfter
 	CodeQuotaExceeded Code = "quota_exceeded" // the account's messages of that hour or day are used up: see ResetsAt
 	CodeUnauthorized  Code = "unauthorized"   // no API key, or none that may do this
+	CodeForbidden     Code = "forbidden"      // the API key does not have the scope
+	CodeInternal      Code = "internal"       // an error of the program itself
 
 	// Of a change with a Hold, which has to be made anew. Callers of the product
 	// never see them.

@@ -20,12 +20,6 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// What a dead letter's Outcome can be, beside Refused and Invalid.
-const (
-	Retried = "retried" // it is sent after all, at SendAt
-	Purged  = "purged"
-)
-
 // Options configure DeadLetters. The zero value is the default policy
 // under the default prefix.
 type Options struct {
@@ -83,15 +77,6 @@ func New(client redis.UniversalClient, o Options) (*Letters, error) {
 // client stays open.
 func (d *Letters) Close() { d.confirmer.Close() }
 
-// Letter is a message that was given up, with its content.
-type Letter struct {
-	message.Status
-
-	Title string            `json:"title,omitempty"`
-	Body  string            `json:"body,omitempty"`
-	Data  map[string]string `json:"data,omitempty"`
-}
-
 // ListRequest asks for dead letters, the one that ended first coming
 // first. The zero value asks for the first of all.
 type ListRequest struct {
@@ -128,16 +113,16 @@ func (d *Letters) List(ctx context.Context, r ListRequest) ([]message.Status, er
 }
 
 // Get returns a dead letter; ok is false where the message is none.
-func (d *Letters) Get(ctx context.Context, user, id string) (letter Letter, ok bool, err error) {
+func (d *Letters) Get(ctx context.Context, user, id string) (letter message.DeadLetter, ok bool, err error) {
 	found, ok, err := d.kept.Get(ctx, user, id)
 	if err != nil || !ok {
-		return Letter{}, false, err
+		return message.DeadLetter{}, false, err
 	}
 	letter.Status = submit.StatusOf(found.Standing)
 	if len(found.Content) > 0 {
 		c, err := message.DecodeContent(found.Content)
 		if err != nil {
-			return Letter{}, false, err
+			return message.DeadLetter{}, false, err
 		}
 		letter.Title, letter.Body, letter.Data = c.Title, c.Body, c.Data
 	}
@@ -162,7 +147,7 @@ func (d *Letters) Retry(ctx context.Context, user, id string) (message.Outcome, 
 		return message.InvalidOr(err, user, id)
 	}
 	o := message.Outcome{
-		Outcome: Retried, User: user, ID: id, SendAt: message.Time{Time: decision.At}, RequestedAt: message.Time{Time: decision.RequestedAt},
+		Outcome: message.Retried, User: user, ID: id, SendAt: message.Time{Time: decision.At}, RequestedAt: message.Time{Time: decision.RequestedAt},
 	}
 	if !decision.Allowed {
 		o.Outcome, o.Code, o.Detail = message.Refused, decision.Code, noRetry(decision, user, id)
@@ -210,7 +195,7 @@ func (d *Letters) Purge(ctx context.Context, user, id string) (message.Outcome, 
 	if !purged {
 		return NoDeadLetter(user, id), nil
 	}
-	return message.Outcome{Outcome: Purged, User: user, ID: id}, nil
+	return message.Outcome{Outcome: message.Purged, User: user, ID: id}, nil
 }
 
 // PurgeBefore forgets the oldest dead letters of those that ended before a time,

@@ -83,7 +83,7 @@ func (d *Letters) RetryNotice(ctx context.Context, alert string) (AlertOutcome, 
 		return NoDeadNotice(alert), nil
 	}
 	d.queue.AnnounceAll(ctx, []string{alert}, d.logger)
-	return AlertOutcome{Outcome: Retried, Alert: alert}, nil
+	return AlertOutcome{Outcome: message.Retried, Alert: alert}, nil
 }
 
 // PurgeNotice forgets what a failed notice says; it is not raised again.
@@ -95,7 +95,7 @@ func (d *Letters) PurgeNotice(ctx context.Context, alert string) (AlertOutcome, 
 	if !purged {
 		return NoDeadNotice(alert), nil
 	}
-	return AlertOutcome{Outcome: Purged, Alert: alert}, nil
+	return AlertOutcome{Outcome: message.Purged, Alert: alert}, nil
 }
 
 // PurgeNoticesBefore forgets the failed notices that ended before a time, zero

@@ -21,6 +21,32 @@ func ListedOf(s Status) Listed {
 	return Listed{ID: s.ID, User: s.User, SendAt: s.SendAt, Status: s.Status, Attempts: s.Attempts, Reason: s.Reason}
 }
 
+// Messages is a page of a user's messages.
+type Messages struct {
+	Messages   []Listed `json:"messages"`
+	NextCursor string   `json:"next_cursor,omitempty" doc:"Absent where there are no more; what follows may also be an empty page."`
+}
+
+// DeadLetter is a message that was given up, with its content.
+type DeadLetter struct {
+	Status
+
+	Title string            `json:"title,omitempty"`
+	Body  string            `json:"body,omitempty"`
+	Data  map[string]string `json:"data,omitempty"`
+}
+
+// DeadLetters is a page of messages that were given up.
+type DeadLetters struct {
+	DeadLetters []Status `json:"dead_letters"`
+	NextCursor  string   `json:"next_cursor,omitempty" doc:"Absent where there are no more; what follows may also be an empty page."`
+}
+
+// FreeTimes is the list of the next free times of a user.
+type FreeTimes struct {
+	Times []FreeTime `json:"times" doc:"Fewer than asked for where no more are free as far ahead as messages are taken."`
+}
+
 // FreeTime is a time that is free for a user, as every surface spells it.
 type FreeTime struct {
 	User   string `json:"user"`

@@ -51,6 +51,8 @@ const (
 	Cancelled = "cancelled"
 	Moved     = "moved"
 	Errored   = "error"
+	Retried   = "retried" // a dead letter is sent after all, at SendAt
+	Purged    = "purged"  // a dead letter is forgotten
 )
 
 // QuietHours is the quiet stretch, From to Until, that a send time is in.

@@ -19,12 +19,6 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// What a RefitSummary's Outcome can be.
-const (
-	Previewed = "previewed" // nothing was done
-	Refitted  = "refitted"
-)
-
 // How long a turn lasts unless it is kept, and how often that is done. A run that
 // was killed is waited for so long by the one that goes on with it.
 const (
@@ -89,50 +83,28 @@ func New(client redis.UniversalClient, o Options) (*Refitter, error) {
 // stays open.
 func (r *Refitter) Close() error { return r.submitter.Close() }
 
-// Summary counts what was found, and what was done about it. Of a run that
-// went on where another had stopped it is this run's part.
-type Summary struct {
-	Outcome       string         `json:"outcome"` // Previewed or Refitted
-	Policy        string         `json:"policy"`
-	Version       int64          `json:"version,omitempty"` // absent of one that is not applied
-	Action        Action         `json:"then,omitempty"`
-	Users         int            `json:"users"`        // under the policy who have messages still to be sent
-	Reservations  int            `json:"reservations"` // of theirs
-	MisfitUsers   int            `json:"misfit_users"`
-	Misfits       int            `json:"misfits"`
-	MisfitsByRule map[string]int `json:"misfits_by_rule"`
-	Moved         int            `json:"moved,omitempty"`
-	Cancelled     int            `json:"cancelled,omitempty"`
-	Kept          int            `json:"kept,omitempty"`
-	Gone          int            `json:"gone,omitempty"`
-	// Unclear counts users whose settings name a policy that is not there.
-	Unclear int `json:"unclear_users,omitempty"`
-	// First is the partition it went on with, Next the one that is next:
-	// sendlimit.Partitions where it is through.
-	First int `json:"first_partition,omitempty"`
-	Next  int `json:"next_partition"`
-}
-
-func (s *Summary) add(totals refit.Totals) {
+// addTotals adds the totals of one partition.
+func addTotals(s *message.RefitSummary, totals refit.Totals) {
 	s.Users += totals.Users
 	s.Reservations += totals.Reservations
 	s.MisfitUsers += totals.MisfitUsers
 	s.Misfits += totals.Misfits
-	s.Unclear += totals.Unclear
+	s.UnclearUsers += totals.Unclear
 	for name, n := range totals.ByRule {
 		s.MisfitsByRule[name] += n
 	}
 }
 
-func (s *Summary) count(outcome string) {
+// countOutcome counts what became of one misfit.
+func countOutcome(s *message.RefitSummary, outcome string) {
 	switch outcome {
 	case message.Moved:
 		s.Moved++
 	case message.Cancelled:
 		s.Cancelled++
-	case Kept:
+	case message.MisfitKept:
 		s.Kept++
-	case Gone:
+	case message.MisfitGone:
 		s.Gone++
 	}
 }
@@ -141,13 +113,13 @@ func (s *Summary) count(outcome string) {
 type Watcher struct {
 	// Misfit is called for each misfit, once it is known what became of it. Its
 	// error ends the run, which can be gone on with.
-	Misfit func(Misfit) error
+	Misfit func(message.Misfit) error
 	// Progress is called with how many of sendlimit.Partitions are done: first with
 	// what an earlier run has done, then after each.
 	Progress func(done int)
 }
 
-func (w Watcher) misfit(m Misfit) error {
+func (w Watcher) misfit(m message.Misfit) error {
 	if w.Misfit == nil {
 		return nil
 	}
@@ -164,8 +136,8 @@ func (w Watcher) progress(done int) {
 // its name that the store has. It changes nothing. The summary is of what was
 // looked at also beside an error: a *sendlimit.InvalidError for a policy that can't
 // be one, an *sendlimit.UnavailableError, or that of the watcher.
-func (r *Refitter) Preview(ctx context.Context, p policy.Policy, w Watcher) (Summary, error) {
-	summary := Summary{Outcome: Previewed, Policy: p.Name, MisfitsByRule: map[string]int{}}
+func (r *Refitter) Preview(ctx context.Context, p policy.Policy, w Watcher) (message.RefitSummary, error) {
+	summary := message.RefitSummary{Outcome: message.Previewed, Policy: p.Name, MisfitsByRule: map[string]int{}}
 	look, err := r.refit(ctx, p, r.throttle)
 	if err != nil {
 		return summary, err
@@ -180,7 +152,7 @@ func (r *Refitter) Preview(ctx context.Context, p policy.Policy, w Watcher) (Sum
 			}
 			return nil
 		})
-		summary.add(totals)
+		addTotals(&summary, totals)
 		return err
 	})
 	return summary, err

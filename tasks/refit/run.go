@@ -50,9 +50,9 @@ type refitRun struct {
 	refit   *refit.Refit
 	turn    *refit.Turn
 	policy  policy.Policy
-	action  Action
+	action  message.RefitAction
 	watcher Watcher
-	summary Summary
+	summary message.RefitSummary
 	kept    time.Time // when the turn was last kept
 }
 
@@ -67,17 +67,17 @@ type refitRun struct {
 // it was; what was done there fits by now. The summary is of what was done also
 // beside an error: a *RefitRunsError, a *PolicyReplacedError, a
 // *sendlimit.InvalidError, an *sendlimit.UnavailableError, or that of the watcher.
-func (r *Refitter) Run(ctx context.Context, policy policy.Policy, action Action, w Watcher) (Summary, error) {
-	run := &refitRun{Refitter: r, policy: policy, action: action, watcher: w, summary: Summary{
-		Outcome: Refitted, Policy: policy.Name, Version: policy.Version, Action: action, MisfitsByRule: map[string]int{},
+func (r *Refitter) Run(ctx context.Context, policy policy.Policy, action message.RefitAction, w Watcher) (message.RefitSummary, error) {
+	run := &refitRun{Refitter: r, policy: policy, action: action, watcher: w, summary: message.RefitSummary{
+		Outcome: message.Refitted, Policy: policy.Name, Version: policy.Version, Action: action, MisfitsByRule: map[string]int{},
 	}}
-	if _, err := ParseAction(string(action)); err != nil {
+	if _, err := message.ParseRefitAction(string(action)); err != nil {
 		return run.summary, err
 	}
 	if err := run.current(ctx); err != nil {
 		return run.summary, err
 	}
-	if action == Keep {
+	if action == message.RefitKeep {
 		run.summary.Next = keyspace.Partitions
 		return run.summary, nil
 	}
@@ -187,7 +187,7 @@ func (r *refitRun) partition(ctx context.Context) error {
 		}
 		return nil
 	})
-	r.summary.add(totals)
+	addTotals(&r.summary, totals)
 	if err != nil {
 		return err
 	}
@@ -199,19 +199,19 @@ func (r *refitRun) one(ctx context.Context, m refit.Misfit) error {
 	if err := r.unchanged(ctx); err != nil {
 		return err
 	}
-	var done Misfit
+	var done message.Misfit
 	err := r.throttle(ctx, func() (err error) {
-		if r.action == Shift {
+		if r.action == message.RefitShift {
 			done, err = r.shift(ctx, m)
 		} else {
 			done, err = r.cancel(ctx, m)
 		}
 		return err
 	})
-	if done.Outcome == NoFit || done.Outcome == "" {
+	if done.Outcome == message.MisfitFound || done.Outcome == "" {
 		return err
 	}
-	r.summary.count(done.Outcome)
+	countOutcome(&r.summary, done.Outcome)
 	return errors.Join(err, r.watcher.misfit(done))
 }
 

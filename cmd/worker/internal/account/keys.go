@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // keyFlags describe an API key.
@@ -128,14 +129,14 @@ func accountAndKey(required bool) cobra.PositionalArgs {
 // madeKey is a key that was made, with the account it is of.
 type madeKey struct {
 	Account string `json:"account"`
-	api.NewKey
+	message.NewAPIKey
 }
 
 // printKey prints a new key, alone on standard output so that it can be taken
 // from there, with what is to be said of it beside.
 func (a *commands) printKey(account, secret string, key accounts.APIKey, more string) error {
 	if a.asJSON {
-		return a.PrintJSON(madeKey{Account: account, NewKey: api.NewKey{Key: api.KeyOf(key), Secret: secret}})
+		return a.PrintJSON(madeKey{Account: account, NewAPIKey: message.NewAPIKey{APIKey: api.KeyOf(key), Secret: secret}})
 	}
 	scopes := make([]string, len(key.Scopes))
 	for i, scope := range key.Scopes {

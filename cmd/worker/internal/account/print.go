@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 func (a *commands) listCommand() *cobra.Command {
@@ -25,7 +26,7 @@ func (a *commands) listCommand() *cobra.Command {
 				return fmt.Errorf("listing the accounts: %w", err)
 			}
 			if a.asJSON {
-				list := api.Accounts{Accounts: make([]api.Account, len(all))}
+				list := message.Accounts{Accounts: make([]message.Account, len(all))}
 				for i, account := range all {
 					list.Accounts[i] = api.AccountOf(account)
 				}

@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // TierCommand returns the group "worker tier".
@@ -94,7 +95,7 @@ func (a *commands) listTiersCommand() *cobra.Command {
 				return fmt.Errorf("listing the tiers: %w", err)
 			}
 			if a.asJSON {
-				list := api.Tiers{Tiers: make([]api.Tier, len(all))}
+				list := message.Tiers{Tiers: make([]message.Tier, len(all))}
 				for i, tier := range all {
 					list.Tiers[i] = api.TierOf(tier)
 				}

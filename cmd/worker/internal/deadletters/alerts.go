@@ -132,7 +132,7 @@ func (d *commands) retryAlerts(ctx context.Context, before time.Time, bar *cli.P
 			return fmt.Errorf("retrying an alert: %w", err)
 		}
 		bar.Add(1)
-		if o.Outcome == deadletters.Retried {
+		if o.Outcome == message.Retried {
 			retried++
 		}
 		if d.json {
@@ -157,9 +157,9 @@ func (d *commands) answerAlert(o deadletters.AlertOutcome) error {
 	switch {
 	case d.json:
 		err = d.PrintJSON(o)
-	case o.Outcome == deadletters.Retried:
+	case o.Outcome == message.Retried:
 		err = d.Print(fmt.Sprintf("%s alert %s is delivered again\n", d.palette.Green("retried:"), o.Alert))
-	case o.Outcome == deadletters.Purged:
+	case o.Outcome == message.Purged:
 		err = d.Print(fmt.Sprintf("%s alert %s\n", d.palette.Green("purged:"), o.Alert))
 	case o.Outcome == message.Invalid:
 		_, err = fmt.Fprintf(d.Stderr, "%s %s\n", cli.NewPalette(d.Stderr, d.Getenv).Red("error:"), o.Detail)

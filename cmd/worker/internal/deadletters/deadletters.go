@@ -114,10 +114,10 @@ func (d *commands) printOutcome(o message.Outcome) error {
 	switch {
 	case d.json:
 		return d.PrintJSON(o)
-	case o.Outcome == deadletters.Retried:
+	case o.Outcome == message.Retried:
 		return d.Print(fmt.Sprintf("%s message %s to %s is sent at %s\n",
 			d.palette.Green("retried:"), o.ID, o.User, d.palette.Bold(d.time(o.SendAt))))
-	case o.Outcome == deadletters.Purged:
+	case o.Outcome == message.Purged:
 		return d.Print(fmt.Sprintf("%s message %s to %s\n", d.palette.Green("purged:"), o.ID, o.User))
 	case o.Outcome == message.Invalid:
 		_, err := fmt.Fprintf(d.Stderr, "%s %s\n", cli.NewPalette(d.Stderr, d.Getenv).Red("error:"), o.Detail)

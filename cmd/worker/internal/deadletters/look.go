@@ -117,7 +117,7 @@ func (d *commands) show(ctx context.Context, user, id string, content bool) erro
 		return d.answer(deadletters.NoDeadLetter(user, id))
 	}
 	if !content {
-		letter = deadletters.Letter{Status: letter.Status}
+		letter = message.DeadLetter{Status: letter.Status}
 	}
 	if d.json {
 		return d.PrintJSON(letter)
@@ -126,7 +126,7 @@ func (d *commands) show(ctx context.Context, user, id string, content bool) erro
 }
 
 // describe tells all that is known of a dead letter, for a person.
-func (d *commands) describe(l deadletters.Letter) string {
+func (d *commands) describe(l message.DeadLetter) string {
 	var text strings.Builder
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&text, "  %-10s %s\n", name, fmt.Sprintf(format, args...))

@@ -128,7 +128,7 @@ func (d *commands) retryAll(ctx context.Context, yes bool) error {
 		}
 		bar.Add(1)
 		switch {
-		case o.Outcome == deadletters.Retried:
+		case o.Outcome == message.Retried:
 			retried++
 		case o.Code == fault.CodeNotFound:
 			return nil // somebody else was quicker
@@ -138,7 +138,7 @@ func (d *commands) retryAll(ctx context.Context, yes bool) error {
 		switch {
 		case d.json:
 			return d.PrintJSON(o)
-		case o.Outcome == deadletters.Retried || refused > refusedShown:
+		case o.Outcome == message.Retried || refused > refusedShown:
 			return nil
 		default:
 			return bar.Printf("refused: %s\n", o.Detail)
@@ -190,7 +190,7 @@ func (d *commands) purgeMany(ctx context.Context, age time.Duration, sure bool) 
 	bar.Add(alerts)
 	bar.End()
 	if d.json {
-		return d.PrintJSON(map[string]any{"outcome": deadletters.Purged, "dead_letters": sum})
+		return d.PrintJSON(map[string]any{"outcome": message.Purged, "dead_letters": sum})
 	}
 	return d.summary("%s forgotten\n", counted(sum))
 }

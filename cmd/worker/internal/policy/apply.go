@@ -16,7 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
-	"github.com/sendlimit/sendlimiter/tasks/refit"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
 // nameFlag names the policy of a file that names none.
@@ -130,7 +130,7 @@ type applied struct {
 	Changed bool             `json:"changed"`
 }
 
-func (c *commands) printApplied(change settings.PolicyChange, then refit.Action) error {
+func (c *commands) printApplied(change settings.PolicyChange, then message.RefitAction) error {
 	if !c.asJSON {
 		return c.Print(describeChange(change, then, c.Palette()))
 	}
@@ -144,7 +144,7 @@ func (c *commands) printApplied(change settings.PolicyChange, then refit.Action)
 
 // describeChange says for a person what was replaced. What is scheduled keeps its
 // place unless something else is done with it then.
-func describeChange(change settings.PolicyChange, then refit.Action, palette cli.Palette) string {
+func describeChange(change settings.PolicyChange, then message.RefitAction, palette cli.Palette) string {
 	policy, name := change.New, palette.Bold(change.New.Name)
 	if !change.Changed {
 		return fmt.Sprintf("%s: unchanged, version %d\n", name, policy.Version)
@@ -168,7 +168,7 @@ func describeChange(change settings.PolicyChange, then refit.Action, palette cli
 		}
 	}
 	s.WriteString("It holds from the next decision on")
-	if then == refit.Keep {
+	if then == message.RefitKeep {
 		s.WriteString("; what is scheduled keeps its place")
 	}
 	s.WriteString(".\n")

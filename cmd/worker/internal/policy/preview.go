@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 )
 
@@ -31,14 +32,14 @@ func refitFlags(flags *pflag.FlagSet) *refitOptions {
 }
 
 // check returns what is to be done.
-func (o *refitOptions) check() (refit.Action, error) {
+func (o *refitOptions) check() (message.RefitAction, error) {
 	switch {
 	case o.then == "":
-		return refit.Keep, nil
+		return message.RefitKeep, nil
 	case o.preview:
 		return "", &cli.UsageError{Field: "then", Detail: "--preview changes nothing, and so goes without --then"}
 	}
-	action, err := refit.ParseAction(o.then)
+	action, err := message.ParseRefitAction(o.then)
 	if err != nil {
 		return "", fmt.Errorf("reading --then: %w", err)
 	}
@@ -60,9 +61,9 @@ func (c *commands) previewPolicy(
 // refitPolicy does with the reservations that do not fit a policy which was applied,
 // as the store has it, what the action says.
 func (c *commands) refitPolicy(
-	ctx context.Context, client redis.UniversalClient, settings config.Config, policy policy.Policy, action refit.Action,
+	ctx context.Context, client redis.UniversalClient, settings config.Config, policy policy.Policy, action message.RefitAction,
 ) error {
-	if action == refit.Keep {
+	if action == message.RefitKeep {
 		return nil
 	}
 	return withRefitter(client, settings, func(r *refit.Refitter) error {

@@ -13,20 +13,19 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/message"
-	"github.com/sendlimit/sendlimiter/tasks/refit"
 )
 
 func TestRefitOptions(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		options refitOptions
-		want    refit.Action
+		want    message.RefitAction
 		wrong   string
 	}{
-		{options: refitOptions{}, want: refit.Keep},
-		{options: refitOptions{preview: true}, want: refit.Keep},
-		{options: refitOptions{then: "shift"}, want: refit.Shift},
-		{options: refitOptions{then: "cancel"}, want: refit.Cancel},
+		{options: refitOptions{}, want: message.RefitKeep},
+		{options: refitOptions{preview: true}, want: message.RefitKeep},
+		{options: refitOptions{then: "shift"}, want: message.RefitShift},
+		{options: refitOptions{then: "cancel"}, want: message.RefitCancel},
 		{options: refitOptions{then: "drop"}, wrong: `then "drop" is not allowed: it takes keep, shift or cancel`},
 		{options: refitOptions{preview: true, then: "shift"}, wrong: "--preview changes nothing, and so goes without --then"},
 	} {
@@ -47,11 +46,11 @@ func view(asJSON bool) (v *refitView, stdout, stderr *bytes.Buffer) {
 	return newRefitView(cli.Program{Stdout: stdout, Stderr: stderr}, asJSON), stdout, stderr
 }
 
-func misfit(outcome string, code fault.Code) refit.Misfit {
+func misfit(outcome string, code fault.Code) message.Misfit {
 	at := message.Time{Time: time.Date(2026, 11, 22, 11, 11, 11, 0, time.UTC)}
-	m := refit.Misfit{Outcome: outcome, Code: code, ID: "order-17", User: "alice", SendAt: at, Breaks: "2/calendar_day"}
+	m := message.Misfit{Outcome: outcome, Code: code, ID: "order-17", User: "alice", SendAt: at, Breaks: "2/calendar_day"}
 	if outcome == message.Moved {
-		m.From, m.SendAt = at, message.Time{Time: at.Add(24 * time.Hour)}
+		m.MovedFrom, m.SendAt = at, message.Time{Time: at.Add(24 * time.Hour)}
 	}
 	return m
 }
@@ -61,17 +60,17 @@ func TestRefitViewListsMisfits(t *testing.T) {
 	v, stdout, _ := view(false)
 	watcher := v.watcher()
 	watcher.Progress(0)
-	for _, m := range []refit.Misfit{
-		misfit(refit.NoFit, ""), misfit(message.Moved, ""), misfit(message.Cancelled, ""), misfit(refit.Gone, ""),
-		misfit(refit.Kept, fault.CodeSendLimit), misfit(refit.Kept, fault.CodeBlocked),
+	for _, m := range []message.Misfit{
+		misfit(message.MisfitFound, ""), misfit(message.Moved, ""), misfit(message.Cancelled, ""), misfit(message.MisfitGone, ""),
+		misfit(message.MisfitKept, fault.CodeSendLimit), misfit(message.MisfitKept, fault.CodeBlocked),
 	} {
 		require.NoError(t, watcher.Misfit(m))
 	}
 	watcher.Progress(keyspace.Partitions)
-	require.NoError(t, v.end(refit.Summary{
-		Outcome: refit.Refitted, Users: 20, Reservations: 40, MisfitUsers: 3, Misfits: 7,
+	require.NoError(t, v.end(message.RefitSummary{
+		Outcome: message.Refitted, Users: 20, Reservations: 40, MisfitUsers: 3, Misfits: 7,
 		MisfitsByRule: map[string]int{"2/calendar_day": 5, "quiet_hours": 1, "marketing 1/hour": 1},
-		Moved:         4, Kept: 2, Gone: 1, First: 10, Unclear: 1, Next: keyspace.Partitions,
+		Moved:         4, Kept: 2, Gone: 1, First: 10, UnclearUsers: 1, Next: keyspace.Partitions,
 	}, nil))
 	require.Equal(t, strings.TrimLeft(`
 2026-11-22 11:11:11 UTC  2/calendar_day  alice  order-17
@@ -96,17 +95,17 @@ func TestRefitViewOnATerminal(t *testing.T) {
 	v, stdout, _ := view(false)
 	v.watched = true
 	for range misfitsShown + 7 {
-		require.NoError(t, v.misfit(misfit(refit.NoFit, "")))
+		require.NoError(t, v.misfit(misfit(message.MisfitFound, "")))
 	}
 	require.Equal(t, misfitsShown, strings.Count(stdout.String(), "order-17"))
-	require.NoError(t, v.end(refit.Summary{Outcome: refit.Previewed}, nil))
+	require.NoError(t, v.end(message.RefitSummary{Outcome: message.Previewed}, nil))
 	require.Contains(t, stdout.String(), "… and 7 more, which a file or another program would get, too\n")
 	require.Contains(t, stdout.String(), "Nothing was changed.\n")
 
 	v, stdout, _ = view(true)
 	v.watched = true
 	for range misfitsShown + 7 {
-		require.NoError(t, v.misfit(misfit(refit.NoFit, "")))
+		require.NoError(t, v.misfit(misfit(message.MisfitFound, "")))
 	}
 	require.Equal(t, misfitsShown+7, strings.Count(stdout.String(), "order-17"), "JSON has them all")
 }
@@ -116,16 +115,16 @@ func TestRefitViewThatEndsEarly(t *testing.T) {
 	enough := errors.New("enough")
 	v, stdout, stderr := view(false)
 	v.progress(0)
-	require.ErrorIs(t, v.end(refit.Summary{Outcome: refit.Refitted, Moved: 3, Next: 512}, enough), enough)
+	require.ErrorIs(t, v.end(message.RefitSummary{Outcome: message.Refitted, Moved: 3, Next: 512}, enough), enough)
 	require.Empty(t, stdout.String())
 	require.Equal(t, "stopped after 512 of 1024 parts of the store: 3 moved by then; the same command goes on there\n", stderr.String())
 
 	v, stdout, _ = view(true)
-	require.ErrorIs(t, v.end(refit.Summary{}, enough), enough)
+	require.ErrorIs(t, v.end(message.RefitSummary{}, enough), enough)
 	require.Empty(t, stdout.String(), "nothing was begun")
 	v.progress(0)
 	require.NoError(t, v.misfit(misfit(message.Moved, "")))
-	require.ErrorIs(t, v.end(refit.Summary{Outcome: refit.Refitted, Moved: 1, Next: 3}, enough), enough)
+	require.ErrorIs(t, v.end(message.RefitSummary{Outcome: message.Refitted, Moved: 1, Next: 3}, enough), enough)
 	lines := strings.Split(stdout.String(), "\n")
 	require.Len(t, lines, 3)
 	require.Empty(t, lines[2], "each line ends")

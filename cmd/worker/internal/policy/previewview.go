@@ -63,7 +63,7 @@ func (v *refitView) unlisted() int {
 }
 
 // misfit lists one.
-func (v *refitView) misfit(m refit.Misfit) error {
+func (v *refitView) misfit(m message.Misfit) error {
 	v.listed++
 	if v.unlisted() > 0 {
 		return nil
@@ -88,16 +88,16 @@ func (v *refitView) misfit(m refit.Misfit) error {
 
 // line is a misfit for a person: when, what it breaks, whose and which, and what
 // became of it.
-func (v *refitView) line(m refit.Misfit) string {
+func (v *refitView) line(m message.Misfit) string {
 	at, became := m.SendAt, ""
 	switch m.Outcome {
 	case message.Moved:
-		at, became = m.From, v.palette.Green("moved to "+cli.FormatTime(m.SendAt.Time, time.UTC))
+		at, became = m.MovedFrom, v.palette.Green("moved to "+cli.FormatTime(m.SendAt.Time, time.UTC))
 	case message.Cancelled:
 		became = v.palette.Green("cancelled")
-	case refit.Gone:
+	case message.MisfitGone:
 		became = v.palette.Dim("sent, moved or cancelled meanwhile")
-	case refit.Kept:
+	case message.MisfitKept:
 		became = v.palette.Yellow("kept: " + keptBecause(m.Code))
 	}
 	fields := []string{cli.FormatTime(at.Time, time.UTC), v.palette.Yellow(m.Breaks), m.User, m.ID}
@@ -122,7 +122,7 @@ func keptBecause(code fault.Code) string {
 
 // end says what it came to, also where it ended early, and returns what to end
 // with.
-func (v *refitView) end(s refit.Summary, err error) error {
+func (v *refitView) end(s message.RefitSummary, err error) error {
 	if v.bar != nil {
 		v.bar.End()
 	}
@@ -140,16 +140,16 @@ func (v *refitView) end(s refit.Summary, err error) error {
 }
 
 // stoppedEarly says how far it came.
-func stoppedEarly(s refit.Summary) string {
+func stoppedEarly(s message.RefitSummary) string {
 	text := fmt.Sprintf("stopped after %d of %d parts of the store", s.Next, keyspace.Partitions)
-	if s.Outcome == refit.Previewed {
+	if s.Outcome == message.Previewed {
 		return text + fmt.Sprintf(": %s did not fit in them\n", cli.FormatCount(s.Misfits, "message", "messages"))
 	}
 	return text + fmt.Sprintf(": %s by then; the same command goes on there\n", refitted(s))
 }
 
 // sumUp sums up for a person.
-func (v *refitView) sumUp(s refit.Summary) string {
+func (v *refitView) sumUp(s message.RefitSummary) string {
 	var text strings.Builder
 	if more := v.unlisted(); more > 0 {
 		fmt.Fprintf(&text, "… and %d more, which a file or another program would get, too\n", more)
@@ -173,11 +173,11 @@ func (v *refitView) sumUp(s refit.Summary) string {
 	for _, name := range names {
 		fmt.Fprintf(&text, "  %8d  %s\n", s.MisfitsByRule[name], name)
 	}
-	if s.Unclear > 0 {
+	if s.UnclearUsers > 0 {
 		fmt.Fprintf(&text, "%s passed over, whose settings name a policy that is not there or can't be read.\n",
-			cli.FormatCount(s.Unclear, "user was", "users were"))
+			cli.FormatCount(s.UnclearUsers, "user was", "users were"))
 	}
-	if s.Outcome == refit.Previewed {
+	if s.Outcome == message.Previewed {
 		text.WriteString("Nothing was changed.\n")
 	} else if s.Misfits > 0 {
 		fmt.Fprintf(&text, "Of these: %s.\n", refitted(s))
@@ -186,7 +186,7 @@ func (v *refitView) sumUp(s refit.Summary) string {
 }
 
 // refitted says what was done.
-func refitted(s refit.Summary) string {
+func refitted(s message.RefitSummary) string {
 	parts := []string{}
 	for _, p := range []struct {
 		n    int

@@ -7,11 +7,11 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
@@ -23,7 +23,7 @@ const (
 )
 
 // newStats returns what looks at the queue and the store for the API.
-func newStats(client redis.UniversalClient, prefix, version string) (func(context.Context) (api.Stats, error), error) {
+func newStats(client redis.UniversalClient, prefix, version string) (func(context.Context) (message.Stats, error), error) {
 	options := sendlimit.Options{Prefix: prefix}
 	letters, err := messages.NewDeadLetters(client, options)
 	if err != nil {
@@ -38,7 +38,7 @@ func newStats(client redis.UniversalClient, prefix, version string) (func(contex
 		return nil, err
 	}
 	type found struct {
-		stats api.Stats
+		stats message.Stats
 		err   error
 	}
 	answer := newShared(statsWithin, statsFresh, func(ctx context.Context) *found {
@@ -46,10 +46,10 @@ func newStats(client redis.UniversalClient, prefix, version string) (func(contex
 		stats.Version = version
 		return &found{stats, err}
 	})
-	return func(ctx context.Context) (api.Stats, error) {
+	return func(ctx context.Context) (message.Stats, error) {
 		f := answer.get(ctx)
 		if f == nil {
-			return api.Stats{}, store.Explain(ctx.Err(), "looking at the store")
+			return message.Stats{}, store.Explain(ctx.Err(), "looking at the store")
 		}
 		return f.stats, f.err
 	}, nil
@@ -60,9 +60,9 @@ func newStats(client redis.UniversalClient, prefix, version string) (func(contex
 func lookForStats(
 	ctx context.Context, client redis.UniversalClient, prefix string,
 	letters *messages.DeadLetters, notices *notices.Outbox, watch *messages.WatchList,
-) (api.Stats, error) {
+) (message.Stats, error) {
 	var (
-		stats  api.Stats
+		stats  message.Stats
 		asking sync.WaitGroup
 		errs   [5]error
 	)
@@ -74,7 +74,7 @@ func lookForStats(
 	asking.Wait()
 	for _, err := range errs {
 		if err != nil {
-			return api.Stats{}, err
+			return message.Stats{}, err
 		}
 	}
 	return stats, nil
@@ -95,14 +95,14 @@ func oldestOverdue(ctx context.Context, client redis.UniversalClient, watch *mes
 }
 
 // storeMemory is the memory of the servers that tell it.
-func storeMemory(ctx context.Context, client redis.UniversalClient) ([]api.StoreMemory, error) {
+func storeMemory(ctx context.Context, client redis.UniversalClient) ([]message.StoreMemory, error) {
 	servers, err := store.ReadMemory(ctx, client)
 	if err != nil {
 		return nil, err
 	}
-	memory := make([]api.StoreMemory, len(servers))
+	memory := make([]message.StoreMemory, len(servers))
 	for i, m := range servers {
-		memory[i] = api.StoreMemory{Server: m.Address, UsedBytes: m.Used, MaxBytes: m.Max}
+		memory[i] = message.StoreMemory{Server: m.Address, UsedBytes: m.Used, MaxBytes: m.Max}
 	}
 	return memory, nil
 }

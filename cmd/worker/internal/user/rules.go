@@ -51,7 +51,7 @@ func (d userDocument) set() []string {
 		words = append(words, "policy "+d.Policy)
 	}
 	for _, limit := range d.Limits {
-		words = append(words, limit.String())
+		words = append(words, limit)
 	}
 	if d.TimeZone != "" {
 		words = append(words, "time zone "+d.TimeZone)
@@ -66,11 +66,11 @@ func describeRules(s *strings.Builder, h *message.EffectiveRules, user string) {
 	fmt.Fprintf(s, "policy %s, version %d:\n", h.Policy, h.Version)
 	width := 0
 	for _, r := range h.Rules {
-		width = max(width, len(r.Rule.String()))
+		width = max(width, len(r.Rule))
 	}
 	calendar := false
 	for _, r := range h.Rules {
-		calendar = calendar || r.Rule.Calendar()
+		calendar = calendar || strings.Contains(r.Rule, "/calendar_")
 		counts := "all messages"
 		if r.Category != "" {
 			counts = "category " + r.Category
@@ -91,8 +91,8 @@ func describeRules(s *strings.Builder, h *message.EffectiveRules, user string) {
 		}
 		fmt.Fprintf(s, "  category %s is exempt, and %s\n", category.Category, counts)
 	}
-	if !h.QuietHours.IsZero() {
-		fmt.Fprintf(s, "  quiet %s in %s\n", h.QuietHours, h.QuietTimeZone)
+	if len(h.QuietHours) > 0 {
+		fmt.Fprintf(s, "  quiet %s in %s\n", strings.Join(h.QuietHours, " and "), h.QuietTimeZone)
 	}
 	for _, limit := range h.WithoutEffect {
 		fmt.Fprintf(s, "  %s has no effect: the policy has no rule of that window\n", limit)

@@ -10,13 +10,32 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
+// SettingsDraft is the request to set all settings of a user. An empty field is not set.
+type SettingsDraft struct {
+	Contact  string   `json:"contact,omitempty" doc:"Who is told when a daily rule is full: an e-mail address or an https: URL."`
+	Policy   string   `json:"policy,omitempty" doc:"The name of a policy that exists, in place of default."`
+	Limits   []string `json:"limits,omitempty" doc:"Rules in place of those of the policy that have the same window: 20/calendar_day for 10/calendar_day."`
+	TimeZone string   `json:"time_zone,omitempty" doc:"An IANA time zone, by whose clocks quiet hours go."`
+	Blocked  bool     `json:"blocked,omitempty" doc:"Nothing more is accepted for the user; what was is still sent."`
+}
+
+// SettingsPatch is the request to change some settings of a user. A nil field stays as
+// it is; an empty one is removed.
+type SettingsPatch struct {
+	Contact  *string  `json:"contact,omitempty" doc:"An e-mail address or an https: URL."`
+	Policy   *string  `json:"policy,omitempty" doc:"The name of a policy that exists."`
+	Limits   []string `json:"limits,omitzero" doc:"All rules that are set for the user."`
+	TimeZone *string  `json:"time_zone,omitempty" doc:"An IANA time zone."`
+	Blocked  *bool    `json:"blocked,omitempty" doc:"Whether nothing more is accepted."`
+}
+
 // UserSettings are what is set for a user, and what holds then, as every surface
 // spells them.
 type UserSettings struct {
 	User      string          `json:"user"`
 	Contact   string          `json:"contact"`
 	Policy    string          `json:"policy"` // "" for that of everybody else
-	Limits    []policy.Rule   `json:"limits"`
+	Limits    []string        `json:"limits"`
 	TimeZone  string          `json:"time_zone"`
 	Blocked   bool            `json:"blocked"`
 	Effective *EffectiveRules `json:"effective"` // nil where the store has not the policy
@@ -24,22 +43,22 @@ type UserSettings struct {
 
 // EffectiveRules are what holds for a user.
 type EffectiveRules struct {
-	Policy        string            `json:"policy"`
-	Version       int64             `json:"version"`
-	TimeZone      string            `json:"time_zone"` // of calendar rules
-	Rules         []EffectiveRule   `json:"rules"`
-	Exempt        []ExemptCategory  `json:"exempt,omitempty"`
-	QuietHours    policy.QuietHours `json:"quiet_hours"`
-	QuietTimeZone string            `json:"quiet_time_zone"`
-	WithoutEffect []policy.Rule     `json:"without_effect,omitempty"` // limits that replace no rule
+	Policy        string           `json:"policy"`
+	Version       int64            `json:"version"`
+	TimeZone      string           `json:"time_zone"` // of calendar rules
+	Rules         []EffectiveRule  `json:"rules"`
+	Exempt        []ExemptCategory `json:"exempt,omitempty"`
+	QuietHours    []string         `json:"quiet_hours"`
+	QuietTimeZone string           `json:"quiet_time_zone"`
+	WithoutEffect []string         `json:"without_effect,omitempty"` // limits that replace no rule
 }
 
 // EffectiveRule is a rule that holds for a user.
 type EffectiveRule struct {
-	Rule     policy.Rule  `json:"rule"`
-	Category string       `json:"category,omitempty"` // whose messages it counts; "" for all
-	From     string       `json:"from"`               // FromPolicy or FromUser
-	Replaces *policy.Rule `json:"replaces,omitempty"` // of FromUser: the policy's rule
+	Rule     string `json:"rule"`
+	Category string `json:"category,omitempty"` // whose messages it counts; "" for all
+	From     string `json:"from"`               // FromPolicy or FromUser
+	Replaces string `json:"replaces,omitempty"` // of FromUser: the policy's rule
 }
 
 // Where an EffectiveRule comes from.
@@ -58,10 +77,10 @@ type ExemptCategory struct {
 // store's policies, which are given by name.
 func UserSettingsOf(user string, s policy.UserSettings, policies map[string]policy.Policy) UserSettings {
 	spelled := UserSettings{
-		User: user, Contact: s.Contact, Policy: s.Policy, Limits: s.Limits, TimeZone: s.TimeZone, Blocked: s.Blocked,
+		User: user, Contact: s.Contact, Policy: s.Policy, Limits: []string{}, TimeZone: s.TimeZone, Blocked: s.Blocked,
 	}
-	if spelled.Limits == nil {
-		spelled.Limits = []policy.Rule{}
+	for _, limit := range s.Limits {
+		spelled.Limits = append(spelled.Limits, limit.String())
 	}
 	if policy, ok := policies[policyOf(s)]; ok {
 		spelled.Effective = effectiveRules(policy, s)
@@ -97,19 +116,19 @@ func effectiveRules(policy policy.Policy, s policy.UserSettings) *EffectiveRules
 	own := policy.For(s)
 	e := &EffectiveRules{
 		Policy: policy.Name, Version: policy.Version, TimeZone: zoneName(own.TimeZone),
-		QuietHours: policy.QuietHours, QuietTimeZone: zoneName(policy.QuietZone(s)),
+		QuietHours: append([]string{}, policy.QuietHours.Lines()...), QuietTimeZone: zoneName(policy.QuietZone(s)),
 	}
 	for _, rule := range own.Rules {
-		r := EffectiveRule{Rule: rule, From: FromPolicy}
+		r := EffectiveRule{Rule: rule.String(), From: FromPolicy}
 		if slices.ContainsFunc(s.Limits, rule.SameWindow) {
-			r.From, r.Replaces = FromUser, &policy.Rules[slices.IndexFunc(policy.Rules, rule.SameWindow)]
+			r.From, r.Replaces = FromUser, policy.Rules[slices.IndexFunc(policy.Rules, rule.SameWindow)].String()
 		}
 		e.Rules = append(e.Rules, r)
 	}
 	for _, name := range slices.Sorted(maps.Keys(policy.Categories)) {
 		category := policy.Categories[name]
 		for _, rule := range category.Rules {
-			e.Rules = append(e.Rules, EffectiveRule{Rule: rule, Category: name, From: FromPolicy})
+			e.Rules = append(e.Rules, EffectiveRule{Rule: rule.String(), Category: name, From: FromPolicy})
 		}
 		if category.Exempt {
 			e.Exempt = append(e.Exempt, ExemptCategory{Category: name, Counts: !category.Uncounted})
@@ -117,7 +136,7 @@ func effectiveRules(policy policy.Policy, s policy.UserSettings) *EffectiveRules
 	}
 	for _, limit := range s.Limits {
 		if !slices.ContainsFunc(policy.Rules, limit.SameWindow) {
-			e.WithoutEffect = append(e.WithoutEffect, limit)
+			e.WithoutEffect = append(e.WithoutEffect, limit.String())
 		}
 	}
 	return e

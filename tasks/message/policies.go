@@ -1,0 +1,22 @@
+package message
+
+import "github.com/sendlimit/sendlimiter/sendlimit/policy"
+
+// Policy is a policy in an answer: a policy.Document with its defaults spelled out.
+type Policy policy.Document
+
+// PolicyOf spells a policy.
+func PolicyOf(p policy.Policy) Policy { return Policy(p.Document().Spelled()) }
+
+// Policies is the list of all policies.
+type Policies struct {
+	Policies   []Policy `json:"policies" doc:"By name."`
+	Unreadable []string `json:"unreadable,omitempty" doc:"Names of those that only a newer program can read."`
+}
+
+// PolicyChange is the answer to a policy that was applied.
+type PolicyChange struct {
+	Old     *Policy `json:"old,omitempty" doc:"What was stored; absent where nothing was."`
+	New     Policy  `json:"new" doc:"What is stored now."`
+	Changed bool    `json:"changed" doc:"Whether it is another than before, with another version."`
+}
