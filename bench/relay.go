@@ -30,11 +30,11 @@ func measureRelay(ctx context.Context, size sizes) (rows []row, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("watch list: %w", err)
 	}
-	notices, err := notices.New(s.client, sendlimit.Options{Prefix: "sr"})
+	notices, err := notices.New(s.client, notices.Options{Prefix: "sr"})
 	if err != nil {
 		return nil, fmt.Errorf("notices: %w", err)
 	}
-	charges, err := quota.New(s.client, sendlimit.Options{Prefix: "sr"})
+	charges, err := quota.New(s.client, quota.Options{Prefix: "sr"})
 	if err != nil {
 		return nil, fmt.Errorf("charges: %w", err)
 	}

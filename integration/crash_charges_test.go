@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 )
@@ -69,7 +68,7 @@ func ofBase36(t *testing.T, text string) time.Time {
 // leaveHold leaves the hold of a submitter that has died, for a worker to find.
 func (r *crashRound) leaveHold() {
 	r.Helper()
-	charges, err := quota.New(r.store.client, sendlimit.Options{Prefix: r.base.Prefix, LookAfter: crashLookAfter})
+	charges, err := quota.New(r.store.client, quota.Options{Prefix: r.base.Prefix, LookAfter: crashLookAfter})
 	require.NoError(r, err)
 	charge, err := charges.Hold(r.Context(), quota.Request{
 		Account: accounts.Account{Name: crashAccount}, User: "dora", ID: "lost", At: time.Now().Add(time.Hour),

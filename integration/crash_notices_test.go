@@ -12,7 +12,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
@@ -117,7 +116,7 @@ func (r *crashRound) ageAccount() {
 func (r *crashRound) leaveNotices() {
 	r.Helper()
 	r.left = time.Now().UTC()
-	outbox, err := notices.New(r.store.client, sendlimit.Options{Prefix: r.base.Prefix})
+	outbox, err := notices.New(r.store.client, notices.Options{Prefix: r.base.Prefix})
 	require.NoError(r, err)
 	put, err := outbox.Put(r.Context(), notices.Notice{
 		ID:      notices.FormatID(notices.DailyReport, r.left.Truncate(24*time.Hour).AddDate(0, 0, -3), 0, crashAccount),

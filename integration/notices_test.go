@@ -9,9 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
@@ -39,7 +37,7 @@ func TestPitfall16NoticeHistoriesOnACluster(t *testing.T) {
 // Many workers put the same digest and claim the same notice at once: one does.
 func TestOfManyWorkersOneHasANotice(t *testing.T) {
 	server := redistest.Real(t)
-	outbox, err := notices.New(server.Client(), sendlimit.Options{})
+	outbox, err := notices.New(server.Client(), notices.Options{})
 	require.NoError(t, err)
 	id := notices.FormatID(notices.DailyReport, time.UnixMilli(0), 0, "shop")
 	var mu sync.Mutex
@@ -54,7 +52,7 @@ func TestOfManyWorkersOneHasANotice(t *testing.T) {
 			if err == nil && first {
 				put++
 			}
-			if claimErr == nil && claim.Verdict == messages.Send {
+			if claimErr == nil && claim.Verdict == notices.Send {
 				sends++
 			}
 		})

@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/lua"
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -55,7 +54,7 @@ func (*delayHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Proc
 func TestADelayedChangeIsCharged(t *testing.T) {
 	t.Parallel()
 	settled := func(s *story) {
-		charges, err := quota.New(s.client, sendlimit.Options{})
+		charges, err := quota.New(s.client, quota.Options{})
 		require.NoError(s, err)
 		time.Sleep(time.Minute)
 		due, err := charges.Due(s.Context(), time.Now(), 100)

@@ -13,7 +13,6 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -105,7 +104,7 @@ func (s *story) historyOfCharges(random *rand.Rand) {
 	s.Helper()
 	s.charges("acme", accounts.Tier{MessagesPerHour: 4, MessagesPerDay: 9}, "")
 	s.charges("beta", accounts.Tier{MessagesPerHour: 3, MessagesPerDay: 7}, "Europe/Berlin")
-	charges, err := quota.New(s.client, sendlimit.Options{})
+	charges, err := quota.New(s.client, quota.Options{})
 	require.NoError(s, err)
 	h := &chargeHistory{story: s, random: random, charges: charges, messages: make(map[string][]string)}
 	for user := range 4 {

@@ -131,5 +131,3 @@
 // that a submitter, a relay and a worker do to the outside goes through the
 // client and the notifier they are given, where tests put the crash points.
 package tasks
-
-import ()

@@ -16,7 +16,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/notifier"
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
@@ -78,7 +77,7 @@ func sweeps(every time.Duration) func(*tasks.WorkerOptions) {
 
 func (s *story) notices() *notices.Outbox {
 	s.Helper()
-	notices, err := notices.New(s.client, sendlimit.Options{})
+	notices, err := notices.New(s.client, notices.Options{})
 	require.NoError(s, err)
 	return notices
 }
@@ -285,7 +284,7 @@ func TestANoticeThatWaitedTooLongIsForgotten(t *testing.T) {
 		for _, test := range []struct {
 			after   time.Duration
 			waiting int
-		}{{notices.MinKept - time.Hour, 1}, {notices.MinKept + time.Hour, 0}} {
+		}{{notices.MinKeep - time.Hour, 1}, {notices.MinKeep + time.Hour, 0}} {
 			s.until(test.after)
 			stop := s.work(sweeps(time.Minute), func(o *tasks.WorkerOptions) { o.KeepRecords = time.Hour })
 			time.Sleep(2 * time.Minute)

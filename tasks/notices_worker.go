@@ -13,7 +13,9 @@ import (
 // announceBy gives a worker what it takes to announce notices, and to count for
 // the daily reports.
 func (w *Worker) announceBy(client redis.UniversalClient, o WorkerOptions) error {
-	notices, err := notices.New(client, w.options)
+	notices, err := notices.New(client, notices.Options{
+		Prefix: w.options.Prefix, Keep: w.options.KeepRecords, Attempts: w.options.Attempts, OverdueAfter: w.options.OverdueAfter,
+	})
 	if err != nil {
 		return err
 	}

@@ -163,7 +163,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	charges, err := quota.New(w.client, w.options)
+	charges, err := quota.New(w.client, quota.Options{Prefix: w.options.Prefix, LookAfter: w.options.LookAfter})
 	if err != nil {
 		return err
 	}

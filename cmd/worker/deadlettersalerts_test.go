@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 )
@@ -15,7 +14,7 @@ import (
 // failedAlert has an alert of a user fail for good.
 func (g *given) failedAlert(user string) (id string) {
 	g.Helper()
-	outbox, err := notices.New(g.client, sendlimit.Options{})
+	outbox, err := notices.New(g.client, notices.Options{})
 	require.NoError(g, err)
 	id = notices.FormatID(notices.UserQuota, g.now.Truncate(24*time.Hour), 80, user)
 	_, err = outbox.Put(g.Context(), notices.Notice{ID: id}, time.Time{})

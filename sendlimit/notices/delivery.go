@@ -3,19 +3,46 @@ package notices
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
-// Claim is the answer to a Claim of a notice. Its Verdict is Send, Stale,
-// Busy, Early or Dropped.
+// Verdict says what to do with a notice that a delivery asks for.
+type Verdict uint8
+
+// The verdicts, as lua/notice/claim.lua numbers them.
+const (
+	Send    Verdict = iota // deliver it now, and settle
+	Stale                  // there is no such notice, or it ended: nothing to do
+	Busy                   // another delivery has it until Claim.Until
+	Early                  // it is not due before Claim.Until
+	Dropped                // it ended and was not delivered; Claim.Reason says why
+)
+
+// String returns the verdict as logs show it.
+func (v Verdict) String() string {
+	names := [...]string{"send", "stale", "busy", "early", "dropped"}
+	if int(v) < len(names) {
+		return names[v]
+	}
+	return "verdict(" + strconv.Itoa(int(v)) + ")"
+}
+
+// Reasons of a notice that ended and was not delivered, beside those that its
+// deliveries settle it with.
+const (
+	ReasonExpired   = "expired"   // nothing could deliver it for Options.Keep
+	ReasonUncertain = "uncertain" // its last delivery did not settle it
+)
+
+// Claim answers Outbox.Claim.
 type Claim struct {
-	Verdict messages.Verdict
+	Verdict Verdict
 	Until   time.Time // of Busy and Early
 	Notice  Notice    // of Send
 	Attempt int       // of Send: deliveries tried, this one included
@@ -49,7 +76,7 @@ func (n *Outbox) Claim(ctx context.Context, id, nonce string, lease time.Duratio
 		return Claim{}, &fault.InvalidError{Field: "lease", Value: lease.String(), Want: "at least 1 ms"}
 	}
 	answer, err := script.Run(ctx, n.client, lua.NoticeClaim, doing, n.keysOf(notice), []any{
-		script.Milliseconds(now), id, nonce, lease.Milliseconds(), n.fixed.Attempts, n.fixed.KeepRecords.Milliseconds(),
+		script.Milliseconds(now), id, nonce, lease.Milliseconds(), n.options.Attempts, n.options.Keep.Milliseconds(),
 	})
 	if err != nil {
 		return Claim{}, err
@@ -57,22 +84,20 @@ func (n *Outbox) Claim(ctx context.Context, id, nonce string, lease time.Duratio
 	in := script.Read(answer, doing)
 	verdict := in.Int(0)
 	c := Claim{Now: in.Time(1)}
-	switch {
-	case in.Err != nil:
-	case verdict == int64(messages.Send):
-		c.Verdict, c.Attempt, c.TakenOver = messages.Send, int(in.Int(2)), in.Int(3) == 1
+	if in.Err == nil && (verdict < 0 || verdict > int64(Dropped)) {
+		return Claim{}, script.ReplyError(doing, fmt.Sprintf("verdict %d", verdict))
+	}
+	c.Verdict = Verdict(verdict) //nolint:gosec // within 0 to Dropped, see above
+	switch c.Verdict {
+	case Send:
+		c.Attempt, c.TakenOver = int(in.Int(2)), in.Int(3) == 1
 		c.Notice, c.First = notice, in.Time(7)
 		c.Notice.Used, c.Notice.Limit, c.Notice.Details = in.Int(4), in.Int(5), []byte(in.String(6))
-	case verdict == int64(messages.Stale):
-		c.Verdict = messages.Stale
-	case verdict == int64(messages.Busy):
-		c.Verdict, c.Until = messages.Busy, in.Time(2)
-	case verdict == int64(messages.Early):
-		c.Verdict, c.Until = messages.Early, in.Time(2)
-	case verdict == int64(messages.Dropped):
-		c.Verdict, c.Reason, c.Failed = messages.Dropped, in.String(2), in.Int(3) == 1
-	default:
-		return Claim{}, script.ReplyError(doing, fmt.Sprintf("verdict %d", verdict))
+	case Busy, Early:
+		c.Until = in.Time(2)
+	case Dropped:
+		c.Reason, c.Failed = in.String(2), in.Int(3) == 1
+	case Stale:
 	}
 	return c, in.Err
 }
@@ -115,10 +140,10 @@ func (n *Outbox) Settle(ctx context.Context, id, nonce string, s Settlement, now
 		unsent = 1
 	}
 	if !look.IsZero() {
-		look = look.Add(n.fixed.OverdueAfter)
+		look = look.Add(n.options.OverdueAfter)
 	}
 	answer, err := script.Run(ctx, n.client, lua.NoticeSettle, doing, n.keysOf(notice), []any{
-		script.Milliseconds(now), id, nonce, outcome, n.fixed.KeepRecords.Milliseconds(), reason,
+		script.Milliseconds(now), id, nonce, outcome, n.options.Keep.Milliseconds(), reason,
 		script.Milliseconds(s.RetryAt), script.Milliseconds(look), unsent,
 	})
 	if err != nil {

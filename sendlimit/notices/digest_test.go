@@ -35,7 +35,7 @@ func gather(t *testing.T) *gatherings {
 	t.Helper()
 	server, client := redistest.Embedded(t)
 	server.SetTime(story.At("12:05"))
-	outbox, err := notices.New(client, sendlimit.Options{})
+	outbox, err := notices.New(client, notices.Options{})
 	require.NoError(t, err)
 	return &gatherings{T: t, client: client, outbox: outbox, keys: story.KeysOf(sendlimit.Options{})}
 }
@@ -145,7 +145,7 @@ func TestPitfall34ADigestIsPutOnceWhoeverDies(t *testing.T) {
 	mortal := redis.NewClient(g.client.Options())
 	t.Cleanup(func() { require.NoError(t, mortal.Close()) })
 	mortal.AddHook(&diesAfter{script: lua.NoticePut})
-	outbox, err := notices.New(mortal, sendlimit.Options{})
+	outbox, err := notices.New(mortal, notices.Options{})
 	require.NoError(t, err)
 	_, err = outbox.Digest(t.Context(), notices.DigestsUntil(story.At("12:05")))
 	require.ErrorIs(t, err, errDead)

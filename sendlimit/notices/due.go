@@ -63,7 +63,7 @@ func (n *Outbox) Confirm(ctx context.Context, queued ...Queued) error {
 		for i, q := range queued {
 			pipe.ZAddArgs(ctx, n.keys.Notices(keyspace.Partition(notices[i].Subject)), redis.ZAddArgs{
 				XX: true, GT: true,
-				Members: []redis.Z{{Score: float64(q.Due.Add(n.fixed.OverdueAfter).UnixMilli()), Member: q.ID}},
+				Members: []redis.Z{{Score: float64(q.Due.Add(n.options.OverdueAfter).UnixMilli()), Member: q.ID}},
 			})
 		}
 		return nil

@@ -9,7 +9,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/lua"
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -89,36 +88,29 @@ func ParseID(id string) (n Notice, ok bool) {
 // A notice is announced once, but where a process died between the answer of
 // the mail server and Settle: then once more, under the same id.
 type Outbox struct {
-	client redis.UniversalClient
-	keys   keyspace.Keys
-	fixed  sendlimit.Options // complete; the policy does not matter
+	client  redis.UniversalClient
+	keys    keyspace.Keys
+	options Options // with defaults
 }
 
-// MinKept is how long it is known at least that a notice has ended: longer
-// than anything is put that was put before.
-const MinKept = 48 * time.Hour
-
-// New returns the notices of a store. Of the Options the Prefix counts,
-// KeepRecords (how long it is known that a notice has ended, and how long one
-// waits that nobody looks after; at least MinNoticeKept), Attempts and
-// OverdueAfter. The error is an
+// New returns the outbox in the store behind client. The error is an
 // *InvalidError.
-func New(client redis.UniversalClient, o sendlimit.Options) (*Outbox, error) {
-	o = o.WithDefaults()
+func New(client redis.UniversalClient, o Options) (*Outbox, error) {
+	o = o.withDefaults()
 	keys, err := keyspace.NewKeys(o.Prefix)
 	if err != nil {
 		return nil, err
 	}
-	if err := o.Validate(); err != nil {
+	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	o.KeepRecords = max(o.KeepRecords, MinKept)
-	return &Outbox{client: client, keys: keys, fixed: o}, nil
+	o.Keep = max(o.Keep, MinKeep)
+	return &Outbox{client: client, keys: keys, options: o}, nil
 }
 
-// Kept is how long it is known that a notice has ended, and how long one waits
-// that nobody looks after.
-func (n *Outbox) Kept() time.Duration { return n.fixed.KeepRecords }
+// Kept returns how long the outbox remembers a notice after it ended, and how
+// long a notice waits that nothing can deliver.
+func (n *Outbox) Kept() time.Duration { return n.options.Keep }
 
 // Put puts a digest or a report into the outbox, by its ID, and reports whether
 // it was not there before: as long as it is known that it was, it is not put

@@ -1,6 +1,7 @@
 package quota
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -59,17 +60,24 @@ type Charges struct {
 	look   time.Duration // how long after that somebody looks
 }
 
-// New returns the charges beside the timelines of the same Options, of
-// which the Prefix counts and LookAfter: half of it a change may take, and a
-// hold is looked after that long later still. The error is an *InvalidError.
-func New(client redis.UniversalClient, o sendlimit.Options) (*Charges, error) {
-	o = o.WithDefaults()
+// Options configures Charges. The zero value means the defaults.
+type Options struct {
+	Prefix string // begins every key; "" means keyspace.DefaultPrefix
+	// LookAfter is how long after a change had to be made its hold is due. A change
+	// may take half of it. Zero means sendlimit.DefaultLookAfter.
+	LookAfter time.Duration
+}
+
+// New returns the charges in the store behind client. The error is an
+// *InvalidError.
+func New(client redis.UniversalClient, o Options) (*Charges, error) {
+	o.LookAfter = cmp.Or(o.LookAfter, sendlimit.DefaultLookAfter)
 	keys, err := keyspace.NewKeys(o.Prefix)
 	if err != nil {
 		return nil, err
 	}
-	if err := o.Validate(); err != nil {
-		return nil, err
+	if o.LookAfter < time.Millisecond {
+		return nil, &fault.InvalidError{Field: "look_after", Value: o.LookAfter.String(), Want: "at least 1 ms"}
 	}
 	return &Charges{client: client, keys: keys, within: o.LookAfter / 2, look: o.LookAfter}, nil
 }

@@ -45,7 +45,7 @@ func newChargeStory(t *testing.T) *chargeStory {
 	}
 	server.SetTime(s.now)
 	var err error
-	s.charges, err = quota.New(client, sendlimit.Options{})
+	s.charges, err = quota.New(client, quota.Options{})
 	require.NoError(t, err)
 	s.timeline, err = sendlimit.NewTimeline(client, sendlimit.Options{Records: true})
 	require.NoError(t, err)

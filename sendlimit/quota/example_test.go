@@ -28,7 +28,7 @@ func ExampleCharges() {
 	server.SetTime(now)
 	ctx := context.Background()
 
-	charges, err := quota.New(client, sendlimit.Options{})
+	charges, err := quota.New(client, quota.Options{})
 	if err != nil {
 		panic(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 )
 
@@ -36,35 +35,35 @@ func (o *noticeBox) claim(t *rapid.T) {
 	got, err := o.outbox.Claim(t.Context(), w.id, w.nonce, noticeLease, o.now)
 	require.NoError(t, err)
 	require.Equal(t, want, got)
-	w.mustSend = got.Verdict == messages.Send
+	w.mustSend = got.Verdict == notices.Send
 }
 
 // expectClaim returns the expected answer to a claim and updates the model.
 func (o *noticeBox) expectClaim(w *noticeWorker) notices.Claim {
-	c := notices.Claim{Verdict: messages.Stale, Now: o.now}
+	c := notices.Claim{Verdict: notices.Stale, Now: o.now}
 	n := o.known[w.id]
 	switch {
 	case n == nil:
 	case n.state == noticePending && n.nonce != w.nonce && o.now.Before(n.notBefore):
-		c.Verdict, c.Until = messages.Early, n.notBefore
+		c.Verdict, c.Until = notices.Early, n.notBefore
 	case n.state == noticePending && n.nonce != w.nonce:
 		n.tries++
 		return o.grant(n, w, false)
 	case n.state == noticeSending && n.nonce == w.nonce:
 		return o.grant(n, w, false)
 	case n.state == noticeSending && o.now.Before(n.leaseEnd):
-		c.Verdict, c.Until = messages.Busy, n.leaseEnd
+		c.Verdict, c.Until = notices.Busy, n.leaseEnd
 	case n.state == noticeSending && n.tries >= o.options.Attempts:
 		o.countDoubts(n)
 		n.nonce = w.nonce
-		n.end(noticeFailed, messages.ReasonUncertain, o.now)
-		c.Verdict, c.Reason, c.Failed = messages.Dropped, messages.ReasonUncertain, true
+		n.end(noticeFailed, notices.ReasonUncertain, o.now)
+		c.Verdict, c.Reason, c.Failed = notices.Dropped, notices.ReasonUncertain, true
 	case n.state == noticeSending:
 		o.countDoubts(n)
 		n.tries++
 		return o.grant(n, w, true)
 	case (n.state == noticeFailed || n.state == noticeDropped) && n.nonce == w.nonce:
-		c.Verdict, c.Reason, c.Failed = messages.Dropped, n.reason, n.state == noticeFailed
+		c.Verdict, c.Reason, c.Failed = notices.Dropped, n.reason, n.state == noticeFailed
 	}
 	return c
 }
@@ -88,7 +87,7 @@ func (o *noticeBox) grant(n *noticeModel, w *noticeWorker, takenOver bool) notic
 	notice, _ := notices.ParseID(n.id)
 	notice.Details = []byte(n.details)
 	return notices.Claim{
-		Verdict: messages.Send, Notice: notice, Attempt: n.tries, First: n.first, TakenOver: takenOver, Now: o.now,
+		Verdict: notices.Send, Notice: notice, Attempt: n.tries, First: n.first, TakenOver: takenOver, Now: o.now,
 	}
 }
 

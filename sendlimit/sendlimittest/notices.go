@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 )
@@ -47,7 +46,7 @@ type noticeBox struct {
 	client  redis.UniversalClient
 	keys    keyspace.Keys
 	outbox  *notices.Outbox
-	options sendlimit.Options
+	options notices.Options
 
 	now     time.Time
 	known   map[string]*noticeModel
@@ -85,9 +84,9 @@ const (
 
 func newNoticeBox(t *rapid.T, client redis.UniversalClient, prefix string) *noticeBox {
 	o := &noticeBox{client: client, now: drawStart(t), known: make(map[string]*noticeModel)}
-	o.options = sendlimit.Options{
-		Prefix: prefix, KeepRecords: 50 * 365 * 24 * time.Hour, // none expires by the server's clock
-		Attempts: rapid.IntRange(1, 3).Draw(t, "attempts"), OverdueAfter: sendlimit.DefaultOverdueAfter,
+	o.options = notices.Options{
+		Prefix: prefix, Keep: 50 * 365 * 24 * time.Hour, // none expires by the server's clock
+		Attempts: rapid.IntRange(1, 3).Draw(t, "attempts"), OverdueAfter: notices.DefaultOverdueAfter,
 	}
 	var err error
 	o.keys, err = keyspace.NewKeys(prefix)

@@ -12,7 +12,6 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
@@ -113,10 +112,10 @@ func (a *Announcements) handle(ctx context.Context, id string) error {
 			}
 			return err
 		}
-		switch claim.Verdict { //nolint:exhaustive // the others are of messages
-		case messages.Send:
+		switch claim.Verdict {
+		case notices.Send:
 			return a.send(ctx, claim, nonce, told)
-		case messages.Early:
+		case notices.Early:
 			wait := claim.Until.Sub(claim.Now)
 			if wait > earlyWait {
 				return nil
@@ -126,8 +125,9 @@ func (a *Announcements) handle(ctx context.Context, id string) error {
 			}
 			nonce = keyspace.NewToken()
 			continue
-		case messages.Dropped:
+		case notices.Dropped:
 			a.endedUntold(ctx, id, claim.Reason, claim.Failed, nil)
+		case notices.Stale, notices.Busy: // it ended, or comes back when its lease ends
 		}
 		return nil
 	}
@@ -145,7 +145,7 @@ func (a *Announcements) claim(ctx context.Context, id, nonce string) (notices.Cl
 	for {
 		began := a.Clock.Local()
 		claim, err := a.Notices.Claim(ctx, id, nonce, a.Timeout+a.Margin, time.Time{})
-		if err != nil || claim.Verdict != messages.Send {
+		if err != nil || claim.Verdict != notices.Send {
 			return claim, announcement{}, err
 		}
 		told, err := a.Contacts.announcementOf(ctx, claim.Notice)
@@ -163,9 +163,9 @@ func (a *Announcements) Forget(ctx context.Context, id string) error {
 	switch {
 	case err != nil:
 		return err
-	case claim.Verdict == messages.Dropped:
+	case claim.Verdict == notices.Dropped:
 		a.endedUntold(ctx, id, claim.Reason, claim.Failed, nil)
-	case claim.Verdict == messages.Send:
+	case claim.Verdict == notices.Send:
 		_, err = a.settle(ctx, id, nonce, notices.Settlement{
 			RetryAt: claim.Now, Unsent: true, Reason: reasonNoChannel,
 		})

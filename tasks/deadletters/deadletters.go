@@ -63,7 +63,7 @@ func New(client redis.UniversalClient, o Options) (*Letters, error) {
 	if err != nil {
 		return nil, err
 	}
-	notices, err := notices.New(client, options)
+	notices, err := notices.New(client, notices.Options{Prefix: o.Prefix})
 	if err != nil {
 		return nil, err
 	}

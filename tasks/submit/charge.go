@@ -37,7 +37,7 @@ type charger struct {
 func newCharger(
 	client redis.UniversalClient, o sendlimit.Options, clock *storeclock.Clock, raised func(context.Context, []string), logger *slog.Logger,
 ) (*charger, error) {
-	charges, err := quota.New(client, o)
+	charges, err := quota.New(client, quota.Options{Prefix: o.Prefix, LookAfter: o.LookAfter})
 	if err != nil {
 		return nil, err
 	}

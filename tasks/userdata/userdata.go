@@ -32,7 +32,7 @@ func New(client redis.UniversalClient, prefix string) (*Users, error) {
 	if err != nil {
 		return nil, err
 	}
-	notices, err := notices.New(client, sendlimit.Options{Prefix: prefix})
+	notices, err := notices.New(client, notices.Options{Prefix: prefix})
 	if err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ func newStats(client redis.UniversalClient, prefix, version string) (func(contex
 	if err != nil {
 		return nil, err
 	}
-	notices, err := notices.New(client, options)
+	notices, err := notices.New(client, notices.Options{Prefix: prefix})
 	if err != nil {
 		return nil, err
 	}

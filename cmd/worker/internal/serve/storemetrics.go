@@ -54,7 +54,7 @@ func newStoreCollector(client redis.UniversalClient, prefix string) (*storeColle
 		count, err := letters.Count(ctx)
 		return []prometheus.Metric{gauge(dead, float64(count))}, err
 	})
-	notices, err := notices.New(client, sendlimit.Options{Prefix: prefix})
+	notices, err := notices.New(client, notices.Options{Prefix: prefix})
 	if err != nil {
 		return nil, err
 	}
