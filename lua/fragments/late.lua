@@ -44,14 +44,14 @@ local function late_ones()
     local open = m
     if not m then
       local key = records .. string.gsub(other, ':', '/')
-      local f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'm', 'q', 'y', 'k', 'z')
+      local f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z')
       local is = state_of(f[1], f[2])
       open = is == PENDING or is == SENDING
       if is == PENDING and tonumber(f[3] or 0) <= now and stands >= (tonumber(ARGV[11]) or stands) then
-        local promise, class = promise_of(f[5], f[6]), class_of(f[9])
+        local promise, class = tonumber(f[5]), class_of(f[8])
         m = not class.rules.exempt and {id = other, record = key, member = f[2] .. '/' .. other .. '/' .. user,
-          generation = f[2], at = stands, promised = promise, doubt = f[7], charged = f[8],
-          expires = tonumber(f[4]) or (promise or stands) + ARGV[8], class = class, beside = f[10]}
+          generation = f[2], at = stands, promised = promise, doubt = f[6], charged = f[7],
+          expires = tonumber(f[4]) or (promise or stands) + ARGV[8], class = class, beside = f[9]}
       end
     end
     if m then

@@ -6,8 +6,7 @@
 --      uncertain; absent while the message is pending, as most are
 --   t  send time, Unix ms
 --   p  promised: the send time before the message was first postponed or sent
---      late, Unix ms, where it differs; never beside m, unless a program moved the
---      message that knew no p
+--      late, Unix ms, where it differs; never beside m
 --   r  requested time, Unix ms, where it differs from the send time
 --   h  1 if a shift chose the send time
 --   m  the send time before the last move, Unix ms
@@ -31,8 +30,7 @@
 --      before, latest first, other accounts' too; "." for none. Of every attempt
 --      that it names the change was made.
 --   z  1 where its place is with those that do not count ("x:" instead of "u:" in
---      the timeline's key). A program that knew none of these may have put it into
---      the timeline since, so that it is taken out of both.
+--      the timeline's key)
 --
 -- A record has no expiry until the message ends: the watch list knows every
 -- one that has not.
@@ -43,12 +41,6 @@ local CANCELLED, DROPPED, FAILED, UNCERTAIN = 'c', 'x', 'f', 'u'
 -- record.
 local function state_of(s, g)
   return s or g and PENDING
-end
-
--- promise_of reads the promised time from the fields p and m; nil where it is
--- the send time.
-local function promise_of(p, m)
-  return not m and tonumber(p) or nil
 end
 
 -- Whether a message in this state has given its id back.

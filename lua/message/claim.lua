@@ -77,14 +77,14 @@ local SEND, STALE, BUSY, EARLY, DROP, POSTPONED, LOOK_ON = 0, 1, 2, 3, 4, 5, 6
 --@include record
 --@include ended
 
-local r = call('HMGET', record, 's', 'g', 't', 'n', 'o', 'u', 'a', 'x', 'r', 'k', 'c', 'p', 'w', 'm', 'b', 'q', 'y')
+local r = call('HMGET', record, 's', 'g', 't', 'n', 'o', 'u', 'a', 'x', 'r', 'k', 'c', 'p', 'w', 'b', 'q', 'y')
 local state, at, tries = state_of(r[1], r[2]), tonumber(r[3]), tonumber(r[4] or 0)
-local promised, notices = promise_of(r[12], r[14]), {}
+local promised, notices = tonumber(r[12]), {}
 
 local function send(try)
   local taken_over = state == SENDING and try > tries and 1 or 0
   return {SEND, now, at, promised or 0, tonumber(r[9] or 0), try, r[10] or '', r[11] or '', taken_over,
-    account_of(r[17]), notices}
+    account_of(r[16]), notices}
 end
 
 -- hold gives the message to this delivery, at its place.
@@ -92,7 +92,7 @@ local function hold()
   local lease_end = now + ARGV[4]
   call('HSET', record, 's', SENDING, 'o', nonce, 'u', lease_end, 'n', tries + 1)
   if state == SENDING then call('HSET', record, 'q', 1) end
-  if r[15] then call('HDEL', record, 'b') end
+  if r[14] then call('HDEL', record, 'b') end
   call('ZADD', watch, lease_end, member)
 end
 
@@ -110,7 +110,7 @@ if r[2] == generation then
     if r[5] == nonce then return send(tries) end
     if now < tonumber(r[6]) then return {BUSY, now, tonumber(r[6])} end
   elseif (state == DROPPED or state == UNCERTAIN) and r[5] == nonce then
-    return {DROP, now, at, r[13], account_of(r[17]), notices}
+    return {DROP, now, at, r[13], account_of(r[16]), notices}
   else
     return {STALE, now}
   end
@@ -124,7 +124,7 @@ end
 
 if r[2] ~= generation then
   if state == PENDING and r[2] == following(generation) then
-    return {POSTPONED, now, notices, id, r[2], at, promised or at, account_of(r[17])}
+    return {POSTPONED, now, notices, id, r[2], at, promised or at, account_of(r[16])}
   end
   return {STALE, now}
 end
@@ -173,15 +173,15 @@ local function drop(m, reason)
 end
 
 local this = {id = id, record = record, member = member, generation = generation, at = at, promised = promised,
-  doubt = state == SENDING or r[16], charged = r[17], expires = tonumber(r[8]) or (promised or at) + ARGV[8],
+  doubt = state == SENDING or r[15], charged = r[16], expires = tonumber(r[8]) or (promised or at) + ARGV[8],
   beside = call('HGET', record, 'z')}
 if state == SENDING and tries >= tonumber(ARGV[10]) then
-  return {DROP, now, at, in_doubt(this, 'uncertain'), account_of(r[17]), notices}
+  return {DROP, now, at, in_doubt(this, 'uncertain'), account_of(r[16]), notices}
 end
 if at < (tonumber(ARGV[11]) or at) then
-  return {DROP, now, at, in_doubt(this, 'restored'), account_of(r[17]), notices}
+  return {DROP, now, at, in_doubt(this, 'restored'), account_of(r[16]), notices}
 end
-if now >= this.expires then return {DROP, now, at, drop(this, 'expired'), account_of(r[17]), notices} end
+if now >= this.expires then return {DROP, now, at, drop(this, 'expired'), account_of(r[16]), notices} end
 if now <= at + ARGV[9] then
   hold()
   return send(tries + 1)
@@ -229,7 +229,7 @@ if resume then return {LOOK_ON, now, resume, late[1].class.name, notices} end
 local first = 1
 while first <= judged and not (late[first].to and late[first].class == this.class) do first = first + 1 end
 if first <= judged and late[first] ~= this and late[first].to == now then
-  local since = tonumber(r[15]) or now
+  local since = tonumber(r[14]) or now
   if now - since < PATIENCE and this.expires - now > RESERVE then
     if since == now then call('HSET', record, 'b', now) end
     return {BUSY, now, now + math.min(LATER, math.max(SOON, now - since))}
@@ -272,4 +272,4 @@ if sent then
 end
 if behind or judged < #late and not this.to then return with_changes({LOOK_ON, now, 0, '', notices}) end
 if this.to then return with_changes({POSTPONED, now, notices}) end
-return with_changes({DROP, now, at, this.reason, account_of(r[17]), notices})
+return with_changes({DROP, now, at, this.reason, account_of(r[16]), notices})

@@ -47,9 +47,8 @@ local function is_listed(id, at, counted)
   looked = looked + 1
   local r = redis.call('HMGET', records .. string.gsub(id, ':', '/'), 's', 'g', 't', 'z')
   local state = state_of(r[1], r[2])
-  -- A program that knew only the timeline leaves the entry of what it has moved,
-  -- cancelled or accepted anew.
-  if not counted and (not r[4] or tonumber(r[3]) ~= at or id_is_free(state)) then return false end
+  -- A place may outlast its record, and the id be another message's by now.
+  if not counted and (not r[4] or tonumber(r[3]) ~= at) then return false end
   return state == PENDING or state == SENDING or at >= remembered
 end
 

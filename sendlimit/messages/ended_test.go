@@ -87,7 +87,7 @@ func TestWhatCameBackIsNotListedAsEnded(t *testing.T) {
 	// Its entry is of the last end.
 	s.Release("anew")
 	require.Equal(t, []string{"anew cancelled 12:30"}, listEnded(s.Messages, sendlimit.ListRequest{}))
-	// An older program ends it without a word to the list.
+	// Between the look at the list and the one at the record it ended anew.
 	s.Server.HSet(story.KeysOf(s.Options).Record("alice", "anew"), "t", ms("13:00"))
 	require.Empty(t, listEnded(s.Messages, sendlimit.ListRequest{}))
 }

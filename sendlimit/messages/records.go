@@ -181,9 +181,6 @@ func StandingOf(user, id string, values []any, doing string) (Standing, error) {
 	}
 	s.SendAt, s.Promised, s.RequestedAt = f.Time(2), f.Time(3), f.Time(4)
 	s.MovedFrom, s.NotBefore, s.ExpiresAt, s.EndedAt = f.Time(5), f.Time(6), f.Time(7), f.Time(8)
-	if !s.MovedFrom.IsZero() {
-		s.Promised = time.Time{} // of before the move, by a program that knew no promised time
-	}
 	s.Attempts, s.Shifted = int(f.Int(9)), f.Text(10) != ""
 	s.Reason, s.ProviderID, s.Category = f.Text(11), f.Text(12), f.Text(13)
 	s.Uncertain = f.Text(14) != "" && s.State != StateUncertain // which says so itself
@@ -192,8 +189,6 @@ func StandingOf(user, id string, values []any, doing string) (Standing, error) {
 	switch {
 	case s.State == StateDelivered:
 		s.Lateness = s.EndedAt.Sub(s.promised())
-	case s.State == StateDropped && s.Reason == "":
-		s.Reason = ReasonExpired // the one reason there was, and not written, at first
 	case s.State == StateCancelled:
 		s.Reason = ""
 	}

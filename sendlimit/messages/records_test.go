@@ -114,10 +114,6 @@ func TestStandingsOfMessagesThatEndUnsent(t *testing.T) {
 		User: "alice", ID: "expired", State: messages.StateDropped, SendAt: story.At("11:10"), EndedAt: story.At("11:20"),
 		ExpiresAt: story.At("11:20"), Reason: messages.ReasonExpired,
 	}, s.Look("expired"))
-
-	// An older program did not write why: there was one reason.
-	s.Server.HDel(story.KeysOf(s.Options).Record("alice", "expired"), "w")
-	require.Equal(t, messages.ReasonExpired, s.Look("expired").Reason)
 }
 
 func TestAPostponementSaysWhatWasInTheWay(t *testing.T) {
