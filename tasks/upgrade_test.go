@@ -14,8 +14,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
-// A task that the first version put into the queue, with its options, is
-// delivered by this one.
+// A task as testdata has it, which is never changed, is delivered: whichever
+// version put it into the queue.
 func TestPitfall43ATaskOfTheFirstVersion(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {

@@ -84,8 +84,7 @@ func TestWhatIf(t *testing.T) {
 	})
 }
 
-// Older programs stored policies in which two rules have the same window: what takes
-// their place takes that of both, and what does not leaves them.
+// What replaces one of two rules with the same window replaces both.
 func TestWhatIfOverTwoRulesOfAWindow(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {

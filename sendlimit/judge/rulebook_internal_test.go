@@ -70,7 +70,6 @@ func TestRulesOfAUser(t *testing.T) {
 			"5/minute, 9/day (the user's time zone, else Asia/Tokyo)", "Asia/Tokyo", "v6",
 		},
 		{"blocked", map[string]string{"blocked": "1", "v": "v7"}, "1/minute, 10/calendar_day (Europe/Berlin)", "Europe/Berlin", "v7 b"},
-		{"of an older program", map[string]string{"contact": "a@example.org"}, "1/minute, 10/calendar_day (Europe/Berlin)", "Europe/Berlin", ""},
 	} {
 		require.NoError(t, book.Learn("alice", row.values), row.reason)
 		got := book.Of("alice")

@@ -66,7 +66,7 @@ const DefaultPrefix = "sl"
 //	sl:{p0042}:gathered        ZSET  users to be told of together, see lua/fragments/user_alert.lua -> since when, Unix ms
 //	sl:policy:<name>           STRING  a policy, JSON
 //	sl:refit:<name>            HASH  how far it is gone through what does not fit a policy, see lua/refit/refit_turn.lua
-//	sl:policies                SET  the names of the policies; older programs did not list what they stored
+//	sl:policies                SET  the names of the policies
 //	sl:meta                    HASH  the version of this layout
 //	sl:{p0042}:count:<key>:<name>:<start>      STRING  a counter in the natural period from start, Unix ms, on: how many;
 //	                           of a window <name>:w, HASH, see lua/fragments/counters.lua. Both expire with their period

@@ -111,8 +111,8 @@ func (d Document) Policy() (Policy, error) {
 	return p, nil
 }
 
-// read returns the policy that the document says, be it one that only older
-// programs took, and what is wrong with it.
+// read returns the policy that the document says, be it one that a PolicyStore
+// refuses, and what is wrong with it.
 func (d Document) read() (Policy, fault.InvalidErrors) {
 	p := Policy{
 		Name: d.Name, TimeZone: d.TimeZone, UserTimeZone: d.UserTimeZone,

@@ -33,8 +33,7 @@ type Policy struct {
 	// TimeZone is the IANA zone of the calendar rules and the quiet hours; "" means
 	// UTC.
 	TimeZone string
-	// Rules are one for each window, but for what older programs stored: see
-	// PolicyStore.Replace.
+	// Rules are at most one for each window in a store: see PolicyStore.Replace.
 	Rules []Rule
 	// UserTimeZone counts the calendar rules, and the days of alerts, in a user's
 	// own zone where one is set, see UserSettings; elsewhere in TimeZone. Quiet

@@ -32,8 +32,8 @@ type UserSettings struct {
 	// Blocked refuses whatever is submitted for the user, or moved. What was
 	// accepted before is still sent.
 	Blocked bool
-	// Version is a random token made anew with each change; "" where nothing is set,
-	// or only by programs that know no versions. A store gives it, and takes none.
+	// Version is a random token, a new one for each change; "" where nothing is set.
+	// The store sets it and ignores what it is given.
 	Version string
 }
 
@@ -141,14 +141,13 @@ func (s UserSettings) Stored() []any {
 	return []any{s.Contact, s.Policy, JoinRules(s.Limits, " "), s.TimeZone, blocked}
 }
 
-// readSettings reads what the store has, without what older programs can't have
-// meant. The error is an *InvalidError for what only a newer one understands.
+// ReadSettings reads the fields that the store has. The error is an
+// *InvalidError for what only a newer program understands.
 func ReadSettings(values map[string]string) (UserSettings, error) {
-	s := UserSettings{Contact: values[fieldContact], Version: values[fieldVersion]}
-	if s.Version == "" {
-		return s, nil
+	s := UserSettings{
+		Contact: values[fieldContact], Policy: values[fieldPolicy], TimeZone: values[fieldZone],
+		Blocked: values[fieldBlocked] != "", Version: values[fieldVersion],
 	}
-	s.Policy, s.TimeZone, s.Blocked = values[fieldPolicy], values[fieldZone], values[fieldBlocked] != ""
 	var err error
 	if s.Limits, err = parseRules(strings.Fields(values[fieldLimits])); err != nil {
 		return UserSettings{}, err

@@ -66,10 +66,8 @@ func validateRules(rules []Rule, field string) error {
 }
 
 // validateWindows says whether no two rules of the policy, or of one of its
-// categories, have the same window. Such rules can be judged, and older programs
-// stored them. But the tightest alone counts, and a user's limit, which stands for
-// the rule of its window, would loosen what the other was to hold: so they are not
-// taken anew.
+// categories, have the same window. Such rules can be judged, but the store takes
+// none: only the tightest would count, and a user's limit would replace both.
 func (p Policy) ValidateWindows() error {
 	var wrong fault.InvalidErrors
 	wrong.Add(oneRuleEach(p.Rules, "rules"))

@@ -20,7 +20,7 @@ func TestPolicyAlertsAreKept(t *testing.T) {
 		alertTo string
 		stored  string
 	}{
-		{nil, "", `{"name":"test","rules":["1/day"],"version":1}`}, // all but the version as programs before wrote it
+		{nil, "", `{"name":"test","rules":["1/day"],"version":1}`},
 		{[]int{}, "", `{"name":"test","rules":["1/day"],"alert_at":[],"version":2}`},
 		{[]int{1, 100}, "ops@example.com", `{"name":"test","rules":["1/day"],"alert_at":[1,100],"alert_to":"ops@example.com","version":3}`},
 	} {

@@ -87,18 +87,14 @@ func (s *Policies) Load(ctx context.Context, name string) (p policy.Policy, ok b
 }
 
 // All returns the policies of the store by name, and the names of those that only
-// a newer program can read. Older programs did not list what they stored: besides
-// the default policy, those named by also are looked for even so. It takes two
-// round trips.
-func (s *Policies) All(ctx context.Context, also ...string) (policies []policy.Policy, unreadable []string, err error) {
+// a newer program can read. It takes two round trips.
+func (s *Policies) All(ctx context.Context) (policies []policy.Policy, unreadable []string, err error) {
 	const doing = "loading the policies"
 	names, err := s.client.SMembers(ctx, s.keys.Policies()).Result()
 	if err != nil {
 		return nil, nil, store.Explain(err, doing)
 	}
-	names = append(append(names, policy.DefaultName), also...)
 	slices.Sort(names)
-	names = slices.Compact(names)
 	texts := make([]*redis.StringCmd, len(names))
 	_, err = s.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, name := range names {
@@ -112,7 +108,7 @@ func (s *Policies) All(ctx context.Context, also ...string) (policies []policy.P
 	for i, name := range names {
 		text, err := texts[i].Result()
 		if errors.Is(err, redis.Nil) {
-			continue // one that was listed, and then not stored; or one of those that are looked for
+			continue // a program died between listing and storing it
 		}
 		if err != nil {
 			return nil, nil, store.Explain(err, doing)
@@ -214,13 +210,11 @@ func encodePolicy(p policy.Policy, version int64) (string, error) {
 	return string(text), nil
 }
 
-// readPolicy reads what the store has. Programs that knew no versions wrote none,
-// which is the first.
+// readPolicy reads what the store has.
 func readPolicy(text string) (policy.Policy, error) {
 	var p policy.Policy
 	if err := json.Unmarshal([]byte(text), &p); err != nil {
 		return policy.Policy{}, fmt.Errorf("reading the policy: %w", err)
 	}
-	p.Version = max(p.Version, 1)
 	return p, nil
 }

@@ -136,7 +136,7 @@ func TestABadPolicyIsNotStored(t *testing.T) {
 }
 
 // Of two rules of one window nobody could say which a limit of a user stands for:
-// they are not taken anew, and those that older programs stored hold as they did.
+// the store takes none, and what it has of them is judged by.
 func TestRulesOfTheSameWindowAreNotStored(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
@@ -187,36 +187,31 @@ func TestRulesOfTheSameWindowAreNotStored(t *testing.T) {
 	require.Equal(t, &stored, change.Old)
 }
 
-// Policies that programs before stored are found, and what a newer one wrote
-// stands in nobody's way.
+// A policy that a newer program wrote stands in nobody's way.
 func TestAllPolicies(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
 	policies := policyStore(t, client)
-	names := func(also ...string) (names, unreadable []string) {
-		all, unreadable, err := policies.All(t.Context(), also...)
+	names := func() (names, unreadable []string) {
+		all, unreadable, err := policies.All(t.Context())
 		require.NoError(t, err)
 		for _, p := range all {
 			names = append(names, p.Name)
 		}
 		return names, unreadable
 	}
-	found, unreadable := names("own")
+	found, unreadable := names()
 	require.Empty(t, found)
 	require.Empty(t, unreadable)
 
-	require.NoError(t, server.Set("sl:policy:default", `{"name":"default","time_zone":"UTC","rules":["1/minute"],"alert_at":[80,100]}`))
-	require.NoError(t, server.Set("sl:policy:own", `{"name":"own","rules":["1/minute"]}`))
 	require.NoError(t, policies.Apply(t.Context(), story.FullPolicy(t)))
 	require.NoError(t, policies.Apply(t.Context(), story.PolicyOf(t, "1/day")))
 	found, _ = names()
-	require.Equal(t, []string{"default", "full", "test"}, found)
-	found, _ = names("own", "own", "default", "none")
-	require.Equal(t, []string{"default", "full", "own", "test"}, found)
+	require.Equal(t, []string{"full", "test"}, found)
 
 	require.NoError(t, server.Set("sl:policy:test", `{"name":"test","rules":["1/blue moon"],"version":4}`))
 	found, unreadable = names()
-	require.Equal(t, []string{"default", "full"}, found)
+	require.Equal(t, []string{"full"}, found)
 	require.Equal(t, []string{"test"}, unreadable)
 	_, _, err := policies.Load(t.Context(), "test")
 	var away *fault.UnavailableError
@@ -226,32 +221,6 @@ func TestAllPolicies(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, change.Old)
 	require.Equal(t, int64(5), change.New.Version)
-}
-
-// Programs that know no versions stored none: theirs is the first.
-func TestPoliciesOfProgramsBefore(t *testing.T) {
-	t.Parallel()
-	server, client := redistest.Embedded(t)
-	policies := policyStore(t, client)
-	const before = `{"name":"test","rules":["1/day"],"alert_at":[]}`
-	require.NoError(t, server.Set("sl:policy:test", before))
-	loaded, _, err := policies.Load(t.Context(), "test")
-	require.NoError(t, err)
-	require.Equal(t, int64(1), loaded.Version)
-	require.Equal(t, "1/day, no alerts", loaded.String())
-	seeded, err := policies.Seed(t.Context(), story.PolicyOf(t, "5/day"))
-	require.NoError(t, err)
-	require.Equal(t, loaded, seeded)
-
-	change, err := policies.Replace(t.Context(), loaded, 1)
-	require.NoError(t, err)
-	require.False(t, change.Changed)
-	stored, err := server.Get("sl:policy:test")
-	require.NoError(t, err)
-	require.Equal(t, before, stored) //nolint:testifylint // the very bytes are what is compared
-	change, err = policies.Replace(t.Context(), story.PolicyOf(t, "2/day"), 1)
-	require.NoError(t, err)
-	require.Equal(t, int64(2), change.New.Version)
 }
 
 func TestSeedAPolicy(t *testing.T) {

@@ -74,9 +74,8 @@ func TestUserSettings(t *testing.T) {
 	require.False(t, server.Exists(key))
 }
 
-// Settings of older programs have no version, and those of newer ones fields that
-// stay.
-func TestUserSettingsOfOtherPrograms(t *testing.T) {
+// Fields that only a newer program knows stay.
+func TestUserSettingsOfANewerProgram(t *testing.T) {
 	t.Parallel()
 	server, settings := settingsStore(t)
 	key := story.KeysOf(sendlimit.Options{}).Settings("alice")

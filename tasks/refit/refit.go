@@ -181,7 +181,7 @@ func eachOccupied(ctx context.Context, refit *refit.Refit, next *int, w Watcher,
 func (r *Refitter) refit(
 	ctx context.Context, p policy.Policy, throttle func(context.Context, func() error) error,
 ) (*refit.Refit, error) {
-	policies, _, err := r.store.All(ctx, r.own)
+	policies, _, err := r.store.All(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -131,7 +131,7 @@ func (p *Policies) since(ctx context.Context, began time.Time) (*policySet, erro
 // load asks the store.
 func (p *Policies) load(ctx context.Context) (*policySet, error) {
 	asked := p.Local()
-	policies, unreadable, err := p.store.All(ctx, p.name)
+	policies, unreadable, err := p.store.All(ctx)
 	if err != nil {
 		return nil, err
 	}
