@@ -144,7 +144,7 @@ func (r *rig) claims(id string) {
 // claim has a message to alice claimed.
 func (r *rig) claim(id string) (*messages.Gate, messages.Delivery) {
 	r.Helper()
-	gate, err := messages.NewGate(r.client, sendlimit.Options{Policy: policy.Default(), Records: true})
+	gate, err := messages.NewGate(r.client, sendlimit.Options{Records: true})
 	require.NoError(r, err)
 	d := messages.Delivery{User: "alice", ID: id, Nonce: keyspace.NewToken()}
 	for _, key := range r.store.Keys() {

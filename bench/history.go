@@ -41,7 +41,11 @@ func measureHistory(ctx context.Context, size sizes) (rows []row, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("policy of a long history: %w", err)
 	}
-	timeline, err := sendlimit.NewTimeline(s.client, sendlimit.Options{Policy: policy})
+	rules, err := sendlimit.NewRules(policy)
+	if err != nil {
+		return nil, fmt.Errorf("rules of a long history: %w", err)
+	}
+	timeline, err := sendlimit.NewTimeline(s.client, sendlimit.Options{Rules: rules})
 	if err != nil {
 		return nil, fmt.Errorf("timeline of a long history: %w", err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
@@ -45,7 +46,7 @@ func TestPitfall34AHundredSubmittersOnRedis(t *testing.T) {
 	client := server.Client()
 	p, err := policy.Parse("alerts", "", "50/calendar_day")
 	require.NoError(t, err)
-	timeline, err := sendlimit.NewTimeline(client, sendlimit.Options{Records: true, Policy: p})
+	timeline, err := sendlimit.NewTimeline(client, sendlimit.Options{Records: true, Rules: story.RulesBy(t, p)})
 	require.NoError(t, err)
 	settings, err := settings.NewUsers(client, "")
 	require.NoError(t, err)

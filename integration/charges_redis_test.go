@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
-
 	"github.com/redis/go-redis/v9"
 	"github.com/stretchr/testify/require"
 
@@ -20,6 +18,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -48,14 +47,12 @@ func chargedSubmitter(t *testing.T, client redis.UniversalClient, prefix string,
 // requireCharged waits until the charges are those of the messages that there
 // are.
 func requireCharged(
-	t *testing.T, client redis.UniversalClient, prefix string, submitter *submit.Submitter, ids map[string][]string,
+	t *testing.T, client redis.UniversalClient, prefix string, ids map[string][]string,
 ) {
 	t.Helper()
-	timeline, err := submitter.Timeline(t.Context())
-	require.NoError(t, err)
 	model := sendlimittest.NewChargeModel(nil)
 	for user, of := range ids {
-		standings, err := messages.RecordsOf(timeline, client).Look(t.Context(), user, of...)
+		standings, err := story.RecordsIn(t, client, prefix).Look(t.Context(), user, of...)
 		require.NoError(t, err)
 		for _, standing := range standings {
 			model.Update(standing)
@@ -87,7 +84,7 @@ func testAHundredSubmittersAtTheQuota(t *testing.T, client redis.UniversalClient
 	}
 	submitters.Wait()
 	require.Equal(t, int64(limit), accepted.Load())
-	requireCharged(t, client, prefix, submitter, ids)
+	requireCharged(t, client, prefix, ids)
 
 	// Each threshold is alerted at most once, the last for certain, though a
 	// hundred reached them together.
@@ -137,7 +134,7 @@ func testRandomChangesAtOnce(t *testing.T, client redis.UniversalClient, prefix 
 	for err := range failures {
 		require.NoError(t, err)
 	}
-	requireCharged(t, client, prefix, submitter, ids)
+	requireCharged(t, client, prefix, ids)
 }
 
 func changeSomething(ctx context.Context, submitter *submit.Submitter, random *rand.Rand, m message.Message) (err error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
 // Pitfall 49: a provider that always answers 503 ends in the dead letters, and
@@ -158,7 +159,7 @@ func TestPitfall16DeadLettersOnACluster(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, purged)
 	require.Equal(t, want[2:], listed())
-	standing, err := messages.RecordsOf(timeline, cluster.Client()).Look(t.Context(), user(0), "m", "none")
+	standing, err := story.RecordsIn(t, cluster.Client(), "").Look(t.Context(), user(0), "m", "none")
 	require.NoError(t, err)
 	require.Equal(t, []messages.State{messages.StatePending, messages.StateUnknown},
 		[]messages.State{standing[0].State, standing[1].State})

@@ -11,12 +11,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/notifier"
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
@@ -177,9 +177,7 @@ func TestPacing429PausesAllWorkers(t *testing.T) {
 
 func recordsOf(t *testing.T, client redis.UniversalClient) *messages.Records {
 	t.Helper()
-	timeline, err := sendlimit.NewTimeline(client, sendlimit.Options{Records: true})
-	require.NoError(t, err)
-	return messages.RecordsOf(timeline, client)
+	return story.RecordsIn(t, client, "")
 }
 
 // A claim that says no gives the permit back: of so few nothing would be left

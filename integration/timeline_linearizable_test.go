@@ -20,6 +20,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
 // operation is a call of a client, in a form that goes from process to
@@ -133,7 +134,7 @@ func linearizableTimeline(t *testing.T, client redis.Scripter) *sendlimit.Timeli
 	t.Helper()
 	policy, err := policy.Parse("test", "", linearizableRules...)
 	require.NoError(t, err)
-	timeline, err := sendlimit.NewTimeline(client, sendlimit.Options{Policy: policy})
+	timeline, err := sendlimit.NewTimeline(client, sendlimit.Options{Rules: story.RulesBy(t, policy)})
 	require.NoError(t, err)
 	return timeline
 }

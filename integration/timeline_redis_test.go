@@ -18,6 +18,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
 // What only a real Redis shows: how it writes numbers, when keys expire, what
@@ -29,9 +30,9 @@ func noon() time.Time { return time.Now().UTC().Truncate(24 * time.Hour).Add(60 
 func newTimeline(t *testing.T, client redis.Scripter, o sendlimit.Options, rules ...string) *sendlimit.Timeline {
 	t.Helper()
 	if len(rules) > 0 {
-		var err error
-		o.Policy, err = policy.Parse("test", "", rules...)
+		p, err := policy.Parse("test", "", rules...)
 		require.NoError(t, err)
+		o.Rules = story.RulesBy(t, p)
 	}
 	timeline, err := sendlimit.NewTimeline(client, o)
 	require.NoError(t, err)

@@ -21,13 +21,19 @@ import (
 // are exempt and probes do not count either.
 func sorted(t *testing.T, rules ...string) sendlimit.Options {
 	t.Helper()
-	o := withSettings(t, rules...)
-	o.Policy.Categories = map[string]policy.CategoryRules{
+	return sendlimit.Options{Rules: story.RulesBy(t, sortedPolicy(t, rules...)), Records: true}
+}
+
+// sortedPolicy is the policy of these options.
+func sortedPolicy(t *testing.T, rules ...string) policy.Policy {
+	t.Helper()
+	p := story.PolicyOf(t, rules...)
+	p.Categories = map[string]policy.CategoryRules{
 		"marketing": {Rules: []policy.Rule{{Limit: 2, Period: calendar.Day}, {Limit: 1, Window: time.Hour}}},
 		"otp":       {Exempt: true},
 		"probe":     {Exempt: true, Uncounted: true},
 	}
-	return o
+	return p
 }
 
 // brokenOf lists the rules that a decision names, each with its category.
@@ -127,7 +133,8 @@ func TestFreeTimesAndUsageOfACategory(t *testing.T) {
 func TestUsageReadsTheRecordsThatMatter(t *testing.T) {
 	t.Parallel()
 	client := redistest.Real(t).Client()
-	timeline, err := sendlimit.NewTimeline(client, sorted(t, "9/minute"))
+	o := sorted(t, "9/minute")
+	timeline, err := sendlimit.NewTimeline(client, o)
 	require.NoError(t, err)
 	reserve := func(id, when, category string) {
 		d, err := timeline.Reserve(t.Context(), sendlimit.Request{
@@ -159,8 +166,7 @@ func TestUsageReadsTheRecordsThatMatter(t *testing.T) {
 	} {
 		p := story.PolicyOf(t, "9/minute")
 		p.Categories = map[string]policy.CategoryRules{"marketing": {Rules: []policy.Rule{row.rule}}}
-		timeline, err := timeline.WithPolicy(p)
-		require.NoError(t, err)
+		require.NoError(t, o.Rules.Replace(p))
 		require.NoError(t, client.ConfigResetStat(t.Context()).Err())
 		usage, err := timeline.Usage(t.Context(), sendlimit.UsageRequest{
 			User: "alice", Category: "marketing", At: story.Ahead("2026-12-24T12:00:00Z"),
@@ -186,8 +192,9 @@ func lookUps(t *testing.T, client *redis.Client) (calls int) {
 
 func TestExemptMessages(t *testing.T) {
 	t.Parallel()
-	o := sorted(t, "1/hour")
-	o.Policy.QuietHours = story.QuietHours(t, "22:00-08:00")
+	p := sortedPolicy(t, "1/hour")
+	p.QuietHours = story.QuietHours(t, "22:00-08:00")
+	o := sendlimit.Options{Rules: story.RulesBy(t, p), Records: true}
 	keys := story.KeysOf(o)
 	onEachStore(t, o, func(u *user) {
 		u.accepted("n", "10:00", "")
@@ -217,11 +224,9 @@ func TestAPlaceFollowsTheCategory(t *testing.T) {
 	onEachStore(t, o, func(u *user) {
 		u.accepted("probe", "10:00", "probe")
 		u.accepted("news", "12:00", "news")
-		p := o.Policy
+		p := o.Rules.Policies()[0]
 		p.Categories = map[string]policy.CategoryRules{"news": {Exempt: true, Uncounted: true}}
-		var err error
-		u.timeline, err = u.timeline.WithPolicy(p)
-		require.NoError(u, err)
+		u.under(p)
 		require.Equal(u, fault.CodeSendLimit, u.move("probe", "12:00", "p2").Code, "it is judged by now")
 		require.True(u, u.move("probe", "10:30", "p3").Allowed)
 		require.True(u, u.move("news", "10:30", "n2").Allowed)
@@ -273,9 +278,7 @@ func TestACategoryThatGetsRulesLater(t *testing.T) {
 	onEachStore(t, o, func(u *user) {
 		u.accepted("a", "10:00", "marketing")
 		u.accepted("b", "11:00", "marketing")
-		var err error
-		u.timeline, err = u.timeline.WithPolicy(sorted(t, "9/minute").Policy)
-		require.NoError(u, err)
+		u.under(sortedPolicy(t, "9/minute"))
 		require.Equal(u, []string{"marketing 2/calendar_day"}, brokenOf(u.submit("c", "18:00", "marketing")))
 		require.True(u, u.submit("c", "18:00", "").Allowed)
 	})
@@ -328,6 +331,7 @@ func TestCategoriesNeedRecords(t *testing.T) {
 	_, err := sendlimit.NewTimeline(nil, o)
 	require.EqualError(t, err, `categories "test" is not allowed: it takes none without records: what category a message is of stands there`)
 	s := story.New(t, "1/minute")
-	_, err = s.Timeline.WithPolicy(o.Policy)
-	require.Error(t, err)
+	require.NoError(t, s.Options.Rules.Replace(sortedPolicy(t, "1/minute")))
+	_, err = s.Timeline.Usage(t.Context(), sendlimit.UsageRequest{User: "alice"})
+	require.ErrorContains(t, err, `categories "test" is not allowed`, "nor may rules get any that are in use")
 }

@@ -6,8 +6,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
-	"github.com/sendlimit/sendlimiter/sendlimit/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
@@ -23,32 +23,39 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 	if err := keyspace.CheckID(r.ID); err != nil {
 		return Decision{}, err
 	}
-	if err := r.Hold.check(t.Options.Records); err != nil {
+	if err := r.Hold.check(t.options.Records); err != nil {
 		return Decision{}, err
 	}
-	keys := []string{t.Keys.Timeline(r.User), t.settings(r.User)}
+	book, err := t.book()
+	if err != nil {
+		return Decision{}, err
+	}
+	keys := []string{t.keys.Timeline(r.User), t.settings(r.User)}
 	var recorded []any
-	if t.Options.Records {
+	if t.options.Records {
 		if err := keyspace.CheckToken(r.Generation); err != nil {
 			return Decision{}, err
 		}
-		keys = append(keys, t.Keys.Record(r.User, r.ID), t.Keys.Watch(r.User))
-		recorded = []any{r.Generation, keyspace.WatchSuffix(r.User, r.ID), t.Options.LookAfter.Milliseconds(), t.Options.ExpireAfter.Milliseconds()}
+		keys = append(keys, t.keys.Record(r.User, r.ID), t.keys.Watch(r.User))
+		recorded = []any{r.Generation, keyspace.WatchSuffix(r.User, r.ID), t.options.LookAfter.Milliseconds(), t.options.ExpireAfter.Milliseconds()}
 		recorded = append(recorded, r.Hold.changeArguments(r.From)...)
 	} else if r.Generation != "" {
 		return Decision{}, &fault.InvalidError{Field: "generation", Value: r.Generation, Want: "none: this timeline keeps places only"}
 	}
-	answer, by, err := judge.Judged(ctx, t.Book, r.User, doing, func(by judge.UserRules) (script.Reply, error) {
-		set, years := by.Rules, cmp.Or(r.At, r.Now)
-		return script.Run(ctx, t.Client, lua.Move, doing, keys, append([]any{
-			script.Milliseconds(r.Now), r.ID, script.Milliseconds(r.At), set.Keep.Milliseconds(), set.Reach(t.Options.Reach).Milliseconds(),
+	years := cmp.Or(r.At, r.Now)
+	call := judge.Call{Client: t.client, Script: lua.Move, Doing: doing, User: r.User}
+	call.Arguments = func(by judge.UserRules) ([]string, []any) {
+		set := by.Rules
+		return keys, append([]any{
+			script.Milliseconds(r.Now), r.ID, script.Milliseconds(r.At), set.Keep.Milliseconds(), set.Reach(t.options.Reach).Milliseconds(),
 			set.Rules, set.Offsets(years), set.Alerts, set.Categories, set.QuietHours(years), by.Settings(),
-		}, recorded...))
-	})
+		}, recorded...)
+	}
+	answer, by, err := book.Run(ctx, call)
 	if err != nil {
 		return Decision{}, err
 	}
-	return t.decision(ctx, script.Read(answer, doing), r.User, by.Rules, r.ID)
+	return t.decision(ctx, script.Read(answer, doing), r.User, by, r.ID)
 }
 
 // Release gives a reservation back. With records it cancels the message: its
@@ -62,19 +69,23 @@ func (t *Timeline) Release(ctx context.Context, r ReleaseRequest) (Decision, err
 	if err := keyspace.CheckID(r.ID); err != nil {
 		return Decision{}, err
 	}
-	if err := r.Hold.check(t.Options.Records); err != nil {
+	if err := r.Hold.check(t.options.Records); err != nil {
 		return Decision{}, err
 	}
-	keys := []string{t.Keys.Timeline(r.User)}
-	args := []any{script.Milliseconds(r.Now), r.ID, t.Book.Keep.Milliseconds()}
-	if t.Options.Records {
-		keys = append(keys, t.Keys.Record(r.User, r.ID), t.Keys.Watch(r.User), t.Keys.Ended(r.User))
-		args = append(args, keyspace.WatchSuffix(r.User, r.ID), t.Options.KeepRecords.Milliseconds())
-		args = append(args, r.Hold.changeArguments(r.From)...)
-	}
-	answer, err := script.Run(ctx, t.Client, lua.Release, doing, keys, args)
+	book, err := t.book()
 	if err != nil {
 		return Decision{}, err
 	}
-	return t.decision(ctx, script.Read(answer, doing), r.User, t.Book.Base, "")
+	keys := []string{t.keys.Timeline(r.User)}
+	args := []any{script.Milliseconds(r.Now), r.ID, book.Keep.Milliseconds()}
+	if t.options.Records {
+		keys = append(keys, t.keys.Record(r.User, r.ID), t.keys.Watch(r.User), t.keys.Ended(r.User))
+		args = append(args, keyspace.WatchSuffix(r.User, r.ID), t.options.KeepRecords.Milliseconds())
+		args = append(args, r.Hold.changeArguments(r.From)...)
+	}
+	answer, err := script.Run(ctx, t.client, lua.Release, doing, keys, args)
+	if err != nil {
+		return Decision{}, err
+	}
+	return t.decision(ctx, script.Read(answer, doing), r.User, judge.UserRules{Rules: book.Base, Book: book}, "")
 }

@@ -3,16 +3,14 @@ package sendlimit
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/lua"
+	"github.com/redis/go-redis/v9"
+
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
-	"github.com/sendlimit/sendlimiter/sendlimit/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
 const (
@@ -20,25 +18,31 @@ const (
 	flagReplayed = 2
 )
 
-// decide makes a decision of what call replies, calling again as long as the
-// search for a free time goes on.
+// decide calls a script that decides about a request, again and again as long as
+// the search for a free time goes on.
 func (t *Timeline) decide(
-	ctx context.Context, r Request, doing string, call func(by judge.UserRules, resume any) (script.Reply, error),
+	ctx context.Context, r Request, doing string, what *redis.Script,
+	arguments func(r Request, by judge.UserRules, resume any) (keys []string, args []any),
 ) (Decision, error) {
+	book, err := t.book()
+	if err != nil {
+		return Decision{}, err
+	}
 	cursor := judge.SearchCursor{Begin: ""}
+	call := judge.Call{Client: t.client, Script: what, Doing: doing, User: r.User}
+	call.Arguments = func(by judge.UserRules) ([]string, []any) { return arguments(r, by, cursor.Under(by)) }
 	for {
-		answer, by, err := judge.Judged(ctx, t.Book, r.User, doing, func(by judge.UserRules) (script.Reply, error) {
-			return call(by, cursor.Under(by))
-		})
+		answer, by, err := book.Run(ctx, call)
 		if err != nil {
 			return Decision{}, err
 		}
+		book = by.Book
 		in := script.Read(answer, doing)
 		if len(answer) == 1 { // the plain acceptance: now alone
 			return Decision{Allowed: true, At: r.At.UTC().Truncate(time.Millisecond), Now: in.Time(0)}, in.Err
 		}
 		if in.Int(0) != judge.StatusSearchOn {
-			return t.decision(ctx, in, r.User, by.Rules, "")
+			return t.decision(ctx, in, r.User, by, "")
 		}
 		next := in.Int(2)
 		if in.Err != nil {
@@ -52,7 +56,7 @@ func (t *Timeline) decide(
 
 // decision turns a reply, given by a user's rules, into a Decision. self is the
 // reservation that does not count when a search goes on.
-func (t *Timeline) decision(ctx context.Context, in *script.ReplyReader, user string, by *judge.Ruleset, self string) (Decision, error) {
+func (t *Timeline) decision(ctx context.Context, in *script.ReplyReader, user string, by judge.UserRules, self string) (Decision, error) {
 	status := in.Int(0)
 	d := Decision{Now: in.Time(1), At: in.Time(2)}
 	d.RequestedAt = in.Time(3)
@@ -67,7 +71,7 @@ func (t *Timeline) decision(ctx context.Context, in *script.ReplyReader, user st
 		d.Code = fault.CodeSendLimit
 		return t.refusal(ctx, in, d, user, by, self)
 	case judge.StatusQuietHours:
-		d.Code, d.Quiet = fault.CodeQuietHours, by.QuietPeriod(d.At)
+		d.Code, d.Quiet = fault.CodeQuietHours, by.Rules.QuietPeriod(d.At)
 		if d.Quiet == nil && in.Err == nil { // as with a clock that is years off
 			return Decision{}, script.ReplyError(in.Doing, "quiet hours that there are not")
 		}
@@ -99,12 +103,12 @@ func (t *Timeline) decision(ctx context.Context, in *script.ReplyReader, user st
 	return d, in.Err
 }
 
-func (t *Timeline) refusal(ctx context.Context, in *script.ReplyReader, d Decision, user string, by *judge.Ruleset, self string) (Decision, error) {
+func (t *Timeline) refusal(ctx context.Context, in *script.ReplyReader, d Decision, user string, by judge.UserRules, self string) (Decision, error) {
 	d.NextFree, d.PreviousFree = in.Time(4), in.Time(6)
 	category := in.String(8)
-	judge := by.Scope(category)
+	scope := by.Rules.Scope(category)
 	for i := 9; i < len(in.Reply); i++ {
-		v, err := violation(judge, in.Nested(i))
+		v, err := violation(scope, in.Nested(i))
 		if err != nil {
 			return Decision{}, err
 		}
@@ -113,15 +117,16 @@ func (t *Timeline) refusal(ctx context.Context, in *script.ReplyReader, d Decisi
 	if in.Err != nil {
 		return Decision{}, in.Err
 	}
-	on := NextFreeRequest{User: user, Category: category, Count: 1, Now: d.Now}
+	on := t.search(NextFreeRequest{User: user, Category: category, Count: 1, Now: d.Now})
+	on.Self = self
 	var err error
-	if on.From = in.Time(5); !on.From.IsZero() {
-		if d.NextFree, err = t.searchOn(ctx, on, self, 1); err != nil {
+	if on.From, on.Later = in.Time(5), true; !on.From.IsZero() {
+		if d.NextFree, err = firstFree(ctx, by.Book, on); err != nil {
 			return Decision{}, err
 		}
 	}
-	if on.From = in.Time(7); !on.From.IsZero() {
-		if d.PreviousFree, err = t.searchOn(ctx, on, self, -1); err != nil {
+	if on.From, on.Later = in.Time(7), false; !on.From.IsZero() {
+		if d.PreviousFree, err = firstFree(ctx, by.Book, on); err != nil {
 			return Decision{}, err
 		}
 	}
@@ -141,61 +146,23 @@ func violation(c *judge.Scope, in *script.ReplyReader) (Violation, error) {
 	return v, nil
 }
 
-// searchOn goes on with a search that one call did not finish.
-func (t *Timeline) searchOn(ctx context.Context, r NextFreeRequest, self string, direction int) (time.Time, error) {
-	times, _, err := t.Search(ctx, r, self, direction)
+// firstFree goes on with a search that one call did not finish.
+func firstFree(ctx context.Context, book *judge.Rulebook, s judge.Search) (time.Time, error) {
+	times, _, err := book.FreeTimes(ctx, s)
 	if err != nil || len(times) == 0 {
 		return time.Time{}, err
 	}
 	return times[0], nil
 }
 
-// nextFree calls lua.NextFree until it has what was asked for. It returns what the
-// times were judged by, too.
-func (t *Timeline) Search(
-	ctx context.Context, r NextFreeRequest, self string, direction int,
-) (times []time.Time, by judge.UserRules, err error) {
-	const doing = "looking for free times"
-	cursor := judge.SearchCursor{Begin: script.Milliseconds(r.From)}
-	var taken []string
-	for {
-		var answer script.Reply
-		answer, by, err = judge.Judged(ctx, t.Book, r.User, doing, func(by judge.UserRules) (script.Reply, error) {
-			from, found, before := cursor.Under(by), len(times), strings.Join(taken, " ")
-			if cursor.Anew() {
-				found, before = 0, ""
-			}
-			judge, years := by.Rules.Scope(r.Category), r.years()
-			return script.Run(ctx, t.Client, lua.NextFree, doing, []string{t.Keys.Timeline(r.User), t.settings(r.User)}, []any{
-				script.Milliseconds(r.Now), from, direction, r.Count - found, by.Rules.Reach(t.Options.Reach).Milliseconds(), self,
-				judge.Words, by.Rules.Offsets(years), before, t.named(judge, r.User), judge.QuietHours(years), by.Settings(),
-			})
-		})
-		if err != nil {
-			return nil, by, err
-		}
-		if cursor.Anew() {
-			times, taken = nil, nil
-		}
-		in := script.Read(answer, doing)
-		next := in.Int(1)
-		for i := 2; i < len(answer); i++ {
-			times = append(times, in.Time(i))
-			taken = append(taken, strconv.FormatInt(in.Int(i), 10))
-		}
-		if in.Err != nil || next == 0 {
-			return times, by, in.Err
-		}
-		if err := cursor.GoOn(doing, by, next); err != nil {
-			return nil, by, err
-		}
+// search returns the search of a request for later times.
+func (t *Timeline) search(r NextFreeRequest) judge.Search {
+	return judge.Search{
+		Client: t.client, User: r.User, Timeline: t.keys.Timeline(r.User), Settings: t.settings(r.User),
+		RealRecords: t.realRecords(r.User), Reach: t.options.Reach,
+		Category: r.Category, From: r.From, Now: r.Now, Count: r.Count, Later: true,
 	}
 }
-
-// PolicyOf returns what a user's messages were judged by in the last call about
-// them: the policy that their settings name, with limits of their own in place. It
-// asks nobody, so of a user of whom there was no call yet it may not be that.
-func (t *Timeline) PolicyOf(user string) policy.Policy { return t.Book.Of(user).Rules.Policy }
 
 // reservations reads id and time pairs from element i on.
 func reservations(r *script.ReplyReader, i int) []keyspace.Reservation {

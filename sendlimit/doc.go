@@ -101,5 +101,3 @@
 // What was reserved under older rules keeps its place under newer ones; what
 // was forgotten under a shorter window stays forgotten under a longer one.
 package sendlimit
-
-import ()

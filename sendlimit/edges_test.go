@@ -67,7 +67,7 @@ func TestForgottenToTheMillisecond(t *testing.T) {
 
 func TestFreeTimesToTheEndOfTheReach(t *testing.T) {
 	t.Parallel()
-	s := story.Tell(t, sendlimit.Options{Policy: story.PolicyOf(t, "1/minute"), Reach: 2 * time.Hour})
+	s := story.Tell(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute")), Reach: 2 * time.Hour})
 	s.Accepted("01:59")
 	require.Equal(t, story.At("02:00"), s.Reserve("a", "01:59:30").NextFree)
 	s.Release("01:59")

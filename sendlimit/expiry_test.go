@@ -26,7 +26,7 @@ func TestATimelineOutlivesAPlaceByItsOwnRules(t *testing.T) {
 		"marketing": {Rules: []policy.Rule{{Limit: 9, Window: week}}},
 	}
 	onEachStore(t, withSettings(t, "1/minute"), func(u *user) {
-		everyMinute := u.timeline
+		everyMinute := story.PolicyOf(t, "1/minute")
 		for _, row := range []struct {
 			reason   string
 			policy   policy.Policy
@@ -50,13 +50,11 @@ func TestATimelineOutlivesAPlaceByItsOwnRules(t *testing.T) {
 				require.True(u, d.Allowed, row.reason)
 				return d.At
 			}
-			u.timeline = everyMinute
+			u.under(everyMinute)
 			for n, when := range row.before {
 				take(n, when, "")
 			}
-			var err error
-			u.timeline, err = u.timeline.WithPolicy(row.policy)
-			require.NoError(u, err)
+			u.under(row.policy)
 			taken := story.At(day + row.taken + ":00Z")
 			require.Equal(u, taken, take(len(row.before), row.asked, row.category), row.reason)
 			expires := u.client.PExpireTime(u.Context(), story.KeysOf(sendlimit.Options{}).Timeline("alice")).Val()
@@ -72,7 +70,7 @@ func TestAPlaceBeforeOneUnderAShorterWindowGoesOnCounting(t *testing.T) {
 	for name, records := range map[string]bool{"places": false, "records": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := story.Tell(t, sendlimit.Options{Policy: story.PolicyOf(t, "1/minute"), Records: records})
+			s := story.Tell(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute")), Records: records})
 			taken := func(id, when string) bool {
 				r := sendlimit.Request{ID: id, At: story.At(when)}
 				if records {

@@ -20,7 +20,7 @@ func TestFreeTimesAmongMessagesOfAnotherCategory(t *testing.T) {
 	p.Categories = map[string]policy.CategoryRules{
 		"marketing": {Rules: []policy.Rule{{Limit: 3, Window: time.Minute}}},
 	}
-	s := story.Tell(t, sendlimit.Options{Policy: p, Records: true})
+	s := story.Tell(t, sendlimit.Options{Rules: story.RulesBy(t, p), Records: true})
 	for id, category := range map[string]string{"11:00:10": "news", "11:00:20": "marketing"} {
 		d := s.Ask(sendlimit.Request{
 			ID: id, At: story.At(id), Category: category,

@@ -48,7 +48,7 @@ func releaseHeld(s *story.Messages, id string, hold *sendlimit.Hold, former, fro
 // charged requires what the record says of charges.
 func charged(s *story.Messages, id, account, attempt string, former ...string) {
 	s.Helper()
-	found, err := messages.RecordsOf(s.Timeline, s.Client).Look(s.Context(), "alice", id)
+	found, err := story.RecordsIn(s, s.Client, s.Options.Prefix).Look(s.Context(), "alice", id)
 	require.NoError(s, err)
 	require.Equal(s, account, found[0].Account)
 	require.Equal(s, attempt, found[0].Hold)

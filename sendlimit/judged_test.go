@@ -10,7 +10,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
@@ -23,6 +22,7 @@ type user struct {
 	*testing.T
 
 	client   *redis.Client
+	rules    *sendlimit.Rules
 	timeline *sendlimit.Timeline
 	stored   *settings.Users
 	calls    *redistest.ScriptCalls
@@ -31,9 +31,12 @@ type user struct {
 // onEachStore runs a test on the embedded store and on Redis.
 func onEachStore(t *testing.T, o sendlimit.Options, test func(u *user)) {
 	t.Helper()
-	run := func(t *testing.T, client *redis.Client) {
+	run := func(t *testing.T, client *redis.Client, o sendlimit.Options) {
 		t.Helper()
-		u := &user{T: t, client: client, calls: &redistest.ScriptCalls{}}
+		if o.Rules != nil {
+			o.Rules = story.RulesBy(t, o.Rules.Policies()...) // which know nobody of another store
+		}
+		u := &user{T: t, client: client, rules: o.Rules, calls: &redistest.ScriptCalls{}}
 		client.AddHook(u.calls)
 		var err error
 		u.timeline, err = sendlimit.NewTimeline(client, o)
@@ -45,12 +48,18 @@ func onEachStore(t *testing.T, o sendlimit.Options, test func(u *user)) {
 	t.Run("embedded", func(t *testing.T) {
 		t.Parallel()
 		_, client := redistest.Embedded(t)
-		run(t, client)
+		run(t, client, o)
 	})
 	t.Run("redis", func(t *testing.T) {
 		t.Parallel()
-		run(t, redistest.Real(t).Client())
+		run(t, redistest.Real(t).Client(), o)
 	})
+}
+
+// under changes the policy.
+func (u *user) under(p policy.Policy) {
+	u.Helper()
+	require.NoError(u, u.rules.Replace(p))
 }
 
 func (u *user) set(s policy.UserSettings) {
@@ -116,7 +125,7 @@ func (u *user) places(key string) []string {
 
 func withSettings(t *testing.T, rules ...string) sendlimit.Options {
 	t.Helper()
-	return sendlimit.Options{Policy: story.PolicyOf(t, rules...), Records: true, UserSettings: true}
+	return sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, rules...)), Records: true}
 }
 
 func TestSettingsHoldFromTheNextDecisionOn(t *testing.T) {
@@ -190,8 +199,9 @@ func TestEveryCallFollowsTheSettings(t *testing.T) {
 
 func TestBlockedIsJudgedInItsTurn(t *testing.T) {
 	t.Parallel()
-	o := withSettings(t, "1/minute")
-	o.Policy.QuietHours = story.QuietHours(t, "22:00-08:00")
+	p := story.PolicyOf(t, "1/minute")
+	p.QuietHours = story.QuietHours(t, "22:00-08:00")
+	o := sendlimit.Options{Rules: story.RulesBy(t, p), Records: true}
 	onEachStore(t, o, func(u *user) {
 		u.accepted("a", "10:00", "")
 		u.accepted("b", "11:00", "")
@@ -224,7 +234,7 @@ func TestBlockedIsJudgedInItsTurn(t *testing.T) {
 // A timeline that honours no settings doesn't look at them.
 func TestSettingsThatAreNotHonoured(t *testing.T) {
 	t.Parallel()
-	onEachStore(t, sendlimit.Options{Policy: story.PolicyOf(t, "1/minute"), Records: true}, func(u *user) {
+	onEachStore(t, sendlimit.Options{Records: true}, func(u *user) { // without Rules
 		u.set(policy.UserSettings{Blocked: true})
 		require.Equal(u, 1, u.calls.During(func() {
 			d, err := u.timeline.Reserve(u.Context(), u.request("a", "10:00", ""))
@@ -239,7 +249,7 @@ func TestAPolicyThatIsNotKnown(t *testing.T) {
 	onEachStore(t, withSettings(t, "1/minute"), func(u *user) {
 		u.set(policy.UserSettings{Policy: "gold"})
 		_, err := u.timeline.Reserve(u.Context(), u.request("a", "10:00", ""))
-		require.ErrorIs(u, err, judge.ErrUnknownPolicy)
+		require.ErrorIs(u, err, sendlimit.ErrUnknownPolicy)
 		unavailable := &fault.UnavailableError{}
 		require.ErrorAs(u, err, &unavailable)
 		require.Empty(u, u.places(story.KeysOf(sendlimit.Options{}).Timeline("alice")))
@@ -249,10 +259,9 @@ func TestAPolicyThatIsNotKnown(t *testing.T) {
 // The policy's answer to a conflict is that of the user's own policy.
 func TestShiftByPolicy(t *testing.T) {
 	t.Parallel()
-	o := withSettings(t, "1/minute")
 	shifting := story.PolicyOf(t, "1/minute")
 	shifting.Name, shifting.OnConflict = "shifting", policy.Shift
-	o.Policies = []policy.Policy{shifting}
+	o := sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"), shifting), Records: true}
 	onEachStore(t, o, func(u *user) {
 		byPolicy := func(id string) sendlimit.Decision {
 			r := u.request(id, "10:00", "")
@@ -272,8 +281,9 @@ func TestShiftByPolicy(t *testing.T) {
 // The shorter reach holds.
 func TestTheReachOfAPolicy(t *testing.T) {
 	t.Parallel()
-	o := withSettings(t, "1/minute")
-	o.Policy.Reach, o.Reach = time.Hour, 2*time.Hour
+	p := story.PolicyOf(t, "1/minute")
+	p.Reach = time.Hour
+	o := sendlimit.Options{Rules: story.RulesBy(t, p), Records: true, Reach: 2 * time.Hour}
 	onEachStore(t, o, func(u *user) {
 		require.True(u, u.submit("a", "01:00", "").Allowed)
 		require.Equal(u, fault.CodeTooFarAhead, u.submit("b", "01:00:00.001", "").Code)

@@ -10,8 +10,8 @@ import (
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
-	"github.com/sendlimit/sendlimiter/sendlimit/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
@@ -25,21 +25,15 @@ func (t *Timeline) NextFree(ctx context.Context, r NextFreeRequest) ([]time.Time
 	if r.Count < 1 || r.Count > MaxNextFree {
 		return nil, &fault.InvalidError{Field: "count", Value: strconv.Itoa(r.Count), Want: fmt.Sprintf("1 to %d", MaxNextFree)}
 	}
-	times, by, err := t.Search(ctx, r, "", 1)
+	book, err := t.book()
+	if err != nil {
+		return nil, err
+	}
+	times, by, err := book.FreeTimes(ctx, t.search(r))
 	if by.Blocked {
 		times = nil
 	}
 	return times, err
-}
-
-// years is a time around which both begin and end of the search are, for the
-// offsets of zones.
-func (r NextFreeRequest) years() time.Time {
-	now := calendar.OrLocalClock(r.Now)
-	if r.From.After(now) {
-		return r.From
-	}
-	return now
 }
 
 // List gives a user's reservations, those that do not count among them, ascending
@@ -51,20 +45,24 @@ func (t *Timeline) List(ctx context.Context, r ListRequest) ([]keyspace.Reservat
 	if err != nil {
 		return nil, err
 	}
-	keys := []string{t.Keys.Timeline(r.User)}
-	if t.Options.Records {
-		keys = append(keys, t.Keys.Uncounted(r.User))
+	book, err := t.book()
+	if err != nil {
+		return nil, err
+	}
+	keys := []string{t.keys.Timeline(r.User)}
+	if t.options.Records {
+		keys = append(keys, t.keys.Uncounted(r.User))
 	}
 	var list []keyspace.Reservation
 	for {
 		args := []any{
 			script.Milliseconds(r.Now), script.Milliseconds(r.From), script.Milliseconds(r.To),
-			script.Milliseconds(r.After.At), r.After.ID, limit - len(list), t.Book.Keep.Milliseconds(),
+			script.Milliseconds(r.After.At), r.After.ID, limit - len(list), book.Keep.Milliseconds(),
 		}
-		if t.Options.Records {
-			args = append(args, t.Keys.RecordPrefix(r.User))
+		if t.options.Records {
+			args = append(args, t.keys.RecordPrefix(r.User))
 		}
-		answer, err := script.Run(ctx, t.Client, lua.List, doing, keys, args)
+		answer, err := script.Run(ctx, t.client, lua.List, doing, keys, args)
 		if err != nil {
 			return nil, err
 		}
@@ -111,21 +109,27 @@ func (t *Timeline) Usage(ctx context.Context, r UsageRequest) (Usage, error) {
 			Want: fmt.Sprintf("a time after from, at most %d days", int(MaxUsageSpan/calendar.DayLong)),
 		}
 	}
-	answer, by, err := judge.Judged(ctx, t.Book, r.User, doing, func(by judge.UserRules) (script.Reply, error) {
-		judge := by.Rules.Scope(r.Category)
-		return script.Run(ctx, t.Client, lua.Usage, doing, []string{t.Keys.Timeline(r.User), t.settings(r.User)}, []any{
-			script.Milliseconds(r.Now), script.Milliseconds(r.At), script.Milliseconds(r.From), script.Milliseconds(r.To), by.Rules.Keep.Milliseconds(),
-			judge.Words, by.Rules.Offsets(cmp.Or(r.At, r.From, r.Now)), t.named(judge, r.User), by.Settings(),
-		})
-	})
+	book, err := t.book()
 	if err != nil {
 		return Usage{}, err
 	}
-	judge := by.Rules.Scope(r.Category)
-	u, err := usage(judge, script.Read(answer, doing), spanned)
+	call := judge.Call{Client: t.client, Script: lua.Usage, Doing: doing, User: r.User}
+	call.Arguments = func(by judge.UserRules) ([]string, []any) {
+		scope := by.Rules.Scope(r.Category)
+		return []string{t.keys.Timeline(r.User), t.settings(r.User)}, []any{
+			script.Milliseconds(r.Now), script.Milliseconds(r.At), script.Milliseconds(r.From), script.Milliseconds(r.To), by.Rules.Keep.Milliseconds(),
+			scope.Words, by.Rules.Offsets(cmp.Or(r.At, r.From, r.Now)), scope.Whose(t.realRecords(r.User)), by.Settings(),
+		}
+	}
+	answer, by, err := book.Run(ctx, call)
+	if err != nil {
+		return Usage{}, err
+	}
+	scope := by.Rules.Scope(r.Category)
+	u, err := usage(scope, script.Read(answer, doing), spanned)
 	u.Blocked = by.Blocked
 	if err == nil && spanned {
-		u.Quiet = judge.QuietWithin(r.From.UnixMilli(), r.To.UnixMilli())
+		u.Quiet = scope.QuietWithin(r.From.UnixMilli(), r.To.UnixMilli())
 		u.Free = subtract(u.Free, u.Quiet)
 		if by.Blocked {
 			u.Free = nil

@@ -43,7 +43,7 @@ func TestPitfall02RefusalsLeaveNothing(t *testing.T) {
 	for name, records := range map[string]bool{"places": false, "records": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			s := story.Tell(t, sendlimit.Options{Policy: story.PolicyOf(t, "1/minute", "2/hour"), Records: records})
+			s := story.Tell(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute", "2/hour")), Records: records})
 			ask := func(id, when string, shift bool) sendlimit.Decision {
 				r := sendlimit.Request{ID: id, At: story.At(when), Shift: shift, ShiftUntil: story.At(when).Add(time.Minute)}
 				if records {

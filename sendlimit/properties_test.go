@@ -35,7 +35,7 @@ func fill(t *rapid.T, client *redis.Client, prefix string) *crowd {
 		{"2/10s", "3/minute", "4/calendar_minute"},
 		{"zone:Europe/Berlin", "1/20s", "6/calendar_hour"},
 	}).Draw(t, "rules")
-	o := sendlimit.Options{Prefix: prefix, Policy: story.PolicyOf(t, rules...)}
+	o := sendlimit.Options{Prefix: prefix, Rules: story.RulesBy(t, story.PolicyOf(t, rules...))}
 	timeline, err := sendlimit.NewTimeline(client, o)
 	require.NoError(t, err)
 	c := &crowd{timeline: timeline, client: client, key: story.KeysOf(o).Timeline("alice"), now: story.At("2051-03-26T00:59:00Z")}

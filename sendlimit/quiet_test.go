@@ -21,9 +21,9 @@ import (
 // winter.
 func sleeping(t *testing.T, lines []string, rules ...string) sendlimit.Options {
 	t.Helper()
-	o := withSettings(t, append([]string{"zone:Europe/Berlin"}, rules...)...)
-	o.Policy.QuietHours = story.QuietHours(t, lines...)
-	return o
+	p := story.PolicyOf(t, append([]string{"zone:Europe/Berlin"}, rules...)...)
+	p.QuietHours = story.QuietHours(t, lines...)
+	return sendlimit.Options{Rules: story.RulesBy(t, p), Records: true}
 }
 
 func TestQuietHoursOverMidnight(t *testing.T) {
@@ -165,9 +165,9 @@ func TestQuietHoursAreTheUsers(t *testing.T) {
 func TestQuietHoursThroughALongSearch(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	o := sendlimit.Options{Policy: story.PolicyOf(t, "1/minute")}
-	o.Policy.QuietHours = story.QuietHours(t, "00:00-23:00")
-	s := story.Tell(t, o)
+	p := story.PolicyOf(t, "1/minute")
+	p.QuietHours = story.QuietHours(t, "00:00-23:00")
+	s := story.Tell(t, sendlimit.Options{Rules: story.RulesBy(t, p)})
 	calls := &redistest.ScriptCalls{}
 	s.Client.AddHook(calls)
 	const days = 300

@@ -7,8 +7,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
-	"github.com/sendlimit/sendlimiter/sendlimit/judge"
 )
 
 // SentRequest is a send that is over and was made by something else.
@@ -62,15 +62,20 @@ func (t *Timeline) RecordSent(ctx context.Context, r SentRequest) (Recorded, err
 	if r.At.IsZero() {
 		return Recorded{}, &fault.InvalidError{Field: "send_at", Value: "", Want: "the time at which it was sent"}
 	}
-	if t.Options.Records {
+	if t.options.Records {
 		if err := checkRecord(r.Record); err != nil {
 			return Recorded{}, err
 		}
 	}
-	answer, _, err := judge.Judged(ctx, t.Book, r.User, doing, func(by judge.UserRules) (script.Reply, error) {
-		keys, args := t.recordCall(r, by.Rules.Scope(request.Category), by)
-		return script.Run(ctx, t.Client, lua.RecordSent, doing, keys, args)
-	})
+	book, err := t.book()
+	if err != nil {
+		return Recorded{}, err
+	}
+	call := judge.Call{Client: t.client, Script: lua.RecordSent, Doing: doing, User: r.User}
+	call.Arguments = func(by judge.UserRules) ([]string, []any) {
+		return t.recordCall(r, by.Rules.Scope(request.Category), by)
+	}
+	answer, _, err := book.Run(ctx, call)
 	if err != nil {
 		return Recorded{}, err
 	}
@@ -92,19 +97,19 @@ func (t *Timeline) RecordSent(ctx context.Context, r SentRequest) (Recorded, err
 }
 
 // recordCall builds the keys and arguments of lua.RecordSent.
-func (t *Timeline) recordCall(r SentRequest, judge *judge.Scope, by judge.UserRules) ([]string, []any) {
-	_, alerts := t.alerts(judge)
-	keys := []string{judge.Places(t.Keys, r.User), t.settings(r.User)}
+func (t *Timeline) recordCall(r SentRequest, scope *judge.Scope, by judge.UserRules) ([]string, []any) {
+	_, alerts := t.alerts(scope)
+	keys := []string{scope.Places(t.keys, r.User), t.settings(r.User)}
 	args := []any{
 		script.Milliseconds(r.Now), r.ID, r.At.UnixMilli(), by.Rules.Keep.Milliseconds(), by.Rules.Offsets(r.At), alerts, by.Settings(),
 	}
-	if !t.Options.Records {
+	if !t.options.Records {
 		return keys, args
 	}
 	beside := any("")
-	if judge.Uncounted {
+	if scope.Uncounted {
 		beside = 1
 	}
-	return append(keys, t.Keys.Record(r.User, r.ID)),
-		append(args, r.Record.Generation, r.Record.Fingerprint, r.Record.Category, t.Options.KeepRecords.Milliseconds(), beside)
+	return append(keys, t.keys.Record(r.User, r.ID)),
+		append(args, r.Record.Generation, r.Record.Fingerprint, r.Record.Category, t.options.KeepRecords.Milliseconds(), beside)
 }

@@ -33,8 +33,9 @@ type Rehearsal struct {
 // Rehearse begins a dry run over the timeline's reservations.
 func (t *Timeline) Rehearse(client redis.Cmdable) *Rehearsal {
 	copied := *t
-	copied.copyOf = &t.Keys
-	copied.Keys = keyspace.KeysUnder(t.Keys.Begin + "-dry-" + keyspace.NewToken())
+	copied.rules = t.rules.Frozen()
+	copied.copyOf = &t.keys
+	copied.keys = keyspace.KeysUnder(t.keys.Begin + "-dry-" + keyspace.NewToken())
 	return &Rehearsal{client: client, copied: &copied, touched: make(map[int]struct{})}
 }
 
@@ -58,7 +59,7 @@ func (r *Rehearsal) on(
 		return Decision{}, err
 	}
 	r.touch(keyspace.Partition(request.User))
-	from, to := r.copied.copyOf, r.copied.Keys
+	from, to := r.copied.copyOf, r.copied.keys
 	timeline, record := to.Timeline(request.User), to.Record(request.User, request.ID)
 	watch, uncounted := to.Watch(request.User), to.Uncounted(request.User)
 	_, err = script.Run(ctx, r.client, lua.Rehearse, doing, []string{
@@ -99,7 +100,7 @@ func (r *Rehearsal) Clear(ctx context.Context) error {
 		lists := make([]*redis.StringSliceCmd, len(partitions))
 		_, err := r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 			for i, p := range partitions {
-				lists[i] = pipe.SMembers(ctx, r.copied.Keys.Copies(p))
+				lists[i] = pipe.SMembers(ctx, r.copied.keys.Copies(p))
 			}
 			return nil
 		})
@@ -108,7 +109,7 @@ func (r *Rehearsal) Clear(ctx context.Context) error {
 		}
 		_, err = r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 			for i, p := range partitions {
-				for _, key := range append(lists[i].Val(), r.copied.Keys.Copies(p)) {
+				for _, key := range append(lists[i].Val(), r.copied.keys.Copies(p)) {
 					pipe.Unlink(ctx, key)
 				}
 			}

@@ -20,7 +20,7 @@ import (
 // by the operation's name.
 func everything(t *testing.T, client redis.Scripter) map[string]error {
 	t.Helper()
-	options := sendlimit.Options{Policy: story.PolicyOf(t, "1/minute", "10/calendar_day")}
+	options := sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute", "10/calendar_day"))}
 	timeline, err := sendlimit.NewTimeline(client, options)
 	require.NoError(t, err)
 	gate, err := messages.NewGate(client, options)

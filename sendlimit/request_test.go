@@ -204,11 +204,6 @@ func TestOptionsAreChecked(t *testing.T) {
 		field, value, want string
 	}{
 		{sendlimit.Options{Prefix: "A"}, "prefix", "A", "1 to 32 of a-z 0-9 _ -"},
-		{sendlimit.Options{Policy: policy.Policy{Name: "p"}}, "rules", "[]", "at least one rule such as 5/hour"},
-		{
-			sendlimit.Options{Policy: policy.Policy{Rules: policy.Default().Rules}},
-			"policy", "", "a name of 1 to 64 of a-z 0-9 _ -",
-		},
 		{sendlimit.Options{Reach: time.Second - 1}, "reach", "999.999999ms", "1 s to 366 days"},
 		{sendlimit.Options{Reach: -time.Hour}, "reach", "-1h0m0s", "1 s to 366 days"},
 		{sendlimit.Options{Reach: policy.DefaultReach + 1}, "reach", "8784h0m0.000000001s", "1 s to 366 days"},
@@ -223,15 +218,23 @@ func TestOptionsAreChecked(t *testing.T) {
 	_, err := messages.NewWatchList(nil, sendlimit.Options{Prefix: "A"})
 	story.Invalid(t, err, "prefix", "A")
 
-	timeline, err := sendlimit.NewTimeline(untouchable{t: t}, sendlimit.Options{})
+	rules, err := sendlimit.NewRules()
 	require.NoError(t, err)
-	require.Equal(t, policy.Default(), timeline.Policy())
-	_, err = timeline.WithPolicy(policy.Policy{Name: "p"})
-	story.Invalid(t, err, "rules", "[]")
-	changed, err := timeline.WithPolicy(story.PolicyOf(t, "2/minute"))
-	require.NoError(t, err)
-	require.Equal(t, "2/minute", changed.Policy().String())
-	require.Equal(t, policy.Default(), timeline.Policy(), "the first one keeps its rules")
+	require.Equal(t, []policy.Policy{policy.Default()}, rules.Policies())
+	for _, row := range []struct {
+		policy             policy.Policy
+		field, value, want string
+	}{
+		{policy.Policy{Name: "p"}, "rules", "[]", "at least one rule such as 5/hour"},
+		{policy.Policy{Rules: policy.Default().Rules}, "policy", "", "a name of 1 to 64 of a-z 0-9 _ -"},
+	} {
+		_, err := sendlimit.NewRules(row.policy)
+		require.Equal(t, row.want, story.Invalid(t, err, row.field, row.value))
+		require.Equal(t, row.want, story.Invalid(t, rules.Replace(story.PolicyOf(t, "1/hour"), row.policy), row.field, row.value))
+		require.Equal(t, policy.Default(), rules.Of("alice"), "they stay as they are")
+	}
+	require.NoError(t, rules.Replace(story.PolicyOf(t, "2/minute")))
+	require.Equal(t, "2/minute", rules.Of("alice").String())
 }
 
 // An error of a long value stays readable, and is never cut within a letter.

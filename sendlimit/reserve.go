@@ -9,8 +9,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
-	"github.com/sendlimit/sendlimiter/sendlimit/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
@@ -38,7 +38,7 @@ func (t *Timeline) Reserve(ctx context.Context, r Request) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	if t.Options.Records {
+	if t.options.Records {
 		if err := checkRecord(r.Record); err != nil {
 			return Decision{}, err
 		}
@@ -46,13 +46,10 @@ func (t *Timeline) Reserve(ctx context.Context, r Request) (Decision, error) {
 	if !r.SearchFrom.IsZero() && !r.Shift && !r.ByPolicy {
 		return Decision{}, &fault.InvalidError{Field: "search_from", Value: r.SearchFrom.String(), Want: "none without a shift"}
 	}
-	if err := r.Hold.check(t.Options.Records); err != nil {
+	if err := r.Hold.check(t.options.Records); err != nil {
 		return Decision{}, err
 	}
-	return t.decide(ctx, r, doing, func(by judge.UserRules, resume any) (script.Reply, error) {
-		keys, args := t.reserveCall(r, by, resume)
-		return script.Run(ctx, t.Client, lua.Reserve, doing, keys, args)
-	})
+	return t.decide(ctx, r, doing, lua.Reserve, t.reserveCall)
 }
 
 // Check says what Reserve would answer, and writes nothing. Of a Record it
@@ -63,10 +60,7 @@ func (t *Timeline) Check(ctx context.Context, r Request) (Decision, error) {
 	if err != nil {
 		return Decision{}, err
 	}
-	return t.decide(ctx, r, doing, func(by judge.UserRules, resume any) (script.Reply, error) {
-		keys, args := t.checkCall(r, by, resume)
-		return script.Run(ctx, t.Client, lua.Check, doing, keys, args)
-	})
+	return t.decide(ctx, r, doing, lua.Check, t.checkCall)
 }
 
 // checked is a request that can be made, with its category both in itself and in
@@ -79,9 +73,9 @@ func (t *Timeline) checked(r Request) (Request, error) {
 		return r, err
 	}
 	switch {
-	case t.Options.Records && r.Record == nil:
+	case t.options.Records && r.Record == nil:
 		return r, &fault.InvalidError{Field: "record", Value: "", Want: "a record: this timeline keeps them"}
-	case !t.Options.Records && r.Record != nil:
+	case !t.options.Records && r.Record != nil:
 		return r, &fault.InvalidError{Field: "record", Value: r.Record.Generation, Want: "none: this timeline keeps places only"}
 	case r.Record == nil || r.Record.Category == r.Category:
 		return r, nil
@@ -106,7 +100,7 @@ func checkRecord(r *Record) error {
 
 // reserveCall builds the keys and arguments of lua.Reserve.
 func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]string, []any) {
-	set, judge := by.Rules, by.Rules.Scope(r.Category)
+	set, scope := by.Rules, by.Rules.Scope(r.Category)
 	args := make([]any, 0, 40)
 	args = append(args, script.Milliseconds(r.Now), r.ID)
 	keep := set.Keep.Milliseconds()
@@ -116,32 +110,32 @@ func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]str
 	} else {
 		at := r.At.UnixMilli()
 		first, last := any(""), any("")
-		if !by.Blocked && !judge.QuietAt(at) {
-			first, last = judge.Span(at)
+		if !by.Blocked && !scope.QuietAt(at) {
+			first, last = scope.Span(at)
 		}
 		args = append(args, at, first, last, max(at+keep, t.expiry(r, at)))
 	}
-	alertFrom, alerts := t.alerts(judge)
+	alertFrom, alerts := t.alerts(scope)
 	years := cmp.Or(r.At, r.Now)
 	zones := set.Offsets(years)
-	if quiet := judge.QuietHours(years); quiet != "" {
+	if quiet := scope.QuietHours(years); quiet != "" {
 		zones += "#" + quiet
 	}
 	if resume != any("") {
 		shiftUntil = fmt.Sprint(shiftUntil, " ", resume)
 	}
-	args = append(args, keep, set.Reach(t.Options.Reach).Milliseconds(), judge.Words, zones, shiftUntil, t.named(judge, r.User),
+	args = append(args, keep, set.Reach(t.options.Reach).Milliseconds(), scope.Words, zones, shiftUntil, scope.Whose(t.realRecords(r.User)),
 		alertFrom, alerts, r.Hold.bounds(searchFrom), by.Settings())
-	keys := []string{judge.Places(t.Keys, r.User), t.settings(r.User)}
-	if !t.Options.Records {
+	keys := []string{scope.Places(t.keys, r.User), t.settings(r.User)}
+	if !t.options.Records {
 		return keys, args
 	}
 	rec := r.Record
-	expires := "+" + strconv.FormatInt(t.Options.ExpireAfter.Milliseconds(), 10)
+	expires := "+" + strconv.FormatInt(t.options.ExpireAfter.Milliseconds(), 10)
 	if !rec.ExpiresAt.IsZero() {
 		expires = strconv.FormatInt(rec.ExpiresAt.UnixMilli(), 10)
 	}
-	args = append(args, t.Options.LookAfter.Milliseconds(), keyspace.WatchMember(r.User, r.ID, rec.Generation), expires,
+	args = append(args, t.options.LookAfter.Milliseconds(), keyspace.WatchMember(r.User, r.ID, rec.Generation), expires,
 		"g", rec.Generation, "f", rec.Fingerprint, "t", args[2])
 	if !rec.ExpiresAt.IsZero() {
 		args = append(args, "x", expires)
@@ -152,39 +146,39 @@ func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]str
 	if len(rec.Content) > 0 {
 		args = append(args, "c", rec.Content)
 	}
-	if judge.Uncounted {
+	if scope.Uncounted {
 		args = append(args, "z", 1)
 	}
 	if r.Hold != nil {
 		args = append(args, "y", r.Hold.charge())
 	}
-	return append(keys, t.Keys.Record(r.User, r.ID), t.Keys.Watch(r.User)), args
+	return append(keys, t.keys.Record(r.User, r.ID), t.keys.Watch(r.User)), args
 }
 
 // expiry is when the message of a request expires at the latest, Unix ms: as
 // long as it can be sent, its place tells of it. 0 without a record.
 func (t *Timeline) expiry(r Request, at int64) int64 {
 	switch {
-	case !t.Options.Records:
+	case !t.options.Records:
 		return 0
 	case r.Record.ExpiresAt.IsZero():
-		return at + t.Options.ExpireAfter.Milliseconds()
+		return at + t.options.ExpireAfter.Milliseconds()
 	default:
 		return r.Record.ExpiresAt.UnixMilli()
 	}
 }
 
 func (t *Timeline) checkCall(r Request, by judge.UserRules, resume any) ([]string, []any) {
-	set, judge := by.Rules, by.Rules.Scope(r.Category)
+	set, scope := by.Rules, by.Rules.Scope(r.Category)
 	shiftUntil, _ := r.shift(set)
 	years := cmp.Or(r.At, r.Now)
 	args := []any{
-		script.Milliseconds(r.Now), r.ID, script.Milliseconds(r.At), set.Keep.Milliseconds(), set.Reach(t.Options.Reach).Milliseconds(),
-		shiftUntil, resume, judge.Words, set.Offsets(years), t.named(judge, r.User), judge.QuietHours(years), by.Settings(),
+		script.Milliseconds(r.Now), r.ID, script.Milliseconds(r.At), set.Keep.Milliseconds(), set.Reach(t.options.Reach).Milliseconds(),
+		shiftUntil, resume, scope.Words, set.Offsets(years), scope.Whose(t.realRecords(r.User)), scope.QuietHours(years), by.Settings(),
 	}
-	keys := []string{judge.Places(t.Keys, r.User), t.settings(r.User)}
-	if t.Options.Records {
-		keys = append(keys, t.Keys.Record(r.User, r.ID))
+	keys := []string{scope.Places(t.keys, r.User), t.settings(r.User)}
+	if t.options.Records {
+		keys = append(keys, t.keys.Record(r.User, r.ID))
 		args = append(args, r.Record.Fingerprint)
 	}
 	return keys, args

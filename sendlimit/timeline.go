@@ -9,7 +9,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/judge"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
@@ -39,17 +39,11 @@ const DefaultOverdueAfter = time.Minute
 // Options configure a Timeline, a Gate and a WatchList. The zero value is the
 // default policy for every user, under the default prefix, places only.
 type Options struct {
-	Prefix string        // begins every key; "" means DefaultPrefix
-	Policy policy.Policy // the rules of whoever has no policy of their own; the zero value means DefaultPolicy
-	Reach  time.Duration // how far ahead a send time may lie, at most DefaultReach, its default
-	// Policies are those that the settings of single users may name beside Policy.
-	Policies []policy.Policy
-	// UserSettings honours what is set for single users, see UserSettings: it holds
-	// from the next call on.
-	UserSettings bool
-	// SettingsCache is shared with timelines before and after this one, under other
-	// policies say; nil means one of its own.
-	SettingsCache *judge.SettingsCache
+	Prefix string // begins every key; "" means DefaultPrefix
+	// Rules judges. Share one Rules among all that judges in a program. Nil means the
+	// default policy for every user, and settings of users do not count.
+	Rules *Rules
+	Reach time.Duration // how far ahead a send time may lie, at most DefaultReach, its default
 	// Records keeps a record and a watch entry beside each place, for a queue
 	// that delivers through a Gate. Policies with Categories need it: a message's
 	// category is in its record.
@@ -80,8 +74,8 @@ type Options struct {
 
 // withDefaults completes what is zero.
 func (o Options) WithDefaults() Options {
-	if o.Policy.Name == "" && o.Policy.Rules == nil {
-		o.Policy = policy.Default()
+	if o.Rules == nil {
+		o.Rules = judge.Default()
 	}
 	o.Reach = cmp.Or(o.Reach, policy.DefaultReach)
 	o.KeepRecords = cmp.Or(o.KeepRecords, DefaultKeepRecords)
@@ -126,11 +120,11 @@ func (o Options) Validate() error {
 // *UnavailableError when the store did not answer, and ErrReply when it
 // answered nonsense.
 type Timeline struct {
-	Client  redis.Scripter
-	Keys    keyspace.Keys
+	client  redis.Scripter
+	keys    keyspace.Keys
 	copyOf  *keyspace.Keys // of what is real, where these are copies of a dry run; else nil
-	Book    *judge.Rulebook
-	Options Options // complete
+	rules   *judge.Rules
+	options Options // complete
 }
 
 // NewTimeline returns a timeline in the store behind client. The error is an
@@ -141,8 +135,8 @@ func NewTimeline(client redis.Scripter, o Options) (*Timeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Timeline{Client: client, Keys: keys}
-	if err := t.judgeBy(o); err != nil {
+	t := &Timeline{client: client, keys: keys, rules: o.Rules, options: o}
+	if _, err := t.book(); err != nil {
 		return nil, err
 	}
 	if err := o.Validate(); err != nil {
@@ -151,65 +145,37 @@ func NewTimeline(client redis.Scripter, o Options) (*Timeline, error) {
 	return t, nil
 }
 
-// judgeBy makes the policies of options those that the timeline judges by.
-func (t *Timeline) judgeBy(o Options) error {
-	book, err := judge.NewRulebook(o.Policy, o.Policies, o.UserSettings, o.SettingsCache)
-	if err != nil {
-		return err
+// book returns the policies that a call goes by from its beginning to its end.
+func (t *Timeline) book() (*judge.Rulebook, error) {
+	book := t.rules.Book()
+	if t.options.Records {
+		return book, nil
 	}
-	if !o.Records {
-		for _, p := range append([]policy.Policy{o.Policy}, o.Policies...) {
-			if len(p.Categories) > 0 {
-				return &fault.InvalidError{
-					Field: "categories", Value: p.Name,
-					Want: "none without records: what category a message is of stands there",
-				}
-			}
-		}
-	}
-	o.SettingsCache = book.Cache
-	t.Book, t.Options = book, o
-	return nil
+	return book, book.CheckRecords()
 }
 
-// WithPolicy returns a timeline over the same reservations under other rules:
-// what is reserved keeps its places. Options.Policies stay.
-func (t *Timeline) WithPolicy(p policy.Policy) (*Timeline, error) {
-	changed, o := *t, t.Options
-	o.Policy = p
-	if err := changed.judgeBy(o); err != nil {
-		return nil, err
-	}
-	return &changed, nil
-}
-
-// On returns the same timeline behind another client of the same store: a
-// connection on which something is to follow its calls, say.
-func (t *Timeline) On(client redis.Scripter) *Timeline {
+// WithClient returns the same timeline behind another client of the same store: a
+// connection of its own, say, on which something else follows its calls.
+func (t *Timeline) WithClient(client redis.Scripter) *Timeline {
 	changed := *t
-	changed.Client = client
+	changed.client = client
 	return &changed
 }
-
-// Policy returns the rules the timeline judges by, but for users whose settings
-// name another policy or replace a limit.
-func (t *Timeline) Policy() policy.Policy { return t.Book.Base.Policy }
 
 // settings is the key of what is set for a user: the real one in a dry run, too.
 func (t *Timeline) settings(user string) string {
 	if t.copyOf != nil {
 		return t.copyOf.Settings(user)
 	}
-	return t.Keys.Settings(user)
+	return t.keys.Settings(user)
 }
 
-// named is how the scripts are told whose rules judge. In a dry run, they look for
-// the categories of messages of which there is no copy where they really are.
-func (t *Timeline) named(by *judge.Scope, user string) string {
-	if t.copyOf != nil && len(by.Own) > 0 {
-		return by.Named + " " + t.copyOf.RecordPrefix(user)
+// realRecords begins the keys of a user's records in a dry run; else "".
+func (t *Timeline) realRecords(user string) string {
+	if t.copyOf == nil {
+		return ""
 	}
-	return by.Named
+	return t.copyOf.RecordPrefix(user)
 }
 
 // alerts is what the scripts are told of the alerts of a message that a scope

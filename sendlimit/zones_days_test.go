@@ -39,11 +39,12 @@ func TestDaysOfClockChanges(t *testing.T) {
 		{"Australia/Lord_Howe", "2027-04-03T13:00:00Z", "2027-04-04T13:30:00Z", 24*time.Hour + 30*time.Minute, "half an hour is there twice"},
 	} {
 		for _, own := range []bool{false, true} {
-			name, options := "policy's "+day.zone+" "+day.from, sendlimit.Options{Policy: story.PolicyOf(t, "zone:"+day.zone, "2/calendar_day")}
+			name, p := "policy's "+day.zone+" "+day.from, story.PolicyOf(t, "zone:"+day.zone, "2/calendar_day")
 			if own {
-				name, options.UserSettings = "user's "+day.zone+" "+day.from, true
-				options.Policy.TimeZone, options.Policy.UserTimeZone = "Asia/Tokyo", true
+				name = "user's " + day.zone + " " + day.from
+				p.TimeZone, p.UserTimeZone = "Asia/Tokyo", true
 			}
+			options := sendlimit.Options{Rules: story.RulesBy(t, p)}
 			t.Run(name, func(t *testing.T) {
 				t.Parallel()
 				from, until := story.At(day.from), story.At(day.until)
@@ -59,7 +60,7 @@ func TestDaysOfClockChanges(t *testing.T) {
 					d := s.Ask(sendlimit.Request{ID: "between", At: between})
 					require.Equal(t, fault.CodeSendLimit, d.Code, day.why)
 					require.Equal(t, []sendlimit.Violation{{
-						Rule: options.Policy.Rules[0], From: from, Until: until, ConflictsTotal: 2,
+						Rule: p.Rules[0], From: from, Until: until, ConflictsTotal: 2,
 						Conflicts: []keyspace.Reservation{{ID: "first", At: from}, {ID: "last", At: last}},
 					}}, d.Violations, day.why)
 					require.Equal(t, until, d.NextFree, day.why)
@@ -72,7 +73,7 @@ func TestDaysOfClockChanges(t *testing.T) {
 					User: "alice", At: last, From: from.Add(-time.Hour), To: until.Add(time.Hour),
 				})
 				require.NoError(t, err)
-				require.Equal(t, []sendlimit.RuleUsage{{Rule: options.Policy.Rules[0], Used: 2, From: from, Until: until}}, u.Rules)
+				require.Equal(t, []sendlimit.RuleUsage{{Rule: p.Rules[0], Used: 2, From: from, Until: until}}, u.Rules)
 				require.Equal(t, []calendar.Stretch{
 					{From: from.Add(-time.Hour), Until: from}, {From: until, Until: until.Add(time.Hour)},
 				}, u.Free, day.why)
@@ -120,7 +121,7 @@ func TestQuietHoursThroughClockChanges(t *testing.T) {
 			var err error
 			p.QuietHours, err = policy.ParseQuietHours(c.lines...)
 			require.NoError(t, err)
-			s := story.Tell(t, sendlimit.Options{Policy: p, UserSettings: true})
+			s := story.Tell(t, sendlimit.Options{Rules: story.RulesBy(t, p)})
 			set(s, policy.UserSettings{TimeZone: c.zone}) // quiet hours are the user's, though the policy's zone is UTC
 			if c.from == "" {
 				require.True(t, s.Reserve("a", c.at).Allowed)

@@ -44,10 +44,10 @@ func (s *story) requireCharges(zones map[string]*time.Location, sent map[string]
 	time.Sleep(10 * time.Millisecond) // what is settled in the background
 	synctest.Wait()
 	model := sendlimittest.NewChargeModel(zones)
-	timeline, err := s.Timeline(s.Context())
+	records, err := messages.NewRecords(s.client, "")
 	require.NoError(s, err)
 	for user, ids := range sent {
-		standings, err := messages.RecordsOf(timeline, s.client).Look(s.Context(), user, ids...)
+		standings, err := records.Look(s.Context(), user, ids...)
 		require.NoError(s, err)
 		for _, standing := range standings {
 			model.Update(standing)

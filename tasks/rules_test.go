@@ -38,9 +38,7 @@ func TestRulesAreFollowed(t *testing.T) {
 		s.until(2 * time.Second)
 		require.Equal(s, "1/calendar_month", s.submit(s.message("c", 2*time.Hour)).Violations[0].Rule)
 		require.Equal(s, []string{"a", "b"}, s.places())
-		timeline, err := s.Timeline(s.Context())
-		require.NoError(s, err)
-		require.Equal(s, "1/calendar_month", timeline.Policy().String())
+		require.Equal(s, "1/calendar_month", s.Policies.Rules().Of("alice").String())
 	})
 }
 

@@ -107,7 +107,12 @@ func NewWorker(client redis.UniversalClient, o WorkerOptions) (*Worker, error) {
 		Tolerance: o.Tolerance, Attempts: o.Retries.Attempts, SkipUncertain: o.OnUncertain == deliver.SkipUncertain,
 		DropDueBefore: o.DropDueBefore, LookAfter: o.LookAfter, OverdueAfter: o.OverdueAfter,
 	}
-	r, err := rules.New(client, o.Policies, rules.PoliciesOptions{Prefix: o.Prefix, Policy: o.Policy, Logger: o.Logger}, options)
+	policies, err := rules.Given(o.Policies, client, rules.PoliciesOptions{Prefix: o.Prefix, Policy: o.Policy, Logger: o.Logger})
+	if err != nil {
+		return nil, err
+	}
+	options.Rules = policies.Rules()
+	gate, err := messages.NewGate(client, options)
 	if err != nil {
 		return nil, err
 	}
@@ -119,7 +124,7 @@ func NewWorker(client redis.UniversalClient, o WorkerOptions) (*Worker, error) {
 	w := &Worker{
 		client: client, prefix: o.Prefix, options: options, shutdown: o.ShutdownTimeout, relay: o.RelayEvery, sweep: o.SweepEvery, logger: o.Logger,
 		handler: &deliver.Handler{
-			Rules: r, Queue: queue.New(client, o.Prefix), Clock: storeClock, Notifier: o.Notifier, Pacer: paces,
+			Policies: policies, Gate: gate, Queue: queue.New(client, o.Prefix), Clock: storeClock, Notifier: o.Notifier, Pacer: paces,
 			Retries: o.Retries, OnUncertain: o.OnUncertain, PushTimeout: o.PushTimeout, Margin: o.SettleMargin,
 			Tolerance: cmp.Or(o.Tolerance, sendlimit.DefaultTolerance),
 			Slots:     make(chan struct{}, o.Deliveries), Stopping: make(chan struct{}), Ended: make(chan struct{}),
@@ -169,7 +174,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	// The rules are there before the first task is, or the worker does not
 	// start.
-	if _, err := w.handler.Rules.Limiters(ctx); err != nil {
+	if err := w.handler.Policies.Refresh(ctx); err != nil {
 		return unlessStopped(ctx, err)
 	}
 	w.learnClock(ctx)
@@ -188,7 +193,7 @@ func (w *Worker) Run(ctx context.Context) error {
 		Watch: watch, Charges: charges, Queue: w.handler.Queue, Confirmer: w.handler.Confirmer, Clock: w.handler.Clock, Learn: w.learnClock,
 		Metrics: w.handler.Metrics, Logger: w.logger,
 	}).Start(context.WithoutCancel(ctx), w.relay, w.sweep)
-	stopPolicies := w.handler.Rules.Policies.Follow(ctx)
+	stopPolicies := w.handler.Policies.Follow(ctx)
 	w.handler.Tally.Start(ctx)
 	stopNotices := w.noticeJobs.Start(context.WithoutCancel(ctx), w.sweep)
 	w.logger.InfoContext(ctx, "delivering", "queue", queue.Name(w.prefix))

@@ -13,8 +13,8 @@ import (
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
-	"github.com/sendlimit/sendlimiter/sendlimit/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
@@ -25,24 +25,20 @@ import (
 //
 // They are safe for concurrent use, by any number of processes.
 type DeadLetters struct {
-	client   redis.UniversalClient
-	timeline *sendlimit.Timeline
+	client redis.UniversalClient
+	keys   keyspace.Keys
+	rules  *judge.Rules
+	fixed  sendlimit.Options // complete
 }
 
 // NewDeadLetters returns the dead letters of a Timeline that has the same
 // Options. The error is an *InvalidError.
 func NewDeadLetters(client redis.UniversalClient, o sendlimit.Options) (*DeadLetters, error) {
-	t, err := sendlimit.NewTimeline(client, o)
+	o, keys, err := complete(o)
 	if err != nil {
 		return nil, err
 	}
-	return DeadLettersOf(t, client), nil
-}
-
-// DeadLetters returns the dead letters beside the timeline's places; a Retry is
-// judged by the timeline's rules.
-func DeadLettersOf(t *sendlimit.Timeline, client redis.UniversalClient) *DeadLetters {
-	return &DeadLetters{client: client, timeline: t}
+	return &DeadLetters{client: client, keys: keys, rules: o.Rules, fixed: o}, nil
 }
 
 // DeadLetter is a message that was given up.
@@ -58,7 +54,7 @@ func (d *DeadLetters) Count(ctx context.Context) (int, error) {
 	counts := make([]*redis.IntCmd, keyspace.Partitions)
 	_, err := d.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for p := range counts {
-			counts[p] = pipe.ZCard(ctx, d.timeline.Keys.DeadLetters(p))
+			counts[p] = pipe.ZCard(ctx, d.keys.DeadLetters(p))
 		}
 		return nil
 	})
@@ -81,7 +77,7 @@ func (d *DeadLetters) Get(ctx context.Context, user, id string) (letter DeadLett
 	}
 	var ended *redis.FloatCmd
 	var record *redis.SliceCmd
-	keys := d.timeline.Keys
+	keys := d.keys
 	_, err = d.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		ended = pipe.ZScore(ctx, keys.DeadLettersOf(user), keyspace.DeadLetterMember(user, id))
 		record = pipe.HMGet(ctx, keys.Record(user, id), append(slices.Clone(StandingFields), "c")...)
@@ -139,25 +135,28 @@ func (d *DeadLetters) Retry(ctx context.Context, r RetryRequest) (sendlimit.Deci
 	if err := keyspace.CheckToken(r.Generation); err != nil {
 		return sendlimit.Decision{}, err
 	}
-	t := d.timeline
 	keys := []string{
-		t.Keys.Record(r.User, r.ID), t.Keys.Timeline(r.User), t.Keys.Watch(r.User), t.Keys.DeadLettersOf(r.User),
+		d.keys.Record(r.User, r.ID), d.keys.Timeline(r.User), d.keys.Watch(r.User), d.keys.DeadLettersOf(r.User),
 	}
 	cursor := judge.SearchCursor{Begin: ""}
+	book := d.rules.Book()
+	call := judge.Call{Client: d.client, Script: lua.Revive, Doing: doing, User: r.User}
+	call.Arguments = func(by judge.UserRules) ([]string, []any) {
+		rules := by.Rules
+		return keys, []any{
+			script.Milliseconds(r.Now), r.ID, keyspace.DeadLetterMember(r.User, r.ID), r.Generation, keyspace.WatchSuffix(r.User, r.ID),
+			d.fixed.LookAfter.Milliseconds(), d.fixed.ExpireAfter.Milliseconds(), rules.Keep.Milliseconds(),
+			rules.Reach(d.fixed.Reach).Milliseconds(),
+			rules.Rules, rules.Offsets(r.Now), cursor.Under(by), rules.Alerts,
+			rules.Categories, rules.QuietHours(r.Now), by.Settings(),
+		}
+	}
 	for {
-		answer, by, err := judge.Judged(ctx, t.Book, r.User, doing, func(by judge.UserRules) (script.Reply, error) {
-			rules := by.Rules
-			return script.Run(ctx, d.client, lua.Revive, doing, keys, []any{
-				script.Milliseconds(r.Now), r.ID, keyspace.DeadLetterMember(r.User, r.ID), r.Generation, keyspace.WatchSuffix(r.User, r.ID),
-				t.Options.LookAfter.Milliseconds(), t.Options.ExpireAfter.Milliseconds(), rules.Keep.Milliseconds(),
-				rules.Reach(t.Options.Reach).Milliseconds(),
-				rules.Rules, rules.Offsets(r.Now), cursor.Under(by), rules.Alerts,
-				rules.Categories, rules.QuietHours(r.Now), by.Settings(),
-			})
-		})
+		answer, by, err := book.Run(ctx, call)
 		if err != nil {
 			return sendlimit.Decision{}, err
 		}
+		book = by.Book
 		in := script.Read(answer, doing)
 		if in.Int(0) != judge.StatusSearchOn {
 			return retried(in)
@@ -237,7 +236,7 @@ const nothing = 0
 // it, or the entry of what is a dead letter no longer.
 func (d *DeadLetters) purge(ctx context.Context, user, id string, before any) (bool, error) {
 	const doing = "purging dead letters"
-	keys := d.timeline.Keys
+	keys := d.keys
 	answer, err := script.Run(ctx, d.client, lua.Purge, doing,
 		[]string{keys.Record(user, id), keys.DeadLettersOf(user)}, []any{keyspace.DeadLetterMember(user, id), before})
 	if err != nil {

@@ -19,12 +19,12 @@ import (
 // policy that comes after that.
 func giveUp(t *testing.T, category string, later policy.Policy) *graveyard {
 	t.Helper()
-	o := sendlimit.Options{Policy: story.PolicyOf(t, "1/minute"), UserSettings: true}
+	o := sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"))}
 	s := &graveyard{Messages: story.TellMessages(t, o)}
 	submitCategory(s.Messages, category, "a", "21:30")
 	s.Until("21:30")
 	s.delivery("a", messages.Settlement{Failed: true, Reason: "gone"})
-	o.Records, o.Policy = true, later
+	o.Records, o.Rules = true, story.RulesBy(t, later)
 	var err error
 	s.dead, err = messages.NewDeadLetters(s.Client, o)
 	require.NoError(t, err)
@@ -108,7 +108,7 @@ func TestARetryStaysWithinThePolicysReach(t *testing.T) {
 // is known of it any more.
 func TestAPurgedUncertainMessageCountsForItsCategory(t *testing.T) {
 	t.Parallel()
-	o := sendlimit.Options{Policy: withCategory(t, story.PolicyOf(t, "1/minute"), "marketing", "2/calendar_day")}
+	o := sendlimit.Options{Rules: story.RulesBy(t, withCategory(t, story.PolicyOf(t, "1/minute"), "marketing", "2/calendar_day"))}
 	s := &graveyard{Messages: story.TellMessages(t, o)}
 	var err error
 	s.dead, err = messages.NewDeadLetters(s.Client, s.Options)

@@ -66,7 +66,7 @@ func (d *DeadLetters) read(ctx context.Context, letters []DeadLetter, entries []
 	records := make([]*redis.SliceCmd, len(entries))
 	_, err := d.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, e := range entries {
-			records[i] = pipe.HMGet(ctx, d.timeline.Keys.Record(e.user, e.id), StandingFields...)
+			records[i] = pipe.HMGet(ctx, d.keys.Record(e.user, e.id), StandingFields...)
 		}
 		return nil
 	})
@@ -195,7 +195,7 @@ func (d *DeadLetters) merge(ctx context.Context, r DeadLettersRequest) (*deadMer
 	tails := make([]*deadTail, 0, past-first)
 	for p := first; p < past; p++ {
 		tails = append(tails, &deadTail{
-			key: d.timeline.Keys.DeadLetters(p), user: r.User, till: till, last: after, size: firstRead,
+			key: d.keys.DeadLetters(p), user: r.User, till: till, last: after, size: firstRead,
 		})
 	}
 	for len(tails) > 0 {

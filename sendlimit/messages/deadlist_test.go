@@ -155,13 +155,13 @@ func TestRetryAgreesWithTheModel(t *testing.T) {
 			{"2/10s", "3/minute", "4/calendar_minute"},
 			{"zone:Europe/Berlin", "1/20s", "3/calendar_hour"},
 		}).Draw(t, "rules")
-		o := sendlimit.Options{Prefix: fmt.Sprintf("r%d", run), Policy: story.PolicyOf(t, rules...), Records: true}
+		o := sendlimit.Options{Prefix: fmt.Sprintf("r%d", run), Rules: story.RulesBy(t, story.PolicyOf(t, rules...)), Records: true}
 		timeline, err := sendlimit.NewTimeline(client, o)
 		require.NoError(t, err)
 		gate, err := messages.NewGate(client, o)
 		require.NoError(t, err)
 		began := story.At("2051-03-26T00:30:00Z") // half an hour before clocks change
-		model, err := sendlimittest.NewModel(o.Policy, policy.DefaultReach)
+		model, err := sendlimittest.NewModel(o.Rules.Policies()[0], policy.DefaultReach)
 		require.NoError(t, err)
 
 		// The first of all is to be given up, the others stand around it.
@@ -196,7 +196,9 @@ func TestRetryAgreesWithTheModel(t *testing.T) {
 			require.True(t, model.Reserve(sendlimit.Request{User: "alice", ID: r.ID, At: r.At, Now: began}).Allowed)
 		}
 		want := model.NextFree(sendlimit.NextFreeRequest{User: "alice", From: now, Count: 1, Now: now})
-		d, err := messages.DeadLettersOf(timeline, client).Retry(t.Context(), messages.RetryRequest{
+		dead, err := messages.NewDeadLetters(client, o)
+		require.NoError(t, err)
+		d, err := dead.Retry(t.Context(), messages.RetryRequest{
 			User: "alice", ID: "m0", Generation: "again", Now: now,
 		})
 		require.NoError(t, err)

@@ -21,7 +21,7 @@ import (
 func listEnded(s *story.Messages, r sendlimit.ListRequest) []string {
 	s.Helper()
 	r.User = "alice"
-	found, err := messages.RecordsOf(s.Timeline, s.Client).Ended(s.Context(), r)
+	found, err := story.RecordsIn(s, s.Client, s.Options.Prefix).Ended(s.Context(), r)
 	require.NoError(s, err)
 	var list []string
 	for _, f := range found {
@@ -139,7 +139,7 @@ func TestPagesOfWhatEnded(t *testing.T) {
 		var got []string
 		r := sendlimit.ListRequest{User: "alice", Limit: limit}
 		for {
-			page, err := messages.RecordsOf(s.Timeline, s.Client).Ended(t.Context(), r)
+			page, err := story.RecordsIn(t, s.Client, s.Options.Prefix).Ended(t.Context(), r)
 			require.NoError(t, err)
 			for _, f := range page {
 				got = append(got, fmt.Sprintf("%s %s %s", f.ID, f.State, f.SendAt.Format("15:04")))
@@ -157,7 +157,7 @@ func TestPagesOfWhatEnded(t *testing.T) {
 func TestBadRequestsForWhatEnded(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
-	records := messages.RecordsOf(s.Timeline, s.Client)
+	records := story.RecordsIn(t, s.Client, s.Options.Prefix)
 	_, err := records.Ended(t.Context(), sendlimit.ListRequest{User: ""})
 	require.ErrorContains(t, err, `user "" is not allowed`)
 	_, err = records.Ended(t.Context(), sendlimit.ListRequest{User: "alice", Limit: -1})

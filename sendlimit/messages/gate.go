@@ -11,8 +11,8 @@ import (
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
-	"github.com/sendlimit/sendlimiter/sendlimit/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
@@ -22,23 +22,28 @@ import (
 type Gate struct {
 	client redis.Scripter
 	keys   keyspace.Keys
-	book   *judge.Rulebook
-	fixed  sendlimit.Options // complete; the policies are the book's
+	rules  *judge.Rules
+	fixed  sendlimit.Options // complete
 }
 
-// NewGate returns the gate of a Timeline that has the same Options.
+// NewGate returns the gate of a Timeline that has the same Options. The error is an
+// *InvalidError.
 func NewGate(client redis.Scripter, o sendlimit.Options) (*Gate, error) {
-	t, err := sendlimit.NewTimeline(client, o)
+	o, keys, err := complete(o)
 	if err != nil {
 		return nil, err
 	}
-	return GateOf(t), nil
+	return &Gate{client: client, keys: keys, rules: o.Rules, fixed: o}, nil
 }
 
-// Gate returns the gate of the timeline, under its rules. In a process that has
-// both, they know together what is set for users.
-func GateOf(t *sendlimit.Timeline) *Gate {
-	return &Gate{client: t.Client, keys: t.Keys, book: t.Book, fixed: t.Options}
+// complete completes and checks options.
+func complete(o sendlimit.Options) (sendlimit.Options, keyspace.Keys, error) {
+	o = o.WithDefaults()
+	keys, err := keyspace.NewKeys(o.Prefix)
+	if err != nil {
+		return o, keys, err
+	}
+	return o, keys, o.Validate()
 }
 
 // Verdict is what a Claim says of a task.
@@ -140,8 +145,8 @@ type Drop struct {
 // goes first. One of an exempt category goes out at once. The reach of a policy
 // bounds what is asked for, not where a late message may go.
 //
-// A late message of a user whose settings name a policy that is not among
-// Options.Policies fails with an *UnavailableError, see ErrUnknownPolicy.
+// A late message of a user whose settings name a policy that Options.Rules does not
+// have fails with an *UnavailableError, see sendlimit.ErrUnknownPolicy.
 func (g *Gate) Claim(ctx context.Context, d Delivery, lease time.Duration, now time.Time) (Claim, error) {
 	if err := d.check(); err != nil {
 		return Claim{}, err
@@ -153,8 +158,18 @@ func (g *Gate) Claim(ctx context.Context, d Delivery, lease time.Duration, now t
 	var dropped []Drop
 	var notices []string
 	cursor := judge.SearchCursor{Begin: ""}
+	book := g.rules.Book()
+	call := judge.Call{Client: g.client, Script: lua.Claim, Doing: "claiming a message", User: d.User}
+	call.Arguments = func(by judge.UserRules) ([]string, []any) {
+		return g.claimArguments(d, lease, now, cursor.Under(by), by)
+	}
 	for {
-		c, err := g.claim(ctx, d, lease, now, &cursor)
+		answer, by, err := book.Run(ctx, call)
+		if err != nil {
+			return Claim{}, err
+		}
+		book = by.Book
+		c, err := readClaim(script.Read(answer, call.Doing), by, &cursor)
 		if err != nil {
 			return Claim{}, err
 		}
@@ -167,23 +182,11 @@ func (g *Gate) Claim(ctx context.Context, d Delivery, lease time.Duration, now t
 	}
 }
 
-// claim is one call of the script. Of lookOn it notes where to go on.
-func (g *Gate) claim(ctx context.Context, d Delivery, lease time.Duration, now time.Time, cursor *judge.SearchCursor) (Claim, error) {
-	const doing = "claiming a message"
-	keys := []string{
-		g.keys.Record(d.User, d.ID), g.keys.Timeline(d.User), g.keys.Watch(d.User),
-		g.keys.DeadLettersOf(d.User), g.keys.LateMark(d.User), g.keys.Ended(d.User),
-	}
-	answer, by, err := judge.Judged(ctx, g.book, d.User, doing, func(by judge.UserRules) (script.Reply, error) {
-		return script.Run(ctx, g.client, lua.Claim, doing, keys, g.claimArguments(d, lease, now, cursor.Under(by), by))
-	})
-	if err != nil {
-		return Claim{}, err
-	}
-	in := script.Read(answer, doing)
+// readClaim reads the reply of a call. Of lookOn it notes where to go on.
+func readClaim(in *script.ReplyReader, by judge.UserRules, cursor *judge.SearchCursor) (Claim, error) {
 	verdict := in.Int(0)
 	if in.Err == nil && (verdict < 0 || verdict > int64(lookOn)) {
-		return Claim{}, script.ReplyError(doing, fmt.Sprintf("verdict %d", verdict))
+		return Claim{}, script.ReplyError(in.Doing, fmt.Sprintf("verdict %d", verdict))
 	}
 	c := Claim{Verdict: Verdict(verdict), Now: in.Time(1)} //nolint:gosec // within 0 to lookOn, see above
 	switch c.Verdict {
@@ -209,7 +212,7 @@ func (g *Gate) claim(ctx context.Context, d Delivery, lease time.Duration, now t
 		}
 		if at == 0 { // others were placed: the search is another one
 			*cursor = judge.SearchCursor{Begin: cursor.Begin}
-		} else if err := cursor.GoOn(doing, by, strconv.FormatInt(at, 10)+" "+class); err != nil {
+		} else if err := cursor.GoOn(in.Doing, by, strconv.FormatInt(at, 10)+" "+class); err != nil {
 			return Claim{}, err
 		}
 	case Stale:
@@ -217,8 +220,14 @@ func (g *Gate) claim(ctx context.Context, d Delivery, lease time.Duration, now t
 	return c, in.Err
 }
 
-// claimArguments are the arguments of lua.Claim.
-func (g *Gate) claimArguments(d Delivery, lease time.Duration, now time.Time, from any, by judge.UserRules) []any {
+// claimArguments returns the keys and arguments of lua.Claim.
+func (g *Gate) claimArguments(
+	d Delivery, lease time.Duration, now time.Time, from any, by judge.UserRules,
+) (keys []string, args []any) {
+	keys = []string{
+		g.keys.Record(d.User, d.ID), g.keys.Timeline(d.User), g.keys.Watch(d.User),
+		g.keys.DeadLettersOf(d.User), g.keys.LateMark(d.User), g.keys.Ended(d.User),
+	}
 	drop := any("")
 	if !g.fixed.DropDueBefore.IsZero() {
 		drop = g.fixed.DropDueBefore.UnixMilli()
@@ -228,10 +237,10 @@ func (g *Gate) claimArguments(d Delivery, lease time.Duration, now time.Time, fr
 		attempts = 0
 	}
 	rules := by.Rules
-	return []any{
+	return keys, []any{
 		script.Milliseconds(now), d.Generation, d.Nonce, lease.Milliseconds(),
 		keyspace.WatchMember(d.User, d.ID, d.Generation), d.ID, g.fixed.KeepRecords.Milliseconds(), g.fixed.ExpireAfter.Milliseconds(),
-		g.fixed.Tolerance.Milliseconds(), attempts, drop, g.book.Keep.Milliseconds(), g.fixed.Reach.Milliseconds(),
+		g.fixed.Tolerance.Milliseconds(), attempts, drop, by.Book.Keep.Milliseconds(), g.fixed.Reach.Milliseconds(),
 		rules.Rules, rules.Offsets(now), g.fixed.LookAfter.Milliseconds(), from, rules.Alerts,
 		rules.Categories, rules.QuietHours(now), by.Settings(),
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
@@ -26,7 +25,6 @@ type personal struct {
 
 func newPersonal(t *testing.T, o sendlimit.Options) *personal {
 	t.Helper()
-	o.UserSettings = true
 	s := &personal{Messages: story.TellMessages(t, o)}
 	var err error
 	s.settings, err = settings.NewUsers(s.Client, "")
@@ -43,7 +41,7 @@ func (s *personal) set(settings policy.UserSettings) {
 // holds no more.
 func TestALateMessageIsJudgedByWhatIsSetForItsUser(t *testing.T) {
 	t.Parallel()
-	s := newPersonal(t, sendlimit.Options{Policy: story.PolicyOf(t, "1/minute")})
+	s := newPersonal(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"))})
 	for id, when := range map[string]string{"a": "11:00", "b": "11:01", "c": "11:02", "d": "11:03", "e": "11:04"} {
 		submitCategory(s.Messages, "", id, when)
 	}
@@ -61,7 +59,7 @@ func TestALateMessageUnderThePolicyThatIsSetForItsUser(t *testing.T) {
 	t.Parallel()
 	night := quietAt(t, story.PolicyOf(t, "1/minute"), "22:00-08:00")
 	night.Name = "night"
-	s := newPersonal(t, sendlimit.Options{Policy: story.PolicyOf(t, "1/minute"), Policies: []policy.Policy{night}})
+	s := newPersonal(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"), night)})
 	submitCategory(s.Messages, "", "a", "11:00")
 	s.Until("14:00")
 	s.set(policy.UserSettings{Policy: "night", TimeZone: "Asia/Tokyo"}) // where it is 23:00
@@ -73,7 +71,7 @@ func TestALateMessageUnderThePolicyThatIsSetForItsUser(t *testing.T) {
 // has been blocked: it was accepted before.
 func TestAnOnTimeMessageOfABlockedUser(t *testing.T) {
 	t.Parallel()
-	s := newPersonal(t, sendlimit.Options{Policy: story.PolicyOf(t, "1/minute")})
+	s := newPersonal(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"))})
 	submitCategory(s.Messages, "", "a", "11:00")
 	submitCategory(s.Messages, "", "b", "11:01")
 	s.set(policy.UserSettings{Blocked: true, Policy: "unknown"})
@@ -85,7 +83,7 @@ func TestAnOnTimeMessageOfABlockedUser(t *testing.T) {
 	d := messages.Delivery{User: "alice", ID: "b", Generation: "g-b", Nonce: "n1"}
 	before := s.Server.Dump()
 	_, err := s.Gate.Claim(t.Context(), d, story.Lease, time.Time{})
-	require.ErrorIs(t, err, judge.ErrUnknownPolicy)
+	require.ErrorIs(t, err, sendlimit.ErrUnknownPolicy)
 	var unavailable *fault.UnavailableError
 	require.ErrorAs(t, err, &unavailable)
 	require.Equal(t, before, s.Server.Dump())
@@ -96,7 +94,7 @@ func TestAnOnTimeMessageOfABlockedUser(t *testing.T) {
 // A gate that does not honour what is set for users asks for nothing.
 func TestAGateWithoutUserSettings(t *testing.T) {
 	t.Parallel()
-	s := story.NewMessages(t, "1/minute")
+	s := story.TellMessages(t, sendlimit.Options{}) // without Rules
 	s.Server.HSet(story.KeysOf(s.Options).Settings("alice"), "v", "1", "limits", "5/minute")
 	submitCategory(s, "", "a", "11:00")
 	submitCategory(s, "", "b", "11:01")
@@ -107,7 +105,7 @@ func TestAGateWithoutUserSettings(t *testing.T) {
 // What was passed over under the limit of before may be free under the one of now.
 func TestALateMessageIsJudgedAnewWhereSettingsChange(t *testing.T) {
 	t.Parallel()
-	s := newPersonal(t, sendlimit.Options{Policy: story.PolicyOf(t, "1/minute"), ExpireAfter: 30 * 24 * time.Hour})
+	s := newPersonal(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute")), ExpireAfter: 30 * 24 * time.Hour})
 	submitCategory(s.Messages, "", "a", "11:00")
 	reserveEveryMinute(s.Messages, "12:00", 5000) // more than one call searches through
 	s.Until("12:00")
@@ -122,7 +120,7 @@ func TestALateMessageIsJudgedAnewWhereSettingsChange(t *testing.T) {
 // since.
 func TestFreeTimesAreThoseOfTheSettingsJudgedBy(t *testing.T) {
 	t.Parallel()
-	s := newPersonal(t, sendlimit.Options{Policy: story.PolicyOf(t, "1/minute"), SettingsCache: judge.NewSettingsCache()})
+	s := newPersonal(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"))})
 	s.set(policy.UserSettings{Blocked: true})
 	ask := sendlimit.NextFreeRequest{User: "alice", Count: 1}
 	redistest.DoAfterCalls(t, s.Client, lua.NextFree, 2, func() {

@@ -32,7 +32,7 @@ func withCategory(t *testing.T, p policy.Policy, category string, rules ...strin
 func usePolicy(s *story.Messages, p policy.Policy) {
 	s.Helper()
 	o := s.Options
-	o.Records, o.Policy = true, p
+	o.Records, o.Rules = true, story.RulesBy(s, p)
 	var err error
 	s.Gate, err = messages.NewGate(s.Client, o)
 	require.NoError(s, err)
@@ -42,7 +42,7 @@ func usePolicy(s *story.Messages, p policy.Policy) {
 func TestALateMessageIsJudgedByItsCategory(t *testing.T) {
 	t.Parallel()
 	s := story.TellMessages(t, sendlimit.Options{
-		Policy: withCategory(t, story.PolicyOf(t, "2/minute"), "marketing", "1/hour"),
+		Rules: story.RulesBy(t, withCategory(t, story.PolicyOf(t, "2/minute"), "marketing", "1/hour")),
 	})
 	submitCategory(s, "marketing", "m1", "10:00")
 	submitCategory(s, "marketing", "m2", "11:00")
@@ -89,7 +89,7 @@ func TestACategoryCountsWhatWasAcceptedBeforeItHadRules(t *testing.T) {
 func TestClassesDoNotWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	s := story.TellMessages(t, sendlimit.Options{
-		Policy: withCategory(t, story.PolicyOf(t, "3/minute"), "marketing", "2/day"),
+		Rules: story.RulesBy(t, withCategory(t, story.PolicyOf(t, "3/minute"), "marketing", "2/day")),
 	})
 	submitCategory(s, "marketing", "m1", "10:00")
 	submitCategory(s, "", "a1", "10:10")
@@ -125,7 +125,7 @@ func TestEachClassKeepsItsOrder(t *testing.T) {
 func TestLateAgainWithSeveralClasses(t *testing.T) {
 	t.Parallel()
 	s := story.TellMessages(t, sendlimit.Options{
-		Policy: withCategory(t, story.PolicyOf(t, "1/minute"), "m", "1/hour"),
+		Rules: story.RulesBy(t, withCategory(t, story.PolicyOf(t, "1/minute"), "m", "1/hour")),
 	})
 	submitCategory(s, "m", "m1", "09:00")
 	submitCategory(s, "m", "m2", "10:00")
@@ -146,7 +146,7 @@ func TestABacklogOfSeveralClasses(t *testing.T) {
 	t.Parallel()
 	p := withCategory(t, withCategory(t, story.PolicyOf(t, "2/minute"), "x", "1/minute"), "y", "3/10m")
 	p.Categories["free"] = policy.CategoryRules{Exempt: true}
-	s := story.TellMessages(t, sendlimit.Options{Policy: p})
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, p)})
 	const count = 150
 	classes := []string{"x", "", "y", "", "x", "free"}
 	for n := range count {
@@ -223,7 +223,7 @@ func TestTheSearchesOfAClaimShareItsSteps(t *testing.T) {
 	for i := range n {
 		policy = withCategory(t, policy, fmt.Sprintf("c%d", i), "1000/day")
 	}
-	s := story.TellMessages(t, sendlimit.Options{Policy: policy, ExpireAfter: 30 * 24 * time.Hour})
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, policy), ExpireAfter: 30 * 24 * time.Hour})
 	var wanted []string
 	for i := range n {
 		id := fmt.Sprintf("a%d", i)

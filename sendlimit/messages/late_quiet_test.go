@@ -21,7 +21,7 @@ func quietAt(t *testing.T, p policy.Policy, lines ...string) policy.Policy {
 
 func TestALateMessageWaitsForTheEndOfQuietHours(t *testing.T) {
 	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{Policy: quietAt(t, story.PolicyOf(t, "1/minute"), "22:00-08:00")})
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, quietAt(t, story.PolicyOf(t, "1/minute"), "22:00-08:00"))})
 	s.Submit("a", "21:30", "g1", "text")
 	s.Submit("b", "21:40", "g2", "text")
 	s.Until("22:30")
@@ -53,7 +53,7 @@ func TestOnTimeInHoursThatHaveBecomeQuiet(t *testing.T) {
 // A retry is late by its nature.
 func TestARetryObeysQuietHours(t *testing.T) {
 	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{Policy: quietAt(t, story.PolicyOf(t, "1/minute"), "22:00-08:00")})
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, quietAt(t, story.PolicyOf(t, "1/minute"), "22:00-08:00"))})
 	s.Submit("a", "21:59", "g1", "text")
 	s.Until("21:59")
 	s.Claim("a", "g1", "n1")
@@ -68,7 +68,7 @@ func TestARetryObeysQuietHours(t *testing.T) {
 
 func TestAnExemptMessageIsLateInQuietHours(t *testing.T) {
 	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{Policy: quietAt(t, story.WithCodes(t, "1/minute"), "22:00-08:00")})
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, quietAt(t, story.WithCodes(t, "1/minute"), "22:00-08:00"))})
 	for _, id := range []string{"otp", "code"} {
 		submitCategory(s, id, id, "21:59")
 	}
@@ -81,7 +81,7 @@ func TestAnExemptMessageIsLateInQuietHours(t *testing.T) {
 // Whoever expires before the quiet hours end is not sent in them.
 func TestAPostponementByQuietHoursIsBoundedByTheExpiry(t *testing.T) {
 	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{Policy: quietAt(t, story.PolicyOf(t, "1/minute"), "22:00-08:00")})
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, quietAt(t, story.PolicyOf(t, "1/minute"), "22:00-08:00"))})
 	for id, expires := range map[string]string{"gone": "23 08:00", "just": "23 08:00:00.001"} {
 		r := sendlimit.Request{ID: id, At: story.At("21:55"), Record: story.RecordOf("g-"+id, "text")}
 		if id == "just" {
@@ -101,7 +101,7 @@ func TestAPostponementIsNotBoundedByThePolicysReach(t *testing.T) {
 	t.Parallel()
 	p := quietAt(t, story.PolicyOf(t, "1/minute"), "22:00-08:00")
 	p.Reach = time.Hour
-	s := story.TellMessages(t, sendlimit.Options{Policy: p})
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, p)})
 	s.Until("21:00")
 	s.Submit("a", "21:50", "g1", "text")
 	s.Until("22:30")
@@ -113,7 +113,7 @@ func TestAPostponementIsNotBoundedByThePolicysReach(t *testing.T) {
 func TestALateMessageInTheNightOfAClockChange(t *testing.T) {
 	t.Parallel()
 	p := quietAt(t, story.PolicyOf(t, "zone:Europe/Berlin", "1/minute"), "sat 22:00-08:00")
-	s := story.TellMessages(t, sendlimit.Options{Policy: p})
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, p)})
 	s.Until("2027-10-30T19:00:00Z")
 	r := sendlimit.Request{ID: "a", At: story.At("2027-10-30T19:30:00Z"), Record: story.RecordOf("g1", "text")}
 	require.True(t, s.Ask(r).Allowed)

@@ -353,7 +353,7 @@ func TestATimelineLivesAsLongAsItsMessages(t *testing.T) {
 // it is not sent again, counts, keeps its id, and can be sent by hand.
 func TestWhatWasDueBeforeARestoreIsGivenUp(t *testing.T) {
 	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{Policy: story.PolicyOf(t, "1/minute"), DropDueBefore: story.At("11:30")})
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute")), DropDueBefore: story.At("11:30")})
 	s.Submit("old", "11:00", "g1", "text")
 	s.Submit("older", "11:01", "g2", "text")
 	s.Submit("new", "11:30", "g3", "text")
@@ -378,7 +378,7 @@ func TestWhatWasDueBeforeARestoreIsGivenUp(t *testing.T) {
 
 func TestDeadLettersAreForgottenWithTheirRecords(t *testing.T) {
 	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{Policy: story.PolicyOf(t, "1/minute"), KeepRecords: time.Hour})
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute")), KeepRecords: time.Hour})
 	fail := func(id, when string) {
 		s.Submit(id, when, "g-"+id, "text")
 		s.Until(when)
@@ -396,7 +396,7 @@ func TestDeadLettersAreForgottenWithTheirRecords(t *testing.T) {
 func TestUncertain(t *testing.T) {
 	t.Parallel()
 	begin := func(o sendlimit.Options) *story.Messages {
-		o.Policy = story.PolicyOf(t, "1/minute")
+		o.Rules = story.RulesBy(t, story.PolicyOf(t, "1/minute"))
 		s := story.TellMessages(t, o)
 		s.Submit("a", "11:00", "g1", "text")
 		s.Until("11:00")

@@ -9,7 +9,6 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
@@ -126,9 +125,14 @@ type Records struct {
 	keys   keyspace.Keys
 }
 
-// Records returns the records beside the timeline's places.
-func RecordsOf(t *sendlimit.Timeline, client redis.Cmdable) *Records {
-	return &Records{client: client, keys: t.Keys}
+// NewRecords returns the records under a prefix, "" for DefaultPrefix. The error is
+// an *InvalidError.
+func NewRecords(client redis.Cmdable, prefix string) (*Records, error) {
+	keys, err := keyspace.NewKeys(prefix)
+	if err != nil {
+		return nil, err
+	}
+	return &Records{client: client, keys: keys}, nil
 }
 
 // Look says where a user's messages stand, in the order of the ids; unknown ones

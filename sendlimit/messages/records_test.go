@@ -150,7 +150,7 @@ func TestALookAtMany(t *testing.T) {
 	s := story.NewMessages(t, "1/minute")
 	s.Submit("a:1", "11:11:11", "g1", "text")
 	s.Submit("b", "12:00", "g2", "text")
-	records := messages.RecordsOf(s.Timeline, s.Client)
+	records := story.RecordsIn(t, s.Client, s.Options.Prefix)
 	found, err := records.Look(t.Context(), "alice", "b", "none", "a:1", "b")
 	require.NoError(t, err)
 	var got []string
@@ -175,7 +175,7 @@ func TestRecordsThatMakeNoSense(t *testing.T) {
 		s := story.NewMessages(t, "1/minute")
 		s.Submit("a", "11:11:11", "g1", "text")
 		s.Server.HSet(story.KeysOf(s.Options).Record("alice", "a"), field, value)
-		_, err := messages.RecordsOf(s.Timeline, s.Client).Look(t.Context(), "alice", "a")
+		_, err := story.RecordsIn(t, s.Client, s.Options.Prefix).Look(t.Context(), "alice", "a")
 		require.ErrorIs(t, err, script.ErrReply, field)
 	}
 }

@@ -52,7 +52,7 @@ func (g *Gate) Settle(ctx context.Context, d Delivery, s Settlement, now time.Ti
 	}
 	args := []any{
 		script.Milliseconds(now), d.Nonce, outcome, keyspace.WatchSuffix(d.User, d.ID), d.ID,
-		g.fixed.KeepRecords.Milliseconds(), g.book.Keep.Milliseconds(), reason, script.Milliseconds(s.Began),
+		g.fixed.KeepRecords.Milliseconds(), g.rules.Book().Keep.Milliseconds(), reason, script.Milliseconds(s.Began),
 	}
 	if s.Retry != nil {
 		arrived := 0

@@ -47,7 +47,7 @@ func none() []string { return nil }
 
 func TestWhatDoesNotCountIsReleased(t *testing.T) {
 	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{Policy: story.WithCodes(t, "1/hour")})
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.WithCodes(t, "1/hour"))})
 	submitCategory(s, "", "a", "11:00")
 	submitCategory(s, "code", "c", "11:00")
 	require.True(t, s.Look("c").Uncounted)
@@ -66,7 +66,7 @@ func TestWhatDoesNotCountIsReleased(t *testing.T) {
 
 func TestWhatDoesNotCountIsDelivered(t *testing.T) {
 	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{Policy: story.WithCodes(t, "1/hour")})
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.WithCodes(t, "1/hour"))})
 	for _, id := range []string{"c1", "c2", "c3"} {
 		submitCategory(s, "code", id, "11:00")
 	}
@@ -80,7 +80,7 @@ func TestWhatDoesNotCountIsDelivered(t *testing.T) {
 	require.Equal(t, messages.Send, s.Claim("c3", "g-c3", "n3").Verdict)
 	require.True(t, s.Settle("c3", "g-c3", "n3", messages.Settlement{Uncertain: true, Reason: "unclear"}))
 	requirePlaces(s, []string{"a 11:00:00"}, []string{"c1 11:00:00", "c3 11:00:00"})
-	ended, err := messages.RecordsOf(s.Timeline, s.Client).Ended(t.Context(), sendlimit.ListRequest{User: "alice"})
+	ended, err := story.RecordsIn(t, s.Client, s.Options.Prefix).Ended(t.Context(), sendlimit.ListRequest{User: "alice"})
 	require.NoError(t, err)
 	require.Len(t, ended, 1)
 	require.Equal(t, "c2", ended[0].ID, "a failed one has no place")
@@ -94,7 +94,7 @@ func TestWhatDoesNotCountIsDelivered(t *testing.T) {
 // The list has both in the order of their times, then ids, in pages of any size.
 func TestTheListHasWhatDoesNotCount(t *testing.T) {
 	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{Policy: story.WithCodes(t, "5/minute")})
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.WithCodes(t, "5/minute"))})
 	var want []string
 	for n := range 60 {
 		category, when := []string{"", "code"}[n*7%3%2], "11:"+fmt.Sprintf("%02d", n/3)
@@ -130,7 +130,7 @@ func TestTheListHasWhatDoesNotCount(t *testing.T) {
 // message has its id since.
 func TestTheListPassesOverWhatIsLeftBesideTheTimeline(t *testing.T) {
 	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{Policy: story.WithCodes(t, "5/minute")})
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.WithCodes(t, "5/minute"))})
 	uncounted := story.KeysOf(s.Options).Uncounted("alice")
 	for _, id := range []string{"real", "moved", "anew"} {
 		submitCategory(s, "code", id, "11:00")
@@ -152,7 +152,7 @@ func TestTheListPassesOverWhatIsLeftBesideTheTimeline(t *testing.T) {
 // One call looks at a thousand records, whichever list they are of.
 func TestTheListIsBounded(t *testing.T) {
 	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{Policy: story.WithCodes(t, "1/minute")})
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.WithCodes(t, "1/minute"))})
 	uncounted := story.KeysOf(s.Options).Uncounted("alice")
 	left := make([]redis.Z, 1500)
 	for i := range left {
@@ -173,7 +173,7 @@ func TestTheListIsBounded(t *testing.T) {
 // whatever else is late.
 func TestAnExemptMessageIsLate(t *testing.T) {
 	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{Policy: story.WithCodes(t, "1/hour")})
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.WithCodes(t, "1/hour"))})
 	submitCategory(s, "", "a", "10:00")
 	submitCategory(s, "", "b", "11:00")
 	submitCategory(s, "otp", "o", "11:00")
@@ -193,7 +193,7 @@ func TestAnExemptMessageIsLate(t *testing.T) {
 
 func TestAnExemptMessageIsLateForItsExpiry(t *testing.T) {
 	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{Policy: story.WithCodes(t, "1/hour")})
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.WithCodes(t, "1/hour"))})
 	r := sendlimit.Request{ID: "c", At: story.At("11:00"), Record: story.Categorized("g1", "code")}
 	r.Record.ExpiresAt = story.At("11:05")
 	require.True(t, s.Ask(r).Allowed)
@@ -205,7 +205,7 @@ func TestAnExemptMessageIsLateForItsExpiry(t *testing.T) {
 // The policy of the moment says whether a late message counts.
 func TestALateMessageUnderAChangedPolicy(t *testing.T) {
 	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{Policy: story.WithCodes(t, "1/hour")})
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.WithCodes(t, "1/hour"))})
 	submitCategory(s, "code", "c", "10:00")
 	submitCategory(s, "news", "n", "10:00")
 	submitCategory(s, "", "a", "11:00")
@@ -226,7 +226,7 @@ func TestALateMessageUnderAChangedPolicy(t *testing.T) {
 // sent.
 func TestPlacesThatDoNotCountExpire(t *testing.T) {
 	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{Policy: story.WithCodes(t, "1/hour")})
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.WithCodes(t, "1/hour"))})
 	key := story.KeysOf(s.Options).Uncounted("alice")
 	r := sendlimit.Request{ID: "c", At: story.At("11:00"), Record: story.Categorized("g-c", "code")}
 	r.Record.ExpiresAt = story.At("23 15:00")

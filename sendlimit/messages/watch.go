@@ -30,12 +30,8 @@ type WatchList struct {
 // NewWatchList returns the watch list of a Timeline that has the same Options.
 // The error is an *InvalidError.
 func NewWatchList(client redis.Cmdable, o sendlimit.Options) (*WatchList, error) {
-	o = o.WithDefaults()
-	keys, err := keyspace.NewKeys(o.Prefix)
+	o, keys, err := complete(o)
 	if err != nil {
-		return nil, err
-	}
-	if err := o.Validate(); err != nil {
 		return nil, err
 	}
 	return &WatchList{client: client, keys: keys, look: o.LookAfter, overdue: o.OverdueAfter}, nil

@@ -122,7 +122,7 @@ func TestPitfall34AJumpOverAThresholdAlertsOnce(t *testing.T) {
 	} {
 		policy := story.PolicyOf(t, "10/calendar_day")
 		policy.AlertAt = row.alertAt
-		s := story.TellMessages(t, sendlimit.Options{Policy: policy})
+		s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, policy)})
 		setContact(s, "alice", "ada@example.org")
 		s.Submit("y1", "23:50", "y1", "text")
 		s.Submit("y2", "23:51", "y2", "text")
@@ -192,7 +192,7 @@ func TestGatheredForThePolicy(t *testing.T) {
 	t.Parallel()
 	policy := story.PolicyOf(t, "1/minute", "10/calendar_day")
 	policy.AlertTo = "ops@example.com"
-	s := story.TellMessages(t, sendlimit.Options{Policy: policy})
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, policy)})
 	require.Empty(t, submitMinutes(s, 1, 10), "there is no contact of her own")
 	gathered, err := s.Client.ZRangeWithScores(t.Context(), story.KeysOf(s.Options).Gathered(keyspace.Partition("alice")), 0, -1).Result()
 	require.NoError(t, err)
@@ -209,7 +209,7 @@ func TestARehearsalAlertsNobody(t *testing.T) {
 	t.Parallel()
 	policy := story.PolicyOf(t, "2/calendar_day")
 	policy.AlertTo = "ops@example.com"
-	s := story.TellMessages(t, sendlimit.Options{Policy: policy})
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, policy)})
 	setContact(s, "alice", "ada@example.org")
 	before := s.Server.Keys()
 	run := s.Timeline.Rehearse(s.Client)

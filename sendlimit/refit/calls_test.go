@@ -10,7 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
-	"github.com/sendlimit/sendlimiter/sendlimit/judge"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/refit"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
@@ -93,19 +93,19 @@ func TestRefitBeginsAnewWhereSettingsChange(t *testing.T) {
 			now := story.At("10:00")
 			schedule(t, client, now, "alice", everyMinute(now, n, "")...)
 			p := story.PolicyOf(t, "1/hour")
-			o := sendlimit.Options{Policy: p, UserSettings: true, SettingsCache: judge.NewSettingsCache()}
+			o := sendlimit.Options{Rules: story.RulesBy(t, p)}
 			settings, err := settings.NewUsers(client, "")
+			require.NoError(t, err)
+			look, err := refit.New(client, o, refit.Options{Policy: p, Now: now})
 			require.NoError(t, err)
 			counted := redistest.DoAfterCalls(t, client, lua.Refit, 1, func() {
 				require.NoError(t, settings.Set(t.Context(), "alice", policy.UserSettings{Limits: story.LimitsOf(t, "60/hour")}))
 				if known {
-					timeline, err := sendlimit.NewTimeline(client, o)
-					require.NoError(t, err)
-					_, err = timeline.NextFree(t.Context(), sendlimit.NextFreeRequest{User: "alice", Count: 1, Now: now})
+					_, err = look.NextFree(t.Context(), refit.Misfit{User: "alice", Reservation: keyspace.Reservation{ID: "none", At: now}})
 					require.NoError(t, err)
 				}
 			})
-			found, totals := refitted(t, client, o, refit.Options{Policy: p, Now: now})
+			found, totals := looked(t, look)
 			require.Empty(t, found)
 			require.Equal(t, refit.Totals{Users: 1, Reservations: n}, totals)
 			require.Greater(t, counted.Calls, 1)

@@ -10,8 +10,8 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
-	"github.com/sendlimit/sendlimiter/sendlimit/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
@@ -72,7 +72,7 @@ func (r *Refit) readSettings(ctx context.Context, looks []*refitLook) error {
 	found := make([]*redis.MapStringStringCmd, len(looks))
 	_, err := r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, l := range looks {
-			found[i] = pipe.HGetAll(ctx, r.timeline.Keys.Settings(l.user))
+			found[i] = pipe.HGetAll(ctx, r.keys.Settings(l.user))
 		}
 		return nil
 	})
@@ -87,7 +87,7 @@ func (r *Refit) readSettings(ctx context.Context, looks []*refitLook) error {
 
 // learn takes in the user's settings.
 func (r *Refit) learn(l *refitLook, fields map[string]string) {
-	if r.timeline.Book.Learn(l.user, fields) != nil {
+	if r.book.Learn(l.user, fields) != nil {
 		l.pass(1) // they name a policy that is not there, or a newer program wrote them
 	}
 }
@@ -98,7 +98,7 @@ func (l *refitLook) pass(unclear int) { l.done, l.passed, l.unclear = true, true
 func (r *Refit) call(ctx context.Context, looks []*refitLook) error {
 	_, err := r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, l := range looks {
-			l.by, l.answer = r.timeline.Book.Of(l.user), nil
+			l.by, l.answer = r.book.Of(l.user), nil
 			if l.progress.version != l.by.Version {
 				l.progress = refitProgress{version: l.by.Version} // what was judged by other rules is judged anew
 			}
@@ -137,8 +137,7 @@ const refitting = "looking at the reservations of users"
 
 func (r *Refit) arguments(l *refitLook) (keys []string, args []any) {
 	rules := l.by.Rules
-	t := r.timeline
-	return []string{t.Keys.Timeline(l.user), t.Keys.Settings(l.user)}, []any{
+	return []string{r.keys.Timeline(l.user), r.keys.Settings(l.user)}, []any{
 		script.Milliseconds(r.now), rules.Rules, rules.Offsets(r.now), rules.Categories, rules.QuietHours(r.now), l.by.Settings(),
 		script.Milliseconds(l.progress.till), l.progress.counted,
 	}
@@ -148,7 +147,7 @@ func (r *Refit) arguments(l *refitLook) (keys []string, args []any) {
 func (r *Refit) read(l *refitLook, in *script.ReplyReader) error {
 	if in.Int(0) == judge.StatusSettingsChanged {
 		l.changes++
-		if l.changes > judge.MostJudged {
+		if l.changes > judge.MostCalls {
 			return fmt.Errorf("%s: %w", refitting, &fault.UnavailableError{
 				Detail: "the settings of a user change faster than they can be read: try again",
 			})

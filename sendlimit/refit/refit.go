@@ -11,6 +11,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
@@ -33,7 +34,9 @@ import (
 // each of its calls is short. Safe for concurrent use.
 type Refit struct {
 	client   redis.Cmdable
-	timeline *sendlimit.Timeline
+	keys     keyspace.Keys
+	reach    time.Duration
+	book     *judge.Rulebook // with the policy in it
 	policy   policy.Policy
 	own      bool // the policy is for all users whose settings name no other
 	now      time.Time
@@ -43,7 +46,7 @@ type Refit struct {
 // Options say what a Refit is to find.
 type Options struct {
 	// Policy is the one to fit. Users are judged by it whose settings name it, and
-	// where it is Options.Policy, by its name, all whose settings name none.
+	// where it is the first of Options.Rules, by its name, all whose settings name none.
 	Policy policy.Policy
 	Now    time.Time // replaces the server's clock, for tests; zero means the server's
 	// Throttle runs a few calls to the store at a time, and may wait before it
@@ -51,27 +54,30 @@ type Options struct {
 	Throttle func(ctx context.Context, batch func() error) error
 }
 
-// New returns a Refit of a store whose timelines have the options, but for
-// RefitOptions.Policy, which stands in for the one of its name. The error is an
-// *InvalidError.
+// New returns a Refit of a store whose timelines have the options. Options.Policy
+// stands in for the policy of its name in their rules, which stay as they are. The
+// error is an *InvalidError.
 func New(client redis.Cmdable, o sendlimit.Options, r Options) (*Refit, error) {
 	o = o.WithDefaults()
-	o.Records, o.UserSettings = true, true
-	own := o.Policy.Name == r.Policy.Name
-	if own {
-		o.Policy = r.Policy
-	}
-	o.Policies = append(slices.DeleteFunc(slices.Clone(o.Policies), func(p policy.Policy) bool {
-		return p.Name == r.Policy.Name
-	}), r.Policy)
-	t, err := sendlimit.NewTimeline(client, o)
+	keys, err := keyspace.NewKeys(o.Prefix)
 	if err != nil {
 		return nil, err
 	}
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	rules, err := o.Rules.With(r.Policy)
+	if err != nil {
+		return nil, err
+	}
+	book := rules.Book()
 	if r.Throttle == nil {
 		r.Throttle = func(_ context.Context, batch func() error) error { return batch() }
 	}
-	return &Refit{client: client, timeline: t, policy: r.Policy, own: own, now: r.Now, throttle: r.Throttle}, nil
+	return &Refit{
+		client: client, keys: keys, reach: o.Reach, book: book, policy: r.Policy, own: book.Base.Policy.Name == r.Policy.Name,
+		now: r.Now, throttle: r.Throttle,
+	}, nil
 }
 
 // Misfit is a reservation that does not fit.
@@ -143,7 +149,7 @@ func (t *Totals) count(name string, n int) {
 func (r *Refit) Occupied(ctx context.Context) ([]bool, error) {
 	occupied := make([]bool, keyspace.Partitions)
 	oldest := redis.ZRangeArgs{Start: 0, Stop: 0}
-	err := script.EachPartition(ctx, r.client, messages.ReadingWatchList, r.timeline.Keys.WatchOf, oldest, func(partition int, _ redis.Z) {
+	err := script.EachPartition(ctx, r.client, messages.ReadingWatchList, r.keys.WatchOf, oldest, func(partition int, _ redis.Z) {
 		occupied[partition] = true
 	})
 	return occupied, err
@@ -204,7 +210,7 @@ func (r *Refit) users(ctx context.Context, partition int) ([]string, error) {
 	var users []string
 	for cursor := uint64(0); ; {
 		err := r.throttle(ctx, func() error {
-			entries, next, err := r.client.ZScan(ctx, r.timeline.Keys.WatchOf(partition), cursor, "", watchedAtOnce).Result()
+			entries, next, err := r.client.ZScan(ctx, r.keys.WatchOf(partition), cursor, "", watchedAtOnce).Result()
 			if err != nil {
 				return store.Explain(err, messages.ReadingWatchList)
 			}
@@ -236,7 +242,10 @@ func (r *Refit) NextFree(ctx context.Context, m Misfit) (time.Time, error) {
 	if err := keyspace.CheckUser(m.User); err != nil {
 		return time.Time{}, err
 	}
-	times, _, err := r.timeline.Search(ctx, sendlimit.NextFreeRequest{User: m.User, From: m.At, Category: m.Category, Count: 1, Now: r.now}, m.ID, 1)
+	times, _, err := r.book.FreeTimes(ctx, judge.Search{
+		Client: r.client, User: m.User, Timeline: r.keys.Timeline(m.User), Settings: r.keys.Settings(m.User), Reach: r.reach,
+		Category: m.Category, Self: m.ID, From: m.At, Now: r.now, Count: 1, Later: true,
+	})
 	if err != nil || len(times) == 0 || !m.ExpiresAt.IsZero() && !times[0].Before(m.ExpiresAt) {
 		return time.Time{}, err
 	}

@@ -62,6 +62,12 @@ func refitted(t *testing.T, client redis.UniversalClient, o sendlimit.Options, r
 	t.Helper()
 	look, err := refit.New(client, o, r)
 	require.NoError(t, err)
+	return looked(t, look)
+}
+
+// looked is all that a Refit finds.
+func looked(t *testing.T, look *refit.Refit) (map[string][]refit.Misfit, refit.Totals) {
+	t.Helper()
 	found := make(map[string][]refit.Misfit)
 	var sum refit.Totals
 	occupied, err := look.Occupied(t.Context())
@@ -88,7 +94,7 @@ func refitted(t *testing.T, client redis.UniversalClient, o sendlimit.Options, r
 // refittedUser returns what does not fit of one user.
 func refittedUser(t *testing.T, client redis.UniversalClient, p policy.Policy, now time.Time, user string) []refit.Misfit {
 	t.Helper()
-	look, err := refit.New(client, sendlimit.Options{Policy: p}, refit.Options{Policy: p, Now: now})
+	look, err := refit.New(client, sendlimit.Options{Rules: story.RulesBy(t, p)}, refit.Options{Policy: p, Now: now})
 	require.NoError(t, err)
 	var found []refit.Misfit
 	_, err = look.Partition(t.Context(), keyspace.Partition(user), func(_ context.Context, misfits []refit.Misfit) error {
@@ -171,7 +177,7 @@ func TestRefit(t *testing.T) {
 				messages = append(messages, m)
 			}
 			schedule(t, client, now, "alice", messages...)
-			found, totals := refitted(t, client, sendlimit.Options{Policy: c.policy}, refit.Options{Policy: c.policy, Now: now})
+			found, totals := refitted(t, client, sendlimit.Options{Rules: story.RulesBy(t, c.policy)}, refit.Options{Policy: c.policy, Now: now})
 			require.Equal(t, c.want, strings.Join(breaking(found["alice"]), ","))
 			require.Equal(t, 1, totals.Users)
 			require.Equal(t, len(found["alice"]), totals.Misfits)
@@ -211,7 +217,7 @@ func TestRefitKnowsWhoIsUnderThePolicy(t *testing.T) {
 			scheduled{id: "a", at: story.At("12:00")}, scheduled{id: "b", at: story.At("13:00")},
 			scheduled{id: "c", at: story.At("15:00")}, scheduled{id: "d", at: story.At("16:00")})
 	}
-	o := sendlimit.Options{Policy: everybody, Policies: []policy.Policy{vip}}
+	o := sendlimit.Options{Rules: story.RulesBy(t, everybody, vip)}
 
 	found, totals := refitted(t, client, o, refit.Options{Policy: everybody, Now: now})
 	require.Len(t, found, 4)
@@ -247,7 +253,7 @@ func TestRefitLooksAtWhatIsToBeSent(t *testing.T) {
 	require.NoError(t, client.HSet(t.Context(), keys.Record("alice", "b"), "s", "s").Err()) // being sent
 	require.NoError(t, client.ZAdd(t.Context(), keys.Uncounted("alice"), redis.Z{Score: float64(story.At("12:05").UnixMilli()), Member: "x"}).Err())
 	policy := story.PolicyOf(t, "1/hour")
-	found, _ := refitted(t, client, sendlimit.Options{Policy: policy}, refit.Options{Policy: policy, Now: now})
+	found, _ := refitted(t, client, sendlimit.Options{Rules: story.RulesBy(t, policy)}, refit.Options{Policy: policy, Now: now})
 	require.Equal(t, []string{"c 1/hour"}, breaking(found["alice"]))
 }
 
@@ -258,7 +264,7 @@ func TestRefitFreeTime(t *testing.T) {
 	schedule(t, client, now, "alice", scheduled{id: "a", at: story.At("12:00")}, scheduled{id: "b", at: story.At("12:30")})
 	require.NoError(t, client.HSet(t.Context(), story.KeysOf(sendlimit.Options{}).Record("alice", "b"), "x", story.At("13:00").UnixMilli()).Err())
 	policy := story.PolicyOf(t, "1/hour")
-	o := sendlimit.Options{Policy: policy, ExpireAfter: 10 * time.Minute}
+	o := sendlimit.Options{Rules: story.RulesBy(t, policy), ExpireAfter: 10 * time.Minute}
 	look, err := refit.New(client, o, refit.Options{Policy: policy, Now: now})
 	require.NoError(t, err)
 	found, _ := refitted(t, client, o, refit.Options{Policy: policy, Now: now})
@@ -296,7 +302,7 @@ func TestPitfall15RefitOfAUserWithManyReservations(t *testing.T) {
 	var found map[string][]refit.Misfit
 	var totals refit.Totals
 	made := calls.During(func() {
-		found, totals = refitted(t, client, sendlimit.Options{Policy: policy}, refit.Options{Policy: policy, Now: now})
+		found, totals = refitted(t, client, sendlimit.Options{Rules: story.RulesBy(t, policy)}, refit.Options{Policy: policy, Now: now})
 	})
 	require.Equal(t, n, totals.Reservations)
 	require.Equal(t, n-(n+59)/60, totals.Misfits)
@@ -316,7 +322,7 @@ func TestRefitRefusesAndStops(t *testing.T) {
 	var wrong *fault.InvalidError
 	require.ErrorAs(t, err, &wrong)
 
-	look, err := refit.New(client, sendlimit.Options{Policy: policy}, refit.Options{Policy: policy, Now: story.At("10:00")})
+	look, err := refit.New(client, sendlimit.Options{Rules: story.RulesBy(t, policy)}, refit.Options{Policy: policy, Now: story.At("10:00")})
 	require.NoError(t, err)
 	nothing := func(context.Context, []refit.Misfit) error { return nil }
 	for _, p := range []int{-1, keyspace.Partitions} {

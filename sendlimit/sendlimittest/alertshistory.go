@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
@@ -46,6 +47,7 @@ type alerting struct {
 	client    redis.UniversalClient
 	keys      keyspace.Keys
 	options   sendlimit.Options
+	policy    policy.Policy
 	timeline  *sendlimit.Timeline
 	gate      *messages.Gate
 	settings  *settings.Users
@@ -75,6 +77,12 @@ func newAlerting(t *rapid.T, client redis.UniversalClient, prefix string) *alert
 	require.NoError(t, err)
 	a.model, err = NewAlerts(policy.Default())
 	require.NoError(t, err)
+	a.options.Rules, err = judge.NewFixed()
+	require.NoError(t, err)
+	a.timeline, err = sendlimit.NewTimeline(client, a.options)
+	require.NoError(t, err)
+	a.gate, err = messages.NewGate(client, a.options)
+	require.NoError(t, err)
 	a.changeRules(t)
 	return a
 }
@@ -95,11 +103,8 @@ func (a *alerting) changeRules(t *rapid.T) {
 	policy.AlertAt = rapid.SampledFrom([][]int{nil, nil, {50, 70, 100}, {1}, {}}).Draw(t, "alert at")
 	policy.AlertTo = rapid.SampledFrom([]string{"", "ops@example.com"}).Draw(t, "alert to")
 	require.NoError(t, policy.Validate())
-	a.options.Policy = policy
-	a.timeline, err = sendlimit.NewTimeline(a.client, a.options)
-	require.NoError(t, err)
-	a.gate, err = messages.NewGate(a.client, a.options)
-	require.NoError(t, err)
+	a.policy = policy
+	require.NoError(t, a.options.Rules.Replace(policy))
 	require.NoError(t, a.model.follow(policy))
 }
 
@@ -151,7 +156,7 @@ func (a *alerting) requireRaised(t *rapid.T, got []string, taken ...time.Time) {
 			a.collected = append(a.collected, expected.Gathered)
 		}
 	}
-	require.Equal(t, want, got, "policy %s, places %v, taken %v", a.options.Policy, held, taken)
+	require.Equal(t, want, got, "policy %s, places %v, taken %v", a.policy, held, taken)
 	a.notices = append(a.notices, want...)
 }
 

@@ -27,18 +27,17 @@ func CheckBacklog(t *rapid.T, client redis.UniversalClient, prefix string) {
 		{"30/10m"},
 		{"60/hour", "70/calendar_day"},
 	}).Draw(t, "busy rules")
-	var err error
-	o.Policy, err = policy.Parse("backlog", "", rules...)
+	p, err := policy.Parse("backlog", "", rules...)
 	require.NoError(t, err)
-	o.Policies = nil
 	if rapid.Bool().Draw(t, "categories") {
 		own, err := policy.ParseRule(rapid.SampledFrom([]string{"1/minute", "20/10m", "2/calendar_minute"}).Draw(t, "of a category"))
 		require.NoError(t, err)
-		o.Policy.Categories = map[string]policy.CategoryRules{"marketing": {Rules: []policy.Rule{own}}, "otp": {Exempt: true}}
+		p.Categories = map[string]policy.CategoryRules{"marketing": {Rules: []policy.Rule{own}}, "otp": {Exempt: true}}
 	}
+	o.policies = []policy.Policy{p}
 	m := newMailbox(t, client, o)
 	m.options.DropDueBefore = time.Time{}
-	m.options.Policy.QuietHours = drawnPolicies{start: m.now}.drawQuietHours(t, "")
+	m.options.policies[0].QuietHours = drawnPolicies{start: m.now}.drawQuietHours(t, "")
 	m.follow(t)
 
 	m.fill(t, rapid.IntRange(mostPlaced-1, 2*mostPlaced+mostPlaced/2).Draw(t, "messages"))

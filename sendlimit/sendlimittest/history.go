@@ -11,7 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/sendlimit/judge"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
@@ -50,7 +50,9 @@ type history struct {
 	client      redis.UniversalClient
 	keys        keyspace.Keys
 	settings    *settings.Users
-	options     [2]sendlimit.Options // of each process
+	records     bool                // beside the places
+	users       bool                // have settings
+	rules       [2]*sendlimit.Rules // of each process
 	process     [2]*sendlimit.Timeline
 	model       *Model
 	drawn       drawnPolicies
@@ -75,23 +77,26 @@ const historyUsers = 2
 
 func newHistory(t *rapid.T, client redis.UniversalClient, prefix string) *history {
 	records, users := rapid.Bool().Draw(t, "records"), rapid.Bool().Draw(t, "settings of users")
-	h := &history{client: client, drawn: drawPolicies(t, records), messages: make(map[string]*booked)}
+	h := &history{
+		client: client, records: records, users: users, drawn: drawPolicies(t, records), messages: make(map[string]*booked),
+	}
 	h.now = h.drawn.start
 	h.policies = []policy.Policy{h.drawn.draw(t, "drawn")}
 	if users {
 		h.policies = append(h.policies, h.drawn.draw(t, "other"))
 	}
 	reach := rapid.SampledFrom([]time.Duration{policy.DefaultReach, 2 * time.Hour}).Draw(t, "reach")
-	for i := range h.options {
-		h.options[i] = sendlimit.Options{
-			Prefix: prefix, Reach: reach, Records: records, UserSettings: users,
-			KeepRecords: 50 * 365 * 24 * time.Hour,
-		}
-		if users {
-			h.options[i].SettingsCache = judge.NewSettingsCache()
-		}
-	}
 	var err error
+	for i := range h.process {
+		if h.rules[i], err = judge.NewFixed(h.policies...); users {
+			h.rules[i], err = sendlimit.NewRules(h.policies...)
+		}
+		require.NoError(t, err)
+		h.process[i], err = sendlimit.NewTimeline(client, sendlimit.Options{
+			Prefix: prefix, Reach: reach, Records: records, Rules: h.rules[i], KeepRecords: 50 * 365 * 24 * time.Hour,
+		})
+		require.NoError(t, err)
+	}
 	h.keys, err = keyspace.NewKeys(prefix)
 	require.NoError(t, err)
 	h.settings, err = settings.NewUsers(client, prefix)
@@ -105,15 +110,10 @@ func newHistory(t *rapid.T, client redis.UniversalClient, prefix string) *histor
 // follow makes the processes and the model judge by the policies.
 func (h *history) follow(t *rapid.T) {
 	require.NoError(t, h.model.Follow(h.policies...))
-	for i, o := range h.options {
-		o.Policy, o.Policies = h.policies[0], h.policies[1:]
-		var err error
-		h.process[i], err = sendlimit.NewTimeline(h.client, o)
-		require.NoError(t, err)
+	for _, rules := range h.rules {
+		require.NoError(t, rules.Replace(h.policies...))
 	}
 }
-
-func (h *history) records() bool { return h.options[0].Records }
 
 // drawProcess draws a process and returns its timeline.
 func (h *history) drawProcess(t *rapid.T) *sendlimit.Timeline {
@@ -138,7 +138,7 @@ func (h *history) drawHeld(t *rapid.T, user string) string {
 
 // drawCategory draws a category. It is "" without records.
 func (h *history) drawCategory(t *rapid.T) string {
-	if !h.records() {
+	if !h.records {
 		return ""
 	}
 	return rapid.SampledFrom(historyCategories).Draw(t, "category")
@@ -181,7 +181,7 @@ func (h *history) changePolicy(t *rapid.T) {
 // changeSettings sets or clears a user's settings. They take effect immediately
 // in all processes.
 func (h *history) changeSettings(t *rapid.T) {
-	if !h.options[0].UserSettings {
+	if !h.users {
 		return
 	}
 	user := h.drawUser(t)

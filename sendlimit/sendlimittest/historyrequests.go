@@ -98,7 +98,7 @@ func (h *history) drawRequest(t *rapid.T) sendlimit.Request {
 	if known := h.messages[r.User+r.ID]; known != nil && !known.cancelled && rapid.Bool().Draw(t, "the same again") {
 		r.Category = known.category
 	}
-	if h.records() {
+	if h.records {
 		h.generations++
 		r.Record = &sendlimit.Record{
 			Generation: fmt.Sprintf("g%d", h.generations), Category: r.Category, Content: []byte("text"),
@@ -135,7 +135,7 @@ func (h *history) reserve(t *rapid.T) {
 }
 
 func (h *history) expectReserve(r sendlimit.Request) sendlimit.Decision {
-	if !h.records() {
+	if !h.records {
 		return h.model.Reserve(r)
 	}
 	if known := h.expectReplay(r); known != nil {
@@ -152,7 +152,7 @@ func (h *history) expectReserve(r sendlimit.Request) sendlimit.Decision {
 func (h *history) check(t *rapid.T) {
 	r := h.drawRequest(t)
 	want := h.model.Check(r)
-	if h.records() {
+	if h.records {
 		if known := h.expectReplay(r); known != nil {
 			want = *known
 		}
@@ -165,7 +165,7 @@ func (h *history) release(t *rapid.T) {
 	r := sendlimit.ReleaseRequest{User: h.drawUser(t), Now: h.now}
 	r.ID = h.drawHeld(t, r.User)
 	want := h.model.Release(r)
-	if known := h.messages[r.User+r.ID]; h.records() && known != nil {
+	if known := h.messages[r.User+r.ID]; h.records && known != nil {
 		want = sendlimit.Decision{Allowed: true, Replayed: known.cancelled, At: moment(known.at), Now: moment(cut(h.now))}
 		known.cancelled = true
 	}
@@ -176,7 +176,7 @@ func (h *history) release(t *rapid.T) {
 func (h *history) move(t *rapid.T) {
 	r := sendlimit.MoveRequest{User: h.drawUser(t), At: h.drawTime(t), Now: h.now}
 	r.ID = h.drawHeld(t, r.User)
-	if h.records() {
+	if h.records {
 		h.generations++
 		r.Generation = fmt.Sprintf("g%d", h.generations)
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/judge"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
@@ -27,7 +27,7 @@ import (
 func CheckMessages(t *rapid.T, client redis.UniversalClient, prefix string) {
 	m := newMailbox(t, client, drawOptions(t, prefix))
 	if rapid.Bool().Draw(t, "regulated") {
-		m.regulate(t, &m.options.Policy)
+		m.regulate(t, &m.options.policies[0])
 		m.follow(t)
 	}
 	m.submitSome(t)
@@ -57,7 +57,7 @@ type mailbox struct {
 
 	client   redis.UniversalClient
 	keys     keyspace.Keys
-	options  sendlimit.Options // completed
+	options  mailboxOptions
 	settings *settings.Users
 	workers  [2]worker
 
@@ -74,7 +74,7 @@ type worker struct {
 	gate     *messages.Gate
 	watch    *messages.WatchList
 	letters  *messages.DeadLetters
-	cache    *judge.SettingsCache
+	rules    *sendlimit.Rules
 }
 
 const (
@@ -82,7 +82,7 @@ const (
 	holdFor     = 30 * time.Second
 )
 
-func newMailbox(t *rapid.T, client redis.UniversalClient, o sendlimit.Options) *mailbox {
+func newMailbox(t *rapid.T, client redis.UniversalClient, o mailboxOptions) *mailbox {
 	m := &mailbox{client: client, now: drawStart(t), messages: make(map[string]*message), options: o}
 	if rapid.IntRange(0, 4).Draw(t, "restored") == 4 {
 		m.options.DropDueBefore = m.now.Add(time.Hour)
@@ -92,10 +92,13 @@ func newMailbox(t *rapid.T, client redis.UniversalClient, o sendlimit.Options) *
 	require.NoError(t, err)
 	m.settings, err = settings.NewUsers(client, o.Prefix)
 	require.NoError(t, err)
-	m.model, err = NewModel(o.Policy, policy.DefaultReach)
+	m.model, err = NewModel(o.policies[0], policy.DefaultReach)
 	require.NoError(t, err)
 	for i := range m.workers {
-		m.workers[i].cache = judge.NewSettingsCache()
+		if m.workers[i].rules, err = judge.NewFixed(o.policies...); o.users {
+			m.workers[i].rules, err = sendlimit.NewRules(o.policies...)
+		}
+		require.NoError(t, err)
 	}
 	m.follow(t)
 	return m

@@ -1,6 +1,7 @@
 package sendlimittest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -15,9 +16,17 @@ import (
 // The policies and settings of CheckMessages, how they change, and the revival of
 // dead letters.
 
+// mailboxOptions are the options of every worker.
+type mailboxOptions struct {
+	sendlimit.Options // completed, but for the rules
+
+	policies []policy.Policy
+	users    bool // have settings
+}
+
 // drawOptions draws policies under which several messages are late at the same
 // time, some for longer than the longest window.
-func drawOptions(t *rapid.T, prefix string) sendlimit.Options {
+func drawOptions(t *rapid.T, prefix string) mailboxOptions {
 	rules := rapid.SampledFrom([][]string{
 		{"1/minute", "3/hour"},
 		{"1/10m"},
@@ -29,8 +38,8 @@ func drawOptions(t *rapid.T, prefix string) sendlimit.Options {
 	require.NoError(t, err)
 	users, other := rapid.Bool().Draw(t, "settings of users"), p
 	other.Name = "other" // with the same longest window
-	return sendlimit.Options{
-		Prefix: prefix, Policy: p, Policies: []policy.Policy{other}, Records: true, UserSettings: users,
+	return mailboxOptions{policies: []policy.Policy{p, other}, users: users, Options: sendlimit.Options{
+		Prefix: prefix, Records: true,
 		// The history has its own clock: no record may expire by the server's.
 		KeepRecords:   50 * 365 * 24 * time.Hour,
 		ExpireAfter:   rapid.SampledFrom([]time.Duration{sendlimit.DefaultExpireAfter, 40 * time.Minute}).Draw(t, "expire after"),
@@ -39,24 +48,28 @@ func drawOptions(t *rapid.T, prefix string) sendlimit.Options {
 		SkipUncertain: rapid.Bool().Draw(t, "skip uncertain"),
 		LookAfter:     rapid.SampledFrom([]time.Duration{sendlimit.DefaultLookAfter, 3 * time.Second}).Draw(t, "look after"),
 		OverdueAfter:  sendlimit.DefaultOverdueAfter,
-	}
+	}}
 }
 
 // follow makes all workers and the model judge by the options, and draws the
 // current worker.
 func (m *mailbox) follow(t *rapid.T) {
-	require.NoError(t, m.model.Follow(append([]policy.Policy{m.options.Policy}, m.options.Policies...)...))
+	require.NoError(t, m.model.Follow(slices.Clone(m.options.policies)...))
 	for i := range m.workers {
-		w, o := &m.workers[i], m.options
-		o.SettingsCache = w.cache
+		w, o := &m.workers[i], m.options.Options
+		require.NoError(t, w.rules.Replace(m.options.policies...))
+		o.Rules = w.rules
 		var err error
-		w.timeline, err = sendlimit.NewTimeline(m.client, o)
-		require.NoError(t, err)
+		if w.timeline == nil {
+			w.timeline, err = sendlimit.NewTimeline(m.client, o)
+			require.NoError(t, err)
+		}
 		w.gate, err = messages.NewGate(m.client, o)
 		require.NoError(t, err)
 		w.watch, err = messages.NewWatchList(m.client, o)
 		require.NoError(t, err)
-		w.letters = messages.DeadLettersOf(w.timeline, m.client)
+		w.letters, err = messages.NewDeadLetters(m.client, o)
+		require.NoError(t, err)
 	}
 	m.worker = m.workers[rapid.IntRange(0, len(m.workers)-1).Draw(t, "worker")]
 }
@@ -64,9 +77,9 @@ func (m *mailbox) follow(t *rapid.T) {
 // changePolicy changes the quiet hours and categories of a policy, and perhaps its
 // limits. Windows stay.
 func (m *mailbox) changePolicy(t *rapid.T) {
-	p := &m.options.Policy
-	if len(m.options.Policies) > 0 && rapid.Bool().Draw(t, "the other policy") {
-		p = &m.options.Policies[0]
+	p := &m.options.policies[0]
+	if len(m.options.policies) > 1 && rapid.Bool().Draw(t, "the other policy") {
+		p = &m.options.policies[1]
 	}
 	m.regulate(t, p)
 	p.UserTimeZone = rapid.Bool().Draw(t, "user's time zone")
@@ -100,10 +113,10 @@ func (m *mailbox) regulate(t *rapid.T, p *policy.Policy) {
 
 // changeSettings sets or clears the user's settings. They take effect immediately.
 func (m *mailbox) changeSettings(t *rapid.T) {
-	if !m.options.UserSettings {
+	if !m.options.users {
 		return
 	}
-	s := drawSettings(t, append([]policy.Policy{m.options.Policy}, m.options.Policies...)...)
+	s := drawSettings(t, m.options.policies...)
 	if rapid.Bool().Draw(t, "clear") {
 		s = policy.UserSettings{}
 	}

@@ -180,7 +180,7 @@ func TestRulesOfTheSameWindowAreNotStored(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []policy.Policy{stored}, all)
 	require.Empty(t, unreadable)
-	_, err = sendlimit.NewTimeline(client, sendlimit.Options{Policy: stored, Records: true})
+	_, err = sendlimit.NewTimeline(client, sendlimit.Options{Rules: story.RulesBy(t, stored), Records: true})
 	require.NoError(t, err)
 	change, err := policies.Replace(t.Context(), story.PolicyOf(t, "5/hour"), 4)
 	require.NoError(t, err)

@@ -52,7 +52,7 @@ func (u *Users) Erase(ctx context.Context, user string, progress Progress) (Eras
 func (u *Users) eraseFrom(ctx context.Context, k userKey, user string) (int, error) {
 	const doing = "removing a user's entries"
 	if k.kind == copiesKey {
-		members, err := u.copiesOf(ctx, k.key, keysOfUser(u.timeline.Keys, user))
+		members, err := u.copiesOf(ctx, k.key, keysOfUser(u.keys, user))
 		if err != nil || len(members) == 0 {
 			return 0, err
 		}

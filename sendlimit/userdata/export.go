@@ -26,7 +26,9 @@ import (
 // concurrent use.
 type Users struct {
 	client   redis.UniversalClient
+	keys     keyspace.Keys
 	timeline *sendlimit.Timeline
+	records  *messages.Records
 }
 
 // New returns the users of a Timeline that has the same Options; the policy
@@ -37,7 +39,15 @@ func New(client redis.UniversalClient, o sendlimit.Options) (*Users, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Users{client: client, timeline: t}, nil
+	records, err := messages.NewRecords(client, o.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	keys, err := keyspace.NewKeys(o.Prefix)
+	if err != nil {
+		return nil, err
+	}
+	return &Users{client: client, keys: keys, timeline: t, records: records}, nil
 }
 
 // Data is everything that a store has of a user. What there is none of is
@@ -123,7 +133,7 @@ func (u *Users) Cancel(ctx context.Context, user, id string) (bool, error) {
 		if err != nil || d.Code != fault.CodeChanged {
 			return d.Allowed && !d.Replayed, err
 		}
-		found, err := messages.RecordsOf(u.timeline, u.client).Look(ctx, user, id)
+		found, err := u.records.Look(ctx, user, id)
 		if err != nil {
 			return false, err
 		}

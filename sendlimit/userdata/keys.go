@@ -134,7 +134,7 @@ func (u *Users) find(ctx context.Context, user string, progress Progress) ([]use
 	if err != nil {
 		return nil, store.Explain(err, doing)
 	}
-	own := keysOfUser(u.timeline.Keys, user)
+	own := keysOfUser(u.keys, user)
 	seen := make(map[string]bool) // SCAN may give a key twice
 	var found []userKey
 	var cursor uint64
@@ -171,7 +171,7 @@ func (u *Users) serverOf(ctx context.Context, user string) (redis.Cmdable, error
 	case *redis.Client:
 		return client, nil
 	case *redis.ClusterClient:
-		return client.MasterForKey(ctx, u.timeline.Keys.Timeline(user)) //nolint:wrapcheck // the caller says what was being done
+		return client.MasterForKey(ctx, u.keys.Timeline(user)) //nolint:wrapcheck // the caller says what was being done
 	default:
 		return nil, errors.New("the client is neither of one server nor of a cluster")
 	}

@@ -14,8 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/judge"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -179,7 +179,7 @@ func TestAFailureStopsWithTheLineToGoOnFrom(t *testing.T) {
 // Of whom nobody knows the rules: the lines of others are judged.
 func TestUnknownRulesStopNobodyElse(t *testing.T) {
 	t.Parallel()
-	unknown := &fault.UnavailableError{Detail: "no such policy", Err: judge.ErrUnknownPolicy}
+	unknown := &fault.UnavailableError{Detail: "no such policy", Err: sendlimit.ErrUnknownPolicy}
 	judge := func(ctx context.Context, m message.Message) (message.Outcome, error) {
 		if m.User == "user-1" {
 			return message.Outcome{}, unknown

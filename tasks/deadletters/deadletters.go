@@ -35,8 +35,8 @@ type Options struct {
 // and those of which nobody knows whether the provider has them. They can be
 // looked at, sent after all, and forgotten. Safe for concurrent use.
 type Letters struct {
-	rules     *rules.Rules
-	kept      *messages.DeadLetters // under no rules of the store: for all but Retry
+	policies  *rules.Policies // has to be fresh for a Retry
+	kept      *messages.DeadLetters
 	notices   *notices.Outbox
 	queue     *queue.Queue
 	confirmer *queue.Confirmer
@@ -55,10 +55,11 @@ func New(client redis.UniversalClient, o Options) (*Letters, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := rules.New(client, o.Policies, rules.PoliciesOptions{Prefix: o.Prefix, Policy: o.Policy, Logger: o.Logger}, options)
+	policies, err := rules.Given(o.Policies, client, rules.PoliciesOptions{Prefix: o.Prefix, Policy: o.Policy, Logger: o.Logger})
 	if err != nil {
 		return nil, err
 	}
+	options.Rules = policies.Rules()
 	kept, err := messages.NewDeadLetters(client, options)
 	if err != nil {
 		return nil, err
@@ -68,7 +69,7 @@ func New(client redis.UniversalClient, o Options) (*Letters, error) {
 		return nil, err
 	}
 	return &Letters{
-		rules: r, kept: kept, notices: notices, queue: queue.New(client, o.Prefix), confirmer: queue.NewConfirmer(watch, o.Logger),
+		policies: policies, kept: kept, notices: notices, queue: queue.New(client, o.Prefix), confirmer: queue.NewConfirmer(watch, o.Logger),
 		logger: o.Logger, client: client,
 	}, nil
 }
@@ -132,17 +133,11 @@ func (d *Letters) Get(ctx context.Context, user, id string) (letter message.Dead
 // Retry has a dead letter sent after all, at the next time that is free for its
 // user from now on, with all its attempts. Where it can't be, it stays as it is.
 func (d *Letters) Retry(ctx context.Context, user, id string) (message.Outcome, error) {
-	l, err := d.rules.Limiters(ctx)
-	if err != nil {
+	if err := d.policies.Refresh(ctx); err != nil {
 		return message.Outcome{}, err
 	}
 	generation := keyspace.NewToken()
-	var decision sendlimit.Decision
-	err = d.rules.Do(ctx, l, func(l *rules.Limiters) error {
-		var err error
-		decision, err = messages.DeadLettersOf(l.Timeline, d.client).Retry(ctx, messages.RetryRequest{User: user, ID: id, Generation: generation})
-		return err
-	})
+	decision, err := d.kept.Retry(ctx, messages.RetryRequest{User: user, ID: id, Generation: generation})
 	if err != nil {
 		return message.InvalidOr(err, user, id)
 	}

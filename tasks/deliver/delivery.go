@@ -16,9 +16,9 @@ import (
 
 // giveBack lets a message be judged again that was claimed in time, but whose
 // answer took so long, or got lost so often, that it is late by now.
-func (h *Handler) giveBack(ctx context.Context, gate *messages.Gate, d messages.Delivery) error {
+func (h *Handler) giveBack(ctx context.Context, d messages.Delivery) error {
 	again, settlement := h.unsent(d)
-	held, err := h.settle(ctx, gate, d, settlement)
+	held, err := h.settle(ctx, d, settlement)
 	if err != nil || !held {
 		return err
 	}
@@ -27,7 +27,7 @@ func (h *Handler) giveBack(ctx context.Context, gate *messages.Gate, d messages.
 }
 
 // send delivers a claimed message, and settles.
-func (h *Handler) send(ctx context.Context, gate *messages.Gate, d messages.Delivery, claim messages.Claim) error {
+func (h *Handler) send(ctx context.Context, d messages.Delivery, claim messages.Claim) error {
 	began := h.Clock.Local()
 	result := h.notify(ctx, d, claim)
 	if result.Reason == notifier.ReasonRateLimited && result.RetryAfter > 0 {
@@ -39,7 +39,7 @@ func (h *Handler) send(ctx context.Context, gate *messages.Gate, d messages.Deli
 		h.Logger.WarnContext(ctx, "a delivery failed", "reason", result.Reason, "attempt", claim.Attempt,
 			"final", retry == nil, "error", result.Err)
 	}
-	held, err := h.settle(ctx, gate, d, settlement)
+	held, err := h.settle(ctx, d, settlement)
 	if err != nil {
 		return err
 	}
@@ -129,10 +129,10 @@ func (h *Handler) notify(ctx context.Context, d messages.Delivery, claim message
 // without it the message would be sent again. It gives up only when the worker
 // no longer waits for it. Where the lease ran out meanwhile, whoever took the
 // message over settles it.
-func (h *Handler) settle(ctx context.Context, gate *messages.Gate, d messages.Delivery, s messages.Settlement) (bool, error) {
+func (h *Handler) settle(ctx context.Context, d messages.Delivery, s messages.Settlement) (bool, error) {
 	for failed := false; ; failed = true {
 		try, done := context.WithTimeout(ctx, queue.SettleWithin)
-		held, err := gate.Settle(try, d, s, time.Time{})
+		held, err := h.Gate.Settle(try, d, s, time.Time{})
 		done()
 		if _, away := errors.AsType[*fault.UnavailableError](err); !away {
 			return held, err

@@ -26,7 +26,8 @@ import (
 // handler takes a task from the queue to its end: it waits for the task's
 // time, claims the message, delivers it, and settles what became of it.
 type Handler struct {
-	Rules       *rules.Rules
+	Policies    *rules.Policies
+	Gate        *messages.Gate // by their Rules
 	Queue       *queue.Queue
 	Pacer       *pacer
 	Confirmer   *queue.Confirmer
@@ -168,14 +169,10 @@ func (h *Handler) giveUpNonce(ctx context.Context, d messages.Delivery) (given b
 			<-h.Slots
 		}
 	}()
-	l, err := h.Rules.LastKnown(ctx)
-	if err != nil {
-		return false, err
-	}
 	ctx, done := context.WithTimeout(ctx, queue.SettleWithin)
 	defer done()
 	again, settlement := h.unsent(d)
-	if given, err = l.Gate.Settle(ctx, d, settlement, time.Time{}); given {
+	if given, err = h.Gate.Settle(ctx, d, settlement, time.Time{}); given {
 		h.handOver(ctx, again)
 	}
 	return given, err
@@ -241,17 +238,10 @@ func (h *Handler) deliver(ctx context.Context, d messages.Delivery, permit permi
 			h.Pacer.giveBack(ctx, permit)
 		}
 	}()
-	l, err := h.Rules.LastKnown(ctx)
-	if err != nil {
+	if err := h.Policies.RefreshOrLastKnown(ctx); err != nil {
 		return messages.Claim{}, err
 	}
-	var claim messages.Claim
-	var took time.Duration
-	err = h.Rules.Do(ctx, l, func(present *rules.Limiters) (err error) {
-		l = present
-		claim, took, err = h.claim(ctx, l.Gate, d)
-		return err
-	})
+	claim, took, err := h.claim(ctx, d)
 	if err != nil {
 		return messages.Claim{}, err
 	}
@@ -268,10 +258,10 @@ func (h *Handler) deliver(ctx context.Context, d messages.Delivery, permit permi
 		permit, err = h.Pacer.renew(ctx, h.Stopping, permit)
 		took += h.Clock.Local().Sub(answered)
 		if err != nil || claim.Now.Sub(claim.SendAt)+took > h.Tolerance {
-			return claim, h.giveBack(ctx, l.Gate, d)
+			return claim, h.giveBack(ctx, d)
 		}
 		sent = true
-		return claim, h.send(ctx, l.Gate, d, claim)
+		return claim, h.send(ctx, d, claim)
 	case messages.Busy:
 		return claim, &queue.AgainError{After: claim.Until.Sub(claim.Now), Cause: errBusy}
 	case messages.Stale:
@@ -311,9 +301,9 @@ func (h *Handler) countDrop(ctx context.Context, account, reason string, now, se
 
 // claim also returns how long the answer took: it may be that much older than
 // what it tells.
-func (h *Handler) claim(ctx context.Context, gate *messages.Gate, d messages.Delivery) (messages.Claim, time.Duration, error) {
+func (h *Handler) claim(ctx context.Context, d messages.Delivery) (messages.Claim, time.Duration, error) {
 	sent := h.Clock.Local()
-	claim, err := gate.Claim(ctx, d, h.PushTimeout+h.Margin, time.Time{})
+	claim, err := h.Gate.Claim(ctx, d, h.PushTimeout+h.Margin, time.Time{})
 	received := h.Clock.Local()
 	if err != nil {
 		return claim, 0, err

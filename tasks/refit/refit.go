@@ -185,14 +185,16 @@ func (r *Refitter) refit(
 	if err != nil {
 		return nil, err
 	}
-	o := r.options
-	o.Policies = policies
-	o.Policy = policy.Default()
-	o.Policy.Name = r.own // where the store has none of the name, nobody is under it yet
+	own := policy.Default()
+	own.Name = r.own // where the store has none of the name, nobody is under it yet
 	for _, stored := range policies {
 		if stored.Name == r.own {
-			o.Policy = stored
+			own = stored
 		}
+	}
+	o := r.options
+	if o.Rules, err = sendlimit.NewRules(append([]policy.Policy{own}, policies...)...); err != nil {
+		return nil, err
 	}
 	return refit.New(r.client, o, refit.Options{Policy: p, Throttle: throttle})
 }

@@ -91,11 +91,11 @@ func (r *Refitter) Run(ctx context.Context, policy policy.Policy, action message
 
 // unchanged makes sure that the store had the policy a moment ago.
 func (r *refitRun) unchanged(ctx context.Context) error {
-	set, err := r.submitter.Rules.Policies.Present(ctx)
+	p, ok, err := r.submitter.Policies.Find(ctx, r.policy.Name)
 	if err != nil {
 		return err
 	}
-	if p, ok := set.Find(r.policy.Name); ok && p.Version == r.policy.Version {
+	if ok && p.Version == r.policy.Version {
 		return nil
 	}
 	return r.current(ctx)

@@ -3,17 +3,19 @@ package rules
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
@@ -39,20 +41,21 @@ type PoliciesOptions struct {
 	Logger *slog.Logger // is told of every change; nil means none
 }
 
-// Policies follows the policies in the store, the only place they live, for all
-// in a process that goes by them: what they know of users' settings is known once,
-// and a change is logged once. They are safe for concurrent use.
+// Policies follows the policies in the store, the only place they live. It puts each
+// change into Rules, which all that judges in a process shares, and logs it once. It
+// is safe for concurrent use.
 type Policies struct {
-	store    *settings.Policies
-	name     string               // of the one for users whose settings name no other
-	settings *judge.SettingsCache // of users
-	Local    func() time.Time
-	logger   *slog.Logger
+	store  *settings.Policies
+	name   string           // of the policy for users whose settings name none
+	rules  *sendlimit.Rules // the last that could be used; before any was loaded, the default policy
+	Local  func() time.Time
+	logger *slog.Logger
 
 	following atomic.Bool
-	loading   chan struct{} // has room for the one who asks the store
+	loading   chan struct{} // has room for the caller who asks the store
 	taking    sync.Mutex
 	current   atomic.Pointer[snapshot]
+	usable    atomic.Bool // rules are from the store
 }
 
 // snapshot is what the store had, and when it was asked.
@@ -63,10 +66,11 @@ type snapshot struct {
 
 // policySet is the policies between two changes.
 type policySet struct {
-	Own        policy.Policy
+	own        policy.Policy
 	others     []policy.Policy // by name
 	unreadable []string        // names of those that a newer program wrote
 	missing    error           // why there is no own policy; nil where there is
+	unusable   error           // why Rules did not take the set; nil where it did
 	rules      map[string]bool // by Violation.Name
 }
 
@@ -80,10 +84,87 @@ func NewPolicies(client redis.UniversalClient, o PoliciesOptions) (*Policies, er
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Policies{
-		store: store, name: cmp.Or(o.Policy, policy.DefaultName), settings: judge.NewSettingsCache(),
+	rules, err := sendlimit.NewRules()
+	if err != nil {
+		return nil, err
+	}
+	p := &Policies{
+		store: store, name: cmp.Or(o.Policy, policy.DefaultName), rules: rules,
 		Local: storeclock.New().Local, logger: o.Logger, loading: make(chan struct{}, 1),
-	}, nil
+	}
+	rules.ReloadBy(p.reload)
+	return p, nil
+}
+
+// Given returns policies, or new ones by the options where they are nil.
+func Given(policies *Policies, client redis.UniversalClient, o PoliciesOptions) (*Policies, error) {
+	if policies != nil {
+		return policies, nil
+	}
+	return NewPolicies(client, o)
+}
+
+// Rules returns what judges by the policies, for a Timeline, a Gate and DeadLetters.
+// Refresh comes before each use of it.
+func (p *Policies) Rules() *sendlimit.Rules { return p.rules }
+
+// Refresh sees to it that Rules has the policies of the store, at most policiesEvery
+// old. The error says that the store does not answer, or has no rules that can be
+// used.
+func (p *Policies) Refresh(ctx context.Context) error {
+	set, err := p.present(ctx)
+	if err != nil {
+		return err
+	}
+	return cmp.Or(set.missing, set.unusable)
+}
+
+// RefreshOrLastKnown is Refresh for messages that were accepted before. Where the
+// store does not say what rules there are now, the last ones go on: a message on time
+// needs none. The error says that none are known yet.
+func (p *Policies) RefreshOrLastKnown(ctx context.Context) error {
+	err := p.Refresh(ctx)
+	if p.usable.Load() {
+		return nil
+	}
+	return err
+}
+
+// reload looks for younger policies: a user's settings name one that Rules does not
+// have.
+func (p *Policies) reload(ctx context.Context) error {
+	_, err := p.since(ctx, p.Local())
+	return err
+}
+
+// Find returns the policy of a name, at most policiesEvery old.
+func (p *Policies) Find(ctx context.Context, name string) (found policy.Policy, ok bool, err error) {
+	set, err := p.present(ctx)
+	if err != nil {
+		return policy.Policy{}, false, err
+	}
+	found, ok = set.find(name)
+	return found, ok, nil
+}
+
+// UnknownRules reports whether nothing was done for a user because this program does
+// not know the user's rules: the settings name a policy that is not there or that a
+// newer program wrote, or can't be read themselves. Others are not affected.
+func UnknownRules(err error) bool {
+	return errors.Is(err, sendlimit.ErrUnknownPolicy) || errors.Is(err, policy.ErrUnreadableSettings)
+}
+
+// Label returns the rule that refused an outcome, for counters that are kept for
+// ever: a rule of a policy; or own/ and the window, for a user who has a limit of
+// their own in its place.
+func (p *Policies) Label(o message.Outcome) string {
+	name := o.RefusedBy()
+	known := p.current.Load()
+	if name == "" || known == nil || known.set.rules[name] {
+		return name
+	}
+	_, window, _ := strings.Cut(o.Violations[0].Rule, "/")
+	return "own/" + window
 }
 
 // present returns policies that are at most policiesEvery old, or policiesLate
@@ -92,7 +173,7 @@ func NewPolicies(client redis.UniversalClient, o PoliciesOptions) (*Policies, er
 // Where there is nothing yet every caller loads, so that none waits for another's
 // attempt to reach the store; where the store has no rules, too, so that none waits
 // for them once they are there.
-func (p *Policies) Present(ctx context.Context) (*policySet, error) {
+func (p *Policies) present(ctx context.Context) (*policySet, error) {
 	known := p.current.Load()
 	if known == nil || known.set.missing != nil {
 		return p.load(ctx)
@@ -151,25 +232,37 @@ func (p *Policies) take(ctx context.Context, set *policySet, asked time.Time) *p
 			set = known.set
 		} else {
 			p.tell(ctx, known.set, set)
+			p.use(set)
 		}
 	} else {
 		p.tellUnreadable(ctx, nil, set.unreadable)
+		p.use(set)
 	}
 	p.current.Store(&snapshot{set: set, asked: asked})
 	return set
 }
 
+// use puts a set into Rules. Without an own policy the last rules stay.
+func (p *Policies) use(set *policySet) {
+	if set.missing != nil {
+		return
+	}
+	if set.unusable = p.rules.Replace(set.all()...); set.unusable == nil {
+		p.usable.Store(true)
+	}
+}
+
 // tell logs what has changed.
 func (p *Policies) tell(ctx context.Context, before, now *policySet) {
 	for _, policy := range now.all() {
-		old, _ := before.Find(policy.Name)
+		old, _ := before.find(policy.Name)
 		if !same(old, policy) {
 			p.logger.InfoContext(ctx, "the policy changed", "policy", policy.Name,
 				"version_before", old.Version, "version", policy.Version, "rules", policy)
 		}
 	}
 	for _, policy := range before.all() {
-		if _, there := now.Find(policy.Name); !there && !slices.Contains(now.unreadable, policy.Name) {
+		if _, there := now.find(policy.Name); !there && !slices.Contains(now.unreadable, policy.Name) {
 			p.logger.WarnContext(ctx, "the policy is gone, and nothing is accepted under it: apply it anew", "policy", policy.Name)
 		}
 	}
@@ -226,7 +319,7 @@ func (p *Policies) setOf(policies []policy.Policy, unreadable []string) *policyS
 	set := &policySet{unreadable: unreadable, rules: make(map[string]bool)}
 	for _, policy := range policies {
 		if policy.Name == p.name {
-			set.Own = policy
+			set.own = policy
 		} else {
 			set.others = append(set.others, policy)
 		}
@@ -240,7 +333,7 @@ func (p *Policies) setOf(policies []policy.Policy, unreadable []string) *policyS
 		}
 	}
 	switch {
-	case set.Own.Name != "":
+	case set.own.Name != "":
 	case slices.Contains(unreadable, p.name):
 		set.missing = &fault.UnavailableError{
 			Detail: fmt.Sprintf("the rules of policy %q in the store can't be read: apply them anew, or run the newer program that wrote them", p.name),
@@ -264,10 +357,10 @@ func (s *policySet) all() []policy.Policy {
 	if s.missing != nil {
 		return s.others
 	}
-	return append([]policy.Policy{s.Own}, s.others...)
+	return append([]policy.Policy{s.own}, s.others...)
 }
 
-func (s *policySet) Find(name string) (policy.Policy, bool) {
+func (s *policySet) find(name string) (policy.Policy, bool) {
 	for _, policy := range s.all() {
 		if policy.Name == name {
 			return policy, true
@@ -277,7 +370,7 @@ func (s *policySet) Find(name string) (policy.Policy, bool) {
 }
 
 func (s *policySet) equal(other *policySet) bool {
-	return same(s.Own, other.Own) && slices.EqualFunc(s.others, other.others, same) && slices.Equal(s.unreadable, other.unreadable)
+	return same(s.own, other.own) && slices.EqualFunc(s.others, other.others, same) && slices.Equal(s.unreadable, other.unreadable)
 }
 
 // same says whether a policy is another, of the same version: one that was

@@ -1,9 +1,12 @@
 package rules
 
 import (
+	"cmp"
+	"context"
 	"slices"
 	"strings"
 
+	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -20,9 +23,32 @@ type WhatIf struct {
 	Rules []policy.Rule
 }
 
-// policy is the one that stands in for that of its name. The error is a
+// WhatIf returns rules of their own in which those of w stand in for the store's, and
+// the policy that stands in. They share nothing with Rules. The error is a
+// *sendlimit.InvalidError, or says that the store did not answer.
+func (p *Policies) WhatIf(ctx context.Context, w WhatIf) (*sendlimit.Rules, policy.Policy, error) {
+	set, err := p.present(ctx)
+	if err == nil {
+		err = cmp.Or(set.missing, set.unusable)
+	}
+	if err != nil {
+		return nil, policy.Policy{}, err
+	}
+	changed, err := w.changed(set.own)
+	if err != nil {
+		return nil, changed, err
+	}
+	own, others, err := set.with(changed)
+	if err != nil {
+		return nil, changed, err
+	}
+	rules, err := sendlimit.NewRules(append([]policy.Policy{own}, others...)...)
+	return rules, changed, err
+}
+
+// changed returns the policy that stands in for the one of its name. The error is a
 // *sendlimit.InvalidError.
-func (w WhatIf) Under(own policy.Policy) (policy.Policy, error) {
+func (w WhatIf) changed(own policy.Policy) (policy.Policy, error) {
 	policy := own
 	if w.Policy != nil {
 		policy = *w.Policy
@@ -43,15 +69,15 @@ func (s *policySet) with(changed policy.Policy) (own policy.Policy, others []pol
 	others = slices.Clone(s.others)
 	i := slices.IndexFunc(others, func(p policy.Policy) bool { return p.Name == changed.Name })
 	switch {
-	case changed.Name == s.Own.Name:
+	case changed.Name == s.own.Name:
 		return changed, others, nil
 	case i >= 0:
 		others[i] = changed
-		return s.Own, others, nil
+		return s.own, others, nil
 	case slices.Contains(s.unreadable, changed.Name):
-		return s.Own, append(others, changed), nil
+		return s.own, append(others, changed), nil
 	default:
-		return s.Own, others, message.NotAllowed("policy", changed.Name, "a policy that the store has: %s", strings.Join(s.policyNames(), ", "))
+		return s.own, others, message.NotAllowed("policy", changed.Name, "a policy that the store has: %s", strings.Join(s.policyNames(), ", "))
 	}
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -75,6 +74,6 @@ func (s *Submitter) listOwn(ctx context.Context, r sendlimit.ListRequest, limit 
 }
 
 // change is what Cancel and Move do to a message, with its account's charge.
-func (s *Submitter) change(t *sendlimit.Timeline, user, id string) *chargedChange {
-	return &chargedChange{charger: s.charger, records: messages.RecordsOf(t, s.client), account: s.account, user: user, id: id}
+func (s *Submitter) change(user, id string) *chargedChange {
+	return &chargedChange{charger: s.charger, records: s.records, account: s.account, user: user, id: id}
 }

@@ -124,10 +124,10 @@ type judges interface {
 type chargedReserve struct {
 	holder
 
+	judge judges
+	rules *sendlimit.Rules // that judge goes by
 	payer payers.Payer
 	clock *storeclock.Clock
-	// policyOf is what a user was judged by just now.
-	policyOf func(user string) policy.Policy
 	// open is the hold of a reserve that got no answer: the same reserve, asked
 	// again, goes on with it.
 	open *openHold
@@ -156,23 +156,10 @@ func aimAt(asked, now time.Time) aim {
 	return aim{at: asked}
 }
 
-// chargeThenReserve puts a message's reserve behind its charge; without one it is plain.
-func (c *chargedReserve) chargeThenReserve(
-	to judges, policyOf func(user string) policy.Policy,
-) func(context.Context, sendlimit.Request) (sendlimit.Decision, error) {
-	if c == nil {
-		return to.Reserve
-	}
-	c.policyOf = policyOf
-	return func(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error) {
-		return c.reserve(ctx, r, to)
-	}
-}
-
 // reserve charges the account for the hour and the day of the send time, and
 // takes the place; what is refused is given back. A shift goes on, hour by hour,
 // where the one held has no free time.
-func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request, judge judges) (sendlimit.Decision, error) {
+func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error) {
 	to := aimAt(r.At, c.clock.Now())
 	c.refused = quota.Charge{}
 	for range chargeTries {
@@ -185,12 +172,12 @@ func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request, judge
 			continue
 		}
 		if refused.Code != "" {
-			return c.unlessKnown(ctx, r, refused, judge)
+			return c.unlessKnown(ctx, r, refused)
 		}
 		request := r
 		request.Hold, request.SearchFrom = &hold, to.from
 		sent := c.clock.Local()
-		d, err := judge.Reserve(ctx, request)
+		d, err := c.judge.Reserve(ctx, request)
 		switch {
 		case err != nil && (!rules.UnknownRules(err) || mayArrive(d, c.clock.Local().Sub(sent))):
 			c.open = &openHold{hold, to}
@@ -203,7 +190,7 @@ func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request, judge
 			c.settleLater(hold)
 			return d, nil
 		}
-		request.Shift = r.Shift || r.ByPolicy && c.policyOf(r.User).OnConflict == policy.Shift
+		request.Shift = r.Shift || r.ByPolicy && c.rules.Of(r.User).OnConflict == policy.Shift
 		next, again := to.next(request, d, hold.Until)
 		if !again && mayArrive(d, c.clock.Local().Sub(sent)) {
 			c.leave(hold)
@@ -271,9 +258,9 @@ func takenOrQuiet(d sendlimit.Decision) bool {
 // the quota: what was said of its id before, that its time is past or in quiet
 // hours, or that its user is blocked.
 func (c *chargedReserve) unlessKnown(
-	ctx context.Context, r sendlimit.Request, refused quota.Charge, to judges,
+	ctx context.Context, r sendlimit.Request, refused quota.Charge,
 ) (sendlimit.Decision, error) {
-	d, err := to.Check(ctx, r)
+	d, err := c.judge.Check(ctx, r)
 	switch {
 	case err != nil:
 		return d, err

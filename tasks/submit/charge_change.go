@@ -197,11 +197,10 @@ func (s *Submitter) Status(ctx context.Context, user, id string) (status message
 // Statuses says what became of a user's messages, in the order of the ids, in
 // one round trip. The Status of one of which nothing is known is empty.
 func (s *Submitter) Statuses(ctx context.Context, user string, ids ...string) ([]message.Status, error) {
-	t, err := s.Timeline(ctx)
-	if err != nil {
+	if err := s.Policies.Refresh(ctx); err != nil {
 		return nil, err
 	}
-	standings, err := messages.RecordsOf(t, s.client).Look(ctx, user, ids...)
+	standings, err := s.records.Look(ctx, user, ids...)
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
@@ -117,8 +118,8 @@ func TestHowAHoldEndsWithItsReserve(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
 			h := &heldReserve{T: t, now: hour(1), ends: test.ends}
-			c := &chargedReserve{holder: h, clock: &storeclock.Clock{Local: func() time.Time { return h.now }}}
-			_, err := c.chargeThenReserve(h, nil)(t.Context(), sendlimit.Request{At: hour(12.5), Shift: true, ShiftUntil: hour(15)})
+			c := &chargedReserve{holder: h, judge: h, clock: &storeclock.Clock{Local: func() time.Time { return h.now }}}
+			_, err := c.reserve(t.Context(), sendlimit.Request{At: hour(12.5), Shift: true, ShiftUntil: hour(15)})
 			require.NoError(t, err)
 			require.Equal(t, test.events, h.events)
 			require.Len(t, h.asked, len(test.from))
@@ -145,11 +146,11 @@ func TestAReserveGoesOnWithItsHold(t *testing.T) {
 		{err: broken},
 		{d: sendlimit.Decision{Allowed: true}},
 	}}
-	c := &chargedReserve{holder: h, clock: &storeclock.Clock{Local: func() time.Time { return h.now }}}
-	reserve, request := c.chargeThenReserve(h, nil), sendlimit.Request{At: at, Shift: true}
-	_, err := reserve(t.Context(), request)
+	c := &chargedReserve{holder: h, judge: h, clock: &storeclock.Clock{Local: func() time.Time { return h.now }}}
+	request := sendlimit.Request{At: at, Shift: true}
+	_, err := c.reserve(t.Context(), request)
 	require.ErrorIs(t, err, broken)
-	d, err := reserve(t.Context(), request)
+	d, err := c.reserve(t.Context(), request)
 	require.NoError(t, err)
 	require.True(t, d.Allowed)
 	require.Equal(t, []string{"held 12h", "gave back 12h", "held 14h", "made 14h"}, h.events)
@@ -169,9 +170,11 @@ func TestAReserveGoesOnByPolicy(t *testing.T) {
 		"":            {"held 12h", "gave back 12h"},
 	} {
 		h := &heldReserve{T: t, now: at.Add(-time.Hour), ends: []reserveEnd{{d: quiet}, {d: sendlimit.Decision{Allowed: true}}}}
-		c := &chargedReserve{holder: h, clock: &storeclock.Clock{Local: func() time.Time { return h.now }}}
-		policyOf := func(string) policy.Policy { return policy.Policy{OnConflict: says} }
-		_, err := c.chargeThenReserve(h, policyOf)(t.Context(), sendlimit.Request{At: at, ByPolicy: true})
+		c := &chargedReserve{holder: h, judge: h, clock: &storeclock.Clock{Local: func() time.Time { return h.now }}}
+		p := policy.Default()
+		p.OnConflict = says
+		c.rules = story.RulesBy(t, p)
+		_, err := c.reserve(t.Context(), sendlimit.Request{At: at, ByPolicy: true})
 		require.NoError(t, err)
 		require.Equal(t, events, h.events, "%q", says)
 	}

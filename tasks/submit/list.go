@@ -39,7 +39,7 @@ func (s *Submitter) listAll(ctx context.Context, r sendlimit.ListRequest) ([]mes
 		// What comes behind the last of them is of no use yet.
 		others.To = places[limit-1].At.Add(time.Millisecond)
 	}
-	ended, err := messages.RecordsOf(t, s.client).Ended(ctx, others)
+	ended, err := s.records.Ended(ctx, others)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func (s *Submitter) RecordSent(ctx context.Context, m message.Message) (message.
 	if err := s.capacity.refusal(ctx); err != nil {
 		return message.Outcome{}, err
 	}
-	l, err := s.Rules.Limiters(ctx)
+	timeline, err := s.Timeline(ctx)
 	if err != nil {
 		return message.Outcome{}, err
 	}
@@ -38,7 +38,7 @@ func (s *Submitter) RecordSent(ctx context.Context, m message.Message) (message.
 		},
 	}
 	var recorded sendlimit.Recorded
-	err = s.secure(ctx, l, m.User, func(t *sendlimit.Timeline) (bool, error) {
+	err = s.replicas.secure(ctx, timeline, m.User, func(t *sendlimit.Timeline) (bool, error) {
 		var err error
 		recorded, err = t.RecordSent(ctx, request)
 		return recorded.Code == "", err

@@ -13,11 +13,11 @@ import (
 // Rehearse begins a dry run of many messages, in which those accepted earlier
 // count. Close it.
 func (s *Submitter) Rehearse(ctx context.Context) (*Rehearsal, error) {
-	t, err := s.Timeline(ctx)
-	if err != nil {
+	if err := s.Policies.Refresh(ctx); err != nil {
 		return nil, err
 	}
-	return s.rehearse(t, t.Policy()), nil
+	rules := s.Policies.Rules().Frozen()
+	return s.rehearse(rules, rules.Policies()[0])
 }
 
 // RehearseWhatIf begins a dry run under other rules than the store's, which stay
@@ -25,25 +25,23 @@ func (s *Submitter) Rehearse(ctx context.Context) (*Rehearsal, error) {
 // *sendlimit.InvalidError for rules that can't be, or says that the store did not
 // answer.
 func (s *Submitter) RehearseWhatIf(ctx context.Context, w rules.WhatIf) (*Rehearsal, error) {
-	l, err := s.Rules.Limiters(ctx)
+	rules, changed, err := s.Policies.WhatIf(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	policy, err := w.Under(l.Set.Own)
-	if err != nil {
-		return nil, err
-	}
-	t, err := s.Rules.WhatIf(l.Set, policy)
-	if err != nil {
-		return nil, err
-	}
-	return s.rehearse(t, policy), nil
+	return s.rehearse(rules, changed)
 }
 
-func (s *Submitter) rehearse(t *sendlimit.Timeline, policy policy.Policy) *Rehearsal {
-	return &Rehearsal{
-		submitter: s, timeline: t, policy: policy, rehearsal: t.Rehearse(s.client), charges: heldInRehearsal{s.charger.charges.Rehearse()},
+func (s *Submitter) rehearse(rules *sendlimit.Rules, policy policy.Policy) (*Rehearsal, error) {
+	o := s.options
+	o.Rules = rules
+	t, err := sendlimit.NewTimeline(s.commands, o)
+	if err != nil {
+		return nil, err
 	}
+	return &Rehearsal{
+		submitter: s, timeline: t, rules: rules, policy: policy, rehearsal: t.Rehearse(s.client), charges: heldInRehearsal{s.charger.charges.Rehearse()},
+	}, nil
 }
 
 // Rehearsal is a dry run of many messages. Its rules are those there were at
@@ -51,6 +49,7 @@ func (s *Submitter) rehearse(t *sendlimit.Timeline, policy policy.Policy) *Rehea
 type Rehearsal struct {
 	submitter *Submitter
 	timeline  *sendlimit.Timeline
+	rules     *sendlimit.Rules
 	policy    policy.Policy
 	rehearsal *sendlimit.Rehearsal
 	charges   heldInRehearsal
@@ -64,15 +63,17 @@ func (r *Rehearsal) Policy() policy.Policy { return r.policy }
 // rehearsal accepted before. Nothing is sent.
 func (r *Rehearsal) Submit(ctx context.Context, m message.Message) (message.Outcome, error) {
 	m = r.submitter.message(m)
+	reserve := r.rehearsal.Reserve
 	var charged *chargedReserve
 	if m.Account != "" {
 		p, err := r.submitter.charger.payers.Active(ctx, m.Account)
 		if err != nil {
 			return badAccount(err, m)
 		}
-		charged = &chargedReserve{holder: r.charges, payer: p, clock: r.submitter.clock}
+		charged = &chargedReserve{holder: r.charges, payer: p, clock: r.submitter.clock, judge: r.rehearsal, rules: r.rules}
+		reserve = charged.reserve
 	}
-	o, request := r.submitter.judge(ctx, m, r.timeline, charged.chargeThenReserve(r.rehearsal, r.timeline.PolicyOf))
+	o, request := r.submitter.judge(ctx, m, r.timeline, reserve)
 	if o.Outcome == message.Accepted && !o.Replayed {
 		r.submitter.capacity.take(request.content) // its copies take room too
 	}

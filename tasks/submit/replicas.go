@@ -101,7 +101,7 @@ func (r *replicas) on(
 	ctx context.Context, conn *redis.Conn, t *sendlimit.Timeline, change func(*sendlimit.Timeline) (bool, error),
 ) (answered bool, err error) {
 	defer conn.Close() // gives it back to the client
-	holds, err := change(t.On(conn))
+	holds, err := change(t.WithClient(conn))
 	if err != nil {
 		return false, err
 	}

@@ -62,7 +62,11 @@ type Options struct {
 // The client should end commands with their context (ContextTimeoutEnabled),
 // or a slow queue holds up callers for as long as the client's own timeouts.
 type Submitter struct {
-	Rules     *rules.Rules
+	Policies  *rules.Policies
+	timeline  *sendlimit.Timeline // under the rules that Policies follows, see Timeline
+	records   *messages.Records
+	options   sendlimit.Options     // of the timeline
+	commands  redis.UniversalClient // what the timeline calls
 	capacity  *capacity
 	replicas  *replicas
 	queue     *queue.Queue
@@ -102,19 +106,11 @@ func New(client redis.UniversalClient, o Options) (*Submitter, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := rules.New(commands, o.Policies, rules.PoliciesOptions{Prefix: o.Prefix, Policy: o.Policy, Logger: o.Logger}, options)
-	if err != nil {
-		if batcher != nil {
-			err = errors.Join(err, batcher.Close())
-		}
-		return nil, err
-	}
 	s := &Submitter{
-		Rules: r, capacity: room, replicas: copies, queue: queue.New(commands, o.Prefix), batcher: batcher,
+		commands: commands, capacity: room, replicas: copies, queue: queue.New(commands, o.Prefix), batcher: batcher,
 		clock: storeclock.New(), logger: o.Logger, metrics: o.Metrics, client: client,
 	}
-	s.charger, err = newCharger(commands, options, s.clock, s.announce, o.Logger)
-	if err != nil {
+	if err := s.judgeBy(o, options); err != nil {
 		if batcher != nil {
 			err = errors.Join(err, batcher.Close())
 		}
@@ -122,6 +118,24 @@ func New(client redis.UniversalClient, o Options) (*Submitter, error) {
 	}
 	s.confirmer = queue.NewConfirmer(watch, o.Logger)
 	return s, nil
+}
+
+// judgeBy makes what a submitter judges messages by, and charges accounts with.
+func (s *Submitter) judgeBy(o Options, options sendlimit.Options) error {
+	var err error
+	if s.Policies, err = rules.Given(o.Policies, s.commands, rules.PoliciesOptions{Prefix: o.Prefix, Policy: o.Policy, Logger: o.Logger}); err != nil {
+		return err
+	}
+	options.Records, options.Rules = true, s.Policies.Rules()
+	s.options = options
+	if s.timeline, err = sendlimit.NewTimeline(s.commands, options); err != nil {
+		return err
+	}
+	if s.records, err = messages.NewRecords(s.client, o.Prefix); err != nil {
+		return err
+	}
+	s.charger, err = newCharger(s.commands, options, s.clock, s.announce, o.Logger)
+	return err
 }
 
 // announce hands notices that were raised to the queue.
@@ -163,11 +177,10 @@ func commandsOf(client redis.UniversalClient, batch bool) (redis.UniversalClient
 // Timeline returns the timeline under the store's present rules, for looking
 // around in it.
 func (s *Submitter) Timeline(ctx context.Context) (*sendlimit.Timeline, error) {
-	l, err := s.Rules.Limiters(ctx)
-	if err != nil {
+	if err := s.Policies.Refresh(ctx); err != nil {
 		return nil, err
 	}
-	return l.Timeline, nil
+	return s.timeline, nil
 }
 
 // Submit judges a message and takes its place, or says why not. Accepted means
@@ -178,13 +191,13 @@ func (s *Submitter) Submit(ctx context.Context, m message.Message) (message.Outc
 		s.metrics.Submitted(message.OutcomeOf(err), "")
 		return message.Outcome{}, err
 	}
-	s.metrics.Submitted(o, s.Rules.Label(o))
+	s.metrics.Submitted(o, s.Policies.Label(o))
 	return o, nil
 }
 
 func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outcome, error) {
 	m = s.message(m)
-	l, err := s.Rules.Limiters(ctx)
+	timeline, err := s.Timeline(ctx)
 	if err != nil {
 		return message.Outcome{}, err
 	}
@@ -198,17 +211,21 @@ func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outc
 		if err != nil {
 			return badAccount(err, m)
 		}
-		charged = &chargedReserve{holder: s.charger, payer: p, clock: s.clock}
+		charged = &chargedReserve{holder: s.charger, payer: p, clock: s.clock, rules: s.Policies.Rules()}
 	}
 	var o message.Outcome
 	var judged judged
-	err = s.secure(ctx, l, m.User, func(t *sendlimit.Timeline) (bool, error) {
-		o, judged = s.judgeRequest(ctx, m, request, t, charged.chargeThenReserve(t, t.PolicyOf))
+	err = s.replicas.secure(ctx, timeline, m.User, func(t *sendlimit.Timeline) (bool, error) {
+		reserve := t.Reserve
+		if charged != nil {
+			charged.judge, reserve = t, charged.reserve
+		}
+		o, judged = s.judgeRequest(ctx, m, request, t, reserve)
 		return o.Outcome == message.Accepted, judged.err
 	})
 	if charged != nil && judged.err == nil {
 		charged.payer.Quota(&o, charged.refused)
-		s.charger.count(charged.payer, o, s.Rules.Label(o), s.clock.Now())
+		s.charger.count(charged.payer, o, s.Policies.Label(o), s.clock.Now())
 	}
 	s.announce(ctx, judged.decision.Notices)
 	if o.Outcome == message.Accepted && !o.Replayed {
@@ -221,44 +238,28 @@ func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outc
 	return o, err
 }
 
-// secure makes a change in a user's timeline that needs the rules, see
-// replicas.secure.
-func (s *Submitter) secure(
-	ctx context.Context, l *rules.Limiters, user string, change func(*sendlimit.Timeline) (holds bool, err error),
-) error {
-	return s.Rules.Do(ctx, l, func(l *rules.Limiters) error {
-		return s.replicas.secure(ctx, l.Timeline, user, change)
-	})
-}
-
 // Check says what Submit would answer, and leaves nothing behind.
-func (s *Submitter) Check(ctx context.Context, m message.Message) (o message.Outcome, err error) {
+func (s *Submitter) Check(ctx context.Context, m message.Message) (message.Outcome, error) {
 	m = s.message(m)
-	l, err := s.Rules.Limiters(ctx)
+	timeline, err := s.Timeline(ctx)
 	if err != nil {
 		return message.Outcome{}, err
 	}
 	var p payers.Payer
+	var refused quota.Charge
+	check := timeline.Check
 	if m.Account != "" {
 		if p, err = s.charger.payers.Active(ctx, m.Account); err != nil {
 			return badAccount(err, m)
 		}
-	}
-	err = s.Rules.Do(ctx, l, func(l *rules.Limiters) error {
-		check := l.Timeline.Check
-		var refused quota.Charge
-		if m.Account != "" {
-			check = func(ctx context.Context, r sendlimit.Request) (d sendlimit.Decision, err error) {
-				d, refused, err = s.charger.check(ctx, p, r, l.Timeline)
-				return d, err
-			}
+		check = func(ctx context.Context, r sendlimit.Request) (d sendlimit.Decision, err error) {
+			d, refused, err = s.charger.check(ctx, p, r, timeline)
+			return d, err
 		}
-		var request judged
-		o, request = s.judge(ctx, m, l.Timeline, check)
-		p.Quota(&o, refused)
-		return request.err
-	})
-	return o, err
+	}
+	o, judged := s.judge(ctx, m, timeline, check)
+	p.Quota(&o, refused)
+	return o, judged.err
 }
 
 // Cancel takes a message back, until it is being sent.
@@ -273,7 +274,7 @@ func (s *Submitter) CancelFrom(ctx context.Context, user, id string, from time.T
 		return message.Outcome{}, err
 	}
 	var d sendlimit.Decision
-	changed := s.change(t, user, id)
+	changed := s.change(user, id)
 	err = s.replicas.secure(ctx, t, user, func(t *sendlimit.Timeline) (bool, error) {
 		var err error
 		d, err = changed.runFrom(ctx, from, func(h *sendlimit.Hold, from time.Time) (sendlimit.Decision, error) {
@@ -299,14 +300,14 @@ func (s *Submitter) Move(ctx context.Context, user, id string, at time.Time) (me
 
 // move gives another send time to a message that stands at a time, see runFrom.
 func (s *Submitter) MoveFrom(ctx context.Context, user, id string, from, to time.Time) (message.Outcome, error) {
-	l, err := s.Rules.Limiters(ctx)
+	timeline, err := s.Timeline(ctx)
 	if err != nil {
 		return message.Outcome{}, err
 	}
 	generation := keyspace.NewToken()
 	var d sendlimit.Decision
-	changed := s.change(l.Timeline, user, id)
-	err = s.secure(ctx, l, user, func(t *sendlimit.Timeline) (bool, error) {
+	changed := s.change(user, id)
+	err = s.replicas.secure(ctx, timeline, user, func(t *sendlimit.Timeline) (bool, error) {
 		var err error
 		d, err = changed.runFrom(ctx, from, func(h *sendlimit.Hold, from time.Time) (sendlimit.Decision, error) {
 			return t.Move(ctx, sendlimit.MoveRequest{User: user, ID: id, At: to, Generation: generation, Hold: h, From: from})

@@ -8,34 +8,25 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/tasks/message"
-	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
 // Usage says how full the rules of a user are around a time, and which stretches
 // are free, see Timeline.Usage.
-func (s *Submitter) Usage(ctx context.Context, r sendlimit.UsageRequest) (usage sendlimit.Usage, err error) {
-	l, err := s.Rules.Limiters(ctx)
+func (s *Submitter) Usage(ctx context.Context, r sendlimit.UsageRequest) (sendlimit.Usage, error) {
+	t, err := s.Timeline(ctx)
 	if err != nil {
-		return usage, err
+		return sendlimit.Usage{}, err
 	}
-	err = s.Rules.Do(ctx, l, func(l *rules.Limiters) (err error) {
-		usage, err = l.Timeline.Usage(ctx, r)
-		return err
-	})
-	return usage, err
+	return t.Usage(ctx, r)
 }
 
 // NextFree gives the next free times of a user, see Timeline.NextFree.
-func (s *Submitter) NextFree(ctx context.Context, r sendlimit.NextFreeRequest) (times []time.Time, err error) {
-	l, err := s.Rules.Limiters(ctx)
+func (s *Submitter) NextFree(ctx context.Context, r sendlimit.NextFreeRequest) ([]time.Time, error) {
+	t, err := s.Timeline(ctx)
 	if err != nil {
 		return nil, err
 	}
-	err = s.Rules.Do(ctx, l, func(l *rules.Limiters) (err error) {
-		times, err = l.Timeline.NextFree(ctx, r)
-		return err
-	})
-	return times, err
+	return t.NextFree(ctx, r)
 }
 
 // UsageOf spells the answer to a request, with the reservations between its From

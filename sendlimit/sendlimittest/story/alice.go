@@ -29,7 +29,7 @@ type Alice struct {
 // PolicyOf.
 func New(t *testing.T, rules ...string) *Alice {
 	t.Helper()
-	return Tell(t, sendlimit.Options{Policy: PolicyOf(t, rules...)})
+	return Tell(t, sendlimit.Options{Rules: RulesBy(t, PolicyOf(t, rules...))})
 }
 
 // Tell starts a store on which alice's timeline has these options.
@@ -97,9 +97,7 @@ func (s *Alice) Release(id string) sendlimit.Decision {
 // Under changes the rules.
 func (s *Alice) Under(rules ...string) {
 	s.Helper()
-	changed, err := s.Timeline.WithPolicy(PolicyOf(s.T, rules...))
-	require.NoError(s, err)
-	s.Timeline = changed
+	require.NoError(s, s.Options.Rules.Replace(PolicyOf(s.T, rules...)))
 }
 
 // Accepted reserves places and requires that they are free. The id of each is

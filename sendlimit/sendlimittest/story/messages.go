@@ -28,7 +28,7 @@ type Messages struct {
 // PolicyOf.
 func NewMessages(t *testing.T, rules ...string) *Messages {
 	t.Helper()
-	return TellMessages(t, sendlimit.Options{Policy: PolicyOf(t, rules...)})
+	return TellMessages(t, sendlimit.Options{Rules: RulesBy(t, PolicyOf(t, rules...))})
 }
 
 // TellMessages starts a store on which alice's messages are judged under these
@@ -117,7 +117,7 @@ func (s *Messages) Confirm(generation, due string) {
 // Look returns the state of a message.
 func (s *Messages) Look(id string) messages.Standing {
 	s.Helper()
-	found, err := messages.RecordsOf(s.Timeline, s.Client).Look(s.Context(), "alice", id)
+	found, err := RecordsIn(s, s.Client, s.Options.Prefix).Look(s.Context(), "alice", id)
 	require.NoError(s, err)
 	require.Len(s, found, 1)
 	return found[0]

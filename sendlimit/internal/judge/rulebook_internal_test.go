@@ -20,35 +20,35 @@ func policyNamed(t *testing.T, name, zone string, rules ...string) policy.Policy
 	return p
 }
 
-// bookPolicies is what NewRulebook takes, but for the cache.
-type bookPolicies struct {
-	own          policy.Policy
-	others       []policy.Policy
-	userSettings bool
+// policiesOf are default and vip.
+func policiesOf(t *testing.T) []policy.Policy {
+	t.Helper()
+	vip := policyNamed(t, "vip", "", "5/minute", "50/day")
+	vip.UserTimeZone = true
+	return []policy.Policy{
+		policyNamed(t, "default", "Europe/Berlin", "1/minute", "10/calendar_day"), vip, policyNamed(t, "default", "", "1/366d"),
+	}
 }
 
-// bookOf has the policies default and vip.
-func bookOf(t *testing.T, cache *SettingsCache, change ...func(*bookPolicies)) *Rulebook {
+// rulesOf returns rules by policiesOf that remember that many users.
+func rulesOf(t *testing.T, users int) *Rules {
 	t.Helper()
-	o := bookPolicies{
-		own:          policyNamed(t, "default", "Europe/Berlin", "1/minute", "10/calendar_day"),
-		others:       []policy.Policy{policyNamed(t, "vip", "", "5/minute", "50/day"), policyNamed(t, "default", "", "1/366d")},
-		userSettings: true,
-	}
-	o.others[0].UserTimeZone = true
-	for _, c := range change {
-		c(&o)
-	}
-	book, err := NewRulebook(o.own, o.others, o.userSettings, cache)
-	require.NoError(t, err)
-	return book
+	r := &Rules{settings: newSettingsCache(users)}
+	require.NoError(t, r.Replace(policiesOf(t)...))
+	return r
+}
+
+// bookOf has policiesOf.
+func bookOf(t *testing.T) *Rulebook {
+	t.Helper()
+	return rulesOf(t, 8).Book()
 }
 
 func TestRulesOfAUser(t *testing.T) {
 	t.Parallel()
-	book := bookOf(t, NewSettingsCache())
+	book := bookOf(t)
 	nothing := book.Of("alice")
-	require.Same(t, book.Base, nothing.Rules, "Options.Policy, and not another one of its name")
+	require.Same(t, book.Base, nothing.Rules, "the first one, and not another one of its name")
 	require.Equal(t, "1/minute, 10/calendar_day (Europe/Berlin)", nothing.Rules.Policy.String())
 	require.Empty(t, nothing.Settings())
 
@@ -81,13 +81,13 @@ func TestRulesOfAUser(t *testing.T) {
 	}
 	require.NoError(t, book.Learn("alice", map[string]string{}))
 	require.Same(t, book.Base, book.Of("alice").Rules)
-	require.Zero(t, book.Cache.users.Len(), "of users without settings nothing is kept")
+	require.Zero(t, book.owner.settings.users.Len(), "of users without settings nothing is kept")
 }
 
 // Users who have the same settings share what is made of them.
 func TestUsersOfOneZoneShareTheirRules(t *testing.T) {
 	t.Parallel()
-	book := bookOf(t, nil)
+	book := bookOf(t)
 	for i, user := range []string{"alice", "bob", "carol"} {
 		zone := []string{"Asia/Tokyo", "Asia/Tokyo", "Asia/Kolkata"}[i]
 		require.NoError(t, book.Learn(user, map[string]string{"zone": zone, "v": "v" + user}))
@@ -100,7 +100,7 @@ func TestUsersOfOneZoneShareTheirRules(t *testing.T) {
 // Settings that can't be followed are said, and asked for anew at the next call.
 func TestSettingsThatCanNotBeFollowed(t *testing.T) {
 	t.Parallel()
-	book := bookOf(t, nil)
+	book := bookOf(t)
 	require.NoError(t, book.Learn("alice", map[string]string{"policy": "vip", "v": "v1"}))
 	var away *fault.UnavailableError
 	err := book.Learn("alice", map[string]string{"policy": "gone", "v": "v2"})
@@ -108,7 +108,7 @@ func TestSettingsThatCanNotBeFollowed(t *testing.T) {
 	require.ErrorIs(t, err, ErrUnknownPolicy)
 	require.Equal(t, `policy "gone", which the settings of the user name, is not in the store:`+
 		` apply it with worker policy apply, or name another one with worker user set`, away.Detail)
-	require.Equal(t, UserRules{Rules: book.Base}, book.Of("alice"), "the script finds that none were taken")
+	require.Equal(t, UserRules{Rules: book.Base, Book: book}, book.Of("alice"), "the script finds that none were taken")
 
 	for _, values := range []map[string]string{
 		{"limits": "1/blue_moon", "v": "v3"}, {"zone": "Mars/Olympus", "v": "v3"}, {"policy": "V I P", "v": "v3"},
@@ -117,48 +117,79 @@ func TestSettingsThatCanNotBeFollowed(t *testing.T) {
 		require.ErrorAs(t, err, &away)
 		require.NotErrorIs(t, err, ErrUnknownPolicy)
 		require.Contains(t, away.Detail, "the settings of the user in the store can't be read")
-		require.Equal(t, UserRules{Rules: book.Base}, book.Of("alice"))
+		require.Equal(t, UserRules{Rules: book.Base, Book: book}, book.Of("alice"))
 	}
 }
 
-// What was learned goes on to the timelines that follow, under their policies.
+// What was learned stays when policies are replaced, under those there are then.
 func TestSettingsOutliveARulebook(t *testing.T) {
 	t.Parallel()
-	cache := NewSettingsCache()
-	first := bookOf(t, cache)
+	rules := rulesOf(t, 8)
+	first := rules.Book()
 	require.NoError(t, first.Learn("alice", map[string]string{"policy": "vip", "v": "v1"}))
-	changed := bookOf(t, cache, func(o *bookPolicies) { o.others = []policy.Policy{policyNamed(t, "vip", "", "7/minute")} })
+	own := policiesOf(t)[0]
+	require.NoError(t, rules.Replace(own, policyNamed(t, "vip", "", "7/minute")))
+	changed := rules.Book()
+	require.Equal(t, "7/minute", rules.Of("alice").String())
 	require.Equal(t, "7/minute", changed.Of("alice").Rules.Policy.String())
 	require.Equal(t, "v1", changed.Of("alice").Version)
 	require.Equal(t, "5/minute, 50/day (the user's time zone, else UTC)", first.Of("alice").Rules.Policy.String())
 
-	lacking := bookOf(t, cache, func(o *bookPolicies) { o.others = nil })
-	require.Equal(t, UserRules{Rules: lacking.Base}, lacking.Of("alice"), "it has no such policy: to be learned anew")
+	frozen := rules.Frozen()
+	require.NoError(t, rules.Replace(own))
+	lacking := rules.Book()
+	require.Equal(t, UserRules{Rules: lacking.Base, Book: lacking}, lacking.Of("alice"), "it has no such policy: to be learned anew")
 	require.ErrorIs(t, lacking.Learn("alice", map[string]string{"policy": "vip", "v": "v1"}), ErrUnknownPolicy)
 
-	ignoring := bookOf(t, cache, func(o *bookPolicies) { o.userSettings = false })
-	require.Same(t, ignoring.Base, ignoring.Of("alice").Rules)
-	require.Equal(t, "-", ignoring.Of("alice").Settings())
+	require.Equal(t, own, frozen.Of("alice"), "it was forgotten")
+	require.NoError(t, frozen.Book().Learn("alice", map[string]string{"policy": "vip", "v": "v1"}))
+	require.Equal(t, "7/minute", frozen.Of("alice").String(), "the policies of its time")
+
+	ignoring, err := NewFixed(own)
+	require.NoError(t, err)
+	require.NoError(t, ignoring.Book().Learn("alice", map[string]string{"limits": "9/minute", "v": "v1"}))
+	require.Same(t, ignoring.Book().Base, ignoring.Book().Of("alice").Rules)
+	require.Equal(t, "-", ignoring.Book().Of("alice").Settings())
+}
+
+// Rules with another policy share nothing with those they are made of.
+func TestRulesWithAnotherPolicy(t *testing.T) {
+	t.Parallel()
+	rules := rulesOf(t, 8)
+	require.NoError(t, rules.Book().Learn("alice", map[string]string{"policy": "vip", "v": "v1"}))
+	other, err := rules.With(policyNamed(t, "vip", "", "7/minute"))
+	require.NoError(t, err)
+	require.Equal(t, other.Policies()[0], other.Of("alice"), "nothing is known of her")
+	require.NoError(t, other.Book().Learn("alice", map[string]string{"policy": "vip", "v": "v2"}))
+	require.Equal(t, "7/minute", other.Of("alice").String())
+	require.Equal(t, "v1", rules.Book().Of("alice").Version)
+	require.Equal(t, "5/minute, 50/day (the user's time zone, else UTC)", rules.Of("alice").String())
+
+	more, err := rules.With(policyNamed(t, "new", "", "3/minute"))
+	require.NoError(t, err)
+	require.Len(t, more.Policies(), 4)
+	_, err = rules.With(policy.Policy{Name: "empty"})
+	require.ErrorContains(t, err, "at least one rule")
+	require.Len(t, rules.Policies(), 3)
 }
 
 func TestARulebookOfBadPolicies(t *testing.T) {
 	t.Parallel()
-	_, err := NewRulebook(policy.Default(), []policy.Policy{{Name: "empty"}}, false, nil)
+	_, err := NewRules(policy.Default(), policy.Policy{Name: "empty"})
 	require.ErrorContains(t, err, "at least one rule")
-	_, err = NewRulebook(policy.Policy{}, nil, false, nil)
+	_, err = NewRules(policy.Policy{})
 	require.ErrorContains(t, err, "a name of 1 to 64")
 }
 
 // Of too many users the cache forgets those whom nobody asks about.
 func TestTheSettingsCacheIsBounded(t *testing.T) {
 	t.Parallel()
-	cache := newSettingsCache(8)
-	book := bookOf(t, cache)
+	book := bookOf(t)
 	for i := range 50 {
 		require.NoError(t, book.Learn(strconv.Itoa(i), map[string]string{"limits": strconv.Itoa(i+1) + "/minute", "v": "v"}))
 		require.Equal(t, "v", book.Of("0").Version, "asked about all the time")
 	}
-	require.Equal(t, 8, cache.users.Len())
+	require.Equal(t, 8, book.owner.settings.users.Len())
 	require.Empty(t, book.Of("1").Version)
 	require.Equal(t, 50, book.Of("49").Rules.Policy.Rules[0].Limit)
 }
@@ -167,8 +198,10 @@ func TestTheSettingsCacheIsBounded(t *testing.T) {
 // user is judged by always fits the version it is said to be of.
 func TestRulebooksUsedAtATime(t *testing.T) {
 	t.Parallel()
-	cache := newSettingsCache(16)
-	books := []*Rulebook{bookOf(t, cache), bookOf(t, cache)}
+	rules := rulesOf(t, 16)
+	books := []*Rulebook{rules.Book(), nil}
+	require.NoError(t, rules.Replace(policiesOf(t)...))
+	books[1] = rules.Book()
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	var all sync.WaitGroup

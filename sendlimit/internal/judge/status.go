@@ -1,7 +1,5 @@
 package judge
 
-import ()
-
 // What the scripts say first, see lua/fragments/status.lua.
 const (
 	StatusAllowed = iota

@@ -92,3 +92,13 @@ func (c *Scope) QuietWithin(from, until int64) []calendar.Stretch {
 // quietAt reports whether an instant, Unix ms, is in quiet hours that hold for the
 // category.
 func (c *Scope) QuietAt(at int64) bool { return !c.exempt && c.Set.isQuiet(at) }
+
+// Whose tells the scripts whose rules judge. A dry run names where the records
+// really are: of messages that it has no copy of, the scripts look there for the
+// category.
+func (c *Scope) Whose(realRecords string) string {
+	if realRecords != "" && len(c.Own) > 0 {
+		return c.Named + " " + realRecords
+	}
+	return c.Named
+}

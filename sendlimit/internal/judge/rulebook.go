@@ -1,0 +1,166 @@
+package judge
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+)
+
+// ErrUnknownPolicy is in the chain of the *UnavailableError for a user whose
+// settings name a policy that Rules does not have.
+var ErrUnknownPolicy = errors.New("the settings of a user name a policy that is not known")
+
+// Rulebook is the policies between two changes, made ready for the scripts. It
+// takes the settings of users as they were learned last. It is safe for concurrent
+// use.
+type Rulebook struct {
+	owner    *Rules
+	policies []policy.Policy
+	Base     *Ruleset // for users without settings
+	byName   map[string]*Ruleset
+	Keep     time.Duration                // the longest of all: what is older counts for nobody
+	shared   *lru.Cache[string, *Ruleset] // of users who have the same settings
+}
+
+// sharedRulesets is the number of different settings whose rules a rulebook keeps
+// beside those of the cached users.
+const sharedRulesets = 1024
+
+// UserRules is what judges the messages of one user.
+type UserRules struct {
+	Rules   *Ruleset
+	Version string // of the settings that were used; "" for none
+	Blocked bool
+
+	Book *Rulebook // that they are of
+}
+
+// newRulebook makes policies ready; the first applies to users without settings.
+// The error is an *InvalidError.
+func newRulebook(owner *Rules, policies []policy.Policy) (*Rulebook, error) {
+	b := &Rulebook{owner: owner, policies: policies, byName: make(map[string]*Ruleset, len(policies))}
+	var err error
+	if b.shared, err = lru.New[string, *Ruleset](sharedRulesets); err != nil {
+		return nil, fmt.Errorf("rules of users: %w", err)
+	}
+	for _, p := range policies {
+		if b.byName[p.Name] != nil {
+			continue // the first of a name counts
+		}
+		rules, err := b.compile(p, policy.UserSettings{})
+		if err != nil {
+			return nil, err
+		}
+		if b.Base == nil {
+			b.Base = rules
+		}
+		b.byName[p.Name], b.Keep = rules, max(b.Keep, rules.Keep)
+	}
+	return b, nil
+}
+
+func (b *Rulebook) compile(p policy.Policy, s policy.UserSettings) (*Ruleset, error) {
+	return newRuleset(p.For(s), p.QuietZone(s), b.owner.settings.zones)
+}
+
+// CheckRecords returns an *InvalidError if a policy has rules of categories, which
+// only a record tells.
+func (b *Rulebook) CheckRecords() error {
+	for _, p := range b.policies {
+		if len(p.Categories) > 0 {
+			return &fault.InvalidError{
+				Field: "categories", Value: p.Name,
+				Want: "none without records: what category a message is of stands there",
+			}
+		}
+	}
+	return nil
+}
+
+// Of returns what judges a user's messages, as far as is known. It does not ask the
+// store.
+func (b *Rulebook) Of(user string) UserRules {
+	if !b.owner.fixed {
+		if cached, ok := b.owner.settings.users.Get(user); ok {
+			if rules, err := b.rulesOf(cached); err == nil {
+				return UserRules{Rules: rules, Version: cached.settings.Version, Blocked: cached.settings.Blocked, Book: b}
+			}
+			// The settings were learned under other policies. The scripts will find that
+			// no settings were used, and Learn returns the error.
+		}
+	}
+	return UserRules{Rules: b.Base, Book: b}
+}
+
+// Learn remembers a user's settings as a script has found them. The error is an
+// *UnavailableError: the settings can't be read, or name a policy that is not
+// known, see ErrUnknownPolicy.
+func (b *Rulebook) Learn(user string, values map[string]string) error {
+	users := b.owner.settings.users
+	settings, err := policy.ReadSettings(values)
+	if err != nil {
+		users.Remove(user)
+		return policy.UnreadableSettings(err)
+	}
+	if settings.Version == "" {
+		users.Remove(user)
+		return nil
+	}
+	cached := &cachedSettings{settings: settings}
+	if _, err := b.rulesOf(cached); err != nil {
+		users.Remove(user)
+		return err
+	}
+	users.Add(user, cached)
+	return nil
+}
+
+// rulesOf returns the rules that settings make of these policies.
+func (b *Rulebook) rulesOf(cached *cachedSettings) (*Ruleset, error) {
+	if c := cached.compiled.Load(); c != nil && c.book == b {
+		return c.rules, nil
+	}
+	s := cached.settings
+	rules := b.Base
+	if s.Policy != "" {
+		if rules = b.byName[s.Policy]; rules == nil {
+			return nil, &fault.UnavailableError{
+				Detail: fmt.Sprintf("policy %q, which the settings of the user name, is not in the store:"+
+					" apply it with worker policy apply, or name another one with worker user set", s.Policy),
+				Err: ErrUnknownPolicy,
+			}
+		}
+	}
+	if s.TimeZone != "" || len(s.Limits) > 0 {
+		alike := strings.Join([]string{s.Policy, s.TimeZone, policy.JoinRules(s.Limits, " ")}, "\n")
+		known, ok := b.shared.Get(alike)
+		if !ok {
+			var err error
+			if known, err = b.compile(rules.Policy, s); err != nil {
+				return nil, policy.UnreadableSettings(err)
+			}
+			b.shared.Add(alike, known)
+		}
+		rules = known
+	}
+	cached.compiled.Store(&compiledSettings{book: b, rules: rules})
+	return rules, nil
+}
+
+// Settings tells the scripts which settings were used, see
+// lua/fragments/settings.lua.
+func (u UserRules) Settings() string {
+	switch {
+	case u.Book.owner.fixed:
+		return "-"
+	case u.Blocked:
+		return u.Version + " b"
+	}
+	return u.Version
+}

@@ -1,0 +1,121 @@
+package judge
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+)
+
+// Rules judges messages: it has the policies, and remembers the settings of
+// single users. All that judges in a process shares one Rules: a Timeline, a Gate
+// and DeadLetters in the same store.
+//
+// A user's settings live in the store, see settings.Users. Nobody has to look
+// there before a call: each script compares their version with the one that Rules
+// used, and answers with the settings where they have changed.
+//
+// It is safe for concurrent use.
+type Rules struct {
+	fixed    bool // settings of users do not count
+	settings *settingsCache
+	current  atomic.Pointer[Rulebook]
+	reload   func(ctx context.Context) error
+}
+
+// NewRules returns rules by these policies. The first applies to every user whose
+// settings name no policy; settings may name any of them. Without an argument it is
+// the default policy. The error is an *InvalidError.
+func NewRules(policies ...policy.Policy) (*Rules, error) {
+	r := &Rules{settings: newSettingsCache(settingsCacheSize)}
+	if err := r.Replace(policies...); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// NewFixed returns rules by these policies that know no settings of users.
+func NewFixed(policies ...policy.Policy) (*Rules, error) {
+	r, err := NewRules(policies...)
+	if err != nil {
+		return nil, err
+	}
+	r.fixed = true
+	return r, nil
+}
+
+// Default returns the default policy for every user: settings of users do not count.
+func Default() *Rules {
+	r, err := NewFixed(policy.Default())
+	if err != nil {
+		panic(err) // the default policy is valid
+	}
+	return r
+}
+
+// Replace puts other policies in the place of all there are. It takes effect with
+// the next call; a call that has begun ends under the policies it began with. What
+// is known of users' settings stays. The error is an *InvalidError, and then nothing
+// has changed.
+func (r *Rules) Replace(policies ...policy.Policy) error {
+	if len(policies) == 0 {
+		policies = []policy.Policy{policy.Default()}
+	}
+	book, err := newRulebook(r, slices.Clone(policies))
+	if err != nil {
+		return err
+	}
+	r.current.Store(book)
+	return nil
+}
+
+// Policies returns the policies, the one for users whose settings name none first.
+func (r *Rules) Policies() []policy.Policy { return slices.Clone(r.Book().policies) }
+
+// Of returns the policy that applies to a user, with the user's own limits in it,
+// as far as is known. It does not ask the store: before the first call about a user
+// it may be another one.
+func (r *Rules) Of(user string) policy.Policy { return r.Book().Of(user).Rules.Policy }
+
+// With returns other rules, in which p stands in for the policy of its name or is
+// added. They share nothing with these, which stay as they are. The error is an
+// *InvalidError.
+func (r *Rules) With(p policy.Policy) (*Rules, error) {
+	policies := r.Policies()
+	i := slices.IndexFunc(policies, func(other policy.Policy) bool { return other.Name == p.Name })
+	if i < 0 {
+		return NewRules(append(policies, p)...)
+	}
+	policies[i] = p
+	return NewRules(policies...)
+}
+
+// ReloadBy has reload called once where a user's settings name a policy that is not
+// known, and what was to be judged judged again where reload has replaced the
+// policies: the store may have younger ones. It is to be called before the rules
+// are used.
+func (r *Rules) ReloadBy(reload func(ctx context.Context) error) { r.reload = reload }
+
+// Frozen returns rules that keep the present policies and share what is known of
+// users' settings.
+func (r *Rules) Frozen() *Rules {
+	frozen := &Rules{fixed: r.fixed, settings: r.settings}
+	book := *r.Book()
+	book.owner = frozen
+	frozen.current.Store(&book)
+	return frozen
+}
+
+// Book returns the policies of now. What takes several calls takes it once.
+func (r *Rules) Book() *Rulebook { return r.current.Load() }
+
+// younger returns the policies after a reload, which may be the same.
+func (r *Rules) younger(ctx context.Context) (*Rulebook, error) {
+	if r.reload != nil {
+		if err := r.reload(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return r.Book(), nil
+}

@@ -1,0 +1,41 @@
+package judge
+
+import (
+	"sync/atomic"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+)
+
+// settingsCacheSize is the number of users whose settings are remembered.
+const settingsCacheSize = 65_536
+
+// settingsCache remembers the settings of users. It has nothing of users without
+// settings. Where there are too many users it forgets the one that was asked about
+// least recently, which costs one more call for that user's next message.
+type settingsCache struct {
+	users *lru.Cache[string, *cachedSettings]
+	zones *calendar.ZoneTables
+}
+
+// cachedSettings are a user's settings, and the rules that the last rulebook has
+// made of them.
+type cachedSettings struct {
+	settings policy.UserSettings
+	compiled atomic.Pointer[compiledSettings]
+}
+
+type compiledSettings struct {
+	book  *Rulebook
+	rules *Ruleset
+}
+
+func newSettingsCache(size int) *settingsCache {
+	users, err := lru.New[string, *cachedSettings](size)
+	if err != nil {
+		panic(err) // only for a size that is not positive
+	}
+	return &settingsCache{users: users, zones: calendar.NewZoneTables()}
+}

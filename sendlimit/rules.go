@@ -1,0 +1,20 @@
+package sendlimit
+
+import (
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/judge"
+	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+)
+
+// Rules judges messages: it has the policies, and remembers the settings of single
+// users. All that judges in a process shares one: its Replace puts other policies in
+// place of the present ones, for all.
+type Rules = judge.Rules
+
+// NewRules returns rules by these policies. The first applies to every user whose
+// settings name no policy; settings may name any of them. Without an argument it is
+// the default policy. The error is an *InvalidError.
+func NewRules(policies ...policy.Policy) (*Rules, error) { return judge.NewRules(policies...) }
+
+// ErrUnknownPolicy is in the chain of the *UnavailableError for a user whose
+// settings name a policy that Rules does not have.
+var ErrUnknownPolicy = judge.ErrUnknownPolicy
