@@ -88,7 +88,8 @@ func (l *load) client(address string) *redis.Client {
 	return client
 }
 
-// work runs a worker until the end of the test.
+// work starts a worker, which runs until the end of the test, and waits until it
+// takes messages.
 func (l *load) work(address, url string) {
 	l.Helper()
 	channel, err := webhook.New(webhook.Config{URL: url, Now: time.Now})
@@ -99,6 +100,8 @@ func (l *load) work(address, url string) {
 		LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter, RelayEvery: 500 * time.Millisecond,
 	})
 	require.NoError(l, err)
+	running := func() int64 { return l.server.Client().ZCard(l.Context(), "asynq:servers").Val() }
+	before := running()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(l.Context()))
 	ended := make(chan error, 1)
 	go func() { ended <- worker.Run(ctx) }()
@@ -106,6 +109,13 @@ func (l *load) work(address, url string) {
 		cancel()
 		require.NoError(l, <-ended)
 	})
+	require.Eventually(l, func() bool { return running() > before }, 30*time.Second, 10*time.Millisecond)
+}
+
+// awaitRequests waits until the provider has had more than so many requests.
+func (l *load) awaitRequests(n int) {
+	l.Helper()
+	require.Eventually(l, func() bool { return len(l.receiver.Requests()) > n }, time.Minute, 50*time.Millisecond)
 }
 
 // unsureNotifier counts the deliveries that nobody knows the outcome of.
