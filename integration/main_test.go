@@ -9,5 +9,7 @@ import (
 
 func TestMain(m *testing.M) {
 	logging.Disable() // of the client library, about every store that a test takes away
-	os.Exit(m.Run())
+	status := m.Run()
+	_ = os.RemoveAll(programsFolder.path)
+	os.Exit(status)
 }

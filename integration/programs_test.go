@@ -19,18 +19,32 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
-// programs are the built programs, in a folder of the test that built them.
+// programs are the built programs, in a folder.
 type programs struct{ folder string }
 
+// programsFolder has the programs once a test needs them. TestMain removes it.
+var programsFolder struct { //nolint:gochecknoglobals // all tests share one build
+	sync.Mutex
+
+	path string
+}
+
+// buildPrograms builds the programs, unless another test has.
 func buildPrograms(t *testing.T) programs {
 	t.Helper()
 	sendlimittest.Long(t)
-	p := programs{folder: t.TempDir()}
-	build := exec.CommandContext(t.Context(), "go", "build", "-o", p.folder+string(os.PathSeparator),
-		"../cmd/worker", "../cmd/enqueue")
-	output, err := build.CombinedOutput()
-	require.NoError(t, err, string(output))
-	return p
+	programsFolder.Lock()
+	defer programsFolder.Unlock()
+	if programsFolder.path == "" {
+		folder, err := os.MkdirTemp("", "sendlimit-programs-") //nolint:usetesting // it outlives this test
+		require.NoError(t, err)
+		build := exec.CommandContext(t.Context(), "go", "build", "-o", folder+string(os.PathSeparator),
+			"../cmd/worker", "../cmd/enqueue")
+		output, err := build.CombinedOutput()
+		require.NoError(t, err, string(output))
+		programsFolder.path = folder
+	}
+	return programs{folder: programsFolder.path}
 }
 
 // result is what a program that has ended left.
