@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -77,10 +76,10 @@ func (d *DeadLetters) Get(ctx context.Context, user, id string) (letter DeadLett
 	}
 	var ended *redis.FloatCmd
 	var record *redis.SliceCmd
-	keys := d.keys
+	keys, fields := d.keys, append(StandingFields(), keyspace.RecordContent)
 	_, err = d.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		ended = pipe.ZScore(ctx, keys.DeadLettersOf(user), keyspace.DeadLetterMember(user, id))
-		record = pipe.HMGet(ctx, keys.Record(user, id), append(slices.Clone(StandingFields), "c")...)
+		record = pipe.HMGet(ctx, keys.Record(user, id), fields...)
 		return nil
 	})
 	if errors.Is(err, redis.Nil) {
@@ -89,12 +88,12 @@ func (d *DeadLetters) Get(ctx context.Context, user, id string) (letter DeadLett
 	if err != nil {
 		return DeadLetter{}, false, store.Explain(err, doing)
 	}
-	values := record.Val()
-	letter.Standing, err = StandingOf(user, id, values, doing)
+	read := script.ReadFields(fields, record.Val())
+	letter.Standing, err = StandingOf(user, id, read, doing)
 	if err != nil || !letter.died(int64(ended.Val())) {
 		return DeadLetter{}, false, err
 	}
-	if content, some := values[len(StandingFields)].(string); some {
+	if content, kept := read.Lookup(keyspace.RecordContent); kept {
 		letter.Content = []byte(content)
 	}
 	return letter, true, nil
@@ -236,7 +235,7 @@ const nothing = 0
 // it, or the entry of what is a dead letter no longer.
 func (d *DeadLetters) purge(ctx context.Context, user, id string, before any) (bool, error) {
 	const doing = "purging dead letters"
-	keys := d.keys
+	keys, fields := d.keys, append(StandingFields(), keyspace.RecordContent)
 	answer, err := script.Run(ctx, d.client, lua.Purge, doing,
 		[]string{keys.Record(user, id), keys.DeadLettersOf(user)}, []any{keyspace.DeadLetterMember(user, id), before})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
@@ -63,10 +64,10 @@ func (d *DeadLetters) read(ctx context.Context, letters []DeadLetter, entries []
 	if len(entries) == 0 {
 		return letters, nil
 	}
-	records := make([]*redis.SliceCmd, len(entries))
+	records, fields := make([]*redis.SliceCmd, len(entries)), StandingFields()
 	_, err := d.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, e := range entries {
-			records[i] = pipe.HMGet(ctx, d.keys.Record(e.user, e.id), StandingFields...)
+			records[i] = pipe.HMGet(ctx, d.keys.Record(e.user, e.id), fields...)
 		}
 		return nil
 	})
@@ -74,7 +75,7 @@ func (d *DeadLetters) read(ctx context.Context, letters []DeadLetter, entries []
 		return nil, store.Explain(err, doing)
 	}
 	for i, e := range entries {
-		s, err := StandingOf(e.user, e.id, records[i].Val(), doing)
+		s, err := StandingOf(e.user, e.id, script.ReadFields(fields, records[i].Val()), doing)
 		if err != nil {
 			return nil, err
 		}

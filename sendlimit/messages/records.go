@@ -151,10 +151,10 @@ func (r *Records) Look(ctx context.Context, user string, ids ...string) ([]Stand
 	if len(ids) == 0 {
 		return nil, nil
 	}
-	found := make([]*redis.SliceCmd, len(ids))
+	found, fields := make([]*redis.SliceCmd, len(ids)), StandingFields()
 	_, err := r.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, id := range ids {
-			found[i] = pipe.HMGet(ctx, r.keys.Record(user, id), StandingFields...)
+			found[i] = pipe.HMGet(ctx, r.keys.Record(user, id), fields...)
 		}
 		return nil
 	})
@@ -163,33 +163,39 @@ func (r *Records) Look(ctx context.Context, user string, ids ...string) ([]Stand
 	}
 	standings := make([]Standing, len(ids))
 	for i, id := range ids {
-		if standings[i], err = StandingOf(user, id, found[i].Val(), doing); err != nil {
+		if standings[i], err = StandingOf(user, id, script.ReadFields(fields, found[i].Val()), doing); err != nil {
 			return nil, err
 		}
 	}
 	return standings, nil
 }
 
-// standingFields are the fields of a record that standing reads, see
-// lua/fragments/record.lua.
-var StandingFields = []string{ //nolint:gochecknoglobals // a constant table
-	"s", "g", "t", "p", "r", "m", "a", "x", "e", "n", "h", "w", "i", "k", "q", "y", "z",
+// StandingFields lists the fields of a record that StandingOf reads.
+func StandingFields() []string {
+	return []string{
+		keyspace.RecordState, keyspace.RecordGeneration, keyspace.RecordSendAt, keyspace.RecordPromised,
+		keyspace.RecordRequestedAt, keyspace.RecordMovedFrom, keyspace.RecordNotBefore, keyspace.RecordExpiresAt,
+		keyspace.RecordEndedAt, keyspace.RecordAttempts, keyspace.RecordShifted, keyspace.RecordReason,
+		keyspace.RecordProviderID, keyspace.RecordCategory, keyspace.RecordUncertain, keyspace.RecordCharge,
+		keyspace.RecordUncounted,
+	}
 }
 
-// standing makes sense of the standingFields of a record.
-func StandingOf(user, id string, values []any, doing string) (Standing, error) {
-	f := script.Fields{Values: values}
-	s := Standing{User: user, ID: id, State: state(&f, 0, 1)}
+// StandingOf reads the StandingFields of a record.
+func StandingOf(user, id string, record *script.Fields, doing string) (Standing, error) {
+	s := Standing{User: user, ID: id, State: stateOf(record)}
 	if s.State == StateUnknown {
-		return s, f.Err(doing)
+		return s, record.Err(doing)
 	}
-	s.SendAt, s.Promised, s.RequestedAt = f.Time(2), f.Time(3), f.Time(4)
-	s.MovedFrom, s.NotBefore, s.ExpiresAt, s.EndedAt = f.Time(5), f.Time(6), f.Time(7), f.Time(8)
-	s.Attempts, s.Shifted = int(f.Int(9)), f.Text(10) != ""
-	s.Reason, s.ProviderID, s.Category = f.Text(11), f.Text(12), f.Text(13)
-	s.Uncertain = f.Text(14) != "" && s.State != StateUncertain // which says so itself
-	s.Account, s.Hold, s.FormerHolds = parseCharge(f.Text(15))
-	s.Uncounted = f.Text(16) != ""
+	s.SendAt, s.Promised = record.Time(keyspace.RecordSendAt), record.Time(keyspace.RecordPromised)
+	s.RequestedAt, s.MovedFrom = record.Time(keyspace.RecordRequestedAt), record.Time(keyspace.RecordMovedFrom)
+	s.NotBefore, s.ExpiresAt = record.Time(keyspace.RecordNotBefore), record.Time(keyspace.RecordExpiresAt)
+	s.EndedAt = record.Time(keyspace.RecordEndedAt)
+	s.Attempts, s.Shifted = int(record.Int(keyspace.RecordAttempts)), record.Has(keyspace.RecordShifted)
+	s.Reason, s.ProviderID = record.Text(keyspace.RecordReason), record.Text(keyspace.RecordProviderID)
+	s.Category, s.Uncounted = record.Text(keyspace.RecordCategory), record.Has(keyspace.RecordUncounted)
+	s.Uncertain = record.Has(keyspace.RecordUncertain) && s.State != StateUncertain // which says so itself
+	s.Account, s.Hold, s.FormerHolds = parseCharge(record.Text(keyspace.RecordCharge))
 	switch {
 	case s.State == StateDelivered:
 		s.Lateness = s.EndedAt.Sub(s.promised())
@@ -200,7 +206,7 @@ func StandingOf(user, id string, values []any, doing string) (Standing, error) {
 		s.NotBefore = time.Time{} // of the try that has begun
 	}
 	s.readLate()
-	return s, f.Err(doing)
+	return s, record.Err(doing)
 }
 
 // readLate takes the reason of a message that was late apart: "late quiet", or
@@ -253,11 +259,12 @@ func ruleOf(limit, window string) policy.Rule {
 	return r
 }
 
-// state reads the state from its field and the generation's.
-func state(f *script.Fields, i, generation int) State {
-	switch letter := f.Text(i); letter {
+// stateOf reads the state of a message from its record. A pending message has
+// none in it.
+func stateOf(record *script.Fields) State {
+	switch letter := record.Text(keyspace.RecordState); letter {
 	case "":
-		if f.Text(generation) == "" {
+		if !record.Has(keyspace.RecordGeneration) {
 			return StateUnknown
 		}
 		return StatePending
@@ -274,7 +281,7 @@ func state(f *script.Fields, i, generation int) State {
 	case "u":
 		return StateUncertain
 	default:
-		f.Wrong = fmt.Sprintf("state %q of a record", fault.Clip(letter))
+		record.Fail(fmt.Sprintf("state %q of a record", fault.Clip(letter)))
 		return StateUnknown
 	}
 }

@@ -93,10 +93,11 @@ func (d Dead) compare(other Dead) int {
 // describe reads what a list tells of its notices.
 func (n *Outbox) describe(ctx context.Context, dead []Dead) error {
 	const doing = "reading failed notices"
+	fields := []string{keyspace.NoticeAttempts, keyspace.NoticeReason, keyspace.NoticeUsed, keyspace.NoticeLimit}
 	found := make([]*redis.SliceCmd, len(dead))
 	_, err := n.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for i, d := range dead {
-			found[i] = pipe.HMGet(ctx, n.keys.Notice(d.Subject, d.ID), "n", "w", "u", "l")
+			found[i] = pipe.HMGet(ctx, n.keys.Notice(d.Subject, d.ID), fields...)
 		}
 		return nil
 	})
@@ -104,9 +105,9 @@ func (n *Outbox) describe(ctx context.Context, dead []Dead) error {
 		return store.Explain(err, doing)
 	}
 	for i := range dead {
-		f := script.Fields{Values: found[i].Val()}
-		dead[i].Attempts, dead[i].Reason = int(f.Int(0)), f.Text(1)
-		dead[i].Used, dead[i].Limit = f.Int(2), f.Int(3)
+		f := script.ReadFields(fields, found[i].Val())
+		dead[i].Attempts, dead[i].Reason = int(f.Int(keyspace.NoticeAttempts)), f.Text(keyspace.NoticeReason)
+		dead[i].Used, dead[i].Limit = f.Int(keyspace.NoticeUsed), f.Int(keyspace.NoticeLimit)
 		if err := f.Err(doing); err != nil {
 			return err
 		}
@@ -122,11 +123,15 @@ func (n *Outbox) GetDead(ctx context.Context, id string) (dead Dead, ok bool, er
 	if err != nil {
 		return Dead{}, false, err
 	}
+	fields := []string{
+		keyspace.NoticeState, keyspace.NoticeEndedAt, keyspace.NoticeAttempts, keyspace.NoticeReason,
+		keyspace.NoticeUsed, keyspace.NoticeLimit, keyspace.NoticeDetails,
+	}
 	var ended *redis.FloatCmd
 	var values *redis.SliceCmd
 	_, err = n.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		ended = pipe.ZScore(ctx, n.keys.DeadNotices(keyspace.Partition(notice.Subject)), id)
-		values = pipe.HMGet(ctx, n.keys.Notice(notice.Subject, id), "z", "e", "n", "w", "u", "l", "x")
+		values = pipe.HMGet(ctx, n.keys.Notice(notice.Subject, id), fields...)
 		return nil
 	})
 	if errors.Is(err, redis.Nil) {
@@ -135,13 +140,17 @@ func (n *Outbox) GetDead(ctx context.Context, id string) (dead Dead, ok bool, er
 	if err != nil {
 		return Dead{}, false, store.Explain(err, doing)
 	}
-	f := script.Fields{Values: values.Val()}
-	dead = Dead{Notice: notice, EndedAt: f.Time(1), Attempts: int(f.Int(2)), Reason: f.Text(3)}
-	dead.Used, dead.Limit, dead.Details = f.Int(4), f.Int(5), []byte(f.Text(6))
+	f := script.ReadFields(fields, values.Val())
+	dead = Dead{
+		Notice: notice, EndedAt: f.Time(keyspace.NoticeEndedAt),
+		Attempts: int(f.Int(keyspace.NoticeAttempts)), Reason: f.Text(keyspace.NoticeReason),
+	}
+	dead.Used, dead.Limit = f.Int(keyspace.NoticeUsed), f.Int(keyspace.NoticeLimit)
+	dead.Details = []byte(f.Text(keyspace.NoticeDetails))
 	if err := f.Err(doing); err != nil {
 		return Dead{}, false, err
 	}
-	return dead, f.Text(0) == "f" && dead.EndedAt.UnixMilli() == int64(ended.Val()), nil
+	return dead, f.Text(keyspace.NoticeState) == "f" && dead.EndedAt.UnixMilli() == int64(ended.Val()), nil
 }
 
 // RetryDead puts a failed notice back into the outbox, with all its tries, and

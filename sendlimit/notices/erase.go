@@ -71,7 +71,7 @@ func (n *Outbox) eraseFromDigest(ctx context.Context, id, user string) (bool, er
 	key := n.keys.Notice(notice.Subject, id)
 	erased := false
 	without := func(tx *redis.Tx) error {
-		text, err := tx.HGet(ctx, key, "x").Result()
+		text, err := tx.HGet(ctx, key, keyspace.NoticeDetails).Result()
 		if err != nil {
 			return err //nolint:wrapcheck // the caller says what was being done
 		}
@@ -91,7 +91,7 @@ func (n *Outbox) eraseFromDigest(ctx context.Context, id, user string) (bool, er
 			return script.ReplyError(doing, err.Error())
 		}
 		_, err = tx.TxPipelined(ctx, func(pipe redis.Pipeliner) error {
-			pipe.HSet(ctx, key, "x", details)
+			pipe.HSet(ctx, key, keyspace.NoticeDetails, details)
 			return nil
 		})
 		erased = err == nil

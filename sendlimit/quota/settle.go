@@ -159,17 +159,18 @@ func (e HoldEnd) String() string {
 // could have been will not be, though that clock be set back a little.
 func (c *Charges) LookAfter(ctx context.Context, due DueHold, now time.Time) (HoldEnd, []string, error) {
 	const doing = "looking after a charge"
-	values, err := c.client.HMGet(ctx, c.keys.HoldOf(due.partition, due.Attempt), "a", "u", "i", "n").Result()
+	fields := []string{keyspace.HoldAccount, keyspace.HoldUser, keyspace.HoldMessage, keyspace.HoldNotAfter}
+	values, err := c.client.HMGet(ctx, c.keys.HoldOf(due.partition, due.Attempt), fields...).Result()
 	if err != nil {
 		return HoldOpen, nil, store.Explain(err, doing)
 	}
-	f := script.Fields{Values: values}
-	user, id, notAfter := f.Text(1), f.Text(2), f.Time(3)
+	f := script.ReadFields(fields, values)
+	user, id, notAfter := f.Text(keyspace.HoldUser), f.Text(keyspace.HoldMessage), f.Time(keyspace.HoldNotAfter)
 	if err := f.Err(doing); err != nil {
 		return HoldOpen, nil, err
 	}
 	made := false
-	if f.Text(0) != "" { // otherwise it was settled by now
+	if f.Has(keyspace.HoldAccount) { // otherwise it was settled by now
 		answer, err := script.Run(ctx, c.client, lua.HoldLook, doing, []string{c.keys.Record(user, id)}, []any{script.Milliseconds(now)})
 		if err != nil {
 			return HoldOpen, nil, err

@@ -84,14 +84,15 @@ func (s *Paces) Load(ctx context.Context) (PaceState, error) {
 	if err != nil {
 		return PaceState{}, store.Explain(err, doing)
 	}
-	f := script.Fields{Values: values}
-	state := PaceState{PausedUntil: f.Time(2)}
-	if text := f.Text(0); text != "" {
+	const rateOf, burst, pausedUntil = "rate", "burst", "paused until"
+	f := script.ReadFields([]string{rateOf, burst, pausedUntil}, values)
+	state := PaceState{PausedUntil: f.Time(pausedUntil)}
+	if text := f.Text(rateOf); text != "" {
 		rate, err := parsePermitRate(text)
 		if err != nil {
 			return PaceState{}, fmt.Errorf("%s: %w", doing, err)
 		}
-		state.Rate, state.Burst = rate.Rate, min(max(0, f.Int(1)), rate.Count)
+		state.Rate, state.Burst = rate.Rate, min(max(0, f.Int(burst)), rate.Count)
 	}
 	return state, f.Err(doing)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 )
 
@@ -65,18 +66,23 @@ func (u *Users) alertedDay(ctx context.Context, k userKey, into *Data) error {
 
 func (u *Users) alert(ctx context.Context, k userKey, into *Data) error {
 	const doing = "reading an alert"
-	values, err := u.client.HMGet(ctx, k.key, "k", "z", "n", "w", "i", "e", "u", "l", "x").Result()
+	fields := []string{
+		keyspace.NoticeKind, keyspace.NoticeState, keyspace.NoticeAttempts, keyspace.NoticeReason, keyspace.NoticeProviderID,
+		keyspace.NoticeEndedAt, keyspace.NoticeUsed, keyspace.NoticeLimit, keyspace.NoticeDetails,
+	}
+	values, err := u.client.HMGet(ctx, k.key, fields...).Result()
 	if err != nil {
 		return err //nolint:wrapcheck // the caller says what was being done
 	}
-	f := script.Fields{Values: values}
+	f := script.ReadFields(fields, values)
 	notice, _ := notices.ParseID(k.name) // as it was found by its id
 	a := Alert{
-		Notice: notice, State: NoticeState(f.Text(1)), Attempts: int(f.Int(2)),
-		Reason: f.Text(3), ProviderID: f.Text(4), EndedAt: f.Time(5),
+		Notice: notice, State: NoticeState(f.Text(keyspace.NoticeState)), Attempts: int(f.Int(keyspace.NoticeAttempts)),
+		Reason: f.Text(keyspace.NoticeReason), ProviderID: f.Text(keyspace.NoticeProviderID), EndedAt: f.Time(keyspace.NoticeEndedAt),
 	}
-	a.Used, a.Limit, a.Details = f.Int(6), f.Int(7), []byte(f.Text(8))
-	if f.Text(0) == "" {
+	a.Used, a.Limit = f.Int(keyspace.NoticeUsed), f.Int(keyspace.NoticeLimit)
+	a.Details = []byte(f.Text(keyspace.NoticeDetails))
+	if !f.Has(keyspace.NoticeKind) {
 		return nil // it has expired since it was found
 	}
 	into.Alerts = append(into.Alerts, a)

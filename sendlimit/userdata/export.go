@@ -242,14 +242,15 @@ func (u *Users) places(ctx context.Context, key string) ([]keyspace.Reservation,
 }
 
 func (u *Users) message(ctx context.Context, k userKey, user string) (Message, error) {
-	wanted := append(slices.Clip(messages.StandingFields), "c")
-	values, err := u.client.HMGet(ctx, k.key, wanted...).Result()
+	fields := append(messages.StandingFields(), keyspace.RecordContent)
+	values, err := u.client.HMGet(ctx, k.key, fields...).Result()
 	if err != nil {
 		return Message{}, err //nolint:wrapcheck // the caller says what was being done
 	}
 	m := Message{}
-	m.Standing, err = messages.StandingOf(user, k.id(), values, "reading a message")
-	if content, kept := values[len(messages.StandingFields)].(string); kept {
+	record := script.ReadFields(fields, values)
+	m.Standing, err = messages.StandingOf(user, k.id(), record, "reading a message")
+	if content, kept := record.Lookup(keyspace.RecordContent); kept {
 		m.Content = []byte(content)
 	}
 	return m, err

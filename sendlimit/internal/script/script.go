@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -37,47 +38,74 @@ func Yes(in *ReplyReader) (bool, error) {
 	return first == 1, in.Err
 }
 
-// fields reads the values of an HMGET; the first that is not what it should be
-// is kept.
+// Fields reads what an HMGET found by the names of the fields. The first value
+// that is not what it should be is kept for Err.
 type Fields struct {
-	Values []any
-	Wrong  string
+	names  []string
+	values []any
+	wrong  string
 }
 
-func (f *Fields) Text(i int) string {
-	if i < len(f.Values) {
-		if text, ok := f.Values[i].(string); ok {
-			return text
-		}
+// ReadFields returns the fields of which an HMGET for names found values.
+func ReadFields(names []string, values []any) *Fields { return &Fields{names: names, values: values} }
+
+// Lookup returns a field's text. It reports false where the hash does not have the
+// field.
+func (f *Fields) Lookup(name string) (text string, ok bool) {
+	i := slices.Index(f.names, name)
+	if i < 0 || i >= len(f.values) {
+		f.Fail(fmt.Sprintf("field %q was not read", name))
+		return "", false
 	}
-	return "" // the field is absent
+	text, ok = f.values[i].(string)
+	return text, ok
 }
 
-func (f *Fields) Int(i int) int64 {
-	text := f.Text(i)
+// Has reports whether the hash has the field, and more than "" in it.
+func (f *Fields) Has(name string) bool { return f.Text(name) != "" }
+
+// Text returns a field's text, "" where the hash does not have the field.
+func (f *Fields) Text(name string) string {
+	text, _ := f.Lookup(name)
+	return text
+}
+
+// Int returns a field's integer, 0 where the hash does not have the field.
+func (f *Fields) Int(name string) int64 {
+	text := f.Text(name)
 	if text == "" {
 		return 0
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil && f.Wrong == "" {
-		f.Wrong = fmt.Sprintf("field %d of a record is no integer", i)
+	if err != nil {
+		f.Fail(fmt.Sprintf("field %q is no integer", name))
 	}
 	return n
 }
 
-func (f *Fields) Time(i int) time.Time {
-	ms := f.Int(i)
+// Time returns a field's time, given in Unix ms. It is zero where the hash does not
+// have the field.
+func (f *Fields) Time(name string) time.Time {
+	ms := f.Int(name)
 	if ms == 0 {
 		return time.Time{}
 	}
 	return time.UnixMilli(ms).UTC()
 }
 
+// Fail notes what is wrong with the fields, unless something was before.
+func (f *Fields) Fail(wrong string) {
+	if f.wrong == "" {
+		f.wrong = wrong
+	}
+}
+
+// Err returns an ErrReply if something is wrong with the fields.
 func (f *Fields) Err(doing string) error {
-	if f.Wrong == "" {
+	if f.wrong == "" {
 		return nil
 	}
-	return ReplyError(doing, f.Wrong)
+	return ReplyError(doing, f.wrong)
 }
 
 // endOfTime is later than any send time and exact in a Lua number.

@@ -1,0 +1,66 @@
+package keyspace
+
+// The fields of a message's record. There are as many records as messages, so
+// that the store has a letter for each. lua/fragments/record.lua says more.
+const (
+	RecordGeneration  = "g"
+	RecordState       = "s"
+	RecordSendAt      = "t"
+	RecordPromised    = "p"
+	RecordRequestedAt = "r"
+	RecordShifted     = "h"
+	RecordMovedFrom   = "m"
+	RecordFingerprint = "f"
+	RecordExpiresAt   = "x"
+	RecordCategory    = "k"
+	RecordContent     = "c"
+	RecordAttempts    = "n"
+	RecordNotBefore   = "a"
+	RecordNonce       = "o"
+	RecordLeaseEnd    = "u"
+	RecordUncertain   = "q"
+	RecordWaitsSince  = "b"
+	RecordEndedAt     = "e"
+	RecordReason      = "w"
+	RecordProviderID  = "i"
+	RecordCharge      = "y"
+	RecordUncounted   = "z"
+)
+
+// The fields of a hold. lua/fragments/charge.lua says more.
+const (
+	HoldAccount      = "a"
+	HoldUser         = "u"
+	HoldMessage      = "i"
+	HoldNotAfter     = "n"
+	HoldHour         = "h"
+	HoldDay          = "d"
+	HoldHourReturned = "H"
+	HoldDayReturned  = "D"
+	HoldDayEnd       = "e"
+	HoldDayLimit     = "l"
+	HoldAlertAt      = "p"
+	HoldDetails      = "x"
+	HoldSettled      = "s"
+)
+
+// The fields of a notice. lua/fragments/outbox.lua says more.
+const (
+	NoticeKind       = "k"
+	NoticeSubject    = "s"
+	NoticeBegin      = "d"
+	NoticeThreshold  = "h"
+	NoticeUsed       = "u"
+	NoticeLimit      = "l"
+	NoticeDetails    = "x"
+	NoticeState      = "z"
+	NoticeAttempts   = "n"
+	NoticeNotBefore  = "a"
+	NoticeNonce      = "o"
+	NoticeLeaseEnd   = "v"
+	NoticeEndedAt    = "e"
+	NoticeReason     = "w"
+	NoticeProviderID = "i"
+	NoticeClaimedAt  = "b"
+	NoticeRevival    = "g"
+)
