@@ -15,7 +15,6 @@ import (
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
@@ -61,7 +60,7 @@ func (g *gatherings) read(id string) notices.Details {
 	g.Helper()
 	claim, err := g.outbox.Claim(g.Context(), id, keyspace.NewToken(), time.Minute, time.Time{})
 	require.NoError(g, err)
-	require.Equal(g, messages.Send, claim.Verdict)
+	require.Equal(g, notices.Send, claim.Verdict)
 	details, err := claim.Notice.ParseDetails()
 	require.NoError(g, err)
 	return details
