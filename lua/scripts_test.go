@@ -3,7 +3,6 @@ package lua_test
 import (
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -73,9 +72,7 @@ func (s script) parameters(kind string) []parameter {
 func TestHeaders(t *testing.T) {
 	t.Parallel()
 	for _, s := range scripts(t) {
-		folder, file := path.Split(s.name)
-		folder = strings.TrimSuffix(folder, "/")
-		require.Regexp(t, `^-- (`+folder+`_)?`+file+`\.lua: [a-z].*`, s.header)
+		require.Regexp(t, `^-- `+s.name+`\.lua: [a-z].*`, s.header)
 		require.Regexp(t, `(?m)^-- Returns  \S`, s.header, s.name)
 		require.Regexp(t, `(?m)^-- Cost     \S`, s.header, s.name)
 		for _, kind := range []string{"KEYS", "ARGV"} {
@@ -161,7 +158,7 @@ func TestPitfall20ArgumentsAreCounted(t *testing.T) {
 				refused := err != nil && strings.Contains(err.Error(), "wrong number of keys or arguments")
 				require.Equal(t, !s.counts(keys, args), refused, "%s: %d keys, %d arguments: %v", s.name, keys, args, err)
 				if refused {
-					require.Contains(t, err.Error(), path.Base(s.name)+".lua: ")
+					require.Contains(t, err.Error(), "ERR "+s.name+".lua: ")
 					require.Empty(t, server.Keys(), s.name)
 				} else {
 					right++

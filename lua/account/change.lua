@@ -1,22 +1,23 @@
--- account_change.lua: stores an account in place of what it was when it was read,
--- and points its API keys to it.
+-- account/change.lua: stores an account in place of the one that was read, and
+-- points its API keys to it.
 --
 -- KEYS[1]  accounts (HASH: name -> account, JSON)
 -- KEYS[2]  API keys (HASH: SHA-256 of the key, hex -> name of its account)
 -- KEYS[3]  tiers (HASH: name -> tier, JSON)
 -- ARGV[1]  name of the account
 -- ARGV[2]  the account as it was read, JSON; "" for one that must not exist
--- ARGV[3]  the account as it shall be, JSON
--- ARGV[4]  its tier, which must exist; "" for none
--- ARGV[5]  SHA-256 of each key added, hex, a space after each
--- ARGV[6]  SHA-256 of each key removed, hex, a space after each
+-- ARGV[3]  the new account, JSON
+-- ARGV[4]  name of its tier, which must exist; "" for none
+-- ARGV[5]  SHA-256 of each key to add, hex, a space after each
+-- ARGV[6]  SHA-256 of each key to remove, hex, a space after each
 --
--- Returns  {1} stored, {0} it is not as it was read, {-1} no such tier, {-2} a key
---          added is another account's. The same change made twice is stored.
--- Cost     O(1) for each key added or removed.
+-- Returns  {1} stored; {0} the account has changed since it was read; {-1} there is no
+--          such tier; {-2} a key to add belongs to another account. A repeated call
+--          returns {1}.
+-- Cost     O(1) for each key to add or to remove.
 
 if #KEYS ~= 3 or #ARGV ~= 6 then
-  return redis.error_reply('ERR account_change.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR account/change.lua: wrong number of keys or arguments')
 end
 
 local accounts, keys, tiers = KEYS[1], KEYS[2], KEYS[3]

@@ -1,18 +1,19 @@
--- account_find.lua: reads an account with its tier, by its name or by one of its
+-- account/find.lua: reads an account with its tier, by its name or by one of its
 -- API keys.
 --
 -- KEYS[1]  accounts (HASH: name -> account, JSON)
 -- KEYS[2]  API keys (HASH: SHA-256 of the key, hex -> name of its account)
 -- KEYS[3]  tiers (HASH: name -> tier, JSON)
--- ARGV[1]  name of the account; "" for the one of the key
--- ARGV[2]  SHA-256 of the key, hex; "" where a name is given
+-- ARGV[1]  name of the account; "" to find it by the key
+-- ARGV[2]  SHA-256 of the key, hex; "" to find it by the name
 --
--- Returns  {now, name, account, tier}: the server's clock, Unix ms; name and account
---          are "" where there is none, tier where the account has none or it is gone.
+-- Returns  {now, name, account, tier}. now is the server's clock, Unix ms. name and
+--          account are "" if there is no such account. tier is "" if the account has
+--          none or the tier does not exist.
 -- Cost     O(1).
 
 if #KEYS ~= 3 or #ARGV ~= 2 then
-  return redis.error_reply('ERR account_find.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR account/find.lua: wrong number of keys or arguments')
 end
 
 local time = redis.call('TIME')

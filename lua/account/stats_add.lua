@@ -1,17 +1,16 @@
--- stats_add.lua: adds to the numbers of an account's day, once for each call.
+-- account/stats_add.lua: adds to the numbers of an account's day, once for each call.
 --
--- KEYS[1]  numbers of an account and day (HASH: what is counted -> how often; _ has
---          the tokens of the last calls)
--- ARGV[1]  token of this call, 1 to 16 characters without spaces: a repeated one adds
---          nothing
+-- KEYS[1]  numbers of an account and a day (HASH: what is counted -> how often; the
+--          field _ holds the tokens of the last calls)
+-- ARGV[1]  token of this call, 1 to 16 characters without spaces
 -- ARGV[2]  when the numbers expire, Unix ms
 -- ARGV[3]  what to add: a JSON object of counts
 --
--- Returns  1 added, 0 it was added before.
--- Cost     O(n) in what is added.
+-- Returns  1 added; 0 a call with the same token added it before.
+-- Cost     O(n) in the counts to add.
 
 if #KEYS ~= 1 or #ARGV ~= 3 then
-  return redis.error_reply('ERR stats_add.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR account/stats_add.lua: wrong number of keys or arguments')
 end
 
 local numbers, token = KEYS[1], ARGV[1]

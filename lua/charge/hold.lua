@@ -1,43 +1,43 @@
--- hold.lua: charges an account for a message that is about to be accepted,
--- moved or cancelled, and keeps a hold until it is known whether it was.
+-- charge/hold.lua: charges an account for a message that is about to be accepted,
+-- moved or cancelled.
 --
--- Holds that are known to belong to changes which were made are settled first:
--- what they give back counts. A call that is repeated with the same attempt gives
--- the first answer again, and charges nothing.
+-- The charge is a hold until it is known whether the change was made. The script
+-- first settles the holds of ARGV[21]: what they give back is free for this one. A
+-- repeated call with the same attempt returns the first answer and charges nothing.
 --
 -- KEYS[1]  holds of the partition (ZSET: attempt -> when to look, Unix ms)
 -- KEYS[2]  the hold (HASH, see fragments/charge.lua)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
--- ARGV[2]  "sl:{p0042}:", what begins the keys of the account's partition
+-- ARGV[2]  "sl:{p0042}:", the start of the keys of the account's partition
 -- ARGV[3]  attempt
 -- ARGV[4]  account
 -- ARGV[5]  user
 -- ARGV[6]  message id
--- ARGV[7]  which counters are charged: "hd", "h" of the hour, "d" of the day, or ""
--- ARGV[8]  start of the send time's hour, Unix ms; "" of a release
--- ARGV[9]  its end, Unix ms; "" of a release
--- ARGV[10] how many it takes; "" for any number
--- ARGV[11] start of the send time's day, Unix ms; "" of a release
--- ARGV[12] its end, Unix ms; "" of a release
--- ARGV[13] how many it takes; "" for any number
--- ARGV[14] 1 if the send time is now, so that its hour has to be the present one
--- ARGV[15] hour to be given back once the change is made, Unix ms; "" for none
--- ARGV[16] day to be given back then, Unix ms; "" for none
+-- ARGV[7]  counters to charge: "hd", "h" of the hour, "d" of the day, or ""
+-- ARGV[8]  start of the send time's hour, Unix ms; "" for a release
+-- ARGV[9]  end of that hour, Unix ms; "" for a release
+-- ARGV[10] limit of the hour; "" for none
+-- ARGV[11] start of the send time's day, Unix ms; "" for a release
+-- ARGV[12] end of that day, Unix ms; "" for a release
+-- ARGV[13] limit of the day; "" for none
+-- ARGV[14] 1 if the send time is now: its hour must be the present one
+-- ARGV[15] start of the hour to give back once the change is made, Unix ms; "" for none
+-- ARGV[16] start of the day to give back then, Unix ms; "" for none
 -- ARGV[17] how long the change may take, ms
--- ARGV[18] how long after that somebody looks what became of it, ms
--- ARGV[19] percents of the day's limit at which an alert is raised; "" for none
--- ARGV[20] what else the alert says, JSON
--- ARGV[21] attempts of holds whose changes were made, a space between two
+-- ARGV[18] how long after that a worker checks what became of it, ms
+-- ARGV[19] percents of the day's limit that raise an alert; "" for none
+-- ARGV[20] details of the alert, JSON
+-- ARGV[21] attempts of holds whose changes were made, separated by spaces
 --
--- Returns  {HELD, now, until when the change may be made, ids of notices raised...};
---          {EXCEEDED, now, unit of the counter that refuses, its count, its limit,
---          ids of notices raised...}, of several the one whose period ends last;
---          {OUTSIDE, now}: it is later than the hour, or not that hour now;
---          {OVER, now}: the attempt was settled before.
+-- Returns  {HELD, now, until when the change may be made, ids of notices raised ...}
+--          {EXCEEDED, now, unit of the full counter, its count, its limit, ids of
+--          notices raised ...}; of several full counters, the one whose period ends last
+--          {OUTSIDE, now}  the hour is over, or is not the present one
+--          {OVER, now}     the attempt was settled before
 -- Cost     O(log n) in the partition's holds, for each attempt.
 
 if #KEYS ~= 2 or #ARGV ~= 21 then
-  return redis.error_reply('ERR hold.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR charge/hold.lua: wrong number of keys or arguments')
 end
 
 local holds, hold, prefix, account = KEYS[1], KEYS[2], ARGV[2], ARGV[4]

@@ -1,14 +1,16 @@
--- hold_look.lua: says under which holds a message came to where it stands. The
--- clock is that of the server which makes the changes. It writes nothing.
+-- charge/hold_look.lua: returns the holds under which a message came to its place.
+-- Writes nothing.
+--
+-- It returns the clock of the server that holds the record: changes are made by it.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 --
--- Returns  {now, account and attempts: field y of the record; "" for none}
--- Cost     O(1)
+-- Returns  {now, account and attempts: the field y of the record; "" for none}
+-- Cost     O(1).
 
 if #KEYS ~= 1 or #ARGV ~= 1 then
-  return redis.error_reply('ERR hold_look.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR charge/hold_look.lua: wrong number of keys or arguments')
 end
 
 --@include clock

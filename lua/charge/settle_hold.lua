@@ -1,19 +1,20 @@
--- settle_hold.lua: ends the hold of a change that was made, or that will not be.
+-- charge/settle_hold.lua: ends the hold of a change that was made, or that will not
+-- be made.
 --
--- Whoever comes first does it; for everybody else there is nothing to do.
+-- The first call settles the hold. Later calls change nothing.
 --
 -- KEYS[1]  holds of the partition (ZSET: attempt -> when to look, Unix ms)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
--- ARGV[2]  "sl:{p0042}:", what begins the keys of the account's partition
+-- ARGV[2]  "sl:{p0042}:", the start of the keys of the account's partition
 -- ARGV[3]  attempt
--- ARGV[4]  1 if the change was made, 0 if it will not be
+-- ARGV[4]  1 if the change was made, 0 if it will not be made
 --
--- Returns  {settled, now, ids of notices raised...}: settled is 1, or 0 where that
---          was done before.
+-- Returns  {settled, now, ids of notices raised ...}; settled is 1, or 0 if the hold
+--          was settled before.
 -- Cost     O(log n) in the partition's holds.
 
 if #KEYS ~= 1 or #ARGV ~= 4 then
-  return redis.error_reply('ERR settle_hold.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR charge/settle_hold.lua: wrong number of keys or arguments')
 end
 
 local prefix = ARGV[2]

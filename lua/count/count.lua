@@ -1,35 +1,36 @@
--- count.lua: counts a call in all of its counters, or says which refuses it and
--- counts it in none.
+-- count/count.lua: counts a call in all of its counters; if one refuses, it counts
+-- the call in none.
 --
--- KEYS[1]  what the keys of its counters begin with; there follows
+-- KEYS[1]  start of the keys of its counters. The rest of such a key is
 --          "<name>:<start of the natural period, Unix ms>" (STRING) or
 --          "<name>:w" (HASH), see fragments/counters.lua
--- KEYS[2]  event whose limits it counts against (HASH, see fragments/counted.lua); optional
+-- KEYS[2]  event whose limits apply too (HASH, see fragments/counted.lua); optional
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  how many to count
--- ARGV[3]  limit and period of each counter of its own, as fragments/policy.lua
---          reads them; a length in ms is a window that begins with its first use
--- ARGV[4]  their names, "tier burst"
--- ARGV[5]  IANA time zone of the natural periods, "" for UTC
--- ARGV[6]  its offsets, see fragments/policy.lua
--- ARGV[7]  of an alert: which of its own counters raises it, from 1 on
+-- ARGV[3]  limit and period of each counter of the call itself, as in
+--          fragments/policy.lua; a length in ms is a window that begins with its first
+--          use
+-- ARGV[4]  names of these counters, "tier burst"
+-- ARGV[5]  IANA time zone of the natural periods; "" for UTC
+-- ARGV[6]  offsets of that zone, see fragments/zone.lua
+-- ARGV[7]  of an alert: number of the counter that raises it, from 1, as in ARGV[4]
 -- ARGV[8]  of an alert: percents, ascending, "80 100"
--- ARGV[9]  of an alert: "sl:{p0042}:" of the partition that it is put into
--- ARGV[10] of an alert: kind
+-- ARGV[9]  of an alert: "sl:{p0042}:", the start of the keys of its partition
+-- ARGV[10] of an alert: kind of the notice
 -- ARGV[11] of an alert: letter of the flag, see fragments/alert.lua
--- ARGV[12] of an alert: its subject
--- ARGV[13] of an alert: what else there is to say
+-- ARGV[12] of an alert: subject
+-- ARGV[13] of an alert: details
 --
--- Returns  {status, now, which counter decides, how many are the event's, id of
---          the notice that was raised or "",
---          {limit, period, used, from, until} a counter, the event's first}.
---          Status 1 counted; 0 refused, by the counter that decides; -1 refused
---          for ever, since that counter's limit is below what is to be counted.
---          Or {-2, now, zone}: the event's time zone is another, nothing is done.
+-- Returns  {status, now, number of the counter that decides, how many are the event's,
+--          id of the notice raised or "",
+--          {limit, period, used, from, until} of each counter, the event's first}.
+--          Status 1 counted; 0 the counter that decides refuses; -1 it always refuses,
+--          since its limit is below what is to be counted.
+--          Or {-2, now, zone}: the event's time zone is this one. Nothing is done.
 -- Cost     O(c) in the counters.
 
 if not ((#KEYS == 1 or #KEYS == 2) and (#ARGV == 6 or #ARGV == 13)) then
-  return redis.error_reply('ERR count.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR count/count.lua: wrong number of keys or arguments')
 end
 
 --@include clock

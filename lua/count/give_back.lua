@@ -1,21 +1,21 @@
--- give_back.lua: takes a call off all of its counters again, in the periods in
--- which it was counted.
+-- count/give_back.lua: takes a call off all of its counters again, in the periods
+-- in which it was counted.
 --
--- KEYS[1]  what the keys of its counters begin with, see count.lua
--- KEYS[2]  event whose limits it was counted against (HASH, see fragments/counted.lua); optional
+-- KEYS[1]  start of the keys of its counters, see count/count.lua
+-- KEYS[2]  event whose limits applied too (HASH, see fragments/counted.lua); optional
 -- ARGV[1]  when it was counted, Unix ms; "" for now, by the server's clock
 -- ARGV[2]  how many to take off
--- ARGV[3]  limit and period of each counter of its own, see count.lua
--- ARGV[4]  their names
--- ARGV[5]  IANA time zone of the natural periods, "" for UTC
--- ARGV[6]  its offsets, see fragments/policy.lua
+-- ARGV[3]  limit and period of each counter of the call itself, see count/count.lua
+-- ARGV[4]  names of these counters
+-- ARGV[5]  IANA time zone of the natural periods; "" for UTC
+-- ARGV[6]  offsets of that zone, see fragments/zone.lua
 --
--- Returns  {1, when}, also where nothing was left to give back.
---          Or {-2, when, zone}: the event's time zone is another, nothing is done.
+-- Returns  {1, when}, also if nothing was left to give back.
+--          Or {-2, when, zone}: the event's time zone is this one. Nothing is done.
 -- Cost     O(c) in the counters.
 
 if not ((#KEYS == 1 or #KEYS == 2) and #ARGV == 6) then
-  return redis.error_reply('ERR give_back.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR count/give_back.lua: wrong number of keys or arguments')
 end
 
 --@include clock

@@ -1,4 +1,4 @@
--- claim.lua: the gate a message passes just before its delivery.
+-- message/claim.lua: the gate a message passes just before its delivery.
 --
 -- Only the pending record's own generation may deliver; the answer to every
 -- other task is stale. The nonce makes a repeated call give the same answer,
@@ -66,7 +66,7 @@
 --          together, and about as many for what these read where they begin.
 
 if #KEYS ~= 6 or #ARGV ~= 21 then
-  return redis.error_reply('ERR claim.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR message/claim.lua: wrong number of keys or arguments')
 end
 
 local call = redis.call

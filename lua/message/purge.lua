@@ -1,20 +1,22 @@
--- purge.lua: forgets a dead letter with its record; or just its entry, where the
--- message is a dead letter no longer: it was submitted anew, say, or has expired.
+-- message/purge.lua: removes a dead letter with its record.
 --
--- The place of an uncertain message stays: it may have been sent. For the rules of
--- its category, so does the field k of its record, alone, as long as the record
--- would have: nothing takes that for a message.
+-- If the message is no longer a dead letter (it was submitted anew, say, or its
+-- record expired), only its entry is removed.
+--
+-- An uncertain message keeps its place: it may have been sent. Rules of its category
+-- still count it, so the field k stays in the record until the record would have
+-- expired. Scripts do not take such a record for a message.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  dead letters of the partition (ZSET: dead-letter member -> when it ended, Unix ms)
 -- ARGV[1]  dead-letter member ("id/user")
--- ARGV[2]  a dead letter that ended at this time or later stays, Unix ms; "" for none
+-- ARGV[2]  keep a dead letter that ended at this time or later, Unix ms; "" to keep none
 --
--- Returns  {1} forgotten, {0} it stays, or was none.
+-- Returns  {1} removed; {0} it stays, or was no dead letter.
 -- Cost     O(log n) in the partition's dead letters.
 
 if #KEYS ~= 2 or #ARGV ~= 2 then
-  return redis.error_reply('ERR purge.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR message/purge.lua: wrong number of keys or arguments')
 end
 
 local record, dead = KEYS[1], KEYS[2]

@@ -1,8 +1,8 @@
--- renew.lua: looks after a message whose time to be looked after has come.
+-- message/renew.lua: looks after a message whose entry in the watch list is due.
 --
--- A message that the queue may not have gets a new generation, so that a task
--- of the former one does no harm should it turn up; so does one that a worker
--- left in the middle of a delivery, which the gate then judges.
+-- If the queue may have lost the message's task, the message gets a new generation:
+-- should the old task appear after all, it does nothing. The same happens to a
+-- message whose worker stopped in the middle of a delivery; the gate decides about it.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  watch list of the partition (ZSET: watch member -> when to look, Unix ms)
@@ -10,19 +10,19 @@
 -- ARGV[2]  generation of the watch entry
 -- ARGV[3]  end of the watch member ("/id/user")
 -- ARGV[4]  new generation
--- ARGV[5]  1 if the queue has a task of the generation that is going to run, else 0
+-- ARGV[5]  1 if the queue has a task of the generation that will run, else 0
 -- ARGV[6]  delay of the watch entry of a new generation, ms
--- ARGV[7]  of a message that the queue has: how long after it is due, or after now
---          where that is past, somebody looks again, ms
+-- ARGV[7]  if the queue has the task: how long after its due time, or after now if that
+--          is past, the relay looks again, ms
 --
--- Returns  {RENEWED, now, due}     its new generation is to be handed to the queue
---          {GONE, now}             ended or of another generation: there is nothing to do
---          {DEFERRED, now}         in good hands: somebody looks again later
---          {NOT_DUE, now}          nobody has to look yet
+-- Returns  {RENEWED, now, due}  put a task of the new generation into the queue
+--          {GONE, now}          the message ended or has another generation
+--          {DEFERRED, now}      the queue or a worker has it: look again later
+--          {NOT_DUE, now}       the entry is not due yet
 -- Cost     O(log n) in the partition's watch list.
 
 if #KEYS ~= 2 or #ARGV ~= 7 then
-  return redis.error_reply('ERR renew.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR message/renew.lua: wrong number of keys or arguments')
 end
 
 local record, watch = KEYS[1], KEYS[2]

@@ -1,4 +1,4 @@
--- revive.lua: has a dead letter sent after all, or says why not.
+-- message/revive.lua: has a dead letter sent after all, or says why not.
 --
 -- The message becomes pending again, under a new generation and with all its
 -- attempts, at the next time from now on that is free under the rules, not in
@@ -37,7 +37,7 @@
 --          time found, at most WORK steps a call (fragments/search.lua).
 
 if #KEYS ~= 4 or #ARGV ~= 16 then
-  return redis.error_reply('ERR revive.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR message/revive.lua: wrong number of keys or arguments')
 end
 
 local record, timeline, watch, dead = KEYS[1], KEYS[2], KEYS[3], KEYS[4]

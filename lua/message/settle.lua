@@ -1,10 +1,10 @@
--- settle.lua: records what became of a delivery.
+-- message/settle.lua: records the outcome of a delivery.
 --
--- Only the delivery that holds the message, by its nonce, may settle it; a
--- repeated call gives the same answer. It may be late: as long as nobody else
--- has claimed the message, what it says is what happened. A retry is a new
--- generation at a new time. A permanent failure frees the place: what was never
--- delivered does not count.
+-- Only the delivery that claimed the message last, by its nonce, may settle it. A
+-- repeated call returns the same answer. The call may come after the lease: as long
+-- as no other delivery has claimed the message, the outcome counts. A retry gives the
+-- message a new generation and a time before which it is not tried. A permanent
+-- failure frees the place, since only what was delivered counts.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  timeline of the user (ZSET: message id -> send time, Unix ms)
@@ -16,23 +16,23 @@
 -- ARGV[3]  d delivered, f failed for good, u uncertain, p pending again: a retry
 -- ARGV[4]  end of the watch member ("/id/user")
 -- ARGV[5]  message id
--- ARGV[6]  how long an ended record is kept, ms
--- ARGV[7]  largest window of the rules and the grace, ms: a place is remembered so long
--- ARGV[8]  reason it was not delivered; the provider's id where it was; "" for none
+-- ARGV[6]  how long to keep the record of an ended message, ms
+-- ARGV[7]  how long a place counts: largest window of the rules and the grace, ms
+-- ARGV[8]  reason why it was not delivered, or the provider's id; "" for none
 -- ARGV[9]  when the delivery began, Unix ms; "" for now
--- ARGV[10] of a retry: the new generation
+-- ARGV[10] of a retry: new generation
 -- ARGV[11] of a retry: not before, Unix ms
 -- ARGV[12] of a retry: delay of the watch entry, ms
--- ARGV[13] of a retry: 1 if the message may have arrived all the same, -1 if it was
---          not sent at all and the try does not count, else 0
+-- ARGV[13] of a retry: 1 if the message may have arrived, -1 if it was not sent and the
+--          attempt does not count, else 0
 --
--- Returns  {1, now} recorded, now or by an earlier call of this delivery;
+-- Returns  {1, now} recorded, by this call or an earlier one of this delivery;
 --          {0, now} superseded: another delivery has the message, or it ended.
--- Cost     O(log n) in the user's reservations, the partition's watch list and
---          its dead letters.
+-- Cost     O(log n) in the user's reservations, the partition's watch list and its
+--          dead letters.
 
 if #KEYS ~= 5 or #ARGV ~= 9 and #ARGV ~= 13 then
-  return redis.error_reply('ERR settle.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR message/settle.lua: wrong number of keys or arguments')
 end
 
 local record, timeline, watch, dead = KEYS[1], KEYS[2], KEYS[3], KEYS[4]

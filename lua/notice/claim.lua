@@ -1,9 +1,8 @@
--- notice_claim.lua: takes a notice for one delivery.
+-- notice/claim.lua: claims a notice for one delivery.
 --
--- A call repeated with the same nonce gives the same answer and a whole lease
--- again: who asks twice has not sent yet. A lease that has run out was left in
--- the middle of a delivery, and the notice goes to the next, until the tries are
--- used up.
+-- A repeated call with the same nonce returns the same answer and a full lease: the
+-- caller has not sent the notice yet. If a lease ends without a settlement, the next
+-- delivery takes the notice over, until all attempts are used.
 --
 -- KEYS[1]  notice (HASH, see fragments/outbox.lua)
 -- KEYS[2]  outbox of the partition (ZSET: notice id -> when to look, Unix ms)
@@ -12,20 +11,20 @@
 -- ARGV[2]  notice id
 -- ARGV[3]  nonce of this delivery
 -- ARGV[4]  lease of this delivery, ms
--- ARGV[5]  after how many deliveries a notice left in the middle of one is given up
--- ARGV[6]  how long an ended notice is kept, and one waits that nobody looks after, ms
+-- ARGV[5]  most deliveries: a notice whose last one was not settled is given up then
+-- ARGV[6]  how long to keep an ended notice, and a waiting one that no worker takes, ms
 --
--- Returns  {SEND, now, tries with this one, 1 if taken over from a delivery that was
---          left in the middle else 0, used, limit, details, when it was first claimed};
+-- Returns  {SEND, now, attempts with this one, 1 if taken over from a delivery that was
+--          not settled else 0, used, limit, details, when it was first claimed};
 --          what is absent is 0 or ""
---          {STALE, now}        ended: nothing to do
+--          {STALE, now}        it ended: nothing to do
 --          {BUSY, now, until}  another delivery has it until its lease ends
---          {EARLY, now, due}   not yet due
---          {DROPPED, now, reason, 1 if it is among the failed ones else 0}
+--          {EARLY, now, due}   it is not due yet
+--          {DROPPED, now, reason, 1 if it is among the failed notices else 0}
 -- Cost     O(log n) in the partition's outbox and failed notices.
 
 if #KEYS ~= 3 or #ARGV ~= 6 then
-  return redis.error_reply('ERR notice_claim.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR notice/claim.lua: wrong number of keys or arguments')
 end
 
 local notice, outbox, dead = KEYS[1], KEYS[2], KEYS[3]

@@ -1,18 +1,18 @@
--- notice_purge.lua: forgets what a failed notice says; or just its entry, where it
--- is a failed notice no longer.
+-- notice/purge.lua: removes the content of a failed notice.
 --
--- That it was is kept until it would have expired: it is not put a second time.
+-- If it is no longer a failed notice, only its entry is removed. The notice itself
+-- stays until it expires, so that it is not put a second time.
 --
 -- KEYS[1]  notice (HASH, see fragments/outbox.lua)
 -- KEYS[2]  failed notices of the partition (ZSET: notice id -> when it ended, Unix ms)
 -- ARGV[1]  notice id
--- ARGV[2]  one that ended at this time or later stays, Unix ms; "" for none
+-- ARGV[2]  keep a notice that ended at this time or later, Unix ms; "" to keep none
 --
--- Returns  {1} forgotten, {0} it stays, or was none.
+-- Returns  {1} removed; {0} it stays, or was no failed notice.
 -- Cost     O(log n) in the partition's failed notices.
 
 if #KEYS ~= 2 or #ARGV ~= 2 then
-  return redis.error_reply('ERR notice_purge.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR notice/purge.lua: wrong number of keys or arguments')
 end
 
 local notice, dead = KEYS[1], KEYS[2]

@@ -1,7 +1,7 @@
--- notice_put.lua: puts a notice into the outbox, once for each id.
+-- notice/put.lua: puts a notice into the outbox, once for each id.
 --
--- An id that was there before is answered with 0 as long as what is known of it
--- is kept, however it ended: nothing is said twice.
+-- A known id is answered with 0 as long as the store keeps the notice, however it
+-- ended: no notice is sent twice.
 --
 -- KEYS[1]  notice (HASH, see fragments/outbox.lua)
 -- KEYS[2]  outbox of the partition (ZSET: notice id -> when to look, Unix ms)
@@ -9,14 +9,14 @@
 -- ARGV[2]  notice id
 -- ARGV[3]  kind
 -- ARGV[4]  subject: a user, an account or a policy
--- ARGV[5]  what it is about begins then, Unix ms
+-- ARGV[5]  begin of the period that it is about, Unix ms
 -- ARGV[6]  details, opaque here
 --
--- Returns  {1, now} put, {0, now} it was there.
+-- Returns  {1, now} put; {0, now} the id is known.
 -- Cost     O(log n) in the partition's outbox.
 
 if #KEYS ~= 2 or #ARGV ~= 6 then
-  return redis.error_reply('ERR notice_put.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR notice/put.lua: wrong number of keys or arguments')
 end
 
 local id = ARGV[2]

@@ -1,17 +1,17 @@
--- notice_revive.lua: has a failed notice sent after all, with all its tries.
+-- notice/revive.lua: puts a failed notice back into the outbox, with all its attempts.
 --
 -- KEYS[1]  notice (HASH, see fragments/outbox.lua)
 -- KEYS[2]  outbox of the partition (ZSET: notice id -> when to look, Unix ms)
 -- KEYS[3]  failed notices of the partition (ZSET: notice id -> when it ended, Unix ms)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  notice id
--- ARGV[3]  token of this call: repeated, it gives the first answer
+-- ARGV[3]  token of this call: a repeated call returns the first answer
 --
--- Returns  {1, now} it is in the outbox, {0, now} it is no failed notice.
+-- Returns  {1, now} it is in the outbox; {0, now} it is no failed notice.
 -- Cost     O(log n) in the partition's outbox and failed notices.
 
 if #KEYS ~= 3 or #ARGV ~= 3 then
-  return redis.error_reply('ERR notice_revive.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR notice/revive.lua: wrong number of keys or arguments')
 end
 
 local notice, outbox, dead = KEYS[1], KEYS[2], KEYS[3]

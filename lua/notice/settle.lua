@@ -1,8 +1,8 @@
--- notice_settle.lua: records what became of the delivery of a notice.
+-- notice/settle.lua: records the outcome of the delivery of a notice.
 --
--- Only the delivery that holds the notice, by its nonce, may settle it; a
--- repeated call gives the same answer, and one behind the end of its lease counts
--- as long as nobody else has the notice.
+-- Only the delivery that claimed the notice last, by its nonce, may settle it. A
+-- repeated call returns the same answer. The call may come after the lease: as long
+-- as no other delivery has claimed the notice, the outcome counts.
 --
 -- KEYS[1]  notice (HASH, see fragments/outbox.lua)
 -- KEYS[2]  outbox of the partition (ZSET: notice id -> when to look, Unix ms)
@@ -11,18 +11,18 @@
 -- ARGV[2]  notice id
 -- ARGV[3]  nonce of this delivery
 -- ARGV[4]  d delivered, f failed for good, x dropped: not to be sent, p to be tried again
--- ARGV[5]  how long an ended notice is kept, ms
--- ARGV[6]  reason it was not delivered; the provider's id where it was; "" for none
--- ARGV[7]  of p not before, Unix ms; "" otherwise
--- ARGV[8]  of p when to look after it, Unix ms; "" otherwise
--- ARGV[9]  of p 1 if nothing was sent and the try does not count, otherwise 0
+-- ARGV[5]  how long to keep an ended notice, ms
+-- ARGV[6]  reason why it was not delivered, or the provider's id; "" for none
+-- ARGV[7]  with p: not before, Unix ms; else ""
+-- ARGV[8]  with p: when to look, Unix ms; else ""
+-- ARGV[9]  with p: 1 if nothing was sent and the attempt does not count, else 0
 --
--- Returns  {1, now} recorded, now or by an earlier call of this delivery;
+-- Returns  {1, now} recorded, by this call or an earlier one of this delivery;
 --          {0, now} superseded: another delivery has the notice, or it is gone.
 -- Cost     O(log n) in the partition's outbox and failed notices.
 
 if #KEYS ~= 3 or #ARGV ~= 9 then
-  return redis.error_reply('ERR notice_settle.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR notice/settle.lua: wrong number of keys or arguments')
 end
 
 local notice, outbox, dead = KEYS[1], KEYS[2], KEYS[3]

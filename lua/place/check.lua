@@ -1,4 +1,4 @@
--- check.lua: says what reserve.lua would answer, and writes nothing.
+-- place/check.lua: says what reserve.lua would answer, and writes nothing.
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms); of a
 --          message that does not count, its places beside that, see fragments/places.lua
@@ -23,7 +23,7 @@
 -- Cost     as reserve.lua.
 
 if #KEYS < 2 or #KEYS > 3 or #ARGV ~= 10 + #KEYS then
-  return redis.error_reply('ERR check.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR place/check.lua: wrong number of keys or arguments')
 end
 
 local timeline, record = KEYS[1], KEYS[3]

@@ -1,24 +1,26 @@
--- list.lua: a user's reservations, ascending by send time, then id. What is older
--- than the largest window is left out, but for messages that are still to be sent.
+-- place/list.lua: lists a user's reservations, ascending by send time, then id.
+--
+-- It leaves out what is older than the largest window, unless the message is still
+-- to be sent.
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[2]  places of the user that do not count (ZSET: message id -> send time, Unix ms); optional
 -- ARGV[1]  now, Unix ms; "" for the server's clock
--- ARGV[2]  from when, Unix ms; "" from the oldest remembered
--- ARGV[3]  until when, Unix ms, exclusive; "" to the end
--- ARGV[4]  send time to go on after, Unix ms, with ARGV[5]; "" to start
--- ARGV[5]  id to go on after
--- ARGV[6]  how many at most
--- ARGV[7]  largest window of the rules and the grace, ms: what is older is forgotten
+-- ARGV[2]  from when, Unix ms; "" for the oldest
+-- ARGV[3]  until when, Unix ms, exclusive; "" for no end
+-- ARGV[4]  send time to continue after, Unix ms, with ARGV[5]; "" to start
+-- ARGV[5]  id to continue after
+-- ARGV[6]  most reservations to list
+-- ARGV[7]  how long a place counts: largest window of the rules and the grace, ms
 -- ARGV[8]  with KEYS[2]: start of the keys of the user's records, see fragments/record.lua
 --
--- Returns  {now, send time and id to go on after, id, send time, ...}: 0 and "" to
---          go on after, unless the call's work was used up before the list was.
+-- Returns  {now, send time and id to continue after, id, send time, ...}. The time and
+--          id to continue after are 0 and "" unless the call's work was used up first.
 -- Cost     O(log n + k) in the user's n reservations, k of them listed, and at
 --          most LOOKED records.
 
 if not (#KEYS == 1 and #ARGV == 7 or #KEYS == 2 and #ARGV == 8) then
-  return redis.error_reply('ERR list.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR place/list.lua: wrong number of keys or arguments')
 end
 
 local LOOKED = 1000 -- records looked at in one call

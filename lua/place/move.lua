@@ -1,4 +1,4 @@
--- move.lua: gives a reservation another place, or says why not.
+-- place/move.lua: gives a reservation another place, or says why not.
 --
 -- The reservation's own place does not count against the new one, and is kept
 -- when the new one is refused. A message can be moved until it is being sent.
@@ -34,7 +34,7 @@
 -- Cost     as reserve.lua.
 
 if #KEYS == 2 and #ARGV ~= 11 or #KEYS ~= 2 and (#KEYS ~= 4 or #ARGV ~= 19) then
-  return redis.error_reply('ERR move.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR place/move.lua: wrong number of keys or arguments')
 end
 
 local timeline, record, watch = KEYS[1], KEYS[3], KEYS[4]

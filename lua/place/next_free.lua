@@ -1,4 +1,4 @@
--- next_free.lua: the next free times from a moment on, each counting those
+-- place/next_free.lua: the next free times from a moment on, each counting those
 -- before it as taken. Writes nothing.
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
@@ -25,7 +25,7 @@
 --          at most WORK steps (fragments/search.lua).
 
 if #KEYS ~= 2 or #ARGV ~= 12 then
-  return redis.error_reply('ERR next_free.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR place/next_free.lua: wrong number of keys or arguments')
 end
 
 local timeline = KEYS[1]

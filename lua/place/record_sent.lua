@@ -1,4 +1,4 @@
--- record_sent.lua: records a send that is over, so that it counts from now on.
+-- place/record_sent.lua: records a send that is over, so that it counts from now on.
 --
 -- Nothing is judged and nothing will be delivered: the place is taken whatever
 -- the rules say of it, and the record is that of a delivered message. What is
@@ -29,7 +29,7 @@
 -- Cost     O(log n) in the user's reservations.
 
 if not (#KEYS == 2 and #ARGV == 7 or #KEYS == 3 and #ARGV == 12) then
-  return redis.error_reply('ERR record_sent.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR place/record_sent.lua: wrong number of keys or arguments')
 end
 
 local timeline, record, id = KEYS[1], KEYS[3], ARGV[2]

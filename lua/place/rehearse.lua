@@ -1,5 +1,6 @@
--- rehearse.lua: prepares the copy of a user's timeline and of a record on which
--- a dry run judges, so that what it judged before counts and nothing real
+-- place/rehearse.lua: copies a user's timeline and a record for a dry run.
+--
+-- The dry run judges on the copies: what it judged before counts, and nothing real
 -- changes.
 --
 -- KEYS[1]  timeline of the user (ZSET)
@@ -7,16 +8,16 @@
 -- KEYS[3]  record of the message (HASH)
 -- KEYS[4]  its copy
 -- KEYS[5]  watch list of the copies
--- KEYS[6]  what copies the partition has, to be removed (SET of keys)
--- KEYS[7]  places beside the copied timeline, see fragments/places.lua: none of
---          the real ones can be in the way
--- ARGV[1]  how long copies stay if nobody removes them, ms
+-- KEYS[6]  copies in the partition, to be removed (SET of keys)
+-- KEYS[7]  places beside the copied timeline, see fragments/places.lua; the real ones
+--          are not copied, since they do not count
+-- ARGV[1]  how long copies stay if they are not removed, ms
 --
 -- Returns  1
--- Cost     O(n) in the user's reservations at the first call for a user, O(1) after.
+-- Cost     O(n) in the user's reservations for the first call of a user, then O(1).
 
 if #KEYS ~= 7 or #ARGV ~= 1 then
-  return redis.error_reply('ERR rehearse.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR place/rehearse.lua: wrong number of keys or arguments')
 end
 
 if redis.call('SADD', KEYS[6], KEYS[2]) == 1 then redis.call('COPY', KEYS[1], KEYS[2]) end

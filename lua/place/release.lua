@@ -1,7 +1,7 @@
--- release.lua: gives a reservation back; with a record, cancels the message.
+-- place/release.lua: gives a reservation back; with a record, it cancels the message.
 --
--- A message can be cancelled until it is being sent. Its content is erased at
--- once; its record stays for a while, so that cancelling twice is harmless.
+-- A message can be cancelled until it is being sent. Its content is erased at once.
+-- Its record stays for a while, so that a second call does no harm.
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[2]  record of the message (HASH, see fragments/record.lua); optional
@@ -9,13 +9,14 @@
 -- KEYS[4]  ended messages of the user without a place (ZSET: message id -> send time, Unix ms); with KEYS[2]
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  message id
--- ARGV[3]  largest window of the rules and the grace, ms: what is older is forgotten
+-- ARGV[3]  how long a place counts: largest window of the rules and the grace, ms
 -- ARGV[4]  with KEYS[2]: end of the watch member ("/id/user")
--- ARGV[5]  with KEYS[2]: how long an ended record is kept, ms
--- ARGV[6]  with KEYS[2]: what an account is charged under, see fragments/hold.lua
--- ARGV[7]  with KEYS[2]: what bounds the release, see fragments/hold.lua
--- ARGV[8]  with KEYS[2]: with a charge, the attempt that the record has to name; "" for none
--- ARGV[9]  with KEYS[2]: with a charge, where it has to stand, Unix ms
+-- ARGV[5]  with KEYS[2]: how long to keep the record of an ended message, ms
+-- ARGV[6]  with KEYS[2]: charge of the release, see fragments/hold.lua
+-- ARGV[7]  with KEYS[2]: bounds of the release, see fragments/hold.lua
+-- ARGV[8]  with KEYS[2]: with a charge, the attempt that last charged the reservation;
+--          "" for none
+-- ARGV[9]  with KEYS[2]: with a charge, the send time of the reservation, Unix ms
 --
 -- Returns  {status, now, freed time, 0, flags, 0}, see fragments/decision.lua:
 --          ALLOWED (REPLAYED if it was cancelled before), NOT_FOUND, TOO_LATE,
@@ -23,7 +24,7 @@
 -- Cost     O(log n) in the user's reservations.
 
 if not (#KEYS == 1 and #ARGV == 3 or #KEYS == 4 and #ARGV == 9) then
-  return redis.error_reply('ERR release.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR place/release.lua: wrong number of keys or arguments')
 end
 
 local timeline, record, watch = KEYS[1], KEYS[2], KEYS[3]

@@ -1,4 +1,4 @@
--- reserve.lua: takes the place of a message in its user's timeline, or says why not.
+-- place/reserve.lua: takes the place of a message in its user's timeline, or says why not.
 --
 -- Judges in the contract's order: replay, past or too far, blocked, quiet hours,
 -- rules. With a shift it takes the next free time instead of refusing. Writes
@@ -46,7 +46,7 @@
 --          rules of a category records of these are read, where it matters.
 
 if #KEYS == 2 and #ARGV ~= 16 or #KEYS ~= 2 and (#KEYS ~= 4 or #ARGV < 25 or #ARGV % 2 == 0) then
-  return redis.error_reply('ERR reserve.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR place/reserve.lua: wrong number of keys or arguments')
 end
 
 local call = redis.call

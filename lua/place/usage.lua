@@ -1,4 +1,4 @@
--- usage.lua: how full each rule is around a time, and which stretches of a span
+-- place/usage.lua: how full each rule is around a time, and which stretches of a span
 -- the rules leave free. Writes nothing.
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
@@ -22,7 +22,7 @@
 --          once: of the l, and of those of the k that are enough together for a rule.
 
 if #KEYS ~= 2 or #ARGV ~= 9 then
-  return redis.error_reply('ERR usage.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR place/usage.lua: wrong number of keys or arguments')
 end
 
 local timeline = KEYS[1]

@@ -1,14 +1,14 @@
--- pause.lua: pauses a target for a while, unless it is paused for longer.
+-- rate/pause.lua: pauses a target for a while, unless it is paused for longer already.
 --
 -- KEYS[1]  pause (STRING: until when, Unix ms)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
--- ARGV[2]  for how long, ms
+-- ARGV[2]  how long, ms
 --
--- Returns  {now, until when it is paused, Unix ms}
+-- Returns  {now, until when the target is paused, Unix ms}
 -- Cost     O(1).
 
 if #KEYS ~= 1 or #ARGV ~= 2 then
-  return redis.error_reply('ERR pause.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR rate/pause.lua: wrong number of keys or arguments')
 end
 
 --@include clock

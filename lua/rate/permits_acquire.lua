@@ -1,11 +1,12 @@
--- permits_acquire.lua: takes permits, or says how long until there are enough.
+-- rate/permits_acquire.lua: takes permits, or says how long until enough of them
+-- are free.
 --
--- A permit taken comes back when the interval of the rate has passed. One call
--- takes all its permits or none. Asked for again with the same token while they
--- are taken, it takes no more.
+-- A taken permit is free again after the interval of the rate. A call takes all its
+-- permits or none. A repeated call with the same token takes no more while the first
+-- ones are taken.
 --
 -- KEYS[1]  rate (STRING: permits, their interval in ms and "o" overall or "c" for
---          each client, separated by blanks)
+--          each client, separated by spaces)
 -- KEYS[2]  permits taken overall (ZSET: "token/1", "token/2" ... -> when taken, Unix ms)
 -- KEYS[3]  permits taken by this client (the same)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
@@ -13,16 +14,16 @@
 -- ARGV[3]  permits to take
 -- ARGV[4]  how much longer than the interval they stay taken, ms
 --
--- Returns  {1, now, rate, interval, taken with these, 0, when the last comes back,
+-- Returns  {1, now, rate, interval, taken with these, 0, when the last one is free,
 --          when these were taken}
---          {0, now, rate, interval, taken, wait, when the last comes back}: not
---          enough are free before so many ms have passed
+--          {0, now, rate, interval, taken, wait in ms, when the last one is free}: not
+--          enough are free before the wait is over
 --          {-1, now}: no rate is set
---          {-2, now, rate, interval}: the rate never has so many
+--          {-2, now, rate, interval}: the rate never has so many permits
 -- Cost     O(n log m) in the permits to take and those taken.
 
 if #KEYS ~= 3 or #ARGV ~= 4 then
-  return redis.error_reply('ERR permits_acquire.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR rate/permits_acquire.lua: wrong number of keys or arguments')
 end
 
 local call = redis.call
@@ -31,7 +32,7 @@ local call = redis.call
 local text = call('GET', KEYS[1])
 if not text then return {-1, now} end
 local rate, interval, whose = string.match(text, '^(%d+) (%d+) ([oc])')
-if not rate then return redis.error_reply('ERR permits_acquire.lua: the rate is not one') end
+if not rate then return redis.error_reply('ERR rate/permits_acquire.lua: the rate is not one') end
 rate, interval = tonumber(rate), tonumber(interval)
 local n = tonumber(ARGV[3])
 if n > rate then return {-2, now, rate, interval} end

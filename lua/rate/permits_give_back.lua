@@ -1,14 +1,14 @@
--- permits_give_back.lua: gives the permits of one call back before their time.
+-- rate/permits_give_back.lua: gives the permits of one call back before their time.
 --
 -- KEYS[1]  permits taken overall (ZSET: "token/1", "token/2" ... -> when taken, Unix ms)
 -- KEYS[2]  permits taken by this client (the same)
 -- ARGV[1]  token of the call that took them
 --
--- Returns  how many it gave back: 0 if they were back already.
--- Cost     O(n log m) in those and all that are taken.
+-- Returns  how many permits it gave back; 0 if they were free already.
+-- Cost     O(n log m) in these permits and all that are taken.
 
 if #KEYS ~= 2 or #ARGV ~= 1 then
-  return redis.error_reply('ERR permits_give_back.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR rate/permits_give_back.lua: wrong number of keys or arguments')
 end
 
 -- The rate may have become one for each client meanwhile, or the reverse.

@@ -1,20 +1,20 @@
--- tokens_take.lua: takes tokens out of a bucket, or says how long until there
--- are enough.
+-- rate/tokens_take.lua: takes tokens out of a bucket, or says how long until it has
+-- enough.
 --
 -- KEYS[1]  bucket (HASH, see fragments/tokens.lua)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
 -- ARGV[2]  tokens to take, at most the capacity
--- ARGV[3]  tokens that come in an interval
+-- ARGV[3]  tokens added in each interval
 -- ARGV[4]  interval, ms
 -- ARGV[5]  capacity of the bucket, tokens
 --
 -- Returns  {1, now, tokens left, 0, when the bucket is full}
---          {0, now, tokens left, wait, when the bucket is full}: not enough are in
---          it before so many ms have passed, and nothing was taken
+--          {0, now, tokens left, wait in ms, when the bucket is full}: the bucket does
+--          not have enough before the wait is over; nothing was taken
 -- Cost     O(1).
 
 if #KEYS ~= 1 or #ARGV ~= 5 then
-  return redis.error_reply('ERR tokens_take.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR rate/tokens_take.lua: wrong number of keys or arguments')
 end
 
 --@include clock

@@ -1,4 +1,4 @@
--- refit.lua: which of a user's reservations do not fit the rules. Writes nothing.
+-- refit/refit.lua: which of a user's reservations do not fit the rules. Writes nothing.
 --
 -- Those that are not due yet are judged by time, each together with all that are
 -- due or were sent, with those of exempt categories and with the ones before it
@@ -28,7 +28,7 @@
 --          largest window before the first that is judged, and all after these.
 
 if #KEYS ~= 2 or #ARGV ~= 8 then
-  return redis.error_reply('ERR refit.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR refit/refit.lua: wrong number of keys or arguments')
 end
 
 local WORK = 2000 -- steps of judging in one call; a look at a record is LOOK of them

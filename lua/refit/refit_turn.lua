@@ -1,20 +1,20 @@
--- refit_turn.lua: takes the turn of going through what does not fit a policy, or
--- keeps it and notes how far that is, or gives it back. One at a time has it.
+-- refit/refit_turn.lua: takes, keeps or gives back the turn of a refit. Only one
+-- program has it at a time.
 --
 -- KEYS[1]  progress (HASH: version, action, next; owner and until of the turn)
 -- ARGV[1]  now, Unix ms; "" for the server's clock
--- ARGV[2]  token of who goes
+-- ARGV[2]  token of the owner
 -- ARGV[3]  how long the turn lasts unless it is kept, ms; 0 gives it back
 -- ARGV[4]  version of the policy
--- ARGV[5]  what is done with the reservations
--- ARGV[6]  next partition; "" to go on where the last turn of the same version and
---          action ended, or else to begin; "done" forgets the progress
+-- ARGV[5]  what the refit does with the reservations
+-- ARGV[6]  next partition; "" to continue where the last turn of the same version and
+--          action ended, or else to begin; "done" removes the progress
 --
--- Returns  {1, next partition}, or {0, how long the turn of somebody else lasts, ms}.
+-- Returns  {1, next partition}; {0, how long another owner's turn lasts, ms}.
 -- Cost     O(1).
 
 if #KEYS ~= 1 or #ARGV ~= 6 then
-  return redis.error_reply('ERR refit_turn.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR refit/refit_turn.lua: wrong number of keys or arguments')
 end
 
 local KEPT = 30 * 86400000 -- ms that the progress of a run is remembered which nobody goes on with

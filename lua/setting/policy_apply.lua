@@ -1,17 +1,17 @@
--- policy_apply.lua: stores a policy in place of the one of its name, under the
--- next version.
+-- setting/policy_apply.lua: stores a policy in place of the one with its name,
+-- under the next version.
 --
 -- KEYS[1]  policy (STRING, JSON)
 -- ARGV[1]  the policy without a version, JSON
--- ARGV[2]  the version that it is to replace, 0 for none; -1 for whatever there is
+-- ARGV[2]  version to replace; 0 if there must be none, -1 for any
 --
--- Returns  {1, version, text} stored, {0, version, text} the store had just that
---          and keeps it, {-1, version, text} the version is another one: the
---          version it has now, and the JSON it had before, "" for none.
+-- Returns  {1, version, text} stored; {0, version, text} the store has this policy
+--          already; {-1, version, text} the store has another version. version is the
+--          present one. text is the JSON from before the call, "" for none.
 -- Cost     O(1).
 
 if #KEYS ~= 1 or #ARGV ~= 2 then
-  return redis.error_reply('ERR policy_apply.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR setting/policy_apply.lua: wrong number of keys or arguments')
 end
 
 local before = redis.call('GET', KEYS[1]) or ''

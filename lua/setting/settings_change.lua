@@ -1,23 +1,23 @@
--- settings_change.lua: stores what is set for a user under a new version, unless
--- it is no longer what it was when it was read.
+-- setting/settings_change.lua: stores a user's settings under a new version, unless
+-- they changed since they were read.
 --
 -- KEYS[1]  settings of the user (HASH)
--- ARGV[1]  the version that was read, "" for none; * for whatever it is
--- ARGV[2]  the new version
--- ARGV[3]  contact; here and below "" for what is not set
+-- ARGV[1]  version that was read; "" for none, * for any
+-- ARGV[2]  new version
+-- ARGV[3]  contact; "" here and below: not set
 -- ARGV[4]  name of the policy
--- ARGV[5]  limits that replace rules, with a space between
+-- ARGV[5]  limits that replace rules, separated by spaces
 -- ARGV[6]  time zone
 -- ARGV[7]  1 if the user is blocked
 --
--- Returns  {1, version} stored, {0, version} it is another version: the one there
---          is then. The same change made twice is stored. Fields that only a newer
---          program knows stay; where there are none and nothing is set, the
---          settings go, and the version is "".
+-- Returns  {1, version} stored; {0, version} the store has this other version. A
+--          repeated call returns {1, version}. Fields that only a newer program knows
+--          stay. If there are none and nothing is set, the settings are removed, and
+--          the version is "".
 -- Cost     O(1).
 
 if #KEYS ~= 1 or #ARGV ~= 7 then
-  return redis.error_reply('ERR settings_change.lua: wrong number of keys or arguments')
+  return redis.error_reply('ERR setting/settings_change.lua: wrong number of keys or arguments')
 end
 
 local settings = KEYS[1]
