@@ -1,24 +1,24 @@
--- alert: raises the alert of a quota, once a subject, day and threshold.
+-- alert: raises the alert of a quota, once for each subject, day and threshold.
 --@include notice
 local FLAG_KEPT = 108000000 -- ms that a flag outlives its day: 30 hours
 
--- whole spells a whole number with all its digits, which ".." may not.
+-- whole spells a whole number with all its digits; ".." may lose some.
 local function whole(n) return string.format('%.0f', tonumber(n)) end
 
--- raise alerts where `used` of `limit` has reached a threshold higher than any
--- that was alerted that day, and returns the id of the notice and the threshold;
--- nothing where it has not. Of several thresholds reached at once it is the
--- highest: the flag that is kept of it stands for the lower ones, too.
+-- raise raises an alert if `used` of `limit` has reached a higher threshold than any
+-- alert of that day. It returns the id of the notice and the threshold, or nothing.
+-- Of several thresholds reached at once it takes the highest. Its flag stands for
+-- the lower ones, too.
 --
 --   prefix      "sl:{p0042}:" of the subject's partition
---   kind        of the notice: "account_quota", "user_quota"; nil for no notice,
---               where the caller tells of it in another way
+--   kind        of the notice: "account_quota", "user_quota"; nil for no notice, if
+--               the caller announces the alert in another way
 --   letter      of the subject in the flag's key: "a" an account, "u" a user
 --   subject     its name
 --   day_from    start and end of the day in the subject's zone, Unix ms. A day
---   day_until   that is over alerts nobody.
+--   day_until   that is over raises none.
 --   thresholds  ascending, percent
---   extra       what else there is to say, JSON
+--   extra       details, JSON
 --
 -- The fields of the notice: k kind, s subject, d start of the day, h threshold,
 -- u used, l limit, x extra.

@@ -1,13 +1,13 @@
--- category: which category a message of the user is of, by its record.
+-- category: the category of a message of the user, from its record.
 --
--- Needs timeline. What was looked up is remembered within the call. Gives
--- records_prefix, which begins the keys of the user's records.
+-- Needs timeline. A call looks each message up once. Defines records_prefix, the
+-- start of the keys of the user's records.
 local of_message = {}
 local records_prefix = string.gsub(timeline, '^([^}]*}:)[^:]+:', '%1m:', 1)
 records_prefix = records_prefix .. ':'
 
--- category_of gives a message's category, false for none. Where it has no record
--- there, it is looked for among those whose keys begin with other, if given.
+-- category_of returns a message's category, false for none. If the message has no
+-- record there, it reads the one whose key begins with other, if that is given.
 local function category_of(message, other)
   local category = of_message[message]
   if category ~= nil then return category end

@@ -1,36 +1,35 @@
--- charge: what an account is charged for a message, and the hold that keeps it
--- until it is known whether the message was accepted.
+-- charge: what an account is charged for a message.
 --
--- A hold is a HASH of short names; a field that would be empty is absent:
+-- The charge is a hold until it is known whether the change was made. A hold is a
+-- HASH; a field's name is one letter, and an empty field is absent:
 --
 --   a  account
 --   u  user and
 --   i  id of the message
---   n  until when the change may be made that it is held for, Unix ms
---   h  hour and
---   d  day that are charged, by their starts, Unix ms
---   H  hour and
---   D  day that are given back if the change is made, by their starts, Unix ms
+--   n  until when the change may be made, Unix ms
+--   h  hour that is charged, its start, Unix ms
+--   d  day that is charged, its start, Unix ms
+--   H  hour to give back if the change is made, its start, Unix ms
+--   D  day to give back if the change is made, its start, Unix ms
 --   e  end of the day d, Unix ms
 --   l  limit of the day d
---   p  percents of it at which an alert is raised, "80 100"
---   x  what else the alert says, JSON
---   s  1 once it is settled, alone: for a while its attempt is remembered, so
---      that a hold that arrives a second time is none
+--   p  percents of that limit that raise an alert, "80 100"
+--   x  details of the alert, JSON
+--   s  1, the only field of a settled hold: it stays for a while, so that a hold
+--      with the same attempt is not taken a second time
 --
--- Counters are "q:account:unit:start" after the prefix, a STRING each: h and d
--- of what is charged in an hour and a day, and s of a day without what is held
--- and may still be given back, which alerts go by.
+-- A counter is a STRING with the key "q:account:unit:start" after the prefix. The
+-- units h and d count what is charged in an hour and a day. The unit s counts a day
+-- without open holds; alerts go by it.
 -- Needs now and prefix, "sl:{p0042}:" of the account's partition.
-local COUNTER_KEPT = 3600000 -- ms that a counter outlives its period, for holds that are settled late
-local ATTEMPT_KEPT = 60000 -- ms that the attempt of a settled hold is remembered
+local COUNTER_KEPT = 3600000 -- ms that a counter stays after its period, for holds settled late
+local ATTEMPT_KEPT = 60000 -- ms that a settled hold stays
 
 local function counter_key(account, unit, start)
   return prefix .. 'q:' .. account .. ':' .. unit .. ':' .. start
 end
 
--- give_back takes one off a counter: never below zero, and one that is not there
--- stays away.
+-- give_back takes one off a counter, never below zero. It creates no counter.
 local function give_back(account, unit, start)
   if not start then return end
   local key = counter_key(account, unit, start)
@@ -38,12 +37,11 @@ local function give_back(account, unit, start)
   if used > 1 then redis.call('DECR', key) elseif used == 1 then redis.call('DEL', key) end
 end
 
--- settle_hold ends a hold, unless that was done before: where the change was
--- made, the charge stays and what it is in place of is given back; otherwise the
--- charge is. It returns the id of the notice that this raises, if it does, and
--- whether the hold was there. What it removes it removes first: that works in a
--- full store, too.
-local function settle_hold(holds, attempt, made)
+-- settle_hold ends a hold, unless it was settled before. If the change was made, the
+-- charge stays and H and D are given back; otherwise the charge is given back. It
+-- returns the id of the notice that this raises, if any, and whether the hold was
+-- open. It removes before it writes: that works in a full store, too.
+local function settle_hold(holds, attempt, change_made)
   local hold = prefix .. 'h:' .. attempt
   local r = redis.call('HMGET', hold, 'a', 'h', 'd', 'H', 'D', 'e', 'l', 'p', 'x')
   redis.call('ZREM', holds, attempt)
@@ -52,7 +50,7 @@ local function settle_hold(holds, attempt, made)
   redis.call('DEL', hold)
   redis.call('HSET', hold, 's', 1)
   redis.call('PEXPIRE', hold, ATTEMPT_KEPT)
-  if not made then
+  if not change_made then
     give_back(account, 'h', r[2])
     give_back(account, 'd', day)
     return nil, true

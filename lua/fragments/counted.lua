@@ -1,12 +1,15 @@
 -- counted: the counters of a call, first those of its event, then its own.
 --
--- Needs now, and KEYS[1], KEYS[2] and ARGV[3] to ARGV[6] as count.lua has them.
--- An event is a HASH: c limit and period of each of its counters, as
--- fragments/policy.lua reads them, z its IANA time zone, "" for UTC. One that is
--- not there has no counters. Where its zone is not the one whose offsets are
--- given, the script returns {-2, now, its zone}.
--- Gives counted, a list for fragments/counters.lua, and of_event, how many of
--- it are the event's.
+-- Needs now, and KEYS[1], KEYS[2] and ARGV[3] to ARGV[6] as in count/count.lua.
+-- An event is a HASH with the fields
+--
+--   c  limit and period of each of its counters, as in fragments/policy.lua
+--   z  IANA time zone; "" for UTC
+--
+-- An event that does not exist has no counters. If its zone is not the one whose
+-- offsets are given, the script returns {-2, now, zone of the event}.
+-- Defines counted, a list for fragments/counters.lua, and of_event, how many of
+-- them are the event's.
 local words, offsets = ARGV[3], ARGV[6]
 if KEYS[2] then
   local event = redis.call('HMGET', KEYS[2], 'c', 'z')
@@ -16,13 +19,13 @@ if KEYS[2] then
 end
 --@include policy
 
-local names, natural = {}, {'minute', 'hour', 'day', 'week', 'month'}
-for name in string.gmatch(ARGV[4], '%S+') do names[#names + 1] = name end
+local counter_names, natural = {}, {'minute', 'hour', 'day', 'week', 'month'}
+for name in string.gmatch(ARGV[4], '%S+') do counter_names[#counter_names + 1] = name end
 local rules = rules_of(words, '')
-local counted, of_event = {}, rules.count - #names
+local counted, of_event = {}, rules.count - #counter_names
 for i = 1, rules.count do
   local window = rules.windows[i]
-  local name = names[i - of_event] or natural[-window]
+  local name = counter_names[i - of_event] or natural[-window]
   local c = {index = i, limit = rules.limits[i], period = window}
   if window > 0 then
     c.length, c.key = window, KEYS[1] .. name .. ':w'

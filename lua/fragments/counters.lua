@@ -1,18 +1,18 @@
--- counters: counts in periods of time, charged all or none.
+-- counters: counts in periods of time. A call charges all of them or none.
 --
 -- A counter is a table:
---   key     where it is counted; of a natural period, a key of that period alone
---   limit   how many its period takes; math.huge for any number
+--   key     its key; a natural period has a key of its own
+--   limit   limit of the period; math.huge for none
 --   from, till   the natural period, half-open, Unix ms; or instead
---   length  how long a window lasts, ms, that begins with its first use
--- Natural periods are kept as a STRING, the count; windows as a HASH: n the
--- count, f and t their begin and end. Both expire with their period, set in the
--- very command or script that counts, so that no key is ever without a TTL.
+--   length  length of a window that begins with its first use, ms
+-- A natural period is a STRING, the count. A window is a HASH: n the count, f and t
+-- its begin and end. Both expire with their period. The command or script that
+-- counts sets the expiry, so that no key is ever without a TTL.
 -- Needs now, Unix ms. A period that has ended by the server's clock is gone.
 
--- check_counters reads each counter of a list: used, and of a window from and
--- till. It gives the one that refuses n more, nil if all have room: of several
--- the one whose period ends last, since not before then can n be charged.
+-- check_counters reads used of each counter in a list, and from and till of each
+-- window. It returns the counter that refuses n more, or nil. Of several it returns
+-- the one whose period ends last: n cannot be charged before.
 local function check_counters(list, n)
   local keys = {}
   for i = 1, #list do
@@ -35,8 +35,7 @@ local function check_counters(list, n)
   return refusing
 end
 
--- charge_counters counts n more in each counter of a list that check_counters
--- has read.
+-- charge_counters adds n to each counter of a list that check_counters has read.
 local function charge_counters(list, n)
   for i = 1, #list do
     local c = list[i]
@@ -51,8 +50,8 @@ local function charge_counters(list, n)
 end
 
 -- give_back_counters takes n off each counter of a list that check_counters has
--- read: never below zero, and a key that is not there stays away. A window that
--- began after now has not counted what is given back.
+-- read, never below zero. It creates no key. A window that began after now did not
+-- count what is given back.
 local function give_back_counters(list, n)
   for _, c in ipairs(list) do
     local back = math.min(n, c.used)

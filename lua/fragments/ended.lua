@@ -1,8 +1,8 @@
--- ended: keeps what gave its place back in the list of its user's messages.
+-- ended: lists the messages of a user that ended and gave their places back.
 --
--- An entry lasts about as long as the record it names: the next ones to be
--- written remove the first that are over, and the whole list expires with the
--- last of them. What is left of a message that was submitted anew is over, too.
+-- An entry stays about as long as its record. Writing an entry removes the oldest two
+-- if they are stale: the record expired, or the id was submitted anew. The whole list
+-- expires with its last entry.
 local function note_ended(ended, record, id, at, kept)
   local records = string.sub(record, 1, #record - #id)
   local oldest = redis.call('ZRANGE', ended, 0, 1)

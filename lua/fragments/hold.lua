@@ -1,30 +1,30 @@
--- hold: what binds a change to the charge that an account bears for it.
+-- hold: ties a change to the charge that an account bears for it.
 --
---   charge   "account attempt", what the record's field y says once the change is
---            made; "" without a hold
---   bounds   until when the change may be made, before when its place must be and
---            where a shift searches from, three words: Unix ms, "." for none. ""
---            for none of them.
+--   charge   "account attempt", which the record's field y begins with once the
+--            change is made; "" without a hold
+--   bounds   three words, Unix ms, "." for none: until when the change may be made,
+--            before when its place must be, and where a shift starts to search. ""
+--            without bounds.
 local HOLD_OVER, OUTSIDE_HOLD, CHANGED = 10, 11, 12
 local not_after, place_before
 for a, b in string.gmatch(bounds, '(%S+) (%S+) %S+') do
   not_after, place_before = tonumber(a), tonumber(b)
 end
 
--- outside answers for a change that the hold does not cover, or gives nil.
+-- outside refuses a change that the hold does not cover; otherwise it returns nil.
 local function outside(at)
   if now > (not_after or now) then return {HOLD_OVER, now, at, 0} end
   if at >= (place_before or math.huge) then return {OUTSIDE_HOLD, now, at, 0} end
 end
 
--- attempt_in reads the present attempt from the field y; "" for none.
+-- attempt_in returns the present attempt of the field y; "" for none.
 local function attempt_in(y)
   local attempt = y and string.match(y, '^%S+ (%S+)')
   return attempt ~= '.' and attempt or ''
 end
 
--- charged_anew is the field y of a message that takes the id of one that ended,
--- whose attempts, in its field y, `former`, it keeps.
+-- charged_anew returns the field y of a message that takes over the id of an ended
+-- one. It keeps the attempts of that one's field y, `former`.
 local MOST_FORMER = 8
 local function charged_anew(former)
   local kept, y = 0, charge ~= '' and charge or '. .'
@@ -36,18 +36,17 @@ local function charged_anew(former)
   return y
 end
 
--- charged_on is the field y of a message that is moved or cancelled, from what it
--- was before. Its attempt was settled by the hold of this change; the older ones
--- may be another account's.
+-- charged_on returns the field y of a message that is moved or cancelled; before is
+-- its former field. The hold of this change settled its former attempt. Older ones
+-- may belong to another account.
 local function charged_on(before)
   local y, former = charge, string.match(before or '', '^%S+ %S+(.*)$') or ''
   return y .. former
 end
 
--- is_as says whether a reservation at `stands` with the field y is the one that
--- the hold was made for. Without a hold it is one that nobody was charged for:
--- a charge changes together with what it is for, or not at all; and one at `from`,
--- "" for anywhere.
+-- is_as says whether a reservation at `stands` with the field y is the one that the
+-- hold is for. Without a hold it must be one that no account was charged for, since a
+-- charge changes together with its reservation; and stand at `from`, "" for anywhere.
 local function is_as(y, stands, former, from)
   if charge == '' then return attempt_in(y) == '' and (from == '' or stands == tonumber(from)) end
   return attempt_in(y) == former and stands == tonumber(from)

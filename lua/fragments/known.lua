@@ -1,9 +1,10 @@
--- known: answers a request whose id is taken, or gives nil. With records the
--- fingerprint tells a repeated request from another one; without, the place
--- must be one that the request could have been given. The same generation is
--- the same call, repeated by a client that got no answer: it is not done again,
--- even if the message was cancelled since. So is the same attempt, "" for none:
--- whoever looked after the message may have given it another generation since.
+-- known: answers a request whose id is in use; returns nil if the id is free.
+--
+-- With records the fingerprint tells a repeated request from another one. Without,
+-- the id must stand at a time that the request could have got. The same generation
+-- means the same call, repeated by a client that got no answer: it is not done
+-- again, even if the message was cancelled since. The same attempt, "" for none,
+-- means the same: the relay may have given the message another generation since.
 local function known(asked, until_at, generation, fingerprint, attempt)
   if record then
     local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'h', 'f', 'p', 'y')

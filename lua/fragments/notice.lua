@@ -1,7 +1,7 @@
--- notice: puts a notice into the outbox of what is to be announced.
+-- notice: puts a notice into the outbox, from where a worker announces it.
 --
--- prefix is "sl:{p0042}:" of the partition whose keys the script has; a notice's
--- id is never used for another. The rest are names and values of its fields.
+-- prefix is "sl:{p0042}:" of the partition whose keys the script has. An id belongs
+-- to one notice for ever. The rest are names and values of the notice's fields.
 local function put_notice(prefix, id, ...)
   local notice = prefix .. 'n:' .. id
   if redis.call('EXISTS', notice) == 1 then return end

@@ -1,6 +1,5 @@
--- outlive: lets the timeline, or another sorted set of places if its key is given,
--- expire no earlier than the place at `at` can be forgotten and its message has
--- expired, and trims what is forgotten by now.
+-- outlive: extends the expiry of the timeline, or of another set of places, until the
+-- place at `at` no longer counts and its message has expired. It also trims the set.
 local function outlive(at, expiry, places)
   places = places or timeline
   local expires = math.max(at + keep, expiry or 0)

@@ -1,39 +1,38 @@
--- record: what is known of one message. A HASH of short names, since there
--- are as many as messages; a field that would be empty is absent.
+-- record: the record of a message, a HASH. There are as many records as messages,
+-- so a field's name is one letter, and an empty field is absent.
 --
---   g  generation: the token of the only task that may deliver it
+--   g  generation: token of the only task that may deliver the message
 --   s  state: s being sent, d delivered, c cancelled, x dropped, f failed, u
---      uncertain; absent while the message is pending, as most are
+--      uncertain; absent while the message is pending
 --   t  send time, Unix ms
 --   p  promised: the send time before the message was first postponed or sent
---      late, Unix ms, where it differs; never beside m
---   r  requested time, Unix ms, where it differs from the send time
+--      late, Unix ms, if it differs; a move removes it
+--   r  requested time, Unix ms, if it differs from the send time
 --   h  1 if a shift chose the send time
 --   m  the send time before the last move, Unix ms
 --   f  fingerprint of the request
---   x  expiry the caller set, Unix ms
---   k  category; alone, of an uncertain dead letter that was purged: its place counts
---   c  content, opaque here; erased when the message ends, but for a dead letter,
+--   x  expiry that the caller set, Unix ms
+--   k  category. The only field after an uncertain dead letter was purged: its place
+--      still counts
+--   c  content, opaque here; erased when the message ends, but not of a dead letter,
 --      which can be sent after all
 --   n  deliveries tried
 --   a  not before, Unix ms: when a retry is due
---   o  nonce of the delivery that holds or held it, or dropped it
+--   o  nonce of the last delivery that claimed or dropped it
 --   u  when that delivery's lease ends, Unix ms
---   q  1 where a delivery before may have arrived, though nobody knows
+--   q  1 if an earlier delivery may have arrived
 --   b  since when it waits for an older late message of its user, Unix ms
---   e  when it ended, Unix ms; of a delivered one when its delivery began
---   w  why it ended so, is tried again or was postponed; of the last, "late" and
---      limit and window of the rule in the way, see fragments/policy.lua
+--   e  when it ended, Unix ms; if delivered, when its delivery began
+--   w  why it ended, is tried again or was postponed. If postponed: "late" with limit
+--      and window of the rule in the way, see fragments/policy.lua
 --   i  the provider's id of the delivered message
---   y  what an account was charged under: account, attempt of the hold under which
---      it came to where it stands, attempts under which the id was given a place
---      before, latest first, other accounts' too; "." for none. Of every attempt
---      that it names the change was made.
---   z  1 where its place is with those that do not count ("x:" instead of "u:" in
---      the timeline's key)
+--   y  charge: account, attempt of the hold under which it came to its place, and
+--      attempts under which the id got a place before, latest first, also of other
+--      accounts; "." for none. The change of each of these attempts was made.
+--   z  1 if its place is beside the timeline, see fragments/places.lua
 --
--- A record has no expiry until the message ends: the watch list knows every
--- one that has not.
+-- A record does not expire before the message ends: until then the watch list has an
+-- entry for it.
 local PENDING, SENDING, DELIVERED = 'p', 's', 'd'
 local CANCELLED, DROPPED, FAILED, UNCERTAIN = 'c', 'x', 'f', 'u'
 
@@ -43,7 +42,7 @@ local function state_of(s, g)
   return s or g and PENDING
 end
 
--- Whether a message in this state has given its id back.
+-- id_is_free says whether a message in this state has given its id back.
 local function id_is_free(state)
   return not state or state == CANCELLED or state == DROPPED or state == FAILED
 end

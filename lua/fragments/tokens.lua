@@ -1,14 +1,18 @@
 -- tokens: how full a token bucket is.
 --
--- Counted are parts of a token: a token has as many as its interval has
--- milliseconds, so that each millisecond adds as many as the interval has
--- tokens. Both are whole numbers, and nothing is ever rounded: no rate drifts,
--- however often it is asked for. Go keeps a full bucket below 2^52 parts.
+-- A bucket counts parts of tokens. A token has as many parts as its interval has
+-- milliseconds, so each millisecond adds as many parts as the interval has tokens.
+-- Both are whole numbers: nothing is rounded, and no rate drifts. Go keeps a full
+-- bucket below 2^52 parts.
 --
--- A bucket is a HASH: l parts in it, a when that was, Unix ms, i the interval
--- they are parts of, ms. One that is not there is full, and one that is full by
--- itself expires. Needs KEYS[1] and ARGV[2] to ARGV[5] as tokens_take.lua has
--- them, and now.
+-- A bucket is a HASH:
+--
+--   l  parts in it
+--   a  when it had them, Unix ms
+--   i  interval that they are parts of, ms
+--
+-- A bucket that does not exist is full. A full bucket expires. Needs now, KEYS[1] and
+-- ARGV[2] to ARGV[5] as in rate/tokens_take.lua.
 local n = ARGV[2] * ARGV[4]
 local tokens, interval = tonumber(ARGV[3]), tonumber(ARGV[4])
 local full = ARGV[5] * interval
@@ -17,13 +21,12 @@ local bucket = redis.call('HMGET', KEYS[1], 'l', 'a', 'i')
 if bucket[1] then
   level, at = tonumber(bucket[1]), tonumber(bucket[2])
   if tonumber(bucket[3]) ~= interval then level = math.floor(level / bucket[3] * interval) end
-  -- A clock that goes back adds nothing, and neither does it on its way to where
-  -- it has been before.
+  -- A clock that goes back adds nothing until it is where it was before.
   if now > at then level, at = level + (now - at) * tokens, now end
   level = math.min(level, full)
 end
 
--- filled_to gives how long until so many parts are in the bucket, ms.
+-- filled_to returns how long until the bucket has so many parts, ms.
 local function filled_to(parts)
   return math.max(0, math.ceil((parts - level) / tokens)) + at - now
 end

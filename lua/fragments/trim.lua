@@ -1,7 +1,7 @@
--- trim: forgets the places up to a time, but for those of messages that have
--- not ended: a message is found by its place as long as it is to be sent. The
--- record of another message of the user has a key that differs in the id alone.
-local AT_ONCE = 64 -- places looked at; the rest has time
+-- trim: removes the places up to a time, unless their messages have not ended: an
+-- open message is found by its place. Keys of the user's records differ only in the
+-- message id.
+local AT_ONCE = 64 -- places looked at in a call; later calls do the rest
 local function trim(oldest, places)
   if not record then return redis.call('ZREMRANGEBYSCORE', places, '-inf', oldest) end
   local old = redis.call('ZRANGE', places, '-inf', oldest, 'BYSCORE', 'LIMIT', 0, AT_ONCE)
