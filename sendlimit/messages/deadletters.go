@@ -18,11 +18,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// DeadLetters are the messages that were given up: failed for good, or left with
-// an uncertain outcome. Each keeps its record, content included, as long as any
-// message that ended, and can be sent after all.
+// DeadLetters lists, retries and purges the messages that were given up: those that
+// failed for good, and those with an uncertain outcome. A dead letter keeps its
+// record as long as any other ended message does, and its content too.
 //
-// They are safe for concurrent use, by any number of processes.
+// Any number of goroutines and processes may use it.
 type DeadLetters struct {
 	client redis.UniversalClient
 	keys   keyspace.Keys
@@ -47,8 +47,8 @@ type DeadLetter struct {
 	Content []byte // of Get only
 }
 
-// Count counts the dead letters. Of a message that was submitted anew since it
-// failed, or whose record has expired, it may count the entry that is left.
+// Count counts the dead letters. It may include stale entries: of messages that
+// were submitted anew since they failed, or whose records expired.
 func (d *DeadLetters) Count(ctx context.Context) (int, error) {
 	counts := make([]*redis.IntCmd, keyspace.Partitions)
 	_, err := d.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
@@ -67,8 +67,8 @@ func (d *DeadLetters) Count(ctx context.Context) (int, error) {
 	return total, nil
 }
 
-// Get returns a dead letter with its content; ok is false if the message is
-// none.
+// Get returns a dead letter with its content. ok is false if the message is no dead
+// letter.
 func (d *DeadLetters) Get(ctx context.Context, user, id string) (letter DeadLetter, ok bool, err error) {
 	const doing = "reading a dead letter"
 	if err := keyspace.CheckMessage(user, id); err != nil {
@@ -99,8 +99,8 @@ func (d *DeadLetters) Get(ctx context.Context, user, id string) (letter DeadLett
 	return letter, true, nil
 }
 
-// died reports whether the message is the dead letter that ended then. The entry
-// of one that is not is left from before it was submitted anew or forgotten.
+// died reports whether the message is the dead letter that ended then. Otherwise the
+// entry is stale: the message was submitted anew or purged since.
 func (s Standing) died(ended int64) bool {
 	return (s.State == StateFailed || s.State == StateUncertain) && s.EndedAt.UnixMilli() == ended
 }
@@ -115,16 +115,15 @@ type RetryRequest struct {
 	Now        time.Time // replaces the server's clock, for tests; zero means the server's
 }
 
-// Retry makes a dead letter pending again, with all its attempts, at the next
-// time from now on that is free under the rules and not in quiet hours, or at once
-// where its category is exempt: Decision.At. A place that it has kept does not
-// count against it, and is given up. Whatever carries the timers has to be told of
-// the new time, as after a Reserve.
+// Retry makes a dead letter pending again, with all its attempts. Its new time,
+// Decision.At, is the next one from now on that the rules and quiet hours allow; a
+// message of an exempt category gets the present time. A place that it has kept does
+// not count against it and is given up. Enqueue a task for the new time, as after a
+// Reserve.
 //
-// It is refused, and nothing changes, with CodeNotFound where the message is no
-// dead letter, the id having been submitted anew, say; with CodeExpired where
-// the expiry that its caller set has passed; with CodeBlocked where the user is
-// blocked; and with CodeSendLimit where no time is free before that expiry, or
+// A refusal changes nothing. Its code is CodeNotFound if the message is no dead
+// letter, CodeExpired if the expiry that its caller set has passed, CodeBlocked if
+// the user is blocked, and CodeSendLimit if no time is free before that expiry or
 // within the reach. ExpiresAt is that expiry.
 func (d *DeadLetters) Retry(ctx context.Context, r RetryRequest) (sendlimit.Decision, error) {
 	const doing = "retrying a dead letter"
@@ -173,7 +172,7 @@ func (d *DeadLetters) Retry(ctx context.Context, r RetryRequest) (sendlimit.Deci
 // statusNoFreeTime is what lua/message/revive.lua has beside the common statuses.
 const statusNoFreeTime = judge.StatusPastExpiry + 1
 
-// retried turns a reply of lua.Revive into a Decision.
+// retried reads a reply of lua.Revive.
 func retried(in *script.ReplyReader) (sendlimit.Decision, error) {
 	status := in.Int(0)
 	c := sendlimit.Decision{Now: in.Time(1), At: in.Time(2), RequestedAt: in.Time(3)}
@@ -196,9 +195,9 @@ func retried(in *script.ReplyReader) (sendlimit.Decision, error) {
 	return c, in.Err
 }
 
-// Purge forgets a dead letter: its record with the content, and its id. The place
-// of an uncertain one goes on to count, for the rules of its category too. It
-// reports false where the message is no dead letter; purging twice is harmless.
+// Purge removes a dead letter: its record with the content, and its id. The place of
+// an uncertain one still counts, also for the rules of its category. It reports
+// false if the message is no dead letter. A second call does no harm.
 func (d *DeadLetters) Purge(ctx context.Context, user, id string) (bool, error) {
 	if err := keyspace.CheckMessage(user, id); err != nil {
 		return false, err
@@ -206,9 +205,9 @@ func (d *DeadLetters) Purge(ctx context.Context, user, id string) (bool, error) 
 	return d.purge(ctx, user, id, "")
 }
 
-// PurgeBefore purges the oldest dead letters of those that ended before a time,
-// zero for all, a step at a time: at most limit of them, 1 to MaxDeadLetters,
-// which zero means. It returns how many, and whether there may be more.
+// PurgeBefore purges the oldest dead letters that ended before a time; zero means
+// all. It purges at most limit of them, 1 to MaxDeadLetters; zero means the maximum.
+// It returns how many it purged, and whether there may be more.
 func (d *DeadLetters) PurgeBefore(ctx context.Context, before time.Time, limit int) (purged int, more bool, err error) {
 	limit = cmp.Or(limit, MaxDeadLetters)
 	letters, err := d.List(ctx, DeadLettersRequest{Before: before, Limit: limit})
@@ -227,12 +226,12 @@ func (d *DeadLetters) PurgeBefore(ctx context.Context, before time.Time, limit i
 	return purged, len(letters) == limit, nil
 }
 
-// nothing, as the time before which to purge, leaves every dead letter and
-// removes an entry of what is none.
+// nothing is a time before which no dead letter ended: purge then removes stale
+// entries only.
 const nothing = 0
 
-// purge forgets a dead letter that ended before a time, as milliseconds gives
-// it, or the entry of what is a dead letter no longer.
+// purge removes a dead letter that ended before a time, given as by
+// script.Milliseconds, or a stale entry.
 func (d *DeadLetters) purge(ctx context.Context, user, id string, before any) (bool, error) {
 	const doing = "purging dead letters"
 	keys, fields := d.keys, append(StandingFields(), keyspace.RecordContent)

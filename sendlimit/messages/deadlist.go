@@ -16,11 +16,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// MaxDeadLetters is how many dead letters one call lists or purges at most.
+// MaxDeadLetters is the most dead letters that one call lists or purges.
 const MaxDeadLetters = 1000
 
-// DeadLettersRequest asks for dead letters, the one that ended first coming
-// first. The zero value asks for the first MaxDeadLetters of all.
+// DeadLettersRequest asks for dead letters, in the order in which they ended. The
+// zero value asks for the first MaxDeadLetters of all.
 type DeadLettersRequest struct {
 	User   string     // "" for all users
 	Before time.Time  // ended before this; zero for all
@@ -28,12 +28,12 @@ type DeadLettersRequest struct {
 	Limit  int        // 1 to MaxDeadLetters; zero means MaxDeadLetters
 }
 
-// List gives dead letters without their content, ascending by the time they
-// ended, then by id and user: fewer than the limit when there are no more. What
-// it holds at a time does not grow with their number.
+// List returns dead letters without their content, ascending by the time they
+// ended, then by id and user. It returns fewer than the limit if there are no more.
+// Its memory does not grow with their number.
 //
-// It looks into every partition, or just one for a single user. What it finds to
-// be a dead letter no longer it leaves out, and removes from the list.
+// It reads every partition; for a single user, one. It skips stale entries and
+// removes them from the store.
 func (d *DeadLetters) List(ctx context.Context, r DeadLettersRequest) ([]DeadLetter, error) {
 	limit := cmp.Or(r.Limit, MaxDeadLetters)
 	if limit < 1 || limit > MaxDeadLetters {
@@ -57,8 +57,7 @@ func (d *DeadLetters) List(ctx context.Context, r DeadLettersRequest) ([]DeadLet
 	return letters, nil
 }
 
-// read adds the dead letters that entries are of, and removes the entries of
-// what is none.
+// read appends the dead letters of entries, and removes stale entries.
 func (d *DeadLetters) read(ctx context.Context, letters []DeadLetter, entries []deadEntry) ([]DeadLetter, error) {
 	const doing = "listing dead letters"
 	if len(entries) == 0 {
@@ -101,8 +100,8 @@ func (e deadEntry) before(o deadEntry) bool {
 	return e.ended < o.ended || e.ended == o.ended && e.member < o.member
 }
 
-// deadTail is what is left to read of a partition's entries, which it reads
-// ahead: more each time, since most partitions are never asked a second time.
+// deadTail reads the rest of a partition's entries. It reads ahead, more each time,
+// since most partitions are never read a second time.
 type deadTail struct {
 	key  string
 	user string    // whose entries are wanted, "" for all
@@ -124,8 +123,7 @@ func (t *deadTail) command(ctx context.Context, client redis.Cmdable) *redis.ZSl
 	})
 }
 
-// absorb takes in what a read gave. An entry that names no message can't be
-// shown, and is passed over.
+// absorb adds the entries that were read. It skips entries that name no message.
 func (t *deadTail) absorb(read []redis.Z) {
 	t.done = len(read) < t.size
 	progress := false
@@ -141,15 +139,15 @@ func (t *deadTail) absorb(read []redis.Z) {
 			t.next = append(t.next, e)
 		}
 	}
-	// Reading begins at a time, not behind an entry: those of one millisecond
-	// have to fit into a read together.
+	// A read begins at a time, not after an entry: all entries of a millisecond have
+	// to fit into one read.
 	if t.size < largestRead || !progress {
 		t.size *= 2
 	}
 }
 
-// deadMerge merges the partitions' entries: a heap of those that have some, by
-// the first.
+// deadMerge merges the entries of partitions. It is a heap of those that have some,
+// ordered by the first one.
 type deadMerge struct {
 	client redis.UniversalClient
 	tails  []*deadTail
@@ -174,7 +172,7 @@ func (m *deadMerge) Pop() any {
 	return last
 }
 
-// merge reads the first entries of every partition that is asked about.
+// merge reads the first entries of each partition that the request is about.
 func (d *DeadLetters) merge(ctx context.Context, r DeadLettersRequest) (*deadMerge, error) {
 	first, past := 0, keyspace.Partitions
 	if r.User != "" {
@@ -218,7 +216,7 @@ func (d *DeadLetters) merge(ctx context.Context, r DeadLettersRequest) (*deadMer
 	return m, nil
 }
 
-// read reads on in partitions, in one round trip.
+// read reads the next entries of partitions, in one round trip.
 func (m *deadMerge) read(ctx context.Context, tails []*deadTail) error {
 	reads := make([]*redis.ZSliceCmd, len(tails))
 	_, err := m.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
@@ -236,7 +234,7 @@ func (m *deadMerge) read(ctx context.Context, tails []*deadTail) error {
 	return nil
 }
 
-// take gives the next entries, fewer than asked for when there are no more.
+// take returns the next entries, fewer than count if there are no more.
 func (m *deadMerge) take(ctx context.Context, count int) ([]deadEntry, error) {
 	var entries []deadEntry
 	for len(entries) < count && len(m.tails) > 0 {

@@ -13,14 +13,14 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Ended gives a user's messages that ended and gave their places back, which
-// Timeline.List does not have: cancelled, dropped and failed ones, ascending by
-// the send time they had, then by id, for as long as their records are kept. It
-// is fewer than the limit when there are no more. Its order is that of List, so
-// that the two can be merged.
+// Ended returns a user's messages that ended and gave their places back: cancelled,
+// dropped and failed ones. Timeline.List does not have them. They are listed as long
+// as their records are kept, ascending by the send time they had, then by id. This
+// is also the order of List, so that the two can be merged. It returns fewer than
+// the limit if there are no more.
 //
-// What is left of a message that was submitted anew, sent after all or forgotten
-// is passed over. Now is not looked at.
+// It skips messages that were submitted anew, sent after all or purged since. Now of
+// the request is ignored.
 func (r *Records) Ended(ctx context.Context, l sendlimit.ListRequest) ([]Standing, error) {
 	limit, err := l.Check()
 	if err != nil {
@@ -42,7 +42,7 @@ func (r *Records) Ended(ctx context.Context, l sendlimit.ListRequest) ([]Standin
 	return ended[:min(limit, len(ended))], nil
 }
 
-// endedAfter reads entries in order, and says whether there may be more.
+// endedAfter reads entries in order, and reports whether there may be more.
 func (r *Records) endedAfter(ctx context.Context, l sendlimit.ListRequest, limit int) (entries []keyspace.Reservation, more bool, err error) {
 	start, till := "-inf", "+inf"
 	if from := later(l.From, l.After.At); !from.IsZero() {
@@ -51,8 +51,8 @@ func (r *Records) endedAfter(ctx context.Context, l sendlimit.ListRequest, limit
 	if !l.To.IsZero() {
 		till = "(" + strconv.FormatInt(l.To.UnixMilli(), 10)
 	}
-	// Reading begins at a time, not behind an entry: those of that time that come
-	// before it are read again.
+	// A read begins at a time, not after an entry: earlier entries of that time are
+	// read again.
 	for offset := int64(0); ; offset += int64(limit) {
 		read, err := r.client.ZRangeArgsWithScores(ctx, redis.ZRangeArgs{
 			Key: r.keys.Ended(l.User), Start: start, Stop: till, ByScore: true, Offset: offset, Count: int64(limit),
@@ -83,7 +83,7 @@ func later(a, b time.Time) time.Time {
 
 const doingEnded = "listing messages that ended"
 
-// stillEnded adds where the messages of entries stand that have no place.
+// stillEnded appends the messages of entries that have no place.
 func (r *Records) stillEnded(ctx context.Context, user string, ended []Standing, entries []keyspace.Reservation) ([]Standing, error) {
 	if len(entries) == 0 {
 		return ended, nil

@@ -17,7 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// parseCharge takes the field y of a record apart.
+// parseCharge parses the charge of a record.
 func parseCharge(y string) (account, attempt string, former []string) {
 	words := strings.Fields(y)
 	if len(words) < 2 {
@@ -39,14 +39,14 @@ type State uint8
 
 // The states. A message that waits for a retry is pending, too.
 const (
-	StateUnknown   State = iota // there is no record: it never was, or ended long ago
+	StateUnknown   State = iota // there is no record: it never existed, or ended long ago
 	StatePending                // still to come
 	StateSending                // a worker has it
 	StateDelivered              // the provider has it
 	StateCancelled              // released before it was sent
 	StateDropped                // not sent: Reason is ReasonExpired or ReasonNoFreeTime
 	StateFailed                 // given up after its last attempt: a dead letter
-	StateUncertain              // given up, and nobody knows whether it was sent: a dead letter
+	StateUncertain              // given up; it may have been sent: a dead letter
 )
 
 var stateNames = [...]string{ //nolint:gochecknoglobals // a constant table
@@ -61,17 +61,16 @@ func (s State) String() string {
 	return "state(" + strconv.Itoa(int(s)) + ")"
 }
 
-// ReasonLate is said of a message that was postponed: its time had passed.
-// Standing.InTheWay and Standing.InQuietHours say what was in the way then.
+// ReasonLate is the Reason of a message that was postponed because its time had
+// passed. Standing.InTheWay and Standing.InQuietHours say what was in the way.
 const ReasonLate = "late"
 
-// lateQuiet is ReasonLate of a message that quiet hours postponed, as lua/message/claim.lua
-// spells it.
+// lateQuiet is the reason that lua/message/claim.lua stores for a message that quiet
+// hours postponed.
 const lateQuiet = ReasonLate + " quiet"
 
-// Standing is what the store knows of a message: where it stands on its way, or
-// how it ended. All times are UTC with milliseconds; a zero time means there is
-// none.
+// Standing is the state of a message, as its record has it. All times are UTC with
+// milliseconds; a zero time means none.
 type Standing struct {
 	User  string
 	ID    string
@@ -94,32 +93,31 @@ type Standing struct {
 	Lateness time.Duration
 
 	Attempts int // deliveries tried, the one that runs included
-	// Reason is why it ended so, is tried again or was postponed; of one that is
-	// being sent or was delivered why it was not sent before. "" for none.
+	// Reason is why it ended, is tried again or was postponed. If it is being sent or
+	// was delivered, Reason is why it was not sent before. "" for none.
 	Reason string
-	// With ReasonLate: the first rule that postponed the message, the zero Rule
-	// where none did, with the category whose rule it is, "" for an overall one; or
-	// that quiet hours did.
+	// With ReasonLate: the first rule that postponed the message, zero if none did;
+	// the category of that rule, "" for an overall one; or that quiet hours did.
 	InTheWay         policy.Rule
 	InTheWayCategory string
 	InQuietHours     bool
 	ProviderID       string // the provider's name for the delivered message
 	Uncertain        bool   // an earlier delivery may have arrived, too
 	Category         string
-	// Uncounted says that its place does not count for the others: its category is
-	// exempt and uncounted, or was when it got that place.
+	// Uncounted says that its place does not count for other messages: its category
+	// was exempt and uncounted when it got the place.
 	Uncounted bool
 
-	// Account is who was charged for the message; "" for nobody. Hold is the
-	// attempt of the Hold under which it came to where it stands, and FormerHolds
-	// are attempts under which the id was given a place before: of all these the
-	// change was made.
+	// Account is the account that was charged for the message; "" for none. Hold is
+	// the attempt of the hold under which it came to its place. FormerHolds are
+	// attempts under which the id got a place before. The change of each of them was
+	// made.
 	Account     string
 	Hold        string
 	FormerHolds []string
 }
 
-// Records reads what became of messages. It is safe for concurrent use.
+// Records reads the state of messages. It is safe for concurrent use.
 type Records struct {
 	client redis.Cmdable
 	keys   keyspace.Keys
@@ -135,9 +133,10 @@ func NewRecords(client redis.Cmdable, prefix string) (*Records, error) {
 	return &Records{client: client, keys: keys}, nil
 }
 
-// Look says where a user's messages stand, in the order of the ids; unknown ones
-// have StateUnknown. One round trip for all. The error is an *InvalidError, an
-// *UnavailableError, or ErrReply for a record that a newer program wrote.
+// Look returns the states of a user's messages, in the order of the ids. A message
+// without a record has StateUnknown. It takes one round trip. The error is an
+// *InvalidError, an *UnavailableError, or ErrReply for a record that a newer program
+// wrote.
 func (r *Records) Look(ctx context.Context, user string, ids ...string) ([]Standing, error) {
 	const doing = "looking at messages"
 	if err := keyspace.CheckUser(user); err != nil {
@@ -209,8 +208,8 @@ func StandingOf(user, id string, record *script.Fields, doing string) (Standing,
 	return s, record.Err(doing)
 }
 
-// readLate takes the reason of a message that was late apart: "late quiet", or
-// "late" with limit and window of a rule and the category whose it is.
+// readLate parses the reason of a late message: "late quiet", or "late" with limit,
+// window and category of a rule.
 func (s *Standing) readLate() {
 	text, late := strings.CutPrefix(s.Reason, ReasonLate+" ")
 	if !late {
@@ -228,7 +227,7 @@ func (s *Standing) readLate() {
 	}
 }
 
-// promised is the send time the message was promised for.
+// promised returns the send time that the message was promised for.
 func (s Standing) promised() time.Time {
 	if s.Promised.IsZero() {
 		return s.SendAt
@@ -236,8 +235,8 @@ func (s Standing) promised() time.Time {
 	return s.Promised
 }
 
-// ruleOf reads limit and window of a rule as lua/fragments/policy.lua spells them,
-// "1" and "60000"; the zero Rule is none.
+// ruleOf parses limit and window of a rule as in lua/fragments/policy.lua, "1" and
+// "60000". It returns the zero Rule if they are none.
 func ruleOf(limit, window string) policy.Rule {
 	n, err := strconv.Atoi(limit)
 	if err != nil {

@@ -27,16 +27,16 @@ type Settlement struct {
 type Retry struct {
 	Generation string
 	At         time.Time // not before
-	// Uncertain says that the message may have arrived all the same: however it
-	// ends, it keeps its place and its id.
+	// Uncertain says that the message may have arrived. It then keeps its place and
+	// its id, however it ends.
 	Uncertain bool
-	// Unsent says that nothing was sent after all: the try does not count.
+	// Unsent says that nothing was sent: the attempt does not count.
 	Unsent bool
 }
 
-// Settle records what became of a delivery. It reports false if the delivery
-// no longer holds the message: its lease ran out and another took over, whose
-// settlement counts.
+// Settle records the outcome of a delivery. It reports false if another delivery
+// has claimed the message since, after the lease ended: the settlement of that one
+// counts.
 func (g *Gate) Settle(ctx context.Context, d Delivery, s Settlement, now time.Time) (bool, error) {
 	const doing = "settling a delivery"
 	if err := d.check(); err != nil {
@@ -80,7 +80,7 @@ func (g *Gate) Settle(ctx context.Context, d Delivery, s Settlement, now time.Ti
 	return recorded == 1, in.Err
 }
 
-// outcome is the settlement as lua/message/settle.lua spells it.
+// outcome returns the letter of the settlement for lua/message/settle.lua.
 func (s Settlement) outcome() (string, error) {
 	said, outcome := 0, ""
 	for _, possible := range []struct {

@@ -17,9 +17,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// WatchList knows every message that has not ended, and when to look after it
-// if nothing happens: the outbox of messages that the queue does not have yet,
-// and the guard over timers that got lost and deliveries that nobody finished.
+// WatchList has an entry for each message that has not ended, with the time to
+// look after it. So it is the outbox of messages that the queue does not have yet,
+// and it finds lost timers and deliveries that no worker settled.
 type WatchList struct {
 	client  redis.Cmdable
 	keys    keyspace.Keys
@@ -45,10 +45,9 @@ type Queued struct {
 	Due        time.Time
 }
 
-// Confirm notes that the queue has these messages: there is nothing to look
-// after until Options.OverdueAfter past their time. An entry of a generation
-// that has been superseded or has ended is gone and stays so. One round trip
-// for all.
+// Confirm notes that the queue has these messages. Their entries are due again
+// Options.OverdueAfter after the messages are. It creates no entry: one whose
+// generation was superseded or ended is gone. It takes one round trip.
 func (w *WatchList) Confirm(ctx context.Context, queued []Queued) error {
 	_, err := w.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
 		for _, q := range queued {
@@ -75,9 +74,9 @@ type Watched struct {
 
 const ReadingWatchList = "reading the watch list"
 
-// Due lists what is to be looked after at now, oldest first, at most
-// perPartition of each partition, in a few round trips. Beside an error there is
-// what could be read: of a cluster, say, what the other masters have.
+// Due lists the entries that are due at now, oldest first, at most perPartition of
+// each partition. It takes a few round trips. With an error it still returns what
+// could be read, such as the entries of a cluster's other masters.
 func (w *WatchList) Due(ctx context.Context, now time.Time, perPartition int) ([]Watched, error) {
 	if perPartition < 1 {
 		return nil, &fault.InvalidError{Field: "per_partition", Value: strconv.Itoa(perPartition), Want: "at least 1"}
@@ -98,7 +97,7 @@ func (w *WatchList) Due(ctx context.Context, now time.Time, perPartition int) ([
 	return due, failed
 }
 
-// Renewal is what Renew found out about an entry.
+// Renewal is the outcome of Renew.
 type Renewal uint8
 
 // The renewals, as lua/message/renew.lua numbers them.
@@ -109,11 +108,11 @@ const (
 	NotDue                  // nobody has to look yet, by the server's clock
 )
 
-// Renew gives an entry that is due a new generation, unless queued says that
-// the queue has a task of the present one that is going to run. A message that
-// a worker holds keeps its generation until the worker's lease is over. Of any
-// number of callers with the same entry one renews it. The time returned is
-// when the message is due, of Renewed. A zero now is the server's clock.
+// Renew gives the message of a due entry a new generation, unless queued says that
+// the queue has a task of the present one that will run. A message that is being
+// sent keeps its generation until the lease ends. Of several callers with the same
+// entry one renews it. With Renewed it returns when the message is due. A zero now
+// means the server's clock.
 func (w *WatchList) Renew(ctx context.Context, entry Watched, generation string, queued bool, now time.Time) (Renewal, time.Time, error) {
 	const doing = "renewing a message"
 	for _, g := range []string{entry.Generation, generation} {
