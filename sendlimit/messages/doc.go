@@ -4,18 +4,18 @@
 // A submit with a Record stores the message in the same script that takes the
 // place. From then on the message is pending until one of its tasks delivers it:
 //
-//	pending --Claim--> sending --Settle--> delivered
-//	   ^                  |   \--Settle--> failed, uncertain: a dead letter
-//	   |                  |
-//	   +---Settle: retry--+        pending --Claim--> dropped (expired, no free time)
-//	   +---Claim: postponed        pending --Release--> cancelled
+//		pending --Claim--> sending --Settle--> delivered
+//		   ^                  |   \--Settle--> failed, uncertain: a dead letter
+//		   |                  |
+//		   +---Settle: retry--+        pending --Claim--> dropped (expired, no free time)
+//		   +---Claim: postponed        pending --Release--> cancelled
 //
-//   - Gate is what a message passes just before its delivery. Claim leases it to
-//     one delivery, and Settle records the outcome.
-//   - WatchList has an entry for each message that has not ended. It finds messages
-//     whose task the queue lost, and deliveries that no worker settled.
-//   - Records reads the state of messages.
-//   - DeadLetters lists, retries and purges messages that were given up.
+//	  - Gate is what a message passes just before its delivery. Claim leases it to
+//	    one delivery, and Settle records the outcome.
+//	  - WatchList has an entry for each message that has not ended. It finds messages
+//	    whose task the queue lost, and deliveries that no worker settled.
+//	  - Records reads the state of messages.
+//	  - DeadLetters lists, retries and purges messages that were given up.
 //
 // At most one delivery of a message is settled. A worker that dies after the
 // provider took the message and before Settle leaves an uncertain delivery, which
