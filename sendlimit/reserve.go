@@ -136,21 +136,21 @@ func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]str
 		expires = strconv.FormatInt(rec.ExpiresAt.UnixMilli(), 10)
 	}
 	args = append(args, t.options.LookAfter.Milliseconds(), keyspace.WatchMember(r.User, r.ID, rec.Generation), expires,
-		"g", rec.Generation, "f", rec.Fingerprint, "t", args[2])
+		keyspace.RecordGeneration, rec.Generation, keyspace.RecordFingerprint, rec.Fingerprint, keyspace.RecordSendAt, args[2])
 	if !rec.ExpiresAt.IsZero() {
-		args = append(args, "x", expires)
+		args = append(args, keyspace.RecordExpiresAt, expires)
 	}
 	if rec.Category != "" {
-		args = append(args, "k", rec.Category)
+		args = append(args, keyspace.RecordCategory, rec.Category)
 	}
 	if len(rec.Content) > 0 {
-		args = append(args, "c", rec.Content)
+		args = append(args, keyspace.RecordContent, rec.Content)
 	}
 	if scope.Uncounted {
-		args = append(args, "z", 1)
+		args = append(args, keyspace.RecordUncounted, 1)
 	}
 	if r.Hold != nil {
-		args = append(args, "y", r.Hold.charge())
+		args = append(args, keyspace.RecordCharge, r.Hold.charge())
 	}
 	return append(keys, t.keys.Record(r.User, r.ID), t.keys.Watch(r.User)), args
 }

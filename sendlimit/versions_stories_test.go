@@ -59,7 +59,7 @@ func (s sharedStory) begin(t *testing.T, client *redis.Client) *sharer {
 	own := redis.NewClient(client.Options())
 	own.AddHook(recorder)
 	t.Cleanup(func() { require.NoError(t, own.Close()) })
-	o := sendlimit.Options{Records: true, Policy: s.policy}
+	o := sendlimit.Options{Records: true, Rules: story.RulesBy(t, s.policy)}
 	p := &sharer{T: t, client: client, recorder: recorder}
 	var err error
 	p.timeline, err = sendlimit.NewTimeline(own, o)
@@ -76,7 +76,7 @@ func (s sharedStory) begin(t *testing.T, client *redis.Client) *sharer {
 // look returns what the present program says of messages.
 func (p *sharer) look(ids []string) []string {
 	p.Helper()
-	found, err := messages.RecordsOf(p.timeline, p.client).Look(p.Context(), "alice", ids...)
+	found, err := story.RecordsIn(p, p.client, "").Look(p.Context(), "alice", ids...)
 	require.NoError(p, err)
 	ends := make([]string, len(found))
 	for i, m := range found {

@@ -234,7 +234,7 @@ const nothing = 0
 // script.Milliseconds, or a stale entry.
 func (d *DeadLetters) purge(ctx context.Context, user, id string, before any) (bool, error) {
 	const doing = "purging dead letters"
-	keys, fields := d.keys, append(StandingFields(), keyspace.RecordContent)
+	keys := d.keys
 	answer, err := script.Run(ctx, d.client, lua.Purge, doing,
 		[]string{keys.Record(user, id), keys.DeadLettersOf(user)}, []any{keyspace.DeadLetterMember(user, id), before})
 	if err != nil {
