@@ -22,7 +22,7 @@ func measureLimiters(ctx context.Context, size sizes) (rows []row, err error) {
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 
-	pace := rate.Rate{Count: rate.MaxRate, Interval: time.Second}
+	pace := rate.Rate{Count: rate.MaxCount, Interval: time.Second}
 	permits, err := rate.NewPermits(s.client, rate.PermitsOptions{Name: "push"})
 	if err != nil {
 		return nil, fmt.Errorf("permits: %w", err)

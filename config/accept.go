@@ -30,7 +30,7 @@ func text(into *string) func(string) *fault.InvalidError {
 
 func account(into *string) func(string) *fault.InvalidError {
 	return func(s string) *fault.InvalidError {
-		if s != "" && !accounts.ValidAccount(s) {
+		if s != "" && !accounts.ValidName(s) {
 			return &fault.InvalidError{Want: "a name of 1 to 64 of a-z 0-9 _ -"}
 		}
 		*into = s

@@ -10,7 +10,7 @@ import (
 
 func paceRate(c *Config) func(string) *fault.InvalidError {
 	return func(s string) *fault.InvalidError {
-		rate, err := rate.ParseRate(s)
+		rate, err := rate.Parse(s)
 		if problem := invalid(err); problem != nil {
 			return takes("%s", problem.Want)
 		}
@@ -22,8 +22,8 @@ func paceRate(c *Config) func(string) *fault.InvalidError {
 func paceBurst(c *Config) func(string) *fault.InvalidError {
 	return func(s string) *fault.InvalidError {
 		n, err := strconv.ParseInt(s, 10, 64)
-		if err != nil || n < 1 || n > rate.MaxRate {
-			return takes("a whole number from 1 to %d", rate.MaxRate)
+		if err != nil || n < 1 || n > rate.MaxCount {
+			return takes("a whole number from 1 to %d", rate.MaxCount)
 		}
 		c.Pace.Burst = n
 		return nil

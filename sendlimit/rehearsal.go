@@ -35,7 +35,7 @@ func (t *Timeline) Rehearse(client redis.Cmdable) *Rehearsal {
 	copied := *t
 	copied.rules = t.rules.Frozen()
 	copied.copyOf = &t.keys
-	copied.keys = keyspace.KeysUnder(t.keys.Begin + "-dry-" + keyspace.NewToken())
+	copied.keys = keyspace.KeysUnder(t.keys.Prefix() + "-dry-" + keyspace.NewToken())
 	return &Rehearsal{client: client, copied: &copied, touched: make(map[int]struct{})}
 }
 

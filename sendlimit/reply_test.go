@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
@@ -61,7 +61,7 @@ func TestPitfall20RepliesAreChecked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for operation, err := range everything(t, redistest.FixedReply{Reply: answer}) {
-				require.ErrorIs(t, err, script.ErrReply, operation)
+				require.ErrorIs(t, err, fault.ErrReply, operation)
 			}
 		})
 	}
@@ -109,7 +109,7 @@ func TestRepliesAreCheckedToTheLastElement(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			err := everything(t, redistest.FixedReply{Reply: row.answer})[row.operation]
-			require.ErrorIs(t, err, script.ErrReply)
+			require.ErrorIs(t, err, fault.ErrReply)
 			require.NotContains(t, err.Error(), "alice")
 		})
 	}
@@ -133,7 +133,7 @@ func FuzzReply(f *testing.F) {
 	f.Fuzz(func(t *testing.T, shape []byte) {
 		answer, _ := grow(shape, 0)
 		for operation, err := range everything(t, redistest.FixedReply{Reply: answer}) {
-			if err != nil && !errors.Is(err, script.ErrReply) {
+			if err != nil && !errors.Is(err, fault.ErrReply) {
 				t.Errorf("%s: %v", operation, err)
 			}
 		}

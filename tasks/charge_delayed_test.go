@@ -60,7 +60,7 @@ func TestADelayedChangeIsCharged(t *testing.T) {
 		due, err := charges.Due(s.Context(), time.Now(), 100)
 		require.NoError(s, err)
 		for _, hold := range due {
-			_, _, err := charges.LookAfter(s.Context(), hold, time.Time{})
+			_, _, err := charges.Resolve(s.Context(), hold, time.Time{})
 			require.NoError(s, err)
 		}
 		s.requireCharges(nil, map[string][]string{"alice": {"first", "second"}})

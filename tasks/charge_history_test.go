@@ -184,7 +184,7 @@ func (h *chargeHistory) relay() {
 	due, err := h.charges.Due(h.Context(), time.Now(), 100)
 	require.NoError(h, err)
 	for _, hold := range due {
-		_, _, err := h.charges.LookAfter(h.Context(), hold, time.Time{})
+		_, _, err := h.charges.Resolve(h.Context(), hold, time.Time{})
 		require.NoError(h, err)
 	}
 	synctest.Wait()

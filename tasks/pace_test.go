@@ -25,7 +25,7 @@ func (s *story) pace(rateText string, burst int64) {
 	pace := rate.Pace{Burst: burst}
 	if rateText != "" {
 		var err error
-		pace.Rate, err = rate.ParseRate(rateText)
+		pace.Rate, err = rate.Parse(rateText)
 		require.NoError(s, err)
 	}
 	require.NoError(s, s.paces().Apply(s.Context(), pace))

@@ -42,7 +42,7 @@ type Account struct {
 // *InvalidError.
 func (a Account) Validate() error {
 	switch {
-	case !ValidAccount(a.Name):
+	case !ValidName(a.Name):
 		return &fault.InvalidError{Field: "account", Value: a.Name, Want: "a name of 1 to 64 of a-z 0-9 _ -"}
 	case a.Tier != "" && !keyspace.ValidName(a.Tier):
 		return &fault.InvalidError{Field: "tier", Value: a.Tier, Want: tierNameWant}
@@ -68,8 +68,8 @@ func (a Account) Location() (*time.Location, error) {
 	return policy.Policy{TimeZone: a.TimeZone}.Location()
 }
 
-// ValidAccount reports whether a name of an account is 1 to 64 of a-z 0-9 _ -.
-func ValidAccount(name string) bool { return keyspace.ValidName(name) }
+// ValidName reports whether a name of an account is 1 to 64 of a-z 0-9 _ -.
+func ValidName(name string) bool { return keyspace.ValidName(name) }
 
 // Accounts keeps the accounts, their API keys and the tiers in the store, the
 // only place they live. What is changed holds from the next call of every

@@ -198,8 +198,8 @@ func (a *Accounts) RemoveKey(ctx context.Context, account, id string) (Account, 
 	})
 }
 
-// Usable reports whether any key lets anybody in.
-func (a *Accounts) Usable(ctx context.Context) (bool, error) {
+// HasUsableKey reports whether any key lets anybody in.
+func (a *Accounts) HasUsableKey(ctx context.Context) (bool, error) {
 	const doing = "looking for an API key"
 	now, err := a.client.Time(ctx).Result()
 	if err != nil {

@@ -139,11 +139,11 @@ func TestKeysAreRemovedAndBounded(t *testing.T) {
 	}
 }
 
-func TestUsable(t *testing.T) {
+func TestHasUsableKey(t *testing.T) {
 	t.Parallel()
 	r := newRegistry(t)
 	usable := func() bool {
-		usable, err := r.Usable(t.Context())
+		usable, err := r.HasUsableKey(t.Context())
 		require.NoError(t, err)
 		return usable
 	}

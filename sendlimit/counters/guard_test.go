@@ -13,7 +13,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
@@ -204,7 +203,7 @@ func TestPitfall35AGuardedHandlerWithoutAStore(t *testing.T) {
 		w.WriteHeader(status)
 	})
 	require.Equal(t, http.StatusInternalServerError, answer.Code)
-	require.ErrorIs(t, cause, script.ErrReply)
+	require.ErrorIs(t, cause, fault.ErrReply)
 }
 
 // nonsense is counters on a store that answers what no script does.
@@ -238,7 +237,7 @@ func TestPitfall20RepliesOfCounters(t *testing.T) {
 		d, err := limits.Count(t.Context(), counters.Request{
 			Event: "submit", Key: "a", Counters: []counters.Counter{{Name: "m", Limit: 5, Period: calendar.Minute}},
 		})
-		require.ErrorIs(t, err, script.ErrReply, name)
+		require.ErrorIs(t, err, fault.ErrReply, name)
 		require.Zero(t, d, name)
 	}
 }

@@ -191,3 +191,7 @@ func (e *NoSuchError) Error() string { return fmt.Sprintf("there is no %s %q", e
 func (e *NoSuchError) Code() Code { return CodeNotFound }
 
 func NoSuchAccount(name string) error { return &NoSuchError{What: "account", Name: name} }
+
+// ErrReply is returned when a script's reply does not have its documented shape:
+// the store is not Redis, or runs a script of another version.
+var ErrReply = errors.New("unexpected reply of a script")

@@ -86,7 +86,7 @@ const DefaultPrefix = "sl"
 // is written as a slash, which no id has: what follows the last colon is the
 // id, and no two messages share a key.
 type Keys struct {
-	Begin      string
+	prefix     string
 	Partitions []string // "sl:{p0000}:" and so on
 }
 
@@ -103,7 +103,7 @@ func NewKeys(prefix string) (Keys, error) {
 }
 
 func KeysUnder(prefix string) Keys {
-	k := Keys{Begin: prefix, Partitions: make([]string, Partitions)}
+	k := Keys{prefix: prefix, Partitions: make([]string, Partitions)}
 	for p := range k.Partitions {
 		k.Partitions[p] = fmt.Sprintf("%s:{p%04d}:", prefix, p)
 	}
@@ -119,7 +119,7 @@ func Partition(user string) int {
 }
 
 // Prefix begins every key.
-func (k Keys) Prefix() string { return k.Begin }
+func (k Keys) Prefix() string { return k.prefix }
 
 // Timeline is the key of a user's timeline.
 func (k Keys) Timeline(user string) string {
@@ -230,26 +230,26 @@ func (k Keys) Charged(account, unit string, start time.Time) string {
 func (k Keys) Copies(partition int) string { return k.Partitions[partition] + "copies" }
 
 // Policy is the key of a policy.
-func (k Keys) Policy(name string) string { return k.Begin + ":policy:" + name }
+func (k Keys) Policy(name string) string { return k.prefix + ":policy:" + name }
 
 // Refit is the key of how far it is gone through what does not fit a policy.
-func (k Keys) Refit(policy string) string { return k.Begin + ":refit:" + policy }
+func (k Keys) Refit(policy string) string { return k.prefix + ":refit:" + policy }
 
 // Policies is the key of the names of the policies.
-func (k Keys) Policies() string { return k.Begin + ":policies" }
+func (k Keys) Policies() string { return k.prefix + ":policies" }
 
 // Meta is the key of what is known of the layout itself.
-func (k Keys) Meta() string { return k.Begin + ":meta" }
+func (k Keys) Meta() string { return k.prefix + ":meta" }
 
 // Accounts is the key of the accounts. It shares a hash tag with AccountKeys and
 // Tiers.
-func (k Keys) Accounts() string { return k.Begin + ":{accounts}:accounts" }
+func (k Keys) Accounts() string { return k.prefix + ":{accounts}:accounts" }
 
 // AccountKeys is the key of the hashes of all API keys.
-func (k Keys) AccountKeys() string { return k.Begin + ":{accounts}:keys" }
+func (k Keys) AccountKeys() string { return k.prefix + ":{accounts}:keys" }
 
 // Tiers is the key of the tiers.
-func (k Keys) Tiers() string { return k.Begin + ":{accounts}:tiers" }
+func (k Keys) Tiers() string { return k.prefix + ":{accounts}:tiers" }
 
 // counters begins the keys of the counters of a call without an event.
 func (k Keys) Counters(key string) string {
@@ -257,16 +257,16 @@ func (k Keys) Counters(key string) string {
 }
 
 // Event is the key of the limits of an event.
-func (k Keys) Event(name string) string { return k.Begin + ":{event:" + name + "}:event" }
+func (k Keys) Event(name string) string { return k.prefix + ":{event:" + name + "}:event" }
 
 // eventCounters begins the keys of the counters of an event's calls. They share
 // a hash tag with the event.
 func (k Keys) EventCounters(name, key string) string {
-	return k.Begin + ":{event:" + name + "}:c:" + key + ":"
+	return k.prefix + ":{event:" + name + "}:c:" + key + ":"
 }
 
 // Events is the key of the names of all events that ever had limits.
-func (k Keys) Events() string { return k.Begin + ":events" }
+func (k Keys) Events() string { return k.prefix + ":events" }
 
 // permitRate is the key of the rate of permits of a name. All keys of a name
 // share a hash tag.
@@ -284,7 +284,7 @@ func (k Keys) Burst(name string) string { return k.pace(name) + "burst" }
 // pause is the key of until when a target takes no calls.
 func (k Keys) Pause(name string) string { return k.pace(name) + "pause" }
 
-func (k Keys) pace(name string) string { return k.Begin + ":{pace:" + name + "}:" }
+func (k Keys) pace(name string) string { return k.prefix + ":{pace:" + name + "}:" }
 
 // tokens is the key of a token bucket.
 func (k Keys) Tokens(key string) string {

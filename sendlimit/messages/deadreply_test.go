@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
@@ -49,7 +49,7 @@ func TestRepliesAboutDeadLettersAreChecked(t *testing.T) {
 			default:
 				_, err = timeline.List(t.Context(), sendlimit.ListRequest{User: "alice"})
 			}
-			require.ErrorIs(t, err, script.ErrReply)
+			require.ErrorIs(t, err, fault.ErrReply)
 			require.NotContains(t, err.Error(), "alice")
 		})
 	}

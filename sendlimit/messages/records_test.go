@@ -12,7 +12,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
@@ -176,7 +175,7 @@ func TestRecordsThatMakeNoSense(t *testing.T) {
 		s.Submit("a", "11:11:11", "g1", "text")
 		s.Server.HSet(story.KeysOf(s.Options).Record("alice", "a"), field, value)
 		_, err := story.RecordsIn(t, s.Client, s.Options.Prefix).Look(t.Context(), "alice", "a")
-		require.ErrorIs(t, err, script.ErrReply, field)
+		require.ErrorIs(t, err, fault.ErrReply, field)
 	}
 }
 

@@ -20,12 +20,12 @@ import (
 
 // Details are what a Notice has to say beside its numbers, in its Details.
 type Details struct {
-	Policy   string              `json:"policy,omitempty"` // of a user's quota
-	TimeZone string              `json:"zone,omitempty"`   // of the day; "" for UTC
-	Rule     string              `json:"rule,omitempty"`   // of a user's quota
-	Users    []DigestUser        `json:"users,omitempty"`  // of a digest
-	More     int                 `json:"more,omitempty"`   // of a digest: users left out
-	Report   *stats.AccountStats `json:"report,omitempty"` // of a daily report
+	Policy   string       `json:"policy,omitempty"` // of a user's quota
+	TimeZone string       `json:"zone,omitempty"`   // of the day; "" for UTC
+	Rule     string       `json:"rule,omitempty"`   // of a user's quota
+	Users    []DigestUser `json:"users,omitempty"`  // of a digest
+	More     int          `json:"more,omitempty"`   // of a digest: users left out
+	Report   *stats.Day   `json:"report,omitempty"` // of a daily report
 }
 
 // DigestUser is a line of a digest.

@@ -13,9 +13,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// NoticeIsAbout reports whether a notice is about a user, by what follows "n:" in its
+// IsAbout reports whether a notice is about a user, by what follows "n:" in its
 // key, or by its entry in the outbox or among the failed notices.
-func NoticeIsAbout(id, user string) bool {
+func IsAbout(id, user string) bool {
 	n, ok := ParseID(id)
 	return ok && n.Kind == UserQuota && n.Subject == user
 }

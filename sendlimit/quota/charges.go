@@ -162,7 +162,7 @@ func (c *Charges) HoldRelease(ctx context.Context, s messages.Standing, now time
 }
 
 func checkCharge(account, user, id string) error {
-	if !accounts.ValidAccount(account) {
+	if !accounts.ValidName(account) {
 		return &fault.InvalidError{Field: "account", Value: account, Want: "a name of 1 to 64 of a-z 0-9 _ -"}
 	}
 	if err := keyspace.CheckUser(user); err != nil {

@@ -88,7 +88,7 @@ func (s *chargeStory) reserve(id string, when time.Time, h sendlimit.Hold) sendl
 
 func (s *chargeStory) settle(h sendlimit.Hold, made bool) []string {
 	s.Helper()
-	notices, err := s.charges.Settle(s.Context(), time.Time{}, quota.Settled{Account: h.Account, Attempt: h.Attempt, Made: made})
+	notices, err := s.charges.Settle(s.Context(), time.Time{}, quota.Settlement{Account: h.Account, Attempt: h.Attempt, Made: made})
 	require.NoError(s, err)
 	return notices
 }
@@ -120,7 +120,7 @@ func (s *chargeStory) relay() (ends []quota.HoldEnd, notices []string) {
 	due, err := s.charges.Due(s.Context(), s.now, 100)
 	require.NoError(s, err)
 	for _, hold := range due {
-		end, raised, err := s.charges.LookAfter(s.Context(), hold, time.Time{})
+		end, raised, err := s.charges.Resolve(s.Context(), hold, time.Time{})
 		require.NoError(s, err)
 		ends, notices = append(ends, end), append(notices, raised...)
 	}

@@ -55,7 +55,7 @@ func ExampleCharges() {
 		if err != nil {
 			panic(err) // whether the place was taken LookAfter finds out
 		}
-		_, err = charges.Settle(ctx, time.Time{}, quota.Settled{
+		_, err = charges.Settle(ctx, time.Time{}, quota.Settlement{
 			Account: account.Name, Attempt: charge.Hold.Attempt, Made: d.Allowed,
 		})
 		if err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Settled says how a hold ends.
-type Settled struct {
+// Settlement says how a hold ends.
+type Settlement struct {
 	Account string
 	Attempt string
 	// Made says that the change was made that the hold was for: the charge stays,
@@ -33,7 +33,7 @@ type Settled struct {
 //
 // An error leaves holds that were not settled to LookAfter; those that were are
 // not settled again. Beside it stand the notices that were raised.
-func (c *Charges) Settle(ctx context.Context, now time.Time, holds ...Settled) (notices []string, err error) {
+func (c *Charges) Settle(ctx context.Context, now time.Time, holds ...Settlement) (notices []string, err error) {
 	const doing = "settling charges"
 	calls := make([]*redis.Cmd, len(holds))
 	_, err = c.client.Pipelined(ctx, func(pipe redis.Pipeliner) error {
@@ -153,11 +153,11 @@ func (e HoldEnd) String() string {
 	}
 }
 
-// LookAfter settles a charge that is due, by what the record of its message says,
+// Resolve settles a charge that is due, by what the record of its message says,
 // and returns the ids of the notices that this raises. A zero now is the clock of
 // the server that has the message; a change that is not made some time after it
 // could have been will not be, though that clock be set back a little.
-func (c *Charges) LookAfter(ctx context.Context, due DueHold, now time.Time) (HoldEnd, []string, error) {
+func (c *Charges) Resolve(ctx context.Context, due DueHold, now time.Time) (HoldEnd, []string, error) {
 	const doing = "looking after a charge"
 	fields := []string{keyspace.HoldAccount, keyspace.HoldUser, keyspace.HoldMessage, keyspace.HoldNotAfter}
 	values, err := c.client.HMGet(ctx, c.keys.HoldOf(due.partition, due.Attempt), fields...).Result()

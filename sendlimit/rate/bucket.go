@@ -53,7 +53,7 @@ type TokenBucket struct {
 type TokenBucketOptions struct {
 	Prefix   string // begins every key; "" means DefaultPrefix
 	Rate     Rate   // tokens that come in an interval
-	Capacity int64  // tokens that a bucket holds, up to MaxRate; zero means Rate.Count
+	Capacity int64  // tokens that a bucket holds, up to MaxCount; zero means Rate.Count
 }
 
 // NewTokenBucket returns buckets in the store behind client. The error is an
@@ -69,9 +69,9 @@ func NewTokenBucket(client redis.Scripter, o TokenBucketOptions) (*TokenBucket, 
 	if o.Capacity == 0 {
 		o.Capacity = o.Rate.Count
 	}
-	if o.Capacity < 1 || o.Capacity > MaxRate {
+	if o.Capacity < 1 || o.Capacity > MaxCount {
 		return nil, &fault.InvalidError{
-			Field: "capacity", Value: strconv.FormatInt(o.Capacity, 10), Want: fmt.Sprintf("1 to %d", MaxRate),
+			Field: "capacity", Value: strconv.FormatInt(o.Capacity, 10), Want: fmt.Sprintf("1 to %d", MaxCount),
 		}
 	}
 	return &TokenBucket{client: client, keys: keys, rate: o.Rate, capacity: o.Capacity}, nil

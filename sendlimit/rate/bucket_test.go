@@ -26,7 +26,7 @@ func bucketOf(t *testing.T, rateText string, capacity int64) *bucketStory {
 	_, client := redistest.Embedded(t)
 	s := &bucketStory{T: t, now: time.Date(2050, 11, 22, 11, 11, 11, 0, time.UTC)}
 	s.buckets = func(rateText string, capacity int64) *rate.TokenBucket {
-		r, err := rate.ParseRate(rateText)
+		r, err := rate.Parse(rateText)
 		require.NoError(t, err)
 		bucket, err := rate.NewTokenBucket(client, rate.TokenBucketOptions{Rate: r, Capacity: capacity})
 		require.NoError(t, err)
@@ -207,17 +207,17 @@ func TestTokenBucketsThatAreNone(t *testing.T) {
 // The largest numbers stay exact: a bucket of so many parts, a year later.
 func TestTokenBucketOfTheLargestNumbers(t *testing.T) {
 	t.Parallel()
-	s := bucketOf(t, "100000/744h", rate.MaxRate)
-	s.taken(rate.MaxRate)
-	s.refused(rate.MaxRate, rate.MaxRateInterval)
-	s.now = s.now.Add(rate.MaxRateInterval - time.Millisecond)
-	s.refused(rate.MaxRate, time.Millisecond)
+	s := bucketOf(t, "100000/744h", rate.MaxCount)
+	s.taken(rate.MaxCount)
+	s.refused(rate.MaxCount, rate.MaxInterval)
+	s.now = s.now.Add(rate.MaxInterval - time.Millisecond)
+	s.refused(rate.MaxCount, time.Millisecond)
 	s.now = s.now.Add(time.Millisecond)
-	s.taken(rate.MaxRate)
+	s.taken(rate.MaxCount)
 	s.now = s.now.Add(366 * 24 * time.Hour)
-	s.taken(rate.MaxRate)
+	s.taken(rate.MaxCount)
 	s.refused(1, 26_784*time.Millisecond)
-	slow := bucketOf(t, "1/744h", rate.MaxRate)
-	slow.taken(rate.MaxRate)
-	slow.refused(2, 2*rate.MaxRateInterval)
+	slow := bucketOf(t, "1/744h", rate.MaxCount)
+	slow.taken(rate.MaxCount)
+	slow.refused(2, 2*rate.MaxInterval)
 }

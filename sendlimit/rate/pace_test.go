@@ -20,21 +20,21 @@ func TestParseRate(t *testing.T) {
 		"10/day":          {Count: 10, Interval: 24 * time.Hour},
 		"20/500ms":        {Count: 20, Interval: 500 * time.Millisecond},
 		"1/1m30s":         {Count: 1, Interval: 90 * time.Second},
-		"100000/744h0m0s": {Count: rate.MaxRate, Interval: rate.MaxRateInterval},
+		"100000/744h0m0s": {Count: rate.MaxCount, Interval: rate.MaxInterval},
 	} {
-		r, err := rate.ParseRate(text)
+		r, err := rate.Parse(text)
 		require.NoError(t, err)
 		require.Equal(t, want, r)
 		require.Equal(t, text, r.String())
 	}
-	r, err := rate.ParseRate("5/60s")
+	r, err := rate.Parse("5/60s")
 	require.NoError(t, err)
 	require.Equal(t, "5/minute", r.String())
 	for _, text := range []string{
 		"", "5", "5/", "/second", "0/second", "-1/second", "+1/second", "1.5/second", "05/second", "100001/second",
 		"5/week", "5/calendar_day", "5/0s", "5/-1s", "5/745h", "5/100us", "5/1500us", "5/second ", "5/s",
 	} {
-		_, err := rate.ParseRate(text)
+		_, err := rate.Parse(text)
 		require.EqualError(t, err, `rate "`+text+`" is not allowed: it takes a rate such as 100/second, 6000/minute or 20/500ms:`+
 			" 1 to 100000, in 1ms to 31 days")
 	}

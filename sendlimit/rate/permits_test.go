@@ -47,7 +47,7 @@ func (s *permitsStory) setRate(rate string) {
 
 func permitRate(t *testing.T, rateText string) rate.PermitRate {
 	t.Helper()
-	r, err := rate.ParseRate(rateText)
+	r, err := rate.Parse(rateText)
 	require.NoError(t, err)
 	return rate.PermitRate{Rate: r}
 }

@@ -12,14 +12,14 @@ import (
 
 // Bounds of a Rate.
 const (
-	MaxRate         = 100_000 // permits or tokens in an interval, and in a bucket
-	MaxRateInterval = 31 * calendar.DayLong
+	MaxCount    = 100_000 // permits or tokens in an interval, and in a bucket
+	MaxInterval = 31 * calendar.DayLong
 )
 
 // Rate is so many permits or tokens in each interval. The zero Rate is none.
 type Rate struct {
-	Count    int64         // 1 to MaxRate
-	Interval time.Duration // whole milliseconds, up to MaxRateInterval
+	Count    int64         // 1 to MaxCount
+	Interval time.Duration // whole milliseconds, up to MaxInterval
 }
 
 // rateUnits are the intervals that have a name.
@@ -28,10 +28,10 @@ var rateUnits = []struct { //nolint:gochecknoglobals // a constant table
 	length time.Duration
 }{{"second", time.Second}, {"minute", time.Minute}, {"hour", time.Hour}, {"day", calendar.DayLong}}
 
-// ParseRate reads a rate as it is written everywhere: "100/second",
+// Parse reads a rate as it is written everywhere: "100/second",
 // "6000/minute", "50/hour", "10/day" or "20/500ms". The error is an
 // *InvalidError for the field "rate".
-func ParseRate(s string) (Rate, error) {
+func Parse(s string) (Rate, error) {
 	count, interval, _ := strings.Cut(s, "/")
 	n, err := strconv.ParseInt(count, 10, 64)
 	if err != nil || strconv.FormatInt(n, 10) != count {
@@ -52,7 +52,7 @@ func ParseRate(s string) (Rate, error) {
 	return r, nil
 }
 
-// String returns the rate as ParseRate reads it, and "none" for the zero Rate.
+// String returns the rate as Parse reads it, and "none" for the zero Rate.
 func (r Rate) String() string {
 	if r == (Rate{}) {
 		return "none"
@@ -69,8 +69,8 @@ func (r Rate) String() string {
 // Validate says whether the rate is within its bounds; the zero Rate is not.
 // The error is an *InvalidError for the field "rate".
 func (r Rate) Validate() error {
-	inBounds := r.Count >= 1 && r.Count <= MaxRate &&
-		r.Interval >= time.Millisecond && r.Interval <= MaxRateInterval && r.Interval%time.Millisecond == 0
+	inBounds := r.Count >= 1 && r.Count <= MaxCount &&
+		r.Interval >= time.Millisecond && r.Interval <= MaxInterval && r.Interval%time.Millisecond == 0
 	if !inBounds {
 		return invalidRate(r.String())
 	}
@@ -80,7 +80,7 @@ func (r Rate) Validate() error {
 func invalidRate(s string) error {
 	return &fault.InvalidError{
 		Field: "rate", Value: s,
-		Want: fmt.Sprintf("a rate such as 100/second, 6000/minute or 20/500ms: 1 to %d, in 1ms to 31 days", MaxRate),
+		Want: fmt.Sprintf("a rate such as 100/second, 6000/minute or 20/500ms: 1 to %d, in 1ms to 31 days", MaxCount),
 	}
 }
 
@@ -112,7 +112,7 @@ func parsePermitRate(s string) (PermitRate, error) {
 	count, wrong := strconv.ParseInt(words[0], 10, 64)
 	length, garbage := strconv.ParseInt(words[1], 10, 64)
 	r := PermitRate{Rate: Rate{Count: count, Interval: time.Duration(length) * time.Millisecond}, PerClient: words[2] == "c"}
-	if wrong != nil || garbage != nil || length > MaxRateInterval.Milliseconds() || r.Validate() != nil {
+	if wrong != nil || garbage != nil || length > MaxInterval.Milliseconds() || r.Validate() != nil {
 		return parsePermitRate("") // it is none
 	}
 	return r, nil

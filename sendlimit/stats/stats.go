@@ -53,8 +53,8 @@ type statsBatch struct {
 	counts map[string]int64
 }
 
-// AccountStats are the numbers of an account on one day.
-type AccountStats struct {
+// Day are the numbers of an account on one day.
+type Day struct {
 	Sent     int64 `json:"sent"`     // late ones included
 	Late     int64 `json:"late"`     // sent past the tolerance
 	Dropped  int64 `json:"dropped"`  // ended unsent
@@ -166,16 +166,16 @@ func (s *Stats) write(ctx context.Context, b statsBatch) error {
 
 // Read returns the numbers of an account and the natural day that begins at a
 // time, as far as processes have flushed them.
-func (s *Stats) Read(ctx context.Context, account string, day time.Time) (AccountStats, error) {
+func (s *Stats) Read(ctx context.Context, account string, day time.Time) (Day, error) {
 	const doing = "reading the numbers of an account"
-	if !accounts.ValidAccount(account) {
-		return AccountStats{}, &fault.InvalidError{Field: "account", Value: account, Want: "a name of 1 to 64 of a-z 0-9 _ -"}
+	if !accounts.ValidName(account) {
+		return Day{}, &fault.InvalidError{Field: "account", Value: account, Want: "a name of 1 to 64 of a-z 0-9 _ -"}
 	}
 	values, err := s.client.HGetAll(ctx, s.keys.Stats(account, day.UnixMilli())).Result()
 	if err != nil {
-		return AccountStats{}, store.Explain(err, doing)
+		return Day{}, store.Explain(err, doing)
 	}
-	var a AccountStats
+	var a Day
 	var wrong error
 	for _, what := range slices.Sorted(maps.Keys(values)) {
 		n, err := strconv.ParseInt(values[what], 10, 64)

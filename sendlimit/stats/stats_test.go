@@ -39,10 +39,10 @@ func TestStatsOfAnAccountsDays(t *testing.T) {
 	}
 	for _, day := range []struct {
 		starts string
-		want   stats.AccountStats
+		want   stats.Day
 	}{
-		{"21 18:30", stats.AccountStats{Sent: 1}},
-		{"22 18:30", stats.AccountStats{
+		{"21 18:30", stats.Day{Sent: 1}},
+		{"22 18:30", stats.Day{
 			Sent: 2, Late: 1, Dropped: 1, Accepted: 1, Refused: map[string]int64{"5/hour": 1, "quota_exceeded": 1},
 		}},
 	} {

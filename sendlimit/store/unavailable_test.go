@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
-	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
@@ -123,7 +122,7 @@ func TestUnavailableByOtherCauses(t *testing.T) {
 		{context.Canceled, ""},       // the caller gave up
 		{dial(context.Canceled), ""}, // also while connecting
 		{redis.ErrClosed, ""},        // a fault of ours
-		{script.ErrReply, ""},
+		{fault.ErrReply, ""},
 	} {
 		require.Equal(t, row.want, detail(t, row.err), "%v", row.err)
 	}

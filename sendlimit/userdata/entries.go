@@ -51,7 +51,7 @@ func (k keyKind) entryOf(user string) func(member string) bool {
 		case deadLettersKey:
 			of, _, _ = keyspace.ParseDeadLetterMember(member)
 		case noticesKey, deadNoticesKey:
-			return notices.NoticeIsAbout(member, user)
+			return notices.IsAbout(member, user)
 		case gatheredKey:
 			return notices.GatheredIsAbout(member, user)
 		case timelineKey, uncountedKey, lateMarkKey, endedKey, settingsKey, recordKey, flagKey, noticeKey, copiesKey:

@@ -62,7 +62,7 @@ type userKeys struct {
 }
 
 func keysOfUser(k keyspace.Keys, user string) userKeys {
-	return userKeys{prefix: k.Begin, user: user, tag: fmt.Sprintf(":{p%04d}:", keyspace.Partition(user))}
+	return userKeys{prefix: k.Prefix(), user: user, tag: fmt.Sprintf(":{p%04d}:", keyspace.Partition(user))}
 }
 
 // pattern is what SCAN matches the keys of the user's partition by, those of
@@ -94,7 +94,7 @@ func (u userKeys) parse(key string) (found userKey, ok bool) {
 		return found, owner == u.user
 	case noticeKey:
 		found.name = owner
-		return found, notices.NoticeIsAbout(owner, u.user)
+		return found, notices.IsAbout(owner, u.user)
 	case flagKey:
 		letter, subject, _ := strings.Cut(owner, ":")
 		return found.named(subject, u.user, letter == keyspace.AlertOfUser)

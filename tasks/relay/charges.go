@@ -38,7 +38,7 @@ func (r *Relay) settleDue(ctx context.Context, due []quota.DueHold) (int, error)
 	for range min(relayTogether, len(due)) {
 		workers.Go(func() {
 			for entry := range entries {
-				end, notices, err := r.Charges.LookAfter(ctx, entry, time.Time{})
+				end, notices, err := r.Charges.Resolve(ctx, entry, time.Time{})
 				r.Queue.AnnounceAll(ctx, notices, r.Logger)
 				switch {
 				case err != nil:

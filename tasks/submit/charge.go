@@ -107,7 +107,7 @@ func mayArrive(d sendlimit.Decision, took time.Duration) bool {
 }
 
 func (c *charger) settle(ctx context.Context, h sendlimit.Hold, made bool) {
-	notices, err := c.charges.Settle(ctx, time.Time{}, quota.Settled{Account: h.Account, Attempt: h.Attempt, Made: made})
+	notices, err := c.charges.Settle(ctx, time.Time{}, quota.Settlement{Account: h.Account, Attempt: h.Attempt, Made: made})
 	if err != nil {
 		c.logger.WarnContext(ctx, "could not settle a charge: it will be looked after", "error", err)
 	}

@@ -19,7 +19,7 @@ type settler struct {
 	stats   *stats.Stats
 	raised  func(context.Context, []string) // is told which notices were
 	logger  *slog.Logger
-	made    chan quota.Settled
+	made    chan quota.Settlement
 	done    sync.WaitGroup
 
 	mu     sync.RWMutex // over closed: no send on a closed channel
@@ -36,7 +36,7 @@ func newSettler(
 	charges *quota.Charges, stats *stats.Stats, raised func(context.Context, []string), logger *slog.Logger,
 ) *settler {
 	s := &settler{
-		charges: charges, stats: stats, raised: raised, logger: logger, made: make(chan quota.Settled, settleBacklog),
+		charges: charges, stats: stats, raised: raised, logger: logger, made: make(chan quota.Settlement, settleBacklog),
 	}
 	s.done.Go(s.run)
 	return s
@@ -44,13 +44,13 @@ func newSettler(
 
 // add settles the charge of a change that was made, as soon as there is time.
 func (s *settler) add(h sendlimit.Hold) {
-	s.put(quota.Settled{Account: h.Account, Attempt: h.Attempt, Made: true})
+	s.put(quota.Settlement{Account: h.Account, Attempt: h.Attempt, Made: true})
 }
 
 // counted has the numbers written that were counted by now.
-func (s *settler) counted() { s.put(quota.Settled{}) }
+func (s *settler) counted() { s.put(quota.Settlement{}) }
 
-func (s *settler) put(one quota.Settled) {
+func (s *settler) put(one quota.Settlement) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.closed {
@@ -63,7 +63,7 @@ func (s *settler) put(one quota.Settled) {
 }
 
 func (s *settler) run() {
-	batch := make([]quota.Settled, 0, settleTogether)
+	batch := make([]quota.Settlement, 0, settleTogether)
 	for one := range s.made {
 		batch = batch[:0]
 		for more := true; more; {
@@ -86,7 +86,7 @@ func (s *settler) run() {
 }
 
 // settle settles a batch, and reports whether it could.
-func (s *settler) settle(batch []quota.Settled) bool {
+func (s *settler) settle(batch []quota.Settlement) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), settleBatchWithin)
 	defer cancel()
 	if len(batch) > 0 {

@@ -3,6 +3,8 @@ package script
 import (
 	"fmt"
 	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
 // reply is a script's answer. Its accessors check shape and type; the first
@@ -18,7 +20,7 @@ type ReplyReader struct {
 func Read(r Reply, doing string) *ReplyReader { return &ReplyReader{Reply: r, Doing: doing} }
 
 func ReplyError(doing, what string) error {
-	return fmt.Errorf("%s: %w: %s", doing, ErrReply, what)
+	return fmt.Errorf("%s: %w: %s", doing, fault.ErrReply, what)
 }
 
 func (r *ReplyReader) Fail(i int, want string) {

@@ -2,7 +2,6 @@ package script
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,11 +11,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
-
-// ErrReply is returned when a script's reply has not the shape it is
-// documented to have: the store is not Redis, or runs another version's
-// script.
-var ErrReply = errors.New("unexpected reply of a script")
 
 // NoValue stands for a word that is absent; no account, attempt or number is it.
 const NoValue = "."

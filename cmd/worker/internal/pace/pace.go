@@ -87,7 +87,7 @@ func (c *commands) set(cmd *cobra.Command, rateText string, burst int64) error {
 	if rateText == "" {
 		return &cli.UsageError{Detail: "pace set needs --rate, such as --rate 100/second; worker pace clear removes the pace"}
 	}
-	parsed, err := rate.ParseRate(rateText)
+	parsed, err := rate.Parse(rateText)
 	if err != nil {
 		return err
 	}

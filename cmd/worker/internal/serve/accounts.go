@@ -30,7 +30,7 @@ func openAccounts(
 	if !c.RequireKeys && !c.Exposed() {
 		return accounts, nil
 	}
-	usable, err := accounts.Usable(ctx)
+	usable, err := accounts.HasUsableKey(ctx)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("looking for API keys: %w", err)
