@@ -7,25 +7,26 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// Alert tells of a counter that reaches a share of its limit: a notice is
-// put into the outbox in the script that counts, so that neither a crash nor two
-// callers at once lose it or raise it twice.
+// Alert raises a notice when a counter reaches a share of its limit. The script
+// that counts puts the notice into the outbox, so that a crash does not lose it
+// and two callers do not raise it twice.
 type Alert struct {
-	// Counter names the one, of those the call brings itself.
+	// Counter names one of the counters in the request.
 	Counter string
-	// At has the percents of its limit that are told of, 1 to 100, ascending.
-	// Each is told of once in a period, of several reached at once the highest;
-	// what is given back does not arm it again.
+	// At lists percents of the limit, 1 to 100, ascending. Each raises one notice
+	// in a period. If a call reaches several of them, only the highest raises
+	// one. A call that is given back does not arm a percent again.
 	At []int
-	// Kind begins the notice's id, 1 to 64 of a-z 0-9 _ -, and tells whoever
-	// delivers it what it is. Its subject is the call's Key.
+	// Kind begins the id of the notice, 1 to 64 of a-z 0-9 _ -, and tells its
+	// reader what it is about. The subject of the notice is the Key of the
+	// request.
 	Kind string
-	// Details is handed to whoever delivers the notice as it is.
+	// Details is passed on to whoever delivers the notice.
 	Details string
 }
 
-// validate checks an alert against the counters of its call, and returns which
-// of them it is about.
+// validate checks an alert against the counters of its request and returns the
+// index of the one that it names.
 func (a Alert) validate(counters []Counter) (index int, err error) {
 	index = -1
 	for i, c := range counters {

@@ -19,66 +19,64 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// Counters limits how often something happens now: several counters of a key, in
-// natural periods or in windows from their first use, are judged and charged in
-// one script and one round trip. If one refuses, none is charged. It is safe for
-// concurrent use by any number of processes.
+// Counters limits how often something happens now. One script, and one round
+// trip, judges and charges several counters of a key: in natural periods, or in
+// windows from their first use. If one refuses, none is charged. Any number of
+// processes may use it concurrently.
 //
-// A refusal is a Decision with CodeRateLimited that names the Counter in the
-// way: of several, the one that resets last. Once RetryAfter is over, the same
-// call is allowed, unless others come first; trying earlier costs nothing and
-// changes nothing.
+// A refusal is a Decision with CodeRateLimited. It names the counter that
+// refuses; of several, the one that resets last. After RetryAfter the same call
+// is allowed, unless others come first. Trying earlier costs nothing.
 //
-// The limit of a Counter comes with each call, those of an Event are in the
-// store. Another limit holds from the next call on, and what has been counted
-// stays counted: a limit below it refuses until the period is over, a higher one
-// leaves what it has more.
+// The limit of a Counter comes with each call; the limits of an Event are in the
+// store. A changed limit takes effect with the next call, and what has been
+// counted stays counted. A limit below that refuses until the period ends.
 //
-// What is counted is counted at the time of the call. A counter does not look
-// back over a sliding window: around the end of a period, up to twice its limit
-// can pass within a short time. For messages that are to be sent at a time, ahead
-// of it, and for limits that must hold in every window, use a Timeline; for what
-// is to be spread evenly, a TokenBucket; for how many may be going on within the
-// last while, Permits.
+// A call is counted at the time it is made. A counter does not look back over a
+// sliding window: around the end of a period, up to twice its limit can pass in a
+// short time. Use a Timeline for messages that are sent later and for limits that
+// hold in every window, a TokenBucket for an even flow, and Permits for how many
+// may happen in any interval.
 //
 // Every method returns an *InvalidError for an argument out of bounds, also when
-// N is more than one of the limits, which no waiting helps; an *UnavailableError
-// when the store did not answer, and ErrReply when it answered nonsense. A call
-// whose answer got lost may have been counted, and nothing says that it was: it
-// counts rather too much than too little.
+// N exceeds a limit, which no waiting changes. It returns an *UnavailableError if
+// the store did not answer, and ErrReply if its reply makes no sense. A call
+// whose reply got lost may have been counted, so that counters rather count too
+// much than too little.
 type Counters struct {
 	client redis.Scripter
 	keys   keyspace.Keys
 	zones  calendar.ZoneTables
-	events sync.Map // name of an event -> name of the time zone it was last seen in
+	// events has the time zone in which each event was last seen, by its name.
+	events sync.Map
 }
 
-// Request is one call to be counted.
+// Request describes one call to count.
 type Request struct {
-	// Event is what happens; the limits that were set for it hold, see
-	// EventStore. An event that has none is limited by Counters alone, and
-	// where those are empty too, by nothing. "" is no event.
+	// Event is what happens. The limits that are set for it apply, see Events. An
+	// event without limits is limited by Counters only; if those are empty too,
+	// by nothing. "" means no event.
 	Event string
-	// Key is whose calls are counted, 1 to 256 bytes of UTF-8 without control
+	// Key is whose calls are counted: 1 to 256 bytes of UTF-8 without control
 	// characters.
 	Key string
-	// N is how many are counted at once; zero means one.
+	// N is how many calls are counted together; zero means one.
 	N int64
-	// At is the time that is judged; zero means the server's clock. In a period
-	// that is over by the server's clock nothing is counted.
+	// At is the time to judge; zero means the server's clock. Nothing is counted
+	// in a period that has ended by the server's clock.
 	At time.Time
-	// Counters are more limits, beside those of the event.
+	// Counters are limits beside those of the event.
 	Counters []Counter
-	// TimeZone is the IANA time zone of the natural periods, "" for UTC. With an
-	// Event it has to be "": the event's holds.
+	// TimeZone is the IANA time zone of the natural periods; "" means UTC. It
+	// must be "" with an Event, which has its own.
 	TimeZone string
-	// Alert tells of one of Counters, at most, that fills up; only without an
-	// Event, whose counters are apart from where notices are looked for.
+	// Alert raises a notice when one of Counters fills up. It needs a request
+	// without an Event: the counters of an event are apart from the outbox.
 	Alert *Alert
 }
 
-// New returns the counters in the store behind client, under a prefix,
-// "" for DefaultPrefix. The error is an *InvalidError.
+// New returns the counters in the store behind client. Its keys begin with
+// prefix; "" means keyspace.DefaultPrefix. The error is an *InvalidError.
 func New(client redis.Scripter, prefix string) (*Counters, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
@@ -87,7 +85,7 @@ func New(client redis.Scripter, prefix string) (*Counters, error) {
 	return &Counters{client: client, keys: keys}, nil
 }
 
-// Count counts a call, or says why not.
+// Count counts a call, or refuses it.
 func (c *Counters) Count(ctx context.Context, r Request) (Decision, error) {
 	const doing = "counting a call"
 	answer, err := c.call(ctx, lua.Count, doing, r)
@@ -97,26 +95,25 @@ func (c *Counters) Count(ctx context.Context, r Request) (Decision, error) {
 	return r.decision(script.Read(answer, doing))
 }
 
-// GiveBack takes a call off the counters that it was counted in: none falls
-// below zero, and where the period is over, nothing happens. At has to be the
-// Now of the Decision that allowed it, and the rest as it was then; with At
-// zero it is given back in the periods of now. What was told in an Alert stays
-// told.
+// GiveBack takes a call off the counters that counted it. No counter falls below
+// zero; nothing happens if the period has ended. At must be the Now of the
+// Decision that allowed the call, and the rest as it was then. With a zero At it
+// is given back in the current periods. A notice that the call raised stays
+// raised.
 //
-// A call that never was counted must not be given back, nor one twice: the room
-// would be another's.
+// Do not give back a call that was not counted, nor one twice: the room would be
+// taken from another.
 func (c *Counters) GiveBack(ctx context.Context, r Request) error {
 	r.Alert = nil
 	_, err := c.call(ctx, lua.GiveBack, "giving a call back", r)
 	return err
 }
 
-// otherZone is the status of a script that has found the event in another time
-// zone than the one whose offsets it was given.
+// otherZone is the status of a script that was given the offsets of a time zone
+// which is not the event's.
 const otherZone = -2
 
-// call runs one of the scripts of counters, again where the event's time zone
-// was not known.
+// call runs a script. It runs it again if it did not know the event's time zone.
 func (c *Counters) call(ctx context.Context, lua *redis.Script, doing string, r Request) (script.Reply, error) {
 	r.N = cmp.Or(r.N, 1)
 	alert, err := r.validate()
@@ -158,7 +155,7 @@ func (c *Counters) call(ctx context.Context, lua *redis.Script, doing string, r 
 	return nil, script.ReplyError(doing, "the event has another time zone each time")
 }
 
-// arguments are those that both scripts take, from ARGV[1] on.
+// arguments returns the arguments that both scripts take, from ARGV[1] on.
 func (c *Counters) arguments(r Request, alert int) ([]any, error) {
 	zone := r.TimeZone
 	if zone == "UTC" {
@@ -184,7 +181,7 @@ func (c *Counters) arguments(r Request, alert int) ([]any, error) {
 	return args, nil
 }
 
-// offsets are those of the request's time zone around its time.
+// offsets returns the offsets of the request's time zone around its time.
 func (c *Counters) offsets(r Request) (string, error) {
 	if r.TimeZone == "" {
 		return "", nil
@@ -196,7 +193,8 @@ func (c *Counters) offsets(r Request) (string, error) {
 	return c.zones.TableAt(zone, calendar.OrLocalClock(r.At)).Words, nil
 }
 
-// validate checks a request, and returns which counter its alert is about.
+// validate checks a request and returns the index of the counter that its alert
+// names.
 func (r Request) validate() (alert int, err error) {
 	switch {
 	case !keyspace.ValidUser(r.Key):

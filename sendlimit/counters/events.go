@@ -17,8 +17,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Event is something that happens, and how often it may for each key: per
-// natural minute, hour and day. A limit of zero is none.
+// Event says how often something may happen for each key, in each natural minute,
+// hour and day. A limit of zero means no limit.
 type Event struct {
 	Name      string // 1 to 64 of a-z 0-9 _ -
 	PerMinute int64
@@ -27,8 +27,7 @@ type Event struct {
 	TimeZone  string // IANA name of the zone of the natural periods; "" is UTC
 }
 
-// Validate says whether the event is within its bounds. The error is an
-// *InvalidError.
+// Validate checks the event's bounds. The error is an *InvalidError.
 func (e Event) Validate() error {
 	if err := checkEvent(e.Name); err != nil {
 		return err
@@ -52,8 +51,8 @@ func checkEvent(name string) error {
 	return nil
 }
 
-// Counters are the event's limits, as a Decision names them: "minute", "hour",
-// "day".
+// Counters returns the event's limits as counters with the names "minute", "hour"
+// and "day".
 func (e Event) Counters() []Counter {
 	var counters []Counter
 	add := func(p calendar.Period, limit int64) {
@@ -67,8 +66,7 @@ func (e Event) Counters() []Counter {
 	return counters
 }
 
-// String returns the limits for a sentence: "60 per minute, 500 per day
-// (Europe/Berlin)".
+// String describes the limits: "60 per minute, 500 per day (Europe/Berlin)".
 func (e Event) String() string {
 	var words []string
 	for _, c := range e.Counters() {
@@ -81,15 +79,16 @@ func (e Event) String() string {
 	return s
 }
 
-// Events keeps the limits of events in the store, the only place they live:
-// Counters looks them up in the very script that counts, so that a change holds
-// from the next call on, in every process.
+// Events keeps the limits of events in the store. Counters reads them in the
+// script that counts, so that a change takes effect with the next call of any
+// process.
 type Events struct {
 	client redis.Cmdable
 	keys   keyspace.Keys
 }
 
-// NewEvents returns the events under a prefix, "" for DefaultPrefix.
+// NewEvents returns the events in the store behind client. Its keys begin with
+// prefix; "" means keyspace.DefaultPrefix. The error is an *InvalidError.
 func NewEvents(client redis.Cmdable, prefix string) (*Events, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
@@ -98,9 +97,8 @@ func NewEvents(client redis.Cmdable, prefix string) (*Events, error) {
 	return &Events{client: client, keys: keys}, nil
 }
 
-// Set gives an event its limits in place of those it had. What is counted stays
-// counted; in another time zone the periods begin at other times, and count
-// anew where they do.
+// Set replaces the limits of an event. What was counted stays counted. In another
+// time zone periods begin at other times, and those count from zero.
 func (s *Events) Set(ctx context.Context, e Event) error {
 	const doing = "setting the limits of an event"
 	if err := e.Validate(); err != nil {
@@ -168,9 +166,8 @@ func (s *Events) List(ctx context.Context) ([]Event, error) {
 	return events, nil
 }
 
-// Remove takes an event's limits away, so that its calls are limited no more;
-// removed is false if it had none. What has been counted is forgotten when its
-// period is over.
+// Remove removes the limits of an event; removed is false if it had none. What
+// was counted is forgotten at the end of its period.
 func (s *Events) Remove(ctx context.Context, name string) (removed bool, err error) {
 	if err := checkEvent(name); err != nil {
 		return false, err

@@ -8,44 +8,45 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Guard limits the calls of a function or of an http.Handler: it counts each by
-// the event that it is and the key that it is for, and refuses it before it
-// runs. See Guarded for functions and GuardHandler for handlers; Admit is for
-// everything else, such as the middleware of a framework.
+// Guard limits the calls of a function or of an http.Handler. It counts each call
+// by its event and its key, and refuses it before it runs. Use Guarded for
+// functions, GuardHandler for handlers and Admit for everything else, such as the
+// middleware of a framework.
 //
-// A refusal is a *LimitedError; when to call again is in its Decision. Changed
-// limits of the event hold from the next call on, see Counters.
+// A refusal is a *LimitedError; its Decision says when to call again. A changed
+// limit of the event takes effect with the next call.
 //
-// When the store is away, calls are refused with an *UnavailableError, unless
-// OnUnavailable lets them run: whoever is guarded against would have to take the
-// store away first. A call that was admitted and then fails stays counted.
+// If the store is away, calls are refused with an *UnavailableError, unless
+// OnUnavailable is set: otherwise an attacker would only have to bring the store
+// down. A call that was admitted and then fails stays counted.
 //
-// A Guard counts calls. How many may run at a time is no business of a counter:
-// a semaphore does that in one process.
+// A Guard does not limit how many calls run at the same time; use a semaphore for
+// that.
 type Guard[C any] struct {
 	Counters *Counters
-	// Event names what the calls are; its limits are looked up in the store, see
-	// EventStore. "" is none, and Extra has all limits.
+	// Event is what the calls are. Its limits are in the store, see Events. ""
+	// means no event: only Extra limits.
 	Event string
-	// Key is whose limits a call uses up; "" lets it run uncounted.
+	// Key returns whose limits a call uses up. The call is not counted if it
+	// returns "".
 	Key func(ctx context.Context, call C) string
-	// Extra are limits beside those of the event, such as those of the caller's
-	// tier; nil is none.
+	// Extra returns limits beside those of the event, such as those of the
+	// caller's tier; nil means none.
 	Extra func(ctx context.Context, call C) []Counter
-	// OnUnavailable, where it is not nil, has calls run while the store is
-	// away, and is told of each with the reason, to be counted or logged.
+	// OnUnavailable, if set, lets calls run while the store is away. It is called
+	// with the reason for each of them, to count or log it.
 	OnUnavailable func(ctx context.Context, err error)
 }
 
-// LimitedError is returned when a Guard refuses a call: it has not run.
+// LimitedError is returned when a Guard refuses a call: the call has not run.
 type LimitedError struct {
 	Event    string
 	Key      string
 	Decision Decision // says which counter refuses, and when to try again
 }
 
-// Error says which counter refuses and when to try again; not the key, which
-// may be a secret.
+// Error says which counter refuses and when to try again. It leaves out the key,
+// which may be a secret.
 func (e *LimitedError) Error() string {
 	d := e.Decision
 	limit := d.Counter
@@ -60,9 +61,9 @@ func (e *LimitedError) Error() string {
 // Code returns the Decision's code, CodeRateLimited.
 func (e *LimitedError) Code() fault.Code { return e.Decision.Code }
 
-// Admit counts a call, or refuses it with a *LimitedError, whose Decision it
-// returns as well. A call that is not counted, for want of a key or of the
-// store, has a Decision without Counters.
+// Admit counts a call, or refuses it with a *LimitedError; it returns the
+// Decision in both cases. A call that was not counted, because it has no key or
+// the store is away, gets a Decision without Counters.
 func (g Guard[C]) Admit(ctx context.Context, call C) (Decision, error) {
 	key := g.Key(ctx, call)
 	if key == "" {
@@ -89,8 +90,8 @@ func (g Guard[C]) Admit(ctx context.Context, call C) (Decision, error) {
 	return d, nil
 }
 
-// Guarded returns call behind a guard: what the guard refuses does not run, and
-// gives the error of Admit.
+// Guarded returns call behind a guard. A refused call does not run and returns
+// the error of Admit.
 func Guarded[C, R any](g Guard[C], call func(context.Context, C) (R, error)) func(context.Context, C) (R, error) {
 	return func(ctx context.Context, argument C) (R, error) {
 		if _, err := g.Admit(ctx, argument); err != nil {

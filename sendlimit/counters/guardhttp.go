@@ -10,18 +10,17 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// retryUnavailable is what Retry-After says while the store is away.
+// retryUnavailable is the Retry-After of answers while the store is away.
 const retryUnavailable = time.Second
 
-// GuardHandler returns next behind a guard. A request that the guard refuses
-// does not reach it, and is answered with 429 and Retry-After; while the store
-// is away with 503 and Retry-After. Every answer to a request that was counted
-// says in RateLimit-Policy and RateLimit what there is and what is left, see
+// GuardHandler returns next behind a guard. A refused request does not reach
+// next: the answer is 429 with Retry-After, or 503 with Retry-After while the
+// store is away. Every answer to a counted request has the header fields of
 // WriteRateLimit.
 //
-// Refuse writes the status and the body, with the header fields in place; nil
-// is one line of text. A middleware that the key depends on, such as one that
-// authenticates, has to come before.
+// Refuse writes the status and the body after the header fields are set; nil
+// writes one line of text. A middleware that the key depends on, such as
+// authentication, must come before this one.
 func GuardHandler(g Guard[*http.Request], next http.Handler, refuse func(w http.ResponseWriter, r *http.Request, status int, err error)) http.Handler {
 	if refuse == nil {
 		refuse = func(w http.ResponseWriter, _ *http.Request, status int, err error) {
@@ -50,11 +49,11 @@ func GuardHandler(g Guard[*http.Request], next http.Handler, refuse func(w http.
 	})
 }
 
-// WriteRateLimit says in header fields what a Decision of Counters has come to:
-// RateLimit-Policy has each counter with its limit q in a period of w seconds,
-// RateLimit what remains, r, until it resets in t seconds. They are those of
-// draft-ietf-httpapi-ratelimit-headers-10. A refusal has Retry-After as well.
-// Without counters there is nothing to say.
+// WriteRateLimit writes a Decision into header fields, as
+// draft-ietf-httpapi-ratelimit-headers-10 defines them. RateLimit-Policy has the
+// limit q of each counter and the length w of its period in seconds. RateLimit
+// has what remains, r, and the seconds t until the counter resets. A refusal has
+// Retry-After as well. Without counters it writes nothing.
 func WriteRateLimit(h http.Header, d Decision) {
 	if len(d.Counters) == 0 {
 		return
@@ -72,8 +71,8 @@ func WriteRateLimit(h http.Header, d Decision) {
 	}
 }
 
-// seconds rounds up to whole ones: whoever waits for so long has not come too
-// early.
+// seconds rounds up to whole seconds, so that nobody who waits that long comes
+// too early.
 func seconds(d time.Duration) string {
 	return strconv.FormatInt(int64((d+time.Second-1)/time.Second), 10)
 }

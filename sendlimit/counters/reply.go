@@ -65,8 +65,8 @@ func (r Request) decision(in *script.ReplyReader) (Decision, error) {
 	return d, nil
 }
 
-// leastLeft gives the counter with the least left, of several the one that
-// resets last; ok is false if there is none.
+// leastLeft returns the counter with the least left; of several the one that
+// resets last. ok is false if there is none.
 func leastLeft(counters []Usage) (tightest Usage, ok bool) {
 	for _, u := range counters {
 		switch left := u.Remaining() - tightest.Remaining(); {
@@ -77,7 +77,7 @@ func leastLeft(counters []Usage) (tightest Usage, ok bool) {
 	return tightest, ok
 }
 
-// eventCounter is the counter of an event in a natural period.
+// eventCounter returns the counter of an event in a natural period.
 func eventCounter(p calendar.Period, limit int64) Counter {
 	return Counter{Name: p.String(), Limit: limit, Period: p}
 }

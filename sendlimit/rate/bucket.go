@@ -14,34 +14,31 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// TokenBucket allows bursts up to a capacity, and a steady rate behind them:
-// each key has a bucket that is full at first, every call takes tokens out of
-// it, and they come back one by one at the rate, up to the capacity. It is safe
-// for concurrent use by any number of processes, and the server's clock is the
-// only one; while that goes back, no tokens come and none are lost.
+// TokenBucket allows bursts up to a capacity and a steady rate behind them. Each
+// key has a bucket, which is full at first. A call takes tokens out of it; they
+// come back one by one at the rate, up to the capacity. Any number of processes
+// may use it concurrently. Only the server's clock counts; while it goes back, no
+// tokens come and none are lost.
 //
-// What comes back is reckoned from the time that has passed since the last call,
-// in whole parts of a token: nothing is rounded, whatever the rate and however
-// often the bucket is asked.
+// Refilling uses whole parts of a token, from the time since the last call:
+// nothing is rounded, whatever the rate and however often the bucket is asked.
 //
-// A refusal takes nothing. Its RetryAfter is the time until enough tokens have
-// come: asked for then, they are given, and a millisecond before they are not,
-// unless somebody else takes or gives back some meanwhile.
+// A refusal takes nothing. After RetryAfter, and not a millisecond earlier,
+// enough tokens have come, unless somebody else takes or gives back some
+// meanwhile.
 //
-// Rate and capacity are arguments of every call: a bucket under others keeps
-// the tokens it has, as many as it now holds at most, and the time since the
-// last call counts at the new rate. A larger capacity fills up at the rate; only
-// a bucket that was full is full again.
+// Rate and capacity are arguments of every call. If they change, the bucket keeps
+// its tokens, up to the new capacity, and the time since the last call counts at
+// the new rate. A larger capacity fills up at the rate; only a bucket that was
+// full is full again.
 //
-// When Redis is away nothing is allowed, the error is an *UnavailableError, and
-// whether to wait or to go on without is for the caller to say. A bucket
-// expires when it is full.
+// If Redis is away nothing is allowed and the error is an *UnavailableError; the
+// caller decides whether to wait or to go on. A bucket expires when it is full.
 //
-// In an interval that begins with a full bucket as much as capacity and rate
-// together can be taken. Where no interval may ever see more than the rate, or
-// the rate is to be changed for all processes at once, take Permits; to limit
-// what a user gets at times to come, a Timeline; for natural hours and days
-// Counters.
+// In an interval that begins with a full bucket, capacity plus rate can be taken.
+// If no interval may see more than the rate, or the rate must change for all
+// processes at once, use Permits. For messages that are sent later use a
+// Timeline, for natural hours and days Counters.
 type TokenBucket struct {
 	client   redis.Scripter
 	keys     keyspace.Keys
@@ -49,14 +46,14 @@ type TokenBucket struct {
 	capacity int64
 }
 
-// TokenBucketOptions configure a TokenBucket. Only Rate has no default.
+// TokenBucketOptions configures a TokenBucket. Only Rate has no default.
 type TokenBucketOptions struct {
-	Prefix   string // begins every key; "" means DefaultPrefix
-	Rate     Rate   // tokens that come in an interval
-	Capacity int64  // tokens that a bucket holds, up to MaxCount; zero means Rate.Count
+	Prefix   string // begins every key; "" means keyspace.DefaultPrefix
+	Rate     Rate   // tokens that come back in an interval
+	Capacity int64  // tokens that a bucket holds, at most MaxCount; zero means Rate.Count
 }
 
-// NewTokenBucket returns buckets in the store behind client. The error is an
+// NewTokenBucket returns the buckets in the store behind client. The error is an
 // *InvalidError.
 func NewTokenBucket(client redis.Scripter, o TokenBucketOptions) (*TokenBucket, error) {
 	keys, err := keyspace.NewKeys(o.Prefix)
@@ -84,20 +81,21 @@ type TokenRequest struct {
 	Now    time.Time // zero means the server's clock
 }
 
-// Take takes tokens out of a bucket, all or none. In its Grant, Remaining is
-// how many whole tokens are left, RetryAfter how long to wait for as many as
-// were asked for, and ResetsAt when the bucket is full.
+// Take takes tokens out of a bucket, all or none. In its Grant, Remaining is the
+// whole tokens left, RetryAfter how long to wait for as many as were asked for,
+// and ResetsAt when the bucket is full.
 //
-// The error is an *InvalidError, for more tokens than the bucket holds too, an
-// *UnavailableError when the store did not answer, or ErrReply. After an
-// *UnavailableError the tokens may be taken.
+// The error is an *InvalidError, also for more tokens than the bucket holds; an
+// *UnavailableError if the store did not answer; or ErrReply. After an
+// *UnavailableError the tokens may have been taken.
 func (b *TokenBucket) Take(ctx context.Context, r TokenRequest) (Grant, error) {
 	return b.run(ctx, lua.TokensTake, "taking tokens", r)
 }
 
-// GiveBack puts tokens back that were taken for what did not happen, up to the
-// capacity; its Grant says what is in the bucket then. Unlike that of Permits
-// it does so each time it is called. The error is as of Take.
+// GiveBack puts tokens back that were taken for something that did not happen, up
+// to the capacity. Its Grant says what is in the bucket then. Unlike
+// Permits.GiveBack it gives back each time it is called. Errors are those of
+// Take.
 func (b *TokenBucket) GiveBack(ctx context.Context, r TokenRequest) (Grant, error) {
 	return b.run(ctx, lua.TokensGiveBack, "giving tokens back", r)
 }

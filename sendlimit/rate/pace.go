@@ -15,15 +15,14 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Pace is how fast the calls to a target may come. The zero Pace is as fast as
-// they can.
+// Pace is how fast calls to a target may come. The zero Pace means no limit.
 type Pace struct {
 	Rate  Rate  // of all processes together; zero means no limit
-	Burst int64 // that may go at once, at most the rate's; zero means as many as the rate allows
+	Burst int64 // calls at once, at most Rate.Count; zero means as many as the rate allows
 }
 
-// Validate says whether the pace is within its bounds. The error is an
-// *InvalidError for the field "rate" or "burst".
+// Validate checks the pace's bounds. The error is an *InvalidError for the field
+// "rate" or "burst".
 func (p Pace) Validate() error {
 	if p == (Pace{}) {
 		return nil
@@ -40,7 +39,7 @@ func (p Pace) Validate() error {
 	return nil
 }
 
-// String returns the pace for a sentence: "100/second, at most 20 at once".
+// String describes the pace: "100/second, at most 20 at once".
 func (p Pace) String() string {
 	if p.Burst == 0 {
 		return p.Rate.String()
@@ -48,23 +47,24 @@ func (p Pace) String() string {
 	return fmt.Sprintf("%s, at most %d at once", p.Rate, p.Burst)
 }
 
-// PaceState is the pace of a target, and whether it is paused.
+// PaceState is the pace of a target, and whether the target is paused.
 type PaceState struct {
 	Pace
 
-	PausedUntil time.Time // by the server's clock; zero where it is not
+	PausedUntil time.Time // by the server's clock; zero if it is not paused
 }
 
-// Paces keeps the pace of a target in the store, the only place it lives.
-// Its rate is that of the Permits with the target's name.
+// Paces keeps the pace of a target in the store. Its rate is that of the Permits
+// with the target's name.
 type Paces struct {
 	client redis.Cmdable
 	keys   keyspace.Keys
 	target string
 }
 
-// NewPaces returns the pace of a target, 1 to 64 of a-z 0-9 _ -, under a
-// prefix, "" for DefaultPrefix. The error is an *InvalidError.
+// NewPaces returns the pace of a target, 1 to 64 of a-z 0-9 _ -, in the store
+// behind client. Its keys begin with prefix; "" means keyspace.DefaultPrefix. The
+// error is an *InvalidError.
 func NewPaces(client redis.Cmdable, prefix, target string) (*Paces, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
@@ -76,7 +76,7 @@ func NewPaces(client redis.Cmdable, prefix, target string) (*Paces, error) {
 	return &Paces{client: client, keys: keys, target: target}, nil
 }
 
-// Load returns the pace, the zero Pace where there is none. The error is an
+// Load returns the pace; the zero Pace if there is none. The error is an
 // *UnavailableError.
 func (s *Paces) Load(ctx context.Context) (PaceState, error) {
 	const doing = "looking at the pace"
@@ -97,8 +97,8 @@ func (s *Paces) Load(ctx context.Context) (PaceState, error) {
 	return state, f.Err(doing)
 }
 
-// Apply stores a pace in the place of the one there is; the zero Pace removes
-// it. It holds from the next call on, and what is taken stays taken.
+// Apply replaces the pace; the zero Pace removes it. It takes effect with the
+// next call, and what is taken stays taken.
 func (s *Paces) Apply(ctx context.Context, p Pace) error {
 	if err := p.Validate(); err != nil {
 		return err
@@ -120,8 +120,7 @@ func (s *Paces) Apply(ctx context.Context, p Pace) error {
 	return store.Explain(err, "storing the pace")
 }
 
-// Seed stores a pace if the store has none, and returns the one that it has
-// then.
+// Seed stores a pace if the store has none, and returns the one it has then.
 func (s *Paces) Seed(ctx context.Context, p Pace) (Pace, error) {
 	if err := p.Validate(); err != nil {
 		return Pace{}, err
@@ -139,8 +138,8 @@ func (s *Paces) Seed(ctx context.Context, p Pace) (Pace, error) {
 	return state.Pace, err
 }
 
-// Pause keeps all calls from the target for a while, from 1 ms on, unless they
-// are kept from it for longer already. It returns until when.
+// Pause stops all calls to the target for a while, at least 1 ms. A longer pause
+// that is in force stays. It returns the end of the pause.
 func (s *Paces) Pause(ctx context.Context, d time.Duration) (time.Time, error) {
 	const doing = "pausing a target"
 	if d < time.Millisecond {
@@ -155,7 +154,7 @@ func (s *Paces) Pause(ctx context.Context, d time.Duration) (time.Time, error) {
 	return until, f.Err
 }
 
-// Resume ends a pause before its time.
+// Resume ends a pause early.
 func (s *Paces) Resume(ctx context.Context) error {
 	return store.Explain(s.client.Del(ctx, s.keys.Pause(s.target)).Err(), "ending a pause")
 }

@@ -16,33 +16,31 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Permits limits what many processes do together to a rate: no interval,
-// wherever it begins, sees more permits taken than the rate has. The rate is
-// kept in the store and can be changed while everybody goes on. They are safe
-// for concurrent use by any number of processes, and the server's clock is the
-// only one.
+// Permits limits what many processes do together to a rate: no interval, wherever
+// it begins, sees more permits taken than the rate has. The rate is in the store
+// and can change at any time. Any number of processes may use it concurrently,
+// and only the server's clock counts.
 //
-// A refusal takes nothing. Its RetryAfter is the time until enough permits have
-// come back: asked for then, they are given, and a millisecond before they are
-// not, unless somebody else takes or gives back some meanwhile.
+// A refusal takes nothing. After RetryAfter, and not a millisecond earlier,
+// enough permits have come back, unless somebody else takes or gives back some
+// meanwhile.
 //
-// Another rate holds from the next Acquire on, and what is taken stays taken:
-// under a lower rate nothing is given until enough has come back, under another
-// interval each permit comes back when that has passed since it was taken. What
-// had come back already under a shorter one is not taken again.
+// A changed rate takes effect with the next Acquire, and what is taken stays
+// taken. Under a lower rate nothing is granted until enough has come back. Under
+// another interval each permit comes back when that interval has passed since it
+// was taken. A permit that had already come back under a shorter interval is not
+// taken again.
 //
-// When Redis is away no permit is given, the error is an *UnavailableError, and
-// whether to wait or to go on without is for the caller to say. A permit that is
-// never given back comes back by itself, so a process that dies with some takes
-// nothing with it. What is taken expires when the last permit has come back; the
-// rate stays.
+// If Redis is away no permit is granted and the error is an *UnavailableError;
+// the caller decides whether to wait or to go on. A permit that nobody gives back
+// comes back after its interval, so a process that dies leaves nothing behind.
+// The keys expire when the last permit has come back; the rate stays.
 //
 // Each permit is an entry in the store until it comes back, about 100 bytes. For
-// large rates, or a steady flow instead of a rush at the begin of every
-// interval, take a TokenBucket, which takes the same little room for any rate;
-// but it allows as much as it holds in addition to its rate. To limit what a
-// user gets at times to come, take a Timeline; for natural hours and days
-// Counters.
+// large rates, or for a steady flow instead of a rush at the begin of every
+// interval, use a TokenBucket; but that allows its capacity in addition to its
+// rate. For messages that are sent later use a Timeline, for natural hours and
+// days Counters.
 type Permits struct {
 	client redis.Cmdable
 	keys   keyspace.Keys
@@ -51,17 +49,16 @@ type Permits struct {
 	lag    time.Duration
 }
 
-// PermitsOptions configure Permits. Only Name has no default.
+// PermitsOptions configures Permits. Only Name has no default.
 type PermitsOptions struct {
-	Prefix string // begins every key; "" means DefaultPrefix
-	Name   string // of what they permit: 1 to 64 of a-z 0-9 _ -
-	// Client is whose permits are taken where the rate is for each client: 1 to
-	// 256 bytes of UTF-8 without control characters. "" means a name of its own
-	// that is made up.
+	Prefix string // begins every key; "" means keyspace.DefaultPrefix
+	Name   string // what they permit: 1 to 64 of a-z 0-9 _ -
+	// Client is whose permits are taken if the rate is per client: 1 to 256 bytes
+	// of UTF-8 without control characters. "" means a random name.
 	Client string
-	// Lag is how long after Acquire that may happen which it permits, in whole
-	// milliseconds, up to a minute. Permits stay taken for so much longer than
-	// the interval, so that no more than the rate happens in any interval either.
+	// Lag is how long after Acquire the permitted thing may happen: whole
+	// milliseconds, up to a minute. Permits stay taken for that much longer than
+	// the interval, so that no interval sees more than the rate happen.
 	Lag time.Duration
 }
 
@@ -89,8 +86,8 @@ func NewPermits(client redis.Cmdable, o PermitsOptions) (*Permits, error) {
 	return &Permits{client: client, keys: keys, name: o.Name, owner: o.Client, lag: o.Lag}, nil
 }
 
-// TrySetRate sets the rate unless there is one: the first wins. It returns the
-// one that holds then. SetRate replaces whatever there is.
+// TrySetRate sets the rate if there is none, and returns the one in force: the
+// first call wins. SetRate replaces any rate.
 func (p *Permits) TrySetRate(ctx context.Context, r PermitRate) (PermitRate, error) {
 	if err := r.Validate(); err != nil {
 		return PermitRate{}, err
@@ -105,7 +102,7 @@ func (p *Permits) TrySetRate(ctx context.Context, r PermitRate) (PermitRate, err
 	return holds, err
 }
 
-// SetRate sets the rate in the place of the one there is.
+// SetRate sets or replaces the rate.
 func (p *Permits) SetRate(ctx context.Context, r PermitRate) error {
 	if err := r.Validate(); err != nil {
 		return err
@@ -113,7 +110,7 @@ func (p *Permits) SetRate(ctx context.Context, r PermitRate) error {
 	return store.Explain(p.client.Set(ctx, p.keys.PermitRate(p.name), r.text(), 0).Err(), "setting the rate of permits")
 }
 
-// Rate returns the rate that holds; ok is false if none was set.
+// Rate returns the rate in force; ok is false if none was set.
 func (p *Permits) Rate(ctx context.Context) (r PermitRate, ok bool, err error) {
 	text, err := p.client.Get(ctx, p.keys.PermitRate(p.name)).Result()
 	if errors.Is(err, redis.Nil) {
@@ -130,20 +127,21 @@ func (p *Permits) Rate(ctx context.Context) (r PermitRate, ok bool, err error) {
 
 // PermitRequest asks for permits.
 type PermitRequest struct {
-	// Token tells this request from all others, see NewGeneration: repeated while
-	// its permits are taken it takes no more, and it is what gives them back.
+	// Token identifies the request, see keyspace.NewToken. A request that is
+	// repeated while its permits are taken takes no more. GiveBack wants the same
+	// token.
 	Token   string
 	Permits int64     // to take together; zero means 1
 	Now     time.Time // zero means the server's clock
 }
 
-// Acquire takes permits, all or none. In its Grant, TakenAt is when they were taken,
-// Remaining how many more there are, RetryAfter how long to wait for as many as were
-// asked for, and ResetsAt when all are back.
+// Acquire takes permits, all or none. In its Grant, TakenAt is when they were
+// taken, Remaining how many more there are, RetryAfter how long to wait for as
+// many as were asked for, and ResetsAt when all are back.
 //
 // The error is a *NoRateError before a rate is set, an *InvalidError for more
-// permits than the rate has, an *UnavailableError when the store did not
-// answer, or ErrReply.
+// permits than the rate has, an *UnavailableError if the store did not answer, or
+// ErrReply.
 func (p *Permits) Acquire(ctx context.Context, r PermitRequest) (Grant, error) {
 	const doing = "acquiring permits"
 	if r.Permits == 0 {
@@ -185,15 +183,15 @@ func (p *Permits) Acquire(ctx context.Context, r PermitRequest) (Grant, error) {
 	}
 }
 
-// What permits_acquire.lua answers beside 1 for taken and 0 for refused.
+// Statuses of lua/rate/permits_acquire.lua, beside 1 for taken and 0 for refused.
 const (
 	permitsNoRate   = -1
 	permitsOverRate = -2
 )
 
-// GiveBack gives the permits of a request back before their interval has
-// passed, since what they were for did not happen. It returns how many; giving
-// back twice gives nothing, and so does a token whose permits are back already.
+// GiveBack gives the permits of a request back before their interval has passed,
+// since what they were for did not happen. It returns how many. It gives back
+// nothing if they were given back or have come back already.
 func (p *Permits) GiveBack(ctx context.Context, token string) (int64, error) {
 	const doing = "giving permits back"
 	answer, err := script.Run(ctx, p.client, lua.PermitsGiveBack, doing,

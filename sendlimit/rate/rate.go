@@ -16,7 +16,8 @@ const (
 	MaxInterval = 31 * calendar.DayLong
 )
 
-// Rate is so many permits or tokens in each interval. The zero Rate is none.
+// Rate is a number of permits or tokens in each interval. The zero Rate means
+// none.
 type Rate struct {
 	Count    int64         // 1 to MaxCount
 	Interval time.Duration // whole milliseconds, up to MaxInterval
@@ -28,9 +29,8 @@ var rateUnits = []struct { //nolint:gochecknoglobals // a constant table
 	length time.Duration
 }{{"second", time.Second}, {"minute", time.Minute}, {"hour", time.Hour}, {"day", calendar.DayLong}}
 
-// Parse reads a rate as it is written everywhere: "100/second",
-// "6000/minute", "50/hour", "10/day" or "20/500ms". The error is an
-// *InvalidError for the field "rate".
+// Parse reads a rate: "100/second", "6000/minute", "50/hour", "10/day" or
+// "20/500ms". The error is an *InvalidError for the field "rate".
 func Parse(s string) (Rate, error) {
 	count, interval, _ := strings.Cut(s, "/")
 	n, err := strconv.ParseInt(count, 10, 64)
@@ -66,8 +66,8 @@ func (r Rate) String() string {
 	return count + r.Interval.String()
 }
 
-// Validate says whether the rate is within its bounds; the zero Rate is not.
-// The error is an *InvalidError for the field "rate".
+// Validate checks the rate's bounds; the zero Rate is not valid. The error is an
+// *InvalidError for the field "rate".
 func (r Rate) Validate() error {
 	inBounds := r.Count >= 1 && r.Count <= MaxCount &&
 		r.Interval >= time.Millisecond && r.Interval <= MaxInterval && r.Interval%time.Millisecond == 0
@@ -84,14 +84,14 @@ func invalidRate(s string) error {
 	}
 }
 
-// PermitRate is how many permits there are. The zero PermitRate is not valid.
+// PermitRate is the rate of Permits. The zero PermitRate is not valid.
 type PermitRate struct {
 	Rate
 
-	PerClient bool // each client has so many, rather than all of them together
+	PerClient bool // each client has the rate, rather than all clients together
 }
 
-// text is a rate as lua/rate/permits_acquire.lua reads it.
+// text returns the rate as lua/rate/permits_acquire.lua reads it.
 func (r PermitRate) text() string {
 	whose := "o"
 	if r.PerClient {
@@ -100,8 +100,8 @@ func (r PermitRate) text() string {
 	return fmt.Sprintf("%d %d %s", r.Count, r.Interval.Milliseconds(), whose)
 }
 
-// parsePermitRate reads what text wrote. What a newer program may have added
-// after it is passed over, as the script does.
+// parsePermitRate reads what text wrote. It ignores words after it, which a newer
+// program may have added, as the script does.
 func parsePermitRate(s string) (PermitRate, error) {
 	words := strings.Fields(s)
 	if len(words) < 3 || words[2] != "o" && words[2] != "c" {
@@ -124,7 +124,7 @@ type NoRateError struct {
 	Name string // of the Permits
 }
 
-// Error names what sets a rate.
+// Error says how to set a rate.
 func (e *NoRateError) Error() string {
 	return fmt.Sprintf("the permits %q have no rate yet: give them one with TrySetRate", e.Name)
 }
