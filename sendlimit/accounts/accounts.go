@@ -18,28 +18,26 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Account is who sends: it has API keys, a tier that limits what it may send,
-// and somebody to tell when that is used up.
+// Account is a sender. It has API keys, a tier that limits what it may send, and
+// a contact that is told when its quota is used up.
 type Account struct {
 	Name string // 1 to 64 of a-z 0-9 _ -
 	Tier string // name of its tier; "" limits nothing
 	// Contact is told about the account's quota: an e-mail address or an https:
-	// URL, see ValidContact. "" is nobody.
+	// URL, see policy.ValidContact. "" means nobody.
 	Contact string
-	// TimeZone is the IANA zone whose hours and days the quota counts; "" means
-	// UTC.
+	// TimeZone is the IANA zone of the quota's hours and days; "" means UTC.
 	TimeZone string
-	// ReportAt is the local time of the daily report, "08:00"; "" for none.
+	// ReportAt is the local time of the daily report, "08:00"; "" means no report.
 	ReportAt  string
-	Disabled  bool      // its keys let nobody in; what it has submitted is still sent
+	Disabled  bool      // its keys let nobody in; what it submitted is still sent
 	CreatedAt time.Time // UTC with milliseconds
-	// Keys are those that have not been removed, the oldest first. They are
-	// changed by AddKey, RotateKey and RemoveKey alone.
+	// Keys are the keys that were not removed, oldest first. Only AddKey,
+	// RotateKey and RemoveKey change them.
 	Keys []APIKey
 }
 
-// Validate says whether each field is allowed as it is. The error is an
-// *InvalidError.
+// Validate checks each field. The error is an *InvalidError.
 func (a Account) Validate() error {
 	switch {
 	case !ValidName(a.Name):
@@ -63,28 +61,28 @@ func (a Account) Validate() error {
 	return nil
 }
 
-// Location is the account's time zone. The error is an *InvalidError.
+// Location returns the account's time zone. The error is an *InvalidError.
 func (a Account) Location() (*time.Location, error) {
 	return policy.Policy{TimeZone: a.TimeZone}.Location()
 }
 
-// ValidName reports whether a name of an account is 1 to 64 of a-z 0-9 _ -.
+// ValidName reports whether an account may have a name: 1 to 64 of a-z 0-9 _ -.
 func ValidName(name string) bool { return keyspace.ValidName(name) }
 
-// Accounts keeps the accounts, their API keys and the tiers in the store, the
-// only place they live. What is changed holds from the next call of every
-// process. All of them share a slot of a Redis Cluster, so that each change is
-// made whole or not at all. It is safe for concurrent use.
+// Accounts keeps accounts, their API keys and tiers in the store. A change takes
+// effect with the next call of any process. All of them share a slot of a Redis
+// Cluster, so that a change is made whole or not at all. It is safe for
+// concurrent use.
 //
-// While Redis is away every call is an *UnavailableError: nobody is let in, and
-// nobody is taken for somebody else.
+// While Redis is away every call returns an *UnavailableError, and nobody is let
+// in.
 type Accounts struct {
 	client redis.UniversalClient
 	keys   keyspace.Keys
 }
 
-// New returns the accounts under a prefix, "" for DefaultPrefix. The
-// error is an *InvalidError.
+// New returns the accounts in the store behind client. Its keys begin with
+// prefix; "" means keyspace.DefaultPrefix. The error is an *InvalidError.
 func New(client redis.UniversalClient, prefix string) (*Accounts, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
@@ -93,8 +91,8 @@ func New(client redis.UniversalClient, prefix string) (*Accounts, error) {
 	return &Accounts{client: client, keys: keys}, nil
 }
 
-// Get returns an account; ok is false if there is none of that name. Resolve
-// has its tier besides.
+// Get returns an account; ok is false if it does not exist. Resolve returns its
+// tier as well.
 func (a *Accounts) Get(ctx context.Context, name string) (_ Account, ok bool, err error) {
 	found, err := a.find(ctx, name, "", "reading an account")
 	if err != nil || found.name == "" {
@@ -103,9 +101,9 @@ func (a *Accounts) Get(ctx context.Context, name string) (_ Account, ok bool, er
 	return found.account.public(name), true, nil
 }
 
-// Resolve returns an account with its tier in one round trip; ok is false if
-// there is none of that name. An account without a tier has the zero Tier,
-// which limits nothing.
+// Resolve returns an account with its tier in one round trip; ok is false if it
+// does not exist. An account without a tier has the zero Tier, which limits
+// nothing.
 func (a *Accounts) Resolve(ctx context.Context, name string) (_ Account, _ Tier, ok bool, err error) {
 	found, err := a.find(ctx, name, "", "reading an account")
 	if err != nil || found.name == "" {
@@ -114,7 +112,7 @@ func (a *Accounts) Resolve(ctx context.Context, name string) (_ Account, _ Tier,
 	return found.account.public(name), found.tier, true, nil
 }
 
-// List returns all accounts by their names.
+// List returns all accounts by name.
 func (a *Accounts) List(ctx context.Context) ([]Account, error) {
 	const doing = "listing accounts"
 	all, err := a.client.HGetAll(ctx, a.keys.Accounts()).Result()
@@ -133,8 +131,8 @@ func (a *Accounts) List(ctx context.Context) ([]Account, error) {
 	return list, nil
 }
 
-// Create stores a new account, without keys; CreatedAt is the store's. The
-// error is an *InvalidError where the account exists, its tier does not, or a
+// Create stores a new account without keys; CreatedAt is the store's clock. The
+// error is an *InvalidError if the account exists, its tier does not exist, or a
 // field is not allowed.
 func (a *Accounts) Create(ctx context.Context, account Account) (Account, error) {
 	if err := account.Validate(); err != nil {
@@ -150,15 +148,15 @@ func (a *Accounts) Create(ctx context.Context, account Account) (Account, error)
 	})
 }
 
-// Change says what to change of an account; what is nil stays.
+// Change says what to change of an account. Nil fields stay.
 type Change struct {
 	Tier, Contact, TimeZone, ReportAt *string
 	Disabled                          *bool
 }
 
-// Set changes an account. A lower quota holds from the next charge, and what is
-// charged stays charged. The error is a *NoSuchError where there is no such
-// account.
+// Set changes an account. A lower quota takes effect with the next charge, and
+// what is charged stays charged. The error is a *NoSuchError if the account does
+// not exist.
 func (a *Accounts) Set(ctx context.Context, name string, change Change) (Account, error) {
 	return a.change(ctx, name, "changing an account", func(_ time.Time, found *storedAccount) (*storedAccount, error) {
 		if found == nil {
@@ -187,17 +185,16 @@ func (a *Accounts) Set(ctx context.Context, name string, change Change) (Account
 	})
 }
 
-// foundAccount is what the store has of an account.
+// foundAccount is what the store knows of an account.
 type foundAccount struct {
 	now     time.Time
-	name    string // "" for none
-	text    string // as it is stored
+	name    string // "" if it does not exist
+	text    string // as stored
 	account storedAccount
 	tier    Tier
 }
 
-// find looks an account up by its name or, where that is "", by the hash of a
-// key.
+// find looks an account up by its name or, if that is "", by the hash of a key.
 func (a *Accounts) find(ctx context.Context, name, hash, doing string) (foundAccount, error) {
 	answer, err := script.Run(ctx, a.client, lua.AccountFind, doing,
 		[]string{a.keys.Accounts(), a.keys.AccountKeys(), a.keys.Tiers()}, []any{name, hash})
@@ -224,13 +221,12 @@ func (a *Accounts) find(ctx context.Context, name, hash, doing string) (foundAcc
 	return found, err
 }
 
-// maxChangeTries bounds how often a change is made anew because others changed
-// the same account in between.
+// maxChangeTries is how often a change is made again because others changed the
+// same account meanwhile.
 const maxChangeTries = 32
 
-// change stores what edit makes of an account; nil stands for one that is not
-// there. It is made anew while others change the same account in between, so
-// edit may run more than once.
+// change stores what edit makes of an account; nil stands for one that does not
+// exist. Edit runs again if others changed the account meanwhile.
 func (a *Accounts) change(
 	ctx context.Context, name, doing string, edit func(now time.Time, found *storedAccount) (*storedAccount, error),
 ) (Account, error) {
@@ -261,8 +257,8 @@ func (a *Accounts) change(
 	})
 }
 
-// store puts an account in place of what was found; false says that it is no
-// longer what it was.
+// store replaces an account that was found. It reports false if the account was
+// changed since.
 func (a *Accounts) store(ctx context.Context, name, doing string, found foundAccount, after storedAccount) (bool, error) {
 	text, err := json.Marshal(after)
 	if err != nil {

@@ -19,16 +19,16 @@ import (
 // Scope is what an API key may be used for.
 type Scope string
 
-// The scopes. With submit and read a key reaches the account's own messages
-// alone; admin is the operator's, and reaches everything.
+// The scopes. With submit and read a key reaches only the account's own messages;
+// admin is for operators and reaches everything.
 const (
 	ScopeSubmit Scope = "submit" // submit, check, move and cancel messages
 	ScopeRead   Scope = "read"   // see messages, usage and free times
 	ScopeAdmin  Scope = "admin"
 )
 
-// ParseScopes reads scopes, each of them once. None at all means submit and
-// read. The error is an *InvalidError.
+// ParseScopes reads scopes, each at most once. No names mean submit and read. The
+// error is an *InvalidError.
 func ParseScopes(names ...string) ([]Scope, error) {
 	if len(names) == 0 {
 		return []Scope{ScopeSubmit, ScopeRead}, nil
@@ -53,34 +53,34 @@ func checkScopes(scopes []Scope) error {
 	return nil
 }
 
-// APIKey is what is known of a key that lets an account in. The key itself is
-// nowhere: the store has its SHA-256.
+// APIKey describes a key that lets an account in. The key itself is not stored,
+// only its SHA-256.
 type APIKey struct {
-	ID        string // public: what comes after "sk_", or the first 8 of the SHA-256 of a seeded key
+	ID        string // public: what follows "sk_", or the first 8 characters of a seeded key's SHA-256
 	Scopes    []Scope
 	CreatedAt time.Time // UTC with milliseconds
-	ExpiresAt time.Time // it lets nobody in from then on; zero for never
+	ExpiresAt time.Time // it stops working then; zero means never
 }
 
-// Identity is whom a key stands for.
+// Identity is the account that a key belongs to.
 type Identity struct {
 	Account Account
-	Tier    Tier // the zero Tier, which limits nothing, for an account without
+	Tier    Tier // the zero Tier, which limits nothing, if the account has none
 	Key     APIKey
 }
 
-// May reports whether the key has a scope; admin has them all.
+// May reports whether the key has a scope; admin includes all scopes.
 func (i Identity) May(scope Scope) bool {
 	return slices.Contains(i.Key.Scopes, scope) || slices.Contains(i.Key.Scopes, ScopeAdmin)
 }
 
-// DefaultOverlap is how long a rotated key goes on letting its account in.
+// DefaultOverlap is how long a rotated key still works.
 const DefaultOverlap = 24 * time.Hour
 
-// MaxKeys is how many keys an account has at most.
+// MaxKeys is the largest number of keys of an account.
 const MaxKeys = 16
 
-// maxSecret bounds what is taken for a key, bytes.
+// maxSecret is the longest text that is looked up as a key, bytes.
 const maxSecret = 256
 
 const (
@@ -90,9 +90,9 @@ const (
 	keyAlphabet    = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 )
 
-// Authenticate says whom a key stands for, in one round trip; ok is false for
-// one that is unknown, has expired or is of a disabled account, which are
-// never told apart.
+// Authenticate finds the account of a key in one round trip. ok is false for a
+// key that is unknown, has expired or belongs to a disabled account; callers
+// cannot tell which.
 func (a *Accounts) Authenticate(ctx context.Context, secret string) (_ Identity, ok bool, err error) {
 	if secret == "" || len(secret) > maxSecret {
 		return Identity{}, false, nil
@@ -110,8 +110,8 @@ func (a *Accounts) Authenticate(ctx context.Context, secret string) (_ Identity,
 	return Identity{}, false, nil
 }
 
-// AddKey gives an account a new key, and returns the key itself: it can't be
-// had again. A zero expiry is none.
+// AddKey gives an account a new key and returns the key itself, which cannot be
+// read again. A zero expiry means it does not expire.
 func (a *Accounts) AddKey(ctx context.Context, account string, scopes []Scope, expires time.Time) (secret string, _ APIKey, err error) {
 	if err := checkScopes(scopes); err != nil {
 		return "", APIKey{}, err
@@ -137,10 +137,10 @@ func (a *Accounts) AddKey(ctx context.Context, account string, scopes []Scope, e
 	return secret, added.public(), nil
 }
 
-// RotateKey gives an account a new key with the scopes of one it has, which
-// lets it in for the overlap yet, so that no caller is shut out before it has
-// the new one; at an overlap of 0 the old key ends at once. An id of "" stands
-// for the only key. The error is a *NoSuchError or an *InvalidError.
+// RotateKey gives an account a new key with the scopes of an old one. The old key
+// works for the overlap, so that callers can change over; with an overlap of 0 it
+// ends at once. An id of "" means the only key. The error is a *NoSuchError or an
+// *InvalidError.
 func (a *Accounts) RotateKey(
 	ctx context.Context, account, id string, overlap time.Duration,
 ) (secret string, _ APIKey, err error) {
@@ -178,8 +178,8 @@ func (a *Accounts) RotateKey(
 // MaxOverlap is the longest overlap of RotateKey.
 const MaxOverlap = 366 * 24 * time.Hour
 
-// RemoveKey removes a key, which lets nobody in from now on, and returns the
-// account as it is then. The error is a *NoSuchError.
+// RemoveKey removes a key, which stops working at once, and returns the changed
+// account. The error is a *NoSuchError.
 func (a *Accounts) RemoveKey(ctx context.Context, account, id string) (Account, error) {
 	return a.change(ctx, account, "removing an API key", func(_ time.Time, found *storedAccount) (*storedAccount, error) {
 		if found == nil {
@@ -198,7 +198,7 @@ func (a *Accounts) RemoveKey(ctx context.Context, account, id string) (Account, 
 	})
 }
 
-// HasUsableKey reports whether any key lets anybody in.
+// HasUsableKey reports whether any account has a key that works.
 func (a *Accounts) HasUsableKey(ctx context.Context) (bool, error) {
 	const doing = "looking for an API key"
 	now, err := a.client.Time(ctx).Result()
@@ -219,7 +219,7 @@ func (a *Accounts) HasUsableKey(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// with is the account with one more key.
+// with returns the account with one more key.
 func (s *storedAccount) with(now time.Time, added storedKey) (*storedAccount, error) {
 	next := *s
 	next.forgetExpired(now)
@@ -232,7 +232,7 @@ func (s *storedAccount) with(now time.Time, added storedKey) (*storedAccount, er
 	return &next, nil
 }
 
-// key is the key of an id, or the only key for "".
+// key returns the key with an id, or the only key for "".
 func (s *storedAccount) key(id string) (*storedKey, error) {
 	if id == "" && len(s.Keys) == 1 {
 		return &s.Keys[0], nil
@@ -256,13 +256,13 @@ func (s *storedAccount) key(id string) (*storedKey, error) {
 	return nil, &fault.NoSuchError{What: "key", Name: id}
 }
 
-// newKey makes a key, "sk_", its public id, "_" and 256 random bits.
+// newKey makes a key: "sk_", its public id, "_" and 256 random bits.
 func newKey() (secret, id string) {
 	id = randomText(keyIDLength)
 	return keyPrefix + id + "_" + randomText(keySecretChars), id
 }
 
-// randomText has so many random letters and digits.
+// randomText returns length random letters and digits.
 func randomText(length int) string {
 	text := make([]byte, 0, length)
 	var b [64]byte
@@ -280,8 +280,8 @@ func randomText(length int) string {
 	}
 }
 
-// hashKey is how the store knows a key. A key has 256 random bits, so that a
-// plain SHA-256 can't be searched for it.
+// hashKey returns the hash that the store knows a key by. A key has 256 random
+// bits, so that nobody can search for it by its plain SHA-256.
 func hashKey(secret string) string {
 	sum := sha256.Sum256([]byte(secret))
 	return hex.EncodeToString(sum[:])

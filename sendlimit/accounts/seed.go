@@ -10,21 +10,20 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Seed is an account that a store gets if it has none of the name.
+// Seed is an account to create in a store that does not have it.
 type Seed struct {
 	Account
 
 	Keys []KeySeed
 }
 
-// KeySeed is an API key that its owner has: only its SHA-256 is known.
+// KeySeed is an API key that its owner already has: only its SHA-256 is known.
 type KeySeed struct {
 	SHA256 string // of the whole key, 64 of 0-9 a-f
 	Scopes []Scope
 }
 
-// Validate says whether each field is allowed as it is. The error is an
-// *InvalidError.
+// Validate checks each field. The error is an *InvalidError.
 func (s Seed) Validate() error {
 	if err := s.Account.Validate(); err != nil {
 		return err
@@ -43,8 +42,8 @@ func (s Seed) Validate() error {
 
 const sha256Bytes = 32
 
-// Seed stores a new account with its keys; an account of the name stays as it
-// is, and created is false.
+// Seed stores a new account with its keys. An account that exists stays as it is,
+// and created is false.
 func (a *Accounts) Seed(ctx context.Context, s Seed) (created bool, err error) {
 	if err := s.Validate(); err != nil {
 		return false, err
@@ -66,8 +65,7 @@ func (a *Accounts) Seed(ctx context.Context, s Seed) (created bool, err error) {
 	return created && err == nil, err
 }
 
-// SeedTier stores a tier if there is none of its name; created is false if there
-// was.
+// SeedTier stores a tier unless it exists; created reports whether it did so.
 func (a *Accounts) SeedTier(ctx context.Context, t Tier) (created bool, err error) {
 	text, err := encodeTier(t)
 	if err != nil {

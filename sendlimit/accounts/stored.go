@@ -10,7 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// storedAccount is an account as the store has it.
+// storedAccount is an account as stored.
 type storedAccount struct {
 	Tier      string      `json:"tier,omitempty"`
 	Contact   string      `json:"contact,omitempty"`
@@ -21,7 +21,7 @@ type storedAccount struct {
 	Keys      []storedKey `json:"keys,omitempty"`
 }
 
-// storedKey is an API key as the store has it.
+// storedKey is an API key as stored.
 type storedKey struct {
 	ID        string  `json:"id"`
 	SHA256    string  `json:"sha256"` // of the whole key, hex
@@ -41,13 +41,13 @@ func decodeAccount(name, text, doing string) (storedAccount, error) {
 	return stored, nil
 }
 
-// describe takes over the fields that Create and Set write; an account's own
-// Disabled, CreatedAt and keys stay.
+// describe copies the fields that Create and Set write. Disabled, CreatedAt and
+// the keys stay.
 func (s *storedAccount) describe(a Account) {
 	s.Tier, s.Contact, s.TimeZone, s.ReportAt = a.Tier, a.Contact, a.TimeZone, a.ReportAt
 }
 
-// public is the account without what nobody needs to see.
+// public returns the account without its secrets.
 func (s *storedAccount) public(name string) Account {
 	a := Account{
 		Name: name, Tier: s.Tier, Contact: s.Contact, TimeZone: s.TimeZone, ReportAt: s.ReportAt,
@@ -71,13 +71,13 @@ func (k storedKey) expired(now time.Time) bool {
 	return k.ExpiresAt != 0 && k.ExpiresAt <= now.UnixMilli()
 }
 
-// forgetExpired removes the keys that let nobody in any more.
+// forgetExpired removes the keys that have expired.
 func (s *storedAccount) forgetExpired(now time.Time) {
 	s.Keys = slices.DeleteFunc(slices.Clone(s.Keys), func(k storedKey) bool { return k.expired(now) })
 }
 
 // hashesBeside lists the hashes of the keys that another state of the account
-// has not, a space after each.
+// does not have, a space after each.
 func (s *storedAccount) hashesBeside(other storedAccount) string {
 	var list strings.Builder
 	for _, key := range s.Keys {

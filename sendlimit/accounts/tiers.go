@@ -20,23 +20,22 @@ import (
 
 const tierNameWant = "a name of 1 to 64 of a-z 0-9 _ -"
 
-// MaxTierLimit is the largest limit that a Tier can have.
+// MaxTierLimit is the largest limit of a Tier.
 const MaxTierLimit = 1_000_000_000
 
-// Tier is what its accounts may send; a limit of 0 is none.
+// Tier limits what its accounts may send. A limit of 0 means no limit.
 type Tier struct {
 	Name              string // 1 to 64 of a-z 0-9 _ -
 	RequestsPerMinute int64  // submits over the API, in each natural minute
 	// MessagesPerHour and MessagesPerDay count accepted messages in the natural
 	// hour and day of their send times, in the account's zone.
 	MessagesPerHour, MessagesPerDay int64
-	// AlertAt are the percents of MessagesPerDay at which the account's contact
-	// is told, 1 to 100, ascending; nil means 80 and 100, empty means never.
+	// AlertAt lists percents of MessagesPerDay at which the account's contact is
+	// told, 1 to 100, ascending. Nil means 80 and 100, empty means never.
 	AlertAt []int
 }
 
-// Validate says whether each field is allowed as it is. The error is an
-// *InvalidError.
+// Validate checks each field. The error is an *InvalidError.
 func (t Tier) Validate() error {
 	if !keyspace.ValidName(t.Name) {
 		return &fault.InvalidError{Field: "tier", Value: t.Name, Want: tierNameWant}
@@ -67,12 +66,12 @@ func (t Tier) Validate() error {
 	return nil
 }
 
-// storedTier is a tier as the store has it.
+// storedTier is a tier as stored.
 type storedTier struct {
 	RequestsPerMinute int64 `json:"requests_per_minute,omitempty"`
 	MessagesPerHour   int64 `json:"messages_per_hour,omitempty"`
 	MessagesPerDay    int64 `json:"messages_per_day,omitempty"`
-	AlertAt           []int `json:"alert_at,omitzero"` // absent is the usual, empty is never
+	AlertAt           []int `json:"alert_at,omitzero"` // absent means the default, empty means never
 }
 
 func decodeTier(name, text, doing string) (Tier, error) {
@@ -103,9 +102,9 @@ func encodeTier(t Tier) ([]byte, error) {
 	return text, nil
 }
 
-// SetTier stores a tier in place of the one of its name, if there is one. It
-// holds for all its accounts from their next call; what is charged stays
-// charged. The error is an *InvalidError or an *UnavailableError.
+// SetTier stores a tier, or replaces it. It applies to all its accounts from
+// their next call; what is charged stays charged. The error is an *InvalidError
+// or an *UnavailableError.
 func (a *Accounts) SetTier(ctx context.Context, t Tier) error {
 	text, err := encodeTier(t)
 	if err != nil {
@@ -117,7 +116,7 @@ func (a *Accounts) SetTier(ctx context.Context, t Tier) error {
 	return nil
 }
 
-// GetTier returns a tier; ok is false if there is none of that name.
+// GetTier returns a tier; ok is false if it does not exist.
 func (a *Accounts) GetTier(ctx context.Context, name string) (_ Tier, ok bool, err error) {
 	const doing = "reading a tier"
 	text, err := a.client.HGet(ctx, a.keys.Tiers(), name).Result()
@@ -131,7 +130,7 @@ func (a *Accounts) GetTier(ctx context.Context, name string) (_ Tier, ok bool, e
 	return t, err == nil, err
 }
 
-// ListTiers returns all tiers by their names.
+// ListTiers returns all tiers by name.
 func (a *Accounts) ListTiers(ctx context.Context) ([]Tier, error) {
 	const doing = "listing tiers"
 	all, err := a.client.HGetAll(ctx, a.keys.Tiers()).Result()

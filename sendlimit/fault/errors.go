@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// CodeExpired is the code of a DeadLetters.Retry of a message whose own expiry
-// has passed.
+// CodeExpired is the code of a dead letter that cannot be retried because its own
+// expiry has passed.
 const CodeExpired Code = "expired"
 
-// Code says, for machines, why a request was refused. The spelling is part of
-// the contract and never changes.
+// Code says why a request was refused, for machines. Its spelling is part of the
+// contract and does not change.
 type Code string
 
-// The codes a Decision can carry.
+// Codes of refusals.
 const (
 	CodeSendLimit   Code = "send_limit"     // the time would break a rule: see Violations
 	CodeIDReused    Code = "id_reused"      // the id stands for another request
 	CodeTooLate     Code = "too_late"       // the message is being sent, or was sent
-	CodeNotFound    Code = "not_found"      // no such reservation
+	CodeNotFound    Code = "not_found"      // there is no such reservation
 	CodeInPast      Code = "in_past"        // more than Grace before now
 	CodeTooFarAhead Code = "too_far_ahead"  // beyond the reach of schedules
 	CodePastExpiry  Code = CodeInvalidField // a move to a time at or after ExpiresAt
@@ -29,12 +29,12 @@ const (
 
 	CodeRateLimited   Code = "rate_limited"   // too many calls: see RetryAfter
 	CodeQuotaExceeded Code = "quota_exceeded" // the account's messages of that hour or day are used up: see ResetsAt
-	CodeUnauthorized  Code = "unauthorized"   // no API key, or none that may do this
+	CodeUnauthorized  Code = "unauthorized"   // there is no API key, or it may not do this
 	CodeForbidden     Code = "forbidden"      // the API key does not have the scope
 	CodeInternal      Code = "internal"       // an error of the program itself
 
-	// Of a change with a Hold, which has to be made anew. Callers of the product
-	// never see them.
+	// Codes of a change with a hold that has to be asked for again. Callers of the
+	// API never see them.
 	CodeHoldOver    Code = "hold_over"    // it came after Hold.NotAfter
 	CodeOutsideHold Code = "outside_hold" // its place would be at or after Hold.Until
 	CodeChanged     Code = "changed"      // the reservation is not as Hold.Former and From say
@@ -43,8 +43,7 @@ const (
 // CodeInvalidField is the code of every InvalidError.
 const CodeInvalidField Code = "invalid_field"
 
-// InvalidError is returned when an argument is outside what is allowed.
-// Nothing was done.
+// InvalidError is returned when an argument is out of bounds. Nothing was done.
 type InvalidError struct {
 	Field string // as the contract spells it: "send_at", "rule"
 	Value string // what was given
@@ -59,12 +58,12 @@ func (e *InvalidError) Error() string {
 // Code returns CodeInvalidField.
 func (e *InvalidError) Code() Code { return CodeInvalidField }
 
-// InvalidErrors is returned when several things of one argument, such as a Policy,
-// are outside what is allowed, so that all can be mended at once; errors.As finds
-// the first. Nothing was done.
+// InvalidErrors is returned when several parts of one argument, such as a policy,
+// are out of bounds, so that all can be corrected at once. errors.As finds the
+// first. Nothing was done.
 type InvalidErrors []*InvalidError
 
-// Error has a sentence for each, up to 20.
+// Error returns a sentence for each, at most 20.
 func (e InvalidErrors) Error() string {
 	const most = 20
 	var sentences []string
@@ -89,7 +88,8 @@ func (e InvalidErrors) Unwrap() []error {
 	return errs
 }
 
-// add notes what an error says is not allowed; nil says nothing.
+// Add adds the InvalidError or InvalidErrors in an error's chain; it ignores nil
+// and other errors.
 func (e *InvalidErrors) Add(err error) {
 	if several, ok := errors.AsType[InvalidErrors](err); ok {
 		*e = append(*e, several...)
@@ -98,7 +98,8 @@ func (e *InvalidErrors) Add(err error) {
 	}
 }
 
-// err is the error to return: nil where there is nothing, and one by itself.
+// Err returns nil for no error, a single error as it is, and several as
+// InvalidErrors.
 func (e InvalidErrors) Err() error {
 	switch len(e) {
 	case 0:
@@ -110,7 +111,7 @@ func (e InvalidErrors) Err() error {
 	}
 }
 
-// clip keeps a message readable when the value is not.
+// Clip shortens a long value, so that a message stays readable.
 func Clip(s string) string {
 	const most = 80
 	if len(s) <= most {
@@ -123,12 +124,12 @@ func Clip(s string) string {
 	return s[:cut] + "…"
 }
 
-// CodeVersionMismatch is the code of a change to something that has been replaced
+// CodeVersionMismatch is the code of a change to something that was replaced
 // meanwhile.
 const CodeVersionMismatch Code = "version_mismatch"
 
-// inField has an *InvalidError, or InvalidErrors, name a field as those spell it who
-// gave the value.
+// InField renames the field of an *InvalidError, or of InvalidErrors, to what the
+// caller calls it. It returns other errors as they are.
 func InField(err error, field string) error {
 	var given, named InvalidErrors
 	given.Add(err)
@@ -141,7 +142,8 @@ func InField(err error, field string) error {
 	return named.Err()
 }
 
-// CodeRefitRunning is the code of a refit of which somebody else has the turn.
+// CodeRefitRunning is the code of a refit while another one of the same policy
+// runs.
 const CodeRefitRunning Code = "refit_running"
 
 // The codes of an UnavailableError.
@@ -150,17 +152,17 @@ const (
 	CodeStoreFull   Code = "store_full" // no memory is left for more messages
 )
 
-// UnavailableError is returned when the store can't be used as it is: out of
-// reach, not ready, full, refusing to write, or set up in a way that loses
-// data. An argument is never the cause, so the same call can succeed later.
+// UnavailableError is returned when the store cannot be used as it is: out of
+// reach, not ready, full, refusing to write, or set up in a way that loses data.
+// No argument is the cause, so the same call can succeed later.
 type UnavailableError struct {
 	// Detail says in one sentence what is wrong and what to do about it. It
-	// holds no secret.
+	// contains no secret.
 	Detail string
-	// Full says that the store has no memory left for what was asked for, and
-	// that nothing was done.
+	// Full says that the store has no memory left for the call, and that nothing
+	// was done.
 	Full bool
-	Err  error // the cause; nil where the store itself is fine but unfit
+	Err  error // the cause; nil if the store answered
 }
 
 // Error returns Detail.
@@ -177,19 +179,20 @@ func (e *UnavailableError) Code() Code {
 	return CodeUnavailable
 }
 
-// NoSuchError is returned when what a change names is not there. Nothing was
-// done.
+// NoSuchError is returned when a change names something that does not exist.
+// Nothing was done.
 type NoSuchError struct {
 	What string // "account", "key", "tier" or "policy"
 	Name string
 }
 
-// Error names what is not there.
+// Error names what does not exist.
 func (e *NoSuchError) Error() string { return fmt.Sprintf("there is no %s %q", e.What, Clip(e.Name)) }
 
 // Code returns CodeNotFound.
 func (e *NoSuchError) Code() Code { return CodeNotFound }
 
+// NoSuchAccount returns the NoSuchError of an account.
 func NoSuchAccount(name string) error { return &NoSuchError{What: "account", Name: name} }
 
 // ErrReply is returned when a script's reply does not have its documented shape:

@@ -12,11 +12,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// validName says whether a name is 1 to 64 of a-z 0-9 _ -.
+// ValidName reports whether a name is 1 to 64 of a-z 0-9 _ -.
 func ValidName(name string) bool {
 	return name != "" && len(name) <= 64 && OnlyBytes(name, "abcdefghijklmnopqrstuvwxyz0123456789_-")
 }
 
+// CheckMessage checks a user and a message id.
 func CheckMessage(user, id string) error {
 	if err := CheckUser(user); err != nil {
 		return err
@@ -30,16 +31,17 @@ type Reservation struct {
 	At time.Time
 }
 
-// after reports whether a reservation comes behind another in a list.
+// After reports whether a reservation comes after another in a list: by time,
+// then by id.
 func (r Reservation) After(o Reservation) bool {
 	return r.At.After(o.At) || r.At.Equal(o.At) && r.ID > o.ID
 }
 
-// Partitions is how many hash tags the users are spread over. It is fixed for
-// ever: another number would send every user to other keys.
+// Partitions is the number of hash tags that users are spread over. It never
+// changes: another number would give every user other keys.
 const Partitions = 1024
 
-// DefaultPrefix begins every key unless Options say otherwise.
+// DefaultPrefix begins every key unless options say otherwise.
 const DefaultPrefix = "sl"
 
 // Keys spells every key of a store. All keys of one user share a hash tag, so
@@ -102,6 +104,7 @@ func NewKeys(prefix string) (Keys, error) {
 	return KeysUnder(prefix), nil
 }
 
+// KeysUnder returns the keys that begin with a prefix that is known to be valid.
 func KeysUnder(prefix string) Keys {
 	k := Keys{prefix: prefix, Partitions: make([]string, Partitions)}
 	for p := range k.Partitions {
@@ -110,7 +113,7 @@ func KeysUnder(prefix string) Keys {
 	return k
 }
 
-// Partition is the partition of a user: FNV-1a 32 of the name, modulo
+// Partition returns the partition of a user: FNV-1a 32 of the name, modulo
 // Partitions.
 func Partition(user string) int {
 	h := fnv.New32a()
@@ -118,185 +121,190 @@ func Partition(user string) int {
 	return int(h.Sum32() % Partitions)
 }
 
-// Prefix begins every key.
+// Prefix returns what begins every key.
 func (k Keys) Prefix() string { return k.prefix }
 
-// Timeline is the key of a user's timeline.
+// Timeline returns the key of a user's timeline.
 func (k Keys) Timeline(user string) string {
 	return k.Partitions[Partition(user)] + "u:" + user
 }
 
-// Uncounted is the key of a user's places that do not count for the others: those
-// of messages whose category is exempt and uncounted, see CategoryRules. Their
-// records say so.
+// Uncounted returns the key of a user's places that do not count for other
+// messages: those of an exempt, uncounted category, see policy.CategoryRules.
+// Their records say so.
 func (k Keys) Uncounted(user string) string {
 	return k.Partitions[Partition(user)] + "x:" + user
 }
 
-// Record is the key of a message's record.
+// Record returns the key of a message's record.
 func (k Keys) Record(user, id string) string {
 	return k.RecordPrefix(user) + strings.ReplaceAll(id, ":", "/")
 }
 
-// RecordPrefix begins the keys of all records of a user.
+// RecordPrefix returns what begins the keys of all records of a user.
 func (k Keys) RecordPrefix(user string) string {
 	return k.Partitions[Partition(user)] + "m:" + user + ":"
 }
 
-// Watch is the key of the watch list of a user's partition.
+// Watch returns the key of the watch list of a user's partition.
 func (k Keys) Watch(user string) string { return k.WatchOf(Partition(user)) }
 
-// WatchOf is the key of the watch list of a partition.
+// WatchOf returns the key of the watch list of a partition.
 func (k Keys) WatchOf(partition int) string { return k.Partitions[partition] + "watch" }
 
-// DeadLetters is the key of the dead letters of a partition.
+// DeadLetters returns the key of the dead letters of a partition.
 func (k Keys) DeadLetters(partition int) string { return k.Partitions[partition] + "dead" }
 
-// DeadLettersOf is the key of the dead letters of a user's partition.
+// DeadLettersOf returns the key of the dead letters of a user's partition.
 func (k Keys) DeadLettersOf(user string) string { return k.DeadLetters(Partition(user)) }
 
-// LateMark is the key of how far a user's timeline has been seen to have ended.
+// LateMark returns the key of the time before which a user's timeline is known to
+// have ended.
 func (k Keys) LateMark(user string) string {
 	return k.Partitions[Partition(user)] + "l:" + user
 }
 
-// Ended is the key of a user's messages that were cancelled, dropped or failed,
-// and so are in no timeline. With ids of 10 to 20 bytes it takes 20 to 40 bytes
-// a message while it has up to 128 of them, otherwise 100 to 120, and goes with
-// the record of the last one.
+// Ended returns the key of a user's messages that were cancelled, dropped or
+// failed and so are in no timeline. With ids of 10 to 20 bytes a message takes 20
+// to 40 bytes, or 100 to 120 if there are more than 128 of them. The key expires
+// with the last record.
 func (k Keys) Ended(user string) string {
 	return k.Partitions[Partition(user)] + "e:" + user
 }
 
-// Stats is the key of the numbers of an account and a day, which begins at Unix
-// milliseconds.
+// Stats returns the key of the numbers of an account and a day that begins at
+// Unix milliseconds.
 func (k Keys) Stats(account string, day int64) string {
 	return k.Partitions[Partition(account)] + "stats:" + account + ":" + strconv.FormatInt(day, 10)
 }
 
-// Settings is the key of a user's own settings.
+// Settings returns the key of a user's own settings.
 func (k Keys) Settings(user string) string {
 	return k.Partitions[Partition(user)] + "o:" + user
 }
 
-// The letters of the subjects that quotas are of, in the keys of their alerts.
+// Letters of the subjects of quotas, in the keys of their alerts.
 const (
 	AlertOfUser    = "u"
 	AlertOfAccount = "a"
 )
 
-// Alert is the key of what was alerted of a subject on the day that begins at
-// dayFrom, in Unix ms. The letter is AlertOfUser or AlertOfAccount.
+// Alert returns the key of what was alerted about a subject on the day that
+// begins at dayFrom, Unix ms. The letter is AlertOfUser or AlertOfAccount.
 func (k Keys) Alert(letter, subject string, dayFrom int64) string {
 	return k.Partitions[Partition(subject)] + "alert:" + letter + ":" + subject + ":" + strconv.FormatInt(dayFrom, 10)
 }
 
-// Notices is the key of the notices of a partition that have not ended.
+// Notices returns the key of the notices of a partition that have not ended.
 func (k Keys) Notices(partition int) string { return k.Partitions[partition] + "notices" }
 
-// Notice is the key of a notice about a subject, whose partition it is in.
+// Notice returns the key of a notice about a subject, in the subject's partition.
 func (k Keys) Notice(subject, id string) string {
 	return k.Partitions[Partition(subject)] + "n:" + id
 }
 
-// DeadNotices is the key of the failed notices of a partition.
+// DeadNotices returns the key of the failed notices of a partition.
 func (k Keys) DeadNotices(partition int) string { return k.Partitions[partition] + "deadnotices" }
 
-// Gathered is the key of a partition's users to be told of together.
+// Gathered returns the key of the users of a partition that the next digests
+// list.
 func (k Keys) Gathered(partition int) string { return k.Partitions[partition] + "gathered" }
 
-// Holds is the key of the charges that are not settled, of the partition of an
-// account.
+// Holds returns the key of the unsettled charges of an account's partition.
 func (k Keys) Holds(account string) string { return k.HoldsOf(Partition(account)) }
 
+// HoldsOf returns the key of the unsettled charges of a partition.
 func (k Keys) HoldsOf(partition int) string { return k.Partitions[partition] + "holds" }
 
-// hold is the key of one of them.
+// Hold returns the key of an unsettled charge of an account.
 func (k Keys) Hold(account, attempt string) string {
 	return k.HoldOf(Partition(account), attempt)
 }
 
+// HoldOf returns the key of an unsettled charge of a partition.
 func (k Keys) HoldOf(partition int, attempt string) string {
 	return k.Partitions[partition] + "h:" + attempt
 }
 
-// Charged is the key of what an account is charged in the hour (unit "h") or the
-// day ("d") that begins at a time; "s" is the part of a day that is settled.
+// Charged returns the key of what an account is charged in the hour (unit "h") or
+// the day ("d") that begins at a time; "s" is the settled part of a day.
 func (k Keys) Charged(account, unit string, start time.Time) string {
 	return k.Partitions[Partition(account)] + "q:" + account + ":" + unit + ":" + strconv.FormatInt(start.UnixMilli(), 10)
 }
 
-// copies is the key of what copies a dry run has made in a partition.
+// Copies returns the key of the copies that a dry run made in a partition.
 func (k Keys) Copies(partition int) string { return k.Partitions[partition] + "copies" }
 
-// Policy is the key of a policy.
+// Policy returns the key of a policy.
 func (k Keys) Policy(name string) string { return k.prefix + ":policy:" + name }
 
-// Refit is the key of how far it is gone through what does not fit a policy.
+// Refit returns the key of how far a refit of a policy has come.
 func (k Keys) Refit(policy string) string { return k.prefix + ":refit:" + policy }
 
-// Policies is the key of the names of the policies.
+// Policies returns the key of the names of the policies.
 func (k Keys) Policies() string { return k.prefix + ":policies" }
 
-// Meta is the key of what is known of the layout itself.
+// Meta returns the key of the layout's version.
 func (k Keys) Meta() string { return k.prefix + ":meta" }
 
-// Accounts is the key of the accounts. It shares a hash tag with AccountKeys and
-// Tiers.
+// Accounts returns the key of the accounts. It shares a hash tag with AccountKeys
+// and Tiers.
 func (k Keys) Accounts() string { return k.prefix + ":{accounts}:accounts" }
 
-// AccountKeys is the key of the hashes of all API keys.
+// AccountKeys returns the key of the hashes of all API keys.
 func (k Keys) AccountKeys() string { return k.prefix + ":{accounts}:keys" }
 
-// Tiers is the key of the tiers.
+// Tiers returns the key of the tiers.
 func (k Keys) Tiers() string { return k.prefix + ":{accounts}:tiers" }
 
-// counters begins the keys of the counters of a call without an event.
+// Counters returns what begins the keys of the counters of a call without an
+// event.
 func (k Keys) Counters(key string) string {
 	return k.Partitions[Partition(key)] + "count:" + key + ":"
 }
 
-// Event is the key of the limits of an event.
+// Event returns the key of the limits of an event.
 func (k Keys) Event(name string) string { return k.prefix + ":{event:" + name + "}:event" }
 
-// eventCounters begins the keys of the counters of an event's calls. They share
-// a hash tag with the event.
+// EventCounters returns what begins the keys of the counters of an event's calls.
+// They share a hash tag with the event.
 func (k Keys) EventCounters(name, key string) string {
 	return k.prefix + ":{event:" + name + "}:c:" + key + ":"
 }
 
-// Events is the key of the names of all events that ever had limits.
+// Events returns the key of the names of all events that have or had limits.
 func (k Keys) Events() string { return k.prefix + ":events" }
 
-// permitRate is the key of the rate of permits of a name. All keys of a name
-// share a hash tag.
+// PermitRate returns the key of the rate of permits. All keys of a name share a
+// hash tag.
 func (k Keys) PermitRate(name string) string { return k.pace(name) + "rate" }
 
-// permits is the key of the permits taken overall; permitsOf of those that a
-// client has.
+// Permits returns the key of the permits that are taken, by all clients together.
 func (k Keys) Permits(name string) string { return k.pace(name) + "permits" }
 
+// PermitsOf returns the key of the permits that a client has taken.
 func (k Keys) PermitsOf(name, client string) string { return k.Permits(name) + ":" + client }
 
-// burst is the key of how many calls of a pace may go at once.
+// Burst returns the key of how many calls of a pace may go at once.
 func (k Keys) Burst(name string) string { return k.pace(name) + "burst" }
 
-// pause is the key of until when a target takes no calls.
+// Pause returns the key of the end of a target's pause.
 func (k Keys) Pause(name string) string { return k.pace(name) + "pause" }
 
 func (k Keys) pace(name string) string { return k.prefix + ":{pace:" + name + "}:" }
 
-// tokens is the key of a token bucket.
+// Tokens returns the key of a token bucket.
 func (k Keys) Tokens(key string) string {
 	return k.Partitions[Partition(key)] + "tokens:" + key
 }
 
-// WatchMember is what the watch list holds of a message: generation, id and
-// user, in this order since only the user may contain a slash.
+// WatchMember returns the member of a message in the watch list: generation, id
+// and user, in this order since only the user may contain a slash.
 func WatchMember(user, id, generation string) string {
 	return generation + WatchSuffix(user, id)
 }
 
+// WatchSuffix returns what follows the generation in a WatchMember.
 func WatchSuffix(user, id string) string { return "/" + id + "/" + user }
 
 // ParseWatchMember takes a watch member apart; ok is false if it is none.
@@ -308,8 +316,8 @@ func ParseWatchMember(member string) (user, id, generation string, ok bool) {
 	return parts[2], parts[1], parts[0], true
 }
 
-// DeadLetterMember is what the dead letters hold of a message: id and user, in
-// this order since only the user may contain a slash.
+// DeadLetterMember returns the member of a message in the dead letters: id and
+// user, in this order since only the user may contain a slash.
 func DeadLetterMember(user, id string) string { return id + "/" + user }
 
 // ParseDeadLetterMember takes a dead-letter member apart; ok is false if it is
@@ -322,7 +330,7 @@ func ParseDeadLetterMember(member string) (user, id string, ok bool) {
 	return user, id, true
 }
 
-// MaxUser is how many bytes a user name has at most, MaxID an id.
+// MaxUser is the longest user name, MaxID the longest message id, bytes.
 const (
 	MaxUser = 256
 	MaxID   = 128
@@ -344,6 +352,7 @@ func ValidID(id string) bool {
 	return id != "" && len(id) <= MaxID && OnlyBytes(id, idBytes)
 }
 
+// OnlyBytes reports whether a text consists of allowed bytes.
 func OnlyBytes(s, allowed string) bool {
 	for i := range len(s) {
 		if strings.IndexByte(allowed, s[i]) < 0 {
@@ -353,6 +362,8 @@ func OnlyBytes(s, allowed string) bool {
 	return true
 }
 
+// CheckUser checks a user name. The error is an *InvalidError for the field
+// "user".
 func CheckUser(user string) error {
 	if !ValidUser(user) {
 		return &fault.InvalidError{
@@ -363,6 +374,7 @@ func CheckUser(user string) error {
 	return nil
 }
 
+// CheckID checks a message id. The error is an *InvalidError for the field "id".
 func CheckID(id string) error {
 	if !ValidID(id) {
 		return &fault.InvalidError{
@@ -373,4 +385,5 @@ func CheckID(id string) error {
 	return nil
 }
 
+// WantName describes what ValidName accepts.
 const WantName = "a name of 1 to 64 of a-z 0-9 _ -"

@@ -47,22 +47,21 @@ type Claim struct {
 	Notice  Notice    // of Send
 	Attempt int       // of Send: deliveries tried, this one included
 	First   time.Time // of Send: when it was first claimed
-	// TakenOver says that another delivery was left in the middle: what became of
-	// it is uncertain.
+	// TakenOver says that another delivery was not settled: its notice may or may
+	// not have arrived.
 	TakenOver bool
 	Reason    string    // of Dropped: ReasonExpired or ReasonUncertain
 	Failed    bool      // of Dropped: it is among the failed notices
 	Now       time.Time // the server's clock, or the one given
 }
 
-// Claim takes a notice for one delivery, which has a nonce of its own (see
-// NewGeneration) and the notice for the lease. Who got no answer asks again with
-// the same nonce, and has a whole lease from the answer on. A zero now is the
-// server's clock.
+// Claim takes a notice for one delivery. The nonce is that delivery's token, see
+// keyspace.NewToken; the notice is its own for the lease. A claim that got no
+// answer is repeated with the same nonce, and gets a whole lease from then on. A
+// zero now means the server's clock.
 //
-// A notice is dropped where nobody has looked after it for Options.KeepRecords:
-// nothing could announce it. One that deliveries were left in the middle of fails
-// after Options.Attempts of them.
+// A notice is dropped if nothing could deliver it for Options.Keep. A notice
+// whose deliveries were not settled fails after Options.Attempts of them.
 func (n *Outbox) Claim(ctx context.Context, id, nonce string, lease time.Duration, now time.Time) (Claim, error) {
 	const doing = "claiming a notice"
 	notice, err := parseNotice(id)
@@ -114,10 +113,10 @@ type Settlement struct {
 	Reason     string    // of all but Delivered
 }
 
-// Settle records what became of a delivery, and reports false where the delivery
-// no longer has the notice: another took it over, whose settlement counts. What a
-// notice says is erased when it ends, unless it failed. One to be tried again is
-// looked after Options.OverdueAfter past its time.
+// Settle records how a delivery ended. It reports false if the delivery no longer
+// has the notice: another one took it over, whose settlement counts. The details
+// of a notice are erased when it ends, unless it failed. A notice that is to be
+// tried again is due Options.OverdueAfter past its time.
 func (n *Outbox) Settle(ctx context.Context, id, nonce string, s Settlement, now time.Time) (bool, error) {
 	const doing = "settling a notice"
 	notice, err := parseNotice(id)

@@ -18,7 +18,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Details are what a Notice has to say beside its numbers, in its Details.
+// Details are what a Notice says beside its numbers.
 type Details struct {
 	Policy   string       `json:"policy,omitempty"` // of a user's quota
 	TimeZone string       `json:"zone,omitempty"`   // of the day; "" for UTC
@@ -49,12 +49,12 @@ func (n Notice) ParseDetails() (Details, error) {
 	return d, nil
 }
 
-// MaxDigestUsers is how many users a digest lists at most: those that reached the
-// highest thresholds, most used first.
+// MaxDigestUsers is the largest number of users that a digest lists: those with
+// the highest thresholds, then the most used.
 const MaxDigestUsers = 1000
 
-// digestMargin is how long after the end of an hour its digest is made: the
-// servers of a cluster may tell the time differently.
+// digestMargin is how long after the end of an hour its digest is made, since the
+// clocks of a cluster's servers differ.
 const digestMargin = time.Minute
 
 // removedTogether is how many gathered entries one command removes.
@@ -68,13 +68,13 @@ type digest struct {
 	members map[int][]any // by partition
 }
 
-// DigestsUntil is the end of the last hour whose digests can be made at now.
+// DigestsUntil returns the end of the last hour whose digests can be made at now.
 func DigestsUntil(now time.Time) time.Time { return now.Add(-digestMargin).Truncate(time.Hour) }
 
-// Digest puts the hourly digests of what was gathered in the hours before until,
-// see DigestsUntil, and returns the ids of those that it put. Each is put once however many
-// processes call it, and what is in it is removed behind it: a process that dies
-// between the two leaves that to the next call.
+// Digest puts the hourly digests of what was gathered before until, see
+// DigestsUntil, and returns the ids of those that it put. Each is put once,
+// however many processes call it. What a digest contains is removed afterwards; a
+// process that dies in between leaves that to the next call.
 func (n *Outbox) Digest(ctx context.Context, until time.Time) ([]string, error) {
 	digests, err := n.gathered(ctx, until.Truncate(time.Hour))
 	if err != nil {
@@ -101,8 +101,8 @@ func (n *Outbox) Digest(ctx context.Context, until time.Time) ([]string, error) 
 	return ids, nil
 }
 
-// gathered reads what was gathered before a time, by policy and hour, the oldest
-// hour first.
+// gathered reads what was gathered before a time, by policy and hour, oldest hour
+// first.
 func (n *Outbox) gathered(ctx context.Context, until time.Time) ([]*digest, error) {
 	type name struct {
 		policy string
@@ -138,7 +138,7 @@ func (n *Outbox) gathered(ctx context.Context, until time.Time) ([]*digest, erro
 	return digests, nil
 }
 
-// add takes in a user, once for each day: with the highest threshold.
+// add adds a user, once for each day, with the highest threshold.
 func (d *digest) add(user DigestUser) {
 	line := strconv.FormatInt(user.Day, 10) + "/" + user.User
 	if known, ok := d.users[line]; !ok || known.Threshold < user.Threshold {
@@ -146,7 +146,7 @@ func (d *digest) add(user DigestUser) {
 	}
 }
 
-// details lists the users, the highest thresholds and the most used first.
+// details lists the users, highest thresholds first, then most used first.
 func (d *digest) details() Details {
 	users := make([]DigestUser, 0, len(d.users))
 	for _, user := range d.users {
@@ -172,8 +172,8 @@ func (n *Outbox) removeGathered(ctx context.Context, members map[int][]any) erro
 	return store.Explain(err, "removing what is told in a digest")
 }
 
-// parseGathered takes an entry of what is gathered apart: start of the day, Unix
-// ms, threshold, used, limit, policy, and the user, who alone may have a slash.
+// ParseGathered reads an entry of what is gathered: start of the day, Unix ms,
+// threshold, used, limit, policy and user. Only the user may contain a slash.
 func ParseGathered(member string) (policy string, user DigestUser, ok bool) {
 	parts := strings.SplitN(member, "/", 6)
 	if len(parts) != 6 || !keyspace.ValidName(parts[4]) || !keyspace.ValidUser(parts[5]) {

@@ -14,15 +14,15 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Due is a notice of the outbox that is to be looked after.
+// Due is a notice that nobody settled or confirmed in time.
 type Due struct {
 	ID    string
-	Since time.Time // when it was to be looked after
+	Since time.Time // when it became due
 }
 
-// Due lists the notices that are to be looked after at now, oldest first, at
-// most perPartition of each partition, in a few round trips. Beside an error
-// there is what could be read: of a cluster, say, what the other masters have.
+// Due lists the notices that are due at now, oldest first, at most perPartition
+// of each partition, in a few round trips. Beside an error it returns what it
+// could read, such as what the other masters of a cluster have.
 func (n *Outbox) Due(ctx context.Context, now time.Time, perPartition int) ([]Due, error) {
 	const doing = "reading the outbox of notices"
 	if perPartition < 1 {
@@ -31,7 +31,7 @@ func (n *Outbox) Due(ctx context.Context, now time.Time, perPartition int) ([]Du
 	span := redis.ZRangeArgs{Start: "-inf", Stop: now.UnixMilli(), ByScore: true, Count: int64(perPartition)}
 	var due []Due
 	failed := script.EachPartition(ctx, n.client, doing, n.keys.Notices, span, func(_ int, entry redis.Z) {
-		// What is no id is of a newer program, perhaps: it looks after it.
+		// Something else than an id may be a newer program's, which looks after it.
 		id, _ := entry.Member.(string)
 		if _, ok := ParseID(id); ok {
 			due = append(due, Due{ID: id, Since: time.UnixMilli(int64(entry.Score)).UTC()})
@@ -47,10 +47,10 @@ type Queued struct {
 	Due time.Time
 }
 
-// Confirm notes that the queue has these notices: there is nothing to look after
-// until Options.OverdueAfter past their time. What has ended stays so, and what a
-// delivery has meanwhile is looked after no earlier than its lease ends. One round
-// trip for all.
+// Confirm notes that the queue has these notices: they are not due until
+// Options.OverdueAfter past their time. It does not change a notice that ended,
+// and one that a delivery has is not due before its lease ends. It takes one
+// round trip for all.
 func (n *Outbox) Confirm(ctx context.Context, queued ...Queued) error {
 	notices := make([]Notice, len(queued))
 	for i, q := range queued {

@@ -13,24 +13,24 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// IsAbout reports whether a notice is about a user, by what follows "n:" in its
-// key, or by its entry in the outbox or among the failed notices.
+// IsAbout reports whether a notice is about a user. The id is what follows "n:"
+// in its key, or its entry in the outbox or among the dead notices.
 func IsAbout(id, user string) bool {
 	n, ok := ParseID(id)
 	return ok && n.Kind == UserQuota && n.Subject == user
 }
 
-// GatheredIsAbout reports whether an entry of what is gathered for a digest is about a
-// user.
+// GatheredIsAbout reports whether an entry of what is gathered for a digest is
+// about a user.
 func GatheredIsAbout(member, user string) bool {
 	_, line, ok := ParseGathered(member)
 	return ok && line.User == user
 }
 
-// EraseFromDigests takes a user out of every digest that has not been announced,
-// and returns out of how many. A digest that a delivery has at this moment may
-// still name the user; it forgets all names when it ends. What is gathered for
-// the next ones is in the user's own partition.
+// EraseFromDigests removes a user from every digest that has not been announced,
+// and returns from how many. A digest that is being delivered may still name the
+// user; all names are erased when it ends. What is gathered for later digests is
+// in the user's own partition.
 func (n *Outbox) EraseFromDigests(ctx context.Context, user string) (int, error) {
 	const doing = "looking for a user in digests"
 	if err := keyspace.CheckUser(user); err != nil {
@@ -109,6 +109,6 @@ func (n *Outbox) eraseFromDigest(ctx context.Context, id, user string) (bool, er
 	return erased, store.Explain(err, doing)
 }
 
-// digestChanges is how often a digest that is being delivered may change while a
-// user is taken out of it: a try claims it and settles it.
+// digestChanges is how often a digest may change while a user is removed from it:
+// each attempt claims and settles it.
 const digestChanges = 8

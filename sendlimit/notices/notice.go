@@ -28,23 +28,25 @@ const (
 // alerts reports whether notices of the kind have a threshold.
 func (k Kind) alerts() bool { return k == AccountQuota || k == UserQuota }
 
-// Notice is something to be said to a contact: a quota reached, or a report.
+// Notice is something to say to a contact: a quota that reached a threshold, a
+// digest or a report.
 type Notice struct {
-	// ID names it for ever; see NoticeID. Kind, Subject, Threshold and Since
+	// ID names the notice, see FormatID. Kind, Subject, Threshold and Since
 	// follow from it.
 	ID      string
 	Kind    Kind
 	Subject string    // a user, an account, or the policy of a digest
-	Since   time.Time // the start of the day, of a digest the hour, that it is about
+	Since   time.Time // start of the day that it is about; of the hour for a digest
 
-	Threshold   int   // percent; zero of a digest and a report
-	Used, Limit int64 // messages of that day; zero of a digest and a report
-	// Details is what else there is to say: JSON of whoever raised it.
+	Threshold   int   // percent; zero for a digest and a report
+	Used, Limit int64 // messages of that day; zero for a digest and a report
+	// Details is JSON with what else there is to say.
 	Details []byte
 }
 
-// FormatID is the id of a notice: what it is about, and for alerts the threshold
-// that was reached. The subject comes last, as only it may contain a slash.
+// FormatID returns the id of a notice: what it is about and, for alerts, the
+// threshold that was reached. The subject comes last, since only it may contain a
+// slash.
 func FormatID(kind Kind, since time.Time, threshold int, subject string) string {
 	id := string(kind) + "/" + strconv.FormatInt(since.UnixMilli(), 10) + "/"
 	if kind.alerts() {
@@ -53,8 +55,8 @@ func FormatID(kind Kind, since time.Time, threshold int, subject string) string 
 	return id + subject
 }
 
-// ParseID takes a notice id apart; ok is false if it is none. The Notice
-// has what follows from its id.
+// ParseID reads a notice id; ok is false if it is none. The Notice has what
+// follows from the id.
 func ParseID(id string) (n Notice, ok bool) {
 	kind, rest, _ := strings.Cut(id, "/")
 	n = Notice{ID: id, Kind: Kind(kind)}
@@ -80,13 +82,12 @@ func ParseID(id string) (n Notice, ok bool) {
 	return n, keyspace.ValidUser(rest) && FormatID(n.Kind, n.Since, n.Threshold, rest) == id
 }
 
-// Outbox is the outbox of what is to be said to contacts: each notice is put
-// once, goes to one delivery at a time, and stays until that has said how it
-// ended. Alerts are put by the scripts that count. It is safe for concurrent
-// use, by any number of processes.
+// Outbox holds what is to be said to contacts. A notice is put once, goes to one
+// delivery at a time, and stays until that is settled. Scripts that count put
+// alerts into it. Any number of processes may use it concurrently.
 //
-// A notice is announced once, but where a process died between the answer of
-// the mail server and Settle: then once more, under the same id.
+// A notice is announced once. If a process dies between the answer of the mail
+// server and Settle, it is announced once more, under the same id.
 type Outbox struct {
 	client  redis.UniversalClient
 	keys    keyspace.Keys
@@ -112,9 +113,9 @@ func New(client redis.UniversalClient, o Options) (*Outbox, error) {
 // long a notice waits that nothing can deliver.
 func (n *Outbox) Kept() time.Duration { return n.options.Keep }
 
-// Put puts a digest or a report into the outbox, by its ID, and reports whether
-// it was not there before: as long as it is known that it was, it is not put
-// again. A zero now is the server's clock.
+// Put puts a digest or a report into the outbox. It reports whether the id was
+// new: a notice that the outbox still remembers is not put again. A zero now
+// means the server's clock.
 func (n *Outbox) Put(ctx context.Context, notice Notice, now time.Time) (bool, error) {
 	const doing = "putting a notice into the outbox"
 	parsed, err := parseNotice(notice.ID)
@@ -131,7 +132,7 @@ func (n *Outbox) Put(ctx context.Context, notice Notice, now time.Time) (bool, e
 	return script.Yes(script.Read(answer, doing))
 }
 
-// keysOf are the notice, the outbox and the failed notices.
+// keysOf returns the keys of the notice, the outbox and the failed notices.
 func (n *Outbox) keysOf(notice Notice) []string {
 	p := keyspace.Partition(notice.Subject)
 	return []string{n.keys.Notice(notice.Subject, notice.ID), n.keys.Notices(p), n.keys.DeadNotices(p)}

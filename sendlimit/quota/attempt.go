@@ -8,19 +8,18 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// attemptRandom is how many characters of an attempt are random.
+// attemptRandom is the length of an attempt's random part, characters.
 const attemptRandom = keyspace.TokenBytes * 4 / 3
 
-// newAttempt makes the token of a hold for a place that the hour and the day are
-// charged for. It names them, in seconds: whoever finds it in a record knows
-// what is to be given back, though the message was postponed since or the
-// account lives in another time zone.
+// newAttempt makes the token of a hold. It names the hour and the day that are
+// charged, in seconds. A record with this token therefore says what to give back,
+// even if the message was postponed since or the account changed its time zone.
 func newAttempt(hour, day time.Time) string {
 	const base = 36
 	return keyspace.NewToken() + "-" + strconv.FormatInt(hour.Unix(), base) + "-" + strconv.FormatInt(day.Unix(), base)
 }
 
-// chargedBy is the hour and the day that an attempt names; ok is false where it
+// chargedBy returns the hour and the day that an attempt names; ok is false if it
 // names none.
 func chargedBy(attempt string) (hour, day time.Time, ok bool) {
 	if len(attempt) <= attemptRandom+1 {

@@ -24,40 +24,21 @@ import (
 )
 
 // Charges counts each account's messages in the natural hour and day of their
-// send times, in the account's zone, against its tier.
+// send times, in the account's time zone, against its tier. See the package for
+// how a charge and a change of a timeline stay together. Any number of processes
+// may use it concurrently.
 //
-// An account and a user may live on two servers of a cluster, so that no script
-// has both. A change of a timeline is therefore made in three steps, after any
-// of which the program may die:
+// A refusal is a Charge with CodeQuotaExceeded. A changed limit of a tier takes
+// effect with the next Hold; what is charged stays charged.
 //
-//  1. Hold charges the account, or says that its quota is used up, and keeps a
-//     hold: for a message that may be accepted.
-//  2. Timeline.Reserve, Move or Release makes the change with that Hold, which is
-//     valid for a while; the record of the message names its attempt.
-//  3. Settle ends the hold: the charge stays where the change was made, and is
-//     given back where it was not.
-//
-// Who finds a hold that nobody settled, Due and LookAfter, reads in the record of
-// the message whether its change was made. So charge and timeline stay together,
-// a change that is charged and not made being one that is held.
-//
-// A refusal is a Decision with CodeQuotaExceeded whose Counter is "hour" or
-// "day", of both the day. ResetsAt is when that period ends: a send time from
-// then on counts in another; RetryAfter is how long that is where it is the
-// present one, otherwise zero, since no waiting makes room in a period to come.
-// A limit changed in the tier holds from the next Hold; what is charged stays
-// charged. While Redis is away nothing is charged and nothing accepted.
-//
-// A charge follows the message only as far as its caller decides: one that is
-// postponed, dropped or given up stays charged in the hour and the day it was
-// accepted for. To count calls as they come, use Counters.
-//
-// It is safe for concurrent use by any number of processes.
+// A message that is postponed, dropped or given up stays charged in the hour and
+// the day that it was accepted for. To count calls as they come, use package
+// counters.
 type Charges struct {
 	client redis.UniversalClient
 	keys   keyspace.Keys
 	within time.Duration // how long a change may take
-	look   time.Duration // how long after that somebody looks
+	look   time.Duration // how long after that its hold is due
 }
 
 // Options configures Charges. The zero value means the defaults.
@@ -89,36 +70,36 @@ type Request struct {
 	User    string
 	ID      string
 	At      time.Time // the send time
-	// Present says that the message is to be sent now: At is what the caller
-	// takes for that, and the store's clock has to agree on the hour.
+	// Present says that the message is to be sent now: At is the present time by
+	// the caller's clock, and the store's clock must be in the same hour.
 	Present bool
-	// Standing is, of a move, the message as it stands: where it was charged is
+	// Standing is the message's present state, for a move. What it was charged is
 	// given back if the move is made, and nothing is charged twice.
 	Standing *messages.Standing
 	Now      time.Time // as in Request
 }
 
-// Charge answers Hold and Check. A refusal is a Charge with Allowed false, not an
-// error, and charges nothing.
+// Charge answers Hold, HoldRelease and Check. A refusal is a Charge with Allowed
+// false, not an error, and charges nothing.
 type Charge struct {
 	Allowed bool
 	// Code says why not; it is empty when Allowed. CodeQuotaExceeded: the hour or
-	// the day is used up. CodeOutsideHold: At is not in the store's present hour,
-	// though the request is Present, or its hour is over. CodeHoldOver: this attempt
-	// was settled before.
+	// the day is used up. CodeOutsideHold: the hour of At is over, or is not the
+	// present one of a Present request, by the store's clock. CodeHoldOver: this
+	// attempt was settled before.
 	Code fault.Code
 
 	At time.Time // the send time that was judged
 	// UsedUp is the hour or the day that has no messages left, with
-	// CodeQuotaExceeded; of both, the day. A send time from its Until on counts in
-	// the next one.
+	// CodeQuotaExceeded; of both, the day. A send time from its Until on counts
+	// in the next one.
 	UsedUp counters.Usage
-	// RetryAfter is how long the period that is used up still lasts. It is zero if
-	// that period has not begun: waiting makes no room in it.
+	// RetryAfter is how long the used-up period still lasts. It is zero if that
+	// period has not begun: waiting makes no room in it.
 	RetryAfter time.Duration
 
-	// Hold is what the change has to be made with. A Charge that is Allowed has to
-	// be settled; another has nothing to settle.
+	// Hold is what the change has to be made with. An Allowed charge has to be
+	// settled, a refused one has not.
 	Hold sendlimit.Hold
 	// Notices has the ids of the notices that the charge put into the outbox.
 	Notices []string
@@ -126,8 +107,8 @@ type Charge struct {
 	Now time.Time
 }
 
-// Hold charges an account for a message that is about to get a place, a new one
-// or another.
+// Hold charges an account for a message that is about to get a place, or another
+// place.
 func (c *Charges) Hold(ctx context.Context, r Request) (Charge, error) {
 	if err := checkCharge(r.Account.Name, r.User, r.ID); err != nil {
 		return Charge{}, err
@@ -147,8 +128,8 @@ func (c *Charges) Hold(ctx context.Context, r Request) (Charge, error) {
 	return c.hold(ctx, h)
 }
 
-// HoldRelease keeps a hold for a message that is about to be cancelled: what it
-// was charged is given back if it is.
+// HoldRelease keeps a hold for a message that is about to be cancelled. What the
+// message was charged is given back if it is cancelled.
 func (c *Charges) HoldRelease(ctx context.Context, s messages.Standing, now time.Time) (Charge, error) {
 	if err := checkCharge(s.Account, s.User, s.ID); err != nil {
 		return Charge{}, err
@@ -178,13 +159,13 @@ type holding struct {
 	attempt               string
 	hour, day             calendar.Stretch // zero of a release
 	chargeHour, chargeDay bool
-	backHour, backDay     time.Time // given back if the change is made; zero for none
+	backHour, backDay     time.Time // given back if the change is made; zero means none
 	former                string
-	made                  []string // attempts that are known to be
+	made                  []string // attempts whose changes are known to be made
 }
 
-// takesOver has what a message was charged given back, but for what it is
-// charged still.
+// takesOver marks what a message was charged to be given back, except for a
+// period that it is charged for again.
 func (h *holding) takesOver(s messages.Standing) {
 	h.former = s.Hold
 	if s.Hold != "" {
@@ -202,7 +183,7 @@ func (h *holding) takesOver(s messages.Standing) {
 	}
 }
 
-// What lua/charge/hold.lua says first.
+// Statuses of lua/charge/hold.lua.
 const (
 	holdHeld = iota
 	holdExceeded
@@ -290,7 +271,7 @@ func (c *Charges) holdArguments(h holding) []any {
 	}
 }
 
-// limitArgument is a limit as the script is told it: "" for none.
+// limitArgument returns a limit as the script reads it: "" for none.
 func limitArgument(limit int64) any {
 	if limit == 0 {
 		return ""
@@ -298,8 +279,8 @@ func limitArgument(limit int64) any {
 	return limit
 }
 
-// alert says when the account's contact is told of the day's quota, and what:
-// "" for never.
+// alert returns the percents of the day's quota at which the account's contact is
+// alerted, and the details of those notices; "" for none.
 func (h holding) alert() (percents string, details string) {
 	at := h.Tier.AlertAt
 	if at == nil {
@@ -312,9 +293,9 @@ func (h holding) alert() (percents string, details string) {
 	for i, percent := range at {
 		words[i] = strconv.Itoa(percent)
 	}
-	text, err := json.Marshal(map[string]string{"zone": h.Account.TimeZone}) // a part of NoticeDetails
+	text, err := json.Marshal(map[string]string{"zone": h.Account.TimeZone}) // a part of notices.Details
 	if err != nil {
-		text = nil // a text always can be written
+		text = nil // never: strings can always be encoded
 	}
 	return strings.Join(words, " "), string(text)
 }

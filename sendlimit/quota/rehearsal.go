@@ -11,9 +11,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 )
 
-// Rehearsal is a dry run of many charges: it begins with what accounts are
-// charged when it first asks, counts on for itself, and writes nothing. Its zero
-// value is not usable, see Charges.Rehearse. It is safe for concurrent use.
+// Rehearsal is a dry run of many charges. It begins with what accounts are
+// charged when it first asks for each, counts on in memory, and writes nothing.
+// Charges.Rehearse makes one; the zero value is not usable. It is safe for
+// concurrent use.
 type Rehearsal struct {
 	charges *Charges
 
@@ -21,14 +22,13 @@ type Rehearsal struct {
 	used map[string]int64 // by the counter's key
 }
 
-// Rehearse begins a dry run over what is charged.
+// Rehearse begins a dry run.
 func (c *Charges) Rehearse() *Rehearsal {
 	return &Rehearsal{charges: c, used: make(map[string]int64)}
 }
 
-// Hold answers what Charges.Hold would have answered if all that this rehearsal
-// holds had been charged. Its Hold is for a timeline's Rehearsal, and has all the
-// time there is.
+// Hold answers what Charges.Hold would answer if all that this rehearsal held had
+// been charged. Its hold is for a timeline's Rehearsal and does not expire.
 func (r *Rehearsal) Hold(ctx context.Context, request Request) (Charge, error) {
 	if err := checkCharge(request.Account.Name, request.User, request.ID); err != nil {
 		return Charge{}, err
@@ -71,7 +71,7 @@ func (r *Rehearsal) Hold(ctx context.Context, request Request) (Charge, error) {
 	return charge, nil
 }
 
-// GiveBack takes back what was held.
+// GiveBack gives back what was held.
 func (r *Rehearsal) GiveBack(h sendlimit.Hold) {
 	hour, day, ok := chargedBy(h.Attempt)
 	if !ok {
@@ -84,7 +84,8 @@ func (r *Rehearsal) GiveBack(h sendlimit.Hold) {
 	}
 }
 
-// usage reads what the account is charged, and notes what is not known yet.
+// usage returns the hour and the day of a request, after reading what is charged
+// in them if that is not known yet.
 func (r *Rehearsal) usage(ctx context.Context, request Request) ([]counters.Usage, error) {
 	usage, err := r.charges.periods(request.Account, request.Tier, request.At)
 	if err != nil {

@@ -20,19 +20,18 @@ import (
 type Settlement struct {
 	Account string
 	Attempt string
-	// Made says that the change was made that the hold was for: the charge stays,
-	// and what it is in place of is given back. Otherwise the charge is given back,
-	// and the change must never be made any more.
+	// Made says that the change was made: the charge stays, and what the message
+	// was charged before is given back. Otherwise the charge is given back, and
+	// the change must not be made any more.
 	Made bool
 }
 
-// Settle ends holds, in one round trip, and returns the ids of the notices that
-// this raises. A hold that is not there, or not there any more, is left at that:
-// of any number of callers one settles it. Now is the server's clock unless it is
-// set.
+// Settle ends holds in one round trip and returns the ids of the notices that
+// this puts into the outbox. It ignores a hold that does not exist, or no longer:
+// of several callers one settles it. A zero now means the server's clock.
 //
-// An error leaves holds that were not settled to LookAfter; those that were are
-// not settled again. Beside it stand the notices that were raised.
+// After an error, holds that were not settled become due. Those that were settled
+// are not settled again, and their notices are returned beside the error.
 func (c *Charges) Settle(ctx context.Context, now time.Time, holds ...Settlement) (notices []string, err error) {
 	const doing = "settling charges"
 	calls := make([]*redis.Cmd, len(holds))
@@ -71,7 +70,7 @@ func (c *Charges) Settle(ctx context.Context, now time.Time, holds ...Settlement
 	return notices, err
 }
 
-// firstError is the first of two errors.
+// firstError returns the first of two errors that is not nil.
 func firstError(first, second error) error {
 	if first != nil {
 		return first
@@ -98,17 +97,17 @@ func settled(answer script.Reply, doing string) (now bool, notices []string, err
 	return now, notices, in.Err
 }
 
-// DueHold is a charge that was not settled in time.
+// DueHold is a hold that was not settled in time.
 type DueHold struct {
 	Attempt string
-	Since   time.Time // when it was to be looked after
+	Since   time.Time // when it became due
 
 	partition int
 }
 
-// Due lists the charges that are to be looked after at now, oldest first, at most
-// perPartition of each partition, in a few round trips. Beside an error there is
-// what could be read.
+// Due lists the holds that are due at now, oldest first, at most perPartition of
+// each partition, in a few round trips. Beside an error it returns what it could
+// read.
 func (c *Charges) Due(ctx context.Context, now time.Time, perPartition int) ([]DueHold, error) {
 	const doing = "reading the charges that are not settled"
 	if perPartition < 1 {
@@ -126,15 +125,15 @@ func (c *Charges) Due(ctx context.Context, now time.Time, perPartition int) ([]D
 	return due, failed
 }
 
-// HoldEnd is what LookAfter found out about a hold.
+// HoldEnd is what Resolve found out about a hold.
 type HoldEnd uint8
 
-// How a hold may end.
+// Ends of a hold.
 const (
-	HoldOpen      HoldEnd = iota // the change may still be made: somebody looks again
+	HoldOpen      HoldEnd = iota // the change may still be made: it is due again
 	HoldCharged                  // the change was made
 	HoldGivenBack                // the change was not made, and will not be
-	HoldGone                     // somebody else has settled it
+	HoldGone                     // another caller has settled it
 )
 
 // String returns the end as metrics show it.
@@ -153,10 +152,10 @@ func (e HoldEnd) String() string {
 	}
 }
 
-// Resolve settles a charge that is due, by what the record of its message says,
-// and returns the ids of the notices that this raises. A zero now is the clock of
-// the server that has the message; a change that is not made some time after it
-// could have been will not be, though that clock be set back a little.
+// Resolve settles a due hold by what the record of its message says, and returns
+// the ids of the notices that this puts into the outbox. A zero now means the
+// clock of the message's server. A change that was not made counts as never made
+// only some time after it was due: that clock may have been set back a little.
 func (c *Charges) Resolve(ctx context.Context, due DueHold, now time.Time) (HoldEnd, []string, error) {
 	const doing = "looking after a charge"
 	fields := []string{keyspace.HoldAccount, keyspace.HoldUser, keyspace.HoldMessage, keyspace.HoldNotAfter}

@@ -13,7 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Check says what Hold would answer, and charges and holds nothing.
+// Check says what Hold would answer. It charges and holds nothing.
 func (c *Charges) Check(ctx context.Context, r Request) (Charge, error) {
 	usage, err := c.Usage(ctx, r.Account, r.Tier, r.At)
 	if err != nil {
@@ -35,8 +35,8 @@ func (c *Charges) Check(ctx context.Context, r Request) (Charge, error) {
 	return charge, nil
 }
 
-// Usage says how much of an account's hour and day around a time is charged,
-// what is held included. A Limit of 0 is none.
+// Usage returns how much of an account's hour and day around a time is charged,
+// holds included. A Limit of 0 means no limit.
 func (c *Charges) Usage(ctx context.Context, a accounts.Account, t accounts.Tier, at time.Time) ([]counters.Usage, error) {
 	const doing = "reading what an account is charged"
 	usage, err := c.periods(a, t, at)
@@ -60,7 +60,7 @@ func (c *Charges) Usage(ctx context.Context, a accounts.Account, t accounts.Tier
 	return usage, nil
 }
 
-// periods are the hour and the day around a time, with nothing used of them.
+// periods returns the hour and the day around a time, with nothing used.
 func (c *Charges) periods(a accounts.Account, t accounts.Tier, at time.Time) ([]counters.Usage, error) {
 	zone, err := a.Location()
 	if err != nil {
@@ -73,7 +73,7 @@ func (c *Charges) periods(a accounts.Account, t accounts.Tier, at time.Time) ([]
 	}, nil
 }
 
-// now is the clock of a server that has no part in what is judged.
+// now returns the clock of some server of the store.
 func (c *Charges) now(ctx context.Context) (time.Time, error) {
 	now, err := c.client.Time(ctx).Result()
 	if err != nil {

@@ -23,9 +23,9 @@ import (
 )
 
 // Stats counts what becomes of accounts' messages, by account and natural day of
-// the account. Counting stays in this process, and costs no round trip; Flush
-// writes what was counted, and has to be called every now and then, and at the
-// end. A process that is killed loses what it has not flushed.
+// the account. Counting happens in memory and costs no round trip. Call Flush
+// regularly and at the end; a process that is killed loses what it has not
+// flushed.
 //
 // A nil *Stats is valid and counts nothing. It is safe for concurrent use.
 type Stats struct {
@@ -45,7 +45,7 @@ type statsDay struct {
 	start   int64
 }
 
-// statsBatch is what is to be added to a day, once: it has a token.
+// statsBatch is what to add to a day. Its token makes it count once.
 type statsBatch struct {
 	statsDay
 
@@ -53,32 +53,32 @@ type statsBatch struct {
 	counts map[string]int64
 }
 
-// Day are the numbers of an account on one day.
+// Day has the numbers of an account on one day.
 type Day struct {
 	Sent     int64 `json:"sent"`     // late ones included
 	Late     int64 `json:"late"`     // sent past the tolerance
 	Dropped  int64 `json:"dropped"`  // ended unsent
 	Accepted int64 `json:"accepted"` // submits
-	// Refused are submits by what refused them, the first rule of the violations
-	// or the code.
+	// Refused counts refused submits by what refused them: the first rule of the
+	// violations, or the code.
 	Refused map[string]int64 `json:"refused,omitempty"`
 }
 
-// Kept is how long the numbers of a day are kept past its start.
+// Kept is how long the numbers of a day are kept after its start.
 const Kept = 8 * 24 * time.Hour
 
-// What is counted, as the fields of the HASH.
+// Fields of the HASH.
 const (
 	statSent     = "sent"
 	statLate     = "late"
 	statDropped  = "dropped"
 	statAccepted = "accepted"
-	statRefused  = "refused:" // and by what
-	callsField   = "_"        // has the tokens of the last calls that added to it
+	statRefused  = "refused:" // followed by what refused it
+	callsField   = "_"        // the tokens of the last calls that added to it
 )
 
-// New returns Stats that count nothing yet. Keys begin with prefix, "" for
-// DefaultPrefix. The error is an *InvalidError.
+// New returns Stats that have counted nothing yet. Its keys begin with prefix; ""
+// means keyspace.DefaultPrefix. The error is an *InvalidError.
 func New(client redis.Cmdable, prefix string) (*Stats, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
@@ -100,14 +100,12 @@ func (s *Stats) Dropped(account string, zone *time.Location, at time.Time) {
 	s.count(account, zone, at, statDropped)
 }
 
-// Accepted counts a submit that was accepted at a time, wherever its message is
-// to be sent.
+// Accepted counts a submit that was accepted at a time, whatever its send time.
 func (s *Stats) Accepted(account string, zone *time.Location, at time.Time) {
 	s.count(account, zone, at, statAccepted)
 }
 
-// Refused counts a submit that a rule refused, as it is written, or anything else
-// that has a code.
+// Refused counts a submit that was refused by a rule, as text, or by a code.
 func (s *Stats) Refused(account string, zone *time.Location, at time.Time, by string) {
 	s.count(account, zone, at, statRefused+by)
 }
@@ -125,8 +123,8 @@ func (s *Stats) count(account string, zone *time.Location, at time.Time, what st
 	s.counted[day][what]++
 }
 
-// Flush writes what was counted. What could not be written is kept for the next
-// time, and is not written twice where only the answer got lost.
+// Flush writes what was counted. What it could not write stays for the next call;
+// what was written is not written twice, even if the reply got lost.
 func (s *Stats) Flush(ctx context.Context) error {
 	if s == nil {
 		return nil
@@ -164,7 +162,7 @@ func (s *Stats) write(ctx context.Context, b statsBatch) error {
 	return err
 }
 
-// Read returns the numbers of an account and the natural day that begins at a
+// Read returns the numbers of an account on the natural day that begins at a
 // time, as far as processes have flushed them.
 func (s *Stats) Read(ctx context.Context, account string, day time.Time) (Day, error) {
 	const doing = "reading the numbers of an account"

@@ -12,15 +12,16 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// LayoutVersion is the version of the keys and what they hold. A program
-// refuses a store of a newer one.
+// LayoutVersion is the version of the keys and their values. A program refuses a
+// store of a newer version.
 const LayoutVersion = 1
 
 // layoutField is the field of the meta key that holds the version.
 const layoutField = "layout"
 
 // CheckLayout marks a new store with LayoutVersion. It returns an
-// *UnavailableError if a newer program's layout is there; ReadLayout only looks.
+// *UnavailableError if the store has the layout of a newer program. ReadLayout
+// only reads.
 func CheckLayout(ctx context.Context, client redis.Cmdable, prefix string) error {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {
@@ -33,9 +34,9 @@ func CheckLayout(ctx context.Context, client redis.Cmdable, prefix string) error
 	return err
 }
 
-// ReadLayout returns the version of the layout in the store, 0 if nothing has
-// marked the store yet. It returns an *UnavailableError if a newer program's
-// layout is there.
+// ReadLayout returns the version of the store's layout, 0 if the store is not
+// marked yet. It returns an *UnavailableError if that is the layout of a newer
+// program.
 func ReadLayout(ctx context.Context, client redis.Cmdable, prefix string) (int, error) {
 	keys, err := keyspace.NewKeys(prefix)
 	if err != nil {

@@ -12,27 +12,26 @@ import (
 
 // Memory is how full one server of a store is.
 type Memory struct {
-	// Address is host:port as the client knows it; empty where it asks Sentinels
-	// for it.
+	// Address is host:port as the client knows it; "" if the client asks
+	// Sentinels for it.
 	Address string
-	// Used counts towards Max, bytes: what the server holds, without the
-	// buffers that it sends to its replicas and its append-only file from.
+	// Used counts towards Max, bytes: what the server stores, without the buffers
+	// of its replicas and its append-only file.
 	Used int64
 	Max  int64 // maxmemory, bytes; zero means none is set
 }
 
-// FullAt reports whether so many percent of the memory are used, or more; never
-// where there is no limit.
+// FullAt reports whether at least percent of the memory is used. It reports false
+// if there is no limit.
 func (m Memory) FullAt(percent int) bool { return m.Max > 0 && m.Used*100 >= m.Max*int64(percent) }
 
-// failoverAddress is what the client library has in the place of an address
-// where the Sentinels tell it.
+// failoverAddress is what the client library returns instead of an address that
+// Sentinels know.
 const failoverAddress = "FailoverClient"
 
 // ReadMemory asks the server, or every master of a cluster, how full it is. A
-// server that does not say, the embedded store among them, is not in the answer.
-// With an error, an *UnavailableError where a server did not answer, come those
-// that did.
+// server that does not say, such as the embedded store, is left out. Beside an
+// error, an *UnavailableError if a server did not answer, it returns the others.
 func ReadMemory(ctx context.Context, client redis.UniversalClient) ([]Memory, error) {
 	const doing = "asking how full the store is"
 	cluster, ok := client.(*redis.ClusterClient)

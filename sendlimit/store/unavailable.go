@@ -14,10 +14,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Explain wraps an error of the Redis client with what was being done,
-// "reserving a place". Where the store is what failed, an *UnavailableError
-// stands in the chain; everything else, a caller that gave up included, is
-// only wrapped. A nil error stays nil.
+// Explain wraps an error of the Redis client with what was being done, such as
+// "reserving a place". If the store failed, the chain contains an
+// *UnavailableError. Other errors, such as that of a cancelled context, are only
+// wrapped. Nil stays nil.
 func Explain(err error, doing string) error {
 	if err == nil {
 		return nil
@@ -37,12 +37,12 @@ func Explain(err error, doing string) error {
 	})
 }
 
-// MayBeDone ends the Detail of an UnavailableError of a call whose answer got
+// MayBeDone ends the Detail of an UnavailableError of a call whose reply got
 // lost.
 const MayBeDone = ": what was asked for may have been done, and asking again with the same id is safe"
 
-// describeReply says what an error that the server answered with means for the
-// store; "" for one that says nothing about it.
+// describeReply says what an error reply of the server means; "" if it says
+// nothing about the store.
 func describeReply(err error) string {
 	switch {
 	case redis.HasErrorPrefix(err, "WRONGPASS"):
@@ -73,8 +73,8 @@ func describeReply(err error) string {
 	return ""
 }
 
-// describeConnection says what is wrong with the way to the server; "" where
-// nothing is known to be.
+// describeConnection says what is wrong with the connection; "" if nothing is
+// known to be.
 func describeConnection(err error) string {
 	if errors.Is(err, context.Canceled) {
 		return "" // the caller gave up: that says nothing about the store
@@ -110,8 +110,8 @@ func describeConnection(err error) string {
 	return ""
 }
 
-// dialReason is the bare reason why no connection came about, without the
-// address and the system call that Go's text repeats.
+// dialReason returns the reason why the connection failed, without the address
+// and the system call that Go's text repeats.
 func dialReason(op *net.OpError) string {
 	if dns, ok := errors.AsType[*net.DNSError](op.Err); ok {
 		return dnsReason(dns)

@@ -7,16 +7,20 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-const TokenBytes = 9 // 72 random bits: 12 characters
+// TokenBytes is the size of a token, 72 random bits; it is spelled in 12 characters.
+const TokenBytes = 9
 
-// NewToken makes a generation, or the nonce of a delivery: a random token
-// of 12 characters, safe in keys and task ids, never made twice.
+// NewToken makes a token: 12 random characters that are safe in keys and task ids
+// and do not repeat. A token is a message's generation, the nonce of a delivery,
+// or part of a hold's attempt.
 func NewToken() string {
 	var b [TokenBytes]byte
 	_, _ = rand.Read(b[:]) // never fails, and ends the program if the system has no randomness
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
+// CheckToken checks a token that a caller made. The error is an *InvalidError for
+// the field "generation".
 func CheckToken(g string) error {
 	const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 	if g == "" || len(g) > 64 || !OnlyBytes(g, allowed) {
