@@ -6,6 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -30,24 +31,24 @@ func (s *server) addKeyRoute() route {
 	}
 }
 
-func (s *server) addKey(r *http.Request, _ query) (answer, error) {
-	draft, err := readBody[message.APIKeyDraft](s, r)
+func (s *server) addKey(r *http.Request, _ web.Query) (web.Answer, error) {
+	draft, err := web.ReadBody[message.APIKeyDraft](s.bodies(), r)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	scopes, err := accounts.ParseScopes(draft.Scopes...)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	expires, err := expiryOf(draft)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	secret, key, err := s.accounts.AddKey(r.Context(), r.PathValue("account"), scopes, expires)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
-	return answer{status: http.StatusCreated, body: message.NewAPIKey{APIKey: KeyOf(key), Secret: secret}}, nil
+	return web.Answer{Status: http.StatusCreated, Body: message.NewAPIKey{APIKey: KeyOf(key), Secret: secret}}, nil
 }
 
 func (s *server) removeKeyRoute() route {
@@ -67,10 +68,10 @@ func (s *server) removeKeyRoute() route {
 	}
 }
 
-func (s *server) removeKey(r *http.Request, _ query) (answer, error) {
+func (s *server) removeKey(r *http.Request, _ web.Query) (web.Answer, error) {
 	account, err := s.accounts.RemoveKey(r.Context(), r.PathValue("account"), r.PathValue("key"))
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
-	return done(AccountOf(account)), nil
+	return web.Done(AccountOf(account)), nil
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -53,16 +54,16 @@ func (s *server) listAccountsRoute() route {
 	}
 }
 
-func (s *server) listAccounts(r *http.Request, _ query) (answer, error) {
+func (s *server) listAccounts(r *http.Request, _ web.Query) (web.Answer, error) {
 	all, err := s.accounts.List(r.Context())
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	list := message.Accounts{Accounts: make([]message.Account, len(all))}
 	for i, account := range all {
 		list.Accounts[i] = AccountOf(account)
 	}
-	return done(list), nil
+	return web.Done(list), nil
 }
 
 func (s *server) createAccountRoute() route {
@@ -80,10 +81,10 @@ func (s *server) createAccountRoute() route {
 	}
 }
 
-func (s *server) createAccount(r *http.Request, _ query) (answer, error) {
-	draft, err := readBody[message.AccountDraft](s, r)
+func (s *server) createAccount(r *http.Request, _ web.Query) (web.Answer, error) {
+	draft, err := web.ReadBody[message.AccountDraft](s.bodies(), r)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	account, err := s.accounts.Create(r.Context(), accounts.Account{
 		Name: draft.Name, Tier: draft.Tier, Contact: draft.Contact, TimeZone: draft.TimeZone, ReportAt: draft.ReportAt,
@@ -92,9 +93,9 @@ func (s *server) createAccount(r *http.Request, _ query) (answer, error) {
 		wrong.Field = "name" // as the request calls it
 	}
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
-	return answer{status: http.StatusCreated, body: AccountOf(account)}, nil
+	return web.Answer{Status: http.StatusCreated, Body: AccountOf(account)}, nil
 }
 
 func (s *server) showAccountRoute() route {
@@ -109,16 +110,16 @@ func (s *server) showAccountRoute() route {
 	}
 }
 
-func (s *server) showAccount(r *http.Request, _ query) (answer, error) {
+func (s *server) showAccount(r *http.Request, _ web.Query) (web.Answer, error) {
 	name := r.PathValue("account")
 	account, ok, err := s.accounts.Get(r.Context(), name)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	if !ok {
-		return answer{}, &fault.NoSuchError{What: "account", Name: name}
+		return web.Answer{}, &fault.NoSuchError{What: "account", Name: name}
 	}
-	return done(AccountOf(account)), nil
+	return web.Done(AccountOf(account)), nil
 }
 
 func (s *server) changeAccountRoute() route {
@@ -135,18 +136,18 @@ func (s *server) changeAccountRoute() route {
 	}
 }
 
-func (s *server) changeAccount(r *http.Request, _ query) (answer, error) {
-	patch, err := readBody[message.AccountPatch](s, r)
+func (s *server) changeAccount(r *http.Request, _ web.Query) (web.Answer, error) {
+	patch, err := web.ReadBody[message.AccountPatch](s.bodies(), r)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	account, err := s.accounts.Set(r.Context(), r.PathValue("account"), accounts.Change{
 		Tier: patch.Tier, Contact: patch.Contact, TimeZone: patch.TimeZone, ReportAt: patch.ReportAt, Disabled: patch.Disabled,
 	})
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
-	return done(AccountOf(account)), nil
+	return web.Done(AccountOf(account)), nil
 }
 
 // expiryOf reads the expiry of a key; the zero time is none.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -34,16 +35,16 @@ func (s *server) listTiersRoute() route {
 	}
 }
 
-func (s *server) listTiers(r *http.Request, _ query) (answer, error) {
+func (s *server) listTiers(r *http.Request, _ web.Query) (web.Answer, error) {
 	all, err := s.accounts.ListTiers(r.Context())
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	list := message.Tiers{Tiers: make([]message.Tier, len(all))}
 	for i, tier := range all {
 		list.Tiers[i] = TierOf(tier)
 	}
-	return done(list), nil
+	return web.Done(list), nil
 }
 
 func (s *server) showTierRoute() route {
@@ -58,16 +59,16 @@ func (s *server) showTierRoute() route {
 	}
 }
 
-func (s *server) showTier(r *http.Request, _ query) (answer, error) {
+func (s *server) showTier(r *http.Request, _ web.Query) (web.Answer, error) {
 	name := r.PathValue("tier")
 	tier, ok, err := s.accounts.GetTier(r.Context(), name)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	if !ok {
-		return answer{}, &fault.NoSuchError{What: "tier", Name: name}
+		return web.Answer{}, &fault.NoSuchError{What: "tier", Name: name}
 	}
-	return done(TierOf(tier)), nil
+	return web.Done(TierOf(tier)), nil
 }
 
 func (s *server) setTierRoute() route {
@@ -85,17 +86,17 @@ func (s *server) setTierRoute() route {
 	}
 }
 
-func (s *server) setTier(r *http.Request, _ query) (answer, error) {
-	limits, err := readBody[message.TierLimits](s, r)
+func (s *server) setTier(r *http.Request, _ web.Query) (web.Answer, error) {
+	limits, err := web.ReadBody[message.TierLimits](s.bodies(), r)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	tier := accounts.Tier{
 		Name: r.PathValue("tier"), RequestsPerMinute: limits.RequestsPerMinute,
 		MessagesPerHour: limits.MessagesPerHour, MessagesPerDay: limits.MessagesPerDay, AlertAt: limits.AlertAt,
 	}
 	if err := s.accounts.SetTier(r.Context(), tier); err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
-	return done(TierOf(tier)), nil
+	return web.Done(TierOf(tier)), nil
 }

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -158,3 +159,9 @@ func beforeV1(all http.Handler, before func(http.Handler) http.Handler) http.Han
 		all.ServeHTTP(w, r)
 	})
 }
+
+// underV1 reports whether a request is for an operation, rather than for a page about
+// operations.
+func underV1(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, v1) }
+
+const v1 = "/v1/"

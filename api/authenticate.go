@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -176,16 +177,16 @@ func unauthorized(detail, reason string) error {
 	if reason != "" {
 		header.Set("WWW-Authenticate", challenge+`, error="`+reason+`"`)
 	}
-	return &httpError{status: http.StatusUnauthorized, header: header, outcome: message.Outcome{
+	return &web.Error{Status: http.StatusUnauthorized, Header: header, Outcome: message.Outcome{
 		Outcome: message.Errored, Code: fault.CodeUnauthorized, Detail: detail,
 	}}
 }
 
 func tooManyLogins(wait time.Duration) error {
-	return &httpError{
-		status: http.StatusTooManyRequests,
-		header: http.Header{"Retry-After": {retryAfter(wait)}},
-		outcome: message.Outcome{
+	return &web.Error{
+		Status: http.StatusTooManyRequests,
+		Header: http.Header{"Retry-After": {retryAfter(wait)}},
+		Outcome: message.Outcome{
 			Outcome: message.Refused, Code: fault.CodeRateLimited,
 			Detail: "too many requests with a wrong key have come from this address: wait until Retry-After",
 		},

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
@@ -57,10 +58,10 @@ func (s *server) limited(next http.Handler) http.Handler {
 }
 
 func forbidden(scope accounts.Scope) error {
-	return &httpError{
-		status: http.StatusForbidden,
-		header: http.Header{"Www-Authenticate": {challenge + `, error="insufficient_scope", scope="` + string(scope) + `"`}},
-		outcome: message.Outcome{
+	return &web.Error{
+		Status: http.StatusForbidden,
+		Header: http.Header{"Www-Authenticate": {challenge + `, error="insufficient_scope", scope="` + string(scope) + `"`}},
+		Outcome: message.Outcome{
 			Outcome: message.Errored, Code: fault.CodeForbidden, Detail: "the key has not the scope " + string(scope) + ", which this wants",
 		},
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/bulk"
@@ -40,7 +41,7 @@ func (s *server) batchRoute() route {
 	all[strconv.Itoa(http.StatusOK)] = &huma.Response{
 		Description: "The outcome of each line, in their order, as a JSON object a line; `line` is its number from 1. " +
 			"One whose outcome is `error` is the last, and was not judged: go on with its line.",
-		Headers: headers(requestIDHeader),
+		Headers: headers(web.RequestIDHeader),
 		Content: map[string]*huma.MediaType{ndjson: {Schema: schemaOf[message.Outcome](s)}},
 	}
 	return route{
@@ -72,9 +73,9 @@ func (s *server) batchRoute() route {
 // as one may that has sent everything, ends the context too. One that has gone
 // away can be neither read from nor written to.
 func (s *server) submitBatch(w http.ResponseWriter, r *http.Request) {
-	_, err := parseQuery(r.URL.RawQuery, nil)
+	_, err := web.ParseQuery(r.URL.RawQuery, nil)
 	if err == nil {
-		err = checkMediaType(r, ndjson)
+		err = web.CheckMediaType(r, ndjson)
 	}
 	if err != nil {
 		s.writeError(w, r, err)
@@ -147,7 +148,7 @@ func (s *server) endBatch(w http.ResponseWriter, r *http.Request, lines *lines, 
 		_ = answers.Emit(last) // who has gone away is told nothing more
 		_ = answers.Flush()
 	} else {
-		writeProblem(w, r, status, last)
+		web.WriteProblemStatus(w, status, last)
 		_ = http.NewResponseController(w).Flush()
 	}
 	lines.end(lingerWithin)
@@ -164,11 +165,11 @@ func (s *server) whyStopped(ctx context.Context, stopped *bulk.StoppedError, err
 		status = http.StatusRequestTimeout
 		o.Detail = fmt.Sprintf("no whole line came within %s", s.limits.Timeout)
 	case unreadable:
-		p := badRequest(http.StatusBadRequest, "body", "", "to come whole ("+broken.cause.Error()+")")
-		status, o = p.status, p.outcome
+		p := web.BadRequest(http.StatusBadRequest, "body", "", "to come whole ("+broken.cause.Error()+")")
+		status, o = p.Status, p.Outcome
 	default:
 		o = s.outcomeOf(ctx, stopped.Err)
-		status = kindOf(o.Code).status
+		status = web.KindOf(o.Code).Status
 	}
 	// Whatever the code: this is no line's own outcome.
 	o.Outcome, o.Line = message.Errored, stopped.Line

@@ -29,6 +29,7 @@ func (e *bodyError) Error() string { return "reading the body: " + e.cause.Error
 type answerError struct{ cause error }
 
 func (e *answerError) Error() string { return "writing the answer: " + e.cause.Error() }
+
 func (e *answerError) Unwrap() error { return e.cause }
 
 var errEnded = errors.New("the batch has ended")

@@ -5,6 +5,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -34,33 +35,33 @@ func (s *server) listDeadLettersRoute() route {
 	}
 }
 
-func (s *server) listDeadLetters(r *http.Request, q query) (answer, error) {
+func (s *server) listDeadLetters(r *http.Request, q web.Query) (web.Answer, error) {
 	user, given := q["user"]
 	if given && !keyspace.ValidUser(user) { // an empty one would be everybody
-		return answer{}, &fault.InvalidError{Field: "user", Value: user, Want: "1 to 256 bytes of UTF-8 without control characters"}
+		return web.Answer{}, &fault.InvalidError{Field: "user", Value: user, Want: "1 to 256 bytes of UTF-8 without control characters"}
 	}
-	limit, err := q.count("limit", usualPage, messages.MaxDeadLetters)
+	limit, err := q.Count("limit", usualPage, messages.MaxDeadLetters)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
-	after, err := q.cursor(true)
+	after, err := q.Cursor(true)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	request := deadletters.ListRequest{User: user, Limit: limit}
-	if after != (cursor{}) {
-		request.After = message.Status{ID: after.ID, User: after.User, EndedAt: message.Time{Time: after.time()}}
+	if after != (web.Cursor{}) {
+		request.After = message.Status{ID: after.ID, User: after.User, EndedAt: message.Time{Time: after.Time()}}
 	}
 	letters, err := s.deadLetters.List(r.Context(), request)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	page := message.DeadLetters{DeadLetters: letters}
 	if len(letters) == limit {
 		last := letters[limit-1]
-		page.NextCursor = cursor{Milliseconds: last.EndedAt.UnixMilli(), ID: last.ID, User: last.User}.String()
+		page.NextCursor = web.Cursor{Milliseconds: last.EndedAt.UnixMilli(), ID: last.ID, User: last.User}.String()
 	}
-	return done(page), nil
+	return web.Done(page), nil
 }
 
 func (s *server) showDeadLetterRoute() route {
@@ -81,23 +82,23 @@ func (s *server) showDeadLetterRoute() route {
 	}
 }
 
-func (s *server) showDeadLetter(r *http.Request, q query) (answer, error) {
-	content, err := q.flag("content")
+func (s *server) showDeadLetter(r *http.Request, q web.Query) (web.Answer, error) {
+	content, err := q.Flag("content")
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	user, id := r.PathValue("user"), r.PathValue("id")
 	letter, known, err := s.deadLetters.Get(r.Context(), user, id)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	if !known {
-		return answer{}, &refusal{deadletters.NoDeadLetter(user, id)}
+		return web.Answer{}, &refusal{deadletters.NoDeadLetter(user, id)}
 	}
 	if !content {
 		letter = message.DeadLetter{Status: letter.Status}
 	}
-	return done(letter), nil
+	return web.Done(letter), nil
 }
 
 func (s *server) purgeDeadLetterRoute() route {
@@ -113,7 +114,7 @@ func (s *server) purgeDeadLetterRoute() route {
 	}
 }
 
-func (s *server) purgeDeadLetter(r *http.Request, _ query) (answer, error) {
+func (s *server) purgeDeadLetter(r *http.Request, _ web.Query) (web.Answer, error) {
 	return doneUnlessRefused(s.deadLetters.Purge(r.Context(), r.PathValue("user"), r.PathValue("id")))
 }
 
@@ -130,6 +131,6 @@ func (s *server) retryDeadLetterRoute() route {
 	}
 }
 
-func (s *server) retryDeadLetter(r *http.Request, _ query) (answer, error) {
+func (s *server) retryDeadLetter(r *http.Request, _ web.Query) (web.Answer, error) {
 	return doneUnlessRefused(s.deadLetters.Retry(r.Context(), r.PathValue("user"), r.PathValue("id")))
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -53,9 +54,9 @@ func requestSchemas(name string) bool {
 func wordsOf(schema, member string) []string {
 	switch member {
 	case "code":
-		codes := make([]string, len(kinds()))
-		for i, k := range kinds() {
-			codes[i] = string(k.code)
+		codes := make([]string, len(web.Kinds()))
+		for i, k := range web.Kinds() {
+			codes[i] = string(k.Code)
 		}
 		return codes
 	case "kind":

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sendlimit/sendlimiter/api/internal/web"
 )
 
 // docsView is the OpenAPI document as the page shows it.
@@ -71,8 +73,8 @@ func (d document) view() docsView {
 	for _, name := range slices.Sorted(maps.Keys(schemas)) {
 		v.Schemas = append(v.Schemas, viewSchema(name, schemas[name]))
 	}
-	for _, k := range kinds() {
-		v.Problems = append(v.Problems, docsProblem{Code: string(k.code), Title: k.title, Status: k.status})
+	for _, k := range web.Kinds() {
+		v.Problems = append(v.Problems, docsProblem{Code: string(k.Code), Title: k.Title, Status: k.Status})
 	}
 	return v
 }

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"strings"
 
+	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -16,9 +17,9 @@ func checkHost(host string) error {
 	if localHost(host) {
 		return nil
 	}
-	return &httpError{status: http.StatusForbidden, outcome: message.Outcome{
-		Outcome: message.Errored, Code: codeCrossOrigin,
-		Detail: valid(host) + " can be the name of another site's page: without a key, ask for this server by its IP address or as localhost",
+	return &web.Error{Status: http.StatusForbidden, Outcome: message.Outcome{
+		Outcome: message.Errored, Code: web.CodeCrossOrigin,
+		Detail: web.Printable(host) + " can be the name of another site's page: without a key, ask for this server by its IP address or as localhost",
 	}}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -59,6 +60,11 @@ func (l Limits) withDefaults() (Limits, error) {
 	return l, nil
 }
 
+// bodies returns the limits of a request's body.
+func (s *server) bodies() web.BodyLimits {
+	return web.BodyLimits{Bytes: s.limits.Body, Time: s.limits.Timeout}
+}
+
 // semaphore has as many places as can be held at a time; nil has no end of them.
 type semaphore chan struct{}
 
@@ -95,7 +101,7 @@ func (s *server) bounded(rt route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		exchangeOf(r.Context()).route = pattern
 		if !places.try() {
-			WriteProblem(w, r, message.Outcome{
+			web.WriteProblem(w, message.Outcome{
 				Outcome: message.Errored, Code: fault.CodeUnavailable,
 				Detail: fmt.Sprintf("%d %s are being answered, and no more are at a time: try again in a moment", cap(places), what),
 			})

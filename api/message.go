@@ -5,6 +5,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -24,16 +25,16 @@ func (s *server) statusRoute() route {
 	}
 }
 
-func (s *server) status(r *http.Request, _ query) (answer, error) {
+func (s *server) status(r *http.Request, _ web.Query) (web.Answer, error) {
 	user, id := r.PathValue("user"), r.PathValue("id")
 	status, known, err := s.reaching(r.Context()).Status(r.Context(), user, id)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	if !known {
-		return answer{}, &refusal{message.NoStatus(user, id)}
+		return web.Answer{}, &refusal{message.NoStatus(user, id)}
 	}
-	return done(status), nil
+	return web.Done(status), nil
 }
 
 func (s *server) moveRoute() route {
@@ -50,22 +51,22 @@ func (s *server) moveRoute() route {
 	}
 }
 
-func (s *server) move(r *http.Request, _ query) (answer, error) {
-	text, err := s.readJSON(r)
+func (s *server) move(r *http.Request, _ web.Query) (web.Answer, error) {
+	text, err := s.bodies().ReadJSON(r)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	draft, err := message.DecodeMove(text)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	at, err := draft.Time(message.ParseTime)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	o, err := s.reaching(r.Context()).Move(r.Context(), r.PathValue("user"), r.PathValue("id"), at)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	return doneUnlessRefused(s.concealed(r.Context(), o))
 }
@@ -83,14 +84,14 @@ func (s *server) cancelRoute() route {
 	}
 }
 
-func (s *server) cancel(r *http.Request, _ query) (answer, error) {
+func (s *server) cancel(r *http.Request, _ web.Query) (web.Answer, error) {
 	return doneUnlessRefused(s.reaching(r.Context()).Cancel(r.Context(), r.PathValue("user"), r.PathValue("id")))
 }
 
 // doneUnlessRefused answers with an outcome.
-func doneUnlessRefused(o message.Outcome, err error) (answer, error) {
+func doneUnlessRefused(o message.Outcome, err error) (web.Answer, error) {
 	if o, err = unlessRefused(o, err); err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
-	return done(o), nil
+	return web.Done(o), nil
 }

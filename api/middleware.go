@@ -8,11 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
-
-// requestIDHeader has the id of a request, in the request and in the answer.
-const requestIDHeader = "X-Request-Id"
 
 // exchange is what is known of a request while it is answered.
 type exchange struct {
@@ -61,11 +59,11 @@ func (e *exchange) Unwrap() http.ResponseWriter { return e.ResponseWriter }
 func (s *server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := s.now()
-		e := &exchange{ResponseWriter: w, id: r.Header.Get(requestIDHeader)}
+		e := &exchange{ResponseWriter: w, id: r.Header.Get(web.RequestIDHeader)}
 		if !validRequestID(e.id) {
 			e.id = uuid.Must(uuid.NewV7()).String() // fails only where the system has no randomness
 		}
-		w.Header().Set(requestIDHeader, e.id)
+		w.Header().Set(web.RequestIDHeader, e.id)
 		ctx := context.WithValue(r.Context(), exchangeKey{}, e)
 		defer func() {
 			s.logger.DebugContext(ctx, "request answered", "route", e.route, "status", e.status,
@@ -105,7 +103,7 @@ func (s *server) answerPanic(w http.ResponseWriter, r *http.Request, reason any)
 		// An answer that has begun can only be broken off.
 		panic(http.ErrAbortHandler)
 	}
-	WriteProblem(w, r, internalError())
+	web.WriteProblem(w, internalError())
 }
 
 // sameOrigin refuses what a page of another site has a browser ask for, unless
@@ -113,8 +111,8 @@ func (s *server) answerPanic(w http.ResponseWriter, r *http.Request, reason any)
 func sameOrigin(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		WriteProblem(w, r, message.Outcome{
-			Outcome: message.Errored, Code: codeCrossOrigin,
+		web.WriteProblem(w, message.Outcome{
+			Outcome: message.Errored, Code: web.CodeCrossOrigin,
 			Detail: "a page of another site has asked for this: only a program, or a page of this address, can",
 		})
 	}))

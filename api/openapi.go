@@ -11,6 +11,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -105,7 +106,7 @@ func responses[T any](s *server, description string, problems ...int) map[string
 func jsonResponse[T any](s *server, description string) *huma.Response {
 	return &huma.Response{
 		Description: description,
-		Headers:     headers(requestIDHeader),
+		Headers:     headers(web.RequestIDHeader),
 		Content:     map[string]*huma.MediaType{"application/json": {Schema: schemaOf[T](s)}},
 	}
 }
@@ -114,19 +115,19 @@ func jsonResponse[T any](s *server, description string) *huma.Response {
 // nothing.
 func (s *server) problems(statuses ...int) map[string]*huma.Response {
 	all := make(map[string]*huma.Response)
-	content := map[string]*huma.MediaType{problemType: {Schema: schemaOf[Problem](s)}}
+	content := map[string]*huma.MediaType{web.ProblemType: {Schema: schemaOf[web.Problem](s)}}
 	for _, status := range statuses {
-		response := &huma.Response{Description: meaning(status), Headers: headers(requestIDHeader), Content: content}
+		response := &huma.Response{Description: meaning(status), Headers: headers(web.RequestIDHeader), Content: content}
 		switch status {
 		case http.StatusServiceUnavailable, http.StatusTooManyRequests:
-			response.Headers = headers(requestIDHeader, "Retry-After")
+			response.Headers = headers(web.RequestIDHeader, "Retry-After")
 		case http.StatusUnauthorized:
-			response.Headers = headers(requestIDHeader, "WWW-Authenticate")
+			response.Headers = headers(web.RequestIDHeader, "WWW-Authenticate")
 		}
 		all[strconv.Itoa(status)] = response
 	}
 	all["default"] = &huma.Response{
-		Description: "Anything else that is wrong.", Headers: headers(requestIDHeader), Content: content,
+		Description: "Anything else that is wrong.", Headers: headers(web.RequestIDHeader), Content: content,
 	}
 	return all
 }
@@ -191,11 +192,17 @@ func meaning(status int) string {
 	}
 }
 
+// versioned documents an answer that has a version.
+func versioned(all map[string]*huma.Response) map[string]*huma.Response {
+	all[strconv.Itoa(http.StatusOK)].Headers = headers(web.RequestIDHeader, "ETag")
+	return all
+}
+
 func headers(names ...string) map[string]*huma.Param {
 	all := make(map[string]*huma.Param, len(names))
 	for _, name := range names {
 		switch name {
-		case requestIDHeader:
+		case web.RequestIDHeader:
 			all[name] = &huma.Param{Description: "The request's id.", Schema: &huma.Schema{Type: huma.TypeString}}
 		case "Retry-After":
 			all[name] = &huma.Param{Description: "Seconds to wait.", Schema: &huma.Schema{Type: huma.TypeInteger}}

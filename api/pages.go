@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sendlimit/sendlimiter/api/internal/web"
 )
 
 //go:embed docs.html
@@ -67,13 +69,13 @@ func (d document) pages() (map[string][]byte, error) {
 // explainProblem leads from a problem's type to what the page says of it.
 func explainProblem(w http.ResponseWriter, r *http.Request) {
 	code := r.PathValue("code")
-	for _, k := range kinds() {
-		if code == string(k.code) {
+	for _, k := range web.Kinds() {
+		if code == string(k.Code) {
 			http.Redirect(w, r, "/docs#problem-"+code, http.StatusSeeOther)
 			return
 		}
 	}
-	notFound(w, r)
+	web.NotFound(w, r)
 }
 
 // html renders the document.

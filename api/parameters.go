@@ -1,8 +1,8 @@
 package api
 
-import "github.com/danielgtaylor/huma/v2"
-
-// The parameters that several operations have.
+import (
+	"github.com/danielgtaylor/huma/v2"
+)
 
 func userParameter() *huma.Param {
 	return &huma.Param{
@@ -71,5 +71,21 @@ func cursorParameter() *huma.Param {
 	return &huma.Param{
 		Name: "cursor", In: "query", Description: "Goes on where a page ended: its next_cursor.",
 		Schema: &huma.Schema{Type: huma.TypeString},
+	}
+}
+
+// conditionParameters are the headers that preconditionOf reads.
+func conditionParameters(what string) []*huma.Param {
+	return []*huma.Param{
+		{
+			Name: "If-Match", In: "header", Example: `"7"`,
+			Description: "Only where " + what + " at this version, in quotes, as ETag has it; \"0\" is where there is nothing yet.",
+			Schema:      &huma.Schema{Type: huma.TypeString},
+		},
+		{
+			Name: "If-None-Match", In: "header", Example: "*",
+			Description: "* is only where there is nothing yet.",
+			Schema:      &huma.Schema{Type: huma.TypeString},
+		},
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
@@ -30,16 +31,16 @@ func (s *server) listPoliciesRoute() route {
 	}
 }
 
-func (s *server) listPolicies(r *http.Request, _ query) (answer, error) {
+func (s *server) listPolicies(r *http.Request, _ web.Query) (web.Answer, error) {
 	all, unreadable, err := s.policies.All(r.Context())
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	list := message.Policies{Policies: make([]message.Policy, len(all)), Unreadable: unreadable}
 	for i, policy := range all {
 		list.Policies[i] = message.PolicyOf(policy)
 	}
-	return done(list), nil
+	return web.Done(list), nil
 }
 
 func (s *server) showPolicyRoute() route {
@@ -55,12 +56,12 @@ func (s *server) showPolicyRoute() route {
 	}
 }
 
-func (s *server) showPolicy(r *http.Request, _ query) (answer, error) {
+func (s *server) showPolicy(r *http.Request, _ web.Query) (web.Answer, error) {
 	policy, err := s.storedPolicy(r)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
-	return answer{status: http.StatusOK, header: policyTag(policy), body: message.PolicyOf(policy)}, nil
+	return web.Answer{Status: http.StatusOK, Header: policyTag(policy), Body: message.PolicyOf(policy)}, nil
 }
 
 // storedPolicy is the one that the address names.
@@ -76,7 +77,7 @@ func (s *server) storedPolicy(r *http.Request) (policy.Policy, error) {
 	return p, nil
 }
 
-func policyTag(p policy.Policy) http.Header { return etag(strconv.FormatInt(p.Version, 10)) }
+func policyTag(p policy.Policy) http.Header { return web.ETag(strconv.FormatInt(p.Version, 10)) }
 
 func (s *server) applyPolicyRoute() route {
 	return route{
@@ -94,45 +95,58 @@ func (s *server) applyPolicyRoute() route {
 	}
 }
 
-func (s *server) applyPolicy(r *http.Request, _ query) (answer, error) {
+func (s *server) applyPolicy(r *http.Request, _ web.Query) (web.Answer, error) {
 	policy, err := s.readPolicy(r)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
-	condition, err := preconditionOf(r.Header)
+	condition, err := web.PreconditionOf(r.Header)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
-	expected, err := condition.number()
+	expected, err := policyVersion(condition)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	change, err := s.policies.Replace(r.Context(), policy, expected)
 	if outdated, ok := errors.AsType[*settings.VersionError](err); ok {
-		return answer{}, otherVersion(strconv.FormatInt(outdated.Present, 10), outdated.Error())
+		return web.Answer{}, web.OtherVersion(strconv.FormatInt(outdated.Present, 10), outdated.Error())
 	}
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	done := message.PolicyChange{New: message.PolicyOf(change.New), Changed: change.Changed}
 	if change.Old != nil {
 		old := message.PolicyOf(*change.Old)
 		done.Old = &old
 	}
-	return answer{status: http.StatusOK, header: policyTag(change.New), body: done}, nil
+	return web.Answer{Status: http.StatusOK, Header: policyTag(change.New), Body: done}, nil
+}
+
+// policyVersion returns the version of a policy that a request wants to find,
+// settings.AnyVersion for any.
+func policyVersion(p web.Precondition) (int64, error) {
+	if p.Version == "" {
+		return settings.AnyVersion, nil
+	}
+	n, err := strconv.ParseUint(p.Version, 10, 63)
+	if err != nil {
+		return 0, web.HeaderError("If-Match", []string{`"` + p.Version + `"`}, `a version of a policy in quotes, as ETag has it: "7"`)
+	}
+	return int64(n), nil
 }
 
 // readPolicy reads the policy of a request, which has the name that the address
 // says. What it has for a version is passed over: that is as it was read.
 func (s *server) readPolicy(r *http.Request) (policy.Policy, error) {
-	document, err := readBody[policy.Document](s, r)
+	document, err := web.ReadBody[policy.Document](s.bodies(), r)
 	if err != nil {
 		return policy.Policy{}, err
 	}
 	name := r.PathValue("policy")
 	if document.Name != "" && document.Name != name {
 		return policy.Policy{}, &fault.InvalidError{
-			Field: "name", Value: document.Name, Want: "no value, or " + strconv.Quote(clip(name)) + ", as the address has it",
+			Field: "name", Value: document.Name, Want: "no value, or " + strconv.Quote(web.Clip(name)) + ", as the address has it",
 		}
 	}
 	document.Name, document.Version = name, 0

@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -39,7 +40,7 @@ func (s *server) previewPolicyRoute() route {
 func (s *server) previewPolicy(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(s.now().Add(s.limits.Timeout)) // there are none in some tests
-	_, err := parseQuery(r.URL.RawQuery, nil)
+	_, err := web.ParseQuery(r.URL.RawQuery, nil)
 	var policy policy.Policy
 	if err == nil {
 		policy, err = s.readPolicy(r)
@@ -72,7 +73,7 @@ func (s *server) refitPolicyRoute() route {
 }
 
 func (s *server) refitPolicy(w http.ResponseWriter, r *http.Request) {
-	q, err := parseQuery(r.URL.RawQuery, []string{"then"})
+	q, err := web.ParseQuery(r.URL.RawQuery, []string{"then"})
 	action := message.RefitAction(q["then"])
 	if err == nil && action != message.RefitShift && action != message.RefitCancel {
 		err = &fault.InvalidError{Field: "then", Value: q["then"], Want: "shift or cancel"}
@@ -100,7 +101,7 @@ func (s *server) refitResponses(problems ...int) map[string]*huma.Response {
 	all := s.problems(problems...)
 	all[strconv.Itoa(http.StatusOK)] = &huma.Response{
 		Description: "A JSON object a line; `outcome` says of what kind.",
-		Headers:     headers(requestIDHeader),
+		Headers:     headers(web.RequestIDHeader),
 		Content: map[string]*huma.MediaType{ndjson: {Schema: &huma.Schema{AnyOf: []*huma.Schema{
 			schemaOf[message.RefitProgress](s), schemaOf[message.Misfit](s), schemaOf[message.RefitSummary](s), schemaOf[message.Outcome](s),
 		}}}},
@@ -113,7 +114,7 @@ func (s *server) streamRefit(
 	w http.ResponseWriter, r *http.Request, run func(context.Context, refit.Watcher) (message.RefitSummary, error),
 ) {
 	if !s.refits.try() {
-		WriteProblem(w, r, message.Outcome{
+		web.WriteProblem(w, message.Outcome{
 			Outcome: message.Refused, Code: fault.CodeRateLimited,
 			Detail: "a preview or a refit is being answered, and one is at a time: try again when it has ended",
 		})

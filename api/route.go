@@ -1,12 +1,11 @@
 package api
 
 import (
-	"encoding/json"
-	"maps"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 )
 
@@ -17,7 +16,7 @@ type route struct {
 
 	// scope is what a caller's key has to have; "" is a page for everybody.
 	scope  accounts.Scope
-	do     func(*http.Request, query) (answer, error)
+	do     func(*http.Request, web.Query) (web.Answer, error)
 	handle http.HandlerFunc
 	// limited is set for a request that counts towards how often an account may
 	// submit.
@@ -44,7 +43,7 @@ func (s *server) answered(rt route) http.HandlerFunc {
 		}
 	}
 	return func(w http.ResponseWriter, r *http.Request) {
-		q, err := parseQuery(r.URL.RawQuery, parameters)
+		q, err := web.ParseQuery(r.URL.RawQuery, parameters)
 		if err != nil {
 			s.writeError(w, r, err)
 			return
@@ -54,34 +53,6 @@ func (s *server) answered(rt route) http.HandlerFunc {
 			s.writeError(w, r, err)
 			return
 		}
-		a.write(w)
+		a.Write(w)
 	}
-}
-
-// answer is what an operation has done.
-type answer struct {
-	status int
-	header http.Header
-	body   any // its JSON is the body
-}
-
-// done answers 200 with a value.
-func done(body any) answer { return answer{status: http.StatusOK, body: body} }
-
-func (a answer) write(w http.ResponseWriter) {
-	maps.Copy(w.Header(), a.header)
-	writeJSON(w, "application/json", a.status, a.body)
-}
-
-func writeJSON(w http.ResponseWriter, contentType string, status int, body any) {
-	h := w.Header()
-	h.Set("Content-Type", contentType)
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(status)
-	encoder := json.NewEncoder(w)
-	encoder.SetEscapeHTML(false)
-	// Who asked and has gone away gets no answer, and all that is written here
-	// can be put in JSON.
-	_ = encoder.Encode(body)
 }

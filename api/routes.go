@@ -1,5 +1,39 @@
 package api
 
+import (
+	"fmt"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/sendlimit/sendlimiter/api/internal/web"
+	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+)
+
+// router finds the route that answers a request. The error is about a route without a
+// scope.
+func (s *server) router(version string) (web.Router, error) {
+	routes := s.routes()
+	if err := scoped(routes); err != nil {
+		return nil, err
+	}
+	pages := s.pages(s.document(version, routes))
+	if s.metrics != nil {
+		routes = append(routes, s.metricsRoute())
+	}
+	var all web.Router
+	for _, r := range append(routes, pages...) {
+		if r.do != nil {
+			r.handle = s.answered(r)
+		}
+		if r.scope != "" {
+			r.handle = s.authorized(r)
+		}
+		all.Handle(r.Method, r.Path, s.bounded(r))
+	}
+	return all, nil
+}
+
 // routes are all operations, in the order the documentation has them.
 func (s *server) routes() []route {
 	return []route{
@@ -35,5 +69,24 @@ func (s *server) routes() []route {
 		s.changeSettingsRoute(),
 		s.clearSettingsRoute(),
 		s.statsRoute(),
+	}
+}
+
+// scoped refuses a route that is open to everybody.
+func scoped(routes []route) error {
+	for _, r := range routes {
+		if _, err := accounts.ParseScopes(string(r.scope)); err != nil {
+			return fmt.Errorf("%s %s has no scope, and nobody would be kept out: %w", r.Method, r.Path, err)
+		}
+	}
+	return nil
+}
+
+// metricsRoute is of the program that serves the API, and not in the document: it
+// has no JSON.
+func (s *server) metricsRoute() route {
+	return route{
+		Operation: huma.Operation{Method: http.MethodGet, Path: "/metrics"},
+		scope:     accounts.ScopeRead, handle: s.metrics.ServeHTTP, monitors: true,
 	}
 }

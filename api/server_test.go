@@ -216,9 +216,9 @@ func TestBeforeTheOperations(t *testing.T) {
 					next.ServeHTTP(w, q)
 				case "busy":
 					w.Header().Set("Retry-After", "7")
-					api.WriteProblem(w, q, message.Outcome{Outcome: message.Refused, Code: "rate_limited", Detail: "too many"})
+					api.WriteProblem(w, message.Outcome{Outcome: message.Refused, Code: "rate_limited", Detail: "too many"})
 				default:
-					api.WriteProblem(w, q, message.Outcome{Outcome: message.Errored, Code: "unauthorized", Detail: "no key"})
+					api.WriteProblem(w, message.Outcome{Outcome: message.Errored, Code: "unauthorized", Detail: "no key"})
 				}
 			})
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
@@ -38,14 +39,14 @@ func (s *server) settingsRoute(id, method, summary, description string, problems
 func (s *server) showSettingsRoute() route {
 	rt := s.settingsRoute("getUserSettings", http.MethodGet, "See what is set for a user, and the rules that hold for the user",
 		"Of a user for whom nothing is set, the rules are those of everybody, and the ETag is \"0\".")
-	rt.do = func(r *http.Request, _ query) (answer, error) {
+	rt.do = func(r *http.Request, _ web.Query) (web.Answer, error) {
 		settings, err := s.users.Get(r.Context(), r.PathValue("user"))
 		if err != nil {
-			return answer{}, err
+			return web.Answer{}, err
 		}
 		policies, err := s.policiesByName(r.Context())
 		if err != nil {
-			return answer{}, err
+			return web.Answer{}, err
 		}
 		return settingsAnswer(r, settings, policies), nil
 	}
@@ -56,10 +57,10 @@ func (s *server) putSettingsRoute() route {
 	rt := s.settingsRoute("setUserSettings", http.MethodPut, "Set what is a user's own",
 		"In place of all that was set. It holds from the very next decision on.", bodyProblems()...)
 	rt.RequestBody = jsonBody[message.SettingsDraft](s)
-	rt.do = func(r *http.Request, _ query) (answer, error) {
-		draft, err := readBody[message.SettingsDraft](s, r)
+	rt.do = func(r *http.Request, _ web.Query) (web.Answer, error) {
+		draft, err := web.ReadBody[message.SettingsDraft](s.bodies(), r)
 		if err != nil {
-			return answer{}, err
+			return web.Answer{}, err
 		}
 		return s.setSettings(r, true, func(message.SettingsDraft) (message.SettingsDraft, error) { return draft, nil })
 	}
@@ -70,10 +71,10 @@ func (s *server) changeSettingsRoute() route {
 	rt := s.settingsRoute("changeUserSettings", http.MethodPatch, "Change what is a user's own",
 		"What is absent stays; what is null or empty is set no more. It holds from the very next decision on.", bodyProblems()...)
 	rt.RequestBody = jsonBody[message.SettingsPatch](s)
-	rt.do = func(r *http.Request, _ query) (answer, error) {
-		_, given, err := readMembers[message.SettingsPatch](s, r)
+	rt.do = func(r *http.Request, _ web.Query) (web.Answer, error) {
+		_, given, err := web.ReadMembers[message.SettingsPatch](s.bodies(), r)
 		if err != nil {
-			return answer{}, err
+			return web.Answer{}, err
 		}
 		// What was set before may refer to rules that are gone: that alone must not
 		// keep the rest from being changed.
@@ -87,21 +88,21 @@ func (s *server) changeSettingsRoute() route {
 func (s *server) clearSettingsRoute() route {
 	rt := s.settingsRoute("clearUserSettings", http.MethodDelete, "Remove all that is set for a user",
 		"Messages of the user stay as they are.")
-	rt.do = func(r *http.Request, _ query) (answer, error) {
-		condition, err := preconditionOf(r.Header)
+	rt.do = func(r *http.Request, _ web.Query) (web.Answer, error) {
+		condition, err := web.PreconditionOf(r.Header)
 		if err != nil {
-			return answer{}, err
+			return web.Answer{}, err
 		}
-		if condition != (precondition{}) {
+		if condition != (web.Precondition{}) {
 			return s.setSettings(r, false, func(message.SettingsDraft) (message.SettingsDraft, error) { return message.SettingsDraft{}, nil })
 		}
 		// So that settings which only a newer program can read go, too.
 		if _, err := s.users.Clear(r.Context(), r.PathValue("user")); err != nil {
-			return answer{}, err
+			return web.Answer{}, err
 		}
 		policies, err := s.policiesByName(r.Context())
 		if err != nil {
-			return answer{}, err
+			return web.Answer{}, err
 		}
 		return settingsAnswer(r, policy.UserSettings{}, policies), nil
 	}
@@ -110,17 +111,17 @@ func (s *server) clearSettingsRoute() route {
 
 // setSettings sets what change makes of what is set, if that is at the version that
 // the request wants; checked says whether policy and limits have to fit the policies.
-func (s *server) setSettings(r *http.Request, checked bool, change func(message.SettingsDraft) (message.SettingsDraft, error)) (answer, error) {
-	condition, err := preconditionOf(r.Header)
+func (s *server) setSettings(r *http.Request, checked bool, change func(message.SettingsDraft) (message.SettingsDraft, error)) (web.Answer, error) {
+	condition, err := web.PreconditionOf(r.Header)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	policies, err := s.policiesByName(r.Context())
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	settings, err := s.users.Update(r.Context(), r.PathValue("user"), func(before policy.UserSettings) (policy.UserSettings, error) {
-		if err := condition.holds(before); err != nil {
+		if err := checkVersion(condition, before); err != nil {
 			return policy.UserSettings{}, err
 		}
 		draft, err := change(draftOf(before))
@@ -134,23 +135,24 @@ func (s *server) setSettings(r *http.Request, checked bool, change func(message.
 		return settings, err
 	})
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	return settingsAnswer(r, settings, policies), nil
 }
 
-// holds says whether settings are at the version that is wanted.
-func (p precondition) holds(s policy.UserSettings) error {
-	present := cmp.Or(s.Version, noVersion)
+// checkVersion returns an error unless settings are at the version that a request
+// wants to find.
+func checkVersion(p web.Precondition, s policy.UserSettings) error {
+	present := cmp.Or(s.Version, web.NoVersion)
 	switch {
-	case p.version == "" || p.version == present:
+	case p.Version == "" || p.Version == present:
 		return nil
-	case present == noVersion:
-		return otherVersion(present, "nothing is set for the user, so nothing at that version")
-	case p.version == noVersion:
-		return otherVersion(present, "something is set for the user already")
+	case present == web.NoVersion:
+		return web.OtherVersion(present, "nothing is set for the user, so nothing at that version")
+	case p.Version == web.NoVersion:
+		return web.OtherVersion(present, "something is set for the user already")
 	default:
-		return otherVersion(present, "what is set for the user was changed since: look at it again")
+		return web.OtherVersion(present, "what is set for the user was changed since: look at it again")
 	}
 }
 
@@ -166,10 +168,10 @@ func (s *server) policiesByName(ctx context.Context) (map[string]policy.Policy, 
 	return policies, nil
 }
 
-func settingsAnswer(r *http.Request, settings policy.UserSettings, policies map[string]policy.Policy) answer {
-	return answer{
-		status: http.StatusOK, header: etag(cmp.Or(settings.Version, noVersion)),
-		body: message.UserSettingsOf(r.PathValue("user"), settings, policies),
+func settingsAnswer(r *http.Request, settings policy.UserSettings, policies map[string]policy.Policy) web.Answer {
+	return web.Answer{
+		Status: http.StatusOK, Header: web.ETag(cmp.Or(settings.Version, web.NoVersion)),
+		Body: message.UserSettingsOf(r.PathValue("user"), settings, policies),
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -21,10 +22,10 @@ func (s *server) statsRoute() route {
 	}
 }
 
-func (s *server) showStats(r *http.Request, _ query) (answer, error) {
+func (s *server) showStats(r *http.Request, _ web.Query) (web.Answer, error) {
 	stats, err := s.stats(r.Context())
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	if stats.Store == nil {
 		stats.Store = []message.StoreMemory{}
@@ -32,5 +33,5 @@ func (s *server) showStats(r *http.Request, _ query) (answer, error) {
 	if stats.Queue == nil {
 		stats.Queue = map[string]int{}
 	}
-	return done(stats), nil
+	return web.Done(stats), nil
 }

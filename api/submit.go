@@ -9,6 +9,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -20,7 +21,7 @@ const idempotencyKeyHeader = "Idempotency-Key"
 func (s *server) submitRoute() route {
 	all := responses[message.Outcome](s, "Accepted before: the same request gets its first answer again.", bodyProblems(http.StatusConflict)...)
 	accepted := jsonResponse[message.Outcome](s, "Accepted: the message is stored, and sent at send_at.")
-	accepted.Headers = headers(requestIDHeader, "Location")
+	accepted.Headers = headers(web.RequestIDHeader, "Location")
 	all[strconv.Itoa(http.StatusCreated)] = accepted
 	return route{
 		Operation: huma.Operation{
@@ -36,16 +37,16 @@ func (s *server) submitRoute() route {
 	}
 }
 
-func (s *server) submit(r *http.Request, _ query) (answer, error) {
+func (s *server) submit(r *http.Request, _ web.Query) (web.Answer, error) {
 	o, err := s.judge(r, s.charging(r.Context()).Submit)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	if o.Replayed {
-		return done(o), nil
+		return web.Done(o), nil
 	}
 	header := http.Header{"Location": {messagePath(o.User, o.ID)}}
-	return answer{status: http.StatusCreated, header: header, body: o}, nil
+	return web.Answer{Status: http.StatusCreated, Header: header, Body: o}, nil
 }
 
 func (s *server) dryRunRoute() route {
@@ -62,17 +63,17 @@ func (s *server) dryRunRoute() route {
 	}
 }
 
-func (s *server) dryRun(r *http.Request, _ query) (answer, error) {
+func (s *server) dryRun(r *http.Request, _ web.Query) (web.Answer, error) {
 	o, err := s.judge(r, s.charging(r.Context()).Check)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
-	return done(o), nil
+	return web.Done(o), nil
 }
 
 // judge reads the message of a request, and puts it to submit or to check.
 func (s *server) judge(r *http.Request, put func(context.Context, message.Message) (message.Outcome, error)) (message.Outcome, error) {
-	text, err := s.readJSON(r)
+	text, err := s.bodies().ReadJSON(r)
 	if err != nil {
 		return message.Outcome{}, err
 	}
@@ -114,7 +115,7 @@ func takeIdempotencyKey(d *message.Draft, h http.Header) error {
 	}
 	if !keyspace.ValidID(key) {
 		return &fault.InvalidError{
-			Field: idempotencyKeyHeader, Value: valid(key),
+			Field: idempotencyKeyHeader, Value: web.Printable(key),
 			Want: "one id: 1 to " + strconv.Itoa(keyspace.MaxID) + " of A-Z a-z 0-9 . _ : -",
 		}
 	}

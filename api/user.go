@@ -6,6 +6,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -41,43 +42,43 @@ func (s *server) listRoute() route {
 	}
 }
 
-func (s *server) list(r *http.Request, q query) (answer, error) {
+func (s *server) list(r *http.Request, q web.Query) (web.Answer, error) {
 	request := sendlimit.ListRequest{User: r.PathValue("user")}
 	if err := s.interval(q, &request.From, &request.To); err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
-	limit, err := q.count("limit", usualPage, largestPage)
+	limit, err := q.Count("limit", usualPage, largestPage)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
-	after, err := q.cursor(false)
+	after, err := q.Cursor(false)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
-	if after != (cursor{}) {
-		request.After = keyspace.Reservation{ID: after.ID, At: after.time()}
+	if after != (web.Cursor{}) {
+		request.After = keyspace.Reservation{ID: after.ID, At: after.Time()}
 	}
 	request.Limit = limit + 1 // the one that says that there are more
 	statuses, err := s.reaching(r.Context()).List(r.Context(), request)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	page := message.Messages{Messages: []message.Listed{}}
 	if len(statuses) > limit {
 		statuses = statuses[:limit]
 		last := statuses[limit-1]
-		page.NextCursor = cursor{Milliseconds: last.SendAt.UnixMilli(), ID: last.ID}.String()
+		page.NextCursor = web.Cursor{Milliseconds: last.SendAt.UnixMilli(), ID: last.ID}.String()
 	}
 	for _, status := range statuses {
 		page.Messages = append(page.Messages, message.ListedOf(status))
 	}
-	return done(page), nil
+	return web.Done(page), nil
 }
 
 // interval reads the parameters from and to; what is not given stays as it is.
-func (s *server) interval(q query, from, to *time.Time) error {
+func (s *server) interval(q web.Query, from, to *time.Time) error {
 	for name, into := range map[string]*time.Time{"from": from, "to": to} {
-		at, err := q.time(name, s.present())
+		at, err := q.Time(name, s.present())
 		if err != nil {
 			return err
 		}
@@ -111,41 +112,41 @@ func (s *server) usageRoute() route {
 	}
 }
 
-func (s *server) usage(r *http.Request, q query) (answer, error) {
+func (s *server) usage(r *http.Request, q web.Query) (web.Answer, error) {
 	request := sendlimit.UsageRequest{User: r.PathValue("user")}
 	var err error
-	if request.At, err = q.time("at", time.Time{}); err != nil {
-		return answer{}, err
+	if request.At, err = q.Time("at", time.Time{}); err != nil {
+		return web.Answer{}, err
 	}
 	middle := request.At
 	if middle.IsZero() {
 		middle = s.present()
 	}
-	if request.Category, err = q.category(); err != nil {
-		return answer{}, err
+	if request.Category, err = q.Category(); err != nil {
+		return web.Answer{}, err
 	}
 	request.From, request.To = message.UsageSpan(middle)
 	if err := s.interval(q, &request.From, &request.To); err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	usage, err := s.submitter.Usage(r.Context(), request)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	timeline, err := s.submitter.Timeline(r.Context())
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	sends, err := timeline.List(r.Context(), sendlimit.ListRequest{User: request.User, From: request.From, To: request.To})
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
 	report := submit.UsageOf(request, usage, sends)
 	report.More = len(sends) == sendlimit.MaxList
 	if err := s.conceal(r.Context(), request.User, report.Sends); err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
-	return done(report), nil
+	return web.Done(report), nil
 }
 
 func (s *server) nextFreeRoute() route {
@@ -165,21 +166,21 @@ func (s *server) nextFreeRoute() route {
 	}
 }
 
-func (s *server) nextFree(r *http.Request, q query) (answer, error) {
+func (s *server) nextFree(r *http.Request, q web.Query) (web.Answer, error) {
 	request := sendlimit.NextFreeRequest{User: r.PathValue("user")}
 	var err error
-	if request.From, err = q.time("from", time.Time{}); err != nil {
-		return answer{}, err
+	if request.From, err = q.Time("from", time.Time{}); err != nil {
+		return web.Answer{}, err
 	}
-	if request.Count, err = q.count("count", 1, sendlimit.MaxNextFree); err != nil {
-		return answer{}, err
+	if request.Count, err = q.Count("count", 1, sendlimit.MaxNextFree); err != nil {
+		return web.Answer{}, err
 	}
-	if request.Category, err = q.category(); err != nil {
-		return answer{}, err
+	if request.Category, err = q.Category(); err != nil {
+		return web.Answer{}, err
 	}
 	times, err := s.submitter.NextFree(r.Context(), request)
 	if err != nil {
-		return answer{}, err
+		return web.Answer{}, err
 	}
-	return done(message.FreeTimes{Times: message.FreeTimesOf(request.User, times)}), nil
+	return web.Done(message.FreeTimes{Times: message.FreeTimesOf(request.User, times)}), nil
 }

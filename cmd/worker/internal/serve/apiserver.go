@@ -98,7 +98,7 @@ func (s *apiServer) unlessStopping(next http.Handler) http.Handler {
 		select {
 		case <-s.stopping:
 			w.Header().Set("Connection", "close")
-			api.WriteProblem(w, r, message.Outcome{
+			api.WriteProblem(w, message.Outcome{
 				Outcome: message.Errored, Code: fault.CodeUnavailable,
 				Detail: "this server stops: ask another, or this one again in a moment",
 			})

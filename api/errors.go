@@ -8,50 +8,24 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/sendlimit/sendlimiter/api/internal/web"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// Problem is the body of every answer that is not a success, as RFC 9457 has
-// it: its own members, and beside them those of the outcome, which also has the
-// detail.
-type Problem struct {
-	Type     string `json:"type" doc:"Names the kind of problem, by its code: /problems/send_limit."`
-	Title    string `json:"title" doc:"The kind of problem in a few words."`
-	Status   int    `json:"status" doc:"The HTTP status."`
-	Instance string `json:"instance,omitempty" doc:"The request's id, as X-Request-Id has it."`
-	message.Outcome
-}
+// Problem is the body of every answer that is not a success.
+type Problem = web.Problem
 
-const problemType = "application/problem+json"
-
-// WriteProblem answers a request with an outcome that is not a success, with
-// the HTTP status of its code. For 429 and 503 it sets a Retry-After of a second
-// where there is none.
-func WriteProblem(w http.ResponseWriter, r *http.Request, o message.Outcome) {
-	writeProblem(w, r, kindOf(o.Code).status, o)
-}
-
-// writeProblem answers with a status that is not that of the outcome's code: of
-// a request that already HTTP has a word for.
-func writeProblem(w http.ResponseWriter, r *http.Request, status int, o message.Outcome) {
-	h := w.Header()
-	retry := status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
-	if retry && h.Get("Retry-After") == "" {
-		h.Set("Retry-After", "1")
-	}
-	writeJSON(w, problemType, status, Problem{
-		Type: "/problems/" + string(o.Code), Title: kindOf(o.Code).title, Status: status,
-		Instance: requestID(r.Context()), Outcome: o,
-	})
-}
+// WriteProblem answers with an outcome that is not a success and with the HTTP status of
+// its code. For 429 and 503 it sets Retry-After to one second if it is not set.
+func WriteProblem(w http.ResponseWriter, o message.Outcome) { web.WriteProblem(w, o) }
 
 // writeError answers with what an error means to the caller: no more than its
 // code says of an error that has none, which goes to the log.
 func (s *server) writeError(w http.ResponseWriter, r *http.Request, err error) {
-	if p, ok := errors.AsType[*httpError](err); ok {
-		maps.Copy(w.Header(), p.header)
-		writeProblem(w, r, p.status, p.outcome)
+	if p, ok := errors.AsType[*web.Error](err); ok {
+		maps.Copy(w.Header(), p.Header)
+		web.WriteProblemStatus(w, p.Status, p.Outcome)
 		return
 	}
 	o := s.outcomeOf(r.Context(), err)
@@ -61,7 +35,7 @@ func (s *server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 		wait := time.Duration(o.RetryAfterSeconds) * time.Second
 		w.Header().Set("Retry-After", retryAfter(cmp.Or(wait, o.ResetsAt.Sub(s.now()))))
 	}
-	WriteProblem(w, r, o)
+	web.WriteProblem(w, o)
 }
 
 // outcomeOf makes an outcome of an error, as the other surfaces do, but one
@@ -116,30 +90,4 @@ func unlessRefused(o message.Outcome, err error) (message.Outcome, error) {
 		return message.Outcome{}, &refusal{o}
 	}
 	return o, nil
-}
-
-// httpError is what is wrong with a request before it comes to the operation:
-// HTTP has a status for it.
-type httpError struct {
-	status  int
-	header  http.Header
-	outcome message.Outcome
-}
-
-func (e *httpError) Error() string { return e.outcome.Detail }
-
-// badRequest is an httpError about a part of the request, which is named as a
-// field.
-func badRequest(status int, field, value, want string) *httpError {
-	wrong := &fault.InvalidError{Field: field, Value: value, Want: want}
-	return &httpError{status: status, outcome: message.OutcomeOf(wrong)}
-}
-
-// clip keeps a sentence readable when what is quoted in it is not.
-func clip(s string) string {
-	const most = 80
-	if len(s) > most {
-		return s[:most] + "…"
-	}
-	return s
 }

@@ -1,4 +1,4 @@
-package api
+package web
 
 import (
 	"fmt"
@@ -14,21 +14,21 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// query has the parameters of a request, each at most once.
-type query map[string]string
+// Query holds the parameters of a request by name.
+type Query map[string]string
 
-// parseQuery reads the parameters that an operation knows. One that it does not
-// know is an error, or a misspelled from would list everything.
-func parseQuery(raw string, known []string) (query, error) {
+// ParseQuery reads the parameters of a request. A parameter that is not known, or that is
+// given twice, is an error: a misspelled "from" must not list everything.
+func ParseQuery(raw string, known []string) (Query, error) {
 	values, err := url.ParseQuery(raw)
 	if err != nil {
-		return nil, badRequest(http.StatusBadRequest, "query", raw, "name=value, joined by & and percent-encoded")
+		return nil, BadRequest(http.StatusBadRequest, "query", raw, "name=value, joined by & and percent-encoded")
 	}
-	q := make(query, len(values))
+	q := make(Query, len(values))
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		switch given := values[name]; {
 		case !slices.Contains(known, name):
-			return nil, &fault.InvalidError{Field: valid(name), Value: given[0], Want: unknownParameter(known)}
+			return nil, &fault.InvalidError{Field: Printable(name), Value: given[0], Want: unknownParameter(known)}
 		case len(given) > 1:
 			return nil, &fault.InvalidError{Field: name, Value: strings.Join(given, ", "), Want: "one value"}
 		default:
@@ -45,12 +45,12 @@ func unknownParameter(known []string) string {
 	return "no value: there is no such parameter; there are " + strings.Join(known, ", ")
 }
 
-// valid makes text of bytes that a caller has sent as a name.
-func valid(name string) string { return clip(strings.ToValidUTF8(name, "�")) }
+// Printable returns bytes of a caller as a short valid text.
+func Printable(name string) string { return Clip(strings.ToValidUTF8(name, "�")) }
 
-// time reads a time; it is zero where the parameter is not given. The word now
-// is the time that is passed.
-func (q query) time(name string, now time.Time) (time.Time, error) {
+// Time returns a parameter that is a time, or the zero time if it is not given. The word
+// "now" stands for the time now.
+func (q Query) Time(name string, now time.Time) (time.Time, error) {
 	text, given := q[name]
 	if !given {
 		return time.Time{}, nil
@@ -69,8 +69,8 @@ func (q query) time(name string, now time.Time) (time.Time, error) {
 	return at, nil
 }
 
-// category reads the category of messages; "" where the parameter is not given.
-func (q query) category() (string, error) {
+// Category returns the parameter category, or "" if it is not given.
+func (q Query) Category() (string, error) {
 	text, given := q["category"]
 	if given && text == "" {
 		return "", &fault.InvalidError{Field: "category", Want: fmt.Sprintf("1 to %d of a-z 0-9 _ -", message.MaxCategory)}
@@ -78,9 +78,9 @@ func (q query) category() (string, error) {
 	return text, message.CheckCategory(text)
 }
 
-// count reads a whole number from 1 to most; it is usual where the parameter is
-// not given.
-func (q query) count(name string, usual, most int) (int, error) {
+// Count returns a parameter that is a whole number from 1 to most, or usual if it is not
+// given.
+func (q Query) Count(name string, usual, most int) (int, error) {
 	text, given := q[name]
 	if !given {
 		return usual, nil
@@ -92,8 +92,8 @@ func (q query) count(name string, usual, most int) (int, error) {
 	return n, nil
 }
 
-// flag reads true or false; it is false where the parameter is not given.
-func (q query) flag(name string) (bool, error) {
+// Flag returns a parameter that is true or false, or false if it is not given.
+func (q Query) Flag(name string) (bool, error) {
 	switch text, given := q[name]; {
 	case !given, text == "false":
 		return false, nil

@@ -1,4 +1,4 @@
-package api
+package web
 
 import (
 	"net/http"
@@ -6,22 +6,22 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// The codes of what can go wrong with HTTP alone.
+// The codes of what goes wrong with HTTP itself.
 const (
-	codeMethodNotAllowed fault.Code = "method_not_allowed"
-	codeCrossOrigin      fault.Code = "cross_origin"
+	CodeMethodNotAllowed fault.Code = "method_not_allowed"
+	CodeCrossOrigin      fault.Code = "cross_origin"
 )
 
-// kind is what HTTP calls a code.
-type kind struct {
-	code   fault.Code
-	status int
-	title  string
+// Kind is what HTTP knows about a code.
+type Kind struct {
+	Code   fault.Code
+	Status int
+	Title  string
 }
 
-// kinds has every code that an answer can have.
-func kinds() []kind {
-	return []kind{
+// Kinds returns the kinds of all codes that an answer can have.
+func Kinds() []Kind {
+	return []Kind{
 		{fault.CodeInvalidField, http.StatusUnprocessableEntity, "A field is not allowed as it is"},
 		{fault.CodeInPast, http.StatusUnprocessableEntity, "The send time is in the past"},
 		{fault.CodeTooFarAhead, http.StatusUnprocessableEntity, "The send time is too far ahead"},
@@ -35,8 +35,8 @@ func kinds() []kind {
 		{fault.CodeNotFound, http.StatusNotFound, "Not found"},
 		{fault.CodeUnavailable, http.StatusServiceUnavailable, "Not available at the moment"},
 		{fault.CodeStoreFull, http.StatusServiceUnavailable, "The store is full"},
-		{codeMethodNotAllowed, http.StatusMethodNotAllowed, "The address has no such method"},
-		{codeCrossOrigin, http.StatusForbidden, "Another site's page must not do this"},
+		{CodeMethodNotAllowed, http.StatusMethodNotAllowed, "The address has no such method"},
+		{CodeCrossOrigin, http.StatusForbidden, "Another site's page must not do this"},
 		{fault.CodeInternal, http.StatusInternalServerError, "Internal error"},
 		{fault.CodeUnauthorized, http.StatusUnauthorized, "The key is missing or unknown"},
 		{fault.CodeForbidden, http.StatusForbidden, "The key has not the scope"},
@@ -46,12 +46,12 @@ func kinds() []kind {
 	}
 }
 
-// kindOf is the kind of a code; internal for one that is not known.
-func kindOf(code fault.Code) kind {
-	for _, k := range kinds() {
-		if k.code == code {
+// KindOf returns the kind of a code. An unknown code has the kind of CodeInternal.
+func KindOf(code fault.Code) Kind {
+	for _, k := range Kinds() {
+		if k.Code == code {
 			return k
 		}
 	}
-	return kindOf(fault.CodeInternal)
+	return KindOf(fault.CodeInternal)
 }

@@ -1,0 +1,106 @@
+package web
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/message"
+)
+
+// Router finds the handler of a request. The zero value has no handlers.
+//
+// http.ServeMux can't be used: it takes a segment that is only an escaped / for the end
+// of the path, though a user may have that name, and it redirects where a Router
+// answers with a problem.
+type Router []*address
+
+// Handle has handler answer requests with the method at the path. A segment of the
+// path such as {user} stands for any name.
+func (all *Router) Handle(method, path string, handler http.HandlerFunc) {
+	a := all.at(path)
+	a.methods[method] = handler
+	if method == http.MethodGet {
+		a.methods[http.MethodHead] = handler // the server drops the body
+	}
+	a.allow = strings.Join(slices.Sorted(maps.Keys(a.methods)), ", ")
+}
+
+// at returns the address of a path, a new one if there is none.
+func (all *Router) at(path string) *address {
+	segments := strings.Split(path, "/")
+	for _, a := range *all {
+		if slices.Equal(a.segments, segments) {
+			return a
+		}
+	}
+	a := &address{segments: segments, methods: make(map[string]http.HandlerFunc)}
+	*all = append(*all, a)
+	return a
+}
+
+// address is a path with a handler for each method.
+type address struct {
+	segments []string // "{user}" matches any name
+	methods  map[string]http.HandlerFunc
+	allow    string // the methods, as the header Allow lists them
+}
+
+// ServeHTTP calls the handler of a request. Without one it answers with a problem.
+func (all Router) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	segments := strings.Split(r.URL.EscapedPath(), "/")
+	for _, a := range all {
+		if !a.matches(r, segments) {
+			continue
+		}
+		if handle, known := a.methods[r.Method]; known {
+			handle(w, r)
+		} else {
+			a.methodNotAllowed(w, r)
+		}
+		return
+	}
+	NotFound(w, r)
+}
+
+// matches reports whether the escaped segments of a request are the address. If so, it
+// sets the request's path values.
+func (a *address) matches(r *http.Request, segments []string) bool {
+	if len(segments) != len(a.segments) {
+		return false
+	}
+	for i, segment := range segments {
+		name, free := strings.CutPrefix(a.segments[i], "{")
+		if free && (segment == "" || segment == "." || segment == "..") {
+			return false // no name, or a step in the path: the user ".." is written %2E%2E
+		}
+		value, err := url.PathUnescape(segment)
+		if err != nil || !free && value != a.segments[i] {
+			return false
+		}
+		if free {
+			r.SetPathValue(strings.TrimSuffix(name, "}"), value)
+		}
+	}
+	return true
+}
+
+func (a *address) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Allow", a.allow)
+	WriteProblem(w, message.Outcome{
+		Outcome: message.Errored, Code: CodeMethodNotAllowed,
+		Detail: fmt.Sprintf("%q is not a method of this address: it takes %s", Clip(r.Method), a.allow),
+	})
+}
+
+// NotFound answers a request for an unknown address.
+func NotFound(w http.ResponseWriter, r *http.Request) {
+	WriteProblem(w, message.Outcome{
+		Outcome: message.Refused, Code: fault.CodeNotFound,
+		Detail: "there is nothing at this address: /docs lists what there is, and a / in a user's name is written %2F",
+	})
+}
