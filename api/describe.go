@@ -9,8 +9,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// describe says of the schemas what their types can't. Objects in answers may
-// get more members, and a list is never null.
+// describe adds to the schemas what their types can't say. Objects in answers may get more
+// members, and a list is never null.
 func describe(schemas huma.Registry) {
 	for name, schema := range schemas.Map() {
 		if !requestSchemas(name) {
@@ -38,8 +38,8 @@ const (
 	settingsPatchSchema = "SettingsPatch"
 )
 
-// requestSchemas reports whether a schema is that of a body that is taken, in
-// which an unknown member is an error.
+// requestSchemas reports whether a schema is that of a request, in which an unknown member
+// is an error.
 func requestSchemas(name string) bool {
 	switch name {
 	case draftSchema, "MoveDraft", "AccountDraft", "AccountPatch", "KeyDraft", "TierLimits",
@@ -49,8 +49,8 @@ func requestSchemas(name string) bool {
 	return false
 }
 
-// wordsOf are those that a member takes or has. More may come, so they are
-// examples.
+// wordsOf returns words that a member can have. They are examples, since more may be
+// added.
 func wordsOf(schema, member string) []string {
 	switch member {
 	case "code":
@@ -91,8 +91,8 @@ func wordsOf(schema, member string) []string {
 	return nil
 }
 
-// descriptionOf says what a member is: of a schema by its name, or of all that
-// have it.
+// descriptionOf returns the description of a member: that of the schema's member, or else
+// that of all members with the name.
 func descriptionOf(schema, member string) string {
 	if schema == "PolicyDocument" {
 		schema = "Policy"
@@ -107,29 +107,29 @@ func descriptionOf(schema, member string) string {
 
 func descriptions() map[string]string {
 	return map[string]string{
-		"Draft.id":          "Idempotency key, unique per user: 1 to 128 of A-Z a-z 0-9 . _ : - Made up where it is absent.",
-		"Draft.user":        "Who gets it: 1 to 256 bytes of UTF-8 without control characters.",
-		"Draft.send_at":     "When it is sent: RFC 3339 with zone, cut to the millisecond, or now, as soon as the rules allow.",
+		"Draft.id":          "Idempotency key, unique per user: 1 to 128 of A-Z a-z 0-9 . _ : - By default the server generates one.",
+		"Draft.user":        "The receiver: 1 to 256 bytes of UTF-8 without control characters.",
+		"Draft.send_at":     "When it is sent: RFC 3339 with zone, cut to the millisecond. now means as soon as the rules allow.",
 		"Draft.category":    "1 to 64 of a-z 0-9 _ -",
-		"Draft.title":       "Title, body and data have 4,096 bytes together; title or body has to be there.",
-		"Draft.body":        "As title.",
+		"Draft.title":       "Title, body and data have at most 4,096 bytes together. Title or body is required.",
+		"Draft.body":        "See title.",
 		"Draft.data":        "Texts by name, for the app that shows the message.",
-		"Draft.expires_at":  "RFC 3339: after it the message is dropped rather than sent. By default a day after send_at.",
-		"Draft.on_conflict": "refuse, or shift: take the next free time. By default what the user's policy says; with send_at now, shift.",
-		"Draft.shift_until": "RFC 3339: the last time that a shift may take. By default a day after send_at. " +
-			"Without on_conflict it bounds the shift of a policy that shifts, and has no effect where it refuses; beside refuse it is not allowed.",
+		"Draft.expires_at":  "RFC 3339: a message that is still not sent then is dropped. By default a day after send_at.",
+		"Draft.on_conflict": "What to do if send_at is not free: refuse the message, or shift it to the next free time. By default what the user's policy says; with send_at now, shift.",
+		"Draft.shift_until": "RFC 3339: the last time that a shift may choose. By default a day after send_at. " +
+			"Without on_conflict it applies if the user's policy shifts, and has no effect if the policy refuses. With refuse it is not allowed.",
 		"MoveDraft.send_at": "The new send time: RFC 3339 with zone, or now.",
 
-		"account":      "The account that was charged for it; absent without accounts.",
+		"account":      "The account that is charged for the message; absent without accounts.",
 		"id":           "The message's id.",
-		"Conflict.id":  "The message's id; absent where it is another account's.",
+		"Conflict.id":  "The message's id; absent if it belongs to another account.",
 		"user":         "The user's name.",
-		"send_at":      "The send time, to come or past.",
-		"requested_at": "The send time that was asked for, where it is another.",
-		"promised_at":  "The send time before the message was postponed or sent late, where it is another.",
+		"send_at":      "The send time.",
+		"requested_at": "The send time that was requested, if it differs from send_at.",
+		"promised_at":  "The send time before the message was postponed or sent late, if it differs from send_at.",
 		"moved_from":   "The send time before the last move.",
-		"shifted":      "The next free time was taken in place of the one asked for.",
-		"expires_at":   "After it the message is dropped rather than sent.",
+		"shifted":      "The message got the next free time instead of the requested one.",
+		"expires_at":   "A message that is still not sent then is dropped.",
 		"category":     "Its category.",
 		"title":        "Its title.",
 		"body":         "Its body.",
@@ -137,51 +137,51 @@ func descriptions() map[string]string {
 
 		"status":       "What became of the message.",
 		"delivered_at": "When its delivery began.",
-		"lateness_ms":  "By how much that was after the time promised, in milliseconds.",
-		"provider_id":  "The provider's name for it.",
-		"ended_at":     "When it ended, unless it was delivered.",
-		"next_try_at":  "When a delivery that failed is tried again.",
-		"attempts":     "Deliveries tried.",
-		"uncertain":    "Whether a try before may have arrived, though nobody knows.",
-		"reason":       "Why it was dropped, given up, postponed or is tried again.",
+		"lateness_ms":  "Milliseconds from the promised time to delivered_at.",
+		"provider_id":  "The provider's id of the message.",
+		"ended_at":     "When the message ended without being delivered.",
+		"next_try_at":  "When a failed delivery is tried again.",
+		"attempts":     "The number of delivery attempts.",
+		"uncertain":    "Whether an earlier attempt may have arrived.",
+		"reason":       "Why the message was dropped, given up or postponed, or why it is tried again.",
 
-		"outcome":             "What was done, or that nothing was: refused, invalid or error.",
+		"outcome":             "What was done. With refused, invalid and error nothing was done.",
 		"line":                "The line of a batch, from 1.",
-		"code":                "What is wrong, for programs.",
-		"field":               "The field or parameter that is not allowed as it is; the first of several, which detail names all.",
-		"replayed":            "The request was done before, and has its first answer again.",
-		"forgotten":           "It was recorded, and is older than any rule looks back.",
-		"retry_after_seconds": "In how many seconds that is, where it is the present hour or day.",
-		"resets_at":           "When the quota that is used up counts anew.",
+		"code":                "What is wrong, as a word for programs.",
+		"field":               "The field or parameter that is wrong. If several are wrong, this is the first and detail names all.",
+		"replayed":            "The request is a repetition, and this is the answer to the first one.",
+		"forgotten":           "The message was recorded, but is older than any rule looks back.",
+		"retry_after_seconds": "Seconds until resets_at, if that is the end of the current hour or day.",
+		"resets_at":           "When the quota that is used up starts again.",
 		"detail":              "A sentence for a person.",
-		"quiet_hours":         "Of quiet_hours: the quiet stretch that the send time is in.",
-		"violations":          "Every rule that would break, in the policy's order.",
-		"next_free_at":        "The next time that breaks no rule; absent where there is none.",
-		"previous_free_at":    "The last time before that breaks no rule and is not past; absent where there is none.",
+		"quiet_hours":         "The quiet hours that contain the send time, with the code quiet_hours.",
+		"violations":          "Every rule that the message would break, in the order of the policy.",
+		"next_free_at":        "The next free time; absent if there is none.",
+		"previous_free_at":    "The last free time before the requested one that is not in the past; absent if there is none.",
 
-		"Violation.category":       "The category whose messages the rule counts; absent of a rule that counts all.",
-		"RuleUsage.category":       "The category whose messages the rule counts; absent of a rule that counts all.",
-		"QuietHours.hours":         "As the policy has them.",
-		"QuietHours.time_zone":     "The IANA time zone whose clocks they go by.",
-		"rule":                     "The rule, as the policy spells it.",
+		"Violation.category":       "The category whose messages the rule counts; absent if it counts all messages.",
+		"RuleUsage.category":       "The category whose messages the rule counts; absent if it counts all messages.",
+		"QuietHours.hours":         "The quiet hours as in the policy.",
+		"QuietHours.time_zone":     "The IANA time zone of the quiet hours.",
+		"rule":                     "The rule, as in the policy.",
 		"limit":                    "How many messages it allows in its window.",
-		"kind":                     "sliding, of any stretch of a length, or calendar, of natural periods.",
+		"kind":                     "sliding: counts in every window of the length. calendar: counts in natural periods such as days.",
 		"window_seconds":           "The length of a sliding rule's window.",
-		"conflicts":                "The messages in the way, by time, at most 10.",
+		"conflicts":                "Messages in the way, by time, at most 10.",
 		"conflicts_total":          "How many messages are in the way.",
-		"used":                     "How many messages the window has.",
-		"from":                     "Where it begins.",
-		"until":                    "Where it ends, and itself not in it.",
-		"Usage.to":                 "Where the timeline ends, and itself not in it.",
-		"Usage.at":                 "The time that the rules were looked at around.",
+		"used":                     "How many messages are in the window.",
+		"from":                     "The begin.",
+		"until":                    "The end, which is not included.",
+		"Usage.to":                 "The end of the timeline, which is not included.",
+		"Usage.at":                 "The time that the usage is about.",
 		"Usage.rules":              "How full each rule is.",
-		"Usage.free":               "The stretches in which a message would be accepted.",
-		"Usage.blocked":            "Nothing more is accepted for the user, and so nothing is free; absent where that is not so.",
-		"Usage.sends":              "Messages sent and to be sent, by time.",
-		"Usage.quiet":              "The stretches that are quiet hours; absent where there are none.",
-		"Usage.more":               "There are more sends than those.",
-		"Messages.messages":        "Ascending by send time, then id.",
+		"Usage.free":               "Times in which a message would be accepted.",
+		"Usage.blocked":            "The user is blocked, so no time is free; absent if the user is not blocked.",
+		"Usage.sends":              "Sent and scheduled messages, by time.",
+		"Usage.quiet":              "Quiet hours in the timeline; absent if there are none.",
+		"Usage.more":               "There are more messages than listed in sends.",
+		"Messages.messages":        "By send time, then id.",
 		"FreeTime.free_at":         "A time that is free.",
-		"DeadLetters.dead_letters": "Ascending by the time they ended.",
+		"DeadLetters.dead_letters": "By the time they ended, the oldest first.",
 	}
 }

@@ -50,13 +50,13 @@ func TestAccountsOnTheCommandLine(t *testing.T) {
 
 	key, said := says(t, environ, "account", "create", "acme", "--tier", "free", "--contact", "ops@acme.example", "--time-zone", "Europe/Berlin")
 	require.Regexp(t, `^sk_[A-Za-z0-9]{8}_[A-Za-z0-9]{43}\n$`, key, "alone, to be taken from there")
-	require.Equal(t, "This is key "+key[3:11]+" of account acme (submit, read). It is not shown again: the store has its SHA-256 alone.\n", said)
+	require.Equal(t, "This is key "+key[3:11]+" of account acme (submit, read). It is not shown again: only its SHA-256 is stored.\n", said)
 	require.Equal(t, "name: acme\ntier: free\ncontact: ops@acme.example\ntime_zone: Europe/Berlin\nreport_at: never\nstate: enabled\n"+
 		"created_at: 2026-11-22 11:00:00 UTC\nkeys:\n  - "+key[3:11]+": submit, read, made 2026-11-22 11:00:00 UTC\n", run("account", "show", "acme"))
 	require.Equal(t, "NAME  TIER  KEYS  CONTACT           STATE\nacme  free  1     ops@acme.example  enabled\n", run("account", "list"))
 
 	next, said := says(t, environ, "account", "rotate-key", "acme", "--overlap", "1h")
-	require.Contains(t, said, "The old key lets the account in for 1h yet.\n")
+	require.Contains(t, said, "The old key stays valid for 1h.\n")
 	require.Contains(t, run("account", "show", "acme"), ", expires 2026-11-22 12:00:00 UTC\n")
 	require.NotContains(t, run("account", "remove-key", "acme", key[3:11]), key[3:11])
 	require.Contains(t, run("account", "show", "acme"), next[3:11])

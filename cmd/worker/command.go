@@ -40,7 +40,7 @@ func newCommand(p cli.Program) *cobra.Command {
 		Use:   "worker",
 		Short: "Deliver scheduled messages at their time.",
 		Long: "Deliver scheduled messages at their time, until a SIGTERM.\n\n" +
-			"Without a Redis URL the worker brings an embedded store, for trying out. Every\n" +
+			"Without a Redis URL the worker starts an embedded store, for trying out. Every\n" +
 			"setting can also be given in the environment (--push-url as SENDLIMIT_PUSH_URL,\n" +
 			"--redis-url as REDIS_URL) or in a file, see sendlimit.example.yaml.",
 		Example: "  worker\n" +

@@ -30,7 +30,7 @@ func TestEvents(t *testing.T) {
 	require.Contains(t, said, `the event "submit" has no limits: worker event set submit --per-minute 60 gives it one`)
 
 	require.Equal(t, "submit: no limit → 60 per minute, 100 per hour, 500 per day\n"+
-		"It holds from the next call on; what is counted stays counted.\n",
+		"It applies from the next call on; what is counted stays counted.\n",
 		prints("set", "submit", "--per-minute", "60", "--per-hour", "100", "--per-day", "500"))
 
 	limits, err := counters.New(client, "")
@@ -40,9 +40,9 @@ func TestEvents(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, d.Allowed)
 
-	// It holds from the next call on.
+	// It applies from the next call on.
 	require.Equal(t, "submit: 60 per minute, 100 per hour, 500 per day → 3 per day (Europe/Berlin)\n"+
-		"It holds from the next call on; what is counted stays counted.\n",
+		"It applies from the next call on; what is counted stays counted.\n",
 		prints("set", "submit", "--per-day", "3", "--time-zone", "Europe/Berlin"))
 	d, err = limits.Count(t.Context(), call)
 	require.NoError(t, err)
@@ -58,7 +58,7 @@ func TestEvents(t *testing.T) {
 	require.Equal(t, "login: 5 per hour\n", prints("show", "login"))
 	require.JSONEq(t, `{"name":"login","per_minute":null,"per_hour":5,"per_day":null,"time_zone":"UTC"}`, prints("show", "login", "--json"))
 
-	require.Equal(t, "login: 5 per hour → no limit\nIt holds from the next call on.\n", prints("remove", "login"))
+	require.Equal(t, "login: 5 per hour → no limit\nIt applies from the next call on.\n", prints("remove", "login"))
 	require.Equal(t, "submit: 3 per day (Europe/Berlin)\n", prints("list"))
 	_, err = command(t, environ, "", "event", "remove", "login")
 	require.Equal(t, cli.StatusNotFound, cli.ExitCode(err))

@@ -26,10 +26,11 @@ func Command(p cli.Program) *cobra.Command {
 	a := &commands{Program: p}
 	group := &cobra.Command{
 		Use:   "account",
-		Short: "Make, show and change the accounts that send, and their API keys.",
-		Long: "Make, show and change the accounts that send, and their API keys.\n\n" +
-			"A key is printed once, when it is made: the store has its SHA-256 alone. Changes\n" +
-			"hold from the next request on, in every process within a second.",
+		Short: "Create, show and change accounts and their API keys.",
+		Long: "Create, show and change accounts and their API keys. An account is who submits\n" +
+			"messages.\n\n" +
+			"A key is printed once, when it is created: only its SHA-256 is stored. A change\n" +
+			"takes effect within a second in every process.",
 		Example: "  worker tier set free --requests-per-minute 60 --messages-per-day 500\n" +
 			"  worker account create acme --tier free --contact ops@acme.example\n" +
 			"  worker account rotate-key acme --overlap 1h",
@@ -39,13 +40,13 @@ func Command(p cli.Program) *cobra.Command {
 	group.AddCommand(
 		a.createCommand(), a.listCommand(), a.showCommand(), a.setCommand(),
 		a.addKeyCommand(), a.rotateKeyCommand(), a.removeKeyCommand(),
-		a.ableCommand("disable", true, "Let an account's keys in no more; what it has submitted is still sent."),
-		a.ableCommand("enable", false, "Let an account's keys in again."),
+		a.ableCommand("disable", true, "Reject an account's keys; messages it has submitted are still sent."),
+		a.ableCommand("enable", false, "Accept an account's keys again."),
 	)
 	return group
 }
 
-// command is a subcommand that does something with the accounts.
+// command returns a subcommand that calls do with the accounts of the store.
 func (a *commands) command(
 	use, short string, args cobra.PositionalArgs,
 	do func(ctx context.Context, accounts *accounts.Accounts, flags *pflag.FlagSet, args []string) error,
@@ -65,21 +66,21 @@ func (a *commands) command(
 	}
 }
 
-// accountFlags describe an account.
+// accountFlags are the flags with the settings of an account.
 type accountFlags struct{ tier, contact, timeZone, reportAt string }
 
 func (f *accountFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.tier, "tier", "", "`name` of its tier; none limits nothing")
-	flags.StringVar(&f.contact, "contact", "", "`who` is told about its quota: an e-mail address or an https: URL")
-	flags.StringVar(&f.timeZone, "time-zone", "", "IANA `zone` whose hours and days its quota counts; UTC unless it is given")
-	flags.StringVar(&f.reportAt, "report-at", "", "local `time` of a daily report, such as 08:00; none unless it is given")
+	flags.StringVar(&f.tier, "tier", "", "`name` of its tier; without a tier nothing is limited")
+	flags.StringVar(&f.contact, "contact", "", "`address` for quota alerts: e-mail or https: URL")
+	flags.StringVar(&f.timeZone, "time-zone", "", "IANA `zone` of the hours and days of its quota (default UTC)")
+	flags.StringVar(&f.reportAt, "report-at", "", "local `time` of a daily report, such as 08:00; by default there is none")
 }
 
 func (a *commands) createCommand() *cobra.Command {
 	var f accountFlags
 	var k keyFlags
 	var noKey bool
-	create := a.command("create NAME", "Make an account with a key, and print the key.", cli.Argument("NAME"),
+	create := a.command("create NAME", "Create an account with a key, and print the key.", cli.Argument("NAME"),
 		func(ctx context.Context, directory *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
 			scopes, expires, err := k.parse()
 			if err != nil {
@@ -102,7 +103,7 @@ func (a *commands) createCommand() *cobra.Command {
 		})
 	f.register(create.Flags())
 	k.register(create.Flags())
-	create.Flags().BoolVar(&noKey, "no-key", false, "make no key, and show the account")
+	create.Flags().BoolVar(&noKey, "no-key", false, "create no key, and show the account")
 	create.Example = "  worker account create acme --tier free --contact ops@acme.example --time-zone Europe/Berlin\n" +
 		"  KEY=$(worker account create operator --scopes admin)"
 	return create
@@ -110,7 +111,7 @@ func (a *commands) createCommand() *cobra.Command {
 
 func (a *commands) setCommand() *cobra.Command {
 	var f accountFlags
-	set := a.command("set NAME", "Change what the flags name, and show the account.", cli.Argument("NAME"),
+	set := a.command("set NAME", "Change an account as the flags say, and show it.", cli.Argument("NAME"),
 		func(ctx context.Context, directory *accounts.Accounts, flags *pflag.FlagSet, args []string) error {
 			var change accounts.Change
 			given := false

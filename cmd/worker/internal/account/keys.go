@@ -18,7 +18,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// keyFlags describe an API key.
+// keyFlags are the flags with the settings of an API key.
 type keyFlags struct {
 	scopes  []string
 	expires string
@@ -26,7 +26,7 @@ type keyFlags struct {
 
 func (f *keyFlags) register(flags *pflag.FlagSet) {
 	flags.StringSliceVar(&f.scopes, "scopes", []string{"submit", "read"}, "what the key may be used for: submit, read, admin")
-	flags.StringVar(&f.expires, "expires-at", "", "RFC 3339 `time` from when on the key lets nobody in; never unless it is given")
+	flags.StringVar(&f.expires, "expires-at", "", "RFC 3339 `time` at which the key expires; by default never")
 }
 
 func (f *keyFlags) parse() ([]accounts.Scope, time.Time, error) {
@@ -45,7 +45,7 @@ func (f *keyFlags) parse() ([]accounts.Scope, time.Time, error) {
 
 func (a *commands) addKeyCommand() *cobra.Command {
 	var k keyFlags
-	add := a.command("add-key NAME", "Give an account one more key, and print it.", cli.Argument("NAME"),
+	add := a.command("add-key NAME", "Add a key to an account, and print the key.", cli.Argument("NAME"),
 		func(ctx context.Context, accounts *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
 			scopes, expires, err := k.parse()
 			if err != nil {
@@ -64,7 +64,7 @@ func (a *commands) addKeyCommand() *cobra.Command {
 
 func (a *commands) rotateKeyCommand() *cobra.Command {
 	var overlap string
-	rotate := a.command("rotate-key NAME [KEY-ID]", "Replace a key by a new one, and print that.", accountAndKey(false),
+	rotate := a.command("rotate-key NAME [KEY-ID]", "Replace a key by a new one, and print the new one.", accountAndKey(false),
 		func(ctx context.Context, accounts *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
 			length, err := config.ParseDuration(overlap)
 			if err != nil {
@@ -82,23 +82,23 @@ func (a *commands) rotateKeyCommand() *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("rotating the key: %w", err)
 			}
-			old := "The old key lets the account in no more."
+			old := "The old key is no longer valid."
 			if length > 0 {
-				old = "The old key lets the account in for " + config.FormatDuration(length) + " yet."
+				old = "The old key stays valid for " + config.FormatDuration(length) + "."
 			}
 			return a.printKey(args[0], secret, key, old)
 		})
 	rotate.Flags().StringVar(&overlap, "overlap", config.FormatDuration(accounts.DefaultOverlap),
-		"how `long` the old key goes on letting the account in; 0 is not at all")
-	rotate.Long = "Replace a key by a new one with the same scopes, and print that. The old one lets\n" +
-		"the account in for a while yet, so that nobody is shut out before the new key is in\n" +
-		"use. KEY-ID can be left out where the account has one key."
+		"how `long` the old key stays valid; 0 ends it at once")
+	rotate.Long = "Replace a key by a new one with the same scopes, and print the new one. The old one\n" +
+		"stays valid for a while, so that there is time to install the new one. KEY-ID can be\n" +
+		"left out if the account has one key."
 	rotate.Example = "  worker account rotate-key acme --overlap 1h\n  worker account rotate-key acme Zx3kQ9aB --overlap 0"
 	return rotate
 }
 
 func (a *commands) removeKeyCommand() *cobra.Command {
-	remove := a.command("remove-key NAME KEY-ID", "Let a key in no more, and show the account.", accountAndKey(true),
+	remove := a.command("remove-key NAME KEY-ID", "Remove a key, and show the account.", accountAndKey(true),
 		func(ctx context.Context, accounts *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
 			account, err := accounts.RemoveKey(ctx, args[0], args[1])
 			if err != nil {
@@ -110,8 +110,8 @@ func (a *commands) removeKeyCommand() *cobra.Command {
 	return remove
 }
 
-// accountAndKey makes cobra insist on the name of an account and the id of a
-// key, which may have to be there.
+// accountAndKey requires the name of an account, accepts the id of a key, and may require
+// it.
 func accountAndKey(required bool) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		switch {
@@ -126,14 +126,14 @@ func accountAndKey(required bool) cobra.PositionalArgs {
 	}
 }
 
-// madeKey is a key that was made, with the account it is of.
+// madeKey is the answer with a new key.
 type madeKey struct {
 	Account string `json:"account"`
 	message.NewAPIKey
 }
 
-// printKey prints a new key, alone on standard output so that it can be taken
-// from there, with what is to be said of it beside.
+// printKey prints a new key. Only the key goes to standard output, so that a script can
+// read it. What a person should know goes to standard error.
 func (a *commands) printKey(account, secret string, key accounts.APIKey, more string) error {
 	if a.asJSON {
 		return a.PrintJSON(madeKey{Account: account, NewAPIKey: message.NewAPIKey{APIKey: api.KeyOf(key), Secret: secret}})
@@ -142,7 +142,7 @@ func (a *commands) printKey(account, secret string, key accounts.APIKey, more st
 	for i, scope := range key.Scopes {
 		scopes[i] = string(scope)
 	}
-	sentence := fmt.Sprintf("This is key %s of account %s (%s). It is not shown again: the store has its SHA-256 alone.\n",
+	sentence := fmt.Sprintf("This is key %s of account %s (%s). It is not shown again: only its SHA-256 is stored.\n",
 		key.ID, account, strings.Join(scopes, ", "))
 	if more != "" {
 		sentence += more + "\n"

@@ -46,7 +46,7 @@ func (a *commands) listCommand() *cobra.Command {
 }
 
 func (a *commands) showCommand() *cobra.Command {
-	show := a.command("show NAME", "Show an account with its keys, without the keys themselves.", cli.Argument("NAME"),
+	show := a.command("show NAME", "Show an account and its keys, without the secrets.", cli.Argument("NAME"),
 		func(ctx context.Context, accounts *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
 			account, ok, err := accounts.Get(ctx, args[0])
 			if err != nil {
@@ -95,7 +95,7 @@ func stateOf(a accounts.Account) string {
 	return "enabled"
 }
 
-// printTable prints rows under a header of names, tabs between them.
+// printTable prints rows under a header, whose names are separated by tabs.
 func (a *commands) printTable(header string, rows func(row func(cells ...any))) error {
 	var s strings.Builder
 	table := tabwriter.NewWriter(&s, 0, 0, 2, ' ', 0)

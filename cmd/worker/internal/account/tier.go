@@ -21,9 +21,10 @@ func TierCommand(p cli.Program) *cobra.Command {
 	a := &commands{Program: p}
 	group := &cobra.Command{
 		Use:   "tier",
-		Short: "Make, show and change the tiers, which say what accounts may send.",
-		Long: "Make, show and change the tiers, which say what accounts may send. Changes hold for\n" +
-			"all accounts of the tier from their next requests on; what is charged stays charged.",
+		Short: "Create, show and change tiers, which limit what accounts may send.",
+		Long: "Create, show and change tiers, which limit what accounts may send. A change applies\n" +
+			"to all accounts of the tier from their next requests. Messages that are already\n" +
+			"charged stay charged.",
 		Example: "  worker tier set free --requests-per-minute 60 --messages-per-hour 100 --messages-per-day 500",
 	}
 	group.PersistentFlags().AddFlagSet(cli.StoreFlags())
@@ -35,7 +36,7 @@ func TierCommand(p cli.Program) *cobra.Command {
 func (a *commands) setTierCommand() *cobra.Command {
 	var given accounts.Tier
 	var alertAt string
-	set := a.command("set NAME", "Make a tier, or change what the flags name, and show it.", cli.Argument("NAME"),
+	set := a.command("set NAME", "Create a tier, or change it as the flags say, and show it.", cli.Argument("NAME"),
 		func(ctx context.Context, accounts *accounts.Accounts, flags *pflag.FlagSet, args []string) error {
 			tier, _, err := accounts.GetTier(ctx, args[0])
 			if err != nil {
@@ -61,11 +62,11 @@ func (a *commands) setTierCommand() *cobra.Command {
 			}
 			return a.printTier(tier)
 		})
-	set.Flags().Int64Var(&given.RequestsPerMinute, "requests-per-minute", 0, "`number` of requests that submit, over the API; 0 is no limit")
+	set.Flags().Int64Var(&given.RequestsPerMinute, "requests-per-minute", 0, "`number` of requests over the API that submit; 0 is no limit")
 	set.Flags().Int64Var(&given.MessagesPerHour, "messages-per-hour", 0, "`number` of messages by their send times; 0 is no limit")
 	set.Flags().Int64Var(&given.MessagesPerDay, "messages-per-day", 0, "`number` of messages by their send times; 0 is no limit")
 	set.Flags().StringVar(&alertAt, "alert-at", "80,100",
-		"`percents` of messages-per-day at which an account's contact is told, or never")
+		"`percents` of messages-per-day at which an account's contact is alerted, or never")
 	set.Example = "  worker tier set free --requests-per-minute 60 --messages-per-hour 100 --messages-per-day 500\n" +
 		"  worker tier set free --alert-at 50,80,100"
 	return set
@@ -131,7 +132,7 @@ func (a *commands) showTierCommand() *cobra.Command {
 }
 
 func (a *commands) removeTierCommand() *cobra.Command {
-	remove := a.command("remove NAME", "Remove a tier that no account has.", cli.Argument("NAME"),
+	remove := a.command("remove NAME", "Remove a tier that no account uses.", cli.Argument("NAME"),
 		func(ctx context.Context, accounts *accounts.Accounts, _ *pflag.FlagSet, args []string) error {
 			if err := accounts.RemoveTier(ctx, args[0]); err != nil {
 				return fmt.Errorf("removing the tier: %w", err)

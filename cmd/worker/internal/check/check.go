@@ -18,19 +18,19 @@ import (
 	"github.com/sendlimit/sendlimiter/config"
 )
 
-// checkTimeout bounds the look at one server.
+// checkTimeout bounds the check of one server.
 const checkTimeout = 15 * time.Second
 
-// checked is what a look at one server found.
+// checked is the result for one server.
 type checked struct {
 	Name   string `json:"name"`   // "store", "email", "push"
-	Target string `json:"target"` // without what is secret
+	Target string `json:"target"` // without secrets
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail"`
 	// Milliseconds is how long it took.
 	Milliseconds int64 `json:"milliseconds"`
 
-	status int // to end with where it is not OK
+	status int // exit status if it is not OK
 }
 
 // Command returns "worker check".
@@ -40,10 +40,10 @@ func Command(p cli.Program) *cobra.Command {
 		Use:   "check",
 		Short: "Try the settings: connect to Redis, the mail server and the push target.",
 		Long: "Try the settings: connect to Redis, the mail server and the push target as the worker\n" +
-			"would, and say of each what works and how long it took. Nothing is sent, and nothing\n" +
-			"is changed: the mail server is logged in to, the push target is connected to.\n\n" +
-			"The exit status is 5 where the store can't be used, 1 where something else fails, and\n" +
-			"2 where a setting is rejected.",
+			"does, and print for each whether it works and how long it took. Nothing is sent or\n" +
+			"changed: the command only logs in to the mail server and connects to the push target.\n\n" +
+			"The exit status is 5 if the store can't be used, 1 if something else fails, and 2 if\n" +
+			"a setting is rejected.",
 		Example: "  worker check --config sendlimit.yaml\n  worker check --config sendlimit.yaml --json",
 		Args:    cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -51,7 +51,7 @@ func Command(p cli.Program) *cobra.Command {
 		},
 	}
 	config.RegisterFlags(cmd.Flags(), config.Worker)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "answer with a line of JSON each")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "answer in JSON, one object a line")
 	return cmd
 }
 

@@ -17,13 +17,12 @@ import (
 )
 
 const (
-	// previewFrom and previewTo stand in a preview where no sender is set, and
-	// for the receiver.
+	// previewFrom is the sender in a preview if none is set, previewTo the receiver.
 	previewFrom = "sendlimit@localhost"
 	previewTo   = "contact@example.com"
 )
 
-// preview is what of a message is shown.
+// preview says which parts of a mail are shown.
 type preview struct {
 	html, text, headers bool
 	account             string
@@ -35,8 +34,8 @@ func PreviewCommand(p cli.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "email-preview KIND",
 		Short: "Show what an e-mail looks like, with made-up numbers.",
-		Long: "Show what an e-mail looks like, with made-up numbers, through the templates that the\n" +
-			"settings name. Nothing is sent. KIND is one of " + kinds() + ".\n\n" +
+		Long: "Show what an e-mail looks like, with made-up numbers and the templates of the\n" +
+			"settings. Nothing is sent. KIND is one of " + kinds() + ".\n\n" +
 			"Without one of the flags, the subject and the text are shown.",
 		Example: "  worker email-preview account_quota\n" +
 			"  worker email-preview daily_report --html --account acme >report.html",
@@ -46,10 +45,10 @@ func PreviewCommand(p cli.Program) *cobra.Command {
 		},
 	}
 	cmd.Flags().AddFlagSet(cli.SettingFlags("email-from", "email-templates", config.FileFlag))
-	cmd.Flags().BoolVar(&shows.text, "text", false, "show the text alone")
-	cmd.Flags().BoolVar(&shows.html, "html", false, "show the HTML alone")
-	cmd.Flags().BoolVar(&shows.headers, "headers", false, "show the headers alone")
-	cmd.Flags().StringVar(&shows.account, "account", "", "the `name` of the account, user or policy that it is about")
+	cmd.Flags().BoolVar(&shows.text, "text", false, "show only the text")
+	cmd.Flags().BoolVar(&shows.html, "html", false, "show only the HTML")
+	cmd.Flags().BoolVar(&shows.headers, "headers", false, "show only the headers")
+	cmd.Flags().StringVar(&shows.account, "account", "", "`name` of the account, user or policy that it is about")
 	cmd.MarkFlagsMutuallyExclusive("text", "html", "headers")
 	return cmd
 }

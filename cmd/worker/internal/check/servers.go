@@ -20,7 +20,7 @@ import (
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// checkStore looks whether a worker could start on the store. It marks nothing.
+// checkStore checks that a worker could start on the store. It writes nothing.
 func checkStore(ctx context.Context, c config.Config) checked {
 	result := checked{Name: "store", Target: config.RedactRedisURL(c.StoreURL()), status: cli.StatusUnavailable}
 	detail, err := lookAtStore(ctx, c)
@@ -72,7 +72,7 @@ func lookAtStore(ctx context.Context, c config.Config) (string, error) {
 	return strings.Join(append(found, report.Warnings...), "; "), nil
 }
 
-// checkEmail goes as far as a mail would before it names its sender.
+// checkEmail connects and logs in to the mail server, and sends nothing.
 func checkEmail(ctx context.Context, c config.Config) checked {
 	target := c.EmailTarget()
 	result := checked{Name: "email", Target: notifier.RedactURL(target), OK: true, status: cli.StatusUnexpected}
@@ -100,7 +100,7 @@ func checkEmail(ctx context.Context, c config.Config) checked {
 	return result
 }
 
-// checkPush connects, and sends nothing: what is posted would be delivered.
+// checkPush connects to the push target and sends nothing: a POST would be a delivery.
 func checkPush(ctx context.Context, c config.Config) checked {
 	target := c.PushTarget()
 	result := checked{Name: "push", Target: notifier.RedactURL(target), OK: true, status: cli.StatusUnexpected}
@@ -124,7 +124,7 @@ func checkPush(ctx context.Context, c config.Config) checked {
 func connectToPush(ctx context.Context, target string) (string, error) {
 	u, err := url.Parse(target)
 	if err != nil {
-		return "", errors.New("the URL can't be read") // err repeats it
+		return "", errors.New("the URL can't be read") // err would repeat its secrets
 	}
 	secured := strings.EqualFold(u.Scheme, "https")
 	port := u.Port()

@@ -19,11 +19,10 @@ import (
 const alertFlag = "alert"
 
 func addAlertFlag(flags *pflag.FlagSet, alert *string) {
-	flags.StringVar(alert, alertFlag, "", "the alert or report of this `id`, rather than a message")
+	flags.StringVar(alert, alertFlag, "", "`id` of an alert or report, instead of a message")
 }
 
-// alertOr lets --alert stand for everything else that names what is meant, and
-// otherwise insists on that.
+// alertOr accepts --alert alone. Without it, others decides.
 func alertOr(others cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if !cmd.Flag(alertFlag).Changed {
@@ -41,8 +40,8 @@ func alertOr(others cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
-// listAlerts lists the alerts and reports that could not be delivered, those
-// about a user where one is named, and returns whether there are any.
+// listAlerts lists the alerts and reports that could not be delivered, only those about
+// the user unless it is "". It reports whether there are any.
 func (d *commands) listAlerts(ctx context.Context, user string) (some bool, err error) {
 	err = d.eachAlert(ctx, func(n deadletters.Notice) error {
 		if user != "" && (n.Kind != string(notices.UserQuota) || n.Subject != user) {
@@ -63,7 +62,7 @@ func (d *commands) listAlerts(ctx context.Context, user string) (some bool, err 
 	return some, err
 }
 
-// eachAlert calls do with the failed alerts and reports, a page at a time.
+// eachAlert calls do with each failed alert and report. It reads a page at a time.
 func (d *commands) eachAlert(ctx context.Context, do func(deadletters.Notice) error) error {
 	for after := (deadletters.Notice{}); ; {
 		page, err := d.Notices(ctx, after)
@@ -119,8 +118,7 @@ func (d *commands) retryAlert(ctx context.Context, id string) error {
 	return d.answerAlert(o)
 }
 
-// retryAlerts retries the alerts that had failed before a time, and returns how
-// many.
+// retryAlerts retries the alerts that failed before a time, and returns how many.
 func (d *commands) retryAlerts(ctx context.Context, before time.Time, bar *cli.Progress) (int, error) {
 	retried := 0
 	err := d.eachAlert(ctx, func(n deadletters.Notice) error {
@@ -151,7 +149,7 @@ func (d *commands) purgeAlert(ctx context.Context, id string) error {
 	return d.answerAlert(o)
 }
 
-// answerAlert prints the outcome for one alert, and returns what to end with.
+// answerAlert prints the outcome for one alert, and returns the error to end with.
 func (d *commands) answerAlert(o deadletters.AlertOutcome) error {
 	var err error
 	switch {

@@ -32,18 +32,18 @@ func Command(p cli.Program) *cobra.Command {
 	d := &commands{Program: p}
 	group := &cobra.Command{
 		Use:   "dead-letters",
-		Short: "Look at messages that were given up, send them after all, or forget them.",
-		Long: "Look at messages that were given up, send them after all, or forget them: those\n" +
-			"that failed for good, and those of which nobody knows whether they were sent.\n" +
-			"Each is kept with its content as long as any message that ended (keep_records).",
+		Short: "Show messages that were given up, retry them, or purge them.",
+		Long: "Show messages that were given up, retry them, or purge them. A message is given up\n" +
+			"when it failed for good, or when it may or may not have been sent. It is kept with\n" +
+			"its content as long as every message that ended (keep_records).",
 		Example: "  worker dead-letters list --user alice\n" +
 			"  worker dead-letters retry --user alice order-17\n" +
 			"  worker dead-letters purge --older-than 7d",
 	}
 	flags := group.PersistentFlags()
 	flags.AddFlagSet(cli.StoreFlags())
-	flags.BoolVar(&d.json, "json", false, "answer in JSON, one line for each message")
-	flags.StringVar(&d.tz, "tz", "", "IANA time `zone` of the times that are shown (default UTC)")
+	flags.BoolVar(&d.json, "json", false, "answer in JSON, one object a line")
+	flags.StringVar(&d.tz, "tz", "", "IANA time `zone` of the times shown (default UTC)")
 	group.AddCommand(d.listCommand(), d.showCommand(), d.retryCommand(), d.purgeCommand())
 	return group
 }
@@ -71,8 +71,7 @@ func (d *commands) open(cmd *cobra.Command, do func(context.Context) error) (err
 	})
 }
 
-// oneOrMany makes cobra insist on --user and an ID, or on just one of the flags
-// that ask for many.
+// oneOrMany requires --user and an ID, or exactly one of the flags for many.
 func oneOrMany(many ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		var given []string
@@ -99,7 +98,7 @@ func oneOrMany(many ...string) cobra.PositionalArgs {
 	}
 }
 
-// answer prints the outcome for one message, and returns what to end with.
+// answer prints the outcome for one message, and returns the error to end with.
 func (d *commands) answer(o message.Outcome) error {
 	if err := d.printOutcome(o); err != nil {
 		return err
@@ -121,7 +120,7 @@ func (d *commands) printOutcome(o message.Outcome) error {
 		return d.Print(fmt.Sprintf("%s message %s to %s\n", d.palette.Green("purged:"), o.ID, o.User))
 	case o.Outcome == message.Invalid:
 		_, err := fmt.Fprintf(d.Stderr, "%s %s\n", cli.NewPalette(d.Stderr, d.Getenv).Red("error:"), o.Detail)
-		return err //nolint:wrapcheck // there is nowhere to say so
+		return err //nolint:wrapcheck // there is nowhere to print it
 	default:
 		return d.Print(fmt.Sprintf("%s %s\n", d.palette.Yellow("refused:"), o.Detail))
 	}

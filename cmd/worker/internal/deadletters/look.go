@@ -19,14 +19,14 @@ func (d *commands) listCommand() *cobra.Command {
 	var user string
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "List dead letters, the one that ended first coming first.",
+		Short:   "List dead letters, the oldest first.",
 		Example: "  worker dead-letters list\n  worker dead-letters list --user alice --json",
 		Args:    cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return d.withLetters(cmd, func(ctx context.Context) error { return d.list(ctx, user) })
 		},
 	}
-	cmd.Flags().StringVar(&user, "user", "", "only those to the user of this `name`")
+	cmd.Flags().StringVar(&user, "user", "", "only those to the user with this `name`")
 	return cmd
 }
 
@@ -58,7 +58,7 @@ func (d *commands) list(ctx context.Context, user string) error {
 	return err
 }
 
-// each calls do with dead letters, whatever their number, a page at a time.
+// each calls do with each dead letter. It reads a page at a time.
 func (d *commands) each(ctx context.Context, r deadletters.ListRequest, do func(message.Status) error) error {
 	for {
 		page, err := d.List(ctx, r)
@@ -94,13 +94,13 @@ func (d *commands) showCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&user, "user", "", "`name` of the user who was to receive it")
-	cmd.Flags().BoolVar(&content, "content", false, "show what it says, too")
+	cmd.Flags().StringVar(&user, "user", "", "`name` of the user it was sent to")
+	cmd.Flags().BoolVar(&content, "content", false, "show its title, body and data, too")
 	addAlertFlag(cmd.Flags(), &alert)
 	return cmd
 }
 
-// oneOf makes cobra insist on --user and an ID.
+// oneOf requires --user and an ID.
 func oneOf(cmd *cobra.Command, args []string) error {
 	if !cmd.Flag("user").Changed {
 		return cli.Usage(cmd, "user", "--user is missing")
@@ -125,7 +125,7 @@ func (d *commands) show(ctx context.Context, user, id string, content bool) erro
 	return d.Print(d.describe(letter))
 }
 
-// describe tells all that is known of a dead letter, for a person.
+// describe returns a dead letter for a person.
 func (d *commands) describe(l message.DeadLetter) string {
 	var text strings.Builder
 	line := func(name, format string, args ...any) {
@@ -151,7 +151,7 @@ func (d *commands) describe(l message.DeadLetter) string {
 	if l.Category != "" {
 		line("category", "%s", l.Category)
 	}
-	// Quoted: what a caller wrote is not to move the cursor about.
+	// Quoted, so that content can't control the terminal.
 	if l.Title != "" {
 		line("title", "%q", l.Title)
 	}

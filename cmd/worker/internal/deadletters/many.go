@@ -21,11 +21,11 @@ func (d *commands) retryCommand() *cobra.Command {
 	var all, yes bool
 	cmd := &cobra.Command{
 		Use:   "retry [ID]",
-		Short: "Send dead letters after all, each at the next time that is free.",
-		Long: "Send dead letters after all, each at the next time from now on that is free for\n" +
-			"its user under the rules. It has all its attempts again. What has expired by its\n" +
-			"caller's own expires_at stays a dead letter.\n\n" +
-			"An uncertain one may have been sent already, and then is sent twice.",
+		Short: "Send dead letters again, each at its next free time.",
+		Long: "Send dead letters again, each at the next time that is free for its user under the\n" +
+			"rules. It gets all its attempts again. A message whose own expires_at has passed\n" +
+			"stays a dead letter.\n\n" +
+			"An uncertain message may have been sent already. Then it is sent twice.",
 		Example: "  worker dead-letters retry --user alice order-17\n  worker dead-letters retry --all",
 		Args:    alertOr(oneOrMany("all")),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -44,10 +44,10 @@ func (d *commands) retryCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&user, "user", "", "`name` of the user who was to receive it")
+	cmd.Flags().StringVar(&user, "user", "", "`name` of the user it was sent to")
 	addAlertFlag(cmd.Flags(), &alert)
-	cmd.Flags().BoolVar(&all, "all", false, "all messages, the one that ended first coming first, then all alerts")
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask whether all are meant")
+	cmd.Flags().BoolVar(&all, "all", false, "all messages, the oldest first, then all alerts")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation of --all")
 	return cmd
 }
 
@@ -56,9 +56,9 @@ func (d *commands) purgeCommand() *cobra.Command {
 	var all, yes bool
 	cmd := &cobra.Command{
 		Use:   "purge [ID]",
-		Short: "Forget dead letters: content, record and id.",
-		Long: "Forget dead letters: content, record and id. They can't be sent after all any\n" +
-			"more. Without it they are forgotten by themselves, see keep_records.",
+		Short: "Remove dead letters: content, record and id.",
+		Long: "Remove dead letters: content, record and id. They can't be retried then. Dead\n" +
+			"letters also expire without this command, see keep_records.",
 		Example: "  worker dead-letters purge --user alice order-17\n" +
 			"  worker dead-letters purge --older-than 7d\n" +
 			"  worker dead-letters purge --all --yes",
@@ -87,11 +87,11 @@ func (d *commands) purgeCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&user, "user", "", "`name` of the user who was to receive it")
+	cmd.Flags().StringVar(&user, "user", "", "`name` of the user it was sent to")
 	addAlertFlag(cmd.Flags(), &alert)
-	cmd.Flags().StringVar(&age, "older-than", "", "those that ended longer ago than this `time`, such as 7d or 36h")
-	cmd.Flags().BoolVar(&all, "all", false, "all there are")
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask whether all are meant")
+	cmd.Flags().StringVar(&age, "older-than", "", "all that ended longer ago than this `time`, such as 7d or 36h")
+	cmd.Flags().BoolVar(&all, "all", false, "all dead letters and alerts")
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask for confirmation of --all")
 	return cmd
 }
 
@@ -104,11 +104,11 @@ func olderThan(age string) (time.Duration, error) {
 	return d, nil
 }
 
-// refusedShown is how many refusals are told one by one.
+// refusedShown is how many refusals are printed one by one.
 const refusedShown = 20
 
-// retryAll retries what is a dead letter by now; what fails anew meanwhile is
-// not tried again.
+// retryAll retries all that are dead letters now. It does not retry what fails again
+// meanwhile.
 func (d *commands) retryAll(ctx context.Context, yes bool) error {
 	before, total, err := d.survey(ctx)
 	if err != nil {
@@ -131,7 +131,7 @@ func (d *commands) retryAll(ctx context.Context, yes bool) error {
 		case o.Outcome == message.Retried:
 			retried++
 		case o.Code == fault.CodeNotFound:
-			return nil // somebody else was quicker
+			return nil // another program was quicker
 		default:
 			refused++
 		}
@@ -160,8 +160,7 @@ func (d *commands) retryAll(ctx context.Context, yes bool) error {
 	return d.summary("%s\n", text)
 }
 
-// purgeMany purges what ended longer ago than age; sure means that nobody has to
-// be asked.
+// purgeMany purges what ended longer ago than age. It asks for confirmation unless sure.
 func (d *commands) purgeMany(ctx context.Context, age time.Duration, sure bool) error {
 	now, total, err := d.survey(ctx)
 	if err != nil {
@@ -195,7 +194,7 @@ func (d *commands) purgeMany(ctx context.Context, age time.Duration, sure bool) 
 	return d.summary("%s forgotten\n", counted(sum))
 }
 
-// survey returns the store's time and how many dead letters there are.
+// survey returns the time of the store and the number of dead letters and alerts.
 func (d *commands) survey(ctx context.Context) (time.Time, int, error) {
 	now, err := d.Now(ctx)
 	if err != nil {
@@ -212,7 +211,7 @@ func (d *commands) survey(ctx context.Context) (time.Time, int, error) {
 	return now, total + alerts, nil
 }
 
-// summary says for a person what was done.
+// summary prints for a person what was done.
 func (d *commands) summary(format string, args ...any) error {
 	if d.json {
 		return nil
@@ -220,10 +219,11 @@ func (d *commands) summary(format string, args ...any) error {
 	return d.Print(fmt.Sprintf(format, args...))
 }
 
+// counted returns a number of dead letters in words.
 func counted(n int) string { return cli.FormatCount(n, "dead letter", "dead letters") }
 
-// confirm asks whether all are meant, unless that is known. Where nobody can be
-// asked, a flag has to say so.
+// confirm asks a question unless sure. Without a terminal nobody can be asked, so it
+// requires the flag.
 func (d *commands) confirm(sure bool, question string) (bool, error) {
 	if sure {
 		return true, nil

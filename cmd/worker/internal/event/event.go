@@ -21,9 +21,9 @@ func Command(p cli.Program) *cobra.Command {
 	group := &cobra.Command{
 		Use:   "event",
 		Short: "Show or change how often an event may happen for each key.",
-		Long: "Show or change how often an event may happen for each key, such as the submits\n" +
-			"of each account. The limits live in the store, and hold from the next call on in\n" +
-			"every program. An event without limits is not limited.",
+		Long: "Show or change how often an event may happen for each key: for example, how often\n" +
+			"each account may submit. The limits are in the store and take effect immediately,\n" +
+			"in every program. An event without limits may happen any number of times.",
 		Example: "  worker event set submit --per-minute 60 --per-hour 100 --per-day 500\n" +
 			"  worker event list",
 	}
@@ -45,10 +45,9 @@ func (e *commands) setCommand() *cobra.Command {
 	var event counters.Event
 	cmd := &cobra.Command{
 		Use:   "set NAME",
-		Short: "Give an event its limits, in place of those it had.",
-		Long: "Give an event its limits, in place of those it had: per natural minute, hour\n" +
-			"and day. They hold from the next call on, and what is counted stays counted. A\n" +
-			"limit that is left out is none.",
+		Short: "Set the limits of an event, and remove those not given.",
+		Long: "Set the limits of an event per natural minute, hour and day, and remove those not\n" +
+			"given. They take effect immediately. What was counted before stays counted.",
 		Example: "  worker event set submit --per-minute 60 --per-hour 100 --per-day 500\n" +
 			"  worker event set login --per-hour 5 --time-zone Europe/Berlin",
 		Args: cli.Argument("NAME"),
@@ -68,10 +67,10 @@ func (e *commands) setCommand() *cobra.Command {
 			return e.Report(e.asJSON, e.set(cmd, event))
 		},
 	}
-	cmd.Flags().Int64Var(&event.PerMinute, "per-minute", 0, "how often in a natural minute, a `number`")
-	cmd.Flags().Int64Var(&event.PerHour, "per-hour", 0, "how often in a natural hour, a `number`")
-	cmd.Flags().Int64Var(&event.PerDay, "per-day", 0, "how often in a natural day, a `number`")
-	cmd.Flags().StringVar(&event.TimeZone, "time-zone", "", "`zone` of the natural periods, such as Europe/Berlin (default UTC)")
+	cmd.Flags().Int64Var(&event.PerMinute, "per-minute", 0, "`number` of times in a natural minute")
+	cmd.Flags().Int64Var(&event.PerHour, "per-hour", 0, "`number` of times in a natural hour")
+	cmd.Flags().Int64Var(&event.PerDay, "per-day", 0, "`number` of times in a natural day")
+	cmd.Flags().StringVar(&event.TimeZone, "time-zone", "", "IANA `zone` of the hours and days, such as Europe/Berlin (default UTC)")
 	return cmd
 }
 
@@ -105,7 +104,7 @@ func (e *commands) showCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "show NAME",
 		Short:   "Show the limits of an event.",
-		Long:    "Show the limits of an event. The exit status is 4 where it has none.",
+		Long:    "Show the limits of an event. The exit status is 4 if it has none.",
 		Example: "  worker event show submit",
 		Args:    cli.Argument("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -125,10 +124,9 @@ func (e *commands) showCommand() *cobra.Command {
 
 func (e *commands) removeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:   "remove NAME",
-		Short: "Take the limits of an event away, so that it is limited no more.",
-		Long: "Take the limits of an event away, so that it is limited no more, from the next\n" +
-			"call on. The exit status is 4 where it has none.",
+		Use:     "remove NAME",
+		Short:   "Remove the limits of an event.",
+		Long:    "Remove the limits of an event. The exit status is 4 if it has none.",
 		Example: "  worker event remove submit",
 		Args:    cli.Argument("NAME"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -147,7 +145,7 @@ func (e *commands) removeCommand() *cobra.Command {
 				if e.asJSON {
 					return e.PrintJSON(documentOf(event))
 				}
-				return e.Print(fmt.Sprintf("%s: %s → no limit\nIt holds from the next call on.\n", event.Name, event))
+				return e.Print(fmt.Sprintf("%s: %s → no limit\nIt applies from the next call on.\n", event.Name, event))
 			}))
 		},
 	}
@@ -180,7 +178,7 @@ func (e *commands) set(cmd *cobra.Command, event counters.Event) error {
 		if had {
 			before = old.String()
 		}
-		return e.Print(fmt.Sprintf("%s: %s → %s\nIt holds from the next call on; what is counted stays counted.\n", event.Name, before, event))
+		return e.Print(fmt.Sprintf("%s: %s → %s\nIt applies from the next call on; what is counted stays counted.\n", event.Name, before, event))
 	})
 }
 

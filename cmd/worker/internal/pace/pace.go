@@ -32,9 +32,10 @@ func Command(p cli.Program) *cobra.Command {
 	group := &cobra.Command{
 		Use:   "pace",
 		Short: "Show or change how fast all workers together call the push target.",
-		Long: "Show or change how fast all workers together call the push target, in the store\n" +
-			"of REDIS_URL, or else the embedded one of a worker that runs. Workers follow\n" +
-			"within seconds; what is late by the pace is judged as all that is late.",
+		Long: "Show or change how fast all workers together call the push target. The pace is in\n" +
+			"the store of REDIS_URL, or else the embedded one of a running worker. Workers\n" +
+			"follow a change within seconds. A message that the pace makes late is judged like\n" +
+			"every late message.",
 		Example: "  worker pace set --rate 100/second --burst 20\n" +
 			"  worker pace show --json\n" +
 			"  worker pace clear",
@@ -55,10 +56,11 @@ func Command(p cli.Program) *cobra.Command {
 	var burst int64
 	set := &cobra.Command{
 		Use:   "set --rate RATE [--burst N]",
-		Short: "Set the pace in the place of the one there is.",
-		Long: "Set the pace in the place of the one there is. No second, or whatever the rate\n" +
-			"names, sees more deliveries than it allows. With a burst so many may go at once,\n" +
-			"and the others follow one by one at the rate; without one, as many as it allows.",
+		Short: "Set or replace the pace.",
+		Long: "Set or replace the pace. No interval, such as a second, has more deliveries than\n" +
+			"the rate allows. With a burst, at most that many deliveries start at once and the\n" +
+			"others follow one by one at the rate. Without a burst, all that the rate allows\n" +
+			"may start at once.",
 		Example: "  worker pace set --rate 100/second\n" +
 			"  worker pace set --rate 6000/minute --burst 50",
 		Args: cli.NoArguments,
@@ -66,13 +68,13 @@ func Command(p cli.Program) *cobra.Command {
 			return c.Report(c.asJSON, c.set(cmd, rate, burst))
 		},
 	}
-	set.Flags().StringVar(&rate, "rate", "", "deliveries in an interval: 100/second, 6000/minute, 20/500ms")
-	set.Flags().Int64Var(&burst, "burst", 0, "deliveries that may go at once, at most the rate's")
+	set.Flags().StringVar(&rate, "rate", "", "`deliveries` in an interval: 100/second, 6000/minute, 20/500ms")
+	set.Flags().Int64Var(&burst, "burst", 0, "`deliveries` that may start at once, at most those of the rate")
 	clearing := &cobra.Command{
 		Use:   "clear",
 		Short: "Remove the pace, and end a pause.",
-		Long: "Remove the pace, and end a pause that the target has asked for. A worker that\n" +
-			"starts with a pace in its settings gives the store that one again.",
+		Long: "Remove the pace, and end a pause that the target has asked for. A worker that has\n" +
+			"a pace in its settings sets it again when it starts.",
 		Example: "  worker pace clear",
 		Args:    cli.NoArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -139,7 +141,7 @@ func (c *commands) printPace(ctx context.Context, paces *rate.Paces) error {
 	return c.Print(found.String())
 }
 
-// String says for a person how fast deliveries may come.
+// String describes the pace for a person.
 func (a answer) String() string {
 	var s strings.Builder
 	switch {

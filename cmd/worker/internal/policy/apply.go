@@ -19,35 +19,35 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// nameFlag names the policy of a file that names none.
+// nameFlag names the policy if the file does not.
 const nameFlag = "name"
 
 func (c *commands) applyCommand() *cobra.Command {
 	var refit *refitOptions
 	apply := &cobra.Command{
 		Use:   "apply FILE",
-		Short: "Replace a policy by that of a YAML or JSON file, - for standard input.",
-		Long: "Replace a policy by that of a YAML or JSON file, - for standard input:\n\n" +
+		Short: "Replace a policy by a YAML or JSON file, - for standard input.",
+		Long: "Replace a policy by a YAML or JSON file, - for standard input:\n\n" +
 			"  name: default               # or another one, for worker user set --policy\n" +
 			"  time_zone: Europe/Berlin    # of calendar rules and quiet hours; UTC unless given\n" +
 			"  user_time_zone: true        # calendar rules count in the user's own zone, if set\n" +
 			"  rules: [1/minute, 5/hour, 10/calendar_day]\n" +
-			"  quiet_hours:                # nothing is sent, by the clocks of the user's zone\n" +
+			"  quiet_hours:                # nothing is sent then, in the user's time zone\n" +
 			"    - 22:00-08:00             # ends on the next day\n" +
 			"    - sat,sun 00:00-24:00\n" +
 			"  reach: 30d                  # how far ahead a send time may lie\n" +
-			"  on_conflict: shift          # or refuse: where a message does not say so itself\n" +
-			"  alert_at: [80, 100]         # percent of a daily rule that alert a user's contact\n" +
-			"  alert_to: ops@example.com   # told once an hour of such users\n" +
-			"  categories:                 # beside the rules above, which count all of them\n" +
+			"  on_conflict: shift          # or refuse, for messages without their own on_conflict\n" +
+			"  alert_at: [80, 100]         # percent of a daily rule that alert the user's contact\n" +
+			"  alert_to: ops@example.com   # receives a list of such users once an hour\n" +
+			"  categories:                 # in addition to the rules above, which count them too\n" +
 			"    marketing: {rules: [2/calendar_day]}\n" +
 			"    codes: {exempt: true, counts: false}\n\n" +
-			"Only rules are needed, and what is left out is as usual, not as it was. Nothing is\n" +
-			"applied unless all of it is right. It holds from the next decision on, in every\n" +
-			"program within two seconds.\n\n" +
-			"Messages that are scheduled already keep their places, and are sent as promised.\n" +
-			"--preview lists those that would not fit, and applies nothing; --then says what\n" +
-			"becomes of them.",
+			"Only rules are required. A field that is left out gets its default, not its old\n" +
+			"value. If anything in the file is wrong, nothing is applied. The policy takes\n" +
+			"effect within two seconds in every program.\n\n" +
+			"Messages that are already scheduled keep their places, and are sent as promised.\n" +
+			"--preview applies nothing and lists those that would break the policy. --then\n" +
+			"says what to do with them.",
 		Example: "  worker policy apply rules.yaml\n" +
 			"  worker policy apply rules.yaml --preview\n" +
 			"  worker policy apply rules.yaml --then shift\n" +
@@ -57,7 +57,7 @@ func (c *commands) applyCommand() *cobra.Command {
 			return c.apply(cmd, args[0], refit)
 		},
 	}
-	apply.Flags().String(nameFlag, policy.DefaultName, "`name` of the policy of a file that names none")
+	apply.Flags().String(nameFlag, policy.DefaultName, "`name` of the policy, if the file has none")
 	refit = refitFlags(apply.Flags())
 	return apply
 }
@@ -90,8 +90,7 @@ func (c *commands) apply(cmd *cobra.Command, file string, refit *refitOptions) e
 	})
 }
 
-// readPolicy reads the policy of a file, which may be named by the file or by a
-// flag.
+// readPolicy reads the policy of a file. Its name is in the file or in a flag.
 func (c *commands) readPolicy(flags *pflag.FlagSet, file string) (policy.Policy, error) {
 	name, err := flags.GetString(nameFlag)
 	if err != nil {
@@ -112,8 +111,8 @@ func (c *commands) readPolicy(flags *pflag.FlagSet, file string) (policy.Policy,
 	return p, nil
 }
 
-// checkPolicyName says whether the flag is a name that a policy may have. The error
-// is a *sendlimit.InvalidError.
+// checkPolicyName checks that the flag is a name that a policy may have. The error is a
+// *fault.InvalidError.
 func checkPolicyName(name string) error {
 	named := policy.Default()
 	named.Name = name
@@ -123,7 +122,7 @@ func checkPolicyName(name string) error {
 	return nil
 }
 
-// applied is the answer to policy apply; Old is null where there was none.
+// applied is the answer of policy apply. Old is null if there was none.
 type applied struct {
 	Old     *policy.Document `json:"old"`
 	New     policy.Document  `json:"new"`
@@ -142,8 +141,8 @@ func (c *commands) printApplied(change settings.PolicyChange, then message.Refit
 	return c.PrintJSON(answer)
 }
 
-// describeChange says for a person what was replaced. What is scheduled keeps its
-// place unless something else is done with it then.
+// describeChange says for a person what was replaced, and what becomes of scheduled
+// messages.
 func describeChange(change settings.PolicyChange, then message.RefitAction, palette cli.Palette) string {
 	policy, name := change.New, palette.Bold(change.New.Name)
 	if !change.Changed {
@@ -167,9 +166,9 @@ func describeChange(change settings.PolicyChange, then message.RefitAction, pale
 			fmt.Fprintf(&s, "  %-*s  %s → %s\n", width, d.Name, palette.Dim(d.Old), palette.Green(d.New))
 		}
 	}
-	s.WriteString("It holds from the next decision on")
+	s.WriteString("It applies from the next decision on")
 	if then == message.RefitKeep {
-		s.WriteString("; what is scheduled keeps its place")
+		s.WriteString("; scheduled messages keep their places")
 	}
 	s.WriteString(".\n")
 	return s.String()

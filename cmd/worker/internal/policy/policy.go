@@ -29,18 +29,19 @@ func Command(p cli.Program) *cobra.Command {
 	c := &commands{Program: p}
 	group := &cobra.Command{
 		Use:   "policy",
-		Short: "List, show or replace the policies that every program on a store goes by.",
-		Long: "List, show or replace the policies that every program on a store goes by: the\n" +
-			"store of REDIS_URL, or else the embedded one of a worker that runs.\n\n" +
-			"A policy says who may receive what, and when. \"default\" holds for every user for\n" +
-			"whom worker user set has not named another.",
+		Short: "List, show or replace the policies of a store.",
+		Long: "List, show or replace the policies of a store: the store of REDIS_URL, or else the\n" +
+			"embedded one of a running worker.\n\n" +
+			"A policy says how many messages a user may receive, and when. Every program on the\n" +
+			"store follows it. \"default\" applies to every user for whom worker user set has\n" +
+			"not named another policy.",
 		Example: "  worker policy list\n" +
 			"  worker policy show > rules.yaml\n" +
 			"  worker policy apply rules.yaml --preview\n" +
 			"  worker policy apply rules.yaml --then shift",
 	}
 	group.PersistentFlags().AddFlagSet(cli.StoreFlags())
-	group.PersistentFlags().BoolVar(&c.asJSON, "json", false, "answer in JSON, an object a line")
+	group.PersistentFlags().BoolVar(&c.asJSON, "json", false, "answer in JSON, one object a line")
 	group.AddCommand(c.listCommand(), c.showCommand(), c.applyCommand())
 	return group
 }
@@ -79,7 +80,7 @@ func (c *commands) listCommand() *cobra.Command {
 func (c *commands) showCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "show [NAME]",
-		Short:   "Show a policy as policy apply reads it, \"default\" unless another is named.",
+		Short:   "Show a policy as policy apply reads it. Without NAME, show \"default\".",
 		Example: "  worker policy show > rules.yaml\n  worker policy show vip --json",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {

@@ -16,8 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 )
 
-// refitOptions say what is done about the reservations that do not fit a policy
-// which is to be applied.
+// refitOptions say what to do with scheduled messages that do not fit the policy.
 type refitOptions struct {
 	preview bool
 	then    string
@@ -25,13 +24,13 @@ type refitOptions struct {
 
 func refitFlags(flags *pflag.FlagSet) *refitOptions {
 	o := &refitOptions{}
-	flags.BoolVar(&o.preview, "preview", false, "apply nothing, and list the messages already scheduled that would not fit")
-	flags.StringVar(&o.then, "then", "", "`action` for those messages: keep them where they are, as without this; shift\n"+
-		"each to its next free time; or cancel them")
+	flags.BoolVar(&o.preview, "preview", false, "apply nothing, and list the scheduled messages that would not fit")
+	flags.StringVar(&o.then, "then", "", "`action` for those messages: keep them where they are (default), shift each to\n"+
+		"its next free time, or cancel them")
 	return o
 }
 
-// check returns what is to be done.
+// check returns the action.
 func (o *refitOptions) check() (message.RefitAction, error) {
 	switch {
 	case o.then == "":
@@ -46,7 +45,7 @@ func (o *refitOptions) check() (message.RefitAction, error) {
 	return action, nil
 }
 
-// previewPolicy lists the reservations that would not fit a policy. It applies
+// previewPolicy lists the scheduled messages that would not fit a policy. It applies
 // nothing.
 func (c *commands) previewPolicy(
 	ctx context.Context, client redis.UniversalClient, settings config.Config, policy policy.Policy,
@@ -58,8 +57,8 @@ func (c *commands) previewPolicy(
 	})
 }
 
-// refitPolicy does with the reservations that do not fit a policy which was applied,
-// as the store has it, what the action says.
+// refitPolicy applies the action to the scheduled messages that do not fit the stored
+// policy.
 func (c *commands) refitPolicy(
 	ctx context.Context, client redis.UniversalClient, settings config.Config, policy policy.Policy, action message.RefitAction,
 ) error {

@@ -17,11 +17,11 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 )
 
-// misfitsShown is how many misfits a person is shown one by one. A file, and
-// another program, get them all.
+// misfitsShown is how many misfits a terminal shows one by one. A file or another
+// program receives all of them.
 const misfitsShown = 50
 
-// refitView shows how a Refitter goes on, and what it came to.
+// refitView shows the misfits, the progress and the result of a refit.
 type refitView struct {
 	cli.Program
 
@@ -43,7 +43,8 @@ func (v *refitView) watcher() refit.Watcher {
 	return refit.Watcher{Misfit: v.misfit, Progress: v.progress}
 }
 
-// progress is called first with what an earlier run has done.
+// progress shows how many parts of the store are done. The first call says how many an
+// earlier run has done.
 func (v *refitView) progress(done int) {
 	if v.bar == nil {
 		v.bar = cli.StartProgress(v.Stderr, "parts of the store", keyspace.Partitions-done)
@@ -53,8 +54,8 @@ func (v *refitView) progress(done int) {
 	v.done = done
 }
 
-// unlisted is how many misfits a person is spared so far. JSON is for a program, on
-// a terminal too.
+// unlisted returns how many misfits were not shown. JSON is for a program, so it has all
+// of them even on a terminal.
 func (v *refitView) unlisted() int {
 	if !v.watched || v.json {
 		return 0
@@ -62,7 +63,7 @@ func (v *refitView) unlisted() int {
 	return max(0, v.listed-misfitsShown)
 }
 
-// misfit lists one.
+// misfit prints a misfit.
 func (v *refitView) misfit(m message.Misfit) error {
 	v.listed++
 	if v.unlisted() > 0 {
@@ -86,8 +87,8 @@ func (v *refitView) misfit(m message.Misfit) error {
 	return nil
 }
 
-// line is a misfit for a person: when, what it breaks, whose and which, and what
-// became of it.
+// line describes a misfit for a person: its time, the rule it breaks, its user, its id,
+// and what was done with it.
 func (v *refitView) line(m message.Misfit) string {
 	at, became := m.SendAt, ""
 	switch m.Outcome {
@@ -120,8 +121,8 @@ func keptBecause(code fault.Code) string {
 	}
 }
 
-// end says what it came to, also where it ended early, and returns what to end
-// with.
+// end prints the summary, also of a refit that stopped early, and returns the error to
+// end with.
 func (v *refitView) end(s message.RefitSummary, err error) error {
 	if v.bar != nil {
 		v.bar.End()
@@ -139,7 +140,7 @@ func (v *refitView) end(s message.RefitSummary, err error) error {
 	}
 }
 
-// stoppedEarly says how far it came.
+// stoppedEarly says how far a refit came.
 func stoppedEarly(s message.RefitSummary) string {
 	text := fmt.Sprintf("stopped after %d of %d parts of the store", s.Next, keyspace.Partitions)
 	if s.Outcome == message.Previewed {
@@ -148,7 +149,7 @@ func stoppedEarly(s message.RefitSummary) string {
 	return text + fmt.Sprintf(": %s by then; the same command goes on there\n", refitted(s))
 }
 
-// sumUp sums up for a person.
+// sumUp returns the summary for a person.
 func (v *refitView) sumUp(s message.RefitSummary) string {
 	var text strings.Builder
 	if more := v.unlisted(); more > 0 {
@@ -185,7 +186,7 @@ func (v *refitView) sumUp(s message.RefitSummary) string {
 	return text.String()
 }
 
-// refitted says what was done.
+// refitted lists what was done.
 func refitted(s message.RefitSummary) string {
 	parts := []string{}
 	for _, p := range []struct {

@@ -14,23 +14,23 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// dropFlag is no setting: it belongs to one start, after a restore.
+// dropFlag is not a setting, since it belongs to one start after a restore.
 const dropFlag = "drop-due-before"
 
 // Command returns "worker run", which does the same as worker without a command.
 func Command(p cli.Program) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
-		Short: "Deliver messages, as the bare call does.",
-		Long: "Deliver scheduled messages at their time, until a SIGTERM: the same as worker\n" +
-			"without a command, with the same flags.\n\n" +
-			"After a restore from a backup, the store has messages as scheduled that went out\n" +
-			"after the backup was made. --drop-due-before gives up what was due before a time\n" +
-			"instead of sending it again: it keeps its place and its id, since it may have been\n" +
-			"sent, and is among the dead letters with the reason restored. Give the flag to\n" +
-			"every worker until the next ordinary start.",
+		Short: "Deliver messages: the same as worker without a command.",
+		Long: "Deliver scheduled messages at their time, until a SIGTERM. This is the same as\n" +
+			"worker without a command, with the same flags.\n\n" +
+			"After a restore from a backup, the store still has messages as scheduled that\n" +
+			"went out after the backup. --drop-due-before drops what was due before a time\n" +
+			"instead of sending it twice. A dropped message keeps its place and its id, since\n" +
+			"it may have been sent, and becomes a dead letter with the reason restored. Give\n" +
+			"the flag to every worker until the next ordinary start.",
 		Example: "  worker run --drop-due-before 2026-11-22T11:11:11Z\n" +
-			"  worker run --drop-due-before now      # nothing that should have gone out while it was down\n" +
+			"  worker run --drop-due-before now      # drops all that was due while it was down\n" +
 			"  worker run --drop-due-before -2h",
 	}
 	Setup(p, cmd)
@@ -56,14 +56,14 @@ func Setup(p cli.Program, cmd *cobra.Command) {
 		if err := serve(ctx, p, cmd.Flags(), at); ctx.Err() == nil || !errors.Is(err, context.Canceled) {
 			return err
 		}
-		return nil // told to stop before it delivered, which is no failure
+		return nil // stopped before it delivered, which is no failure
 	}
 }
 
-// timeOfDrop is what dropFlag takes.
+// timeOfDrop says what dropFlag accepts.
 const timeOfDrop = "an RFC 3339 time such as 2026-11-22T11:11:11Z, now, or a time before now such as -2h"
 
-// pastTime reads the time of dropFlag; "" is the zero time. The error is a
+// pastTime reads the time of dropFlag. "" is the zero time. The error is a
 // *fault.InvalidError.
 func pastTime(text string, now time.Time) (time.Time, error) {
 	invalid := func(want string) error {
@@ -91,8 +91,7 @@ func pastTime(text string, now time.Time) (time.Time, error) {
 	return when.At, nil
 }
 
-// warnOfDropping says at the start what will not be sent; nothing where that is
-// nothing.
+// warnOfDropping logs at the start what will not be sent. A zero time drops nothing.
 func warnOfDropping(ctx context.Context, before time.Time, logger *slog.Logger) {
 	if before.IsZero() {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// userDocument is what is set for a user, and what holds then, as answers have it.
+// userDocument is the answer with a user's settings and the rules that apply.
 type userDocument struct{ message.UserSettings }
 
 func (u *userSettings) show(ctx context.Context, user string) error {
@@ -25,7 +25,7 @@ func (u *userSettings) show(ctx context.Context, user string) error {
 	return u.Print(document.describe(u.Palette()))
 }
 
-// describe is the document for a person.
+// describe returns the document for a person.
 func (d userDocument) describe(palette cli.Palette) string {
 	var s strings.Builder
 	if d.Blocked {
@@ -44,7 +44,7 @@ func (d userDocument) describe(palette cli.Palette) string {
 	return s.String()
 }
 
-// set names what is set.
+// set lists the settings.
 func (d userDocument) set() []string {
 	var words []string
 	if d.Policy != "" {

@@ -33,7 +33,7 @@ func settingsCommands(p cli.Program) []*cobra.Command {
 	u := &userSettings{Program: p}
 	show := &cobra.Command{
 		Use:     "show USER",
-		Short:   "Show what is set for a user, and the rules that hold for the user.",
+		Short:   "Show a user's settings, and the rules that apply to the user.",
 		Example: "  worker user show alice\n  worker user show alice --json",
 		Args:    cli.Argument("USER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -42,8 +42,8 @@ func settingsCommands(p cli.Program) []*cobra.Command {
 	}
 	clearAll := &cobra.Command{
 		Use:     "clear USER",
-		Short:   "Remove all that is set for a user.",
-		Long:    "Remove all that is set for a user. Messages of the user stay as they are.",
+		Short:   "Remove all settings of a user.",
+		Long:    "Remove all settings of a user. The user's messages stay as they are.",
 		Example: "  worker user clear alice",
 		Args:    cli.Argument("USER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -88,18 +88,18 @@ func (u *userSettings) withSettings(cmd *cobra.Command, do func(context.Context)
 func (u *userSettings) setCommand() *cobra.Command {
 	set := &cobra.Command{
 		Use:   "set USER",
-		Short: "Change what the flags name of a user's own settings, and show them.",
-		Long: "Change what the flags name of a user's own settings, and show them. It holds from\n" +
-			"the very next decision on. '' takes a policy, time zone or contact away, and\n" +
-			"--no-limits the limits.\n\n" +
-			"A --limit replaces the rule of the user's policy that has the same window:\n" +
-			"20/calendar_day stands for 10/calendar_day. Those of other windows stay as they\n" +
-			"are, and category rules hold as before.\n\n" +
-			"For a user who is blocked nothing more is accepted. What was accepted before is\n" +
-			"sent, unless it is cancelled.\n\n" +
-			"The contact, an e-mail address or an https: URL that gets a POST, is told when a\n" +
-			"daily rule is 80 % and 100 % full, once a day each; see alert_at in worker policy\n" +
-			"apply for others.",
+		Short: "Change a user's settings as the flags say, and show them.",
+		Long: "Change a user's settings as the flags say, and show them. The change takes effect\n" +
+			"immediately. '' removes a policy, time zone or contact; --no-limits removes the\n" +
+			"limits.\n\n" +
+			"A --limit replaces the rule of the user's policy with the same window: for example,\n" +
+			"20/calendar_day replaces 10/calendar_day. Rules with other windows stay, and so do\n" +
+			"the rules of categories.\n\n" +
+			"No more messages are accepted for a blocked user. What was accepted before is sent,\n" +
+			"unless it is cancelled.\n\n" +
+			"The contact is an e-mail address, or an https: URL that receives a POST. It is\n" +
+			"alerted when a daily rule is 80 % and 100 % full, once a day each. Other percents\n" +
+			"are set with alert_at, see worker policy apply --help.",
 		Example: "  worker user set alice --policy vip --time-zone Europe/Berlin\n" +
 			"  worker user set alice --limit 20/calendar_day --limit 3/minute\n" +
 			"  worker user set alice --no-limits --contact ''\n" +
@@ -127,10 +127,10 @@ func (u *userSettings) setCommand() *cobra.Command {
 	return set
 }
 
-// check says whether settings fit the policies, as far as a change names what
-// depends on them: what was set before may refer to rules that are gone.
+// check checks the changed settings against the policies. It does not check settings
+// that stay: they may refer to rules that are gone.
 func (u *userSettings) check(settings policy.UserSettings, change userChange) error {
-	// What is wrong in itself is said first, and by the same call that would store it.
+	// First what is wrong without looking at a policy.
 	if err := settings.Validate(); err != nil {
 		return err
 	}
@@ -144,7 +144,7 @@ func (u *userSettings) check(settings policy.UserSettings, change userChange) er
 	}
 }
 
-// userFlags are what may be set for a user.
+// userFlags are the flags of user set.
 type userFlags struct {
 	policy, zone, contact string
 	limits                []string
@@ -153,16 +153,16 @@ type userFlags struct {
 }
 
 func (f *userFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.policy, "policy", "", "`name` of the policy that holds for the user, in place of the default one")
-	flags.StringSliceVar(&f.limits, "limit", nil, "`rule` in place of that of the policy with the same window, such as 20/calendar_day; may be repeated")
-	flags.BoolVar(&f.noLimits, "no-limits", false, "drop all limits of the user's own, but for those given beside it")
-	flags.StringVar(&f.zone, "time-zone", "", "IANA `zone` of the user, by whose clocks quiet hours go")
+	flags.StringVar(&f.policy, "policy", "", "`name` of the policy for the user, instead of default")
+	flags.StringSliceVar(&f.limits, "limit", nil, "`rule` that replaces the policy's rule with the same window, such as 20/calendar_day; may be repeated")
+	flags.BoolVar(&f.noLimits, "no-limits", false, "remove the user's limits, except those given with --limit")
+	flags.StringVar(&f.zone, "time-zone", "", "IANA `zone` of the user, for quiet hours")
 	flags.StringVar(&f.contact, "contact", "", "e-mail `address` or https: URL for quota alerts")
-	flags.BoolVar(&f.block, "block", false, "accept nothing more for the user")
+	flags.BoolVar(&f.block, "block", false, "accept no more messages for the user")
 	flags.BoolVar(&f.unblock, "unblock", false, "accept messages for the user again")
 }
 
-// userChange is what is to be changed; nil for what stays.
+// userChange is a change of a user's settings. A nil field stays.
 type userChange struct {
 	policy, zone, contact *string
 	add                   []policy.Rule
@@ -210,7 +210,7 @@ func (f *userFlags) change(cmd *cobra.Command) (userChange, error) {
 	return c, nil
 }
 
-// to are settings with the change.
+// to returns settings with the change.
 func (c userChange) to(s policy.UserSettings) policy.UserSettings {
 	for _, field := range []struct{ to, from *string }{{&s.Policy, c.policy}, {&s.TimeZone, c.zone}, {&s.Contact, c.contact}} {
 		if field.from != nil {

@@ -26,7 +26,7 @@ func Command(p cli.Program) *cobra.Command {
 	c := commands{p}
 	group := &cobra.Command{
 		Use:   "user",
-		Short: "Set what is a user's own; hand out or erase everything that there is of a user.",
+		Short: "Change a user's settings; export or erase everything stored about a user.",
 		Example: "  worker user set alice --contact ada@example.org\n" +
 			"  worker user export alice > alice.json",
 	}
@@ -39,12 +39,12 @@ func Command(p cli.Program) *cobra.Command {
 func (c commands) exportCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "export USER",
-		Short: "Print everything that there is of a user, as one JSON document.",
-		Long: "Print everything that there is of a user, as one JSON document: the timeline,\n" +
-			"the messages with their content as long as it is kept, those that ended\n" +
-			"included, settings, flags of alerts, dead letters, entries of the watch list,\n" +
-			"tasks in the queue, and what dry runs have left. Times are in UTC.\n\n" +
-			"The exit status is 4 where there is nothing.",
+		Short: "Print everything stored about a user, as one JSON document.",
+		Long: "Print everything stored about a user, as one JSON document: the timeline, the\n" +
+			"messages, also those that ended, with their content if it is still kept, the\n" +
+			"settings, flags of alerts, dead letters, entries of the watch list, tasks in the\n" +
+			"queue, and what dry runs have left. Times are in UTC.\n\n" +
+			"The exit status is 4 if nothing is stored.",
 		Example: "  worker user export alice > alice.json",
 		Args:    cli.Argument("USER"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -85,15 +85,14 @@ func (c commands) eraseCommand() *cobra.Command {
 	var f eraseFlags
 	cmd := &cobra.Command{
 		Use:   "erase USER --yes",
-		Short: "Cancel a user's messages, and remove everything that there is of the user.",
-		Long: "Cancel a user's messages, and remove everything that there is of the user, as\n" +
-			"user export shows it. It can't be undone, so it has to be confirmed with --yes.\n" +
-			"Running it again is safe.\n\n" +
-			"Whoever submits for the user should stop before: what is accepted meanwhile may\n" +
-			"stay. A message that is being delivered is waited for; the exit status is 3 where\n" +
-			"that takes longer than --wait, and the queue still has the user's name then.\n\n" +
-			"Backups, and the files that Redis itself writes until it rewrites them\n" +
-			"(BGREWRITEAOF, BGSAVE), keep what was in them.",
+		Short: "Cancel a user's messages, and remove everything stored about the user.",
+		Long: "Cancel a user's messages, and remove everything that user export shows. This can't\n" +
+			"be undone, so confirm it with --yes. Running it again is safe.\n\n" +
+			"Stop submitting for the user first: a message that is accepted meanwhile may stay.\n" +
+			"The command waits for a message that is being delivered. If that takes longer\n" +
+			"than --wait, the exit status is 3 and the queue still has the user's name.\n\n" +
+			"Backups keep what is in them, and so do the files that Redis writes until it\n" +
+			"rewrites them (BGREWRITEAOF, BGSAVE).",
 		Example: "  worker user export alice > alice.json\n" +
 			"  worker user erase alice --yes",
 		Args: cli.Argument("USER"),
@@ -101,7 +100,7 @@ func (c commands) eraseCommand() *cobra.Command {
 			return c.Report(f.json, c.confirmErase(cmd, args[0], f))
 		},
 	}
-	cmd.Flags().BoolVar(&f.yes, "yes", false, "really erase")
+	cmd.Flags().BoolVar(&f.yes, "yes", false, "confirm that the user is erased")
 	cmd.Flags().BoolVar(&f.json, "json", false, "answer with one line of JSON")
 	cmd.Flags().StringVar(&f.wait, "wait", "1m", "how `long` to wait for messages that are being delivered")
 	return cmd
@@ -149,16 +148,16 @@ func (c commands) erase(ctx context.Context, users *userdata.Users, user string,
 	return err
 }
 
-// userError says what could not be done about a user.
+// userError is returned if something can't be done for a user.
 type userError struct {
 	code   fault.Code
 	detail string
 }
 
-// Error returns the sentence about it.
+// Error returns the sentence.
 func (e *userError) Error() string { return e.detail }
 
-// Code is what decides about the exit status.
+// Code decides about the exit status.
 func (e *userError) Code() fault.Code { return e.code }
 
 // withUsers calls do with the users of the store that the settings name.
