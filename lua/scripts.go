@@ -11,9 +11,10 @@ import (
 )
 
 // Reserve takes the place of a message in its user's timeline, or says why not.
+// Check only looks.
 var Reserve = script("place/reserve")
 
-// Check says what Reserve would answer, and writes nothing.
+// Check says what Reserve would answer. It writes nothing.
 var Check = script("place/check")
 
 // Move gives a reservation another place, or says why not.
@@ -22,55 +23,55 @@ var Move = script("place/move")
 // Release gives a reservation back; with a record, it cancels the message.
 var Release = script("place/release")
 
-// RecordSent records a send that is over, so that it counts from now on.
+// RecordSent records a send of the past, so that it counts.
 var RecordSent = script("place/record_sent")
 
-// NextFree gives the next free times from a moment on, each counting those
-// before it as taken.
+// NextFree finds the next free times from a moment on. Each counts those before it
+// as taken. It writes nothing.
 var NextFree = script("place/next_free")
 
-// List gives a user's reservations, ascending by send time, then id.
+// List lists a user's reservations, ascending by send time, then id.
 var List = script("place/list")
 
-// Usage says how full each rule is around a time, and which stretches of a
-// span are free.
+// Usage says how full each rule is at a time, and which stretches of a span are
+// free. It writes nothing.
 var Usage = script("place/usage")
 
-// Rehearse prepares the copies on which a dry run judges.
+// Rehearse copies a user's timeline and a record for a dry run.
 var Rehearse = script("place/rehearse")
 
 // Claim is the gate a message passes just before its delivery.
 var Claim = script("message/claim")
 
-// Settle records what became of a delivery.
+// Settle records the outcome of a delivery.
 var Settle = script("message/settle")
 
-// Renew looks after a message whose time to be looked after has come.
+// Renew looks after a message whose entry in the watch list is due.
 var Renew = script("message/renew")
 
-// Revive has a dead letter sent after all, or says why not.
+// Revive makes a dead letter pending again, or says why not.
 var Revive = script("message/revive")
 
-// Purge forgets a dead letter with its record; or just its entry, where the
-// message is a dead letter no longer.
+// Purge removes a dead letter with its record. If the message is no longer a dead
+// letter, it removes only the entry.
 var Purge = script("message/purge")
 
 // Hold charges an account for a message that is about to be accepted, moved or
 // cancelled.
 var Hold = script("charge/hold")
 
-// SettleHold ends the hold of a change that was made, or that will not be.
+// SettleHold ends the hold of a change that was made, or that will not be made.
 var SettleHold = script("charge/settle_hold")
 
-// HoldLook says under which holds a message came to where it stands.
+// HoldLook returns the holds under which a message came to its place.
 var HoldLook = script("charge/hold_look")
 
 // AccountFind reads an account with its tier, by its name or by one of its API
 // keys.
 var AccountFind = script("account/find")
 
-// AccountChange stores an account in place of what it was when it was read, and
-// points its API keys to it.
+// AccountChange stores an account in place of the one that was read, and points its
+// API keys to it.
 var AccountChange = script("account/change")
 
 // AccountRemoveTier removes a tier that no account has.
@@ -82,54 +83,54 @@ var StatsAdd = script("account/stats_add")
 // NoticePut puts a notice into the outbox, once for each id.
 var NoticePut = script("notice/put")
 
-// NoticeClaim takes a notice for one delivery.
+// NoticeClaim claims a notice for one delivery.
 var NoticeClaim = script("notice/claim")
 
-// NoticeSettle records what became of the delivery of a notice.
+// NoticeSettle records the outcome of the delivery of a notice.
 var NoticeSettle = script("notice/settle")
 
-// NoticeRevive has a failed notice sent after all.
+// NoticeRevive puts a failed notice back into the outbox.
 var NoticeRevive = script("notice/revive")
 
-// NoticePurge forgets what a failed notice says; or just its entry, where it is
-// a failed notice no longer.
+// NoticePurge removes the content of a failed notice. If it is no longer a failed
+// notice, it removes only the entry.
 var NoticePurge = script("notice/purge")
 
-// Count counts a call in all of its counters, or says which refuses it.
+// Count counts a call in all of its counters. If one refuses, it counts the call in
+// none.
 var Count = script("count/count")
 
 // GiveBack takes a call off all of its counters again.
 var GiveBack = script("count/give_back")
 
-// PermitsAcquire takes permits, or says how long until there are enough.
+// PermitsAcquire takes permits, or says how long until enough of them are free.
 var PermitsAcquire = script("rate/permits_acquire")
 
 // PermitsGiveBack gives the permits of one call back before their time.
 var PermitsGiveBack = script("rate/permits_give_back")
 
-// TokensTake takes tokens out of a bucket, or says how long until there are
-// enough.
+// TokensTake takes tokens out of a bucket, or says how long until it has enough.
 var TokensTake = script("rate/tokens_take")
 
 // TokensGiveBack puts tokens back into a bucket, up to its capacity.
 var TokensGiveBack = script("rate/tokens_give_back")
 
-// Pause pauses a target for a while, unless it is paused for longer.
+// Pause pauses a target for a while, unless it is paused for longer already.
 var Pause = script("rate/pause")
 
-// PolicyApply stores a policy in place of the one of its name, under the next
+// PolicyApply stores a policy in place of the one with its name, under the next
 // version.
 var PolicyApply = script("setting/policy_apply")
 
-// SettingsChange stores what is set for a user under a new version, unless it is
-// no longer what it was when it was read.
+// SettingsChange stores a user's settings under a new version, unless they changed
+// since they were read.
 var SettingsChange = script("setting/settings_change")
 
-// Refit says which of a user's reservations do not fit the rules.
+// Refit lists the reservations of a user that do not fit the rules. It writes
+// nothing.
 var Refit = script("refit/refit")
 
-// RefitTurn takes the turn of going through what does not fit a policy, or keeps
-// it and notes how far that is, or gives it back.
+// RefitTurn takes, keeps or gives back the turn of a refit.
 var RefitTurn = script("refit/refit_turn")
 
 // All returns every script, for loading them into a server ahead of use: a

@@ -9,7 +9,7 @@ local function known(asked, until_at, generation, fingerprint, attempt)
   if record then
     local r = redis.call('HMGET', record, 's', 'g', 't', 'r', 'h', 'f', 'p', 'y')
     local flags = r[5] and SHIFTED or 0
-    if r[2] ~= generation and not names(r[8], attempt) then
+    if r[2] ~= generation and not has_attempt(r[8], attempt) then
       if id_is_free(state_of(r[1], r[2])) then return nil end
       if r[6] ~= fingerprint then return {ID_REUSED, now, asked, 0} end
       flags = flags + REPLAYED

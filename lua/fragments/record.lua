@@ -47,9 +47,9 @@ local function id_is_free(state)
   return not state or state == CANCELLED or state == DROPPED or state == FAILED
 end
 
--- names says whether the field y names an attempt: then the change that it was
--- held for was made, whatever has become of the message since.
-local function names(y, attempt)
+-- has_attempt says whether the field y has an attempt: then the change that its hold
+-- was for was made, whatever became of the message since.
+local function has_attempt(y, attempt)
   return y and attempt ~= '' and string.find(y .. ' ', ' ' .. attempt .. ' ', 1, true) ~= nil
 end
 

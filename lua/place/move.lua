@@ -68,7 +68,7 @@ if record then
   local state = state_of(r[1], r[2])
   stands = tonumber(r[3])
   -- The same call, repeated by a client that got no answer.
-  if r[2] == generation or names(r[8], attempt_in(charge)) then
+  if r[2] == generation or has_attempt(r[8], attempt_in(charge)) then
     local graced = ARGV[3] ~= '' and asked ~= stands
     return {ALLOWED, now, stands, graced and asked or 0, 0, tonumber(r[5])}
   end

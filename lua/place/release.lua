@@ -48,7 +48,7 @@ local r = redis.call('HMGET', record, 's', 'g', 't', 'y', 'z')
 local state, stood = state_of(r[1], r[2]), tonumber(r[3])
 -- Under the same attempt it is the same call, repeated by a client that got no
 -- answer, though the id were another message's by now.
-local same = names(r[4], attempt_in(charge))
+local same = has_attempt(r[4], attempt_in(charge))
 if same or state == CANCELLED then return {ALLOWED, now, stood, 0, same and 0 or REPLAYED, 0} end
 if id_is_free(state) then return {NOT_FOUND, now, 0, 0} end
 if state ~= PENDING then return {TOO_LATE, now, stood, 0} end
