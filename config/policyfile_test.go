@@ -142,7 +142,7 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 		fmt.Fprintf(&many, "\n  c%d: {exempt: true}", i)
 	}
 	_, err := readPolicy("rules: [1/day]\ncategories:" + many.String())
-	require.EqualError(t, err, `categories "101 categories" is not allowed: it takes at most 100 categories (standard input)`)
+	require.EqualError(t, err, `categories "101 categories" is not allowed: it takes at most 100 categories (standard input, line 2)`)
 }
 
 func TestEverythingWrongWithAPolicyIsSaidAtOnce(t *testing.T) {

@@ -50,7 +50,7 @@ func (r *fileReader) seed(key string, node ast.Node, source string) {
 		name := entry.Key.GetToken()
 		switch at := r.source(name); key {
 		case policiesKey:
-			r.furtherPolicy(name.Value, entry.Value, at)
+			r.policyNamed(name.Value, entry.Value, at)
 		case tiersKey:
 			r.tier(name.Value, entry.Value, at)
 		default:
@@ -195,6 +195,41 @@ func (f seedField) read(node ast.Node) bool {
 		return ok
 	default:
 		return yaml.NodeToValue(node, into) == nil
+	}
+}
+
+// entry is a name that may stand in a mapping, with what reads its value.
+type entry struct {
+	name string
+	read func(node ast.Node, source string)
+}
+
+// entries reads a mapping of some names, and rejects all others. A name without a
+// value is as one that is not there.
+func (r *fileReader) entries(path string, node ast.Node, source string, known []entry) {
+	names := make([]string, len(known))
+	for i, e := range known {
+		names[i] = e.name
+	}
+	mapping, ok := node.(*ast.MappingNode)
+	if _, null := node.(*ast.NullNode); null {
+		return
+	}
+	if !ok {
+		r.reject(strings.TrimSuffix(path, "."), kindOf(node), "a mapping of "+strings.Join(names, ", "), source)
+		return
+	}
+	for _, value := range mapping.Values {
+		name := value.Key.GetToken()
+		at := r.source(name)
+		i := slices.Index(names, name.Value)
+		if i < 0 {
+			r.reject("setting", path+name.Value, "one of "+strings.Join(names, ", "), at)
+			continue
+		}
+		if _, null := value.Value.(*ast.NullNode); !null {
+			known[i].read(value.Value, at)
+		}
 	}
 }
 

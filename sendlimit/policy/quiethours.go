@@ -62,15 +62,15 @@ func ParseQuietHours(lines ...string) (QuietHours, error) {
 			h.lines = append(h.lines, line)
 		}
 	}
-	if len(wrong) > 0 {
-		return QuietHours{}, wrong.Err()
-	}
 	h.week = mergeWeek(h.lines)
 	if slices.Equal(h.week, []quietSpan{{0, minutesOfWeek}}) {
-		return QuietHours{}, &fault.InvalidError{
+		wrong.Add(&fault.InvalidError{
 			Field: "quiet_hours", Value: h.String(),
 			Want: "hours that leave some time of the week, as nothing could ever be sent otherwise",
-		}
+		})
+	}
+	if len(wrong) > 0 {
+		return QuietHours{}, wrong.Err()
 	}
 	return h, nil
 }
