@@ -29,34 +29,34 @@ const (
 	ScopeAdmin  = message.ScopeAdmin
 )
 
-// Accounts returns all accounts by name. It takes a key with the scope admin,
-// as do all calls about accounts and tiers.
+// Accounts returns all accounts by name. All calls about accounts and tiers need a key
+// with the scope admin.
 func (c *Client) Accounts(ctx context.Context) ([]Account, error) {
 	var answer message.Accounts
 	err := c.do(ctx, call{doing: "listing accounts", method: http.MethodGet, path: accountsPath()}, &answer)
 	return answer.Accounts, err
 }
 
-// Account returns an account. The error is ErrNotFound where there is none.
+// Account returns an account. The error is ErrNotFound if there is none.
 func (c *Client) Account(ctx context.Context, name string) (Account, error) {
-	return c.aboutAccount(ctx, call{doing: "asking for an account", method: http.MethodGet}, nil, name)
+	return c.callAccount(ctx, call{doing: "asking for an account", method: http.MethodGet}, nil, name)
 }
 
-// CreateAccount makes an account, without a key. It is sent once: where the
-// answer got lost, an *InvalidError that says that the account exists may mean
-// that it was made.
+// CreateAccount creates an account without a key. It is not retried. If the answer got
+// lost and you call it again, an *InvalidError that says that the account exists may
+// mean that the first call created it.
 func (c *Client) CreateAccount(ctx context.Context, a NewAccount) (Account, error) {
-	return c.aboutAccount(ctx, call{doing: "making an account", method: http.MethodPost, once: true}, a)
+	return c.callAccount(ctx, call{doing: "making an account", method: http.MethodPost, once: true}, a)
 }
 
 // ChangeAccount changes an account.
 func (c *Client) ChangeAccount(ctx context.Context, name string, change AccountChange) (Account, error) {
-	return c.aboutAccount(ctx, call{doing: "changing an account", method: http.MethodPatch}, change, name)
+	return c.callAccount(ctx, call{doing: "changing an account", method: http.MethodPatch}, change, name)
 }
 
-// AddAPIKey gives an account one more key, and returns it: it can't be had
-// again. A zero expiry is none. It is sent once: where the answer got lost, there
-// may be a key that nobody has, to be removed.
+// AddAPIKey adds a key to an account and returns it. The key can't be read again. A zero
+// expiry means that it does not expire. AddAPIKey is not retried. If the answer got
+// lost, the account may have a key that nobody knows; remove it.
 func (c *Client) AddAPIKey(ctx context.Context, account string, expires time.Time, scopes ...Scope) (Key, APIKey, error) {
 	body := message.APIKeyDraft{ExpiresAt: spell(expires)}
 	for _, scope := range scopes {
@@ -64,14 +64,14 @@ func (c *Client) AddAPIKey(ctx context.Context, account string, expires time.Tim
 	}
 	var answer message.NewAPIKey
 	what := call{doing: "adding an API key", method: http.MethodPost, once: true}
-	err := c.change(ctx, what, body, &answer, account, "keys")
+	err := c.callBelowAccounts(ctx, what, body, &answer, account, "keys")
 	return Key(answer.Secret), answer.APIKey, err
 }
 
-// RemoveAPIKey removes a key by its id, and returns the account as it is then.
-// ErrNotFound may mean that a first try, whose answer got lost, has done it.
+// RemoveAPIKey removes a key by its id and returns the account. ErrNotFound may mean that
+// an earlier try, whose answer got lost, removed it.
 func (c *Client) RemoveAPIKey(ctx context.Context, account, id string) (Account, error) {
-	return c.aboutAccount(ctx, call{doing: "removing an API key", method: http.MethodDelete}, nil, account, "keys", id)
+	return c.callAccount(ctx, call{doing: "removing an API key", method: http.MethodDelete}, nil, account, "keys", id)
 }
 
 // Tiers returns all tiers by name.
@@ -81,14 +81,14 @@ func (c *Client) Tiers(ctx context.Context) ([]Tier, error) {
 	return answer.Tiers, err
 }
 
-// Tier returns a tier. The error is ErrNotFound where there is none.
+// Tier returns a tier. The error is ErrNotFound if there is none.
 func (c *Client) Tier(ctx context.Context, name string) (Tier, error) {
 	var t Tier
 	err := c.do(ctx, call{doing: "asking for a tier", method: http.MethodGet, path: "/v1/tiers/" + segment(name)}, &t)
 	return t, err
 }
 
-// SetTier makes a tier, or replaces the one of its name.
+// SetTier creates a tier, or replaces the tier with its name.
 func (c *Client) SetTier(ctx context.Context, t Tier) (Tier, error) {
 	what := call{doing: "setting a tier", method: http.MethodPut, path: "/v1/tiers/" + segment(t.Name)}
 	what, err := what.with(t.TierLimits)
@@ -100,15 +100,15 @@ func (c *Client) SetTier(ctx context.Context, t Tier) (Tier, error) {
 	return set, err
 }
 
-// aboutAccount makes a call that answers with an account.
-func (c *Client) aboutAccount(ctx context.Context, what call, body any, below ...string) (Account, error) {
+// callAccount makes a call that returns an account.
+func (c *Client) callAccount(ctx context.Context, what call, body any, below ...string) (Account, error) {
 	var a Account
-	err := c.change(ctx, what, body, &a, below...)
+	err := c.callBelowAccounts(ctx, what, body, &a, below...)
 	return a, err
 }
 
-// change makes a call below the path of the accounts.
-func (c *Client) change(ctx context.Context, what call, body, into any, below ...string) error {
+// callBelowAccounts makes a call below the path of the accounts.
+func (c *Client) callBelowAccounts(ctx context.Context, what call, body, into any, below ...string) error {
 	if slices.Contains(below, "") {
 		return fmt.Errorf("%s: %w", what.doing, invalid("account", "and key take a name: an empty one would be another address"))
 	}
@@ -120,7 +120,7 @@ func (c *Client) change(ctx context.Context, what call, body, into any, below ..
 	return c.do(ctx, what, into)
 }
 
-// accountsPath is the path of the accounts, or of what is below.
+// accountsPath returns the path of the accounts, or of something below it.
 func accountsPath(below ...string) string {
 	segments := []string{"/v1/accounts"}
 	for _, name := range below {

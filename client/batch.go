@@ -16,21 +16,18 @@ type Result struct {
 	Err      error // *Refusal or *InvalidError; nil where it was accepted
 }
 
-// SubmitBatch submits messages in one stream, however many: up to 1,024 are
-// under way at a time, and a caller who is slow with the results slows the
-// batch down. Results come in the order of the messages, of which a user's are
-// judged in that order. Messages without an id get one, each time anew: a batch
-// that is to be run again needs ids of the caller's.
+// SubmitBatch submits any number of messages in one stream. Up to 1,024 wait for their
+// answer at a time, so slow reading of the results slows the batch down. Results come in
+// the order of the messages, and each user's messages are judged in that order. A message
+// without an id gets a new one; a batch that may be run again needs ids from the caller.
 //
-// What ends a batch before its last message comes as a last error, a
-// *BatchError, beside an empty Result. Before that, a stream that breaks is
-// begun anew with what has no answer yet, up to Options.Attempts times in a row
-// without a result.
+// If the stream breaks, SubmitBatch opens a new one for the messages without an answer, up
+// to Options.Attempts times in a row without a result. If the batch ends before its last
+// message, the last error is a *BatchError with an empty Result.
 //
-// The messages are asked for in another goroutine, ahead of the results. The
-// loop over the results does not end before that goroutine has, so messages must
-// not wait for anything that comes after the loop. Whoever leaves the loop
-// early does not learn what became of the messages under way.
+// Another goroutine reads messages, ahead of the results. The loop over the results ends
+// only after that goroutine, so messages must not wait for anything after the loop. A
+// caller who leaves the loop early does not learn the outcome of messages under way.
 func (c *Client) SubmitBatch(ctx context.Context, messages iter.Seq[Message]) iter.Seq2[Result, error] {
 	return func(yield func(Result, error) bool) {
 		b := &batch{client: c, source: startSource(messages), yield: yield}
@@ -46,8 +43,7 @@ func (c *Client) SubmitBatch(ctx context.Context, messages iter.Seq[Message]) it
 	}
 }
 
-// batch is a batch under way. It is used by the goroutine that asks for the
-// results.
+// batch is a batch under way. The goroutine that reads the results uses it.
 type batch struct {
 	client  *Client
 	source  *source
@@ -57,7 +53,7 @@ type batch struct {
 	left    bool // the caller has left the loop
 }
 
-// run opens one stream after the other until every message has its result.
+// run opens one stream after another until every message has its result.
 func (b *batch) run(ctx context.Context) error {
 	attempt := 0
 	for {
@@ -78,7 +74,7 @@ func (b *batch) run(ctx context.Context) error {
 			return nil
 		}
 		if failed.again && b.waiting.empty() {
-			continue // nothing failed: the API ends a stream that has long been idle
+			continue // not a failure: the API ends a stream that has been idle for long
 		}
 		if b.next > before {
 			attempt = 0
@@ -90,7 +86,7 @@ func (b *batch) run(ctx context.Context) error {
 	}
 }
 
-// answered gives the caller the result of the message that has waited longest.
+// answered yields the result of the message that has waited longest.
 func (b *batch) answered(o message.Outcome) *failure {
 	e, some := b.waiting.remove()
 	if !some {
@@ -111,7 +107,7 @@ func (b *batch) answered(o message.Outcome) *failure {
 	return nil
 }
 
-// waiting are the messages without an answer, in order.
+// waiting has the messages without an answer, in order.
 type waiting struct {
 	mu      sync.Mutex
 	entries []entry
@@ -123,7 +119,7 @@ func (w *waiting) add(e entry) {
 	w.entries = append(w.entries, e)
 }
 
-// remove takes the first.
+// remove removes and returns the first.
 func (w *waiting) remove() (entry, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -131,7 +127,7 @@ func (w *waiting) remove() (entry, bool) {
 		return entry{}, false
 	}
 	first := w.entries[0]
-	w.entries[0] = entry{} // or its text would be kept
+	w.entries[0] = entry{} // release its text
 	w.entries = w.entries[1:]
 	return first, true
 }
@@ -142,7 +138,7 @@ func (w *waiting) empty() bool {
 	return len(w.entries) == 0
 }
 
-// all returns a copy, which is the caller's.
+// all returns a copy of the entries.
 func (w *waiting) all() []entry {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -17,10 +17,10 @@ import (
 )
 
 const (
-	// mostAnswer bounds an answer: a page of 1,000 messages, or a month of a
-	// user's sends, is well below.
+	// mostAnswer is the largest size of an answer. A page of 1,000 messages, or a
+	// month of a user's sends, is much smaller.
 	mostAnswer = 16 << 20
-	// mostProblem bounds a problem, and a line of an answer that has many.
+	// mostProblem is the largest size of a problem, and of a line of a stream.
 	mostProblem = 1 << 20
 )
 
@@ -40,11 +40,11 @@ type call struct {
 	query  url.Values
 	header http.Header // beside that of every request
 	body   []byte      // JSON; nil for none
-	// once is set for what would be done twice if it were sent twice.
+	// once is set if a repeated request would be done twice.
 	once bool
 }
 
-// with is the call with a body, unless it is nil.
+// with returns the call with a body; nil means none.
 func (what call) with(body any) (call, error) {
 	if body == nil {
 		return what, nil
@@ -57,15 +57,15 @@ func (what call) with(body any) (call, error) {
 	return what, nil
 }
 
-// do asks until there is an answer, and decodes a success into what into
-// points to.
+// do sends a call until there is an answer, and decodes a success into what into points
+// to.
 func (c *Client) do(ctx context.Context, what call, into any) error {
 	_, err := c.doVersioned(ctx, what, into)
 	return err
 }
 
-// doVersioned is do for an answer that has its version in a header; "" where it
-// has none.
+// doVersioned is do for an answer with its version in a header. It returns "" if there
+// is none.
 func (c *Client) doVersioned(ctx context.Context, what call, into any) (version string, err error) {
 	err = c.repeat(ctx, func(ctx context.Context) *failure {
 		ctx, cancel := context.WithTimeoutCause(ctx, c.timeout, errStalled)
@@ -102,7 +102,7 @@ func (c *Client) try(ctx context.Context, what call, into any) (http.Header, *fa
 	return response.Header, nil
 }
 
-// ask sends a call and returns its answer, if that is a success. Close its body.
+// ask sends a call once and returns the answer if it is a success. Close its body.
 func (c *Client) ask(ctx context.Context, what call) (*http.Response, *failure) {
 	var body io.Reader = http.NoBody
 	header := http.Header{}
@@ -118,8 +118,8 @@ func (c *Client) ask(ctx context.Context, what call) (*http.Response, *failure) 
 	return c.send(ctx, what.method, path, header, body)
 }
 
-// send sends a request with a header, to which it adds what every request has,
-// and returns its answer, if that is a success. Close its body.
+// send sends a request and returns the answer if it is a success. It adds the headers of
+// every request. Close the body of the answer.
 func (c *Client) send(ctx context.Context, method, path string, header http.Header, body io.Reader) (*http.Response, *failure) {
 	request, err := http.NewRequestWithContext(ctx, method, c.base+path, body)
 	if err != nil {
@@ -139,7 +139,7 @@ func (c *Client) send(ctx context.Context, method, path string, header http.Head
 	return nil, c.problem(ctx, response)
 }
 
-// read reads an answer's body, up to a bound.
+// read reads the body of an answer, up to a size.
 func (c *Client) read(ctx context.Context, response *http.Response, most int64) ([]byte, *failure) {
 	text, err := io.ReadAll(io.LimitReader(response.Body, most+1))
 	if err != nil {
@@ -151,18 +151,18 @@ func (c *Client) read(ctx context.Context, response *http.Response, most int64) 
 	return text, nil
 }
 
-// unreachable says that there is no answer, or not all of it.
+// unreachable returns the failure of a call without a whole answer.
 func (c *Client) unreachable(ctx context.Context, err error) *failure {
 	err = bare(err)
 	if cause := context.Cause(ctx); cause != nil {
-		err = cause // which "context canceled" does not tell
+		err = cause // more precise than "context canceled"
 	}
 	return &failure{again: true, err: &UnavailableError{
 		Code: CodeUnavailable, Detail: fmt.Sprintf("no answer from the API at %s: %v", c.base, err), Err: err,
 	}}
 }
 
-// bare takes the URL out of an error, which names users.
+// bare removes the URL, which contains names of users, from an error.
 func bare(err error) error {
 	if withURL, ok := errors.AsType[*url.Error](err); ok {
 		return withURL.Err
@@ -170,7 +170,7 @@ func bare(err error) error {
 	return err
 }
 
-// problem says what an answer that is no success means.
+// problem returns the failure that an answer other than a success means.
 func (c *Client) problem(ctx context.Context, response *http.Response) *failure {
 	var o message.Outcome
 	if is(response, typeProblem) {
@@ -179,7 +179,7 @@ func (c *Client) problem(ctx context.Context, response *http.Response) *failure 
 			return failed
 		}
 		if err := json.Unmarshal(text, &o); err != nil {
-			o = message.Outcome{} // the status says enough
+			o = message.Outcome{} // go by the status
 		}
 	}
 	id, after := response.Header.Get("X-Request-Id"), retryAfter(response.Header)
@@ -197,11 +197,11 @@ func (c *Client) problem(ctx context.Context, response *http.Response) *failure 
 		}
 		refused := refusalOf(o)
 		refused.RetryAfter, refused.RequestID = cmp.Or(after, refused.RetryAfter), id
-		// The quota of an hour or a day is no matter of seconds.
+		// A quota of an hour or a day does not reset within the retries.
 		return &failure{again: o.Code != CodeQuotaExceeded, after: after, err: refused}
 	}
-	// Of an address that the API does not have, not_found says no user, nor what
-	// there is none of: that is another API, and says nothing about a message.
+	// not_found without a user and a field means that the API does not have the address:
+	// it is another API, which says nothing about a message.
 	elsewhere := o.Code == CodeNotFound && o.User == "" && o.Field == ""
 	switch {
 	case o.Outcome == message.Refused && !elsewhere:
@@ -217,8 +217,8 @@ func (c *Client) problem(ctx context.Context, response *http.Response) *failure 
 	}
 }
 
-// undocumented is a success that is not what the API answers. Nothing of it is
-// repeated: it may be anybody's.
+// undocumented returns the failure of a success that this API does not send. The error
+// does not repeat the body, which may come from any server.
 func undocumented(response *http.Response, why string, err error) *failure {
 	return &failure{err: &ResponseError{
 		Status: response.StatusCode, Detail: "the answer is none of this API: " + why, Err: err,
@@ -226,7 +226,7 @@ func undocumented(response *http.Response, why string, err error) *failure {
 	}}
 }
 
-// is reports whether an answer has a media type, whatever its parameters.
+// is reports whether an answer has a media type, with any parameters.
 func is(response *http.Response, mediaType string) bool {
 	has, _, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
 	return err == nil && has == mediaType

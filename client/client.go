@@ -8,34 +8,33 @@ import (
 	"time"
 )
 
-// What Options are unless they say otherwise.
+// Defaults of Options.
 const (
 	DefaultAttempts      = 4
 	DefaultTimeout       = 30 * time.Second
 	DefaultMaxRetryAfter = 30 * time.Second
 )
 
-// MaxAttempts is the most that Options.Attempts may be.
+// MaxAttempts is the largest Options.Attempts.
 const MaxAttempts = 100
 
-// Options configure a Client. The zero value is good for an API that asks for
-// no key.
+// Options configures a Client. The zero value is for an API that needs no key.
 type Options struct {
-	// HTTPClient sends the requests; nil means one of the Client's own, which
-	// keeps up to 64 connections. Its Timeout and CheckRedirect are not used.
+	// HTTPClient sends the requests. Its Timeout and CheckRedirect are not used. Nil
+	// means a new one, which keeps up to 64 idle connections.
 	HTTPClient *http.Client
 	// Key is the account's API key, sent with every request; "" means none. Over
-	// http:// everybody on the way can read it.
+	// http:// everybody on the network path can read it.
 	Key Key
-	// Attempts is how often a request is sent at most, up to MaxAttempts; zero
-	// means DefaultAttempts, 1 means that nothing is repeated.
+	// Attempts is how often a request is sent at most, up to MaxAttempts. Zero means
+	// DefaultAttempts; 1 means no retries.
 	Attempts int
-	// Timeout bounds one try from dialing to the end of the answer, and how
-	// long a batch, a preview or a refit waits for the next line of it; zero means
+	// Timeout bounds one try, from dialing to the end of the answer. For a batch, a
+	// preview or a refit it bounds the wait for the next line. Zero means
 	// DefaultTimeout.
 	Timeout time.Duration
-	// MaxRetryAfter is the longest Retry-After that is waited for; one that asks
-	// for more ends the attempts at once. Zero means DefaultMaxRetryAfter.
+	// MaxRetryAfter is the longest Retry-After to wait for. A longer one ends the
+	// attempts at once. Zero means DefaultMaxRetryAfter.
 	MaxRetryAfter time.Duration
 }
 
@@ -43,7 +42,7 @@ type Options struct {
 type Client struct {
 	base string // without a slash at its end
 	http http.Client
-	// authorize is a function so that printing a Client shows no key.
+	// authorize is a function so that a printed Client shows no key.
 	authorize     func(http.Header)
 	attempts      int
 	timeout       time.Duration
@@ -88,7 +87,8 @@ func New(baseURL string, o Options) (*Client, error) {
 // CloseIdleConnections closes the connections that no request is using.
 func (c *Client) CloseIdleConnections() { c.http.CloseIdleConnections() }
 
-// checkBase does not repeat the URL, which may hold a password.
+// checkBase checks a base URL. Its error does not repeat the URL, which may hold a
+// password.
 func checkBase(baseURL string) error {
 	u, err := url.Parse(baseURL)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.ContainsAny(baseURL, "?#") {
@@ -100,16 +100,16 @@ func checkBase(baseURL string) error {
 	return nil
 }
 
-// httpClient returns what sends the requests. A redirect is an answer: to
-// follow one could turn a POST into a GET, or take the key elsewhere.
+// httpClient returns the http.Client to send requests with. It follows no redirect:
+// that could turn a POST into a GET, or send the key to another server.
 func httpClient(given *http.Client) http.Client {
 	var h http.Client
 	if given != nil {
 		h = *given
-		h.Timeout = 0 // would end a batch in the midst of it
+		h.Timeout = 0 // it would end a batch before its end
 	} else if standard, ok := http.DefaultTransport.(*http.Transport); ok {
 		own := standard.Clone()
-		own.MaxIdleConnsPerHost = 64 // of the standard two, most callers would dial anew
+		own.MaxIdleConnsPerHost = 64 // with the default of two, most calls would dial
 		h.Transport = own
 	}
 	h.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

@@ -12,14 +12,14 @@ import (
 // DeadLetter is a message that was given up, with its content if that was asked for.
 type DeadLetter = message.DeadLetter
 
-// DeadLettersRequest asks for dead letters. The zero value asks for all.
+// DeadLettersRequest selects dead letters. The zero value selects all.
 type DeadLettersRequest struct {
 	User     string // "" for all users
 	PageSize int    // as in ListRequest
 }
 
-// DeadLetters gives the messages that were given up, without their content, the
-// one that ended first coming first. An error is the last thing it gives.
+// DeadLetters yields the messages that were given up, without their content, in the order
+// in which they ended. An error is the last thing that it yields.
 func (c *Client) DeadLetters(ctx context.Context, r DeadLettersRequest) iter.Seq2[Status, error] {
 	return func(yield func(Status, error) bool) {
 		what := call{
@@ -34,8 +34,8 @@ func (c *Client) DeadLetters(ctx context.Context, r DeadLettersRequest) iter.Seq
 	}
 }
 
-// DeadLetter returns a dead letter, with title, body and data if they are asked
-// for. The error is ErrNotFound where the message is none.
+// DeadLetter returns a dead letter; content asks for title, body and data. The error is
+// ErrNotFound if the message is not a dead letter.
 func (c *Client) DeadLetter(ctx context.Context, user, id string, content bool) (DeadLetter, error) {
 	const doing = "asking for a dead letter"
 	path, err := messagePath(user, "dead-letters", id)
@@ -51,22 +51,21 @@ func (c *Client) DeadLetter(ctx context.Context, user, id string, content bool) 
 	return letter, err
 }
 
-// RetryDeadLetter has a dead letter sent after all, at the next time that is
-// free for its user. Where the answer to a first try got lost, ErrNotFound may
-// mean that the dead letter is one no more because of it.
+// RetryDeadLetter schedules a dead letter again, at the next time that is free for its
+// user. ErrNotFound may mean that an earlier try, whose answer got lost, did that.
 func (c *Client) RetryDeadLetter(ctx context.Context, user, id string) (Retried, error) {
-	o, err := c.aboutDeadLetter(ctx, call{doing: "retrying a dead letter", method: http.MethodPost}, message.Retried, user, id, "retry")
+	o, err := c.callDeadLetter(ctx, call{doing: "retrying a dead letter", method: http.MethodPost}, message.Retried, user, id, "retry")
 	return Retried{ID: o.ID, User: o.User, SendAt: o.SendAt.Time, RequestedAt: o.RequestedAt.Time}, err
 }
 
-// PurgeDeadLetter forgets a dead letter: its content, its record and its id.
-// ErrNotFound may mean that a first try, whose answer got lost, has done it.
+// PurgeDeadLetter deletes a dead letter: its content, its record and its id. ErrNotFound
+// may mean that an earlier try, whose answer got lost, did that.
 func (c *Client) PurgeDeadLetter(ctx context.Context, user, id string) error {
-	_, err := c.aboutDeadLetter(ctx, call{doing: "purging a dead letter", method: http.MethodDelete}, message.Purged, user, id)
+	_, err := c.callDeadLetter(ctx, call{doing: "purging a dead letter", method: http.MethodDelete}, message.Purged, user, id)
 	return err
 }
 
-func (c *Client) aboutDeadLetter(ctx context.Context, what call, success, user, id string, rest ...string) (message.Outcome, error) {
+func (c *Client) callDeadLetter(ctx context.Context, what call, success, user, id string, rest ...string) (message.Outcome, error) {
 	path, err := messagePath(user, "dead-letters", id, rest...)
 	if err != nil {
 		return message.Outcome{}, fmt.Errorf("%s: %w", what.doing, err)

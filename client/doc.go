@@ -1,33 +1,34 @@
-// Package client calls the HTTP API from Go. It imports nothing else of this
-// module, so that a caller gets neither the store nor the queue along.
+// Package client calls the HTTP API from Go. The values that it takes and returns are
+// those of the API: it has aliases of them, so that a caller imports nothing else. Neither
+// Redis nor the queue is among its dependencies.
 //
 //	c, err := client.New("http://127.0.0.1:8080", client.Options{})
 //	accepted, err := c.Submit(ctx, client.Message{User: "alice", SendAt: at, Title: "Dinner?"})
 //
-// What was done is a value: Accepted, Moved, Cancelled, Retried. What was not
-// is an error:
+// A call that succeeds returns a value: Accepted, Moved, Cancelled, Retried. A call that
+// does not returns an error:
 //
-//	*Refusal           the rules, or the state of what it is about, are in the way; ErrNotFound is one
-//	*InvalidError      the request is wrong: the field, and what it takes
+//	*Refusal           a rule or the state of the message is in the way; ErrNotFound is one
+//	*InvalidError      the request is wrong: the field, and what is allowed
 //	*UnavailableError  the store or the API can't be used right now
-//	*ResponseError     the answer is none that the API documents for the call
+//	*ResponseError     the API does not document this answer for the call
 //	*BatchError        a batch ended before its last message
 //
-// # Repeating
+// A time in an answer is a Time: a time.Time, embedded.
 //
-// A request that got no answer, or 408, 429, 502, 503 or 504, is sent again after a
-// wait that doubles, or that Retry-After asks for, up to Options.Attempts times
-// and until the context ends. That is safe: a message has its id before it is
-// sent for the first time, so that it is never submitted twice, and cancelling
-// or moving twice is the same as once. Where the store did not answer a submit,
-// an *UnavailableError does not say whether it was accepted; the same message
-// with the same id can be submitted again at any time. A preview or a refit is
-// asked for again until it has told something, and not after that.
+// # Retries
 //
-// # Changing what somebody else may change
+// A request without an answer, or with status 408, 429, 502, 503 or 504, is sent again:
+// after a wait that doubles, or the wait that Retry-After asks for, up to
+// Options.Attempts times and until the context ends. That is safe: a message has its id
+// before it is first sent, so it is never submitted twice, and to cancel or move twice
+// is the same as once. After an *UnavailableError a message may or may not be accepted;
+// submit the same message with the same id again. A preview or a refit is retried only
+// until its first event.
 //
-// Policies and users' settings have a version, and what changes them takes it as
-// a condition:
+// # Concurrent changes
+//
+// Policies and users' settings have a version. A change can require one:
 //
 //	policy, err := c.Policy(ctx, "default")
 //	policy.Reach = "30d"
@@ -35,7 +36,7 @@
 //
 // # Bounds
 //
-// One try takes Options.Timeout at most, a batch, a preview or a refit that long
-// without a line. An answer is read up to a bound, redirects are not followed, and
-// no error holds the key.
+// One try takes at most Options.Timeout. A batch, a preview or a refit may wait that long
+// for each line. The size of an answer is bounded, redirects are not followed, and no
+// error contains the key.
 package client

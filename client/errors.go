@@ -9,9 +9,9 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// ErrNotFound is what errors.Is finds in a *Refusal with CodeNotFound: nothing
-// is known of the message, it is another account's, or it is no dead letter; or
-// there is no such account, key, tier or policy.
+// ErrNotFound matches a *Refusal with CodeNotFound in errors.Is: the message is unknown,
+// belongs to another account or is not a dead letter, or there is no such account, key,
+// tier or policy.
 var ErrNotFound = errors.New("not found")
 
 // Code says, for machines, why something was not done.
@@ -40,36 +40,36 @@ const (
 	CodeInternal        = fault.CodeInternal
 )
 
-// Refusal is returned when a request was judged, and refused: with the same
-// request nothing else comes out until something else changes.
+// Refusal is returned when a request was judged and refused. The same request is refused
+// again until something else changes.
 type Refusal struct { //nolint:errname // the contract's word
 	Code        Code
 	Detail      string // a sentence for a person
 	User, ID    string
-	SendAt      time.Time // the send time that was refused; zero where it is not about one
-	RequestedAt time.Time // what was asked for, where SendAt differs; otherwise zero
+	SendAt      time.Time // the send time that was refused; zero if it is not about one
+	RequestedAt time.Time // the time asked for, if SendAt differs; otherwise zero
 
-	// With CodeSendLimit: every rule that would break, in the policy's order;
-	// with CodeQuietHours the quiet hours. With both the free times around, each
-	// zero where there is none.
+	// Violations has every rule that would break, in the policy's order (with
+	// CodeSendLimit). QuietHours is set with CodeQuietHours. The free times are set
+	// with both; zero means that there is none.
 	Violations                 []Violation
 	QuietHours                 *QuietHours
 	NextFreeAt, PreviousFreeAt time.Time
 
-	// RetryAfter is how long to wait, with CodeRateLimited; with CodeQuotaExceeded
-	// how long it is until ResetsAt. Zero where the API did not say.
+	// RetryAfter is how long to wait (with CodeRateLimited), or the time until
+	// ResetsAt (with CodeQuotaExceeded). Zero if the API did not say.
 	RetryAfter time.Duration
-	// ResetsAt is, with CodeQuotaExceeded, when the hour or day of the send time
-	// ends: what is to be sent from then on counts anew. Zero otherwise.
+	// ResetsAt is the end of the hour or day whose quota is used up (with
+	// CodeQuotaExceeded). A send time from then on counts in the next one.
 	ResetsAt time.Time
-	// RequestID names the request to those who run the API; "" in a batch.
+	// RequestID identifies the request in the API's log; "" in a batch.
 	RequestID string
 }
 
-// Error says what was refused, and why.
+// Error says what was refused and why.
 func (e *Refusal) Error() string { return describe("refused", e.Code, e.Detail) }
 
-// Is reports whether this is the ErrNotFound that is looked for.
+// Is reports whether target is ErrNotFound and this is one.
 func (e *Refusal) Is(target error) bool { return target == ErrNotFound && e.Code == CodeNotFound }
 
 // What a Refusal says about the rules in the way.
@@ -83,9 +83,9 @@ type (
 // InvalidError is returned when a request is wrong. Nothing was done.
 type InvalidError struct {
 	Code      Code   // CodeInvalidField, CodeInPast or CodeTooFarAhead
-	Field     string // the field at fault; "" where it is no single one
+	Field     string // the field that is wrong; "" if it is not a single one
 	Detail    string // a sentence for a person
-	RequestID string // "" where nothing was sent, and in a batch
+	RequestID string // "" if nothing was sent, and in a batch
 }
 
 // Error says what is wrong, and what is allowed.
@@ -95,14 +95,14 @@ func invalid(field, takes string) *InvalidError {
 	return &InvalidError{Code: CodeInvalidField, Field: field, Detail: field + " " + takes}
 }
 
-// UnavailableError is returned when the API or its store can't be used right
-// now. What was asked for may have been done: asking again is safe.
+// UnavailableError is returned when the API or its store can't be used right now. The
+// request may have been done; to send it again is safe.
 type UnavailableError struct {
 	Code       Code          // CodeUnavailable or CodeStoreFull
 	Detail     string        // a sentence for a person
-	RetryAfter time.Duration // what the API asked for; zero where it did not
-	RequestID  string        // "" where there was no answer
-	Err        error         // the cause; nil where the API answered
+	RetryAfter time.Duration // what the API asked for; zero if it did not
+	RequestID  string        // "" if there was no answer
+	Err        error         // the cause; nil if the API answered
 }
 
 // Error says what is wrong, and what to do.
@@ -111,18 +111,17 @@ func (e *UnavailableError) Error() string { return describe("unavailable", e.Cod
 // Unwrap returns the cause.
 func (e *UnavailableError) Unwrap() error { return e.Err }
 
-// ResponseError is returned for an answer that the API does not document for the
-// call: another server's, an error of the API itself, or one about the key
-// (CodeUnauthorized, CodeForbidden).
+// ResponseError is returned for any other answer: from another server, an error of the
+// API itself, or one about the key (CodeUnauthorized, CodeForbidden).
 type ResponseError struct {
-	Status    int    // the HTTP status; zero in a stream that was under way
-	Code      Code   // "" where the answer has none
+	Status    int    // the HTTP status; zero within a stream
+	Code      Code   // "" if the answer has none
 	Detail    string // a sentence for a person
 	RequestID string
-	Err       error // the cause; nil where the answer is well formed
+	Err       error // the cause; nil if the answer is well formed
 }
 
-// Error says what came.
+// Error says what the answer was.
 func (e *ResponseError) Error() string {
 	detail := describe("the API answered in a way that it does not document", e.Code, e.Detail)
 	if e.Status != 0 {
@@ -134,12 +133,12 @@ func (e *ResponseError) Error() string {
 // Unwrap returns the cause.
 func (e *ResponseError) Unwrap() error { return e.Err }
 
-// BatchError is returned when a batch ended before its last message. Results
-// that came before stand.
+// BatchError is returned when a batch ended before its last message. Earlier results are
+// valid.
 type BatchError struct {
-	// Unanswered are the messages that were taken from the caller and have no
-	// result, in order, with their ids. Some may have been accepted; to submit
-	// them again with these ids is safe.
+	// Unanswered has the messages that were read and have no result, in order and with
+	// their ids. Some may have been accepted; to submit them again with these ids is
+	// safe.
 	Unanswered []Message
 	Err        error
 }
@@ -152,7 +151,7 @@ func (e *BatchError) Error() string {
 // Unwrap returns the cause.
 func (e *BatchError) Unwrap() error { return e.Err }
 
-// describe makes a sentence of what is there.
+// describe returns the detail, or else a sentence with the code.
 func describe(kind string, code Code, detail string) string {
 	switch {
 	case detail != "":

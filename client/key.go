@@ -5,11 +5,11 @@ import (
 	"log/slog"
 )
 
-// Key is an API key. It is not shown when it is printed, logged or encoded;
-// string(k) is the key itself.
+// Key is an API key. It is hidden when it is printed, logged or encoded; string(k) is the
+// key itself.
 type Key string
 
-// String returns a placeholder; empty for an empty key.
+// String returns a placeholder; "" for an empty key.
 func (k Key) String() string {
 	if k == "" {
 		return ""
@@ -20,13 +20,13 @@ func (k Key) String() string {
 // Format prints String, whatever the verb.
 func (k Key) Format(f fmt.State, _ rune) { fmt.Fprint(f, k.String()) }
 
-// MarshalText is String.
+// MarshalText returns String.
 func (k Key) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
-// LogValue is String.
+// LogValue returns String.
 func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
-// sendable reports whether the key can stand in a header as it is.
+// sendable reports whether the key can be sent in a header.
 func (k Key) sendable() bool {
 	for _, c := range []byte(k) {
 		if c <= ' ' || c > '~' {

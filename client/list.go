@@ -10,12 +10,11 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// ListRequest asks for a user's messages. The zero value of all but User asks
-// for everything.
+// ListRequest selects messages of a user. With only User set it selects all.
 type ListRequest struct {
 	User     string
-	From, To time.Time // half-open; zero for no end
-	PageSize int       // messages asked for at a time, 1 to 1,000; zero means the API's default
+	From, To time.Time // without To; zero means no bound
+	PageSize int       // messages per request, 1 to 1,000; zero means the API's default
 }
 
 // Listed is a message of a list. Status says more about one message.

@@ -10,7 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// What Message.OnConflict can be.
+// Values of Message.OnConflict.
 const (
 	OnConflictRefuse = message.OnConflictRefuse
 	OnConflictShift  = "shift" // take the next free time
@@ -18,22 +18,22 @@ const (
 
 // Message is a push message to a user at a time.
 type Message struct {
-	ID       string    // idempotency key, unique per user; "" means that Submit makes one
-	User     string    // who receives it
-	SendAt   time.Time // when it goes out; the API cuts it to the millisecond
-	Now      bool      // as soon as the rules allow, whatever SendAt is
+	ID       string    // idempotency key, unique per user; "" means that Submit sets one
+	User     string    // the receiver
+	SendAt   time.Time // truncated to the millisecond by the API
+	Now      bool      // send as soon as the rules allow; SendAt is ignored
 	Category string
 	Title    string // Title or Body is required
 	Body     string
 	Data     map[string]string // for the receiving app
 
-	ExpiresAt  time.Time // after it the message is dropped rather than sent; zero means the API's default
-	OnConflict string    // "" means what the user's policy says, which is OnConflictRefuse unless it says otherwise
-	ShiftUntil time.Time // how far a shift may go; zero means the API's default
+	ExpiresAt  time.Time // the message is dropped after it; zero means the API's default
+	OnConflict string    // "" means what the user's policy says; its default is OnConflictRefuse
+	ShiftUntil time.Time // the last time that a shift may choose; zero means the API's default
 }
 
-// encode spells the message as JSON. The error is an *InvalidError: JSON is
-// UTF-8, and other bytes would be replaced rather than refused.
+// encode returns the message as JSON. The error is an *InvalidError for text that is not
+// UTF-8, which JSON would replace.
 func (m Message) encode() ([]byte, error) {
 	texts := []struct{ field, text string }{
 		{"id", m.ID},
@@ -61,8 +61,8 @@ func (m Message) encode() ([]byte, error) {
 	return encoded, nil
 }
 
-// withID gives a message that has none an id, so that it can be submitted twice
-// and is accepted once.
+// withID returns the message with an id, a new one if it has none. With an id it can be
+// submitted twice and is accepted once.
 func (m Message) withID() (Message, error) {
 	if m.ID != "" {
 		return m, nil
@@ -82,7 +82,7 @@ func spellSendAt(at time.Time, now bool) string {
 	return spell(at)
 }
 
-// spell writes a time as the API reads it; "" for the zero time.
+// spell returns a time as the API reads it; "" for the zero time.
 func spell(at time.Time) string {
 	if at.IsZero() {
 		return ""

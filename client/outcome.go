@@ -7,35 +7,35 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// Accepted says that a message will be sent, even if everything stops right
-// now. DryRun has nothing accepted and says what would be.
+// Accepted is the result of a submit: the message is stored and will be sent, even if all
+// programs stop now. From DryRun it says what would be accepted.
 type Accepted struct {
 	ID, User    string
 	SendAt      time.Time
-	RequestedAt time.Time // what was asked for, where SendAt differs; otherwise zero
+	RequestedAt time.Time // the time asked for, if SendAt differs; otherwise zero
 	Shifted     bool      // SendAt is the next free time after RequestedAt
 	Replayed    bool      // the same message was accepted before
 }
 
-// Moved says that a message has another send time.
+// Moved is the result of a move.
 type Moved struct {
 	ID, User    string
 	SendAt      time.Time
 	MovedFrom   time.Time
-	RequestedAt time.Time // what was asked for, where SendAt differs; otherwise zero
+	RequestedAt time.Time // the time asked for, if SendAt differs; otherwise zero
 }
 
-// Cancelled says that a message is not sent.
+// Cancelled is the result of a cancellation.
 type Cancelled struct {
 	ID, User string
-	Replayed bool // it was cancelled before
+	Replayed bool // it was already cancelled
 }
 
-// Retried says that a dead letter is sent after all.
+// Retried is the result of retrying a dead letter.
 type Retried struct {
 	ID, User    string
-	SendAt      time.Time // the next time that is free
-	RequestedAt time.Time // what it was submitted for
+	SendAt      time.Time // the next free time
+	RequestedAt time.Time // the time it was submitted for
 }
 
 func acceptedOf(o message.Outcome) Accepted {
@@ -44,8 +44,7 @@ func acceptedOf(o message.Outcome) Accepted {
 	}
 }
 
-// must returns an error unless the outcome is the one that a success of the
-// call has.
+// must returns an error unless the outcome is the success of the call.
 func must(o message.Outcome, be string) error {
 	if o.Outcome == be {
 		return nil

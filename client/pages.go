@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// pages gives what the pages of a list have, one after the other.
+// pages yields the entries of all pages of a list.
 func pages[T any](
 	ctx context.Context, what call, ask func(context.Context, call) (page []T, next string, err error),
 ) iter.Seq2[T, error] {
@@ -38,8 +38,7 @@ func pages[T any](
 	}
 }
 
-// values makes a query of names and values in turn, without those that are
-// empty.
+// values returns a query of names and values in turn. It leaves out empty values.
 func values(pairs ...string) url.Values {
 	query := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -50,7 +49,7 @@ func values(pairs ...string) url.Values {
 	return query
 }
 
-// count spells a number; "" for zero, which means the API's default.
+// count returns a number as text; "" for zero, which means the API's default.
 func count(n int) string {
 	if n == 0 {
 		return ""

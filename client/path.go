@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// userPath is the path of what belongs to a user. The error is an
-// *InvalidError: an empty name would make another path.
+// userPath returns the path of something that belongs to a user. The error is an
+// *InvalidError for an empty name, which would be another path.
 func userPath(user string, rest ...string) (string, error) {
 	if user == "" {
 		return "", invalid("user", "is missing")
@@ -14,7 +14,7 @@ func userPath(user string, rest ...string) (string, error) {
 	return "/v1/users/" + segment(user) + "/" + strings.Join(rest, "/"), nil
 }
 
-// messagePath is the path of a user's message, below messages or dead-letters.
+// messagePath returns the path of a user's message, below messages or dead-letters.
 func messagePath(user, kind, id string, rest ...string) (string, error) {
 	if id == "" {
 		return "", invalid("id", "is missing")
@@ -22,8 +22,8 @@ func messagePath(user, kind, id string, rest ...string) (string, error) {
 	return userPath(user, append([]string{kind, segment(id)}, rest...)...)
 }
 
-// segment spells a name of any kind as one segment of a path. One dot or two
-// stand for a folder until they are escaped.
+// segment returns a name as one segment of a path. It escapes "." and "..", which would
+// mean a folder.
 func segment(name string) string {
 	if name == "." || name == ".." {
 		return strings.ReplaceAll(name, ".", "%2E")

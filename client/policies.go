@@ -20,36 +20,34 @@ type (
 	PolicyChange   = message.PolicyChange
 )
 
-// Policies returns all policies by name, and the names of those that the API
-// can't read since only a newer version of it can. It takes a key with the scope
-// admin, as do all calls about policies and users' settings.
+// Policies returns all policies by name, and the names of those that only a newer API can
+// read. All calls about policies and users' settings need a key with the scope admin.
 func (c *Client) Policies(ctx context.Context) (all []Policy, unreadable []string, err error) {
 	var answer message.Policies
 	err = c.do(ctx, call{doing: "listing policies", method: http.MethodGet, path: "/v1/policies"}, &answer)
 	return answer.Policies, answer.Unreadable, err
 }
 
-// Policy returns a policy. The error is ErrNotFound where there is none.
+// Policy returns a policy. The error is ErrNotFound if there is none.
 func (c *Client) Policy(ctx context.Context, name string) (Policy, error) {
 	var p Policy
-	err := c.aboutPolicy(ctx, call{doing: "asking for a policy", method: http.MethodGet}, name, nil, &p)
+	err := c.callPolicy(ctx, call{doing: "asking for a policy", method: http.MethodGet}, name, nil, &p)
 	return p, err
 }
 
-// ApplyPolicy makes a policy, or replaces the one of its name, whole: what is
-// empty is as usual, not as it was. It holds from the next decision on, in every
-// program within two seconds, and changes nothing where it is stored like this
-// already. What is scheduled keeps its place: PreviewPolicy says what would not
-// fit, and RefitPolicy does something about it.
+// ApplyPolicy creates a policy, or replaces the policy with its name as a whole: an empty
+// field gets its default. It takes effect in every program within two seconds. To apply
+// the stored policy again changes nothing. Scheduled messages keep their times:
+// PreviewPolicy lists those that would not fit, RefitPolicy moves or cancels them.
 func (c *Client) ApplyPolicy(ctx context.Context, p Policy, only ...Condition) (PolicyChange, error) {
 	var change PolicyChange
 	what := call{doing: "applying a policy", method: http.MethodPut, header: headerOf(only)}
-	err := c.aboutPolicy(ctx, what, p.Name, p, &change)
+	err := c.callPolicy(ctx, what, p.Name, p, &change)
 	return change, err
 }
 
-// aboutPolicy makes a call that has the address of a policy.
-func (c *Client) aboutPolicy(ctx context.Context, what call, name string, body, into any) error {
+// callPolicy makes a call to the address of a policy.
+func (c *Client) callPolicy(ctx context.Context, what call, name string, body, into any) error {
 	what, err := what.ofPolicy(name, body)
 	if err != nil {
 		return err
@@ -57,8 +55,8 @@ func (c *Client) aboutPolicy(ctx context.Context, what call, name string, body, 
 	return c.do(ctx, what, into)
 }
 
-// ofPolicy is the call with the address of a policy, or of what is below, and with
-// a body, unless it is nil.
+// ofPolicy returns the call with the address of a policy, or below it, and with a body;
+// nil means none.
 func (what call) ofPolicy(name string, body any, below ...string) (call, error) {
 	if name == "" {
 		return what, fmt.Errorf("%s: %w", what.doing, invalid("name", "is missing"))

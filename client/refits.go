@@ -32,22 +32,19 @@ const (
 	MisfitGone      = message.MisfitGone // it was sent, moved or cancelled by somebody else
 )
 
-// RefitEvent is what a preview or a refit tells while it goes: one of the three.
+// RefitEvent is an event of a preview or a refit. One of its fields is set.
 type RefitEvent struct {
 	Misfit   *Misfit
 	Progress *RefitProgress
-	Summary  *RefitSummary // the last one, but for an error
+	Summary  *RefitSummary // the last event, but for an error
 }
 
-// PreviewPolicy tells what is scheduled and would not fit a policy if it were
-// applied, which it is not: nothing is changed. An error is the last thing it
-// gives; without one the summary is.
+// PreviewPolicy yields the scheduled messages that would not fit a policy. It changes
+// nothing. The last event is the summary, or else an error.
 //
-// Nothing is kept of what was told, and whoever is slow with it slows the API
-// down, which ends an answer that is not read for long. To leave the loop ends it,
-// too. The API answers one preview or refit at a time and tells others to come
-// back, which is done as often as Options say. What fails once it has told
-// something is not begun anew.
+// Slow reading slows the API down; an answer that is not read for long is ended. To leave
+// the loop ends it too. The API runs one preview or refit at a time; others are retried
+// as Options say. After its first event a preview is not retried.
 func (c *Client) PreviewPolicy(ctx context.Context, p Policy) iter.Seq2[RefitEvent, error] {
 	what := call{doing: "previewing a policy", method: http.MethodPost}
 	return func(yield func(RefitEvent, error) bool) {
@@ -60,17 +57,16 @@ func (c *Client) PreviewPolicy(ctx context.Context, p Policy) iter.Seq2[RefitEve
 	}
 }
 
-// RefitPolicy does something about what is scheduled and does not fit a policy as
-// it is stored, and tells of each message what was done. It tells as PreviewPolicy
-// does, and can end at any time: called again, for the same version of the policy
-// and in the same way, it goes on where it was.
+// RefitPolicy moves or cancels the scheduled messages that do not fit the stored policy,
+// and yields what was done, as PreviewPolicy does. It may end at any time: called again
+// with the same version of the policy and the same action, it continues.
 //
-// It begins two seconds after its first progress, when every program goes by the
-// policy. Where one before it was killed the first progress takes ten seconds, and
-// Options.Timeout has to be longer.
+// It starts two seconds after its first progress event, when every program uses the
+// policy. If an earlier refit was killed the first event takes ten seconds, so
+// Options.Timeout must be longer.
 //
-// The error is a *Refusal with CodeRefitRunning where somebody else is at the same
-// policy, and with CodeVersionMismatch where it was replaced meanwhile.
+// The error is a *Refusal with CodeRefitRunning if somebody else refits the policy, and
+// with CodeVersionMismatch if the policy was replaced meanwhile.
 func (c *Client) RefitPolicy(ctx context.Context, name string, then RefitAction) iter.Seq2[RefitEvent, error] {
 	what := call{doing: "refitting a policy", method: http.MethodPost, query: values("then", string(then))}
 	return func(yield func(RefitEvent, error) bool) {
@@ -83,8 +79,7 @@ func (c *Client) RefitPolicy(ctx context.Context, name string, then RefitAction)
 	}
 }
 
-// refit gives the caller what a preview or a refit tells. It is asked for again
-// until it tells something.
+// refit yields the events of a preview or a refit. It is retried until the first event.
 func (c *Client) refit(ctx context.Context, what call, yield func(RefitEvent, error) bool) {
 	r := &refit{client: c, yield: yield}
 	err := c.repeat(ctx, func(ctx context.Context) *failure {

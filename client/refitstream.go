@@ -16,12 +16,12 @@ import (
 type refit struct {
 	client *Client
 	yield  func(RefitEvent, error) bool
-	begun  bool // the caller was told something
-	whole  bool // the summary has come
+	begun  bool // an event was yielded
+	whole  bool // the summary was yielded
 }
 
-// stream gives the caller the lines of one answer. It returns nil at its end and
-// when the caller has left.
+// stream yields the lines of one answer. It returns nil at the end and when the caller
+// has left the loop.
 func (r *refit) stream(ctx context.Context, what call) *failure {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -38,7 +38,7 @@ func (r *refit) stream(ctx context.Context, what call) *failure {
 	return r.read(ctx, response, patience)
 }
 
-// read gives the caller each line. Patience is with the API, not with the caller.
+// read yields each line. The timer runs only while it waits for the API.
 func (r *refit) read(ctx context.Context, response *http.Response, patience *time.Timer) *failure {
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(make([]byte, 0, 4<<10), mostProblem)
@@ -66,7 +66,7 @@ func (r *refit) read(ctx context.Context, response *http.Response, patience *tim
 	}
 }
 
-// event reads the n-th line.
+// event decodes the n-th line.
 func (r *refit) event(response *http.Response, n int, line []byte) (RefitEvent, *failure) {
 	var kind struct {
 		Outcome string `json:"outcome"`
@@ -98,7 +98,7 @@ func (r *refit) event(response *http.Response, n int, line []byte) (RefitEvent, 
 	return event, nil
 }
 
-// endOf says what it means that a preview or a refit ended with an error.
+// endOf returns the failure of a preview or a refit that ended with an error.
 func endOf(o message.Outcome) *failure {
 	switch o.Code {
 	case CodeRefitRunning, CodeVersionMismatch:

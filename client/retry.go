@@ -14,8 +14,7 @@ import (
 const (
 	firstBackoff   = 100 * time.Millisecond
 	longestBackoff = 5 * time.Second
-	// mostRetryAfter is what a longer Retry-After is taken for: far from what a
-	// Duration can't hold.
+	// mostRetryAfter replaces a longer Retry-After, which a Duration may not hold.
 	mostRetryAfter = 365 * 24 * time.Hour
 )
 
@@ -23,11 +22,10 @@ const (
 type failure struct {
 	err   error
 	again bool          // another try may succeed
-	after time.Duration // what Retry-After asks for; zero for nothing
+	after time.Duration // the Retry-After; zero for none
 }
 
-// repeat calls try until it succeeds, or until there is nothing to hope for. A
-// nil failure is a success.
+// repeat calls try until it succeeds or a retry is of no use. A nil failure is a success.
 func (c *Client) repeat(ctx context.Context, try func(context.Context) *failure) error {
 	for attempt := 1; ; attempt++ {
 		failed := try(ctx)
@@ -40,8 +38,7 @@ func (c *Client) repeat(ctx context.Context, try func(context.Context) *failure)
 	}
 }
 
-// pause waits until it is time for the next try, and returns an error where
-// there is none to be.
+// pause waits until the next try. It returns an error if there is no next try.
 func (c *Client) pause(ctx context.Context, attempt int, failed *failure) error {
 	if ctx.Err() != nil {
 		return givenUp(ctx, failed.err)
@@ -59,9 +56,9 @@ func (c *Client) pause(ctx context.Context, attempt int, failed *failure) error 
 	}
 }
 
-// backoff is twice as long each time up to the longest, half of it at random so
-// that callers who failed together do not come back together: not those who
-// were told the same Retry-After either, on top of which it comes.
+// backoff returns a wait that doubles with each attempt, up to the longest. Half of it is
+// random, so that callers who failed together do not retry together. It is added to
+// Retry-After for the same reason.
 func backoff(attempt int) time.Duration {
 	whole := longestBackoff
 	if doublings := attempt - 1; firstBackoff <= longestBackoff>>doublings { // shifting up could overflow
@@ -70,7 +67,7 @@ func backoff(attempt int) time.Duration {
 	return whole/2 + rand.N(whole/2+1) //nolint:gosec // spreads load, guards nothing
 }
 
-// givenUp is the end of ctx, with what had been waited out, if anything had.
+// givenUp returns the error of ctx with the last failure, if there was one.
 func givenUp(ctx context.Context, last error) error {
 	if away, ok := errors.AsType[*UnavailableError](last); ok && errors.Is(away.Err, context.Cause(ctx)) {
 		return fmt.Errorf("no answer yet: %w", ctx.Err())
@@ -78,10 +75,9 @@ func givenUp(ctx context.Context, last error) error {
 	return fmt.Errorf("%w, after: %w", ctx.Err(), last)
 }
 
-// retryAfter reads the Retry-After header, seconds or an HTTP date, and returns
-// zero for anything else and for one in the past. A date is taken relative to
-// the answer's own Date, so that the two clocks need not agree; an answer that
-// has none asks for nothing.
+// retryAfter reads the Retry-After header: seconds or an HTTP date. It returns zero for
+// anything else and for a time in the past. A date is compared with the answer's own
+// Date, so that the two clocks need not agree; without a Date the result is zero.
 func retryAfter(h http.Header) time.Duration {
 	value := h.Get("Retry-After")
 	if value == "" {

@@ -17,51 +17,46 @@ type (
 	ExemptCategory = message.ExemptCategory
 )
 
-// UserSettings are what is set for a user, and what holds for the user then.
+// UserSettings has what is set for a user, and the rules that apply to the user.
 type UserSettings struct {
 	Settings
 
 	User string `json:"user"`
-	// Effective is nil where there is no such policy any more: nothing is accepted
-	// for the user then.
+	// Effective is nil if the policy no longer exists: then nothing is accepted for
+	// the user.
 	Effective *EffectiveRules `json:"effective"`
-	// Version is another one after each change, for IfVersion; "0" where nothing is
-	// set.
+	// Version changes with each change, see IfVersion; "0" if nothing is set.
 	Version string `json:"-"`
 }
 
-// UserSettings says what is set for a user, and what holds for the user. Where
-// nothing is set that is no error.
+// UserSettings returns the settings of a user. If nothing is set that is not an error.
 func (c *Client) UserSettings(ctx context.Context, user string) (UserSettings, error) {
-	return c.aboutSettings(ctx, call{doing: "asking for a user's settings", method: http.MethodGet}, user, nil)
+	return c.callSettings(ctx, call{doing: "asking for a user's settings", method: http.MethodGet}, user, nil)
 }
 
-// SetUserSettings sets what is a user's own, in place of all that was set. It
-// holds from the very next decision on.
+// SetUserSettings replaces all settings of a user. It takes effect immediately.
 //
-// Of this and the other changes of settings, a refusal with CodeVersionMismatch
-// may mean that a first try, whose answer got lost, has done it.
+// After this and the other changes of settings, a refusal with CodeVersionMismatch may
+// mean that an earlier try, whose answer got lost, made the change.
 func (c *Client) SetUserSettings(ctx context.Context, user string, s Settings, only ...Condition) (UserSettings, error) {
 	what := call{doing: "setting a user's settings", method: http.MethodPut, header: headerOf(only)}
-	return c.aboutSettings(ctx, what, user, s)
+	return c.callSettings(ctx, what, user, s)
 }
 
-// ChangeUserSettings changes some of what is a user's own, from the very next
-// decision on.
+// ChangeUserSettings changes some settings of a user. It takes effect immediately.
 func (c *Client) ChangeUserSettings(ctx context.Context, user string, change SettingsChange, only ...Condition) (UserSettings, error) {
 	what := call{doing: "changing a user's settings", method: http.MethodPatch, header: headerOf(only)}
-	return c.aboutSettings(ctx, what, user, change)
+	return c.callSettings(ctx, what, user, change)
 }
 
-// ClearUserSettings removes all that is set for a user. Messages stay as they
-// are.
+// ClearUserSettings removes all settings of a user. Messages do not change.
 func (c *Client) ClearUserSettings(ctx context.Context, user string, only ...Condition) (UserSettings, error) {
 	what := call{doing: "clearing a user's settings", method: http.MethodDelete, header: headerOf(only)}
-	return c.aboutSettings(ctx, what, user, nil)
+	return c.callSettings(ctx, what, user, nil)
 }
 
-// aboutSettings makes a call that answers with what is set for a user.
-func (c *Client) aboutSettings(ctx context.Context, what call, user string, body any) (UserSettings, error) {
+// callSettings makes a call that returns the settings of a user.
+func (c *Client) callSettings(ctx context.Context, what call, user string, body any) (UserSettings, error) {
 	path, err := userPath(user, "settings")
 	if err != nil {
 		return UserSettings{}, fmt.Errorf("%s: %w", what.doing, err)

@@ -5,20 +5,18 @@ import (
 	"sync"
 )
 
-// ahead is how many messages are taken from the caller before the stream has
-// room for them.
+// ahead is how many messages are read from the caller before the stream has room.
 const ahead = 64
 
 // entry is a message of a batch, with its line.
 type entry struct {
 	message Message
 	line    []byte
-	wrong   error // it can't be spelled as JSON
+	wrong   error // the message can't be encoded
 }
 
-// newEntry gives a message its id and spells it. One that can't be spelled goes
-// as an empty object, which can only be refused, so that it keeps its place
-// among the answers.
+// newEntry encodes a message, with an id. A message that can't be encoded is sent as an
+// empty object, which is refused, so that it keeps its place among the answers.
 func newEntry(m Message) entry {
 	m, err := m.withID()
 	line := []byte("{}")
@@ -32,14 +30,13 @@ func newEntry(m Message) entry {
 	return entry{message: m, line: append(line, '\n'), wrong: err}
 }
 
-// source takes a batch's messages from the caller, whichever stream they then
-// go into.
+// source reads the messages of a batch from the caller, for all its streams.
 type source struct {
 	entries chan entry // closed after the last
 	stop    func()
 	stopped <-chan struct{}
 	running sync.WaitGroup
-	unsent  []Message // taken when it was too late to hand it on
+	unsent  []Message // read too late to be sent
 }
 
 func startSource(messages iter.Seq[Message]) *source {
@@ -60,8 +57,8 @@ func startSource(messages iter.Seq[Message]) *source {
 	return s
 }
 
-// end waits until no more is asked of the caller, and returns what was taken
-// and went into no stream. It may be called again.
+// end stops reading, waits for that, and returns the messages that were read and not sent.
+// It may be called again.
 func (s *source) end() []Message {
 	s.stop()
 	var unsent []Message

@@ -13,7 +13,7 @@ type (
 	StoreMemory = message.StoreMemory
 )
 
-// Stats says how the queue and the store are doing.
+// Stats returns how the queue and the store are doing.
 func (c *Client) Stats(ctx context.Context) (Stats, error) {
 	var s Stats
 	err := c.do(ctx, call{doing: "asking for the stats", method: http.MethodGet, path: "/v1/stats"}, &s)

@@ -24,8 +24,8 @@ const (
 	StatusCancelled = message.StatusCancelled
 )
 
-// Status says what became of a message. The error is ErrNotFound where nothing
-// is known of it.
+// Status returns what became of a message. The error is ErrNotFound if nothing is known of
+// it.
 func (c *Client) Status(ctx context.Context, user, id string) (Status, error) {
 	const doing = "asking for a message"
 	path, err := messagePath(user, "messages", id)

@@ -15,7 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// window is how many messages of a batch are under way at most.
+// window is the largest number of messages of a batch that wait for an answer.
 const window = 1024
 
 // stream is one request of a batch. One goroutine writes messages into it while
@@ -23,17 +23,17 @@ const window = 1024
 type stream struct {
 	*batch
 
-	slots    chan struct{} // one is held by each message without an answer
+	slots    chan struct{} // one is taken by each message without an answer
 	complete atomic.Bool   // the last message has been written
 
 	mu       sync.Mutex
-	reading  bool        // an answer is being waited for
-	patience *time.Timer // ends the stream when none comes
+	reading  bool        // waiting for an answer
+	patience *time.Timer // ends the stream if no answer comes
 }
 
-// stream sends what waits for an answer and all that the source has, and gives
-// the caller the results. It returns nil when there is nothing left to send or
-// the caller has left.
+// stream opens a stream. It sends the messages without an answer and those of the source,
+// and yields the results. It returns nil when everything is answered or the caller has
+// left.
 func (b *batch) stream(ctx context.Context) *failure {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &stream{batch: b, slots: make(chan struct{}, window)}
@@ -69,8 +69,7 @@ func (b *batch) stream(ctx context.Context) *failure {
 	return s.read(ctx, response)
 }
 
-// expect says whether an answer is being waited for, which is done for as long
-// as patience lasts.
+// expect starts or stops the timer that bounds the wait for an answer.
 func (s *stream) expect(answer bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,8 +87,8 @@ func (s *stream) isReading() bool {
 	return s.reading
 }
 
-// write sends what went into an earlier stream in vain, and then what the
-// source has.
+// write sends the messages that an earlier stream left without an answer, then those of
+// the source.
 func (s *stream) write(ctx context.Context, to io.Writer, again []entry) error {
 	buffered := bufio.NewWriterSize(to, 32<<10)
 	for _, e := range again {
@@ -103,7 +102,7 @@ func (s *stream) write(ctx context.Context, to io.Writer, again []entry) error {
 			return err
 		}
 		if !more {
-			// Before the request's end, after which the answer's may come.
+			// Set it before the request ends: then the answer may end.
 			s.complete.Store(true)
 			return nil
 		}
@@ -114,8 +113,8 @@ func (s *stream) write(ctx context.Context, to io.Writer, again []entry) error {
 	}
 }
 
-// take returns the next message of the source when there is a slot for it.
-// What is in the buffer goes out before it waits for either, and at the end.
+// take returns the next message of the source when there is a slot for it. It flushes the
+// buffer before it waits, and at the end.
 func (s *stream) take(ctx context.Context, buffered *bufio.Writer) (e entry, more bool, err error) {
 	select {
 	case s.slots <- struct{}{}:
@@ -147,7 +146,7 @@ func (s *stream) take(ctx context.Context, buffered *bufio.Writer) (e entry, mor
 	}
 }
 
-// sent notes that a message waits for its answer from now on.
+// sent adds a message to those that wait for an answer.
 func (s *stream) sent(e entry) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -157,7 +156,7 @@ func (s *stream) sent(e entry) {
 	s.waiting.add(e)
 }
 
-// read gives the caller a result for each line of the answer.
+// read yields a result for each line of the answer.
 func (s *stream) read(ctx context.Context, response *http.Response) *failure {
 	lines := bufio.NewScanner(response.Body)
 	lines.Buffer(make([]byte, 0, 4<<10), mostProblem)
@@ -193,8 +192,8 @@ func (s *stream) scan(lines *bufio.Scanner) bool {
 	return lines.Scan()
 }
 
-// failureOf is a line that ends the stream: an error in place of a message's
-// outcome, or what is none.
+// failureOf returns the failure of a line that is not the outcome of the next message;
+// nil if it is.
 func failureOf(o message.Outcome, line int) *failure {
 	switch o.Outcome {
 	case message.Accepted, message.Refused, message.Invalid:

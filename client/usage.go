@@ -9,13 +9,13 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// UsageRequest asks how full a user's rules are.
+// UsageRequest selects the usage of a user.
 type UsageRequest struct {
 	User     string
-	At       time.Time // the time to look at the rules around; zero means now
-	From, To time.Time // the timeline's ends, up to 32 days apart; zero means 12 hours before and after At
-	// Category has its rules looked at, too, and what is free for its messages; ""
-	// means for those of no category.
+	At       time.Time // the time to look at; zero means now
+	From, To time.Time // the timeline, up to 32 days; zero means 12 hours before and after At
+	// Category adds the rules of a category, and shows what is free for its messages.
+	// "" means messages without one.
 	Category string
 }
 
@@ -26,7 +26,7 @@ type (
 	Stretch   = message.Stretch
 )
 
-// Usage says how full a user's rules are, and what is free.
+// Usage returns how full a user's rules are, and what is free.
 func (c *Client) Usage(ctx context.Context, r UsageRequest) (Usage, error) {
 	const doing = "asking for a user's usage"
 	path, err := userPath(r.User, "usage")
@@ -41,17 +41,17 @@ func (c *Client) Usage(ctx context.Context, r UsageRequest) (Usage, error) {
 	return u, err
 }
 
-// NextFreeRequest asks when a user has room.
+// NextFreeRequest selects the next free times of a user.
 type NextFreeRequest struct {
 	User     string
-	From     time.Time // the time to look from; zero means now
-	Count    int       // of times, 1 to 100; zero means one
-	Category string    // of the messages to be sent then: its rules hold, too
+	From     time.Time // the first time to look at; zero means now
+	Count    int       // number of times, 1 to 100; zero means one
+	Category string    // of the messages to be sent then
 }
 
-// NextFree gives the next times that are free for a user. Each counts those
-// before it as taken. Fewer come where no more are free as far ahead as messages
-// are taken.
+// NextFree returns the next times that are free for a user. Each assumes that those
+// before it are taken. It returns fewer than Count if no more are free within the reach
+// of schedules.
 func (c *Client) NextFree(ctx context.Context, r NextFreeRequest) ([]time.Time, error) {
 	const doing = "asking for free times"
 	path, err := userPath(r.User, "next-free")

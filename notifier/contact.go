@@ -8,14 +8,13 @@ import (
 	"strings"
 )
 
-// ByContact is the Announcer that goes by what a contact is: an https: URL is
-// the Webhook's, everything else the Email's. One that is nil is a kind of
-// contact that nothing is set up for: its notices are a Retry with ErrNoChannel.
+// ByContact is the Announcer that chooses by contact: Webhook for an https: URL, Email for
+// everything else. If the chosen one is nil, the result is a Retry with ErrNoChannel.
 type ByContact struct {
 	Email, Webhook Announcer
 }
 
-// Announce hands n to the Announcer of the contact.
+// Announce passes n to the Announcer for the contact.
 func (b ByContact) Announce(ctx context.Context, to string, n Notice) Result {
 	channel, kind := b.Email, "an e-mail address"
 	if IsURL(to) {
@@ -27,7 +26,7 @@ func (b ByContact) Announce(ctx context.Context, to string, n Notice) Result {
 	return channel.Announce(ctx, to, n)
 }
 
-// Close closes those of the two that can be closed.
+// Close closes both, if they can be closed.
 func (b ByContact) Close() error {
 	var problems []error
 	for _, channel := range []Announcer{b.Email, b.Webhook} {
@@ -38,8 +37,8 @@ func (b ByContact) Close() error {
 	return errors.Join(problems...)
 }
 
-// IsURL says whether a contact is an https: URL rather than an e-mail address.
-// Whether it is a sound one is for the channel to say.
+// IsURL reports whether a contact is an https: URL rather than an e-mail address. It does
+// not check that the URL is valid.
 func IsURL(contact string) bool {
 	scheme, _, found := strings.Cut(contact, ":")
 	return found && strings.EqualFold(scheme, "https")

@@ -1,56 +1,50 @@
-// Package notifier says what a delivery channel is: something that takes a
-// Notification to its receiver, or says why it did not. It knows nothing of
-// Redis, queues or limits; who calls it has judged those already.
+// Package notifier defines delivery channels. A channel takes a Notification to its
+// receiver, or says why it did not. It knows neither Redis nor queues nor limits: the
+// caller has judged those.
 //
 // # What a channel promises
 //
-// Notify tries once, returns when the provider has answered or its context has
-// ended, is safe for concurrent use, changes nothing in the Notification, and
-// never panics on its content. It keeps no state between calls that a crash
-// could lose.
+// Notify tries once. It returns when the provider has answered or its context has ended.
+// It is safe for concurrent use, does not change the Notification, and never panics on
+// its content. It keeps no state between calls that a crash could lose.
 //
 // # The three answers
 //
-//	           ┌─ Delivered   the provider took the message
-//	Notify ────┼─ Retry       not now; RetryAfter is the provider's wish, if it had one
+//	           ┌─ Delivered   the provider accepted the message
+//	Notify ────┼─ Retry       not now; RetryAfter is the wait that the provider asks for
 //	           └─ Permanent   never: the message fails, and its place is free again
 //
-// Retry and Permanent carry a Reason out of a closed set, which is safe as a
-// metric's label, and an Err for the log, which never holds the message, a
-// secret or the address delivered to. A Result is a value, not an error: that a
-// provider refuses is an outcome like any other.
+// Retry and Permanent have a Reason and an Err. Reasons are a closed set, so that they
+// can label a metric. The Err is for the log: it never contains the message, a secret or
+// the receiver's address. A refusal by the provider is a Result, not an error.
 //
 // # Who retries
 //
-// The caller, by putting the message back in the queue for a later time, where
-// the receiver's limits are judged again and the tries are counted and bounded.
-// A channel that retried by itself would hold a delivery slot meanwhile, and
-// would send past those limits.
+// The caller retries: it puts the message back into the queue, where the limits are
+// judged again and the attempts are counted. A channel that retried by itself would
+// occupy a delivery slot and ignore the limits.
 //
 // # Uncertainty
 //
-// A provider's answer is taken at its word: whatever is not a success was not
-// delivered. Without an answer nobody knows. Result.Uncertain tells the two
-// apart, and the caller decides whether such a message is sent again, maybe
-// twice, or not, maybe never. A channel claims uncertainty only where the
-// message may have left: a connection that was never made is certain
-// (ReasonUnreachable). To make the second copy harmless, every try of a message
-// carries the same IdempotencyKey, and channels pass it on.
+// Any answer other than a success means that the message was not delivered. Without an
+// answer it may or may not have been delivered: then Result.Uncertain is true, and the
+// caller decides whether to send it again. If no connection was made the result is
+// certain (ReasonUnreachable). Every attempt of a message has the same IdempotencyKey,
+// which channels pass on, so that a receiver can drop the second copy.
 //
 // # Notices
 //
-// An Announcer is to a Notice, an alert or a report for a contact, what a
-// Notifier is to a Notification: the same answers, the same promises, and a key
-// derived from the notice's id to make a second copy harmless. ByContact picks
-// one by what the contact is, an e-mail address or a URL.
+// An Announcer takes a Notice, an alert or a report, to a contact. It has the same
+// answers and promises as a Notifier. ByContact chooses one by the kind of contact: an
+// e-mail address or a URL.
 //
-// # Where things are
+// # Packages
 //
-//	pushtarget     makes a channel of a target such as "log:" or "https://…"
-//	logline        channel and announcer: a JSON line per delivery on a writer
-//	webhook        channel and announcer: a signed HTTP POST per delivery
+//	pushtarget     opens the channel of a target such as "log:" or "https://…"
+//	logline        channel and announcer: a line of JSON for each delivery
+//	webhook        channel and announcer: a signed HTTP POST for each delivery
 //	email          announcer: text and HTML mail by SMTP
-//	notifiertest   the suites every one of them passes, and servers to test against
+//	notifiertest   the suites that all of them pass, and servers to test against
 //
 // The channels import this package and not each other.
 package notifier

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// InvalidError is returned when a channel can't be made of what was configured.
+// InvalidError is returned when a setting of a channel is not allowed.
 type InvalidError struct {
-	Field string // as the setting is spelled: "push_url"
-	Value string // what was given, without what must stay secret
+	Field string // the name of the setting: "push_url"
+	Value string // what was given, without secrets
 	Want  string // what is allowed, to stand after "it takes"
 }
 
@@ -18,10 +18,10 @@ func (e *InvalidError) Error() string {
 	return fmt.Sprintf("%s %q is not allowed: it takes %s", e.Field, e.Value, e.Want)
 }
 
-// RedactURL shortens the target of a channel to what may be shown: scheme and
-// host. User, password, path and query are where providers put their secrets.
-// What is not a URL with a host is cut at its first character that no host name
-// has, and hidden whole where it seems to hold a user and a password.
+// RedactURL returns what may be shown of a channel's target: scheme and host. Providers put
+// secrets into user, password, path and query. A target that is not a URL with a host is
+// cut at the first character that a host name can't have. It is hidden completely if it
+// seems to contain a user and a password.
 func RedactURL(target string) string {
 	const hidden = "…"
 	if u, err := url.Parse(target); err == nil && u.Host != "" {

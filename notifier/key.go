@@ -6,11 +6,11 @@ import (
 	"encoding/hex"
 )
 
-// IdempotencyKey derives a Notification's key from its account, "" for none, its
-// user and its id: 32 characters of 0-9 a-f. That fits every provider's field for
-// one, the shortest being Web Push's Topic; it does not show the user's name; and
-// it differs for two users who use the same id, and for two accounts. It is the
-// same in every version, because a message may be retried after an upgrade.
+// IdempotencyKey returns a Notification's key, derived from its account ("" for none), its
+// user and its id: 32 characters of 0-9 a-f. It fits every provider's field, the shortest
+// being Web Push's Topic. It does not show the user's name, and differs between users and
+// accounts with the same id. It is the same in every version, because a message may be
+// retried after an upgrade.
 func IdempotencyKey(account, user, id string) string {
 	const ofAccount = 1 << 63 // no user is that long
 	var text []byte

@@ -18,36 +18,35 @@ const (
 	NoticeDailyReport     NoticeKind = "daily_report"      // what became of an account's messages on a day
 )
 
-// NoticeKinds returns every NoticeKind there is, in the order above.
+// NoticeKinds returns every NoticeKind, in the order above.
 func NoticeKinds() []NoticeKind {
 	return []NoticeKind{NoticeAccountQuota, NoticeUserQuota, NoticeUserQuotaDigest, NoticeDailyReport}
 }
 
-// Notice is what is said to a contact rather than pushed to a user: a quota
-// reached, or a report. Which fields are filled depends on its Kind.
+// Notice is a message to a contact: a quota that was reached, or a report. Kind decides
+// which fields are set.
 type Notice struct {
-	// ID is the same at every try of one notice and differs between notices.
+	// ID is unique to the notice and the same at every attempt.
 	ID   string     `json:"id"`
 	Kind NoticeKind `json:"kind"`
-	// Subject is the account, the user, or the policy of a digest.
+	// Subject is the account, the user or, in a digest, the policy.
 	Subject string `json:"subject"`
-	// Threshold is the percentage reached; Used and Limit count messages of the
-	// Day. Zero where a digest or a report has its own numbers.
+	// Threshold is the percentage that was reached; Used and Limit count messages of
+	// Day. They are zero in a digest or a report.
 	Threshold int   `json:"threshold,omitempty"`
 	Used      int64 `json:"used,omitempty"`
 	Limit     int64 `json:"limit,omitempty"`
-	// Day is the natural day that counts, as 2006-01-02, in the TimeZone, an IANA
-	// name of which "" is UTC.
+	// Day is the day that counts, as 2006-01-02, in TimeZone, an IANA name; "" is UTC.
 	Day      string `json:"day,omitempty"`
 	TimeZone string `json:"time_zone,omitempty"`
-	// Rule is the daily rule that counts, such as 10/calendar_day, and Policy
-	// where it stands; both empty for an account.
+	// Rule is the daily rule that counts, such as 10/calendar_day, of Policy. Both are
+	// empty for an account.
 	Rule   string `json:"rule,omitempty"`
 	Policy string `json:"policy,omitempty"`
-	// Users are those of a digest, and More how many of them were left out.
+	// Users are the users of a digest; More counts those left out.
 	Users []UserQuota `json:"users,omitempty"`
 	More  int         `json:"more,omitempty"`
-	// Report is that of a daily report; nil for every other kind.
+	// Report is set only for a daily report.
 	Report *Report `json:"report,omitempty"`
 }
 
@@ -60,35 +59,32 @@ type UserQuota struct {
 	Day       string `json:"day"`
 }
 
-// Report is what became of an account's messages on one day.
+// Report has the numbers of an account's messages on one day.
 type Report struct {
-	Sent     int64 `json:"sent"`     // late ones included
-	Dropped  int64 `json:"dropped"`  // outlived their expiry
-	Late     int64 `json:"late"`     // sent past the tolerance
+	Sent     int64 `json:"sent"`     // including late ones
+	Dropped  int64 `json:"dropped"`  // expired
+	Late     int64 `json:"late"`     // sent after the tolerance
 	Accepted int64 `json:"accepted"` // submits that were accepted
-	// Refused counts submits by what refused them: a rule, or the code of the
-	// refusal where it was none.
+	// Refused counts refused submits by rule, or by code if it was not a rule.
 	Refused map[string]int64 `json:"refused,omitempty"`
 }
 
-// Announcer takes notices to contacts, as a Notifier takes notifications to
-// users, and with the same promises: it tries once, is safe for concurrent use,
-// and shows neither the contact nor what the notice says in an error.
+// Announcer takes notices to contacts, with the promises of a Notifier: it tries once, is
+// safe for concurrent use, and its errors show neither the contact nor the notice.
 //
-// A contact is a bare e-mail address or an https: URL. Every try of a notice
-// carries what lets its receiver recognize the second copy: the same Message-ID,
-// or the same Idempotency-Key.
+// A contact is an e-mail address without a name, or an https: URL. Every attempt of a
+// notice has the same Message-ID or Idempotency-Key, so that the receiver can recognize a
+// second copy.
 type Announcer interface {
 	Announce(ctx context.Context, to string, n Notice) Result
 }
 
-// ErrNoChannel is in the chain of a Result's Err when nothing is set up for
-// contacts of this kind: no mail server, say. The Result is a Retry, and no try
-// was made, so that it need not count as one.
+// ErrNoChannel is wrapped by a Result's Err if no channel is configured for this kind of
+// contact, such as no mail server. The Result is a Retry. It need not count as an attempt.
 var ErrNoChannel = errors.New("no channel is set up for contacts of this kind")
 
-// NoticeKey derives the idempotency key of a Notice from its ID: 32 characters
-// of 0-9 a-f, the same in every version.
+// NoticeKey returns the idempotency key of a Notice, derived from its ID: 32 characters of
+// 0-9 a-f, the same in every version.
 func NoticeKey(id string) string {
 	sum := sha256.Sum256([]byte("notice\x00" + id))
 	return hex.EncodeToString(sum[:16])

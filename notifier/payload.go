@@ -1,11 +1,10 @@
 package notifier
 
-// TimeLayout is how channels write a time, which must be in UTC: RFC 3339 with
-// milliseconds.
+// TimeLayout is the layout of times in channels: RFC 3339 with milliseconds. The time must
+// be in UTC.
 const TimeLayout = "2006-01-02T15:04:05.000Z"
 
-// Payload is a Notification as channels that speak JSON of our own shape write
-// it. Optional fields that are absent are left out.
+// Payload is a Notification in JSON. Optional fields that are empty are left out.
 type Payload struct {
 	ID          string            `json:"id"`
 	User        string            `json:"user"`
@@ -18,7 +17,7 @@ type Payload struct {
 	Attempt     int               `json:"attempt"`
 }
 
-// NewPayload returns n's payload. It shares n's Data.
+// NewPayload returns the payload of n. It shares n.Data.
 func NewPayload(n Notification) Payload {
 	p := Payload{
 		ID:       n.ID,

@@ -7,17 +7,17 @@ import (
 	"time"
 )
 
-// Status says what became of one try.
+// Status is the outcome of one attempt.
 type Status uint8
 
-// The three answers of a channel. The zero Status is none of them.
+// The statuses. The zero Status is not valid.
 const (
-	Delivered Status = iota + 1 // the provider took the message
-	Retry                       // it may take it later
-	Permanent                   // it will never take this message
+	Delivered Status = iota + 1 // the provider accepted the message
+	Retry                       // it may accept it later
+	Permanent                   // it will never accept this message
 )
 
-// String returns the status as it stands in logs and metrics.
+// String returns the status for logs and metrics.
 func (s Status) String() string {
 	switch s {
 	case Delivered:
@@ -31,29 +31,28 @@ func (s Status) String() string {
 	}
 }
 
-// Result is what a channel says of one try. The zero Result is not valid.
+// Result is a channel's answer to one attempt. The zero Result is not valid.
 type Result struct {
 	Status Status
-	// Reason says why it was not delivered; empty when it was.
+	// Reason says why it was not delivered; empty if it was.
 	Reason Reason
-	// RetryAfter is how long the provider asked to wait; zero where it did
-	// not say. Only with Retry.
+	// RetryAfter is how long the provider asks to wait; zero if it did not say. It is
+	// only set with Retry.
 	RetryAfter time.Duration
-	// ProviderID is the provider's name for the delivered message, if any.
+	// ProviderID is the provider's id of the delivered message, if it has one.
 	ProviderID string
-	// Err has the detail for a log line: never the message, a secret, or the
-	// address delivered to. Nil when delivered.
+	// Err has details for the log. It never contains the message, a secret or the
+	// receiver's address. It is nil if the message was delivered.
 	Err error
 }
 
-// Uncertain says whether the message may have been delivered although no
-// answer says so: sending it again may send it twice, not sending it again may
-// lose it.
+// Uncertain reports whether the message may or may not have been delivered: to send it
+// again may send it twice, not to send it again may lose it.
 func (r Result) Uncertain() bool {
 	return r.Status == Retry && (r.Reason == ReasonTimeout || r.Reason == ReasonNetwork)
 }
 
-// Validate says what in r no channel may answer, and nil when r is sound.
+// Validate checks that r is a result that a channel may return.
 func (r Result) Validate() error {
 	switch r.Status {
 	case Delivered:
@@ -80,26 +79,26 @@ func (r Result) Validate() error {
 	return nil
 }
 
-// Reason is why a message was not delivered: a closed set, so that it can be
-// a metric's label.
+// Reason says why a message was not delivered. Reasons are a closed set, so that they can
+// label a metric.
 type Reason string
 
-// The reasons. The first three are said without an answer of the provider and
-// only with Retry.
+// The reasons. The first three mean that the provider did not answer, and come only with
+// Retry.
 const (
 	ReasonTimeout      Reason = "timeout"      // no answer in time: uncertain, it may have arrived
 	ReasonNetwork      Reason = "network"      // the connection broke before an answer: uncertain
 	ReasonUnreachable  Reason = "unreachable"  // no connection was made: certain, nothing was sent
-	ReasonRateLimited  Reason = "rate_limited" // the provider's own limit
-	ReasonUnavailable  Reason = "unavailable"  // the provider is failing or not ready
+	ReasonRateLimited  Reason = "rate_limited" // the provider limits requests
+	ReasonUnavailable  Reason = "unavailable"  // the provider fails or is not ready
 	ReasonRejected     Reason = "rejected"     // the provider refuses this message
 	ReasonUnauthorized Reason = "unauthorized" // the provider refuses our credentials
-	ReasonGone         Reason = "gone"         // the recipient is no longer there
-	ReasonRedirected   Reason = "redirected"   // the provider points elsewhere: not followed
-	ReasonMisaddressed Reason = "misaddressed" // the target does not exist or takes no messages
+	ReasonGone         Reason = "gone"         // the recipient no longer exists
+	ReasonRedirected   Reason = "redirected"   // the provider redirects, which is not followed
+	ReasonMisaddressed Reason = "misaddressed" // the target does not exist or accepts no messages
 )
 
-// Reasons returns every Reason there is, in the order above.
+// Reasons returns every Reason, in the order above.
 func Reasons() []Reason {
 	return []Reason{
 		ReasonTimeout, ReasonNetwork, ReasonUnreachable, ReasonRateLimited, ReasonUnavailable,

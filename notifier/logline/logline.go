@@ -1,10 +1,9 @@
-// Package logline is the channel of a target "log:": it delivers a notification
-// by writing one line of JSON. It is for trying things out, for tests, and for
-// feeding whatever reads a worker's standard output. Package webhook is for
-// everything that answers.
+// Package logline is the channel of a target "log:": it delivers a notification by writing
+// one line of JSON. It is for trials, for tests, and for programs that read a worker's
+// standard output. For a provider that answers use package webhook.
 //
-// A line has the fields of notifier.Payload and "delivered_at". It delivers a
-// notice in the same way, in a line with "to", "notice" and "delivered_at".
+// A line has the fields of notifier.Payload and "delivered_at". The line of a notice has
+// "to", "notice" and "delivered_at".
 package logline
 
 import (
@@ -19,20 +18,20 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// Notifier writes notifications to a writer, and notices too. Make one with New.
+// Notifier writes notifications and notices to a writer. Make one with New.
 type Notifier struct {
 	w   io.Writer
 	now func() time.Time
-	// turn holds its one token while nobody writes. A mutex would not do: to
-	// wait for one can't be given up when a context ends.
+	// turn has one token while nobody writes. It is not a mutex because the wait must
+	// end with the context.
 	turn chan struct{}
-	// torn says that the last write ended within a line. It belongs to whoever
-	// has the token.
+	// torn reports whether the last write ended within a line. Only the owner of the
+	// token uses it.
 	torn bool
 }
 
-// New returns a Notifier that writes to w, one Write a line and one at a time;
-// now tells the time of delivery. Both are required.
+// New returns a Notifier that writes to w, with one Write for each line and one at a time.
+// now returns the time of delivery. Both are required.
 func New(w io.Writer, now func() time.Time) (*Notifier, error) {
 	if w == nil || now == nil {
 		return nil, errors.New("a log channel needs a writer and a clock")
@@ -47,15 +46,14 @@ type line struct {
 	DeliveredAt string `json:"delivered_at"` // in notifier.TimeLayout
 }
 
-// Notify writes n's line. A write that fails may succeed later and is a Retry.
-// A write that does not end, as on a full pipe nobody reads, can't be called
-// off: when ctx ends Notify returns, uncertain, and the lines after it wait
-// their turn.
+// Notify writes the line of n. A write that fails is a Retry. A write that does not end, as
+// on a full pipe that nobody reads, can't be cancelled: when ctx ends Notify returns an
+// uncertain result, and later lines wait for that write.
 func (l *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier.Result {
 	return l.deliver(ctx, func(at string) any { return line{notifier.NewPayload(n), at} })
 }
 
-// deliver writes the line that is made of the time of delivery.
+// deliver writes a line, which gets the time of delivery.
 func (l *Notifier) deliver(ctx context.Context, line func(at string) any) notifier.Result {
 	if ctx.Err() != nil {
 		return unsent(ctx)
@@ -105,7 +103,7 @@ func (l *Notifier) deliver(ctx context.Context, line func(at string) any) notifi
 	}
 }
 
-// write is called by whoever has the token.
+// write writes a line. Its caller has the token.
 func (l *Notifier) write(text []byte) error {
 	written, err := l.w.Write(text)
 	if err == nil && written < len(text) {

@@ -1,11 +1,12 @@
-// Package notifiertest has what tests of delivery need: the suites that every
-// channel passes, and two stand-ins.
+// Package notifiertest has the suites that every channel passes, and stand-ins for tests of
+// delivery.
 //
-//	Run        holds a channel against what package notifier promises
-//	RunHTTP    the same for a channel over HTTP, with every status and many faults
-//	Recorder   a channel that remembers what it was given and answers as told
-//	Receiver   a webhook's server that remembers what it was sent and answers as told
+//	Run            tests the promises of package notifier
+//	RunHTTP        the same for a channel over HTTP, with every status and many faults
+//	RunAnnouncer   the same for an announcer
+//	Recorder       a channel that records calls and answers as told
+//	Receiver       a webhook's server that records requests and answers as told
+//	MailServer     an SMTP server that records messages and answers as told
 //
-// The stand-ins need no *testing.T, so that benchmarks and programs can use
-// them too.
+// The stand-ins need no *testing.T, so that benchmarks and programs can use them too.
 package notifiertest

@@ -1,7 +1,6 @@
-// Package pushtarget makes a channel of a push target, as the worker's
-// push_url names it:
+// Package pushtarget opens the channel of a push target, the worker's push_url:
 //
-//	log:                  a line of JSON per delivery, see package logline
+//	log:                  a line of JSON for each delivery, see package logline
 //	http://… https://…    a webhook, see package webhook
 package pushtarget
 
@@ -18,21 +17,21 @@ import (
 // Log is the target that writes to Options.Log.
 const Log = "log:"
 
-// Options are what the channels need beside the target. Each takes what it
-// knows: a secret, say, changes nothing about Log.
+// Options configures the channels. A channel ignores options that it does not have: Secret
+// changes nothing about Log.
 type Options struct {
 	Log io.Writer        // where Log writes; required
 	Now func() time.Time // the clock; required
-	// Secret signs a webhook's requests: "whsec_" and the base64 of 24 to 64
-	// bytes. They are not signed when it is empty.
+	// Secret signs a webhook's requests: "whsec_" and 24 to 64 bytes in base64. If it is
+	// empty, they are not signed.
 	Secret string
-	// Timeout bounds one try at a webhook; zero means webhook.DefaultTimeout.
+	// Timeout bounds one attempt at a webhook; zero means webhook.DefaultTimeout.
 	Timeout time.Duration
 }
 
-// Open returns the channel of target. Settings that are not allowed are all in
-// the error, each as a *notifier.InvalidError that names push_url, push_secret
-// or push_timeout. A channel that holds connections is an io.Closer.
+// Open returns the channel of target. The error has a *notifier.InvalidError for each
+// setting that is not allowed: push_url, push_secret or push_timeout. A channel that keeps
+// connections is an io.Closer.
 func Open(target string, o Options) (notifier.Notifier, error) {
 	scheme, _, _ := strings.Cut(target, ":")
 	switch {
@@ -49,7 +48,7 @@ func Open(target string, o Options) (notifier.Notifier, error) {
 	}
 }
 
-// opened keeps a nil pointer from becoming a Notifier that is not nil.
+// opened returns a nil Notifier, rather than one with a nil pointer, if there is an error.
 func opened[C notifier.Notifier](channel C, err error) (notifier.Notifier, error) {
 	if err != nil {
 		return nil, err

@@ -15,29 +15,28 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// AnnouncerConfig says how notices are posted. Now is required.
+// AnnouncerConfig configures an Announcer. Now is required.
 type AnnouncerConfig struct {
 	// Secret signs the requests, as in Config.
 	Secret string
-	// AllowInternal lets a contact be on a loopback, private or otherwise
-	// internal address. Contacts come from who uses the service, and could point
-	// it at what only it can reach.
+	// AllowInternal allows contacts at loopback, private and other internal addresses.
+	// Users of the service set contacts, and could reach internal servers that way.
 	AllowInternal bool
-	// Timeout bounds one try, as in Config.
+	// Timeout bounds one attempt, as in Config.
 	Timeout time.Duration
 	// UserAgent names the sender; empty means DefaultUserAgent.
 	UserAgent string
-	// RootCAs are who may vouch for the servers; nil means the system's.
+	// RootCAs are the authorities for servers' certificates; nil means the system's.
 	RootCAs *x509.CertPool
-	// Now tells the time that is signed.
+	// Now returns the time that is signed.
 	Now func() time.Time
 }
 
 // Announcer posts notices to https: URLs. Make one with NewAnnouncer.
 type Announcer struct{ *poster }
 
-// NewAnnouncer returns an Announcer for c. Settings that are not allowed are all
-// in the error, each as a *notifier.InvalidError.
+// NewAnnouncer returns an Announcer for c. The error has a *notifier.InvalidError for each
+// setting that is not allowed.
 func NewAnnouncer(c AnnouncerConfig) (*Announcer, error) {
 	settings := Config{Timeout: c.Timeout, UserAgent: c.UserAgent, Now: c.Now}.withDefaults()
 	problems := settings.validateCommon()
@@ -67,8 +66,8 @@ func NewAnnouncer(c AnnouncerConfig) (*Announcer, error) {
 	return &Announcer{posts}, nil
 }
 
-// Announce posts n to a URL, once. What is no https: URL, or has a user or a
-// password, is Permanent and sent nothing.
+// Announce posts n to a URL once. If it is not an https: URL, or has a user or a password,
+// the result is Permanent and nothing is sent.
 func (a *Announcer) Announce(ctx context.Context, to string, n notifier.Notice) notifier.Result {
 	target, err := url.Parse(to)
 	if err != nil || !strings.EqualFold(target.Scheme, "https") || target.Hostname() == "" || target.User != nil {

@@ -10,11 +10,11 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// MaxRetryAfter bounds what a Retry-After header may ask for: a message's life
-// after its send time unless the caller chose another.
+// MaxRetryAfter is the longest Retry-After that is followed. It is the default time after
+// which a message expires.
 const MaxRetryAfter = 24 * time.Hour
 
-// judge turns an answer's head into a Result. The body says nothing more.
+// judge returns the Result of an answer's status and headers. The body does not matter.
 func judge(status int, header http.Header, now time.Time) notifier.Result {
 	if status >= 200 && status <= 299 {
 		return notifier.Result{Status: notifier.Delivered}
@@ -27,8 +27,8 @@ func judge(status int, header http.Header, now time.Time) notifier.Result {
 	return result
 }
 
-// classify says what a status that is no success means. One outside of 100 to
-// 599 counts as a 5xx, as RFC 9110 section 15 has it, and so does a final 1xx.
+// classify returns what a status other than a success means. A status outside of 100 to 599
+// counts as a 5xx (RFC 9110 section 15), and so does a final 1xx.
 func classify(status int) (notifier.Status, notifier.Reason) {
 	switch status {
 	case http.StatusTooManyRequests:
@@ -52,10 +52,9 @@ func classify(status int) (notifier.Status, notifier.Reason) {
 	}
 }
 
-// retryAfter reads the Retry-After header, seconds or an HTTP date, and returns
-// zero for none, for one in the past and for anything else. A date is taken
-// relative to the answer's own Date, so that the two clocks need not agree, and
-// to now where there is none.
+// retryAfter reads the Retry-After header: seconds or an HTTP date. It returns zero for
+// anything else and for a time in the past. A date is compared with the answer's own
+// Date, so that the two clocks need not agree, or else with now.
 func retryAfter(header http.Header, now time.Time) time.Duration {
 	value := header.Get("Retry-After")
 	if value == "" {

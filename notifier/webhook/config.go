@@ -11,30 +11,30 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// DefaultTimeout is how long one try may take unless Config says otherwise:
-// what Standard Webhooks recommends at least.
+// DefaultTimeout is the default of Config.Timeout, the minimum that Standard Webhooks
+// recommends.
 const DefaultTimeout = 15 * time.Second
 
-// MaxTimeout is the longest Timeout there is.
+// MaxTimeout is the longest Config.Timeout.
 const MaxTimeout = 5 * time.Minute
 
-// DefaultUserAgent is the User-Agent of requests unless Config says otherwise.
+// DefaultUserAgent is the default of Config.UserAgent.
 const DefaultUserAgent = "sendlimit"
 
-// Config says where and how to deliver. URL and Now are required.
+// Config configures a Notifier. URL and Now are required.
 type Config struct {
-	// URL is http or https, with a host and without a fragment. A user and
-	// password in it are sent as basic authentication.
+	// URL is an http or https URL with a host and without a fragment. Its user and
+	// password are sent as basic authentication.
 	URL string
-	// Secret signs the requests: "whsec_" and the base64 of 24 to 64 bytes.
-	// Requests are not signed when it is empty.
+	// Secret signs the requests: "whsec_" and 24 to 64 bytes in base64. If it is empty,
+	// requests are not signed.
 	Secret string
-	// Timeout bounds one try from dialing to the answer's headers; zero means
+	// Timeout bounds one attempt, from dialing to the answer's headers; zero means
 	// DefaultTimeout.
 	Timeout time.Duration
 	// UserAgent names the sender; empty means DefaultUserAgent.
 	UserAgent string
-	// Now tells the time that is signed.
+	// Now returns the time that is signed.
 	Now func() time.Time
 }
 
@@ -48,7 +48,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// validate returns the URL parsed, or everything that is wrong, joined.
+// validate returns the parsed URL, or everything that is wrong, joined.
 func (c Config) validate() (*url.URL, error) {
 	target, err := parseURL(c.URL)
 	problems := []error{err}
@@ -63,7 +63,7 @@ func (c Config) validate() (*url.URL, error) {
 	return target, errors.Join(problems...)
 }
 
-// validateCommon returns what is wrong with the settings that notices have too.
+// validateCommon returns what is wrong with the settings that an Announcer has too.
 func (c Config) validateCommon() []error {
 	var problems []error
 	if c.Timeout < 0 || c.Timeout > MaxTimeout {
@@ -107,7 +107,7 @@ func parseURL(raw string) (*url.URL, error) {
 	return target, nil
 }
 
-// wantSecret says what a secret is.
+// wantSecret describes a secret.
 const wantSecret = `"whsec_" followed by 24 to 64 bytes in base64` //nolint:gosec // it says what a secret looks like
 
 func validSecret(secret string) bool {
@@ -122,7 +122,7 @@ func validSecret(secret string) bool {
 	return err == nil && len(key) >= 24 && len(key) <= 64
 }
 
-// visible says whether s can stand in a header as it is.
+// visible reports whether s can be sent in a header.
 func visible(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r < ' ' || r > '~' }) < 0
 }

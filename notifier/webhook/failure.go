@@ -13,9 +13,8 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// failed turns the error of an exchange without an answer into a Result.
-// connected says whether the request had a connection, so that some of it may
-// have arrived.
+// failed returns the Result of a request without an answer. connected reports whether the
+// request had a connection, so that some of it may have arrived.
 func failed(ctx context.Context, err error, connected bool) notifier.Result {
 	if ended := ctx.Err(); ended != nil {
 		err = ended // rather than the caller's cause, which may say anything
@@ -35,18 +34,18 @@ func failed(ctx context.Context, err error, connected bool) notifier.Result {
 	return result
 }
 
-// exchangeError stands for an error of net/http, whose text names the address
-// and may repeat what the server sent.
+// exchangeError replaces an error of net/http, whose text contains the address and may
+// repeat what the server sent.
 type exchangeError struct {
 	text  string
-	cause error // harmless; nil where the text is all there is
+	cause error // safe to show; nil if there is only the text
 }
 
 func (e *exchangeError) Error() string { return "no answer of the webhook: " + e.text }
 
 func (e *exchangeError) Unwrap() error { return e.cause }
 
-// describe says in words of our own what err is.
+// describe returns our own description of err.
 func describe(err error) string {
 	var (
 		name        *net.DNSError
@@ -79,14 +78,14 @@ func describe(err error) string {
 	}
 }
 
-// internal says whether err is the refusal to connect to an internal address.
+// internal reports whether err is the refusal to connect to an internal address.
 func internal(err error) bool {
 	return errors.Is(err, ssrf.ErrProhibitedIP) || errors.Is(err, ssrf.ErrProhibitedPort) ||
 		errors.Is(err, ssrf.ErrProhibitedNetwork)
 }
 
-// leaf returns the part of err that is worth comparing with and has nothing to
-// hide, or nil.
+// leaf returns the part of err that callers may compare with and that is safe to show, or
+// nil.
 func leaf(err error) error {
 	for _, known := range []error{context.Canceled, context.DeadlineExceeded} {
 		if errors.Is(err, known) {

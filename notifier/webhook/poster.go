@@ -21,28 +21,27 @@ import (
 )
 
 const (
-	// maxDrain and drainTime bound what is read of an answer's body, for no
-	// other purpose than to use the connection again.
+	// maxDrain and drainTime bound how much of an answer's body is read. It is read
+	// only so that the connection can be used again.
 	maxDrain  = 64 << 10
 	drainTime = 250 * time.Millisecond
 
 	maxAnswerHeader = 64 << 10
-	// parallel is how many connections to the host stay open between
-	// deliveries.
+	// parallel is how many idle connections to the host are kept.
 	parallel = 64
-	// idleTime is below what servers and load balancers commonly keep, so that
-	// we, not they, close a connection: a request sent while they do is lost.
+	// idleTime is shorter than the idle timeout of most servers and load balancers, so
+	// that we close a connection before they do: a request sent meanwhile is lost.
 	idleTime = 30 * time.Second
 )
 
-// posting is how a poster posts.
+// posting configures a poster.
 type posting struct {
 	secret    string // "" for unsigned
 	timeout   time.Duration
 	userAgent string
 	now       func() time.Time
 	dialer    *net.Dialer
-	parallel  int // connections to one host that stay open between deliveries
+	parallel  int // idle connections to one host that are kept
 }
 
 // poster posts JSON with the headers of Standard Webhooks.
@@ -66,33 +65,33 @@ func newPoster(p posting) (*poster, error) {
 	return made, nil
 }
 
-// newTransport is a transport of our own: the default one takes a proxy from
-// the environment and keeps two connections a host.
+// newTransport returns a transport without a proxy. The default transport uses a proxy from
+// the environment and keeps two idle connections to a host.
 func newTransport(dialer *net.Dialer, parallel int) *http.Transport {
 	dialer.Timeout, dialer.KeepAlive = 5*time.Second, 30*time.Second
 	return &http.Transport{
 		DialContext:         dialer.DialContext,
 		TLSHandshakeTimeout: 5 * time.Second,
 		ForceAttemptHTTP2:   true,
-		// Without pings a dead HTTP/2 connection takes requests until the
-		// operating system gives it up, a quarter of an hour later.
+		// Without pings a dead HTTP/2 connection accepts requests until the
+		// operating system drops it, 15 minutes later.
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second},
 		MaxIdleConns:           parallel,
 		MaxIdleConnsPerHost:    parallel,
 		IdleConnTimeout:        idleTime,
 		MaxResponseHeaderBytes: maxAnswerHeader,
-		DisableCompression:     true, // bodies are thrown away
+		DisableCompression:     true, // bodies are not used
 	}
 }
 
-// Close closes connections that are idle. It does not wait for deliveries.
+// Close closes idle connections. It does not wait for deliveries.
 func (w *poster) Close() error {
 	w.transport.CloseIdleConnections()
 	return nil
 }
 
-// post posts body once. Without a well-formed key (1 to 255 of A-Z a-z 0-9 _ : -)
-// it answers Permanent and sends nothing.
+// post posts body once. If the key is not valid (1 to 255 of A-Z a-z 0-9 _ : -) it returns
+// Permanent and sends nothing.
 func (w *poster) post(ctx context.Context, target, authorization, key string, body any) notifier.Result {
 	ctx, cancel := context.WithTimeout(ctx, w.timeout)
 	defer cancel()
@@ -104,8 +103,7 @@ func (w *poster) post(ctx context.Context, target, authorization, key string, bo
 	if err != nil {
 		return notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonRejected, Err: err}
 	}
-	// The transport itself rather than an http.Client: it follows no redirect,
-	// keeps no cookie, and takes an answer for what it is.
+	// The transport, unlike an http.Client, follows no redirects and keeps no cookies.
 	answer, err := w.transport.RoundTrip(request)
 	if err != nil {
 		return failed(ctx, err, connected.Load())
@@ -133,9 +131,9 @@ func (w *poster) request(ctx context.Context, target, authorization, key string,
 	if authorization != "" {
 		header.Set("Authorization", authorization)
 	}
-	// In lower case, which is the same header to every server, because
-	// net/http, finding the canonical spelling, would resend the request by
-	// itself when a kept connection breaks, although it may have arrived.
+	// In lower case, which is the same header to every server. With the canonical
+	// spelling net/http would resend the request if a kept connection breaks,
+	// although it may have arrived.
 	header["idempotency-key"] = []string{key}
 
 	at := w.now()
@@ -151,21 +149,20 @@ func (w *poster) request(ctx context.Context, target, authorization, key string,
 	return request, nil
 }
 
-// validKey leaves out the full stop, which separates the parts of what is
-// signed.
+// validKey reports whether a key is valid. A full stop is not allowed: it separates the
+// parts of the signed text.
 func validKey(key string) bool {
 	return key != "" && len(key) <= 255 && strings.IndexFunc(key, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != ':' && r != '-'
 	}) < 0
 }
 
-// drain reads a little of the body for a short while, and closes it if that is
-// not enough. A body read to its end leaves the connection open for the next
-// delivery; one that is endless or slow costs the connection.
+// drain reads the body within bounds and closes it. After a body that was read to its end
+// the connection can be used again; after an endless or slow one it is closed.
 func drain(ctx context.Context, body io.ReadCloser) {
 	ctx, stop := context.WithTimeout(ctx, drainTime)
 	defer stop()
-	// The answer is in its status: what becomes of the body changes nothing.
+	// The body does not change the result.
 	defer context.AfterFunc(ctx, func() { _ = body.Close() })()
 	_, _ = io.CopyN(io.Discard, body, maxDrain+1)
 }

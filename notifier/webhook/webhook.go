@@ -16,8 +16,8 @@ type Notifier struct {
 	authorization string // of the user and password in the URL; "" for none
 }
 
-// New returns a Notifier for c. Settings that are not allowed are all in the
-// error, each as a *notifier.InvalidError; none of them shows a secret.
+// New returns a Notifier for c. The error has a *notifier.InvalidError for each setting that
+// is not allowed, and shows no secret.
 func New(c Config) (*Notifier, error) {
 	c = c.withDefaults()
 	target, err := c.validate()
@@ -41,8 +41,8 @@ func New(c Config) (*Notifier, error) {
 	return n, nil
 }
 
-// Notify posts n once. Without a well-formed IdempotencyKey (1 to 255 of
-// A-Z a-z 0-9 _ : -) it answers Permanent and sends nothing.
+// Notify posts n once. If the IdempotencyKey is not valid (1 to 255 of A-Z a-z 0-9 _ : -) it
+// returns Permanent and sends nothing.
 func (w *Notifier) Notify(ctx context.Context, n notifier.Notification) notifier.Result {
 	return w.post(ctx, w.target, w.authorization, n.IdempotencyKey, notifier.NewPayload(n))
 }

@@ -13,8 +13,8 @@ type Stretch struct {
 	From, Until time.Time
 }
 
-// parseTimeZone finds an IANA time zone; "" is UTC. The process's own, Local, is
-// none. The error is an *InvalidError for the field "time_zone".
+// ParseTimeZone returns the IANA time zone of a name; "" is UTC. It refuses "Local". The
+// error is a *fault.InvalidError for the field "time_zone".
 func ParseTimeZone(name string) (*time.Location, error) {
 	if name == "" {
 		return time.UTC, nil
@@ -29,7 +29,7 @@ func ParseTimeZone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// beginOf and endOf are the first instant of a segment, and the first after it.
+// BeginOf returns the first instant of a segment, in Unix ms.
 func (t *ZoneTable) BeginOf(segment int) int64 {
 	if segment == 0 {
 		return math.MinInt64 + 1
@@ -37,6 +37,7 @@ func (t *ZoneTable) BeginOf(segment int) int64 {
 	return t.Segments[segment].from
 }
 
+// EndOf returns the first instant after a segment, in Unix ms.
 func (t *ZoneTable) EndOf(segment int) int64 {
 	if segment+1 == len(t.Segments) {
 		return math.MaxInt64
@@ -44,15 +45,17 @@ func (t *ZoneTable) EndOf(segment int) int64 {
 	return t.Segments[segment+1].from
 }
 
+// MaxWindow is the longest window of a sliding rule.
 const MaxWindow = 366 * 24 * time.Hour
 
+// The lengths of a day and a week without a clock change.
 const (
 	DayLong  = 24 * time.Hour
 	WeekLong = 7 * DayLong
 )
 
-// Period is a natural period of the calendar. The zero value, NoPeriod, marks
-// a sliding rule.
+// Period is a natural period of the calendar. The zero value, NoPeriod, means a sliding
+// rule.
 type Period uint8
 
 // The natural periods, from the shortest to the longest. A week is an ISO
@@ -66,9 +69,10 @@ const (
 	Month
 )
 
+// PeriodNames are the names of the periods in rules, indexed by Period.
 var PeriodNames = [...]string{"", "minute", "hour", "day", "week", "month"} //nolint:gochecknoglobals // a constant table
 
-// String returns the period's name as rules spell it, "day" for Day.
+// String returns the name of the period in rules: "day" for Day.
 func (p Period) String() string {
 	if int(p) < len(PeriodNames) {
 		return PeriodNames[p]
@@ -76,11 +80,11 @@ func (p Period) String() string {
 	return "period(" + strconv.Itoa(int(p)) + ")"
 }
 
-// clockChange is the most that clocks are put back at once: an hour, but for
-// Antarctica/Troll.
+// clockChange is the most that clocks are put back at once. It is one hour everywhere
+// but in Antarctica/Troll.
 const clockChange = 2 * time.Hour
 
-// longest is the longest the period can really last, clock changes included.
+// Longest returns the longest time that the period can last, clock changes included.
 func (p Period) Longest() time.Duration {
 	switch p {
 	case Minute:
@@ -98,6 +102,7 @@ func (p Period) Longest() time.Duration {
 	return 0
 }
 
+// ParsePeriod returns the period of a name; NoPeriod if there is none.
 func ParsePeriod(name string) Period {
 	for p := Minute; p <= Month; p++ {
 		if PeriodNames[p] == name {
@@ -107,7 +112,7 @@ func ParsePeriod(name string) Period {
 	return NoPeriod
 }
 
-// orLocalClock is a time, or that of the local clock where it is zero.
+// OrLocalClock returns at, or the time of the local clock if at is zero.
 func OrLocalClock(at time.Time) time.Time {
 	if at.IsZero() {
 		return time.Now() //nolint:forbidigo // picks the years of a zone's table, judges nothing
@@ -115,8 +120,8 @@ func OrLocalClock(at time.Time) time.Time {
 	return at
 }
 
-// naturalPeriod gives the natural UTC minute, hour, day or week of at,
-// half-open, all in Unix ms.
+// NaturalPeriod returns the UTC minute, hour, day or week that contains at. All times
+// are in Unix ms; till is the first instant after the period.
 func NaturalPeriod(p Period, at int64) (from, till int64) {
 	length, shift := p.Longest().Milliseconds(), int64(0)
 	switch p {
@@ -130,8 +135,8 @@ func NaturalPeriod(p Period, at int64) (from, till int64) {
 	return from, from + length
 }
 
-// DayStart is the first instant of the natural day of a time in a zone, nil for
-// UTC. A day with a clock change has 23 or 25 hours, and may begin at one.
+// DayStart returns the first instant of the day that contains at in a zone; nil means
+// UTC. A day with a clock change has 23 or 25 hours, and may begin at 01:00.
 func DayStart(at time.Time, zone *time.Location) time.Time {
 	if zone == nil {
 		zone = time.UTC
@@ -140,7 +145,7 @@ func DayStart(at time.Time, zone *time.Location) time.Time {
 	local := at.In(zone).Truncate(time.Second)
 	year, day := local.Year(), local.YearDay()
 	seconds := 0
-	for low, high := 0, longest; low < high; { // halves until it has the last second back that is of the day
+	for low, high := 0, longest; low < high; { // binary search for the earliest second of the day
 		middle := (low + high + 1) / 2
 		if earlier := local.Add(-time.Duration(middle) * time.Second); earlier.Year() == year && earlier.YearDay() == day {
 			low, seconds = middle, middle

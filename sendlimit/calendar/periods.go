@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// chargedPeriods gives the natural hour and the natural day of a zone that a send
-// time counts in: the same as those of rules, see lua/fragments/policy.lua.
+// ChargedPeriods returns the hour and the day of a zone that a send time is charged to.
+// They are the same as those of calendar rules, see lua/fragments/policy.lua.
 func ChargedPeriods(zone *time.Location, at time.Time) (hour, day Stretch) {
 	const around = 60 * time.Hour // two days, and the longest jump of any zone's clocks
 	offsets := zoneOffsets{{from: math.MinInt64}}
@@ -18,11 +18,11 @@ func ChargedPeriods(zone *time.Location, at time.Time) (hour, day Stretch) {
 	return offsets.hour(at.UnixMilli()), offsets.day(at.UnixMilli())
 }
 
-// zoneOffsets are the stretches in which a zone's offset stays the same, all in
-// ms; the first is taken to have begun before anything else.
+// zoneOffsets are the segments in which a zone's offset stays the same, in ms. The first
+// one has no beginning, the last one no end.
 type zoneOffsets []zoneSegment
 
-// at is the stretch that an instant is in.
+// at returns the index of the segment that contains an instant.
 func (z zoneOffsets) at(t int64) int {
 	i := len(z) - 1
 	for z[i].from > t {
@@ -31,7 +31,7 @@ func (z zoneOffsets) at(t int64) int {
 	return i
 }
 
-// ends is where a stretch ends.
+// ends returns the first instant after a segment.
 func (z zoneOffsets) ends(i int) int64 {
 	if i+1 < len(z) {
 		return z[i+1].from
@@ -39,17 +39,17 @@ func (z zoneOffsets) ends(i int) int64 {
 	return math.MaxInt64
 }
 
-// instant is the first at which local clocks show a time or later.
+// instant returns the first instant at which local clocks show a time or later.
 func (z zoneOffsets) instant(local int64) int64 {
 	for i, stretch := range z {
 		if u := max(local-stretch.Offset, stretch.from); u < z.ends(i) {
 			return u
 		}
 	}
-	return math.MaxInt64 // the last stretch has no end
+	return math.MaxInt64 // the last segment has no end
 }
 
-// hour ends where the clocks change.
+// hour returns the hour that contains an instant. It ends where the clocks change.
 func (z zoneOffsets) hour(t int64) Stretch {
 	const hour = int64(time.Hour / time.Millisecond)
 	i := z.at(t)
@@ -58,7 +58,8 @@ func (z zoneOffsets) hour(t int64) Stretch {
 	return stretch(max(from, z[i].from), min(from+hour, z.ends(i)))
 }
 
-// day runs on to the first instant of the next.
+// day returns the day that contains an instant. It ends at the first instant of the
+// next day.
 func (z zoneOffsets) day(t int64) Stretch {
 	const day = int64(DayLong / time.Millisecond)
 	local := t + z[z.at(t)].Offset
@@ -71,7 +72,8 @@ func (z zoneOffsets) day(t int64) Stretch {
 	return stretch(from, until)
 }
 
-// remainder is that of a division rounded down, before 1970 too.
+// remainder returns the remainder of a division that rounds down, so that it is right
+// before 1970 too.
 func remainder(n, by int64) int64 { return ((n % by) + by) % by }
 
 func stretch(from, until int64) Stretch {

@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// zoneTables are the time zones in use, and their offsets around a year, which
-// take thousands of looks at a zone to find. It is safe for concurrent use. Zones
-// and the years that are kept are few, so nothing is ever forgotten.
+// ZoneTables caches time zones and their tables of offsets by year: making a table takes
+// thousands of look-ups. Nothing is ever dropped, since zones and years are few. It is
+// safe for concurrent use.
 type ZoneTables struct {
 	zones  sync.Map // name -> *time.Location
 	tables sync.Map // zoneYear -> *zoneTable
 }
 
-// Tables of other years are made anew each time: somebody may ask about any, and
-// no send time is in them.
+// Only tables of these years are kept. Callers may ask about any year, but no send time
+// is outside of these.
 const (
 	firstKeptYear  = 1970
 	endOfKeptYears = 2200
@@ -28,9 +28,10 @@ type zoneYear struct {
 	year int
 }
 
+// NewZoneTables returns an empty cache.
 func NewZoneTables() *ZoneTables { return &ZoneTables{} }
 
-// location finds a zone, as parseTimeZone does, which reads a file each time.
+// Location is ParseTimeZone with a cache: ParseTimeZone reads a file each time.
 func (z *ZoneTables) Location(name string) (*time.Location, error) {
 	if zone, ok := z.zones.Load(name); ok {
 		return zone.(*time.Location), nil //nolint:forcetypeassert // nothing else is stored
@@ -42,8 +43,8 @@ func (z *ZoneTables) Location(name string) (*time.Location, error) {
 	return zone, err
 }
 
-// TableAt returns a zone's offsets for all that a request about the time at can
-// look at: the reach ahead, and a reach and a largest window back.
+// TableAt returns the offsets of a zone for all times that a request about the time at
+// can look at: two years back and two years ahead of its year.
 func (z *ZoneTables) TableAt(zone *time.Location, at time.Time) *ZoneTable {
 	key := zoneYear{zone: zone.String(), year: at.UTC().Year()}
 	if table, ok := z.tables.Load(key); ok {
@@ -58,9 +59,8 @@ func (z *ZoneTables) TableAt(zone *time.Location, at time.Time) *ZoneTable {
 	return table
 }
 
-// zoneTable lists, for every stretch in which a zone's offset stays the same, its
-// first instant and offset, ascending. The first offset stands for all that is
-// earlier, the last for all that is later.
+// ZoneTable lists the segments in which a zone's offset stays the same, in order. The
+// first offset also applies to earlier times, the last one to later times.
 type ZoneTable struct {
 	Segments []zoneSegment
 	Words    string // as lua/fragments/zone.lua reads them; "" for UTC
@@ -68,9 +68,10 @@ type ZoneTable struct {
 
 type zoneSegment struct{ from, Offset int64 } // Unix ms, and ms to add to UTC
 
-// newZoneTable looks at the clock twice a day of [from, to), whole seconds, and
-// closes in where it changed: Time.ZoneBounds does not always get past the end of
-// a year for which the zone has only a recurring rule.
+// newZoneTable makes the table for [from, to), which are whole seconds. It compares the
+// offset every 12 hours and searches for the second at which it changed. Time.ZoneBounds
+// is no help: it does not always get past the end of a year for which the zone has only
+// a recurring rule.
 func newZoneTable(zone *time.Location, from, to time.Time) *ZoneTable {
 	const step = 12 * time.Hour
 	offsetAt := func(at time.Time) int {
@@ -105,11 +106,11 @@ func newZoneTable(zone *time.Location, from, to time.Time) *ZoneTable {
 	return table
 }
 
-// segment is the number of the segment that an instant is in.
+// Segment returns the index of the segment that contains an instant.
 func (t *ZoneTable) Segment(at int64) int {
 	following := sort.Search(len(t.Segments), func(i int) bool { return t.Segments[i].from > at })
 	return max(following-1, 0)
 }
 
-// local is what the clocks show at an instant, in ms as if they were those of UTC.
+// Local returns what local clocks show at an instant, in ms as if it were UTC.
 func (t *ZoneTable) Local(at int64) int64 { return at + t.Segments[t.Segment(at)].Offset }

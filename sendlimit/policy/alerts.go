@@ -12,11 +12,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// DefaultAlertAt returns the percents of a quota at which an alert is raised
-// where nothing else is set: 80 and 100.
+// DefaultAlertAt returns the default thresholds of a quota's alerts, in percent: 80 and
+// 100.
 func DefaultAlertAt() []int { return []int{80, 100} }
 
-// validateAlerts checks when and to whom a policy alerts.
+// validateAlerts checks AlertAt and AlertTo.
 func (p Policy) validateAlerts() error {
 	var wrong fault.InvalidErrors
 	if !validThresholds(p.AlertAt) {
@@ -31,7 +31,7 @@ func (p Policy) validateAlerts() error {
 	return wrong.Err()
 }
 
-// validThresholds reports whether percents of a quota are 1 to 100, ascending.
+// validThresholds reports whether percents are 1 to 100 and ascending.
 func validThresholds(percents []int) bool {
 	for i, percent := range percents {
 		if percent < 1 || percent > 100 || i > 0 && percent <= percents[i-1] {
@@ -41,7 +41,7 @@ func validThresholds(percents []int) bool {
 	return true
 }
 
-// thresholds are the percents at which the policy alerts.
+// thresholds returns AlertAt, or the default.
 func (p Policy) thresholds() []int {
 	if p.AlertAt == nil {
 		return DefaultAlertAt()
@@ -49,7 +49,7 @@ func (p Policy) thresholds() []int {
 	return p.AlertAt
 }
 
-// unusualAlerts spells for String what is not the default.
+// unusualAlerts returns what String says about alerts that are not the default.
 func (p Policy) unusualAlerts() string {
 	s := ""
 	switch percents := strings.Trim(fmt.Sprint(p.thresholds()), "[]"); {
@@ -64,7 +64,7 @@ func (p Policy) unusualAlerts() string {
 	return s + ", alerts to " + RedactContact(p.AlertTo)
 }
 
-// LogValue is String for a log, which has nobody's whole address.
+// LogValue is String without the local part of an e-mail address.
 func (p Policy) LogValue() slog.Value {
 	if _, domain, address := strings.Cut(p.AlertTo, "@"); address && !strings.Contains(p.AlertTo, "://") {
 		p.AlertTo = "…@" + domain
@@ -72,12 +72,12 @@ func (p Policy) LogValue() slog.Value {
 	return slog.StringValue(p.String())
 }
 
-// daily reports whether the rule is one that users are alerted of.
+// daily reports whether users are alerted when they reach the rule.
 func (r Rule) daily() bool { return r.Period == calendar.Day || r.Window == calendar.DayLong }
 
-// alerts tells the scripts of a policy's alerts: the fewest places of a day that
-// reach a threshold, and what to alert of, as lua/fragments/user_alert.lua reads
-// it. Both are "" where there are none.
+// Alerts returns the alerts of a policy for lua/fragments/user_alert.lua: the smallest
+// number of a day's messages that reaches a threshold, and what to alert of. Both are
+// "" if there are no alerts.
 func (p Policy) Alerts() (from any, what string) {
 	thresholds := p.thresholds()
 	fewest := 0

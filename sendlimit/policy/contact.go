@@ -18,14 +18,13 @@ const (
 	maxLocalPart = 64
 )
 
-// ValidContact says whether s is where notices can go: one bare e-mail address,
-// or an https: URL that gets a POST for each. The error is an *InvalidError with
-// the field "contact".
+// ValidContact checks that notices can be sent to s: one e-mail address, or an https:
+// URL that receives a POST for each. The error is a *fault.InvalidError for the field
+// "contact".
 //
-// An address has neither a name, quotes nor a comment around it, and is ASCII
-// throughout: an internationalized domain is given in its xn-- form. A URL has a
-// host, and neither a user, a password nor a fragment, because contacts are
-// shown.
+// An address has no name, quotes or comment, and is ASCII: an internationalized domain
+// is given in its xn-- form. A URL has a host, but no user, password or fragment,
+// because contacts are shown.
 func ValidContact(s string) error {
 	if scheme, _, found := strings.Cut(s, ":"); found && strings.EqualFold(scheme, "https") {
 		if !validContactURL(s) {
@@ -45,8 +44,8 @@ func ValidContact(s string) error {
 	return nil
 }
 
-// RedactContact is a contact as it may be shown: of a URL the host alone, since the
-// rest may be a secret.
+// RedactContact returns a contact as it may be shown: of a URL only the host, since the
+// rest may be secret.
 func RedactContact(contact string) string {
 	if u, err := url.Parse(contact); err == nil && u.Host != "" {
 		return u.Scheme + "://" + u.Host + "/…"
@@ -73,7 +72,7 @@ func validAddress(s string) bool {
 	if len(s) > maxAddress || !visibleASCII(s) {
 		return false
 	}
-	// The parser takes more than one bare address: whatever it changed was more.
+	// The parser accepts more than a bare address: then its result differs.
 	address, err := mail.ParseAddress(s)
 	if err != nil || address.Name != "" || address.Address != s {
 		return false
@@ -82,7 +81,7 @@ func validAddress(s string) bool {
 	return len(local) <= maxLocalPart && validDomain(domain)
 }
 
-// validDomain leaves out what the parser allows beside a name: [192.0.2.1].
+// validDomain refuses what the parser accepts beside a name: [192.0.2.1].
 func validDomain(domain string) bool {
 	for label := range strings.SplitSeq(domain, ".") {
 		other := strings.IndexFunc(label, func(r rune) bool {
@@ -95,7 +94,7 @@ func validDomain(domain string) bool {
 	return true
 }
 
-// visibleASCII leaves out spaces and line breaks too.
+// visibleASCII reports whether s has only visible ASCII, no spaces or line breaks.
 func visibleASCII(s string) bool {
 	return strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r > '~' }) < 0
 }

@@ -13,13 +13,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Document is a policy as files, the store and the API have it. What is as
-// usual may be left out: a time zone of UTC, alerts at 80 and 100 percent.
+// Document is a policy in JSON: in files, in the store and in the API. A field with its
+// default may be left out.
 //
-// A program ignores fields that only a newer one knows, so that both can go by
-// one store while programs are replaced: until then it judges by the rules that
-// it does know. Whoever writes a document for people to correct should refuse
-// them.
+// A program ignores fields that only a newer program knows, so that both can use one
+// store during an upgrade; it judges by the rules that it knows. Readers of files and
+// requests refuse unknown fields.
 type Document struct {
 	Name         string                      `json:"name,omitempty"`
 	TimeZone     string                      `json:"time_zone,omitempty"`
@@ -28,20 +27,20 @@ type Document struct {
 	QuietHours   []string                    `json:"quiet_hours,omitempty"` // as ParseQuietHours reads them
 	Reach        string                      `json:"reach,omitempty"`       // as ParseReach reads it
 	OnConflict   string                      `json:"on_conflict,omitempty"`
-	AlertAt      []int                       `json:"alert_at,omitzero"` // left out it is the usual, and empty never
+	AlertAt      []int                       `json:"alert_at,omitzero"` // nil means the default, empty means never
 	AlertTo      string                      `json:"alert_to,omitempty"`
 	Categories   map[string]CategoryDocument `json:"categories,omitempty"`
 	Version      int64                       `json:"version,omitempty"`
 }
 
-// CategoryDocument is what a PolicyDocument has for a category.
+// CategoryDocument is a category in a Document.
 type CategoryDocument struct {
 	Rules  []string `json:"rules,omitempty"`
 	Exempt bool     `json:"exempt,omitempty"`
-	Counts *bool    `json:"counts,omitempty"` // false only beside exempt; left out it is true
+	Counts *bool    `json:"counts,omitempty"` // nil means true; false is allowed only with Exempt
 }
 
-// Document returns the policy as it is written, without what is as usual.
+// Document returns the document of the policy, without fields that have their default.
 func (p Policy) Document() Document {
 	d := Document{
 		Name: p.Name, UserTimeZone: p.UserTimeZone, Rules: ruleTexts(p.Rules),
@@ -84,8 +83,8 @@ func ruleTexts(rules []Rule) []string {
 	return texts
 }
 
-// Spelled returns the document with what is as usual spelled out, to be shown:
-// time_zone, on_conflict and alert_at.
+// Spelled returns the document with the defaults of time_zone, on_conflict and alert_at
+// spelled out, to be shown.
 func (d Document) Spelled() Document {
 	if d.TimeZone == "" {
 		d.TimeZone = "UTC"
@@ -99,9 +98,9 @@ func (d Document) Spelled() Document {
 	return d
 }
 
-// Policy returns the policy that the document says, one that a PolicyStore takes.
-// The error is an *InvalidError, or InvalidErrors: for the fields that are wrong in
-// themselves, and then as of Policy.Validate and PolicyStore.Replace.
+// Policy returns the policy of the document, as the store accepts it. The error is a
+// *fault.InvalidError or fault.InvalidErrors with everything that is wrong: fields that
+// can't be read, and what Validate and ValidateWindows refuse.
 func (d Document) Policy() (Policy, error) {
 	p, wrong := d.read()
 	wrong.Add(p.ValidateWindows())
@@ -111,8 +110,8 @@ func (d Document) Policy() (Policy, error) {
 	return p, nil
 }
 
-// read returns the policy that the document says, be it one that a PolicyStore
-// refuses, and what is wrong with it.
+// read returns the policy of the document, and what is wrong with it but for
+// ValidateWindows.
 func (d Document) read() (Policy, fault.InvalidErrors) {
 	p := Policy{
 		Name: d.Name, TimeZone: d.TimeZone, UserTimeZone: d.UserTimeZone,
@@ -142,7 +141,7 @@ func (d Document) read() (Policy, fault.InvalidErrors) {
 		}
 		p.Categories[name] = category
 	}
-	// A list of which nothing could be read is not an empty one.
+	// A list that could not be read is not an empty one.
 	wrong.Add(p.Validate())
 	wrong = slices.DeleteFunc(wrong, func(w *fault.InvalidError) bool {
 		return slices.ContainsFunc(unread, func(u *fault.InvalidError) bool { return u.Field == w.Field || u.Field == w.Field+".rules" })
@@ -156,8 +155,8 @@ func (c CategoryDocument) rules(field string) (CategoryRules, error) {
 	return category, fault.InField(err, field+".rules")
 }
 
-// parseRules reads rules; nil where there are none. Those that can be read are
-// returned beside an error, too.
+// parseRules reads rules; nil for none. With an error it returns the rules that it could
+// read.
 func parseRules(texts []string) ([]Rule, error) {
 	var rules []Rule
 	var wrong fault.InvalidErrors
@@ -171,7 +170,7 @@ func parseRules(texts []string) ([]Rule, error) {
 	return rules, wrong.Err()
 }
 
-// MarshalJSON returns the policy's Document.
+// MarshalJSON writes the policy's Document.
 func (p Policy) MarshalJSON() ([]byte, error) {
 	text, err := json.Marshal(p.Document())
 	if err != nil {
@@ -180,7 +179,7 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 	return text, nil
 }
 
-// UnmarshalJSON reads a PolicyDocument, and refuses what Policy.Validate does.
+// UnmarshalJSON reads a Document, and refuses what Policy.Validate refuses.
 func (p *Policy) UnmarshalJSON(text []byte) error {
 	var d Document
 	if err := json.Unmarshal(text, &d); err != nil {
@@ -196,9 +195,8 @@ func (p *Policy) UnmarshalJSON(text []byte) error {
 
 const wantReach = "1s to 366d in whole seconds, such as 30d, 36h or 90m"
 
-// ParseReach reads how far ahead send times may lie: days as in "30d", or a length
-// of time as Go spells it, "36h" or "1h30m". The error is an *InvalidError for the
-// field "reach".
+// ParseReach reads how far ahead send times may be: days as in "30d", or a duration as
+// in Go, "36h" or "1h30m". The error is a *fault.InvalidError for the field "reach".
 func ParseReach(s string) (time.Duration, error) {
 	var reach time.Duration
 	var err error
@@ -215,8 +213,8 @@ func ParseReach(s string) (time.Duration, error) {
 	return reach, nil
 }
 
-// FormatReach spells a length of time as ParseReach reads it, in the largest unit
-// of which it is a whole number: "30d", "36h".
+// FormatReach writes a duration as ParseReach reads it, in the largest unit that fits:
+// "30d", "36h".
 func FormatReach(d time.Duration) string {
 	for _, unit := range []struct {
 		length time.Duration

@@ -14,20 +14,19 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// QuietPeriod is the longest stretch of quiet hours around a time, [From, Until).
+// QuietPeriod is the longest quiet interval [From, Until) that contains a time.
 type QuietPeriod struct {
 	From, Until time.Time
-	TimeZone    string         // in which they are quiet, the user's own if there is one
+	TimeZone    string         // of the quiet hours: the user's own, if set
 	Location    *time.Location // TimeZone, loaded
-	Hours       string         // the line of the policy that says so, "22:00-08:00"
+	Hours       string         // the line of the policy, "22:00-08:00"
 }
 
-// DefaultName names the policy that applies when no other is asked for.
+// DefaultName is the name of the policy of users without a policy of their own.
 const DefaultName = "default"
 
-// Policy is a named list of rules, all of which must hold, and what else is laid
-// down for the messages of its users. A policy without rules is not valid: it
-// would limit nothing. In JSON it is a PolicyDocument.
+// Policy is a named list of rules, all of which must hold, with quiet hours, categories
+// and alerts. A policy without rules is not valid. In JSON it is a Document.
 type Policy struct {
 	Name string
 	// TimeZone is the IANA zone of the calendar rules and the quiet hours; "" means
@@ -35,50 +34,47 @@ type Policy struct {
 	TimeZone string
 	// Rules are at most one for each window in a store: see PolicyStore.Replace.
 	Rules []Rule
-	// UserTimeZone counts the calendar rules, and the days of alerts, in a user's
-	// own zone where one is set, see UserSettings; elsewhere in TimeZone. Quiet
-	// hours are always the user's own.
+	// UserTimeZone makes calendar rules, and the days of alerts, count in the user's
+	// own zone, if one is set in UserSettings. Quiet hours always do.
 	UserTimeZone bool
-	// QuietHours are when nothing is sent; the zero value is never.
+	// QuietHours are the times at which nothing is sent.
 	QuietHours QuietHours
-	// Reach is how far ahead a send time may lie, 1 s to 366 days in whole seconds.
-	// Where the program's own is shorter that holds; zero means the program's.
+	// Reach is how far ahead a send time may be, 1 s to 366 days in whole seconds.
+	// Zero means the program's own reach, which also applies if it is shorter.
 	Reach time.Duration
-	// OnConflict is what becomes of a message that does not say so itself and whose
-	// time is not free; "" means Refuse.
+	// OnConflict applies to messages that do not set it themselves; "" means Refuse.
 	OnConflict OnConflict
-	// Categories has what is different for messages of a category.
+	// Categories has the rules of single categories, by name.
 	Categories map[string]CategoryRules
 	// AlertAt are the percents of a user's daily rule, N/day or N/calendar_day, at
-	// which an alert is raised, 1 to 100, ascending; nil means 80 and 100, empty
-	// means never. Where there are several such rules the fullest counts.
+	// which an alert is raised: 1 to 100, ascending. Nil means 80 and 100, empty means
+	// never. Of several such rules the fullest counts.
 	AlertAt []int
-	// AlertTo is whom to tell of all users that reached one, together once an hour:
-	// an e-mail address or an https: URL, see ValidContact; "" tells nobody. A
-	// user's own contact, see UserSettings, is told of each at once.
+	// AlertTo receives one notice an hour about all users that reached one: an e-mail
+	// address or an https: URL, see ValidContact; "" means nobody. A user's own
+	// contact, see UserSettings, receives a notice at once.
 	AlertTo string
-	// Version is given by the PolicyStore, from 1 on; 0 is a policy that is not
-	// stored. Two versions are the same or not, and none is the later: a program
-	// that knows none begins at 1 again.
+	// Version is given by the store; 0 means that the policy is not stored. Compare
+	// versions only for equality.
 	Version int64
 }
 
-// OnConflict is what becomes of a message whose time is not free.
+// OnConflict says what to do with a message whose time is not free.
 type OnConflict string
 
-// What becomes of a message whose time is not free. The zero value is Refuse.
+// Values of OnConflict; "" means Refuse.
 const (
 	Refuse OnConflict = "refuse" // it is refused
 	Shift  OnConflict = "shift"  // it takes the next free time
 )
 
-// CategoryRules are what a policy has for the messages of one category.
+// CategoryRules are the rules of one category of messages.
 type CategoryRules struct {
-	// Rules count the messages of the category alone, and hold beside the policy's,
-	// which count those of all categories.
+	// Rules count only the messages of the category. The policy's own rules, which
+	// count all messages, apply as well.
 	Rules []Rule
-	// Exempt messages, such as one-time codes, are judged by neither rules nor quiet
-	// hours. They still count for the others, unless they are Uncounted.
+	// Exempt messages, such as one-time codes, are not judged by rules or quiet hours.
+	// They count in the rules for other messages unless Uncounted is set.
 	Exempt    bool
 	Uncounted bool
 }
@@ -95,8 +91,8 @@ func Default() Policy {
 	}
 }
 
-// Parse makes a policy of rules as they are written, see ParseRule. The
-// error is an *InvalidError.
+// Parse returns a policy with rules as ParseRule reads them. The error is a
+// *fault.InvalidError.
 func Parse(name, timeZone string, rules ...string) (Policy, error) {
 	p := Policy{Name: name, TimeZone: timeZone, Rules: make([]Rule, len(rules))}
 	for i, s := range rules {
@@ -109,8 +105,8 @@ func Parse(name, timeZone string, rules ...string) (Policy, error) {
 	return p, p.Validate()
 }
 
-// LargestWindow is the longest real time that one of the rules looks at, those of
-// categories included: a reservation older than that no longer matters.
+// LargestWindow returns the longest time that a rule looks back, rules of categories
+// included. An older reservation no longer matters.
 func (p Policy) LargestWindow() time.Duration {
 	var longest time.Duration
 	for _, r := range p.Rules {
@@ -124,8 +120,7 @@ func (p Policy) LargestWindow() time.Duration {
 	return longest
 }
 
-// Equal reports whether two policies say the same, however they spell it. Their
-// versions may differ.
+// Equal reports whether two policies mean the same. Versions and spelling may differ.
 func (p Policy) Equal(other Policy) bool {
 	return p.Name == other.Name && cmp.Or(p.TimeZone, "UTC") == cmp.Or(other.TimeZone, "UTC") &&
 		slices.Equal(p.Rules, other.Rules) && p.UserTimeZone == other.UserTimeZone &&
@@ -139,8 +134,8 @@ func (c CategoryRules) equal(other CategoryRules) bool {
 	return slices.Equal(c.Rules, other.Rules) && c.Exempt == other.Exempt && c.Uncounted == other.Uncounted
 }
 
-// String lists the rules as they are written, "1/minute, 5/hour", and what else
-// is not as usual. Of an AlertTo that is a URL it has the host alone.
+// String returns the rules, "1/minute, 5/hour", and everything else that is not a
+// default. Of an AlertTo that is a URL it shows only the host.
 func (p Policy) String() string {
 	var s strings.Builder
 	s.WriteString(JoinRules(p.Rules, ", "))
@@ -166,7 +161,7 @@ func (p Policy) String() string {
 	return s.String()
 }
 
-// String is what the category has, for a sentence: "2/calendar_day", "exempt".
+// String returns the rules for a sentence: "2/calendar_day", "exempt".
 func (c CategoryRules) String() string {
 	switch {
 	case c.Exempt && c.Uncounted:
@@ -177,6 +172,7 @@ func (c CategoryRules) String() string {
 	return JoinRules(c.Rules, " and ")
 }
 
+// JoinRules returns the spellings of rules with a text between them.
 func JoinRules(rules []Rule, between string) string {
 	words := make([]string, len(rules))
 	for i, r := range rules {
@@ -185,15 +181,13 @@ func JoinRules(rules []Rule, between string) string {
 	return strings.Join(words, between)
 }
 
-// Grace is how far in the past a send time may lie and still be taken as now.
+// Grace is how far in the past a send time may be and still means now.
 const Grace = 5 * time.Second
 
-// DefaultReach is how far ahead a send time may lie unless Options say
-// otherwise.
+// DefaultReach is the default of how far ahead a send time may be.
 const DefaultReach = 366 * 24 * time.Hour
 
-// ruleWords are limit and window of each rule, as lua/fragments/policy.lua reads
-// them.
+// RuleWords returns limit and window of each rule for lua/fragments/policy.lua.
 func RuleWords(rules []Rule) string {
 	words := make([]string, 0, 2*len(rules))
 	for _, r := range rules {
@@ -206,8 +200,8 @@ func RuleWords(rules []Rule) string {
 	return strings.Join(words, " ")
 }
 
-// exemption is how lua/fragments/policy.lua is told that a category is exempt; ""
-// if it is not.
+// Exemption returns the mark of an exempt category for lua/fragments/policy.lua; "" if it
+// is not exempt.
 func (c CategoryRules) Exemption() string {
 	switch {
 	case c.Exempt && c.Uncounted:
@@ -218,12 +212,12 @@ func (c CategoryRules) Exemption() string {
 	return ""
 }
 
-// ErrUnreadableSettings is in the chain of the *UnavailableError that is returned
-// for a user whose settings only a newer program can read.
+// ErrUnreadableSettings is wrapped by the *fault.UnavailableError for a user whose
+// settings only a newer program can read.
 var ErrUnreadableSettings = errors.New("the settings of a user can't be read")
 
-// unreadableSettings leaves what is wrong with them out of the chain: an
-// *InvalidError there would be the fault of who called.
+// UnreadableSettings returns the error for settings that can't be read. It does not wrap
+// the cause: a *fault.InvalidError would blame the caller.
 func UnreadableSettings(err error) error {
 	return &fault.UnavailableError{
 		Detail: "the settings of the user in the store can't be read:" +

@@ -12,21 +12,20 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// MaxQuietHours is how many lines of quiet hours a policy has at most.
+// MaxQuietHours is the largest number of lines of quiet hours in a policy.
 const MaxQuietHours = 50
 
-// QuietHours are the times of the week at which nothing is sent. A moment is quiet
-// exactly when the clocks of the zone then show a quiet time: where they skip an
-// hour it can't be quiet, and where they show one twice it is quiet twice. The
-// zero value is never. It does not change, and JSON has it as its Lines.
+// QuietHours are the times of the week at which nothing is sent. A moment is quiet if
+// the clocks of the zone show a quiet time then: an hour that they skip is not quiet, an
+// hour that they show twice is quiet twice. The zero value has no quiet times.
+// QuietHours are immutable. In JSON they are a list of their Lines.
 type QuietHours struct {
 	lines []quietLine
 	week  []quietSpan // of all lines: merged, ascending, within one week
 }
 
-// quietLine is a line as it was written: the same hours of some weekdays. They
-// belong to the day on which they begin, and end on the next one where until is
-// not after from.
+// quietLine is one line: the same hours of some weekdays. The hours belong to the day on
+// which they begin, and end on the next day if until is not after from.
 type quietLine struct {
 	days        weekdays
 	from, until int // minutes of the day, until at most 24 hours
@@ -41,11 +40,10 @@ const (
 	minutesOfWeek = 7 * minutesOfDay
 )
 
-// ParseQuietHours reads quiet hours line by line: "22:00-08:00" is every day, from
-// 22:00 until 08:00 of the next; "sat,sun 00:00-24:00" and "mon-fri 22:00-07:30"
-// name the days on which they begin. Lines may overlap; together they must leave
-// a minute of the week. No lines are no quiet hours. The error is an
-// *InvalidError for the field "quiet_hours".
+// ParseQuietHours reads lines of quiet hours. "22:00-08:00" is every day from 22:00 until
+// 08:00 of the next day; "sat,sun 00:00-24:00" and "mon-fri 22:00-07:30" name the days
+// on which the hours begin. Lines may overlap, but must leave a minute of the week. The
+// error is a *fault.InvalidError for the field "quiet_hours", or fault.InvalidErrors.
 func ParseQuietHours(lines ...string) (QuietHours, error) {
 	if len(lines) > MaxQuietHours {
 		return QuietHours{}, &fault.InvalidError{
@@ -103,7 +101,7 @@ func parseQuietLine(written string) (quietLine, error) {
 	return line, nil
 }
 
-// parseTimeOfDay reads HH:MM, up to 24:00, as minutes.
+// parseTimeOfDay reads HH:MM, up to 24:00, and returns minutes.
 func parseTimeOfDay(s string) (minutes int, ok bool) {
 	if len(s) != len("00:00") || s[2] != ':' || !keyspace.OnlyBytes(s[:2]+s[3:], "0123456789") {
 		return 0, false
@@ -113,7 +111,7 @@ func parseTimeOfDay(s string) (minutes int, ok bool) {
 	return minutes, minute < 60 && minutes <= minutesOfDay
 }
 
-// mergeWeek gives the spans of all lines, merged, in one week.
+// mergeWeek returns the spans of all lines in one week, merged.
 func mergeWeek(lines []quietLine) []quietSpan {
 	var spans []quietSpan
 	for _, line := range lines {
@@ -147,12 +145,11 @@ func mergeWeek(lines []quietLine) []quietSpan {
 // IsZero reports whether there are no quiet hours.
 func (h QuietHours) IsZero() bool { return len(h.lines) == 0 }
 
-// Equal reports whether the same times of the week are quiet, however they are
-// spelled.
+// Equal reports whether the same times of the week are quiet; the lines may differ.
 func (h QuietHours) Equal(other QuietHours) bool { return slices.Equal(h.week, other.week) }
 
-// Lines returns the quiet hours as ParseQuietHours reads them, in the order in
-// which they were given, each once; nil where there are none.
+// Lines returns the lines as ParseQuietHours reads them, in the order given and each
+// once; nil for none.
 func (h QuietHours) Lines() []string {
 	if h.IsZero() {
 		return nil
@@ -165,10 +162,10 @@ func (h QuietHours) Lines() []string {
 }
 
 // String returns the lines for a sentence: "mon-fri 22:00-07:30 and sat,sun
-// 00:00-24:00"; "" where there are none.
+// 00:00-24:00"; "" for none.
 func (h QuietHours) String() string { return strings.Join(h.Lines(), " and ") }
 
-// String returns the line in the one spelling that is shown.
+// String returns the line in its canonical spelling.
 func (l quietLine) String() string {
 	hours := fmt.Sprintf("%02d:%02d-%02d:%02d", l.from/60, l.from%60, l.until/60, l.until%60)
 	if l.days == everyDay {
@@ -177,14 +174,13 @@ func (l quietLine) String() string {
 	return l.days.String() + " " + hours
 }
 
-// Contains reports whether t is quiet where the clocks show what they do in t's
-// own location.
+// Contains reports whether t is quiet by the clocks of t's location.
 func (h QuietHours) Contains(t time.Time) bool {
 	minute := (int(t.Weekday())+6)%7*minutesOfDay + t.Hour()*60 + t.Minute()
 	return slices.ContainsFunc(h.week, func(s quietSpan) bool { return minute >= s.from && minute < s.until })
 }
 
-// MarshalJSON returns the lines, a list.
+// MarshalJSON returns the lines as a list.
 func (h QuietHours) MarshalJSON() ([]byte, error) {
 	lines := h.Lines()
 	if lines == nil {
@@ -197,7 +193,7 @@ func (h QuietHours) MarshalJSON() ([]byte, error) {
 	return text, nil
 }
 
-// UnmarshalJSON is ParseQuietHours of a list of lines.
+// UnmarshalJSON reads a list of lines with ParseQuietHours.
 func (h *QuietHours) UnmarshalJSON(text []byte) error {
 	var lines []string
 	if err := json.Unmarshal(text, &lines); err != nil {

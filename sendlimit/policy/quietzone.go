@@ -15,18 +15,18 @@ const (
 	mondayMs = int64(4 * calendar.DayLong / time.Millisecond) // 5 January 1970 was one
 )
 
-// weekOf is the time of the week, in ms since Monday 00:00, of a local time.
+// WeekOf returns the time of the week of a local time, in ms since Monday 00:00.
 func WeekOf(local int64) int64 { return ((local-mondayMs)%weekMs + weekMs) % weekMs }
 
-// at reports whether the time of the week is quiet, in ms since Monday 00:00.
+// At reports whether a time of the week is quiet, in ms since Monday 00:00.
 func (h QuietHours) At(wall int64) bool {
-	quiet, _ := h.hold(wall)
+	quiet, _ := h.holdsUntil(wall)
 	return quiet
 }
 
-// hold reports whether the time of the week is quiet, and until when the clocks
-// show times of which the same is true: the end of the week at the latest.
-func (h QuietHours) hold(wall int64) (quiet bool, until int64) {
+// holdsUntil reports whether a time of the week is quiet, and until which time of the
+// week that stays so: the end of the week at the latest.
+func (h QuietHours) holdsUntil(wall int64) (quiet bool, until int64) {
 	i := sort.Search(len(h.week), func(i int) bool { return int64(h.week[i].until)*minuteMs > wall })
 	switch {
 	case i == len(h.week):
@@ -37,8 +37,8 @@ func (h QuietHours) hold(wall int64) (quiet bool, until int64) {
 	return true, int64(h.week[i].until) * minuteMs
 }
 
-// sinceWhen is the first time of the week from which on all up to a time of it is
-// quiet, or is not, as that one is: the beginning of the week at the earliest.
+// sinceWhen returns the time of the week since when it has been quiet, or not quiet, as
+// it is at wall: the beginning of the week at the earliest.
 func (h QuietHours) sinceWhen(wall int64) int64 {
 	since := int64(0)
 	for _, s := range h.week {
@@ -51,8 +51,8 @@ func (h QuietHours) sinceWhen(wall int64) int64 {
 	return since
 }
 
-// words tells the scripts of the quiet hours: from and until of each span, in ms of
-// the local week, merged and ascending; "" where there are none.
+// Words returns the quiet hours for the scripts: from and until of each span, in ms of
+// the local week, merged and ascending; "" for none.
 func (h QuietHours) Words() string {
 	words := make([]string, 0, 2*len(h.week))
 	for _, s := range h.week {
@@ -61,7 +61,7 @@ func (h QuietHours) Words() string {
 	return strings.Join(words, " ")
 }
 
-// lineAt is the first line that makes an instant quiet; "" if none does.
+// LineAt returns the first line that makes an instant quiet; "" if none does.
 func (h QuietHours) LineAt(at int64, zone *calendar.ZoneTable) string {
 	wall := WeekOf(zone.Local(at))
 	for _, line := range h.lines {
@@ -74,8 +74,8 @@ func (h QuietHours) LineAt(at int64, zone *calendar.ZoneTable) string {
 	return ""
 }
 
-// StretchAt gives the longest stretch of quiet time that an instant is in, half-open,
-// Unix ms; quiet is false if it is in none.
+// StretchAt returns the longest quiet interval [from, until) that contains an instant,
+// in Unix ms; quiet is false if there is none.
 func (h QuietHours) StretchAt(at int64, zone *calendar.ZoneTable) (from, until int64, quiet bool) {
 	if !h.At(WeekOf(zone.Local(at))) {
 		return 0, 0, false
@@ -83,7 +83,7 @@ func (h QuietHours) StretchAt(at int64, zone *calendar.ZoneTable) (from, until i
 	return h.begin(at, zone), h.end(at, zone), true
 }
 
-// within gives the longest stretches of quiet time in [from, until), ascending,
+// Within returns the quiet intervals in [from, until), ascending; from and until are in
 // Unix ms.
 func (h QuietHours) Within(from, until int64, zone *calendar.ZoneTable) []calendar.Stretch {
 	var quiet []calendar.Stretch
@@ -100,14 +100,14 @@ func (h QuietHours) Within(from, until int64, zone *calendar.ZoneTable) []calend
 	return quiet
 }
 
-// end is the first instant after one that is quiet where that is not, or the other
-// way about. It goes from one change to the next, of the hours or of the offset.
+// end returns the first instant after at that is not as quiet as at. It goes from one
+// change of the hours or of the offset to the next.
 func (h QuietHours) end(at int64, zone *calendar.ZoneTable) int64 {
 	quiet := h.At(WeekOf(zone.Local(at)))
 	for {
 		segment := zone.Segment(at)
 		wall := WeekOf(at + zone.Segments[segment].Offset)
-		still, until := h.hold(wall)
+		still, until := h.holdsUntil(wall)
 		if still != quiet {
 			return at
 		}
@@ -115,7 +115,7 @@ func (h QuietHours) end(at int64, zone *calendar.ZoneTable) int64 {
 	}
 }
 
-// begin is the first instant from which on all is as quiet as it is at one.
+// begin returns the first instant since when all times have been as quiet as at.
 func (h QuietHours) begin(at int64, zone *calendar.ZoneTable) int64 {
 	quiet := h.At(WeekOf(zone.Local(at)))
 	for {

@@ -10,27 +10,26 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-const MinLimit = 1
-
-const MaxLimit = 1000
-
-const MinWindow = time.Second
+// Bounds of a rule; the longest window is calendar.MaxWindow.
+const (
+	MinLimit  = 1
+	MaxLimit  = 1000
+	MinWindow = time.Second
+)
 
 // Rule allows at most Limit messages per window.
 //
-// A sliding rule (Period is NoPeriod) holds when no half-open interval
-// [x, x+Window), wherever it starts, has more than Limit of a user's send
-// times. A calendar rule (Window is zero) holds when no natural Period of the
-// policy's time zone has more. The zero Rule is not valid.
+// A sliding rule has a Window: no half-open interval [x, x+Window), wherever it starts,
+// may have more than Limit of a user's send times. A calendar rule has a Period: no such
+// period in the policy's time zone may have more. The zero Rule is not valid.
 type Rule struct {
 	Limit  int
 	Window time.Duration   // of a sliding rule; whole seconds
 	Period calendar.Period // of a calendar rule
 }
 
-// ParseRule reads a rule as it is written everywhere: "5/hour" and "5/90s"
-// slide, "10/calendar_day" counts natural days. The error is an *InvalidError
-// for the field "rule".
+// ParseRule reads a rule: "5/hour" and "5/90s" slide, "10/calendar_day" counts calendar
+// days. The error is a *fault.InvalidError for the field "rule".
 func ParseRule(s string) (Rule, error) {
 	limit, window, found := strings.Cut(s, "/")
 	if !found {
@@ -85,8 +84,8 @@ func invalidRule(s string) *fault.InvalidError {
 	}
 }
 
-// Validate says whether the rule is within the bounds above. The error is an
-// *InvalidError for the field "rule".
+// Validate checks the rule against its bounds. The error is a *fault.InvalidError for the
+// field "rule".
 func (r Rule) Validate() error {
 	bad := func(want string) error {
 		return &fault.InvalidError{Field: "rule", Value: r.String(), Want: want}
@@ -104,17 +103,16 @@ func (r Rule) Validate() error {
 	return nil
 }
 
-// Calendar reports whether the rule counts natural periods.
+// Calendar reports whether the rule is a calendar rule.
 func (r Rule) Calendar() bool { return r.Period != calendar.NoPeriod }
 
-// SameWindow reports whether two rules differ in the limit at most: both slide over
-// as long a time, or count the same natural period.
+// SameWindow reports whether two rules have the same window or period. Their limits may
+// differ.
 func (r Rule) SameWindow(other Rule) bool {
 	return r.Window == other.Window && r.Period == other.Period
 }
 
-// String returns the rule in the one spelling that all surfaces show:
-// "60/60s" reads back as "60/minute".
+// String returns the rule in its canonical spelling: "60/minute" for "60/60s".
 func (r Rule) String() string {
 	return strconv.Itoa(r.Limit) + "/" + r.windowName()
 }
@@ -145,7 +143,7 @@ func (r Rule) windowName() string {
 	}
 }
 
-// longest is the longest real time the rule's window can span.
+// Longest returns the longest time that the rule's window or period can last.
 func (r Rule) Longest() time.Duration {
 	if r.Calendar() {
 		return r.Period.Longest()
@@ -153,10 +151,10 @@ func (r Rule) Longest() time.Duration {
 	return r.Window
 }
 
-// MarshalText returns String, so that a rule is a string in JSON.
+// MarshalText returns String: a rule is a string in JSON.
 func (r Rule) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText is ParseRule.
+// UnmarshalText reads a rule with ParseRule.
 func (r *Rule) UnmarshalText(text []byte) error {
 	parsed, err := ParseRule(string(text))
 	if err != nil {

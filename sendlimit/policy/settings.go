@@ -12,40 +12,36 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// UserSettings are what is set for one user. The zero value is a user for whom
-// nothing is.
+// UserSettings has what is set for one user. The zero value applies the default policy.
 type UserSettings struct {
-	// Contact is where the user's quota alerts go, an e-mail address or an https:
-	// URL, see ValidContact; "" for nowhere.
+	// Contact receives the user's quota alerts: an e-mail address or an https: URL, see
+	// ValidContact; "" means nobody.
 	Contact string
-	// Policy names the policy the user's messages are judged by; "" for the one
-	// that applies to everybody else.
+	// Policy is the name of the user's policy; "" means the default policy.
 	Policy string
-	// Limits replace those rules of that policy that have the same window or
-	// period, those of categories excepted: 20/calendar_day stands for
-	// 10/calendar_day. One that replaces none has no effect; see
-	// Policy.CheckSettings.
+	// Limits replace the rules of that policy with the same window or period:
+	// 20/calendar_day replaces 10/calendar_day. Rules of categories stay. A limit
+	// that replaces no rule has no effect; see Policy.CheckSettings.
 	Limits []Rule
-	// TimeZone is the user's IANA time zone, in which quiet hours are, and the
-	// calendar rules of a policy with UserTimeZone; "" for that of the policy.
+	// TimeZone is the user's IANA time zone; "" means the policy's. Quiet hours use it,
+	// and so do the calendar rules of a policy with UserTimeZone.
 	TimeZone string
-	// Blocked refuses whatever is submitted for the user, or moved. What was
-	// accepted before is still sent.
+	// Blocked refuses every submit and move for the user. Messages accepted before
+	// are still sent.
 	Blocked bool
-	// Version is a random token, a new one for each change; "" where nothing is set.
-	// The store sets it and ignores what it is given.
+	// Version is a token that the store replaces with each change; "" if nothing is
+	// set. It is ignored when settings are stored.
 	Version string
 }
 
-// Equal reports whether the same is set. The versions may differ.
+// Equal reports whether two settings are the same. Their versions may differ.
 func (s UserSettings) Equal(other UserSettings) bool {
 	return s.Contact == other.Contact && s.Policy == other.Policy && slices.Equal(s.Limits, other.Limits) &&
 		s.TimeZone == other.TimeZone && s.Blocked == other.Blocked
 }
 
-// Validate says whether each setting is allowed as it is. Whether the policy
-// exists, and has what the limits replace, is to be seen from the policies: see
-// Policy.CheckSettings. The error is an *InvalidError.
+// Validate checks each setting. It does not know the policies: see Policy.CheckSettings
+// for limits that replace no rule. The error is a *fault.InvalidError.
 func (s UserSettings) Validate() error {
 	if s.Contact != "" {
 		if err := ValidContact(s.Contact); err != nil {
@@ -80,9 +76,8 @@ func (s UserSettings) validateLimits() error {
 	return nil
 }
 
-// For returns the policy as it is for a user with these settings: with the limits
-// in place of its own, and the time zone in which its calendar rules count. A
-// window that several rules limit has only the user's.
+// For returns the policy for a user with these settings: with the user's limits, and
+// with the time zone in which its calendar rules count.
 func (p Policy) For(s UserSettings) Policy {
 	if p.UserTimeZone {
 		p.TimeZone = cmp.Or(s.TimeZone, p.TimeZone)
@@ -103,12 +98,12 @@ func (p Policy) For(s UserSettings) Policy {
 	return p
 }
 
-// QuietZone is the time zone in which the quiet hours are for a user with these
-// settings: the user's own, or else the policy's; "" for UTC.
+// QuietZone returns the time zone of the quiet hours of a user with these settings: the
+// user's own, or else the policy's; "" means UTC.
 func (p Policy) QuietZone(s UserSettings) string { return cmp.Or(s.TimeZone, p.TimeZone) }
 
-// CheckSettings says whether each limit of a user of the policy replaces one of
-// its rules. The error is an *InvalidError for the field "limits".
+// CheckSettings checks that each limit of a user replaces a rule of the policy. The error
+// is a *fault.InvalidError for the field "limits".
 func (p Policy) CheckSettings(s UserSettings) error {
 	for _, limit := range s.Limits {
 		if !slices.ContainsFunc(p.Rules, limit.SameWindow) {
@@ -132,7 +127,7 @@ const (
 	fieldVersion = "v"
 )
 
-// stored is what the store has of each field but the version.
+// Stored returns the values of the fields in the store, without the version.
 func (s UserSettings) Stored() []any {
 	blocked := ""
 	if s.Blocked {
@@ -141,8 +136,8 @@ func (s UserSettings) Stored() []any {
 	return []any{s.Contact, s.Policy, JoinRules(s.Limits, " "), s.TimeZone, blocked}
 }
 
-// ReadSettings reads the fields that the store has. The error is an
-// *InvalidError for what only a newer program understands.
+// ReadSettings reads the fields of the store. The error is a *fault.InvalidError for a
+// value that only a newer program understands.
 func ReadSettings(values map[string]string) (UserSettings, error) {
 	s := UserSettings{
 		Contact: values[fieldContact], Policy: values[fieldPolicy], TimeZone: values[fieldZone],

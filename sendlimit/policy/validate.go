@@ -14,14 +14,14 @@ import (
 
 // Bounds of a policy.
 const (
-	MaxCategories = 100 // with something of their own
-	MaxRules      = 50  // overall, and of a category
+	MaxCategories = 100 // of a policy
+	MaxRules      = 50  // of a policy, and of each category
 )
 
-// Validate says whether the policy has a name and rules, each valid, no two
-// equal, a time zone that exists, and all else within its bounds: messages can be
-// judged by it. A PolicyStore is more particular, see PolicyStore.Replace. The
-// error is an *InvalidError, or InvalidErrors.
+// Validate checks that messages can be judged by the policy: it has a name and rules,
+// each valid and none twice, a time zone that exists, and everything else within its
+// bounds. A policy to be stored has to pass ValidateWindows too. The error is a
+// *fault.InvalidError, or fault.InvalidErrors.
 func (p Policy) Validate() error {
 	var wrong fault.InvalidErrors
 	if !keyspace.ValidName(p.Name) {
@@ -44,8 +44,7 @@ func (p Policy) Validate() error {
 	return wrong.Err()
 }
 
-// validateRules checks a list of rules, to which errors refer by field unless a
-// rule is wrong in itself.
+// validateRules checks a list of rules. Errors about the list name the field.
 func validateRules(rules []Rule, field string) error {
 	if len(rules) > MaxRules {
 		return &fault.InvalidError{
@@ -65,9 +64,9 @@ func validateRules(rules []Rule, field string) error {
 	return wrong.Err()
 }
 
-// validateWindows says whether no two rules of the policy, or of one of its
-// categories, have the same window. Such rules can be judged, but the store takes
-// none: only the tightest would count, and a user's limit would replace both.
+// ValidateWindows checks that no two rules of the policy, or of one of its categories,
+// have the same window. Such rules can be judged, but the store refuses them: only the
+// tighter one would count, and a user's limit would replace both.
 func (p Policy) ValidateWindows() error {
 	var wrong fault.InvalidErrors
 	wrong.Add(oneRuleEach(p.Rules, "rules"))
@@ -77,8 +76,8 @@ func (p Policy) ValidateWindows() error {
 	return wrong.Err()
 }
 
-// oneRuleEach checks that a list, to which errors refer by field, has one rule for
-// each window. Of equal ones validateRules says so.
+// oneRuleEach checks that a list has one rule for each window. Equal rules are left to
+// validateRules. Errors name the field.
 func oneRuleEach(rules []Rule, field string) error {
 	var wrong fault.InvalidErrors
 	for i, r := range rules {
@@ -109,7 +108,7 @@ func (p Policy) validateCategories() error {
 	}
 	var wrong fault.InvalidErrors
 	for _, name := range slices.Sorted(maps.Keys(p.Categories)) {
-		if keyspace.ValidName(name) { // which is spelled alike
+		if keyspace.ValidName(name) {
 			wrong.Add(p.Categories[name].validate("categories." + name))
 		} else {
 			wrong.Add(&fault.InvalidError{Field: "categories", Value: name, Want: keyspace.WantName})
@@ -133,4 +132,5 @@ func (c CategoryRules) validate(field string) error {
 	return fault.InField(validateRules(c.Rules, field+".rules"), field+".rules")
 }
 
+// Location returns the policy's time zone.
 func (p Policy) Location() (*time.Location, error) { return calendar.ParseTimeZone(p.TimeZone) }

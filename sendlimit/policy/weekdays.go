@@ -15,8 +15,8 @@ var weekdayNames = []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"} //n
 // has reports whether a day is in the set, 0 being Monday.
 func (w weekdays) has(day int) bool { return w&(1<<day) != 0 }
 
-// parseWeekdays reads days and ranges of them with commas between: "sat,sun",
-// "mon-fri", "fri-mon", which goes over the end of the week; 0 if it is not that.
+// parseWeekdays reads days and ranges of days, separated by commas: "sat,sun",
+// "mon-fri", or "fri-mon" over the end of the week. It returns 0 for anything else.
 func parseWeekdays(s string) weekdays {
 	var set weekdays
 	for part := range strings.SplitSeq(s, ",") {
@@ -39,8 +39,8 @@ func parseWeekdays(s string) weekdays {
 	return set
 }
 
-// String spells the set as parseWeekdays reads it: three days or more in a row as
-// a range, which goes over the end of the week where it must.
+// String returns the set as parseWeekdays reads it. Three or more days in a row are a
+// range, which may go over the end of the week.
 func (w weekdays) String() string {
 	if w == everyDay {
 		return "mon-sun"

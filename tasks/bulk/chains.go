@@ -5,23 +5,21 @@ import (
 	"sync"
 )
 
-// chains hands lines to workers: of each user one at a time, in the order of
-// the file, and of those that could go next the one with the least time to
-// spare.
+// chains gives lines to workers: each user's lines one at a time and in order. Of the
+// lines that could be next it chooses the one with the least time to spare.
 //
-// A user with many lines is what a file waits for in the end, since they go one
-// after the other. While one of them is judged, the workers get through as many
-// lines as there are workers, so that a chain of n lines has to begin n times
-// that many lines earlier than its place says.
+// The lines of one user take longest, since they are judged one after the other. While
+// one of them is judged, w workers judge w lines. So a chain of n lines has to start n*w
+// lines before its place in the file.
 type chains struct {
 	mu     sync.Mutex
-	ready  sync.Cond // something can go, or nothing comes any more
+	ready  sync.Cond // a line can be taken, or no more lines come
 	users  map[string]*chain
-	idle   chainHeap // those of which no line is with a worker
+	idle   chainHeap // chains of which no worker has a line
 	closed bool
 }
 
-// chain is the lines of a user that wait, in the order of the file.
+// chain has the waiting lines of a user, in order.
 type chain struct {
 	user  string
 	jobs  []*job
@@ -35,7 +33,7 @@ func newChains(workers int) *chains {
 	return c
 }
 
-// add puts a line behind the others of its user.
+// add appends a line to the chain of its user.
 func (c *chains) add(j *job) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,8 +52,8 @@ func (c *chains) add(j *job) {
 	}
 }
 
-// take returns a line to judge, and the chain to give back after that; ok is
-// false when there is none and none comes any more.
+// take waits for a line to judge and returns it with its chain, which the caller gives
+// back. ok is false when there are no more lines.
 func (c *chains) take() (of *chain, j *job, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -70,7 +68,7 @@ func (c *chains) take() (of *chain, j *job, ok bool) {
 	return of, j, true
 }
 
-// giveBack lets the next line of a chain go.
+// giveBack makes the next line of a chain available.
 func (c *chains) giveBack(of *chain) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -82,7 +80,7 @@ func (c *chains) giveBack(of *chain) {
 	c.ready.Signal()
 }
 
-// close says that no line comes any more.
+// close says that no more lines come.
 func (c *chains) close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,24 +1,20 @@
-// Package bulk submits many messages, line by line: those of a file, or of a
-// request. Each user's lines are judged in their order, one at a time, and
-// different users' side by side, so that the outcome of the same lines is always
-// the same; the outcomes are handed on in the order of the lines, too.
+// Package bulk submits many messages: the lines of a file or of a request. Run judges
+// each user's lines one at a time and in order, and the lines of different users in
+// parallel. So the same lines always have the same outcomes. The Sink receives the
+// outcomes in the order of the lines.
 //
-//	lines ──► a chain of each user's ──► lanes ──► window ──► Sink
-//	             in their order         a line of   back in order
-//	                                    each at a time
+//	lines ──► one chain per user ──► lanes ──► window ──► Sink
+//	           in order               judge     back in order
 //
-// A user with many lines decides how long the whole takes: which chain goes next
-// is decided so that the long ones begin in time.
+// The user with the most lines determines how long a run takes, so long chains start
+// first. The number of lines that are read and not yet handed on is bounded: memory does
+// not grow with the input.
 //
-// What is read and not yet handed on is bounded, and nothing else is kept, so
-// that memory does not grow with the number of lines.
+// A dry run keeps a trace of each line in the store, by which the user's later lines are
+// judged. RunInGroups bounds these traces: it writes the lines to temporary files by
+// groups of users, judges group by group, and forgets the traces after each group.
 //
-// A dry run leaves a trace of each line in the store until it ends, on which the
-// user's later lines are judged. So that these do not grow with the number of
-// lines either, RunInGroups sets the lines aside first, by users, and judges a
-// group of users after the other:
+//	lines ──► a file per group ──► Run, group by group ──► merge in order ──► Sink
 //
-//	lines ──► a file for each ──► Run, group by group; ──► the outcomes merged ──► Sink
-//	             group of users     traces forgotten          in the order
-//	                                after each                of the lines
+// Package bulk does not know how a message is judged: a Judge is a function.
 package bulk

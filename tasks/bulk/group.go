@@ -8,11 +8,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// fanOut is into how many groups lines are told apart at a time: as many files
-// are open together.
+// fanOut is the number of groups that lines are split into at a time. As many files are
+// open at once.
 const fanOut = 64
 
-// group is lines that were set aside: all those of its users, in their order.
+// group has all the lines of some users, in order, in a file.
 type group struct {
 	lines *spool[Line]
 	user  string // of the first line
@@ -35,14 +35,14 @@ func (g *group) add(line *Line) error {
 	return g.lines.add(line)
 }
 
-// groupOf is the group of a user when lines are told apart first: by partition,
-// so that what is kept of a group in the store is in few of them.
+// groupOf returns the group of a user in the first split. It goes by partition, so that a
+// group's traces are in few partitions of the store.
 func groupOf(user string) int { return keyspace.Partition(user) * fanOut / keyspace.Partitions }
 
-// split tells the lines of a group apart by their users, and empties it.
+// split splits the lines of a group by users, and empties it.
 func (g *group) split() ([]*group, error) {
 	parts := newGroups(g.lines.folder)
-	seed := maphash.MakeSeed() // another one each time, or users who are together would stay so
+	seed := maphash.MakeSeed() // a new one each time, or the same users would stay together
 	for {
 		line, err := g.lines.next()
 		if errors.Is(err, io.EOF) {
@@ -57,8 +57,7 @@ func (g *group) split() ([]*group, error) {
 	}
 }
 
-// batches puts neighbours together as long as they have no more lines than
-// bound, and leaves out those without any.
+// batches joins neighbouring groups up to bound lines. It leaves out empty groups.
 func batches(groups []*group, bound int) [][]*group {
 	var all [][]*group
 	lines := 0

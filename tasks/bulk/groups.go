@@ -11,34 +11,32 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// Phase is what a RunInGroups is doing.
+// Phase is what RunInGroups is doing.
 type Phase int
 
-// The phases, in their order.
+// The phases, in order.
 const (
 	Reading Phase = iota // lines are read and set aside
 	Judging
 	HandingOn // outcomes are handed on
 )
 
-// GroupOptions bound what a RunInGroups has in hand. The zero value is for a
-// program that does nothing else.
+// GroupOptions configures RunInGroups. The zero value is for a program that does nothing
+// else.
 type GroupOptions struct {
 	Options
 
-	// Group is how many lines are judged before they may be forgotten, at
-	// most; zero means 16,384. A single user's lines are never told apart, however
-	// many they are.
+	// Group is the largest number of lines that are judged before their traces are
+	// forgotten; zero means 16,384. The lines of one user are never split.
 	Group int
-	// Folder gets the temporary files; "" means the system's folder for them.
+	// Folder is where temporary files are written; "" means the system's folder.
 	Folder string
-	// Phase is called when a phase begins, with how many lines it is about: 0 of
-	// Reading, since nobody knows; of Judging those that the judge gets. Nil means nobody wants to know.
+	// Phase, if set, is called when a phase begins, with its number of lines: 0 for
+	// Reading, where it is not known; for Judging, the lines that are judged.
 	Phase func(p Phase, lines int)
 }
 
-// UnfinishedError is returned when not every line that there is got an outcome,
-// so that none was handed on.
+// UnfinishedError is returned when a line has no outcome. No outcome was handed on.
 type UnfinishedError struct {
 	Lines  int // that were read
 	Judged int // that had an outcome
@@ -53,20 +51,19 @@ func (e *UnfinishedError) Error() string {
 // Unwrap returns the cause.
 func (e *UnfinishedError) Unwrap() error { return e.Err }
 
-// RunInGroups judges lines as Run does, and hands the same outcomes on. It is for
-// a judge that keeps a trace of what it judged, as a dry run does: the lines are
-// set aside in temporary files by their users, and judged some users after the
-// others. After each group forget is called, while nothing is judged: no line that
-// comes after it is of a user whose lines are judged by then. So what is kept does
-// not grow with the number of lines, neither here nor with the judge.
+// RunInGroups judges lines as Run does, with the same outcomes. It is for a judge that
+// keeps a trace of each line, such as a dry run. It writes the lines to temporary files
+// by users, and judges one group of users after another. After each group it calls
+// forget, while nothing is judged; no later line belongs to a user of that group. So
+// neither memory nor the traces grow with the number of lines.
 //
-// Outcomes are handed on at the end, when there is one for each line. Where next
-// fails that is still done for the lines before, and the error is a
-// *StoppedError, as it is where the sink fails. Where the judge or forget fails or
-// ctx ends before, nothing is handed on, and it is an *UnfinishedError.
+// It hands the outcomes on at the end, when each line has one. If next fails, it still
+// hands on those of the lines before, and the error is a *StoppedError; so it is if the
+// sink fails. If the judge or forget fails or ctx ends, it hands nothing on, and the
+// error is an *UnfinishedError.
 //
-// When ctx ends, next may still be in a call, and is not called again. Of the
-// temporary files nothing is left in any case.
+// When ctx ends, a call of next may still run; it is not called again. The temporary
+// files are always removed.
 func RunInGroups(
 	ctx context.Context, next func() (Line, error), judge Judge, forget func(context.Context) error, sink Sink, o GroupOptions,
 ) error {
@@ -105,7 +102,7 @@ type groupRun struct {
 	judged  int
 }
 
-// read sets lines aside in groups.
+// read writes lines to the files of their groups.
 func (r *groupRun) read(ctx context.Context, next func() (Line, error), groups []*group) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -137,8 +134,8 @@ func (r *groupRun) read(ctx context.Context, next func() (Line, error), groups [
 	}
 }
 
-// judgeAll judges groups, one batch after the other, and empties them. What it
-// returns is to be closed, also with an error.
+// judgeAll judges groups, one batch after another, and empties them. Close the results,
+// also after an error.
 func (r *groupRun) judgeAll(ctx context.Context, groups []*group) (results []*spool[message.Outcome], err error) {
 	for _, batch := range batches(groups, r.options.Group) {
 		result := &spool[message.Outcome]{folder: r.options.Folder}
@@ -200,7 +197,7 @@ func (r *groupRun) judgeBatch(ctx context.Context, batch []*group, into *spool[m
 	return errors.Join(err, closeGroups(batch))
 }
 
-// handOn gives the outcomes to the sink.
+// handOn writes the outcomes to the sink.
 func (r *groupRun) handOn(ctx context.Context, outcomes *merged[message.Outcome], sink Sink) error {
 	for line := 0; ; {
 		o, err := outcomes.next()
@@ -223,8 +220,7 @@ func (r *groupRun) handOn(ctx context.Context, outcomes *merged[message.Outcome]
 	return nil
 }
 
-// whole gives an outcome back what a spool does not keep: it makes no difference
-// between an empty list and none.
+// whole restores what a spool does not keep: it reads an empty list as nil.
 func whole(o message.Outcome) message.Outcome {
 	for i := range o.Violations {
 		if o.Violations[i].Conflicts == nil {
@@ -234,8 +230,8 @@ func whole(o message.Outcome) message.Outcome {
 	return o
 }
 
-// groupReader reads lines that were set aside until it is ended: a Run that stops
-// early does not wait for its last line, whose file is closed then.
+// groupReader reads the lines of groups until it is ended. A Run that stops early may
+// still be reading when its files are closed.
 type groupReader struct {
 	mu    sync.Mutex
 	lines *merged[Line]
@@ -259,20 +255,20 @@ func (r *groupReader) end() {
 	r.ended = true
 }
 
-// spoolSink sets outcomes aside.
+// spoolSink writes outcomes to a spool.
 type spoolSink struct{ *spool[message.Outcome] }
 
 // Emit implements Sink.
 func (s spoolSink) Emit(o message.Outcome) error { return s.add(&o) }
 
-// Flush implements Sink: nobody reads before the end.
+// Flush implements Sink. Nothing reads the spool before the end.
 func (s spoolSink) Flush() error { return nil }
 
 func numberOf(line *Line) int { return line.Number }
 
 func lineOf(o *message.Outcome) int { return o.Line }
 
-// closeAll removes the files of spools that were read, or are not needed.
+// closeAll removes the files of spools.
 func closeAll(spools []*spool[message.Outcome]) {
 	for _, s := range spools {
 		_ = s.close() // what was in it is where it belongs

@@ -8,16 +8,15 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// Line is one line of a file, or a CSV record over several.
+// Line is one line of a file, or a CSV record of several lines.
 type Line struct {
 	Number  int // from 1
 	Message message.Message
-	// Invalid says what is wrong if there is no Message in the line, or only its
-	// ID and User.
+	// Invalid says what is wrong with the line. Message has at most ID and User then.
 	Invalid *fault.InvalidError
 }
 
-// LineOf makes a line of a record, whose times parse reads.
+// LineOf returns a record as a line, with times read by parse.
 func LineOf(record input.Record, parse message.TimeParser) Line {
 	line := Line{Number: record.Line, Invalid: record.Invalid}
 	if line.Invalid != nil {

@@ -13,12 +13,12 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
-// Judge submits a message, or only says what the answer would be. An error
-// means that there is no answer.
+// Judge submits a message, or only tells what the answer would be. An error means that
+// there is no answer.
 type Judge func(ctx context.Context, m message.Message) (message.Outcome, error)
 
-// Sink gets the outcomes in the order of the file, one at a time. Flush is
-// called when there are no more for the moment.
+// Sink receives the outcomes in the order of the lines, one at a time. Flush is called
+// before Run waits for the next one.
 type Sink interface {
 	Emit(o message.Outcome) error
 	Flush() error
@@ -26,9 +26,9 @@ type Sink interface {
 
 // StoppedError is returned when not every line was judged.
 type StoppedError struct {
-	// Line is the first one that was not; lines after it may have been.
+	// Line is the first line that was not judged; later ones may have been.
 	Line int
-	// Failed is how many lines were put to the judge and got no answer.
+	// Failed is the number of lines for which the judge had no answer.
 	Failed int
 	Err    error // why
 }
@@ -39,23 +39,20 @@ func (e *StoppedError) Error() string { return fmt.Sprintf("stopped at line %d: 
 // Unwrap returns the cause.
 func (e *StoppedError) Unwrap() error { return e.Err }
 
-// Options bound what a Run has in hand. The zero value is for a program that
-// does nothing else.
+// Options configures Run. The zero value is for a program that does nothing else.
 type Options struct {
-	// Lanes is how many lines are judged at the same time at most; zero means
-	// 64.
+	// Lanes is the largest number of lines that are judged at a time; zero means 64.
 	Lanes int
-	// Window is how many lines are read and not yet handed on at most; zero means
-	// 32,768: enough for the other lanes to go on while one has a user with many
-	// lines.
+	// Window is the largest number of lines that are read and not yet handed on; zero
+	// means 32,768. It lets other lanes continue while one has a user with many lines.
 	Window int
 }
 
-// Run judges lines until next returns io.EOF, and hands their outcomes on. It
-// stops early when next, the judge or the sink fails or ctx ends: then what is
-// being judged is finished, and the error is a *StoppedError.
+// Run judges lines until next returns io.EOF, and hands their outcomes to the sink. If
+// next, the judge or the sink fails or ctx ends, it finishes what is being judged and
+// returns a *StoppedError.
 //
-// When ctx ends, next may still be in a call, and is not called again.
+// When ctx ends, a call of next may still run; it is not called again.
 func Run(ctx context.Context, next func() (Line, error), judge Judge, sink Sink, o Options) error {
 	o.Lanes, o.Window = cmp.Or(o.Lanes, 64), cmp.Or(o.Window, 32768)
 	reading, stop := context.WithCancel(ctx)
@@ -110,7 +107,7 @@ type job struct {
 	line  Line
 }
 
-// answer is the outcome of a job, or that it has none.
+// answer is the outcome of a job, or says that there is none.
 type answer struct {
 	place, line int
 	outcome     message.Outcome
@@ -123,7 +120,7 @@ type scanned struct {
 	err  error
 }
 
-// scan reads lines for as long as they are taken.
+// scan reads lines until ctx ends or there are no more.
 func scan(ctx context.Context, next func() (Line, error), into chan<- scanned) {
 	for {
 		line, err := next()
@@ -138,7 +135,7 @@ func scan(ctx context.Context, next func() (Line, error), into chan<- scanned) {
 	}
 }
 
-// dispatch hands each line to its user's lane.
+// dispatch adds each line to the chain of its user.
 func (r *run) dispatch(ctx context.Context, lines <-chan scanned) {
 	defer r.chains.close()
 	for place := 0; ; place++ {
@@ -166,8 +163,8 @@ func (r *run) dispatch(ctx context.Context, lines <-chan scanned) {
 	}
 }
 
-// work judges lines, one after the other. Once one has no answer, none is
-// judged any more: the outcome of that one could matter to those of its user.
+// work judges lines one after another. It stops when a line has no answer: later lines
+// of that user could depend on it.
 func (r *run) work(ctx context.Context) {
 	for {
 		of, j, ok := r.chains.take()
@@ -181,8 +178,8 @@ func (r *run) work(ctx context.Context) {
 			a.outcome, a.judged = message.OutcomeOf(j.line.Invalid), true
 			a.outcome.ID, a.outcome.User = j.line.Message.ID, j.line.Message.User
 		default:
-			// What is being judged is finished when ctx ends: it is over soon,
-			// and cutting it off would leave its outcome unknown.
+			// Finish this line when ctx ends: it does not take long, and its
+			// outcome would be unknown otherwise.
 			o, err := r.judge(context.WithoutCancel(ctx), j.line.Message)
 			switch {
 			case rules.UnknownRules(err): // as for all lines of the user, and no other's
@@ -201,8 +198,8 @@ func (r *run) work(ctx context.Context) {
 	}
 }
 
-// collect hands the answers on in the order of the lines, as far as there is
-// one for each, and reports whether there was.
+// collect hands the answers on in the order of the lines, up to the first line without
+// one. It reports whether every line had one.
 func (r *run) collect() bool {
 	window := cap(r.tokens)
 	waiting := make([]answer, window)
@@ -230,7 +227,7 @@ func (r *run) collect() bool {
 	return all
 }
 
-// receive returns the next answer, and flushes before it waits for one.
+// receive returns the next answer. It flushes the sink before it waits.
 func (r *run) receive() (answer, bool) {
 	select {
 	case a, ok := <-r.answers:
@@ -254,7 +251,7 @@ func (r *run) emit(o message.Outcome) bool {
 	return true
 }
 
-// fail ends the reading; halt ends the judging as well.
+// fail stops reading; halt stops judging too.
 func (r *run) fail(err error) {
 	r.failing.Do(func() { r.failure = err })
 	r.stop()

@@ -9,9 +9,9 @@ import (
 	"os"
 )
 
-// spool is a temporary file of values, which are all written before the first
-// is read. Where the system allows that its file has no name any more, so that
-// nothing is left of it however the program ends; and nobody else may read it.
+// spool is a temporary file of values. All are written before the first is read. The file
+// has no name where the system allows that, so that nothing is left of it if the program
+// is killed. Only the program's user can read it.
 type spool[T any] struct {
 	folder string
 	file   *os.File // nil before the first value
@@ -27,7 +27,7 @@ type spool[T any] struct {
 // spoolBuffer is small, since there are many spools at a time.
 const spoolBuffer = 16 << 10
 
-// add writes a value behind the others.
+// add appends a value.
 func (s *spool[T]) add(value *T) error {
 	if s.file == nil {
 		if err := s.create(); err != nil {
@@ -98,8 +98,8 @@ func (s *spool[T]) close() error {
 	return nil
 }
 
-// merged reads several spools as one, in the order of their lines, which ascend
-// in each.
+// merged reads several spools as one, in the order of line numbers; each spool is
+// sorted.
 type merged[T any] struct {
 	spools []*spool[T]
 	line   func(*T) int
@@ -137,7 +137,7 @@ func (m *merged[T]) next() (T, error) {
 	return value, m.advance(first)
 }
 
-// advance reads the next value of a spool that has had one.
+// advance reads the next value of a spool whose last value was used.
 func (m *merged[T]) advance(i int) error {
 	at := m.have[i]
 	value, err := m.spools[at].next()

@@ -12,9 +12,9 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// nextCSV reads the record that begins on the line, with as many lines more as
-// a quoted field goes on for. If it is none, the lines after the first are read
-// again: a quote that is never closed does not swallow them.
+// nextCSV reads the record that begins on a line, with the further lines that a quoted
+// field spans. If they are not a record, the lines after the first are read again, so
+// that a quote that is never closed does not swallow them.
 func (r *Reader) nextCSV(first line) (Record, error) {
 	last := first
 	text, after, err := r.whole(first)
@@ -34,8 +34,8 @@ func (r *Reader) nextCSV(first line) (Record, error) {
 	return Record{Line: first.number, Draft: draft, Invalid: cutOff(invalid, last)}, nil
 }
 
-// whole returns the text of the record that begins on the line, and the
-// further lines it goes over; no text if it does not end within bounds.
+// whole returns the text of the record that begins on a line, and the further lines that
+// it spans. The text is nil if the record is too long or does not end.
 func (r *Reader) whole(first line) (text []byte, after []line, err error) {
 	quotes := countQuotes(first)
 	if quotes%2 == 0 {
@@ -79,7 +79,7 @@ func (r *record) split(text []byte) ([]string, *fault.InvalidError) {
 		r.buffer = bufio.NewReader(nil)
 	}
 	r.buffer.Reset(bytes.NewReader(text))
-	// csv takes a reader that is buffered as it is, so that this costs little.
+	// csv.NewReader uses a bufio.Reader as it is, so this is cheap.
 	fields, err := csv.NewReader(r.buffer).Read()
 	if wrong, ok := errors.AsType[*csv.ParseError](err); ok {
 		return nil, &fault.InvalidError{

@@ -1,5 +1,7 @@
-// Package input reads messages from a file: NDJSON, a message a line, or CSV
-// with a header, either of them gzipped or not. A line that is no message is
-// handed on as an error with its number, and the lines after it are read all
-// the same. Memory does not grow with the file, nor with its longest line.
+// Package input reads messages from a file: NDJSON with one message a line, or CSV with a
+// header, gzipped or not. A Reader returns one Record for each message. A line that is
+// not a message becomes a Record with an error, and reading goes on after it. Memory does
+// not grow with the file or with its longest line.
+//
+// Package input only reads drafts; package bulk judges them.
 package input

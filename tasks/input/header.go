@@ -13,17 +13,17 @@ import (
 // dataPrefix begins the name of a column that holds one entry of data.
 const dataPrefix = "data."
 
-// header says what the columns of a CSV file are.
+// header has the columns of a CSV file.
 type header struct {
 	columns []column
 	records record
 }
 
-// column puts a field of a record into a draft. An empty field is none.
+// column writes a field of a record into a draft. An empty field is not set.
 type column func(d *message.Draft, text string)
 
 // parseHeader reads the first line of a CSV file. The error is a
-// *sendlimit.InvalidError.
+// *fault.InvalidError.
 func parseHeader(first line, filledIn []string) (*header, error) {
 	if first.long {
 		return nil, tooLong()
@@ -50,7 +50,7 @@ func parseHeader(first line, filledIn []string) (*header, error) {
 	return h, needed(names, filledIn)
 }
 
-// needed says which of the columns that every message needs is missing.
+// needed returns an error for the first required column that is missing.
 func needed(names, filledIn []string) error {
 	has := func(name string) bool { return slices.Contains(names, name) || slices.Contains(filledIn, name) }
 	missing := func(want string) error {
@@ -101,7 +101,7 @@ func dataColumn(key string) column {
 	}
 }
 
-// read makes a draft of the text of a record, or says what is wrong with it.
+// read reads the text of a record as a draft.
 func (h *header) read(text []byte) (message.Draft, *fault.InvalidError) {
 	fields, invalid := h.records.split(text)
 	if invalid != nil {

@@ -7,15 +7,14 @@ import (
 	"io"
 )
 
-// MaxLine is how many bytes a line may have, and a CSV record over several
-// lines. A message has at most a tenth of it, but JSON may spell a byte of it
-// with six.
+// MaxLine is the largest size of a line, or of a CSV record of several lines, in bytes. A
+// message is at most a tenth of that, but JSON may write one byte as six.
 const MaxLine = 64 << 10
 
 // line is a line of a file.
 type line struct {
 	number int    // from 1
-	text   []byte // without its end; only its beginning if long
+	text   []byte // without the line end; only the beginning if long
 	long   bool   // more than MaxLine
 	open   bool   // the file ends within it
 }
@@ -23,13 +22,13 @@ type line struct {
 // blank reports whether there is nothing on the line.
 func (l line) blank() bool { return !l.long && len(bytes.TrimSpace(l.text)) == 0 }
 
-// kept is the line with a text of its own.
+// kept returns the line with a copy of its text.
 func (l line) kept() line {
 	l.text = bytes.Clone(l.text)
 	return l
 }
 
-// lineReader takes a file apart at its newlines.
+// lineReader splits a file into lines.
 type lineReader struct {
 	buffer *bufio.Reader
 	number int
@@ -73,15 +72,14 @@ func (r *lineReader) next() (line, error) {
 	return l, nil
 }
 
-// makeLong keeps of a line that is too long the beginning, by which its format
-// can be told.
+// makeLong marks a line as too long and keeps its beginning, which shows its format.
 func (l *line) makeLong(text []byte) {
 	if !l.long {
 		l.long, l.text = true, bytes.Clone(text[:64])
 	}
 }
 
-// nextFilled is next without the lines on which nothing is.
+// nextFilled is next without blank lines.
 func (r *lineReader) nextFilled() (line, error) {
 	for {
 		l, err := r.next()
@@ -91,5 +89,5 @@ func (r *lineReader) nextFilled() (line, error) {
 	}
 }
 
-// unread has lines, each with a text of its own, read again before the rest.
+// unread puts lines back, to be read again before the rest. They must be kept.
 func (r *lineReader) unread(lines ...line) { r.again = append(lines, r.again...) }

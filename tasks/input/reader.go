@@ -13,18 +13,18 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// Format is how a file spells messages.
+// Format is the format of a file.
 type Format string
 
 // The formats.
 const (
-	Auto   Format = "auto" // told by the first line
+	Auto   Format = "auto" // detected from the first line
 	NDJSON Format = "ndjson"
 	CSV    Format = "csv"
 )
 
 // ParseFormat reads the name of a format. The error is a
-// *sendlimit.InvalidError.
+// *fault.InvalidError.
 func ParseFormat(s string) (Format, error) {
 	switch f := Format(s); f {
 	case Auto, NDJSON, CSV:
@@ -38,8 +38,7 @@ func ParseFormat(s string) (Format, error) {
 type Record struct {
 	Line  int // the number of its first line, from 1
 	Draft message.Draft
-	// Invalid says what is wrong if the line is no message; there is no Draft
-	// then.
+	// Invalid says what is wrong if the line is not a message. Draft is empty then.
 	Invalid *fault.InvalidError
 }
 
@@ -49,10 +48,9 @@ type Reader struct {
 	csv   *header // nil for NDJSON
 }
 
-// NewReader returns the messages of a file, unzipped if they are gzipped. The
-// error is a *sendlimit.InvalidError if the file as a whole can't be read as
-// the format: a CSV without the columns that every message needs, for one.
-// Columns that something else fills in need not be there.
+// NewReader returns a Reader of the messages of a file, which may be gzipped. The error is
+// a *fault.InvalidError if the file does not have the format: for example, a CSV file
+// without a required column. Columns named in filledIn are not required.
 func NewReader(file io.Reader, format Format, filledIn ...string) (*Reader, error) {
 	plain, err := unzip(bufio.NewReader(file))
 	if err != nil {
@@ -79,8 +77,8 @@ func NewReader(file io.Reader, format Format, filledIn ...string) (*Reader, erro
 	return r, err
 }
 
-// Next returns the next message. The error is io.EOF at the end; any other
-// says that the file can't be read any further.
+// Next returns the next message. The error is io.EOF at the end. After any other error
+// the rest of the file can't be read.
 func (r *Reader) Next() (Record, error) {
 	l, err := r.lines.nextFilled()
 	if errors.Is(err, io.EOF) {
@@ -110,7 +108,7 @@ func parseJSON(l line) Record {
 	return Record{Line: l.number, Invalid: cutOff(wrong, l)}
 }
 
-// cutOff adds to what is wrong with a line that the file ends within it.
+// cutOff adds to an error that the file ends within the line.
 func cutOff(wrong *fault.InvalidError, l line) *fault.InvalidError {
 	if wrong == nil || !l.open {
 		return wrong
@@ -127,7 +125,7 @@ func tooLong() *fault.InvalidError {
 	}
 }
 
-// unreadable says from where on a file can't be read.
+// unreadable adds the number of the line that can't be read.
 func unreadable(err error, number int) error {
 	_, corrupt := errors.AsType[flate.CorruptInputError](err)
 	if corrupt || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, gzip.ErrChecksum) || errors.Is(err, gzip.ErrHeader) {
@@ -138,8 +136,7 @@ func unreadable(err error, number int) error {
 	return fmt.Errorf("reading line %d: %w", number, err)
 }
 
-// unzip returns the text of a file that may be gzipped, without a byte order
-// mark.
+// unzip returns the text of a file that may be gzipped. It skips a byte order mark.
 func unzip(file *bufio.Reader) (io.Reader, error) {
 	const gzipped, mark = "\x1f\x8b", "\xef\xbb\xbf"
 	if start, _ := file.Peek(len(gzipped)); string(start) == gzipped {
@@ -155,7 +152,7 @@ func unzip(file *bufio.Reader) (io.Reader, error) {
 	return file, nil
 }
 
-// tell tells the format by the first line.
+// tell detects the format from the first line.
 func tell(first line) (Format, error) {
 	switch text := bytes.TrimSpace(first.text); {
 	case bytes.HasPrefix(text, []byte("{")):

@@ -5,13 +5,14 @@ import (
 	"fmt"
 )
 
-// content is what a record holds of a message for its delivery.
+// content is the part of a message that its record holds until it is delivered.
 type content struct {
 	Title string            `json:"title,omitempty"`
 	Body  string            `json:"body,omitempty"`
 	Data  map[string]string `json:"data,omitempty"`
 }
 
+// EncodeContent returns the content of a message for its record.
 func EncodeContent(m Message) ([]byte, error) {
 	text, err := json.Marshal(content{Title: m.Title, Body: m.Body, Data: m.Data})
 	if err != nil {
@@ -20,6 +21,7 @@ func EncodeContent(m Message) ([]byte, error) {
 	return text, nil
 }
 
+// DecodeContent reads what EncodeContent returned.
 func DecodeContent(text []byte) (content, error) {
 	var c content
 	if err := json.Unmarshal(text, &c); err != nil {

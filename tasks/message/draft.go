@@ -12,8 +12,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Draft is a message as a caller spells it: the request of every surface, a
-// line of a file included. Times are text.
+// Draft is a message as a caller writes it, in a request or in a line of a file. Its
+// times are text.
 type Draft struct {
 	ID         string            `json:"id,omitempty"`
 	User       string            `json:"user"`
@@ -27,7 +27,7 @@ type Draft struct {
 	ShiftUntil string            `json:"shift_until,omitempty"`
 }
 
-// DraftFields names the fields of a Draft, as JSON and CSV spell them.
+// DraftFields returns the names of a Draft's fields in JSON and CSV.
 func DraftFields() []string {
 	return []string{
 		"id", "user", "send_at", "category", "title", "body", "data", "expires_at", "on_conflict", "shift_until",
@@ -35,7 +35,7 @@ func DraftFields() []string {
 }
 
 // DecodeDraft reads a Draft from a JSON object. The error is a
-// *sendlimit.InvalidError that names the field: unknown ones are refused.
+// *fault.InvalidError that names the field; an unknown field is an error.
 func DecodeDraft(text []byte) (Draft, error) {
 	fields, err := fieldsOf(text)
 	if err != nil {
@@ -51,8 +51,8 @@ func DecodeDraft(text []byte) (Draft, error) {
 	return d, nil
 }
 
-// fieldsOf reads a JSON object. By way of a map, because names are taken as they
-// are spelled: decoding into a struct would take "User" for user.
+// fieldsOf reads a JSON object. It uses a map because the names of fields are case
+// sensitive: decoding into a struct would accept "User" for user.
 func fieldsOf(text []byte) (map[string]json.RawMessage, error) {
 	if !utf8.Valid(text) {
 		return nil, NotAllowed("message", strings.ToValidUTF8(string(text), "�"), "JSON in UTF-8")
@@ -67,7 +67,7 @@ func fieldsOf(text []byte) (map[string]json.RawMessage, error) {
 	return fields, nil
 }
 
-// unknownField names the first field that is left, if any is.
+// unknownField returns an error for the first field that is left, nil for none.
 func unknownField(fields map[string]json.RawMessage, known []string) error {
 	if len(fields) == 0 {
 		return nil
@@ -77,7 +77,7 @@ func unknownField(fields map[string]json.RawMessage, known []string) error {
 		strings.Join(known, ", "))
 }
 
-// takeText reads a field, and removes it. A null is an absent field.
+// takeText reads a field into a string and removes it. A null is an absent field.
 func takeText(fields map[string]json.RawMessage, name string, into *string) error {
 	text, given := fields[name]
 	if !given {
@@ -90,7 +90,7 @@ func takeText(fields map[string]json.RawMessage, name string, into *string) erro
 	return nil
 }
 
-// take reads the fields that it knows, and removes them.
+// take reads the fields of a draft and removes them.
 func (d *Draft) take(fields map[string]json.RawMessage) error {
 	for _, known := range []struct {
 		name string
@@ -146,11 +146,11 @@ func notAnObject(err error) *fault.InvalidError {
 	return NotAllowed("message", "", "a JSON object (%s)", strings.TrimPrefix(err.Error(), "json: "))
 }
 
-// TimeParser reads the time that a field holds; now reports the word "now".
+// TimeParser reads a time of a draft. It reports now for the word "now".
 type TimeParser func(text string) (at time.Time, now bool, err error)
 
-// ParseTime is the contract's TimeParser: an RFC 3339 time with its zone, or
-// "now". The error says what is wrong, without the field.
+// ParseTime is the TimeParser of the API: it reads an RFC 3339 time with its zone, or
+// "now". The error says what is allowed; it does not name the field.
 func ParseTime(text string) (at time.Time, now bool, err error) {
 	if text == "now" {
 		return time.Time{}, true, nil
@@ -165,8 +165,8 @@ func ParseTime(text string) (at time.Time, now bool, err error) {
 	return at, false, nil
 }
 
-// strict looks for what Go takes for RFC 3339 and nobody else does: an hour of
-// one digit, a comma before the fraction, an offset of 24 hours or 60 minutes.
+// strict rejects what Go accepts although it is not RFC 3339: an hour of one digit, a
+// comma before the fraction, an offset of 24 hours or 60 minutes.
 func strict(text string) bool {
 	if text[len("2006-01-02T15")] != ':' || strings.Contains(text, ",") {
 		return false
@@ -177,9 +177,8 @@ func strict(text string) bool {
 
 var errNotRFC3339 = errors.New("an RFC 3339 time such as 2026-11-22T11:11:11Z")
 
-// Message turns the draft into a Message, reading its times by parse. The
-// error is a *sendlimit.InvalidError: only what cannot be read; Validate says
-// the rest.
+// Message returns the draft as a Message, with times read by parse. The error is a
+// *fault.InvalidError for what can't be read; Message.Validate checks the rest.
 func (d Draft) Message(parse TimeParser) (Message, error) {
 	m := Message{
 		ID: d.ID, User: d.User, Category: d.Category, Title: d.Title, Body: d.Body, Data: d.Data,

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// Fingerprint tells a repeated request from another one with the same id: 128
-// bits of SHA-256 over what the caller sent, before defaults. Each part stands
-// behind its length, so that no two requests look alike; the id is left out. It
-// is pinned for ever: records outlive programs.
+// Fingerprint distinguishes a repeated request from another request with the same id.
+// It is 128 bits of SHA-256 over what the caller sent, without the id and before
+// defaults. Each part follows its length, so that different requests have different
+// input. It must never change: records outlive programs.
 func Fingerprint(m Message) [16]byte {
 	var text []byte
 	add := func(part string) {
@@ -34,8 +34,8 @@ func Fingerprint(m Message) [16]byte {
 		add(key)
 		add(m.Data[key])
 	}
-	// An odd part out, which no data can be: requests without an account look as
-	// they did before there were any.
+	// A single part at the end can't be data, which comes in pairs. A request without
+	// an account has none.
 	if m.Account != "" {
 		add(m.Account)
 	}

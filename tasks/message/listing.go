@@ -4,19 +4,18 @@ import (
 	"time"
 )
 
-// Listed is a message of a list, as every surface spells it. Status says more
-// of one.
+// Listed is a message of a list. Status says more about one message.
 type Listed struct {
 	ID     string `json:"id"`
 	User   string `json:"user"`
 	SendAt Time   `json:"send_at"`
-	// Status is absent where there is a place and nothing more is known.
+	// Status is empty if the message has a place and nothing more is known.
 	Status   string `json:"status,omitempty"`
 	Attempts int    `json:"attempts,omitempty"`
 	Reason   string `json:"reason,omitempty"` // as in Status
 }
 
-// ListedOf is what a list says of a message.
+// ListedOf returns the part of a status that a list has.
 func ListedOf(s Status) Listed {
 	return Listed{ID: s.ID, User: s.User, SendAt: s.SendAt, Status: s.Status, Attempts: s.Attempts, Reason: s.Reason}
 }
@@ -47,13 +46,13 @@ type FreeTimes struct {
 	Times []FreeTime `json:"times" doc:"Fewer than asked for where no more are free as far ahead as messages are taken."`
 }
 
-// FreeTime is a time that is free for a user, as every surface spells it.
+// FreeTime is a time that is free for a user.
 type FreeTime struct {
 	User   string `json:"user"`
 	FreeAt Time   `json:"free_at"`
 }
 
-// FreeTimesOf spells a user's free times.
+// FreeTimesOf returns times as the free times of a user.
 func FreeTimesOf(user string, times []time.Time) []FreeTime {
 	free := make([]FreeTime, len(times))
 	for i, at := range times {

@@ -12,16 +12,16 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// MaxContent is how many bytes title, body and data have together at most.
+// MaxContent is the largest size of title, body and data together, in bytes.
 const MaxContent = 4096
 
-// MaxCategory is how many bytes a category has at most.
+// MaxCategory is the largest length of a category, in bytes.
 const MaxCategory = 64
 
-// DefaultShift is how far after its send time a shift may go.
+// DefaultShift is how far after its send time a message may be shifted by default.
 const DefaultShift = 24 * time.Hour
 
-// What to do about a conflict.
+// Values of Message.OnConflict.
 const (
 	OnConflictRefuse = "refuse" // say why not
 	OnConflictShift  = "shift"  // take the next free time
@@ -29,36 +29,36 @@ const (
 
 // Message is a push to be sent to a user at a future time.
 type Message struct {
-	// ID is the idempotency key, unique per user; made up when empty.
+	// ID is the idempotency key, unique per user. An empty one is replaced by a new
+	// UUID.
 	ID   string
 	User string
-	// SendAt is cut to the millisecond. With Now it is not looked at.
+	// SendAt is truncated to the millisecond. It is ignored if Now is set.
 	SendAt time.Time
-	// Now asks for a send as soon as the rules allow: now, or, unless
-	// OnConflict says otherwise, the next free time.
+	// Now asks for a send as soon as the rules allow: now, or at the next free time
+	// unless OnConflict says otherwise.
 	Now      bool
 	Category string
 	Title    string
 	Body     string
 	Data     map[string]string
-	// ExpiresAt is when the message is dropped rather than sent; the zero
-	// value leaves it to the worker's default after the send time.
+	// ExpiresAt is the time after which the message is dropped and not sent. The zero
+	// value means the worker's default after the send time.
 	ExpiresAt time.Time
-	// OnConflict is OnConflictRefuse, OnConflictShift or, for what the user's policy
-	// says, empty.
+	// OnConflict is OnConflictRefuse or OnConflictShift. An empty one means what the
+	// user's policy says.
 	OnConflict string
-	// ShiftUntil is the last send time a shift may take; the zero value means
-	// DefaultShift after SendAt. Where OnConflict leaves it to the user's policy, and
-	// that refuses, it has no effect. Beside OnConflictRefuse it is not allowed.
+	// ShiftUntil is the last send time that a shift may choose. The zero value means
+	// DefaultShift after SendAt. It is not allowed with OnConflictRefuse, and has no
+	// effect if the user's policy refuses.
 	ShiftUntil time.Time
-	// Account is who sends: the account charged; empty without accounts. It is
-	// never read from a request.
+	// Account is the account that is charged; empty without accounts. It is never
+	// read from a request.
 	Account string
 }
 
-// Validate says what in the message is outside what the contract allows; its
-// time against the clock is judged at submit. The error is a
-// *sendlimit.InvalidError.
+// Validate checks the fields of the message. It does not compare times with the clock:
+// that is done at submit. The error is a *fault.InvalidError.
 func (m Message) Validate() error {
 	if m.ID != "" && !keyspace.ValidID(m.ID) {
 		return NotAllowed("id", m.ID, "1 to %d of A-Z a-z 0-9 . _ : -", keyspace.MaxID)
@@ -122,14 +122,13 @@ func (m Message) validateTimes() error {
 	return nil
 }
 
-// shifts reports whether a conflict is answered by the next free time.
+// Shifts reports whether the message itself asks for the next free time on a conflict.
 func (m Message) Shifts() bool {
 	return m.OnConflict == OnConflictShift || m.Now && m.OnConflict == ""
 }
 
-// CheckCategory says whether a category may have the name; "" is that of messages
-// without one. Whether the rules know it makes no difference: one that they do not
-// has none of its own. The error is a *sendlimit.InvalidError.
+// CheckCategory checks the name of a category; "" means none. A policy need not know
+// the category: then it has no rules of its own. The error is a *fault.InvalidError.
 func CheckCategory(name string) error {
 	if len(name) > MaxCategory || strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789_-") != "" {
 		return NotAllowed("category", name, "1 to %d of a-z 0-9 _ -", MaxCategory)
@@ -137,6 +136,8 @@ func CheckCategory(name string) error {
 	return nil
 }
 
+// NotAllowed returns the error for a value of a field that is not allowed; want says
+// what is.
 func NotAllowed(field, value, want string, args ...any) *fault.InvalidError {
 	return &fault.InvalidError{Field: field, Value: value, Want: fmt.Sprintf(want, args...)}
 }

@@ -4,13 +4,13 @@ import (
 	"time"
 )
 
-// MoveDraft is a move as a caller spells it.
+// MoveDraft is the request to move a message.
 type MoveDraft struct {
 	SendAt string `json:"send_at"` // as in Draft
 }
 
 // DecodeMove reads a MoveDraft from a JSON object. The error is a
-// *sendlimit.InvalidError that names the field: unknown ones are refused.
+// *fault.InvalidError that names the field; an unknown field is an error.
 func DecodeMove(text []byte) (MoveDraft, error) {
 	fields, err := fieldsOf(text)
 	if err != nil {
@@ -23,8 +23,8 @@ func DecodeMove(text []byte) (MoveDraft, error) {
 	return d, unknownField(fields, []string{"send_at"})
 }
 
-// Time reads the new send time by parse; it is zero for now. The error is a
-// *sendlimit.InvalidError.
+// Time reads the new send time by parse; it is zero for "now". The error is a
+// *fault.InvalidError.
 func (d MoveDraft) Time(parse TimeParser) (time.Time, error) {
 	if d.SendAt == "" {
 		return time.Time{}, missingSendAt()

@@ -7,22 +7,23 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// statusFailed is the status of a dead notice, as that of a message.
+// NoticeFailed is the status of a notice that was given up.
 const NoticeFailed = "failed"
 
+// InvalidOutcome returns the outcome of a message that is not valid.
 func InvalidOutcome(err error, m Message) Outcome {
 	o := OutcomeOf(err)
 	o.ID, o.User = m.ID, m.User
 	return o
 }
 
-// Outcome is the answer to a request on every surface. A refusal and an
-// invalid request are outcomes, not errors.
+// Outcome is the answer to a request. A refusal and an invalid request are outcomes,
+// not errors.
 type Outcome struct {
 	Outcome        string      `json:"outcome"` // see the constants
 	Line           int         `json:"line,omitempty"`
 	Code           fault.Code  `json:"code,omitempty"`
-	Field          string      `json:"field,omitempty"` // of invalid: the field at fault
+	Field          string      `json:"field,omitempty"` // of invalid: the field that is wrong
 	ID             string      `json:"id,omitempty"`
 	User           string      `json:"user,omitempty"`
 	SendAt         Time        `json:"send_at,omitzero"`
@@ -36,14 +37,14 @@ type Outcome struct {
 	Violations     []Violation `json:"violations,omitempty"`
 	NextFreeAt     Time        `json:"next_free_at,omitzero"`
 	PreviousFreeAt Time        `json:"previous_free_at,omitzero"`
-	// ResetsAt is, of quota_exceeded, when the hour or day ends whose quota is used
-	// up: a later send time counts in the next. RetryAfterSeconds is how long that
-	// is, where it is the present one.
+	// ResetsAt is set for quota_exceeded: the end of the hour or day whose quota is
+	// used up. A send time from then on counts in the next one. RetryAfterSeconds is
+	// the time until then, if the hour or day is the present one.
 	ResetsAt          Time  `json:"resets_at,omitzero"`
 	RetryAfterSeconds int64 `json:"retry_after_seconds,omitempty"`
 }
 
-// The outcomes.
+// Values of Outcome.Outcome.
 const (
 	Accepted  = "accepted"
 	Refused   = "refused"
@@ -55,7 +56,7 @@ const (
 	Purged    = "purged"  // a dead letter is forgotten
 )
 
-// QuietHours is the quiet stretch, From to Until, that a send time is in.
+// QuietHours is the quiet period, From to Until, that a send time is in.
 type QuietHours struct {
 	Hours    string `json:"hours"` // as the policy has them, "22:00-08:00"
 	TimeZone string `json:"time_zone"`
@@ -63,8 +64,8 @@ type QuietHours struct {
 	Until    Time   `json:"until"`
 }
 
-// Violation is a rule that accepting would break. One of a category counts the
-// messages of that category alone.
+// Violation is a rule that the message would break. A rule of a category counts only
+// the messages of that category.
 type Violation struct {
 	Rule           string     `json:"rule"`
 	Category       string     `json:"category,omitempty"`
@@ -77,11 +78,12 @@ type Violation struct {
 	ConflictsTotal int        `json:"conflicts_total"`
 }
 
-// Name names the rule among all of a policy, as refusals are counted by it:
-// "1/minute", or "marketing 2/calendar_day" of a category.
+// Name returns the name of the rule within its policy: "1/minute", or
+// "marketing 2/calendar_day" for a rule of a category. Refusals are counted by it.
 func (v Violation) Name() string { return inCategory(v.Category, v.Rule) }
 
-// ruleName is the name of a rule of a category, "" for all.
+// RuleName returns the name of a rule within its policy; category is "" for a rule that
+// counts all messages.
 func RuleName(category string, rule policy.Rule) string {
 	return inCategory(category, rule.String())
 }
@@ -93,21 +95,19 @@ func inCategory(category, rule string) string {
 	return category + " " + rule
 }
 
-// Conflict is a reservation in the way. Of another account's it has the time
-// alone.
+// Conflict is a message in the way. ID is empty if it is another account's.
 type Conflict struct {
 	ID     string `json:"id,omitempty"`
 	SendAt Time   `json:"send_at"`
 }
 
-// OK reports whether the request was done: accepted, cancelled, moved or
-// recorded.
+// OK reports whether the request was accepted, cancelled, moved or recorded.
 func (o Outcome) OK() bool {
 	return o.Outcome == Accepted || o.Outcome == Cancelled || o.Outcome == Moved || o.Outcome == Recorded
 }
 
-// RefusedBy is the name of the rule that a refusal counts under, the first that
-// would break; "" where it was not for a rule.
+// RefusedBy returns the name of the first rule that the message would break; "" if it
+// was refused for another reason, or not refused.
 func (o Outcome) RefusedBy() string {
 	if o.Code != fault.CodeSendLimit || len(o.Violations) == 0 {
 		return ""
@@ -115,9 +115,9 @@ func (o Outcome) RefusedBy() string {
 	return o.Violations[0].Name()
 }
 
-// OutcomeOf makes an outcome of an error: invalid of a *sendlimit.InvalidError, or
-// of sendlimit.InvalidErrors, of which it has the first field and all sentences;
-// otherwise error with the code of the error, where it has one.
+// OutcomeOf returns the outcome of an error. It is Invalid for a *fault.InvalidError
+// and for fault.InvalidErrors, with the first field and all sentences. Any other error
+// is Errored, with the error's code if it has one.
 func OutcomeOf(err error) Outcome {
 	if several, ok := errors.AsType[fault.InvalidErrors](err); ok && len(several) > 0 {
 		return Outcome{Outcome: Invalid, Code: several.Code(), Field: several[0].Field, Detail: several.Error()}
@@ -131,7 +131,7 @@ func OutcomeOf(err error) Outcome {
 	return Outcome{Outcome: Errored, Detail: err.Error()}
 }
 
-// quietHoursOf spells a quiet stretch, nil for none.
+// QuietHoursOf returns a quiet period as outcomes show it; nil for nil.
 func QuietHoursOf(q *policy.QuietPeriod) *QuietHours {
 	if q == nil {
 		return nil
@@ -139,11 +139,10 @@ func QuietHoursOf(q *policy.QuietPeriod) *QuietHours {
 	return &QuietHours{Hours: q.Hours, TimeZone: zoneName(q.TimeZone), From: Time{q.From}, Until: Time{q.Until}}
 }
 
-// Recorded is the outcome of a send that was made by something else and counts
-// from now on.
+// Recorded is the outcome of a send by another system, which counts from now on.
 const Recorded = "recorded"
 
-// invalidOr makes an outcome of an invalid argument; other errors stay errors.
+// InvalidOr returns an outcome for an invalid argument, and any other error as it is.
 func InvalidOr(err error, user, id string) (Outcome, error) {
 	if o := OutcomeOf(err); o.Outcome == Invalid {
 		o.User, o.ID = user, id

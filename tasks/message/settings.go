@@ -29,19 +29,18 @@ type SettingsPatch struct {
 	Blocked  *bool    `json:"blocked,omitempty" doc:"Whether nothing more is accepted."`
 }
 
-// UserSettings are what is set for a user, and what holds then, as every surface
-// spells them.
+// UserSettings has what is set for a user, and the rules that apply to the user.
 type UserSettings struct {
 	User      string          `json:"user"`
 	Contact   string          `json:"contact"`
-	Policy    string          `json:"policy"` // "" for that of everybody else
+	Policy    string          `json:"policy"` // "" for the default policy
 	Limits    []string        `json:"limits"`
 	TimeZone  string          `json:"time_zone"`
 	Blocked   bool            `json:"blocked"`
-	Effective *EffectiveRules `json:"effective"` // nil where the store has not the policy
+	Effective *EffectiveRules `json:"effective"` // nil if the store does not have the policy
 }
 
-// EffectiveRules are what holds for a user.
+// EffectiveRules are the rules that apply to a user.
 type EffectiveRules struct {
 	Policy        string           `json:"policy"`
 	Version       int64            `json:"version"`
@@ -53,7 +52,7 @@ type EffectiveRules struct {
 	WithoutEffect []string         `json:"without_effect,omitempty"` // limits that replace no rule
 }
 
-// EffectiveRule is a rule that holds for a user.
+// EffectiveRule is a rule that applies to a user.
 type EffectiveRule struct {
 	Rule     string `json:"rule"`
 	Category string `json:"category,omitempty"` // whose messages it counts; "" for all
@@ -61,20 +60,20 @@ type EffectiveRule struct {
 	Replaces string `json:"replaces,omitempty"` // of FromUser: the policy's rule
 }
 
-// Where an EffectiveRule comes from.
+// Values of EffectiveRule.From.
 const (
 	FromPolicy = "policy"
 	FromUser   = "user"
 )
 
-// ExemptCategory is a category whose messages are judged by nothing.
+// ExemptCategory is a category whose messages no rule judges.
 type ExemptCategory struct {
 	Category string `json:"category"`
-	Counts   bool   `json:"counts"` // whether they count for the others
+	Counts   bool   `json:"counts"` // whether they count in the rules for other messages
 }
 
-// UserSettingsOf spells the settings of a user, with what they come to under the
-// store's policies, which are given by name.
+// UserSettingsOf returns the settings of a user with the rules that follow from them.
+// The store's policies are given by name.
 func UserSettingsOf(user string, s policy.UserSettings, policies map[string]policy.Policy) UserSettings {
 	spelled := UserSettings{
 		User: user, Contact: s.Contact, Policy: s.Policy, Limits: []string{}, TimeZone: s.TimeZone, Blocked: s.Blocked,
@@ -88,10 +87,10 @@ func UserSettingsOf(user string, s policy.UserSettings, policies map[string]poli
 	return spelled
 }
 
-// CheckUserSettings says whether settings are allowed under the store's policies,
-// which are given by name: that of the user is there, and has a rule for each limit
-// to replace. The error is a *sendlimit.InvalidError, or a
-// *sendlimit.UnavailableError where the store has no policies yet.
+// CheckUserSettings checks settings against the store's policies, which are given by
+// name: the user's policy must exist and have a rule for each limit to replace. The
+// error is a *fault.InvalidError, or a *fault.UnavailableError if the store has no
+// policies yet.
 func CheckUserSettings(s policy.UserSettings, policies map[string]policy.Policy) error {
 	policy, ok := policies[policyOf(s)]
 	switch {
@@ -107,7 +106,7 @@ func CheckUserSettings(s policy.UserSettings, policies map[string]policy.Policy)
 	return policy.CheckSettings(s)
 }
 
-// policyOf names the policy of a user with these settings.
+// policyOf returns the name of the policy of a user with these settings.
 func policyOf(s policy.UserSettings) string { return cmp.Or(s.Policy, policy.DefaultName) }
 
 func zoneName(zone string) string { return cmp.Or(zone, "UTC") }

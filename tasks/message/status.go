@@ -7,16 +7,15 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Status is what became of a message, as every surface spells it. Fields that
-// say nothing are absent.
+// Status says what became of a message. A field that does not apply is empty.
 type Status struct {
 	ID     string `json:"id"`
 	User   string `json:"user"`
 	Status string `json:"status"` // see the constants
-	// SendAt is the send time: to come, or the last one there was. RequestedAt
-	// is what the caller asked for, PromisedAt what it was before the message
-	// was postponed or sent late, MovedFrom what it was before the last move,
-	// each where it differs.
+	// SendAt is the send time, to come or past. The others are set where they differ
+	// from it: RequestedAt is the time that the caller asked for, PromisedAt the send
+	// time before the message was postponed or sent late, MovedFrom the one before
+	// the last move.
 	SendAt      Time `json:"send_at"`
 	RequestedAt Time `json:"requested_at,omitzero"`
 	PromisedAt  Time `json:"promised_at,omitzero"`
@@ -24,35 +23,34 @@ type Status struct {
 	Shifted     bool `json:"shifted,omitempty"`
 	ExpiresAt   Time `json:"expires_at,omitzero"` // what the caller set
 
-	// Of a delivered message: when its delivery began, by how much that was
-	// after the time promised, and the provider's name for it.
+	// Set for a delivered message: when its delivery began, how late that was, and
+	// the provider's id for it.
 	DeliveredAt Time   `json:"delivered_at,omitzero"`
 	LatenessMS  *int64 `json:"lateness_ms,omitempty"`
 	ProviderID  string `json:"provider_id,omitempty"`
 
-	EndedAt   Time `json:"ended_at,omitzero"`    // of one that ended otherwise
-	NextTryAt Time `json:"next_try_at,omitzero"` // of one that failed and waits to be tried again
-	Attempts  int  `json:"attempts,omitempty"`   // deliveries tried, the one that runs included
-	// Reason says why it was dropped, given up, postponed or is tried again: a
-	// word such as expired or unavailable; of a postponement what was in the way
-	// too, as in "late: 1/minute was in the way", "late: marketing 2/calendar_day
-	// was in the way" or "late: quiet hours were in the way". Of one that is being
-	// sent or was delivered it is why it was not sent before.
+	EndedAt   Time `json:"ended_at,omitzero"`    // of a message that ended without being delivered
+	NextTryAt Time `json:"next_try_at,omitzero"` // of a message that failed and will be tried again
+	Attempts  int  `json:"attempts,omitempty"`   // deliveries tried, including one that is running
+	// Reason says why the message was dropped, given up, postponed or is tried again:
+	// a word such as expired or unavailable. Of a postponed message it also says what
+	// was in the way: "late: 1/minute was in the way", "late: marketing 2/calendar_day
+	// was in the way" or "late: quiet hours were in the way". Of a message that is
+	// being sent or was delivered it says why it was not sent before.
 	Reason string `json:"reason,omitempty"`
-	// Uncertain says that an earlier delivery may have arrived: the user may have
-	// got the message, or have got it twice.
+	// Uncertain reports whether an earlier delivery may have arrived: the user may
+	// have received the message, or received it twice.
 	Uncertain bool   `json:"uncertain,omitempty"`
 	Category  string `json:"category,omitempty"`
-	// Account is who was charged for it; absent without accounts.
+	// Account is the account that was charged; empty without accounts.
 	Account string `json:"account,omitempty"`
 }
 
-// The statuses. Of a message that is still to come, postponed comes before
-// moved, and moved before scheduled: what happened last says most, and a move
-// starts a new promise.
+// Values of Status.Status. A message still to be sent is postponed if it was postponed
+// since its last move, else moved if it was moved, else scheduled.
 const (
 	StatusScheduled = "scheduled"
-	StatusPostponed = "postponed" // late, and then the rules had no room: from PromisedAt to SendAt
+	StatusPostponed = "postponed" // it was late and the rules had no room: from PromisedAt to SendAt
 	StatusMoved     = "moved"     // from MovedFrom to SendAt
 	StatusSending   = "sending"   // a worker has it
 	StatusDelivered = "delivered"
@@ -62,7 +60,7 @@ const (
 	StatusCancelled = "cancelled"
 )
 
-// NoStatus is the outcome of asking for a message of which nothing is known.
+// NoStatus returns the outcome for a message of which nothing is known.
 func NoStatus(user, id string) Outcome {
 	return Outcome{
 		Outcome: Refused, Code: fault.CodeNotFound, User: user, ID: id,
@@ -78,8 +76,8 @@ const (
 	reasonLate = "late"
 )
 
-// Failures is how many deliveries have failed, as far as is known: those tried,
-// but for one that runs and one that was successful.
+// Failures returns how many deliveries failed: those tried, without one that is running
+// and one that succeeded.
 func (s Status) Failures() int {
 	if s.Status == StatusSending || s.Status == StatusDelivered {
 		return max(0, s.Attempts-1)
@@ -87,9 +85,8 @@ func (s Status) Failures() int {
 	return s.Attempts
 }
 
-// Late reports whether Reason is that the message was late, rather than that a
-// delivery failed; why is what it says about what was in the way, "" for
-// nothing.
+// Late reports whether Reason says that the message was late, rather than that a
+// delivery failed. It returns what was in the way; "" if that is not known.
 func (s Status) Late() (why string, late bool) {
 	why, late = strings.CutPrefix(s.Reason, LatePrefix)
 	if late {

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Time is a time as outcomes spell it: UTC with milliseconds.
+// Time is a time.Time that JSON has in UTC with milliseconds.
 type Time struct{ time.Time }
 
-// TimeLayout is how outcomes spell a time.
+// TimeLayout is the layout of a Time.
 const TimeLayout = "2006-01-02T15:04:05.000Z"
 
 // MarshalText writes the time in TimeLayout.

@@ -2,17 +2,17 @@ package message
 
 import "time"
 
-// usageAround is how much of a timeline is looked at on each side of a time.
+// usageAround is the default length of the timeline on each side of a time.
 const usageAround = 12 * time.Hour
 
-// UsageSpan is the stretch of a timeline that is looked at around a time, unless
-// the caller says otherwise: whole minutes, so that drawn rows begin with one.
+// UsageSpan returns the default part of a timeline to show around a time. It begins and
+// ends at whole minutes, so that drawn rows do.
 func UsageSpan(around time.Time) (from, to time.Time) {
 	return around.Add(-usageAround).Truncate(time.Minute), around.Add(usageAround).Truncate(time.Minute)
 }
 
-// Usage says how full a user's rules are around a time, and what is taken and
-// free in a stretch of the timeline, as every surface spells it.
+// Usage says how full a user's rules are at a time, and what is taken and free in a
+// part of the timeline.
 type Usage struct {
 	User  string      `json:"user"`
 	At    Time        `json:"at"`
@@ -20,17 +20,16 @@ type Usage struct {
 	To    Time        `json:"to"`
 	Rules []RuleUsage `json:"rules"`
 	Free  []Stretch   `json:"free"`
-	// Blocked says that the user is, so that nothing is free.
+	// Blocked reports whether the user is blocked; then nothing is free.
 	Blocked bool       `json:"blocked,omitempty"`
 	Quiet   []Stretch  `json:"quiet,omitempty"` // what is in quiet hours
 	Sends   []Conflict `json:"sends"`           // sent and unsent
-	// More says that there are more sends than those listed.
+	// More reports whether there are more sends than those listed.
 	More bool `json:"more,omitempty"`
 }
 
-// RuleUsage is how full a rule is, which is spelled as that of a Violation: of a
-// sliding rule in the fullest window that has the time, of a calendar rule in
-// the period that has it.
+// RuleUsage says how full a rule is. Of a sliding rule it is the fullest window that
+// contains the time, of a calendar rule the period that contains it.
 type RuleUsage struct {
 	Rule          string `json:"rule"`
 	Category      string `json:"category,omitempty"`
@@ -42,7 +41,7 @@ type RuleUsage struct {
 	Until         Time   `json:"until"`
 }
 
-// Stretch is a stretch of time, Until not included.
+// Stretch is the time from From until Until, without Until.
 type Stretch struct {
 	From  Time `json:"from"`
 	Until Time `json:"until"`

@@ -1,0 +1,14 @@
+// Package calendar knows natural periods and time zones: when a minute, hour, day, week
+// or month of a zone begins and ends, clock changes included. Rules, quiet hours,
+// quotas, counters and reports all use it.
+//
+//	Period         a natural period: Minute to Month
+//	Stretch        a half-open interval of time
+//	ZoneTables     the offsets of the zones in use, cached by year
+//	DayStart, NaturalPeriod, ChargedPeriods   where a period begins and ends
+//
+// An hour ends where the clocks change. A day has 23 or 25 hours then. The zone "Local"
+// is refused, because it differs between machines.
+//
+// Package calendar knows no policy and no Redis.
+package calendar
