@@ -1,23 +1,22 @@
 -- late: finds times for the late messages of a user.
 --
--- They are judged at the real time, oldest first: each gets the next free time
--- that yields to everything ahead, before it expires. Late ones keep their order
--- within a class, and the classes do not wait for each other: a category with
--- rules of its own is a class, all others are one together. What is exempt is not
--- among them: it goes out when its task comes, and counts where it stands till
--- then.
+-- They are judged now, oldest first. Each gets the next free time before it expires;
+-- all messages ahead keep their places. Late messages keep their order within a
+-- class, and classes do not wait for each other. A category with rules of its own is
+-- a class; all others together are one. Exempt messages are not judged: they go out
+-- when their tasks run, and count at their present places until then.
 --
--- Needs what claim.lua has by then, the message `this` among it.
+-- Needs the locals of message/claim.lua, such as the message `this`.
 local MOST, LOOKED = 100, 1000 -- messages placed, records looked at, in one call
--- How long a message waits for an older one, ms: between two looks at least and at
--- most, in all, and until how much before its own expiry.
+-- How a message waits for an older one, ms: SOON to LATER between two looks, at most
+-- PATIENCE in all, and not in the last RESERVE before its own expiry.
 local SOON, LATER, PATIENCE, RESERVE = 500, 2000, 30000, 5000
-WORK = 20000 -- a claim holds nobody up
+WORK = 20000 -- less than in other scripts: other calls wait for a claim
 
 local classes, excluded = {}, {}
 local resume_at, resume_class = string.match(ARGV[17], '^(%S+) ?(.*)$')
 
--- class_of gives the class of a category, false for none.
+-- class_of returns the class of a category; false stands for no category.
 local function class_of(category)
   local name = category or ''
   if not classes[name] then
@@ -31,9 +30,9 @@ local function class_of(category)
   return classes[name]
 end
 
--- late_ones lists the user's messages that are late and wait for nothing else,
--- oldest first, and says whether this one may be behind those listed. Where any
--- of them stood does not count: the younger ones will be placed behind these.
+-- late_ones returns the user's messages that are late and wait for nothing else,
+-- oldest first, and whether `this` may come after those listed. Their present places
+-- do not count: all of them are placed anew.
 local function late_ones()
   local from = tonumber(call('GET', KEYS[5]) or 0)
   local seen = call('ZRANGE', timeline, from, now - ARGV[9] - 1, 'BYSCORE', 'LIMIT', 0, LOOKED, 'WITHSCORES')
@@ -77,12 +76,12 @@ local function late_ones()
   return late, false
 end
 
-local given = {ids = {}} -- times that late messages have got, ascending, and which
+local given = {ids = {}} -- times that late messages got, ascending, and the ids of these
 local searches, most_searches = 0, 0
 
--- search_in sees to it that a class has a search that knows all times given, and
--- says false where one more is too much for this call: each reads what lies
--- around its start, and then takes steps of what all have together.
+-- search_in gives a class a search that knows all times given. It returns false if
+-- another search is too much for this call: each reads what is around its start, and
+-- all share the steps of one call.
 local function search_in(class)
   if class.next_free and class.knows == #given then return true end
   if searches == 0 then most_searches = WORK / (16 + call('ZCARD', timeline)) end
@@ -107,9 +106,9 @@ local function give(m, time)
   class.knows = #given
 end
 
--- judge finds times for late messages, as many as one call can, and returns how
--- many it has judged; of one whose time is too far off for one call, the first,
--- also where its search goes on.
+-- judge finds times for as many late messages as one call can, and returns how many
+-- it judged. If the first one needs more than one call, it also returns where its
+-- search continues.
 local function judge(late)
   for k = 1, #late do
     local m = late[k]
@@ -117,7 +116,7 @@ local function judge(late)
       if not search_in(m.class) then return k - 1 end
       local free, resume, first = m.class.next_free(math.min(m.expires - 1, now + reach))
       if resume then return k - 1, k == 1 and resume end
-      -- Where nothing is before its place, what put the one before it there.
+      -- If nothing was in its own way, the reason is that of the one before it.
       m.class.in_the_way = first or m.class.in_the_way
       m.rule = m.class.in_the_way
       if free then give(m, free) end
@@ -126,7 +125,7 @@ local function judge(late)
   return #late
 end
 
--- in_the_way spells why a message is postponed.
+-- in_the_way returns the reason why a message is postponed.
 local function in_the_way(m)
   local rule, rules = m.rule, m.class.rules
   if not rule then return 'late' end

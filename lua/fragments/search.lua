@@ -1,28 +1,30 @@
--- search: finds the free time next to a time, in either direction.
+-- search: finds the next free time before or after a time.
 --
--- Placing t breaks a sliding rule "limit per window" exactly when `limit`
--- neighbours e_i ... e_j, in order, with e_j - e_i < window satisfy
--- e_j - window < t < e_i + window. Each such group forbids an open interval, a
--- full natural period forbids itself, quiet hours forbid themselves, and the
--- search hops from the end of one forbidden interval to the end of the next until
--- nothing forbids. Downwards it does the same on the mirrored axis u = -t.
+-- Placing t breaks a sliding rule "limit per window" exactly if `limit` neighbours
+-- e_i ... e_j, in order, with e_j - e_i < window satisfy
+-- e_j - window < t < e_i + window. Each such group forbids an open interval. A full
+-- natural period and quiet hours forbid themselves. The search jumps from the end of
+-- one forbidden interval to the end of the next until nothing forbids. Downwards it
+-- does the same on the mirrored axis u = -t.
 --@include quiet
 --@include category
-local WORK = 100000 -- steps the searches of one call may take before one hands back where it stood
-local LOOK_UP = 16 -- as many steps as looking up one message's category takes
-local spent = 0 -- steps that searches have taken, beside reading what lies around their starts
+local WORK = 100000 -- steps of all searches of one call, before one returns where it is
+local LOOK_UP = 16 -- steps that looking up one message's category is worth
+local spent = 0 -- steps taken so far, without reading what is around the starts
 
 -- new_search(rules, direction, from, excluded, near, taken) returns
--- next_free(last) and take_it(): next_free gives the first free time from the
--- cursor on up to `last`, or nil if there is none; then nil, and what first
--- forbade an earlier one: the number of the rule, or 0 for quiet hours. Or nil
--- and where it stands when the work is used up. take_it counts the time just
--- found as taken. What may be at a time is said by `rules`, see
--- fragments/policy.lua, and by quiet hours. Reservations in the set `excluded` do
--- not count. What violations() has read around `from` is not read again where it
--- is given as `near`. Upwards, the times in `taken`, ascending, do as if they were
--- reserved by the messages in its `ids`, without these in the category of the rules;
--- not together with `near`.
+-- next_free(last) and take_it().
+--
+-- next_free returns the first free time from the cursor on up to `last`, or nil if
+-- there is none; then nil; then what first forbade an earlier time: the number of the
+-- rule, or 0 for quiet hours. If the work is used up, it returns nil and where it is.
+-- take_it counts the time just found as taken.
+--
+-- `rules`, see fragments/policy.lua, and quiet hours decide what is free.
+-- Reservations in the set `excluded` do not count. `near` is what violations() read
+-- around `from`; it is not read again. `taken` has times, ascending, that count as
+-- reserved by the messages in its `ids`, or without ids by messages of the category
+-- of the rules. It is for searches upwards without `near`.
 local function new_search(rules, direction, from, excluded, near, taken)
   local limits, windows, overall = rules.limits, rules.windows, rules.overall
   local entries, ids, mine, count = {}, {}, {}, 0 -- mine: whether it is of the rules' category, once known

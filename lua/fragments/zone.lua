@@ -1,14 +1,14 @@
 -- zone: what local clocks show, from the offsets of time zones.
 --
---   offsets  first instant (Unix ms) and offset from UTC (ms) of each stretch in
---            which a zone's offset stays the same; the first offset stands for
---            all that is earlier. "" for UTC. Natural periods are of this zone.
+--   offsets  first instant (Unix ms) and offset from UTC (ms) of each stretch with
+--            the same offset. The first offset also applies to everything before.
+--            "" for UTC. Natural periods are in this zone.
 local DAY = 86400000
 local WEEK = 7 * DAY
 local MONDAY = 4 * DAY -- 5 January 1970
 local UNITS = {60000, 3600000} -- natural minute and hour
 
--- zone_of reads offsets, "" for UTC.
+-- zone_of parses offsets; "" for UTC.
 local function zone_of(text)
   local z = {count = 0, from = {}, offset = {}}
   for from, offset in string.gmatch(text, '(%S+) (%S+)') do
@@ -21,17 +21,17 @@ local function zone_of(text)
 end
 local zone = zone_of(offsets)
 
--- stretch_at gives the number of the stretch of a zone that t is in.
+-- stretch_at returns the number of the stretch of a zone that t is in.
 local function stretch_at(z, t)
   local s = z.count
   while s > 1 and z.from[s] > t do s = s - 1 end
   return s
 end
 
--- first_of_month gives the local start of the month of a local time, and of
--- the next one. The civil calendar from day numbers is Howard Hinnant's
--- "chrono-compatible low-level date algorithms": years start in March, so that
--- a leap day is a year's last.
+-- first_of_month returns the local start of the month of a local time, and of the
+-- next month. It computes the civil calendar from day numbers by Howard Hinnant's
+-- "chrono-compatible low-level date algorithms": years start in March, so a leap day
+-- is the last day of a year.
 local function first_of_month(l)
   local function days_to(year, month) -- of the first day; month 1 is March
     return year * 365 + math.floor(year / 4) - math.floor(year / 100) + math.floor(year / 400)
@@ -50,8 +50,8 @@ local function first_of_month(l)
   return start * DAY, days_to(year, month + 1) * DAY
 end
 
--- local_start gives the local start of the natural day, week or month of a
--- local time, and of the next one.
+-- local_start returns the local start of the natural day, week or month of a local
+-- time, and of the next one.
 local function local_start(kind, l)
   if kind == 3 then
     local start = l - l % DAY
@@ -63,7 +63,7 @@ local function local_start(kind, l)
   return first_of_month(l)
 end
 
--- instant gives the first instant at which local clocks show l or later.
+-- instant returns the first instant at which local clocks show l or later.
 local function instant(l)
   for s = 1, zone.count do
     local u = math.max(l - zone.offset[s], zone.from[s])
@@ -71,9 +71,9 @@ local function instant(l)
   end
 end
 
--- period gives the natural period that t is in, half-open, Unix ms. A minute
--- or an hour ends where the clocks change; a day, week or month runs on to the
--- first instant of the next.
+-- period returns the natural period that t is in, half-open, Unix ms. A minute or an
+-- hour ends where the clocks change. A day, week or month ends with the first instant
+-- of the next one.
 local function period(kind, t)
   local s = stretch_at(zone, t)
   local l = t + zone.offset[s]
