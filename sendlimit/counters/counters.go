@@ -147,7 +147,7 @@ func (c *Counters) call(ctx context.Context, lua *redis.Script, doing string, r 
 		if _, err := c.offsets(r); err != nil {
 			return nil, fmt.Errorf("%s: %w", doing, &fault.UnavailableError{
 				Detail: fmt.Sprintf("the time zone %q of event %q is not known here: set another, or update this program", r.TimeZone, r.Event),
-				Err:    errors.New(err.Error()), // as of PolicyStore.Load
+				Err:    errors.New(err.Error()), // as of settings.Policies.Load
 			})
 		}
 		c.events.Store(r.Event, r.TimeZone)

@@ -140,7 +140,7 @@ func (s *Events) Get(ctx context.Context, name string) (e Event, ok bool, err er
 	if err != nil {
 		return Event{}, false, fmt.Errorf("%s: %w", doing, &fault.UnavailableError{
 			Detail: fmt.Sprintf("the limits of event %q in the store can't be read: set them anew, or run the newer program that wrote them", name),
-			Err:    errors.New(err.Error()), // as of PolicyStore.Load
+			Err:    errors.New(err.Error()), // as of settings.Policies.Load
 		})
 	}
 	return e, true, nil

@@ -19,7 +19,7 @@ import (
 )
 
 // PaceTarget names the pace of the calls that deliver messages, for a
-// sendlimit.PaceStore.
+// rate.Paces.
 const PaceTarget = "push"
 
 const (

@@ -22,7 +22,7 @@ import (
 )
 
 // charger charges accounts for messages, so that charge and timeline stay
-// together: see sendlimit.Charges.
+// together: see package quota.
 type charger struct {
 	charges *quota.Charges
 	payers  *payers.Payers
