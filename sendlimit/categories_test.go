@@ -17,9 +17,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// sorted are options under which marketing has a rule of its own, one-time codes
-// are exempt and probes do not count either.
-func sorted(t *testing.T, rules ...string) sendlimit.Options {
+// categoryOptions returns options with three categories: marketing has its own
+// rule, otp is exempt, and probe is exempt and does not count.
+func categoryOptions(t *testing.T, rules ...string) sendlimit.Options {
 	t.Helper()
 	return sendlimit.Options{Rules: story.RulesBy(t, sortedPolicy(t, rules...)), Records: true}
 }
@@ -36,7 +36,7 @@ func sortedPolicy(t *testing.T, rules ...string) policy.Policy {
 	return p
 }
 
-// brokenOf lists the rules that a decision names, each with its category.
+// brokenOf lists the rules that a request would break, with their categories.
 func brokenOf(d sendlimit.Decision) []string {
 	var rules []string
 	for _, v := range d.Violations {
@@ -51,7 +51,7 @@ func brokenOf(d sendlimit.Decision) []string {
 
 func TestACategoryIsJudgedWithTheOverallRules(t *testing.T) {
 	t.Parallel()
-	onEachStore(t, sorted(t, "2/minute", "6/calendar_day"), func(u *user) {
+	runOnEachStore(t, categoryOptions(t, "2/minute", "6/calendar_day"), func(u *user) {
 		u.accepted("a", "10:00", "marketing")
 		u.accepted("b", "10:30", "news")
 		u.accepted("c", "10:30", "")
@@ -77,10 +77,10 @@ func TestACategoryIsJudgedWithTheOverallRules(t *testing.T) {
 	})
 }
 
-// A message is moved by the rules of the category that it is of.
+// The rules of the message's category apply to a move.
 func TestAMoveIsJudgedByTheMessagesCategory(t *testing.T) {
 	t.Parallel()
-	onEachStore(t, sorted(t, "2/minute"), func(u *user) {
+	runOnEachStore(t, categoryOptions(t, "2/minute"), func(u *user) {
 		u.accepted("a", "10:00", "marketing")
 		u.accepted("b", "12:00", "marketing")
 		u.accepted("n", "13:00", "news")
@@ -94,7 +94,7 @@ func TestAMoveIsJudgedByTheMessagesCategory(t *testing.T) {
 
 func TestFreeTimesAndUsageOfACategory(t *testing.T) {
 	t.Parallel()
-	onEachStore(t, sorted(t, "2/minute"), func(u *user) {
+	runOnEachStore(t, categoryOptions(t, "2/minute"), func(u *user) {
 		u.accepted("a", "10:00", "marketing")
 		u.accepted("n", "10:30", "news")
 		next := func(category string) []time.Time {
@@ -128,12 +128,12 @@ func TestFreeTimesAndUsageOfACategory(t *testing.T) {
 	})
 }
 
-// Where messages of any category are too few for a rule, nobody looks up what they
-// are of.
+// If a rule has room even for the messages of all categories, no record is
+// read.
 func TestUsageReadsTheRecordsThatMatter(t *testing.T) {
 	t.Parallel()
 	client := redistest.Real(t).Client()
-	o := sorted(t, "9/minute")
+	o := categoryOptions(t, "9/minute")
 	timeline, err := sendlimit.NewTimeline(client, o)
 	require.NoError(t, err)
 	reserve := func(id, when, category string) {
@@ -174,12 +174,13 @@ func TestUsageReadsTheRecordsThatMatter(t *testing.T) {
 		})
 		require.NoError(t, err)
 		require.Equal(t, row.free, usage.Free, row.why)
-		require.Equal(t, row.read, lookUps(t, client), row.why)
+		require.Equal(t, row.read, countRecordReads(t, client), row.why)
 	}
 }
 
-// lookUps is how many records a server's scripts have read.
-func lookUps(t *testing.T, client *redis.Client) (calls int) {
+// countRecordReads returns the number of records that scripts have read on a
+// server.
+func countRecordReads(t *testing.T, client *redis.Client) (calls int) {
 	t.Helper()
 	info, err := client.InfoMap(t.Context(), "commandstats").Result()
 	require.NoError(t, err)
@@ -196,7 +197,7 @@ func TestExemptMessages(t *testing.T) {
 	p.QuietHours = story.QuietHours(t, "22:00-08:00")
 	o := sendlimit.Options{Rules: story.RulesBy(t, p), Records: true}
 	keys := story.KeysOf(o)
-	onEachStore(t, o, func(u *user) {
+	runOnEachStore(t, o, func(u *user) {
 		u.accepted("n", "10:00", "")
 		u.accepted("code", "10:00", "otp")
 		u.accepted("night", "23:00", "otp")
@@ -206,22 +207,22 @@ func TestExemptMessages(t *testing.T) {
 		require.Positive(u, u.client.PTTL(u.Context(), keys.Uncounted("alice")).Val())
 
 		require.Equal(u, 2, u.submit("x", "10:30", "").Violations[0].ConflictsTotal, "what is exempt counts, unless it does not")
-		require.True(u, u.again("probe", "10:01", "probe").Replayed)
+		require.True(u, u.submitAgain("probe", "10:01", "probe").Replayed)
 		require.True(u, u.move("probe", "10:00", "p2").Allowed)
 		require.True(u, u.move("code", "10:00:01", "c2").Allowed)
 		require.Equal(u, []string{"probe 10:00:00"}, u.places(keys.Uncounted("alice")))
 		require.Equal(u, fault.CodeInPast, u.submit("y", "2026-11-21T00:00:00Z", "otp").Code)
-		u.set(policy.UserSettings{Blocked: true})
+		u.setSettings(policy.UserSettings{Blocked: true})
 		require.Equal(u, fault.CodeBlocked, u.submit("y", "10:00", "otp").Code, "nothing is exempt from being blocked")
 	})
 }
 
-// Where a message's place is follows from what its category is now.
+// The current category of a message decides whether its place counts.
 func TestAPlaceFollowsTheCategory(t *testing.T) {
 	t.Parallel()
-	o := sorted(t, "1/hour")
+	o := categoryOptions(t, "1/hour")
 	keys := story.KeysOf(o)
-	onEachStore(t, o, func(u *user) {
+	runOnEachStore(t, o, func(u *user) {
 		u.accepted("probe", "10:00", "probe")
 		u.accepted("news", "12:00", "news")
 		p := o.Rules.Policies()[0]
@@ -239,14 +240,14 @@ func TestAPlaceFollowsTheCategory(t *testing.T) {
 	})
 }
 
-// A dry run judges categories, too: by the records of what is real and of what it
-// has accepted itself.
+// A dry run judges by categories too: by those of stored messages and of the
+// messages that it accepted itself.
 func TestARehearsalOfCategories(t *testing.T) {
 	t.Parallel()
-	o := sorted(t, "9/minute")
-	onEachStore(t, o, func(u *user) {
+	o := categoryOptions(t, "9/minute")
+	runOnEachStore(t, o, func(u *user) {
 		u.accepted("a", "10:00", "marketing")
-		u.set(policy.UserSettings{Limits: []policy.Rule{{Limit: 3, Window: time.Minute}}})
+		u.setSettings(policy.UserSettings{Limits: []policy.Rule{{Limit: 3, Window: time.Minute}}})
 		rehearsal := u.timeline.Rehearse(u.client)
 		try := func(id, when, category string) sendlimit.Decision {
 			d, err := rehearsal.Reserve(u.Context(), u.request(id, when, category))
@@ -271,11 +272,11 @@ func TestARehearsalOfCategories(t *testing.T) {
 	})
 }
 
-// A category that gets rules counts what was accepted before it had any.
+// If a category gets rules, messages that were accepted before count.
 func TestACategoryThatGetsRulesLater(t *testing.T) {
 	t.Parallel()
-	o := withSettings(t, "9/minute")
-	onEachStore(t, o, func(u *user) {
+	o := settingsOptions(t, "9/minute")
+	runOnEachStore(t, o, func(u *user) {
 		u.accepted("a", "10:00", "marketing")
 		u.accepted("b", "11:00", "marketing")
 		u.under(sortedPolicy(t, "9/minute"))
@@ -284,12 +285,12 @@ func TestACategoryThatGetsRulesLater(t *testing.T) {
 	})
 }
 
-// Recorded sends of a category count for it, and where they don't count at all
-// nowhere.
+// Recorded sends of a category count for it. If the category does not count,
+// they count nowhere.
 func TestRecordedSendsOfACategory(t *testing.T) {
 	t.Parallel()
-	o := sorted(t, "9/minute")
-	onEachStore(t, o, func(u *user) {
+	o := categoryOptions(t, "9/minute")
+	runOnEachStore(t, o, func(u *user) {
 		for i, category := range []string{"marketing", "marketing", "probe"} {
 			id := category + string(rune('a'+i))
 			record := story.RecordOf(id, id)
@@ -310,7 +311,7 @@ func TestRecordedSendsOfACategory(t *testing.T) {
 
 func TestCategoriesOfARequest(t *testing.T) {
 	t.Parallel()
-	onEachStore(t, sorted(t, "9/minute"), func(u *user) {
+	runOnEachStore(t, categoryOptions(t, "9/minute"), func(u *user) {
 		u.accepted("a", "10:00", "marketing") // which the record does not say
 		category, err := u.client.HGet(u.Context(), story.KeysOf(sendlimit.Options{}).Record("alice", "a"), "k").Result()
 		require.NoError(u, err)
@@ -326,7 +327,7 @@ func TestCategoriesOfARequest(t *testing.T) {
 
 func TestCategoriesNeedRecords(t *testing.T) {
 	t.Parallel()
-	o := sorted(t, "1/minute")
+	o := categoryOptions(t, "1/minute")
 	o.Records = false
 	_, err := sendlimit.NewTimeline(nil, o)
 	require.EqualError(t, err, `categories "test" is not allowed: it takes none without records: what category a message is of stands there`)

@@ -14,8 +14,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// What random histories seldom hit: the last millisecond of a bound, and
-// reservations that lie just beyond what was looked at.
+// Cases that random histories seldom hit: the last millisecond of a bound, and
+// reservations directly beyond what a script has read.
 
 func TestShiftUntilIsInclusive(t *testing.T) {
 	t.Parallel()
@@ -79,8 +79,8 @@ func TestFreeTimesToTheEndOfTheReach(t *testing.T) {
 	require.Equal(t, []time.Time{story.At("01:58")}, times)
 }
 
-// A reservation at the very end of a natural period is of the next one, also
-// where another rule makes the decision a long one.
+// A reservation at the end of a natural period belongs to the next one, even if
+// another rule makes the decision read more.
 func TestAPeriodEndsBeforeItsEnd(t *testing.T) {
 	t.Parallel()
 	s := story.New(t, "2/calendar_minute", "1/10s", "1000/hour")
@@ -89,7 +89,7 @@ func TestAPeriodEndsBeforeItsEnd(t *testing.T) {
 	require.Equal(t, story.At("11:11:20"), s.Shift("a", "11:11:12").At)
 }
 
-// Two reservations exactly a window apart share none.
+// Two reservations exactly one window apart do not share a window.
 func TestAWindowApartIsNoGroup(t *testing.T) {
 	t.Parallel()
 	s := story.New(t, "2/minute")
@@ -101,8 +101,8 @@ func TestAWindowApartIsNoGroup(t *testing.T) {
 	s.RefusedBy("11:00:10", "10:59:00", "11:00:50", "2/minute")
 }
 
-// A reservation is not in its own way, not even where a search gets to it
-// after a while.
+// A reservation does not conflict with itself, even if a search reaches its
+// place only later.
 func TestAMoveSearchesOverItsOwnPlace(t *testing.T) {
 	t.Parallel()
 	s := story.New(t, "1/minute")
@@ -116,8 +116,8 @@ func TestAMoveSearchesOverItsOwnPlace(t *testing.T) {
 	require.Equal(t, story.At("11:02"), d.PreviousFree)
 }
 
-// A search goes on from what the decision has read around the time asked for:
-// what lies at the edge of that is neither read twice nor left out.
+// A search continues where the decision stopped reading. Reservations at that
+// edge are neither read twice nor left out.
 func TestTheEdgeOfWhatWasRead(t *testing.T) {
 	t.Parallel()
 	s := story.New(t, "2/minute")
@@ -137,7 +137,7 @@ func TestTheEdgeOfWhatWasRead(t *testing.T) {
 	s.RefusedBy("11:01", "10:59:00", "11:02:59.999", "1/minute")
 }
 
-// More reservations of one millisecond than are read at once.
+// More reservations in one millisecond than a script reads in one step.
 func TestManyOfOneMillisecond(t *testing.T) {
 	t.Parallel()
 	s := story.New(t, "41/minute")
@@ -153,7 +153,7 @@ func TestManyOfOneMillisecond(t *testing.T) {
 	require.Equal(t, "m09", d.Violations[0].Conflicts[9].ID, "the first ten by id")
 	require.Equal(t, story.At("10:59"), d.PreviousFree)
 
-	// Page by page, each reservation once.
+	// Every page has other reservations.
 	for _, limit := range []int{1, 2, 7, 40} {
 		var ids []string
 		var after keyspace.Reservation

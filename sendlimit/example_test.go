@@ -11,7 +11,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// exampleTimeline has one message, at 11:11:11, and looks at it from midnight.
+// exampleTimeline returns a timeline with one message at 11:11:11, and
+// midnight, the current time.
 func exampleTimeline(client *redis.Client) (timeline *sendlimit.Timeline, midnight time.Time) {
 	midnight = time.Date(2050, time.November, 22, 0, 0, 0, 0, time.UTC)
 	timeline, err := sendlimit.NewTimeline(client, sendlimit.Options{})
@@ -34,7 +35,7 @@ func Example() {
 	if err != nil {
 		panic(err)
 	}
-	// Without Now the store's own clock would say what is past.
+	// Without Now the store's clock would decide.
 	midnight := time.Date(2050, time.November, 22, 0, 0, 0, 0, time.UTC)
 	decision, err := timeline.Reserve(context.Background(), sendlimit.Request{
 		User: "alice", ID: "reminder-1", At: midnight.Add(11 * time.Hour), Now: midnight,
@@ -46,7 +47,7 @@ func Example() {
 	// Output: true 11:00:00
 }
 
-// A refusal says what is in the way, and where there is room.
+// A refusal says which reservations conflict and which times are free.
 func ExampleTimeline_Reserve() {
 	client, end := redistest.OpenEmbedded()
 	defer end()
@@ -69,7 +70,7 @@ func ExampleTimeline_Reserve() {
 	// free: 11:10:11 or 11:12:11
 }
 
-// With Shift the next free time is found and taken in one atomic call.
+// With Shift, Reserve finds and takes the next free time in one atomic call.
 func ExampleTimeline_Reserve_shift() {
 	client, end := redistest.OpenEmbedded()
 	defer end()
@@ -89,8 +90,8 @@ func ExampleTimeline_Reserve_shift() {
 	// asked for 11:11:30 and got 11:12:11
 }
 
-// A reservation is not in its own way: 30 seconds later is less than a minute
-// from where it stands.
+// A reservation does not conflict with itself: it can move by 30 seconds under
+// a limit of one per minute.
 func ExampleTimeline_Move() {
 	client, end := redistest.OpenEmbedded()
 	defer end()
@@ -106,7 +107,7 @@ func ExampleTimeline_Move() {
 	// Output: true 11:11:11 to 11:11:41
 }
 
-// Each free time counts those before it as taken, so that all of them can be.
+// Each free time counts those before it as taken. All of them can be taken.
 func ExampleTimeline_NextFree() {
 	client, end := redistest.OpenEmbedded()
 	defer end()
@@ -155,7 +156,7 @@ func ExampleTimeline_Usage() {
 	// free from 11:12:11.000 until 12:00:00.000
 }
 
-// Release gives a place back, for good: releasing it twice does no harm.
+// Release gives a place back. Releasing it twice is harmless.
 func ExampleTimeline_Release() {
 	client, end := redistest.OpenEmbedded()
 	defer end()

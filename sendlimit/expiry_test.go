@@ -12,11 +12,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// A timeline outlives a place by what the rules look back that it was taken under,
-// whatever its neighbours were taken under.
+// A timeline outlives a place by the longest window of the rules that accepted
+// the place. The rules of other places do not matter.
 func TestATimelineOutlivesAPlaceByItsOwnRules(t *testing.T) {
 	t.Parallel()
-	// Keys expire by the server's own clock: what is told must be ahead of it.
+	// Keys expire by the server's clock. The test's clock must be ahead of it.
 	const day = "2090-11-22T"
 	const week = 7 * 24 * time.Hour
 	weekly := story.PolicyOf(t, "1/minute", "9/7d")
@@ -25,7 +25,7 @@ func TestATimelineOutlivesAPlaceByItsOwnRules(t *testing.T) {
 	weeklyMarketing.Categories = map[string]policy.CategoryRules{
 		"marketing": {Rules: []policy.Rule{{Limit: 9, Window: week}}},
 	}
-	onEachStore(t, withSettings(t, "1/minute"), func(u *user) {
+	runOnEachStore(t, settingsOptions(t, "1/minute"), func(u *user) {
 		everyMinute := story.PolicyOf(t, "1/minute")
 		for _, row := range []struct {
 			reason   string
@@ -58,13 +58,13 @@ func TestATimelineOutlivesAPlaceByItsOwnRules(t *testing.T) {
 			taken := story.At(day + row.taken + ":00Z")
 			require.Equal(u, taken, take(len(row.before), row.asked, row.category), row.reason)
 			expires := u.client.PExpireTime(u.Context(), story.KeysOf(sendlimit.Options{}).Timeline("alice")).Val()
-			// The embedded store keeps how long is left, by a clock that goes on.
+			// The embedded store keeps the remaining time by a clock that runs.
 			require.WithinDuration(u, taken.Add(week+policy.Grace), time.UnixMilli(expires.Milliseconds()), time.Minute, row.reason)
 		}
 	})
 }
 
-// So what was taken under a longer window counts to its end.
+// So a place that a longer window accepted counts until the end of that window.
 func TestAPlaceBeforeOneUnderAShorterWindowGoesOnCounting(t *testing.T) {
 	t.Parallel()
 	for name, records := range map[string]bool{"places": false, "records": true} {

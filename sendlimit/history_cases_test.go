@@ -11,9 +11,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// Free times that are found among messages of another category count as taken
-// beside these, without anything being taken for what it is not. Histories hardly
-// ever come upon it.
+// Free times found among messages of another category count as taken, without
+// becoming messages of that category. Random histories hardly ever hit this.
 func TestFreeTimesAmongMessagesOfAnotherCategory(t *testing.T) {
 	t.Parallel()
 	p := story.PolicyOf(t, "10/minute")

@@ -11,7 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// The scripts and the brute-force model give the same answers to any history.
+// The scripts and the model give the same answers to random histories.
 func TestTimelineAgreesWithTheModel(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)
@@ -21,7 +21,7 @@ func TestTimelineAgreesWithTheModel(t *testing.T) {
 	})
 }
 
-// So do alerts of users and a model that looks at the whole timeline.
+// Alerts of users equal those of a model that looks at the whole timeline.
 func TestAlertsAgreeWithTheModel(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)
@@ -31,8 +31,7 @@ func TestAlertsAgreeWithTheModel(t *testing.T) {
 	})
 }
 
-// So do the records, the gate and the watch list, and a plain account of each
-// message.
+// Records, gate and watch list equal a plain model of each message.
 func TestMessagesAgreeWithTheirAccount(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)

@@ -15,8 +15,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// held is a hold of the account "acme" that lasts for 5 s from now on.
-func heldBy(s *story.Messages, attempt, until string) *sendlimit.Hold {
+// newHold returns a hold of the account "acme" that ends at a time.
+func newHold(s *story.Messages, attempt, until string) *sendlimit.Hold {
 	return &sendlimit.Hold{
 		Account: "acme", Attempt: attempt, NotAfter: s.Now.Add(5 * time.Second), Until: story.At(until),
 	}
@@ -45,8 +45,8 @@ func releaseHeld(s *story.Messages, id string, hold *sendlimit.Hold, former, fro
 	return d
 }
 
-// charged requires what the record says of charges.
-func charged(s *story.Messages, id, account, attempt string, former ...string) {
+// requireCharges requires the charges in a record.
+func requireCharges(s *story.Messages, id, account, attempt string, former ...string) {
 	s.Helper()
 	found, err := story.RecordsIn(s, s.Client, s.Options.Prefix).Look(s.Context(), "alice", id)
 	require.NoError(s, err)
@@ -58,7 +58,7 @@ func charged(s *story.Messages, id, account, attempt string, former ...string) {
 func TestHoldOfASubmit(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
-	late := heldBy(s, "a0", "13:00")
+	late := newHold(s, "a0", "13:00")
 	late.NotAfter = s.Now.Add(-time.Millisecond)
 	for _, row := range []struct {
 		hold *sendlimit.Hold
@@ -66,28 +66,28 @@ func TestHoldOfASubmit(t *testing.T) {
 		code fault.Code
 	}{
 		{late, "12:00", fault.CodeHoldOver},
-		{heldBy(s, "a0", "12:00"), "12:00", fault.CodeOutsideHold}, // the end is not in it
-		{heldBy(s, "a0", "00:00"), "", fault.CodeOutsideHold},      // now is past it
-		{heldBy(s, "a0", "00:00"), "21 23:59:58", fault.CodeOutsideHold},
+		{newHold(s, "a0", "12:00"), "12:00", fault.CodeOutsideHold}, // the end is not in it
+		{newHold(s, "a0", "00:00"), "", fault.CodeOutsideHold},      // now is past it
+		{newHold(s, "a0", "00:00"), "21 23:59:58", fault.CodeOutsideHold},
 	} {
 		d := submitHeld(s, "a", row.when, "g0", row.hold)
 		require.Equal(t, row.code, d.Code)
 		require.False(t, d.Allowed)
 		require.Empty(t, s.Server.Keys(), "nothing was done")
 	}
-	last := heldBy(s, "a1", "12:00:00.001")
+	last := newHold(s, "a1", "12:00:00.001")
 	last.NotAfter = s.Now
 	require.True(t, submitHeld(s, "a", "12:00", "g1", last).Allowed, "to the last millisecond of both")
-	charged(s, "a", "acme", "a1")
+	requireCharges(s, "a", "acme", "a1")
 
-	// What was done stays done, however late it is asked again.
+	// A repeated call finds the change, however late it comes.
 	s.Wait(time.Hour)
 	again := submitHeld(s, "a", "12:00", "g1", last)
 	require.True(t, again.Allowed)
 	require.False(t, again.Replayed)
-	require.True(t, submitHeld(s, "a", "12:00", "g2", heldBy(s, "a2", "13:00")).Replayed)
-	charged(s, "a", "acme", "a1")
-	require.Equal(t, fault.CodeSendLimit, submitHeld(s, "b", "12:00", "g3", heldBy(s, "a3", "13:00")).Code)
+	require.True(t, submitHeld(s, "a", "12:00", "g2", newHold(s, "a2", "13:00")).Replayed)
+	requireCharges(s, "a", "acme", "a1")
+	require.Equal(t, fault.CodeSendLimit, submitHeld(s, "b", "12:00", "g3", newHold(s, "a3", "13:00")).Code)
 }
 
 func TestAShiftStaysWithinItsHold(t *testing.T) {
@@ -99,36 +99,36 @@ func TestAShiftStaysWithinItsHold(t *testing.T) {
 			ID: id, At: story.At("12:45"), Shift: true, SearchFrom: story.At(from), Hold: hold, Record: story.RecordOf("g"+id, "text"),
 		})
 	}
-	d := shift("b", heldBy(s, "a1", "13:00"), "")
+	d := shift("b", newHold(s, "a1", "13:00"), "")
 	require.Equal(t, fault.CodeSendLimit, d.Code)
 	require.Equal(t, story.At("13:30"), d.NextFree)
 
-	d = shift("b", heldBy(s, "a2", "14:00"), "13:30")
+	d = shift("b", newHold(s, "a2", "14:00"), "13:30")
 	require.True(t, d.Allowed)
 	require.True(t, d.Shifted)
 	require.Equal(t, story.At("13:30"), d.At)
 	require.Equal(t, story.At("12:45"), d.RequestedAt)
-	charged(s, "b", "acme", "a2")
+	requireCharges(s, "b", "acme", "a2")
 
-	// What has become free meanwhile is another hour's, and not charged for.
+	// The place that has become free is in another hour, which is not charged.
 	require.True(t, s.Release("a").Allowed)
-	require.True(t, releaseHeld(s, "b", heldBy(s, "r", ""), "a2", "13:30").Allowed)
-	d = shift("c", heldBy(s, "a3", "15:00"), "14:00")
+	require.True(t, releaseHeld(s, "b", newHold(s, "r", ""), "a2", "13:30").Allowed)
+	d = shift("c", newHold(s, "a3", "15:00"), "14:00")
 	require.Equal(t, story.At("14:00"), d.At)
 	require.True(t, d.Shifted)
-	d = shift("d", heldBy(s, "a4", "15:00"), "14:30")
+	d = shift("d", newHold(s, "a4", "15:00"), "14:30")
 	require.Equal(t, fault.CodeSendLimit, d.Code)
 	require.Equal(t, story.At("12:45"), d.NextFree, "as asked for, though nothing is in the way of it")
 	require.Empty(t, d.Violations)
-	d = shift("d", heldBy(s, "a5", "13:00"), "12:45")
+	d = shift("d", newHold(s, "a5", "13:00"), "12:45")
 	require.True(t, d.Allowed)
 	require.False(t, d.Shifted)
 	require.Zero(t, d.RequestedAt)
 
-	// Now has moved past where the search is to begin.
+	// Now is after the start of the search.
 	s.Until("16:00")
 	d = s.Ask(sendlimit.Request{
-		ID: "e", Shift: true, SearchFrom: story.At("15:00"), Hold: heldBy(s, "a6", "17:00"), Record: story.RecordOf("ge", "text"),
+		ID: "e", Shift: true, SearchFrom: story.At("15:00"), Hold: newHold(s, "a6", "17:00"), Record: story.RecordOf("ge", "text"),
 	})
 	require.Equal(t, story.At("16:00"), d.At)
 }
@@ -136,34 +136,34 @@ func TestAShiftStaysWithinItsHold(t *testing.T) {
 func TestHoldOfAMove(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
-	require.True(t, submitHeld(s, "a", "12:00", "g1", heldBy(s, "a1", "13:00")).Allowed)
+	require.True(t, submitHeld(s, "a", "12:00", "g1", newHold(s, "a1", "13:00")).Allowed)
 	for _, row := range []struct{ former, from, until string }{
 		{"a0", "12:00", "15:00"},
 		{"", "12:00", "15:00"},
 		{"a1", "12:00:01", "15:00"},
 	} {
-		require.Equal(t, fault.CodeChanged, moveHeld(s, "14:00", "g2", heldBy(s, "a2", row.until), row.former, row.from).Code)
+		require.Equal(t, fault.CodeChanged, moveHeld(s, "14:00", "g2", newHold(s, "a2", row.until), row.former, row.from).Code)
 	}
-	require.Equal(t, fault.CodeOutsideHold, moveHeld(s, "14:00", "g2", heldBy(s, "a2", "14:00"), "a1", "12:00").Code)
-	late := heldBy(s, "a2", "15:00")
+	require.Equal(t, fault.CodeOutsideHold, moveHeld(s, "14:00", "g2", newHold(s, "a2", "14:00"), "a1", "12:00").Code)
+	late := newHold(s, "a2", "15:00")
 	s.Wait(5*time.Second + time.Millisecond)
 	require.Equal(t, fault.CodeHoldOver, moveHeld(s, "14:00", "g2", late, "a1", "12:00").Code)
 	s.Holds("a 12:00:00")
-	charged(s, "a", "acme", "a1")
+	requireCharges(s, "a", "acme", "a1")
 
-	d := moveHeld(s, "12:00", "g2", heldBy(s, "a2", "13:00"), "a1", "12:00")
+	d := moveHeld(s, "12:00", "g2", newHold(s, "a2", "13:00"), "a1", "12:00")
 	require.True(t, d.Allowed)
 	require.Equal(t, d.At, d.MovedFrom)
-	charged(s, "a", "acme", "a1") // nothing was changed
+	requireCharges(s, "a", "acme", "a1") // nothing was changed
 
-	hold := heldBy(s, "a3", "15:00")
+	hold := newHold(s, "a3", "15:00")
 	require.True(t, moveHeld(s, "14:00", "g3", hold, "a1", "12:00").Allowed)
-	charged(s, "a", "acme", "a3")
+	requireCharges(s, "a", "acme", "a3")
 	again := moveHeld(s, "14:00", "g3", hold, "a1", "12:00")
 	require.True(t, again.Allowed, "the same call")
 	require.Equal(t, story.At("12:00"), again.MovedFrom)
 
-	// Whoever charges nobody has to look at it first.
+	// A caller without a charge has to look at the record first.
 	require.Equal(t, fault.CodeChanged, s.MoveTo("a", "16:00", "g4").Code)
 	s.Holds("a 14:00:00")
 }
@@ -171,26 +171,26 @@ func TestHoldOfAMove(t *testing.T) {
 func TestHoldOfARelease(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
-	require.True(t, submitHeld(s, "a", "12:00", "g1", heldBy(s, "a1", "13:00")).Allowed)
-	require.Equal(t, fault.CodeChanged, releaseHeld(s, "a", heldBy(s, "a2", ""), "a0", "12:00").Code)
-	require.Equal(t, fault.CodeChanged, releaseHeld(s, "a", heldBy(s, "a2", ""), "a1", "12:01").Code)
-	late := heldBy(s, "a2", "")
+	require.True(t, submitHeld(s, "a", "12:00", "g1", newHold(s, "a1", "13:00")).Allowed)
+	require.Equal(t, fault.CodeChanged, releaseHeld(s, "a", newHold(s, "a2", ""), "a0", "12:00").Code)
+	require.Equal(t, fault.CodeChanged, releaseHeld(s, "a", newHold(s, "a2", ""), "a1", "12:01").Code)
+	late := newHold(s, "a2", "")
 	s.Wait(6 * time.Second)
 	require.Equal(t, fault.CodeHoldOver, releaseHeld(s, "a", late, "a1", "12:00").Code)
 	s.Holds("a 12:00:00")
 
-	hold := heldBy(s, "a3", "")
+	hold := newHold(s, "a3", "")
 	d := releaseHeld(s, "a", hold, "a1", "12:00")
 	require.True(t, d.Allowed)
 	require.False(t, d.Replayed)
-	charged(s, "a", "acme", "a3")
+	requireCharges(s, "a", "acme", "a3")
 	require.False(t, releaseHeld(s, "a", hold, "a1", "12:00").Replayed, "the same call: its charge is not to be held on to")
-	require.True(t, releaseHeld(s, "a", heldBy(s, "a4", ""), "a1", "12:00").Replayed)
+	require.True(t, releaseHeld(s, "a", newHold(s, "a4", ""), "a1", "12:00").Replayed)
 	require.True(t, s.Release("a").Replayed)
-	charged(s, "a", "acme", "a3")
+	requireCharges(s, "a", "acme", "a3")
 }
 
-// Whoever finds a hold of before unsettled has to find that it was made, however
+// The record shows that a change was made under an old, unsettled hold, however
 // often the id was used since.
 func TestFormerAttemptsAreKept(t *testing.T) {
 	t.Parallel()
@@ -205,33 +205,33 @@ func TestFormerAttemptsAreKept(t *testing.T) {
 	var former []string
 	for i := range 12 {
 		attempt := "a" + strconv.Itoa(i)
-		require.True(t, submitHeld(s, "a", "12:00", "g"+strconv.Itoa(i), heldBy(s, attempt, "13:00")).Allowed)
-		charged(s, "a", "acme", attempt, former...)
+		require.True(t, submitHeld(s, "a", "12:00", "g"+strconv.Itoa(i), newHold(s, attempt, "13:00")).Allowed)
+		requireCharges(s, "a", "acme", attempt, former...)
 		former = append([]string{attempt}, former...)
 		former = former[:min(len(former), 8)]
 		fails()
 	}
-	// Who charges nobody keeps them, too.
+	// A call without a charge keeps them.
 	require.True(t, s.Submit("a", "12:00", "h", "text").Allowed)
-	charged(s, "a", "", "", former...)
+	requireCharges(s, "a", "", "", former...)
 	require.True(t, strings.HasPrefix(s.Field("a", "y"), ". . a11 a10 "))
 	require.True(t, s.Release("a").Allowed)
-	require.True(t, submitHeld(s, "a", "12:00", "i", heldBy(s, "b", "13:00")).Allowed)
-	charged(s, "a", "acme", "b", former...)
-	require.True(t, moveHeld(s, "12:30", "j", heldBy(s, "c", "13:00"), "b", "12:00").Allowed)
-	charged(s, "a", "acme", "c", former...) // of them another account's may be open; its own, b, was settled before the move
-	require.True(t, releaseHeld(s, "a", heldBy(s, "d", ""), "c", "12:30").Allowed)
-	require.True(t, submitHeld(s, "a", "12:00", "k", heldBy(s, "e", "13:00")).Allowed)
-	charged(s, "a", "acme", "e", append([]string{"d"}, former[:7]...)...)
-	require.True(t, releaseHeld(s, "a", heldBy(s, "f", ""), "e", "12:00").Allowed)
-	require.Equal(t, sendlimit.Recorded{At: story.At("11:59:30"), Now: s.Now}, sent(s, "a", "11:59:30", "l", "text"))
-	charged(s, "a", "", "", append([]string{"f", "d"}, former[:6]...)...)
+	require.True(t, submitHeld(s, "a", "12:00", "i", newHold(s, "b", "13:00")).Allowed)
+	requireCharges(s, "a", "acme", "b", former...)
+	require.True(t, moveHeld(s, "12:30", "j", newHold(s, "c", "13:00"), "b", "12:00").Allowed)
+	requireCharges(s, "a", "acme", "c", former...) // of them another account's may be open; its own, b, was settled before the move
+	require.True(t, releaseHeld(s, "a", newHold(s, "d", ""), "c", "12:30").Allowed)
+	require.True(t, submitHeld(s, "a", "12:00", "k", newHold(s, "e", "13:00")).Allowed)
+	requireCharges(s, "a", "acme", "e", append([]string{"d"}, former[:7]...)...)
+	require.True(t, releaseHeld(s, "a", newHold(s, "f", ""), "e", "12:00").Allowed)
+	require.Equal(t, sendlimit.Recorded{At: story.At("11:59:30"), Now: s.Now}, recordSentMessage(s, "a", "11:59:30", "l", "text"))
+	requireCharges(s, "a", "", "", append([]string{"f", "d"}, former[:6]...)...)
 }
 
-// Pitfall 48: the client library repeats what timed out, and meanwhile the relay
-// may have given the message another generation, a worker may have sent it, or
-// somebody may have used its id anew. The change was made all the same, and its
-// charge has to stay.
+// The client library repeats a call that timed out. Meanwhile the relay may
+// have given the message another generation, a worker may have sent it, or its
+// id may be used for another message. The change was made nevertheless, and its
+// charge must stay.
 func TestPitfall48AChangeIsKnownByItsAttempt(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
@@ -244,7 +244,7 @@ func TestPitfall48AChangeIsKnownByItsAttempt(t *testing.T) {
 		require.True(s, d.Allowed)
 		require.False(s, d.Replayed)
 	}
-	submit, move, release := heldBy(s, "a1", "13:00"), heldBy(s, "a2", "15:00"), heldBy(s, "a3", "")
+	submit, move, release := newHold(s, "a1", "13:00"), newHold(s, "a2", "15:00"), newHold(s, "a3", "")
 	same(submitHeld(s, "a", "12:00", "g1", submit))
 	renewed()
 	same(submitHeld(s, "a", "12:00", "g1", submit))
@@ -255,11 +255,11 @@ func TestPitfall48AChangeIsKnownByItsAttempt(t *testing.T) {
 	require.Equal(t, []time.Time{story.At("14:00"), story.At("12:00")}, []time.Time{again.At, again.MovedFrom})
 
 	same(releaseHeld(s, "a", release, "a2", "14:00"))
-	same(submitHeld(s, "a", "16:00", "g4", heldBy(s, "a4", "17:00")))
+	same(submitHeld(s, "a", "16:00", "g4", newHold(s, "a4", "17:00")))
 	same(releaseHeld(s, "a", release, "a2", "14:00"))
 	s.Holds("a 16:00:00") // what has the id now is another message
 
-	last := heldBy(s, "a5", "19:00")
+	last := newHold(s, "a5", "19:00")
 	same(moveHeld(s, "18:00", "g5", last, "a4", "16:00"))
 	s.Until("18:00")
 	require.Equal(t, messages.Send, s.Claim("a", "g5", "n").Verdict)
@@ -270,14 +270,14 @@ func TestPitfall48AChangeIsKnownByItsAttempt(t *testing.T) {
 	same(moveHeld(s, "18:00", "g5", last, "a4", "16:00"))
 }
 
-// A worker learns who was charged, for the numbers of the day.
+// A claim says which account was charged. The daily report needs it.
 func TestClaimsSayWhoWasCharged(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
 	for i, when := range []string{"12:00", "12:01", "12:02"} {
 		id := []string{"a", "b", "c"}[i]
 		require.True(t, s.Ask(sendlimit.Request{
-			ID: id, At: story.At(when), Hold: heldBy(s, "t"+id, "13:00"),
+			ID: id, At: story.At(when), Hold: newHold(s, "t"+id, "13:00"),
 			Record: &sendlimit.Record{Generation: "g" + id, Fingerprint: id, ExpiresAt: story.At("12:59")},
 		}).Allowed)
 	}
@@ -288,7 +288,7 @@ func TestClaimsSayWhoWasCharged(t *testing.T) {
 	require.Equal(t, "acme", claim.Account)
 	require.Equal(t, claim, s.Claim("a", "ga", "n"), "asked again")
 	require.True(t, s.Settle("a", "ga", "n", messages.Settlement{Delivered: true}))
-	charged(s, "a", "acme", "ta")
+	requireCharges(s, "a", "acme", "ta")
 
 	s.Until("13:30") // what was to be sent before has expired
 	claim = s.Claim("b", "gb", "n")
@@ -305,7 +305,7 @@ func TestHoldsThatMakeNoSense(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
 	whole := func(change func(*sendlimit.Hold)) *sendlimit.Hold {
-		hold := heldBy(s, "a", "13:00")
+		hold := newHold(s, "a", "13:00")
 		change(hold)
 		return hold
 	}
@@ -330,6 +330,6 @@ func TestHoldsThatMakeNoSense(t *testing.T) {
 
 	places, err := sendlimit.NewTimeline(s.Client, sendlimit.Options{})
 	require.NoError(t, err)
-	_, err = places.Reserve(t.Context(), sendlimit.Request{User: "alice", ID: "a", Hold: heldBy(s, "a", "13:00")})
+	_, err = places.Reserve(t.Context(), sendlimit.Request{User: "alice", ID: "a", Hold: newHold(s, "a", "13:00")})
 	require.ErrorContains(t, err, "this timeline keeps places only")
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
-// user is alice under policies and settings of her own, on either store. The
-// clock that judges shows midnight of 2093-11-22, a Sunday.
+// user is alice with policies and settings of her own, on the embedded store or
+// on Redis. Requests have a Now of midnight of 2093-11-22, a Sunday.
 type user struct {
 	*testing.T
 
@@ -28,8 +28,8 @@ type user struct {
 	calls    *redistest.ScriptCalls
 }
 
-// onEachStore runs a test on the embedded store and on Redis.
-func onEachStore(t *testing.T, o sendlimit.Options, test func(u *user)) {
+// runOnEachStore runs a test on the embedded store and on Redis.
+func runOnEachStore(t *testing.T, o sendlimit.Options, test func(u *user)) {
 	t.Helper()
 	run := func(t *testing.T, client *redis.Client, o sendlimit.Options) {
 		t.Helper()
@@ -62,12 +62,13 @@ func (u *user) under(p policy.Policy) {
 	require.NoError(u, u.rules.Replace(p))
 }
 
-func (u *user) set(s policy.UserSettings) {
+func (u *user) setSettings(s policy.UserSettings) {
 	u.Helper()
 	require.NoError(u, u.stored.Set(u.Context(), "alice", s))
 }
 
-// request asks for a place of a message; its generation and content are its id.
+// request returns a request for a message. Its generation and content are its
+// id.
 func (u *user) request(id, when, category string) sendlimit.Request {
 	return sendlimit.Request{
 		User: "alice", ID: id, At: story.Ahead(when), Now: story.Ahead("00:00"), Category: category, Record: story.RecordOf(id, id),
@@ -89,8 +90,8 @@ func (u *user) submit(id, when, category string) sendlimit.Decision {
 	return u.ask(u.request(id, when, category))
 }
 
-// again submits a message that was accepted before.
-func (u *user) again(id, when, category string) sendlimit.Decision {
+// submitAgain repeats a submit with another generation.
+func (u *user) submitAgain(id, when, category string) sendlimit.Decision {
 	u.Helper()
 	r := u.request(id, when, category)
 	r.Record.Generation += "-again"
@@ -111,7 +112,7 @@ func (u *user) move(id, when, generation string) sendlimit.Decision {
 	return d
 }
 
-// places are what a set of alice's places holds, "id time" each.
+// places lists the members of a sorted set of places, as "id time".
 func (u *user) places(key string) []string {
 	u.Helper()
 	list, err := u.client.ZRangeWithScores(u.Context(), key, 0, -1).Result()
@@ -123,14 +124,14 @@ func (u *user) places(key string) []string {
 	return held
 }
 
-func withSettings(t *testing.T, rules ...string) sendlimit.Options {
+func settingsOptions(t *testing.T, rules ...string) sendlimit.Options {
 	t.Helper()
 	return sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, rules...)), Records: true}
 }
 
 func TestSettingsHoldFromTheNextDecisionOn(t *testing.T) {
 	t.Parallel()
-	onEachStore(t, withSettings(t, "1/minute"), func(u *user) {
+	runOnEachStore(t, settingsOptions(t, "1/minute"), func(u *user) {
 		reserve := func(id, when string) (d sendlimit.Decision, calls int) {
 			calls = u.calls.During(func() {
 				var err error
@@ -143,7 +144,7 @@ func TestSettingsHoldFromTheNextDecisionOn(t *testing.T) {
 		require.True(u, d.Allowed)
 		require.Equal(u, 1, calls, "of whom nothing is set")
 
-		u.set(policy.UserSettings{Limits: []policy.Rule{{Limit: 2, Window: time.Minute}}})
+		u.setSettings(policy.UserSettings{Limits: []policy.Rule{{Limit: 2, Window: time.Minute}}})
 		d, calls = reserve("b", "10:00")
 		require.True(u, d.Allowed, "under the limit of her own")
 		require.Equal(u, 2, calls, "once more with what was set")
@@ -152,7 +153,7 @@ func TestSettingsHoldFromTheNextDecisionOn(t *testing.T) {
 		require.Equal(u, []string{"2/minute"}, story.Broken(d))
 		require.Equal(u, 1, calls, "and known from then on")
 
-		u.set(policy.UserSettings{Blocked: true})
+		u.setSettings(policy.UserSettings{Blocked: true})
 		d, calls = reserve("d", "11:00")
 		require.Equal(u, fault.CodeBlocked, d.Code)
 		require.Equal(u, 2, calls)
@@ -169,26 +170,26 @@ func TestSettingsHoldFromTheNextDecisionOn(t *testing.T) {
 	})
 }
 
-// Whatever judges or looks finds other settings at once.
+// Every call finds changed settings immediately.
 func TestEveryCallFollowsTheSettings(t *testing.T) {
 	t.Parallel()
-	onEachStore(t, withSettings(t, "1/minute"), func(u *user) {
+	runOnEachStore(t, settingsOptions(t, "1/minute"), func(u *user) {
 		u.accepted("a", "10:00", "")
 		u.accepted("b", "11:00", "")
-		u.set(policy.UserSettings{Limits: []policy.Rule{{Limit: 2, Window: time.Minute}}})
+		u.setSettings(policy.UserSettings{Limits: []policy.Rule{{Limit: 2, Window: time.Minute}}})
 		usage, err := u.timeline.Usage(u.Context(), sendlimit.UsageRequest{User: "alice", At: story.Ahead("10:00"), Now: story.Ahead("00:00")})
 		require.NoError(u, err)
 		require.Equal(u, 2, usage.Rules[0].Rule.Limit)
 
-		u.set(policy.UserSettings{Limits: []policy.Rule{{Limit: 3, Window: time.Minute}}})
+		u.setSettings(policy.UserSettings{Limits: []policy.Rule{{Limit: 3, Window: time.Minute}}})
 		times, err := u.timeline.NextFree(u.Context(), sendlimit.NextFreeRequest{User: "alice", From: story.Ahead("10:00"), Count: 3, Now: story.Ahead("00:00")})
 		require.NoError(u, err)
 		require.Equal(u, []time.Time{story.Ahead("10:00"), story.Ahead("10:00"), story.Ahead("10:01")}, times)
 
-		u.set(policy.UserSettings{Limits: []policy.Rule{{Limit: 4, Window: time.Minute}}})
+		u.setSettings(policy.UserSettings{Limits: []policy.Rule{{Limit: 4, Window: time.Minute}}})
 		require.True(u, u.move("b", "10:00", "b2").Allowed)
 
-		u.set(policy.UserSettings{Blocked: true})
+		u.setSettings(policy.UserSettings{Blocked: true})
 		recorded, err := u.timeline.RecordSent(u.Context(), sendlimit.SentRequest{
 			User: "alice", ID: "sent", At: story.Ahead("2026-11-21T23:00:00Z"), Now: story.Ahead("00:00"), Record: story.RecordOf("sent", "sent"),
 		})
@@ -202,11 +203,11 @@ func TestBlockedIsJudgedInItsTurn(t *testing.T) {
 	p := story.PolicyOf(t, "1/minute")
 	p.QuietHours = story.QuietHours(t, "22:00-08:00")
 	o := sendlimit.Options{Rules: story.RulesBy(t, p), Records: true}
-	onEachStore(t, o, func(u *user) {
+	runOnEachStore(t, o, func(u *user) {
 		u.accepted("a", "10:00", "")
 		u.accepted("b", "11:00", "")
-		u.set(policy.UserSettings{Blocked: true})
-		require.True(u, u.again("a", "10:00", "").Replayed, "a replay comes first")
+		u.setSettings(policy.UserSettings{Blocked: true})
+		require.True(u, u.submitAgain("a", "10:00", "").Replayed, "a replay comes first")
 		require.Equal(u, fault.CodeTooFarAhead, u.submit("far", "2095-01-01T00:00:00Z", "").Code)
 		require.Equal(u, fault.CodeInPast, u.submit("past", "2026-11-21T00:00:00Z", "").Code)
 		require.Equal(u, sendlimit.Decision{Code: fault.CodeBlocked, At: story.Ahead("23:00"), Now: story.Ahead("00:00")}, u.submit("quiet", "23:00", ""))
@@ -231,11 +232,11 @@ func TestBlockedIsJudgedInItsTurn(t *testing.T) {
 	})
 }
 
-// A timeline that honours no settings doesn't look at them.
+// A timeline that ignores settings does not read them.
 func TestSettingsThatAreNotHonoured(t *testing.T) {
 	t.Parallel()
-	onEachStore(t, sendlimit.Options{Records: true}, func(u *user) { // without Rules
-		u.set(policy.UserSettings{Blocked: true})
+	runOnEachStore(t, sendlimit.Options{Records: true}, func(u *user) { // without Rules
+		u.setSettings(policy.UserSettings{Blocked: true})
 		require.Equal(u, 1, u.calls.During(func() {
 			d, err := u.timeline.Reserve(u.Context(), u.request("a", "10:00", ""))
 			require.NoError(u, err)
@@ -246,8 +247,8 @@ func TestSettingsThatAreNotHonoured(t *testing.T) {
 
 func TestAPolicyThatIsNotKnown(t *testing.T) {
 	t.Parallel()
-	onEachStore(t, withSettings(t, "1/minute"), func(u *user) {
-		u.set(policy.UserSettings{Policy: "gold"})
+	runOnEachStore(t, settingsOptions(t, "1/minute"), func(u *user) {
+		u.setSettings(policy.UserSettings{Policy: "gold"})
 		_, err := u.timeline.Reserve(u.Context(), u.request("a", "10:00", ""))
 		require.ErrorIs(u, err, sendlimit.ErrUnknownPolicy)
 		unavailable := &fault.UnavailableError{}
@@ -256,13 +257,13 @@ func TestAPolicyThatIsNotKnown(t *testing.T) {
 	})
 }
 
-// The policy's answer to a conflict is that of the user's own policy.
+// ByPolicy shifts if the user's own policy shifts.
 func TestShiftByPolicy(t *testing.T) {
 	t.Parallel()
 	shifting := story.PolicyOf(t, "1/minute")
 	shifting.Name, shifting.OnConflict = "shifting", policy.Shift
 	o := sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"), shifting), Records: true}
-	onEachStore(t, o, func(u *user) {
+	runOnEachStore(t, o, func(u *user) {
 		byPolicy := func(id string) sendlimit.Decision {
 			r := u.request(id, "10:00", "")
 			r.ByPolicy, r.ShiftUntil = true, story.Ahead("10:01")
@@ -270,7 +271,7 @@ func TestShiftByPolicy(t *testing.T) {
 		}
 		require.True(u, byPolicy("a").Allowed)
 		require.Equal(u, fault.CodeSendLimit, byPolicy("b").Code)
-		u.set(policy.UserSettings{Policy: "shifting"})
+		u.setSettings(policy.UserSettings{Policy: "shifting"})
 		d := byPolicy("b")
 		require.True(u, d.Shifted)
 		require.Equal(u, story.Ahead("10:01"), d.At)
@@ -278,13 +279,13 @@ func TestShiftByPolicy(t *testing.T) {
 	})
 }
 
-// The shorter reach holds.
+// The shorter of both reaches applies.
 func TestTheReachOfAPolicy(t *testing.T) {
 	t.Parallel()
 	p := story.PolicyOf(t, "1/minute")
 	p.Reach = time.Hour
 	o := sendlimit.Options{Rules: story.RulesBy(t, p), Records: true, Reach: 2 * time.Hour}
-	onEachStore(t, o, func(u *user) {
+	runOnEachStore(t, o, func(u *user) {
 		require.True(u, u.submit("a", "01:00", "").Allowed)
 		require.Equal(u, fault.CodeTooFarAhead, u.submit("b", "01:00:00.001", "").Code)
 		require.Zero(u, u.submit("b", "01:00", "").NextFree)

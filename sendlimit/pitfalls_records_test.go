@@ -12,8 +12,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// Two users had messages of the same id, and a key made of the id alone: one
-// of them was never delivered.
+// Two users had messages with the same id, and the key consisted only of the
+// id: one message was never delivered.
 func TestPitfall44TheSameIDOfTwoUsers(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
@@ -36,9 +36,9 @@ func TestPitfall44TheSameIDOfTwoUsers(t *testing.T) {
 	}
 }
 
-// "The queue has a task of this name, so it has the message" is false: the
-// task may be an older one, running or kept. So a task's name is a generation,
-// and whatever makes a new task has a new one.
+// "The queue has a task of this name, so it has the message" is false: the task
+// may be an older one that runs or is retained. So the name of a task is a
+// generation, and every new task has a new one.
 func TestPitfall45AGenerationIsNeverReused(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
@@ -72,10 +72,10 @@ func TestPitfall45AGenerationIsNeverReused(t *testing.T) {
 	}
 }
 
-// The client library repeats a call that timed out, though the first was
-// carried out: the repeated call gave another answer, or did it again. An
-// error of the network is told from a second request by the generation and
-// the nonce, which are made once for all repetitions.
+// The client library repeats a call that timed out although it was carried out.
+// The repeated call gave another answer, or did it twice. The generation and
+// the nonce tell a repetition from a second request: they stay the same in all
+// repetitions.
 func TestPitfall48RepeatedCalls(t *testing.T) {
 	t.Parallel()
 	const shown = "11:11:11"
@@ -197,8 +197,8 @@ func TestPitfall48RepeatedCalls(t *testing.T) {
 	})
 }
 
-// A next free time was promised and then refused, because the neighbour went
-// out a quarter of a second after its time and was recorded there.
+// A next free time was promised and then refused: the neighbour was sent a
+// quarter of a second late and recorded at that time.
 func TestPitfall52APromisedTimeStaysFree(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")

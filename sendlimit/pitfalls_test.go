@@ -19,10 +19,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// Each test here is named after a bug that another limiter or queue shipped,
-// and would have caught it.
+// Each test is named after a bug that another limiter or queue had, and would
+// have found it.
 
-// Where the time is the member of the sorted set, two sends of the same
+// If the time is the member of the sorted set, two sends in the same
 // millisecond are one.
 func TestPitfall01SameMillisecond(t *testing.T) {
 	t.Parallel()
@@ -36,8 +36,8 @@ func TestPitfall01SameMillisecond(t *testing.T) {
 	s.Accepted("11:11:12")
 }
 
-// Refused attempts were stored and counted, so that who kept asking was never
-// let in again.
+// Refused attempts were stored and counted. Callers that kept trying were never
+// accepted again.
 func TestPitfall02RefusalsLeaveNothing(t *testing.T) {
 	t.Parallel()
 	for name, records := range map[string]bool{"places": false, "records": true} {
@@ -66,8 +66,8 @@ func TestPitfall02RefusalsLeaveNothing(t *testing.T) {
 	}
 }
 
-// Old entries were trimmed against the new send time, so that one message far
-// ahead wiped all before it; or stale entries went on counting.
+// Old entries were trimmed relative to the new send time: one message far ahead
+// removed all before it. Or stale entries kept counting.
 func TestPitfall03TrimmedAgainstNow(t *testing.T) {
 	t.Parallel()
 	s := story.New(t, "1/hour")
@@ -90,7 +90,8 @@ func TestPitfall03TrimmedAgainstNow(t *testing.T) {
 	require.EqualValues(t, 1, members, "what is forgotten is away, though a message far ahead is not")
 }
 
-// A key expired before its last send, which then no longer counted; or never.
+// A key expired before its last send, which then did not count. Or it never
+// expired.
 func TestPitfall04KeysExpireAfterTheirLastSend(t *testing.T) {
 	t.Parallel()
 	s := story.New(t, "1/minute", "5/hour")
@@ -123,7 +124,7 @@ func TestPitfall04KeysExpireAfterTheirLastSend(t *testing.T) {
 	require.False(t, s.Server.Exists(s.Key()))
 }
 
-// The limit was counted when the message was created, not when it was due.
+// Messages counted at their creation, not at their send time.
 func TestPitfall05CountedAtTheSendTime(t *testing.T) {
 	t.Parallel()
 	s := story.New(t, "1/minute")
@@ -132,7 +133,7 @@ func TestPitfall05CountedAtTheSendTime(t *testing.T) {
 	s.Refused("11:11:11", "23 11:11:11") // submitted hours later, for the same times
 }
 
-// Off by one at the edges of a window.
+// Windows were off by one at their edges.
 func TestPitfall06EdgesToTheMillisecond(t *testing.T) {
 	t.Parallel()
 	for _, edge := range []struct {
@@ -174,7 +175,7 @@ func TestPitfall06EdgesToTheMillisecond(t *testing.T) {
 	} {
 		t.Run(edge.rule+" "+edge.held, func(t *testing.T) {
 			t.Parallel()
-			// Alone, and beside a rule that looks further than it does.
+			// Alone, and next to a rule with a longer window.
 			for _, rules := range [][]string{{edge.rule}, {edge.rule, "1000/366d"}, {"1000/366d", edge.rule}} {
 				s := story.New(t, rules...)
 				s.Accepted(edge.held)
@@ -188,8 +189,8 @@ func TestPitfall06EdgesToTheMillisecond(t *testing.T) {
 	}
 }
 
-// "> 5" let a sixth through; counting whatever is near on both sides refused
-// places that were free; counting the past alone broke later messages.
+// "> 5" accepted a sixth message. Counting both sides together refused free
+// places. Counting only the past broke limits for later messages.
 func TestPitfall07NoSixthAndBothSides(t *testing.T) {
 	t.Parallel()
 	s := story.New(t, "5/hour")
@@ -207,7 +208,7 @@ func TestPitfall07NoSixthAndBothSides(t *testing.T) {
 	s.Accepted("10:50")
 }
 
-// One rule refused, the others stayed charged.
+// One rule refused the message, and the others stayed charged.
 func TestPitfall08NoPartialCharge(t *testing.T) {
 	t.Parallel()
 	s := story.New(t, "1/minute", "2/hour", "3/calendar_day")
@@ -219,8 +220,8 @@ func TestPitfall08NoPartialCharge(t *testing.T) {
 	s.Accepted("11:20:30") // within a minute of the refused one
 }
 
-// The hint when to retry came from the newest entry or the key's TTL. The
-// property in general is TestHintsAreExact.
+// The time to retry came from the newest entry or from the TTL of the key.
+// TestHintsAreExact tests the general property.
 func TestPitfall10TheHintIsExact(t *testing.T) {
 	t.Parallel()
 	s := story.New(t, "1/minute", "3/hour")
@@ -232,7 +233,7 @@ func TestPitfall10TheHintIsExact(t *testing.T) {
 	s.Accepted("10:40")
 }
 
-// A changed limit was ignored, or wiped what was taken.
+// A changed limit was ignored, or it removed what was taken.
 func TestPitfall11AChangedLimit(t *testing.T) {
 	t.Parallel()
 	s := story.New(t, "4/hour")
@@ -249,8 +250,8 @@ func TestPitfall11AChangedLimit(t *testing.T) {
 	s.Accepted("23 11:00")
 }
 
-// The clock of whoever asked decided. Two clients five seconds apart get the
-// same answers.
+// The caller's clock decided. Two callers whose clocks differ by five seconds
+// must get the same answers.
 func TestPitfall12TheServersClock(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -301,9 +302,9 @@ func TestPitfall13LimitsOfOne(t *testing.T) {
 	}
 }
 
-// A cost larger than the limit was let in. Here a call asks for one place at a
-// time, and looks for several: they never share a window that has not room
-// for them, and a rule that nothing could pass is not valid.
+// A cost above the limit was accepted. Here a call takes one place, or searches
+// for several. Those never share a window without room for them, and a rule
+// that allows nothing is invalid.
 func TestPitfall14MoreThanTheLimit(t *testing.T) {
 	t.Parallel()
 	s := story.New(t, "1/minute", "2/calendar_day")
@@ -317,8 +318,8 @@ func TestPitfall14MoreThanTheLimit(t *testing.T) {
 	require.ErrorContains(t, err, `rule "0/minute" is not allowed: it takes a limit of 1 to 1000`)
 }
 
-// Large windows were slow, and so capped or approximated. This one is exact
-// with 10,000 reservations; the benchmarks measure it.
+// Large windows were slow, and therefore limited or approximated. This one is
+// exact with 10,000 reservations. Benchmarks measure its speed.
 func TestPitfall15AWindowOfAYear(t *testing.T) {
 	t.Parallel()
 	const held = 10_000

@@ -16,8 +16,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// crowd is a timeline that reservations fill at random, under random rules.
-type crowd struct {
+// randomTimeline is a timeline with random reservations under random rules.
+type randomTimeline struct {
 	timeline *sendlimit.Timeline
 	client   *redis.Client
 	key      string
@@ -25,9 +25,9 @@ type crowd struct {
 	held     []string
 }
 
-// fill draws rules and reservations. The prefix keeps crowds of one store
-// apart.
-func fill(t *rapid.T, client *redis.Client, prefix string) *crowd {
+// drawTimeline draws rules and reservations. The prefix separates timelines in
+// one store.
+func drawTimeline(t *rapid.T, client *redis.Client, prefix string) *randomTimeline {
 	rules := rapid.SampledFrom([][]string{
 		{"1/minute"},
 		{"3/minute"},
@@ -38,7 +38,7 @@ func fill(t *rapid.T, client *redis.Client, prefix string) *crowd {
 	o := sendlimit.Options{Prefix: prefix, Rules: story.RulesBy(t, story.PolicyOf(t, rules...))}
 	timeline, err := sendlimit.NewTimeline(client, o)
 	require.NoError(t, err)
-	c := &crowd{timeline: timeline, client: client, key: story.KeysOf(o).Timeline("alice"), now: story.At("2051-03-26T00:59:00Z")}
+	c := &randomTimeline{timeline: timeline, client: client, key: story.KeysOf(o).Timeline("alice"), now: story.At("2051-03-26T00:59:00Z")}
 	for i := range rapid.IntRange(0, 20).Draw(t, "reservations") {
 		id := fmt.Sprintf("m%d", i)
 		if c.reserve(t, id, c.drawTime(t)).Allowed {
@@ -48,44 +48,44 @@ func fill(t *rapid.T, client *redis.Client, prefix string) *crowd {
 	return c
 }
 
-func (c *crowd) drawTime(t *rapid.T) time.Time {
+func (c *randomTimeline) drawTime(t *rapid.T) time.Time {
 	seconds := rapid.IntRange(0, 7200).Draw(t, "seconds")
 	return c.now.Add(time.Duration(seconds)*time.Second + time.Duration(rapid.IntRange(-1, 1).Draw(t, "edge")+1)*time.Millisecond)
 }
 
-func (c *crowd) reserve(t *rapid.T, id string, when time.Time) sendlimit.Decision {
+func (c *randomTimeline) reserve(t *rapid.T, id string, when time.Time) sendlimit.Decision {
 	d, err := c.timeline.Reserve(t.Context(), sendlimit.Request{User: "alice", ID: id, At: when, Now: c.now})
 	require.NoError(t, err)
 	return d
 }
 
-func (c *crowd) check(t *rapid.T, when time.Time) sendlimit.Decision {
+func (c *randomTimeline) check(t *rapid.T, when time.Time) sendlimit.Decision {
 	d, err := c.timeline.Check(t.Context(), sendlimit.Request{User: "alice", ID: "checked", At: when, Now: c.now})
 	require.NoError(t, err)
 	return d
 }
 
-func (c *crowd) release(t *rapid.T, id string) sendlimit.Decision {
+func (c *randomTimeline) release(t *rapid.T, id string) sendlimit.Decision {
 	d, err := c.timeline.Release(t.Context(), sendlimit.ReleaseRequest{User: "alice", ID: id, Now: c.now})
 	require.NoError(t, err)
 	return d
 }
 
-func (c *crowd) members(t *rapid.T) []redis.Z {
+func (c *randomTimeline) members(t *rapid.T) []redis.Z {
 	members, err := c.client.ZRangeWithScores(t.Context(), c.key, 0, -1).Result()
 	require.NoError(t, err)
 	return members
 }
 
-// A cancel restored the wrong amount, or twice, or not at the edge: to
-// submit and to cancel is to do nothing, in any order, and to cancel twice is
+// A cancel gave back the wrong amount, or twice, or failed at edges. Here a
+// submit and its cancel change nothing, in any order, and a second cancel is
 // harmless.
 func TestPitfall09ACancelUndoesASubmit(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)
 	var crowds atomic.Int64
 	rapid.Check(t, func(t *rapid.T) {
-		c := fill(t, client, fmt.Sprintf("c%d", crowds.Add(1)))
+		c := drawTimeline(t, client, fmt.Sprintf("c%d", crowds.Add(1)))
 		before := c.members(t)
 		var taken []string
 		for i := range rapid.IntRange(1, 6).Draw(t, "submits") {
@@ -100,7 +100,7 @@ func TestPitfall09ACancelUndoesASubmit(t *testing.T) {
 		}
 		require.Equal(t, before, c.members(t))
 
-		// The other way round: the place that a cancel freed is free.
+		// In reverse: the place of a cancelled reservation is free.
 		if len(c.held) > 0 {
 			id := rapid.SampledFrom(c.held).Draw(t, "held")
 			freed := c.release(t, id)
@@ -111,14 +111,15 @@ func TestPitfall09ACancelUndoesASubmit(t *testing.T) {
 	})
 }
 
-// At the next free time a send is accepted, a millisecond before it refused;
-// the same of the previous one; and all that lies between is refused.
+// A send at the next free time is accepted, a millisecond earlier it is
+// refused. The same holds for the previous free time. All times between are
+// refused.
 func TestHintsAreExact(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)
 	var crowds atomic.Int64
 	rapid.Check(t, func(t *rapid.T) {
-		c := fill(t, client, fmt.Sprintf("c%d", crowds.Add(1)))
+		c := drawTimeline(t, client, fmt.Sprintf("c%d", crowds.Add(1)))
 		when := c.drawTime(t)
 		d := c.check(t, when)
 		if d.Allowed {
@@ -139,14 +140,13 @@ func TestHintsAreExact(t *testing.T) {
 	})
 }
 
-// The free times that NextFree gives, and the stretches that Usage gives, are
-// what Reserve takes.
+// Reserve accepts the free times of NextFree and the free stretches of Usage.
 func TestFreeTimesCanBeTaken(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)
 	var crowds atomic.Int64
 	rapid.Check(t, func(t *rapid.T) {
-		c := fill(t, client, fmt.Sprintf("c%d", crowds.Add(1)))
+		c := drawTimeline(t, client, fmt.Sprintf("c%d", crowds.Add(1)))
 		usage, err := c.timeline.Usage(t.Context(), sendlimit.UsageRequest{
 			User: "alice", From: c.now, To: c.now.Add(2 * time.Hour), Now: c.now,
 		})

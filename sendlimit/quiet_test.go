@@ -17,9 +17,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// sleeping are options with quiet hours in Berlin, an hour ahead of UTC in
-// winter.
-func sleeping(t *testing.T, lines []string, rules ...string) sendlimit.Options {
+// quietOptions returns options with quiet hours in Berlin, an hour ahead of UTC
+// in winter.
+func quietOptions(t *testing.T, lines []string, rules ...string) sendlimit.Options {
 	t.Helper()
 	p := story.PolicyOf(t, append([]string{"zone:Europe/Berlin"}, rules...)...)
 	p.QuietHours = story.QuietHours(t, lines...)
@@ -30,7 +30,7 @@ func TestQuietHoursOverMidnight(t *testing.T) {
 	t.Parallel()
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	require.NoError(t, err)
-	onEachStore(t, sleeping(t, []string{"22:00-08:00"}, "2/hour"), func(u *user) {
+	runOnEachStore(t, quietOptions(t, []string{"22:00-08:00"}, "2/hour"), func(u *user) {
 		u.accepted("last", "20:59:59.999", "")
 		u.accepted("first", "23 07:00", "")
 		d := u.submit("a", "23:30", "")
@@ -49,10 +49,10 @@ func TestQuietHoursOverMidnight(t *testing.T) {
 	})
 }
 
-// Free times are free of both.
+// Free times obey quiet hours and rules.
 func TestQuietHoursAndRules(t *testing.T) {
 	t.Parallel()
-	onEachStore(t, sleeping(t, []string{"22:00-08:00"}, "1/hour"), func(u *user) {
+	runOnEachStore(t, quietOptions(t, []string{"22:00-08:00"}, "1/hour"), func(u *user) {
 		u.accepted("evening", "20:30", "")
 		u.accepted("morning", "23 07:30", "")
 		d := u.submit("a", "21:10", "")
@@ -73,7 +73,7 @@ func TestQuietHoursAndRules(t *testing.T) {
 		require.True(u, d.Shifted)
 		require.Equal(u, story.Ahead("23 08:30"), d.At)
 
-		// It is in its own way no more than elsewhere.
+		// It does not conflict with itself.
 		d = u.move("evening", "21:00", "g2")
 		require.Equal(u, fault.CodeQuietHours, d.Code)
 		require.Empty(u, d.Violations)
@@ -98,7 +98,7 @@ func TestQuietHoursAndRules(t *testing.T) {
 func TestQuietHoursOfWeekdays(t *testing.T) {
 	t.Parallel()
 	lines := []string{"sat,sun 00:00-24:00", "mon-fri 22:00-07:30", "sun 23:00-01:00"}
-	onEachStore(t, sleeping(t, lines, "1/minute"), func(u *user) {
+	runOnEachStore(t, quietOptions(t, lines, "1/minute"), func(u *user) {
 		d := u.submit("a", "12:00", "")
 		require.Equal(u, fault.CodeQuietHours, d.Code)
 		require.Equal(u, "2093-11-20T21:00:00Z", d.Quiet.From.Format(time.RFC3339), "from Friday at 22:00")
@@ -112,7 +112,7 @@ func TestQuietHoursOfWeekdays(t *testing.T) {
 	})
 }
 
-// Where the clocks change, a search goes by what they show.
+// On days of clock changes, a search follows the local clock.
 func TestQuietHoursThroughASearch(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -130,7 +130,7 @@ func TestQuietHoursThroughASearch(t *testing.T) {
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			t.Parallel()
-			onEachStore(t, sleeping(t, []string{row.lines}, "1/minute"), func(u *user) {
+			runOnEachStore(t, quietOptions(t, []string{row.lines}, "1/minute"), func(u *user) {
 				times, err := u.timeline.NextFree(u.Context(), sendlimit.NextFreeRequest{
 					User: "alice", From: story.Ahead(row.from), Count: len(row.free), Now: story.Ahead(row.now),
 				})
@@ -145,11 +145,11 @@ func TestQuietHoursThroughASearch(t *testing.T) {
 	}
 }
 
-// Calendar rules may count in one zone, and quiet hours in another.
+// Calendar rules may use one zone and quiet hours another.
 func TestQuietHoursAreTheUsers(t *testing.T) {
 	t.Parallel()
-	onEachStore(t, sleeping(t, []string{"22:00-08:00"}, "1/calendar_day"), func(u *user) {
-		u.set(policy.UserSettings{TimeZone: "Asia/Tokyo"}) // quiet from 13:00 to 23:00 UTC
+	runOnEachStore(t, quietOptions(t, []string{"22:00-08:00"}, "1/calendar_day"), func(u *user) {
+		u.setSettings(policy.UserSettings{TimeZone: "Asia/Tokyo"}) // quiet from 13:00 to 23:00 UTC
 		d := u.submit("a", "14:00", "")
 		require.Equal(u, "Asia/Tokyo", d.Quiet.TimeZone)
 		require.Equal(u, story.Ahead("23:00"), d.NextFree)
@@ -160,8 +160,8 @@ func TestQuietHoursAreTheUsers(t *testing.T) {
 	})
 }
 
-// A search that takes more work than one call may do goes on where it was, through
-// all the nights there are.
+// A search that takes several calls continues where it stopped, over many
+// nights.
 func TestQuietHoursThroughALongSearch(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()

@@ -54,8 +54,8 @@ func TestWatchEntriesFollowTheMessage(t *testing.T) {
 	s.Watched()
 }
 
-// A late confirm of an older generation touched the newer one's watch entry,
-// which then was looked after too late; or brought back one that had ended.
+// A late confirm of an older generation changed the watch entry of the newer
+// one, which was then checked too late. Or it restored an entry that had ended.
 func TestPitfall47ALateConfirm(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
@@ -141,9 +141,9 @@ func TestReleaseCancels(t *testing.T) {
 	require.Equal(t, fault.CodeNotFound, s.Release("a").Code)
 }
 
-// A cancelled message's id was submitted again for the same time with other
-// content, while the old task still waited: what goes out is the new content,
-// once.
+// The id of a cancelled message was submitted again for the same time with
+// other content, while the old task was still waiting. The new content must be
+// sent, once.
 func TestPitfall41ResubmittedAfterACancel(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
@@ -164,8 +164,8 @@ func TestPitfall41ResubmittedAfterACancel(t *testing.T) {
 	require.Equal(t, messages.Stale, s.Claim("a", "g2", "n4").Verdict)
 }
 
-// A message moved away and back again, with tasks for both times waiting, was
-// delivered twice or at the wrong time.
+// A message was moved and moved back while tasks for both times were waiting.
+// It was delivered twice or at the wrong time.
 func TestPitfall42MovedThereAndBack(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")

@@ -22,13 +22,13 @@ func recordSent(s *story.Alice, r sendlimit.SentRequest) sendlimit.Recorded {
 	return recorded
 }
 
-func sent(s *story.Messages, id, when, generation, content string) sendlimit.Recorded {
+func recordSentMessage(s *story.Messages, id, when, generation, content string) sendlimit.Recorded {
 	s.Helper()
 	return recordSent(s.Alice, sendlimit.SentRequest{ID: id, At: story.At(when), Record: story.RecordOf(generation, content)})
 }
 
-// Ten sends of this morning count: the eleventh of the day is refused, and so
-// is what is within an hour of the last five.
+// Ten recorded sends of the morning count: the eleventh of the day is refused,
+// and so is one within an hour of the last five.
 func TestRecordedSendsCount(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute", "5/hour", "10/calendar_day")
@@ -37,7 +37,7 @@ func TestRecordedSendsCount(t *testing.T) {
 		"11:55", "11:55", "11:55", // nothing is judged
 		"11:40", "11:30", "10:00", "09:00", "08:00", "07:00", "06:00",
 	} {
-		d := sent(s, strconv.Itoa(i), when, "g", "text")
+		d := recordSentMessage(s, strconv.Itoa(i), when, "g", "text")
 		require.Equal(t, sendlimit.Recorded{At: story.At(when), Now: s.Now}, d)
 	}
 	d := s.Submit("eleventh", "12:20", "g", "text")
@@ -50,8 +50,8 @@ func TestRecordedSendsCount(t *testing.T) {
 	require.Equal(t, story.At("12:30"), s.Submit("sixth", "12:20", "g", "text").NextFree)
 }
 
-// A recorded send is over: nobody looks after it, nothing of it is kept that a
-// delivery needs, and no task of it delivers.
+// A recorded send has ended: it has no watch entry and no content, and no task
+// delivers it.
 func TestARecordedSendIsOver(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
@@ -74,53 +74,53 @@ func TestARecordedSendIsOver(t *testing.T) {
 	s.Holds("a 11:59:00.123")
 }
 
-// The id is remembered as long as its place counts, and as other ended
-// messages' ids are.
+// The id is kept as long as its place counts, and as long as the ids of other
+// ended messages.
 func TestARecordedSendIsKept(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/calendar_month")
 	s.Until("12:00")
-	sent(s, "a", "11:00", "g1", "text")
+	recordSentMessage(s, "a", "11:00", "g1", "text")
 	counts := story.PolicyOf(t, "1/calendar_month").LargestWindow() + policy.Grace
 	require.Equal(t, counts-time.Hour, s.KeptFor("a"), "no longer than the place counts")
 	short := story.NewMessages(t, "1/minute")
 	short.Until("12:00")
-	sent(short, "a", "11:59:30", "g1", "text")
+	recordSentMessage(short, "a", "11:59:30", "g1", "text")
 	require.Equal(t, sendlimit.DefaultKeepRecords, short.KeptFor("a"))
 	short.Wait(90 * time.Second)
-	require.True(t, sent(short, "a", "11:59:30", "g2", "text").Replayed, "the place is forgotten, the id is not")
+	require.True(t, recordSentMessage(short, "a", "11:59:30", "g2", "text").Replayed, "the place is forgotten, the id is not")
 }
 
 func TestRecordingAgainChangesNothing(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
 	s.Until("12:00")
-	first := sent(s, "a", "11:59", "g1", "text")
-	require.Equal(t, first, sent(s, "a", "11:59", "g1", "text"), "the same call, repeated by the client")
+	first := recordSentMessage(s, "a", "11:59", "g1", "text")
+	require.Equal(t, first, recordSentMessage(s, "a", "11:59", "g1", "text"), "the same call, repeated by the client")
 	before := s.Server.Dump()
-	require.Equal(t, sendlimit.Recorded{At: story.At("11:59"), Replayed: true, Now: s.Now}, sent(s, "a", "11:59", "g2", "text"))
-	require.Equal(t, sendlimit.Recorded{Code: fault.CodeIDReused, At: story.At("11:58"), Now: s.Now}, sent(s, "a", "11:58", "g3", "other"))
+	require.Equal(t, sendlimit.Recorded{At: story.At("11:59"), Replayed: true, Now: s.Now}, recordSentMessage(s, "a", "11:59", "g2", "text"))
+	require.Equal(t, sendlimit.Recorded{Code: fault.CodeIDReused, At: story.At("11:58"), Now: s.Now}, recordSentMessage(s, "a", "11:58", "g3", "other"))
 	require.Equal(t, before, s.Server.Dump())
 }
 
-// What is scheduled here is not recorded over: it will be sent.
+// A scheduled message is not overwritten: it will be sent.
 func TestRecordingWhatIsScheduledHere(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/hour")
 	s.Submit("a", "11:59", "g1", "text")
 	s.Until("12:00")
 	before := s.Server.Dump()
-	require.True(t, sent(s, "a", "11:59", "g2", "text").Replayed)
-	require.Equal(t, fault.CodeIDReused, sent(s, "a", "11:59", "g3", "other").Code)
+	require.True(t, recordSentMessage(s, "a", "11:59", "g2", "text").Replayed)
+	require.Equal(t, fault.CodeIDReused, recordSentMessage(s, "a", "11:59", "g3", "other").Code)
 	require.Equal(t, before, s.Server.Dump())
 
 	s.Submit("b", "13:10", "g4", "text")
 	s.Release("b")
-	require.Equal(t, sendlimit.Recorded{At: story.At("11:50"), Now: s.Now}, sent(s, "b", "11:50", "g5", "other"), "a cancelled id is free")
+	require.Equal(t, sendlimit.Recorded{At: story.At("11:50"), Now: s.Now}, recordSentMessage(s, "b", "11:50", "g5", "other"), "a cancelled id is free")
 	require.Equal(t, "d", s.Field("b", "s"))
 }
 
-// A send counts from its millisecond on, for as long as a rule looks back.
+// A send counts from its millisecond until the end of the window.
 func TestRecordedSendsAtTheEdges(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
@@ -136,13 +136,13 @@ func TestRecordedSendsAtTheEdges(t *testing.T) {
 		{"2020-01-01T00:00:00Z", sendlimit.Recorded{Forgotten: true}},
 	} {
 		row.want.At, row.want.Now = story.At(row.when), s.Now
-		require.Equal(t, row.want, sent(s, strconv.Itoa(i), row.when, "g", "text"), row.when)
+		require.Equal(t, row.want, recordSentMessage(s, strconv.Itoa(i), row.when, "g", "text"), row.when)
 	}
 	s.Holds("2 11:58:55", "1 12:00:00")
 	require.Len(t, s.Server.Keys(), 3, "the timeline and two records")
 }
 
-// Without records it is the place that tells a repeated call.
+// Without records, the place identifies a repeated call.
 func TestRecordSentWithoutRecords(t *testing.T) {
 	t.Parallel()
 	s := story.New(t, "1/minute")

@@ -16,9 +16,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// everything calls every operation that runs a script, and returns the errors
-// by the operation's name.
-func everything(t *testing.T, client redis.Scripter) map[string]error {
+// callEverything calls every operation that runs a script. It returns the
+// errors by operation.
+func callEverything(t *testing.T, client redis.Scripter) map[string]error {
 	t.Helper()
 	options := sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute", "10/calendar_day"))}
 	timeline, err := sendlimit.NewTimeline(client, options)
@@ -41,7 +41,7 @@ func everything(t *testing.T, client redis.Scripter) map[string]error {
 	return failed
 }
 
-// Replies were used unchecked: whatever was answered was taken for a decision.
+// Replies were used unchecked: any reply was taken for a decision.
 func TestPitfall20RepliesAreChecked(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]any{
@@ -60,15 +60,14 @@ func TestPitfall20RepliesAreChecked(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for operation, err := range everything(t, redistest.FixedReply{Reply: answer}) {
+			for operation, err := range callEverything(t, redistest.FixedReply{Reply: answer}) {
 				require.ErrorIs(t, err, fault.ErrReply, operation)
 			}
 		})
 	}
 }
 
-// Each row is right but for one thing, in the shape that the script named
-// documents.
+// Each reply has one error and otherwise the form that the script documents.
 func TestRepliesAreCheckedToTheLastElement(t *testing.T) {
 	t.Parallel()
 	const one = int64(1)
@@ -108,15 +107,15 @@ func TestRepliesAreCheckedToTheLastElement(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			err := everything(t, redistest.FixedReply{Reply: row.answer})[row.operation]
+			err := callEverything(t, redistest.FixedReply{Reply: row.answer})[row.operation]
 			require.ErrorIs(t, err, fault.ErrReply)
 			require.NotContains(t, err.Error(), "alice")
 		})
 	}
 }
 
-// FuzzReply makes replies of any shape: none panics, and each is either taken
-// or refused as ErrReply.
+// FuzzReply builds replies of any form. Each is either accepted or refused with
+// ErrReply. None causes a panic.
 func FuzzReply(f *testing.F) {
 	for _, seed := range [][]byte{
 		{},
@@ -131,8 +130,8 @@ func FuzzReply(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, shape []byte) {
-		answer, _ := grow(shape, 0)
-		for operation, err := range everything(t, redistest.FixedReply{Reply: answer}) {
+		answer, _ := buildReply(shape, 0)
+		for operation, err := range callEverything(t, redistest.FixedReply{Reply: answer}) {
 			if err != nil && !errors.Is(err, fault.ErrReply) {
 				t.Errorf("%s: %v", operation, err)
 			}
@@ -140,9 +139,9 @@ func FuzzReply(f *testing.F) {
 	})
 }
 
-// grow makes a reply of bytes: up to 63 a number, then texts, then arrays of
-// what follows, then what has no place in a reply.
-func grow(shape []byte, depth int) (any, []byte) {
+// buildReply builds a reply from bytes: numbers (up to 63), texts, arrays of
+// the following elements, and values that are invalid in replies.
+func buildReply(shape []byte, depth int) (any, []byte) {
 	if len(shape) == 0 {
 		return nil, nil
 	}
@@ -156,7 +155,7 @@ func grow(shape []byte, depth int) (any, []byte) {
 		array := make([]any, 0, first&0x0F)
 		for range first & 0x0F {
 			var element any
-			element, rest = grow(rest, depth+1)
+			element, rest = buildReply(rest, depth+1)
 			array = append(array, element)
 		}
 		return array, rest

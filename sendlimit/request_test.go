@@ -16,7 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// untouchable is a store that no call may reach.
+// untouchable is a client that must not be called.
 type untouchable struct {
 	redis.Scripter
 
@@ -34,7 +34,7 @@ const (
 	wantGeneration = "1 to 64 of A-Z a-z 0-9 _ -, see NewGeneration"
 )
 
-// Users and ids are checked by every operation.
+// Every operation checks users and ids.
 func TestUsersAndIDsAreChecked(t *testing.T) {
 	t.Parallel()
 	timeline, err := sendlimit.NewTimeline(untouchable{t: t}, sendlimit.Options{})
@@ -237,7 +237,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	require.Equal(t, "2/minute", rules.Of("alice").String())
 }
 
-// An error of a long value stays readable, and is never cut within a letter.
+// An error about a long value is short, and does not cut a character in two.
 func TestLongValuesAreClipped(t *testing.T) {
 	t.Parallel()
 	err := &fault.InvalidError{Field: "user", Value: strings.Repeat("界", 100), Want: "less"}
@@ -246,7 +246,7 @@ func TestLongValuesAreClipped(t *testing.T) {
 	require.NotContains(t, err.Error(), "…")
 }
 
-// Times far beyond any schedule are refused as such, not taken for others.
+// Times far beyond the reach are refused as such, and never overflow.
 func TestTimesOutOfAllBounds(t *testing.T) {
 	t.Parallel()
 	s := story.New(t, "1/minute", "1/calendar_month")

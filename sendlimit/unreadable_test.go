@@ -14,8 +14,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
-// What the store has and can't be read is nothing that a caller gave: whoever tells
-// one from the other by the chain of an error must not find an InvalidError there.
+// An unreadable value in the store is not invalid input of the caller: the
+// error's chain must not have an InvalidError.
 func TestWhatCantBeReadIsNotInvalid(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)

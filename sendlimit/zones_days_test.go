@@ -15,9 +15,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
-// Days that are not of 24 hours, on both sides of the equator: the first
-// millisecond and the last are one day's, those beside them are not, whether the
-// zone is the policy's or the user's own.
+// Days that do not have 24 hours, in both hemispheres, in the policy's zone and
+// in the user's. The first and the last millisecond belong to the day, those
+// next to them do not.
 func TestDaysOfClockChanges(t *testing.T) {
 	t.Parallel()
 	for _, day := range []struct {
@@ -51,7 +51,7 @@ func TestDaysOfClockChanges(t *testing.T) {
 				require.Equal(t, day.length, until.Sub(from), day.why)
 				s := story.Tell(t, options)
 				if own {
-					set(s, policy.UserSettings{TimeZone: day.zone})
+					setSettings(s, policy.UserSettings{TimeZone: day.zone})
 				}
 				last := until.Add(-time.Millisecond)
 				require.True(t, s.Ask(sendlimit.Request{ID: "first", At: from}).Allowed, day.why)
@@ -82,7 +82,7 @@ func TestDaysOfClockChanges(t *testing.T) {
 	}
 }
 
-// What is quiet is what the clock on the wall says, through all its changes.
+// Quiet hours follow the local clock through all its changes.
 func TestQuietHoursThroughClockChanges(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -122,7 +122,7 @@ func TestQuietHoursThroughClockChanges(t *testing.T) {
 			p.QuietHours, err = policy.ParseQuietHours(c.lines...)
 			require.NoError(t, err)
 			s := story.Tell(t, sendlimit.Options{Rules: story.RulesBy(t, p)})
-			set(s, policy.UserSettings{TimeZone: c.zone}) // quiet hours are the user's, though the policy's zone is UTC
+			setSettings(s, policy.UserSettings{TimeZone: c.zone}) // quiet hours are the user's, though the policy's zone is UTC
 			if c.from == "" {
 				require.True(t, s.Reserve("a", c.at).Allowed)
 				return
@@ -152,8 +152,8 @@ func TestQuietHoursThroughClockChanges(t *testing.T) {
 	}
 }
 
-// set sets something for alice, in the store alone.
-func set(s *story.Alice, own policy.UserSettings) {
+// setSettings stores settings for alice.
+func setSettings(s *story.Alice, own policy.UserSettings) {
 	s.Helper()
 	store, err := settings.NewUsers(s.Client, s.Options.Prefix)
 	require.NoError(s, err)

@@ -11,8 +11,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// A day of a clock change was taken for one of 24 hours, or counted in the
-// zone of the process. Berlin's 28 March 2027 has 23 hours, its 31 October 25.
+// A day with a clock change was counted with 24 hours, or in the zone of the
+// process. In Berlin 2027-03-28 has 23 hours and 2027-10-31 has 25.
 func TestPitfall17DaysOf23And25Hours(t *testing.T) {
 	zone := time.Local
 	t.Cleanup(func() { time.Local = zone })
@@ -54,8 +54,8 @@ func TestPitfall17DaysOf23And25Hours(t *testing.T) {
 	}
 }
 
-// A counter of one window bled into the next, by an expiry in whole seconds
-// or one begun at the first use.
+// A window's counter affected the next window, because it expired in whole
+// seconds or began at its first use.
 func TestPitfall19WindowsDoNotBleed(t *testing.T) {
 	t.Parallel()
 	s := story.New(t, "2/calendar_minute", "1000/calendar_day")
@@ -72,7 +72,8 @@ func TestPitfall19WindowsDoNotBleed(t *testing.T) {
 	s.Refused("11:13:30")
 }
 
-// A week begins on Monday of the policy's zone, a month has the days it has.
+// A week begins on Monday in the policy's zone. A month has its own number of
+// days.
 func TestWeeksAndMonths(t *testing.T) {
 	t.Parallel()
 	const berlin, howe = "Europe/Berlin", "Australia/Lord_Howe"
@@ -101,8 +102,8 @@ func TestWeeksAndMonths(t *testing.T) {
 	}
 }
 
-// The tables of a zone's offsets are made for a few years: a request beyond
-// the turn of the year has others than one before.
+// A table of a zone's offsets covers a few years. Requests after the turn of
+// the year use another one.
 func TestTheTurnOfTheYear(t *testing.T) {
 	t.Parallel()
 	s := story.New(t, "zone:Europe/Berlin", "1/calendar_day")
@@ -114,8 +115,8 @@ func TestTheTurnOfTheYear(t *testing.T) {
 	require.Equal(t, story.At("2027-01-01T23:00:00Z"), d.NextFree)
 }
 
-// Newfoundland put its clocks back a minute after midnight: the day before was
-// shown again, but the new one had begun.
+// Newfoundland put its clocks back a minute after midnight. The clock showed
+// the former day again, but the new day had begun.
 func TestAMidnightShownTwice(t *testing.T) {
 	t.Parallel()
 	s := story.New(t, "zone:America/St_Johns", "1/calendar_day")

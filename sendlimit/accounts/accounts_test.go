@@ -15,7 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// registry is a store with accounts, whose clock stands still.
+// registry is a store with accounts. Its clock stands still.
 type registry struct {
 	*testing.T
 	*accounts.Accounts
@@ -35,13 +35,13 @@ func newRegistry(t *testing.T) *registry {
 	return r
 }
 
-func (r *registry) passes(d time.Duration) {
+func (r *registry) wait(d time.Duration) {
 	r.now = r.now.Add(d)
 	r.server.SetTime(r.now)
 }
 
-// creates makes an account with a key that may submit and read.
-func (r *registry) creates(name string) (secret string, key accounts.APIKey) {
+// create creates an account with a key that may submit and read.
+func (r *registry) create(name string) (secret string, key accounts.APIKey) {
 	r.Helper()
 	_, err := r.Create(r.Context(), accounts.Account{Name: name})
 	require.NoError(r, err)
@@ -50,7 +50,7 @@ func (r *registry) creates(name string) (secret string, key accounts.APIKey) {
 	return secret, key
 }
 
-// acme returns the account of that name, which has to be there.
+// acme returns the account "acme", which must exist.
 func (r *registry) acme() accounts.Account {
 	r.Helper()
 	account, ok, err := r.Get(r.Context(), "acme")
@@ -103,7 +103,7 @@ func TestAccountsAreKept(t *testing.T) {
 func TestAccountsRefuseWhatIsNotAllowed(t *testing.T) {
 	t.Parallel()
 	r := newRegistry(t)
-	r.creates("good")
+	r.create("good")
 	for field, account := range map[string]accounts.Account{
 		"account":   {Name: "Acme"},
 		"tier":      {Name: "acme", Tier: "gold"},
@@ -158,18 +158,19 @@ func TestTiers(t *testing.T) {
 	require.NoError(t, r.RemoveTier(t.Context(), "b"))
 	require.EqualError(t, r.RemoveTier(t.Context(), "b"), `there is no tier "b"`)
 
-	// A tier that is gone all the same lets nobody send without limits.
+	// If the tier does not exist any more, the account may not send without
+	// limits.
 	r.server.HDel("sl:{accounts}:tiers", "a")
 	_, _, _, err = r.Resolve(t.Context(), "acme")
 	var unfit *fault.UnavailableError
 	require.ErrorAs(t, err, &unfit)
 }
 
-// Changes at the same time are all made: each of another field, or key.
+// Concurrent changes of different fields and keys are all made.
 func TestConcurrentChangesOfAnAccount(t *testing.T) {
 	t.Parallel()
 	r := newRegistry(t)
-	r.creates("acme")
+	r.create("acme")
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
@@ -188,7 +189,7 @@ func TestConcurrentChangesOfAnAccount(t *testing.T) {
 	require.Len(t, r.hashes(), 9)
 }
 
-// hashes are those of all keys, as the store has them.
+// hashes returns the hashes of all keys in the store.
 func (r *registry) hashes() []string {
 	fields, err := r.server.HKeys("sl:{accounts}:keys")
 	if err != nil {
@@ -226,11 +227,11 @@ func TestSeeds(t *testing.T) {
 	require.NotContains(t, err.Error(), key, "it may be the key itself")
 }
 
-// The store and every answer know the hash of a key at most.
+// The store and all replies have at most the hash of a key.
 func TestAKeyIsNowhere(t *testing.T) {
 	t.Parallel()
 	r := newRegistry(t)
-	secret, key := r.creates("acme")
+	secret, key := r.create("acme")
 	require.Regexp(t, `^sk_[A-Za-z0-9]{8}_[A-Za-z0-9]{43}$`, secret)
 	require.Equal(t, key.ID, secret[3:11])
 	random := secret[12:]
@@ -247,13 +248,13 @@ func TestAKeyIsNowhere(t *testing.T) {
 	}
 }
 
-// Every letter comes up, and no key twice.
+// Every letter occurs, and no key occurs twice.
 func TestKeysAreRandom(t *testing.T) {
 	t.Parallel()
 	r := newRegistry(t)
 	letters := make(map[rune]bool)
 	for i := range 100 {
-		secret, _ := r.creates(fmt.Sprintf("a%d", i))
+		secret, _ := r.create(fmt.Sprintf("a%d", i))
 		for _, letter := range secret[12:] {
 			letters[letter] = true
 		}
@@ -265,7 +266,7 @@ func TestKeysAreRandom(t *testing.T) {
 func TestAccountsWithoutTheStore(t *testing.T) {
 	t.Parallel()
 	r := newRegistry(t)
-	secret, _ := r.creates("acme")
+	secret, _ := r.create("acme")
 	r.server.SetError("LOADING Redis is loading the dataset in memory")
 	_, ok, err := r.Authenticate(t.Context(), secret)
 	var away *fault.UnavailableError

@@ -12,8 +12,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// lets says whether a key lets its account in.
-func (r *registry) lets(secret string) bool {
+// authenticates reports whether a key is accepted.
+func (r *registry) authenticates(secret string) bool {
 	r.Helper()
 	identity, ok, err := r.Authenticate(r.Context(), secret)
 	require.NoError(r, err)
@@ -27,7 +27,7 @@ func TestAuthenticate(t *testing.T) {
 	t.Parallel()
 	r := newRegistry(t)
 	require.NoError(t, r.SetTier(t.Context(), accounts.Tier{Name: "free", RequestsPerMinute: 60}))
-	secret, key := r.creates("acme")
+	secret, key := r.create("acme")
 	_, err := r.Set(t.Context(), "acme", accounts.Change{Tier: new("free")})
 	require.NoError(t, err)
 
@@ -44,19 +44,20 @@ func TestAuthenticate(t *testing.T) {
 		"", "sk_", secret[:len(secret)-1], secret + "x", secret[:len(secret)-1] + "-", key.ID, r.hashes()[0],
 		"sk_" + key.ID + "_" + "0123456789012345678901234567890123456789012", string(make([]byte, 1<<20)),
 	} {
-		require.False(t, r.lets(wrong))
+		require.False(t, r.authenticates(wrong))
 	}
 
 	_, err = r.Set(t.Context(), "acme", accounts.Change{Disabled: new(true)})
 	require.NoError(t, err)
-	require.False(t, r.lets(secret), "disabled")
+	require.False(t, r.authenticates(secret), "disabled")
 	_, err = r.Set(t.Context(), "acme", accounts.Change{Disabled: new(false)})
 	require.NoError(t, err)
-	require.True(t, r.lets(secret))
+	require.True(t, r.authenticates(secret))
 
-	// The entry of a hash leads to an account, and does not let it in.
+	// The index entry of a hash leads to the account, but does not
+	// authenticate.
 	r.server.HSet("sl:{accounts}:keys", fmt.Sprintf("%x", sha256.Sum256([]byte("anything"))), "acme")
-	require.False(t, r.lets("anything"))
+	require.False(t, r.authenticates("anything"))
 }
 
 func TestAdminMayEverything(t *testing.T) {
@@ -69,16 +70,16 @@ func TestAdminMayEverything(t *testing.T) {
 func TestAKeyExpires(t *testing.T) {
 	t.Parallel()
 	r := newRegistry(t)
-	r.creates("acme")
+	r.create("acme")
 	secret, key, err := r.AddKey(t.Context(), "acme", []accounts.Scope{accounts.ScopeAdmin}, r.now.Add(time.Hour))
 	require.NoError(t, err)
 	require.Equal(t, r.now.Add(time.Hour), key.ExpiresAt)
-	r.passes(time.Hour - time.Millisecond)
-	require.True(t, r.lets(secret))
-	r.passes(time.Millisecond)
-	require.False(t, r.lets(secret))
+	r.wait(time.Hour - time.Millisecond)
+	require.True(t, r.authenticates(secret))
+	r.wait(time.Millisecond)
+	require.False(t, r.authenticates(secret))
 
-	// The next change forgets it.
+	// The next change removes it.
 	require.Len(t, r.hashes(), 2)
 	_, err = r.Set(t.Context(), "acme", accounts.Change{})
 	require.NoError(t, err)
@@ -89,26 +90,26 @@ func TestAKeyExpires(t *testing.T) {
 func TestRotation(t *testing.T) {
 	t.Parallel()
 	r := newRegistry(t)
-	old, oldKey := r.creates("acme")
+	old, oldKey := r.create("acme")
 	next, nextKey, err := r.RotateKey(t.Context(), "acme", "", time.Hour)
 	require.NoError(t, err)
 	require.Equal(t, oldKey.Scopes, nextKey.Scopes)
 	require.NotEqual(t, oldKey.ID, nextKey.ID)
-	require.True(t, r.lets(old), "both, during the overlap")
-	require.True(t, r.lets(next))
+	require.True(t, r.authenticates(old), "both, during the overlap")
+	require.True(t, r.authenticates(next))
 
 	_, _, err = r.RotateKey(t.Context(), "acme", "", time.Hour)
 	require.ErrorContains(t, err, "the id of a key: "+oldKey.ID+", "+nextKey.ID)
-	// To rotate an old key again does not make it live longer.
+	// A second rotation of an old key does not extend its life.
 	_, _, err = r.RotateKey(t.Context(), "acme", oldKey.ID, 24*time.Hour)
 	require.NoError(t, err)
-	r.passes(time.Hour)
-	require.False(t, r.lets(old))
+	r.wait(time.Hour)
+	require.False(t, r.authenticates(old))
 
 	third, _, err := r.RotateKey(t.Context(), "acme", nextKey.ID, 0)
 	require.NoError(t, err)
-	require.False(t, r.lets(next), "without an overlap at once")
-	require.True(t, r.lets(third))
+	require.False(t, r.authenticates(next), "without an overlap at once")
+	require.True(t, r.authenticates(third))
 
 	_, _, err = r.RotateKey(t.Context(), "acme", "nokey", 0)
 	require.EqualError(t, err, `there is no key "nokey"`)
@@ -119,7 +120,7 @@ func TestRotation(t *testing.T) {
 func TestKeysAreRemovedAndBounded(t *testing.T) {
 	t.Parallel()
 	r := newRegistry(t)
-	secret, key := r.creates("acme")
+	secret, key := r.create("acme")
 	for range accounts.MaxKeys - 1 {
 		_, _, err := r.AddKey(t.Context(), "acme", []accounts.Scope{accounts.ScopeRead}, time.Time{})
 		require.NoError(t, err)
@@ -129,7 +130,7 @@ func TestKeysAreRemovedAndBounded(t *testing.T) {
 	account, err := r.RemoveKey(t.Context(), "acme", key.ID)
 	require.NoError(t, err)
 	require.Len(t, account.Keys, accounts.MaxKeys-1)
-	require.False(t, r.lets(secret))
+	require.False(t, r.authenticates(secret))
 	require.Len(t, r.hashes(), accounts.MaxKeys-1)
 	for _, none := range []string{key.ID, ""} {
 		_, err = r.RemoveKey(t.Context(), "acme", none)
@@ -159,6 +160,6 @@ func TestHasUsableKey(t *testing.T) {
 	require.False(t, usable())
 	_, err = r.Set(t.Context(), "acme", accounts.Change{Disabled: new(false)})
 	require.NoError(t, err)
-	r.passes(time.Hour)
+	r.wait(time.Hour)
 	require.False(t, usable(), "expired")
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The tables know every change of clocks of their years, and are made once.
+// Tables have all clock changes of their years, and are built once.
 func TestZoneTables(t *testing.T) {
 	t.Parallel()
 	zones := NewZoneTables()
@@ -37,7 +37,7 @@ func TestZoneTables(t *testing.T) {
 	}
 }
 
-// Callers may ask about any year, and are not remembered for it.
+// Requests about any year work, and the cache stays bounded.
 func TestZoneTablesAreBounded(t *testing.T) {
 	t.Parallel()
 	zones := NewZoneTables()

@@ -14,7 +14,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// alertingCall is a call that is told of at 80 and 100 of its 10 a day.
+// alertingCall returns a call with a limit of 10 a day and alerts at 80 % and
+// 100 %.
 func alertingCall(t *testing.T) counters.Request {
 	t.Helper()
 	return counters.Request{
@@ -56,12 +57,12 @@ func TestPitfall34AnAlertIsRaisedOnce(t *testing.T) {
 	require.Equal(t, "10", fields["l"])
 	require.JSONEq(t, `{"plan":"free"}`, fields["x"])
 
-	// 10, 7, 8 and 10 again: what was told stays told.
+	// 10, 7, 8 and 10 again: no alert is raised twice.
 	call.N = 3
 	require.NoError(t, c.counters.GiveBack(t.Context(), call))
 	require.Empty(t, c.accepted(call).Notices)
 
-	// The next day is another.
+	// The next day has its own alerts.
 	call.At, call.N = call.At.Add(24*time.Hour), 9
 	require.Equal(t, []string{quotaNotice(call.At, 80)}, c.accepted(call).Notices)
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// counting is a test with counters; its clock lies ahead of the server's, so
-// that nothing expires by the way.
+// counting is a test with counters. Its clock is ahead of the server's, so
+// nothing expires.
 type counting struct {
 	*testing.T
 
@@ -236,7 +236,7 @@ func TestPitfall9GivingBack(t *testing.T) {
 	call.N = 1
 	require.Equal(t, []int64{1, 1, 1}, c.used(c.accepted(call)), "never below zero")
 
-	// A window that began later has nothing to do with it.
+	// A window that began later is not affected.
 	next := call
 	next.At = call.At.Add(2 * time.Hour)
 	require.Equal(t, []int64{1, 1, 1}, c.used(c.accepted(next)))

@@ -54,8 +54,8 @@ func TestAnEventsLimitsHoldFromTheNextCall(t *testing.T) {
 	require.False(t, removed)
 }
 
-// A process that has never seen the event's time zone, or has seen another,
-// counts in the right one in the same call.
+// A process that does not know the event's time zone, or knows a former one,
+// counts in the right zone in the same call.
 func TestPitfall17TheZoneIsTheEvents(t *testing.T) {
 	t.Parallel()
 	c := newCounting(t)
@@ -79,7 +79,7 @@ func TestPitfall17TheZoneIsTheEvents(t *testing.T) {
 		}
 	}
 
-	// A newer program may know zones that this one does not.
+	// A newer program may know zones that this one does not know.
 	require.NoError(t, c.client.HSet(t.Context(), "sl:{event:submit}:event", "z", "Mars/Olympus").Err())
 	_, err = c.counters.Count(t.Context(), call)
 	var unavailable *fault.UnavailableError

@@ -41,7 +41,7 @@ func ExampleCounters() {
 	// false minute 1 49s 11:12:00
 }
 
-// The limits of an event live in the store, and hold from the next call on.
+// The limits of an event are in the store and take effect immediately.
 func ExampleEvents() {
 	client, end := redistest.OpenEmbedded()
 	defer end()

@@ -17,8 +17,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// guarding is counters on a server whose clock stands still.
-func guarding(t *testing.T) (limits *counters.Counters, setTime func(time.Time)) {
+// newCounters returns counters on a server whose clock stands still.
+func newCounters(t *testing.T) (limits *counters.Counters, setTime func(time.Time)) {
 	t.Helper()
 	server, client := redistest.Embedded(t)
 	server.SetTime(story.At("2050-11-22T11:11:11.250Z"))
@@ -30,8 +30,8 @@ func guarding(t *testing.T) (limits *counters.Counters, setTime func(time.Time))
 	return limits, server.SetTime
 }
 
-// away is counters whose store is not there.
-func away(t *testing.T) *counters.Counters {
+// newUnreachable returns counters whose store is unreachable.
+func newUnreachable(t *testing.T) *counters.Counters {
 	t.Helper()
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", MaxRetries: -1, DialerRetries: 1})
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
@@ -42,7 +42,7 @@ func away(t *testing.T) *counters.Counters {
 
 func TestGuardedFunction(t *testing.T) {
 	t.Parallel()
-	limits, setTime := guarding(t)
+	limits, setTime := newCounters(t)
 	ran := 0
 	greet := counters.Guarded(
 		counters.Guard[string]{Counters: limits, Event: "submit", Key: func(_ context.Context, name string) string { return name }},
@@ -80,7 +80,7 @@ func TestGuardedFunction(t *testing.T) {
 
 func TestGuardWithExtraCounters(t *testing.T) {
 	t.Parallel()
-	limits, _ := guarding(t)
+	limits, _ := newCounters(t)
 	tier := int64(1)
 	guard := counters.Guard[string]{
 		Counters: limits, Event: "submit",
@@ -117,7 +117,7 @@ func TestGuardWithExtraCounters(t *testing.T) {
 func TestPitfall35AGuardWithoutAStore(t *testing.T) {
 	t.Parallel()
 	guard := counters.Guard[string]{
-		Counters: away(t), Event: "submit", Key: func(_ context.Context, name string) string { return name },
+		Counters: newUnreachable(t), Event: "submit", Key: func(_ context.Context, name string) string { return name },
 	}
 	_, err := guard.Admit(t.Context(), "alice")
 	var unavailable *fault.UnavailableError
@@ -138,8 +138,9 @@ func TestPitfall35AGuardWithoutAStore(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled, "a caller that gave up says nothing about the store")
 }
 
-// serve answers one request of a handler that is guarded by who asks.
-func serve(t *testing.T, limits *counters.Counters, refuse func(http.ResponseWriter, *http.Request, int, error)) (*httptest.ResponseRecorder, bool) {
+// serveGuarded sends a request to a guarded handler. It reports whether the
+// handler ran.
+func serveGuarded(t *testing.T, limits *counters.Counters, refuse func(http.ResponseWriter, *http.Request, int, error)) (*httptest.ResponseRecorder, bool) {
 	t.Helper()
 	ran := false
 	handler := counters.GuardHandler(
@@ -157,18 +158,18 @@ func serve(t *testing.T, limits *counters.Counters, refuse func(http.ResponseWri
 
 func TestGuardedHandler(t *testing.T) {
 	t.Parallel()
-	limits, _ := guarding(t)
+	limits, _ := newCounters(t)
 	const policy = `"minute";q=2;w=60, "day";q=500;w=86400`
 
-	answer, ran := serve(t, limits, nil)
+	answer, ran := serveGuarded(t, limits, nil)
 	require.True(t, ran)
 	require.Equal(t, policy, answer.Header().Get("RateLimit-Policy"))
 	require.Equal(t, `"minute";r=1;t=49, "day";r=499;t=46129`, answer.Header().Get("RateLimit"))
 	require.Empty(t, answer.Header().Get("Retry-After"))
-	_, ran = serve(t, limits, nil)
+	_, ran = serveGuarded(t, limits, nil)
 	require.True(t, ran)
 
-	answer, ran = serve(t, limits, nil)
+	answer, ran = serveGuarded(t, limits, nil)
 	require.False(t, ran)
 	require.Equal(t, http.StatusTooManyRequests, answer.Code)
 	require.Equal(t, "49", answer.Header().Get("Retry-After"), "rounded up: not a moment too early")
@@ -176,7 +177,7 @@ func TestGuardedHandler(t *testing.T) {
 	require.Equal(t, `"minute";r=0;t=49, "day";r=498;t=46129`, answer.Header().Get("RateLimit"))
 	require.Equal(t, "too many calls for the counter minute, which allows 2 per minute: try again in 48.75s\n", answer.Body.String())
 
-	answer, _ = serve(t, limits, func(w http.ResponseWriter, _ *http.Request, status int, err error) {
+	answer, _ = serveGuarded(t, limits, func(w http.ResponseWriter, _ *http.Request, status int, err error) {
 		var limited *counters.LimitedError
 		require.ErrorAs(t, err, &limited)
 		w.Header().Set("Content-Type", "application/problem+json")
@@ -190,7 +191,7 @@ func TestGuardedHandler(t *testing.T) {
 
 func TestPitfall35AGuardedHandlerWithoutAStore(t *testing.T) {
 	t.Parallel()
-	answer, ran := serve(t, away(t), nil)
+	answer, ran := serveGuarded(t, newUnreachable(t), nil)
 	require.False(t, ran)
 	require.Equal(t, http.StatusServiceUnavailable, answer.Code, "an outage is not 429")
 	require.Equal(t, "1", answer.Header().Get("Retry-After"))
@@ -198,7 +199,7 @@ func TestPitfall35AGuardedHandlerWithoutAStore(t *testing.T) {
 	require.Equal(t, "Service Unavailable\n", answer.Body.String())
 
 	var cause error
-	answer, _ = serve(t, nonsense(t), func(w http.ResponseWriter, _ *http.Request, status int, err error) {
+	answer, _ = serveGuarded(t, newGarbled(t), func(w http.ResponseWriter, _ *http.Request, status int, err error) {
 		cause = err
 		w.WriteHeader(status)
 	})
@@ -206,8 +207,8 @@ func TestPitfall35AGuardedHandlerWithoutAStore(t *testing.T) {
 	require.ErrorIs(t, cause, fault.ErrReply)
 }
 
-// nonsense is counters on a store that answers what no script does.
-func nonsense(t *testing.T) *counters.Counters {
+// newGarbled returns counters on a store with invalid replies.
+func newGarbled(t *testing.T) *counters.Counters {
 	t.Helper()
 	counters, err := counters.New(redistest.FixedReply{Reply: []any{"x"}}, "")
 	require.NoError(t, err)

@@ -11,7 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// The scripts and the list of all calls give the same answers to any history.
+// The scripts and the model give the same answers to random histories of calls.
 func TestCountersAgreeWithTheModel(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)

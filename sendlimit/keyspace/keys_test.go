@@ -13,8 +13,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// The partition of a user is fixed for ever: with any other, what is stored
-// would no longer be found. The numbers are FNV-1a 32 modulo 1,024.
+// The partition of a user must never change: stored keys would not be found any
+// more. The numbers are FNV-1a 32 modulo 1,024.
 func TestPartitionsArePinned(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, 1024, keyspace.Partitions)
@@ -65,7 +65,7 @@ func TestNewKeysRefuses(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// hostileUsers are names that a key or a parameter could be taken apart by.
+// hostileUsers are names with characters that separate keys and parameters.
 var hostileUsers = []string{ //nolint:gochecknoglobals // a constant table
 	"a", "a:b", "a:b:c", ":", "::", "a/b", "/", "//", "{", "}", "{}", "{p0001}", "*", "?", "[a]", "u:alice", "m:alice:1",
 	"watch", "with space", " ", "Zoë", "Zoe\u0308", "北京", "👩‍👩‍👧", "\u202etrick", "$1", "\"", "'", "\\", "%s", "\uFFFD", "..", "-1", "(1", "+inf", "nil",
@@ -88,8 +88,7 @@ func TestKeysOfHostileUsers(t *testing.T) {
 		mine(keys.Timeline(user), "timeline of "+user)
 		for _, id := range []string{"a", "a:b", ":", "::", "b", "b:c", "watch", "u:a"} {
 			mine(keys.Record(user, id), "record "+id+" of "+user)
-			// What is between the first "{" and the next "}" is what a cluster
-			// hashes.
+			// A cluster hashes what is between the first "{" and the next "}".
 			_, after, _ := strings.Cut(keys.Record(user, id), "{")
 			require.True(t, strings.HasPrefix("{"+after, tag), keys.Record(user, id))
 		}
@@ -104,8 +103,8 @@ func partitionDigits(user string) string {
 	return strings.Repeat("0", 4-len(digits)) + digits
 }
 
-// No two messages share a key or a watch member, whatever colons and slashes
-// their users and ids have.
+// No two messages share a key or a watch member, even if users and ids contain
+// colons and slashes.
 func TestKeysAreUnambiguous(t *testing.T) {
 	t.Parallel()
 	keys, err := keyspace.NewKeys("")
@@ -117,7 +116,7 @@ func TestKeysAreUnambiguous(t *testing.T) {
 		if u1 == u2 && i1 == i2 {
 			return
 		}
-		// Their partitions mostly tell two users apart, but not always.
+		// Two users mostly have different partitions, but not always.
 		_, r1, _ := strings.Cut(keys.Record(u1, i1), "}:m:")
 		_, r2, _ := strings.Cut(keys.Record(u2, i2), "}:m:")
 		require.NotEqual(t, r1, r2)
@@ -141,7 +140,8 @@ func TestWatchMembersReadBack(t *testing.T) {
 	}
 }
 
-// A hostile user's timeline works as any other, and is not another user's.
+// The timeline of a hostile user works like any other, and belongs to no other
+// user.
 func TestHostileUsersHaveTimelinesOfTheirOwn(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
@@ -168,7 +168,7 @@ func TestHostileUsersHaveTimelinesOfTheirOwn(t *testing.T) {
 	}
 }
 
-// The bounds themselves are valid.
+// Names with the maximum length are valid.
 func TestUsersAndIDsAtTheirBounds(t *testing.T) {
 	t.Parallel()
 	for _, user := range []string{"a", " ", strings.Repeat("x", 256), strings.Repeat("界", 85) + "x", "\u2028", "a\u00a0b"} {

@@ -15,15 +15,15 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/userdata"
 )
 
-// giveUp is a story of a message of a category that failed at 21:30, under a
-// policy that comes after that.
-func giveUp(t *testing.T, category string, later policy.Policy) *graveyard {
+// newFailedMessage returns a story of a message of a category that failed at
+// 21:30. The policy changes after that.
+func newFailedMessage(t *testing.T, category string, later policy.Policy) *deadStory {
 	t.Helper()
 	o := sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"))}
-	s := &graveyard{Messages: story.TellMessages(t, o)}
+	s := &deadStory{Messages: story.TellMessages(t, o)}
 	submitCategory(s.Messages, category, "a", "21:30")
 	s.Until("21:30")
-	s.delivery("a", messages.Settlement{Failed: true, Reason: "gone"})
+	s.deliverAs("a", messages.Settlement{Failed: true, Reason: "gone"})
 	o.Records, o.Rules = true, story.RulesBy(t, later)
 	var err error
 	s.dead, err = messages.NewDeadLetters(s.Client, o)
@@ -35,7 +35,7 @@ func giveUp(t *testing.T, category string, later policy.Policy) *graveyard {
 
 func TestARetryWaitsForTheEndOfQuietHours(t *testing.T) {
 	t.Parallel()
-	s := giveUp(t, "", quietAt(t, story.PolicyOf(t, "1/minute"), "22:00-08:00"))
+	s := newFailedMessage(t, "", addQuietHours(t, story.PolicyOf(t, "1/minute"), "22:00-08:00"))
 	s.Until("23:00")
 	require.Equal(t,
 		sendlimit.Decision{Allowed: true, At: story.At("23 08:00"), RequestedAt: story.At("21:30"), Now: s.Now},
@@ -44,11 +44,11 @@ func TestARetryWaitsForTheEndOfQuietHours(t *testing.T) {
 
 func TestARetryIsJudgedByItsCategory(t *testing.T) {
 	t.Parallel()
-	s := giveUp(t, "marketing", withCategory(t, story.PolicyOf(t, "1/minute"), "marketing", "1/hour"))
+	s := newFailedMessage(t, "marketing", addCategory(t, story.PolicyOf(t, "1/minute"), "marketing", "1/hour"))
 	submitCategory(s.Messages, "marketing", "b", "22:00")
 	s.Until("21:40")
 	require.Equal(t, story.At("23:00"), s.retry("a", "g2").At)
-	s = giveUp(t, "news", withCategory(t, story.PolicyOf(t, "1/minute"), "marketing", "1/hour"))
+	s = newFailedMessage(t, "news", addCategory(t, story.PolicyOf(t, "1/minute"), "marketing", "1/hour"))
 	submitCategory(s.Messages, "marketing", "b", "22:00")
 	s.Until("21:40")
 	require.Equal(t, story.At("21:40"), s.retry("a", "g2").At, "of another category")
@@ -60,7 +60,7 @@ func TestARetryOfAnExemptMessage(t *testing.T) {
 		"otp":  {{"b 22:59:30", "a 23:00:00"}, nil},
 		"code": {{"b 22:59:30"}, {"a 23:00:00"}},
 	} {
-		s := giveUp(t, category, quietAt(t, story.WithCodes(t, "1/minute"), "22:00-08:00"))
+		s := newFailedMessage(t, category, addQuietHours(t, story.WithCodes(t, "1/minute"), "22:00-08:00"))
 		other, err := sendlimit.NewTimeline(s.Client, s.Options)
 		require.NoError(t, err)
 		d, err := other.Reserve(t.Context(), sendlimit.Request{
@@ -77,7 +77,7 @@ func TestARetryOfAnExemptMessage(t *testing.T) {
 
 func TestARetryForABlockedUser(t *testing.T) {
 	t.Parallel()
-	s := giveUp(t, "", story.PolicyOf(t, "1/minute"))
+	s := newFailedMessage(t, "", story.PolicyOf(t, "1/minute"))
 	settings, err := settings.NewUsers(s.Client, "")
 	require.NoError(t, err)
 	require.NoError(t, settings.Set(t.Context(), "alice", policy.UserSettings{Blocked: true}))
@@ -86,30 +86,30 @@ func TestARetryForABlockedUser(t *testing.T) {
 		require.Equal(t, sendlimit.Decision{Code: fault.CodeBlocked, Now: s.Now}, s.retry("a", "g2"))
 	}
 	require.Equal(t, before, s.Server.Dump())
-	s.lists("a 21:30:00")
+	s.requireListed("a 21:30:00")
 	_, err = settings.Clear(t.Context(), "alice")
 	require.NoError(t, err)
 	require.True(t, s.retry("a", "g2").Allowed)
 }
 
-// The reach of a policy bounds a retry: it is a promise made anew.
+// The reach of a policy limits a retry: a retry is a new promise.
 func TestARetryStaysWithinThePolicysReach(t *testing.T) {
 	t.Parallel()
-	p := quietAt(t, story.PolicyOf(t, "1/minute"), "22:00-08:00")
+	p := addQuietHours(t, story.PolicyOf(t, "1/minute"), "22:00-08:00")
 	p.Reach = time.Hour
-	s := giveUp(t, "", p)
+	s := newFailedMessage(t, "", p)
 	s.Until("22:30")
 	require.Equal(t, sendlimit.Decision{Code: fault.CodeSendLimit, Now: s.Now}, s.retry("a", "g2"))
 	s.Until("23 07:30")
 	require.Equal(t, story.At("23 08:00"), s.retry("a", "g2").At)
 }
 
-// What may have been sent counts for the rules of its category, though nothing else
-// is known of it any more.
+// A message that may have been sent counts for the rules of its category, even
+// after a purge.
 func TestAPurgedUncertainMessageCountsForItsCategory(t *testing.T) {
 	t.Parallel()
-	o := sendlimit.Options{Rules: story.RulesBy(t, withCategory(t, story.PolicyOf(t, "1/minute"), "marketing", "2/calendar_day"))}
-	s := &graveyard{Messages: story.TellMessages(t, o)}
+	o := sendlimit.Options{Rules: story.RulesBy(t, addCategory(t, story.PolicyOf(t, "1/minute"), "marketing", "2/calendar_day"))}
+	s := &deadStory{Messages: story.TellMessages(t, o)}
 	var err error
 	s.dead, err = messages.NewDeadLetters(s.Client, s.Options)
 	require.NoError(t, err)
@@ -118,7 +118,7 @@ func TestAPurgedUncertainMessageCountsForItsCategory(t *testing.T) {
 	}
 	for _, id := range []string{"a", "b"} {
 		s.Until(map[string]string{"a": "11:00", "b": "11:10"}[id])
-		s.delivery(id, messages.Settlement{Uncertain: true, Reason: "timeout"})
+		s.deliverAs(id, messages.Settlement{Uncertain: true, Reason: "timeout"})
 	}
 	refused := func() {
 		d := s.Ask(sendlimit.Request{ID: "c", At: story.At("15:00"), Record: story.Categorized("g-c", "marketing")})
@@ -133,7 +133,7 @@ func TestAPurgedUncertainMessageCountsForItsCategory(t *testing.T) {
 		require.True(t, purged)
 	}
 	refused()
-	s.lists()
+	s.requireListed()
 	require.Equal(t, kept, s.KeptFor("a"))
 	require.Equal(t, messages.Standing{User: "alice", ID: "a"}, s.Look("a"))
 	require.Equal(t, fault.CodeNotFound, s.Release("a").Code)

@@ -17,24 +17,24 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// graveyard is a story of alice's messages that are given up.
-type graveyard struct {
+// deadStory is a story of alice's dead letters.
+type deadStory struct {
 	*story.Messages
 
 	dead *messages.DeadLetters
 }
 
-func newGraveyard(t *testing.T, rules ...string) *graveyard {
+func newDeadStory(t *testing.T, rules ...string) *deadStory {
 	t.Helper()
-	s := &graveyard{Messages: story.NewMessages(t, rules...)}
+	s := &deadStory{Messages: story.NewMessages(t, rules...)}
 	var err error
 	s.dead, err = messages.NewDeadLetters(s.Client, s.Options)
 	require.NoError(t, err)
 	return s
 }
 
-// delivery claims a message of alice that is due and settles it.
-func (s *graveyard) delivery(id string, settlement messages.Settlement) {
+// deliverAs claims a due message of alice and settles it.
+func (s *deadStory) deliverAs(id string, settlement messages.Settlement) {
 	s.Helper()
 	d := messages.Delivery{User: "alice", ID: id, Generation: s.Field(id, "g"), Nonce: keyspace.NewToken()}
 	claim, err := s.Gate.Claim(s.Context(), d, time.Minute, time.Time{})
@@ -45,24 +45,23 @@ func (s *graveyard) delivery(id string, settlement messages.Settlement) {
 	require.True(s, settled)
 }
 
-// fails gives up a message that is to be sent at a time, and that nothing is in
-// the way of.
-func (s *graveyard) fails(id, when string) {
+// fail submits a message for a free time and settles it as failed.
+func (s *deadStory) fail(id, when string) {
 	s.Helper()
 	require.True(s, s.Submit(id, when, "first-"+id, "text of "+id).Allowed)
 	s.Until(when)
-	s.delivery(id, messages.Settlement{Failed: true, Reason: "gone"})
+	s.deliverAs(id, messages.Settlement{Failed: true, Reason: "gone"})
 }
 
-func (s *graveyard) retry(id, generation string) sendlimit.Decision {
+func (s *deadStory) retry(id, generation string) sendlimit.Decision {
 	s.Helper()
 	d, err := s.dead.Retry(s.Context(), messages.RetryRequest{User: "alice", ID: id, Generation: generation})
 	require.NoError(s, err)
 	return d
 }
 
-// lists requires that the dead letters are these, "id time" each.
-func (s *graveyard) lists(wanted ...string) {
+// requireListed requires exactly these dead letters, as "id time".
+func (s *deadStory) requireListed(wanted ...string) {
 	s.Helper()
 	letters, err := s.dead.List(s.Context(), messages.DeadLettersRequest{})
 	require.NoError(s, err)
@@ -73,7 +72,7 @@ func (s *graveyard) lists(wanted ...string) {
 	require.Equal(s, append([]string{}, wanted...), found)
 }
 
-func (s *graveyard) counts(wanted int) {
+func (s *deadStory) requireCount(wanted int) {
 	s.Helper()
 	count, err := s.dead.Count(s.Context())
 	require.NoError(s, err)
@@ -82,11 +81,11 @@ func (s *graveyard) counts(wanted int) {
 
 func TestADeadLetterIsShown(t *testing.T) {
 	t.Parallel()
-	s := newGraveyard(t, "1/minute")
-	s.counts(0)
-	s.lists()
-	s.fails("a", "11:11:11")
-	s.counts(1)
+	s := newDeadStory(t, "1/minute")
+	s.requireCount(0)
+	s.requireListed()
+	s.fail("a", "11:11:11")
+	s.requireCount(1)
 	want := messages.Standing{
 		User: "alice", ID: "a", State: messages.StateFailed, SendAt: story.At("11:11:11"), EndedAt: story.At("11:11:11"),
 		Attempts: 1, Reason: "gone",
@@ -109,16 +108,16 @@ func TestADeadLetterIsShown(t *testing.T) {
 
 func TestRetryTakesTheNextFreeTime(t *testing.T) {
 	t.Parallel()
-	s := newGraveyard(t, "1/minute")
-	s.fails("a", "11:11:11")
+	s := newDeadStory(t, "1/minute")
+	s.fail("a", "11:11:11")
 	s.Submit("b", "11:12:00", "g1", "text")
 	s.Until("11:11:20")
 	want := sendlimit.Decision{Allowed: true, At: story.At("11:13:00"), RequestedAt: story.At("11:11:11"), Now: s.Now}
 	require.Equal(t, want, s.retry("a", "g2"))
 	s.Holds("b 11:12:00", "a 11:13:00")
 	s.Watched("g1/b 11:11:21", "g2/a 11:11:30")
-	s.counts(0)
-	s.lists()
+	s.requireCount(0)
+	s.requireListed()
 	require.Zero(t, s.KeptFor("a"), "it is to be sent: it never expires")
 	require.Equal(t, story.At("11:13:00").Add(sendlimit.DefaultExpireAfter), s.Now.Add(s.Server.TTL(s.Key())),
 		"and its place no sooner than its message")
@@ -129,7 +128,7 @@ func TestRetryTakesTheNextFreeTime(t *testing.T) {
 	}, fields)
 
 	s.Until("11:13:00")
-	s.delivery("a", messages.Settlement{Delivered: true})
+	s.deliverAs("a", messages.Settlement{Delivered: true})
 	require.Equal(t, fault.CodeNotFound, s.retry("a", "g3").Code)
 }
 
@@ -137,37 +136,37 @@ func ms(when string) string { return strconv.FormatInt(story.At(when).UnixMilli(
 
 func TestRetryAtOnceWhereNothingIsInTheWay(t *testing.T) {
 	t.Parallel()
-	s := newGraveyard(t, "1/minute", "2/hour")
-	s.fails("a", "11:11:11")
+	s := newDeadStory(t, "1/minute", "2/hour")
+	s.fail("a", "11:11:11")
 	s.Until("11:30:00.5")
 	require.Equal(t, story.At("11:30:00.5"), s.retry("a", "g2").At)
 }
 
-// The client repeats a call that it got no answer to.
+// The client repeats a call without an answer.
 func TestPitfall48ARepeatedRetry(t *testing.T) {
 	t.Parallel()
-	s := newGraveyard(t, "1/minute")
-	s.fails("a", "11:11:11")
+	s := newDeadStory(t, "1/minute")
+	s.fail("a", "11:11:11")
 	first := s.retry("a", "g2")
 	require.True(t, first.Allowed)
 	dump := s.Server.Dump()
 	require.Equal(t, first, s.retry("a", "g2"))
 	require.Equal(t, dump, s.Server.Dump())
 
-	// Also when it has failed again by then.
-	s.delivery("a", messages.Settlement{Failed: true, Reason: "gone"})
+	// Also if it has failed again meanwhile.
+	s.deliverAs("a", messages.Settlement{Failed: true, Reason: "gone"})
 	require.Equal(t, first, s.retry("a", "g2"))
-	s.lists("a 11:11:11")
+	s.requireListed("a 11:11:11")
 	require.True(t, s.retry("a", "g3").Allowed, "another call is another retry")
 }
 
-// A message that worked out its attempts has all of them again.
+// A message that used up its attempts has all of them again.
 func TestRetryCountsAttemptsAnew(t *testing.T) {
 	t.Parallel()
-	s := newGraveyard(t, "1/minute")
-	s.fails("a", "11:11:11")
+	s := newDeadStory(t, "1/minute")
+	s.fail("a", "11:11:11")
 	s.retry("a", "g2")
-	s.delivery("a", messages.Settlement{Failed: true, Reason: "rejected"})
+	s.deliverAs("a", messages.Settlement{Failed: true, Reason: "rejected"})
 	letter, _, err := s.dead.Get(t.Context(), "alice", "a")
 	require.NoError(t, err)
 	require.Equal(t, 1, letter.Attempts)
@@ -176,12 +175,12 @@ func TestRetryCountsAttemptsAnew(t *testing.T) {
 
 func TestRetriesThatAreRefusedChangeNothing(t *testing.T) {
 	t.Parallel()
-	s := newGraveyard(t, "1/minute")
+	s := newDeadStory(t, "1/minute")
 	record := story.RecordOf("g1", "text")
 	record.ExpiresAt = story.At("11:20")
 	require.True(t, s.Ask(sendlimit.Request{ID: "a", At: story.At("11:11:11"), Record: record}).Allowed)
 	s.Until("11:11:11")
-	s.delivery("a", messages.Settlement{Failed: true, Reason: "gone"})
+	s.deliverAs("a", messages.Settlement{Failed: true, Reason: "gone"})
 	for minute := 15; minute < 25; minute++ {
 		require.True(t, s.Submit(strconv.Itoa(minute), fmt.Sprintf("11:%d", minute), fmt.Sprintf("m%d", minute), "text").Allowed)
 	}
@@ -208,15 +207,15 @@ func TestRetriesThatAreRefusedChangeNothing(t *testing.T) {
 	require.Equal(t, story.At("11:14"), d.At, "a millisecond earlier there was a time")
 }
 
-// What the caller asked for is remembered over postponements and retries.
+// The requested time is kept over postponements and retries.
 func TestRetryKeepsWhatWasRequested(t *testing.T) {
 	t.Parallel()
 	for want, fields := range map[string][]string{
 		"10:00": {"p", ms("10:30"), "r", ms("10:00")},
 		"10:30": {"p", ms("10:30")},
 	} {
-		s := newGraveyard(t, "1/minute")
-		s.fails("a", "11:11:11")
+		s := newDeadStory(t, "1/minute")
+		s.fail("a", "11:11:11")
 		s.Server.HSet(story.KeysOf(s.Options).Record("alice", "a"), fields...)
 		require.Equal(t, story.At(want), s.retry("a", "g2").RequestedAt)
 		require.Equal(t, story.At(want), s.Look("a").RequestedAt)
@@ -226,37 +225,37 @@ func TestRetryKeepsWhatWasRequested(t *testing.T) {
 
 func TestRetryWithinTheReach(t *testing.T) {
 	t.Parallel()
-	s := newGraveyard(t, "1/minute")
+	s := newDeadStory(t, "1/minute")
 	s.Options.Reach = time.Minute
 	var err error
 	s.dead, err = messages.NewDeadLetters(s.Client, s.Options)
 	require.NoError(t, err)
-	s.fails("a", "11:11:11")
+	s.fail("a", "11:11:11")
 	s.Submit("b", "11:11:30", "g1", "text")
 	require.Equal(t, sendlimit.Decision{Code: fault.CodeSendLimit, Now: s.Now}, s.retry("a", "g2"))
 }
 
 func TestAnUncertainMessageGivesUpItsPlace(t *testing.T) {
 	t.Parallel()
-	s := newGraveyard(t, "1/minute")
+	s := newDeadStory(t, "1/minute")
 	require.True(t, s.Submit("a", "11:11:11", "g1", "text").Allowed)
 	s.Until("11:11:11")
-	s.delivery("a", messages.Settlement{Uncertain: true, Reason: "timeout"})
+	s.deliverAs("a", messages.Settlement{Uncertain: true, Reason: "timeout"})
 	s.Holds("a 11:11:11")
 	s.Until("11:11:20")
 	require.Equal(t, story.At("11:11:20"), s.retry("a", "g2").At, "its own place is not in its way")
 	s.Holds("a 11:11:20")
-	s.lists()
+	s.requireListed()
 }
 
-// An id that a failure has freed can stand for another message, which is not to
-// be overwritten by the dead letter's retry.
+// The id of a failed message may be used again. A retry of the dead letter must
+// not overwrite the new message.
 func TestAResubmitReplacesTheDeadLetter(t *testing.T) {
 	t.Parallel()
-	s := newGraveyard(t, "1/minute")
-	s.fails("a", "11:11:11")
+	s := newDeadStory(t, "1/minute")
+	s.fail("a", "11:11:11")
 	require.True(t, s.Submit("a", "12:00", "g2", "newer").Allowed)
-	s.counts(1)
+	s.requireCount(1)
 	record := s.Server.Dump()
 
 	require.Equal(t, sendlimit.Decision{Code: fault.CodeNotFound, Now: s.Now}, s.retry("a", "g3"))
@@ -264,41 +263,41 @@ func TestAResubmitReplacesTheDeadLetter(t *testing.T) {
 	_, ok, err := s.dead.Get(t.Context(), "alice", "a")
 	require.NoError(t, err)
 	require.False(t, ok)
-	s.lists()
-	s.counts(0)
+	s.requireListed()
+	s.requireCount(0)
 	s.Holds("a 12:00:00")
 	require.Equal(t, "newer", s.Field("a", "c"))
 
-	// It may fail in its turn, and with a stale entry standing.
+	// The new message may fail as well, while a stale entry exists.
 	s.Until("12:00")
-	s.delivery("a", messages.Settlement{Failed: true, Reason: "gone"})
+	s.deliverAs("a", messages.Settlement{Failed: true, Reason: "gone"})
 	require.True(t, s.Submit("a", "13:00", "g4", "newest").Allowed)
 	s.Until("13:00")
-	s.delivery("a", messages.Settlement{Failed: true, Reason: "rejected"})
-	s.counts(1)
-	s.lists("a 13:00:00")
+	s.deliverAs("a", messages.Settlement{Failed: true, Reason: "rejected"})
+	s.requireCount(1)
+	s.requireListed("a 13:00:00")
 	purged, err := s.dead.Purge(t.Context(), "alice", "a")
 	require.NoError(t, err)
 	require.True(t, purged)
 }
 
-// What the store lost of a record, by its expiry say, leaves an entry.
+// A record that is lost, for example expired, leaves an entry.
 func TestAnEntryWithoutARecordIsRemoved(t *testing.T) {
 	t.Parallel()
-	s := newGraveyard(t, "1/minute")
-	s.fails("a", "11:11:11")
-	s.fails("b", "11:13")
+	s := newDeadStory(t, "1/minute")
+	s.fail("a", "11:11:11")
+	s.fail("b", "11:13")
 	s.Server.Del(story.KeysOf(s.Options).Record("alice", "a"))
 	s.Server.HSet(story.KeysOf(s.Options).Record("alice", "b"), "e", ms("11:14"))
 	require.Equal(t, fault.CodeNotFound, s.retry("b", "g2").Code, "it is not the one that ended then")
-	s.lists()
-	s.counts(0)
+	s.requireListed()
+	s.requireCount(0)
 }
 
 func TestPurge(t *testing.T) {
 	t.Parallel()
-	s := newGraveyard(t, "1/minute")
-	s.fails("a", "11:11:11")
+	s := newDeadStory(t, "1/minute")
+	s.fail("a", "11:11:11")
 	s.Submit("b", "12:00", "g1", "text")
 	purge := func(id string) bool {
 		purged, err := s.dead.Purge(t.Context(), "alice", id)
@@ -310,17 +309,17 @@ func TestPurge(t *testing.T) {
 	require.True(t, purge("a"))
 	require.Negative(t, s.KeptFor("a"))
 	require.False(t, purge("a"))
-	s.counts(0)
+	s.requireCount(0)
 	require.NotContains(t, s.Server.Dump(), "text of a")
 	require.True(t, s.Submit("a", "12:30", "g2", "another").Allowed, "the id is free")
 }
 
 func TestAPurgedUncertainMessageKeepsItsPlace(t *testing.T) {
 	t.Parallel()
-	s := newGraveyard(t, "1/minute")
+	s := newDeadStory(t, "1/minute")
 	s.Submit("a", "11:11:11", "g1", "text")
 	s.Until("11:11:11")
-	s.delivery("a", messages.Settlement{Uncertain: true, Reason: "timeout"})
+	s.deliverAs("a", messages.Settlement{Uncertain: true, Reason: "timeout"})
 	purged, err := s.dead.Purge(t.Context(), "alice", "a")
 	require.NoError(t, err)
 	require.True(t, purged)
@@ -330,9 +329,9 @@ func TestAPurgedUncertainMessageKeepsItsPlace(t *testing.T) {
 
 func TestPurgeBefore(t *testing.T) {
 	t.Parallel()
-	s := newGraveyard(t, "1/minute")
+	s := newDeadStory(t, "1/minute")
 	for minute := 10; minute < 15; minute++ {
-		s.fails(fmt.Sprintf("m%d", minute), fmt.Sprintf("11:%d", minute))
+		s.fail(fmt.Sprintf("m%d", minute), fmt.Sprintf("11:%d", minute))
 	}
 	purge := func(before string, limit, purged int, more bool) {
 		t.Helper()
@@ -343,19 +342,19 @@ func TestPurgeBefore(t *testing.T) {
 	}
 	purge("11:10", 10, 0, false)
 	purge("11:13", 2, 2, true)
-	s.lists("m12 11:12:00", "m13 11:13:00", "m14 11:14:00")
+	s.requireListed("m12 11:12:00", "m13 11:13:00", "m14 11:14:00")
 	purge("11:13", 2, 1, false)
-	s.lists("m13 11:13:00", "m14 11:14:00")
+	s.requireListed("m13 11:13:00", "m14 11:14:00")
 	purge("", 0, 2, false)
-	s.lists()
+	s.requireListed()
 }
 
-// A message that was sent after all and failed again since it was listed ended
-// later than what is to be purged.
+// A message that was retried and failed again has ended later than the time of
+// the purge.
 func TestPurgeSparesWhatEndedLater(t *testing.T) {
 	t.Parallel()
-	s := newGraveyard(t, "1/minute")
-	s.fails("a", "11:11:11")
+	s := newDeadStory(t, "1/minute")
+	s.fail("a", "11:11:11")
 	keys := []string{story.KeysOf(s.Options).Record("alice", "a"), story.KeysOf(s.Options).DeadLettersOf("alice")}
 	for _, row := range []struct {
 		before    string
@@ -365,12 +364,12 @@ func TestPurgeSparesWhatEndedLater(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []any{row.forgotten}, reply)
 	}
-	s.counts(0)
+	s.requireCount(0)
 }
 
 func TestDeadLettersOfBadArguments(t *testing.T) {
 	t.Parallel()
-	s := newGraveyard(t, "1/minute")
+	s := newDeadStory(t, "1/minute")
 	ctx := t.Context()
 	long := strings.Repeat("x", 300)
 	retry := func(r messages.RetryRequest) error {

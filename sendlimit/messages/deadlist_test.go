@@ -22,10 +22,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// bury makes dead letters of many users at random times, several at a time, and
-// between them entries of what is none. It returns the dead letters in order,
-// "time id user" each.
-func bury(t *testing.T, client *redis.Client, seed uint64, letters int) []string {
+// addDeadLetters adds dead letters of many users at random times, several in
+// one millisecond, and stale entries between them. It returns the dead letters
+// in order, as "time id user".
+func addDeadLetters(t *testing.T, client *redis.Client, seed uint64, letters int) []string {
 	t.Helper()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -33,7 +33,7 @@ func bury(t *testing.T, client *redis.Client, seed uint64, letters int) []string
 	var buried []string
 	_, err := client.Pipelined(t.Context(), func(pipe redis.Pipeliner) error {
 		for i := range letters {
-			// Of the first user there are as many as of all others together.
+			// The first user has as many as all others together.
 			user := fmt.Sprintf("user %d", max(0, random.IntN(200)-100))
 			id := fmt.Sprintf("m:%d", i)
 			ended := story.At("11:11:11").Add(time.Duration(random.IntN(letters/20)) * time.Millisecond)
@@ -57,14 +57,14 @@ func bury(t *testing.T, client *redis.Client, seed uint64, letters int) []string
 	})
 	require.NoError(t, err)
 	slices.SortFunc(buried, func(a, b string) int {
-		// By time, then as the sorted set has it: "id/user".
+		// By time, then by member: "id/user".
 		return strings.Compare(a, b)
 	})
 	return buried
 }
 
-// listed reads all pages of a list.
-func listed(t *testing.T, dead *messages.DeadLetters, r messages.DeadLettersRequest) []string {
+// listAll reads all pages of a list.
+func listAll(t *testing.T, dead *messages.DeadLetters, r messages.DeadLettersRequest) []string {
 	t.Helper()
 	var all []string
 	for {
@@ -87,18 +87,18 @@ func TestDeadLettersAreListedInOrder(t *testing.T) {
 	_, client := redistest.Embedded(t)
 	dead, err := messages.NewDeadLetters(client, sendlimit.Options{})
 	require.NoError(t, err)
-	buried := bury(t, client, rand.Uint64(), 3000)
+	buried := addDeadLetters(t, client, rand.Uint64(), 3000)
 	before, err := dead.Count(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, 3001, before)
 
-	require.Equal(t, buried, listed(t, dead, messages.DeadLettersRequest{Limit: 700}))
+	require.Equal(t, buried, listAll(t, dead, messages.DeadLettersRequest{Limit: 700}))
 	after, err := dead.Count(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, len(buried)+1, after, "what is no dead letter any more is removed, what is not ours stays")
 
-	require.Equal(t, buried, listed(t, dead, messages.DeadLettersRequest{Limit: 1000}))
-	require.Equal(t, buried[:30], listed(t, dead, messages.DeadLettersRequest{Limit: 30})[:30])
+	require.Equal(t, buried, listAll(t, dead, messages.DeadLettersRequest{Limit: 1000}))
+	require.Equal(t, buried[:30], listAll(t, dead, messages.DeadLettersRequest{Limit: 30})[:30])
 
 	until := story.At("11:11:11.070")
 	var early, ofOne []string
@@ -110,12 +110,12 @@ func TestDeadLettersAreListedInOrder(t *testing.T) {
 			early = append(early, l)
 		}
 	}
-	require.Equal(t, early, listed(t, dead, messages.DeadLettersRequest{Before: until, Limit: 100}))
-	require.Equal(t, ofOne, listed(t, dead, messages.DeadLettersRequest{User: "user 0", Limit: 100}))
-	require.Empty(t, listed(t, dead, messages.DeadLettersRequest{User: "nobody", Limit: 100}))
+	require.Equal(t, early, listAll(t, dead, messages.DeadLettersRequest{Before: until, Limit: 100}))
+	require.Equal(t, ofOne, listAll(t, dead, messages.DeadLettersRequest{User: "user 0", Limit: 100}))
+	require.Empty(t, listAll(t, dead, messages.DeadLettersRequest{User: "nobody", Limit: 100}))
 }
 
-// More in one millisecond than one read has.
+// More in one millisecond than one page has.
 func TestManyDeadLettersOfOneMoment(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)
@@ -136,14 +136,13 @@ func TestManyDeadLettersOfOneMoment(t *testing.T) {
 	})
 	require.NoError(t, err)
 	var got []string
-	for _, l := range listed(t, dead, messages.DeadLettersRequest{Limit: 1000}) {
+	for _, l := range listAll(t, dead, messages.DeadLettersRequest{Limit: 1000}) {
 		got = append(got, strings.Fields(l)[1])
 	}
 	require.Equal(t, want, got)
 }
 
-// A retry gets the first time that the rules' definition allows, however the
-// timeline is filled.
+// A retry gets the first time that the model allows, in random timelines.
 func TestRetryAgreesWithTheModel(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)
@@ -164,7 +163,7 @@ func TestRetryAgreesWithTheModel(t *testing.T) {
 		model, err := sendlimittest.NewModel(o.Rules.Policies()[0], policy.DefaultReach)
 		require.NoError(t, err)
 
-		// The first of all is to be given up, the others stand around it.
+		// The first one becomes the dead letter, the others are around it.
 		var others []keyspace.Reservation
 		for i := range rapid.IntRange(1, 15).Draw(t, "messages") {
 			r := sendlimit.Request{
@@ -207,12 +206,12 @@ func TestRetryAgreesWithTheModel(t *testing.T) {
 	})
 }
 
-// A search longer than one call may work.
+// The search takes several calls.
 func TestRetryBehindManyReservations(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	s := newGraveyard(t, "1/minute")
-	s.fails("a", "11:11:11")
+	s := newDeadStory(t, "1/minute")
+	s.fail("a", "11:11:11")
 	const taken = 40_000
 	places := make([]redis.Z, taken)
 	for i := range places {

@@ -17,7 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// listEnded lists what has no place, "id state time" each.
+// listEnded lists messages without a place, as "id state time".
 func listEnded(s *story.Messages, r sendlimit.ListRequest) []string {
 	s.Helper()
 	r.User = "alice"
@@ -34,21 +34,21 @@ func endedKey(s *story.Messages) string { return story.KeysOf(s.Options).Ended("
 
 func TestWhatEndedWithoutAPlaceIsListed(t *testing.T) {
 	t.Parallel()
-	s := newGraveyard(t, "1/minute", "9/hour")
+	s := newDeadStory(t, "1/minute", "9/hour")
 	require.Empty(t, listEnded(s.Messages, sendlimit.ListRequest{}))
 	s.Submit("cancelled", "13:00", "g1", "text")
 	s.Release("cancelled")
 	s.Release("cancelled")
-	s.fails("failed", "11:00")
+	s.fail("failed", "11:00")
 	expiring := story.RecordOf("g2", "text")
 	expiring.ExpiresAt = story.At("11:20")
 	s.Ask(sendlimit.Request{ID: "dropped", At: story.At("11:10"), Record: expiring})
 	s.Submit("delivered", "11:15", "g3", "text")
 	s.Until("11:15")
-	s.delivery("delivered", messages.Settlement{Delivered: true})
+	s.deliverAs("delivered", messages.Settlement{Delivered: true})
 	s.Submit("uncertain", "11:18", "g4", "text")
 	s.Until("11:18")
-	s.delivery("uncertain", messages.Settlement{Uncertain: true, Reason: "timeout"})
+	s.deliverAs("uncertain", messages.Settlement{Uncertain: true, Reason: "timeout"})
 	s.Until("11:20")
 	claim, err := s.Gate.Claim(t.Context(), messages.Delivery{User: "alice", ID: "dropped", Generation: "g2", Nonce: "n"}, time.Minute, time.Time{})
 	require.NoError(t, err)
@@ -59,7 +59,7 @@ func TestWhatEndedWithoutAPlaceIsListed(t *testing.T) {
 	s.Holds("delivered 11:15:00", "uncertain 11:18:00")
 }
 
-// Others of the user that a late one finds expired are listed, too.
+// Messages that the claim of another late message drops are listed too.
 func TestWhatAnotherMessageDroppedIsListed(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
@@ -73,21 +73,21 @@ func TestWhatAnotherMessageDroppedIsListed(t *testing.T) {
 	require.Equal(t, []string{"a:b dropped 11:00"}, listEnded(s, sendlimit.ListRequest{}))
 }
 
-// A message that has a place is in the timeline's list, and in no other.
+// A message with a place is only in the timeline's list.
 func TestWhatCameBackIsNotListedAsEnded(t *testing.T) {
 	t.Parallel()
-	s := newGraveyard(t, "1/minute")
-	s.fails("retried", "11:00")
+	s := newDeadStory(t, "1/minute")
+	s.fail("retried", "11:00")
 	s.retry("retried", "g-retried")
 	s.Submit("anew", "12:00", "g1", "text")
 	s.Release("anew")
 	s.Submit("anew", "12:30", "g2", "other text")
 	require.Empty(t, listEnded(s.Messages, sendlimit.ListRequest{}))
 
-	// Its entry is of the last end.
+	// Its entry has the time of the last end.
 	s.Release("anew")
 	require.Equal(t, []string{"anew cancelled 12:30"}, listEnded(s.Messages, sendlimit.ListRequest{}))
-	// Between the look at the list and the one at the record it ended anew.
+	// It ended again after the list was read and before the record was.
 	s.Server.HSet(story.KeysOf(s.Options).Record("alice", "anew"), "t", ms("13:00"))
 	require.Empty(t, listEnded(s.Messages, sendlimit.ListRequest{}))
 }
@@ -117,7 +117,7 @@ func TestTheListOfWhatEndedGoesWithTheRecords(t *testing.T) {
 	require.False(t, s.Server.Exists(endedKey(s)))
 }
 
-// Pages end anywhere: among entries of one millisecond, and of what is over.
+// Pages may end anywhere: within a millisecond, and among stale entries.
 func TestPagesOfWhatEnded(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")

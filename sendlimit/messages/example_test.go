@@ -11,7 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// A worker claims a message at its time, delivers it, and settles.
+// A worker claims a message at its time, delivers it and settles the claim.
 func ExampleGate() {
 	client, end := redistest.OpenEmbedded()
 	defer end()

@@ -16,32 +16,32 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
-// personal is a story of alice, for whom things are set.
-type personal struct {
+// settingsStory is a story of alice with settings.
+type settingsStory struct {
 	*story.Messages
 
 	settings *settings.Users
 }
 
-func newPersonal(t *testing.T, o sendlimit.Options) *personal {
+func newSettingsStory(t *testing.T, o sendlimit.Options) *settingsStory {
 	t.Helper()
-	s := &personal{Messages: story.TellMessages(t, o)}
+	s := &settingsStory{Messages: story.TellMessages(t, o)}
 	var err error
 	s.settings, err = settings.NewUsers(s.Client, "")
 	require.NoError(t, err)
 	return s
 }
 
-func (s *personal) set(settings policy.UserSettings) {
+func (s *settingsStory) set(settings policy.UserSettings) {
 	s.Helper()
 	require.NoError(s, s.settings.Set(s.Context(), "alice", settings))
 }
 
-// What is set for a user holds for the next late message, and what is set no more
-// holds no more.
+// Changed settings of a user apply to the next late message. Cleared settings
+// do not.
 func TestALateMessageIsJudgedByWhatIsSetForItsUser(t *testing.T) {
 	t.Parallel()
-	s := newPersonal(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"))})
+	s := newSettingsStory(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"))})
 	for id, when := range map[string]string{"a": "11:00", "b": "11:01", "c": "11:02", "d": "11:03", "e": "11:04"} {
 		submitCategory(s.Messages, "", id, when)
 	}
@@ -54,12 +54,12 @@ func TestALateMessageIsJudgedByWhatIsSetForItsUser(t *testing.T) {
 	requirePlaced(s.Messages, deliver(s.Messages, "b"), "c 12:01:00 13:01:00", "d 12:01:00 13:02:00", "e 12:02:00 13:03:00")
 }
 
-// Another policy, and the quiet hours of the user's own zone.
+// Another policy, with quiet hours in the user's zone.
 func TestALateMessageUnderThePolicyThatIsSetForItsUser(t *testing.T) {
 	t.Parallel()
-	night := quietAt(t, story.PolicyOf(t, "1/minute"), "22:00-08:00")
+	night := addQuietHours(t, story.PolicyOf(t, "1/minute"), "22:00-08:00")
 	night.Name = "night"
-	s := newPersonal(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"), night)})
+	s := newSettingsStory(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"), night)})
 	submitCategory(s.Messages, "", "a", "11:00")
 	s.Until("14:00")
 	s.set(policy.UserSettings{Policy: "night", TimeZone: "Asia/Tokyo"}) // where it is 23:00
@@ -67,18 +67,19 @@ func TestALateMessageUnderThePolicyThatIsSetForItsUser(t *testing.T) {
 	require.True(t, s.Look("a").InQuietHours)
 }
 
-// An on-time message asks for nothing that is set, and is sent though its user
-// has been blocked: it was accepted before.
+// An on-time message is sent without a look at settings, even if its user is
+// blocked meanwhile: it was accepted.
 func TestAnOnTimeMessageOfABlockedUser(t *testing.T) {
 	t.Parallel()
-	s := newPersonal(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"))})
+	s := newSettingsStory(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"))})
 	submitCategory(s.Messages, "", "a", "11:00")
 	submitCategory(s.Messages, "", "b", "11:01")
 	s.set(policy.UserSettings{Blocked: true, Policy: "unknown"})
 	s.Until("11:00")
 	deliver(s.Messages, "a")
 
-	// A late one is judged by what is set: not where nobody knows what that is.
+	// A late message is judged by the settings. It waits if they cannot be
+	// read.
 	s.Until("11:10")
 	d := messages.Delivery{User: "alice", ID: "b", Generation: "g-b", Nonce: "n1"}
 	before := s.Server.Dump()
@@ -91,7 +92,7 @@ func TestAnOnTimeMessageOfABlockedUser(t *testing.T) {
 	deliver(s.Messages, "b")
 }
 
-// A gate that does not honour what is set for users asks for nothing.
+// A gate that ignores settings does not read them.
 func TestAGateWithoutUserSettings(t *testing.T) {
 	t.Parallel()
 	s := story.TellMessages(t, sendlimit.Options{}) // without Rules
@@ -102,10 +103,10 @@ func TestAGateWithoutUserSettings(t *testing.T) {
 	requirePlaced(s, deliver(s, "a"), "b 11:01:00 12:01:00")
 }
 
-// What was passed over under the limit of before may be free under the one of now.
+// A time that the former limit refused may be free under the new one.
 func TestALateMessageIsJudgedAnewWhereSettingsChange(t *testing.T) {
 	t.Parallel()
-	s := newPersonal(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute")), ExpireAfter: 30 * 24 * time.Hour})
+	s := newSettingsStory(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute")), ExpireAfter: 30 * 24 * time.Hour})
 	submitCategory(s.Messages, "", "a", "11:00")
 	reserveEveryMinute(s.Messages, "12:00", 5000) // more than one call searches through
 	s.Until("12:00")
@@ -116,11 +117,11 @@ func TestALateMessageIsJudgedAnewWhereSettingsChange(t *testing.T) {
 	require.Greater(t, claims.Calls, 2)
 }
 
-// A user who is blocked has no free times, whatever somebody else learns of them
-// since.
+// A blocked user has no free times, even if another call learns newer settings
+// meanwhile.
 func TestFreeTimesAreThoseOfTheSettingsJudgedBy(t *testing.T) {
 	t.Parallel()
-	s := newPersonal(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"))})
+	s := newSettingsStory(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute"))})
 	s.set(policy.UserSettings{Blocked: true})
 	ask := sendlimit.NextFreeRequest{User: "alice", Count: 1}
 	redistest.DoAfterCalls(t, s.Client, lua.NextFree, 2, func() {

@@ -128,8 +128,8 @@ func TestSettleDelivered(t *testing.T) {
 	require.Equal(t, fault.CodeIDReused, s.Submit("a", "15:00", "g4", "other text").Code)
 }
 
-// An id must be remembered as long as its place counts: otherwise the same
-// message, asked for again, would be refused for itself or taken twice.
+// An id must be kept as long as its place counts. Otherwise a repeated submit
+// would conflict with itself or take a second place.
 func TestARecordOutlivesItsPlace(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/30d")

@@ -18,8 +18,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// withCategory adds a category with rules of its own to a policy.
-func withCategory(t *testing.T, p policy.Policy, category string, rules ...string) policy.Policy {
+// addCategory adds a category with its own rules to a policy.
+func addCategory(t *testing.T, p policy.Policy, category string, rules ...string) policy.Policy {
 	t.Helper()
 	if p.Categories == nil {
 		p.Categories = map[string]policy.CategoryRules{}
@@ -28,7 +28,7 @@ func withCategory(t *testing.T, p policy.Policy, category string, rules ...strin
 	return p
 }
 
-// usePolicy lets the gate judge by a policy that has come since.
+// usePolicy makes the gate judge by another policy.
 func usePolicy(s *story.Messages, p policy.Policy) {
 	s.Helper()
 	o := s.Options
@@ -38,11 +38,11 @@ func usePolicy(s *story.Messages, p policy.Policy) {
 	require.NoError(s, err)
 }
 
-// A category's rule holds its own late messages back, and no others.
+// A category's rule delays late messages of the category, and no others.
 func TestALateMessageIsJudgedByItsCategory(t *testing.T) {
 	t.Parallel()
 	s := story.TellMessages(t, sendlimit.Options{
-		Rules: story.RulesBy(t, withCategory(t, story.PolicyOf(t, "2/minute"), "marketing", "1/hour")),
+		Rules: story.RulesBy(t, addCategory(t, story.PolicyOf(t, "2/minute"), "marketing", "1/hour")),
 	})
 	submitCategory(s, "marketing", "m1", "10:00")
 	submitCategory(s, "marketing", "m2", "11:00")
@@ -64,8 +64,7 @@ func TestALateMessageIsJudgedByItsCategory(t *testing.T) {
 	}
 }
 
-// The messages of a category count for its rule wherever they are and whatever
-// judged them when they were accepted.
+// All messages of a category count for its rule, whatever rules accepted them.
 func TestACategoryCountsWhatWasAcceptedBeforeItHadRules(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
@@ -76,20 +75,20 @@ func TestACategoryCountsWhatWasAcceptedBeforeItHadRules(t *testing.T) {
 	s.Until("11:00")
 	deliver(s, "sent")
 	s.Until("11:25")
-	usePolicy(s, withCategory(t, story.PolicyOf(t, "1/minute"), "marketing", "1/hour"))
+	usePolicy(s, addCategory(t, story.PolicyOf(t, "1/minute"), "marketing", "1/hour"))
 	requirePostponed(s, s.Claim("late", "g-late", "n1"), "late 11:20:00 12:50:00")
 	require.Equal(t, "marketing", s.Look("late").InTheWayCategory)
 
-	// What is on time goes out under the promise it was given.
+	// On-time messages are sent as promised.
 	s.Until("11:50")
 	require.Zero(t, deliver(s, "ahead").Promised)
 }
 
-// Messages wait for an older one of their class, and for no other.
+// Messages wait for an older one of their class, and for no other message.
 func TestClassesDoNotWaitForEachOther(t *testing.T) {
 	t.Parallel()
 	s := story.TellMessages(t, sendlimit.Options{
-		Rules: story.RulesBy(t, withCategory(t, story.PolicyOf(t, "3/minute"), "marketing", "2/day")),
+		Rules: story.RulesBy(t, addCategory(t, story.PolicyOf(t, "3/minute"), "marketing", "2/day")),
 	})
 	submitCategory(s, "marketing", "m1", "10:00")
 	submitCategory(s, "", "a1", "10:10")
@@ -105,7 +104,7 @@ func TestClassesDoNotWaitForEachOther(t *testing.T) {
 	deliver(s, "m2")
 }
 
-// Of one class, nobody overtakes; what another class has taken counts.
+// Messages of one class keep their order. Places of other classes count.
 func TestEachClassKeepsItsOrder(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
@@ -113,19 +112,19 @@ func TestEachClassKeepsItsOrder(t *testing.T) {
 		submitCategory(s, category, fmt.Sprintf("%s%d", category, n), fmt.Sprintf("10:%02d", 5*n))
 	}
 	s.Until("11:00")
-	usePolicy(s, withCategory(t, withCategory(t, story.PolicyOf(t, "1/minute"), "x", "2/hour"), "y", "1/10m"))
+	usePolicy(s, addCategory(t, addCategory(t, story.PolicyOf(t, "1/minute"), "x", "2/hour"), "y", "1/10m"))
 	requirePlaced(s, deliver(s, "x0"),
 		"y1 10:05:00 11:01:00", "2 10:10:00 11:02:00", "x3 10:15:00 11:03:00", "y4 10:20:00 11:11:00",
 		"5 10:25:00 11:04:00", "x6 10:30:00 12:00:00", "y7 10:35:00 11:21:00", "8 10:40:00 11:05:00",
 		"x9 10:45:00 12:03:00")
 }
 
-// Whatever is late when the rules are lifted goes out in its turn, and each class
-// is placed again while others are on their way.
+// When the rules are relaxed, late messages are sent in order. Each class is
+// placed again while others are being sent.
 func TestLateAgainWithSeveralClasses(t *testing.T) {
 	t.Parallel()
 	s := story.TellMessages(t, sendlimit.Options{
-		Rules: story.RulesBy(t, withCategory(t, story.PolicyOf(t, "1/minute"), "m", "1/hour")),
+		Rules: story.RulesBy(t, addCategory(t, story.PolicyOf(t, "1/minute"), "m", "1/hour")),
 	})
 	submitCategory(s, "m", "m1", "09:00")
 	submitCategory(s, "m", "m2", "10:00")
@@ -139,12 +138,12 @@ func TestLateAgainWithSeveralClasses(t *testing.T) {
 	require.Equal(t, story.At("10:00"), s.Look("m2").Promised)
 }
 
-// More are late than one call places, of several classes: all are placed, in
-// order, and no rule breaks.
+// More messages of several classes are late than one call places. All are
+// placed in order, and no rule is broken.
 func TestABacklogOfSeveralClasses(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	p := withCategory(t, withCategory(t, story.PolicyOf(t, "2/minute"), "x", "1/minute"), "y", "3/10m")
+	p := addCategory(t, addCategory(t, story.PolicyOf(t, "2/minute"), "x", "1/minute"), "y", "3/10m")
 	p.Categories["free"] = policy.CategoryRules{Exempt: true}
 	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, p)})
 	const count = 150
@@ -204,7 +203,7 @@ func TestABacklogOfSeveralClasses(t *testing.T) {
 	within(sent["y"], 10*time.Minute, 3)
 }
 
-// reserveEveryMinute has so many places taken from a time on.
+// reserveEveryMinute adds n places to the timeline, one a minute.
 func reserveEveryMinute(s *story.Messages, from string, n int) {
 	s.Helper()
 	places := make([]redis.Z, n)
@@ -215,13 +214,13 @@ func reserveEveryMinute(s *story.Messages, from string, n int) {
 	require.NoError(s, s.Client.ZAdd(s.Context(), s.Key(), places...).Err())
 }
 
-// Each class searches for itself, and no call takes longer for that.
+// Each class has its own search. A call does not take longer for that.
 func TestTheSearchesOfAClaimShareItsSteps(t *testing.T) {
 	t.Parallel()
 	const n = 12
 	policy := story.PolicyOf(t, "1/minute")
 	for i := range n {
-		policy = withCategory(t, policy, fmt.Sprintf("c%d", i), "1000/day")
+		policy = addCategory(t, policy, fmt.Sprintf("c%d", i), "1000/day")
 	}
 	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, policy), ExpireAfter: 30 * 24 * time.Hour})
 	var wanted []string

@@ -12,8 +12,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// quietAt adds quiet hours to a policy.
-func quietAt(t *testing.T, p policy.Policy, lines ...string) policy.Policy {
+// addQuietHours adds quiet hours to a policy.
+func addQuietHours(t *testing.T, p policy.Policy, lines ...string) policy.Policy {
 	t.Helper()
 	p.QuietHours = story.QuietHours(t, lines...)
 	return p
@@ -21,7 +21,7 @@ func quietAt(t *testing.T, p policy.Policy, lines ...string) policy.Policy {
 
 func TestALateMessageWaitsForTheEndOfQuietHours(t *testing.T) {
 	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, quietAt(t, story.PolicyOf(t, "1/minute"), "22:00-08:00"))})
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, addQuietHours(t, story.PolicyOf(t, "1/minute"), "22:00-08:00"))})
 	s.Submit("a", "21:30", "g1", "text")
 	s.Submit("b", "21:40", "g2", "text")
 	s.Until("22:30")
@@ -36,24 +36,24 @@ func TestALateMessageWaitsForTheEndOfQuietHours(t *testing.T) {
 	deliver(s, "b")
 }
 
-// What was accepted before the hours were quiet is sent under the promise it was
-// given, if it is on time.
+// A message that was accepted before the hours became quiet is sent as promised
+// if it is on time.
 func TestOnTimeInHoursThatHaveBecomeQuiet(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
 	s.Submit("a", "23:00", "g1", "text")
 	s.Submit("b", "23:01", "g2", "text")
-	usePolicy(s, quietAt(t, story.PolicyOf(t, "1/minute"), "22:00-08:00"))
+	usePolicy(s, addQuietHours(t, story.PolicyOf(t, "1/minute"), "22:00-08:00"))
 	s.Until("23:00:02")
 	require.Zero(t, deliver(s, "a").Promised)
 	s.Until("23:01:02.001")
 	requirePostponed(s, s.Claim("b", "g2", "n1"), "b 23:01:00 08:00:00")
 }
 
-// A retry is late by its nature.
+// A retry is always late.
 func TestARetryObeysQuietHours(t *testing.T) {
 	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, quietAt(t, story.PolicyOf(t, "1/minute"), "22:00-08:00"))})
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, addQuietHours(t, story.PolicyOf(t, "1/minute"), "22:00-08:00"))})
 	s.Submit("a", "21:59", "g1", "text")
 	s.Until("21:59")
 	s.Claim("a", "g1", "n1")
@@ -68,7 +68,7 @@ func TestARetryObeysQuietHours(t *testing.T) {
 
 func TestAnExemptMessageIsLateInQuietHours(t *testing.T) {
 	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, quietAt(t, story.WithCodes(t, "1/minute"), "22:00-08:00"))})
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, addQuietHours(t, story.WithCodes(t, "1/minute"), "22:00-08:00"))})
 	for _, id := range []string{"otp", "code"} {
 		submitCategory(s, id, id, "21:59")
 	}
@@ -78,10 +78,10 @@ func TestAnExemptMessageIsLateInQuietHours(t *testing.T) {
 	requirePlaces(s, []string{"otp 23:00:00"}, []string{"code 23:00:00"})
 }
 
-// Whoever expires before the quiet hours end is not sent in them.
+// A message that expires before the end of the quiet hours is dropped.
 func TestAPostponementByQuietHoursIsBoundedByTheExpiry(t *testing.T) {
 	t.Parallel()
-	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, quietAt(t, story.PolicyOf(t, "1/minute"), "22:00-08:00"))})
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, addQuietHours(t, story.PolicyOf(t, "1/minute"), "22:00-08:00"))})
 	for id, expires := range map[string]string{"gone": "23 08:00", "just": "23 08:00:00.001"} {
 		r := sendlimit.Request{ID: id, At: story.At("21:55"), Record: story.RecordOf("g-"+id, "text")}
 		if id == "just" {
@@ -96,10 +96,10 @@ func TestAPostponementByQuietHoursIsBoundedByTheExpiry(t *testing.T) {
 	require.Equal(t, []messages.Drop{{ID: "gone", SendAt: story.At("21:55"), Reason: "no_free_time"}}, claim.Dropped)
 }
 
-// The reach of a policy bounds what is asked for, not what has become late.
+// The reach of a policy limits requests, not postponements.
 func TestAPostponementIsNotBoundedByThePolicysReach(t *testing.T) {
 	t.Parallel()
-	p := quietAt(t, story.PolicyOf(t, "1/minute"), "22:00-08:00")
+	p := addQuietHours(t, story.PolicyOf(t, "1/minute"), "22:00-08:00")
 	p.Reach = time.Hour
 	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, p)})
 	s.Until("21:00")
@@ -108,11 +108,11 @@ func TestAPostponementIsNotBoundedByThePolicysReach(t *testing.T) {
 	requirePostponed(s, s.Claim("a", "g1", "n1"), "a 21:50:00 08:00:00")
 }
 
-// Quiet hours of one weekday, in a zone whose clocks are put back in them: what
-// is late waits until the clock shows their end.
+// Quiet hours of one weekday in a zone whose clocks are put back meanwhile: a
+// late message waits until the clock shows their end.
 func TestALateMessageInTheNightOfAClockChange(t *testing.T) {
 	t.Parallel()
-	p := quietAt(t, story.PolicyOf(t, "zone:Europe/Berlin", "1/minute"), "sat 22:00-08:00")
+	p := addQuietHours(t, story.PolicyOf(t, "zone:Europe/Berlin", "1/minute"), "sat 22:00-08:00")
 	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, p)})
 	s.Until("2027-10-30T19:00:00Z")
 	r := sendlimit.Request{ID: "a", At: story.At("2027-10-30T19:30:00Z"), Record: story.RecordOf("g1", "text")}

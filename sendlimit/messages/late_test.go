@@ -20,16 +20,16 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// requirePostponed requires that a task gets nothing to deliver, since its message got
-// another time: it and the others that did, "id former new" each.
+// requirePostponed requires that a claim postpones its message, and that
+// exactly these messages got another time, as "id former new".
 func requirePostponed(s *story.Messages, claim messages.Claim, placed ...string) {
 	s.Helper()
 	require.Equal(s, messages.Postponed, claim.Verdict)
 	requirePlaced(s, claim, placed...)
 }
 
-// requirePlaced requires what a claim did to late messages, and that their records
-// agree.
+// requirePlaced requires the late messages that a claim placed, and that their
+// records agree.
 func requirePlaced(s *story.Messages, claim messages.Claim, wanted ...string) {
 	s.Helper()
 	var found []string
@@ -40,8 +40,8 @@ func requirePlaced(s *story.Messages, claim messages.Claim, wanted ...string) {
 	require.Equal(s, wanted, found)
 }
 
-// requireBusy requires that a task gets nothing to deliver yet, since an older late
-// message can go at once, and that nothing has changed.
+// requireBusy requires that a claim has to wait for an older late message, and
+// changes nothing.
 func requireBusy(s *story.Messages, id string) {
 	s.Helper()
 	generation := s.Field(id, "g")
@@ -51,7 +51,7 @@ func requireBusy(s *story.Messages, id string) {
 	require.Empty(s, s.Field(id, "s"), "pending")
 }
 
-// deliver requires that a message goes out now, and delivers it.
+// deliver requires that a message is to be sent now, and delivers it.
 func deliver(s *story.Messages, id string) messages.Claim {
 	s.Helper()
 	nonce := keyspace.NewToken()
@@ -61,7 +61,7 @@ func deliver(s *story.Messages, id string) messages.Claim {
 	return claim
 }
 
-// usedAt is how full the last of the rules is around a time.
+// usedAt returns the usage of the last rule at a time.
 func usedAt(s *story.Messages, when time.Time) int {
 	s.Helper()
 	usage, err := s.Timeline.Usage(s.Context(), sendlimit.UsageRequest{User: "alice", At: when})
@@ -69,8 +69,8 @@ func usedAt(s *story.Messages, when time.Time) int {
 	return usage.Rules[len(usage.Rules)-1].Used
 }
 
-// requireDeadLetters requires that these are listed, "id" and the time of day each
-// ended.
+// requireDeadLetters requires exactly these dead letters, as "id" and the time
+// of day of the end.
 func requireDeadLetters(s *story.Messages, wanted ...string) {
 	s.Helper()
 	entries, err := s.Client.ZRangeWithScores(s.Context(), story.KeysOf(s.Options).DeadLettersOf("alice"), 0, -1).Result()
@@ -118,7 +118,8 @@ func TestALateMessageIsSentAtTheRealTime(t *testing.T) {
 	require.True(t, s.Submit("b", "11:11", "g2", "text").Allowed)
 }
 
-// After an outage everything due was forwarded at once and burst on each user.
+// After an outage all due messages were forwarded at once, a burst for each
+// user.
 func TestPitfall23ABacklogNeverBursts(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute", "3/hour")
@@ -126,8 +127,8 @@ func TestPitfall23ABacklogNeverBursts(t *testing.T) {
 		s.Submit(fmt.Sprint("m", i), when, fmt.Sprint("g", i), "text")
 	}
 	s.Until("12:30")
-	// Whichever task comes first, the oldest goes first, and all else that is late
-	// gets its place then, in order.
+	// Whichever task comes first, the oldest message is sent first. All other
+	// late messages get their places then, in order.
 	requireBusy(s, "m3")
 	claim := deliver(s, "m0")
 	requirePlaced(s, claim, "m1 11:01:00 12:31:00", "m2 11:02:00 12:32:00", "m3 12:10:00 13:30:00", "m4 12:11:00 13:31:00")
@@ -150,7 +151,7 @@ func TestPitfall23ABacklogNeverBursts(t *testing.T) {
 }
 
 // The queue confirmed the task of a generation that a postponement had
-// superseded, and nobody looked after the new one in time.
+// replaced, and the new one was not checked in time.
 func TestPitfall47ALateConfirmAfterAPostponement(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
@@ -171,7 +172,7 @@ func TestALateMessageYieldsToThoseOnTime(t *testing.T) {
 	s.Submit("ahead", "11:10:59.999", "g2", "text")
 	s.Submit("far", "11:13", "g3", "text")
 	s.Until("11:10")
-	// Sent now, it would be within a minute of one that is promised.
+	// Sent now, it would be within a minute of a promised message.
 	requirePostponed(s, s.Claim("late", "g1", "n1"), "late 11:00:00 11:11:59.999")
 	s.Until("11:10:59.999")
 	require.Zero(t, deliver(s, "ahead").Promised, "on time, it overtakes the late one")
@@ -190,7 +191,7 @@ func TestLateMessagesKeepTheirOrder(t *testing.T) {
 	requireBusy(s, "a")
 	requirePlaced(s, deliver(s, "b"), "a 11:01:00 11:06:00")
 
-	// Late again, they stay behind each other, and behind what is on time.
+	// Late again, they keep their order and stay behind on-time messages.
 	s.Submit("c", "11:08", "g3", "text")
 	s.Submit("ahead", "11:09:30", "g4", "text")
 	s.Until("11:09")
@@ -257,8 +258,8 @@ func TestARetryIsJudgedAnew(t *testing.T) {
 	require.Equal(t, 2, deliver(s, "a").Attempt)
 }
 
-// A message that waits for its retry is not placed with the late ones, nor is
-// one that is being sent.
+// A message that waits for its retry, or is being sent, is not placed with the
+// late ones.
 func TestWhatWaitsOrIsBeingSentStaysWhereItIs(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/10s")
@@ -297,8 +298,8 @@ func TestASettlementCountsAfterTheLeaseAndARenewal(t *testing.T) {
 	s.Watched()
 }
 
-// Workers were down for longer than the largest window: what was to be sent
-// was forgotten with its place, or expired with the key.
+// Workers were down for longer than the largest window. Pending messages were
+// forgotten with their places, or expired with the key.
 func TestPitfall46DownForLongerThanTheLargestWindow(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute", "2/hour")
@@ -332,8 +333,8 @@ func TestPlacesOfWhatHasEndedAreTrimmed(t *testing.T) {
 	require.Equal(t, story.At("23 13:00").UnixMilli(), expires.Milliseconds(), "as long as the last can be sent")
 }
 
-// The timeline expires no earlier than any of its messages, in whatever order
-// they came.
+// The timeline does not expire before its messages, in whatever order they were
+// submitted.
 func TestATimelineLivesAsLongAsItsMessages(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "3/minute")
@@ -349,8 +350,9 @@ func TestATimelineLivesAsLongAsItsMessages(t *testing.T) {
 	}
 }
 
-// After a restore from a backup, what was due before it may have been sent:
-// it is not sent again, counts, keeps its id, and can be sent by hand.
+// After a restore from a backup, messages that were due before it may have been
+// sent. They are not sent again, count, keep their ids, and can be sent by
+// hand.
 func TestWhatWasDueBeforeARestoreIsGivenUp(t *testing.T) {
 	t.Parallel()
 	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.PolicyOf(t, "1/minute")), DropDueBefore: story.At("11:30")})
@@ -450,8 +452,8 @@ func TestUncertain(t *testing.T) {
 	})
 }
 
-// More messages are late than one call of the script places: every claim is
-// answered nonetheless, and order is kept.
+// More messages are late than one call of the script places. Every claim gets
+// an answer nevertheless, and the order is kept.
 func TestABacklogOfManyMessages(t *testing.T) {
 	t.Parallel()
 	checkBacklogs(t, 1)
@@ -463,7 +465,7 @@ func TestBacklogsOfManyMessages(t *testing.T) {
 	checkBacklogs(t, 12)
 }
 
-// checkBacklogs checks at most count random backlogs: one takes longer than a
+// checkBacklogs checks at most count random backlogs. One takes longer than a
 // history.
 func checkBacklogs(t *testing.T, count int64) {
 	t.Helper()

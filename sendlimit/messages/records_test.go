@@ -20,7 +20,7 @@ import (
 
 func TestAMessageThroughItsStates(t *testing.T) {
 	t.Parallel()
-	s := newGraveyard(t, "1/minute")
+	s := newDeadStory(t, "1/minute")
 	standing := messages.Standing{User: "alice", ID: "a"}
 	require.Equal(t, standing, s.Look("a"))
 
@@ -72,30 +72,30 @@ func TestAMessageThroughItsStates(t *testing.T) {
 
 func TestAnEarlierDeliveryThatMayHaveArrived(t *testing.T) {
 	t.Parallel()
-	s := newGraveyard(t, "1/minute")
+	s := newDeadStory(t, "1/minute")
 	s.Submit("a", "11:00", "g1", "text")
 	s.Until("11:00")
-	s.delivery("a", messages.Settlement{
+	s.deliverAs("a", messages.Settlement{
 		Retry: &messages.Retry{Generation: "g2", At: story.At("11:00"), Uncertain: true}, Reason: "timeout",
 	})
 	require.True(t, s.Look("a").Uncertain, "it waits for the next try")
-	s.delivery("a", messages.Settlement{Delivered: true})
+	s.deliverAs("a", messages.Settlement{Delivered: true})
 	got := s.Look("a")
 	require.Equal(t, []any{messages.StateDelivered, true, "timeout", 2}, []any{got.State, got.Uncertain, got.Reason, got.Attempts})
 
 	s.Submit("b", "11:10", "g1", "text")
 	s.Until("11:10")
-	s.delivery("b", messages.Settlement{Delivered: true})
+	s.deliverAs("b", messages.Settlement{Delivered: true})
 	require.False(t, s.Look("b").Uncertain)
 	s.Submit("c", "11:20", "g1", "text")
 	s.Until("11:20")
-	s.delivery("c", messages.Settlement{Uncertain: true, Reason: "timeout"})
+	s.deliverAs("c", messages.Settlement{Uncertain: true, Reason: "timeout"})
 	require.False(t, s.Look("c").Uncertain, "the state says so")
 }
 
 func TestStandingsOfMessagesThatEndUnsent(t *testing.T) {
 	t.Parallel()
-	s := newGraveyard(t, "1/minute")
+	s := newDeadStory(t, "1/minute")
 	s.Submit("cancelled", "11:00", "g1", "text")
 	s.Release("cancelled")
 	require.Equal(t, messages.Standing{
@@ -185,16 +185,16 @@ func TestStatesHaveNames(t *testing.T) {
 	require.Equal(t, "state(99)", messages.State(99).String())
 }
 
-// Messages that were late for longer than any rule looks back were listed no
-// more, although they were still to be sent.
+// Messages that were late for longer than the longest window were not listed
+// any more, although they were pending.
 func TestListHasWhatIsLate(t *testing.T) {
 	t.Parallel()
-	s := newGraveyard(t, "1/minute")
+	s := newDeadStory(t, "1/minute")
 	for _, when := range []string{"10:00", "10:10", "10:20", "10:30"} {
 		s.Submit("m"+when[3:], when, "g"+when[3:], "text")
 	}
 	s.Until("10:00")
-	s.delivery("m00", messages.Settlement{Delivered: true})
+	s.deliverAs("m00", messages.Settlement{Delivered: true})
 	s.Until("10:10")
 	_, err := s.Gate.Claim(t.Context(), messages.Delivery{User: "alice", ID: "m10", Generation: "g10", Nonce: "n"}, time.Hour, time.Time{})
 	require.NoError(t, err)
@@ -209,14 +209,14 @@ func TestListHasWhatIsLate(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []keyspace.Reservation{{ID: "m20", At: story.At("10:20")}}, page)
 
-	// Places alone are forgotten by their time.
+	// Places without records are forgotten by their time.
 	s.Options.Records = false
 	s.Timeline, err = sendlimit.NewTimeline(s.Client, s.Options)
 	require.NoError(t, err)
 	s.Holds("m30 10:30:00")
 }
 
-// What has ended and is not trimmed yet is passed over, in bounded steps.
+// Ended entries that are not trimmed yet are skipped, in bounded steps.
 func TestListPassesOverWhatIsForgotten(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")

@@ -18,16 +18,16 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// submitCategory submits a message of a category, with the generation "g-id", and
-// requires that it is accepted.
+// submitCategory submits a message of a category and requires that it is
+// accepted. Its generation is "g-id".
 func submitCategory(s *story.Messages, category, id, when string) {
 	s.Helper()
 	d := s.Ask(sendlimit.Request{ID: id, At: story.At(when), Record: story.Categorized("g-"+id, category)})
 	require.True(s, d.Allowed, "%s: %+v", id, d)
 }
 
-// requirePlaces requires which ids are in the timeline and which beside it, each with the
-// time of day.
+// requirePlaces requires the ids in the timeline and those that do not count,
+// each with the time of day.
 func requirePlaces(s *story.Messages, timeline, uncounted []string) {
 	s.Helper()
 	for key, wanted := range map[string][]string{
@@ -43,7 +43,7 @@ func requirePlaces(s *story.Messages, timeline, uncounted []string) {
 	}
 }
 
-func none() []string { return nil }
+func noPlaces() []string { return nil }
 
 func TestWhatDoesNotCountIsReleased(t *testing.T) {
 	t.Parallel()
@@ -55,13 +55,13 @@ func TestWhatDoesNotCountIsReleased(t *testing.T) {
 	requirePlaces(s, []string{"a 11:00:00"}, []string{"c 11:00:00"})
 
 	require.True(t, s.Release("c").Allowed)
-	requirePlaces(s, []string{"a 11:00:00"}, none())
+	requirePlaces(s, []string{"a 11:00:00"}, noPlaces())
 	require.Equal(t, messages.StateCancelled, s.Look("c").State)
 	s.Watched("g-a/a 00:00:10")
 	d := s.Ask(sendlimit.Request{ID: "c", At: story.At("13:00"), Record: story.Categorized("g2", "")})
 	require.True(t, d.Allowed, "its id is free, for what counts too")
 	require.False(t, s.Look("c").Uncounted)
-	requirePlaces(s, []string{"a 11:00:00", "c 13:00:00"}, none())
+	requirePlaces(s, []string{"a 11:00:00", "c 13:00:00"}, noPlaces())
 }
 
 func TestWhatDoesNotCountIsDelivered(t *testing.T) {
@@ -91,7 +91,7 @@ func TestWhatDoesNotCountIsDelivered(t *testing.T) {
 	requirePlaces(s, []string{"a 11:00:00"}, []string{"c4 14:00:00"})
 }
 
-// The list has both in the order of their times, then ids, in pages of any size.
+// The list has both in the order of times, then ids, in pages of any size.
 func TestTheListHasWhatDoesNotCount(t *testing.T) {
 	t.Parallel()
 	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.WithCodes(t, "5/minute"))})
@@ -126,8 +126,8 @@ func TestTheListHasWhatDoesNotCount(t *testing.T) {
 	require.Len(t, page, 3)
 }
 
-// A place beside the timeline that outlasted its record is not listed, whatever
-// message has its id since.
+// A place that does not count and outlasts its record is not listed, even if
+// another message has its id.
 func TestTheListPassesOverWhatIsLeftBesideTheTimeline(t *testing.T) {
 	t.Parallel()
 	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.WithCodes(t, "5/minute"))})
@@ -149,7 +149,7 @@ func TestTheListPassesOverWhatIsLeftBesideTheTimeline(t *testing.T) {
 	s.Holds("anew 11:00:00", "real 11:00:00", "moved 12:00:00")
 }
 
-// One call looks at a thousand records, whichever list they are of.
+// One call reads at most a thousand records, of both lists together.
 func TestTheListIsBounded(t *testing.T) {
 	t.Parallel()
 	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.WithCodes(t, "1/minute"))})
@@ -169,7 +169,7 @@ func TestTheListIsBounded(t *testing.T) {
 	require.Equal(t, []any{s.Now.UnixMilli(), story.At("10:16:39").UnixMilli(), "x0999"}, reply)
 }
 
-// An exempt message that is late goes out at once, whatever the rules say and
+// A late exempt message is sent immediately, whatever the rules say and
 // whatever else is late.
 func TestAnExemptMessageIsLate(t *testing.T) {
 	t.Parallel()
@@ -186,7 +186,7 @@ func TestAnExemptMessageIsLate(t *testing.T) {
 	require.Equal(t, story.At("11:00"), deliver(s, "c").Promised)
 	requirePlaces(s, []string{"a 10:00:00", "b 11:00:00", "o 11:30:00"}, []string{"c 11:30:00"})
 
-	// It counts where it was really sent; the other does not.
+	// It counts at the time when it was sent. The other does not count.
 	requirePostponed(s, s.Claim("a", "g-a", "n1"), "a 10:00:00 12:30:00", "b 11:00:00 13:30:00")
 	require.Equal(t, policy.Rule{Limit: 1, Window: time.Hour}, s.Look("a").InTheWay)
 }
@@ -199,10 +199,10 @@ func TestAnExemptMessageIsLateForItsExpiry(t *testing.T) {
 	require.True(t, s.Ask(r).Allowed)
 	s.Until("11:05")
 	require.Equal(t, messages.ReasonExpired, s.Claim("c", "g1", "n1").Reason)
-	requirePlaces(s, none(), none())
+	requirePlaces(s, noPlaces(), noPlaces())
 }
 
-// The policy of the moment says whether a late message counts.
+// The current policy decides whether a late message counts.
 func TestALateMessageUnderAChangedPolicy(t *testing.T) {
 	t.Parallel()
 	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.WithCodes(t, "1/hour"))})
@@ -222,8 +222,8 @@ func TestALateMessageUnderAChangedPolicy(t *testing.T) {
 	require.False(t, s.Look("c").Uncounted)
 }
 
-// What is not counted is forgotten with what is, and stays as long as it can be
-// sent.
+// Places that do not count are forgotten like those that do, and are kept as
+// long as their messages are pending.
 func TestPlacesThatDoNotCountExpire(t *testing.T) {
 	t.Parallel()
 	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.WithCodes(t, "1/hour"))})

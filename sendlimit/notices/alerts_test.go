@@ -21,7 +21,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
-// newAlerts begins a story of alice, who has a contact.
+// newAlerts starts a story of alice with a contact.
 func newAlerts(t *testing.T, rules ...string) *story.Messages {
 	t.Helper()
 	s := story.NewMessages(t, rules...)
@@ -36,8 +36,8 @@ func setContact(s *story.Messages, user, contact string) {
 	require.NoError(s, settings.Set(s.Context(), user, policy.UserSettings{Contact: contact}))
 }
 
-// submitMinutes submits messages of 22 November, each a minute after the one before, and
-// returns what the last of them raised.
+// submitMinutes submits messages on 22 November, one a minute. It returns the
+// alerts of the last one.
 func submitMinutes(s *story.Messages, from, till int) []string {
 	s.Helper()
 	var notices []string
@@ -49,7 +49,7 @@ func submitMinutes(s *story.Messages, from, till int) []string {
 	return notices
 }
 
-// alertOf is the id of the notice about a user whose day begins then.
+// alertOf returns the id of the notice about a user's day.
 func alertOf(user, day string, threshold int) string {
 	return notices.FormatID(notices.UserQuota, story.At(day), threshold, user)
 }
@@ -85,7 +85,7 @@ func TestAlertsAtThresholds(t *testing.T) {
 	require.Equal(t, 54*time.Hour, s.Server.TTL(flag), "30 hours past the end of the day")
 }
 
-// Whom nobody is to be told of costs nothing: no flag, no notice.
+// Without anybody to alert there is no flag and no notice.
 func TestNobodyToAlert(t *testing.T) {
 	t.Parallel()
 	s := story.NewMessages(t, "10/calendar_day")
@@ -110,7 +110,7 @@ func TestPitfall34EightSevenEightAlertsOnce(t *testing.T) {
 	require.Len(t, outbox(s), 1)
 }
 
-// Two that are late and of yesterday come together to seven of today.
+// Two late messages of yesterday come to seven of today.
 func TestPitfall34AJumpOverAThresholdAlertsOnce(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -166,7 +166,7 @@ func TestPitfall34AHundredSubmittersCrossTogether(t *testing.T) {
 	require.ElementsMatch(t, all, outbox(s))
 }
 
-// Both thresholds are reached with the first, which is one alert.
+// The first message reaches both thresholds: one alert.
 func TestAlertOfALimitOfOne(t *testing.T) {
 	t.Parallel()
 	s := newAlerts(t, "1/calendar_day")
@@ -174,8 +174,8 @@ func TestAlertOfALimitOfOne(t *testing.T) {
 	require.Len(t, outbox(s), 1)
 }
 
-// A sliding day counts the fullest one that the place is in, and alerts once on
-// each natural day.
+// A sliding day counts the fullest window with the place. It alerts once a
+// natural day.
 func TestAlertOfASlidingDay(t *testing.T) {
 	t.Parallel()
 	s := newAlerts(t, "5/day")
@@ -187,7 +187,8 @@ func TestAlertOfASlidingDay(t *testing.T) {
 	require.Empty(t, s.Submit("f", "25 12:00", "f", "text").Notices)
 }
 
-// Each user is told of, not the policy's address: that gets them together.
+// Users with a contact get notices. The policy's address gets all users
+// together.
 func TestGatheredForThePolicy(t *testing.T) {
 	t.Parallel()
 	policy := story.PolicyOf(t, "1/minute", "10/calendar_day")
@@ -204,7 +205,7 @@ func TestGatheredForThePolicy(t *testing.T) {
 	require.Empty(t, outbox(s))
 }
 
-// A dry run raises nothing, and leaves nothing behind.
+// A dry run raises no alert and writes nothing.
 func TestARehearsalAlertsNobody(t *testing.T) {
 	t.Parallel()
 	policy := story.PolicyOf(t, "2/calendar_day")
@@ -225,8 +226,8 @@ func TestARehearsalAlertsNobody(t *testing.T) {
 	require.Equal(t, before, s.Server.Keys())
 }
 
-// The day of an alert is the natural one of the policy's zone, 23 and 25 hours
-// long where clocks change.
+// The day of an alert is the natural day in the policy's zone, with 23 or 25
+// hours on clock changes.
 func TestAlertsOnDaysOfClockChanges(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
@@ -234,7 +235,8 @@ func TestAlertsOnDaysOfClockChanges(t *testing.T) {
 	}{
 		{"3/calendar_day", "2027-03-27T23:00:00Z", "2027-03-28T21:59:59Z", "2027-03-27T23:00:00Z", "2027-03-28T22:00:00Z"},
 		{"3/calendar_day", "2027-10-30T22:00:00Z", "2027-10-31T22:59:59Z", "2027-10-30T22:00:00Z", "2027-10-31T23:00:00Z"},
-		// The window slides, the day does not: and it needs the zone though no rule does.
+		// The window slides, the day of the alert does not. It needs the zone
+		// although no rule does.
 		{"3/day", "2027-03-28T00:00:00Z", "2027-03-28T21:59:59Z", "2027-03-27T23:00:00Z", "2027-03-28T22:00:00Z"},
 		{"3/day", "2027-10-30T23:00:00Z", "2027-10-31T22:59:59Z", "2027-10-30T22:00:00Z", "2027-10-31T23:00:00Z"},
 	} {
@@ -248,7 +250,7 @@ func TestAlertsOnDaysOfClockChanges(t *testing.T) {
 	}
 }
 
-// What a name has that keys are made of changes nothing.
+// Names may contain the separators of keys.
 func TestAlertsOfUsersWithUnusualNames(t *testing.T) {
 	t.Parallel()
 	for _, user := range []string{"a:b", "u:x", "a/b", "{p0001}:u:x", "}:", "ö \"q\" <b>", strings.Repeat("x", 256)} {
@@ -267,7 +269,7 @@ func TestAlertsOfUsersWithUnusualNames(t *testing.T) {
 	}
 }
 
-// A day that is over alerts nobody, though a send of it is only known now.
+// A past day raises no alert, even if its sends are recorded only now.
 func TestImportsOfADayThatIsOverAlertNobody(t *testing.T) {
 	t.Parallel()
 	s := newAlerts(t, "1/calendar_day")

@@ -20,9 +20,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// gatherings are users gathered on an embedded store whose clock shows some
+// digestStory is an embedded store with gathered users. Its clock shows some
 // minutes past twelve.
-type gatherings struct {
+type digestStory struct {
 	*testing.T
 
 	client *redis.Client
@@ -30,17 +30,17 @@ type gatherings struct {
 	keys   keyspace.Keys
 }
 
-func gather(t *testing.T) *gatherings {
+func newDigestStory(t *testing.T) *digestStory {
 	t.Helper()
 	server, client := redistest.Embedded(t)
 	server.SetTime(story.At("12:05"))
 	outbox, err := notices.New(client, notices.Options{})
 	require.NoError(t, err)
-	return &gatherings{T: t, client: client, outbox: outbox, keys: story.KeysOf(sendlimit.Options{})}
+	return &digestStory{T: t, client: client, outbox: outbox, keys: story.KeysOf(sendlimit.Options{})}
 }
 
 // add gathers a user of a policy at a time.
-func (g *gatherings) add(when, policy, user string, threshold int) {
+func (g *digestStory) add(when, policy, user string, threshold int) {
 	g.Helper()
 	member := fmt.Sprintf("%d/%d/%d/10/%s/%s", story.At("00:00").UnixMilli(), threshold, threshold/10, policy, user)
 	require.NoError(g, g.client.ZAdd(g.Context(), g.keys.Gathered(keyspace.Partition(user)), redis.Z{
@@ -48,15 +48,15 @@ func (g *gatherings) add(when, policy, user string, threshold int) {
 	}).Err())
 }
 
-func (g *gatherings) digest(now string) []string {
+func (g *digestStory) digest(now string) []string {
 	g.Helper()
 	ids, err := g.outbox.Digest(g.Context(), notices.DigestsUntil(story.At(now)))
 	require.NoError(g, err)
 	return ids
 }
 
-// read returns the details of a digest that is in the outbox.
-func (g *gatherings) read(id string) notices.Details {
+// read returns the details of a digest in the outbox.
+func (g *digestStory) read(id string) notices.Details {
 	g.Helper()
 	claim, err := g.outbox.Claim(g.Context(), id, keyspace.NewToken(), time.Minute, time.Time{})
 	require.NoError(g, err)
@@ -68,7 +68,7 @@ func (g *gatherings) read(id string) notices.Details {
 
 func TestDigestsOfPoliciesAndHours(t *testing.T) {
 	t.Parallel()
-	g := gather(t)
+	g := newDigestStory(t)
 	g.add("10:59:59.999", "default", "emil", 80)
 	g.add("11:00", "default", "ann", 80)
 	g.add("11:10", "default", "ann", 100)
@@ -93,7 +93,7 @@ func TestDigestsOfPoliciesAndHours(t *testing.T) {
 
 func TestADigestListsAThousandUsers(t *testing.T) {
 	t.Parallel()
-	g := gather(t)
+	g := newDigestStory(t)
 	for i := range notices.MaxDigestUsers + 7 {
 		g.add("11:10", "default", fmt.Sprintf("user-%04d", i), 80)
 	}
@@ -103,19 +103,19 @@ func TestADigestListsAThousandUsers(t *testing.T) {
 	require.Empty(t, g.digest("12:05"), "what is not listed is told of, too")
 }
 
-// diesAfter is a client hook that lets nothing through behind a script.
-type diesAfter struct {
+// failAfter is a client hook that fails every command after a script.
+type failAfter struct {
 	script *redis.Script
 	dead   bool
 }
 
 var errDead = errors.New("dead")
 
-func (d *diesAfter) DialHook(next redis.DialHook) redis.DialHook {
+func (d *failAfter) DialHook(next redis.DialHook) redis.DialHook {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
 }
 
-func (d *diesAfter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (d *failAfter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		if d.dead {
 			return errDead
@@ -127,7 +127,7 @@ func (d *diesAfter) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-func (d *diesAfter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (d *failAfter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		if d.dead {
 			return errDead
@@ -138,12 +138,12 @@ func (d *diesAfter) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 
 func TestPitfall34ADigestIsPutOnceWhoeverDies(t *testing.T) {
 	t.Parallel()
-	g := gather(t)
+	g := newDigestStory(t)
 	g.add("11:10", "default", "ann", 80)
 	require.NoError(t, lua.NoticePut.Load(t.Context(), g.client).Err())
 	mortal := redis.NewClient(g.client.Options())
 	t.Cleanup(func() { require.NoError(t, mortal.Close()) })
-	mortal.AddHook(&diesAfter{script: lua.NoticePut})
+	mortal.AddHook(&failAfter{script: lua.NoticePut})
 	outbox, err := notices.New(mortal, notices.Options{})
 	require.NoError(t, err)
 	_, err = outbox.Digest(t.Context(), notices.DigestsUntil(story.At("12:05")))
@@ -163,7 +163,7 @@ func TestPitfall34ADigestIsPutOnceWhoeverDies(t *testing.T) {
 
 func TestAUserIsErasedFromDigests(t *testing.T) {
 	t.Parallel()
-	g := gather(t)
+	g := newDigestStory(t)
 	g.add("11:10", "default", "ann", 80)
 	g.add("11:10", "default", "bob", 80)
 	id := g.digest("12:05")[0]

@@ -11,7 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// The outbox and a plain account of each notice agree, whoever dies when.
+// The outbox and the model agree, also if workers die.
 func TestNoticesAgreeWithTheirAccount(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)

@@ -70,7 +70,7 @@ func TestValidContact(t *testing.T) {
 		` it takes one e-mail address such as ops@example.com, or an https: URL such as https://example.com/alerts`)
 }
 
-// The path of a URL may be a secret.
+// The path of a URL may be secret.
 func TestRedactContact(t *testing.T) {
 	t.Parallel()
 	for contact, shown := range map[string]string{

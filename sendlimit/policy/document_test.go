@@ -29,7 +29,8 @@ func TestPolicyDocument(t *testing.T) {
 	require.Equal(t, 14*24*time.Hour, p.LargestWindow(), "categories have windows, too")
 }
 
-// What is as usual is left out, however it was written, and spelled for people.
+// Defaults are left out, however they were written, and rules are spelled for
+// people.
 func TestWhatADocumentLeavesOut(t *testing.T) {
 	t.Parallel()
 	usual := policy.Document{
@@ -59,8 +60,7 @@ func TestWhatADocumentLeavesOut(t *testing.T) {
 	require.JSONEq(t, `{"invoices":{"exempt":true}}`, string(text))
 }
 
-// A program that knows less goes by what it knows.
-// What is wrong is named as it stands in the document.
+// An error names the value as it is written in the document.
 func TestAWrongRuleOfADocument(t *testing.T) {
 	t.Parallel()
 	right := []string{"1/minute"}

@@ -57,7 +57,7 @@ func TestPolicyEqual(t *testing.T) {
 	}
 }
 
-// Each bad policy is refused with the field, the value, and what is allowed.
+// Errors name the field, the value and what is allowed.
 func TestPoliciesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	categories := func(list map[string]policy.CategoryRules) func(*policy.Policy) {
@@ -115,8 +115,8 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 	}
 }
 
-// Everything that is wrong is said, each thing once: of rules that nobody can read
-// not that there are none, too.
+// Every error is reported once. Rules that cannot be parsed are not also
+// reported as missing.
 func TestEverythingThatIsWrongWithAPolicy(t *testing.T) {
 	t.Parallel()
 	p := story.PolicyOf(t, "1/day", "2/day")
@@ -149,8 +149,8 @@ func wrongFields(t *testing.T, err error) []string {
 	return fields
 }
 
-// A document is refused for the same reasons, and for what can't be spelled as a
-// policy at all.
+// Documents are refused for the same reasons, and for values that cannot be
+// parsed.
 func TestDocumentsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {

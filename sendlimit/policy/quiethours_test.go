@@ -68,7 +68,7 @@ func TestQuietHoursThatAreRefused(t *testing.T) {
 	require.Equal(t, "at most 50 lines", story.Invalid(t, err, "quiet_hours", "51 lines"))
 }
 
-// Quiet hours over the whole week would let nothing through, ever.
+// Quiet hours over the whole week would never allow a message.
 func TestQuietHoursThatLeaveNothing(t *testing.T) {
 	t.Parallel()
 	for _, lines := range [][]string{
@@ -88,7 +88,8 @@ func TestQuietHoursThatLeaveNothing(t *testing.T) {
 	require.False(t, story.QuietHours(t, "12:00-11:59").Contains(story.At("2027-05-05T11:59:59Z")))
 }
 
-// What is the same time of the week is equal, whoever wrote it how.
+// Quiet hours with the same times of the week are equal, however they are
+// written.
 func TestQuietHoursEqual(t *testing.T) {
 	t.Parallel()
 	for _, same := range [][2]policy.QuietHours{
@@ -158,7 +159,7 @@ func TestQuietHoursInJSON(t *testing.T) {
 	require.Error(t, json.Unmarshal([]byte(`"22:00-08:00"`), &h))
 }
 
-// drawLines draws quiet hours that leave some time of the week.
+// drawLines draws quiet hours that leave a part of the week.
 func drawLines(t *rapid.T) []string {
 	names := []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}
 	line := rapid.Custom(func(t *rapid.T) string {
@@ -178,7 +179,7 @@ func drawLines(t *rapid.T) []string {
 	return lines
 }
 
-// What is shown reads back as the same, whatever was written.
+// The spelling of quiet hours parses to the same quiet hours.
 func TestQuietHoursReadBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

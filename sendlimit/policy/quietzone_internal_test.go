@@ -13,7 +13,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 )
 
-// clockChanges are days on which clocks change, each with what is special.
+// clockChanges returns days of clock changes, each with what is special about
+// it.
 func clockChanges() map[string]string {
 	return map[string]string{
 		"2027-03-28": "Europe/Berlin",       // put forward
@@ -30,7 +31,7 @@ func clockChanges() map[string]string {
 	}
 }
 
-// plainLine is a line of quiet hours, read in the most obvious way.
+// plainLine is a line of quiet hours, parsed in the simplest way.
 type plainLine struct {
 	days        []time.Weekday
 	from, until string
@@ -52,7 +53,7 @@ func plain(lines []string) []plainLine {
 	return list
 }
 
-// shown reports whether what the clocks show at t is quiet.
+// shown reports whether the local clock shows a quiet time at t.
 func shown(lines []plainLine, t time.Time) bool {
 	clock, today := t.Format("15:04"), t.Weekday()
 	yesterday := (today + 6) % 7
@@ -64,8 +65,7 @@ func shown(lines []plainLine, t time.Time) bool {
 	})
 }
 
-// Quiet is what the clocks show as quiet, minute by minute, over all changes of
-// clocks.
+// Quiet hours follow the local clock, minute by minute, over all clock changes.
 func TestQuietHoursAreWhatTheClocksShow(t *testing.T) {
 	t.Parallel()
 	names := []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}
@@ -144,8 +144,8 @@ func TestQuietHoursAreWhatTheClocksShow(t *testing.T) {
 	})
 }
 
-// A stretch is the longest there is: over midnight, from one line into another,
-// and over a change of the clocks.
+// A stretch is as long as possible: over midnight, from one line to another,
+// and over a clock change.
 func TestTheQuietStretchAround(t *testing.T) {
 	t.Parallel()
 	zones := calendar.NewZoneTables()
@@ -175,7 +175,7 @@ func TestTheQuietStretchAround(t *testing.T) {
 		require.Equal(t, row.until, time.UnixMilli(until).UTC().Format(time.RFC3339Nano), row)
 		require.Equal(t, row.line, h.LineAt(at.UnixMilli(), table))
 	}
-	// 00:00 to 01:00 does not come on this day.
+	// 00:00 to 01:00 does not exist on this day.
 	santiago, err := zones.Location("America/Santiago")
 	require.NoError(t, err)
 	h, err := ParseQuietHours("00:00-01:00")
@@ -185,7 +185,7 @@ func TestTheQuietStretchAround(t *testing.T) {
 	require.Empty(t, QuietHours{}.Within(0, begins.UnixMilli(), zones.TableAt(santiago, begins)))
 }
 
-// What the scripts are told of, merged and in one week.
+// The quiet hours for the scripts are merged within one week.
 func TestQuietHoursForTheScripts(t *testing.T) {
 	t.Parallel()
 	const hour = 3_600_000

@@ -94,8 +94,8 @@ func TestARuleIsEitherSlidingOrNatural(t *testing.T) {
 	require.Equal(t, "period(9)", calendar.Period(9).String())
 }
 
-// Whatever is valid has one spelling, which reads back as the same rule, in
-// JSON too.
+// Every valid rule has one spelling, which parses to the same rule, in JSON
+// too.
 func TestRulesReadBack(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -188,8 +188,8 @@ func TestParsePolicyRefuses(t *testing.T) {
 	require.NoError(t, err, "alike is not equal")
 }
 
-// The largest window is the longest real time that a rule can look at: a day
-// with a clock change is longer than 24 hours.
+// The largest window is the longest duration that a rule can cover: a day with
+// a clock change may have more than 24 hours.
 func TestLargestWindow(t *testing.T) {
 	t.Parallel()
 	for rules, least := range map[string]time.Duration{

@@ -19,9 +19,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// chargeStory tells of the charges of account acme, with 2 messages an hour and 3
-// a day, and of the timelines of users. The store's clock shows 2026-11-22
-// 00:00.
+// chargeStory has the account acme with 2 messages an hour and 3 a day, and
+// timelines of users. The store's clock shows midnight of 2026-11-22.
 type chargeStory struct {
 	*testing.T
 
@@ -69,14 +68,14 @@ func (s *chargeStory) hold(id string, when time.Time) quota.Charge {
 	return charge
 }
 
-func (s *chargeStory) held(id string, when time.Time) sendlimit.Hold {
+func (s *chargeStory) holdOf(id string, when time.Time) sendlimit.Hold {
 	s.Helper()
 	charge := s.hold(id, when)
 	require.True(s, charge.Allowed, "%+v", charge)
 	return charge.Hold
 }
 
-// reserve takes a place of a user of its own.
+// reserve takes a place for a user of its own.
 func (s *chargeStory) reserve(id string, when time.Time, h sendlimit.Hold) sendlimit.Decision {
 	s.Helper()
 	d, err := s.timeline.Reserve(s.Context(), sendlimit.Request{
@@ -93,10 +92,10 @@ func (s *chargeStory) settle(h sendlimit.Hold, made bool) []string {
 	return notices
 }
 
-// accept does all there is to do for one message.
+// accept holds, reserves and settles one message.
 func (s *chargeStory) accept(id string, when time.Time) []string {
 	s.Helper()
-	h := s.held(id, when)
+	h := s.holdOf(id, when)
 	require.True(s, s.reserve(id, when, h).Allowed)
 	return s.settle(h, true)
 }
@@ -114,7 +113,7 @@ func (s *chargeStory) requireUsed(hour, day int64, when time.Time) {
 	require.Equal(s, []int64{hour, day}, []int64{h, d})
 }
 
-// relay looks after what is due.
+// relay resolves due holds.
 func (s *chargeStory) relay() (ends []quota.HoldEnd, notices []string) {
 	s.Helper()
 	due, err := s.charges.Due(s.Context(), s.now, 100)
@@ -165,13 +164,13 @@ func TestRefusalsChargeNothingAndCheckAgrees(t *testing.T) {
 	s.requireUsed(2, 2, story.At("10:00"))
 }
 
-// Pitfall 48: the client library repeats what timed out.
+// The client library repeats a call that timed out.
 func TestPitfall48ARepeatedHoldChargesOnce(t *testing.T) {
 	t.Parallel()
 	s := newChargeStory(t)
 	var repeated [][]any
 	s.client.AddHook(repeatHook{&repeated})
-	h := s.held("1", story.At("10:00"))
+	h := s.holdOf("1", story.At("10:00"))
 	s.requireUsed(1, 1, story.At("10:00"))
 	require.NotEmpty(t, repeated)
 	s.settle(h, true)
@@ -185,7 +184,7 @@ func TestPitfall48ARepeatedHoldChargesOnce(t *testing.T) {
 func TestGivenBackIsGivenBackOnce(t *testing.T) {
 	t.Parallel()
 	s := newChargeStory(t)
-	first, second := s.held("1", story.At("10:00")), s.held("2", story.At("10:00"))
+	first, second := s.holdOf("1", story.At("10:00")), s.holdOf("2", story.At("10:00"))
 	s.settle(first, false)
 	s.settle(first, false)
 	s.settle(first, true)
@@ -200,9 +199,9 @@ func TestGivenBackIsGivenBackOnce(t *testing.T) {
 func TestTheRelaySettlesByTheRecord(t *testing.T) {
 	t.Parallel()
 	s := newChargeStory(t)
-	accepted := s.held("accepted", story.At("10:00"))
+	accepted := s.holdOf("accepted", story.At("10:00"))
 	require.True(t, s.reserve("accepted", story.At("10:00"), accepted).Allowed)
-	s.held("lost", story.At("10:00"))
+	s.holdOf("lost", story.At("10:00"))
 	ends, _ := s.relay()
 	require.Empty(t, ends, "nothing is due yet")
 	s.wait(14 * time.Second)
@@ -216,11 +215,11 @@ func TestTheRelaySettlesByTheRecord(t *testing.T) {
 	require.Empty(t, ends)
 }
 
-// A program that was held up can't make a change whose charge is given back.
+// A stalled program cannot make a change after its charge was given back.
 func TestAStalledSubmitIsNotAccepted(t *testing.T) {
 	t.Parallel()
 	s := newChargeStory(t)
-	h := s.held("1", story.At("10:00"))
+	h := s.holdOf("1", story.At("10:00"))
 	s.wait(sendlimit.DefaultLookAfter/2 + time.Millisecond)
 	d := s.reserve("1", story.At("10:00"), h)
 	require.Equal(t, fault.CodeHoldOver, d.Code)
@@ -237,11 +236,11 @@ func TestAlertsAreRaisedWhenSettled(t *testing.T) {
 	for i := range 7 {
 		require.Empty(t, s.accept(strconv.Itoa(i), story.At("10:00").Add(time.Duration(i)*time.Hour)))
 	}
-	eighth := s.held("8", story.At("20:00"))
+	eighth := s.holdOf("8", story.At("20:00"))
 	require.Empty(t, s.settle(eighth, false), "given back at the threshold")
-	waiting := s.held("8", story.At("20:00"))
+	waiting := s.holdOf("8", story.At("20:00"))
 	require.True(t, s.reserve("8", story.At("20:00"), waiting).Allowed)
-	s.held("lost", story.At("21:00"))
+	s.holdOf("lost", story.At("21:00"))
 	s.wait(20 * time.Second)
 	_, raised := s.relay()
 	day := notices.FormatID(notices.AccountQuota, story.At("00:00"), 80, "acme")

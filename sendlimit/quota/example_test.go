@@ -14,8 +14,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 )
 
-// An account with one message a day: what it is charged stays only where the
-// message got its place.
+// An account with one message a day. Its charge is kept only if the message got
+// a place.
 func ExampleCharges() {
 	server := miniredis.NewMiniRedis()
 	if err := server.Start(); err != nil {

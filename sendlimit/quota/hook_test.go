@@ -7,8 +7,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// repeatHook has every script called twice, as by a client whose first answer got
-// lost, and keeps the calls.
+// repeatHook calls every script twice, as if the first answer was lost, and
+// keeps the calls.
 type repeatHook struct{ calls *[][]any }
 
 func (repeatHook) DialHook(next redis.DialHook) redis.DialHook { return next }

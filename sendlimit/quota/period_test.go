@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// plainPeriods are the natural hours and days of a zone around a time, found by
-// looking at its clock each minute: an hour is as long as the clock shows it by
-// one offset, and a day begins when its date is shown for the first time.
+// plainPeriods are the natural hours and days of a zone around a time. They are
+// found by reading its clock every minute: an hour lasts while the clock shows
+// it with one offset, and a day begins when its date is first shown.
 type plainPeriods struct{ hours, days []time.Time } // where each begins
 
 func newPlainPeriods(zone *time.Location, around time.Time) plainPeriods {
@@ -37,14 +37,14 @@ func requirePeriod(t *testing.T, starts []time.Time, at time.Time, u counters.Us
 	for !starts[i].After(at) {
 		i++
 	}
-	require.Equal(t, []string{stamp(starts[i-1]), stamp(starts[i])}, []string{stamp(u.From), stamp(u.Until)},
-		"%s of %s", u.Counter.Name, stamp(at))
+	require.Equal(t, []string{formatTime(starts[i-1]), formatTime(starts[i])}, []string{formatTime(u.From), formatTime(u.Until)},
+		"%s of %s", u.Counter.Name, formatTime(at))
 }
 
-func stamp(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }
+func formatTime(at time.Time) string { return at.UTC().Format(time.RFC3339Nano) }
 
-// changesOf are the instants of a year at which the clocks of a zone change.
-func changesOf(zone *time.Location, year int) []time.Time {
+// clockChanges returns the clock changes of a zone in a year.
+func clockChanges(zone *time.Location, year int) []time.Time {
 	var changes []time.Time
 	_, before := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC).In(zone).Zone()
 	for at := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC); at.Year() == year; at = at.Add(time.Minute) {
@@ -84,7 +84,7 @@ func TestPitfall17ChargesCountInTheDaysOfTheZone(t *testing.T) {
 			s.account.TimeZone = test.zone
 			zone, err := time.LoadLocation(test.zone)
 			require.NoError(t, err)
-			changes := changesOf(zone, test.year)
+			changes := clockChanges(zone, test.year)
 			require.Len(t, changes, test.changes)
 			for _, around := range append(changes, time.Date(test.year, 12, 31, 23, 0, 0, 0, time.UTC)) {
 				plain := newPlainPeriods(zone, around)
@@ -92,7 +92,8 @@ func TestPitfall17ChargesCountInTheDaysOfTheZone(t *testing.T) {
 					if edge.Sub(around).Abs() > 2*24*time.Hour {
 						continue
 					}
-					// Clocks change at whole seconds, but messages are sent at any millisecond.
+					// Clocks change at whole seconds, but messages may be sent
+					// at any millisecond.
 					for _, at := range []time.Time{edge.Add(-time.Millisecond), edge, edge.Add(7*time.Minute + time.Millisecond)} {
 						usage, err := s.charges.Usage(t.Context(), s.account, s.tier, at)
 						require.NoError(t, err)

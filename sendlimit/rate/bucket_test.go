@@ -12,7 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// bucketStory is about one bucket, asked by its own clock.
+// bucketStory is one bucket with its own clock.
 type bucketStory struct {
 	*testing.T
 
@@ -21,7 +21,7 @@ type bucketStory struct {
 	now     time.Time
 }
 
-func bucketOf(t *testing.T, rateText string, capacity int64) *bucketStory {
+func newBucket(t *testing.T, rateText string, capacity int64) *bucketStory {
 	t.Helper()
 	_, client := redistest.Embedded(t)
 	s := &bucketStory{T: t, now: time.Date(2050, 11, 22, 11, 11, 11, 0, time.UTC)}
@@ -43,12 +43,12 @@ func (s *bucketStory) take(n int64) rate.Grant {
 	return d
 }
 
-func (s *bucketStory) taken(n int64) {
+func (s *bucketStory) requireTaken(n int64) {
 	s.Helper()
 	require.True(s, s.take(n).Allowed)
 }
 
-func (s *bucketStory) refused(n int64, wait time.Duration) {
+func (s *bucketStory) requireRefused(n int64, wait time.Duration) {
 	s.Helper()
 	d := s.take(n)
 	require.False(s, d.Allowed)
@@ -58,44 +58,45 @@ func (s *bucketStory) refused(n int64, wait time.Duration) {
 
 func TestTokenBucketBurstsAndRefills(t *testing.T) {
 	t.Parallel()
-	s := bucketOf(t, "2/second", 5)
+	s := newBucket(t, "2/second", 5)
 	d := s.take(4)
 	require.Equal(t, rate.Grant{Allowed: true, Remaining: 1, Now: s.now, ResetsAt: s.now.Add(2 * time.Second)}, d)
-	s.refused(2, 500*time.Millisecond)
-	s.taken(1)
+	s.requireRefused(2, 500*time.Millisecond)
+	s.requireTaken(1)
 	s.now = s.now.Add(499 * time.Millisecond)
-	s.refused(1, time.Millisecond)
+	s.requireRefused(1, time.Millisecond)
 	s.now = s.now.Add(time.Millisecond)
-	s.taken(1)
+	s.requireTaken(1)
 	s.now = s.now.Add(time.Hour)
-	s.taken(5) // never above the capacity
-	s.refused(1, 500*time.Millisecond)
+	s.requireTaken(5) // never above the capacity
+	s.requireRefused(1, 500*time.Millisecond)
 }
 
-// A seventh of a day is no whole number of milliseconds. Asked all the time for a
-// year, the bucket has given neither a token more nor one less than the rate.
+// A seventh of a day is not a whole number of milliseconds. Asked constantly
+// for a year, the bucket gives exactly as many tokens as its rate.
 func TestTokenBucketDoesNotDriftInAYear(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	s := bucketOf(t, "7/day", 1)
-	s.taken(1)
+	s := newBucket(t, "7/day", 1)
+	s.requireTaken(1)
 	began, given := s.now, int64(0)
 	for s.now.Sub(began) < 365*24*time.Hour {
 		s.now = s.now.Add(3*time.Hour + 1234567*time.Millisecond)
 		if d := s.take(1); !d.Allowed {
 			s.now = s.now.Add(d.RetryAfter)
-			s.taken(1)
+			s.requireTaken(1)
 		}
 		given++
 	}
 	require.Equal(t, s.now.Sub(began).Milliseconds()*7/(24*time.Hour).Milliseconds(), given)
 }
 
-// Looking often loses nothing: a token of 333 1/3 ms comes three times a second.
+// Frequent calls lose nothing: a token every 333 1/3 ms comes three times a
+// second.
 func TestTokenBucketLosesNothingBelowASecond(t *testing.T) {
 	t.Parallel()
-	s := bucketOf(t, "3/second", 3)
-	s.taken(3)
+	s := newBucket(t, "3/second", 3)
+	s.requireTaken(3)
 	given := 0
 	for range 2000 {
 		s.now = s.now.Add(time.Millisecond)
@@ -104,38 +105,38 @@ func TestTokenBucketLosesNothingBelowASecond(t *testing.T) {
 		}
 	}
 	require.Equal(t, 6, given)
-	fast := bucketOf(t, "7000/second", 14)
-	fast.taken(14)
+	fast := newBucket(t, "7000/second", 14)
+	fast.requireTaken(14)
 	for range 200 {
 		fast.now = fast.now.Add(time.Millisecond)
-		fast.taken(7)
+		fast.requireTaken(7)
 	}
-	fast.refused(1, time.Millisecond)
+	fast.requireRefused(1, time.Millisecond)
 }
 
 func TestTokenBucketOfAClockThatGoesBack(t *testing.T) {
 	t.Parallel()
-	s := bucketOf(t, "1/second", 2)
-	s.taken(2)
+	s := newBucket(t, "1/second", 2)
+	s.requireTaken(2)
 	for range 5 { // flapping between two servers' clocks gives nothing
 		s.now = s.now.Add(-time.Hour)
-		s.refused(1, time.Hour+time.Second)
+		s.requireRefused(1, time.Hour+time.Second)
 		s.now = s.now.Add(time.Hour)
-		s.refused(1, time.Second)
+		s.requireRefused(1, time.Second)
 	}
 	s.now = s.now.Add(time.Second)
-	s.taken(1)
+	s.requireTaken(1)
 	s.now = s.now.Add(-time.Hour)
 	d, err := s.bucket.GiveBack(t.Context(), rate.TokenRequest{Key: "alice", Now: s.now})
 	require.NoError(t, err)
 	require.Equal(t, int64(1), d.Remaining)
-	s.taken(1) // what is there can be taken
+	s.requireTaken(1) // what is there can be taken
 }
 
 func TestTokenBucketGivesBack(t *testing.T) {
 	t.Parallel()
-	s := bucketOf(t, "1/minute", 3)
-	s.taken(3)
+	s := newBucket(t, "1/minute", 3)
+	s.requireTaken(3)
 	giveBack := func(n, left int64) {
 		d, err := s.bucket.GiveBack(t.Context(), rate.TokenRequest{Key: "alice", Tokens: n, Now: s.now})
 		require.NoError(t, err)
@@ -145,26 +146,26 @@ func TestTokenBucketGivesBack(t *testing.T) {
 	giveBack(2, 2)
 	giveBack(2, 3)
 	giveBack(3, 3)
-	s.taken(3)
+	s.requireTaken(3)
 }
 
-// A bucket under other numbers keeps the tokens it has.
+// A bucket keeps its tokens when rate and capacity change.
 func TestPitfall11TokenBucketKeepsWhatIsTaken(t *testing.T) {
 	t.Parallel()
-	s := bucketOf(t, "1/second", 10)
-	s.taken(8)
+	s := newBucket(t, "1/second", 10)
+	s.requireTaken(8)
 	s.bucket = s.buckets("1/second", 20)
-	s.refused(3, time.Second)
+	s.requireRefused(3, time.Second)
 	s.bucket = s.buckets("1/minute", 20)
-	s.refused(3, time.Minute)
+	s.requireRefused(3, time.Minute)
 	s.bucket = s.buckets("1/minute", 1)
-	s.taken(1)
-	s.refused(1, time.Minute)
+	s.requireTaken(1)
+	s.requireRefused(1, time.Minute)
 }
 
 func TestPitfall14MoreTokensThanTheBucketHolds(t *testing.T) {
 	t.Parallel()
-	s := bucketOf(t, "1/second", 3)
+	s := newBucket(t, "1/second", 3)
 	_, err := s.bucket.Take(t.Context(), rate.TokenRequest{Key: "alice", Tokens: 4})
 	require.EqualError(t, err, `tokens "4" is not allowed: it takes 1 to the capacity of the bucket, which is 3`)
 	_, err = s.bucket.Take(t.Context(), rate.TokenRequest{Key: "alice", Tokens: -1})
@@ -173,7 +174,7 @@ func TestPitfall14MoreTokensThanTheBucketHolds(t *testing.T) {
 	require.EqualError(t, err, `key "" is not allowed: it takes 1 to 256 bytes of UTF-8 without control characters`)
 }
 
-// A full bucket takes no room.
+// A full bucket has no key.
 func TestTokenBucketExpiresWhenFull(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
@@ -204,20 +205,20 @@ func TestTokenBucketsThatAreNone(t *testing.T) {
 	}
 }
 
-// The largest numbers stay exact: a bucket of so many parts, a year later.
+// The largest numbers are exact, even a year later.
 func TestTokenBucketOfTheLargestNumbers(t *testing.T) {
 	t.Parallel()
-	s := bucketOf(t, "100000/744h", rate.MaxCount)
-	s.taken(rate.MaxCount)
-	s.refused(rate.MaxCount, rate.MaxInterval)
+	s := newBucket(t, "100000/744h", rate.MaxCount)
+	s.requireTaken(rate.MaxCount)
+	s.requireRefused(rate.MaxCount, rate.MaxInterval)
 	s.now = s.now.Add(rate.MaxInterval - time.Millisecond)
-	s.refused(rate.MaxCount, time.Millisecond)
+	s.requireRefused(rate.MaxCount, time.Millisecond)
 	s.now = s.now.Add(time.Millisecond)
-	s.taken(rate.MaxCount)
+	s.requireTaken(rate.MaxCount)
 	s.now = s.now.Add(366 * 24 * time.Hour)
-	s.taken(rate.MaxCount)
-	s.refused(1, 26_784*time.Millisecond)
-	slow := bucketOf(t, "1/744h", rate.MaxCount)
-	slow.taken(rate.MaxCount)
-	slow.refused(2, 2*rate.MaxInterval)
+	s.requireTaken(rate.MaxCount)
+	s.requireRefused(1, 26_784*time.Millisecond)
+	slow := newBucket(t, "1/744h", rate.MaxCount)
+	slow.requireTaken(rate.MaxCount)
+	slow.requireRefused(2, 2*rate.MaxInterval)
 }

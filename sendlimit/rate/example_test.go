@@ -10,7 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// Calls to a provider, over all processes: two in any second.
+// Calls to a provider from all processes: two in any second.
 func ExamplePermits() {
 	client, end := redistest.OpenEmbedded()
 	defer end()
@@ -39,7 +39,7 @@ func ExamplePermits() {
 	// false 0 800ms
 }
 
-// Permits for what did not happen after all are given back.
+// Permits for a call that was not made are given back.
 func ExamplePermits_GiveBack() {
 	client, end := redistest.OpenEmbedded()
 	defer end()
@@ -63,7 +63,7 @@ func ExamplePermits_GiveBack() {
 	// Output: 3
 }
 
-// Bursts of three, and one each ten seconds behind them.
+// Bursts of three, then one every ten seconds.
 func ExampleTokenBucket() {
 	client, end := redistest.OpenEmbedded()
 	defer end()

@@ -11,7 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// The scripts and a plain list give the same answers to any history.
+// The scripts and a plain list give the same answers to random histories.
 func TestPermitsAgreeWithTheModel(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)
@@ -21,7 +21,7 @@ func TestPermitsAgreeWithTheModel(t *testing.T) {
 	})
 }
 
-// So do they and a fraction.
+// The scripts and a fraction give the same answers to random histories.
 func TestTokenBucketsAgreeWithTheModel(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)

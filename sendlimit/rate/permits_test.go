@@ -17,7 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// permitsStory is about permits under a rate, asked for by its own clock.
+// permitsStory is permits under a rate with their own clock.
 type permitsStory struct {
 	*testing.T
 	*rate.Permits
@@ -27,8 +27,8 @@ type permitsStory struct {
 	asked  int
 }
 
-// permitsUnder tells of permits with a rate; with "" they have none.
-func permitsUnder(t *testing.T, rateText string) *permitsStory {
+// newPermits returns permits with a rate. "" stands for no rate.
+func newPermits(t *testing.T, rateText string) *permitsStory {
 	t.Helper()
 	_, client := redistest.Embedded(t)
 	permits, err := rate.NewPermits(client, rate.PermitsOptions{Name: "push"})
@@ -60,12 +60,12 @@ func (s *permitsStory) acquire(n int64) rate.Grant {
 	return d
 }
 
-func (s *permitsStory) acquired(n int64) {
+func (s *permitsStory) requireAcquired(n int64) {
 	s.Helper()
 	require.True(s, s.acquire(n).Allowed)
 }
 
-func (s *permitsStory) refused(n int64, wait time.Duration) {
+func (s *permitsStory) requireRefused(n int64, wait time.Duration) {
 	s.Helper()
 	d := s.acquire(n)
 	require.False(s, d.Allowed)
@@ -75,57 +75,57 @@ func (s *permitsStory) refused(n int64, wait time.Duration) {
 
 func TestPermitsComeBackOneByOne(t *testing.T) {
 	t.Parallel()
-	s := permitsUnder(t, "3/second")
-	s.acquired(1)
+	s := newPermits(t, "3/second")
+	s.requireAcquired(1)
 	s.now = s.now.Add(100 * time.Millisecond)
 	d := s.acquire(2)
 	require.Equal(t, rate.Grant{Allowed: true, Now: s.now, TakenAt: s.now, ResetsAt: s.now.Add(time.Second)}, d)
-	s.refused(1, 900*time.Millisecond)
-	s.refused(2, time.Second) // the one and one of the two
-	s.refused(3, time.Second)
+	s.requireRefused(1, 900*time.Millisecond)
+	s.requireRefused(2, time.Second) // the one and one of the two
+	s.requireRefused(3, time.Second)
 	s.now = s.now.Add(900 * time.Millisecond)
-	s.acquired(1)
-	s.refused(1, 100*time.Millisecond)
+	s.requireAcquired(1)
+	s.requireRefused(1, 100*time.Millisecond)
 }
 
-// The wait is reckoned from the permits that have to come back, neither from the
-// newest nor from the life of the key.
+// The wait follows from the permits that have to become available, not from the
+// newest one or from the life of the key.
 func TestPitfall10PermitsAtTheHint(t *testing.T) {
 	t.Parallel()
-	s := permitsUnder(t, "5/minute")
+	s := newPermits(t, "5/minute")
 	for range 5 {
-		s.acquired(1)
+		s.requireAcquired(1)
 		s.now = s.now.Add(7 * time.Second)
 	}
-	s.refused(1, 25*time.Second)
-	s.refused(3, 39*time.Second)
+	s.requireRefused(1, 25*time.Second)
+	s.requireRefused(3, 39*time.Second)
 	s.now = s.now.Add(39*time.Second - time.Millisecond)
-	s.refused(3, time.Millisecond)
+	s.requireRefused(3, time.Millisecond)
 	s.now = s.now.Add(time.Millisecond)
-	s.acquired(3)
+	s.requireAcquired(3)
 }
 
-// Redisson ignored a changed rate, or forgot what was taken.
+// Redisson ignored a changed rate, or forgot the permits taken.
 func TestPitfall11PermitsKeepWhatIsTaken(t *testing.T) {
 	t.Parallel()
-	s := permitsUnder(t, "4/minute")
-	s.acquired(3)
+	s := newPermits(t, "4/minute")
+	s.requireAcquired(3)
 	s.now = s.now.Add(20 * time.Second)
 	s.setRate("2/minute")
-	s.refused(1, 40*time.Second)
+	s.requireRefused(1, 40*time.Second)
 	s.setRate("5/minute")
-	s.acquired(2)
-	s.refused(1, 40*time.Second)
+	s.requireAcquired(2)
+	s.requireRefused(1, 40*time.Second)
 	s.setRate("5/hour")
-	s.refused(1, time.Hour-20*time.Second)
+	s.requireRefused(1, time.Hour-20*time.Second)
 	s.setRate("5/10s")
-	s.acquired(3) // the first three are back, the later two are not
-	s.refused(1, 10*time.Second)
+	s.requireAcquired(3) // the first three are back, the later two are not
+	s.requireRefused(1, 10*time.Second)
 }
 
 func TestPermitsTheFirstRateWins(t *testing.T) {
 	t.Parallel()
-	s := permitsUnder(t, "")
+	s := newPermits(t, "")
 	var winners sync.Map
 	var first atomic.Value
 	var all sync.WaitGroup
@@ -152,7 +152,7 @@ func TestPermitsTheFirstRateWins(t *testing.T) {
 
 func TestPermitsBeforeARate(t *testing.T) {
 	t.Parallel()
-	s := permitsUnder(t, "")
+	s := newPermits(t, "")
 	_, err := s.Acquire(t.Context(), rate.PermitRequest{Token: "t"})
 	missing := &rate.NoRateError{}
 	require.ErrorAs(t, err, &missing)
@@ -164,30 +164,30 @@ func TestPermitsBeforeARate(t *testing.T) {
 
 func TestPitfall14MorePermitsThanTheRate(t *testing.T) {
 	t.Parallel()
-	s := permitsUnder(t, "5/second")
+	s := newPermits(t, "5/second")
 	_, err := s.Acquire(t.Context(), rate.PermitRequest{Token: "t", Permits: 6, Now: s.now})
 	require.EqualError(t, err, `permits "6" is not allowed: it takes at most the rate of "push", which is 5/second`)
-	s.acquired(5)
+	s.requireAcquired(5)
 }
 
-// At a rate of 1, at first use and at the edge.
+// A rate of 1, at the first use and at the edge.
 func TestPitfall13PermitsAtARateOfOne(t *testing.T) {
 	t.Parallel()
-	s := permitsUnder(t, "1/7ms")
-	s.acquired(1)
-	s.refused(1, 7*time.Millisecond)
+	s := newPermits(t, "1/7ms")
+	s.requireAcquired(1)
+	s.requireRefused(1, 7*time.Millisecond)
 	for range 100 {
 		s.now = s.now.Add(6 * time.Millisecond)
-		s.refused(1, time.Millisecond)
+		s.requireRefused(1, time.Millisecond)
 		s.now = s.now.Add(time.Millisecond)
-		s.acquired(1)
+		s.requireAcquired(1)
 	}
 }
 
-// go-redis repeats a call whose answer got lost.
+// go-redis repeats a call whose answer was lost.
 func TestPitfall48PermitsOfARepeatedCall(t *testing.T) {
 	t.Parallel()
-	s := permitsUnder(t, "3/second")
+	s := newPermits(t, "3/second")
 	first := s.now
 	for range 3 {
 		d, err := s.Acquire(t.Context(), rate.PermitRequest{Token: "same", Permits: 2, Now: s.now})
@@ -203,47 +203,47 @@ func TestPitfall48PermitsOfARepeatedCall(t *testing.T) {
 	given, err = s.GiveBack(t.Context(), "same")
 	require.NoError(t, err)
 	require.Zero(t, given)
-	s.acquired(3)
+	s.requireAcquired(3)
 }
 
 func TestPermitsOfEachClient(t *testing.T) {
 	t.Parallel()
-	s := permitsUnder(t, "1/second")
+	s := newPermits(t, "1/second")
 	r := permitRate(t, "1/second")
 	r.PerClient = true
 	require.NoError(t, s.SetRate(t.Context(), r))
 	other, err := rate.NewPermits(s.client, rate.PermitsOptions{Name: "push"})
 	require.NoError(t, err)
-	s.acquired(1)
-	s.refused(1, time.Second)
+	s.requireAcquired(1)
+	s.requireRefused(1, time.Second)
 	d, err := other.Acquire(t.Context(), rate.PermitRequest{Token: "other", Now: s.now})
 	require.NoError(t, err)
 	require.True(t, d.Allowed, "a name made up for each")
 }
 
-// A clock that goes back neither gives permits nor keeps them for longer than
-// until it is where it was and the interval has passed.
+// When the clock goes back, permits are neither given early nor kept longer
+// than until the clock is where it was and the interval has passed.
 func TestPermitsOfAClockThatGoesBack(t *testing.T) {
 	t.Parallel()
-	s := permitsUnder(t, "1/second")
-	s.acquired(1)
+	s := newPermits(t, "1/second")
+	s.requireAcquired(1)
 	s.now = s.now.Add(-time.Minute)
-	s.refused(1, time.Minute+time.Second)
+	s.requireRefused(1, time.Minute+time.Second)
 	s.now = s.now.Add(time.Minute + time.Second)
-	s.acquired(1)
+	s.requireAcquired(1)
 }
 
 func TestPermitsWithALag(t *testing.T) {
 	t.Parallel()
-	s := permitsUnder(t, "1/second")
+	s := newPermits(t, "1/second")
 	var err error
 	s.Permits, err = rate.NewPermits(s.client, rate.PermitsOptions{Name: "push", Lag: 50 * time.Millisecond})
 	require.NoError(t, err)
-	s.acquired(1)
-	s.refused(1, 1050*time.Millisecond)
+	s.requireAcquired(1)
+	s.requireRefused(1, 1050*time.Millisecond)
 }
 
-// What is taken expires with the last permit; the rate stays.
+// The permits taken expire with the last one. The rate stays.
 func TestPermitsExpire(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
@@ -258,10 +258,11 @@ func TestPermitsExpire(t *testing.T) {
 	require.Equal(t, []string{"sl:{pace:push}:rate"}, server.Keys())
 }
 
-// Many ask at once: exactly as many are given as there are.
+// Many callers ask at the same time: exactly as many permits are given as there
+// are.
 func TestPitfall18ManyAskForPermitsAtOnce(t *testing.T) {
 	t.Parallel()
-	s := permitsUnder(t, "100/minute")
+	s := newPermits(t, "100/minute")
 	var given atomic.Int64
 	var all sync.WaitGroup
 	for g := range 40 {
@@ -284,7 +285,7 @@ func TestPitfall18ManyAskForPermitsAtOnce(t *testing.T) {
 
 func TestPermitsThatAreNone(t *testing.T) {
 	t.Parallel()
-	s := permitsUnder(t, "5/second")
+	s := newPermits(t, "5/second")
 	for want, o := range map[string]rate.PermitsOptions{
 		`prefix "A" is not allowed: it takes 1 to 32 of a-z 0-9 _ -`:                              {Prefix: "A", Name: "n"},
 		`name "" is not allowed: it takes 1 to 64 of a-z 0-9 _ -`:                                 {},

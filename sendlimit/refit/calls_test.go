@@ -18,8 +18,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
-// everyMinute is n messages from a time on, of the categories in turn.
-func everyMinute(from time.Time, n int, categories ...string) []scheduled {
+// scheduleEveryMinute returns n messages, one a minute, of the categories in
+// turn.
+func scheduleEveryMinute(from time.Time, n int, categories ...string) []scheduled {
 	messages := make([]scheduled, n)
 	for i := range messages {
 		messages[i] = scheduled{
@@ -29,8 +30,8 @@ func everyMinute(from time.Time, n int, categories ...string) []scheduled {
 	return messages
 }
 
-// The number of calls grows with the reservations alone, wherever exempt ones may
-// be ahead, and each looks up no more than so many.
+// The number of calls depends only on the number of reservations, wherever
+// exempt messages are. Each call reads a bounded number of records.
 func TestRefitLooksAheadOnce(t *testing.T) {
 	t.Parallel()
 	now := story.At("10:00")
@@ -53,17 +54,17 @@ func TestRefitLooksAheadOnce(t *testing.T) {
 			p.Categories = map[string]policy.CategoryRules{
 				"otp": {Exempt: true}, "marketing": {Rules: []policy.Rule{{Limit: 100, Period: calendar.Month}}},
 			}
-			messages := everyMinute(now, c.n, c.categories...)
+			messages := scheduleEveryMinute(now, c.n, c.categories...)
 			schedule(t, client, now, "alice", messages...)
 			counted := redistest.DoAfterCalls(t, client, lua.Refit, 0, nil)
-			found := refittedUser(t, client, p, now, "alice")
-			require.Equal(t, refitModel{policy: p, zone: time.UTC, now: now}.breaking(messages), breaking(found))
+			found := runRefitOfUser(t, client, p, now, "alice")
+			require.Equal(t, refitModel{policy: p, zone: time.UTC, now: now}.misfits(messages), summarize(found))
 			require.LessOrEqual(t, counted.Calls, 2+c.n/80)
 		})
 	}
 }
 
-// What was sent is gone through in calls that are short each, too.
+// Sent messages are read in short calls, too.
 func TestRefitOfManyThatWereSent(t *testing.T) {
 	t.Parallel()
 	client := redistest.Real(t).Client()
@@ -72,17 +73,17 @@ func TestRefitOfManyThatWereSent(t *testing.T) {
 	p.Categories = map[string]policy.CategoryRules{
 		"marketing": {Rules: []policy.Rule{{Limit: 450, Period: calendar.Month}}}, "otp": {Exempt: true},
 	}
-	schedule(t, client, now, "alice", everyMinute(story.At("00:00"), 1205, "marketing", "")...)
+	schedule(t, client, now, "alice", scheduleEveryMinute(story.At("00:00"), 1205, "marketing", "")...)
 	counted := redistest.DoAfterCalls(t, client, lua.Refit, 0, nil)
-	found := refittedUser(t, client, p, now, "alice")
+	found := runRefitOfUser(t, client, p, now, "alice")
 	require.Equal(t, []string{
 		"m1200 marketing 450/calendar_month", "m1202 marketing 450/calendar_month", "m1204 marketing 450/calendar_month",
-	}, breaking(found))
+	}, summarize(found))
 	require.Greater(t, counted.Calls, 2)
 }
 
-// A look that takes several calls goes by the settings that hold in the last one,
-// whoever finds that they have changed.
+// A look that takes several calls uses the settings of the last call, whoever
+// finds that they have changed.
 func TestRefitBeginsAnewWhereSettingsChange(t *testing.T) {
 	t.Parallel()
 	for name, known := range map[string]bool{"found by the script": false, "found by somebody else": true} {
@@ -91,7 +92,7 @@ func TestRefitBeginsAnewWhereSettingsChange(t *testing.T) {
 			const n = 1000
 			_, client := redistest.Embedded(t)
 			now := story.At("10:00")
-			schedule(t, client, now, "alice", everyMinute(now, n, "")...)
+			schedule(t, client, now, "alice", scheduleEveryMinute(now, n, "")...)
 			p := story.PolicyOf(t, "1/hour")
 			o := sendlimit.Options{Rules: story.RulesBy(t, p)}
 			settings, err := settings.NewUsers(client, "")

@@ -17,21 +17,21 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// refitModel says by plain counting what does not fit a policy.
+// refitModel finds misfits by plain counting.
 type refitModel struct {
 	policy policy.Policy
 	zone   *time.Location
 	now    time.Time
 }
 
-// placed is what stays.
+// placed is a message that stays.
 type placed struct {
 	category string
 	at       time.Time
 }
 
-// breaking lists the misfits of a user's messages, as breaking does.
-func (m refitModel) breaking(messages []scheduled) []string {
+// misfits lists the misfits among a user's messages, like summarize.
+func (m refitModel) misfits(messages []scheduled) []string {
 	slices.SortFunc(messages, func(a, b scheduled) int {
 		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.id, b.id))
 	})
@@ -57,27 +57,27 @@ func (m refitModel) breaking(messages []scheduled) []string {
 	return found
 }
 
-// broken names what a message would break beside those that stay.
+// broken returns the rules that a message would break beside those that stay.
 func (m refitModel) broken(stay []placed, s scheduled) string {
 	if m.policy.QuietHours.Contains(s.at.In(m.zone)) {
 		return "quiet_hours"
 	}
 	for _, r := range m.policy.Rules {
-		if m.over(r, stay, s, "") {
+		if m.exceeds(r, stay, s, "") {
 			return r.String()
 		}
 	}
 	for _, r := range m.policy.Categories[s.category].Rules {
-		if m.over(r, stay, s, s.category) {
+		if m.exceeds(r, stay, s, s.category) {
 			return s.category + " " + r.String()
 		}
 	}
 	return ""
 }
 
-// over reports whether some window of a rule that contains a message would hold
-// more than the limit. It counts a category, or all messages for "".
-func (m refitModel) over(r policy.Rule, stay []placed, s scheduled, category string) bool {
+// exceeds reports whether a window of a rule with the message would exceed the
+// limit. It counts a category, or all messages for "".
+func (m refitModel) exceeds(r policy.Rule, stay []placed, s scheduled, category string) bool {
 	times := []time.Time{s.at}
 	for _, p := range stay {
 		if category == "" || p.category == category {
@@ -108,8 +108,8 @@ func (m refitModel) over(r policy.Rule, stay []placed, s scheduled, category str
 	return false
 }
 
-// period names the natural period that a time is in. Hours that the clocks show
-// twice are two.
+// period returns a name for the natural period of a time. An hour that the
+// clock shows twice is two periods.
 func (m refitModel) period(p calendar.Period, at time.Time) string {
 	local := at.In(m.zone)
 	switch p {
@@ -127,8 +127,8 @@ func (m refitModel) period(p calendar.Period, at time.Time) string {
 	}
 }
 
-// randomRefit makes a policy and a user's messages around now, of which some break
-// it.
+// randomRefit returns a random policy and a user's messages around now. Some of
+// them break the policy.
 func randomRefit(random *rand.Rand, now time.Time, n int) (policy.Policy, []scheduled) {
 	some := func(texts []string, most int) []policy.Rule {
 		var rules []policy.Rule
@@ -166,8 +166,8 @@ func randomRefit(random *rand.Rand, now time.Time, n int) (policy.Policy, []sche
 	return p, messages
 }
 
-// The script agrees with plain counting about random policies and timelines, on
-// days on which clocks are changed as well.
+// The script and plain counting agree about random policies and timelines, also
+// on days of clock changes.
 func TestRefitAgreesWithPlainCounting(t *testing.T) {
 	t.Parallel()
 	seed := rand.Uint64()
@@ -186,9 +186,9 @@ func TestRefitAgreesWithPlainCounting(t *testing.T) {
 		schedule(t, client, now, user, messages...)
 		zone, err := time.LoadLocation(cmp.Or(p.TimeZone, "UTC"))
 		require.NoError(t, err)
-		want := refitModel{policy: p, zone: zone, now: now}.breaking(messages)
-		found := refittedUser(t, client, p, now, user)
-		require.Equal(t, want, breaking(found), "round %d, seed %d: %+v at %s", round, seed, p, now)
+		want := refitModel{policy: p, zone: zone, now: now}.misfits(messages)
+		found := runRefitOfUser(t, client, p, now, user)
+		require.Equal(t, want, summarize(found), "round %d, seed %d: %+v at %s", round, seed, p, now)
 		misfits += len(want)
 	}
 	require.Greater(t, misfits, 500, "which is what this is about")

@@ -23,14 +23,14 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
-// scheduled is a message that a user has, as a refit finds it.
+// scheduled is a message of a user.
 type scheduled struct {
 	id, category string
 	at           time.Time
 }
 
-// schedule has messages in the store, whatever the rules say, as they are after a
-// submit: those that are over by now have been sent.
+// schedule adds messages to the store as a submit does, but without judging.
+// Past ones have been sent.
 func schedule(t *testing.T, client redis.UniversalClient, now time.Time, user string, messages ...scheduled) {
 	t.Helper()
 	keys := story.KeysOf(sendlimit.Options{})
@@ -56,9 +56,9 @@ func schedule(t *testing.T, client redis.UniversalClient, now time.Time, user st
 	require.NoError(t, err)
 }
 
-// refitted goes through all partitions that have users, and returns what does not fit, by
-// user, and the totals.
-func refitted(t *testing.T, client redis.UniversalClient, o sendlimit.Options, r refit.Options) (map[string][]refit.Misfit, refit.Totals) {
+// runRefit runs a refit over all partitions with users. It returns the misfits
+// by user, and the totals.
+func runRefit(t *testing.T, client redis.UniversalClient, o sendlimit.Options, r refit.Options) (map[string][]refit.Misfit, refit.Totals) {
 	t.Helper()
 	look, err := refit.New(client, o, r)
 	require.NoError(t, err)
@@ -91,8 +91,8 @@ func looked(t *testing.T, look *refit.Refit) (map[string][]refit.Misfit, refit.T
 	return found, sum
 }
 
-// refittedUser returns what does not fit of one user.
-func refittedUser(t *testing.T, client redis.UniversalClient, p policy.Policy, now time.Time, user string) []refit.Misfit {
+// runRefitOfUser returns the misfits of one user.
+func runRefitOfUser(t *testing.T, client redis.UniversalClient, p policy.Policy, now time.Time, user string) []refit.Misfit {
 	t.Helper()
 	look, err := refit.New(client, sendlimit.Options{Rules: story.RulesBy(t, p)}, refit.Options{Policy: p, Now: now})
 	require.NoError(t, err)
@@ -107,8 +107,8 @@ func refittedUser(t *testing.T, client redis.UniversalClient, p policy.Policy, n
 	return found
 }
 
-// breaking is misfits in short: "id rule".
-func breaking(misfits []refit.Misfit) []string {
+// summarize returns misfits as "id rule".
+func summarize(misfits []refit.Misfit) []string {
 	var texts []string
 	for _, m := range misfits {
 		texts = append(texts, m.ID+" "+m.Breaks())
@@ -177,15 +177,15 @@ func TestRefit(t *testing.T) {
 				messages = append(messages, m)
 			}
 			schedule(t, client, now, "alice", messages...)
-			found, totals := refitted(t, client, sendlimit.Options{Rules: story.RulesBy(t, c.policy)}, refit.Options{Policy: c.policy, Now: now})
-			require.Equal(t, c.want, strings.Join(breaking(found["alice"]), ","))
+			found, totals := runRefit(t, client, sendlimit.Options{Rules: story.RulesBy(t, c.policy)}, refit.Options{Policy: c.policy, Now: now})
+			require.Equal(t, c.want, strings.Join(summarize(found["alice"]), ","))
 			require.Equal(t, 1, totals.Users)
 			require.Equal(t, len(found["alice"]), totals.Misfits)
 		})
 	}
 }
 
-// quietPolicy is a policy with quiet hours.
+// quietPolicy returns a policy with quiet hours.
 func quietPolicy(t *testing.T, hours string, rules ...string) policy.Policy {
 	t.Helper()
 	p := story.PolicyOf(t, rules...)
@@ -219,10 +219,10 @@ func TestRefitKnowsWhoIsUnderThePolicy(t *testing.T) {
 	}
 	o := sendlimit.Options{Rules: story.RulesBy(t, everybody, vip)}
 
-	found, totals := refitted(t, client, o, refit.Options{Policy: everybody, Now: now})
+	found, totals := runRefit(t, client, o, refit.Options{Policy: everybody, Now: now})
 	require.Len(t, found, 4)
-	require.Equal(t, []string{"b 1/calendar_day", "c 1/calendar_day", "d 1/calendar_day"}, breaking(found["alice"]))
-	require.Equal(t, []string{"d 3/calendar_day"}, breaking(found["lena"]), "by their own limits")
+	require.Equal(t, []string{"b 1/calendar_day", "c 1/calendar_day", "d 1/calendar_day"}, summarize(found["alice"]))
+	require.Equal(t, []string{"d 3/calendar_day"}, summarize(found["lena"]), "by their own limits")
 	require.Len(t, found["bob"], 3, "what was accepted of a blocked user is sent")
 	require.Len(t, found["tokio"], 3, "the policy counts in its own zone")
 	require.Equal(t, refit.Totals{
@@ -231,18 +231,18 @@ func TestRefitKnowsWhoIsUnderThePolicy(t *testing.T) {
 	}, totals)
 
 	everybody.UserTimeZone = true
-	found, _ = refitted(t, client, o, refit.Options{Policy: everybody, Now: now})
-	require.Equal(t, []string{"b 1/calendar_day", "d 1/calendar_day"}, breaking(found["tokio"]), "in Tokyo c is on the next day")
+	found, _ = runRefit(t, client, o, refit.Options{Policy: everybody, Now: now})
+	require.Equal(t, []string{"b 1/calendar_day", "d 1/calendar_day"}, summarize(found["tokio"]), "in Tokyo c is on the next day")
 
-	found, totals = refitted(t, client, o, refit.Options{Policy: vip, Now: now})
-	require.Equal(t, []string{"c 2/calendar_day", "d 2/calendar_day"}, breaking(found["vera"]))
+	found, totals = runRefit(t, client, o, refit.Options{Policy: vip, Now: now})
+	require.Equal(t, []string{"c 2/calendar_day", "d 2/calendar_day"}, summarize(found["vera"]))
 	require.Equal(t, refit.Totals{
 		Users: 1, Reservations: 4, MisfitUsers: 1, Misfits: 2, Unclear: 1, ByRule: map[string]int{"2/calendar_day": 2},
 	}, totals)
 }
 
-// What ended is not looked at, nor what was accepted without a place, and a
-// reservation without a message behind it is nobody's to move.
+// A refit ignores ended messages and those accepted without a place. Nobody can
+// move a reservation without a message.
 func TestRefitLooksAtWhatIsToBeSent(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)
@@ -253,8 +253,8 @@ func TestRefitLooksAtWhatIsToBeSent(t *testing.T) {
 	require.NoError(t, client.HSet(t.Context(), keys.Record("alice", "b"), "s", "s").Err()) // being sent
 	require.NoError(t, client.ZAdd(t.Context(), keys.Uncounted("alice"), redis.Z{Score: float64(story.At("12:05").UnixMilli()), Member: "x"}).Err())
 	policy := story.PolicyOf(t, "1/hour")
-	found, _ := refitted(t, client, sendlimit.Options{Rules: story.RulesBy(t, policy)}, refit.Options{Policy: policy, Now: now})
-	require.Equal(t, []string{"c 1/hour"}, breaking(found["alice"]))
+	found, _ := runRefit(t, client, sendlimit.Options{Rules: story.RulesBy(t, policy)}, refit.Options{Policy: policy, Now: now})
+	require.Equal(t, []string{"c 1/hour"}, summarize(found["alice"]))
 }
 
 func TestRefitFreeTime(t *testing.T) {
@@ -267,7 +267,7 @@ func TestRefitFreeTime(t *testing.T) {
 	o := sendlimit.Options{Rules: story.RulesBy(t, policy), ExpireAfter: 10 * time.Minute}
 	look, err := refit.New(client, o, refit.Options{Policy: policy, Now: now})
 	require.NoError(t, err)
-	found, _ := refitted(t, client, o, refit.Options{Policy: policy, Now: now})
+	found, _ := runRefit(t, client, o, refit.Options{Policy: policy, Now: now})
 	require.Len(t, found["alice"], 1)
 	m := found["alice"][0]
 	require.Equal(t, story.At("13:00"), m.ExpiresAt)
@@ -276,7 +276,7 @@ func TestRefitFreeTime(t *testing.T) {
 	require.Zero(t, free, "13:00 is free, and too late")
 
 	require.NoError(t, client.HDel(t.Context(), story.KeysOf(sendlimit.Options{}).Record("alice", "b"), "x").Err())
-	found, _ = refitted(t, client, o, refit.Options{Policy: policy, Now: now})
+	found, _ = runRefit(t, client, o, refit.Options{Policy: policy, Now: now})
 	m = found["alice"][0]
 	require.Zero(t, m.ExpiresAt)
 	free, err = look.NextFree(t.Context(), m)
@@ -284,7 +284,7 @@ func TestRefitFreeTime(t *testing.T) {
 	require.Equal(t, story.At("13:00"), free, "it expires so long after its new time")
 }
 
-// A user with 10,000 reservations is judged in calls that are short each.
+// A user with 10,000 reservations is judged in short calls.
 func TestPitfall15RefitOfAUserWithManyReservations(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
@@ -302,7 +302,7 @@ func TestPitfall15RefitOfAUserWithManyReservations(t *testing.T) {
 	var found map[string][]refit.Misfit
 	var totals refit.Totals
 	made := calls.During(func() {
-		found, totals = refitted(t, client, sendlimit.Options{Rules: story.RulesBy(t, policy)}, refit.Options{Policy: policy, Now: now})
+		found, totals = runRefit(t, client, sendlimit.Options{Rules: story.RulesBy(t, policy)}, refit.Options{Policy: policy, Now: now})
 	})
 	require.Equal(t, n, totals.Reservations)
 	require.Equal(t, n-(n+59)/60, totals.Misfits)

@@ -14,8 +14,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// The searches hop from edge to edge; here every millisecond is judged, by
-// counting every window there is and looking at the clock on the wall.
+// The searches judge edges only. This test judges every millisecond by counting
+// all windows and reading the local clock.
 func TestSearchesAgainstEveryMillisecond(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -51,7 +51,7 @@ func TestSearchesAgainstEveryMillisecond(t *testing.T) {
 			return 0, false
 		}
 		for at := int64(1); at < length; at++ {
-			// Both sides of each change, and some between.
+			// Both sides of each change, and some times between.
 			if forbidden[at] != forbidden[at-1] || at%1009 == 0 {
 				require.Equal(t, forbidden[at-1], !rs.allow(tl, first+at-1), "at %d", at-1)
 				require.Equal(t, forbidden[at], !rs.allow(tl, first+at), "at %d", at)
@@ -84,8 +84,8 @@ func TestSearchesAgainstEveryMillisecond(t *testing.T) {
 	})
 }
 
-// The conflicts are what any overfull window holds, whatever it starts at, and
-// the usage is the most that any holds.
+// The conflicts are the reservations of all overfull windows, and the usage is
+// that of the fullest.
 func TestWindowsAgainstEveryStart(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -123,14 +123,15 @@ func TestWindowsAgainstEveryStart(t *testing.T) {
 		u := r.usage(tl, at)
 		require.Equal(t, most, u.Used)
 		require.Equal(t, window, cut(u.Until)-cut(u.From))
-		// Of windows with the same content the last one is named, the one that
-		// starts at its first reservation.
+		// Of windows with the same content the last one is returned. It starts
+		// at its first reservation.
 		require.GreaterOrEqual(t, cut(u.From), earliest)
 		require.Equal(t, tl.within(span{earliest, earliest + window}), tl.within(span{cut(u.From), cut(u.Until)}))
 	})
 }
 
-// forbid marks the milliseconds from first on at which a send would break a rule.
+// forbid marks the milliseconds, counted from first, at which a send would
+// break a rule.
 func forbid(forbidden []bool, r rule, first int64, tl timeline) {
 	tl = slices.DeleteFunc(slices.Clone(tl), func(e entry) bool { return r.category != "" && e.category != r.category })
 	length := int64(len(forbidden))
@@ -156,10 +157,10 @@ func forbid(forbidden []bool, r rule, first int64, tl timeline) {
 	}
 }
 
-// drawTimeline draws reservations as no rules would have let them in: a
-// lowered limit can leave a timeline like that.
+// drawTimeline draws reservations that may break the rules, as after a lowered
+// limit.
 func drawTimeline(t *rapid.T, first, length int64) timeline {
-	// Coarse times often collide, touch, or are a whole window apart.
+	// Coarse times are often equal, adjacent, or a whole window apart.
 	grid := rapid.SampledFrom([]int64{1, 500, 1000}).Draw(t, "grid")
 	var tl timeline
 	for range rapid.IntRange(0, 25).Draw(t, "reservations") {
@@ -171,9 +172,9 @@ func drawTimeline(t *rapid.T, first, length int64) timeline {
 	return tl
 }
 
-// drawQuiet draws quiet hours, often none, and a moment about a minute before one
-// at which something changes: their beginning, their end, midnight, the week, the
-// clocks or several of these.
+// drawQuiet draws quiet hours, often none, and a time about a minute before a
+// change: their beginning or end, midnight, the end of a week, a clock change,
+// or several of these.
 func drawQuiet(t *rapid.T) (quiet, int64) {
 	around := rapid.SampledFrom([]struct{ zone, at string }{
 		{"UTC", "2026-11-23T00:00:00Z"},                 // a week begins
@@ -192,7 +193,7 @@ func drawQuiet(t *rapid.T) (quiet, int64) {
 	first := change.Add(-time.Minute).UnixMilli() + rapid.Int64Range(-2000, 2000).Draw(t, "shifted")
 	var lines []string
 	for range rapid.IntRange(0, 3).Draw(t, "lines") {
-		// Of what the clock shows around the change, on either side of it.
+		// Times that the clock shows on either side of the change.
 		near := change.Add(time.Duration(rapid.IntRange(-2, 2).Draw(t, "minutes")) * time.Minute).In(zone)
 		lasts := rapid.SampledFrom([]time.Duration{time.Minute, 2 * time.Minute, 8 * time.Hour}).Draw(t, "lasts")
 		if rapid.Bool().Draw(t, "ends there") {

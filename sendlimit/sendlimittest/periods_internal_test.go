@@ -76,8 +76,8 @@ func TestPeriods(t *testing.T) {
 	}
 }
 
-// Periods tile time: all times of a period give the same period, and the next
-// one begins where it ends, however the clocks change.
+// Periods tile time: all times of a period have the same period, and the next
+// one begins where it ends, also at clock changes.
 func TestPeriodsTile(t *testing.T) {
 	t.Parallel()
 	zones := []string{

@@ -75,7 +75,7 @@ func TestUsage(t *testing.T) {
 	require.Equal(t, sendlimit.Usage{
 		At: at("11:00:50"), Now: s.now,
 		Rules: []sendlimit.RuleUsage{
-			// From 11:00:40 on there are two as well: the earliest counts.
+			// The window from 11:00:40 on has two as well: the earliest counts.
 			{Rule: minutes, Used: 2, From: at("11:00:00"), Until: at("11:01:00")},
 			{Rule: daily, Used: 3, From: at("00:00:00"), Until: at("23 00:00:00")},
 		},

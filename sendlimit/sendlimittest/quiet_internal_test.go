@@ -65,8 +65,8 @@ func TestQuiet(t *testing.T) {
 	}
 }
 
-// Between two edges it is either quiet or not, and edges upwards and downwards are
-// the same.
+// All times between two edges are quiet, or none is. Edges are the same in both
+// directions.
 func TestQuietEdges(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

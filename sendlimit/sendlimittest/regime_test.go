@@ -14,15 +14,15 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
-// newPolicyStory tells of a user under a policy that begins with these rules.
+// newPolicyStory starts a story with a changed policy.
 func newPolicyStory(t *testing.T, change func(*policy.Policy), rules ...string) *story {
 	t.Helper()
-	model, err := sendlimittest.NewModel(policyWith(t, "test", change, rules...), policy.DefaultReach)
+	model, err := sendlimittest.NewModel(newPolicy(t, "test", change, rules...), policy.DefaultReach)
 	require.NoError(t, err)
 	return &story{T: t, model: model, now: at("00:00:00")}
 }
 
-func policyWith(t *testing.T, name string, change func(*policy.Policy), rules ...string) policy.Policy {
+func newPolicy(t *testing.T, name string, change func(*policy.Policy), rules ...string) policy.Policy {
 	t.Helper()
 	p, err := policy.Parse(name, "", rules...)
 	require.NoError(t, err)
@@ -31,21 +31,21 @@ func policyWith(t *testing.T, name string, change func(*policy.Policy), rules ..
 	return p
 }
 
-func hours(t *testing.T, lines ...string) policy.QuietHours {
+func parseQuietHours(t *testing.T, lines ...string) policy.QuietHours {
 	t.Helper()
 	q, err := policy.ParseQuietHours(lines...)
 	require.NoError(t, err)
 	return q
 }
 
-func rule(t *testing.T, text string) policy.Rule {
+func parseRule(t *testing.T, text string) policy.Rule {
 	t.Helper()
 	r, err := policy.ParseRule(text)
 	require.NoError(t, err)
 	return r
 }
 
-func (s *story) of(category, id, when string) sendlimit.Decision {
+func (s *story) reserveOf(category, id, when string) sendlimit.Decision {
 	r := s.request(id, when)
 	r.Category = category
 	return s.model.Reserve(r)
@@ -53,7 +53,7 @@ func (s *story) of(category, id, when string) sendlimit.Decision {
 
 func TestQuietHoursRefuse(t *testing.T) {
 	t.Parallel()
-	s := newPolicyStory(t, func(p *policy.Policy) { p.QuietHours = hours(t, "22:00-08:00") }, "1/minute")
+	s := newPolicyStory(t, func(p *policy.Policy) { p.QuietHours = parseQuietHours(t, "22:00-08:00") }, "1/minute")
 	s.accepted("21:59:30", "23 08:00:00")
 	d := s.reserve("a", "22:00:00")
 	require.Equal(t, fault.CodeQuietHours, d.Code)
@@ -78,7 +78,7 @@ func TestQuietHoursRefuse(t *testing.T) {
 func TestOrderOfJudgement(t *testing.T) {
 	t.Parallel()
 	s := newPolicyStory(t, func(p *policy.Policy) {
-		p.QuietHours, p.Reach = hours(t, "22:00-08:00"), 48*time.Hour
+		p.QuietHours, p.Reach = parseQuietHours(t, "22:00-08:00"), 48*time.Hour
 	}, "1/minute")
 	s.now = at("12:00:00")
 	s.accepted("12:30:00")
@@ -102,44 +102,44 @@ func TestCategories(t *testing.T) {
 	t.Parallel()
 	s := newPolicyStory(t, func(p *policy.Policy) {
 		p.Categories = map[string]policy.CategoryRules{
-			"marketing": {Rules: []policy.Rule{rule(t, "1/hour")}},
+			"marketing": {Rules: []policy.Rule{parseRule(t, "1/hour")}},
 			"otp":       {Exempt: true},
 			"codes":     {Exempt: true, Uncounted: true},
 		}
-		p.QuietHours = hours(t, "20:00-21:00")
+		p.QuietHours = parseQuietHours(t, "20:00-21:00")
 	}, "2/minute")
-	require.True(t, s.of("marketing", "a", "11:00:00").Allowed)
-	require.True(t, s.of("", "b", "11:00:00").Allowed)
-	require.Equal(t, "2/minute", s.of("news", "x", "11:00:30").Violations[0].Rule.String(), "a category of which nothing is said")
-	d := s.of("marketing", "x", "11:00:30")
+	require.True(t, s.reserveOf("marketing", "a", "11:00:00").Allowed)
+	require.True(t, s.reserveOf("", "b", "11:00:00").Allowed)
+	require.Equal(t, "2/minute", s.reserveOf("news", "x", "11:00:30").Violations[0].Rule.String(), "a category of which nothing is said")
+	d := s.reserveOf("marketing", "x", "11:00:30")
 	require.Len(t, d.Violations, 2, "the overall rule, then the category's")
 	require.Equal(t, sendlimit.Violation{
-		Rule: rule(t, "1/hour"), Category: "marketing", ConflictsTotal: 1,
+		Rule: parseRule(t, "1/hour"), Category: "marketing", ConflictsTotal: 1,
 		Conflicts: []keyspace.Reservation{{ID: "a", At: at("11:00:00")}},
 	}, d.Violations[1])
 	require.Equal(t, at("12:00:00"), d.NextFree)
-	require.True(t, s.of("", "c", "11:30:00").Allowed, "others are not of that category")
+	require.True(t, s.reserveOf("", "c", "11:30:00").Allowed, "others are not of that category")
 
 	for _, when := range []string{"11:00:00", "11:00:00", "20:30:00"} {
-		s.of("otp", "exempt"+when, when)
-		s.of("codes", "uncounted"+when, when)
+		s.reserveOf("otp", "exempt"+when, when)
+		s.reserveOf("codes", "uncounted"+when, when)
 	}
 	s.holds("a 11:00:00", "b 11:00:00", "exempt11:00:00 11:00:00", "uncounted11:00:00 11:00:00", "c 11:30:00",
 		"exempt20:30:00 20:30:00", "uncounted20:30:00 20:30:00")
-	require.Equal(t, 3, s.of("", "x", "11:00:01").Violations[0].ConflictsTotal, "an exempt one counts unless it is uncounted")
+	require.Equal(t, 3, s.reserveOf("", "x", "11:00:01").Violations[0].ConflictsTotal, "an exempt one counts unless it is uncounted")
 	r := sendlimit.UsageRequest{User: "alice", At: at("11:00:10"), Category: "marketing", Now: s.now}
 	require.Equal(t, []sendlimit.RuleUsage{
-		{Rule: rule(t, "2/minute"), Used: 3, From: at("11:00:00"), Until: at("11:01:00")},
-		{Rule: rule(t, "1/hour"), Category: "marketing", Used: 1, From: at("11:00:00"), Until: at("12:00:00")},
+		{Rule: parseRule(t, "2/minute"), Used: 3, From: at("11:00:00"), Until: at("11:01:00")},
+		{Rule: parseRule(t, "1/hour"), Category: "marketing", Used: 1, From: at("11:00:00"), Until: at("12:00:00")},
 	}, s.model.Usage(r).Rules)
 }
 
 func TestWhatIsSetForAUser(t *testing.T) {
 	t.Parallel()
-	own := policyWith(t, "test", func(p *policy.Policy) {
-		p.UserTimeZone, p.QuietHours = true, hours(t, "22:00-06:00")
+	own := newPolicy(t, "test", func(p *policy.Policy) {
+		p.UserTimeZone, p.QuietHours = true, parseQuietHours(t, "22:00-06:00")
 	}, "1/minute", "2/calendar_day")
-	other := policyWith(t, "other", func(p *policy.Policy) { p.OnConflict = policy.Shift }, "1/hour")
+	other := newPolicy(t, "other", func(p *policy.Policy) { p.OnConflict = policy.Shift }, "1/hour")
 	s := &story{T: t, now: at("00:00:00")}
 	var err error
 	s.model, err = sendlimittest.NewModel(own, policy.DefaultReach)
@@ -154,7 +154,7 @@ func TestWhatIsSetForAUser(t *testing.T) {
 
 	s.accepted("18:00:00", "19:00:00")
 	require.Equal(t, fault.CodeSendLimit, s.reserve("a", "20:00:00").Code)
-	set(policy.UserSettings{Limits: []policy.Rule{rule(t, "3/calendar_day")}})
+	set(policy.UserSettings{Limits: []policy.Rule{parseRule(t, "3/calendar_day")}})
 	require.Equal(t, fault.CodeQuietHours, s.reserve("a", "22:00:00").Code)
 	s.accepted("20:00:00")
 	require.Equal(t, "3/calendar_day", s.reserve("a", "21:00:00").Violations[0].Rule.String())
@@ -173,6 +173,6 @@ func TestWhatIsSetForAUser(t *testing.T) {
 	s.holds("18:00:00 18:00:00", "19:00:00 19:00:00", "20:00:00 20:00:00", "a 21:00:00")
 	set(policy.UserSettings{})
 	require.Equal(t, fault.CodeSendLimit, byPolicy("b", "17:00:00").Code, "the common one refuses")
-	require.NoError(t, s.model.Follow(policyWith(t, "test", func(*policy.Policy) {}, "5/calendar_day")))
+	require.NoError(t, s.model.Follow(newPolicy(t, "test", func(*policy.Policy) {}, "5/calendar_day")))
 	s.accepted("22:30:00")
 }

@@ -26,7 +26,7 @@ func TestBothSidesOfMidnight(t *testing.T) {
 	t.Parallel()
 	s := newStory(t, "1/minute", "2/calendar_day")
 	s.accepted("12:00:00", "23:59:59.999")
-	// The minute rule knows no midnight, the day rule nothing else.
+	// The minute rule spans midnight, the day rule does not.
 	s.refused("23 00:00:00", "", "23 00:00:59.999", "1/minute")
 	s.refused("22:00:00", "", "23 00:00:59.999", "2/calendar_day")
 	s.refused("23:59:00", "", "23 00:00:59.999", "1/minute", "2/calendar_day")
@@ -38,10 +38,10 @@ func TestInsertsLookBothWays(t *testing.T) {
 	t.Parallel()
 	s := newStory(t, "2/minute")
 	s.accepted("11:00:00", "11:00:50")
-	// Between the two, any time is the third of a minute.
+	// Any time between the two is the third within a minute.
 	s.refused("11:00:30", "10:59:50", "11:01:00", "2/minute")
 	s.accepted("11:01:20")
-	// That place was free until the one after it was taken.
+	// That place was free until the next one was taken.
 	s.refused("11:01:00", "10:59:50", "11:01:50", "2/minute")
 	s.accepted("11:01:50", "10:59:50")
 }
@@ -67,10 +67,10 @@ func TestNextFreeTimeOfAllRulesTogether(t *testing.T) {
 	t.Parallel()
 	s := newStory(t, "1/minute", "2/hour", "3/calendar_day")
 	s.accepted("22:00:00", "22:30:00")
-	// The minute would be over at 22:31:00, the hour at 23:00:00.
+	// The minute rule allows 22:31:00, the hour rule 23:00:00.
 	s.refused("22:30:10", "21:30:00", "23:00:00", "1/minute", "2/hour")
 	s.accepted("23:00:00")
-	// The hour has room again by now, the day has not.
+	// The hour has room again, the day does not.
 	s.refused("23:30:00", "", "23 00:00:00", "3/calendar_day")
 }
 

@@ -13,8 +13,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
-// story tells of one user, at first at midnight of 2026-11-22, whose
-// reservations are named by their ids.
+// story is a user of a Model. Its clock shows midnight of 2026-11-22 at first.
+// Reservations have their time as id.
 type story struct {
 	*testing.T
 
@@ -22,8 +22,8 @@ type story struct {
 	now   time.Time
 }
 
-// newStory takes rules as they are written; one that is a name of a time zone
-// instead is the policy's.
+// newStory starts a story under rules. The last one may be a zone: "zone
+// Europe/Berlin".
 func newStory(t *testing.T, rules ...string) *story {
 	t.Helper()
 	zone := ""
@@ -78,8 +78,8 @@ func (s *story) release(id string) sendlimit.Decision {
 	return s.model.Release(sendlimit.ReleaseRequest{User: "alice", ID: id, Now: s.now})
 }
 
-// accepted reserves places, each with its time as its id, and requires that
-// they are free.
+// accepted reserves places and requires that they are free. The id of each is
+// made of its time.
 func (s *story) accepted(whens ...string) {
 	s.Helper()
 	for _, when := range whens {
@@ -90,8 +90,8 @@ func (s *story) accepted(whens ...string) {
 // id makes an id of a time, which may have a space.
 func id(when string) string { return strings.ReplaceAll(when, " ", "_") }
 
-// refused requires that a place is refused by the rules given, with the free
-// times before and after it, which can be "" for none.
+// refused requires that exactly the given rules refuse a place, and that the
+// decision has these free times before and after it. "" stands for none.
 func (s *story) refused(when, previous, next string, rules ...string) {
 	s.Helper()
 	d := s.reserve("refused", when)
@@ -106,7 +106,7 @@ func (s *story) refused(when, previous, next string, rules ...string) {
 	require.Equal(s, at(next), d.NextFree, "%s: next free", when)
 }
 
-// holds requires that the user has these reservations, "id time" each.
+// holds requires that the user has exactly these reservations, as "id time".
 func (s *story) holds(wanted ...string) {
 	s.Helper()
 	var held []string

@@ -24,8 +24,7 @@ func policyStore(t *testing.T, client redis.Cmdable) *settings.Policies {
 	return policies
 }
 
-// Each policy that says something else has a version of its own; the same one
-// again keeps it.
+// Every changed policy gets a new version. An equal one keeps its version.
 func TestPolicyVersions(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
@@ -66,7 +65,8 @@ func TestPolicyVersions(t *testing.T) {
 	require.False(t, ok)
 }
 
-// Who expects another version has not seen what is stored, and replaces nothing.
+// A caller that expects another version has not seen the stored policy, and
+// replaces nothing.
 func TestAPolicyThatHasChangedSince(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)
@@ -86,7 +86,7 @@ func TestAPolicyThatHasChangedSince(t *testing.T) {
 	_, err = policies.Replace(t.Context(), second, 1)
 	require.NoError(t, err)
 	mismatch(third, 1, 2, "policy test is at version 2, no longer at 1")
-	// A repeated call, whose first answer was lost, has the same outcome.
+	// A repeated call after a lost answer has the same outcome.
 	change, err := policies.Replace(t.Context(), second, 1)
 	require.NoError(t, err)
 	require.Equal(t, int64(2), change.New.Version)
@@ -94,7 +94,7 @@ func TestAPolicyThatHasChangedSince(t *testing.T) {
 	require.NotEmpty(t, story.Invalid(t, err, "version", "-2"))
 }
 
-// Of many who replace the same version one does.
+// If many callers replace the same version, one succeeds.
 func TestOneReplacesAVersion(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)
@@ -122,7 +122,7 @@ func TestOneReplacesAVersion(t *testing.T) {
 	require.Equal(t, 1, replaced)
 }
 
-// A bad policy changes nothing, and is not listed.
+// An invalid policy is not stored and not listed.
 func TestABadPolicyIsNotStored(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
@@ -135,8 +135,8 @@ func TestABadPolicyIsNotStored(t *testing.T) {
 	require.Empty(t, server.Keys())
 }
 
-// Of two rules of one window nobody could say which a limit of a user stands for:
-// the store takes none, and what it has of them is judged by.
+// With two rules of the same window, a user's own limit would be ambiguous. Such
+// policies are not accepted. Stored ones apply.
 func TestRulesOfTheSameWindowAreNotStored(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
@@ -187,7 +187,7 @@ func TestRulesOfTheSameWindowAreNotStored(t *testing.T) {
 	require.Equal(t, &stored, change.Old)
 }
 
-// A policy that a newer program wrote stands in nobody's way.
+// Unreadable policies of newer programs do no harm.
 func TestAllPolicies(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)

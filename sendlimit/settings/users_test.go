@@ -74,7 +74,7 @@ func TestUserSettings(t *testing.T) {
 	require.False(t, server.Exists(key))
 }
 
-// Fields that only a newer program knows stay.
+// Unknown fields of newer programs are kept.
 func TestUserSettingsOfANewerProgram(t *testing.T) {
 	t.Parallel()
 	server, settings := settingsStore(t)
@@ -138,7 +138,7 @@ func TestUserSettingsThatAreRefused(t *testing.T) {
 	require.Empty(t, server.Keys())
 }
 
-// Many who change different settings at a time undo nothing of each other.
+// Concurrent changes of different settings do not undo each other.
 func TestUpdatesOfUserSettingsDoNotCross(t *testing.T) {
 	t.Parallel()
 	_, settings := settingsStore(t)
@@ -162,8 +162,7 @@ func TestUpdatesOfUserSettingsDoNotCross(t *testing.T) {
 	require.Len(t, got.Limits, 6)
 }
 
-// What somebody else sets in between is seen, and a change that changes nothing
-// leaves the version.
+// An update sees concurrent changes. A change without effect keeps the version.
 func TestAnUpdateOfUserSettings(t *testing.T) {
 	t.Parallel()
 	_, settings := settingsStore(t)

@@ -56,7 +56,7 @@ func TestStatsOfAnAccountsDays(t *testing.T) {
 	require.NoError(t, nobody.Flush(t.Context()))
 }
 
-// What was written and whose answer got lost is not counted twice.
+// Numbers whose answer was lost are not counted twice.
 func TestPitfall48StatsWithoutAReply(t *testing.T) {
 	t.Parallel()
 	server, client := redistest.Embedded(t)
@@ -64,7 +64,7 @@ func TestPitfall48StatsWithoutAReply(t *testing.T) {
 	require.NoError(t, lua.StatsAdd.Load(t.Context(), client).Err())
 	deaf := redis.NewClient(client.Options())
 	t.Cleanup(func() { require.NoError(t, deaf.Close()) })
-	hook := &deafTo{script: lua.StatsAdd}
+	hook := &dropReply{script: lua.StatsAdd}
 	deaf.AddHook(hook)
 	stats, err := stats.New(deaf, "")
 	require.NoError(t, err)
@@ -77,21 +77,21 @@ func TestPitfall48StatsWithoutAReply(t *testing.T) {
 	require.EqualValues(t, 2, got.Sent)
 }
 
-// deafTo is a client hook that loses the first answer of a script.
-type deafTo struct {
+// dropReply is a client hook that loses the first answer of a script.
+type dropReply struct {
 	script *redis.Script
 	lost   bool
 }
 
-func (d *deafTo) DialHook(next redis.DialHook) redis.DialHook {
+func (d *dropReply) DialHook(next redis.DialHook) redis.DialHook {
 	return func(ctx context.Context, network, addr string) (net.Conn, error) { return next(ctx, network, addr) }
 }
 
-func (d *deafTo) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+func (d *dropReply) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return next
 }
 
-func (d *deafTo) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+func (d *dropReply) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
 		if args := cmd.Args(); err == nil && !d.lost && len(args) > 1 && args[1] == d.script.Hash() {

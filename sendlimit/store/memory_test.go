@@ -13,9 +13,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// informs has a server answer INFO with the lines, or an error that begins with
-// a dash.
-func informs(m *miniredis.Miniredis, lines ...string) {
+// setInfo makes a server answer INFO with these lines, or with an error for a
+// line that begins with a dash.
+func setInfo(m *miniredis.Miniredis, lines ...string) {
 	m.Server().SetPreHook(func(peer *server.Peer, command string, _ ...string) bool {
 		text := strings.Join(lines, "\r\n")
 		switch {
@@ -48,7 +48,7 @@ func TestReadMemory(t *testing.T) {
 		{"INFO is forbidden", []string{"-NOPERM this user has no permissions to run the 'info' command"}, nil},
 		{"no such section", []string{"-ERR section (memory) is not supported"}, nil},
 	} {
-		informs(m, row.lines...)
+		setInfo(m, row.lines...)
 		got, err := store.ReadMemory(t.Context(), client)
 		require.NoError(t, err, row.why)
 		require.Equal(t, row.want, got, row.why)
@@ -60,7 +60,7 @@ func TestReadMemory(t *testing.T) {
 	require.Empty(t, got)
 
 	client.Options().MaxRetries = 0
-	informs(m, "-LOADING Redis is loading the dataset in memory")
+	setInfo(m, "-LOADING Redis is loading the dataset in memory")
 	_, err = store.ReadMemory(t.Context(), client)
 	var away *fault.UnavailableError
 	require.ErrorAs(t, err, &away)

@@ -19,8 +19,7 @@ import (
 
 const mayBeDone = ": what was asked for may have been done, and asking again with the same id is safe"
 
-// detail returns the sentence for an error, which has to be an unavailable
-// store; "" where it is not one.
+// detail returns the sentence of an unavailable error, "" for other errors.
 func detail(t *testing.T, err error) string {
 	t.Helper()
 	wrapped := store.Explain(err, "reserving")
@@ -136,8 +135,8 @@ func TestUnavailableTwiceKeepsTheFirstSentence(t *testing.T) {
 	require.EqualError(t, twice, "submitting: reserving: Redis did not answer in time"+mayBeDone)
 }
 
-// listen serves connections on a loopback address until the test ends; without
-// a function, nothing listens there.
+// listen serves connections on a loopback address until the test ends. Without
+// a function nothing listens there.
 func listen(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

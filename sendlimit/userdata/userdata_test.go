@@ -25,8 +25,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/userdata"
 )
 
-// residents fills a store with users that have messages in every state.
-type residents struct {
+// population fills a store with users that have messages in every state.
+type population struct {
 	*testing.T
 
 	client    redis.UniversalClient
@@ -38,7 +38,7 @@ type residents struct {
 	keys      keyspace.Keys
 }
 
-func newResidents(t *testing.T, client redis.UniversalClient, now time.Time) *residents {
+func newPopulation(t *testing.T, client redis.UniversalClient, now time.Time) *population {
 	t.Helper()
 	o := sendlimit.Options{Records: true}
 	timeline, err := sendlimit.NewTimeline(client, o)
@@ -47,15 +47,14 @@ func newResidents(t *testing.T, client redis.UniversalClient, now time.Time) *re
 	require.NoError(t, err)
 	users, err := userdata.New(client, sendlimit.Options{})
 	require.NoError(t, err)
-	return &residents{
+	return &population{
 		T: t, client: client, now: now.UTC().Truncate(time.Millisecond),
 		timeline: timeline, gate: gate, rehearsal: timeline.Rehearse(client), users: users, keys: story.KeysOf(o),
 	}
 }
 
-// settle gives a user messages in every state, named after it, and what else
-// there can be of a user.
-func (r *residents) settle(user string) {
+// addUser adds a user with messages in every state and all other data of users.
+func (r *population) addUser(user string) {
 	r.Helper()
 	for id, hours := range map[string]int{
 		"delivered": 1, "failed": 3, "uncertain": 5, "sending": 7, "postponed": 9,
@@ -75,7 +74,7 @@ func (r *residents) settle(user string) {
 	r.end(user, "failed", 3*time.Hour, messages.Settlement{Failed: true, Reason: "gone"})
 	r.end(user, "uncertain", 5*time.Hour, messages.Settlement{Uncertain: true, Reason: "uncertain"})
 	r.claim(user, "sending", 7*time.Hour, messages.Send)
-	// The worker comes 9 minutes late, half a minute before another message.
+	// The worker is 9 minutes late, half a minute before another message.
 	r.claim(user, "postponed", 9*time.Hour+9*time.Minute+30*time.Second, messages.Postponed)
 
 	for _, id := range []string{"rehearsed", "scheduled"} {
@@ -84,17 +83,17 @@ func (r *residents) settle(user string) {
 	}
 	base := fmt.Sprintf("sl:{p%04d}:", keyspace.Partition(user))
 	require.NoError(r, r.client.HSet(r.Context(), base+"o:"+user, "zone", "of-"+user).Err())
-	r.alerts(user)
+	r.addAlerts(user)
 	require.NoError(r, r.client.ZAdd(r.Context(), r.keys.Uncounted(user), redis.Z{Score: 2, Member: "code"}).Err())
 	require.NoError(r, r.client.Set(r.Context(), base+"l:"+user, r.now.UnixMilli(), 0).Err())
 }
 
-// flagDay begins the day of the flags and notices that alerts leaves, Unix ms.
+// flagDay is the beginning of the day of flags and notices, Unix ms.
 const flagDay = 1795305600000
 
-// alerts leaves what an alert does: a flag, a notice that waits, one that failed,
-// and an entry for the hourly mail.
-func (r *residents) alerts(user string) {
+// addAlerts adds what alerts write: a flag, a pending notice, a failed one, and
+// an entry for the hourly mail.
+func (r *population) addAlerts(user string) {
 	r.Helper()
 	partition := keyspace.Partition(user)
 	waiting, failed := "user_quota/"+strconv.Itoa(flagDay)+"/80/"+user, "user_quota/"+strconv.Itoa(flagDay)+"/100/"+user
@@ -114,31 +113,31 @@ func (r *residents) alerts(user string) {
 	require.NoError(r, err)
 }
 
-// alertAbout is the notice of an id.
+// alertAbout returns a notice with an id.
 func alertAbout(id, details string, used int64) notices.Notice {
 	n, _ := notices.ParseID(id)
 	n.Used, n.Limit, n.Details = used, 10, []byte(details)
 	return n
 }
 
-func (r *residents) request(user, id string, after time.Duration) sendlimit.Request {
+func (r *population) request(user, id string, after time.Duration) sendlimit.Request {
 	return sendlimit.Request{
 		User: user, ID: id, At: r.now.Add(after), Now: r.now,
-		Record: &sendlimit.Record{Generation: "g-" + plain(id), Fingerprint: id, Content: []byte("canary of " + user)},
+		Record: &sendlimit.Record{Generation: "g-" + tokenOf(id), Fingerprint: id, Content: []byte("canary of " + user)},
 	}
 }
 
-// plain makes an id that may stand in a generation.
-func plain(id string) string { return strings.ReplaceAll(id, ":", "") }
+// tokenOf makes a valid generation of an id.
+func tokenOf(id string) string { return strings.ReplaceAll(id, ":", "") }
 
-func (r *residents) submit(user, id string, after time.Duration) {
+func (r *population) submit(user, id string, after time.Duration) {
 	r.Helper()
 	d, err := r.timeline.Reserve(r.Context(), r.request(user, id, after))
 	require.NoError(r, err)
 	require.True(r, d.Allowed, "%s: %+v", id, d)
 }
 
-func (r *residents) claim(user, id string, after time.Duration, want messages.Verdict) messages.Delivery {
+func (r *population) claim(user, id string, after time.Duration, want messages.Verdict) messages.Delivery {
 	r.Helper()
 	d := messages.Delivery{User: user, ID: id, Generation: "g-" + id, Nonce: "n-" + id}
 	claim, err := r.gate.Claim(r.Context(), d, 12*time.Hour, r.now.Add(after))
@@ -147,7 +146,7 @@ func (r *residents) claim(user, id string, after time.Duration, want messages.Ve
 	return d
 }
 
-func (r *residents) end(user, id string, after time.Duration, s messages.Settlement) {
+func (r *population) end(user, id string, after time.Duration, s messages.Settlement) {
 	r.Helper()
 	d := r.claim(user, id, after, messages.Send)
 	s.Began = r.now.Add(after)
@@ -156,8 +155,8 @@ func (r *residents) end(user, id string, after time.Duration, s messages.Settlem
 	require.True(r, recorded)
 }
 
-// wholeStore is all that there is in a store, by key, whatever its type.
-func wholeStore(t *testing.T, client redis.UniversalClient) map[string]string {
+// dumpStore returns all keys of a store with their values.
+func dumpStore(t *testing.T, client redis.UniversalClient) map[string]string {
 	t.Helper()
 	all := make(map[string]string)
 	var mu sync.Mutex
@@ -185,8 +184,8 @@ func wholeStore(t *testing.T, client redis.UniversalClient) map[string]string {
 	return all
 }
 
-// different lists the keys that are not the same in two stores.
-func different(before, after map[string]string) []string {
+// diffKeys lists the keys that differ between two stores.
+func diffKeys(before, after map[string]string) []string {
 	var keys []string
 	for _, key := range slices.Sorted(maps.Keys(before)) {
 		if after[key] != before[key] {
@@ -228,9 +227,9 @@ func valueOf(ctx context.Context, server *redis.Client, key string) (string, err
 	return fmt.Sprintf("%q", value), err
 }
 
-// inPartitionOf makes a name that begins with another one and is in the same
+// neighborOf returns a name that begins with another one and is in the same
 // partition.
-func inPartitionOf(user, between string) string {
+func neighborOf(user, between string) string {
 	for n := 0; ; n++ {
 		if name := fmt.Sprintf("%s%s%d", user, between, n); keyspace.Partition(name) == keyspace.Partition(user) {
 			return name
@@ -238,23 +237,23 @@ func inPartitionOf(user, between string) string {
 	}
 }
 
-// What is left of a store is what it would be had there never been the user,
-// whatever its name, beside users whose names begin like it in the same
-// partition.
-func eraseLeavesTheOthers(t *testing.T, client redis.UniversalClient, names ...string) {
+// requireOthersUntouched erases each user, and requires that the store is as if
+// the user had never existed. Names in the same partition begin like the erased
+// one.
+func requireOthersUntouched(t *testing.T, client redis.UniversalClient, names ...string) {
 	t.Helper()
-	r := newResidents(t, client, time.Now())
+	r := newPopulation(t, client, time.Now())
 	for _, user := range names {
-		r.settle(inPartitionOf(user, ""))
-		r.settle(inPartitionOf(user, ":"))
-		r.settle(inPartitionOf(user, ":scheduled:"))
-		r.settle("x" + user)
+		r.addUser(neighborOf(user, ""))
+		r.addUser(neighborOf(user, ":"))
+		r.addUser(neighborOf(user, ":scheduled:"))
+		r.addUser("x" + user)
 	}
-	r.settle("other")
-	before := wholeStore(t, client)
+	r.addUser("other")
+	before := dumpStore(t, client)
 	for _, user := range names {
-		r.settle(user)
-		full := wholeStore(t, client)
+		r.addUser(user)
+		full := dumpStore(t, client)
 		require.Equal(t, 18+3, len(full)-len(before), "keys of %q, three of them of a dry run", user)
 		ids, err := r.users.Messages(t.Context(), user, nil)
 		require.NoError(t, err)
@@ -263,7 +262,7 @@ func eraseLeavesTheOthers(t *testing.T, client redis.UniversalClient, names ...s
 		erased, err := r.users.Erase(t.Context(), user, nil)
 		require.NoError(t, err)
 		require.Equal(t, 10, erased.Messages, "%q", user)
-		require.Empty(t, different(before, wholeStore(t, client)), "%q", user)
+		require.Empty(t, diffKeys(before, dumpStore(t, client)), "%q", user)
 
 		erased, err = r.users.Erase(t.Context(), user, nil)
 		require.NoError(t, err)
@@ -271,7 +270,7 @@ func eraseLeavesTheOthers(t *testing.T, client redis.UniversalClient, names ...s
 	}
 }
 
-// Names that a pattern, a key or a member could read as something else.
+// trickyNames returns names that could be misread in patterns, keys or members.
 func trickyNames() []string {
 	return []string{
 		"a", "alice", "a:b", "a/b", "*", "?", "[a-z]*", `back\slash`, "sp ace", "{p0001}", "u:a", "m:a:scheduled",
@@ -283,18 +282,18 @@ func TestEraseLeavesOthersAlone(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	_, client := redistest.Embedded(t)
-	eraseLeavesTheOthers(t, client, trickyNames()...)
+	requireOthersUntouched(t, client, trickyNames()...)
 }
 
 func TestEraseLeavesOthersAloneOnRealRedis(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	eraseLeavesTheOthers(t, redistest.Real(t).Client(), trickyNames()...)
+	requireOthersUntouched(t, redistest.Real(t).Client(), trickyNames()...)
 }
 
 func TestEraseLeavesOthersAloneOnACluster(t *testing.T) {
 	t.Parallel()
-	eraseLeavesTheOthers(t, redistest.RealCluster(t).Client(), "a", "alice", "*", "{p0001}", "[a-z]*")
+	requireOthersUntouched(t, redistest.RealCluster(t).Client(), "a", "alice", "*", "{p0001}", "[a-z]*")
 }
 
 func TestExportIsEverything(t *testing.T) {
@@ -304,10 +303,10 @@ func TestExportIsEverything(t *testing.T) {
 		"real":     redistest.Real(t).Client(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := newResidents(t, client, time.Now())
+			r := newPopulation(t, client, time.Now())
 			user := "alice:[*]"
-			r.settle(inPartitionOf(user, ":"))
-			r.settle(user)
+			r.addUser(neighborOf(user, ":"))
+			r.addUser(user)
 			data, err := r.users.Export(t.Context(), user, nil)
 			require.NoError(t, err)
 			at := func(after time.Duration) time.Time { return r.now.Add(after) }
@@ -392,7 +391,7 @@ func TestTheProgressOfAScanReachesItsEnd(t *testing.T) {
 	}
 	_, err := pipe.Exec(t.Context())
 	require.NoError(t, err)
-	r := newResidents(t, client, time.Now())
+	r := newPopulation(t, client, time.Now())
 	var told []int64
 	_, err = r.users.Messages(t.Context(), "alice", func(done, total int64) {
 		require.Equal(t, int64(5000), total)
@@ -422,16 +421,16 @@ func TestUsersRefuseWhatIsNoUser(t *testing.T) {
 	require.ErrorContains(t, err, "prefix")
 }
 
-// A stranger whose name has the tag and the key of another user in it.
+// The name of a user contains the hash tag and the key of another user.
 func TestANameThatLooksLikeAKeyOfAnotherUser(t *testing.T) {
 	t.Parallel()
 	_, client := redistest.Embedded(t)
-	r := newResidents(t, client, time.Now())
+	r := newPopulation(t, client, time.Now())
 	user := "alice"
-	r.settle(fmt.Sprintf("x:{p%04d}:u:%s", keyspace.Partition(user), user))
-	before := wholeStore(t, client)
+	r.addUser(fmt.Sprintf("x:{p%04d}:u:%s", keyspace.Partition(user), user))
+	before := dumpStore(t, client)
 	erased, err := r.users.Erase(t.Context(), user, nil)
 	require.NoError(t, err)
 	require.Equal(t, userdata.Erased{}, erased)
-	require.Empty(t, different(before, wholeStore(t, client)))
+	require.Empty(t, diffKeys(before, dumpStore(t, client)))
 }
