@@ -9,6 +9,7 @@
 // every answer with the model's. Judge gives the model's decisions about a
 // whole trace of traffic.
 //
-// Package redistest starts the stores to test on. Package traffic has the
-// sends to test with. No program imports any of the three.
+// Package redistest starts the stores to test on, package traffic has the sends
+// to test with, and package story has what the tests of several packages share.
+// No program imports any of them.
 package sendlimittest

@@ -11,6 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
 func TestNewModelRefusesWhatIsNotValid(t *testing.T) {
@@ -26,20 +27,20 @@ func TestNewModelRefusesWhatIsNotValid(t *testing.T) {
 
 func TestPastGraceAndReach(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "2/minute")
-	s.now = at("11:11:11.0009") // cut to 11:11:11
-	now := at("11:11:11")
+	s := newModelStory(t, "2/minute")
+	s.now = story.At("11:11:11.0009") // cut to 11:11:11
+	now := story.At("11:11:11")
 	reach := now.Add(policy.DefaultReach)
 
-	require.Equal(t, sendlimit.Decision{Code: fault.CodeInPast, At: at("11:11:05.999"), Now: now},
+	require.Equal(t, sendlimit.Decision{Code: fault.CodeInPast, At: story.At("11:11:05.999"), Now: now},
 		s.reserve("a", "11:11:05.999"))
-	require.Equal(t, sendlimit.Decision{Allowed: true, At: now, RequestedAt: at("11:11:06"), Now: now},
+	require.Equal(t, sendlimit.Decision{Allowed: true, At: now, RequestedAt: story.At("11:11:06"), Now: now},
 		s.reserve("a", "11:11:06"))
 	require.Equal(t, sendlimit.Decision{Allowed: true, At: now, Now: now}, s.reserve("b", ""), "no time is now")
 	d := s.reserve("c", "11:11:10")
 	require.Equal(t, fault.CodeSendLimit, d.Code)
 	require.Equal(t, now, d.At, "judged at now")
-	require.Equal(t, at("11:11:10"), d.RequestedAt)
+	require.Equal(t, story.At("11:11:10"), d.RequestedAt)
 	require.Zero(t, d.PreviousFree, "nothing before now is free")
 
 	r := s.request("far", "")
@@ -55,7 +56,7 @@ func TestFreeTimesKeepToTheReach(t *testing.T) {
 	require.NoError(t, err)
 	model, err := sendlimittest.NewModel(policy, time.Minute)
 	require.NoError(t, err)
-	s := &story{T: t, model: model, now: at("11:00:00")}
+	s := &modelStory{T: t, model: model, now: story.At("11:00:00")}
 	s.accepted("11:00:00.001")
 	s.refused("11:00:00.001", "", "", "1/minute")
 	require.Equal(t, fault.CodeSendLimit, s.shift("b", "11:00:30", "").Code)
@@ -66,7 +67,7 @@ func TestFreeTimesKeepToTheReach(t *testing.T) {
 
 func TestCheckTakesNothing(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "1/minute")
+	s := newModelStory(t, "1/minute")
 	for range 2 {
 		require.True(t, s.model.Check(s.request("a", "11:11:11")).Allowed)
 	}
@@ -78,54 +79,54 @@ func TestCheckTakesNothing(t *testing.T) {
 
 func TestShift(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "1/minute")
+	s := newModelStory(t, "1/minute")
 	s.accepted("11:11:11", "11:12:30")
 
 	d := s.shift("late", "11:11:12", "11:13:29.999")
 	require.Equal(t, fault.CodeSendLimit, d.Code, "a millisecond too short")
-	require.Equal(t, at("11:13:30"), d.NextFree, "lies beyond")
+	require.Equal(t, story.At("11:13:30"), d.NextFree, "lies beyond")
 	require.Equal(t, fault.CodeSendLimit, s.shift("late", "11:11:12", "11:00:00").Code, "no room before it")
 	require.Equal(t,
-		sendlimit.Decision{Allowed: true, Shifted: true, At: at("11:13:30"), RequestedAt: at("11:11:12"), Now: s.now},
+		sendlimit.Decision{Allowed: true, Shifted: true, At: story.At("11:13:30"), RequestedAt: story.At("11:11:12"), Now: s.now},
 		s.shift("late", "11:11:12", "11:13:30"))
-	require.Equal(t, sendlimit.Decision{Allowed: true, At: at("12:00:00"), Now: s.now},
+	require.Equal(t, sendlimit.Decision{Allowed: true, At: story.At("12:00:00"), Now: s.now},
 		s.shift("free", "12:00:00", "11:00:00"), "a free time needs no room")
 	s.holds("11:11:11 11:11:11", "11:12:30 11:12:30", "late 11:13:30", "free 12:00:00")
 }
 
 func TestShiftFromWithinTheGrace(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "1/minute")
-	s.now = at("11:11:11")
+	s := newModelStory(t, "1/minute")
+	s.now = story.At("11:11:11")
 	s.accepted("11:11:11")
 	require.Equal(t,
-		sendlimit.Decision{Allowed: true, Shifted: true, At: at("11:12:11"), RequestedAt: at("11:11:08"), Now: s.now},
+		sendlimit.Decision{Allowed: true, Shifted: true, At: story.At("11:12:11"), RequestedAt: story.At("11:11:08"), Now: s.now},
 		s.shift("late", "11:11:08", ""))
 }
 
 func TestReplay(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "1/minute")
+	s := newModelStory(t, "1/minute")
 	s.accepted("11:11:11")
 	require.True(t, s.shift("late", "11:11:12", "").Shifted)
 	replayed := sendlimit.Decision{Allowed: true, Replayed: true, Now: s.now}
 
 	same := replayed
-	same.At = at("11:11:11")
+	same.At = story.At("11:11:11")
 	require.Equal(t, same, s.reserve("11:11:11", "11:11:11"))
 	require.Equal(t, same, s.shift("11:11:11", "11:11:11", ""), "the very time")
 
 	shifted := replayed
-	shifted.At, shifted.RequestedAt, shifted.Shifted = at("11:12:11"), at("11:11:12"), true
+	shifted.At, shifted.RequestedAt, shifted.Shifted = story.At("11:12:11"), story.At("11:11:12"), true
 	require.Equal(t, shifted, s.shift("late", "11:11:12", ""))
 	require.Equal(t, shifted, s.shift("late", "11:11:12", "11:12:11"), "as far as it was shifted")
-	same.At = at("11:12:11")
+	same.At = story.At("11:12:11")
 	require.Equal(t, same, s.reserve("late", "11:12:11"))
 
-	reused := sendlimit.Decision{Code: fault.CodeIDReused, At: at("11:11:12"), Now: s.now}
+	reused := sendlimit.Decision{Code: fault.CodeIDReused, At: story.At("11:11:12"), Now: s.now}
 	require.Equal(t, reused, s.reserve("late", "11:11:12"), "does not shift")
 	require.Equal(t, reused, s.shift("late", "11:11:12", "11:12:10.999"), "not so far")
-	reused.At = at("11:12:11.001")
+	reused.At = story.At("11:12:11.001")
 	require.Equal(t, reused, s.shift("late", "11:12:11.001", ""), "a shift is to later")
 	reused.At = s.now
 	require.Equal(t, reused, s.reserve("late", ""), "now is another time")
@@ -134,16 +135,16 @@ func TestReplay(t *testing.T) {
 
 func TestReplayComesBeforeTheClockAndKnowsTheGrace(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "1/minute")
-	s.now = at("11:11:11")
+	s := newModelStory(t, "1/minute")
+	s.now = story.At("11:11:11")
 	require.True(t, s.reserve("a", "11:11:09").Allowed) // kept at now
-	s.now = at("11:11:13")
+	s.now = story.At("11:11:13")
 	graced := sendlimit.Decision{
-		Allowed: true, Replayed: true, At: at("11:11:11"), RequestedAt: at("11:11:09"), Now: s.now,
+		Allowed: true, Replayed: true, At: story.At("11:11:11"), RequestedAt: story.At("11:11:09"), Now: s.now,
 	}
 	require.Equal(t, graced, s.reserve("a", "11:11:09"))
 	require.Equal(t, graced, s.shift("a", "11:11:09", ""), "it was not shifted")
-	s.now = at("11:11:30")
+	s.now = story.At("11:11:30")
 	graced.Now = s.now
 	require.Equal(t, graced, s.reserve("a", "11:11:09"), "long in the past")
 	require.Equal(t, fault.CodeIDReused, s.reserve("a", "11:11:05.999").Code, "more than the grace before it")
@@ -151,18 +152,18 @@ func TestReplayComesBeforeTheClockAndKnowsTheGrace(t *testing.T) {
 
 func TestRelease(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "1/minute")
+	s := newModelStory(t, "1/minute")
 	s.accepted("11:11:11")
-	require.Equal(t, sendlimit.Decision{Allowed: true, At: at("11:11:11"), Now: s.now}, s.release("11:11:11"))
+	require.Equal(t, sendlimit.Decision{Allowed: true, At: story.At("11:11:11"), Now: s.now}, s.release("11:11:11"))
 	require.Equal(t, sendlimit.Decision{Code: fault.CodeNotFound, Now: s.now}, s.release("11:11:11"))
 	s.accepted("11:11:12")
 }
 
 func TestMove(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "1/minute")
+	s := newModelStory(t, "1/minute")
 	s.accepted("11:11:11", "11:13:00")
-	moved := sendlimit.Decision{Allowed: true, At: at("11:11:40"), MovedFrom: at("11:11:11"), Now: s.now}
+	moved := sendlimit.Decision{Allowed: true, At: story.At("11:11:40"), MovedFrom: story.At("11:11:11"), Now: s.now}
 	require.Equal(t, moved, s.move("11:11:11", "11:11:40"), "not in its own way")
 	moved.MovedFrom = moved.At
 	require.Equal(t, moved, s.move("11:11:11", "11:11:40"), "changes nothing")
@@ -170,9 +171,9 @@ func TestMove(t *testing.T) {
 	d := s.move("11:11:11", "11:12:30")
 	require.Equal(t, fault.CodeSendLimit, d.Code)
 	require.Zero(t, d.MovedFrom)
-	require.Equal(t, []keyspace.Reservation{{ID: "11:13:00", At: at("11:13:00")}}, d.Violations[0].Conflicts)
-	require.Equal(t, at("11:12:00"), d.PreviousFree, "its own place is free for it")
-	require.Equal(t, at("11:14:00"), d.NextFree)
+	require.Equal(t, []keyspace.Reservation{{ID: "11:13:00", At: story.At("11:13:00")}}, d.Violations[0].Conflicts)
+	require.Equal(t, story.At("11:12:00"), d.PreviousFree, "its own place is free for it")
+	require.Equal(t, story.At("11:14:00"), d.NextFree)
 	s.holds("11:11:11 11:11:40", "11:13:00 11:13:00")
 
 	require.Equal(t, sendlimit.Decision{Code: fault.CodeNotFound, Now: s.now}, s.move("nobody", "12:00:00"))
@@ -180,16 +181,16 @@ func TestMove(t *testing.T) {
 
 func TestMoveAndTheClock(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "1/minute")
+	s := newModelStory(t, "1/minute")
 	s.accepted("11:11:11")
-	s.now = at("11:11:30")
+	s.now = story.At("11:11:30")
 	require.Equal(t,
-		sendlimit.Decision{Allowed: true, At: at("11:11:11"), MovedFrom: at("11:11:11"), Now: s.now},
+		sendlimit.Decision{Allowed: true, At: story.At("11:11:11"), MovedFrom: story.At("11:11:11"), Now: s.now},
 		s.move("11:11:11", "11:11:11"), "changes nothing, though in the past")
 	require.Equal(t,
-		sendlimit.Decision{Code: fault.CodeInPast, At: at("11:11:12"), Now: s.now}, s.move("11:11:11", "11:11:12"))
+		sendlimit.Decision{Code: fault.CodeInPast, At: story.At("11:11:12"), Now: s.now}, s.move("11:11:11", "11:11:12"))
 	graced := sendlimit.Decision{
-		Allowed: true, At: s.now, RequestedAt: at("11:11:28"), MovedFrom: at("11:11:11"), Now: s.now,
+		Allowed: true, At: s.now, RequestedAt: story.At("11:11:28"), MovedFrom: story.At("11:11:11"), Now: s.now,
 	}
 	require.Equal(t, graced, s.move("11:11:11", "11:11:28"))
 	graced.MovedFrom = s.now
@@ -199,12 +200,12 @@ func TestMoveAndTheClock(t *testing.T) {
 
 func TestForgetting(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "1/minute", "2/hour")
+	s := newModelStory(t, "1/minute", "2/hour")
 	s.accepted("11:00:00")
-	s.now = at("12:00:05") // an hour and the grace later
+	s.now = story.At("12:00:05") // an hour and the grace later
 	s.holds("11:00:00 11:00:00")
 	require.Equal(t, fault.CodeIDReused, s.reserve("11:00:00", "13:00:00").Code)
-	s.now = at("12:00:05.001")
+	s.now = story.At("12:00:05.001")
 	s.holds()
 	require.Equal(t, fault.CodeNotFound, s.release("11:00:00").Code)
 	require.True(t, s.reserve("11:00:00", "13:00:00").Allowed)
@@ -212,7 +213,7 @@ func TestForgetting(t *testing.T) {
 
 func TestUsersHaveNothingToDoWithEachOther(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "1/minute")
+	s := newModelStory(t, "1/minute")
 	s.accepted("11:11:11")
 	r := s.request("11:11:11", "11:11:11")
 	r.User = "bob"

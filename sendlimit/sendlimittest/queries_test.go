@@ -11,20 +11,21 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
 func TestNextFree(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "1/minute", "3/calendar_day")
-	s.now = at("23:50:00")
+	s := newModelStory(t, "1/minute", "3/calendar_day")
+	s.now = story.At("23:50:00")
 	s.accepted("23:57:30")
 	next := func(from string, count int) []time.Time {
-		return s.model.NextFree(sendlimit.NextFreeRequest{User: "alice", From: at(from), Count: count, Now: s.now})
+		return s.model.NextFree(sendlimit.NextFreeRequest{User: "alice", From: story.At(from), Count: count, Now: s.now})
 	}
 	require.Equal(t, []time.Time{
-		at("23:56:00"), at("23:58:30"), // each counts those before it
-		at("23 00:00:00"), at("23 00:01:00"), at("23 00:02:00"),
-		at("24 00:00:00"),
+		story.At("23:56:00"), story.At("23:58:30"), // each counts those before it
+		story.At("23 00:00:00"), story.At("23 00:01:00"), story.At("23 00:02:00"),
+		story.At("24 00:00:00"),
 	}, next("23:56:00", 6))
 	require.Equal(t, []time.Time{s.now}, next("11:11:11", 1), "earlier is now")
 	require.Equal(t, []time.Time{s.now}, next("", 1))
@@ -37,7 +38,7 @@ func TestNextFree(t *testing.T) {
 
 func TestList(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "2/minute")
+	s := newModelStory(t, "2/minute")
 	for _, id := range []string{"c", "a"} {
 		require.True(t, s.reserve(id, "11:11:11").Allowed)
 	}
@@ -51,58 +52,58 @@ func TestList(t *testing.T) {
 		return ids.String()
 	}
 	require.Equal(t, "acb", list(sendlimit.ListRequest{}))
-	require.Equal(t, "acb", list(sendlimit.ListRequest{From: at("11:11:11"), To: at("12:00:00.001")}))
-	require.Equal(t, "ac", list(sendlimit.ListRequest{To: at("12:00:00")}), "half-open")
-	require.Equal(t, "b", list(sendlimit.ListRequest{From: at("11:11:11.001")}))
+	require.Equal(t, "acb", list(sendlimit.ListRequest{From: story.At("11:11:11"), To: story.At("12:00:00.001")}))
+	require.Equal(t, "ac", list(sendlimit.ListRequest{To: story.At("12:00:00")}), "half-open")
+	require.Equal(t, "b", list(sendlimit.ListRequest{From: story.At("11:11:11.001")}))
 	require.Equal(t, "ac", list(sendlimit.ListRequest{Limit: 2}))
-	require.Equal(t, "cb", list(sendlimit.ListRequest{After: keyspace.Reservation{ID: "a", At: at("11:11:11")}}))
-	require.Equal(t, "b", list(sendlimit.ListRequest{After: keyspace.Reservation{ID: "cc", At: at("11:11:11")}}),
+	require.Equal(t, "cb", list(sendlimit.ListRequest{After: keyspace.Reservation{ID: "a", At: story.At("11:11:11")}}))
+	require.Equal(t, "b", list(sendlimit.ListRequest{After: keyspace.Reservation{ID: "cc", At: story.At("11:11:11")}}),
 		"what it goes on after may be gone")
-	require.Nil(t, s.model.List(sendlimit.ListRequest{User: "alice", From: at("13:00:00"), Now: s.now}))
+	require.Nil(t, s.model.List(sendlimit.ListRequest{User: "alice", From: story.At("13:00:00"), Now: s.now}))
 	require.Nil(t, s.model.List(sendlimit.ListRequest{User: "nobody", Now: s.now}))
 }
 
 func TestUsage(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "2/minute", "3/calendar_day")
+	s := newModelStory(t, "2/minute", "3/calendar_day")
 	s.accepted("11:00:00", "11:00:40", "11:01:10")
 	usage := func(when, from, to string) sendlimit.Usage {
 		return s.model.Usage(sendlimit.UsageRequest{
-			User: "alice", At: at(when), From: at(from), To: at(to), Now: s.now,
+			User: "alice", At: story.At(when), From: story.At(from), To: story.At(to), Now: s.now,
 		})
 	}
 	minutes, daily := policy.Rule{Limit: 2, Window: time.Minute}, policy.Rule{Limit: 3, Period: calendar.Day}
 	require.Equal(t, sendlimit.Usage{
-		At: at("11:00:50"), Now: s.now,
+		At: story.At("11:00:50"), Now: s.now,
 		Rules: []sendlimit.RuleUsage{
 			// The window from 11:00:40 on has two as well: the earliest counts.
-			{Rule: minutes, Used: 2, From: at("11:00:00"), Until: at("11:01:00")},
-			{Rule: daily, Used: 3, From: at("00:00:00"), Until: at("23 00:00:00")},
+			{Rule: minutes, Used: 2, From: story.At("11:00:00"), Until: story.At("11:01:00")},
+			{Rule: daily, Used: 3, From: story.At("00:00:00"), Until: story.At("23 00:00:00")},
 		},
 	}, usage("11:00:50.0009", "", ""))
 	require.Equal(t, []sendlimit.RuleUsage{
-		{Rule: minutes, Used: 0, From: at("23 09:00:00"), Until: at("23 09:01:00")},
-		{Rule: daily, Used: 0, From: at("23 00:00:00"), Until: at("24 00:00:00")},
+		{Rule: minutes, Used: 0, From: story.At("23 09:00:00"), Until: story.At("23 09:01:00")},
+		{Rule: daily, Used: 0, From: story.At("23 00:00:00"), Until: story.At("24 00:00:00")},
 	}, usage("23 09:00:00", "", "").Rules)
 	require.Equal(t, s.now, usage("", "", "").At, "no time is now")
 
 	require.True(t, s.release("11:00:40").Allowed)
-	require.Equal(t, []calendar.Stretch{{From: at("10:00:00"), Until: at("12:00:00")}},
+	require.Equal(t, []calendar.Stretch{{From: story.At("10:00:00"), Until: story.At("12:00:00")}},
 		usage("", "10:00:00", "12:00:00").Free, "two of them 70 s apart forbid nothing")
 	s.accepted("11:00:50")
 	require.Nil(t, usage("", "10:00:00", "23 00:00:00").Free, "the day is full")
 	require.Equal(t, []calendar.Stretch{
-		{From: at("21 23:00:00"), Until: at("22 00:00:00")}, {From: at("23 00:00:00"), Until: at("23 01:00:00")},
+		{From: story.At("21 23:00:00"), Until: story.At("22 00:00:00")}, {From: story.At("23 00:00:00"), Until: story.At("23 01:00:00")},
 	}, usage("", "21 23:00:00", "23 01:00:00").Free, "the past as well")
 }
 
 func TestFreeStretchesOfASlidingRule(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "1/minute")
+	s := newModelStory(t, "1/minute")
 	s.accepted("11:00:00", "11:02:00", "11:04:30")
-	u := s.model.Usage(sendlimit.UsageRequest{User: "alice", From: at("11:00:30"), To: at("11:05:00"), Now: s.now})
+	u := s.model.Usage(sendlimit.UsageRequest{User: "alice", From: story.At("11:00:30"), To: story.At("11:05:00"), Now: s.now})
 	require.Equal(t, []calendar.Stretch{
-		{From: at("11:01:00"), Until: at("11:01:00.001")}, // that one millisecond
-		{From: at("11:03:00"), Until: at("11:03:30.001")},
+		{From: story.At("11:01:00"), Until: story.At("11:01:00.001")}, // that one millisecond
+		{From: story.At("11:03:00"), Until: story.At("11:03:30.001")},
 	}, u.Free)
 }

@@ -8,7 +8,7 @@ import (
 
 func TestCloneGoesOnByItself(t *testing.T) {
 	t.Parallel()
-	s := newStory(t, "1/minute")
+	s := newModelStory(t, "1/minute")
 	s.accepted("11:11:11")
 	clone := s.model.Clone()
 	require.True(t, s.model.Equal(clone))
