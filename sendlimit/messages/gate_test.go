@@ -24,7 +24,7 @@ func TestClaimSends(t *testing.T) {
 	require.Equal(t, messages.Claim{
 		Verdict: messages.Send, SendAt: story.At("11:00"), Attempt: 1, Content: []byte("text"), Now: s.Now,
 	}, s.Claim("a", "g1", "n1"))
-	s.Watched("g2/b 00:00:10", "g1/a 11:00:30.25") // who looks after it if the worker dies
+	s.Watched("g2/b 00:00:10", "g1/a 11:00:30.25") // the time of the relay if the worker dies
 	s.Until("11:01:00.250")
 	require.Equal(t, messages.Claim{
 		Verdict: messages.Send, SendAt: story.At("11:01"), RequestedAt: story.At("11:00:30"), Attempt: 1,

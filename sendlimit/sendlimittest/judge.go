@@ -22,8 +22,8 @@ func Judge(trace traffic.Trace, policy policy.Policy, start time.Time, reach tim
 		}
 		models[i] = m
 	}
-	// A user belongs to one model, whose goroutine alone writes the user's
-	// decisions.
+	// Each user belongs to one model. Only the model's goroutine writes the
+	// user's decisions.
 	owner := make(map[string]*Model)
 	for _, send := range trace.Sends {
 		if owner[send.User] == nil {

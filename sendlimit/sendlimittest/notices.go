@@ -16,8 +16,8 @@ import (
 
 // CheckNotices runs a random history of the outbox and compares every answer
 // with the model's. Workers claim, announce and settle notices. They may die
-// between any two calls, repeat calls and make them late. A relay looks after
-// due notices. Failed notices are retried or purged by hand.
+// between any two calls, repeat calls and make them late. A relay finds due
+// notices. Failed notices are retried or purged by hand.
 //
 // A notice must not be announced more often than once plus the number of workers
 // that died, or lost the notice, after the mail server accepted it. Keys begin

@@ -42,8 +42,8 @@ func (m *TokensModel) fill(now time.Time) {
 	}
 }
 
-// timeUntil returns the time until the bucket has so many tokens, rounded up to
-// milliseconds.
+// timeUntil returns the time until the bucket has a number of tokens, rounded up
+// to milliseconds.
 func (m *TokensModel) timeUntil(tokens *big.Rat, now time.Time) time.Duration {
 	wait := time.Duration(0)
 	if missing := new(big.Rat).Sub(tokens, m.level); missing.Sign() > 0 {

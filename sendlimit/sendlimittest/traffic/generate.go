@@ -80,7 +80,7 @@ var (
 )
 
 const (
-	busy        = 64   // a busy user has at least so many sends
+	busy        = 64   // a busy user has at least this many sends
 	alike       = 0.4  // share of gaps that are as short or long as the one before
 	late        = 0.09 // share of sends that are submitted later than their order
 	quick       = 0.25 // share of sessions whose long gaps are all from the lower half
