@@ -21,11 +21,11 @@ import (
 // rule, otp is exempt, and probe is exempt and does not count.
 func categoryOptions(t *testing.T, rules ...string) sendlimit.Options {
 	t.Helper()
-	return sendlimit.Options{Rules: story.RulesBy(t, sortedPolicy(t, rules...)), Records: true}
+	return sendlimit.Options{Rules: story.RulesBy(t, categoryPolicy(t, rules...)), Records: true}
 }
 
-// sortedPolicy is the policy of these options.
-func sortedPolicy(t *testing.T, rules ...string) policy.Policy {
+// categoryPolicy returns the policy of categoryOptions.
+func categoryPolicy(t *testing.T, rules ...string) policy.Policy {
 	t.Helper()
 	p := story.PolicyOf(t, rules...)
 	p.Categories = map[string]policy.CategoryRules{
@@ -193,7 +193,7 @@ func countRecordReads(t *testing.T, client *redis.Client) (calls int) {
 
 func TestExemptMessages(t *testing.T) {
 	t.Parallel()
-	p := sortedPolicy(t, "1/hour")
+	p := categoryPolicy(t, "1/hour")
 	p.QuietHours = story.QuietHours(t, "22:00-08:00")
 	o := sendlimit.Options{Rules: story.RulesBy(t, p), Records: true}
 	keys := story.KeysOf(o)
@@ -279,7 +279,7 @@ func TestACategoryThatGetsRulesLater(t *testing.T) {
 	runOnEachStore(t, o, func(u *user) {
 		u.accepted("a", "10:00", "marketing")
 		u.accepted("b", "11:00", "marketing")
-		u.under(sortedPolicy(t, "9/minute"))
+		u.under(categoryPolicy(t, "9/minute"))
 		require.Equal(u, []string{"marketing 2/calendar_day"}, brokenOf(u.submit("c", "18:00", "marketing")))
 		require.True(u, u.submit("c", "18:00", "").Allowed)
 	})
@@ -332,7 +332,7 @@ func TestCategoriesNeedRecords(t *testing.T) {
 	_, err := sendlimit.NewTimeline(nil, o)
 	require.EqualError(t, err, `categories "test" is not allowed: it takes none without records: what category a message is of stands there`)
 	s := story.New(t, "1/minute")
-	require.NoError(t, s.Options.Rules.Replace(sortedPolicy(t, "1/minute")))
+	require.NoError(t, s.Options.Rules.Replace(categoryPolicy(t, "1/minute")))
 	_, err = s.Timeline.Usage(t.Context(), sendlimit.UsageRequest{User: "alice"})
 	require.ErrorContains(t, err, `categories "test" is not allowed`, "nor may rules get any that are in use")
 }

@@ -34,7 +34,7 @@ func runOnEachStore(t *testing.T, o sendlimit.Options, test func(u *user)) {
 	run := func(t *testing.T, client *redis.Client, o sendlimit.Options) {
 		t.Helper()
 		if o.Rules != nil {
-			o.Rules = story.RulesBy(t, o.Rules.Policies()...) // which know nobody of another store
+			o.Rules = story.RulesBy(t, o.Rules.Policies()...) // with an empty cache of settings
 		}
 		u := &user{T: t, client: client, rules: o.Rules, calls: &redistest.ScriptCalls{}}
 		client.AddHook(u.calls)
