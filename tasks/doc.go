@@ -62,15 +62,13 @@
 //
 // # Policies
 //
-//	store ─► Policies, one a process ─► limiters of each Submitter, Worker, DeadLetters
-//	                  └─ what is known of users' settings, which scripts check
+//	store ─► Policies, one a process ─► Rules ─► Timeline, Gate and DeadLetters
 //
-// Policies looks at the store once a second: a worker by a clock of its own, a
-// submitter when it is asked something and that was longer ago. Where a policy has
-// another version, limiters are made anew, and the log says so once. What is set
-// for a single user holds from the very next decision on, since the scripts compare
-// the version that was gone by, see package sendlimit; where settings name a policy
-// that is younger than the last look, there is another look at once.
+// Policies loads the policies once a second: a worker by a clock of its own, a
+// submitter when it is asked something and the last load is older. A changed policy
+// goes into Rules, and is logged once. A change of a user's settings takes effect
+// immediately, since the scripts compare versions, see package sendlimit. Settings
+// that name a younger policy have the policies loaded at once.
 //
 // What a message says itself comes before its user's policy: on_conflict, for
 // instance. Its category picks the rules that hold

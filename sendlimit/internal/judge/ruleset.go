@@ -13,24 +13,24 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// ruleset is a policy made ready for the scripts.
+// Ruleset is a policy made ready for the scripts.
 type Ruleset struct {
 	Policy     policy.Policy
 	zone       *time.Location // of the calendar rules
 	quietZone  *time.Location
 	zones      *calendar.ZoneTables
-	zoned      bool          // a calendar rule, or an alert of a day, counts in a zone that is not UTC
-	Keep       time.Duration // what is older than this is forgotten
-	Rules      string        // limit and window of each overall one, as lua/fragments/policy.lua reads them
-	Categories string        // those of categories, as lua/fragments/policy.lua reads them
+	zoned      bool          // a calendar rule or an alert of a day counts in another zone than UTC
+	Keep       time.Duration // older places are forgotten
+	Rules      string        // the overall rules, as lua/fragments/policy.lua reads them
+	Categories string        // the rules of categories, as lua/fragments/policy.lua reads them
 	week       string        // the quiet hours of a week, as lua/fragments/quiet.lua reads them
-	AlertFrom  any           // as Policy.alerts has it
-	Alerts     string
-	others     *Scope // of categories for which the policy has nothing
+	AlertFrom  any           // how many places may alert, see policy.Policy.Alerts
+	Alerts     string        // what to alert of, as lua/fragments/user_alert.lua reads it
+	others     *Scope        // of categories that the policy does not name
 	tables     atomic.Pointer[yearTables]
 }
 
-// yearTables are what the scripts are told of the zones around a year.
+// yearTables tells the scripts about the zones around a year.
 type yearTables struct {
 	year      int
 	offsets   string
@@ -38,8 +38,8 @@ type yearTables struct {
 	quietZone *calendar.ZoneTable // nil where there are no quiet hours
 }
 
-// newRuleset makes a policy ready whose zone and limits are those of the user it
-// is for; quietZone is that of its quiet hours. The error is an *InvalidError.
+// newRuleset makes a policy ready that has the user's zone and limits in it already.
+// quietZone is the zone of its quiet hours. The error is an *InvalidError.
 func newRuleset(p policy.Policy, quietZone string, zones *calendar.ZoneTables) (*Ruleset, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -66,8 +66,7 @@ func newRuleset(p policy.Policy, quietZone string, zones *calendar.ZoneTables) (
 	return s, nil
 }
 
-// reach is how far ahead a send time may lie where the program's own reach is
-// that.
+// Reach returns how far ahead a send time may lie, given the program's own reach.
 func (s *Ruleset) Reach(own time.Duration) time.Duration {
 	if s.Policy.Reach == 0 {
 		return own
@@ -75,10 +74,9 @@ func (s *Ruleset) Reach(own time.Duration) time.Duration {
 	return min(s.Policy.Reach, own)
 }
 
-// offsets returns the offsets of the calendar rules' zone as lua/fragments/zone.lua
-// reads them, for the years that a request about the time at can look at, see
-// zoneTables.around. The zero time stands for the local clock: only its year
-// matters.
+// Offsets returns the offsets of the calendar rules' zone as lua/fragments/zone.lua
+// reads them, for all years that a request about the time at can look at. The zero
+// time means the local clock. Only the year matters.
 func (s *Ruleset) Offsets(at time.Time) string {
 	if !s.zoned {
 		return ""
@@ -86,8 +84,8 @@ func (s *Ruleset) Offsets(at time.Time) string {
 	return s.tablesAt(at).offsets
 }
 
-// quietHours returns the quiet hours as lua/fragments/quiet.lua reads them, for
-// the same years as offsets.
+// QuietHours returns the quiet hours as lua/fragments/quiet.lua reads them, for the
+// same years as Offsets.
 func (s *Ruleset) QuietHours(at time.Time) string {
 	if s.week == "" {
 		return ""
@@ -113,7 +111,7 @@ func (s *Ruleset) tablesAt(at time.Time) *yearTables {
 	return t
 }
 
-// isQuiet reports whether an instant, Unix ms, is in the quiet hours.
+// isQuiet reports whether a time, Unix ms, is in the quiet hours.
 func (s *Ruleset) isQuiet(at int64) bool {
 	if s.week == "" {
 		return false
@@ -121,7 +119,7 @@ func (s *Ruleset) isQuiet(at int64) bool {
 	return s.Policy.QuietHours.At(policy.WeekOf(s.quietTable(at).Local(at)))
 }
 
-// quietPeriod is the stretch of quiet hours that a time is in; nil for none.
+// QuietPeriod returns the stretch of quiet hours that a time is in, or nil.
 func (s *Ruleset) QuietPeriod(at time.Time) *policy.QuietPeriod {
 	if s.week == "" {
 		return nil
@@ -138,15 +136,15 @@ func (s *Ruleset) QuietPeriod(at time.Time) *policy.QuietPeriod {
 	}
 }
 
-// quietTable is the table of the quiet hours' zone, where there are any, around an
-// instant, Unix ms.
+// quietTable returns the table of the quiet hours' zone around a time, Unix ms. It is
+// for a policy with quiet hours.
 func (s *Ruleset) quietTable(at int64) *calendar.ZoneTable {
 	return s.tablesAt(time.UnixMilli(at)).quietZone
 }
 
-// span bounds what any rule looks at around the send time at, first and last
-// millisecond included: the overall rules and those of a category. It may be wider
-// than needed, never narrower.
+// span returns the first and the last millisecond that any rule looks at around the
+// send time at: of the overall rules and of a category's. It may be wider than
+// needed, never narrower.
 func (s *Ruleset) span(at int64, category []policy.Rule) (first, last int64) {
 	first, last = math.MaxInt64, math.MinInt64
 	for _, rules := range [...][]policy.Rule{s.Policy.Rules, category} {

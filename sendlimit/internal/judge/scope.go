@@ -9,20 +9,20 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// scope is what judges the messages of one category: the overall rules, and the
+// Scope is what judges the messages of one category: the overall rules, and the
 // category's own.
 type Scope struct {
 	Set      *Ruleset
-	Own      []policy.Rule // of the category
-	category string        // that has rules of its own, or is exempt; "" for any other
-	Words    string        // all of the rules, as lua/fragments/policy.lua reads them
-	Named    string        // whose they are, as it reads that
+	Own      []policy.Rule // the category's
+	category string        // with own rules, or exempt; "" for any other
+	Words    string        // all rules, as lua/fragments/policy.lua reads them
+	Named    string        // whose rules they are, as it reads that
 
-	exempt    bool // neither rules nor quiet hours judge
-	Uncounted bool // nor does it count for the others
+	exempt    bool // no rules and no quiet hours apply
+	Uncounted bool // its places do not count for others
 }
 
-// scope returns what judges a category, "" for none.
+// Scope returns what judges a category, "" for none.
 func (s *Ruleset) Scope(category string) *Scope {
 	rules, ok := s.Policy.Categories[category]
 	switch {
@@ -38,7 +38,7 @@ func (s *Ruleset) Scope(category string) *Scope {
 	}
 }
 
-// count is how many rules judge.
+// Count returns the number of rules that apply.
 func (c *Scope) Count() int {
 	if c.exempt {
 		return 0
@@ -46,7 +46,7 @@ func (c *Scope) Count() int {
 	return len(c.Set.Policy.Rules) + len(c.Own)
 }
 
-// rule returns the rule that the scripts give a number, from 1 to count, and the
+// Rule returns the rule with the number that scripts use, 1 to Count, and the
 // category whose messages it counts, "" for all.
 func (c *Scope) Rule(number int) (policy.Rule, string) {
 	overall := c.Set.Policy.Rules
@@ -56,7 +56,7 @@ func (c *Scope) Rule(number int) (policy.Rule, string) {
 	return c.Own[number-len(overall)-1], c.category
 }
 
-// places is the key of the set that the user's places of the category are in.
+// Places returns the key of the set that has the user's places of the category.
 func (c *Scope) Places(keys keyspace.Keys, user string) string {
 	if c.Uncounted {
 		return keys.Uncounted(user)
@@ -64,8 +64,8 @@ func (c *Scope) Places(keys keyspace.Keys, user string) string {
 	return keys.Timeline(user)
 }
 
-// span bounds what the rules look at around a send time, as ruleset.span has it. An
-// exempt message has none, and what it may alert of counts as the overall rules do.
+// Span returns the first and the last millisecond that the rules look at around a
+// send time, Unix ms. No rule looks for an exempt message, but an alert may.
 func (c *Scope) Span(at int64) (first, last int64) {
 	if c.exempt && (c.Uncounted || c.Set.Alerts == "") {
 		return at, at
@@ -73,7 +73,7 @@ func (c *Scope) Span(at int64) (first, last int64) {
 	return c.Set.span(at, c.Own)
 }
 
-// quietHours is what ruleset.quietHours has, "" where quiet hours don't judge.
+// QuietHours returns Ruleset.QuietHours, or "" where quiet hours do not apply.
 func (c *Scope) QuietHours(at time.Time) string {
 	if c.exempt {
 		return ""
@@ -81,7 +81,7 @@ func (c *Scope) QuietHours(at time.Time) string {
 	return c.Set.QuietHours(at)
 }
 
-// quietWithin are the stretches of quiet hours in [from, until), Unix ms.
+// QuietWithin returns the stretches of quiet hours in [from, until), Unix ms.
 func (c *Scope) QuietWithin(from, until int64) []calendar.Stretch {
 	if c.exempt || c.Set.week == "" {
 		return nil
@@ -89,7 +89,7 @@ func (c *Scope) QuietWithin(from, until int64) []calendar.Stretch {
 	return c.Set.Policy.QuietHours.Within(from, until, c.Set.quietTable(from))
 }
 
-// quietAt reports whether an instant, Unix ms, is in quiet hours that hold for the
+// QuietAt reports whether a time, Unix ms, is in quiet hours that apply to the
 // category.
 func (c *Scope) QuietAt(at int64) bool { return !c.exempt && c.Set.isQuiet(at) }
 

@@ -1,6 +1,6 @@
 package judge
 
-// What the scripts say first, see lua/fragments/status.lua.
+// The statuses that scripts answer first, see lua/fragments/status.lua.
 const (
 	StatusAllowed = iota
 	StatusSendLimit
@@ -13,8 +13,8 @@ const (
 	StatusPastExpiry
 )
 
-// And what they say of a change with a hold, see lua/fragments/hold.lua, and of a
-// user's settings and quiet hours.
+// The statuses of a change with a hold, see lua/fragments/hold.lua, of a user's
+// settings and of quiet hours.
 const (
 	StatusHoldOver = iota + 10
 	StatusOutsideHold

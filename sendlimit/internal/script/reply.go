@@ -7,28 +7,33 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// reply is a script's answer. Its accessors check shape and type; the first
-// that does not fit is kept in a replyReader.
+// Reply is a script's answer.
 type Reply []any
 
+// ReplyReader reads the elements of a Reply. It keeps the first error: an element is
+// missing or has another type.
 type ReplyReader struct {
 	Reply Reply
-	Doing string
+	Doing string // for the error
 	Err   error
 }
 
+// Read returns a reader of a reply; doing says what for.
 func Read(r Reply, doing string) *ReplyReader { return &ReplyReader{Reply: r, Doing: doing} }
 
+// ReplyError returns an ErrReply that says what is wrong with a reply.
 func ReplyError(doing, what string) error {
 	return fmt.Errorf("%s: %w: %s", doing, fault.ErrReply, what)
 }
 
+// Fail keeps the error that an element is not what is wanted.
 func (r *ReplyReader) Fail(i int, want string) {
 	if r.Err == nil {
 		r.Err = ReplyError(r.Doing, fmt.Sprintf("element %d of %d is no %s", i, len(r.Reply), want))
 	}
 }
 
+// Int reads an integer.
 func (r *ReplyReader) Int(i int) int64 {
 	if i < len(r.Reply) {
 		if n, ok := r.Reply[i].(int64); ok {
@@ -39,6 +44,7 @@ func (r *ReplyReader) Int(i int) int64 {
 	return 0
 }
 
+// String reads a text.
 func (r *ReplyReader) String(i int) string {
 	if i < len(r.Reply) {
 		if s, ok := r.Reply[i].(string); ok {
@@ -49,7 +55,7 @@ func (r *ReplyReader) String(i int) string {
 	return ""
 }
 
-// strings reads the texts from element i on; nil where there are none.
+// Strings reads the texts from element i on; nil if there are none.
 func (r *ReplyReader) Strings(i int) []string {
 	var texts []string
 	for ; i < len(r.Reply); i++ {
@@ -58,7 +64,7 @@ func (r *ReplyReader) Strings(i int) []string {
 	return texts
 }
 
-// time reads Unix milliseconds; 0 is no time.
+// Time reads Unix milliseconds; 0 is the zero time.
 func (r *ReplyReader) Time(i int) time.Time {
 	ms := r.Int(i)
 	if ms == 0 {
@@ -67,7 +73,7 @@ func (r *ReplyReader) Time(i int) time.Time {
 	return time.UnixMilli(ms).UTC()
 }
 
-// nested reads an array within the array.
+// Nested reads an array within the array.
 func (r *ReplyReader) Nested(i int) *ReplyReader {
 	if i < len(r.Reply) {
 		if v, ok := r.Reply[i].([]any); ok {
@@ -78,7 +84,7 @@ func (r *ReplyReader) Nested(i int) *ReplyReader {
 	return Read(nil, r.Doing)
 }
 
-// absorb keeps the error of a nested reader.
+// Absorb keeps the error of a nested reader.
 func (r *ReplyReader) Absorb(nested *ReplyReader) {
 	if r.Err == nil {
 		r.Err = nested.Err
