@@ -21,32 +21,32 @@ const DefaultKeepRecords = 7 * calendar.DayLong
 // rather than sent.
 const DefaultExpireAfter = calendar.DayLong
 
-// DefaultTolerance is how late a message may go out without being judged anew.
+// DefaultTolerance is how late a message may be sent without being judged anew.
 const DefaultTolerance = 2 * time.Second
 
-// DefaultAttempts is after how many deliveries a message is given up that
-// keeps being left in the middle of one.
+// DefaultAttempts is the number of deliveries after which a message is given up that
+// workers keep leaving in the middle.
 const DefaultAttempts = 8
 
-// DefaultLookAfter is how long after a reserve or a move somebody looks whether
-// the queue has the message.
+// DefaultLookAfter is how long after a reserve or a move the relay checks whether the
+// queue has the message.
 const DefaultLookAfter = 10 * time.Second
 
-// DefaultOverdueAfter is how long after its send time a message that the queue
-// has is looked after.
+// DefaultOverdueAfter is how long after its send time the relay checks a message that
+// the queue has.
 const DefaultOverdueAfter = time.Minute
 
-// Options configure a Timeline, a Gate and a WatchList. The zero value is the
-// default policy for every user, under the default prefix, places only.
+// Options configures a Timeline, a Gate, a WatchList and DeadLetters. The zero value
+// applies the default policy to every user, under the default prefix, without
+// records.
 type Options struct {
 	Prefix string // begins every key; "" means DefaultPrefix
-	// Rules judges. Share one Rules among all that judges in a program. Nil means the
-	// default policy for every user, and settings of users do not count.
+	// Rules has the policies. All that judges in a program shares one Rules. Nil applies
+	// the default policy to every user and ignores users' settings.
 	Rules *Rules
 	Reach time.Duration // how far ahead a send time may lie, at most DefaultReach, its default
-	// Records keeps a record and a watch entry beside each place, for a queue
-	// that delivers through a Gate. Policies with Categories need it: a message's
-	// category is in its record.
+	// Records keeps a record and a watch entry beside each place, for delivery through
+	// a Gate. Policies with categories need it: the record has the category.
 	Records bool
 	// KeepRecords is how long a record outlives its message; zero means
 	// DefaultKeepRecords.
@@ -54,25 +54,24 @@ type Options struct {
 	// ExpireAfter is how long after its send time a message without an expiry
 	// of its own is dropped rather than sent; zero means DefaultExpireAfter.
 	ExpireAfter time.Duration
-	// Tolerance is how late a message may go out without the rules being judged
-	// anew at the real time; zero means DefaultTolerance.
+	// Tolerance is how late a message may be sent without being judged anew; zero means
+	// DefaultTolerance.
 	Tolerance time.Duration
-	// Attempts is after how many deliveries a message is given up that a worker
-	// left in the middle of the last one; zero means DefaultAttempts.
+	// Attempts is the number of deliveries after which a message is given up if a worker
+	// left the last one in the middle; zero means DefaultAttempts.
 	Attempts int
-	// SkipUncertain ends a message that a worker left in the middle of a
-	// delivery, rather than sending it again: it may be lost, and is never sent
-	// twice.
+	// SkipUncertain ends a message that a worker left in the middle of a delivery. It
+	// may be lost, but is never sent twice.
 	SkipUncertain bool
-	// DropDueBefore drops what was to be sent before it; zero drops nothing.
+	// DropDueBefore drops messages that were due before it; zero drops none.
 	DropDueBefore time.Time
-	// LookAfter and OverdueAfter are when the watch list looks after a message:
-	// so long after a reserve or a move that the queue has not confirmed, and so
-	// long after its send time where it has. Zero means the defaults.
+	// LookAfter and OverdueAfter are when the watch list has a message due: LookAfter
+	// after a reserve or a move that the queue has not confirmed, OverdueAfter after the
+	// send time of a confirmed one. Zero means the defaults.
 	LookAfter, OverdueAfter time.Duration
 }
 
-// withDefaults completes what is zero.
+// WithDefaults returns the options with defaults in place of zero values.
 func (o Options) WithDefaults() Options {
 	if o.Rules == nil {
 		o.Rules = judge.Default()
@@ -87,7 +86,7 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// validate checks completed options, but for the policy.
+// Validate checks complete options, but for the rules. The error is an *InvalidError.
 func (o Options) Validate() error {
 	switch {
 	case o.Reach < time.Second || o.Reach > policy.DefaultReach:
@@ -108,17 +107,16 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// Timeline limits each user's messages by their send times, ahead of time:
-// Reserve takes a place, Check only looks, Move and Release change what is
-// taken, NextFree, List and Usage look around. Each is one script and one
-// round trip, atomic, and safe for concurrent use by any number of processes.
+// Timeline limits each user's messages by their send times, ahead of time. Reserve
+// takes a place; Check only looks. Move and Release change what is reserved.
+// NextFree, List and Usage read. Each call is atomic: one script, one round trip. A
+// search for a free time that would hold up the server goes on in further calls.
 //
-// A free time that lies so far off that one call may not search for it without
-// holding up the server is searched for in further calls.
+// It is safe for concurrent use, by any number of processes on one store.
 //
-// Every method returns an *InvalidError for an argument out of bounds, an
-// *UnavailableError when the store did not answer, and ErrReply when it
-// answered nonsense.
+// Methods return an *InvalidError for an argument out of bounds, an
+// *UnavailableError when the store does not answer, and script.ErrReply for a reply
+// that makes no sense.
 type Timeline struct {
 	client  redis.Scripter
 	keys    keyspace.Keys
@@ -162,7 +160,7 @@ func (t *Timeline) WithClient(client redis.Scripter) *Timeline {
 	return &changed
 }
 
-// settings is the key of what is set for a user: the real one in a dry run, too.
+// settings returns the key of a user's settings: the real ones, in a dry run too.
 func (t *Timeline) settings(user string) string {
 	if t.copyOf != nil {
 		return t.copyOf.Settings(user)
@@ -178,9 +176,8 @@ func (t *Timeline) realRecords(user string) string {
 	return t.copyOf.RecordPrefix(user)
 }
 
-// alerts is what the scripts are told of the alerts of a message that a scope
-// judges: from how many places on there may be one, and of what. A dry run alerts
-// nobody.
+// alerts tells the scripts from how many places on a message in a scope may alert,
+// and of what. A dry run does not alert.
 func (t *Timeline) alerts(by *judge.Scope) (from any, what string) {
 	if t.copyOf != nil || by.Uncounted {
 		return "", ""

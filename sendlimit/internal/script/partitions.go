@@ -9,12 +9,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// partitionsAtOnce is how many partitions are asked in one round trip.
+// partitionsAtOnce is the number of partitions read in one round trip.
 const partitionsAtOnce = 256
 
-// eachPartition reads a span of the sorted sets of all partitions, some of them
-// in each round trip, and hands on what it finds, also where some could not be
-// read: the error is then that of the first of these.
+// EachPartition reads a span of a sorted set of each partition, many in one round
+// trip, and calls do for each entry. Where some can't be read it goes on, and returns
+// the first error.
 func EachPartition(
 	ctx context.Context, client redis.Cmdable, doing string,
 	key func(partition int) string, span redis.ZRangeArgs, do func(partition int, entry redis.Z),

@@ -12,10 +12,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// NoValue stands for a word that is absent; no account, attempt or number is it.
+// NoValue stands for an absent word. No account, attempt or number is spelled so.
 const NoValue = "."
 
-// word is a time in Unix ms as one word.
+// Word spells a time in Unix ms as one word.
 func Word(at time.Time) string {
 	if at.IsZero() {
 		return NoValue
@@ -23,7 +23,7 @@ func Word(at time.Time) string {
 	return strconv.FormatInt(at.UnixMilli(), 10)
 }
 
-// yes reads the answer of a script that says 1 or 0 first.
+// Yes reads the answer of a script that says 1 or 0 first.
 func Yes(in *ReplyReader) (bool, error) {
 	first := in.Int(0)
 	if in.Err == nil && first != 0 && first != 1 {
@@ -102,10 +102,10 @@ func (f *Fields) Err(doing string) error {
 	return ReplyError(doing, f.wrong)
 }
 
-// endOfTime is later than any send time and exact in a Lua number.
+// EndOfTime is later than any send time and exact in a Lua number.
 const EndOfTime = int64(1) << 53
 
-// run calls a script and returns its reply, an array.
+// Run calls a script and returns its reply.
 func Run(ctx context.Context, client redis.Scripter, script *redis.Script, doing string, keys []string, args []any) (Reply, error) {
 	v, err := script.Run(ctx, client, keys, args...).Result()
 	if err != nil {
@@ -117,7 +117,7 @@ func Run(ctx context.Context, client redis.Scripter, script *redis.Script, doing
 	return Reply{v}, nil
 }
 
-// milliseconds is how the scripts are told a time: "" stands for none.
+// Milliseconds spells a time for scripts; "" stands for none.
 func Milliseconds(at time.Time) any {
 	if at.IsZero() {
 		return ""
