@@ -22,7 +22,7 @@
 //	Rehearse    begins a dry run, judged on copies
 //
 // A refusal is a Decision, not an error. Errors are *fault.InvalidError,
-// *fault.UnavailableError, or script.ErrReply for a reply that makes no sense. The
+// *fault.UnavailableError, or fault.ErrReply for a reply that makes no sense. The
 // server's clock judges; a request's Now replaces it in tests.
 //
 // # Rules

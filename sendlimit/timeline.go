@@ -115,7 +115,7 @@ func (o Options) Validate() error {
 // It is safe for concurrent use, by any number of processes on one store.
 //
 // Methods return an *InvalidError for an argument out of bounds, an
-// *UnavailableError when the store does not answer, and script.ErrReply for a reply
+// *UnavailableError when the store does not answer, and fault.ErrReply for a reply
 // that makes no sense.
 type Timeline struct {
 	client  redis.Scripter
