@@ -4,21 +4,16 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strconv"
 	"time"
 
-	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/sendlimit/messages"
-	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/tasks/announce"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
-	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
@@ -65,29 +60,58 @@ type WorkerOptions struct {
 	// Announcer takes alerts and reports to contacts, each try within
 	// PushTimeout; nil means none: they wait until some worker has one.
 	Announcer notifier.Announcer
+	// Polling says how often the worker asks the queue for work.
+	Polling queue.Polling
 }
-
-// handlers is how many tasks are in hand at a time: most of them wait for
-// the rest of their second and cost next to nothing.
-const handlers = 512
 
 // Worker delivers messages when they are due. Any number may run on one store.
 type Worker struct {
-	client   redis.UniversalClient
-	prefix   string
-	options  sendlimit.Options
-	handler  *deliver.Handler
-	shutdown time.Duration
-	relay    time.Duration // between two looks at the watch list
-	sweep    time.Duration // between two looks at notices and charges
-	logger   *slog.Logger
-
-	noticeJobs *announce.NoticeJobs
+	client        redis.UniversalClient
+	prefix        string
+	queue         *queue.Queue
+	timers        *queue.Timers
+	handler       *deliver.Handler
+	announcements *announce.Announcements
+	relay         *relay.Relay
+	noticeJobs    *announce.NoticeJobs
+	shutdown      time.Duration
+	relayEvery    time.Duration // between two looks at the watch list
+	sweepEvery    time.Duration // between two looks at notices and charges
+	logger        *slog.Logger
+	stopping      chan struct{} // closed when no new work is to begin
+	ended         chan struct{} // closed when Run no longer waits for work
 }
 
 // NewWorker returns a worker on the store behind client. The error is a
-// *sendlimit.InvalidError. Nothing runs before Run.
+// *fault.InvalidError. Nothing runs before Run.
 func NewWorker(client redis.UniversalClient, o WorkerOptions) (*Worker, error) {
+	o = o.withDefaults()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	q, err := queue.New(client, o.Prefix, o.Polling)
+	if err != nil {
+		return nil, err
+	}
+	w := &Worker{
+		client: client, prefix: o.Prefix, queue: q, shutdown: o.ShutdownTimeout, relayEvery: o.RelayEvery, sweepEvery: o.SweepEvery,
+		logger: o.Logger, stopping: make(chan struct{}), ended: make(chan struct{}),
+	}
+	options := sendlimit.Options{
+		Prefix: o.Prefix, Reach: o.Reach, KeepRecords: o.KeepRecords, ExpireAfter: o.ExpireAfter,
+		Tolerance: o.Tolerance, Attempts: o.Retries.Attempts, SkipUncertain: o.OnUncertain == deliver.SkipUncertain,
+		DropDueBefore: o.DropDueBefore, LookAfter: o.LookAfter, OverdueAfter: o.OverdueAfter,
+	}
+	if err := w.addDeliveries(options, o); err != nil {
+		return nil, err
+	}
+	if err := w.addAnnouncements(o); err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+func (o WorkerOptions) withDefaults() WorkerOptions {
 	o.PushTimeout = cmp.Or(o.PushTimeout, 10*time.Second)
 	o.Deliveries = cmp.Or(o.Deliveries, 64)
 	o.ShutdownTimeout = cmp.Or(o.ShutdownTimeout, 30*time.Second)
@@ -99,42 +123,7 @@ func NewWorker(client redis.UniversalClient, o WorkerOptions) (*Worker, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	if err := o.validate(); err != nil {
-		return nil, err
-	}
-	options := sendlimit.Options{
-		Prefix: o.Prefix, Reach: o.Reach, KeepRecords: o.KeepRecords, ExpireAfter: o.ExpireAfter,
-		Tolerance: o.Tolerance, Attempts: o.Retries.Attempts, SkipUncertain: o.OnUncertain == deliver.SkipUncertain,
-		DropDueBefore: o.DropDueBefore, LookAfter: o.LookAfter, OverdueAfter: o.OverdueAfter,
-	}
-	policies, err := rules.Given(o.Policies, client, rules.PoliciesOptions{Prefix: o.Prefix, Policy: o.Policy, Logger: o.Logger})
-	if err != nil {
-		return nil, err
-	}
-	options.Rules = policies.Rules()
-	gate, err := messages.NewGate(client, options)
-	if err != nil {
-		return nil, err
-	}
-	storeClock := storeclock.New()
-	paces, err := deliver.NewPacer(client, o.Prefix, storeClock, o.Metrics, o.Logger)
-	if err != nil {
-		return nil, err
-	}
-	w := &Worker{
-		client: client, prefix: o.Prefix, options: options, shutdown: o.ShutdownTimeout, relay: o.RelayEvery, sweep: o.SweepEvery, logger: o.Logger,
-		handler: &deliver.Handler{
-			Policies: policies, Gate: gate, Queue: queue.New(client, o.Prefix), Clock: storeClock, Notifier: o.Notifier, Pacer: paces,
-			Retries: o.Retries, OnUncertain: o.OnUncertain, PushTimeout: o.PushTimeout, Margin: o.SettleMargin,
-			Tolerance: cmp.Or(o.Tolerance, sendlimit.DefaultTolerance),
-			Slots:     make(chan struct{}, o.Deliveries), Stopping: make(chan struct{}), Ended: make(chan struct{}),
-			Metrics: o.Metrics, Logger: o.Logger,
-		},
-	}
-	if err := w.announceBy(client, o); err != nil {
-		return nil, err
-	}
-	return w, nil
+	return o
 }
 
 func (o WorkerOptions) validate() error {
@@ -164,14 +153,6 @@ func (o WorkerOptions) validate() error {
 // has begun, within the shutdown timeout, and returns nil; also where ctx ends
 // before it has begun anything. A worker runs once.
 func (w *Worker) Run(ctx context.Context) error {
-	watch, err := messages.NewWatchList(w.client, w.options)
-	if err != nil {
-		return err
-	}
-	charges, err := quota.New(w.client, quota.Options{Prefix: w.options.Prefix, LookAfter: w.options.LookAfter})
-	if err != nil {
-		return err
-	}
 	// The rules are there before the first task is, or the worker does not
 	// start.
 	if err := w.handler.Policies.Refresh(ctx); err != nil {
@@ -182,20 +163,20 @@ func (w *Worker) Run(ctx context.Context) error {
 	if err != nil {
 		return unlessStopped(ctx, err)
 	}
-	w.handler.Confirmer = queue.NewConfirmer(watch, w.logger)
-	server := asynq.NewServerFromRedisClient(w.client, w.config())
-	if err := server.Start(w.handler); err != nil {
-		w.handler.Confirmer.Close()
+	w.timers.Start()
+	server, err := w.queue.Serve(queue.ServerOptions{
+		Deliver: w.handler.Handle, Announce: w.announcements.Handle,
+		ShutdownTimeout: w.shutdown, Local: w.handler.Clock.Local, Logger: w.logger,
+	})
+	if err != nil {
+		w.timers.Close()
 		stopPacer()
-		return fmt.Errorf("starting the queue: %w", err)
+		return err
 	}
-	stopRelay := (&relay.Relay{
-		Watch: watch, Charges: charges, Queue: w.handler.Queue, Confirmer: w.handler.Confirmer, Clock: w.handler.Clock, Learn: w.learnClock,
-		Metrics: w.handler.Metrics, Logger: w.logger,
-	}).Start(context.WithoutCancel(ctx), w.relay, w.sweep)
+	stopRelay := w.relay.Start(ctx, w.relayEvery, w.sweepEvery)
 	stopPolicies := w.handler.Policies.Follow(ctx)
-	w.handler.Tally.Start(ctx)
-	stopNotices := w.noticeJobs.Start(context.WithoutCancel(ctx), w.sweep)
+	w.handler.Tally.Start()
+	stopNotices := w.noticeJobs.Start(ctx, w.sweepEvery)
 	w.logger.InfoContext(ctx, "delivering", "queue", queue.Name(w.prefix))
 	<-ctx.Done()
 	w.logger.InfoContext(ctx, "stopping: finishing what runs", "within", w.shutdown)
@@ -206,13 +187,13 @@ func (w *Worker) Run(ctx context.Context) error {
 	go func() {
 		defer close(stopped)
 		server.Stop()
-		close(w.handler.Stopping)
+		close(w.stopping)
 		stopRelay()
 		stopNotices()
-		server.Shutdown()
-		w.awaitHandlers(timeout.C)
+		server.Finish(timeout.C)
+		close(w.ended)
 		w.handler.Tally.Close()
-		w.handler.Confirmer.Close()
+		w.timers.Close()
 		stopPolicies()
 		stopPacer()
 	}()
@@ -245,21 +226,6 @@ var ErrUnfinished = errors.New("the worker could not end in time: the store does
 // give back what it has not finished.
 const stopMargin = 2 * time.Second
 
-// awaitHandlers waits for handlers whose tasks the queue no longer counts as
-// running, since their lease ran out while the store was away.
-func (w *Worker) awaitHandlers(timeout <-chan time.Time) {
-	done := make(chan struct{})
-	go func() {
-		w.handler.Running.Wait()
-		close(done)
-	}()
-	select {
-	case <-done:
-	case <-timeout:
-	}
-	close(w.handler.Ended)
-}
-
 // learnClock learns the store's clock before there is work. It can do without:
 // each claim tells it again.
 func (w *Worker) learnClock(ctx context.Context) {
@@ -271,29 +237,4 @@ func (w *Worker) learnClock(ctx context.Context) {
 		return
 	}
 	clock.Learn(sent, clock.Local(), now)
-}
-
-func (w *Worker) config() asynq.Config {
-	return asynq.Config{
-		Concurrency:              handlers,
-		Queues:                   map[string]int{queue.Name(w.prefix): 1},
-		DelayedTaskCheckInterval: queue.ForwardEvery,
-		TaskCheckInterval:        queue.FetchEvery,
-		ShutdownTimeout:          w.shutdown,
-		// A task that comes again is no failure, and neither is a lease that
-		// ran out: what a message's failures are is counted in its record.
-		IsFailure:      func(error) bool { return false },
-		RetryDelayFunc: queue.ComeAgain,
-		ErrorHandler:   asynq.ErrorHandlerFunc(w.reportError),
-		Logger:         queue.NewLogger(w.logger, w.handler.Clock.Local),
-		LogLevel:       asynq.WarnLevel,
-	}
-}
-
-func (w *Worker) reportError(ctx context.Context, _ *asynq.Task, err error) {
-	if _, expected := errors.AsType[*queue.AgainError](err); expected {
-		w.logger.DebugContext(ctx, "a task comes again", "reason", err)
-		return
-	}
-	w.logger.WarnContext(ctx, "a task could not be handled: it comes again", "error", err)
 }

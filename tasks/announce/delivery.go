@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
@@ -44,9 +45,9 @@ type Announcements struct {
 }
 
 const (
-	// announcing is how many notices are in hand at a time: apart from messages,
-	// which a slow mail server does not hold up.
-	Announcing = 8
+	// Together is how many notices are delivered at a time. They have slots of their
+	// own, so that a slow mail server does not hold up messages.
+	Together = 8
 	// crowdedPause is about when a task comes again that found no place.
 	crowdedPause = time.Second
 	// earlyWait is how long a task waits for the time of its notice; one that
@@ -65,15 +66,10 @@ const (
 	reasonUnreadable = "unreadable" // what it says is of no use
 )
 
-// process takes one task to its end.
-func (a *Announcements) Process(ctx context.Context, payload []byte) error {
-	p, err := queue.DecodeAlert(payload)
-	if err != nil {
-		return a.discarded(ctx, err)
-	}
-	if p.Version > queue.AlertVersion {
-		return &queue.AgainError{After: queue.NewerAfter, Cause: queue.ErrNewer}
-	}
+// Handle takes the task of a notice to its end. It returns an error only where the
+// task has to come again or names no notice. The queue ends ctx when it loses track
+// of the task, which ends nothing here.
+func (a *Announcements) Handle(ctx context.Context, notice string) error {
 	if a.Announcer == nil {
 		return nil // it waits in the outbox
 	}
@@ -83,13 +79,7 @@ func (a *Announcements) Process(ctx context.Context, payload []byte) error {
 	default:
 		return &queue.AgainError{After: crowdedPause + rand.N(crowdedPause), Cause: errCrowded} //nolint:gosec // spreads load, guards nothing
 	}
-	// The queue ends ctx when it loses track of the task, which ends nothing here.
-	return a.handle(context.WithoutCancel(ctx), p.Notice)
-}
-
-func (a *Announcements) discarded(ctx context.Context, err error) error {
-	a.Logger.ErrorContext(ctx, "dropped a task that is not ours", "error", err)
-	return nil
+	return a.handle(context.WithoutCancel(ctx), notice)
 }
 
 // handle claims a notice, and delivers it if that is to be done. While the store
@@ -100,15 +90,15 @@ func (a *Announcements) handle(ctx context.Context, id string) error {
 	for {
 		claim, told, err := a.claim(ctx, id, nonce)
 		switch {
-		case isUnavailable(err):
+		case persist.Unavailable(err):
 			a.Logger.DebugContext(ctx, "a notice waits for the store", "error", err)
-			if !storeclock.Sleep(ctx, a.Stopping, queue.StorePause) {
+			if !storeclock.Sleep(ctx, a.Stopping, persist.Pause) {
 				return &queue.AgainError{Cause: queue.ErrStopping}
 			}
 			continue
 		case err != nil:
 			if wrong, garbage := errors.AsType[*fault.InvalidError](err); garbage {
-				return a.discarded(ctx, fmt.Errorf("payload of an alert: it has no valid %s", wrong.Field))
+				return &queue.NotOursError{Cause: fmt.Errorf("payload of an alert: it has no valid %s", wrong.Field)}
 			}
 			return err
 		}
@@ -131,11 +121,6 @@ func (a *Announcements) handle(ctx context.Context, id string) error {
 		}
 		return nil
 	}
-}
-
-func isUnavailable(err error) bool {
-	_, away := errors.AsType[*fault.UnavailableError](err)
-	return away
 }
 
 // claim claims a notice, and says whom to tell of it what. It asks again, with
@@ -205,7 +190,7 @@ func (a *Announcements) send(ctx context.Context, claim notices.Claim, nonce str
 		a.endedUntold(ctx, claim.Notice.ID, settlement.Reason, settlement.Failed, result.Err)
 	default:
 		a.failed(ctx, claim, settlement, result)
-		if err := a.Queue.Announce(ctx, claim.Notice.ID, settlement.RetryAt); err != nil {
+		if err := a.Queue.EnqueueNotice(ctx, claim.Notice.ID, settlement.RetryAt); err != nil {
 			a.Logger.WarnContext(ctx, "the queue did not take a notice: the outbox has it", "error", err)
 		}
 	}
@@ -267,21 +252,10 @@ func (a *Announcements) settlementOf(claim notices.Claim, result notifier.Result
 }
 
 // settle records what became of a delivery, and tries until that is stored:
-// without it the notice would be sent again. It gives up only when the worker no
-// longer waits for it.
+// without it the notice would be sent again.
 func (a *Announcements) settle(ctx context.Context, id, nonce string, s notices.Settlement) (bool, error) {
-	for failed := false; ; failed = true {
-		try, done := context.WithTimeout(ctx, queue.SettleWithin)
-		held, err := a.Notices.Settle(try, id, nonce, s, time.Time{})
-		done()
-		if !isUnavailable(err) {
-			return held, err
-		}
-		if !failed {
-			a.Logger.WarnContext(ctx, "could not settle a notice: trying until it is stored", "error", err)
-		}
-		if !storeclock.Sleep(ctx, a.Ended, queue.StorePause) {
-			return false, err
-		}
-	}
+	const failed = "could not settle a notice: trying until it is stored"
+	return persist.Settle(ctx, a.Ended, a.Logger, failed, func(ctx context.Context) (bool, error) {
+		return a.Notices.Settle(ctx, id, nonce, s, time.Time{})
+	})
 }

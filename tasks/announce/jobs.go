@@ -6,9 +6,8 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/robfig/cron/v3"
-
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
+	"github.com/sendlimit/sendlimiter/tasks/internal/jobs"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/report"
@@ -37,26 +36,17 @@ type NoticeJobs struct {
 // are looked after more often than usual, these are, too.
 const noticeEvery = time.Minute
 
-// start runs the jobs, the look at what is due every so often, until the
-// function returned is called, which waits for them to end.
+// perPass is how many notices are taken at a time.
+const perPass = 100
+
+// Start runs the jobs, the look at what is due every so often, until the function
+// that it returns is called, which waits for them to end.
 func (j *NoticeJobs) Start(ctx context.Context, lookEvery time.Duration) func() {
-	ctx, cancel := context.WithCancel(ctx)
-	jobs := cron.New(cron.WithChain(cron.SkipIfStillRunning(cron.DiscardLogger)), cron.WithLogger(cron.DiscardLogger))
-	for _, job := range []struct {
-		every time.Duration
-		run   func(context.Context) error
-	}{{lookEvery, j.relay}, {min(noticeEvery, 2*lookEvery), j.gather}, {min(noticeEvery, 2*lookEvery), j.report}} {
-		jobs.Schedule(storeclock.Schedule(job.every), cron.FuncJob(func() {
-			if err := job.run(ctx); err != nil && ctx.Err() == nil {
-				j.Logger.WarnContext(ctx, "could not look after every notice: the next pass does", "error", err)
-			}
-		}))
-	}
-	jobs.Start()
-	return func() {
-		cancel()
-		<-jobs.Stop().Done()
-	}
+	const failed = "could not look after every notice: the next pass does"
+	return jobs.Start(ctx, j.Logger,
+		jobs.Job{Every: lookEvery, Run: j.relay, Failed: failed},
+		jobs.Job{Every: min(noticeEvery, 2*lookEvery), Run: j.gather, Failed: failed},
+		jobs.Job{Every: min(noticeEvery, 2*lookEvery), Run: j.report, Failed: failed})
 }
 
 // relay hands every notice that is due to the queue. A second task of a notice
@@ -67,14 +57,14 @@ func (j *NoticeJobs) relay(ctx context.Context) error {
 	}
 	for {
 		now := j.Clock.Now()
-		due, unread := j.Notices.Due(ctx, now, storeclock.RelayPerPartition)
+		due, unread := j.Notices.Due(ctx, now, perPass)
 		if len(due) == 0 {
 			return unread
 		}
 		queued := make([]notices.Queued, 0, len(due))
 		var failed error
 		for _, notice := range due {
-			if failed = j.Queue.Announce(ctx, notice.ID, time.Time{}); failed != nil {
+			if failed = j.Queue.EnqueueNotice(ctx, notice.ID, time.Time{}); failed != nil {
 				break
 			}
 			queued = append(queued, notices.Queued{ID: notice.ID, Due: now})
@@ -102,7 +92,7 @@ func (j *NoticeJobs) endForgotten(ctx context.Context) error {
 		j.Logger.WarnContext(ctx, "notices wait for something to announce them by: set up a mail server, see smtp_url",
 			"oldest", waiting[0].Since)
 	}
-	forgotten, err := j.Notices.Due(ctx, now.Add(-j.Kept), storeclock.RelayPerPartition)
+	forgotten, err := j.Notices.Due(ctx, now.Add(-j.Kept), perPass)
 	for _, notice := range forgotten {
 		err = errors.Join(err, j.Forget(ctx, notice.ID))
 	}
@@ -120,7 +110,7 @@ func (j *NoticeJobs) gather(ctx context.Context) error {
 		j.gathered = until
 	}
 	if j.Deliver {
-		j.Queue.AnnounceAll(ctx, put, j.Logger)
+		j.Queue.EnqueueNotices(ctx, put, j.Logger)
 	}
 	return err
 }
@@ -131,6 +121,6 @@ func (j *NoticeJobs) report(ctx context.Context) error {
 		return nil
 	}
 	put, err := j.Reports.Put(ctx, j.Clock.Now())
-	j.Queue.AnnounceAll(ctx, put, j.Logger)
+	j.Queue.EnqueueNotices(ctx, put, j.Logger)
 	return err
 }

@@ -28,6 +28,7 @@ type Options struct {
 	Policies    *rules.Policies // as in SubmitterOptions
 	Reach       time.Duration   // as in SubmitterOptions
 	ExpireAfter time.Duration   // as in WorkerOptions
+	Polling     queue.Polling   // the workers'
 	Logger      *slog.Logger    // nil means none
 }
 
@@ -35,13 +36,13 @@ type Options struct {
 // and those of which nobody knows whether the provider has them. They can be
 // looked at, sent after all, and forgotten. Safe for concurrent use.
 type Letters struct {
-	policies  *rules.Policies // has to be fresh for a Retry
-	kept      *messages.DeadLetters
-	notices   *notices.Outbox
-	queue     *queue.Queue
-	confirmer *queue.Confirmer
-	logger    *slog.Logger
-	client    redis.UniversalClient
+	policies *rules.Policies // has to be fresh for a Retry
+	kept     *messages.DeadLetters
+	notices  *notices.Outbox
+	queue    *queue.Queue
+	timers   *queue.Timers
+	logger   *slog.Logger
+	client   redis.UniversalClient
 }
 
 // New returns the dead letters in the store behind client. The error
@@ -68,15 +69,20 @@ func New(client redis.UniversalClient, o Options) (*Letters, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Letters{
-		policies: policies, kept: kept, notices: notices, queue: queue.New(client, o.Prefix), confirmer: queue.NewConfirmer(watch, o.Logger),
-		logger: o.Logger, client: client,
-	}, nil
+	q, err := queue.New(client, o.Prefix, o.Polling)
+	if err != nil {
+		return nil, err
+	}
+	d := &Letters{
+		policies: policies, kept: kept, notices: notices, queue: q, timers: q.Timers(watch, o.Logger), logger: o.Logger, client: client,
+	}
+	d.timers.Start()
+	return d, nil
 }
 
 // Close waits for what is being noted about messages that were retried. The
 // client stays open.
-func (d *Letters) Close() { d.confirmer.Close() }
+func (d *Letters) Close() { d.timers.Close() }
 
 // ListRequest asks for dead letters, the one that ended first coming
 // first. The zero value asks for the first of all.
@@ -148,19 +154,9 @@ func (d *Letters) Retry(ctx context.Context, user, id string) (message.Outcome, 
 		o.Outcome, o.Code, o.Detail = message.Refused, decision.Code, noRetry(decision, user, id)
 		return o, nil
 	}
-	d.handOver(ctx, messages.Queued{User: user, ID: id, Generation: generation, Due: decision.At})
-	d.queue.AnnounceAll(ctx, decision.Notices, d.logger)
+	d.timers.Set(ctx, messages.Queued{User: user, ID: id, Generation: generation, Due: decision.At})
+	d.queue.EnqueueNotices(ctx, decision.Notices, d.logger)
 	return o, nil
-}
-
-// handOver gives a message's timer to the queue. A failure changes nothing: the
-// message is on the watch list.
-func (d *Letters) handOver(ctx context.Context, q messages.Queued) {
-	if err := d.queue.Enqueue(ctx, q); err != nil {
-		d.logger.WarnContext(ctx, "the queue did not take a retried message: the watch list has it", "error", err)
-		return
-	}
-	d.confirmer.Add(q)
 }
 
 // noRetry says why a dead letter is not sent after all.

@@ -82,7 +82,7 @@ func (d *Letters) RetryNotice(ctx context.Context, alert string) (AlertOutcome, 
 	if !again {
 		return NoDeadNotice(alert), nil
 	}
-	d.queue.AnnounceAll(ctx, []string{alert}, d.logger)
+	d.queue.EnqueueNotices(ctx, []string{alert}, d.logger)
 	return AlertOutcome{Outcome: message.Retried, Alert: alert}, nil
 }
 

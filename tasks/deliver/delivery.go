@@ -2,16 +2,13 @@ package deliver
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/notifier"
-	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
-	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
+	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 	"github.com/sendlimit/sendlimiter/tasks/message"
-	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
 // giveBack lets a message be judged again that was claimed in time, but whose
@@ -22,7 +19,7 @@ func (h *Handler) giveBack(ctx context.Context, d messages.Delivery) error {
 	if err != nil || !held {
 		return err
 	}
-	h.handOver(ctx, again)
+	h.Timers.Set(ctx, again)
 	return nil
 }
 
@@ -62,7 +59,7 @@ func (h *Handler) send(ctx context.Context, d messages.Delivery, claim messages.
 		}
 	}
 	if retry != nil {
-		h.handOver(ctx, *retry)
+		h.Timers.Set(ctx, *retry)
 	}
 	return nil
 }
@@ -102,14 +99,6 @@ func (h *Handler) settlementOf(
 	return s, nil
 }
 
-func (h *Handler) handOver(ctx context.Context, q messages.Queued) {
-	if err := h.Queue.Enqueue(ctx, q); err != nil {
-		h.Logger.WarnContext(ctx, "the queue did not take a message that is to be sent later: the watch list has it", "error", err)
-		return
-	}
-	h.Confirmer.Add(q)
-}
-
 func (h *Handler) notify(ctx context.Context, d messages.Delivery, claim messages.Claim) notifier.Result {
 	c, err := message.DecodeContent(claim.Content)
 	if err != nil {
@@ -126,24 +115,13 @@ func (h *Handler) notify(ctx context.Context, d messages.Delivery, claim message
 }
 
 // settle records what became of a delivery, and tries until that is stored:
-// without it the message would be sent again. It gives up only when the worker
-// no longer waits for it. Where the lease ran out meanwhile, whoever took the
-// message over settles it.
+// without it the message would be sent again. If the lease ran out meanwhile,
+// whoever took the message over settles it, and settle reports false.
 func (h *Handler) settle(ctx context.Context, d messages.Delivery, s messages.Settlement) (bool, error) {
-	for failed := false; ; failed = true {
-		try, done := context.WithTimeout(ctx, queue.SettleWithin)
-		held, err := h.Gate.Settle(try, d, s, time.Time{})
-		done()
-		if _, away := errors.AsType[*fault.UnavailableError](err); !away {
-			return held, err
-		}
-		if !failed {
-			h.Logger.WarnContext(ctx, "could not settle a delivery: trying until it is stored", "error", err)
-		}
-		if !storeclock.Sleep(ctx, h.Ended, queue.StorePause) {
-			return false, err
-		}
-	}
+	const failed = "could not settle a delivery: trying until it is stored"
+	return persist.Settle(ctx, h.Ended, h.Logger, failed, func(ctx context.Context) (bool, error) {
+		return h.Gate.Settle(ctx, d, s, time.Time{})
+	})
 }
 
 // OnUncertain is what becomes of a message whose delivery nobody can say the

@@ -9,12 +9,11 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/hibiken/asynq"
-
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
@@ -29,21 +28,19 @@ type Handler struct {
 	Policies    *rules.Policies
 	Gate        *messages.Gate // by their Rules
 	Queue       *queue.Queue
+	Timers      *queue.Timers
 	Pacer       *pacer
-	Confirmer   *queue.Confirmer
 	Clock       *storeclock.Clock
 	Notifier    notifier.Notifier
 	Retries     retry.Policy
 	OnUncertain OnUncertain
 	PushTimeout time.Duration
-	Tolerance   time.Duration                                   // how late a message may go out without being judged anew
-	Margin      time.Duration                                   // how much longer than a delivery may take its lease lasts
-	Slots       chan struct{}                                   // one a delivery that runs
-	Announce    func(ctx context.Context, payload []byte) error // takes a notice of the outbox to its end
+	Tolerance   time.Duration // how late a message may go out without being judged anew
+	Margin      time.Duration // how much longer than a delivery may take its lease lasts
+	Slots       chan struct{} // one a delivery that runs
 	Tally       *report.Tally
-	Stopping    chan struct{}  // closed when no new work is to begin
-	Running     sync.WaitGroup // handlers at work, those that the queue has given up on included
-	Ended       chan struct{}  // closed when the worker no longer waits for them
+	Stopping    chan struct{} // closed when no new work is to begin
+	Ended       chan struct{} // closed when the worker no longer waits for what runs
 	Metrics     *metrics.Metrics
 	Logger      *slog.Logger
 	toldUnknown atomic.Pointer[time.Time] // when tellUnknown logged
@@ -57,34 +54,11 @@ var errPaced = errors.New("the pace of the target, or a pause")
 // not know: another worker may know them, or an operator has to do something.
 const rulesAfter = 30 * time.Second
 
-// ProcessTask handles one task. It returns an error only where the task has to
-// come again: another delivery runs, the worker stops, a newer program wrote it,
-// or the store answers with an error.
-func (h *Handler) ProcessTask(ctx context.Context, t *asynq.Task) error {
-	switch t.Type() {
-	case queue.TypeDeliver:
-	case queue.TypeAlert:
-		h.Running.Add(1)
-		defer h.Running.Done()
-		return h.Announce(ctx, t.Payload())
-	default:
-		return &queue.AgainError{After: queue.NewerAfter, Cause: queue.ErrNewer}
-	}
-	p, err := queue.DecodePayload(t.Payload())
-	if err != nil {
-		return h.dropped(ctx, err)
-	}
-	if p.Version > queue.PayloadVersion {
-		return &queue.AgainError{After: queue.NewerAfter, Cause: queue.ErrNewer}
-	}
-	h.Running.Add(1)
-	defer h.Running.Done()
-	return h.handle(ctx, p)
-}
-
-// handle takes a task of ours to its end. The queue ends ctx when it loses
-// track of the task, which stops the waiting, but nothing that has begun.
-func (h *Handler) handle(ctx context.Context, p queue.Payload) error {
+// Handle takes a task to its end. It returns an error only where the task has to
+// come again, as another delivery runs, the worker stops or the store answers with
+// an error, or where it names no message. The queue ends ctx when it loses track of
+// the task: that stops the waiting, but nothing that has begun.
+func (h *Handler) Handle(ctx context.Context, p queue.Payload) error {
 	d := messages.Delivery{User: p.User, ID: p.ID, Generation: p.Generation}
 	var nonceFrom time.Time
 	due := p.DueAt()
@@ -100,7 +74,7 @@ func (h *Handler) handle(ctx context.Context, p queue.Payload) error {
 				return nil
 			}
 			if err != nil {
-				ctx, wait = context.WithoutCancel(ctx), queue.StorePause
+				ctx, wait = context.WithoutCancel(ctx), persist.Pause
 				continue
 			}
 			d.Nonce = ""
@@ -125,17 +99,18 @@ func (h *Handler) handle(ctx context.Context, p queue.Payload) error {
 			claim, err = h.deliver(context.WithoutCancel(ctx), d, permit)
 		}
 		if wrong, garbage := errors.AsType[*fault.InvalidError](err); garbage {
-			return h.dropped(ctx, fmt.Errorf("payload of a task: it has no valid %s", wrong.Field)) // the value may name a user
+			// Without the value, which may name a user.
+			return &queue.NotOursError{Cause: fmt.Errorf("payload of a task: it has no valid %s", wrong.Field)}
 		}
 		if rules.UnknownRules(err) {
 			h.tellUnknown(ctx, err)
 			return &queue.AgainError{After: rulesAfter, Cause: err}
 		}
-		if _, away := errors.AsType[*fault.UnavailableError](err); away {
+		if persist.Unavailable(err) {
 			// The queue could not take the task back either, and would find it
 			// again minutes later: what is in hand stays there.
 			h.Logger.DebugContext(ctx, "a task waits for the store", "error", err)
-			ctx, wait = context.WithoutCancel(ctx), queue.StorePause
+			ctx, wait = context.WithoutCancel(ctx), persist.Pause
 			continue
 		}
 		if err != nil || claim.Verdict != messages.Early {
@@ -169,11 +144,11 @@ func (h *Handler) giveUpNonce(ctx context.Context, d messages.Delivery) (given b
 			<-h.Slots
 		}
 	}()
-	ctx, done := context.WithTimeout(ctx, queue.SettleWithin)
+	ctx, done := context.WithTimeout(ctx, persist.TryWithin)
 	defer done()
 	again, settlement := h.unsent(d)
 	if given, err = h.Gate.Settle(ctx, d, settlement, time.Time{}); given {
-		h.handOver(ctx, again)
+		h.Timers.Set(ctx, again)
 	}
 	return given, err
 }
@@ -188,13 +163,6 @@ func (h *Handler) unsent(d messages.Delivery) (messages.Queued, messages.Settlem
 		Retry:  &messages.Retry{Generation: again.Generation, At: again.Due, Unsent: true},
 		Reason: messages.ReasonLate,
 	}
-}
-
-// dropped ends a task whose payload names no message. It would be no better
-// the next time.
-func (h *Handler) dropped(ctx context.Context, err error) error {
-	h.Logger.ErrorContext(ctx, "dropped a task that is not ours", "error", err)
-	return nil
 }
 
 // pass waits for a permit of the target, with a delivery slot, which it gives
@@ -276,11 +244,11 @@ func (h *Handler) deliver(ctx context.Context, d messages.Delivery, permit permi
 // place hands over the late messages of a user that a claim gave other times,
 // and counts those that it dropped.
 func (h *Handler) place(ctx context.Context, user string, claim messages.Claim) {
-	h.Queue.AnnounceAll(ctx, claim.Notices, h.Logger)
+	h.Queue.EnqueueNotices(ctx, claim.Notices, h.Logger)
 	for _, p := range claim.Placed {
 		h.Metrics.Postponed()
 		h.Logger.DebugContext(ctx, "postponed a late message", "id", p.ID, "from", p.From, "to", p.At)
-		h.handOver(ctx, messages.Queued{User: user, ID: p.ID, Generation: p.Generation, Due: p.At})
+		h.Timers.Set(ctx, messages.Queued{User: user, ID: p.ID, Generation: p.Generation, Due: p.At})
 	}
 	for _, dropped := range claim.Dropped {
 		h.countDrop(ctx, dropped.Account, dropped.Reason, claim.Now, dropped.SendAt)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
+	"github.com/sendlimit/sendlimiter/tasks/internal/persist"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
@@ -244,7 +245,7 @@ func (p *pacer) giveBack(ctx context.Context, unused permit) {
 	if unused == (permit{}) {
 		return
 	}
-	ctx, done := context.WithTimeout(ctx, queue.SettleWithin)
+	ctx, done := context.WithTimeout(ctx, persist.TryWithin)
 	defer done()
 	var failed error
 	if unused.token != "" {
@@ -275,7 +276,7 @@ func (p *pacer) pause(asked time.Duration) (tell func(context.Context)) {
 	}
 	p.metrics.Paused()
 	return func(ctx context.Context) {
-		ctx, done := context.WithTimeout(ctx, queue.SettleWithin)
+		ctx, done := context.WithTimeout(ctx, persist.TryWithin)
 		defer done()
 		until, err := p.store.Pause(ctx, max(asked, time.Millisecond))
 		if err != nil {

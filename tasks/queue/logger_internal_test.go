@@ -17,7 +17,7 @@ func TestTheQueueRepeatsItselfOnceAMinute(t *testing.T) {
 	t.Parallel()
 	var said bytes.Buffer
 	now := time.Unix(0, 0)
-	logger := NewLogger(slog.New(slog.NewTextHandler(&said, nil)), func() time.Time { return now })
+	logger := newLogger(slog.New(slog.NewTextHandler(&said, nil)), func() time.Time { return now })
 	count := func() int { return strings.Count(said.String(), "\n") }
 	for range 200 { // a minute
 		logger.Error("Failed to forward scheduled tasks: ", errors.New("dial tcp 127.0.0.1:1"))
@@ -27,8 +27,8 @@ func TestTheQueueRepeatsItselfOnceAMinute(t *testing.T) {
 	logger.Error("Failed to forward scheduled tasks: ", errors.New("EOF"))
 	logger.Warn("Recoverer: could not list lease expired tasks: ", errors.New("EOF"))
 	require.Equal(t, 3, count())
-	for i := range 10 * mostSaid {
+	for i := range 10 * mostWarnings {
 		logger.Error(fmt.Sprintf("%d is none like the other", i))
 	}
-	require.LessOrEqual(t, len(logger.said), mostSaid)
+	require.LessOrEqual(t, len(logger.logged), mostWarnings)
 }

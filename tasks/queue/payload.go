@@ -6,66 +6,92 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/hibiken/asynq"
-
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 )
 
-// settleWithin bounds one try to settle.
-const SettleWithin = 2 * time.Second
+// The types of tasks.
+const (
+	TypeDeliver = "push:deliver" // delivers a message
+	TypeAlert   = "quota:alert"  // announces a notice: an alert, a digest or a report
+)
 
-// storePause is between two tries at a store that is away.
-const StorePause = 500 * time.Millisecond
+// The versions of payloads that this program writes, and the newest it reads.
+const (
+	PayloadVersion = 1
+	alertVersion   = 1
+)
 
-// againError sends a task back to the queue to come again after a while. It is
-// not a failure and uses up no retry.
-type AgainError struct {
-	After time.Duration
-	Cause error
+// Payload is what a delivery task carries: whose timer it is, and no content,
+// which lives in the record. Its generation is also the id of its task.
+type Payload struct {
+	Version    int    `json:"v"`
+	User       string `json:"user"`
+	ID         string `json:"id"`
+	Generation string `json:"generation"`
+	// Due is when the task wants to run, Unix ms. It tells the handler how long to
+	// wait, as the queue knows whole seconds only. The gate judges by the record.
+	Due int64 `json:"due"`
 }
 
-func (e *AgainError) Error() string { return fmt.Sprintf("again in %s: %v", e.After, e.Cause) }
+// DueAt is Due as a time.
+func (p Payload) DueAt() time.Time { return time.UnixMilli(p.Due).UTC() }
 
-func (e *AgainError) Unwrap() error { return e.Cause }
+// AlertPayload is what the task of a notice carries: its id, and no content,
+// which lives in the outbox.
+type AlertPayload struct {
+	Version int    `json:"v"`
+	Notice  string `json:"notice"`
+}
 
-var ErrStopping = errors.New("this worker stops")
+// decodePayload reads the payload of a delivery task. If a newer program wrote
+// it, only the version is read.
+func decodePayload(text []byte) (p Payload, err error) {
+	p.Version, err = decode(text, "payload of a task", PayloadVersion, &p)
+	return p, err
+}
 
-var ErrNewer = errors.New("a newer program wrote the task")
+// decodeAlert reads the payload of a notice's task. If a newer program wrote it,
+// only the version is read.
+func decodeAlert(text []byte) (p AlertPayload, err error) {
+	p.Version, err = decode(text, "payload of an alert", alertVersion, &p)
+	return p, err
+}
 
-// newerAfter is when a task that a newer program wrote comes again: to it, with
-// luck.
-const NewerAfter = 5 * time.Second
+// decode reads a payload, unless its version is above newest. It returns the
+// version; what names the payload in errors.
+func decode(text []byte, what string, newest int, payload any) (version int, err error) {
+	var head struct {
+		Version int `json:"v"`
+	}
+	if err := json.Unmarshal(text, &head); err != nil {
+		return 0, fmt.Errorf("%s: %w", what, err)
+	}
+	switch {
+	case head.Version < 1:
+		return 0, errors.New(what + ": it has no version")
+	case head.Version > newest:
+		return head.Version, nil
+	}
+	if err := json.Unmarshal(text, payload); err != nil {
+		return 0, fmt.Errorf("%s: %w", what, err)
+	}
+	return head.Version, nil
+}
 
-// userOf reads what a payload of any version says of its user. Of a quota alert
-// it is the user that is in the notice's id.
-func UserOf(payload []byte) Payload {
+// payloadOfUser reads what a payload of any type and version says of its user.
+// The user of a quota alert is in the notice's id. A payload that is not ours
+// gives the zero value.
+func payloadOfUser(payload []byte) Payload {
 	var p struct {
 		Payload
 
 		Notice string `json:"notice"`
 	}
 	if json.Unmarshal(payload, &p) != nil {
-		return Payload{} // not one of ours
+		return Payload{}
 	}
 	if notice, ok := notices.ParseID(p.Notice); ok && notice.Kind == notices.UserQuota {
 		p.User = notice.Subject
 	}
 	return p.Payload
-}
-
-// forwardEvery is how often asynq looks for tasks that are due, fetchEvery
-// how often for work when it found none.
-const ForwardEvery = 200 * time.Millisecond
-
-const FetchEvery = 100 * time.Millisecond
-
-// errorPause is when a task comes again that failed otherwise than by the store
-// being away: a script of the store does not work, say.
-const ErrorPause = 2 * time.Second
-
-func ComeAgain(_ int, err error, _ *asynq.Task) time.Duration {
-	if again, ok := errors.AsType[*AgainError](err); ok {
-		return again.After
-	}
-	return ErrorPause
 }

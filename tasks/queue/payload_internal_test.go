@@ -24,13 +24,13 @@ func TestPayloadV1IsReadForEver(t *testing.T) {
 	want := Payload{
 		Version: 1, User: "alice <a&b>/ü:{p}", ID: "order:17", Generation: "Jz0k-3_9aQpL", Due: 1795345871123,
 	}
-	got, err := DecodePayload([]byte(text))
+	got, err := decodePayload([]byte(text))
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 	require.Equal(t, time.Date(2026, time.November, 22, 11, 11, 11, 123e6, time.UTC), got.DueAt())
 
 	// A newer program of the same version may say more.
-	got, err = DecodePayload([]byte(strings.Replace(text, `"v":1`, `"v":1,"queue":"2","hints":{"a":[1]}`, 1)))
+	got, err = decodePayload([]byte(strings.Replace(text, `"v":1`, `"v":1,"queue":"2","hints":{"a":[1]}`, 1)))
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 }
@@ -54,7 +54,7 @@ func TestPayloadThatIsWritten(t *testing.T) {
 func TestPayloadOfANewerVersion(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`{"v":2}`, `{"v":2,"user":7,"due":"soon"}`} {
-		p, err := DecodePayload([]byte(text))
+		p, err := decodePayload([]byte(text))
 		require.NoError(t, err)
 		require.Equal(t, Payload{Version: 2}, p)
 	}
@@ -66,7 +66,7 @@ func TestPayloadThatIsNone(t *testing.T) {
 		"", "x", "[]", "7", "null", "{}", `{"v":0}`, `{"v":-1}`, `{"v":"1"}`, `{"v":1.5}`, `{"v":1e99}`,
 		`{"v":1,"user":7}`, `{"v":1,"due":"x"}`,
 	} {
-		_, err := DecodePayload([]byte(text))
+		_, err := decodePayload([]byte(text))
 		require.ErrorContains(t, err, "payload of a task", text)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
-	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
 // settleCharges settles the charges of changes that nobody has seen to the end:
@@ -16,7 +15,7 @@ import (
 // once: of each charge one settles it.
 func (r *Relay) settleCharges(ctx context.Context) error {
 	for {
-		due, unread := r.Charges.Due(ctx, r.Clock.Now(), storeclock.RelayPerPartition)
+		due, unread := r.Charges.Due(ctx, r.Clock.Now(), perPass)
 		if len(due) == 0 {
 			return unread
 		}
@@ -35,11 +34,11 @@ func (r *Relay) settleDue(ctx context.Context, due []quota.DueHold) (int, error)
 	var once sync.Once
 	var workers sync.WaitGroup
 	entries := make(chan quota.DueHold)
-	for range min(relayTogether, len(due)) {
+	for range min(together, len(due)) {
 		workers.Go(func() {
 			for entry := range entries {
 				end, notices, err := r.Charges.Resolve(ctx, entry, time.Time{})
-				r.Queue.AnnounceAll(ctx, notices, r.Logger)
+				r.Queue.EnqueueNotices(ctx, notices, r.Logger)
 				switch {
 				case err != nil:
 					once.Do(func() { failed = err })

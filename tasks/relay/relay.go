@@ -9,11 +9,10 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/robfig/cron/v3"
-
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
+	"github.com/sendlimit/sendlimiter/tasks/internal/jobs"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
@@ -24,48 +23,42 @@ import (
 // middle of a delivery. It gives them a new generation and hands that to the
 // queue. Any number of relays may run at once: of each message one renews it.
 type Relay struct {
-	Watch     *messages.WatchList
-	Charges   *quota.Charges
-	Queue     *queue.Queue
-	Confirmer *queue.Confirmer
-	Clock     *storeclock.Clock
-	Learn     func(context.Context) // the store's clock
-	Metrics   *metrics.Metrics
-	Logger    *slog.Logger
+	Watch   *messages.WatchList
+	Charges *quota.Charges
+	Queue   *queue.Queue
+	Timers  *queue.Timers
+	Clock   *storeclock.Clock
+	Learn   func(context.Context) // the store's clock
+	Metrics *metrics.Metrics
+	Logger  *slog.Logger
 }
 
-// relayTogether is how many entries a relay works on at a time, and
-// relayPerPartition how many it takes of a partition before it goes around.
-const relayTogether = 32
+const (
+	// perPass is how many entries a relay takes of a partition at a time, and
+	// together how many it works on at once.
+	perPass  = 100
+	together = 32
+)
 
-// start looks at the watch list and at the charges every so often, until the
-// function returned is called, which waits for what runs to end.
+// Start looks at the watch list and at the charges every so often, until the
+// function that it returns is called, which waits for what runs to end.
 func (r *Relay) Start(ctx context.Context, watchEvery, chargesEvery time.Duration) func() {
-	ctx, cancel := context.WithCancel(ctx)
-	jobs := cron.New(cron.WithChain(cron.SkipIfStillRunning(cron.DiscardLogger)), cron.WithLogger(cron.DiscardLogger))
-	jobs.Schedule(storeclock.Schedule(watchEvery), cron.FuncJob(func() {
-		r.Learn(ctx)
-		if err := r.pass(ctx); err != nil && ctx.Err() == nil {
-			r.Logger.WarnContext(ctx, "could not look after every message: the next pass does", "error", err)
-		}
-	}))
-	jobs.Schedule(storeclock.Schedule(chargesEvery), cron.FuncJob(func() {
-		if err := r.settleCharges(ctx); err != nil && ctx.Err() == nil {
-			r.Logger.WarnContext(ctx, "could not look after every charge: the next pass does", "error", err)
-		}
-	}))
-	jobs.Start()
-	return func() {
-		cancel()
-		<-jobs.Stop().Done()
-	}
+	return jobs.Start(ctx, r.Logger, jobs.Job{
+		Every: watchEvery, Failed: "could not look after every message: the next pass does",
+		Run: func(ctx context.Context) error {
+			r.Learn(ctx)
+			return r.pass(ctx)
+		},
+	}, jobs.Job{
+		Every: chargesEvery, Failed: "could not look after every charge: the next pass does", Run: r.settleCharges,
+	})
 }
 
 // pass looks after everything that is due, until nothing is or nothing moves.
 func (r *Relay) pass(ctx context.Context) error {
 	for first := true; ; first = false {
 		now := r.Clock.Now()
-		due, unread := r.Watch.Due(ctx, now, storeclock.RelayPerPartition)
+		due, unread := r.Watch.Due(ctx, now, perPass)
 		if first {
 			oldest := time.Duration(0)
 			if len(due) > 0 {
@@ -76,11 +69,11 @@ func (r *Relay) pass(ctx context.Context) error {
 		if len(due) == 0 {
 			return unread
 		}
-		hands, err := r.Queue.InHand()
+		work, err := r.Queue.Workload()
 		if err != nil {
 			return errors.Join(unread, err)
 		}
-		moved, err := r.lookAfterAll(ctx, due, hands)
+		moved, err := r.lookAfterAll(ctx, due, work)
 		if err = errors.Join(unread, err); err != nil || moved == 0 {
 			return err
 		}
@@ -89,16 +82,16 @@ func (r *Relay) pass(ctx context.Context) error {
 
 // lookAfterAll looks after messages, several at a time, and returns how many it
 // need not look at again, and what failed first.
-func (r *Relay) lookAfterAll(ctx context.Context, due []messages.Watched, hands queue.InHand) (int, error) {
+func (r *Relay) lookAfterAll(ctx context.Context, due []messages.Watched, work queue.Workload) (int, error) {
 	var moved, renewed atomic.Int64
 	var failed error
 	var once sync.Once
 	var workers sync.WaitGroup
 	entries := make(chan messages.Watched)
-	for range min(relayTogether, len(due)) {
+	for range min(together, len(due)) {
 		workers.Go(func() {
 			for entry := range entries {
-				result, err := r.lookAfter(ctx, entry, hands)
+				result, err := r.lookAfter(ctx, entry, work)
 				if err != nil {
 					once.Do(func() { failed = err })
 					continue
@@ -130,8 +123,8 @@ func (r *Relay) lookAfterAll(ctx context.Context, due []messages.Watched, hands 
 }
 
 // lookAfter looks after one message.
-func (r *Relay) lookAfter(ctx context.Context, entry messages.Watched, hands queue.InHand) (messages.Renewal, error) {
-	queued, err := r.Queue.Has(entry.Generation, hands)
+func (r *Relay) lookAfter(ctx context.Context, entry messages.Watched, work queue.Workload) (messages.Renewal, error) {
+	queued, err := r.Queue.Has(entry.Generation, work)
 	if err != nil {
 		return messages.Deferred, err
 	}
@@ -144,9 +137,8 @@ func (r *Relay) lookAfter(ctx context.Context, entry messages.Watched, hands que
 		due = now
 	}
 	q := messages.Queued{User: entry.User, ID: entry.ID, Generation: generation, Due: due}
-	if err := r.Queue.Enqueue(ctx, q); err != nil {
+	if err := r.Timers.TrySet(ctx, q); err != nil {
 		return result, fmt.Errorf("putting a message back into the queue: %w", err)
 	}
-	r.Confirmer.Add(q)
 	return result, nil
 }

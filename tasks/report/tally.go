@@ -3,106 +3,73 @@ package report
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/stats"
+	"github.com/sendlimit/sendlimiter/tasks/internal/batch"
 	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
 )
 
-// tally counts for the daily reports what a worker does with accounts' messages.
-// Counting is in memory; every second what was counted is written, without
-// anybody waiting for it. A nil tally counts nothing.
+// Tally counts for the daily reports what a worker does with accounts' messages.
+// It counts in memory, and writes every second what was counted. A nil Tally
+// counts nothing.
 type Tally struct {
-	stats  *stats.Stats
-	payers *payers.Payers
-	logger *slog.Logger
-
-	mu      sync.Mutex
-	counted []tallied
+	stats   *stats.Stats
+	payers  *payers.Payers
+	logger  *slog.Logger
+	counted *batch.Loop[counted]
 	zones   map[string]*time.Location // as they were last known
-
-	stop chan struct{}
-	done sync.WaitGroup
 }
 
-// tallied is one thing that was counted.
-type tallied struct {
+// counted is one thing that was counted.
+type counted struct {
 	account string
 	at      time.Time
-	what    func(s *stats.Stats, account string, zone *time.Location, at time.Time)
+	count   func(s *stats.Stats, account string, zone *time.Location, at time.Time)
 }
 
-const (
-	tallyEvery  = time.Second
-	tallyWithin = 2 * time.Second
-)
-
+// NewTally returns a Tally that writes to stats from Start until Close.
 func NewTally(stats *stats.Stats, payers *payers.Payers, logger *slog.Logger) *Tally {
-	return &Tally{stats: stats, payers: payers, logger: logger, zones: make(map[string]*time.Location), stop: make(chan struct{})}
+	t := &Tally{stats: stats, payers: payers, logger: logger, zones: make(map[string]*time.Location)}
+	t.counted = batch.NewLoop(batch.Options{Every: time.Second, Within: 2 * time.Second}, t.write)
+	return t
 }
 
-// start writes what is counted every second, until close; the end of ctx ends
-// nothing.
-func (t *Tally) Start(ctx context.Context) {
-	ctx = context.WithoutCancel(ctx)
-	t.done.Go(func() {
-		tick := time.NewTicker(tallyEvery)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				t.flush(ctx)
-			case <-t.stop:
-				t.flush(ctx)
-				return
-			}
-		}
-	})
-}
+// Start begins to write what is counted.
+func (t *Tally) Start() { t.counted.Start() }
 
-// close writes what is left.
-func (t *Tally) Close() {
-	close(t.stop)
-	t.done.Wait()
-}
+// Close writes what is left, and ends.
+func (t *Tally) Close() { t.counted.Close() }
 
-// sent counts a message of an account, "" for none, that was sent.
+// Sent counts a message of an account, "" for none, that was sent.
 func (t *Tally) Sent(account string, at time.Time, late bool) {
 	t.add(account, at, func(s *stats.Stats, account string, zone *time.Location, at time.Time) {
 		s.Sent(account, zone, at, late)
 	})
 }
 
-// dropped counts a message of an account, "" for none, that ended unsent.
+// Dropped counts a message of an account, "" for none, that ended unsent.
 func (t *Tally) Dropped(account string, at time.Time) {
 	t.add(account, at, (*stats.Stats).Dropped)
 }
 
-func (t *Tally) add(account string, at time.Time, what func(*stats.Stats, string, *time.Location, time.Time)) {
-	if t == nil || account == "" {
-		return
+func (t *Tally) add(account string, at time.Time, count func(*stats.Stats, string, *time.Location, time.Time)) {
+	if t != nil && account != "" {
+		t.counted.Add(counted{account: account, at: at, count: count})
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.counted = append(t.counted, tallied{account: account, at: at, what: what})
 }
 
-// flush sorts what was counted into the days of the accounts' zones, and writes
-// it. What it can't write is kept for the next time.
-func (t *Tally) flush(ctx context.Context) {
-	ctx, done := context.WithTimeout(ctx, tallyWithin)
-	defer done()
-	t.mu.Lock()
-	counted := t.counted
-	t.counted = nil
-	t.mu.Unlock()
-	for _, one := range counted {
-		one.what(t.stats, one.account, t.zone(ctx, one.account), one.at)
+// write sorts what was counted into the days of the accounts' zones, and writes
+// it. What cannot be written is kept for the next time.
+func (t *Tally) write(ctx context.Context, batch []counted) bool {
+	for _, one := range batch {
+		one.count(t.stats, one.account, t.zone(ctx, one.account), one.at)
 	}
 	if err := t.stats.Flush(ctx); err != nil {
 		t.logger.WarnContext(ctx, "could not write what was counted for daily reports: it is kept for the next time", "error", err)
+		return false
 	}
+	return true
 }
 
 // zone is an account's: as it was last known where the store does not say.

@@ -325,7 +325,7 @@ func (c *charger) count(p payers.Payer, o message.Outcome, rule string, now time
 	default:
 		return
 	}
-	c.settler.counted()
+	c.settler.writeCounted()
 }
 
 // badAccount makes an outcome of an account that can't be charged; other errors

@@ -3,92 +3,49 @@ package submit
 import (
 	"context"
 	"log/slog"
-	"sync"
+	"slices"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/sendlimit/stats"
+	"github.com/sendlimit/sendlimiter/tasks/internal/batch"
 )
 
-// settler settles the charges of accepted messages, and writes down what was
-// counted of them: many in one round trip and without anybody waiting for it.
-// What it does not get to settle the relay settles.
+// settler settles the charges of accepted messages, and writes the numbers that
+// were counted for their accounts: many in one round trip, and nobody waits for
+// it. The relay settles what the settler does not.
 type settler struct {
 	charges *quota.Charges
 	stats   *stats.Stats
-	raised  func(context.Context, []string) // is told which notices were
+	raised  func(ctx context.Context, notices []string) // is told which notices were raised
 	logger  *slog.Logger
-	made    chan quota.Settlement
-	done    sync.WaitGroup
-
-	mu     sync.RWMutex // over closed: no send on a closed channel
-	closed bool
+	settled *batch.Loop[quota.Settlement]
 }
 
-const (
-	settleTogether    = 256
-	settleBacklog     = 8192
-	settleBatchWithin = 5 * time.Second
-)
-
+// newSettler returns a settler that works until close.
 func newSettler(
 	charges *quota.Charges, stats *stats.Stats, raised func(context.Context, []string), logger *slog.Logger,
 ) *settler {
-	s := &settler{
-		charges: charges, stats: stats, raised: raised, logger: logger, made: make(chan quota.Settlement, settleBacklog),
-	}
-	s.done.Go(s.run)
+	// An accepted message adds up to two items: its charge and writeCounted.
+	const together, backlog, within = 512, 8192, 5 * time.Second
+	s := &settler{charges: charges, stats: stats, raised: raised, logger: logger}
+	s.settled = batch.NewLoop(batch.Options{Together: together, Backlog: backlog, Within: within}, s.settle)
+	s.settled.Start()
 	return s
 }
 
 // add settles the charge of a change that was made, as soon as there is time.
 func (s *settler) add(h sendlimit.Hold) {
-	s.put(quota.Settlement{Account: h.Account, Attempt: h.Attempt, Made: true})
+	s.settled.Add(quota.Settlement{Account: h.Account, Attempt: h.Attempt, Made: true})
 }
 
-// counted has the numbers written that were counted by now.
-func (s *settler) counted() { s.put(quota.Settlement{}) }
+// writeCounted has the numbers written that were counted so far.
+func (s *settler) writeCounted() { s.settled.Add(quota.Settlement{}) }
 
-func (s *settler) put(one quota.Settlement) {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	if s.closed {
-		return
-	}
-	select {
-	case s.made <- one:
-	default: // the backlog is full: the relay settles it
-	}
-}
-
-func (s *settler) run() {
-	batch := make([]quota.Settlement, 0, settleTogether)
-	for one := range s.made {
-		batch = batch[:0]
-		for more := true; more; {
-			if one.Attempt != "" {
-				batch = append(batch, one)
-			}
-			if len(batch) == settleTogether {
-				break
-			}
-			select {
-			case one, more = <-s.made:
-			default:
-				more = false
-			}
-		}
-		if !s.settle(batch) && s.closing() {
-			return // nobody waits at the end of a program for a store that does not answer
-		}
-	}
-}
-
-// settle settles a batch, and reports whether it could.
-func (s *settler) settle(batch []quota.Settlement) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), settleBatchWithin)
-	defer cancel()
+// settle settles a batch and writes what was counted, and reports whether it could.
+func (s *settler) settle(ctx context.Context, batch []quota.Settlement) bool {
+	batch = slices.DeleteFunc(batch, func(one quota.Settlement) bool { return one.Attempt == "" })
 	if len(batch) > 0 {
 		notices, err := s.charges.Settle(ctx, time.Time{}, batch...)
 		s.raised(ctx, notices)
@@ -104,19 +61,5 @@ func (s *settler) settle(batch []quota.Settlement) bool {
 	return true
 }
 
-func (s *settler) closing() bool {
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.closed
-}
-
-// close settles what is left and ends.
-func (s *settler) close() {
-	s.mu.Lock()
-	if !s.closed {
-		s.closed = true
-		close(s.made)
-	}
-	s.mu.Unlock()
-	s.done.Wait()
-}
+// close settles what is left, and ends.
+func (s *settler) close() { s.settled.Close() }

@@ -33,6 +33,7 @@ type Options struct {
 	ExpireAfter time.Duration    // the workers'; zero means sendlimit.DefaultExpireAfter
 	Logger      *slog.Logger     // nil means none
 	Metrics     *metrics.Metrics // nil means none
+	Polling     queue.Polling    // the workers'
 	// LookAfter and OverdueAfter are as in sendlimit.Options.
 	LookAfter, OverdueAfter time.Duration
 	// StoreFullAt is how full the store may get, in percent of its maxmemory,
@@ -62,22 +63,22 @@ type Options struct {
 // The client should end commands with their context (ContextTimeoutEnabled),
 // or a slow queue holds up callers for as long as the client's own timeouts.
 type Submitter struct {
-	Policies  *rules.Policies
-	timeline  *sendlimit.Timeline // under the rules that Policies follows, see Timeline
-	records   *messages.Records
-	options   sendlimit.Options     // of the timeline
-	commands  redis.UniversalClient // what the timeline calls
-	capacity  *capacity
-	replicas  *replicas
-	queue     *queue.Queue
-	confirmer *queue.Confirmer
-	clock     *storeclock.Clock
-	logger    *slog.Logger
-	metrics   *metrics.Metrics
-	client    redis.UniversalClient
-	batcher   io.Closer // nil without Batch
-	charger   *charger
-	account   string // whom it acts for, see For; "" for anybody
+	Policies *rules.Policies
+	timeline *sendlimit.Timeline // under the rules that Policies follows, see Timeline
+	records  *messages.Records
+	options  sendlimit.Options     // of the timeline
+	commands redis.UniversalClient // what the timeline calls
+	capacity *capacity
+	replicas *replicas
+	queue    *queue.Queue
+	timers   *queue.Timers
+	clock    *storeclock.Clock
+	logger   *slog.Logger
+	metrics  *metrics.Metrics
+	client   redis.UniversalClient
+	batcher  io.Closer // nil without Batch
+	charger  *charger
+	account  string // whom it acts for, see For; "" for anybody
 }
 
 // New returns a Submitter on the store behind client. The error is a
@@ -90,6 +91,24 @@ func New(client redis.UniversalClient, o Options) (*Submitter, error) {
 		Prefix: o.Prefix, Reach: o.Reach, KeepRecords: o.KeepRecords, ExpireAfter: o.ExpireAfter,
 		LookAfter: o.LookAfter, OverdueAfter: o.OverdueAfter,
 	}
+	commands, batcher, err := commandsOf(client, o.Batch)
+	if err != nil {
+		return nil, err
+	}
+	s, err := newSubmitter(client, commands, options, o)
+	if err != nil {
+		if batcher != nil {
+			err = errors.Join(err, batcher.Close())
+		}
+		return nil, err
+	}
+	s.batcher = batcher
+	return s, nil
+}
+
+// newSubmitter returns a Submitter that sends its commands by commands, and what
+// needs a connection of its own by client.
+func newSubmitter(client, commands redis.UniversalClient, options sendlimit.Options, o Options) (*Submitter, error) {
 	watch, err := messages.NewWatchList(client, options)
 	if err != nil {
 		return nil, err
@@ -102,21 +121,18 @@ func New(client redis.UniversalClient, o Options) (*Submitter, error) {
 	if err != nil {
 		return nil, err
 	}
-	commands, batcher, err := commandsOf(client, o.Batch)
+	q, err := queue.New(commands, o.Prefix, o.Polling)
 	if err != nil {
 		return nil, err
 	}
 	s := &Submitter{
-		commands: commands, capacity: room, replicas: copies, queue: queue.New(commands, o.Prefix), batcher: batcher,
+		commands: commands, capacity: room, replicas: copies, queue: q, timers: q.Timers(watch, o.Logger),
 		clock: storeclock.New(), logger: o.Logger, metrics: o.Metrics, client: client,
 	}
 	if err := s.judgeBy(o, options); err != nil {
-		if batcher != nil {
-			err = errors.Join(err, batcher.Close())
-		}
 		return nil, err
 	}
-	s.confirmer = queue.NewConfirmer(watch, o.Logger)
+	s.timers.Start()
 	return s, nil
 }
 
@@ -140,13 +156,13 @@ func (s *Submitter) judgeBy(o Options, options sendlimit.Options) error {
 
 // announce hands notices that were raised to the queue.
 func (s *Submitter) announce(ctx context.Context, notices []string) {
-	s.queue.AnnounceAll(ctx, notices, s.logger)
+	s.queue.EnqueueNotices(ctx, notices, s.logger)
 }
 
 // Close waits for what is being noted about accepted messages. The client
 // stays open.
 func (s *Submitter) Close() error {
-	s.confirmer.Close()
+	s.timers.Close()
 	s.charger.settler.close()
 	if s.batcher == nil {
 		return nil
@@ -231,7 +247,7 @@ func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outc
 	if o.Outcome == message.Accepted && !o.Replayed {
 		s.capacity.take(judged.content)
 		// Also where the replicas have it not, or not yet: the store has.
-		s.handOver(ctx, messages.Queued{
+		s.timers.Set(ctx, messages.Queued{
 			User: o.User, ID: o.ID, Generation: judged.generation, Due: o.SendAt.Time,
 		})
 	}
@@ -315,7 +331,7 @@ func (s *Submitter) MoveFrom(ctx context.Context, user, id string, from, to time
 		return d.Allowed, err
 	})
 	if d.Allowed && !d.At.Equal(d.MovedFrom) { // also where the replicas have it not yet
-		s.handOver(ctx, messages.Queued{User: user, ID: id, Generation: generation, Due: d.At})
+		s.timers.Set(ctx, messages.Queued{User: user, ID: id, Generation: generation, Due: d.At})
 	}
 	s.announce(ctx, d.Notices)
 	if err != nil {
@@ -324,14 +340,4 @@ func (s *Submitter) MoveFrom(ctx context.Context, user, id string, from, to time
 	o := outcomeOf(d, message.Moved, user, id)
 	changed.payer.Quota(&o, changed.refused)
 	return o, nil
-}
-
-// handOver gives a message's timer to the queue. A failure changes nothing:
-// the message is on the watch list.
-func (s *Submitter) handOver(ctx context.Context, q messages.Queued) {
-	if err := s.queue.Enqueue(ctx, q); err != nil {
-		s.logger.WarnContext(ctx, "the queue did not take a message: the watch list has it", "error", err)
-		return
-	}
-	s.confirmer.Add(q)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"github.com/hibiken/asynq"
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
@@ -22,7 +21,7 @@ import (
 type Users struct {
 	store   *userdata.Users
 	notices *notices.Outbox
-	queue   *queue.UserTasks
+	queue   *queue.Queue
 }
 
 // New returns the users under a prefix, "" for sendlimit.DefaultPrefix. The
@@ -36,10 +35,11 @@ func New(client redis.UniversalClient, prefix string) (*Users, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Users{
-		store: store, notices: notices,
-		queue: &queue.UserTasks{Inspector: asynq.NewInspectorFromRedisClient(client), Name: queue.Name(prefix)},
-	}, nil
+	q, err := queue.New(client, prefix, queue.Polling{})
+	if err != nil {
+		return nil, err
+	}
+	return &Users{store: store, notices: notices, queue: q}, nil
 }
 
 // Document is everything that there is of a user. Times are spelled as in
@@ -115,14 +115,11 @@ func (u *Users) Export(ctx context.Context, user string, progress userdata.Progr
 	if err != nil {
 		return Document{}, err
 	}
-	found, err := u.queue.Find(ctx, user)
+	found, err := u.queue.TasksOf(user).List(ctx)
 	for _, task := range found {
-		p := queue.UserOf(task.Payload)
-		entry := TaskEntry{ID: p.ID, Generation: task.ID, State: task.State.String()}
-		if p.Due != 0 {
-			entry.Due = message.Time{Time: p.DueAt()}
-		}
-		d.Tasks = append(d.Tasks, entry)
+		d.Tasks = append(d.Tasks, TaskEntry{
+			ID: task.Message, Generation: task.ID, State: task.State, Due: message.Time{Time: task.Due},
+		})
 	}
 	return d, err
 }
@@ -252,7 +249,7 @@ func (u *Users) Erase(
 
 // drop deletes the user's tasks, but for those that are running.
 func (u *Users) drop(ctx context.Context, e *Erasure) error {
-	deleted, running, err := u.queue.Drop(ctx, e.User)
+	deleted, running, err := u.queue.TasksOf(e.User).Delete(ctx)
 	e.Tasks += deleted
 	e.Running = running
 	return err

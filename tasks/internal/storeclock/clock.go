@@ -2,7 +2,6 @@ package storeclock
 
 import (
 	"context"
-	"math/rand/v2"
 	"sync"
 	"time"
 )
@@ -69,16 +68,4 @@ func Sleep(ctx context.Context, stop <-chan struct{}, d time.Duration) bool {
 	case <-stop:
 	}
 	return false
-}
-
-const RelayPerPartition = 100
-
-// schedule is when a relay runs: every so often, at times that differ from
-// worker to worker.
-type Schedule time.Duration
-
-// Next implements cron.Schedule.
-func (s Schedule) Next(from time.Time) time.Time {
-	every := time.Duration(s)
-	return from.Add(every/2 + rand.N(every/2+1)) //nolint:gosec // spreads load, guards nothing
 }

@@ -1,0 +1,125 @@
+package batch
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Options configures a Loop.
+type Options struct {
+	Together int           // the largest batch; zero means no limit
+	Backlog  int           // how many items wait at most, further ones are dropped; zero means no limit
+	Within   time.Duration // bounds the work on one batch
+	// Every is the time between two batches, which may then be empty. Zero means
+	// that an item is worked on as soon as there is time.
+	Every time.Duration
+}
+
+// Loop works on items in batches. Add never waits for the work.
+type Loop[T any] struct {
+	options Options
+	work    func(ctx context.Context, batch []T) bool
+	wake    chan struct{} // has room for one
+	ending  chan struct{} // closed by Close
+	ended   sync.WaitGroup
+
+	mu      sync.Mutex
+	waiting []T
+	closed  bool
+}
+
+// NewLoop returns a Loop that calls work with one batch after the other, and with
+// a context that ends with Options.Within. The work reports whether it could be
+// done, and must not keep the batch.
+func NewLoop[T any](o Options, work func(ctx context.Context, batch []T) bool) *Loop[T] {
+	return &Loop[T]{options: o, work: work, wake: make(chan struct{}, 1), ending: make(chan struct{})}
+}
+
+// Start begins the work. What was added before waits for it.
+func (l *Loop[T]) Start() { l.ended.Go(l.run) }
+
+// Add adds an item. It drops the item if the backlog is full or the loop closed.
+func (l *Loop[T]) Add(item T) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed || l.options.Backlog > 0 && len(l.waiting) >= l.options.Backlog {
+		return
+	}
+	l.waiting = append(l.waiting, item)
+	if l.options.Every == 0 {
+		select {
+		case l.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// Close works on what is left, unless the work fails, and ends.
+func (l *Loop[T]) Close() {
+	l.mu.Lock()
+	if !l.closed {
+		l.closed = true
+		close(l.ending)
+	}
+	l.mu.Unlock()
+	l.ended.Wait()
+}
+
+func (l *Loop[T]) run() {
+	var tick <-chan time.Time
+	if l.options.Every > 0 {
+		ticker := time.NewTicker(l.options.Every)
+		defer ticker.Stop()
+		tick = ticker.C
+	}
+	for open := true; open; {
+		select {
+		case <-l.wake:
+		case <-tick:
+		case <-l.ending:
+			open = false
+		}
+		if !l.workOnAll() {
+			return
+		}
+	}
+}
+
+// workOnAll works on all that waits. It reports false where the work fails while
+// the loop closes: nobody waits then for a store that does not answer.
+func (l *Loop[T]) workOnAll() bool {
+	for more := true; more; {
+		var batch []T
+		if batch, more = l.take(); len(batch) == 0 && l.options.Every == 0 {
+			return true
+		}
+		if !l.do(batch) && l.options.Every == 0 && l.isClosed() {
+			return false
+		}
+	}
+	return true
+}
+
+func (l *Loop[T]) do(batch []T) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), l.options.Within)
+	defer cancel()
+	return l.work(ctx, batch)
+}
+
+// take takes the next batch, and reports whether more waits behind it.
+func (l *Loop[T]) take() (batch []T, more bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	batch, l.waiting = l.waiting, nil
+	if most := l.options.Together; most > 0 && len(batch) > most {
+		batch, l.waiting = batch[:most:most], batch[most:]
+	}
+	return batch, len(l.waiting) > 0
+}
+
+func (l *Loop[T]) isClosed() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.closed
+}

@@ -1,0 +1,51 @@
+// Package jobs repeats work in the background of a worker, such as a look at the
+// watch list. It does not know what the work is.
+package jobs
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/robfig/cron/v3"
+)
+
+// Job is work that is repeated.
+type Job struct {
+	Every time.Duration // about how often
+	Run   func(context.Context) error
+	// Failed is logged with the error of a run. A job that failed runs again at its
+	// next time.
+	Failed string
+}
+
+// Start runs jobs until the function that it returns is called. That function
+// ends the context of the runs and waits for them. A job never runs twice at the
+// same time: where a run takes long, the times that it misses are left out.
+func Start(ctx context.Context, logger *slog.Logger, jobs ...Job) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	runner := cron.New(cron.WithChain(cron.SkipIfStillRunning(cron.DiscardLogger)), cron.WithLogger(cron.DiscardLogger))
+	for _, job := range jobs {
+		runner.Schedule(jittered(job.Every), cron.FuncJob(func() {
+			if err := job.Run(ctx); err != nil && ctx.Err() == nil {
+				logger.WarnContext(ctx, job.Failed, "error", err)
+			}
+		}))
+	}
+	runner.Start()
+	return func() {
+		cancel()
+		<-runner.Stop().Done()
+	}
+}
+
+// jittered runs a job after half its time to the whole of it, so that workers do
+// not all run theirs at once.
+type jittered time.Duration
+
+// Next implements cron.Schedule.
+func (j jittered) Next(from time.Time) time.Time {
+	every := time.Duration(j)
+	return from.Add(every/2 + rand.N(every/2+1)) //nolint:gosec // spreads load, guards nothing
+}

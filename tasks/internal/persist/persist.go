@@ -1,0 +1,48 @@
+// Package persist repeats a write to the store until it is stored.
+package persist
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
+)
+
+const (
+	// TryWithin bounds one try.
+	TryWithin = 2 * time.Second
+	// Pause is between two tries at a store that is away.
+	Pause = 500 * time.Millisecond
+)
+
+// Settle calls settle until the store has answered it, or until the worker no
+// longer waits, which closes ended. It logs the first failure as failed. It
+// returns what settle returned last.
+func Settle(
+	ctx context.Context, ended <-chan struct{}, logger *slog.Logger, failed string, settle func(context.Context) (held bool, err error),
+) (bool, error) {
+	for logged := false; ; logged = true {
+		try, done := context.WithTimeout(ctx, TryWithin)
+		held, err := settle(try)
+		done()
+		if !Unavailable(err) {
+			return held, err
+		}
+		if !logged {
+			logger.WarnContext(ctx, failed, "error", err)
+		}
+		if !storeclock.Sleep(ctx, ended, Pause) {
+			return false, err
+		}
+	}
+}
+
+// Unavailable reports whether an error says that the store did not answer, so
+// that another try may do better.
+func Unavailable(err error) bool {
+	_, away := errors.AsType[*fault.UnavailableError](err)
+	return away
+}

@@ -1,0 +1,21 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Pitfall 29: an error that was wrapped on its way is still known.
+func TestPitfall29WrappedErrorsComeAgainWhenTheySay(t *testing.T) {
+	t.Parallel()
+	again := &AgainError{After: 7 * time.Second, Cause: ErrStopping}
+	require.Equal(t, 7*time.Second, comeAgain(3, fmt.Errorf("a: %w", errors.Join(again, io.EOF)), nil))
+	require.Equal(t, errorPause, comeAgain(3, io.EOF, nil))
+	require.ErrorIs(t, again, ErrStopping)
+	require.EqualError(t, again, "again in 7s: this worker stops")
+}

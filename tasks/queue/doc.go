@@ -1,0 +1,25 @@
+// Package queue is the one package that knows asynq. It puts the timers of
+// messages and the tasks of notices into the queue, and serves them to a worker.
+//
+// A Queue is the queue under one prefix. Its main parts:
+//
+//   - Timers sets the timer of a message, and notes in the watch list that the
+//     queue has it.
+//   - EnqueueNotice puts a notice of the outbox into the queue.
+//   - Server takes tasks and gives them to the functions of a worker.
+//   - Workload and Has tell the relay what the queue still has.
+//   - TasksOf finds and deletes the tasks of a user; Sizes counts tasks.
+//
+// A task names a message or a notice and carries no content: the record and the
+// outbox hold that. The package knows no rules, no delivery and no notifier.
+//
+// # Failures
+//
+// The queue does not take a task: the caller gets an error, or Timers logs it.
+// Nothing is lost, as the watch list and the outbox know what the queue lacks.
+//
+// A function of a worker returns an *AgainError to get the task again later, and
+// a *NotOursError to have it dropped. After any other error the task comes again
+// after a short pause. No error uses up one of asynq's retries, so no task is
+// ever archived.
+package queue

@@ -1,0 +1,51 @@
+package queue
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/hibiken/asynq"
+)
+
+// ErrStopping is the cause of an AgainError where the worker stops.
+var ErrStopping = errors.New("this worker stops")
+
+// AgainError sends a task back to the queue, to come again later. It is no
+// failure and uses up no retry.
+type AgainError struct {
+	After time.Duration
+	Cause error
+}
+
+// Error says when the task comes again, and why.
+func (e *AgainError) Error() string { return fmt.Sprintf("again in %s: %v", e.After, e.Cause) }
+
+// Unwrap returns the cause.
+func (e *AgainError) Unwrap() error { return e.Cause }
+
+// NotOursError has the server log and drop a task whose payload names nothing of
+// ours. It would be no better the next time.
+type NotOursError struct{ Cause error }
+
+// Error says what is wrong with the payload.
+func (e *NotOursError) Error() string { return e.Cause.Error() }
+
+// Unwrap returns the cause.
+func (e *NotOursError) Unwrap() error { return e.Cause }
+
+// errNewer sends back the task of a newer program. It comes again soon: to that
+// program, with luck.
+var errNewer = &AgainError{After: 5 * time.Second, Cause: errors.New("a newer program wrote the task")}
+
+// errorPause is when a task comes again after any other error, such as a script
+// of the store that does not work.
+const errorPause = 2 * time.Second
+
+// comeAgain is when a task comes again after an error.
+func comeAgain(_ int, err error, _ *asynq.Task) time.Duration {
+	if again, ok := errors.AsType[*AgainError](err); ok {
+		return again.After
+	}
+	return errorPause
+}

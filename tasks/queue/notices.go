@@ -1,0 +1,28 @@
+package queue
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/store"
+)
+
+// EnqueueNotice puts a notice into the queue, to be announced at due; a zero due
+// means at once. A notice may have several tasks: the claim lets one deliver it.
+func (q *Queue) EnqueueNotice(ctx context.Context, id string, due time.Time) error {
+	err := q.enqueue(ctx, TypeAlert, keyspace.NewToken(), AlertPayload{Version: alertVersion, Notice: id}, due)
+	return store.Explain(err, "handing a notice to the queue")
+}
+
+// EnqueueNotices puts notices into the queue, to be announced at once. It logs a
+// failure and returns: the outbox has the notices, and the next look finds them.
+func (q *Queue) EnqueueNotices(ctx context.Context, ids []string, logger *slog.Logger) {
+	for _, id := range ids {
+		if err := q.EnqueueNotice(ctx, id, time.Time{}); err != nil {
+			logger.WarnContext(ctx, "the queue did not take a notice: the outbox has it", "error", err)
+			return
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package queue
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/hibiken/asynq"
+)
+
+// handlers is how many tasks are in hand at a time: most of them wait for the
+// rest of their second and cost next to nothing.
+const handlers = 512
+
+// ServerOptions configures a Server. All fields are required.
+type ServerOptions struct {
+	// Deliver and Announce take one task to its end. The queue ends ctx when it
+	// loses track of the task.
+	Deliver         func(ctx context.Context, p Payload) error
+	Announce        func(ctx context.Context, notice string) error
+	ShutdownTimeout time.Duration    // how long Finish waits for tasks in hand
+	Local           func() time.Time // the local clock
+	Logger          *slog.Logger
+}
+
+// Server takes tasks from the queue and gives them to a worker's functions. It is
+// ended in two phases, Stop and Finish.
+type Server struct {
+	asynq   *asynq.Server
+	options ServerOptions
+	running sync.WaitGroup // tasks in hand, those that the queue has given up on included
+}
+
+// Serve starts a server.
+func (q *Queue) Serve(o ServerOptions) (*Server, error) {
+	s := &Server{options: o}
+	s.asynq = asynq.NewServerFromRedisClient(q.redis, asynq.Config{
+		Concurrency:              handlers,
+		Queues:                   map[string]int{q.name: 1},
+		DelayedTaskCheckInterval: q.polling.Forward,
+		TaskCheckInterval:        q.polling.Fetch,
+		ShutdownTimeout:          o.ShutdownTimeout,
+		// A task that comes again is no failure, and neither is a lease that ran
+		// out: a message's failures are counted in its record.
+		IsFailure:      func(error) bool { return false },
+		RetryDelayFunc: comeAgain,
+		ErrorHandler:   asynq.ErrorHandlerFunc(s.reportError),
+		Logger:         newLogger(o.Logger, o.Local),
+		LogLevel:       asynq.WarnLevel,
+	})
+	if err := s.asynq.Start(asynq.HandlerFunc(s.process)); err != nil {
+		return nil, fmt.Errorf("starting the queue: %w", err)
+	}
+	return s, nil
+}
+
+// Stop takes no more tasks from the queue. Those in hand run on.
+func (s *Server) Stop() { s.asynq.Stop() }
+
+// Finish waits for the tasks in hand, at most for the shutdown timeout, and gives
+// back to the queue those that have not ended by then. It then waits, until
+// timeout fires, for tasks that the queue no longer counts as running, since
+// their lease ran out while the store was away.
+func (s *Server) Finish(timeout <-chan time.Time) {
+	s.asynq.Shutdown()
+	ended := make(chan struct{})
+	go func() {
+		s.running.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-timeout:
+	}
+}
+
+// process takes one task to its end. Its error sends the task back.
+func (s *Server) process(ctx context.Context, t *asynq.Task) error {
+	s.running.Add(1)
+	defer s.running.Done()
+	err := s.dispatch(ctx, t)
+	if bad, ok := errors.AsType[*NotOursError](err); ok {
+		s.options.Logger.ErrorContext(ctx, "dropped a task that is not ours", "error", bad.Cause)
+		return nil
+	}
+	return err
+}
+
+func (s *Server) dispatch(ctx context.Context, t *asynq.Task) error {
+	switch t.Type() {
+	case TypeDeliver:
+		p, err := decodePayload(t.Payload())
+		if err != nil {
+			return &NotOursError{err}
+		}
+		if p.Version > PayloadVersion {
+			return errNewer
+		}
+		return s.options.Deliver(ctx, p)
+	case TypeAlert:
+		p, err := decodeAlert(t.Payload())
+		if err != nil {
+			return &NotOursError{err}
+		}
+		if p.Version > alertVersion {
+			return errNewer
+		}
+		return s.options.Announce(ctx, p.Notice)
+	default:
+		return errNewer
+	}
+}
+
+func (s *Server) reportError(ctx context.Context, _ *asynq.Task, err error) {
+	if _, expected := errors.AsType[*AgainError](err); expected {
+		s.options.Logger.DebugContext(ctx, "a task comes again", "reason", err)
+		return
+	}
+	s.options.Logger.WarnContext(ctx, "a task could not be handled: it comes again", "error", err)
+}
