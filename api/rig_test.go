@@ -129,7 +129,7 @@ func (r *rig) failsDraft(id, draft string) {
 	r.Helper()
 	r.accepted(draft)
 	gate, d := r.claim(id)
-	settled, err := gate.Settle(r.Context(), d, messages.Settlement{Failed: true, Reason: "gone"}, time.Time{})
+	settled, err := gate.Settle(r.Context(), d, messages.Settlement{Outcome: messages.Failed, Reason: "gone"}, time.Time{})
 	require.NoError(r, err)
 	require.True(r, settled)
 }

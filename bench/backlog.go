@@ -119,7 +119,7 @@ func (b *backlog) drain(ctx context.Context, gate *messages.Gate, now time.Time,
 		}
 		if c.Verdict == messages.Send {
 			sent++
-			if _, err := gate.Settle(ctx, d, messages.Settlement{Delivered: true, Began: c.Now}, now); err != nil {
+			if _, err := gate.Settle(ctx, d, messages.Settlement{Outcome: messages.Delivered, Began: c.Now}, now); err != nil {
 				return fmt.Errorf("settle: %w", err)
 			}
 		}

@@ -73,7 +73,7 @@ func claim(ctx context.Context, gate *messages.Gate, r sendlimit.Request) error 
 }
 
 func settle(ctx context.Context, gate *messages.Gate, r sendlimit.Request) error {
-	held, err := gate.Settle(ctx, deliveryOf(r), messages.Settlement{Delivered: true, Began: r.At}, r.At)
+	held, err := gate.Settle(ctx, deliveryOf(r), messages.Settlement{Outcome: messages.Delivered, Began: r.At}, r.At)
 	if err != nil {
 		return fmt.Errorf("settle: %w", err)
 	}

@@ -128,7 +128,7 @@ func (s *store) deliverAll(ctx context.Context) error {
 		if err == nil && c.Verdict == messages.Early {
 			at := c.Until
 			if _, err = gate.Claim(ctx, d, time.Minute, at); err == nil {
-				_, err = gate.Settle(ctx, d, messages.Settlement{Delivered: true, ProviderID: newID(), Began: at}, time.Time{})
+				_, err = gate.Settle(ctx, d, messages.Settlement{Outcome: messages.Delivered, ProviderID: newID(), Began: at}, time.Time{})
 			}
 		}
 		if err != nil {

@@ -117,7 +117,7 @@ func TestPitfall16DeadLettersOnACluster(t *testing.T) {
 		ended := began.Add(time.Duration(i) * time.Millisecond)
 		_, err = gate.Claim(t.Context(), delivery, time.Minute, ended)
 		require.NoError(t, err)
-		settled, err := gate.Settle(t.Context(), delivery, messages.Settlement{Failed: true, Reason: "gone"}, ended)
+		settled, err := gate.Settle(t.Context(), delivery, messages.Settlement{Outcome: messages.Failed, Reason: "gone"}, ended)
 		require.NoError(t, err)
 		require.True(t, settled)
 	}
@@ -192,7 +192,7 @@ func TestPitfall39MoreDeadLettersThanAnArchiveKeeps(t *testing.T) {
 					_, err = gate.Claim(t.Context(), d, time.Minute, began)
 				}
 				if err == nil {
-					_, err = gate.Settle(t.Context(), d, messages.Settlement{Failed: true, Reason: "gone"}, began)
+					_, err = gate.Settle(t.Context(), d, messages.Settlement{Outcome: messages.Failed, Reason: "gone"}, began)
 				}
 				if err == nil {
 					failed.Add(1)

@@ -63,7 +63,7 @@ func (a *account) fill(t *testing.T, users int) {
 		claim, err := gate.Claim(ctx, delivery, time.Minute, a.now)
 		require.NoError(t, err)
 		require.Equal(t, messages.Send, claim.Verdict)
-		recorded, err := gate.Settle(ctx, delivery, messages.Settlement{Delivered: true, ProviderID: "p"}, a.now)
+		recorded, err := gate.Settle(ctx, delivery, messages.Settlement{Outcome: messages.Delivered, ProviderID: "p"}, a.now)
 		require.NoError(t, err)
 		require.True(t, recorded)
 		claim, err = gate.Claim(ctx, messages.Delivery{User: user, ID: "shifted", Generation: "g-shifted", Nonce: "n"}, time.Minute, a.now.Add(time.Hour))

@@ -116,7 +116,7 @@ func TestPitfall38EveryMillisecondIsKept(t *testing.T) {
 	require.Equal(t, at, claim.RequestedAt)
 	stored("a", "u", claimed.Add(1234*time.Millisecond))
 	watched("a", "a2", claimed.Add(1234*time.Millisecond))
-	recorded, err := gate.Settle(t.Context(), held, messages.Settlement{Delivered: true}, claimed)
+	recorded, err := gate.Settle(t.Context(), held, messages.Settlement{Outcome: messages.Delivered}, claimed)
 	require.NoError(t, err)
 	require.True(t, recorded)
 	stored("a", "e", claimed)

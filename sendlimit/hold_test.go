@@ -200,7 +200,7 @@ func TestFormerAttemptsAreKept(t *testing.T) {
 		generation := s.Field("a", "g")
 		s.Until("12:00")
 		require.Equal(t, messages.Send, s.Claim("a", generation, "n").Verdict)
-		require.True(t, s.Settle("a", generation, "n", messages.Settlement{Failed: true, Reason: "no"}))
+		require.True(t, s.Settle("a", generation, "n", messages.Settlement{Outcome: messages.Failed, Reason: "no"}))
 	}
 	var former []string
 	for i := range 12 {
@@ -266,7 +266,7 @@ func TestPitfall48AChangeIsKnownByItsAttempt(t *testing.T) {
 	same(moveHeld(s, "18:00", "g5", last, "a4", "16:00"))
 	renewed()
 	same(moveHeld(s, "18:00", "g5", last, "a4", "16:00"))
-	require.True(t, s.Settle("a", s.Field("a", "g"), "n", messages.Settlement{Failed: true, Reason: "no"}))
+	require.True(t, s.Settle("a", s.Field("a", "g"), "n", messages.Settlement{Outcome: messages.Failed, Reason: "no"}))
 	same(moveHeld(s, "18:00", "g5", last, "a4", "16:00"))
 }
 
@@ -287,7 +287,7 @@ func TestClaimsSayWhoWasCharged(t *testing.T) {
 	require.Equal(t, messages.Send, claim.Verdict)
 	require.Equal(t, "acme", claim.Account)
 	require.Equal(t, claim, s.Claim("a", "ga", "n"), "asked again")
-	require.True(t, s.Settle("a", "ga", "n", messages.Settlement{Delivered: true}))
+	require.True(t, s.Settle("a", "ga", "n", messages.Settlement{Outcome: messages.Delivered}))
 	requireCharges(s, "a", "acme", "ta")
 
 	s.Until("13:30") // what was to be sent before has expired

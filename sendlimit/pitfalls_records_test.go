@@ -52,7 +52,7 @@ func TestPitfall45AGenerationIsNeverReused(t *testing.T) {
 	present()
 	s.Until("12:00")
 	s.Claim("a", generations[1], "n1")
-	s.Settle("a", generations[1], "n1", messages.Settlement{Retry: &messages.Retry{Generation: keyspace.NewToken(), At: s.Now}})
+	s.Settle("a", generations[1], "n1", messages.Settlement{Outcome: messages.Retried, Retry: messages.Retry{Generation: keyspace.NewToken(), At: s.Now}})
 	present()
 	s.Release("a")
 	s.Submit("a", "12:30", keyspace.NewToken(), "text")
@@ -149,21 +149,21 @@ func TestPitfall48RepeatedCalls(t *testing.T) {
 			call: func(s *story.Messages) any { return s.Claim("held", "h1", "n1") },
 		},
 		"settle, delivered": {begin: claimed, call: func(s *story.Messages) any {
-			return s.Settle("held", "h1", "n1", messages.Settlement{Delivered: true})
+			return s.Settle("held", "h1", "n1", messages.Settlement{Outcome: messages.Delivered})
 		}},
 		"settle, failed": {begin: claimed, call: func(s *story.Messages) any {
-			return s.Settle("held", "h1", "n1", messages.Settlement{Failed: true, Reason: "gone"})
+			return s.Settle("held", "h1", "n1", messages.Settlement{Outcome: messages.Failed, Reason: "gone"})
 		}},
 		"settle, uncertain": {begin: claimed, call: func(s *story.Messages) any {
-			return s.Settle("held", "h1", "n1", messages.Settlement{Uncertain: true, Reason: "no answer"})
+			return s.Settle("held", "h1", "n1", messages.Settlement{Outcome: messages.Uncertain, Reason: "no answer"})
 		}},
 		"settle, retry": {begin: claimed, call: func(s *story.Messages) any {
-			return s.Settle("held", "h1", "n1", messages.Settlement{Retry: &messages.Retry{Generation: "g1", At: story.At("13:00")}})
+			return s.Settle("held", "h1", "n1", messages.Settlement{Outcome: messages.Retried, Retry: messages.Retry{Generation: "g1", At: story.At("13:00")}})
 		}},
 		"settle, retry, then cancelled": {
 			begin: claimed,
 			call: func(s *story.Messages) any {
-				return s.Settle("held", "h1", "n1", messages.Settlement{Retry: &messages.Retry{Generation: "g1", At: story.At("13:00")}})
+				return s.Settle("held", "h1", "n1", messages.Settlement{Outcome: messages.Retried, Retry: messages.Retry{Generation: "g1", At: story.At("13:00")}})
 			},
 			between: func(s *story.Messages) { s.Release("held") },
 		},
@@ -208,7 +208,7 @@ func TestPitfall52APromisedTimeStaysFree(t *testing.T) {
 	s.Until("11:00:00.250")
 	require.Equal(t, messages.Send, s.Claim("a", "g1", "n1").Verdict)
 	s.Wait(500 * time.Millisecond)
-	require.True(t, s.Settle("a", "g1", "n1", messages.Settlement{Delivered: true}))
+	require.True(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Delivered}))
 	s.Holds("a 11:00:00")
 	require.True(t, s.Ask(sendlimit.Request{ID: "b", At: promised, Record: story.RecordOf("g3", "text")}).Allowed)
 }

@@ -159,7 +159,7 @@ func TestPitfall41ResubmittedAfterACancel(t *testing.T) {
 	claim := s.Claim("a", "g2", "n2")
 	require.Equal(t, messages.Send, claim.Verdict)
 	require.Equal(t, "new text", string(claim.Content))
-	require.True(t, s.Settle("a", "g2", "n2", messages.Settlement{Delivered: true}))
+	require.True(t, s.Settle("a", "g2", "n2", messages.Settlement{Outcome: messages.Delivered}))
 	require.Equal(t, messages.Stale, s.Claim("a", "g1", "n3").Verdict)
 	require.Equal(t, messages.Stale, s.Claim("a", "g2", "n4").Verdict)
 }
@@ -178,7 +178,7 @@ func TestPitfall42MovedThereAndBack(t *testing.T) {
 	s.Until("11:00")
 	require.Equal(t, messages.Stale, s.Claim("a", "g1", "n1").Verdict)
 	require.Equal(t, messages.Send, s.Claim("a", "g3", "n2").Verdict)
-	require.True(t, s.Settle("a", "g3", "n2", messages.Settlement{Delivered: true}))
+	require.True(t, s.Settle("a", "g3", "n2", messages.Settlement{Outcome: messages.Delivered}))
 	s.Until("12:00")
 	require.Equal(t, messages.Stale, s.Claim("a", "g2", "n3").Verdict)
 }

@@ -37,7 +37,7 @@ func callEverything(t *testing.T, client redis.Scripter) map[string]error {
 	_, failed["usage"] = timeline.Usage(ctx, sendlimit.UsageRequest{User: user, From: now, To: now.Add(time.Hour)})
 	delivery := messages.Delivery{User: user, ID: id, Generation: "g", Nonce: "n"}
 	_, failed["claim"] = gate.Claim(ctx, delivery, story.Lease, now)
-	_, failed["settle"] = gate.Settle(ctx, delivery, messages.Settlement{Delivered: true}, now)
+	_, failed["settle"] = gate.Settle(ctx, delivery, messages.Settlement{Outcome: messages.Delivered}, now)
 	return failed
 }
 

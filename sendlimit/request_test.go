@@ -79,7 +79,7 @@ func TestUsersAndIDsAreChecked(t *testing.T) {
 		},
 		"settle": func(user, id string) error {
 			_, err := gate.Settle(ctx, messages.Delivery{User: user, ID: id, Generation: "g", Nonce: "n"},
-				messages.Settlement{Delivered: true}, time.Time{})
+				messages.Settlement{Outcome: messages.Delivered}, time.Time{})
 			return err
 		},
 	}
@@ -165,10 +165,10 @@ func TestOtherFieldsAreChecked(t *testing.T) {
 		{claim("g", "", story.Lease), "generation", "", wantGeneration},
 		{claim("g", "n", 0), "lease", "0s", "at least 1 ms"},
 		{claim("g", "n", time.Millisecond-1), "lease", "999.999µs", "at least 1 ms"},
-		{settle("", "n", messages.Settlement{Failed: true}), "generation", "", wantGeneration},
-		{settle("g", "a b", messages.Settlement{Failed: true}), "generation", "a b", wantGeneration},
+		{settle("", "n", messages.Settlement{Outcome: messages.Failed}), "generation", "", wantGeneration},
+		{settle("g", "a b", messages.Settlement{Outcome: messages.Failed}), "generation", "a b", wantGeneration},
 		{
-			settle("g", "n", messages.Settlement{Retry: &messages.Retry{Generation: "é", At: now}}),
+			settle("g", "n", messages.Settlement{Outcome: messages.Retried, Retry: messages.Retry{Generation: "é", At: now}}),
 			"generation", "é", wantGeneration,
 		},
 		{nextFree(0), "count", "0", "1 to 100"},
@@ -186,9 +186,9 @@ func TestOtherFieldsAreChecked(t *testing.T) {
 	}
 	for _, s := range []messages.Settlement{
 		{},
-		{Delivered: true, Failed: true},
-		{Delivered: true, Retry: &messages.Retry{Generation: "g2", At: now}},
-		{Failed: true, Retry: &messages.Retry{Generation: "g2", At: now}},
+		{Outcome: messages.Retried + 1},
+		{Outcome: messages.Delivered, Retry: messages.Retry{Generation: "g2", At: now}},
+		{Outcome: messages.Failed, Retry: messages.Retry{Generation: "g2", At: now}},
 	} {
 		var problem *fault.InvalidError
 		require.ErrorAs(t, settle("g", "n", s), &problem)

@@ -152,11 +152,11 @@ func retrying(now, id, generation string, status int64) sharedStep {
 func sharedStories(t *testing.T) map[string]sharedStory {
 	t.Helper()
 	plain, codes := story.PolicyOf(t, "1/minute"), story.WithCodes(t, "1/minute")
-	delivered := messages.Settlement{Delivered: true, ProviderID: "provider-7"}
-	failed := messages.Settlement{Failed: true, Reason: "gone"}
-	uncertain := messages.Settlement{Uncertain: true, Reason: "uncertain"}
+	delivered := messages.Settlement{Outcome: messages.Delivered, ProviderID: "provider-7"}
+	failed := messages.Settlement{Outcome: messages.Failed, Reason: "gone"}
+	uncertain := messages.Settlement{Outcome: messages.Uncertain, Reason: "uncertain"}
 	again := messages.Settlement{
-		Retry: &messages.Retry{Generation: "g2", At: story.Ahead("11:01")}, Reason: "unavailable",
+		Outcome: messages.Retried, Retry: messages.Retry{Generation: "g2", At: story.Ahead("11:01")}, Reason: "unavailable",
 	}
 	return map[string]sharedStory{
 		"a delivery": {plain, []sharedStep{

@@ -142,7 +142,7 @@ func TestStatusOfASecondTryThatRuns(t *testing.T) {
 		_, err = gate.Claim(s.Context(), d, time.Minute, time.Time{})
 		require.NoError(s, err)
 		_, err = gate.Settle(s.Context(), d, messages.Settlement{
-			Reason: "timeout", Retry: &messages.Retry{Generation: "g2", At: s.at(61 * time.Second), Uncertain: true},
+			Reason: "timeout", Outcome: messages.Retried, Retry: messages.Retry{Generation: "g2", At: s.at(61 * time.Second), Uncertain: true},
 		}, time.Time{})
 		require.NoError(s, err)
 		s.until(61 * time.Second)

@@ -22,7 +22,7 @@ func (g *given) failedAlert(user string) (id string) {
 	nonce := keyspace.NewToken()
 	_, err = outbox.Claim(g.Context(), id, nonce, time.Minute, time.Time{})
 	require.NoError(g, err)
-	held, err := outbox.Settle(g.Context(), id, nonce, notices.Settlement{Failed: true, Reason: "rejected"}, time.Time{})
+	held, err := outbox.Settle(g.Context(), id, nonce, notices.Settlement{Outcome: notices.Failed, Reason: "rejected"}, time.Time{})
 	require.NoError(g, err)
 	require.True(g, held)
 	return id

@@ -23,7 +23,7 @@ func newFailedMessage(t *testing.T, category string, later policy.Policy) *deadS
 	s := &deadStory{Messages: story.TellMessages(t, o)}
 	submitCategory(s.Messages, category, "a", "21:30")
 	s.Until("21:30")
-	s.deliverAs("a", messages.Settlement{Failed: true, Reason: "gone"})
+	s.deliverAs("a", messages.Settlement{Outcome: messages.Failed, Reason: "gone"})
 	o.Records, o.Rules = true, story.RulesBy(t, later)
 	var err error
 	s.dead, err = messages.NewDeadLetters(s.Client, o)
@@ -118,7 +118,7 @@ func TestAPurgedUncertainMessageCountsForItsCategory(t *testing.T) {
 	}
 	for _, id := range []string{"a", "b"} {
 		s.Until(map[string]string{"a": "11:00", "b": "11:10"}[id])
-		s.deliverAs(id, messages.Settlement{Uncertain: true, Reason: "timeout"})
+		s.deliverAs(id, messages.Settlement{Outcome: messages.Uncertain, Reason: "timeout"})
 	}
 	refused := func() {
 		d := s.Ask(sendlimit.Request{ID: "c", At: story.At("15:00"), Record: story.Categorized("g-c", "marketing")})

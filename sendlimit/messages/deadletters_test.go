@@ -50,7 +50,7 @@ func (s *deadStory) fail(id, when string) {
 	s.Helper()
 	require.True(s, s.Submit(id, when, "first-"+id, "text of "+id).Allowed)
 	s.Until(when)
-	s.deliverAs(id, messages.Settlement{Failed: true, Reason: "gone"})
+	s.deliverAs(id, messages.Settlement{Outcome: messages.Failed, Reason: "gone"})
 }
 
 func (s *deadStory) retry(id, generation string) sendlimit.Decision {
@@ -128,7 +128,7 @@ func TestRetryTakesTheNextFreeTime(t *testing.T) {
 	}, fields)
 
 	s.Until("11:13:00")
-	s.deliverAs("a", messages.Settlement{Delivered: true})
+	s.deliverAs("a", messages.Settlement{Outcome: messages.Delivered})
 	require.Equal(t, fault.CodeNotFound, s.retry("a", "g3").Code)
 }
 
@@ -154,7 +154,7 @@ func TestPitfall48ARepeatedRetry(t *testing.T) {
 	require.Equal(t, dump, s.Server.Dump())
 
 	// Also if it has failed again meanwhile.
-	s.deliverAs("a", messages.Settlement{Failed: true, Reason: "gone"})
+	s.deliverAs("a", messages.Settlement{Outcome: messages.Failed, Reason: "gone"})
 	require.Equal(t, first, s.retry("a", "g2"))
 	s.requireListed("a 11:11:11")
 	require.True(t, s.retry("a", "g3").Allowed, "another call is another retry")
@@ -166,7 +166,7 @@ func TestRetryCountsAttemptsAnew(t *testing.T) {
 	s := newDeadStory(t, "1/minute")
 	s.fail("a", "11:11:11")
 	s.retry("a", "g2")
-	s.deliverAs("a", messages.Settlement{Failed: true, Reason: "rejected"})
+	s.deliverAs("a", messages.Settlement{Outcome: messages.Failed, Reason: "rejected"})
 	letter, _, err := s.dead.Get(t.Context(), "alice", "a")
 	require.NoError(t, err)
 	require.Equal(t, 1, letter.Attempts)
@@ -180,7 +180,7 @@ func TestRetriesThatAreRefusedChangeNothing(t *testing.T) {
 	record.ExpiresAt = story.At("11:20")
 	require.True(t, s.Ask(sendlimit.Request{ID: "a", At: story.At("11:11:11"), Record: record}).Allowed)
 	s.Until("11:11:11")
-	s.deliverAs("a", messages.Settlement{Failed: true, Reason: "gone"})
+	s.deliverAs("a", messages.Settlement{Outcome: messages.Failed, Reason: "gone"})
 	for minute := 15; minute < 25; minute++ {
 		require.True(t, s.Submit(strconv.Itoa(minute), fmt.Sprintf("11:%d", minute), fmt.Sprintf("m%d", minute), "text").Allowed)
 	}
@@ -240,7 +240,7 @@ func TestAnUncertainMessageGivesUpItsPlace(t *testing.T) {
 	s := newDeadStory(t, "1/minute")
 	require.True(t, s.Submit("a", "11:11:11", "g1", "text").Allowed)
 	s.Until("11:11:11")
-	s.deliverAs("a", messages.Settlement{Uncertain: true, Reason: "timeout"})
+	s.deliverAs("a", messages.Settlement{Outcome: messages.Uncertain, Reason: "timeout"})
 	s.Holds("a 11:11:11")
 	s.Until("11:11:20")
 	require.Equal(t, story.At("11:11:20"), s.retry("a", "g2").At, "its own place is not in its way")
@@ -270,10 +270,10 @@ func TestAResubmitReplacesTheDeadLetter(t *testing.T) {
 
 	// The new message may fail as well, while a stale entry exists.
 	s.Until("12:00")
-	s.deliverAs("a", messages.Settlement{Failed: true, Reason: "gone"})
+	s.deliverAs("a", messages.Settlement{Outcome: messages.Failed, Reason: "gone"})
 	require.True(t, s.Submit("a", "13:00", "g4", "newest").Allowed)
 	s.Until("13:00")
-	s.deliverAs("a", messages.Settlement{Failed: true, Reason: "rejected"})
+	s.deliverAs("a", messages.Settlement{Outcome: messages.Failed, Reason: "rejected"})
 	s.requireCount(1)
 	s.requireListed("a 13:00:00")
 	purged, err := s.dead.Purge(t.Context(), "alice", "a")
@@ -319,7 +319,7 @@ func TestAPurgedUncertainMessageKeepsItsPlace(t *testing.T) {
 	s := newDeadStory(t, "1/minute")
 	s.Submit("a", "11:11:11", "g1", "text")
 	s.Until("11:11:11")
-	s.deliverAs("a", messages.Settlement{Uncertain: true, Reason: "timeout"})
+	s.deliverAs("a", messages.Settlement{Outcome: messages.Uncertain, Reason: "timeout"})
 	purged, err := s.dead.Purge(t.Context(), "alice", "a")
 	require.NoError(t, err)
 	require.True(t, purged)

@@ -186,8 +186,11 @@ func TestRetryAgreesWithTheModel(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, messages.Send, claim.Verdict)
 		uncertain := rapid.Bool().Draw(t, "uncertain")
-		_, err = gate.Settle(t.Context(), delivery,
-			messages.Settlement{Failed: !uncertain, Uncertain: uncertain, Reason: "gone"}, began)
+		outcome := messages.Failed
+		if uncertain {
+			outcome = messages.Uncertain
+		}
+		_, err = gate.Settle(t.Context(), delivery, messages.Settlement{Outcome: outcome, Reason: "gone"}, began)
 		require.NoError(t, err)
 
 		now := began.Add(time.Duration(rapid.IntRange(0, 1300).Draw(t, "later")) * time.Second)

@@ -47,7 +47,7 @@ func ExampleGate() {
 		panic(err)
 	}
 	fmt.Printf("%s: %s\n", claim.Verdict, claim.Content)
-	recorded, err := gate.Settle(ctx, delivery, messages.Settlement{Delivered: true}, noon)
+	recorded, err := gate.Settle(ctx, delivery, messages.Settlement{Outcome: messages.Delivered}, noon)
 	if err != nil {
 		panic(err)
 	}

@@ -54,10 +54,10 @@ func TestClaimIsBusyUntilTheLeaseEnds(t *testing.T) {
 	s.Wait(time.Millisecond)
 	require.Equal(t, 2, s.Claim("a", "g1", "n2").Attempt, "what became of the first try is uncertain: sent again")
 
-	require.False(t, s.Settle("a", "g1", "n1", messages.Settlement{Delivered: true}), "another has it")
+	require.False(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Delivered}), "another has it")
 	require.Equal(t, messages.Busy, s.Claim("a", "g1", "n1").Verdict, "nor can the first claim it back")
-	require.True(t, s.Settle("a", "g1", "n2", messages.Settlement{Delivered: true}))
-	require.False(t, s.Settle("a", "g1", "n1", messages.Settlement{Failed: true}))
+	require.True(t, s.Settle("a", "g1", "n2", messages.Settlement{Outcome: messages.Delivered}))
+	require.False(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Failed}))
 	s.Holds("a 11:00:30") // a late one counts when it was really sent
 }
 
@@ -80,7 +80,7 @@ func TestClaimIsStale(t *testing.T) {
 	stale("nobody", "g1")
 	require.Equal(t, messages.Send, s.Claim("a", "g2", "n1").Verdict)
 	stale("a", "g1")
-	s.Settle("a", "g2", "n1", messages.Settlement{Delivered: true})
+	s.Settle("a", "g2", "n1", messages.Settlement{Outcome: messages.Delivered})
 	stale("a", "g2")
 }
 
@@ -102,7 +102,7 @@ func TestClaimDropsWhatHasExpired(t *testing.T) {
 
 	s.Until("23 11:59:59.999") // a day after its send time, by default: the first one, however late it is sent
 	require.Equal(t, messages.Send, s.Claim("a", "g2", "n2").Verdict)
-	s.Settle("a", "g2", "n2", messages.Settlement{Retry: &messages.Retry{Generation: "g3", At: s.Now}})
+	s.Settle("a", "g2", "n2", messages.Settlement{Outcome: messages.Retried, Retry: messages.Retry{Generation: "g3", At: s.Now}})
 	s.Wait(time.Millisecond)
 	require.Equal(t, messages.Dropped, s.Claim("a", "g3", "n3").Verdict)
 	s.Watched()
@@ -114,7 +114,7 @@ func TestSettleDelivered(t *testing.T) {
 	s.Submit("a", "11:00", "g1", "text")
 	s.Until("11:00")
 	s.Claim("a", "g1", "n1")
-	require.True(t, s.Settle("a", "g1", "n1", messages.Settlement{Delivered: true, ProviderID: "p-17"}))
+	require.True(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Delivered, ProviderID: "p-17"}))
 	s.Holds("a 11:00:00") // it was sent, and counts
 	s.Watched()
 	require.Empty(t, s.Field("a", "c"), "the content is erased")
@@ -136,7 +136,7 @@ func TestARecordOutlivesItsPlace(t *testing.T) {
 	s.Submit("a", "11:00", "g1", "text")
 	s.Until("11:00")
 	s.Claim("a", "g1", "n1")
-	s.Settle("a", "g1", "n1", messages.Settlement{Delivered: true})
+	s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Delivered})
 	const counts = 30*24*time.Hour + policy.Grace
 	require.Equal(t, counts, s.KeptFor("a"), "more than the seven days that records are kept")
 	s.Wait(counts - time.Millisecond)
@@ -150,7 +150,7 @@ func TestSettleFailedFreesThePlace(t *testing.T) {
 	s.Submit("a", "11:00", "g1", "text")
 	s.Until("11:00")
 	s.Claim("a", "g1", "n1")
-	require.True(t, s.Settle("a", "g1", "n1", messages.Settlement{Failed: true, Reason: "gone"}))
+	require.True(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Failed, Reason: "gone"}))
 	s.Holds()
 	s.Watched()
 	require.Equal(t, "gone", s.Field("a", "w"))
@@ -167,7 +167,7 @@ func TestSettleRetry(t *testing.T) {
 	s.Submit("a", "11:00", "g1", "text")
 	s.Until("11:00")
 	s.Claim("a", "g1", "n1")
-	retry := messages.Settlement{Retry: &messages.Retry{Generation: "g2", At: story.At("11:05")}, Reason: "busy"}
+	retry := messages.Settlement{Outcome: messages.Retried, Retry: messages.Retry{Generation: "g2", At: story.At("11:05")}, Reason: "busy"}
 	require.True(t, s.Settle("a", "g1", "n1", retry))
 	s.Watched("g2/a 11:00:10")
 	s.Holds("a 11:00:00") // the place it was promised
@@ -193,7 +193,7 @@ func TestBetweenRetriesAMessageCanBeCancelledAndMoved(t *testing.T) {
 		s.Claim(id, id+"1", "n"+id)
 		require.Equal(t, fault.CodeTooLate, s.Release(id).Code, "it is being sent")
 		require.Equal(t, fault.CodeTooLate, s.MoveTo(id, "15:00", "x").Code)
-		s.Settle(id, id+"1", "n"+id, messages.Settlement{Retry: &messages.Retry{Generation: id + "2", At: story.At("12:00")}})
+		s.Settle(id, id+"1", "n"+id, messages.Settlement{Outcome: messages.Retried, Retry: messages.Retry{Generation: id + "2", At: story.At("12:00")}})
 	}
 	require.True(t, s.Release("a").Allowed)
 	require.True(t, s.MoveTo("b", "11:30", "b3").Allowed)

@@ -171,7 +171,7 @@ func TestABacklogOfSeveralClasses(t *testing.T) {
 			claim := s.Claim(r.ID, s.Field(r.ID, "g"), fmt.Sprintf("n%d-%d", round, n))
 			switch claim.Verdict {
 			case messages.Send:
-				require.True(t, s.Settle(r.ID, s.Field(r.ID, "g"), fmt.Sprintf("n%d-%d", round, n), messages.Settlement{Delivered: true}))
+				require.True(t, s.Settle(r.ID, s.Field(r.ID, "g"), fmt.Sprintf("n%d-%d", round, n), messages.Settlement{Outcome: messages.Delivered}))
 				class := claim.Category
 				require.False(t, claim.Promised.Before(last[class]) && class != "free", "%s keeps its order", r.ID)
 				last[class] = claim.Promised

@@ -58,7 +58,7 @@ func TestARetryObeysQuietHours(t *testing.T) {
 	s.Until("21:59")
 	s.Claim("a", "g1", "n1")
 	require.True(t, s.Settle("a", "g1", "n1", messages.Settlement{
-		Retry: &messages.Retry{Generation: "g2", At: story.At("22:00:30")}, Reason: "unavailable",
+		Outcome: messages.Retried, Retry: messages.Retry{Generation: "g2", At: story.At("22:00:30")}, Reason: "unavailable",
 	}))
 	s.Until("22:00:30")
 	requirePostponed(s, s.Claim("a", "g2", "n2"), "a 21:59:00 08:00:00")

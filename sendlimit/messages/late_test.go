@@ -57,7 +57,7 @@ func deliver(s *story.Messages, id string) messages.Claim {
 	nonce := keyspace.NewToken()
 	claim := s.Claim(id, s.Field(id, "g"), nonce)
 	require.Equal(s, messages.Send, claim.Verdict, id)
-	require.True(s, s.Settle(id, s.Field(id, "g"), nonce, messages.Settlement{Delivered: true, Began: claim.Now}))
+	require.True(s, s.Settle(id, s.Field(id, "g"), nonce, messages.Settlement{Outcome: messages.Delivered, Began: claim.Now}))
 	return claim
 }
 
@@ -111,7 +111,7 @@ func TestALateMessageIsSentAtTheRealTime(t *testing.T) {
 		Verdict: messages.Send, SendAt: s.Now, Promised: story.At("11:00"), Attempt: 1, Content: []byte("text"), Now: s.Now,
 	}, s.Claim("a", "g1", "n1"))
 	s.Wait(time.Second)
-	require.True(t, s.Settle("a", "g1", "n1", messages.Settlement{Delivered: true, Began: story.At("11:10")}))
+	require.True(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Delivered, Began: story.At("11:10")}))
 	require.Equal(t, strconv.FormatInt(story.At("11:00").UnixMilli(), 10), s.Field("a", "p"))
 	require.Equal(t, strconv.FormatInt(story.At("11:10").UnixMilli(), 10), s.Field("a", "e"), "10 minutes late, though the answer took a second")
 	require.False(t, s.Submit("b", "11:10:59.999", "g2", "text").Allowed, "it counts where it was sent")
@@ -250,7 +250,7 @@ func TestARetryIsJudgedAnew(t *testing.T) {
 	s.Submit("b", "11:05:30", "g2", "text")
 	s.Until("11:00")
 	s.Claim("a", "g1", "n1")
-	s.Settle("a", "g1", "n1", messages.Settlement{Retry: &messages.Retry{Generation: "g3", At: story.At("11:05")}, Reason: "busy"})
+	s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Retried, Retry: messages.Retry{Generation: "g3", At: story.At("11:05")}, Reason: "busy"})
 	s.Until("11:05")
 	requirePostponed(s, s.Claim("a", "g3", "n2"), "a 11:00:00 11:06:30")
 	require.Empty(t, s.Field("a", "a"))
@@ -268,7 +268,7 @@ func TestWhatWaitsOrIsBeingSentStaysWhereItIs(t *testing.T) {
 	s.Submit("a", "11:00:20", "g3", "text")
 	s.Until("11:00")
 	s.Claim("waits", "g1", "n1")
-	s.Settle("waits", "g1", "n1", messages.Settlement{Retry: &messages.Retry{Generation: "g4", At: story.At("12:00")}})
+	s.Settle("waits", "g1", "n1", messages.Settlement{Outcome: messages.Retried, Retry: messages.Retry{Generation: "g4", At: story.At("12:00")}})
 	s.Until("11:00:10")
 	require.Equal(t, messages.Send, s.Claim("sending", "g2", "n2").Verdict)
 	s.Until("11:00:30")
@@ -293,7 +293,7 @@ func TestASettlementCountsAfterTheLeaseAndARenewal(t *testing.T) {
 	require.Equal(t, s.Now, when)
 	s.Watched("g2/a 11:00:40")
 
-	require.True(t, s.Settle("a", "g1", "n1", messages.Settlement{Delivered: true, Began: story.At("11:00")}), "nobody else claimed it")
+	require.True(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Delivered, Began: story.At("11:00")}), "nobody else claimed it")
 	require.Equal(t, messages.Stale, s.Claim("a", "g2", "n2").Verdict)
 	s.Watched()
 }
@@ -385,7 +385,7 @@ func TestDeadLettersAreForgottenWithTheirRecords(t *testing.T) {
 		s.Submit(id, when, "g-"+id, "text")
 		s.Until(when)
 		s.Claim(id, "g-"+id, "n1")
-		require.True(t, s.Settle(id, "g-"+id, "n1", messages.Settlement{Failed: true, Reason: "gone"}))
+		require.True(t, s.Settle(id, "g-"+id, "n1", messages.Settlement{Outcome: messages.Failed, Reason: "gone"}))
 	}
 	fail("a", "11:00")
 	fail("b", "11:30")
@@ -415,7 +415,7 @@ func TestUncertain(t *testing.T) {
 		s.Watched()
 		require.Equal(t, fault.CodeTooLate, s.Release("a").Code, "its id is not free")
 		require.Equal(t, fault.CodeIDReused, s.Submit("a", "15:00", "g9", "other").Code)
-		require.False(t, s.Settle("a", "g1", "n1", messages.Settlement{Delivered: true}), "another claim found it")
+		require.False(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Delivered}), "another claim found it")
 	}
 	t.Run("resend", func(t *testing.T) {
 		t.Parallel()
@@ -440,12 +440,12 @@ func TestUncertain(t *testing.T) {
 		s := begin(sendlimit.Options{})
 		s.Submit("b", "11:01", "g2", "text")
 		requirePostponed(s, s.Claim("a", "g1", "n2"), "a 11:00:00 11:02:00")
-		require.False(t, s.Settle("a", "g1", "n1", messages.Settlement{Delivered: true}), "it will be sent again")
+		require.False(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Delivered}), "it will be sent again")
 	})
 	t.Run("no answer from the provider", func(t *testing.T) {
 		t.Parallel()
 		s := begin(sendlimit.Options{})
-		require.True(t, s.Settle("a", "g1", "n1", messages.Settlement{Uncertain: true, Reason: "timeout"}))
+		require.True(t, s.Settle("a", "g1", "n1", messages.Settlement{Outcome: messages.Uncertain, Reason: "timeout"}))
 		require.Equal(t, "timeout", s.Field("a", "w"))
 		requireDeadLetters(s, "a 11:00:30")
 		s.Holds("a 11:00:00")

@@ -42,7 +42,7 @@ func TestAMessageThroughItsStates(t *testing.T) {
 	require.Equal(t, standing, s.Look("a"))
 
 	_, err = s.Gate.Settle(t.Context(), d, messages.Settlement{
-		Retry: &messages.Retry{Generation: "g3", At: story.At("11:40")}, Reason: "unavailable",
+		Outcome: messages.Retried, Retry: messages.Retry{Generation: "g3", At: story.At("11:40")}, Reason: "unavailable",
 	}, time.Time{})
 	require.NoError(t, err)
 	standing.State, standing.NotBefore, standing.Reason = messages.StatePending, story.At("11:40"), "unavailable"
@@ -56,7 +56,7 @@ func TestAMessageThroughItsStates(t *testing.T) {
 	require.Zero(t, s.Look("a").NotBefore, "while it is being sent there is no next try")
 	require.Equal(t, 2, s.Look("a").Attempts)
 	s.Wait(time.Second) // while the provider takes its time
-	_, err = s.Gate.Settle(t.Context(), d, messages.Settlement{Delivered: true, ProviderID: "p-1", Began: claim.Now}, time.Time{})
+	_, err = s.Gate.Settle(t.Context(), d, messages.Settlement{Outcome: messages.Delivered, ProviderID: "p-1", Began: claim.Now}, time.Time{})
 	require.NoError(t, err)
 	got := s.Look("a")
 	require.Equal(t, messages.StateDelivered, got.State)
@@ -76,20 +76,20 @@ func TestAnEarlierDeliveryThatMayHaveArrived(t *testing.T) {
 	s.Submit("a", "11:00", "g1", "text")
 	s.Until("11:00")
 	s.deliverAs("a", messages.Settlement{
-		Retry: &messages.Retry{Generation: "g2", At: story.At("11:00"), Uncertain: true}, Reason: "timeout",
+		Outcome: messages.Retried, Retry: messages.Retry{Generation: "g2", At: story.At("11:00"), Uncertain: true}, Reason: "timeout",
 	})
 	require.True(t, s.Look("a").Uncertain, "it waits for the next try")
-	s.deliverAs("a", messages.Settlement{Delivered: true})
+	s.deliverAs("a", messages.Settlement{Outcome: messages.Delivered})
 	got := s.Look("a")
 	require.Equal(t, []any{messages.StateDelivered, true, "timeout", 2}, []any{got.State, got.Uncertain, got.Reason, got.Attempts})
 
 	s.Submit("b", "11:10", "g1", "text")
 	s.Until("11:10")
-	s.deliverAs("b", messages.Settlement{Delivered: true})
+	s.deliverAs("b", messages.Settlement{Outcome: messages.Delivered})
 	require.False(t, s.Look("b").Uncertain)
 	s.Submit("c", "11:20", "g1", "text")
 	s.Until("11:20")
-	s.deliverAs("c", messages.Settlement{Uncertain: true, Reason: "timeout"})
+	s.deliverAs("c", messages.Settlement{Outcome: messages.Uncertain, Reason: "timeout"})
 	require.False(t, s.Look("c").Uncertain, "the state says so")
 }
 
@@ -194,7 +194,7 @@ func TestListHasWhatIsLate(t *testing.T) {
 		s.Submit("m"+when[3:], when, "g"+when[3:], "text")
 	}
 	s.Until("10:00")
-	s.deliverAs("m00", messages.Settlement{Delivered: true})
+	s.deliverAs("m00", messages.Settlement{Outcome: messages.Delivered})
 	s.Until("10:10")
 	_, err := s.Gate.Claim(t.Context(), messages.Delivery{User: "alice", ID: "m10", Generation: "g10", Nonce: "n"}, time.Hour, time.Time{})
 	require.NoError(t, err)

@@ -11,19 +11,27 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// Settlement is what became of a delivery. Exactly one of Delivered, Failed,
-// Uncertain and Retry says so.
+// Outcome is what became of a delivery.
+type Outcome uint8
+
+// The outcomes of a delivery.
+const (
+	Delivered Outcome = iota + 1
+	Failed            // for good: the place is given back
+	Uncertain         // nobody knows, and it is not to be sent again: the place is kept
+	Retried           // to be sent again, under a new generation
+)
+
+// Settlement records what became of a delivery.
 type Settlement struct {
-	Delivered  bool
-	ProviderID string // the provider's name for the delivered message, if any
-	Failed     bool   // for good: the place is given back
-	Uncertain  bool   // nobody knows, and it is not to be sent again: the place is kept
-	Retry      *Retry
-	Reason     string    // of all but Delivered: why it was not delivered
+	Outcome    Outcome
+	ProviderID string    // of Delivered: the provider's name for the message, if any
 	Began      time.Time // of Delivered: when the delivery began, Claim.Now; zero for now
+	Retry      Retry     // of Retried
+	Reason     string    // of all but Delivered: why it was not delivered
 }
 
-// Retry makes the message pending again under a new generation.
+// Retry makes a message pending again under a new generation.
 type Retry struct {
 	Generation string
 	At         time.Time // not before
@@ -42,19 +50,19 @@ func (g *Gate) Settle(ctx context.Context, d Delivery, s Settlement, now time.Ti
 	if err := d.check(); err != nil {
 		return false, err
 	}
-	outcome, err := s.outcome()
+	outcome, err := s.letter()
 	if err != nil {
 		return false, err
 	}
 	reason := s.Reason
-	if s.Delivered {
+	if s.Outcome == Delivered {
 		reason = s.ProviderID
 	}
 	args := []any{
 		script.Milliseconds(now), d.Nonce, outcome, keyspace.WatchSuffix(d.User, d.ID), d.ID,
 		g.fixed.KeepRecords.Milliseconds(), g.rules.Book().Keep.Milliseconds(), reason, script.Milliseconds(s.Began),
 	}
-	if s.Retry != nil {
+	if s.Outcome == Retried {
 		arrived := 0
 		switch {
 		case s.Retry.Unsent:
@@ -80,25 +88,20 @@ func (g *Gate) Settle(ctx context.Context, d Delivery, s Settlement, now time.Ti
 	return recorded == 1, in.Err
 }
 
-// outcome returns the letter of the settlement for lua/message/settle.lua.
-func (s Settlement) outcome() (string, error) {
-	said, outcome := 0, ""
-	for _, possible := range []struct {
-		name string
-		is   bool
-	}{{"d", s.Delivered}, {"f", s.Failed}, {"u", s.Uncertain}, {"p", s.Retry != nil}} {
-		if possible.is {
-			said++
-			outcome = possible.name
-		}
+// letter returns the outcome as lua/message/settle.lua spells it.
+func (s Settlement) letter() (string, error) {
+	letters := [...]string{Delivered: "d", Failed: "f", Uncertain: "u", Retried: "p"}
+	letter := ""
+	if int(s.Outcome) < len(letters) {
+		letter = letters[s.Outcome]
 	}
-	if said != 1 {
+	if letter == "" || s.Outcome != Retried && s.Retry != (Retry{}) {
 		return "", &fault.InvalidError{
 			Field: "settlement", Value: fmt.Sprintf("%+v", s), Want: "exactly one of delivered, failed, uncertain and retry",
 		}
 	}
-	if s.Retry != nil {
-		return outcome, keyspace.CheckToken(s.Retry.Generation)
+	if s.Outcome == Retried {
+		return letter, keyspace.CheckToken(s.Retry.Generation)
 	}
-	return outcome, nil
+	return letter, nil
 }

@@ -101,15 +101,23 @@ func (n *Outbox) Claim(ctx context.Context, id, nonce string, lease time.Duratio
 	return c, in.Err
 }
 
-// Settlement is what became of the delivery of a notice. Exactly one of
-// Delivered, Failed, Dropped and RetryAt says so.
+// Outcome is what became of the delivery of a notice.
+type Outcome uint8
+
+// The outcomes of a delivery.
+const (
+	Delivered Outcome = iota + 1
+	Failed            // for good: it is among the failed notices
+	Discarded         // it is not to be announced, as there is nobody to tell, say
+	Retried           // to be tried again
+)
+
+// Settlement records what became of the delivery of a notice.
 type Settlement struct {
-	Delivered  bool
+	Outcome    Outcome
 	ProviderID string    // of Delivered: what the provider calls it, if anything
-	Failed     bool      // for good: it is among the failed notices
-	Dropped    bool      // it is not to be announced: nobody is there to be told, say
-	RetryAt    time.Time // not before; hand it to the queue
-	Unsent     bool      // of RetryAt: nothing was tried, and it counts as no try
+	RetryAt    time.Time // of Retried: not before; hand it to the queue
+	Unsent     bool      // of Retried: nothing was tried, and it counts as no try
 	Reason     string    // of all but Delivered
 }
 
@@ -126,12 +134,12 @@ func (n *Outbox) Settle(ctx context.Context, id, nonce string, s Settlement, now
 	if err := keyspace.CheckToken(nonce); err != nil {
 		return false, err
 	}
-	outcome, err := s.outcome()
+	outcome, err := s.letter()
 	if err != nil {
 		return false, err
 	}
 	reason := s.Reason
-	if s.Delivered {
+	if s.Outcome == Delivered {
 		reason = s.ProviderID
 	}
 	unsent, look := 0, s.RetryAt
@@ -151,23 +159,19 @@ func (n *Outbox) Settle(ctx context.Context, id, nonce string, s Settlement, now
 	return script.Yes(script.Read(answer, doing))
 }
 
-// outcome is the settlement as lua/notice/settle.lua spells it.
-func (s Settlement) outcome() (string, error) {
-	said, outcome := 0, ""
-	for _, possible := range []struct {
-		name string
-		is   bool
-	}{{"d", s.Delivered}, {"f", s.Failed}, {"x", s.Dropped}, {"p", !s.RetryAt.IsZero()}} {
-		if possible.is {
-			said++
-			outcome = possible.name
-		}
+// letter returns the outcome as lua/notice/settle.lua spells it.
+func (s Settlement) letter() (string, error) {
+	letters := [...]string{Delivered: "d", Failed: "f", Discarded: "x", Retried: "p"}
+	letter := ""
+	if int(s.Outcome) < len(letters) {
+		letter = letters[s.Outcome]
 	}
-	if said != 1 || s.Unsent && outcome != "p" {
+	retried := s.Outcome == Retried
+	if letter == "" || retried == s.RetryAt.IsZero() || s.Unsent && !retried {
 		return "", &fault.InvalidError{
 			Field: "settlement", Value: fmt.Sprintf("%+v", s),
 			Want: "exactly one of delivered, failed, dropped and a time to retry, and unsent only with the last",
 		}
 	}
-	return outcome, nil
+	return letter, nil
 }

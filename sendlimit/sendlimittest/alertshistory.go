@@ -263,7 +263,7 @@ func (a *alerting) deliverLate(t *rapid.T) {
 	}
 	a.requireRaised(t, claim.Notices, taken...)
 	if claim.Verdict == messages.Send && rapid.Bool().Draw(t, "fails") {
-		settled, err := a.gate.Settle(t.Context(), d, messages.Settlement{Failed: true, Reason: "no"}, a.now)
+		settled, err := a.gate.Settle(t.Context(), d, messages.Settlement{Outcome: messages.Failed, Reason: "no"}, a.now)
 		require.NoError(t, err)
 		require.True(t, settled)
 		a.dead = append(a.dead, id)

@@ -112,7 +112,7 @@ func (m *mailbox) drain(t *rapid.T) bool {
 		if want.Verdict != messages.Send {
 			continue
 		}
-		s := messages.Settlement{Delivered: true, Began: m.now}
+		s := messages.Settlement{Outcome: messages.Delivered, Began: m.now}
 		require.True(t, m.expectSettlement(d, s))
 		held, err := m.gate.Settle(t.Context(), d, s, m.now)
 		require.NoError(t, err)

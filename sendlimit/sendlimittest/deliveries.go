@@ -140,19 +140,19 @@ func (m *mailbox) settle(t *rapid.T) {
 	s := messages.Settlement{}
 	switch rapid.IntRange(0, 3).Draw(t, "outcome") {
 	case 0:
-		s.Delivered, s.ProviderID, s.Began = true, "p1", m.now
+		s.Outcome, s.ProviderID, s.Began = messages.Delivered, "p1", m.now
 		if known := m.messages[d.ID]; known != nil && known.state == sending {
 			s.Began = known.began
 		}
 	case 1:
-		s.Failed, s.Reason = true, "gone"
+		s.Outcome, s.Reason = messages.Failed, "gone"
 	case 2:
-		s.Uncertain, s.Reason = true, "no answer"
+		s.Outcome, s.Reason = messages.Uncertain, "no answer"
 	default:
 		wait := rapid.SampledFrom([]time.Duration{0, time.Second, 10 * time.Minute}).Draw(t, "wait")
-		s.Retry, s.Reason = &messages.Retry{
+		s.Outcome, s.Reason, s.Retry = messages.Retried, "busy", messages.Retry{
 			Generation: m.newToken("g"), At: m.now.Add(wait), Uncertain: rapid.Bool().Draw(t, "no answer"),
-		}, "busy"
+		}
 	}
 	want := m.expectSettlement(d, s)
 	for range rapid.IntRange(1, 2).Draw(t, "calls") {
@@ -174,11 +174,11 @@ func (m *mailbox) expectSettlement(d messages.Delivery, s messages.Settlement) b
 		return true
 	}
 	switch {
-	case s.Delivered:
+	case s.Outcome == messages.Delivered:
 		known.end(delivered, "", s.Began)
-	case s.Failed && !known.doubt:
+	case s.Outcome == messages.Failed && !known.doubt:
 		known.end(failed, s.Reason, m.now)
-	case s.Failed, s.Uncertain:
+	case s.Outcome == messages.Failed, s.Outcome == messages.Uncertain:
 		known.end(uncertain, s.Reason, m.now)
 	default:
 		known.state, known.notBefore, known.reason, known.reasons = pending, s.Retry.At, s.Reason, nil

@@ -136,14 +136,14 @@ func (o *noticeBox) settle(t *rapid.T) {
 // announced as delivered, and nothing else.
 func (o *noticeBox) drawOutcome(t *rapid.T, w *noticeWorker) *notices.Settlement {
 	if w.announced {
-		return &notices.Settlement{Delivered: true, ProviderID: "mail-1"}
+		return &notices.Settlement{Outcome: notices.Delivered, ProviderID: "mail-1"}
 	}
 	again := o.now.Add(rapid.SampledFrom([]time.Duration{time.Second, time.Minute}).Draw(t, "again in"))
 	return rapid.SampledFrom([]*notices.Settlement{
-		{Failed: true, Reason: "rejected"},
-		{Dropped: true, Reason: "no_contact"},
-		{RetryAt: again, Reason: "unavailable"},
-		{RetryAt: again, Reason: "no_channel", Unsent: true},
+		{Outcome: notices.Failed, Reason: "rejected"},
+		{Outcome: notices.Discarded, Reason: "no_contact"},
+		{Outcome: notices.Retried, RetryAt: again, Reason: "unavailable"},
+		{Outcome: notices.Retried, RetryAt: again, Reason: "no_channel", Unsent: true},
 	}).Draw(t, "outcome")
 }
 
@@ -157,12 +157,12 @@ func (o *noticeBox) expectSettlement(w *noticeWorker) bool {
 	if n.state != noticeSending {
 		return true
 	}
-	switch s := w.settled; {
-	case s.Delivered:
+	switch s := w.settled; s.Outcome {
+	case notices.Delivered:
 		n.end(noticeDelivered, s.ProviderID, o.now)
-	case s.Failed:
+	case notices.Failed:
 		n.end(noticeFailed, s.Reason, o.now)
-	case s.Dropped:
+	case notices.Discarded:
 		n.end(noticeDropped, s.Reason, o.now)
 	default:
 		n.state, n.notBefore, n.look = noticePending, s.RetryAt, s.RetryAt.Add(o.options.OverdueAfter)

@@ -70,9 +70,9 @@ func (r *population) addUser(user string) {
 	require.True(r, d.Allowed)
 	_, err = r.timeline.Release(r.Context(), sendlimit.ReleaseRequest{User: user, ID: "cancelled", Now: r.now})
 	require.NoError(r, err)
-	r.end(user, "delivered", time.Hour, messages.Settlement{Delivered: true, ProviderID: "of-" + user})
-	r.end(user, "failed", 3*time.Hour, messages.Settlement{Failed: true, Reason: "gone"})
-	r.end(user, "uncertain", 5*time.Hour, messages.Settlement{Uncertain: true, Reason: "uncertain"})
+	r.end(user, "delivered", time.Hour, messages.Settlement{Outcome: messages.Delivered, ProviderID: "of-" + user})
+	r.end(user, "failed", 3*time.Hour, messages.Settlement{Outcome: messages.Failed, Reason: "gone"})
+	r.end(user, "uncertain", 5*time.Hour, messages.Settlement{Outcome: messages.Uncertain, Reason: "uncertain"})
 	r.claim(user, "sending", 7*time.Hour, messages.Send)
 	// The worker is 9 minutes late, half a minute before another message.
 	r.claim(user, "postponed", 9*time.Hour+9*time.Minute+30*time.Second, messages.Postponed)

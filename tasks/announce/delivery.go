@@ -152,7 +152,7 @@ func (a *Announcements) Forget(ctx context.Context, id string) error {
 		a.endedUntold(ctx, id, claim.Reason, claim.Failed, nil)
 	case claim.Verdict == notices.Send:
 		_, err = a.settle(ctx, id, nonce, notices.Settlement{
-			RetryAt: claim.Now, Unsent: true, Reason: reasonNoChannel,
+			Outcome: notices.Retried, RetryAt: claim.Now, Unsent: true, Reason: reasonNoChannel,
 		})
 	}
 	return err
@@ -164,10 +164,10 @@ func (a *Announcements) send(ctx context.Context, claim notices.Claim, nonce str
 	if claim.TakenOver {
 		a.Logger.WarnContext(ctx, "a notice was left in the middle of a delivery: it is sent again", "kind", kind)
 	}
-	settlement, result := notices.Settlement{Dropped: true, Reason: reasonNoContact}, notifier.Result{}
+	settlement, result := notices.Settlement{Outcome: notices.Discarded, Reason: reasonNoContact}, notifier.Result{}
 	switch {
 	case told.unreadable:
-		settlement = notices.Settlement{Failed: true, Reason: reasonUnreadable}
+		settlement = notices.Settlement{Outcome: notices.Failed, Reason: reasonUnreadable}
 	case told.to != "":
 		within, done := context.WithTimeout(ctx, a.Timeout)
 		result = a.Announcer.Announce(within, told.to, told.notice)
@@ -183,12 +183,12 @@ func (a *Announcements) send(ctx context.Context, claim notices.Claim, nonce str
 			" took it over, or it was erased meanwhile", "kind", kind)
 		return nil
 	}
-	switch {
-	case settlement.Delivered:
+	switch settlement.Outcome {
+	case notices.Delivered:
 		a.Metrics.Announced(kind)
-	case settlement.RetryAt.IsZero():
-		a.endedUntold(ctx, claim.Notice.ID, settlement.Reason, settlement.Failed, result.Err)
-	default:
+	case notices.Failed, notices.Discarded:
+		a.endedUntold(ctx, claim.Notice.ID, settlement.Reason, settlement.Outcome == notices.Failed, result.Err)
+	case notices.Retried:
 		a.failed(ctx, claim, settlement, result)
 		if err := a.Queue.EnqueueNotice(ctx, claim.Notice.ID, settlement.RetryAt); err != nil {
 			a.Logger.WarnContext(ctx, "the queue did not take a notice: the outbox has it", "error", err)
@@ -234,20 +234,20 @@ func (a *Announcements) settlementOf(claim notices.Claim, result notifier.Result
 	attempt := claim.Attempt
 	switch {
 	case result.Status == notifier.Delivered:
-		return notices.Settlement{Delivered: true, ProviderID: result.ProviderID}
+		return notices.Settlement{Outcome: notices.Delivered, ProviderID: result.ProviderID}
 	case errors.Is(result.Err, notifier.ErrNoChannel) && claim.Now.Sub(claim.First) >= a.Kept:
-		return notices.Settlement{Dropped: true, Reason: reasonNoChannel}
+		return notices.Settlement{Outcome: notices.Discarded, Reason: reasonNoChannel}
 	case errors.Is(result.Err, notifier.ErrNoChannel):
 		return notices.Settlement{
-			RetryAt: a.Clock.Now().Add(channelPause), Unsent: true, Reason: reasonNoChannel,
+			Outcome: notices.Retried, RetryAt: a.Clock.Now().Add(channelPause), Unsent: true, Reason: reasonNoChannel,
 		}
 	case result.Status == notifier.Retry && attempt < a.Retries.Attempts:
 		return notices.Settlement{
-			RetryAt: a.Clock.Now().Add(a.Retries.Wait(attempt, result.RetryAfter)).Truncate(time.Millisecond),
-			Reason:  string(result.Reason),
+			Outcome: notices.Retried, RetryAt: a.Clock.Now().Add(a.Retries.Wait(attempt, result.RetryAfter)).Truncate(time.Millisecond),
+			Reason: string(result.Reason),
 		}
 	default:
-		return notices.Settlement{Failed: true, Reason: string(result.Reason)}
+		return notices.Settlement{Outcome: notices.Failed, Reason: string(result.Reason)}
 	}
 }
 

@@ -32,7 +32,7 @@ func (h *Handler) send(ctx context.Context, d messages.Delivery, claim messages.
 	}
 	took := h.Clock.Local().Sub(began)
 	settlement, retry := h.settlementOf(d, claim, result)
-	if !settlement.Delivered {
+	if settlement.Outcome != messages.Delivered {
 		h.Logger.WarnContext(ctx, "a delivery failed", "reason", result.Reason, "attempt", claim.Attempt,
 			"final", retry == nil, "error", result.Err)
 	}
@@ -45,14 +45,14 @@ func (h *Handler) send(ctx context.Context, d messages.Delivery, claim messages.
 			" or the message was erased meanwhile")
 		return nil
 	}
-	switch {
-	case settlement.Delivered:
+	switch settlement.Outcome {
+	case messages.Delivered:
 		late := claim.Now.Sub(promised(claim))
 		h.Metrics.Delivered(late, took)
 		h.Tally.Sent(claim.Account, claim.Now, late > h.Tolerance)
-	case settlement.Uncertain:
+	case messages.Uncertain:
 		h.Metrics.Uncertain()
-	default:
+	case messages.Failed, messages.Retried:
 		h.Metrics.AttemptFailed(settlement.Reason, retry == nil)
 		if retry == nil {
 			h.Tally.Dropped(claim.Account, claim.Now)
@@ -79,22 +79,21 @@ func (h *Handler) settlementOf(
 	d messages.Delivery, claim messages.Claim, result notifier.Result,
 ) (messages.Settlement, *messages.Queued) {
 	if result.Status == notifier.Delivered {
-		return messages.Settlement{Delivered: true, ProviderID: result.ProviderID, Began: claim.Now}, nil
+		return messages.Settlement{Outcome: messages.Delivered, ProviderID: result.ProviderID, Began: claim.Now}, nil
 	}
-	s := messages.Settlement{Reason: string(result.Reason)}
+	s := messages.Settlement{Outcome: messages.Failed, Reason: string(result.Reason)}
 	again := result.Status == notifier.Retry && claim.Attempt < h.Retries.Attempts
 	switch {
 	case result.Uncertain() && (h.OnUncertain == SkipUncertain || !again):
-		s.Uncertain = true
+		s.Outcome = messages.Uncertain
 	case again:
 		retry := &messages.Queued{
 			User: d.User, ID: d.ID, Generation: keyspace.NewToken(),
 			Due: h.Clock.Now().Add(h.Retries.Wait(claim.Attempt, result.RetryAfter)).Truncate(time.Millisecond),
 		}
-		s.Retry = &messages.Retry{Generation: retry.Generation, At: retry.Due, Uncertain: result.Uncertain()}
+		s.Outcome = messages.Retried
+		s.Retry = messages.Retry{Generation: retry.Generation, At: retry.Due, Uncertain: result.Uncertain()}
 		return s, retry
-	default:
-		s.Failed = true
 	}
 	return s, nil
 }

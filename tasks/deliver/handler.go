@@ -160,8 +160,9 @@ func (h *Handler) unsent(d messages.Delivery) (messages.Queued, messages.Settlem
 		User: d.User, ID: d.ID, Generation: keyspace.NewToken(), Due: h.Clock.Now().Truncate(time.Millisecond),
 	}
 	return again, messages.Settlement{
-		Retry:  &messages.Retry{Generation: again.Generation, At: again.Due, Unsent: true},
-		Reason: messages.ReasonLate,
+		Outcome: messages.Retried,
+		Retry:   messages.Retry{Generation: again.Generation, At: again.Due, Unsent: true},
+		Reason:  messages.ReasonLate,
 	}
 }
 
