@@ -70,7 +70,7 @@ func TestADelayedChangeIsCharged(t *testing.T) {
 		hook := &delayHook{script: script, timeout: 3 * time.Second}
 		s.hook = hook
 		client := s.newClient()
-		submitter, err := submit.New(client, submit.Options{})
+		submitter, err := submit.New(client, submit.Options{Polling: s.polling})
 		require.NoError(s, err)
 		s.Cleanup(func() { require.NoError(s, submitter.Close()) })
 		return submitter, func() { require.NoError(s, s.client.Do(s.Context(), hook.delayed...).Err()) }

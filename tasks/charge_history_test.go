@@ -133,7 +133,7 @@ func (h *chargeHistory) step() {
 	hook := &deathHook{left: -1}
 	h.hook = hook
 	client := h.newClient()
-	submitter, err := submit.New(client, submit.Options{})
+	submitter, err := submit.New(client, submit.Options{Polling: h.polling})
 	require.NoError(h, err)
 	_, err = submitter.Timeline(h.Context()) // it has its rules
 	require.NoError(h, err)

@@ -16,7 +16,7 @@ import (
 // deadLetters opens the dead letters of the story.
 func (s *story) deadLetters() *deadletters.Letters {
 	s.Helper()
-	dead, err := deadletters.New(s.client, deadletters.Options{})
+	dead, err := deadletters.New(s.client, deadletters.Options{Polling: s.polling})
 	require.NoError(s, err)
 	s.Cleanup(dead.Close)
 	return dead

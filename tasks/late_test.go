@@ -112,7 +112,7 @@ func TestRetriesAreJudgedAnew(t *testing.T) {
 // After a restore from an old backup: what was due before a time has been sent.
 func TestDropDueBefore(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellPromptly(t, func(s *story) {
 		s.accepted(s.message("sent-before", time.Minute), s.message("to-send", time.Hour))
 		s.until(30 * time.Minute)
 		s.workWhereDue(2*time.Hour, func(o *tasks.WorkerOptions) { o.DropDueBefore = s.at(30 * time.Minute) })

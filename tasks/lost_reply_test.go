@@ -145,7 +145,7 @@ func TestPitfall36SubmitCancelAndMoveWithoutAReply(t *testing.T) {
 		again := func(script *redis.Script, ask func(*submit.Submitter) (message.Outcome, error)) message.Outcome {
 			s.Helper()
 			s.losing(script, once())
-			submitter, err := submit.New(s.newClient(), submit.Options{})
+			submitter, err := submit.New(s.newClient(), submit.Options{Polling: s.polling})
 			require.NoError(s, err)
 			defer func() { require.NoError(s, submitter.Close()) }()
 			_, err = ask(submitter)

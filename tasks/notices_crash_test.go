@@ -20,6 +20,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
 // mortal is a process that dies at one of its calls, just before it or when the
@@ -132,7 +133,7 @@ func TestPitfall34AWorkerDiesAtAnyPointOfAnAlert(t *testing.T) {
 	points := make(map[string]int)
 	for _, after := range []bool{false, true} {
 		for nth, died := 1, "before the first"; died != ""; nth++ {
-			synctest.Test(t, func(t *testing.T) { died = dieOver(t, newStory(t), nth, after) })
+			synctest.Test(t, func(t *testing.T) { died = dieOver(t, newStory(t, queue.Polling{}), nth, after) })
 			points[died]++
 		}
 	}

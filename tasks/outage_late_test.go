@@ -38,7 +38,7 @@ func TestBacklogAfterAnOutage(t *testing.T) {
 	} {
 		t.Run(row.why, func(t *testing.T) {
 			t.Parallel()
-			tell(t, func(s *story) {
+			tellPromptly(t, func(s *story) {
 				b := newBacklog(s, 8, 20*time.Hour, row.outage)
 				s.workWhereDue(b.down)
 				before := b.messages()

@@ -61,7 +61,7 @@ func TestRecordSent(t *testing.T) {
 // A message that was accepted here is not recorded a second time, and goes out.
 func TestRecordSentOfWhatIsScheduledHere(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellPromptly(t, func(s *story) {
 		m := s.message("a", 30*time.Second)
 		s.accepted(m)
 		s.until(time.Minute)

@@ -19,12 +19,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
+	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
 // refitter opens what finds misfits in the story's store.
 func (s *story) refitter() *refit.Refitter {
 	s.Helper()
-	r, err := refit.New(s.newClient(), refit.Options{})
+	r, err := refit.New(s.newClient(), refit.Options{Options: submit.Options{Polling: s.polling}})
 	require.NoError(s, err)
 	s.Cleanup(func() { require.NoError(s, r.Close()) })
 	return r
@@ -88,7 +89,7 @@ func TestPreviewChangesNothing(t *testing.T) {
 
 func TestWhatWasAcceptedIsSentUnderTheOldPromise(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellPromptly(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
 		s.apply("1/calendar_day")
 		_, found := s.run(message.RefitKeep)
@@ -100,7 +101,7 @@ func TestWhatWasAcceptedIsSentUnderTheOldPromise(t *testing.T) {
 
 func TestRefitShifts(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellPromptly(t, func(s *story) {
 		soon := s.message("soon", 4*time.Hour)
 		soon.ExpiresAt = s.at(6 * time.Hour)
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour), s.message("c", 3*time.Hour), soon)
@@ -121,7 +122,7 @@ func TestRefitShifts(t *testing.T) {
 
 func TestRefitCancels(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellPromptly(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour), s.message("c", 3*time.Hour))
 		s.apply("2/calendar_day")
 		summary, found := s.run(message.RefitCancel)

@@ -85,7 +85,7 @@ func TestPitfall50StoppedUnderLoad(t *testing.T) {
 // in its hands for the rest of their second reach the next in time.
 func TestWorkersReplacedOneByOne(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellPromptly(t, func(s *story) {
 		stop := s.work()
 		due := s.crowd(200, 10*time.Second)
 		for at := 5 * time.Second; at < 15*time.Second; at += 650 * time.Millisecond {
@@ -137,7 +137,7 @@ func TestStoppedDuringADeliveryTheQueueGaveUp(t *testing.T) {
 // A message given back just before its time goes out at its time.
 func TestStoppedWhileWaitingForTheMillisecond(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellPromptly(t, func(s *story) {
 		stop := s.work()
 		s.accepted(s.message("a", 10*time.Second+990*time.Millisecond))
 		s.until(10*time.Second + 300*time.Millisecond) // in a handler by now

@@ -172,7 +172,7 @@ func TestStatusOfAMessageThatIsBeingSent(t *testing.T) {
 
 func TestStatusOfADroppedMessage(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellPromptly(t, func(s *story) {
 		m := s.message("a", time.Minute)
 		m.ExpiresAt = s.at(5 * time.Minute)
 		s.accepted(m)

@@ -41,18 +41,31 @@ type story struct {
 	client   *redis.Client
 	recorder *notifiertest.Recorder
 	began    time.Time
+	polling  queue.Polling
 	hook     redis.Hook // of clients made from now on; nil for none
 }
+
+// seldom is the polling of most stories. Polling as often as programs do would
+// take half of their time. A message that is due at least four seconds after it
+// was submitted, and while a worker runs, still goes out to the millisecond.
+func seldom() queue.Polling { return queue.Polling{Forward: 2 * time.Second, Fetch: time.Second} }
 
 // tell runs a story under rules, the default policy where there are none.
 func tell(t *testing.T, story func(*story), rules ...string) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { story(newStory(t, rules...)) })
+	synctest.Test(t, func(t *testing.T) { story(newStory(t, seldom(), rules...)) })
 }
 
-func newStory(t *testing.T, rules ...string) *story {
+// tellPromptly is tell for a story of what is late or due soon: the queue is
+// polled as often as programs do.
+func tellPromptly(t *testing.T, story func(*story), rules ...string) {
 	t.Helper()
-	s := &story{T: t, server: miniredis.NewMiniRedis(), recorder: notifiertest.NewRecorder(time.Now), began: time.Now()}
+	synctest.Test(t, func(t *testing.T) { story(newStory(t, queue.Polling{}, rules...)) })
+}
+
+func newStory(t *testing.T, polling queue.Polling, rules ...string) *story {
+	t.Helper()
+	s := &story{T: t, server: miniredis.NewMiniRedis(), recorder: notifiertest.NewRecorder(time.Now), began: time.Now(), polling: polling}
 	// At the very end: the client library takes a second to notice that it is
 	// closed where the store was away.
 	t.Cleanup(func() { time.Sleep(2 * time.Second) })
@@ -95,6 +108,7 @@ func (s *story) apply(rules ...string) {
 
 func (s *story) newSubmitter(o submit.Options) *submit.Submitter {
 	s.Helper()
+	o.Polling = s.polling
 	submitter, err := submit.New(s.client, o)
 	require.NoError(s, err)
 	s.Cleanup(func() { require.NoError(s, submitter.Close()) })
@@ -107,7 +121,7 @@ func (s *story) newSubmitter(o submit.Options) *submit.Submitter {
 func (s *story) work(options ...func(*tasks.WorkerOptions)) (stop func()) {
 	s.Helper()
 	// Looks at a watch list without anything due would make up most of a story.
-	o := tasks.WorkerOptions{Notifier: s.recorder, RelayEvery: 5 * time.Minute}
+	o := tasks.WorkerOptions{Notifier: s.recorder, RelayEvery: 5 * time.Minute, Polling: s.polling}
 	for _, option := range options {
 		option(&o)
 	}
