@@ -23,6 +23,7 @@ part() { printf -- '-- %s (%d s)\n' "$1" "$SECONDS"; }
 packages() {
   # Integration has the processor first, so that its messages are not late.
   renice -n 10 -p "$BASHPID" >/dev/null
+  export GOGC=400 # a fifth less processor time for some more memory
   local names list
   names=$(go list ./... | grep -v '/integration$') || return
   mapfile -t list <<<"$names"
