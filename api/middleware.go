@@ -110,7 +110,7 @@ func (s *server) answerPanic(w http.ResponseWriter, r *http.Request, reason any)
 // it only looks: who can reach this address may be anybody's browser.
 func sameOrigin(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
-	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		web.WriteProblem(w, message.Outcome{
 			Outcome: message.Errored, Code: web.CodeCrossOrigin,
 			Detail: "a page of another site has asked for this: only a program, or a page of this address, can",

@@ -11,15 +11,21 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// What the calls about accounts and tiers take and return.
 type (
-	Account       = message.Account
-	NewAccount    = message.AccountDraft // Name is required
-	AccountChange = message.AccountPatch // what is nil stays
-	APIKey        = message.APIKey
-	Scope         = message.Scope
-	Tier          = message.Tier
-	TierLimits    = message.TierLimits
+	// Account describes an account.
+	Account = message.Account
+	// NewAccount describes the account to create. Name is required.
+	NewAccount = message.AccountDraft
+	// AccountChange lists the changes to an account. A nil field stays as it is.
+	AccountChange = message.AccountPatch
+	// APIKey describes a key of an account, without its secret.
+	APIKey = message.APIKey
+	// Scope names what an API key allows.
+	Scope = message.Scope
+	// Tier is a named set of limits for accounts.
+	Tier = message.Tier
+	// TierLimits are the limits of a tier.
+	TierLimits = message.TierLimits
 )
 
 // The scopes of API keys.

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 

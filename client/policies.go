@@ -10,14 +10,15 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// What the calls about policies take and return. In a request an empty field means
-// its default.
 type (
 	// Policy is the rules that a user's messages are judged by. Version changes with
-	// each change of the policy; it is passed over in a request: see IfVersion.
+	// each change of the policy; a request ignores it: see IfVersion.
+	// In a request, an empty field means its default.
 	Policy         = message.Policy
-	PolicyCategory = policy.CategoryDocument // the rules of one category
-	PolicyChange   = message.PolicyChange
+	// PolicyCategory holds the rules of one category.
+	PolicyCategory = policy.CategoryDocument
+	// PolicyChange describes a policy that was replaced.
+	PolicyChange = message.PolicyChange
 )
 
 // Policies returns all policies by name, and the names of those that only a newer API can

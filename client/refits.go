@@ -9,12 +9,15 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// What the calls about misfits take and return.
 type (
-	RefitAction   = message.RefitAction
+	// RefitAction says what to do with a message that breaks the policy.
+	RefitAction = message.RefitAction
+	// RefitProgress tells how far a refit is.
 	RefitProgress = message.RefitProgress
-	RefitSummary  = message.RefitSummary
-	Misfit        = message.Misfit
+	// RefitSummary counts what a refit or a preview found and did.
+	RefitSummary = message.RefitSummary
+	// Misfit is a scheduled message that breaks a policy.
+	Misfit = message.Misfit
 )
 
 // The actions of RefitPolicy.

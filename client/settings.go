@@ -8,12 +8,16 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// What the calls about a user's settings take and return.
 type (
-	Settings       = message.SettingsDraft // an empty field is not set
-	SettingsChange = message.SettingsPatch // what is nil stays, what is empty is removed
+	// Settings lists the settings of a user. An empty field is not set.
+	Settings = message.SettingsDraft
+	// SettingsChange lists changes. A nil field stays, an empty one is removed.
+	SettingsChange = message.SettingsPatch
+	// EffectiveRules lists the rules that apply to a user.
 	EffectiveRules = message.EffectiveRules
-	EffectiveRule  = message.EffectiveRule
+	// EffectiveRule is one of these rules, and where it comes from.
+	EffectiveRule = message.EffectiveRule
+	// ExemptCategory is a category whose messages no rule limits.
 	ExemptCategory = message.ExemptCategory
 )
 

@@ -7,9 +7,10 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// What Stats returns.
 type (
-	Stats       = message.Stats
+	// Stats tells how the queue and the store are doing.
+	Stats = message.Stats
+	// StoreMemory tells how much memory the store uses, and its limit.
 	StoreMemory = message.StoreMemory
 )
 

@@ -19,11 +19,14 @@ type UsageRequest struct {
 	Category string
 }
 
-// What Usage returns. Messages that were sent and those still to be sent both count.
 type (
-	Usage     = message.Usage
-	RuleUsage = message.RuleUsage // the fullest window of a rule that contains Usage.At
-	Stretch   = message.Stretch
+	// Usage tells how full the rules of a user are around a time. Sent and scheduled
+	// messages both count.
+	Usage = message.Usage
+	// RuleUsage is the fullest window of a rule that contains Usage.At.
+	RuleUsage = message.RuleUsage
+	// Stretch is a length of time between two times.
+	Stretch = message.Stretch
 )
 
 // Usage returns how full a user's rules are, and what is free.

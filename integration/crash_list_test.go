@@ -129,7 +129,7 @@ func crashPairCount() int { return (len(crashTargets()) + 1) / 2 }
 // crashPair returns the targets of a round. As many seeds in a row as there are
 // pairs, from a multiple of that, have all of them.
 func crashPair(seed uint64) [2]crashTarget {
-	count := uint64(crashPairCount())
+	count := uint64(crashPairCount()) //nolint:gosec // there are some
 	return crashPairs(rand.New(rand.NewPCG(seed/count, 1)))[seed%count]
 }
 

@@ -80,7 +80,7 @@ func (t *Timeline) List(ctx context.Context, r ListRequest) ([]keyspace.Reservat
 	}
 }
 
-// check checks a request, and returns how many it asks for.
+// Check checks a request, and returns how many it asks for.
 func (r ListRequest) Check() (limit int, err error) {
 	if err := keyspace.CheckUser(r.User); err != nil {
 		return 0, err

@@ -97,10 +97,10 @@ func submitting(now, id, when, generation, category string, status int64) shared
 	}, status}
 }
 
-func moving(now, id, when, generation string, status int64) sharedStep {
+func moving(now, when, generation string, status int64) sharedStep {
 	return sharedStep{func(p *sharer) {
 		_, err := p.timeline.Move(p.Context(), sendlimit.MoveRequest{
-			User: "alice", ID: id, At: story.Ahead(when), Generation: generation, Now: story.Ahead(now),
+			User: "alice", ID: "a", At: story.Ahead(when), Generation: generation, Now: story.Ahead(now),
 		})
 		require.NoError(p, err)
 	}, status}
@@ -113,19 +113,19 @@ func releasing(now, id string, status int64) sharedStep {
 	}, status}
 }
 
-func claiming(now, id, generation, nonce string, status int64) sharedStep {
+func claiming(now, generation, nonce string, status int64) sharedStep {
 	return sharedStep{func(p *sharer) {
 		_, err := p.gate.Claim(p.Context(), messages.Delivery{
-			User: "alice", ID: id, Generation: generation, Nonce: nonce,
+			User: "alice", ID: "a", Generation: generation, Nonce: nonce,
 		}, story.Lease, story.Ahead(now))
 		require.NoError(p, err)
 	}, status}
 }
 
-func settling(now, id, generation, nonce string, s messages.Settlement, status int64) sharedStep {
+func settling(now, generation, nonce string, s messages.Settlement, status int64) sharedStep {
 	return sharedStep{func(p *sharer) {
 		_, err := p.gate.Settle(p.Context(), messages.Delivery{
-			User: "alice", ID: id, Generation: generation, Nonce: nonce,
+			User: "alice", ID: "a", Generation: generation, Nonce: nonce,
 		}, s, story.Ahead(now))
 		require.NoError(p, err)
 	}, status}
@@ -163,29 +163,29 @@ func sharedStories(t *testing.T) map[string]sharedStory {
 			submitting("10:00", "a", "11:00", "g1", "", statusAllowed),
 			submitting("10:00", "b", "11:00:01", "g2", "", statusRefused),
 			submitting("10:00", "a", "11:00", "g3", "", statusAllowed), // replayed
-			claiming("10:00", "a", "g1", "n0", claimEarly),
-			claiming("11:00", "a", "g1", "n1", claimSend),
-			claiming("11:00", "a", "g1", "n2", claimBusy),
-			settling("11:00", "a", "g1", "n1", delivered, settled),
-			claiming("11:00", "a", "g1", "n2", claimStale),
+			claiming("10:00", "g1", "n0", claimEarly),
+			claiming("11:00", "g1", "n1", claimSend),
+			claiming("11:00", "g1", "n2", claimBusy),
+			settling("11:00", "g1", "n1", delivered, settled),
+			claiming("11:00", "g1", "n2", claimStale),
 			releasing("11:00", "a", statusTooLate),
 		}, []string{"a delivered 11:00:00", "b unknown 00:00:00"}},
 		"a retry": {plain, []sharedStep{
 			submitting("10:00", "a", "11:00", "g1", "", statusAllowed),
-			claiming("11:00", "a", "g1", "n1", claimSend),
-			settling("11:00", "a", "g1", "n1", again, settled),
-			claiming("11:00:30", "a", "g2", "n2", claimEarly),
-			claiming("11:01", "a", "g2", "n2", claimSend),
-			settling("11:01", "a", "g2", "n2", delivered, settled),
+			claiming("11:00", "g1", "n1", claimSend),
+			settling("11:00", "g1", "n1", again, settled),
+			claiming("11:00:30", "g2", "n2", claimEarly),
+			claiming("11:01", "g2", "n2", claimSend),
+			settling("11:01", "g2", "n2", delivered, settled),
 		}, []string{"a delivered 11:01:00 late 1m0s"}},
 		"a move and a new timer": {plain, []sharedStep{
 			submitting("10:00", "a", "11:00", "g1", "", statusAllowed),
-			moving("10:00", "a", "12:00", "g2", statusAllowed),
-			claiming("11:00", "a", "g1", "n1", claimStale),
+			moving("10:00", "12:00", "g2", statusAllowed),
+			claiming("11:00", "g1", "n1", claimStale),
 			renewing("10:01", "a", "g2", "g3", renewed),
-			claiming("12:00", "a", "g2", "n1", claimStale),
-			claiming("12:00", "a", "g3", "n1", claimSend),
-			settling("12:00", "a", "g3", "n1", uncertain, settled),
+			claiming("12:00", "g2", "n1", claimStale),
+			claiming("12:00", "g3", "n1", claimSend),
+			settling("12:00", "g3", "n1", uncertain, settled),
 		}, []string{"a uncertain 12:00:00"}},
 		"a cancellation": {plain, []sharedStep{
 			submitting("10:00", "a", "11:00", "g1", "", statusAllowed),
@@ -193,46 +193,46 @@ func sharedStories(t *testing.T) map[string]sharedStory {
 			submitting("10:00", "b", "11:00", "g2", "", statusAllowed),
 			releasing("10:00", "a", statusAllowed), // replayed
 			submitting("10:00", "a", "11:30", "g3", "", statusAllowed),
-			claiming("11:00", "a", "g1", "n1", claimStale),
+			claiming("11:00", "g1", "n1", claimStale),
 			releasing("10:00", "b", statusAllowed),
 		}, []string{"a pending 11:30:00", "b cancelled 11:00:00"}},
 		"a lease that runs out": {plain, []sharedStep{
 			submitting("10:00", "a", "11:00", "g1", "", statusAllowed),
-			claiming("11:00", "a", "g1", "n1", claimSend),
-			claiming("11:00:29.999", "a", "g1", "n2", claimBusy),
-			claiming("11:00:30", "a", "g1", "n2", claimSend),
-			settling("11:00:30", "a", "g1", "n1", delivered, superseded),
-			settling("11:00:30", "a", "g1", "n2", failed, settled),
+			claiming("11:00", "g1", "n1", claimSend),
+			claiming("11:00:29.999", "g1", "n2", claimBusy),
+			claiming("11:00:30", "g1", "n2", claimSend),
+			settling("11:00:30", "g1", "n1", delivered, superseded),
+			settling("11:00:30", "g1", "n2", failed, settled),
 		}, []string{"a uncertain 11:00:30"}},
 		"a dead letter": {plain, []sharedStep{
 			submitting("10:00", "a", "11:00", "g1", "", statusAllowed),
-			claiming("11:00", "a", "g1", "n1", claimSend),
-			settling("11:00", "a", "g1", "n1", failed, settled),
+			claiming("11:00", "g1", "n1", claimSend),
+			settling("11:00", "g1", "n1", failed, settled),
 			releasing("11:00", "a", statusNotFound),
 			retrying("11:10", "a", "g2", statusAllowed),
-			claiming("11:10", "a", "g2", "n2", claimSend),
-			settling("11:10", "a", "g2", "n2", delivered, settled),
+			claiming("11:10", "g2", "n2", claimSend),
+			settling("11:10", "g2", "n2", delivered, settled),
 		}, []string{"a delivered 11:10:00"}},
 		"a postponement": {plain, []sharedStep{
 			submitting("10:00", "a", "11:00", "g1", "", statusAllowed),
 			submitting("10:00", "ahead", "11:10", "g2", "", statusAllowed),
-			claiming("11:09:30", "a", "g1", "n1", claimPostponed),
-			claiming("11:09:30", "a", "g1", "n2", claimStale),
-			moving("11:09:30", "a", "13:00", "g3", statusAllowed),
-			claiming("13:00", "a", "g3", "n3", claimSend),
-			settling("13:00", "a", "g3", "n3", delivered, settled),
+			claiming("11:09:30", "g1", "n1", claimPostponed),
+			claiming("11:09:30", "g1", "n2", claimStale),
+			moving("11:09:30", "13:00", "g3", statusAllowed),
+			claiming("13:00", "g3", "n3", claimSend),
+			settling("13:00", "g3", "n3", delivered, settled),
 		}, []string{"a delivered 13:00:00", "ahead pending 11:10:00"}},
 		"an expiry": {plain, []sharedStep{
 			submitting("10:00", "a", "11:00", "g1", "", statusAllowed),
-			claiming("23 11:00", "a", "g1", "n1", claimDropped),
+			claiming("23 11:00", "g1", "n1", claimDropped),
 			submitting("23 11:00", "a", "23 12:00", "g2", "", statusAllowed),
 		}, []string{"a pending 12:00:00"}},
 		"a message that does not count": {codes, []sharedStep{
 			submitting("10:00", "a", "11:00", "g1", "code", statusAllowed),
 			submitting("10:00", "b", "11:00", "g2", "", statusAllowed),
-			moving("10:00", "a", "11:30", "g3", statusAllowed),
-			claiming("11:40", "a", "g3", "n1", claimSend),
-			settling("11:40", "a", "g3", "n1", failed, settled),
+			moving("10:00", "11:30", "g3", statusAllowed),
+			claiming("11:40", "g3", "n1", claimSend),
+			settling("11:40", "g3", "n1", failed, settled),
 			submitting("11:40", "a", "12:00", "g4", "", statusAllowed),
 			submitting("11:40", "c", "12:00", "g5", "", statusRefused),
 			releasing("11:40", "a", statusAllowed),
@@ -240,10 +240,10 @@ func sharedStories(t *testing.T) map[string]sharedStory {
 		}, []string{"a cancelled 12:00:00", "b pending 11:00:00", "c pending 12:00:00"}},
 		"an id in use": {plain, []sharedStep{
 			submitting("10:00", "a", "11:00", "g1", "", statusAllowed),
-			moving("10:00", "a", "12:00", "g2", statusAllowed),
-			claiming("12:00", "a", "g2", "n1", claimSend),
-			settling("12:00", "a", "g2", "n1", delivered, settled),
-			moving("12:00", "a", "13:00", "g3", statusTooLate),
+			moving("10:00", "12:00", "g2", statusAllowed),
+			claiming("12:00", "g2", "n1", claimSend),
+			settling("12:00", "g2", "n1", delivered, settled),
+			moving("12:00", "13:00", "g3", statusTooLate),
 			reusing("12:00", "a", "13:00", "g4", statusIDReused),
 		}, []string{"a delivered 12:00:00"}},
 	}

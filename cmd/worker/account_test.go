@@ -62,8 +62,9 @@ func TestAccountsOnTheCommandLine(t *testing.T) {
 	require.Contains(t, run("account", "show", "acme"), next[3:11])
 
 	var added struct {
-		Account, ID string
-		Secret      string `json:"key"`
+		Account string `json:"account"`
+		ID      string `json:"id"`
+		Secret  string `json:"key"`
 	}
 	require.NoError(t, json.Unmarshal([]byte(run("account", "add-key", "acme", "--scopes", "admin", "--expires-at", "2027-01-01T00:00:00Z", "--json")), &added))
 	require.Equal(t, "acme", added.Account)

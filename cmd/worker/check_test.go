@@ -17,8 +17,10 @@ import (
 
 // found is a line of the answer of worker check.
 type found struct {
-	Name, Target, Detail string
-	OK                   bool
+	Name   string `json:"name"`
+	Target string `json:"target"`
+	Detail string `json:"detail"`
+	OK     bool   `json:"ok"`
 }
 
 // looked runs a check and returns what it found, by name.

@@ -27,7 +27,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 }
 
 func runProgram(ctx context.Context, p cli.Program, args []string) error {
-	err := cli.Execute(ctx, newCommand(p), args)
+	err := cli.Execute(ctx, newCommand(p), args) //nolint:contextcheck // cobra hands the context to each command
 	_, usage := errors.AsType[*cli.UsageError](err)
 	_, invalid := errors.AsType[*fault.InvalidError](err)
 	// Commands report their own errors. A wrong command line never gets to one.

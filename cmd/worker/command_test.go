@@ -3,9 +3,10 @@ package main
 import (
 	"testing"
 
-	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 )
 
 // Whoever asks a command for help gets a line to copy.

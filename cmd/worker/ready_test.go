@@ -36,12 +36,16 @@ func informs(m *miniredis.Miniredis, answer string) {
 
 // readiness is the answer of /readyz.
 type readiness struct {
-	Status string
-	Checks []condition
+	Status string      `json:"status"`
+	Checks []condition `json:"checks"`
 }
 
 // condition is one thing that has to be so for a worker to be ready.
-type condition struct{ Check, Status, Detail string }
+type condition struct {
+	Check  string `json:"check"`
+	Status string `json:"status"`
+	Detail string `json:"detail"`
+}
 
 // looksReady asks until the answer is a new one, which it is within a second.
 func looksReady(t *testing.T, url string, wanted int) readiness {

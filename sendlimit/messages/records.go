@@ -195,10 +195,10 @@ func StandingOf(user, id string, record *script.Fields, doing string) (Standing,
 	s.Category, s.Uncounted = record.Text(keyspace.RecordCategory), record.Has(keyspace.RecordUncounted)
 	s.Uncertain = record.Has(keyspace.RecordUncertain) && s.State != StateUncertain // which says so itself
 	s.Account, s.Hold, s.FormerHolds = parseCharge(record.Text(keyspace.RecordCharge))
-	switch {
-	case s.State == StateDelivered:
+	switch s.State { //nolint:exhaustive // the others keep all fields
+	case StateDelivered:
 		s.Lateness = s.EndedAt.Sub(s.promised())
-	case s.State == StateCancelled:
+	case StateCancelled:
 		s.Reason = ""
 	}
 	if s.State != StatePending {

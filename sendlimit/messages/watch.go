@@ -72,6 +72,7 @@ type Watched struct {
 	Since      time.Time // when it was to be looked after
 }
 
+// ReadingWatchList says what is being done, for errors of Due and of a user's export.
 const ReadingWatchList = "reading the watch list"
 
 // Due lists the entries that are due at now, oldest first, at most perPartition of

@@ -4,8 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 )
 
 // plainPeriods are the natural hours and days of a zone around a time. They are

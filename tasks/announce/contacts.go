@@ -12,15 +12,17 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
-// contacts know whom a notice is for: looked up when it is delivered, so that
+// Contacts know whom a notice is for: looked up when it is delivered, so that
 // what was changed since it was raised holds.
-type contacts struct {
+type Contacts struct {
 	users    *settings.Users
 	Accounts *accounts.Accounts
 	policies *settings.Policies
 }
 
-func NewContacts(client redis.UniversalClient, prefix string) (*contacts, error) {
+// NewContacts returns the contacts in the store under a prefix. The error is a
+// *fault.InvalidError.
+func NewContacts(client redis.UniversalClient, prefix string) (*Contacts, error) {
 	users, err := settings.NewUsers(client, prefix)
 	if err != nil {
 		return nil, err
@@ -33,7 +35,7 @@ func NewContacts(client redis.UniversalClient, prefix string) (*contacts, error)
 	if err != nil {
 		return nil, err
 	}
-	return &contacts{users: users, Accounts: accounts, policies: policies}, nil
+	return &Contacts{users: users, Accounts: accounts, policies: policies}, nil
 }
 
 // announcement is a notice in the words of a channel, and to whom it goes: to
@@ -45,7 +47,7 @@ type announcement struct {
 }
 
 // announcementOf finds whom to tell of a notice, and what.
-func (c *contacts) announcementOf(ctx context.Context, n notices.Notice) (announcement, error) {
+func (c *Contacts) announcementOf(ctx context.Context, n notices.Notice) (announcement, error) {
 	details, err := n.ParseDetails()
 	if err != nil {
 		return announcement{unreadable: true}, nil //nolint:nilerr // it would be no better the next time
@@ -75,7 +77,7 @@ func (c *contacts) announcementOf(ctx context.Context, n notices.Notice) (announ
 
 // contactOf is whom a notice is for, and the time zone of its days: of a digest
 // the policy's, as its users have days of their own.
-func (c *contacts) contactOf(ctx context.Context, n notices.Notice, zone string) (to, of string, err error) {
+func (c *Contacts) contactOf(ctx context.Context, n notices.Notice, zone string) (to, of string, err error) {
 	switch n.Kind {
 	case notices.UserQuota:
 		settings, err := c.users.Get(ctx, n.Subject)

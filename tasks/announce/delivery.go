@@ -20,7 +20,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/retry"
 )
 
-// announcements takes notices from the queue to their end: it claims one, finds
+// Announcements takes notices from the queue to their end: it claims one, finds
 // whom to tell, tells it, and settles what became of that.
 //
 // A notice that nobody can announce, as nothing is set up for it, waits in the
@@ -28,7 +28,7 @@ import (
 // one's lease is over.
 type Announcements struct {
 	Notices   *notices.Outbox
-	Contacts  *contacts
+	Contacts  *Contacts
 	Announcer notifier.Announcer // nil: notices wait
 	Queue     *queue.Queue
 	Clock     *storeclock.Clock
@@ -140,7 +140,7 @@ func (a *Announcements) claim(ctx context.Context, id, nonce string) (notices.Cl
 	}
 }
 
-// forget ends a notice that has waited for too long. One that has not is given
+// Forget ends a notice that has waited for too long. One that has not is given
 // back.
 func (a *Announcements) Forget(ctx context.Context, id string) error {
 	nonce := keyspace.NewToken()

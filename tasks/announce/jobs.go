@@ -13,7 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/report"
 )
 
-// noticeJobs are what a worker does about notices every now and then: it hands
+// NoticeJobs are what a worker does about notices every now and then: it hands
 // those to the queue that the queue may not have, makes the hourly digests, and
 // puts the daily reports. Any number of workers may do so at once.
 type NoticeJobs struct {

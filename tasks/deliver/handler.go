@@ -22,14 +22,14 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
-// handler takes a task from the queue to its end: it waits for the task's
+// Handler takes a task from the queue to its end: it waits for the task's
 // time, claims the message, delivers it, and settles what became of it.
 type Handler struct {
 	Policies    *rules.Policies
 	Gate        *messages.Gate // by their Rules
 	Queue       *queue.Queue
 	Timers      *queue.Timers
-	Pacer       *pacer
+	Pacer       *Pacer
 	Clock       *storeclock.Clock
 	Notifier    notifier.Notifier
 	Retries     retry.Policy

@@ -41,10 +41,10 @@ const (
 	heldFor, backFor = 5 * time.Second, time.Minute
 )
 
-// pacer keeps the calls of all workers to a target within its pace: a rate, in
+// Pacer keeps the calls of all workers to a target within its pace: a rate, in
 // permits, and bursts, in a bucket of tokens. Without a pace nothing is asked of
 // the store but, once a second, whether there is one.
-type pacer struct {
+type Pacer struct {
 	store   *rate.Paces
 	permits *rate.Permits
 	client  redis.UniversalClient
@@ -77,7 +77,9 @@ type pacedError struct{ after time.Duration }
 
 func (e *pacedError) Error() string { return fmt.Sprintf("the pace allows it in %s", e.after) }
 
-func NewPacer(client redis.UniversalClient, prefix string, c *storeclock.Clock, m *metrics.Metrics, logger *slog.Logger) (*pacer, error) {
+// NewPacer returns a Pacer that follows the pace in the store under a prefix. The
+// error is a *fault.InvalidError.
+func NewPacer(client redis.UniversalClient, prefix string, c *storeclock.Clock, m *metrics.Metrics, logger *slog.Logger) (*Pacer, error) {
 	store, err := rate.NewPaces(client, prefix, PaceTarget)
 	if err != nil {
 		return nil, err
@@ -86,7 +88,7 @@ func NewPacer(client redis.UniversalClient, prefix string, c *storeclock.Clock, 
 	if err != nil {
 		return nil, err
 	}
-	return &pacer{
+	return &Pacer{
 		store: store, permits: permits, client: client, prefix: prefix, clock: c, metrics: m, logger: logger,
 		turn: make(chan struct{}, 1),
 	}, nil
@@ -95,7 +97,7 @@ func NewPacer(client redis.UniversalClient, prefix string, c *storeclock.Clock, 
 // pass returns when a call may go out. The error is a *pacedError for one that
 // would have to wait for longer than patience, and errStopping when ctx or stop
 // ends.
-func (p *pacer) pass(ctx context.Context, stop <-chan struct{}) (permit, error) {
+func (p *Pacer) pass(ctx context.Context, stop <-chan struct{}) (permit, error) {
 	if p.free() {
 		return permit{}, nil
 	}
@@ -110,13 +112,13 @@ func (p *pacer) pass(ctx context.Context, stop <-chan struct{}) (permit, error) 
 }
 
 // free says that there is neither a pace nor a pause.
-func (p *pacer) free() bool {
+func (p *Pacer) free() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.pace.Rate.Count == 0 && p.paused.IsZero()
 }
 
-func (p *pacer) wait(ctx context.Context, stop <-chan struct{}, began time.Time) (permit, error) {
+func (p *Pacer) wait(ctx context.Context, stop <-chan struct{}, began time.Time) (permit, error) {
 	if expected := p.expected(); expected > patience {
 		return permit{}, &pacedError{after: expected}
 	}
@@ -146,7 +148,7 @@ func (p *pacer) wait(ctx context.Context, stop <-chan struct{}, began time.Time)
 
 // takeTurn waits for the turn to ask the store, which only one of this worker
 // does at a time: of many who wait for a permit, the others would ask in vain.
-func (p *pacer) takeTurn(ctx context.Context, stop <-chan struct{}) error {
+func (p *Pacer) takeTurn(ctx context.Context, stop <-chan struct{}) error {
 	tooLong := time.NewTimer(patience)
 	defer tooLong.Stop()
 	select {
@@ -161,14 +163,14 @@ func (p *pacer) takeTurn(ctx context.Context, stop <-chan struct{}) error {
 }
 
 // untilNext is how long there is no permit for certain.
-func (p *pacer) untilNext() time.Duration {
+func (p *Pacer) untilNext() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return max(0, p.paused.Sub(p.clock.Now()), p.next.Sub(p.clock.Local()))
 }
 
 // expected is about how long another one who waits would have to.
-func (p *pacer) expected() time.Duration {
+func (p *Pacer) expected() time.Duration {
 	before := p.untilNext()
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -182,7 +184,7 @@ func (p *pacer) expected() time.Duration {
 // ask asks the store for a permit, and returns how long to wait where it gives
 // none. The bucket comes first: where it is empty, which is what usually holds a
 // call up, nothing has to be given back.
-func (p *pacer) ask(ctx context.Context) (permit, time.Duration, error) {
+func (p *Pacer) ask(ctx context.Context) (permit, time.Duration, error) {
 	p.mu.Lock()
 	pace, asked := p.pace.Rate, permit{bucket: p.bucket}
 	p.mu.Unlock()
@@ -212,7 +214,7 @@ func (p *pacer) ask(ctx context.Context) (permit, time.Duration, error) {
 // another where that is so old that the permits of the next interval may be used by
 // now. Where the store has become that slow, one more time has to do. The error is
 // as of pass, and nothing is held then.
-func (p *pacer) renew(ctx context.Context, stop <-chan struct{}, held permit) (permit, error) {
+func (p *Pacer) renew(ctx context.Context, stop <-chan struct{}, held permit) (permit, error) {
 	for range renewals {
 		// Half a round trip for the permit and a whole one for the claim lie before
 		// every call: it is what takes longer that moves calls closer together.
@@ -232,7 +234,7 @@ func (p *pacer) renew(ctx context.Context, stop <-chan struct{}, held permit) (p
 const paceBucket = "pace/" + PaceTarget
 
 // refused notes when to ask again.
-func (p *pacer) refused(g rate.Grant) time.Duration {
+func (p *Pacer) refused(g rate.Grant) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.next = p.clock.Local().Add(g.RetryAfter)
@@ -241,7 +243,7 @@ func (p *pacer) refused(g rate.Grant) time.Duration {
 
 // giveBack gives a permit back whose call was not made. Where the store does not
 // take it, it comes back by itself.
-func (p *pacer) giveBack(ctx context.Context, unused permit) {
+func (p *Pacer) giveBack(ctx context.Context, unused permit) {
 	if unused == (permit{}) {
 		return
 	}
@@ -266,7 +268,7 @@ func (p *pacer) giveBack(ctx context.Context, unused permit) {
 
 // pause keeps this worker from the target for as long as it asked for, and
 // returns what tells the others.
-func (p *pacer) pause(asked time.Duration) (tell func(context.Context)) {
+func (p *Pacer) pause(asked time.Duration) (tell func(context.Context)) {
 	asked = min(asked, longestPause)
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 
 // follow looks at the pace, and from then on once a second until the returned
 // function is called. The error says that the first look failed.
-func (p *pacer) Follow(ctx context.Context) (stop func(), err error) {
+func (p *Pacer) Follow(ctx context.Context) (stop func(), err error) {
 	if err := p.look(ctx); err != nil {
 		return nil, err
 	}
@@ -32,7 +32,7 @@ func (p *pacer) Follow(ctx context.Context) (stop func(), err error) {
 }
 
 // look takes in the pace that the store has.
-func (p *pacer) look(ctx context.Context) error {
+func (p *Pacer) look(ctx context.Context) error {
 	p.mu.Lock()
 	pauses := p.pauses
 	p.mu.Unlock()
@@ -58,7 +58,7 @@ func (p *pacer) look(ctx context.Context) error {
 	return nil
 }
 
-func (p *pacer) bucketOf(pace rate.Pace) (*rate.TokenBucket, error) {
+func (p *Pacer) bucketOf(pace rate.Pace) (*rate.TokenBucket, error) {
 	if pace.Burst == 0 {
 		return nil, nil //nolint:nilnil // a pace may have none
 	}

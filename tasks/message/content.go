@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// content is the part of a message that its record holds until it is delivered.
-type content struct {
+// Content is the part of a message that its record holds until it is delivered.
+type Content struct {
 	Title string            `json:"title,omitempty"`
 	Body  string            `json:"body,omitempty"`
 	Data  map[string]string `json:"data,omitempty"`
@@ -14,7 +14,7 @@ type content struct {
 
 // EncodeContent returns the content of a message for its record.
 func EncodeContent(m Message) ([]byte, error) {
-	text, err := json.Marshal(content{Title: m.Title, Body: m.Body, Data: m.Data})
+	text, err := json.Marshal(Content{Title: m.Title, Body: m.Body, Data: m.Data})
 	if err != nil {
 		return nil, fmt.Errorf("content of a message: %w", err)
 	}
@@ -22,8 +22,8 @@ func EncodeContent(m Message) ([]byte, error) {
 }
 
 // DecodeContent reads what EncodeContent returned.
-func DecodeContent(text []byte) (content, error) {
-	var c content
+func DecodeContent(text []byte) (Content, error) {
+	var c Content
 	if err := json.Unmarshal(text, &c); err != nil {
 		return c, fmt.Errorf("content of a message: %w", err)
 	}

@@ -23,7 +23,7 @@ func TestContentV1IsReadForEver(t *testing.T) {
 	m := Message{
 		Title: "Shipped", Body: "It is \"on\" its way 🙂\n", Data: map[string]string{"order": "17", "empty": ""},
 	}
-	want := content{Title: m.Title, Body: m.Body, Data: m.Data}
+	want := Content{Title: m.Title, Body: m.Body, Data: m.Data}
 	text := golden(t, "content.v1.json")
 	for _, text := range []string{text, strings.Replace(text, "{", `{"icon":{"new":true},`, 1)} {
 		got, err := DecodeContent([]byte(text))

@@ -98,7 +98,7 @@ func counters(name, help string, labels ...string) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sendlimit_" + name, Help: help}, labels)
 }
 
-// submitted counts the answer to a submit; rule is what rules.label says of it.
+// Submitted counts the answer to a submit; rule is what rules.label says of it.
 func (m *Metrics) Submitted(o message.Outcome, rule string) {
 	if m == nil {
 		return
@@ -110,7 +110,7 @@ func (m *Metrics) Submitted(o message.Outcome, rule string) {
 	m.submits.WithLabelValues(outcome, string(o.Code), rule).Inc()
 }
 
-// delivered measures a delivery that the provider took: how late it began, and
+// Delivered measures a delivery that the provider took: how late it began, and
 // how long it took.
 func (m *Metrics) Delivered(late, took time.Duration) {
 	if m == nil {
@@ -120,7 +120,7 @@ func (m *Metrics) Delivered(late, took time.Duration) {
 	m.duration.Observe(took.Seconds())
 }
 
-// attemptFailed counts an attempt to deliver that failed; reason is one of
+// AttemptFailed counts an attempt to deliver that failed; reason is one of
 // package notifier's.
 func (m *Metrics) AttemptFailed(reason string, final bool) {
 	if m == nil {
@@ -129,7 +129,7 @@ func (m *Metrics) AttemptFailed(reason string, final bool) {
 	m.failures.WithLabelValues(reason, strconv.FormatBool(final)).Inc()
 }
 
-// postponed counts a late message that got another time.
+// Postponed counts a late message that got another time.
 func (m *Metrics) Postponed() {
 	if m == nil {
 		return
@@ -137,7 +137,7 @@ func (m *Metrics) Postponed() {
 	m.postpones.Inc()
 }
 
-// dropped counts a message that ended unsent; reason is one of package
+// Dropped counts a message that ended unsent; reason is one of package
 // sendlimit's.
 func (m *Metrics) Dropped(reason string) {
 	if m == nil {
@@ -146,7 +146,7 @@ func (m *Metrics) Dropped(reason string) {
 	m.drops.WithLabelValues(reason).Inc()
 }
 
-// uncertain counts a delivery that nobody knows the end of.
+// Uncertain counts a delivery that nobody knows the end of.
 func (m *Metrics) Uncertain() {
 	if m == nil {
 		return
@@ -154,7 +154,7 @@ func (m *Metrics) Uncertain() {
 	m.doubts.Inc()
 }
 
-// overdue notes how long the oldest entry of the watch list has been due, 0 for
+// Overdue notes how long the oldest entry of the watch list has been due, 0 for
 // none.
 func (m *Metrics) Overdue(oldest time.Duration) {
 	if m == nil {
@@ -163,7 +163,7 @@ func (m *Metrics) Overdue(oldest time.Duration) {
 	m.oldest.Set(oldest.Seconds())
 }
 
-// relayed counts messages that the relay put back in the queue.
+// Relayed counts messages that the relay put back in the queue.
 func (m *Metrics) Relayed(n int) {
 	if m == nil {
 		return
@@ -171,7 +171,7 @@ func (m *Metrics) Relayed(n int) {
 	m.relays.Add(float64(n))
 }
 
-// heldUp measures how long a delivery waited for the pace of the target.
+// HeldUp measures how long a delivery waited for the pace of the target.
 func (m *Metrics) HeldUp(wait time.Duration) {
 	if m == nil {
 		return
@@ -179,7 +179,7 @@ func (m *Metrics) HeldUp(wait time.Duration) {
 	m.paces.Observe(wait.Seconds())
 }
 
-// paused counts a pause that the target asked for.
+// Paused counts a pause that the target asked for.
 func (m *Metrics) Paused() {
 	if m == nil {
 		return
@@ -187,7 +187,7 @@ func (m *Metrics) Paused() {
 	m.pauses.Inc()
 }
 
-// chargeSettled counts a charge that the relay looked after.
+// ChargeSettled counts a charge that the relay looked after.
 func (m *Metrics) ChargeSettled(end quota.HoldEnd) {
 	if m == nil {
 		return

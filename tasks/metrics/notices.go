@@ -28,7 +28,7 @@ func (m noticeMetrics) collectors() []prometheus.Collector {
 	return []prometheus.Collector{m.delivered, m.failures, m.drops}
 }
 
-// announced counts a notice that was delivered.
+// Announced counts a notice that was delivered.
 func (m *Metrics) Announced(kind string) {
 	if m == nil {
 		return
@@ -36,7 +36,7 @@ func (m *Metrics) Announced(kind string) {
 	m.notices.delivered.WithLabelValues(kind).Inc()
 }
 
-// announceFailed counts a try to deliver a notice that failed.
+// AnnounceFailed counts a try to deliver a notice that failed.
 func (m *Metrics) AnnounceFailed(kind, reason string, final bool) {
 	if m == nil {
 		return
@@ -44,7 +44,7 @@ func (m *Metrics) AnnounceFailed(kind, reason string, final bool) {
 	m.notices.failures.WithLabelValues(kind, reason, strconv.FormatBool(final)).Inc()
 }
 
-// announceDropped counts a notice that ended without anybody being told.
+// AnnounceDropped counts a notice that ended without anybody being told.
 func (m *Metrics) AnnounceDropped(kind, reason string) {
 	if m == nil {
 		return

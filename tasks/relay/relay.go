@@ -18,7 +18,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
-// relay looks after the messages of the watch list whose time has come: those
+// Relay looks after the messages of the watch list whose time has come: those
 // that the queue never got or has lost, and those that a worker left in the
 // middle of a delivery. It gives them a new generation and hands that to the
 // queue. Any number of relays may run at once: of each message one renews it.

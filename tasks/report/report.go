@@ -13,7 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/stats"
 )
 
-// reports puts the daily reports of accounts that want one: at a local time of
+// Reports puts the daily reports of accounts that want one: at a local time of
 // theirs, about the local day before. It is for one caller at a time.
 type Reports struct {
 	Accounts *accounts.Accounts
@@ -30,7 +30,7 @@ const (
 	reportMargin = 10 * time.Second
 )
 
-// put puts the reports whose time has come, each once however many workers do so,
+// Put puts the reports whose time has come, each once however many workers do so,
 // and returns the ids of those that it put.
 func (r *Reports) Put(ctx context.Context, now time.Time) ([]string, error) {
 	accounts, err := r.Accounts.List(ctx)

@@ -15,6 +15,7 @@ type Policy struct {
 	Attempts int           // deliveries tried in all
 }
 
+// WithDefaults returns the default Policy for the zero value, else p.
 func (p Policy) WithDefaults() Policy {
 	if p == (Policy{}) {
 		return Policy{Min: 5 * time.Second, Max: 15 * time.Minute, Attempts: 8}
@@ -22,6 +23,7 @@ func (p Policy) WithDefaults() Policy {
 	return p
 }
 
+// Validate returns a *fault.InvalidError for a policy that is out of bounds.
 func (p Policy) Validate() error {
 	switch {
 	case p.Min < time.Millisecond:
@@ -34,7 +36,7 @@ func (p Policy) Validate() error {
 	return nil
 }
 
-// wait is how long to wait after the attempt-th delivery failed: twice as long
+// Wait is how long to wait after the attempt-th delivery failed: twice as long
 // each time up to Max, half of it at random so that messages that failed
 // together do not come back together, and no less than the provider asked for.
 func (p Policy) Wait(attempt int, asked time.Duration) time.Duration {

@@ -28,7 +28,7 @@ const (
 	// policiesLate is how old they get before a caller looks, where somebody follows
 	// them for all.
 	policiesLate = policiesEvery * 3 / 2
-	// policiesWithin is how long every process takes at most to follow a change, and
+	// PoliciesWithin is how long every process takes at most to follow a change, and
 	// bounds a look that nobody waits for.
 	PoliciesWithin = 2 * time.Second
 )
@@ -74,6 +74,14 @@ type policySet struct {
 	rules      map[string]bool // by Violation.Name
 }
 
+// err says why no message can be judged by the set, nil where one can.
+func (s *policySet) err() error {
+	if s.missing != nil {
+		return s.missing
+	}
+	return s.unusable
+}
+
 // NewPolicies follows the policies in the store behind client. The error is a
 // *sendlimit.InvalidError.
 func NewPolicies(client redis.UniversalClient, o PoliciesOptions) (*Policies, error) {
@@ -116,7 +124,7 @@ func (p *Policies) Refresh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return cmp.Or(set.missing, set.unusable)
+	return set.err()
 }
 
 // RefreshOrLastKnown is Refresh for messages that were accepted before. Where the
@@ -133,8 +141,7 @@ func (p *Policies) RefreshOrLastKnown(ctx context.Context) error {
 // reload looks for younger policies: a user's settings name one that Rules does not
 // have.
 func (p *Policies) reload(ctx context.Context) error {
-	_, err := p.since(ctx, p.Local())
-	return err
+	return p.reloadSince(ctx, p.Local())
 }
 
 // Find returns the policy of a name, at most policiesEvery old.
@@ -194,19 +201,20 @@ func (p *Policies) present(ctx context.Context) (*policySet, error) {
 	}
 }
 
-// since returns policies that were asked for after a time: callers who wait for
-// another's look share the next one.
-func (p *Policies) since(ctx context.Context, began time.Time) (*policySet, error) {
+// reloadSince loads the policies unless that was done after began: callers who wait
+// for another's look share the next one.
+func (p *Policies) reloadSince(ctx context.Context, began time.Time) error {
 	select {
 	case p.loading <- struct{}{}:
 		defer func() { <-p.loading }()
 	case <-ctx.Done():
-		return nil, fmt.Errorf("waiting for the policies: %w", ctx.Err())
+		return fmt.Errorf("waiting for the policies: %w", ctx.Err())
 	}
 	if known := p.current.Load(); known != nil && known.asked.After(began) {
-		return known.set, nil
+		return nil
 	}
-	return p.load(ctx)
+	_, err := p.load(ctx)
+	return err
 }
 
 // load asks the store.
@@ -311,8 +319,7 @@ func (p *Policies) Follow(ctx context.Context) func() {
 func (p *Policies) look(ctx context.Context) error {
 	ctx, done := context.WithTimeout(ctx, PoliciesWithin)
 	defer done()
-	_, err := p.since(ctx, p.Local())
-	return err
+	return p.reloadSince(ctx, p.Local())
 }
 
 func (p *Policies) setOf(policies []policy.Policy, unreadable []string) *policySet {

@@ -1,7 +1,6 @@
 package rules
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -29,7 +28,7 @@ type WhatIf struct {
 func (p *Policies) WhatIf(ctx context.Context, w WhatIf) (*sendlimit.Rules, policy.Policy, error) {
 	set, err := p.present(ctx)
 	if err == nil {
-		err = cmp.Or(set.missing, set.unusable)
+		err = set.err()
 	}
 	if err != nil {
 		return nil, policy.Policy{}, err

@@ -149,7 +149,7 @@ func (c *chargedChange) holdMove(to time.Time) hold {
 	}
 }
 
-// codeElsewhere is of a reservation that does not stand any more where it was
+// CodeElsewhere is of a reservation that does not stand any more where it was
 // found.
 const CodeElsewhere fault.Code = "elsewhere"
 

@@ -283,7 +283,7 @@ func (s *Submitter) Cancel(ctx context.Context, user, id string) (message.Outcom
 	return s.CancelFrom(ctx, user, id, time.Time{})
 }
 
-// cancel takes a message back that stands at a time, see runFrom.
+// CancelFrom cancels a message if its send time is still from, see runFrom.
 func (s *Submitter) CancelFrom(ctx context.Context, user, id string, from time.Time) (message.Outcome, error) {
 	t, err := s.Timeline(ctx)
 	if err != nil {
@@ -314,7 +314,7 @@ func (s *Submitter) Move(ctx context.Context, user, id string, at time.Time) (me
 	return s.MoveFrom(ctx, user, id, time.Time{}, at)
 }
 
-// move gives another send time to a message that stands at a time, see runFrom.
+// MoveFrom moves a message if its send time is still from, see runFrom.
 func (s *Submitter) MoveFrom(ctx context.Context, user, id string, from, to time.Time) (message.Outcome, error) {
 	timeline, err := s.Timeline(ctx)
 	if err != nil {

@@ -98,7 +98,7 @@ func (a *address) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
 }
 
 // NotFound answers a request for an unknown address.
-func NotFound(w http.ResponseWriter, r *http.Request) {
+func NotFound(w http.ResponseWriter, _ *http.Request) {
 	WriteProblem(w, message.Outcome{
 		Outcome: message.Refused, Code: fault.CodeNotFound,
 		Detail: "there is nothing at this address: /docs lists what there is, and a / in a user's name is written %2F",

@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 )
 
 // A signal decides about the exit status, with --json as without.

@@ -29,7 +29,7 @@ func Start(ctx context.Context, logger *slog.Logger, jobs ...Job) (stop func()) 
 	for _, job := range jobs {
 		runner.Schedule(jittered(job.Every), cron.FuncJob(func() {
 			if err := job.Run(ctx); err != nil && ctx.Err() == nil {
-				logger.WarnContext(ctx, job.Failed, "error", err)
+				logger.WarnContext(ctx, job.Failed, "error", err) //nolint:sloglint // a sentence of the job, fixed in the code
 			}
 		}))
 	}

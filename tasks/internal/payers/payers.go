@@ -17,7 +17,7 @@ import (
 // a round trip for it, and a change holds for everybody soon after it.
 const payerFor = time.Second
 
-// payer is an account that is charged for messages, with its tier.
+// Payer is an account that is charged for messages, with its tier.
 type Payer struct {
 	Account accounts.Account
 	Tier    accounts.Tier
@@ -25,7 +25,7 @@ type Payer struct {
 	loaded  time.Time
 }
 
-// payers follows the accounts in the store.
+// Payers follows the accounts in the store.
 type Payers struct {
 	accounts *accounts.Accounts
 	local    func() time.Time
@@ -34,11 +34,12 @@ type Payers struct {
 	known map[string]Payer
 }
 
+// New returns Payers that look accounts up in the store. local reads the local clock.
 func New(accounts *accounts.Accounts, local func() time.Time) *Payers {
 	return &Payers{accounts: accounts, local: local, known: make(map[string]Payer)}
 }
 
-// active returns an account that may submit. The error is a
+// Active returns an account that may submit. The error is a
 // *sendlimit.InvalidError for one that there is not, or that is disabled.
 func (p *Payers) Active(ctx context.Context, name string) (Payer, error) {
 	found, err := p.get(ctx, name)
@@ -53,7 +54,7 @@ func (p *Payers) Active(ctx context.Context, name string) (Payer, error) {
 	return found, nil
 }
 
-// whatever returns an account that was charged for a message, though it were
+// Whatever returns an account that was charged for a message, though it were
 // disabled; one that is known no more has no limits.
 func (p *Payers) Whatever(ctx context.Context, name string) (Payer, error) {
 	found, err := p.get(ctx, name)

@@ -32,7 +32,7 @@ func Settle(
 			return held, err
 		}
 		if !logged {
-			logger.WarnContext(ctx, failed, "error", err)
+			logger.WarnContext(ctx, failed, "error", err) //nolint:sloglint // a sentence of the caller, fixed in the code
 		}
 		if !storeclock.Sleep(ctx, ended, Pause) {
 			return false, err

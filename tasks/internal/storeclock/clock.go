@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// clock is the store's clock as well as it can be told from here: the local
+// Clock is the store's clock as well as it can be told from here: the local
 // one plus an offset learned from the replies of the store. It says how long to
 // wait, and judges nothing: that is the scripts' part.
 type Clock struct {
@@ -29,21 +29,21 @@ func New() *Clock {
 	return &Clock{Local: func() time.Time { return began.Add(time.Since(began)) }}
 }
 
-// now is the store's time.
+// Now is the store's time.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.Local().Add(c.offset)
 }
 
-// trip is about how long half a round trip to the store takes.
+// Trip is about how long half a round trip to the store takes.
 func (c *Clock) Trip() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.accuracy
 }
 
-// learn takes in what the store's clock said between two moments here.
+// Learn takes in what the store's clock said between two moments here.
 func (c *Clock) Learn(sent, received, store time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,7 +54,7 @@ func (c *Clock) Learn(sent, received, store time.Time) {
 	c.offset, c.accuracy, c.learned = store.Sub(sent.Add(accuracy)), accuracy, received
 }
 
-// sleep returns after d, or earlier with false when ctx or stop ends.
+// Sleep returns after d, or earlier with false when ctx or stop ends.
 func Sleep(ctx context.Context, stop <-chan struct{}, d time.Duration) bool {
 	if d <= 0 {
 		return true

@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/sendlimit/sendlimiter/cmd/worker/internal/channels"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
-	"github.com/stretchr/testify/require"
 )
 
 func TestEmailIsPrintedOnTheEmbeddedStore(t *testing.T) {

@@ -4,8 +4,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 func TestTheClockIsReadOnTheQuickestWay(t *testing.T) {

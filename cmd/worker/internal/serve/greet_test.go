@@ -3,8 +3,9 @@ package serve
 import (
 	"testing"
 
-	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 )
 
 // At its usual address programs find the embedded store without a URL.

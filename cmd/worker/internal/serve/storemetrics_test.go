@@ -6,8 +6,9 @@ import (
 	"github.com/alicebob/miniredis/v2/server"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
-	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
 func TestMetricsOfTheStoreAreWellFormed(t *testing.T) {

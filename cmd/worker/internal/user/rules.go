@@ -50,9 +50,7 @@ func (d userDocument) set() []string {
 	if d.Policy != "" {
 		words = append(words, "policy "+d.Policy)
 	}
-	for _, limit := range d.Limits {
-		words = append(words, limit)
-	}
+	words = append(words, d.Limits...)
 	if d.TimeZone != "" {
 		words = append(words, "time zone "+d.TimeZone)
 	}

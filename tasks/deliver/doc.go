@@ -1,0 +1,12 @@
+// Package deliver takes a due task to a settled delivery.
+//
+// Handler.Handle waits for the message's time, for a delivery slot and for a permit
+// of the Pacer. It claims the message, which judges a late one anew, hands it to the
+// notifier and settles the result: delivered, tried again later, or failed.
+//
+// A claim holds a lease on the message, as long as the notifier's timeout plus a
+// margin. A worker that dies leaves the message to another one, after the lease.
+// While the store is away, a task stays in hand and is tried again.
+//
+// The package does not know the outbox: notices are delivered by package announce.
+package deliver
