@@ -14,7 +14,7 @@ type (
 	// Policy is the rules that a user's messages are judged by. Version changes with
 	// each change of the policy; a request ignores it: see IfVersion.
 	// In a request, an empty field means its default.
-	Policy         = message.Policy
+	Policy = message.Policy
 	// PolicyCategory holds the rules of one category.
 	PolicyCategory = policy.CategoryDocument
 	// PolicyChange describes a policy that was replaced.

@@ -9,7 +9,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
-// follow looks at the pace, and from then on once a second until the returned
+// Follow looks at the pace, and from then on once a second until the returned
 // function is called. The error says that the first look failed.
 func (p *Pacer) Follow(ctx context.Context) (stop func(), err error) {
 	if err := p.look(ctx); err != nil {
