@@ -156,6 +156,13 @@ func TestADeadLetterIsRetried(t *testing.T) {
 	handedOver := g.client.ZCount(t.Context(), watch, strconv.FormatInt(g.now.Add(11*time.Second).UnixMilli(), 10), "+inf").Val()
 	require.Equal(t, handedOver, g.client.ZCard(t.Context(), "asynq:{sl:push}:scheduled").Val()+
 		g.client.LLen(t.Context(), "asynq:{sl:push}:pending").Val(), "the queue has their timers")
+	require.Eventually(t, func() bool { // where it answered for neither, it does for another one
+		id := "other-" + strconv.FormatInt(time.Now().UnixNano(), 10)
+		g.dead("bob", id, time.Hour)
+		g.runs("retry --user bob " + id)
+		return g.client.ZCard(t.Context(), "asynq:{sl:push}:scheduled").Val()+
+			g.client.LLen(t.Context(), "asynq:{sl:push}:pending").Val() >= 2
+	}, time.Minute, time.Millisecond, "no timers come into the queue")
 
 	status, stdout, _ := g.runs("retry --user alice a")
 	require.Equal(t, cli.StatusNotFound, status)
