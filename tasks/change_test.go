@@ -39,7 +39,7 @@ func TestPitfall33CancelledNeverGoesOut(t *testing.T) {
 // Pitfall 33: moved, yet sent at the old time.
 func TestPitfall33MovedGoesOutAtItsNewTimeOnly(t *testing.T) {
 	t.Parallel()
-	tellPromptly(t, func(s *story) {
+	tell(t, func(s *story) {
 		s.work()
 		s.accepted(s.message("later", 10*time.Second), s.message("sooner", 30*time.Second), s.message("soonest", 40*time.Second))
 		s.moved("later", 50*time.Second+5*time.Millisecond)

@@ -46,7 +46,7 @@ func TestPitfall55AllByTheStoresClock(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tellPromptly(t, func(s *story) {
+			tell(t, func(s *story) {
 				s.storeAhead(row.storeAhead)
 				s.Submitter = s.newSubmitter(submit.Options{OverdueAfter: overdueAfter})
 				stop := s.work(retrying(3))

@@ -42,7 +42,7 @@ func gone() notifier.Result {
 // there it is sent after all, once the provider is back.
 func TestPitfall49ADeadLetterIsSentAfterAll(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		dead := s.deadLetters()
 		s.always(unavailable())
 		s.work(retrying(3))
@@ -86,7 +86,7 @@ func TestPitfall49ADeadLetterIsSentAfterAll(t *testing.T) {
 func TestARetryThatTheQueueDoesNotTake(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		dead := s.deadLetters()
 		s.recorder.Script(gone())
 		stop := s.work()
@@ -106,7 +106,7 @@ func TestARetryThatTheQueueDoesNotTake(t *testing.T) {
 
 func TestRetriesThatAreRefused(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		dead := s.deadLetters()
 		s.recorder.Script(gone(), gone())
 		s.work()
@@ -141,7 +141,7 @@ func TestRetriesThatAreRefused(t *testing.T) {
 
 func TestDeadLettersArePurged(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		dead := s.deadLetters()
 		s.always(gone())
 		s.work()
@@ -178,7 +178,7 @@ func TestDeadLettersArePurged(t *testing.T) {
 func TestDeadLettersAreListedInPages(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		dead := s.deadLetters()
 		s.always(gone())
 		s.work()

@@ -51,7 +51,7 @@ func TestPitfall21DeliveredToTheMillisecond(t *testing.T) {
 // What the caller said is what the channel gets.
 func TestEverythingReachesTheChannel(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		s.work()
 		m := message.Message{
 			ID: "order:17", User: "alice / ü", SendAt: s.at(2*time.Second + 5*time.Millisecond), Category: "orders",
@@ -111,7 +111,7 @@ func TestUnreadableContentFails(t *testing.T) {
 // the worker nor a delivery slot.
 func TestChannelThatPanics(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		s.recorder.AnswerWith(func(_ context.Context, n notifier.Notification) notifier.Result {
 			if n.ID == "bad" && n.Attempt < 3 {
 				panic("at the disco")

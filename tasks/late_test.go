@@ -48,7 +48,7 @@ func TestPitfall23LateIsNoBurst(t *testing.T) {
 func TestPitfall46DownForLongerThanTheLargestWindow(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		for i := range 5 {
 			s.accepted(s.message(strconv.Itoa(i), time.Duration(i+1)*2*time.Minute))
 		}
@@ -72,7 +72,7 @@ func TestPitfall46DownForLongerThanTheLargestWindow(t *testing.T) {
 func TestPostponedUntilTheExpiryAtMost(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		for i := range 3 {
 			m := s.message(strconv.Itoa(i), time.Duration(i+1)*time.Minute)
 			m.ExpiresAt = s.at(62 * time.Minute)
@@ -92,7 +92,7 @@ func TestPostponedUntilTheExpiryAtMost(t *testing.T) {
 // then, and is judged as any other late message.
 func TestRetriesAreJudgedAnew(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		s.work(func(o *tasks.WorkerOptions) {
 			o.Retries = retry.Policy{Min: 10 * time.Second, Max: 20 * time.Second, Attempts: 3}
 		})
@@ -112,7 +112,7 @@ func TestRetriesAreJudgedAnew(t *testing.T) {
 // After a restore from an old backup: what was due before a time has been sent.
 func TestDropDueBefore(t *testing.T) {
 	t.Parallel()
-	tellPromptly(t, func(s *story) {
+	tell(t, func(s *story) {
 		s.accepted(s.message("sent-before", time.Minute), s.message("to-send", time.Hour))
 		s.until(30 * time.Minute)
 		s.workWhereDue(2*time.Hour, func(o *tasks.WorkerOptions) { o.DropDueBefore = s.at(30 * time.Minute) })

@@ -28,7 +28,7 @@ func (s *story) lists(r sendlimit.ListRequest) (found []string, last keyspace.Re
 
 func TestAListHasWhatEndedToo(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		s.recorder.Script(notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonGone})
 		s.accepted(s.message("failed", time.Minute), s.message("sent", 2*time.Minute), s.message("back", 10*time.Minute),
 			s.message("cancelled", 20*time.Minute), s.message("ahead", 30*time.Minute))

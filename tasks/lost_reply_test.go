@@ -67,7 +67,7 @@ func once() func() bool {
 // The claim took effect: the same delivery goes on with it, in no time.
 func TestPitfall48ClaimWithoutAReply(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		lost := s.losing(lua.Claim, once())
 		s.work()
 		s.accepted(s.message("a", 5*time.Second))
@@ -87,7 +87,7 @@ func TestClaimWithoutAReplyForLong(t *testing.T) {
 	for _, uncertain := range []deliver.OnUncertain{deliver.ResendUncertain, deliver.SkipUncertain} {
 		t.Run(string(uncertain), func(t *testing.T) {
 			t.Parallel()
-			tell(t, func(s *story) {
+			tellSlowly(t, func(s *story) {
 				s.losing(lua.Claim, func() bool { return time.Since(s.began) < 12*time.Second })
 				s.work(func(o *tasks.WorkerOptions) { o.PushTimeout, o.OnUncertain = 5*time.Second, uncertain })
 				s.accepted(s.message("a", 5*time.Second))
@@ -107,7 +107,7 @@ func TestClaimWithoutAReplyForLong(t *testing.T) {
 // more than the tolerance: the rules are judged again before it goes out.
 func TestClaimWithoutAReplyUntilItIsLate(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		s.losing(lua.Claim, func() bool { return time.Since(s.began) < 9*time.Second })
 		s.work()
 		s.accepted(s.message("a", 5*time.Second), s.message("b", 15*time.Second))
@@ -123,7 +123,7 @@ func TestClaimWithoutAReplyUntilItIsLate(t *testing.T) {
 // The settlement took effect: telling it again is harmless.
 func TestPitfall48SettleWithoutAReply(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		lost := s.losing(lua.Settle, once())
 		s.recorder.Script(unavailable())
 		s.work(retrying(3))
@@ -140,7 +140,7 @@ func TestPitfall48SettleWithoutAReply(t *testing.T) {
 // finds that they did.
 func TestPitfall36SubmitCancelAndMoveWithoutAReply(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		var away *fault.UnavailableError
 		again := func(script *redis.Script, ask func(*submit.Submitter) (message.Outcome, error)) message.Outcome {
 			s.Helper()

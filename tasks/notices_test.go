@@ -149,7 +149,7 @@ func TestAnAlertOfAUserIsDeliveredAtOnce(t *testing.T) {
 func TestANoticeThatTheQueueNeverGotIsFound(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		var mail announcer
 		id := s.putReport()
 		s.work(announces(&mail), sweeps(time.Minute))
@@ -166,7 +166,7 @@ func TestANoticeThatTheQueueNeverGotIsFound(t *testing.T) {
 func TestOneOfManyTasksDeliversANotice(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		var mail announcer
 		s.enqueueAlerts(s.putReport(), 20)
 		s.work(announces(&mail), sweeps(20*time.Second))
@@ -196,7 +196,7 @@ func (s *story) enqueuePayloads(payload []byte, count int) {
 func TestANoticeIsTriedAgain(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		mail := announcer{answers: []notifier.Result{
 			{Status: notifier.Retry, Reason: notifier.ReasonUnavailable, Err: errors.New("421")},
 			{Status: notifier.Retry, Reason: notifier.ReasonRateLimited, RetryAfter: 3 * time.Minute, Err: errors.New("451")},
@@ -256,7 +256,7 @@ func TestANoticeThatFailsForGoodIsADeadLetter(t *testing.T) {
 func TestANoticeWaitsForSomethingToAnnounceItBy(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		s.enqueueAlerts(s.putReport(), 1)
 		stop := s.work(sweeps(time.Minute))
 		time.Sleep(3 * time.Minute)
@@ -279,7 +279,7 @@ func TestANoticeWaitsForSomethingToAnnounceItBy(t *testing.T) {
 func TestANoticeThatWaitedTooLongIsForgotten(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		s.putReport()
 		for _, test := range []struct {
 			after   time.Duration
@@ -297,7 +297,7 @@ func TestANoticeThatWaitedTooLongIsForgotten(t *testing.T) {
 
 func TestANoticeForNobodyIsDropped(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		var mail announcer
 		id := notices.FormatID(notices.UserQuota, s.began, 80, "bob")
 		_, err := s.notices().Put(s.Context(), notices.Notice{ID: id}, time.Time{})
@@ -358,7 +358,7 @@ func TestPitfall48NoticeWithoutAReply(t *testing.T) {
 
 func TestTheStoreGoesAwayWithANoticeInHand(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		mail := announcer{during: func() {
 			s.network.cut()
 			time.AfterFunc(8*time.Second, s.network.mend)

@@ -36,7 +36,7 @@ func (s *story) away(err error, code fault.Code) {
 // accepts nothing, and neither does it refuse.
 func TestPitfall35StoreDownFailsClosed(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		s.accepted(s.message("before", time.Hour))
 		synctest.Wait()
 		before := s.server.Dump()
@@ -70,7 +70,7 @@ func TestPitfall35StoreDownFailsClosed(t *testing.T) {
 // A caller that gave up is told so, and not that the store is down.
 func TestSubmitOfACallerThatGaveUp(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour))
 		ctx, cancel := context.WithCancel(s.Context())
 		cancel()
@@ -87,7 +87,7 @@ func TestDeliveryResumesAfterAnOutage(t *testing.T) {
 	for _, outage := range []time.Duration{3 * time.Second, 80 * time.Second} { // the queue's leases are 30 s
 		t.Run(outage.String(), func(t *testing.T) {
 			t.Parallel()
-			tell(t, func(s *story) {
+			tellSlowly(t, func(s *story) {
 				s.work()
 				due := s.crowd(50, 10*time.Second)
 				cut := 10*time.Second + 50*time.Millisecond
@@ -120,7 +120,7 @@ func TestSettledAfterAnOutage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tell(t, func(s *story) {
+			tellSlowly(t, func(s *story) {
 				s.work(func(o *tasks.WorkerOptions) { o.PushTimeout = 5 * time.Second })
 				s.recorder.AnswerWith(func(_ context.Context, n notifier.Notification) notifier.Result {
 					if n.Attempt > 1 {
@@ -150,7 +150,7 @@ func TestSettledAfterAnOutage(t *testing.T) {
 // shutdown time.
 func TestStoppedDuringAnOutage(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		stop := s.work(func(o *tasks.WorkerOptions) { o.PushTimeout, o.ShutdownTimeout = time.Second, 3*time.Second })
 		s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result {
 			s.network.cut()
@@ -169,7 +169,7 @@ func TestStoppedDuringAnOutage(t *testing.T) {
 // program whose store is gone.
 func TestCloseDuringAnOutage(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		submitter := s.newSubmitter(submit.Options{})
 		s.server.Server().SetPreHook(func(_ *server.Peer, command string, args ...string) bool {
 			if command == "ZADD" && strings.EqualFold(args[1], "XX") { // what confirms
@@ -198,7 +198,7 @@ func TestCloseDuringAnOutage(t *testing.T) {
 // No user, no content and no secret is in the log, whatever happens.
 func TestLogNamesNobody(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		log := new(bytes.Buffer)
 		logger := slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 		s.Submitter = s.newSubmitter(submit.Options{Logger: logger})

@@ -111,7 +111,7 @@ func TestPaceOfBursts(t *testing.T) {
 // already; so does none.
 func TestPaceChangesWhileWorkersRun(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		s.work()
 		s.many(20, 2*time.Second)
 		s.until(3 * time.Second)
@@ -145,7 +145,7 @@ func TestPaceChangesWhileWorkersRun(t *testing.T) {
 // workers, and no attempt is used up by waiting.
 func TestPauseOfAllWorkers(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		s.recorder.AnswerWith(func(_ context.Context, n notifier.Notification) notifier.Result {
 			if n.ID == "first" && n.Attempt == 1 {
 				return notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonRateLimited, RetryAfter: 90 * time.Second}
@@ -292,7 +292,7 @@ func TestPaceGivesBackWhatIsNotSent(t *testing.T) {
 // not burst on a user.
 func TestPauseKeepsTheRulesOfLateMessages(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		_, err := s.paces().Pause(s.Context(), 40*time.Second)
 		require.NoError(s, err)
 		s.work()
@@ -308,7 +308,7 @@ func TestPauseKeepsTheRulesOfLateMessages(t *testing.T) {
 // Without the store nothing is paced and nothing goes out; with it all does.
 func TestPaceOutlivesAnOutage(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		s.pace("10/second", 5)
 		s.work()
 		s.many(30, 3*time.Second)

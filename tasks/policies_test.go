@@ -116,7 +116,7 @@ func TestPoliciesAreFollowedByAnIdleWorker(t *testing.T) {
 // has got meanwhile.
 func TestPoliciesAfterAnOutage(t *testing.T) {
 	t.Parallel()
-	tellPromptly(t, func(s *story) {
+	tell(t, func(s *story) {
 		log := new(bytes.Buffer)
 		s.work(func(o *tasks.WorkerOptions) { o.Logger = slog.New(slog.NewJSONHandler(log, nil)) })
 		s.accepted(s.message("a", 15*time.Second))

@@ -66,7 +66,7 @@ func TestPitfall28TheSameTaskTwiceDeliversOnce(t *testing.T) {
 // However often ours come again, it uses up none.
 func TestPitfall25And29ComingAgainUsesUpNoRetry(t *testing.T) {
 	t.Parallel()
-	tellPromptly(t, func(s *story) {
+	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Second))
 		generation := s.record("alice", "a")["g"]
 		failures := 0
@@ -97,7 +97,7 @@ func TestPitfall25And29ComingAgainUsesUpNoRetry(t *testing.T) {
 // retry either.
 func TestPitfall37TaskOfAVanishedWorkerIsSent(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		s.accepted(s.message("a", time.Second))
 		generation := s.record("alice", "a")["g"]
 		const keys = "asynq:{sl:push}:"

@@ -29,7 +29,7 @@ func (s *story) nights() {
 // then all does, in order, as the rules allow. What is exempt goes at once.
 func TestQuietHoursAfterAnOutageOverTheEvening(t *testing.T) {
 	t.Parallel()
-	tellPromptly(t, func(s *story) {
+	tell(t, func(s *story) {
 		s.nights()
 		code := s.message("code", 21*time.Hour+30*time.Minute)
 		code.Category = "otp"
@@ -85,7 +85,7 @@ func TestQuietHoursForRetries(t *testing.T) {
 // Categories wait for their own rules, and not for each other.
 func TestLateMessagesOfCategories(t *testing.T) {
 	t.Parallel()
-	tellPromptly(t, func(s *story) {
+	tell(t, func(s *story) {
 		s.policy(func(p *policy.Policy) {
 			p.Rules = rulesOf(s, "100/hour")
 			p.Categories = map[string]policy.CategoryRules{"marketing": {Rules: rulesOf(s, "1/hour")}}

@@ -30,7 +30,7 @@ func (s *story) sent(id string, after time.Duration) message.Message {
 func TestRecordSent(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		s.work()
 		s.until(time.Minute)
 		require.JSONEq(s, `{"outcome":"recorded","id":"a","user":"alice","send_at":"2000-01-01T00:00:30.000Z"}`,
@@ -61,7 +61,7 @@ func TestRecordSent(t *testing.T) {
 // A message that was accepted here is not recorded a second time, and goes out.
 func TestRecordSentOfWhatIsScheduledHere(t *testing.T) {
 	t.Parallel()
-	tellPromptly(t, func(s *story) {
+	tell(t, func(s *story) {
 		m := s.message("a", 30*time.Second)
 		s.accepted(m)
 		s.until(time.Minute)

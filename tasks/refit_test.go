@@ -89,7 +89,7 @@ func TestPreviewChangesNothing(t *testing.T) {
 
 func TestWhatWasAcceptedIsSentUnderTheOldPromise(t *testing.T) {
 	t.Parallel()
-	tellPromptly(t, func(s *story) {
+	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour))
 		s.apply("1/calendar_day")
 		_, found := s.run(message.RefitKeep)
@@ -101,7 +101,7 @@ func TestWhatWasAcceptedIsSentUnderTheOldPromise(t *testing.T) {
 
 func TestRefitShifts(t *testing.T) {
 	t.Parallel()
-	tellPromptly(t, func(s *story) {
+	tell(t, func(s *story) {
 		soon := s.message("soon", 4*time.Hour)
 		soon.ExpiresAt = s.at(6 * time.Hour)
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour), s.message("c", 3*time.Hour), soon)
@@ -122,7 +122,7 @@ func TestRefitShifts(t *testing.T) {
 
 func TestRefitCancels(t *testing.T) {
 	t.Parallel()
-	tellPromptly(t, func(s *story) {
+	tell(t, func(s *story) {
 		s.accepted(s.message("a", time.Hour), s.message("b", 2*time.Hour), s.message("c", 3*time.Hour))
 		s.apply("2/calendar_day")
 		summary, found := s.run(message.RefitCancel)

@@ -66,7 +66,7 @@ func TestRelayEnqueuesWhatTheQueueDidNotTake(t *testing.T) {
 func TestRelayFindsWhatTheQueueLost(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		s.work(relaying)
 		for i := range 3 {
 			s.accepted(s.message(strconv.Itoa(i), time.Duration(i+2)*time.Minute))
@@ -146,7 +146,7 @@ func (s *story) member(user, id string) string {
 func TestPitfall45AnArchivedTaskIsNoTimer(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		s.work(relaying)
 		s.accepted(s.message("a", time.Minute))
 		s.until(time.Second)
@@ -194,7 +194,7 @@ func (s *story) takeTask(id string) {
 func TestRelayLeavesWhatWaitsForASlot(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		s.recorder.AnswerWith(func(ctx context.Context, _ notifier.Notification) notifier.Result {
 			select {
 			case <-time.After(10 * time.Second):
@@ -330,7 +330,7 @@ func (s *story) leave(id string, lease time.Duration) {
 func TestAMessageThatKillsWorkersIsGivenUp(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result { panic("again") })
 		s.work(relaying, retrying(3), func(o *tasks.WorkerOptions) { o.PushTimeout = time.Second })
 		s.accepted(s.message("a", time.Second))
@@ -346,7 +346,7 @@ func TestAMessageThatKillsWorkersIsGivenUp(t *testing.T) {
 // relays look, one renews a message.
 func TestManyRelays(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		for range 4 {
 			s.work(relaying)
 		}
@@ -369,7 +369,7 @@ func TestManyRelays(t *testing.T) {
 func TestRelayLeavesABacklogToTheQueue(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		s.recorder.AnswerWith(func(ctx context.Context, _ notifier.Notification) notifier.Result {
 			select {
 			case <-time.After(30 * time.Second):

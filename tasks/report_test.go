@@ -36,7 +36,7 @@ func (s *story) messageOf(account, id string, after time.Duration) message.Messa
 func TestTheDailyReportTellsOfTheDayBefore(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		var mail announcer
 		s.account(accounts.Account{Name: "shop", Contact: "ops@example.com", ReportAt: "08:00"})
 		s.accepted(s.messageOf("shop", "first", time.Hour), s.messageOf("shop", "second", 25*time.Hour))
@@ -66,7 +66,7 @@ func TestADailyReportOutlastsWorkersThatAreDown(t *testing.T) {
 		{32*time.Hour + 23*time.Hour, "2000-01-01"},
 		{32*time.Hour + 25*time.Hour, "2000-01-02"}, // the next is due, and nobody wants the one before
 	} {
-		tell(t, func(s *story) {
+		tellSlowly(t, func(s *story) {
 			var mail announcer
 			s.account(accounts.Account{Name: "shop", Contact: "ops@example.com", ReportAt: "08:00"})
 			s.workFor(test.from, 3*time.Minute, &mail)
@@ -80,7 +80,7 @@ func TestADailyReportOutlastsWorkersThatAreDown(t *testing.T) {
 func TestUsersAreGatheredIntoOneMailAnHour(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		var mail announcer
 		policies, err := settings.NewPolicies(s.client, "")
 		require.NoError(s, err)
@@ -112,7 +112,7 @@ func TestUsersAreGatheredIntoOneMailAnHour(t *testing.T) {
 func TestTheDailyReportCountsWhatFailed(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		var mail announcer
 		s.account(accounts.Account{Name: "acme", Contact: "ops@example.com", ReportAt: "08:00"})
 		s.accepted(s.messageOf("acme", "gone", time.Hour))

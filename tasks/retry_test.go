@@ -189,7 +189,7 @@ func TestExpiredIsDropped(t *testing.T) {
 // where the rules have room for it.
 func TestLateIsSent(t *testing.T) {
 	t.Parallel()
-	tellPromptly(t, func(s *story) {
+	tell(t, func(s *story) {
 		for i := range 5 {
 			s.accepted(s.message(strconv.Itoa(i), time.Duration(i+1)*time.Minute))
 		}

@@ -48,7 +48,7 @@ func (s *story) deliveredOnce(due map[string]time.Time) {
 // the rest back to the queue. The next one delivers that, and nothing twice.
 func TestPitfall50StoppedUnderLoad(t *testing.T) {
 	t.Parallel()
-	tellPromptly(t, func(s *story) {
+	tell(t, func(s *story) {
 		var running, finished atomic.Int32
 		s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result {
 			running.Add(1)
@@ -85,7 +85,7 @@ func TestPitfall50StoppedUnderLoad(t *testing.T) {
 // in its hands for the rest of their second reach the next in time.
 func TestWorkersReplacedOneByOne(t *testing.T) {
 	t.Parallel()
-	tellPromptly(t, func(s *story) {
+	tell(t, func(s *story) {
 		stop := s.work()
 		due := s.crowd(200, 10*time.Second)
 		for at := 5 * time.Second; at < 15*time.Second; at += 650 * time.Millisecond {
@@ -111,7 +111,7 @@ func TestWorkersReplacedOneByOne(t *testing.T) {
 // its task up, is finished too.
 func TestStoppedDuringADeliveryTheQueueGaveUp(t *testing.T) {
 	t.Parallel()
-	tellPromptly(t, func(s *story) {
+	tell(t, func(s *story) {
 		s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result {
 			time.Sleep(3 * time.Second)
 			return notifier.Result{Status: notifier.Delivered}
@@ -137,7 +137,7 @@ func TestStoppedDuringADeliveryTheQueueGaveUp(t *testing.T) {
 // A message given back just before its time goes out at its time.
 func TestStoppedWhileWaitingForTheMillisecond(t *testing.T) {
 	t.Parallel()
-	tellPromptly(t, func(s *story) {
+	tell(t, func(s *story) {
 		stop := s.work()
 		s.accepted(s.message("a", 10*time.Second+990*time.Millisecond))
 		s.until(10*time.Second + 300*time.Millisecond) // in a handler by now
@@ -153,7 +153,7 @@ func TestStoppedWhileWaitingForTheMillisecond(t *testing.T) {
 // Its message is sent again when its lease is over: at least once.
 func TestStoppedWithADeliveryThatHangs(t *testing.T) {
 	t.Parallel()
-	tellPromptly(t, func(s *story) {
+	tell(t, func(s *story) {
 		hang := make(chan struct{})
 		s.recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result {
 			<-hang // whatever its context says
@@ -184,7 +184,7 @@ func TestStoppedWithADeliveryThatHangs(t *testing.T) {
 // due goes out in time, whatever was handed out before it.
 func TestWaitingTakesNoSlot(t *testing.T) {
 	t.Parallel()
-	tellPromptly(t, func(s *story) {
+	tell(t, func(s *story) {
 		s.work(func(o *tasks.WorkerOptions) { o.Deliveries = 1 })
 		due := s.crowd(100, 3*time.Second)
 		s.until(10 * time.Second)
@@ -199,7 +199,7 @@ func TestWaitingTakesNoSlot(t *testing.T) {
 // A delivery has no longer than the push timeout.
 func TestDeliveryTimesOut(t *testing.T) {
 	t.Parallel()
-	tellPromptly(t, func(s *story) {
+	tell(t, func(s *story) {
 		s.recorder.AnswerWith(func(ctx context.Context, n notifier.Notification) notifier.Result {
 			if n.Attempt > 1 {
 				return notifier.Result{Status: notifier.Delivered}

@@ -38,7 +38,7 @@ func (s *story) spells(id, want string) {
 
 func TestStatusesAsTheContractSpellsThem(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		m := s.message("a", 10*time.Minute)
 		m.Category, m.ExpiresAt = "news", s.at(20*time.Minute)
 		s.accepted(m)
@@ -77,7 +77,7 @@ func TestStatusesAsTheContractSpellsThem(t *testing.T) {
 // when the rules have room.
 func TestStatusOfLateMessages(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		s.accepted(s.message("a", time.Minute), s.message("b", 2*time.Minute), s.message("c", 3*time.Minute))
 		s.until(10 * time.Minute)
 		s.work()
@@ -172,7 +172,7 @@ func TestStatusOfAMessageThatIsBeingSent(t *testing.T) {
 
 func TestStatusOfADroppedMessage(t *testing.T) {
 	t.Parallel()
-	tellPromptly(t, func(s *story) {
+	tell(t, func(s *story) {
 		m := s.message("a", time.Minute)
 		m.ExpiresAt = s.at(5 * time.Minute)
 		s.accepted(m)

@@ -45,22 +45,22 @@ type story struct {
 	hook     redis.Hook // of clients made from now on; nil for none
 }
 
-// seldom is the polling of most stories. Polling as often as programs do would
-// take half of their time. A message that is due at least four seconds after it
+// seldom is the polling of stories of hours: polling as often as programs do would
+// take most of their time. A message that is due at least four seconds after it
 // was submitted, and while a worker runs, still goes out to the millisecond.
+// Anything due sooner is late by up to four seconds.
 func seldom() queue.Polling { return queue.Polling{Forward: 2 * time.Second, Fetch: time.Second} }
 
 // tell runs a story under rules, the default policy where there are none.
 func tell(t *testing.T, story func(*story), rules ...string) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { story(newStory(t, seldom(), rules...)) })
+	synctest.Test(t, func(t *testing.T) { story(newStory(t, queue.Polling{}, rules...)) })
 }
 
-// tellPromptly is tell for a story of what is late or due soon: the queue is
-// polled as often as programs do.
-func tellPromptly(t *testing.T, story func(*story), rules ...string) {
+// tellSlowly is tell for a story of hours in which nothing is due soon.
+func tellSlowly(t *testing.T, story func(*story), rules ...string) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) { story(newStory(t, queue.Polling{}, rules...)) })
+	synctest.Test(t, func(t *testing.T) { story(newStory(t, seldom(), rules...)) })
 }
 
 func newStory(t *testing.T, polling queue.Polling, rules ...string) *story {

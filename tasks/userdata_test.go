@@ -87,7 +87,7 @@ func (s *story) mentions(text string) []string {
 // Everything goes, the tasks of former generations too, and nothing is sent.
 func TestEraseAUser(t *testing.T) {
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		s.accepted(s.toAlice("scheduled", time.Minute), s.toAlice("moved", 2*time.Minute), s.toAlice("cancelled", 3*time.Minute))
 		s.moved("moved", 4*time.Minute)
 		s.cancelled("cancelled")
@@ -117,7 +117,7 @@ func TestEraseAUser(t *testing.T) {
 func TestPitfall27EraseWaitsForADelivery(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
-	tell(t, func(s *story) {
+	tellSlowly(t, func(s *story) {
 		s.recorder.AnswerWith(func(_ context.Context, n notifier.Notification) notifier.Result {
 			time.Sleep(7 * time.Second)
 			if n.ID == "fails" {

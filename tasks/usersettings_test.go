@@ -45,7 +45,7 @@ func TestAlertsGoByTheUsersOwnRules(t *testing.T) {
 // back, handed out and erased.
 func TestMessagesThatDoNotCount(t *testing.T) {
 	t.Parallel()
-	tellPromptly(t, func(s *story) {
+	tell(t, func(s *story) {
 		s.policy(func(p *policy.Policy) {
 			p.Categories = map[string]policy.CategoryRules{"otp": {Exempt: true, Uncounted: true}}
 		})
