@@ -56,14 +56,20 @@ type parameter struct {
 	text   string
 }
 
-var parameters = regexp.MustCompile(`(?m)^-- (KEYS|ARGV)\[(\d+)(\.\.)?\] +(.+)$`)
+var parameters = regexp.MustCompile(`(?m)^-- (KEYS|ARGV)\[(\d+)(\.\.)?(\d*)\] +(.+)$`)
 
 func (s script) parameters(kind string) []parameter {
 	var found []parameter
 	for _, match := range parameters.FindAllStringSubmatch(s.header, -1) {
 		if match[1] == kind {
-			n, _ := strconv.Atoi(match[2])
-			found = append(found, parameter{n, match[3] != "", kind, match[4]})
+			first, _ := strconv.Atoi(match[2])
+			last := first
+			if match[4] != "" { // "ARGV[1..9]": several at once
+				last, _ = strconv.Atoi(match[4])
+			}
+			for n := first; n <= last; n++ {
+				found = append(found, parameter{n, match[3] != "" && match[4] == "", kind, match[5]})
+			}
 		}
 	}
 	return found
@@ -146,7 +152,7 @@ func TestPitfall20ArgumentsAreCounted(t *testing.T) {
 		require.NoError(t, err)
 		right := 0
 		for keys := range 9 {
-			for args := range 30 {
+			for args := range 32 {
 				names, values := make([]string, keys), make([]any, args)
 				for i := range names {
 					names[i] = fmt.Sprintf("{p}%d", i)

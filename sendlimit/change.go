@@ -1,7 +1,6 @@
 package sendlimit
 
 import (
-	"cmp"
 	"context"
 
 	"github.com/sendlimit/sendlimiter/lua"
@@ -42,16 +41,11 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 	} else if r.Generation != "" {
 		return Decision{}, &fault.InvalidError{Field: "generation", Value: r.Generation, Want: "none: this timeline keeps places only"}
 	}
-	years := cmp.Or(r.At, r.Now)
 	call := judge.Call{Client: t.client, Script: lua.Move, Doing: doing, User: r.User}
-	call.Arguments = func(by judge.UserRules) ([]string, []any) {
-		set := by.Rules
-		return keys, append([]any{
-			script.Milliseconds(r.Now), r.ID, script.Milliseconds(r.At), set.Keep.Milliseconds(), set.Reach(t.options.Reach).Milliseconds(),
-			set.Rules, set.Offsets(years), set.Alerts, set.Categories, set.QuietHours(years), by.Settings(),
-		}, recorded...)
-	}
-	answer, by, err := book.Run(ctx, call)
+	answer, by, err := book.Run(ctx, call, func(by judge.UserRules) ([]string, []any) {
+		args := by.Arguments(t.about(r.User, r.Now, r.At, nil), 2+len(recorded))
+		return keys, append(append(args, r.ID, script.Milliseconds(r.At)), recorded...)
+	})
 	if err != nil {
 		return Decision{}, err
 	}

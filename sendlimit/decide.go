@@ -30,9 +30,10 @@ func (t *Timeline) decide(
 	}
 	cursor := judge.SearchCursor{Begin: ""}
 	call := judge.Call{Client: t.client, Script: what, Doing: doing, User: r.User}
-	call.Arguments = func(by judge.UserRules) ([]string, []any) { return arguments(r, by, cursor.Under(by)) }
 	for {
-		answer, by, err := book.Run(ctx, call)
+		answer, by, err := book.Run(ctx, call, func(by judge.UserRules) ([]string, []any) {
+			return arguments(r, by, cursor.Under(by))
+		})
 		if err != nil {
 			return Decision{}, err
 		}

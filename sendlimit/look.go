@@ -114,14 +114,11 @@ func (t *Timeline) Usage(ctx context.Context, r UsageRequest) (Usage, error) {
 		return Usage{}, err
 	}
 	call := judge.Call{Client: t.client, Script: lua.Usage, Doing: doing, User: r.User}
-	call.Arguments = func(by judge.UserRules) ([]string, []any) {
-		scope := by.Rules.Scope(r.Category)
-		return []string{t.keys.Timeline(r.User), t.settings(r.User)}, []any{
-			script.Milliseconds(r.Now), script.Milliseconds(r.At), script.Milliseconds(r.From), script.Milliseconds(r.To), by.Rules.Keep.Milliseconds(),
-			scope.Words, by.Rules.Offsets(cmp.Or(r.At, r.From, r.Now)), scope.Whose(t.realRecords(r.User)), by.Settings(),
-		}
-	}
-	answer, by, err := book.Run(ctx, call)
+	answer, by, err := book.Run(ctx, call, func(by judge.UserRules) ([]string, []any) {
+		about := t.about(r.User, r.Now, cmp.Or(r.At, r.From), by.Rules.Scope(r.Category))
+		return []string{t.keys.Timeline(r.User), t.settings(r.User)},
+			append(by.Arguments(about, 3), script.Milliseconds(r.At), script.Milliseconds(r.From), script.Milliseconds(r.To))
+	})
 	if err != nil {
 		return Usage{}, err
 	}

@@ -72,10 +72,9 @@ func (t *Timeline) RecordSent(ctx context.Context, r SentRequest) (Recorded, err
 		return Recorded{}, err
 	}
 	call := judge.Call{Client: t.client, Script: lua.RecordSent, Doing: doing, User: r.User}
-	call.Arguments = func(by judge.UserRules) ([]string, []any) {
+	answer, _, err := book.Run(ctx, call, func(by judge.UserRules) ([]string, []any) {
 		return t.recordCall(r, by.Rules.Scope(request.Category), by)
-	}
-	answer, _, err := book.Run(ctx, call)
+	})
 	if err != nil {
 		return Recorded{}, err
 	}
@@ -98,11 +97,8 @@ func (t *Timeline) RecordSent(ctx context.Context, r SentRequest) (Recorded, err
 
 // recordCall builds the keys and arguments of lua.RecordSent.
 func (t *Timeline) recordCall(r SentRequest, scope *judge.Scope, by judge.UserRules) ([]string, []any) {
-	_, alerts := t.alerts(scope)
 	keys := []string{scope.Places(t.keys, r.User), t.settings(r.User)}
-	args := []any{
-		script.Milliseconds(r.Now), r.ID, r.At.UnixMilli(), by.Rules.Keep.Milliseconds(), by.Rules.Offsets(r.At), alerts, by.Settings(),
-	}
+	args := append(by.Arguments(t.about(r.User, r.Now, r.At, scope), 7), r.ID, r.At.UnixMilli())
 	if !t.options.Records {
 		return keys, args
 	}

@@ -1,7 +1,6 @@
 package sendlimit
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -101,10 +100,8 @@ func checkRecord(r *Record) error {
 // reserveCall builds the keys and arguments of lua.Reserve.
 func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]string, []any) {
 	set, scope := by.Rules, by.Rules.Scope(r.Category)
-	args := make([]any, 0, 40)
-	args = append(args, script.Milliseconds(r.Now), r.ID)
-	keep := set.Keep.Milliseconds()
-	shiftUntil, searchFrom := r.shift(set)
+	about := t.about(r.User, r.Now, r.At, scope)
+	args := append(by.Arguments(about, 32), r.ID)
 	if r.At.IsZero() {
 		args = append(args, "", "", "", "")
 	} else {
@@ -113,19 +110,14 @@ func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]str
 		if !by.Blocked && !scope.QuietAt(at) {
 			first, last = scope.Span(at)
 		}
-		args = append(args, at, first, last, max(at+keep, t.expiry(r, at)))
+		args = append(args, at, first, last, max(at+set.Keep.Milliseconds(), t.expiry(r, at)))
 	}
-	alertFrom, alerts := t.alerts(scope)
-	years := cmp.Or(r.At, r.Now)
-	zones := set.Offsets(years)
-	if quiet := scope.QuietHours(years); quiet != "" {
-		zones += "#" + quiet
+	alertFrom := any("")
+	if about.Alerts() {
+		alertFrom = set.AlertFrom
 	}
-	if resume != any("") {
-		shiftUntil = fmt.Sprint(shiftUntil, " ", resume)
-	}
-	args = append(args, keep, set.Reach(t.options.Reach).Milliseconds(), scope.Words, zones, shiftUntil, scope.Whose(t.realRecords(r.User)),
-		alertFrom, alerts, r.Hold.bounds(searchFrom), by.Settings())
+	shiftUntil, searchFrom := r.shift(set)
+	args = append(args, shiftUntil, resume, alertFrom, r.Hold.bounds(searchFrom))
 	keys := []string{scope.Places(t.keys, r.User), t.settings(r.User)}
 	if !t.options.Records {
 		return keys, args
@@ -136,7 +128,7 @@ func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]str
 		expires = strconv.FormatInt(rec.ExpiresAt.UnixMilli(), 10)
 	}
 	args = append(args, t.options.LookAfter.Milliseconds(), keyspace.WatchMember(r.User, r.ID, rec.Generation), expires,
-		keyspace.RecordGeneration, rec.Generation, keyspace.RecordFingerprint, rec.Fingerprint, keyspace.RecordSendAt, args[2])
+		keyspace.RecordGeneration, rec.Generation, keyspace.RecordFingerprint, rec.Fingerprint, keyspace.RecordSendAt, args[10])
 	if !rec.ExpiresAt.IsZero() {
 		args = append(args, keyspace.RecordExpiresAt, expires)
 	}
@@ -169,13 +161,9 @@ func (t *Timeline) expiry(r Request, at int64) int64 {
 }
 
 func (t *Timeline) checkCall(r Request, by judge.UserRules, resume any) ([]string, []any) {
-	set, scope := by.Rules, by.Rules.Scope(r.Category)
-	shiftUntil, _ := r.shift(set)
-	years := cmp.Or(r.At, r.Now)
-	args := []any{
-		script.Milliseconds(r.Now), r.ID, script.Milliseconds(r.At), set.Keep.Milliseconds(), set.Reach(t.options.Reach).Milliseconds(),
-		shiftUntil, resume, scope.Words, set.Offsets(years), scope.Whose(t.realRecords(r.User)), scope.QuietHours(years), by.Settings(),
-	}
+	scope := by.Rules.Scope(r.Category)
+	shiftUntil, _ := r.shift(by.Rules)
+	args := append(by.Arguments(t.about(r.User, r.Now, r.At, scope), 5), r.ID, script.Milliseconds(r.At), shiftUntil, resume)
 	keys := []string{scope.Places(t.keys, r.User), t.settings(r.User)}
 	if t.options.Records {
 		keys = append(keys, t.keys.Record(r.User, r.ID))

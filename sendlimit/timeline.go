@@ -176,11 +176,9 @@ func (t *Timeline) realRecords(user string) string {
 	return t.copyOf.RecordPrefix(user)
 }
 
-// alerts tells the scripts from how many places on a message in a scope may alert,
-// and of what. A dry run does not alert.
-func (t *Timeline) alerts(by *judge.Scope) (from any, what string) {
-	if t.copyOf != nil || by.Uncounted {
-		return "", ""
+// about returns what a call about a user's time is judged by, beside the user's rules.
+func (t *Timeline) about(user string, now, at time.Time, scope *judge.Scope) judge.Case {
+	return judge.Case{
+		Now: now, Year: at, Reach: t.options.Reach, Scope: scope, RealRecords: t.realRecords(user), DryRun: t.copyOf != nil,
 	}
-	return by.Set.AlertFrom, by.Set.Alerts
 }

@@ -16,7 +16,7 @@ local function known(asked, until_at, generation, fingerprint, attempt)
     end
     return {ALLOWED, now, tonumber(r[3]), tonumber(r[4] or r[7] or 0), flags, 0}
   end
-  local held = tonumber(redis.call('ZSCORE', timeline, ARGV[2]) or -1)
+  local held = tonumber(redis.call('ZSCORE', timeline, id) or -1)
   if held < now - keep then return nil end
   local graced = asked < now and held >= asked and held <= asked + GRACE
   if held ~= asked and not graced and not (until_at and held >= asked and held <= until_at) then

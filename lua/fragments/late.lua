@@ -14,13 +14,13 @@ local SOON, LATER, PATIENCE, RESERVE = 500, 2000, 30000, 5000
 WORK = 20000 -- less than in other scripts: other calls wait for a claim
 
 local classes, excluded = {}, {}
-local resume_at, resume_class = string.match(ARGV[17], '^(%S+) ?(.*)$')
+local resume_at, resume_class = string.match(ARGV[21], '^(%S+) ?(.*)$')
 
 -- class_of returns the class of a category; false stands for no category.
 local function class_of(category)
   local name = category or ''
   if not classes[name] then
-    local rules = rules_in(policy, categories, category)
+    local rules = rules_in(rule_words, whose, category)
     if name == '' or rules.category or rules.exempt then
       classes[name] = {name = name, rules = rules, from = resume_class == name and tonumber(resume_at) or now}
     else
@@ -35,7 +35,7 @@ end
 -- do not count: all of them are placed anew.
 local function late_ones()
   local from = tonumber(call('GET', KEYS[5]) or 0)
-  local seen = call('ZRANGE', timeline, from, now - ARGV[9] - 1, 'BYSCORE', 'LIMIT', 0, LOOKED, 'WITHSCORES')
+  local seen = call('ZRANGE', timeline, from, now - ARGV[17] - 1, 'BYSCORE', 'LIMIT', 0, LOOKED, 'WITHSCORES')
   local late, mark, found = {}, nil, false
   for k = 1, #seen, 2 do
     local other, stands = seen[k], tonumber(seen[k + 1])
@@ -46,11 +46,11 @@ local function late_ones()
       local f = call('HMGET', key, 's', 'g', 'a', 'x', 'p', 'q', 'y', 'k', 'z')
       local is = state_of(f[1], f[2])
       open = is == PENDING or is == SENDING
-      if is == PENDING and tonumber(f[3] or 0) <= now and stands >= (tonumber(ARGV[11]) or stands) then
+      if is == PENDING and tonumber(f[3] or 0) <= now and stands >= (tonumber(ARGV[19]) or stands) then
         local promise, class = tonumber(f[5]), class_of(f[8])
         m = not class.rules.exempt and {id = other, record = key, member = f[2] .. '/' .. other .. '/' .. user,
           generation = f[2], at = stands, promised = promise, doubt = f[6], charged = f[7],
-          expires = tonumber(f[4]) or (promise or stands) + ARGV[8], class = class, beside = f[9]}
+          expires = tonumber(f[4]) or (promise or stands) + ARGV[16], class = class, beside = f[9]}
       end
     end
     if m then
@@ -65,7 +65,7 @@ local function late_ones()
   local all = #seen < 2 * LOOKED
   if #seen > LOOKED / 4 then
     mark = mark or tonumber(seen[#seen])
-    if mark > from then call('SET', KEYS[5], mark, 'PX', ARGV[7]) end
+    if mark > from then call('SET', KEYS[5], mark, 'PX', ARGV[15]) end
   end
   if found then return late, false end
   if #late == MOST or not all and (#late > 0 or mark > from) then return late, true end

@@ -28,7 +28,7 @@ end
 --            somebody else to be told of, else 0, limit and window of its daily
 --            rules as fragments/policy.lua has them, and the thresholds in percent:
 --            "default UTC 0 10/-3,100/86400000 80 100". "" for no alerts.
-local function alert_user(alerts, at)
+local function alert_user(at)
   if alerts == '' then return end
   local prefix = string.match(timeline, '^[^}]*}:')
   local user = string.sub(timeline, #prefix + 3)

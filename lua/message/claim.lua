@@ -19,29 +19,21 @@
 -- KEYS[4]  dead letters of the partition (ZSET: dead-letter member -> when it ended, Unix ms)
 -- KEYS[5]  late mark of the user (STRING: what stands before it has ended, Unix ms)
 -- KEYS[6]  ended messages of the user without a place (ZSET: message id -> send time, Unix ms)
--- ARGV[1]  now, Unix ms; "" for the server's clock
--- ARGV[2]  generation of the task
--- ARGV[3]  nonce of this delivery
--- ARGV[4]  lease of this delivery, ms
--- ARGV[5]  watch member of this generation
--- ARGV[6]  message id
--- ARGV[7]  how long an ended record is kept, ms
--- ARGV[8]  expiry of a message that has none of its own, ms after its promised time
--- ARGV[9]  tolerance, ms: how late a message may go out at its place
--- ARGV[10] after how many deliveries a message left in the middle of one is given up
--- ARGV[11] what was to be sent before this is given up, as it may have been, Unix
+-- ARGV[1..9] now, and what judges, see fragments/judging.lua
+-- ARGV[10] generation of the task
+-- ARGV[11] nonce of this delivery
+-- ARGV[12] lease of this delivery, ms
+-- ARGV[13] watch member of this generation
+-- ARGV[14] message id
+-- ARGV[15] how long an ended record is kept, ms
+-- ARGV[16] expiry of a message that has none of its own, ms after its promised time
+-- ARGV[17] tolerance, ms: how late a message may go out at its place
+-- ARGV[18] after how many deliveries a message left in the middle of one is given up
+-- ARGV[19] what was to be sent before this is given up, as it may have been, Unix
 --          ms; "" for nothing
--- ARGV[12] largest window of the rules and the grace, ms: a place is remembered so long
--- ARGV[13] reach of schedules, ms after now
--- ARGV[14] the rules, see fragments/policy.lua
--- ARGV[15] the time zone's offsets, see fragments/zone.lua
--- ARGV[16] delay of the watch entry of a postponed message, ms
--- ARGV[17] where the search for a free time goes on, and for which class, as the
+-- ARGV[20] delay of the watch entry of a postponed message, ms
+-- ARGV[21] where the search for a free time continues, and for which class, as the
 --          reply says it; "" to start now
--- ARGV[18] what to alert of, see fragments/user_alert.lua
--- ARGV[19] the rules of categories, see fragments/policy.lua
--- ARGV[20] quiet hours, see fragments/quiet.lua
--- ARGV[21] the user's settings, see fragments/settings.lua
 --
 -- Returns  {SEND, now, send time, promised time or 0, requested time or 0, tries
 --          with this one, category, content, 1 if taken over from a delivery that
@@ -71,7 +63,7 @@ end
 
 local call = redis.call
 local record, timeline, watch = KEYS[1], KEYS[2], KEYS[3]
-local id, generation, nonce, member = ARGV[6], ARGV[2], ARGV[3], ARGV[5]
+local id, generation, nonce, member = ARGV[14], ARGV[10], ARGV[11], ARGV[13]
 local SEND, STALE, BUSY, EARLY, DROP, POSTPONED, LOOK_ON = 0, 1, 2, 3, 4, 5, 6
 --@include clock
 --@include record
@@ -89,7 +81,7 @@ end
 
 -- hold gives the message to this delivery, at its place.
 local function hold()
-  local lease_end = now + ARGV[4]
+  local lease_end = now + ARGV[12]
   call('HSET', record, 's', SENDING, 'o', nonce, 'u', lease_end, 'n', tries + 1)
   if state == SENDING then call('HSET', record, 'q', 1) end
   if r[14] then call('HDEL', record, 'b') end
@@ -101,8 +93,8 @@ if r[2] == generation then
     -- The common case: nothing of it depends on the user's other messages.
     local due = tonumber(r[7] or at)
     if now < due then return {EARLY, now, due} end
-    if now <= at + ARGV[9] and now < (tonumber(r[8]) or (promised or at) + ARGV[8])
-        and at >= (tonumber(ARGV[11]) or at) then
+    if now <= at + ARGV[17] and now < (tonumber(r[8]) or (promised or at) + ARGV[16])
+        and at >= (tonumber(ARGV[19]) or at) then
       hold()
       return send(tries + 1)
     end
@@ -157,7 +149,7 @@ end
 -- in_doubt ends a message that may have arrived: it keeps its place and its id.
 local function in_doubt(m, reason)
   finish(m, UNCERTAIN, reason)
-  call('PEXPIRE', m.record, math.max(tonumber(ARGV[7]), m.at + ARGV[12] - now)) -- while its place counts
+  call('PEXPIRE', m.record, math.max(tonumber(ARGV[15]), m.at + ARGV[2] - now)) -- while its place counts
   call('ZADD', KEYS[4], now, m.id .. '/' .. user)
   return reason
 end
@@ -166,29 +158,28 @@ end
 local function drop(m, reason)
   if m.doubt then return in_doubt(m, 'uncertain') end
   finish(m, DROPPED, reason)
-  call('PEXPIRE', m.record, ARGV[7])
+  call('PEXPIRE', m.record, ARGV[15])
   remove_place(m.id, m.beside)
-  note_ended(KEYS[6], m.record, m.id, m.at, ARGV[7])
+  note_ended(KEYS[6], m.record, m.id, m.at, ARGV[15])
   return reason
 end
 
 local this = {id = id, record = record, member = member, generation = generation, at = at, promised = promised,
-  doubt = state == SENDING or r[15], charged = r[16], expires = tonumber(r[8]) or (promised or at) + ARGV[8],
+  doubt = state == SENDING or r[15], charged = r[16], expires = tonumber(r[8]) or (promised or at) + ARGV[16],
   beside = call('HGET', record, 'z')}
-if state == SENDING and tries >= tonumber(ARGV[10]) then
+if state == SENDING and tries >= tonumber(ARGV[18]) then
   return {DROP, now, at, in_doubt(this, 'uncertain'), account_of(r[16]), notices}
 end
-if at < (tonumber(ARGV[11]) or at) then
+if at < (tonumber(ARGV[19]) or at) then
   return {DROP, now, at, in_doubt(this, 'restored'), account_of(r[16]), notices}
 end
 if now >= this.expires then return {DROP, now, at, drop(this, 'expired'), account_of(r[16]), notices} end
-if now <= at + ARGV[9] then
+if now <= at + ARGV[17] then
   hold()
   return send(tries + 1)
 end
 
-local keep, reach = tonumber(ARGV[12]), tonumber(ARGV[13])
-local policy, offsets, categories, quiet, settings = ARGV[14], ARGV[15], ARGV[19], ARGV[20], ARGV[21]
+--@include judging
 --@include status
 --@include settings
 local others = settings_changed((string.gsub(timeline, '^([^}]*}:)u:', '%1o:', 1)))
@@ -214,7 +205,7 @@ if rules.exempt then
   sent_late()
   put_place(record, id, now, this.beside, rules.uncounted)
   outlive(now, this.expires, rules.uncounted and beside or timeline)
-  if not rules.uncounted then notices[1] = alert_user(ARGV[18], now) end
+  if not rules.uncounted then notices[1] = alert_user(now) end
   promised, at = promised or at, now
   return send(tries + 1)
 end
@@ -254,7 +245,7 @@ for k = 1, judged do
       if m.doubt then call('HSET', m.record, 'q', 1) end
       if m == this then call('HDEL', m.record, 'o') end -- nobody has it: a former delivery settles it no more
       call('ZREM', watch, m.member)
-      call('ZADD', watch, now + ARGV[16], new .. '/' .. m.id .. '/' .. user)
+      call('ZADD', watch, now + ARGV[20], new .. '/' .. m.id .. '/' .. user)
       changed(m, new, m.to)
     end
     put_place(m.record, m.id, m.to, m.beside, false)
@@ -262,7 +253,7 @@ for k = 1, judged do
 end
 outlive(latest, expires, timeline)
 for k = 1, judged do
-  if late[k].to then notices[#notices + 1] = alert_user(ARGV[18], late[k].to) end
+  if late[k].to then notices[#notices + 1] = alert_user(late[k].to) end
 end
 
 if sent then

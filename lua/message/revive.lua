@@ -9,22 +9,14 @@
 -- KEYS[2]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[3]  watch list of the partition (ZSET: watch member -> when to look, Unix ms)
 -- KEYS[4]  dead letters of the partition (ZSET: dead-letter member -> when it ended, Unix ms)
--- ARGV[1]  now, Unix ms; "" for the server's clock
--- ARGV[2]  message id
--- ARGV[3]  dead-letter member ("id/user")
--- ARGV[4]  new generation
--- ARGV[5]  end of the watch member ("/id/user")
--- ARGV[6]  delay of the watch entry, ms
--- ARGV[7]  expiry of a message that has none of its own, ms after its send time
--- ARGV[8]  largest window of the rules and the grace, ms: what is older is forgotten
--- ARGV[9]  reach of schedules, ms after now
--- ARGV[10] the rules, see fragments/policy.lua
--- ARGV[11] the time zone's offsets, see fragments/zone.lua
--- ARGV[12] where the search for a free time goes on, Unix ms; "" to start now
--- ARGV[13] what to alert of, see fragments/user_alert.lua
--- ARGV[14] the rules of categories, see fragments/policy.lua
--- ARGV[15] quiet hours, see fragments/quiet.lua
--- ARGV[16] the user's settings, see fragments/settings.lua
+-- ARGV[1..9] now, and what judges, see fragments/judging.lua
+-- ARGV[10] message id
+-- ARGV[11] dead-letter member ("id/user")
+-- ARGV[12] new generation
+-- ARGV[13] end of the watch member ("/id/user")
+-- ARGV[14] delay of the watch entry, ms
+-- ARGV[15] expiry of a message that has none of its own, ms after its send time
+-- ARGV[16] where the search for a free time continues, Unix ms; "" to start now
 --
 -- Returns  {ALLOWED, now, send time, requested time, 0, 0, id of an alert's notice, if any}
 --          {NOT_FOUND, now, 0, 0}       the message is no dead letter
@@ -41,11 +33,10 @@ if #KEYS ~= 4 or #ARGV ~= 16 then
 end
 
 local record, timeline, watch, dead = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local id, generation = ARGV[2], ARGV[4]
-local keep, reach = tonumber(ARGV[8]), tonumber(ARGV[9])
-local policy, offsets, categories, quiet, settings = ARGV[10], ARGV[11], ARGV[14], ARGV[15], ARGV[16]
+local id, generation = ARGV[10], ARGV[12]
 local PAST_EXPIRY, NO_FREE_TIME = 8, 9
 --@include clock
+--@include judging
 --@include status
 --@include record
 --@include settings
@@ -61,26 +52,26 @@ local state, expiry = state_of(r[1], r[2]), tonumber(r[6])
 if r[2] == generation then -- the same call, repeated by a client that got no answer
   return {ALLOWED, now, tonumber(r[3]), tonumber(r[5] or 0), 0, 0}
 end
-local died = tonumber(redis.call('ZSCORE', dead, ARGV[3]) or -1)
+local died = tonumber(redis.call('ZSCORE', dead, ARGV[11]) or -1)
 if state ~= FAILED and state ~= UNCERTAIN or tonumber(r[7]) ~= died then return {NOT_FOUND, now, 0, 0} end
 if expiry and now >= expiry then return {PAST_EXPIRY, now, 0, 0, expiry} end
 local others = settings_changed((string.gsub(timeline, '^([^}]*}:)u:', '%1o:', 1)))
 if others then return others end
 if blocked then return {BLOCKED, now, 0, 0} end
 
-local rules = rules_in(policy, categories, r[8])
+local rules = rules_in(rule_words, whose, r[8])
 local last = math.min(expiry and expiry - 1 or math.huge, now + reach)
-local free, resume = new_search(rules, 1, tonumber(ARGV[12]) or now, {[id] = true})(last)
+local free, resume = new_search(rules, 1, tonumber(ARGV[16]) or now, {[id] = true})(last)
 if resume then return {SEARCH_ON, now, resume} end
 if not free then return {NO_FREE_TIME, now, 0, 0, expiry or 0} end
 
 local requested = tonumber(r[5] or r[4] or r[3])
 put_place(record, id, free, r[9], rules.uncounted)
-outlive(free, expiry or free + ARGV[7], rules.uncounted and beside or timeline)
+outlive(free, expiry or free + ARGV[15], rules.uncounted and beside or timeline)
 redis.call('HSET', record, 'g', generation, 't', free, 'r', requested)
 redis.call('HDEL', record, 's', 'p', 'm', 'n', 'a', 'o', 'u', 'e', 'w', 'i', 'b', 'q')
 if state == UNCERTAIN then redis.call('HSET', record, 'q', 1) end
 redis.call('PERSIST', record)
-redis.call('ZREM', dead, ARGV[3])
-redis.call('ZADD', watch, now + ARGV[6], generation .. ARGV[5])
-return {ALLOWED, now, free, requested, 0, 0, not rules.uncounted and alert_user(ARGV[13], free) or nil}
+redis.call('ZREM', dead, ARGV[11])
+redis.call('ZADD', watch, now + ARGV[14], generation .. ARGV[13])
+return {ALLOWED, now, free, requested, 0, 0, not rules.uncounted and alert_user(free) or nil}

@@ -7,17 +7,9 @@
 -- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
 -- KEYS[3]  record of the message (HASH, see fragments/record.lua); optional
 -- KEYS[4]  watch list of the partition (ZSET: watch member -> when to look, Unix ms); with KEYS[3]
--- ARGV[1]  now, Unix ms; "" for the server's clock
--- ARGV[2]  message id
--- ARGV[3]  new send time, Unix ms; "" for now
--- ARGV[4]  largest window of the rules and the grace, ms: what is older is forgotten
--- ARGV[5]  reach of schedules, ms after now
--- ARGV[6]  the overall rules, see fragments/policy.lua
--- ARGV[7]  the time zone's offsets, see fragments/zone.lua
--- ARGV[8]  what to alert of, see fragments/user_alert.lua
--- ARGV[9]  the rules of categories, see fragments/policy.lua
--- ARGV[10] the quiet hours, see fragments/quiet.lua
--- ARGV[11] the settings that Go used, see fragments/settings.lua
+-- ARGV[1..9] now, and what judges, see fragments/judging.lua
+-- ARGV[10] message id
+-- ARGV[11] new send time, Unix ms; "" for now
 -- ARGV[12] with KEYS[3]: new generation
 -- ARGV[13] with KEYS[3]: end of the watch member ("/id/user")
 -- ARGV[14] with KEYS[3]: delay of the watch entry, ms
@@ -26,7 +18,7 @@
 -- ARGV[16] with KEYS[3]: what an account is charged under, see fragments/hold.lua
 -- ARGV[17] with KEYS[3]: what bounds the move, see fragments/hold.lua
 -- ARGV[18] with KEYS[3]: with a charge, the attempt that the record has to name; "" for none
--- ARGV[19] with KEYS[3]: with a charge, where it has to stand, Unix ms
+-- ARGV[19] with KEYS[3]: with a charge, where the reservation has to stand, Unix ms
 --
 -- Returns  a decision, see fragments/decision.lua; of a message that would
 --          outlive its expiry {PAST_EXPIRY, now, send time, 0, expiry}; or
@@ -38,11 +30,10 @@ if #KEYS == 2 and #ARGV ~= 11 or #KEYS ~= 2 and (#KEYS ~= 4 or #ARGV ~= 19) then
 end
 
 local timeline, record, watch = KEYS[1], KEYS[3], KEYS[4]
-local id = ARGV[2]
+local id = ARGV[10]
 --@include clock
-local asked = tonumber(ARGV[3]) or now
-local keep, reach = tonumber(ARGV[4]), tonumber(ARGV[5])
-local offsets, quiet, settings = ARGV[7], ARGV[10], ARGV[11]
+--@include judging
+local asked = tonumber(ARGV[11]) or now
 local charge, bounds = ARGV[16] or '', ARGV[17] or ''
 local PAST_EXPIRY = 8
 
@@ -69,7 +60,7 @@ if record then
   stands = tonumber(r[3])
   -- The same call, repeated by a client that got no answer.
   if r[2] == generation or has_attempt(r[8], attempt_in(charge)) then
-    local graced = ARGV[3] ~= '' and asked ~= stands
+    local graced = ARGV[11] ~= '' and asked ~= stands
     return {ALLOWED, now, stands, graced and asked or 0, 0, tonumber(r[5])}
   end
   if id_is_free(state) then return {NOT_FOUND, now, 0, 0} end
@@ -92,7 +83,7 @@ end
 if at == stands then return {ALLOWED, now, at, requested or 0, 0, stands} end
 
 if blocked then return {BLOCKED, now, at, requested or 0} end
-local rules = rules_in(ARGV[6], ARGV[9], category)
+local rules = rules_in(rule_words, whose, category)
 local broken, near = violations(rules, at, id)
 if not broken.free then return refusal(rules, at, requested, broken, near, id) end
 local answer = outside(at)
@@ -108,5 +99,5 @@ if record then
   redis.call('ZADD', watch, now + ARGV[14], generation .. ARGV[13])
 end
 local notice
-if not rules.uncounted then notice = alert_user(ARGV[8], at) end
+if not rules.uncounted then notice = alert_user(at) end
 return {ALLOWED, now, at, requested or 0, 0, stands, notice}

@@ -8,18 +8,14 @@
 --          message that does not count, its places beside that, see fragments/places.lua
 -- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
 -- KEYS[3]  record of the message (HASH, see fragments/record.lua); optional
--- ARGV[1]  now, Unix ms; "" for the server's clock
--- ARGV[2]  message id
--- ARGV[3]  send time, Unix ms
--- ARGV[4]  largest window of the rules and the grace, ms: what is older is forgotten
--- ARGV[5]  the time zone's offsets, see fragments/zone.lua
--- ARGV[6]  what to alert of, see fragments/user_alert.lua
--- ARGV[7]  the settings that Go used, see fragments/settings.lua
--- ARGV[8]  with KEYS[3]: generation, made for this call
--- ARGV[9]  with KEYS[3]: fingerprint
--- ARGV[10] with KEYS[3]: category; "" for none
--- ARGV[11] with KEYS[3]: how long an ended record is kept, ms
--- ARGV[12] with KEYS[3]: 1 if its place is beside the timeline, else ""
+-- ARGV[1..9] now, and what judges, see fragments/judging.lua: the rules do not count
+-- ARGV[10] message id
+-- ARGV[11] send time, Unix ms
+-- ARGV[12] with KEYS[3]: generation, made for this call
+-- ARGV[13] with KEYS[3]: fingerprint
+-- ARGV[14] with KEYS[3]: category; "" for none
+-- ARGV[15] with KEYS[3]: how long an ended record is kept, ms
+-- ARGV[16] with KEYS[3]: 1 if its place is beside the timeline, else ""
 --
 -- Returns  {ALLOWED, now, send time, flags, id of an alert's notice, if any}, flags
 --          REPLAYED or FORGOTTEN;
@@ -28,14 +24,14 @@
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     O(log n) in the user's reservations.
 
-if not (#KEYS == 2 and #ARGV == 7 or #KEYS == 3 and #ARGV == 12) then
+if not (#KEYS == 2 and #ARGV == 11 or #KEYS == 3 and #ARGV == 16) then
   return redis.error_reply('ERR place/record_sent.lua: wrong number of keys or arguments')
 end
 
-local timeline, record, id = KEYS[1], KEYS[3], ARGV[2]
+local timeline, record, id = KEYS[1], KEYS[3], ARGV[10]
 --@include clock
-local at, keep = tonumber(ARGV[3]), tonumber(ARGV[4])
-local offsets, settings = ARGV[5], ARGV[7]
+--@include judging
+local at = tonumber(ARGV[11])
 local NOT_OVER, FORGOTTEN = 9, 4
 local charge, bounds = '', '' -- nobody is charged for what is over
 
@@ -55,9 +51,9 @@ if at > now then return {NOT_OVER, now, at, 0} end
 if record then
   local r = redis.call('HMGET', record, 's', 'g', 't', 'f')
   -- The same call, repeated by a client that got no answer.
-  if r[2] == ARGV[8] then return {ALLOWED, now, tonumber(r[3]), 0} end
+  if r[2] == ARGV[12] then return {ALLOWED, now, tonumber(r[3]), 0} end
   if not id_is_free(state_of(r[1], r[2])) then
-    if r[4] ~= ARGV[9] then return {ID_REUSED, now, at, 0} end
+    if r[4] ~= ARGV[13] then return {ID_REUSED, now, at, 0} end
     return {ALLOWED, now, tonumber(r[3]), REPLAYED}
   end
 else
@@ -73,11 +69,11 @@ outlive(at)
 if record then
   local former = redis.call('HGET', record, 'y')
   redis.call('DEL', record) -- of a message that gave its id back
-  redis.call('HSET', record, 'g', ARGV[8], 's', DELIVERED, 't', at, 'f', ARGV[9], 'e', at)
+  redis.call('HSET', record, 'g', ARGV[12], 's', DELIVERED, 't', at, 'f', ARGV[13], 'e', at)
   if former then redis.call('HSET', record, 'y', charged_anew(former)) end
-  if ARGV[10] ~= '' then redis.call('HSET', record, 'k', ARGV[10]) end
-  if ARGV[12] ~= '' then redis.call('HSET', record, 'z', ARGV[12]) end
+  if ARGV[14] ~= '' then redis.call('HSET', record, 'k', ARGV[14]) end
+  if ARGV[16] ~= '' then redis.call('HSET', record, 'z', ARGV[16]) end
   -- An id must be remembered while its place still counts.
-  redis.call('PEXPIRE', record, math.max(tonumber(ARGV[11]), at + keep - now))
+  redis.call('PEXPIRE', record, math.max(tonumber(ARGV[15]), at + keep - now))
 end
-return {ALLOWED, now, at, 0, alert_user(ARGV[6], at)}
+return {ALLOWED, now, at, 0, alert_user(at)}

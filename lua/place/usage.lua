@@ -3,15 +3,10 @@
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
--- ARGV[1]  now, Unix ms; "" for the server's clock
--- ARGV[2]  the time, Unix ms; "" for now
--- ARGV[3]  start of the span, Unix ms; "" for no stretches
--- ARGV[4]  end of the span, Unix ms, exclusive
--- ARGV[5]  largest window of the rules and the grace, ms: what is older is forgotten
--- ARGV[6]  the rules, see fragments/policy.lua
--- ARGV[7]  the time zone's offsets, see fragments/zone.lua
--- ARGV[8]  whose rules they are, see fragments/policy.lua
--- ARGV[9]  the settings that Go used, see fragments/settings.lua
+-- ARGV[1..9] now, and what judges, see fragments/judging.lua
+-- ARGV[10] the time, Unix ms; "" for now
+-- ARGV[11] start of the span, Unix ms; "" for no stretches
+-- ARGV[12] end of the span, Unix ms, exclusive
 --
 -- Returns  {now, the time, {used, from, until of the window counted} a rule,
 --          {from, until, ...} of the free stretches}; or
@@ -21,16 +16,15 @@
 --          that window around the time. For rules of a category records are read, each
 --          once: of the l, and of those of the k that are enough together for a rule.
 
-if #KEYS ~= 2 or #ARGV ~= 9 then
+if #KEYS ~= 2 or #ARGV ~= 12 then
   return redis.error_reply('ERR place/usage.lua: wrong number of keys or arguments')
 end
 
 local timeline = KEYS[1]
 --@include clock
-local at = tonumber(ARGV[2]) or now
-local span_from, span_till = tonumber(ARGV[3]), tonumber(ARGV[4])
-local keep = tonumber(ARGV[5])
-local offsets, settings = ARGV[7], ARGV[9]
+--@include judging
+local at = tonumber(ARGV[10]) or now
+local span_from, span_till = tonumber(ARGV[11]), tonumber(ARGV[12])
 --@include status
 --@include settings
 --@include policy
@@ -38,7 +32,7 @@ local offsets, settings = ARGV[7], ARGV[9]
 
 local changed = settings_changed(KEYS[2])
 if changed then return changed end
-local rules = rules_of(ARGV[6], ARGV[8])
+local rules = rules_of(rule_words, whose)
 
 local function places_between(from, till) -- ids and times, ascending, of [from, till)
   local read = redis.call('ZRANGE', timeline, math.max(from, now - keep), till - 1, 'BYSCORE', 'WITHSCORES')

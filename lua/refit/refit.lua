@@ -7,14 +7,9 @@
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[2]  the user's own settings (HASH, see fragments/settings.lua)
--- ARGV[1]  now, Unix ms; "" for the server's clock
--- ARGV[2]  the overall rules, see fragments/policy.lua
--- ARGV[3]  the time zone's offsets, see fragments/zone.lua
--- ARGV[4]  the rules of categories, see fragments/policy.lua
--- ARGV[5]  quiet hours, see fragments/quiet.lua
--- ARGV[6]  settings that Go used, see fragments/settings.lua
--- ARGV[7]  up to which send time earlier calls have come, Unix ms; "" for the first
--- ARGV[8]  with ARGV[7]: what the rules counted by then, as the reply says it
+-- ARGV[1..9] now, and what judges, see fragments/judging.lua
+-- ARGV[10] up to which send time earlier calls have come, Unix ms; "" for the first
+-- ARGV[11] with ARGV[10]: what the rules counted by then, as the reply says it
 --
 -- Returns  {ALLOWED, now, how many were judged, up to when this call has come or 0
 --          where these were all, what the rules count by then, then of each that
@@ -22,12 +17,12 @@
 --          first rule that it breaks, the overall ones coming first, then its
 --          category's, 0 for quiet hours; "" for no category, 0 for no expiry of its
 --          own; or what fragments/settings.lua says.
--- Cost     O(log n + c) in the user's n reservations, c of those that ARGV[8] names,
+-- Cost     O(log n + c) in the user's n reservations, c of those that ARGV[11] names,
 --          and WORK steps, or as many as the reservations of one millisecond need.
 --          All calls together look at each reservation twice at most: those of a
 --          largest window before the first that is judged, and all after these.
 
-if #KEYS ~= 2 or #ARGV ~= 8 then
+if #KEYS ~= 2 or #ARGV ~= 11 then
   return redis.error_reply('ERR refit/refit.lua: wrong number of keys or arguments')
 end
 
@@ -38,7 +33,7 @@ local PAGE = 128 -- reservations read at once
 
 local timeline = KEYS[1]
 --@include clock
-local overall_words, offsets, categories, quiet, settings = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+--@include judging
 --@include status
 --@include policy
 --@include quiet
@@ -60,7 +55,7 @@ end
 -- What earlier calls have left: a part for each that counted_under gives, in that
 -- order, then one for what is ahead, see there.
 local left, read_parts = {}, 0
-for part in string.gmatch(ARGV[8], '([^;]*);') do left[#left + 1] = part end
+for part in string.gmatch(ARGV[11], '([^;]*);') do left[#left + 1] = part end
 
 local function next_part()
   read_parts = read_parts + 1
@@ -87,11 +82,11 @@ end
 
 -- What a category is judged by beside the overall rules, by its name, false for
 -- none: counted is what its own rules count.
-local overall = counted_under(overall_words)
+local overall = counted_under(rule_words)
 local counting = {overall}
 local classes, plain = {}, {}
 local some_exempt = false
-for name, entry in string.gmatch(categories, '([^=,]+)=([^,]*)') do
+for name, entry in string.gmatch(whose, '([^=,]+)=([^,]*)') do
   if string.sub(entry, 1, 1) == '!' then
     classes[name], some_exempt = {exempt = true}, true
   else
@@ -101,7 +96,7 @@ for name, entry in string.gmatch(categories, '([^=,]+)=([^,]*)') do
 end
 
 local function class_of(id)
-  if categories == '' then return plain end
+  if whose == '' then return plain end
   work = work + LOOK
   return classes[category_of(id)] or plain
 end
@@ -126,7 +121,7 @@ end
 
 -- Up to when all are judged or, where they are due, counted; at first what no rule
 -- counts with one that is not due.
-local come = tonumber(ARGV[7])
+local come = tonumber(ARGV[10])
 if not come then
   come = now
   for k = 1, #counting do
@@ -251,7 +246,7 @@ local function stays(t, class)
   if class.exempt and ahead[next_ahead] == t then next_ahead = next_ahead + 1 end
 end
 
--- left_over is what the next call has to know, as ARGV[8] has it.
+-- left_over is what the next call has to know, as ARGV[11] has it.
 local function left_over()
   local parts = {}
   local function add(n) parts[#parts + 1] = string.format('%.0f', n) end

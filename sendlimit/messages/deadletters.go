@@ -139,18 +139,12 @@ func (d *DeadLetters) Retry(ctx context.Context, r RetryRequest) (sendlimit.Deci
 	cursor := judge.SearchCursor{Begin: ""}
 	book := d.rules.Book()
 	call := judge.Call{Client: d.client, Script: lua.Revive, Doing: doing, User: r.User}
-	call.Arguments = func(by judge.UserRules) ([]string, []any) {
-		rules := by.Rules
-		return keys, []any{
-			script.Milliseconds(r.Now), r.ID, keyspace.DeadLetterMember(r.User, r.ID), r.Generation, keyspace.WatchSuffix(r.User, r.ID),
-			d.fixed.LookAfter.Milliseconds(), d.fixed.ExpireAfter.Milliseconds(), rules.Keep.Milliseconds(),
-			rules.Reach(d.fixed.Reach).Milliseconds(),
-			rules.Rules, rules.Offsets(r.Now), cursor.Under(by), rules.Alerts,
-			rules.Categories, rules.QuietHours(r.Now), by.Settings(),
-		}
-	}
 	for {
-		answer, by, err := book.Run(ctx, call)
+		answer, by, err := book.Run(ctx, call, func(by judge.UserRules) ([]string, []any) {
+			return keys, append(by.Arguments(judge.Case{Now: r.Now, Reach: d.fixed.Reach}, 7),
+				r.ID, keyspace.DeadLetterMember(r.User, r.ID), r.Generation, keyspace.WatchSuffix(r.User, r.ID),
+				d.fixed.LookAfter.Milliseconds(), d.fixed.ExpireAfter.Milliseconds(), cursor.Under(by))
+		})
 		if err != nil {
 			return sendlimit.Decision{}, err
 		}

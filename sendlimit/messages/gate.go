@@ -160,11 +160,10 @@ func (g *Gate) Claim(ctx context.Context, d Delivery, lease time.Duration, now t
 	cursor := judge.SearchCursor{Begin: ""}
 	book := g.rules.Book()
 	call := judge.Call{Client: g.client, Script: lua.Claim, Doing: "claiming a message", User: d.User}
-	call.Arguments = func(by judge.UserRules) ([]string, []any) {
-		return g.claimArguments(d, lease, now, cursor.Under(by), by)
-	}
 	for {
-		answer, by, err := book.Run(ctx, call)
+		answer, by, err := book.Run(ctx, call, func(by judge.UserRules) ([]string, []any) {
+			return g.claimArguments(d, lease, now, cursor.Under(by), by)
+		})
 		if err != nil {
 			return Claim{}, err
 		}
@@ -236,14 +235,11 @@ func (g *Gate) claimArguments(
 	if g.fixed.SkipUncertain {
 		attempts = 0
 	}
-	rules := by.Rules
-	return keys, []any{
-		script.Milliseconds(now), d.Generation, d.Nonce, lease.Milliseconds(),
-		keyspace.WatchMember(d.User, d.ID, d.Generation), d.ID, g.fixed.KeepRecords.Milliseconds(), g.fixed.ExpireAfter.Milliseconds(),
-		g.fixed.Tolerance.Milliseconds(), attempts, drop, by.Book.Keep.Milliseconds(), g.fixed.Reach.Milliseconds(),
-		rules.Rules, rules.Offsets(now), g.fixed.LookAfter.Milliseconds(), from, rules.Alerts,
-		rules.Categories, rules.QuietHours(now), by.Settings(),
-	}
+	args = by.Arguments(judge.Case{Now: now, Reach: g.fixed.Reach, Late: true}, 12)
+	return keys, append(args,
+		d.Generation, d.Nonce, lease.Milliseconds(), keyspace.WatchMember(d.User, d.ID, d.Generation), d.ID,
+		g.fixed.KeepRecords.Milliseconds(), g.fixed.ExpireAfter.Milliseconds(), g.fixed.Tolerance.Milliseconds(),
+		attempts, drop, g.fixed.LookAfter.Milliseconds(), from)
 }
 
 // changes reads what a claim did to the user's late messages, from element i

@@ -136,11 +136,8 @@ func (r *Refit) call(ctx context.Context, looks []*refitLook) error {
 const refitting = "looking at the reservations of users"
 
 func (r *Refit) arguments(l *refitLook) (keys []string, args []any) {
-	rules := l.by.Rules
-	return []string{r.keys.Timeline(l.user), r.keys.Settings(l.user)}, []any{
-		script.Milliseconds(r.now), rules.Rules, rules.Offsets(r.now), rules.Categories, rules.QuietHours(r.now), l.by.Settings(),
-		script.Milliseconds(l.progress.till), l.progress.counted,
-	}
+	return []string{r.keys.Timeline(l.user), r.keys.Settings(l.user)},
+		append(l.by.Arguments(judge.Case{Now: r.now, Reach: r.reach}, 2), script.Milliseconds(l.progress.till), l.progress.counted)
 }
 
 // read takes in the answer to the call of a look.

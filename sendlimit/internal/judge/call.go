@@ -22,19 +22,20 @@ type Call struct {
 	Script *redis.Script
 	Doing  string // for errors
 	User   string
-	// Arguments returns the keys and arguments for a user's rules.
-	Arguments func(by UserRules) (keys []string, args []any)
 }
 
-// Run makes the call by what is known of the user's settings. Where the script
+// Run makes the call by what is known of the user's settings, with the keys and
+// arguments that the function makes of the user's rules. Where the script
 // finds others it has done nothing else: they are learned, and the call is made
 // again. Settings that name a policy that is not known have the policies reloaded
 // once. Run returns the answer, and the rules that it was given by.
-func (b *Rulebook) Run(ctx context.Context, c Call) (script.Reply, UserRules, error) {
+func (b *Rulebook) Run(
+	ctx context.Context, c Call, arguments func(by UserRules) (keys []string, args []any),
+) (script.Reply, UserRules, error) {
 	reloaded := false
 	for range MostCalls {
 		by := b.Of(c.User)
-		keys, args := c.Arguments(by)
+		keys, args := arguments(by)
 		answer, err := script.Run(ctx, c.Client, c.Script, c.Doing, keys, args)
 		if err != nil {
 			return nil, UserRules{}, err

@@ -25,6 +25,7 @@ type Rulebook struct {
 	Base     *Ruleset // for users without settings
 	byName   map[string]*Ruleset
 	Keep     time.Duration                // the longest of all: what is older counts for nobody
+	keep     any                          // Keep, ms
 	shared   *lru.Cache[string, *Ruleset] // of users who have the same settings
 }
 
@@ -62,6 +63,7 @@ func newRulebook(owner *Rules, policies []policy.Policy) (*Rulebook, error) {
 		}
 		b.byName[p.Name], b.Keep = rules, max(b.Keep, rules.Keep)
 	}
+	b.keep = b.Keep.Milliseconds()
 	return b, nil
 }
 
@@ -151,16 +153,4 @@ func (b *Rulebook) rulesOf(cached *cachedSettings) (*Ruleset, error) {
 	}
 	cached.compiled.Store(&compiledSettings{book: b, rules: rules})
 	return rules, nil
-}
-
-// Settings tells the scripts which settings were used, see
-// lua/fragments/settings.lua.
-func (u UserRules) Settings() string {
-	switch {
-	case u.Book.owner.fixed:
-		return "-"
-	case u.Blocked:
-		return u.Version + " b"
-	}
-	return u.Version
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// Ruleset is a policy made ready for the scripts.
+// Ruleset is a policy made ready for the scripts. What they are told is kept as any,
+// so that a call does not have to make it one.
 type Ruleset struct {
 	Policy     policy.Policy
 	zone       *time.Location // of the calendar rules
@@ -21,20 +22,23 @@ type Ruleset struct {
 	zones      *calendar.ZoneTables
 	zoned      bool          // a calendar rule or an alert of a day counts in another zone than UTC
 	Keep       time.Duration // older places are forgotten
-	Rules      string        // the overall rules, as lua/fragments/policy.lua reads them
-	Categories string        // the rules of categories, as lua/fragments/policy.lua reads them
+	keep       any           // Keep, ms
+	words      any           // the overall rules, as lua/fragments/policy.lua reads them
+	categories any           // the rules of categories, as lua/fragments/policy.lua reads them
 	week       string        // the quiet hours of a week, as lua/fragments/quiet.lua reads them
 	AlertFrom  any           // how many places may alert, see policy.Policy.Alerts
-	Alerts     string        // what to alert of, as lua/fragments/user_alert.lua reads it
-	others     *Scope        // of categories that the policy does not name
+	alerts     any           // what to alert of, as lua/fragments/user_alert.lua reads it
+	alerting   bool          // there is something to alert of
+	scopes     map[string]*Scope
+	others     *Scope // of categories that the policy does not name
 	tables     atomic.Pointer[yearTables]
 }
 
 // yearTables tells the scripts about the zones around a year.
 type yearTables struct {
 	year      int
-	offsets   string
-	quiet     string
+	offsets   any                 // see lua/fragments/zone.lua
+	quiet     any                 // see lua/fragments/quiet.lua
 	quietZone *calendar.ZoneTable // nil where there are no quiet hours
 }
 
@@ -44,7 +48,7 @@ func newRuleset(p policy.Policy, quietZone string, zones *calendar.ZoneTables) (
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
-	s := &Ruleset{Policy: p, zones: zones, Keep: p.LargestWindow() + policy.Grace, Rules: policy.RuleWords(p.Rules), week: p.QuietHours.Words()}
+	s := &Ruleset{Policy: p, zones: zones, Keep: p.LargestWindow() + policy.Grace, week: p.QuietHours.Words()}
 	var err error
 	if s.zone, err = zones.Location(p.TimeZone); err != nil {
 		return nil, err
@@ -52,17 +56,23 @@ func newRuleset(p policy.Policy, quietZone string, zones *calendar.ZoneTables) (
 	if s.quietZone, err = zones.Location(quietZone); err != nil {
 		return nil, err
 	}
-	s.AlertFrom, s.Alerts = p.Alerts()
-	calendar := s.Alerts != "" || slices.ContainsFunc(p.Rules, policy.Rule.Calendar)
+	var alerts string
+	s.AlertFrom, alerts = p.Alerts()
+	s.alerts, s.alerting = alerts, alerts != ""
+	words := policy.RuleWords(p.Rules)
+	s.keep, s.words = s.Keep.Milliseconds(), words
+	s.others = &Scope{Set: s, words: words, whose: ""}
+	s.scopes = make(map[string]*Scope, len(p.Categories))
+	calendar := s.alerting || slices.ContainsFunc(p.Rules, policy.Rule.Calendar)
 	entries := make([]string, 0, len(p.Categories))
 	for _, name := range slices.Sorted(maps.Keys(p.Categories)) {
 		category := p.Categories[name]
 		calendar = calendar || slices.ContainsFunc(category.Rules, policy.Rule.Calendar)
 		entries = append(entries, name+"="+cmp.Or(category.Exemption(), policy.RuleWords(category.Rules)))
+		s.scopes[name] = s.newScope(name, words)
 	}
-	s.Categories = strings.Join(entries, ",")
+	s.categories = strings.Join(entries, ",")
 	s.zoned = calendar && s.zone != time.UTC
-	s.others = &Scope{Set: s, Words: s.Rules}
 	return s, nil
 }
 
@@ -74,32 +84,13 @@ func (s *Ruleset) Reach(own time.Duration) time.Duration {
 	return min(s.Policy.Reach, own)
 }
 
-// Offsets returns the offsets of the calendar rules' zone as lua/fragments/zone.lua
-// reads them, for all years that a request about the time at can look at. The zero
-// time means the local clock. Only the year matters.
-func (s *Ruleset) Offsets(at time.Time) string {
-	if !s.zoned {
-		return ""
-	}
-	return s.tablesAt(at).offsets
-}
-
-// QuietHours returns the quiet hours as lua/fragments/quiet.lua reads them, for the
-// same years as Offsets.
-func (s *Ruleset) QuietHours(at time.Time) string {
-	if s.week == "" {
-		return ""
-	}
-	return s.tablesAt(at).quiet
-}
-
 func (s *Ruleset) tablesAt(at time.Time) *yearTables {
 	at = calendar.OrLocalClock(at)
 	year := at.UTC().Year()
 	if t := s.tables.Load(); t != nil && t.year == year {
 		return t
 	}
-	t := &yearTables{year: year}
+	t := &yearTables{year: year, offsets: "", quiet: ""}
 	if s.zoned {
 		t.offsets = s.zones.TableAt(s.zone, at).Words
 	}

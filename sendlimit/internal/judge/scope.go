@@ -1,8 +1,8 @@
 package judge
 
 import (
+	"fmt"
 	"strconv"
-	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
@@ -15,8 +15,8 @@ type Scope struct {
 	Set      *Ruleset
 	Own      []policy.Rule // the category's
 	category string        // with own rules, or exempt; "" for any other
-	Words    string        // all rules, as lua/fragments/policy.lua reads them
-	Named    string        // whose rules they are, as it reads that
+	words    any           // all rules, as lua/fragments/policy.lua reads them
+	whose    any           // whose rules they are, as it reads that
 
 	exempt    bool // no rules and no quiet hours apply
 	Uncounted bool // its places do not count for others
@@ -24,17 +24,23 @@ type Scope struct {
 
 // Scope returns what judges a category, "" for none.
 func (s *Ruleset) Scope(category string) *Scope {
-	rules, ok := s.Policy.Categories[category]
-	switch {
-	case !ok:
-		return s.others
-	case rules.Exempt:
-		return &Scope{Set: s, category: category, Named: rules.Exemption(), exempt: true, Uncounted: rules.Uncounted}
+	if c := s.scopes[category]; c != nil {
+		return c
+	}
+	return s.others
+}
+
+// newScope returns what judges a category that the policy names, beside the overall
+// rules in words.
+func (s *Ruleset) newScope(category, words string) *Scope {
+	rules := s.Policy.Categories[category]
+	if rules.Exempt {
+		return &Scope{Set: s, category: category, words: "", whose: rules.Exemption(), exempt: true, Uncounted: rules.Uncounted}
 	}
 	return &Scope{
 		Set: s, Own: rules.Rules, category: category,
-		Words: s.Rules + " " + policy.RuleWords(rules.Rules),
-		Named: strconv.Itoa(len(s.Policy.Rules)) + " " + category,
+		words: words + " " + policy.RuleWords(rules.Rules),
+		whose: strconv.Itoa(len(s.Policy.Rules)) + " " + category,
 	}
 }
 
@@ -67,18 +73,10 @@ func (c *Scope) Places(keys keyspace.Keys, user string) string {
 // Span returns the first and the last millisecond that the rules look at around a
 // send time, Unix ms. No rule looks for an exempt message, but an alert may.
 func (c *Scope) Span(at int64) (first, last int64) {
-	if c.exempt && (c.Uncounted || c.Set.Alerts == "") {
+	if c.exempt && (c.Uncounted || !c.Set.alerting) {
 		return at, at
 	}
 	return c.Set.span(at, c.Own)
-}
-
-// QuietHours returns Ruleset.QuietHours, or "" where quiet hours do not apply.
-func (c *Scope) QuietHours(at time.Time) string {
-	if c.exempt {
-		return ""
-	}
-	return c.Set.QuietHours(at)
 }
 
 // QuietWithin returns the stretches of quiet hours in [from, until), Unix ms.
@@ -93,12 +91,12 @@ func (c *Scope) QuietWithin(from, until int64) []calendar.Stretch {
 // category.
 func (c *Scope) QuietAt(at int64) bool { return !c.exempt && c.Set.isQuiet(at) }
 
-// Whose tells the scripts whose rules judge. A dry run names where the records
-// really are: of messages that it has no copy of, the scripts look there for the
-// category.
-func (c *Scope) Whose(realRecords string) string {
+// whoseIn tells the scripts whose rules judge. realRecords is "" but in a dry run:
+// of messages that it has no copy of, the scripts look for the category where the
+// records really are.
+func (c *Scope) whoseIn(realRecords string) any {
 	if realRecords != "" && len(c.Own) > 0 {
-		return c.Named + " " + realRecords
+		return fmt.Sprint(c.whose, " ", realRecords)
 	}
-	return c.Named
+	return c.whose
 }

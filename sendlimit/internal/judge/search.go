@@ -53,7 +53,7 @@ type Search struct {
 	User        string
 	Timeline    string // its key
 	Settings    string // their key
-	RealRecords string // as in Scope.Whose
+	RealRecords string // as in Case
 	Reach       time.Duration
 
 	Category string
@@ -75,20 +75,17 @@ func (b *Rulebook) FreeTimes(ctx context.Context, s Search) (times []time.Time, 
 	var taken []string
 	years := s.years()
 	call := Call{Client: s.Client, Script: lua.NextFree, Doing: "looking for free times", User: s.User}
-	call.Arguments = func(by UserRules) ([]string, []any) {
+	arguments := func(by UserRules) ([]string, []any) {
 		from, found, before := cursor.Under(by), len(times), strings.Join(taken, " ")
 		if cursor.Anew() {
 			found, before = 0, ""
 		}
-		scope := by.Rules.Scope(s.Category)
-		return []string{s.Timeline, s.Settings}, []any{
-			script.Milliseconds(s.Now), from, direction, s.Count - found, by.Rules.Reach(s.Reach).Milliseconds(), s.Self,
-			scope.Words, by.Rules.Offsets(years), before, scope.Whose(s.RealRecords), scope.QuietHours(years), by.Settings(),
-		}
+		about := Case{Now: s.Now, Year: years, Reach: s.Reach, Scope: by.Rules.Scope(s.Category), RealRecords: s.RealRecords}
+		return []string{s.Timeline, s.Settings}, append(by.Arguments(about, 5), from, direction, s.Count-found, s.Self, before)
 	}
 	for {
 		var answer script.Reply
-		if answer, by, err = b.Run(ctx, call); err != nil {
+		if answer, by, err = b.Run(ctx, call, arguments); err != nil {
 			return nil, by, err
 		}
 		b = by.Book

@@ -1,0 +1,75 @@
+package judge
+
+import (
+	"time"
+
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
+)
+
+// Case is what the arguments that judge depend on, beside a user's rules.
+type Case struct {
+	Now   time.Time     // replaces the server's clock; zero means the server's
+	Year  time.Time     // a time in the year that the script looks at; zero means Now
+	Reach time.Duration // the program's own, see Ruleset.Reach
+	// Scope has the rules for the message's category. It is nil where the script finds
+	// the category itself.
+	Scope       *Scope
+	RealRecords string // of a dry run, see Scope.whoseIn; else ""
+	DryRun      bool   // nobody is alerted
+	// Late is for messages that were accepted before. The reach of a policy does not
+	// bound them, and places are remembered as long as any policy wants.
+	Late bool
+}
+
+// Arguments returns ARGV[1] to ARGV[9] of a script that judges, see
+// lua/fragments/judging.lua, with room for as many of the script's own.
+func (u UserRules) Arguments(c Case, own int) []any {
+	set := u.Rules
+	keep, reach := set.keep, set.Reach(c.Reach)
+	if c.Late {
+		keep, reach = u.Book.keep, c.Reach
+	}
+	words, whose := set.words, set.categories
+	if c.Scope != nil {
+		words, whose = c.Scope.words, c.Scope.whoseIn(c.RealRecords)
+	}
+	offsets, quiet := set.clocks(c)
+	alerts := any("")
+	if c.Alerts() {
+		alerts = set.alerts
+	}
+	return append(make([]any, 0, 9+own),
+		script.Milliseconds(c.Now), keep, reach.Milliseconds(), words, offsets, whose, quiet, alerts, u.settings())
+}
+
+// Alerts reports whether places of the case may alert anybody.
+func (c Case) Alerts() bool { return !c.DryRun && (c.Scope == nil || !c.Scope.Uncounted) }
+
+// clocks returns the offsets of the calendar rules' zone as lua/fragments/zone.lua
+// reads them, and the quiet hours as lua/fragments/quiet.lua does; "" for none.
+func (s *Ruleset) clocks(c Case) (offsets, quiet any) {
+	unquiet := s.week == "" || c.Scope != nil && c.Scope.exempt
+	if !s.zoned && unquiet {
+		return "", ""
+	}
+	year := c.Year
+	if year.IsZero() {
+		year = c.Now
+	}
+	t := s.tablesAt(year)
+	if unquiet {
+		return t.offsets, ""
+	}
+	return t.offsets, t.quiet
+}
+
+// settings tells the script which settings were used, see lua/fragments/settings.lua.
+func (u UserRules) settings() any {
+	switch {
+	case u.Book.owner.fixed:
+		return "-"
+	case u.Blocked:
+		return u.Version + " b"
+	}
+	return u.Version
+}
