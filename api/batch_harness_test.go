@@ -22,10 +22,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // batches is a server that batches are sent to.
@@ -48,9 +50,9 @@ func newBatches(t *testing.T, limits api.Limits) *batches {
 	require.NoError(t, err)
 	_, err = policies.Seed(t.Context(), policy.Default())
 	require.NoError(t, err)
-	submitter, err := submit.New(client, submit.Options{Batch: true})
+	submitter, err := submit.New(taskstest.Open(t, client, backend.Options{}), submit.Options{Batch: true})
 	require.NoError(t, err)
-	letters, err := deadletters.New(client, deadletters.Options{})
+	letters, err := deadletters.New(taskstest.Open(t, client, backend.Options{}))
 	require.NoError(t, err)
 	b := &batches{
 		T: t, store: store, stopping: make(chan struct{}),
@@ -63,7 +65,7 @@ func newBatches(t *testing.T, limits api.Limits) *batches {
 	require.NoError(t, err)
 	users, err := settings.NewUsers(client, "")
 	require.NoError(t, err)
-	refitter, err := refit.New(client, refit.Options{})
+	refitter, err := refit.New(taskstest.Open(t, client, backend.Options{}), refit.Options{})
 	require.NoError(t, err)
 	handler, err := api.New(api.Options{
 		Policies: policies, Users: users, Refitter: refitter,

@@ -18,8 +18,10 @@ import (
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // refitLine is any line of a preview or a refit.
@@ -95,15 +97,17 @@ func newStepped(t *testing.T, options ...func(*api.Options)) (*rig, *steps) {
 	t.Helper()
 	s := &steps{next: make(chan struct{}), ended: make(chan error, 1)}
 	r := newRig(t)
-	refitter, err := refit.New(r.client, refit.Options{Rest: func(ctx context.Context, _ time.Duration) error {
-		select {
-		case <-s.next:
-			return nil
-		case <-ctx.Done():
-			s.ended <- context.Cause(ctx)
-			return ctx.Err()
-		}
-	}})
+	refitter, err := refit.New(taskstest.Open(t, r.client, backend.Options{}), refit.Options{
+		Rest: func(ctx context.Context, _ time.Duration) error {
+			select {
+			case <-s.next:
+				return nil
+			case <-ctx.Done():
+				s.ended <- context.Cause(ctx)
+				return ctx.Err()
+			}
+		},
+	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, refitter.Close()) })
 	r.serves(append(options, func(o *api.Options) { o.Refitter = refitter })...)

@@ -27,10 +27,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // now is the time on the store's clock and on this one.
@@ -69,10 +71,11 @@ func newRig(tb testing.TB, options ...func(*api.Options)) *rig {
 	require.NoError(tb, err)
 	require.NoError(tb, policies.Apply(tb.Context(), policy.Default()))
 
-	submitter, err := submit.New(r.client, submit.Options{})
+	b := taskstest.Open(tb, r.client, backend.Options{})
+	submitter, err := submit.New(b, submit.Options{})
 	require.NoError(tb, err)
 	tb.Cleanup(func() { require.NoError(tb, submitter.Close()) })
-	letters, err := deadletters.New(r.client, deadletters.Options{})
+	letters, err := deadletters.New(b)
 	require.NoError(tb, err)
 	tb.Cleanup(letters.Close)
 	r.accounts, err = accounts.New(r.client, "")
@@ -81,7 +84,7 @@ func newRig(tb testing.TB, options ...func(*api.Options)) *rig {
 	require.NoError(tb, err)
 	users, err := settings.NewUsers(r.client, "")
 	require.NoError(tb, err)
-	refitter, err := refit.New(r.client, refit.Options{
+	refitter, err := refit.New(b, refit.Options{
 		Rest: func(context.Context, time.Duration) error { return nil }, // nobody else uses the store
 	})
 	require.NoError(tb, err)

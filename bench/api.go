@@ -17,6 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
@@ -50,9 +51,9 @@ func measureAPI(ctx context.Context, size sizes) (rows []row, err error) {
 	}
 	each := 1 + (size.slices*size.submits+size.users-1)/size.users
 	times := newSchedule(size.users, each)
-	library := s.submitting(submit.Options{}, times)
-	behind := s.submitting(submit.Options{Prefix: behindPrefix, Batch: true}, times)
-	posted := s.posting(submit.Options{Prefix: apiPrefix, Batch: true}, times)
+	library := s.submitting("", submit.Options{}, times)
+	behind := s.submitting(behindPrefix, submit.Options{Batch: true}, times)
+	posted := s.posting(apiPrefix, submit.Options{Batch: true}, times)
 
 	first := max(size.slices/4, 1)
 	if err := s.interleave(ctx, first, size.submits, library, behind, posted); err != nil {
@@ -95,14 +96,14 @@ func liveHeap() int64 {
 
 // posting submits as submitting does, through the API. Every slice has a server
 // of its own.
-func (s *store) posting(options submit.Options, times *schedule) *side {
+func (s *store) posting(prefix string, options submit.Options, times *schedule) *side {
 	to := &turns{schedule: times}
 	return &side{prepare: func(n int) (slice, error) {
 		bodies, err := drafts(to.take(n))
 		if err != nil {
 			return slice{}, err
 		}
-		server, closeServer, err := s.serveAPI(options)
+		server, closeServer, err := s.serveAPI(prefix, options)
 		if err != nil {
 			return slice{}, err
 		}
@@ -133,16 +134,20 @@ func drafts(requests []sendlimit.Request) ([][]byte, error) {
 }
 
 // serveAPI serves the API on the store, and returns what ends it.
-func (s *store) serveAPI(options submit.Options) (*httptest.Server, func() error, error) {
-	submitter, err := submit.New(s.client, options)
+func (s *store) serveAPI(prefix string, options submit.Options) (*httptest.Server, func() error, error) {
+	opened, err := backend.Open(s.client, backend.Options{Prefix: prefix})
+	if err != nil {
+		return nil, nil, fmt.Errorf("backend: %w", err)
+	}
+	submitter, err := submit.New(opened, options)
 	if err != nil {
 		return nil, nil, fmt.Errorf("submitter: %w", err)
 	}
-	letters, err := deadletters.New(s.client, deadletters.Options{Prefix: options.Prefix})
+	letters, err := deadletters.New(opened)
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("dead letters: %w", err), submitter.Close())
 	}
-	refitter, err := refit.New(s.client, refit.Options{Options: options})
+	refitter, err := refit.New(opened, refit.Options{Options: options})
 	if err != nil {
 		letters.Close()
 		return nil, nil, errors.Join(fmt.Errorf("refitter: %w", err), submitter.Close())
@@ -151,19 +156,19 @@ func (s *store) serveAPI(options submit.Options) (*httptest.Server, func() error
 		letters.Close()
 		return errors.Join(submitter.Close(), refitter.Close())
 	}
-	policies, err := settings.NewPolicies(s.client, options.Prefix)
+	policies, err := settings.NewPolicies(s.client, prefix)
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("policies: %w", err), end())
 	}
-	users, err := settings.NewUsers(s.client, options.Prefix)
+	users, err := settings.NewUsers(s.client, prefix)
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("settings of users: %w", err), end())
 	}
-	accounts, err := accounts.New(s.client, options.Prefix)
+	accounts, err := accounts.New(s.client, prefix)
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("accounts: %w", err), end())
 	}
-	counters, err := counters.New(s.client, options.Prefix)
+	counters, err := counters.New(s.client, prefix)
 	if err != nil {
 		return nil, nil, errors.Join(fmt.Errorf("counters: %w", err), end())
 	}

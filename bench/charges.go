@@ -35,8 +35,8 @@ func measureCharges(ctx context.Context, size sizes) (rows []row, err error) {
 	}
 	each := 1 + (size.slices*size.submits+size.users-1)/size.users
 	times := newSchedule(size.users, each)
-	plain := s.submitting(submit.Options{}, times)
-	charged := s.submittingFor(chargedAccount, submit.Options{Prefix: chargedPrefix}, times)
+	plain := s.submitting("", submit.Options{}, times)
+	charged := s.submittingFor(chargedAccount, chargedPrefix, submit.Options{}, times)
 	if err := s.interleave(ctx, size.slices, size.submits, plain, charged); err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
@@ -79,7 +80,7 @@ func (s *store) fillDeliveries(ctx context.Context, round, n int, due time.Time)
 	if err := s.seedPolicy(ctx, deliveryPrefix(round)); err != nil {
 		return err
 	}
-	submitter, err := submit.New(s.client, submit.Options{Prefix: deliveryPrefix(round)})
+	submitter, err := s.openSubmitter(deliveryPrefix(round), submit.Options{})
 	if err != nil {
 		return fmt.Errorf("submitter: %w", err)
 	}
@@ -96,8 +97,12 @@ func (s *store) fillDeliveries(ctx context.Context, round, n int, due time.Time)
 // deliver runs a worker until it has delivered a round, and gives its rate.
 func (s *store) deliver(ctx context.Context, round, n int) (float64, error) {
 	count := newTally(n)
-	worker, err := tasks.NewWorker(s.client, tasks.WorkerOptions{
-		Prefix: deliveryPrefix(round), Notifier: silent{count},
+	opened, err := backend.Open(s.client, backend.Options{Prefix: deliveryPrefix(round)})
+	if err != nil {
+		return 0, fmt.Errorf("backend: %w", err)
+	}
+	worker, err := tasks.NewWorker(opened, tasks.WorkerOptions{
+		Notifier: silent{count},
 		// The later rounds begin seconds after their messages' time, and are to
 		// be delivered as on time: what is late has a row of its own.
 		Tolerance: time.Hour,

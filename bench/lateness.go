@@ -11,6 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/notifier/webhook"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
@@ -34,7 +35,11 @@ func measureLateness(ctx context.Context, size sizes) (rows []row, err error) {
 		return nil, fmt.Errorf("webhook: %w", err)
 	}
 	defer func() { err = errors.Join(err, push.Close()) }()
-	worker, err := tasks.NewWorker(s.client, tasks.WorkerOptions{Notifier: push})
+	opened, err := backend.Open(s.client, backend.Options{})
+	if err != nil {
+		return nil, fmt.Errorf("backend: %w", err)
+	}
+	worker, err := tasks.NewWorker(opened, tasks.WorkerOptions{Notifier: push})
 	if err != nil {
 		return nil, fmt.Errorf("worker: %w", err)
 	}
@@ -79,7 +84,7 @@ func measureLateness(ctx context.Context, size sizes) (rows []row, err error) {
 // submitDue submits messages that are due at random times a few seconds ahead.
 func (s *store) submitDue(ctx context.Context, size sizes) error {
 	const ahead = 4 * time.Second
-	submitter, err := submit.New(s.client, submit.Options{})
+	submitter, err := s.openSubmitter("", submit.Options{})
 	if err != nil {
 		return fmt.Errorf("submitter: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
@@ -129,7 +130,9 @@ func (h cannedHook) ProcessHook(redis.ProcessHook) redis.ProcessHook {
 
 func newSubmitter(b *testing.B, client redis.UniversalClient) *submit.Submitter {
 	b.Helper()
-	submitter, err := submit.New(client, submit.Options{})
+	opened, err := backend.Open(client, backend.Options{})
+	require.NoError(b, err)
+	submitter, err := submit.New(opened, submit.Options{})
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, submitter.Close()) })
 	return submitter

@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -50,8 +51,8 @@ func measureSubmit(ctx context.Context, size sizes) (rows []row, err error) {
 	limiter := redis_rate.NewLimiter(s.client)
 	client := asynq.NewClientFromRedisClient(s.client)
 
-	ours := s.submitting(submit.Options{}, times)
-	together := s.submitting(submit.Options{Prefix: batchedPrefix, Batch: true}, times)
+	ours := s.submitting("", submit.Options{}, times)
+	together := s.submitting(batchedPrefix, submit.Options{Batch: true}, times)
 	bare := enqueueing(client, "bare", times, func(context.Context, string) error { return nil })
 	byHand := enqueueing(client, "by-hand", times, func(ctx context.Context, user string) error {
 		return allow(ctx, limiter, user, threeLimits())
@@ -100,16 +101,25 @@ func (s *store) seedPolicy(ctx context.Context, prefix string) error {
 // submitting submits a message for each of the requests, without an id: the
 // product makes one. Every slice has a Submitter of its own, whose Close waits
 // for the confirms.
-func (s *store) submitting(options submit.Options, times *schedule) *side {
-	return s.submittingFor("", options, times)
+func (s *store) submitting(prefix string, options submit.Options, times *schedule) *side {
+	return s.submittingFor("", prefix, options, times)
+}
+
+// openSubmitter opens a submitter under a prefix, "" for the default one.
+func (s *store) openSubmitter(prefix string, options submit.Options) (*submit.Submitter, error) {
+	opened, err := backend.Open(s.client, backend.Options{Prefix: prefix})
+	if err != nil {
+		return nil, fmt.Errorf("backend: %w", err)
+	}
+	return submit.New(opened, options)
 }
 
 // submittingFor is submitting for an account, "" for none.
-func (s *store) submittingFor(account string, options submit.Options, times *schedule) *side {
+func (s *store) submittingFor(account, prefix string, options submit.Options, times *schedule) *side {
 	to := &turns{schedule: times}
 	return &side{prepare: func(n int) (slice, error) {
 		requests := to.take(n)
-		submitter, err := submit.New(s.client, options)
+		submitter, err := s.openSubmitter(prefix, options)
 		if err != nil {
 			return slice{}, fmt.Errorf("submitter: %w", err)
 		}
@@ -145,7 +155,7 @@ func (s *store) submittingInVain(times *schedule, users int) *side {
 			requests[i] = times.request(next % users)
 			next++
 		}
-		submitter, err := submit.New(s.client, submit.Options{})
+		submitter, err := s.openSubmitter("", submit.Options{})
 		if err != nil {
 			return slice{}, fmt.Errorf("submitter: %w", err)
 		}

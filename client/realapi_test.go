@@ -21,10 +21,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // realAPI is the API on the embedded store, whose clock stands at now.
@@ -55,12 +57,16 @@ func startRealAPI(ctx context.Context, closing func(func()), adjust func(*api.Op
 	if _, err := policies.Seed(ctx, policy.Default()); err != nil {
 		return nil, err
 	}
-	submitter, err := submit.New(r.store, submit.Options{})
+	b, err := backend.Open(r.store, backend.Options{})
+	if err != nil {
+		return nil, err
+	}
+	submitter, err := submit.New(b, submit.Options{})
 	if err != nil {
 		return nil, err
 	}
 	closing(func() { _ = submitter.Close() })
-	letters, err := deadletters.New(r.store, deadletters.Options{})
+	letters, err := deadletters.New(b)
 	if err != nil {
 		return nil, err
 	}
@@ -77,7 +83,7 @@ func startRealAPI(ctx context.Context, closing func(func()), adjust func(*api.Op
 	if err != nil {
 		return nil, err
 	}
-	refitter, err := refit.New(r.store, refit.Options{})
+	refitter, err := refit.New(b, refit.Options{})
 	if err != nil {
 		return nil, err
 	}
@@ -316,7 +322,7 @@ func TestDeadLettersOfTheRealAPI(t *testing.T) {
 	recorder.AnswerWith(func(context.Context, notifier.Notification) notifier.Result {
 		return notifier.Result{Status: notifier.Permanent, Reason: notifier.ReasonGone}
 	})
-	worker, err := tasks.NewWorker(c.store, tasks.WorkerOptions{Notifier: recorder})
+	worker, err := tasks.NewWorker(taskstest.Open(t, c.store, backend.Options{}), tasks.WorkerOptions{Notifier: recorder})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

@@ -23,9 +23,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 const (
@@ -103,9 +105,12 @@ func (k *killedStore) work() {
 	client := k.client()
 	client.AddHook(settlementHook{k, nameScripts(k.T, k.server.Client())})
 	start := func(ctx context.Context) error {
-		worker, err := tasks.NewWorker(client, tasks.WorkerOptions{
-			Notifier: pacedChannel{k.provider, 0}, Announcer: mailHook{k, mails}, SettleMargin: 20 * time.Second,
-			LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter, RelayEvery: 500 * time.Millisecond, SweepEvery: time.Second,
+		worker, err := tasks.NewWorker(taskstest.Open(k, client, backend.Options{LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter}), tasks.WorkerOptions{
+			Notifier:     pacedChannel{k.provider, 0},
+			Announcer:    mailHook{k, mails},
+			SettleMargin: 20 * time.Second,
+			RelayEvery:   500 * time.Millisecond,
+			SweepEvery:   time.Second,
 		})
 		if err != nil {
 			return err
@@ -179,9 +184,7 @@ func (k *killedStore) submit(seed uint64) (wait func()) {
 	k.Helper()
 	var lanes sync.WaitGroup
 	for lane := range killedLanes {
-		submitter, err := submit.New(k.client(), submit.Options{
-			LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter,
-		})
+		submitter, err := submit.New(taskstest.Open(k, k.client(), backend.Options{LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter}), submit.Options{})
 		require.NoError(k, err)
 		k.Cleanup(func() { require.NoError(k, submitter.Close()) })
 		random := rand.New(rand.NewPCG(seed, uint64(lane)))
@@ -276,7 +279,7 @@ func TestRedisKilledUnderAccounts(t *testing.T) {
 		k.kill(answered, time.Duration(50+150*i)*time.Millisecond)
 	}
 	wait()
-	last, err := submit.New(k.client(), submit.Options{})
+	last, err := submit.New(taskstest.Open(t, k.client(), backend.Options{}), submit.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, last.Close()) })
 	store := newCrashStore(t, k.server.Client(), "")

@@ -20,8 +20,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // chargedSubmitter is a submitter on a store with an account of that tier.
@@ -38,7 +40,7 @@ func chargedSubmitter(t *testing.T, client redis.UniversalClient, prefix string,
 	require.NoError(t, directory.SetTier(t.Context(), tier))
 	_, err = directory.Create(t.Context(), accounts.Account{Name: "acme", Tier: "tier", Contact: "ops@example.com"})
 	require.NoError(t, err)
-	submitter, err := submit.New(client, submit.Options{Prefix: prefix})
+	submitter, err := submit.New(taskstest.Open(t, client, backend.Options{Prefix: prefix}), submit.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, submitter.Close()) })
 	return submitter

@@ -139,10 +139,14 @@ func (h *crashHook) hand(cmd redis.Cmder, name, event string) {
 	const keys = 3 // EVALSHA, the script and the number of keys come first
 	args := cmd.Args()
 	count, _ := args[2].(int)
-	e := crashEvent{Event: event, Nonce: fmt.Sprint(args[keys+count+2])} // ARGV[3]
-	if name == callSettle {
-		e.Nonce = fmt.Sprint(args[keys+count+1])
+	nonce := 3 // its ARGV
+	switch name {
+	case callClaim:
+		nonce = 11
+	case callSettle:
+		nonce = 2
 	}
+	e := crashEvent{Event: event, Nonce: fmt.Sprint(args[keys+count+nonce-1])}
 	if _, record, ok := strings.Cut(fmt.Sprint(args[keys]), "}:m:"); ok {
 		end := strings.LastIndexByte(record, ':')
 		e.User, e.ID = record[:end], record[end+1:]

@@ -18,9 +18,11 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/email"
 	"github.com/sendlimit/sendlimiter/notifier/webhook"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/retry"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // crashEnv has TestCrashProcess be the process it describes.
@@ -132,9 +134,8 @@ func TestCrashProcess(t *testing.T) {
 	require.NoError(t, err)
 	var steps crashPlan
 	require.NoError(t, json.Unmarshal(plan, &steps))
-	submitter, err := submit.New(client, submit.Options{
-		Prefix: config.Prefix, Logger: crashLog(), Batch: config.Batch,
-		LookAfter: crashLookAfter, OverdueAfter: crashOverdueAfter,
+	submitter, err := submit.New(taskstest.Open(t, client, backend.Options{Prefix: config.Prefix, Logger: crashLog(), LookAfter: crashLookAfter, OverdueAfter: crashOverdueAfter}), submit.Options{
+		Batch: config.Batch,
 	})
 	require.NoError(t, err)
 	newCrashSubmitter(submitter, journal, before).run(ctx, steps)
@@ -151,13 +152,16 @@ func crashWorker(ctx context.Context, t *testing.T, config crashConfig, client *
 	if config.Skip {
 		onUncertain = deliver.SkipUncertain
 	}
-	worker, err := tasks.NewWorker(client, tasks.WorkerOptions{
-		Prefix: config.Prefix, Notifier: crashNotifier{hook, channel}, Announcer: crashAnnouncer{hook, mails}, Logger: crashLog(),
-		PushTimeout: crashPushTimeout, SettleMargin: crashSettleMargin, ShutdownTimeout: 2 * time.Second,
-		Retries:     retry.Policy{Min: 50 * time.Millisecond, Max: 200 * time.Millisecond, Attempts: crashAttempts},
-		Tolerance:   config.Tolerance,
-		OnUncertain: onUncertain,
-		LookAfter:   crashLookAfter, OverdueAfter: crashOverdueAfter, RelayEvery: crashRelayEvery,
+	worker, err := tasks.NewWorker(taskstest.Open(t, client, backend.Options{Prefix: config.Prefix, Logger: crashLog(), LookAfter: crashLookAfter, OverdueAfter: crashOverdueAfter}), tasks.WorkerOptions{
+		Notifier:        crashNotifier{hook, channel},
+		Announcer:       crashAnnouncer{hook, mails},
+		PushTimeout:     crashPushTimeout,
+		SettleMargin:    crashSettleMargin,
+		ShutdownTimeout: 2 * time.Second,
+		Retries:         retry.Policy{Min: 50 * time.Millisecond, Max: 200 * time.Millisecond, Attempts: crashAttempts},
+		Tolerance:       config.Tolerance,
+		OnUncertain:     onUncertain,
+		RelayEvery:      crashRelayEvery,
 	})
 	require.NoError(t, err)
 	require.NoError(t, worker.Run(ctx))

@@ -22,9 +22,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/retry"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // delivery is a store with the default rules, a receiver of webhooks, and who
@@ -67,7 +69,7 @@ func (d *delivery) client() *redis.Client {
 
 func (d *delivery) submitter(client redis.UniversalClient) *submit.Submitter {
 	d.Helper()
-	s, err := submit.New(client, submit.Options{})
+	s, err := submit.New(taskstest.Open(d, client, backend.Options{}), submit.Options{})
 	require.NoError(d, err)
 	d.Cleanup(func() { require.NoError(d, s.Close()) })
 	return s
@@ -78,9 +80,14 @@ func webhookWorker(client redis.UniversalClient, url string) (*tasks.Worker, err
 	if err != nil {
 		return nil, err
 	}
-	return tasks.NewWorker(client, tasks.WorkerOptions{
-		Notifier: channel, PushTimeout: 2 * time.Second,
-		Retries: retry.Policy{Min: 200 * time.Millisecond, Max: time.Second, Attempts: 5},
+	b, err := backend.Open(client, backend.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return tasks.NewWorker(b, tasks.WorkerOptions{
+		Notifier:    channel,
+		PushTimeout: 2 * time.Second,
+		Retries:     retry.Policy{Min: 200 * time.Millisecond, Max: time.Second, Attempts: 5},
 	})
 }
 

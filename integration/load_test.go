@@ -20,9 +20,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/retry"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // load is callers who submit, move and cancel, a provider, and what the callers
@@ -94,10 +96,12 @@ func (l *load) work(address, url string) {
 	l.Helper()
 	channel, err := webhook.New(webhook.Config{URL: url, Now: time.Now})
 	require.NoError(l, err)
-	worker, err := tasks.NewWorker(l.client(address), tasks.WorkerOptions{
-		Notifier: unsureNotifier{channel, l}, PushTimeout: loadPushTimeout, SettleMargin: loadSettleMargin,
-		Retries:   retry.Policy{Min: 100 * time.Millisecond, Max: 400 * time.Millisecond, Attempts: 50},
-		LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter, RelayEvery: 500 * time.Millisecond,
+	worker, err := tasks.NewWorker(taskstest.Open(l, l.client(address), backend.Options{LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter}), tasks.WorkerOptions{
+		Notifier:     unsureNotifier{channel, l},
+		PushTimeout:  loadPushTimeout,
+		SettleMargin: loadSettleMargin,
+		Retries:      retry.Policy{Min: 100 * time.Millisecond, Max: 400 * time.Millisecond, Attempts: 50},
+		RelayEvery:   500 * time.Millisecond,
 	})
 	require.NoError(l, err)
 	running := func() int64 { return l.server.Client().ZCard(l.Context(), "asynq:servers").Val() }
@@ -142,9 +146,7 @@ func (l *load) call(address string, callers int) (stop func()) {
 	ctx, cancel := context.WithCancel(l.Context())
 	var calling sync.WaitGroup
 	for n := range callers {
-		submitter, err := submit.New(l.client(address), submit.Options{
-			LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter,
-		})
+		submitter, err := submit.New(taskstest.Open(l, l.client(address), backend.Options{LookAfter: loadLookAfter, OverdueAfter: loadOverdueAfter}), submit.Options{})
 		require.NoError(l, err)
 		l.Cleanup(func() { require.NoError(l, submitter.Close()) })
 		c := &caller{

@@ -25,8 +25,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // outageEnv is for how long no worker runs, in whole units; 20 s unless it is set.
@@ -97,7 +99,7 @@ const (
 // whether it did before any of the messages was due.
 func (o *outage) submit() bool {
 	o.Helper()
-	submitter, err := submit.New(o.server.Client(), submit.Options{})
+	submitter, err := submit.New(taskstest.Open(o, o.server.Client(), backend.Options{}), submit.Options{})
 	require.NoError(o, err)
 	defer func() { require.NoError(o, submitter.Close()) }()
 	names := make(chan uint64)
@@ -156,7 +158,7 @@ func (o *outage) work() {
 	o.Helper()
 	client := redis.NewClient(&redis.Options{Addr: o.server.Addr, PoolSize: 128, ContextTimeoutEnabled: true})
 	o.Cleanup(func() { require.NoError(o, client.Close()) })
-	worker, err := tasks.NewWorker(client, tasks.WorkerOptions{Notifier: o.recorder})
+	worker, err := tasks.NewWorker(taskstest.Open(o, client, backend.Options{}), tasks.WorkerOptions{Notifier: o.recorder})
 	require.NoError(o, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(o.Context()))
 	ended := make(chan error, 1)

@@ -19,9 +19,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // pacedProvider takes every message, and notes when and by which worker.
@@ -74,12 +76,12 @@ func newPacing(t *testing.T, pace rate.Pace, workers int) *pacing {
 	p.paces, err = rate.NewPaces(p.client, "", deliver.PaceTarget)
 	require.NoError(t, err)
 	require.NoError(t, p.paces.Apply(t.Context(), pace))
-	p.submitter, err = submit.New(p.client, submit.Options{})
+	p.submitter, err = submit.New(taskstest.Open(t, p.client, backend.Options{}), submit.Options{})
 	require.NoError(t, err)
 	var running sync.WaitGroup
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	for w := range workers {
-		worker, err := tasks.NewWorker(p.client, tasks.WorkerOptions{Notifier: pacedChannel{p.provider, w}})
+		worker, err := tasks.NewWorker(taskstest.Open(t, p.client, backend.Options{}), tasks.WorkerOptions{Notifier: pacedChannel{p.provider, w}})
 		require.NoError(t, err)
 		running.Go(func() {
 			if err := worker.Run(ctx); err != nil {
@@ -205,10 +207,10 @@ func TestPacingWithTheStoreKilled(t *testing.T) {
 	paces, err := rate.NewPaces(client, "", deliver.PaceTarget)
 	require.NoError(t, err)
 	require.NoError(t, paces.Apply(t.Context(), rate.Pace{Rate: perSecond(20), Burst: 5}))
-	submitter, err := submit.New(client, submit.Options{})
+	submitter, err := submit.New(taskstest.Open(t, client, backend.Options{}), submit.Options{})
 	require.NoError(t, err)
 	p := &pacing{T: t, client: client, provider: &pacedProvider{by: make(map[int]int)}, paces: paces, submitter: submitter}
-	worker, err := tasks.NewWorker(client, tasks.WorkerOptions{Notifier: pacedChannel{p.provider, 0}})
+	worker, err := tasks.NewWorker(taskstest.Open(t, client, backend.Options{}), tasks.WorkerOptions{Notifier: pacedChannel{p.provider, 0}})
 	require.NoError(t, err)
 	p.submit(60, 2*time.Second)
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))

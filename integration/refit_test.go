@@ -17,9 +17,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 const (
@@ -40,7 +42,7 @@ func TestRefitGoesOnAfterAKill(t *testing.T) {
 	generous, err := policy.Parse(policy.DefaultName, "", "100/calendar_day")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), generous))
-	submitter, err := submit.New(client, submit.Options{ExpireAfter: 30 * 24 * time.Hour})
+	submitter, err := submit.New(taskstest.Open(t, client, backend.Options{ExpireAfter: 30 * 24 * time.Hour}), submit.Options{})
 	require.NoError(t, err)
 	day := time.Now().UTC().Truncate(24 * time.Hour).Add(3 * 24 * time.Hour)
 	for u := range refitUsers {
@@ -129,9 +131,9 @@ func TestRefitInACluster(t *testing.T) {
 	policies, err := settings.NewPolicies(client, "")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy))
-	r, err := refit.New(client, refit.Options{})
+	r, err := refit.New(taskstest.Open(t, client, backend.Options{}), refit.Options{})
 	require.NoError(t, err)
-	submitter, err := submit.New(client, submit.Options{})
+	submitter, err := submit.New(taskstest.Open(t, client, backend.Options{}), submit.Options{})
 	require.NoError(t, err)
 	day := time.Now().UTC().Truncate(24 * time.Hour).Add(3 * 24 * time.Hour)
 	for u := range 30 {

@@ -13,8 +13,10 @@ import (
 
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // TestWorkerProcessIsStopped holds the built worker against what operators are
@@ -104,7 +106,7 @@ func workerStoppedWhileItsProviderHangs(t *testing.T, p programs) {
 		return w
 	}
 	worker := start()
-	submitter, err := submit.New(l.client(server.Addr), submit.Options{})
+	submitter, err := submit.New(taskstest.Open(t, l.client(server.Addr), backend.Options{}), submit.Options{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, submitter.Close()) }()
 	for i := range messages {

@@ -19,8 +19,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // fill submits as fast as it can until the store takes no more, a message to
@@ -84,7 +86,7 @@ func TestPitfall54AFullStoreDelivers(t *testing.T) {
 	client := redis.NewClient(&redis.Options{Addr: server.Addr, PoolSize: 128, ContextTimeoutEnabled: true})
 	defer client.Close()
 	seedDefaultPolicy(t, client)
-	submitter, err := submit.New(client, submit.Options{Batch: true})
+	submitter, err := submit.New(taskstest.Open(t, client, backend.Options{}), submit.Options{Batch: true})
 	require.NoError(t, err)
 	defer submitter.Close()
 
@@ -110,7 +112,7 @@ func TestPitfall54AFullStoreDelivers(t *testing.T) {
 	require.Equal(t, message.Moved, o.Outcome)
 
 	recorder := notifiertest.NewRecorder(time.Now)
-	worker, err := tasks.NewWorker(client, tasks.WorkerOptions{Notifier: recorder})
+	worker, err := tasks.NewWorker(taskstest.Open(t, client, backend.Options{}), tasks.WorkerOptions{Notifier: recorder})
 	require.NoError(t, err)
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
@@ -139,7 +141,7 @@ func TestRedisOutOfMemory(t *testing.T) {
 	t.Parallel()
 	server := redistest.Real(t)
 	seedDefaultPolicy(t, server.Client())
-	submitter, err := submit.New(server.Client(), submit.Options{})
+	submitter, err := submit.New(taskstest.Open(t, server.Client(), backend.Options{}), submit.Options{})
 	require.NoError(t, err)
 	defer submitter.Close()
 	submit := func(user string) error {

@@ -19,8 +19,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
@@ -109,7 +111,7 @@ func populate(t *testing.T, server *redistest.Server) *population {
 	policies, err := settings.NewPolicies(u.client, "")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy.Default()))
-	submitter, err := submit.New(u.client, submit.Options{})
+	submitter, err := submit.New(taskstest.Open(t, u.client, backend.Options{}), submit.Options{})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, submitter.Close()) })
 
@@ -153,8 +155,9 @@ func (u *population) worker(t *testing.T) (start func()) {
 	t.Helper()
 	channel, err := webhook.New(webhook.Config{URL: u.receiver.URL(), Now: time.Now, Timeout: 20 * time.Second})
 	require.NoError(t, err)
-	worker, err := tasks.NewWorker(u.client, tasks.WorkerOptions{
-		Notifier: channel, PushTimeout: 20 * time.Second,
+	worker, err := tasks.NewWorker(taskstest.Open(t, u.client, backend.Options{}), tasks.WorkerOptions{
+		Notifier:    channel,
+		PushTimeout: 20 * time.Second,
 	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))

@@ -15,8 +15,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // replicated is a primary with a replica, and who submits and waits for it.
@@ -56,7 +58,7 @@ func online(t *testing.T, primary *redistest.Server) bool {
 func (r *replicated) submitter(client redis.UniversalClient, o submit.Options, wait time.Duration) *submit.Submitter {
 	r.Helper()
 	o.WaitReplicas, o.WaitReplicasTimeout = 1, wait
-	s, err := submit.New(client, o)
+	s, err := submit.New(taskstest.Open(r, client, backend.Options{}), o)
 	require.NoError(r, err)
 	r.Cleanup(func() { require.NoError(r, s.Close()) })
 	return s
@@ -138,7 +140,7 @@ func TestReplicasOfACluster(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, client.Close()) })
 	seedDefaultPolicy(t, client)
 	within := func(wait time.Duration) *submit.Submitter {
-		s, err := submit.New(client, submit.Options{WaitReplicas: 1, WaitReplicasTimeout: wait})
+		s, err := submit.New(taskstest.Open(t, client, backend.Options{}), submit.Options{WaitReplicas: 1, WaitReplicasTimeout: wait})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, s.Close()) })
 		return s

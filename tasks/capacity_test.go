@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // filling has the store say how full it is, and counts how often it is asked.
@@ -241,7 +242,7 @@ func TestStoreFullAtIsASetting(t *testing.T) {
 		_, err = s.newSubmitter(submit.Options{StoreFullAt: 50}).Submit(s.Context(), s.message("b", 2*time.Hour))
 		s.full(err)
 		for _, percent := range []int{-1, 49, 101} {
-			_, err := submit.New(s.client, submit.Options{StoreFullAt: percent})
+			_, err := submit.New(taskstest.Open(s, s.client, s.shared), submit.Options{StoreFullAt: percent})
 			refuses(s.T, err, fmt.Sprintf(`store_full_at "%d%%" is not allowed: it takes 50%% to 100%%`, percent))
 		}
 	})

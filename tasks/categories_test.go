@@ -156,7 +156,8 @@ func TestRefusalsAreCountedByRulesOfPolicies(t *testing.T) {
 	tellAt11(t, func(s *story) {
 		s.campaign()
 		m, registry := newMetrics(s.T)
-		s.Submitter = s.newSubmitter(submit.Options{Metrics: m})
+		s.shared.Metrics = m
+		s.Submitter = s.newSubmitter(submit.Options{})
 		s.accepted(of("marketing", "m1", "12:00:00"))
 		s.submit(of("marketing", "m2", "12:30:00"))
 		s.submit(to("a", "12:00:10"))

@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // delayHook has the first call of a script arrive late: its answer is that of the
@@ -70,7 +71,7 @@ func TestADelayedChangeIsCharged(t *testing.T) {
 		hook := &delayHook{script: script, timeout: 3 * time.Second}
 		s.hook = hook
 		client := s.newClient()
-		submitter, err := submit.New(client, submit.Options{Polling: s.polling})
+		submitter, err := submit.New(taskstest.Open(t, client, s.shared), submit.Options{})
 		require.NoError(s, err)
 		s.Cleanup(func() { require.NoError(s, submitter.Close()) })
 		return submitter, func() { require.NoError(s, s.client.Do(s.Context(), hook.delayed...).Err()) }

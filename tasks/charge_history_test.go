@@ -17,6 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // deathHook has a program's calls come to nothing after so many of them: as if it
@@ -133,7 +134,7 @@ func (h *chargeHistory) step() {
 	hook := &deathHook{left: -1}
 	h.hook = hook
 	client := h.newClient()
-	submitter, err := submit.New(client, submit.Options{Polling: h.polling})
+	submitter, err := submit.New(taskstest.Open(h, client, h.shared), submit.Options{})
 	require.NoError(h, err)
 	_, err = submitter.Timeline(h.Context()) // it has its rules
 	require.NoError(h, err)

@@ -11,7 +11,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
-	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
@@ -48,9 +47,10 @@ func TestPitfall55AllByTheStoresClock(t *testing.T) {
 			t.Parallel()
 			tell(t, func(s *story) {
 				s.storeAhead(row.storeAhead)
-				s.Submitter = s.newSubmitter(submit.Options{OverdueAfter: overdueAfter})
+				s.shared.OverdueAfter = overdueAfter
+				s.Submitter = s.newSubmitter(submit.Options{})
 				stop := s.work(retrying(3))
-				s.work(retrying(3), relaying, func(o *tasks.WorkerOptions) { o.OverdueAfter = overdueAfter })
+				s.work(retrying(3), relaying)
 				s.recorder.Script(unavailable(), unavailable())
 				at := func(after time.Duration) time.Time { return s.at(after + row.storeAhead).Truncate(time.Millisecond) }
 				submit := func(id string, after time.Duration) {

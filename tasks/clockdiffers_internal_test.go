@@ -15,8 +15,10 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // Pitfall 55: where the local clock is off the store's, deliveries go by the
@@ -55,7 +57,7 @@ func deliverByClock(t *testing.T, local func() time.Time) *notifiertest.Recorder
 	require.NoError(t, policies.Apply(t.Context(), policy.Default()))
 
 	recorder := notifiertest.NewRecorder(time.Now)
-	w, err := NewWorker(client, WorkerOptions{Notifier: recorder})
+	w, err := NewWorker(taskstest.Open(t, client, backend.Options{}), WorkerOptions{Notifier: recorder})
 	require.NoError(t, err)
 	w.handler.Clock.Local, w.handler.Policies.Local = local, local
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
@@ -66,7 +68,7 @@ func deliverByClock(t *testing.T, local func() time.Time) *notifiertest.Recorder
 		require.NoError(t, <-ended)
 	}()
 
-	s, err := submit.New(client, submit.Options{})
+	s, err := submit.New(taskstest.Open(t, client, backend.Options{}), submit.Options{})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, s.Close()) }()
 	o, err := s.Submit(t.Context(), message.Message{User: "alice", Title: "a", SendAt: time.Now().Add(5678 * time.Millisecond)})

@@ -11,12 +11,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // deadLetters opens the dead letters of the story.
 func (s *story) deadLetters() *deadletters.Letters {
 	s.Helper()
-	dead, err := deadletters.New(s.client, deadletters.Options{Polling: s.polling})
+	dead, err := deadletters.New(taskstest.Open(s, s.client, s.shared))
 	require.NoError(s, err)
 	s.Cleanup(dead.Close)
 	return dead
@@ -209,7 +210,5 @@ func TestDeadLettersOfAStoreThatIsAway(t *testing.T) {
 		s.away(err, fault.CodeUnavailable)
 		_, err = dead.Now(s.Context())
 		s.away(err, fault.CodeUnavailable)
-		_, err = deadletters.New(s.client, deadletters.Options{Prefix: "A"})
-		require.ErrorContains(s, err, `prefix "A" is not allowed`)
 	})
 }

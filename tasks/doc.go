@@ -104,8 +104,8 @@
 //     it is on time; what is late comes again every half minute until a worker knows
 //     the rules. Those of everybody else are the last that were known.
 //   - The store is nearly full: nothing more is accepted from
-//     SubmitterOptions.StoreFullAt on, and what it has is delivered.
-//   - Too few replicas have it in time (SubmitterOptions.WaitReplicas): the answer
+//     submit.Options.StoreFullAt on, and what it has is delivered.
+//   - Too few replicas have it in time (submit.Options.WaitReplicas): the answer
 //     is an error, the message goes out all the same, and asking again waits again.
 //   - No answer to a submit: it may have been accepted. The same message with the
 //     same id can be submitted again.

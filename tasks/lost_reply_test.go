@@ -19,6 +19,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // losesReplies is a client hook: the store does what a script is to do, and the
@@ -145,7 +146,7 @@ func TestPitfall36SubmitCancelAndMoveWithoutAReply(t *testing.T) {
 		again := func(script *redis.Script, ask func(*submit.Submitter) (message.Outcome, error)) message.Outcome {
 			s.Helper()
 			s.losing(script, once())
-			submitter, err := submit.New(s.newClient(), submit.Options{Polling: s.polling})
+			submitter, err := submit.New(taskstest.Open(t, s.newClient(), s.shared), submit.Options{})
 			require.NoError(s, err)
 			defer func() { require.NoError(s, submitter.Close()) }()
 			_, err = ask(submitter)

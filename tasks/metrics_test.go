@@ -11,7 +11,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
-	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
@@ -53,8 +52,9 @@ func TestMetricsOfSubmitsAndDeliveries(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		m, registry := newMetrics(s.T)
-		s.Submitter = s.newSubmitter(submit.Options{Metrics: m})
-		s.work(func(o *tasks.WorkerOptions) { o.Metrics = m })
+		s.shared.Metrics = m
+		s.Submitter = s.newSubmitter(submit.Options{})
+		s.work()
 		s.accepted(s.message("canary", 10*time.Second))
 		s.submit(s.message("canary", 10*time.Second))
 		s.submit(s.message("b", 11*time.Second))

@@ -21,6 +21,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // mortal is a process that dies at one of its calls, just before it or when the
@@ -154,8 +155,10 @@ func dieOver(t *testing.T, s *story, nth int, after bool) string {
 	s.putReport()
 	s.hook = m
 	ended := make(chan error, 1)
-	worker, err := tasks.NewWorker(s.newClient(), tasks.WorkerOptions{
-		Notifier: s.recorder, Announcer: mortalAnnouncer{m, &mail}, SweepEvery: 20 * time.Second,
+	worker, err := tasks.NewWorker(taskstest.Open(s, s.newClient(), s.shared), tasks.WorkerOptions{
+		Notifier:   s.recorder,
+		Announcer:  mortalAnnouncer{m, &mail},
+		SweepEvery: 20 * time.Second,
 	})
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(s.Context()))

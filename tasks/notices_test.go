@@ -286,7 +286,8 @@ func TestANoticeThatWaitedTooLongIsForgotten(t *testing.T) {
 			waiting int
 		}{{notices.MinKeep - time.Hour, 1}, {notices.MinKeep + time.Hour, 0}} {
 			s.until(test.after)
-			stop := s.work(sweeps(time.Minute), func(o *tasks.WorkerOptions) { o.KeepRecords = time.Hour })
+			s.shared.KeepRecords = time.Hour
+			stop := s.work(sweeps(time.Minute))
 			time.Sleep(2 * time.Minute)
 			stop()
 			require.Equal(s, test.waiting, s.waitingNotices())

@@ -201,8 +201,9 @@ func TestLogNamesNobody(t *testing.T) {
 	tellSlowly(t, func(s *story) {
 		log := new(bytes.Buffer)
 		logger := slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-		s.Submitter = s.newSubmitter(submit.Options{Logger: logger})
-		stop := s.work(retrying(2), func(o *tasks.WorkerOptions) { o.Logger = logger })
+		s.shared.Logger = logger
+		s.Submitter = s.newSubmitter(submit.Options{})
+		stop := s.work(retrying(2))
 		m := message.Message{ID: "m1", User: "Malory", SendAt: s.at(time.Second), Title: "Tidings", Body: "Bodily"}
 		m.Data = map[string]string{"Keyword": "Valued"}
 		s.recorder.Script(unavailable(), unavailable())

@@ -207,7 +207,8 @@ func TestOutcomeOfACalendarRule(t *testing.T) {
 func TestSentencesAtTheReach(t *testing.T) {
 	t.Parallel()
 	tellAt11(t, func(s *story) {
-		s.Submitter = s.newSubmitter(submit.Options{Reach: time.Hour})
+		s.shared.Reach = time.Hour
+		s.Submitter = s.newSubmitter(submit.Options{})
 		s.accepted(to("a", "11:50:00"))
 		o := s.submit(to("b", "11:40:00"))
 		require.Equal(s, "alice already has a message at 11:50:00, within 15 minutes;"+

@@ -15,10 +15,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
-	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/message"
-	"github.com/sendlimit/sendlimiter/tasks/rules"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // policies is the store's.
@@ -68,11 +67,11 @@ func TestPoliciesAreFollowedByAnIdleWorker(t *testing.T) {
 	tell(t, func(s *story) {
 		log := new(bytes.Buffer)
 		logger := slog.New(slog.NewJSONHandler(log, nil))
-		shared, err := rules.NewPolicies(s.client, rules.PoliciesOptions{Logger: logger})
-		require.NoError(s, err)
-		s.Submitter = s.newSubmitter(submit.Options{Policies: shared, Logger: logger})
+		s.shared.Logger = logger
+		b := taskstest.Open(s, s.client, s.shared)
+		s.Submitter = s.newSubmitterOn(b, submit.Options{})
 		s.accepted(s.message("a", time.Hour))
-		stop := s.work(func(o *tasks.WorkerOptions) { o.Policies, o.Logger = shared, logger })
+		stop := s.workOn(b)
 		s.until(10 * time.Second)
 		s.policy(func(p *policy.Policy) {
 			p.Rules, p.AlertTo = rulesOf(s, "2/minute"), "https://alerts.example/hook/s3cret"
@@ -118,7 +117,8 @@ func TestPoliciesAfterAnOutage(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		log := new(bytes.Buffer)
-		s.work(func(o *tasks.WorkerOptions) { o.Logger = slog.New(slog.NewJSONHandler(log, nil)) })
+		s.shared.Logger = slog.New(slog.NewJSONHandler(log, nil))
+		s.work()
 		s.accepted(s.message("a", 15*time.Second))
 		s.until(5 * time.Second)
 		s.network.cut()
@@ -138,7 +138,8 @@ func TestPolicyOfANewerProgram(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		log := new(bytes.Buffer)
-		s.work(func(o *tasks.WorkerOptions) { o.Logger = slog.New(slog.NewJSONHandler(log, nil)) })
+		s.shared.Logger = slog.New(slog.NewJSONHandler(log, nil))
+		s.work()
 		s.accepted(s.message("a", 10*time.Second))
 		keys, err := keyspace.NewKeys("")
 		require.NoError(s, err)
@@ -165,7 +166,8 @@ func TestPoliciesThatAreNotThereAreTold(t *testing.T) {
 		require.NoError(s, err)
 		require.NoError(s, s.server.Set(keys.Policy("vip"), `{"name":"vip","rules":["1/moon"],"version":9}`))
 		log := new(bytes.Buffer)
-		s.work(func(o *tasks.WorkerOptions) { o.Logger = slog.New(slog.NewJSONHandler(log, nil)) })
+		s.shared.Logger = slog.New(slog.NewJSONHandler(log, nil))
+		s.work()
 		s.until(2 * time.Second)
 		require.Equal(s, 1, strings.Count(log.String(), "the policy can't be read"))
 		require.NotContains(s, log.String(), "the policy changed")

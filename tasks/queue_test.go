@@ -16,10 +16,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
-	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // enqueue puts a task into the queue to run now, as any program might.
@@ -185,7 +185,9 @@ func TestPrefixesShareNothing(t *testing.T) {
 		policies, err := settings.NewPolicies(s.client, "test")
 		require.NoError(s, err)
 		require.NoError(s, policies.Apply(s.Context(), policy.Default()))
-		other := s.newSubmitter(submit.Options{Prefix: "test"})
+		test := s.shared
+		test.Prefix = "test"
+		other := s.newSubmitterOn(taskstest.Open(s, s.client, test), submit.Options{})
 		stop := s.work()
 		m := s.message("a", time.Second)
 		o, err := other.Submit(s.Context(), m)
@@ -196,7 +198,7 @@ func TestPrefixesShareNothing(t *testing.T) {
 		stop()
 		later := s.message("a", 20*time.Second)
 		s.accepted(later)
-		s.work(func(o *tasks.WorkerOptions) { o.Prefix = "test" })
+		s.workOn(taskstest.Open(s, s.newClient(), test))
 		s.until(30 * time.Second)
 		require.Len(s, s.recorder.Deliveries(), 1)
 		require.Equal(s, m.SendAt, s.recorder.Deliveries()[0].Notification.SendAt)

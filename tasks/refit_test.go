@@ -19,13 +19,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
-	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // refitter opens what finds misfits in the story's store.
 func (s *story) refitter() *refit.Refitter {
 	s.Helper()
-	r, err := refit.New(s.newClient(), refit.Options{Options: submit.Options{Polling: s.polling}})
+	r, err := refit.New(taskstest.Open(s, s.newClient(), s.shared), refit.Options{})
 	require.NoError(s, err)
 	s.Cleanup(func() { require.NoError(s, r.Close()) })
 	return r
@@ -248,10 +248,12 @@ func TestRefitIsOneAtATime(t *testing.T) {
 		s.apply("1/calendar_day")
 		// Its turn is kept while it goes on.
 		var second error
-		slow, err := refit.New(s.client, refit.Options{Rest: func(ctx context.Context, _ time.Duration) error {
-			time.Sleep(300 * time.Millisecond)
-			return ctx.Err()
-		}})
+		slow, err := refit.New(taskstest.Open(s, s.client, s.shared), refit.Options{
+			Rest: func(ctx context.Context, _ time.Duration) error {
+				time.Sleep(300 * time.Millisecond)
+				return ctx.Err()
+			},
+		})
 		require.NoError(s, err)
 		defer slow.Close()
 		ended := make(chan struct{})

@@ -11,8 +11,10 @@ import (
 
 	"github.com/sendlimit/sendlimiter/lua"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // waits notes what the store was asked to wait for, and on which connection
@@ -154,14 +156,13 @@ func TestReplicasCannotBeWaitedFor(t *testing.T) {
 			`wait_replicas "11" is not allowed: it takes 0 to 10`:                {WaitReplicas: 11},
 			`wait_replicas_timeout "1ns" is not allowed: it takes at least 1 ms`: {WaitReplicasTimeout: 1},
 			`wait_replicas_timeout "-1s" is not allowed: it takes at least 1 ms`: {WaitReplicasTimeout: -time.Second},
-			`prefix "A" is not allowed: it takes 1 to 32 of a-z 0-9 _ -`:         {WaitReplicas: 1, Prefix: "A"},
 		} {
-			_, err := submit.New(s.client, o)
+			_, err := submit.New(taskstest.Open(s, s.client, s.shared), o)
 			refuses(s.T, err, sentence)
 		}
 		ring := redis.NewRing(&redis.RingOptions{})
 		defer ring.Close()
-		_, err = submit.New(ring, submit.Options{WaitReplicas: 1})
+		_, err = submit.New(taskstest.Open(t, ring, backend.Options{}), submit.Options{WaitReplicas: 1})
 		refuses(s.T, err, `wait_replicas "1" is not allowed: it takes 0 with a *redis.Ring, which lends out no connection`)
 	})
 }
@@ -173,7 +174,7 @@ func TestPitfall48ASubmitTriedOnAnotherConnectionIsTheSame(t *testing.T) {
 	tell(t, func(s *story) {
 		s.waits(1)
 		lost := s.losing(lua.Reserve, once())
-		submitter, err := submit.New(s.newClient(), submit.Options{WaitReplicas: 1})
+		submitter, err := submit.New(taskstest.Open(s, s.newClient(), s.shared), submit.Options{WaitReplicas: 1})
 		require.NoError(s, err)
 		s.Cleanup(func() { require.NoError(s, submitter.Close()) })
 		m := s.message("", 30*time.Minute)

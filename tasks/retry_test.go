@@ -169,7 +169,8 @@ func TestExpiredIsDropped(t *testing.T) {
 		tried.ExpiresAt = s.at(160 * time.Second)
 		s.accepted(own, s.message("default", 70*time.Second), tried)
 		s.until(2 * time.Minute)
-		s.work(func(o *tasks.WorkerOptions) { o.ExpireAfter = 50 * time.Second })
+		s.shared.ExpireAfter = 50 * time.Second
+		s.work()
 		s.until(141 * time.Second)
 		s.delivered("tried +2m20s")
 		s.ended("alice", "own", "x")

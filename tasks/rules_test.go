@@ -15,9 +15,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
+	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/retry"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // The rules live in the store; whoever submits follows them within a second.
@@ -50,7 +53,8 @@ func TestRulesOfAnotherPolicy(t *testing.T) {
 		strict, err := policy.Parse("strict", "Europe/Berlin", "1/calendar_day")
 		require.NoError(s, err)
 		require.NoError(s, policies.Apply(s.Context(), strict))
-		s.Submitter = s.newSubmitter(submit.Options{Policy: "strict"})
+		s.shared.Policy = "strict"
+		s.Submitter = s.newSubmitter(submit.Options{})
 		s.accepted(s.message("a", 22*time.Hour+59*time.Minute)) // midnight in Berlin is at 23:00
 		o := s.submit(s.message("b", 22*time.Hour))
 		require.Equal(s, "1/calendar_day", o.Violations[0].Rule)
@@ -81,7 +85,7 @@ func TestStoreWithoutRules(t *testing.T) {
 		refuse(err)
 		_, err = s.Rehearse(s.Context())
 		refuse(err)
-		worker, err := tasks.NewWorker(s.client, tasks.WorkerOptions{Notifier: s.recorder})
+		worker, err := tasks.NewWorker(taskstest.Open(s, s.client, s.shared), tasks.WorkerOptions{Notifier: s.recorder})
 		require.NoError(s, err)
 		refuse(worker.Run(s.Context()))
 		require.Empty(s, s.server.Keys())
@@ -100,7 +104,7 @@ func TestAWorkerIsStoppedBeforeItBegins(t *testing.T) {
 			ctx, stop := context.WithCancel(s.Context())
 			client := s.newClient()
 			client.AddHook(&stopsAt{left: n, stop: stop})
-			worker, err := tasks.NewWorker(client, tasks.WorkerOptions{Notifier: s.recorder})
+			worker, err := tasks.NewWorker(taskstest.Open(t, client, backend.Options{}), tasks.WorkerOptions{Notifier: s.recorder})
 			require.NoError(s, err)
 			require.NoError(s, worker.Run(ctx), "stopped at call %d", n)
 			require.Error(s, ctx.Err(), "it makes as many calls")
@@ -165,30 +169,28 @@ func TestRulesAreFirstLoadedByMany(t *testing.T) {
 func TestOptionsOutOfBounds(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
-		for sentence, o := range map[string]submit.Options{
+		for sentence, o := range map[string]backend.Options{
 			`prefix "A" is not allowed: it takes 1 to 32 of a-z 0-9 _ -`: {Prefix: "A"},
 			`reach "1ms" is not allowed: it takes 1 s to 366 days`:       {Reach: time.Millisecond},
 			`keep_records "1s" is not allowed: it takes at least 1 minute`: {
 				KeepRecords: time.Second,
 			},
+			`expire_after "1ms" is not allowed: it takes at least 1 s`:  {ExpireAfter: time.Millisecond},
+			`forward_every "-1s" is not allowed: it takes 1 ms to 1m0s`: {Polling: queue.Polling{Forward: -time.Second}},
+			`fetch_every "1m1s" is not allowed: it takes 1 ms to 1m0s`:  {Polling: queue.Polling{Fetch: 61 * time.Second}},
 		} {
-			_, err := submit.New(s.client, o)
-			refuses(s.T, err, sentence)
-			_, err = tasks.NewWorker(s.client, tasks.WorkerOptions{
-				Notifier: s.recorder, Prefix: o.Prefix, Reach: o.Reach, KeepRecords: o.KeepRecords,
-			})
+			_, err := backend.Open(s.client, o)
 			refuses(s.T, err, sentence)
 		}
 		for sentence, o := range map[string]tasks.WorkerOptions{
 			`push_url "" is not allowed: it takes a push target`:        {},
 			`push_timeout "1ns" is not allowed: it takes at least 1 ms`: {Notifier: s.recorder, PushTimeout: 1},
 			`deliveries "-1" is not allowed: it takes at least 1`:       {Notifier: s.recorder, Deliveries: -1},
-			`expire_after "1ms" is not allowed: it takes at least 1 s`:  {Notifier: s.recorder, ExpireAfter: time.Millisecond},
 			`retry_min "0s" is not allowed: it takes at least 1 ms`:     {Notifier: s.recorder, Retries: retry.Policy{Attempts: 1}},
 			`shutdown_timeout "10s" is not allowed: it takes more than push_timeout, 10s: ` + // pitfall 50
 				`a delivery that is cut off is delivered again`: {Notifier: s.recorder, ShutdownTimeout: 10 * time.Second},
 		} {
-			_, err := tasks.NewWorker(s.client, o)
+			_, err := tasks.NewWorker(taskstest.Open(s, s.client, s.shared), o)
 			refuses(s.T, err, sentence)
 		}
 	})

@@ -14,7 +14,6 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
-	"github.com/sendlimit/sendlimiter/tasks"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
@@ -72,7 +71,8 @@ func TestLateMessageWaitsForSettingsThatCanBeRead(t *testing.T) {
 		s.unreadable("alice")
 		s.until(15 * time.Second)
 		log := new(bytes.Buffer)
-		s.work(func(o *tasks.WorkerOptions) { o.Logger = slog.New(slog.NewJSONHandler(log, nil)) })
+		s.shared.Logger = slog.New(slog.NewJSONHandler(log, nil))
+		s.work()
 		s.until(20 * time.Second)
 		s.delivered()
 		require.Equal(s, 1, strings.Count(log.String(), "late messages wait until the rules of their users are known"))

@@ -24,9 +24,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // story is a store, a submitter and, where it tells of one, a worker, in a
@@ -41,8 +43,8 @@ type story struct {
 	client   *redis.Client
 	recorder *notifiertest.Recorder
 	began    time.Time
-	polling  queue.Polling
-	hook     redis.Hook // of clients made from now on; nil for none
+	shared   backend.Options // of submitters and workers that are made from now on
+	hook     redis.Hook      // of clients made from now on; nil for none
 }
 
 // seldom is the polling of stories of hours: polling as often as programs do would
@@ -65,7 +67,7 @@ func tellSlowly(t *testing.T, story func(*story), rules ...string) {
 
 func newStory(t *testing.T, polling queue.Polling, rules ...string) *story {
 	t.Helper()
-	s := &story{T: t, server: miniredis.NewMiniRedis(), recorder: notifiertest.NewRecorder(time.Now), began: time.Now(), polling: polling}
+	s := &story{T: t, server: miniredis.NewMiniRedis(), recorder: notifiertest.NewRecorder(time.Now), began: time.Now(), shared: backend.Options{Polling: polling}}
 	// At the very end: the client library takes a second to notice that it is
 	// closed where the store was away.
 	t.Cleanup(func() { time.Sleep(2 * time.Second) })
@@ -108,8 +110,12 @@ func (s *story) apply(rules ...string) {
 
 func (s *story) newSubmitter(o submit.Options) *submit.Submitter {
 	s.Helper()
-	o.Polling = s.polling
-	submitter, err := submit.New(s.client, o)
+	return s.newSubmitterOn(taskstest.Open(s, s.client, s.shared), o)
+}
+
+func (s *story) newSubmitterOn(b *backend.Backend, o submit.Options) *submit.Submitter {
+	s.Helper()
+	submitter, err := submit.New(b, o)
 	require.NoError(s, err)
 	s.Cleanup(func() { require.NoError(s, submitter.Close()) })
 	return submitter
@@ -120,12 +126,17 @@ func (s *story) newSubmitter(o submit.Options) *submit.Submitter {
 // story.
 func (s *story) work(options ...func(*tasks.WorkerOptions)) (stop func()) {
 	s.Helper()
+	return s.workOn(taskstest.Open(s, s.newClient(), s.shared), options...)
+}
+
+func (s *story) workOn(b *backend.Backend, options ...func(*tasks.WorkerOptions)) (stop func()) {
+	s.Helper()
 	// Looks at a watch list without anything due would make up most of a story.
-	o := tasks.WorkerOptions{Notifier: s.recorder, RelayEvery: 5 * time.Minute, Polling: s.polling}
+	o := tasks.WorkerOptions{Notifier: s.recorder, RelayEvery: 5 * time.Minute}
 	for _, option := range options {
 		option(&o)
 	}
-	worker, err := tasks.NewWorker(s.newClient(), o)
+	worker, err := tasks.NewWorker(b, o)
 	require.NoError(s, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(s.Context()))
 	ended := make(chan error, 1)

@@ -144,7 +144,8 @@ func TestSubmitWithinTheReach(t *testing.T) {
 	tell(t, func(s *story) {
 		s.accepted(s.message("far", policy.DefaultReach))
 		require.Equal(s, fault.CodeTooFarAhead, s.submit(s.message("too-far", policy.DefaultReach+time.Millisecond)).Code)
-		s.Submitter = s.newSubmitter(submit.Options{Reach: time.Hour})
+		s.shared.Reach = time.Hour
+		s.Submitter = s.newSubmitter(submit.Options{})
 		s.accepted(s.message("near", time.Hour))
 		require.Equal(s, fault.CodeTooFarAhead, s.submit(s.message("less-near", time.Hour+time.Millisecond)).Code)
 	})

@@ -15,15 +15,17 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
 // users hands out and erases what there is of a user.
 func (s *story) users() *userdata.Users {
 	s.Helper()
-	users, err := userdata.New(s.client, "")
+	users, err := userdata.New(taskstest.Open(s, s.client, backend.Options{}))
 	require.NoError(s, err)
 	return users
 }

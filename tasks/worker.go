@@ -4,33 +4,22 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"log/slog"
 	"strconv"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/sendlimit/sendlimiter/notifier"
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/tasks/announce"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/message"
-	"github.com/sendlimit/sendlimiter/tasks/metrics"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/relay"
 	"github.com/sendlimit/sendlimiter/tasks/retry"
-	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
 // WorkerOptions configure a Worker. Only Notifier has no default.
 type WorkerOptions struct {
-	Prefix          string            // of keys and queue; "" means sendlimit.DefaultPrefix
-	Policy          string            // as in SubmitterOptions
-	Policies        *rules.Policies   // as in SubmitterOptions; a worker that runs keeps them up to date
 	Notifier        notifier.Notifier // delivers
-	Reach           time.Duration     // as in SubmitterOptions
-	KeepRecords     time.Duration     // as in SubmitterOptions
-	ExpireAfter     time.Duration     // zero means sendlimit.DefaultExpireAfter
 	PushTimeout     time.Duration     // of one delivery; zero means 10 s
 	Deliveries      int               // at a time; zero means 64
 	Retries         retry.Policy
@@ -44,8 +33,6 @@ type WorkerOptions struct {
 	// DropDueBefore drops what was to be sent before it, as after a restore from
 	// an old backup; zero drops nothing.
 	DropDueBefore time.Time
-	// LookAfter and OverdueAfter are as in sendlimit.Options.
-	LookAfter, OverdueAfter time.Duration
 	// SettleMargin is how much longer than PushTimeout a worker holds a message
 	// before others take it over; zero means 10 s.
 	SettleMargin time.Duration
@@ -55,20 +42,14 @@ type WorkerOptions struct {
 	// SweepEvery is the same of notices and charges, of which only a death or a
 	// store that was away leaves any; zero means six times RelayEvery.
 	SweepEvery time.Duration
-	Metrics    *metrics.Metrics // nil means none
-	Logger     *slog.Logger     // nil means none
 	// Announcer takes alerts and reports to contacts, each try within
 	// PushTimeout; nil means none: they wait until some worker has one.
 	Announcer notifier.Announcer
-	// Polling says how often the worker asks the queue for work.
-	Polling queue.Polling
 }
 
 // Worker delivers messages when they are due. Any number may run on one store.
 type Worker struct {
-	client        redis.UniversalClient
-	prefix        string
-	queue         *queue.Queue
+	backend       *backend.Backend
 	timers        *queue.Timers
 	handler       *deliver.Handler
 	announcements *announce.Announcements
@@ -77,32 +58,22 @@ type Worker struct {
 	shutdown      time.Duration
 	relayEvery    time.Duration // between two looks at the watch list
 	sweepEvery    time.Duration // between two looks at notices and charges
-	logger        *slog.Logger
 	stopping      chan struct{} // closed when no new work is to begin
 	ended         chan struct{} // closed when Run no longer waits for work
 }
 
-// NewWorker returns a worker on the store behind client. The error is a
-// *fault.InvalidError. Nothing runs before Run.
-func NewWorker(client redis.UniversalClient, o WorkerOptions) (*Worker, error) {
+// NewWorker returns a worker on a backend. The error is a *fault.InvalidError. Nothing
+// runs before Run.
+func NewWorker(b *backend.Backend, o WorkerOptions) (*Worker, error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	q, err := queue.New(client, o.Prefix, o.Polling)
-	if err != nil {
-		return nil, err
-	}
 	w := &Worker{
-		client: client, prefix: o.Prefix, queue: q, shutdown: o.ShutdownTimeout, relayEvery: o.RelayEvery, sweepEvery: o.SweepEvery,
-		logger: o.Logger, stopping: make(chan struct{}), ended: make(chan struct{}),
+		backend: b, shutdown: o.ShutdownTimeout, relayEvery: o.RelayEvery, sweepEvery: o.SweepEvery,
+		stopping: make(chan struct{}), ended: make(chan struct{}),
 	}
-	options := sendlimit.Options{
-		Prefix: o.Prefix, Reach: o.Reach, KeepRecords: o.KeepRecords, ExpireAfter: o.ExpireAfter,
-		Tolerance: o.Tolerance, Attempts: o.Retries.Attempts, SkipUncertain: o.OnUncertain == deliver.SkipUncertain,
-		DropDueBefore: o.DropDueBefore, LookAfter: o.LookAfter, OverdueAfter: o.OverdueAfter,
-	}
-	if err := w.addDeliveries(options, o); err != nil {
+	if err := w.addDeliveries(o); err != nil {
 		return nil, err
 	}
 	if err := w.addAnnouncements(o); err != nil {
@@ -120,9 +91,6 @@ func (o WorkerOptions) withDefaults() WorkerOptions {
 	o.SweepEvery = cmp.Or(o.SweepEvery, 6*o.RelayEvery)
 	o.OnUncertain = cmp.Or(o.OnUncertain, deliver.ResendUncertain)
 	o.Retries = o.Retries.WithDefaults()
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
 	return o
 }
 
@@ -164,9 +132,9 @@ func (w *Worker) Run(ctx context.Context) error {
 		return unlessStopped(ctx, err)
 	}
 	w.timers.Start()
-	server, err := w.queue.Serve(queue.ServerOptions{
+	server, err := w.backend.Queue.Serve(queue.ServerOptions{
 		Deliver: w.handler.Handle, Announce: w.announcements.Handle,
-		ShutdownTimeout: w.shutdown, Local: w.handler.Clock.Local, Logger: w.logger,
+		ShutdownTimeout: w.shutdown, Local: w.handler.Clock.Local, Logger: w.backend.Logger,
 	})
 	if err != nil {
 		w.timers.Close()
@@ -177,9 +145,9 @@ func (w *Worker) Run(ctx context.Context) error {
 	stopPolicies := w.handler.Policies.Follow(ctx)
 	w.handler.Tally.Start()
 	stopNotices := w.noticeJobs.Start(ctx, w.sweepEvery)
-	w.logger.InfoContext(ctx, "delivering", "queue", queue.Name(w.prefix))
+	w.backend.Logger.InfoContext(ctx, "delivering", "queue", queue.Name(w.backend.Prefix))
 	<-ctx.Done()
-	w.logger.InfoContext(ctx, "stopping: finishing what runs", "within", w.shutdown)
+	w.backend.Logger.InfoContext(ctx, "stopping: finishing what runs", "within", w.shutdown)
 	timeout, tooLong := time.NewTimer(w.shutdown), time.NewTimer(w.shutdown+stopMargin)
 	defer timeout.Stop()
 	defer tooLong.Stop()
@@ -231,9 +199,9 @@ const stopMargin = 2 * time.Second
 func (w *Worker) learnClock(ctx context.Context) {
 	clock := w.handler.Clock
 	sent := clock.Local()
-	now, err := w.client.Time(ctx).Result()
+	now, err := w.backend.Client.Time(ctx).Result()
 	if err != nil {
-		w.logger.DebugContext(ctx, "the store does not tell its clock yet", "error", err)
+		w.backend.Logger.DebugContext(ctx, "the store does not tell its clock yet", "error", err)
 		return
 	}
 	clock.Learn(sent, clock.Local(), now)

@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
@@ -66,10 +67,13 @@ func (p *program) open(ctx context.Context, cmd *cobra.Command, m manner) (*sess
 // program: not before, since that marks a new store, and one without rules is
 // left alone.
 func (s *session) begin(ctx context.Context, c config.Config, m manner) error {
+	b, err := backend.Open(s.client, store.BackendOptions(c))
+	if err != nil {
+		return fmt.Errorf("opening the store: %w", err)
+	}
 	options := store.SubmitterOptions(c)
 	options.Batch = m == inBatches
-	var err error
-	if s.submitter, err = submit.New(s.client, options); err != nil {
+	if s.submitter, err = submit.New(b, options); err != nil {
 		return fmt.Errorf("preparing to submit: %w", err)
 	}
 	if s.timeline, err = s.submitter.Timeline(ctx); err != nil {

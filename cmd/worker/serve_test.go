@@ -20,8 +20,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	redisstore "github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
 // elsewhere is a Redis beside the worker, with the settings that lead there.
@@ -38,7 +40,7 @@ func submitMessage(t *testing.T, url, user string, after time.Duration) time.Tim
 	client, err := store.Open(url, store.Options{})
 	require.NoError(t, err)
 	defer client.Close()
-	submitter, err := submit.New(client, submit.Options{})
+	submitter, err := submit.New(taskstest.Open(t, client, backend.Options{}), submit.Options{})
 	require.NoError(t, err)
 	defer submitter.Close()
 	o, err := submitter.Submit(t.Context(), message.Message{

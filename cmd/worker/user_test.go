@@ -12,8 +12,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
+	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
@@ -26,7 +28,7 @@ func storeOfAlice(t *testing.T) (client *redis.Client, environ []string) {
 	policies, err := settings.NewPolicies(client, "")
 	require.NoError(t, err)
 	require.NoError(t, policies.Apply(t.Context(), policy.Default()))
-	submitter, err := submit.New(client, submit.Options{})
+	submitter, err := submit.New(taskstest.Open(t, client, backend.Options{}), submit.Options{})
 	require.NoError(t, err)
 	for i, id := range []string{"a", "b"} {
 		o, err := submitter.Submit(t.Context(), message.Message{

@@ -14,23 +14,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/rules"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
-
-// Options configure DeadLetters. The zero value is the default policy
-// under the default prefix.
-type Options struct {
-	Prefix      string          // as in SubmitterOptions
-	Policy      string          // as in SubmitterOptions
-	Policies    *rules.Policies // as in SubmitterOptions
-	Reach       time.Duration   // as in SubmitterOptions
-	ExpireAfter time.Duration   // as in WorkerOptions
-	Polling     queue.Polling   // the workers'
-	Logger      *slog.Logger    // nil means none
-}
 
 // Letters are the messages that were given up: those that failed for good,
 // and those of which nobody knows whether the provider has them. They can be
@@ -45,36 +34,20 @@ type Letters struct {
 	client   redis.UniversalClient
 }
 
-// New returns the dead letters in the store behind client. The error
-// is a *sendlimit.InvalidError. Close them.
-func New(client redis.UniversalClient, o Options) (*Letters, error) {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	options := sendlimit.Options{Prefix: o.Prefix, Reach: o.Reach, ExpireAfter: o.ExpireAfter}
-	watch, err := messages.NewWatchList(client, options)
+// New returns the dead letters of a backend. The error is a *fault.InvalidError. Close
+// them.
+func New(b *backend.Backend) (*Letters, error) {
+	kept, err := messages.NewDeadLetters(b.Client, b.Limits)
 	if err != nil {
 		return nil, err
 	}
-	policies, err := rules.Given(o.Policies, client, rules.PoliciesOptions{Prefix: o.Prefix, Policy: o.Policy, Logger: o.Logger})
-	if err != nil {
-		return nil, err
-	}
-	options.Rules = policies.Rules()
-	kept, err := messages.NewDeadLetters(client, options)
-	if err != nil {
-		return nil, err
-	}
-	notices, err := notices.New(client, notices.Options{Prefix: o.Prefix})
-	if err != nil {
-		return nil, err
-	}
-	q, err := queue.New(client, o.Prefix, o.Polling)
+	outbox, err := notices.New(b.Client, notices.Options{Prefix: b.Prefix})
 	if err != nil {
 		return nil, err
 	}
 	d := &Letters{
-		policies: policies, kept: kept, notices: notices, queue: q, timers: q.Timers(watch, o.Logger), logger: o.Logger, client: client,
+		policies: b.Policies, kept: kept, notices: outbox, queue: b.Queue, timers: b.Queue.Timers(b.Watch, b.Logger),
+		logger: b.Logger, client: b.Client,
 	}
 	d.timers.Start()
 	return d, nil

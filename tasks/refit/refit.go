@@ -1,7 +1,6 @@
 package refit
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/refit"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
@@ -40,8 +40,7 @@ type Refitter struct {
 	rest      func(ctx context.Context, took time.Duration) error
 }
 
-// Options configure a Refitter. The zero value is the default policy under
-// the default prefix.
+// Options configure a Refitter.
 type Options struct {
 	submit.Options
 
@@ -53,20 +52,18 @@ type Options struct {
 // longestRest bounds a rest: calls that took longer were held up by something else.
 const longestRest = time.Second
 
-// New returns a Refitter on the store behind client. The error is a
-// *sendlimit.InvalidError. Close it.
-func New(client redis.UniversalClient, o Options) (*Refitter, error) {
-	submitter, err := submit.New(client, o.Options)
+// New returns a Refitter on a backend. The error is a *fault.InvalidError. Close it.
+func New(b *backend.Backend, o Options) (*Refitter, error) {
+	submitter, err := submit.New(b, o.Options)
 	if err != nil {
 		return nil, err
 	}
-	store, err := settings.NewPolicies(client, o.Prefix)
+	store, err := settings.NewPolicies(b.Client, b.Prefix)
 	if err != nil {
 		return nil, errors.Join(err, submitter.Close())
 	}
 	r := &Refitter{
-		client: client, submitter: submitter, store: store, own: cmp.Or(o.Policy, policy.DefaultName), rest: o.Rest, clock: storeclock.New(),
-		options: sendlimit.Options{Prefix: o.Prefix, Reach: o.Reach, KeepRecords: o.KeepRecords, ExpireAfter: o.ExpireAfter},
+		client: b.Client, submitter: submitter, store: store, own: b.Policies.Name(), rest: o.Rest, clock: b.Clock, options: b.Limits,
 	}
 	if r.rest == nil {
 		r.rest = func(ctx context.Context, took time.Duration) error {

@@ -36,8 +36,8 @@ const (
 // PoliciesOptions configure Policies. The zero value is the default policy under
 // the default prefix.
 type PoliciesOptions struct {
-	Prefix string       // as in SubmitterOptions
-	Policy string       // as in SubmitterOptions
+	Prefix string       // of keys; "" means keyspace.DefaultPrefix
+	Policy string       // name of the policy for users whose settings name none; "" means policy.DefaultName
 	Logger *slog.Logger // is told of every change; nil means none
 }
 
@@ -104,13 +104,8 @@ func NewPolicies(client redis.UniversalClient, o PoliciesOptions) (*Policies, er
 	return p, nil
 }
 
-// Given returns policies, or new ones by the options where they are nil.
-func Given(policies *Policies, client redis.UniversalClient, o PoliciesOptions) (*Policies, error) {
-	if policies != nil {
-		return policies, nil
-	}
-	return NewPolicies(client, o)
-}
+// Name returns the name of the policy for users whose settings name none.
+func (p *Policies) Name() string { return p.name }
 
 // Rules returns what judges by the policies, for a Timeline, a Gate and DeadLetters.
 // Refresh comes before each use of it.

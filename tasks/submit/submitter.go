@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -22,20 +23,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
-// Options configure a Submitter. The zero value is the default policy
-// under the default prefix.
+// Options configure a Submitter.
 type Options struct {
-	Prefix      string           // of keys and queue; "" means sendlimit.DefaultPrefix
-	Policy      string           // name of the policy of users whose settings name no other; "" means sendlimit.DefaultPolicyName
-	Policies    *rules.Policies  // follows them, for others too; nil means one of its own. With it Policy is not looked at
-	Reach       time.Duration    // how far ahead a send time may lie; zero means sendlimit.DefaultReach
-	KeepRecords time.Duration    // how long a record outlives its message; zero means sendlimit.DefaultKeepRecords
-	ExpireAfter time.Duration    // the workers'; zero means sendlimit.DefaultExpireAfter
-	Logger      *slog.Logger     // nil means none
-	Metrics     *metrics.Metrics // nil means none
-	Polling     queue.Polling    // the workers'
-	// LookAfter and OverdueAfter are as in sendlimit.Options.
-	LookAfter, OverdueAfter time.Duration
 	// StoreFullAt is how full the store may get, in percent of its maxmemory,
 	// before nothing more is accepted: 50 to 100, zero means DefaultStoreFullAt.
 	// A store that has no maxmemory, or does not tell, has no limit.
@@ -81,21 +70,13 @@ type Submitter struct {
 	account  string // whom it acts for, see For; "" for anybody
 }
 
-// New returns a Submitter on the store behind client. The error is a
-// *sendlimit.InvalidError. Close it.
-func New(client redis.UniversalClient, o Options) (*Submitter, error) {
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	options := sendlimit.Options{
-		Prefix: o.Prefix, Reach: o.Reach, KeepRecords: o.KeepRecords, ExpireAfter: o.ExpireAfter,
-		LookAfter: o.LookAfter, OverdueAfter: o.OverdueAfter,
-	}
-	commands, batcher, err := commandsOf(client, o.Batch)
+// New returns a Submitter on a backend. The error is a *fault.InvalidError. Close it.
+func New(b *backend.Backend, o Options) (*Submitter, error) {
+	commands, batcher, err := commandsOf(b.Client, o.Batch)
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSubmitter(client, commands, options, o)
+	s, err := newSubmitter(b, commands, o)
 	if err != nil {
 		if batcher != nil {
 			err = errors.Join(err, batcher.Close())
@@ -107,51 +88,35 @@ func New(client redis.UniversalClient, o Options) (*Submitter, error) {
 }
 
 // newSubmitter returns a Submitter that sends its commands by commands, and what
-// needs a connection of its own by client.
-func newSubmitter(client, commands redis.UniversalClient, options sendlimit.Options, o Options) (*Submitter, error) {
-	watch, err := messages.NewWatchList(client, options)
+// needs a connection of its own by the backend's client.
+func newSubmitter(b *backend.Backend, commands redis.UniversalClient, o Options) (*Submitter, error) {
+	room, err := newCapacity(b.Client, o.StoreFullAt)
 	if err != nil {
 		return nil, err
 	}
-	room, err := newCapacity(client, o.StoreFullAt)
+	copies, err := newReplicas(b.Client, b.Prefix, o.WaitReplicas, o.WaitReplicasTimeout)
 	if err != nil {
 		return nil, err
 	}
-	copies, err := newReplicas(client, o.Prefix, o.WaitReplicas, o.WaitReplicasTimeout)
-	if err != nil {
-		return nil, err
-	}
-	q, err := queue.New(commands, o.Prefix, o.Polling)
+	q, err := queue.New(commands, b.Prefix, b.Polling)
 	if err != nil {
 		return nil, err
 	}
 	s := &Submitter{
-		commands: commands, capacity: room, replicas: copies, queue: q, timers: q.Timers(watch, o.Logger),
-		clock: storeclock.New(), logger: o.Logger, metrics: o.Metrics, client: client,
+		Policies: b.Policies, options: b.Limits, commands: commands, capacity: room, replicas: copies,
+		queue: q, timers: q.Timers(b.Watch, b.Logger), clock: b.Clock, logger: b.Logger, metrics: b.Metrics, client: b.Client,
 	}
-	if err := s.judgeBy(o, options); err != nil {
+	if s.timeline, err = sendlimit.NewTimeline(commands, b.Limits); err != nil {
+		return nil, err
+	}
+	if s.records, err = messages.NewRecords(b.Client, b.Prefix); err != nil {
+		return nil, err
+	}
+	if s.charger, err = newCharger(commands, b.Limits, b.Clock, s.announce, b.Logger); err != nil {
 		return nil, err
 	}
 	s.timers.Start()
 	return s, nil
-}
-
-// judgeBy makes what a submitter judges messages by, and charges accounts with.
-func (s *Submitter) judgeBy(o Options, options sendlimit.Options) error {
-	var err error
-	if s.Policies, err = rules.Given(o.Policies, s.commands, rules.PoliciesOptions{Prefix: o.Prefix, Policy: o.Policy, Logger: o.Logger}); err != nil {
-		return err
-	}
-	options.Records, options.Rules = true, s.Policies.Rules()
-	s.options = options
-	if s.timeline, err = sendlimit.NewTimeline(s.commands, options); err != nil {
-		return err
-	}
-	if s.records, err = messages.NewRecords(s.client, o.Prefix); err != nil {
-		return err
-	}
-	s.charger, err = newCharger(s.commands, options, s.clock, s.announce, o.Logger)
-	return err
 }
 
 // announce hands notices that were raised to the queue.

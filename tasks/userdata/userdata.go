@@ -4,12 +4,10 @@ import (
 	"context"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
-	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/notices"
 	"github.com/sendlimit/sendlimiter/sendlimit/userdata"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
@@ -24,22 +22,17 @@ type Users struct {
 	queue   *queue.Queue
 }
 
-// New returns the users under a prefix, "" for sendlimit.DefaultPrefix. The
-// error is a *sendlimit.InvalidError.
-func New(client redis.UniversalClient, prefix string) (*Users, error) {
-	store, err := userdata.New(client, sendlimit.Options{Prefix: prefix})
+// New returns the users of a backend. The error is a *fault.InvalidError.
+func New(b *backend.Backend) (*Users, error) {
+	store, err := userdata.New(b.Client, b.Limits)
 	if err != nil {
 		return nil, err
 	}
-	notices, err := notices.New(client, notices.Options{Prefix: prefix})
+	outbox, err := notices.New(b.Client, notices.Options{Prefix: b.Prefix})
 	if err != nil {
 		return nil, err
 	}
-	q, err := queue.New(client, prefix, queue.Polling{})
-	if err != nil {
-		return nil, err
-	}
-	return &Users{store: store, notices: notices, queue: q}, nil
+	return &Users{store: store, notices: outbox, queue: b.Queue}, nil
 }
 
 // Document is everything that there is of a user. Times are spelled as in

@@ -2,14 +2,18 @@ package store
 
 import (
 	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// SubmitterOptions are what the settings say about submitting: the same in every
+// BackendOptions returns the options of a backend from the settings: the same in every
 // program.
+func BackendOptions(c config.Config) backend.Options {
+	return backend.Options{Prefix: c.Prefix, Reach: c.Reach, KeepRecords: c.KeepRecords, ExpireAfter: c.ExpireAfter}
+}
+
+// SubmitterOptions returns the options of a submitter from the settings: the same in
+// every program.
 func SubmitterOptions(c config.Config) submit.Options {
-	return submit.Options{
-		Prefix: c.Prefix, Reach: c.Reach, KeepRecords: c.KeepRecords, ExpireAfter: c.ExpireAfter,
-		StoreFullAt: c.StoreFullAt, WaitReplicas: c.WaitReplicas, WaitReplicasTimeout: c.WaitReplicasTimeout,
-	}
+	return submit.Options{StoreFullAt: c.StoreFullAt, WaitReplicas: c.WaitReplicas, WaitReplicasTimeout: c.WaitReplicasTimeout}
 }

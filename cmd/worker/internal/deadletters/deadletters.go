@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -60,10 +61,11 @@ func (d *commands) open(cmd *cobra.Command, do func(context.Context) error) (err
 	}
 	d.palette = d.Palette()
 	return store.With(cmd.Context(), d.Program, cmd.Flags(), func(client redis.UniversalClient, c config.Config) error {
-		d.Letters, err = deadletters.New(client, deadletters.Options{
-			Prefix: c.Prefix, Reach: c.Reach, ExpireAfter: c.ExpireAfter,
-		})
+		b, err := backend.Open(client, store.BackendOptions(c))
 		if err != nil {
+			return fmt.Errorf("opening the store: %w", err)
+		}
+		if d.Letters, err = deadletters.New(b); err != nil {
 			return fmt.Errorf("opening the dead letters: %w", err)
 		}
 		defer d.Close()

@@ -12,6 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 )
@@ -73,7 +74,11 @@ func (c *commands) refitPolicy(
 }
 
 func withRefitter(client redis.UniversalClient, c config.Config, do func(*refit.Refitter) error) (err error) {
-	r, err := refit.New(client, refit.Options{Options: store.SubmitterOptions(c)})
+	b, err := backend.Open(client, store.BackendOptions(c))
+	if err != nil {
+		return fmt.Errorf("opening the store: %w", err)
+	}
+	r, err := refit.New(b, refit.Options{Options: store.SubmitterOptions(c)})
 	if err != nil {
 		return fmt.Errorf("opening the reservations: %w", err)
 	}

@@ -7,8 +7,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
@@ -16,10 +14,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/deadletters"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/refit"
-	"github.com/sendlimit/sendlimiter/tasks/rules"
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
@@ -35,8 +33,7 @@ type apiServer struct {
 
 // newAPIServer returns the API on a store. Close it.
 func newAPIServer(
-	client redis.UniversalClient, c config.Config, policies *rules.Policies, accounts *accounts.Accounts,
-	m *serviceMetrics, logger *slog.Logger,
+	b *backend.Backend, c config.Config, accounts *accounts.Accounts, m *serviceMetrics, logger *slog.Logger,
 ) (_ *apiServer, err error) {
 	s := &apiServer{stopping: make(chan struct{})}
 	defer func() {
@@ -45,33 +42,29 @@ func newAPIServer(
 		}
 	}()
 	submits := store.SubmitterOptions(c)
-	submits.Policies, submits.Logger, submits.Metrics = policies, logger, m.tasks
-	if s.refitter, err = refit.New(client, refit.Options{Options: submits}); err != nil {
+	if s.refitter, err = refit.New(b, refit.Options{Options: submits}); err != nil {
 		return nil, err
 	}
 	submits.Batch = true // many ask at the same time, and batches must not take all connections
-	if s.submitter, err = submit.New(client, submits); err != nil {
+	if s.submitter, err = submit.New(b, submits); err != nil {
 		return nil, err
 	}
-	s.deadLetters, err = deadletters.New(client, deadletters.Options{
-		Prefix: c.Prefix, Policies: policies, Reach: c.Reach, ExpireAfter: c.ExpireAfter, Logger: logger,
-	})
+	if s.deadLetters, err = deadletters.New(b); err != nil {
+		return nil, err
+	}
+	stats, err := newStats(b.Client, c.Prefix, version())
 	if err != nil {
 		return nil, err
 	}
-	stats, err := newStats(client, c.Prefix, version())
+	counters, err := counters.New(b.Client, c.Prefix)
 	if err != nil {
 		return nil, err
 	}
-	counters, err := counters.New(client, c.Prefix)
+	rules, err := settings.NewPolicies(b.Client, c.Prefix)
 	if err != nil {
 		return nil, err
 	}
-	rules, err := settings.NewPolicies(client, c.Prefix)
-	if err != nil {
-		return nil, err
-	}
-	users, err := settings.NewUsers(client, c.Prefix)
+	users, err := settings.NewUsers(b.Client, c.Prefix)
 	if err != nil {
 		return nil, err
 	}

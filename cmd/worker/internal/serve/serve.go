@@ -19,10 +19,9 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
-	"github.com/sendlimit/sendlimiter/tasks/metrics"
 	"github.com/sendlimit/sendlimiter/tasks/retry"
-	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
 // serve delivers and serves the API until ctx ends; what was due before a time
@@ -72,16 +71,18 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 	if err != nil {
 		return err
 	}
-	policies, err := rules.NewPolicies(storage.client, rules.PoliciesOptions{Prefix: settings.Prefix, Logger: logger})
+	options := store.BackendOptions(settings)
+	options.Metrics, options.Logger = measured.tasks, logger
+	b, err := backend.Open(storage.client, options)
 	if err != nil {
 		return err
 	}
-	work, release, err := openWork(p.Stdout, storage.client, settings, policies, measured.tasks, dropDueBefore, logger)
+	work, release, err := openWork(p.Stdout, b, settings, dropDueBefore, logger)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, release()) }()
-	served, err := newAPIServer(storage.client, settings, policies, accounts, measured, logger)
+	served, err := newAPIServer(b, settings, accounts, measured, logger)
 	if err != nil {
 		return err
 	}
@@ -98,12 +99,11 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 // openWork returns what the worker does beside the API until its context ends,
 // and what to do after that.
 func openWork(
-	log io.Writer, client redis.UniversalClient, c config.Config, policies *rules.Policies, m *metrics.Metrics,
-	dropDueBefore time.Time, logger *slog.Logger,
+	log io.Writer, b *backend.Backend, c config.Config, dropDueBefore time.Time, logger *slog.Logger,
 ) (work func(context.Context) error, release func() error, err error) {
 	if !c.Deliver {
 		wait := func(ctx context.Context) error {
-			defer policies.Follow(ctx)()
+			defer b.Policies.Follow(ctx)()
 			waitForStop(ctx, c, logger)
 			return nil
 		}
@@ -118,7 +118,7 @@ func openWork(
 		return nil, nil, errors.Join(err, channels.ClosePush(channel))
 	}
 	release = func() error { return errors.Join(channels.ClosePush(channel), announcer.Close()) }
-	worker, err := newWorker(client, c, policies, channel, announcer, m, dropDueBefore, logger)
+	worker, err := newWorker(b, c, channel, announcer, dropDueBefore)
 	if err != nil {
 		return nil, nil, errors.Join(err, release())
 	}
@@ -157,18 +157,11 @@ func onlyGet(w http.ResponseWriter, _ *http.Request) {
 }
 
 func newWorker(
-	client redis.UniversalClient, c config.Config, policies *rules.Policies,
-	channel notifier.Notifier, announcer notifier.Announcer, m *metrics.Metrics,
-	dropDueBefore time.Time, logger *slog.Logger,
+	b *backend.Backend, c config.Config, channel notifier.Notifier, announcer notifier.Announcer, dropDueBefore time.Time,
 ) (*tasks.Worker, error) {
-	return tasks.NewWorker(client, tasks.WorkerOptions{
-		Prefix:          c.Prefix,
-		Policies:        policies,
+	return tasks.NewWorker(b, tasks.WorkerOptions{
 		Notifier:        channel,
 		Announcer:       announcer,
-		Reach:           c.Reach,
-		KeepRecords:     c.KeepRecords,
-		ExpireAfter:     c.ExpireAfter,
 		PushTimeout:     c.PushTimeout,
 		Deliveries:      c.Deliveries,
 		Retries:         retry.Policy{Min: c.RetryMin, Max: c.RetryMax, Attempts: c.MaxAttempts},
@@ -176,7 +169,5 @@ func newWorker(
 		OnUncertain:     deliver.OnUncertain(c.OnUncertain),
 		Tolerance:       c.Tolerance,
 		DropDueBefore:   dropDueBefore,
-		Metrics:         m,
-		Logger:          logger,
 	})
 }

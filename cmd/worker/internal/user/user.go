@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/store"
 	"github.com/sendlimit/sendlimiter/config"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/tasks/backend"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
@@ -163,7 +164,11 @@ func (e *userError) Code() fault.Code { return e.code }
 // withUsers calls do with the users of the store that the settings name.
 func (c commands) withUsers(cmd *cobra.Command, do func(context.Context, *userdata.Users) error) error {
 	return store.With(cmd.Context(), c.Program, cmd.Flags(), func(client redis.UniversalClient, settings config.Config) error {
-		users, err := userdata.New(client, settings.Prefix)
+		b, err := backend.Open(client, store.BackendOptions(settings))
+		if err != nil {
+			return fmt.Errorf("opening the store: %w", err)
+		}
+		users, err := userdata.New(b)
 		if err != nil {
 			return fmt.Errorf("opening the users: %w", err)
 		}

@@ -1,0 +1,17 @@
+// Package config reads the settings of the programs and checks them once, at start. A
+// setting comes from a flag, else from the environment, else from a YAML file, else it has
+// its default. An empty value means none.
+//
+// A setting has one name in three spellings: push_timeout in the file,
+// SENDLIMIT_PUSH_TIMEOUT in the environment, --push-timeout as a flag. Nested names are
+// joined: policy.rules is SENDLIMIT_POLICY_RULES and --policy-rules. REDIS_URL has no
+// prefix. Secrets (push_secret, smtp_password, alert_secret) have no flag, because all
+// users of a machine can read its command lines.
+//
+//	Config       all settings, valid; Load returns one
+//	Check        what one program requires of them
+//	ReadPolicy   a policy in a file; package policy judges it
+//	Error        everything that is wrong: setting, value, what is allowed, file and line
+//
+// Package config starts nothing and knows no store.
+package config

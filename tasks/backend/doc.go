@@ -1,0 +1,14 @@
+// Package backend opens a store for the parts of a program: its policies, its queue
+// and the options that all parts share.
+//
+//	b, err := backend.Open(client, backend.Options{Prefix: "orders"})
+//	submitter, err := submit.New(b, submit.Options{})
+//	worker, err := tasks.NewWorker(b, tasks.WorkerOptions{Notifier: channel})
+//
+// A program opens one Backend for each store. Its parts then follow the policies
+// together, estimate the store's clock together, and can't disagree about the prefix,
+// the reach or how long records are kept. Open makes no call to the store.
+//
+// The constructors of package sendlimit and its folders take a client and options of
+// their own instead: who uses a single limiter there needs no queue.
+package backend
