@@ -17,6 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -55,6 +56,7 @@ func (q request) from(address string) request {
 
 // The matrix: every operation, and every kind of caller.
 func TestWhoMayDoWhat(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	open, r := newRig(t), newRig(t, locked, behindProxy)
 	r.key("expired", accounts.ScopeRead)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sendlimit/sendlimiter/api"
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
 // hostile are texts that have brought down parsers, paths, stores or logs.
@@ -100,6 +101,7 @@ func harmless(tb testing.TB, got *httptest.ResponseRecorder, asked string) {
 // FuzzOperations puts hostile names, queries, headers and bodies to each
 // operation.
 func FuzzOperations(f *testing.F) {
+	sendlimittest.Long(f)
 	all := operations()
 	for i, o := range all {
 		for _, text := range hostile() {
@@ -158,6 +160,7 @@ func encode(name string) string {
 
 // FuzzRequests puts hostile requests to the API: any that HTTP takes for one.
 func FuzzRequests(f *testing.F) {
+	sendlimittest.Long(f)
 	for _, o := range operations() {
 		for _, method := range []string{o.method, "OPTIONS", "HEAD", "CONNECT", "TRACE", "get", "!"} {
 			f.Add(method+" "+o.target, "Content-Type: application/json", o.body)

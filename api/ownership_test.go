@@ -13,6 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
@@ -20,6 +21,7 @@ import (
 // An id that one account gives up and another takes, while the first still
 // cancels and moves: whose a message is, is judged with what is done to it.
 func TestAnIDThatGoesFromOneAccountToAnother(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	r := newRig(t, locked)
 	both := []accounts.Scope{accounts.ScopeSubmit, accounts.ScopeRead}

@@ -33,6 +33,7 @@ func TestAlertsAgreeWithTheModel(t *testing.T) {
 
 // Records, gate and watch list equal a plain model of each message.
 func TestMessagesAgreeWithTheirAccount(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	_, client := redistest.Embedded(t)
 	var mailboxes atomic.Int64

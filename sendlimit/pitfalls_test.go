@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
@@ -321,6 +322,7 @@ func TestPitfall14MoreThanTheLimit(t *testing.T) {
 // Large windows were slow, and therefore limited or approximated. This one is
 // exact with 10,000 reservations. Benchmarks measure its speed.
 func TestPitfall15AWindowOfAYear(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	const held = 10_000
 	s := story.New(t, "1/minute", "1000/366d")

@@ -149,6 +149,7 @@ func (r *callRecorder) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 // Whichever version does which step of a story, each step has the same outcome,
 // and so has the story.
 func TestTwoVersionsShareAStore(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	_, embedded := redistest.Embedded(t)
 	loadScripts(t, embedded)

@@ -146,6 +146,7 @@ func TestPitfall27EraseWaitsForADelivery(t *testing.T) {
 
 // What does not end in time is said, and found the next time.
 func TestEraseSaysWhatIsRunningStill(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	tell(t, func(s *story) {
 		hang := make(chan struct{})

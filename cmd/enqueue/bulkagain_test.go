@@ -52,6 +52,7 @@ func (f *fixture) reservations(t *testing.T) map[string]map[string]float64 {
 
 // The real traffic comes out as the model says, line by line.
 func TestBulkAgreesWithTheModel(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	trace, err := traffic.Load(2000)
 	require.NoError(t, err)
@@ -92,6 +93,7 @@ func requireDecision(t *testing.T, want sendlimit.Decision, got message.Outcome)
 }
 
 func TestBulkAgainChangesNothing(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	f := newFixture(t)
 	lines := trafficLines(t, 500)
@@ -140,6 +142,7 @@ type readerFunc func([]byte) (int, error)
 func (f readerFunc) Read(b []byte) (int, error) { return f(b) }
 
 func TestAStoreThatFailsInTheMiddle(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	lines := trafficLines(t, 1000)
 	whole := newFixture(t)

@@ -16,6 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
@@ -101,6 +102,7 @@ func TestDeadLettersAreListed(t *testing.T) {
 }
 
 func TestManyDeadLettersAreListed(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	g := newGiven(t)
 	const many = messages.MaxDeadLetters + 5

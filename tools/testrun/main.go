@@ -55,7 +55,7 @@ func runAll(out io.Writer, packages []string, parallel int, norace bool) error {
 	if err != nil {
 		return err
 	}
-	flags := []string{"test", "-json", "-vet=off", "-shuffle=on", "-timeout=20m"} // the linters vet
+	flags := []string{"test", "-json", "-vet=off", "-shuffle=on", "-timeout=20m", "-ldflags=-w"} // the linters vet; nobody debugs these binaries
 	if parallel > 0 {
 		flags = append(flags, fmt.Sprintf("-parallel=%d", parallel))
 	}

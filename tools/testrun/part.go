@@ -42,6 +42,8 @@ func runPart(out io.Writer, args []string) (*outcomes, error) {
 	}
 	command := exec.Command("go", args...) //nolint:gosec,noctx // the arguments are make's
 	command.Stderr = os.Stderr
+	// The race detector would let each program sleep for a second before it ends.
+	command.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=10 "+os.Getenv("GORACE"))
 	stdout, err := command.StdoutPipe()
 	if err != nil {
 		return o, fmt.Errorf("go test: %w", err)
