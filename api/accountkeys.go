@@ -20,8 +20,8 @@ func (s *server) addKeyRoute() route {
 	return route{
 		Operation: huma.Operation{
 			OperationID: "addAccountKey", Method: http.MethodPost, Path: keysPattern, Tags: []string{"accounts"},
-			Summary: "Give an account one more API key",
-			Description: "The others go on letting it in: to rotate a key without a gap, make a new one, use it, and remove the old one. " +
+			Summary: "Add an API key to an account",
+			Description: "The other keys stay valid. To rotate a key without a gap, add a new one, use it, and remove the old one. " +
 				"Each request makes a key, repeated ones too.",
 			Parameters:  []*huma.Param{accountParameter()},
 			RequestBody: jsonBody[message.APIKeyDraft](s),
@@ -56,10 +56,10 @@ func (s *server) removeKeyRoute() route {
 		Operation: huma.Operation{
 			OperationID: "removeAccountKey", Method: http.MethodDelete, Path: keysPattern + "/{key}", Tags: []string{"accounts"},
 			Summary:     "Remove an API key",
-			Description: "It lets nobody in any more, in every process within a second.",
+			Description: "The key becomes invalid within a second in every process.",
 			Parameters: []*huma.Param{accountParameter(), {
 				Name: "key", In: "path", Required: true, Example: "Zx3kQ9aB",
-				Description: "The key's id, which is not the key itself.",
+				Description: "The key's id, which is not secret.",
 				Schema:      &huma.Schema{Type: huma.TypeString},
 			}},
 			Responses: responses[message.Account](s, "Removed: the account as it is now.", http.StatusNotFound),

@@ -19,7 +19,7 @@ const (
 	accountPattern = accountsPath + "/{account}"
 )
 
-// AccountOf is an account as callers see it.
+// AccountOf returns an account in the form of answers.
 func AccountOf(a accounts.Account) message.Account {
 	account := message.Account{
 		Name: a.Name, Tier: a.Tier, Contact: a.Contact, TimeZone: a.TimeZone, ReportAt: a.ReportAt,
@@ -34,7 +34,7 @@ func AccountOf(a accounts.Account) message.Account {
 	return account
 }
 
-// KeyOf is an API key as callers see it.
+// KeyOf returns an API key in the form of answers.
 func KeyOf(k accounts.APIKey) message.APIKey {
 	scopes := make([]message.Scope, len(k.Scopes))
 	for i, scope := range k.Scopes {
@@ -73,7 +73,7 @@ func (s *server) createAccountRoute() route {
 	return route{
 		Operation: huma.Operation{
 			OperationID: "createAccount", Method: http.MethodPost, Path: accountsPath, Tags: []string{"accounts"},
-			Summary:     "Make an account",
+			Summary:     "Create an account",
 			RequestBody: jsonBody[message.AccountDraft](s),
 			Responses:   all,
 		},
@@ -102,7 +102,7 @@ func (s *server) showAccountRoute() route {
 	return route{
 		Operation: huma.Operation{
 			OperationID: "getAccount", Method: http.MethodGet, Path: accountPattern, Tags: []string{"accounts"},
-			Summary:    "Look at an account",
+			Summary:    "Get an account",
 			Parameters: []*huma.Param{accountParameter()},
 			Responses:  responses[message.Account](s, "The account.", http.StatusNotFound),
 		},
@@ -127,7 +127,7 @@ func (s *server) changeAccountRoute() route {
 		Operation: huma.Operation{
 			OperationID: "changeAccount", Method: http.MethodPatch, Path: accountPattern, Tags: []string{"accounts"},
 			Summary:     "Change an account",
-			Description: "Holds from the next request of its keys on, in every process within a second. What is charged stays charged.",
+			Description: "Takes effect within a second in every process. Messages that are already charged stay charged.",
 			Parameters:  []*huma.Param{accountParameter()},
 			RequestBody: jsonBody[message.AccountPatch](s),
 			Responses:   responses[message.Account](s, "Changed.", bodyProblems(http.StatusNotFound)...),
@@ -150,7 +150,7 @@ func (s *server) changeAccount(r *http.Request, _ web.Query) (web.Answer, error)
 	return web.Done(AccountOf(account)), nil
 }
 
-// expiryOf reads the expiry of a key; the zero time is none.
+// expiryOf reads the expiry of a key. The zero time means never.
 func expiryOf(d message.APIKeyDraft) (time.Time, error) {
 	if d.ExpiresAt == "" {
 		return time.Time{}, nil

@@ -16,7 +16,7 @@ const (
 	tierPattern = tiersPath + "/{tier}"
 )
 
-// TierOf is a tier as callers see it.
+// TierOf returns a tier in the form of answers.
 func TierOf(t accounts.Tier) message.Tier {
 	return message.Tier{Name: t.Name, TierLimits: message.TierLimits{
 		RequestsPerMinute: t.RequestsPerMinute,
@@ -51,7 +51,7 @@ func (s *server) showTierRoute() route {
 	return route{
 		Operation: huma.Operation{
 			OperationID: "getTier", Method: http.MethodGet, Path: tierPattern, Tags: []string{"accounts"},
-			Summary:    "Look at a tier",
+			Summary:    "Get a tier",
 			Parameters: []*huma.Param{tierParameter()},
 			Responses:  responses[message.Tier](s, "The tier.", http.StatusNotFound),
 		},
@@ -75,9 +75,9 @@ func (s *server) setTierRoute() route {
 	return route{
 		Operation: huma.Operation{
 			OperationID: "setTier", Method: http.MethodPut, Path: tierPattern, Tags: []string{"accounts"},
-			Summary: "Make a tier, or replace it",
-			Description: "Holds for all its accounts from their next requests on, in every process within a second. " +
-				"What is charged stays charged.",
+			Summary: "Create or replace a tier",
+			Description: "Takes effect for all its accounts within a second in every process. " +
+				"Messages that are already charged stay charged.",
 			Parameters:  []*huma.Param{tierParameter()},
 			RequestBody: jsonBody[message.TierLimits](s),
 			Responses:   responses[message.Tier](s, "As it is now.", bodyProblems()...),

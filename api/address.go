@@ -7,19 +7,19 @@ import (
 	"strings"
 )
 
-// address is whom failed logins of a request are counted against: an IPv4
-// address, or the /64 of an IPv6 address, which is one household's.
+// address returns the address for which failed logins are counted: an IPv4 address, or the
+// /64 of an IPv6 address, which usually belongs to one household.
 func (s *server) address(r *http.Request) string {
 	from := s.client(r)
 	if !from.Is6() {
-		return from.String() // "invalid IP" of a listener that is none of IP: all of them together
+		return from.String() // "invalid IP" if the listener does not use IP: one count for all
 	}
 	return netip.PrefixFrom(from, 64).Masked().String()
 }
 
-// client is the address a request comes from. Where that is a trusted proxy, it
-// is the last one in X-Forwarded-For that is not: what stands before that,
-// anybody can have written.
+// client returns the address of the client. If a trusted proxy sent the request, that is
+// the last address in X-Forwarded-For that is no trusted proxy. Anybody can have written
+// those before it.
 func (s *server) client(r *http.Request) netip.Addr {
 	from := parseAddress(r.RemoteAddr)
 	forwarded := strings.Split(strings.Join(r.Header.Values("X-Forwarded-For"), ","), ",")
@@ -40,8 +40,8 @@ func (s *server) trusted(address netip.Addr) bool {
 	return address.IsValid() && slices.ContainsFunc(s.trustedProxies, func(p netip.Prefix) bool { return p.Contains(address) })
 }
 
-// parseAddress reads an address with or without a port, without its zone. The
-// zero Addr is none.
+// parseAddress reads an address with or without a port, and drops its zone. The zero Addr
+// means that there is none.
 func parseAddress(text string) netip.Addr {
 	if with, err := netip.ParseAddrPort(text); err == nil {
 		return with.Addr().Unmap().WithZone("")

@@ -20,47 +20,46 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// Options configure the API. Submitter, DeadLetters, Policies, Refitter, Users,
-// Accounts, Counters, Stats and Now have to be there; the zero value of the rest is
-// what most want.
+// Options configure the API. Submitter, DeadLetters, Policies, Refitter, Users, Accounts,
+// Counters, Stats and Now are required. The zero value of the others suits most programs.
 type Options struct {
 	Submitter   *submit.Submitter
 	DeadLetters *deadletters.Letters
-	// Policies say who may get what and when, Users what is set for single users,
-	// and Refitter finds what is scheduled and does not fit a policy.
+	// Policies and Users are the stored policies and users' settings. Refitter finds
+	// scheduled messages that do not fit a policy.
 	Policies *settings.Policies
 	Users    *settings.Users
 	Refitter *refit.Refitter
-	// Accounts say whom a key stands for, and Counters how often it may submit.
+	// Accounts finds the account of a key. Counters limits how often an account submits.
 	Accounts *accounts.Accounts
 	Counters *counters.Counters
-	// Stats says what is known of the queue and the store. An error is answered
-	// as one of the store.
+	// Stats returns the state of the queue and the store. An error is answered like an
+	// error of the store.
 	Stats func(context.Context) (message.Stats, error)
-	// Now is the local clock, for deadlines and where a request leaves a time
-	// out. Messages are judged by the store's.
+	// Now is the local clock, for deadlines and for times that a request leaves out. The
+	// store's clock decides about messages.
 	Now     func() time.Time
 	Logger  *slog.Logger // nil means none
 	Limits  Limits
-	Version string // of the program, as the OpenAPI document and the stats tell it
-	// RequireKeys refuses requests without an API key. Without it they are the
-	// operator's, which is for addresses that nobody else reaches; a key that is
-	// sent is checked all the same.
+	Version string // of the program, for the OpenAPI document and the stats
+	// RequireKeys refuses requests without an API key. If it is false, such requests have
+	// all rights, which is for addresses that only the operator reaches. A key that is
+	// sent is checked in any case.
 	RequireKeys bool
-	// TrustedProxies are those whose X-Forwarded-For is believed.
+	// TrustedProxies are the proxies whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
-	// Metrics answers GET /metrics for who has the scope read; nil is no such
-	// page. It is asked however many requests are being answered, and a key that
-	// was valid an hour ago at most is believed while the store is away.
+	// Metrics answers GET /metrics for keys with the scope read. Nil serves no metrics. It
+	// does not count towards Limits.InFlight. While the store is away it accepts a key
+	// that was valid within the last hour.
 	Metrics http.Handler
-	// LoginRefused is called for each request whose key is wrong, or is not
-	// looked at since too many were; nil means nothing.
+	// LoginRefused is called for each request with a wrong key, and for each that is
+	// refused after too many of them. It may be nil.
 	LoginRefused func()
-	// Before stands before all that is under /v1/; nil is nothing. It answers by
-	// WriteProblem, or lets a request through to the handler it was given.
+	// Before wraps the handler of all requests under /v1/. It answers with WriteProblem,
+	// or calls the handler. It may be nil.
 	Before func(http.Handler) http.Handler
-	// Stopping is closed when the server is about to end, so that streams end
-	// too; nil means never.
+	// Stopping is closed when the server is about to end, which ends streams. Nil means
+	// never.
 	Stopping <-chan struct{}
 }
 
@@ -90,8 +89,7 @@ type server struct {
 	schemas           huma.Registry // of the OpenAPI document
 }
 
-// New returns what answers the API's requests. The error is a
-// *sendlimit.InvalidError.
+// New returns the handler of all requests to the API. The error is a *fault.InvalidError.
 func New(o Options) (http.Handler, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -122,7 +120,7 @@ func New(o Options) (http.Handler, error) {
 	return s.observe(s.recovered(sameOrigin(beforeV1(answers, o.Before)))), nil
 }
 
-// check says what is missing.
+// check returns an error about the first option that is missing.
 func (o Options) check() error {
 	for _, needed := range []struct {
 		field   string
@@ -145,7 +143,7 @@ func (o Options) check() error {
 	return nil
 }
 
-// beforeV1 puts a handler before what is under /v1/.
+// beforeV1 wraps the handler of requests under /v1/.
 func beforeV1(all http.Handler, before func(http.Handler) http.Handler) http.Handler {
 	if before == nil {
 		return all

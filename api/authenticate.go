@@ -16,44 +16,41 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// caller is who sends a request. The zero value is nobody, who may do nothing.
+// caller is the sender of a request. The zero value may do nothing.
 type caller struct {
 	identity accounts.Identity
-	// keyless is set for the operator of a server that asks for no keys.
+	// keyless is set if there is no key and the server requires none.
 	keyless bool
 }
 
-// may reports whether the caller has a scope. Who has a key has an account: one
-// without would be confined to nothing.
+// may reports whether the caller has a scope. A key without an account has none: it could
+// not be confined to an account.
 func (c caller) may(scope accounts.Scope) bool {
 	return c.keyless || c.account() != "" && c.identity.May(scope)
 }
 
-// account is who is charged for what the caller submits; "" for nobody.
+// account returns the account that is charged for what the caller submits, or "".
 func (c caller) account() string { return c.identity.Account.Name }
 
-// confined reports whether the caller reaches the messages of its own account
-// alone.
+// confined reports whether the caller reaches only the messages of its own account.
 func (c caller) confined() bool { return !c.may(accounts.ScopeAdmin) }
 
-// callerOf is who sends the request that ctx is of.
+// callerOf returns the caller of the request to which ctx belongs.
 func callerOf(ctx context.Context) caller { return exchangeOf(ctx).caller }
 
 const (
-	// loginFresh is how long a key that was valid is taken for valid.
+	// loginFresh is how long a valid key is not looked up again.
 	loginFresh = time.Second
-	// loginKnown is how long a key that was valid is looked up although its
-	// address has too many failed logins: those of others must not shut out who
-	// shares the address.
+	// loginKnown is how long a valid key is still looked up when its address is blocked:
+	// wrong keys of others must not lock out a client with the same address.
 	loginKnown = 24 * time.Hour
-	// loginOutlasts is how long a key that was valid lets see how this process is
-	// doing while the store is away.
+	// loginOutlasts is how long a valid key may read metrics while the store is away.
 	loginOutlasts = time.Hour
-	// mostLogins is how many valid keys are remembered at most.
+	// mostLogins is the largest number of valid keys to remember.
 	mostLogins = 10_000
 )
 
-// logins are the keys that were valid a short while ago, by their SHA-256.
+// logins caches keys that were valid, by their SHA-256.
 type logins struct {
 	mu    sync.Mutex
 	known map[[sha256.Size]byte]login
@@ -64,7 +61,7 @@ type login struct {
 	at       time.Time
 }
 
-// valid reports whether the login is still known for so long at a time.
+// valid reports whether the login is younger than within and its key has not expired.
 func (l login) valid(now time.Time, within time.Duration) bool {
 	expires := l.identity.Key.ExpiresAt
 	return !l.at.IsZero() && now.Sub(l.at) < within && (expires.IsZero() || now.Before(expires))
@@ -88,7 +85,8 @@ func (l *logins) add(key [sha256.Size]byte, identity accounts.Identity, now time
 	l.known[key] = login{identity: identity, at: now}
 }
 
-// forget makes room: what is long gone, or else all, which costs a look each.
+// forget makes room. It removes old logins, or all if there are none. A removed key is
+// looked up again.
 func (l *logins) forget(now time.Time) {
 	for key, login := range l.known {
 		if !login.valid(now, loginKnown) {
@@ -106,9 +104,9 @@ func (l *logins) remove(key [sha256.Size]byte) {
 	delete(l.known, key)
 }
 
-// authenticate says who sends a request. A key that is sent is checked even
-// where none is needed; where outlasts is set, one that was valid a while ago is
-// believed while the store is away.
+// authenticate returns the caller of a request. It checks a key that is sent even if none is
+// required. With outlasts it accepts, while the store is away, a key that was valid within
+// loginOutlasts.
 func (s *server) authenticate(r *http.Request, outlasts bool) (caller, error) {
 	given := r.Header.Values("Authorization")
 	if len(given) == 0 {
@@ -134,7 +132,7 @@ func (s *server) authenticate(r *http.Request, outlasts bool) (caller, error) {
 		s.loginRefused()
 		return caller{}, tooManyLogins(wait)
 	}
-	// A client that has closed its half of the connection waits for its answer.
+	// A client that closed its half of the connection still waits for its answer.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.limits.Timeout)
 	defer cancel()
 	identity, ok, err := s.accounts.Authenticate(ctx, secret)
@@ -160,7 +158,7 @@ func (s *server) authenticate(r *http.Request, outlasts bool) (caller, error) {
 	return caller{}, unauthorized("the key is unknown, has expired, or its account is disabled", "invalid_token")
 }
 
-// bearer takes the key out of an Authorization header.
+// bearer returns the key in an Authorization header.
 func bearer(given []string) (string, bool) {
 	scheme, secret, _ := strings.Cut(given[0], " ")
 	secret = strings.TrimSpace(secret)
@@ -170,8 +168,8 @@ func bearer(given []string) (string, bool) {
 
 const challenge = `Bearer realm="sendlimit"`
 
-// unauthorized is the answer to who has not said who it is. reason is a word of
-// RFC 6750, or "" where there was no key.
+// unauthorized returns the error for a request without a valid key. reason is a word of
+// RFC 6750, or "" if there was no key.
 func unauthorized(detail, reason string) error {
 	header := http.Header{"Www-Authenticate": {challenge}}
 	if reason != "" {
@@ -193,7 +191,7 @@ func tooManyLogins(wait time.Duration) error {
 	}
 }
 
-// retryAfter is a wait in whole seconds, at least one.
+// retryAfter returns a wait in whole seconds, at least one.
 func retryAfter(wait time.Duration) string {
 	return strconv.FormatInt(max(int64(math.Ceil(wait.Seconds())), 1), 10)
 }

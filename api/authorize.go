@@ -15,7 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// authorized lets through who may do what a route does.
+// authorized returns a handler that checks the key and its scope before the route runs.
 func (s *server) authorized(rt route) http.HandlerFunc {
 	var next http.Handler = rt.handle
 	if rt.limited {
@@ -35,11 +35,11 @@ func (s *server) authorized(rt route) http.HandlerFunc {
 	}
 }
 
-// submitEvent is what a request that submits counts as.
+// submitEvent is the event that a request that submits counts as.
 const submitEvent = "submit"
 
-// limited counts a request for its account, before next may judge messages: in
-// the account's tier, and in what is set for the event.
+// limited counts a request for its account before next runs: against the limit of the
+// account's tier, and against those of the event.
 func (s *server) limited(next http.Handler) http.Handler {
 	guard := counters.Guard[*http.Request]{
 		Counters: s.counters, Event: submitEvent,
@@ -67,15 +67,15 @@ func forbidden(scope accounts.Scope) error {
 	}
 }
 
-// charging is the submitter of what the caller submits, for which its account is
-// charged.
+// charging returns the submitter for what the caller submits. It charges the caller's
+// account.
 func (s *server) charging(ctx context.Context) *submit.Submitter {
 	return s.actingFor(callerOf(ctx).account())
 }
 
-// reaching is the submitter of what the caller sees and changes. To who is
-// confined to an account, others' messages are as if there were none; whose a
-// message is, is judged with what is done to it.
+// reaching returns the submitter for what the caller reads and changes. For a confined
+// caller, messages of other accounts do not exist. The owner of a message is checked
+// together with the change itself.
 func (s *server) reaching(ctx context.Context) *submit.Submitter {
 	who := callerOf(ctx)
 	if !who.confined() {
@@ -91,8 +91,7 @@ func (s *server) actingFor(account string) *submit.Submitter {
 	return s.submitter.For(account)
 }
 
-// concealed is an outcome for the caller to see: without the ids of others'
-// messages in the way.
+// concealed returns an outcome without the ids of other accounts' messages.
 func (s *server) concealed(ctx context.Context, o message.Outcome) (message.Outcome, error) {
 	if !callerOf(ctx).confined() || len(o.Violations) == 0 {
 		return o, nil
@@ -104,8 +103,9 @@ func (s *server) concealed(ctx context.Context, o message.Outcome) (message.Outc
 	return o, s.conceal(ctx, o.User, lists...)
 }
 
-// conceal takes the ids of others' messages out of lists of a user's. Whose they
-// are is looked up once for all lists; what is not known is taken for others'.
+// conceal removes the ids of other accounts' messages from lists of a user's messages. It
+// looks them up once for all lists. A message that is not found belongs to another
+// account.
 func (s *server) conceal(ctx context.Context, user string, lists ...[]message.Conflict) error {
 	if !callerOf(ctx).confined() {
 		return nil
@@ -136,5 +136,5 @@ func (s *server) conceal(ctx context.Context, user string, lists ...[]message.Co
 	return nil
 }
 
-// maxLook bounds how many messages one round trip looks at.
+// maxLook bounds how many messages one round trip looks up.
 const maxLook = 1000

@@ -20,18 +20,17 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// ndjson is a JSON value a line, in a batch and in its answer.
+// ndjson is the media type of JSON lines, in a batch and in its answer.
 const ndjson = "application/x-ndjson"
 
-// What a batch has in hand at most, so that some 10 MB are enough for it.
+// What a batch processes at a time: about 10 MB.
 const (
 	batchLanes  = 16
 	batchWindow = 1024
 )
 
-// lingerWithin is how long what a client still sends is taken, after the last
-// line of an answer that came early: a connection that is closed over unread
-// data may lose what the client has not read.
+// lingerWithin is how long the server still reads after the last line of an answer that
+// came early. Closing a connection with unread data may lose what the client has not read.
 const lingerWithin = time.Second
 
 var errStopping = errors.New("this server stops")
@@ -39,8 +38,8 @@ var errStopping = errors.New("this server stops")
 func (s *server) batchRoute() route {
 	all := s.problems(http.StatusBadRequest, http.StatusRequestTimeout, http.StatusUnsupportedMediaType, http.StatusUnprocessableEntity)
 	all[strconv.Itoa(http.StatusOK)] = &huma.Response{
-		Description: "The outcome of each line, in their order, as a JSON object a line; `line` is its number from 1. " +
-			"One whose outcome is `error` is the last, and was not judged: go on with its line.",
+		Description: "The outcome of each line in order, one JSON object a line; `line` is its number from 1. " +
+			"An outcome `error` is the last. Its line was not judged: continue with that line.",
 		Headers: headers(web.RequestIDHeader),
 		Content: map[string]*huma.MediaType{ndjson: {Schema: schemaOf[message.Outcome](s)}},
 	}
@@ -48,13 +47,13 @@ func (s *server) batchRoute() route {
 		Operation: huma.Operation{
 			OperationID: "submitBatch", Method: http.MethodPost, Path: "/v1/messages/batch", Tags: []string{"messages"},
 			Summary: "Submit many messages",
-			Description: "Takes any number of messages, a JSON object a line (NDJSON), and answers with the outcome of each while " +
+			Description: "Accepts any number of messages, one JSON object a line (NDJSON), and answers with the outcome of each while " +
 				"it still reads. A user's messages are judged in the order of the lines. A line that is no message is answered as " +
-				"`invalid`, and the rest go on; blank lines are passed over. The answers have to be read while lines are " +
-				"sent, or no more lines are read: a client that takes no answers, or sends no whole line, for 30 seconds is cut off. " +
-				"Where messages have ids, the same batch can be sent again, and each message is accepted once. " +
-				"An account's batch counts as one of its requests, and each line is charged as one message: a line beyond the quota is " +
-				"refused with quota_exceeded, and the rest go on.",
+				"`invalid`, and the others continue; blank lines are skipped. Read the answers while you send lines, or the server " +
+				"stops reading: it closes the connection to a client that reads no answers, or sends no whole line, for 30 seconds. " +
+				"If messages have ids, the same batch can be sent again, and each message is accepted once. " +
+				"A batch counts as one request of its account, and each line as one message: a line beyond the quota is " +
+				"refused with quota_exceeded, and the others continue.",
 			RequestBody: &huma.RequestBody{
 				Required: true, Content: map[string]*huma.MediaType{ndjson: {Schema: schemaOf[message.Draft](s)}},
 			},
@@ -64,14 +63,13 @@ func (s *server) batchRoute() route {
 	}
 }
 
-// submitBatch submits the messages of a request, a line each, and answers with a
-// line for each in their order, while the request is still being read. A client
-// that does not read its answers is not read from either.
+// submitBatch submits the messages of a request, one a line, and answers with a line for
+// each in order while it still reads the request. It reads no more while the client does
+// not read its answers.
 //
-// What the batch is for is known to its connection alone, so it goes on when the
-// request's context ends: that a client has closed its half of the connection,
-// as one may that has sent everything, ends the context too. One that has gone
-// away can be neither read from nor written to.
+// It does not stop when the request's context ends: a client that has sent everything may
+// close its half of the connection, which ends the context. A client that is gone can be
+// neither read from nor written to, and that ends the batch.
 func (s *server) submitBatch(w http.ResponseWriter, r *http.Request) {
 	_, err := web.ParseQuery(r.URL.RawQuery, nil)
 	if err == nil {
@@ -82,10 +80,9 @@ func (s *server) submitBatch(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	control := http.NewResponseController(w)
-	// The one writer that has no such mode is HTTP/2's, which needs none.
+	// Only the writer of HTTP/2 lacks this mode, and does not need it.
 	_ = control.EnableFullDuplex()
-	// The rest of a request that was not read to its end must not be taken for
-	// the next one.
+	// The unread rest of a request must not be read as the next request.
 	w.Header().Set("Connection", "close")
 
 	lines := newLines(r.Body, control, s.now, s.limits.Timeout)
@@ -101,8 +98,8 @@ func (s *server) submitBatch(w http.ResponseWriter, r *http.Request) {
 	s.endBatch(w, r, lines, answers, err)
 }
 
-// endWhenStopping ends a stream when the server is about to end. The function
-// returned waits until nothing watches for that any more, once ctx has ended.
+// endWhenStopping ends a stream when the server is about to end. Call the returned function
+// after ctx has ended: it waits for the goroutine that watches.
 func (s *server) endWhenStopping(ctx context.Context, stop context.CancelCauseFunc, answers *answers) func() {
 	var watching sync.WaitGroup
 	watching.Go(func() {
@@ -116,8 +113,8 @@ func (s *server) endWhenStopping(ctx context.Context, stop context.CancelCauseFu
 	return watching.Wait
 }
 
-// judgeLine submits a message. It runs in goroutines of the batch, whose panic
-// nobody else would catch.
+// judgeLine submits a message. It runs in goroutines of the batch, so it recovers panics
+// itself.
 func (s *server) judgeLine(ctx context.Context, m message.Message) (o message.Outcome, err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
@@ -130,8 +127,8 @@ func (s *server) judgeLine(ctx context.Context, m message.Message) (o message.Ou
 	return s.concealed(ctx, o)
 }
 
-// endBatch says why not every line was judged, if so: in a last line, or in the
-// status where none was answered yet.
+// endBatch ends the answer. If not every line was judged it says why: in a last line, or in
+// the status if no line was answered yet.
 func (s *server) endBatch(w http.ResponseWriter, r *http.Request, lines *lines, answers *answers, err error) {
 	stopped, early := errors.AsType[*bulk.StoppedError](err)
 	_, gone := errors.AsType[*answerError](err)
@@ -145,7 +142,7 @@ func (s *server) endBatch(w http.ResponseWriter, r *http.Request, lines *lines, 
 	}
 	status, last := s.whyStopped(r.Context(), stopped, err)
 	if answers.begun() {
-		_ = answers.Emit(last) // who has gone away is told nothing more
+		_ = answers.Emit(last) // a client that is gone needs no answer
 		_ = answers.Flush()
 	} else {
 		web.WriteProblemStatus(w, status, last)
@@ -154,7 +151,7 @@ func (s *server) endBatch(w http.ResponseWriter, r *http.Request, lines *lines, 
 	lines.end(lingerWithin)
 }
 
-// whyStopped is the outcome that a batch ends with early, and its HTTP status.
+// whyStopped returns the outcome and the HTTP status of a batch that stopped early.
 func (s *server) whyStopped(ctx context.Context, stopped *bulk.StoppedError, err error) (int, message.Outcome) {
 	status, o := http.StatusServiceUnavailable, message.Outcome{Code: fault.CodeUnavailable}
 	broken, unreadable := errors.AsType[*bodyError](err)
@@ -171,7 +168,7 @@ func (s *server) whyStopped(ctx context.Context, stopped *bulk.StoppedError, err
 		o = s.outcomeOf(ctx, stopped.Err)
 		status = web.KindOf(o.Code).Status
 	}
-	// Whatever the code: this is no line's own outcome.
+	// Whatever the code, this is not the outcome of a line.
 	o.Outcome, o.Line = message.Errored, stopped.Line
 	o.Detail += fmt.Sprintf(": go on with line %d", stopped.Line)
 	return status, o

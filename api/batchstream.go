@@ -19,8 +19,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// bodyError is returned when a request's body can't be read any further. It
-// does not unwrap to its cause, which would be taken for that of a file.
+// bodyError is returned when a request's body can't be read any further. It does not unwrap
+// to its cause, which would look like an error of a file.
 type bodyError struct{ cause error }
 
 func (e *bodyError) Error() string { return "reading the body: " + e.cause.Error() }
@@ -34,8 +34,7 @@ func (e *answerError) Unwrap() error { return e.cause }
 
 var errEnded = errors.New("the batch has ended")
 
-// lines are the messages of a batch, read from the connection while they are
-// judged.
+// lines reads the messages of a batch from the connection while they are judged.
 type lines struct {
 	body    io.Reader
 	control *http.ResponseController
@@ -45,15 +44,15 @@ type lines struct {
 
 	mu      sync.Mutex    // held by next while it reads
 	records *input.Reader // nil before the first line
-	broken  error         // what the body can't be read for
+	broken  error         // why the body can't be read any further
 }
 
 func newLines(body io.Reader, control *http.ResponseController, now func() time.Time, timeout time.Duration) *lines {
 	return &lines{body: body, control: control, now: now, timeout: timeout}
 }
 
-// Read reads the body. An error is one for good: after a body that broke off
-// the server has no more of it, which would look like its end.
+// Read reads the body. After an error it always returns that error: the server has no more
+// of a body that broke off, which would look like its end.
 func (l *lines) Read(b []byte) (int, error) {
 	if l.broken != nil {
 		return 0, l.broken
@@ -66,7 +65,7 @@ func (l *lines) Read(b []byte) (int, error) {
 	return n, err //nolint:wrapcheck // a reader's io.EOF is bare
 }
 
-// next returns the next line. The error is io.EOF at the end.
+// next returns the next line. At the end the error is io.EOF.
 func (l *lines) next() (line bulk.Line, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,7 +75,7 @@ func (l *lines) next() (line bulk.Line, err error) {
 		}
 	}()
 	_ = l.control.SetReadDeadline(l.now().Add(l.timeout))
-	if l.ended.Load() { // looked at after the deadline is set, or end's could be lost
+	if l.ended.Load() { // checked after the deadline is set, or end's deadline could be lost
 		return bulk.Line{}, errEnded
 	}
 	if l.records == nil {
@@ -91,7 +90,7 @@ func (l *lines) next() (line bulk.Line, err error) {
 	return small(bulk.LineOf(record, message.ParseTime)), nil
 }
 
-// ofBody has what is wrong with a file be wrong with the body.
+// ofBody returns an error about a file as one about the body.
 func ofBody(err error) error {
 	if wrong, ok := errors.AsType[*fault.InvalidError](err); ok {
 		return &fault.InvalidError{Field: "body", Value: wrong.Value, Want: wrong.Want}
@@ -99,8 +98,8 @@ func ofBody(err error) error {
 	return err
 }
 
-// small keeps of a line that will be refused, which can be long, no more than
-// its outcome says.
+// small shortens a line that will be refused to what its outcome says. Such a line can be
+// long.
 func small(line bulk.Line) bulk.Line {
 	if line.Invalid == nil {
 		err := line.Message.Validate()
@@ -124,7 +123,7 @@ func small(line bulk.Line) bulk.Line {
 	return line
 }
 
-// beginning returns so many bytes of a text at most, without the rest in memory.
+// beginning returns at most the first bytes of a text, and keeps no more in memory.
 func beginning(text string, bytes int) string {
 	if len(text) <= bytes {
 		return text
@@ -132,8 +131,7 @@ func beginning(text string, bytes int) string {
 	return strings.Clone(strings.ToValidUTF8(text[:bytes], ""))
 }
 
-// end waits until nothing is read any more, and before that takes what the
-// client still sends, for a while at most.
+// end reads what the client still sends, for at most within, and waits for next to return.
 func (l *lines) end(within time.Duration) {
 	deadline := l.now().Add(within)
 	l.ended.Store(true)
@@ -141,10 +139,10 @@ func (l *lines) end(within time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	_ = l.control.SetReadDeadline(deadline) // again: next may have set its own meanwhile
-	_, _ = io.Copy(io.Discard, l.body)      // nobody reads it
+	_, _ = io.Copy(io.Discard, l.body)
 }
 
-// answers are the outcomes of a batch, written to the connection as they come.
+// answers writes the lines of an answer to the connection as they come.
 type answers struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -154,12 +152,11 @@ type answers struct {
 
 	buffer  *bufio.Writer
 	encoder *json.Encoder
-	written bool // something was, be it only to the buffer
-	pending bool // it is not yet on the connection
+	written bool // the answer has begun, at least in the buffer
+	pending bool // the buffer has lines
 }
 
-// answersBuffer is how many bytes of outcomes are put together, where there is
-// no need to write them sooner.
+// answersBuffer is how many bytes of outcomes are collected before they are written.
 const answersBuffer = 16 << 10
 
 func newAnswers(w http.ResponseWriter, control *http.ResponseController, now func() time.Time, timeout time.Duration) *answers {
@@ -170,7 +167,7 @@ func newAnswers(w http.ResponseWriter, control *http.ResponseController, now fun
 	return a
 }
 
-// hurry leaves a client that does not read its answers less time.
+// hurry gives a client less time to read its answers.
 func (a *answers) hurry() {
 	a.hurried.Store(true)
 	a.allow(lastAnswerWithin)
@@ -181,12 +178,12 @@ func (a *answers) allow(within time.Duration) { _ = a.control.SetWriteDeadline(a
 // beginWrite gives the connection the time of one write.
 func (a *answers) beginWrite() {
 	a.allow(a.timeout)
-	if a.hurried.Load() { // looked at after the deadline is set, or hurry's could be lost
+	if a.hurried.Load() { // checked after the deadline is set, or hurry's deadline could be lost
 		a.allow(min(a.timeout, lastAnswerWithin))
 	}
 }
 
-// Write writes to the connection, which has to take it in time.
+// Write writes to the connection within the timeout.
 func (a *answers) Write(b []byte) (int, error) {
 	a.beginWrite()
 	n, err := a.w.Write(b)
@@ -196,17 +193,17 @@ func (a *answers) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// Emit takes the outcome of the next line.
+// Emit adds the outcome of the next line.
 func (a *answers) Emit(o message.Outcome) error { return a.line(o) }
 
-// line takes a line of any kind.
+// line adds a line of any kind.
 func (a *answers) line(value any) error {
 	a.begin()
 	a.pending = true
 	return a.encoder.Encode(value) //nolint:wrapcheck // an answerError
 }
 
-// Flush writes what was taken.
+// Flush writes the lines that were added.
 func (a *answers) Flush() error {
 	if !a.pending {
 		return nil
@@ -222,7 +219,7 @@ func (a *answers) Flush() error {
 	return nil
 }
 
-// begun says whether the status is decided.
+// begun reports whether the status is sent.
 func (a *answers) begun() bool { return a.written }
 
 func (a *answers) begin() {
@@ -237,8 +234,8 @@ func (a *answers) begin() {
 	a.w.WriteHeader(http.StatusOK)
 }
 
-// end finishes the answer to a batch that was judged whole.
+// end ends the answer to a batch of which every line was judged.
 func (a *answers) end() {
-	a.begin() // of no lines, too
+	a.begin() // a batch may have no lines
 	_ = a.Flush()
 }

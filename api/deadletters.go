@@ -21,7 +21,7 @@ func (s *server) listDeadLettersRoute() route {
 		Operation: huma.Operation{
 			OperationID: "listDeadLetters", Method: http.MethodGet, Path: "/v1/dead-letters", Tags: []string{"dead letters"},
 			Summary:     "List dead letters",
-			Description: "Without their content, the one that ended first coming first.",
+			Description: "Without their content, the oldest first.",
 			Parameters: []*huma.Param{
 				{
 					Name: "user", In: "query", Description: "Only those to this user.",
@@ -68,7 +68,7 @@ func (s *server) showDeadLetterRoute() route {
 	return route{
 		Operation: huma.Operation{
 			OperationID: "getDeadLetter", Method: http.MethodGet, Path: deadLetterPattern, Tags: []string{"dead letters"},
-			Summary: "Look at a dead letter",
+			Summary: "Get a dead letter",
 			Parameters: []*huma.Param{
 				userParameter(), idParameter(),
 				{
@@ -105,8 +105,8 @@ func (s *server) purgeDeadLetterRoute() route {
 	return route{
 		Operation: huma.Operation{
 			OperationID: "purgeDeadLetter", Method: http.MethodDelete, Path: deadLetterPattern, Tags: []string{"dead letters"},
-			Summary:     "Forget a dead letter",
-			Description: "Its content, its record and its id are gone.",
+			Summary:     "Remove a dead letter",
+			Description: "Removes its content, its record and its id.",
 			Parameters:  []*huma.Param{userParameter(), idParameter()},
 			Responses:   responses[message.Outcome](s, "Purged.", http.StatusNotFound),
 		},
@@ -122,8 +122,8 @@ func (s *server) retryDeadLetterRoute() route {
 	return route{
 		Operation: huma.Operation{
 			OperationID: "retryDeadLetter", Method: http.MethodPost, Path: deadLetterPattern + "/retry", Tags: []string{"dead letters"},
-			Summary:     "Send a dead letter after all",
-			Description: "At the next time that is free for its user, with all its attempts. Where it can't be, it stays as it is.",
+			Summary:     "Send a dead letter again",
+			Description: "Schedules it at the next free time of its user, with all its attempts. If that is not possible, it stays a dead letter.",
 			Parameters:  []*huma.Param{userParameter(), idParameter()},
 			Responses:   responses[message.Outcome](s, "Retried: it is sent at send_at.", http.StatusNotFound, http.StatusConflict),
 		},

@@ -10,7 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/api/internal/web"
 )
 
-// docsView is the OpenAPI document as the page shows it.
+// docsView is the OpenAPI document in the form that the page shows.
 type docsView struct {
 	Title, Version string
 	About          []string // paragraphs
@@ -31,7 +31,7 @@ type docsOperation struct {
 	Responses                        []docsResponse
 }
 
-// docsBody is a body in one of the types it can have.
+// docsBody is one of the types that a body can have.
 type docsBody struct{ Type, Schema string }
 
 type docsResponse struct {
@@ -55,7 +55,7 @@ type docsProblem struct {
 	Status      int
 }
 
-// view makes the page's view of the document.
+// view returns the document in the form that the page shows.
 func (d document) view() docsView {
 	v := docsView{Title: d.Info.Title, Version: d.Info.Version, About: strings.Split(d.Info.Description, "\n\n")}
 	for _, tag := range d.Tags {
@@ -131,7 +131,7 @@ func viewSchema(name string, s *huma.Schema) docsSchema {
 	return v
 }
 
-// viewType says what a schema is of, and which of the named schemas says more.
+// viewType returns the type of a schema, and the named schema that says more.
 func viewType(s *huma.Schema) (what, schema string) {
 	switch {
 	case s == nil:

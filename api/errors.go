@@ -20,8 +20,8 @@ type Problem = web.Problem
 // its code. For 429 and 503 it sets Retry-After to one second if it is not set.
 func WriteProblem(w http.ResponseWriter, o message.Outcome) { web.WriteProblem(w, o) }
 
-// writeError answers with what an error means to the caller: no more than its
-// code says of an error that has none, which goes to the log.
+// writeError answers with an error. An error without a code goes to the log, and the
+// caller learns no details.
 func (s *server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	if p, ok := errors.AsType[*web.Error](err); ok {
 		maps.Copy(w.Header(), p.Header)
@@ -30,16 +30,14 @@ func (s *server) writeError(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	o := s.outcomeOf(r.Context(), err)
 	if o.Code == fault.CodeQuotaExceeded {
-		// Until the hour or day has ended nothing changes by waiting, be it the
-		// present one or one to come.
+		// Waiting helps only once the hour or day of the send time has ended.
 		wait := time.Duration(o.RetryAfterSeconds) * time.Second
 		w.Header().Set("Retry-After", retryAfter(cmp.Or(wait, o.ResetsAt.Sub(s.now()))))
 	}
 	web.WriteProblem(w, o)
 }
 
-// outcomeOf makes an outcome of an error, as the other surfaces do, but one
-// that has a code in any case.
+// outcomeOf returns the outcome that stands for an error. It always has a code.
 func (s *server) outcomeOf(ctx context.Context, err error) message.Outcome {
 	if refused, ok := errors.AsType[*refusal](err); ok {
 		return refused.outcome
@@ -76,12 +74,12 @@ func internalError() message.Outcome {
 	}
 }
 
-// refusal is an outcome that is not a success, on its way to the caller.
+// refusal is returned for an outcome that is not a success.
 type refusal struct{ outcome message.Outcome }
 
 func (r *refusal) Error() string { return r.outcome.Detail }
 
-// unlessRefused returns an outcome that is a success, and others as an error.
+// unlessRefused returns an outcome that is a success, and every other one as an error.
 func unlessRefused(o message.Outcome, err error) (message.Outcome, error) {
 	if err != nil {
 		return message.Outcome{}, err

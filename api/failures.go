@@ -8,13 +8,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/counters"
 )
 
-// failedLogins is how many requests with a wrong key an address has in a minute,
-// which begins with the first of them.
+// failedLogins allows an address 10 requests with a wrong key a minute. The minute begins
+// with the first of them.
 func failedLogins() counters.Counter {
 	return counters.Counter{Name: "failed_logins", Limit: 10, Window: time.Minute}
 }
 
-// mostBlocked is how many addresses are remembered to have had too many.
+// mostBlocked is the largest number of blocked addresses to remember.
 const mostBlocked = 10_000
 
 // failures counts failed logins by address, over all processes on a store.
@@ -22,10 +22,10 @@ type failures struct {
 	counters *counters.Counters
 
 	mu    sync.Mutex
-	until map[string]time.Time // when an address that has had too many may fail again
+	until map[string]time.Time // end of the block of an address
 }
 
-// blocked says how long an address has to wait; zero where it has not.
+// blocked returns how long an address has to wait. Zero means not at all.
 func (f *failures) blocked(address string, now time.Time) time.Duration {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -36,7 +36,7 @@ func (f *failures) blocked(address string, now time.Time) time.Duration {
 	return max(until.Sub(now), 0)
 }
 
-// count counts a failure, and says how long the address has to wait after it.
+// count counts a failure, and returns how long the address then has to wait.
 func (f *failures) count(ctx context.Context, address string, now time.Time) (time.Duration, error) {
 	d, err := f.counters.Count(ctx, counters.Request{
 		Key: "address " + address, Counters: []counters.Counter{failedLogins()},
@@ -47,7 +47,7 @@ func (f *failures) count(ctx context.Context, address string, now time.Time) (ti
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.until == nil || len(f.until) >= mostBlocked {
-		f.until = make(map[string]time.Time) // who is forgotten is counted again
+		f.until = make(map[string]time.Time) // the store still counts those that are forgotten
 	}
 	f.until[address] = now.Add(d.RetryAfter)
 	return d.RetryAfter, nil

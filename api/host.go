@@ -10,9 +10,9 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// checkHost refuses a request that has no key, and asks for this server by a name
-// of the DNS. A page of another site can have its own name lead here, and is then
-// no other site to a browser: all that gives it away is the name.
+// checkHost refuses a request without a key whose Host is a name of the DNS. The owner of
+// another site can make its name point to this server; a browser then treats this server
+// as part of that site. Only the name gives it away.
 func checkHost(host string) error {
 	if localHost(host) {
 		return nil
@@ -23,9 +23,9 @@ func checkHost(host string) error {
 	}}
 }
 
-// localHost reports whether a Host header has an address, or a name that is of
-// this machine or its network: one without a dot. HTTP/1.0 has none at all, and
-// browsers always have one.
+// localHost reports whether a Host header is an IP address or a name of this machine or its
+// network: localhost or a name without a dot. An empty one is from HTTP/1.0, which no
+// browser uses.
 func localHost(host string) bool {
 	name := host
 	if without, _, err := net.SplitHostPort(host); err == nil {

@@ -12,16 +12,15 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// Limits bound what callers can take up. The zero value of each means its
-// default.
+// Limits bound what callers can use. Zero means the default.
 type Limits struct {
-	Body     int64         // bytes of a request's body, a batch's apart; DefaultBody
-	InFlight int           // requests answered at a time, batches apart; DefaultInFlight
-	Streams  int           // batches answered at a time, and previews and refits; DefaultStreams
-	Timeout  time.Duration // to read a request and to answer it, a batch apart; DefaultTimeout
+	Body     int64         // bytes of a request's body, except a batch's
+	InFlight int           // requests at a time, except streams
+	Streams  int           // streams at a time: batches, previews and refits
+	Timeout  time.Duration // to read a request and to answer it, except streams
 }
 
-// The limits where none are set.
+// The default limits.
 const (
 	DefaultBody     = 64 << 10
 	DefaultInFlight = 256
@@ -65,10 +64,10 @@ func (s *server) bodies() web.BodyLimits {
 	return web.BodyLimits{Bytes: s.limits.Body, Time: s.limits.Timeout}
 }
 
-// semaphore has as many places as can be held at a time; nil has no end of them.
+// semaphore bounds how much runs at a time. Nil is no bound.
 type semaphore chan struct{}
 
-// try takes a place, if one is free.
+// try takes a place if one is free.
 func (s semaphore) try() bool {
 	if s == nil {
 		return true
@@ -87,8 +86,8 @@ func (s semaphore) release() {
 	}
 }
 
-// bounded has a route answer as many requests at a time as the limits say, each
-// for as long as they say.
+// bounded returns a handler that limits how many requests a route answers at a time, and
+// for how long.
 func (s *server) bounded(rt route) http.HandlerFunc {
 	places, what := s.requests, "requests"
 	switch {
@@ -118,18 +117,17 @@ func (s *server) bounded(rt route) http.HandlerFunc {
 		}
 		deadline := s.now().Add(s.limits.Timeout)
 		control := http.NewResponseController(w)
-		// Where the connection has no deadlines, as in some tests, there are none.
+		// Some connections of tests have no deadlines.
 		_ = control.SetReadDeadline(deadline)
-		// What ran into the first one is still to be told.
+		// Leave time to answer a request that ran into the first deadline.
 		_ = control.SetWriteDeadline(deadline.Add(lastAnswerWithin))
-		// A client that has closed its half of the connection, as one may that has
-		// sent everything, would end the context; it gets its answer all the same.
+		// A client may close its half of the connection after its request. That would
+		// end the context, but the client still waits for its answer.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), s.limits.Timeout)
 		defer cancel()
 		rt.handle(w, r.WithContext(ctx))
 	}
 }
 
-// lastAnswerWithin is how long an answer may take after its request ran out of
-// time.
+// lastAnswerWithin is how long an answer may take after its request timed out.
 const lastAnswerWithin = 5 * time.Second

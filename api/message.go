@@ -16,8 +16,8 @@ func (s *server) statusRoute() route {
 	return route{
 		Operation: huma.Operation{
 			OperationID: "getMessage", Method: http.MethodGet, Path: messagePattern, Tags: []string{"messages"},
-			Summary:     "See what became of a message",
-			Description: "Is known until a while after the message's end, 7 days unless the workers are set otherwise.",
+			Summary:     "Get the status of a message",
+			Description: "The status is kept for a while after the message ended, by default 7 days.",
 			Parameters:  []*huma.Param{userParameter(), idParameter()},
 			Responses:   responses[message.Status](s, "What became of it.", http.StatusNotFound),
 		},
@@ -42,7 +42,7 @@ func (s *server) moveRoute() route {
 		Operation: huma.Operation{
 			OperationID: "moveMessage", Method: http.MethodPatch, Path: messagePattern, Tags: []string{"messages"},
 			Summary:     "Move a message to another send time",
-			Description: "Works until the message is being sent. Where the rules have no room at the new time, the message keeps the old one.",
+			Description: "Possible until the message is being sent. If the new time is not free, the message keeps the old one.",
 			Parameters:  []*huma.Param{userParameter(), idParameter()},
 			RequestBody: jsonBody[message.MoveDraft](s),
 			Responses:   responses[message.Outcome](s, "Moved.", bodyProblems(http.StatusNotFound, http.StatusConflict)...),
@@ -76,7 +76,7 @@ func (s *server) cancelRoute() route {
 		Operation: huma.Operation{
 			OperationID: "cancelMessage", Method: http.MethodDelete, Path: messagePattern, Tags: []string{"messages"},
 			Summary:     "Cancel a message",
-			Description: "Works until the message is being sent, and erases its content. Cancelling twice is no error: replayed says so.",
+			Description: "Possible until the message is being sent. This erases its content. Cancelling twice is no error, and sets replayed.",
 			Parameters:  []*huma.Param{userParameter(), idParameter()},
 			Responses:   responses[message.Outcome](s, "Cancelled: it is not sent.", http.StatusNotFound, http.StatusConflict),
 		},
@@ -88,7 +88,7 @@ func (s *server) cancel(r *http.Request, _ web.Query) (web.Answer, error) {
 	return doneUnlessRefused(s.reaching(r.Context()).Cancel(r.Context(), r.PathValue("user"), r.PathValue("id")))
 }
 
-// doneUnlessRefused answers with an outcome.
+// doneUnlessRefused returns the answer with an outcome, or the error that stands for it.
 func doneUnlessRefused(o message.Outcome, err error) (web.Answer, error) {
 	if o, err = unlessRefused(o, err); err != nil {
 		return web.Answer{}, err

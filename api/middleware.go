@@ -12,19 +12,19 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// exchange is what is known of a request while it is answered.
+// exchange holds what is known about a request while it is answered.
 type exchange struct {
 	http.ResponseWriter
 
 	id     string
-	route  string // method and pattern; "" where none fits
+	route  string // method and pattern; "" if there is no such route
 	status int    // 0 until it is written
 	caller caller // once it is known
 }
 
 type exchangeKey struct{}
 
-// exchangeOf returns the exchange that observe has put into a context.
+// exchangeOf returns the exchange of the request to which ctx belongs.
 func exchangeOf(ctx context.Context) *exchange {
 	if e, some := ctx.Value(exchangeKey{}).(*exchange); some {
 		return e
@@ -32,7 +32,7 @@ func exchangeOf(ctx context.Context) *exchange {
 	return &exchange{}
 }
 
-// requestID returns the id of the request that ctx is of.
+// requestID returns the id of the request to which ctx belongs.
 func requestID(ctx context.Context) string { return exchangeOf(ctx).id }
 
 // WriteHeader notes the status.
@@ -43,7 +43,7 @@ func (e *exchange) WriteHeader(status int) {
 	e.ResponseWriter.WriteHeader(status)
 }
 
-// Write writes a part of the body, after a status of 200 where there was none.
+// Write writes a part of the body. It notes the status 200 if there was none.
 func (e *exchange) Write(b []byte) (int, error) {
 	if e.status == 0 {
 		e.status = http.StatusOK
@@ -51,11 +51,11 @@ func (e *exchange) Write(b []byte) (int, error) {
 	return e.ResponseWriter.Write(b) //nolint:wrapcheck // stands in for the writer
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap returns the writer for http.ResponseController.
 func (e *exchange) Unwrap() http.ResponseWriter { return e.ResponseWriter }
 
-// observe gives each request its id, and logs how it was answered: without the
-// path, which names users.
+// observe gives each request an id, and logs how it was answered. The log has no path,
+// since paths contain users' names.
 func (s *server) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := s.now()
@@ -73,14 +73,14 @@ func (s *server) observe(next http.Handler) http.Handler {
 	})
 }
 
-// validRequestID says whether a caller's id is short and harmless enough for
-// headers and logs.
+// validRequestID reports whether a caller's id is short and harmless enough for headers and
+// logs.
 func validRequestID(id string) bool {
 	const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:-"
 	return id != "" && len(id) <= 128 && strings.Trim(id, allowed) == ""
 }
 
-// recovered answers a panic with a problem that says nothing of it, and logs it.
+// recovered answers a panic with a problem without details, and logs the panic.
 func (s *server) recovered(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
@@ -100,14 +100,14 @@ func (s *server) answerPanic(w http.ResponseWriter, r *http.Request, reason any)
 	s.logger.ErrorContext(r.Context(), "a request panicked", "reason", reason, "route", e.route,
 		"request_id", e.id, "stack", string(debug.Stack()))
 	if e.status != 0 {
-		// An answer that has begun can only be broken off.
+		// An answer that has begun can only be aborted.
 		panic(http.ErrAbortHandler)
 	}
 	web.WriteProblem(w, internalError())
 }
 
-// sameOrigin refuses what a page of another site has a browser ask for, unless
-// it only looks: who can reach this address may be anybody's browser.
+// sameOrigin refuses requests of another site's page, unless they only read. A browser that
+// reaches this address may show any page.
 func sameOrigin(next http.Handler) http.Handler {
 	protection := http.NewCrossOriginProtection()
 	protection.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

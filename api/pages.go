@@ -17,10 +17,10 @@ import (
 //go:embed docs.html
 var docsPage string
 
-// pages are what is served about the operations: the OpenAPI document, and a page
-// made of it.
+// pages returns the routes of the documentation: the OpenAPI document and a page made from
+// it.
 func (s *server) pages(d document) []route {
-	made := sync.OnceValues(d.pages) // by whoever asks first: most processes are never asked
+	made := sync.OnceValues(d.pages) // made by the first request, since most processes never get one
 	page := func(path, contentType string) route {
 		return route{
 			Operation: huma.Operation{Method: http.MethodGet, Path: path},
@@ -37,7 +37,7 @@ func (s *server) pages(d document) []route {
 				h.Set("Content-Security-Policy", "default-src 'self'; style-src 'unsafe-inline'; script-src 'none'; "+
 					"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 				h.Set("Referrer-Policy", "no-referrer")
-				_, _ = w.Write(contents[path]) // who asked and has gone away gets no answer
+				_, _ = w.Write(contents[path]) // a client that is gone needs no answer
 			},
 		}
 	}
@@ -49,7 +49,7 @@ func (s *server) pages(d document) []route {
 	}
 }
 
-// pages are the contents of the pages, by their paths.
+// pages returns the contents of the pages by path.
 func (d document) pages() (map[string][]byte, error) {
 	asJSON, err := json.MarshalIndent(d.OpenAPI, "", "  ")
 	if err != nil {
@@ -66,7 +66,7 @@ func (d document) pages() (map[string][]byte, error) {
 	return map[string][]byte{"/openapi.json": asJSON, "/openapi.yaml": asYAML, "/docs": asHTML}, nil
 }
 
-// explainProblem leads from a problem's type to what the page says of it.
+// explainProblem redirects from the type of a problem to its description on the page.
 func explainProblem(w http.ResponseWriter, r *http.Request) {
 	code := r.PathValue("code")
 	for _, k := range web.Kinds() {
@@ -78,7 +78,7 @@ func explainProblem(w http.ResponseWriter, r *http.Request) {
 	web.NotFound(w, r)
 }
 
-// html renders the document.
+// html renders the document as a page.
 func (d document) html() ([]byte, error) {
 	parsed, err := template.New("docs").Parse(docsPage)
 	if err != nil {

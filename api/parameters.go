@@ -69,22 +69,22 @@ func countParameter(name, description string, usual, most int) *huma.Param {
 
 func cursorParameter() *huma.Param {
 	return &huma.Param{
-		Name: "cursor", In: "query", Description: "Goes on where a page ended: its next_cursor.",
+		Name: "cursor", In: "query", Description: "The next_cursor of the page before.",
 		Schema: &huma.Schema{Type: huma.TypeString},
 	}
 }
 
-// conditionParameters are the headers that preconditionOf reads.
+// conditionParameters documents the headers that web.PreconditionOf reads.
 func conditionParameters(what string) []*huma.Param {
 	return []*huma.Param{
 		{
 			Name: "If-Match", In: "header", Example: `"7"`,
-			Description: "Only where " + what + " at this version, in quotes, as ETag has it; \"0\" is where there is nothing yet.",
+			Description: "Does the request only if " + what + " at this version, in quotes as in ETag. \"0\" means that there is nothing yet.",
 			Schema:      &huma.Schema{Type: huma.TypeString},
 		},
 		{
 			Name: "If-None-Match", In: "header", Example: "*",
-			Description: "* is only where there is nothing yet.",
+			Description: "* does the request only if there is nothing yet.",
 			Schema:      &huma.Schema{Type: huma.TypeString},
 		},
 	}

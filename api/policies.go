@@ -47,8 +47,8 @@ func (s *server) showPolicyRoute() route {
 	return route{
 		Operation: huma.Operation{
 			OperationID: "getPolicy", Method: http.MethodGet, Path: policyPattern, Tags: []string{"policies"},
-			Summary:     "Look at a policy",
-			Description: "As applyPolicy takes it.",
+			Summary:     "Get a policy",
+			Description: "In the form that applyPolicy accepts.",
 			Parameters:  []*huma.Param{policyParameter()},
 			Responses:   versioned(responses[message.Policy](s, "The policy.", http.StatusNotFound)),
 		},
@@ -64,7 +64,7 @@ func (s *server) showPolicy(r *http.Request, _ web.Query) (web.Answer, error) {
 	return web.Answer{Status: http.StatusOK, Header: policyTag(policy), Body: message.PolicyOf(policy)}, nil
 }
 
-// storedPolicy is the one that the address names.
+// storedPolicy returns the stored policy that the address names.
 func (s *server) storedPolicy(r *http.Request) (policy.Policy, error) {
 	name := r.PathValue("policy")
 	p, ok, err := s.policies.Load(r.Context(), name)
@@ -83,10 +83,11 @@ func (s *server) applyPolicyRoute() route {
 	return route{
 		Operation: huma.Operation{
 			OperationID: "applyPolicy", Method: http.MethodPut, Path: policyPattern, Tags: []string{"policies"},
-			Summary: "Make a policy, or replace it",
-			Description: "Holds from the next decision on, in every program within two seconds. Nothing is stored unless all of it is right, " +
-				"and what is left out is as usual, not as it was. What is scheduled keeps its place, and is sent as it was promised: previewPolicy lists " +
-				"what would not fit, and refitPolicy does something about it. The same policy again changes nothing, at whichever version it was wanted.",
+			Summary: "Create or replace a policy",
+			Description: "Takes effect within two seconds in every program. If anything in the policy is wrong, nothing is stored. A field that is " +
+				"left out gets its default, not its old value. Scheduled messages keep their places and are sent as promised: previewPolicy " +
+				"lists those that would not fit, and refitPolicy moves or cancels them. Applying the same policy again changes nothing, whatever " +
+				"version If-Match names.",
 			Parameters:  append([]*huma.Param{policyParameter()}, conditionParameters("the policy is")...),
 			RequestBody: jsonBody[policy.Document](s),
 			Responses:   versioned(responses[message.PolicyChange](s, "What was stored, and what is now.", bodyProblems(http.StatusPreconditionFailed)...)),
@@ -136,8 +137,8 @@ func policyVersion(p web.Precondition) (int64, error) {
 	return int64(n), nil
 }
 
-// readPolicy reads the policy of a request, which has the name that the address
-// says. What it has for a version is passed over: that is as it was read.
+// readPolicy reads the policy in a request. It has the name that the address says. Its
+// version is ignored: it is only what the caller has read.
 func (s *server) readPolicy(r *http.Request) (policy.Policy, error) {
 	document, err := web.ReadBody[policy.Document](s.bodies(), r)
 	if err != nil {

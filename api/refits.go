@@ -18,17 +18,17 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/refit"
 )
 
-// mostRefits is how many previews and refits there are at a time: each takes up to
-// half of the store's time.
+// mostRefits is how many previews and refits run at a time. Each uses up to half of the
+// store's time.
 const mostRefits = 1
 
 func (s *server) previewPolicyRoute() route {
 	return route{
 		Operation: huma.Operation{
 			OperationID: "previewPolicy", Method: http.MethodPost, Path: policyPattern + "/preview", Tags: []string{"policies"},
-			Summary: "See what is scheduled and would not fit a policy",
-			Description: "Of a policy that is not applied by this: nothing is changed. Each message that would not fit is a line, going by time: one stays that " +
-				"breaks nothing together with those that stay. " + refitLines,
+			Summary: "List scheduled messages that would not fit a policy",
+			Description: "The policy is not applied, and nothing is changed. Each message that would not fit is a line. Messages are checked by time: " +
+				"a message fits if it breaks no rule together with the earlier ones that fit. " + refitLines,
 			Parameters:  []*huma.Param{policyParameter()},
 			RequestBody: jsonBody[policy.Document](s),
 			Responses:   s.refitResponses(bodyProblems()...),
@@ -58,12 +58,12 @@ func (s *server) refitPolicyRoute() route {
 	return route{
 		Operation: huma.Operation{
 			OperationID: "refitPolicy", Method: http.MethodPost, Path: policyPattern + "/refit", Tags: []string{"policies"},
-			Summary: "Move or cancel what is scheduled and does not fit a policy",
-			Description: "Of the policy as it is stored. It can be ended at any time: asked for again, for the same version and in the same way, " +
-				"it goes on where it was. It begins two seconds after the first line, when every program goes by the policy. Each message that does not fit is a line. " + refitLines,
+			Summary: "Move or cancel scheduled messages that do not fit a policy",
+			Description: "Uses the stored policy. It can be stopped at any time: the same request for the same version continues where it stopped. It " +
+				"begins two seconds after the first line, when every program follows the policy. Each message that does not fit is a line. " + refitLines,
 			Parameters: []*huma.Param{policyParameter(), {
 				Name: "then", In: "query", Required: true, Example: string(message.RefitShift),
-				Description: "shift moves each message to its next free time before it expires; cancel takes it back.",
+				Description: "shift moves each message to its next free time before it expires. cancel cancels it.",
 				Schema:      &huma.Schema{Type: huma.TypeString, Enum: []any{string(message.RefitShift), string(message.RefitCancel)}},
 			}},
 			Responses: s.refitResponses(http.StatusNotFound, http.StatusConflict),
@@ -91,16 +91,16 @@ func (s *server) refitPolicy(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// refitLines says what the lines of both are.
-const refitLines = "A `progress` line comes first and then each second, and the summary last: `previewed` or `refitted`. " +
-	"Where it ends early the summary is of what was looked at, and the last line is a problem's outcome. " +
-	"It ends with the connection, and takes at most half of the store's time: one at a time is answered, others with 429."
+// refitLines describes the lines of both.
+const refitLines = "A `progress` line comes first and then every second. The summary is the last line: `previewed` or `refitted`. " +
+	"If the request stops early, the summary covers what was checked, and the last line is a problem's outcome. " +
+	"The request ends with the connection. It uses at most half of the store's time, so only one runs at a time and others are answered with 429."
 
 // refitResponses document the lines.
 func (s *server) refitResponses(problems ...int) map[string]*huma.Response {
 	all := s.problems(problems...)
 	all[strconv.Itoa(http.StatusOK)] = &huma.Response{
-		Description: "A JSON object a line; `outcome` says of what kind.",
+		Description: "One JSON object a line; `outcome` says which kind it is.",
 		Headers:     headers(web.RequestIDHeader),
 		Content: map[string]*huma.MediaType{ndjson: {Schema: &huma.Schema{AnyOf: []*huma.Schema{
 			schemaOf[message.RefitProgress](s), schemaOf[message.Misfit](s), schemaOf[message.RefitSummary](s), schemaOf[message.Outcome](s),
@@ -122,8 +122,8 @@ func (s *server) streamRefit(
 	}
 	defer s.refits.release()
 	control := http.NewResponseController(w)
-	// All that is to be read was: a deadline that passes would look like the end of
-	// the connection.
+	// The request is read. A read deadline that passes would look like the end of the
+	// connection.
 	_ = control.SetReadDeadline(time.Time{})
 	ctx, stop := context.WithCancelCause(r.Context())
 	lines := &refitStream{answers: newAnswers(w, control, s.now, s.limits.Timeout), now: s.now, stop: stop}
@@ -137,8 +137,8 @@ func (s *server) streamRefit(
 	s.endRefit(w, r, lines.answers, summary, err)
 }
 
-// endRefit answers with the summary, and says why it is not of everything, if so: in
-// a last line, or in the status where there was none yet.
+// endRefit answers with the summary. If the refit stopped early, it also says why: in a last
+// line, or in the status if there is no line yet.
 func (s *server) endRefit(w http.ResponseWriter, r *http.Request, answers *answers, summary message.RefitSummary, err error) {
 	if _, gone := errors.AsType[*answerError](err); gone || r.Context().Err() != nil {
 		return
@@ -150,7 +150,7 @@ func (s *server) endRefit(w http.ResponseWriter, r *http.Request, answers *answe
 		s.writeError(w, r, err)
 		return
 	}
-	// Who goes away now is told nothing more.
+	// A client that is gone needs no answer.
 	_ = answers.line(summary)
 	if err != nil {
 		last := s.outcomeOf(r.Context(), err)
@@ -160,7 +160,7 @@ func (s *server) endRefit(w http.ResponseWriter, r *http.Request, answers *answe
 	_ = answers.Flush()
 }
 
-// progressEvery is how often a caller is told how far it is, at most.
+// progressEvery is the least time between two progress lines.
 const progressEvery = time.Second
 
 // refitStream writes the lines of a preview or a refit.
@@ -172,7 +172,7 @@ type refitStream struct {
 	done    int
 }
 
-// misfit is called for each, of which a part of the store may have many.
+// misfit writes a misfit. A part of the store may have many, so it also writes progress.
 func (l *refitStream) misfit(m message.Misfit) error {
 	if err := l.answers.line(m); err != nil {
 		return err
@@ -183,7 +183,7 @@ func (l *refitStream) misfit(m message.Misfit) error {
 	return errors.Join(l.tell(), l.answers.Flush())
 }
 
-// progress is called after each part: what there is by then is written.
+// progress is called after each part of the store. It flushes the lines.
 func (l *refitStream) progress(done int) {
 	l.done = done
 	var err error

@@ -9,32 +9,30 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/accounts"
 )
 
-// route is an operation: how it is documented, and what answers it: do, or
-// handle where the answer is no JSON value.
+// route is an operation of the API: its documentation and its handler. The handler is do,
+// or handle if the answer is not one JSON value.
 type route struct {
 	huma.Operation
 
-	// scope is what a caller's key has to have; "" is a page for everybody.
+	// scope is the scope that a key needs. "" is a page for everybody.
 	scope  accounts.Scope
 	do     func(*http.Request, web.Query) (web.Answer, error)
 	handle http.HandlerFunc
-	// limited is set for a request that counts towards how often an account may
-	// submit.
+	// limited counts requests towards how often an account may submit.
 	limited bool
-	// streams is set for a request that lasts as long as the client likes: it is
-	// counted apart from the others, and sees to its deadlines itself.
+	// streams is set for a request that lasts as long as the client wants. It counts
+	// towards Limits.Streams and sets its own deadlines.
 	streams bool
-	// attended is set for a stream that is of use to its caller alone: it ends with
-	// the connection, be it that only the half is closed that is sent on.
+	// attended is set for a stream that is useful only to its caller. It ends when the
+	// client closes the connection or its half of it.
 	attended bool
-	// monitors is set for a request that sees how this process is doing: it is
-	// answered however many others are, and while the store is away.
+	// monitors is set for a request that monitors this process. It counts towards no
+	// limit, and is answered while the store is away.
 	monitors bool
 }
 
-// answered makes a handler of an operation that answers with a value, or with
-// an error that becomes a problem. The parameters it may be given are those that
-// are documented.
+// answered returns a handler that calls the route's do. An error becomes a problem. Only
+// documented parameters are accepted.
 func (s *server) answered(rt route) http.HandlerFunc {
 	var parameters []string
 	for _, p := range rt.Parameters {

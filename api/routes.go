@@ -34,7 +34,7 @@ func (s *server) router(version string) (web.Router, error) {
 	return all, nil
 }
 
-// routes are all operations, in the order the documentation has them.
+// routes returns all operations in the order of the documentation.
 func (s *server) routes() []route {
 	return []route{
 		s.submitRoute(),
@@ -72,7 +72,7 @@ func (s *server) routes() []route {
 	}
 }
 
-// scoped refuses a route that is open to everybody.
+// scoped returns an error if a route has no scope, and so would be open to everybody.
 func scoped(routes []route) error {
 	for _, r := range routes {
 		if _, err := accounts.ParseScopes(string(r.scope)); err != nil {
@@ -82,8 +82,7 @@ func scoped(routes []route) error {
 	return nil
 }
 
-// metricsRoute is of the program that serves the API, and not in the document: it
-// has no JSON.
+// metricsRoute serves Options.Metrics. It is not in the document, since it has no JSON.
 func (s *server) metricsRoute() route {
 	return route{
 		Operation: huma.Operation{Method: http.MethodGet, Path: "/metrics"},

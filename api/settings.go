@@ -23,22 +23,22 @@ const settingsPattern = "/v1/users/{user}/settings"
 func (s *server) settingsRoute(id, method, summary, description string, problems ...int) route {
 	parameters := []*huma.Param{userParameter()}
 	if method != http.MethodGet {
-		parameters = append(parameters, conditionParameters("what is set is")...)
+		parameters = append(parameters, conditionParameters("the settings are")...)
 		problems = append(problems, http.StatusPreconditionFailed)
 	}
 	return route{
 		Operation: huma.Operation{
 			OperationID: id, Method: method, Path: settingsPattern, Tags: []string{"users"},
 			Summary: summary, Description: description, Parameters: parameters,
-			Responses: versioned(responses[message.UserSettings](s, "What is set, and what holds for the user then.", problems...)),
+			Responses: versioned(responses[message.UserSettings](s, "The settings, and the rules that apply to the user.", problems...)),
 		},
 		scope: accounts.ScopeAdmin,
 	}
 }
 
 func (s *server) showSettingsRoute() route {
-	rt := s.settingsRoute("getUserSettings", http.MethodGet, "See what is set for a user, and the rules that hold for the user",
-		"Of a user for whom nothing is set, the rules are those of everybody, and the ETag is \"0\".")
+	rt := s.settingsRoute("getUserSettings", http.MethodGet, "Get a user's settings, and the rules that apply to the user",
+		"A user without settings has the rules of the default policy and the ETag \"0\".")
 	rt.do = func(r *http.Request, _ web.Query) (web.Answer, error) {
 		settings, err := s.users.Get(r.Context(), r.PathValue("user"))
 		if err != nil {
@@ -54,8 +54,8 @@ func (s *server) showSettingsRoute() route {
 }
 
 func (s *server) putSettingsRoute() route {
-	rt := s.settingsRoute("setUserSettings", http.MethodPut, "Set what is a user's own",
-		"In place of all that was set. It holds from the very next decision on.", bodyProblems()...)
+	rt := s.settingsRoute("setUserSettings", http.MethodPut, "Replace a user's settings",
+		"Replaces all settings. Takes effect immediately.", bodyProblems()...)
 	rt.RequestBody = jsonBody[message.SettingsDraft](s)
 	rt.do = func(r *http.Request, _ web.Query) (web.Answer, error) {
 		draft, err := web.ReadBody[message.SettingsDraft](s.bodies(), r)
@@ -68,16 +68,16 @@ func (s *server) putSettingsRoute() route {
 }
 
 func (s *server) changeSettingsRoute() route {
-	rt := s.settingsRoute("changeUserSettings", http.MethodPatch, "Change what is a user's own",
-		"What is absent stays; what is null or empty is set no more. It holds from the very next decision on.", bodyProblems()...)
+	rt := s.settingsRoute("changeUserSettings", http.MethodPatch, "Change a user's settings",
+		"An absent field stays; a null or empty field is removed. Takes effect immediately.", bodyProblems()...)
 	rt.RequestBody = jsonBody[message.SettingsPatch](s)
 	rt.do = func(r *http.Request, _ web.Query) (web.Answer, error) {
 		_, given, err := web.ReadMembers[message.SettingsPatch](s.bodies(), r)
 		if err != nil {
 			return web.Answer{}, err
 		}
-		// What was set before may refer to rules that are gone: that alone must not
-		// keep the rest from being changed.
+		// Old settings may refer to rules that are gone. That must not prevent a change of
+		// the others.
 		_, policy := given["policy"]
 		_, limits := given["limits"]
 		return s.setSettings(r, policy || limits, func(before message.SettingsDraft) (message.SettingsDraft, error) { return merged(before, given) })
@@ -86,8 +86,8 @@ func (s *server) changeSettingsRoute() route {
 }
 
 func (s *server) clearSettingsRoute() route {
-	rt := s.settingsRoute("clearUserSettings", http.MethodDelete, "Remove all that is set for a user",
-		"Messages of the user stay as they are.")
+	rt := s.settingsRoute("clearUserSettings", http.MethodDelete, "Remove a user's settings",
+		"The user's messages stay as they are.")
 	rt.do = func(r *http.Request, _ web.Query) (web.Answer, error) {
 		condition, err := web.PreconditionOf(r.Header)
 		if err != nil {
@@ -96,7 +96,7 @@ func (s *server) clearSettingsRoute() route {
 		if condition != (web.Precondition{}) {
 			return s.setSettings(r, false, func(message.SettingsDraft) (message.SettingsDraft, error) { return message.SettingsDraft{}, nil })
 		}
-		// So that settings which only a newer program can read go, too.
+		// This also removes settings that only a newer program can read.
 		if _, err := s.users.Clear(r.Context(), r.PathValue("user")); err != nil {
 			return web.Answer{}, err
 		}
@@ -109,8 +109,8 @@ func (s *server) clearSettingsRoute() route {
 	return rt
 }
 
-// setSettings sets what change makes of what is set, if that is at the version that
-// the request wants; checked says whether policy and limits have to fit the policies.
+// setSettings changes a user's settings if they have the version that the request expects.
+// checked says whether policy and limits must fit the stored policies.
 func (s *server) setSettings(r *http.Request, checked bool, change func(message.SettingsDraft) (message.SettingsDraft, error)) (web.Answer, error) {
 	condition, err := web.PreconditionOf(r.Header)
 	if err != nil {
@@ -183,7 +183,7 @@ func draftOf(s policy.UserSettings) message.SettingsDraft {
 	return draft
 }
 
-// settingsOf reads a draft. The error is a *sendlimit.InvalidError.
+// settingsOf reads a draft. The error is a *fault.InvalidError.
 func settingsOf(d message.SettingsDraft) (policy.UserSettings, error) {
 	s := policy.UserSettings{Contact: d.Contact, Policy: d.Policy, TimeZone: d.TimeZone, Blocked: d.Blocked}
 	for _, text := range d.Limits {
@@ -196,7 +196,7 @@ func settingsOf(d message.SettingsDraft) (policy.UserSettings, error) {
 	return s, s.Validate()
 }
 
-// inField has an error name a field as the request calls it.
+// inField returns an error with the field's name in the request.
 func inField(err error, field string) error {
 	if wrong, ok := errors.AsType[*fault.InvalidError](err); ok {
 		return &fault.InvalidError{Field: field, Value: wrong.Value, Want: wrong.Want}
@@ -204,8 +204,8 @@ func inField(err error, field string) error {
 	return err
 }
 
-// merged returns a draft with members in place of its own, without those that are null.
-// The members are of the types that a SettingsPatch has.
+// merged returns a draft with the given members. A null member is removed. The members must
+// have the types of a SettingsPatch.
 func merged(d message.SettingsDraft, given map[string]json.RawMessage) (message.SettingsDraft, error) {
 	var changed message.SettingsDraft
 	own, err := json.Marshal(d)

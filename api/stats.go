@@ -14,8 +14,8 @@ func (s *server) statsRoute() route {
 	return route{
 		Operation: huma.Operation{
 			OperationID: "getStats", Method: http.MethodGet, Path: "/v1/stats", Tags: []string{"operation"},
-			Summary:     "See how the queue and the store are doing",
-			Description: "What /metrics tells of them, as JSON.",
+			Summary:     "Get the state of the queue and the store",
+			Description: "A part of /metrics, as JSON.",
 			Responses:   responses[message.Stats](s, "How they are doing."),
 		},
 		scope: accounts.ScopeAdmin, do: s.showStats,

@@ -27,8 +27,9 @@ func (s *server) submitRoute() route {
 		Operation: huma.Operation{
 			OperationID: "submitMessage", Method: http.MethodPost, Path: "/v1/messages", Tags: []string{"messages"},
 			Summary: "Submit a message",
-			Description: "Takes a message, if the user's rules have room at its send time. It is then sent, even if this server " +
-				"ends right after. Without an id one is made up; with one the request can be repeated, and is accepted once.",
+			Description: "Accepts a message if its send time is free under the user's rules. An accepted message is sent even if this " +
+				"server ends right after. With an id the request can be repeated, and the message is accepted once. Without an " +
+				"id the server generates one.",
 			Parameters:  []*huma.Param{idempotencyKeyParameter()},
 			RequestBody: jsonBody[message.Draft](s),
 			Responses:   all,
@@ -53,8 +54,8 @@ func (s *server) dryRunRoute() route {
 	return route{
 		Operation: huma.Operation{
 			OperationID: "checkMessage", Method: http.MethodPost, Path: "/v1/messages/dry-run", Tags: []string{"messages"},
-			Summary:     "Ask what a submit would answer",
-			Description: "Judges a message as a submit would, and leaves nothing behind: its place can be taken by another a moment later.",
+			Summary:     "Check whether a message would be accepted",
+			Description: "Answers like a submit, but stores nothing: another message can take the time a moment later.",
 			Parameters:  []*huma.Param{idempotencyKeyParameter()},
 			RequestBody: jsonBody[message.Draft](s),
 			Responses:   responses[message.Outcome](s, "It would be accepted.", bodyProblems(http.StatusConflict)...),
@@ -71,7 +72,7 @@ func (s *server) dryRun(r *http.Request, _ web.Query) (web.Answer, error) {
 	return web.Done(o), nil
 }
 
-// judge reads the message of a request, and puts it to submit or to check.
+// judge reads the message of a request and passes it to put, which submits or checks it.
 func (s *server) judge(r *http.Request, put func(context.Context, message.Message) (message.Outcome, error)) (message.Outcome, error) {
 	text, err := s.bodies().ReadJSON(r)
 	if err != nil {
@@ -98,12 +99,12 @@ func (s *server) judge(r *http.Request, put func(context.Context, message.Messag
 func idempotencyKeyParameter() *huma.Param {
 	return &huma.Param{
 		Name: idempotencyKeyHeader, In: "header", Example: "order-17",
-		Description: "Stands for the message's id, in quotes or without.",
+		Description: "The message's id, with or without quotes.",
 		Schema:      &huma.Schema{Type: huma.TypeString},
 	}
 }
 
-// takeIdempotencyKey has the header stand for the draft's id.
+// takeIdempotencyKey sets the draft's id from the header.
 func takeIdempotencyKey(d *message.Draft, h http.Header) error {
 	given := h.Values(idempotencyKeyHeader)
 	if len(given) == 0 {
@@ -126,13 +127,12 @@ func takeIdempotencyKey(d *message.Draft, h http.Header) error {
 	return nil
 }
 
-// messagePath is where a message is looked at.
+// messagePath returns the path of a message.
 func messagePath(user, id string) string {
 	return "/v1/users/" + segment(user) + "/messages/" + segment(id)
 }
 
-// segment escapes a name for a path. One of dots alone would be taken for a
-// step in the path.
+// segment escapes a name for a path. A name of only dots would be a step in the path.
 func segment(name string) string {
 	escaped := url.PathEscape(name)
 	if strings.Trim(escaped, ".") == "" {

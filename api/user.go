@@ -14,8 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// A page has usualPage entries unless the caller says otherwise, and at most
-// largestPage.
+// The default and the largest number of entries of a page.
 const (
 	usualPage   = 100
 	largestPage = 1000
@@ -26,14 +25,14 @@ func (s *server) listRoute() route {
 		Operation: huma.Operation{
 			OperationID: "listMessages", Method: http.MethodGet, Path: "/v1/users/{user}/messages", Tags: []string{"users"},
 			Summary: "List a user's messages",
-			Description: "By their send times, with what became of them: those to come, late ones included, and those sent " +
-				"as long as a rule can still count them. Those that were cancelled, dropped or failed are listed at the " +
-				"time they were to be sent, as long as they are remembered. A key without the scope admin lists the messages " +
-				"of its account.",
+			Description: "By send time, with their statuses. The list has scheduled messages, late ones included, and sent messages as " +
+				"long as a rule can still count them. Cancelled, dropped and failed messages are listed at their planned " +
+				"send time as long as their records are kept. A key without the scope admin lists only the messages of its " +
+				"account.",
 			Parameters: []*huma.Param{
 				userParameter(),
-				timeParameter("from", "First send time; by default as far back as is remembered."),
-				timeParameter("to", "Send time to stop before; by default the end."),
+				timeParameter("from", "First send time; by default the oldest that is kept."),
+				timeParameter("to", "Send time to stop before; by default the end of the list."),
 				countParameter("limit", "Messages a page.", usualPage, largestPage), cursorParameter(),
 			},
 			Responses: responses[message.Messages](s, "A page of them."),
@@ -75,7 +74,8 @@ func (s *server) list(r *http.Request, q web.Query) (web.Answer, error) {
 	return web.Done(page), nil
 }
 
-// interval reads the parameters from and to; what is not given stays as it is.
+// interval reads the parameters from and to. A parameter that is not given leaves its time
+// as it is.
 func (s *server) interval(q web.Query, from, to *time.Time) error {
 	for name, into := range map[string]*time.Time{"from": from, "to": to} {
 		at, err := q.Time(name, s.present())
@@ -89,22 +89,23 @@ func (s *server) interval(q web.Query, from, to *time.Time) error {
 	return nil
 }
 
-// present is the local time as outcomes spell times.
+// present returns the local time with the precision of outcomes.
 func (s *server) present() time.Time { return s.now().UTC().Truncate(time.Millisecond) }
 
 func (s *server) usageRoute() route {
 	return route{
 		Operation: huma.Operation{
 			OperationID: "getUsage", Method: http.MethodGet, Path: "/v1/users/{user}/usage", Tags: []string{"users"},
-			Summary: "See how full a user's rules are, and what is free",
-			Description: "Of a sliding rule, the fullest window that contains the time asked about; of a calendar rule, the period " +
-				"that the time is in. Sent and unsent both count, and of quiet hours nothing is free. Of another account's messages only the times are listed. Of more than 10,000 sends the first are listed, and more is true.",
+			Summary: "See how full a user's rules are, and which times are free",
+			Description: "For a sliding rule this is the fullest window that contains the time, for a calendar rule the period that " +
+				"contains it. Sent and scheduled messages both count. Quiet hours are not free. Messages of other accounts " +
+				"have no ids. If there are more than 10,000 sends, only the first are listed and more is true.",
 			Parameters: []*huma.Param{
 				userParameter(),
-				timeParameter("at", "Time to look at the rules around; by default now."),
+				timeParameter("at", "Time to look at; by default now."),
 				timeParameter("from", "First time of the timeline; by default 12 hours before at."),
 				timeParameter("to", "Where the timeline ends, up to 32 days later; by default 12 hours after at."),
-				categoryParameter("Looks at the rules of this category, too, and at what is free for its messages."),
+				categoryParameter("Includes the rules of this category, and the times that are free for its messages."),
 			},
 			Responses: responses[message.Usage](s, "How full they are."),
 		},
@@ -153,12 +154,12 @@ func (s *server) nextFreeRoute() route {
 	return route{
 		Operation: huma.Operation{
 			OperationID: "getNextFree", Method: http.MethodGet, Path: "/v1/users/{user}/next-free", Tags: []string{"users"},
-			Summary:     "See the next times that are free for a user",
-			Description: "Each counts those before it as taken: messages at all of them would be accepted.",
+			Summary:     "Get the next free times of a user",
+			Description: "Each time counts those before it as taken, so messages at all of them would be accepted.",
 			Parameters: []*huma.Param{
 				userParameter(), timeParameter("from", "Time to look from; by default now."),
 				countParameter("count", "Number of times.", 1, sendlimit.MaxNextFree),
-				categoryParameter("Of the messages to be sent then: its rules hold, too."),
+				categoryParameter("The messages' category, whose rules apply too."),
 			},
 			Responses: responses[message.FreeTimes](s, "The times, in order."),
 		},

@@ -16,7 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// takes says what a setting takes instead of what was given.
+// takes returns an error that says what a setting accepts.
 func takes(format string, args ...any) *fault.InvalidError {
 	return &fault.InvalidError{Want: fmt.Sprintf(format, args...)}
 }
@@ -77,8 +77,8 @@ func embeddedAddress(into *string) func(string) *fault.InvalidError {
 	}
 }
 
-// splitAddress returns the host of an address with a port. Port 0 is valid too
-// and stands for any free one.
+// splitAddress returns the host of an address with a port. Port 0 is valid and means any free
+// port.
 func splitAddress(s string) (host string, valid bool) {
 	host, port, err := net.SplitHostPort(s)
 	if err != nil {
@@ -106,7 +106,7 @@ func pushURL(into *string) func(string) *fault.InvalidError {
 	}
 }
 
-// pushSecret takes the secrets of Standard Webhooks.
+// pushSecret accepts a secret of Standard Webhooks.
 func pushSecret(into *Secret) func(string) *fault.InvalidError {
 	return func(s string) *fault.InvalidError {
 		encoded, ok := strings.CutPrefix(s, "whsec_")
@@ -119,7 +119,7 @@ func pushSecret(into *Secret) func(string) *fault.InvalidError {
 	}
 }
 
-// invalids is all that an error says is wrong; invalid is the first of it.
+// invalids returns everything that an error says is wrong.
 func invalids(err error) []*fault.InvalidError {
 	if several, ok := errors.AsType[fault.InvalidErrors](err); ok {
 		return several
@@ -130,6 +130,7 @@ func invalids(err error) []*fault.InvalidError {
 	return []*fault.InvalidError{invalid(err)}
 }
 
+// invalid returns the first thing that an error says is wrong; nil for nil.
 func invalid(err error) *fault.InvalidError {
 	if err == nil {
 		return nil
@@ -173,8 +174,7 @@ func boolean(into *bool) func(string) *fault.InvalidError {
 	}
 }
 
-// percentage takes a whole number with a percent sign, which makes its unit
-// plain.
+// percentage accepts a whole number with a percent sign.
 func percentage(into *int, least, most int) func(string) *fault.InvalidError {
 	return func(s string) *fault.InvalidError {
 		digits, found := strings.CutSuffix(s, "%")
@@ -187,7 +187,7 @@ func percentage(into *int, least, most int) func(string) *fault.InvalidError {
 	}
 }
 
-// oneOf takes one of a few words.
+// oneOf accepts one of some words.
 func oneOf(into *string, words ...string) func(string) *fault.InvalidError {
 	return func(s string) *fault.InvalidError {
 		if !slices.Contains(words, s) {
@@ -227,7 +227,7 @@ func logFormat(into *LogFormat) func(string) *fault.InvalidError {
 	}
 }
 
-// crossChecks are the bounds that one setting sets another.
+// crossChecks returns the checks that compare settings with each other.
 func crossChecks() []Check {
 	return []Check{
 		wholePolicy,

@@ -7,7 +7,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// writtenAccess is what says who reaches the API, as it was written.
+// writtenAccess has the settings about access to the API, as written.
 type writtenAccess struct {
 	RequireKeys    string `env:"REQUIRE_KEYS"`
 	TLSCert        string `env:"TLS_CERT"`
@@ -15,7 +15,7 @@ type writtenAccess struct {
 	TrustedProxies string `env:"TRUSTED_PROXIES"`
 }
 
-// accessSettings are the rows of the table that say who reaches the API.
+// accessSettings returns the rows of the table about access to the API.
 func accessSettings(w *written, c *Config) []*setting {
 	return []*setting{
 		{
@@ -41,7 +41,7 @@ func accessSettings(w *written, c *Config) []*setting {
 	}
 }
 
-// networks takes addresses and networks, separated by commas.
+// networks accepts addresses and networks, separated by commas.
 func networks(into *[]netip.Prefix) func(string) *fault.InvalidError {
 	return func(s string) *fault.InvalidError {
 		if s == emptyList {
@@ -64,15 +64,14 @@ func networks(into *[]netip.Prefix) func(string) *fault.InvalidError {
 	}
 }
 
-// Exposed reports whether the API is served on an address that other machines
-// may reach.
+// Exposed reports whether other machines may reach the address of the API.
 func (c Config) Exposed() bool {
 	host, valid := splitAddress(c.Listen)
 	return valid && !loopback(host)
 }
 
-// BothOfTLS is the Check of a program that serves the API: a certificate is of no
-// use without its key, nor is the reverse.
+// BothOfTLS is the Check of a program that serves the API: certificate and key are needed
+// together.
 func BothOfTLS(c Config) *fault.InvalidError {
 	switch {
 	case c.TLSCert != "" && c.TLSKey == "":

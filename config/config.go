@@ -1,14 +1,3 @@
-// Package config reads the settings of the two programs: from a flag, else
-// from the environment, else from a YAML file, else the default. It validates
-// them once and reports everything that is wrong at the same time.
-//
-// A setting has one name in three spellings: push_timeout in the file,
-// SENDLIMIT_PUSH_TIMEOUT in the environment, --push-timeout on the command
-// line. REDIS_URL is the one variable without the prefix, and secrets
-// (push_secret, smtp_password, alert_secret) have no flag, because every user of a
-// machine can read its command lines. A
-// setting inside another joins the names: policy.rules is
-// SENDLIMIT_POLICY_RULES and --policy-rules. An empty value is no value.
 package config
 
 import (
@@ -25,23 +14,21 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 )
 
-// EmbeddedAddress is where the embedded store is unless a setting says
-// otherwise: on loopback, and not on the port of a Redis that may be there
-// already.
+// EmbeddedAddress is the default address of the embedded store. It is on loopback and not on
+// the port of Redis, which may be in use.
 const EmbeddedAddress = "127.0.0.1:6390"
 
 // LogTarget is the PushURL that writes a line for each delivery.
 const LogTarget = "log:"
 
-// Config is every setting, valid. It shows no secret however it is printed or
-// logged.
+// Config has every setting. All are valid. It hides secrets when it is printed or logged.
 type Config struct {
-	// RedisURL is where the store is; empty means the embedded one.
+	// RedisURL is the URL of the store; empty means the embedded store.
 	RedisURL string
-	// EmbeddedAddress is the loopback address of the embedded store, where
-	// RedisURL is empty. Port 0 is any free one.
+	// EmbeddedAddress is the loopback address of the embedded store, used if RedisURL
+	// is empty. Port 0 means any free port.
 	EmbeddedAddress string
-	// Account is who is charged for what enqueue submits; "" for nobody.
+	// Account is the account that enqueue's submits are charged to; "" means none.
 	Account string
 	// Prefix begins every key and queue in the store.
 	Prefix string
@@ -49,97 +36,92 @@ type Config struct {
 	// Listen is the address of the API, /healthz, /readyz and /metrics; empty means
 	// none. See Exposed.
 	Listen string
-	// RequireKeys says whether the API asks for a key where it is not Exposed.
+	// RequireKeys makes the API ask for a key even if it is not Exposed.
 	RequireKeys bool
-	// TLSCert and TLSKey are the files that the API's TLS is made of; both are
-	// empty for plain HTTP.
+	// TLSCert and TLSKey are the files for the API's TLS; both are empty for plain
+	// HTTP.
 	TLSCert, TLSKey string
-	// TrustedProxies are those whose X-Forwarded-For is believed.
+	// TrustedProxies are the proxies whose X-Forwarded-For is trusted.
 	TrustedProxies []netip.Prefix
-	// Seeds are the further policies, the tiers and the accounts that the store
-	// starts with.
+	// Seeds are the further policies, tiers and accounts of a new store.
 	Seeds Seeds
 
-	// Deliver says whether messages are delivered; a worker that does not serves
-	// the API alone.
+	// Deliver makes the worker deliver messages; otherwise it only serves the API.
 	Deliver bool
 
-	// PushURL is LogTarget or an http(s) URL; empty where none was given.
+	// PushURL is LogTarget or an http(s) URL; empty if none was given.
 	PushURL string
-	// PushSecret signs what is pushed; empty means unsigned.
+	// PushSecret signs deliveries; empty means unsigned.
 	PushSecret  Secret
 	PushTimeout time.Duration // bounds one try
 
-	// Pace is how fast deliveries may come in a store that has no pace yet; the
-	// zero Pace means as fast as they can.
+	// Pace limits the deliveries of a store that has no pace yet; the zero Pace means
+	// no limit.
 	Pace rate.Pace
 
-	// EmailURL is LogTarget or the smtp(s) URL of the server that takes e-mail;
-	// empty where none was given.
+	// EmailURL is LogTarget or the smtp(s) URL of the mail server; empty if none was
+	// given.
 	EmailURL     string
 	SMTPPassword Secret // of the user in EmailURL; empty where that has it, or no user
 	EmailFrom    string // the sender of e-mail
 	// EmailTLS says how an smtp connection is secured: "mandatory",
-	// "opportunistic", "none", or empty for what the server's address calls for.
+	// "opportunistic" or "none"; empty means the default for the server's address.
 	EmailTLS       string
 	EmailTemplates string // the folder of templates of one's own; empty for none
 	// AlertSecret signs notices to https: contacts; empty means unsigned.
 	AlertSecret Secret
-	// AllowInternalWebhooks lets such a contact be at an internal address.
+	// AllowInternalWebhooks allows such contacts at internal addresses.
 	AllowInternalWebhooks bool
 
-	// Policy is what the store starts with when it has none.
+	// Policy is the policy of a new store.
 	Policy policy.Policy
-	// PolicyGiven says that the policy was written somewhere, rather than
-	// being the default: only then is another one in the store a surprise.
+	// PolicyGiven reports whether the policy was configured. Only then does the worker
+	// warn if the store has another one.
 	PolicyGiven bool
 
 	Reach       time.Duration // how far ahead a send time may lie
 	ExpireAfter time.Duration // from the send time to the expiry of a message that names none
 	KeepRecords time.Duration // how long a message's id is remembered after its end
 
-	// StoreFullAt is how much of its maxmemory the store may use before nothing
-	// more is accepted, in percent.
+	// StoreFullAt is the percentage of maxmemory at which the store accepts no more
+	// messages.
 	StoreFullAt int
-	// WaitReplicas is how many replicas of the store must have what was asked
-	// for before it is answered, and WaitReplicasTimeout how long to wait for
-	// them.
+	// WaitReplicas is how many replicas must have a change before it is answered;
+	// WaitReplicasTimeout is how long to wait for them.
 	WaitReplicas        int
 	WaitReplicasTimeout time.Duration
 
 	Deliveries  int // that run at the same time
 	MaxAttempts int // of one message, the first included
-	// OnUncertain is what becomes of a message of which nobody knows whether the
-	// provider has it: "resend" or "skip".
+	// OnUncertain says what to do with a message that may or may not have been
+	// delivered: "resend" or "skip".
 	OnUncertain string
-	// Tolerance is how late a message may go out before the rules are judged
-	// anew at the real time.
+	// Tolerance is how late a message may be sent without being judged again.
 	Tolerance time.Duration
 	// RetryMin and RetryMax bound the wait between two attempts.
 	RetryMin, RetryMax time.Duration
-	// ShutdownTimeout bounds how long running deliveries and requests may take to
-	// finish; it is longer than PushTimeout.
+	// ShutdownTimeout is how long running deliveries and requests may take to finish;
+	// it is longer than PushTimeout.
 	ShutdownTimeout time.Duration
 
 	LogLevel  slog.Level
 	LogFormat LogFormat
 }
 
-// LogFormat is how log lines look.
+// LogFormat is the format of log lines.
 type LogFormat string
 
-// The log formats.
+// The formats.
 const (
 	LogAuto LogFormat = "auto" // text on a terminal, JSON elsewhere
 	LogText LogFormat = "text"
 	LogJSON LogFormat = "json"
 )
 
-// Check judges settings by what one program needs of them. It returns nil
-// where they will do.
+// Check checks what one program requires of the settings. It returns nil if they meet it.
 type Check func(Config) *fault.InvalidError
 
-// StoreURL is RedisURL, or the URL of the embedded store where none was given.
+// StoreURL returns RedisURL, or the URL of the embedded store if that is empty.
 func (c Config) StoreURL() string {
 	if c.RedisURL == "" {
 		return "redis://" + c.EmbeddedAddress
@@ -147,8 +129,8 @@ func (c Config) StoreURL() string {
 	return c.RedisURL
 }
 
-// PushTarget is PushURL, or LogTarget where none was given, which
-// NeedsPushTarget allows on the embedded store only.
+// PushTarget returns PushURL, or LogTarget if that is empty, which NeedsPushTarget allows
+// only on the embedded store.
 func (c Config) PushTarget() string {
 	if c.PushURL == "" {
 		return LogTarget
@@ -156,9 +138,8 @@ func (c Config) PushTarget() string {
 	return c.PushURL
 }
 
-// NeedsPushTarget is the Check of a program that delivers, where Deliver does
-// not say otherwise: unless the store is the embedded one, which holds nothing
-// worth keeping, it has to be told where to.
+// NeedsPushTarget is the Check of a program that delivers: if Deliver is set, a store other
+// than the embedded one needs a push target.
 func NeedsPushTarget(c Config) *fault.InvalidError {
 	if !c.Deliver || c.PushURL != "" || c.RedisURL == "" {
 		return nil
@@ -169,8 +150,7 @@ func NeedsPushTarget(c Config) *fault.InvalidError {
 	}
 }
 
-// HasSomethingToDo is the Check of a program that delivers, serves the API, or
-// both.
+// HasSomethingToDo is the Check of a program that delivers or serves the API or both.
 func HasSomethingToDo(c Config) *fault.InvalidError {
 	if c.Deliver || c.Listen != "" {
 		return nil
@@ -180,8 +160,8 @@ func HasSomethingToDo(c Config) *fault.InvalidError {
 	}
 }
 
-// ReplicasNeedRedis is the Check of a program that waits for replicas: the
-// embedded store has none.
+// ReplicasNeedRedis is the Check of a program that waits for replicas, which the embedded
+// store does not have.
 func ReplicasNeedRedis(c Config) *fault.InvalidError {
 	if c.WaitReplicas == 0 || c.RedisURL != "" {
 		return nil
@@ -192,11 +172,9 @@ func ReplicasNeedRedis(c Config) *fault.InvalidError {
 	}
 }
 
-// Load returns the settings of the flags that RegisterFlags registered (nil
-// for none), the environment (as os.Environ gives it) and the file ("" for
-// none). The checks judge the result together with everything else.
-//
-// The error is an *Error with everything that is wrong.
+// Load returns the settings from flags that RegisterFlags registered (nil for none), the
+// environment as os.Environ returns it, and a file ("" for none). It then applies the
+// checks. The error is an *Error with everything that is wrong.
 func Load(flags *pflag.FlagSet, environ []string, file string, checks ...Check) (Config, error) {
 	var (
 		w        written
@@ -220,8 +198,7 @@ func Load(flags *pflag.FlagSet, environ []string, file string, checks ...Check) 
 		if unread {
 			break // what it would have said is not known to be missing
 		}
-		// A setting that was rejected is empty by now: what a check says of
-		// it would mislead.
+		// A rejected setting is empty now: a check of it would mislead.
 		if problem := check(c); problem != nil && !rejected.has(problem.Field) {
 			rejected.add(problem)
 		}

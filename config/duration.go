@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// ParseDuration reads a length of time as Go writes it, with days of 24 hours
-// besides: "90s", "1h30m", "7d", "1d12h".
+// ParseDuration reads a duration as in Go, with days of 24 hours: "90s", "1h30m", "7d",
+// "1d12h".
 func ParseDuration(s string) (time.Duration, error) {
 	days, rest, found := strings.Cut(s, "d")
 	if !found {
@@ -33,8 +33,8 @@ func ParseDuration(s string) (time.Duration, error) {
 	return d + more, nil
 }
 
-// FormatDuration writes a length of time the short way: "7d", "15m", "1h30m".
-// ParseDuration reads it back.
+// FormatDuration returns a duration in the short form that ParseDuration reads: "7d", "15m",
+// "1h30m".
 func FormatDuration(d time.Duration) string {
 	const day = 24 * time.Hour
 	if d >= day && d%day == 0 {

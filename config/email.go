@@ -7,7 +7,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// writtenEmail is the part of written about e-mail, and about contacts.
+// writtenEmail has the settings about e-mail and contacts, as written.
 type writtenEmail struct {
 	EmailURL              string `env:"EMAIL_URL"`
 	SMTPPassword          string `env:"SMTP_PASSWORD"`
@@ -18,7 +18,7 @@ type writtenEmail struct {
 	AllowInternalWebhooks string `env:"ALLOW_INTERNAL_WEBHOOKS"`
 }
 
-// emailSettings is the part of the table about e-mail, and about contacts.
+// emailSettings returns the rows of the table about e-mail and contacts.
 func emailSettings(w *written, c *Config) []*setting {
 	return []*setting{
 		{
@@ -59,8 +59,8 @@ func emailSettings(w *written, c *Config) []*setting {
 	}
 }
 
-// EmailTarget is EmailURL, or LogTarget where none was given and the store is the
-// embedded one. It is empty where notices to e-mail addresses have to wait.
+// EmailTarget returns EmailURL, or LogTarget if that is empty and the store is the embedded
+// one. It is empty if notices to e-mail addresses have to wait.
 func (c Config) EmailTarget() string {
 	if c.EmailURL == "" && c.RedisURL == "" {
 		return LogTarget
@@ -88,7 +88,7 @@ func secretText(into *Secret) func(string) *fault.InvalidError {
 	}
 }
 
-// redactURL leaves a URL its scheme and host.
+// redactURL returns scheme and host of a URL.
 func redactURL(s string) string {
 	if s == "" {
 		return s

@@ -9,12 +9,12 @@ import (
 
 // Error is returned when settings are rejected. Nothing was done.
 type Error struct {
-	// Rejected is at least one: what is wrong with the sources themselves,
-	// then the settings in the order of the example file.
+	// Rejected has at least one entry: first what is wrong with the sources, then the
+	// settings in the order of the example file.
 	Rejected []*fault.InvalidError
 }
 
-// Error names each rejected setting, its value and what is allowed.
+// Error returns each rejected setting, its value and what is allowed.
 func (e *Error) Error() string {
 	if len(e.Rejected) == 1 {
 		return e.Rejected[0].Error()
@@ -27,7 +27,7 @@ func (e *Error) Error() string {
 	return s.String()
 }
 
-// Code returns sendlimit.CodeInvalidField.
+// Code returns fault.CodeInvalidField.
 func (e *Error) Code() fault.Code { return fault.CodeInvalidField }
 
 // Unwrap returns each rejected setting.
@@ -39,7 +39,7 @@ func (e *Error) Unwrap() []error {
 	return errs
 }
 
-// rejections collects what is wrong while settings are read.
+// rejections collects rejected settings.
 type rejections []*fault.InvalidError
 
 func (r *rejections) add(problems ...*fault.InvalidError) {

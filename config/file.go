@@ -14,13 +14,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// maxFile bounds the settings file, in bytes, so that a wrong name such as
-// that of a device ends in a message.
+// maxFile is the largest size of a file in bytes, so that the name of a device by mistake
+// ends in an error.
 const maxFile = 1 << 20
 
-// readFile gives the rows what the named file has for them. It reports every
-// unknown name at once, where the library's strict decoding stops at one, and
-// never quotes the file, since a secret may be on the line.
+// readFile reads the settings of a file into the rows. It reports all unknown names at once,
+// unlike the library's strict decoding, and never quotes the file, since the line may have
+// a secret.
 func readFile(name string, rows []*setting, c *Config) []*fault.InvalidError {
 	if name == "" {
 		return nil
@@ -55,8 +55,8 @@ func readFile(name string, rows []*setting, c *Config) []*fault.InvalidError {
 	return reader.problems
 }
 
-// syntaxProblem says where the file is not YAML and why, without the words of
-// the file other than the names of settings.
+// syntaxProblem says where the file is not YAML and why. Of the words of the file it repeats
+// only names of settings.
 func syntaxProblem(err error, rows []*setting) string {
 	problem, ok := errors.AsType[yaml.Error](err)
 	if !ok {
@@ -83,7 +83,7 @@ func syntaxProblem(err error, rows []*setting) string {
 	return message
 }
 
-// fileReader walks the mappings of a file.
+// fileReader reads the mappings of a file.
 type fileReader struct {
 	name     string
 	rows     []*setting
@@ -91,7 +91,7 @@ type fileReader struct {
 	problems []*fault.InvalidError
 }
 
-// mapping reads one mapping; prefix is "" or the name it stands under and a dot.
+// mapping reads one mapping; prefix is "" or the name of the mapping and a dot.
 func (r *fileReader) mapping(prefix string, m *ast.MappingNode) {
 	for _, entry := range m.Values {
 		name := entry.Key.GetToken()
@@ -129,7 +129,7 @@ func (r *fileReader) row(key string) *setting {
 	return nil
 }
 
-// under lists the settings whose names begin with the prefix.
+// under returns the names of the settings that begin with the prefix.
 func (r *fileReader) under(prefix string) []string {
 	var keys []string
 	for _, row := range r.rows {
@@ -178,8 +178,8 @@ func (r *fileReader) reject(field, value, want, source string) {
 	})
 }
 
-// scalar returns a plain value as it is written in the file: 0123 stays 0123,
-// where YAML would read an octal number.
+// scalar returns a plain value as written: 0123 stays 0123, although it is an octal number
+// in YAML.
 func scalar(node ast.Node) (string, bool) {
 	switch n := node.(type) {
 	case nil, *ast.NullNode:

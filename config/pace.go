@@ -30,8 +30,7 @@ func paceBurst(c *Config) func(string) *fault.InvalidError {
 	}
 }
 
-// BurstHasRate is the Check of a program that delivers: a burst is a part of a
-// rate.
+// BurstHasRate is the Check of a program that delivers: a burst needs a rate.
 func BurstHasRate(c Config) *fault.InvalidError {
 	if c.Pace.Burst <= c.Pace.Rate.Count {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// writtenPolicy is the part of written about the policy that a new store gets.
+// writtenPolicy has the settings of a new store's policy, as written.
 type writtenPolicy struct {
 	TimeZone     string `env:"TIME_ZONE"`
 	UserTimeZone string `env:"USER_TIME_ZONE"`
@@ -21,8 +21,8 @@ type writtenPolicy struct {
 	AlertTo      string `env:"ALERT_TO"`
 }
 
-// policySettings is the part of the table about it; categories, which have rules of
-// their own, are in the file alone.
+// policySettings returns the rows of the table about the policy. Categories are only in the
+// file.
 func policySettings(w *written, c *Config) []*setting {
 	return []*setting{
 		{
@@ -69,10 +69,10 @@ func policySettings(w *written, c *Config) []*setting {
 	}
 }
 
-// emptyList is how a list with nothing in it is written.
+// emptyList is an empty list, as written.
 const emptyList = "[]"
 
-// words are the elements of a list as it was written.
+// words returns the elements of a list as written.
 func words(s string) []string {
 	if s == emptyList {
 		return nil
@@ -84,14 +84,14 @@ func words(s string) []string {
 	return list
 }
 
-// alone judges one field of a policy by itself: the others are those of the default
-// one. It returns the policy with that field.
+// alone judges one field of a policy. It returns the policy with that field, and with name
+// and rules of its own.
 func alone(d policy.Document) (policy.Policy, *fault.InvalidError) {
 	policy, err := completed(d).Policy()
 	return policy, invalid(err)
 }
 
-// completed is a document with the name and rules that it has to have.
+// completed returns a document with the name and rules that are required.
 func completed(d policy.Document) policy.Document {
 	d.Name = nobody
 	if d.Rules == nil {
@@ -105,7 +105,7 @@ func timeZone(c *Config) func(string) *fault.InvalidError {
 		if _, problem := alone(policy.Document{TimeZone: s}); problem != nil {
 			return takes("%s", problem.Want)
 		}
-		if s != "UTC" { // which a policy spells as none
+		if s != "UTC" { // for which a policy has ""
 			c.Policy.TimeZone = s
 		}
 		return nil
@@ -135,10 +135,9 @@ func quietHours(c *Config) func(string) *fault.InvalidError {
 	}
 }
 
-// quietLines puts lines of quiet hours together that were taken apart where commas
-// stand between elements of a list, because commas stand between their days too:
-// days alone go with what follows them. Of each line it also returns which of the
-// words is its last.
+// quietLines joins lines of quiet hours that were split at the commas between their days:
+// words that are only days belong to the next word. It also returns the index of the last
+// word of each line.
 func quietLines(words []string) (lines []string, last []int) {
 	days := ""
 	for i, word := range words {
@@ -170,22 +169,21 @@ func onConflict(c *Config) func(string) *fault.InvalidError {
 		if _, problem := alone(policy.Document{OnConflict: s}); problem != nil {
 			return takes("%s", problem.Want)
 		}
-		if answer := policy.OnConflict(s); answer != policy.Refuse { // which a policy spells as none
+		if answer := policy.OnConflict(s); answer != policy.Refuse { // for which a policy has ""
 			c.Policy.OnConflict = answer
 		}
 		return nil
 	}
 }
 
-// alertAt takes percents, and emptyList for none. A policy spells the default as
-// nil.
+// alertAt accepts percents, and emptyList for none. A policy has nil for the default.
 func alertAt(c *Config) func(string) *fault.InvalidError {
 	return func(s string) *fault.InvalidError {
 		percents := []int{}
 		for _, word := range words(s) {
 			percent, err := strconv.Atoi(word)
 			if err != nil {
-				percent = 0 // which none can be
+				percent = 0 // which is not allowed
 			}
 			percents = append(percents, percent)
 		}
@@ -209,7 +207,7 @@ func alertTo(c *Config) func(string) *fault.InvalidError {
 	}
 }
 
-// wholePolicy is what the settings of the policy have to be together.
+// wholePolicy checks the settings of the policy together.
 func wholePolicy(c Config) *fault.InvalidError {
 	problem := invalid(c.Policy.Validate())
 	if problem == nil {

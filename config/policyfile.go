@@ -16,15 +16,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// StandardInput is how a command line names it in the place of a file.
+// StandardInput is the name of standard input in the place of a file.
 const StandardInput = "-"
 
-// ReadPolicy reads a policy, as sendlimit.PolicyDocument spells it, from a YAML or
-// JSON file, or from stdin where StandardInput is named. A file that names no policy
-// has the one of that name; a version in it is passed over, since only the store
-// gives them.
-//
-// The error is an *Error with everything that is wrong, and where in the file.
+// ReadPolicy reads a policy.Document from a YAML or JSON file, or from stdin if the file is
+// StandardInput. If the file has no name for the policy, name is used. A version in it is
+// ignored, since the store gives versions. The error is an *Error with everything that is
+// wrong and its line.
 func ReadPolicy(file string, stdin io.Reader, name string) (policy.Policy, error) {
 	body, problem := policyBody(file, stdin)
 	if problem != nil {
@@ -41,7 +39,7 @@ func ReadPolicy(file string, stdin io.Reader, name string) (policy.Policy, error
 	return p, nil
 }
 
-// policyBody is the one document of a file.
+// policyBody returns the document of a file, which must have only one.
 func policyBody(name string, stdin io.Reader) (ast.Node, *fault.InvalidError) {
 	reject := func(format string, args ...any) (ast.Node, *fault.InvalidError) {
 		return nil, &fault.InvalidError{Field: "file", Value: name, Want: fmt.Sprintf(format, args...)}
@@ -77,7 +75,7 @@ func policyBody(name string, stdin io.Reader) (ast.Node, *fault.InvalidError) {
 	return reject("YAML or JSON with rules and what else there is of a policy, name: value")
 }
 
-// parserProblem is an error of the parser in one line.
+// parserProblem returns an error of the parser in one line.
 func parserProblem(err error) string {
 	problem, ok := errors.AsType[yaml.Error](err)
 	if !ok {
@@ -89,7 +87,7 @@ func parserProblem(err error) string {
 	return problem.GetMessage()
 }
 
-// readPath reads the text of a file.
+// readPath returns the text of a file.
 func readPath(name string) ([]byte, error) {
 	file, err := os.Open(name) //nolint:gosec // the operator names the file
 	if err != nil {
@@ -99,7 +97,7 @@ func readPath(name string) ([]byte, error) {
 	return readBounded(file)
 }
 
-// readBounded reads text of at most maxFile bytes.
+// readBounded returns text of at most maxFile bytes.
 func readBounded(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxFile+1))
 	switch {
@@ -113,8 +111,7 @@ func readBounded(r io.Reader) ([]byte, error) {
 	return data, nil
 }
 
-// withoutName is an error of the file system without the name of the file, which
-// the message around it has.
+// withoutName removes the name of the file from an error, since the message has it.
 func withoutName(err error) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err

@@ -8,23 +8,23 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// hidden stands where a secret is not shown.
+// hidden is shown in place of a secret.
 const hidden = "***"
 
-// Secret is a text that is not shown when it is printed, logged or encoded.
-// string(s) is the text itself.
+// Secret is a text that is hidden when it is printed, logged or encoded; string(s) is the
+// text itself.
 type Secret string
 
-// String returns a placeholder; empty for an empty secret.
+// String returns a placeholder; "" for an empty secret.
 func (s Secret) String() string { return hideSecret(string(s)) }
 
 // Format prints String, whatever the verb.
 func (s Secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, s.String()) }
 
-// MarshalText is String.
+// MarshalText returns String.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// LogValue is String.
+// LogValue returns String.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
 func hideSecret(s string) string {
@@ -34,8 +34,8 @@ func hideSecret(s string) string {
 	return hidden
 }
 
-// RedactRedisURL returns the URL of a store without password and options, so
-// that it can be shown, whether it is valid or not.
+// RedactRedisURL returns the URL of a store without password and options, so that it can be
+// shown. The URL need not be valid.
 func RedactRedisURL(s string) string {
 	scheme, rest, found := strings.Cut(s, "://")
 	if !found {
@@ -45,12 +45,12 @@ func RedactRedisURL(s string) string {
 	}
 	user := ""
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 {
-		// With one of these before the last @, it can't be told whether a
-		// password that was not percent-encoded or an option has the @.
+		// With one of these before the last @, the @ may belong to an option or to
+		// a password that is not percent-encoded.
 		if strings.ContainsAny(rest[:at], "/?#") {
 			return scheme + hidden
 		}
-		// Without a colon, a user: or a password in the wrong place.
+		// Without a colon it is a user, or a password in the wrong place.
 		name, _, both := strings.Cut(rest[:at], ":")
 		user = hidden + "@"
 		if both {

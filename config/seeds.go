@@ -13,8 +13,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// Seeds are the policies, tiers and accounts that the store gets where it has none
-// of their names. They are only in the file.
+// Seeds are policies, tiers and accounts that the store gets if it has none of that name.
+// They are only in the file.
 type Seeds struct {
 	Policies []policy.Policy // beside the one of the section policy
 	Tiers    []accounts.Tier
@@ -29,10 +29,10 @@ const (
 	accountsKey   = "accounts"
 )
 
-// seedKeys are the settings that only the file has.
+// seedKeys returns the names of the settings that are only in the file.
 func seedKeys() []string { return []string{categoriesKey, policiesKey, tiersKey, accountsKey} }
 
-// seed reads what only a file has.
+// seed reads a setting that is only in the file.
 func (r *fileReader) seed(key string, node ast.Node, source string) {
 	if _, null := node.(*ast.NullNode); null {
 		return
@@ -59,12 +59,12 @@ func (r *fileReader) seed(key string, node ast.Node, source string) {
 	}
 }
 
-// source says where in the file a name stands.
+// source returns file and line of a name.
 func (r *fileReader) source(name *token.Token) string {
 	return fmt.Sprintf("%s, line %d", r.name, name.Position.Line)
 }
 
-// nobody is a name that is allowed, to judge a field alone.
+// nobody is a valid name, to judge other fields with.
 const nobody = "nobody"
 
 func (r *fileReader) tier(name string, node ast.Node, source string) {
@@ -115,7 +115,7 @@ func (r *fileReader) account(name string, node ast.Node, source string) {
 	})
 }
 
-// keys reads the keys of an account, nil for none.
+// keys reads the keys of an account; nil for none.
 func (r *fileReader) keys(path string, node ast.Node, source string) []accounts.KeySeed {
 	if node == nil {
 		return nil
@@ -147,8 +147,8 @@ func (r *fileReader) keys(path string, node ast.Node, source string) []accounts.
 	return keys
 }
 
-// judge rejects a field for the reason that is in err, if it is one, and reports
-// whether it is allowed. A path that ends in a dot has the field after it.
+// judge rejects a field if err is not nil, and reports whether it is allowed. If the path
+// ends in a dot, the field of the error is appended.
 func (r *fileReader) judge(path string, err error, source string) bool {
 	if err == nil {
 		return true
@@ -170,13 +170,13 @@ type seedField struct {
 
 const plainValue = "a plain value"
 
-// fields reads a mapping of some fields, and rejects all others.
+// fields reads a mapping of known fields, and rejects all others.
 func (r *fileReader) fields(path string, node ast.Node, source string, fields []seedField) {
 	known := make([]entry, len(fields))
 	for i, field := range fields {
 		known[i] = entry{name: field.name, read: func(node ast.Node, source string) {
 			if !field.read(node) {
-				// Without the value: it may be a key in the wrong place.
+				// Do not show the value: it may be a key in the wrong place.
 				r.reject(path+"."+field.name, kindOf(node), field.want, source)
 			}
 		}}
@@ -198,14 +198,14 @@ func (f seedField) read(node ast.Node) bool {
 	}
 }
 
-// entry is a name that may stand in a mapping, with what reads its value.
+// entry is a known name of a mapping, with the function that reads its value.
 type entry struct {
 	name string
 	read func(node ast.Node, source string)
 }
 
-// entries reads a mapping of some names, and rejects all others. A name without a
-// value is as one that is not there.
+// entries reads a mapping of known names, and rejects all others. It ignores a name without
+// a value.
 func (r *fileReader) entries(path string, node ast.Node, source string, known []entry) {
 	names := make([]string, len(known))
 	for i, e := range known {
@@ -233,8 +233,8 @@ func (r *fileReader) entries(path string, node ast.Node, source string, known []
 	}
 }
 
-// tiersOfAccounts rejects the accounts whose tier the file has not, where the file
-// has tiers at all: without any, they may be in the store.
+// tiersOfAccounts rejects accounts whose tier is not in the file. If the file has no tiers
+// it accepts all, since the store may have them.
 func (r *fileReader) tiersOfAccounts() {
 	if len(r.config.Seeds.Tiers) == 0 {
 		return

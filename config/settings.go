@@ -9,8 +9,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// written is every setting as it was written; empty where nothing was. The
-// tags are the names in the environment, after the prefix.
+// written has every setting as written; empty if it was not given. The tags are the names in
+// the environment, after the prefix.
 type written struct {
 	EmbeddedAddress     string        `env:"EMBEDDED_ADDRESS"`
 	Prefix              string        `env:"PREFIX"`
@@ -49,36 +49,36 @@ type writtenPace struct {
 	Burst string `env:"BURST"`
 }
 
-// unprefixed is what has a name in the environment without the prefix.
+// unprefixed has the settings whose name in the environment has no prefix.
 type unprefixed struct {
 	RedisURL string `env:"REDIS_URL"`
 }
 
-// setting is one row of the table of settings: where it is written, what it
-// takes, and where its value goes.
+// setting is one row of the table of settings: its name, what it accepts, and where its
+// value is stored.
 type setting struct {
 	key     string  // as in the file, a dot before an inner name
 	written *string // in the written of this load
-	// standard is the default as it would be written; empty for none.
+	// standard is the default, as it would be written; empty for none.
 	standard string
-	// kind and help are shown with the flag; a setting without kind has none.
+	// kind and help are shown with the flag; a setting without kind has no flag.
 	kind, help string
-	// accept puts a value into the Config of this load, or says what it takes
-	// instead: Want is filled in, and Value where only a part is wrong.
+	// accept stores a value in the Config. Otherwise it returns what is allowed in
+	// Want, and in Value the part that is wrong if it is only a part.
 	accept func(string) *fault.InvalidError
-	// show is how a rejected value is repeated; nil means as it is.
+	// show returns a rejected value as it may be shown; nil means unchanged.
 	show func(string) string
-	// shared settings are those that a program which only submits uses too.
+	// shared is set if a program that only submits uses the setting too.
 	shared bool
-	// callers settings are flags of such a program alone.
+	// callers is set if the setting is a flag of such a program only.
 	callers bool
-	// list settings can be a list in the file.
+	// list is set if the setting can be a list in the file.
 	list bool
 
 	source string // where the value was given: "--prefix"; empty for nowhere
 }
 
-// settings is the table, in the order of the example file.
+// settings returns the table, in the order of the example file.
 func settings(w *written, c *Config) []*setting {
 	const day = 24 * time.Hour
 	return slices.Concat([]*setting{
@@ -218,7 +218,7 @@ func settings(w *written, c *Config) []*setting {
 	})
 }
 
-// variable is the setting's name in the environment.
+// variable returns the setting's name in the environment.
 func (s *setting) variable() string {
 	if s.key == "redis_url" {
 		return "REDIS_URL"
@@ -226,21 +226,21 @@ func (s *setting) variable() string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(s.key, ".", "_"))
 }
 
-// flag is the setting's name on the command line, without the dashes.
+// flag returns the setting's flag, without the dashes.
 func (s *setting) flag() string {
 	return strings.NewReplacer("_", "-", ".", "-").Replace(s.key)
 }
 
-// give notes a value and where it came from. An empty value is none, and
-// leaves what an earlier source gave.
+// give stores a value and its source. An empty value does not replace that of an earlier
+// source.
 func (s *setting) give(value, source string) {
 	if value != "" {
 		*s.written, s.source = value, source
 	}
 }
 
-// parse puts the value, or else the default, into the Config, and returns what
-// is wrong with it, or nil.
+// parse stores the value, or else the default, in the Config. It returns what is wrong with
+// it, or nil.
 func (s *setting) parse() *fault.InvalidError {
 	value := *s.written
 	if value == "" {

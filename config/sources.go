@@ -9,7 +9,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// envPrefix begins the name of every setting but REDIS_URL in the environment.
+// envPrefix begins the names of all settings in the environment but REDIS_URL.
 const envPrefix = "SENDLIMIT_"
 
 // Program says which settings are flags of a program.
@@ -21,11 +21,11 @@ const (
 	Enqueue                // those that matter to who submits
 )
 
-// FileFlag is the flag that names the settings file.
+// FileFlag is the flag for the settings file.
 const FileFlag = "config"
 
-// RegisterFlags gives a program its flags, FileFlag among them, each with its
-// help and default. Load reads them once they are parsed.
+// RegisterFlags registers the flags of a program, including FileFlag, each with its help and
+// default. Load reads them after they are parsed.
 func RegisterFlags(flags *pflag.FlagSet, program Program) {
 	for _, row := range settings(&written{}, &Config{}) {
 		if row.kind == "" || program == Enqueue && !row.shared || program == Worker && row.callers {
@@ -39,8 +39,8 @@ func RegisterFlags(flags *pflag.FlagSet, program Program) {
 	flags.String(FileFlag, "", "YAML `file` with settings, see sendlimit.example.yaml")
 }
 
-// flagValue is a flag as it was written: it is judged together with the other
-// settings, not while flags are parsed.
+// flagValue is a flag as written. It is judged together with the other settings, not while
+// flags are parsed.
 type flagValue struct{ text, kind string }
 
 func (v *flagValue) String() string { return v.text }

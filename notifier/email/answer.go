@@ -20,8 +20,8 @@ var (
 	errNoLogin = errors.New("the server offers none that can be used on this connection")
 )
 
-// stepError is what went wrong in a step of a session. cause is for judge alone:
-// its text may have the receiver's address or the server's.
+// stepError is the error of a step of a session. Only judge reads the cause: its text may
+// contain the receiver's address or the server's.
 type stepError struct {
 	step  string
 	cause error
@@ -29,12 +29,12 @@ type stepError struct {
 
 func (e *stepError) Error() string { return "failed at " + e.step }
 
-// Error is what is told of a failed session: the step, and what is known to be
-// harmless of its cause.
+// Error is the error of a failed session, with the step and the part of the cause that is safe
+// to show.
 type Error struct {
 	Step string // "RCPT"
-	// Code is the server's answer and Enhanced its code of RFC 3463, if it gave
-	// one: 550 and "5.1.1". Zero without an answer.
+	// Code is the code of the server's answer, such as 550, zero without an answer.
+	// Enhanced is its code of RFC 3463, such as "5.1.1", if it has one.
 	Code     int
 	Enhanced string
 
@@ -42,7 +42,7 @@ type Error struct {
 	cause  error // harmless; nil where there is none
 }
 
-// Error says what went wrong in which step.
+// Error says what failed in which step.
 func (e *Error) Error() string {
 	if e.Code == 0 {
 		return fmt.Sprintf("%s failed: %s", e.Step, e.detail)
@@ -54,10 +54,10 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("the mail server answered %s to %s", answer, e.Step)
 }
 
-// Unwrap returns the part of the cause that is worth comparing with.
+// Unwrap returns the part of the cause that callers may compare with.
 func (e *Error) Unwrap() error { return e.cause }
 
-// judge turns the error of a session into a Result.
+// judge returns the Result of a failed session.
 func judge(ctx context.Context, err error) notifier.Result {
 	failed, ok := errors.AsType[*stepError](err)
 	if !ok {
@@ -86,7 +86,7 @@ func judge(ctx context.Context, err error) notifier.Result {
 	return result
 }
 
-// enhanced finds the code of RFC 3463 at the beginning of an answer's text.
+// enhanced returns the code of RFC 3463 at the beginning of an answer's text.
 func enhanced(text string) string {
 	return regexp.MustCompile(`^[245]\.[0-9]{1,3}\.[0-9]{1,3}\b`).FindString(text)
 }
@@ -115,8 +115,8 @@ func answered(step string, answer *textproto.Error) notifier.Result {
 	case stepSender, stepData, stepAccepted:
 		result.Status, result.Reason = notifier.Permanent, notifier.ReasonRejected
 	}
-	// Before the sender is named, a 5xx is about the server rather than the
-	// message, and may pass.
+	// Before MAIL, a 5xx is about the server rather than the message, and may be
+	// temporary.
 	return result
 }
 
@@ -125,7 +125,7 @@ func timedOut(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || ok && timeout.Timeout()
 }
 
-// describe says in words of our own what err is.
+// describe returns our own description of err.
 func describe(err error) string {
 	var (
 		name        *net.DNSError
@@ -157,8 +157,8 @@ func describe(err error) string {
 	}
 }
 
-// leaf returns the part of err that is worth comparing with and has nothing to
-// hide, or nil.
+// leaf returns the part of err that callers may compare with and that is safe to show, or
+// nil.
 func leaf(err error) error {
 	for _, known := range []error{context.Canceled, context.DeadlineExceeded, errNoTLS, errNoLogin} {
 		if errors.Is(err, known) {

@@ -16,20 +16,18 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// ErrAddress is returned when a contact is not one bare e-mail address.
+// ErrAddress is returned if a contact is not one e-mail address without a name.
 var ErrAddress = errors.New("the contact is not an e-mail address")
 
-// Composer makes messages of notices. Make one with NewComposer, or have Open
-// make it.
+// Composer composes messages of notices. NewComposer and Open make one.
 type Composer struct {
 	from      *mail.Address
 	templates *Templates
 	now       func() time.Time
 }
 
-// NewComposer returns a Composer of messages from a sender, with the templates of
-// a folder ("" for the embedded ones). All three are as in Options, and so are
-// the errors.
+// NewComposer returns a Composer of messages from a sender, with the templates of a folder
+// ("" for the embedded ones). Arguments and errors are as in Options.
 func NewComposer(from, templates string, now func() time.Time) (*Composer, error) {
 	address, err := parseFrom(from)
 	loaded, problem := LoadTemplates(templates)
@@ -42,14 +40,14 @@ func NewComposer(from, templates string, now func() time.Time) (*Composer, error
 	return &Composer{from: address, templates: loaded, now: now}, nil
 }
 
-// Message is a notice as it goes out.
+// Message is a notice as it is sent.
 type Message struct {
 	Content
 
 	raw *gomail.Msg
 }
 
-// WriteTo writes the whole message, headers first, as the mail server gets it.
+// WriteTo writes the whole message as it is sent, headers first.
 func (m Message) WriteTo(w io.Writer) (int64, error) {
 	n, err := m.raw.WriteTo(w)
 	if err != nil {
@@ -58,7 +56,7 @@ func (m Message) WriteTo(w io.Writer) (int64, error) {
 	return n, nil
 }
 
-// Headers returns the headers of the message, a line or more each.
+// Headers returns the headers of the message.
 func (m Message) Headers() (string, error) {
 	var text bytes.Buffer
 	if _, err := m.WriteTo(&text); err != nil {
@@ -68,8 +66,8 @@ func (m Message) Headers() (string, error) {
 	return strings.ReplaceAll(head, "\r\n", "\n") + "\n", nil
 }
 
-// Compose makes the message of a notice to an address. The error is ErrAddress,
-// or a template's.
+// Compose returns the message of a notice to an address. The error is ErrAddress, or that of
+// a template.
 func (c *Composer) Compose(to string, n notifier.Notice) (Message, error) {
 	if !bare(to) {
 		return Message{}, ErrAddress
@@ -84,7 +82,7 @@ func (c *Composer) Compose(to string, n notifier.Notice) (Message, error) {
 	raw.Subject(content.Subject)
 	raw.SetDateWithValue(c.now())
 	raw.SetMessageIDWithValue(c.messageID(n.ID))
-	// RFC 3834: nobody's holiday note is an answer to this.
+	// RFC 3834: no automatic replies.
 	raw.SetGenHeader("Auto-Submitted", "auto-generated")
 	raw.SetGenHeader(gomail.HeaderXAutoResponseSuppress, "All")
 	raw.SetBodyString(gomail.TypeTextPlain, content.Text)
@@ -92,7 +90,8 @@ func (c *Composer) Compose(to string, n notifier.Notice) (Message, error) {
 	return Message{Content: content, raw: raw}, nil
 }
 
-// messageID is the same at every try of a notice, and in every version.
+// messageID returns the Message-ID of a notice. It is the same at every attempt and in every
+// version.
 func (c *Composer) messageID(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	_, domain, _ := strings.Cut(c.from.Address, "@")

@@ -9,8 +9,8 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// Announcer sends notices to e-mail addresses. Make one with Open. It keeps no
-// connection between two notices, which are few.
+// Announcer sends notices to e-mail addresses. Make one with Open. It opens a connection for
+// each notice, since notices are few.
 type Announcer struct {
 	*Composer
 
@@ -19,10 +19,9 @@ type Announcer struct {
 	name   string // this machine's, said to the server
 }
 
-// Open returns an Announcer for o. It does not connect, see Check. Settings that
-// are not allowed are all in the error, each as a *notifier.InvalidError that
-// names email_url, smtp_password, email_from, email_tls or email_templates; none
-// of them shows a password.
+// Open returns an Announcer for o. It does not connect, see Check. The error has a
+// *notifier.InvalidError for each setting that is not allowed: email_url, smtp_password,
+// email_from, email_tls or email_templates. It shows no password.
 func Open(o Options) (*Announcer, error) {
 	to, from, err := o.validate()
 	templates, problem := LoadTemplates(o.Templates)
@@ -41,7 +40,7 @@ func Open(o Options) (*Announcer, error) {
 	}, nil
 }
 
-// Announce sends n to an e-mail address, once. ctx bounds it.
+// Announce sends n to an e-mail address once. It returns when ctx ends.
 func (a *Announcer) Announce(ctx context.Context, to string, n notifier.Notice) notifier.Result {
 	message, err := a.Compose(to, n)
 	if errors.Is(err, ErrAddress) {
@@ -55,15 +54,15 @@ func (a *Announcer) Announce(ctx context.Context, to string, n notifier.Notice) 
 		return judge(ctx, err)
 	}
 	defer s.hangUp()
-	if err := s.hand(a.from.Address, to, message); err != nil {
+	if err := s.send(a.from.Address, to, message); err != nil {
 		return judge(ctx, err)
 	}
 	s.quit(ctx)
 	return notifier.Result{Status: notifier.Delivered}
 }
 
-// Check connects, secures the connection and logs in as for a notice, and sends
-// none. The error says in which step what went wrong.
+// Check connects, secures the connection and logs in, and sends nothing. The error says what
+// failed in which step.
 func (a *Announcer) Check(ctx context.Context) error {
 	s, err := a.connect(ctx)
 	if err != nil {

@@ -13,36 +13,35 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// What Options.TLS may be.
+// Values of Options.TLS.
 const (
 	TLSMandatory     = "mandatory"     // STARTTLS, or nothing is sent
-	TLSOpportunistic = "opportunistic" // STARTTLS where the server offers it
+	TLSOpportunistic = "opportunistic" // STARTTLS if the server offers it
 	TLSNone          = "none"          // plain text
 )
 
-// Options say how mail is sent. URL, From and Now are required.
+// Options configures an Announcer. URL, From and Now are required.
 type Options struct {
-	// URL is the mail server: smtp://host:587 or smtps://host:465, with
-	// user:password@ where it asks for a login. The ports are the defaults.
+	// URL is the mail server: smtp://host:587 or smtps://host:465, with user:password@
+	// if it needs a login. These ports are the defaults.
 	URL string
-	// Password is that of the URL's user, for who keeps it elsewhere; the URL has
-	// none then.
+	// Password is the password of the URL's user, if the URL has none.
 	Password string
-	// From is the sender: an address, bare or with a name.
+	// From is the sender: an address, with or without a name.
 	From string
-	// Templates is a folder of templates that replace the embedded ones, see
-	// LoadTemplates; "" is none.
+	// Templates is a folder of templates that replace embedded ones, see LoadTemplates;
+	// "" means none.
 	Templates string
-	// TLS says how a smtp:// connection is secured; "" is TLSMandatory, and
-	// TLSNone on loopback, where there is nobody to listen.
+	// TLS says how an smtp:// connection is secured; "" means TLSMandatory, or TLSNone
+	// on loopback.
 	TLS string
-	// RootCAs are who may vouch for the server; nil means the system's.
+	// RootCAs are the authorities for the server's certificate; nil means the system's.
 	RootCAs *x509.CertPool
-	// Now tells the time of a message.
+	// Now returns the time of a message.
 	Now func() time.Time
 }
 
-// server is where mail is handed in, and how.
+// server is the mail server and how to connect to it.
 type server struct {
 	host, port string
 	implicit   bool // TLS from the first byte
@@ -53,7 +52,7 @@ type server struct {
 
 func (s server) address() string { return net.JoinHostPort(s.host, s.port) }
 
-// validate returns what the options say, or everything that is wrong, joined.
+// validate returns the server and the sender, or everything that is wrong, joined.
 func (o Options) validate() (server, *mail.Address, error) {
 	to, err := o.server()
 	from, problem := parseFrom(o.From)
@@ -148,8 +147,8 @@ func parseFrom(from string) (*mail.Address, error) {
 	return address, nil
 }
 
-// bare says whether an address can stand in a command and in a header as it is:
-// visible ASCII, no quotes, and nothing around it.
+// bare reports whether an address can be used in a command and in a header: visible ASCII
+// without quotes or a name.
 func bare(address string) bool {
 	parsed, err := mail.ParseAddress(address)
 	return err == nil && parsed.Name == "" && parsed.Address == address && !strings.ContainsAny(address, `"<>[]`) &&

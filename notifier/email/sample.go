@@ -6,9 +6,9 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// Sample is a made-up notice of a kind, to look at a template with. subject is
-// the account, the user or the policy; "" is a made-up one. It is false for a
-// kind that there is none of.
+// Sample returns an invented notice of a kind, to preview a template with. subject is the
+// account, the user or the policy; "" means an invented one. It returns false for an
+// unknown kind.
 func Sample(kind notifier.NoticeKind, subject string) (notifier.Notice, bool) {
 	const day, dayStart = "2026-11-22", "1795305600000"
 	n := notifier.Notice{Kind: kind, Subject: subject, Day: day}

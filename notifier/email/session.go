@@ -10,10 +10,10 @@ import (
 	"github.com/wneessen/go-mail/smtp"
 )
 
-// quitTime bounds the farewell: the message is accepted by then.
+// quitTime bounds QUIT: the message is accepted by then.
 const quitTime = time.Second
 
-// The steps of a session, as errors name them.
+// The steps of a session, as errors show them.
 const (
 	stepConnect  = "connecting"
 	stepGreeting = "the greeting"
@@ -27,21 +27,20 @@ const (
 	stepAccepted = "the end of the message"
 )
 
-// session is one connection to a mail server. It ends when the context does that
-// it was made with.
+// session is one connection to a mail server. It ends with the context of connect.
 type session struct {
 	conn   net.Conn
 	client *smtp.Client
 	stop   func() bool
 }
 
-// connect returns a session that is ready for a message, or a *stepError.
+// connect returns a session that is ready to send, or a *stepError.
 func (a *Announcer) connect(ctx context.Context) (*session, error) {
 	conn, err := a.dial(ctx)
 	if err != nil {
 		return nil, &stepError{step: stepConnect, cause: err}
 	}
-	// The client library waits for as long as the connection is there.
+	// The client library waits as long as the connection is open.
 	s := &session{conn: conn, stop: context.AfterFunc(ctx, func() { _ = conn.Close() })}
 	if err := s.open(a); err != nil {
 		s.hangUp()
@@ -86,8 +85,8 @@ func (s *session) secure(a *Announcer) error {
 	return s.step(stepTLS, s.client.StartTLS(a.tls))
 }
 
-// logIn uses the best way that the server offers. Those that show the password
-// refuse to do so on a connection that others can read.
+// logIn uses the best method that the server offers. A method that shows the password fails on
+// an unsecured connection.
 func (s *session) logIn(to server) error {
 	if to.user == "" {
 		return nil
@@ -135,8 +134,8 @@ func containsWord(words, word string) bool {
 	return false
 }
 
-// hand hands the message in. Both addresses are bare.
-func (s *session) hand(from, to string, message Message) error {
+// send sends the message. Both addresses are bare.
+func (s *session) send(from, to string, message Message) error {
 	if err := s.step(stepSender, s.client.Mail("<"+from+">")); err != nil {
 		return err
 	}
@@ -148,13 +147,13 @@ func (s *session) hand(from, to string, message Message) error {
 		return s.step(stepData, err)
 	}
 	if _, err := message.WriteTo(content); err != nil {
-		// Without its end the server drops the message.
+		// The server drops a message without an end.
 		return s.step(stepContent, err)
 	}
 	return s.step(stepAccepted, content.Close())
 }
 
-// step names the step of an error.
+// step adds the step to an error.
 func (s *session) step(name string, err error) error {
 	if err == nil {
 		return nil
@@ -162,7 +161,7 @@ func (s *session) step(name string, err error) error {
 	return &stepError{step: name, cause: err}
 }
 
-// quit takes leave, for as long as is decent. Nothing depends on it.
+// quit sends QUIT, within quitTime. Nothing depends on it.
 func (s *session) quit(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, quitTime)
 	defer cancel()

@@ -20,36 +20,34 @@ import (
 //go:embed templates/*.tmpl
 var embedded embed.FS
 
-// The three templates of a kind, by the end of their files' names.
+// The endings of the names of a kind's three templates.
 const (
 	subjectEnd = ".subject.tmpl"
 	textEnd    = ".txt.tmpl"
 	htmlEnd    = ".html.tmpl"
-	// frame has what the embedded HTML templates begin and end with, for others
-	// to use too: {{template "top" .}} and {{template "bottom" .}}.
+	// frame has the beginning and the end of the embedded HTML templates. Other
+	// templates can use them: {{template "top" .}} and {{template "bottom" .}}.
 	frame = "frame" + htmlEnd
 )
 
-// Templates make a notice's subject and bodies. A kind has three: KIND.subject.tmpl
-// and KIND.txt.tmpl in the language of text/template, KIND.html.tmpl in that of
-// html/template. They are given a View, and have one function of their own,
-// number, which writes 10000 as 10,000.
+// Templates make a notice's subject and bodies. Each kind has three: KIND.subject.tmpl and
+// KIND.txt.tmpl for text/template, KIND.html.tmpl for html/template. Their data is a View.
+// The function number writes 10000 as 10,000.
 type Templates struct {
 	subjects, texts map[notifier.NoticeKind]*texttemplate.Template
 	pages           map[notifier.NoticeKind]*htmltemplate.Template
 }
 
-// Content is a notice in words.
+// Content is the text of a notice.
 type Content struct {
 	Subject string // on one line
 	Text    string
 	HTML    string
 }
 
-// LoadTemplates returns the embedded templates, each replaced by the file of its
-// name in folder where there is one; "" is no folder. Every template is tried
-// with a sample. The error is a *notifier.InvalidError that names the file and
-// the line.
+// LoadTemplates returns the embedded templates. A file of the same name in folder replaces
+// one; "" means no folder. It tries each template with a sample. The error is a
+// *notifier.InvalidError with file and line.
 func LoadTemplates(folder string) (*Templates, error) {
 	t := &Templates{
 		subjects: make(map[notifier.NoticeKind]*texttemplate.Template),
@@ -80,8 +78,8 @@ func LoadTemplates(folder string) (*Templates, error) {
 	return t, nil
 }
 
-// try finds what only shows when a template is used: a field that does not
-// exist, HTML that can't be escaped.
+// try finds errors that appear only when a template is used: an unknown field, or HTML that
+// can't be escaped.
 func (t *Templates) try(kind notifier.NoticeKind) error {
 	sample, _ := Sample(kind, "")
 	content, err := t.Render(sample)
@@ -94,8 +92,8 @@ func (t *Templates) try(kind notifier.NoticeKind) error {
 	return nil
 }
 
-// Render puts a notice into words. The error names the template and the line,
-// and nothing of the notice.
+// Render returns the text of a notice. The error has the template and the line, and nothing
+// of the notice.
 func (t *Templates) Render(n notifier.Notice) (Content, error) {
 	subject, known := t.subjects[n.Kind]
 	if !known {
@@ -106,8 +104,7 @@ func (t *Templates) Render(n notifier.Notice) (Content, error) {
 	if err != nil {
 		return Content{}, err
 	}
-	// A subject that was spread over lines in its file, or comes from a name, is
-	// one line all the same.
+	// A subject is one line, even if its template or a name has several.
 	view.Title = strings.Join(strings.Fields(oneLine(text)), " ")
 	content := Content{Subject: view.Title}
 	if content.Text, err = execute(t.texts[n.Kind], view); err != nil {
@@ -158,8 +155,7 @@ func parseHTML(folder, name string, around templateSource) (*htmltemplate.Templa
 	return t, nil
 }
 
-// templateSource is a template before it is parsed; its name is the file's, and
-// stands in errors.
+// templateSource is a template before it is parsed. Errors show its name, that of the file.
 type templateSource struct{ name, text string }
 
 func source(folder, name string) (templateSource, error) {
@@ -180,8 +176,8 @@ func source(folder, name string) (templateSource, error) {
 	return templateSource{name, string(text)}, nil
 }
 
-// strangers refuses a folder that is none, and templates in it whose name means
-// nothing: they would be passed over, most likely for a typing error.
+// strangers refuses a path that is not a folder, and templates in it with an unknown name,
+// which is probably misspelled.
 func strangers(folder string) error {
 	if folder == "" {
 		return nil
@@ -205,8 +201,8 @@ func strangers(folder string) error {
 	return nil
 }
 
-// unusable says which template is wrong, where, and why: the errors of the
-// template packages begin with the name and the line.
+// unusable returns the error for a template that can't be used. The errors of the template
+// packages begin with name and line.
 func unusable(err error) error {
 	detail := strings.TrimPrefix(err.Error(), "filling in a template: ")
 	detail = strings.TrimPrefix(detail, "html/template:")

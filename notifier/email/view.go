@@ -10,11 +10,11 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// View is what a template sees of a notice. Every text in it is on one line.
+// View is the data of a template. Every text in it is on one line.
 type View struct {
 	Kind  string
 	Title string // the rendered subject; empty in the subject's own template
-	// Name is the account, the user, or the policy of a digest.
+	// Name is the account, the user or, in a digest, the policy.
 	Name      string
 	Threshold int   // percent, reached
 	Percent   int64 // of Limit used: Threshold or more

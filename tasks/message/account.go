@@ -3,13 +3,13 @@ package message
 // Account is an account that sends messages.
 type Account struct {
 	Name      string   `json:"name" doc:"1 to 64 of a-z 0-9 _ -"`
-	Tier      string   `json:"tier,omitempty" doc:"Its tier; absent where nothing limits what it sends."`
-	Contact   string   `json:"contact,omitempty" doc:"Who is told about its quota: an e-mail address or an https: URL."`
-	TimeZone  string   `json:"time_zone" doc:"The IANA time zone whose hours and days its quota counts."`
-	ReportAt  string   `json:"report_at,omitempty" doc:"The local time of its daily report; absent where it gets none."`
-	Disabled  bool     `json:"disabled,omitempty" doc:"Its keys let nobody in; what it has submitted is still sent."`
-	CreatedAt Time     `json:"created_at" doc:"When it was made."`
-	Keys      []APIKey `json:"keys" doc:"Its API keys, the oldest first, without the keys themselves."`
+	Tier      string   `json:"tier,omitempty" doc:"Its tier; absent if nothing is limited."`
+	Contact   string   `json:"contact,omitempty" doc:"Where quota alerts go: an e-mail address or an https: URL."`
+	TimeZone  string   `json:"time_zone" doc:"The IANA time zone of the hours and days of its quota."`
+	ReportAt  string   `json:"report_at,omitempty" doc:"The local time of its daily report; absent if it gets none."`
+	Disabled  bool     `json:"disabled,omitempty" doc:"Whether its keys are refused. What it has submitted is still sent."`
+	CreatedAt Time     `json:"created_at" doc:"When it was created."`
+	Keys      []APIKey `json:"keys" doc:"Its API keys without the secrets, the oldest first."`
 }
 
 // Accounts is the list of all accounts.
@@ -20,8 +20,8 @@ type Accounts struct {
 // AccountDraft is the request for a new account.
 type AccountDraft struct {
 	Name     string `json:"name" doc:"1 to 64 of a-z 0-9 _ -"`
-	Tier     string `json:"tier,omitempty" doc:"The name of a tier that exists; without one nothing limits what it sends."`
-	Contact  string `json:"contact,omitempty" doc:"Who is told about its quota: an e-mail address or an https: URL."`
+	Tier     string `json:"tier,omitempty" doc:"The name of an existing tier; by default nothing is limited."`
+	Contact  string `json:"contact,omitempty" doc:"Where quota alerts go: an e-mail address or an https: URL."`
 	TimeZone string `json:"time_zone,omitempty" doc:"An IANA time zone, by default UTC."`
 	ReportAt string `json:"report_at,omitempty" doc:"Local time of a daily report, such as 08:00; by default there is none."`
 }
@@ -29,11 +29,11 @@ type AccountDraft struct {
 // AccountPatch is the request to change an account. A nil field stays as it is; an
 // empty one is removed.
 type AccountPatch struct {
-	Tier     *string `json:"tier,omitempty" doc:"The name of a tier that exists."`
+	Tier     *string `json:"tier,omitempty" doc:"The name of an existing tier."`
 	Contact  *string `json:"contact,omitempty" doc:"An e-mail address or an https: URL."`
 	TimeZone *string `json:"time_zone,omitempty" doc:"An IANA time zone."`
 	ReportAt *string `json:"report_at,omitempty" doc:"Local time of a daily report, such as 08:00."`
-	Disabled *bool   `json:"disabled,omitempty" doc:"Whether its keys let nobody in."`
+	Disabled *bool   `json:"disabled,omitempty" doc:"Whether its keys are refused."`
 }
 
 // Scope says what an API key may be used for.
@@ -49,23 +49,23 @@ const (
 
 // APIKey describes an API key. It does not have the key itself.
 type APIKey struct {
-	ID        string  `json:"id" doc:"Names the key, and lets nobody in."`
-	Scopes    []Scope `json:"scopes" doc:"What it may be used for: submit, read, admin."`
-	CreatedAt Time    `json:"created_at" doc:"When it was made."`
-	ExpiresAt Time    `json:"expires_at,omitzero" doc:"From when on it lets nobody in; absent for never."`
+	ID        string  `json:"id" doc:"The key's id, which is not secret."`
+	Scopes    []Scope `json:"scopes" doc:"What the key may be used for: submit, read, admin."`
+	CreatedAt Time    `json:"created_at" doc:"When it was created."`
+	ExpiresAt Time    `json:"expires_at,omitzero" doc:"When the key expires; absent for never."`
 }
 
 // NewAPIKey is the answer to a request for an API key. Only this answer has the key.
 type NewAPIKey struct {
 	APIKey
 
-	Secret string `json:"key" doc:"The key itself, which is told this once."`
+	Secret string `json:"key" doc:"The secret key, which is shown only once."`
 }
 
 // APIKeyDraft is the request for a new API key.
 type APIKeyDraft struct {
-	Scopes    []string `json:"scopes,omitempty" doc:"What it may be used for: submit, read, admin; by default submit and read."`
-	ExpiresAt string   `json:"expires_at,omitempty" doc:"RFC 3339: from when on it lets nobody in; by default never."`
+	Scopes    []string `json:"scopes,omitempty" doc:"What the key may be used for: submit, read, admin; by default submit and read."`
+	ExpiresAt string   `json:"expires_at,omitempty" doc:"RFC 3339: when the key expires; by default never."`
 }
 
 // Tier limits what its accounts may send.
@@ -79,7 +79,7 @@ type TierLimits struct {
 	RequestsPerMinute int64 `json:"requests_per_minute" required:"false" doc:"Requests that submit, in each natural minute; 0 is no limit."`
 	MessagesPerHour   int64 `json:"messages_per_hour" required:"false" doc:"Messages to be sent in each natural hour of the account's time zone; 0 is no limit."`
 	MessagesPerDay    int64 `json:"messages_per_day" required:"false" doc:"Messages to be sent in each natural day of the account's time zone; 0 is no limit."`
-	AlertAt           []int `json:"alert_at,omitzero" doc:"Percents of messages_per_day at which the account's contact is told; absent is 80 and 100, empty is never."`
+	AlertAt           []int `json:"alert_at,omitzero" doc:"Percents of messages_per_day at which the account's contact is alerted; by default 80 and 100, empty is never."`
 }
 
 // Tiers is the list of all tiers.

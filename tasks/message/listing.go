@@ -23,7 +23,7 @@ func ListedOf(s Status) Listed {
 // Messages is a page of a user's messages.
 type Messages struct {
 	Messages   []Listed `json:"messages"`
-	NextCursor string   `json:"next_cursor,omitempty" doc:"Absent where there are no more; what follows may also be an empty page."`
+	NextCursor string   `json:"next_cursor,omitempty" doc:"The cursor of the next page; absent if there are no more. The next page may be empty."`
 }
 
 // DeadLetter is a message that was given up, with its content.
@@ -38,12 +38,12 @@ type DeadLetter struct {
 // DeadLetters is a page of messages that were given up.
 type DeadLetters struct {
 	DeadLetters []Status `json:"dead_letters"`
-	NextCursor  string   `json:"next_cursor,omitempty" doc:"Absent where there are no more; what follows may also be an empty page."`
+	NextCursor  string   `json:"next_cursor,omitempty" doc:"The cursor of the next page; absent if there are no more. The next page may be empty."`
 }
 
 // FreeTimes is the list of the next free times of a user.
 type FreeTimes struct {
-	Times []FreeTime `json:"times" doc:"Fewer than asked for where no more are free as far ahead as messages are taken."`
+	Times []FreeTime `json:"times" doc:"Fewer than requested if no more are free within the reach."`
 }
 
 // FreeTime is a time that is free for a user.

@@ -11,12 +11,12 @@ func PolicyOf(p policy.Policy) Policy { return Policy(p.Document().Spelled()) }
 // Policies is the list of all policies.
 type Policies struct {
 	Policies   []Policy `json:"policies" doc:"By name."`
-	Unreadable []string `json:"unreadable,omitempty" doc:"Names of those that only a newer program can read."`
+	Unreadable []string `json:"unreadable,omitempty" doc:"Names of policies that only a newer program can read."`
 }
 
 // PolicyChange is the answer to a policy that was applied.
 type PolicyChange struct {
-	Old     *Policy `json:"old,omitempty" doc:"What was stored; absent where nothing was."`
+	Old     *Policy `json:"old,omitempty" doc:"What was stored before; absent if there was nothing."`
 	New     Policy  `json:"new" doc:"What is stored now."`
-	Changed bool    `json:"changed" doc:"Whether it is another than before, with another version."`
+	Changed bool    `json:"changed" doc:"Whether the policy changed. Then its version changed too."`
 }

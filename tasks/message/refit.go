@@ -54,8 +54,8 @@ const RefitProgressing = "progress"
 // RefitProgress says how far a preview or a refit is.
 type RefitProgress struct {
 	Outcome    string `json:"outcome"`
-	Done       int    `json:"partitions_done" doc:"Parts of the store that it has gone through, an earlier run's included."`
-	Partitions int    `json:"partitions" doc:"Parts that there are."`
+	Done       int    `json:"partitions_done" doc:"Parts of the store that are done, including those of an earlier run."`
+	Partitions int    `json:"partitions" doc:"The number of parts of the store."`
 }
 
 // Values of RefitSummary.Outcome.

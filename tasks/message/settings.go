@@ -12,21 +12,21 @@ import (
 
 // SettingsDraft is the request to set all settings of a user. An empty field is not set.
 type SettingsDraft struct {
-	Contact  string   `json:"contact,omitempty" doc:"Who is told when a daily rule is full: an e-mail address or an https: URL."`
-	Policy   string   `json:"policy,omitempty" doc:"The name of a policy that exists, in place of default."`
-	Limits   []string `json:"limits,omitempty" doc:"Rules in place of those of the policy that have the same window: 20/calendar_day for 10/calendar_day."`
-	TimeZone string   `json:"time_zone,omitempty" doc:"An IANA time zone, by whose clocks quiet hours go."`
-	Blocked  bool     `json:"blocked,omitempty" doc:"Nothing more is accepted for the user; what was is still sent."`
+	Contact  string   `json:"contact,omitempty" doc:"Where alerts about full daily rules go: an e-mail address or an https: URL."`
+	Policy   string   `json:"policy,omitempty" doc:"The name of an existing policy, instead of default."`
+	Limits   []string `json:"limits,omitempty" doc:"Rules that replace the policy's rules with the same windows: 20/calendar_day replaces 10/calendar_day."`
+	TimeZone string   `json:"time_zone,omitempty" doc:"An IANA time zone, for quiet hours."`
+	Blocked  bool     `json:"blocked,omitempty" doc:"Whether no more messages are accepted for the user. Accepted ones are still sent."`
 }
 
 // SettingsPatch is the request to change some settings of a user. A nil field stays as
 // it is; an empty one is removed.
 type SettingsPatch struct {
 	Contact  *string  `json:"contact,omitempty" doc:"An e-mail address or an https: URL."`
-	Policy   *string  `json:"policy,omitempty" doc:"The name of a policy that exists."`
-	Limits   []string `json:"limits,omitzero" doc:"All rules that are set for the user."`
+	Policy   *string  `json:"policy,omitempty" doc:"The name of an existing policy."`
+	Limits   []string `json:"limits,omitzero" doc:"All rules of the user's own."`
 	TimeZone *string  `json:"time_zone,omitempty" doc:"An IANA time zone."`
-	Blocked  *bool    `json:"blocked,omitempty" doc:"Whether nothing more is accepted."`
+	Blocked  *bool    `json:"blocked,omitempty" doc:"Whether no more messages are accepted."`
 }
 
 // UserSettings has what is set for a user, and the rules that apply to the user.

@@ -2,18 +2,18 @@ package message
 
 // Stats says how the queue and the store are doing.
 type Stats struct {
-	Version      string         `json:"version" doc:"Of the program that answers."`
+	Version      string         `json:"version" doc:"The version of the program that answers."`
 	Queue        map[string]int `json:"queue" doc:"Tasks in the queue by state: scheduled, pending, active, retry and archived."`
-	DeadLetters  int            `json:"dead_letters" doc:"Messages that were given up; may count a few that are none any more."`
+	DeadLetters  int            `json:"dead_letters" doc:"Messages that were given up. The number may include a few that no longer are."`
 	FailedAlerts int            `json:"failed_alerts" doc:"Quota alerts and reports that were given up."`
 	// OldestOverdueSeconds is zero if nothing is overdue.
-	OldestOverdueSeconds float64       `json:"oldest_overdue_seconds" doc:"By how much the oldest message that should have gone out is late; 0 where none is."`
-	Store                []StoreMemory `json:"store" doc:"The store's servers that tell their memory."`
+	OldestOverdueSeconds float64       `json:"oldest_overdue_seconds" doc:"Seconds by which the oldest overdue message is late; 0 if none is overdue."`
+	Store                []StoreMemory `json:"store" doc:"The store's servers that report their memory."`
 }
 
 // StoreMemory is the memory of one server of the store.
 type StoreMemory struct {
-	Server    string `json:"server" doc:"Its address; empty where there is one server."`
-	UsedBytes int64  `json:"used_bytes" doc:"What counts towards its limit."`
-	MaxBytes  int64  `json:"max_bytes,omitempty" doc:"Its limit; absent where it has none."`
+	Server    string `json:"server" doc:"Its address; empty if there is only one server."`
+	UsedBytes int64  `json:"used_bytes" doc:"Memory in use that counts towards the limit."`
+	MaxBytes  int64  `json:"max_bytes,omitempty" doc:"Its limit; absent if it has none."`
 }
