@@ -195,3 +195,11 @@ func TestOptionsOutOfBounds(t *testing.T) {
 		}
 	})
 }
+
+// refuses requires that an error names a field that is not allowed, in a sentence.
+func refuses(t *testing.T, err error, sentence string) {
+	t.Helper()
+	var invalid *fault.InvalidError
+	require.ErrorAs(t, err, &invalid)
+	require.Equal(t, sentence, err.Error())
+}

@@ -1,4 +1,4 @@
-package tasks_test
+package message_test
 
 import (
 	"fmt"
