@@ -89,7 +89,7 @@ func TestCrashPointsLoseAndDoubleNothing(t *testing.T) {
 		seeds = died.missed(first)
 		playAll(seeds)
 	}
-	died.report(t, say)
+	died.report(t, rounds, say)
 }
 
 // crashCount counts deaths over several rounds at a time.
@@ -119,13 +119,14 @@ func (c *crashCount) missed(first uint64) (seeds []uint64) {
 }
 
 // report tells how often processes died where, and requires that they did at
-// every point. The four calls of a worker that it makes only with messages in hand
-// at the right moment may still be missed.
-func (c *crashCount) report(t *testing.T, say func(format string, args ...any)) {
+// every point. Only a soak requires it of the calls that a worker makes with messages
+// in hand at the right moment: few rounds may miss them.
+func (c *crashCount) report(t *testing.T, rounds int, say func(format string, args ...any)) {
 	t.Helper()
 	for _, target := range crashTargets() {
 		say("%5d times: %s", c.times[target], target)
-		if target.comes() != callsAtStop && target.comes() != callsLate {
+		certain := target.comes() != callsAtStop && target.comes() != callsLate
+		if certain || rounds > 2000 {
 			assert.Positive(t, c.times[target], "nothing died there: %s", target)
 		}
 	}

@@ -1,0 +1,79 @@
+package jobs_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/tasks/internal/jobs"
+)
+
+// A job runs again after half its time to the whole of it.
+func TestAJobIsRepeated(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		last := time.Now()
+		var waits []time.Duration
+		stop := jobs.Start(t.Context(), slog.New(slog.DiscardHandler), jobs.Job{Every: time.Minute, Run: func(context.Context) error {
+			waits = append(waits, time.Since(last))
+			last = time.Now()
+			return nil
+		}})
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		stop()
+		require.Greater(t, len(waits), 59)
+		for _, wait := range waits {
+			require.GreaterOrEqual(t, wait, 30*time.Second)
+			require.LessOrEqual(t, wait, 61*time.Second, "cron rounds to whole seconds")
+		}
+		ran := len(waits)
+		time.Sleep(time.Hour)
+		require.Len(t, waits, ran, "it was stopped")
+	})
+}
+
+// A run that takes long is not joined by another, and stopping ends it.
+func TestAJobThatTakesLong(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		running, most, ended := 0, 0, false
+		stop := jobs.Start(t.Context(), slog.New(slog.DiscardHandler), jobs.Job{Every: time.Second, Run: func(ctx context.Context) error {
+			running++
+			most = max(most, running)
+			<-ctx.Done()
+			running--
+			ended = true
+			return ctx.Err()
+		}})
+		time.Sleep(time.Minute)
+		require.False(t, ended)
+		stop()
+		require.True(t, ended, "stop waits for what runs")
+		require.Equal(t, 1, most)
+	})
+}
+
+// A failure is logged, and the job runs again.
+func TestAJobThatFails(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		log := new(bytes.Buffer)
+		runs := 0
+		stop := jobs.Start(t.Context(), slog.New(slog.NewTextHandler(log, nil)), jobs.Job{
+			Every: time.Second, Failed: "could not look",
+			Run: func(context.Context) error { runs++; return errors.New("the store is away") },
+		})
+		time.Sleep(10 * time.Second)
+		stop()
+		require.Greater(t, runs, 3)
+		require.Equal(t, runs, strings.Count(log.String(), `msg="could not look" error="the store is away"`))
+	})
+}
