@@ -51,13 +51,13 @@ func TestNamesCannotAddHeaders(t *testing.T) {
 	t.Parallel()
 	plain := announced(t, sample(t, notifier.NoticeUserQuota))
 	hostile := announced(t, notifiertest.Notices()["hostile"])
-	require.ElementsMatch(t, names(plain.header), names(hostile.header))
+	require.ElementsMatch(t, headerNames(plain.header), headerNames(hostile.header))
 	require.Contains(t, hostile.subject, "Bcc: victim@example.com", "it is text within the subject")
 	require.NotContains(t, hostile.subject, "\n")
 	require.Contains(t, hostile.text, `Jörg "Q" O'Neil`)
 }
 
-func names(h mail.Header) []string {
+func headerNames(h mail.Header) []string {
 	var all []string
 	for name := range h {
 		all = append(all, strings.ToLower(name))

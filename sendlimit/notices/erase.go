@@ -70,7 +70,7 @@ func (n *Outbox) eraseFromDigest(ctx context.Context, id, user string) (bool, er
 	}
 	key := n.keys.Notice(notice.Subject, id)
 	erased := false
-	without := func(tx *redis.Tx) error {
+	removeUser := func(tx *redis.Tx) error {
 		text, err := tx.HGet(ctx, key, keyspace.NoticeDetails).Result()
 		if err != nil {
 			return err //nolint:wrapcheck // the caller says what was being done
@@ -99,7 +99,7 @@ func (n *Outbox) eraseFromDigest(ctx context.Context, id, user string) (bool, er
 	}
 	// A delivery may claim it or end it between the two calls.
 	for range digestChanges {
-		if err = n.client.Watch(ctx, without, key); !errors.Is(err, redis.TxFailedErr) {
+		if err = n.client.Watch(ctx, removeUser, key); !errors.Is(err, redis.TxFailedErr) {
 			break
 		}
 	}

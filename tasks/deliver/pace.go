@@ -218,7 +218,7 @@ func (p *Pacer) renew(ctx context.Context, stop <-chan struct{}, held permit) (p
 	for range renewals {
 		// Half a round trip for the permit and a whole one for the claim lie before
 		// every call: it is what takes longer that moves calls closer together.
-		if held.token == "" || p.clock.Now().Sub(held.taken) <= paceLag+3*p.clock.Trip() {
+		if held.token == "" || p.clock.Now().Sub(held.taken) <= paceLag+3*p.clock.Latency() {
 			return held, nil
 		}
 		p.giveBack(ctx, held)

@@ -74,7 +74,7 @@ func (t *Tally) write(ctx context.Context, batch []counted) bool {
 
 // zone is an account's: as it was last known where the store does not say.
 func (t *Tally) zone(ctx context.Context, account string) *time.Location {
-	if p, err := t.payers.Whatever(ctx, account); err == nil {
+	if p, err := t.payers.Charged(ctx, account); err == nil {
 		t.zones[account] = p.Zone
 	}
 	if zone := t.zones[account]; zone != nil {

@@ -119,7 +119,7 @@ func (c *chargedChange) holdRelease(ctx context.Context, s messages.Standing) (q
 // holdMove gives the hold for a move to a time; zero is now.
 func (c *chargedChange) holdMove(to time.Time) hold {
 	return func(ctx context.Context, s messages.Standing) (quota.Charge, *sendlimit.Decision, error) {
-		p, err := c.payers.Whatever(ctx, s.Account)
+		p, err := c.payers.Charged(ctx, s.Account)
 		if err != nil {
 			return quota.Charge{}, nil, err
 		}

@@ -54,9 +54,9 @@ func (p *Payers) Active(ctx context.Context, name string) (Payer, error) {
 	return found, nil
 }
 
-// Whatever returns an account that was charged for a message, though it were
-// disabled; one that is known no more has no limits.
-func (p *Payers) Whatever(ctx context.Context, name string) (Payer, error) {
+// Charged returns an account that was charged for a message, even if it is disabled now.
+// An account that was removed has no limits.
+func (p *Payers) Charged(ctx context.Context, name string) (Payer, error) {
 	found, err := p.get(ctx, name)
 	if err == nil && found.loaded.IsZero() {
 		found = Payer{Account: accounts.Account{Name: name}, Zone: time.UTC}

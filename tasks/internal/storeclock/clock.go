@@ -36,8 +36,8 @@ func (c *Clock) Now() time.Time {
 	return c.Local().Add(c.offset)
 }
 
-// Trip is about how long half a round trip to the store takes.
-func (c *Clock) Trip() time.Duration {
+// Latency returns about half of a round trip to the store.
+func (c *Clock) Latency() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.accuracy
