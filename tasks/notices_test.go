@@ -223,7 +223,7 @@ func TestANoticeThatFailsForGoodIsADeadLetter(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tell(t, func(s *story) {
+			tellSlowly(t, func(s *story) {
 				tries := 1
 				if answer.Status == notifier.Retry {
 					tries = 3
@@ -342,7 +342,7 @@ func TestPitfall48NoticeWithoutAReply(t *testing.T) {
 	for name, script := range map[string]*redis.Script{"claim": lua.NoticeClaim, "settle": lua.NoticeSettle} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tell(t, func(s *story) {
+			tellSlowly(t, func(s *story) {
 				var mail announcer
 				s.putReport()
 				lost := s.losing(script, once())

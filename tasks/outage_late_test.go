@@ -26,6 +26,7 @@ import (
 // says, to the millisecond: so no rule is broken, no order changes, and a
 // backlog drains as fast as the rules allow.
 func TestBacklogAfterAnOutage(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	for _, row := range []struct {
 		why     string

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -48,6 +49,7 @@ func (s *story) randomMessages(random *rand.Rand, n int) []message.Message {
 // A rehearsal answers word for word what the real run then does, over what is
 // already reserved, and leaves not a key behind.
 func TestRehearsalIsAsTheRealRun(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {

@@ -89,7 +89,7 @@ func TestRelayFindsWhatIsInNoList(t *testing.T) {
 	for _, list := range []string{"scheduled", "pending"} {
 		t.Run(list, func(t *testing.T) {
 			t.Parallel()
-			tell(t, func(s *story) {
+			tellSlowly(t, func(s *story) {
 				s.accepted(s.message("a", time.Minute))
 				if list == "pending" {
 					s.until(time.Minute)
@@ -228,7 +228,7 @@ func TestRelayWhereThereIsNoQueue(t *testing.T) {
 	for _, removed := range []string{"before there was one", "by hand"} {
 		t.Run(removed, func(t *testing.T) {
 			t.Parallel()
-			tell(t, func(s *story) {
+			tellSlowly(t, func(s *story) {
 				if removed == "by hand" {
 					s.work(relaying)
 				}
@@ -288,7 +288,7 @@ func TestRelayTakesOverWhatAWorkerLeft(t *testing.T) {
 	for _, uncertain := range []deliver.OnUncertain{deliver.ResendUncertain, deliver.SkipUncertain} {
 		t.Run(string(uncertain), func(t *testing.T) {
 			t.Parallel()
-			tell(t, func(s *story) {
+			tellSlowly(t, func(s *story) {
 				s.accepted(s.message("a", time.Minute))
 				s.until(time.Minute)
 				s.leave("a", 20*time.Second)

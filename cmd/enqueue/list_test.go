@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
@@ -76,6 +77,7 @@ func TestListOfWhatEnded(t *testing.T) {
 
 // Pages of both kinds are merged, whichever ends first.
 func TestListOfManyThatEnded(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	f := newFixture(t)
 	keys, err := keyspace.NewKeys("")

@@ -14,6 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
@@ -119,6 +120,7 @@ func TestTheListOfWhatEndedGoesWithTheRecords(t *testing.T) {
 
 // Pages may end anywhere: within a millisecond, and among stale entries.
 func TestPagesOfWhatEnded(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
 	keys := story.KeysOf(s.Options)

@@ -216,6 +216,7 @@ func reserveEveryMinute(s *story.Messages, from string, n int) {
 
 // Each class has its own search. A call does not take longer for that.
 func TestTheSearchesOfAClaimShareItsSteps(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	const n = 12
 	policy := story.PolicyOf(t, "1/minute")

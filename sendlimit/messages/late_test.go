@@ -455,6 +455,7 @@ func TestUncertain(t *testing.T) {
 // More messages are late than one call of the script places. Every claim gets
 // an answer nevertheless, and the order is kept.
 func TestABacklogOfManyMessages(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	checkBacklogs(t, 1)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
+	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
@@ -218,6 +219,7 @@ func TestListHasWhatIsLate(t *testing.T) {
 
 // Ended entries that are not trimmed yet are skipped, in bounded steps.
 func TestListPassesOverWhatIsForgotten(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	s := story.NewMessages(t, "1/minute")
 	places := make([]redis.Z, 2500)

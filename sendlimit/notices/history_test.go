@@ -13,6 +13,7 @@ import (
 
 // The outbox and the model agree, also if workers die.
 func TestNoticesAgreeWithTheirAccount(t *testing.T) {
+	sendlimittest.Long(t)
 	t.Parallel()
 	_, client := redistest.Embedded(t)
 	var histories atomic.Int64
