@@ -10,10 +10,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// Move gives a reservation another place. The old place is kept when the new
-// one is refused, and does not count against it. A move to the time where it
-// stands changes nothing, and nothing judges it: At equals MovedFrom. With
-// records, what judges is that of the message's category.
+// Move gives a reservation another place. The old place does not count against
+// the new one, and is kept if that is refused. A move to the present time changes
+// nothing and is not judged: At equals MovedFrom. With records, the rules of the
+// message's category apply.
 func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 	const doing = "moving a reservation"
 	if err := keyspace.CheckUser(r.User); err != nil {
@@ -53,8 +53,8 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 }
 
 // Release gives a reservation back. With records it cancels the message: its
-// content is erased at once, no task of it delivers any more, and its id is
-// free; releasing it twice is allowed, and marked Replayed.
+// content is erased at once, no task delivers it any more, and its id is free. A
+// second release is allowed, and marked Replayed.
 func (t *Timeline) Release(ctx context.Context, r ReleaseRequest) (Decision, error) {
 	const doing = "releasing a reservation"
 	if err := keyspace.CheckUser(r.User); err != nil {

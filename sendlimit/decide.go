@@ -18,8 +18,8 @@ const (
 	flagReplayed = 2
 )
 
-// decide calls a script that decides about a request, again and again as long as
-// the search for a free time goes on.
+// decide calls a script that decides about a request, and repeats the call until
+// the search for a free time ends.
 func (t *Timeline) decide(
 	ctx context.Context, r Request, doing string, what *redis.Script,
 	arguments func(r Request, by judge.UserRules, resume any) (keys []string, args []any),
@@ -39,7 +39,7 @@ func (t *Timeline) decide(
 		}
 		book = by.Book
 		in := script.Read(answer, doing)
-		if len(answer) == 1 { // the plain acceptance: now alone
+		if len(answer) == 1 { // the plain acceptance: only now
 			return Decision{Allowed: true, At: r.At.UTC().Truncate(time.Millisecond), Now: in.Time(0)}, in.Err
 		}
 		if in.Int(0) != judge.StatusSearchOn {
@@ -55,8 +55,8 @@ func (t *Timeline) decide(
 	}
 }
 
-// decision turns a reply, given by a user's rules, into a Decision. self is the
-// reservation that does not count when a search goes on.
+// decision turns a reply that the rules in by judged into a Decision. If a search
+// continues, it does not count the reservation self.
 func (t *Timeline) decision(ctx context.Context, in *script.ReplyReader, user string, by judge.UserRules, self string) (Decision, error) {
 	status := in.Int(0)
 	d := Decision{Now: in.Time(1), At: in.Time(2)}
@@ -73,7 +73,7 @@ func (t *Timeline) decision(ctx context.Context, in *script.ReplyReader, user st
 		return t.refusal(ctx, in, d, user, by, self)
 	case judge.StatusQuietHours:
 		d.Code, d.Quiet = fault.CodeQuietHours, by.Rules.QuietPeriod(d.At)
-		if d.Quiet == nil && in.Err == nil { // as with a clock that is years off
+		if d.Quiet == nil && in.Err == nil { // for example with a clock that is years off
 			return Decision{}, script.ReplyError(in.Doing, "quiet hours that there are not")
 		}
 		return t.refusal(ctx, in, d, user, by, self)
@@ -147,7 +147,7 @@ func violation(c *judge.Scope, in *script.ReplyReader) (Violation, error) {
 	return v, nil
 }
 
-// firstFree goes on with a search that one call did not finish.
+// firstFree completes a search that one call did not finish.
 func firstFree(ctx context.Context, book *judge.Rulebook, s judge.Search) (time.Time, error) {
 	times, _, err := book.FreeTimes(ctx, s)
 	if err != nil || len(times) == 0 {

@@ -9,31 +9,28 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// Hold is what binds a change of a timeline to the charge that an account bears
-// for it. The account's charge is held first, on another server perhaps; then
-// the change is made, or refused; then the charge is settled accordingly. The
-// record of the message names the attempt of each change that was made, so that
-// whoever finds a hold unsettled can tell: what is not named by NotAfter never
-// will be.
+// Hold ties a change of a timeline to the charge that an account bears for it.
+// First the charge is held, maybe on another server. Then the change is made or
+// refused. Then the charge is settled. The record of the message has the attempt
+// of each change that was made. To resolve an unsettled hold, read the record: an
+// attempt that is not in it after NotAfter never will be.
 type Hold struct {
-	Account string // whose charge it is, 1 to 64 of a-z 0-9 _ -
-	// Attempt is the token of the hold, made for this change alone, see
-	// NewGeneration.
+	Account string // the charged account, 1 to 64 of a-z 0-9 _ -
+	// Attempt is the token of the hold, for this change only, see NewGeneration.
 	Attempt string
-	// NotAfter is until when, by the server's clock, the change may be made; later
-	// it is refused with CodeHoldOver.
+	// NotAfter is the last time, by the server's clock, at which the change may be
+	// made. Later it is refused with CodeHoldOver.
 	NotAfter time.Time
-	// Until is the end of the period that is charged: a place at or after it is
-	// refused with CodeOutsideHold, and a shift looks no further. Zero means
-	// anywhere.
+	// Until is the end of the charged period. A place at or after it is refused
+	// with CodeOutsideHold, and a shift searches only before it. Zero means no end.
 	Until time.Time
-	// Former is, of a move or a release, the attempt that the reservation has to
-	// have come to its place under, Standing.Hold; "" for none. Under another one,
-	// or where it does not stand at From, the change is refused with CodeChanged.
+	// Former is the attempt that last charged the reservation, Standing.Hold; ""
+	// for none. Moves and releases only. They are refused with CodeChanged if it is
+	// another one, or if the reservation does not stand at From.
 	Former string
 }
 
-// check says what is wrong with a hold; one that is nil is right.
+// check returns an *InvalidError for an invalid hold; nil is valid.
 func (h *Hold) check(records bool) error {
 	switch {
 	case h == nil:
@@ -48,8 +45,8 @@ func (h *Hold) check(records bool) error {
 	return keyspace.CheckToken(h.Attempt)
 }
 
-// charge is the field y of a record, see lua/fragments/record.lua; "" without a
-// hold.
+// charge returns the field y of a record, see lua/fragments/record.lua; "" without
+// a hold.
 func (h *Hold) charge() string {
 	if h == nil {
 		return ""
@@ -57,9 +54,8 @@ func (h *Hold) charge() string {
 	return h.Account + " " + h.Attempt
 }
 
-// bounds are until when a change may be made and where its place may be, as
-// lua/fragments/hold.lua reads them, and where to search from; "" for none of
-// these.
+// bounds returns, as lua/fragments/hold.lua reads them, until when a change may be
+// made, before when its place must be, and where a search starts; "" for no bounds.
 func (h *Hold) bounds(searchFrom time.Time) string {
 	if h == nil && searchFrom.IsZero() {
 		return ""
@@ -71,8 +67,8 @@ func (h *Hold) bounds(searchFrom time.Time) string {
 	return strings.Join(words, " ")
 }
 
-// changeArguments are the arguments of lua.Move and lua.Release for a hold on
-// what stands at from; without a hold, zero is anywhere.
+// changeArguments returns the arguments of lua.Move and lua.Release for a
+// reservation that stands at from. Without a hold, zero means anywhere.
 func (h *Hold) changeArguments(from time.Time) []any {
 	if h == nil {
 		return []any{"", "", "", script.Milliseconds(from)}

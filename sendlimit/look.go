@@ -15,9 +15,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// NextFree gives the next free times from a moment on, ascending, each
-// counting those before it as taken; fewer than asked for when the reach has
-// no more, none for a user who is blocked.
+// NextFree returns the next free times from a time on, ascending. Each counts
+// those before it as taken. It returns fewer than requested if the reach has no
+// more, and none for a blocked user.
 func (t *Timeline) NextFree(ctx context.Context, r NextFreeRequest) ([]time.Time, error) {
 	if err := keyspace.CheckUser(r.User); err != nil {
 		return nil, err
@@ -36,9 +36,9 @@ func (t *Timeline) NextFree(ctx context.Context, r NextFreeRequest) ([]time.Time
 	return times, err
 }
 
-// List gives a user's reservations, those that do not count among them, ascending
-// by send time, then id. Those sent are remembered as long as a rule can still
-// count them; with records, those still to be sent always are.
+// List returns a user's reservations, uncounted ones too, ascending by send time,
+// then id. Sent ones are listed while a rule can still count them. With records,
+// unsent ones are always listed.
 func (t *Timeline) List(ctx context.Context, r ListRequest) ([]keyspace.Reservation, error) {
 	const doing = "listing reservations"
 	limit, err := r.Check()
@@ -80,7 +80,7 @@ func (t *Timeline) List(ctx context.Context, r ListRequest) ([]keyspace.Reservat
 	}
 }
 
-// Check checks a request, and returns how many it asks for.
+// Check validates a request and returns its limit.
 func (r ListRequest) Check() (limit int, err error) {
 	if err := keyspace.CheckUser(r.User); err != nil {
 		return 0, err
@@ -95,8 +95,8 @@ func (r ListRequest) Check() (limit int, err error) {
 	return limit, nil
 }
 
-// Usage says how full each rule is around a time, and which stretches of a
-// span are free.
+// Usage returns how full each rule is at a time, and which stretches of a span
+// are free.
 func (t *Timeline) Usage(ctx context.Context, r UsageRequest) (Usage, error) {
 	const doing = "reading the usage"
 	if err := keyspace.CheckUser(r.User); err != nil {
@@ -155,8 +155,8 @@ func usage(c *judge.Scope, in *script.ReplyReader, spanned bool) (Usage, error) 
 	return u, in.Err
 }
 
-// subtract is what is left of stretches when others are taken away; both are
-// ascending, and none of the same overlap.
+// subtract returns stretches without the parts that others cover. Both lists
+// ascend, and neither overlaps itself.
 func subtract(stretches, others []calendar.Stretch) []calendar.Stretch {
 	var left []calendar.Stretch
 	for _, s := range stretches {

@@ -11,48 +11,48 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 )
 
-// SentRequest is a send that is over and was made by something else.
+// SentRequest describes a past send that another system made.
 type SentRequest struct {
 	User string // as in Request
 	ID   string // as in Request
 	// At is when it was sent, cut to the millisecond.
 	At time.Time
-	// Record is what to remember of the message; required by a Timeline with
-	// records, refused by one without. Its content and expiry are not kept:
-	// the message has ended.
+	// Record is what to store of the message. A Timeline with records requires it,
+	// one without refuses it. Its content and expiry are not kept: the message has
+	// ended.
 	Record *Record
 	Now    time.Time // as in Request
 }
 
 // Recorded is the answer to RecordSent.
 type Recorded struct {
-	// Code says why the send was not recorded: CodeIDReused, or
-	// CodeInvalidField where At has not come yet. It is empty where it was.
+	// Code is why the send was not recorded: CodeIDReused, or CodeInvalidField if
+	// At is in the future. It is empty otherwise.
 	Code fault.Code
 	// At is the send time that counts.
 	At time.Time
-	// Replayed says that the same send was recorded before.
+	// Replayed reports that the same send was recorded before.
 	Replayed bool
-	// Forgotten says that no rule looks back as far as At, so that there was
-	// nothing to record.
+	// Forgotten reports that nothing was recorded, since no rule looks back as far
+	// as At.
 	Forgotten bool
-	// Notices names the alerts that it has raised, as in Decision.
+	// Notices lists the alerts that the send raised, as in Decision.
 	Notices []string
-	// Now is the clock it was looked at by: the server's, or the request's.
+	// Now is the time of the call: the server's, or the request's.
 	Now time.Time
 }
 
-// What lua/place/record_sent.lua says beside the statuses of a decision.
+// What lua/place/record_sent.lua returns beside the statuses of a decision.
 const (
 	statusNotOver = 9
 	flagForgotten = 4
 )
 
-// RecordSent records a send that is over, so that it counts in every later
-// decision: for taking over from another system. Unlike Reserve it judges
-// nothing, and the place is taken where it breaks rules too; there is no watch
-// entry, since nothing is to be delivered. The same send again changes nothing,
-// and is marked Replayed as long as its record is kept.
+// RecordSent records a past send, so that it counts in every later decision. It is
+// for taking over from another system. Unlike Reserve it judges nothing: it takes
+// the place even if that breaks rules. It writes no watch entry, since nothing is to
+// be delivered. A repeated send changes nothing, and is marked Replayed while its
+// record is kept.
 func (t *Timeline) RecordSent(ctx context.Context, r SentRequest) (Recorded, error) {
 	const doing = "recording a send"
 	request, err := t.checked(Request{User: r.User, ID: r.ID, Record: r.Record})

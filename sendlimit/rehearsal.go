@@ -15,13 +15,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// copiesStay is how long a dry run's copies stay after its last use if it
-// dies before it can remove them.
+// copiesStay is how long copies stay after their last use if the dry run dies
+// before it removes them.
 const copiesStay = time.Hour
 
-// Rehearsal is a dry run of many reserves: each is judged on a copy of its
-// user's timeline, made when it is first needed, so that earlier ones count
-// and nothing real changes. Close removes the copies.
+// Rehearsal is a dry run of many reserves. It judges each on a copy of the user's
+// timeline, made at first use: earlier ones count, and nothing real changes. Close
+// removes the copies.
 type Rehearsal struct {
 	client redis.Cmdable
 	copied *Timeline
@@ -30,7 +30,7 @@ type Rehearsal struct {
 	touched map[int]struct{} // partitions that have copies
 }
 
-// Rehearse begins a dry run over the timeline's reservations.
+// Rehearse starts a dry run on the timeline's reservations.
 func (t *Timeline) Rehearse(client redis.Cmdable) *Rehearsal {
 	copied := *t
 	copied.rules = t.rules.Frozen()
@@ -39,18 +39,18 @@ func (t *Timeline) Rehearse(client redis.Cmdable) *Rehearsal {
 	return &Rehearsal{client: client, copied: &copied, touched: make(map[int]struct{})}
 }
 
-// Reserve answers what Timeline.Reserve would have answered if all that this
-// rehearsal accepted before had been reserved.
+// Reserve returns what Timeline.Reserve would answer if everything that this
+// rehearsal accepted before were reserved.
 func (r *Rehearsal) Reserve(ctx context.Context, request Request) (Decision, error) {
 	return r.on(ctx, request, "rehearsing a reserve", r.copied.Reserve)
 }
 
-// Check says what Reserve would answer, and takes no place.
+// Check returns what Reserve would answer. It takes no place.
 func (r *Rehearsal) Check(ctx context.Context, request Request) (Decision, error) {
 	return r.on(ctx, request, "rehearsing a check", r.copied.Check)
 }
 
-// on has a request judged on the copies, which it makes where there are none yet.
+// on judges a request on the copies. It first makes those that are missing.
 func (r *Rehearsal) on(
 	ctx context.Context, request Request, doing string, judge func(context.Context, Request) (Decision, error),
 ) (Decision, error) {
@@ -88,9 +88,9 @@ func (r *Rehearsal) touch(partition int) {
 	r.touched[partition] = struct{}{}
 }
 
-// Clear removes the copies made by now, so that whoever is judged after it is
-// judged by what is really reserved. Nothing else may be going on meanwhile. What
-// it could not remove it removes the next time.
+// Clear removes the copies made so far: later requests are judged by the real
+// reservations. No other call may run at the same time. The next Clear removes what
+// this one could not.
 func (r *Rehearsal) Clear(ctx context.Context) error {
 	const doing = "removing the copies of a dry run"
 	const together = 64 // partitions a round trip
@@ -125,5 +125,5 @@ func (r *Rehearsal) Clear(ctx context.Context) error {
 	return nil
 }
 
-// Close removes all that the rehearsal left in the store.
+// Close removes everything that the rehearsal left in the store.
 func (r *Rehearsal) Close(ctx context.Context) error { return r.Clear(ctx) }

@@ -13,22 +13,22 @@ type Request struct {
 	// At is the send time, cut to the millisecond. The zero value means now.
 	At time.Time
 	// Shift takes the next free time when At is refused, up to and including
-	// ShiftUntil; a zero ShiftUntil means as far as the reach goes.
+	// ShiftUntil; a zero ShiftUntil means the end of the reach.
 	Shift      bool
 	ShiftUntil time.Time
-	// ByPolicy does as Shift if the user's policy says so: see Policy.OnConflict.
+	// ByPolicy acts as Shift if the user's policy says so, see Policy.OnConflict.
 	ByPolicy bool
-	// Category is what rules judge the message by; "" for none. With a Record it is
-	// the record's where either is empty, and not another.
+	// Category selects the rules that judge the message; "" for none. It and
+	// the category of the Record must be equal, or one of them empty.
 	Category string
-	// SearchFrom is where a shift begins to look for a free time, and takes none
-	// before it, At included; zero means At. Check does not look at it.
+	// SearchFrom is where a shift starts its search. It takes no earlier time, not
+	// even At; zero means At. Check ignores it.
 	SearchFrom time.Time
-	// Hold binds the place to what an account is charged for it; nil for no
-	// account. It needs a Record. Check does not look at it.
+	// Hold ties the place to the charge that an account bears for it; nil for no
+	// account. It needs a Record. Check ignores it.
 	Hold *Hold
-	// Record is what to remember of the message; required by a Timeline with
-	// records, refused by one without.
+	// Record is what to store of the message. A Timeline with records requires it,
+	// one without refuses it.
 	Record *Record
 	// Now replaces the server's clock, for tests; zero means the server's.
 	Now time.Time
@@ -40,16 +40,18 @@ type MoveRequest struct {
 	User string
 	ID   string
 	At   time.Time // the new send time; the zero value means now
-	// Generation is the new generation, see Record; required by a Timeline
-	// with records, refused by one without.
+	// Generation is the new generation, see Record. A Timeline with records requires
+	// it, one without refuses it.
 	Generation string
-	// Hold binds the move to what an account is charged for it, and to the
-	// reservation being as Hold.Former and From say; nil for no account, with which
-	// a reservation that one was charged for is refused with CodeChanged. It needs
-	// a timeline with records. A move to where the reservation stands changes
-	// nothing, and names no attempt.
+	// Hold ties the move to the charge that an account bears for it; nil for no
+	// account. The code is CodeChanged if the reservation is not as Hold.Former and
+	// From say, or if Hold is nil and an account was charged for the reservation.
+	// Hold needs a timeline with records. A move to the present time of the
+	// reservation changes nothing: the record does not get its attempt.
 	Hold *Hold
-	From time.Time // where the reservation has to stand, or CodeChanged; required with Hold, else zero is anywhere
+	// From must be the present time of the reservation, else the code is
+	// CodeChanged. Hold requires it; without Hold, zero means any time.
+	From time.Time
 	Now  time.Time // as in Request
 }
 
@@ -62,17 +64,17 @@ type ReleaseRequest struct {
 	Now  time.Time // as in Request
 }
 
-// NextFreeRequest asks for the next Count free times from From on, each
-// counting those before it as taken.
+// NextFreeRequest asks for the next Count free times from From on. Each counts
+// those before it as taken.
 type NextFreeRequest struct {
 	User     string
-	Category string    // of the messages to be sent at them; "" for none
-	From     time.Time // the zero value means now; earlier than now is taken as now
+	Category string    // of the messages to send; "" for none
+	From     time.Time // zero or a past time means now
 	Count    int       // 1 to MaxNextFree
 	Now      time.Time // as in Request
 }
 
-// MaxNextFree is how many free times one call gives at most.
+// MaxNextFree is the most free times that one call returns.
 const MaxNextFree = 100
 
 // ListRequest asks for a user's reservations in [From, To), ascending by time,
@@ -80,23 +82,23 @@ const MaxNextFree = 100
 type ListRequest struct {
 	User     string
 	From, To time.Time            // zero: from the oldest remembered, to the end
-	After    keyspace.Reservation // go on after this one; the zero value starts at From
+	After    keyspace.Reservation // continue after this one; the zero value starts at From
 	Limit    int                  // 1 to MaxList; zero means MaxList
 	Now      time.Time            // as in Request
 }
 
-// MaxList is how many reservations one List call gives at most.
+// MaxList is the most reservations that one List call returns.
 const MaxList = 10_000
 
 // UsageRequest asks how full a user's rules are around At, and which
 // stretches of [From, To) are free for a message of a category.
 type UsageRequest struct {
 	User     string
-	Category string    // whose rules are looked at beside the overall ones; "" for none
+	Category string    // its rules are added to the overall ones; "" for none
 	At       time.Time // the zero value means now
 	From, To time.Time // To after From, at most MaxUsageSpan; both zero: no stretches
 	Now      time.Time // as in Request
 }
 
-// MaxUsageSpan bounds the span whose free stretches one Usage call gives.
+// MaxUsageSpan is the longest span that one Usage call accepts.
 const MaxUsageSpan = 32 * 24 * time.Hour

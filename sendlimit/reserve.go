@@ -14,23 +14,23 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// Record is what to remember of a message beside its place.
+// Record is what to store of a message beside its place.
 type Record struct {
-	// Generation is a random token made for this call and never used again,
-	// see NewGeneration: the only task that may deliver the message carries it.
+	// Generation is a random token for this call only, see NewGeneration. Only the
+	// task that carries it may deliver the message.
 	Generation string
 	// Fingerprint tells a repeated request from another one with the same id.
 	Fingerprint string
-	// ExpiresAt is when the message is dropped rather than sent, if the caller
-	// set it; otherwise the gate's default applies.
+	// ExpiresAt is when the message is dropped instead of sent; zero means the
+	// gate's default.
 	ExpiresAt time.Time
 	Category  string
 	Content   []byte // opaque; erased when the message ends
 }
 
-// Reserve takes the place asked for, or with Shift the next free time, or says
-// why not. Nothing is written on a refusal. The same request again gives the
-// first answer again, marked Replayed.
+// Reserve takes the requested place, or with Shift the next free time. A refusal
+// says why, and writes nothing. A repeated request returns the first answer,
+// marked Replayed.
 func (t *Timeline) Reserve(ctx context.Context, r Request) (Decision, error) {
 	const doing = "reserving a place"
 	r, err := t.checked(r)
@@ -51,8 +51,8 @@ func (t *Timeline) Reserve(ctx context.Context, r Request) (Decision, error) {
 	return t.decide(ctx, r, doing, lua.Reserve, t.reserveCall)
 }
 
-// Check says what Reserve would answer, and writes nothing. Of a Record it
-// looks at the Fingerprint and the Category only.
+// Check returns what Reserve would answer. It writes nothing. It reads only the
+// Fingerprint and the Category of a Record.
 func (t *Timeline) Check(ctx context.Context, r Request) (Decision, error) {
 	const doing = "checking a time"
 	r, err := t.checked(r)
@@ -62,8 +62,8 @@ func (t *Timeline) Check(ctx context.Context, r Request) (Decision, error) {
 	return t.decide(ctx, r, doing, lua.Check, t.checkCall)
 }
 
-// checked is a request that can be made, with its category both in itself and in
-// its record.
+// checked validates a request and copies its category between the request and its
+// record if one of them has none.
 func (t *Timeline) checked(r Request) (Request, error) {
 	if err := keyspace.CheckUser(r.User); err != nil {
 		return r, err
@@ -147,8 +147,8 @@ func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]str
 	return append(keys, t.keys.Record(r.User, r.ID), t.keys.Watch(r.User)), args
 }
 
-// expiry is when the message of a request expires at the latest, Unix ms: as
-// long as it can be sent, its place tells of it. 0 without a record.
+// expiry returns when the message of a request expires at the latest, Unix ms; 0
+// without a record. The place must stay until then.
 func (t *Timeline) expiry(r Request, at int64) int64 {
 	switch {
 	case !t.options.Records:
@@ -172,8 +172,8 @@ func (t *Timeline) checkCall(r Request, by judge.UserRules, resume any) ([]strin
 	return keys, args
 }
 
-// shift is how far a request may be shifted under a policy, "" for not at all, and
-// from when on a time is looked for.
+// shift returns the last time that a request may be shifted to, "" for no shift,
+// and where its search starts.
 func (r Request) shift(set *judge.Ruleset) (until any, from time.Time) {
 	switch {
 	case !r.Shift && (!r.ByPolicy || set.Policy.OnConflict != policy.Shift):

@@ -24,8 +24,8 @@ const DefaultExpireAfter = calendar.DayLong
 // DefaultTolerance is how late a message may be sent without being judged anew.
 const DefaultTolerance = 2 * time.Second
 
-// DefaultAttempts is the number of deliveries after which a message is given up that
-// workers keep leaving in the middle.
+// DefaultAttempts is the number of deliveries after which a message is given up if a
+// worker left the last one in the middle.
 const DefaultAttempts = 8
 
 // DefaultLookAfter is how long after a reserve or a move the relay checks whether the
@@ -41,8 +41,8 @@ const DefaultOverdueAfter = time.Minute
 // records.
 type Options struct {
 	Prefix string // begins every key; "" means DefaultPrefix
-	// Rules has the policies. All that judges in a program shares one Rules. Nil applies
-	// the default policy to every user and ignores users' settings.
+	// Rules has the policies. Everything that judges in a program shares one Rules. Nil
+	// applies the default policy to every user and ignores users' settings.
 	Rules *Rules
 	Reach time.Duration // how far ahead a send time may lie, at most DefaultReach, its default
 	// Records keeps a record and a watch entry beside each place, for delivery through
@@ -65,7 +65,7 @@ type Options struct {
 	SkipUncertain bool
 	// DropDueBefore drops messages that were due before it; zero drops none.
 	DropDueBefore time.Time
-	// LookAfter and OverdueAfter are when the watch list has a message due: LookAfter
+	// LookAfter and OverdueAfter set when the watch list has a message due: LookAfter
 	// after a reserve or a move that the queue has not confirmed, OverdueAfter after the
 	// send time of a confirmed one. Zero means the defaults.
 	LookAfter, OverdueAfter time.Duration
@@ -86,7 +86,7 @@ func (o Options) WithDefaults() Options {
 	return o
 }
 
-// Validate checks complete options, but for the rules. The error is an *InvalidError.
+// Validate checks complete options, except the rules. The error is an *InvalidError.
 func (o Options) Validate() error {
 	switch {
 	case o.Reach < time.Second || o.Reach > policy.DefaultReach:
@@ -95,7 +95,7 @@ func (o Options) Validate() error {
 		return &fault.InvalidError{Field: "keep_records", Value: o.KeepRecords.String(), Want: "at least 1 minute"}
 	case o.ExpireAfter < time.Second:
 		return &fault.InvalidError{Field: "expire_after", Value: o.ExpireAfter.String(), Want: "at least 1 s"}
-	case o.Tolerance < 100*time.Millisecond || o.Tolerance > time.Hour: // shorter, a slow reply alone makes late
+	case o.Tolerance < 100*time.Millisecond || o.Tolerance > time.Hour: // if shorter, a slow reply makes a message late
 		return &fault.InvalidError{Field: "tolerance", Value: o.Tolerance.String(), Want: "100 ms to 1 hour"}
 	case o.Attempts < 1:
 		return &fault.InvalidError{Field: "max_attempts", Value: strconv.Itoa(o.Attempts), Want: "at least 1"}
@@ -120,7 +120,7 @@ func (o Options) Validate() error {
 type Timeline struct {
 	client  redis.Scripter
 	keys    keyspace.Keys
-	copyOf  *keyspace.Keys // of what is real, where these are copies of a dry run; else nil
+	copyOf  *keyspace.Keys // the real keys, in a dry run; else nil
 	rules   *judge.Rules
 	options Options // complete
 }
@@ -143,7 +143,7 @@ func NewTimeline(client redis.Scripter, o Options) (*Timeline, error) {
 	return t, nil
 }
 
-// book returns the policies that a call goes by from its beginning to its end.
+// book returns the policies that a call uses from start to end.
 func (t *Timeline) book() (*judge.Rulebook, error) {
 	book := t.rules.Book()
 	if t.options.Records {
@@ -152,8 +152,8 @@ func (t *Timeline) book() (*judge.Rulebook, error) {
 	return book, book.CheckRecords()
 }
 
-// WithClient returns the same timeline behind another client of the same store: a
-// connection of its own, say, on which something else follows its calls.
+// WithClient returns the same timeline behind another client of the same store, for
+// example a separate connection on which other commands follow.
 func (t *Timeline) WithClient(client redis.Scripter) *Timeline {
 	changed := *t
 	changed.client = client
@@ -168,7 +168,8 @@ func (t *Timeline) settings(user string) string {
 	return t.keys.Settings(user)
 }
 
-// realRecords begins the keys of a user's records in a dry run; else "".
+// realRecords returns the start of the keys of a user's real records in a dry run;
+// else "".
 func (t *Timeline) realRecords(user string) string {
 	if t.copyOf == nil {
 		return ""
@@ -176,7 +177,7 @@ func (t *Timeline) realRecords(user string) string {
 	return t.copyOf.RecordPrefix(user)
 }
 
-// about returns what a call about a user's time is judged by, beside the user's rules.
+// about returns what judges a call beside the user's rules.
 func (t *Timeline) about(user string, now, at time.Time, scope *judge.Scope) judge.Case {
 	return judge.Case{
 		Now: now, Year: at, Reach: t.options.Reach, Scope: scope, RealRecords: t.realRecords(user), DryRun: t.copyOf != nil,
