@@ -14,7 +14,7 @@ if #KEYS ~= 1 or #ARGV ~= 3 then
 end
 
 local numbers, token = KEYS[1], ARGV[1]
-local REMEMBERED = 512 -- characters, of some 40 calls: a repeated one follows soon
+local REMEMBERED = 512 -- characters, about 40 calls: a repeated one comes soon
 
 local calls = redis.call('HGET', numbers, '_') or ''
 for former in string.gmatch(calls, '%S+') do

@@ -3,23 +3,22 @@
 --   status, now, send time, requested time (0: the same)
 --   and, if the status is ALLOWED: flags (SHIFTED + REPLAYED), moved from (0: not),
 --   the id of the notice of an alert that the change has raised, if any;
---   if it is SEND_LIMIT or QUIET_HOURS: next free time, where to search on for it,
---   previous free time, where to search on for it (0: none), the category that some
---   of the rules are for or "", then an array a violated rule: its number among the
---   rules from 1, conflicts in all, from and until of its period (0 of a sliding
---   rule), then id and send time of the first conflicts.
---   BLOCKED has no more than the first four.
---   SEARCH_ON has only status, now and where to search on. A change that its hold
---   does not cover is HOLD_OVER, OUTSIDE_HOLD or CHANGED, see fragments/hold.lua.
---   SETTINGS_CHANGED is another answer, see fragments/settings.lua.
+--   if it is SEND_LIMIT or QUIET_HOURS: next free time, where its search continues,
+--   previous free time, where its search continues (0: none), the category of some of
+--   the rules or "", then an array for each violated rule: its number from 1, how many
+--   conflicts, from and until of its period (0 for a sliding rule), then id and send
+--   time of the first conflicts.
+--   BLOCKED has only the first four.
+--   SEARCH_ON has only status, now and where to continue. A change that its hold does
+--   not cover is HOLD_OVER, OUTSIDE_HOLD or CHANGED, see fragments/hold.lua.
+--   SETTINGS_CHANGED has its own form, see fragments/settings.lua.
 local GRACE = 5000 -- ms in the past that are taken as now
 local MOST_CONFLICTS = 10
 
--- violations lists the rules, see fragments/policy.lua, that placing t would
--- break, as the reply has them. Its field quiet says whether t is in quiet hours,
--- free that nothing forbids it. Then it returns what it read for that around t:
--- the ids and times, ascending, and the first and last millisecond that it looked
--- at. The reservation `self` does not count.
+-- violations returns the rules, see fragments/policy.lua, that placing t would break,
+-- as in the reply. The field quiet reports whether t is in quiet hours, free whether
+-- nothing forbids it. It also returns what it read around t: the ids and times,
+-- ascending, and the first and last millisecond. The reservation `self` does not count.
 local function violations(rules, t, self)
   local first, last = t, t
   for r = 1, rules.count do
@@ -39,8 +38,8 @@ local function violations(rules, t, self)
     end
   end
 
-  -- counted gives the numbers of the entries that rule r counts from one time on,
-  -- below another; nil where they are fewer than its limit whatever their category.
+  -- counted returns the indexes of the entries in [from, till) that rule r counts; nil
+  -- if all categories together are fewer than its limit.
   local function counted(r, from, till)
     local of_rule, i = {}, 1
     while i <= count and times[i] < from do i = i + 1 end
@@ -75,7 +74,7 @@ local function violations(rules, t, self)
       end
     else
       local of_rule = counted(r, t - window + 1, t + window) or {}
-      local added = 0 -- groups overlap: the last entry that one has added
+      local added = 0 -- the last entry added: groups overlap
       for i = 1, #of_rule - limit + 1 do
         local j = i + limit - 1
         if times[of_rule[j]] - times[of_rule[i]] < window then
@@ -94,8 +93,8 @@ local function violations(rules, t, self)
   return found, {ids = ids, times = times, first = first, last = last}
 end
 
--- refusal completes the reply for a time that is not free, of which violations
--- gave `broken` and `near`.
+-- refusal returns the reply for a time that is not free. violations returned `broken`
+-- and `near` for it.
 local function refusal(rules, t, requested, broken, near, self)
   local excluded = self and {[self] = true}
   local next_free, next_resume = new_search(rules, 1, t, excluded, near)(now + reach)
@@ -107,7 +106,7 @@ local function refusal(rules, t, requested, broken, near, self)
   return reply
 end
 
--- out_of_reach answers for a time that is past or too far ahead, or gives nil.
+-- out_of_reach returns the reply for a time that is past or too far ahead, else nil.
 local function out_of_reach(t)
   if t < now - GRACE then return {IN_PAST, now, t, 0} end
   if t > now + reach then return {TOO_FAR_AHEAD, now, t, 0} end

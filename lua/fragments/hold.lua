@@ -44,9 +44,9 @@ local function charged_on(before)
   return y .. former
 end
 
--- is_as says whether a reservation at `stands` with the field y is the one that the
--- hold is for. Without a hold it must be one that no account was charged for, since a
--- charge changes together with its reservation; and stand at `from`, "" for anywhere.
+-- is_as reports whether a reservation at `stands` with the field y is the one that the
+-- hold is for. Without a hold, no account may be charged for it, since a charge changes
+-- together with its reservation; and it must stand at `from`, "" for anywhere.
 local function is_as(y, stands, former, from)
   if charge == '' then return attempt_in(y) == '' and (from == '' or stands == tonumber(from)) end
   return attempt_in(y) == former and stands == tonumber(from)

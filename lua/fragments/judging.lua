@@ -6,10 +6,10 @@
 --   ARGV[3]  reach of schedules, ms after now
 --   ARGV[4]  rules, see fragments/policy.lua: those of one category, or the overall ones
 --   ARGV[5]  offsets of the time zone, see fragments/zone.lua
---   ARGV[6]  of the rules of one category, whose they are; of the overall ones, the
---            rules that categories have beside them; see fragments/policy.lua
+--   ARGV[6]  for the rules of one category, their scope; for the overall ones, the
+--            rules of categories; see fragments/policy.lua
 --   ARGV[7]  quiet hours, see fragments/quiet.lua
---   ARGV[8]  what to alert of, see fragments/user_alert.lua
+--   ARGV[8]  alerts, see fragments/user_alert.lua
 --   ARGV[9]  the user's settings that Go used, see fragments/settings.lua
 local keep, reach = tonumber(ARGV[2]), tonumber(ARGV[3])
 local rule_words, offsets, whose = ARGV[4], ARGV[5], ARGV[6]

@@ -16,7 +16,7 @@
 --   w  why it ended or is tried again
 --   i  the provider's id
 --   b  when it was first claimed, Unix ms
---   g  token of the last call that had it sent after all
+--   g  token of the last call that revived it
 --
 -- A notice does not expire before it ends: until then the outbox has an entry for it.
 local SENDING, DELIVERED, FAILED, DROPPED = 's', 'd', 'f', 'x'

@@ -3,14 +3,13 @@
 --   words       limit and window of each rule, in order: "1 60000 5 3600000 10 -3".
 --               A window in ms slides; -1 to -5 is the natural minute, hour, day,
 --               week, month.
---   scope       whose they are: "" for everybody's; else how many of them, the
---               first, are, and the category that the others are for, which count
---               its messages alone: "3 marketing". What follows it begins the keys of
---               records that are looked up after those beside the timeline: in a dry
---               run, the real ones. "!" is a category that is exempt.
---   categories  the rules that categories have beside the overall ones, "" for
---               none: "marketing=2 -3,otp=!,codes=!!". One that has "!" is exempt,
---               and with "!!" does not count for the others either.
+--   scope       which messages they count: "" for all. "3 marketing": the first
+--               three count all, the others only those of marketing. In a dry run a
+--               third word follows, the start of the keys of the real records: they
+--               are read if there is no copy. "!" and "!!" as in categories.
+--   categories  the rules of categories beside the overall ones, "" for none:
+--               "marketing=2 -3,otp=!,codes=!!". "!" is an exempt category; one with
+--               "!!" does not count for the others either.
 --@include zone
 
 local function add_rules(rules, words)
@@ -20,13 +19,13 @@ local function add_rules(rules, words)
   end
 end
 
--- rules_of gives rules, which have
+-- rules_of returns rules, a table of
 --
---   count, limits, windows   how many they are, and what they say
---   overall                  how many, the first, count messages of any category
---   category                 whose messages the others count; nil where none does
---   copied                   what begins the keys of other records, see scope
---   exempt                   true if nothing is judged, quiet hours not either
+--   count, limits, windows   how many they are, their limits and windows
+--   overall                  the first so many count messages of any category
+--   category                 whose messages the others count; nil without others
+--   copied                   start of the keys of the real records, see scope
+--   exempt                   true if neither rules nor quiet hours apply
 --   uncounted                true if its messages don't count for the others
 local function rules_of(words, scope)
   local rules = {count = 0, limits = {}, windows = {}}
@@ -42,8 +41,8 @@ local function rules_of(words, scope)
   return rules
 end
 
--- rules_in gives the rules that judge a category, false or "" for none: the
--- overall ones, and those it has among categories.
+-- rules_in returns the rules that judge a category, false or "" for none: the overall
+-- ones, and its own in categories.
 local function rules_in(words, categories, category)
   local own
   for name, entry in string.gmatch(categories, '([^=,]+)=([^,]+)') do

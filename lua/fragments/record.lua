@@ -36,19 +36,18 @@
 local PENDING, SENDING, DELIVERED = 'p', 's', 'd'
 local CANCELLED, DROPPED, FAILED, UNCERTAIN = 'c', 'x', 'f', 'u'
 
--- state_of reads the state from the fields s and g; false where there is no
--- record.
+-- state_of reads the state from the fields s and g; false without a record.
 local function state_of(s, g)
   return s or g and PENDING
 end
 
--- id_is_free says whether a message in this state has given its id back.
+-- id_is_free reports whether a message in this state has given its id back.
 local function id_is_free(state)
   return not state or state == CANCELLED or state == DROPPED or state == FAILED
 end
 
--- has_attempt says whether the field y has an attempt: then the change that its hold
--- was for was made, whatever became of the message since.
+-- has_attempt reports whether the field y has an attempt. If so, the change of its
+-- hold was made, whatever happened to the message since.
 local function has_attempt(y, attempt)
   return y and attempt ~= '' and string.find(y .. ' ', ' ' .. attempt .. ' ', 1, true) ~= nil
 end

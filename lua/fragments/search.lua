@@ -31,7 +31,7 @@ local function new_search(rules, direction, from, excluded, near, taken)
   local next_taken = 1
   local tail, same, more = nil, 0, true -- the last score read, and how often
   local chunk, work = 16, 0
-  local charged -- what of work is in spent or does not belong there, once the start has been read
+  local charged -- the part of work not to add to spent; nil until the start is read
   local pointers = {}
   for r = 1, rules.count do pointers[r] = 1 end
   local u = direction * from
@@ -48,7 +48,7 @@ local function new_search(rules, direction, from, excluded, near, taken)
     start = math.min(start, window > 0 and u - window + 1 or (period_of(-window, u)))
   end
 
-  local known = -math.huge -- every entry below is there
+  local known = -math.huge -- all entries below it are read
   if near then
     count = #near.times
     for k = 1, count do
@@ -68,7 +68,7 @@ local function new_search(rules, direction, from, excluded, near, taken)
     end
   end
 
-  local function load(bound) -- reads on until every entry below bound is there
+  local function load(bound) -- reads all entries below bound
     if bound <= known then return end
     while more and not (tail and tail >= bound) do
       local at = direction * (tail or start)
@@ -102,8 +102,8 @@ local function new_search(rules, direction, from, excluded, near, taken)
     return mine[k]
   end
 
-  -- in_category gives the entries from number i on, below bound, that a category's
-  -- rule counts; nil where those of any category are fewer than its limit.
+  -- in_category returns the entries from index i on, below bound, that a category's
+  -- rule counts; nil if all categories together are fewer than its limit.
   local function in_category(i, bound, limit)
     local last = entries[i + limit - 1]
     if not last or last >= bound then return nil end
@@ -159,11 +159,11 @@ local function new_search(rules, direction, from, excluded, near, taken)
   local first = (quiet == '' or rules.exempt) and 1 or 0 -- 0 stands for quiet hours
   local function next_free(last)
     local last_u = direction * last
-    local held = first -- all that in a row let u pass
+    local held = first -- how many in a row let u pass
     local r, in_the_way, handed_back = first, nil, nil
-    local most = charged and charged + WORK - spent -- what work may come to
+    local most = charged and charged + WORK - spent -- the most that work may reach
     while u <= last_u and held <= rules.count do
-      -- Never where it began: a search that goes on there would not end.
+      -- Never at its start: a search that continues there would not end.
       if most and work > most and u ~= direction * from then
         handed_back = direction * u
         break

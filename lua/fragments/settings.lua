@@ -1,15 +1,15 @@
--- settings: whether what is set for the user is what Go went by.
+-- settings: checks whether Go used the present settings of the user.
 --
 --   settings  version of the settings that Go used, the field v of their HASH; ""
---             for a user for whom nothing is set. " b" follows where the user is
---             blocked. "-" alone where users' settings are not looked at.
+--             for a user without settings. " b" follows if the user is blocked. "-"
+--             if users' settings are ignored.
 --
--- Gives blocked.
+-- Defines blocked.
 local settings_version = string.match(settings, '^%S*')
 local blocked = string.sub(settings, -2) == ' b'
 
--- settings_changed gives the answer where the settings under a key are others
--- than Go used: {SETTINGS_CHANGED, now, field, value, ...}; else nil.
+-- settings_changed returns {SETTINGS_CHANGED, now, field, value, ...} if Go used other
+-- settings than those under a key; else nil.
 local function settings_changed(key)
   if settings_version == '-' or (redis.call('HGET', key, 'v') or '') == settings_version then return nil end
   local answer = {SETTINGS_CHANGED, now}

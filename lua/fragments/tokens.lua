@@ -26,14 +26,14 @@ if bucket[1] then
   level = math.min(level, full)
 end
 
--- filled_to returns how long until the bucket has so many parts, ms.
+-- filled_to returns how long until the bucket has `parts`, ms.
 local function filled_to(parts)
   return math.max(0, math.ceil((parts - level) / tokens)) + at - now
 end
 
 local function keep()
   redis.call('HSET', KEYS[1], 'l', level, 'a', at, 'i', interval)
-  redis.call('PEXPIREAT', KEYS[1], now + filled_to(full)) -- one that is full is gone at once
+  redis.call('PEXPIREAT', KEYS[1], now + filled_to(full)) -- a full bucket expires at once
 end
 
 local function answer(status, wait)

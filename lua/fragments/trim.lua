@@ -1,6 +1,5 @@
--- trim: removes the places up to a time, unless their messages have not ended: an
--- open message is found by its place. Keys of the user's records differ only in the
--- message id.
+-- trim: removes the places up to a time, except those of open messages, which are
+-- found by their places. Keys of the user's records differ only in the message id.
 local AT_ONCE = 64 -- places looked at in a call; later calls do the rest
 local function trim(oldest, places)
   if not record then return redis.call('ZREMRANGEBYSCORE', places, '-inf', oldest) end

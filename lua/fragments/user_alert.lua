@@ -1,12 +1,11 @@
--- user_alert: alerts of a user's daily rules, once a place has been taken.
+-- user_alert: raises alerts of a user's daily rules after a place was taken.
 --
--- Daily are the natural day and a sliding one of 24 hours. The fullest of them,
--- in percent, counts, and the day is the natural one of the place's time.
+-- Daily rules have the natural day or a window of 24 hours. The fullest of them, in
+-- percent, counts. The alert is for the natural day of the place's time.
 --@include alert
 
--- fullest_window counts the places in the fullest sliding window that contains
--- at, as far as none is forgotten; 0 where even all that are near are fewer than
--- `least`.
+-- fullest_window returns how many places the fullest sliding window that contains at
+-- has, without forgotten ones; 0 if all places near at are fewer than `least`.
 local function fullest_window(window, at, least)
   local first, last = math.max(at - window + 1, now - keep), at + window - 1
   if redis.call('ZCOUNT', timeline, first, last) < least then return 0 end
@@ -14,19 +13,19 @@ local function fullest_window(window, at, least)
   local most, i = 0, 2
   for j = 2, #near, 2 do
     while near[j] - near[i] >= window do i = i + 2 end
-    -- From near[i] to near[j], which are less than a window apart: one that
-    -- starts late enough and ends early enough has at in it, too.
+    -- near[i] to near[j] are less than a window apart. If at is between them, it is
+    -- in the same window.
     if near[i] - at <= 0 and near[j] - at >= 0 then most = math.max(most, (j - i) / 2 + 1) end
   end
   return most
 end
 
--- alert_user alerts where the place at `at` has brought a daily rule to a
--- threshold, and returns the id of the notice, if there is one to deliver.
+-- alert_user raises an alert if the place at `at` brought a daily rule to a
+-- threshold. It returns the id of the notice, if there is one to deliver.
 --
---   alerts   the policy's name, its time zone, 1 if its users are gathered for
---            somebody else to be told of, else 0, limit and window of its daily
---            rules as fragments/policy.lua has them, and the thresholds in percent:
+--   alerts   the policy's name, its time zone, 1 if its users are gathered for a
+--            notice to somebody else, else 0, limit and window of its daily rules as
+--            in fragments/policy.lua, and the thresholds in percent:
 --            "default UTC 0 10/-3,100/86400000 80 100". "" for no alerts.
 local function alert_user(at)
   if alerts == '' then return end

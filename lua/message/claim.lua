@@ -1,23 +1,23 @@
 -- message/claim.lua: the gate a message passes just before its delivery.
 --
--- Only the pending record's own generation may deliver; the answer to every
--- other task is stale. The nonce makes a repeated call give the same answer,
--- and the lease gives the message to another worker when this one dies: the
--- outcome of the first try is then uncertain.
+-- Only a task of the record's present generation may deliver; any other is stale. A
+-- repeated call with the same nonce returns the same answer. If a worker dies, another
+-- one gets the message when the lease ends: the outcome of the first try is then
+-- uncertain.
 --
--- A message on time, within the tolerance, goes out and keeps its place, whatever
--- the rules have become. A late one is judged anew at the real time, together with
--- every other message of the user that is late, unsent and in the timeline, see
--- fragments/late.lua: what does not count is beside it, and goes out by itself.
--- It goes out if the time it gets is now. While an older one of its class could go
--- now, this one waits for a while: the older has a task of its own, as a rule, and
--- places the rest when it goes. A message of an exempt category goes out at once.
+-- A message on time, within the tolerance, goes out at its place, even if the rules
+-- have changed. A late one is judged anew at the present time, together with all late
+-- unsent messages in the user's timeline, see fragments/late.lua. Uncounted ones are
+-- beside the timeline: each goes out separately. It goes out if it gets the present
+-- time. If an older one of its class can go now, this one waits for a while: normally
+-- the older one has a task, which places the rest. A message of an exempt category
+-- goes out at once.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[3]  watch list of the partition (ZSET: watch member -> when to look, Unix ms)
 -- KEYS[4]  dead letters of the partition (ZSET: dead-letter member -> when it ended, Unix ms)
--- KEYS[5]  late mark of the user (STRING: what stands before it has ended, Unix ms)
+-- KEYS[5]  late mark of the user (STRING: all messages before it ended, Unix ms)
 -- KEYS[6]  ended messages of the user without a place (ZSET: message id -> send time, Unix ms)
 -- ARGV[1..9] now, and what judges, see fragments/judging.lua
 -- ARGV[10] generation of the task
@@ -28,34 +28,34 @@
 -- ARGV[15] how long an ended record is kept, ms
 -- ARGV[16] expiry of a message that has none of its own, ms after its promised time
 -- ARGV[17] tolerance, ms: how late a message may go out at its place
--- ARGV[18] after how many deliveries a message left in the middle of one is given up
--- ARGV[19] what was to be sent before this is given up, as it may have been, Unix
---          ms; "" for nothing
+-- ARGV[18] deliveries after which a message is given up if the last was not settled
+-- ARGV[19] messages due before this are given up, since they may have been sent, Unix
+--          ms; "" for none
 -- ARGV[20] delay of the watch entry of a postponed message, ms
--- ARGV[21] where the search for a free time continues, and for which class, as the
---          reply says it; "" to start now
+-- ARGV[21] where the search for a free time continues, and its class, as in the
+--          reply; "" to start now
 --
--- Returns  {SEND, now, send time, promised time or 0, requested time or 0, tries
+-- Returns  {SEND, now, send time, promised time or 0, requested time or 0, attempts
 --          with this one, category, content, 1 if taken over from a delivery that
---          was left in the middle, else 0, account, notices, changes ...}
+--          was not settled, else 0, account, notices, changes ...}
 --          {STALE, now}                another generation, or ended: nothing to do
 --          {BUSY, now, until}          another worker is sending it until its lease
 --                                      ends, or an older one goes first: ask again
 --          {EARLY, now, due}           not yet due
 --          {DROPPED, now, send time, reason, account, notices, changes ...}
 --          {POSTPONED, now, notices, changes ...}
---          {LOOK_ON, now, where the search goes on or 0, its class, notices, changes
---          ...}: ask again
---          {SETTINGS_CHANGED, ...}, see fragments/settings.lua: of a late message
---          The account is who was charged for the message, "" for nobody; the notices
---          are an array of the ids of those that alerts have raised. The changes of
---          the user's messages, this one's drop excepted, five elements each: id, new
---          generation, new time, former time, account; of a dropped one: id, reason,
---          0, send time, account.
--- Cost     O(log n) in the user's reservations and the partition's watch list on
---          time. Late, O(k) more in those since the late mark and from now until
---          the last time given: at most LOOKED records, WORK steps of all searches
---          together, and about as many for what these read where they begin.
+--          {LOOK_ON, now, where the search continues or 0, its class, notices,
+--          changes ...}: ask again
+--          {SETTINGS_CHANGED, ...}, see fragments/settings.lua: late messages only
+--          account is the charged account, "" for none. notices is an array of the
+--          ids of alerts' notices. changes has five elements for each changed message
+--          of the user, but not for the drop of this one: id, new generation, new
+--          time, former time, account; for a dropped one: id, reason, 0, send time,
+--          account.
+-- Cost     On time, O(log n) in the user's reservations and the partition's watch
+--          list. Late, also O(k) in those since the late mark and from now until the
+--          last time given: at most LOOKED records, WORK steps of all searches, and
+--          about as many to read where they start.
 
 if #KEYS ~= 6 or #ARGV ~= 21 then
   return redis.error_reply('ERR message/claim.lua: wrong number of keys or arguments')
@@ -90,7 +90,7 @@ end
 
 if r[2] == generation then
   if state == PENDING then
-    -- The common case: nothing of it depends on the user's other messages.
+    -- The common case: it does not depend on the user's other messages.
     local due = tonumber(r[7] or at)
     if now < due then return {EARLY, now, due} end
     if now <= at + ARGV[17] and now < (tonumber(r[8]) or (promised or at) + ARGV[16])
@@ -108,8 +108,8 @@ if r[2] == generation then
   end
 end
 
--- A new generation follows from the former one and this delivery, so that a
--- repeated call finds what it has done.
+-- following returns a new generation that depends only on the former one and this
+-- delivery, so that a repeated call finds what it did.
 local function following(former)
   return string.sub(redis.sha1hex(former .. '/' .. nonce), 1, 18)
 end
@@ -126,7 +126,7 @@ local user = string.sub(member, #generation + #id + 3)
 local records = string.sub(record, 1, #record - #id)
 local changes = {}
 
--- finish ends a message undelivered.
+-- finish ends a message without delivery.
 local function finish(m, how, reason)
   call('HSET', m.record, 's', how, 'e', now, 'w', reason)
   if m.id == id then call('HSET', m.record, 'o', nonce) end
@@ -215,8 +215,8 @@ excluded[id] = true
 local judged, resume = judge(late)
 if resume then return {LOOK_ON, now, resume, late[1].class.name, notices} end
 
--- An older one of its class that can go at once is about to: the first that can go
--- at all. If it does not, its task may be lost, and it gets another below.
+-- The oldest of its class that got a time goes first, if it can go now. If it does
+-- not go, its task may be lost: it gets another below.
 local first = 1
 while first <= judged and not (late[first].to and late[first].class == this.class) do first = first + 1 end
 if first <= judged and late[first] ~= this and late[first].to == now then
@@ -243,7 +243,7 @@ for k = 1, judged do
       call('HSET', m.record, 'g', new, 't', m.to, 'p', m.promised or m.at, 'w', in_the_way(m))
       call('HDEL', m.record, 's', 'a', 'u', 'm', 'b')
       if m.doubt then call('HSET', m.record, 'q', 1) end
-      if m == this then call('HDEL', m.record, 'o') end -- nobody has it: a former delivery settles it no more
+      if m == this then call('HDEL', m.record, 'o') end -- no former delivery settles it
       call('ZREM', watch, m.member)
       call('ZADD', watch, now + ARGV[20], new .. '/' .. m.id .. '/' .. user)
       changed(m, new, m.to)

@@ -1,9 +1,8 @@
--- message/revive.lua: has a dead letter sent after all, or says why not.
+-- message/revive.lua: makes a dead letter pending again, or says why not.
 --
--- The message becomes pending again, under a new generation and with all its
--- attempts, at the next time from now on that is free under the rules, not in
--- quiet hours, and before it expires; of an exempt category that is now. A place
--- that it has kept does not count, and is given up.
+-- The message gets a new generation, all its attempts, and the next time from now on
+-- that the rules and quiet hours allow before it expires; in an exempt category that
+-- is now. A place that it has kept does not count, and is given up.
 --
 -- KEYS[1]  record of the message (HASH, see fragments/record.lua)
 -- KEYS[2]  timeline of the user (ZSET: message id -> send time, Unix ms)
@@ -23,7 +22,7 @@
 --          {PAST_EXPIRY, now, 0, 0, expiry}
 --          {BLOCKED, now, 0, 0}
 --          {NO_FREE_TIME, now, 0, 0, expiry or 0}
---          {SEARCH_ON, now, where to go on}
+--          {SEARCH_ON, now, where to continue}
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua
 -- Cost     O(log n + m) in the user's n reservations, m of them from now until the
 --          time found, at most WORK steps a call (fragments/search.lua).

@@ -56,7 +56,7 @@ if outcome == PENDING then
   return {1, now}
 end
 
--- What may have arrived before still counts.
+-- A message that may have arrived before still counts.
 if outcome == FAILED and r[5] then outcome = UNCERTAIN end
 redis.call('HSET', record, 's', outcome, 'e', outcome == DELIVERED and tonumber(ARGV[9]) or now)
 if reason ~= '' then redis.call('HSET', record, outcome == DELIVERED and 'i' or 'w', reason) end
@@ -65,8 +65,8 @@ if outcome ~= DELIVERED then redis.call('HDEL', record, 'q') end
 redis.call('ZREM', watch, r[2] .. suffix)
 local kept = tonumber(ARGV[6])
 if outcome == DELIVERED then
-  -- A hash that has had a long value stays in its larger encoding: it is written
-  -- anew, since there are as many of these as messages.
+  -- A hash that had a long value keeps its larger encoding. It is written anew, since
+  -- every message has one.
   local long = redis.call('HSTRLEN', record, 'c') > 64
   redis.call('HDEL', record, 'c')
   if long then

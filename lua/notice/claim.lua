@@ -16,7 +16,7 @@
 --
 -- Returns  {SEND, now, attempts with this one, 1 if taken over from a delivery that was
 --          not settled else 0, used, limit, details, when it was first claimed};
---          what is absent is 0 or ""
+--          absent values are 0 or ""
 --          {STALE, now}        it ended: nothing to do
 --          {BUSY, now, until}  another delivery has it until its lease ends
 --          {EARLY, now, due}   it is not due yet
@@ -54,7 +54,7 @@ local function give_up(how, reason)
 end
 
 if not state then
-  if r[4] == nonce then return {STALE, now} end -- a call that comes behind its own settlement
+  if r[4] == nonce then return {STALE, now} end -- this call follows its own settlement
   local due = tonumber(r[6] or now)
   if now < due then return {EARLY, now, due} end
   local look = tonumber(redis.call('ZSCORE', outbox, id) or now)

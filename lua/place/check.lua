@@ -1,7 +1,7 @@
--- place/check.lua: says what reserve.lua would answer, and writes nothing.
+-- place/check.lua: returns what reserve.lua would answer; it writes nothing.
 --
--- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms); of a
---          message that does not count, its places beside that, see fragments/places.lua
+-- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms); for
+--          an uncounted message, the places beside it, see fragments/places.lua
 -- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
 -- KEYS[3]  record of the message (HASH, see fragments/record.lua); optional
 -- ARGV[1..9] now, and what judges, see fragments/judging.lua

@@ -1,7 +1,7 @@
 -- place/list.lua: lists a user's reservations, ascending by send time, then id.
 --
--- It leaves out what is older than the largest window, unless the message is still
--- to be sent.
+-- It leaves out places older than the largest window, unless their messages are
+-- still to be sent.
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[2]  places of the user that do not count (ZSET: message id -> send time, Unix ms); optional
@@ -49,14 +49,14 @@ local function is_listed(id, at, counted)
   looked = looked + 1
   local r = redis.call('HMGET', records .. string.gsub(id, ':', '/'), 's', 'g', 't', 'z')
   local state = state_of(r[1], r[2])
-  -- A place may outlast its record, and the id be another message's by now.
+  -- A place may outlive its record, and another message may have the id now.
   if not counted and (not r[4] or tonumber(r[3]) ~= at) then return false end
   return state == PENDING or state == SENDING or at >= remembered
 end
 
 local reply, listed = {now, 0, ''}, 0
 
--- head gives the first place of a list, reading on where it has to; nil at its end.
+-- head returns the first place of a list, nil at its end. It reads more if needed.
 local function head(list)
   if list.k > #list.read and list.more then
     local wanted = limit - listed
@@ -76,7 +76,7 @@ while listed < limit do
   end
   if not id then break end
   list.k = list.k + 2
-  -- What was listed before is passed over, in the other list, too.
+  -- Skip what was listed before, in the other list too.
   if at ~= after_at or not not_after(id, after_id) then
     if is_listed(id, at, list.counted) then
       listed = listed + 1

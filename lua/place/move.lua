@@ -15,13 +15,15 @@
 -- ARGV[14] with KEYS[3]: delay of the watch entry, ms
 -- ARGV[15] with KEYS[3]: when a message without an expiry of its own expires, ms
 --          after its send time
--- ARGV[16] with KEYS[3]: what an account is charged under, see fragments/hold.lua
--- ARGV[17] with KEYS[3]: what bounds the move, see fragments/hold.lua
--- ARGV[18] with KEYS[3]: with a charge, the attempt that the record has to name; "" for none
--- ARGV[19] with KEYS[3]: with a charge, where the reservation has to stand, Unix ms
+-- ARGV[16] with KEYS[3]: charge of the move, see fragments/hold.lua
+-- ARGV[17] with KEYS[3]: bounds of the move, see fragments/hold.lua
+-- ARGV[18] with KEYS[3]: with a charge, the attempt that last charged the reservation;
+--          "" for none
+-- ARGV[19] with KEYS[3]: send time of the reservation, Unix ms; "" for any, without a
+--          charge
 --
--- Returns  a decision, see fragments/decision.lua; of a message that would
---          outlive its expiry {PAST_EXPIRY, now, send time, 0, expiry}; or
+-- Returns  a decision, see fragments/decision.lua;
+--          {PAST_EXPIRY, now, send time, 0, expiry}: the message expires by then; or
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     as reserve.lua.
 

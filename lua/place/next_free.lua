@@ -1,4 +1,4 @@
--- place/next_free.lua: the next free times from a moment on, each counting those
+-- place/next_free.lua: finds the next free times from a moment on. Each counts those
 -- before it as taken. Writes nothing.
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
@@ -6,15 +6,14 @@
 -- ARGV[1..9] now, and what judges, see fragments/judging.lua
 -- ARGV[10] from when, Unix ms; "" for now
 -- ARGV[11] 1 for later times up to the reach, -1 for earlier ones down to now
--- ARGV[12] how many
--- ARGV[13] id of a reservation that does not count, or ""
--- ARGV[14] of a search that continues: the times found so far, ascending, Unix ms,
---          separated by spaces; "" for none
+-- ARGV[12] how many times to find
+-- ARGV[13] id of a reservation that does not count; "" for none
+-- ARGV[14] times that the search found before, ascending, Unix ms, separated by
+--          spaces; "" for none
 --
--- Returns  {now, where to search on or 0, time, ...}: fewer times than asked
---          for, and 0, where there are no more; fewer and a time to search on
---          from where one call's work was used up. Or {SETTINGS_CHANGED, ...},
---          see fragments/settings.lua.
+-- Returns  {now, where the search continues or 0, time, ...}: fewer times than
+--          requested, with 0, if there are no more; with a time, if the work of this
+--          call was used up. Or {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     O(m) in the reservations between the moment and the last time found,
 --          at most WORK steps (fragments/search.lua).
 

@@ -1,14 +1,13 @@
--- place/record_sent.lua: records a send that is over, so that it counts from now on.
+-- place/record_sent.lua: records a past send, so that it counts from now on.
 --
--- Nothing is judged and nothing will be delivered: the place is taken whatever
--- the rules say of it, and the record is that of a delivered message. What is
--- older than any rule looks back is not recorded.
+-- It judges nothing: it takes the place even if that breaks rules. The record is that
+-- of a delivered message. A send that no rule looks back to is not recorded.
 --
--- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms); of a
---          message that does not count, its places beside that, see fragments/places.lua
+-- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms); for
+--          an uncounted message, the places beside it, see fragments/places.lua
 -- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
 -- KEYS[3]  record of the message (HASH, see fragments/record.lua); optional
--- ARGV[1..9] now, and what judges, see fragments/judging.lua: the rules do not count
+-- ARGV[1..9] now, and what judges, see fragments/judging.lua; the rules are ignored
 -- ARGV[10] message id
 -- ARGV[11] send time, Unix ms
 -- ARGV[12] with KEYS[3]: generation, made for this call
@@ -20,7 +19,7 @@
 -- Returns  {ALLOWED, now, send time, flags, id of an alert's notice, if any}, flags
 --          REPLAYED or FORGOTTEN;
 --          {ID_REUSED, now, send time, 0}; or
---          {NOT_OVER, now, send time, 0} of a time that has not come; or
+--          {NOT_OVER, now, send time, 0}: the time is in the future; or
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     O(log n) in the user's reservations.
 
@@ -33,7 +32,7 @@ local timeline, record, id = KEYS[1], KEYS[3], ARGV[10]
 --@include judging
 local at = tonumber(ARGV[11])
 local NOT_OVER, FORGOTTEN = 9, 4
-local charge, bounds = '', '' -- nobody is charged for what is over
+local charge, bounds = '', '' -- no account is charged for a past send
 
 --@include status
 --@include record

@@ -16,7 +16,8 @@
 -- ARGV[7]  with KEYS[2]: bounds of the release, see fragments/hold.lua
 -- ARGV[8]  with KEYS[2]: with a charge, the attempt that last charged the reservation;
 --          "" for none
--- ARGV[9]  with KEYS[2]: with a charge, the send time of the reservation, Unix ms
+-- ARGV[9]  with KEYS[2]: send time of the reservation, Unix ms; "" for any, without a
+--          charge
 --
 -- Returns  {status, now, freed time, 0, flags, 0}, see fragments/decision.lua:
 --          ALLOWED (REPLAYED if it was cancelled before), NOT_FOUND, TOO_LATE,
@@ -46,8 +47,8 @@ end
 
 local r = redis.call('HMGET', record, 's', 'g', 't', 'y', 'z')
 local state, stood = state_of(r[1], r[2]), tonumber(r[3])
--- Under the same attempt it is the same call, repeated by a client that got no
--- answer, though the id were another message's by now.
+-- The same attempt means the same call, repeated by a client that got no answer,
+-- even if another message has the id now.
 local same = has_attempt(r[4], attempt_in(charge))
 if same or state == CANCELLED then return {ALLOWED, now, stood, 0, same and 0 or REPLAYED, 0} end
 if id_is_free(state) then return {NOT_FOUND, now, 0, 0} end

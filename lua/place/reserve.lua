@@ -1,26 +1,27 @@
 -- place/reserve.lua: takes the place of a message in its user's timeline, or says why not.
 --
--- Judges in the contract's order: replay, past or too far, blocked, quiet hours,
--- rules. With a shift it takes the next free time instead of refusing. Writes
--- nothing unless it takes the place; then place, record and watch entry together.
+-- It judges in the contract's order: replay, past or too far, blocked, quiet hours,
+-- rules. With a shift it takes the next free time instead of refusing. It writes place,
+-- record and watch entry together; a refusal changes nothing.
 --
--- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms); of a
---          message that does not count, its places beside that, see fragments/places.lua
+-- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms); for
+--          an uncounted message, the places beside it, see fragments/places.lua
 -- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
 -- KEYS[3]  record of the message (HASH, see fragments/record.lua); optional
 -- KEYS[4]  watch list of the partition (ZSET: watch member -> when to look, Unix ms); with KEYS[3]
 -- ARGV[1..9] now, and what judges, see fragments/judging.lua
 -- ARGV[10] message id
 -- ARGV[11] send time, Unix ms; "" for now
--- ARGV[12] first ms that any rule looks at around the send time; "" with ARGV[11],
---          for a send time in quiet hours and for a user who is blocked
--- ARGV[13] last ms that any rule looks at around the send time; "" with ARGV[11]
--- ARGV[14] when the timeline may expire if this is its last message, Unix ms; "" with ARGV[11]
+-- ARGV[12] first ms that any rule looks at around the send time; "" without a send
+--          time, in quiet hours, and for a blocked user
+-- ARGV[13] last ms that any rule looks at around the send time; "" as ARGV[12]
+-- ARGV[14] when the timeline may expire if this is its last message, Unix ms; ""
+--          without a send time
 -- ARGV[15] last send time that a shift may take, Unix ms; "" for no shift
 -- ARGV[16] where a shift continues its search, Unix ms; "" to start at the send time
--- ARGV[17] how many places may alert the user, counted from ARGV[12] to ARGV[13];
---          "" for no alerts
--- ARGV[18] what bounds the place, see fragments/hold.lua
+-- ARGV[17] number of places from ARGV[12] to ARGV[13] that may raise an alert; "" for
+--          no alerts
+-- ARGV[18] bounds of the place, see fragments/hold.lua
 -- ARGV[19] with KEYS[3]: delay of the watch entry, ms
 -- ARGV[20] with KEYS[3]: watch member
 -- ARGV[21] with KEYS[3]: when the message expires, Unix ms; or with a "+", ms after
@@ -28,14 +29,14 @@
 -- ARGV[22..] with KEYS[3]: fields and values of the record: first "g", "f" and "t",
 --          in this order; "y" last
 --
--- Returns  now, Unix ms, alone: the place asked for was taken; or
+-- Returns  only now, Unix ms: the requested place was taken; or
 --          a decision, see fragments/decision.lua; or
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
 -- Cost     O(log n + k) in the user's n reservations, k of them within the
---          largest window around the send time. A refusal also searches for the
---          free times: O(m) in the reservations between the send time and them,
---          at most WORK steps a call (fragments/search.lua) in either direction. For
---          rules of a category records of these are read, where it matters.
+--          largest window around the send time. A refusal also searches for free
+--          times before and after: O(m) in the reservations between, at most WORK
+--          steps a call (fragments/search.lua). Rules of a category read records of
+--          these if needed.
 
 if #KEYS == 2 and #ARGV ~= 18 or #KEYS ~= 2 and (#KEYS ~= 4 or #ARGV < 27 or #ARGV % 2 == 0) then
   return redis.error_reply('ERR place/reserve.lua: wrong number of keys or arguments')
@@ -46,16 +47,16 @@ local timeline, record, id = KEYS[1], KEYS[3], ARGV[10]
 --@include clock
 local asked = tonumber(ARGV[11]) or now
 
--- The common case first, before anything else is even defined: a new message
--- at a time that nothing is near enough to forbid. Every call and every element
--- read counts here: a few neighbours are read, more are counted.
+-- The common case first, before other code is even defined: a new message whose
+-- neighbours are too few to forbid its time. Each call and each element read costs
+-- here: it reads a few neighbours, and only counts more.
 local FEW, taken, neighbours, covered = 4, false, 0, ARGV[18] == ''
 if not covered then
   local not_after, before, search_from = string.match(ARGV[18], '(%S+) (%S+) (%S+)')
   covered = search_from == '.' and now <= (tonumber(not_after) or now)
     and asked < (tonumber(before) or math.huge)
 end
-local as_before -- neither the record nor other settings than Go used are there
+local as_before -- there is no record, and Go used the present settings
 if covered and ARGV[12] ~= '' and asked >= now and asked <= now + ARGV[3] then
   local version = ARGV[9]
   if version == '' then
@@ -69,8 +70,8 @@ if as_before then
   local first = call('ZRANGE', timeline, ARGV[12], '+inf', 'BYSCORE', 'LIMIT', '0', '1', 'WITHSCORES')
   local free, outlived = true, false
   if first[1] and first[2] - ARGV[13] > 0 then
-    -- A place after all that the rules look at is there for longer than this one
-    -- counts, unless this message lives longer or is judged by none of them.
+    -- A place later than all that the rules look at outlives this one, unless this
+    -- message expires later or no rule judges it.
     outlived = ARGV[4] ~= '' and not (record and ARGV[14] - asked > tonumber(ARGV[2]))
   elseif first[1] then
     local near = call('ZRANGE', timeline, ARGV[12], ARGV[13], 'BYSCORE', 'LIMIT', '0', FEW, 'WITHSCORES')
@@ -82,7 +83,7 @@ if as_before then
       if not limit then
         limit = tonumber(word)
       else
-        -- With fewer neighbours than its limit, a rule holds whatever they are.
+        -- A rule can't break with fewer neighbours than its limit.
         if neighbours >= limit then
           local window, within = tonumber(word), 0
           if few then
@@ -100,10 +101,10 @@ if as_before then
       end
     end
   end
-  -- NX: the same id may stand at another time, which the rest finds out.
+  -- NX: the id may have another time already; the code below finds that out.
   if free and call('ZADD', timeline, 'NX', ARGV[11], id) == 1 then
-    -- Any other place, later ones too, may have been taken under rules with shorter
-    -- or longer windows; a new timeline has no expiry.
+    -- Other places, later ones too, may have been taken under rules with other
+    -- windows; a new timeline has no expiry.
     if not outlived and call('PEXPIREAT', timeline, ARGV[14], 'GT') == 0 and not first[1] then
       call('PEXPIREAT', timeline, ARGV[14], 'NX')
     end
@@ -121,7 +122,7 @@ if taken and not alerting and now % 16 > 0 then return now end
 
 --@include trim
 if taken then
-  if now % 16 == 0 then trim(now - ARGV[2] - 1, timeline) end -- often enough: what is forgotten never piles up
+  if now % 16 == 0 then trim(now - ARGV[2] - 1, timeline) end -- often enough
   if not alerting then return now end
 end
 

@@ -1,5 +1,5 @@
--- place/usage.lua: how full each rule is around a time, and which stretches of a span
--- the rules leave free. Writes nothing.
+-- place/usage.lua: returns how full each rule is at a time, and which stretches of a
+-- span the rules leave free. Writes nothing.
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[2]  settings of the user (HASH, see fragments/settings.lua)
@@ -8,13 +8,13 @@
 -- ARGV[11] start of the span, Unix ms; "" for no stretches
 -- ARGV[12] end of the span, Unix ms, exclusive
 --
--- Returns  {now, the time, {used, from, until of the window counted} a rule,
+-- Returns  {now, the time, {used, from, until of the counted window} for each rule,
 --          {from, until, ...} of the free stretches}; or
 --          {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
--- Cost     O(log n + r (k + l)) in the user's n reservations and r rules, k of the
---          reservations in the span and a largest window around it, l in twice
---          that window around the time. For rules of a category records are read, each
---          once: of the l, and of those of the k that are enough together for a rule.
+-- Cost     O(log n + r (k + l)) in the user's n reservations and r rules: k in the
+--          span and a largest window around it, l in twice that window around the
+--          time. Rules of a category read records, each once: of the l, and of those
+--          of the k that are enough together for a rule.
 
 if #KEYS ~= 2 or #ARGV ~= 12 then
   return redis.error_reply('ERR place/usage.lua: wrong number of keys or arguments')
@@ -47,7 +47,7 @@ local function counts(r, id) -- whether rule r counts the message
   return r <= rules.overall or category_of(id, rules.copied) == rules.category
 end
 
-local function times_between(r, from, till) -- that rule r counts, ascending, of [from, till)
+local function times_between(r, from, till) -- ascending, that rule r counts
   local ids, times = places_between(from, till)
   local counted = {}
   for k = 1, #times do
@@ -56,9 +56,9 @@ local function times_between(r, from, till) -- that rule r counts, ascending, of
   return counted
 end
 
--- crowded_between gives what times_between does, but for times around which even
--- those of any category are fewer than the limit of sliding rule r: it forbids
--- nothing there, whatever they are of.
+-- crowded_between returns what times_between does, without times around which all
+-- categories together are fewer than the limit of sliding rule r: it forbids nothing
+-- there.
 local function crowded_between(r, from, till)
   local ids, times = places_between(from, till)
   if r <= rules.overall then return times end
@@ -75,9 +75,9 @@ local function crowded_between(r, from, till)
   return crowded
 end
 
--- fullest gives the fullest window of sliding rule r that contains `at`, the
--- earliest of them: it starts at a reservation or at the time itself, since
--- any other can begin later and lose nothing.
+-- fullest returns the count and start of the fullest window of sliding rule r that
+-- contains `at`, the earliest of several. The window starts at a reservation or at
+-- `at`: any other can start later and loses nothing.
 local function fullest(r)
   local window = rules.windows[r]
   local times = times_between(r, at - window + 1, at + window)
@@ -120,12 +120,12 @@ for r = 1, rules.count do
     local _, last_till = period(-window, span_till)
     local ids, times = places_between(from, last_till)
     local i = 1
-    while times[i] do -- period by period, over those that have reservations
+    while times[i] do -- each period that has reservations
       local till
       from, till = period(-window, times[i])
       local k, used = i, 0
       while times[i] and times[i] < till do i = i + 1 end
-      while used < limit and i - k >= limit - used do -- as long as there are enough left
+      while used < limit and i - k >= limit - used do -- while enough are left
         if counts(r, ids[k]) then used = used + 1 end
         k = k + 1
       end

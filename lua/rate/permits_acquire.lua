@@ -39,8 +39,8 @@ if n > rate then return {-2, now, rate, interval} end
 
 local taken = whose == 'c' and KEYS[3] or KEYS[2]
 local lasts = interval + ARGV[4]
--- One taken at a millisecond is back from that millisecond plus lasts on. What
--- a clock that has gone back finds ahead of itself is taken too.
+-- A permit is back `lasts` ms after it was taken. If the clock went back, permits
+-- taken later than now count too.
 local since = now - lasts + 1
 local used = call('ZCOUNT', taken, since, '+inf')
 local newest = tonumber(call('ZRANGE', taken, -1, -1, 'WITHSCORES')[2] or now - lasts)
@@ -49,9 +49,9 @@ local function member(i) return table.concat({ARGV[2], i}, '/') end -- i is smal
 local missing = used + n - rate
 local held = tonumber(call('ZSCORE', taken, member(1)) or since - 1)
 if held < since and missing > 0 then
-  -- So many of the oldest have to come back first.
+  -- The oldest ones that are missing have to come back first.
   local last = call('ZRANGE', taken, since, '+inf', 'BYSCORE', 'LIMIT', missing - 1, 1, 'WITHSCORES')
-  call('PEXPIREAT', taken, newest + lasts) -- the interval may be longer than it was
+  call('PEXPIREAT', taken, newest + lasts) -- the interval may have grown
   return {0, now, rate, interval, used, last[2] + lasts - now, newest + lasts}
 end
 

@@ -11,7 +11,7 @@ if #KEYS ~= 2 or #ARGV ~= 1 then
   return redis.error_reply('ERR rate/permits_give_back.lua: wrong number of keys or arguments')
 end
 
--- The rate may have become one for each client meanwhile, or the reverse.
+-- The rate may have changed from overall to each client since, or back.
 local given = 0
 for _, taken in ipairs({KEYS[1], KEYS[2]}) do
   local i = 1

@@ -1,26 +1,26 @@
--- refit/refit.lua: which of a user's reservations do not fit the rules. Writes nothing.
+-- refit/refit.lua: lists a user's reservations that do not fit the rules. Writes nothing.
 --
--- Those that are not due yet are judged by time, each together with all that are
--- due or were sent, with those of exempt categories and with the ones before it
--- that stay. What breaks nothing among these stays; the others do not fit, and do
--- not count against those after them.
+-- It judges the reservations that are not due yet, in order of time. Each is judged
+-- together with all due or sent ones, those of exempt categories, and earlier ones that
+-- stay. It stays if it breaks no rule among these. Otherwise it does not fit, and does
+-- not count against later ones.
 --
 -- KEYS[1]  timeline of the user (ZSET: message id -> send time, Unix ms)
 -- KEYS[2]  the user's own settings (HASH, see fragments/settings.lua)
 -- ARGV[1..9] now, and what judges, see fragments/judging.lua
--- ARGV[10] up to which send time earlier calls have come, Unix ms; "" for the first
--- ARGV[11] with ARGV[10]: what the rules counted by then, as the reply says it
+-- ARGV[10] send time up to which earlier calls judged, Unix ms; "" for the first call
+-- ARGV[11] with ARGV[10]: what the rules counted by then, as in the reply
 --
--- Returns  {ALLOWED, now, how many were judged, up to when this call has come or 0
---          where these were all, what the rules count by then, then of each that
---          does not fit {id, send time, rule, category, expiry}}: the number of the
---          first rule that it breaks, the overall ones coming first, then its
---          category's, 0 for quiet hours; "" for no category, 0 for no expiry of its
---          own; or what fragments/settings.lua says.
--- Cost     O(log n + c) in the user's n reservations, c of those that ARGV[11] names,
+-- Returns  {ALLOWED, now, how many were judged, send time up to which this call judged
+--          or 0 if it judged all, what the rules counted by then, {id, send time,
+--          rule, category, expiry} of each that does not fit ...}. rule is the number
+--          of the first rule that it breaks, overall ones first, then its category's;
+--          0 for quiet hours. category is "" for none, expiry 0 for none of its own.
+--          Or {SETTINGS_CHANGED, ...}, see fragments/settings.lua.
+-- Cost     O(log n + c) in the user's n reservations and the c that ARGV[11] names,
 --          and WORK steps, or as many as the reservations of one millisecond need.
---          All calls together look at each reservation twice at most: those of a
---          largest window before the first that is judged, and all after these.
+--          All calls together look at each reservation at most twice: those of a
+--          largest window before the first judged one, and all later ones.
 
 if #KEYS ~= 2 or #ARGV ~= 11 then
   return redis.error_reply('ERR refit/refit.lua: wrong number of keys or arguments')
@@ -52,8 +52,8 @@ local function numbers_in(text)
   return numbers
 end
 
--- What earlier calls have left: a part for each that counted_under gives, in that
--- order, then one for what is ahead, see there.
+-- What earlier calls left: a part for each result of counted_under, in that order,
+-- then one for ahead, see there.
 local left, read_parts = {}, 0
 for part in string.gmatch(ARGV[11], '([^;]*);') do left[#left + 1] = part end
 
@@ -62,10 +62,9 @@ local function next_part()
   return numbers_in(left[read_parts] or '')
 end
 
--- counted_under gives what rules count: the send times that stay, ascending, as
--- far back as a sliding rule may count them, and of each calendar rule the end of
--- the period looked at last, with how many are in it. first and beyond belong to
--- within and ahead_within.
+-- counted_under returns what rules count: the send times that stay, ascending, as far
+-- back as a sliding rule may count them, and for each calendar rule the end of its
+-- last period, with the number in it. within uses first, ahead_within uses beyond.
 local function counted_under(words)
   local rules, known = rules_of(words, ''), next_part()
   local counted = {rules = rules, longest = 0, kept = {}, count = 0, till = {}, used = {}, first = {}, beyond = {}}
@@ -80,8 +79,8 @@ local function counted_under(words)
   return counted
 end
 
--- What a category is judged by beside the overall rules, by its name, false for
--- none: counted is what its own rules count.
+-- What judges a category beside the overall rules, by its name. counted is what its
+-- own rules count.
 local overall = counted_under(rule_words)
 local counting = {overall}
 local classes, plain = {}, {}
@@ -101,8 +100,8 @@ local function class_of(id)
   return classes[category_of(id)] or plain
 end
 
--- reservations_after gives a function that gives id and send time of the i-th
--- reservation later than a time, nil after the last.
+-- reservations_after returns a function that returns id and send time of the i-th
+-- reservation after a time; nil after the last.
 local function reservations_after(time)
   local rank = redis.call('ZCOUNT', timeline, '-inf', time)
   local ids, times, read, all_read = {}, {}, 0, false
@@ -119,8 +118,8 @@ local function reservations_after(time)
   end
 end
 
--- Up to when all are judged or, where they are due, counted; at first what no rule
--- counts with one that is not due.
+-- The time up to which all are judged or, if due, counted. At first, no rule counts
+-- earlier ones together with one that is not due.
 local come = tonumber(ARGV[10])
 if not come then
   come = now
@@ -133,13 +132,13 @@ if not come then
   end
 end
 
--- Exempt ones stay also where they are later than the one that is judged: ahead
--- has the times of those from the one at next_ahead on, of all reservations up to
--- looked_till. What was looked up once is kept from call to call.
+-- Exempt ones stay, also those later than the judged one. ahead has their times, of all
+-- reservations up to looked_till; from next_ahead on they are not before the judged
+-- one. A later call gets them, and does not look them up again.
 local ahead, next_ahead = next_part(), 1
 local looked_till = table.remove(ahead, 1) or 0
 
--- within gives how many that stay are in a window that ends with t.
+-- within returns how many that stay are in a window that ends with t.
 local function within(counted, r, window, t)
   local k = counted.first[r] or 1
   while k <= counted.count and counted.kept[k] <= t - window do k = k + 1 end
@@ -147,7 +146,7 @@ local function within(counted, r, window, t)
   return counted.count - k + 1
 end
 
--- ahead_within gives how many are ahead before a time, which never falls for a rule.
+-- ahead_within returns how many are ahead before till. For a rule, till never falls.
 local function ahead_within(r, till)
   local k = math.max(overall.beyond[r] or 1, next_ahead)
   while ahead[k] and ahead[k] < till do k = k + 1 end
@@ -155,12 +154,12 @@ local function ahead_within(r, till)
   return k - next_ahead
 end
 
--- slides says whether t breaks a sliding rule: `limit` neighbours, of which those
--- ahead come last, lie in a window that contains it.
+-- slides reports whether t breaks a sliding rule: `limit` neighbours lie in a window
+-- that contains it. Those ahead come last.
 local function slides(counted, r, limit, window, t)
   local behind = within(counted, r, window, t) -- how many of the neighbours are not ahead
   if behind >= limit then return true end
-  if counted ~= overall then return false end -- no exempt one is of its category
+  if counted ~= overall then return false end -- its category has no exempt ones
   local least = math.max(limit - ahead_within(r, t + window), 0)
   while behind >= least do
     local last = ahead[next_ahead + limit - behind - 1]
@@ -172,21 +171,21 @@ local function slides(counted, r, limit, window, t)
   return false
 end
 
--- enter sees to it that the period of a calendar rule is the one that t is in.
+-- enter makes the period of a calendar rule the one that t is in.
 local function enter(counted, r, t)
   if t < counted.till[r] then return end
   local _, till = period(-counted.rules.windows[r], t)
   counted.till[r], counted.used[r] = till, 0
 end
 
--- fills says whether t is in a natural period that is full.
+-- fills reports whether t is in a natural period that is full.
 local function fills(counted, r, limit, t)
   enter(counted, r, t)
   if counted ~= overall then return counted.used[r] >= limit end
   return counted.used[r] + ahead_within(r, counted.till[r]) >= limit
 end
 
--- last_with gives the latest time that an overall rule may count with t.
+-- last_with returns the latest time that an overall rule may count with t.
 local function last_with(t)
   local last = t + overall.longest - 1
   for r = 1, overall.rules.count do
@@ -198,10 +197,10 @@ local function last_with(t)
   return last
 end
 
-local later, next_later = nil, 1 -- than looked_till
+local later, next_later = nil, 1 -- reservations after looked_till
 
--- look_ahead sees to it that ahead has all that an overall rule may count with t,
--- or says false where one call can't.
+-- look_ahead puts into ahead all that an overall rule may count with t. It returns
+-- false if that is too much for one call.
 local function look_ahead(t)
   if not some_exempt then return true end
   while ahead[next_ahead] and ahead[next_ahead] < t do next_ahead = next_ahead + 1 end
@@ -246,7 +245,7 @@ local function stays(t, class)
   if class.exempt and ahead[next_ahead] == t then next_ahead = next_ahead + 1 end
 end
 
--- left_over is what the next call has to know, as ARGV[11] has it.
+-- left_over returns what the next call gets as ARGV[11].
 local function left_over()
   local parts = {}
   local function add(n) parts[#parts + 1] = string.format('%.0f', n) end
@@ -267,8 +266,8 @@ local function left_over()
   return table.concat(parts, ' ')
 end
 
--- misfit gives what the reply says of a reservation, or nil where no message is to
--- be sent there any more.
+-- misfit returns the reply's entry for a reservation, or nil if its message is not
+-- pending.
 local function misfit(id, t, rule)
   work = work + LOOK
   local r = redis.call('HMGET', records_prefix .. string.gsub(id, ':', '/'), 's', 'g', 'k', 'x')
@@ -289,7 +288,7 @@ end
 
 local reply, judged = {ALLOWED, now, 0, 0, ''}, 0
 local reservation = reservations_after(come)
-local i, at = 1, come -- at: the millisecond that is gone through
+local i, at = 1, come -- at: the present millisecond of the loop
 local id, t = reservation(i)
 while t do
   if t > at then

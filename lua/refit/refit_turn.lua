@@ -17,7 +17,7 @@ if #KEYS ~= 1 or #ARGV ~= 6 then
   return redis.error_reply('ERR refit/refit_turn.lua: wrong number of keys or arguments')
 end
 
-local KEPT = 30 * 86400000 -- ms that the progress of a run is remembered which nobody goes on with
+local KEPT = 30 * 86400000 -- ms that the progress of an abandoned run is kept
 
 --@include clock
 local owner, lasts, version, action, next_partition = ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]

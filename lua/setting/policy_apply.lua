@@ -17,8 +17,8 @@ end
 local before = redis.call('GET', KEYS[1]) or ''
 local version = 0
 if before ~= '' then
-  -- A text that is not JSON any more must not keep it from being replaced: it has
-  -- version 1. Within a JSON text a quote is escaped: this is a field.
+  -- A text that is not JSON any more can be replaced, too: it has version 1. Quotes
+  -- inside JSON strings are escaped, so this matches the field.
   version = tonumber(string.match(before, '"version":(%d+)') or 1)
   if string.gsub(before, ',"version":%d+', '') == ARGV[1] then return {0, version, before} end
 end
