@@ -12,7 +12,7 @@
 --   SEARCH_ON has only status, now and where to continue. A change that its hold does
 --   not cover is HOLD_OVER, OUTSIDE_HOLD or CHANGED, see fragments/hold.lua.
 --   SETTINGS_CHANGED has its own form, see fragments/settings.lua.
-local GRACE = 5000 -- ms in the past that are taken as now
+local GRACE = 5000 -- ms; a time this far in the past counts as now
 local MOST_CONFLICTS = 10
 
 -- violations returns the rules, see fragments/policy.lua, that placing t would break,

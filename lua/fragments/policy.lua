@@ -22,7 +22,7 @@ end
 -- rules_of returns rules, a table of
 --
 --   count, limits, windows   how many they are, their limits and windows
---   overall                  the first so many count messages of any category
+--   overall                  how many count any category; they come first
 --   category                 whose messages the others count; nil without others
 --   copied                   start of the keys of the real records, see scope
 --   exempt                   true if neither rules nor quiet hours apply

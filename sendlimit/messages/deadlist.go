@@ -24,7 +24,7 @@ const MaxDeadLetters = 1000
 type DeadLettersRequest struct {
 	User   string     // "" for all users
 	Before time.Time  // ended before this; zero for all
-	After  DeadLetter // go on after this one, of which User, ID and EndedAt count; the zero value starts
+	After  DeadLetter // continue after its User, ID and EndedAt; the zero value starts
 	Limit  int        // 1 to MaxDeadLetters; zero means MaxDeadLetters
 }
 

@@ -16,9 +16,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// Gate is what a message passes just before its delivery: Claim takes it for
-// one delivery, Settle records what became of that. Both may be repeated with
-// the same nonce and answer as the first time.
+// Gate is what a message passes just before its delivery. Claim leases it to one
+// delivery, Settle records the outcome. A repeated call with the same nonce returns
+// the same answer.
 type Gate struct {
 	client redis.Scripter
 	keys   keyspace.Keys
@@ -46,7 +46,7 @@ func complete(o sendlimit.Options) (sendlimit.Options, keyspace.Keys, error) {
 	return o, keys, o.Validate()
 }
 
-// Verdict is what a Claim says of a task.
+// Verdict is the result of a Claim.
 type Verdict uint8
 
 // The verdicts, as lua/message/claim.lua numbers them.
@@ -55,10 +55,10 @@ const (
 	Stale                    // not the message's present generation, or it ended: nothing to do
 	Busy                     // another delivery goes first: ask again at Claim.Until
 	Early                    // it is not due before Claim.Until
-	Dropped                  // it ended undelivered, Claim.Reason says why
+	Dropped                  // it ended without delivery, see Claim.Reason
 	Postponed                // late, and the rules have no room now: it is among Claim.Placed
 
-	lookOn // the script wants to be called again
+	lookOn // call the script again
 )
 
 var verdictNames = [...]string{"send", "stale", "busy", "early", "dropped", "postponed"} //nolint:gochecknoglobals // a constant table
@@ -91,23 +91,23 @@ type Delivery struct {
 type Claim struct {
 	Verdict Verdict
 	Until   time.Time // of Busy and Early
-	// The message, of Send; of Dropped only SendAt and Account.
-	SendAt      time.Time // the real time where it is sent late
-	Promised    time.Time // the send time before it was first late; zero where it is SendAt
-	RequestedAt time.Time // zero where it is SendAt
+	// The message, with Send; with Dropped only SendAt and Account.
+	SendAt      time.Time // the present time if it is sent late
+	Promised    time.Time // the send time before it was first late; zero if it is SendAt
+	RequestedAt time.Time // zero if it is SendAt
 	Attempt     int       // deliveries tried, this one included
-	TakenOver   bool      // from a delivery that was left in the middle: what became of that is uncertain
+	TakenOver   bool      // from a delivery that was not settled: its outcome is uncertain
 	Category    string
 	Content     []byte
-	Account     string // who was charged for it; "" for nobody
+	Account     string // the charged account; "" for none
 	Reason      string // of Dropped
-	// Placed are messages of the user that were late and got another time, the
-	// claimed one among them if it was postponed: each wants a task of its new
-	// generation. The watch list has them too.
+	// Placed lists late messages of the user that got another time, also the claimed
+	// one if it was postponed. Each needs a task of its new generation. The watch
+	// list has them too.
 	Placed []Placement
-	// Dropped are other messages of the user that were late and ended.
+	// Dropped lists other late messages of the user that ended.
 	Dropped []Drop
-	// Notices names the alerts that the new times have raised, as in Decision.
+	// Notices lists the alerts that the new times raised, as in Decision.
 	Notices []string
 	// Now is the server's clock, or the one given.
 	Now time.Time
@@ -122,7 +122,7 @@ type Placement struct {
 	Account    string    // as in Claim
 }
 
-// Drop is a message that ended undelivered.
+// Drop is a message that ended without delivery.
 type Drop struct {
 	ID     string
 	Reason string
@@ -131,22 +131,21 @@ type Drop struct {
 	Account string // as in Claim
 }
 
-// Claim asks whether the task may deliver now, by the server's clock, or by
-// now where that is not zero. On Send the message is held for the lease; a
-// worker that has not settled by then may lose it to the next.
+// Claim asks whether the task may deliver now; a zero now means the server's clock.
+// With Send the message is leased to this delivery. If it is not settled when the
+// lease ends, another delivery may take it over.
 //
-// Within Options.Tolerance of its send time a message goes out and keeps its
-// place, whatever the rules have become since it was accepted. A later one is
-// judged anew at the real time, by the rules and quiet hours of now, with all
-// others of its user that are late: oldest first, each gets the next free time
-// before its expiry, behind everything on time. Late ones of a category with rules
-// of its own keep their order, as do all others together; where an older one of
-// these could go at once, the claimed one is Busy for a moment, so that the older
-// goes first. One of an exempt category goes out at once. The reach of a policy
-// bounds what is asked for, not where a late message may go.
+// Within Options.Tolerance of its send time a message goes out at its place, even if
+// the rules have changed. A later one is judged anew at the present time, by the
+// present rules and quiet hours, together with all late messages of its user. Oldest
+// first, each gets the next free time before its expiry; messages on time keep their
+// places. Late ones of a category with rules of its own keep their order, and so do
+// all others together. If an older one of these can go at once, the claimed one is
+// Busy for a moment, so that the older goes first. A message of an exempt category
+// goes out at once. The reach of a policy does not bound late messages.
 //
-// A late message of a user whose settings name a policy that Options.Rules does not
-// have fails with an *UnavailableError, see sendlimit.ErrUnknownPolicy.
+// For a late message of a user whose settings name a policy that Options.Rules does
+// not have, the error is an *UnavailableError, see sendlimit.ErrUnknownPolicy.
 func (g *Gate) Claim(ctx context.Context, d Delivery, lease time.Duration, now time.Time) (Claim, error) {
 	if err := d.check(); err != nil {
 		return Claim{}, err
@@ -181,7 +180,7 @@ func (g *Gate) Claim(ctx context.Context, d Delivery, lease time.Duration, now t
 	}
 }
 
-// readClaim reads the reply of a call. Of lookOn it notes where to go on.
+// readClaim reads the reply of a call. With lookOn it notes where to continue.
 func readClaim(in *script.ReplyReader, by judge.UserRules, cursor *judge.SearchCursor) (Claim, error) {
 	verdict := in.Int(0)
 	if in.Err == nil && (verdict < 0 || verdict > int64(lookOn)) {
@@ -209,7 +208,7 @@ func readClaim(in *script.ReplyReader, by judge.UserRules, cursor *judge.SearchC
 		if in.Err != nil {
 			break
 		}
-		if at == 0 { // others were placed: the search is another one
+		if at == 0 { // others were placed: a new search starts
 			*cursor = judge.SearchCursor{Begin: cursor.Begin}
 		} else if err := cursor.GoOn(in.Doing, by, strconv.FormatInt(at, 10)+" "+class); err != nil {
 			return Claim{}, err

@@ -34,7 +34,7 @@ func parseCharge(y string) (account, attempt string, former []string) {
 	return words[0], words[1], former
 }
 
-// State is where a message is on its way.
+// State is the state of a message.
 type State uint8
 
 // The states. A message that waits for a retry is pending, too.
@@ -77,18 +77,18 @@ type Standing struct {
 	State State
 
 	// SendAt is the present send time, or the last one. Promised is what it was
-	// before the message was first postponed or sent late, RequestedAt what the
-	// caller asked for; each is zero where it is SendAt.
+	// before the message was first postponed or sent late. RequestedAt is what the
+	// caller asked for. Each of them is zero if it is SendAt.
 	SendAt      time.Time
 	Promised    time.Time
 	RequestedAt time.Time
 	Shifted     bool      // a shift chose the send time
 	MovedFrom   time.Time // the send time before the last move
-	NotBefore   time.Time // of a pending one that failed: when it is tried again
+	NotBefore   time.Time // when a failed try is repeated; if pending
 	ExpiresAt   time.Time // what the caller set
 
-	// EndedAt is when the message ended; of a delivered one when its delivery
-	// began, Lateness after the time promised.
+	// EndedAt is when the message ended; if delivered, when its delivery began,
+	// Lateness after the promised time.
 	EndedAt  time.Time
 	Lateness time.Duration
 

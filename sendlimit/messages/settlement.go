@@ -11,18 +11,18 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// Outcome is what became of a delivery.
+// Outcome is how a delivery ended.
 type Outcome uint8
 
 // The outcomes of a delivery.
 const (
 	Delivered Outcome = iota + 1
 	Failed            // for good: the place is given back
-	Uncertain         // nobody knows, and it is not to be sent again: the place is kept
+	Uncertain         // it may have arrived, and is not sent again: the place is kept
 	Retried           // to be sent again, under a new generation
 )
 
-// Settlement records what became of a delivery.
+// Settlement describes how a delivery ended.
 type Settlement struct {
 	Outcome    Outcome
 	ProviderID string    // of Delivered: the provider's name for the message, if any
@@ -35,15 +35,15 @@ type Settlement struct {
 type Retry struct {
 	Generation string
 	At         time.Time // not before
-	// Uncertain says that the message may have arrived. It then keeps its place and
+	// Uncertain reports that the message may have arrived. It then keeps its place and
 	// its id, however it ends.
 	Uncertain bool
-	// Unsent says that nothing was sent: the attempt does not count.
+	// Unsent reports that nothing was sent: the attempt does not count.
 	Unsent bool
 }
 
 // Settle records the outcome of a delivery. It reports false if another delivery
-// has claimed the message since, after the lease ended: the settlement of that one
+// has claimed the message since, after the lease ended: that one's settlement
 // counts.
 func (g *Gate) Settle(ctx context.Context, d Delivery, s Settlement, now time.Time) (bool, error) {
 	const doing = "settling a delivery"

@@ -18,8 +18,8 @@ import (
 )
 
 // WatchList has an entry for each message that has not ended, with the time to
-// look after it. So it is the outbox of messages that the queue does not have yet,
-// and it finds lost timers and deliveries that no worker settled.
+// look after it. It is the outbox of messages that the queue does not have yet. It
+// also finds lost timers and deliveries that no worker settled.
 type WatchList struct {
 	client  redis.Cmdable
 	keys    keyspace.Keys
@@ -69,7 +69,7 @@ type Watched struct {
 	User       string
 	ID         string
 	Generation string
-	Since      time.Time // when it was to be looked after
+	Since      time.Time // when it became due
 }
 
 // ReadingWatchList says what is being done, for errors of Due and of a user's export.
@@ -88,7 +88,7 @@ func (w *WatchList) Due(ctx context.Context, now time.Time, perPartition int) ([
 		member, _ := entry.Member.(string) // no other type comes back
 		user, id, generation, ok := keyspace.ParseWatchMember(member)
 		if !ok {
-			return // of a newer program, perhaps: it looks after it
+			return // maybe of a newer program, which looks after it
 		}
 		due = append(due, Watched{
 			User: user, ID: id, Generation: generation, Since: time.UnixMilli(int64(entry.Score)).UTC(),
@@ -103,10 +103,10 @@ type Renewal uint8
 
 // The renewals, as lua/message/renew.lua numbers them.
 const (
-	Renewed  Renewal = iota // its new generation is to be handed to the queue
-	Gone                    // it ended or has another generation: there is nothing to do
-	Deferred                // in good hands: somebody looks again later
-	NotDue                  // nobody has to look yet, by the server's clock
+	Renewed  Renewal = iota // hand its new generation to the queue
+	Gone                    // it ended or has another generation: nothing to do
+	Deferred                // the queue or a worker has it: look again later
+	NotDue                  // it is not due yet, by the server's clock
 )
 
 // Renew gives the message of a due entry a new generation, unless queued says that

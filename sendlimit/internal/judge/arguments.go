@@ -6,23 +6,23 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 )
 
-// Case is what the arguments that judge depend on, beside a user's rules.
+// Case has what the judging arguments depend on, beside a user's rules.
 type Case struct {
 	Now   time.Time     // replaces the server's clock; zero means the server's
 	Year  time.Time     // a time in the year that the script looks at; zero means Now
 	Reach time.Duration // the program's own, see Ruleset.Reach
-	// Scope has the rules for the message's category. It is nil where the script finds
+	// Scope has the rules for the message's category. It is nil if the script finds
 	// the category itself.
 	Scope       *Scope
 	RealRecords string // of a dry run, see Scope.whoseIn; else ""
-	DryRun      bool   // nobody is alerted
+	DryRun      bool   // raises no alerts
 	// Late is for messages that were accepted before. The reach of a policy does not
-	// bound them, and places are remembered as long as any policy wants.
+	// bound them, and places are remembered as long as any policy needs.
 	Late bool
 }
 
 // Arguments returns ARGV[1] to ARGV[9] of a script that judges, see
-// lua/fragments/judging.lua, with room for as many of the script's own.
+// lua/fragments/judging.lua, with room for the script's own.
 func (u UserRules) Arguments(c Case, own int) []any {
 	set := u.Rules
 	keep, reach := set.keep, set.Reach(c.Reach)
@@ -42,7 +42,7 @@ func (u UserRules) Arguments(c Case, own int) []any {
 		script.Milliseconds(c.Now), keep, reach.Milliseconds(), words, offsets, whose, quiet, alerts, u.settings())
 }
 
-// Alerts reports whether places of the case may alert anybody.
+// Alerts reports whether places of the case may raise alerts.
 func (c Case) Alerts() bool { return !c.DryRun && (c.Scope == nil || !c.Scope.Uncounted) }
 
 // clocks returns the offsets of the calendar rules' zone as lua/fragments/zone.lua

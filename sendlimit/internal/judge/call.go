@@ -12,8 +12,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// MostCalls bounds how often a script is called that finds other settings of the
-// user each time: nobody changes them as often.
+// MostCalls is the most calls of a script that finds changed settings each time.
+// Nobody changes them that often.
 const MostCalls = 4
 
 // Call is a call of a script that judges a user's messages.
@@ -24,11 +24,10 @@ type Call struct {
 	User   string
 }
 
-// Run makes the call by what is known of the user's settings, with the keys and
-// arguments that the function makes of the user's rules. Where the script
-// finds others it has done nothing else: they are learned, and the call is made
-// again. Settings that name a policy that is not known have the policies reloaded
-// once. Run returns the answer, and the rules that it was given by.
+// Run makes the call by the user's settings as last known. The function returns keys
+// and arguments for the user's rules. If the script finds other settings, it does
+// nothing else: Run learns them and calls it again. If they name an unknown policy,
+// Run reloads the policies once. It returns the answer and the rules behind it.
 func (b *Rulebook) Run(
 	ctx context.Context, c Call, arguments func(by UserRules) (keys []string, args []any),
 ) (script.Reply, UserRules, error) {
@@ -69,8 +68,8 @@ func (b *Rulebook) Run(
 	return nil, UserRules{}, &fault.UnavailableError{Detail: "the settings of the user change faster than they can be read: try again"}
 }
 
-// SettingsIn reads the settings that a script has found, as
-// lua/fragments/settings.lua gives them.
+// SettingsIn reads the settings that a script found, see
+// lua/fragments/settings.lua.
 func SettingsIn(in *script.ReplyReader) (map[string]string, error) {
 	_ = in.Time(1)
 	values := make(map[string]string, (len(in.Reply)-2)/2)

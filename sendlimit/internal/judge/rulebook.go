@@ -16,15 +16,14 @@ import (
 // settings name a policy that Rules does not have.
 var ErrUnknownPolicy = errors.New("the settings of a user name a policy that is not known")
 
-// Rulebook is the policies between two changes, made ready for the scripts. It
-// takes the settings of users as they were learned last. It is safe for concurrent
-// use.
+// Rulebook has the policies between two changes, compiled for the scripts. It uses
+// the settings of users as last learned. It is safe for concurrent use.
 type Rulebook struct {
 	owner    *Rules
 	policies []policy.Policy
 	Base     *Ruleset // for users without settings
 	byName   map[string]*Ruleset
-	Keep     time.Duration                // the longest of all: what is older counts for nobody
+	Keep     time.Duration                // the longest of all: older places do not count
 	keep     any                          // Keep, ms
 	shared   *lru.Cache[string, *Ruleset] // of users who have the same settings
 }
@@ -39,10 +38,10 @@ type UserRules struct {
 	Version string // of the settings that were used; "" for none
 	Blocked bool
 
-	Book *Rulebook // that they are of
+	Book *Rulebook // of these rules
 }
 
-// newRulebook makes policies ready; the first applies to users without settings.
+// newRulebook compiles policies; the first applies to users without settings.
 // The error is an *InvalidError.
 func newRulebook(owner *Rules, policies []policy.Policy) (*Rulebook, error) {
 	b := &Rulebook{owner: owner, policies: policies, byName: make(map[string]*Ruleset, len(policies))}
@@ -71,8 +70,8 @@ func (b *Rulebook) compile(p policy.Policy, s policy.UserSettings) (*Ruleset, er
 	return newRuleset(p.For(s), p.QuietZone(s), b.owner.settings.zones)
 }
 
-// CheckRecords returns an *InvalidError if a policy has rules of categories, which
-// only a record tells.
+// CheckRecords returns an *InvalidError if a policy has rules of categories: only
+// records have the category.
 func (b *Rulebook) CheckRecords() error {
 	for _, p := range b.policies {
 		if len(p.Categories) > 0 {
@@ -100,7 +99,7 @@ func (b *Rulebook) Of(user string) UserRules {
 	return UserRules{Rules: b.Base, Book: b}
 }
 
-// Learn remembers a user's settings as a script has found them. The error is an
+// Learn remembers a user's settings as a script found them. The error is an
 // *UnavailableError: the settings can't be read, or name a policy that is not
 // known, see ErrUnknownPolicy.
 func (b *Rulebook) Learn(user string, values map[string]string) error {
@@ -123,7 +122,7 @@ func (b *Rulebook) Learn(user string, values map[string]string) error {
 	return nil
 }
 
-// rulesOf returns the rules that settings make of these policies.
+// rulesOf returns the rules of these policies under a user's settings.
 func (b *Rulebook) rulesOf(cached *cachedSettings) (*Ruleset, error) {
 	if c := cached.compiled.Load(); c != nil && c.book == b {
 		return c.rules, nil

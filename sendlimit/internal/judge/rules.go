@@ -8,24 +8,24 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// Rules judges messages: it has the policies, and remembers the settings of
-// single users. All that judges in a process shares one Rules: a Timeline, a Gate
-// and DeadLetters in the same store.
+// Rules judges messages: it has the policies, and caches the settings of users.
+// Everything that judges in a process shares one Rules: a Timeline, a Gate and
+// DeadLetters in the same store.
 //
-// A user's settings live in the store, see settings.Users. Nobody has to look
-// there before a call: each script compares their version with the one that Rules
-// used, and answers with the settings where they have changed.
+// The store has the users' settings, see settings.Users. A call does not read them
+// first: each script compares their version with the one that Rules used, and
+// returns the settings if they changed.
 //
 // It is safe for concurrent use.
 type Rules struct {
-	fixed    bool // settings of users do not count
+	fixed    bool // users' settings are ignored
 	settings *settingsCache
 	current  atomic.Pointer[Rulebook]
 	reload   func(ctx context.Context) error
 }
 
-// NewRules returns rules by these policies. The first applies to every user whose
-// settings name no policy; settings may name any of them. Without an argument it is
+// NewRules returns rules with these policies. The first applies to every user whose
+// settings name no policy; settings may name any of them. Without arguments it uses
 // the default policy. The error is an *InvalidError.
 func NewRules(policies ...policy.Policy) (*Rules, error) {
 	r := &Rules{settings: newSettingsCache(settingsCacheSize)}
@@ -35,7 +35,7 @@ func NewRules(policies ...policy.Policy) (*Rules, error) {
 	return r, nil
 }
 
-// NewFixed returns rules by these policies that know no settings of users.
+// NewFixed returns rules with these policies that ignore users' settings.
 func NewFixed(policies ...policy.Policy) (*Rules, error) {
 	r, err := NewRules(policies...)
 	if err != nil {
@@ -45,7 +45,7 @@ func NewFixed(policies ...policy.Policy) (*Rules, error) {
 	return r, nil
 }
 
-// Default returns the default policy for every user: settings of users do not count.
+// Default returns the default policy for every user. It ignores users' settings.
 func Default() *Rules {
 	r, err := NewFixed(policy.Default())
 	if err != nil {
@@ -54,10 +54,9 @@ func Default() *Rules {
 	return r
 }
 
-// Replace puts other policies in the place of all there are. It takes effect with
-// the next call; a call that has begun ends under the policies it began with. What
-// is known of users' settings stays. The error is an *InvalidError, and then nothing
-// has changed.
+// Replace replaces all policies. It takes effect with the next call; calls that have
+// begun keep their policies. What is known of users' settings stays. The error is an
+// *InvalidError; then nothing has changed.
 func (r *Rules) Replace(policies ...policy.Policy) error {
 	if len(policies) == 0 {
 		policies = []policy.Policy{policy.Default()}
@@ -70,7 +69,7 @@ func (r *Rules) Replace(policies ...policy.Policy) error {
 	return nil
 }
 
-// Policies returns the policies, the one for users whose settings name none first.
+// Policies returns the policies. The first is for users whose settings name none.
 func (r *Rules) Policies() []policy.Policy { return slices.Clone(r.Book().policies) }
 
 // Of returns the policy that applies to a user, with the user's own limits in it,
@@ -78,9 +77,8 @@ func (r *Rules) Policies() []policy.Policy { return slices.Clone(r.Book().polici
 // it may be another one.
 func (r *Rules) Of(user string) policy.Policy { return r.Book().Of(user).Rules.Policy }
 
-// With returns other rules, in which p stands in for the policy of its name or is
-// added. They share nothing with these, which stay as they are. The error is an
-// *InvalidError.
+// With returns new rules in which p replaces the policy of its name, or is added.
+// They share nothing with these, which do not change. The error is an *InvalidError.
 func (r *Rules) With(p policy.Policy) (*Rules, error) {
 	policies := r.Policies()
 	i := slices.IndexFunc(policies, func(other policy.Policy) bool { return other.Name == p.Name })
@@ -91,10 +89,9 @@ func (r *Rules) With(p policy.Policy) (*Rules, error) {
 	return NewRules(policies...)
 }
 
-// ReloadBy has reload called once where a user's settings name a policy that is not
-// known, and what was to be judged judged again where reload has replaced the
-// policies: the store may have younger ones. It is to be called before the rules
-// are used.
+// ReloadBy sets the function that a call uses once if a user's settings name an
+// unknown policy: the store may have newer policies. If reload replaced the policies,
+// the call judges again. Call ReloadBy before the rules are used.
 func (r *Rules) ReloadBy(reload func(ctx context.Context) error) { r.reload = reload }
 
 // Frozen returns rules that keep the present policies and share what is known of
@@ -107,7 +104,7 @@ func (r *Rules) Frozen() *Rules {
 	return frozen
 }
 
-// Book returns the policies of now. What takes several calls takes it once.
+// Book returns the present policies. An operation of several calls gets them once.
 func (r *Rules) Book() *Rulebook { return r.current.Load() }
 
 // younger returns the policies after a reload, which may be the same.

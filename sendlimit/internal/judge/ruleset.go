@@ -13,8 +13,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// Ruleset is a policy made ready for the scripts. What they are told is kept as any,
-// so that a call does not have to make it one.
+// Ruleset is a policy compiled for the scripts. Their arguments are kept as any, so
+// that a call does not convert them.
 type Ruleset struct {
 	Policy     policy.Policy
 	zone       *time.Location // of the calendar rules
@@ -26,23 +26,23 @@ type Ruleset struct {
 	words      any           // the overall rules, as lua/fragments/policy.lua reads them
 	categories any           // the rules of categories, as lua/fragments/policy.lua reads them
 	week       string        // the quiet hours of a week, as lua/fragments/quiet.lua reads them
-	AlertFrom  any           // how many places may alert, see policy.Policy.Alerts
-	alerts     any           // what to alert of, as lua/fragments/user_alert.lua reads it
-	alerting   bool          // there is something to alert of
+	AlertFrom  any           // how many places may raise an alert, see policy.Policy.Alerts
+	alerts     any           // the alerts, as lua/fragments/user_alert.lua reads it
+	alerting   bool          // there are alerts
 	scopes     map[string]*Scope
 	others     *Scope // of categories that the policy does not name
 	tables     atomic.Pointer[yearTables]
 }
 
-// yearTables tells the scripts about the zones around a year.
+// yearTables has the zones around a year, for the scripts.
 type yearTables struct {
 	year      int
 	offsets   any                 // see lua/fragments/zone.lua
 	quiet     any                 // see lua/fragments/quiet.lua
-	quietZone *calendar.ZoneTable // nil where there are no quiet hours
+	quietZone *calendar.ZoneTable // nil without quiet hours
 }
 
-// newRuleset makes a policy ready that has the user's zone and limits in it already.
+// newRuleset compiles a policy that already has the user's zone and limits.
 // quietZone is the zone of its quiet hours. The error is an *InvalidError.
 func newRuleset(p policy.Policy, quietZone string, zones *calendar.ZoneTables) (*Ruleset, error) {
 	if err := p.Validate(); err != nil {
@@ -134,7 +134,7 @@ func (s *Ruleset) quietTable(at int64) *calendar.ZoneTable {
 }
 
 // span returns the first and the last millisecond that any rule looks at around the
-// send time at: of the overall rules and of a category's. It may be wider than
+// send time at, of the overall rules and a category's. The span may be wider than
 // needed, never narrower.
 func (s *Ruleset) span(at int64, category []policy.Rule) (first, last int64) {
 	first, last = math.MaxInt64, math.MinInt64

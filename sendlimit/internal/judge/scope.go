@@ -16,7 +16,7 @@ type Scope struct {
 	Own      []policy.Rule // the category's
 	category string        // with own rules, or exempt; "" for any other
 	words    any           // all rules, as lua/fragments/policy.lua reads them
-	whose    any           // whose rules they are, as it reads that
+	whose    any           // their scope, as it reads that
 
 	exempt    bool // no rules and no quiet hours apply
 	Uncounted bool // its places do not count for others
@@ -71,7 +71,7 @@ func (c *Scope) Places(keys keyspace.Keys, user string) string {
 }
 
 // Span returns the first and the last millisecond that the rules look at around a
-// send time, Unix ms. No rule looks for an exempt message, but an alert may.
+// send time, Unix ms. An exempt message has no rules, but may raise alerts.
 func (c *Scope) Span(at int64) (first, last int64) {
 	if c.exempt && (c.Uncounted || !c.Set.alerting) {
 		return at, at
@@ -91,9 +91,9 @@ func (c *Scope) QuietWithin(from, until int64) []calendar.Stretch {
 // category.
 func (c *Scope) QuietAt(at int64) bool { return !c.exempt && c.Set.isQuiet(at) }
 
-// whoseIn tells the scripts whose rules judge. realRecords is "" but in a dry run:
-// of messages that it has no copy of, the scripts look for the category where the
-// records really are.
+// whoseIn returns the scope as lua/fragments/policy.lua reads it. realRecords is ""
+// except in a dry run: there the scripts find the category of messages without a
+// copy.
 func (c *Scope) whoseIn(realRecords string) any {
 	if realRecords != "" && len(c.Own) > 0 {
 		return fmt.Sprint(c.whose, " ", realRecords)

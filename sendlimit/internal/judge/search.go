@@ -14,18 +14,18 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/internal/script"
 )
 
-// SearchCursor is where a search for a free time goes on that takes several calls.
-// It holds for the rules that it was made under: under others the search begins
-// anew, as what was passed over may be free.
+// SearchCursor is where a search for a free time continues in the next call. It is
+// valid only under the same rules: under others the search starts anew, since
+// skipped times may be free.
 type SearchCursor struct {
-	Begin   any // where the search begins, as the script is told it
-	next    any // where it goes on; nil before a call has said so
+	Begin   any // where the search starts, as the script's argument
+	next    any // where it continues; nil before the first reply
 	book    *Rulebook
 	version string // of the user's settings
-	from    any    // where the last call began
+	from    any    // where the last call started
 }
 
-// Under returns where a call by these rules begins.
+// Under returns where a call by these rules starts.
 func (c *SearchCursor) Under(by UserRules) any {
 	c.from = c.Begin
 	if c.next != nil && c.book == by.Book && c.version == by.Version {
@@ -34,11 +34,11 @@ func (c *SearchCursor) Under(by UserRules) any {
 	return c.from
 }
 
-// Anew reports whether the last call began where the search does.
+// Anew reports whether the last call started the search anew.
 func (c *SearchCursor) Anew() bool { return c.from == c.Begin }
 
-// GoOn notes where the last call, by these rules, wants the search to go on. A
-// search that goes on where it was would not end: that is an ErrReply.
+// GoOn notes where the search continues after the last call, by these rules. It
+// returns an ErrReply if that is where the call started: the search would not end.
 func (c *SearchCursor) GoOn(doing string, by UserRules, next any) error {
 	if next == c.from {
 		return script.ReplyError(doing, fmt.Sprintf("it goes on where it was, at %v", next))
@@ -51,8 +51,8 @@ func (c *SearchCursor) GoOn(doing string, by UserRules, next any) error {
 type Search struct {
 	Client      redis.Scripter
 	User        string
-	Timeline    string // its key
-	Settings    string // their key
+	Timeline    string // key of the timeline
+	Settings    string // key of the settings
 	RealRecords string // as in Case
 	Reach       time.Duration
 
@@ -64,8 +64,8 @@ type Search struct {
 	Later    bool // than From, ascending; else earlier, descending
 }
 
-// FreeTimes searches in as many calls as it takes: one call that takes too long
-// would hold up the server. It returns the rules that the times were judged by, too.
+// FreeTimes searches in as many calls as necessary: one long call would block the
+// server. It also returns the rules that judged the times.
 func (b *Rulebook) FreeTimes(ctx context.Context, s Search) (times []time.Time, by UserRules, err error) {
 	direction := -1
 	if s.Later {
@@ -107,7 +107,7 @@ func (b *Rulebook) FreeTimes(ctx context.Context, s Search) (times []time.Time, 
 	}
 }
 
-// years is a time around which begin and end of the search are, for the offsets of
+// years returns a time near the start and end of the search, for the offsets of
 // zones.
 func (s Search) years() time.Time {
 	now := calendar.OrLocalClock(s.Now)

@@ -9,19 +9,19 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// settingsCacheSize is the number of users whose settings are remembered.
+// settingsCacheSize is the number of users whose settings are cached.
 const settingsCacheSize = 65_536
 
-// settingsCache remembers the settings of users. It has nothing of users without
-// settings. Where there are too many users it forgets the one that was asked about
-// least recently, which costs one more call for that user's next message.
+// settingsCache caches the settings of users. Users without settings have no entry.
+// A full cache forgets the least recently used entry, which costs one more call for
+// that user's next message.
 type settingsCache struct {
 	users *lru.Cache[string, *cachedSettings]
 	zones *calendar.ZoneTables
 }
 
-// cachedSettings are a user's settings, and the rules that the last rulebook has
-// made of them.
+// cachedSettings has a user's settings, and the rules that the last rulebook made of
+// them.
 type cachedSettings struct {
 	settings policy.UserSettings
 	compiled atomic.Pointer[compiledSettings]

@@ -1,6 +1,6 @@
 package judge
 
-// The statuses that scripts answer first, see lua/fragments/status.lua.
+// The statuses that scripts return first, see lua/fragments/status.lua.
 const (
 	StatusAllowed = iota
 	StatusSendLimit
