@@ -110,7 +110,7 @@ func (o Options) Validate() error {
 // Timeline limits each user's messages by their send times, ahead of time. Reserve
 // takes a place; Check only looks. Move and Release change what is reserved.
 // NextFree, List and Usage read. Each call is atomic: one script, one round trip. A
-// search for a free time that would hold up the server goes on in further calls.
+// long search for a free time continues in further calls: it does not block the server.
 //
 // It is safe for concurrent use, by any number of processes on one store.
 //

@@ -25,7 +25,7 @@
 --          id of the notice raised or "",
 --          {limit, period, used, from, until} of each counter, the event's first}.
 --          Status 1 counted; 0 the counter that decides refuses; -1 it always refuses,
---          since its limit is below what is to be counted.
+--          since its limit is below the number to count.
 --          Or {-2, now, zone}: the event's time zone is this one. Nothing is done.
 -- Cost     O(c) in the counters.
 

@@ -1,7 +1,7 @@
 -- hold: ties a change to the charge that an account bears for it.
 --
---   charge   "account attempt", which the record's field y begins with once the
---            change is made; "" without a hold
+--   charge   "account attempt": the record's field y begins with it once the change is
+--            made; "" without a hold
 --   bounds   three words, Unix ms, "." for none: until when the change may be made,
 --            before when its place must be, and where a shift starts to search. ""
 --            without bounds.

@@ -8,16 +8,16 @@
 -- does the same on the mirrored axis u = -t.
 --@include quiet
 --@include category
-local WORK = 100000 -- steps of all searches of one call, before one returns where it is
+local WORK = 100000 -- steps of all searches of one call, before one stops
 local LOOK_UP = 16 -- steps that looking up one message's category is worth
-local spent = 0 -- steps taken so far, without reading what is around the starts
+local spent = 0 -- steps taken so far, without reads around the starts
 
 -- new_search(rules, direction, from, excluded, near, taken) returns
 -- next_free(last) and take_it().
 --
 -- next_free returns the first free time from the cursor on up to `last`, or nil if
 -- there is none; then nil; then what first forbade an earlier time: the number of the
--- rule, or 0 for quiet hours. If the work is used up, it returns nil and where it is.
+-- rule, or 0 for quiet hours. If the work is used up, it returns nil and where it stopped.
 -- take_it counts the time just found as taken.
 --
 -- `rules`, see fragments/policy.lua, and quiet hours decide what is free.

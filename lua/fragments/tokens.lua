@@ -21,7 +21,7 @@ local bucket = redis.call('HMGET', KEYS[1], 'l', 'a', 'i')
 if bucket[1] then
   level, at = tonumber(bucket[1]), tonumber(bucket[2])
   if tonumber(bucket[3]) ~= interval then level = math.floor(level / bucket[3] * interval) end
-  -- A clock that goes back adds nothing until it is where it was before.
+  -- If the clock goes back, nothing is added until the former time.
   if now > at then level, at = level + (now - at) * tokens, now end
   level = math.min(level, full)
 end

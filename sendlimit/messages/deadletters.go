@@ -109,8 +109,8 @@ func (s Standing) died(ended int64) bool {
 type RetryRequest struct {
 	User string
 	ID   string
-	// Generation is the new generation, see Record. A call repeated with the same
-	// one gives the first answer again.
+	// Generation is the new generation, see Record. A repeated call with the same
+	// one returns the first answer.
 	Generation string
 	Now        time.Time // replaces the server's clock, for tests; zero means the server's
 }
@@ -224,7 +224,7 @@ func (d *DeadLetters) PurgeBefore(ctx context.Context, before time.Time, limit i
 // entries only.
 const nothing = 0
 
-// purge removes a dead letter that ended before a time, given as by
+// purge removes a dead letter that ended before a time, as of
 // script.Milliseconds, or a stale entry.
 func (d *DeadLetters) purge(ctx context.Context, user, id string, before any) (bool, error) {
 	const doing = "purging dead letters"

@@ -146,8 +146,8 @@ func (t *deadTail) absorb(read []redis.Z) {
 	}
 }
 
-// deadMerge merges the entries of partitions. It is a heap of those that have some,
-// ordered by the first one.
+// deadMerge merges the entries of partitions. It is a heap of those with entries,
+// ordered by their first.
 type deadMerge struct {
 	client redis.UniversalClient
 	tails  []*deadTail
@@ -201,7 +201,7 @@ func (d *DeadLetters) merge(ctx context.Context, r DeadLettersRequest) (*deadMer
 		if err := m.read(ctx, tails); err != nil {
 			return nil, err
 		}
-		var empty []*deadTail // so far: what there is may be of other users, or before the start
+		var empty []*deadTail // so far: the entries read are of other users, or before the start
 		for _, tail := range tails {
 			switch {
 			case len(tail.next) > 0:

@@ -61,7 +61,7 @@ func (r *Records) endedAfter(ctx context.Context, l sendlimit.ListRequest, limit
 			return nil, false, store.Explain(err, doingEnded)
 		}
 		for _, z := range read {
-			id, _ := z.Member.(string) // the client gives nothing else
+			id, _ := z.Member.(string) // always a string
 			entry := keyspace.Reservation{ID: id, At: time.UnixMilli(int64(z.Score)).UTC()}
 			if entry.After(l.After) {
 				entries = append(entries, entry)

@@ -109,7 +109,7 @@ type Claim struct {
 	Dropped []Drop
 	// Notices lists the alerts that the new times raised, as in Decision.
 	Notices []string
-	// Now is the server's clock, or the one given.
+	// Now is the time of the call: the server's, or the given one.
 	Now time.Time
 }
 

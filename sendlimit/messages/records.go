@@ -193,7 +193,7 @@ func StandingOf(user, id string, record *script.Fields, doing string) (Standing,
 	s.Attempts, s.Shifted = int(record.Int(keyspace.RecordAttempts)), record.Has(keyspace.RecordShifted)
 	s.Reason, s.ProviderID = record.Text(keyspace.RecordReason), record.Text(keyspace.RecordProviderID)
 	s.Category, s.Uncounted = record.Text(keyspace.RecordCategory), record.Has(keyspace.RecordUncounted)
-	s.Uncertain = record.Has(keyspace.RecordUncertain) && s.State != StateUncertain // which says so itself
+	s.Uncertain = record.Has(keyspace.RecordUncertain) && s.State != StateUncertain // the state says so
 	s.Account, s.Hold, s.FormerHolds = parseCharge(record.Text(keyspace.RecordCharge))
 	switch s.State { //nolint:exhaustive // the others keep all fields
 	case StateDelivered:

@@ -84,8 +84,7 @@ func (b *Rulebook) CheckRecords() error {
 	return nil
 }
 
-// Of returns what judges a user's messages, as far as is known. It does not ask the
-// store.
+// Of returns what judges a user's messages, as last known. It does not ask the store.
 func (b *Rulebook) Of(user string) UserRules {
 	if !b.owner.fixed {
 		if cached, ok := b.owner.settings.users.Get(user); ok {

@@ -73,8 +73,8 @@ func (r *Rules) Replace(policies ...policy.Policy) error {
 func (r *Rules) Policies() []policy.Policy { return slices.Clone(r.Book().policies) }
 
 // Of returns the policy that applies to a user, with the user's own limits in it,
-// as far as is known. It does not ask the store: before the first call about a user
-// it may be another one.
+// as last known. It does not ask the store: before the first call about a user it may
+// be another one.
 func (r *Rules) Of(user string) policy.Policy { return r.Book().Of(user).Rules.Policy }
 
 // With returns new rules in which p replaces the policy of its name, or is added.
@@ -94,7 +94,7 @@ func (r *Rules) With(p policy.Policy) (*Rules, error) {
 // the call judges again. Call ReloadBy before the rules are used.
 func (r *Rules) ReloadBy(reload func(ctx context.Context) error) { r.reload = reload }
 
-// Frozen returns rules that keep the present policies and share what is known of
+// Frozen returns rules that keep the present policies and share the cache of
 // users' settings.
 func (r *Rules) Frozen() *Rules {
 	frozen := &Rules{fixed: r.fixed, settings: r.settings}
