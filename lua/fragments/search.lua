@@ -17,7 +17,7 @@ local spent = 0 -- steps taken so far, without reads around the starts
 --
 -- next_free returns the first free time from the cursor on up to `last`, or nil if
 -- there is none; then nil; then what first forbade an earlier time: the number of the
--- rule, or 0 for quiet hours. If the work is used up, it returns nil and where it stopped.
+-- rule, or 0 for quiet hours. If the work is used up, it returns nil and where it is.
 -- take_it counts the time just found as taken.
 --
 -- `rules`, see fragments/policy.lua, and quiet hours decide what is free.

@@ -224,8 +224,8 @@ func (d *DeadLetters) PurgeBefore(ctx context.Context, before time.Time, limit i
 // entries only.
 const nothing = 0
 
-// purge removes a dead letter that ended before a time, as of
-// script.Milliseconds, or a stale entry.
+// purge removes a dead letter that ended before a time, as
+// script.Milliseconds returns it, or a stale entry.
 func (d *DeadLetters) purge(ctx context.Context, user, id string, before any) (bool, error) {
 	const doing = "purging dead letters"
 	keys := d.keys

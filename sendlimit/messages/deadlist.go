@@ -201,7 +201,7 @@ func (d *DeadLetters) merge(ctx context.Context, r DeadLettersRequest) (*deadMer
 		if err := m.read(ctx, tails); err != nil {
 			return nil, err
 		}
-		var empty []*deadTail // so far: the entries read are of other users, or before the start
+		var empty []*deadTail // so far: read entries may be of other users, or too early
 		for _, tail := range tails {
 			switch {
 			case len(tail.next) > 0:
