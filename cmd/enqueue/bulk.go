@@ -46,38 +46,39 @@ func (p *program) bulkCommand(ctx context.Context) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bulk FILE",
 		Short: "Submit the messages of a file",
-		Long: `Submit the messages of a file, "-" for standard input: a JSON object a line
-(NDJSON), or CSV with the names of the fields in its first line:
+		Long: `Submit the messages of a file, or of standard input with "-". The file has one
+JSON object a line (NDJSON), or is CSV with the names of the fields in its first
+line:
 
   id, user, send_at, category, title, body, expires_at, on_conflict,
   shift_until, and data.KEY for each entry of data
 
 The file may be gzipped. A user's lines are judged in the order of the file. A
-line that is no message is reported and skipped; the exit status is 2 then.
+line that is not a message is reported and skipped; the exit status is then 2.
 
-Running a file again changes nothing: what was accepted is not accepted twice.
-For that, a line without an id gets one derived from what it says.
+Running a file again changes nothing: what was accepted is not accepted twice. A
+line without an id gets one that is derived from its content.
 
-The quota of an account (--account) is one for all users of the file, who are
-judged side by side: which of their lines get the last of it may differ from run
-to run, and from a --dry-run. Those that are refused say until when.
+The quota of an account (--account) is shared by all users of the file, who are
+judged in parallel. Which lines get the last of it may differ from run to run,
+and from a --dry-run. A refusal says until when the quota is used up.
 
-A --dry-run says what the outcomes would be, when the messages would be sent,
-and how far they would be shifted. It leaves nothing behind; meanwhile the lines
+--dry-run shows what the outcomes would be, when the messages would be sent, and
+how far they would be shifted. It leaves nothing behind. While it runs, the lines
 are in temporary files, in the folder that TMPDIR names.
 
---what-if judges by a rule that takes the place of the one with the same window,
-or is beside the others; --what-if-policy by a whole policy as worker policy
-apply takes it, in the place of the one with its name, which the store has to
-have: "default" where the file names none. Given together, the rule goes into
-that policy, and only those are judged by it who have it. They stand in for the
-policy alone: what is set for single users still holds, such as limits of their
-own, time zones, and another policy. Rules of a category take a policy file.
+--what-if judges by a rule that replaces the one with the same window, or is
+added to the others. --what-if-policy judges by a policy file as worker policy
+apply reads it. The file replaces the store's policy of the same name ("default"
+if the file names none), which must exist. With both flags the rule goes into
+that policy, and affects only users who have it. Settings of single users still
+apply: their own limits, time zones and policies. To change rules of a category,
+use a policy file.
 
 With --record-sent the lines are messages that another system has sent, each at
-its send_at. Nothing is judged and nothing is delivered, but they count when
-later messages are judged; those older than any rule looks back are passed over.
-They need no title and no body.`,
+its send_at. They are not judged and not delivered, but count when later
+messages are judged. Messages too old for any rule are skipped. Title and body
+are not needed.`,
 		Example: `  enqueue bulk messages.csv
   enqueue bulk messages.ndjson.gz --dry-run --tz Europe/Berlin
   enqueue bulk messages.csv --dry-run --what-if 2/calendar_day --what-if 1/hour
@@ -96,13 +97,13 @@ They need no title and no body.`,
 	flags.StringVar(&f.fill.Title, "title", "", "title `text` of lines that have none")
 	flags.StringVar(&f.fill.Body, "body", "", "body `text` of lines that have none")
 	flags.StringVar(&f.fill.Category, "category", "", "category `name` of lines that have none")
-	flags.StringVar(&f.results, "results", "", "`file` that gets each line's outcome as JSON, in the order of the lines;"+
-		` "-" for standard output, and then the summary goes to standard error`)
-	flags.IntVar(&f.fromLine, "from-line", 1, "`number` of the line to begin with, to go on where a run was stopped")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "only say what the outcomes would be; earlier lines count")
+	flags.StringVar(&f.results, "results", "", "`file` to write each line's outcome to as JSON, in the order of the lines;"+
+		` with "-" for standard output, the summary goes to standard error`)
+	flags.IntVar(&f.fromLine, "from-line", 1, "`number` of the first line to submit, to continue a run that was stopped")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "only show what the outcomes would be; earlier lines count")
 	flags.StringArrayVar(&f.whatIf, "what-if", nil, "`rule` to judge by in a --dry-run, such as 2/calendar_day; can be given again")
 	flags.StringVar(&f.whatIfPolicy, "what-if-policy", "", "`file` with a policy to judge by in a --dry-run")
-	flags.BoolVar(&f.sent, "record-sent", false, "count the lines as sent, by another system, and deliver nothing")
+	flags.BoolVar(&f.sent, "record-sent", false, "count the lines as sent by another system, and deliver nothing")
 	p.timeZoneFlag(cmd)
 	return cmd
 }

@@ -13,9 +13,9 @@ func (p *program) cancelCommand(ctx context.Context) *cobra.Command {
 	var user string
 	cmd := &cobra.Command{
 		Use:   "cancel ID",
-		Short: "Take a message back",
-		Long: `Take a message back, which works until it is being sent. Its place is free
-again, and so is its id. Cancelling twice is not an error.`,
+		Short: "Cancel a message",
+		Long: `Cancel a message, which works until it is being sent. Its place and its id are
+free again. Cancelling twice is not an error.`,
 		Example: `  enqueue cancel --user alice order-17`,
 		Args:    cli.Argument("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {

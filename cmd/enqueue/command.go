@@ -54,11 +54,11 @@ func (p *program) command(ctx context.Context) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "enqueue",
 		Short: "Submit messages to be sent at a future time.",
-		Long: `Submit messages to be sent at a future time, and look around in what is
-scheduled. The rules that say how many messages a user gets are in the store.
+		Long: `Submit messages to be sent at a future time, and show what is scheduled. The
+rules that limit how many messages a user receives are in the store.
 
 Times are written as RFC 3339 (2026-11-22T11:11:11Z), now, +90m (from now on),
-or YYYY-MM-DD HH:MM in the time zone that --tz gives.
+or YYYY-MM-DD HH:MM in the time zone of --tz.
 
 The exit status is 0 for done, 2 for bad usage or input, 3 for refused, 4 for
 not found, 5 for a store that can't be used, and 1 for anything unexpected.`,
@@ -109,13 +109,13 @@ func (p *program) timeZoneFlag(cmd *cobra.Command) {
 
 // userFlag adds --user to a command, which can't do without.
 func userFlag(cmd *cobra.Command, user *string) {
-	cmd.Flags().StringVar(user, "user", "", "`name` of the user who receives")
+	cmd.Flags().StringVar(user, "user", "", "`name` of the user who receives the messages")
 	needs(cmd, "user")
 }
 
 // categoryFlag adds --category to a command that looks at a user's rules.
 func categoryFlag(cmd *cobra.Command, category *string) {
-	cmd.Flags().StringVar(category, "category", "", "category `name` whose rules count beside the others")
+	cmd.Flags().StringVar(category, "category", "", "`name` of a category, whose rules apply too")
 }
 
 // needs makes cobra insist on a flag.

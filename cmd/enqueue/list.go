@@ -19,11 +19,11 @@ func (p *program) listCommand(ctx context.Context) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List a user's messages",
-		Long: `List a user's messages by their send times, with what became of them: those to
-come, late ones included, and those sent as long as a rule can still count them.
-Those that were cancelled, dropped or failed are listed at the time they were to
-be sent, as long as they are remembered: 7 days after their end unless the
-workers are set otherwise. status shows more of one.`,
+		Long: `List a user's messages by send time, with what became of them. The list has the
+messages to come, late ones included, and sent messages that a rule can still
+count. Cancelled, dropped and failed messages are listed at the time when they
+were to be sent, for 7 days after their end unless the workers are set
+otherwise. enqueue status shows more about one message.`,
 		Example: `  enqueue list --user alice
   enqueue list --user alice --from now --to +7d --json
   enqueue list --user alice --from "2026-11-22 00:00" --to "2026-11-23 00:00" --tz Europe/Berlin`,
@@ -37,7 +37,7 @@ workers are set otherwise. status shows more of one.`,
 		},
 	}
 	userFlag(cmd, &user)
-	cmd.Flags().StringVar(&from, "from", "", "first `time` (default: as far back as is remembered)")
+	cmd.Flags().StringVar(&from, "from", "", "first `time` (default: that of the oldest message)")
 	cmd.Flags().StringVar(&to, "to", "", "`time` to stop before (default: the end)")
 	p.timeZoneFlag(cmd)
 	return cmd

@@ -17,9 +17,9 @@ func (p *program) nextFreeCommand(ctx context.Context) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "next-free",
 		Short: "Show the next times that are free for a user",
-		Long: `Show the next times that are free for a user. Each counts those before it as
-taken: messages at all of them would be accepted. For a user who is blocked none
-is.`,
+		Long: `Show the next times that are free for a user. Each time counts those before it
+as taken, so messages at all of them would be accepted. A blocked user has no
+free time.`,
 		Example: `  enqueue next-free --user alice
   enqueue next-free --user alice --from 2026-11-22T11:11:11Z --count 3
   enqueue next-free --user alice --category marketing --json`,

@@ -27,8 +27,8 @@ func (p *program) pushCommand(ctx context.Context) *cobra.Command {
 		Use:   "push",
 		Short: "Submit one message",
 		Long: `Submit one message. If its time breaks one of the user's rules, or is in quiet
-hours, it is refused with what is in the way and the next free time, and nothing
-is kept.
+hours, it is refused and not stored. The refusal says what is in the way and
+which time is free next.
 
 An id makes it safe to submit the same message again: it is accepted once.`,
 		Example: `  enqueue push --user alice --at 2026-11-22T11:11:11Z --title "Your table is ready"
@@ -42,18 +42,18 @@ An id makes it safe to submit the same message again: it is accepted once.`,
 	userFlag(cmd, &f.message.User)
 	flags.StringVar(&f.at, "at", "", "send `time`: RFC 3339, now, +90m, or YYYY-MM-DD HH:MM with --tz")
 	needs(cmd, "at")
-	flags.StringVar(&f.message.Title, "title", "", "title `text`; it or a body is needed")
+	flags.StringVar(&f.message.Title, "title", "", "title `text`; a title or a body is needed")
 	flags.StringVar(&f.message.Body, "body", "", "body `text`")
-	flags.StringArrayVar(&f.data, "data", nil, "`key=value` that goes with the message; can be given again")
-	flags.StringVar(&f.message.ID, "id", "", "`id` of the message, unique for the user (default: made up)")
+	flags.StringArrayVar(&f.data, "data", nil, "`key=value` to send with the message; can be given again")
+	flags.StringVar(&f.message.ID, "id", "", "`id` of the message, unique for the user (default: a new one)")
 	flags.StringVar(&f.message.Category, "category", "", "category `name`")
 	flags.StringVar(&f.expiresAt, "expires-at", "", "`time` after which it is dropped rather than sent"+
 		" (default: the worker's expire_after after its send time)")
 	flags.StringVar(&f.message.OnConflict, "on-conflict", "", "`what` to do if the time is taken or quiet: refuse, or shift"+
 		" to the next free time (default: what the user's policy says; with --at now, shift)")
-	flags.StringVar(&f.shiftUntil, "shift-until", "", "last `time` that a shift may take, be it by the user's policy"+
+	flags.StringVar(&f.shiftUntil, "shift-until", "", "last `time` that a shift may take, also one by the user's policy"+
 		" (default 24 hours after the send time)")
-	flags.BoolVar(&f.dryRun, "dry-run", false, "only say what the outcome would be")
+	flags.BoolVar(&f.dryRun, "dry-run", false, "only show what the outcome would be")
 	p.timeZoneFlag(cmd)
 	return cmd
 }

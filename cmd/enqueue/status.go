@@ -20,8 +20,8 @@ func (p *program) statusCommand(ctx context.Context) *cobra.Command {
 		Use:   "status ID",
 		Short: "Show what became of a message",
 		Long: `Show what became of a message: whether it is scheduled, being sent or delivered,
-was postponed or moved, or ended otherwise, and why. It is known until a while
-after its end, 7 days unless the workers are set otherwise.`,
+was postponed or moved, or ended otherwise, and why. A message is remembered for
+7 days after its end, unless the workers are set otherwise.`,
 		Example: `  enqueue status --user alice order-17
   enqueue status --user alice order-17 --json`,
 		Args: cli.Argument("ID"),

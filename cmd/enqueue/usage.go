@@ -18,14 +18,14 @@ func (p *program) usageCommand(ctx context.Context) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "usage",
 		Short: "Show how full a user's rules are, and what is free",
-		Long: `Show how full each rule is around a time, and draw the user's timeline: what is
-sent, and which stretches of time are free or taken.
+		Long: `Show how full each rule is around a time, and draw the user's timeline: the
+messages, and which stretches of time are free or taken.
 
-Of a sliding rule, the fullest window that contains the time is shown; of a
-calendar rule, the period that the time is in. Sent and unsent both count.
+A sliding rule shows the fullest window that contains the time, a calendar rule
+the period that the time is in. Sent and unsent messages both count.
 
-With --category, it is what a message of that category would find: its own rules
-are shown, too, and what is free is free for it.`,
+With --category, the category's rules are shown too, and free means free for a
+message of that category.`,
 		Example: `  enqueue usage --user alice
   enqueue usage --user alice --at 2026-11-22T11:11:11Z
   enqueue usage --user alice --category marketing

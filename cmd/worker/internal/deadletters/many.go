@@ -23,7 +23,7 @@ func (d *commands) retryCommand() *cobra.Command {
 		Use:   "retry [ID]",
 		Short: "Send dead letters again, each at its next free time.",
 		Long: "Send dead letters again, each at the next time that is free for its user under the\n" +
-			"rules. It gets all its attempts again. A message whose own expires_at has passed\n" +
+			"rules. Each gets all its attempts again. A message whose own expires_at has passed\n" +
 			"stays a dead letter.\n\n" +
 			"An uncertain message may have been sent already. Then it is sent twice.",
 		Example: "  worker dead-letters retry --user alice order-17\n  worker dead-letters retry --all",
