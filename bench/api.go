@@ -28,16 +28,15 @@ import (
 const (
 	apiPrefix    = "api"
 	behindPrefix = "behind"
-	// mostGrowth is by how much the live heap may grow over all requests but
-	// those of the first slices.
+	// mostGrowth is the largest growth of the live heap over all requests after the
+	// first slices, in bytes.
 	mostGrowth = 4 << 20
 )
 
-// measureAPI compares POST /v1/messages over 64 connections with the library's
-// Submit as it comes, and with the one behind the API, which sends callers'
-// commands in batches. The requests are made, sent, served and read in one
-// process, so that the two cores which the library has for itself carry both
-// ends of HTTP as well.
+// measureAPI compares POST /v1/messages over 64 connections with the library's Submit,
+// and with the Submit behind the API, which sends callers' commands in batches. One
+// process makes, sends, serves and reads the requests, so that two cores carry both
+// ends of HTTP, while the library has them for itself.
 func measureAPI(ctx context.Context, size sizes) (rows []row, err error) {
 	s, err := openStore(ctx)
 	if err != nil {
@@ -85,17 +84,16 @@ func measureAPI(ctx context.Context, size sizes) (rows []row, err error) {
 	}, nil
 }
 
-// liveHeap is how many bytes are in use after a collection.
+// liveHeap returns how many bytes are in use after a collection.
 func liveHeap() int64 {
 	runtime.GC()
-	runtime.GC() // what pools keep over one
+	runtime.GC() // what pools keep over one collection
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc) //nolint:gosec // far from what an int64 can't hold
 }
 
-// posting submits as submitting does, through the API. Every slice has a server
-// of its own.
+// posting submits like submitting, but through the API. Every slice has its own server.
 func (s *store) posting(prefix string, options submit.Options, times *schedule) *side {
 	to := &turns{schedule: times}
 	return &side{prepare: func(n int) (slice, error) {
@@ -120,7 +118,7 @@ func (s *store) posting(prefix string, options submit.Options, times *schedule) 
 	}}
 }
 
-// drafts spells requests as the API reads them.
+// drafts returns requests as the API reads them.
 func drafts(requests []sendlimit.Request) ([][]byte, error) {
 	bodies := make([][]byte, len(requests))
 	for i, r := range requests {
@@ -133,7 +131,7 @@ func drafts(requests []sendlimit.Request) ([][]byte, error) {
 	return bodies, nil
 }
 
-// serveAPI serves the API on the store, and returns what ends it.
+// serveAPI serves the API on the store. The function that it returns ends it.
 func (s *store) serveAPI(prefix string, options submit.Options) (*httptest.Server, func() error, error) {
 	opened, err := backend.Open(s.client, backend.Options{Prefix: prefix})
 	if err != nil {

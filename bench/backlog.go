@@ -18,9 +18,9 @@ import (
 // lateEach is how many late messages a user of the backlog has.
 const lateEach = 20
 
-// measureBacklog lets a backlog drain: messages of users with full timelines
-// under the default policy, all of which fell due while no worker ran. Time is
-// an argument of the gate, so that the days a backlog takes cost nothing.
+// measureBacklog drains a backlog: messages of users with full timelines under the
+// default policy, all of which became due while no worker ran. The time is an argument
+// of the gate, so nothing waits for the days that a backlog takes.
 func measureBacklog(ctx context.Context, size sizes) (rows []row, err error) {
 	s, err := openStore(ctx)
 	if err != nil {
@@ -77,14 +77,14 @@ func measureBacklog(ctx context.Context, size sizes) (rows []row, err error) {
 	}}, nil
 }
 
-// backlog is a user's messages and the tasks they have: a queue whose clock is
-// an argument.
+// backlog has a user's messages and their tasks. It is a queue whose clock is an
+// argument.
 type backlog struct {
 	user  string
 	tasks taskHeap
 }
 
-// fill reserves a user's messages, an hour's and a day's rules full.
+// fill reserves a user's messages, so that the rules of an hour and a day are full.
 func (b *backlog) fill(ctx context.Context, timeline *sendlimit.Timeline, user string, start time.Time) error {
 	b.user = user
 	for range lateEach {
@@ -101,7 +101,7 @@ func (b *backlog) fill(ctx context.Context, timeline *sendlimit.Timeline, user s
 	return nil
 }
 
-// drain claims and settles until nothing is left, from a time on.
+// drain claims and settles, beginning at now, until nothing is left.
 func (b *backlog) drain(ctx context.Context, gate *messages.Gate, now time.Time, claims *atomic.Int64) error {
 	for sent := 0; b.tasks.Len() > 0; {
 		next, _ := heap.Pop(&b.tasks).(task)
@@ -135,7 +135,7 @@ type task struct {
 	due            time.Time
 }
 
-// taskHeap implements heap.Interface: the earliest task first.
+// taskHeap implements heap.Interface, with the earliest task first.
 type taskHeap []task
 
 func (h taskHeap) Len() int           { return len(h) }
@@ -149,7 +149,7 @@ func (h *taskHeap) Pop() any {
 	return t
 }
 
-// logSlow has the server note commands slower than this from now on.
+// logSlow makes the server log commands slower than this.
 func (s *store) logSlow(ctx context.Context, slower time.Duration) error {
 	err := errors.Join(
 		s.client.ConfigSet(ctx, "slowlog-max-len", "10000").Err(),
@@ -161,7 +161,8 @@ func (s *store) logSlow(ctx context.Context, slower time.Duration) error {
 	return nil
 }
 
-// slowest is the longest of the scripts noted since logSlow, and how many were.
+// slowest returns the longest duration of the scripts logged since logSlow, and their
+// number.
 func (s *store) slowest(ctx context.Context) (longest time.Duration, count int, err error) {
 	noted, err := s.client.SlowLogGet(ctx, -1).Result()
 	if err != nil {

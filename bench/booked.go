@@ -10,11 +10,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// measureBookedSolid states what a refusal costs that searches in vain, in both
-// directions: a user who has 10 messages on every day of the coming year asks
-// for one more in its middle. Beside it stands the longest one call there can
-// be, which the script's own bound on its work ends: a user with a message
-// every minute.
+// measureBookedSolid measures a refusal whose search finds no free time in either
+// direction: a user who has 10 messages on every day of the coming year asks for one
+// more in its middle. It also measures the longest possible call, which ends at the
+// script's own bound on its work: a user has a message every minute.
 func measureBookedSolid(ctx context.Context, size sizes) (rows []row, err error) {
 	s, err := openStore(ctx)
 	if err != nil {
@@ -69,8 +68,7 @@ func measureBookedSolid(ctx context.Context, size sizes) (rows []row, err error)
 	}, nil
 }
 
-// everyDay gives 10 times on each day from today on, as far as schedules
-// reach, two hours apart.
+// everyDay returns 10 times on each day within reach from today, two hours apart.
 func everyDay(today time.Time) []time.Time {
 	const daily = 10
 	var times []time.Time
@@ -82,7 +80,7 @@ func everyDay(today time.Time) []time.Time {
 	return times
 }
 
-// everyMinute gives a time every minute, for about 80 days.
+// everyMinute returns a time every minute, for about 80 days.
 func everyMinute(from time.Time) []time.Time {
 	times := make([]time.Time, 120_000)
 	for i := range times {
@@ -91,8 +89,7 @@ func everyMinute(from time.Time) []time.Time {
 	return times
 }
 
-// refusedForGood asks for a time that is refused and has no free one on either
-// side.
+// refusedForGood asks for a time that is refused and has no free time on either side.
 func refusedForGood(ctx context.Context, timeline *sendlimit.Timeline, user string, at time.Time) error {
 	decision, err := timeline.Reserve(ctx, sendlimit.Request{User: user, ID: newID(), At: at})
 	if err != nil {

@@ -18,15 +18,15 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// What the default policy says of the whole real traffic in the coming year.
+// The default policy's judgement of the whole real traffic in the coming year.
 const (
 	realAccepted = 42_514
 	realRefused  = 39_445
 )
 
-// measureBulk compares the program `enqueue bulk` on a file with a year of real
-// traffic, from its start to its end, with a loop of bare Enqueue calls over as
-// many messages that are in memory already. Each run has an empty store.
+// measureBulk compares the program `enqueue bulk`, from its start to its end, with a
+// loop of bare Enqueue calls. The program reads a file with a year of real traffic; the
+// loop has as many messages in memory. Each run has an empty store.
 func measureBulk(ctx context.Context, size sizes) (rows []row, err error) {
 	s, err := openStore(ctx)
 	if err != nil {
@@ -75,14 +75,14 @@ func measureBulk(ctx context.Context, size sizes) (rows []row, err error) {
 	}, nil
 }
 
-// bulkRun is what both sides are given.
+// bulkRun is the input of both sides.
 type bulkRun struct {
 	program, file string
 	trace         traffic.Trace
-	start         time.Time // of the year that the traffic is placed into
+	start         time.Time // of the year to place the traffic in
 }
 
-// bulkSummary is what the program prints at its end, as far as it matters here.
+// bulkSummary has the fields needed here of what the program prints at its end.
 type bulkSummary struct {
 	Lines    int `json:"lines"`
 	Accepted int `json:"accepted"`
@@ -125,7 +125,7 @@ func (b bulkRun) submit(ctx context.Context, s *store, summary *bulkSummary) (ti
 	}
 	bulk := exec.CommandContext(ctx, b.program, "bulk", b.file, "--json")
 	bulk.Dir = filepath.Dir(b.program)
-	bulk.Env = []string{"REDIS_URL=" + s.server.URL()} // no settings of whoever runs this
+	bulk.Env = []string{"REDIS_URL=" + s.server.URL()} // without the caller's settings
 	bulk.Stderr = os.Stderr
 	began := time.Now()
 	output, err := bulk.Output()

@@ -9,16 +9,16 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// chargedAccount is who is charged, with quotas that nothing here reaches, and
-// chargedPrefix keeps that out of the other side's way.
+// chargedAccount is the account that is charged; its quotas are never reached.
+// chargedPrefix keeps its data apart from the other side's.
 const (
 	chargedAccount = "bench"
 	chargedPrefix  = "charged"
 )
 
-// measureCharges compares Submitter.Submit with an account, which is charged for
-// each message, with Submit without. What is settled behind the callers' backs is
-// waited for, and measured.
+// measureCharges compares Submitter.Submit with an account, which is charged for each
+// message, with Submit without an account. It waits for what is settled in the
+// background, and counts it in.
 func measureCharges(ctx context.Context, size sizes) (rows []row, err error) {
 	s, err := openStore(ctx)
 	if err != nil {
@@ -46,7 +46,7 @@ func measureCharges(ctx context.Context, size sizes) (rows []row, err error) {
 		fmt.Sprintf("without %.0f/s, %s", plain.rate(), plain.timing()))}, nil
 }
 
-// seedAccount makes the account.
+// seedAccount creates the account.
 func (s *store) seedAccount(ctx context.Context) error {
 	directory, err := accounts.New(s.client, chargedPrefix)
 	if err != nil {

@@ -13,10 +13,9 @@ import (
 // countedEvent is the event whose limits are looked up in the store.
 const countedEvent = "submit"
 
-// measureCounters compares a Count in three counters, with limits of its own and
-// with those of an event, with the three redis_rate.Allow that one would make
-// for a minute, an hour and a day. The calls are for the same keys in the same
-// order, and all are allowed.
+// measureCounters compares a Count in three counters, with its own limits and with
+// those of an event, with the three redis_rate.Allow for a minute, an hour and a day.
+// The calls use the same keys in the same order, and all are allowed.
 func measureCounters(ctx context.Context, size sizes) (rows []row, err error) {
 	s, err := openStore(ctx)
 	if err != nil {
@@ -55,7 +54,7 @@ func measureCounters(ctx context.Context, size sizes) (rows []row, err error) {
 	}, nil
 }
 
-// counting counts calls like the one given, each for the user whose turn it is.
+// counting counts copies of call, each for the next user.
 func counting(counters *counters.Counters, times *schedule, call counters.Request) *side {
 	to := &turns{schedule: times}
 	return just(func(n int) operation {

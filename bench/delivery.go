@@ -17,20 +17,20 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// What the product's worker gives asynq, which the bare server gets too.
+// The settings that the product's worker gives asynq; the bare server has them too.
 const (
 	concurrency  = 512
 	forwardEvery = 200 * time.Millisecond
 	fetchEvery   = 100 * time.Millisecond
 )
 
-// measureDelivery compares how many messages a second a worker delivers, with
-// claim, settle and a notifier that does nothing, with a bare asynq server
-// whose handler does nothing. Everything is due before either starts; the
-// rounds take turns, each side with a queue of its own.
+// measureDelivery compares the messages a second that a worker delivers, with claim,
+// settle and a notifier that does nothing, with those of a bare asynq server whose
+// handler does nothing. Everything is due before either starts. The rounds alternate,
+// and each side has its own queue.
 //
-// A rate is from the first delivery to the last: how soon asynq begins to look
-// for due tasks does not count.
+// A rate is from the first delivery to the last: how soon asynq begins to look for due
+// tasks does not count.
 func measureDelivery(ctx context.Context, size sizes) (rows []row, err error) {
 	s, err := openStore(ctx)
 	if err != nil {
@@ -38,7 +38,7 @@ func measureDelivery(ctx context.Context, size sizes) (rows []row, err error) {
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
 
-	// Late enough to have submitted them all, with time to spare.
+	// Late enough to submit them all first, with time to spare.
 	const each = 500 * time.Microsecond
 	due := time.Now().Add(3*time.Second + time.Duration(size.deliveries*size.deliveryRounds)*each)
 	for round := range size.deliveryRounds {
@@ -75,7 +75,7 @@ func deliveryPrefix(round int) string { return fmt.Sprintf("round%d", round) }
 
 func bareQueue(round int) string { return fmt.Sprintf("bare%d", round) }
 
-// fillDeliveries gives both sides of a round their messages, all due at once.
+// fillDeliveries gives both sides of a round their messages, all due at the same time.
 func (s *store) fillDeliveries(ctx context.Context, round, n int, due time.Time) error {
 	if err := s.seedPolicy(ctx, deliveryPrefix(round)); err != nil {
 		return err
@@ -94,7 +94,7 @@ func (s *store) fillDeliveries(ctx context.Context, round, n int, due time.Time)
 	return errors.Join(err, submitter.Close())
 }
 
-// deliver runs a worker until it has delivered a round, and gives its rate.
+// deliver runs a worker until it has delivered a round, and returns its rate.
 func (s *store) deliver(ctx context.Context, round, n int) (float64, error) {
 	count := newTally(n)
 	opened, err := backend.Open(s.client, backend.Options{Prefix: deliveryPrefix(round)})
@@ -103,8 +103,8 @@ func (s *store) deliver(ctx context.Context, round, n int) (float64, error) {
 	}
 	worker, err := tasks.NewWorker(opened, tasks.WorkerOptions{
 		Notifier: silent{count},
-		// The later rounds begin seconds after their messages' time, and are to
-		// be delivered as on time: what is late has a row of its own.
+		// Later rounds begin seconds after their messages' time, but must deliver them
+		// as on time. Late messages have their own row.
 		Tolerance: time.Hour,
 	})
 	if err != nil {
@@ -119,8 +119,7 @@ func (s *store) deliver(ctx context.Context, round, n int) (float64, error) {
 	return rate, errors.Join(err, <-ended)
 }
 
-// process runs a bare asynq server until it has handled a round, and gives its
-// rate.
+// process runs a bare asynq server until it has handled a round, and returns its rate.
 func (s *store) process(ctx context.Context, round, n int) (float64, error) {
 	count := newTally(n)
 	server := asynq.NewServerFromRedisClient(s.client, asynq.Config{
@@ -140,7 +139,7 @@ func (s *store) process(ctx context.Context, round, n int) (float64, error) {
 	return rate, err
 }
 
-// silent is a notifier that delivers nothing, and counts it.
+// silent is a notifier that delivers nothing. It counts the calls.
 type silent struct{ count *tally }
 
 // Notify implements notifier.Notifier.
@@ -149,7 +148,7 @@ func (s silent) Notify(context.Context, notifier.Notification) notifier.Result {
 	return notifier.Result{Status: notifier.Delivered}
 }
 
-// tally counts to a number and takes the time from the first to the last.
+// tally counts to a number, and measures the time from the first to the last.
 type tally struct {
 	want        int64
 	count       atomic.Int64
@@ -169,7 +168,7 @@ func (t *tally) add() {
 	}
 }
 
-// rate waits for the last one.
+// rate waits for the last one, and returns the number a second.
 func (t *tally) rate(ctx context.Context) (float64, error) {
 	const patience = 2 * time.Minute
 	ctx, cancel := context.WithTimeout(ctx, patience)

@@ -10,8 +10,8 @@ import (
 // operation does the i-th of some operations. It is called concurrently.
 type operation func(ctx context.Context, i int) error
 
-// drive has callers goroutines do n operations, and says how long they took.
-// The first error ends it.
+// drive does n operations in callers goroutines, and returns how long they took. The
+// first error ends it.
 func drive(ctx context.Context, n int, do operation) (time.Duration, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -10,8 +10,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
-// measureGate compares the Redis time of what a delivery costs, Claim and
-// Settle of a message on time, with that of the Reserve that took its place.
+// measureGate compares the Redis time of Claim and Settle of a message on time with
+// that of the Reserve that took its place.
 func measureGate(ctx context.Context, size sizes) (rows []row, err error) {
 	s, err := openStore(ctx)
 	if err != nil {
@@ -33,7 +33,7 @@ func measureGate(ctx context.Context, size sizes) (rows []row, err error) {
 		return nil, fmt.Errorf("gate: %w", err)
 	}
 	to := &turns{schedule: times, taken: size.users}
-	var sent []sendlimit.Request // what the last slice of reserve took
+	var sent []sendlimit.Request // of the last slice of reserve
 	reserved := just(func(n int) operation {
 		sent = withRecords(to.take(n))
 		return func(ctx context.Context, i int) error { return reserve(ctx, timelines.records, sent[i]) }
@@ -55,12 +55,12 @@ func measureGate(ctx context.Context, size sizes) (rows []row, err error) {
 	}, nil
 }
 
-// deliveryOf is the delivery that the task of a reserved message would be.
+// deliveryOf returns the delivery for the task of a reserved message.
 func deliveryOf(r sendlimit.Request) messages.Delivery {
 	return messages.Delivery{User: r.User, ID: r.ID, Generation: r.Record.Generation, Nonce: "nonce-" + r.Record.Generation}
 }
 
-// claim takes a message at its own time.
+// claim claims a message at its own time.
 func claim(ctx context.Context, gate *messages.Gate, r sendlimit.Request) error {
 	c, err := gate.Claim(ctx, deliveryOf(r), time.Minute, r.At)
 	if err != nil {

@@ -20,17 +20,17 @@ const (
 
 	longHistory  = 10_000
 	shortHistory = 10
-	// reservesEach is how many places all slices together take of one user with
-	// a short history: it stays short.
+	// reservesEach is how many places all slices together take for a user with a short
+	// history, which stays short.
 	reservesEach = 4
 )
 
 // measureHistory compares Reserve for users with 10,000 reservations over the
 // coming year with Reserve for users with 10, under rules that allow both.
 //
-// The 10 lie over the year as the 10,000 do, so that next to nothing is near
-// the time asked for and there is little to judge; for the third side they are
-// as close together as the 10,000 are, and the time asked for is among them.
+// The second side's 10 lie over the year like the 10,000, so that almost none is near
+// the requested time and there is little to judge. The third side's 10 are as close
+// together as the 10,000, with the requested time among them.
 func measureHistory(ctx context.Context, size sizes) (rows []row, err error) {
 	s, err := openStore(ctx)
 	if err != nil {
@@ -78,7 +78,7 @@ func measureHistory(ctx context.Context, size sizes) (rows []row, err error) {
 	}, nil
 }
 
-// histories are users with so many reservations each, evenly over a span.
+// histories are users with the same number of reservations each, evenly over a span.
 type histories struct {
 	name  string
 	users int
@@ -104,8 +104,8 @@ func (h *histories) fill(ctx context.Context, s *store) error {
 	return nil
 }
 
-// reserving takes places at random times, each in a gap of its own between two
-// reservations, so that none is refused.
+// reserving takes places at random times, each in another gap between two reservations,
+// so that none is refused.
 func (h *histories) reserving(timeline *sendlimit.Timeline) *side {
 	random := newRandom()
 	gaps := make([][]int, h.users) // still free, shuffled
@@ -129,8 +129,8 @@ func (h *histories) reserving(timeline *sendlimit.Timeline) *side {
 	})
 }
 
-// book puts reservations straight into a user's timeline: a year of them
-// through Reserve would take longer than what is then measured.
+// book writes reservations directly into a user's timeline: Reserve would take longer
+// for a year of them than the measurement.
 func book(ctx context.Context, client redis.Cmdable, user string, times []time.Time) error {
 	keys, err := keyspace.NewKeys("")
 	if err != nil {

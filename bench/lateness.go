@@ -16,9 +16,9 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// measureLateness runs a worker with a webhook and says how late messages
-// arrive there, by the receiver's clock, and whether any is early. They are
-// due at random milliseconds, a user each.
+// measureLateness runs a worker with a webhook and measures how late messages arrive
+// there, by the receiver's clock, and whether any is early. Each user has one message,
+// due at a random millisecond.
 func measureLateness(ctx context.Context, size sizes) (rows []row, err error) {
 	s, err := openStore(ctx)
 	if err != nil {
@@ -103,7 +103,7 @@ func (s *store) submitDue(ctx context.Context, size sizes) error {
 	return errors.Join(err, submitter.Close())
 }
 
-// arrivals waits for every message and says by how many ms each was late.
+// arrivals waits for every message and returns how many ms each was late.
 func arrivals(ctx context.Context, receiver *notifiertest.Receiver, size sizes) ([]float64, error) {
 	const patience = 30 * time.Second
 	ctx, cancel := context.WithTimeout(ctx, size.dueWithin+patience)

@@ -12,9 +12,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/rate"
 )
 
-// measureLimiters compares the Redis time of taking a permit, of one name for
-// all calls as pacing has it, and a token, of a bucket a user, with that of one
-// redis_rate.Allow. All calls are allowed.
+// measureLimiters compares the Redis time of a permit and of a token with that of one
+// redis_rate.Allow. All permits have the same name, as for pacing; each user has a
+// token bucket. All calls are allowed.
 func measureLimiters(ctx context.Context, size sizes) (rows []row, err error) {
 	s, err := openStore(ctx)
 	if err != nil {
@@ -55,7 +55,7 @@ func measureLimiters(ctx context.Context, size sizes) (rows []row, err error) {
 	}, nil
 }
 
-// asking asks a limiter for the user whose turn it is.
+// asking asks a limiter for the next user.
 func asking(
 	times *schedule, doing string, ask func(ctx context.Context, user string) (rate.Grant, error),
 ) *side {

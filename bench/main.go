@@ -1,6 +1,6 @@
-// Command bench measures sendlimit against what one would use instead, on a
-// real Redis that it starts itself, and prints what must hold beside what was
-// measured. README.md in this folder says what each row means.
+// Command bench compares sendlimit with what one would use instead, on a real Redis
+// that it starts itself. It prints the targets and the measurements. README.md in this
+// folder explains each row.
 package main
 
 import (

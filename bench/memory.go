@@ -12,10 +12,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
 )
 
-// measureMemory says how many bytes of Redis a reservation takes, of users who
-// have 10 each: its place alone, and with record and watch entry but without
-// content, while it is to be sent and when it has been. Few users keep a partition's watch list in Redis's compact
-// encoding, many do not, so both are measured and the larger one counts.
+// measureMemory measures how many bytes of Redis a reservation takes, for users with 10
+// each: only its place, and with record and watch entry but without content, before and
+// after its delivery. Few users keep a partition's watch list in Redis's compact
+// encoding, many do not. So both are measured and the larger one counts.
 func measureMemory(ctx context.Context, size sizes) ([]row, error) {
 	var most [3]float64
 	var figures [3][]string
@@ -37,7 +37,7 @@ func measureMemory(ctx context.Context, size sizes) ([]row, error) {
 	}, nil
 }
 
-// kept is what is kept of a reservation.
+// kept is what Redis keeps for a reservation.
 type kept int
 
 const (
@@ -54,9 +54,9 @@ func memoryRow(name, what string, bytes, limit float64, figures []string) row {
 	}
 }
 
-// memoryEach fills an empty Redis, and says what one reservation took. It is
-// filled once before, so that what scripts and connections take for good is
-// there already.
+// memoryEach fills an empty Redis, and returns how many bytes a reservation took. It
+// fills and empties it once before, so that what scripts and connections allocate once
+// does not count.
 func memoryEach(ctx context.Context, users int, kept kept) (bytes float64, err error) {
 	const each, warmUp = 10, 1_000
 	s, err := openStore(ctx)
@@ -139,10 +139,10 @@ func (s *store) deliverAll(ctx context.Context) error {
 	return err
 }
 
-// memory is what Redis has allocated for data and what keeps it, in bytes: not
-// the buffers of connections, which a small data set would drown in. It waits
-// until the server has ended what it does by and by, such as moving its keys
-// to a larger table.
+// memory returns how many bytes Redis has allocated for data and its management. It
+// leaves out the buffers of connections, which would hide a small data set. It waits
+// until the server has finished its background work, such as moving its keys to a
+// larger table.
 func (s *store) memory(ctx context.Context) (int, error) {
 	const settled = 3 // times in a row
 	last, same := 0, 0
@@ -155,7 +155,7 @@ func (s *store) memory(ctx context.Context) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		// What INFO itself takes for a moment differs by less than a page.
+		// The temporary use of INFO itself differs by less than a page.
 		if max(used-clients, last)-min(used-clients, last) < 4096 {
 			same++
 		} else {

@@ -16,8 +16,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// canned is a Redis that answers every script at once with the same reply: what
-// is left is the work in Go.
+// canned is a Redis that answers every script at once with the same reply, so that only
+// the work in Go is measured.
 type canned struct {
 	redis.Scripter
 	reply any
@@ -81,8 +81,8 @@ func BenchmarkParseRefusal(b *testing.B) {
 	}
 }
 
-// BenchmarkMessage is what a message takes in Go before anything is sent: its
-// checks, its fingerprint and its content, with a store that refuses at once.
+// BenchmarkMessage measures the work in Go for a message before anything is sent: its
+// checks, its fingerprint and its content. The store refuses at once.
 func BenchmarkMessage(b *testing.B) {
 	client := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"})
 	b.Cleanup(func() { require.NoError(b, client.Close()) })
@@ -103,8 +103,8 @@ func BenchmarkMessage(b *testing.B) {
 // idReused is the shortest refusal, see lua/fragments/status.lua.
 const idReused = 2
 
-// cannedHook answers every script with the same reply, and every GET with the
-// default policy.
+// cannedHook answers every script with the same reply, and every GET with the default
+// policy.
 type cannedHook struct {
 	redis.Hook
 	reply []any
@@ -138,7 +138,7 @@ func newSubmitter(b *testing.B, client redis.UniversalClient) *submit.Submitter 
 	return submitter
 }
 
-// BenchmarkSubmit and BenchmarkEnqueue run on a real Redis, for profiles of the
+// BenchmarkSubmit and BenchmarkEnqueue run on a real Redis. They are for profiling the
 // row that compares them.
 func BenchmarkSubmit(b *testing.B) {
 	s := benchStore(b)

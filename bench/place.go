@@ -12,12 +12,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
-// measureReserve compares Timeline.Reserve, place only and with record and
-// watch entry, with one redis_rate.Allow and with the three that stand for the
-// default policy: in Redis time, in calls a second, and for refusals.
+// measureReserve compares Timeline.Reserve, place only and with record and watch entry,
+// with one redis_rate.Allow and with the three that correspond to the default policy:
+// in Redis time, in calls a second, and for refusals.
 //
-// Every user has a reservation and a state of each limit before anything is
-// measured; then all sides go through the same users in the same order.
+// Every user has a reservation and a state of each limit before the measurement. Then
+// all sides use the same users in the same order.
 func measureReserve(ctx context.Context, size sizes) (rows []row, err error) {
 	s, err := openStore(ctx)
 	if err != nil {
@@ -65,8 +65,8 @@ func measureReserve(ctx context.Context, size sizes) (rows []row, err error) {
 	}, nil
 }
 
-// timelines are one without and one with records, apart from each other under
-// prefixes as long as the default one.
+// timelines are one without and one with records, kept apart by prefixes as long as the
+// default one.
 type timelines struct{ places, records *sendlimit.Timeline }
 
 func newTimelines(client redis.Scripter) (timelines, error) {
@@ -81,7 +81,7 @@ func newTimelines(client redis.Scripter) (timelines, error) {
 	return timelines{places: places, records: records}, nil
 }
 
-// reserving takes places, from the request after the first `taken` on.
+// reserving takes places, beginning with the request after the first `taken`.
 func reserving(timeline *sendlimit.Timeline, times *schedule, taken int, records bool) *side {
 	to := &turns{schedule: times, taken: taken}
 	return just(func(n int) operation {
@@ -104,14 +104,14 @@ func reserve(ctx context.Context, timeline *sendlimit.Timeline, request sendlimi
 	return nil
 }
 
-// limit is a limit of redis_rate, and what its keys end in.
+// limit is a limit of redis_rate, and the end of its keys.
 type limit struct {
 	name string
 	redis_rate.Limit
 }
 
-// roomy is the burst of a limit that always allows. What is asked of Redis is
-// the same for any burst: a read and a write with an expiry.
+// roomy is the burst of a limit that always allows. Redis does the same for any burst:
+// a read and a write with an expiry.
 const roomy = 1000
 
 func oneLimit() []limit {
@@ -127,8 +127,8 @@ func threeLimits() []limit {
 	}
 }
 
-// allowing asks the limits one after the other, of the same users in the same
-// order as reserving.
+// allowing asks the limits one after the other, for the same users in the same order as
+// reserving.
 func allowing(limiter *redis_rate.Limiter, times *schedule, taken int, limits []limit) *side {
 	to := &turns{schedule: times, taken: taken}
 	return just(func(n int) operation {
@@ -150,7 +150,7 @@ func allow(ctx context.Context, limiter *redis_rate.Limiter, user string, limits
 	return nil
 }
 
-// refusing asks for the minute after each user's first reservation.
+// refusing asks for a time 30 s after each user's first reservation.
 func refusing(timeline *sendlimit.Timeline, times *schedule) *side {
 	const beside = 30 * time.Second
 	to := &turns{schedule: times}
@@ -171,7 +171,7 @@ func refusing(timeline *sendlimit.Timeline, times *schedule) *side {
 	})
 }
 
-// usedUp is a limit that has refused since it was first asked.
+// usedUp returns a limit that its first call uses up.
 func usedUp() limit { return limit{":used-up", redis_rate.PerHour(1)} }
 
 // denying asks a limit that is used up.
@@ -193,9 +193,9 @@ func denying(limiter *redis_rate.Limiter, times *schedule) *side {
 	})
 }
 
-// fillReserve gives every user a reservation in both timelines and a state of
-// every limit. The roomy ones are taken ten times at once, so that they do not
-// expire before they are measured.
+// fillReserve gives every user a reservation in both timelines and a state of every
+// limit. It takes the roomy ones ten times at once, so that they do not expire before
+// the measurement.
 func fillReserve(ctx context.Context, s *store, size sizes, times *schedule) (err error) {
 	batched, err := s.filling()
 	if err != nil {

@@ -22,11 +22,11 @@ const previewEach = 3
 // recordsPrefix is where newTimelines keeps reservations with their records.
 const recordsPrefix = "sr"
 
-// previewRule is the rule of the policy that is previewed: some of the users have
-// two reservations on a day.
+// previewRule is the rule of the previewed policy: some users have two reservations on
+// a day.
 const previewRule = "1/calendar_day"
 
-// preview is what `worker policy apply FILE --preview` cost.
+// preview is the cost of `worker policy apply FILE --preview`.
 type preview struct {
 	machine string
 	summary previewSummary
@@ -35,9 +35,9 @@ type preview struct {
 	scripts time.Duration // of Redis, in runs scripts
 	runs    int
 	scans   time.Duration // of Redis, in ZSCAN
-	main    time.Duration // processor time of the main thread of Redis, what it reads and writes included
+	main    time.Duration // processor time of the main thread of Redis, with its reads and writes
 	slowest time.Duration
-	slower  time.Duration // scripts faster than this were not noted
+	slower  time.Duration // faster scripts were not logged
 }
 
 // previewSummary is the last line that the program prints.
@@ -50,7 +50,7 @@ type previewSummary struct {
 }
 
 // measurePreview fills a Redis with users who have reservations under the default
-// policy, and has the program say which of them would not fit another one.
+// policy, and lets the program list those that would not fit another policy.
 func measurePreview(ctx context.Context, users int) (_ preview, err error) {
 	p := preview{slower: 100 * time.Microsecond}
 	if p.machine, err = describeMachine(ctx); err != nil {
@@ -90,7 +90,7 @@ func measurePreview(ctx context.Context, users int) (_ preview, err error) {
 	return p, nil
 }
 
-// run runs the program, and takes what it cost from the server and the system.
+// run runs the program, and reads its cost from the server and the system.
 func (p *preview) run(ctx context.Context, s *store, program string) error {
 	before, err := s.mainThread(ctx)
 	if err != nil {
@@ -98,7 +98,7 @@ func (p *preview) run(ctx context.Context, s *store, program string) error {
 	}
 	command := exec.CommandContext(ctx, program, "policy", "apply", "-", "--preview", "--json")
 	command.Dir = filepath.Dir(program)
-	command.Env = []string{"REDIS_URL=" + s.server.URL(), "SENDLIMIT_PREFIX=" + recordsPrefix} // no settings of whoever runs this
+	command.Env = []string{"REDIS_URL=" + s.server.URL(), "SENDLIMIT_PREFIX=" + recordsPrefix} // without the caller's settings
 	command.Stdin, command.Stderr = strings.NewReader("rules: ["+previewRule+"]\n"), os.Stderr
 	output, err := command.StdoutPipe()
 	if err != nil {
@@ -141,12 +141,12 @@ func (p *preview) run(ctx context.Context, s *store, program string) error {
 	return err
 }
 
-// peakEvery is after how many lines of the preview its memory is looked at.
+// peakEvery is how many lines of the preview pass between two looks at its memory.
 const peakEvery = 256
 
-// peakOf is the most memory a process has had by now, in bytes; 0 where the system
-// does not tell. What the system says of a process that has ended counts the memory
-// of the one that started it, too.
+// peakOf returns the peak memory of a process so far, in bytes; 0 if the system does
+// not report it. For a process that has ended, the system would include the memory of
+// its parent.
 func peakOf(pid int) int64 {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -161,7 +161,7 @@ func peakOf(pid int) int64 {
 	return 0
 }
 
-// mainThread is the processor time that the server's main thread has used.
+// mainThread returns the processor time that the server's main thread has used.
 func (s *store) mainThread(ctx context.Context) (time.Duration, error) {
 	info, err := s.info(ctx, "cpu")
 	if err != nil {
@@ -178,7 +178,7 @@ func (s *store) mainThread(ctx context.Context) (time.Duration, error) {
 	return sum, nil
 }
 
-// markdown is the preview as README.md has it.
+// markdown returns the preview as README.md has it.
 func (p preview) markdown() string {
 	each := func(d time.Duration) float64 { return float64(d.Microseconds()) / float64(p.summary.Users) }
 	slowest := fmt.Sprintf("%.1f ms", p.slowest.Seconds()*1000)
@@ -205,13 +205,13 @@ func (p preview) markdown() string {
 	return b.String()
 }
 
-// What a preview replaces stands between these lines.
+// A new preview replaces the text between these lines.
 const (
 	previewFrom  = "<!-- last preview -->\n"
 	previewUntil = "<!-- end of the last preview -->\n"
 )
 
-// runPreview measures, prints, and puts the figures into a file, "" for none.
+// runPreview measures, prints, and saves the figures to a file, "" for none.
 func runPreview(ctx context.Context, users int, save string, stdout io.Writer) error {
 	p, err := measurePreview(ctx, users)
 	if err != nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 )
 
-// measureRelay says what it costs Redis to look over all partitions of the
-// watch list when every message in it is in good hands, and over those of
-// notices and charges when there are none.
+// measureRelay measures the Redis time of a look over all partitions of the watch list
+// when no message in it needs anything, and over those of notices and charges when
+// there are none.
 func measureRelay(ctx context.Context, size sizes) (rows []row, err error) {
 	s, err := openStore(ctx)
 	if err != nil {
@@ -73,7 +73,7 @@ func measureRelay(ctx context.Context, size sizes) (rows []row, err error) {
 	}}, nil
 }
 
-// commandTime is how long the server ran a command since resetCommandTime.
+// commandTime returns how long the server ran a command since resetCommandTime.
 func (s *store) commandTime(ctx context.Context, command string) (time.Duration, error) {
 	info, err := s.info(ctx, "commandstats")
 	if err != nil {

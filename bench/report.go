@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// report is what a run has measured.
+// report has the measurements of a run.
 type report struct {
 	Machine string  `json:"machine"`
 	Sizes   string  `json:"sizes"`
@@ -27,16 +27,16 @@ type row struct {
 	Must     string   `json:"must"`
 	Measured string   `json:"measured"`
 	Verdict  verdict  `json:"verdict"`
-	Figures  []string `json:"figures"` // what the measured is made of
+	Figures  []string `json:"figures"` // the numbers behind Measured
 }
 
-// verdict is whether a row holds what it must.
+// verdict is whether a row meets its target.
 type verdict string
 
 const (
 	ok     verdict = "ok"
 	short  verdict = "short"
-	stated verdict = "–" // nothing must hold: the figure is stated
+	stated verdict = "–" // a figure without a target
 )
 
 func judge(holds bool) verdict {
@@ -46,7 +46,7 @@ func judge(holds bool) verdict {
 	return short
 }
 
-// atMost makes a row of a ratio that must not be above a limit.
+// atMost makes a row for a ratio with an upper limit.
 func atMost(name, what string, ratio, limit float64, figures ...string) row {
 	return row{
 		Name: name, What: what, Must: fmt.Sprintf("≤ %g ×", limit),
@@ -54,7 +54,7 @@ func atMost(name, what string, ratio, limit float64, figures ...string) row {
 	}
 }
 
-// atLeast makes a row of a ratio that must not be below a limit.
+// atLeast makes a row for a ratio with a lower limit.
 func atLeast(name, what string, ratio, limit float64, figures ...string) row {
 	return row{
 		Name: name, What: what, Must: fmt.Sprintf("≥ %g ×", limit),
@@ -62,12 +62,12 @@ func atLeast(name, what string, ratio, limit float64, figures ...string) row {
 	}
 }
 
-// state makes a row of something of which nothing is asked.
+// state makes a row without a target.
 func state(name, what, measured string, figures ...string) row {
 	return row{Name: name, What: what, Must: "–", Measured: measured, Verdict: stated, Figures: figures}
 }
 
-// markdown is the report as README.md has it.
+// markdown returns the report as README.md has it.
 func (r report) markdown() string {
 	cells := [][]string{{"what", "must", "measured", ""}}
 	for _, row := range r.Rows {
@@ -105,19 +105,18 @@ func writeCells(b *strings.Builder, cells []string, widths []int) {
 	b.WriteString("|\n")
 }
 
-// What save replaces stands between these lines.
+// save replaces the text between these lines.
 const (
 	saveFrom  = "<!-- last run -->\n"
 	saveUntil = "<!-- end of the last run -->\n"
 )
 
-// save puts the report into a Markdown file in place of the last one.
+// save replaces the last report in a Markdown file.
 func (r report) save(path string) error {
 	return saveBetween(path, saveFrom, saveUntil, r.markdown())
 }
 
-// saveBetween puts a text into a file in place of what stands between two lines,
-// and leaves the rest as it is.
+// saveBetween replaces the text between two lines of a file, and keeps the rest.
 func saveBetween(path, from, until, text string) error {
 	document, err := os.ReadFile(path)
 	if err != nil {
@@ -135,7 +134,7 @@ func saveBetween(path, from, until, text string) error {
 	return nil
 }
 
-// describeMachine says what is measured on, without naming the host.
+// describeMachine describes the machine, without its host name.
 func describeMachine(ctx context.Context) (text string, err error) {
 	s, err := openStore(ctx)
 	if err != nil {
@@ -151,7 +150,7 @@ func describeMachine(ctx context.Context) (text string, err error) {
 		strings.TrimPrefix(runtime.Version(), "go"), server["redis_version"], peers()), nil
 }
 
-// peers names the versions of what is compared with, and of the client.
+// peers returns the names and versions of the compared libraries, and of the client.
 func peers() string {
 	build, _ := debug.ReadBuildInfo()
 	var named []string

@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// measurement gives one row of the table or several that are measured
-// together.
+// measurement makes one row of the table, or several that are measured together.
 type measurement struct {
 	rows []string // the names of the rows, for -only
 	run  func(ctx context.Context, s sizes) ([]row, error)
@@ -40,7 +39,7 @@ func measurements() []measurement {
 	}
 }
 
-// run is the program: it measures, and writes the table.
+// run is the program: it measures, and prints the table.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -84,8 +83,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	return nil
 }
 
-// measure runs what gives the rows that are wanted, one after the other, and
-// says on progress what it is at.
+// measure runs the measurements of the wanted rows, one after the other, and reports to
+// progress which one is running.
 func measure(ctx context.Context, s sizes, wanted *regexp.Regexp, progress io.Writer) (report, error) {
 	chosen := slices.DeleteFunc(measurements(), func(m measurement) bool {
 		return !slices.ContainsFunc(m.rows, wanted.MatchString)

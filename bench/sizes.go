@@ -2,13 +2,13 @@ package main
 
 import "time"
 
-// sizes say how much is measured. Ratios need the full ones: small runs
-// measure warm-up and a Redis that has next to nothing in it.
+// sizes are how much is measured. Ratios need the full sizes: small runs measure
+// warm-up and an almost empty Redis.
 type sizes struct {
 	name string
 
-	users     int // of the rows about Reserve and Submit
-	slices    int // of each side, one side after the other in turn
+	users     int // for the rows about Reserve and Submit
+	slices    int // for each side; the sides alternate
 	reserves  int // a slice of Reserve or Allow
 	submits   int // a slice of Submit or Enqueue
 	histories int // users with a long history

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// side is one of the things compared.
+// side is one of the compared sides.
 type side struct {
-	// prepare makes n operations ready, outside the time measured.
+	// prepare prepares n operations, outside the measured time.
 	prepare func(n int) (slice, error)
 	series  series
 }
@@ -18,24 +18,24 @@ type side struct {
 // slice is a number of operations that are measured together.
 type slice struct {
 	do operation
-	// finish, if any, ends what do began and left under way; it is measured.
+	// finish, if any, ends what do left running. It is measured too.
 	finish func() error
 }
 
-// just makes a side of which nothing is left under way.
+// just makes a side that leaves nothing running.
 func just(prepare func(n int) operation) *side {
 	return &side{prepare: func(n int) (slice, error) { return slice{do: prepare(n)}, nil }}
 }
 
-// series is what was measured, a figure a slice.
+// series has the measurements, one for each slice.
 type series struct {
-	scriptTime []float64 // µs of Redis time in scripts, an operation
+	scriptTime []float64 // µs of Redis time in scripts for an operation
 	rate       []float64 // operations a second
-	runs       float64   // scripts run, an operation, in the last slice
+	runs       float64   // scripts run for an operation, in the last slice
 }
 
-// interleave measures so many slices of n operations of each side, one side
-// after the other in turn: what else happens on the machine meets them all.
+// interleave measures slices of n operations of each side. The sides alternate, so that
+// other load on the machine affects them all.
 func (s *store) interleave(ctx context.Context, slices, n int, sides ...*side) error {
 	for range slices {
 		for _, side := range sides {
@@ -74,20 +74,19 @@ func (s *store) measureSlice(ctx context.Context, n int, of *side) error {
 	return nil
 }
 
-// micros is the median Redis time of an operation, in µs.
+// micros returns the median Redis time of an operation, in µs.
 func (s *side) micros() float64 { return median(s.series.scriptTime) }
 
-// rate is the median number of operations a second.
+// rate returns the median number of operations a second.
 func (s *side) rate() float64 { return median(s.series.rate) }
 
-// timeOver is the median, over the slices, of this side's Redis time to that of
-// the other in the same turn: a machine that gets slower over minutes slows
-// both.
+// timeOver returns the median, over the slices, of this side's Redis time divided by
+// the other's in the same turn: if the machine gets slower over minutes, it slows both.
 func (s *side) timeOver(other *side) float64 {
 	return median(ratios(s.series.scriptTime, other.series.scriptTime))
 }
 
-// rateOver is the same of operations a second.
+// rateOver is like timeOver, for operations a second.
 func (s *side) rateOver(other *side) float64 {
 	return median(ratios(s.series.rate, other.series.rate))
 }
@@ -100,7 +99,7 @@ func ratios(of, to []float64) []float64 {
 	return pairs
 }
 
-// timing says the median Redis time and between what half the slices lie.
+// timing returns the median Redis time and the range of the middle half of the slices.
 func (s *side) timing() string {
 	low, high := quartiles(s.series.scriptTime)
 	return fmt.Sprintf("%.2f µs (%.2f to %.2f)", s.micros(), low, high)
@@ -110,8 +109,8 @@ func median(of []float64) float64 { return quantile(of, 0.5) }
 
 func quartiles(of []float64) (low, high float64) { return quantile(of, 0.25), quantile(of, 0.75) }
 
-// quantile is the value that a share of all is at most, between two of them
-// the straight line.
+// quantile returns the value that a share of all does not exceed, interpolated linearly
+// between two of them.
 func quantile(of []float64, share float64) float64 {
 	if len(of) == 0 {
 		return 0

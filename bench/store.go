@@ -14,19 +14,18 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// callers is how many goroutines call at once, each with a connection: the
-// same on both sides of every row.
+// callers is how many goroutines call at the same time, each with a connection. It is
+// the same on both sides of every row.
 const callers = 64
 
-// store is a Redis of its own for one measurement, and the client that both
-// sides share.
+// store is a separate Redis for one measurement, with the client that both sides share.
 type store struct {
 	server *redistest.Server
 	client *redis.Client
 }
 
-// openStore starts an empty Redis that writes nothing to disk, with the
-// product's scripts loaded.
+// openStore starts an empty Redis that writes nothing to disk, and loads the product's
+// scripts.
 func openStore(ctx context.Context) (*store, error) {
 	server, err := redistest.Start(ctx, redistest.Options{})
 	if err != nil {
@@ -45,8 +44,7 @@ func connect(server *redistest.Server, connections int) *redis.Client {
 	return redis.NewClient(&redis.Options{
 		Addr: server.Addr, PoolSize: connections, MinIdleConns: connections,
 		ContextTimeoutEnabled: true, // as the programs have it
-		// On a busy machine a reply may take long, and to ask again would be
-		// measured as well.
+		// A reply may take long on a busy machine, and a retry would be measured too.
 		ReadTimeout: time.Minute, WriteTimeout: time.Minute, PoolTimeout: time.Minute,
 	})
 }
@@ -55,8 +53,8 @@ func (s *store) close() error {
 	return errors.Join(s.client.Close(), s.server.Close())
 }
 
-// filling returns a client that batches what concurrent callers send, for what
-// has to be there before anything is measured. Close it.
+// filling returns a client that batches the commands of concurrent callers, to prepare
+// a measurement. Close it.
 func (s *store) filling() (*redis.AutoPipeliner, error) {
 	batched, err := s.client.AutoPipeline()
 	if err != nil {
@@ -65,7 +63,7 @@ func (s *store) filling() (*redis.AutoPipeliner, error) {
 	return batched, nil
 }
 
-// resetCommandTime begins to count the time of commands anew.
+// resetCommandTime resets the time of commands to zero.
 func (s *store) resetCommandTime(ctx context.Context) error {
 	if err := s.client.ConfigResetStat(ctx).Err(); err != nil {
 		return fmt.Errorf("reset the command statistics: %w", err)
@@ -73,8 +71,8 @@ func (s *store) resetCommandTime(ctx context.Context) error {
 	return nil
 }
 
-// scriptTime is how long the server ran scripts since resetCommandTime, what
-// they call included, and how many runs that were.
+// scriptTime returns how long the server ran scripts since resetCommandTime, with the
+// commands they call, and how many ran.
 func (s *store) scriptTime(ctx context.Context) (spent time.Duration, runs int, err error) {
 	info, err := s.info(ctx, "commandstats")
 	if err != nil {
@@ -83,7 +81,7 @@ func (s *store) scriptTime(ctx context.Context) (spent time.Duration, runs int, 
 	for _, command := range []string{"cmdstat_evalsha", "cmdstat_eval"} {
 		for pair := range strings.SplitSeq(info[command], ",") {
 			name, text, _ := strings.Cut(pair, "=")
-			n, _ := strconv.Atoi(text) // other pairs of the line are no integers
+			n, _ := strconv.Atoi(text) // other pairs of the line are not integers
 			switch name {
 			case "calls":
 				runs += n

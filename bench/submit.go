@@ -24,17 +24,17 @@ const (
 	body  = "It left the warehouse this morning and arrives tomorrow before noon."
 )
 
-// batchedPrefix keeps what one side submits out of the other's way.
+// batchedPrefix keeps the messages of one side apart from the other's.
 const batchedPrefix = "batched"
 
-// measureSubmit compares Submitter.Submit, which reserves, enqueues and
-// confirms, with a bare Client.Enqueue with ProcessAt, and with what one would
-// build by hand: three redis_rate.Allow, then Enqueue. What Submit confirms
-// behind the callers' backs is waited for, and measured.
+// measureSubmit compares Submitter.Submit, which reserves, enqueues and confirms, with
+// a bare Client.Enqueue with ProcessAt, and with what one would build by hand: three
+// redis_rate.Allow, then Enqueue. It waits for what Submit confirms in the background,
+// and counts it in.
 //
-// The bare task carries the same content that Submit keeps in the record. The
-// bare sides use the client as it is; what Submit batches, if anything, it
-// batches by itself, for single callers who each wait for their answer.
+// The bare task carries the same content that Submit keeps in the record. The bare
+// sides use the client without batching. What Submit batches, it batches for single
+// callers who each wait for their answer.
 func measureSubmit(ctx context.Context, size sizes) (rows []row, err error) {
 	s, err := openStore(ctx)
 	if err != nil {
@@ -64,7 +64,7 @@ func measureSubmit(ctx context.Context, size sizes) (rows []row, err error) {
 		return nil, err
 	}
 
-	// Refused are the users of the first requests, who have what is in the way.
+	// Refused are the users of the first requests; their reservations are in the way.
 	refused := s.submittingInVain(times, min(size.users, size.slices*size.submits))
 	if err := s.interleave(ctx, size.slices, size.submits, refused); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func measureSubmit(ctx context.Context, size sizes) (rows []row, err error) {
 	}, nil
 }
 
-// seedPolicy gives the store the default policy, as a worker does at its start.
+// seedPolicy stores the default policy, as a worker does at its start.
 func (s *store) seedPolicy(ctx context.Context, prefix string) error {
 	policies, err := settings.NewPolicies(s.client, prefix)
 	if err != nil {
@@ -98,9 +98,8 @@ func (s *store) seedPolicy(ctx context.Context, prefix string) error {
 	return nil
 }
 
-// submitting submits a message for each of the requests, without an id: the
-// product makes one. Every slice has a Submitter of its own, whose Close waits
-// for the confirms.
+// submitting submits a message for each request, without an id: the product makes one.
+// Every slice has its own Submitter, whose Close waits for the confirms.
 func (s *store) submitting(prefix string, options submit.Options, times *schedule) *side {
 	return s.submittingFor("", prefix, options, times)
 }
@@ -145,7 +144,8 @@ func submitted(ctx context.Context, submitter *submit.Submitter, m message.Messa
 	return nil
 }
 
-// submittingInVain submits beside the first message of each of so many users.
+// submittingInVain submits close to the first message of each of the users, and is
+// refused.
 func (s *store) submittingInVain(times *schedule, users int) *side {
 	const beside = 30 * time.Second
 	next := 0
@@ -177,14 +177,14 @@ func (s *store) submittingInVain(times *schedule, users int) *side {
 	}}
 }
 
-// push is what a bare task carries.
+// push is the payload of a bare task.
 type push struct {
 	User  string `json:"user"`
 	Title string `json:"title"`
 	Body  string `json:"body"`
 }
 
-// enqueueing enqueues a task for each of the requests, after what first says.
+// enqueueing enqueues a task for each request, if first allows it.
 func enqueueing(client *asynq.Client, queue string, times *schedule, first func(ctx context.Context, user string) error) *side {
 	to := &turns{schedule: times}
 	return just(func(n int) operation {
@@ -199,7 +199,7 @@ func enqueueing(client *asynq.Client, queue string, times *schedule, first func(
 	})
 }
 
-// enqueueBare enqueues what a request stands for, with no limit in its way.
+// enqueueBare enqueues the message of a request, without a limit.
 func enqueueBare(ctx context.Context, client *asynq.Client, queue string, r sendlimit.Request) error {
 	payload, err := json.Marshal(push{User: r.User, Title: title, Body: body})
 	if err != nil {
@@ -212,8 +212,8 @@ func enqueueBare(ctx context.Context, client *asynq.Client, queue string, r send
 	return nil
 }
 
-// checkQueued makes sure that each queue has got every task: a submit whose
-// enqueue failed would have been answered the sooner.
+// checkQueued checks that each queue has every task: a submit whose enqueue failed
+// would have been answered sooner.
 func (s *store) checkQueued(ctx context.Context, size sizes, queues ...string) error {
 	want := int64(size.slices * size.submits)
 	for _, queue := range queues {

@@ -11,12 +11,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 )
 
-// seed makes every run ask for the same times in the same order.
+// seed makes every run use the same times in the same order.
 const seed = 1
 
 func newRandom() *rand.Rand { return rand.New(rand.NewPCG(seed, seed)) }
 
-// userName names the i-th user, in 10 characters.
+// userName returns the name of the i-th user, 10 characters.
 func userName(i int) string { return fmt.Sprintf("user%06d", i) }
 
 // newID makes an id as the product does: a UUIDv7 of 36 characters.
@@ -24,20 +24,19 @@ func newID() string { return uuid.Must(uuid.NewV7()).String() }
 
 const week = 7 * 24 * time.Hour
 
-// apart is how far a user's send times are from each other at least: no rule
-// of the default policy refuses one, as long as a user has no more than a
-// day's limit.
+// apart is the least distance of two send times of a user: no rule of the default
+// policy refuses one, if a user has no more than a day's limit.
 const apart = 2 * time.Hour
 
-// schedule is what users are to be sent, at random times in a span.
+// schedule has the send times of users, at random in a span.
 type schedule struct {
 	start   time.Time
 	order   []int             // the users, shuffled
-	offsets [][]time.Duration // of each user
+	offsets [][]time.Duration // for each user
 }
 
-// newSchedule gives each of so many users so many send times, up to 10, in a
-// week that begins in an hour.
+// newSchedule gives each of the users up to 10 send times, in a week that begins in an
+// hour.
 func newSchedule(users, each int) *schedule {
 	random := newRandom()
 	s := &schedule{
@@ -67,7 +66,7 @@ func farFrom(offsets []time.Duration, offset time.Duration) bool {
 	return true
 }
 
-// request is the i-th of all: first every user's first time, in the shuffled
+// request returns the i-th request: first every user's first time, in the shuffled
 // order, then every user's second, and so on.
 func (s *schedule) request(i int) sendlimit.Request {
 	user := s.order[i%len(s.order)]
@@ -77,7 +76,7 @@ func (s *schedule) request(i int) sendlimit.Request {
 	}
 }
 
-// turns goes through a schedule.
+// turns iterates over a schedule.
 type turns struct {
 	*schedule
 	taken int
@@ -93,7 +92,8 @@ func (t *turns) take(n int) []sendlimit.Request {
 	return requests
 }
 
-// takeFirst returns the next n of the users' first requests, which go round.
+// takeFirst returns the next n of the users' first requests, and starts again at the
+// end.
 func (t *turns) takeFirst(n int) []sendlimit.Request {
 	requests := make([]sendlimit.Request, n)
 	for i := range requests {
@@ -103,8 +103,8 @@ func (t *turns) takeFirst(n int) []sendlimit.Request {
 	return requests
 }
 
-// withRecords adds to each request what a timeline with records wants: a
-// generation and a fingerprint, no content.
+// withRecords adds to each request what a timeline with records needs: a generation and
+// a fingerprint, no content.
 func withRecords(requests []sendlimit.Request) []sendlimit.Request {
 	for i := range requests {
 		requests[i].Record = &sendlimit.Record{
