@@ -31,28 +31,28 @@ import (
 )
 
 const (
-	killedQuota = 60 // messages of the account in a day
-	killedPace  = 40 // deliveries in a second
+	killedQuota = 60 // messages a day of the account
+	killedPace  = 40 // deliveries a second
 	killedLanes = 4
-	killedSteps = 30 // of a lane, each with a charged message for another day and a free one for now
+	killedSteps = 30 // per lane, each with a charged message for another day and a free one for now
 	killedUsers = 10
 )
 
-// killedStore is a store that is killed again and again while submitters use up
-// an account's day, and a worker mails and delivers.
+// killedStore is a store that is killed again and again while submitters use up an
+// account's day, and a worker sends mails and delivers.
 type killedStore struct {
 	*testing.T
 
 	server   *redistest.Server
 	box      mailbox
 	provider *pacedProvider
-	answered atomic.Int64 // to the submitters
+	answered atomic.Int64 // calls of the submitters that got an answer
 
 	mu      sync.Mutex
 	ids     map[string][]string // charged messages, by user
 	kills   []struct{ began, done time.Time }
-	mails   map[string]time.Time // when the mail server had taken a notice first, by its id
-	settled map[string]time.Time // when the worker learned that this was recorded
+	mails   map[string]time.Time // when the mail server first accepted a notice, by the notice's id
+	settled map[string]time.Time // when the worker learned that the settlement was recorded
 }
 
 func newKilledStore(t *testing.T) *killedStore {
@@ -96,8 +96,8 @@ func (k *killedStore) client() *redis.Client {
 	return client
 }
 
-// work runs a worker until the end of the test. One that could not start, as the
-// store was away or slow just then, is started again.
+// work runs a worker until the end of the test. A worker that could not start, because
+// the store was down or slow, is started again.
 func (k *killedStore) work() {
 	k.Helper()
 	mails, err := email.Open(email.Options{URL: "smtp://" + k.box.address, From: crashSender, Now: time.Now})
@@ -132,14 +132,14 @@ func (k *killedStore) work() {
 	})
 }
 
-// mailHook notes when the mail server has taken a notice.
+// mailHook records when the mail server has accepted a notice.
 type mailHook struct {
 	*killedStore
 
 	next notifier.Announcer
 }
 
-// Announce mails by the announcer within.
+// Announce sends through the inner announcer.
 func (h mailHook) Announce(ctx context.Context, to string, n notifier.Notice) notifier.Result {
 	result := h.next.Announce(ctx, to, n)
 	h.mu.Lock()
@@ -150,22 +150,22 @@ func (h mailHook) Announce(ctx context.Context, to string, n notifier.Notice) no
 	return result
 }
 
-// settlementHook notes when the worker has settled a notice.
+// settlementHook records when the worker has settled a notice.
 type settlementHook struct {
 	*killedStore
 
 	names scriptNames
 }
 
-// DialHook sees nothing.
+// DialHook does nothing.
 func (settlementHook) DialHook(next redis.DialHook) redis.DialHook { return next }
 
-// ProcessPipelineHook sees nothing: notices are settled one by one.
+// ProcessPipelineHook does nothing: notices are settled one by one.
 func (settlementHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return next
 }
 
-// ProcessHook sees settlements.
+// ProcessHook records settlements.
 func (h settlementHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
 		err := next(ctx, cmd)
@@ -179,7 +179,7 @@ func (h settlementHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// submit has submitters ask for their messages, and returns what waits for them.
+// submit starts submitters. wait waits until they are done.
 func (k *killedStore) submit(seed uint64) (wait func()) {
 	k.Helper()
 	var lanes sync.WaitGroup
@@ -218,7 +218,7 @@ func (k *killedStore) step(s *submit.Submitter, random *rand.Rand, lane, step in
 	k.ask(func(ctx context.Context) (message.Outcome, error) { return s.Submit(ctx, free) })
 }
 
-// ask asks until there is an answer.
+// ask repeats a call until it gets an answer.
 func (k *killedStore) ask(call func(context.Context) (message.Outcome, error)) message.Outcome {
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		try, cancel := context.WithTimeout(context.WithoutCancel(k.Context()), 2*time.Second)
@@ -236,7 +236,7 @@ func (k *killedStore) ask(call func(context.Context) (message.Outcome, error)) m
 	}
 }
 
-// kill kills the store when so many calls were answered, and starts it again.
+// kill kills the store after this number of answered calls, and starts it again.
 func (k *killedStore) kill(answered int64, away time.Duration) {
 	k.Helper()
 	require.Eventually(k, func() bool { return k.answered.Load() >= answered }, 60*time.Second, time.Millisecond)
@@ -249,8 +249,8 @@ func (k *killedStore) kill(answered int64, away time.Duration) {
 	require.NoError(k, k.server.Restart(k.Context()))
 }
 
-// mayMailTwice reports whether the store was killed between the mail server's
-// answer and the settlement.
+// mayMailTwice reports whether the store was killed between the mail server's answer
+// and the settlement.
 func (k *killedStore) mayMailTwice(id string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -262,11 +262,11 @@ func (k *killedStore) mayMailTwice(id string) bool {
 	return false
 }
 
-// The store is killed several times while submitters use up an account's day and
-// a worker mails and delivers at a pace. Then the account is charged for what
-// stands in the timelines, each threshold was mailed once, and more often only
-// where the store was killed between the mail server's answer and its
-// settlement; and no second had more deliveries than the pace allows.
+// The store is killed several times while submitters use up an account's day and a
+// worker sends mails and delivers at a pace. Then the account is charged for what is in
+// the timelines. Each threshold was mailed once, or more often if the store was killed
+// between the mail server's answer and its settlement. No second had more deliveries
+// than the pace allows.
 func TestRedisKilledUnderAccounts(t *testing.T) {
 	t.Parallel()
 	k := newKilledStore(t)
@@ -284,8 +284,8 @@ func TestRedisKilledUnderAccounts(t *testing.T) {
 	t.Cleanup(func() { require.NoError(t, last.Close()) })
 	store := newCrashStore(t, k.server.Client(), "")
 	k.fill(last, store)
-	// Messages whose dequeue got no answer the queue gives back after half a
-	// minute: that none of them is lost is another test's.
+	// If a dequeue got no answer, the queue gives the message back after half a minute.
+	// Another test checks that none of them is lost.
 	require.Eventually(t, func() bool {
 		return len(k.provider.seen()) >= killedLanes*killedSteps/2 && len(store.find(t, "notices")) == 0
 	}, 60*time.Second, 20*time.Millisecond, "notices end, and the pace lets messages through")
@@ -294,8 +294,8 @@ func TestRedisKilledUnderAccounts(t *testing.T) {
 	k.requireMails(store)
 }
 
-// fill uses up what is left of the account's day, once nothing is held any more
-// that is going to be given back.
+// fill uses up the rest of the account's day, when no hold is left that will be given
+// back.
 func (k *killedStore) fill(s *submit.Submitter, store crashStore) {
 	k.Helper()
 	day := store.keys.Charged("acme", "d", noon().Truncate(24*time.Hour))
@@ -315,8 +315,8 @@ func (k *killedStore) fill(s *submit.Submitter, store crashStore) {
 	require.Equal(k, fault.CodeQuotaExceeded, o.Code)
 }
 
-// requireMails requires a mail for each notice that there is, and a notice for
-// all that was reached.
+// requireMails requires a mail for each notice, and a notice for every threshold that
+// was reached.
 func (k *killedStore) requireMails(store crashStore) {
 	k.Helper()
 	arrived := make(map[string]int)

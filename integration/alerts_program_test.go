@@ -14,15 +14,15 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// alertPrograms is a worker that sends mail to a mail server of another make, and
-// what its operator and its callers do, by the built programs alone.
+// alertPrograms is a worker that sends mail to another product's mail server, and what
+// its operator and its callers do, with the built programs only.
 type alertPrograms struct {
 	programs
 
 	worker *workerProcess
 	store  []string // the environment that names the store
 	box    mailbox
-	noon   time.Time // of the day that all messages are for
+	noon   time.Time // of the day of all messages
 }
 
 func startAlertPrograms(t *testing.T) *alertPrograms {
@@ -35,7 +35,7 @@ func startAlertPrograms(t *testing.T) *alertPrograms {
 	return a
 }
 
-// operator runs a subcommand of the worker, which works, and returns what it says.
+// operator runs a subcommand of the worker, which must succeed, and returns its output.
 func (a *alertPrograms) operator(t *testing.T, args ...string) string {
 	t.Helper()
 	done := a.workerCommand(t, a.store, args...)
@@ -43,7 +43,7 @@ func (a *alertPrograms) operator(t *testing.T, args ...string) string {
 	return strings.TrimSpace(done.stdout)
 }
 
-// push submits a message over the API, so many minutes past noon, and returns the
+// push submits a message over the API, for a time in minutes past noon, and returns the
 // status.
 func (a *alertPrograms) push(t *testing.T, key, user, id string, minutes int) int {
 	t.Helper()
@@ -64,8 +64,8 @@ func (a *alertPrograms) push(t *testing.T, key, user, id string, minutes int) in
 	return response.StatusCode
 }
 
-// awaitLetters waits until so many mails are there, and returns those to an
-// address, as they were sent.
+// awaitLetters waits until n mails have arrived, and returns those to an address, as
+// they were sent.
 func (a *alertPrograms) awaitLetters(t *testing.T, n int, to string) []letter {
 	t.Helper()
 	var found []letter
@@ -78,8 +78,8 @@ func (a *alertPrograms) awaitLetters(t *testing.T, n int, to string) []letter {
 	return found
 }
 
-// requireLetter requires that a mail says that so many of the messages of the day
-// are used, in all its parts.
+// requireLetter requires that all parts of a mail say how many of the day's messages
+// are used.
 func (a *alertPrograms) requireLetter(t *testing.T, l letter, name string, percent, used, limit int) {
 	t.Helper()
 	day := a.noon.Format(time.DateOnly)
@@ -102,9 +102,9 @@ func (a *alertPrograms) requireLetter(t *testing.T, l letter, name string, perce
 	require.WithinDuration(t, time.Now(), date, 5*time.Minute)
 }
 
-// An account and a user reach 80 and 100 % of their day: two mails each, and none
-// for what is cancelled and submitted again. Nothing but the programs, a Redis and
-// a mail server has a part in it.
+// An account and a user reach 80 and 100 % of their day: two mails each, and none for
+// messages that are cancelled and submitted again. Only the programs, a Redis and a
+// mail server take part.
 func TestQuotaMailsByThePrograms(t *testing.T) {
 	t.Parallel()
 	a := startAlertPrograms(t)
@@ -148,7 +148,8 @@ func TestQuotaMailsByThePrograms(t *testing.T) {
 		require.Zero(t, done.status, done.stderr)
 	}
 	push(10)
-	// Another user's mail, raised later, is there: no earlier one is under way.
+	// The mail of another user, raised later, has arrived, so no earlier one is still
+	// on its way.
 	a.operator(t, "user", "set", "bob", "--contact", "bob@receiver.example")
 	for n := range 8 {
 		require.Equal(t, http.StatusCreated, a.push(t, "", "bob", fmt.Sprint("m", n), 20*n))

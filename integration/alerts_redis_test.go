@@ -19,8 +19,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
-// The scripts raise the alerts that the model says, on a real Redis as on the
-// embedded store, and on a cluster.
+// The scripts raise the same alerts as the model, on a real Redis, on the embedded
+// store, and on a cluster.
 func TestAlertHistoriesOnRedis(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
@@ -39,8 +39,8 @@ func TestAlertHistoriesOnACluster(t *testing.T) {
 	})
 }
 
-// Each threshold alerts once, however many submitters cross it together, and
-// however often they go back below it and over it again.
+// Each threshold alerts once, however many submitters cross it together, and however
+// often the count falls below it and crosses it again.
 func TestPitfall34AHundredSubmittersOnRedis(t *testing.T) {
 	server := redistest.Real(t)
 	client := server.Client()

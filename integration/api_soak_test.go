@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	// apiSoakEnv is how long the clients go on; apiSoakDefault unless it is set.
+	// apiSoakEnv is how long the clients run; the default is apiSoakDefault.
 	apiSoakEnv     = "SENDLIMIT_TEST_API_SOAK"
 	apiSoakDefault = 8 * time.Second
 	apiSoakClients = 64
-	// apiSoakGrowth is by how many bytes the worker's memory may vary, once it has
-	// what it needs: of a minute's 300,000 requests not 100 bytes each are kept.
+	// apiSoakGrowth is how many bytes the worker's memory may grow after it has what it
+	// needs. A minute has 300,000 requests, so less than 100 bytes each are kept.
 	apiSoakGrowth = 16 << 20
 )
 
-// Sixty-four connections are served without an error, and the worker's memory
-// does not grow with what it has served.
+// Sixty-four connections are served without an error, and the worker's memory does not
+// grow with the number of requests.
 func TestAPISoak(t *testing.T) {
 	lasts := apiSoakDefault
 	if text := os.Getenv(apiSoakEnv); text != "" {
@@ -33,7 +33,7 @@ func TestAPISoak(t *testing.T) {
 	defer cancel()
 	wait := a.normalClients(ctx, t, apiSoakClients)
 
-	// The first third is for buffers and pools to get their size.
+	// In the first third, buffers and pools reach their size.
 	time.Sleep(lasts / 3)
 	early := a.memory(t)
 	most := early

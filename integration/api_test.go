@@ -23,8 +23,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// TestAPIProcess holds the built worker's API, on a real Redis, against clients
-// that are slow, broken, greedy or many.
+// TestAPIProcess tests the built worker's API, on a real Redis, with clients that are
+// slow, broken, greedy or many.
 func TestAPIProcess(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)
@@ -42,7 +42,7 @@ func TestAPIProcess(t *testing.T) {
 	}
 }
 
-// apiProcess is a worker that serves the API alone.
+// apiProcess is a worker that serves only the API.
 type apiProcess struct {
 	*workerProcess
 
@@ -58,8 +58,8 @@ func startAPI(t *testing.T, p programs) *apiProcess {
 	return &apiProcess{workerProcess: worker, address: u.Host}
 }
 
-// normalClients submit, each a message after the other, until the context ends.
-// Each request has to be accepted, and soon; wait says how many were.
+// normalClients submit, each one message after the other, until the context ends. Each
+// request must be accepted, and quickly; wait returns how many were.
 func (a *apiProcess) normalClients(ctx context.Context, t *testing.T, clients int) (wait func() int64) {
 	t.Helper()
 	var (
@@ -86,8 +86,8 @@ func (a *apiProcess) normalClients(ctx context.Context, t *testing.T, clients in
 	}
 }
 
-// beside runs what disturbs beside a few normal clients, who are answered all the
-// while.
+// beside runs disturb while a few normal clients submit. They get their answers all the
+// time.
 func (a *apiProcess) beside(t *testing.T, disturb func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -123,7 +123,7 @@ func apiLine(user, id string, after time.Duration) string {
 	return fmt.Sprintf(`{"id":%q,"user":%q,"send_at":%q,"title":"t"}`+"\n", id, user, at)
 }
 
-// connect opens a connection, for what no client of HTTP does.
+// connect opens a connection, for what no HTTP client does.
 func (a *apiProcess) connect(t *testing.T) *net.TCPConn {
 	t.Helper()
 	address, err := net.ResolveTCPAddr("tcp", a.address)
@@ -136,12 +136,12 @@ func (a *apiProcess) connect(t *testing.T) *net.TCPConn {
 
 const batchHead = "POST /v1/messages/batch HTTP/1.1\r\nHost: h\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-// slowConnections is more than the requests that are answered at a time.
+// slowConnections is more than the number of requests that are served at a time.
 const slowConnections = 300
 
-// trickle sends a beginning on many connections, and then a byte on each now and
-// then for as long as that is said, or until the server closes them all. It
-// returns how many it closed.
+// trickle sends a beginning on many connections, and then a byte on each now and then,
+// until lasts is over or the server has closed them all. It returns how many the server
+// closed.
 func (a *apiProcess) trickle(t *testing.T, beginning string, lasts time.Duration) (closed int) {
 	t.Helper()
 	open := make(map[net.Conn]bool)
@@ -161,7 +161,7 @@ func (a *apiProcess) trickle(t *testing.T, beginning string, lasts time.Duration
 	return slowConnections - len(open)
 }
 
-// Slow-loris: the headers have to come within 5 s, however they trickle.
+// Slow-loris: the headers must arrive within 5 s, even if they trickle.
 func headersTrickle(t *testing.T, a *apiProcess) {
 	t.Helper()
 	a.beside(t, func() {
@@ -169,7 +169,7 @@ func headersTrickle(t *testing.T, a *apiProcess) {
 	})
 }
 
-// Slow-loris: bodies have longer, and meanwhile take no other request's place.
+// Slow-loris: bodies have more time, but block no other request meanwhile.
 func bodiesTrickle(t *testing.T, a *apiProcess) {
 	t.Helper()
 	a.beside(t, func() {
@@ -178,8 +178,8 @@ func bodiesTrickle(t *testing.T, a *apiProcess) {
 	})
 }
 
-// Clients that close their half of the connection in the middle of a request,
-// or after it, and those that close all of it.
+// Clients close their half of the connection in the middle of a request or after it, or
+// close the whole connection.
 func halfClosedConnections(t *testing.T, a *apiProcess) {
 	t.Helper()
 	a.beside(t, func() {
@@ -209,8 +209,8 @@ func halfClosedConnections(t *testing.T, a *apiProcess) {
 	})
 }
 
-// hugeBatches sends batches of many lines, side by side; what the worker uses of
-// memory does not follow them.
+// hugeBatches sends batches of many lines in parallel. The worker's memory does not
+// grow with them.
 func hugeBatches(t *testing.T, a *apiProcess) {
 	t.Helper()
 	const batches, lines = 4, 12_000
@@ -229,7 +229,7 @@ func hugeBatches(t *testing.T, a *apiProcess) {
 	})
 }
 
-// batch sends lines of as many users, and requires that all are accepted.
+// batch sends lines, each for another user, and requires that all are accepted.
 func (a *apiProcess) batch(ctx context.Context, user string, lines int) error {
 	body, write := io.Pipe()
 	defer body.Close()
@@ -268,8 +268,8 @@ func (a *apiProcess) batch(ctx context.Context, user string, lines int) error {
 	return answers.Err()
 }
 
-// As many clients as there are places for batches send lines and read nothing;
-// they are not read from either, and take up no memory.
+// As many clients as there are places for batches send lines and read nothing. The
+// worker stops reading from them, and their memory stays small.
 func batchesThatNobodyReads(t *testing.T, a *apiProcess) {
 	t.Helper()
 	a.beside(t, func() {
@@ -281,7 +281,7 @@ func batchesThatNobodyReads(t *testing.T, a *apiProcess) {
 		text := strings.Repeat("{}\n", 10_000)
 		for range 16 {
 			conn := a.connect(t)
-			require.NoError(t, conn.SetReadBuffer(4096)) // so that its way back is full soon
+			require.NoError(t, conn.SetReadBuffer(4096)) // so that its way back fills up soon
 			require.NoError(t, conn.SetWriteDeadline(time.Now().Add(4*time.Second)))
 			sending.Go(func() {
 				_, err := io.WriteString(conn, batchHead)
@@ -298,7 +298,7 @@ func batchesThatNobodyReads(t *testing.T, a *apiProcess) {
 	})
 }
 
-// memory is what the worker has in memory, in bytes.
+// memory returns the worker's memory in bytes.
 func (w *workerProcess) memory(t *testing.T) int {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", w.command.Process.Pid))

@@ -20,16 +20,15 @@ const (
 	chaosUsers      = 20
 	chaosSubmitters = 4
 	chaosLanes      = 6
-	chaosMessages   = 40 // of a lane: a minute's worth
+	chaosMessages   = 40 // per lane: enough for a minute
 	chaosPause      = 2400 * time.Millisecond
 	chaosWorkers    = 2
 	chaosTolerance  = time.Second
 )
 
-// For a minute four submitters take, move and cancel messages of the same users
-// while two workers are killed, stopped and started at random. What was
-// delivered is what the submitters were told, but for what a worker was killed
-// over.
+// For a minute, four submitters submit, move and cancel messages of the same users
+// while two workers are killed, stopped and started at random. The deliveries are those
+// that the submitters were promised, except for messages that a worker was killed over.
 func TestManyProcessesAgreeOnEveryDelivery(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
@@ -77,8 +76,8 @@ func TestManyProcessesAgreeOnEveryDelivery(t *testing.T) {
 	r.tell()
 }
 
-// disturb starts a worker again and again, and kills it, or now and then stops
-// it, until all is to be calm.
+// disturb starts a worker again and again, and kills it or sometimes stops it, until
+// calm is closed.
 func (r *crashRound) disturb(name string, random *rand.Rand, calm <-chan struct{}) {
 	for {
 		worker := r.worker(name, crashPoint{})
@@ -93,7 +92,7 @@ func (r *crashRound) disturb(name string, random *rand.Rand, calm <-chan struct{
 		case <-calm:
 			end = syscall.SIGTERM
 		}
-		_ = worker.cmd.Process.Signal(end) // unless it has ended
+		_ = worker.cmd.Process.Signal(end) // fails if it has ended
 		<-worker.ended
 		if !worker.endedBy(syscall.SIGKILL) && !worker.endedWell() {
 			r.Errorf("%s: %s\n%s", name, worker.cmd.ProcessState, &worker.said)
@@ -106,7 +105,7 @@ func (r *crashRound) disturb(name string, random *rand.Rand, calm <-chan struct{
 	}
 }
 
-// tell logs what became of the messages.
+// tell logs the outcomes of the messages.
 func (r *crashRound) tell() {
 	r.Helper()
 	states := make(map[string]int)

@@ -26,7 +26,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
-// chargedSubmitter is a submitter on a store with an account of that tier.
+// chargedSubmitter opens a submitter on a store with an account of the tier.
 func chargedSubmitter(t *testing.T, client redis.UniversalClient, prefix string, tier accounts.Tier) *submit.Submitter {
 	t.Helper()
 	policies, err := settings.NewPolicies(client, prefix)
@@ -46,8 +46,7 @@ func chargedSubmitter(t *testing.T, client redis.UniversalClient, prefix string,
 	return submitter
 }
 
-// requireCharged waits until the charges are those of the messages that there
-// are.
+// requireCharged waits until the charges match the messages.
 func requireCharged(
 	t *testing.T, client redis.UniversalClient, prefix string, ids map[string][]string,
 ) {
@@ -88,8 +87,8 @@ func testAHundredSubmittersAtTheQuota(t *testing.T, client redis.UniversalClient
 	require.Equal(t, int64(limit), accepted.Load())
 	requireCharged(t, client, prefix, ids)
 
-	// Each threshold is alerted at most once, the last for certain, though a
-	// hundred reached them together.
+	// Each threshold is alerted at most once, and the last one certainly, although a
+	// hundred messages reach them together.
 	keys, err := keyspace.NewKeys(prefix)
 	require.NoError(t, err)
 	put, err := client.ZRange(t.Context(), keys.Notices(keyspace.Partition("acme")), 0, -1).Result()
@@ -101,7 +100,7 @@ func testAHundredSubmittersAtTheQuota(t *testing.T, client redis.UniversalClient
 	}, put)
 }
 
-// testRandomChangesAtOnce has several callers change the same few messages at a
+// testRandomChangesAtOnce lets several callers change the same few messages at the same
 // time.
 func testRandomChangesAtOnce(t *testing.T, client redis.UniversalClient, prefix string) {
 	t.Helper()
@@ -161,8 +160,8 @@ func TestChargesOnARealRedis(t *testing.T) {
 	testRandomChangesAtOnce(t, client, "random")
 }
 
-// Pitfall 16: account and user are on different masters, and the keys of every
-// script on one.
+// Pitfall 16: account and user are on different masters, and all keys of a script are
+// on one master.
 func TestPitfall16ChargesOnACluster(t *testing.T) {
 	t.Parallel()
 	client := redistest.RealCluster(t).Client()

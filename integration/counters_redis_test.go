@@ -19,8 +19,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// Counters and their model give the same answers to any history, on a real
-// Redis as on the embedded store.
+// Counters and their model give the same answers to any history, both on a real Redis
+// and on the embedded store.
 func TestCounterHistoriesOnRedis(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
@@ -30,8 +30,8 @@ func TestCounterHistoriesOnRedis(t *testing.T) {
 	})
 }
 
-// An event's limits and counters share a slot, and so do a key's counters and
-// the notice that they raise.
+// An event's limits and counters share a slot. So do a key's counters and the notice
+// that they raise.
 func TestPitfall16CountersOnACluster(t *testing.T) {
 	cluster := redistest.RealCluster(t)
 	client := cluster.Client()
@@ -65,17 +65,17 @@ func countersOfEveryKind() []counters.Counter {
 	}
 }
 
-// Pitfall 4: a client is killed at many points of all that it sends, and the
-// server has either counted the call with every expiry, or not at all.
+// Pitfall 4: a client is killed at many points of what it sends. The server has counted
+// the call with every expiry, or not at all.
 func TestPitfall04AClientKilledAnywhereLeavesNoKeyWithoutAnExpiry(t *testing.T) {
 	server := redistest.Real(t)
 	client := server.Client()
 	const points = 60
-	whole := 0 // bytes that a call takes
+	whole := 0 // bytes of a call
 	counted := 0
 	for point := range points + 1 {
 		require.NoError(t, client.ScriptFlush(t.Context()).Err(), "so that the script is sent, too")
-		most := -1 // the first is not cut, and measured
+		most := -1 // the first connection is not cut, but measured
 		if point > 0 {
 			most = whole * point / points
 		}
@@ -98,7 +98,8 @@ func TestPitfall04AClientKilledAnywhereLeavesNoKeyWithoutAnExpiry(t *testing.T) 
 		}
 		_ = dying.Close()
 
-		// What the server got is done once it has noticed that the client is gone.
+		// The server has processed what it received when it notices that the client is
+		// gone.
 		address := cut.LocalAddr().String()
 		require.Eventually(t, func() bool {
 			clients, err := client.ClientList(t.Context()).Result()
@@ -122,7 +123,7 @@ func TestPitfall04AClientKilledAnywhereLeavesNoKeyWithoutAnExpiry(t *testing.T) 
 
 var errCut = errors.New("the connection is cut")
 
-// cutConnection is closed once so many bytes were written; fewer than none is
+// cutConnection is closed after a number of written bytes; a negative number means
 // never.
 type cutConnection struct {
 	net.Conn
@@ -144,7 +145,7 @@ func (c *cutConnection) Write(p []byte) (int, error) {
 	return n, errors.Join(err, c.Close(), errCut)
 }
 
-// What the periods end by is the server's clock, to the millisecond.
+// Periods end by the server's clock, to the millisecond.
 func TestPitfall19CountersExpireWithTheirPeriod(t *testing.T) {
 	server := redistest.Real(t)
 	client := server.Client()

@@ -1,7 +1,7 @@
 package integration_test
 
 import (
-	"crypto/sha1" //nolint:gosec // Redis names scripts by it
+	"crypto/sha1" //nolint:gosec // Redis identifies scripts by it
 	"encoding/hex"
 	"fmt"
 	"go/ast"
@@ -19,12 +19,12 @@ import (
 	"github.com/sendlimit/sendlimiter/lua"
 )
 
-// scriptNames has the name of each script of the product, and of the queue's
-// with "asynq " before it, by its SHA-1: what a call names it by.
+// scriptNames has the name of each script of the product, and of the queue's with
+// "asynq " before it, by the SHA-1 that calls contain.
 type scriptNames map[string]string
 
-// nameScripts finds the scripts, and loads them into the store, so that a call
-// is one command and not a first try and another.
+// nameScripts finds the scripts, and loads them into the store, so that every call
+// needs only one command.
 func nameScripts(t *testing.T, client redis.Cmdable) scriptNames {
 	t.Helper()
 	names := make(scriptNames)
@@ -47,7 +47,7 @@ func (n scriptNames) add(t *testing.T, client redis.Cmdable, name, text string) 
 	n[hash] = name
 }
 
-// queueScripts reads the queue's scripts in its source, where they are called
+// queueScripts reads the queue's scripts from its source, where they are called
 // enqueueCmd, dequeueCmd and so on.
 func queueScripts(t *testing.T) map[string]string {
 	t.Helper()
@@ -75,8 +75,8 @@ func queueScripts(t *testing.T) map[string]string {
 	return scripts
 }
 
-// of names a command: a script by its name, any other by what it does and the
-// kind of key it does it to, "zadd watch".
+// of returns the name of a command: the name of a script, or else the command and the
+// kind of its key, "zadd watch".
 func (n scriptNames) of(prefix string, cmd redis.Cmder) string {
 	args := cmd.Args()
 	verb := cmd.Name()
@@ -86,7 +86,7 @@ func (n scriptNames) of(prefix string, cmd redis.Cmder) string {
 	first := fmt.Sprint(args[1])
 	switch verb {
 	case "eval":
-		hash := sha1.Sum([]byte(first)) //nolint:gosec // Redis names scripts by it
+		hash := sha1.Sum([]byte(first)) //nolint:gosec // Redis identifies scripts by it
 		first = hex.EncodeToString(hash[:])
 		fallthrough
 	case "evalsha":
@@ -100,7 +100,7 @@ func (n scriptNames) of(prefix string, cmd redis.Cmder) string {
 	return verb + " " + keyKind(prefix, first)
 }
 
-// keyKind is what a key holds, without whose it is.
+// keyKind returns what a key holds, without the name of its user or account.
 func keyKind(prefix, key string) string {
 	if rest, ours := strings.CutPrefix(key, prefix+":"); ours {
 		if _, of, partitioned := strings.Cut(rest, "}:"); partitioned {

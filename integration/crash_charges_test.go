@@ -15,7 +15,7 @@ import (
 // crashAccount is charged for some of the messages.
 const crashAccount = "acme"
 
-// held counts the charges of the account that are not settled.
+// held counts the charges of the account that are not yet settled.
 func (s crashStore) held(t *testing.T) int {
 	t.Helper()
 	n, err := s.client.ZCard(t.Context(), s.keys.Holds(crashAccount)).Result()
@@ -23,12 +23,12 @@ func (s crashStore) held(t *testing.T) int {
 	return int(n)
 }
 
-// requireCharges requires that the account is charged for exactly what was
-// accepted and not cancelled: for each attempt that a record names and that
-// charged an hour and a day. A cancel names one that charges nothing.
+// requireCharges requires that the account is charged for exactly what was accepted and
+// not cancelled: for each attempt that a record names and that charged an hour and a
+// day. A cancel's attempt charges nothing.
 func (s crashStore) requireCharges(t *testing.T, users map[string]userState) {
 	t.Helper()
-	const random = 12 // characters that an attempt begins with
+	const random = 12 // characters at the beginning of an attempt
 	charged := make(map[string]int)
 	for _, u := range users {
 		for _, record := range u.records {
@@ -57,7 +57,7 @@ func (s crashStore) requireCharges(t *testing.T, users map[string]userState) {
 	require.Equal(t, charged, found, "what the account is charged, and what was accepted")
 }
 
-// ofBase36 is a time in seconds as attempts spell it.
+// ofBase36 parses a time in seconds as in attempts.
 func ofBase36(t *testing.T, text string) time.Time {
 	t.Helper()
 	seconds, err := strconv.ParseInt(text, 36, 64)
@@ -65,7 +65,7 @@ func ofBase36(t *testing.T, text string) time.Time {
 	return time.Unix(seconds, 0)
 }
 
-// leaveHold leaves the hold of a submitter that has died, for a worker to find.
+// leaveHold leaves the hold of a submitter that has died, for a worker to settle.
 func (r *crashRound) leaveHold() {
 	r.Helper()
 	charges, err := quota.New(r.store.client, quota.Options{Prefix: r.base.Prefix, LookAfter: crashLookAfter})

@@ -14,36 +14,35 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// crashEvent is a line of a journal that several processes write. Each line is
-// one append, which outlives the process that made it: only a crash of the
-// machine could lose it.
+// crashEvent is a line of a journal that several processes write. Each line is one
+// append, which survives the process: only a crash of the machine could lose it.
 type crashEvent struct {
 	At      time.Time `json:"at"`
 	Process string    `json:"process"` // "worker 2"
 	Event   string    `json:"event"`
 
-	Call  string      `json:"call,omitempty"`  // of called
-	Point *crashPoint `json:"point,omitempty"` // of died
+	Call  string      `json:"call,omitempty"`  // for called
+	Point *crashPoint `json:"point,omitempty"` // for died
 
-	User  string `json:"user,omitempty"` // "" of a notice
+	User  string `json:"user,omitempty"` // "" for a notice
 	ID    string `json:"id,omitempty"`
-	Nonce string `json:"nonce,omitempty"` // of claims, free
+	Nonce string `json:"nonce,omitempty"` // for claims and free
 
-	Lane    int              `json:"lane,omitempty"` // of begins, ends
+	Lane    int              `json:"lane,omitempty"` // for begins and ends
 	Step    int              `json:"step,omitempty"`
-	SendAt  time.Time        `json:"send_at,omitzero"` // of begins: what is asked for
+	SendAt  time.Time        `json:"send_at,omitzero"` // for begins: the requested time
 	Outcome *message.Outcome `json:"outcome,omitempty"`
 	Detail  string           `json:"detail,omitempty"`
 }
 
-// The events. What a process claims and does not give free before it dies is
-// in doubt: nobody knows whether it was delivered. A notice is only once it is
-// being told.
+// The events. A message that a process claims and does not settle before it dies is in
+// doubt: it may or may not have been delivered. A notice is in doubt only if the
+// process has begun to send it.
 const (
 	eventCalled = "called" // a call, the first time a process makes it
 	eventDied   = "died"   // a crash point is reached; nothing follows
 	eventClaims = "claims" // is about to claim a message
-	eventFree   = "free"   // has settled it, or was not given it
+	eventFree   = "free"   // has settled it, or did not get it
 	eventTells  = "tells"  // is about to hand a claimed notice to the mail server
 	eventDoubts = "doubts" // the provider did not answer, or another took the message over
 	eventBegins = "begins" // a submitter is about to ask
@@ -51,7 +50,7 @@ const (
 	eventFails  = "fails"  // or an error: it may have been done
 )
 
-// crashJournal appends events of one process.
+// crashJournal appends the events of one process.
 type crashJournal struct {
 	process string
 
@@ -67,7 +66,7 @@ func openJournal(path, process string) (*crashJournal, error) {
 	return &crashJournal{process: process, file: file}, nil
 }
 
-// write panics where it can't: a journal with gaps proves nothing.
+// write panics if it fails: a journal with gaps proves nothing.
 func (j *crashJournal) write(e crashEvent) {
 	e.At, e.Process = time.Now(), j.process
 	line, err := json.Marshal(e)
@@ -81,8 +80,8 @@ func (j *crashJournal) write(e crashEvent) {
 	}
 }
 
-// readJournal reads what has been written so far: a line without its end is still
-// being written.
+// readJournal reads what has been written so far. It leaves out a line without its end,
+// which is still being written.
 func readJournal(t *testing.T, path string) []crashEvent {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -102,19 +101,17 @@ func readJournal(t *testing.T, path string) []crashEvent {
 	return events
 }
 
-// messageName is a message as processes speak of it; of a notice, which has no
-// user, the id alone.
+// messageName identifies a message; a notice, which has no user, has only the id.
 type messageName struct{ user, id string }
 
-// doubts counts for each message and notice how often nobody knows whether it was
-// delivered.
+// doubts counts for each message and notice how many deliveries are in doubt.
 func doubts(events []crashEvent) map[messageName]int {
 	type hand struct {
 		messageName
 
 		process, nonce string
 	}
-	claimed := make(map[hand]bool) // whether it may have gone out
+	claimed := make(map[hand]bool) // true if it may have been delivered
 	count := make(map[messageName]int)
 	for _, e := range events {
 		name := messageName{e.User, e.ID}

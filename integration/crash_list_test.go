@@ -15,8 +15,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// submitterCalls lists every call that a submitter makes for taking, moving and
-// cancelling messages. Before and after each it is made to die.
+// submitterCalls lists every call that a submitter makes to submit, move and cancel
+// messages. The tests kill it before and after each call.
 func submitterCalls() []string {
 	return []string{
 		"account/find", "account/stats_add", "asynq enqueue", "asynq schedule", "charge/hold", "charge/settle_hold",
@@ -49,8 +49,8 @@ type occasion int
 const (
 	callsAlways  occasion = iota
 	callsAtStart          // soon after a worker has started, with nothing to do
-	callsOnLoss           // when a submitter died over a message for later
-	callsOnHold           // when one died that had charged an account
+	callsOnLoss           // when a submitter died over a message for a later time
+	callsOnHold           // when a submitter died that had charged an account
 	callsOnQuota          // when an account has no messages left
 	callsOnPause          // when the provider asks for a pause
 	callsInTime           // when a worker has lived for a moment
@@ -58,9 +58,9 @@ const (
 	callsLate             // when it has lived for seconds
 )
 
-// crashTarget is a point that processes of a kind are to die at.
+// crashTarget is a point where processes of a kind die.
 type crashTarget struct {
-	worker bool // not a submitter
+	worker bool // or else a submitter
 	call   string
 	after  bool
 }
@@ -73,7 +73,7 @@ func (t crashTarget) String() string {
 	return fmt.Sprintf("%s, %s", name, crashPoint{Call: t.call, After: t.after})
 }
 
-// comes tells when the point does.
+// comes returns the occasion on which the point is reached.
 func (t crashTarget) comes() occasion {
 	switch {
 	case t.call == "place/check":
@@ -106,12 +106,12 @@ func (t crashTarget) comes() occasion {
 	return callsAlways
 }
 
-// paced reports whether the call is made only where the provider has a pace.
+// paced reports whether the call is made only if the provider has a pace.
 func (t crashTarget) paced() bool {
 	return strings.HasPrefix(t.call, "rate/permits_") || strings.HasPrefix(t.call, "rate/tokens_")
 }
 
-// crashTargets has both points of every call.
+// crashTargets returns both points of every call.
 func crashTargets() []crashTarget {
 	var targets []crashTarget
 	add := func(worker bool, calls []string) {
@@ -126,16 +126,16 @@ func crashTargets() []crashTarget {
 
 func crashPairCount() int { return (len(crashTargets()) + 1) / 2 }
 
-// crashPair returns the targets of a round. As many seeds in a row as there are
-// pairs, from a multiple of that, have all of them.
+// crashPair returns the targets of a round. Consecutive seeds, as many as there are
+// pairs and from a multiple of that number, have all pairs.
 func crashPair(seed uint64) [2]crashTarget {
 	count := uint64(crashPairCount()) //nolint:gosec // there are some
 	return crashPairs(rand.New(rand.NewPCG(seed/count, 1)))[seed%count]
 }
 
-// crashPairs puts all targets into random pairs, for a round each. The second of
-// a pair must still come when a process has died at the first. So it is one of a
-// worker after a submitter's, or one that every worker reaches when it starts.
+// crashPairs puts all targets into random pairs, one for each round. The second target
+// must still be reached after a process has died at the first. So it is a worker's
+// after a submitter's, or one that every worker reaches when it starts.
 func crashPairs(random *rand.Rand) [][2]crashTarget {
 	targets := crashTargets()
 	random.Shuffle(len(targets), func(i, j int) { targets[i], targets[j] = targets[j], targets[i] })
@@ -150,7 +150,7 @@ func crashPairs(random *rand.Rand) [][2]crashTarget {
 		case t.comes() == callsAtStart:
 			return 4
 		}
-		return 3 // the worker is to live for a while
+		return 3 // the worker must live for a while
 	}
 	slices.SortStableFunc(targets, func(a, b crashTarget) int { return rank(a) - rank(b) })
 	pairs := make([][2]crashTarget, crashPairCount())
@@ -160,7 +160,7 @@ func crashPairs(random *rand.Rand) [][2]crashTarget {
 	return pairs
 }
 
-// The second target of every pair still comes when a process died at the first.
+// The second target of every pair is still reached after a process died at the first.
 func TestCrashPairsReachBothTargets(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(100) {
@@ -173,9 +173,9 @@ func TestCrashPairsReachBothTargets(t *testing.T) {
 	}
 }
 
-// A round in which nobody dies and everything happens that can: the calls are
-// those that are listed above, and nothing else. A new call of the programs is
-// to be listed, so that they die around it too.
+// In a round nobody dies and everything happens that can. The calls are exactly those
+// listed above. A new call of the programs must be listed, so that they die around it
+// too.
 func TestCrashPointsAreAllListed(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
@@ -183,7 +183,7 @@ func TestCrashPointsAreAllListed(t *testing.T) {
 	scripts := nameScripts(t, server.Client())
 	listed := map[string][]string{submitterName: submitterCalls(), workerName: workerCalls()}
 	made := map[string][]string{}
-	// What depends on what is in hand at one moment a slow machine may miss.
+	// A slow machine may miss a call that depends on messages in hand at one moment.
 	for try := range 3 {
 		r := newCrashRound(t, server, scripts, "list-"+strconv.Itoa(try), 3, "2/1s", "3/2s", crashDailyRule)
 		r.tolerate(150 * time.Millisecond)
@@ -204,7 +204,7 @@ func TestCrashPointsAreAllListed(t *testing.T) {
 	require.Equal(t, listed, made)
 }
 
-// everythingPlan has a message for everything that can become of one.
+// everythingPlan has a message for every possible outcome.
 func everythingPlan() crashPlan {
 	submit := func(user, id string, in time.Duration) crashStep {
 		return crashStep{Do: doSubmit, User: user, ID: id, In: in}
@@ -233,18 +233,18 @@ func everythingPlan() crashPlan {
 			{Do: doMove, User: "dora", ID: "paid", In: 11 * time.Second},
 			{Do: doCancel, User: "dora", ID: "paid"},
 			gone, again, full,
-			// As many as the account may have, and one more.
+			// As many as the account may submit, and one more.
 			paid(submit("fay", "first", 5*time.Second)), paid(submit("fay", "second", 6*time.Second)),
 			paid(submit("fay", "third", 7*time.Second)), paid(submit("fay", "fourth", 8*time.Second)),
 		},
-		// Lost by the queue, and late by then.
+		// The queue loses it, and it becomes late.
 		{
 			submit("bob", "lost-1", 5*time.Second), submit("bob", "lost-2", 5*time.Second),
 			submit("bob", "lost-3", 6*time.Second), submit("bob", "now", 0),
 		},
 	}
-	// In a worker's hands when it is told to stop, and when it tells the queue
-	// that it is still there.
+	// The worker has them in hand when it is told to stop, and when it reports to the
+	// queue that it is alive.
 	for i := range 40 {
 		user := "user-" + strconv.Itoa(i)
 		held := submit(user, "held", time.Duration(1500+150*i)*time.Millisecond)
@@ -254,8 +254,8 @@ func everythingPlan() crashPlan {
 	return plan
 }
 
-// requireEmptyHands requires that everything claimed was settled: nobody died.
-// What is in doubt after a crash is judged by the same account.
+// requireEmptyHands requires that everything claimed was settled, because nobody died.
+// The same count judges what is in doubt after a crash.
 func requireEmptyHands(t *testing.T, events []crashEvent) {
 	t.Helper()
 	left := make(map[string]int)

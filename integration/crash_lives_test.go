@@ -8,19 +8,19 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// life is one message, as its submitter knows it: of an id that was cancelled
-// and submitted again there are several.
+// life is one message, as its submitter knows it. An id that was cancelled and
+// submitted again has several.
 type life struct {
 	messageName
 
 	number   int
 	provider string
 	expires  bool
-	// may tells what nobody has an answer about.
+	// may is set if a request got no answer.
 	mayBeAbsent, mayBeCancelled bool
-	absent, cancelled           bool // by an answer
-	// places has the send time that was acknowledged last, and those asked for
-	// since that may hold instead; ever has all there were.
+	absent, cancelled           bool // according to an answer
+	// places has the send time that was acknowledged last, and those requested since
+	// that may apply instead; ever has all send times there were.
 	places, ever []time.Time
 }
 
@@ -28,7 +28,7 @@ type life struct {
 // explains.
 func livesOf(plans map[string]crashPlan, events []crashEvent) (lives []*life, faults []string) {
 	latest := make(map[messageName]*life)
-	asked := make(map[string]int) // how often each step was
+	asked := make(map[string]int) // how often each step was requested
 	for _, e := range events {
 		if e.Event != eventBegins && e.Event != eventEnds {
 			continue
@@ -69,7 +69,7 @@ func (l *life) asks(step crashStep, e crashEvent) {
 	}
 }
 
-// answered takes in an answer; first tells that the step was asked for once.
+// answered applies an answer; first is true if the step was requested once.
 func (l *life) answered(step crashStep, e crashEvent, first bool) (problem string) {
 	o := e.Outcome
 	switch {
@@ -102,14 +102,13 @@ func (l *life) stands(at time.Time) {
 	l.ever = append(l.ever, at)
 }
 
-// mayHaveGone reports whether the message may be one that has given its id
-// back.
+// mayHaveGone reports whether the message may have given its id back.
 func (l *life) mayHaveGone() bool {
 	return l.absent || l.mayBeAbsent || l.mayBeCancelled || l.provider == providerGone || l.expires
 }
 
-// bounds says how often the message is delivered at least and at most, where
-// nobody knows of so many deliveries whether they reached the provider.
+// bounds returns how often the message is delivered at least and at most, if doubts is
+// the number of deliveries that may or may not have reached the provider.
 func (l *life) bounds(doubts int, skip, usedUp bool) (least, most int) {
 	switch {
 	case l.absent || l.provider == providerGone:
@@ -127,7 +126,7 @@ func (l *life) bounds(doubts int, skip, usedUp bool) (least, most int) {
 	return least, most
 }
 
-// mayEnd reports whether a record may be what is left of the message.
+// mayEnd reports whether the record is a possible end of the message.
 func (l *life) mayEnd(record map[string]string, doubts int, skip, usedUp bool) bool {
 	if record == nil {
 		return l.absent || l.mayBeAbsent
@@ -147,11 +146,11 @@ func (l *life) mayEnd(record map[string]string, doubts int, skip, usedUp bool) b
 	return false
 }
 
-// earliest is the earliest time that a delivery of the message may have.
+// earliest returns the earliest possible delivery time of the message.
 func (l *life) earliest(doubts int) time.Time {
 	from := l.places
 	if doubts > 0 {
-		from = l.ever // the one in doubt came before a move
+		from = l.ever // the one in doubt was before a move
 	}
 	first := from[0]
 	for _, at := range from {

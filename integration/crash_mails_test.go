@@ -22,7 +22,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// waiting counts the notices about some subjects that have not ended.
+// waiting counts the notices about the subjects that have not ended.
 func (s crashStore) waiting(t *testing.T, subjects ...string) int {
 	t.Helper()
 	counts := make(map[string]*redis.IntCmd)
@@ -41,7 +41,7 @@ func (s crashStore) waiting(t *testing.T, subjects ...string) int {
 	return n
 }
 
-// notices reads all that is known of notices, by id.
+// notices reads all notices, by id.
 func (s crashStore) notices(t *testing.T) map[string]map[string]string {
 	t.Helper()
 	found := make(map[string]map[string]string)
@@ -54,7 +54,7 @@ func (s crashStore) notices(t *testing.T) map[string]map[string]string {
 	return found
 }
 
-// find lists the keys of all partitions that are named so.
+// find lists the keys of all partitions that match a pattern.
 func (s crashStore) find(t *testing.T, pattern string) []string {
 	t.Helper()
 	keys, err := s.client.Keys(t.Context(), s.keys.Prefix()+":{p*}:"+pattern).Result()
@@ -62,19 +62,19 @@ func (s crashStore) find(t *testing.T, pattern string) []string {
 	return keys
 }
 
-// mailKey begins the Message-ID of a notice.
+// mailKey returns the beginning of a notice's Message-ID.
 func mailKey(id string) string {
 	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:16])
 }
 
-// messageKey is the Message-ID of a mail, without the domain.
+// messageKey returns the Message-ID of a mail, without the domain.
 func messageKey(header mail.Header) string {
 	key, _, _ := strings.Cut(strings.TrimPrefix(header.Get("Message-ID"), "<"), "@")
 	return key
 }
 
-// mailed counts the mails that arrived by their Message-IDs, without the domain.
+// mailed counts the mails that arrived, by their Message-IDs without the domain.
 func mailed(t *testing.T, mails []notifiertest.Mail) map[string]int {
 	t.Helper()
 	found := make(map[string]int)
@@ -86,8 +86,8 @@ func mailed(t *testing.T, mails []notifiertest.Mail) map[string]int {
 	return found
 }
 
-// noticeFaults holds the mails that arrived against the notices there are, and
-// those against what was reached.
+// noticeFaults compares the mails that arrived with the notices, and the notices with
+// the thresholds that were reached.
 func (r *crashRound) noticeFaults() []string {
 	r.Helper()
 	notices, unsure, arrived := r.store.notices(r.T), doubts(r.history.events), mailed(r.T, r.mails.Mails())
@@ -114,7 +114,7 @@ func (r *crashRound) noticeFaults() []string {
 	return append(found, r.alertFaults(notices)...)
 }
 
-// alertFaults looks whether everything that was reached was alerted.
+// alertFaults checks that everything that was reached was alerted.
 func (r *crashRound) alertFaults(noticeFields map[string]map[string]string) []string {
 	r.Helper()
 	var found []string
@@ -153,15 +153,15 @@ func (r *crashRound) alertFaults(noticeFields map[string]map[string]string) []st
 	return found
 }
 
-// alerted is the highest threshold of a subject and a day that was alerted, which
-// is a fault if a higher one was reached.
+// alerted returns the highest threshold of a subject and a day that was alerted. It
+// adds a fault if a higher one was reached.
 func (r *crashRound) alerted(letter, subject string, day time.Time, used, limit int64, faults *[]string) int {
 	r.Helper()
 	flag, err := r.store.client.Get(r.Context(), r.store.keys.Alert(letter, subject, day.UnixMilli())).Int()
 	if !errors.Is(err, redis.Nil) {
 		require.NoError(r, err)
 	}
-	// A day that is over alerts nobody.
+	// A past day alerts nobody.
 	if flag < reached(used, limit) && time.Now().Before(day.Add(24*time.Hour)) {
 		*faults = append(*faults, fmt.Sprintf("%s: %d of %d on %s, and %d %% is alerted", subject, used, limit, day, flag))
 	}
@@ -173,7 +173,7 @@ func (r *crashRound) daily() bool {
 	return slices.ContainsFunc(r.history.policy.Rules, func(rule policy.Rule) bool { return rule.String() == crashDailyRule })
 }
 
-// reached is the highest threshold that is reached, 0 for none.
+// reached returns the highest threshold that is reached, 0 for none.
 func reached(used, limit int64) int {
 	highest := 0
 	for _, percent := range crashAlertAt() {
@@ -184,7 +184,7 @@ func reached(used, limit int64) int {
 	return highest
 }
 
-// settledCharges is what the account is charged for and no longer held, by day.
+// settledCharges returns what the account is charged for and not holding, by day.
 func (r *crashRound) settledCharges() map[time.Time]int64 {
 	r.Helper()
 	charged := make(map[time.Time]int64)

@@ -23,20 +23,20 @@ import (
 
 const (
 	crashTier = "small"
-	// crashDaily is how many messages a user has in a day, where a round has the
-	// rule that says so: as many as it can get, so that none is shifted to the next day.
+	// crashDaily is how many messages a user may have in a day, in rounds with a daily
+	// rule. It is as many as a user gets, so that none is shifted to the next day.
 	crashDaily     = 9
 	crashDailyRule = "9/calendar_day"
 	crashSender    = "alerts@sender.example"
-	// crashGus reached a threshold a while ago, and is to be told of in a digest.
+	// crashGus reached a threshold a while ago, and is due to be listed in a digest.
 	crashGus       = "gus"
 	crashGusBefore = 2 * time.Hour
 )
 
-// crashAlertAt is when users and the account alert, in percent.
+// crashAlertAt returns when users and the account alert, in percent.
 func crashAlertAt() []int { return []int{20, 100} }
 
-// crashContacts are the users who have a contact of their own.
+// crashContacts are the users who have their own contact.
 func crashContacts() []string { return []string{"ann", "cleo", "fay"} }
 
 // crashAnnouncer has points around the delivery of a notice.
@@ -45,7 +45,7 @@ type crashAnnouncer struct {
 	next notifier.Announcer
 }
 
-// Announce delivers by the announcer within.
+// Announce delivers through the inner announcer.
 func (a crashAnnouncer) Announce(ctx context.Context, to string, n notifier.Notice) notifier.Result {
 	call := a.hook.before(nil, callAnnounce)
 	a.hook.journal.write(crashEvent{Event: eventTells, ID: n.ID})
@@ -57,8 +57,8 @@ func (a crashAnnouncer) Announce(ctx context.Context, to string, n notifier.Noti
 	return result
 }
 
-// openMailServer starts the mail server of a round, which turns the first mail
-// away for now.
+// openMailServer starts the mail server of a round, which rejects the first mail
+// temporarily.
 func (r *crashRound) openMailServer() {
 	r.Helper()
 	var err error
@@ -74,8 +74,8 @@ func (r *crashRound) openMailServer() {
 	})
 }
 
-// openAccount makes the account that is charged, and has it and some users be told
-// of what they reach.
+// openAccount creates the account that is charged, and sets the contacts of the account
+// and of some users.
 func (r *crashRound) openAccount() {
 	r.Helper()
 	directory, err := accounts.New(r.store.client, r.base.Prefix)
@@ -84,7 +84,7 @@ func (r *crashRound) openAccount() {
 	require.NoError(r, directory.SetTier(r.Context(), tier))
 	_, err = directory.Create(r.Context(), accounts.Account{
 		Name: crashAccount, Tier: crashTier, Contact: "ops@receiver.example",
-		ReportAt: time.Now().UTC().Add(-time.Hour).Format("15:04"), // there is one to be made
+		ReportAt: time.Now().UTC().Add(-time.Hour).Format("15:04"), // a report is due
 	})
 	require.NoError(r, err)
 	r.ageAccount()
@@ -95,8 +95,8 @@ func (r *crashRound) openAccount() {
 	}
 }
 
-// ageAccount has the account be there since before yesterday: a new one has no
-// report of the days before it.
+// ageAccount makes the account older than two days: a new account has no report for the
+// days before it.
 func (r *crashRound) ageAccount() {
 	r.Helper()
 	key := r.store.keys.Accounts()
@@ -111,8 +111,8 @@ func (r *crashRound) ageAccount() {
 	require.NoError(r, r.store.client.HSet(r.Context(), key, crashAccount, text).Err())
 }
 
-// leaveNotices leaves a report that the queue never got, and a user for a
-// digest, for a worker to find.
+// leaveNotices leaves a report that the queue never got, and a user for a digest, for a
+// worker to find.
 func (r *crashRound) leaveNotices() {
 	r.Helper()
 	r.left = time.Now().UTC()
@@ -129,13 +129,13 @@ func (r *crashRound) leaveNotices() {
 	}).Err())
 }
 
-// gus is the entry of crashGus.
+// gus returns the entry of crashGus.
 func (r *crashRound) gus() string {
 	day := r.left.Truncate(24 * time.Hour).UnixMilli()
 	return fmt.Sprintf("%d/100/%d/%d/%s/%s", day, crashDaily, crashDaily, r.history.policy.Name, crashGus)
 }
 
-// pace has the provider called at a pace that nothing has to wait for.
+// pace sets a pace for the provider that delays nothing.
 func (r *crashRound) pace() {
 	r.Helper()
 	paces, err := rate.NewPaces(r.store.client, r.base.Prefix, deliver.PaceTarget)
@@ -143,5 +143,5 @@ func (r *crashRound) pace() {
 	require.NoError(r, paces.Apply(r.Context(), rate.Pace{Rate: perSecond(500), Burst: 100}))
 }
 
-// gathered is where those are who are told of together with a user.
+// gathered returns the key of those who are listed together with a user.
 func (s crashStore) gathered(user string) string { return s.keys.Gathered(keyspace.Partition(user)) }

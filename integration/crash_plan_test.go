@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// crashStep is what a submitter asks for.
+// crashStep is one request of a submitter.
 type crashStep struct {
 	Wait time.Duration `json:"wait"` // before it
 	Do   string        `json:"do"`
 	User string        `json:"user"`
 	ID   string        `json:"id"`
-	// Life counts the messages that had the id before.
+	// Life counts the earlier messages with the id.
 	Life    int           `json:"life"`
-	Account string        `json:"account,omitempty"` // of a submit: who is charged
-	In      time.Duration `json:"in"`                // from when it is asked for; zero of a submit for as soon as possible
+	Account string        `json:"account,omitempty"` // for a submit: who is charged
+	In      time.Duration `json:"in"`                // after the request; zero means as soon as possible for a submit
 	Shift   bool          `json:"shift,omitempty"`
 	Expires time.Duration `json:"expires,omitempty"` // after the send time
-	// Provider says how the provider takes the message.
+	// Provider is how the provider treats the message.
 	Provider string `json:"provider,omitempty"`
-	// GiveUp has a submitter that died over it not ask again.
+	// GiveUp means that a submitter that died over it does not repeat it.
 	GiveUp bool `json:"give_up,omitempty"`
 }
 
@@ -31,7 +31,7 @@ const (
 	doCancel = "cancel"
 )
 
-// How a provider takes a message.
+// How a provider treats a message.
 const (
 	providerTakes = ""
 	providerBusy  = "busy"  // 503 at the first attempt
@@ -41,12 +41,12 @@ const (
 	providerFull  = "full"  // 429 at the first attempt, and a second to wait
 )
 
-// crashPlan is what submitters ask for: a lane after the other step by step,
-// the lanes side by side. A message belongs to one lane, a user to all.
+// crashPlan is what submitters request. Lanes run in parallel, the steps of a lane one
+// after the other. A message belongs to one lane, a user to all.
 type crashPlan [][]crashStep
 
-// randomPlan has so many messages in each lane, a good part of which is shifted,
-// moved, cancelled, or submitted again with other content.
+// randomPlan has the number of messages in each lane. Many of them are shifted, moved,
+// cancelled, or submitted again with other content.
 func randomPlan(random *rand.Rand, name string, users []string, lanes, messages int, pause time.Duration) crashPlan {
 	plan := make(crashPlan, lanes)
 	for lane := range plan {

@@ -14,16 +14,15 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// crashPoint is where a process kills itself: just before it makes a call, or
-// after the other side has done what was asked and before the process knows.
+// crashPoint is where a process kills itself: just before it makes a call, or after the
+// other side has done what was requested and before the process knows.
 //
-// A program reaches the outside by the client and the notifier that it is
-// given, and by nothing else. So the points are put there, by the tests: the
-// product has no code for them, and no call of it can be without.
+// A program calls others only through its client and its notifier. So the tests put the
+// points there: the product has no code for them, and none of its calls can lack them.
 type crashPoint struct {
 	Call  string `json:"call"`
 	After bool   `json:"after"`
-	Nth   int    `json:"nth"` // time that the call is made, from 1
+	Nth   int    `json:"nth"` // which of these calls, from 1
 }
 
 func (p crashPoint) String() string {
@@ -40,7 +39,7 @@ const (
 	callAnnounce = "announce"
 	callClaim    = "message/claim"
 	callSettle   = "message/settle"
-	// The same of notices.
+	// The same for notices.
 	callNoticeClaim  = "notice/claim"
 	callNoticeSettle = "notice/settle"
 )
@@ -48,15 +47,15 @@ const (
 func claims(call string) bool  { return call == callClaim || call == callNoticeClaim }
 func settles(call string) bool { return call == callSettle || call == callNoticeSettle }
 
-// crashHook sees every call of a process, keeps account of the messages it has
-// in hand, and kills the process at its point.
+// crashHook sees every call of a process, tracks the messages it has in hand, and kills
+// the process at its point.
 type crashHook struct {
 	names   scriptNames
 	prefix  string
-	point   crashPoint // of no call: the process lives
+	point   crashPoint // without a call, the process lives
 	journal *crashJournal
 
-	mu   sync.Mutex // held for ever by the one that dies: nobody else goes on
+	mu   sync.Mutex // held for ever by the one that dies: nobody else continues
 	made map[string]int
 }
 
@@ -64,12 +63,12 @@ func newCrashHook(names scriptNames, prefix string, point crashPoint, journal *c
 	return &crashHook{names: names, prefix: prefix, point: point, journal: journal, made: make(map[string]int)}
 }
 
-// crashCall is one round trip, of which a pipeline carries several calls.
+// crashCall is one round trip; a pipeline carries several calls.
 type crashCall struct {
 	cmds  []redis.Cmder
 	of    []string // the name of each command
 	names []string // each once
-	nth   []int    // time that each of them is made
+	nth   []int    // how often each of them was made
 }
 
 func (h *crashHook) before(cmds []redis.Cmder, names ...string) crashCall {
@@ -110,7 +109,7 @@ func (h *crashHook) after(call crashCall) {
 	h.reached(call, true)
 }
 
-// answered keeps account of what a claim or a settlement was told.
+// answered tracks the answer to a claim or a settlement.
 func (h *crashHook) answered(cmd redis.Cmder, name string) {
 	if redis.HasErrorPrefix(cmd.Err(), "NOSCRIPT") && claims(name) {
 		h.hand(cmd, name, eventFree)
@@ -133,13 +132,12 @@ func (h *crashHook) answered(cmd redis.Cmder, name string) {
 	}
 }
 
-// hand writes down what becomes of the message or notice that a claim or a
-// settlement is about.
+// hand records what happens to the message or notice of a claim or a settlement.
 func (h *crashHook) hand(cmd redis.Cmder, name, event string) {
 	const keys = 3 // EVALSHA, the script and the number of keys come first
 	args := cmd.Args()
 	count, _ := args[2].(int)
-	nonce := 3 // its ARGV
+	nonce := 3 // in its ARGV
 	switch name {
 	case callClaim:
 		nonce = 11
@@ -193,8 +191,8 @@ func (h *crashHook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	}
 }
 
-// ProcessPipelineHook has points around a pipeline: the points of all calls in
-// it, which are made together.
+// ProcessPipelineHook has points around a pipeline: the points of all its calls, which
+// are made together.
 func (h *crashHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
 	return func(ctx context.Context, cmds []redis.Cmder) error {
 		call := h.before(cmds)
@@ -210,7 +208,7 @@ type crashNotifier struct {
 	next notifier.Notifier
 }
 
-// Notify delivers by the notifier within.
+// Notify delivers through the inner notifier.
 func (n crashNotifier) Notify(ctx context.Context, what notifier.Notification) notifier.Result {
 	call := n.hook.before(nil, callNotify)
 	result := n.next.Notify(ctx, what)

@@ -25,10 +25,10 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
-// crashEnv has TestCrashProcess be the process it describes.
+// crashEnv makes TestCrashProcess the process that it describes.
 const crashEnv = "SENDLIMIT_TEST_CRASH"
 
-// crashConfig is what a submitter or worker in a process of its own is told.
+// crashConfig configures a submitter or worker in a separate process.
 type crashConfig struct {
 	Name     string      `json:"name"` // "worker 2"
 	Point    crashPoint  `json:"point,omitzero"`
@@ -36,16 +36,16 @@ type crashConfig struct {
 	Prefix   string      `json:"prefix"`
 	Scripts  scriptNames `json:"scripts"`
 	Journal  string      `json:"journal"`
-	Plan     string      `json:"plan,omitempty"` // of a submitter: the file it is in
+	Plan     string      `json:"plan,omitempty"` // for a submitter: the file of the plan
 	Batch    bool        `json:"batch,omitempty"`
-	Receiver string      `json:"receiver,omitempty"` // of a worker: the provider's URL
-	Mails    string      `json:"mails,omitempty"`    // of a worker: the mail server's
+	Receiver string      `json:"receiver,omitempty"` // for a worker: the provider's URL
+	Mails    string      `json:"mails,omitempty"`    // for a worker: the mail server's URL
 	Skip     bool        `json:"skip,omitempty"`
-	// Tolerance of a worker: how late is not late.
+	// Tolerance of a worker: up to here nothing is late.
 	Tolerance time.Duration `json:"tolerance,omitempty"`
 }
 
-// Times of the processes: short, so that a round is.
+// Times of the processes. They are short, so that a round is short.
 const (
 	crashPushTimeout  = 400 * time.Millisecond
 	crashSettleMargin = 400 * time.Millisecond
@@ -88,8 +88,8 @@ func (p *crashProcess) running() bool {
 	}
 }
 
-// killed reports whether a process that has ended was killed, and requires that
-// otherwise it ended well.
+// killed reports whether a process that has ended was killed. If not, it requires that
+// the process ended well.
 func (p *crashProcess) killed(t *testing.T) bool {
 	t.Helper()
 	if p.endedBy(syscall.SIGKILL) {
@@ -99,8 +99,8 @@ func (p *crashProcess) killed(t *testing.T) bool {
 	return false
 }
 
-// endedWell reports whether a process ended by itself and well. One that is told
-// to stop before it listens to that ends by the signal.
+// endedWell reports whether a process ended by itself and without an error. A process
+// that is told to stop before it listens for that ends by the signal.
 func (p *crashProcess) endedWell() bool {
 	return p.cmd.ProcessState.Success() || p.endedBy(syscall.SIGTERM)
 }

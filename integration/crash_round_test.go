@@ -23,23 +23,23 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
-// crashRound is some submitters and workers on a part of a store of their own,
-// any of which may die, until everything they accepted has ended.
+// crashRound is some submitters and workers on their own part of a store. Any of them
+// may die. It lasts until everything they accepted has ended.
 type crashRound struct {
 	*testing.T
 
 	store    crashStore
-	base     crashConfig // what all its processes are told
+	base     crashConfig // common to all its processes
 	folder   string
 	receiver *notifiertest.Receiver
 	mails    *notifiertest.MailServer
-	history  crashHistory // so far: policy, plans and how it is judged
+	history  crashHistory // so far: policy, plans and how to judge it
 	ids      map[string][]string
-	perDay   int64     // messages of the account
-	left     time.Time // when notices were left for it; zero for none
+	perDay   int64     // messages a day of the account
+	left     time.Time // when notices were left for the worker; zero for none
 }
 
-// newCrashRound makes a round with an account of so many messages a day.
+// newCrashRound makes a round with an account of perDay messages a day.
 func newCrashRound(
 	t *testing.T, server *redistest.Server, scripts scriptNames, prefix string, perDay int64, rules ...string,
 ) *crashRound {
@@ -66,7 +66,7 @@ func newCrashRound(
 	return r
 }
 
-// tolerate says how late is not late.
+// tolerate sets how late a message may be.
 func (r *crashRound) tolerate(d time.Duration) {
 	r.base.Tolerance, r.history.tolerance = d, d
 }
@@ -102,8 +102,8 @@ func (r *crashRound) worker(name string, point crashPoint) *crashProcess {
 	return startCrashProcess(r.T, config)
 }
 
-// look reads the store, and requires that nothing is wrong with it at this
-// moment. It reports how much has not ended.
+// look reads the store, and requires that nothing is wrong with it at this moment. It
+// returns how much has not ended.
 func (r *crashRound) look() int {
 	r.Helper()
 	pending := 0
@@ -119,7 +119,7 @@ func (r *crashRound) look() int {
 	return pending + r.store.held(r.T) + r.store.waiting(r.T, subjects...)
 }
 
-// judge holds all that happened against what the submitters were told.
+// judge compares what happened with what the submitters were told.
 func (r *crashRound) judge() {
 	r.Helper()
 	require.Zero(r, r.look())
@@ -131,8 +131,8 @@ func (r *crashRound) judge() {
 	r.store.remove(r.T, "asynq:{"+queue.Name(r.base.Prefix)+"}:*")
 }
 
-// require fails with the journal, for faults that are about a message with that
-// message's part of it.
+// require fails with the journal. Faults about a message show only that message's part
+// of it.
 func (r *crashRound) require(faults []string) {
 	r.Helper()
 	if len(faults) == 0 {
@@ -152,10 +152,10 @@ func (r *crashRound) require(faults []string) {
 	require.Fail(r, "what no crash may leave", "%s\n\n%s", strings.Join(faults, "\n"), &story)
 }
 
-// stop tells a process to stop, and waits until it has.
+// stop tells a process to stop, and waits until it has stopped.
 func (r *crashRound) stop(p *crashProcess) {
 	r.Helper()
-	_ = p.cmd.Process.Signal(syscall.SIGTERM) // unless it has ended by itself
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // fails if it has ended by itself
 	r.await(p)
 }
 
@@ -168,20 +168,20 @@ func (r *crashRound) await(p *crashProcess) {
 	}
 }
 
-// crashCast is who plays a round, and how.
+// crashCast says which processes play a round, and how.
 type crashCast struct {
 	submitter, worker []crashPoint  // where they die, one life after the other
-	stop              time.Duration // how long after its first work a worker is told to stop, once; zero for never
-	empties           time.Duration // when the queue loses everything; zero for never
+	stop              time.Duration // how long after its first work a worker is told to stop, once; zero means never
+	empties           time.Duration // when the queue loses everything; zero means never
 	certain           int           // how many of the worker's points must be reached, the first ones
-	patience          time.Duration // how long a worker goes on for those when all is done
+	patience          time.Duration // how long a worker continues for those when all is done
 	random            *rand.Rand
 }
 
 const submitterName, workerName = "submitter", "worker"
 
-// play runs a submitter and a worker until all is done, starting each again
-// whenever it has died, and judges.
+// play runs a submitter and a worker until all is done, restarts each whenever it has
+// died, and judges.
 func (r *crashRound) play(c crashCast) {
 	r.Helper()
 	next := func(points *[]crashPoint) (point crashPoint) {
@@ -213,7 +213,7 @@ func (r *crashRound) play(c crashCast) {
 			c.stop = 0
 			r.stop(worker)
 			r.look()
-			point := worker.config.Point // still to come
+			point := worker.config.Point // not yet reached
 			if worker.endedBy(syscall.SIGKILL) {
 				point = next(&c.worker)
 				c.certain--
@@ -236,8 +236,8 @@ func (r *crashRound) play(c crashCast) {
 	r.judge()
 }
 
-// finish has a worker that lives do what is left: the last one may have ended
-// over a report or a digest that it had only just made.
+// finish lets a living worker do the rest: the last one may have died over a report or
+// a digest that it had just made.
 func (r *crashRound) finish() {
 	r.Helper()
 	for began := time.Now(); r.look() > 0; {
@@ -251,7 +251,7 @@ func (r *crashRound) finish() {
 	}
 }
 
-// inTime requires that the round does not go on for ever.
+// inTime requires that the round does not run for ever.
 func (r *crashRound) inTime(began time.Time, worker *crashProcess) {
 	r.Helper()
 	if time.Since(began) < 2*time.Minute {
@@ -267,7 +267,7 @@ func (r *crashRound) inTime(began time.Time, worker *crashProcess) {
 	require.Fail(r, "the round does not end", "%s\n%q\n%s", &text, queued, &worker.said)
 }
 
-// died counts at which points processes died, and of which kind they were.
+// died counts the deaths of processes, by point and kind of process.
 func (r *crashRound) died() map[crashTarget]int {
 	count := make(map[crashTarget]int)
 	for _, e := range readJournal(r.T, r.base.Journal) {
@@ -278,7 +278,7 @@ func (r *crashRound) died() map[crashTarget]int {
 	return count
 }
 
-// works is for how long there has been a worker that takes tasks.
+// works returns for how long there has been a worker that takes tasks.
 func (r *crashRound) works() time.Duration {
 	for _, e := range readJournal(r.T, r.base.Journal) {
 		if e.Process == workerName && e.Call == "asynq dequeue" {

@@ -33,7 +33,7 @@ type userState struct {
 	records map[string]map[string]string // by id
 	places  map[string]int64             // send times by id, Unix ms
 	watched map[string]int64             // when to look, Unix ms, by watch member
-	dead    map[string]int64             // when it ended, Unix ms, by dead-letter member
+	dead    map[string]int64             // when they ended, Unix ms, by dead-letter member
 }
 
 // Record states, as lua/fragments/record.lua has them.
@@ -47,7 +47,7 @@ const (
 	stateUncertain = "u"
 )
 
-// state reads a user's part, with the records of these ids, at one moment.
+// state reads a user's part, with the records of the ids, at one moment.
 func (s crashStore) state(t *testing.T, user string, ids []string) userState {
 	t.Helper()
 	var now *redis.TimeCmd
@@ -84,7 +84,7 @@ func scoresOf(entries []redis.Z) map[string]int64 {
 	return scores
 }
 
-// number reads a field of a record, Unix ms; 0 where it is absent.
+// number reads a field of a record, Unix ms; 0 if it is absent.
 func (u userState) number(t *testing.T, id, field string) int64 {
 	t.Helper()
 	text, ok := u.records[id][field]
@@ -96,9 +96,9 @@ func (u userState) number(t *testing.T, id, field string) int64 {
 	return n
 }
 
-// faults lists what no crash may leave, at any moment: a place without a
-// message, a message that has not ended without a place or a watch entry, a
-// watch entry of nothing.
+// faults lists what must never be there, after any crash: a place without a message, a
+// message that has not ended without a place or a watch entry, or a watch entry without
+// a message.
 func (u userState) faults(t *testing.T) []string {
 	t.Helper()
 	var found []string
@@ -116,7 +116,7 @@ func (u userState) faults(t *testing.T) []string {
 		}
 		switch record["s"] {
 		case statePending, stateSending:
-			// The place of one that has outlived its expiry is of no use any more.
+			// A message past its expiry needs no place any more.
 			if expiry := u.number(t, id, "x"); !placed && (expiry == 0 || u.now.UnixMilli() < expiry) {
 				fault(id, "has not ended and has no place")
 			}
@@ -161,7 +161,7 @@ func (u userState) faults(t *testing.T) []string {
 	return found
 }
 
-// pending counts what has not ended.
+// pending counts the messages that have not ended.
 func (u userState) pending() int {
 	n := 0
 	for _, record := range u.records {
@@ -172,14 +172,14 @@ func (u userState) pending() int {
 	return n
 }
 
-// remove removes all keys of a pattern at one moment.
+// remove removes all keys that match a pattern, at one moment.
 func (s crashStore) remove(t *testing.T, pattern string) {
 	t.Helper()
 	const all = `for _, key in ipairs(redis.call('KEYS', ARGV[1])) do redis.call('UNLINK', key) end return 1`
 	require.NoError(t, s.client.Eval(t.Context(), all, nil, pattern).Err())
 }
 
-// unended describes what has not ended, and what the queue has.
+// unended describes what has not ended, and what is in the queue.
 func (u userState) unended() string {
 	var text strings.Builder
 	for id, record := range u.records {

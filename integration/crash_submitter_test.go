@@ -12,8 +12,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// crashSubmitter asks for what is planned. It goes on where another before it
-// died: what that one had no answer to it asks again, or gives up.
+// crashSubmitter submits a plan. It continues where another died before: what got no
+// answer it requests again, or gives up.
 type crashSubmitter struct {
 	*submit.Submitter
 
@@ -91,12 +91,12 @@ func (c *crashSubmitter) ask(ctx context.Context, s crashStep, at time.Time) (me
 	return c.Submit(ctx, m)
 }
 
-// contentOf is what a message says: which one it is.
+// contentOf returns the content of a message, which identifies it.
 func contentOf(user, id string, life int) string {
 	return fmt.Sprintf("%s/%s/%d", user, id, life)
 }
 
-// parseContent takes it apart.
+// parseContent parses such a content.
 func parseContent(text string) (name messageName, life int, ok bool) {
 	parts := strings.Split(text, "/")
 	if len(parts) != 3 {

@@ -17,19 +17,18 @@ import (
 )
 
 const (
-	crashRoundsEnv = "SENDLIMIT_TEST_CRASH_ROUNDS" // how many rounds; one a pair of points unless it is set
-	crashSeedEnv   = "SENDLIMIT_TEST_CRASH_SEED"   // the one round to play again
+	crashRoundsEnv = "SENDLIMIT_TEST_CRASH_ROUNDS" // how many rounds; the default is one for each pair of points
+	crashSeedEnv   = "SENDLIMIT_TEST_CRASH_SEED"   // the one round to repeat
 )
 
-const crashTogether = 24 // rounds at a time: processes mostly wait
+const crashTogether = 24 // rounds in parallel: processes mostly wait
 
-// A submitter and a worker die at any point between two calls, each again and
-// again, and are started again: every message that was accepted is delivered
-// once, and more or less often only where a worker died with it in its hands. The
-// account is charged for what was accepted, and every threshold that it and the
-// users reach is told once, in one mail.
+// A submitter and a worker die at any point between two calls, again and again, and are
+// restarted. Every accepted message is delivered once; only a worker that died with it
+// in hand may change that. The account is charged for what was accepted, and every
+// threshold that it and the users reach is announced once, in one mail.
 //
-// It is not run beside other tests, whose messages it would make late.
+// The test does not run in parallel with others, whose messages it would make late.
 func TestCrashPointsLoseAndDoubleNothing(t *testing.T) {
 	sendlimittest.Long(t)
 	server := redistest.Real(t)
@@ -52,7 +51,7 @@ func TestCrashPointsLoseAndDoubleNothing(t *testing.T) {
 		var err error
 		rounds, err = strconv.Atoi(text)
 		require.NoError(t, err, crashRoundsEnv)
-		say = func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) } // somebody waits
+		say = func(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) } // somebody waits for it
 	}
 	began := time.Now()
 	playAll := func(seeds []uint64) {
@@ -61,7 +60,7 @@ func TestCrashPointsLoseAndDoubleNothing(t *testing.T) {
 		for range crashTogether {
 			players.Go(func() {
 				for seed := range next {
-					// The name of a round is how to play it again.
+					// The name of a round shows how to repeat it.
 					t.Run(fmt.Sprintf("%s=%d", crashSeedEnv, seed), func(t *testing.T) { play(t, seed) })
 				}
 			})
@@ -82,8 +81,8 @@ func TestCrashPointsLoseAndDoubleNothing(t *testing.T) {
 		seeds[i] = first + uint64(i)
 	}
 	playAll(seeds)
-	// On a busy machine a process may miss a point that comes at one moment only:
-	// another has done what it was to do. Such points get more rounds.
+	// On a busy machine a process may miss a point that is reached at one moment only,
+	// because another process has done its work. Such points get more rounds.
 	for range 3 {
 		first += pairs
 		seeds = died.missed(first)
@@ -92,7 +91,7 @@ func TestCrashPointsLoseAndDoubleNothing(t *testing.T) {
 	died.report(t, rounds, say)
 }
 
-// crashCount counts deaths over several rounds at a time.
+// crashCount counts deaths over several parallel rounds.
 type crashCount struct {
 	mu    sync.Mutex
 	times map[crashTarget]int
@@ -106,8 +105,8 @@ func (c *crashCount) add(died map[crashTarget]int) {
 	}
 }
 
-// missed returns the rounds, of as many as there are pairs, for the points at which
-// nothing has died.
+// missed returns the rounds, of one for each pair, for the points at which nothing has
+// died.
 func (c *crashCount) missed(first uint64) (seeds []uint64) {
 	for i := range uint64(crashPairCount()) { //nolint:gosec // there are some
 		pair := crashPair(first + i)
@@ -118,9 +117,9 @@ func (c *crashCount) missed(first uint64) (seeds []uint64) {
 	return seeds
 }
 
-// report tells how often processes died where, and requires that they did at
-// every point. Only a soak requires it of the calls that a worker makes with messages
-// in hand at the right moment: few rounds may miss them.
+// report logs how often processes died at each point, and requires that they died at
+// every point. Four calls, which a worker makes only with messages in hand at the right
+// moment, may be missed by few rounds: only a soak requires them.
 func (c *crashCount) report(t *testing.T, rounds int, say func(format string, args ...any)) {
 	t.Helper()
 	for _, target := range crashTargets() {
@@ -132,8 +131,8 @@ func (c *crashCount) report(t *testing.T, rounds int, say func(format string, ar
 	}
 }
 
-// playRandomRound plays the round of a seed. Seeds that follow each other have
-// processes die at one pair of points after the other; all else is random.
+// playRandomRound plays the round of a seed. Consecutive seeds let processes die at one
+// pair of points after the other; all else is random.
 func playRandomRound(r *crashRound, seed uint64) {
 	r.Helper()
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -163,7 +162,7 @@ func playRandomRound(r *crashRound, seed uint64) {
 	if random.IntN(5) == 0 {
 		cast.empties = time.Duration(random.IntN(1500)) * time.Millisecond
 	}
-	// What is in any round, before anything else where that is to get lost.
+	// The messages of every round. A message that must be lost comes before them.
 	for i := range plan {
 		if pair[0].comes() == callsOnLoss {
 			plan[i][0].Wait += 400 * time.Millisecond
@@ -188,10 +187,10 @@ func playRandomRound(r *crashRound, seed uint64) {
 	r.play(cast)
 }
 
-// arrange has a round come to an occasion, by what is submitted and by when the
-// worker is stopped.
+// arrange makes a round reach an occasion, by what is submitted and when the worker is
+// stopped.
 func (c *crashCast) arrange(o occasion, plan crashPlan) crashPlan {
-	wait := func(atLeast time.Duration) { // before what else is submitted
+	wait := func(atLeast time.Duration) { // before the other messages
 		for i := range plan {
 			plan[i][0].Wait = max(plan[i][0].Wait, atLeast)
 		}
@@ -220,15 +219,15 @@ func (c *crashCast) arrange(o occasion, plan crashPlan) crashPlan {
 		c.stop = 700 * time.Millisecond
 		plan = append(plan, heldPlan(500*time.Millisecond, 200*time.Millisecond)...)
 	case callsLate:
-		// The worker lives for long, and has messages in hand when it tells the
-		// queue that it is there.
+		// The worker lives for long, and has messages in hand when it reports to the
+		// queue that it is alive.
 		c.patience = 10 * time.Second
 		plan = append(plan, heldPlan(4900*time.Millisecond, 100*time.Millisecond)...)
 	}
 	return plan
 }
 
-// dies has a process of the target's kind die there, at the n-th such call.
+// dies makes a process of the target's kind die there, at the n-th such call.
 func (c *crashCast) dies(target crashTarget, n int) {
 	point := crashPoint{Call: target.call, After: target.after, Nth: n}
 	if target.worker {
@@ -238,7 +237,7 @@ func (c *crashCast) dies(target crashTarget, n int) {
 	}
 }
 
-// heldPlan has a message due every so often, of a user each.
+// heldPlan has a message due at every interval, each for another user.
 func heldPlan(in, every time.Duration) crashPlan {
 	var plan crashPlan
 	for i := range 10 {
