@@ -16,7 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest"
 )
 
-// crashProvider answers as the messages themselves ask it to.
+// crashProvider answers as each message asks it to.
 func crashProvider(r notifiertest.Request) notifiertest.Answer {
 	p, err := r.Payload()
 	if err != nil {
@@ -35,8 +35,7 @@ func crashProvider(r notifiertest.Request) notifiertest.Answer {
 	return notifiertest.Answer{}
 }
 
-// crashHistory is all that is known of some processes when everything has
-// ended.
+// crashHistory is everything that is known of some processes when all has ended.
 type crashHistory struct {
 	policy    policy.Policy
 	plans     map[string]crashPlan // by submitter
@@ -47,7 +46,7 @@ type crashHistory struct {
 	users     map[string]userState
 }
 
-// deliveries are the arrivals of one message that the provider took.
+// deliveries are the arrivals of one message that the provider accepted.
 type deliveries map[messageName]map[int][]time.Time // by life
 
 func (h crashHistory) deliveries(t *testing.T) deliveries {
@@ -69,8 +68,7 @@ func (h crashHistory) deliveries(t *testing.T) deliveries {
 	return found
 }
 
-// faults holds the deliveries and the store against what the submitters were
-// told.
+// faults compares the deliveries and the store with what the submitters were told.
 func (h crashHistory) faults(t *testing.T) []string {
 	t.Helper()
 	lives, faults := livesOf(h.plans, h.events)
@@ -80,7 +78,7 @@ func (h crashHistory) faults(t *testing.T) []string {
 		faults = append(faults, h.lifeFaults(t, l, delivered[l.messageName][l.number], unsure[l.messageName])...)
 		delete(delivered[l.messageName], l.number)
 		if !l.absent && !l.mayBeAbsent {
-			last[l.messageName] = nil // what was before is over
+			last[l.messageName] = nil // earlier lives are over
 		}
 		last[l.messageName] = append(last[l.messageName], l)
 	}
@@ -121,8 +119,8 @@ func (h crashHistory) lifeFaults(t *testing.T, l *life, arrivals []time.Time, un
 	return found
 }
 
-// stateFaults judges how a message ended. It is one of several where nobody
-// knows whether the later ones were accepted.
+// stateFaults judges how a message ended. It may be one of several lives, if it is
+// unknown whether the later ones were accepted.
 func (h crashHistory) stateFaults(t *testing.T, name messageName, lives []*life, unsure int) []string {
 	t.Helper()
 	u := h.users[name.user]
@@ -150,8 +148,8 @@ func (h crashHistory) stateFaults(t *testing.T, name messageName, lives []*life,
 	return found
 }
 
-// ruleFaults judges the recorded send times of all that was delivered, or may
-// have been, by the policy.
+// ruleFaults judges by the policy the recorded send times of everything that was
+// delivered, or may have been.
 func (h crashHistory) ruleFaults(t *testing.T, u userState) []string {
 	t.Helper()
 	var places []keyspace.Reservation

@@ -19,9 +19,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// Pitfall 49: a provider that always answers 503 ends in the dead letters, and
-// not in an endless loop of fresh tasks. Once it is back, what was given up can
-// be sent after all.
+// Pitfall 49: if a provider always answers 503, messages become dead letters, and are
+// not enqueued in an endless loop. When the provider is back, they can still be sent.
 func TestPitfall49DeadLettersProcess(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)
@@ -89,8 +88,8 @@ func TestPitfall49DeadLettersProcess(t *testing.T) {
 	require.Len(t, receiver.Requests(), 11)
 }
 
-// Dead letters of all masters of a cluster are counted, listed in order, sent
-// after all and forgotten.
+// Dead letters of all masters of a cluster are counted, listed in order, retried and
+// purged.
 func TestPitfall16DeadLettersOnACluster(t *testing.T) {
 	t.Parallel()
 	cluster := redistest.RealCluster(t)
@@ -168,7 +167,7 @@ func TestPitfall16DeadLettersOnACluster(t *testing.T) {
 	require.Equal(t, []any{users - 2, false}, []any{forgotten, more})
 }
 
-// The queue's own archive forgets after 10,000 tasks: ours is not the queue's.
+// The queue's own archive forgets after 10,000 tasks: the dead letters are not in it.
 func TestPitfall39MoreDeadLettersThanAnArchiveKeeps(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()

@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// link is a way to a server on which requests and answers can get lost.
+// link is a connection to a server that can lose requests and answers.
 type link struct {
 	listener net.Listener
 	server   string
@@ -18,8 +18,8 @@ type link struct {
 
 	mu    sync.Mutex
 	open  []net.Conn
-	loses string // a word; what is written along with it reaches nobody
-	deaf  string // a word; who writes it never hears an answer again
+	loses string // a word; a write that contains it is lost
+	deaf  string // a word; a side that writes it never gets an answer again
 }
 
 func newLink(t *testing.T, server string) *link {
@@ -38,14 +38,14 @@ func newLink(t *testing.T, server string) *link {
 
 func (l *link) address() string { return l.listener.Addr().String() }
 
-// set says what gets lost from now on; "" for nothing.
+// set sets what is lost from now on; "" means nothing.
 func (l *link) set(loses, deaf string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.loses, l.deaf = loses, deaf
 }
 
-// cut breaks all connections there are.
+// cut breaks all open connections.
 func (l *link) cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -75,7 +75,7 @@ func (l *link) accept(ctx context.Context) {
 	}
 }
 
-// mouth is where one side of a connection speaks to the other, until it is shut.
+// mouth is one direction of a connection, until it is shut.
 type mouth struct {
 	mu   sync.Mutex
 	to   net.Conn
@@ -98,7 +98,7 @@ func (m *mouth) close() {
 	m.shut = true
 }
 
-// carry takes what one side says to the other. Requests have an answer's way.
+// carry passes on what one side writes. For requests, answers is the other direction.
 func (l *link) carry(from net.Conn, to, answers *mouth) {
 	defer from.Close()
 	defer to.to.Close()

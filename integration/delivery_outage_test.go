@@ -21,7 +21,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
-// deliveryWorkerEnv has the test below be a worker: the store's address and the
+// deliveryWorkerEnv makes the test below a worker. It has the store's address and the
 // receiver's URL.
 const deliveryWorkerEnv = "SENDLIMIT_TEST_DELIVERY_WORKER"
 
@@ -38,8 +38,8 @@ func TestDeliveryWorkerProcess(t *testing.T) {
 	require.NoError(t, worker.Run(ctx))
 }
 
-// A worker is killed, with nothing but waiting in its hands: the other delivers
-// everything in time.
+// A worker is killed that has only waiting tasks: the other delivers everything in
+// time.
 func TestDeliveryOutlastsAKilledWorker(t *testing.T) {
 	t.Parallel()
 	server := redistest.Real(t)
@@ -50,7 +50,7 @@ func TestDeliveryOutlastsAKilledWorker(t *testing.T) {
 	ended := make(chan error, 1)
 	go func() { ended <- process.Wait() }()
 	t.Cleanup(func() { _ = process.Process.Kill() })
-	// It delivers: it is not killed before it began.
+	// It delivers, so it is not killed before it has begun.
 	d.due["first"] = time.Now().Add(time.Second).UTC().Truncate(time.Millisecond)
 	_, err := d.Submit(t.Context(), message.Message{ID: "m", User: "first", SendAt: d.due["first"], Title: "a"})
 	require.NoError(t, err)
@@ -66,9 +66,9 @@ func TestDeliveryOutlastsAKilledWorker(t *testing.T) {
 	d.settled(server.Client())
 }
 
-// Pitfall 36: the reply to a submit gets lost, as often as the client asks. The
-// caller is told that it may have been accepted, submits again, and finds that
-// it was, once.
+// Pitfall 36: the reply to a submit is lost, however often the client repeats it. The
+// caller learns that the message may have been accepted, submits again, and learns that
+// it was accepted once.
 func TestPitfall36SubmitWithoutAReply(t *testing.T) {
 	t.Parallel()
 	server := redistest.Real(t)
@@ -78,7 +78,7 @@ func TestPitfall36SubmitWithoutAReply(t *testing.T) {
 	m := message.Message{ID: "m", User: "alice", SendAt: time.Now().Add(time.Hour), Title: "a"}
 	warm := m
 	warm.User = "bob"
-	_, err := d.Submit(t.Context(), warm) // the rules and the scripts are loaded
+	_, err := d.Submit(t.Context(), warm) // loads the rules and the scripts
 	require.NoError(t, err)
 
 	way.set("", "u:alice")
@@ -99,7 +99,7 @@ func TestPitfall36SubmitWithoutAReply(t *testing.T) {
 	places, err := server.Client().ZCard(t.Context(), keys.Timeline("alice")).Result()
 	require.NoError(t, err)
 	require.EqualValues(t, 1, places)
-	// Nobody handed it to the queue; the watch list knows.
+	// Nobody enqueued it, but it is on the watch list.
 	generation, err := server.Client().HGet(t.Context(), keys.Record("alice", "m"), "g").Result()
 	require.NoError(t, err)
 	score, err := server.Client().ZScore(t.Context(), keys.Watch("alice"), keyspace.WatchMember("alice", "m", generation)).Result()
@@ -107,8 +107,8 @@ func TestPitfall36SubmitWithoutAReply(t *testing.T) {
 	require.Less(t, time.Until(time.UnixMilli(int64(score))), 10*time.Second)
 }
 
-// The connection breaks after the store has done what was asked: the client
-// library asks again, and the caller notices nothing.
+// The connection breaks after the store has executed the call. The client library
+// repeats it, and the caller notices nothing.
 func TestSubmitWhoseConnectionBreaks(t *testing.T) {
 	t.Parallel()
 	server := redistest.Real(t)
@@ -131,8 +131,8 @@ func TestSubmitWhoseConnectionBreaks(t *testing.T) {
 	d.settled(server.Client())
 }
 
-// The queue hangs and the rest of the store does not: the caller waits a quarter
-// of a second for it, and not longer.
+// Only the queue hangs, not the rest of the store: the caller waits at most a quarter
+// of a second for it.
 func TestSubmitWhileTheQueueHangs(t *testing.T) {
 	t.Parallel()
 	server := redistest.Real(t)

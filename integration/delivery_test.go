@@ -29,18 +29,17 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
-// delivery is a store with the default rules, a receiver of webhooks, and who
-// submits.
+// delivery is a store with the default rules, a receiver of webhooks, and a submitter.
 type delivery struct {
 	*testing.T
 	*submit.Submitter
 
 	address  string
 	receiver *notifiertest.Receiver
-	due      map[string]time.Time // of the message of each user
+	due      map[string]time.Time // for the message of each user
 }
 
-// newDelivery has the store at an address, which may be a link's.
+// newDelivery uses the store at an address, which may be that of a link.
 func newDelivery(t *testing.T, address string) *delivery {
 	t.Helper()
 	d := &delivery{T: t, address: address, receiver: notifiertest.NewReceiver(time.Now), due: map[string]time.Time{}}
@@ -59,7 +58,7 @@ func seedDefaultPolicy(t *testing.T, client redis.UniversalClient) {
 	require.NoError(t, err)
 }
 
-// client connects as the programs do, and has an end of its own.
+// client connects as the programs do. The test closes it.
 func (d *delivery) client() *redis.Client {
 	d.Helper()
 	client := redis.NewClient(&redis.Options{Addr: d.address, PoolSize: 128, ContextTimeoutEnabled: true, DialerRetries: 1})
@@ -107,8 +106,8 @@ func (d *delivery) work(client redis.UniversalClient) (stop func()) {
 	return stop
 }
 
-// crowd submits a message to each of n users at a random millisecond of a span
-// that begins in a while.
+// crowd submits a message to each of n users, at a random millisecond of a span that
+// begins after in.
 func (d *delivery) crowd(n int, in, span time.Duration) {
 	d.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -124,8 +123,8 @@ func (d *delivery) crowd(n int, in, span time.Duration) {
 	require.True(d, time.Now().Before(start), "submitting took longer than %s", in)
 }
 
-// arrived waits until each user's message has arrived, requires that it did so
-// once and not early, and returns how late they were, ascending.
+// arrived waits until each user's message has arrived, requires that each arrived once
+// and not early, and returns how late they were, ascending.
 func (d *delivery) arrived() []time.Duration {
 	d.Helper()
 	ctx, cancel := context.WithTimeout(d.Context(), time.Minute)
@@ -162,7 +161,7 @@ func (d *delivery) settled(client redis.UniversalClient) {
 	}
 }
 
-// Two workers share what falls due, while one is replaced.
+// Two workers share the due messages, while one of them is replaced.
 func TestPitfall22DeliveredOnceNotEarlyAndNotLate(t *testing.T) {
 	t.Parallel()
 	server := redistest.Real(t)
@@ -177,8 +176,8 @@ func TestPitfall22DeliveredOnceNotEarlyAndNotLate(t *testing.T) {
 	stop()
 }
 
-// The same on a cluster, where a command on keys of two slots would fail, with
-// a cancel, a move and a rehearsal.
+// The same on a cluster, where a command on keys of two slots would fail, with a
+// cancel, a move and a rehearsal.
 func TestPitfall16DeliveredOnACluster(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
@@ -211,8 +210,8 @@ func TestPitfall16DeliveredOnACluster(t *testing.T) {
 	d.settled(cluster.Client())
 }
 
-// What the provider answers decides: it is waited for as long as it asks, tried
-// again with a growing wait, or given up.
+// The provider's answer decides: the worker waits as long as it asks, retries with
+// growing waits, or gives up.
 func TestDeliveryFollowsTheAnswers(t *testing.T) {
 	t.Parallel()
 	server := redistest.Real(t)

@@ -24,17 +24,16 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier/notifiertest"
 )
 
-// python is the system's own, which has the system's packages.
+// python is the system's own Python, which has the system's packages.
 const python = "/usr/bin/python3"
 
-// mailbox is aiosmtpd in a process of its own, which writes what it takes to a
-// maildir.
+// mailbox is aiosmtpd in a separate process, which writes accepted mails to a maildir.
 type mailbox struct {
 	address, folder string
 }
 
-// startMailbox skips the test where aiosmtpd is not installed, unless everything
-// has to be there.
+// startMailbox skips the test if aiosmtpd is not installed, unless everything must be
+// installed.
 func startMailbox(t *testing.T) mailbox {
 	t.Helper()
 	if err := exec.CommandContext(t.Context(), python, "-c", "import aiosmtpd").Run(); err != nil {
@@ -116,8 +115,8 @@ func readLetter(t *testing.T, data []byte) letter {
 	return l
 }
 
-// Every kind of notice, and names that try to add a header or an element, go
-// through a mail server of another make and are read from its maildir.
+// Every kind of notice, and names that try to add a header or an element, pass through
+// another product's mail server and are read from its maildir.
 func TestNoticesArriveInAMailbox(t *testing.T) {
 	t.Parallel()
 	box := startMailbox(t)
@@ -150,7 +149,7 @@ func TestNoticesArriveInAMailbox(t *testing.T) {
 	}
 	require.Len(t, ids, len(notices), "each has an id of its own")
 
-	// A second copy is known by its id.
+	// Its id identifies a second copy.
 	require.Equal(t, notifier.Delivered, announcer.Announce(t.Context(), "ops@receiver.example", notices["account"]).Status)
 	again := box.letters(t)
 	require.Len(t, again, len(notices)+1)

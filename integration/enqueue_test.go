@@ -23,7 +23,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
-// TestEnqueueProcess holds the built enqueue against what callers are promised.
+// TestEnqueueProcess tests what the built enqueue promises to callers.
 func TestEnqueueProcess(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)
@@ -40,8 +40,8 @@ func TestEnqueueProcess(t *testing.T) {
 	}
 }
 
-// storeWithRules is a Redis with the default rules, and the environment that
-// names it.
+// storeWithRules starts a Redis with the default rules, and returns the environment
+// that names it.
 func storeWithRules(t *testing.T, args ...string) (*redistest.Server, []string) {
 	t.Helper()
 	server := redistest.Real(t, args...)
@@ -51,8 +51,8 @@ func storeWithRules(t *testing.T, args ...string) (*redistest.Server, []string) 
 	return server, []string{"REDIS_URL=" + server.URL()}
 }
 
-// trafficFile is a file of traffic in the year from the coming midnight on, 0
-// for all of it, with the number of lines that the model accepts.
+// trafficFile writes traffic of the year from the next midnight to a file, 0 lines for
+// all of it, and returns the number of lines that the model accepts.
 func trafficFile(t *testing.T, lines int) (path string, trace traffic.Trace, accepted int) {
 	t.Helper()
 	trace, err := traffic.Load(lines)
@@ -98,7 +98,7 @@ func summaryOf(t *testing.T, stdout string) summary {
 	return s
 }
 
-// bulk runs a file of which no line is invalid to its end.
+// bulk runs a file without invalid lines to its end.
 func (p programs) bulk(t *testing.T, environ []string, path string, args ...string) summary {
 	t.Helper()
 	done := p.enqueue(t, environ, append([]string{"bulk", path, "--json"}, args...)...)
@@ -126,7 +126,7 @@ func enqueueJudgesTheTraffic(t *testing.T, p programs) {
 	require.Equal(t, []int{0, accepted, lines - accepted}, []int{again.Accepted, again.Replayed, again.Refused})
 }
 
-// reservations is every timeline in a store.
+// reservations returns every timeline in a store.
 func reservations(t *testing.T, client *redis.Client) map[string][]redis.Z {
 	t.Helper()
 	all := make(map[string][]redis.Z)
@@ -146,7 +146,7 @@ type running struct {
 	stdout, stderr bytes.Buffer
 }
 
-// startBulk runs a file, and returns once so many lines of it are judged.
+// startBulk runs a file, and returns when this number of its lines is judged.
 func (p programs) startBulk(t *testing.T, environ []string, path string, lines int) *running {
 	t.Helper()
 	results := filepath.Join(t.TempDir(), "results")
@@ -161,8 +161,8 @@ func (p programs) startBulk(t *testing.T, environ []string, path string, lines i
 	return r
 }
 
-// stopped waits for the end of a run that was stopped, and returns the line to
-// go on from.
+// stopped waits for the end of a run that was stopped, and returns the line to continue
+// from.
 func (r *running) stopped(t *testing.T, status int) int {
 	t.Helper()
 	_ = r.command.Wait() // its status is in the process's state
@@ -194,7 +194,7 @@ func enqueueSurvivesTheStore(t *testing.T, p programs) {
 	require.Contains(t, run.stdout.String(), `"code":"unavailable"`)
 	require.NoError(t, killed.Restart(t.Context()))
 
-	// What the store itself forgot when it was killed is submitted again, too.
+	// What the store itself lost when it was killed is submitted again, too.
 	again := p.bulk(t, environ, path)
 	require.Equal(t, accepted, again.Accepted+again.Replayed)
 	require.Positive(t, again.Replayed)

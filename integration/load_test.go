@@ -27,8 +27,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
-// load is callers who submit, move and cancel, a provider, and what the callers
-// were told, on a store that something is going to happen to.
+// load is callers who submit, move and cancel, a provider, and what the callers were
+// told, on a store that the test disturbs.
 type load struct {
 	*testing.T
 
@@ -38,23 +38,24 @@ type load struct {
 
 	mu       sync.Mutex
 	messages map[messageName]*told
-	again    int                 // calls that were made again, as they had no answer
-	replayed int                 // and turned out to have been done
-	unsure   map[messageName]int // deliveries of which the provider has said nothing
+	again    int                 // repeated calls, which had no answer
+	replayed int                 // repeated calls that had been done before
+	unsure   map[messageName]int // deliveries that the provider has not answered
 }
 
-// told is what the caller of a message knows of it.
+// told is what the caller of a message knows.
 type told struct {
 	accepted, cancelled bool
-	// doubt says that a call that had no answer may have been done although the
-	// next one was refused.
+	// doubt means that a call without an answer may have been done although the next
+	// one was refused.
 	doubt bool
-	// places has the send time that was acknowledged last, and those asked for
-	// since that may hold instead; ever has all there were.
+	// places has the send time that was acknowledged last, and those requested since
+	// that may apply instead; ever has all send times there were.
 	places, ever []time.Time
 }
 
-// Times of the workers and clients under load: short, so that the tests are.
+// Times of the workers and clients under load. They are short, so that the tests are
+// short.
 const (
 	loadPushTimeout  = 500 * time.Millisecond
 	loadSettleMargin = 4 * time.Second
@@ -78,8 +79,8 @@ func newLoad(t *testing.T, server *redistest.Server, rules ...string) *load {
 	return l
 }
 
-// client connects to the store at an address, which may be that of a way to it,
-// and soon loses patience.
+// client connects to the store at an address, which may be that of a way to it. Its
+// timeouts are short.
 func (l *load) client(address string) *redis.Client {
 	l.Helper()
 	client := redis.NewClient(&redis.Options{
@@ -90,8 +91,8 @@ func (l *load) client(address string) *redis.Client {
 	return client
 }
 
-// work starts a worker, which runs until the end of the test, and waits until it
-// takes messages.
+// work starts a worker, which runs until the end of the test, and waits until it takes
+// messages.
 func (l *load) work(address, url string) {
 	l.Helper()
 	channel, err := webhook.New(webhook.Config{URL: url, Now: time.Now})
@@ -116,13 +117,13 @@ func (l *load) work(address, url string) {
 	require.Eventually(l, func() bool { return running() > before }, 30*time.Second, 10*time.Millisecond)
 }
 
-// awaitRequests waits until the provider has had more than so many requests.
+// awaitRequests waits until the provider has received more than n requests.
 func (l *load) awaitRequests(n int) {
 	l.Helper()
 	require.Eventually(l, func() bool { return len(l.receiver.Requests()) > n }, time.Minute, 50*time.Millisecond)
 }
 
-// unsureNotifier counts the deliveries that nobody knows the outcome of.
+// unsureNotifier counts the deliveries with an unknown outcome.
 type unsureNotifier struct {
 	notifier.Notifier
 
@@ -139,8 +140,8 @@ func (u unsureNotifier) Notify(ctx context.Context, n notifier.Notification) not
 	return result
 }
 
-// call has callers ask for messages until stop, which waits until each has an
-// answer to all it asked for.
+// call starts callers. stop ends them, and waits until each has an answer to everything
+// it requested.
 func (l *load) call(address string, callers int) (stop func()) {
 	l.Helper()
 	ctx, cancel := context.WithCancel(l.Context())
@@ -167,8 +168,8 @@ func (l *load) call(address string, callers int) (stop func()) {
 	return stop
 }
 
-// caller asks for one thing after the other. What has no answer it asks for
-// again until it has one.
+// caller makes one call after the other. It repeats a call without an answer until it
+// has one.
 type caller struct {
 	*submit.Submitter
 
@@ -177,10 +178,10 @@ type caller struct {
 	random *rand.Rand
 }
 
-// loadUsers is how many users there are. All callers send to all of them.
+// loadUsers is the number of users. All callers send to all of them.
 const loadUsers = 40
 
-// message asks for one message, and what may follow.
+// message submits one message, and makes the calls that may follow.
 func (c *caller) message(ctx context.Context, n int) {
 	pause := func(most time.Duration) { time.Sleep(time.Duration(c.random.Int64N(int64(most)))) }
 	soon := func() time.Time {
@@ -226,10 +227,10 @@ func (c *caller) message(ctx context.Context, n int) {
 	}
 }
 
-// ask asks until there is an answer. Doubt says that a call before had none, and
-// may still be under way to the store.
+// ask repeats a call until it gets an answer. Doubt means that an earlier call had no
+// answer, and may still be on its way to the store.
 func (c *caller) ask(ctx context.Context, call func(context.Context) (message.Outcome, error)) (o message.Outcome, doubt bool) {
-	// It goes on when the load stops, and gives up only when the test is lost.
+	// It continues when the load stops, and gives up only when the test is lost.
 	for end := time.Now().Add(time.Minute); ; doubt = true {
 		try, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		o, err := call(try)

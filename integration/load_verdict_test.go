@@ -10,8 +10,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 )
 
-// settle waits until everything has ended, and holds what arrived and what the
-// store has against what the callers were told.
+// settle waits until everything has ended, and compares the arrivals and the store with
+// what the callers were told.
 func (l *load) settle(within time.Duration) {
 	l.Helper()
 	ids := make(map[string][]string)
@@ -48,8 +48,7 @@ func (l *load) settle(within time.Duration) {
 	require.Empty(l, faults)
 }
 
-// recordFaults holds how the messages of a user ended against what was told of
-// them.
+// recordFaults compares how a user's messages ended with what their callers were told.
 func (l *load) recordFaults(u userState) []string {
 	l.Helper()
 	var found []string
@@ -70,8 +69,8 @@ func (l *load) recordFaults(u userState) []string {
 	return found
 }
 
-// deliveryFaults holds what arrived against what was told: every message once,
-// and more often only where the provider did not answer.
+// deliveryFaults compares the arrivals with what was told: every message arrives once,
+// or more often only if the provider did not answer.
 func (l *load) deliveryFaults() []string {
 	l.Helper()
 	arrivals := make(map[messageName][]time.Time)
@@ -135,7 +134,7 @@ func sum(counts map[messageName]int) int {
 	return n
 }
 
-// late counts the deliveries that came half a second after their time.
+// late counts the deliveries more than half a second after their time.
 func (l *load) late() int {
 	l.Helper()
 	n := 0

@@ -8,7 +8,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	logging.Disable() // of the client library, about every store that a test takes away
+	logging.Disable() // silences the client library about every store that a test stops
 	status := m.Run()
 	_ = os.RemoveAll(programsFolder.path)
 	os.Exit(status)

@@ -15,15 +15,15 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// toxic is one thing that can be wrong with a network.
+// toxic is one fault of a network.
 type toxic struct {
 	Type       string           `json:"type"`
-	Stream     string           `json:"stream"` // upstream: what goes to the server
+	Stream     string           `json:"stream"` // upstream: towards the server
 	Attributes map[string]int64 `json:"attributes"`
 }
 
-// toxics are what every way has to bear. Latency is above all timeouts: what
-// was asked for is done, late, and nobody hears of it.
+// toxics are the faults that every way must survive. The latency exceeds all timeouts:
+// a request is done late, and its answer is lost.
 func toxics() []toxic {
 	const tooLong = int64(2 * loadPushTimeout / time.Millisecond)
 	var all []toxic
@@ -38,7 +38,7 @@ func toxics() []toxic {
 	return all
 }
 
-// way is a way to a server that toxics can be put on.
+// way is a connection to a server that toxics can be put on.
 type way struct {
 	*testing.T
 
@@ -56,7 +56,7 @@ func newWay(t *testing.T, name, server string) way {
 
 func (w way) address() string { return w.proxy.Listen }
 
-// put puts a toxic on the way until take.
+// put puts a toxic on the way until take is called.
 func (w way) put(what toxic) (take func()) {
 	w.Helper()
 	text, err := json.Marshal(what)
@@ -69,10 +69,10 @@ func (w way) put(what toxic) (take func()) {
 	}
 }
 
-// The ways have latency above all timeouts, resets, silence and next to no
-// bandwidth, in both directions, under load: what was accepted arrives, and arrives
-// once, unless the provider did not answer; what was asked for again is done
-// once; the rules hold at the recorded times.
+// Under load, the ways have latency above all timeouts, resets, silence and almost no
+// bandwidth, in both directions. What was accepted arrives, and arrives once, unless
+// the provider did not answer. Repeated requests are done once. The rules hold at the
+// recorded times.
 func TestNetworkFaultsUnderLoad(t *testing.T) {
 	t.Parallel()
 	for name, row := range map[string]struct {

@@ -15,8 +15,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// The outbox and the plain account of each notice agree on a real Redis as on the
-// embedded store, and on a cluster.
+// The outbox and the model of notices agree on a real Redis, on the embedded store, and
+// on a cluster.
 func TestNoticeHistoriesOnRedis(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
@@ -34,7 +34,8 @@ func TestPitfall16NoticeHistoriesOnACluster(t *testing.T) {
 	checkFor(t, 3*time.Second, "n", func(t *rapid.T, prefix string) { sendlimittest.CheckNotices(t, client, prefix) })
 }
 
-// Many workers put the same digest and claim the same notice at once: one does.
+// Many workers put the same digest and claim the same notice at once: only one
+// succeeds.
 func TestOfManyWorkersOneHasANotice(t *testing.T) {
 	server := redistest.Real(t)
 	outbox, err := notices.New(server.Client(), notices.Options{})

@@ -31,14 +31,14 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
-// outageEnv is for how long no worker runs, in whole units; 20 s unless it is set.
+// outageEnv is how long no worker runs, in whole units; the default is 20 s.
 const outageEnv = "SENDLIMIT_TEST_OUTAGE"
 
-// No worker runs for 20 seconds, and 500 users have full timelines. Afterwards
-// nothing is lost and nothing bursts: the rules hold, each user's late messages
-// keep their order and go out at the next free times, those on time go out on
-// time, and those that expired are dropped.
-// It is not run beside others, which would make its messages late.
+// No worker runs for 20 seconds, and 500 users have full timelines. Afterwards nothing
+// is lost and there is no burst: the rules hold, each user's late messages keep their
+// order and go out at the next free times, those on time go out on time, and those that
+// expired are dropped. The test does not run in parallel with others, which would make
+// its messages late.
 func TestAWhileWithoutWorkers(t *testing.T) {
 	sendlimittest.Long(t)
 	unit := time.Second
@@ -48,7 +48,7 @@ func TestAWhileWithoutWorkers(t *testing.T) {
 		unit = lasts / outageLasts
 	}
 	o := newOutage(t, unit)
-	for !o.submit() { // a busy machine takes longer
+	for !o.submit() { // a busy machine needs longer
 		o = newOutage(t, 2*o.unit)
 	}
 	before := o.states()
@@ -59,14 +59,14 @@ func TestAWhileWithoutWorkers(t *testing.T) {
 	o.judge(before, o.ended(outageLasts*o.unit+time.Minute))
 }
 
-// outage is a store whose workers come up at a time.
+// outage is a store whose workers start at a given time.
 type outage struct {
 	*testing.T
 
 	server   *redistest.Server
 	policy   policy.Policy
 	recorder *notifiertest.Recorder
-	unit     time.Duration // whole seconds: what all its times are multiples of
+	unit     time.Duration // whole seconds; all its times are multiples of it
 	up       time.Time
 
 	mu  sync.Mutex
@@ -95,8 +95,8 @@ const (
 	outageLate  = 10 // how late a message is at most
 )
 
-// submit fills the users' timelines around the end of the outage. It reports
-// whether it did before any of the messages was due.
+// submit fills the users' timelines around the end of the outage. It reports whether it
+// finished before any of the messages was due.
 func (o *outage) submit() bool {
 	o.Helper()
 	submitter, err := submit.New(taskstest.Open(o, o.server.Client(), backend.Options{}), submit.Options{})
@@ -120,8 +120,8 @@ func (o *outage) submit() bool {
 	return time.Now().Before(o.up.Add(-outageLate * o.unit))
 }
 
-// fill asks for more messages of a user than there is room for: those that are
-// going to be late, and those that are due a while after the workers are up.
+// fill submits more messages to a user than there is room for: those that will be late,
+// and those that are due a while after the workers start.
 func (o *outage) fill(submitter *submit.Submitter, n uint64) {
 	user := fmt.Sprintf("user-%d", n)
 	random := rand.New(rand.NewPCG(n, 1))
@@ -195,8 +195,8 @@ func (o *outage) ended(within time.Duration) map[string]userState {
 	}
 }
 
-// judge holds what became of all messages against a schedule that a plain model
-// of the rules makes of what there was when the workers came up.
+// judge compares the outcomes of all messages with a schedule that a plain model of the
+// rules makes from the state when the workers started.
 func (o *outage) judge(before, after map[string]userState) {
 	o.Helper()
 	delivered := make(map[messageName]int64)
@@ -206,7 +206,7 @@ func (o *outage) judge(before, after map[string]userState) {
 		delivered[name] = d.At.UnixMilli()
 	}
 	counts := make(map[string]int)
-	var slack []time.Duration // of late ones, behind the model's schedule
+	var slack []time.Duration // of late messages, behind the model's schedule
 	moved := 0
 	for user, u := range after {
 		require.Empty(o, u.faults(o.T))
@@ -218,7 +218,7 @@ func (o *outage) judge(before, after map[string]userState) {
 			if sent {
 				late := at - u.number(o.T, id, "t")
 				require.GreaterOrEqual(o, late, int64(0), "%s/%s: early: %q", user, id, record)
-				// The claim was in time; then there is the way to the provider.
+				// The claim was in time; the way to the provider comes after it.
 				require.Less(o, late, (sendlimit.DefaultTolerance + time.Second).Milliseconds(), "%s/%s: %q", user, id, record)
 			}
 		}
@@ -254,9 +254,9 @@ func overloaded(t *testing.T) bool {
 	return load > float64(4*runtime.NumCPU())
 }
 
-// judgeUser requires of a user that nothing on time was lost and that late
-// messages kept their order. It returns by how much each of them is behind the
-// schedule, and how many of those on time did not go out so.
+// judgeUser requires for a user that nothing on time was lost and that late messages
+// kept their order. It returns how far each late message is behind the schedule, and
+// how many of those on time did not go out on time.
 func (o *outage) judgeUser(before, after userState) (slack []time.Duration, moved int) {
 	o.Helper()
 	ids := make([]string, 0, len(before.records))
@@ -273,7 +273,7 @@ func (o *outage) judgeUser(before, after userState) (slack []time.Duration, move
 		require.True(o, d.Allowed, "%s/%s at %s: %+v", after.user, id, at, d)
 	}
 	var late []string
-	looked := o.up.Add(time.Hour) // when the first late one went out or was found to have no time
+	looked := o.up.Add(time.Hour) // when the first late one went out or had no free time
 	for _, id := range ids {
 		record := after.records[id]
 		at, was := after.number(o.T, id, "t"), before.number(o.T, id, "t")
@@ -320,7 +320,7 @@ func (o *outage) judgeUser(before, after userState) (slack []time.Duration, move
 			slack = append(slack, at.Sub(free[0]))
 			continue
 		}
-		// It fell behind the schedule, and then there was no more time.
+		// It fell behind the schedule, and then no free time was left.
 		require.Equal(o, messages.ReasonNoFreeTime, record["w"], "%s/%s: %q", after.user, id, record)
 		slack = append(slack, time.Second)
 	}

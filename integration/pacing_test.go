@@ -26,11 +26,11 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
-// pacedProvider takes every message, and notes when and by which worker.
+// pacedProvider accepts every message, and records when and from which worker.
 type pacedProvider struct {
 	mu     sync.Mutex
 	times  []time.Time
-	answer func(worker int, n notifier.Notification) notifier.Result // nil takes it
+	answer func(worker int, n notifier.Notification) notifier.Result // nil accepts it
 	by     map[int]int
 }
 
@@ -97,7 +97,7 @@ func newPacing(t *testing.T, pace rate.Pace, workers int) *pacing {
 	return p
 }
 
-// submit submits messages to users of their own, due after a while.
+// submit submits messages to different users, due after a while.
 func (p *pacing) submit(n int, after time.Duration) {
 	p.Helper()
 	at := time.Now().Add(after)
@@ -119,11 +119,11 @@ func (p *pacing) await(n int, within time.Duration) []time.Time {
 
 func perSecond(n int64) rate.Rate { return rate.Rate{Count: n, Interval: time.Second} }
 
-// Two workers never exceed a rate together in any second at the provider, a
-// change holds while they run, and what was asked for is still delivered.
+// Two workers together never exceed a rate in any second at the provider, a change
+// applies while they run, and everything submitted is still delivered.
 func TestPacingOfTwoWorkers(t *testing.T) {
 	sendlimittest.Long(t)
-	const wave = 600 // more than one worker takes in hand: both have a part in it
+	const wave = 600 // more than one worker takes in hand, so both take part
 	p := newPacing(t, rate.Pace{Rate: perSecond(100)}, 2)
 	began := time.Now()
 	p.submit(wave, 5*time.Second)
@@ -145,18 +145,18 @@ func TestPacingOfTwoWorkers(t *testing.T) {
 	require.Greater(t, fullest(times, time.Second), 20, "as fast as they can")
 }
 
-// Bursts are as large as was said, and no second sees more than the rate.
+// Bursts have the configured size, and no second has more than the rate.
 func TestPacingOfBursts(t *testing.T) {
 	p := newPacing(t, rate.Pace{Rate: perSecond(50), Burst: 5}, 2)
 	p.submit(120, 2*time.Second)
 	times := p.await(120, 60*time.Second)
 	require.LessOrEqual(t, fullest(times, time.Second), 50)
-	// A burst, what comes in so long, and those that a busy machine held up
-	// between permit and call. Without bursts of its own a rate lets 50 go at once.
+	// A burst, what the rate adds meanwhile, and what a busy machine delayed between
+	// permit and call. Without a burst setting, the rate allows 50 at once.
 	require.LessOrEqual(t, fullest(times, 60*time.Millisecond), 5+3+12)
 }
 
-// One worker's 429 pauses the other, and nobody's message loses an attempt.
+// A 429 to one worker pauses the other too, and no message loses an attempt.
 func TestPacing429PausesAllWorkers(t *testing.T) {
 	p := newPacing(t, rate.Pace{}, 2)
 	p.provider.answer = func(_ int, n notifier.Notification) notifier.Result {
@@ -167,7 +167,7 @@ func TestPacing429PausesAllWorkers(t *testing.T) {
 	}
 	p.submit(1, 0)
 	told := p.await(1, 10*time.Second)[0]
-	p.submit(40, 1500*time.Millisecond) // all know by then
+	p.submit(40, 1500*time.Millisecond) // both workers know by then
 	times := p.await(42, 30*time.Second)
 	for _, at := range times[1:] {
 		require.GreaterOrEqual(t, at.Sub(told), 4900*time.Millisecond)
@@ -182,8 +182,8 @@ func recordsOf(t *testing.T, client redis.UniversalClient) *messages.Records {
 	return story.RecordsIn(t, client, "")
 }
 
-// A claim that says no gives the permit back: of so few nothing would be left
-// for the one that is sent.
+// A claim that refuses gives the permit back: otherwise none of these few would be left
+// for the message that is sent.
 func TestPacingGivesBackWhatTheClaimRefuses(t *testing.T) {
 	p := newPacing(t, rate.Pace{Rate: rate.Rate{Count: 2, Interval: time.Hour}, Burst: 1}, 1)
 	p.submit(8, 3*time.Second)
@@ -197,7 +197,7 @@ func TestPacingGivesBackWhatTheClaimRefuses(t *testing.T) {
 	require.Equal(t, int64(1), p.client.ZCard(t.Context(), "sl:{pace:push}:permits").Val())
 }
 
-// The store is killed in the middle of a paced crowd, and comes back.
+// The store is killed in the middle of a paced crowd, and restarted.
 func TestPacingWithTheStoreKilled(t *testing.T) {
 	server := redistest.Real(t, "--appendonly", "yes", "--appendfsync", "always")
 	client := server.Client()

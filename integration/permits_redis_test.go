@@ -52,8 +52,8 @@ func checkLimiters(t *testing.T, client redis.UniversalClient, budget time.Durat
 	checkFor(t, budget, "t", func(t *rapid.T, prefix string) { sendlimittest.CheckTokenBucket(t, client, prefix) })
 }
 
-// By the server's own clock: many clients that ask all the time take no more than
-// the rate in any interval, and not much less.
+// By the server's own clock: many clients that ask all the time get no more than the
+// rate in any interval, and not much less.
 func TestPermitsByTheServersClock(t *testing.T) {
 	client := redistest.Real(t).Client()
 	const pace, span = 50, 2500 * time.Millisecond
@@ -89,14 +89,14 @@ func TestPermitsByTheServersClock(t *testing.T) {
 	require.LessOrEqual(t, fullest(given, 500*time.Millisecond), pace)
 	require.GreaterOrEqual(t, len(given), 4*pace)
 
-	// What is taken expires, to the millisecond; the rate stays.
+	// What is taken expires to the millisecond; the rate stays.
 	require.Eventually(t, func() bool {
 		return client.Exists(t.Context(), "sl:{pace:push}:permits").Val() == 0
 	}, 60*time.Second, 10*time.Millisecond)
 	require.Equal(t, int64(1), client.Exists(t.Context(), "sl:{pace:push}:rate").Val())
 }
 
-// A client killed between any two commands leaves no key that lives for ever:
+// A client that is killed between any two commands leaves no key without an expiry:
 // each call is one script.
 func TestLimitersLeaveNothingBehind(t *testing.T) {
 	client := redistest.Real(t).Client()
@@ -125,7 +125,7 @@ func TestLimitersLeaveNothingBehind(t *testing.T) {
 	require.Eventually(t, func() bool { return client.DBSize(t.Context()).Val() == 0 }, 60*time.Second, 10*time.Millisecond)
 }
 
-// fullest is how many times lie in the fullest window of a length.
+// fullest returns how many times are in the fullest window of a length.
 func fullest(times []time.Time, window time.Duration) int {
 	most := 0
 	for _, from := range times {

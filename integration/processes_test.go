@@ -16,12 +16,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// Clients in processes of their own are this test's program, run again for
-// the one test that is their part.
+// A client in a separate process is this test's program, which runs only the test for
+// its part.
 const (
 	partEnv   = "SENDLIMIT_TEST_PART"   // the number of the process
 	storeEnv  = "SENDLIMIT_TEST_STORE"  // the URL of the store
-	outputEnv = "SENDLIMIT_TEST_OUTPUT" // the file for what it found out
+	outputEnv = "SENDLIMIT_TEST_OUTPUT" // the file for its result
 	seedEnv   = "SENDLIMIT_TEST_SEED"
 )
 
@@ -30,8 +30,8 @@ const (
 	startKey = "test:start"
 )
 
-// runProcesses runs a test in so many processes, all of which begin together,
-// and returns what each of them reported.
+// runProcesses runs a test in several processes, which all begin together, and returns
+// what each of them reported.
 func runProcesses[R any](t *testing.T, server *redistest.Server, test string, processes int, seed uint64) []R {
 	t.Helper()
 	t.Logf("seed %d", seed)
@@ -63,7 +63,7 @@ func runProcesses[R any](t *testing.T, server *redistest.Server, test string, pr
 	return reports
 }
 
-// process is what a process of runProcesses knows.
+// process is what runProcesses tells a process.
 type process struct {
 	t      *testing.T
 	part   int
@@ -88,7 +88,7 @@ func beProcess(t *testing.T) process {
 	return process{t: t, part: part, seed: seed, client: client}
 }
 
-// begin waits until all processes are there.
+// begin waits until all processes have started.
 func (p process) begin() {
 	p.t.Helper()
 	require.NoError(p.t, p.client.RPush(p.t.Context(), readyKey, p.part).Err())

@@ -22,14 +22,14 @@ import (
 // programs are the built programs, in a folder.
 type programs struct{ folder string }
 
-// programsFolder has the programs once a test needs them. TestMain removes it.
+// programsFolder has the programs after a test has built them. TestMain removes it.
 var programsFolder struct { //nolint:gochecknoglobals // all tests share one build
 	sync.Mutex
 
 	path string
 }
 
-// buildPrograms builds the programs, unless another test has.
+// buildPrograms builds the programs, unless another test has built them.
 func buildPrograms(t *testing.T) programs {
 	t.Helper()
 	sendlimittest.Long(t)
@@ -47,13 +47,13 @@ func buildPrograms(t *testing.T) programs {
 	return programs{folder: programsFolder.path}
 }
 
-// result is what a program that has ended left.
+// result is the outcome of a program that has ended.
 type result struct {
 	status         int
 	stdout, stderr string
 }
 
-// enqueue runs enqueue to its end, with no other environment than the given.
+// enqueue runs enqueue to its end, with only the given environment.
 func (p programs) enqueue(t *testing.T, environ []string, args ...string) result {
 	t.Helper()
 	return p.command(t, "enqueue", environ, args)
@@ -69,7 +69,7 @@ func (p programs) command(t *testing.T, name string, environ, args []string) res
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	command := exec.CommandContext(t.Context(), filepath.Join(p.folder, name), args...)
-	command.Env = append([]string{}, environ...) // nil would be this process's
+	command.Env = append([]string{}, environ...) // nil would be the environment of this process
 	command.Stdout, command.Stderr = &stdout, &stderr
 	err := command.Run()
 	if _, ended := errors.AsType[*exec.ExitError](err); !ended {
@@ -96,15 +96,15 @@ func (w *written) String() string {
 	return w.text.String()
 }
 
-// workerProcess is a worker that runs.
+// workerProcess is a running worker.
 type workerProcess struct {
 	command        *exec.Cmd
 	stdout, stderr written
 	ended          chan struct{}
 }
 
-// worker starts one, on free ports unless the arguments say otherwise. It is
-// killed with the test.
+// worker starts a worker, on free ports unless the arguments set others. It is killed
+// at the end of the test.
 func (p programs) worker(t *testing.T, environ []string, args ...string) *workerProcess {
 	t.Helper()
 	args = append([]string{"--embedded-address", "127.0.0.1:0", "--listen", "127.0.0.1:0"}, args...)
@@ -173,7 +173,7 @@ func (w *workerProcess) status(t *testing.T) int {
 	return w.command.ProcessState.ExitCode()
 }
 
-// timeIn is a time in a JSON line.
+// timeIn returns a time in a JSON line.
 func timeIn(t *testing.T, line, field string) time.Time {
 	t.Helper()
 	var fields map[string]any
@@ -185,7 +185,7 @@ func timeIn(t *testing.T, line, field string) time.Time {
 	return at
 }
 
-// statusOf is the status that a URL answers with.
+// statusOf returns the status of a URL's answer.
 func statusOf(t *testing.T, url string) int {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)

@@ -10,10 +10,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// readmeAddress is where the README has the API.
+// readmeAddress is the API's address in the README.
 const readmeAddress = "127.0.0.1:8080"
 
-// apiAddress is where a worker serves the API.
+// apiAddress returns the address of a worker's API.
 func (w *workerProcess) apiAddress(t *testing.T) string {
 	t.Helper()
 	address, found := strings.CutPrefix(w.logged(t, "API endpoint", "url"), "http://")
@@ -23,8 +23,8 @@ func (w *workerProcess) apiAddress(t *testing.T) string {
 	return address
 }
 
-// needCurl skips the test where there is no curl, or fails it where everything
-// has to be tested.
+// needCurl skips the test if there is no curl, or fails it if everything must be
+// tested.
 func needCurl(t *testing.T) {
 	t.Helper()
 	if _, err := exec.LookPath("curl"); err == nil {
@@ -36,8 +36,8 @@ func needCurl(t *testing.T) {
 	t.Skip("no curl in PATH")
 }
 
-// The README's requests go to a worker as a shell takes them, and are answered
-// as it says.
+// A shell sends the README's requests to a worker, and the answers are those of the
+// README.
 func TestReadmeRequests(t *testing.T) {
 	t.Parallel()
 	needCurl(t)
@@ -63,7 +63,7 @@ func TestReadmeRequests(t *testing.T) {
 	require.JSONEq(t, withoutInstance(t, refusal), withoutInstance(t, answers[1]))
 }
 
-// withoutInstance takes a problem's instance out, which differs each time.
+// withoutInstance removes a problem's instance, which differs each time.
 func withoutInstance(t *testing.T, problem string) string {
 	t.Helper()
 	var members map[string]any

@@ -12,8 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The README's policy is applied by its commands, in a folder that has it as
-// rules.yaml.
+// The README's commands apply its policy, in a folder that has it as rules.yaml.
 func TestReadmePolicies(t *testing.T) {
 	t.Parallel()
 	const section = "Policies"
@@ -41,7 +40,7 @@ func TestReadmePolicies(t *testing.T) {
 	require.Contains(t, worker.logged(t, "the policy changed", "rules"), "quiet 22:00-08:00")
 }
 
-// The README's plan is what its command prints for a campaign such as this.
+// The README's plan is what its command prints for such a campaign.
 func TestReadmePlan(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// readme is the README, whose commands, picture and example have to be true.
+// readme returns the README, whose commands, pictures and examples must be true.
 func readme(t *testing.T) string {
 	t.Helper()
 	text, err := os.ReadFile("../README.md")
@@ -23,7 +23,7 @@ func readme(t *testing.T) string {
 	return string(text)
 }
 
-// fenced is the content of the one block of that kind in a section.
+// fenced returns the content of the only block of that kind in a section.
 func fenced(t *testing.T, section, kind string) string {
 	t.Helper()
 	_, text, found := strings.Cut(readme(t), "\n## "+section+"\n")
@@ -54,8 +54,7 @@ func TestReadmeCommands(t *testing.T) {
 	}
 }
 
-// words splits the arguments of a command line, of which some are in double
-// quotes.
+// words splits the arguments of a command line; some are in double quotes.
 func words(arguments string) []string {
 	var all []string
 	for i, part := range strings.Split(arguments, `"`) {
@@ -88,7 +87,7 @@ func TestReadmeRefusal(t *testing.T) {
 	require.Equal(t, want, refused.stdout)
 }
 
-// onADayToCome has a text of one day be of the day after tomorrow.
+// onADayToCome replaces the day of a text by the day after tomorrow.
 func onADayToCome(t *testing.T, text string) (moved, day string) {
 	t.Helper()
 	written := regexp.MustCompile(`\d{4}-\d\d-\d\d`).FindString(text)
@@ -105,8 +104,8 @@ func TestReadmeExample(t *testing.T) {
 	require.Contains(t, output, "reserved; hand it to your queue for ")
 }
 
-// runExample runs the Go program of a section with another address, and returns
-// what it writes.
+// runExample runs the Go program of a section with another address, and returns its
+// output.
 func runExample(t *testing.T, section, address, instead string) string {
 	t.Helper()
 	code := fenced(t, section, "go")

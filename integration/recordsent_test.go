@@ -15,7 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
-// Ten sends of today by another system: the eleventh is refused until midnight.
+// Another system has sent ten messages today: the eleventh is refused until midnight.
 // Running the file again changes nothing, and nothing is delivered.
 func TestEnqueueRecordsWhatWasSent(t *testing.T) {
 	t.Parallel()

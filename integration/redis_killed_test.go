@@ -11,10 +11,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// The store is killed several times under load, and comes back from its
-// append-only file. The worker and the callers outlive it: nothing is in doubt,
-// so that everything that was accepted arrives once, at its time or later, and
-// what was cancelled never.
+// The store is killed several times under load, and recovers from its append-only file.
+// The worker and the callers survive, so nothing is in doubt: everything that was
+// accepted arrives once, at its time or later, and what was cancelled never arrives.
 func TestRedisKilledUnderLoad(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()

@@ -26,12 +26,12 @@ import (
 
 const (
 	refitUsers = 120
-	refitEach  = 5 // messages of each, all on one day
+	refitEach  = 5 // messages of each user, all on one day
 )
 
-// An operator lowers a limit. The program that moves what does not fit is killed
-// in the middle, and the same command goes on: nothing is lost, nothing is moved
-// twice, and in the end all fits.
+// An operator lowers a limit. The program that moves what does not fit is killed in the
+// middle, and the same command continues: nothing is lost, nothing is moved twice, and
+// in the end everything fits.
 func TestRefitGoesOnAfterAKill(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)
@@ -79,7 +79,7 @@ func TestRefitGoesOnAfterAKill(t *testing.T) {
 	require.Equal(t, message.Refitted, summary.Outcome)
 	require.Positive(t, summary.First, "it did not begin anew")
 	require.Zero(t, summary.Kept+summary.Gone)
-	// The last message that was moved may not have been told.
+	// The program may not have reported the last message that it moved.
 	require.InDelta(t, refitUsers*3-moved, summary.Moved, 1)
 
 	for u := range refitUsers {
@@ -99,8 +99,8 @@ func TestRefitGoesOnAfterAKill(t *testing.T) {
 
 func refitUser(u int) string { return fmt.Sprintf("user%03d", u) }
 
-// moveUntilKilled applies a policy and moves what does not fit, until so many were
-// moved and the program is killed. It returns how many were told to be.
+// moveUntilKilled applies a policy and moves what does not fit, until enough messages
+// were moved and the program is killed. It returns how many it reported.
 func (p programs) moveUntilKilled(t *testing.T, environ []string, file string, enough int) int {
 	t.Helper()
 	command := exec.CommandContext(t.Context(), filepath.Join(p.folder, "worker"), "policy", "apply", file, "--then", "shift", "--json")
@@ -121,8 +121,7 @@ func (p programs) moveUntilKilled(t *testing.T, environ []string, file string, e
 	return moved
 }
 
-// In a cluster the users are on several masters, none of which knows the scripts
-// at first.
+// In a cluster the users are on several masters. None of them has the scripts at first.
 func TestRefitInACluster(t *testing.T) {
 	t.Parallel()
 	client := redistest.RealCluster(t).Client()

@@ -13,8 +13,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// A store that was restored from a backup has messages as scheduled that were
-// sent since. The worker is told from when on to send.
+// In a store that was restored from a backup, messages are scheduled that were sent
+// after the backup. The worker is told from when on to send.
 func TestWorkerAfterARestore(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)

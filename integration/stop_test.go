@@ -19,8 +19,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
-// TestWorkerProcessIsStopped holds the built worker against what operators are
-// promised of a SIGTERM.
+// TestWorkerProcessIsStopped tests what the built worker promises to operators about a
+// SIGTERM.
 func TestWorkerProcessIsStopped(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)
@@ -36,8 +36,7 @@ func TestWorkerProcessIsStopped(t *testing.T) {
 	}
 }
 
-// stoppedWithin tells a worker to stop, and requires that it ends well and in
-// time.
+// stoppedWithin tells a worker to stop, and requires that it ends well and in time.
 func (w *workerProcess) stoppedWithin(t *testing.T, bound time.Duration) {
 	t.Helper()
 	began := time.Now()
@@ -45,8 +44,8 @@ func (w *workerProcess) stoppedWithin(t *testing.T, bound time.Duration) {
 	require.Less(t, time.Since(began), bound)
 }
 
-// Workers are replaced while messages are submitted, moved, cancelled and sent,
-// some before and some after the next has begun: everything arrives once.
+// Workers are replaced while messages are submitted, moved, cancelled and sent. Some
+// stop before the next has begun, some after. Everything arrives once.
 func workersStoppedUnderLoad(t *testing.T, p programs) {
 	t.Helper()
 	const shutdown = 4 * time.Second
@@ -81,9 +80,9 @@ func workersStoppedUnderLoad(t *testing.T, p programs) {
 	worker.stoppedWithin(t, shutdown)
 }
 
-// The provider answers nothing: the deliveries that run are given up by their
-// own timeout, and the worker ends within its bound with all of them settled.
-// The next one sends them again, and no attempt is made twice.
+// The provider does not answer: running deliveries are given up by their own timeout,
+// and the worker ends within its bound with all of them settled. The next worker sends
+// them again, and no attempt is made twice.
 func workerStoppedWhileItsProviderHangs(t *testing.T, p programs) {
 	t.Helper()
 	const messages, shutdown = 30, 3 * time.Second
@@ -152,8 +151,8 @@ func workerStoppedWhileItsProviderHangs(t *testing.T, p programs) {
 	}
 }
 
-// A worker that waits for a store that takes connections and answers nothing is
-// no failed one when it is told to stop.
+// A worker that waits for a store that accepts connections but never answers has not
+// failed when it is told to stop.
 func workerStoppedBeforeItDelivers(t *testing.T, p programs) {
 	t.Helper()
 	mute, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -25,8 +25,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
-// fill submits as fast as it can until the store takes no more, a message to
-// each user, and returns how many were accepted and what ended it.
+// fill submits as fast as it can, a message to each user, until the store accepts no
+// more. It returns how many were accepted and the error that ended it.
 func fill(t *testing.T, submitter *submit.Submitter, at time.Time) (accepted int64, refusal error) {
 	t.Helper()
 	body := strings.Repeat("x", 4000)
@@ -61,8 +61,8 @@ func fill(t *testing.T, submitter *submit.Submitter, at time.Time) (accepted int
 	return count.Load(), refusal
 }
 
-// awaitProgress waits until there are so many, for as long as there come more: how
-// many come in a second is for the machine to say, and no test's to bound.
+// awaitProgress waits until there are enough, for as long as the number grows: the
+// speed depends on the machine, so no test bounds it.
 func awaitProgress(t *testing.T, want int, count func() int) {
 	t.Helper()
 	const stalled = time.Minute
@@ -76,9 +76,9 @@ func awaitProgress(t *testing.T, want int, count func() int) {
 	}
 }
 
-// Pitfall 54: a full Redis takes no task from one list to another, and delivers
-// nothing. One that is filled as far as submits go, and by somebody who submits
-// as fast as can be, delivers all that it has.
+// Pitfall 54: a full Redis moves no task from one list to another, and delivers
+// nothing. If submits fill it only as far as they may, even as fast as possible, it
+// delivers everything.
 func TestPitfall54AFullStoreDelivers(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
@@ -103,7 +103,7 @@ func TestPitfall54AFullStoreDelivers(t *testing.T) {
 	require.Greater(t, accepted, int64(1000))
 	require.False(t, memory[0].FullAt(92), "a fast submitter does not fill what is left for the deliveries")
 
-	// What is there can be taken back and moved.
+	// What is there can be cancelled and moved.
 	o, err := submitter.Cancel(t.Context(), "user-1", "m")
 	require.NoError(t, err)
 	require.Equal(t, message.Cancelled, o.Outcome)
@@ -129,14 +129,14 @@ func TestPitfall54AFullStoreDelivers(t *testing.T) {
 	}
 	require.Len(t, seen, int(accepted)-1)
 
-	// Their contents are gone, and there is room again.
+	// Their contents are removed, and there is room again.
 	require.Eventually(t, func() bool {
 		o, err := submitter.Submit(t.Context(), message.Message{ID: "again", User: "alice", Now: true, Title: "t"})
 		return err == nil && o.Outcome == message.Accepted
 	}, 60*time.Second, 100*time.Millisecond)
 }
 
-// Where Redis itself has no room left, that is said in the same way.
+// If Redis itself is out of memory, the error is the same.
 func TestRedisOutOfMemory(t *testing.T) {
 	t.Parallel()
 	server := redistest.Real(t)
@@ -148,7 +148,7 @@ func TestRedisOutOfMemory(t *testing.T) {
 		_, err := submitter.Submit(t.Context(), message.Message{ID: "m", User: user, SendAt: time.Now().Add(time.Hour), Title: "t"})
 		return err
 	}
-	require.NoError(t, submit("alice")) // and now it is not asked for two seconds how full it is
+	require.NoError(t, submit("alice")) // and now the fullness is not checked for two seconds
 	require.NoError(t, server.Client().ConfigSet(t.Context(), "maxmemory", "100kb").Err())
 	err = submit("bob")
 	full, ok := errors.AsType[*fault.UnavailableError](err)

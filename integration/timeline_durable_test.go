@@ -16,8 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// account is a store with some messages in every state, and all that can be
-// asked of it.
+// account is a store with some messages in every state, and all queries about it.
 type account struct {
 	client redis.UniversalClient
 	now    time.Time
@@ -26,7 +25,7 @@ type account struct {
 
 var accountOptions = sendlimit.Options{Records: true} //nolint:gochecknoglobals // a constant table
 
-// fill lets messages of some more users get into every state.
+// fill makes messages of more users, in every state.
 func (a *account) fill(t *testing.T, users int) {
 	t.Helper()
 	ctx := t.Context()
@@ -73,7 +72,7 @@ func (a *account) fill(t *testing.T, users int) {
 	require.NoError(t, watch.Confirm(ctx, queued))
 }
 
-// answers is what a store says of all users: what it holds, how full it is,
+// answers returns what a store answers about all users: what it holds, how full it is,
 // what it would decide, who is watched, and when which key expires.
 func (a *account) answers(t *testing.T, client redis.UniversalClient) string {
 	t.Helper()
@@ -110,8 +109,8 @@ func (a *account) answers(t *testing.T, client redis.UniversalClient) string {
 	return all.String()
 }
 
-// What was acknowledged is there after the server was killed, out of a log
-// that was rewritten in the middle.
+// Everything acknowledged is there after the server was killed, from a log that was
+// rewritten in the middle.
 func TestTheTimelineSurvivesARestart(t *testing.T) {
 	t.Parallel()
 	server := redistest.Real(t, "--appendonly", "yes", "--appendfsync", "always")
@@ -128,11 +127,11 @@ func TestTheTimelineSurvivesARestart(t *testing.T) {
 
 	require.NoError(t, server.Restart(t.Context()))
 	require.Equal(t, before, a.answers(t, client))
-	a.fill(t, 5) // and it goes on
+	a.fill(t, 5) // and it continues
 }
 
-// A replica has all of it: what scripts wrote, and when it expires; it answers
-// what only looks, and everything once it is the master.
+// A replica has everything: what scripts wrote, and when it expires. It answers
+// queries, and every call after it has become the master.
 func TestAReplicaAnswersTheSame(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
@@ -145,7 +144,7 @@ func TestAReplicaAnswersTheSame(t *testing.T) {
 	require.Eventually(t, func() bool {
 		return strings.Contains(replica.Client().Info(t.Context(), "replication").Val(), "master_link_status:up")
 	}, 60*time.Second, 10*time.Millisecond)
-	a.fill(t, 10) // by the replication stream, not the first copy
+	a.fill(t, 10) // through the replication stream, not the first copy
 	replicas, err := server.Client().Wait(t.Context(), 1, 10*time.Second).Result()
 	require.NoError(t, err)
 	require.EqualValues(t, 1, replicas)
@@ -164,8 +163,8 @@ func TestAReplicaAnswersTheSame(t *testing.T) {
 	a.fill(t, 5)
 }
 
-// Every operation runs on a cluster: all keys of a call are of one slot, and
-// the users are spread over all masters.
+// Every operation runs on a cluster: all keys of a call are in one slot, and the users
+// are spread over all masters.
 func TestPitfall16EveryOperationOnACluster(t *testing.T) {
 	sendlimittest.Long(t)
 	cluster := redistest.RealCluster(t)
@@ -178,7 +177,7 @@ func TestPitfall16EveryOperationOnACluster(t *testing.T) {
 		require.NoError(t, err)
 		require.Positive(t, size, "users on %s", node.Addr)
 	}
-	// A single server says the same, but for when records expire, which goes by
+	// A single server answers the same, except when records expire, which depends on
 	// its own clock.
 	single := redistest.Real(t)
 	b := &account{client: single.Client(), now: a.now}

@@ -12,9 +12,9 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// The scripts and the model give the same answers to any history, on a real
-// Redis as on the embedded store, and on a cluster, where a script that
-// touched keys of two slots would fail (pitfall 16).
+// The scripts and the model give the same answers to any history, on a real Redis, on
+// the embedded store, and on a cluster, where a script that used keys of two slots
+// would fail (pitfall 16).
 func TestTimelineHistoriesOnRedis(t *testing.T) {
 	sendlimittest.Long(t)
 	server := redistest.Real(t)
@@ -37,8 +37,8 @@ func TestPitfall16HistoriesOnACluster(t *testing.T) {
 	checkFor(t, 4*time.Second, "m", func(t *rapid.T, prefix string) { sendlimittest.CheckMessages(t, client, prefix) })
 }
 
-// checkFor runs rounds of rapid until the time is over. Each round has a seed
-// of its own, which a failure names, unless -rapid.seed gives one.
+// checkFor runs rounds of rapid until the time is over. Each round has its own seed,
+// which a failure names, unless -rapid.seed sets one.
 func checkFor(t *testing.T, budget time.Duration, prefix string, check func(t *rapid.T, prefix string)) {
 	t.Helper()
 	histories := 0

@@ -23,9 +23,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// operation is a call of a client, in a form that goes from process to
-// process: when it began and ended, by the machine's clock, and the answer,
-// which has the server's own now.
+// operation is a client's call in a form that processes exchange: when it began and
+// ended, by the machine's clock, and the answer, which has the server's own now.
 type operation struct {
 	Client int
 	Kind   string // reserve, check, move, release
@@ -42,7 +41,7 @@ func (o operation) request() sendlimit.Request {
 	return sendlimit.Request{User: o.User, ID: o.ID, At: o.At, Shift: o.Shift}
 }
 
-// limiter is what the operations are put to: a Timeline, or one that is worse.
+// limiter executes the operations: a Timeline, or a worse one.
 type limiter interface {
 	Reserve(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error)
 	Check(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error)
@@ -50,7 +49,7 @@ type limiter interface {
 	Release(ctx context.Context, r sendlimit.ReleaseRequest) (sendlimit.Decision, error)
 }
 
-// run carries the operation out on a limiter.
+// run executes the operation on a limiter.
 func (o *operation) run(ctx context.Context, l limiter) error {
 	var err error
 	o.Began = time.Now().UnixNano()
@@ -96,8 +95,8 @@ func (s spec) step(o operation) (bool, spec) {
 	return reflect.DeepEqual(want, o.Decision), next
 }
 
-// linearizable says whether some order of the operations, which keeps to that
-// in which they began and ended, gives all their answers.
+// linearizable reports whether some order of the operations gives all their answers.
+// The order must respect when they began and ended.
 func linearizable(t *testing.T, history []operation) porcupine.CheckResult {
 	t.Helper()
 	p, err := policy.Parse("test", "", linearizableRules...)
@@ -139,8 +138,8 @@ func linearizableTimeline(t *testing.T, client redis.Scripter) *sendlimit.Timeli
 	return timeline
 }
 
-// firstPlace is the first of the times that clients quarrel about: a midnight,
-// so that all processes have the same, and ahead of the server's own clock.
+// firstPlace returns the first of the times that clients compete for: a midnight, so
+// that it is the same in all processes, and after the server's own clock.
 func firstPlace() time.Time { return time.Now().UTC().Truncate(24 * time.Hour).Add(48 * time.Hour) }
 
 func TestTimelineIsLinearizable(t *testing.T) {
@@ -209,8 +208,8 @@ func TestLinearizableClients(t *testing.T) {
 	p.report(slices.Concat(histories...))
 }
 
-// checkThenInsert is a limiter that looks and then takes, in two calls. At
-// the place named meet it waits until another has looked too.
+// checkThenInsert is a limiter that looks and then takes, in two calls. At the place
+// named meet it waits until another caller has looked too.
 type checkThenInsert struct {
 	*sendlimit.Timeline
 
@@ -229,8 +228,7 @@ func (l checkThenInsert) Reserve(ctx context.Context, r sendlimit.Request) (send
 	return d, l.client.ZAdd(ctx, l.keys.Timeline(r.User), redis.Z{Score: float64(d.At.UnixMilli()), Member: r.ID}).Err()
 }
 
-// The proof above is worth something only if it fails for a limiter that is
-// not atomic.
+// The proof above is only worth something if it fails for a limiter that is not atomic.
 func TestALimiterThatIsNotAtomicIsFoundOut(t *testing.T) {
 	server := redistest.Real(t)
 	timeline := linearizableTimeline(t, server.Client())

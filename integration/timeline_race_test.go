@@ -17,7 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// Whoever counted first and inserted then let two through at once.
+// A limiter that counts first and inserts then would accept two at once.
 func TestPitfall18OneWinnerAmongGoroutines(t *testing.T) {
 	server := redistest.Real(t)
 	for _, c := range contests(t, server.Client()) {
@@ -56,14 +56,13 @@ func TestRacer(t *testing.T) {
 	p.report(winners)
 }
 
-// contest is about the one place that a user has; who comes first with an id
-// wins.
+// contest is about the only place that a user has; the first id wins.
 type contest struct {
 	user    string
 	reserve func(ctx context.Context, id string) (sendlimit.Decision, error)
 }
 
-// contests are one without and one with records.
+// contests returns one without and one with records.
 func contests(t *testing.T, client *redis.Client) []contest {
 	t.Helper()
 	when := time.Date(2050, time.November, 22, 11, 11, 11, 0, time.UTC)
@@ -83,8 +82,8 @@ func contests(t *testing.T, client *redis.Client) []contest {
 	return all
 }
 
-// race has so many goroutines at once ask for the place and returns the ids
-// that won.
+// race lets goroutines ask for the place at the same time, and returns the ids that
+// won.
 func (c contest) race(t *testing.T, prefix string, goroutines int) []string {
 	t.Helper()
 	ctx, start := t.Context(), make(chan struct{})

@@ -21,10 +21,10 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/story"
 )
 
-// What only a real Redis shows: how it writes numbers, when keys expire, what
-// it does with scripts it does not know.
+// What only a real Redis shows: how it writes numbers, when keys expire, and how it
+// treats unknown scripts.
 
-// noon is ahead of the server's own clock, so that nothing expires meanwhile.
+// noon returns a time after the server's own clock, so that nothing expires meanwhile.
 func noon() time.Time { return time.Now().UTC().Truncate(24 * time.Hour).Add(60 * time.Hour) }
 
 func newTimeline(t *testing.T, client redis.Scripter, o sendlimit.Options, rules ...string) *sendlimit.Timeline {
@@ -53,8 +53,8 @@ func mustReserve(t *testing.T, timeline *sendlimit.Timeline, r sendlimit.Request
 	return d
 }
 
-// tostring of a number of 13 digits loses the last ones on a real Redis, and
-// not on the embedded store: whatever is stored keeps all.
+// tostring of a number of 13 digits loses the last digits on a real Redis, but not on
+// the embedded store. Everything stored keeps all digits.
 func TestPitfall38EveryMillisecondIsKept(t *testing.T) {
 	t.Parallel()
 	client := redistest.Real(t).Client()
@@ -90,7 +90,7 @@ func TestPitfall38EveryMillisecondIsKept(t *testing.T) {
 	stored("a", "x", at.Add(time.Hour))
 	watched("a", "a1", now.Add(10*time.Second))
 
-	// Shifted: these times are reckoned in the script.
+	// Shifted: the script computes these times.
 	d := mustReserve(t, timeline, sendlimit.Request{
 		User: "alice", ID: "s", At: at.Add(time.Millisecond), Shift: true, Record: record("s1"), Now: now,
 	})
@@ -132,9 +132,9 @@ func TestPitfall38EveryMillisecondIsKept(t *testing.T) {
 	require.Equal(t, d.Now.UnixMilli(), stored2)
 }
 
-// "PEXPIREAT … GT" sets nothing on a key that has no expiry yet, and without
-// GT an earlier message shortens the life of a later one: the timeline expires
-// when its latest place can be forgotten, whatever came when.
+// "PEXPIREAT … GT" sets nothing on a key without an expiry, and without GT an earlier
+// message shortens the life of a later one. So the timeline expires when its latest
+// place can be forgotten, in whatever order messages come.
 func TestPitfall51And04TimelinesExpire(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
@@ -166,13 +166,13 @@ func TestPitfall51And04TimelinesExpire(t *testing.T) {
 	require.True(t, d.Allowed)
 	expires(now.Add(9 * time.Hour))
 
-	// A first place that a shift found sets the expiry of a new key too.
+	// If a shift found the first place, it sets the expiry of a new key too.
 	require.NoError(t, client.Del(t.Context(), key).Err())
 	require.NoError(t, client.ZAdd(t.Context(), key, redis.Z{Score: float64(now.UnixMilli()), Member: "bare"}).Err())
 	require.True(t, reserve("shifted", now, true).Shifted)
 	expires(now.Add(time.Minute))
 
-	// And a real one ends: a window of a second, and the grace.
+	// A real expiry: a window of a second, and the grace.
 	short := newTimeline(t, client, sendlimit.Options{Prefix: "short"}, "1/1s")
 	d = mustReserve(t, short, sendlimit.Request{User: "alice", ID: "now"})
 	keys, err := keyspace.NewKeys("short")
@@ -183,10 +183,9 @@ func TestPitfall51And04TimelinesExpire(t *testing.T) {
 	require.GreaterOrEqual(t, time.Since(d.At), time.Second+policy.Grace-50*time.Millisecond, "not before it can be forgotten")
 }
 
-// In a pipeline a script that the server does not know fails, and what was
-// behind it in the pipeline has been done by the time it is repeated: of two
-// lines of a user the second got the place. So scripts are loaded first, and
-// one line of a user is in flight.
+// In a pipeline, a script that the server does not know fails, and the commands after
+// it are done before it is repeated: the second of two lines of a user got the place.
+// So scripts are loaded first, and only one line of a user is in flight.
 func TestPitfall53NoScriptInAPipeline(t *testing.T) {
 	t.Parallel()
 	client := redistest.Real(t).Client()
@@ -213,8 +212,8 @@ func TestPitfall53NoScriptInAPipeline(t *testing.T) {
 		require.ErrorContains(t, err, "wrong number of keys or arguments")
 	}
 
-	// A server that lost its scripts (a restart, a failover) on the way: each
-	// call repeats itself, and as a user's next line waits for it, in order.
+	// The server loses its scripts on the way (a restart, a failover). Each call
+	// repeats itself, in order, because a user's next line waits for it.
 	pipeline, err := client.AutoPipeline()
 	require.NoError(t, err)
 	defer pipeline.Close()
@@ -239,7 +238,7 @@ func TestPitfall53NoScriptInAPipeline(t *testing.T) {
 	}
 }
 
-// The server forgets its scripts while clients are in the middle of it.
+// The server forgets its scripts while clients use them.
 func TestScriptsSurviveAFlush(t *testing.T) {
 	t.Parallel()
 	client := redistest.Real(t).Client()
@@ -286,8 +285,8 @@ func TestScriptsSurviveAFlush(t *testing.T) {
 	}
 }
 
-// A list goes on after an id as the sorted set orders ids, byte by byte, also
-// on a server whose locale has "a" before "B".
+// A list continues after an id in the order of the sorted set, byte by byte, even if
+// the server's locale has "a" before "B".
 func TestListUnderAnyLocale(t *testing.T) {
 	redistest.NeedServer(t)
 	folder := t.TempDir()

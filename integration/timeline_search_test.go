@@ -16,7 +16,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// book puts places into a user's timeline directly, one every step.
+// book writes places directly into a user's timeline, one every step.
 func book(t *testing.T, client *redis.Client, user string, from time.Time, step time.Duration, places int) {
 	t.Helper()
 	key := defaultKeys(t).Timeline(user)
@@ -37,8 +37,8 @@ func makeRange(n int) []int {
 	return all
 }
 
-// A user booked solid for a year: a search is cut into several calls, and
-// still finds the very millisecond that is free, on either side.
+// A user is booked solid for a year: a search is split into several calls, and still
+// finds the exact free millisecond, on either side.
 func TestASearchThroughAFullYear(t *testing.T) {
 	t.Parallel()
 	client := redistest.Real(t).Client()
@@ -109,8 +109,8 @@ func TestNextFreeGoesOnInFurtherCalls(t *testing.T) {
 	require.Equal(t, singly, together)
 }
 
-// A rule of a year, new over more reservations than one call may look at: the
-// search neither blocks the server for long nor goes on for ever where it is.
+// A rule of a year is new, and there are more reservations than one call may look at.
+// The search does not block the server for long, and it makes progress.
 func TestASearchGetsOn(t *testing.T) {
 	t.Parallel()
 	client := redistest.Real(t).Client()
@@ -123,7 +123,7 @@ func TestASearchGetsOn(t *testing.T) {
 	d, err := timeline.Reserve(ctx, r)
 	require.NoError(t, err)
 	require.Equal(t, "1000/366d", d.Violations[0].Rule.String())
-	// The thousandth from the last, and a year.
+	// A year after the thousandth place from the end.
 	require.Equal(t, now.AddDate(0, 0, -360).Add(39_000*12*time.Minute).Add(366*24*time.Hour), d.NextFree)
 	times, err := timeline.NextFree(ctx, sendlimit.NextFreeRequest{User: "alice", Count: 3, Now: now})
 	require.NoError(t, err)
@@ -131,8 +131,8 @@ func TestASearchGetsOn(t *testing.T) {
 	require.Equal(t, d.NextFree, times[0])
 }
 
-// Large windows were slow. The benchmarks state the ratio; here it only must
-// not grow with the reservations.
+// Large windows were slow. The benchmarks state the ratio; this test only checks that
+// the time does not grow with the reservations.
 func TestPitfall15TenThousandReservations(t *testing.T) {
 	client := redistest.Real(t).Client()
 	timeline := newTimeline(t, client, sendlimit.Options{}, "1/minute", "5/hour", "100/calendar_day")
@@ -146,7 +146,7 @@ func TestPitfall15TenThousandReservations(t *testing.T) {
 		mustReserve(t, timeline, sendlimit.Request{User: user, ID: "loads-the-script", At: now.Add(time.Second), Now: now})
 		require.NoError(t, client.ConfigResetStat(t.Context()).Err())
 		for i := range calls {
-			// Half way between two places, over all of them.
+			// Halfway between two places, over all of them.
 			between, again := i*held/calls, i%max(calls/held, 1)
 			at := now.Add(time.Duration(between)*step + step/2 + time.Duration(again)*20*time.Minute)
 			require.True(t, mustReserve(t, timeline, sendlimit.Request{User: user, ID: fmt.Sprintf("x%d", i), At: at, Now: now}).Allowed)

@@ -18,16 +18,16 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/traffic"
 )
 
-// A year of real sends, or generated ones where those are not here: every
-// line's outcome, violations and free times are the model's. A user's lines
-// come in the order of the file, one in flight; users come side by side.
+// A year of real sends, or generated ones if those are absent: the outcome, violations
+// and free times of every line are the model's. A user's lines run in the order of the
+// file, one at a time; different users run in parallel.
 func TestTrafficAgreesWithTheModel(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
 	trace, err := traffic.Load(0)
 	require.NoError(t, err)
 	t.Log(trace.Source)
-	// Days ahead of the server's clock, so that no key expires meanwhile.
+	// Days after the server's clock, so that no key expires meanwhile.
 	start := time.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 3)
 	p := policy.Default()
 	want, err := sendlimittest.Judge(trace, p, start, policy.DefaultReach)
@@ -51,9 +51,9 @@ func TestTrafficAgreesWithTheModel(t *testing.T) {
 	t.Run("one call a line", func(t *testing.T) {
 		judgeTraffic(t, server.Client(), "single", trace, start, want)
 	})
-	// Pitfall 53: in a pipeline a script that the server does not know fails
-	// alone, and what was behind it is done before it is repeated. Scripts are
-	// loaded first, and a user has one line in flight.
+	// Pitfall 53: in a pipeline, only the script that the server does not know fails,
+	// and the commands after it are done before it is repeated. So scripts are loaded
+	// first, and a user has one line in flight.
 	t.Run("pitfall 53: calls of many users in a pipeline", func(t *testing.T) {
 		require.NoError(t, server.Client().ScriptFlush(t.Context()).Err())
 		for _, script := range lua.All() {
@@ -66,14 +66,14 @@ func TestTrafficAgreesWithTheModel(t *testing.T) {
 	})
 }
 
-// judgeTraffic submits the traffic to a timeline of its own.
+// judgeTraffic submits the traffic to a separate timeline.
 func judgeTraffic(
 	t *testing.T, client redis.Scripter, prefix string, trace traffic.Trace, start time.Time, want []sendlimit.Decision,
 ) {
 	t.Helper()
 	timeline, err := sendlimit.NewTimeline(client, sendlimit.Options{Prefix: prefix})
 	require.NoError(t, err)
-	lines := make(map[string][]int) // of each user
+	lines := make(map[string][]int) // for each user
 	for i, send := range trace.Sends {
 		lines[send.User] = append(lines[send.User], i)
 	}
@@ -87,7 +87,7 @@ func judgeTraffic(
 			for of := range users {
 				for _, i := range of {
 					if ctx.Err() != nil {
-						break // one line that is wrong will do
+						break // one wrong line is enough
 					}
 					r := trace.Request(i, start)
 					r.Now = start

@@ -26,19 +26,19 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/userdata"
 )
 
-// What has to be found nowhere afterwards: the name that all who are erased
-// have in theirs, and what is said to them.
+// What must be found nowhere afterwards: a part of the name of every erased user, and
+// the content of their messages.
 const (
 	erasedName   = "Kubla Khan"
 	erasedCanary = "a stately pleasure-dome"
 )
 
-// erasable is a user for each state that a message can be in. The names are
-// ones that Redis would read as patterns.
+// erasable returns the name of a user for a message state. Redis would read such a name
+// as a pattern.
 func erasable(state string) string { return erasedName + ":[" + state + "]*" }
 
-// TestUserErase erases users with messages in every state out of a store that
-// is at work, and then looks for them in all of Redis.
+// TestUserErase erases users with messages in every state from a busy store, and then
+// searches all of Redis for them.
 func TestUserErase(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)
@@ -83,15 +83,15 @@ func TestUserErase(t *testing.T) {
 	require.Len(t, u.receiver.Requests(), requests)
 }
 
-// population is who there is in the store.
+// population is the users in the store.
 type population struct {
 	receiver *notifiertest.Receiver
 	client   *redis.Client
 	states   []string
 }
 
-// populate has a worker on the store, and waits until each user's message is in
-// the state that the user is named after.
+// populate starts a worker on the store, and waits until each user's message is in the
+// state that is in the user's name.
 func populate(t *testing.T, server *redistest.Server) *population {
 	t.Helper()
 	u := &population{
@@ -138,7 +138,7 @@ func populate(t *testing.T, server *redistest.Server) *population {
 	require.NoError(t, err)
 	_, err = submitter.Cancel(t.Context(), erasable("cancelled"), "m")
 	require.NoError(t, err)
-	rehearsal, err := submitter.Rehearse(t.Context()) // as a dry run that was killed
+	rehearsal, err := submitter.Rehearse(t.Context()) // like a dry run that was killed
 	require.NoError(t, err)
 	_, err = rehearsal.Submit(t.Context(), message.Message{
 		ID: "m", User: erasable("rehearsed"), SendAt: now.Add(time.Hour), Body: erasedCanary,
@@ -150,7 +150,7 @@ func populate(t *testing.T, server *redistest.Server) *population {
 	return u
 }
 
-// worker returns what starts a worker, which ends with the test.
+// worker returns a function that starts a worker, which ends with the test.
 func (u *population) worker(t *testing.T) (start func()) {
 	t.Helper()
 	channel, err := webhook.New(webhook.Config{URL: u.receiver.URL(), Now: time.Now, Timeout: 20 * time.Second})
@@ -169,8 +169,7 @@ func (u *population) worker(t *testing.T) (start func()) {
 	return func() { ended <- worker.Run(ctx) }
 }
 
-// await waits until every message that a worker has to do with is where it is
-// to be.
+// await waits until every message that a worker handles is in its state.
 func (u *population) await(t *testing.T) {
 	t.Helper()
 	keys := defaultKeys(t)
@@ -185,7 +184,7 @@ func (u *population) await(t *testing.T) {
 	}
 }
 
-// awaitReports waits until the worker has told the queue twice what it does.
+// awaitReports waits until the worker has reported to the queue twice.
 func (u *population) awaitReports(t *testing.T) {
 	t.Helper()
 	for range 2 {
@@ -196,7 +195,7 @@ func (u *population) awaitReports(t *testing.T) {
 	}
 }
 
-// document is what the export of a user gives.
+// document returns the export of a user.
 func (u *population) document(t *testing.T, p programs, environ []string, user string) userdata.Document {
 	t.Helper()
 	done := p.workerCommand(t, environ, "user", "export", user)
@@ -206,8 +205,8 @@ func (u *population) document(t *testing.T, p programs, environ []string, user s
 	return document
 }
 
-// mentions lists the keys of a server that have a text in their name or in what
-// they hold, whatever type they are of.
+// mentions lists the keys of a server whose name or content has a text, for every type
+// of key.
 func mentions(t *testing.T, client *redis.Client, text string) []string {
 	t.Helper()
 	ctx := t.Context()
@@ -231,7 +230,7 @@ func mentions(t *testing.T, client *redis.Client, text string) []string {
 			value = client.LRange(ctx, key, 0, -1).Val()
 		case "stream":
 			value = client.XRange(ctx, key, "-", "+").Val()
-		case "none": // has expired since
+		case "none": // expired since
 		default:
 			require.Fail(t, "a type nobody knows", "%s: %s", key, kind)
 		}

@@ -21,7 +21,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/taskstest"
 )
 
-// replicated is a primary with a replica, and who submits and waits for it.
+// replicated is a primary with a replica, and submitters that wait for it.
 type replicated struct {
 	*testing.T
 	*submit.Submitter
@@ -30,8 +30,8 @@ type replicated struct {
 	hasty            *submit.Submitter // does not wait long for replicas
 }
 
-// A replica that runs has whatever time a busy machine takes; one that does not
-// is not waited for.
+// A running replica gets all the time that a busy machine needs. A stopped one is not
+// waited for.
 const patience, haste = 30 * time.Second, 300 * time.Millisecond
 
 func newReplicated(t *testing.T, o submit.Options) *replicated {
@@ -47,7 +47,7 @@ func newReplicated(t *testing.T, o submit.Options) *replicated {
 	return r
 }
 
-// online says whether a server has a replica that follows it.
+// online reports whether a server has a replica that follows it.
 func online(t *testing.T, primary *redistest.Server) bool {
 	t.Helper()
 	info, err := primary.Client().Info(t.Context(), "replication").Result()
@@ -64,7 +64,7 @@ func (r *replicated) submitter(client redis.UniversalClient, o submit.Options, w
 	return s
 }
 
-// pause stops the replica in its tracks, and resume has it go on.
+// pause suspends the replica, and resume continues it.
 func (r *replicated) pause()  { require.NoError(r, syscall.Kill(r.replica.PID(), syscall.SIGSTOP)) }
 func (r *replicated) resume() { require.NoError(r, syscall.Kill(r.replica.PID(), syscall.SIGCONT)) }
 
@@ -72,7 +72,7 @@ func messageAt(id string, in time.Duration) message.Message {
 	return message.Message{ID: id, User: "alice", SendAt: time.Now().Add(in).Truncate(time.Second), Title: "t"}
 }
 
-// unsecured requires the error of too few replicas.
+// unsecured requires the error for too few replicas.
 func (r *replicated) unsecured(_ message.Outcome, err error) {
 	r.Helper()
 	var away *fault.UnavailableError
@@ -82,8 +82,8 @@ func (r *replicated) unsecured(_ message.Outcome, err error) {
 		" what was asked for may have been done, and asking again with the same id is safe", away.Detail)
 }
 
-// What was answered is on the replica, and what is not there is not answered,
-// however often it is asked for.
+// What was answered is on the replica. What is not there is not answered, however often
+// it is requested.
 func TestReplicasHaveWhatWasAnswered(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]submit.Options{"one by one": {}, "in batches": {Batch: true}} {
@@ -106,7 +106,7 @@ func TestReplicasHaveWhatWasAnswered(t *testing.T) {
 			m := messageAt("paused", time.Hour)
 			r.unsecured(r.hasty.Submit(t.Context(), m))
 			r.unsecured(r.hasty.Submit(t.Context(), m))
-			// Also where the connection has seen none of it before.
+			// The same on a connection that has not seen it before.
 			fresh := redis.NewClient(&redis.Options{Addr: r.primary.Addr})
 			defer fresh.Close()
 			again := r.submitter(fresh, o, haste)
@@ -129,8 +129,8 @@ func TestReplicasHaveWhatWasAnswered(t *testing.T) {
 	}
 }
 
-// In a cluster it is the replicas of the user's own master that count, and a
-// user whose slot has moved is found.
+// In a cluster the replicas of the user's own master count, and a user whose slot has
+// moved is found.
 func TestReplicasOfACluster(t *testing.T) {
 	sendlimittest.Long(t)
 	t.Parallel()
@@ -162,7 +162,7 @@ func TestReplicasOfACluster(t *testing.T) {
 		}
 		return err
 	}
-	var on []string // users of the master with a replica
+	var on []string // users on the master with a replica
 	others := 0
 	for i := 0; len(on) < 3 || others < 3; i++ {
 		user := fmt.Sprint("user-", i)
@@ -178,7 +178,7 @@ func TestReplicasOfACluster(t *testing.T) {
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, size, int64(len(on)))
 
-	// The client still believes in the old master.
+	// The client still uses the old master.
 	moved := ""
 	for i := 1000; moved == ""; i++ {
 		if user := fmt.Sprint("user-", i); masterOf(user) == cluster.Nodes[1].Addr {
@@ -204,7 +204,7 @@ func replicaOf(t *testing.T, cluster *redistest.Cluster, node int) *redistest.Se
 	require.NoError(t, cluster.Nodes[node].Client().Do(t.Context(), "cluster", "meet", host, port, busPort).Err())
 	id := nodeID(t, cluster.Nodes[node])
 	require.Eventually(t, func() bool {
-		return replica.Client().Do(t.Context(), "cluster", "replicate", id).Err() == nil // it knows of the node by then
+		return replica.Client().Do(t.Context(), "cluster", "replicate", id).Err() == nil // it knows the node by then
 	}, 60*time.Second, 50*time.Millisecond)
 	require.Eventually(t, func() bool { return online(t, cluster.Nodes[node]) }, 60*time.Second, 50*time.Millisecond)
 	return replica
@@ -217,7 +217,7 @@ func nodeID(t *testing.T, node *redistest.Server) string {
 	return id
 }
 
-// giveSlot gives the slot of a key, which has no keys yet, to a node.
+// giveSlot gives a key's slot, which must be empty, to a node.
 func giveSlot(t *testing.T, cluster *redistest.Cluster, key string, node int) {
 	t.Helper()
 	slot, err := cluster.Nodes[node].Client().ClusterKeySlot(t.Context(), key).Result()
@@ -226,7 +226,7 @@ func giveSlot(t *testing.T, cluster *redistest.Cluster, key string, node int) {
 	give := func(ctx context.Context, to *redistest.Server) {
 		require.NoError(t, to.Client().Do(ctx, "cluster", "setslot", slot, "node", id).Err())
 	}
-	give(t.Context(), cluster.Nodes[node]) // who gets it is told first
+	give(t.Context(), cluster.Nodes[node]) // the receiver must be told first
 	for i, other := range cluster.Nodes {
 		if i != node {
 			give(t.Context(), other)

@@ -15,7 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// TestWorkerProcess holds the built worker against what operators are promised.
+// TestWorkerProcess tests what the built worker promises to operators.
 func TestWorkerProcess(t *testing.T) {
 	t.Parallel()
 	p := buildPrograms(t)
@@ -82,7 +82,7 @@ func workerStopsUnderDeliveries(t *testing.T, p programs) {
 	})
 	environ := []string{"REDIS_URL=" + redis.URL(), "SENDLIMIT_PUSH_URL=" + receiver.URL()}
 
-	// With four at a time, ten are under way and waiting when the worker is
+	// Four are delivered at a time, so ten are running and waiting when the worker is
 	// told to stop.
 	worker := p.worker(t, environ, "--deliveries", "4")
 	worker.delivers(t)
