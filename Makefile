@@ -1,7 +1,7 @@
 MODULES := . $(patsubst %/go.mod,%,$(wildcard bench/go.mod))
 
-# Built from source at its pinned version the first time; Go's build cache
-# keeps it.
+# The first run builds it from source at its pinned version; later runs use Go's build
+# cache.
 GOLANGCI_LINT := go tool -modfile="$(CURDIR)/tools/go.mod" golangci-lint
 
 .DEFAULT_GOAL := help
@@ -15,7 +15,7 @@ build: ## Build the programs into bin/
 	CGO_ENABLED=0 go build -trimpath -o bin/ ./cmd/...
 
 .PHONY: quick
-quick: ## Run the short tests, those of packages that have not changed from the cache
+quick: ## Run the short tests; unchanged packages come from Go's cache
 	@tools/install-packages.sh
 	go test -short -vet=off ./...
 
@@ -25,7 +25,7 @@ test: ## Run all tests: the short ones with the race detector, the long ones wit
 	@tools/test.sh
 
 .PHONY: soak
-soak: ## Run long: 5,000 rounds of killed processes, a minute without workers, a minute of full API
+soak: ## Run for hours: 5,000 rounds of killed processes, a minute without workers, a minute of full API
 	@tools/install-packages.sh
 	SENDLIMIT_REQUIRE_REDIS=1 SENDLIMIT_TEST_API_SOAK=1m SENDLIMIT_TEST_OUTAGE=1m \
 	  go test -count=1 -run '^(TestAPISoak|TestAWhileWithoutWorkers)$$' ./integration
@@ -33,7 +33,7 @@ soak: ## Run long: 5,000 rounds of killed processes, a minute without workers, a
 	  go test -count=1 -timeout 4h -run '^TestCrashPoints' ./integration
 
 .PHONY: cover
-cover: ## Run the tests and show how much of each function they reach
+cover: ## Run the tests and show how much of each function they cover
 	@mkdir -p bin
 	go test -coverpkg=./... -coverprofile=bin/cover.out ./...
 	go tool cover -func=bin/cover.out
@@ -50,11 +50,11 @@ lint-go: ## Check the Go code, its formatting and the direction of its imports
 	done
 
 .PHONY: lint-lua
-lint-lua: ## Check the Lua scripts, with luacheck where it is installed
+lint-lua: ## Check the Lua scripts, with luacheck if it is installed
 	tools/lint-lua.sh
 
 .PHONY: lint-shell
-lint-shell: ## Check the shell scripts, with shellcheck where it is installed
+lint-shell: ## Check the shell scripts, with shellcheck if it is installed
 	@if command -v shellcheck >/dev/null; then \
 	  echo "shellcheck"; \
 	  shellcheck .ci/run tools/*.sh; \
@@ -70,7 +70,7 @@ tidy-check: ## Check that every go.mod lists what its module needs, and no more
 	done
 
 .PHONY: compose-check
-compose-check: ## Check docker-compose.yml, where docker compose is installed
+compose-check: ## Check docker-compose.yml, if docker compose is installed
 	@if docker compose version >/dev/null 2>&1; then \
 	  echo "docker compose config"; \
 	  docker compose config --quiet; \

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Shows the whole on the embedded store, within a minute: a worker, 2,000 submits
-# with their refusals, and a few deliveries at their time. It ends by itself, with
-# an error if anything is missing.
+# Shows everything on the embedded store, within a minute: a worker, 2,000 submits with
+# their refusals, and a few deliveries at their time. It ends by itself, and fails if
+# anything is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -28,7 +28,7 @@ fail() {
   exit 1
 }
 
-# await CONDITION… succeeds once the condition does, within 20 seconds.
+# await CONDITION… waits up to 20 seconds until the condition succeeds.
 await() {
   local last=$((SECONDS + 20))
   until "$@"; do
@@ -37,15 +37,14 @@ await() {
   done
 }
 
-# What says how the terminal is written to.
+# The variables that describe the terminal.
 terminal=()
 for name in TERM NO_COLOR LANG LC_ALL LC_CTYPE; do
   [ -z "${!name:-}" ] || terminal+=("$name=${!name}")
 done
 
-# shown PROGRAM ARGUMENT… runs one of the programs in the folder of the demo, and
-# prints its command line before. It gets the settings of the demo, whatever the
-# environment has.
+# shown PROGRAM ARGUMENT… prints a command line, and runs the program in the folder of
+# the demo. It gets only the settings of the demo, not those of the environment.
 shown() {
   local argument
   printf '$'

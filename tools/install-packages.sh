@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what the tests and the lint need beyond Go, where it is missing and
-# may be installed: as root on Debian or Ubuntu. Elsewhere it prints the one
-# line that does it, and succeeds: what needs a missing program says so itself.
+# Installs what the tests and the lint need beyond Go, if it is missing and the script
+# runs as root on Debian or Ubuntu. Elsewhere it prints the command that installs it,
+# and succeeds: a step that lacks a program reports that itself.
 set -euo pipefail
 
 missing=()
@@ -9,7 +9,7 @@ command -v make >/dev/null || missing+=(make)
 command -v redis-server >/dev/null || missing+=(redis-server)
 command -v luacheck >/dev/null || missing+=(lua-check)
 command -v curl >/dev/null || missing+=(curl)
-# A mail server in a process of its own, with the system's own python3.
+# A mail server in a separate process needs the system's own python3.
 /usr/bin/python3 -c 'import aiosmtpd' 2>/dev/null || missing+=(python3-aiosmtpd)
 # The race detector needs a C compiler with its headers.
 if ! printf '#include <stdlib.h>\n' | $(go env CC) -E - >/dev/null 2>&1; then
@@ -30,8 +30,8 @@ if [ "$(id -u)" -ne 0 ]; then
   exit 0
 fi
 
-# Debian starts a server when it is installed, unless this file says no. The
-# tests start their own.
+# Debian starts a server when it is installed, unless this file forbids it. The tests
+# start their own servers.
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
   trap 'rm -f "$policy"' EXIT

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs luacheck over the Lua scripts as Redis gets them: with their fragments
-# joined in, so that what a fragment defines is known where it is used. Warnings
-# name the line of the file they were written in.
+# Runs luacheck on the Lua scripts as Redis gets them: with their fragments included, so
+# that definitions of a fragment are known where they are used. Warnings name the line
+# of the original file.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -15,10 +15,11 @@ trap 'rm -rf "$joined"' EXIT
 
 for script in lua/*/*.lua; do
   [[ $script == lua/fragments/* ]] && continue
-  # A file for each script, named for its folder too: two have a claim.lua.
+  # A file for each script. Its name contains the folder: two scripts are named
+  # claim.lua.
   name=${script#lua/}
-  # A fragment serves several scripts, none of which uses all of it, and has
-  # names of its own: unused (211) and shadowing (43) names are no fault there.
+  # A fragment serves several scripts; none of them uses all of it. So unused (211) and
+  # shadowing (43) names in a fragment are no fault.
   awk -v map="$joined/map" -v out="$joined/${name//\//.}" -v script="$script" '
     function put(line, file, number) {
       print line > out
@@ -43,7 +44,7 @@ done
 
 failed=0
 luacheck --config .luacheckrc --formatter plain --codes "$joined"/*.lua >"$joined/warnings" || failed=$?
-# What is wrong in a fragment is said once.
+# A fault in a fragment is printed once.
 awk -v map="$joined/map" '
   BEGIN { while ((getline line < map) > 0) { split(line, at, " "); origin[at[1]] = at[2] } }
   { split($0, part, ":"); key = part[1] ":" part[2]; print origin[key] substr($0, length(key) + 1) }

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Runs every module's tests: each once, the short ones under the race detector.
-# See tools/testrun. Two lanes run side by side: the packages, which compute, and
-# integration, which mostly waits for real servers and the clock.
+# Runs the tests of every module once, the short ones under the race detector. See
+# tools/testrun. Two lanes run in parallel: packages mostly computes, integration mostly
+# waits for real servers and the clock.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 if [ "${CI:-}" = true ] || command -v redis-server >/dev/null; then
-  # A test that finds no redis-server fails rather than skips.
+  # A test that finds no redis-server then fails instead of skipping itself.
   export SENDLIMIT_REQUIRE_REDIS=1
 else
   echo "No redis-server: tests that need one are skipped, the rest runs on the embedded store"
@@ -21,7 +21,7 @@ fi
 part() { printf -- '-- %s (%d s)\n' "$1" "$SECONDS"; }
 
 packages() {
-  # Integration has the processor first, so that its messages are not late.
+  # Integration has priority, so that its messages are not late.
   renice -n 10 -p "$BASHPID" >/dev/null
   export GOGC=400 # a fifth less processor time for some more memory
   local names list
@@ -41,7 +41,7 @@ integration() {
   part "integration ended"
 }
 
-# lane runs a function, and prints its name before each line.
+# lane runs a function, and prints its name before each line of output.
 lane() {
   "$1" 2>&1 | while IFS= read -r line; do printf '%-11s | %s\n' "$1" "$line"; done
 }

@@ -1,13 +1,13 @@
 // Package sendlimittest tests implementations of the limiters against plain
 // models.
 //
-// Model is a Go model of sendlimit.Timeline. It follows the definitions of the
-// rules word for word and shares no code with the scripts: where the two
-// differ, one of them is wrong. The other limiters have models of their own.
+// Model is a Go model of sendlimit.Timeline. It follows the definitions of the rules
+// word for word and shares no code with the scripts: if the two differ, one of them is
+// wrong. The other limiters have their own models.
 //
-// Functions named Check... run random histories against a store and compare
-// every answer with the model's. Judge gives the model's decisions about a
-// whole trace of traffic.
+// Functions named Check... run random histories against a store and compare every
+// answer with the model's. Judge returns the model's decisions about a whole trace of
+// traffic.
 //
 // Package redistest starts the stores to test on, package traffic has the sends
 // to test with, and package story has what the tests of several packages share.

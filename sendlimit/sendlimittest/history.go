@@ -50,15 +50,15 @@ type history struct {
 	client      redis.UniversalClient
 	keys        keyspace.Keys
 	settings    *settings.Users
-	records     bool                // beside the places
-	users       bool                // have settings
-	rules       [2]*sendlimit.Rules // of each process
+	records     bool                // in addition to the places
+	users       bool                // true if users have settings
+	rules       [2]*sendlimit.Rules // for each process
 	process     [2]*sendlimit.Timeline
 	model       *Model
 	drawn       drawnPolicies
 	policies    []policy.Policy
 	now         time.Time
-	times       []time.Time // of requests and answers so far
+	times       []time.Time // of the requests and answers so far
 	messages    map[string]*booked
 	generations int // so far
 }

@@ -15,7 +15,7 @@ func TestQuiet(t *testing.T) {
 		zone        string
 		lines       []string
 		at          string
-		from, until string // of the stretch; "" where it is not quiet
+		from, until string // of the stretch; "" if it is not quiet
 	}{
 		{"within a day", "UTC", []string{"12:00-13:00"}, "2026-11-22T12:00:00Z", "2026-11-22T12:00:00Z", "2026-11-22T13:00:00Z"},
 		{"a millisecond before", "UTC", []string{"12:00-13:00"}, "2026-11-22T11:59:59.999Z", "", ""},

@@ -18,10 +18,10 @@ import (
 
 // mailboxOptions are the options of every worker.
 type mailboxOptions struct {
-	sendlimit.Options // completed, but for the rules
+	sendlimit.Options // completed, except for the rules
 
 	policies []policy.Policy
-	users    bool // have settings
+	users    bool // true if users have settings
 }
 
 // drawOptions draws policies under which several messages are late at the same

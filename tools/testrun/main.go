@@ -37,7 +37,7 @@ func main() {
 // testName is a test function, or a subtest, of a package.
 type testName struct{ pkg, test string }
 
-// top is the test function that a subtest belongs to.
+// top returns the test function of a subtest.
 func (n testName) top() testName {
 	test, _, _ := strings.Cut(n.test, "/")
 	return testName{n.pkg, test}
@@ -117,8 +117,8 @@ func listTests(packages []string) (map[testName]bool, error) {
 	return tests, nil
 }
 
-// count prints how many tests ran, and names those that skipped themselves in
-// every part. It fails when a test did not even begin.
+// count prints how many tests ran, and names those that skipped themselves in every
+// part. It fails if a test did not even begin.
 func count(out io.Writer, declared map[testName]bool, parts ...*outcomes) error {
 	ran := 0
 	var forgotten []error

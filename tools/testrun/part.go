@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// slow is from when on a test's time is printed.
+// slow is the duration from which a test's time is printed.
 const slow = 10 * time.Second
 
 // event is a line of go test -json.
@@ -25,16 +25,16 @@ type event struct {
 	Elapsed float64 // seconds
 }
 
-// outcomes is what became of the tests of one call of go test.
+// outcomes has the results of the tests of one call of go test.
 type outcomes struct {
 	out     io.Writer
-	actions map[testName]string // the last one: pass, skip, fail, or run of a test that did not end
+	actions map[testName]string // the last one: pass, skip, fail, or run for a test that did not end
 	reasons map[testName]string // why a test skipped itself
 	texts   map[testName]*strings.Builder
 }
 
-// runPart calls go and prints a line a package, each slow test, and all that
-// failing tests print.
+// runPart calls go. It prints a line for each package, each slow test, and everything
+// that failing tests print.
 func runPart(out io.Writer, args []string) (*outcomes, error) {
 	o := &outcomes{
 		out: out, actions: make(map[testName]string), reasons: make(map[testName]string),
@@ -70,7 +70,7 @@ func runPart(out io.Writer, args []string) (*outcomes, error) {
 	return o, nil
 }
 
-// take follows one event.
+// take applies one event.
 func (o *outcomes) take(e event) {
 	name := testName{e.Package, e.Test}
 	switch e.Action {
@@ -90,7 +90,7 @@ func (o *outcomes) take(e event) {
 	}
 }
 
-// keep keeps what a test prints until its end.
+// keep keeps what a test prints, until the test ends.
 func (o *outcomes) keep(name testName, text string) {
 	if strings.HasPrefix(text, "=== ") {
 		return
@@ -117,7 +117,7 @@ func (o *outcomes) endTest(name testName, e event) {
 	case e.Action == "fail":
 		fmt.Fprint(o.out, text)
 	case e.Action == "skip":
-		reason, _, _ := strings.Cut(text, "\n") // then comes the line that says SKIP
+		reason, _, _ := strings.Cut(text, "\n") // the line with SKIP comes next
 		o.reasons[name] = strings.TrimSpace(reason)
 	}
 	if took := time.Duration(e.Elapsed * float64(time.Second)); took >= slow && name == name.top() {
@@ -125,8 +125,8 @@ func (o *outcomes) endTest(name testName, e event) {
 	}
 }
 
-// endPackage prints the line of a package that passed, or else all that it and
-// its tests that did not end have printed.
+// endPackage prints the line of a package that passed. Otherwise it prints everything
+// that the package and its unfinished tests have printed.
 func (o *outcomes) endPackage(e event) {
 	text := o.text(testName{e.Package, ""})
 	if e.Action != "fail" {

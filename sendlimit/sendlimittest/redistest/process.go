@@ -28,8 +28,8 @@ func startProcess(ctx context.Context, output, program string, args ...string) (
 	p := &process{ended: make(chan struct{})}
 	started := make(chan error, 1)
 	go func() {
-		// For dieWithParent the parent is a thread: this one. It has to stay
-		// until the program has ended.
+		// dieWithParent means this thread by the parent. It must run until the program
+		// has ended.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		defer log.Close()

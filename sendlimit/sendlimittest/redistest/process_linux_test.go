@@ -14,7 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
 )
 
-// crashEnv has TestCrashWithAServer do what its name says.
+// crashEnv makes TestCrashWithAServer crash.
 const crashEnv = "SENDLIMITTEST_CRASH"
 
 func TestCrashWithAServer(t *testing.T) {

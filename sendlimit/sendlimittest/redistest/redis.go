@@ -10,9 +10,8 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// RequireEnv is the name of an environment variable. If it is set to 1, tests
-// that need a redis-server fail where there is none. Otherwise they are
-// skipped.
+// RequireEnv is the name of an environment variable. If it is set to 1, tests that need
+// a redis-server fail if there is none. Otherwise they are skipped.
 const RequireEnv = "SENDLIMIT_REQUIRE_REDIS"
 
 // Embedded starts a miniredis in the test's process and a client of it. Both
@@ -20,7 +19,7 @@ const RequireEnv = "SENDLIMIT_REQUIRE_REDIS"
 func Embedded(tb testing.TB) (*miniredis.Miniredis, *redis.Client) {
 	tb.Helper()
 	server := miniredis.RunT(tb)
-	// A long script takes its time where the machine is busy.
+	// A long script takes its time on a busy machine.
 	client := redis.NewClient(&redis.Options{Addr: server.Addr(), ReadTimeout: time.Minute})
 	tb.Cleanup(func() {
 		if err := client.Close(); err != nil {
@@ -44,9 +43,8 @@ func NeedServer(tb testing.TB) {
 	tb.Skip(absent)
 }
 
-// Real starts a redis-server that ends with the test. Without a redis-server
-// in PATH it does what NeedServer does. Args are arguments for redis-server;
-// Start takes more options.
+// Real starts a redis-server that ends with the test. Without a redis-server in PATH it
+// acts like NeedServer. Args are arguments for redis-server; Start takes more options.
 func Real(tb testing.TB, args ...string) *Server {
 	tb.Helper()
 	NeedServer(tb)

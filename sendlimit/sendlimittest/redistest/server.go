@@ -15,7 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// redisProgram is looked for in PATH.
+// redisProgram is the program to find in PATH.
 const redisProgram = "redis-server"
 
 const (

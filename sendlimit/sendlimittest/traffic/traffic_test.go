@@ -129,8 +129,8 @@ func TestLoadTrafficFromTheEnvironment(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist, "what is named has to be there")
 }
 
-// The real traffic is beside the module; a module within it, as that of the
-// benchmarks, looks beside the outer one.
+// The real traffic is beside the module. A module within it, such as the benchmarks,
+// looks beside the outer one.
 func TestLoadTrafficLooksBesideTheModule(t *testing.T) {
 	t.Setenv(traffic.PathEnv, "")
 	top := t.TempDir()

@@ -26,7 +26,7 @@ func main() {
 	}
 }
 
-// message is one of the fields that submits take.
+// message has some of the fields that a submit accepts.
 type message struct {
 	ID     string    `json:"id"`
 	User   string    `json:"user"`
@@ -38,8 +38,7 @@ func run(args []string, stdout, stderr io.Writer, now time.Time) error {
 	flags := flag.NewFlagSet("traffic", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	lines := flags.Int("lines", 0, "how many `messages`; 0 for a year's")
-	// From the next midnight on, all of a year is in the future and within the
-	// reach of schedules.
+	// From the next midnight, all of a year is in the future and within reach.
 	from := flags.String("start", now.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1).Format(time.RFC3339),
 		"`time` at which the year of the traffic begins")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
