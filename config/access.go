@@ -20,12 +20,12 @@ func accessSettings(w *written, c *Config) []*setting {
 	return []*setting{
 		{
 			key: "require_keys", written: &w.Access.RequireKeys, standard: "false", kind: "bool",
-			help:   "whether the API asks for a key on a loopback address too; on any other it always does",
+			help:   "require an API key on a loopback address too; on other addresses one is always required",
 			accept: boolean(&c.RequireKeys),
 		},
 		{
 			key: "tls_cert", written: &w.Access.TLSCert, kind: "file",
-			help:   "file with the certificate chain (PEM) that the API is served with; without one, it is plain HTTP",
+			help:   "file with the certificate chain (PEM) for TLS; without it, the API is plain HTTP",
 			accept: text(&c.TLSCert),
 		},
 		{
@@ -35,7 +35,7 @@ func accessSettings(w *written, c *Config) []*setting {
 		},
 		{
 			key: "trusted_proxies", written: &w.Access.TrustedProxies, kind: "networks", list: true,
-			help:   "networks of proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8",
+			help:   "networks of proxies whose X-Forwarded-For is trusted, such as 10.0.0.0/8",
 			accept: networks(&c.TrustedProxies),
 		},
 	}

@@ -23,7 +23,7 @@ func emailSettings(w *written, c *Config) []*setting {
 	return []*setting{
 		{
 			key: "email_url", written: &w.Email.EmailURL, kind: "url",
-			help: "the server that takes e-mail: smtp://USER@HOST:587 or smtps://USER@HOST:465," +
+			help: "mail server: smtp://USER@HOST:587 or smtps://USER@HOST:465," +
 				" or log: for a line each on standard output",
 			accept: emailURL(&c.EmailURL), show: redactURL,
 		},
@@ -33,18 +33,18 @@ func emailSettings(w *written, c *Config) []*setting {
 		},
 		{
 			key: "email_from", written: &w.Email.EmailFrom, kind: "address",
-			help:   "the sender of e-mail, such as alerts@example.com",
+			help:   "sender of e-mails, such as alerts@example.com",
 			accept: text(&c.EmailFrom),
 		},
 		{
 			key: "email_tls", written: &w.Email.EmailTLS, kind: "policy",
 			help: "how an smtp connection is secured: mandatory, opportunistic or none;" +
-				" mandatory where nothing is said, and none on loopback",
+				" the default is mandatory, and none on loopback",
 			accept: oneOf(&c.EmailTLS, "mandatory", "opportunistic", "none"),
 		},
 		{
 			key: "email_templates", written: &w.Email.EmailTemplates, kind: "folder",
-			help:   "templates of e-mail that replace the built-in ones",
+			help:   "folder of templates that replace the built-in e-mail templates",
 			accept: text(&c.EmailTemplates),
 		},
 		{
@@ -53,7 +53,7 @@ func emailSettings(w *written, c *Config) []*setting {
 		},
 		{
 			key: "allow_internal_webhooks", written: &w.Email.AllowInternalWebhooks, standard: "false", kind: "bool",
-			help:   "whether a contact may be an https URL at a loopback, private or otherwise internal address",
+			help:   "allow contacts that are https URLs at loopback, private or other internal addresses",
 			accept: boolean(&c.AllowInternalWebhooks),
 		},
 	}

@@ -27,43 +27,43 @@ func policySettings(w *written, c *Config) []*setting {
 	return []*setting{
 		{
 			key: "policy.time_zone", written: &w.Policy.TimeZone, standard: "UTC", kind: "zone",
-			help:   "time zone of the calendar rules and quiet hours that a new store gets",
+			help:   "time zone of the calendar rules and quiet hours of a new store's policy",
 			accept: timeZone(c),
 		},
 		{
 			key: "policy.user_time_zone", written: &w.Policy.UserTimeZone, standard: "false", kind: "bool",
-			help:   "whether the calendar rules that a new store gets count in a user's own time zone, where the user has one",
+			help:   "calendar rules of a new store's policy use a user's own time zone, if one is set",
 			accept: boolean(&c.Policy.UserTimeZone),
 		},
 		{
 			key: "policy.rules", written: &w.Policy.Rules, kind: "rules", list: true,
 			standard: "1/minute, 5/hour, 10/calendar_day",
-			help:     "rules that a new store gets",
+			help:     "rules of a new store's policy",
 			accept:   rules(c),
 		},
 		{
 			key: "policy.quiet_hours", written: &w.Policy.QuietHours, kind: "hours", list: true,
-			help:   "hours in which nothing may be sent, such as 22:00-08:00 or 'sat,sun 00:00-24:00', that a new store gets",
+			help:   "quiet hours of a new store's policy, when nothing is sent: 22:00-08:00 or 'sat,sun 00:00-24:00'",
 			accept: quietHours(c),
 		},
 		{
 			key: "policy.reach", written: &w.Policy.Reach, kind: "duration",
-			help:   "how far ahead a send time may lie under the policy that a new store gets; never further than --reach",
+			help:   "how far ahead a send time may be under a new store's policy; at most --reach",
 			accept: policyReach(c),
 		},
 		{
 			key: "policy.on_conflict", written: &w.Policy.OnConflict, standard: "refuse", kind: "answer",
-			help:   "what becomes of a message that says nothing else where its time is not free: refuse, or shift; a new store gets it",
+			help:   "what a new store's policy does when a message's time is not free: refuse or shift; a message can say otherwise",
 			accept: onConflict(c),
 		},
 		{
 			key: "policy.alert_at", written: &w.Policy.AlertAt, standard: "80, 100", kind: "percents", list: true,
-			help:   "percents of a user's daily rule at which an alert is raised, that a new store gets; [] for never",
+			help:   "percentages of a user's daily rule at which a new store's policy alerts; [] for never",
 			accept: alertAt(c),
 		},
 		{
 			key: "policy.alert_to", written: &w.Policy.AlertTo, kind: "contact",
-			help:   "e-mail address or https URL that is told once an hour of users that reached one, that a new store gets",
+			help:   "e-mail address or https URL that receives the alerts of a new store's policy, once an hour",
 			accept: alertTo(c),
 		},
 	}

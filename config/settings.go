@@ -84,40 +84,40 @@ func settings(w *written, c *Config) []*setting {
 	return slices.Concat([]*setting{
 		{
 			key: "redis_url", written: &w.unprefixed.RedisURL, kind: "url", shared: true,
-			help: "where the store is: redis://, rediss://, unix://, redis-sentinel:// or redis-cluster://;" +
+			help: "URL of the store: redis://, rediss://, unix://, redis-sentinel:// or redis-cluster://;" +
 				" without one, the embedded store",
 			accept: text(&c.RedisURL), show: RedactRedisURL,
 		},
 		{
 			key: "embedded_address", written: &w.EmbeddedAddress, standard: EmbeddedAddress, kind: "address", shared: true,
-			help:   "where the worker has the embedded store, and other programs without a Redis URL look for it",
+			help:   "address of the embedded store, for programs without a Redis URL",
 			accept: embeddedAddress(&c.EmbeddedAddress),
 		},
 		{
 			key: "prefix", written: &w.Prefix, standard: "sl", kind: "name", shared: true,
-			help:   "begins every key and queue in the store, so that environments can share one",
+			help:   "beginning of every key and queue in the store, so that environments can share a store",
 			accept: prefix(&c.Prefix),
 		},
 		{
 			key: "account", written: &w.Account, kind: "name", shared: true, callers: true,
-			help: "account that what enqueue submits is charged to, and whose messages alone it sees and changes;" +
+			help: "account that is charged for what enqueue submits; enqueue sees and changes only its messages;" +
 				" empty for no account",
 			accept: account(&c.Account),
 		},
 		{
 			key: "listen", written: &w.Listen, standard: "127.0.0.1:8080", kind: "address",
-			help:   "where the API, /healthz, /readyz and /metrics are served, or off",
+			help:   "address of the API, /healthz, /readyz and /metrics, or off",
 			accept: listen(&c.Listen),
 		},
 	}, accessSettings(w, c), []*setting{
 		{
 			key: "deliver", written: &w.Deliver, standard: "true", kind: "bool",
-			help:   "whether to deliver messages; false is a process that serves the API alone, and needs no push target",
+			help:   "deliver messages; with false the process only serves the API and needs no push target",
 			accept: boolean(&c.Deliver),
 		},
 		{
 			key: "push_url", written: &w.PushURL, kind: "url",
-			help:   "where deliveries go: an http or https URL, or log: for a line each on standard output",
+			help:   "where deliveries go: an http or https URL, or log: to print one line each on standard output",
 			accept: pushURL(&c.PushURL), show: redactPushURL,
 		},
 		{
@@ -126,73 +126,73 @@ func settings(w *written, c *Config) []*setting {
 		},
 		{
 			key: "push_timeout", written: &w.PushTimeout, standard: "10s", kind: "duration",
-			help:   "how long one delivery may take",
+			help:   "timeout of one delivery",
 			accept: duration(&c.PushTimeout, 100*time.Millisecond, 5*time.Minute),
 		},
 	}, emailSettings(w, c), policySettings(w, c), []*setting{
 		{
 			key: "pace.rate", written: &w.Pace.Rate, kind: "rate",
-			help:   "deliveries of all workers together that a new store allows, such as 100/second",
+			help:   "rate limit of a new store for the deliveries of all workers together, such as 100/second",
 			accept: paceRate(c),
 		},
 		{
 			key: "pace.burst", written: &w.Pace.Burst, kind: "number",
-			help:   "deliveries of them that may go at once",
+			help:   "deliveries that may be sent at once within that rate",
 			accept: paceBurst(c),
 		},
 		{
 			key: "reach", written: &w.Reach, standard: "366d", kind: "duration", shared: true,
-			help:   "how far ahead a send time may lie",
+			help:   "how far ahead a send time may be",
 			accept: duration(&c.Reach, time.Minute, policy.DefaultReach),
 		},
 		{
 			key: "expire_after", written: &w.ExpireAfter, standard: "24h", kind: "duration", shared: true,
-			help:   "how long after its send time a message that says nothing else is dropped rather than sent",
+			help:   "how long after its send time an undelivered message is dropped; a message can say otherwise",
 			accept: duration(&c.ExpireAfter, time.Second, 366*day),
 		},
 		{
 			key: "keep_records", written: &w.KeepRecords, standard: "168h", kind: "duration", shared: true,
-			help:   "how long a message's id is remembered after its end",
+			help:   "how long a message's id is remembered after it ended",
 			accept: duration(&c.KeepRecords, time.Minute, 366*day),
 		},
 		{
 			key: "store_full_at", written: &w.StoreFullAt, standard: "85%", kind: "percentage", shared: true,
-			help:   "how much of its maxmemory the store may use before nothing more is accepted",
+			help:   "percentage of its maxmemory at which the store accepts no more messages",
 			accept: percentage(&c.StoreFullAt, 50, 100),
 		},
 		{
 			key: "wait_replicas", written: &w.WaitReplicas, standard: "0", kind: "number", shared: true,
-			help:   "replicas that must have a submit, a move or a cancel before it is answered",
+			help:   "replicas that must have a submit, move or cancel before it is answered",
 			accept: number(&c.WaitReplicas, 0, 10),
 		},
 		{
 			key: "wait_replicas_timeout", written: &w.WaitReplicasTimeout, standard: "1s", kind: "duration", shared: true,
-			help:   "how long an answer waits for them before it is an error",
+			help:   "how long to wait for these replicas before the answer is an error",
 			accept: duration(&c.WaitReplicasTimeout, 10*time.Millisecond, time.Minute),
 		},
 		{
 			key: "deliveries", written: &w.Deliveries, standard: "64", kind: "number",
-			help:   "deliveries that may run at the same time",
+			help:   "maximum number of deliveries at a time",
 			accept: number(&c.Deliveries, 1, 512),
 		},
 		{
 			key: "max_attempts", written: &w.MaxAttempts, standard: "8", kind: "number",
-			help:   "attempts to deliver a message, the first included, before it has failed",
+			help:   "attempts to deliver a message before it fails, including the first",
 			accept: number(&c.MaxAttempts, 1, 100),
 		},
 		{
 			key: "on_uncertain", written: &w.OnUncertain, standard: "resend", kind: "answer",
-			help:   "what becomes of a message of which nobody knows whether it arrived: resend, or skip",
+			help:   "what to do with a message that may or may not have arrived: resend or skip",
 			accept: oneOf(&c.OnUncertain, "resend", "skip"),
 		},
 		{
 			key: "tolerance", written: &w.Tolerance, standard: "2s", kind: "duration",
-			help:   "how late a message may go out before the rules are judged anew",
+			help:   "how late a message may be sent without being judged again",
 			accept: duration(&c.Tolerance, 100*time.Millisecond, time.Minute),
 		},
 		{
 			key: "retry_min", written: &w.RetryMin, standard: "5s", kind: "duration",
-			help:   "wait before the first retry; it doubles with each",
+			help:   "wait before the first retry; doubles with each retry",
 			accept: duration(&c.RetryMin, 100*time.Millisecond, day),
 		},
 		{
@@ -202,17 +202,17 @@ func settings(w *written, c *Config) []*setting {
 		},
 		{
 			key: "shutdown_timeout", written: &w.ShutdownTimeout, standard: "30s", kind: "duration",
-			help:   "how long running deliveries may take to finish when the program is told to stop; more than push_timeout",
+			help:   "how long to wait for running deliveries on shutdown; longer than push_timeout",
 			accept: duration(&c.ShutdownTimeout, time.Second, time.Hour),
 		},
 		{
 			key: "log_level", written: &w.LogLevel, standard: "info", kind: "level",
-			help:   "least level that is logged: debug, info, warn or error",
+			help:   "lowest level that is logged: debug, info, warn or error",
 			accept: logLevel(&c.LogLevel),
 		},
 		{
 			key: "log_format", written: &w.LogFormat, standard: "auto", kind: "format",
-			help:   "text, json, or auto for text on a terminal and json elsewhere",
+			help:   "log format: text, json, or auto, which is text on a terminal and json elsewhere",
 			accept: logFormat(&c.LogFormat),
 		},
 	})

@@ -57,7 +57,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 			"Attempts to deliver that failed, by reason; final ones are not tried again.", "reason", "final"),
 		postpones: counter("postponed_total", "Late messages that got a later time, since the rules left none at once."),
 		drops:     counters("dropped_total", "Messages that ended unsent, by reason.", "reason"),
-		doubts:    counter("uncertain_total", "Deliveries of which nobody knows whether the provider took the message."),
+		doubts:    counter("uncertain_total", "Deliveries whose outcome is unknown: the provider may or may not have the message."),
 		oldest: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "sendlimit_watch_oldest_overdue_seconds",
 			Help: "How long the oldest entry of the watch list has been due, at the last pass of the relay; 0 for none.",

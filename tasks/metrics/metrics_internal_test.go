@@ -56,7 +56,7 @@ sendlimit_submits_total{code="",outcome="replayed",rule=""} 1
 sendlimit_submits_total{code="id_reused",outcome="refused",rule=""} 1
 sendlimit_submits_total{code="send_limit",outcome="refused",rule="1/minute"} 1
 sendlimit_submits_total{code="store_full",outcome="error",rule=""} 1
-# HELP sendlimit_uncertain_total Deliveries of which nobody knows whether the provider took the message.
+# HELP sendlimit_uncertain_total Deliveries whose outcome is unknown: the provider may or may not have the message.
 # TYPE sendlimit_uncertain_total counter
 sendlimit_uncertain_total 1
 # HELP sendlimit_watch_oldest_overdue_seconds How long the oldest entry of the watch list has been due, at the last pass of the relay; 0 for none.
