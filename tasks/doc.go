@@ -1,21 +1,19 @@
-// Package tasks takes messages and delivers them at their send times. It is the
-// only package that knows the queue, asynq; which time is free is judged by
-// package sendlimit, and how a message goes out by package notifier.
+// Package tasks wires a Worker, which delivers messages at their send times: the queue's
+// server, the handlers of messages and notices, and the relay. The folders do the work.
+// Package sendlimit judges which time is free, and package notifier sends.
 //
 // # The way of a message
 //
 //	Draft ─► Message ─► Submitter ─► reserve: place, record and watch entry in one script: accepted
 //	                        ├──────► queue    a timer: user, id and generation, no content
-//	                        └──────► confirm  the watch list need not look before a minute past the send time
+//	                        └──────► confirm  the watch list waits until a minute past the send time
 //
-//	queue ─► handler: waits for the millisecond ─► claim (the gate) ─► notifier ─► settle
+//	queue ─► deliver.Handler: waits for the millisecond ─► claim (the gate) ─► notifier ─► settle
 //
 //	watch list ─► relay, in every worker: what the queue does not have ─► queue, under a new generation
 //
-// A Draft is what a caller spelled, a Message what it means, an Outcome the
-// answer on every surface. A Submitter also cancels and moves messages; a
-// Rehearsal answers as a Submitter would and leaves nothing. A Worker is the
-// other half: the queue's server around the handler, and the relay.
+// A message.Draft is what a caller wrote, a message.Message is what it means, and a
+// message.Outcome is the answer on every surface.
 //
 // # The states of a message
 //
@@ -29,103 +27,82 @@
 //	             sending ──► delivered
 //	               │   ├───► failed      ┐ dead letters, which can be
 //	               │   └───► uncertain   ┘ sent after all
-//	               └ lease over: uncertain, by what OnUncertain says sent again
+//	               └ lease over: uncertain, or sent again: OnUncertain decides
 //
-// Cancelled, dropped and failed messages give back their place and their id;
-// what ended has lost its content, but for dead letters.
+// Cancelled, dropped and failed messages give back their place and their id. A message
+// that ended has lost its content; a dead letter keeps it.
 //
 // # What always holds
 //
-//   - Accepted means stored. What follows, the queue included, may fail without
-//     the message being lost: the watch list names every message that has not
-//     ended, and when to look after it. What is not settled when its time has
-//     come the relay gives a new generation and puts back into the queue, unless
-//     the queue has it and only has too much to do.
-//   - The record is the truth, a task only a timer. Of all tasks that a message
-//     has had, only the one of its present generation may deliver, and a
-//     generation is never used twice, so a stale task does no harm whenever and
-//     however often it fires. A retry is no retry of the queue's, but a new
-//     generation at a later time, counted in the record.
-//   - Nothing goes out before its millisecond on the store's clock. A payload
-//     has `due`, although the record knows it better, because the queue hands
-//     tasks out by whole seconds: by due the handler waits for the rest without
-//     asking the store. Were it wrong, the gate would say so.
-//   - Nothing late goes out against the rules, or in quiet hours: what is late,
-//     since workers were down or the provider failed, is judged anew, see package
-//     sendlimit. What is on time goes out as it was promised, whatever rules there
-//     are by then.
-//   - A task goes back to the queue only where another worker is sending the
-//     message, this one stops, a newer program wrote the task, or the store
-//     answers with an error. It uses up no retry of the queue's, and nothing is
-//     archived or retained.
-//   - The rules live in the store, and without them nothing is accepted.
+//   - Accepted means stored. Later steps may fail, the queue included, and the message
+//     is not lost: the watch list names every message that has not ended, and when to
+//     look after it. The relay gives an overdue message a new generation and a new
+//     task, unless the queue has its task and is only behind.
+//   - The record is the truth, a task is only a timer. Only the task of the present
+//     generation may deliver, and no generation is used twice. So a stale task does no
+//     harm, whenever and however often it fires. A retry is a new generation at a
+//     later time, counted in the record, not a retry of the queue.
+//   - Nothing is sent before its millisecond on the store's clock. The queue hands out
+//     tasks by whole seconds, so a payload has `due`, and the handler waits for the
+//     rest without asking the store. The gate checks it against the record.
+//   - A late message never breaks the rules or quiet hours: it is judged anew, see
+//     package sendlimit. A message on time is sent as promised, whatever the rules are
+//     by then.
+//   - A message's task returns to the queue only if another worker sends the message,
+//     this worker stops, the message has to wait for its pace or its rules, a newer
+//     program wrote the task, or the store answers with an error. This uses up no retry
+//     of the queue, and no task is archived or retained.
+//   - The rules live in the store. Without them nothing is accepted.
 //
-// # Policies
+// # Policies, accounts, notices, paces
 //
-//	store ─► Policies, one a process ─► Rules ─► Timeline, Gate and DeadLetters
+// What a message says overrides its user's policy, for instance on_conflict. Its category
+// adds rules to the overall ones. Package rules follows the policies.
 //
-// Policies loads the policies once a second: a worker by a clock of its own, a
-// submitter when it is asked something and the last load is older. A changed policy
-// goes into Rules, and is logged once. A change of a user's settings takes effect
-// immediately, since the scripts compare versions, see package sendlimit. Settings
-// that name a younger policy have the policies loaded at once.
+// A message of an account is charged before it is judged, see package quota. Submit, move
+// and cancel hold, change and settle; the relay settles what a death left open.
 //
-// What a message says itself comes before its user's policy: on_conflict, for
-// instance. Its category picks the rules that hold
-// beside the overall ones. A Rehearsal can judge by other rules, see WhatIf.
+// Notices wait in an outbox as messages do in the watch list. A task of queue.TypeAlert
+// carries a notice's id, and a claim lets one delivery at a time have it.
 //
-// # Accounts, notices, paces
-//
-// A message of an account is charged to it before it is judged, see
-// sendlimit.Charges: submit, move and cancel hold, change, and settle, and the
-// relay settles what a death left open. A Submitter acts for one account by For.
-//
-// What is to be announced, alerts of quotas and daily reports, waits in an outbox
-// as messages do in the watch list; a task of type TypeAlert carries its id, and
-// the claim lets one delivery at a time have it. The jobs of every worker hand
-// over what the queue has not, gather users' alerts by the hour, and put reports;
-// each is made once however many workers run.
-//
-// Before it claims a message, the handler waits for the push target's pace, which
-// all workers share; a delivery slot is not held through a longer wait. Where the
-// gate says no, the permit is given back. Where the claim took so long that the
-// call would come on top of those of the next interval, it gets another permit, or
-// the message is given back to be judged anew.
+// All workers share the pace of the push target. The handler waits for it before the
+// claim, and a longer wait holds no delivery slot. If the gate says no, the permit is
+// given back. If the claim took so long that the call would add to those of the next interval,
+// the call gets another permit, or the message is given back to be judged anew.
 //
 // # Failures
 //
-//   - The store is away: a submit fails with an *sendlimit.UnavailableError.
-//     What a worker has in hand stays there, and goes out when the store is back.
-//     A task that got lost between the two the relay finds a minute past its
-//     time.
-//   - A policy can't be read, since a newer program wrote it, or settings name one
-//     that there is not: a submit under it fails likewise, and in a file, a batch
-//     or a dry run so do the lines of its users alone. What was accepted goes out if
-//     it is on time; what is late comes again every half minute until a worker knows
-//     the rules. Those of everybody else are the last that were known.
-//   - The store is nearly full: nothing more is accepted from
-//     submit.Options.StoreFullAt on, and what it has is delivered.
-//   - Too few replicas have it in time (submit.Options.WaitReplicas): the answer
-//     is an error, the message goes out all the same, and asking again waits again.
-//   - No answer to a submit: it may have been accepted. The same message with the
-//     same id can be submitted again.
-//   - The queue does not take a task: the relay hands it over ten seconds later.
-//     The queue loses it: the relay finds out a minute past its time.
-//   - The provider took a message and the store is away: settling is tried until
-//     it is stored or the worker ends.
-//   - A worker dies while it sends, or the provider gives no answer: nobody knows
-//     whether the message arrived. It is sent again, with the same idempotency
-//     key, or given up as uncertain, as WorkerOptions.OnUncertain says. A message
-//     that kills its worker each time is given up after RetryPolicy.Attempts.
-//   - A notice finds no announcer, or its mail server is away: it is tried again,
-//     and after RetryPolicy.Attempts is a dead letter. A worker that dies between
-//     the server's answer and its note sends it twice, with the same id.
-//   - The machine's clock is off: the queue hands tasks out by it, and behind the
-//     store's it does so late, never early.
+//   - The store is away: a submit fails with a *fault.UnavailableError. A worker keeps
+//     the tasks that it has and goes on when the store is back. The relay finds a task
+//     that got lost between the two a minute past its time.
+//   - A policy can't be read, as a newer program wrote it, or settings name a policy
+//     that does not exist: submits under it fail, in a file, a batch or a dry run only
+//     the lines of its users. Accepted messages are sent if they are on time; late
+//     ones come again every half minute until a worker knows the rules. Everybody else
+//     keeps the last known rules.
+//   - The store is nearly full: from submit.Options.StoreFullAt on nothing more is
+//     accepted. Accepted messages are delivered.
+//   - Too few replicas have it in time (submit.Options.WaitReplicas): the answer is an
+//     error, but the message is sent. Asking again waits again.
+//   - No answer to a submit: the message may be accepted. Submit it again with the
+//     same id.
+//   - The queue does not take a task: the relay enqueues it ten seconds later. The queue
+//     loses a task: the relay finds out a minute past its time.
+//   - The provider took a message and the store is away: the worker tries to settle
+//     until it is stored or the worker ends.
+//   - A worker dies while it sends, or the provider gives no answer: the message may
+//     or may not have arrived. WorkerOptions.OnUncertain decides: send it again with
+//     the same idempotency key, or give it up as uncertain. A message that kills its
+//     worker each time is given up after retry.Policy.Attempts.
+//   - A notice's mail server is away: it is tried again, and is a dead letter after
+//     retry.Policy.Attempts. Without an announcer it waits. A worker that dies between
+//     the server's answer and its note sends the notice twice, with the same id.
+//   - The machine's clock is off: the queue hands out tasks by it. Behind the store's
+//     clock, tasks come late, never early.
 //
 // # Proofs
 //
-// A crash between any two calls is tried out without a line in this package: all
-// that a submitter, a relay and a worker do to the outside goes through the
-// client and the notifier they are given, where tests put the crash points.
+// Tests try a crash between any two calls without code in this package: submitters,
+// relays and workers act only through their client and notifier, where tests put the
+// crash points.
 package tasks

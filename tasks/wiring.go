@@ -15,8 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/report"
 )
 
-// addDeliveries gives a worker what delivers messages, and the relay that looks
-// after those that the queue does not have.
+// addDeliveries adds the handler of messages and the relay to a worker.
 func (w *Worker) addDeliveries(o WorkerOptions) error {
 	b, options := w.backend, w.backend.Limits
 	options.Tolerance, options.DropDueBefore = o.Tolerance, o.DropDueBefore
@@ -48,8 +47,8 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 	return nil
 }
 
-// addAnnouncements gives a worker what announces notices, and what counts for the
-// daily reports.
+// addAnnouncements adds the announcer of notices, their jobs, and the tally for daily
+// reports to a worker.
 func (w *Worker) addAnnouncements(o WorkerOptions) error {
 	b := w.backend
 	notices, err := notices.New(b.Client, notices.Options{

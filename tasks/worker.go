@@ -20,30 +20,30 @@ import (
 // WorkerOptions configure a Worker. Only Notifier has no default.
 type WorkerOptions struct {
 	Notifier        notifier.Notifier // delivers
-	PushTimeout     time.Duration     // of one delivery; zero means 10 s
+	PushTimeout     time.Duration     // for one delivery; zero means 10 s
 	Deliveries      int               // at a time; zero means 64
 	Retries         retry.Policy
 	ShutdownTimeout time.Duration // zero means 30 s; above PushTimeout
-	// Tolerance is how late a message may go out without the rules being judged
-	// anew; zero means sendlimit.DefaultTolerance.
+	// Tolerance is how late a message may be sent without being judged anew; zero
+	// means sendlimit.DefaultTolerance.
 	Tolerance time.Duration
-	// OnUncertain is what becomes of a message of which nobody knows whether the
-	// provider has it; "" means ResendUncertain.
+	// OnUncertain decides about a message that may or may not have arrived; "" means
+	// deliver.ResendUncertain.
 	OnUncertain deliver.OnUncertain
-	// DropDueBefore drops what was to be sent before it, as after a restore from
-	// an old backup; zero drops nothing.
+	// DropDueBefore drops messages with an earlier send time, for instance after a
+	// restore from an old backup; zero drops nothing.
 	DropDueBefore time.Time
-	// SettleMargin is how much longer than PushTimeout a worker holds a message
-	// before others take it over; zero means 10 s.
+	// SettleMargin is how much longer than PushTimeout the lease of a message lasts,
+	// after which other workers take it over; zero means 10 s.
 	SettleMargin time.Duration
-	// RelayEvery is about how often the worker looks after messages that the
-	// queue may not have; zero means 5 s.
+	// RelayEvery is about how often the worker looks for messages that the queue may
+	// not have; zero means 5 s.
 	RelayEvery time.Duration
-	// SweepEvery is the same of notices and charges, of which only a death or a
-	// store that was away leaves any; zero means six times RelayEvery.
+	// SweepEvery is the same for notices and charges, which only a crash or an outage
+	// of the store leaves behind; zero means six times RelayEvery.
 	SweepEvery time.Duration
-	// Announcer takes alerts and reports to contacts, each try within
-	// PushTimeout; nil means none: they wait until some worker has one.
+	// Announcer sends alerts and reports to contacts, each try within PushTimeout.
+	// If nil, they wait until some worker has one.
 	Announcer notifier.Announcer
 }
 
@@ -62,8 +62,8 @@ type Worker struct {
 	ended         chan struct{} // closed when Run no longer waits for work
 }
 
-// NewWorker returns a worker on a backend. The error is a *fault.InvalidError. Nothing
-// runs before Run.
+// NewWorker returns a worker on a backend. Nothing runs before Run. The error is a
+// *fault.InvalidError.
 func NewWorker(b *backend.Backend, o WorkerOptions) (*Worker, error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
@@ -117,12 +117,11 @@ func (o WorkerOptions) validate() error {
 	return o.Retries.Validate()
 }
 
-// Run delivers until ctx ends. Then it takes no new work, sees through what it
-// has begun, within the shutdown timeout, and returns nil; also where ctx ends
-// before it has begun anything. A worker runs once.
+// Run delivers until ctx ends. Then it takes no new work, finishes the deliveries that
+// run, within the shutdown timeout, and returns nil. It also returns nil if ctx ends
+// before any work. A worker runs once.
 func (w *Worker) Run(ctx context.Context) error {
-	// The rules are there before the first task is, or the worker does not
-	// start.
+	// Without rules the worker does not start.
 	if err := w.handler.Policies.Refresh(ctx); err != nil {
 		return unlessStopped(ctx, err)
 	}
@@ -173,8 +172,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 }
 
-// unlessStopped is why a worker could not begin, or nil where it was to stop by
-// then.
+// unlessStopped returns err, or nil if ctx has ended.
 func unlessStopped(ctx context.Context, err error) error {
 	select {
 	case <-ctx.Done():
@@ -184,18 +182,17 @@ func unlessStopped(ctx context.Context, err error) error {
 	}
 }
 
-// ErrUnfinished is returned when a worker could not end within its shutdown
-// timeout and a little more, since the store does not answer. Nothing is lost: a
-// task that was not given back is found by the relay. What still uses the client
-// ends with the process, so the client must not be closed.
+// ErrUnfinished says that a worker could not end within its shutdown timeout and a
+// little more, as the store does not answer. Nothing is lost: the relay finds tasks that
+// were not given back. Do not close the client: goroutines use it until the process ends.
 var ErrUnfinished = errors.New("the worker could not end in time: the store does not answer")
 
-// stopMargin is how much longer than its shutdown timeout a worker may take to
-// give back what it has not finished.
+// stopMargin is how much longer than its shutdown timeout a worker may take to give back
+// unfinished tasks.
 const stopMargin = 2 * time.Second
 
-// learnClock learns the store's clock before there is work. It can do without:
-// each claim tells it again.
+// learnClock learns the store's clock before there is work. A failure is harmless: each
+// claim returns the store's time.
 func (w *Worker) learnClock(ctx context.Context) {
 	clock := w.handler.Clock
 	sent := clock.Local()

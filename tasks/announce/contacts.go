@@ -12,8 +12,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
-// Contacts know whom a notice is for: looked up when it is delivered, so that
-// what was changed since it was raised holds.
+// Contacts knows whom a notice is for. It looks the contact up at delivery, so later
+// changes of the contact count.
 type Contacts struct {
 	users    *settings.Users
 	Accounts *accounts.Accounts
@@ -38,19 +38,19 @@ func NewContacts(client redis.UniversalClient, prefix string) (*Contacts, error)
 	return &Contacts{users: users, Accounts: accounts, policies: policies}, nil
 }
 
-// announcement is a notice in the words of a channel, and to whom it goes: to
-// nobody where to is empty.
+// announcement is a notice in the words of a channel, and its contact. If to is empty,
+// nobody receives it.
 type announcement struct {
 	to         string
 	notice     notifier.Notice
-	unreadable bool // there is nothing in it that could be announced
+	unreadable bool // its details can't be read
 }
 
-// announcementOf finds whom to tell of a notice, and what.
+// announcementOf returns whom to tell about a notice, and what.
 func (c *Contacts) announcementOf(ctx context.Context, n notices.Notice) (announcement, error) {
 	details, err := n.ParseDetails()
 	if err != nil {
-		return announcement{unreadable: true}, nil //nolint:nilerr // it would be no better the next time
+		return announcement{unreadable: true}, nil //nolint:nilerr // another try would find the same
 	}
 	to, zone, err := c.contactOf(ctx, n, details.TimeZone)
 	if err != nil {
@@ -75,8 +75,8 @@ func (c *Contacts) announcementOf(ctx context.Context, n notices.Notice) (announ
 	return announcement{to: to, notice: said}, nil
 }
 
-// contactOf is whom a notice is for, and the time zone of its days: of a digest
-// the policy's, as its users have days of their own.
+// contactOf returns whom a notice is for and the time zone of its days. For a digest that
+// is the policy's zone, as its users have days of their own.
 func (c *Contacts) contactOf(ctx context.Context, n notices.Notice, zone string) (to, of string, err error) {
 	switch n.Kind {
 	case notices.UserQuota:
@@ -96,7 +96,7 @@ func (c *Contacts) contactOf(ctx context.Context, n notices.Notice, zone string)
 	}
 }
 
-// dayOf is a natural day, by an instant in it, as notices spell it.
+// dayOf returns the date of an instant in a zone, as notices spell it.
 func dayOf(at time.Time, zone string) string {
 	location, err := time.LoadLocation(zone) // "" is UTC
 	if err != nil {

@@ -20,12 +20,11 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/retry"
 )
 
-// Announcements takes notices from the queue to their end: it claims one, finds
-// whom to tell, tells it, and settles what became of that.
+// Announcements handles the tasks of notices: it claims a notice, finds its contact, tells
+// the contact and settles the result.
 //
-// A notice that nobody can announce, as nothing is set up for it, waits in the
-// outbox. So does one that another worker has: the relay looks after it when that
-// one's lease is over.
+// A notice that no channel is set up for waits in the outbox. So does a notice that
+// another worker has, which is looked after when that worker's lease is over.
 type Announcements struct {
 	Notices   *notices.Outbox
 	Contacts  *Contacts
@@ -33,42 +32,42 @@ type Announcements struct {
 	Queue     *queue.Queue
 	Clock     *storeclock.Clock
 	Retries   retry.Policy
-	Kept      time.Duration // how long a notice waits that nothing is set up for
+	Kept      time.Duration // how long a notice waits if nothing is set up for it
 	Timeout   time.Duration // of one try
-	Margin    time.Duration // how much longer than a try may take its lease lasts
-	Slots     chan struct{} // one a notice in hand
+	Margin    time.Duration // how much longer than Timeout a lease lasts
+	Slots     chan struct{} // one per notice that is handled
 	Stopping  <-chan struct{}
 	Ended     <-chan struct{}
-	told      atomic.Bool // that nothing is set up for some contact
+	told      atomic.Bool // it has logged that nothing is set up for some contact
 	Metrics   *metrics.Metrics
 	Logger    *slog.Logger
 }
 
 const (
-	// Together is how many notices are delivered at a time. They have slots of their
-	// own, so that a slow mail server does not hold up messages.
+	// Together is how many notices are delivered at a time. Their slots are separate
+	// from those of messages, so that a slow mail server does not hold up messages.
 	Together = 8
-	// crowdedPause is about when a task comes again that found no place.
+	// crowdedPause is about after how long a task comes again that got no slot.
 	crowdedPause = time.Second
-	// earlyWait is how long a task waits for the time of its notice; one that
-	// comes earlier ends, since whoever set the time has made another.
+	// earlyWait is how long a task waits for the time of its notice. A task that is
+	// earlier than that ends: the notice has another task for its new time.
 	earlyWait = 2 * time.Second
-	// channelPause is when a notice is tried again that nothing is set up for.
+	// channelPause is after how long a notice is tried again that nothing is set up for.
 	channelPause = 10 * time.Minute
 )
 
 var errCrowded = errors.New("many notices are in hand already")
 
-// Why a notice ends that nobody was told of.
+// Why a notice ends undelivered.
 const (
-	reasonNoContact  = "no_contact" // there is nobody to be told, or not any more
+	reasonNoContact  = "no_contact" // it has no contact, or no longer
 	reasonNoChannel  = "no_channel" // nothing is set up for contacts of this kind
-	reasonUnreadable = "unreadable" // what it says is of no use
+	reasonUnreadable = "unreadable" // its details can't be read
 )
 
-// Handle takes the task of a notice to its end. It returns an error only where the
-// task has to come again or names no notice. The queue ends ctx when it loses track
-// of the task, which ends nothing here.
+// Handle handles the task of a notice to its end. It returns an error only if the task
+// has to come again or names no notice. The queue ends ctx when it loses track of the
+// task, which stops nothing here.
 func (a *Announcements) Handle(ctx context.Context, notice string) error {
 	if a.Announcer == nil {
 		return nil // it waits in the outbox
@@ -82,9 +81,8 @@ func (a *Announcements) Handle(ctx context.Context, notice string) error {
 	return a.handle(context.WithoutCancel(ctx), notice)
 }
 
-// handle claims a notice, and delivers it if that is to be done. While the store
-// is away it stays in hand, under one nonce: a claim that took effect and whose
-// answer got lost is answered as the first time.
+// handle claims a notice, and delivers it if the claim allows. While the store is away it
+// tries again under the same nonce: a claim whose answer got lost gets the same answer.
 func (a *Announcements) handle(ctx context.Context, id string) error {
 	nonce := keyspace.NewToken()
 	for {
@@ -117,15 +115,15 @@ func (a *Announcements) handle(ctx context.Context, id string) error {
 			continue
 		case notices.Dropped:
 			a.endedUntold(ctx, id, claim.Reason, claim.Failed, nil)
-		case notices.Stale, notices.Busy: // it ended, or comes back when its lease ends
+		case notices.Stale, notices.Busy: // it ended, or comes again when its lease ends
 		}
 		return nil
 	}
 }
 
-// claim claims a notice, and says whom to tell of it what. It asks again, with
-// the same nonce, where finding that out took so much of the lease that another
-// worker might have the notice before it is told.
+// claim claims a notice and returns its announcement. If looking up the contact took so
+// much of the lease that another worker might get the notice first, it claims again with
+// the same nonce.
 func (a *Announcements) claim(ctx context.Context, id, nonce string) (notices.Claim, announcement, error) {
 	for {
 		began := a.Clock.Local()
@@ -140,8 +138,7 @@ func (a *Announcements) claim(ctx context.Context, id, nonce string) (notices.Cl
 	}
 }
 
-// Forget ends a notice that has waited for too long. One that has not is given
-// back.
+// Forget ends a notice that has waited too long. Another notice is given back.
 func (a *Announcements) Forget(ctx context.Context, id string) error {
 	nonce := keyspace.NewToken()
 	claim, err := a.Notices.Claim(ctx, id, nonce, a.Timeout+a.Margin, time.Time{})
@@ -158,7 +155,7 @@ func (a *Announcements) Forget(ctx context.Context, id string) error {
 	return err
 }
 
-// send tells a claimed notice to whom it may concern, and settles.
+// send delivers a claimed notice to its contact and settles the result.
 func (a *Announcements) send(ctx context.Context, claim notices.Claim, nonce string, told announcement) error {
 	kind := string(claim.Notice.Kind)
 	if claim.TakenOver {
@@ -197,8 +194,8 @@ func (a *Announcements) send(ctx context.Context, claim notices.Claim, nonce str
 	return nil
 }
 
-// failed counts and tells of a try that is made again. That nothing is set up for
-// its contact is told once.
+// failed counts and logs a try that is made again. It logs only once that nothing is set
+// up for a contact.
 func (a *Announcements) failed(
 	ctx context.Context, claim notices.Claim, settlement notices.Settlement, result notifier.Result,
 ) {
@@ -211,8 +208,8 @@ func (a *Announcements) failed(
 		"reason", settlement.Reason, "attempt", claim.Attempt, "error", result.Err)
 }
 
-// endedUntold counts a notice that ended without having been delivered. The
-// cause is what came of its last try, nil where that is not known.
+// endedUntold counts and logs a notice that ended undelivered. The cause is the error of
+// its last try, nil if it is not known.
 func (a *Announcements) endedUntold(ctx context.Context, id, reason string, failed bool, cause error) {
 	notice, _ := notices.ParseID(id)
 	if failed {
@@ -228,8 +225,8 @@ func (a *Announcements) endedUntold(ctx context.Context, id, reason string, fail
 	a.Logger.InfoContext(ctx, "dropped a notice", "kind", notice.Kind, "reason", reason)
 }
 
-// settlementOf says what to record of a try. One of which nobody knows whether it
-// arrived is made again, too: it bears the same id.
+// settlementOf returns what to record of a try. A notice that may or may not have arrived
+// is tried again too, with the same id.
 func (a *Announcements) settlementOf(claim notices.Claim, result notifier.Result) notices.Settlement {
 	attempt := claim.Attempt
 	switch {
@@ -251,8 +248,8 @@ func (a *Announcements) settlementOf(claim notices.Claim, result notifier.Result
 	}
 }
 
-// settle records what became of a delivery, and tries until that is stored:
-// without it the notice would be sent again.
+// settle records the result of a delivery and tries until it is stored, as the notice
+// would be sent again otherwise.
 func (a *Announcements) settle(ctx context.Context, id, nonce string, s notices.Settlement) (bool, error) {
 	const failed = "could not settle a notice: trying until it is stored"
 	return persist.Settle(ctx, a.Ended, a.Logger, failed, func(ctx context.Context) (bool, error) {

@@ -13,34 +13,34 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/report"
 )
 
-// NoticeJobs are what a worker does about notices every now and then: it hands
-// those to the queue that the queue may not have, makes the hourly digests, and
-// puts the daily reports. Any number of workers may do so at once.
+// NoticeJobs are the jobs for notices that every worker repeats: enqueue the notices that
+// the queue may not have, make the hourly digests, and put the daily reports. Any number
+// of workers may run them at once.
 type NoticeJobs struct {
 	Notices *notices.Outbox
 	Reports *report.Reports
 	Queue   *queue.Queue
 	Clock   *storeclock.Clock
-	Deliver bool // there is something to announce notices by
-	warned  bool // that there is not
-	// gathered is the hour before which everything that was gathered is in a digest.
+	Deliver bool // the worker has an announcer
+	warned  bool // it has logged that it has none
+	// gathered is the hour before which all gathered alerts are in a digest.
 	gathered time.Time
-	// kept is how long a notice waits that nothing announces, and forget ends one
-	// that has waited for longer.
+	// Kept is how long a notice waits for an announcer. Forget ends one that has waited
+	// longer.
 	Kept   time.Duration
 	Forget func(ctx context.Context, id string) error
 	Logger *slog.Logger
 }
 
-// noticeEvery is about how often digests and reports are looked at; where notices
-// are looked after more often than usual, these are, too.
+// noticeEvery is about how often to look for digests and reports. A shorter lookEvery of
+// Start makes it shorter too.
 const noticeEvery = time.Minute
 
-// perPass is how many notices are taken at a time.
+// perPass is how many due notices are read at a time.
 const perPass = 100
 
-// Start runs the jobs, the look at what is due every so often, until the function
-// that it returns is called, which waits for them to end.
+// Start runs the jobs, and looks for due notices every lookEvery, until the returned
+// function is called. That function waits for the jobs to end.
 func (j *NoticeJobs) Start(ctx context.Context, lookEvery time.Duration) func() {
 	const failed = "could not look after every notice: the next pass does"
 	return jobs.Start(ctx, j.Logger,
@@ -49,8 +49,8 @@ func (j *NoticeJobs) Start(ctx context.Context, lookEvery time.Duration) func() 
 		jobs.Job{Every: min(noticeEvery, 2*lookEvery), Run: j.report, Failed: failed})
 }
 
-// relay hands every notice that is due to the queue. A second task of a notice
-// does no harm: the claim lets one deliver it.
+// relay enqueues every due notice. A second task of a notice does no harm: the claim lets
+// one deliver it.
 func (j *NoticeJobs) relay(ctx context.Context) error {
 	if !j.Deliver {
 		return j.endForgotten(ctx)
@@ -79,8 +79,8 @@ func (j *NoticeJobs) relay(ctx context.Context) error {
 	}
 }
 
-// endForgotten ends what has waited for so long that nobody wants to know any
-// more, and says once that something waits.
+// endForgotten ends notices that have waited longer than Kept, and logs once that notices
+// wait.
 func (j *NoticeJobs) endForgotten(ctx context.Context) error {
 	now := j.Clock.Now()
 	waiting, err := j.Notices.Due(ctx, now, 1)
@@ -99,7 +99,7 @@ func (j *NoticeJobs) endForgotten(ctx context.Context) error {
 	return err
 }
 
-// gather makes the digests of the hours that are over, once in each hour.
+// gather makes the digests of past hours, once in each hour.
 func (j *NoticeJobs) gather(ctx context.Context) error {
 	until := notices.DigestsUntil(j.Clock.Now())
 	if !until.After(j.gathered) {
@@ -115,7 +115,7 @@ func (j *NoticeJobs) gather(ctx context.Context) error {
 	return err
 }
 
-// report puts the daily reports whose time has come.
+// report puts the due daily reports.
 func (j *NoticeJobs) report(ctx context.Context) error {
 	if !j.Deliver {
 		return nil

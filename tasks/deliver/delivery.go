@@ -11,8 +11,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// giveBack lets a message be judged again that was claimed in time, but whose
-// answer took so long, or got lost so often, that it is late by now.
+// giveBack gives a claimed message back to be judged again: it was claimed in time, but
+// the answer took so long, or was lost so often, that the message is now late.
 func (h *Handler) giveBack(ctx context.Context, d messages.Delivery) error {
 	again, settlement := h.unsent(d)
 	held, err := h.settle(ctx, d, settlement)
@@ -23,7 +23,7 @@ func (h *Handler) giveBack(ctx context.Context, d messages.Delivery) error {
 	return nil
 }
 
-// send delivers a claimed message, and settles.
+// send delivers a claimed message and settles the result.
 func (h *Handler) send(ctx context.Context, d messages.Delivery, claim messages.Claim) error {
 	began := h.Clock.Local()
 	result := h.notify(ctx, d, claim)
@@ -64,8 +64,8 @@ func (h *Handler) send(ctx context.Context, d messages.Delivery, claim messages.
 	return nil
 }
 
-// promised is the time that a claimed message was to be sent at, however late
-// it is: the same at every attempt.
+// promised returns the time that was promised for a claimed message, the same at every
+// attempt.
 func promised(claim messages.Claim) time.Time {
 	if claim.Promised.IsZero() {
 		return claim.SendAt
@@ -73,8 +73,8 @@ func promised(claim messages.Claim) time.Time {
 	return claim.Promised
 }
 
-// settlementOf says what to record of a delivery; of one to be tried again
-// also what to hand to the queue.
+// settlementOf returns what to record of a delivery, and what to enqueue if it is tried
+// again, else nil.
 func (h *Handler) settlementOf(
 	d messages.Delivery, claim messages.Claim, result notifier.Result,
 ) (messages.Settlement, *messages.Queued) {
@@ -113,9 +113,9 @@ func (h *Handler) notify(ctx context.Context, d messages.Delivery, claim message
 	})
 }
 
-// settle records what became of a delivery, and tries until that is stored:
-// without it the message would be sent again. If the lease ran out meanwhile,
-// whoever took the message over settles it, and settle reports false.
+// settle records the result of a delivery and tries until it is stored, as the message
+// would be sent again otherwise. It reports false if the lease ran out meanwhile: the
+// worker that took the message over settles it.
 func (h *Handler) settle(ctx context.Context, d messages.Delivery, s messages.Settlement) (bool, error) {
 	const failed = "could not settle a delivery: trying until it is stored"
 	return persist.Settle(ctx, h.Ended, h.Logger, failed, func(ctx context.Context) (bool, error) {
@@ -123,9 +123,8 @@ func (h *Handler) settle(ctx context.Context, d messages.Delivery, s messages.Se
 	})
 }
 
-// OnUncertain is what becomes of a message whose delivery nobody can say the
-// outcome of: the worker died in the middle of it, or the provider gave no
-// answer.
+// OnUncertain decides about a message that may or may not have arrived: the worker died
+// in the middle of the delivery, or the provider gave no answer.
 type OnUncertain string
 
 // The answers to an uncertain delivery.

@@ -22,11 +22,11 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
-// Handler takes a task from the queue to its end: it waits for the task's
-// time, claims the message, delivers it, and settles what became of it.
+// Handler handles delivery tasks: it waits for the task's time, claims the message,
+// delivers it and settles the result.
 type Handler struct {
 	Policies    *rules.Policies
-	Gate        *messages.Gate // by their Rules
+	Gate        *messages.Gate // judges by the Rules of Policies
 	Queue       *queue.Queue
 	Timers      *queue.Timers
 	Pacer       *Pacer
@@ -35,12 +35,12 @@ type Handler struct {
 	Retries     retry.Policy
 	OnUncertain OnUncertain
 	PushTimeout time.Duration
-	Tolerance   time.Duration // how late a message may go out without being judged anew
-	Margin      time.Duration // how much longer than a delivery may take its lease lasts
-	Slots       chan struct{} // one a delivery that runs
+	Tolerance   time.Duration // how late a message may be sent without being judged anew
+	Margin      time.Duration // how much longer than PushTimeout a lease lasts
+	Slots       chan struct{} // one per running delivery
 	Tally       *report.Tally
-	Stopping    chan struct{} // closed when no new work is to begin
-	Ended       chan struct{} // closed when the worker no longer waits for what runs
+	Stopping    chan struct{} // closed when no new work may begin
+	Ended       chan struct{} // closed when the worker no longer waits for running work
 	Metrics     *metrics.Metrics
 	Logger      *slog.Logger
 	toldUnknown atomic.Pointer[time.Time] // when tellUnknown logged
@@ -50,14 +50,14 @@ var errBusy = errors.New("another delivery goes first: of the same message, or o
 
 var errPaced = errors.New("the pace of the target, or a pause")
 
-// rulesAfter is when a late message comes again whose user's rules this program does
-// not know: another worker may know them, or an operator has to do something.
+// rulesAfter is after how long a late message comes again if this program does not know
+// its user's rules. Another worker may know them, or an operator has to act.
 const rulesAfter = 30 * time.Second
 
-// Handle takes a task to its end. It returns an error only where the task has to
-// come again, as another delivery runs, the worker stops or the store answers with
-// an error, or where it names no message. The queue ends ctx when it loses track of
-// the task: that stops the waiting, but nothing that has begun.
+// Handle handles a task to its end. It returns an error if the task has to come again:
+// another delivery runs, the message waits for its pace or its rules, the worker stops,
+// or the store answers with an error. A task that names no message is an error too. The
+// queue ends ctx when it loses track of the task: that stops only the waiting.
 func (h *Handler) Handle(ctx context.Context, p queue.Payload) error {
 	d := messages.Delivery{User: p.User, ID: p.ID, Generation: p.Generation}
 	var nonceFrom time.Time
@@ -66,8 +66,8 @@ func (h *Handler) Handle(ctx context.Context, p queue.Payload) error {
 		if !storeclock.Sleep(ctx, h.Stopping, wait) || !h.takeSlot(ctx) {
 			return h.stopped(ctx, due)
 		}
-		// A claim whose reply got lost is repeated with its nonce, and answered as
-		// the first time, but not for so long that its lease may run out.
+		// A claim whose reply got lost is repeated with its nonce, and gets the same
+		// answer. This ends well before its lease may run out.
 		if h.Clock.Local().Sub(nonceFrom) > h.Margin/2 {
 			given, err := h.giveUpNonce(context.WithoutCancel(ctx), d)
 			if given {
@@ -82,7 +82,7 @@ func (h *Handler) Handle(ctx context.Context, p queue.Payload) error {
 		permit, err := h.pass(ctx)
 		if paced, ok := errors.AsType[*pacedError](err); ok {
 			if wait = paced.after; d.Nonce != "" {
-				wait = min(wait, h.Margin/4) // the message may be held
+				wait = min(wait, h.Margin/4) // the message may be claimed
 			} else if wait > heldFor {
 				return &queue.AgainError{After: min(wait, backFor), Cause: errPaced}
 			}
@@ -99,7 +99,7 @@ func (h *Handler) Handle(ctx context.Context, p queue.Payload) error {
 			claim, err = h.deliver(context.WithoutCancel(ctx), d, permit)
 		}
 		if wrong, garbage := errors.AsType[*fault.InvalidError](err); garbage {
-			// Without the value, which may name a user.
+			// The value may name a user, so it is left out.
 			return &queue.NotOursError{Cause: fmt.Errorf("payload of a task: it has no valid %s", wrong.Field)}
 		}
 		if rules.UnknownRules(err) {
@@ -107,8 +107,8 @@ func (h *Handler) Handle(ctx context.Context, p queue.Payload) error {
 			return &queue.AgainError{After: rulesAfter, Cause: err}
 		}
 		if persist.Unavailable(err) {
-			// The queue could not take the task back either, and would find it
-			// again minutes later: what is in hand stays there.
+			// The task stays here: the queue could not take it back either, and would
+			// find it again minutes later.
 			h.Logger.DebugContext(ctx, "a task waits for the store", "error", err)
 			ctx, wait = context.WithoutCancel(ctx), persist.Pause
 			continue
@@ -116,12 +116,12 @@ func (h *Handler) Handle(ctx context.Context, p queue.Payload) error {
 		if err != nil || claim.Verdict != messages.Early {
 			return err
 		}
-		// What is still missing is told by the store's own clock.
+		// The store's own clock says how long is left.
 		due, wait = claim.Until, claim.Until.Sub(claim.Now)
 	}
 }
 
-// tellUnknown logs why messages wait, once a while for all of them.
+// tellUnknown logs why messages wait, at most once in rulesAfter for all of them.
 func (h *Handler) tellUnknown(ctx context.Context, err error) {
 	now := h.Clock.Local()
 	last := h.toldUnknown.Load()
@@ -131,10 +131,9 @@ func (h *Handler) tellUnknown(ctx context.Context, err error) {
 	h.Logger.WarnContext(ctx, "late messages wait until the rules of their users are known", "error", err)
 }
 
-// giveUpNonce gives back a message that this delivery may hold without having
-// sent it: a claim took effect, perhaps, whose reply got lost. It reports whether
-// that was so, and the message has a new task. Unless it was not, and all is
-// well, the delivery slot is given back.
+// giveUpNonce gives back a message that this delivery may have claimed without a reply.
+// If it had, giveUpNonce sets a new timer and reports true. If it reports true or an
+// error, it has also given back the delivery slot.
 func (h *Handler) giveUpNonce(ctx context.Context, d messages.Delivery) (given bool, err error) {
 	if d.Nonce == "" {
 		return false, nil
@@ -153,8 +152,8 @@ func (h *Handler) giveUpNonce(ctx context.Context, d messages.Delivery) (given b
 	return given, err
 }
 
-// unsent is what to record of a message that is held and was not sent, and what
-// to hand to the queue then.
+// unsent returns what to enqueue and what to record for a message that was claimed and
+// not sent.
 func (h *Handler) unsent(d messages.Delivery) (messages.Queued, messages.Settlement) {
 	again := messages.Queued{
 		User: d.User, ID: d.ID, Generation: keyspace.NewToken(), Due: h.Clock.Now().Truncate(time.Millisecond),
@@ -166,9 +165,8 @@ func (h *Handler) unsent(d messages.Delivery) (messages.Queued, messages.Settlem
 	}
 }
 
-// pass waits for a permit of the target, with a delivery slot, which it gives
-// back where it returns an error. What has to wait for long is told so by a
-// *pacedError, and has no slot meanwhile.
+// pass waits for a permit of the target. The caller has a delivery slot, which pass gives
+// back if it returns an error. The error is a *pacedError if the wait would be long.
 func (h *Handler) pass(ctx context.Context) (permit, error) {
 	passed, err := h.Pacer.pass(ctx, h.Stopping)
 	if err != nil {
@@ -177,8 +175,8 @@ func (h *Handler) pass(ctx context.Context) (permit, error) {
 	return passed, err
 }
 
-// takeSlot waits for a delivery slot, which deliver gives back. It reports
-// false when ctx ends or no new work is to begin.
+// takeSlot waits for a delivery slot, which deliver gives back. It reports false when ctx
+// ends or no new work may begin.
 func (h *Handler) takeSlot(ctx context.Context) bool {
 	select {
 	case h.Slots <- struct{}{}:
@@ -197,8 +195,8 @@ func (h *Handler) stopped(ctx context.Context, due time.Time) error {
 	return &queue.AgainError{After: max(0, due.Sub(h.Clock.Now())), Cause: cause}
 }
 
-// deliver claims a message; one that may be sent it sends, and settles. It has
-// a delivery slot, and gives it back; a permit too, where nothing is sent.
+// deliver claims a message, sends it if the gate allows, and settles the result. It gives
+// back the delivery slot, and the permit if nothing is sent.
 func (h *Handler) deliver(ctx context.Context, d messages.Delivery, permit permit) (messages.Claim, error) {
 	defer func() { <-h.Slots }()
 	sent := false
@@ -214,7 +212,7 @@ func (h *Handler) deliver(ctx context.Context, d messages.Delivery, permit permi
 	if err != nil {
 		return messages.Claim{}, err
 	}
-	// A delivery does not wait for what else was late, nor the other way round.
+	// The delivery and the placing of other late messages do not wait for each other.
 	var placing sync.WaitGroup
 	placing.Go(func() { h.place(ctx, d.User, claim) })
 	defer placing.Wait()
@@ -242,8 +240,8 @@ func (h *Handler) deliver(ctx context.Context, d messages.Delivery, permit permi
 	return claim, nil
 }
 
-// place hands over the late messages of a user that a claim gave other times,
-// and counts those that it dropped.
+// place sets the timers of a user's late messages that a claim gave other times, and
+// counts those that it dropped.
 func (h *Handler) place(ctx context.Context, user string, claim messages.Claim) {
 	h.Queue.EnqueueNotices(ctx, claim.Notices, h.Logger)
 	for _, p := range claim.Placed {
@@ -268,8 +266,8 @@ func (h *Handler) countDrop(ctx context.Context, account, reason string, now, se
 	h.Logger.WarnContext(ctx, "dropped a message", "reason", reason, "late", late)
 }
 
-// claim also returns how long the answer took: it may be that much older than
-// what it tells.
+// claim claims a message. It also returns how long the answer took: the answer may be
+// that old.
 func (h *Handler) claim(ctx context.Context, d messages.Delivery) (messages.Claim, time.Duration, error) {
 	sent := h.Clock.Local()
 	claim, err := h.Gate.Claim(ctx, d, h.PushTimeout+h.Margin, time.Time{})

@@ -19,31 +19,30 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
-// PaceTarget names the pace of the calls that deliver messages, for a
-// rate.Paces.
+// PaceTarget names the pace of the calls that deliver messages, for rate.Paces.
 const PaceTarget = "push"
 
 const (
-	// lookAtPace is how often a worker looks for another pace, or for a pause that
-	// another worker was told of.
+	// lookAtPace is how often a worker looks for a changed pace, or a pause that
+	// another worker received.
 	lookAtPace = time.Second
-	// patience is how long a message waits for its permit with a delivery slot.
+	// patience is how long a message with a delivery slot waits for its permit.
 	patience = time.Second
-	// paceLag is how long a call may come after its permit: the claim lies between.
+	// paceLag is how long after its permit a call may come: the claim lies between.
 	paceLag = 50 * time.Millisecond
-	// renewals is how often a permit is renewed for a call that comes later.
+	// renewals is how often a permit is renewed for a call that comes too late.
 	renewals = 2
-	// longestPause bounds a pause that the target asks for. The first call after
-	// it is told if that was too early.
+	// longestPause bounds a pause that the target asks for. If that is too early, the
+	// target answers the next call with another pause.
 	longestPause = time.Hour
-	// heldFor is how long a task is held here that has to wait. For longer it goes
-	// back to the queue, though for no more than backFor: the pace may change.
+	// heldFor is how long a task may wait here. With a longer wait it goes back to the
+	// queue, for at most backFor, as the pace may change.
 	heldFor, backFor = 5 * time.Second, time.Minute
 )
 
-// Pacer keeps the calls of all workers to a target within its pace: a rate, in
-// permits, and bursts, in a bucket of tokens. Without a pace nothing is asked of
-// the store but, once a second, whether there is one.
+// Pacer keeps the calls of all workers to a target within its pace: permits limit the
+// rate, a bucket of tokens limits bursts. Without a pace it only asks the store once a
+// second whether there is one.
 type Pacer struct {
 	store   *rate.Paces
 	permits *rate.Permits
@@ -53,26 +52,25 @@ type Pacer struct {
 	metrics *metrics.Metrics
 	logger  *slog.Logger
 
-	turn    chan struct{} // held by the one that asks the store, for all who wait behind
-	waiting atomic.Int64  // who have the turn or wait for it
+	turn    chan struct{} // held by the goroutine that asks the store
+	waiting atomic.Int64  // goroutines that have the turn or wait for it
 
 	mu     sync.Mutex
 	pace   rate.Pace
-	bucket *rate.TokenBucket // nil where the pace has no bursts of its own
+	bucket *rate.TokenBucket // nil if the pace has no bursts of its own
 	paused time.Time         // until when, by the store's clock
-	pauses int               // changes with each: a look that began before knows nothing of it
+	pauses int               // changes with each pause, which an earlier look does not know
 	next   time.Time         // when there may be a permit again, by the local clock
 }
 
-// permit lets one call through. The zero permit is that of a target without a
-// pace.
+// permit allows one call. The zero permit is for a target without a pace.
 type permit struct {
 	token  string
 	taken  time.Time // by the store's clock
 	bucket *rate.TokenBucket
 }
 
-// pacedError sends a message to wait without a delivery slot.
+// pacedError says that a message has to wait without a delivery slot.
 type pacedError struct{ after time.Duration }
 
 func (e *pacedError) Error() string { return fmt.Sprintf("the pace allows it in %s", e.after) }
@@ -94,9 +92,8 @@ func NewPacer(client redis.UniversalClient, prefix string, c *storeclock.Clock, 
 	}, nil
 }
 
-// pass returns when a call may go out. The error is a *pacedError for one that
-// would have to wait for longer than patience, and errStopping when ctx or stop
-// ends.
+// pass returns when a call may be made. The error is a *pacedError if it would have to
+// wait longer than patience, and queue.ErrStopping when ctx or stop ends.
 func (p *Pacer) pass(ctx context.Context, stop <-chan struct{}) (permit, error) {
 	if p.free() {
 		return permit{}, nil
@@ -111,7 +108,7 @@ func (p *Pacer) pass(ctx context.Context, stop <-chan struct{}) (permit, error) 
 	return passed, err
 }
 
-// free says that there is neither a pace nor a pause.
+// free reports whether there is neither a pace nor a pause.
 func (p *Pacer) free() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -146,8 +143,8 @@ func (p *Pacer) wait(ctx context.Context, stop <-chan struct{}, began time.Time)
 	}
 }
 
-// takeTurn waits for the turn to ask the store, which only one of this worker
-// does at a time: of many who wait for a permit, the others would ask in vain.
+// takeTurn waits for the turn to ask the store. Only one goroutine of a worker asks at a
+// time, as the others would ask in vain.
 func (p *Pacer) takeTurn(ctx context.Context, stop <-chan struct{}) error {
 	tooLong := time.NewTimer(patience)
 	defer tooLong.Stop()
@@ -162,14 +159,14 @@ func (p *Pacer) takeTurn(ctx context.Context, stop <-chan struct{}) error {
 	return queue.ErrStopping
 }
 
-// untilNext is how long there is no permit for certain.
+// untilNext returns for how long there is certainly no permit.
 func (p *Pacer) untilNext() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return max(0, p.paused.Sub(p.clock.Now()), p.next.Sub(p.clock.Local()))
 }
 
-// expected is about how long another one who waits would have to.
+// expected returns about how long one more call would have to wait.
 func (p *Pacer) expected() time.Duration {
 	before := p.untilNext()
 	p.mu.Lock()
@@ -181,15 +178,14 @@ func (p *Pacer) expected() time.Duration {
 	return before + rate.Interval*time.Duration(p.waiting.Load())/time.Duration(rate.Count)
 }
 
-// ask asks the store for a permit, and returns how long to wait where it gives
-// none. The bucket comes first: where it is empty, which is what usually holds a
-// call up, nothing has to be given back.
+// ask asks the store for a permit, and returns how long to wait if it gives none. It asks
+// the bucket first: usually that is empty, and then nothing has to be given back.
 func (p *Pacer) ask(ctx context.Context) (permit, time.Duration, error) {
 	p.mu.Lock()
 	pace, asked := p.pace.Rate, permit{bucket: p.bucket}
 	p.mu.Unlock()
 	if pace.Count == 0 {
-		return permit{}, 0, nil // it was a pause, and is over
+		return permit{}, 0, nil // it was a pause that is over
 	}
 	if asked.bucket != nil {
 		d, err := asked.bucket.Take(ctx, rate.TokenRequest{Key: paceBucket})
@@ -200,7 +196,7 @@ func (p *Pacer) ask(ctx context.Context) (permit, time.Duration, error) {
 	token := keyspace.NewToken()
 	d, err := p.permits.Acquire(ctx, rate.PermitRequest{Token: token})
 	if _, removed := errors.AsType[*rate.NoRateError](err); removed {
-		return asked, 0, nil // since the last look: nothing is paced any more
+		return asked, 0, nil // the pace was removed since the last look
 	}
 	if err != nil || !d.Allowed {
 		p.giveBack(ctx, asked)
@@ -210,14 +206,13 @@ func (p *Pacer) ask(ctx context.Context) (permit, time.Duration, error) {
 	return asked, 0, nil
 }
 
-// renew returns the permit for a call that goes out now: the one that is held, or
-// another where that is so old that the permits of the next interval may be used by
-// now. Where the store has become that slow, one more time has to do. The error is
-// as of pass, and nothing is held then.
+// renew returns the permit for a call that is made now: the held one, or another if it is
+// so old that the permits of the next interval may be in use. With a store that slow, it
+// renews a few times at most. The error is that of pass, and then nothing is held.
 func (p *Pacer) renew(ctx context.Context, stop <-chan struct{}, held permit) (permit, error) {
 	for range renewals {
-		// Half a round trip for the permit and a whole one for the claim lie before
-		// every call: it is what takes longer that moves calls closer together.
+		// Half a round trip for the permit and a whole one for the claim come before
+		// every call. Only a longer delay moves calls closer together.
 		if held.token == "" || p.clock.Now().Sub(held.taken) <= paceLag+3*p.clock.Latency() {
 			return held, nil
 		}
@@ -233,7 +228,7 @@ func (p *Pacer) renew(ctx context.Context, stop <-chan struct{}, held permit) (p
 // paceBucket is the key of the bucket of bursts.
 const paceBucket = "pace/" + PaceTarget
 
-// refused notes when to ask again.
+// refused notes when to ask again, and returns how long that is.
 func (p *Pacer) refused(g rate.Grant) time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -241,8 +236,8 @@ func (p *Pacer) refused(g rate.Grant) time.Duration {
 	return g.RetryAfter
 }
 
-// giveBack gives a permit back whose call was not made. Where the store does not
-// take it, it comes back by itself.
+// giveBack gives back a permit whose call was not made. If the store does not take it, it
+// comes back by itself.
 func (p *Pacer) giveBack(ctx context.Context, unused permit) {
 	if unused == (permit{}) {
 		return
@@ -266,8 +261,8 @@ func (p *Pacer) giveBack(ctx context.Context, unused permit) {
 	p.next = time.Time{}
 }
 
-// pause keeps this worker from the target for as long as it asked for, and
-// returns what tells the others.
+// pause stops the calls of this worker for as long as the target asked, and returns a
+// function that tells the other workers.
 func (p *Pacer) pause(asked time.Duration) (tell func(context.Context)) {
 	asked = min(asked, longestPause)
 	p.mu.Lock()
@@ -288,6 +283,6 @@ func (p *Pacer) pause(asked time.Duration) (tell func(context.Context)) {
 		p.logger.WarnContext(ctx, "the target asked for a pause: nothing is delivered meanwhile", "for", asked, "until", until)
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.pauses++ // of what a look has seen before this, too
+		p.pauses++ // a look may have read the store before this
 	}
 }

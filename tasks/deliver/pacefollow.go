@@ -9,8 +9,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
-// Follow looks at the pace, and from then on once a second until the returned
-// function is called. The error says that the first look failed.
+// Follow loads the pace now, and then once a second until the returned function is
+// called. It returns an error if the first load fails.
 func (p *Pacer) Follow(ctx context.Context) (stop func(), err error) {
 	if err := p.look(ctx); err != nil {
 		return nil, err
@@ -20,7 +20,7 @@ func (p *Pacer) Follow(ctx context.Context) (stop func(), err error) {
 	following.Go(func() {
 		for storeclock.Sleep(ctx, nil, lookAtPace) {
 			if err := p.look(ctx); err != nil && ctx.Err() == nil {
-				// What was known holds: without the store nothing is delivered anyway.
+				// The known pace stays: without the store nothing is delivered anyway.
 				p.logger.DebugContext(ctx, "could not look at the pace", "error", err)
 			}
 		}
@@ -31,7 +31,7 @@ func (p *Pacer) Follow(ctx context.Context) (stop func(), err error) {
 	}, nil
 }
 
-// look takes in the pace that the store has.
+// look loads the pace from the store.
 func (p *Pacer) look(ctx context.Context) error {
 	p.mu.Lock()
 	pauses := p.pauses

@@ -12,9 +12,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// Metrics counts and measures what a Submitter and a Worker do. None of its
-// labels holds a user, an id or a content. A nil *Metrics is valid and counts
-// nothing.
+// Metrics counts and measures what submitters and workers do. No label holds a user, an id
+// or content. A nil *Metrics is valid and counts nothing.
 type Metrics struct {
 	submits   *prometheus.CounterVec
 	lateness  prometheus.Histogram
@@ -32,12 +31,12 @@ type Metrics struct {
 	pauses    prometheus.Counter
 }
 
-// outcomeReplayed stands for accepted in the count of submits where it was
-// said before: only then do accepted ones add up to the messages there are.
+// outcomeReplayed replaces accepted in the count of submits for a repeated answer, so that
+// the accepted ones add up to the number of messages.
 const outcomeReplayed = "replayed"
 
-// New returns metrics that r gathers. The error says that r has some of
-// these names already.
+// New returns metrics that r gathers. It returns an error if r has one of these names
+// already.
 func New(r prometheus.Registerer) (*Metrics, error) {
 	m := &Metrics{
 		submits: counters("submits_total", "Submits by outcome, code and the first rule that would break.",
@@ -45,7 +44,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 		lateness: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "sendlimit_delivery_lateness_seconds",
 			Help: "How long after the time it was promised for the delivery of a message began.",
-			// Up to the expiry of a message; 2 s is the tolerance.
+			// Up to the expiry of a message; the tolerance is 2 s.
 			Buckets: []float64{.01, .025, .05, .1, .25, .5, 1, 2, 5, 15, 60, 300, 900, 3600, 14400, 86400},
 		}),
 		duration: prometheus.NewHistogram(prometheus.HistogramOpts{
@@ -98,7 +97,7 @@ func counters(name, help string, labels ...string) *prometheus.CounterVec {
 	return prometheus.NewCounterVec(prometheus.CounterOpts{Name: "sendlimit_" + name, Help: help}, labels)
 }
 
-// Submitted counts the answer to a submit; rule is what rules.label says of it.
+// Submitted counts the answer to a submit; rule is its rules.Policies.Label.
 func (m *Metrics) Submitted(o message.Outcome, rule string) {
 	if m == nil {
 		return
@@ -110,8 +109,7 @@ func (m *Metrics) Submitted(o message.Outcome, rule string) {
 	m.submits.WithLabelValues(outcome, string(o.Code), rule).Inc()
 }
 
-// Delivered measures a delivery that the provider took: how late it began, and
-// how long it took.
+// Delivered measures a successful delivery: how late it began and how long it took.
 func (m *Metrics) Delivered(late, took time.Duration) {
 	if m == nil {
 		return
@@ -120,8 +118,7 @@ func (m *Metrics) Delivered(late, took time.Duration) {
 	m.duration.Observe(took.Seconds())
 }
 
-// AttemptFailed counts an attempt to deliver that failed; reason is one of
-// package notifier's.
+// AttemptFailed counts a failed attempt to deliver, with a reason of package notifier.
 func (m *Metrics) AttemptFailed(reason string, final bool) {
 	if m == nil {
 		return
@@ -137,8 +134,7 @@ func (m *Metrics) Postponed() {
 	m.postpones.Inc()
 }
 
-// Dropped counts a message that ended unsent; reason is one of package
-// sendlimit's.
+// Dropped counts a message that ended unsent, with a reason of package messages.
 func (m *Metrics) Dropped(reason string) {
 	if m == nil {
 		return
@@ -146,7 +142,7 @@ func (m *Metrics) Dropped(reason string) {
 	m.drops.WithLabelValues(reason).Inc()
 }
 
-// Uncertain counts a delivery that nobody knows the end of.
+// Uncertain counts a delivery that may or may not have arrived.
 func (m *Metrics) Uncertain() {
 	if m == nil {
 		return
@@ -154,8 +150,7 @@ func (m *Metrics) Uncertain() {
 	m.doubts.Inc()
 }
 
-// Overdue notes how long the oldest entry of the watch list has been due, 0 for
-// none.
+// Overdue sets how long the oldest entry of the watch list has been due, 0 for none.
 func (m *Metrics) Overdue(oldest time.Duration) {
 	if m == nil {
 		return
@@ -163,7 +158,7 @@ func (m *Metrics) Overdue(oldest time.Duration) {
 	m.oldest.Set(oldest.Seconds())
 }
 
-// Relayed counts messages that the relay put back in the queue.
+// Relayed counts messages that the relay put back into the queue.
 func (m *Metrics) Relayed(n int) {
 	if m == nil {
 		return
@@ -187,7 +182,7 @@ func (m *Metrics) Paused() {
 	m.pauses.Inc()
 }
 
-// ChargeSettled counts a charge that the relay looked after.
+// ChargeSettled counts a charge that the relay settled.
 func (m *Metrics) ChargeSettled(end quota.HoldEnd) {
 	if m == nil {
 		return

@@ -6,8 +6,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// noticeMetrics counts what becomes of notices. None of its labels says what a
-// notice is about.
+// noticeMetrics counts what becomes of notices. No label says what a notice is about.
 type noticeMetrics struct {
 	delivered *prometheus.CounterVec
 	failures  *prometheus.CounterVec
@@ -36,7 +35,7 @@ func (m *Metrics) Announced(kind string) {
 	m.notices.delivered.WithLabelValues(kind).Inc()
 }
 
-// AnnounceFailed counts a try to deliver a notice that failed.
+// AnnounceFailed counts a failed try to deliver a notice.
 func (m *Metrics) AnnounceFailed(kind, reason string, final bool) {
 	if m == nil {
 		return
@@ -44,7 +43,7 @@ func (m *Metrics) AnnounceFailed(kind, reason string, final bool) {
 	m.notices.failures.WithLabelValues(kind, reason, strconv.FormatBool(final)).Inc()
 }
 
-// AnnounceDropped counts a notice that ended without anybody being told.
+// AnnounceDropped counts a notice that ended undelivered and did not fail.
 func (m *Metrics) AnnounceDropped(kind, reason string) {
 	if m == nil {
 		return

@@ -11,23 +11,22 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 )
 
-// MeasureScripts has the scripts measured that are called through client, in
-// pipelines too. Call it before anything else is done with the client.
+// MeasureScripts measures the scripts that are called through client, in pipelines too.
+// Call it before any other use of the client.
 func (m *Metrics) MeasureScripts(client redis.UniversalClient) {
 	if m == nil {
 		return
 	}
 	hook := scriptHook{names: lua.Names(), took: m.scripts, local: storeclock.New().Local}
 	if cluster, ok := client.(*redis.ClusterClient); ok {
-		// At the nodes, which is where connections taken from them are seen too.
+		// Hooks on the nodes also see connections that are taken from them.
 		cluster.OnNewNode(func(node *redis.Client) { node.AddHook(hook) })
 		return
 	}
 	client.AddHook(hook)
 }
 
-// scriptHook measures the calls of our scripts, and nothing else: what the
-// queue calls has no name here.
+// scriptHook measures only the calls of our scripts. Those of the queue have no name here.
 type scriptHook struct {
 	names map[string]string // by hash
 	took  *prometheus.HistogramVec
@@ -66,7 +65,7 @@ func (h scriptHook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.Pr
 	}
 }
 
-// script is the name of the script that a command calls, "" for none of ours.
+// script returns the name of the script that a command calls, "" if it is not ours.
 func (h scriptHook) script(cmd redis.Cmder) string {
 	args := cmd.Args()
 	if len(args) < 2 {
@@ -76,14 +75,14 @@ func (h scriptHook) script(cmd redis.Cmder) string {
 	switch cmd.Name() {
 	case "evalsha":
 		return h.names[text]
-	case "eval": // once for each server, which keeps the script from then on
+	case "eval": // once for each server, which then keeps the script
 		return h.names[redis.NewScript(text).Hash()]
 	}
 	return ""
 }
 
-// observe notes a call, unless the server only said that it has not got the
-// script: the one that follows is the call.
+// observe notes a call, unless the server only answered that it does not have the script:
+// then another call follows.
 func (h scriptHook) observe(name string, err error, took time.Duration) {
 	if !redis.HasErrorPrefix(err, "NOSCRIPT") {
 		h.took.WithLabelValues(name).Observe(took.Seconds())

@@ -10,9 +10,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/quota"
 )
 
-// settleCharges settles the charges of changes that nobody has seen to the end:
-// their program died, or the store was away. Any number of relays may do so at
-// once: of each charge one settles it.
+// settleCharges settles charges that were left open: their program died, or the store was
+// away. Any number of relays may do so at once: only one settles a charge.
 func (r *Relay) settleCharges(ctx context.Context) error {
 	for {
 		due, unread := r.Charges.Due(ctx, r.Clock.Now(), perPass)
@@ -26,8 +25,8 @@ func (r *Relay) settleCharges(ctx context.Context) error {
 	}
 }
 
-// settleDue looks after charges, several at a time, and returns how many it need
-// not look at again, and what failed first.
+// settleDue looks after charges, several at a time. It returns how many need no second
+// look, and the first error.
 func (r *Relay) settleDue(ctx context.Context, due []quota.DueHold) (int, error) {
 	var settled atomic.Int64
 	var failed error
@@ -42,7 +41,7 @@ func (r *Relay) settleDue(ctx context.Context, due []quota.DueHold) (int, error)
 				switch {
 				case err != nil:
 					once.Do(func() { failed = err })
-				case end != quota.HoldOpen: // otherwise the next pass is soon enough
+				case end != quota.HoldOpen: // otherwise the next pass looks again
 					settled.Add(1)
 					r.Metrics.ChargeSettled(end)
 				}

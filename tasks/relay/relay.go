@@ -18,30 +18,29 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 )
 
-// Relay looks after the messages of the watch list whose time has come: those
-// that the queue never got or has lost, and those that a worker left in the
-// middle of a delivery. It gives them a new generation and hands that to the
-// queue. Any number of relays may run at once: of each message one renews it.
+// Relay looks after due messages of the watch list: the queue never got or lost their
+// task, or a worker left them in the middle of a delivery. It gives them a new generation
+// and enqueues that. Any number of relays may run at once: only one renews a message.
 type Relay struct {
 	Watch   *messages.WatchList
 	Charges *quota.Charges
 	Queue   *queue.Queue
 	Timers  *queue.Timers
 	Clock   *storeclock.Clock
-	Learn   func(context.Context) // the store's clock
+	Learn   func(context.Context) // learns the store's clock
 	Metrics *metrics.Metrics
 	Logger  *slog.Logger
 }
 
 const (
-	// perPass is how many entries a relay takes of a partition at a time, and
-	// together how many it works on at once.
+	// perPass is how many due entries a relay reads at a time, and together how many
+	// it works on at once.
 	perPass  = 100
 	together = 32
 )
 
-// Start looks at the watch list and at the charges every so often, until the
-// function that it returns is called, which waits for what runs to end.
+// Start looks at the watch list and at the charges at these intervals, until the returned
+// function is called. That function waits for running passes to end.
 func (r *Relay) Start(ctx context.Context, watchEvery, chargesEvery time.Duration) func() {
 	return jobs.Start(ctx, r.Logger, jobs.Job{
 		Every: watchEvery, Failed: "could not look after every message: the next pass does",
@@ -54,7 +53,7 @@ func (r *Relay) Start(ctx context.Context, watchEvery, chargesEvery time.Duratio
 	})
 }
 
-// pass looks after everything that is due, until nothing is or nothing moves.
+// pass looks after all due messages, until none is due or none moves.
 func (r *Relay) pass(ctx context.Context) error {
 	for first := true; ; first = false {
 		now := r.Clock.Now()
@@ -80,8 +79,8 @@ func (r *Relay) pass(ctx context.Context) error {
 	}
 }
 
-// lookAfterAll looks after messages, several at a time, and returns how many it
-// need not look at again, and what failed first.
+// lookAfterAll looks after messages, several at a time. It returns how many need no second
+// look, and the first error.
 func (r *Relay) lookAfterAll(ctx context.Context, due []messages.Watched, work queue.Workload) (int, error) {
 	var moved, renewed atomic.Int64
 	var failed error
@@ -97,7 +96,7 @@ func (r *Relay) lookAfterAll(ctx context.Context, due []messages.Watched, work q
 					continue
 				}
 				switch result {
-				case messages.NotDue: // our clock is ahead: the next pass is soon enough
+				case messages.NotDue: // our clock is ahead: the next pass looks again
 					continue
 				case messages.Renewed:
 					renewed.Add(1)

@@ -13,25 +13,25 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/stats"
 )
 
-// Reports puts the daily reports of accounts that want one: at a local time of
-// theirs, about the local day before. It is for one caller at a time.
+// Reports puts the daily reports of accounts that want one, at a local time that they set,
+// about the local day before. It is for one caller at a time.
 type Reports struct {
 	Accounts *accounts.Accounts
 	Stats    *stats.Stats
 	Notices  *notices.Outbox
-	Done     map[string]int64 // by account: the day, by its start in Unix ms, that was put last
+	Done     map[string]int64 // by account: the start of the last reported day, Unix ms
 }
 
 const (
-	// reportWithin is how late a report may be, after workers were down, say.
+	// reportWithin is how late a report may be, for instance after workers were down.
 	reportWithin = 24 * time.Hour
-	// reportMargin is how long after its time a report is made: by then every
-	// worker has written what it counted.
+	// reportMargin is how long after its time a report is made: by then every worker
+	// has written its counts.
 	reportMargin = 10 * time.Second
 )
 
-// Put puts the reports whose time has come, each once however many workers do so,
-// and returns the ids of those that it put.
+// Put puts the due reports, each once however many workers do so, and returns the ids of
+// those that it put.
 func (r *Reports) Put(ctx context.Context, now time.Time) ([]string, error) {
 	accounts, err := r.Accounts.List(ctx)
 	if err != nil {
@@ -57,7 +57,7 @@ func (r *Reports) Put(ctx context.Context, now time.Time) ([]string, error) {
 	return ids, failed
 }
 
-// putOne returns no id where the report was put before.
+// putOne puts one report and returns its id, "" if it was put before.
 func (r *Reports) putOne(ctx context.Context, account accounts.Account, day time.Time) (string, error) {
 	numbers, err := r.Stats.Read(ctx, account.Name, day)
 	if err != nil {
@@ -75,9 +75,9 @@ func (r *Reports) putOne(ctx context.Context, account accounts.Account, day time
 	return id, nil
 }
 
-// reportDay is the local day, by its start, that an account is to have a report
-// of at now. A time of day that a clock change leaves out is taken as an hour
-// earlier or later on the same day, and the one that comes twice once.
+// reportDay returns the start of the local day that an account's report is about, and
+// whether that report is due. A report time that a clock change skips moves an hour
+// earlier or later on the same day. A time that comes twice counts once.
 func reportDay(account accounts.Account, now time.Time) (day time.Time, due bool) {
 	zone, err := account.Location()
 	if err != nil || account.ReportAt == "" || account.Contact == "" || account.Disabled {
@@ -91,7 +91,7 @@ func reportDay(account accounts.Account, now time.Time) (day time.Time, due bool
 	for _, date := range []int{today, today - 1} {
 		begins := calendar.DayStart(time.Date(year, month, date, 12, 0, 0, 0, zone), zone)
 		at := time.Date(year, month, date, clock.Hour(), clock.Minute(), 0, 0, zone)
-		if at.Before(begins) { // midnight is left out, and it was taken as the evening before
+		if at.Before(begins) { // midnight is skipped, and time.Date chose the evening before
 			at = begins
 		}
 		if at.After(now) {
@@ -100,7 +100,7 @@ func reportDay(account accounts.Account, now time.Time) (day time.Time, due bool
 		if now.Sub(at) >= reportWithin {
 			return time.Time{}, false
 		}
-		// A new account has nothing to be told of the days before it.
+		// The days before an account was created get no report.
 		return calendar.DayStart(begins.Add(-time.Second), zone), account.CreatedAt.Before(begins)
 	}
 	return time.Time{}, false

@@ -10,18 +10,17 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
 )
 
-// Tally counts for the daily reports what a worker does with accounts' messages.
-// It counts in memory, and writes every second what was counted. A nil Tally
-// counts nothing.
+// Tally counts what a worker does with accounts' messages, for the daily reports. It
+// counts in memory and writes every second. A nil Tally counts nothing.
 type Tally struct {
 	stats   *stats.Stats
 	payers  *payers.Payers
 	logger  *slog.Logger
 	counted *batch.Loop[counted]
-	zones   map[string]*time.Location // as they were last known
+	zones   map[string]*time.Location // the last known, by account
 }
 
-// counted is one thing that was counted.
+// counted is one counted message.
 type counted struct {
 	account string
 	at      time.Time
@@ -35,20 +34,20 @@ func NewTally(stats *stats.Stats, payers *payers.Payers, logger *slog.Logger) *T
 	return t
 }
 
-// Start begins to write what is counted.
+// Start starts writing counts.
 func (t *Tally) Start() { t.counted.Start() }
 
-// Close writes what is left, and ends.
+// Close writes the remaining counts and stops.
 func (t *Tally) Close() { t.counted.Close() }
 
-// Sent counts a message of an account, "" for none, that was sent.
+// Sent counts a sent message of an account, "" for none.
 func (t *Tally) Sent(account string, at time.Time, late bool) {
 	t.add(account, at, func(s *stats.Stats, account string, zone *time.Location, at time.Time) {
 		s.Sent(account, zone, at, late)
 	})
 }
 
-// Dropped counts a message of an account, "" for none, that ended unsent.
+// Dropped counts an unsent message of an account, "" for none, that ended.
 func (t *Tally) Dropped(account string, at time.Time) {
 	t.add(account, at, (*stats.Stats).Dropped)
 }
@@ -59,8 +58,8 @@ func (t *Tally) add(account string, at time.Time, count func(*stats.Stats, strin
 	}
 }
 
-// write sorts what was counted into the days of the accounts' zones, and writes
-// it. What cannot be written is kept for the next time.
+// write sorts the counts into the days of the accounts' zones, and writes them. Counts
+// that can't be written are kept for the next time.
 func (t *Tally) write(ctx context.Context, batch []counted) bool {
 	for _, one := range batch {
 		one.count(t.stats, one.account, t.zone(ctx, one.account), one.at)
@@ -72,7 +71,8 @@ func (t *Tally) write(ctx context.Context, batch []counted) bool {
 	return true
 }
 
-// zone is an account's: as it was last known where the store does not say.
+// zone returns an account's time zone: the last known if the store does not answer, else
+// UTC.
 func (t *Tally) zone(ctx context.Context, account string) *time.Location {
 	if p, err := t.payers.Charged(ctx, account); err == nil {
 		t.zones[account] = p.Zone
