@@ -15,7 +15,7 @@ type chains struct {
 	mu     sync.Mutex
 	ready  sync.Cond // a line can be taken, or no more lines come
 	users  map[string]*chain
-	idle   chainHeap // chains of which no worker has a line
+	idle   chainHeap // chains that no worker has
 	closed bool
 }
 

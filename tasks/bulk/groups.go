@@ -58,9 +58,9 @@ func (e *UnfinishedError) Unwrap() error { return e.Err }
 // neither memory nor the traces grow with the number of lines.
 //
 // It hands the outcomes on at the end, when each line has one. If next fails, it still
-// hands on those of the lines before, and the error is a *StoppedError; so it is if the
-// sink fails. If the judge or forget fails or ctx ends, it hands nothing on, and the
-// error is an *UnfinishedError.
+// hands on those of the lines before, and returns a *StoppedError. If the sink fails, it
+// returns a *StoppedError too. If the judge or forget fails or ctx ends, it hands nothing
+// on, and returns an *UnfinishedError.
 //
 // When ctx ends, a call of next may still run; it is not called again. The temporary
 // files are always removed.
@@ -98,7 +98,7 @@ type groupRun struct {
 	lines   int
 	invalid int   // of them
 	last    int   // number of the last line
-	broken  error // why there are no more, if not for their end
+	broken  error // the error of next, nil at the end of the lines
 	judged  int
 }
 
@@ -189,7 +189,7 @@ func (r *groupRun) judgeBatch(ctx context.Context, batch []*group, into *spool[m
 	reader.end()
 	r.judged += into.count
 	if stopped, ok := errors.AsType[*StoppedError](err); ok {
-		err = stopped.Err // the line is one of the batch, which says nothing of the others
+		err = stopped.Err // its line is only one of this batch
 	}
 	if err == nil {
 		err = r.forget(ctx)
@@ -271,6 +271,6 @@ func lineOf(o *message.Outcome) int { return o.Line }
 // closeAll removes the files of spools.
 func closeAll(spools []*spool[message.Outcome]) {
 	for _, s := range spools {
-		_ = s.close() // what was in it is where it belongs
+		_ = s.close() // its values were read or are not needed
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
-// Judge submits a message, or only tells what the answer would be. An error means that
+// Judge submits a message, or only returns what the answer would be. An error means that
 // there is no answer.
 type Judge func(ctx context.Context, m message.Message) (message.Outcome, error)
 
@@ -93,12 +93,12 @@ type run struct {
 	stop    context.CancelFunc // of reading
 	failing sync.Once
 	failure error        // the first one; of dispatch, work and collect
-	halted  atomic.Bool  // no line is put to the judge any more
+	halted  atomic.Bool  // no more lines are judged
 	failed  atomic.Int64 // lines that got no answer
 
 	whole bool // the file was read to its end
 	last  int  // the line that was dispatched last
-	next  int  // the line to go on with
+	next  int  // the line to continue with
 }
 
 // job is a line with its place among all lines, from 0.
@@ -155,7 +155,7 @@ func (r *run) dispatch(ctx context.Context, lines <-chan scanned) {
 			r.whole = true
 			return
 		case read.err != nil:
-			r.fail(read.err) // the lines before are judged all the same
+			r.fail(read.err) // the lines before are still judged
 			return
 		}
 		r.last = read.line.Number
@@ -182,7 +182,7 @@ func (r *run) work(ctx context.Context) {
 			// outcome would be unknown otherwise.
 			o, err := r.judge(context.WithoutCancel(ctx), j.line.Message)
 			switch {
-			case rules.UnknownRules(err): // as for all lines of the user, and no other's
+			case rules.UnknownRules(err): // only this user's lines have this error
 				a.outcome, a.judged = message.OutcomeOf(err), true
 				a.outcome.ID, a.outcome.User = j.line.Message.ID, j.line.Message.User
 			case err != nil:

@@ -10,12 +10,12 @@ import (
 )
 
 // spool is a temporary file of values. All are written before the first is read. The file
-// has no name where the system allows that, so that nothing is left of it if the program
-// is killed. Only the program's user can read it.
+// has no name if the system allows that, so that nothing is left if the program is killed.
+// Only the program's user can read it.
 type spool[T any] struct {
 	folder string
 	file   *os.File // nil before the first value
-	named  bool     // where files can't lose their name while they are open
+	named  bool     // the system can't remove the name of an open file
 	count  int      // of values
 
 	out     *bufio.Writer
@@ -104,7 +104,7 @@ type merged[T any] struct {
 	spools []*spool[T]
 	line   func(*T) int
 	heads  []T   // the next value of each spool
-	have   []int // those of the spools that have one
+	have   []int // the spools that have one
 	begun  bool
 }
 

@@ -21,11 +21,11 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// Letters are the messages that were given up: those that failed for good,
-// and those of which nobody knows whether the provider has them. They can be
-// looked at, sent after all, and forgotten. Safe for concurrent use.
+// Letters are the messages that were given up: they failed for good, or they may or may
+// not have arrived. They can be read, retried and purged. Letters is safe for concurrent
+// use.
 type Letters struct {
-	policies *rules.Policies // has to be fresh for a Retry
+	policies *rules.Policies // refreshed before a Retry
 	kept     *messages.DeadLetters
 	notices  *notices.Outbox
 	queue    *queue.Queue
@@ -34,8 +34,8 @@ type Letters struct {
 	client   redis.UniversalClient
 }
 
-// New returns the dead letters of a backend. The error is a *fault.InvalidError. Close
-// them.
+// New returns the dead letters of a backend. Close them. The error is a
+// *fault.InvalidError.
 func New(b *backend.Backend) (*Letters, error) {
 	kept, err := messages.NewDeadLetters(b.Client, b.Limits)
 	if err != nil {
@@ -53,31 +53,31 @@ func New(b *backend.Backend) (*Letters, error) {
 	return d, nil
 }
 
-// Close waits for what is being noted about messages that were retried. The
-// client stays open.
+// Close waits for confirmations of retried messages that are being written. The client
+// stays open.
 func (d *Letters) Close() { d.timers.Close() }
 
-// ListRequest asks for dead letters, the one that ended first coming
-// first. The zero value asks for the first of all.
+// ListRequest asks for dead letters, ascending by when they ended. The zero value asks for
+// the first of all.
 type ListRequest struct {
 	User   string         // "" for all users
 	Before time.Time      // ended before this; zero for all
-	After  message.Status // go on after this one; the zero value starts
-	Limit  int            // 1 to sendlimit.MaxDeadLetters, which zero means
+	After  message.Status // begin after this one; the zero value begins with the first
+	Limit  int            // 1 to messages.MaxDeadLetters; zero means that
 }
 
-// Now is the store's time, which EndedAt is of.
+// Now returns the store's time. EndedAt is by the same clock.
 func (d *Letters) Now(ctx context.Context) (time.Time, error) {
 	now, err := d.client.Time(ctx).Result()
 	return now.UTC().Truncate(time.Millisecond), store.Explain(err, "asking the store for the time")
 }
 
-// Count counts the dead letters; it may count a few that are none any more.
+// Count counts the dead letters. It may include a few that no longer are.
 func (d *Letters) Count(ctx context.Context) (int, error) {
 	return d.kept.Count(ctx)
 }
 
-// List gives dead letters without their content: fewer than the limit when there
+// List returns dead letters without their content. Fewer than the limit means that there
 // are no more.
 func (d *Letters) List(ctx context.Context, r ListRequest) ([]message.Status, error) {
 	after := messages.DeadLetter{Standing: messages.Standing{User: r.After.User, ID: r.After.ID, EndedAt: r.After.EndedAt.Time}}
@@ -92,7 +92,7 @@ func (d *Letters) List(ctx context.Context, r ListRequest) ([]message.Status, er
 	return statuses, nil
 }
 
-// Get returns a dead letter; ok is false where the message is none.
+// Get returns a dead letter. It returns ok false if the message is none.
 func (d *Letters) Get(ctx context.Context, user, id string) (letter message.DeadLetter, ok bool, err error) {
 	found, ok, err := d.kept.Get(ctx, user, id)
 	if err != nil || !ok {
@@ -109,8 +109,8 @@ func (d *Letters) Get(ctx context.Context, user, id string) (letter message.Dead
 	return letter, true, nil
 }
 
-// Retry has a dead letter sent after all, at the next time that is free for its
-// user from now on, with all its attempts. Where it can't be, it stays as it is.
+// Retry sends a dead letter after all, at the next free time of its user, with all its
+// attempts again. If it is refused, the dead letter does not change.
 func (d *Letters) Retry(ctx context.Context, user, id string) (message.Outcome, error) {
 	if err := d.policies.Refresh(ctx); err != nil {
 		return message.Outcome{}, err
@@ -132,7 +132,7 @@ func (d *Letters) Retry(ctx context.Context, user, id string) (message.Outcome, 
 	return o, nil
 }
 
-// noRetry says why a dead letter is not sent after all.
+// noRetry returns why a dead letter is not retried.
 func noRetry(d sendlimit.Decision, user, id string) string {
 	switch {
 	case d.Code == fault.CodeExpired:
@@ -162,14 +162,13 @@ func (d *Letters) Purge(ctx context.Context, user, id string) (message.Outcome, 
 	return message.Outcome{Outcome: message.Purged, User: user, ID: id}, nil
 }
 
-// PurgeBefore forgets the oldest dead letters of those that ended before a time,
-// zero for all: at most limit of them. It returns how many, and whether there
-// may be more.
+// PurgeBefore forgets at most limit dead letters that ended before a time, the oldest
+// first; zero means any time. It returns how many, and whether there may be more.
 func (d *Letters) PurgeBefore(ctx context.Context, before time.Time, limit int) (purged int, more bool, err error) {
 	return d.kept.PurgeBefore(ctx, before, limit)
 }
 
-// NoDeadLetter is the outcome for a message that is none.
+// NoDeadLetter returns the outcome for a message that is no dead letter.
 func NoDeadLetter(user, id string) message.Outcome {
 	return message.Outcome{
 		Outcome: message.Refused, Code: fault.CodeNotFound, User: user, ID: id,

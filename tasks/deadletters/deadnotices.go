@@ -17,7 +17,7 @@ type Notice struct {
 	Alert     string       `json:"alert"` // its id
 	Kind      string       `json:"kind"`
 	Subject   string       `json:"subject"` // the user, the account, or the policy
-	Since     message.Time `json:"since"`   // the start of the day, of a digest the hour, that it is about
+	Since     message.Time `json:"since"`   // the start of its day; for a digest, of its hour
 	Threshold int          `json:"threshold,omitempty"`
 	Used      int64        `json:"used,omitempty"`
 	Limit     int64        `json:"limit,omitempty"`
@@ -34,8 +34,8 @@ func deadNoticeOf(d notices.Dead) Notice {
 	}
 }
 
-// AlertOutcome is the answer to a request about a failed notice; its fields are
-// as in an Outcome.
+// AlertOutcome is the answer to a request about a failed notice. Its fields are as in a
+// message.Outcome.
 type AlertOutcome struct {
 	Outcome string     `json:"outcome"`
 	Code    fault.Code `json:"code,omitempty"`
@@ -44,9 +44,9 @@ type AlertOutcome struct {
 	Detail  string     `json:"detail,omitempty"`
 }
 
-// Notices lists failed notices behind one, the zero value starts, the one that
-// ended first coming first: at most sendlimit.MaxDeadNotices, and fewer when there
-// are no more.
+// Notices returns failed notices after one, ascending by when they ended; the zero value
+// begins with the first. It returns at most notices.MaxDead, and fewer if there are no
+// more.
 func (d *Letters) Notices(ctx context.Context, after Notice) ([]Notice, error) {
 	list, err := d.notices.ListDead(ctx, notices.Dead{
 		Notice: notices.Notice{ID: after.Alert}, EndedAt: after.EndedAt.Time,
@@ -64,7 +64,7 @@ func (d *Letters) Notices(ctx context.Context, after Notice) ([]Notice, error) {
 // CountNotices counts the failed notices.
 func (d *Letters) CountNotices(ctx context.Context) (int, error) { return d.notices.CountDead(ctx) }
 
-// Notice returns a failed notice; ok is false where there is none of this id.
+// Notice returns a failed notice. It returns ok false if none has this id.
 func (d *Letters) Notice(ctx context.Context, alert string) (dead Notice, ok bool, err error) {
 	found, ok, err := d.notices.GetDead(ctx, alert)
 	if err != nil || !ok {
@@ -73,7 +73,7 @@ func (d *Letters) Notice(ctx context.Context, alert string) (dead Notice, ok boo
 	return deadNoticeOf(found), true, nil
 }
 
-// RetryNotice has a failed notice delivered after all, with all its tries.
+// RetryNotice delivers a failed notice after all, with all its tries again.
 func (d *Letters) RetryNotice(ctx context.Context, alert string) (AlertOutcome, error) {
 	again, err := d.notices.RetryDead(ctx, alert, keyspace.NewToken(), time.Time{})
 	if err != nil {
@@ -86,7 +86,7 @@ func (d *Letters) RetryNotice(ctx context.Context, alert string) (AlertOutcome, 
 	return AlertOutcome{Outcome: message.Retried, Alert: alert}, nil
 }
 
-// PurgeNotice forgets what a failed notice says; it is not raised again.
+// PurgeNotice forgets the content of a failed notice, which is not raised again.
 func (d *Letters) PurgeNotice(ctx context.Context, alert string) (AlertOutcome, error) {
 	purged, err := d.notices.PurgeDead(ctx, alert, time.Time{})
 	if err != nil {
@@ -98,8 +98,8 @@ func (d *Letters) PurgeNotice(ctx context.Context, alert string) (AlertOutcome, 
 	return AlertOutcome{Outcome: message.Purged, Alert: alert}, nil
 }
 
-// PurgeNoticesBefore forgets the failed notices that ended before a time, zero
-// for all, and returns how many.
+// PurgeNoticesBefore forgets the failed notices that ended before a time, zero for any
+// time, and returns how many.
 func (d *Letters) PurgeNoticesBefore(ctx context.Context, before time.Time) (int, error) {
 	purged := 0
 	for after := (Notice{}); ; {
@@ -123,7 +123,7 @@ func (d *Letters) PurgeNoticesBefore(ctx context.Context, before time.Time) (int
 	}
 }
 
-// NoDeadNotice is the outcome for a notice that has not failed.
+// NoDeadNotice returns the outcome for a notice that has not failed.
 func NoDeadNotice(alert string) AlertOutcome {
 	return AlertOutcome{
 		Outcome: message.Refused, Code: fault.CodeNotFound, Alert: alert,
@@ -131,14 +131,13 @@ func NoDeadNotice(alert string) AlertOutcome {
 	}
 }
 
-// invalidAlertOr makes an outcome of an invalid argument; other errors stay
-// errors.
+// invalidAlertOr returns the outcome of an invalid argument. Other errors stay errors.
 func invalidAlertOr(err error, alert string) (AlertOutcome, error) {
 	o, err := message.InvalidOr(asAlert(err, alert), "", "")
 	return AlertOutcome{Outcome: o.Outcome, Code: o.Code, Field: o.Field, Alert: alert, Detail: o.Detail}, err
 }
 
-// asAlert has an error about a notice's id speak of an alert, as callers do.
+// asAlert makes an error about a notice's id name an alert, as callers do.
 func asAlert(err error, alert string) error {
 	if _, invalid := errors.AsType[*fault.InvalidError](err); !invalid {
 		return err

@@ -1,10 +1,10 @@
-// Package deadletters is what operators do with messages that were given up, and
-// with failed notices: list, read, retry and purge them.
+// Package deadletters lists, reads, retries and purges messages that were given up, and
+// failed notices.
 //
-// Letters joins the dead letters of the store with the rules of the store, which
-// judge a retry, and with the queue, which gets the new task. If the queue does not
-// take the task, the watch list has the message, and a worker's relay enqueues it.
+// Letters joins the dead letters of the store with the rules, which judge a retry, and
+// with the queue, which gets the new task. If the queue does not take the task, the watch
+// list has the message, and a worker's relay enqueues it.
 //
-// A refusal is an Outcome, not an error. Errors are those of the store, and invalid
-// arguments where a method says so.
+// A refusal or an invalid argument is an outcome, not an error. List and Notices return
+// invalid arguments as errors.
 package deadletters

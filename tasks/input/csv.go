@@ -79,7 +79,7 @@ func (r *record) split(text []byte) ([]string, *fault.InvalidError) {
 		r.buffer = bufio.NewReader(nil)
 	}
 	r.buffer.Reset(bytes.NewReader(text))
-	// csv.NewReader uses a bufio.Reader as it is, so this is cheap.
+	// csv.NewReader does not wrap a bufio.Reader, so this is cheap.
 	fields, err := csv.NewReader(r.buffer).Read()
 	if wrong, ok := errors.AsType[*csv.ParseError](err); ok {
 		return nil, &fault.InvalidError{

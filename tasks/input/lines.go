@@ -39,8 +39,8 @@ func newLineReader(r io.Reader) *lineReader {
 	return &lineReader{buffer: bufio.NewReaderSize(r, MaxLine+len("\r\n"))}
 }
 
-// next returns the next line; its text is valid until the call after. The
-// error is io.EOF at the end.
+// next returns the next line. Its text is valid until the next call. The error is io.EOF
+// at the end.
 func (r *lineReader) next() (line, error) {
 	if len(r.again) > 0 {
 		l := r.again[0]

@@ -147,7 +147,7 @@ func unzip(file *bufio.Reader) (io.Reader, error) {
 		file = bufio.NewReader(unzipped)
 	}
 	if start, _ := file.Peek(len(mark)); string(start) == mark {
-		_, _ = file.Discard(len(mark)) // what was peeked at is there
+		_, _ = file.Discard(len(mark)) // Peek has buffered it
 	}
 	return file, nil
 }

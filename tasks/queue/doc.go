@@ -15,11 +15,10 @@
 //
 // # Failures
 //
-// The queue does not take a task: the caller gets an error, or Timers logs it.
-// Nothing is lost, as the watch list and the outbox know what the queue lacks.
+// If the queue does not take a task, the caller gets an error, or Timers logs it. Nothing
+// is lost, as the watch list and the outbox know what the queue lacks.
 //
-// A function of a worker returns an *AgainError to get the task again later, and
-// a *NotOursError to have it dropped. After any other error the task comes again
-// after a short pause. No error uses up one of asynq's retries, so no task is
-// ever archived.
+// A worker's function returns an *AgainError to get the task again later, and a
+// *NotOursError to drop it. After any other error the task comes again after a short
+// pause. No error uses up one of asynq's retries, so no task is ever archived.
 package queue

@@ -8,7 +8,7 @@ import (
 	"github.com/hibiken/asynq"
 )
 
-// ErrStopping is the cause of an AgainError where the worker stops.
+// ErrStopping is the cause of an AgainError if the worker stops.
 var ErrStopping = errors.New("this worker stops")
 
 // AgainError sends a task back to the queue, to come again later. It is no
@@ -24,8 +24,8 @@ func (e *AgainError) Error() string { return fmt.Sprintf("again in %s: %v", e.Af
 // Unwrap returns the cause.
 func (e *AgainError) Unwrap() error { return e.Cause }
 
-// NotOursError has the server log and drop a task whose payload names nothing of
-// ours. It would be no better the next time.
+// NotOursError makes the server log and drop a task with an invalid payload. Another try
+// would find the same.
 type NotOursError struct{ Cause error }
 
 // Error says what is wrong with the payload.
@@ -34,15 +34,15 @@ func (e *NotOursError) Error() string { return e.Cause.Error() }
 // Unwrap returns the cause.
 func (e *NotOursError) Unwrap() error { return e.Cause }
 
-// errNewer sends back the task of a newer program. It comes again soon: to that
-// program, with luck.
+// errNewer sends back the task of a newer program. It comes again soon, perhaps to that
+// program.
 var errNewer = &AgainError{After: 5 * time.Second, Cause: errors.New("a newer program wrote the task")}
 
-// errorPause is when a task comes again after any other error, such as a script
-// of the store that does not work.
+// errorPause is after how long a task comes again after any other error, such as a script
+// that fails.
 const errorPause = 2 * time.Second
 
-// comeAgain is when a task comes again after an error.
+// comeAgain returns after how long a task comes again after an error.
 func comeAgain(_ int, err error, _ *asynq.Task) time.Duration {
 	if again, ok := errors.AsType[*AgainError](err); ok {
 		return again.After

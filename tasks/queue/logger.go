@@ -7,19 +7,19 @@ import (
 	"time"
 )
 
-// logger gives asynq's own log to ours. asynq repeats a warning several times a
-// second while the store is away; logger repeats it once a minute.
+// logger passes asynq's log to ours. asynq repeats a warning several times a second while
+// the store is away; logger repeats it once a minute.
 type logger struct {
 	logger *slog.Logger
 	local  func() time.Time
 
 	mu     sync.Mutex
-	logged map[string]time.Time // by the first words, which say what failed
+	logged map[string]time.Time // by the first words, which name the failure
 }
 
 const (
-	// repeatAfter is when a warning is logged again. Two warnings are the same if
-	// their first sameBytes are: what follows is the error, with addresses.
+	// repeatAfter is after how long a warning is logged again. Two warnings are the same
+	// if their first sameBytes are: the error with its addresses follows.
 	repeatAfter  = time.Minute
 	sameBytes    = 40
 	mostWarnings = 100
@@ -38,7 +38,7 @@ func (l *logger) due(words string) bool {
 	if last, known := l.logged[words]; known && now.Sub(last) < repeatAfter {
 		return false
 	}
-	if len(l.logged) == mostWarnings { // there are ids in some words
+	if len(l.logged) == mostWarnings { // some words contain ids
 		clear(l.logged)
 	}
 	l.logged[words] = now

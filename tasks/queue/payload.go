@@ -21,23 +21,22 @@ const (
 	alertVersion   = 1
 )
 
-// Payload is what a delivery task carries: whose timer it is, and no content,
-// which lives in the record. Its generation is also the id of its task.
+// Payload is the payload of a delivery task: whose timer it is. The content is in the
+// record. The generation is also the id of the task.
 type Payload struct {
 	Version    int    `json:"v"`
 	User       string `json:"user"`
 	ID         string `json:"id"`
 	Generation string `json:"generation"`
-	// Due is when the task wants to run, Unix ms. It tells the handler how long to
-	// wait, as the queue knows whole seconds only. The gate judges by the record.
+	// Due is when the task is due, Unix ms. The handler waits until then, as the queue
+	// only knows whole seconds. The gate judges by the record.
 	Due int64 `json:"due"`
 }
 
-// DueAt is Due as a time.
+// DueAt returns Due as a time.
 func (p Payload) DueAt() time.Time { return time.UnixMilli(p.Due).UTC() }
 
-// AlertPayload is what the task of a notice carries: its id, and no content,
-// which lives in the outbox.
+// AlertPayload is the payload of a notice's task: its id. The content is in the outbox.
 type AlertPayload struct {
 	Version int    `json:"v"`
 	Notice  string `json:"notice"`
@@ -78,9 +77,8 @@ func decode(text []byte, what string, newest int, payload any) (version int, err
 	return head.Version, nil
 }
 
-// payloadOfUser reads what a payload of any type and version says of its user.
-// The user of a quota alert is in the notice's id. A payload that is not ours
-// gives the zero value.
+// payloadOfUser reads what a payload of any type and version says of its user. The user of
+// a quota alert is in the notice's id. For an invalid payload it returns the zero value.
 func payloadOfUser(payload []byte) Payload {
 	var p struct {
 		Payload

@@ -7,11 +7,11 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// Polling says how often a Server asks the queue for work. The zero value is the
-// default. What sets timers and what serves them should have the same Polling:
-// tasks are asked for as much before their time as the polling may take.
+// Polling is how often a Server asks the queue for work. The zero value is the default.
+// Programs that set timers and programs that serve them should use the same Polling: tasks
+// are due earlier by the time that polling may take.
 type Polling struct {
-	Forward time.Duration // between two looks for tasks that are due; zero means 200 ms
+	Forward time.Duration // between two looks for due tasks; zero means 200 ms
 	Fetch   time.Duration // between two looks for work after none was found; zero means 100 ms
 }
 
@@ -23,8 +23,8 @@ func (p Polling) WithDefaults() Polling {
 // MaxPolling is the longest interval that a Polling may have.
 const MaxPolling = time.Minute
 
-// Validate returns a *fault.InvalidError where an interval is out of bounds. It
-// is for a Polling that has its defaults.
+// Validate returns a *fault.InvalidError if an interval is out of bounds. Call it after
+// WithDefaults.
 func (p Polling) Validate() error {
 	switch {
 	case p.Forward < time.Millisecond || p.Forward > MaxPolling:
@@ -35,8 +35,8 @@ func (p Polling) Validate() error {
 	return nil
 }
 
-// lead is how much before its time a task is asked for, so that neither the
-// polling nor the way to a handler makes it late. The handler waits for the rest.
+// lead returns how long before its time a task is due in the queue, so that neither polling
+// nor the way to a handler makes it late. The handler waits for the rest.
 func (p Polling) lead() time.Duration {
-	return p.Forward + p.Fetch + p.Fetch/2 // asynq adds up to half to its wait
+	return p.Forward + p.Fetch + p.Fetch/2 // asynq adds up to half of its wait
 }

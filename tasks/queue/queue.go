@@ -15,8 +15,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Name is the name of the queue under a prefix, "" for keyspace.DefaultPrefix. It
-// carries the prefix, as the keys of asynq do not.
+// Name returns the name of the queue under a prefix, "" for keyspace.DefaultPrefix. It
+// contains the prefix, as the keys of asynq do not.
 func Name(prefix string) string {
 	if prefix == "" {
 		prefix = keyspace.DefaultPrefix
@@ -46,15 +46,15 @@ func New(client redis.UniversalClient, prefix string, p Polling) (*Queue, error)
 	}, nil
 }
 
-// EnqueueWithin bounds how long a caller waits for the queue. The watch list and
-// the outbox have what the queue did not take.
+// EnqueueWithin bounds how long a caller waits for the queue. If the queue takes no task,
+// the watch list or the outbox has it.
 const EnqueueWithin = 250 * time.Millisecond
 
 const (
-	// maxStoreRetries is looked at before asynq asks whether an error counts as a
-	// failure, and none of ours does: any number above zero means "for ever".
+	// maxStoreRetries means "for ever", as any number above zero: asynq counts only
+	// failures, and no error of ours counts as one.
 	maxStoreRetries = 25
-	// taskTimeout is above what a handler can take: the wait for its time, for a
+	// taskTimeout is longer than a handler takes: the wait for its time and for a
 	// delivery slot, and the delivery.
 	taskTimeout = 30 * time.Minute
 )
@@ -82,7 +82,7 @@ func (q *Queue) enqueueMessage(ctx context.Context, m messages.Queued) error {
 	payload := Payload{Version: PayloadVersion, User: m.User, ID: m.ID, Generation: m.Generation, Due: m.Due.UnixMilli()}
 	err := q.enqueue(ctx, TypeDeliver, m.Generation, payload, m.Due.Add(-q.polling.lead()))
 	if errors.Is(err, asynq.ErrTaskIDConflict) {
-		return nil // this very generation, enqueued before: nobody else makes it
+		return nil // this generation was enqueued before
 	}
 	return store.Explain(err, "handing a message to the queue")
 }

@@ -11,27 +11,27 @@ import (
 	"github.com/hibiken/asynq"
 )
 
-// handlers is how many tasks are in hand at a time: most of them wait for the
-// rest of their second and cost next to nothing.
+// handlers is how many tasks run at a time. Most of them wait for the rest of their second
+// and cost almost nothing.
 const handlers = 512
 
 // ServerOptions configures a Server. All fields are required.
 type ServerOptions struct {
-	// Deliver and Announce take one task to its end. The queue ends ctx when it
-	// loses track of the task.
+	// Deliver and Announce handle one task to its end. The queue ends ctx when it loses
+	// track of the task.
 	Deliver         func(ctx context.Context, p Payload) error
 	Announce        func(ctx context.Context, notice string) error
-	ShutdownTimeout time.Duration    // how long Finish waits for tasks in hand
+	ShutdownTimeout time.Duration    // how long Finish waits for running tasks
 	Local           func() time.Time // the local clock
 	Logger          *slog.Logger
 }
 
-// Server takes tasks from the queue and gives them to a worker's functions. It is
-// ended in two phases, Stop and Finish.
+// Server takes tasks from the queue and passes them to a worker's functions. It ends in two
+// phases, Stop and Finish.
 type Server struct {
 	asynq   *asynq.Server
 	options ServerOptions
-	running sync.WaitGroup // tasks in hand, those that the queue has given up on included
+	running sync.WaitGroup // running tasks, including those that the queue has given up on
 }
 
 // Serve starts a server.
@@ -57,13 +57,12 @@ func (q *Queue) Serve(o ServerOptions) (*Server, error) {
 	return s, nil
 }
 
-// Stop takes no more tasks from the queue. Those in hand run on.
+// Stop takes no more tasks from the queue. Running tasks continue.
 func (s *Server) Stop() { s.asynq.Stop() }
 
-// Finish waits for the tasks in hand, at most for the shutdown timeout, and gives
-// back to the queue those that have not ended by then. It then waits, until
-// timeout fires, for tasks that the queue no longer counts as running, since
-// their lease ran out while the store was away.
+// Finish waits for running tasks, at most for the shutdown timeout, and gives those that
+// have not ended back to the queue. Until timeout fires, it then waits for tasks that the
+// queue no longer counts as running, as their lease ran out while the store was away.
 func (s *Server) Finish(timeout <-chan time.Time) {
 	s.asynq.Shutdown()
 	ended := make(chan struct{})
@@ -77,7 +76,7 @@ func (s *Server) Finish(timeout <-chan time.Time) {
 	}
 }
 
-// process takes one task to its end. Its error sends the task back.
+// process handles one task to its end. An error sends the task back.
 func (s *Server) process(ctx context.Context, t *asynq.Task) error {
 	s.running.Add(1)
 	defer s.running.Done()

@@ -11,14 +11,12 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// Sizes counts the tasks in the queue under a prefix by their state:
-// "scheduled" for later, "pending" for a worker, "active" in one, "retry" to
-// come again, "archived" of another program's making. A queue that has never had
-// a task has none. The error is an *sendlimit.UnavailableError where the store
-// is at fault.
+// Sizes counts the tasks in the queue under a prefix by their state: "scheduled" for
+// later, "pending" for a worker, "active" in a worker, "retry" to come again, and
+// "archived" by another program. A queue that never had a task has none. The error is a
+// *fault.UnavailableError if the store is at fault.
 //
-// When ctx ends, what has been asked is no longer waited for; the client's own
-// timeouts end it.
+// When ctx ends, Sizes returns; the client's own timeouts end its calls.
 func Sizes(ctx context.Context, client redis.UniversalClient, prefix string) (map[string]int, error) {
 	type answer struct {
 		sizes map[string]int

@@ -11,8 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// UserTasks finds and deletes the tasks of one user, those of old generations
-// included.
+// UserTasks finds and deletes the tasks of one user, including old generations.
 type UserTasks struct {
 	queue *Queue
 	user  string
@@ -24,7 +23,7 @@ func (q *Queue) TasksOf(user string) UserTasks { return UserTasks{queue: q, user
 // Task is a task in the queue.
 type Task struct {
 	ID      string    // of the task: the generation of a message
-	Message string    // its id; "" for a notice
+	Message string    // the message's id; "" for a notice
 	State   string    // as asynq calls it
 	Due     time.Time // zero for a notice
 }
@@ -32,8 +31,8 @@ type Task struct {
 // tasksAtOnce is how many tasks are read in one call.
 const tasksAtOnce = 1000
 
-// List returns the user's tasks in every state. It may miss one that changes its
-// state or its place among the others meanwhile: look again.
+// List returns the user's tasks in every state. It may miss a task that changes its state
+// or its position meanwhile: call it again.
 func (t UserTasks) List(ctx context.Context) ([]Task, error) {
 	var found []Task
 	seen := make(map[string]bool)
@@ -99,7 +98,7 @@ func (t UserTasks) Delete(ctx context.Context) (deleted, running int, err error)
 	return deleted, max(running, reported), err
 }
 
-// delete deletes a task, and reports false where it is running.
+// delete deletes a task. It reports false if the task is running.
 func (t UserTasks) delete(id string) (bool, error) {
 	err := t.queue.inspector.DeleteTask(t.queue.name, id)
 	if err == nil || errors.Is(err, asynq.ErrTaskNotFound) {
@@ -111,8 +110,8 @@ func (t UserTasks) delete(id string) (bool, error) {
 	return false, store.Explain(err, "deleting a task")
 }
 
-// countReported counts the user's tasks in what workers have reported to the
-// store: they do so every few seconds, and the report has the payloads.
+// countReported counts the user's tasks in the reports of workers. Workers write these to
+// the store every few seconds, with the payloads.
 func (t UserTasks) countReported() (int, error) {
 	servers, err := t.queue.inspector.Servers()
 	if err != nil {

@@ -11,11 +11,10 @@ import (
 // Workload is what workers are doing at a moment.
 type Workload struct {
 	idle    bool            // no task waits for a worker
-	running map[string]bool // ids of the tasks that run with workers that live
+	running map[string]bool // ids of the tasks that run in live workers
 }
 
-// mostRunning is how many running tasks a Workload has at most: those of some
-// twenty workers.
+// mostRunning is the most running tasks that a Workload has: those of about 20 workers.
 const mostRunning = 10_000
 
 // Workload asks the queue what workers are doing. The error is a
@@ -42,9 +41,9 @@ func (q *Queue) Workload() (Workload, error) {
 	return w, nil
 }
 
-// Has reports whether the queue has a task of a generation that will run, or
-// that runs with a worker that lives. A task that is marked as waiting does not
-// count where the list of waiting tasks is gone.
+// Has reports whether the queue has a task of a generation that will run, or that runs in
+// a live worker. A task that is marked as waiting does not count if the list of waiting
+// tasks is gone.
 func (q *Queue) Has(generation string, w Workload) (bool, error) {
 	info, err := q.inspector.GetTaskInfo(q.name, generation)
 	if errors.Is(err, asynq.ErrTaskNotFound) || errors.Is(err, asynq.ErrQueueNotFound) {

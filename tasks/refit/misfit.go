@@ -20,7 +20,7 @@ func misfitOf(m refit.Misfit) message.Misfit {
 	return found
 }
 
-// broken names what a misfit would break, in a sentence.
+// broken returns what a misfit breaks, for a sentence.
 func broken(m message.Misfit) string {
 	if m.QuietHours != nil {
 		return fmt.Sprintf("the quiet hours %s (%s)", m.QuietHours.Hours, m.QuietHours.TimeZone)
@@ -28,12 +28,11 @@ func broken(m message.Misfit) string {
 	return m.Breaks
 }
 
-// refitTries bounds how often a free time may be taken by somebody else in the
-// moment between finding and taking it.
+// refitTries bounds how often somebody else may take a free time between finding and
+// taking it.
 const refitTries = 5
 
-// shift moves a misfit to its next free time, if there is one before the expiry that
-// its caller set.
+// shift moves a misfit to its next free time, if there is one before its expiry.
 func (r *refitRun) shift(ctx context.Context, m refit.Misfit) (message.Misfit, error) {
 	done := misfitOf(m)
 	var refused message.Outcome
@@ -64,7 +63,7 @@ func (r *refitRun) shift(ctx context.Context, m refit.Misfit) (message.Misfit, e
 	return afterChange(done, refused), nil
 }
 
-// cancel takes a misfit back.
+// cancel cancels a misfit.
 func (r *refitRun) cancel(ctx context.Context, m refit.Misfit) (message.Misfit, error) {
 	done := misfitOf(m)
 	o, err := r.submitter.CancelFrom(ctx, m.User, m.ID, m.At)
@@ -74,7 +73,7 @@ func (r *refitRun) cancel(ctx context.Context, m refit.Misfit) (message.Misfit, 
 	return afterChange(done, o), nil
 }
 
-// afterChange returns a misfit with the outcome of a change of it.
+// afterChange returns a misfit with the outcome of its change.
 func afterChange(m message.Misfit, o message.Outcome) message.Misfit {
 	switch {
 	case o.Outcome == message.Moved && o.SendAt.Equal(m.SendAt.Time):

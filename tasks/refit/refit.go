@@ -19,22 +19,22 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// How long a turn lasts unless it is kept, and how often that is done. A run that
-// was killed is waited for so long by the one that goes on with it.
+// How long a turn lasts unless it is kept, and how often to keep it. After a run was
+// killed, the next run waits for refitTurn before it goes on.
 const (
 	refitTurn     = 10 * time.Second
 	refitTurnKept = 3 * time.Second
 )
 
-// Refitter finds the reservations that do not fit a policy, and moves or cancels
-// them. What it does not touch is sent as it was promised. It takes no more than
-// about half of the store's time: after each batch of calls it rests for as long as
-// they took. Safe for concurrent use.
+// Refitter finds the reservations that do not fit a policy, and moves or cancels them.
+// Other messages are sent as promised. It uses at most about half of the store's time:
+// after each batch of calls it rests for as long as they took. It is safe for concurrent
+// use.
 type Refitter struct {
 	client    redis.UniversalClient
 	submitter *submit.Submitter
 	store     *settings.Policies
-	own       string // name of the policy of everybody without settings
+	own       string // name of the policy of users whose settings name none
 	options   sendlimit.Options
 	clock     *storeclock.Clock
 	rest      func(ctx context.Context, took time.Duration) error
@@ -44,8 +44,8 @@ type Refitter struct {
 type Options struct {
 	submit.Options
 
-	// Rest waits after calls to the store that took so long; nil waits for as long
-	// as they took, at most a second. The error of a context that ended is returned.
+	// Rest waits after calls to the store; took is how long they took. If nil, it waits
+	// that long, at most a second. It returns the error of a context that ended.
 	Rest func(ctx context.Context, took time.Duration) error
 }
 
@@ -76,8 +76,8 @@ func New(b *backend.Backend, o Options) (*Refitter, error) {
 	return r, nil
 }
 
-// Close waits for what is being noted about messages that were moved. The client
-// stays open.
+// Close waits for confirmations of moved messages that are being written. The client stays
+// open.
 func (r *Refitter) Close() error { return r.submitter.Close() }
 
 // addTotals adds the totals of one partition.
@@ -106,13 +106,13 @@ func countOutcome(s *message.RefitSummary, outcome string) {
 	}
 }
 
-// Watcher is told how it goes. Either function may be nil.
+// Watcher receives the progress. Either function may be nil.
 type Watcher struct {
-	// Misfit is called for each misfit, once it is known what became of it. Its
-	// error ends the run, which can be gone on with.
+	// Misfit is called for each misfit after its change. Its error ends the run, which
+	// can be continued later.
 	Misfit func(message.Misfit) error
-	// Progress is called with how many of sendlimit.Partitions are done: first with
-	// what an earlier run has done, then after each.
+	// Progress is called with how many of keyspace.Partitions are done: first with those
+	// of an earlier run, then after each.
 	Progress func(done int)
 }
 
@@ -129,10 +129,10 @@ func (w Watcher) progress(done int) {
 	}
 }
 
-// Preview says which reservations would not fit a policy in place of the one of
-// its name that the store has. It changes nothing. The summary is of what was
-// looked at also beside an error: a *sendlimit.InvalidError for a policy that can't
-// be one, an *sendlimit.UnavailableError, or that of the watcher.
+// Preview finds the reservations that would not fit a policy if it replaced the one of its
+// name in the store. It changes nothing. The summary counts what was looked at, also with
+// an error. The error is a *fault.InvalidError for an invalid policy, a
+// *fault.UnavailableError, or that of the watcher.
 func (r *Refitter) Preview(ctx context.Context, p policy.Policy, w Watcher) (message.RefitSummary, error) {
 	summary := message.RefitSummary{Outcome: message.Previewed, Policy: p.Name, MisfitsByRule: map[string]int{}}
 	look, err := r.refit(ctx, p, r.throttle)
@@ -155,8 +155,8 @@ func (r *Refitter) Preview(ctx context.Context, p policy.Policy, w Watcher) (mes
 	return summary, err
 }
 
-// eachOccupied goes through the partitions from next on that have users, and tells
-// how far it is. What comes to the others later was accepted under the policy.
+// eachOccupied calls do for each partition from next on that has users, and reports the
+// progress. Messages that come to the others later were accepted under the policy.
 func eachOccupied(ctx context.Context, refit *refit.Refit, next *int, w Watcher, do func() error) error {
 	occupied, err := refit.Occupied(ctx)
 	if err != nil {
@@ -173,8 +173,7 @@ func eachOccupied(ctx context.Context, refit *refit.Refit, next *int, w Watcher,
 	return nil
 }
 
-// refit returns what finds the misfits of a policy that everybody goes by as if
-// the store had it.
+// refit returns a finder of the misfits of a policy, as if the store had that policy.
 func (r *Refitter) refit(
 	ctx context.Context, p policy.Policy, throttle func(context.Context, func() error) error,
 ) (*refit.Refit, error) {
@@ -183,7 +182,7 @@ func (r *Refitter) refit(
 		return nil, err
 	}
 	own := policy.Default()
-	own.Name = r.own // where the store has none of the name, nobody is under it yet
+	own.Name = r.own // if the store has none of this name, nobody is under it yet
 	for _, stored := range policies {
 		if stored.Name == r.own {
 			own = stored
@@ -196,7 +195,7 @@ func (r *Refitter) refit(
 	return refit.New(r.client, o, refit.Options{Policy: p, Throttle: throttle})
 }
 
-// throttle leaves the store to others for as long as it was used.
+// throttle runs a batch, then rests for as long as it took.
 func (r *Refitter) throttle(ctx context.Context, batch func() error) error {
 	began := r.clock.Local()
 	if err := batch(); err != nil {

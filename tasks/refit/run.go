@@ -15,8 +15,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
-// RunningError is returned where somebody else is at the same policy already, or
-// has taken over.
+// RunningError is returned if another run for the same policy is active, or has taken
+// over.
 type RunningError struct{ Policy string }
 
 // Error names the policy.
@@ -25,11 +25,10 @@ func (e *RunningError) Error() string {
 		" wait for that to end, or stop it and try again", e.Policy)
 }
 
-// Code returns sendlimit.CodeRefitRunning.
+// Code returns fault.CodeRefitRunning.
 func (e *RunningError) Code() fault.Code { return fault.CodeRefitRunning }
 
-// PolicyReplacedError is returned where the policy was replaced before or while it
-// was gone through what does not fit it.
+// PolicyReplacedError is returned if the policy was replaced before or during the run.
 type PolicyReplacedError struct {
 	Policy        string
 	Version, Then int64 // what it was, and what it is now
@@ -40,10 +39,10 @@ func (e *PolicyReplacedError) Error() string {
 	return fmt.Sprintf("policy %q was replaced meanwhile: it was version %d and is now version %d", e.Policy, e.Version, e.Then)
 }
 
-// Code returns sendlimit.CodeVersionMismatch.
+// Code returns fault.CodeVersionMismatch.
 func (e *PolicyReplacedError) Code() fault.Code { return fault.CodeVersionMismatch }
 
-// refitRun is one run of a Refitter over the misfits of a policy.
+// refitRun is one call of Refitter.Run.
 type refitRun struct {
 	*Refitter
 
@@ -56,17 +55,16 @@ type refitRun struct {
 	kept    time.Time // when the turn was last kept
 }
 
-// Run does with the reservations that do not fit a policy what the action says. The
-// policy is one that the store has, as it gave it when that was applied or loaded;
-// Run waits until every process follows it, so that what is accepted under the old
-// rules until then is looked at too. What somebody sends, moves or cancels meanwhile
-// is left to them.
+// Run applies an action to the reservations that do not fit a policy. The policy is one of
+// the store, as returned when it was applied or loaded. Run waits until every process
+// follows it, so that it also sees what was accepted under the old rules until then. It
+// leaves messages alone that somebody sends, moves or cancels meanwhile.
 //
-// It can be stopped at any time, and killed. Called again for the same version of
-// the policy and the same action, by whomever, it goes on with the partition where
-// it was; what was done there fits by now. The summary is of what was done also
-// beside an error: a *RefitRunsError, a *PolicyReplacedError, a
-// *sendlimit.InvalidError, an *sendlimit.UnavailableError, or that of the watcher.
+// It can be stopped or killed at any time. Another call for the same version of the policy
+// and the same action, by any program, continues with the partition where it was. The
+// summary counts what was done, also with an error. The error is a *RunningError, a
+// *PolicyReplacedError, a *fault.InvalidError, a *fault.UnavailableError, or that of the
+// watcher.
 func (r *Refitter) Run(ctx context.Context, policy policy.Policy, action message.RefitAction, w Watcher) (message.RefitSummary, error) {
 	run := &refitRun{Refitter: r, policy: policy, action: action, watcher: w, summary: message.RefitSummary{
 		Outcome: message.Refitted, Policy: policy.Name, Version: policy.Version, Action: action, MisfitsByRule: map[string]int{},
@@ -89,7 +87,7 @@ func (r *Refitter) Run(ctx context.Context, policy policy.Policy, action message
 	return run.summary, err
 }
 
-// unchanged makes sure that the store had the policy a moment ago.
+// unchanged returns an error unless the store had the policy a moment ago.
 func (r *refitRun) unchanged(ctx context.Context) error {
 	p, ok, err := r.submitter.Policies.Find(ctx, r.policy.Name)
 	if err != nil {
@@ -101,7 +99,7 @@ func (r *refitRun) unchanged(ctx context.Context) error {
 	return r.current(ctx)
 }
 
-// current makes sure that the store has the policy still.
+// current returns an error unless the store has the policy now.
 func (r *refitRun) current(ctx context.Context) error {
 	now, ok, err := r.store.Load(ctx, r.policy.Name)
 	switch {
@@ -116,8 +114,8 @@ func (r *refitRun) current(ctx context.Context) error {
 	}
 }
 
-// all takes the turn, says where it goes on, waits until every process follows the
-// policy, goes through all partitions that are left, and gives the turn back.
+// all takes the turn, reports where it starts, waits until every process follows the
+// policy, works through the remaining partitions, and gives the turn back.
 func (r *refitRun) all(ctx context.Context) error {
 	next, err := r.take(ctx)
 	if err != nil {
@@ -142,8 +140,8 @@ func (r *refitRun) all(ctx context.Context) error {
 	return r.turn.Done(ctx)
 }
 
-// take takes the turn. Of a run that was killed nobody keeps it, and it is waited
-// for; of one that goes on it is kept.
+// take takes the turn and returns the next partition. It waits once for a held turn to end:
+// a killed run does not keep its turn, a running one does.
 func (r *refitRun) take(ctx context.Context) (int, error) {
 	for waited := false; ; waited = true {
 		next, taken, wait, err := r.turn.Take(ctx, refitTurn)
@@ -163,18 +161,19 @@ func (r *refitRun) take(ctx context.Context) (int, error) {
 	}
 }
 
-// giveBack lets the next run begin at once. Where that fails, it waits a little.
+// giveBack gives the turn back, so that the next run can begin at once. If that fails, the
+// next run waits a little.
 func (r *refitRun) giveBack(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 	defer cancel()
 	err := r.turn.GiveBack(ctx, r.summary.Next)
 	if _, away := errors.AsType[*fault.UnavailableError](err); away {
-		return nil // which is what the run has ended with, or the next will say
+		return nil // the run ended with this error, or the next run will report it
 	}
 	return err
 }
 
-// partition goes through one partition.
+// partition works through one partition.
 func (r *refitRun) partition(ctx context.Context) error {
 	if err := r.unchanged(ctx); err != nil {
 		return err
@@ -194,7 +193,7 @@ func (r *refitRun) partition(ctx context.Context) error {
 	return r.keep(ctx, r.summary.Next+1, true)
 }
 
-// one does what is to be done with a misfit, as long as it is one.
+// one applies the action to a misfit, if it still is one.
 func (r *refitRun) one(ctx context.Context, m refit.Misfit) error {
 	if err := r.unchanged(ctx); err != nil {
 		return err
@@ -215,7 +214,7 @@ func (r *refitRun) one(ctx context.Context, m refit.Misfit) error {
 	return errors.Join(err, r.watcher.misfit(done))
 }
 
-// throttle leaves the store to others, and keeps the turn.
+// throttle keeps the turn, runs a batch, and rests.
 func (r *refitRun) throttle(ctx context.Context, batch func() error) error {
 	if err := r.keep(ctx, r.summary.Next, false); err != nil {
 		return err
@@ -223,7 +222,7 @@ func (r *refitRun) throttle(ctx context.Context, batch func() error) error {
 	return r.Refitter.throttle(ctx, batch)
 }
 
-// keep keeps the turn, if it is time to or something is to be noted.
+// keep keeps the turn and stores next, if now is set or refitTurnKept has passed.
 func (r *refitRun) keep(ctx context.Context, next int, now bool) error {
 	local := r.clock.Local()
 	if !now && local.Sub(r.kept) < refitTurnKept {

@@ -75,9 +75,9 @@ func (r *Reports) putOne(ctx context.Context, account accounts.Account, day time
 	return id, nil
 }
 
-// reportDay returns the start of the local day that an account's report is about, and
-// whether that report is due. A report time that a clock change skips moves an hour
-// earlier or later on the same day. A time that comes twice counts once.
+// reportDay returns the start of the local day of an account's report, and whether that
+// report is due. A report time that a clock change skips moves an hour earlier or later
+// on the same day. A time that comes twice counts once.
 func reportDay(account accounts.Account, now time.Time) (day time.Time, due bool) {
 	zone, err := account.Location()
 	if err != nil || account.ReportAt == "" || account.Contact == "" || account.Disabled {

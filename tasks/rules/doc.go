@@ -1,15 +1,15 @@
 // Package rules follows the policies in the store.
 //
-// Policies, one for each process, loads them when a caller finds them older than a
-// second; a worker that runs loads them every second. A change goes into Rules, which
-// the Timeline, the Gate and the DeadLetters of the process judge by, and is logged
-// once. Settings that name a younger policy have the policies loaded at once.
+// Each process has one Policies. It loads the policies when a caller finds them older than
+// a second; a running worker loads them every second. A change goes into Rules, by which
+// the Timeline, the Gate and the DeadLetters of the process judge, and is logged once.
+// Settings that name an unknown policy make it load the policies at once.
 //
-// Refresh returns an *UnavailableError where the store has no rules or unreadable
-// ones: nothing is accepted then. RefreshOrLastKnown goes on with the last rules,
-// for messages that were accepted before.
+// Refresh returns a *fault.UnavailableError if the store has no rules or unreadable ones:
+// then nothing is accepted. RefreshOrLastKnown keeps the last known rules, for messages
+// that were accepted before.
 //
-// A WhatIf judges by rules of its own, which share nothing with the others.
+// WhatIf returns rules that share nothing with the others.
 //
 // The package knows no queue.
 package rules

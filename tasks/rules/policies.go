@@ -23,13 +23,13 @@ import (
 )
 
 const (
-	// policiesEvery is how old the policies that a process goes by may get.
+	// policiesEvery is how old the policies of a process may get.
 	policiesEvery = time.Second
-	// policiesLate is how old they get before a caller looks, where somebody follows
-	// them for all.
+	// policiesLate is how old they may get before a caller loads them in a process that
+	// runs Follow.
 	policiesLate = policiesEvery * 3 / 2
-	// PoliciesWithin is how long every process takes at most to follow a change, and
-	// bounds a look that nobody waits for.
+	// PoliciesWithin is the longest time until every process follows a change. It also
+	// bounds a load of Follow.
 	PoliciesWithin = 2 * time.Second
 )
 
@@ -38,27 +38,26 @@ const (
 type PoliciesOptions struct {
 	Prefix string       // of keys; "" means keyspace.DefaultPrefix
 	Policy string       // name of the policy for users whose settings name none; "" means policy.DefaultName
-	Logger *slog.Logger // is told of every change; nil means none
+	Logger *slog.Logger // receives every change; nil means none
 }
 
-// Policies follows the policies in the store, the only place they live. It puts each
-// change into Rules, which all that judges in a process shares, and logs it once. It
-// is safe for concurrent use.
+// Policies follows the policies in the store. It puts each change into Rules, which all
+// judges of a process share, and logs it once. It is safe for concurrent use.
 type Policies struct {
 	store  *settings.Policies
 	name   string           // of the policy for users whose settings name none
-	rules  *sendlimit.Rules // the last that could be used; before any was loaded, the default policy
+	rules  *sendlimit.Rules // the last usable ones; the default policy before the first load
 	Local  func() time.Time
 	logger *slog.Logger
 
 	following atomic.Bool
-	loading   chan struct{} // has room for the caller who asks the store
+	loading   chan struct{} // held by the caller that asks the store
 	taking    sync.Mutex
 	current   atomic.Pointer[snapshot]
 	usable    atomic.Bool // rules are from the store
 }
 
-// snapshot is what the store had, and when it was asked.
+// snapshot is the policies of the store at a time.
 type snapshot struct {
 	set   *policySet
 	asked time.Time
@@ -69,12 +68,12 @@ type policySet struct {
 	own        policy.Policy
 	others     []policy.Policy // by name
 	unreadable []string        // names of those that a newer program wrote
-	missing    error           // why there is no own policy; nil where there is
-	unusable   error           // why Rules did not take the set; nil where it did
+	missing    error           // why there is no own policy; nil if there is one
+	unusable   error           // why Rules refused the set; nil if it did not
 	rules      map[string]bool // by Violation.Name
 }
 
-// err says why no message can be judged by the set, nil where one can.
+// err returns why no message can be judged by the set, nil if messages can.
 func (s *policySet) err() error {
 	if s.missing != nil {
 		return s.missing
@@ -82,8 +81,8 @@ func (s *policySet) err() error {
 	return s.unusable
 }
 
-// NewPolicies follows the policies in the store behind client. The error is a
-// *sendlimit.InvalidError.
+// NewPolicies returns Policies for the store behind client. The error is a
+// *fault.InvalidError.
 func NewPolicies(client redis.UniversalClient, o PoliciesOptions) (*Policies, error) {
 	store, err := settings.NewPolicies(client, o.Prefix)
 	if err != nil {
@@ -107,13 +106,12 @@ func NewPolicies(client redis.UniversalClient, o PoliciesOptions) (*Policies, er
 // Name returns the name of the policy for users whose settings name none.
 func (p *Policies) Name() string { return p.name }
 
-// Rules returns what judges by the policies, for a Timeline, a Gate and DeadLetters.
-// Refresh comes before each use of it.
+// Rules returns the rules for a Timeline, a Gate and DeadLetters. Call Refresh before each
+// use.
 func (p *Policies) Rules() *sendlimit.Rules { return p.rules }
 
-// Refresh sees to it that Rules has the policies of the store, at most policiesEvery
-// old. The error says that the store does not answer, or has no rules that can be
-// used.
+// Refresh makes sure that Rules has the policies of the store, at most policiesEvery old.
+// It returns an error if the store does not answer or has no usable rules.
 func (p *Policies) Refresh(ctx context.Context) error {
 	set, err := p.present(ctx)
 	if err != nil {
@@ -122,9 +120,9 @@ func (p *Policies) Refresh(ctx context.Context) error {
 	return set.err()
 }
 
-// RefreshOrLastKnown is Refresh for messages that were accepted before. Where the
-// store does not say what rules there are now, the last ones go on: a message on time
-// needs none. The error says that none are known yet.
+// RefreshOrLastKnown is Refresh for messages that were accepted before. If Refresh fails,
+// the last known rules stay: a message on time needs none. It returns an error only if no
+// rules are known yet.
 func (p *Policies) RefreshOrLastKnown(ctx context.Context) error {
 	err := p.Refresh(ctx)
 	if p.usable.Load() {
@@ -133,8 +131,7 @@ func (p *Policies) RefreshOrLastKnown(ctx context.Context) error {
 	return err
 }
 
-// reload looks for younger policies: a user's settings name one that Rules does not
-// have.
+// reload loads the policies, as a user's settings name one that Rules does not have.
 func (p *Policies) reload(ctx context.Context) error {
 	return p.reloadSince(ctx, p.Local())
 }
@@ -149,16 +146,15 @@ func (p *Policies) Find(ctx context.Context, name string) (found policy.Policy, 
 	return found, ok, nil
 }
 
-// UnknownRules reports whether nothing was done for a user because this program does
-// not know the user's rules: the settings name a policy that is not there or that a
-// newer program wrote, or can't be read themselves. Others are not affected.
+// UnknownRules reports whether nothing was done for a user because this program does not
+// know the user's rules: the settings name a policy that does not exist or that a newer
+// program wrote, or the settings can't be read. Other users are not affected.
 func UnknownRules(err error) bool {
 	return errors.Is(err, sendlimit.ErrUnknownPolicy) || errors.Is(err, policy.ErrUnreadableSettings)
 }
 
-// Label returns the rule that refused an outcome, for counters that are kept for
-// ever: a rule of a policy; or own/ and the window, for a user who has a limit of
-// their own in its place.
+// Label returns the rule that refused an outcome, for counters that live for ever: a rule
+// of a policy, or "own/" and the window for a user's own limit. It is "" for no rule.
 func (p *Policies) Label(o message.Outcome) string {
 	name := o.RefusedBy()
 	known := p.current.Load()
@@ -169,12 +165,10 @@ func (p *Policies) Label(o message.Outcome) string {
 	return "own/" + window
 }
 
-// present returns policies that are at most policiesEvery old, or policiesLate
-// where they are followed. The first caller who finds them older loads them; others
-// go on with what there is meanwhile, and that caller alone is told where it fails.
-// Where there is nothing yet every caller loads, so that none waits for another's
-// attempt to reach the store; where the store has no rules, too, so that none waits
-// for them once they are there.
+// present returns policies that are at most policiesEvery old, or policiesLate if Follow
+// runs. The first caller that finds them older loads them, and only that caller gets the
+// error of the load. Others meanwhile use the known ones. If nothing was loaded yet, or
+// the store has no rules, every caller loads, so that none waits for another's attempt.
 func (p *Policies) present(ctx context.Context) (*policySet, error) {
 	known := p.current.Load()
 	if known == nil || known.set.missing != nil {
@@ -196,8 +190,8 @@ func (p *Policies) present(ctx context.Context) (*policySet, error) {
 	}
 }
 
-// reloadSince loads the policies unless that was done after began: callers who wait
-// for another's look share the next one.
+// reloadSince loads the policies unless a load began after began: callers that wait for a
+// running load share the next one.
 func (p *Policies) reloadSince(ctx context.Context, began time.Time) error {
 	select {
 	case p.loading <- struct{}{}:
@@ -212,7 +206,7 @@ func (p *Policies) reloadSince(ctx context.Context, began time.Time) error {
 	return err
 }
 
-// load asks the store.
+// load loads the policies from the store.
 func (p *Policies) load(ctx context.Context) (*policySet, error) {
 	asked := p.Local()
 	policies, unreadable, err := p.store.All(ctx)
@@ -222,8 +216,8 @@ func (p *Policies) load(ctx context.Context) (*policySet, error) {
 	return p.take(ctx, p.setOf(policies, unreadable), asked), nil
 }
 
-// take notes what the store had, and says what has changed. An answer that
-// another, asked for later, has overtaken is none.
+// take stores what the store answered and logs what changed. It ignores an answer if one
+// to a later question came first.
 func (p *Policies) take(ctx context.Context, set *policySet, asked time.Time) *policySet {
 	p.taking.Lock()
 	defer p.taking.Unlock()
@@ -281,9 +275,8 @@ func (p *Policies) tellUnreadable(ctx context.Context, before, now []string) {
 	}
 }
 
-// Follow loads the policies again and again, until the function returned is called:
-// for a process in which nobody may ask for them, so that it knows of a change all
-// the same, and says so. A Worker that runs does it.
+// Follow loads the policies once every policiesEvery until the returned function is
+// called. A running Worker needs it: there it may be that no caller asks for the policies.
 func (p *Policies) Follow(ctx context.Context) func() {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	p.following.Store(true)
@@ -346,15 +339,14 @@ func (p *Policies) setOf(policies []policy.Policy, unreadable []string) *policyS
 	return set
 }
 
-// NoRules returns the error of a store that nobody has given a policy, a
-// *sendlimit.UnavailableError.
+// NoRules returns the *fault.UnavailableError of a store without policies.
 func NoRules() error {
 	return &fault.UnavailableError{
 		Detail: "the store has no rules yet: start a worker on it, or give it some with worker policy apply FILE",
 	}
 }
 
-// all are the policies that can be read.
+// all returns the readable policies, the own one first.
 func (s *policySet) all() []policy.Policy {
 	if s.missing != nil {
 		return s.others
@@ -375,6 +367,6 @@ func (s *policySet) equal(other *policySet) bool {
 	return same(s.own, other.own) && slices.EqualFunc(s.others, other.others, same) && slices.Equal(s.unreadable, other.unreadable)
 }
 
-// same says whether a policy is another, of the same version: one that was
-// changed and changed back has changed.
+// same reports whether two policies are equal and have the same version: a policy that was
+// changed and changed back differs.
 func same(p, other policy.Policy) bool { return p.Version == other.Version && p.Equal(other) }

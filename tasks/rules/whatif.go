@@ -10,21 +10,20 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// WhatIf are rules that a rehearsal judges by in place of the store's. The zero
-// value changes nothing.
+// WhatIf replaces rules of the store in a rehearsal. The zero value changes nothing.
 type WhatIf struct {
-	// Policy stands in for the policy of its name, which the store has to have; nil
-	// stands in for none.
+	// Policy replaces the policy of its name, which the store must have; nil replaces
+	// none.
 	Policy *policy.Policy
-	// Rules stand in for those of that policy that have the same window, or are
-	// added to them, at most one of each window. Without a Policy it is the one that
-	// all follow whose settings name no other.
+	// Rules replace the rules of that policy with the same window, or are added, at
+	// most one of each window. Without a Policy they change the policy of the users
+	// whose settings name none.
 	Rules []policy.Rule
 }
 
-// WhatIf returns rules of their own in which those of w stand in for the store's, and
-// the policy that stands in. They share nothing with Rules. The error is a
-// *sendlimit.InvalidError, or says that the store did not answer.
+// WhatIf returns the rules of the store with the changes of w, and the changed policy.
+// They share nothing with Rules. The error is a *fault.InvalidError, or says that the
+// store did not answer.
 func (p *Policies) WhatIf(ctx context.Context, w WhatIf) (*sendlimit.Rules, policy.Policy, error) {
 	set, err := p.present(ctx)
 	if err == nil {
@@ -45,8 +44,8 @@ func (p *Policies) WhatIf(ctx context.Context, w WhatIf) (*sendlimit.Rules, poli
 	return rules, changed, err
 }
 
-// changed returns the policy that stands in for the one of its name. The error is a
-// *sendlimit.InvalidError.
+// changed returns the policy that replaces the one of its name. The error is a
+// *fault.InvalidError.
 func (w WhatIf) changed(own policy.Policy) (policy.Policy, error) {
 	policy := own
 	if w.Policy != nil {
@@ -62,8 +61,8 @@ func (w WhatIf) changed(own policy.Policy) (policy.Policy, error) {
 	return policy, policy.Validate()
 }
 
-// with are the policies of a set with another in the place of the one of its name.
-// The error is a *sendlimit.InvalidError where there is none.
+// with returns the policies of a set, with changed in place of the one of its name. The
+// error is a *fault.InvalidError if there is none.
 func (s *policySet) with(changed policy.Policy) (own policy.Policy, others []policy.Policy, err error) {
 	others = slices.Clone(s.others)
 	i := slices.IndexFunc(others, func(p policy.Policy) bool { return p.Name == changed.Name })
@@ -80,7 +79,7 @@ func (s *policySet) with(changed policy.Policy) (own policy.Policy, others []pol
 	}
 }
 
-// policyNames are those of all policies, ascending.
+// policyNames returns the names of all policies, ascending.
 func (s *policySet) policyNames() []string {
 	names := slices.Clone(s.unreadable)
 	for _, policy := range s.all() {
@@ -90,7 +89,7 @@ func (s *policySet) policyNames() []string {
 	return names
 }
 
-// withRule puts a rule in the place of those that have its window, or at the end.
+// withRule replaces the rules that have the window of a rule, or appends the rule.
 func withRule(rules []policy.Rule, rule policy.Rule) []policy.Rule {
 	i := slices.IndexFunc(rules, rule.SameWindow)
 	if i < 0 {

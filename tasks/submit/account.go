@@ -8,23 +8,22 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// For returns the same submitter, acting for an account: what it submits is
-// charged to it, and another's message is to it as if there were none. Closing
-// one of them closes both. For("") acts for everybody.
+// For returns the same submitter, acting for an account: its messages are charged to the
+// account, and it does not find the messages of other accounts. Closing one closes both.
+// For("") acts for everybody.
 func (s *Submitter) For(account string) *Submitter {
 	own := *s
 	own.account = account
 	return &own
 }
 
-// CheckAccount returns a *sendlimit.InvalidError where an account does not exist
-// or is disabled.
+// CheckAccount returns a *fault.InvalidError if an account does not exist or is disabled.
 func (s *Submitter) CheckAccount(ctx context.Context, name string) error {
 	_, err := s.charger.payers.Active(ctx, name)
 	return err
 }
 
-// message is a message as this submitter submits it.
+// message returns a message as this submitter submits it.
 func (s *Submitter) message(m message.Message) message.Message {
 	if s.account != "" {
 		m.Account = s.account
@@ -32,11 +31,10 @@ func (s *Submitter) message(m message.Message) message.Message {
 	return m
 }
 
-// owns says whether this submitter is to see a message that an account was
-// charged for.
+// owns reports whether this submitter may see a message that an account was charged for.
 func (s *Submitter) owns(account string) bool { return s.account == "" || s.account == account }
 
-// ownStatuses leaves nothing of messages that are not to be seen.
+// ownStatuses empties the statuses that this submitter may not see.
 func (s *Submitter) ownStatuses(statuses []message.Status) []message.Status {
 	for i, status := range statuses {
 		if !s.owns(status.Account) {
@@ -46,12 +44,11 @@ func (s *Submitter) ownStatuses(statuses []message.Status) []message.Status {
 	return statuses
 }
 
-// largestOwnPage bounds a page of everybody's messages, among which an account's
-// are looked for.
+// largestOwnPage bounds a page of everybody's messages that is searched for an account's.
 const largestOwnPage = 1000
 
-// listOwn lists an account's messages among a user's, as many pages as it takes:
-// larger ones each time, or a few among many others' would take a round trip each.
+// listOwn lists an account's messages among a user's, in as many pages as it takes. Each
+// page is larger, as a few among many others' would take a round trip each otherwise.
 func (s *Submitter) listOwn(ctx context.Context, r sendlimit.ListRequest, limit int) ([]message.Status, error) {
 	var own []message.Status
 	everybody := s.For("")
@@ -73,7 +70,7 @@ func (s *Submitter) listOwn(ctx context.Context, r sendlimit.ListRequest, limit 
 	}
 }
 
-// change is what Cancel and Move do to a message, with its account's charge.
+// change returns the change that Cancel and Move make, with its account's charge.
 func (s *Submitter) change(user, id string) *chargedChange {
 	return &chargedChange{charger: s.charger, records: s.records, account: s.account, user: user, id: id}
 }

@@ -17,25 +17,24 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// DefaultStoreFullAt is how full the store may get, in percent of its
-// maxmemory, before nothing more is accepted. What is left is for the
-// deliveries of what was: in a store that is quite full nothing moves.
+// DefaultStoreFullAt is how full the store may get, in percent of its maxmemory, before
+// nothing more is accepted. The rest is for deliveries: in a full store nothing moves.
 const DefaultStoreFullAt = 85
 
-// followEvery is how old what a process knows of the store's fullness may get.
+// followEvery is how old the last look at the store's fullness may get.
 const followEvery = 2 * time.Second
 
-// lookWithin bounds a look at how full the store is. It is a caller who waits
-// for it, and a store that does not answer is for the script to say.
+// lookWithin bounds a look at how full the store is, as a caller waits for it. If the
+// store does not answer, the script that follows reports that.
 const lookWithin = 500 * time.Millisecond
 
-// messageOverhead is about what a message takes in the store beside its
-// content, bytes: rather too much, as it says when to look again.
+// messageOverhead is about how many bytes a message takes in the store beside its content.
+// It is rather too large, as it decides when to look again.
 const messageOverhead = 2 << 10
 
-// capacity follows how full the store is: whoever asks goes by what is at most
-// followEvery old, and less where much has been submitted since, so that a fast
-// submitter does not fill a small store between two looks.
+// capacity follows how full the store is. Its answer is at most followEvery old, and
+// younger after many submits, so that a fast submitter does not fill a small store
+// between two looks.
 type capacity struct {
 	client  redis.UniversalClient
 	percent int
@@ -43,13 +42,13 @@ type capacity struct {
 
 	looking sync.Mutex
 	current atomic.Pointer[fullness]
-	added   atomic.Int64 // since the last look, about, bytes
+	added   atomic.Int64 // bytes since the last look, about
 }
 
-// fullness is what a look has found.
+// fullness is the result of a look.
 type fullness struct {
-	refusal error // nil where there is room
-	room    int64 // bytes until there is none
+	refusal error // nil if there is room
+	room    int64 // bytes that may still be added
 	looked  time.Time
 }
 
@@ -63,13 +62,13 @@ func newCapacity(client redis.UniversalClient, percent int) (*capacity, error) {
 	return &capacity{client: client, percent: percent, local: storeclock.New().Local}, nil
 }
 
-// take notes that a message was accepted, with so many bytes of content.
+// take counts an accepted message with content bytes of content.
 func (c *capacity) take(content int) { c.added.Add(int64(content) + messageOverhead) }
 
-// refusal returns the *sendlimit.UnavailableError of a store that is too full
-// for another message, otherwise nil. The first caller who finds the last look
-// old looks again; others go by it meanwhile. Where there was none yet every
-// caller looks, so that none waits for another.
+// refusal returns a *fault.UnavailableError if the store is too full for another message,
+// otherwise nil. The first caller that finds the last look old looks again; others
+// meanwhile use the last one. Before the first look every caller looks, so that none
+// waits for another.
 func (c *capacity) refusal(ctx context.Context) error {
 	known := c.current.Load()
 	if known == nil {
@@ -85,8 +84,8 @@ func (c *capacity) refusal(ctx context.Context) error {
 	return c.look(ctx, known)
 }
 
-// old says whether to look again: after a while, or when this process alone has
-// taken a fourth of the room there was. Others may have taken as much.
+// old reports whether to look again: after followEvery, or when this process has used a
+// quarter of the room. Other processes may have used as much.
 func (c *capacity) old(known *fullness) bool {
 	return c.local().Sub(known.looked) >= followEvery || known.refusal == nil && c.added.Load() > known.room/4
 }
@@ -102,7 +101,7 @@ func (c *capacity) look(ctx context.Context, known *fullness) error {
 	case fullest.FullAt(c.percent):
 		fresh.refusal = c.storeFull(fullest)
 	case err != nil && known != nil:
-		// The server that did not answer may be the one.
+		// The server that did not answer may be the full one.
 		fresh.refusal, fresh.room = known.refusal, known.room
 	case fullest.Max > 0:
 		fresh.room = fullest.Max*int64(c.percent)/100 - fullest.Used
@@ -111,8 +110,8 @@ func (c *capacity) look(ctx context.Context, known *fullness) error {
 	return fresh.refusal
 }
 
-// fullestOf is the server that is nearest to its limit; the zero value where none
-// has one.
+// fullestOf returns the server that is nearest to its limit, the zero value if none has
+// one.
 func fullestOf(servers []store.Memory) store.Memory {
 	var fullest store.Memory
 	share := func(m store.Memory) float64 { return float64(m.Used) / float64(max(m.Max, 1)) }

@@ -21,8 +21,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
-// charger charges accounts for messages, so that charge and timeline stay
-// together: see package quota.
+// charger charges accounts for messages and keeps charges and timeline consistent, see
+// package quota.
 type charger struct {
 	charges *quota.Charges
 	payers  *payers.Payers
@@ -32,8 +32,8 @@ type charger struct {
 	logger  *slog.Logger
 }
 
-// newCharger returns what charges accounts; raised is told which notices that
-// raises. Close it.
+// newCharger returns a charger; raised receives the notices that charges raise. Close its
+// settler.
 func newCharger(
 	client redis.UniversalClient, o sendlimit.Options, clock *storeclock.Clock, raised func(context.Context, []string), logger *slog.Logger,
 ) (*charger, error) {
@@ -55,22 +55,22 @@ func newCharger(
 	}, nil
 }
 
-// chargeTries is how often a change is tried whose hold did not cover it: the
-// hour ended meanwhile, the store was slow, or others changed the same message.
+// chargeTries is how often a change is tried if its hold does not cover it: the hour ended
+// meanwhile, the store was slow, or others changed the same message.
 const chargeTries = 8
 
-// errContended is answered when none of these tries came through.
+// errContended returns the error after chargeTries failed tries.
 func errContended(doing string) error {
 	return fmt.Errorf("%s: %w", doing, &fault.UnavailableError{
 		Detail: "others change the same all the time, or the store is too slow: try again in a moment",
 	})
 }
 
-// holder keeps holds: the store, or a dry run.
+// holder makes and ends holds, in the store or in a dry run.
 type holder interface {
 	Hold(ctx context.Context, r quota.Request) (quota.Charge, error)
-	// made ends the hold of a change that was made, giveBack that of one that will
-	// not be. leave has whoever looks after holds find out which it is.
+	// settleLater ends the hold of a change that was made, giveBack the hold of one that
+	// will not be made. leave lets the relay find out which it is.
 	settleLater(h sendlimit.Hold)
 	giveBack(ctx context.Context, h sendlimit.Hold)
 	leave(h sendlimit.Hold)
@@ -87,21 +87,18 @@ func (c *charger) Hold(ctx context.Context, r quota.Request) (quota.Charge, erro
 
 func (c *charger) settleLater(h sendlimit.Hold) { c.settler.add(h) }
 
-// giveBack has what was held back before the caller has an answer. What it can't
-// give back the relay does.
+// giveBack gives a hold back before the caller has an answer. If it can't, the relay does.
 func (c *charger) giveBack(ctx context.Context, h sendlimit.Hold) { c.settle(ctx, h, false) }
 
-// leave does nothing: the relay settles what is left.
+// leave does nothing: the relay settles the hold.
 func (c *charger) leave(sendlimit.Hold) {}
 
-// repeatedAfter is how long a change took whose command the client library may
-// have sent twice: it does so when an answer takes longer than its own timeouts,
-// none of which is as short.
+// repeatedAfter is how long a change takes at least if the client library sent its command
+// twice. It does so after its own timeouts, which are all longer.
 const repeatedAfter = time.Second
 
-// mayArrive says whether a change that was refused may be made all the same, by a
-// command of the same call that is still on its way. It is no more once the time
-// of its hold is over.
+// mayArrive reports whether a refused change may still be made, by a command of the same
+// call that is on its way. It can't once its hold is over.
 func mayArrive(d sendlimit.Decision, took time.Duration) bool {
 	return took >= repeatedAfter && !d.Allowed && d.Code != fault.CodeHoldOver
 }
@@ -114,24 +111,24 @@ func (c *charger) settle(ctx context.Context, h sendlimit.Hold, made bool) {
 	c.settler.raised(ctx, notices)
 }
 
-// judges are what a charged message is put to: the timeline, or a copy of it.
+// judges decides about a charged message: the timeline, or a copy of it.
 type judges interface {
 	Reserve(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error)
 	Check(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error)
 }
 
-// chargedReserve reserves one message's place, charged to an account.
+// chargedReserve reserves a place for one message, charged to an account.
 type chargedReserve struct {
 	holder
 
 	judge judges
-	rules *sendlimit.Rules // that judge goes by
+	rules *sendlimit.Rules // those of judge
 	payer payers.Payer
 	clock *storeclock.Clock
-	// open is the hold of a reserve that got no answer: the same reserve, asked
-	// again, goes on with it.
+	// open is the hold of a reserve that got no answer. The same reserve uses it when
+	// it is called again.
 	open *openHold
-	// refused is the charge that refused the message, if it was the quota that did.
+	// refused is the charge that refused the message, if the quota did.
 	refused quota.Charge
 }
 
@@ -140,15 +137,15 @@ type openHold struct {
 	aim
 }
 
-// aim is the place that a message is to have.
+// aim is the wanted place of a message.
 type aim struct {
 	at      time.Time // whose hour and day are charged
 	present bool      // at is now
-	from    time.Time // where a shift begins to search; zero for the send time
+	from    time.Time // where a shift begins to search; zero means the send time
 }
 
-// aimAt is the place that a message is to have which is asked for at a time, zero
-// for now: what is past by no more than the grace is taken as now, too.
+// aimAt returns the wanted place for a requested time. Zero means now, and so does a time
+// that is past by at most policy.Grace.
 func aimAt(asked, now time.Time) aim {
 	if asked.IsZero() || asked.Before(now) && now.Sub(asked) <= policy.Grace {
 		return aim{at: now, present: true}
@@ -156,9 +153,9 @@ func aimAt(asked, now time.Time) aim {
 	return aim{at: asked}
 }
 
-// reserve charges the account for the hour and the day of the send time, and
-// takes the place; what is refused is given back. A shift goes on, hour by hour,
-// where the one held has no free time.
+// reserve charges the account for the hour and the day of the send time, and takes the
+// place. The charge of a refused message is given back. A shift tries hour after hour if
+// the held one has no free time.
 func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request) (sendlimit.Decision, error) {
 	to := aimAt(r.At, c.clock.Now())
 	c.refused = quota.Charge{}
@@ -168,7 +165,7 @@ func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request) (send
 			return sendlimit.Decision{}, err
 		}
 		if refused.Code == fault.CodeOutsideHold && (r.At.IsZero() || refused.Now.Sub(r.At) <= policy.Grace) {
-			to = aimAt(r.At, refused.Now) // by the store's clock, it is another hour
+			to = aimAt(r.At, refused.Now) // the store's clock is in another hour
 			continue
 		}
 		if refused.Code != "" {
@@ -205,8 +202,8 @@ func (c *chargedReserve) reserve(ctx context.Context, r sendlimit.Request) (send
 	return sendlimit.Decision{}, errContended("reserving a place")
 }
 
-// next is where to go on for a message that got no place under a hold that ends
-// at until; again is false where that was the answer.
+// next returns the next place to try for a message that got none under a hold that ends at
+// until. It returns again false if the decision is final.
 func (a aim) next(r sendlimit.Request, d sendlimit.Decision, until time.Time) (next aim, again bool) {
 	switch {
 	case d.Code == fault.CodeHoldOver:
@@ -221,8 +218,7 @@ func (a aim) next(r sendlimit.Request, d sendlimit.Decision, until time.Time) (n
 	return aim{}, false
 }
 
-// hold charges the account for a place, or goes on with the hold that is open and
-// the place that it is for.
+// hold charges the account for a place, or returns the open hold and its place.
 func (c *chargedReserve) hold(
 	ctx context.Context, r sendlimit.Request, to *aim,
 ) (held sendlimit.Hold, refused quota.Charge, err error) {
@@ -239,24 +235,23 @@ func (c *chargedReserve) hold(
 	return charge.Hold, refused, err
 }
 
-// goesOn says whether a shift that found no free time from one time until another,
-// which its hold covers, takes the next one, with another hold: a later one, or
-// an earlier one that has become free meanwhile.
+// goesOn reports whether a shift tries the next free time with another hold. It found none
+// between from and until, which its hold covers. The next one is later, or earlier if it
+// has become free meanwhile.
 func goesOn(r sendlimit.Request, d sendlimit.Decision, from, until time.Time) bool {
 	return takenOrQuiet(d) && r.Shift && !d.NextFree.IsZero() &&
 		(d.NextFree.Before(from) || !d.NextFree.Before(until)) &&
 		(r.ShiftUntil.IsZero() || !d.NextFree.After(r.ShiftUntil))
 }
 
-// takenOrQuiet says whether a time was refused that another may be free in place
-// of.
+// takenOrQuiet reports whether a time was refused, but another one may be free.
 func takenOrQuiet(d sendlimit.Decision) bool {
 	return d.Code == fault.CodeSendLimit || d.Code == fault.CodeQuietHours
 }
 
-// unlessKnown answers for a message that is not charged, with what comes before
-// the quota: what was said of its id before, that its time is past or in quiet
-// hours, or that its user is blocked.
+// unlessKnown answers for a message whose charge was refused. Some answers come before
+// the quota: the earlier answer for its id, a time that is past or in quiet hours, or a
+// blocked user.
 func (c *chargedReserve) unlessKnown(
 	ctx context.Context, r sendlimit.Request, refused quota.Charge,
 ) (sendlimit.Decision, error) {
@@ -278,13 +273,13 @@ func (c *chargedReserve) unlessKnown(
 	return d, nil
 }
 
-// quotaDecision is the decision about a message whose quota is used up.
+// quotaDecision returns the decision about a message whose quota is used up.
 func quotaDecision(refused quota.Charge) sendlimit.Decision {
 	return sendlimit.Decision{Code: refused.Code, At: refused.At, Now: refused.Now}
 }
 
-// check says what reserve would answer, and charges nothing. Where it is the quota
-// that refuses, it returns the charge as well.
+// check returns what reserve would answer, and charges nothing. If the quota refuses, it
+// also returns the charge.
 func (c *charger) check(
 	ctx context.Context, p payers.Payer, r sendlimit.Request, t *sendlimit.Timeline,
 ) (sendlimit.Decision, quota.Charge, error) {
@@ -312,8 +307,8 @@ func (c *charger) check(
 	return d, quota.Charge{}, nil
 }
 
-// count counts what a submit came to in the numbers of its account; rule is what
-// rules.label says of it.
+// count counts the outcome of a submit in the numbers of its account; rule is its
+// rules.Policies.Label.
 func (c *charger) count(p payers.Payer, o message.Outcome, rule string, now time.Time) {
 	switch {
 	case o.Outcome == message.Accepted && !o.Replayed:
@@ -328,8 +323,8 @@ func (c *charger) count(p payers.Payer, o message.Outcome, rule string, now time
 	c.settler.writeCounted()
 }
 
-// badAccount makes an outcome of an account that can't be charged; other errors
-// stay errors.
+// badAccount returns the outcome for an account that can't be charged. Other errors stay
+// errors.
 func badAccount(err error, m message.Message) (message.Outcome, error) {
 	if wrong, ok := errors.AsType[*fault.InvalidError](err); ok {
 		return message.InvalidOutcome(wrong, m), nil

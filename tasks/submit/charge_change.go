@@ -14,19 +14,19 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
-// chargedChange moves or cancels one message, with what its account is charged
-// for it. Of a message that nobody was charged for it is a plain change.
+// chargedChange moves or cancels one message and changes its account's charge. For a
+// message without an account it is a plain change.
 type chargedChange struct {
 	*charger
 
 	records  *messages.Records
-	account  string // whose it has to be; "" for anybody's
+	account  string // the account that the message must have; "" for any
 	user, id string
 	payer    payers.Payer // of a move: who is charged
-	// open is the hold of a change that got no answer: the same change, asked
-	// again, goes on with it.
+	// open is the hold of a change that got no answer. The same change uses it when it
+	// is called again.
 	open *openChange
-	// refused is the charge that refused a move, if it was the quota that did.
+	// refused is the charge that refused a move, if the quota did.
 	refused quota.Charge
 }
 
@@ -35,19 +35,19 @@ type openChange struct {
 	from   time.Time
 }
 
-// change is what is done to a message, with the hold for it, nil for none, and
-// where it has to stand then.
+// change changes a message under a hold, nil for none. The message must still stand at
+// from; zero means anywhere.
 type change func(h *sendlimit.Hold, from time.Time) (sendlimit.Decision, error)
 
-// hold asks for the hold of a change of a message that stands so. Where that is
-// not allowed, or nothing has to be held, it gives the decision instead.
+// hold asks for the hold of a change of a message. If that is not allowed, or nothing has
+// to be held, it returns the decision instead.
 type hold func(ctx context.Context, s messages.Standing) (quota.Charge, *sendlimit.Decision, error)
 
-// notFound is the answer about another account's message.
+// notFound returns the answer about another account's message.
 func notFound() sendlimit.Decision { return sendlimit.Decision{Code: fault.CodeNotFound} }
 
-// run makes a change: at once where nobody may have been charged, otherwise after
-// a look at the message, with a hold.
+// run makes a change: without a hold if nobody may have been charged, otherwise with a hold
+// after a look at the message.
 func (c *chargedChange) run(ctx context.Context, apply change, holdFor hold) (sendlimit.Decision, error) {
 	c.refused = quota.Charge{}
 	if c.account == "" && c.open == nil {
@@ -99,7 +99,7 @@ func (c *chargedChange) try(ctx context.Context, apply change, holdFor hold) (d 
 		return d, false, err
 	}
 	c.open = nil
-	// What a change gives back is there for the caller's next message.
+	// The caller's next message can use what this gives back.
 	made := d.Allowed && !d.Replayed && (d.MovedFrom.IsZero() || !d.At.Equal(d.MovedFrom))
 	if made || !mayArrive(d, c.clock.Local().Sub(sent)) {
 		c.settle(ctx, held, made)
@@ -107,7 +107,7 @@ func (c *chargedChange) try(ctx context.Context, apply change, holdFor hold) (d 
 	return d, d.Code == fault.CodeChanged || d.Code == fault.CodeHoldOver || d.Code == fault.CodeOutsideHold, nil
 }
 
-// holdRelease holds what a message is charged, to be given back.
+// holdRelease holds the charge of a message that is to be given back.
 func (c *chargedChange) holdRelease(ctx context.Context, s messages.Standing) (quota.Charge, *sendlimit.Decision, error) {
 	charge, err := c.charges.HoldRelease(ctx, s, time.Time{})
 	if err != nil || charge.Allowed {
@@ -116,7 +116,7 @@ func (c *chargedChange) holdRelease(ctx context.Context, s messages.Standing) (q
 	return charge, &sendlimit.Decision{Code: fault.CodeChanged}, nil
 }
 
-// holdMove gives the hold for a move to a time; zero is now.
+// holdMove returns the hold for a move to a time; zero means now.
 func (c *chargedChange) holdMove(to time.Time) hold {
 	return func(ctx context.Context, s messages.Standing) (quota.Charge, *sendlimit.Decision, error) {
 		p, err := c.payers.Charged(ctx, s.Account)
@@ -138,7 +138,7 @@ func (c *chargedChange) holdMove(to time.Time) hold {
 				return charge, &d, nil
 			case charge.Code == fault.CodeHoldOver:
 			case to.IsZero() || charge.Now.Sub(to) <= policy.Grace:
-				place = aimAt(to, charge.Now) // by the store's clock, it is another hour
+				place = aimAt(to, charge.Now) // the store's clock is in another hour
 			case to.Equal(s.SendAt):
 				return charge, &sendlimit.Decision{Allowed: true, At: to, MovedFrom: to, Now: charge.Now}, nil
 			default:
@@ -149,18 +149,16 @@ func (c *chargedChange) holdMove(to time.Time) hold {
 	}
 }
 
-// CodeElsewhere is of a reservation that does not stand any more where it was
-// found.
+// CodeElsewhere says that a reservation no longer stands where it was found.
 const CodeElsewhere fault.Code = "elsewhere"
 
-// elsewhere is the decision about one.
+// elsewhere returns the decision about one.
 func elsewhere(at time.Time) sendlimit.Decision {
 	return sendlimit.Decision{Code: CodeElsewhere, At: at}
 }
 
-// runFrom makes a change only of a reservation that still stands at a time; a zero
-// from is any. A charged one is looked at before its change, and held to where it
-// stood then.
+// runFrom makes a change only if the reservation still stands at from; zero means anywhere.
+// It looks at a charged one first, and the change fails if that has moved since.
 func (c *chargedChange) runFrom(ctx context.Context, from time.Time, apply change, holdFor hold) (sendlimit.Decision, error) {
 	if from.IsZero() {
 		return c.run(ctx, apply, holdFor)
@@ -183,9 +181,9 @@ func (c *chargedChange) runFrom(ctx context.Context, from time.Time, apply chang
 	})
 }
 
-// Status says what became of a message; ok is false where nothing is known of
-// it: it never was accepted, or ended so long ago that it is forgotten. The
-// error is a *sendlimit.InvalidError or says that the store did not answer.
+// Status returns what became of a message. It returns ok false if nothing is known of it:
+// it was never accepted, or it ended so long ago that it is forgotten. The error is a
+// *fault.InvalidError or says that the store did not answer.
 func (s *Submitter) Status(ctx context.Context, user, id string) (status message.Status, ok bool, err error) {
 	statuses, err := s.Statuses(ctx, user, id)
 	if err != nil {
@@ -194,8 +192,8 @@ func (s *Submitter) Status(ctx context.Context, user, id string) (status message
 	return statuses[0], statuses[0].Status != "", nil
 }
 
-// Statuses says what became of a user's messages, in the order of the ids, in
-// one round trip. The Status of one of which nothing is known is empty.
+// Statuses returns what became of a user's messages, in the order of the ids, in one round
+// trip. The Status of an unknown message is empty.
 func (s *Submitter) Statuses(ctx context.Context, user string, ids ...string) ([]message.Status, error) {
 	if err := s.Policies.Refresh(ctx); err != nil {
 		return nil, err

@@ -12,7 +12,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// judged is what judging a message leaves beside its outcome.
+// judged is what judging a message returns beside its outcome.
 type judged struct {
 	generation string
 	content    int // bytes
@@ -20,7 +20,7 @@ type judged struct {
 	err        error
 }
 
-// judge puts a message to reserve, or to what stands in for it.
+// judge makes the request of a message and judges it with reserve.
 func (s *Submitter) judge(
 	ctx context.Context, m message.Message, t *sendlimit.Timeline,
 	reserve func(context.Context, sendlimit.Request) (sendlimit.Decision, error),
@@ -32,14 +32,13 @@ func (s *Submitter) judge(
 	return s.judgeRequest(ctx, m, request, t, reserve)
 }
 
-// judgeRequest is judge of a request that is made already: one that may be put
-// again is the same each time.
+// judgeRequest is judge for a given request, so that a repeated one is the same.
 func (s *Submitter) judgeRequest(
 	ctx context.Context, m message.Message, request sendlimit.Request, t *sendlimit.Timeline,
 	reserve func(context.Context, sendlimit.Request) (sendlimit.Decision, error),
 ) (message.Outcome, judged) {
-	// What has expired by now would never go out, and a full store takes nothing
-	// more. What is known of its id is answered first all the same.
+	// An expired message would never be sent, and a full store accepts nothing more.
+	// Check still finds an earlier answer for its id, which comes first.
 	expired := !m.ExpiresAt.IsZero() && !m.ExpiresAt.After(s.clock.Now())
 	full := s.capacity.refusal(ctx)
 	if expired || full != nil {
@@ -62,8 +61,8 @@ func (s *Submitter) judgeRequest(
 	}
 }
 
-// judgedByRules says whether a request got as far as being judged by what holds
-// for its user: its fields, its id and its time were in order.
+// judgedByRules reports whether the rules of its user judged a request: its fields, id and
+// time were valid.
 func judgedByRules(d sendlimit.Decision) bool {
 	switch d.Code {
 	case "":
@@ -75,8 +74,8 @@ func judgedByRules(d sendlimit.Decision) bool {
 	}
 }
 
-// request makes the timeline's request of a message. The error is a
-// *sendlimit.InvalidError.
+// request returns the timeline's request for a message. The error is a
+// *fault.InvalidError.
 func (s *Submitter) request(m message.Message) (sendlimit.Request, error) {
 	if err := m.Validate(); err != nil {
 		return sendlimit.Request{}, err
@@ -88,7 +87,7 @@ func (s *Submitter) request(m message.Message) (sendlimit.Request, error) {
 	}
 	r := sendlimit.Request{
 		User: m.User, ID: m.ID, At: m.SendAt, Category: m.Category,
-		// What a message says comes before what its user's policy says.
+		// What a message says overrides its user's policy.
 		Shift: m.Shifts(), ByPolicy: m.OnConflict == "" && !m.Now,
 		Record: &sendlimit.Record{
 			Generation: keyspace.NewToken(), Fingerprint: string(mark[:]),
@@ -96,7 +95,7 @@ func (s *Submitter) request(m message.Message) (sendlimit.Request, error) {
 		},
 	}
 	if r.ID == "" {
-		r.ID = uuid.Must(uuid.NewV7()).String() // fails only where the system has no randomness
+		r.ID = uuid.Must(uuid.NewV7()).String() // fails only if the system has no randomness
 	}
 	if m.Now {
 		r.At = time.Time{}
@@ -107,8 +106,8 @@ func (s *Submitter) request(m message.Message) (sendlimit.Request, error) {
 	return r, nil
 }
 
-// shiftUntil is the last send time a shift may take: what the caller set or
-// the default, and before the message expires.
+// shiftUntil returns the last send time a shift may take: what the caller set or the
+// default, and before the message expires.
 func (s *Submitter) shiftUntil(m message.Message) time.Time {
 	until := m.ShiftUntil
 	if until.IsZero() {

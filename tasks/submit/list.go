@@ -11,11 +11,10 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// List says what became of a user's messages, ascending by send time, then id:
-// those that have a place, as Timeline.List gives them, and those that were
-// cancelled, dropped or failed, as long as they are remembered. It is fewer than
-// the limit when there are no more; to go on, r.After is the last one. Of a place
-// of which nothing more is known, the status is "".
+// List returns a user's messages, ascending by send time, then id: those that have a
+// place, as in Timeline.List, and those that were cancelled, dropped or failed, as long as
+// they are remembered. Fewer than the limit means that there are no more; to go on, set
+// r.After to the last one. The status of a place without a record is "".
 func (s *Submitter) List(ctx context.Context, r sendlimit.ListRequest) ([]message.Status, error) {
 	if s.account != "" {
 		return s.listOwn(ctx, r, cmp.Or(r.Limit, sendlimit.MaxList))
@@ -36,7 +35,7 @@ func (s *Submitter) listAll(ctx context.Context, r sendlimit.ListRequest) ([]mes
 	}
 	others := r
 	if len(places) == limit {
-		// What comes behind the last of them is of no use yet.
+		// Ended messages behind the last place come on a later page.
 		others.To = places[limit-1].At.Add(time.Millisecond)
 	}
 	ended, err := s.records.Ended(ctx, others)
@@ -50,7 +49,7 @@ func (s *Submitter) listAll(ctx context.Context, r sendlimit.ListRequest) ([]mes
 	return merged(placed, ended, limit), nil
 }
 
-// statusesOf says what became of the messages that have places.
+// statusesOf returns the statuses of the messages in places.
 func (s *Submitter) statusesOf(ctx context.Context, user string, places []keyspace.Reservation) ([]message.Status, error) {
 	ids := make([]string, len(places))
 	for i, p := range places {
@@ -61,13 +60,12 @@ func (s *Submitter) statusesOf(ctx context.Context, user string, places []keyspa
 		return nil, err
 	}
 	for i, p := range places {
-		statuses[i].SendAt = message.Time{Time: p.At} // its record may be gone, or say more by now
+		statuses[i].SendAt = message.Time{Time: p.At} // its record may be gone, or changed by now
 	}
 	return statuses, nil
 }
 
-// merged merges two lists in order. What is in both, since it ended in between,
-// comes once.
+// merged merges two lists in order. A message in both, as it ended in between, comes once.
 func merged(placed []message.Status, ended []messages.Standing, limit int) []message.Status {
 	all := make([]message.Status, 0, min(limit, len(placed)+len(ended)))
 	for len(all) < limit && len(placed)+len(ended) > 0 {

@@ -8,8 +8,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// outcomeOf makes the outcome of a decision about a message; done is what it
-// is called when it was allowed.
+// outcomeOf returns the outcome of a decision about a message; done names an allowed one.
 func outcomeOf(d sendlimit.Decision, done, user, id string) message.Outcome {
 	o := message.Outcome{
 		Outcome: done, ID: id, User: user,

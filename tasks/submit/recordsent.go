@@ -12,10 +12,10 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// RecordSent records a message that was sent by something else, so that later
-// ones are judged with it: nothing is judged now, and nothing is delivered. It
-// needs no title or body. The outcome is Recorded, marked Forgotten where no
-// rule looks back as far, and Replayed where the same was recorded before.
+// RecordSent records a message that something else has sent, so that it counts for later
+// ones. It judges and delivers nothing. The message needs no title or body. The outcome is
+// Recorded. It is Forgotten if no rule looks back that far, and Replayed if the same was
+// recorded before.
 func (s *Submitter) RecordSent(ctx context.Context, m message.Message) (message.Outcome, error) {
 	if err := validateSent(m); err != nil {
 		return message.InvalidOutcome(err, m), nil
@@ -28,7 +28,7 @@ func (s *Submitter) RecordSent(ctx context.Context, m message.Message) (message.
 		return message.Outcome{}, err
 	}
 	if m.ID == "" {
-		m.ID = uuid.Must(uuid.NewV7()).String() // fails only where the system has no randomness
+		m.ID = uuid.Must(uuid.NewV7()).String() // fails only if the system has no randomness
 	}
 	mark := message.Fingerprint(m)
 	request := sendlimit.SentRequest{
@@ -62,8 +62,8 @@ func (s *Submitter) RecordSent(ctx context.Context, m message.Message) (message.
 	}
 }
 
-// validateSent is Message.Validate for a message that needs no content any
-// more, and has a time. The error is a *sendlimit.InvalidError.
+// validateSent is Message.Validate for a message that needs no content and must have a
+// time. The error is a *fault.InvalidError.
 func validateSent(m message.Message) error {
 	if m.Now {
 		return notOver("now")

@@ -10,8 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// refusalSentence says a refusal in a sentence that a person understands without
-// reading more, with what to do next.
+// refusalSentence explains a refusal to a person in one sentence, with what to do next.
 func refusalSentence(d sendlimit.Decision, user, id string) string {
 	switch d.Code {
 	case fault.CodeSendLimit:
@@ -54,7 +53,7 @@ func conflictSentence(d sendlimit.Decision, user string) string {
 	}
 }
 
-// otherTimes says what time to take instead.
+// otherTimes returns which time to use instead.
 func otherTimes(d sendlimit.Decision) string {
 	switch {
 	case !d.NextFree.IsZero():
@@ -66,8 +65,7 @@ func otherTimes(d sendlimit.Decision) string {
 	}
 }
 
-// quietSentence says what the wall clock shows that is quiet, since times are in
-// UTC otherwise.
+// quietSentence also says what the user's wall clock shows, as other times are in UTC.
 func quietSentence(d sendlimit.Decision, user string) string {
 	zone := d.Quiet.Location
 	if zone == time.UTC {
@@ -77,7 +75,7 @@ func quietSentence(d sendlimit.Decision, user string) string {
 		timeOfDay(d.At, d.Now), user, d.Quiet.Hours, zone, d.At.In(zone).Format("15:04"))
 }
 
-// BlockedSentence says that a user is blocked, and what to do.
+// BlockedSentence returns that a user is blocked, and what to do.
 func BlockedSentence(user string) string {
 	return user + " is blocked, and nothing is accepted: see worker user show, and worker user set to lift it"
 }
@@ -96,8 +94,8 @@ func kindOfMessage(category string) string {
 	return category + " message"
 }
 
-// spread says from when to when conflicts reach; of more than are listed the
-// last is not known.
+// spread returns from when to when conflicts reach. If not all are listed, the last is not
+// known.
 func spread(v sendlimit.Violation, at time.Time) string {
 	first, last := v.Conflicts[0].At, v.Conflicts[len(v.Conflicts)-1].At
 	if v.ConflictsTotal > len(v.Conflicts) {
@@ -115,8 +113,8 @@ func inPeriod(v sendlimit.Violation, at time.Time) string {
 	return fmt.Sprintf("in that %s (%s to %s)", v.Rule.Period, timeOfDay(v.From, at), timeOfDay(v.Until, at))
 }
 
-// timeOfDay writes a time in UTC as shortly as is clear beside another: the date
-// only where it differs, milliseconds only where there are any.
+// timeOfDay formats a time in UTC, as short as is clear beside another: with the date only
+// if it differs, with milliseconds only if there are any.
 func timeOfDay(at, beside time.Time) string {
 	at, beside = at.UTC(), beside.UTC()
 	layout := "15:04:05"
@@ -129,7 +127,7 @@ func timeOfDay(at, beside time.Time) string {
 	return at.Format(layout)
 }
 
-// length writes a window as a person says it, "1 minute".
+// length formats a window as a person says it, "1 minute".
 func length(d time.Duration) string {
 	for _, unit := range []struct {
 		name   string

@@ -10,8 +10,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/rules"
 )
 
-// Rehearse begins a dry run of many messages, in which those accepted earlier
-// count. Close it.
+// Rehearse begins a dry run of many messages. Messages that it accepts count for later
+// ones. Close it.
 func (s *Submitter) Rehearse(ctx context.Context) (*Rehearsal, error) {
 	if err := s.Policies.Refresh(ctx); err != nil {
 		return nil, err
@@ -20,10 +20,9 @@ func (s *Submitter) Rehearse(ctx context.Context) (*Rehearsal, error) {
 	return s.rehearse(rules, rules.Policies()[0])
 }
 
-// RehearseWhatIf begins a dry run under other rules than the store's, which stay
-// as they are; with the zero WhatIf it is Rehearse. The error is a
-// *sendlimit.InvalidError for rules that can't be, or says that the store did not
-// answer.
+// RehearseWhatIf begins a dry run under other rules than the store's. With the zero WhatIf
+// it is Rehearse. The error is a *fault.InvalidError for invalid rules, or says that the
+// store did not answer.
 func (s *Submitter) RehearseWhatIf(ctx context.Context, w rules.WhatIf) (*Rehearsal, error) {
 	rules, changed, err := s.Policies.WhatIf(ctx, w)
 	if err != nil {
@@ -44,8 +43,8 @@ func (s *Submitter) rehearse(rules *sendlimit.Rules, policy policy.Policy) (*Reh
 	}, nil
 }
 
-// Rehearsal is a dry run of many messages. Its rules are those there were at
-// its start; its quotas count on from what was charged when it first asked.
+// Rehearsal is a dry run of many messages. Its rules are those at its start. Its quotas
+// start with what is charged when it first asks for an account.
 type Rehearsal struct {
 	submitter *Submitter
 	timeline  *sendlimit.Timeline
@@ -55,12 +54,12 @@ type Rehearsal struct {
 	charges   heldInRehearsal
 }
 
-// Policy is the one that stands in for the store's, with the rules that do; where
-// nothing stands in, that of the users whose settings name no other.
+// Policy returns the policy that replaces one of the store, with its replaced rules. If
+// nothing is replaced, it is the policy of the users whose settings name none.
 func (r *Rehearsal) Policy() policy.Policy { return r.policy }
 
-// Submit answers what Submitter.Submit would have answered after what this
-// rehearsal accepted before. Nothing is sent.
+// Submit returns what Submitter.Submit would answer after the messages that this rehearsal
+// accepted before. Nothing is sent.
 func (r *Rehearsal) Submit(ctx context.Context, m message.Message) (message.Outcome, error) {
 	m = r.submitter.message(m)
 	reserve := r.rehearsal.Reserve
@@ -83,11 +82,11 @@ func (r *Rehearsal) Submit(ctx context.Context, m message.Message) (message.Outc
 	return o, request.err
 }
 
-// Clear removes the copies of the users judged so far, whose messages no longer
-// count then; what was charged does. Nothing may be judged meanwhile.
+// Clear removes the copies of the users judged so far. Their messages no longer count, but
+// what was charged does. Do not call Submit meanwhile.
 func (r *Rehearsal) Clear(ctx context.Context) error { return r.rehearsal.Clear(ctx) }
 
-// Close removes what the rehearsal left in the store.
+// Close removes all traces of the rehearsal from the store.
 func (r *Rehearsal) Close(ctx context.Context) error { return r.rehearsal.Close(ctx) }
 
 // heldInRehearsal keeps the holds of a dry run.
@@ -97,5 +96,5 @@ func (heldInRehearsal) settleLater(sendlimit.Hold) {}
 
 func (h heldInRehearsal) giveBack(_ context.Context, held sendlimit.Hold) { h.GiveBack(held) }
 
-// leave gives back: nobody looks after a dry run.
+// leave gives back: no relay looks after a dry run.
 func (h heldInRehearsal) leave(held sendlimit.Hold) { h.GiveBack(held) }

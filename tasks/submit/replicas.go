@@ -21,12 +21,12 @@ import (
 // DefaultWaitReplicasTimeout is how long an answer waits for replicas.
 const DefaultWaitReplicasTimeout = time.Second
 
-// MaxWaitReplicas is how many replicas an answer can wait for at most.
+// MaxWaitReplicas is the most replicas that an answer can wait for.
 const MaxWaitReplicas = 10
 
-// replicas holds an answer back until so many replicas of the store have what
-// stands behind it. That narrows what a failover may lose, and does not close
-// it: a replica that has it need not be the one that takes over.
+// replicas delays an answer until enough replicas of the store have the change. A failover
+// may then lose less, but not nothing: a replica that has the change need not be the one
+// that takes over.
 type replicas struct {
 	client redis.UniversalClient
 	keys   keyspace.Keys
@@ -61,18 +61,17 @@ func newReplicas(client redis.UniversalClient, prefix string, wanted int, within
 	return &replicas{client: client, keys: keys, wanted: wanted, within: within}, nil
 }
 
-// connectionTries is on how many connections a change is tried: the client
-// library does not repeat on another one what it does on one of ours.
+// connectionTries is on how many connections a change is tried. The client library does
+// not retry on another connection if the connection is ours.
 const connectionTries = 3
 
-// secure makes a change in a user's timeline, and waits until the replicas have
-// it. The change says whether it holds, or was made before; one that was refused
-// is waited for by nobody.
+// secure makes a change in a user's timeline, and waits until the replicas have it. The
+// change reports whether it holds now, also if it was made before. There is no wait for a
+// refused change.
 //
-// Waiting counts for all that was done in the store before the last command of
-// the connection, so that a change which was made before is waited for again. It
-// has to be that connection: on another one the command before may have been
-// answered by another server.
+// WAIT covers everything done in the store before the last command of the connection, so
+// it covers a change that was made before. It must use the same connection: on another
+// one, another server may have answered the command before.
 func (r *replicas) secure(
 	ctx context.Context, t *sendlimit.Timeline, user string, change func(*sendlimit.Timeline) (holds bool, err error),
 ) error {
@@ -95,12 +94,12 @@ func (r *replicas) secure(
 	}
 }
 
-// on makes a change and waits for the replicas on one connection, which it
-// closes. It reports whether the change got an answer.
+// on makes a change and waits for the replicas on one connection, which it closes. It
+// reports whether the change got an answer.
 func (r *replicas) on(
 	ctx context.Context, conn *redis.Conn, t *sendlimit.Timeline, change func(*sendlimit.Timeline) (bool, error),
 ) (answered bool, err error) {
-	defer conn.Close() // gives it back to the client
+	defer conn.Close() // returns it to the client
 	holds, err := change(t.WithClient(conn))
 	if err != nil {
 		return false, err
@@ -111,17 +110,17 @@ func (r *replicas) on(
 	return true, err
 }
 
-// connect takes a connection to the master that has the user, or that the
-// cluster said it has moved to.
+// connect returns a connection to the user's master, or to the address moved if the
+// cluster has named one.
 func (r *replicas) connect(ctx context.Context, user, moved string) (*redis.Conn, error) {
 	const doing = "looking for the master of a user"
 	cluster, ok := r.client.(*redis.ClusterClient)
 	if !ok {
-		one, _ := r.client.(connections) // as newReplicas has seen
+		one, _ := r.client.(connections) // newReplicas has checked it
 		return one.Conn(), nil
 	}
 	if moved != "" {
-		// This reads the cluster's state anew.
+		// This reloads the cluster's state.
 		found := make(chan *redis.Client, 1)
 		err := cluster.ForEachMaster(ctx, func(_ context.Context, master *redis.Client) error {
 			if master.Options().Addr == moved {
@@ -145,13 +144,13 @@ func (r *replicas) connect(ctx context.Context, user, moved string) (*redis.Conn
 	return master.Conn(), nil
 }
 
-// broken says whether a connection that was open has turned out not to be.
+// broken reports whether an open connection has turned out to be closed.
 func broken(err error) bool {
 	return errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE)
 }
 
-// await returns an *sendlimit.UnavailableError unless enough replicas have what
-// was done on the connection.
+// await returns a *fault.UnavailableError unless enough replicas have what was done on the
+// connection.
 func (r *replicas) await(ctx context.Context, conn *redis.Conn) error {
 	const doing = "waiting for replicas"
 	have, err := conn.Wait(ctx, r.wanted, r.within).Result()

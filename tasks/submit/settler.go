@@ -12,13 +12,13 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/internal/batch"
 )
 
-// settler settles the charges of accepted messages, and writes the numbers that
-// were counted for their accounts: many in one round trip, and nobody waits for
-// it. The relay settles what the settler does not.
+// settler settles the charges of accepted messages and writes the numbers of their
+// accounts, many in one round trip. Nobody waits for it. The relay settles the charges
+// that the settler misses.
 type settler struct {
 	charges *quota.Charges
 	stats   *stats.Stats
-	raised  func(ctx context.Context, notices []string) // is told which notices were raised
+	raised  func(ctx context.Context, notices []string) // receives the raised notices
 	logger  *slog.Logger
 	settled *batch.Loop[quota.Settlement]
 }
@@ -35,15 +35,15 @@ func newSettler(
 	return s
 }
 
-// add settles the charge of a change that was made, as soon as there is time.
+// add settles the charge of a change that was made, soon.
 func (s *settler) add(h sendlimit.Hold) {
 	s.settled.Add(quota.Settlement{Account: h.Account, Attempt: h.Attempt, Made: true})
 }
 
-// writeCounted has the numbers written that were counted so far.
+// writeCounted writes the numbers counted so far, soon.
 func (s *settler) writeCounted() { s.settled.Add(quota.Settlement{}) }
 
-// settle settles a batch and writes what was counted, and reports whether it could.
+// settle settles a batch, writes the counted numbers, and reports whether it could.
 func (s *settler) settle(ctx context.Context, batch []quota.Settlement) bool {
 	batch = slices.DeleteFunc(batch, func(one quota.Settlement) bool { return one.Attempt == "" })
 	if len(batch) > 0 {
@@ -61,5 +61,5 @@ func (s *settler) settle(ctx context.Context, batch []quota.Settlement) bool {
 	return true
 }
 
-// close settles what is left, and ends.
+// close settles the remaining charges and stops.
 func (s *settler) close() { s.settled.Close() }

@@ -8,7 +8,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// StatusOf spells what is known of a message for callers.
+// StatusOf returns the status of a message for callers.
 func StatusOf(s messages.Standing) message.Status {
 	status := message.Status{
 		ID: s.ID, User: s.User, Status: statusWord(s), SendAt: message.Time{Time: s.SendAt}, RequestedAt: message.Time{Time: s.RequestedAt},

@@ -25,38 +25,36 @@ import (
 
 // Options configure a Submitter.
 type Options struct {
-	// StoreFullAt is how full the store may get, in percent of its maxmemory,
-	// before nothing more is accepted: 50 to 100, zero means DefaultStoreFullAt.
-	// A store that has no maxmemory, or does not tell, has no limit.
+	// StoreFullAt is how full the store may get, in percent of its maxmemory, before
+	// nothing more is accepted: 50 to 100, zero means DefaultStoreFullAt. A store that
+	// has no maxmemory, or does not tell it, has no limit.
 	StoreFullAt int
-	// WaitReplicas is how many replicas of the store have to have a submit, a
-	// move or a cancel before it is answered, at most MaxWaitReplicas. Where they
-	// have not within WaitReplicasTimeout (zero means
-	// DefaultWaitReplicasTimeout), the answer is an *sendlimit.UnavailableError,
-	// and what was asked for may have been done.
+	// WaitReplicas is how many replicas must have a submit, a move or a cancel before
+	// the answer, at most MaxWaitReplicas. After WaitReplicasTimeout (zero means
+	// DefaultWaitReplicasTimeout) the answer is a *fault.UnavailableError, and the
+	// change may be made.
 	WaitReplicas        int
 	WaitReplicasTimeout time.Duration
-	// Batch sends what concurrent callers ask for in common pipelines: for
-	// many callers at once, each of whom then waits for a pipeline to end and
-	// not only for its own context. A caller alone is no slower. With
-	// WaitReplicas only the queue gets batches: each caller has a connection.
+	// Batch sends the commands of concurrent callers in shared pipelines. It helps many
+	// callers at once. Each then waits for a pipeline to end, not only for its own
+	// context. A single caller is no slower. With WaitReplicas each caller has its own
+	// connection, and only the commands of the queue are batched.
 	Batch bool
 }
 
-// Submitter takes messages, and takes them back. It is safe for concurrent
-// use. Its answers are Outcomes, refusals and invalid messages included; an
-// error means that the store did not answer (an *sendlimit.UnavailableError)
-// or that ctx ended, and then the same message with the same id can be
-// submitted again.
+// Submitter accepts, moves and cancels messages. It is safe for concurrent use. Its
+// answers are Outcomes, also for refusals and invalid messages. An error means that the
+// store did not answer (a *fault.UnavailableError) or that ctx ended. The same message
+// with the same id can then be submitted again.
 //
-// The client should end commands with their context (ContextTimeoutEnabled),
-// or a slow queue holds up callers for as long as the client's own timeouts.
+// The client should end commands with their context (ContextTimeoutEnabled). Otherwise a
+// slow queue holds up callers for as long as the client's own timeouts.
 type Submitter struct {
 	Policies *rules.Policies
-	timeline *sendlimit.Timeline // under the rules that Policies follows, see Timeline
+	timeline *sendlimit.Timeline // under the rules of Policies, see Timeline
 	records  *messages.Records
 	options  sendlimit.Options     // of the timeline
-	commands redis.UniversalClient // what the timeline calls
+	commands redis.UniversalClient // the client of the timeline
 	capacity *capacity
 	replicas *replicas
 	queue    *queue.Queue
@@ -67,7 +65,7 @@ type Submitter struct {
 	client   redis.UniversalClient
 	batcher  io.Closer // nil without Batch
 	charger  *charger
-	account  string // whom it acts for, see For; "" for anybody
+	account  string // that it acts for, see For; "" for everybody
 }
 
 // New returns a Submitter on a backend. The error is a *fault.InvalidError. Close it.
@@ -87,8 +85,8 @@ func New(b *backend.Backend, o Options) (*Submitter, error) {
 	return s, nil
 }
 
-// newSubmitter returns a Submitter that sends its commands by commands, and what
-// needs a connection of its own by the backend's client.
+// newSubmitter returns a Submitter that sends through commands, except what needs a
+// connection of its own, which uses the backend's client.
 func newSubmitter(b *backend.Backend, commands redis.UniversalClient, o Options) (*Submitter, error) {
 	room, err := newCapacity(b.Client, o.StoreFullAt)
 	if err != nil {
@@ -119,13 +117,13 @@ func newSubmitter(b *backend.Backend, commands redis.UniversalClient, o Options)
 	return s, nil
 }
 
-// announce hands notices that were raised to the queue.
+// announce enqueues raised notices.
 func (s *Submitter) announce(ctx context.Context, notices []string) {
 	s.queue.EnqueueNotices(ctx, notices, s.logger)
 }
 
-// Close waits for what is being noted about accepted messages. The client
-// stays open.
+// Close waits for confirmations and charges of accepted messages that are still being
+// written. The client stays open.
 func (s *Submitter) Close() error {
 	s.timers.Close()
 	s.charger.settler.close()
@@ -138,14 +136,12 @@ func (s *Submitter) Close() error {
 	return nil
 }
 
-// commandsOf returns what a submitter sends its commands by, and what to close
-// of it.
+// commandsOf returns the client of a submitter's commands, and what to close, nil for none.
 func commandsOf(client redis.UniversalClient, batch bool) (redis.UniversalClient, io.Closer, error) {
 	if !batch {
 		return client, nil, nil
 	}
-	// Small batches, two at a time, came out best by measure: one is read while
-	// the other is run.
+	// Small batches, two at a time, measured best: one is read while the other runs.
 	batcher, err := client.AutoPipelineWithOptions(&redis.AutoPipelineOptions{
 		MaxBatchSize: 32, MaxConcurrentBatches: 2, Unordered: true,
 	})
@@ -155,8 +151,7 @@ func commandsOf(client redis.UniversalClient, batch bool) (redis.UniversalClient
 	return batcher, batcher, nil
 }
 
-// Timeline returns the timeline under the store's present rules, for looking
-// around in it.
+// Timeline returns the timeline under the store's present rules, for reading.
 func (s *Submitter) Timeline(ctx context.Context) (*sendlimit.Timeline, error) {
 	if err := s.Policies.Refresh(ctx); err != nil {
 		return nil, err
@@ -211,7 +206,7 @@ func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outc
 	s.announce(ctx, judged.decision.Notices)
 	if o.Outcome == message.Accepted && !o.Replayed {
 		s.capacity.take(judged.content)
-		// Also where the replicas have it not, or not yet: the store has.
+		// Also if the replicas do not have it, or not yet: the store has.
 		s.timers.Set(ctx, messages.Queued{
 			User: o.User, ID: o.ID, Generation: judged.generation, Due: o.SendAt.Time,
 		})
@@ -219,7 +214,7 @@ func (s *Submitter) submit(ctx context.Context, m message.Message) (message.Outc
 	return o, err
 }
 
-// Check says what Submit would answer, and leaves nothing behind.
+// Check returns what Submit would answer, and writes nothing.
 func (s *Submitter) Check(ctx context.Context, m message.Message) (message.Outcome, error) {
 	m = s.message(m)
 	timeline, err := s.Timeline(ctx)
@@ -243,7 +238,7 @@ func (s *Submitter) Check(ctx context.Context, m message.Message) (message.Outco
 	return o, judged.err
 }
 
-// Cancel takes a message back, until it is being sent.
+// Cancel cancels a message that is not being sent yet.
 func (s *Submitter) Cancel(ctx context.Context, user, id string) (message.Outcome, error) {
 	return s.CancelFrom(ctx, user, id, time.Time{})
 }
@@ -273,8 +268,8 @@ func (s *Submitter) CancelFrom(ctx context.Context, user, id string, from time.T
 	return o, nil
 }
 
-// Move gives a message another send time, until it is being sent; a zero time
-// means now. The old time is kept when the new one is refused.
+// Move gives a message that is not being sent yet another send time; zero means now. If
+// the new time is refused, the message keeps the old one.
 func (s *Submitter) Move(ctx context.Context, user, id string, at time.Time) (message.Outcome, error) {
 	return s.MoveFrom(ctx, user, id, time.Time{}, at)
 }
@@ -295,7 +290,7 @@ func (s *Submitter) MoveFrom(ctx context.Context, user, id string, from, to time
 		}, changed.holdMove(to))
 		return d.Allowed, err
 	})
-	if d.Allowed && !d.At.Equal(d.MovedFrom) { // also where the replicas have it not yet
+	if d.Allowed && !d.At.Equal(d.MovedFrom) { // also if the replicas do not have it yet
 		s.timers.Set(ctx, messages.Queued{User: user, ID: id, Generation: generation, Due: d.At})
 	}
 	s.announce(ctx, d.Notices)

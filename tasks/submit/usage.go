@@ -10,8 +10,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// Usage says how full the rules of a user are around a time, and which stretches
-// are free, see Timeline.Usage.
+// Usage returns how full the rules of a user are around a time, and which stretches are
+// free, see Timeline.Usage.
 func (s *Submitter) Usage(ctx context.Context, r sendlimit.UsageRequest) (sendlimit.Usage, error) {
 	t, err := s.Timeline(ctx)
 	if err != nil {
@@ -20,7 +20,7 @@ func (s *Submitter) Usage(ctx context.Context, r sendlimit.UsageRequest) (sendli
 	return t.Usage(ctx, r)
 }
 
-// NextFree gives the next free times of a user, see Timeline.NextFree.
+// NextFree returns the next free times of a user, see Timeline.NextFree.
 func (s *Submitter) NextFree(ctx context.Context, r sendlimit.NextFreeRequest) ([]time.Time, error) {
 	t, err := s.Timeline(ctx)
 	if err != nil {
@@ -29,8 +29,7 @@ func (s *Submitter) NextFree(ctx context.Context, r sendlimit.NextFreeRequest) (
 	return t.NextFree(ctx, r)
 }
 
-// UsageOf spells the answer to a request, with the reservations between its From
-// and To.
+// UsageOf returns the answer to a request, with the reservations between its From and To.
 func UsageOf(r sendlimit.UsageRequest, u sendlimit.Usage, sends []keyspace.Reservation) message.Usage {
 	usage := message.Usage{
 		User: r.User, At: message.Time{Time: u.At}, From: message.Time{Time: r.From}, To: message.Time{Time: r.To},

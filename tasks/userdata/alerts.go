@@ -12,13 +12,13 @@ import (
 // AlertedDay is a day for which the user's quota has alerted.
 type AlertedDay struct {
 	Since     message.Time `json:"since"`
-	Threshold int          `json:"threshold"` // the highest, percent
+	Threshold int          `json:"threshold"` // the highest one, percent
 }
 
 // Alert is a quota alert about the user.
 type Alert struct {
 	Alert      string       `json:"alert"` // its id
-	Since      message.Time `json:"since"` // the start of the day that it is about
+	Since      message.Time `json:"since"` // the start of its day
 	Threshold  int          `json:"threshold"`
 	Used       int64        `json:"used,omitempty"`
 	Limit      int64        `json:"limit,omitempty"`
@@ -26,12 +26,11 @@ type Alert struct {
 	Attempts   int          `json:"attempts,omitempty"`
 	Reason     string       `json:"reason,omitempty"`
 	ProviderID string       `json:"provider_id,omitempty"`
-	LookAt     message.Time `json:"look_at,omitzero"` // when somebody looks after it
+	LookAt     message.Time `json:"look_at,omitzero"` // when a worker looks after it
 	EndedAt    message.Time `json:"ended_at,omitzero"`
 }
 
-// GatheredAlert is what somebody else is going to be told of the user in an
-// hourly mail.
+// GatheredAlert is an alert about the user that goes to somebody else in an hourly digest.
 type GatheredAlert struct {
 	Policy     string       `json:"policy"`
 	Since      message.Time `json:"since"` // the start of the day
@@ -49,8 +48,7 @@ func alertedDaysOf(days []userdata.AlertedDay) []AlertedDay {
 	return list
 }
 
-// alertsOf lists the alerts about a user, those too of which there is only an
-// entry left in a list.
+// alertsOf returns the alerts about a user, also those that only have an entry in a list.
 func alertsOf(data userdata.Data) []Alert {
 	alerts := make(map[string]Alert)
 	for id, at := range data.FailedNotices {
@@ -84,9 +82,9 @@ func alertsOf(data userdata.Data) []Alert {
 	return list
 }
 
-// userAlertOf is what the id of an alert tells.
+// userAlertOf returns what the id of an alert says.
 func userAlertOf(id string) Alert {
-	n, _ := notices.ParseID(id) // as it was found by its id
+	n, _ := notices.ParseID(id) // valid: the alert was found by its id
 	return Alert{Alert: id, Since: message.Time{Time: n.Since}, Threshold: n.Threshold}
 }
 

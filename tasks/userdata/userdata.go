@@ -14,8 +14,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// Users hands out and removes all that the store and the queue have of a user.
-// It is safe for concurrent use.
+// Users exports and erases all data of a user in the store and the queue. It is safe for
+// concurrent use.
 type Users struct {
 	store   *userdata.Users
 	notices *notices.Outbox
@@ -35,32 +35,30 @@ func New(b *backend.Backend) (*Users, error) {
 	return &Users{store: store, notices: outbox, queue: b.Queue}, nil
 }
 
-// Document is everything that there is of a user. Times are spelled as in
-// outcomes.
+// Document is all data of a user. Times have the format of outcomes.
 type Document struct {
 	User       string       `json:"user"`
-	ExportedAt message.Time `json:"exported_at,omitzero"` // left to the caller
+	ExportedAt message.Time `json:"exported_at,omitzero"` // set by the caller
 	// DryRun is the token of the dry run whose copies these are.
 	DryRun    string             `json:"dry_run,omitempty"`
 	Timeline  []message.Conflict `json:"timeline"`
-	Uncounted []message.Conflict `json:"uncounted,omitempty"` // places that count for nobody
+	Uncounted []message.Conflict `json:"uncounted,omitempty"` // places that no rule counts
 	Messages  []Message          `json:"messages"`
 	Settings  map[string]string  `json:"settings,omitempty"`
-	Alerted   []AlertedDay       `json:"alerted,omitempty"` // days whose quota alerted
+	Alerted   []AlertedDay       `json:"alerted,omitempty"`
 	LateMark  message.Time       `json:"late_mark,omitzero"`
-	Ended     []message.Conflict `json:"ended,omitempty"` // what gave its place back
+	Ended     []message.Conflict `json:"ended,omitempty"` // messages that gave their place back
 	Dead      []DeadEntry        `json:"dead_letters,omitempty"`
 	WatchList []WatchEntry       `json:"watch_list,omitempty"`
 	Tasks     []TaskEntry        `json:"tasks,omitempty"`
-	// Of quota alerts: those about the user, and what others are to be told.
+	// Quota alerts: those to the user's contact, and those in digests for others.
 	Alerts   []Alert         `json:"alerts,omitempty"`
 	Gathered []GatheredAlert `json:"gathered,omitempty"`
 
-	DryRuns []Document `json:"dry_runs,omitempty"` // what dry runs that died have left
+	DryRuns []Document `json:"dry_runs,omitempty"` // left by dry runs that died
 }
 
-// Message is where a message stands, with its content as long as that is
-// kept.
+// Message is the status of a message, with its content as long as that is kept.
 type Message struct {
 	message.Status
 
@@ -82,8 +80,8 @@ type WatchEntry struct {
 	LookAt     message.Time `json:"look_at"`
 }
 
-// TaskEntry is a task in the queue; its own id is the generation. One that is to
-// deliver a quota alert has no ID.
+// TaskEntry is a task in the queue; its own id is the generation. The task of a quota alert
+// has no ID.
 type TaskEntry struct {
 	ID         string       `json:"id,omitempty"`
 	Generation string       `json:"generation"`
@@ -91,14 +89,14 @@ type TaskEntry struct {
 	Due        message.Time `json:"due,omitzero"`
 }
 
-// Empty reports whether there is nothing of the user.
+// Empty reports whether there is no data of the user.
 func (d Document) Empty() bool {
 	return len(d.Timeline)+len(d.Uncounted)+len(d.Messages)+len(d.Settings)+len(d.Alerted)+
 		len(d.Ended)+len(d.Dead)+len(d.WatchList)+len(d.Tasks)+len(d.DryRuns)+
 		len(d.Alerts)+len(d.Gathered) == 0 && d.LateMark.IsZero()
 }
 
-// Export reads everything that there is of a user.
+// Export reads all data of a user.
 func (u *Users) Export(ctx context.Context, user string, progress userdata.Progress) (Document, error) {
 	data, err := u.store.Export(ctx, user, progress)
 	if err != nil {
@@ -170,26 +168,25 @@ func userMessageOf(m userdata.Message) (Message, error) {
 	return data, err
 }
 
-// Erasure says what was removed of a user.
+// Erasure counts what was removed of a user.
 type Erasure struct {
 	User      string `json:"user"`
 	Messages  int    `json:"messages"`  // with a record
-	Cancelled int    `json:"cancelled"` // of those, that were still to come
+	Cancelled int    `json:"cancelled"` // of these, not sent yet
 	Tasks     int    `json:"tasks"`     // in the queue
-	Keys      int    `json:"keys"`      // of the store, those of messages and dry runs included
-	Entries   int    `json:"entries"`   // in lists of the store that other users are in, too
-	// Running is how many tasks are being handled, which nobody can take away:
-	// the queue has the user's name until they have ended.
+	Keys      int    `json:"keys"`      // in the store, including those of messages and dry runs
+	Entries   int    `json:"entries"`   // in lists of the store that are shared with other users
+	// Running is how many tasks are still running, which can't be removed: the queue
+	// has the user's name until they end.
 	Running int `json:"running"`
 }
 
-// erasePause is between two looks at what a worker still has in hand.
+// erasePause is the time between two looks at running tasks.
 const erasePause = 250 * time.Millisecond
 
-// Erase removes everything that there is of a user. What is still to come is
-// cancelled first, so that nothing more is sent. A task that a worker has in
-// hand can't be taken from it, and is waited for, but no longer than wait; what
-// is left then is said in Erasure.Running, and a second Erase finds it. Erasing
+// Erase removes all data of a user. It cancels pending messages first, so that nothing
+// more is sent. It waits at most wait for running tasks, which can't be removed.
+// Erasure.Running counts those that still run then; a second Erase finds them. Erasing
 // twice is harmless.
 func (u *Users) Erase(
 	ctx context.Context, user string, wait time.Duration, progress userdata.Progress,
@@ -202,7 +199,7 @@ func (u *Users) Erase(
 	waiting, done := context.WithTimeout(ctx, wait)
 	defer done()
 	for {
-		// Each time, as a delivery that fails leaves the message pending again.
+		// Cancel each time: a delivery that fails leaves the message pending again.
 		for _, id := range ids {
 			cancelled, err := u.store.Cancel(ctx, user, id)
 			if err != nil {
@@ -229,7 +226,7 @@ func (u *Users) Erase(
 	if err != nil {
 		return e, err
 	}
-	// Who read a message before it was gone may have handed it to the queue since.
+	// A program that read a message before the erasure may have enqueued it since.
 	for before := -1; before < e.Tasks; {
 		before = e.Tasks
 		storeclock.Sleep(ctx, nil, queue.EnqueueWithin)
@@ -240,7 +237,7 @@ func (u *Users) Erase(
 	return e, nil
 }
 
-// drop deletes the user's tasks, but for those that are running.
+// drop deletes the user's tasks, except running ones.
 func (u *Users) drop(ctx context.Context, e *Erasure) error {
 	deleted, running, err := u.queue.TasksOf(e.User).Delete(ctx)
 	e.Tasks += deleted
@@ -248,7 +245,7 @@ func (u *Users) drop(ctx context.Context, e *Erasure) error {
 	return err
 }
 
-// half is the progress of the first or second of two equal parts.
+// half returns the progress of the first or second of two equal parts.
 func half(progress userdata.Progress, part int64) userdata.Progress {
 	if progress == nil {
 		return nil

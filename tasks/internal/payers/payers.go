@@ -13,8 +13,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// payerFor is how old what a process knows of an account may get: no submit pays
-// a round trip for it, and a change holds for everybody soon after it.
+// payerFor is how old a process's copy of an account may get: submits save a round trip,
+// and a change still takes effect soon.
 const payerFor = time.Second
 
 // Payer is an account that is charged for messages, with its tier.
@@ -39,8 +39,8 @@ func New(accounts *accounts.Accounts, local func() time.Time) *Payers {
 	return &Payers{accounts: accounts, local: local, known: make(map[string]Payer)}
 }
 
-// Active returns an account that may submit. The error is a
-// *sendlimit.InvalidError for one that there is not, or that is disabled.
+// Active returns an account that may submit. The error is a *fault.InvalidError if the
+// account does not exist or is disabled.
 func (p *Payers) Active(ctx context.Context, name string) (Payer, error) {
 	found, err := p.get(ctx, name)
 	switch {
@@ -64,7 +64,7 @@ func (p *Payers) Charged(ctx context.Context, name string) (Payer, error) {
 	return found, err
 }
 
-// get returns the zero payer for an account that there is not.
+// get returns the zero Payer for an account that does not exist.
 func (p *Payers) get(ctx context.Context, name string) (Payer, error) {
 	p.mu.Lock()
 	found, ok := p.known[name]
