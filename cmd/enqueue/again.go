@@ -11,9 +11,9 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// again is the command line with another --at: the next free time, or else the
-// previous one. It is "" where neither is free. A --shift-until that is over by
-// then would not be allowed beside it, and is left out.
+// again returns the command line with another --at: the next free time, or else the
+// previous one. It returns "" if there is neither. It leaves out a --shift-until before
+// that time, which would be invalid.
 func again(cmd *cobra.Command, args []string, o message.Outcome, expires, shiftUntil time.Time) string {
 	at := o.NextFreeAt.Time
 	if at.IsZero() || !expires.IsZero() && !at.Before(expires) {
@@ -26,7 +26,7 @@ func again(cmd *cobra.Command, args []string, o message.Outcome, expires, shiftU
 	for _, arg := range args {
 		words = append(words, quote(arg))
 	}
-	cmd.Flags().SortFlags = false // Visit goes by the order in which they were given
+	cmd.Flags().SortFlags = false // Visit uses the order of the command line
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if f.Name == "shift-until" && shiftUntil.Before(at) {
 			return
@@ -41,7 +41,7 @@ func again(cmd *cobra.Command, args []string, o message.Outcome, expires, shiftU
 	return strings.Join(words, " ")
 }
 
-// given is what a flag was given, as it may be shown.
+// given returns the values of a flag for display, without passwords.
 func given(f *pflag.Flag, at time.Time) []string {
 	if many, ok := f.Value.(pflag.SliceValue); ok {
 		return many.GetSlice()
@@ -56,7 +56,7 @@ func given(f *pflag.Flag, at time.Time) []string {
 	}
 }
 
-// quote writes a word as a shell reads it back.
+// quote quotes a word for a shell if necessary.
 func quote(word string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:@%+=,-"
 	if word != "" && strings.Trim(word, plain) == "" {

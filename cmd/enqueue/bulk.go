@@ -17,7 +17,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/input"
 )
 
-// bulkFlags is what the flags of the command say.
+// bulkFlags are the flags of the command.
 type bulkFlags struct {
 	file     string
 	format   string
@@ -30,10 +30,10 @@ type bulkFlags struct {
 	// whatIf and whatIfPolicy are rules that a dry run judges by.
 	whatIf       []string
 	whatIfPolicy string
-	policyGiven  bool // whatIfPolicy was, be it empty
+	policyGiven  bool // whatIfPolicy was given, perhaps empty
 }
 
-// columns names the columns that a CSV file need not have.
+// columns returns the columns that a CSV file may lack.
 func (f bulkFlags) columns() []string {
 	if f.sent {
 		return []string{"title", "body"}
@@ -151,8 +151,8 @@ func (p *program) bulk(ctx context.Context, cmd *cobra.Command, f bulkFlags) err
 	})
 }
 
-// check says which flags can't be, or not together. The error is a
-// *sendlimit.InvalidError.
+// check returns the format, or a *fault.InvalidError for a flag that is invalid or not
+// allowed with another.
 func (f bulkFlags) check() (input.Format, error) {
 	format, err := input.ParseFormat(f.format)
 	if err != nil {
@@ -179,8 +179,7 @@ func (f bulkFlags) check() (input.Format, error) {
 	}
 }
 
-// openRecords reads the beginning of a file. When ctx ends it does not wait for
-// one that nobody types in.
+// openRecords reads the beginning of a file. It stops waiting for input when ctx ends.
 func openRecords(ctx context.Context, file io.Reader, format input.Format, filledIn []string) (*input.Reader, error) {
 	type opened struct {
 		records *input.Reader
@@ -199,7 +198,7 @@ func openRecords(ctx context.Context, file io.Reader, format input.Format, fille
 	}
 }
 
-// inspect looks at the store before much is entrusted to it.
+// inspect checks the store before many messages go into it.
 func (p *program) inspect(ctx context.Context, s *session) error {
 	report, err := store.Inspect(ctx, s.client)
 	if err != nil {
@@ -213,7 +212,7 @@ func (p *program) inspect(ctx context.Context, s *session) error {
 	return report.RefuseEviction()
 }
 
-// submitAll submits what the source has, and sums up.
+// submitAll submits the lines of the source and sums up.
 func (p *program) submitAll(ctx context.Context, s *session, source *messagefile.Source, c *collector, f bulkFlags) error {
 	judge := s.submitter.Submit
 	if f.sent {

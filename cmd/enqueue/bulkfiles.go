@@ -17,11 +17,11 @@ const standard = "-"
 type messageFile struct {
 	io.ReadCloser
 
-	info fs.FileInfo // nil where it is no file
-	read func(n int) // told of every n bytes that are read
+	info fs.FileInfo // nil if it is not a file
+	read func(n int) // called with the number of bytes of each read
 }
 
-// Read reads, and tells of it.
+// Read implements io.Reader and calls read.
 func (f *messageFile) Read(b []byte) (int, error) {
 	n, err := f.ReadCloser.Read(b)
 	if f.read != nil {
@@ -30,7 +30,7 @@ func (f *messageFile) Read(b []byte) (int, error) {
 	return n, err //nolint:wrapcheck // io.EOF is one of them
 }
 
-// size is how many bytes there are to read; 0 where that is not known.
+// size returns how many bytes there are to read, 0 if that is not known.
 func (f *messageFile) size() int64 {
 	if f.info == nil || !f.info.Mode().IsRegular() {
 		return 0
@@ -38,13 +38,12 @@ func (f *messageFile) size() int64 {
 	return f.info.Size()
 }
 
-// openInput opens the file with the messages. The error is a
-// *sendlimit.InvalidError.
+// openInput opens the file with the messages. The error is a *fault.InvalidError.
 func (p *program) openInput(name string) (*messageFile, error) {
 	if name == standard {
 		return &messageFile{ReadCloser: io.NopCloser(p.stdin)}, nil
 	}
-	file, err := os.Open(name) //nolint:gosec // named by who runs the program
+	file, err := os.Open(name) //nolint:gosec // the user names it
 	if err != nil {
 		return nil, badFile("file", name, "a file that can be read", err)
 	}
@@ -59,9 +58,9 @@ func (p *program) openInput(name string) (*messageFile, error) {
 	return &messageFile{ReadCloser: file, info: info}, nil
 }
 
-// openResults opens the file for the outcomes, nil for none. What is in it stays
-// until there are outcomes, and where there never are any no file is left that was
-// not there before. The error is a *sendlimit.InvalidError.
+// openResults opens the file for the outcomes, nil for none. The file keeps its content
+// until there are outcomes. Without any outcome, a new file is removed again. The error is
+// a *fault.InvalidError.
 func (p *program) openResults(name string, messages *messageFile) (results, error) {
 	switch name {
 	case "":
@@ -73,12 +72,12 @@ func (p *program) openResults(name string, messages *messageFile) (results, erro
 		return nil, badFile("results", name, "another file than the messages are read from", nil)
 	}
 	const opened, mode = os.O_WRONLY | os.O_CREATE, 0o666
-	file, err := os.OpenFile(name, opened|os.O_EXCL, mode) //nolint:gosec // named by who runs the program
+	file, err := os.OpenFile(name, opened|os.O_EXCL, mode) //nolint:gosec // the user names it
 	if err == nil {
 		return &resultsFile{File: file, unused: true}, nil
 	}
 	if errors.Is(err, fs.ErrExist) {
-		file, err = os.OpenFile(name, opened, mode) //nolint:gosec // named by who runs the program
+		file, err = os.OpenFile(name, opened, mode) //nolint:gosec // the user names it
 	}
 	if err != nil {
 		return nil, badFile("results", name, "a file that can be written", err)
@@ -90,17 +89,17 @@ func (p *program) openResults(name string, messages *messageFile) (results, erro
 type results interface {
 	io.WriteCloser
 
-	empty() error // removes those of an earlier run
+	empty() error // removes the outcomes of an earlier run
 }
 
 // resultsFile is a file with outcomes.
 type resultsFile struct {
 	*os.File
 
-	unused bool // it was made for outcomes, and there are none so far
+	unused bool // it is new and has no outcomes yet
 }
 
-// Close removes a file that was made for nothing.
+// Close closes the file, and removes it if it is unused.
 func (f *resultsFile) Close() error {
 	err := f.File.Close()
 	if f.unused {
@@ -109,7 +108,7 @@ func (f *resultsFile) Close() error {
 	return err
 }
 
-// empty leaves alone what has no length, such as a pipe.
+// empty does not truncate what has no length, such as a pipe.
 func (f *resultsFile) empty() error {
 	f.unused = false
 	info, err := f.Stat()
@@ -121,7 +120,7 @@ func (f *resultsFile) empty() error {
 
 func badFile(field, name, want string, err error) error {
 	if problem, ok := errors.AsType[*fs.PathError](err); ok {
-		err = problem.Err // without the name once more
+		err = problem.Err // without a second name
 	}
 	if err != nil {
 		want = fmt.Sprintf("%s (%v)", want, err)
@@ -129,7 +128,7 @@ func badFile(field, name, want string, err error) error {
 	return &fault.InvalidError{Field: field, Value: name, Want: want}
 }
 
-// keptOpen is a writer that Close does not end.
+// keptOpen is a writer that Close does not close.
 type keptOpen struct{ io.Writer }
 
 func (keptOpen) Close() error { return nil }

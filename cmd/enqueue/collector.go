@@ -10,8 +10,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// collector takes in the outcomes of a file: it counts them, writes them where
-// --results says, and reports those that are not judged.
+// collector receives the outcomes of a file: it counts them, writes them to --results, and
+// reports lines that are not judged.
 type collector struct {
 	summary  messagefile.Summary
 	results  results // nil for none
@@ -21,10 +21,10 @@ type collector struct {
 	encoder *json.Encoder
 }
 
-// linesShown is how many lines that are not judged are reported one by one.
+// linesShown is how many lines that are not judged are printed.
 const linesShown = 20
 
-// Emit takes in the outcome of the next line.
+// Emit receives the outcome of the next line.
 func (c *collector) Emit(o message.Outcome) error {
 	if c.results != nil {
 		if err := c.write(o); err != nil {
@@ -56,8 +56,8 @@ func (c *collector) write(o message.Outcome) error {
 	return nil
 }
 
-// begin puts the results in the place of those of an earlier run: not before there
-// are any, so that a dry run that fails leaves those.
+// begin removes the results of an earlier run. It is called with the first new result, so
+// that a dry run that fails keeps the old ones.
 func (c *collector) begin() error {
 	if c.encoder != nil {
 		return nil
@@ -71,7 +71,7 @@ func (c *collector) begin() error {
 	return nil
 }
 
-// Flush writes what is still held back. There may have been nothing.
+// Flush writes buffered results. There may be none.
 func (c *collector) Flush() error {
 	if c.results == nil {
 		return nil
@@ -85,7 +85,7 @@ func (c *collector) Flush() error {
 	return nil
 }
 
-// close ends the results and the progress bar.
+// close closes the results and removes the progress bar.
 func (c *collector) close() error {
 	c.progress.end()
 	if c.results == nil {

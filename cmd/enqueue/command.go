@@ -17,17 +17,17 @@ import (
 	"github.com/sendlimit/sendlimiter/config"
 )
 
-// program is what enqueue has from its process.
+// program is what enqueue gets from its process.
 type program struct {
-	environ []string // as os.Environ gives it
+	environ []string // as os.Environ returns it
 	now     func() time.Time
 	stdin   io.Reader
 	stdout  io.Writer // outcomes and answers
-	stderr  io.Writer // what went wrong, and progress
+	stderr  io.Writer // errors and progress
 	temp    string    // folder of temporary files; "" means the system's
 
-	json bool   // the flag of every command
-	tz   string // of the commands that take or show times
+	json bool   // flag of every command
+	tz   string // flag of the commands that read or show times
 }
 
 // run is enqueue without its process.
@@ -36,14 +36,13 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return p.run(ctx, args)
 }
 
-// run runs a command line. An error is printed where and as the flags say,
-// unless it is that ctx ended.
+// run runs a command line. It prints errors as the flags say, unless ctx has ended.
 func (p *program) run(ctx context.Context, args []string) error {
 	err := cli.Execute(ctx, p.command(ctx), args)
 	if _, printed := errors.AsType[cli.StatusError](err); err == nil || printed || errors.Is(err, context.Canceled) {
 		return err
 	}
-	// The flag may stand after what was wrong with the command line.
+	// The flag may stand after the mistake in the command line.
 	if p.json || slices.Contains(args, "--json") {
 		return cli.ReportJSON(p.stdout, err)
 	}
@@ -78,7 +77,7 @@ not found, 5 for a store that can't be used, and 1 for anything unexpected.`,
 	return root
 }
 
-// getenv is os.Getenv for what the program was given.
+// getenv is os.Getenv for the program's environment.
 func (p *program) getenv(name string) string {
 	value := ""
 	for _, entry := range p.environ {
@@ -89,7 +88,7 @@ func (p *program) getenv(name string) string {
 	return value
 }
 
-// style is how to draw on standard output.
+// style returns how to draw on standard output.
 func (p *program) style() (picture.Style, error) {
 	zone, err := cli.ParseZone(p.tz)
 	return picture.StyleFor(p.stdout, p.getenv, zone), err
@@ -107,7 +106,7 @@ func (p *program) timeZoneFlag(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&p.tz, "tz", "", "IANA time `zone` of local times, and of times that are shown (default UTC)")
 }
 
-// userFlag adds --user to a command, which can't do without.
+// userFlag adds the required flag --user to a command.
 func userFlag(cmd *cobra.Command, user *string) {
 	cmd.Flags().StringVar(user, "user", "", "`name` of the user who receives the messages")
 	needs(cmd, "user")
@@ -118,10 +117,10 @@ func categoryFlag(cmd *cobra.Command, category *string) {
 	cmd.Flags().StringVar(category, "category", "", "`name` of a category, whose rules apply too")
 }
 
-// needs makes cobra insist on a flag.
+// needs makes a flag required.
 func needs(cmd *cobra.Command, flag string) {
 	if err := cmd.MarkFlagRequired(flag); err != nil {
-		panic(err) // there is no such flag: the program itself is wrong
+		panic(err) // no such flag: a bug in this program
 	}
 }
 

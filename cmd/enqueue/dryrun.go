@@ -15,7 +15,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// whatIf reads the rules that a dry run is to judge by in place of the store's.
+// whatIf reads the rules that a dry run judges by in place of the store's.
 func (p *program) whatIf(f bulkFlags) (rules.WhatIf, error) {
 	var w rules.WhatIf
 	for _, text := range f.whatIf {
@@ -38,10 +38,10 @@ func (p *program) whatIf(f bulkFlags) (rules.WhatIf, error) {
 	return w, nil
 }
 
-// removeWithin bounds how long what a dry run made may take to be removed.
+// removeWithin bounds how long it may take to remove a dry run's traces.
 const removeWithin = 30 * time.Second
 
-// rehearse says what would become of what the source has, and sums up.
+// rehearse judges the lines of the source in a dry run and sums up.
 func (p *program) rehearse(
 	ctx context.Context, s *session, source *messagefile.Source, c *collector, f bulkFlags, rules rules.WhatIf,
 ) error {
@@ -58,8 +58,7 @@ func (p *program) rehearse(
 	return p.sumUp(ctx, s, c, f, stopped, err)
 }
 
-// judgedBy spells the policy that stands in for one of the store's, "" where none
-// does.
+// judgedBy formats the policy that replaces one of the store, "" for none.
 func judgedBy(w rules.WhatIf, p policy.Policy) string {
 	switch {
 	case w.Policy == nil && len(w.Rules) == 0:
@@ -71,7 +70,7 @@ func judgedBy(w rules.WhatIf, p policy.Policy) string {
 	}
 }
 
-// endRehearsal removes what a dry run made, also when it was interrupted.
+// endRehearsal removes a dry run's traces, also after an interruption.
 func (p *program) endRehearsal(ctx context.Context, rehearsal *submit.Rehearsal) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeWithin)
 	defer cancel()

@@ -43,7 +43,7 @@ otherwise. enqueue status shows more about one message.`,
 	return cmd
 }
 
-// interval reads --from and --to; what was not given stays as it is.
+// interval reads --from and --to. A flag that was not given changes nothing.
 func (p *program) interval(from, to *time.Time, fromText, toText string) error {
 	for _, end := range []struct {
 		field, text string
@@ -105,16 +105,15 @@ func (p *program) printListed(style picture.Style, s message.Status) error {
 	if why != "" {
 		why = "  " + style.Palette.Dim(why)
 	}
-	// Padded before it is coloured: what colours takes no room.
+	// Pad before colouring: colours have no width.
 	return p.printf("%-*s  %s  %s%s\n", cli.TimeWidth, style.Time(s.SendAt.Time),
 		colourOf(style.Palette, s.Status)(fmt.Sprintf("%-9s", s.Status)), s.ID, why)
 }
 
-// page is how many messages are asked for at a time.
+// page is how many messages are requested at a time.
 const page = 1000
 
-// each calls do with all places that a list has, whatever their number, a page at
-// a time.
+// each calls do with all places of a list, and reads them page by page.
 func (s *session) each(ctx context.Context, r sendlimit.ListRequest, do func(keyspace.Reservation) error) error {
 	r.Limit = page
 	for {

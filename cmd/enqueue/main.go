@@ -1,5 +1,4 @@
-// Enqueue submits messages to be sent at a future time, and looks around in
-// what is scheduled.
+// Enqueue submits messages to be sent at a future time, and shows what is scheduled.
 package main
 
 import (

@@ -11,16 +11,16 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// answer is an outcome, with what the sentence about it needs to know.
+// answer is an outcome, with what its sentence needs.
 type answer struct {
 	message.Outcome
 
 	dryRun bool
-	// try is the command line that would be accepted; "" where there is none.
+	// try is a command line that would be accepted, "" for none.
 	try string
 }
 
-// print prints an outcome, and returns what to end with.
+// print prints an outcome, and returns the error to end with.
 func (p *program) print(a answer) error {
 	err := p.printOutcome(a)
 	if status := cli.StatusOf(a.Code); err == nil && status != cli.StatusDone {
@@ -40,7 +40,7 @@ func (p *program) printOutcome(a answer) error {
 	switch {
 	case a.Outcome.Outcome == message.Invalid:
 		_, err := fmt.Fprintf(p.stderr, "%s %s\n", cli.NewPalette(p.stderr, p.getenv).Red("error:"), a.Detail)
-		return err //nolint:wrapcheck // there is nowhere to say so
+		return err //nolint:wrapcheck // nothing more can be printed
 	case len(a.Violations) > 0 || a.QuietHours != nil:
 		return picture.Refusal(p.stdout, s, a.Outcome, a.try)
 	case a.Outcome.Outcome == message.Refused:
@@ -50,7 +50,7 @@ func (p *program) printOutcome(a answer) error {
 	}
 }
 
-// sentence says what was done.
+// sentence returns what was done.
 func (p *program) sentence(s picture.Style, a answer) string {
 	done := func(word string) string { return s.Palette.Green(word + ":") }
 	switch a.Outcome.Outcome {
@@ -86,7 +86,7 @@ func (p *program) sentence(s picture.Style, a answer) string {
 	return text
 }
 
-// fromNow is how long it is until a time, by the local clock; "" for the past.
+// fromNow returns the time left until at by the local clock, "" for the past.
 func (p *program) fromNow(at time.Time) string {
 	wait := at.Sub(p.now()).Round(time.Second)
 	if wait <= 0 {
@@ -95,7 +95,7 @@ func (p *program) fromNow(at time.Time) string {
 	return fmt.Sprintf(" (in %s)", cli.FormatDuration(wait))
 }
 
-// printJSON prints a value on a line of its own.
+// printJSON prints a value as one line of JSON.
 func printJSON(w io.Writer, value any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)

@@ -15,19 +15,19 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// progress shows on a terminal how far a file is, how fast it goes and how long
-// it still takes. Elsewhere it shows nothing.
+// progress shows on a terminal how much of a file is done, how fast, and how long the rest
+// takes. Elsewhere it shows nothing.
 type progress struct {
-	out   io.Writer // for lines; above the bar where there is one
+	out   io.Writer // for lines; above the bar if there is one
 	bars  *mpb.Progress
 	now   func() time.Time
 	bar   *mpb.Bar
-	known bool          // the bar is as long as there are lines
-	lines *atomic.Int64 // those that the bar has counted: each bar has its own
+	known bool          // the bar counts lines, not bytes
+	lines *atomic.Int64 // the lines that this bar has counted
 }
 
-// startProgress watches a file being read, for what is said beside the bar: ""
-// where reading is not all that takes its time.
+// startProgress shows the reading of a file. doing is shown beside the bar, "" if the lines
+// are processed at the same time.
 func (p *program) startProgress(file *messageFile, doing string) *progress {
 	if !cli.IsTerminal(p.stderr) {
 		return &progress{out: p.stderr, lines: new(atomic.Int64)}
@@ -39,7 +39,7 @@ func newProgress(w io.Writer, file *messageFile, doing string, now func() time.T
 	bars := mpb.New(append(options, mpb.WithOutput(w))...)
 	shown := &progress{out: bars, bars: bars, now: now, lines: new(atomic.Int64)}
 	if size := file.size(); size > 0 {
-		shown.addBar(doing, size) // by bytes: how many lines there are is known at the end only
+		shown.addBar(doing, size) // by bytes: the number of lines is known only at the end
 	} else {
 		shown.bar = bars.AddSpinner(0, shown.counted(doing))
 	}
@@ -52,7 +52,7 @@ func (s *progress) addBar(doing string, total int64) {
 		mpb.AppendDecorators(decor.Percentage(), decor.Name("  "), decor.AverageETA(decor.ET_STYLE_GO), decor.Name(" left")))
 }
 
-// counted writes what is done, to how many lines, and to how many a second.
+// counted shows what is done, how many lines are done, and how many a second.
 func (s *progress) counted(doing string) mpb.BarOption {
 	started, counted := s.now(), s.lines
 	if doing != "" {
@@ -64,10 +64,9 @@ func (s *progress) counted(doing string) mpb.BarOption {
 	}))
 }
 
-// phase puts a new bar in the place of the one that was, when something else is
-// done to so many lines. Nothing may be counted meanwhile.
+// phase replaces the bar when a phase with lines lines begins. Count nothing meanwhile.
 func (s *progress) phase(p bulk.Phase, lines int) {
-	if s.bars == nil || p == bulk.Reading { // which the first bar is for
+	if s.bars == nil || p == bulk.Reading { // the first bar is for reading
 		return
 	}
 	doing := "judging"
@@ -99,7 +98,7 @@ func (s *progress) reading(next func() (bulk.Line, error)) func() (bulk.Line, er
 	}
 }
 
-// judging counts the lines that a judge has answered.
+// judging counts the lines that judge has answered.
 func (s *progress) judging(judge bulk.Judge) bulk.Judge {
 	return func(ctx context.Context, m message.Message) (message.Outcome, error) {
 		o, err := judge(ctx, m)
@@ -118,7 +117,7 @@ func (s *progress) printf(format string, args ...any) error {
 	return nil
 }
 
-// end takes the bar away.
+// end removes the bar.
 func (s *progress) end() {
 	if s.bars != nil {
 		s.bar.Abort(true)

@@ -13,7 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// push is what the flags of the command say.
+// push has the flags of the command.
 type push struct {
 	message                   message.Message
 	at, expiresAt, shiftUntil string
@@ -76,8 +76,8 @@ func (p *program) push(ctx context.Context, cmd *cobra.Command, args []string, f
 	})
 }
 
-// message makes the message of the flags, with an id: who gets no answer has to
-// know it to ask again.
+// message returns the message of the flags. It always has an id, which is needed to submit
+// it again if there is no answer.
 func (p *program) message(f push) (message.Message, error) {
 	m := f.message
 	at, err := p.when("at", f.at)
@@ -114,7 +114,7 @@ func (p *program) message(f push) (message.Message, error) {
 	return m, nil
 }
 
-// moment is when without now, which makes no sense of some fields.
+// moment is when without "now", which makes no sense for some fields.
 func (p *program) moment(field, text string) (cli.When, error) {
 	at, err := p.when(field, text)
 	if err == nil && at.Now {
@@ -123,7 +123,7 @@ func (p *program) moment(field, text string) (cli.When, error) {
 	return at, err
 }
 
-// unanswered reports a store that failed, with the id to ask again with.
+// unanswered reports a store that failed, with the id for submitting again.
 func (p *program) unanswered(ctx context.Context, s *session, m message.Message, err error) error {
 	if ctx.Err() != nil {
 		return err
@@ -134,7 +134,7 @@ func (p *program) unanswered(ctx context.Context, s *session, m message.Message,
 	}
 	o.User, o.ID = m.User, m.ID
 	known := ""
-	if o.Code != fault.CodeStoreFull { // which is found out before anything is asked for
+	if o.Code != fault.CodeStoreFull { // a full store is detected before the submit
 		known = "  whether it was accepted is not known: submit it again with --id " + m.ID + "\n"
 	}
 	if p.json {

@@ -8,8 +8,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// reason says in words why a message is where it is; "" where there is nothing
-// to say.
+// reason explains the status of a message, "" if there is nothing to explain.
 func (p *program) reason(style picture.Style, s message.Status) string {
 	switch s.Status {
 	case message.StatusDropped:
@@ -23,7 +22,7 @@ func (p *program) reason(style picture.Style, s message.Status) string {
 	}
 }
 
-// before says what has kept a message from being sent at its time, or at once.
+// before explains why a message was not sent at its time, or at the first try.
 func (p *program) before(style picture.Style, s message.Status) string {
 	rule, late := s.Late()
 	next := fmt.Sprintf("at %s%s", style.Time(s.NextTryAt.Time), p.fromNow(s.NextTryAt.Time))
@@ -33,7 +32,7 @@ func (p *program) before(style picture.Style, s message.Status) string {
 	}
 	switch {
 	case !s.EndedAt.IsZero():
-		return "" // it was taken back
+		return "" // it was cancelled
 	case late && !s.NextTryAt.IsZero():
 		return "it was late when its turn came, and is judged anew " + next
 	case late && s.Status == message.StatusPostponed:
@@ -56,7 +55,7 @@ func joined(tries, why string) string {
 	return tries + "; " + why
 }
 
-// failed says how often a delivery failed, and why the last time.
+// failed returns how often a delivery failed, and the last reason.
 func failed(s message.Status) string {
 	if n := s.Failures(); n != 1 {
 		return fmt.Sprintf("delivery failed (%s) %d times", s.Reason, n)
@@ -64,7 +63,7 @@ func failed(s message.Status) string {
 	return fmt.Sprintf("delivery failed (%s) once", s.Reason)
 }
 
-// uncertain says why nobody knows whether a message was sent.
+// uncertain explains why a message may or may not have been sent.
 func uncertain(s message.Status) string {
 	switch s.Reason {
 	case messages.ReasonRestored:
@@ -76,7 +75,7 @@ func uncertain(s message.Status) string {
 	}
 }
 
-// dropped says why a message was not sent.
+// dropped explains why a message was not sent.
 func (p *program) dropped(style picture.Style, s message.Status) string {
 	due, ended := style.Time(s.SendAt.Time), style.Time(s.EndedAt.Time)
 	switch {

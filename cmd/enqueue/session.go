@@ -23,7 +23,7 @@ import (
 type session struct {
 	client    redis.UniversalClient
 	submitter *submit.Submitter
-	timeline  *sendlimit.Timeline // under the rules that the store had at the start
+	timeline  *sendlimit.Timeline // of the submitter
 }
 
 // manner is how a session sends its commands.
@@ -31,7 +31,7 @@ type manner bool
 
 const (
 	oneByOne  manner = false
-	inBatches manner = true // for many submits side by side
+	inBatches manner = true // for many concurrent submits
 )
 
 // withSession runs do on the store that the settings name.
@@ -63,9 +63,8 @@ func (p *program) open(ctx context.Context, cmd *cobra.Command, m manner) (*sess
 	return s, nil
 }
 
-// begin reads the rules, and then looks whether the store is one of a newer
-// program: not before, since that marks a new store, and one without rules is
-// left alone.
+// begin reads the rules, and then checks the layout of the store. This order matters: the
+// check marks a new store, and a store without rules must stay unmarked.
 func (s *session) begin(ctx context.Context, c config.Config, m manner) error {
 	b, err := backend.Open(s.client, store.BackendOptions(c))
 	if err != nil {
@@ -95,9 +94,9 @@ func (s *session) begin(ctx context.Context, c config.Config, m manner) error {
 // diagnoseWithin bounds the look at a store that has just failed.
 const diagnoseWithin = 2 * time.Second
 
-// diagnose looks at a store that failed, and returns what is wrong with it if
-// that says more: how to start one, say, or that it is too old. Who only
-// submits does not wait for such a look as long as all goes well.
+// diagnose looks at a store that failed. It returns what is wrong with it if that says
+// more, for instance how to start one or that it is too old, otherwise err. Without a
+// failure nobody waits for such a look.
 func (s *session) diagnose(ctx context.Context, err error) error {
 	_, invalid := errors.AsType[*fault.InvalidError](err)
 	if ctx.Err() != nil || invalid || timedOut(err) {
@@ -112,7 +111,7 @@ func (s *session) diagnose(ctx context.Context, err error) error {
 	return err
 }
 
-// timedOut says whether there was a server that did not answer.
+// timedOut reports whether a server did not answer in time.
 func timedOut(err error) bool {
 	var network net.Error
 	return errors.Is(err, context.DeadlineExceeded) || errors.As(err, &network) && network.Timeout()

@@ -54,7 +54,7 @@ func (p *program) printStatus(s message.Status) error {
 	return p.printf("%s", p.story(style, s))
 }
 
-// story tells what became of a message: a sentence, and lines with the rest.
+// story returns what became of a message: a sentence, and lines with details.
 func (p *program) story(style picture.Style, s message.Status) string {
 	var text strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&text, "  "+format+"\n", args...) }
@@ -107,7 +107,7 @@ func (p *program) predicate(style picture.Style, s message.Status) string {
 	}
 }
 
-// lateness says how punctual a delivery was.
+// lateness returns how punctual a delivery was.
 func lateness(s message.Status) string {
 	late := time.Duration(*s.LatenessMS) * time.Millisecond
 	if late == 0 {
@@ -116,7 +116,7 @@ func lateness(s message.Status) string {
 	return cli.FormatDuration(late) + " after its time"
 }
 
-// colourOf is the colour of a status: what is well, what needs a look, and what
+// colourOf returns the colour of a status: green for good, yellow for changed, red for
 // failed.
 func colourOf(palette cli.Palette, status string) func(string) string {
 	switch status {

@@ -17,10 +17,9 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// sumUp prints the summary of a file and, if it was stopped, why and from which
-// line to go on. It returns what to end with: stopped if something stopped it,
-// else failed, else whether there were lines that could not be judged, or invalid
-// ones.
+// sumUp prints the summary of a file. If the run was stopped, it prints why and from which
+// line to go on. It returns the error to end with: for stopped, else failed, else a status
+// for lines that were not judged or are invalid.
 func (p *program) sumUp(ctx context.Context, s *session, c *collector, f bulkFlags, stopped, failed error) error {
 	halt, _ := errors.AsType[*bulk.StoppedError](stopped)
 	if halt != nil {
@@ -29,7 +28,7 @@ func (p *program) sumUp(ctx context.Context, s *session, c *collector, f bulkFla
 	}
 	out := p.stdout
 	if f.results == standard {
-		out = p.stderr // standard output is for the outcomes
+		out = p.stderr // standard output has the outcomes
 	}
 	if unfinished, ok := errors.AsType[*bulk.UnfinishedError](stopped); ok {
 		return errors.Join(p.unfinished(ctx, s, out, unfinished), failed)
@@ -51,8 +50,7 @@ func (p *program) sumUp(ctx context.Context, s *session, c *collector, f bulkFla
 	}
 }
 
-// failureOf says in a few words what an error means for the lines that have no
-// outcome.
+// failureOf says briefly what an error means for the lines without an outcome.
 func failureOf(err error) string {
 	away, ok := errors.AsType[*fault.UnavailableError](err)
 	switch {
@@ -81,7 +79,7 @@ func (p *program) printSummary(w io.Writer, summary *messagefile.Summary) error 
 	return picture.Histogram(w, picture.StyleFor(w, p.getenv, summary.Plan.Zone), summary.Plan.Buckets())
 }
 
-// halted says from which line to go on.
+// halted prints why a run stopped, and from which line to go on.
 func (p *program) halted(ctx context.Context, s *session, w io.Writer, halt *bulk.StoppedError, f bulkFlags) error {
 	done := message.Accepted
 	if f.sent {
@@ -94,7 +92,7 @@ func (p *program) halted(ctx context.Context, s *session, w io.Writer, halt *bul
 	return p.stopped(ctx, s, w, halt.Err, message.Outcome{Line: halt.Line}, fmt.Sprintf("stopped at line %d", halt.Line), next)
 }
 
-// unfinished says that a dry run has no result.
+// unfinished prints that a dry run has no result.
 func (p *program) unfinished(ctx context.Context, s *session, w io.Writer, u *bulk.UnfinishedError) error {
 	where := fmt.Sprintf("the dry run was stopped after %s of %s", cli.Thousands(u.Judged), messagefile.Lines(u.Lines))
 	if u.Judged == 0 {
@@ -107,8 +105,8 @@ func (p *program) unfinished(ctx context.Context, s *session, w io.Writer, u *bu
 	return p.stopped(ctx, s, w, u.Err, message.Outcome{}, where, next)
 }
 
-// stopped prints why a run was stopped, as an error outcome where JSON is asked
-// for, and what to do next. It returns what to end with.
+// stopped prints why a run was stopped and what to do next, with --json as an error
+// outcome. It returns the error to end with.
 func (p *program) stopped(
 	ctx context.Context, s *session, w io.Writer, cause error, o message.Outcome, where, next string,
 ) error {
@@ -130,7 +128,7 @@ func (p *program) stopped(
 	case err != nil:
 		return fmt.Errorf("printing: %w", err)
 	case interrupted:
-		return cause // the signal decides about the exit status
+		return cause // the signal decides the exit status
 	default:
 		return cli.StatusError(cli.ExitCode(cause))
 	}

@@ -34,8 +34,7 @@ func deadNoticeOf(d notices.Dead) Notice {
 	}
 }
 
-// AlertOutcome is the answer to a request about a failed notice. Its fields are as in a
-// message.Outcome.
+// AlertOutcome is the answer to a request about a failed notice, see message.Outcome.
 type AlertOutcome struct {
 	Outcome string     `json:"outcome"`
 	Code    fault.Code `json:"code,omitempty"`
@@ -45,8 +44,7 @@ type AlertOutcome struct {
 }
 
 // Notices returns failed notices after one, ascending by when they ended; the zero value
-// begins with the first. It returns at most notices.MaxDead, and fewer if there are no
-// more.
+// begins with the first. It returns notices.MaxDead, or fewer if there are no more.
 func (d *Letters) Notices(ctx context.Context, after Notice) ([]Notice, error) {
 	list, err := d.notices.ListDead(ctx, notices.Dead{
 		Notice: notices.Notice{ID: after.Alert}, EndedAt: after.EndedAt.Time,

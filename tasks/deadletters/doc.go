@@ -5,6 +5,6 @@
 // with the queue, which gets the new task. If the queue does not take the task, the watch
 // list has the message, and a worker's relay enqueues it.
 //
-// A refusal or an invalid argument is an outcome, not an error. List and Notices return
-// invalid arguments as errors.
+// A refusal is an outcome, not an error. Invalid arguments are outcomes too, or errors of
+// the methods that return no outcome.
 package deadletters

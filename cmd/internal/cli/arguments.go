@@ -11,13 +11,13 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Usage returns what is wrong with a command line, and where to find help; field
-// is the flag or argument at fault, "" for none.
+// Usage returns an error about a command line that names its help; field is the flag or
+// argument at fault, "" for none.
 func Usage(c *cobra.Command, field, detail string) *UsageError {
 	return &UsageError{Field: field, Detail: fmt.Sprintf("%s; see %s --help", detail, c.CommandPath())}
 }
 
-// Argument makes cobra insist on one argument, which it names: "ID".
+// Argument requires exactly one argument, with a name such as "ID".
 func Argument(name string) cobra.PositionalArgs {
 	field := strings.ToLower(name)
 	return func(c *cobra.Command, args []string) error {
@@ -32,7 +32,7 @@ func Argument(name string) cobra.PositionalArgs {
 	}
 }
 
-// NoArguments makes cobra insist on flags alone.
+// NoArguments allows only flags.
 func NoArguments(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -40,8 +40,8 @@ func NoArguments(c *cobra.Command, args []string) error {
 	return Usage(c, "", fmt.Sprintf("%q is too much: %s takes flags only", args[0], c.Name()))
 }
 
-// missingFlags says which of the flags that a command can't do without were not
-// given; nil where none is missing.
+// missingFlags returns an error that names the missing required flags, nil if none is
+// missing.
 func missingFlags(c *cobra.Command) error {
 	var missing []string
 	c.Flags().VisitAll(func(f *pflag.Flag) {
@@ -59,8 +59,8 @@ func missingFlags(c *cobra.Command) error {
 	return Usage(c, missing[0], "--"+strings.Join(missing, " and --")+verb)
 }
 
-// invalidFlag says what a flag takes that was given something else; nil where an
-// error is another one.
+// invalidFlag returns an error that says what a flag accepts, nil if err is not about an
+// invalid value.
 func invalidFlag(err error) error {
 	wrong, ok := errors.AsType[*pflag.InvalidValueError](err)
 	if !ok {

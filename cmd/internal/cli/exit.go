@@ -17,8 +17,7 @@ const (
 	StatusUnavailable = 5 // the store
 )
 
-// StatusOf is the exit status of an outcome with the code; "" is that of one
-// without, which was accepted.
+// StatusOf returns the exit status for the code of an outcome, "" if it was accepted.
 func StatusOf(code fault.Code) int {
 	switch code {
 	case "":
@@ -38,14 +37,14 @@ func StatusOf(code fault.Code) int {
 	}
 }
 
-// StatusError is returned by a command that has printed its outcome, and ends
-// the program with that status and no further word.
+// StatusError is returned by a command that has printed its outcome. It ends the program
+// with that status and prints nothing.
 type StatusError int
 
 // Error names the status.
 func (e StatusError) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
 
-// UsageError is returned when a command line makes no sense.
+// UsageError is returned for an invalid command line.
 type UsageError struct {
 	Detail string // one sentence, with where to find help
 	Field  string // the flag or argument at fault; "" for none
@@ -54,10 +53,10 @@ type UsageError struct {
 // Error returns Detail.
 func (e *UsageError) Error() string { return e.Detail }
 
-// Code returns sendlimit.CodeInvalidField.
+// Code returns fault.CodeInvalidField.
 func (e *UsageError) Code() fault.Code { return fault.CodeInvalidField }
 
-// ExitCode is the exit status of a program that ends with the error.
+// ExitCode returns the exit status of a program that ends with err.
 func ExitCode(err error) int {
 	if err == nil {
 		return StatusDone
@@ -75,7 +74,7 @@ func errorStatus(err error) int {
 	return StatusUnexpected
 }
 
-// codeOf is the code of the first error in the chain that has one.
+// codeOf returns the code of the first error in the chain that has one.
 func codeOf(err error) fault.Code {
 	var coded interface{ Code() fault.Code }
 	if errors.As(err, &coded) {

@@ -10,15 +10,14 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 )
 
-// Never is how people write an empty list of percents.
+// Never means an empty list of percents.
 const Never = "never"
 
-// TimeWidth is how wide the longest of the usual times is that FormatTime writes:
-// the column of a list that has them.
+// TimeWidth is the width of a column with times of FormatTime.
 const TimeWidth = len("2006-01-02 15:04:05.000 CEST")
 
-// FormatTime writes a time for a person, in the zone: "2026-11-22 11:11:11
-// UTC", with milliseconds where there are some.
+// FormatTime formats a time in a zone for a person: "2026-11-22 11:11:11 UTC", with
+// milliseconds if there are any.
 func FormatTime(t time.Time, zone *time.Location) string {
 	t = t.In(zone)
 	layout := "2006-01-02 15:04:05 MST"
@@ -28,8 +27,8 @@ func FormatTime(t time.Time, zone *time.Location) string {
 	return t.Format(layout)
 }
 
-// FormatDuration writes a length of time for a person by its two largest
-// units: "1 minute", "2 hours 5 minutes", "3 days". What is smaller is cut off.
+// FormatDuration formats a duration for a person by its two largest units: "1 minute",
+// "2 hours 5 minutes", "3 days". It cuts off the rest.
 func FormatDuration(d time.Duration) string {
 	if d < 0 {
 		return "-" + FormatDuration(-d)
@@ -63,7 +62,7 @@ func FormatDuration(d time.Duration) string {
 	return strings.Join(parts[:min(2, len(parts))], " ")
 }
 
-// Thousands writes a number with its digits in groups, "81,959".
+// Thousands formats a number with its digits in groups, "81,959".
 func Thousands(n int) string {
 	digits := strconv.Itoa(n)
 	var groups []string
@@ -75,7 +74,7 @@ func Thousands(n int) string {
 	return strings.Join(groups, ",")
 }
 
-// FormatCount writes a number with the name of what is counted: "1 key", "2 keys".
+// FormatCount formats a number with the name of the counted things: "1 key", "2 keys".
 func FormatCount(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -83,7 +82,7 @@ func FormatCount(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// FormatLimit writes a limit of which 0 means none.
+// FormatLimit formats a limit; 0 means none.
 func FormatLimit(limit int64) string {
 	if limit == 0 {
 		return "no limit"
@@ -91,8 +90,8 @@ func FormatLimit(limit int64) string {
 	return strconv.FormatInt(limit, 10)
 }
 
-// FormatAlertAt writes the percents at which somebody is alerted: "80%, 100%". Nil
-// are the default ones, an empty list is Never.
+// FormatAlertAt formats the percents at which somebody is alerted: "80%, 100%". Nil means
+// the default ones, an empty list means Never.
 func FormatAlertAt(percents []int) string {
 	if percents == nil {
 		percents = policy.DefaultAlertAt()

@@ -11,15 +11,15 @@ import (
 	"syscall"
 )
 
-// Run is a program without its process: what it is given is all it uses.
+// Run is a program without its process: it uses only its arguments.
 type Run func(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) error
 
-// Main runs a program and returns its exit status. The first SIGINT or SIGTERM
-// cancels the context, so that the program can end in order; the second ends
-// the process at once. A program that returns because of a signal with the
-// context's error ends with 128 and the signal's number, as shells expect.
+// Main runs a program and returns its exit status. The first SIGINT or SIGTERM cancels the
+// context, so that the program can end in order; the second ends the process at once. If
+// the program returns the context's error after a signal, the status is 128 plus the
+// signal's number, as shells expect.
 //
-// An error that the program has not printed is printed as one sentence.
+// Main prints an error that the program has not printed, as one sentence.
 func Main(run Run) int {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
@@ -31,7 +31,7 @@ func Main(run Run) int {
 	})
 }
 
-// process is what Main takes from the real one.
+// process is what Main uses of the real process.
 type process struct {
 	signals <-chan os.Signal
 	exit    func(status int)

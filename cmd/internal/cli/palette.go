@@ -6,18 +6,17 @@ import (
 	"golang.org/x/term"
 )
 
-// IsTerminal reports whether a person is at the other end of a stream, which is an
-// io.Reader or io.Writer.
+// IsTerminal reports whether a stream, an io.Reader or io.Writer, is a terminal.
 func IsTerminal(stream any) bool {
 	file, ok := stream.(interface{ Fd() uintptr })
 	return ok && term.IsTerminal(int(file.Fd()))
 }
 
-// Palette colours text. The zero value leaves it as it is.
+// Palette colours text. The zero value does not change it.
 type Palette struct{ on bool }
 
-// NewPalette returns a palette that colours on a terminal, unless the
-// environment has NO_COLOR or says that the terminal is dumb.
+// NewPalette returns a palette that colours on a terminal, unless the environment has
+// NO_COLOR or TERM=dumb.
 func NewPalette(w io.Writer, getenv func(string) string) Palette {
 	return Palette{on: IsTerminal(w) && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"}
 }
@@ -25,7 +24,7 @@ func NewPalette(w io.Writer, getenv func(string) string) Palette {
 // Bold is for what a person looks for first.
 func (p Palette) Bold(s string) string { return p.paint("1", s) }
 
-// Dim is for what can be passed over.
+// Dim is for what can be skipped.
 func (p Palette) Dim(s string) string { return p.paint("2", s) }
 
 // Red is for what failed.

@@ -54,8 +54,8 @@ func errorLines(err error) []errorLine {
 		}
 		return lines
 	}
-	// These two are written for people; what was being done around them says
-	// nothing more.
+	// InvalidError and UnavailableError are written for people: the errors around them
+	// add nothing.
 	if problem, ok := errors.AsType[*fault.InvalidError](err); ok {
 		return []errorLine{invalidLine(problem)}
 	}

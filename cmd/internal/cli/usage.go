@@ -9,10 +9,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Execute runs a command line. What cobra finds wrong with it, a command that
-// is missing included, is returned as a *UsageError with where to find help,
-// or as a *sendlimit.InvalidError of a flag's value; what a command returns is returned as it is. Nothing is printed but help
-// that was asked for.
+// Execute runs a command line. If the command line is invalid, or lacks a command, the
+// error is a *UsageError that names the help, or a *fault.InvalidError for a flag's value.
+// Other errors are those of the command, unchanged. Execute prints only requested help.
 func Execute(ctx context.Context, root *cobra.Command, args []string) error {
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.InitDefaultHelpCmd()
@@ -31,14 +30,14 @@ func Execute(ctx context.Context, root *cobra.Command, args []string) error {
 	return usageError(command, err)
 }
 
-// execution tells the errors of cobra from those of commands.
+// execution distinguishes errors of cobra from those of commands.
 type execution struct {
 	began bool // a command was run
 	usage error
 	help  func(*cobra.Command, []string)
 }
 
-// watch has every command under c say when it runs.
+// watch makes every command under c set began when it runs.
 func (e *execution) watch(c *cobra.Command) {
 	if run := c.RunE; run != nil {
 		c.RunE = func(c *cobra.Command, args []string) error {
@@ -57,8 +56,8 @@ func (e *execution) watch(c *cobra.Command) {
 	}
 }
 
-// helpOrUsage stands in for cobra's help, which it shows without a word about
-// a mistake where a command is missing.
+// helpOrUsage replaces cobra's help. If a command is missing, cobra would show help and
+// name no mistake.
 func (e *execution) helpOrUsage(c *cobra.Command, args []string) {
 	asked := c.Flags().Lookup("help")
 	if e.began || asked != nil && asked.Changed {
@@ -85,11 +84,11 @@ func usageError(c *cobra.Command, err error) error {
 	if invalid := invalidFlag(err); invalid != nil {
 		return invalid
 	}
-	// cobra says it of the flags last, and with no type of its own.
+	// cobra checks for required flags last, and its error has no type.
 	if missing := missingFlags(c); missing != nil && strings.HasPrefix(err.Error(), "required flag") {
 		return missing
 	}
-	// cobra sets suggestions on lines of their own.
+	// cobra writes suggestions on separate lines.
 	detail := strings.Replace(err.Error(), "\n\nDid you mean this?\n\t", "; did you mean ", 1)
 	detail = strings.Join(strings.Fields(detail), " ")
 	return Usage(c, "", detail)

@@ -10,11 +10,11 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// When is a time as somebody wrote it.
+// When is a time of a command line.
 type When struct {
 	// At is in UTC and cut to the millisecond; zero with Now.
 	At time.Time
-	// Now says that "now" was written, as soon as the rules allow.
+	// Now means that "now" was written: as soon as the rules allow.
 	Now bool
 }
 
@@ -24,12 +24,11 @@ const (
 	localMinutes = "2006-01-02 15:04"
 )
 
-// ParseTime reads a time: RFC 3339, "now", "+90m" (from now on, days as 7d), or
-// YYYY-MM-DD HH:MM, with or without seconds, in the time zone tz, which is an
-// IANA name and "" where none was given. A local time that a clock change skips
-// or repeats is an error that names what to write instead.
+// ParseTime reads a time: RFC 3339, "now", "+90m" (from now on, days as 7d), or YYYY-MM-DD
+// HH:MM with or without seconds in the time zone tz, an IANA name or "" for none. For a
+// local time that a clock change skips or repeats, the error names what to write instead.
 //
-// An error is a *sendlimit.InvalidError for the field, or for "tz".
+// The error is a *fault.InvalidError for the field, or for "tz".
 func ParseTime(field, s, tz string, now time.Time) (When, error) {
 	zone, err := ParseZone(tz)
 	if err != nil {
@@ -70,8 +69,8 @@ func ParseTime(field, s, tz string, now time.Time) (When, error) {
 	return when(at), nil
 }
 
-// ParseZone returns the time zone of an IANA name, UTC for "". An error is a
-// *sendlimit.InvalidError for "tz".
+// ParseZone returns the time zone of an IANA name, UTC for "". The error is a
+// *fault.InvalidError for "tz".
 func ParseZone(tz string) (*time.Location, error) {
 	zone, err := time.LoadLocation(tz)
 	if err != nil || tz == "Local" {
@@ -84,8 +83,8 @@ func ParseZone(tz string) (*time.Location, error) {
 
 func when(t time.Time) When { return When{At: t.UTC().Truncate(time.Millisecond)} }
 
-// parseRFC3339 is time.Parse without what it takes beyond RFC 3339: an hour of
-// one digit, and a comma before the fraction.
+// parseRFC3339 is time.Parse without what that accepts beyond RFC 3339: an hour of one
+// digit, and a comma before the fraction.
 func parseRFC3339(s string) (time.Time, error) {
 	t, err := time.Parse(time.RFC3339, s)
 	if err != nil {
@@ -97,15 +96,15 @@ func parseRFC3339(s string) (time.Time, error) {
 	return t, nil
 }
 
-// outOfRange says whether a time has the right form and is none, such as
+// outOfRange reports whether a time has the right form but does not exist, such as
 // February 30.
 func outOfRange(err error) bool {
 	problem, ok := errors.AsType[*time.ParseError](err)
 	return ok && strings.Contains(problem.Message, "out of range")
 }
 
-// parseLocal reads a local time, as if it were of UTC, and returns the form it
-// has. RFC 3339 without its zone is one too.
+// parseLocal reads a local time as if it were in UTC, and returns its layout. It also
+// accepts RFC 3339 without a zone.
 func parseLocal(s string) (wall time.Time, layout string, err error) {
 	layout = localSeconds
 	if strings.Count(s, ":") < 2 {

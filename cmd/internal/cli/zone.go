@@ -5,13 +5,11 @@ import (
 	"time"
 )
 
-// inZone returns the instant at which clocks in the zone show the wall time,
-// which is given as if it were of UTC. Where there is none, or more than one,
-// it says what is allowed instead, with times in the given layout.
-//
-// time.Date would choose one silently.
+// inZone returns the instant at which clocks in the zone show the wall time, which is
+// given as if it were in UTC. If there is none, or more than one, it returns what to write
+// instead, with times in the layout. time.Date would choose one silently.
 func inZone(wall time.Time, zone *time.Location, layout string) (at time.Time, want string) {
-	// No zone is further from UTC, before and after a change.
+	// No zone differs more from UTC, before and after a change.
 	const furthest = 48 * time.Hour
 	var found []time.Time
 	gap := ""
@@ -23,7 +21,7 @@ func inZone(wall time.Time, zone *time.Location, layout string) (at time.Time, w
 		case !start.IsZero() && t.Before(start):
 		case end.IsZero() || t.Before(end):
 			found = append(found, t)
-		default: // past this stretch; before the next one, if that begins later
+		default: // after this stretch, and before the next one if that begins later
 			gap = gapBefore(end, layout)
 		}
 		if end.IsZero() {
@@ -44,8 +42,8 @@ func inZone(wall time.Time, zone *time.Location, layout string) (at time.Time, w
 	}
 }
 
-// gapBefore names the last time before clocks are put forward and the first
-// after, as they show them.
+// gapBefore returns the last time that clocks show before they are put forward, and the
+// first one after.
 func gapBefore(change time.Time, layout string) string {
 	step := time.Second
 	if layout == localMinutes {

@@ -16,21 +16,20 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// EmbeddedAddress is where the worker without a Redis URL has its store, and
-// where programs without one look for it, unless a setting says otherwise.
+// EmbeddedAddress is where a worker without a Redis URL starts its store, and where other
+// programs without a URL look for it, unless a setting says otherwise.
 const EmbeddedAddress = config.EmbeddedAddress
 
-// EmbeddedCapacity is the number of pending messages the embedded store is
-// meant for. It sorts a set again whenever it is read, so that more than that
-// makes it slow.
+// EmbeddedCapacity is the number of pending messages that the embedded store is meant for.
+// It sorts a set at each read, so more messages make it slow.
 const EmbeddedCapacity = 10_000
 
-// expiryInterval is how often keys of the embedded store get older. One may
-// expire by so much too early or too late.
+// expiryInterval is how often keys of the embedded store age. A key may expire that much
+// too early or too late.
 const expiryInterval = 250 * time.Millisecond
 
-// Embedded is a store inside the process, for trying out: it speaks enough of
-// Redis for the programs, keeps everything in memory and loses it with Close.
+// Embedded is a store inside the process, for trying out. It speaks enough of Redis for
+// the programs, keeps everything in memory and loses it with Close.
 type Embedded struct {
 	server  *miniredis.Miniredis
 	address string
@@ -39,9 +38,9 @@ type Embedded struct {
 	close   sync.Once
 }
 
-// StartEmbedded starts the embedded store on a loopback address, "" being
-// EmbeddedAddress and port 0 any free one. An error has a
-// *sendlimit.UnavailableError in its chain when the address is taken.
+// StartEmbedded starts the embedded store on a loopback address; "" means EmbeddedAddress
+// and port 0 any free port. If the address is taken, the error wraps a
+// *fault.UnavailableError.
 func StartEmbedded(ctx context.Context, address string) (*Embedded, error) {
 	if address == "" {
 		address = EmbeddedAddress
@@ -58,10 +57,10 @@ func StartEmbedded(ctx context.Context, address string) (*Embedded, error) {
 	return e, nil
 }
 
-// Address is where the store listens.
+// Address returns where the store listens.
 func (e *Embedded) Address() string { return e.address }
 
-// URL is what to give to Open.
+// URL returns the URL for Open.
 func (e *Embedded) URL() string { return "redis://" + e.Address() }
 
 // Close ends the store with everything in it. Closing twice is harmless.
@@ -73,8 +72,7 @@ func (e *Embedded) Close() {
 	})
 }
 
-// expireKeys makes keys expire by the clock, which the embedded store does not
-// do by itself.
+// expireKeys makes keys expire by the clock: miniredis itself does not.
 func (e *Embedded) expireKeys() {
 	ticks := time.NewTicker(expiryInterval)
 	defer ticks.Stop()
@@ -91,7 +89,7 @@ func (e *Embedded) expireKeys() {
 	}
 }
 
-// taken says what to do about an address that is in use, by what answers there.
+// taken returns what to do about an address that is in use, by what answers there.
 func taken(ctx context.Context, address string) string {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()

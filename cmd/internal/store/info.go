@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// minVersion is the oldest Redis that has what the scripts use.
+// minVersion is the oldest Redis with the features that the scripts use.
 const minVersion = "7.0"
 
 // minMajor is the major number of minVersion.
@@ -22,8 +22,8 @@ func parseInfo(text string) map[string]string {
 	return info
 }
 
-// tooOld says whether a version such as 6.2.14 is before minVersion. One that
-// does not begin with a number is given the benefit of the doubt.
+// tooOld reports whether a version such as 6.2.14 is before minVersion. A version that
+// does not begin with a number is not too old.
 func tooOld(version string) bool {
 	major, _, _ := strings.Cut(version, ".")
 	n, err := strconv.Atoi(major)

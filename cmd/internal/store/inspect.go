@@ -18,41 +18,39 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/store"
 )
 
-// inspectTimeout bounds Inspect, repeated attempts included.
+// inspectTimeout bounds Inspect, including repeated attempts.
 const inspectTimeout = 15 * time.Second
 
-// probeKey is a key that nobody has: deleting it shows whether the server
-// takes writes, and changes nothing.
+// probeKey never exists: deleting it shows whether the server takes writes, and changes
+// nothing.
 const probeKey = "sendlimit:probe"
 
-// Report is what Inspect found out about a store that can be used.
+// Report is what Inspect found out about a usable store.
 type Report struct {
-	// Nodes is every server that was asked, by address: one, or all masters of
-	// a cluster.
+	// Nodes are the servers, by address: one, or all masters of a cluster.
 	Nodes []Node
-	// Warnings are sentences about what could not be found out.
+	// Warnings are sentences about what could not be checked.
 	Warnings []string
 }
 
 // Node is one server of the store.
 type Node struct {
 	Address string
-	// Version is that of the Redis it is or stands in for; empty where it does
-	// not say, as the embedded store.
+	// Version is its Redis version, or the one it emulates; empty if unknown, as for
+	// the embedded store.
 	Version string
-	// Eviction is its maxmemory-policy; empty where it does not say.
+	// Eviction is its maxmemory-policy; empty if unknown.
 	Eviction string
-	// Replicas is how many replicas are connected to it; -1 where it does not
-	// say.
+	// Replicas is how many replicas are connected to it; -1 if unknown.
 	Replicas int
 }
 
-// Inspect looks whether programs can work with a store: whether it can be
-// reached and logged in to, is not loading, takes writes, is what the URL says
-// it is, and is new enough. What its rights don't let it see becomes a warning.
+// Inspect checks whether programs can work with a store: it can be reached, accepts the
+// login, is not loading, takes writes, is of the kind that the URL says, and is new
+// enough. What it has no right to check becomes a warning.
 //
-// An error has a *sendlimit.UnavailableError in its chain, except where ctx
-// was canceled or the server is none of Redis.
+// The error wraps a *fault.UnavailableError, unless ctx was canceled or the server is not
+// Redis.
 func Inspect(ctx context.Context, client redis.UniversalClient) (Report, error) {
 	ctx, cancel := context.WithTimeout(ctx, inspectTimeout)
 	defer cancel()
@@ -67,8 +65,8 @@ func Inspect(ctx context.Context, client redis.UniversalClient) (Report, error) 
 	if err != nil {
 		return Report{}, err
 	}
-	// Only a write shows a read-only server whose role could not be seen. A
-	// user whose rights don't reach this key is none the wiser.
+	// Only a write reveals a read-only server whose role is not visible. Without the
+	// right to write this key, that stays unknown.
 	err = client.Del(ctx, probeKey).Err()
 	if err != nil && !redis.IsPermissionError(err) {
 		return Report{}, explain(err)
@@ -78,9 +76,8 @@ func Inspect(ctx context.Context, client redis.UniversalClient) (Report, error) 
 	return report.Report, nil
 }
 
-// RefuseEviction returns an error when a server of the store throws keys away
-// once its memory is full, and with them scheduled messages and limits. It is
-// nil where that can't be seen.
+// RefuseEviction returns an error if a server of the store evicts keys when its memory is
+// full: scheduled messages and limits would be lost. It returns nil if that is unknown.
 func (r Report) RefuseEviction() error {
 	for _, n := range r.Nodes {
 		if n.Eviction != "" && n.Eviction != "noeviction" {
@@ -91,8 +88,7 @@ func (r Report) RefuseEviction() error {
 	return nil
 }
 
-// LacksReplicas returns the servers of the store that have fewer replicas than
-// wanted.
+// LacksReplicas returns the servers of the store with fewer replicas than wanted.
 func (r Report) LacksReplicas(wanted int) []Node {
 	var lacking []Node
 	for _, n := range r.Nodes {
@@ -103,12 +99,12 @@ func (r Report) LacksReplicas(wanted int) []Node {
 	return lacking
 }
 
-// unfit says that a store which answers can't be used as it is.
+// unfit returns the error for a store that answers but can't be used.
 func unfit(format string, args ...any) error {
 	return &fault.UnavailableError{Detail: fmt.Sprintf(format, args...)}
 }
 
-// collector gathers a report, from several masters at the same time.
+// collector gathers a report from several masters at a time.
 type collector struct {
 	Report
 
@@ -143,7 +139,7 @@ func (c *collector) cluster(ctx context.Context, client *redis.ClusterClient) er
 
 // inspect looks at one server, and returns what its INFO says.
 func (c *collector) inspect(ctx context.Context, client redis.Cmdable, address string) (map[string]string, error) {
-	// INFO can be forbidden, PING is not.
+	// A user may lack the right for INFO.
 	if err := client.Ping(ctx).Err(); err != nil {
 		return nil, explain(err)
 	}
@@ -189,12 +185,10 @@ func (c *collector) add(node Node, warning string) {
 	}
 }
 
-// failoverAddress is what the client library has in the place of an address
-// where the Sentinels tell it.
+// failoverAddress is the client library's placeholder for an address from Sentinels.
 const failoverAddress = "FailoverClient"
 
-// explain is sendlimit.Unavailable for a first look, where two more things can
-// be said.
+// explain is store.Explain for a first look, with two more hints.
 func explain(err error) error {
 	if err == nil {
 		return nil
@@ -212,6 +206,6 @@ func explain(err error) error {
 	return fmt.Errorf("looking at the store: %w", store.Explain(err, "asking Redis"))
 }
 
-// howToStart completes "start one with" for who has set no URL.
+// howToStart completes "start one with" if no URL is set.
 const howToStart = `"go run ./cmd/worker" (embedded, for trying out), or set REDIS_URL,` +
 	` such as redis://127.0.0.1:6379 after "docker compose up -d redis"`

@@ -13,37 +13,37 @@ import (
 
 // How the client behaves unless the URL says otherwise.
 const (
-	// poolSize leaves room for 64 concurrent callers and for the queue's own
-	// goroutines beside them. Connections are made when they are needed.
+	// poolSize has room for 64 concurrent callers and the queue's goroutines.
+	// Connections are opened when they are needed.
 	poolSize = 128
-	// poolTimeout is how long a caller waits when all of them are busy.
+	// poolTimeout is how long a caller waits when all connections are busy.
 	poolTimeout = 4 * time.Second
-	// dialTimeout bounds one attempt to connect. The client tries again with
-	// each of its retries, so it dials once in each.
+	// dialTimeout bounds one attempt to connect. The client dials once in each of its
+	// retries.
 	dialTimeout   = 3 * time.Second
 	dialerRetries = 1
-	// ioTimeout bounds one write or read. Scripts answer within milliseconds;
-	// past this the command may have been carried out, and is repeated.
+	// ioTimeout bounds one write or read. Scripts answer within milliseconds. After the
+	// timeout the command may have run, and is repeated.
 	ioTimeout = 3 * time.Second
-	// maxRetries repeats a command that failed on the way, with waits from 10
-	// ms to half a second. Every script gives the same answer when repeated.
+	// maxRetries is how often a command is repeated after a failed connection, with
+	// waits from 10 ms to half a second. A repeated script gives the same answer.
 	maxRetries      = 3
 	maxRetryBackoff = 500 * time.Millisecond
 )
 
-// Options says how to open a store. The zero value is usable.
+// Options configure Open. The zero value is usable.
 type Options struct {
-	// Logger gets what the client library has to say, at debug level: a
-	// failure that matters comes back as an error too. Nil discards it.
+	// Logger receives the log of the client library at debug level: a failure that
+	// matters is returned as an error too. Nil discards it.
 	Logger *slog.Logger
 }
 
-// Open returns a client for the store that the URL names; "" is the embedded
-// store. It connects with the first command. An error is a
-// *sendlimit.InvalidError for redis_url, without the password.
+// Open returns a client for the store of a URL; "" means the embedded store. It connects
+// with the first command. The error is a *fault.InvalidError for redis_url, without the
+// password.
 //
-// Deadlines of a caller's context hold for every command. The client library
-// has one logger for all its clients, which Open sets.
+// Every command obeys the deadline of its context. The client library has one logger for
+// all clients, which Open sets.
 func Open(url string, options Options) (redis.UniversalClient, error) {
 	to, problem := parseURL(url)
 	if problem != nil {
@@ -86,7 +86,7 @@ func tune(o *redis.Options) {
 	setDefault(&o.MaxRetryBackoff, maxRetryBackoff)
 	o.DialerRetries = dialerRetries
 	o.ContextTimeoutEnabled = true
-	// Neither is of use here, and older servers answer both with an error.
+	// Both are useless here, and older servers answer them with an error.
 	o.DisableIdentity = true
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
@@ -110,7 +110,7 @@ func tuneCluster(o *redis.ClusterOptions) {
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
 }
 
-// setDefault keeps what the URL has set.
+// setDefault sets a field that the URL has not set.
 func setDefault[T comparable](field *T, value T) {
 	var zero T
 	if *field == zero {
@@ -118,10 +118,10 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// clientLogger passes the client library's lines on.
+// clientLogger passes on the client library's log.
 type clientLogger struct{ logger *slog.Logger }
 
-// Printf is the one method that the library asks for.
+// Printf implements the logger of the client library.
 func (l clientLogger) Printf(ctx context.Context, format string, args ...any) {
 	if l.logger.Enabled(ctx, slog.LevelDebug) {
 		l.logger.DebugContext(ctx, "redis client", "line", fmt.Sprintf(format, args...))

@@ -6,14 +6,14 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// BackendOptions returns the options of a backend from the settings: the same in every
+// BackendOptions returns the options of a backend for the settings, the same in every
 // program.
 func BackendOptions(c config.Config) backend.Options {
 	return backend.Options{Prefix: c.Prefix, Reach: c.Reach, KeepRecords: c.KeepRecords, ExpireAfter: c.ExpireAfter}
 }
 
-// SubmitterOptions returns the options of a submitter from the settings: the same in
-// every program.
+// SubmitterOptions returns the options of a submitter for the settings, the same in every
+// program.
 func SubmitterOptions(c config.Config) submit.Options {
 	return submit.Options{StoreFullAt: c.StoreFullAt, WaitReplicas: c.WaitReplicas, WaitReplicasTimeout: c.WaitReplicasTimeout}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// Schemes of servers that the client library has no URL of its own for.
+// Schemes of URLs that the client library does not know.
 const (
 	sentinelScheme = "redis-sentinel://"
 	clusterScheme  = "redis-cluster://"
@@ -25,16 +25,15 @@ func ValidURL(c config.Config) *fault.InvalidError {
 	return problem
 }
 
-// target is what a URL leads to: one of the three.
+// target has the options of a URL: one of the three.
 type target struct {
 	single   *redis.Options
 	sentinel *redis.FailoverOptions
 	cluster  *redis.ClusterOptions
 }
 
-// parseURL reads the URL of a store; "" is the embedded one. What the parsers
-// say is never passed on, since it repeats parts of the URL, of which any may
-// be the password.
+// parseURL reads the URL of a store; "" means the embedded one. It never passes on the
+// parsers' errors: they repeat parts of the URL, and any part may be the password.
 func parseURL(s string) (target, *fault.InvalidError) {
 	if s == "" {
 		s = "redis://" + EmbeddedAddress
@@ -54,7 +53,7 @@ func parseURL(s string) (target, *fault.InvalidError) {
 		return target{single: options}, nil
 	case "unix://":
 		options, err := redis.ParseURL(s)
-		if err != nil || host(s) != "" { // unix://run/redis.sock has one: "run"
+		if err != nil || host(s) != "" { // unix://run/redis.sock has the host "run"
 			return reject("a URL such as unix://USER:PASSWORD@/path/to/redis.sock?db=0" + encoded)
 		}
 		return target{single: options}, nil
@@ -75,7 +74,8 @@ func parseURL(s string) (target, *fault.InvalidError) {
 	return reject("a URL that begins with redis://, rediss://, unix://, redis-sentinel:// or redis-cluster://")
 }
 
-// host is the host of a URL, where the client library would put a default.
+// host returns the host of a URL, "" if it has none. The client library would use a
+// default.
 func host(s string) string {
 	u, err := url.Parse(s)
 	if err != nil {
@@ -121,7 +121,7 @@ func parseCluster(s string) (*redis.ClusterOptions, bool) {
 	return &redis.ClusterOptions{Addrs: many.addresses, Username: many.user, Password: many.password}, true
 }
 
-// manyHosts is a URL with several hosts, which net/url does not know.
+// manyHosts is a URL with several hosts, which net/url can't parse.
 type manyHosts struct {
 	user, password string
 	addresses      []string
@@ -140,7 +140,7 @@ func parseMany(s, scheme, port string) (manyHosts, bool) {
 	if at := strings.LastIndexByte(authority, '@'); at >= 0 {
 		credentials, hosts = authority[:at+1], authority[at+1:]
 	}
-	// The rest of it, around one host in the place of all.
+	// Parse the URL with one host in place of all.
 	u, err := url.Parse("redis://" + credentials + "host" + rest)
 	if err != nil || u.Fragment != "" {
 		return manyHosts{}, false
@@ -164,7 +164,7 @@ func parseMany(s, scheme, port string) (manyHosts, bool) {
 	return many, true
 }
 
-// withPort completes a host with the port, where it has none.
+// withPort adds the port to a host that has none.
 func withPort(host, port string) (string, bool) {
 	u, err := url.Parse("redis://" + host)
 	if err != nil || u.Host != host || u.Hostname() == "" {

@@ -8,26 +8,26 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// Bucket is what is counted in a stretch of time, Until not included.
+// Bucket counts the outcomes from From to before Until.
 type Bucket struct {
 	From  message.Time `json:"from"`
 	Until message.Time `json:"until"`
 	Count
 }
 
-// Buckets are stretches of time, one after the other.
+// Buckets are consecutive stretches of time.
 type Buckets struct {
-	// Width is that of each bucket: days with a clock change differ.
+	// Width is the usual width of a bucket: days with a clock change differ.
 	Width time.Duration
 	All   []Bucket
 }
 
-// most is how many buckets there are at most: what fits a screen.
+// most is the largest number of buckets: it fits a screen.
 const most = 32
 
-// Buckets puts what is counted into at most 32 buckets that begin with a round
-// time in the zone; weeks begin on Monday. Their width is the smallest that is
-// enough. Without outcomes there are none.
+// Buckets returns the counts in at most 32 buckets that begin at a round time in the zone;
+// weeks begin on Monday. It uses the smallest width that suffices. Without outcomes there
+// are no buckets.
 func (h *Histogram) Buckets(zone *time.Location) Buckets {
 	if len(h.counts) == 0 {
 		return Buckets{}
@@ -51,7 +51,7 @@ func (h *Histogram) Buckets(zone *time.Location) Buckets {
 	return b
 }
 
-// time is the beginning of a grain.
+// time returns the start of a grain.
 func (h *Histogram) time(grain int64) time.Time {
 	return time.UnixMilli(grain * h.grain().Milliseconds())
 }

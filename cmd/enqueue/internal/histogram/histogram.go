@@ -1,6 +1,6 @@
-// Package histogram counts the outcomes of a campaign over time: how many
-// messages would be sent when, and how many are refused. Its memory is bounded,
-// and what span it is about need not be known beforehand.
+// Package histogram counts the outcomes of a campaign over time: how many messages would
+// be sent when, and how many are refused. Its memory is bounded. It need not know the time
+// span beforehand.
 package histogram
 
 import (
@@ -9,23 +9,22 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// Count is how many outcomes there are in some stretch of time.
+// Count counts the outcomes in a stretch of time.
 type Count struct {
-	Accepted int `json:"accepted"` // by their send times; shifted ones included
-	Shifted  int `json:"shifted"`  // of those accepted
-	Refused  int `json:"refused"`  // by the time that was asked for
+	Accepted int `json:"accepted"` // by send time, including shifted ones
+	Shifted  int `json:"shifted"`  // of the accepted ones
+	Refused  int `json:"refused"`  // by requested time
 }
 
 // Histogram counts outcomes. The zero value has none.
 type Histogram struct {
-	counts map[int64]Count // by the number of their grain since 1970
+	counts map[int64]Count // by the number of the grain since 1970
 	coarse bool
 }
 
-// Outcomes are counted by the minute, as long as they are in few of them, and
-// by quarters of an hour after that. Both make up the hours and days of every
-// time zone, and of the second there are some 35,000 in the longest reach of
-// schedules.
+// Outcomes are counted by the minute while they lie in few minutes, and by the quarter of
+// an hour after that. Hours and days of every time zone consist of both. The longest reach
+// has some 35,000 quarters.
 const (
 	fineGrain   = time.Minute
 	coarseGrain = 15 * time.Minute
@@ -39,8 +38,7 @@ func (h *Histogram) grain() time.Duration {
 	return fineGrain
 }
 
-// Add counts an outcome that is new: one that was accepted before is no part of
-// the campaign any more.
+// Add counts a new outcome. It ignores a replayed one, which is not part of the campaign.
 func (h *Histogram) Add(o message.Outcome) {
 	if o.SendAt.IsZero() || o.Replayed {
 		return
@@ -66,7 +64,7 @@ func (h *Histogram) add(at time.Time, n Count) {
 	}
 }
 
-// coarsen puts the minutes of each quarter of an hour together.
+// coarsen merges the minutes of each quarter of an hour.
 func (h *Histogram) coarsen() {
 	coarse := make(map[int64]Count, len(h.counts))
 	for grain, n := range h.counts {
@@ -80,7 +78,7 @@ func (c Count) plus(n Count) Count {
 	return Count{c.Accepted + n.Accepted, c.Shifted + n.Shifted, c.Refused + n.Refused}
 }
 
-// floor divides, and rounds down also below zero.
+// floor divides and rounds down, also below zero.
 func floor(n, by int64) int64 {
 	if n < 0 {
 		return -((-n + by - 1) / by)

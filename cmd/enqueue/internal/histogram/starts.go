@@ -2,10 +2,10 @@ package histogram
 
 import "time"
 
-// day is one without a clock change.
+// day is a day without a clock change.
 const day = 24 * time.Hour
 
-// width is the nth length that buckets may have, ascending.
+// width returns the nth width that buckets may have, ascending.
 func width(n int) time.Duration {
 	round := []time.Duration{
 		time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
@@ -18,9 +18,8 @@ func width(n int) time.Duration {
 	return round[len(round)-1] << (n - len(round) + 1)
 }
 
-// startsOf returns the width of buckets in the zone of first, their beginnings
-// from that of the one with first to that of the one with last, and where that
-// one ends.
+// startsOf returns the width of buckets in the zone of first, and their starts: from the
+// bucket with first to the bucket with last, and the end of that.
 func startsOf(first, last time.Time) (time.Duration, []time.Time) {
 	for n := 0; ; n++ {
 		w := width(n)
@@ -42,17 +41,17 @@ func startsOf(first, last time.Time) (time.Duration, []time.Time) {
 	}
 }
 
-// byElapsed gives the beginnings of stretches of an hour at most, from the one
-// that has first on. An hour that clocks repeat is two of them.
+// byElapsed returns the starts of buckets of at most an hour, from the one with first on.
+// An hour that clocks repeat is two buckets.
 func byElapsed(first time.Time, w time.Duration) func(i int) time.Time {
-	// By the clock of the zone, whose offset need not be whole hours.
+	// By the zone's clock: its offset need not be whole hours.
 	into := time.Duration(first.Minute())*time.Minute + time.Duration(first.Second())*time.Second + time.Duration(first.Nanosecond())
 	start := first.Add(-into % w)
 	return func(i int) time.Time { return start.Add(time.Duration(i) * w) }
 }
 
-// byClock gives the beginnings of longer stretches by what clocks show then:
-// 0:00, 6:00 and so on, whatever clock changes are in between.
+// byClock returns the starts of longer buckets by what clocks show: 0:00, 6:00 and so on,
+// across clock changes.
 func byClock(first time.Time, w time.Duration) func(i int) time.Time {
 	year, month, date := first.Date()
 	hour := 0
@@ -63,13 +62,12 @@ func byClock(first time.Time, w time.Duration) func(i int) time.Time {
 	case w >= 7*day:
 		date -= (int(first.Weekday()) + 6) % 7 // Monday
 	}
-	// As if it were UTC, where no clock is changed.
+	// As if in UTC, which has no clock changes.
 	shown := time.Date(year, month, date, hour, 0, 0, 0, time.UTC)
 	return func(i int) time.Time { return showing(shown.Add(time.Duration(i)*w), first.Location()) }
 }
 
-// showing is when clocks in the zone first show a time, or, where they skip it,
-// when they do so.
+// showing returns when clocks in the zone first show a time, or when they skip it.
 func showing(clock time.Time, zone *time.Location) time.Time {
 	t := time.Date(clock.Year(), clock.Month(), clock.Day(), clock.Hour(), 0, 0, 0, zone)
 	_, offset := t.Zone()

@@ -8,10 +8,10 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// autoID is the id of a message that has none: derived from what it says and
-// from how many such messages came before it in the file, so that the same file
-// gives the same ids, whatever other lines are in between. It is pinned for
-// ever: files are run again after years, by newer programs.
+// autoID returns the id of a message that has none. It depends on the content and on how
+// many equal messages came before in the file, so that the same file gives the same ids,
+// whatever lines are in between. It never changes: files are run again after years, by
+// newer programs.
 func autoID(content ordinal.Key, nth uint32) string {
 	id := "auto-" + hex.EncodeToString(content[:])
 	if nth > 1 {
@@ -20,5 +20,5 @@ func autoID(content ordinal.Key, nth uint32) string {
 	return id
 }
 
-// contentOf is what messages have in common that say the same.
+// contentOf returns the same key for messages with the same content.
 func contentOf(m message.Message) ordinal.Key { return message.Fingerprint(m) }

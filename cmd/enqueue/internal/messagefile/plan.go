@@ -7,11 +7,10 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// Plan is what a dry run says of a campaign beside its Summary: when messages
-// would be sent.
+// Plan is what a dry run adds to a Summary: when messages would be sent.
 type Plan struct {
-	Zone     *time.Location // by whose clock times are put together; nil means UTC
-	JudgedBy string         // other rules than the store's; "" for those
+	Zone     *time.Location // whose clock groups times; nil means UTC
+	JudgedBy string         // other rules than the store's; "" means the store's
 
 	times  histogram.Histogram
 	shifts shifts
@@ -24,7 +23,7 @@ func (p *Plan) add(o message.Outcome) {
 	}
 }
 
-// Buckets is the campaign over time.
+// Buckets returns the campaign over time.
 func (p *Plan) Buckets() histogram.Buckets {
 	zone := p.Zone
 	if zone == nil {

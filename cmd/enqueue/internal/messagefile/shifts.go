@@ -10,8 +10,8 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 )
 
-// shifts says how much later than asked for messages are, in memory that is
-// bounded: three digits of each length of time are kept.
+// shifts counts how much later than requested messages are. Its memory is bounded, as it
+// keeps three digits of each duration.
 type shifts struct {
 	counts map[int64]int // by ms, rounded up
 	total  int
@@ -31,8 +31,8 @@ func (s *shifts) add(by time.Duration) {
 	s.most = max(s.most, by)
 }
 
-// quantile is the shortest shift that so many percent of all are not longer than, or
-// up to a hundredth more. There has to be one.
+// quantile returns the shortest duration that percent of all shifts do not exceed, or up to
+// 1 % more. There must be a shift.
 func (s *shifts) quantile(percent int) time.Duration {
 	seen := 0
 	for _, ms := range slices.Sorted(maps.Keys(s.counts)) {
@@ -43,15 +43,15 @@ func (s *shifts) quantile(percent int) time.Duration {
 	return s.most
 }
 
-// ShiftedBy is how much later than asked for shifted messages would be sent, in
-// seconds.
+// ShiftedBy is how much later than requested shifted messages would be sent, in seconds.
+// Median and P90 may be up to 1 % too large.
 type ShiftedBy struct {
-	Median float64 `json:"median"` // or up to 1 % more, as is P90
-	P90    float64 `json:"p90"`    // nine in ten by no more than that
+	Median float64 `json:"median"`
+	P90    float64 `json:"p90"` // nine in ten are shifted by at most this
 	Max    float64 `json:"max"`
 }
 
-// summary is nil where nothing was shifted.
+// summary returns nil if nothing was shifted.
 func (s *shifts) summary() *ShiftedBy {
 	if s.total == 0 {
 		return nil
@@ -60,7 +60,7 @@ func (s *shifts) summary() *ShiftedBy {
 	return &ShiftedBy{Median: seconds(s.quantile(50)), P90: seconds(s.quantile(90)), Max: seconds(s.most)}
 }
 
-// String says it for a person.
+// String returns a sentence for a person.
 func (s *ShiftedBy) String() string {
 	in := func(seconds float64) time.Duration { return time.Duration(math.Round(seconds*1000)) * time.Millisecond }
 	most := in(s.Max)
@@ -68,7 +68,7 @@ func (s *ShiftedBy) String() string {
 	return fmt.Sprintf("half of them by up to %s, nine in ten by up to %s, the furthest by %s", upTo(s.Median), upTo(s.P90), cli.FormatDuration(most))
 }
 
-// roundedUp is a length of time of which nothing is cut off when it is formatted.
+// roundedUp rounds a duration up so that cli.FormatDuration cuts nothing off.
 func roundedUp(d time.Duration) time.Duration {
 	unit := time.Millisecond
 	switch {

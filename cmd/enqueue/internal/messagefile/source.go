@@ -15,12 +15,12 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// Fill is what lines get that lack it.
+// Fill has the values for fields that a line lacks.
 type Fill struct {
 	Title, Body, Category string
 }
 
-// Columns names the fields that are filled in.
+// Columns returns the fields that a CSV file may lack, as they are filled in.
 func (f Fill) Columns() []string {
 	var names []string
 	for name, text := range map[string]string{"title": f.Title, "body": f.Body} {
@@ -38,34 +38,34 @@ func (f Fill) in(draft *message.Draft) {
 	draft.Category = cmp.Or(draft.Category, f.Category)
 }
 
-// Source makes messages of the records of a file.
+// Source turns the records of a file into messages.
 type Source struct {
 	records *input.Reader
 	fill    Fill
 	zone    string
 	from    int
 
-	mu      sync.Mutex // over what follows: bulk.Run does not wait for a Next that hangs
+	mu      sync.Mutex // guards the fields below: bulk.Run does not wait for a Next that hangs
 	counter *ordinal.Counter
 	closed  bool
 }
 
 var errClosed = errors.New("the file was closed")
 
-// keysInMemory is how many different lines without an id are counted in
-// memory, some 10 MB of it.
+// keysInMemory is how many different lines without an id are counted in memory: about
+// 10 MB.
 const keysInMemory = 1 << 18
 
-// NewSource returns the messages of a file from a line on. Local times in it
-// are of the zone, an IANA name; "" allows none. Close it.
+// NewSource returns the messages of a file from a line on. Local times are in zone, an
+// IANA name; "" allows no local times. Close it.
 func NewSource(records *input.Reader, fill Fill, zone string, from int) *Source {
 	return &Source{
 		records: records, fill: fill, zone: zone, from: from, counter: ordinal.NewCounter(keysInMemory, ""),
 	}
 }
 
-// Next returns the next line. The error is io.EOF at the end; any other says
-// that there can be no more.
+// Next returns the next line. The error is io.EOF at the end. After any other error there
+// are no more lines.
 func (s *Source) Next() (bulk.Line, error) {
 	for {
 		record, err := s.records.Next()
@@ -76,7 +76,7 @@ func (s *Source) Next() (bulk.Line, error) {
 			return bulk.Line{}, fmt.Errorf("reading the file: %w", err)
 		}
 		line, err := s.line(record)
-		// Lines before the first count all the same where ids are derived.
+		// Lines before s.from still count for derived ids.
 		if err != nil || line.Number >= s.from {
 			return line, err
 		}
@@ -107,8 +107,8 @@ func (s *Source) deriveID(m message.Message) (string, error) {
 	return autoID(content, nth), nil
 }
 
-// parseTime reads a time as a file may have it. A time from now on is none: it
-// would be another one whenever the file is run.
+// parseTime reads a time of a file. It rejects a time relative to now, which would differ
+// in each run.
 func (s *Source) parseTime(text string) (at time.Time, now bool, err error) {
 	at, now, err = message.ParseTime(text)
 	if err == nil || !startsWithDate(text) {
@@ -121,13 +121,13 @@ func (s *Source) parseTime(text string) (at time.Time, now bool, err error) {
 	return when.At, false, nil
 }
 
-// startsWithDate tells what is meant as a local time from what is no time.
+// startsWithDate reports whether a text is meant as a local time.
 func startsWithDate(text string) bool {
 	return len(text) > len("2006-01-02") && text[4] == '-' && text[7] == '-'
 }
 
-// Close removes what the source has in the file system. It does not wait for a
-// call of Next, which fails then.
+// Close removes the temporary file of the source. It does not wait for a call of Next,
+// which then fails.
 func (s *Source) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

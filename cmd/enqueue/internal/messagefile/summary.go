@@ -17,35 +17,34 @@ import (
 
 // Summary counts the outcomes of a file. Its JSON is part of the contract.
 type Summary struct {
-	Lines    int `json:"lines"`    // that have an outcome
-	Accepted int `json:"accepted"` // new ones, shifted included
+	Lines    int `json:"lines"`    // with an outcome
+	Accepted int `json:"accepted"` // new ones, including shifted
 	Replayed int `json:"replayed"`
-	Shifted  int `json:"shifted"` // of those accepted
+	Shifted  int `json:"shifted"` // of the accepted ones
 	Refused  int `json:"refused"`
 	Invalid  int `json:"invalid"`
-	Errors   int `json:"errors"`   // lines that were not judged, since the store failed or nobody knows by which rules
-	Recorded int `json:"recorded"` // sends that are over: new ones, forgotten included
-	// RefusedByRule counts a refusal under the first rule that it would have
-	// broken.
+	Errors   int `json:"errors"`   // lines that were not judged: the store failed, or the rules are not known
+	Recorded int `json:"recorded"` // past sends: new ones, including forgotten
+	// RefusedByRule counts a refusal under the first rule that it would break.
 	RefusedByRule map[string]int `json:"refused_by_rule"`
 	// RefusedByCode counts the other refusals, such as those in quiet hours.
 	RefusedByCode map[string]int `json:"refused_by_code,omitempty"`
-	// ShiftedBy, Histogram and JudgedBy are what a dry run says beside.
+	// ShiftedBy, Histogram and JudgedBy are for a dry run.
 	ShiftedBy *ShiftedBy         `json:"shifted_by_seconds,omitempty"`
 	Histogram []histogram.Bucket `json:"histogram,omitempty"`
 	JudgedBy  string             `json:"judged_by,omitempty"` // other rules than the store's
 	Seconds   float64            `json:"seconds"`
 
-	// Failure says in a few words why Errors have no outcome.
+	// Failure says briefly why Errors have no outcome.
 	Failure string `json:"-"`
 
-	// Sent says that the lines are sends that are over.
+	// Sent means that the lines are past sends.
 	Sent bool `json:"-"`
 
-	// Plan is of a dry run, otherwise nil.
+	// Plan is for a dry run, otherwise nil.
 	Plan *Plan `json:"-"`
 
-	forgotten int // of those recorded: older than any rule looks back
+	forgotten int // of the recorded ones: older than any rule looks back
 }
 
 // Add counts an outcome.
@@ -95,7 +94,7 @@ func count(counts *map[string]int, name string) {
 	(*counts)[name]++
 }
 
-// Finish notes how long it all took, and makes the JSON complete.
+// Finish stores how long everything took, and completes the JSON.
 func (s *Summary) Finish(took time.Duration) {
 	s.Seconds = math.Round(took.Seconds()*1000) / 1000
 	if s.RefusedByRule == nil {
@@ -168,7 +167,7 @@ func (s *Summary) rate() string {
 	return fmt.Sprintf(", %s a second", cli.Thousands(int(float64(s.Lines+s.Errors)/s.Seconds)))
 }
 
-// Lines is a number of lines in words.
+// Lines returns a number of lines in words.
 func Lines(n int) string {
 	if n == 1 {
 		return "1 line"
@@ -183,10 +182,10 @@ type row struct {
 	note  string
 }
 
-// of is a note about n of a count, none where n is zero.
+// of returns a note about n of a count, "" if n is zero.
 func of(n int, what string) string { return note(n, cli.Thousands(n)+" "+what) }
 
-// note is a note about a count, none where it is zero.
+// note returns a note about a count, "" if it is zero.
 func note(n int, what string) string {
 	if n == 0 {
 		return ""
@@ -194,7 +193,7 @@ func note(n int, what string) string {
 	return what
 }
 
-// descending lists counts, the largest first.
+// descending returns counts as rows, the largest first.
 func descending(counts map[string]int) []row {
 	rows := make([]row, 0, len(counts))
 	for _, name := range slices.Sorted(maps.Keys(counts)) {

@@ -1,11 +1,10 @@
-// Package ordinal counts how often it has seen each of many keys, in memory
-// that does not grow with their number: past a bound it counts in a table in a
-// temporary file.
+// Package ordinal counts how often it has seen each of many keys. Its memory is bounded:
+// past a bound it counts in a table in a temporary file.
 package ordinal
 
 import "fmt"
 
-// Key is what is counted: a hash, so that keys are spread evenly.
+// Key is a counted key. It must be a hash, so that keys are spread evenly.
 type Key [16]byte
 
 // Counter counts keys. It is not safe for concurrent use.
@@ -13,17 +12,17 @@ type Counter struct {
 	bound  int
 	folder string
 	memory map[Key]uint32
-	table  *table // once memory had as many keys as it may
+	table  *table // used once memory is full
 }
 
-// NewCounter returns a counter that holds so many keys in memory, and more of
-// them in a file in the folder, "" for that of temporary files. Close it.
+// NewCounter returns a counter that holds inMemory keys in memory, and more in a file in
+// the folder, "" for that of temporary files. Close it.
 func NewCounter(inMemory int, folder string) *Counter {
 	return &Counter{bound: inMemory, folder: folder, memory: make(map[Key]uint32)}
 }
 
-// Next counts a key and returns how often it has been counted by now: 1 for
-// the first time. An error is one of the file, and leaves the counter as it is.
+// Next counts a key and returns its count: 1 for the first time. The error is one of the
+// file, and then nothing is counted.
 func (c *Counter) Next(key Key) (uint32, error) {
 	if c.table != nil {
 		return c.table.next(key)
@@ -38,7 +37,7 @@ func (c *Counter) Next(key Key) (uint32, error) {
 	return c.table.next(key)
 }
 
-// spill moves all that is counted into a file.
+// spill moves all counts into a file.
 func (c *Counter) spill() error {
 	t, err := newTable(c.folder, 4*c.bound)
 	if err != nil {
@@ -46,7 +45,7 @@ func (c *Counter) spill() error {
 	}
 	for key, n := range c.memory {
 		if err := t.put(key, n); err != nil {
-			_ = t.close() // what went wrong first says more
+			_ = t.close() // the first error says more
 			return err
 		}
 	}

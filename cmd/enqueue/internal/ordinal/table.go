@@ -10,13 +10,13 @@ import (
 	"os"
 )
 
-// table is a hash table in a file that has no name any more, so that nothing
-// is left of it however the program ends. A key is in the slot that its first
-// bytes choose, or in one of those after it; a free slot is all zeros.
+// table is a hash table in a file whose name was removed, so that nothing is left however
+// the program ends. A key is in the slot that its first bytes choose, or in a later one; a
+// free slot is all zeros.
 type table struct {
 	folder string
 	file   *os.File
-	named  bool   // where files can't lose their name while they are open
+	named  bool   // the system can't remove the name of an open file
 	slots  uint64 // a power of two
 	used   uint64
 }
@@ -31,7 +31,7 @@ func (s *slot) setCount(n uint32)   { binary.LittleEndian.PutUint32(s[len(Key{})
 func (s *slot) key() Key            { return Key(s[:len(Key{})]) }
 func (s *slot) set(k Key, n uint32) { copy(s[:], k[:]); s.setCount(n) }
 
-// newTable makes a table with at least so many slots.
+// newTable returns a table with at least slots slots.
 func newTable(folder string, slots int) (*table, error) {
 	file, err := os.CreateTemp(folder, "enqueue-*.lines")
 	if err != nil {
@@ -39,14 +39,14 @@ func newTable(folder string, slots int) (*table, error) {
 	}
 	t := &table{folder: folder, file: file, slots: 1 << bits.Len(uint(max(slots, 1)-1))}
 	t.named = os.Remove(file.Name()) != nil
-	// The file has holes where nothing was written, which read as zeros.
+	// What was never written reads as zeros.
 	if err := file.Truncate(int64(t.slots) * int64(slotSize)); err != nil { //nolint:gosec // less than 2^63 by far
 		return nil, errors.Join(fmt.Errorf("making a table of lines: %w", err), t.close())
 	}
 	return t, nil
 }
 
-// next counts a key.
+// next counts a key and returns its count.
 func (t *table) next(key Key) (uint32, error) {
 	s, at, err := t.find(key)
 	if err != nil {
@@ -68,7 +68,7 @@ func (t *table) next(key Key) (uint32, error) {
 	return n, nil
 }
 
-// put sets the count of a key that the table does not have, and has room for.
+// put adds a new key with its count. The table must have room.
 func (t *table) put(key Key, n uint32) error {
 	_, at, err := t.find(key)
 	if err != nil {

@@ -10,11 +10,11 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 )
 
-// leastBar is how many columns the bars of a histogram have at least.
+// leastBar is the smallest number of columns for the bars of a histogram.
 const leastBar = 10
 
-// Histogram draws a campaign over time, a row for each bucket, and nothing where
-// there is none:
+// Histogram draws a campaign over time, a row for each bucket, and nothing without
+// buckets:
 //
 //	by send time in UTC, 1 hour a row
 //
@@ -64,8 +64,8 @@ func Histogram(w io.Writer, s Style, b histogram.Buckets) error {
 	return writeLines(w, append(lines, "", s.histogramLegend(total)))
 }
 
-// column draws the bar of a bucket. Whatever there is has a cell at least, as far
-// as there are cells.
+// column draws the bar of a bucket. Each part that is not zero has at least a cell, if
+// there are enough cells.
 func (s Style) column(n histogram.Count, most, columns int) string {
 	g := s.glyphs()
 	cells, shifted := share(n.Accepted, most, columns), 0
@@ -81,8 +81,8 @@ func (s Style) column(n histogram.Count, most, columns int) string {
 		s.Palette.Yellow(strings.Repeat(string(g.shifted), shifted)) + strings.Repeat(" ", columns-cells)
 }
 
-// share is how many of the cells a part of a whole gets: one at least, unless it
-// is nothing.
+// share returns how many of the cells a part of a whole gets: at least one, unless the part
+// is zero.
 func share(part, whole, cells int) int {
 	if part == 0 {
 		return 0

@@ -10,15 +10,15 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// Refusal draws why a time was refused, an outcome with violations or quiet
-// hours:
+// Refusal draws why a time was refused, for an outcome with violations or quiet hours:
 //
 //	---##########################oX###########################---
 //	  ^ 11:10:11 free                            11:12:11 free ^
 //	                              ^ 11:11:12 asked
 //	o in the way   # taken   - free
 //
-// with . for quiet hours, and lists the rules and quiet hours in the way, the free times next to it, and what to try.
+// with . for quiet hours. It lists the rules and quiet hours in the way, the nearest free
+// times, and what to try.
 func Refusal(w io.Writer, s Style, o message.Outcome, try string) error {
 	lines := make([]string, 0, 32)
 	lines = append(lines, fmt.Sprintf("%s %s can't get a message at %s", s.Palette.Yellow("refused:"), o.User,
@@ -42,19 +42,17 @@ func (s Style) orNone(t message.Time) string {
 	return s.Palette.Green(s.Time(t.Time))
 }
 
-// freeMargin is how many columns a scale shows of the free time next to what is
-// taken.
+// freeMargin is how many columns of free time a scale shows beside the taken time.
 const freeMargin = 3
 
-// scale maps the taken time around one that was refused to columns. All between
-// the previous and the next free time is taken; where there is none, the scale
-// ends with what is in the way.
+// scale maps the taken time around a refused one to columns. All between the previous and
+// the next free time is taken. Without a free time, the scale ends with what is in the way.
 type scale struct {
 	Style
 
 	outcome     message.Outcome
 	from, until time.Time
-	columns     int // of what is taken
+	columns     int // of taken time
 	left, right int // columns of free time
 }
 
@@ -91,7 +89,7 @@ func (c *scale) include(t time.Time) {
 	}
 }
 
-// column is where a time between from and until is drawn.
+// column returns the column of a time between from and until.
 func (c *scale) column(t time.Time) int {
 	span := c.until.Sub(c.from)
 	if span <= 0 {
@@ -100,8 +98,8 @@ func (c *scale) column(t time.Time) int {
 	return c.left + int(float64(c.columns-1)*float64(t.Sub(c.from))/float64(span)+0.5)
 }
 
-// beside is the column of a time, or the one next to it where another time has
-// the same and would hide it.
+// beside returns the column of a time, or the next one if other has the same column and
+// would hide it.
 func (c *scale) beside(t, other time.Time) int {
 	switch column := c.column(t); {
 	case column != c.column(other):
@@ -144,7 +142,7 @@ func (c *scale) draw() []string {
 	return lines
 }
 
-// legend says what the characters of the line mean, where they are in it.
+// legend explains the characters that the line contains.
 func (c *scale) legend(line row) string {
 	g := c.glyphs()
 	var entries []string
@@ -159,7 +157,7 @@ func (c *scale) legend(line row) string {
 	return c.Palette.Dim(strings.Join(entries, "   "))
 }
 
-// edges names the ends of the scale, in one line if there is room.
+// edges labels the ends of the scale, in one line if there is room.
 func (c *scale) edges() []string {
 	at := c.outcome.SendAt.Time
 	var left, right string
@@ -182,7 +180,7 @@ func (c *scale) edges() []string {
 	}
 }
 
-// pointer names a column; the text stands on the side where there is room.
+// pointer labels a column, on the side that has room.
 func (c *scale) pointer(column int, text string) string {
 	if room := c.left + c.columns + c.right - column; len("^ ")+len(text) > room {
 		text += " ^"

@@ -1,6 +1,5 @@
-// Package picture draws for a terminal what a person wants to see at a glance:
-// why a time was refused, how full a user's rules are, and what stretches of
-// time are free.
+// Package picture draws on a terminal why a time was refused, how full a user's rules are,
+// and which stretches of time are free.
 package picture
 
 import (
@@ -28,8 +27,8 @@ const (
 	leastWidth    = 40
 )
 
-// StyleFor returns the style for a writer: as wide as its terminal, coloured
-// where it is one, in Unicode where the environment says that it shows it.
+// StyleFor returns the style for a writer: as wide as its terminal, with colours if it is
+// one, in Unicode if the environment's locale has UTF-8.
 func StyleFor(w io.Writer, getenv func(string) string, zone *time.Location) Style {
 	s := Style{Width: standardWidth, Palette: cli.NewPalette(w, getenv), Zone: zone}
 	if file, ok := w.(interface{ Fd() uintptr }); ok {
@@ -37,7 +36,7 @@ func StyleFor(w io.Writer, getenv func(string) string, zone *time.Location) Styl
 			s.Width = width
 		}
 	}
-	// The first that is set decides, as in the C library.
+	// The first one that is set decides, as in the C library.
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if locale := strings.ToUpper(getenv(name)); locale != "" {
 			s.Unicode = strings.Contains(locale, "UTF-8") || strings.Contains(locale, "UTF8")
@@ -61,10 +60,10 @@ func (s Style) zone() *time.Location {
 	return s.Zone
 }
 
-// Time writes a time with its date and zone.
+// Time formats a time with its date and zone.
 func (s Style) Time(t time.Time) string { return cli.FormatTime(t, s.zone()) }
 
-// clock writes a time beside another: its date only where it is another day.
+// clock formats a time beside another, with its date only if that differs.
 func (s Style) clock(t, beside time.Time) string {
 	t, beside = t.In(s.zone()), beside.In(s.zone())
 	layout := "15:04:05"
@@ -77,7 +76,7 @@ func (s Style) clock(t, beside time.Time) string {
 	return t.Format(layout)
 }
 
-// glyphs are the characters that pictures are made of.
+// glyphs are the characters of pictures.
 type glyphs struct {
 	send, asked         rune
 	free, partly, taken rune
@@ -94,12 +93,11 @@ func (s Style) glyphs() glyphs {
 	return glyphs{send: 'o', asked: 'X', free: '-', partly: '+', taken: '#', quiet: '.', full: '#', empty: '.', shifted: '+', dash: "to"}
 }
 
-// barWidth is that of every bar.
+// barWidth is the width of every bar.
 const barWidth = 20
 
-// bar draws how much of a limit is used. Only one that is used up has a full
-// bar, also where it was lowered since and more than it is in use; only one of
-// which nothing is used has an empty bar.
+// bar draws how much of a limit is used. The bar is full only if the limit is used up, or
+// exceeded as it was lowered since. It is empty only if nothing is used.
 func (s Style) bar(used, limit int) string {
 	g := s.glyphs()
 	full := used * barWidth / limit
@@ -118,7 +116,7 @@ func (s Style) bar(used, limit int) string {
 	return text + s.Palette.Dim(strings.Repeat(string(g.empty), barWidth-full))
 }
 
-// ink is what colours a character.
+// ink is the colour of a character.
 type ink uint8
 
 const (
@@ -163,7 +161,7 @@ func (r row) put(at int, glyph rune, i ink) {
 	}
 }
 
-// write puts a text at a column.
+// write writes a text at a column.
 func (r row) write(at int, text string) {
 	for _, glyph := range text {
 		r.put(at, glyph, plain)
@@ -171,7 +169,7 @@ func (r row) write(at int, text string) {
 	}
 }
 
-// text joins the cells, neighbours of one colour in one stroke.
+// text joins the cells, and paints neighbours of one colour together.
 func (s Style) text(r row) string {
 	var text strings.Builder
 	for len(r) > 0 {
@@ -201,8 +199,7 @@ func writeLines(w io.Writer, lines []string) error {
 	return nil
 }
 
-// span writes the time from from to until, with the date of the end only where
-// it is another day.
+// span formats the time from from to until, with the date of the end only if that differs.
 func (s Style) span(from, until time.Time) string {
 	return fmt.Sprintf("%s %s %s", s.clock(from, time.Time{}), s.glyphs().dash, s.clock(until, from))
 }

@@ -10,26 +10,26 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 )
 
-// Timeline is a user's time from From to To: what is sent, and what is free.
+// Timeline is a user's time from From to To: the sends and the free time.
 type Timeline struct {
 	From, To time.Time
 	Now, At  time.Time
 	Sends    []time.Time        // ascending
 	Free     []calendar.Stretch // ascending
-	Quiet    []calendar.Stretch // ascending; none of them is free
+	Quiet    []calendar.Stretch // ascending; never free
 }
 
-// unit is what one row of a timeline shows.
+// unit is how much time one row of a timeline shows.
 type unit struct {
-	length time.Duration // of most rows: days with a clock change differ
-	label  string        // layout of a row's beginning
+	length time.Duration // the usual length: days with a clock change differ
+	label  string        // layout of a row's start
 	ticks  []string      // evenly spread over the row
-	// columns are the numbers of columns to choose from, each a round length
-	// of time, descending.
+	// columns are the possible numbers of columns, descending. Each makes a column a
+	// round duration.
 	columns []int
 }
 
-// unitOf chooses the rows of a timeline: some dozens at most.
+// unitOf returns the rows of a timeline: a few dozen at most.
 func unitOf(span time.Duration) unit {
 	switch {
 	case span <= 3*time.Hour:
@@ -50,21 +50,21 @@ func unitOf(span time.Duration) unit {
 	}
 }
 
-// start is the beginning of the row that a time is in.
+// start returns the start of the row that a time is in.
 func (u unit) start(t time.Time) time.Time {
 	if u.length == 24*time.Hour {
 		midnight := time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, t.Location())
-		if midnight.Day() != t.Day() { // clocks are put forward over it
+		if midnight.Day() != t.Day() { // clocks skip midnight
 			midnight = midnight.Add(time.Hour)
 		}
 		return midnight
 	}
-	// By the clock of the zone, whose offset need not be whole hours.
+	// By the zone's clock: its offset need not be whole hours.
 	into := time.Duration(t.Minute())*time.Minute + time.Duration(t.Second())*time.Second + time.Duration(t.Nanosecond())
 	return t.Add(-into % u.length)
 }
 
-// next is the beginning of the row after the one that begins at t.
+// next returns the start of the row after the one that begins at t.
 func (u unit) next(t time.Time) time.Time {
 	if u.length == 24*time.Hour {
 		return u.start(t.Add(36 * time.Hour))
@@ -72,7 +72,7 @@ func (u unit) next(t time.Time) time.Time {
 	return t.Add(u.length)
 }
 
-// fit is the largest number of columns that fits.
+// fit returns the largest number of columns that fits, or the smallest one.
 func (u unit) fit(width int) int {
 	for _, n := range u.columns {
 		if n <= width {
@@ -92,7 +92,7 @@ func (t Timeline) Draw(w io.Writer, s Style) error {
 	begun, date := false, ""
 	for from := u.start(t.From.In(s.zone())); from.Before(t.To); from = u.next(from) {
 		if begun = begun || u.next(from).After(t.Now) || t.sends(from, u.next(from)) > 0; !begun {
-			continue // the past begins with what there is to see
+			continue // leave out rows of the past before the first send
 		}
 		if day := from.Format(time.DateOnly); day != date && u.length < 24*time.Hour {
 			lines, date = append(lines, indent+s.Palette.Bold(day)), day
@@ -103,7 +103,7 @@ func (t Timeline) Draw(w io.Writer, s Style) error {
 	return writeLines(w, append(lines, "", s.legend(len(t.Quiet) > 0)))
 }
 
-// scale writes the ticks over the rows.
+// scale returns the ticks above the rows.
 func (u unit) scale(columns int) string {
 	line := newRow(columns + len(u.ticks[len(u.ticks)-1]))
 	for i, tick := range u.ticks {
@@ -112,7 +112,7 @@ func (u unit) scale(columns int) string {
 	return strings.TrimRight(Style{}.text(line), " ")
 }
 
-// mark points out the row with the time asked about.
+// mark marks the row with the requested time.
 func (t Timeline) mark(s Style, line string, from, until time.Time) string {
 	if t.At.Before(from) || !t.At.Before(until) {
 		return line
@@ -134,7 +134,7 @@ func (t Timeline) row(s Style, from, until time.Time, columns int) string {
 	return s.text(line)
 }
 
-// cell draws what is in [begin, end).
+// cell draws the time in [begin, end).
 func (t Timeline) cell(s Style, begin, end time.Time) cell {
 	g := s.glyphs()
 	switch n := t.sends(begin, end); {
@@ -145,7 +145,7 @@ func (t Timeline) cell(s Style, begin, end time.Time) cell {
 	case n > 1:
 		return cell{rune('0' + n), bold}
 	}
-	// The past is not free, and not taken either.
+	// The past is neither free nor taken.
 	begin, end = latest(begin, t.From, t.Now), earliest(end, t.To)
 	switch free := within(t.Free, begin, end); {
 	case !begin.Before(end):
@@ -161,14 +161,14 @@ func (t Timeline) cell(s Style, begin, end time.Time) cell {
 	}
 }
 
-// sends counts those in [begin, end).
+// sends counts the sends in [begin, end).
 func (t Timeline) sends(begin, end time.Time) int {
 	first, _ := slices.BinarySearchFunc(t.Sends, begin, time.Time.Compare)
 	last, _ := slices.BinarySearchFunc(t.Sends, end, time.Time.Compare)
 	return last - first
 }
 
-// within is how much of [begin, end) stretches cover.
+// within returns how much of [begin, end) the stretches cover.
 func within(stretches []calendar.Stretch, begin, end time.Time) time.Duration {
 	i, _ := slices.BinarySearchFunc(stretches, begin, func(s calendar.Stretch, begin time.Time) int {
 		if s.Until.After(begin) {

@@ -13,7 +13,7 @@ import (
 //	1/minute         ####################  1/1   2026-11-22 11:11:11 to 11:12:11
 //	10/calendar_day  ######..............  3/10  2026-11-22 00:00:00 to 2026-11-23 00:00:00
 //
-// The rules of a category have its name before them.
+// The name of a category comes before its rules.
 func Usage(w io.Writer, s Style, u sendlimit.Usage) error {
 	names, fills := 0, 0
 	for _, r := range u.Rules {
@@ -36,7 +36,7 @@ func name(r sendlimit.RuleUsage) string {
 
 func fill(r sendlimit.RuleUsage) string { return fmt.Sprintf("%d/%d", r.Used, r.Rule.Limit) }
 
-// legend says what the characters of a timeline mean.
+// legend explains the characters of a timeline.
 func (s Style) legend(quiet bool) string {
 	g := s.glyphs()
 	entries := []string{
