@@ -6,7 +6,7 @@
 //
 //	Draft ─► Message ─► Submitter ─► reserve: place, record and watch entry in one script: accepted
 //	                        ├──────► queue    a timer: user, id and generation, no content
-//	                        └──────► confirm  the watch list waits a minute past the send time
+//	                        └──────► confirm  watch list: look a minute past the send time
 //
 //	queue ─► deliver.Handler: waits for the millisecond ─► claim (the gate) ─► notifier ─► settle
 //

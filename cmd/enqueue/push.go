@@ -76,8 +76,8 @@ func (p *program) push(ctx context.Context, cmd *cobra.Command, args []string, f
 	})
 }
 
-// message returns the message of the flags. It always has an id, which is needed to submit
-// it again if there is no answer.
+// message returns the message of the flags, with an id: without an answer, the id is needed
+// to submit it again.
 func (p *program) message(f push) (message.Message, error) {
 	m := f.message
 	at, err := p.when("at", f.at)
@@ -134,7 +134,7 @@ func (p *program) unanswered(ctx context.Context, s *session, m message.Message,
 	}
 	o.User, o.ID = m.User, m.ID
 	known := ""
-	if o.Code != fault.CodeStoreFull { // a full store is detected before the submit
+	if o.Code != fault.CodeStoreFull { // that is known before the submit
 		known = "  whether it was accepted is not known: submit it again with --id " + m.ID + "\n"
 	}
 	if p.json {

@@ -116,8 +116,7 @@ func lateness(s message.Status) string {
 	return cli.FormatDuration(late) + " after its time"
 }
 
-// colourOf returns the colour of a status: green for good, yellow for changed, red for
-// failed.
+// colourOf returns the colour of a status: good, to be looked at, or failed.
 func colourOf(palette cli.Palette, status string) func(string) string {
 	switch status {
 	case message.StatusFailed, message.StatusDropped, message.StatusUncertain:

@@ -12,19 +12,18 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// AnnouncerSuite is an announcer in its three situations, each with the contact
-// to announce to. All but Secrets are required. A function is called once for
-// each test that needs it and cleans up with t.Cleanup.
+// AnnouncerSuite makes an announcer in three situations, each with a contact. All fields
+// but Secrets are required. A function is called once for each test that needs it, and
+// cleans up with t.Cleanup.
 type AnnouncerSuite struct {
-	New     func(t *testing.T) (notifier.Announcer, string) // its provider takes everything
+	New     func(t *testing.T) (notifier.Announcer, string) // its provider accepts everything
 	Failing func(t *testing.T) (notifier.Announcer, string) // its provider refuses everything
-	Stuck   func(t *testing.T) (notifier.Announcer, string) // its provider takes a notice and never answers
+	Stuck   func(t *testing.T) (notifier.Announcer, string) // its provider reads a notice and never answers
 	// Secrets are parts of the settings and of the contacts that no error may show.
 	Secrets []string
 }
 
-// RunAnnouncer holds an announcer against what package notifier promises of every
-// Announcer.
+// RunAnnouncer tests what package notifier promises about every Announcer.
 func RunAnnouncer(t *testing.T, s AnnouncerSuite) {
 	t.Helper()
 	t.Run("delivers every kind with any names", s.delivers)
@@ -86,7 +85,7 @@ func (s AnnouncerSuite) ended(t *testing.T) {
 func (s AnnouncerSuite) stuck(t *testing.T) {
 	t.Parallel()
 	announcer, to := s.Stuck(t)
-	// Long enough for a session to come as far as the answer that never comes.
+	// Long enough for a session to reach the answer that never comes.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	result := within(t, patience, func() notifier.Result { return announcer.Announce(ctx, to, Notices()["account"]) })
@@ -95,8 +94,8 @@ func (s AnnouncerSuite) stuck(t *testing.T) {
 	require.True(t, result.Uncertain(), "it may have arrived: %v", result.Err)
 }
 
-// Notices are one of each kind, and some with names at the edges of what there
-// is, by name: "account", "user", "digest", "report" and others.
+// Notices returns one notice of each kind and some edge cases, by name: "account", "user",
+// "digest", "report" and others.
 func Notices() map[string]notifier.Notice {
 	const day = "2026-11-22"
 	account := notifier.Notice{
@@ -131,7 +130,7 @@ func Notices() map[string]notifier.Notice {
 	}
 }
 
-// HostileName tries to add a header, a line, an element, a directive and an
-// attribute to whatever repeats it, with umlauts, quotes and what is not UTF-8.
+// HostileName tries to inject a header, a line, an element, a directive and an attribute.
+// It has umlauts, quotes and invalid UTF-8.
 const HostileName = "Jörg \"Q\" O'Neil\r\nBcc: victim@example.com\r\n\r\n.\r\nMAIL FROM:<x@example.com>\n" +
 	"<script>alert(1)</script><b onclick=\"x\">\u2028{{.Name}}\u202E\x00\xff" + canary

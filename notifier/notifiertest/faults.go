@@ -17,9 +17,9 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// faults has a server that misbehaves on the wire, as net/http's would not. A
-// channel must return well before patience ends: by the answer's head, or by
-// its own timeout where none comes.
+// faults uses a server that misbehaves on the wire, as net/http's would not. A channel must
+// return well before patience ends: after the answer's head, or after its own timeout if
+// none comes.
 func (s HTTPSuite) faults(t *testing.T) {
 	t.Parallel()
 	delivered := notifier.Result{Status: notifier.Delivered}
@@ -79,8 +79,8 @@ func (s HTTPSuite) faults(t *testing.T) {
 	}
 }
 
-// noResend has a server that answers the first request of a connection and
-// hangs up on the second, having read it: it may have acted on it.
+// noResend uses a server that answers the first request of a connection, reads the second
+// and hangs up: it may have acted on it.
 func (s HTTPSuite) noResend(t *testing.T) {
 	t.Parallel()
 	var requests atomic.Int32
@@ -106,7 +106,7 @@ func (s HTTPSuite) noResend(t *testing.T) {
 	require.EqualValues(t, 2, requests.Load(), "the second was sent again")
 }
 
-// reuse counts connections: dialing anew for each delivery runs out of ports.
+// reuse counts connections: a new one for each delivery would run out of ports.
 func (s HTTPSuite) reuse(t *testing.T) {
 	t.Parallel()
 	var connections atomic.Int32
@@ -133,8 +133,8 @@ func (s HTTPSuite) reuse(t *testing.T) {
 	require.LessOrEqual(t, connections.Load(), int32(2*parallel), "%d at a time, %d times", parallel, rounds)
 }
 
-// rawServer gives each connection to serve, which has it closed on return, and
-// returns the base URL.
+// rawServer calls serve with each connection, closes it afterwards, and returns the base
+// URL.
 func rawServer(t *testing.T, serve func(net.Conn)) string {
 	t.Helper()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -173,7 +173,7 @@ func rawServer(t *testing.T, serve func(net.Conn)) string {
 
 func readRequest(c net.Conn) { readFrom(bufio.NewReader(c)) }
 
-// readFrom reads one request to its end and says whether there was one.
+// readFrom reads one request to its end and reports whether there was one.
 func readFrom(in *bufio.Reader) bool {
 	request, err := http.ReadRequest(in)
 	if err != nil {
@@ -191,8 +191,7 @@ func says(text string) func(net.Conn) {
 	}
 }
 
-// hangs reads the request, writes text and then nothing until the other side
-// hangs up.
+// hangs reads the request, writes text, and then nothing until the other side hangs up.
 func hangs(text string) func(net.Conn) {
 	return func(c net.Conn) {
 		says(text)(c)
@@ -200,8 +199,8 @@ func hangs(text string) func(net.Conn) {
 	}
 }
 
-// trickles reads the request, writes text, and then more every few milliseconds
-// until the other side hangs up.
+// trickles reads the request, writes text, and then more every few milliseconds until the
+// other side hangs up.
 func trickles(text, more string) func(net.Conn) {
 	return func(c net.Conn) {
 		says(text)(c)
@@ -215,7 +214,7 @@ func trickles(text, more string) func(net.Conn) {
 	}
 }
 
-// pours reads the request, writes text, and then without end.
+// pours reads the request, writes text, and then more without end.
 func pours(text string) func(net.Conn) {
 	return func(c net.Conn) {
 		says(text)(c)
@@ -228,7 +227,7 @@ func pours(text string) func(net.Conn) {
 	}
 }
 
-// reset ends the connection with a TCP RST rather than in good order.
+// reset ends the connection with a TCP RST.
 func reset(c net.Conn) {
 	if tcp, ok := c.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)

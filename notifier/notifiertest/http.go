@@ -11,15 +11,15 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// HTTPSuite is a channel that delivers over HTTP. All but Secrets are required.
+// HTTPSuite makes a channel that delivers over HTTP. All fields but Secrets are required.
 type HTTPSuite struct {
-	// New returns a channel whose provider is at baseURL, which has no path,
-	// and that gives one try at most timeout. It cleans up with t.Cleanup.
+	// New returns a channel whose provider is at baseURL, which has no path. One try
+	// takes at most timeout. It cleans up with t.Cleanup.
 	New func(t *testing.T, baseURL string, timeout time.Duration) notifier.Notifier
-	// Statuses says what every status of 200 to 599 means. The first row that
-	// holds a status counts.
+	// Statuses is what every status of 200 to 599 means. The first row with a status
+	// counts.
 	Statuses []StatusRow
-	// MaxRetryAfter is the longest wait the channel takes from a provider.
+	// MaxRetryAfter is the longest wait that the channel accepts from a provider.
 	MaxRetryAfter time.Duration
 	// Key finds the idempotency key in a request.
 	Key func(Request) string
@@ -34,8 +34,7 @@ type StatusRow struct {
 	Reason      notifier.Reason
 }
 
-// RunHTTP holds a channel against Run's promises and against those of a channel
-// over HTTP.
+// RunHTTP tests what Run tests, and what is promised about every channel over HTTP.
 func RunHTTP(t *testing.T, s HTTPSuite) {
 	t.Helper()
 	Run(t, Suite{
@@ -70,8 +69,7 @@ func RunHTTP(t *testing.T, s HTTPSuite) {
 	t.Run("connections are used again", s.reuse)
 }
 
-// everyStatus also has every 3xx point at another server, which must not hear
-// of it.
+// everyStatus also makes every 3xx point at another server, which must get no request.
 func (s HTTPSuite) everyStatus(t *testing.T) {
 	t.Parallel()
 	elsewhere := receiver(t)
@@ -119,7 +117,7 @@ func (s HTTPSuite) retryAfter(t *testing.T) {
 		{"120", 2 * time.Minute},
 		{"315360000", s.MaxRetryAfter}, // ten years
 		{"99999999999999999999999", s.MaxRetryAfter}, // no integer type holds it
-		{"18446744073709551617", s.MaxRetryAfter},    // 1 where integers wrap around
+		{"18446744073709551617", s.MaxRetryAfter},    // 1 if integers wrap around
 		{"9223372037", s.MaxRetryAfter},              // in nanoseconds it wraps around
 		{"-5", 0},                                    // not a delay
 		{"+5", 0},                                    // nor is this
@@ -127,7 +125,7 @@ func (s HTTPSuite) retryAfter(t *testing.T) {
 		{"5s", 0},                                    // and have no unit
 		{"soon", 0},                                  //
 		{"Sun, 22 Nov 2026 11:12:41 GMT", 90 * time.Second},
-		{"Sunday, 22-Nov-26 11:12:41 GMT", 90 * time.Second}, // obsolete, to be read all the same
+		{"Sunday, 22-Nov-26 11:12:41 GMT", 90 * time.Second}, // obsolete, but must be read
 		{"Sun Nov 22 11:12:41 2026", 90 * time.Second},       // likewise
 		{"Sun, 22 Nov 2026 11:11:11 GMT", 0},
 		{"Sun, 22 Nov 2026 11:10:11 GMT", 0}, // already past

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// journal is a list that grows, and can be waited for.
+// journal is a growing list. wait waits for entries.
 type journal[T any] struct {
 	mu      sync.Mutex
 	entries []T

@@ -16,16 +16,15 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// Mail is one message that a MailServer took, whether its sender learned of that
-// or not.
+// Mail is one message that a MailServer received, whether its sender got an answer or not.
 type Mail struct {
 	From, To string
 	Secured  bool   // by TLS
-	User     string // who was logged in; "" for nobody
+	User     string // the login; "" for none
 	Data     []byte // headers and body
 }
 
-// MailStep is where in a session a MailServer answers.
+// MailStep is a step of a session at which a MailServer answers.
 type MailStep string
 
 // The steps.
@@ -40,22 +39,22 @@ type MailAnswer struct {
 	Code     int // 0 accepts
 	Enhanced [3]int
 	Text     string
-	Cut      bool // the connection, without an answer
-	Never    bool // answer
+	Cut      bool // close the connection without an answer
+	Never    bool // never answer
 }
 
-// MailServerOptions say how a MailServer is to be spoken to.
+// MailServerOptions configure a MailServer.
 type MailServerOptions struct {
 	// TLS offers STARTTLS, and ImplicitTLS begins with TLS.
 	TLS, ImplicitTLS bool
-	// Users are who may log in, with their passwords; nil for no logins. Ways are
-	// the offered ones of PLAIN and LOGIN; nil is both.
+	// Users are the logins with their passwords; nil means no logins. Ways are the
+	// offered mechanisms, PLAIN or LOGIN; nil means both.
 	Users map[string]string
 	Ways  []string
 }
 
-// MailServer takes mail over SMTP on a free loopback port. Make one with
-// NewMailServer, and Close it.
+// MailServer receives mail over SMTP on a free loopback port. Make one with NewMailServer,
+// and Close it.
 type MailServer struct {
 	options MailServerOptions
 	server  *smtp.Server
@@ -75,7 +74,7 @@ func NewMailServer(ctx context.Context, o MailServerOptions) (*MailServer, error
 	s := &MailServer{
 		options: o, mails: newJournal[Mail](), closed: make(chan struct{}), served: make(chan struct{}),
 	}
-	// net/http/httptest has a certificate for 127.0.0.1 at hand.
+	// net/http/httptest has a certificate for 127.0.0.1.
 	web := httptest.NewTLSServer(nil)
 	certificates := web.TLS.Certificates
 	s.root = web.Certificate()
@@ -99,29 +98,28 @@ func NewMailServer(ctx context.Context, o MailServerOptions) (*MailServer, error
 	s.listens = listener
 	go func() {
 		defer close(s.served)
-		_ = s.server.Serve(listener) // which always ends with an error
+		_ = s.server.Serve(listener) // it always returns an error
 	}()
 	return s, nil
 }
 
-// Address is where the server listens: "127.0.0.1:40123".
+// Address returns where the server listens: "127.0.0.1:40123".
 func (s *MailServer) Address() string { return s.listens.Addr().String() }
 
-// Root is who vouches for the server's certificate.
+// Root returns the authority of the server's certificate.
 func (s *MailServer) Root() *x509.Certificate { return s.root }
 
-// Close stops the server. What it has not answered gets no answer.
+// Close stops the server. Open requests get no answer.
 func (s *MailServer) Close() {
 	s.close.Do(func() {
 		close(s.closed)
 		_ = s.server.Close()
-		_ = s.listens.Close() // which the server may not have come to know yet
+		_ = s.listens.Close() // the server may not have it yet
 		<-s.served
 	})
 }
 
-// AnswerWith asks answer at every step of every session. It is called
-// concurrently. Nil accepts.
+// AnswerWith calls answer at every step of every session, concurrently. Nil accepts.
 func (s *MailServer) AnswerWith(answer func(MailStep) MailAnswer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,7 +189,7 @@ func (s *mailSession) answer(step MailStep) error {
 	return nil
 }
 
-// AuthMechanisms and Auth are what the library asks a session that knows logins.
+// AuthMechanisms and Auth implement smtp.AuthSession.
 func (s *mailSession) AuthMechanisms() []string {
 	switch {
 	case s.server.options.Users == nil:
@@ -217,7 +215,7 @@ func (s *mailSession) Auth(way string) (sasl.Server, error) {
 	return sasl.NewPlainServer(func(_, user, password string) error { return check(user, password) }), nil
 }
 
-// loginServer is the LOGIN of old, which the library has for clients only.
+// loginServer is the old LOGIN mechanism, which the library has only for clients.
 type loginServer struct {
 	check func(user, password string) error
 	step  int

@@ -14,7 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// Request is one request a Receiver was sent.
+// Request is one request to a Receiver.
 type Request struct {
 	Arrived time.Time // when its headers were read
 	Method  string
@@ -32,7 +32,7 @@ func (r Request) Payload() (notifier.Payload, error) {
 	return p, nil
 }
 
-// Answer is what a Receiver answers to one request.
+// Answer is a Receiver's answer to one request.
 type Answer struct {
 	Status int // 200 to 999; zero means 200
 	Header http.Header
@@ -40,8 +40,8 @@ type Answer struct {
 	Delay  time.Duration // before the answer begins
 }
 
-// Receiver is the server a webhook delivers to, on a free loopback port. Make
-// one with NewReceiver, and Close it.
+// Receiver is the server of a webhook, on a free loopback port. Make one with NewReceiver,
+// and Close it.
 type Receiver struct {
 	server   *httptest.Server
 	now      func() time.Time
@@ -54,17 +54,17 @@ type Receiver struct {
 	answer func(Request) Answer
 }
 
-// NewReceiver starts a Receiver that takes times from now and answers 200.
+// NewReceiver starts a Receiver that gets times from now and answers 200.
 func NewReceiver(now func() time.Time) *Receiver {
 	r := &Receiver{now: now, requests: newJournal[Request](), closed: make(chan struct{})}
 	r.server = httptest.NewServer(http.HandlerFunc(r.serve))
 	return r
 }
 
-// URL is the Receiver's address, without a path: "http://127.0.0.1:40123".
+// URL returns the Receiver's address, without a path: "http://127.0.0.1:40123".
 func (r *Receiver) URL() string { return r.server.URL }
 
-// Close stops the server. What it still delays gets no answer.
+// Close stops the server. Delayed requests get no answer.
 func (r *Receiver) Close() {
 	r.close.Do(func() {
 		close(r.closed)
@@ -72,16 +72,16 @@ func (r *Receiver) Close() {
 	})
 }
 
-// Script gives the next requests these answers, in the order they arrive, after
-// those already scripted and before what AnswerWith says.
+// Script adds answers for the next requests, in the order they arrive. They come after
+// those already scripted and before AnswerWith.
 func (r *Receiver) Script(answers ...Answer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.script = append(r.script, answers...)
 }
 
-// AnswerWith asks answer for every request that has no answer scripted. It is
-// called concurrently. Nil answers 200.
+// AnswerWith calls answer for every request without a scripted answer, concurrently. Nil
+// answers 200.
 func (r *Receiver) AnswerWith(answer func(Request) Answer) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,8 +91,8 @@ func (r *Receiver) AnswerWith(answer func(Request) Answer) {
 // Requests returns the requests so far, in the order they came.
 func (r *Receiver) Requests() []Request { return r.requests.all() }
 
-// Wait returns the requests so far as soon as there are at least n. The error
-// is ctx's, with the number that came.
+// Wait returns the requests so far once there are at least n. The error is ctx's, with the
+// number that came.
 func (r *Receiver) Wait(ctx context.Context, n int) ([]Request, error) {
 	return r.requests.wait(ctx, n)
 }
@@ -101,7 +101,7 @@ func (r *Receiver) serve(w http.ResponseWriter, req *http.Request) {
 	arrived := r.now()
 	body, err := io.ReadAll(req.Body)
 	if err != nil {
-		panic(http.ErrAbortHandler) // the sender broke off
+		panic(http.ErrAbortHandler) // the sender hung up
 	}
 	request := Request{
 		Arrived: arrived,
@@ -113,14 +113,14 @@ func (r *Receiver) serve(w http.ResponseWriter, req *http.Request) {
 	r.requests.add(request)
 	answer := r.next(request)
 	if answer.Delay > 0 && !r.pause(req.Context(), answer.Delay) {
-		// To return here would answer 200.
+		// A return would answer 200.
 		panic(http.ErrAbortHandler)
 	}
 	maps.Copy(w.Header(), answer.Header)
 	if answer.Status != 0 {
 		w.WriteHeader(answer.Status)
 	}
-	_, _ = io.WriteString(w, answer.Body) // who hung up wants no answer
+	_, _ = io.WriteString(w, answer.Body) // a sender that hung up needs none
 }
 
 func (r *Receiver) next(request Request) Answer {

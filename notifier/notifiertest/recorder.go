@@ -14,8 +14,8 @@ type Delivery struct {
 	At           time.Time // when Notify was called
 }
 
-// Recorder is a notifier.Notifier that keeps everything in memory. It delivers
-// at once unless told otherwise. Make one with NewRecorder.
+// Recorder is a notifier.Notifier that keeps everything in memory. By default it delivers
+// at once. Make one with NewRecorder.
 type Recorder struct {
 	now        func() time.Time
 	deliveries *journal[Delivery]
@@ -25,29 +25,29 @@ type Recorder struct {
 	answer func(context.Context, notifier.Notification) notifier.Result
 }
 
-// NewRecorder returns a Recorder that takes times from now.
+// NewRecorder returns a Recorder that gets times from now.
 func NewRecorder(now func() time.Time) *Recorder {
 	return &Recorder{now: now, deliveries: newJournal[Delivery]()}
 }
 
-// Script gives the next calls these results, in order, after those already
-// scripted and before what AnswerWith says.
+// Script adds results for the next calls, in order. They come after those already scripted
+// and before AnswerWith.
 func (r *Recorder) Script(results ...notifier.Result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.script = append(r.script, results...)
 }
 
-// AnswerWith asks answer for the result of every call that has none scripted.
-// It may block, as a provider may, and is called concurrently. Nil delivers.
+// AnswerWith calls answer for every call without a scripted result, concurrently. answer
+// may block, as a provider may. Nil delivers.
 func (r *Recorder) AnswerWith(answer func(context.Context, notifier.Notification) notifier.Result) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.answer = answer
 }
 
-// Notify records the call, then answers. A context that has already ended is
-// answered with a Retry and not recorded: nothing was delivered.
+// Notify records the call, then answers. If ctx has already ended, it returns a Retry and
+// records nothing: nothing was delivered.
 func (r *Recorder) Notify(ctx context.Context, n notifier.Notification) notifier.Result {
 	if err := ctx.Err(); err != nil {
 		return notifier.Result{Status: notifier.Retry, Reason: notifier.ReasonUnreachable, Err: err}
@@ -74,8 +74,8 @@ func (r *Recorder) next() (notifier.Result, func(context.Context, notifier.Notif
 // Deliveries returns the calls so far, in the order they came.
 func (r *Recorder) Deliveries() []Delivery { return r.deliveries.all() }
 
-// Wait returns the calls so far as soon as there are at least n. The error is
-// ctx's, with the number that came.
+// Wait returns the calls so far once there are at least n. The error is ctx's, with the
+// number that came.
 func (r *Recorder) Wait(ctx context.Context, n int) ([]Delivery, error) {
 	return r.deliveries.wait(ctx, n)
 }

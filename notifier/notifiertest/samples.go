@@ -7,7 +7,7 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// canary stands in every part of a message that no error may show.
+// canary is in every part of a message that no error may show.
 const canary = "canary-7f3a"
 
 func sample(user, id string) notifier.Notification {
@@ -26,7 +26,7 @@ func sample(user, id string) notifier.Notification {
 	}
 }
 
-// samples are contents at the edges of what a message may hold, by name.
+// samples returns edge cases of a message's content, by name.
 func samples() map[string]notifier.Notification {
 	titleOnly := sample("alice", "title-only")
 	titleOnly.Category, titleOnly.Body, titleOnly.Data, titleOnly.RequestedAt = "", "", nil, time.Time{}

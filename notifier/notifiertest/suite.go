@@ -14,24 +14,23 @@ import (
 	"github.com/sendlimit/sendlimiter/notifier"
 )
 
-// patience is how long the suites wait for what should come at once.
+// patience is how long the suites wait for something that should come at once.
 const patience = 10 * time.Second
 
 // parallel is how many deliveries the suites make at the same time.
 const parallel = 64
 
-// Suite is a channel in its three situations. All but Secrets are required. A
-// function is called once for each test that needs it and cleans up with
-// t.Cleanup.
+// Suite makes a channel in three situations. All fields but Secrets are required. A
+// function is called once for each test that needs it, and cleans up with t.Cleanup.
 type Suite struct {
-	New     func(t *testing.T) notifier.Notifier // its provider takes everything
+	New     func(t *testing.T) notifier.Notifier // its provider accepts everything
 	Failing func(t *testing.T) notifier.Notifier // its provider refuses everything
 	Stuck   func(t *testing.T) notifier.Notifier // its provider never answers
 	// Secrets are parts of the channel's settings that no error may show.
 	Secrets []string
 }
 
-// Run holds a channel against what package notifier promises of every channel.
+// Run tests what package notifier promises about every channel.
 func Run(t *testing.T, s Suite) {
 	t.Helper()
 	t.Run("delivers any content", s.delivers)
@@ -99,7 +98,7 @@ func (s Suite) stuck(t *testing.T) {
 	require.ErrorIs(t, ctx.Err(), context.DeadlineExceeded, "it waited as long as it might")
 }
 
-// within fails the test, rather than hang with it, when notify does not return.
+// within fails the test if notify does not return, so that the test does not hang.
 func within(t *testing.T, limit time.Duration, notify func() notifier.Result) notifier.Result {
 	t.Helper()
 	results := make(chan notifier.Result, 1)
@@ -129,8 +128,8 @@ func together(ctx context.Context, channel notifier.Notifier, count int) []notif
 	return results
 }
 
-// requireSound holds for every result: it is one a channel may give, and its
-// error shows nothing of the message or of secrets, itself or in what it wraps.
+// requireSound checks a result: a channel may return it, and neither its error nor what
+// that wraps shows a secret or part of the message.
 func requireSound(t *testing.T, result notifier.Result, secrets []string) {
 	t.Helper()
 	require.NoError(t, result.Validate())

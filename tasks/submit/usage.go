@@ -29,7 +29,7 @@ func (s *Submitter) NextFree(ctx context.Context, r sendlimit.NextFreeRequest) (
 	return t.NextFree(ctx, r)
 }
 
-// UsageOf returns the answer to a request, with the reservations between its From and To.
+// UsageOf returns the answer to a request, with the reservations in its span.
 func UsageOf(r sendlimit.UsageRequest, u sendlimit.Usage, sends []keyspace.Reservation) message.Usage {
 	usage := message.Usage{
 		User: r.User, At: message.Time{Time: u.At}, From: message.Time{Time: r.From}, To: message.Time{Time: r.To},

@@ -54,8 +54,7 @@ func errorLines(err error) []errorLine {
 		}
 		return lines
 	}
-	// InvalidError and UnavailableError are written for people: the errors around them
-	// add nothing.
+	// InvalidError and UnavailableError are for people: the errors around add nothing.
 	if problem, ok := errors.AsType[*fault.InvalidError](err); ok {
 		return []errorLine{invalidLine(problem)}
 	}

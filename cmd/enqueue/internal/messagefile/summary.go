@@ -23,7 +23,7 @@ type Summary struct {
 	Shifted  int `json:"shifted"` // of the accepted ones
 	Refused  int `json:"refused"`
 	Invalid  int `json:"invalid"`
-	Errors   int `json:"errors"`   // lines that were not judged: the store failed, or the rules are not known
+	Errors   int `json:"errors"`   // not judged: the store failed, or the rules are unknown
 	Recorded int `json:"recorded"` // past sends: new ones, including forgotten
 	// RefusedByRule counts a refusal under the first rule that it would break.
 	RefusedByRule map[string]int `json:"refused_by_rule"`

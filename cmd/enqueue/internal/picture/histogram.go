@@ -10,7 +10,7 @@ import (
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
 )
 
-// leastBar is the smallest number of columns for the bars of a histogram.
+// leastBar is the smallest width of a histogram's bars, in columns.
 const leastBar = 10
 
 // Histogram draws a campaign over time, a row for each bucket, and nothing without
@@ -64,8 +64,8 @@ func Histogram(w io.Writer, s Style, b histogram.Buckets) error {
 	return writeLines(w, append(lines, "", s.histogramLegend(total)))
 }
 
-// column draws the bar of a bucket. Each part that is not zero has at least a cell, if
-// there are enough cells.
+// column draws the bar of a bucket. A part that is not zero has a cell, if there are
+// enough.
 func (s Style) column(n histogram.Count, most, columns int) string {
 	g := s.glyphs()
 	cells, shifted := share(n.Accepted, most, columns), 0

@@ -29,7 +29,7 @@ type unit struct {
 	columns []int
 }
 
-// unitOf returns the rows of a timeline: a few dozen at most.
+// unitOf chooses the rows of a timeline: a few dozen at most.
 func unitOf(span time.Duration) unit {
 	switch {
 	case span <= 3*time.Hour:
@@ -72,7 +72,7 @@ func (u unit) next(t time.Time) time.Time {
 	return t.Add(u.length)
 }
 
-// fit returns the largest number of columns that fits, or the smallest one.
+// fit returns the largest number of columns that fits.
 func (u unit) fit(width int) int {
 	for _, n := range u.columns {
 		if n <= width {
@@ -92,7 +92,7 @@ func (t Timeline) Draw(w io.Writer, s Style) error {
 	begun, date := false, ""
 	for from := u.start(t.From.In(s.zone())); from.Before(t.To); from = u.next(from) {
 		if begun = begun || u.next(from).After(t.Now) || t.sends(from, u.next(from)) > 0; !begun {
-			continue // leave out rows of the past before the first send
+			continue // skip past rows before the first send
 		}
 		if day := from.Format(time.DateOnly); day != date && u.length < 24*time.Hour {
 			lines, date = append(lines, indent+s.Palette.Bold(day)), day

@@ -12,7 +12,7 @@ import (
 // inWords returns a rule in words: "at most 5 in any hour".
 func inWords(rule string, limit int) string {
 	r, err := policy.ParseRule(rule)
-	if err != nil { // a rule of a newer program
+	if err != nil { // of a newer program
 		return fmt.Sprintf("at most %d", limit)
 	}
 	if r.Calendar() {
@@ -25,7 +25,7 @@ func inWords(rule string, limit int) string {
 // conflictsShown is how many conflicts of a rule a picture lists.
 const conflictsShown = 5
 
-// reasons returns what is in the way: the quiet hours, and the rules with the messages that
+// reasons lists what is in the way: the quiet hours, and the rules with the messages that
 // they count.
 func (s Style) reasons(o message.Outcome) []string {
 	names := 0

@@ -29,8 +29,8 @@ func YAML(d policy.Document) (string, error) {
 // Difference is a field in which two policies differ. An empty field is None.
 type Difference struct{ Name, Old, New string }
 
-// Differences returns the fields in which a policy differs from the one that it
-// replaces, in the order in which people are shown them. A nil old is no policy.
+// Differences returns the fields in which a policy differs from the one that it replaces,
+// in display order. A nil old means no policy.
 func Differences(old *policy.Policy, now policy.Policy) []Difference {
 	var before []field
 	if old != nil {
@@ -108,5 +108,5 @@ func valueOf(fields []field, name string) string {
 	return cmp.Or(fields[i].value, None)
 }
 
-// None is what people are shown for an empty field.
+// None is shown for an empty field.
 const None = "none"

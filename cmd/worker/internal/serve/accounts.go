@@ -14,9 +14,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
 
-// openAccounts returns the accounts of the store, which gets those of the
-// settings that it has not. It refuses a worker whose API other machines reach
-// while nobody has a key.
+// openAccounts returns the accounts of the store, and adds missing ones from the settings.
+// It returns an error if other machines reach the API while nobody has a key.
 func openAccounts(
 	ctx context.Context, client redis.UniversalClient, c config.Config, logger *slog.Logger,
 ) (*accounts.Accounts, error) {
@@ -50,8 +49,8 @@ func openAccounts(
 	return accounts, nil
 }
 
-// seedAccounts gives the store the tiers and accounts that it has not. What it
-// has stays as it is, and a difference is said.
+// seedAccounts adds the tiers and accounts that the store lacks. It does not change stored
+// ones, and logs differences.
 func seedAccounts(ctx context.Context, accounts *accounts.Accounts, seeds config.Seeds, logger *slog.Logger) error {
 	for _, tier := range seeds.Tiers {
 		created, err := accounts.SeedTier(ctx, tier)
@@ -92,15 +91,14 @@ func seedAccounts(ctx context.Context, accounts *accounts.Accounts, seeds config
 	return nil
 }
 
-// limitsOf is a tier in a line of a log.
+// limitsOf formats a tier for the log.
 func limitsOf(t accounts.Tier) string {
 	return fmt.Sprintf("%s requests per minute, %s messages per hour, %s per day, alerts at %s",
 		cli.FormatLimit(t.RequestsPerMinute), cli.FormatLimit(t.MessagesPerHour), cli.FormatLimit(t.MessagesPerDay), cli.FormatAlertAt(t.AlertAt))
 }
 
-// differences names the settings in which two accounts are not the same, without
-// their values: a contact is somebody's address. Keys are not among them, which
-// come and go.
+// differences returns the names of the settings in which two accounts differ, without
+// values: a contact is somebody's address. It ignores keys, which come and go.
 func differences(a, b accounts.Account) []string {
 	var names []string
 	for _, field := range []struct{ name, a, b string }{

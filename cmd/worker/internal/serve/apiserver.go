@@ -21,7 +21,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/submit"
 )
 
-// apiServer is the API with what it works on.
+// apiServer is the API with its parts.
 type apiServer struct {
 	http.Handler
 
@@ -45,7 +45,7 @@ func newAPIServer(
 	if s.refitter, err = refit.New(b, refit.Options{Options: submits}); err != nil {
 		return nil, err
 	}
-	submits.Batch = true // many ask at the same time, and batches must not take all connections
+	submits.Batch = true // many concurrent requests must not take all connections
 	if s.submitter, err = submit.New(b, submits); err != nil {
 		return nil, err
 	}
@@ -80,12 +80,11 @@ func newAPIServer(
 	return s, nil
 }
 
-// asksForKeys reports whether the API is for nobody without a key.
+// asksForKeys reports whether the API requires a key.
 func asksForKeys(c config.Config) bool { return c.RequireKeys || c.Exposed() }
 
-// unlessStopping stands before the operations. Once the worker stops none
-// begins any more, while those that run are finished, and the health endpoint
-// answers to the end.
+// unlessStopping refuses new operations once the worker stops. Running operations finish,
+// and the health endpoint answers to the end.
 func (s *apiServer) unlessStopping(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
@@ -101,11 +100,11 @@ func (s *apiServer) unlessStopping(next http.Handler) http.Handler {
 	})
 }
 
-// stop has no operation begin any more, and ends the batches. It is called once.
+// stop refuses new operations and ends the batches. Call it once.
 func (s *apiServer) stop() { close(s.stopping) }
 
-// close notes what is left to be noted of what was accepted and retried. What is
-// still answered after it may miss that, and loses nothing.
+// close writes the remaining confirmations of accepted and retried messages. Requests that
+// are answered later may miss theirs, and lose nothing.
 func (s *apiServer) close() error {
 	var err error
 	if s.submitter != nil {
@@ -120,8 +119,7 @@ func (s *apiServer) close() error {
 	return err
 }
 
-// version is that of the module, as the Go command noted it when it built the
-// program; "" where it did not.
+// version returns the module's version from the build, "" if unknown.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		return info.Main.Version

@@ -13,17 +13,15 @@ import (
 )
 
 const (
-	// clockTolerance is how far the clocks of store and worker may differ
-	// without a word.
+	// clockTolerance is how far the clocks of store and worker may differ without a
+	// warning.
 	clockTolerance = 500 * time.Millisecond
-	// clockSamples is how often a clock is asked for: the quickest answer tells
-	// the most.
+	// clockSamples is how often a clock is read: the quickest answer is the most exact.
 	clockSamples = 3
 )
 
-// checkClock warns where this machine's clock and the store's differ. Messages
-// go out by the store's clock whatever this one shows; but who compares the
-// worker's log with a send time would wonder.
+// checkClock warns if this machine's clock and the store's differ. Messages are sent by
+// the store's clock, but the times in the worker's log would not match.
 func checkClock(ctx context.Context, client redis.UniversalClient, logger *slog.Logger) error {
 	offset, err := furthestOffset(ctx, client)
 	switch {
@@ -39,8 +37,8 @@ func checkClock(ctx context.Context, client redis.UniversalClient, logger *slog.
 	return nil
 }
 
-// furthestOffset is by how much the store's clock is ahead of this one's; of a
-// cluster, the one that differs most.
+// furthestOffset returns how far the store's clock is ahead of this machine's. In a
+// cluster, it uses the clock that differs most.
 func furthestOffset(ctx context.Context, client redis.UniversalClient) (time.Duration, error) {
 	cluster, ok := client.(*redis.ClusterClient)
 	if !ok {
@@ -62,8 +60,8 @@ func furthestOffset(ctx context.Context, client redis.UniversalClient) (time.Dur
 	return furthest, store.Explain(err, "asking the cluster's masters")
 }
 
-// clockOffset is by how much the server's clock is ahead of now's, as exactly
-// as the quickest of a few round trips tells.
+// clockOffset returns how far the server's clock is ahead of now's, by the quickest of a
+// few round trips.
 func clockOffset(ctx context.Context, client redis.Cmdable, now func() time.Time) (time.Duration, error) {
 	var (
 		offset   time.Duration

@@ -2,7 +2,7 @@
 //
 // It starts in this order, and ends in the reverse order:
 //
-//  1. Read and check the settings; nothing is touched before they are right.
+//  1. Read and check the settings, before anything else is touched.
 //  2. Listen at the address of the API, so that a taken address stops the worker early.
 //  3. Open the store, or start the embedded one.
 //  4. Check the store, give it the policies, pace, tiers and accounts that it lacks,
@@ -13,6 +13,6 @@
 // finish, then the last requests are answered.
 //
 // Beside the API the endpoint answers /healthz (the store answers), /readyz (the store
-// is fit for deliveries) and /metrics. Their looks at the store are cached for a short
-// time by shared, so that frequent requests cost the store little.
+// is fit for deliveries) and /metrics. For the last two, shared caches answers of the
+// store for a short time, so that frequent requests cost it little.
 package serve

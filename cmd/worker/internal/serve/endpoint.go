@@ -18,25 +18,24 @@ import (
 
 const (
 	headerTimeout = 5 * time.Second // to read the headers of a request
-	// bodyTimeout and answerTimeout are what a request may take to be read, and
-	// from its beginning to be answered, where its handler says nothing else.
+	// bodyTimeout bounds reading a request, and answerTimeout all until its answer,
+	// unless its handler sets other deadlines.
 	bodyTimeout    = 30 * time.Second
 	answerTimeout  = 35 * time.Second
 	idleTimeout    = time.Minute // between requests of a connection
 	maxHeaderBytes = 16 << 10
 )
 
-// endpoint is where the worker answers: who uses the API, and who runs the
-// worker. Its zero value is none, and serves nothing.
+// endpoint is where the worker serves the API and its health. The zero value serves
+// nothing.
 type endpoint struct {
 	listener net.Listener
 	server   *http.Server
 }
 
-// newEndpoint takes the address, which serve answers at; "" is none. It is
-// taken early so that a worker that can't have it touches nothing. With the files
-// of a certificate and its key it serves TLS. The error is a
-// *sendlimit.InvalidError.
+// newEndpoint listens at an address, where serve answers; "" means none. It is called
+// early, so that a worker without its address touches nothing. With the files of a
+// certificate and its key it serves TLS. The error is a *fault.InvalidError.
 func newEndpoint(ctx context.Context, address, certificate, key string) (*endpoint, error) {
 	if address == "" {
 		return &endpoint{}, nil
@@ -64,7 +63,7 @@ func newEndpoint(ctx context.Context, address, certificate, key string) (*endpoi
 	}, nil
 }
 
-// tlsOf reads the files of a certificate and its key; nil where there are none.
+// tlsOf reads the files of a certificate and its key. It returns nil if there are none.
 func tlsOf(certificate, key string) (*tls.Config, error) {
 	if certificate == "" {
 		return nil, nil //nolint:nilnil // no TLS is no error
@@ -78,14 +77,14 @@ func tlsOf(certificate, key string) (*tls.Config, error) {
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }
 
-// serve answers until shutdown or close; once ctx has ended, that the worker is
+// serve answers until shutdown or close. Once ctx has ended, it answers that the worker is
 // not ready.
 func (e *endpoint) serve(ctx context.Context, handler http.Handler, logger *slog.Logger) error {
 	if e.server == nil {
 		<-ctx.Done()
 		return nil
 	}
-	// One byte more than a body may have is too many.
+	// One byte more than a body may have shows that it is too long.
 	e.server.Handler = timed(readAhead(unreadyAfter(ctx, handler), api.DefaultBody+1))
 	e.server.ErrorLog = slog.NewLogLogger(logger.Handler(), slog.LevelWarn)
 	scheme, serve := "http://", e.server.Serve
@@ -101,8 +100,8 @@ func (e *endpoint) serve(ctx context.Context, handler http.Handler, logger *slog
 	return nil
 }
 
-// timed bounds how long requests take. It sets deadlines, where the server's own
-// timeouts could not be put off by a handler that takes longer for a reason.
+// timed bounds how long requests take. It sets deadlines, which a handler can extend,
+// unlike the server's own timeouts.
 func timed(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control, now := http.NewResponseController(w), time.Now()
@@ -112,8 +111,8 @@ func timed(next http.Handler) http.Handler {
 	})
 }
 
-// shutdown ends serve, after the requests that are being answered; when ctx ends
-// before they are, their connections are closed.
+// shutdown ends serve after the running requests. If ctx ends first, it closes their
+// connections.
 func (e *endpoint) shutdown(ctx context.Context, logger *slog.Logger) error {
 	if e.server == nil {
 		return nil
@@ -129,10 +128,10 @@ func (e *endpoint) shutdown(ctx context.Context, logger *slog.Logger) error {
 	return nil
 }
 
-// close gives the address back, whether serve was reached or not.
+// close releases the address, also if serve was never called.
 func (e *endpoint) close() {
 	if e.listener != nil {
-		_ = e.listener.Close() // serve has closed it already, as a rule
+		_ = e.listener.Close() // usually serve has closed it already
 	}
 }
 
@@ -141,6 +140,6 @@ func answerJSON(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
-	// Who asked and has gone away gets no answer.
+	// A client that is gone needs no answer.
 	_ = json.NewEncoder(w).Encode(value)
 }

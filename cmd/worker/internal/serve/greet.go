@@ -10,8 +10,8 @@ import (
 	"github.com/sendlimit/sendlimiter/config"
 )
 
-// greet says what the embedded store is and is not, and what to do next: in
-// words where a person reads, as one line of the log elsewhere.
+// greet says what the embedded store is and what to do next: in sentences for a person,
+// otherwise as one line of the log.
 func greet(ctx context.Context, w io.Writer, address string, c config.Config, logger *slog.Logger) error {
 	try := tryNext(address)
 	if !logsText(w, c) {
@@ -35,8 +35,7 @@ Try next, in another terminal: a delivery, and a time too close to it.
 	return nil
 }
 
-// tryNext is a submit that is accepted, and one that the default rules refuse
-// after it.
+// tryNext returns a submit that is accepted, and one that the default rules then refuse.
 func tryNext(address string) [2]string {
 	command := "go run ./cmd/enqueue push --user alice"
 	if address != store.EmbeddedAddress {

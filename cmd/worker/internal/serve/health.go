@@ -9,8 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// pingTimeout is how long the store may take before the worker counts as
-// unhealthy.
+// pingTimeout is how long the store may take before the worker counts as unhealthy.
 const pingTimeout = time.Second
 
 // healthHandler answers whether the store answers.

@@ -17,8 +17,7 @@ func newLogger(w io.Writer, c config.Config) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, options))
 }
 
-// spellDuration has a length of time in JSON as in text, "30s", where slog would
-// count nanoseconds.
+// spellDuration formats durations in JSON as in text, "30s"; slog would write nanoseconds.
 func spellDuration(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
 		a.Value = slog.StringValue(a.Value.Duration().String())
@@ -26,7 +25,7 @@ func spellDuration(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// logsText says whether the log is for a person.
+// logsText reports whether the log is for a person.
 func logsText(w io.Writer, c config.Config) bool {
 	return c.LogFormat == config.LogText || c.LogFormat == config.LogAuto && cli.IsTerminal(w)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
 )
 
-// metrics are what the worker tells of itself, its process and its store.
+// serviceMetrics are the metrics of the worker, its process and its store.
 type serviceMetrics struct {
 	registry *prometheus.Registry
 	tasks    *metrics.Metrics
@@ -22,8 +22,7 @@ type serviceMetrics struct {
 	refusedLogins prometheus.Counter
 }
 
-// newMetrics measures what is done with a client from now on, which should be
-// before anything else is.
+// newMetrics measures the use of a client from now on. Call it before any other use.
 func newMetrics(client redis.UniversalClient, prefix string) (*serviceMetrics, error) {
 	registry := prometheus.NewRegistry()
 	measured, err := metrics.New(registry)
@@ -51,7 +50,7 @@ func newMetrics(client redis.UniversalClient, prefix string) (*serviceMetrics, e
 	return &serviceMetrics{registry: registry, tasks: measured, refusedLogins: refusedLogins}, nil
 }
 
-// handler answers with all metrics, in the format that Prometheus reads.
+// handler answers with all metrics, in the format of Prometheus.
 func (m *serviceMetrics) handler(logger *slog.Logger) http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{
 		// What can't be gathered is left out.

@@ -12,8 +12,8 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 )
 
-// seedPace gives a store without a pace that of the settings. Where it has one,
-// it holds, and a difference is said.
+// seedPace gives a store without a pace that of the settings. It does not change a stored
+// pace, and logs a difference.
 func seedPace(ctx context.Context, client redis.Cmdable, c config.Config, logger *slog.Logger) error {
 	if c.Pace == (rate.Pace{}) || !c.Deliver {
 		return nil

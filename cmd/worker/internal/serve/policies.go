@@ -14,8 +14,8 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 )
 
-// seedPolicies gives a store those policies of the settings that it has not. What it
-// has holds, and a difference is said.
+// seedPolicies adds the policies of the settings that the store lacks. It does not change
+// stored ones, and logs differences.
 func seedPolicies(ctx context.Context, client redis.Cmdable, c config.Config, logger *slog.Logger) error {
 	policies, err := settings.NewPolicies(client, c.Prefix)
 	if err != nil {
@@ -32,8 +32,8 @@ func seedPolicies(ctx context.Context, client redis.Cmdable, c config.Config, lo
 	return nil
 }
 
-// seedPolicy gives a store a policy where it has none of its name. Only one that
-// was given, rather than being the default, can differ from what the store has.
+// seedPolicy adds a policy if the store has none of its name. It logs a difference only if
+// the policy was given, and is not the default.
 func seedPolicy(ctx context.Context, policies *settings.Policies, policy policy.Policy, given bool, logger *slog.Logger) error {
 	stored, err := policies.Seed(ctx, policy)
 	if err != nil {

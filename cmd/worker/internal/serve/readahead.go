@@ -7,13 +7,12 @@ import (
 	"net/http"
 )
 
-// readAhead has the body of a request there before next begins to answer it, as
-// far as so many bytes: what a client sends slowly takes up no place among the
-// requests that are being answered. The lines of a batch are answered while they
-// are read, and have places of their own.
+// readAhead reads at most most bytes of a request's body before it calls next. So a slow
+// client takes no place among the requests that are being answered. The lines of a batch
+// are answered while they are read, and have their own places.
 func readAhead(next http.Handler, most int64) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // of none, which is no batch
+		kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // "" is no batch
 		if r.Body != http.NoBody && kind != "application/x-ndjson" {
 			r.Body = ahead(r.Body, most)
 		}
@@ -21,8 +20,8 @@ func readAhead(next http.Handler, most int64) http.Handler {
 	})
 }
 
-// ahead returns a body of which the beginning has been read, or all of it. What
-// went wrong is for its reader to find.
+// ahead reads the beginning of a body, or all of it, and returns the whole body. Its reader
+// gets the error of that.
 func ahead(body io.ReadCloser, most int64) io.ReadCloser {
 	var read bytes.Buffer
 	_, err := io.CopyN(&read, body, most)
@@ -36,7 +35,7 @@ func ahead(body io.ReadCloser, most int64) io.ReadCloser {
 	}{io.MultiReader(&read, rest), body}
 }
 
-// failing is a reader that has come to an error, or to its end.
+// failing is a reader at an error, or at its end.
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// readyWithin bounds a look at the store for /readyz, readyFresh is how long
-	// its answer is given.
+	// readyWithin bounds a look at the store for /readyz; readyFresh is how long its
+	// answer is reused.
 	readyWithin = 2 * time.Second
 	readyFresh  = time.Second
 )
@@ -28,10 +28,10 @@ type readiness struct {
 	Checks []check `json:"checks"`
 }
 
-// check is one thing that has to be so.
+// check is one condition of readiness.
 type check struct {
 	Check  string `json:"check"`
-	Status string `json:"status"`           // ok, failed, or unknown: an earlier one failed, or it can't be seen
+	Status string `json:"status"`           // ok, failed, or unknown: not checked, or no right to see it
 	Detail string `json:"detail,omitempty"` // what is wrong, and what to do
 }
 
@@ -39,7 +39,7 @@ type check struct {
 const (
 	ready    = "ready"
 	unready  = "unready"
-	stopping = "stopping" // ordered to stop: no look is taken any more
+	stopping = "stopping" // without a look at the store
 
 	checkOK      = "ok"
 	checkFailed  = "failed"
@@ -51,9 +51,9 @@ const (
 	checkLayout    = "layout"
 )
 
-// readyHandler answers whether the store is fit for deliveries, with each check
-// that tells. What is wrong, which tells of the store, anybody may read where
-// open is set; otherwise it is logged.
+// readyHandler answers whether the store is fit for deliveries, with each check. The
+// details of failures reveal facts about the store: they are in the answer if open is set,
+// otherwise only in the log.
 func readyHandler(client redis.UniversalClient, prefix string, open bool, logger *slog.Logger) http.HandlerFunc {
 	answer := newShared(readyWithin, readyFresh, func(ctx context.Context) readiness {
 		found := lookReady(ctx, client, prefix)
@@ -74,7 +74,7 @@ func readyHandler(client redis.UniversalClient, prefix string, open bool, logger
 // readyPath is where readyHandler answers.
 const readyPath = "/readyz"
 
-// unreadyAfter has the answer be that the worker is stopping once ctx has ended.
+// unreadyAfter answers that the worker is stopping once ctx has ended.
 func unreadyAfter(ctx context.Context, answers http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == readyPath && ctx.Err() != nil {
@@ -102,8 +102,7 @@ func lookReady(ctx context.Context, client redis.UniversalClient, prefix string)
 	return r
 }
 
-// knownLayout returns an error unless the store has a layout that this program
-// knows.
+// knownLayout returns an error unless this program knows the store's layout.
 func knownLayout(ctx context.Context, client redis.Cmdable, prefix string) error {
 	version, err := redisstore.ReadLayout(ctx, client, prefix)
 	if err == nil && version == 0 {
@@ -114,7 +113,7 @@ func knownLayout(ctx context.Context, client redis.Cmdable, prefix string) error
 	return err
 }
 
-// check notes the outcome of a check, and reports whether it was met.
+// check adds the result of a check, and reports whether it is ok.
 func (r *readiness) check(name string, err error) bool {
 	if err == nil {
 		r.Checks = append(r.Checks, check{Check: name, Status: checkOK})
@@ -122,7 +121,7 @@ func (r *readiness) check(name string, err error) bool {
 	}
 	detail := err.Error()
 	if away, ok := errors.AsType[*fault.UnavailableError](err); ok {
-		// Nothing was asked for that could be asked for again.
+		// The check changed nothing that may be done.
 		detail, _, _ = strings.Cut(away.Detail, redisstore.MayBeDone)
 	}
 	r.Status = unready
@@ -130,7 +129,7 @@ func (r *readiness) check(name string, err error) bool {
 	return false
 }
 
-// withhold takes out the details, and logs those of what failed.
+// withhold removes the details, and logs those of failures.
 func (r *readiness) withhold(ctx context.Context, logger *slog.Logger) {
 	for i := range r.Checks {
 		c := &r.Checks[i]
@@ -141,7 +140,7 @@ func (r *readiness) withhold(ctx context.Context, logger *slog.Logger) {
 	}
 }
 
-// giveUp notes the checks that were not made.
+// giveUp adds the checks that were not made.
 func (r *readiness) giveUp(names ...string) readiness {
 	for _, name := range names {
 		r.Checks = append(r.Checks, check{Check: name, Status: checkUnknown})

@@ -56,7 +56,7 @@ func Setup(p cli.Program, cmd *cobra.Command) {
 		if err := serve(ctx, p, cmd.Flags(), at); ctx.Err() == nil || !errors.Is(err, context.Canceled) {
 			return err
 		}
-		return nil // stopped before it delivered, which is no failure
+		return nil // a stop before the first delivery is no failure
 	}
 }
 

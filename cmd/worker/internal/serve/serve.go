@@ -24,10 +24,9 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/retry"
 )
 
-// serve delivers and serves the API until ctx ends; what was due before a time
-// is dropped, where that is not zero. What can be wrong with the settings is
-// looked at before the store is touched, and the store before anything is
-// delivered.
+// serve delivers and serves the API until ctx ends. It drops messages that were due before
+// dropDueBefore, if that is not zero. It checks the settings before it touches the store,
+// and the store before it delivers.
 func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefore time.Time) (err error) {
 	settings, err := p.Load(flags, slices.Concat([]config.Check{
 		config.NeedsPushTarget, config.HasSomethingToDo, config.ReplicasNeedRedis, config.BurstHasRate, config.BothOfTLS, store.ValidURL, channels.ValidPush,
@@ -55,7 +54,7 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 		if errors.Is(err, tasks.ErrUnfinished) {
 			logger.WarnContext(ctx, "stopped without waiting any longer for the store", "error", err)
 			err = nil
-			return // what still uses the store ends with the process
+			return // goroutines use the store until the process ends
 		}
 		err = errors.Join(err, storage.close())
 	}()
@@ -96,8 +95,8 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 	return s.run(ctx, answers(storage.client, settings, served, logger))
 }
 
-// openWork returns what the worker does beside the API until its context ends,
-// and what to do after that.
+// openWork returns the worker's work beside the API until its context ends, and a function
+// to call after that.
 func openWork(
 	log io.Writer, b *backend.Backend, c config.Config, dropDueBefore time.Time, logger *slog.Logger,
 ) (work func(context.Context) error, release func() error, err error) {
@@ -125,7 +124,7 @@ func openWork(
 	return worker.Run, release, nil
 }
 
-// waitForStop is all that a worker does which does not deliver.
+// waitForStop is the work of a worker that does not deliver.
 func waitForStop(ctx context.Context, c config.Config, logger *slog.Logger) {
 	logger.InfoContext(ctx, "serving the API alone: what is accepted is delivered by other workers on the store")
 	if c.RedisURL == "" {
@@ -136,8 +135,8 @@ func waitForStop(ctx context.Context, c config.Config, logger *slog.Logger) {
 	logger.InfoContext(ctx, "stopping: finishing what runs", "within", c.ShutdownTimeout)
 }
 
-// answers are those of the endpoint: the API, and what asks for no key, since
-// whoever starts and stops workers has none.
+// answers returns the handler of the endpoint: the API, and the paths without a key, for
+// the system that starts and stops workers.
 func answers(client redis.UniversalClient, c config.Config, served http.Handler, logger *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	for path, handler := range map[string]http.Handler{
@@ -145,7 +144,7 @@ func answers(client redis.UniversalClient, c config.Config, served http.Handler,
 		readyPath:  readyHandler(client, c.Prefix, !asksForKeys(c), logger),
 	} {
 		mux.Handle("GET "+path, handler)
-		mux.HandleFunc(path, onlyGet) // or the API would say that there is no such address
+		mux.HandleFunc(path, onlyGet) // or the API would answer 404
 	}
 	mux.Handle("/", served)
 	return mux

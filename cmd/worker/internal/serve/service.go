@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// lastAnswersWithin is what requests may take to end after the deliveries did,
-// where these have left less of the time to stop.
+// lastAnswersWithin is the least time that requests have to end after the last delivery.
 const lastAnswersWithin = 5 * time.Second
 
 // service is a worker that is ready to run.
@@ -17,13 +16,13 @@ type service struct {
 	work     func(context.Context) error // until its context ends
 	endpoint *endpoint
 	api      *apiServer
-	timeout  time.Duration // to finish what runs
+	timeout  time.Duration // to finish running work
 	logger   *slog.Logger
 }
 
-// run works and serves until ctx ends. Then no operation of the API begins any
-// more, and the endpoint answers until the last delivery is done and the last
-// request is answered. Where working or serving fails, both end.
+// run works and serves until ctx ends. Then the API begins no more operations, and the
+// endpoint answers until the last delivery is done and the last request is answered. If
+// working or serving fails, both end.
 func (s service) run(ctx context.Context, answers http.Handler) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

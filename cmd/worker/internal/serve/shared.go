@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// shared is an answer of the store that all get who ask within a while, so that
-// asking often costs the store little.
+// shared caches an answer of the store for a while, so that frequent requests cost the
+// store little.
 type shared[T any] struct {
 	look   func(context.Context) T
 	within time.Duration // bounds a look
-	fresh  time.Duration // is how long its answer is given
+	fresh  time.Duration // how long an answer is reused
 
-	turn   chan struct{} // held during a look: who asks meanwhile gets its answer
+	turn   chan struct{} // held during a look, for whose answer others wait
 	answer T
 	looked time.Time
 }
@@ -21,8 +21,8 @@ func newShared[T any](within, fresh time.Duration, look func(context.Context) T)
 	return &shared[T]{look: look, within: within, fresh: fresh, turn: make(chan struct{}, 1)}
 }
 
-// get returns an answer that is fresh, the zero value to who does not wait for
-// it. The look goes on when ctx ends, since others may be waiting for it.
+// get returns a fresh answer, or the zero value if ctx ends while it waits for another
+// look. Its own look does not end with ctx, since others may wait for it.
 func (s *shared[T]) get(ctx context.Context) T {
 	select {
 	case s.turn <- struct{}{}:

@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// statsWithin bounds a look at the store for the API's stats, statsFresh is
-	// how long its answer is given.
+	// statsWithin bounds a look at the store for the API's stats; statsFresh is how
+	// long its answer is reused.
 	statsWithin = 5 * time.Second
 	statsFresh  = time.Second
 )
 
-// newStats returns what looks at the queue and the store for the API.
+// newStats returns a function that reads the API's stats.
 func newStats(client redis.UniversalClient, prefix, version string) (func(context.Context) (message.Stats, error), error) {
 	options := sendlimit.Options{Prefix: prefix}
 	letters, err := messages.NewDeadLetters(client, options)
@@ -55,8 +55,8 @@ func newStats(client redis.UniversalClient, prefix, version string) (func(contex
 	}, nil
 }
 
-// lookForStats asks for all at the same time. The first error in the order of
-// the members stands for all.
+// lookForStats reads all stats at the same time. It returns the first error in the order of
+// the fields.
 func lookForStats(
 	ctx context.Context, client redis.UniversalClient, prefix string,
 	letters *messages.DeadLetters, notices *notices.Outbox, watch *messages.WatchList,
@@ -80,8 +80,8 @@ func lookForStats(
 	return stats, nil
 }
 
-// oldestOverdue is for how many seconds the oldest entry of the watch list has
-// been due, 0 for none.
+// oldestOverdue returns for how many seconds the oldest entry of the watch list has been
+// due, 0 for none.
 func oldestOverdue(ctx context.Context, client redis.UniversalClient, watch *messages.WatchList) (float64, error) {
 	now, err := client.Time(ctx).Result()
 	if err != nil {
@@ -94,7 +94,7 @@ func oldestOverdue(ctx context.Context, client redis.UniversalClient, watch *mes
 	return max(0, now.Sub(due[0].Since).Round(time.Millisecond).Seconds()), nil
 }
 
-// storeMemory is the memory of the servers that tell it.
+// storeMemory returns the memory of the servers that report it.
 func storeMemory(ctx context.Context, client redis.UniversalClient) ([]message.StoreMemory, error) {
 	servers, err := store.ReadMemory(ctx, client)
 	if err != nil {

@@ -15,11 +15,10 @@ import (
 // storage is the store that the settings name.
 type storage struct {
 	client   redis.UniversalClient
-	embedded *store.Embedded // nil where the store is elsewhere
+	embedded *store.Embedded // nil if the store is elsewhere
 }
 
-// openStorage connects to the store, and starts the embedded one first where
-// the settings name no other.
+// openStorage opens the store. If the settings name none, it starts the embedded one.
 func openStorage(ctx context.Context, c config.Config, logger *slog.Logger) (storage, error) {
 	url := c.RedisURL
 	var embedded *store.Embedded
@@ -48,8 +47,8 @@ func (s storage) close() error {
 	return err
 }
 
-// prepare looks whether the store is fit for deliveries, and gives it the rules
-// where it has none.
+// prepare checks that the store is fit for deliveries, and gives it the policies and the
+// pace that it lacks.
 func prepare(ctx context.Context, client redis.UniversalClient, c config.Config, logger *slog.Logger) error {
 	report, err := store.Inspect(ctx, client)
 	if err != nil {
@@ -74,8 +73,8 @@ func prepare(ctx context.Context, client redis.UniversalClient, c config.Config,
 	return checkClock(ctx, client, logger)
 }
 
-// warnOfSubmits says what will keep programs with these settings from
-// submitting, though the worker can deliver.
+// warnOfSubmits logs what keeps programs with these settings from submitting, although the
+// worker can deliver.
 func warnOfSubmits(
 	ctx context.Context, client redis.UniversalClient, report store.Report, c config.Config, logger *slog.Logger,
 ) {

@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// gatherWithin bounds a look at the store for /metrics, gatherFresh is how
-	// long what it found is given.
+	// gatherWithin bounds a look at the store for /metrics; gatherFresh is how long its
+	// result is reused.
 	gatherWithin = time.Second
 	gatherFresh  = 5 * time.Second
 )
 
-// storeCollector gathers what the store holds, which every worker on it tells
-// alike. What can't be gathered is left out, and counted.
+// storeCollector gathers metrics of the store, the same in every worker. It leaves out and
+// counts what can't be gathered.
 type storeCollector struct {
 	descriptions []*prometheus.Desc
 	sources      []*shared[[]prometheus.Metric]
@@ -85,7 +85,7 @@ func (c *storeCollector) describe(name, help string, labels ...string) *promethe
 	return d
 }
 
-// add adds a source of metrics, none of which are told when it fails.
+// add adds a source of metrics. All of them are left out when it fails.
 func (c *storeCollector) add(name string, gather func(context.Context) ([]prometheus.Metric, error)) {
 	failures := c.failures.WithLabelValues(name)
 	c.sources = append(c.sources, newShared(gatherWithin, gatherFresh, func(ctx context.Context) []prometheus.Metric {
@@ -102,7 +102,7 @@ func gauge(d *prometheus.Desc, value float64, labels ...string) prometheus.Metri
 	return prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, labels...)
 }
 
-// Describe names the metrics.
+// Describe implements prometheus.Collector.
 func (c *storeCollector) Describe(into chan<- *prometheus.Desc) {
 	for _, d := range c.descriptions {
 		into <- d
@@ -110,7 +110,7 @@ func (c *storeCollector) Describe(into chan<- *prometheus.Desc) {
 	c.failures.Describe(into)
 }
 
-// Collect tells the metrics.
+// Collect implements prometheus.Collector.
 func (c *storeCollector) Collect(into chan<- prometheus.Metric) {
 	var looking sync.WaitGroup
 	for _, source := range c.sources {

@@ -158,7 +158,7 @@ type userError struct {
 // Error returns the sentence.
 func (e *userError) Error() string { return e.detail }
 
-// Code decides about the exit status.
+// Code decides the exit status.
 func (e *userError) Code() fault.Code { return e.code }
 
 // withUsers calls do with the users of the store that the settings name.
