@@ -8,9 +8,9 @@
 //	                        ├──────► queue    a timer: user, id and generation, no content
 //	                        └──────► confirm  watch list: look a minute past the send time
 //
-//	queue ─► deliver.Handler: waits for the millisecond ─► claim (the gate) ─► notifier ─► settle
+//	queue ─► handler: waits for the millisecond ─► claim (the gate) ─► notifier ─► settle
 //
-//	watch list ─► relay, in every worker: what the queue does not have ─► queue, under a new generation
+//	watch list ─► relay: what the queue does not have ─► queue, under a new generation
 //
 // A message.Draft is what a caller wrote, a message.Message is what it means, and a
 // message.Outcome is the answer on every surface.

@@ -18,7 +18,7 @@ import (
 type AnnouncerSuite struct {
 	New     func(t *testing.T) (notifier.Announcer, string) // its provider accepts everything
 	Failing func(t *testing.T) (notifier.Announcer, string) // its provider refuses everything
-	Stuck   func(t *testing.T) (notifier.Announcer, string) // its provider reads a notice and never answers
+	Stuck   func(t *testing.T) (notifier.Announcer, string) // its provider never answers a notice
 	// Secrets are parts of the settings and of the contacts that no error may show.
 	Secrets []string
 }

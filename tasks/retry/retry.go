@@ -8,10 +8,10 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/message"
 )
 
-// Policy says when a delivery that failed is tried again. The zero value
-// is the default: 8 attempts, 5 seconds to 15 minutes apart.
+// Policy decides when a failed delivery is tried again. The zero value is the default: 8
+// attempts, 5 seconds to 15 minutes apart.
 type Policy struct {
-	Min, Max time.Duration // the first wait, and the longest of our own
+	Min, Max time.Duration // the first wait, and the longest that we choose
 	Attempts int           // deliveries tried in all
 }
 
@@ -36,12 +36,12 @@ func (p Policy) Validate() error {
 	return nil
 }
 
-// Wait is how long to wait after the attempt-th delivery failed: twice as long
-// each time up to Max, half of it at random so that messages that failed
-// together do not come back together, and no less than the provider asked for.
+// Wait returns how long to wait after the attempt-th delivery failed: twice as long each
+// time up to Max, and at least what the provider asked for. Half of it is random, so that
+// messages that failed together do not come back together.
 func (p Policy) Wait(attempt int, asked time.Duration) time.Duration {
 	backoff := p.Max
-	// Compared from above: shifting Min up first could overflow.
+	// Shift Max down: shifting Min up first could overflow.
 	if doublings := max(attempt, 1) - 1; p.Min <= p.Max>>doublings {
 		backoff = p.Min << doublings
 	}

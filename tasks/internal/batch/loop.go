@@ -9,7 +9,7 @@ import (
 // Options configures a Loop.
 type Options struct {
 	Together int           // the largest batch; zero means no limit
-	Backlog  int           // how many items wait at most, further ones are dropped; zero means no limit
+	Backlog  int           // the most waiting items, others are dropped; zero means no limit
 	Within   time.Duration // bounds the work on one batch
 	// Every is the time between two batches, which may then be empty. Zero means
 	// that an item is worked on as soon as there is time.
@@ -29,14 +29,14 @@ type Loop[T any] struct {
 	closed  bool
 }
 
-// NewLoop returns a Loop that calls work with one batch after the other, and with
-// a context that ends with Options.Within. The work reports whether it could be
-// done, and must not keep the batch.
+// NewLoop returns a Loop that calls work with one batch after the other, and with a context
+// that ends after Options.Within. work reports whether it succeeded, and must not keep the
+// batch.
 func NewLoop[T any](o Options, work func(ctx context.Context, batch []T) bool) *Loop[T] {
 	return &Loop[T]{options: o, work: work, wake: make(chan struct{}, 1), ending: make(chan struct{})}
 }
 
-// Start begins the work. What was added before waits for it.
+// Start starts the work. Items that were added before wait for it.
 func (l *Loop[T]) Start() { l.ended.Go(l.run) }
 
 // Add adds an item. It drops the item if the backlog is full or the loop closed.
@@ -55,7 +55,7 @@ func (l *Loop[T]) Add(item T) {
 	}
 }
 
-// Close works on what is left, unless the work fails, and ends.
+// Close works on the remaining items, unless the work fails, and stops.
 func (l *Loop[T]) Close() {
 	l.mu.Lock()
 	if !l.closed {
@@ -86,8 +86,8 @@ func (l *Loop[T]) run() {
 	}
 }
 
-// workOnAll works on all that waits. It reports false where the work fails while
-// the loop closes: nobody waits then for a store that does not answer.
+// workOnAll works on all waiting items. It reports false if the work fails while the loop
+// closes: then nobody waits for a store that does not answer.
 func (l *Loop[T]) workOnAll() bool {
 	for more := true; more; {
 		var batch []T
@@ -107,7 +107,7 @@ func (l *Loop[T]) do(batch []T) bool {
 	return l.work(ctx, batch)
 }
 
-// take takes the next batch, and reports whether more waits behind it.
+// take takes the next batch, and reports whether more items wait.
 func (l *Loop[T]) take() (batch []T, more bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -20,9 +20,9 @@ type Job struct {
 	Failed string
 }
 
-// Start runs jobs until the function that it returns is called. That function
-// ends the context of the runs and waits for them. A job never runs twice at the
-// same time: where a run takes long, the times that it misses are left out.
+// Start runs jobs until the returned function is called. That function ends the context of
+// the runs and waits for them. A job never runs twice at the same time: a long run skips
+// the times that it misses.
 func Start(ctx context.Context, logger *slog.Logger, jobs ...Job) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	runner := cron.New(cron.WithChain(cron.SkipIfStillRunning(cron.DiscardLogger)), cron.WithLogger(cron.DiscardLogger))
@@ -40,8 +40,8 @@ func Start(ctx context.Context, logger *slog.Logger, jobs ...Job) (stop func()) 
 	}
 }
 
-// jittered runs a job after half its time to the whole of it, so that workers do
-// not all run theirs at once.
+// jittered runs a job after half to all of its interval, so that workers do not all run
+// theirs at once.
 type jittered time.Duration
 
 // Next implements cron.Schedule.

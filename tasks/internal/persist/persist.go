@@ -18,9 +18,8 @@ const (
 	Pause = 500 * time.Millisecond
 )
 
-// Settle calls settle until the store has answered it, or until the worker no
-// longer waits, which closes ended. It logs the first failure as failed. It
-// returns what settle returned last.
+// Settle calls settle until the store answers, or until ended is closed, as the worker no
+// longer waits. It logs the first failure as failed, and returns the last result.
 func Settle(
 	ctx context.Context, ended <-chan struct{}, logger *slog.Logger, failed string, settle func(context.Context) (held bool, err error),
 ) (bool, error) {
@@ -40,8 +39,8 @@ func Settle(
 	}
 }
 
-// Unavailable reports whether an error says that the store did not answer, so
-// that another try may do better.
+// Unavailable reports whether an error says that the store did not answer, so that another
+// try may succeed.
 func Unavailable(err error) bool {
 	_, away := errors.AsType[*fault.UnavailableError](err)
 	return away

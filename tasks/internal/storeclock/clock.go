@@ -6,15 +6,14 @@ import (
 	"time"
 )
 
-// Clock is the store's clock as well as it can be told from here: the local
-// one plus an offset learned from the replies of the store. It says how long to
-// wait, and judges nothing: that is the scripts' part.
+// Clock estimates the store's clock: the local clock plus an offset learned from replies of
+// the store. It is only for waiting; the scripts judge by the store's own clock.
 type Clock struct {
 	Local func() time.Time
 
 	mu       sync.Mutex
 	offset   time.Duration
-	accuracy time.Duration // of the offset: half the round trip it was learned in
+	accuracy time.Duration // of the offset: half the round trip of its reply
 	learned  time.Time
 }
 
@@ -22,14 +21,14 @@ type Clock struct {
 // clocks drift.
 const trusted = 10 * time.Second
 
-// New goes on from the time it is made at by the monotonic clock, so that
-// setting this machine's clock moves nothing.
+// New returns a Clock that follows the monotonic clock from now on, so that setting this
+// machine's clock changes nothing.
 func New() *Clock {
 	began := time.Now() //nolint:forbidigo // the one place this package takes the time from
 	return &Clock{Local: func() time.Time { return began.Add(time.Since(began)) }}
 }
 
-// Now is the store's time.
+// Now returns the store's time.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,7 +42,7 @@ func (c *Clock) Latency() time.Duration {
 	return c.accuracy
 }
 
-// Learn takes in what the store's clock said between two moments here.
+// Learn learns the offset from a store's time between two local times.
 func (c *Clock) Learn(sent, received, store time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

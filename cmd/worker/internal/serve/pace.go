@@ -13,7 +13,7 @@ import (
 )
 
 // seedPace gives a store without a pace that of the settings. It does not change a stored
-// pace, and logs a difference.
+// one, and logs a difference.
 func seedPace(ctx context.Context, client redis.Cmdable, c config.Config, logger *slog.Logger) error {
 	if c.Pace == (rate.Pace{}) || !c.Deliver {
 		return nil

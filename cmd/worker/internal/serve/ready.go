@@ -31,7 +31,7 @@ type readiness struct {
 // check is one condition of readiness.
 type check struct {
 	Check  string `json:"check"`
-	Status string `json:"status"`           // ok, failed, or unknown: not checked, or no right to see it
+	Status string `json:"status"`           // ok, failed, or unknown if it could not be checked
 	Detail string `json:"detail,omitempty"` // what is wrong, and what to do
 }
 

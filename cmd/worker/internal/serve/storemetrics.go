@@ -85,7 +85,7 @@ func (c *storeCollector) describe(name, help string, labels ...string) *promethe
 	return d
 }
 
-// add adds a source of metrics. All of them are left out when it fails.
+// add adds a source of metrics, all left out when it fails.
 func (c *storeCollector) add(name string, gather func(context.Context) ([]prometheus.Metric, error)) {
 	failures := c.failures.WithLabelValues(name)
 	c.sources = append(c.sources, newShared(gatherWithin, gatherFresh, func(ctx context.Context) []prometheus.Metric {
