@@ -16,7 +16,7 @@ import (
 // attempt that is not in it after NotAfter never will be.
 type Hold struct {
 	Account string // the charged account, 1 to 64 of a-z 0-9 _ -
-	// Attempt is the token of the hold, for this change only, see NewGeneration.
+	// Attempt is the token of the hold, for this change only, see keyspace.NewToken.
 	Attempt string
 	// NotAfter is the last time, by the server's clock, at which the change may be
 	// made. Later it is refused with CodeHoldOver.

@@ -16,7 +16,7 @@ import (
 
 // Record is what to store of a message beside its place.
 type Record struct {
-	// Generation is a random token for this call only, see NewGeneration. Only the
+	// Generation is a random token for this call only, see keyspace.NewToken. Only the
 	// task that carries it may deliver the message.
 	Generation string
 	// Fingerprint tells a repeated request from another one with the same id.

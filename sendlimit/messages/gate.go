@@ -84,7 +84,7 @@ type Delivery struct {
 	User       string
 	ID         string
 	Generation string
-	Nonce      string // made for this try, see NewGeneration
+	Nonce      string // made for this try, see keyspace.NewToken
 }
 
 // Claim is the gate's answer.

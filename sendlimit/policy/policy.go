@@ -32,7 +32,7 @@ type Policy struct {
 	// TimeZone is the IANA zone of the calendar rules and the quiet hours; "" means
 	// UTC.
 	TimeZone string
-	// Rules are at most one for each window in a store: see PolicyStore.Replace.
+	// Rules are at most one for each window in a store: see settings.Policies.Replace.
 	Rules []Rule
 	// UserTimeZone makes calendar rules, and the days of alerts, count in the user's
 	// own zone, if one is set in UserSettings. Quiet hours always do.

@@ -26,10 +26,10 @@ type Policies struct {
 	keys   keyspace.Keys
 }
 
-// AnyVersion is what PolicyStore.Replace takes for whatever the store has.
+// AnyVersion is what Policies.Replace accepts for any stored version.
 const AnyVersion int64 = -1
 
-// PolicyChange is what PolicyStore.Replace has done.
+// PolicyChange is the result of Policies.Replace.
 type PolicyChange struct {
 	Old     *policy.Policy // what was stored; nil for nothing, or nothing that can be read
 	New     policy.Policy  // what is stored now, with its version
