@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -216,13 +217,10 @@ func noted(r *rig) {
 	first, err := time.Parse(time.RFC3339, on22("00:00:00"))
 	require.NoError(r, err)
 	require.Eventually(r, func() bool {
-		looks, err := r.store.SortedSet("sl:{p0999}:watch")
-		for _, look := range looks {
-			if look < float64(first.UnixMilli()) {
-				return false
-			}
-		}
-		return err == nil && len(looks) == 2
+		const watch = "sl:{p0999}:watch"
+		all, err := r.client.ZCard(r.Context(), watch).Result()
+		late, errLate := r.client.ZCount(r.Context(), watch, strconv.FormatInt(first.UnixMilli(), 10), "+inf").Result()
+		return err == nil && errLate == nil && all == 2 && late == 2
 	}, time.Minute, time.Millisecond)
 }
 

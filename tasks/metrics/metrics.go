@@ -80,6 +80,7 @@ func New(r prometheus.Registerer) (*Metrics, error) {
 	var failed []error
 	for _, c := range append(m.notices.collectors(),
 		m.submits, m.lateness, m.duration, m.failures, m.postpones, m.drops, m.doubts, m.oldest, m.relays, m.charges, m.scripts,
+		m.paces, m.pauses,
 	) {
 		failed = append(failed, r.Register(c))
 	}

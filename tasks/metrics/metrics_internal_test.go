@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +35,9 @@ func TestMetricsCount(t *testing.T) {
 	m.Overdue(90 * time.Second)
 	m.Relayed(0)
 	m.Relayed(7)
+	m.HeldUp(time.Second)
+	m.HeldUp(3 * time.Second)
+	m.Paused()
 
 	const want = `
 # HELP sendlimit_delivery_failures_total Attempts to deliver that failed, by reason; final ones are not tried again.
@@ -83,6 +87,8 @@ sendlimit_watch_oldest_overdue_seconds 90
 	}
 	require.InDelta(t, 3.25, sums["sendlimit_delivery_lateness_seconds"], 1e-9)
 	require.InDelta(t, 1.02, sums["sendlimit_delivery_duration_seconds"], 1e-9)
+	require.InDelta(t, 4, sums["sendlimit_pace_wait_seconds"], 1e-9)
+	require.InDelta(t, 1, testutil.ToFloat64(m.pauses), 0)
 }
 
 func TestNoMetricsCountNothing(t *testing.T) {
@@ -108,4 +114,30 @@ func TestMetricsRegisteredTwice(t *testing.T) {
 	require.NoError(t, err)
 	_, err = New(registry)
 	require.ErrorContains(t, err, "registering metrics: ")
+}
+
+// A metric that is counted and not registered is never exported.
+func TestEveryMetricIsRegistered(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	m, err := New(registry)
+	require.NoError(t, err)
+	collector := reflect.TypeFor[prometheus.Collector]()
+	registered := 0
+	for _, all := range []reflect.Value{reflect.ValueOf(m).Elem(), reflect.ValueOf(&m.notices).Elem()} {
+		for i := range all.NumField() {
+			field := all.Field(i)
+			if !field.Type().Implements(collector) {
+				continue
+			}
+			name := all.Type().Field(i).Name
+			// Reflection hands out no unexported field but by its address.
+			c := reflect.NewAt(field.Type(), field.Addr().UnsafePointer()).Elem().Interface()
+			known, ok := c.(prometheus.Collector)
+			require.True(t, ok, name)
+			require.True(t, registry.Unregister(known), "%s is not registered", name)
+			registered++
+		}
+	}
+	require.Equal(t, 16, registered)
 }
