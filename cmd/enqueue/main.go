@@ -1,4 +1,3 @@
-// Enqueue submits messages to be sent at a future time, and shows what is scheduled.
 package main
 
 import (

@@ -1,5 +1,3 @@
-// Worker delivers scheduled messages at their time, and keeps the rules that
-// they are judged by.
 package main
 
 import (

@@ -1,7 +1,3 @@
-// Package pushtarget opens the channel of a push target, the worker's push_url:
-//
-//	log:                  a line of JSON for each delivery, see package logline
-//	http://… https://…    a webhook, see package webhook
 package pushtarget
 
 import (

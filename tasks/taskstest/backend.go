@@ -1,4 +1,3 @@
-// Package taskstest has what tests share that run submitters and workers.
 package taskstest
 
 import (

@@ -1,4 +1,3 @@
-// Package persist repeats a write to the store until it is stored.
 package persist
 
 import (

@@ -1,0 +1,2 @@
+// Package taskstest has what tests share that run submitters and workers.
+package taskstest
