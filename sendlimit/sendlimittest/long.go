@@ -6,9 +6,9 @@ import "testing"
 // detector. Call it first in a test that takes long or starts programs: under
 // the detector it would take several times as long, and find nothing that
 // shorter tests do not. Long tests run without the detector.
-func Long(t testing.TB) {
-	t.Helper()
+func Long(tb testing.TB) {
+	tb.Helper()
 	if testing.Short() { //nolint:forbidigo // the one place
-		t.Skip("long, and left out in short mode")
+		tb.Skip("long, and left out in short mode")
 	}
 }

@@ -10,9 +10,9 @@ import (
 )
 
 // Open opens the backend in a store.
-func Open(t testing.TB, client redis.UniversalClient, o backend.Options) *backend.Backend {
-	t.Helper()
+func Open(tb testing.TB, client redis.UniversalClient, o backend.Options) *backend.Backend {
+	tb.Helper()
 	b, err := backend.Open(client, o)
-	require.NoError(t, err)
+	require.NoError(tb, err)
 	return b
 }
