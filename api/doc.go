@@ -1,5 +1,5 @@
-// Package api serves the product over HTTP: the operations of packages tasks
-// and sendlimit as JSON, with an OpenAPI document and a page made of it.
+// Package api serves the product over HTTP: the operations of tasks and sendlimit as
+// JSON, with an OpenAPI document and a page made of it. It judges nothing itself.
 //
 // # The way of a request
 //
@@ -7,67 +7,51 @@
 //	   │           │             │      (/v1/ only)   │          │            │        (submits)     │
 //	   id, log     500           403               404, 405     503     401, 403, 429    429     its answer
 //
-// Every operation names the scope that a key has to have; New refuses one that
-// names none. The pages about them are for everybody, Options.Metrics for who has
-// the scope read. Who has a key without the scope admin is confined to the
-// messages of its account by the submitter that acts for it: others' are not
-// found, and their ids are taken out of what is answered (authorize.go). Nobody is
-// let in on a guess: a key is looked up in the store, by its SHA-256, at most once
-// a second, and an address with too many wrong ones waits (authenticate.go,
-// failures.go).
+// An operation is a route: an entry of the OpenAPI document, and the function that
+// answers. routes.go lists them all. Router and document are both made of that list, so
+// everything that is served is documented. The schemas are made of the Go types of the
+// answers.
 //
-// An operation is a route: an entry of the OpenAPI document, and the function
-// that answers. New has them all in one list (routes.go), from which both the
-// router and the document are made, so that nothing is served and not
-// documented. The schemas are made of the Go types that are answered.
+// Bodies, paths and parameters are read by the code that the other surfaces use, such as
+// message.DecodeDraft. So the same mistake has the same code, field and sentence
+// everywhere.
 //
-// The document is huma's. Requests are not: their bodies, paths and parameters
-// are read by the same code that reads them on the other surfaces
-// (tasks.DecodeDraft, tasks.ParseTime, the checks of sendlimit), so that what is
-// wrong has the same code, field and sentence everywhere. Nothing is judged here.
+// # Access
+//
+// Each operation names the scope that a key needs; New refuses one that names none. The
+// documentation needs no key, Options.Metrics the scope read. A key without the scope
+// admin reaches only the messages of its account: those of others are not found, and
+// their ids are removed from answers (authorize.go). A key is looked up by its SHA-256,
+// at most once a second. An address that sent too many wrong keys has to wait
+// (authenticate.go, failures.go). A page of another site can read and change nothing
+// here. Without a key a request may not name this server by a DNS name (host.go).
 //
 // # Answers
 //
-// What was done is application/json, with 200, or 201 for a message that was
-// accepted. All else is a Problem, application/problem+json: the members of RFC
-// 9457 and, beside them, those of the tasks.Outcome. The status follows from the
-// outcome's code by one table (kinds, status.go), but where HTTP itself has a
-// word for what is wrong with the request before any field is: 400, 408, 413,
-// 415.
+// A success is application/json with 200, or 201 for something new. Everything else is a
+// Problem, application/problem+json: the members of RFC 9457 and those of
+// message.Outcome. status.go derives the status from the outcome's code. Only mistakes
+// that HTTP itself has a word for have 400, 408, 413 or 415.
 //
-// # What always holds
-//
-//   - Every answer has an X-Request-Id, the caller's where it is harmless, and
-//     what is logged of the request has it too. Logs name routes, never users,
-//     ids or content.
-//   - A user of any name is one segment of a path, percent-encoded: "/" is %2F,
-//     and "..", which would be a step in the path, %2E%2E. Clients that follow
-//     the WHATWG rules for addresses, as browsers do, take %2E%2E for a step as
-//     well, and can't reach users called "." or "..".
-//   - What is not known is refused by its name: fields, parameters, and
-//     parameters given twice.
-//   - A request is answered, or ended by its deadlines: each has Limits.Timeout
-//     to come whole and to be answered. It goes on when its caller seems to be
-//     gone, who may only have closed the half of the connection that is sent on.
-//     Previews and refits alone, which take half of the store's time and are of use
-//     to nobody else, end then.
-//   - There are Limits.InFlight requests at a time, and apart from them
-//     Limits.Streams batches, previews and refits, of these one. One too many is
-//     told at once to come again.
-//   - What has versions, policies and users' settings, has an ETag, and is changed
-//     under If-Match or If-None-Match only as it was read (precondition.go).
-//   - A browser that shows another site's page can look at nothing here, since
-//     nothing allows it, and can change nothing: that is refused. So is, without a
-//     key, who asks for this server by a name of the DNS (host.go).
+//   - Each answer has an X-Request-Id: the caller's, if it is harmless. The log shows it
+//     too. Logs name routes, never users, ids or content.
+//   - A user is one percent-encoded segment of a path: "/" is %2F, ".." is %2E%2E.
+//     Browsers read %2E%2E as a step too, so they can't reach users named "." or "..".
+//   - Unknown fields and parameters are refused by name, and so are repeated parameters.
+//   - Limits.Timeout bounds a request and its answer. A client that closes its half of
+//     the connection still gets its answer; only previews and refits end then.
+//   - At most Limits.InFlight requests run at a time, and Limits.Streams batches, previews
+//     and refits beside them; one refit. Others receive 503 at once.
+//   - Policies and users' settings have an ETag. If-Match and If-None-Match make a change
+//     conditional (precondition.go).
 //
 // # Failures
 //
-//   - The store is away: nobody who has a key is let in, 503; but for the metrics.
-//   - The store is away or full: 503 with Retry-After. A submit that was not
-//     answered may have been accepted; the same one with the same id can be
-//     repeated.
-//   - A panic: 500, and the log has the stack under the request's id. An answer
-//     that had begun is broken off.
-//   - An error without a code, which none should be: 500, its text in the log
-//     alone.
+//   - The store is away: 503 with Retry-After, also for valid keys; only metrics still
+//     accept a known key. A submit without an answer may have been accepted: repeat it
+//     with the same id.
+//   - The store is full: 503 with Retry-After.
+//   - A panic: 500. The log has the stack and the request's id. An answer that has begun
+//     is cut off.
+//   - An error without a code, which is a bug: 500. Only the log has its text.
 package api

@@ -28,7 +28,7 @@ type scriptNames map[string]string
 func nameScripts(t *testing.T, client redis.Cmdable) scriptNames {
 	t.Helper()
 	names := make(scriptNames)
-	for _, name := range lua.Names() {
+	for _, name := range lua.NamesByHash() {
 		text, err := lua.Text(name)
 		require.NoError(t, err)
 		names.add(t, client, name, text)

@@ -10,7 +10,7 @@ import (
 
 func TestEveryScriptHasAName(t *testing.T) {
 	t.Parallel()
-	names := lua.Names()
+	names := lua.NamesByHash()
 	require.Len(t, names, len(lua.All()))
 	for _, script := range lua.All() {
 		require.NotEmpty(t, names[script.Hash()])

@@ -186,9 +186,9 @@ func join(file string) (string, error) {
 	return joined, failed
 }
 
-// Names returns the name of every script by its SHA-1, "place/reserve" for
+// NamesByHash returns the name of every script by its SHA-1, "place/reserve" for
 // place/reserve.lua.
-func Names() map[string]string {
+func NamesByHash() map[string]string {
 	paths, err := fs.Glob(files, "*/*.lua")
 	if err != nil {
 		panic(err) // only a malformed pattern fails

@@ -55,7 +55,7 @@ type sharer struct {
 func (s sharedStory) begin(t *testing.T, client *redis.Client) *sharer {
 	t.Helper()
 	require.NoError(t, client.FlushAll(t.Context()).Err())
-	recorder := &callRecorder{names: lua.Names()}
+	recorder := &callRecorder{names: lua.NamesByHash()}
 	own := redis.NewClient(client.Options())
 	own.AddHook(recorder)
 	t.Cleanup(func() { require.NoError(t, own.Close()) })

@@ -54,55 +54,8 @@
 //     of the queue, and no task is archived or retained.
 //   - The rules live in the store. Without them nothing is accepted.
 //
-// # Policies, accounts, notices, paces
-//
-// What a message says overrides its user's policy, for instance on_conflict. Its category
-// adds rules to the overall ones. Package rules follows the policies.
-//
-// A message of an account is charged before it is judged, see package quota. Submit, move
-// and cancel hold, change and settle; the relay settles what a death left open.
-//
-// Notices wait in an outbox as messages do in the watch list. A task of queue.TypeAlert
-// carries a notice's id, and a claim lets one delivery at a time have it.
-//
-// All workers share the pace of the push target. The handler waits for it before the
-// claim, and a longer wait holds no delivery slot. If the gate says no, the permit is
-// given back. If the claim took so long that the call would add to those of the next interval,
-// the call gets another permit, or the message is given back to be judged anew.
-//
-// # Failures
-//
-//   - The store is away: a submit fails with a *fault.UnavailableError. A worker keeps
-//     the tasks that it has and goes on when the store is back. The relay finds a task
-//     that got lost between the two a minute past its time.
-//   - A policy can't be read, as a newer program wrote it, or settings name a policy
-//     that does not exist: submits under it fail, in a file, a batch or a dry run only
-//     the lines of its users. Accepted messages are sent if they are on time; late
-//     ones come again every half minute until a worker knows the rules. Everybody else
-//     keeps the last known rules.
-//   - The store is nearly full: from submit.Options.StoreFullAt on nothing more is
-//     accepted. Accepted messages are delivered.
-//   - Too few replicas have it in time (submit.Options.WaitReplicas): the answer is an
-//     error, but the message is sent. Asking again waits again.
-//   - No answer to a submit: the message may be accepted. Submit it again with the
-//     same id.
-//   - The queue does not take a task: the relay enqueues it ten seconds later. The queue
-//     loses a task: the relay finds out a minute past its time.
-//   - The provider took a message and the store is away: the worker tries to settle
-//     until it is stored or the worker ends.
-//   - A worker dies while it sends, or the provider gives no answer: the message may
-//     or may not have arrived. WorkerOptions.OnUncertain decides: send it again with
-//     the same idempotency key, or give it up as uncertain. A message that kills its
-//     worker each time is given up after retry.Policy.Attempts.
-//   - A notice's mail server is away: it is tried again, and is a dead letter after
-//     retry.Policy.Attempts. Without an announcer it waits. A worker that dies between
-//     the server's answer and its note sends the notice twice, with the same id.
-//   - The machine's clock is off: the queue hands out tasks by it. Behind the store's
-//     clock, tasks come late, never early.
-//
-// # Proofs
-//
-// Tests try a crash between any two calls without code in this package: submitters,
+// What happens when the store, the queue, a worker or a provider fails is in
+// FAILURES.md beside this file. Tests try a crash between any two calls: submitters,
 // relays and workers act only through their client and notifier, where tests put the
 // crash points.
 package tasks

@@ -147,7 +147,7 @@ func TestPitfall34AWorkerDiesAtAnyPointOfAnAlert(t *testing.T) {
 // was, "" where it lives.
 func dieOver(t *testing.T, s *story, nth int, after bool) string {
 	t.Helper()
-	m := &mortal{names: lua.Names(), nth: nth, after: after, buried: make(chan struct{})}
+	m := &mortal{names: lua.NamesByHash(), nth: nth, after: after, buried: make(chan struct{})}
 	// The first try fails, so that what leads to the second has its points, too.
 	mail := announcer{answers: []notifier.Result{
 		{Status: notifier.Retry, Reason: notifier.ReasonUnavailable, Err: errors.New("421")}, {Status: notifier.Delivered},

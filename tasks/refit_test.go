@@ -387,7 +387,7 @@ func (b *beforeScript) ProcessPipelineHook(next redis.ProcessPipelineHook) redis
 
 func (b *beforeScript) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 	return func(ctx context.Context, cmd redis.Cmder) error {
-		if len(cmd.Args()) > 1 && cmd.Name() == "evalsha" && lua.Names()[fmt.Sprint(cmd.Args()[1])] == b.name && !b.done {
+		if len(cmd.Args()) > 1 && cmd.Name() == "evalsha" && lua.NamesByHash()[fmt.Sprint(cmd.Args()[1])] == b.name && !b.done {
 			b.done = true
 			b.do()
 		}

@@ -9,4 +9,9 @@
 // While the store is away, a task stays in hand and is tried again.
 //
 // The package does not know the outbox: notices are delivered by package announce.
+//
+// All workers share the pace of the push target. The handler waits for it before the
+// claim, and a longer wait holds no delivery slot. If the gate says no, the permit is
+// given back. If the claim took so long that the call would add to those of the next
+// interval, the call gets another permit, or the message is given back to be judged anew.
 package deliver

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -15,7 +14,6 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
-	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/settings"
 	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
@@ -61,24 +59,6 @@ type Policies struct {
 type snapshot struct {
 	set   *policySet
 	asked time.Time
-}
-
-// policySet is the policies between two changes.
-type policySet struct {
-	own        policy.Policy
-	others     []policy.Policy // by name
-	unreadable []string        // names of those that a newer program wrote
-	missing    error           // why there is no own policy; nil if there is one
-	unusable   error           // why Rules refused the set; nil if it did not
-	rules      map[string]bool // by Violation.Name
-}
-
-// err returns why no message can be judged by the set, nil if messages can.
-func (s *policySet) err() error {
-	if s.missing != nil {
-		return s.missing
-	}
-	return s.unusable
 }
 
 // NewPolicies returns Policies for the store behind client. The error is a
@@ -249,32 +229,6 @@ func (p *Policies) use(set *policySet) {
 	}
 }
 
-// tell logs what has changed.
-func (p *Policies) tell(ctx context.Context, before, now *policySet) {
-	for _, policy := range now.all() {
-		old, _ := before.find(policy.Name)
-		if !same(old, policy) {
-			p.logger.InfoContext(ctx, "the policy changed", "policy", policy.Name,
-				"version_before", old.Version, "version", policy.Version, "rules", policy)
-		}
-	}
-	for _, policy := range before.all() {
-		if _, there := now.find(policy.Name); !there && !slices.Contains(now.unreadable, policy.Name) {
-			p.logger.WarnContext(ctx, "the policy is gone, and nothing is accepted under it: apply it anew", "policy", policy.Name)
-		}
-	}
-	p.tellUnreadable(ctx, before.unreadable, now.unreadable)
-}
-
-func (p *Policies) tellUnreadable(ctx context.Context, before, now []string) {
-	for _, name := range now {
-		if !slices.Contains(before, name) {
-			p.logger.WarnContext(ctx, "the policy can't be read, and nothing is accepted under it:"+
-				" apply it anew, or run the newer program that wrote it", "policy", name)
-		}
-	}
-}
-
 // Follow loads the policies once every policiesEvery until the returned function is
 // called. A running Worker needs it: there it may be that no caller asks for the policies.
 func (p *Policies) Follow(ctx context.Context) func() {
@@ -309,64 +263,3 @@ func (p *Policies) look(ctx context.Context) error {
 	defer done()
 	return p.reloadSince(ctx, p.Local())
 }
-
-func (p *Policies) setOf(policies []policy.Policy, unreadable []string) *policySet {
-	set := &policySet{unreadable: unreadable, rules: make(map[string]bool)}
-	for _, policy := range policies {
-		if policy.Name == p.name {
-			set.own = policy
-		} else {
-			set.others = append(set.others, policy)
-		}
-		for _, rule := range policy.Rules {
-			set.rules[message.RuleName("", rule)] = true
-		}
-		for category, its := range policy.Categories {
-			for _, rule := range its.Rules {
-				set.rules[message.RuleName(category, rule)] = true
-			}
-		}
-	}
-	switch {
-	case set.own.Name != "":
-	case slices.Contains(unreadable, p.name):
-		set.missing = &fault.UnavailableError{
-			Detail: fmt.Sprintf("the rules of policy %q in the store can't be read: apply them anew, or run the newer program that wrote them", p.name),
-		}
-	default:
-		set.missing = NoRules()
-	}
-	return set
-}
-
-// NoRules returns the *fault.UnavailableError of a store without policies.
-func NoRules() error {
-	return &fault.UnavailableError{
-		Detail: "the store has no rules yet: start a worker on it, or give it some with worker policy apply FILE",
-	}
-}
-
-// all returns the readable policies, the own one first.
-func (s *policySet) all() []policy.Policy {
-	if s.missing != nil {
-		return s.others
-	}
-	return append([]policy.Policy{s.own}, s.others...)
-}
-
-func (s *policySet) find(name string) (policy.Policy, bool) {
-	for _, policy := range s.all() {
-		if policy.Name == name {
-			return policy, true
-		}
-	}
-	return policy.Policy{}, false
-}
-
-func (s *policySet) equal(other *policySet) bool {
-	return same(s.own, other.own) && slices.EqualFunc(s.others, other.others, same) && slices.Equal(s.unreadable, other.unreadable)
-}
-
-// same reports whether two policies are equal and have the same version: a policy that was
-// changed and changed back differs.
-func same(p, other policy.Policy) bool { return p.Version == other.Version && p.Equal(other) }
