@@ -11,6 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/tasks/announce"
 	"github.com/sendlimit/sendlimiter/tasks/deliver"
 	"github.com/sendlimit/sendlimiter/tasks/internal/payers"
+	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/relay"
 	"github.com/sendlimit/sendlimiter/tasks/report"
 )
@@ -24,7 +25,8 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 	if err != nil {
 		return err
 	}
-	pacer, err := deliver.NewPacer(b.Client, b.Prefix, b.Clock, b.Metrics, b.Logger)
+	clock := storeclock.New()
+	pacer, err := deliver.NewPacer(b.Client, b.Prefix, clock, b.Metrics, b.Logger)
 	if err != nil {
 		return err
 	}
@@ -34,14 +36,14 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 	}
 	w.timers = b.Queue.Timers(b.Watch, b.Logger)
 	w.handler = &deliver.Handler{
-		Policies: b.Policies, Gate: gate, Queue: b.Queue, Timers: w.timers, Clock: b.Clock, Notifier: o.Notifier, Pacer: pacer,
+		Policies: b.Policies, Gate: gate, Queue: b.Queue, Timers: w.timers, Clock: clock, Notifier: o.Notifier, Pacer: pacer,
 		Retries: o.Retries, OnUncertain: o.OnUncertain, PushTimeout: o.PushTimeout, Margin: o.SettleMargin,
 		Tolerance: cmp.Or(o.Tolerance, sendlimit.DefaultTolerance),
 		Slots:     make(chan struct{}, o.Deliveries), Stopping: w.stopping, Ended: w.ended,
 		Metrics: b.Metrics, Logger: b.Logger,
 	}
 	w.relay = &relay.Relay{
-		Watch: b.Watch, Charges: charges, Queue: b.Queue, Timers: w.timers, Clock: b.Clock, Learn: w.learnClock,
+		Watch: b.Watch, Charges: charges, Queue: b.Queue, Timers: w.timers, Clock: clock, Learn: w.learnClock,
 		Metrics: b.Metrics, Logger: b.Logger,
 	}
 	return nil
@@ -50,7 +52,7 @@ func (w *Worker) addDeliveries(o WorkerOptions) error {
 // addAnnouncements adds the announcer of notices, their jobs, and the tally for daily
 // reports to a worker.
 func (w *Worker) addAnnouncements(o WorkerOptions) error {
-	b := w.backend
+	b, clock := w.backend, w.handler.Clock
 	notices, err := notices.New(b.Client, notices.Options{
 		Prefix: b.Prefix, Keep: b.Limits.KeepRecords, Attempts: o.Retries.Attempts, OverdueAfter: b.Limits.OverdueAfter,
 	})
@@ -65,15 +67,15 @@ func (w *Worker) addAnnouncements(o WorkerOptions) error {
 	if err != nil {
 		return err
 	}
-	w.handler.Tally = report.NewTally(stats, payers.New(contacts.Accounts, b.Clock.Local), b.Logger)
+	w.handler.Tally = report.NewTally(stats, payers.New(contacts.Accounts, clock.Local), b.Logger)
 	w.announcements = &announce.Announcements{
-		Notices: notices, Contacts: contacts, Announcer: o.Announcer, Queue: b.Queue, Clock: b.Clock,
+		Notices: notices, Contacts: contacts, Announcer: o.Announcer, Queue: b.Queue, Clock: clock,
 		Retries: o.Retries, Kept: notices.Kept(), Timeout: o.PushTimeout, Margin: o.SettleMargin,
 		Slots: make(chan struct{}, announce.Together), Stopping: w.stopping, Ended: w.ended,
 		Metrics: b.Metrics, Logger: b.Logger,
 	}
 	w.noticeJobs = &announce.NoticeJobs{
-		Notices: notices, Queue: b.Queue, Clock: b.Clock, Deliver: o.Announcer != nil,
+		Notices: notices, Queue: b.Queue, Clock: clock, Deliver: o.Announcer != nil,
 		Kept: notices.Kept(), Forget: w.announcements.Forget, Logger: b.Logger,
 		Reports: &report.Reports{Accounts: contacts.Accounts, Stats: stats, Notices: notices, Done: make(map[string]int64)},
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/messages"
-	"github.com/sendlimit/sendlimiter/tasks/internal/storeclock"
 	"github.com/sendlimit/sendlimiter/tasks/metrics"
 	"github.com/sendlimit/sendlimiter/tasks/queue"
 	"github.com/sendlimit/sendlimiter/tasks/rules"
@@ -40,7 +39,6 @@ type Backend struct {
 	Queue    *queue.Queue
 	Polling  queue.Polling
 	Watch    *messages.WatchList
-	Clock    *storeclock.Clock
 	Metrics  *metrics.Metrics // nil for none
 	Logger   *slog.Logger
 }
@@ -61,7 +59,7 @@ func Open(client redis.UniversalClient, o Options) (*Backend, error) {
 	}
 	b := &Backend{
 		Client: client, Prefix: o.Prefix, Policies: policies, Queue: q, Polling: o.Polling,
-		Clock: storeclock.New(), Metrics: o.Metrics, Logger: o.Logger,
+		Metrics: o.Metrics, Logger: o.Logger,
 		Limits: sendlimit.Options{
 			Prefix: o.Prefix, Rules: policies.Rules(), Records: true,
 			Reach: o.Reach, KeepRecords: o.KeepRecords, ExpireAfter: o.ExpireAfter,

@@ -6,8 +6,9 @@
 //	worker, err := tasks.NewWorker(b, tasks.WorkerOptions{Notifier: channel})
 //
 // A program opens one Backend for each store. Its parts then follow the policies
-// together, estimate the store's clock together, and can't disagree about the prefix,
-// the reach or how long records are kept. Open makes no call to the store.
+// together, and can't disagree about the prefix, the reach or how long records are kept.
+// Open makes no call to the store. Each part estimates the store's clock itself: a slow
+// submit must not change when a worker delivers.
 //
 // The constructors of package sendlimit and its folders take a client and options of
 // their own instead: who uses a single limiter there needs no queue.

@@ -63,7 +63,7 @@ func New(b *backend.Backend, o Options) (*Refitter, error) {
 		return nil, errors.Join(err, submitter.Close())
 	}
 	r := &Refitter{
-		client: b.Client, submitter: submitter, store: store, own: b.Policies.Name(), rest: o.Rest, clock: b.Clock, options: b.Limits,
+		client: b.Client, submitter: submitter, store: store, own: b.Policies.Name(), rest: o.Rest, clock: storeclock.New(), options: b.Limits,
 	}
 	if r.rest == nil {
 		r.rest = func(ctx context.Context, took time.Duration) error {

@@ -102,7 +102,7 @@ func newSubmitter(b *backend.Backend, commands redis.UniversalClient, o Options)
 	}
 	s := &Submitter{
 		Policies: b.Policies, options: b.Limits, commands: commands, capacity: room, replicas: copies,
-		queue: q, timers: q.Timers(b.Watch, b.Logger), clock: b.Clock, logger: b.Logger, metrics: b.Metrics, client: b.Client,
+		queue: q, timers: q.Timers(b.Watch, b.Logger), clock: storeclock.New(), logger: b.Logger, metrics: b.Metrics, client: b.Client,
 	}
 	if s.timeline, err = sendlimit.NewTimeline(commands, b.Limits); err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func newSubmitter(b *backend.Backend, commands redis.UniversalClient, o Options)
 	if s.records, err = messages.NewRecords(b.Client, b.Prefix); err != nil {
 		return nil, err
 	}
-	if s.charger, err = newCharger(commands, b.Limits, b.Clock, s.announce, b.Logger); err != nil {
+	if s.charger, err = newCharger(commands, b.Limits, s.clock, s.announce, b.Logger); err != nil {
 		return nil, err
 	}
 	s.timers.Start()
