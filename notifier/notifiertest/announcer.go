@@ -86,7 +86,7 @@ func (s AnnouncerSuite) stuck(t *testing.T) {
 	t.Parallel()
 	announcer, to := s.Stuck(t)
 	// Long enough for a session to reach the answer that never comes.
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 	defer cancel()
 	result := within(t, patience, func() notifier.Result { return announcer.Announce(ctx, to, Notices()["account"]) })
 	requireSound(t, result, s.Secrets)
