@@ -7,6 +7,7 @@
 -- when their tasks run, and count at their present places until then.
 --
 -- Needs the locals of message/claim.lua, such as the message `this`.
+--@include id_order
 local MOST, LOOKED = 100, 1000 -- messages placed, records looked at, in one call
 -- How a message waits for an older one, ms: SOON to LATER between two looks, at most
 -- PATIENCE in all, and not in the last RESERVE before its own expiry.
@@ -71,7 +72,7 @@ local function late_ones()
   if #late == MOST or not all and (#late > 0 or mark > from) then return late, true end
   -- Its place is gone, as after a restore; or too much lies before it.
   local i = 1
-  while late[i] and late[i].at <= at do i = i + 1 end
+  while late[i] and (late[i].at < at or late[i].at == at and not_after(late[i].id, id)) do i = i + 1 end
   table.insert(late, i, this)
   return late, false
 end

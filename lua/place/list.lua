@@ -33,15 +33,7 @@ if not records then from = math.max(from, remembered) end
 local till = ARGV[3] == '' and '+inf' or tonumber(ARGV[3]) - 1
 local limit = tonumber(ARGV[6])
 
--- not_after compares ids as the sorted set orders them, byte by byte; "<="
--- would go by the server's locale.
-local function not_after(a, b)
-  for i = 1, math.min(#a, #b) do
-    local x, y = string.byte(a, i), string.byte(b, i)
-    if x ~= y then return x < y end
-  end
-  return #a <= #b
-end
+--@include id_order
 
 local looked = 0
 local function is_listed(id, at, counted)

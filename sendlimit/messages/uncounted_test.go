@@ -222,6 +222,21 @@ func TestALateMessageUnderAChangedPolicy(t *testing.T) {
 	require.False(t, s.Look("c").Uncounted)
 }
 
+// Late messages with the same send time go in the order of their ids, also if the
+// place of the claimed one is beside the timeline.
+func TestALateMessageThatDidNotCountKeepsItsTurn(t *testing.T) {
+	t.Parallel()
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.WithCodes(t, "1/hour"))})
+	submitCategory(s, "code", "c1", "11:00")
+	submitCategory(s, "", "c10", "11:00")
+	submitCategory(s, "code", "d", "11:00")
+	s.Until("11:30")
+	usePolicy(s, story.PolicyOf(t, "1/hour")) // in which codes count
+
+	requireBusy(s, "d") // c10 goes first
+	requirePlaced(s, deliver(s, "c1"), "c10 11:00:00 12:30:00")
+}
+
 // Places that do not count are forgotten like those that do, and are kept as
 // long as their messages are pending.
 func TestPlacesThatDoNotCountExpire(t *testing.T) {
