@@ -4,7 +4,9 @@
 -- all messages ahead keep their places. Late messages keep their order within a
 -- class, and classes do not wait for each other. A category with rules of its own is
 -- a class; all others together are one. Exempt messages are not judged: they go out
--- when their tasks run, and count at their present places until then.
+-- when their tasks run, and count at their present places until then. One that has
+-- expired does not count: its task will drop it, and a younger message must not get
+-- the place that becomes free then.
 --
 -- Needs the locals of message/claim.lua, such as the message `this`.
 --@include id_order
@@ -49,9 +51,13 @@ local function late_ones()
       open = is == PENDING or is == SENDING
       if is == PENDING and tonumber(f[3] or 0) <= now and stands >= (tonumber(ARGV[19]) or stands) then
         local promise, class = tonumber(f[5]), class_of(f[8])
-        m = not class.rules.exempt and {id = other, record = key, member = f[2] .. '/' .. other .. '/' .. user,
+        m = {id = other, record = key, member = f[2] .. '/' .. other .. '/' .. user,
           generation = f[2], at = stands, promised = promise, doubt = f[6], charged = f[7],
           expires = tonumber(f[4]) or (promise or stands) + ARGV[16], class = class, beside = f[9]}
+        if class.rules.exempt then
+          if now >= m.expires and not m.doubt then excluded[other] = true end
+          m = nil
+        end
       end
     end
     if m then

@@ -104,6 +104,30 @@ func TestClassesDoNotWaitForEachOther(t *testing.T) {
 	deliver(s, "m2")
 }
 
+// An exempt message that has expired, and can't have arrived, will not be sent. If
+// its place counted until its own claim, a younger message could get it then.
+func TestAnExpiredExemptMessageDoesNotCount(t *testing.T) {
+	t.Parallel()
+	s := story.TellMessages(t, sendlimit.Options{Rules: story.RulesBy(t, story.WithCodes(t, "2/hour"))})
+	submitCategory(s, "", "a", "10:00")
+	submitCategory(s, "", "b", "10:01")
+	for _, id := range []string{"gone", "tried"} {
+		r := sendlimit.Request{ID: id, At: story.At("11:00"), Record: story.Categorized("g1", "otp")}
+		r.Record.ExpiresAt = story.At("11:05")
+		require.True(t, s.Ask(r).Allowed)
+	}
+	s.Until("11:00")
+	require.Equal(t, messages.Send, s.Claim("tried", "g1", "n1").Verdict)
+	require.True(t, s.Settle("tried", "g1", "n1", messages.Settlement{Outcome: messages.Retried, Retry: messages.Retry{
+		Generation: "g2", At: story.At("11:30"), Uncertain: true,
+	}}))
+
+	s.Until("11:30")
+	requirePlaced(s, deliver(s, "a"), "b 10:01:00 12:00:00") // a and tried count
+	require.Equal(t, messages.ReasonExpired, s.Claim("gone", "g1", "n2").Reason)
+	require.Equal(t, messages.ReasonUncertain, s.Claim("tried", "g2", "n3").Reason)
+}
+
 // Messages of one class keep their order. Places of other classes count.
 func TestEachClassKeepsItsOrder(t *testing.T) {
 	t.Parallel()

@@ -77,6 +77,11 @@ func (m *mailbox) plan(candidates []*message) []planned {
 	for _, known := range candidates {
 		others = others.remove(known.id)
 	}
+	for id, known := range m.messages {
+		if m.isLate(known) && g.exempt[known.category] && !known.doubt && !m.now.Before(known.expiry(m.options.ExpireAfter)) {
+			others = others.remove(id) // its claim will drop it
+		}
+	}
 	from, reasons := make(map[string]int64), make(map[string][]string)
 	var plan []planned
 	for _, known := range candidates[:min(len(candidates), mostPlaced)] {
@@ -120,14 +125,19 @@ func (m *mailbox) candidates(claiming *message) []*message {
 	g := m.regime()
 	var late []*message
 	for _, known := range m.messages {
-		waits := known.state == pending && !m.now.Before(known.due()) && known.at.Add(m.options.Tolerance).Before(m.now)
 		judged := !g.exempt[known.category] && !known.uncounted
-		if known == claiming || waits && judged && !known.at.Before(m.options.DropDueBefore) {
+		if known == claiming || judged && m.isLate(known) {
 			late = append(late, known)
 		}
 	}
 	inOrder(late)
 	return late
+}
+
+// isLate reports whether a message is late and waits for nothing else.
+func (m *mailbox) isLate(known *message) bool {
+	waits := known.state == pending && !m.now.Before(known.due()) && !known.at.Before(m.options.DropDueBefore)
+	return waits && known.at.Add(m.options.Tolerance).Before(m.now)
 }
 
 // carryOut gives late messages their planned places. It reports whether the
