@@ -72,7 +72,7 @@ func measureAPI(ctx context.Context, size sizes) (rows []row, err error) {
 			posted.rateOver(library), 0.5,
 			fmt.Sprintf("POST %.0f/s, %s of Redis time", posted.rate(), posted.timing()),
 			fmt.Sprintf("Submit %.0f/s, %s", library.rate(), library.timing())),
-		state("api-behind", "the same / the Submit behind it, with SubmitterOptions.Batch",
+		state("api-behind", "the same / the Submit behind it, with submit.Options.Batch",
 			fmt.Sprintf("%.2f × a second", posted.rateOver(behind)),
 			fmt.Sprintf("Submit %.0f/s, %s", behind.rate(), behind.timing())),
 		{

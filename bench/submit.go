@@ -75,7 +75,7 @@ func measureSubmit(ctx context.Context, size sizes) (rows []row, err error) {
 	return []row{
 		atLeast("submit-enqueue", what+"a bare asynq Enqueue with ProcessAt", ours.rateOver(bare), 0.45,
 			said, fmt.Sprintf("Enqueue %.0f/s, %s", bare.rate(), bare.timing())),
-		atLeast("submit-batched", "the same with SubmitterOptions.Batch, which sends callers' commands together and the bare side does not",
+		atLeast("submit-batched", "the same with submit.Options.Batch, which sends callers' commands together and the bare side does not",
 			together.rateOver(bare), 0.45,
 			fmt.Sprintf("Submit %.0f/s, %s of Redis time", together.rate(), together.timing())),
 		atLeast("submit-by-hand", what+"three Allow and Enqueue", ours.rateOver(byHand), 1,

@@ -17,7 +17,7 @@ type (
 	Policy = message.Policy
 	// PolicyCategory holds the rules of one category.
 	PolicyCategory = policy.CategoryDocument
-	// PolicyChange describes a policy that was replaced.
+	// PolicyChange is the answer to a policy that was applied.
 	PolicyChange = message.PolicyChange
 )
 

@@ -25,7 +25,7 @@ type (
 	Usage = message.Usage
 	// RuleUsage is the fullest window of a rule that contains Usage.At.
 	RuleUsage = message.RuleUsage
-	// Stretch is a length of time between two times.
+	// Stretch is the time from From to before Until.
 	Stretch = message.Stretch
 )
 

@@ -32,7 +32,7 @@ func (t *Timeline) Move(ctx context.Context, r MoveRequest) (Decision, error) {
 	keys := []string{t.keys.Timeline(r.User), t.settings(r.User)}
 	var recorded []any
 	if t.options.Records {
-		if err := keyspace.CheckToken(r.Generation); err != nil {
+		if err := keyspace.CheckToken("generation", r.Generation); err != nil {
 			return Decision{}, err
 		}
 		keys = append(keys, t.keys.Record(r.User, r.ID), t.keys.Watch(r.User))

@@ -74,7 +74,7 @@ func (t *Timeline) decision(ctx context.Context, in *script.ReplyReader, user st
 	case judge.StatusQuietHours:
 		d.Code, d.Quiet = fault.CodeQuietHours, by.Rules.QuietPeriod(d.At)
 		if d.Quiet == nil && in.Err == nil { // for example with a clock that is years off
-			return Decision{}, script.ReplyError(in.Doing, "quiet hours that there are not")
+			return Decision{}, script.ReplyError(in.Doing, "quiet hours at a time that has none")
 		}
 		return t.refusal(ctx, in, d, user, by, self)
 	case judge.StatusBlocked:

@@ -42,7 +42,7 @@ func (h *Hold) check(records bool) error {
 	case h.NotAfter.IsZero():
 		return &fault.InvalidError{Field: "not_after", Value: "", Want: "a time until which the change may be made"}
 	}
-	return keyspace.CheckToken(h.Attempt)
+	return keyspace.CheckToken("attempt", h.Attempt)
 }
 
 // charge returns the field y of a record, see lua/fragments/record.lua; "" without

@@ -310,9 +310,9 @@ func TestHoldsThatMakeNoSense(t *testing.T) {
 		return hold
 	}
 	for field, hold := range map[string]*sendlimit.Hold{
-		"account":    whole(func(h *sendlimit.Hold) { h.Account = "Acme Inc." }),
-		"generation": whole(func(h *sendlimit.Hold) { h.Attempt = "" }),
-		"not_after":  whole(func(h *sendlimit.Hold) { h.NotAfter = time.Time{} }),
+		"account":   whole(func(h *sendlimit.Hold) { h.Account = "Acme Inc." }),
+		"attempt":   whole(func(h *sendlimit.Hold) { h.Attempt = "" }),
+		"not_after": whole(func(h *sendlimit.Hold) { h.NotAfter = time.Time{} }),
 	} {
 		_, err := s.Timeline.Reserve(t.Context(), sendlimit.Request{User: "alice", ID: "a", Record: story.RecordOf("g", "text"), Hold: hold})
 		var invalid *fault.InvalidError

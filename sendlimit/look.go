@@ -74,7 +74,7 @@ func (t *Timeline) List(ctx context.Context, r ListRequest) ([]keyspace.Reservat
 			return list, in.Err
 		}
 		if resume == r.After {
-			return nil, script.ReplyError(doing, "it goes on where it was")
+			return nil, script.ReplyError(doing, "the next call would start at the same place")
 		}
 		r.After = resume
 	}

@@ -31,7 +31,7 @@ func (u untouchable) EvalSha(context.Context, string, []string, ...any) *redis.C
 const (
 	wantUser       = "1 to 256 bytes of UTF-8 without control characters"
 	wantID         = "1 to 128 of A-Z a-z 0-9 . _ : -"
-	wantGeneration = "1 to 64 of A-Z a-z 0-9 _ -, see NewGeneration"
+	wantGeneration = "1 to 64 of A-Z a-z 0-9 _ -, see keyspace.NewToken"
 )
 
 // Every operation checks users and ids.
@@ -162,11 +162,11 @@ func TestOtherFieldsAreChecked(t *testing.T) {
 		{reserve(recording, &sendlimit.Record{Generation: long}), "generation", long, wantGeneration},
 		{move(recording, ""), "generation", "", wantGeneration},
 		{claim("", "n", story.Lease), "generation", "", wantGeneration},
-		{claim("g", "", story.Lease), "generation", "", wantGeneration},
+		{claim("g", "", story.Lease), "nonce", "", wantGeneration},
 		{claim("g", "n", 0), "lease", "0s", "at least 1 ms"},
 		{claim("g", "n", time.Millisecond-1), "lease", "999.999µs", "at least 1 ms"},
 		{settle("", "n", messages.Settlement{Outcome: messages.Failed}), "generation", "", wantGeneration},
-		{settle("g", "a b", messages.Settlement{Outcome: messages.Failed}), "generation", "a b", wantGeneration},
+		{settle("g", "a b", messages.Settlement{Outcome: messages.Failed}), "nonce", "a b", wantGeneration},
 		{
 			settle("g", "n", messages.Settlement{Outcome: messages.Retried, Retry: messages.Retry{Generation: "é", At: now}}),
 			"generation", "é", wantGeneration,

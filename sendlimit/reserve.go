@@ -94,7 +94,7 @@ func (t *Timeline) checked(r Request) (Request, error) {
 }
 
 func checkRecord(r *Record) error {
-	return keyspace.CheckToken(r.Generation)
+	return keyspace.CheckToken("generation", r.Generation)
 }
 
 // reserveCall builds the keys and arguments of lua.Reserve.
@@ -102,15 +102,17 @@ func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]str
 	set, scope := by.Rules, by.Rules.Scope(r.Category)
 	about := t.about(r.User, r.Now, r.At, scope)
 	args := append(by.Arguments(about, 32), r.ID)
+	sendAt := any("")
 	if r.At.IsZero() {
-		args = append(args, "", "", "", "")
+		args = append(args, sendAt, "", "", "")
 	} else {
 		at := r.At.UnixMilli()
+		sendAt = at
 		first, last := any(""), any("")
 		if !by.Blocked && !scope.QuietAt(at) {
 			first, last = scope.Span(at)
 		}
-		args = append(args, at, first, last, max(at+set.Keep.Milliseconds(), t.expiry(r, at)))
+		args = append(args, sendAt, first, last, max(at+set.Keep.Milliseconds(), t.expiry(r, at)))
 	}
 	alertFrom := any("")
 	if about.Alerts() {
@@ -128,7 +130,7 @@ func (t *Timeline) reserveCall(r Request, by judge.UserRules, resume any) ([]str
 		expires = strconv.FormatInt(rec.ExpiresAt.UnixMilli(), 10)
 	}
 	args = append(args, t.options.LookAfter.Milliseconds(), keyspace.WatchMember(r.User, r.ID, rec.Generation), expires,
-		keyspace.RecordGeneration, rec.Generation, keyspace.RecordFingerprint, rec.Fingerprint, keyspace.RecordSendAt, args[10])
+		keyspace.RecordGeneration, rec.Generation, keyspace.RecordFingerprint, rec.Fingerprint, keyspace.RecordSendAt, sendAt)
 	if !rec.ExpiresAt.IsZero() {
 		args = append(args, keyspace.RecordExpiresAt, expires)
 	}

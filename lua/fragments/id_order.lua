@@ -1,8 +1,8 @@
 -- id_order: the order of ids that have the same time in a sorted set.
 
--- not_after reports whether a comes before b or is b. It compares bytes, as a sorted
+-- id_at_or_before reports whether a comes before b or is b. It compares bytes, as a sorted
 -- set does; "<=" would go by the language of the server.
-local function not_after(a, b)
+local function id_at_or_before(a, b)
   for i = 1, math.min(#a, #b) do
     local x, y = string.byte(a, i), string.byte(b, i)
     if x ~= y then return x < y end

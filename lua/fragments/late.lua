@@ -35,7 +35,7 @@ end
 
 -- late_ones returns the user's messages that are late and wait for nothing else,
 -- oldest first, and whether `this` may come after those listed. Their present places
--- do not count: all of them are placed anew.
+-- do not count, as all of them are placed anew; neither do those of expired exempt ones.
 local function late_ones()
   local from = tonumber(call('GET', KEYS[5]) or 0)
   local seen = call('ZRANGE', timeline, from, now - ARGV[17] - 1, 'BYSCORE', 'LIMIT', 0, LOOKED, 'WITHSCORES')
@@ -51,12 +51,13 @@ local function late_ones()
       open = is == PENDING or is == SENDING
       if is == PENDING and tonumber(f[3] or 0) <= now and stands >= (tonumber(ARGV[19]) or stands) then
         local promise, class = tonumber(f[5]), class_of(f[8])
-        m = {id = other, record = key, member = f[2] .. '/' .. other .. '/' .. user,
-          generation = f[2], at = stands, promised = promise, doubt = f[6], charged = f[7],
-          expires = tonumber(f[4]) or (promise or stands) + ARGV[16], class = class, beside = f[9]}
-        if class.rules.exempt then
-          if now >= m.expires and not m.doubt then excluded[other] = true end
-          m = nil
+        local expires = tonumber(f[4]) or (promise or stands) + ARGV[16]
+        if not class.rules.exempt then
+          m = {id = other, record = key, member = f[2] .. '/' .. other .. '/' .. user,
+            generation = f[2], at = stands, promised = promise, doubt = f[6], charged = f[7],
+            expires = expires, class = class, beside = f[9]}
+        elseif now >= expires and not f[6] then
+          excluded[other] = true
         end
       end
     end
@@ -78,7 +79,7 @@ local function late_ones()
   if #late == MOST or not all and (#late > 0 or mark > from) then return late, true end
   -- Its place is gone, as after a restore; or too much lies before it.
   local i = 1
-  while late[i] and (late[i].at < at or late[i].at == at and not_after(late[i].id, id)) do i = i + 1 end
+  while late[i] and (late[i].at < at or late[i].at == at and id_at_or_before(late[i].id, id)) do i = i + 1 end
   table.insert(late, i, this)
   return late, false
 end

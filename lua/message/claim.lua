@@ -42,7 +42,7 @@
 --          {BUSY, now, until}          another worker is sending it until its lease
 --                                      ends, or an older one goes first: ask again
 --          {EARLY, now, due}           not yet due
---          {DROPPED, now, send time, reason, account, notices, changes ...}
+--          {DROP, now, send time, reason, account, notices, changes ...}
 --          {POSTPONED, now, notices, changes ...}
 --          {LOOK_ON, now, where the search continues or 0, its class, notices,
 --          changes ...}: ask again

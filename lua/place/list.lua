@@ -63,13 +63,13 @@ local uncounted = {key = KEYS[2], read = {}, k = 1, passed = 0, more = KEYS[2] ~
 while listed < limit do
   local list, id, at = timeline, head(timeline)
   local other, other_at = head(uncounted)
-  if not id or other and (other_at < at or other_at == at and not_after(other, id) and other ~= id) then
+  if not id or other and (other_at < at or other_at == at and id_at_or_before(other, id) and other ~= id) then
     list, id, at = uncounted, other, other_at
   end
   if not id then break end
   list.k = list.k + 2
   -- Skip what was listed before, in the other list too.
-  if at ~= after_at or not not_after(id, after_id) then
+  if at ~= after_at or not id_at_or_before(id, after_id) then
     if is_listed(id, at, list.counted) then
       listed = listed + 1
       reply[2 + 2 * listed], reply[3 + 2 * listed] = id, at

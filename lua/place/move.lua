@@ -19,8 +19,8 @@
 -- ARGV[17] with KEYS[3]: bounds of the move, see fragments/hold.lua
 -- ARGV[18] with KEYS[3]: with a charge, the attempt that last charged the reservation;
 --          "" for none
--- ARGV[19] with KEYS[3]: send time of the reservation, Unix ms; "" for any, without a
---          charge
+-- ARGV[19] with KEYS[3]: send time of the reservation, Unix ms; "" for any time,
+--          allowed only without a charge
 --
 -- Returns  a decision, see fragments/decision.lua;
 --          {PAST_EXPIRY, now, send time, 0, expiry}: the message expires by then; or

@@ -16,8 +16,8 @@
 -- ARGV[7]  with KEYS[2]: bounds of the release, see fragments/hold.lua
 -- ARGV[8]  with KEYS[2]: with a charge, the attempt that last charged the reservation;
 --          "" for none
--- ARGV[9]  with KEYS[2]: send time of the reservation, Unix ms; "" for any, without a
---          charge
+-- ARGV[9]  with KEYS[2]: send time of the reservation, Unix ms; "" for any time,
+--          allowed only without a charge
 --
 -- Returns  {status, now, freed time, 0, flags, 0}, see fragments/decision.lua:
 --          ALLOWED (REPLAYED if it was cancelled before), NOT_FOUND, TOO_LATE,

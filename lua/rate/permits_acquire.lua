@@ -49,7 +49,7 @@ local function member(i) return table.concat({ARGV[2], i}, '/') end -- i is smal
 local missing = used + n - rate
 local held = tonumber(call('ZSCORE', taken, member(1)) or since - 1)
 if held < since and missing > 0 then
-  -- The oldest ones that are missing have to come back first.
+  -- The `missing` oldest permits have to come back first.
   local last = call('ZRANGE', taken, since, '+inf', 'BYSCORE', 'LIMIT', missing - 1, 1, 'WITHSCORES')
   call('PEXPIREAT', taken, newest + lasts) -- the interval may have grown
   return {0, now, rate, interval, used, last[2] + lasts - now, newest + lasts}

@@ -20,11 +20,11 @@ func NewToken() string {
 }
 
 // CheckToken checks a token that a caller made. The error is an *InvalidError for
-// the field "generation".
-func CheckToken(g string) error {
+// the field.
+func CheckToken(field, token string) error {
 	const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
-	if g == "" || len(g) > 64 || !OnlyBytes(g, allowed) {
-		return &fault.InvalidError{Field: "generation", Value: g, Want: "1 to 64 of A-Z a-z 0-9 _ -, see NewGeneration"}
+	if token == "" || len(token) > 64 || !OnlyBytes(token, allowed) {
+		return &fault.InvalidError{Field: field, Value: token, Want: "1 to 64 of A-Z a-z 0-9 _ -, see keyspace.NewToken"}
 	}
 	return nil
 }

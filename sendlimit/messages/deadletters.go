@@ -130,7 +130,7 @@ func (d *DeadLetters) Retry(ctx context.Context, r RetryRequest) (sendlimit.Deci
 	if err := keyspace.CheckMessage(r.User, r.ID); err != nil {
 		return sendlimit.Decision{}, err
 	}
-	if err := keyspace.CheckToken(r.Generation); err != nil {
+	if err := keyspace.CheckToken("generation", r.Generation); err != nil {
 		return sendlimit.Decision{}, err
 	}
 	keys := []string{

@@ -264,8 +264,8 @@ func (d Delivery) check() error {
 	if err := keyspace.CheckID(d.ID); err != nil {
 		return err
 	}
-	if err := keyspace.CheckToken(d.Generation); err != nil {
+	if err := keyspace.CheckToken("generation", d.Generation); err != nil {
 		return err
 	}
-	return keyspace.CheckToken(d.Nonce)
+	return keyspace.CheckToken("nonce", d.Nonce)
 }

@@ -84,7 +84,7 @@ type Standing struct {
 	RequestedAt time.Time
 	Shifted     bool      // a shift chose the send time
 	MovedFrom   time.Time // the send time before the last move
-	NotBefore   time.Time // when a failed try is repeated; if pending
+	NotBefore   time.Time // when a pending message that failed is tried again
 	ExpiresAt   time.Time // what the caller set
 
 	// EndedAt is when the message ended; if delivered, when its delivery began,
@@ -195,10 +195,10 @@ func StandingOf(user, id string, record *script.Fields, doing string) (Standing,
 	s.Category, s.Uncounted = record.Text(keyspace.RecordCategory), record.Has(keyspace.RecordUncounted)
 	s.Uncertain = record.Has(keyspace.RecordUncertain) && s.State != StateUncertain // the state says so
 	s.Account, s.Hold, s.FormerHolds = parseCharge(record.Text(keyspace.RecordCharge))
-	switch s.State { //nolint:exhaustive // the others keep all fields
-	case StateDelivered:
+	if s.State == StateDelivered {
 		s.Lateness = s.EndedAt.Sub(s.promised())
-	case StateCancelled:
+	}
+	if s.State == StateCancelled {
 		s.Reason = ""
 	}
 	if s.State != StatePending {

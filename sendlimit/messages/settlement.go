@@ -101,7 +101,7 @@ func (s Settlement) letter() (string, error) {
 		}
 	}
 	if s.Outcome == Retried {
-		return letter, keyspace.CheckToken(s.Retry.Generation)
+		return letter, keyspace.CheckToken("generation", s.Retry.Generation)
 	}
 	return letter, nil
 }

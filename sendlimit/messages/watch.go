@@ -117,7 +117,7 @@ const (
 func (w *WatchList) Renew(ctx context.Context, entry Watched, generation string, queued bool, now time.Time) (Renewal, time.Time, error) {
 	const doing = "renewing a message"
 	for _, g := range []string{entry.Generation, generation} {
-		if err := keyspace.CheckToken(g); err != nil {
+		if err := keyspace.CheckToken("generation", g); err != nil {
 			return 0, time.Time{}, err
 		}
 	}

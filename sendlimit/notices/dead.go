@@ -163,7 +163,7 @@ func (n *Outbox) RetryDead(ctx context.Context, id, token string, now time.Time)
 	if err != nil {
 		return false, err
 	}
-	if err := keyspace.CheckToken(token); err != nil {
+	if err := keyspace.CheckToken("token", token); err != nil {
 		return false, err
 	}
 	answer, err := script.Run(ctx, n.client, lua.NoticeRevive, doing, n.keysOf(notice), []any{script.Milliseconds(now), id, token})

@@ -68,7 +68,7 @@ func (n *Outbox) Claim(ctx context.Context, id, nonce string, lease time.Duratio
 	if err != nil {
 		return Claim{}, err
 	}
-	if err := keyspace.CheckToken(nonce); err != nil {
+	if err := keyspace.CheckToken("nonce", nonce); err != nil {
 		return Claim{}, err
 	}
 	if lease < time.Millisecond {
@@ -131,7 +131,7 @@ func (n *Outbox) Settle(ctx context.Context, id, nonce string, s Settlement, now
 	if err != nil {
 		return false, err
 	}
-	if err := keyspace.CheckToken(nonce); err != nil {
+	if err := keyspace.CheckToken("nonce", nonce); err != nil {
 		return false, err
 	}
 	outcome, err := s.letter()

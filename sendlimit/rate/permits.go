@@ -147,8 +147,8 @@ func (p *Permits) Acquire(ctx context.Context, r PermitRequest) (Grant, error) {
 	if r.Permits == 0 {
 		r.Permits = 1
 	}
-	if err := keyspace.CheckToken(r.Token); err != nil {
-		return Grant{}, &fault.InvalidError{Field: "token", Value: r.Token, Want: "1 to 64 of A-Z a-z 0-9 _ -, see NewGeneration"}
+	if err := keyspace.CheckToken("token", r.Token); err != nil {
+		return Grant{}, err
 	}
 	if r.Permits < 1 {
 		return Grant{}, &fault.InvalidError{Field: "permits", Value: strconv.FormatInt(r.Permits, 10), Want: "at least 1"}

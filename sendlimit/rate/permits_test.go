@@ -297,8 +297,8 @@ func TestPermitsThatAreNone(t *testing.T) {
 		require.EqualError(t, err, want)
 	}
 	for want, r := range map[string]rate.PermitRequest{
-		`token "" is not allowed: it takes 1 to 64 of A-Z a-z 0-9 _ -, see NewGeneration`: {},
-		`permits "-1" is not allowed: it takes at least 1`:                                {Token: "t", Permits: -1},
+		`token "" is not allowed: it takes 1 to 64 of A-Z a-z 0-9 _ -, see keyspace.NewToken`: {},
+		`permits "-1" is not allowed: it takes at least 1`:                                    {Token: "t", Permits: -1},
 	} {
 		_, err := s.Acquire(t.Context(), r)
 		require.EqualError(t, err, want)

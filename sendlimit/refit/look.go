@@ -171,7 +171,7 @@ func (r *Refit) read(l *refitLook, in *script.ReplyReader) error {
 	case in.Int(0) != judge.StatusAllowed || judged < 0 || now.IsZero():
 		return script.ReplyError(refitting, fmt.Sprintf("status %d", in.Int(0)))
 	case !till.IsZero() && (till.Before(p.till) || till.Equal(p.till) && counted == p.counted):
-		return script.ReplyError(refitting, "it goes on where it was")
+		return script.ReplyError(refitting, "the next call would start at the same place")
 	}
 	p.judged += int(judged)
 	p.till, p.counted = till, counted
@@ -194,7 +194,7 @@ func (l *refitLook) misfit(in *script.ReplyReader) (Misfit, error) {
 		return m, nil
 	}
 	if m.Quiet = l.by.Rules.QuietPeriod(m.At); m.Quiet == nil {
-		return m, script.ReplyError(refitting, "quiet hours that there are not")
+		return m, script.ReplyError(refitting, "quiet hours at a time that has none")
 	}
 	return m, nil
 }

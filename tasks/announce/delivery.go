@@ -138,7 +138,8 @@ func (a *Announcements) claim(ctx context.Context, id, nonce string) (notices.Cl
 	}
 }
 
-// Forget ends a notice that has waited too long. Another notice is given back.
+// Forget ends a notice that has waited too long. It gives back a notice that can still
+// wait.
 func (a *Announcements) Forget(ctx context.Context, id string) error {
 	nonce := keyspace.NewToken()
 	claim, err := a.Notices.Claim(ctx, id, nonce, a.Timeout+a.Margin, time.Time{})

@@ -36,8 +36,8 @@ type NoticeJobs struct {
 // Start makes it shorter too.
 const noticeEvery = time.Minute
 
-// perPass is how many due notices are read at a time.
-const perPass = 100
+// perPartition is how many due notices of a partition are read at a time.
+const perPartition = 100
 
 // Start runs the jobs, and looks for due notices every lookEvery, until the returned
 // function is called. That function waits for the jobs to end.
@@ -57,7 +57,7 @@ func (j *NoticeJobs) relay(ctx context.Context) error {
 	}
 	for {
 		now := j.Clock.Now()
-		due, unread := j.Notices.Due(ctx, now, perPass)
+		due, unread := j.Notices.Due(ctx, now, perPartition)
 		if len(due) == 0 {
 			return unread
 		}
@@ -92,7 +92,7 @@ func (j *NoticeJobs) endForgotten(ctx context.Context) error {
 		j.Logger.WarnContext(ctx, "notices wait for something to announce them by: set up a mail server, see smtp_url",
 			"oldest", waiting[0].Since)
 	}
-	forgotten, err := j.Notices.Due(ctx, now.Add(-j.Kept), perPass)
+	forgotten, err := j.Notices.Due(ctx, now.Add(-j.Kept), perPartition)
 	for _, notice := range forgotten {
 		err = errors.Join(err, j.Forget(ctx, notice.ID))
 	}

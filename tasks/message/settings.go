@@ -15,7 +15,7 @@ type SettingsDraft struct {
 	Contact  string   `json:"contact,omitempty" doc:"Where alerts about full daily rules go: an e-mail address or an https: URL."`
 	Policy   string   `json:"policy,omitempty" doc:"The name of an existing policy, instead of default."`
 	Limits   []string `json:"limits,omitempty" doc:"Rules that replace the policy's rules with the same windows: 20/calendar_day replaces 10/calendar_day."`
-	TimeZone string   `json:"time_zone,omitempty" doc:"An IANA time zone, for quiet hours."`
+	TimeZone string   `json:"time_zone,omitempty" doc:"An IANA time zone, for quiet hours, and for calendar rules if the policy says so."`
 	Blocked  bool     `json:"blocked,omitempty" doc:"Whether no more messages are accepted for the user. Accepted ones are still sent."`
 }
 

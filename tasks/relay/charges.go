@@ -14,7 +14,7 @@ import (
 // away. Any number of relays may do so at once: only one settles a charge.
 func (r *Relay) settleCharges(ctx context.Context) error {
 	for {
-		due, unread := r.Charges.Due(ctx, r.Clock.Now(), perPass)
+		due, unread := r.Charges.Due(ctx, r.Clock.Now(), perPartition)
 		if len(due) == 0 {
 			return unread
 		}

@@ -33,10 +33,10 @@ type Relay struct {
 }
 
 const (
-	// perPass is how many due entries a relay reads at a time, and together how many
-	// it works on at once.
-	perPass  = 100
-	together = 32
+	// perPartition is how many due entries of a partition a relay reads at a time, and
+	// together how many it works on at once.
+	perPartition = 100
+	together     = 32
 )
 
 // Start looks at the watch list and at the charges at these intervals, until the returned
@@ -57,7 +57,7 @@ func (r *Relay) Start(ctx context.Context, watchEvery, chargesEvery time.Duratio
 func (r *Relay) pass(ctx context.Context) error {
 	for first := true; ; first = false {
 		now := r.Clock.Now()
-		due, unread := r.Watch.Due(ctx, now, perPass)
+		due, unread := r.Watch.Due(ctx, now, perPartition)
 		if first {
 			oldest := time.Duration(0)
 			if len(due) > 0 {

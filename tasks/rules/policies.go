@@ -111,11 +111,6 @@ func (p *Policies) RefreshOrLastKnown(ctx context.Context) error {
 	return err
 }
 
-// reload loads the policies, as a user's settings name one that Rules does not have.
-func (p *Policies) reload(ctx context.Context) error {
-	return p.reloadSince(ctx, p.Local())
-}
-
 // Find returns the policy of a name, at most policiesEvery old.
 func (p *Policies) Find(ctx context.Context, name string) (found policy.Policy, ok bool, err error) {
 	set, err := p.present(ctx)
@@ -170,9 +165,10 @@ func (p *Policies) present(ctx context.Context) (*policySet, error) {
 	}
 }
 
-// reloadSince loads the policies unless a load began after began: callers that wait for a
-// running load share the next one.
-func (p *Policies) reloadSince(ctx context.Context, began time.Time) error {
+// reload loads the policies, unless a load began after the call did: callers that wait for
+// a running load share the next one.
+func (p *Policies) reload(ctx context.Context) error {
+	began := p.Local()
 	select {
 	case p.loading <- struct{}{}:
 		defer func() { <-p.loading }()
@@ -261,5 +257,5 @@ func (p *Policies) Follow(ctx context.Context) func() {
 func (p *Policies) look(ctx context.Context) error {
 	ctx, done := context.WithTimeout(ctx, PoliciesWithin)
 	defer done()
-	return p.reloadSince(ctx, p.Local())
+	return p.reload(ctx)
 }

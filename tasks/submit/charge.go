@@ -62,7 +62,7 @@ const chargeTries = 8
 // errContended returns the error after chargeTries failed tries.
 func errContended(doing string) error {
 	return fmt.Errorf("%s: %w", doing, &fault.UnavailableError{
-		Detail: "others change the same all the time, or the store is too slow: try again in a moment",
+		Detail: "others keep changing the same message or quota, or the store is too slow: try again in a moment",
 	})
 }
 

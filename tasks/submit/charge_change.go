@@ -152,7 +152,7 @@ func (c *chargedChange) holdMove(to time.Time) hold {
 // CodeElsewhere says that a reservation no longer stands where it was found.
 const CodeElsewhere fault.Code = "elsewhere"
 
-// elsewhere returns the decision about one.
+// elsewhere returns the decision with CodeElsewhere.
 func elsewhere(at time.Time) sendlimit.Decision {
 	return sendlimit.Decision{Code: CodeElsewhere, At: at}
 }

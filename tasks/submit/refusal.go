@@ -75,7 +75,7 @@ func quietSentence(d sendlimit.Decision, user string) string {
 		timeOfDay(d.At, d.Now), user, d.Quiet.Hours, zone, d.At.In(zone).Format("15:04"))
 }
 
-// BlockedSentence returns that a user is blocked, and what to do.
+// BlockedSentence returns the sentence for a blocked user.
 func BlockedSentence(user string) string {
 	return user + " is blocked, and nothing is accepted: see worker user show, and worker user set to lift it"
 }

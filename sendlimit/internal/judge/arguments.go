@@ -16,8 +16,8 @@ type Case struct {
 	Scope       *Scope
 	RealRecords string // of a dry run, see Scope.whoseIn; else ""
 	DryRun      bool   // raises no alerts
-	// Late is for messages that were accepted before. The reach of a policy does not
-	// bound them, and places are remembered as long as any policy needs.
+	// Late is for a late message at the gate: the policy's reach does not bound it,
+	// and places are remembered as long as any policy needs.
 	Late bool
 }
 

@@ -28,7 +28,6 @@ type Ruleset struct {
 	week       string        // the quiet hours of a week, as lua/fragments/quiet.lua reads them
 	AlertFrom  any           // how many places may raise an alert, see policy.Policy.Alerts
 	alerts     any           // the alerts, as lua/fragments/user_alert.lua reads it
-	alerting   bool          // there are alerts
 	scopes     map[string]*Scope
 	others     *Scope // of categories that the policy does not name
 	tables     atomic.Pointer[yearTables]
@@ -56,14 +55,12 @@ func newRuleset(p policy.Policy, quietZone string, zones *calendar.ZoneTables) (
 	if s.quietZone, err = zones.Location(quietZone); err != nil {
 		return nil, err
 	}
-	var alerts string
-	s.AlertFrom, alerts = p.Alerts()
-	s.alerts, s.alerting = alerts, alerts != ""
+	s.AlertFrom, s.alerts = p.Alerts()
 	words := policy.RuleWords(p.Rules)
 	s.keep, s.words = s.Keep.Milliseconds(), words
 	s.others = &Scope{Set: s, words: words, whose: ""}
 	s.scopes = make(map[string]*Scope, len(p.Categories))
-	calendar := s.alerting || slices.ContainsFunc(p.Rules, policy.Rule.Calendar)
+	calendar := s.alerting() || slices.ContainsFunc(p.Rules, policy.Rule.Calendar)
 	entries := make([]string, 0, len(p.Categories))
 	for _, name := range slices.Sorted(maps.Keys(p.Categories)) {
 		category := p.Categories[name]
@@ -83,6 +80,9 @@ func (s *Ruleset) Reach(own time.Duration) time.Duration {
 	}
 	return min(s.Policy.Reach, own)
 }
+
+// alerting reports whether there are alerts.
+func (s *Ruleset) alerting() bool { return s.alerts != any("") }
 
 func (s *Ruleset) tablesAt(at time.Time) *yearTables {
 	at = calendar.OrLocalClock(at)

@@ -73,7 +73,7 @@ func (c *Scope) Places(keys keyspace.Keys, user string) string {
 // Span returns the first and the last millisecond that the rules look at around a
 // send time, Unix ms. An exempt message has no rules, but may raise alerts.
 func (c *Scope) Span(at int64) (first, last int64) {
-	if c.exempt && (c.Uncounted || !c.Set.alerting) {
+	if c.exempt && (c.Uncounted || !c.Set.alerting()) {
 		return at, at
 	}
 	return c.Set.span(at, c.Own)

@@ -41,7 +41,7 @@ func (c *SearchCursor) Anew() bool { return c.from == c.Begin }
 // returns an ErrReply if that is where the call started: the search would not end.
 func (c *SearchCursor) GoOn(doing string, by UserRules, next any) error {
 	if next == c.from {
-		return script.ReplyError(doing, fmt.Sprintf("it goes on where it was, at %v", next))
+		return script.ReplyError(doing, fmt.Sprintf("the next call would start at the same place, at %v", next))
 	}
 	c.next, c.book, c.version = next, by.Book, by.Version
 	return nil

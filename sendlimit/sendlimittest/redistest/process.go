@@ -28,7 +28,7 @@ func startProcess(ctx context.Context, output, program string, args ...string) (
 	p := &process{ended: make(chan struct{})}
 	started := make(chan error, 1)
 	go func() {
-		// dieWithParent means this thread by the parent. It must run until the program
+		// For dieWithParent, the parent is this thread. It must run until the program
 		// has ended.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
