@@ -16,7 +16,9 @@ func policyDescriptions() map[string]string {
 		"Policy.categories":     "Rules for messages of a category, by its name.",
 		"Policy.version":        "Differs after each change. Ignored in a request: If-Match names the version to replace.",
 
-		"CategoryDocument.rules":  "Rules that count only messages of the category, at most one for each window, in addition to those of the policy.",
+		"CategoryDocument.rules":    "Rules that count only messages of the category, at most one for each window, in addition to those of the policy.",
+		"Policy.unknown_categories": "refuse or allow, for a message of a category that the policy does not name; by default refuse if it names any.",
+
 		"CategoryDocument.exempt": "Whether rules and quiet hours do not apply to its messages.",
 		"CategoryDocument.counts": "Whether its messages count in the policy's rules. Only an exempt category may have false.",
 

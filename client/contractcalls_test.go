@@ -21,7 +21,7 @@ func calls() map[string]func(context.Context, *client.Client) []any {
 	p := client.Policy{
 		Name: "vip", TimeZone: "UTC", UserTimeZone: true, Rules: []string{"1/day"}, QuietHours: []string{"22:00-08:00"}, Reach: "1d",
 		OnConflict: client.OnConflictShift, AlertAt: []int{80}, AlertTo: "a@example.org",
-		Categories: map[string]client.PolicyCategory{"c": {Rules: []string{"1/day"}, Exempt: true, Counts: &yes}}, Version: 1,
+		Categories: map[string]client.PolicyCategory{"c": {Rules: []string{"1/day"}, Exempt: true, Counts: &yes}}, UnknownCategories: "allow", Version: 1,
 	}
 	s := client.Settings{Contact: "a", Policy: "vip", Limits: []string{"1/day"}, TimeZone: "UTC", Blocked: true}
 	change := client.SettingsChange{Contact: &text, Policy: &text, Limits: []string{}, TimeZone: &text, Blocked: &yes}

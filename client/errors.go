@@ -31,6 +31,7 @@ const (
 	CodeVersionMismatch = fault.CodeVersionMismatch // it was changed: see Condition
 	CodeRateLimited     = fault.CodeRateLimited     // too many requests at a time
 	CodeQuotaExceeded   = fault.CodeQuotaExceeded   // too many messages in the account's hour or day
+	CodeUnknownCategory = fault.CodeUnknownCategory // the user's policy does not know the category
 	CodeBlocked         = fault.CodeBlocked         // the user is blocked
 	CodeNotFound        = fault.CodeNotFound
 	CodeUnauthorized    = fault.CodeUnauthorized // there is no key, or it is not valid
@@ -85,7 +86,7 @@ type (
 
 // InvalidError is returned when a request is wrong. Nothing was done.
 type InvalidError struct {
-	Code      Code   // CodeInvalidField, CodeInPast or CodeTooFarAhead
+	Code      Code   // CodeInvalidField, CodeInPast, CodeTooFarAhead or CodeUnknownCategory
 	Field     string // the field that is wrong; "" if it is not a single one
 	Detail    string // a sentence for a person
 	RequestID string // "" if nothing was sent, and in a batch

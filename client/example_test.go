@@ -206,5 +206,5 @@ func ExampleClient_Cancel() {
 	_, err := c.Cancel(ctx, "alice", "order-17")
 	fmt.Println(errors.Is(err, client.ErrNotFound), err)
 	// Output:
-	// true cancelling a message: alice has no message order-17 waiting to be sent: list shows those there are
+	// true cancelling a message: no pending message "order-17" for alice
 }

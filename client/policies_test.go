@@ -45,7 +45,7 @@ func TestPoliciesOfTheRealAPI(t *testing.T) {
 	require.ErrorIs(t, err, client.ErrNotFound)
 
 	want := vip()
-	want.Version = 1
+	want.Version, want.UnknownCategories = 1, "refuse"
 	change, err := a.ApplyPolicy(ctx, vip(), client.IfNone())
 	require.NoError(t, err)
 	require.Equal(t, client.PolicyChange{New: want, Changed: true}, change)

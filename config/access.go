@@ -75,9 +75,9 @@ func (c Config) Exposed() bool {
 func BothOfTLS(c Config) *fault.InvalidError {
 	switch {
 	case c.TLSCert != "" && c.TLSKey == "":
-		return &fault.InvalidError{Field: "tls_key", Want: "the file with the private key of tls_cert"}
+		return fault.Wrong("tls_key", "tls_key is required with tls_cert: the file with its private key")
 	case c.TLSCert == "" && c.TLSKey != "":
-		return &fault.InvalidError{Field: "tls_cert", Want: "the file with the certificate of tls_key"}
+		return fault.Wrong("tls_cert", "tls_cert is required with tls_key: the file with its certificate")
 	}
 	return nil
 }

@@ -144,10 +144,7 @@ func NeedsPushTarget(c Config) *fault.InvalidError {
 	if !c.Deliver || c.PushURL != "" || c.RedisURL == "" {
 		return nil
 	}
-	return &fault.InvalidError{
-		Field: "push_url",
-		Want:  "log: or an http or https URL, given by --push-url or SENDLIMIT_PUSH_URL, once a Redis URL is set",
-	}
+	return fault.Wrong("push_url", "--push-url is required with --redis-url: an http or https URL, or log: to only log messages")
 }
 
 // HasSomethingToDo is the Check of a program that delivers or serves the API or both.

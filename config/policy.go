@@ -19,6 +19,8 @@ type writtenPolicy struct {
 	OnConflict   string `env:"ON_CONFLICT"`
 	AlertAt      string `env:"ALERT_AT"`
 	AlertTo      string `env:"ALERT_TO"`
+
+	UnknownCategories string `env:"UNKNOWN_CATEGORIES"`
 }
 
 // policySettings returns the rows of the table about the policy. Categories are only in the
@@ -65,6 +67,11 @@ func policySettings(w *written, c *Config) []*setting {
 			key: "policy.alert_to", written: &w.Policy.AlertTo, kind: "contact",
 			help:   "e-mail address or https URL that receives the alerts of a new store's policy, once an hour",
 			accept: alertTo(c),
+		},
+		{
+			key: "policy.unknown_categories", written: &w.Policy.UnknownCategories, kind: "answer",
+			help:   "refuse or allow messages of a category that a new store's policy does not name; by default refuse if it names any",
+			accept: unknownCategories(c),
 		},
 	}
 }
@@ -172,6 +179,16 @@ func onConflict(c *Config) func(string) *fault.InvalidError {
 		if answer := policy.OnConflict(s); answer != policy.Refuse { // for which a policy has ""
 			c.Policy.OnConflict = answer
 		}
+		return nil
+	}
+}
+
+func unknownCategories(c *Config) func(string) *fault.InvalidError {
+	return func(s string) *fault.InvalidError {
+		if _, problem := alone(policy.Document{UnknownCategories: s}); problem != nil {
+			return takes("%s", problem.Want)
+		}
+		c.Policy.UnknownCategories = policy.UnknownCategories(s)
 		return nil
 	}
 }

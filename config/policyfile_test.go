@@ -81,7 +81,7 @@ func TestPoliciesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	const rule = "a rule such as 5/hour, 3/90s or 10/calendar_day" +
 		" (sliding: minute, hour, day, week or a length of time; natural: calendar_minute, _hour, _day, _week, _month)"
-	const known = "one of name, time_zone, user_time_zone, rules, quiet_hours, reach, on_conflict, alert_at, alert_to, categories, version"
+	const known = "one of name, time_zone, user_time_zone, rules, quiet_hours, reach, on_conflict, alert_at, alert_to, categories, unknown_categories, version"
 	const days = "hours that leave some time of the week, as nothing could ever be sent otherwise"
 	const badClock = "hours such as 22:00-08:00, mon-fri 22:00-07:30 or sat,sun 00:00-24:00"
 	const reach = "1s to 366d in whole seconds, such as 30d, 36h or 90m"

@@ -17,7 +17,7 @@ import (
 
 // policyKeys are the names under policy.
 const policyKeys = "policy.time_zone, policy.user_time_zone, policy.rules, policy.quiet_hours, policy.reach, policy.on_conflict," +
-	" policy.alert_at, policy.alert_to, policy.categories"
+	" policy.alert_at, policy.alert_to, policy.unknown_categories, policy.categories"
 
 // rejected loads and returns what is wrong, which has to be something.
 func rejected(t *testing.T, environ []string, file string, checks ...config.Check) *config.Error {
@@ -187,8 +187,7 @@ func TestABoundFromARejectedSettingIsNotReported(t *testing.T) {
 func TestAStoreOfOnesOwnNeedsAPushTarget(t *testing.T) {
 	t.Parallel()
 	problem := rejected(t, []string{"REDIS_URL=redis://h"}, "", config.NeedsPushTarget)
-	require.EqualError(t, problem, `push_url "" is not allowed: it takes log: or an http or https URL,`+
-		` given by --push-url or SENDLIMIT_PUSH_URL, once a Redis URL is set`)
+	require.EqualError(t, problem, "--push-url is required with --redis-url: an http or https URL, or log: to only log messages")
 
 	for _, fine := range [][]string{
 		nil, {"REDIS_URL=redis://h", "SENDLIMIT_PUSH_URL=log:"}, {"REDIS_URL=redis://h", "SENDLIMIT_DELIVER=false"},

@@ -155,7 +155,7 @@ func TestExposed(t *testing.T) {
 func TestBothFilesOfTLS(t *testing.T) {
 	t.Parallel()
 	_, err := config.Load(nil, []string{"SENDLIMIT_TLS_CERT=/c"}, "", config.BothOfTLS)
-	require.ErrorContains(t, err, "the file with the private key of tls_cert")
+	require.ErrorContains(t, err, "tls_key is required with tls_cert")
 	_, err = config.Load(nil, []string{"SENDLIMIT_TLS_KEY=/k"}, "", config.BothOfTLS)
-	require.ErrorContains(t, err, "the file with the certificate of tls_key")
+	require.ErrorContains(t, err, "tls_cert is required with tls_key")
 }

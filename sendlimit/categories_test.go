@@ -11,6 +11,7 @@ import (
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/calendar"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+	"github.com/sendlimit/sendlimiter/sendlimit/internal/judge"
 	"github.com/sendlimit/sendlimiter/sendlimit/keyspace"
 	"github.com/sendlimit/sendlimiter/sendlimit/policy"
 	"github.com/sendlimit/sendlimiter/sendlimit/sendlimittest/redistest"
@@ -28,6 +29,7 @@ func categoryOptions(t *testing.T, rules ...string) sendlimit.Options {
 func categoryPolicy(t *testing.T, rules ...string) policy.Policy {
 	t.Helper()
 	p := story.PolicyOf(t, rules...)
+	p.UnknownCategories = policy.AllowUnknown
 	p.Categories = map[string]policy.CategoryRules{
 		"marketing": {Rules: []policy.Rule{{Limit: 2, Period: calendar.Day}, {Limit: 1, Window: time.Hour}}},
 		"otp":       {Exempt: true},
@@ -335,4 +337,65 @@ func TestCategoriesNeedRecords(t *testing.T) {
 	require.NoError(t, s.Options.Rules.Replace(categoryPolicy(t, "1/minute")))
 	_, err = s.Timeline.Usage(t.Context(), sendlimit.UsageRequest{User: "alice"})
 	require.ErrorContains(t, err, `categories "test" is not allowed`, "nor may rules get any that are in use")
+}
+
+// A policy with categories refuses new messages of any other: a mistyped name would
+// bypass the rules of its category.
+func TestUnknownCategories(t *testing.T) {
+	t.Parallel()
+	p := categoryPolicy(t, "1/minute")
+	p.UnknownCategories = ""
+	runOnEachStore(t, sendlimit.Options{Rules: story.RulesBy(t, p), Records: true}, func(u *user) {
+		u.under(p)
+		u.accepted("a", "10:00", "")
+		known := []string{"marketing", "otp", "probe"}
+		for _, shift := range []bool{false, true} {
+			for _, at := range []string{"10:00", "11:00"} { // taken, and free
+				r := u.request("b", at, "marketting")
+				r.Shift = shift
+				require.Equal(u, sendlimit.Decision{
+					Code: fault.CodeUnknownCategory, At: story.Ahead(at), Categories: known, Now: r.Now,
+				}, u.ask(r))
+			}
+		}
+		past := u.request("b", "11:00", "marketting")
+		past.At = past.Now.Add(-time.Hour)
+		require.Equal(u, fault.CodeInPast, u.ask(past).Code, "the clock comes first")
+		u.setSettings(policy.UserSettings{Blocked: true})
+		require.Equal(u, fault.CodeBlocked, u.submit("b", "11:00", "marketting").Code)
+		u.setSettings(policy.UserSettings{TimeZone: "Asia/Tokyo"})
+		require.Equal(u, fault.CodeUnknownCategory, u.submit("b", "11:00", "marketting").Code)
+	})
+}
+
+// What was accepted before is found and moved under rules that refuse its category.
+func TestACategoryThatIsNoLongerKnown(t *testing.T) {
+	t.Parallel()
+	p := categoryPolicy(t, "1/minute")
+	runOnEachStore(t, sendlimit.Options{Rules: story.RulesBy(t, p), Records: true}, func(u *user) {
+		u.under(p)
+		u.accepted("a", "10:00", "news")
+		refusing := p
+		refusing.UnknownCategories = policy.RefuseUnknown
+		u.under(refusing)
+		require.True(u, u.submitAgain("a", "10:00", "news").Replayed)
+		require.Equal(u, fault.CodeUnknownCategory, u.submit("b", "10:05", "news").Code)
+		require.True(u, u.move("a", "10:10", "g2").Allowed)
+	})
+}
+
+// Rules that ignore users' settings refuse unknown categories, too. Without any
+// category all are unknown.
+func TestUnknownCategoriesUnderFixedRules(t *testing.T) {
+	t.Parallel()
+	p := story.PolicyOf(t, "1/minute")
+	p.UnknownCategories = policy.RefuseUnknown
+	rules, err := judge.NewFixed(p)
+	require.NoError(t, err)
+	s := story.TellMessages(t, sendlimit.Options{Rules: rules})
+	for _, category := range []string{"news", ""} {
+		d := s.Ask(sendlimit.Request{ID: "a", At: story.At("10:00"), Record: story.Categorized("g", category)})
+		require.Equal(t, category == "", d.Allowed)
+		require.Empty(t, d.Categories)
+	}
 }

@@ -3,6 +3,8 @@ package sendlimit
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -79,6 +81,10 @@ func (t *Timeline) decision(ctx context.Context, in *script.ReplyReader, user st
 		return t.refusal(ctx, in, d, user, by, self)
 	case judge.StatusBlocked:
 		d.Code = fault.CodeBlocked
+		if !by.Blocked {
+			d.Code = fault.CodeUnknownCategory
+			d.Categories = slices.Sorted(maps.Keys(by.Rules.Policy.Categories))
+		}
 	case judge.StatusIDReused:
 		d.Code = fault.CodeIDReused
 	case judge.StatusTooLate:
@@ -89,6 +95,7 @@ func (t *Timeline) decision(ctx context.Context, in *script.ReplyReader, user st
 		d.Code = fault.CodeInPast
 	case judge.StatusTooFarAhead:
 		d.Code = fault.CodeTooFarAhead
+		d.Latest = d.Now.Add(by.Rules.Reach(t.options.Reach))
 	case judge.StatusPastExpiry:
 		d.Code = fault.CodePastExpiry
 		d.ExpiresAt = in.Time(4)

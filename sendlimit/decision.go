@@ -29,6 +29,12 @@ type Decision struct {
 	// Move is not before it.
 	ExpiresAt time.Time
 
+	// Latest is the last send time that is accepted now, with CodeTooFarAhead.
+	Latest time.Time
+	// Categories are those that the user's policy names, sorted, with
+	// CodeUnknownCategory.
+	Categories []string
+
 	Shifted  bool // At is the next free time after RequestedAt
 	Replayed bool // the same request was answered before
 

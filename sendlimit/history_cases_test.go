@@ -16,6 +16,7 @@ import (
 func TestFreeTimesAmongMessagesOfAnotherCategory(t *testing.T) {
 	t.Parallel()
 	p := story.PolicyOf(t, "10/minute")
+	p.UnknownCategories = policy.AllowUnknown
 	p.Categories = map[string]policy.CategoryRules{
 		"marketing": {Rules: []policy.Rule{{Limit: 3, Window: time.Minute}}},
 	}

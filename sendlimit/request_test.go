@@ -251,7 +251,7 @@ func TestTimesOutOfAllBounds(t *testing.T) {
 	t.Parallel()
 	s := story.New(t, "1/minute", "1/calendar_month")
 	for _, far := range []string{"2027-11-23T00:00:00.001Z", "9999-12-31T23:59:59.999Z"} {
-		require.Equal(t, sendlimit.Decision{Code: fault.CodeTooFarAhead, At: story.At(far), Now: s.Now}, s.Reserve("a", far))
+		require.Equal(t, sendlimit.Decision{Code: fault.CodeTooFarAhead, At: story.At(far), Latest: s.Now.Add(policy.DefaultReach), Now: s.Now}, s.Reserve("a", far))
 	}
 	for _, past := range []string{"21 23:59:54.999", "1970-01-01T00:00:00.001Z", "1969-12-31T23:59:59.999Z", "0001-01-01T00:00:00.001Z"} {
 		require.Equal(t, sendlimit.Decision{Code: fault.CodeInPast, At: story.At(past), Now: s.Now}, s.Reserve("a", past))

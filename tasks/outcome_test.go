@@ -96,7 +96,7 @@ func TestOutcomeOfErrors(t *testing.T) {
 	o := message.OutcomeOf(fmt.Errorf("line 7: %w", err))
 	o.Line = 7
 	requireJSON(t, `{"outcome":"invalid","line":7,"code":"invalid_field","field":"send_at","detail":"send_at \"tomorrow\"`+
-		` is not allowed: it takes an RFC 3339 time such as 2026-11-22T11:11:11Z"}`, o)
+		` is not allowed: it takes an RFC 3339 time such as 2040-06-22T11:11:11Z"}`, o)
 	require.False(t, o.OK())
 
 	o = message.OutcomeOf(fmt.Errorf("reserving a place: %w", &fault.UnavailableError{Detail: "no Redis", Err: errors.New("x")}))
@@ -237,7 +237,7 @@ func TestSentencesOfTheOtherCodes(t *testing.T) {
 		require.Equal(s, message.Invalid, o.Outcome)
 		require.Equal(s, fault.CodeTooFarAhead, o.Code)
 		require.Equal(s, "send_at", o.Field)
-		require.Equal(s, "2027-11-23 11:00:00.001 is further ahead than messages are taken: use an earlier time", o.Detail)
+		require.Equal(s, "2027-11-23 11:00:00.001 is too far ahead: the latest send time is 2027-11-23T11:00:00.000Z", o.Detail)
 
 		s.accepted(to("a", "11:11:11"))
 		o = s.submit(to("a", "11:11:12"))
@@ -245,9 +245,9 @@ func TestSentencesOfTheOtherCodes(t *testing.T) {
 		require.Equal(s, fault.CodeIDReused, o.Code)
 		require.Equal(s, "the id a stands for another message to alice: use another id for another message", o.Detail)
 
-		require.Equal(s, "alice has no message b waiting to be sent: list shows those there are",
+		require.Equal(s, `no pending message "b" for alice`,
 			s.sentence(s.Cancel(s.Context(), "alice", "b")))
-		require.Equal(s, "alice has no message b waiting to be sent: list shows those there are",
+		require.Equal(s, `no pending message "b" for alice`,
 			s.sentence(s.Move(s.Context(), "alice", "b", on("12:00:00"))))
 
 		short := to("short", "12:00:00")

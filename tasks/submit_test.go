@@ -290,7 +290,7 @@ func TestSubmitInvalid(t *testing.T) {
 		o := s.submit(message.Message{ID: "a", User: "alice", SendAt: s.at(time.Hour)})
 		require.Equal(s, message.Outcome{
 			Outcome: message.Invalid, Code: fault.CodeInvalidField, Field: "title", ID: "a", User: "alice",
-			Detail: `title "" is not allowed: it takes a text, where there is no body`,
+			Detail: `title or body is required: a message has at least one of them`,
 		}, o)
 		for _, id := range []string{"", "a b"} {
 			o, err := s.Cancel(s.Context(), "alice", id)

@@ -113,7 +113,7 @@ func TestBulkReportsBadLinesAndSkipsThem(t *testing.T) {
 	got := f.run(t, "bulk", path, "--results", path+".out")
 	require.Equal(t, 2, got.status)
 	for i, want := range []string{
-		`line 2: send_at "tomorrow" `, "line 3: message ", "line 4: 2093-11-20 00:00:00 is in the past", "line 5: body ",
+		`line 2: send_at "tomorrow" `, "line 3: message ", "line 4: 2093-11-20 00:00:00 is in the past", "line 5: title, body and data are 5000 bytes together",
 		`line 6: message "a longer line" `, "line 8: message ",
 	} {
 		require.True(t, strings.HasPrefix(strings.Split(got.stderr, "\n")[i], want), got.stderr)
@@ -153,8 +153,8 @@ func TestBulkRefusesBadInputAtOnce(t *testing.T) {
 		{[]string{fileOf(t, "user,title", "alice,Hi")}, `header "user,title" is not allowed: it takes a column send_at`},
 		{[]string{fileOf(t, "user,send_at", "alice,now")}, "--title or --body"},
 		{[]string{fileOf(t, "[", "]")}, "a JSON object a line"},
-		{[]string{good + ".absent"}, `it takes a file that can be read (no such file or directory)`},
-		{[]string{t.TempDir()}, "it takes a file that can be read (it is a folder)"},
+		{[]string{good + ".absent"}, ".absent: no such file or directory"},
+		{[]string{t.TempDir()}, ": it is a folder"},
 		{[]string{good, "--format", "xml"}, `format "xml" is not allowed: it takes auto, ndjson or csv`},
 		{[]string{good, "--format", "csv"}, "in quotes"},
 		{[]string{good, "--tz", "CEST"}, `tz "CEST" is not allowed`},
@@ -169,8 +169,8 @@ func TestBulkRefusesBadInputAtOnce(t *testing.T) {
 		{[]string{good, "--dry-run", "--what-if-policy", good + ".absent"}, `no such file or directory`},
 		{[]string{"-", "--dry-run", "--what-if-policy", "-"}, `what-if-policy "-" is not allowed: it takes the name of a file: standard input has the messages`},
 		{[]string{good, "--dry-run", "--record-sent"}, `it takes no --record-sent beside it`},
-		{[]string{good, "--results", good}, "it takes another file than the messages are read from"},
-		{[]string{good, "--results", t.TempDir() + "/absent/results"}, "it takes a file that can be written (no such file or directory)"},
+		{[]string{good, "--results", good}, ": the messages are read from this file: choose another one"},
+		{[]string{good, "--results", t.TempDir() + "/absent/results"}, "/absent/results: no such file or directory"},
 	} {
 		got := f.run(t, append([]string{"bulk"}, row.args...)...)
 		require.Equal(t, 2, got.status, row.args)

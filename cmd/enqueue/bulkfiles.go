@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -45,7 +44,7 @@ func (p *program) openInput(name string) (*messageFile, error) {
 	}
 	file, err := os.Open(name) //nolint:gosec // the user names it
 	if err != nil {
-		return nil, badFile("file", name, "a file that can be read", err)
+		return nil, badFile("file", name, err)
 	}
 	info, err := file.Stat()
 	if err == nil && info.IsDir() {
@@ -53,7 +52,7 @@ func (p *program) openInput(name string) (*messageFile, error) {
 	}
 	if err != nil {
 		_ = file.Close() // nothing was read
-		return nil, badFile("file", name, "a file that can be read", err)
+		return nil, badFile("file", name, err)
 	}
 	return &messageFile{ReadCloser: file, info: info}, nil
 }
@@ -69,7 +68,7 @@ func (p *program) openResults(name string, messages *messageFile) (results, erro
 		return keptOpen{p.stdout}, nil
 	}
 	if info, err := os.Stat(name); err == nil && messages.info != nil && os.SameFile(info, messages.info) {
-		return nil, badFile("results", name, "another file than the messages are read from", nil)
+		return nil, badFile("results", name, errors.New("the messages are read from this file: choose another one"))
 	}
 	const opened, mode = os.O_WRONLY | os.O_CREATE, 0o666
 	file, err := os.OpenFile(name, opened|os.O_EXCL, mode) //nolint:gosec // the user names it
@@ -80,7 +79,7 @@ func (p *program) openResults(name string, messages *messageFile) (results, erro
 		file, err = os.OpenFile(name, opened, mode) //nolint:gosec // the user names it
 	}
 	if err != nil {
-		return nil, badFile("results", name, "a file that can be written", err)
+		return nil, badFile("results", name, err)
 	}
 	return &resultsFile{File: file}, nil
 }
@@ -118,14 +117,12 @@ func (f *resultsFile) empty() error {
 	return err //nolint:wrapcheck // of the file, which the caller names
 }
 
-func badFile(field, name, want string, err error) error {
-	if problem, ok := errors.AsType[*fs.PathError](err); ok {
-		err = problem.Err // without a second name
+// badFile returns the error for a file that can't be used.
+func badFile(field, name string, err error) error {
+	if _, named := errors.AsType[*fs.PathError](err); named {
+		return fault.Wrong(field, "%v", err)
 	}
-	if err != nil {
-		want = fmt.Sprintf("%s (%v)", want, err)
-	}
-	return &fault.InvalidError{Field: field, Value: name, Want: want}
+	return fault.Wrong(field, "%s: %v", name, err)
 }
 
 // keptOpen is a writer that Close does not close.

@@ -204,7 +204,7 @@ func TestPushRefusesBadInput(t *testing.T) {
 	for _, row := range []struct{ flag, value, want string }{
 		{"at", "2093-11-22T11:11:11", "at \"2093-11-22T11:11:11\" is not allowed: it takes a time with its zone"},
 		{"at", "2093-11-21T09:59:54Z", "is in the past"},
-		{"at", "+367d", "further ahead"},
+		{"at", "+367d", "too far ahead: the latest send time is "},
 		{"tz", "Mars/Olympus", `tz "Mars/Olympus" is not allowed: it takes an IANA time zone`},
 		{"id", "a b", `id "a b" is not allowed: it takes 1 to 128 of`},
 		{"id", strings.Repeat("x", 129), `is not allowed: it takes 1 to 128 of`},
@@ -246,7 +246,7 @@ func TestPushRefusesBadInput(t *testing.T) {
 	}
 	gap := f.run(t, "push", "--user", "a", "--title", "Hi", "--tz", "Europe/Berlin", "--at", "2094-03-28 02:30")
 	require.Equal(t, 2, gap.status)
-	require.Contains(t, gap.stderr, "the nearest are 2094-03-28 01:59 and 2094-03-28 03:00")
+	require.Contains(t, gap.stderr, "the nearest times are 2094-03-28 01:59 and 2094-03-28 03:00")
 	require.NotContains(t, f.everything(), "alice")
 }
 

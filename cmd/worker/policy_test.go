@@ -146,6 +146,7 @@ categories:
   marketing:
     rules:
       - 2/calendar_day
+unknown_categories: refuse
 `
 
 // What a policy can have comes back as it was given.
@@ -179,7 +180,7 @@ func TestPoliciesByName(t *testing.T) {
 		{"name": "default", "time_zone": "UTC", "rules": ["1/hour"], "on_conflict": "refuse", "alert_at": [80, 100], "version": 1},
 		{"name": "trial", "time_zone": "UTC", "rules": ["2/hour"], "on_conflict": "refuse", "alert_at": [80, 100], "version": 2},
 		{"name": "vip", "time_zone": "Europe/Berlin", "user_time_zone": true, "rules": ["1/minute", "20/calendar_day"],
-			"quiet_hours": ["22:00-08:00", "sat,sun 00:00-24:00"], "reach": "30d", "on_conflict": "shift",
+			"quiet_hours": ["22:00-08:00", "sat,sun 00:00-24:00"], "reach": "30d", "on_conflict": "shift", "unknown_categories": "refuse",
 			"alert_at": [50], "alert_to": "ops@example.com", "version": 1,
 			"categories": {"codes": {"exempt": true, "counts": false}, "marketing": {"rules": ["2/calendar_day"]}}}
 	]}`, run("", "list", "--json"))

@@ -34,7 +34,7 @@ func TestPoliciesOfTheSettingsFile(t *testing.T) {
 	require.Equal(t, "vip", line["policy"])
 	require.Equal(t, "6/minute, ads 1/hour, quiet 22:00-08:00", line["settings"])
 	require.Equal(t, "5/minute, at most 30d ahead", line["store"])
-	require.Equal(t, "rules, quiet_hours, reach, categories.ads", line["differs_in"])
+	require.Equal(t, "rules, quiet_hours, reach, unknown_categories, categories.ads", line["differs_in"])
 	shownNew, err := command(t, environ, "", "policy", "show", "new")
 	require.NoError(t, err)
 	require.Contains(t, shownNew, "  - 1/hour\n")

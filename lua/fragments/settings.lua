@@ -1,8 +1,9 @@
 -- settings: checks whether Go used the present settings of the user.
 --
 --   settings  version of the settings that Go used, the field v of their HASH; ""
---             for a user without settings. " b" follows if the user is blocked. "-"
---             if users' settings are ignored.
+--             for a user without settings. "-" if users' settings are ignored. " b" follows if
+--             nothing is accepted: the user is blocked, or the policy refuses the
+--             category.
 --
 -- Defines blocked.
 local settings_version = string.match(settings, '^%S*')

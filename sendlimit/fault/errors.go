@@ -27,6 +27,8 @@ const (
 	CodeQuietHours Code = "quiet_hours" // the time is in the policy's quiet hours
 	CodeBlocked    Code = "blocked"     // nothing is accepted for the user, see UserSettings.Blocked
 
+	CodeUnknownCategory Code = "unknown_category" // the policy names categories, and not this one
+
 	CodeRateLimited   Code = "rate_limited"   // too many calls: see RetryAfter
 	CodeQuotaExceeded Code = "quota_exceeded" // the account's messages of that hour or day are used up: see ResetsAt
 	CodeUnauthorized  Code = "unauthorized"   // there is no API key, or it may not do this
@@ -47,11 +49,22 @@ const CodeInvalidField Code = "invalid_field"
 type InvalidError struct {
 	Field string // as the contract spells it: "send_at", "rule"
 	Value string // what was given
-	Want  string // what is allowed, to stand after "is not" or "wants"
+	Want  string // what is allowed, to stand after "it takes"
+	// Says is the whole sentence, where field, value and Want make no good one; "" for
+	// the usual one.
+	Says string
+}
+
+// Wrong returns an InvalidError with a sentence of its own.
+func Wrong(field, sentence string, args ...any) *InvalidError {
+	return &InvalidError{Field: field, Says: fmt.Sprintf(sentence, args...)}
 }
 
 // Error names the field, the value and what is allowed.
 func (e *InvalidError) Error() string {
+	if e.Says != "" {
+		return e.Says
+	}
 	return fmt.Sprintf("%s %q is not allowed: it takes %s", e.Field, Clip(e.Value), e.Want)
 }
 
@@ -134,7 +147,7 @@ func InField(err error, field string) error {
 	var given, named InvalidErrors
 	given.Add(err)
 	for _, invalid := range given {
-		named = append(named, &InvalidError{Field: field, Value: invalid.Value, Want: invalid.Want})
+		named = append(named, &InvalidError{Field: field, Value: invalid.Value, Want: invalid.Want, Says: invalid.Says})
 	}
 	if named == nil {
 		return err

@@ -24,6 +24,7 @@ func addCategory(t *testing.T, p policy.Policy, category string, rules ...string
 	if p.Categories == nil {
 		p.Categories = map[string]policy.CategoryRules{}
 	}
+	p.UnknownCategories = policy.AllowUnknown
 	p.Categories[category] = policy.CategoryRules{Rules: story.PolicyOf(t, rules...).Rules}
 	return p
 }

@@ -212,6 +212,7 @@ func TestALateMessageUnderAChangedPolicy(t *testing.T) {
 	s.Until("11:30")
 
 	p := story.PolicyOf(t, "1/hour")
+	p.UnknownCategories = policy.AllowUnknown
 	p.Categories = map[string]policy.CategoryRules{"news": {Exempt: true, Uncounted: true}}
 	usePolicy(s, p)
 	deliver(s, "n")

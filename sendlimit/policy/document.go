@@ -30,7 +30,9 @@ type Document struct {
 	AlertAt      []int                       `json:"alert_at,omitzero"` // nil means the default, empty means never
 	AlertTo      string                      `json:"alert_to,omitempty"`
 	Categories   map[string]CategoryDocument `json:"categories,omitempty"`
-	Version      int64                       `json:"version,omitempty"`
+	// UnknownCategories is refuse or allow, see Policy.
+	UnknownCategories string `json:"unknown_categories,omitempty"`
+	Version           int64  `json:"version,omitempty"`
 }
 
 // CategoryDocument is a category in a Document.
@@ -58,6 +60,9 @@ func (p Policy) Document() Document {
 	if !slices.Equal(p.thresholds(), DefaultAlertAt()) {
 		d.AlertAt = p.AlertAt
 	}
+	if unknown := (Policy{Categories: p.Categories}).unknownCategories(); p.unknownCategories() != unknown {
+		d.UnknownCategories = string(p.UnknownCategories)
+	}
 	if len(p.Categories) == 0 {
 		return d
 	}
@@ -83,8 +88,8 @@ func ruleTexts(rules []Rule) []string {
 	return texts
 }
 
-// Spelled returns the document with the defaults of time_zone, on_conflict and alert_at
-// spelled out, to be shown.
+// Spelled returns the document with the defaults of time_zone, on_conflict, alert_at and
+// unknown_categories spelled out, to be shown.
 func (d Document) Spelled() Document {
 	if d.TimeZone == "" {
 		d.TimeZone = "UTC"
@@ -94,6 +99,9 @@ func (d Document) Spelled() Document {
 	}
 	if d.AlertAt == nil {
 		d.AlertAt = DefaultAlertAt()
+	}
+	if d.UnknownCategories == "" && len(d.Categories) > 0 {
+		d.UnknownCategories = string(RefuseUnknown)
 	}
 	return d
 }
@@ -116,6 +124,7 @@ func (d Document) read() (Policy, fault.InvalidErrors) {
 	p := Policy{
 		Name: d.Name, TimeZone: d.TimeZone, UserTimeZone: d.UserTimeZone,
 		OnConflict: OnConflict(d.OnConflict), AlertAt: d.AlertAt, AlertTo: d.AlertTo, Version: d.Version,
+		UnknownCategories: UnknownCategories(d.UnknownCategories),
 	}
 	if d.TimeZone == "UTC" {
 		p.TimeZone = ""

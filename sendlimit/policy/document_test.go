@@ -23,7 +23,7 @@ func TestPolicyDocument(t *testing.T) {
 	require.NoError(t, json.Unmarshal(text, &again))
 	require.Equal(t, p, again)
 	require.Equal(t, "1/minute, 10/calendar_day (the user's time zone, else Europe/Berlin),"+
-		" invoices exempt, marketing 2/calendar_day and 5/14d, otp exempt and not counted,"+
+		" invoices exempt, marketing 2/calendar_day and 5/14d, otp exempt and not counted, other categories allowed,"+
 		" quiet mon-fri 22:00-07:30 and sat,sun 00:00-24:00, at most 30d ahead, shifted on conflict,"+
 		" alerts at 50 %, alerts to ops@example.com", p.String())
 	require.Equal(t, 14*24*time.Hour, p.LargestWindow(), "categories have windows, too")

@@ -46,6 +46,11 @@ type Policy struct {
 	OnConflict OnConflict
 	// Categories has the rules of single categories, by name.
 	Categories map[string]CategoryRules
+	// UnknownCategories says whether messages of a category that Categories does not
+	// name are accepted: a mistyped name would bypass the rules of the category. ""
+	// means Refuse if there are Categories, else Allow. Messages without a category are
+	// always accepted.
+	UnknownCategories UnknownCategories
 	// AlertAt are the percents of a user's daily rule, N/day or N/calendar_day, at
 	// which an alert is raised: 1 to 100, ascending. Nil means 80 and 100, empty means
 	// never. Of several such rules the fullest counts.
@@ -66,6 +71,16 @@ type OnConflict string
 const (
 	Refuse OnConflict = "refuse" // it is refused
 	Shift  OnConflict = "shift"  // it takes the next free time
+)
+
+// UnknownCategories says what to do with a message of a category that the policy does
+// not name.
+type UnknownCategories string
+
+// Values of UnknownCategories.
+const (
+	RefuseUnknown UnknownCategories = "refuse"
+	AllowUnknown  UnknownCategories = "allow"
 )
 
 // CategoryRules are the rules of one category of messages.
@@ -120,6 +135,27 @@ func (p Policy) LargestWindow() time.Duration {
 	return longest
 }
 
+// unknownCategories returns UnknownCategories, or what "" means.
+func (p Policy) unknownCategories() UnknownCategories {
+	switch {
+	case p.UnknownCategories != "":
+		return p.UnknownCategories
+	case len(p.Categories) > 0:
+		return RefuseUnknown
+	default:
+		return AllowUnknown
+	}
+}
+
+// RefusesCategory reports whether messages of a category are refused since the policy
+// does not name it.
+func (p Policy) RefusesCategory(category string) bool {
+	if _, known := p.Categories[category]; known || category == "" {
+		return false
+	}
+	return p.unknownCategories() == RefuseUnknown
+}
+
 // Equal reports whether two policies mean the same. Versions and spelling may differ.
 func (p Policy) Equal(other Policy) bool {
 	return p.Name == other.Name && cmp.Or(p.TimeZone, "UTC") == cmp.Or(other.TimeZone, "UTC") &&
@@ -127,6 +163,7 @@ func (p Policy) Equal(other Policy) bool {
 		p.QuietHours.Equal(other.QuietHours) && p.Reach == other.Reach &&
 		cmp.Or(p.OnConflict, Refuse) == cmp.Or(other.OnConflict, Refuse) &&
 		maps.EqualFunc(p.Categories, other.Categories, CategoryRules.equal) &&
+		p.unknownCategories() == other.unknownCategories() &&
 		slices.Equal(p.thresholds(), other.thresholds()) && p.AlertTo == other.AlertTo
 }
 
@@ -147,6 +184,12 @@ func (p Policy) String() string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(p.Categories)) {
 		fmt.Fprintf(&s, ", %s %s", name, p.Categories[name])
+	}
+	switch {
+	case len(p.Categories) > 0 && p.unknownCategories() == AllowUnknown:
+		s.WriteString(", other categories allowed")
+	case len(p.Categories) == 0 && p.unknownCategories() == RefuseUnknown:
+		s.WriteString(", no categories allowed")
 	}
 	if !p.QuietHours.IsZero() {
 		fmt.Fprintf(&s, ", quiet %s", p.QuietHours)

@@ -49,6 +49,7 @@ func TestPolicyEqual(t *testing.T) {
 		category(policy.CategoryRules{Rules: full.Categories["marketing"].Rules[:1]}),
 		func(p *policy.Policy) { p.AlertAt = []int{} },
 		func(p *policy.Policy) { p.AlertTo = "" },
+		func(p *policy.Policy) { p.UnknownCategories = "" },
 	} {
 		other := full
 		change(&other)

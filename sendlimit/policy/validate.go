@@ -37,6 +37,11 @@ func (p Policy) Validate() error {
 	default:
 		wrong.Add(&fault.InvalidError{Field: "on_conflict", Value: string(p.OnConflict), Want: "refuse or shift"})
 	}
+	switch p.UnknownCategories {
+	case "", RefuseUnknown, AllowUnknown:
+	default:
+		wrong.Add(&fault.InvalidError{Field: "unknown_categories", Value: string(p.UnknownCategories), Want: "refuse or allow"})
+	}
 	wrong.Add(p.validateCategories())
 	wrong.Add(p.validateAlerts())
 	_, err := p.Location()

@@ -40,7 +40,7 @@ func (m *Model) Check(r sendlimit.Request) sendlimit.Decision {
 	if held, ok := tl.find(r.ID); ok {
 		return replay(r, held.at, asked, now)
 	}
-	d := g.judge(tl.counted(), category, asked, now)
+	d := g.judgeNew(tl.counted(), category, asked, now)
 	if d.Code != fault.CodeSendLimit && d.Code != fault.CodeQuietHours || !r.Shift {
 		return d
 	}

@@ -1,6 +1,9 @@
 package sendlimittest
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/sendlimit/sendlimiter/sendlimit"
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
@@ -21,7 +24,7 @@ func (g *regime) judge(tl timeline, category string, asked, now int64) sendlimit
 		d.Code = fault.CodeInPast
 		return d
 	case asked > now+g.reach:
-		d.Code = fault.CodeTooFarAhead
+		d.Code, d.Latest = fault.CodeTooFarAhead, moment(now+g.reach)
 		return d
 	case asked < now:
 		t = now
@@ -49,4 +52,21 @@ func (g *regime) judge(tl timeline, category string, asked, now int64) sendlimit
 		d.PreviousFree = moment(free)
 	}
 	return d
+}
+
+// judgeNew is judge for a message that is not accepted yet. If its category is not
+// accepted, quiet hours and rules do not matter.
+func (g *regime) judgeNew(tl timeline, category string, asked, now int64) sendlimit.Decision {
+	d := g.judge(tl, category, asked, now)
+	_, known := g.categories[category]
+	switch {
+	case !g.refusesUnknown || known || category == "":
+		return d
+	case d.Code == fault.CodeInPast || d.Code == fault.CodeTooFarAhead || d.Code == fault.CodeBlocked:
+		return d
+	}
+	return sendlimit.Decision{
+		Code: fault.CodeUnknownCategory, Categories: slices.Sorted(maps.Keys(g.categories)),
+		At: d.At, RequestedAt: d.RequestedAt, Now: d.Now,
+	}
 }

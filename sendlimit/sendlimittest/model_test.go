@@ -45,7 +45,7 @@ func TestPastGraceAndReach(t *testing.T) {
 
 	r := s.request("far", "")
 	r.At = reach.Add(time.Millisecond)
-	require.Equal(t, sendlimit.Decision{Code: fault.CodeTooFarAhead, At: r.At, Now: now}, s.model.Reserve(r))
+	require.Equal(t, sendlimit.Decision{Code: fault.CodeTooFarAhead, At: r.At, Latest: reach, Now: now}, s.model.Reserve(r))
 	r.At = reach
 	require.True(t, s.model.Reserve(r).Allowed)
 }

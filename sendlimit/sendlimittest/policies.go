@@ -70,7 +70,7 @@ func (d drawnPolicies) draw(t *rapid.T, name string) policy.Policy {
 	p.Reach = rapid.SampledFrom([]time.Duration{0, 0, 0, 90 * time.Minute, 10 * 24 * time.Hour}).Draw(t, "reach")
 	p.OnConflict = rapid.SampledFrom([]policy.OnConflict{"", policy.Refuse, policy.Shift}).Draw(t, "on conflict")
 	if d.categories {
-		p.Categories = d.drawCategories(t)
+		p.Categories, p.UnknownCategories = d.drawCategories(t), drawUnknownCategories(t)
 	}
 	require.NoError(t, p.Validate())
 	return p
@@ -103,6 +103,13 @@ func (d drawnPolicies) drawCategories(t *rapid.T) map[string]policy.CategoryRule
 		return nil
 	}
 	return all
+}
+
+// drawUnknownCategories mostly allows them: what is refused is judged no further.
+func drawUnknownCategories(t *rapid.T) policy.UnknownCategories {
+	return rapid.SampledFrom([]policy.UnknownCategories{
+		policy.AllowUnknown, policy.AllowUnknown, policy.AllowUnknown, policy.RefuseUnknown, "",
+	}).Draw(t, "unknown categories")
 }
 
 // drawQuietHours draws no quiet hours, usual ones, or ones that begin or end near

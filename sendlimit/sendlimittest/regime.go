@@ -19,6 +19,8 @@ type regime struct {
 	categories map[string]terms
 	exempt     map[string]bool // categories that are not judged
 	uncounted  map[string]bool // categories that are not counted either
+	// refusesUnknown is whether messages of other categories are refused.
+	refusesUnknown bool
 }
 
 // newRegime returns the regime of a user. reach is the store's limit for send
@@ -43,7 +45,8 @@ func newRegime(p policy.Policy, own policy.UserSettings, reach time.Duration) (*
 	}
 	g := &regime{
 		reach: reach.Milliseconds(), shift: p.OnConflict == policy.Shift, blocked: own.Blocked,
-		categories: make(map[string]terms), exempt: make(map[string]bool), uncounted: make(map[string]bool),
+		refusesUnknown: p.UnknownCategories == policy.RefuseUnknown || p.UnknownCategories == "" && len(p.Categories) > 0,
+		categories:     make(map[string]terms), exempt: make(map[string]bool), uncounted: make(map[string]bool),
 	}
 	if g.overall.quiet, err = parseQuiet(theirs, p.QuietHours.Lines()); err != nil {
 		return nil, err

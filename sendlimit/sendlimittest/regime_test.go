@@ -95,6 +95,7 @@ func TestOrderOfJudgement(t *testing.T) {
 func TestCategories(t *testing.T) {
 	t.Parallel()
 	s := newPolicyStory(t, func(p *policy.Policy) {
+		p.UnknownCategories = policy.AllowUnknown
 		p.Categories = map[string]policy.CategoryRules{
 			"marketing": {Rules: []policy.Rule{parseRule(t, "1/hour")}},
 			"otp":       {Exempt: true},

@@ -108,7 +108,7 @@ func (m *mailbox) regulate(t *rapid.T, p *policy.Policy) {
 		}
 	}
 	p.QuietHours = drawn.drawQuietHours(t, p.TimeZone)
-	p.Categories = drawn.drawCategories(t)
+	p.Categories, p.UnknownCategories = drawn.drawCategories(t), drawUnknownCategories(t)
 }
 
 // changeSettings sets or clears the user's settings. They take effect immediately.

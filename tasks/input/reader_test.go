@@ -85,7 +85,7 @@ func TestABadLineSpoilsNoOther(t *testing.T) {
 		`3 b "y"`,
 		`4: message "a longer line" is not allowed: it takes a line of at most 65536 bytes`,
 		`5: message "a JSON array" `,
-		`6: when `,
+		`6: unknown field "when"`,
 		`7: data `,
 		`8: message `,
 		`9: message `,

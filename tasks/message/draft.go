@@ -73,8 +73,12 @@ func unknownField(fields map[string]json.RawMessage, known []string) error {
 		return nil
 	}
 	unknown := slices.Sorted(maps.Keys(fields))
-	return NotAllowed(unknown[0], string(fields[unknown[0]]), "no value: there is no such field; there are %s",
-		strings.Join(known, ", "))
+	return UnknownField(unknown[0], known)
+}
+
+// UnknownField returns the error for a field that does not exist.
+func UnknownField(field string, known []string) *fault.InvalidError {
+	return fault.Wrong(field, "unknown field %q: there are %s", fault.Clip(field), strings.Join(known, ", "))
 }
 
 // takeText reads a field into a string and removes it. A null is an absent field.
@@ -175,7 +179,7 @@ func strict(text string) bool {
 	return strings.HasSuffix(text, "Z") || offset[:2] < "24" && offset[3:] < "60"
 }
 
-var errNotRFC3339 = errors.New("an RFC 3339 time such as 2026-11-22T11:11:11Z")
+var errNotRFC3339 = errors.New("an RFC 3339 time such as 2040-06-22T11:11:11Z")
 
 // Message returns the draft as a Message, with times read by parse. The error is a
 // *fault.InvalidError for what can't be read; Message.Validate checks the rest.
@@ -215,12 +219,12 @@ func (d Draft) Message(parse TimeParser) (Message, error) {
 }
 
 func missingSendAt() *fault.InvalidError {
-	return NotAllowed("send_at", "", "an RFC 3339 time such as 2026-11-22T11:11:11Z, or now")
+	return fault.Wrong("send_at", "send_at is required: an RFC 3339 time such as 2040-06-22T11:11:11Z, or now")
 }
 
 func unreadable(field, value string, err error) *fault.InvalidError {
 	if wrong, ok := errors.AsType[*fault.InvalidError](err); ok {
-		return &fault.InvalidError{Field: field, Value: value, Want: wrong.Want}
+		return &fault.InvalidError{Field: field, Value: value, Want: wrong.Want, Says: wrong.Says}
 	}
 	return &fault.InvalidError{Field: field, Value: value, Want: err.Error()}
 }

@@ -80,7 +80,7 @@ func (m Message) Validate() error {
 
 func (m Message) validateContent() error {
 	if m.Title == "" && m.Body == "" {
-		return NotAllowed("title", "", "a text, where there is no body")
+		return fault.Wrong("title", "title or body is required: a message has at least one of them")
 	}
 	if !utf8.ValidString(m.Title) {
 		return NotAllowed("title", strings.ToValidUTF8(m.Title, "�"), "text in UTF-8")
@@ -97,7 +97,7 @@ func (m Message) validateContent() error {
 	}
 	if size > MaxContent {
 		// The content itself stays out of the sentence: it is long, and private.
-		return NotAllowed("body", fmt.Sprintf("%d bytes with title and data", size), "at most %d bytes together", MaxContent)
+		return fault.Wrong("body", "title, body and data are %d bytes together: the limit is %d", size, MaxContent)
 	}
 	return nil
 }

@@ -97,7 +97,7 @@ func TestMessageOutOfBounds(t *testing.T) {
 		{func(m *message.Message) { m.User = "a\xff" }, `user "a\xff" is not allowed: it takes ` + users},
 		{
 			func(m *message.Message) { m.SendAt = time.Time{} },
-			`send_at "" is not allowed: it takes an RFC 3339 time such as 2026-11-22T11:11:11Z, or now`,
+			`send_at is required: an RFC 3339 time such as 2040-06-22T11:11:11Z, or now`,
 		},
 		{
 			func(m *message.Message) { m.Category = strings.Repeat("a", 65) },
@@ -107,11 +107,11 @@ func TestMessageOutOfBounds(t *testing.T) {
 		{func(m *message.Message) { m.Category = "a.b" }, `category "a.b" is not allowed: it takes ` + categories},
 		{
 			func(m *message.Message) { m.Title = "" },
-			`title "" is not allowed: it takes a text, where there is no body`,
+			`title or body is required: a message has at least one of them`,
 		},
 		{
 			func(m *message.Message) { m.Title, m.Data = "", map[string]string{"only": "data"} },
-			`title "" is not allowed: it takes a text, where there is no body`,
+			`title or body is required: a message has at least one of them`,
 		},
 		{func(m *message.Message) { m.Title = "a\xff" }, `title "a�" is not allowed: it takes text in UTF-8`},
 		{func(m *message.Message) { m.Body = "a\xff" }, `body "a�" is not allowed: it takes text in UTF-8`},
@@ -125,11 +125,11 @@ func TestMessageOutOfBounds(t *testing.T) {
 		},
 		{ // the title has 7
 			func(m *message.Message) { m.Body = strings.Repeat("b", 4090) },
-			`body "4097 bytes with title and data" is not allowed: it takes at most 4096 bytes together`,
+			`title, body and data are 4097 bytes together: the limit is 4096`,
 		},
 		{ // names in data count as well
 			func(m *message.Message) { m.Data = map[string]string{strings.Repeat("k", 4090): ""} },
-			`body "4097 bytes with title and data" is not allowed: it takes at most 4096 bytes together`,
+			`title, body and data are 4097 bytes together: the limit is 4096`,
 		},
 		{
 			func(m *message.Message) { m.OnConflict = "Shift" },

@@ -22,6 +22,9 @@ func outcomeOf(d sendlimit.Decision, done, user, id string) message.Outcome {
 	if d.Code == fault.CodeInPast || d.Code == fault.CodeTooFarAhead || d.Code == fault.CodePastExpiry {
 		o.Outcome, o.Field = message.Invalid, "send_at"
 	}
+	if d.Code == fault.CodeUnknownCategory {
+		o.Outcome, o.Field = message.Invalid, "category"
+	}
 	for _, v := range d.Violations {
 		o.Violations = append(o.Violations, violationOf(v))
 	}

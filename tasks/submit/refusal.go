@@ -2,6 +2,7 @@ package submit
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/sendlimit/sendlimiter/sendlimit"
@@ -24,18 +25,29 @@ func refusalSentence(d sendlimit.Decision, user, id string) string {
 	case fault.CodeTooLate:
 		return fmt.Sprintf("message %s to %s is being sent or was sent: it can no longer be changed", id, user)
 	case fault.CodeNotFound:
-		return fmt.Sprintf("%s has no message %s waiting to be sent: list shows those there are", user, id)
+		return fmt.Sprintf("no pending message %q for %s", id, user)
 	case fault.CodeInPast:
 		return fmt.Sprintf("%s is in the past: it is %s now; use a later time, or now",
 			timeOfDay(d.At, d.Now), d.Now.Format(message.TimeLayout))
 	case fault.CodeTooFarAhead:
-		return timeOfDay(d.At, d.Now) + " is further ahead than messages are taken: use an earlier time"
+		return fmt.Sprintf("%s is too far ahead: the latest send time is %s",
+			timeOfDay(d.At, d.Now), d.Latest.Format(message.TimeLayout))
+	case fault.CodeUnknownCategory:
+		return categorySentence(d)
 	case fault.CodePastExpiry:
 		return fmt.Sprintf("%s is not before the message's expires_at %s: use an earlier time",
 			timeOfDay(d.At, d.Now), d.ExpiresAt.Format(message.TimeLayout))
 	default:
 		return string(d.Code)
 	}
+}
+
+func categorySentence(d sendlimit.Decision) string {
+	const refused = "the policy does not know the category"
+	if len(d.Categories) == 0 {
+		return refused + ": it has none, leave the category out"
+	}
+	return fmt.Sprintf("%s: it has %s", refused, strings.Join(d.Categories, ", "))
 }
 
 func conflictSentence(d sendlimit.Decision, user string) string {

@@ -22,7 +22,7 @@ func StatusOf(code fault.Code) int {
 	switch code {
 	case "":
 		return StatusDone
-	case fault.CodeInvalidField, fault.CodeInPast, fault.CodeTooFarAhead:
+	case fault.CodeInvalidField, fault.CodeInPast, fault.CodeTooFarAhead, fault.CodeUnknownCategory:
 		return StatusInvalid
 	case fault.CodeSendLimit, fault.CodeIDReused, fault.CodeTooLate, fault.CodeExpired,
 		fault.CodeRateLimited, fault.CodeQuotaExceeded, fault.CodeQuietHours, fault.CodeBlocked,

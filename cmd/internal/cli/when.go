@@ -62,9 +62,9 @@ func ParseTime(field, s, tz string, now time.Time) (When, error) {
 		return When{}, invalid("a time with its zone: write 2026-11-22T11:11:11Z or 2026-11-22T11:11:11+01:00," +
 			" or give the zone with --tz, such as --tz Europe/Berlin")
 	}
-	at, want := inZone(wall, zone, layout)
-	if want != "" {
-		return When{}, invalid(want)
+	at, wrong := inZone(wall, zone, layout)
+	if wrong != "" {
+		return When{}, &fault.InvalidError{Field: field, Value: s, Says: s + " " + wrong}
 	}
 	return when(at), nil
 }

@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"fmt"
 	"testing"
 	"time"
 	_ "time/tzdata" // the zones of these tests, on any machine
@@ -61,12 +60,6 @@ func TestParseTimeRefuses(t *testing.T) {
 		" or give the zone with --tz, such as --tz Europe/Berlin"
 	const relative = "a length of time after the +, such as +90s, +90m, +36h or +7d"
 	const exists = "a date and time that exist"
-	forward := func(zone, before, after string) string {
-		return fmt.Sprintf("a time that exists: clocks in %s are put forward over this one; the nearest are %s and %s", zone, before, after)
-	}
-	twice := func(zone, first, second string) string {
-		return fmt.Sprintf("one of two times: clocks in %s are put back and show this one twice; write %s or %s", zone, first, second)
-	}
 	for _, row := range []struct{ s, tz, want string }{
 		{"", "", form},
 		{"tomorrow", "", form},
@@ -94,19 +87,30 @@ func TestParseTimeRefuses(t *testing.T) {
 		{"2026-13-01 10:00", "UTC", exists},
 		{"2026-11-22 24:00", "UTC", exists},
 		{"2026-12-31T23:59:60Z", "", exists}, // a leap second
-
-		{"2026-03-29 02:00", "Europe/Berlin", forward("Europe/Berlin", "2026-03-29 01:59", "2026-03-29 03:00")},
-		{"2026-03-29 02:59:59", "Europe/Berlin", forward("Europe/Berlin", "2026-03-29 01:59:59", "2026-03-29 03:00:00")},
-		{"2026-03-08T02:30", "America/New_York", forward("America/New_York", "2026-03-08 01:59", "2026-03-08 03:00")},
-		{"2026-10-04 02:15", "Australia/Lord_Howe", forward("Australia/Lord_Howe", "2026-10-04 01:59", "2026-10-04 02:30")},
-		{"2011-12-30 12:00", "Pacific/Apia", forward("Pacific/Apia", "2011-12-29 23:59", "2011-12-31 00:00")},
-		{"2026-10-25 02:00", "Europe/Berlin", twice("Europe/Berlin", "2026-10-25T02:00:00+02:00", "2026-10-25T02:00:00+01:00")},
-		{"2026-10-25 02:59:59.5", "Europe/Berlin", twice("Europe/Berlin", "2026-10-25T02:59:59.5+02:00", "2026-10-25T02:59:59.5+01:00")},
-		{"2026-04-05 01:45", "Australia/Lord_Howe", twice("Australia/Lord_Howe", "2026-04-05T01:45:00+11:00", "2026-04-05T01:45:00+10:30")},
 	} {
 		got, err := cli.ParseTime("expires_at", row.s, row.tz, now())
 		require.Equal(t, &fault.InvalidError{Field: "expires_at", Value: row.s, Want: row.want}, err, "%q %s", row.s, row.tz)
 		require.Zero(t, got)
+	}
+}
+
+// A local time that clocks skip or show twice gets a sentence with what to write.
+func TestParseTimeThatClocksSkipOrRepeat(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct{ s, tz, want string }{
+		{"2026-03-29 02:00", "Europe/Berlin", "does not exist in Europe/Berlin: clocks go forward over it; the nearest times are 2026-03-29 01:59 and 2026-03-29 03:00"},
+		{"2026-03-29 02:59:59", "Europe/Berlin", "does not exist in Europe/Berlin: clocks go forward over it; the nearest times are 2026-03-29 01:59:59 and 2026-03-29 03:00:00"},
+		{"2026-03-08 02:30", "America/New_York", "does not exist in America/New_York: clocks go forward over it; the nearest times are 2026-03-08 01:59 and 2026-03-08 03:00"},
+		{"2026-10-04 02:15", "Australia/Lord_Howe", "does not exist in Australia/Lord_Howe: clocks go forward over it; the nearest times are 2026-10-04 01:59 and 2026-10-04 02:30"},
+		{"2011-12-30 12:00", "Pacific/Apia", "does not exist in Pacific/Apia: clocks go forward over it; the nearest times are 2011-12-29 23:59 and 2011-12-31 00:00"},
+		{"2026-10-25 02:00", "Europe/Berlin", "is ambiguous in Europe/Berlin: clocks go back and show it twice; write 2026-10-25T02:00:00+02:00 or 2026-10-25T02:00:00+01:00"},
+		{"2026-10-25 02:59:59.5", "Europe/Berlin", "is ambiguous in Europe/Berlin: clocks go back and show it twice; write 2026-10-25T02:59:59.5+02:00 or 2026-10-25T02:59:59.5+01:00"},
+		{"2026-04-05 01:45", "Australia/Lord_Howe", "is ambiguous in Australia/Lord_Howe: clocks go back and show it twice; write 2026-04-05T01:45:00+11:00 or 2026-04-05T01:45:00+10:30"},
+	} {
+		_, err := cli.ParseTime("expires_at", row.s, row.tz, now())
+		require.Equal(t, &fault.InvalidError{
+			Field: "expires_at", Value: row.s, Says: row.s + " " + row.want,
+		}, err)
 	}
 }
 

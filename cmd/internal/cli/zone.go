@@ -6,9 +6,9 @@ import (
 )
 
 // inZone returns the instant at which clocks in the zone show the wall time, which is
-// given as if it were in UTC. If there is none, or more than one, it returns what to write
-// instead, with times in the layout. time.Date would choose one silently.
-func inZone(wall time.Time, zone *time.Location, layout string) (at time.Time, want string) {
+// given as if it were in UTC. If there is none, or more than one, it returns what is wrong with
+// the time, and what to write instead. time.Date would choose one silently.
+func inZone(wall time.Time, zone *time.Location, layout string) (at time.Time, wrong string) {
 	// No zone differs more from UTC, before and after a change.
 	const furthest = 48 * time.Hour
 	var found []time.Time
@@ -33,11 +33,11 @@ func inZone(wall time.Time, zone *time.Location, layout string) (at time.Time, w
 	case 1:
 		return found[0].UTC(), ""
 	case 0:
-		return time.Time{}, fmt.Sprintf("a time that exists: clocks in %s are put forward over this one; the nearest are %s",
+		return time.Time{}, fmt.Sprintf("does not exist in %s: clocks go forward over it; the nearest times are %s",
 			zone, gap)
 	default:
 		first, second := found[0].In(zone), found[1].In(zone)
-		return time.Time{}, fmt.Sprintf("one of two times: clocks in %s are put back and show this one twice; write %s or %s",
+		return time.Time{}, fmt.Sprintf("is ambiguous in %s: clocks go back and show it twice; write %s or %s",
 			zone, first.Format(time.RFC3339Nano), second.Format(time.RFC3339Nano))
 	}
 }

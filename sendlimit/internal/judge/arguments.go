@@ -39,7 +39,7 @@ func (u UserRules) Arguments(c Case, own int) []any {
 		alerts = set.alerts
 	}
 	return append(make([]any, 0, 9+own),
-		script.Milliseconds(c.Now), keep, reach.Milliseconds(), words, offsets, whose, quiet, alerts, u.settings())
+		script.Milliseconds(c.Now), keep, reach.Milliseconds(), words, offsets, whose, quiet, alerts, u.settings(c.Scope))
 }
 
 // Alerts reports whether places of the case may raise alerts.
@@ -63,13 +63,18 @@ func (s *Ruleset) clocks(c Case) (offsets, quiet any) {
 	return t.offsets, t.quiet
 }
 
-// settings tells the script which settings were used, see lua/fragments/settings.lua.
-func (u UserRules) settings() any {
-	switch {
-	case u.Book.owner.fixed:
-		return "-"
-	case u.Blocked:
-		return u.Version + " b"
+// settings tells the script which settings were used, and whether nothing is accepted, see
+// lua/fragments/settings.lua.
+func (u UserRules) settings(s *Scope) any {
+	version := u.Version
+	if u.Book.owner.fixed {
+		version = "-"
 	}
-	return u.Version
+	if u.Accepts(s) {
+		return version
+	}
+	return version + " b"
 }
+
+// Accepts reports whether new messages of a scope are accepted; nil is any scope.
+func (u UserRules) Accepts(s *Scope) bool { return !u.Blocked && (s == nil || !s.Refused) }

@@ -30,6 +30,7 @@ type Ruleset struct {
 	alerts     any           // the alerts, as lua/fragments/user_alert.lua reads it
 	scopes     map[string]*Scope
 	others     *Scope // of categories that the policy does not name
+	refused    *Scope // the same, if the policy refuses these
 	tables     atomic.Pointer[yearTables]
 }
 
@@ -59,6 +60,7 @@ func newRuleset(p policy.Policy, quietZone string, zones *calendar.ZoneTables) (
 	words := policy.RuleWords(p.Rules)
 	s.keep, s.words = s.Keep.Milliseconds(), words
 	s.others = &Scope{Set: s, words: words, whose: ""}
+	s.refused = &Scope{Set: s, words: words, whose: "", Refused: true}
 	s.scopes = make(map[string]*Scope, len(p.Categories))
 	calendar := s.alerting() || slices.ContainsFunc(p.Rules, policy.Rule.Calendar)
 	entries := make([]string, 0, len(p.Categories))

@@ -20,12 +20,16 @@ type Scope struct {
 
 	exempt    bool // no rules and no quiet hours apply
 	Uncounted bool // its places do not count for others
+	Refused   bool // the policy accepts no new messages of the category
 }
 
 // Scope returns what judges a category, "" for none.
 func (s *Ruleset) Scope(category string) *Scope {
 	if c := s.scopes[category]; c != nil {
 		return c
+	}
+	if s.Policy.RefusesCategory(category) {
+		return s.refused
 	}
 	return s.others
 }

@@ -29,6 +29,7 @@ func FullPolicy(t require.TestingT) policy.Policy {
 		"invoices":  {Exempt: true},
 		"marketing": {Rules: []policy.Rule{{Limit: 2, Period: calendar.Day}, {Limit: 5, Window: 14 * 24 * time.Hour}}},
 	}
+	p.UnknownCategories = policy.AllowUnknown
 	require.NoError(t, p.Validate())
 	return p
 }
@@ -38,6 +39,7 @@ const FullDocument = `{"name":"full","time_zone":"Europe/Berlin","user_time_zone
 	`"quiet_hours":["mon-fri 22:00-07:30","sat,sun 00:00-24:00"],"reach":"30d","on_conflict":"shift",` +
 	`"alert_at":[50],"alert_to":"ops@example.com",` +
 	`"categories":{"invoices":{"exempt":true},"marketing":{"rules":["2/calendar_day","5/14d"]},"otp":{"exempt":true,"counts":false}},` +
+	`"unknown_categories":"allow",` +
 	`"version":3}`
 
 // QuietHours parses quiet hours.
@@ -64,6 +66,7 @@ func PolicyOf(t require.TestingT, rules ...string) policy.Policy {
 func WithCodes(t *testing.T, rules ...string) policy.Policy {
 	t.Helper()
 	p := PolicyOf(t, rules...)
+	p.UnknownCategories = policy.AllowUnknown
 	p.Categories = map[string]policy.CategoryRules{
 		"otp":  {Exempt: true},
 		"code": {Exempt: true, Uncounted: true},

@@ -79,6 +79,9 @@ func fieldsOf(p policy.Policy) []field {
 		{"alert_at", joinPercents(d.AlertAt)},
 		{alertTo, d.AlertTo},
 	}
+	if d.UnknownCategories != "" {
+		fields = append(fields, field{"unknown_categories", d.UnknownCategories})
+	}
 	for _, name := range slices.Sorted(maps.Keys(p.Categories)) {
 		fields = append(fields, field{"categories." + name, p.Categories[name].String()})
 	}

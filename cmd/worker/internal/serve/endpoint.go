@@ -46,11 +46,10 @@ func newEndpoint(ctx context.Context, address, certificate, key string) (*endpoi
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
 	if err != nil {
-		want := fmt.Sprintf("an address that can be listened at (%v)", err)
 		if errors.Is(err, syscall.EADDRINUSE) {
-			want = "an address that is free, and another program is listening there: choose another one with --listen, or off"
+			return nil, fault.Wrong("listen", "%s is in use: another program listens there; choose another address with --listen, or off", address)
 		}
-		return nil, &fault.InvalidError{Field: "listen", Value: address, Want: want}
+		return nil, fault.Wrong("listen", "can't listen at %s: %v", address, err)
 	}
 	return &endpoint{
 		listener: listener,
