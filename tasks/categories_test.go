@@ -69,7 +69,7 @@ func TestRefusalsByCategoriesAndQuietHours(t *testing.T) {
 
 		s.set("alice", policy.UserSettings{Blocked: true})
 		requireJSON(s.T, `{"outcome":"refused","code":"blocked","id":"x","user":"alice","send_at":"2026-11-22T21:00:30.000Z",`+
-			`"detail":"alice is blocked, and nothing is accepted: see worker user show, and worker user set to lift it"}`,
+			`"detail":"alice is blocked: nothing is accepted for this user until the block is lifted"}`,
 			s.submit(to("x", "21:00:30")))
 	})
 }

@@ -141,7 +141,7 @@ func TestRevivedForAfterTheQuietHours(t *testing.T) {
 		require.NoError(s, err)
 		require.Equal(s, message.Refused, o.Outcome)
 		require.Equal(s, fault.CodeBlocked, o.Code)
-		require.Equal(s, "alice is blocked, and nothing is accepted: see worker user show, and worker user set to lift it", o.Detail)
+		require.Equal(s, "alice is blocked: nothing is accepted for this user until the block is lifted", o.Detail)
 		s.set("alice", policy.UserSettings{})
 		o, err = dead.Retry(s.Context(), "alice", "a")
 		require.NoError(s, err)

@@ -68,7 +68,7 @@ func TestStoreWithoutRules(t *testing.T) {
 	t.Parallel()
 	tell(t, func(s *story) {
 		s.server.FlushAll()
-		const want = "the store has no rules yet: start a worker on it, or give it some with worker policy apply FILE"
+		const want = "the store has no rules yet: start a worker on it, or apply a policy"
 		refuse := func(err error) {
 			s.Helper()
 			var away *fault.UnavailableError

@@ -209,5 +209,5 @@ func TestBulkIntoAStoreWithoutRules(t *testing.T) {
 	t.Parallel()
 	f := emptyStore(t)
 	got := f.run(t, "bulk", fileOf(t, messageLine("alice", "11:11:11")))
-	require.Equal(t, result{5, "", "error: the store has no rules yet: start a worker on it, or give it some with worker policy apply FILE\n"}, got)
+	require.Equal(t, result{5, "", "error: the store has no rules yet: start a worker on it, or apply a policy\n"}, got)
 }

@@ -71,7 +71,8 @@ func TestNothingListening(t *testing.T) {
 		{"next-free", "--user", "a"},
 		{"bulk", fileOf(t, messageLine("alice", "11:11:11"))},
 	} {
-		want := "no Redis at " + address + ": connection refused; check that it runs and that the address is right"
+		want := "no Redis at " + address + ": connection refused; start a worker with the same settings (without REDIS_URL it" +
+			" brings a store to try things out), or start Redis and name it in REDIS_URL"
 		require.Equal(t, result{5, "", "error: " + want + "\n"}, f.run(t, args...), args)
 		require.Equal(t, result{5, `{"outcome":"error","code":"unavailable","detail":"` + want + `"}` + "\n", ""},
 			f.run(t, append(args, "--json")...))
@@ -87,7 +88,7 @@ func TestAStoreThatCannotBeUsed(t *testing.T) {
 	}{
 		"no rules": {
 			func(f *fixture) { f.server.FlushAll() },
-			"the store has no rules yet: start a worker on it, or give it some with worker policy apply FILE",
+			"the store has no rules yet: start a worker on it, or apply a policy",
 		},
 		"password": {
 			func(f *fixture) { f.server.RequireAuth("secret") },

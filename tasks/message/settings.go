@@ -100,7 +100,7 @@ func CheckUserSettings(s policy.UserSettings, policies map[string]policy.Policy)
 	case !ok && len(s.Limits) > 0:
 		return &fault.UnavailableError{
 			Detail: "the store has no rules for everybody that this program can read, which limits would stand in for:" +
-				" start a worker on it, or give it some with worker policy apply FILE",
+				" start a worker on it, or apply a policy",
 		}
 	}
 	return policy.CheckSettings(s)

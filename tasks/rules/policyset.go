@@ -86,7 +86,7 @@ func (p *Policies) setOf(policies []policy.Policy, unreadable []string) *policyS
 // NoRules returns the *fault.UnavailableError of a store without policies.
 func NoRules() error {
 	return &fault.UnavailableError{
-		Detail: "the store has no rules yet: start a worker on it, or give it some with worker policy apply FILE",
+		Detail: "the store has no rules yet: start a worker on it, or apply a policy",
 	}
 }
 

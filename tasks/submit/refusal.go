@@ -89,7 +89,7 @@ func quietSentence(d sendlimit.Decision, user string) string {
 
 // BlockedSentence returns the sentence for a blocked user.
 func BlockedSentence(user string) string {
-	return user + " is blocked, and nothing is accepted: see worker user show, and worker user set to lift it"
+	return user + " is blocked: nothing is accepted for this user until the block is lifted"
 }
 
 func countMessages(n int, category string) string {

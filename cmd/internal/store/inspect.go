@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -188,7 +189,7 @@ func (c *collector) add(node Node, warning string) {
 // failoverAddress is the client library's placeholder for an address from Sentinels.
 const failoverAddress = "FailoverClient"
 
-// explain is store.Explain for a first look, with two more hints.
+// explain is store.Explain for a first look, with more hints.
 func explain(err error) error {
 	if err == nil {
 		return nil
@@ -196,16 +197,27 @@ func explain(err error) error {
 	if errors.Is(err, redis.Nil) {
 		return unfit("the Sentinels know no master of this name: correct the end of the URL, /MASTER-NAME")
 	}
+	if notRedis.MatchString(err.Error()) {
+		return unfit("a server that is not Redis answers at this address: check host and port")
+	}
 	dial, dialed := errors.AsType[*net.OpError](err)
-	if dialed && dial.Addr != nil && dial.Addr.String() == EmbeddedAddress && errors.Is(dial, syscall.ECONNREFUSED) {
+	if dialed && isLoopback(dial.Addr) && errors.Is(dial, syscall.ECONNREFUSED) {
 		err = &fault.UnavailableError{
-			Detail: fmt.Sprintf("no Redis at %s: connection refused; start one with %s", EmbeddedAddress, howToStart),
+			Detail: fmt.Sprintf("no Redis at %s: connection refused; start a worker with the same settings (without REDIS_URL it"+
+				" brings a store to try things out), or start Redis and name it in REDIS_URL", dial.Addr),
 			Err:    err,
 		}
 	}
 	return fmt.Errorf("looking at the store: %w", store.Explain(err, "asking Redis"))
 }
 
-// howToStart completes "start one with" if no URL is set.
-const howToStart = `"go run ./cmd/worker" (embedded, for trying out), or set REDIS_URL,` +
-	` such as redis://127.0.0.1:6379 after "docker compose up -d redis"`
+// notRedis matches what the client library says of a reply that does not begin like one of
+// Redis: it quotes the reply, and has no type for the error.
+var notRedis = regexp.MustCompile(`redis: (can't parse|invalid reply)[^"]*"[^-+:$*_,#=%~>(!|"]`) //nolint:gochecknoglobals // a constant
+
+// isLoopback reports whether an address is on this machine, where a worker or a Redis can
+// be started.
+func isLoopback(address net.Addr) bool {
+	tcp, ok := address.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}

@@ -145,7 +145,8 @@ func TestNothingThere(t *testing.T) {
 	t.Parallel()
 	address := freeAddress(t)
 	_, err := store.Inspect(t.Context(), open(t, "redis://"+address))
-	require.Equal(t, "no Redis at "+address+": connection refused; check that it runs and that the address is right", unavailable(t, err))
+	require.Equal(t, "no Redis at "+address+": connection refused; start a worker with the same settings (without REDIS_URL it"+
+		" brings a store to try things out), or start Redis and name it in REDIS_URL", unavailable(t, err))
 
 	_, err = store.Inspect(t.Context(), open(t, "redis-cluster://"+address))
 	require.Contains(t, unavailable(t, err), "no Redis at "+address)
@@ -157,15 +158,27 @@ func TestNothingThere(t *testing.T) {
 	require.Contains(t, unavailable(t, err), "redis.sock: no such file or directory; check that it runs")
 }
 
-func TestNothingAtTheEmbeddedAddress(t *testing.T) {
+// Behind the address is a web server or a mail server.
+func TestAServerThatIsNotRedis(t *testing.T) {
 	t.Parallel()
-	if conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", store.EmbeddedAddress); err == nil {
-		require.NoError(t, conn.Close())
-		t.Skip("something listens at " + store.EmbeddedAddress)
+	for _, greeting := range []string{"HTTP/1.1 400 Bad Request\r\n\r\n", "220 mail.example.com ESMTP\r\n"} {
+		listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = listener.Close() })
+		go func() {
+			for {
+				connection, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				_, _ = connection.Read(make([]byte, 1024))
+				_, _ = connection.Write([]byte(greeting))
+				_ = connection.Close()
+			}
+		}()
+		_, err = store.Inspect(t.Context(), open(t, "redis://"+listener.Addr().String()))
+		require.Equal(t, "a server that is not Redis answers at this address: check host and port", unavailable(t, err), greeting)
 	}
-	_, err := store.Inspect(t.Context(), open(t, ""))
-	require.Equal(t, `no Redis at 127.0.0.1:6390: connection refused; start one with "go run ./cmd/worker" (embedded, for trying out),`+
-		` or set REDIS_URL, such as redis://127.0.0.1:6379 after "docker compose up -d redis"`, unavailable(t, err))
 }
 
 func TestWhatIsNoRedis(t *testing.T) {

@@ -132,7 +132,7 @@ func (b *Rulebook) rulesOf(cached *cachedSettings) (*Ruleset, error) {
 		if rules = b.byName[s.Policy]; rules == nil {
 			return nil, &fault.UnavailableError{
 				Detail: fmt.Sprintf("policy %q, which the settings of the user name, is not in the store:"+
-					" apply it with worker policy apply, or name another one with worker user set", s.Policy),
+					" apply it, or give the user another policy", s.Policy),
 				Err: ErrUnknownPolicy,
 			}
 		}

@@ -107,7 +107,7 @@ func TestSettingsThatCanNotBeFollowed(t *testing.T) {
 	require.ErrorAs(t, err, &away)
 	require.ErrorIs(t, err, ErrUnknownPolicy)
 	require.Equal(t, `policy "gone", which the settings of the user name, is not in the store:`+
-		` apply it with worker policy apply, or name another one with worker user set`, away.Detail)
+		` apply it, or give the user another policy`, away.Detail)
 	require.Equal(t, UserRules{Rules: book.Base, Book: book}, book.Of("alice"), "the script finds that none were taken")
 
 	for _, values := range []map[string]string{
