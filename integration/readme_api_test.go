@@ -78,5 +78,10 @@ func withoutInstance(t *testing.T, problem string) string {
 func TestReadmeClient(t *testing.T) {
 	t.Parallel()
 	worker := buildPrograms(t).worker(t, nil)
-	require.Contains(t, runExample(t, "HTTP API", readmeAddress, worker.apiAddress(t)), "accepted ")
+	for _, want := range []string{
+		`^accepted `,
+		`^(refused: send_limit - next free: |accepted )`, // 1/minute, unless the machine is that slow
+	} {
+		require.Regexp(t, want, runExample(t, "HTTP API", readmeAddress, worker.apiAddress(t)))
+	}
 }
