@@ -77,7 +77,7 @@ func measureAPI(ctx context.Context, size sizes) (rows []row, err error) {
 			fmt.Sprintf("Submit %.0f/s, %s", behind.rate(), behind.timing())),
 		{
 			Name: "api-memory", What: fmt.Sprintf("growth of the live heap over %d such requests", requests),
-			Must:     fmt.Sprintf("≤ %d MiB", mostGrowth>>20),
+			Goal:     fmt.Sprintf("≤ %d MiB", mostGrowth>>20),
 			Measured: fmt.Sprintf("%.2f MiB", float64(growth)/(1<<20)), Verdict: judge(growth <= mostGrowth),
 			Figures: []string{fmt.Sprintf("%.2f MiB after the first slices, both ends of HTTP included", float64(before)/(1<<20))},
 		},

@@ -37,10 +37,10 @@ func TestEveryRowIsMeasured(t *testing.T) {
 			for i, r := range rows {
 				names[i] = r.Name
 				require.NotEmpty(t, r.What)
-				require.NotEmpty(t, r.Must)
+				require.NotEmpty(t, r.Goal)
 				require.NotEmpty(t, r.Measured)
 				require.NotEmpty(t, r.Figures)
-				require.Contains(t, []verdict{ok, short, stated}, r.Verdict)
+				require.Contains(t, []verdict{ok, behind, stated}, r.Verdict)
 			}
 			require.Equal(t, m.rows, names, "the rows promised, in order")
 		})
@@ -93,12 +93,12 @@ func TestVerdict(t *testing.T) {
 		want verdict
 	}{
 		{atMost("", "", 1.1, 1.1), ok},
-		{atMost("", "", 1.101, 1.1), short}, // printed as 1.10, and still too much
+		{atMost("", "", 1.101, 1.1), behind}, // printed as 1.10, and still too much
 		{atLeast("", "", 0.45, 0.45), ok},
-		{atLeast("", "", 0.449, 0.45), short},
+		{atLeast("", "", 0.449, 0.45), behind},
 		{state("", "", "5 ms"), stated},
 	} {
-		require.Equal(t, step.want, step.row.Verdict, "%s against %s", step.row.Measured, step.row.Must)
+		require.Equal(t, step.want, step.row.Verdict, "%s against %s", step.row.Measured, step.row.Goal)
 	}
 }
 

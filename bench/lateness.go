@@ -71,11 +71,11 @@ func measureLateness(ctx context.Context, size sizes) (rows []row, err error) {
 	what := fmt.Sprintf("%d messages due over %.0f s, at a webhook: ", size.dueMessages, size.dueWithin.Seconds())
 	return []row{
 		{
-			Name: "early", What: what + "early", Must: "0", Measured: strconv.Itoa(early),
+			Name: "early", What: what + "early", Goal: "0", Measured: strconv.Itoa(early),
 			Verdict: judge(early == 0), Figures: figures[1:],
 		},
 		{
-			Name: "lateness", What: what + "99th percentile of lateness", Must: "≤ 300 ms", Measured: fmt.Sprintf("%.0f ms", p99),
+			Name: "lateness", What: what + "99th percentile of lateness", Goal: "≤ 300 ms", Measured: fmt.Sprintf("%.0f ms", p99),
 			Verdict: judge(p99 <= 300), Figures: figures[:1],
 		},
 	}, nil

@@ -48,7 +48,7 @@ const (
 
 func memoryRow(name, what string, bytes, limit float64, figures []string) row {
 	return row{
-		Name: name, What: what, Must: fmt.Sprintf("≤ %g bytes", limit),
+		Name: name, What: what, Goal: fmt.Sprintf("≤ %g bytes", limit),
 		Measured: strings.Join(figures, ", "), Verdict: judge(bytes <= limit),
 		Figures: append([]string{"difference of used_memory less the clients' buffers"}, figures...),
 	}

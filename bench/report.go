@@ -24,7 +24,7 @@ type report struct {
 type row struct {
 	Name     string   `json:"name"`
 	What     string   `json:"what"`
-	Must     string   `json:"must"`
+	Goal     string   `json:"goal"`
 	Measured string   `json:"measured"`
 	Verdict  verdict  `json:"verdict"`
 	Figures  []string `json:"figures"` // the numbers behind Measured
@@ -34,8 +34,8 @@ type row struct {
 type verdict string
 
 const (
-	ok     verdict = "ok"
-	short  verdict = "short"
+	ok     verdict = "reached"
+	behind verdict = "not reached"
 	stated verdict = "–" // a figure without a target
 )
 
@@ -43,13 +43,13 @@ func judge(holds bool) verdict {
 	if holds {
 		return ok
 	}
-	return short
+	return behind
 }
 
 // atMost makes a row for a ratio with an upper limit.
 func atMost(name, what string, ratio, limit float64, figures ...string) row {
 	return row{
-		Name: name, What: what, Must: fmt.Sprintf("≤ %g ×", limit),
+		Name: name, What: what, Goal: fmt.Sprintf("≤ %g ×", limit),
 		Measured: fmt.Sprintf("%.2f ×", ratio), Verdict: judge(ratio <= limit), Figures: figures,
 	}
 }
@@ -57,21 +57,21 @@ func atMost(name, what string, ratio, limit float64, figures ...string) row {
 // atLeast makes a row for a ratio with a lower limit.
 func atLeast(name, what string, ratio, limit float64, figures ...string) row {
 	return row{
-		Name: name, What: what, Must: fmt.Sprintf("≥ %g ×", limit),
+		Name: name, What: what, Goal: fmt.Sprintf("≥ %g ×", limit),
 		Measured: fmt.Sprintf("%.2f ×", ratio), Verdict: judge(ratio >= limit), Figures: figures,
 	}
 }
 
 // state makes a row without a target.
 func state(name, what, measured string, figures ...string) row {
-	return row{Name: name, What: what, Must: "–", Measured: measured, Verdict: stated, Figures: figures}
+	return row{Name: name, What: what, Goal: "–", Measured: measured, Verdict: stated, Figures: figures}
 }
 
 // markdown returns the report as README.md has it.
 func (r report) markdown() string {
-	cells := [][]string{{"what", "must", "measured", ""}}
+	cells := [][]string{{"what", "goal", "measured", ""}}
 	for _, row := range r.Rows {
-		cells = append(cells, []string{row.What, row.Must, row.Measured, string(row.Verdict)})
+		cells = append(cells, []string{row.What, row.Goal, row.Measured, string(row.Verdict)})
 	}
 	widths := make([]int, len(cells[0]))
 	for _, line := range cells {
