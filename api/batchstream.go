@@ -93,7 +93,7 @@ func (l *lines) next() (line bulk.Line, err error) {
 // ofBody returns an error about a file as one about the body.
 func ofBody(err error) error {
 	if wrong, ok := errors.AsType[*fault.InvalidError](err); ok {
-		return &fault.InvalidError{Field: "body", Value: wrong.Value, Want: wrong.Want}
+		return fault.InField(wrong, "body")
 	}
 	return err
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -189,19 +188,11 @@ func settingsOf(d message.SettingsDraft) (policy.UserSettings, error) {
 	for _, text := range d.Limits {
 		limit, err := policy.ParseRule(text)
 		if err != nil {
-			return s, inField(err, "limits")
+			return s, fault.InField(err, "limits")
 		}
 		s.Limits = append(s.Limits, limit)
 	}
 	return s, s.Validate()
-}
-
-// inField returns an error with the field's name in the request.
-func inField(err error, field string) error {
-	if wrong, ok := errors.AsType[*fault.InvalidError](err); ok {
-		return &fault.InvalidError{Field: field, Value: wrong.Value, Want: wrong.Want}
-	}
-	return err
 }
 
 // merged returns a draft with the given members. A null member is removed. The members must

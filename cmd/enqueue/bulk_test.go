@@ -113,8 +113,8 @@ func TestBulkReportsBadLinesAndSkipsThem(t *testing.T) {
 	got := f.run(t, "bulk", path, "--results", path+".out")
 	require.Equal(t, 2, got.status)
 	for i, want := range []string{
-		`line 2: send_at "tomorrow" `, "line 3: message ", "line 4: 2093-11-20 00:00:00 is in the past", "line 5: title, body and data are 5000 bytes together",
-		`line 6: message "a longer line" `, "line 8: message ",
+		`line 2: send_at "tomorrow" `, "line 3: invalid JSON at byte 17: ", "line 4: 2093-11-20 00:00:00 is in the past",
+		"line 5: title, body and data are 5000 bytes together", `line 6: message "a longer line" `, "line 8: invalid JSON at byte 40: ",
 	} {
 		require.True(t, strings.HasPrefix(strings.Split(got.stderr, "\n")[i], want), got.stderr)
 	}

@@ -113,10 +113,13 @@ func cutOff(wrong *fault.InvalidError, l line) *fault.InvalidError {
 	if wrong == nil || !l.open {
 		return wrong
 	}
-	return &fault.InvalidError{
-		Field: wrong.Field, Value: wrong.Value,
-		Want: wrong.Want + "; the file ends within this line, as if the rest of it were missing",
+	const open = "; the file ends within this line, as if the rest of it were missing"
+	cut := *wrong
+	cut.Want += open
+	if cut.Says != "" {
+		cut.Says += open
 	}
+	return &cut
 }
 
 func tooLong() *fault.InvalidError {

@@ -81,16 +81,16 @@ func TestABadLineSpoilsNoOther(t *testing.T) {
 	}, "\n"))
 	for i, want := range []string{
 		`1 a "x"`,
-		`2: message `,
+		`2: invalid JSON at byte 8: `,
 		`3 b "y"`,
 		`4: message "a longer line" is not allowed: it takes a line of at most 65536 bytes`,
 		`5: message "a JSON array" `,
 		`6: unknown field "when"`,
 		`7: data `,
-		`8: message `,
-		`9: message `,
+		`8: invalid JSON at byte 58: `,
+		`9: user is not valid UTF-8 at byte 10`,
 		`10 c "z"`,
-		`11: message `,
+		`11: invalid JSON at byte 30: the text ends too early; the file ends within this line`,
 	} {
 		require.Contains(t, got[i], want)
 	}

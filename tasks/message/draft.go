@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 )
@@ -54,8 +53,8 @@ func DecodeDraft(text []byte) (Draft, error) {
 // fieldsOf reads a JSON object. It uses a map because the names of fields are case
 // sensitive: decoding into a struct would accept "User" for user.
 func fieldsOf(text []byte) (map[string]json.RawMessage, error) {
-	if !utf8.Valid(text) {
-		return nil, NotAllowed("message", strings.ToValidUTF8(string(text), "�"), "JSON in UTF-8")
+	if err := CheckJSON(text, "message"); err != nil {
+		return nil, err
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(text, &fields); err != nil {
@@ -147,7 +146,7 @@ func notAnObject(err error) *fault.InvalidError {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		return NotAllowed("message", "a JSON "+wrong.Value, "a JSON object")
 	}
-	return NotAllowed("message", "", "a JSON object (%s)", strings.TrimPrefix(err.Error(), "json: "))
+	return NotAllowed("message", err.Error(), "a JSON object")
 }
 
 // TimeParser reads a time of a draft. It reports now for the word "now".

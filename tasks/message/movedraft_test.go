@@ -35,7 +35,7 @@ func TestMovesThatAreNotAllowed(t *testing.T) {
 		{`{"send_at":"now","title":"Hi"}`, "title"},
 		{`null`, "message"},
 		{`[]`, "message"},
-		{"{\"send_at\":\"\xff\"}", "message"},
+		{"{\"send_at\":\"\xff\"}", "send_at"},
 	} {
 		d, err := message.DecodeMove([]byte(wrong.text))
 		if err == nil {

@@ -26,7 +26,8 @@ type BodyLimits struct {
 	Time time.Duration
 }
 
-// ReadJSON reads the body of a request, which must be JSON of any shape.
+// ReadJSON reads the body of a request, which must be JSON of any shape. What is no JSON at
+// all is a bad request; what message.CheckJSON refuses besides is an invalid field.
 func (l BodyLimits) ReadJSON(r *http.Request) ([]byte, error) {
 	if err := CheckMediaType(r, "application/json"); err != nil {
 		return nil, err
@@ -45,8 +46,11 @@ func (l BodyLimits) ReadJSON(r *http.Request) ([]byte, error) {
 	case err != nil:
 		return nil, BadRequest(http.StatusBadRequest, "body", "", "to come whole ("+err.Error()+")")
 	}
-	if !json.Valid(text) {
-		return nil, BadRequest(http.StatusBadRequest, "body", "", "JSON")
+	if err := message.CheckJSON(text, "body"); err != nil {
+		if json.Valid(text) {
+			return nil, err //nolint:wrapcheck // an InvalidError
+		}
+		return nil, &Error{Status: http.StatusBadRequest, Outcome: message.OutcomeOf(err)}
 	}
 	return text, nil
 }
