@@ -82,8 +82,10 @@ func (s *server) submitBatch(w http.ResponseWriter, r *http.Request) {
 	control := http.NewResponseController(w)
 	// Only the writer of HTTP/2 lacks this mode, and does not need it.
 	_ = control.EnableFullDuplex()
-	// The unread rest of a request must not be read as the next request.
-	w.Header().Set("Connection", "close")
+	if r.ProtoMajor == 1 {
+		// The unread rest of a request must not be read as the next request.
+		w.Header().Set("Connection", "close")
+	}
 
 	lines := newLines(r.Body, control, s.now, s.limits.Timeout)
 	answers := newAnswers(w, control, s.now, s.limits.Timeout)

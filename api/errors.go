@@ -17,7 +17,7 @@ import (
 type Problem = web.Problem
 
 // WriteProblem answers with an outcome that is not a success and with the HTTP status of
-// its code. For 429 and 503 it sets Retry-After to one second if it is not set.
+// its code. For 408, 429 and 503 it sets Retry-After to one second if it is not set.
 func WriteProblem(w http.ResponseWriter, o message.Outcome) { web.WriteProblem(w, o) }
 
 // writeError answers with an error. An error without a code goes to the log, and the

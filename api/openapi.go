@@ -118,7 +118,7 @@ func (s *server) problems(statuses ...int) map[string]*huma.Response {
 	for _, status := range statuses {
 		response := &huma.Response{Description: meaning(status), Headers: headers(web.RequestIDHeader), Content: content}
 		switch status {
-		case http.StatusServiceUnavailable, http.StatusTooManyRequests:
+		case http.StatusServiceUnavailable, http.StatusTooManyRequests, http.StatusRequestTimeout:
 			response.Headers = headers(web.RequestIDHeader, "Retry-After")
 		case http.StatusUnauthorized:
 			response.Headers = headers(web.RequestIDHeader, "WWW-Authenticate")
@@ -171,7 +171,7 @@ func meaning(status int) string {
 	case http.StatusNotFound:
 		return "It does not exist: " + string(fault.CodeNotFound) + "."
 	case http.StatusRequestTimeout:
-		return "The request did not arrive in time."
+		return "The request did not arrive in time. Send it again after Retry-After."
 	case http.StatusConflict:
 		return "Refused, and nothing was changed. code says why. With send_limit and quiet_hours, violations and next_free_at say more."
 	case http.StatusPreconditionFailed:

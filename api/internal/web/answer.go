@@ -1,9 +1,11 @@
 package web
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"net/http"
+	"strconv"
 )
 
 // Answer is the answer of an operation that succeeded.
@@ -27,9 +29,12 @@ func writeJSON(w http.ResponseWriter, contentType string, status int, body any) 
 	h.Set("Content-Type", contentType)
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	w.WriteHeader(status)
-	encoder := json.NewEncoder(w)
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
 	encoder.SetEscapeHTML(false)
-	// Every body here can be encoded, and a client that is gone needs no answer.
-	_ = encoder.Encode(body)
+	_ = encoder.Encode(body) // every body here can be encoded
+	// With its length a client need not wait for the end, which may be sent later.
+	h.Set("Content-Length", strconv.Itoa(text.Len()))
+	w.WriteHeader(status)
+	_, _ = text.WriteTo(w) // a client that is gone needs no answer
 }

@@ -2,6 +2,7 @@ package web
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/sendlimit/sendlimiter/sendlimit/fault"
 	"github.com/sendlimit/sendlimiter/tasks/message"
@@ -24,7 +25,7 @@ const RequestIDHeader = "X-Request-Id"
 const ProblemType = "application/problem+json"
 
 // WriteProblem answers with an outcome that is not a success and with the HTTP status of
-// its code. For 429 and 503 it sets Retry-After to one second if it is not set.
+// its code. For 408, 429 and 503 it sets Retry-After to one second if it is not set.
 func WriteProblem(w http.ResponseWriter, o message.Outcome) {
 	WriteProblemStatus(w, KindOf(o.Code).Status, o)
 }
@@ -33,8 +34,8 @@ func WriteProblem(w http.ResponseWriter, o message.Outcome) {
 // code.
 func WriteProblemStatus(w http.ResponseWriter, status int, o message.Outcome) {
 	h := w.Header()
-	retry := status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
-	if retry && h.Get("Retry-After") == "" {
+	again := []int{http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusServiceUnavailable}
+	if slices.Contains(again, status) && h.Get("Retry-After") == "" {
 		h.Set("Retry-After", "1")
 	}
 	writeJSON(w, ProblemType, status, Problem{

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -29,8 +30,9 @@ const (
 // endpoint is where the worker serves the API and its health. The zero value serves
 // nothing.
 type endpoint struct {
-	listener net.Listener
-	server   *http.Server
+	listener    net.Listener
+	server      *http.Server
+	bodyTimeout time.Duration // see the constant
 }
 
 // newEndpoint listens at an address, where serve answers; "" means none. It is called
@@ -52,7 +54,8 @@ func newEndpoint(ctx context.Context, address, certificate, key string) (*endpoi
 		return nil, fault.Wrong("listen", "can't listen at %s: %v", address, err)
 	}
 	return &endpoint{
-		listener: listener,
+		listener:    listener,
+		bodyTimeout: bodyTimeout,
 		server: &http.Server{
 			ReadHeaderTimeout: headerTimeout,
 			IdleTimeout:       idleTimeout,
@@ -84,7 +87,7 @@ func (e *endpoint) serve(ctx context.Context, handler http.Handler, logger *slog
 		return nil
 	}
 	// One byte more than a body may have shows that it is too long.
-	e.server.Handler = timed(readAhead(unreadyAfter(ctx, handler), api.DefaultBody+1))
+	e.server.Handler = timed(answerFirst(readAhead(unreadyAfter(ctx, handler), api.DefaultBody+1)), e.bodyTimeout)
 	e.server.ErrorLog = slog.NewLogLogger(logger.Handler(), slog.LevelWarn)
 	scheme, serve := "http://", e.server.Serve
 	if e.server.TLSConfig != nil {
@@ -101,7 +104,7 @@ func (e *endpoint) serve(ctx context.Context, handler http.Handler, logger *slog
 
 // timed bounds how long requests take. It sets deadlines, which a handler can extend,
 // unlike the server's own timeouts.
-func timed(next http.Handler) http.Handler {
+func timed(next http.Handler, bodyTimeout time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control, now := http.NewResponseController(w), time.Now()
 		_ = control.SetReadDeadline(now.Add(bodyTimeout)) // every connection of a server has deadlines
@@ -136,9 +139,11 @@ func (e *endpoint) close() {
 
 // answerJSON answers a request with a status and a value.
 func answerJSON(w http.ResponseWriter, status int, value any) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Cache-Control", "no-store")
+	text, _ := json.Marshal(value) // every value here can be encoded
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Content-Length", strconv.Itoa(len(text)))
 	w.WriteHeader(status)
-	// A client that is gone needs no answer.
-	_ = json.NewEncoder(w).Encode(value)
+	_, _ = w.Write(text) // a client that is gone needs no answer
 }

@@ -1,0 +1,106 @@
+package serve
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// What answerFirst reads of a request after its answer, at most.
+const (
+	drainBytes  = 256 << 10
+	drainWithin = 2 * time.Second
+)
+
+// answerFirst sends the answer of a handler that has not read the whole request. The
+// server would read the rest before it sends the answer, which takes as long as the client
+// likes: a stream that is refused would hear nothing.
+//
+// The rest is read afterwards, within bounds: to close a connection with unread data may
+// lose the answer. The connection is closed then, so that the rest is not taken for the
+// next request. Streams of HTTP/2 end without all this.
+func answerFirst(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor > 1 || r.Body == http.NoBody {
+			next.ServeHTTP(w, r)
+			return
+		}
+		body := &watchedBody{ReadCloser: r.Body}
+		r.Body = body
+		early := &earlyAnswer{ResponseWriter: w, body: body}
+		next.ServeHTTP(early, r)
+		early.finish()
+	})
+}
+
+// watchedBody is a body that knows whether it was read to its end.
+type watchedBody struct {
+	io.ReadCloser
+
+	whole, broken atomic.Bool
+}
+
+// Read reads the body.
+func (b *watchedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	switch {
+	case errors.Is(err, io.EOF):
+		b.whole.Store(true)
+	case err != nil:
+		b.broken.Store(true)
+	}
+	return n, err //nolint:wrapcheck // stands in for the body
+}
+
+// earlyAnswer writes an answer that does not wait for the rest of the request.
+type earlyAnswer struct {
+	http.ResponseWriter
+
+	body    *watchedBody
+	written bool
+}
+
+// WriteHeader ends the connection after this answer if the request is not read. That also
+// has the server send the answer without reading.
+func (a *earlyAnswer) WriteHeader(status int) {
+	if !a.written && status >= http.StatusOK { // what comes before is only informational
+		a.written = true
+		if !a.body.whole.Load() {
+			a.Header().Set("Connection", "close")
+		}
+	}
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// Write writes a part of the answer. It writes the status 200 if there was none.
+func (a *earlyAnswer) Write(b []byte) (int, error) {
+	if !a.written {
+		a.WriteHeader(http.StatusOK)
+	}
+	return a.ResponseWriter.Write(b) //nolint:wrapcheck // stands in for the writer
+}
+
+// Unwrap returns the writer for http.ResponseController.
+func (a *earlyAnswer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// finish sends the answer and then reads the rest of the request.
+func (a *earlyAnswer) finish() {
+	if a.body.whole.Load() {
+		return
+	}
+	if !a.written {
+		a.WriteHeader(http.StatusOK)
+	}
+	// Every connection of a server can do these, unless it is gone.
+	control, now := http.NewResponseController(a.ResponseWriter), time.Now()
+	_ = control.Flush()
+	if !a.body.broken.Load() {
+		_ = control.SetReadDeadline(now.Add(drainWithin))
+		// At the limit this reader has the server close the connection gently.
+		_, _ = io.Copy(io.Discard, http.MaxBytesReader(a.ResponseWriter, a.body, drainBytes))
+	}
+	// The server closes the body, and would read on.
+	_ = control.SetReadDeadline(now)
+}

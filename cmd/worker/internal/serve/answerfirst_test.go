@@ -1,0 +1,149 @@
+package serve
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// serving runs an endpoint until the end of the test, and returns its address.
+func serving(t *testing.T, bodyTimeout time.Duration, handler http.HandlerFunc) string {
+	t.Helper()
+	e, err := newEndpoint(t.Context(), "127.0.0.1:0", "", "")
+	require.NoError(t, err)
+	e.bodyTimeout = bodyTimeout
+	logger := slog.New(slog.DiscardHandler)
+	ended := make(chan error, 1)
+	go func() { ended <- e.serve(context.WithoutCancel(t.Context()), handler, logger) }()
+	t.Cleanup(func() {
+		require.NoError(t, e.shutdown(context.WithoutCancel(t.Context()), logger))
+		require.NoError(t, <-ended)
+	})
+	return e.listener.Addr().String()
+}
+
+// said opens a connection and sends text.
+func said(t *testing.T, address, text string) (net.Conn, *bufio.Reader) {
+	t.Helper()
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+	_, err = io.WriteString(conn, text)
+	require.NoError(t, err)
+	return conn, bufio.NewReader(conn)
+}
+
+// heard reads an answer, which must come soon and whole.
+func heard(t *testing.T, from *bufio.Reader) *http.Response {
+	t.Helper()
+	began := time.Now()
+	answer, err := http.ReadResponse(from, nil)
+	require.NoError(t, err)
+	_, err = io.ReadAll(answer.Body)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	require.Less(t, time.Since(began), time.Second)
+	return answer
+}
+
+// refuse answers without reading, as the API answers a wrong key.
+func refuse(w http.ResponseWriter, _ *http.Request) {
+	answerJSON(w, http.StatusUnauthorized, "no")
+}
+
+const batch = "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/x-ndjson\r\n"
+
+func TestAnAnswerDoesNotWaitForTheRequest(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"an open stream":        batch + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n",
+		"an open, silent one":   batch + "Transfer-Encoding: chunked\r\n\r\n",
+		"half of a body":        batch + "Content-Length: 1000\r\n\r\nabc",
+		"one that asks first":   batch + "Expect: 100-continue\r\nContent-Length: 1000\r\n\r\n",
+		"a whole, small body":   batch + "Content-Length: 3\r\n\r\nabc",
+		"a body beyond bounds":  batch + "Content-Length: 9000000\r\n\r\n" + strings.Repeat("x", drainBytes/2),
+		"a request after it":    batch + "Content-Length: 40\r\n\r\nGET / HTTP/1.1\r\nHost: a\r\n\r\n",
+		"half of an ordinary":   strings.Replace(batch, "x-ndjson", "json", 1) + "Content-Length: 1000\r\n\r\nabc",
+		"too much for ordinary": strings.Replace(batch, "x-ndjson", "json", 1) + "Content-Length: 200000\r\n\r\n" + strings.Repeat("x", 100_000),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			within := bodyTimeout
+			if !strings.HasPrefix(text, batch) {
+				within = 300 * time.Millisecond // it is read before it is answered
+			}
+			_, from := said(t, serving(t, within, refuse), text)
+			answer := heard(t, from)
+			require.Equal(t, http.StatusUnauthorized, answer.StatusCode)
+			require.True(t, answer.Close, "the rest must not be the next request")
+			// The connection ends soon, and nothing else is answered on it.
+			_, err := from.ReadByte()
+			require.NotErrorIs(t, err, os.ErrDeadlineExceeded)
+			require.Error(t, err)
+		})
+	}
+}
+
+// A request that stops halfway is given up after the time for its body, once.
+func TestAHalfSentRequestIsAnsweredInTime(t *testing.T) {
+	t.Parallel()
+	address := serving(t, 300*time.Millisecond, func(w http.ResponseWriter, r *http.Request) {
+		// As the API does for each request.
+		if err := http.NewResponseController(w).SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Error(err)
+		}
+		if _, err := io.ReadAll(r.Body); !errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("the body ended with %v", err)
+		}
+		answerJSON(w, http.StatusRequestTimeout, "late")
+	})
+	conn, from := said(t, address, "POST / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\nabc")
+	require.NoError(t, conn.SetDeadline(time.Now().Add(5*time.Second)))
+	require.Equal(t, http.StatusRequestTimeout, heard(t, from).StatusCode)
+	_, err := from.ReadByte()
+	require.ErrorIs(t, err, io.EOF)
+}
+
+// A client that sends all of a body before it reads still gets the answer.
+func TestASmallBodyLosesNoAnswer(t *testing.T) {
+	t.Parallel()
+	address := serving(t, bodyTimeout, refuse)
+	for range 20 {
+		conn, from := said(t, address, batch+"Content-Length: 200000\r\n\r\n")
+		for range 20 {
+			_, err := io.WriteString(conn, strings.Repeat("x", 10_000))
+			require.NoError(t, err)
+		}
+		require.Equal(t, http.StatusUnauthorized, heard(t, from).StatusCode)
+	}
+}
+
+func TestAConnectionIsKeptAfterAWholeRequest(t *testing.T) {
+	t.Parallel()
+	address := serving(t, bodyTimeout, refuse)
+	for name, text := range map[string]string{
+		"a body":  strings.Replace(batch, "x-ndjson", "json", 1) + "Content-Length: 3\r\n\r\nabc",
+		"no body": "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn, from := said(t, address, text)
+			for range 3 {
+				require.False(t, heard(t, from).Close)
+				_, err := io.WriteString(conn, text)
+				require.NoError(t, err)
+			}
+		})
+	}
+}

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/api"
+	"github.com/sendlimit/sendlimiter/client"
+	"github.com/sendlimit/sendlimiter/sendlimit/fault"
+)
+
+// asked sends the text of a request and returns its answer.
+func asked(t *testing.T, address, text string) *http.Response {
+	t.Helper()
+	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close() })
+	require.NoError(t, conn.SetDeadline(time.Now().Add(10*time.Second)))
+	_, err = io.WriteString(conn, text)
+	require.NoError(t, err)
+	answer, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = answer.Body.Close() })
+	return answer
+}
+
+// host returns the address of a worker's API.
+func (r *running) host(t *testing.T) string {
+	t.Helper()
+	base, err := url.Parse(r.attribute(t, "API endpoint", "url"))
+	require.NoError(t, err)
+	return base.Host
+}
+
+const openBatch = "POST /v1/messages/batch HTTP/1.1\r\nContent-Type: application/x-ndjson\r\nTransfer-Encoding: chunked\r\n"
+
+// A stream that is refused learns it while its body is open.
+func TestARefusedStreamIsAnsweredAtOnce(t *testing.T) {
+	t.Parallel()
+	worker := start(t, nil).started(t)
+	address := worker.host(t)
+	refused := func(header string, status int) {
+		t.Helper()
+		began := time.Now()
+		answer := asked(t, address, openBatch+header+"\r\n")
+		require.Equal(t, status, answer.StatusCode)
+		var p api.Problem
+		require.NoError(t, json.NewDecoder(answer.Body).Decode(&p))
+		require.Equal(t, status, p.Status)
+		require.Less(t, time.Since(began), 2*time.Second, p.Detail)
+	}
+	refused("Host: a\r\nAuthorization: Bearer sk_wrong\r\n", http.StatusUnauthorized)
+	refused("Host: api.example.org\r\n", http.StatusForbidden)
+	refused("Host: a\r\nOrigin: https://evil.example\r\n", http.StatusForbidden)
+	for range api.DefaultStreams {
+		// One line each: the answer to it shows that the stream runs.
+		answer := asked(t, address, openBatch+"Host: a\r\n\r\n3\r\n{}\n\r\n")
+		require.Equal(t, http.StatusOK, answer.StatusCode)
+	}
+	refused("Host: a\r\n", http.StatusServiceUnavailable)
+	require.NoError(t, worker.end(t))
+}
+
+func TestTheClientLearnsAtOnceThatItsBatchIsRefused(t *testing.T) {
+	t.Parallel()
+	worker := start(t, nil).started(t)
+	c, err := client.New("http://"+worker.host(t), client.Options{Key: "sk_wrong"})
+	require.NoError(t, err)
+	began, refused := time.Now(), false
+	for _, err := range c.SubmitBatch(t.Context(), func(yield func(client.Message) bool) {
+		// Slow messages without an end: the stream is open when it is refused.
+		tick := time.NewTicker(50 * time.Millisecond)
+		defer tick.Stop()
+		for yield(client.Message{User: "alice", SendAt: time.Now().Add(time.Hour), Title: "Hi"}) {
+			<-tick.C
+		}
+	}) {
+		var answered *client.ResponseError
+		require.ErrorAs(t, err, &answered)
+		require.Equal(t, fault.CodeUnauthorized, answered.Code)
+		refused = true
+	}
+	require.True(t, refused)
+	require.Less(t, time.Since(began), 2*time.Second)
+	require.NoError(t, worker.end(t))
+}
