@@ -52,6 +52,9 @@ type Options struct {
 	// does not count towards Limits.InFlight. While the store is away it accepts a key
 	// that was valid within the last hour.
 	Metrics http.Handler
+	// Probes answer GET requests by path, such as "/healthz", for everybody and without a
+	// limit. They are not in the OpenAPI document.
+	Probes map[string]http.Handler
 	// LoginRefused is called for each request with a wrong key, and for each that is
 	// refused after too many of them. It may be nil.
 	LoginRefused func()
@@ -74,6 +77,7 @@ type server struct {
 	counters       *counters.Counters
 	stats          func(context.Context) (message.Stats, error)
 	metrics        http.Handler // nil for none
+	probes         map[string]http.Handler
 	now            func() time.Time
 	logger         *slog.Logger
 	limits         Limits
@@ -106,7 +110,7 @@ func New(o Options) (http.Handler, error) {
 	}
 	s := &server{
 		submitter: o.Submitter, deadLetters: o.DeadLetters, policies: o.Policies, users: o.Users, refitter: o.Refitter,
-		accounts: o.Accounts, counters: o.Counters, stats: o.Stats, metrics: o.Metrics,
+		accounts: o.Accounts, counters: o.Counters, stats: o.Stats, metrics: o.Metrics, probes: o.Probes,
 		now: o.Now, logger: o.Logger, limits: limits, stopping: o.Stopping,
 		requireKeys: o.RequireKeys, trustedProxies: o.TrustedProxies, loginRefused: o.LoginRefused,
 		failures: failures{counters: o.Counters},

@@ -19,10 +19,10 @@
 // # Access
 //
 // Each operation names the scope that a key needs; New refuses one that names none. The
-// documentation needs no key, Options.Metrics the scope read. A key without the scope
-// admin reaches only the messages of its account: those of others are not found, and
-// their ids are removed from answers (authorize.go). A key is looked up by its SHA-256,
-// at most once a second. An address that sent too many wrong keys has to wait
+// documentation and Options.Probes need no key, Options.Metrics the scope read. A key
+// without the scope admin reaches only the messages of its account: those of others are
+// not found, and their ids are removed from answers (authorize.go). A key is looked up by
+// its SHA-256, at most once a second. An address that sent too many wrong keys has to wait
 // (authenticate.go, failures.go). A page of another site can read and change nothing
 // here. Without a key a request may not name this server by a DNS name (host.go).
 //
@@ -37,7 +37,8 @@
 //     too. Logs name routes, never users, ids or content.
 //   - A user is one percent-encoded segment of a path: "/" is %2F, ".." is %2E%2E.
 //     Browsers read %2E%2E as a step too, so they can't reach users named "." or "..".
-//   - Unknown fields and parameters are refused by name, and so are repeated parameters.
+//   - No path is rewritten: one with an empty segment or a step is not found.
+//   - Unknown fields and parameters are refused by name, and so are repeated ones.
 //   - Limits.Timeout bounds a request and its answer. A client that closes its half of
 //     the connection still gets its answer; only previews and refits end then.
 //   - At most Limits.InFlight requests run at a time, and Limits.Streams batches, previews

@@ -21,6 +21,11 @@ func (s *server) router(version string) (web.Router, error) {
 	if s.metrics != nil {
 		routes = append(routes, s.metricsRoute())
 	}
+	for path, probe := range s.probes {
+		routes = append(routes, route{
+			Operation: huma.Operation{Method: http.MethodGet, Path: path}, handle: probe.ServeHTTP, monitors: true,
+		})
+	}
 	var all web.Router
 	for _, r := range append(routes, pages...) {
 		if r.do != nil {

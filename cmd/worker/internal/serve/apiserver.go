@@ -71,7 +71,7 @@ func newAPIServer(
 	s.Handler, err = api.New(api.Options{
 		Submitter: s.submitter, DeadLetters: s.deadLetters, Policies: rules, Users: users, Refitter: s.refitter, Stats: stats, Now: time.Now, Logger: logger,
 		Accounts: accounts, Counters: counters, RequireKeys: asksForKeys(c), TrustedProxies: c.TrustedProxies,
-		Metrics: m.handler(logger), LoginRefused: m.refusedLogins.Inc,
+		Metrics: m.handler(logger), Probes: probes(b.Client, c, s.stopping, logger), LoginRefused: m.refusedLogins.Inc,
 		Version: version(), Stopping: s.stopping, Before: s.unlessStopping,
 	})
 	if err != nil {

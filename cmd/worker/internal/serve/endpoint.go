@@ -60,7 +60,9 @@ func newEndpoint(ctx context.Context, address, certificate, key string) (*endpoi
 			ReadHeaderTimeout: headerTimeout,
 			IdleTimeout:       idleTimeout,
 			MaxHeaderBytes:    maxHeaderBytes,
-			TLSConfig:         secured,
+			// The API answers OPTIONS too, with a problem.
+			DisableGeneralOptionsHandler: true,
+			TLSConfig:                    secured,
 		},
 	}, nil
 }
@@ -79,22 +81,21 @@ func tlsOf(certificate, key string) (*tls.Config, error) {
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }
 
-// serve answers until shutdown or close. Once ctx has ended, it answers that the worker is
-// not ready.
+// serve answers until shutdown or close.
 func (e *endpoint) serve(ctx context.Context, handler http.Handler, logger *slog.Logger) error {
 	if e.server == nil {
 		<-ctx.Done()
 		return nil
 	}
 	// One byte more than a body may have shows that it is too long.
-	e.server.Handler = timed(answerFirst(readAhead(unreadyAfter(ctx, handler), api.DefaultBody+1)), e.bodyTimeout)
+	e.server.Handler = timed(answerFirst(readAhead(handler, api.DefaultBody+1)), e.bodyTimeout)
 	e.server.ErrorLog = slog.NewLogLogger(logger.Handler(), slog.LevelWarn)
 	scheme, serve := "http://", e.server.Serve
 	if e.server.TLSConfig != nil {
 		scheme, serve = "https://", func(l net.Listener) error { return e.server.ServeTLS(l, "", "") }
 	}
 	base := scheme + e.listener.Addr().String()
-	logger.InfoContext(ctx, "health endpoint", "url", base+"/healthz")
+	logger.InfoContext(ctx, "health endpoint", "url", base+healthPath)
 	logger.InfoContext(ctx, "API endpoint", "url", base+"/v1/", "docs", base+"/docs")
 	if err := serve(e.listener); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serving the API and the health endpoint: %w", err)

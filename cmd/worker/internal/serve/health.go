@@ -7,10 +7,24 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"github.com/sendlimit/sendlimiter/config"
 )
 
 // pingTimeout is how long the store may take before the worker counts as unhealthy.
 const pingTimeout = time.Second
+
+// probes returns what the API answers without a key, for the system that starts and stops
+// workers. Once stopping is closed it is not ready.
+func probes(client redis.UniversalClient, c config.Config, stopping <-chan struct{}, logger *slog.Logger) map[string]http.Handler {
+	return map[string]http.Handler{
+		healthPath: healthHandler(client, logger),
+		readyPath:  unreadyAfter(stopping, readyHandler(client, c.Prefix, !asksForKeys(c), logger)),
+	}
+}
+
+// healthPath is where healthHandler answers.
+const healthPath = "/healthz"
 
 // healthHandler answers whether the store answers.
 func healthHandler(client redis.Cmdable, logger *slog.Logger) http.HandlerFunc {

@@ -74,14 +74,15 @@ func readyHandler(client redis.UniversalClient, prefix string, open bool, logger
 // readyPath is where readyHandler answers.
 const readyPath = "/readyz"
 
-// unreadyAfter answers that the worker is stopping once ctx has ended.
-func unreadyAfter(ctx context.Context, answers http.Handler) http.Handler {
+// unreadyAfter answers that the worker is stopping once that channel is closed.
+func unreadyAfter(stopped <-chan struct{}, answers http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path == readyPath && ctx.Err() != nil {
+		select {
+		case <-stopped:
 			answerJSON(w, http.StatusServiceUnavailable, readiness{Status: stopping, Checks: []check{}})
-			return
+		default:
+			answers.ServeHTTP(w, r)
 		}
-		answers.ServeHTTP(w, r)
 	})
 }
 

@@ -5,11 +5,9 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net/http"
 	"slices"
 	"time"
 
-	"github.com/redis/go-redis/v9"
 	"github.com/spf13/pflag"
 
 	"github.com/sendlimit/sendlimiter/cmd/internal/cli"
@@ -92,7 +90,7 @@ func serve(ctx context.Context, p cli.Program, flags *pflag.FlagSet, dropDueBefo
 		}
 	}
 	s := service{work: work, endpoint: endpoint, api: served, timeout: settings.ShutdownTimeout, logger: logger}
-	return s.run(ctx, answers(storage.client, settings, served, logger))
+	return s.run(ctx)
 }
 
 // openWork returns the worker's work beside the API until its context ends, and a function
@@ -133,26 +131,6 @@ func waitForStop(ctx context.Context, c config.Config, logger *slog.Logger) {
 	}
 	<-ctx.Done()
 	logger.InfoContext(ctx, "stopping: finishing what runs", "within", c.ShutdownTimeout)
-}
-
-// answers returns the handler of the endpoint: the API, and the paths without a key, for
-// the system that starts and stops workers.
-func answers(client redis.UniversalClient, c config.Config, served http.Handler, logger *slog.Logger) http.Handler {
-	mux := http.NewServeMux()
-	for path, handler := range map[string]http.Handler{
-		"/healthz": healthHandler(client, logger),
-		readyPath:  readyHandler(client, c.Prefix, !asksForKeys(c), logger),
-	} {
-		mux.Handle("GET "+path, handler)
-		mux.HandleFunc(path, onlyGet) // or the API would answer 404
-	}
-	mux.Handle("/", served)
-	return mux
-}
-
-func onlyGet(w http.ResponseWriter, _ *http.Request) {
-	w.Header().Set("Allow", http.MethodGet+", "+http.MethodHead)
-	http.Error(w, "this address takes GET", http.StatusMethodNotAllowed)
 }
 
 func newWorker(

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
 	"time"
 )
 
@@ -23,7 +22,7 @@ type service struct {
 // run works and serves until ctx ends. Then the API begins no more operations, and the
 // endpoint answers until the last delivery is done and the last request is answered. If
 // working or serving fails, both end.
-func (s service) run(ctx context.Context, answers http.Handler) error {
+func (s service) run(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	stopped := make(chan time.Time, 1)
@@ -34,7 +33,7 @@ func (s service) run(ctx context.Context, answers http.Handler) error {
 	served := make(chan error, 1)
 	go func() {
 		defer stop()
-		served <- s.endpoint.serve(ctx, answers, s.logger)
+		served <- s.endpoint.serve(ctx, s.api, s.logger)
 	}()
 	err := s.work(ctx)
 	stop()

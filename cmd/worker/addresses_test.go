@@ -1,0 +1,52 @@
+package main
+
+import (
+	"encoding/json"
+	"net/http"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sendlimit/sendlimiter/api"
+)
+
+// No path is rewritten, which could make it another user's, and whatever is not a success
+// is a problem with the request's id.
+func TestNoAddressEscapesTheAPI(t *testing.T) {
+	t.Parallel()
+	worker := start(t, nil).started(t)
+	address := worker.host(t)
+	for line, status := range map[string]int{
+		"GET /v1//users/a%2Fb/messages":              http.StatusNotFound,
+		"GET /v1/users/../messages":                  http.StatusNotFound,
+		"GET /v1/./stats":                            http.StatusNotFound,
+		"GET //healthz":                              http.StatusNotFound,
+		"GET /healthz/":                              http.StatusNotFound,
+		"GET /v1/..":                                 http.StatusNotFound,
+		"GET /":                                      http.StatusNotFound,
+		"GET http://other.example/v1//stats":         http.StatusNotFound,
+		"CONNECT 127.0.0.1:443":                      http.StatusNotFound,
+		"CONNECT /v1/stats":                          http.StatusMethodNotAllowed,
+		"OPTIONS *":                                  http.StatusNotFound,
+		"POST /healthz":                              http.StatusMethodNotAllowed,
+		"DELETE /readyz":                             http.StatusMethodNotAllowed,
+		"POST /v1/users/alice/messages/../messages/": http.StatusNotFound,
+	} {
+		answer := asked(t, address, line+" HTTP/1.1\r\nHost: a\r\nX-Request-Id: order-17\r\n\r\n")
+		require.Equal(t, status, answer.StatusCode, line)
+		require.Equal(t, "application/problem+json", answer.Header.Get("Content-Type"), line)
+		require.Empty(t, answer.Header.Get("Location"), line)
+		var p api.Problem
+		require.NoError(t, json.NewDecoder(answer.Body).Decode(&p), line)
+		require.Equal(t, status, p.Status, line)
+		require.Equal(t, "order-17", p.Instance, line)
+		require.Equal(t, "order-17", answer.Header.Get("X-Request-Id"), line)
+	}
+	for _, path := range []string{"/healthz", "/readyz", "/%68ealthz"} {
+		answer := asked(t, address, "GET "+path+" HTTP/1.1\r\nHost: api.example.org\r\n\r\n")
+		require.Equal(t, http.StatusOK, answer.StatusCode, path)
+		require.NotEmpty(t, answer.Header.Get("X-Request-Id"), path)
+		require.Equal(t, http.StatusOK, asked(t, address, "HEAD "+path+" HTTP/1.1\r\nHost: a\r\n\r\n").StatusCode, path)
+	}
+	require.NoError(t, worker.end(t))
+}
